@@ -1,0 +1,25 @@
+# The warnings every file of ours is compiled with, and the sanitizers.
+option(CANZONA_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+option(CANZONA_TSAN "ThreadSanitizer" OFF)
+option(CANZONA_COVERAGE "gcov counters" OFF)
+
+add_library(cz_warnings INTERFACE)
+target_compile_options(cz_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Werror -Wconversion -Wsign-conversion -Wshadow
+  -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef -Wformat=2
+  -Wswitch-enum -Wcast-qual)
+
+if(CANZONA_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+if(CANZONA_TSAN)
+  add_compile_options(-fsanitize=thread)
+  add_link_options(-fsanitize=thread)
+endif()
+if(CANZONA_COVERAGE)
+  add_compile_options(--coverage)
+  add_link_options(--coverage)
+endif()
+add_compile_options(-ffp-contract=off -fno-math-errno)

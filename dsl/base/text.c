@@ -1,0 +1,174 @@
+/* Text: growth, formatting, and whole-file reading and writing. */
+#define _POSIX_C_SOURCE 200809L
+#include "dsl/base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void cz_text_init(cz_text *text)
+{
+    *text = (cz_text){0};
+}
+
+void cz_text_fini(cz_text *text)
+{
+    free(text->bytes);
+    cz_text_init(text);
+}
+
+static void reserve(cz_text *text, size_t more)
+{
+    size_t capacity = text->capacity ? text->capacity : 256;
+
+    while (capacity - text->n < more + 1)
+        capacity *= 2;
+    if (capacity == text->capacity)
+        return;
+    text->bytes = realloc(text->bytes, capacity);
+    if (!text->bytes) {
+        fputs("canzona: error: out of memory\n", stderr);
+        exit(1);
+    }
+    text->capacity = capacity;
+}
+
+void cz_text_put(cz_text *text, const char *bytes, size_t n)
+{
+    reserve(text, n);
+    if (n)
+        memcpy(text->bytes + text->n, bytes, n);
+    text->n += n;
+    text->bytes[text->n] = '\0';
+}
+
+void cz_text_puts(cz_text *text, const char *string)
+{
+    cz_text_put(text, string, strlen(string));
+}
+
+void cz_text_vprintf(cz_text *text, const char *format, va_list args)
+{
+    va_list again;
+    int n;
+
+    va_copy(again, args);
+    n = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    reserve(text, (size_t)n);
+    vsnprintf(text->bytes + text->n, (size_t)n + 1, format, args);
+    text->n += (size_t)n;
+}
+
+void cz_text_printf(cz_text *text, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    cz_text_vprintf(text, format, args);
+    va_end(args);
+}
+
+const char *cz_text_string(const cz_text *text)
+{
+    return text->bytes ? text->bytes : "";
+}
+
+/* A FIFO or device could block for ever or never end; O_NONBLOCK keeps the
+ * opening itself from waiting. */
+static int open_regular(const char *path, const char **why)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd < 0) {
+        *why = errno == ENOENT ? "does not exist" : "cannot be opened";
+        return -1;
+    }
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+        *why = "is not a regular file";
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static bool read_all(cz_text *text, int fd, size_t limit, const char **why)
+{
+    char chunk[1 << 14];
+
+    for (;;) {
+        ssize_t n = read(fd, chunk, sizeof chunk);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            *why = "cannot be read";
+            return false;
+        }
+        if (n == 0)
+            return true;
+        if ((size_t)n > limit - text->n) {
+            *why = "is too large";
+            return false;
+        }
+        cz_text_put(text, chunk, (size_t)n);
+    }
+}
+
+bool cz_text_read_file(cz_text *text, const char *path, size_t limit,
+                       const char **why)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : open_regular(path, why);
+    bool ok;
+
+    if (fd < 0)
+        return false;
+    cz_text_init(text);
+    ok = read_all(text, fd, limit, why);
+    if (!is_stdin)
+        close(fd);
+    if (!ok)
+        cz_text_fini(text);
+    return ok;
+}
+
+static bool write_all(int fd, const char *bytes, size_t n)
+{
+    while (n) {
+        ssize_t written = write(fd, bytes, n);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return false;
+        bytes += written;
+        n -= (size_t)written;
+    }
+    return true;
+}
+
+bool cz_text_write_file(const cz_text *text, const char *path,
+                        const char **why)
+{
+    cz_text temporary = {0};
+    bool ok = false;
+    int fd;
+
+    cz_text_printf(&temporary, "%s.tmp.XXXXXX", path);
+    fd = mkstemp(temporary.bytes);
+    *why = "cannot be written";
+    if (fd >= 0) {
+        ok = write_all(fd, cz_text_string(text), text->n) &&
+             fchmod(fd, 0644) == 0;
+        ok = close(fd) == 0 && ok;
+        ok = ok && rename(temporary.bytes, path) == 0;
+        if (!ok)
+            unlink(temporary.bytes);
+    }
+    cz_text_fini(&temporary);
+    return ok;
+}

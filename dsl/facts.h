@@ -1,0 +1,74 @@
+/* The flat facts of the IR as C structs, one per operation of facts.def.
+ * Arrays belong to the arena that the facts were read into or made in. */
+#ifndef CZ_DSL_FACTS_H
+#define CZ_DSL_FACTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct cz_ints {
+    const int64_t *v;
+    int n;
+} cz_ints;
+
+typedef struct cz_reals {
+    const double *v;
+    int n;
+} cz_reals;
+
+typedef struct cz_strings {
+    const char *const *v;
+    int n;
+} cz_strings;
+
+#define CZ_FACT(fact) typedef struct cz_fact_##fact {
+#define CZ_SYM(fact, field) const char *field;
+#define CZ_REF(fact, field) const char *field;
+#define CZ_STRING(fact, field) const char *field;
+#define CZ_STRINGS(fact, field) cz_strings field;
+#define CZ_INT(fact, field) int64_t field;
+#define CZ_INTS(fact, field) cz_ints field;
+#define CZ_REAL(fact, field) double field;
+#define CZ_REALS(fact, field) cz_reals field;
+#define CZ_END(fact)                                                           \
+    }                                                                          \
+    cz_fact_##fact;
+#include "dsl/facts.def"
+#undef CZ_FACT
+#undef CZ_SYM
+#undef CZ_REF
+#undef CZ_STRING
+#undef CZ_STRINGS
+#undef CZ_INT
+#undef CZ_INTS
+#undef CZ_REAL
+#undef CZ_REALS
+#undef CZ_END
+
+/* Kinds of facts, in the order of facts.def. */
+typedef enum cz_fact_kind {
+#define CZ_FACT(fact) CZ_FACT_##fact,
+#define CZ_SYM(fact, field)
+#define CZ_REF(fact, field)
+#define CZ_STRING(fact, field)
+#define CZ_STRINGS(fact, field)
+#define CZ_INT(fact, field)
+#define CZ_INTS(fact, field)
+#define CZ_REAL(fact, field)
+#define CZ_REALS(fact, field)
+#define CZ_END(fact)
+#include "dsl/facts.def"
+#undef CZ_FACT
+#undef CZ_SYM
+#undef CZ_REF
+#undef CZ_STRING
+#undef CZ_STRINGS
+#undef CZ_INT
+#undef CZ_INTS
+#undef CZ_REAL
+#undef CZ_REALS
+#undef CZ_END
+    CZ_N_FACTS
+} cz_fact_kind;
+
+#endif

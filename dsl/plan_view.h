@@ -1,0 +1,249 @@
+/* The plan view: a read-only projection of a module to flat arrays.  Code
+ * generators, the verifier and the printers see the plan through this alone;
+ * it knows nothing of MLIR.  Everything belongs to the arena it was built in.
+ *
+ * Numbers: a parameter number counts families in module order and, inside a
+ * family, its indices row-major.  Rule, stage, bucket, table and op numbers
+ * count module order.  A coordinate over a set of axes counts row-major in
+ * mesh order.  A rank is the coordinate over all axes. */
+#ifndef CZ_DSL_PLAN_VIEW_H
+#define CZ_DSL_PLAN_VIEW_H
+
+#include "dsl/base/arena.h"
+#include "dsl/base/diag.h"
+#include "dsl/dtype.h"
+#include "dsl/facts.h"
+
+#include <stdbool.h>
+
+typedef enum cz_opcode {
+#define CZ_OPCODE(tag, mlir_name, arity) CZ_OP_##tag,
+#include "dsl/opcode.def"
+#undef CZ_OPCODE
+    CZ_N_OPCODES
+} cz_opcode;
+
+typedef enum cz_step_kind {
+#define CZ_STEP(tag, name, what) CZ_STEP_##tag,
+#include "dsl/step.def"
+#undef CZ_STEP
+    CZ_N_STEPS
+} cz_step_kind;
+
+/* One scalar operation of a body.  Arguments are value numbers: the body's
+ * inputs first, then its expressions in order. */
+typedef struct cz_view_expr {
+    cz_opcode op;
+    cz_dtype dtype;        /* of the result; for COMPARE of the operands */
+    int args[3];
+    double constant;       /* CONSTANT */
+    const char *predicate; /* COMPARE: "olt" and the like */
+} cz_view_expr;
+
+/* A scalar function: a kernel body or a prologue. */
+typedef struct cz_view_body {
+    const char *name;
+    int n_in;
+    const cz_dtype *in;
+    int n_exprs;
+    const cz_view_expr *exprs;
+    int n_out;
+    const int *out;           /* value numbers */
+    const cz_dtype *out_dtype;
+} cz_view_body;
+
+/* How an operand or a result of a map is reached at (row, column). */
+typedef enum cz_access {
+    CZ_ACCESS_ELEMENT,    /* [row, column], or [i] of a flat space */
+    CZ_ACCESS_ROW,        /* [row]: a column vector, broadcast along columns */
+    CZ_ACCESS_COLUMN,     /* [column] */
+    CZ_ACCESS_ALL,        /* a rank-0 tensor */
+    CZ_ACCESS_SCALAR,     /* an f32 scalar argument of the stage */
+    CZ_ACCESS_TRANSPOSED, /* [column, row] */
+    CZ_SUM_ALL,           /* result: f64 sum over the space, rank 0 */
+    CZ_SUM_ROWS,          /* result: f64 [rows], each summed over columns */
+    CZ_SUM_COLUMNS,       /* result: f64 [columns], each over rows */
+    CZ_N_ACCESSES
+} cz_access;
+
+/* One step of a stage in kernel form.  Values are numbered: the stage's
+ * inputs, then its scalars, then the results of its steps in order. */
+typedef struct cz_view_step {
+    bool is_product;
+    int body;                /* number of the map's body or the product's
+                              * epilogue; -1: none */
+    int n_in;
+    const int *in;           /* product: a, b, then epilogue operands */
+    const cz_access *access; /* of every operand; a and b: ELEMENT */
+    int n_out;
+    const cz_access *out_access;
+    const cz_dtype *out_dtype;
+    const int64_t *offsets;  /* workspace byte of each result; -1: it is a
+                              * stage output; product: one more entry, the
+                              * f32 accumulator, or -1 for none */
+    int64_t rows, columns;   /* space of the map, shape of the product */
+    /* product: result = alpha * op(a) @ op(b) + beta * s, accumulated in f32,
+     * rounded once; with beta != 0, s is in[2].  With an epilogue body the
+     * result is body(acc, in[2], in[3], ...) instead. */
+    bool transpose_a, transpose_b, symmetric;
+    double alpha, beta;
+    int64_t inner;           /* contracted length */
+} cz_view_step;
+
+typedef enum cz_slot_kind {
+    CZ_SLOT_GRAD,    /* reduced gradient, f32 */
+    CZ_SLOT_PARAM,   /* the master, or the parameter where it is its own */
+    CZ_SLOT_STATE,   /* state `index` of the rule */
+    CZ_SLOT_STORED,  /* the parameter in its storage type, rounded */
+    CZ_SLOT_GATHER,  /* value that travels from shards to the owner */
+    CZ_SLOT_SCATTER, /* value that travels from the owner to shards */
+    CZ_SLOT_TEMP,    /* shard value kept from "before" to "after" */
+    CZ_N_SLOTS
+} cz_slot_kind;
+
+typedef struct cz_view_slot {
+    cz_slot_kind kind;
+    int index;
+    cz_dtype dtype;
+} cz_view_slot;
+
+typedef enum cz_where {
+    CZ_WHERE_LOCAL,  /* the whole rule, on any run of elements */
+    CZ_WHERE_BEFORE, /* element-wise, on the shard, before the gather */
+    CZ_WHERE_WHOLE,  /* on the whole matrix */
+    CZ_WHERE_AFTER,  /* element-wise, on the shard, after the scatter */
+    CZ_N_WHERES
+} cz_where;
+
+typedef struct cz_view_stage {
+    const cz_fact_stage *fact;
+    int rule;
+    cz_where where;
+    int n_in, n_out;
+    const cz_view_slot *in, *out;
+    int n_steps;
+    const cz_view_step *steps;
+    const int *out_value;    /* value number behind each output */
+} cz_view_stage;
+
+typedef struct cz_view_rule {
+    const cz_fact_rule *fact;
+    int use;
+    int prologue;            /* body number; inputs f64: t, clip, then the
+                              * run-time values of the use; outputs f32 */
+    int first_scalar;        /* its first output among all rules' outputs */
+    int first_stage, n_stages;
+} cz_view_rule;
+
+typedef struct cz_view_family {
+    const cz_fact_family *fact;
+    int rule;
+    int first_param, n_params;
+    cz_dtype dtype;
+    int n_dims;
+    int64_t elements;        /* of one whole parameter */
+    int64_t local_elements;  /* of one rank's shard */
+    int64_t local_shape[8];
+} cz_view_family;
+
+typedef struct cz_view_param {
+    int family;
+    int64_t index[4];
+    const char *name;
+    int bucket;              /* -1 before assignment */
+    int64_t offset;          /* element in the bucket */
+    int64_t split_owner;     /* coordinate over split_axes, or -1 */
+    int64_t shard_owner;     /* coordinate over the shard axes, or -1 */
+} cz_view_param;
+
+typedef struct cz_view_bucket {
+    const cz_fact_bucket *fact;
+    int use;
+    cz_dtype dtype;
+    bool has_master;         /* false: the parameter is its own master */
+    int n_states;
+    const cz_dtype *states;
+} cz_view_bucket;
+
+typedef enum cz_row_kind { CZ_ROW_KERNEL, CZ_ROW_TRANSFER, CZ_ROW_SPAN } cz_row_kind;
+
+typedef struct cz_view_kernel_row {
+    int64_t stage, param, offset, count, gather, scatter, temp, work;
+} cz_view_kernel_row;
+
+typedef struct cz_view_transfer_row {
+    int64_t param, is_recv, peer, offset, n_rows, row_bytes, stride_bytes;
+} cz_view_transfer_row;
+
+typedef struct cz_view_span_row {
+    int64_t param, offset, count;
+} cz_view_span_row;
+
+typedef struct cz_view_table {
+    const cz_fact_table *fact;
+    cz_row_kind kind;
+    int n_coordinates;       /* over the selector */
+    const int64_t *starts;   /* [n_coordinates + 1] */
+    union {
+        const cz_view_kernel_row *kernel;
+        const cz_view_transfer_row *transfer;
+        const cz_view_span_row *span;
+    } rows;
+} cz_view_table;
+
+typedef enum cz_section { CZ_SECTION_REDUCE, CZ_SECTION_DECIDE, CZ_SECTION_UPDATE } cz_section;
+
+typedef struct cz_view_op {
+    const cz_fact_op *fact;
+    cz_step_kind kind;
+    cz_section section;
+    int table;               /* -1: none */
+} cz_view_op;
+
+typedef struct cz_plan_view {
+    const cz_fact_program *program;
+    const cz_fact_mesh *mesh;
+    const cz_fact_policy *policy;
+    const cz_fact_arena *arena;      /* NULL before scheduling */
+    int n_ranks;
+    int n_uses;
+    const cz_fact_use *const *uses;
+    int n_rules;
+    const cz_view_rule *rules;
+    int n_scalars;                   /* outputs of all prologues */
+    int n_families;
+    const cz_view_family *families;
+    int n_params;
+    const cz_view_param *params;
+    int n_stages;
+    const cz_view_stage *stages;
+    int n_bodies;
+    const cz_view_body *bodies;
+    int n_buckets;
+    const cz_view_bucket *buckets;
+    int n_tables;
+    const cz_view_table *tables;
+    int n_ops;
+    const cz_view_op *ops;
+} cz_plan_view;
+
+/* Coordinate of a rank over some axes (row-major in mesh order), and how many
+ * coordinates there are. */
+int64_t cz_view_coordinate(const cz_plan_view *view, const cz_ints *axes,
+                           int64_t rank);
+int64_t cz_view_extent(const cz_plan_view *view, const cz_ints *axes);
+/* The rank that has `coordinate` over `axes` and agrees with `rank` on all
+ * other axes. */
+int64_t cz_view_rank_at(const cz_plan_view *view, const cz_ints *axes,
+                        int64_t coordinate, int64_t rank);
+/* The axes a family is sharded over, in mesh order; storage of at least
+ * mesh->axes.n entries is the caller's. */
+cz_ints cz_view_shard_axes(const cz_plan_view *view, int family,
+                           int64_t *storage);
+/* Bytes that slots of one kind take for `count` elements: each slot rounded
+ * up to CZ_ALIGN bytes; *offsets (may be NULL) gets each slot's start. */
+enum { CZ_ALIGN_BYTES = 64 };
+int64_t cz_view_slot_bytes(const cz_view_stage *stage, cz_slot_kind kind,
+                           int64_t count, int64_t *offsets);
+
+#endif
