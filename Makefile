@@ -1,0 +1,70 @@
+# The front door.  Every target installs what is missing, configures, builds,
+# and runs; `make help` lists them.
+JOBS ?= $(shell nproc)
+PRESET ?= dev
+BUILD := build/$(PRESET)
+PYTHON := /usr/bin/python3
+CTEST := ctest --output-on-failure --no-tests=error
+SOURCES = $(shell git ls-files '*.c' '*.h')
+UNITS = $(filter-out tests/fuzz/%,$(filter %.c,$(SOURCES)))
+
+.PHONY: help packages build test demo format lint clean
+.PHONY: nightly test-asan test-tsan test-clang test-nightly
+
+help:
+	@echo 'make demo     the plan of Qwen3-32B, then a small GPT trained on 4 ranks'
+	@echo 'make test     all tests but the nightly ones'
+	@echo 'make build    the compiler, the runtime and the trainer, in $(BUILD)'
+	@echo 'make nightly  other compilers, sanitizers, full training, long fuzzing'
+	@echo 'make bench-X  the measurement bench/X.sh'
+	@echo 'make format   clang-format, in place;  make lint: the checkers'
+
+packages:
+	@sh cmake/install_packages.sh
+
+build/%/build.ninja: CMakePresets.json CMakeLists.txt | packages
+	cmake --preset $*
+
+# Ninja is asked every time: it alone knows what is out of date.
+build: packages $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS)
+
+test: build
+	cd $(BUILD) && $(CTEST) -j 2 -LE nightly
+
+demo: build
+	$(BUILD)/canzona plan examples/qwen3-32b.cz
+	$(BUILD)/train_gpt --ranks 2x2 --steps 100 --eval-every 25
+
+# TSan watches threads, so it runs what has threads; it knows pthreads only.
+test-asan test-clang:
+	$(MAKE) test PRESET=$(@:test-%=%)
+
+test-tsan:
+	$(MAKE) build PRESET=tsan
+	cd build/tsan && $(CTEST) -R 'runtime|world|run|train' -LE nightly
+
+test-nightly: build
+	cd $(BUILD) && $(CTEST) -L nightly
+
+nightly:
+	$(MAKE) test
+	$(MAKE) test-clang
+	$(MAKE) test-asan
+	$(MAKE) test-tsan
+	$(MAKE) test-nightly
+
+bench-%: build
+	BUILD=$(BUILD) PYTHON=$(PYTHON) sh bench/$*.sh
+
+format: packages
+	clang-format -i $(SOURCES)
+
+lint: build
+	clang-format --dry-run --Werror $(SOURCES)
+	clang-tidy --quiet -p $(BUILD) $(UNITS)
+	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 -I. -Iruntime \
+	  --enable=warning,performance,portability $(UNITS)
+
+clean:
+	rm -rf build
