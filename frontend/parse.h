@@ -1,0 +1,17 @@
+/* Text to syntax tree.  Looks nothing up: names, shapes and types are the
+ * checker's. */
+#ifndef CZ_FRONTEND_PARSE_H
+#define CZ_FRONTEND_PARSE_H
+
+#include "dsl/ast.h"
+
+/* Longest source text in bytes. */
+#define CZ_MAX_SOURCE_BYTES ((size_t)4 << 20)
+
+/* Parse one file.  `source->bytes` is NUL-terminated at n and must live as
+ * long as the arena: spans point into it.  Errors go to `diags`; what could
+ * be read is returned all the same, as a FILE node, never NULL.  Check
+ * diags->n_errors before use. */
+cz_node *cz_parse(cz_arena *arena, const cz_source *source, cz_diags *diags);
+
+#endif
