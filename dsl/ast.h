@@ -12,12 +12,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* CZ_AST_FILE, CZ_AST_MATMUL and so on. */
 typedef enum cz_kind {
-#define CZ_NODE(kind, name) CZ_##kind,
+#define CZ_NODE(kind, name) CZ_AST_##kind,
 #include "dsl/ast_kinds.def"
 #undef CZ_NODE
-    CZ_N_KINDS
+    CZ_AST_N_KINDS
 } cz_kind;
+
 
 /* Flags of nodes; which kind may carry which stands in ast_kinds.def. */
 #define CZ_FLAGS(X)                                                            \
@@ -79,7 +81,7 @@ static inline bool cz_node_has(const cz_node *node, unsigned flag)
     return (node->flags & flag) != 0;
 }
 
-/* "matmul" for CZ_MATMUL: the name that cz_ast_print uses. */
+/* "matmul" for CZ_AST_MATMUL: the name that cz_ast_print uses. */
 const char *cz_kind_name(cz_kind kind);
 
 /* Print the tree as nested lists, without places: the golden form. */
