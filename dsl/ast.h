@@ -20,7 +20,6 @@ typedef enum cz_kind {
     CZ_AST_N_KINDS
 } cz_kind;
 
-
 /* Flags of nodes; which kind may carry which stands in ast_kinds.def. */
 #define CZ_FLAGS(X)                                                            \
     X(PARENS, "parens")                                                        \
@@ -45,7 +44,7 @@ enum {
 #define X(flag, name) CZ_FLAG_BIT_##flag,
     CZ_FLAGS(X)
 #undef X
-    CZ_N_FLAGS
+        CZ_N_FLAGS
 };
 
 /* CZ_FLAG_PARENS and so on: one bit each. */
