@@ -34,7 +34,7 @@ typedef enum cz_step_kind {
  * inputs first, then its expressions in order. */
 typedef struct cz_view_expr {
     cz_opcode op;
-    cz_dtype dtype;        /* of the result; for COMPARE of the operands */
+    cz_dtype dtype; /* of the result; for COMPARE of the operands */
     int args[3];
     double constant;       /* CONSTANT */
     const char *predicate; /* COMPARE: "olt" and the like */
@@ -48,7 +48,7 @@ typedef struct cz_view_body {
     int n_exprs;
     const cz_view_expr *exprs;
     int n_out;
-    const int *out;           /* value numbers */
+    const int *out; /* value numbers */
     const cz_dtype *out_dtype;
 } cz_view_body;
 
@@ -70,24 +70,24 @@ typedef enum cz_access {
  * inputs, then its scalars, then the results of its steps in order. */
 typedef struct cz_view_step {
     bool is_product;
-    int body;                /* number of the map's body or the product's
-                              * epilogue; -1: none */
+    int body; /* number of the map's body or the product's
+               * epilogue; -1: none */
     int n_in;
     const int *in;           /* product: a, b, then epilogue operands */
     const cz_access *access; /* of every operand; a and b: ELEMENT */
     int n_out;
     const cz_access *out_access;
     const cz_dtype *out_dtype;
-    const int64_t *offsets;  /* workspace byte of each result; -1: it is a
-                              * stage output; product: one more entry, the
-                              * f32 accumulator, or -1 for none */
-    int64_t rows, columns;   /* space of the map, shape of the product */
+    const int64_t *offsets; /* workspace byte of each result; -1: it is a
+                             * stage output; product: one more entry, the
+                             * f32 accumulator, or -1 for none */
+    int64_t rows, columns;  /* space of the map, shape of the product */
     /* product: result = alpha * op(a) @ op(b) + beta * s, accumulated in f32,
      * rounded once; with beta != 0, s is in[2].  With an epilogue body the
      * result is body(acc, in[2], in[3], ...) instead. */
     bool transpose_a, transpose_b, symmetric;
     double alpha, beta;
-    int64_t inner;           /* contracted length */
+    int64_t inner; /* contracted length */
 } cz_view_step;
 
 typedef enum cz_slot_kind {
@@ -123,15 +123,15 @@ typedef struct cz_view_stage {
     const cz_view_slot *in, *out;
     int n_steps;
     const cz_view_step *steps;
-    const int *out_value;    /* value number behind each output */
+    const int *out_value; /* value number behind each output */
 } cz_view_stage;
 
 typedef struct cz_view_rule {
     const cz_fact_rule *fact;
     int use;
-    int prologue;            /* body number; inputs f64: t, clip, then the
-                              * run-time values of the use; outputs f32 */
-    int first_scalar;        /* its first output among all rules' outputs */
+    int prologue;     /* body number; inputs f64: t, clip, then the
+                       * run-time values of the use; outputs f32 */
+    int first_scalar; /* its first output among all rules' outputs */
     int first_stage, n_stages;
 } cz_view_rule;
 
@@ -141,8 +141,8 @@ typedef struct cz_view_family {
     int first_param, n_params;
     cz_dtype dtype;
     int n_dims;
-    int64_t elements;        /* of one whole parameter */
-    int64_t local_elements;  /* of one rank's shard */
+    int64_t elements;       /* of one whole parameter */
+    int64_t local_elements; /* of one rank's shard */
     int64_t local_shape[8];
 } cz_view_family;
 
@@ -150,22 +150,26 @@ typedef struct cz_view_param {
     int family;
     int64_t index[4];
     const char *name;
-    int bucket;              /* -1 before assignment */
-    int64_t offset;          /* element in the bucket */
-    int64_t split_owner;     /* coordinate over split_axes, or -1 */
-    int64_t shard_owner;     /* coordinate over the shard axes, or -1 */
+    int bucket;          /* -1 before assignment */
+    int64_t offset;      /* element in the bucket */
+    int64_t split_owner; /* coordinate over split_axes, or -1 */
+    int64_t shard_owner; /* coordinate over the shard axes, or -1 */
 } cz_view_param;
 
 typedef struct cz_view_bucket {
     const cz_fact_bucket *fact;
     int use;
     cz_dtype dtype;
-    bool has_master;         /* false: the parameter is its own master */
+    bool has_master; /* false: the parameter is its own master */
     int n_states;
     const cz_dtype *states;
 } cz_view_bucket;
 
-typedef enum cz_row_kind { CZ_ROW_KERNEL, CZ_ROW_TRANSFER, CZ_ROW_SPAN } cz_row_kind;
+typedef enum cz_row_kind {
+    CZ_ROW_KERNEL,
+    CZ_ROW_TRANSFER,
+    CZ_ROW_SPAN
+} cz_row_kind;
 
 typedef struct cz_view_kernel_row {
     int64_t stage, param, offset, count, gather, scatter, temp, work;
@@ -182,8 +186,8 @@ typedef struct cz_view_span_row {
 typedef struct cz_view_table {
     const cz_fact_table *fact;
     cz_row_kind kind;
-    int n_coordinates;       /* over the selector */
-    const int64_t *starts;   /* [n_coordinates + 1] */
+    int n_coordinates;     /* over the selector */
+    const int64_t *starts; /* [n_coordinates + 1] */
     union {
         const cz_view_kernel_row *kernel;
         const cz_view_transfer_row *transfer;
@@ -191,26 +195,30 @@ typedef struct cz_view_table {
     } rows;
 } cz_view_table;
 
-typedef enum cz_section { CZ_SECTION_REDUCE, CZ_SECTION_DECIDE, CZ_SECTION_UPDATE } cz_section;
+typedef enum cz_section {
+    CZ_SECTION_REDUCE,
+    CZ_SECTION_DECIDE,
+    CZ_SECTION_UPDATE
+} cz_section;
 
 typedef struct cz_view_op {
     const cz_fact_op *fact;
     cz_step_kind kind;
     cz_section section;
-    int table;               /* -1: none */
+    int table; /* -1: none */
 } cz_view_op;
 
 typedef struct cz_plan_view {
     const cz_fact_program *program;
     const cz_fact_mesh *mesh;
     const cz_fact_policy *policy;
-    const cz_fact_arena *arena;      /* NULL before scheduling */
+    const cz_fact_arena *arena; /* NULL before scheduling */
     int n_ranks;
     int n_uses;
     const cz_fact_use *const *uses;
     int n_rules;
     const cz_view_rule *rules;
-    int n_scalars;                   /* outputs of all prologues */
+    int n_scalars; /* outputs of all prologues */
     int n_families;
     const cz_view_family *families;
     int n_params;

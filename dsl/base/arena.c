@@ -58,8 +58,7 @@ void *cz_arena_alloc(cz_arena *arena, size_t count, size_t size)
     size_t bytes;
     void *memory;
 
-    if (__builtin_mul_overflow(count, size, &bytes) ||
-        bytes > SIZE_MAX / 2)
+    if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
         out_of_memory();
     bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     block = block_with(arena, bytes);

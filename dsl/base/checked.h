@@ -29,8 +29,7 @@ static inline bool cz_checked_mul(int64_t a, int64_t b, int64_t *out)
 }
 
 /* Product of n non-negative sizes, at most 2^62. */
-static inline bool cz_checked_product(const int64_t *sizes, int n,
-                                      int64_t *out)
+static inline bool cz_checked_product(const int64_t *sizes, int n, int64_t *out)
 {
     int64_t product = 1;
     for (int i = 0; i < n; i++)

@@ -49,6 +49,7 @@ typedef struct cz_diags {
     cz_diag *list;
     int n, n_errors;
     bool unsupported; /* some error was CZ_UNSUPPORTED: exit 3 */
+    bool dropped;     /* the last message was not kept: nor are its notes */
 } cz_diags;
 
 void cz_diags_init(cz_diags *diags, cz_arena *arena);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 typedef struct cz_embedded {
-    const char *path; /* relative to the folder that embeds; NULL ends */
+    const char *path;  /* relative to the folder that embeds; NULL ends */
     const char *bytes; /* NUL-terminated */
     size_t n;
 } cz_embedded;

@@ -151,8 +151,7 @@ static bool write_all(int fd, const char *bytes, size_t n)
     return true;
 }
 
-bool cz_text_write_file(const cz_text *text, const char *path,
-                        const char **why)
+bool cz_text_write_file(const cz_text *text, const char *path, const char **why)
 {
     cz_text temporary = {0};
     bool ok = false;

@@ -1,0 +1,237 @@
+/* Diagnostics: collecting them, and printing them with line and caret. */
+#include "dsl/base/diag.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static const char *const code_names[] = {
+#define CZ_DIAG(code, name, meaning) #code,
+#include "dsl/base/diag.def"
+#undef CZ_DIAG
+};
+
+const char *cz_code_name(cz_code code)
+{
+    return code_names[code];
+}
+
+void cz_diags_init(cz_diags *diags, cz_arena *arena)
+{
+    *diags = (cz_diags){.arena = arena};
+}
+
+static bool is_same(const cz_diag *a, const cz_diag *b)
+{
+    return a->severity == b->severity && a->code == b->code &&
+           a->span.source == b->span.source &&
+           a->span.offset == b->span.offset &&
+           strcmp(a->message, b->message) == 0;
+}
+
+static bool is_known(const cz_diags *diags, const cz_diag *diag)
+{
+    for (int i = 0; i < diags->n; i++)
+        if (is_same(&diags->list[i], diag))
+            return true;
+    return false;
+}
+
+static const char *format_message(cz_arena *arena, const char *format,
+                                  va_list args)
+{
+    cz_text text;
+    cz_text_init(&text);
+    cz_text_vprintf(&text, format, args);
+    const char *message = cz_arena_copy(arena, cz_text_string(&text), text.n);
+    cz_text_fini(&text);
+    return message;
+}
+
+/* An error or a warning; its notes follow its fate. */
+static void report(cz_diags *diags, cz_diag diag, const char *format,
+                   va_list args)
+{
+    diags->dropped = diags->n_errors >= CZ_MAX_ERRORS;
+    if (diags->dropped)
+        return;
+    diag.message = format_message(diags->arena, format, args);
+    diags->dropped = is_known(diags, &diag);
+    if (diags->dropped)
+        return;
+    *CZ_PUSH(diags->arena, diags->list, diags->n) = diag;
+    diags->n_errors += diag.severity == CZ_ERROR;
+    diags->unsupported |= diag.code == CZ_UNSUPPORTED;
+}
+
+void cz_diag_error(cz_diags *diags, cz_code code, cz_span span,
+                   const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report(diags, (cz_diag){CZ_ERROR, code, span, NULL}, format, args);
+    va_end(args);
+}
+
+void cz_diag_warning(cz_diags *diags, cz_code code, cz_span span,
+                     const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report(diags, (cz_diag){CZ_WARNING, code, span, NULL}, format, args);
+    va_end(args);
+}
+
+void cz_diag_note(cz_diags *diags, cz_span span, const char *format, ...)
+{
+    if (diags->dropped)
+        return;
+    va_list args;
+    va_start(args, format);
+    const char *message = format_message(diags->arena, format, args);
+    va_end(args);
+    *CZ_PUSH(diags->arena, diags->list, diags->n) =
+        (cz_diag){CZ_NOTE, CZ_NO_CODE, span, message};
+}
+
+/* ---- printing ---------------------------------------------------------- */
+
+typedef struct style {
+    const char *name, *colour;
+} style;
+
+static const style styles[] = {[CZ_ERROR] = {"error", "\033[1;31m"},
+                               [CZ_WARNING] = {"warning", "\033[1;35m"},
+                               [CZ_NOTE] = {"note", "\033[1;36m"}};
+
+static bool is_printable(unsigned char byte)
+{
+    return byte >= 0x20 && byte != 0x7f;
+}
+
+/* The user's text never steers the terminal: control bytes become '?', save
+ * that a tab stays a tab so that the caret below lines up. */
+static void put_visible(cz_text *out, const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char byte = bytes[i];
+        const bool shown = is_printable((unsigned char)byte) || byte == '\t';
+        cz_text_put(out, shown ? &byte : "?", 1);
+    }
+}
+
+static void put_caret(cz_text *out, const char *line, size_t n, size_t at,
+                      size_t length, const char *colour)
+{
+    cz_text_puts(out, "      | ");
+    for (size_t i = 0; i < at; i++)
+        cz_text_put(out, i < n && line[i] == '\t' ? "\t" : " ", 1);
+    cz_text_printf(out, "%s^", colour);
+    for (size_t i = 1; i < length && at + i < n; i++)
+        cz_text_put(out, "~", 1);
+    cz_text_printf(out, "%s\n", *colour ? "\033[0m" : "");
+}
+
+static void put_source_line(cz_text *out, const cz_span *span,
+                            const char *colour)
+{
+    const cz_source *source = span->source;
+    const size_t at = span->column - 1;
+    const char *line = source->bytes + (span->offset - at);
+    const size_t rest = source->n - (span->offset - at);
+    const char *end = memchr(line, '\n', rest);
+    size_t n = end ? (size_t)(end - line) : rest;
+
+    if (n > 0 && line[n - 1] == '\r')
+        n--;
+    cz_text_printf(out, "%5u | ", span->line);
+    put_visible(out, line, n);
+    cz_text_puts(out, "\n");
+    put_caret(out, line, n, at, span->length, colour);
+}
+
+static void print_one(const cz_diag *diag, cz_text *out, bool colour)
+{
+    const style *style = &styles[diag->severity];
+    const cz_span *span = &diag->span;
+
+    if (span->source) {
+        put_visible(out, span->source->name, strlen(span->source->name));
+        cz_text_puts(out, ":");
+    }
+    if (span->source && span->line)
+        cz_text_printf(out, "%u:%u:", span->line, span->column);
+    cz_text_printf(out, "%s%s%s:%s ", span->source ? " " : "",
+                   colour ? style->colour : "", style->name,
+                   colour ? "\033[0m" : "");
+    put_visible(out, diag->message, strlen(diag->message));
+    if (diag->severity != CZ_NOTE)
+        cz_text_printf(out, " [%s]", cz_code_name(diag->code));
+    cz_text_puts(out, "\n");
+    if (span->source && span->line)
+        put_source_line(out, span, colour ? style->colour : "");
+}
+
+void cz_diags_print(const cz_diags *diags, cz_text *out, bool colour)
+{
+    for (int i = 0; i < diags->n; i++)
+        print_one(&diags->list[i], out, colour);
+    if (diags->n_errors >= CZ_MAX_ERRORS)
+        cz_text_printf(out, "note: stopped after %d errors\n", CZ_MAX_ERRORS);
+}
+
+/* ---- did you mean ------------------------------------------------------- */
+
+enum { MAX_NAME = 64 }; /* longer names get no suggestion */
+
+static int least(int a, int b, int c)
+{
+    const int ab = a < b ? a : b;
+    return ab < c ? ab : c;
+}
+
+/* Edits (insert, delete, replace, swap of neighbours) from a to b:
+ * optimal string alignment, three rows of the table at a time. */
+static int edit_distance(const char *a, int n_a, const char *b, int n_b)
+{
+    int rows[3][MAX_NAME + 1];
+
+    for (int j = 0; j <= n_b; j++)
+        rows[0][j] = j;
+    for (int i = 1; i <= n_a; i++) {
+        int *row = rows[i % 3];
+        const int *up = rows[(i + 2) % 3], *up2 = rows[(i + 1) % 3];
+        row[0] = i;
+        for (int j = 1; j <= n_b; j++) {
+            row[j] = least(up[j] + 1, row[j - 1] + 1,
+                           up[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
+                a[i - 2] == b[j - 1] && up2[j - 2] + 1 < row[j])
+                row[j] = up2[j - 2] + 1;
+        }
+    }
+    return rows[n_a % 3][n_b];
+}
+
+const char *cz_diag_nearest(const char *name, const char *const *candidates,
+                            int n)
+{
+    const size_t n_name = strlen(name);
+    const char *best = NULL;
+
+    if (n_name == 0 || n_name > MAX_NAME)
+        return NULL;
+    /* A third of the letters may be wrong, and one always. */
+    int limit = n_name < 6 ? 1 : (int)(n_name / 3);
+    for (int i = 0; i < n; i++) {
+        const size_t n_other = strlen(candidates[i]);
+        if (n_other == 0 || n_other > MAX_NAME)
+            continue;
+        const int edits =
+            edit_distance(name, (int)n_name, candidates[i], (int)n_other);
+        if (edits <= limit && edits < (int)n_name) {
+            best = candidates[i];
+            limit = edits - 1;
+        }
+    }
+    return best;
+}

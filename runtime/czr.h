@@ -1,0 +1,371 @@
+/* Canzona runtime: executes one static plan inside somebody's trainer.
+ *
+ * First part: what a trainer calls.  Second part: what generated C is made of.
+ * Nothing here prints or exits; every failure is a status, and the first one
+ * of a rank is kept with its place (czr_error).  Needs libc and libm only. */
+#ifndef CZR_H
+#define CZR_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define CZR_ABI 1u /* of the tables in the second part */
+
+/* ---- 1. For trainers ---------------------------------------------------- */
+
+#define CZR_STATUSES(X)                                                        \
+    X(OK, "ok")                                                                \
+    X(ERR_NO_MEMORY, "out of memory")                                          \
+    X(ERR_ARGUMENT, "an argument that makes no sense")                         \
+    X(ERR_NOT_FOUND, "no tensor of that name")                                 \
+    X(ERR_SHAPE, "a tensor's shape, type or place is not the plan's")          \
+    X(ERR_UNBOUND, "a tensor was not bound")                                   \
+    X(ERR_OVERLAP, "two bound tensors share memory")                           \
+    X(ERR_STATE, "called in the wrong order")                                  \
+    X(ERR_VERSION, "program and runtime do not fit together")                  \
+    X(ERR_MISMATCH, "ranks run different plans")                               \
+    X(ERR_WORLD_SIZE, "the world has another size than the mesh")              \
+    X(ERR_HYPER, "a run-time value without default was not given")             \
+    X(ERR_TIMEOUT, "a rank did not come in time")                              \
+    X(ERR_ABORTED, "another rank failed first")                                \
+    X(ERR_UNSUPPORTED, "not supported yet")
+
+typedef enum czr_status {
+#define CZR_STATUS(name, text) CZR_##name,
+    CZR_STATUSES(CZR_STATUS)
+#undef CZR_STATUS
+        CZR_N_STATUSES
+} czr_status;
+
+/* "CZR_ERR_TIMEOUT" and the sentence above, for messages. */
+const char *czr_status_name(czr_status status);
+const char *czr_status_text(czr_status status);
+
+typedef enum czr_dtype { CZR_F64, CZR_F32, CZR_BF16, CZR_N_DTYPES } czr_dtype;
+size_t czr_dtype_bytes(czr_dtype dtype);
+
+typedef struct czr_program czr_program;
+typedef struct czr_world czr_world;
+typedef struct czr_engine czr_engine;
+typedef void *czr_stream; /* of the device; NULL on the host */
+
+/* A tensor of the caller: `data` stays the caller's.  Strides in elements;
+ * NULL means contiguous, row-major. */
+typedef struct czr_tensor {
+    void *data;
+    czr_dtype dtype;
+    int n_dims;
+    const int64_t *shape;
+    const int64_t *strides;
+} czr_tensor;
+
+typedef struct czr_options {
+    int late_device;         /* run each stream as late as its waits allow */
+    int fixed_order_product; /* our own product even where not strict */
+    int64_t deadline_ms;     /* of one wait for other ranks; 0: 600,000 */
+} czr_options;
+
+/* Run-time values, in the order of the enum in NAME.h; NaN or beyond n: the
+ * default. */
+typedef struct czr_hyper {
+    const double *values;
+    size_t n;
+} czr_hyper;
+
+typedef struct czr_result {
+    double grad_norm; /* before clipping; 0 when the plan takes no norm */
+    int skipped;      /* 1: non-finite gradients, nothing was changed */
+    int64_t step;     /* applied updates so far */
+} czr_result;
+
+/* Where a parameter lies in the engine's buffers.  `param` and `grad` point
+ * at this rank's shard; leaf k of the gradient lies k * leaf_stride elements
+ * further.  They are valid from czr_open to czr_close. */
+typedef struct czr_layout_info {
+    int bucket;
+    int64_t offset; /* elements */
+    int64_t n;      /* elements of this rank's shard */
+    void *param, *grad;
+    czr_dtype param_dtype, grad_dtype;
+    int64_t leaves, leaf_stride;
+    int n_dims;
+    int64_t shape[8];  /* of the shard */
+    int64_t global[8]; /* of the whole tensor */
+    int64_t start[8];  /* of the shard in it */
+} czr_layout_info;
+
+/* One state tensor, this rank's part: elements [first, first + n) of the
+ * shard of parameter `param`, flat. */
+typedef struct czr_state {
+    const char *name; /* "mom" */
+    int param;
+    czr_dtype dtype;
+    int64_t first, n;
+    void *data;
+} czr_state;
+
+typedef struct czr_counters {
+    int64_t steps, skips;
+    const int64_t *updates;    /* [n_params] elements updated by this rank in
+                                * all steps */
+    const int64_t *whole;      /* [n_params] whole-matrix stages run here */
+    const int64_t *bytes_sent; /* [n_ops] over all steps */
+    const int64_t *bytes_received;
+    int64_t peak_scratch_bytes;
+    int64_t step_allocations; /* by us, inside czr_step: 0 */
+} czr_counters;
+
+/* Run `body` on `ranks` threads, rank 0 on the calling one.  Returns the
+ * first failure of the lowest rank that did not merely follow another's. */
+czr_status czr_world_threads_run(int ranks,
+                                 czr_status (*body)(czr_world *, void *),
+                                 void *user);
+int czr_world_rank(const czr_world *world);
+int czr_world_size(const czr_world *world);
+/* For trainers, over one axis of a mesh that the engine told the world of
+ * (czr_open), or over all ranks with axis NULL.  all_reduce sums in rank
+ * order.  all_gather: `send` of count elements from each, `receive` of
+ * size * count. */
+czr_status czr_world_all_reduce(czr_world *world, const char *axis, void *data,
+                                size_t count, czr_dtype dtype);
+czr_status czr_world_all_gather(czr_world *world, const char *axis,
+                                const void *send, void *receive, size_t count,
+                                czr_dtype dtype);
+czr_status czr_world_barrier(czr_world *world);
+/* This rank's coordinate on an axis, and the axis' size. */
+int czr_world_coordinate(const czr_world *world, const char *axis);
+int czr_world_extent(const czr_world *world, const char *axis);
+
+/* Open one plan on this rank: all memory is taken here.  Collective: all
+ * ranks compare plan hash and versions.  options may be NULL. */
+czr_status czr_open(const czr_program *program, czr_world *world,
+                    const czr_options *options, czr_engine **out);
+int czr_param_count(const czr_engine *engine);
+/* Name of parameter `param`, into `name` of `n` bytes. */
+czr_status czr_param_name(const czr_engine *engine, int param, char *name,
+                          size_t n);
+czr_status czr_layout(const czr_engine *engine, const char *name,
+                      czr_layout_info *out);
+/* Bind this rank's shards.  A tensor whose data is exactly where czr_layout
+ * says is used in place; any other is copied in and out by each step.  NULL
+ * data or NULL tensor: in place.  With leaves > 1 a loose gradient has one
+ * more leading dimension. */
+czr_status czr_bind(czr_engine *engine, const char *name,
+                    const czr_tensor *param, const czr_tensor *grad);
+/* All bound, nothing overlaps; masters are taken from the parameters. */
+czr_status czr_seal(czr_engine *engine);
+/* Collective.  On failure the engine is poisoned: every later call returns
+ * the same status. */
+czr_status czr_step(czr_engine *engine, const czr_hyper *hyper,
+                    czr_stream stream, czr_result *result);
+/* Any thread: this parameter's gradient is complete.  Buckets start in plan
+ * order whatever the order of calls; optional. */
+czr_status czr_grad_ready(czr_engine *engine, int param, czr_stream producer);
+czr_status czr_param_wait(czr_engine *engine, int param, czr_stream consumer);
+int czr_state_count(const czr_engine *engine);
+czr_status czr_state_get(czr_engine *engine, int state, czr_state *out);
+czr_status czr_counters_get(const czr_engine *engine, czr_counters *out);
+/* The first failure, as a sentence with rank and operation; "" if none. */
+const char *czr_error(const czr_engine *engine);
+void czr_close(czr_engine *engine);
+
+/* ---- 2. For generated C ------------------------------------------------- */
+
+typedef uint16_t czr_bf16;
+
+static inline float czr_bf16_to_f32(czr_bf16 x)
+{
+    uint32_t bits = (uint32_t)x << 16;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+/* To nearest even; NaN stays NaN. */
+static inline czr_bf16 czr_f32_to_bf16(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    if ((bits & 0x7fffffffu) > 0x7f800000u)
+        return (czr_bf16)((bits >> 16) | 0x40u);
+    return (czr_bf16)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+/* c[m, n] = op(a) @ op(b), accumulated in f32, row-major, contiguous.
+ * a is [m, k], or [k, m] when transpose_a; b is [k, n], or [n, k]. */
+typedef struct czr_product {
+    size_t m, n, k;
+    const void *a, *b;
+    float *c;
+    czr_dtype a_dtype, b_dtype;
+    int transpose_a, transpose_b;
+    int symmetric; /* c equals its transpose in exact arithmetic */
+} czr_product;
+
+typedef struct czr_math {
+    void (*product)(const struct czr_math *math, const czr_product *product);
+} czr_math;
+
+/* One call of a stage: slots in the order of the stage's tables. */
+typedef struct czr_call {
+    const void *const *in;
+    void *const *out;
+    const float *scalars; /* [n_scalars] of the stage */
+    size_t count;         /* elements; whole stages know their own shape */
+    unsigned char *work;
+    const czr_math *math;
+} czr_call;
+
+typedef void (*czr_kernel)(const czr_call *call);
+
+typedef enum czr_slot_kind {
+    CZR_SLOT_GRAD,
+    CZR_SLOT_PARAM,
+    CZR_SLOT_STATE,
+    CZR_SLOT_STORED,
+    CZR_SLOT_GATHER,
+    CZR_SLOT_SCATTER,
+    CZR_SLOT_TEMP
+} czr_slot_kind;
+
+typedef struct czr_slot {
+    uint8_t kind, index, dtype;
+} czr_slot;
+
+typedef struct czr_stage {
+    const char *name;
+    czr_kernel run;
+    const czr_slot *in, *out;
+    const uint16_t *scalars; /* among the program's scalars */
+    uint8_t n_in, n_out;
+    uint16_t n_scalars;
+    uint8_t is_whole;
+} czr_stage;
+
+typedef struct czr_family {
+    const char *pattern; /* "model.layers.{0}.mlp.up_proj.weight" */
+    int32_t first_param;
+    uint8_t n_indices, n_dims, dtype;
+    int32_t first[4], extents[4];
+    int64_t shape[8]; /* global */
+    int8_t shard[8];  /* axis of each dimension, or -1 */
+} czr_family;
+
+typedef struct czr_place {
+    int32_t bucket;
+    int64_t offset;
+} czr_place;
+
+typedef struct czr_state_desc {
+    const char *name;
+    czr_dtype dtype;
+    float init;
+} czr_state_desc;
+
+typedef struct czr_bucket {
+    czr_dtype dtype;
+    uint8_t has_master; /* 0: the parameter is its own master */
+    int64_t length;
+    const int64_t *slices; /* [extent of split_axes + 1] */
+    int n_states;
+    const czr_state_desc *states;
+} czr_bucket;
+
+typedef struct czr_hyper_desc {
+    const char *group, *name;
+    double value; /* default */
+    int has_default;
+} czr_hyper_desc;
+
+typedef enum czr_row_kind {
+    CZR_ROW_KERNEL,
+    CZR_ROW_TRANSFER,
+    CZR_ROW_SPAN
+} czr_row_kind;
+
+typedef struct czr_kernel_row {
+    int32_t stage, param;
+    int64_t offset, count, gather, scatter, temp, work;
+} czr_kernel_row;
+
+typedef struct czr_transfer_row {
+    int32_t param;
+    int16_t is_recv, peer;
+    int64_t offset, n_rows, row_bytes, stride_bytes;
+} czr_transfer_row;
+
+typedef struct czr_span_row {
+    int32_t param;
+    int64_t offset, count;
+} czr_span_row;
+
+typedef struct czr_table {
+    czr_row_kind kind;
+    uint32_t selector;     /* bit a: axis a */
+    const int32_t *starts; /* [coordinates over selector + 1] */
+    const void *rows;
+} czr_table;
+
+typedef enum czr_op_kind {
+    CZR_REDUCE_SCATTER,
+    CZR_ALL_GATHER,
+    CZR_ALL_REDUCE,
+    CZR_TRANSFER,
+    CZR_KERNEL,
+    CZR_SQUARE_SUM,
+    CZR_DECIDE,
+    CZR_PROLOGUE,
+    CZR_N_OP_KINDS
+} czr_op_kind;
+
+typedef enum czr_section {
+    CZR_SECTION_REDUCE,
+    CZR_SECTION_DECIDE,
+    CZR_SECTION_UPDATE
+} czr_section;
+
+typedef struct czr_op {
+    uint8_t kind, stream, section;
+    uint32_t comm;         /* bit a: axis a */
+    int32_t bucket, table; /* or -1 */
+    int32_t n_waits;
+    const int32_t *waits; /* earlier operations */
+} czr_op;
+
+struct czr_program {
+    uint32_t abi;
+    const char *name, *compiler, *plan_hash; /* hash: 64 hex digits */
+    int strict, leaves;
+    int n_axes;
+    const char *const *axes; /* major to minor */
+    const int32_t *sizes;
+    uint32_t split_axes, reduce_axes;
+    czr_dtype grad_dtype, master_dtype;
+    int mean;
+    double clip;
+    int skip;
+    int n_hypers;
+    const czr_hyper_desc *hypers;
+    int n_scalars;
+    /* scalars of one step; hypers in the order of the table above */
+    void (*prologue)(double t, double clip, const double *hypers,
+                     float *scalars);
+    int n_families;
+    const czr_family *families;
+    int n_params;
+    const czr_place *places;
+    int n_buckets;
+    const czr_bucket *buckets;
+    int n_stages;
+    const czr_stage *stages;
+    int n_tables;
+    const czr_table *tables;
+    int n_ops;
+    const czr_op *ops;
+    uint32_t arena_selector;
+    const int64_t *arena_bytes; /* per coordinate over arena_selector */
+};
+
+#endif
