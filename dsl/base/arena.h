@@ -33,7 +33,7 @@ char *cz_arena_printf(cz_arena *arena, const char *format, ...)
  * pointer and `n` the count beside it.  Capacity doubles; old blocks stay. */
 void *cz_arena_grow(cz_arena *arena, void *list, size_t n, size_t size);
 #define CZ_PUSH(arena, list, n)                                                \
-    (&((list) = cz_arena_grow((arena), (list), (size_t)(n),                    \
-                              sizeof *(list)))[(n)++])
+    ((list) = cz_arena_grow((arena), (list), (size_t)(n), sizeof *(list)),     \
+     &(list)[(n)++])
 
 #endif

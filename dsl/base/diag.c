@@ -95,13 +95,11 @@ void cz_diag_note(cz_diags *diags, cz_span span, const char *format, ...)
 
 /* ---- printing ---------------------------------------------------------- */
 
-typedef struct style {
+static const struct style {
     const char *name, *colour;
-} style;
-
-static const style styles[] = {[CZ_ERROR] = {"error", "\033[1;31m"},
-                               [CZ_WARNING] = {"warning", "\033[1;35m"},
-                               [CZ_NOTE] = {"note", "\033[1;36m"}};
+} styles[] = {[CZ_ERROR] = {"error", "\033[1;31m"},
+              [CZ_WARNING] = {"warning", "\033[1;35m"},
+              [CZ_NOTE] = {"note", "\033[1;36m"}};
 
 static bool is_printable(unsigned char byte)
 {
@@ -151,7 +149,7 @@ static void put_source_line(cz_text *out, const cz_span *span,
 
 static void print_one(const cz_diag *diag, cz_text *out, bool colour)
 {
-    const style *style = &styles[diag->severity];
+    const struct style *style = &styles[diag->severity];
     const cz_span *span = &diag->span;
 
     if (span->source) {
