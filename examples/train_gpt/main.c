@@ -1,0 +1,69 @@
+/* train_gpt: trains a small GPT on N ranks of this machine, each a thread. */
+#include <cblas.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "corpus.h"
+#include "options.h"
+#include "programs.h"
+#include "report.h"
+#include "train.h"
+
+enum { EXIT_USAGE = 2, CONTEXT = 128, FEWEST_BYTES = 10 * (CONTEXT + 2) };
+
+static int complain(const char *path, const char *why)
+{
+    fprintf(stderr, "train_gpt: %s: %s\n", path, why);
+    return EXIT_FAILURE;
+}
+
+static int train(const options *o, const corpus *text,
+                 const czr_program *program)
+{
+    report told;
+    training shared = {o, text, program, &told};
+
+    if (!report_open(&told, o))
+        return complain(o->csv, strerror(errno));
+    openblas_set_num_threads(1); /* the ranks are the threads */
+    const czr_status status =
+        czr_world_threads_run(o->dp * o->tp, train_rank, &shared);
+    if (!report_close(&told))
+        return complain(o->csv, strerror(errno));
+    return status == CZR_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int read_and_train(const options *o, const czr_program *program)
+{
+    corpus text;
+
+    if (!corpus_open(&text, o->data))
+        return complain(o->data, strerror(errno));
+    const int code = text.n_bytes < FEWEST_BYTES
+                         ? complain(o->data, "too short to learn from")
+                         : train(o, &text, program);
+    corpus_close(&text);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    options o;
+
+    if (!options_parse(&o, argc, argv))
+        return EXIT_USAGE;
+    if (o.help) {
+        options_print_help();
+        return EXIT_SUCCESS;
+    }
+    const czr_program *program = programs_find(o.optimizer, o.dp, o.tp);
+    if (!program) {
+        fprintf(stderr, "train_gpt: no %s on %dx%d in this build, which has ",
+                o.optimizer, o.dp, o.tp);
+        programs_print(stderr);
+        return EXIT_USAGE;
+    }
+    return read_and_train(&o, program);
+}
