@@ -34,40 +34,11 @@ typedef struct cz_strings {
     }                                                                          \
     cz_fact_##fact;
 #include "dsl/facts.def"
-#undef CZ_FACT
-#undef CZ_SYM
-#undef CZ_REF
-#undef CZ_STRING
-#undef CZ_STRINGS
-#undef CZ_INT
-#undef CZ_INTS
-#undef CZ_REAL
-#undef CZ_REALS
-#undef CZ_END
 
 /* Kinds of facts, in the order of facts.def. */
 typedef enum cz_fact_kind {
 #define CZ_FACT(fact) CZ_FACT_##fact,
-#define CZ_SYM(fact, field)
-#define CZ_REF(fact, field)
-#define CZ_STRING(fact, field)
-#define CZ_STRINGS(fact, field)
-#define CZ_INT(fact, field)
-#define CZ_INTS(fact, field)
-#define CZ_REAL(fact, field)
-#define CZ_REALS(fact, field)
-#define CZ_END(fact)
 #include "dsl/facts.def"
-#undef CZ_FACT
-#undef CZ_SYM
-#undef CZ_REF
-#undef CZ_STRING
-#undef CZ_STRINGS
-#undef CZ_INT
-#undef CZ_INTS
-#undef CZ_REAL
-#undef CZ_REALS
-#undef CZ_END
     CZ_N_FACTS
 } cz_fact_kind;
 

@@ -65,26 +65,7 @@ enum {
     const cz_fact_##fact *cz_ir_read_##fact(const cz_ir *ir, cz_arena *arena,  \
                                             int *n);                           \
     void cz_ir_replace_##fact(cz_ir *ir, int i, const cz_fact_##fact *value);
-#define CZ_SYM(fact, field)
-#define CZ_REF(fact, field)
-#define CZ_STRING(fact, field)
-#define CZ_STRINGS(fact, field)
-#define CZ_INT(fact, field)
-#define CZ_INTS(fact, field)
-#define CZ_REAL(fact, field)
-#define CZ_REALS(fact, field)
-#define CZ_END(fact)
 #include "dsl/facts.def"
-#undef CZ_FACT
-#undef CZ_SYM
-#undef CZ_REF
-#undef CZ_STRING
-#undef CZ_STRINGS
-#undef CZ_INT
-#undef CZ_INTS
-#undef CZ_REAL
-#undef CZ_REALS
-#undef CZ_END
 
 int cz_ir_count(const cz_ir *ir, cz_fact_kind kind);
 void cz_ir_remove(cz_ir *ir, cz_fact_kind kind); /* all of the kind */
