@@ -1,0 +1,264 @@
+/* Loops: one function per distinct map or product epilogue, whatever the
+ * shape.  All sums are f64 in an order that depends on the shape alone. */
+#include "codegen/codegen_internal.h"
+
+#include <string.h>
+
+/* Independent partial sums let the additions of a row overlap. */
+enum { SUM_LANES = 8 };
+
+static bool is_sum(cz_access access)
+{
+    return access == CZ_SUM_ALL || access == CZ_SUM_ROWS ||
+           access == CZ_SUM_COLUMNS;
+}
+
+bool cz_loop_is_flat(const cz_view_step *step)
+{
+    for (int i = 0; i < step->n_in; i++)
+        if (step->access[i] == CZ_ACCESS_ROW ||
+            step->access[i] == CZ_ACCESS_COLUMN ||
+            step->access[i] == CZ_ACCESS_TRANSPOSED)
+            return false;
+    for (int i = 0; i < step->n_out; i++)
+        if (step->out_access[i] != CZ_ACCESS_ELEMENT &&
+            step->out_access[i] != CZ_SUM_ALL)
+            return false;
+    return true;
+}
+
+static const char *index_of(cz_access access, bool flat)
+{
+    switch (access) {
+    case CZ_ACCESS_ELEMENT:
+        return flat ? "[i]" : "[i * columns + j]";
+    case CZ_ACCESS_ROW:
+        return "[i]";
+    case CZ_ACCESS_COLUMN:
+        return "[j]";
+    case CZ_ACCESS_TRANSPOSED:
+        return "[j * rows + i]";
+    case CZ_ACCESS_ALL:
+        return "[0]";
+    case CZ_ACCESS_SCALAR:
+    case CZ_SUM_ALL:
+    case CZ_SUM_ROWS:
+    case CZ_SUM_COLUMNS:
+    case CZ_N_ACCESSES:
+        break;
+    }
+    return "";
+}
+
+/* The output that overwrites operand `in`, or -1. */
+static int written_by(const cz_loop *loop, int in)
+{
+    for (int i = 0; i < loop->step->n_out; i++)
+        if (loop->in_place[i] == in)
+            return i;
+    return -1;
+}
+
+static void put_parameters(cz_text *out, const cz_loop *loop, int first_in)
+{
+    const cz_view_step *step = loop->step;
+
+    cz_text_puts(out, loop->flat ? "size_t n" : "size_t rows, size_t columns");
+    for (int i = first_in; i < step->n_in; i++) {
+        const char *type = cz_c_type(loop->in_dtype[i]);
+        if (step->access[i] == CZ_ACCESS_SCALAR)
+            cz_text_printf(out, ",\n    %s x%d", type, i);
+        else if (written_by(loop, i) < 0)
+            cz_text_printf(out, ",\n    const %s *restrict x%d", type, i);
+    }
+    for (int i = 0; i < step->n_out; i++)
+        cz_text_printf(out, ",\n    %s *restrict y%d",
+                       cz_c_type(step->out_dtype[i]), i);
+    cz_text_puts(out, ")\n{\n");
+}
+
+static void put_operand(cz_text *out, const cz_loop *loop, int in)
+{
+    const int overwritten = written_by(loop, in);
+
+    if (overwritten >= 0)
+        cz_text_printf(out, "y%d", overwritten);
+    else
+        cz_text_printf(out, "x%d", in);
+    cz_text_puts(out, index_of(loop->step->access[in], loop->flat));
+}
+
+static void put_target(cz_text *out, const cz_loop *loop, int i)
+{
+    if (is_sum(loop->step->out_access[i]))
+        cz_text_printf(out, "term%d", i);
+    else
+        cz_text_printf(out, "y%d%s", i,
+                       index_of(loop->step->out_access[i], loop->flat));
+}
+
+/* The call of the body for one element. */
+static void put_call(cz_text *out, const cz_loop *loop, int first_in,
+                     const char *first)
+{
+    const cz_view_step *step = loop->step;
+    const char *comma = "";
+
+    cz_text_puts(out, "            ");
+    if (step->n_out == 1) {
+        put_target(out, loop, 0);
+        cz_text_puts(out, " = ");
+    }
+    cz_text_printf(out, "body_%d(%s", step->body, first);
+    comma = *first ? ", " : "";
+    for (int i = first_in; i < step->n_in; i++, comma = ", ") {
+        cz_text_puts(out, comma);
+        put_operand(out, loop, i);
+    }
+    for (int i = 0; step->n_out > 1 && i < step->n_out; i++, comma = ", ") {
+        cz_text_printf(out, "%s&", comma);
+        put_target(out, loop, i);
+    }
+    cz_text_puts(out, ");\n");
+}
+
+static void put_sum_begin(cz_text *out, const cz_loop *loop, cz_access access,
+                          const char *indent)
+{
+    for (int i = 0; i < loop->step->n_out; i++)
+        if (loop->step->out_access[i] == access)
+            cz_text_printf(out, "%sdouble sum%d[%d] = {0};\n", indent, i,
+                           SUM_LANES);
+}
+
+static void put_sum_terms(cz_text *out, const cz_loop *loop)
+{
+    const char *lane = loop->flat ? "i" : "j";
+
+    for (int i = 0; i < loop->step->n_out; i++) {
+        if (loop->step->out_access[i] == CZ_SUM_COLUMNS)
+            cz_text_printf(out, "            y%d[j] += term%d;\n", i, i);
+        else if (is_sum(loop->step->out_access[i]))
+            cz_text_printf(out, "            sum%d[%s %% %d] += term%d;\n", i,
+                           lane, SUM_LANES, i);
+    }
+}
+
+static void put_sum_end(cz_text *out, const cz_loop *loop, cz_access access,
+                        const char *indent, const char *index)
+{
+    for (int i = 0; i < loop->step->n_out; i++) {
+        if (loop->step->out_access[i] != access)
+            continue;
+        cz_text_printf(out, "%sy%d[%s] = 0;\n", indent, i, index);
+        cz_text_printf(out,
+                       "%sfor (int lane = 0; lane < %d; lane++)\n%s    "
+                       "y%d[%s] += sum%d[lane];\n",
+                       indent, SUM_LANES, indent, i, index, i);
+    }
+}
+
+static void put_terms(cz_text *out, const cz_loop *loop)
+{
+    for (int i = 0; i < loop->step->n_out; i++)
+        if (is_sum(loop->step->out_access[i]))
+            cz_text_printf(out, "            double term%d;\n", i);
+}
+
+static void put_loops(cz_text *out, const cz_loop *loop)
+{
+    for (int i = 0; i < loop->step->n_out; i++)
+        if (loop->step->out_access[i] == CZ_SUM_COLUMNS)
+            cz_text_printf(out,
+                           "    for (size_t j = 0; j < columns; j++)\n"
+                           "        y%d[j] = 0;\n",
+                           i);
+    put_sum_begin(out, loop, CZ_SUM_ALL, "    ");
+    if (loop->flat) {
+        cz_text_puts(out, "    for (size_t i = 0; i < n; i++) {\n");
+    } else {
+        cz_text_puts(out, "    for (size_t i = 0; i < rows; i++) {\n");
+        put_sum_begin(out, loop, CZ_SUM_ROWS, "        ");
+        cz_text_puts(out, "        for (size_t j = 0; j < columns; j++) {\n");
+    }
+    put_terms(out, loop);
+    put_call(out, loop, 0, "");
+    put_sum_terms(out, loop);
+    if (!loop->flat) {
+        cz_text_puts(out, "        }\n");
+        put_sum_end(out, loop, CZ_SUM_ROWS, "        ", "i");
+    }
+    cz_text_puts(out, "    }\n");
+    put_sum_end(out, loop, CZ_SUM_ALL, "    ", "0");
+}
+
+/* Number of the loop with this text; emits it unless it is there. */
+static int emit_once(cz_emitter *emitter, const cz_text *text)
+{
+    const char *copy;
+
+    for (int i = 0; i < emitter->n_loops; i++)
+        if (strcmp(emitter->loops[i], cz_text_string(text)) == 0)
+            return i;
+    copy = cz_arena_copy(emitter->arena, cz_text_string(text), text->n);
+    *CZ_PUSH(emitter->arena, emitter->loops, emitter->n_loops) = copy;
+    cz_text_printf(emitter->out, "static void loop_%d(%s}\n\n",
+                   emitter->n_loops - 1, copy);
+    return emitter->n_loops - 1;
+}
+
+int cz_emit_map_loop(cz_emitter *emitter, const cz_loop *loop)
+{
+    cz_text text = {0};
+    int number;
+
+    put_parameters(&text, loop, 0);
+    put_loops(&text, loop);
+    number = emit_once(emitter, &text);
+    cz_text_fini(&text);
+    return number;
+}
+
+/* alpha * acc + beta * s, or the accumulator alone. */
+static void put_affine(cz_text *out, const cz_view_step *step,
+                       const cz_loop *loop)
+{
+    const bool to_bf16 = step->out_dtype[0] == CZ_BF16;
+
+    cz_text_printf(out, "            y0[i] = %s",
+                   to_bf16 ? "czr_f32_to_bf16(" : "");
+    cz_emit_f32(out, (float)step->alpha);
+    cz_text_puts(out, " * acc[i]");
+    if (step->beta != 0) {
+        cz_text_puts(out, " + ");
+        cz_emit_f32(out, (float)step->beta);
+        cz_text_puts(out, loop->in_dtype[2] == CZ_BF16
+                              ? " * czr_bf16_to_f32(x2[i])"
+                              : " * x2[i]");
+    }
+    cz_text_puts(out, to_bf16 ? ");\n" : ";\n");
+}
+
+int cz_emit_epilogue_loop(cz_emitter *emitter, const cz_loop *loop)
+{
+    const cz_view_step *step = loop->step;
+    cz_text text = {0};
+    int number;
+
+    cz_text_puts(&text, "const float *restrict acc, ");
+    put_parameters(&text, loop, 2);
+    if (loop->flat)
+        cz_text_puts(&text, "    for (size_t i = 0; i < n; i++) {\n");
+    else
+        cz_text_puts(&text, "    for (size_t i = 0; i < rows; i++) {\n"
+                            "        for (size_t j = 0; j < columns; j++) {\n");
+    if (step->body < 0)
+        put_affine(&text, step, loop);
+    else
+        put_call(&text, loop, 2,
+                 loop->flat ? "acc[i]" : "acc[i * columns + j]");
+    cz_text_puts(&text, loop->flat ? "    }\n" : "        }\n    }\n");
+    number = emit_once(emitter, &text);
+    cz_text_fini(&text);
+    return number;
+}

@@ -1,0 +1,272 @@
+/* Stages: one C function each, a call per map and product.  Slots come as
+ * pointers of the call; other results lie in the workspace. */
+#include "codegen/codegen_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A stage while it is printed: what every value is in C. */
+typedef struct stage_printer {
+    cz_emitter *emitter;
+    cz_text *out;
+    const cz_view_stage *stage;
+    int n_values;
+    const char **names; /* [n_values] */
+    cz_dtype *dtypes;
+} stage_printer;
+
+static const char *const slot_names[CZ_N_SLOTS] = {
+    [CZ_SLOT_GRAD] = "grad",     [CZ_SLOT_PARAM] = "param",
+    [CZ_SLOT_STATE] = "state",   [CZ_SLOT_STORED] = "stored",
+    [CZ_SLOT_GATHER] = "gather", [CZ_SLOT_SCATTER] = "scatter",
+    [CZ_SLOT_TEMP] = "temp",
+};
+
+static const char *slot_name(cz_arena *arena, const cz_view_slot *slot)
+{
+    if (slot->kind == CZ_SLOT_GRAD || slot->kind == CZ_SLOT_PARAM ||
+        slot->kind == CZ_SLOT_STORED)
+        return slot_names[slot->kind];
+    return cz_arena_printf(arena, "%s%d", slot_names[slot->kind], slot->index);
+}
+
+/* The output slot that overwrites input `in`, or -1. */
+static int overwrites(const cz_view_stage *stage, int in)
+{
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out[i].kind == stage->in[in].kind &&
+            stage->out[i].index == stage->in[in].index)
+            return i;
+    return -1;
+}
+
+/* The first output that value feeds, or -1. */
+static int output_of(const cz_view_stage *stage, int value)
+{
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out_value[i] == value)
+            return i;
+    return -1;
+}
+
+static void name_results(stage_printer *p, int value)
+{
+    cz_arena *arena = p->emitter->arena;
+
+    for (int s = 0; s < p->stage->n_steps; s++) {
+        const cz_view_step *step = &p->stage->steps[s];
+        for (int i = 0; i < step->n_out; i++, value++) {
+            const int output = output_of(p->stage, value);
+            p->dtypes[value] = step->out_dtype[i];
+            p->names[value] = output >= 0
+                                  ? slot_name(arena, &p->stage->out[output])
+                                  : cz_arena_printf(arena, "w%d", value);
+        }
+    }
+}
+
+static void name_values(stage_printer *p)
+{
+    const cz_view_stage *stage = p->stage;
+    const int n_scalars = stage->fact->scalars.n;
+    cz_arena *arena = p->emitter->arena;
+
+    p->n_values = stage->n_in + n_scalars;
+    for (int s = 0; s < stage->n_steps; s++)
+        p->n_values += stage->steps[s].n_out;
+    p->names = CZ_NEW(arena, const char *, p->n_values);
+    p->dtypes = CZ_NEW(arena, cz_dtype, p->n_values);
+    for (int i = 0; i < stage->n_in; i++) {
+        p->names[i] = slot_name(arena, &stage->in[i]);
+        p->dtypes[i] = stage->in[i].dtype;
+    }
+    for (int i = 0; i < n_scalars; i++) {
+        p->names[stage->n_in + i] =
+            cz_arena_printf(arena, "call->scalars[%d]", i);
+        p->dtypes[stage->n_in + i] = CZ_F32;
+    }
+    name_results(p, stage->n_in + n_scalars);
+}
+
+static void declare_slots(stage_printer *p)
+{
+    const cz_view_stage *stage = p->stage;
+
+    for (int i = 0; i < stage->n_in; i++)
+        if (overwrites(stage, i) < 0)
+            cz_text_printf(p->out, "    const %s *const %s = call->in[%d];\n",
+                           cz_c_type(stage->in[i].dtype), p->names[i], i);
+    for (int i = 0; i < stage->n_out; i++)
+        cz_text_printf(p->out, "    %s *const %s = call->out[%d];\n",
+                       cz_c_type(stage->out[i].dtype),
+                       slot_name(p->emitter->arena, &stage->out[i]), i);
+}
+
+static void declare_workspace(stage_printer *p)
+{
+    int value = p->stage->n_in + p->stage->fact->scalars.n;
+
+    for (int s = 0; s < p->stage->n_steps; s++) {
+        const cz_view_step *step = &p->stage->steps[s];
+        for (int i = 0; i < step->n_out; i++, value++)
+            if (step->offsets[i] >= 0)
+                cz_text_printf(p->out,
+                               "    %s *const %s = (void *)(call->work + "
+                               "%lld);\n",
+                               cz_c_type(p->dtypes[value]), p->names[value],
+                               (long long)step->offsets[i]);
+        if (step->is_product && step->offsets[1] >= 0)
+            cz_text_printf(p->out,
+                           "    float *const acc%d = (void *)(call->work + "
+                           "%lld);\n",
+                           s, (long long)step->offsets[1]);
+    }
+}
+
+/* Operands of step `s` and which of them its outputs overwrite. */
+static cz_loop make_loop(stage_printer *p, int s, int first_result)
+{
+    const cz_view_step *step = &p->stage->steps[s];
+    cz_arena *arena = p->emitter->arena;
+    cz_dtype *in_dtype = CZ_NEW(arena, cz_dtype, step->n_in);
+    int *in_place = CZ_NEW(arena, int, step->n_out);
+
+    for (int i = 0; i < step->n_in; i++)
+        in_dtype[i] = p->dtypes[step->in[i]];
+    for (int o = 0; o < step->n_out; o++) {
+        in_place[o] = -1;
+        for (int i = 0; i < step->n_in; i++)
+            if (step->in[i] < p->stage->n_in &&
+                strcmp(p->names[step->in[i]], p->names[first_result + o]) == 0)
+                in_place[o] = i;
+    }
+    return (cz_loop){step, in_dtype, in_place, cz_loop_is_flat(step)};
+}
+
+/* The extents that a loop function takes first. */
+static void put_extents(stage_printer *p, const cz_loop *loop)
+{
+    if (p->stage->where != CZ_WHERE_WHOLE)
+        cz_text_puts(p->out, "call->count");
+    else if (loop->flat)
+        cz_text_printf(p->out, "%lld",
+                       (long long)(loop->step->rows * loop->step->columns));
+    else
+        cz_text_printf(p->out, "%lld, %lld", (long long)loop->step->rows,
+                       (long long)loop->step->columns);
+}
+
+static void put_arguments(stage_printer *p, const cz_loop *loop, int first_in,
+                          int first_result)
+{
+    const cz_view_step *step = loop->step;
+
+    for (int i = first_in; i < step->n_in; i++) {
+        bool is_output = false;
+        for (int o = 0; o < step->n_out; o++)
+            is_output = is_output || loop->in_place[o] == i;
+        if (!is_output)
+            cz_text_printf(p->out, ", %s", p->names[step->in[i]]);
+    }
+    for (int o = 0; o < step->n_out; o++)
+        cz_text_printf(p->out, ", %s", p->names[first_result + o]);
+    cz_text_puts(p->out, ");\n");
+}
+
+static void put_product(stage_printer *p, const cz_loop *loop,
+                        const char *target)
+{
+    const cz_view_step *step = loop->step;
+
+    cz_text_printf(p->out,
+                   "    call->math->product(\n"
+                   "        call->math,\n"
+                   "        &(czr_product){.m = %lld, .n = %lld, .k = %lld,\n"
+                   "                       .a = %s, .b = %s, .c = %s,\n"
+                   "                       .a_dtype = %s, .b_dtype = %s,\n"
+                   "                       .transpose_a = %d, .transpose_b = "
+                   "%d,\n"
+                   "                       .symmetric = %d});\n",
+                   (long long)step->rows, (long long)step->columns,
+                   (long long)step->inner, p->names[step->in[0]],
+                   p->names[step->in[1]], target,
+                   cz_dtype_czr_tag(loop->in_dtype[0]),
+                   cz_dtype_czr_tag(loop->in_dtype[1]), step->transpose_a,
+                   step->transpose_b, step->symmetric);
+}
+
+/* Loop functions precede the stage, so they are emitted in a first round
+ * (number < 0 asks for it) and called in a second. */
+static void put_step(stage_printer *p, int s, int first_result, int number)
+{
+    const cz_view_step *step = &p->stage->steps[s];
+    const cz_loop loop = make_loop(p, s, first_result);
+    char acc[32] = "";
+
+    if (step->is_product && step->offsets[1] >= 0)
+        snprintf(acc, sizeof acc, "acc%d", s);
+    if (step->is_product)
+        put_product(p, &loop, *acc ? acc : p->names[first_result]);
+    if (step->is_product && !*acc)
+        return;
+    cz_text_printf(p->out, "    loop_%d(", number);
+    if (step->is_product)
+        cz_text_printf(p->out, "%s, ", acc);
+    put_extents(p, &loop);
+    put_arguments(p, &loop, step->is_product ? 2 : 0, first_result);
+}
+
+static int emit_loop(stage_printer *p, int s, int first_result)
+{
+    const cz_view_step *step = &p->stage->steps[s];
+    const cz_loop loop = make_loop(p, s, first_result);
+
+    if (!step->is_product)
+        return cz_emit_map_loop(p->emitter, &loop);
+    return step->offsets[1] >= 0 ? cz_emit_epilogue_loop(p->emitter, &loop)
+                                 : -1;
+}
+
+/* An output that no step wrote where it belongs is copied there. */
+static void put_copies(stage_printer *p)
+{
+    const cz_view_stage *stage = p->stage;
+
+    for (int i = 0; i < stage->n_out; i++) {
+        const char *name = slot_name(p->emitter->arena, &stage->out[i]);
+        const char *value = p->names[stage->out_value[i]];
+        if (strcmp(name, value) != 0)
+            cz_text_printf(p->out,
+                           "    memcpy(%s, %s, call->count * sizeof *%s);\n",
+                           name, value, name);
+    }
+}
+
+void cz_emit_stage(cz_emitter *emitter, int number)
+{
+    static const char *const where[CZ_N_WHERES] = {
+        "all of the rule, on any run of elements", "on the shard, before",
+        "on the whole matrix", "on the shard, after"};
+    const cz_view_stage *stage = &emitter->view->stages[number];
+    stage_printer p = {emitter, emitter->out, stage, 0, NULL, NULL};
+    int *loops = CZ_NEW(emitter->arena, int, stage->n_steps);
+    int first_result = stage->n_in + stage->fact->scalars.n;
+
+    name_values(&p);
+    for (int s = 0, v = first_result; s < stage->n_steps;
+         v += stage->steps[s++].n_out)
+        loops[s] = emit_loop(&p, s, v);
+    cz_text_printf(p.out, "/* Rule %d: %s. */\n", stage->rule,
+                   where[stage->where]);
+    cz_text_printf(p.out, "static void stage_%d(const czr_call *call)\n{\n",
+                   number);
+    declare_slots(&p);
+    declare_workspace(&p);
+    cz_text_puts(p.out, "\n");
+    for (int s = 0; s < stage->n_steps; s++) {
+        put_step(&p, s, first_result, loops[s]);
+        first_result += stage->steps[s].n_out;
+    }
+    put_copies(&p);
+    cz_text_puts(p.out, "}\n\n");
+}

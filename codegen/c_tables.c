@@ -1,0 +1,252 @@
+/* Tables: schedule rows, waits, buckets, families and places as static
+ * constant arrays, a row a line. */
+#include "codegen/codegen_internal.h"
+
+typedef long long ll;
+
+/* Integers, several to a line. */
+static void put_ints(cz_text *out, const int64_t *values, int n)
+{
+    for (int i = 0; i < n; i++)
+        cz_text_printf(out, "%s%lld,", i % 12 == 0 ? "\n    " : " ",
+                       (ll)values[i]);
+}
+
+static void put_int_array(cz_text *out, const char *type, const char *name,
+                          int number, const int64_t *values, int n)
+{
+    cz_text_printf(out, "static const %s %s_%d[] = {", type, name, number);
+    put_ints(out, values, n);
+    cz_text_puts(out, n ? "};\n" : "0};\n");
+}
+
+static void put_kernel_row(cz_text *out, const cz_view_kernel_row *row)
+{
+    cz_text_printf(
+        out, "    {%lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld},\n",
+        (ll)row->stage, (ll)row->param, (ll)row->offset, (ll)row->count,
+        (ll)row->gather, (ll)row->scatter, (ll)row->temp, (ll)row->work);
+}
+
+static void put_transfer_row(cz_text *out, const cz_view_transfer_row *row)
+{
+    cz_text_printf(out, "    {%lld, %lld, %lld, %lld, %lld, %lld, %lld},\n",
+                   (ll)row->param, (ll)row->is_recv, (ll)row->peer,
+                   (ll)row->offset, (ll)row->n_rows, (ll)row->row_bytes,
+                   (ll)row->stride_bytes);
+}
+
+static void put_span_row(cz_text *out, const cz_view_span_row *row)
+{
+    cz_text_printf(out, "    {%lld, %lld, %lld},\n", (ll)row->param,
+                   (ll)row->offset, (ll)row->count);
+}
+
+static const char *row_type(cz_row_kind kind)
+{
+    switch (kind) {
+    case CZ_ROW_KERNEL:
+        return "kernel";
+    case CZ_ROW_TRANSFER:
+        return "transfer";
+    case CZ_ROW_SPAN:
+        break;
+    }
+    return "span";
+}
+
+static void put_row(cz_text *out, const cz_view_table *table, int64_t i)
+{
+    switch (table->kind) {
+    case CZ_ROW_KERNEL:
+        put_kernel_row(out, &table->rows.kernel[i]);
+        break;
+    case CZ_ROW_TRANSFER:
+        put_transfer_row(out, &table->rows.transfer[i]);
+        break;
+    case CZ_ROW_SPAN:
+        put_span_row(out, &table->rows.span[i]);
+        break;
+    }
+}
+
+static void put_table(cz_emitter *emitter, int number)
+{
+    const cz_view_table *table = &emitter->view->tables[number];
+    const int64_t n_rows = table->starts[table->n_coordinates];
+    cz_text *out = emitter->out;
+
+    put_int_array(out, "int32_t", "starts", number, table->starts,
+                  table->n_coordinates + 1);
+    if (n_rows == 0)
+        return;
+    cz_text_printf(out, "static const czr_%s_row rows_%d[] = {\n",
+                   row_type(table->kind), number);
+    for (int64_t i = 0; i < n_rows; i++)
+        put_row(out, table, i);
+    cz_text_puts(out, "};\n");
+}
+
+uint32_t cz_axis_mask(const cz_ints *axes)
+{
+    uint32_t mask = 0;
+
+    for (int i = 0; i < axes->n; i++)
+        mask |= 1u << axes->v[i];
+    return mask;
+}
+
+static void put_table_list(cz_emitter *emitter)
+{
+    const cz_plan_view *view = emitter->view;
+
+    cz_text_puts(emitter->out, "static const czr_table tables[] = {\n");
+    for (int i = 0; i < view->n_tables; i++) {
+        const cz_view_table *table = &view->tables[i];
+        const bool has_rows = table->starts[table->n_coordinates] > 0;
+        cz_text_printf(emitter->out, "    {CZR_ROW_%s, %u, starts_%d, ",
+                       table->kind == CZ_ROW_KERNEL     ? "KERNEL"
+                       : table->kind == CZ_ROW_TRANSFER ? "TRANSFER"
+                                                        : "SPAN",
+                       cz_axis_mask(&table->fact->selector), i);
+        cz_text_printf(emitter->out, has_rows ? "rows_%d},\n" : "NULL},\n", i);
+    }
+    cz_text_puts(emitter->out, view->n_tables ? "};\n\n" : "    {0}};\n\n");
+}
+
+static const char *const op_names[CZ_N_STEPS] = {
+#define CZ_STEP(tag, name, what) [CZ_STEP_##tag] = "CZR_" #tag,
+#include "dsl/step.def"
+#undef CZ_STEP
+};
+
+static const char *const sections[] = {"REDUCE", "DECIDE", "UPDATE"};
+
+static void put_ops(cz_emitter *emitter)
+{
+    const cz_plan_view *view = emitter->view;
+    cz_text *out = emitter->out;
+
+    for (int i = 0; i < view->n_ops; i++)
+        if (view->ops[i].fact->waits.n)
+            put_int_array(out, "int32_t", "waits", i,
+                          view->ops[i].fact->waits.v,
+                          view->ops[i].fact->waits.n);
+    cz_text_puts(out, "\n/* kind, stream, section, axes of the communicator, "
+                      "bucket, table, waits */\n"
+                      "static const czr_op ops[] = {\n");
+    for (int i = 0; i < view->n_ops; i++) {
+        const cz_view_op *op = &view->ops[i];
+        cz_text_printf(out, "    {%s, %lld, CZR_SECTION_%s, %u, %lld, %d, %d, ",
+                       op_names[op->kind], (ll)op->fact->stream,
+                       sections[op->section], cz_axis_mask(&op->fact->comm),
+                       (ll)op->fact->bucket, op->table, op->fact->waits.n);
+        cz_text_printf(out, op->fact->waits.n ? "waits_%d},\n" : "NULL},\n", i);
+    }
+    cz_text_puts(out, view->n_ops ? "};\n\n" : "    {0}};\n\n");
+}
+
+static void put_states(cz_emitter *emitter, int number)
+{
+    const cz_plan_view *view = emitter->view;
+    const cz_view_bucket *bucket = &view->buckets[number];
+    const cz_fact_rule *rule = NULL;
+
+    for (int i = 0; i < view->n_rules && !rule; i++)
+        if (view->rules[i].use == bucket->use)
+            rule = view->rules[i].fact;
+    if (!rule || bucket->n_states == 0)
+        return;
+    cz_text_printf(emitter->out,
+                   "static const czr_state_desc states_%d[] = {\n", number);
+    for (int i = 0; i < bucket->n_states; i++) {
+        cz_text_puts(emitter->out, "    {");
+        cz_emit_string(emitter->out, rule->states.v[i]);
+        cz_text_printf(emitter->out, ", %s, ",
+                       cz_dtype_czr_tag(bucket->states[i]));
+        cz_emit_f32(emitter->out, (float)rule->state_init.v[i]);
+        cz_text_puts(emitter->out, "},\n");
+    }
+    cz_text_puts(emitter->out, "};\n");
+}
+
+static void put_buckets(cz_emitter *emitter)
+{
+    const cz_plan_view *view = emitter->view;
+    cz_text *out = emitter->out;
+
+    for (int i = 0; i < view->n_buckets; i++) {
+        put_int_array(out, "int64_t", "slices", i,
+                      view->buckets[i].fact->slices.v,
+                      view->buckets[i].fact->slices.n);
+        put_states(emitter, i);
+    }
+    cz_text_puts(out, "\nstatic const czr_bucket buckets[] = {\n");
+    for (int i = 0; i < view->n_buckets; i++) {
+        const cz_view_bucket *bucket = &view->buckets[i];
+        cz_text_printf(out, "    {%s, %d, %lld, slices_%d, %d, ",
+                       cz_dtype_czr_tag(bucket->dtype), bucket->has_master,
+                       (ll)bucket->fact->length, i, bucket->n_states);
+        cz_text_printf(out, bucket->n_states ? "states_%d},\n" : "NULL},\n", i);
+    }
+    cz_text_puts(out, view->n_buckets ? "};\n\n" : "    {0}};\n\n");
+}
+
+static void put_braced(cz_text *out, const cz_ints *values)
+{
+    cz_text_puts(out, ", {");
+    for (int i = 0; i < values->n; i++)
+        cz_text_printf(out, "%s%lld", i ? ", " : "", (ll)values->v[i]);
+    cz_text_puts(out, values->n ? "}" : "0}");
+}
+
+static void put_families(cz_emitter *emitter)
+{
+    const cz_plan_view *view = emitter->view;
+    cz_text *out = emitter->out;
+
+    cz_text_puts(out, "/* pattern, first parameter, indices, dimensions, type, "
+                      "first and number of\n * each index, shape, axis of each "
+                      "dimension */\n"
+                      "static const czr_family families[] = {\n");
+    for (int i = 0; i < view->n_families; i++) {
+        const cz_view_family *family = &view->families[i];
+        cz_text_puts(out, "    {");
+        cz_emit_string(out, family->fact->pattern);
+        cz_text_printf(out, ", %d, %d, %d, %s", family->first_param,
+                       family->fact->extents.n, family->n_dims,
+                       cz_dtype_czr_tag(family->dtype));
+        put_braced(out, &family->fact->first);
+        put_braced(out, &family->fact->extents);
+        put_braced(out, &family->fact->shape);
+        put_braced(out, &family->fact->shard);
+        cz_text_puts(out, "},\n");
+    }
+    cz_text_puts(out, view->n_families ? "};\n\n" : "    {0}};\n\n");
+}
+
+static void put_places(cz_emitter *emitter)
+{
+    const cz_plan_view *view = emitter->view;
+
+    cz_text_puts(emitter->out, "/* bucket and element of every parameter */\n"
+                               "static const czr_place places[] = {\n");
+    for (int i = 0; i < view->n_params; i++)
+        cz_text_printf(emitter->out, "    {%d, %lld},\n",
+                       view->params[i].bucket, (ll)view->params[i].offset);
+    cz_text_puts(emitter->out, view->n_params ? "};\n\n" : "    {0}};\n\n");
+}
+
+void cz_emit_tables(cz_emitter *emitter)
+{
+    put_families(emitter);
+    put_places(emitter);
+    put_buckets(emitter);
+    cz_text_puts(emitter->out, "/* Schedule tables: rows of coordinate c are "
+                               "starts[c] to starts[c + 1]. */\n");
+    for (int i = 0; i < emitter->view->n_tables; i++)
+        put_table(emitter, i);
+    cz_text_puts(emitter->out, "\n");
+    put_table_list(emitter);
+    put_ops(emitter);
+}

@@ -1,0 +1,55 @@
+/* What the emitters share.  Private to codegen/. */
+#ifndef CZ_CODEGEN_INTERNAL_H
+#define CZ_CODEGEN_INTERNAL_H
+
+#include "dsl/base/text.h"
+#include "dsl/plan_view.h"
+
+/* The generated file under way. */
+typedef struct cz_emitter {
+    const cz_plan_view *view;
+    cz_arena *arena;
+    cz_text *out;
+    /* texts of the loop functions emitted so far, behind their names: equal
+     * text is emitted once */
+    const char **loops;
+    int n_loops;
+} cz_emitter;
+
+/* The shortest decimal literal that reads back as the same value. */
+void cz_emit_f32(cz_text *out, float value);
+void cz_emit_f64(cz_text *out, double value);
+/* A C string literal; everything but plain ASCII is escaped. */
+void cz_emit_string(cz_text *out, const char *string);
+/* NAME for enums and macros: upper case, '_' for what is no identifier. */
+void cz_emit_upper(cz_text *out, const char *name);
+
+/* `static inline` function body_<number>, see c_body.c. */
+void cz_emit_body(cz_emitter *emitter, int number);
+/* The function prologue_<rule>. */
+void cz_emit_prologue(cz_emitter *emitter, int rule);
+/* Type of a value in C. */
+const char *cz_c_type(cz_dtype dtype);
+
+/* Which input pointer of a step is also written as an output; -1: none. */
+typedef struct cz_loop {
+    const cz_view_step *step;
+    const cz_dtype *in_dtype; /* [n_in] */
+    const int *in_place;      /* [n_out]: number of the operand, or -1 */
+    bool flat;                /* one index instead of row and column */
+} cz_loop;
+
+/* True if all accesses go by one flat index. */
+bool cz_loop_is_flat(const cz_view_step *step);
+/* Emit the loop function of a map once; returns its number. */
+int cz_emit_map_loop(cz_emitter *emitter, const cz_loop *loop);
+/* Emit the loop that ends a product; returns its number. */
+int cz_emit_epilogue_loop(cz_emitter *emitter, const cz_loop *loop);
+
+void cz_emit_stage(cz_emitter *emitter, int number);
+/* Bit a for axis number a. */
+uint32_t cz_axis_mask(const cz_ints *axes);
+void cz_emit_tables(cz_emitter *emitter);
+void cz_emit_program(cz_emitter *emitter, const char *plan_hash);
+
+#endif

@@ -1,0 +1,17 @@
+/* Code generation: a plan view to C text.  Pure and deterministic: the same
+ * view gives the same bytes, and no name of the user's reaches the text but
+ * as a checked identifier in NAME.h and in the escaped string table. */
+#ifndef CZ_CODEGEN_EMIT_H
+#define CZ_CODEGEN_EMIT_H
+
+#include "dsl/base/text.h"
+#include "dsl/plan_view.h"
+
+/* NAME.c: kernels, tables and the program.  The view must be scheduled and
+ * verified; plan_hash is 64 hex digits.  Appends to *out. */
+void cz_emit_c(const cz_plan_view *view, const char *plan_hash, cz_text *out);
+
+/* NAME.h: the program's declaration and the enum of run-time values. */
+void cz_emit_header(const cz_plan_view *view, cz_text *out);
+
+#endif
