@@ -84,17 +84,24 @@ void norm_backward(gpt_real *dx, gpt_real *dw, const gpt_real *dy,
     }
 }
 
+/* max(x, 0), exact and without a branch, since signs of activations cannot be
+ * predicted. */
+static gpt_real positive(gpt_real x)
+{
+    return (x + fabs(x)) / 2;
+}
+
 void relu2_forward(gpt_real *y, const gpt_real *x, int count)
 {
     for (int i = 0; i < count; i++)
-        y[i] = x[i] > 0 ? x[i] * x[i] : 0;
+        y[i] = positive(x[i]) * positive(x[i]);
 }
 
 void relu2_backward(gpt_real *dx, const gpt_real *dy, const gpt_real *x,
                     int count)
 {
     for (int i = 0; i < count; i++)
-        dx[i] += x[i] > 0 ? 2 * x[i] * dy[i] : 0;
+        dx[i] += 2 * positive(x[i]) * dy[i];
 }
 
 /* row[0 .. length) becomes its softmax; returns log(sum(exp(row))). */
