@@ -1,2 +1,14 @@
-# The trainer: its model against differences, and the whole program.
+# The trainer: its model against differences, a short training, and (nightly)
+# full ones.
 cz_unit_tests(examples/train_gpt train_gpt_double)
+
+add_test(NAME train_gpt_short
+  COMMAND ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/train_gpt_short.py
+    $<TARGET_FILE:train_gpt>)
+set_tests_properties(train_gpt_short PROPERTIES LABELS train TIMEOUT 300)
+
+add_test(NAME train_gpt_sweep
+  COMMAND ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/train_gpt_sweep.py
+    $<TARGET_FILE:train_gpt>)
+set_tests_properties(train_gpt_sweep PROPERTIES LABELS nightly TIMEOUT 3600
+  RUN_SERIAL ON)
