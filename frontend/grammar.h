@@ -1,0 +1,27 @@
+/* What the generated parser offers (lemon emits no prototypes).  Private to
+ * the parser. */
+#ifndef CZ_FRONTEND_GRAMMAR_H
+#define CZ_FRONTEND_GRAMMAR_H
+
+#include "frontend/tree.h"
+
+typedef struct yyParser cz_grammar;
+
+/* A parser object in the arena, its results going to `parser`; its stack is on
+ * the heap until it is closed. */
+cz_grammar *cz_grammar_open(cz_parser *parser);
+void cz_grammar_close(cz_grammar *grammar);
+/* Feed one token; kind 0 ends the text. */
+void cz_grammar_feed(cz_grammar *grammar, int kind, cz_token token);
+/* Would this token be accepted next, by its own kind and not as a name? */
+bool cz_grammar_accepts(const cz_grammar *grammar, int kind);
+/* How many kinds of token there are; they count from 1. */
+int cz_grammar_n_tokens(void);
+
+/* Called by the grammar at a token that has no place; parse.c. */
+void cz_parse_unexpected(cz_parser *parser, const cz_grammar *grammar, int kind,
+                         cz_token token);
+/* Called when the grammar's stack cannot grow. */
+void cz_parse_too_deep(cz_parser *parser);
+
+#endif

@@ -1,0 +1,73 @@
+/* Making syntax nodes: what the grammar's actions call.  Private to the
+ * parser. */
+#ifndef CZ_FRONTEND_TREE_H
+#define CZ_FRONTEND_TREE_H
+
+#include "frontend/scan.h"
+
+typedef struct cz_list {
+    cz_node **items;
+    int n;
+} cz_list;
+
+typedef struct cz_parser {
+    cz_arena *arena;
+    cz_diags *diags;
+    cz_scanner scanner;
+    cz_node *file;     /* the result, once the whole text was read */
+    bool syntax_error; /* set by the grammar, cleared by whoever recovers */
+} cz_parser;
+
+cz_list cz_list_add(cz_parser *parser, cz_list list, cz_node *node);
+cz_list cz_list_join(cz_parser *parser, cz_list a, cz_list b);
+
+/* From the start of a to the end of b, which stands behind it. */
+cz_span cz_span_join(cz_span a, cz_span b);
+
+/* A node with these kids.  Deeper than CZ_MAX_DEPTH it is reported, and an
+ * ERROR node comes back. */
+cz_node *cz_tree_node(cz_parser *parser, cz_kind kind, cz_span span,
+                      const char *text, cz_list kids);
+#define CZ_KIDS(...)                                                           \
+    ((cz_list){(cz_node *[]){__VA_ARGS__},                                     \
+               (int)(sizeof((cz_node *[]){__VA_ARGS__}) / sizeof(cz_node *))})
+#define CZ_NO_KIDS ((cz_list){NULL, 0})
+
+/* A node without kids for one token, with its text and number. */
+cz_node *cz_tree_leaf(cz_parser *parser, cz_kind kind, cz_token token);
+cz_node *cz_tree_bool(cz_parser *parser, cz_token token, bool value);
+cz_node *cz_tree_unary(cz_parser *parser, cz_kind kind, cz_span span,
+                       cz_node *operand);
+cz_node *cz_tree_binary(cz_parser *parser, cz_kind kind, cz_node *left,
+                        cz_node *right);
+/* The same node, with this flag, and reaching to the end of `last`. */
+cz_node *cz_tree_mark(cz_node *node, unsigned flag, cz_span last);
+/* The same node with one more kid. */
+cz_node *cz_tree_extend(cz_parser *parser, cz_node *node, cz_node *kid,
+                        cz_span last);
+
+/* FORMALS from what was parsed as arguments: names, with or without value. */
+cz_node *cz_tree_formals(cz_parser *parser, cz_span span, cz_list args);
+/* One STATE per name. */
+cz_list cz_tree_states(cz_parser *parser, cz_list names, cz_node *type,
+                       cz_node *initial);
+/* `use` with its view by word. */
+cz_node *cz_tree_view(cz_parser *parser, cz_node *use, cz_token word);
+/* One more kid for a node that has `n` of them by now; when it has more, the
+ * clause that `word` begins stands there twice. */
+cz_node *cz_tree_once(cz_parser *parser, cz_node *node, cz_node *kid, int n,
+                      cz_token word);
+/* `on PATH` behind a clause. */
+cz_node *cz_tree_on(cz_parser *parser, cz_node *clause, cz_token path);
+/* An expression in parentheses. */
+cz_node *cz_tree_parens(cz_node *node, cz_span span);
+
+/* path.c.  PATH from a token; more of it behind an index; the index itself. */
+cz_node *cz_tree_path(cz_parser *parser, cz_token token);
+cz_node *cz_tree_path_more(cz_parser *parser, cz_node *path, cz_token token);
+cz_node *cz_tree_path_index(cz_parser *parser, cz_node *path, cz_token name,
+                            cz_node *bound, cz_token end);
+/* Reports what only a path that selects may hold. */
+cz_node *cz_tree_own_path(cz_parser *parser, cz_node *path);
+
+#endif
