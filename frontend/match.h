@@ -1,0 +1,15 @@
+/* Matching of parameter names against paths with `*`, `**`, alternatives and
+ * ranges.  Purely textual: what parameters there are is frontend/model.h's. */
+#ifndef CZ_FRONTEND_MATCH_H
+#define CZ_FRONTEND_MATCH_H
+
+#include "dsl/ast.h"
+
+/* Whether one SEGMENT of a path matches one segment of a name.  Linear in
+ * the pattern times the square of the word. */
+bool cz_match_segment(const cz_node *segment, const char *word);
+
+/* Whether a PATH matches the name of `n` segments. */
+bool cz_match_path(const cz_node *path, const char *const *words, int n);
+
+#endif
