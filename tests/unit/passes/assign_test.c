@@ -1,0 +1,117 @@
+/* Owners: known optima, Graham's bound on random inputs, and that equal work
+ * spreads evenly over rows. */
+#include "passes/assign.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MAX_ITEMS = 200, MAX_RANKS = 64 };
+
+typedef struct solved {
+    cz_assign_place places[MAX_ITEMS];
+    int64_t loads[MAX_RANKS];
+} solved;
+
+static solved solve(const cz_assign_item *items, int n, int n_split,
+                    int n_shard)
+{
+    const cz_assign_problem problem = {n, items, n_split, n_shard};
+    solved result;
+    cz_arena scratch;
+    cz_arena_init(&scratch);
+    memset(&result, 0, sizeof result);
+    cz_assign_solve(&scratch, &problem, result.places, result.loads);
+    cz_arena_fini(&scratch);
+    return result;
+}
+
+static int64_t highest(const int64_t *loads, int n)
+{
+    int64_t most = 0;
+    for (int i = 0; i < n; i++)
+        most = loads[i] > most ? loads[i] : most;
+    return most;
+}
+
+static void test_longest_first_beats_list_order(void **unused)
+{
+    /* In the order given 1, 1, 2 puts 3 on one of two ranks. */
+    const cz_assign_item items[] = {{.cost = 1}, {.cost = 1}, {.cost = 2}};
+    const solved got = solve(items, 3, 2, 1);
+    (void)unused;
+    assert_int_equal(highest(got.loads, 2), 2);
+    assert_int_equal(got.places[2].split, 0);
+    assert_int_equal(got.places[0].split, 1);
+    assert_int_equal(got.places[0].shard, 0);
+}
+
+static void test_equal_items_fill_rows_before_columns(void **unused)
+{
+    cz_assign_item items[4];
+    (void)unused;
+    for (int i = 0; i < 4; i++)
+        items[i] = (cz_assign_item){.cost = 5, .memory = 1};
+    const solved got = solve(items, 4, 2, 2);
+    assert_int_equal(got.places[0].split, 0);
+    assert_int_equal(got.places[1].split, 1);
+    assert_int_equal(highest(got.loads, 4), 5);
+}
+
+static void test_a_row_computes_alike(void **unused)
+{
+    const cz_assign_item items[] = {
+        {.cost = 10, .on_row = true}, {.cost = 3, .shared = 1}, {.cost = 3}};
+    const solved got = solve(items, 3, 2, 2);
+    (void)unused;
+    assert_int_equal(got.places[0].split, 0);
+    assert_int_equal(got.places[0].shard, -1);
+    assert_int_equal(got.loads[0], 10);
+    assert_int_equal(got.loads[1], 10);
+    assert_int_equal(got.loads[2] + got.loads[3], 3 + 1 + 3 + 1);
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+/* Makespan <= sum / ranks + largest (list scheduling), loads add up. */
+static void test_random_items_stay_within_grahams_bound(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        uint64_t random = seed;
+        cz_assign_item items[MAX_ITEMS] = {{0}};
+        const int n = 1 + (int)(next_random(&random) % MAX_ITEMS);
+        const int n_split = 1 + (int)(next_random(&random) % 8);
+        const int n_shard = 1 + (int)(next_random(&random) % 8);
+        int64_t sum = 0, largest = 0, loaded = 0;
+        for (int i = 0; i < n; i++) {
+            items[i].cost = (int64_t)(next_random(&random) % 1000);
+            sum += items[i].cost;
+            largest = items[i].cost > largest ? items[i].cost : largest;
+        }
+        const solved got = solve(items, n, n_split, n_shard);
+        const int n_ranks = n_split * n_shard;
+        for (int i = 0; i < n_ranks; i++)
+            loaded += got.loads[i];
+        assert_int_equal(loaded, sum);
+        assert_true(highest(got.loads, n_ranks) <= sum / n_ranks + largest);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_longest_first_beats_list_order),
+        cmocka_unit_test(test_equal_items_fill_rows_before_columns),
+        cmocka_unit_test(test_a_row_computes_alike),
+        cmocka_unit_test(test_random_items_stay_within_grahams_bound),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,82 @@
+/* Placement by liveness: what lives together never shares bytes, what does
+ * not may, and the peak is no less than the bytes alive at any time. */
+#include "passes/liveness.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { MAX_BUFFERS = 40, ALIGN = 64 };
+
+static int64_t place(cz_live *buffers, int n)
+{
+    cz_arena scratch;
+    cz_arena_init(&scratch);
+    const int64_t peak = cz_liveness_place(&scratch, buffers, n, ALIGN);
+    cz_arena_fini(&scratch);
+    return peak;
+}
+
+static void test_a_chain_needs_two(void **unused)
+{
+    cz_live chain[] = {{100, 0, 1, -1}, {100, 1, 2, -1}, {100, 2, 3, -1}};
+    (void)unused;
+    assert_int_equal(place(chain, 3), 256);
+    assert_int_equal(chain[0].offset, chain[2].offset);
+    assert_int_equal(chain[1].offset, 128);
+}
+
+static void test_nothing_needs_nothing(void **unused)
+{
+    (void)unused;
+    assert_int_equal(place(NULL, 0), 0);
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+static void check_apart(const cz_live *buffers, int n, int64_t peak)
+{
+    for (int i = 0; i < n; i++) {
+        const cz_live *a = &buffers[i];
+        assert_true(a->offset % ALIGN == 0 && a->offset + a->bytes <= peak);
+        for (int k = 0; k < i; k++) {
+            const cz_live *b = &buffers[k];
+            const int together = a->first <= b->last && b->first <= a->last;
+            assert_true(!together || a->offset + a->bytes <= b->offset ||
+                        b->offset + b->bytes <= a->offset);
+        }
+    }
+}
+
+static void test_random_buffers_stay_apart(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        uint64_t random = seed;
+        cz_live buffers[MAX_BUFFERS];
+        const int n = 1 + (int)(next_random(&random) % MAX_BUFFERS);
+        for (int i = 0; i < n; i++) {
+            const int first = (int)(next_random(&random) % 20);
+            buffers[i] =
+                (cz_live){1 + (int64_t)(next_random(&random) % 1000), first,
+                          first + (int)(next_random(&random) % 5), -1};
+        }
+        check_apart(buffers, n, place(buffers, n));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_chain_needs_two),
+        cmocka_unit_test(test_nothing_needs_nothing),
+        cmocka_unit_test(test_random_buffers_stay_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
