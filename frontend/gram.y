@@ -27,7 +27,7 @@
 #define ADD(list, node) cz_list_add(p, list, node)
 }
 
-%syntax_error { cz_parse_unexpected(p, yypParser, yymajor, TOKEN); }
+%syntax_error { p->syntax_error = true; }
 %stack_overflow { cz_parse_too_deep(p); }
 
 /* Contextual keywords: names wherever the grammar does not ask for them. */
@@ -375,6 +375,13 @@ void cz_grammar_close(cz_grammar *grammar)
 void cz_grammar_feed(cz_grammar *grammar, int kind, cz_token token)
 {
     cz_gram(grammar, kind, token);
+}
+
+/* lemon is silent for three tokens after an error; we start afresh at the
+ * next statement. */
+void cz_grammar_recovered(cz_grammar *grammar)
+{
+    grammar->yyerrcnt = -1;
 }
 
 int cz_grammar_n_tokens(void)

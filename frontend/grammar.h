@@ -18,10 +18,10 @@ bool cz_grammar_accepts(const cz_grammar *grammar, int kind);
 /* How many kinds of token there are; they count from 1. */
 int cz_grammar_n_tokens(void);
 
-/* Called by the grammar at a token that has no place; parse.c. */
-void cz_parse_unexpected(cz_parser *parser, const cz_grammar *grammar, int kind,
-                         cz_token token);
-/* Called when the grammar's stack cannot grow. */
+/* After an error was recovered: the next one is reported again. */
+void cz_grammar_recovered(cz_grammar *grammar);
+
+/* Called when the grammar's stack cannot grow; parse.c. */
 void cz_parse_too_deep(cz_parser *parser);
 
 #endif

@@ -30,7 +30,7 @@ static bool is_operator(int kind)
     return false;
 }
 
-static bool in_brackets(const cz_scanner *s)
+bool cz_scan_in_brackets(const cz_scanner *s)
 {
     return s->n_open > 0 && s->open[s->n_open - 1].kind != TOK_LBRACE;
 }
@@ -66,23 +66,24 @@ static void close_bracket(cz_scanner *s, int kind)
     }
 }
 
+/* Blocks do not stand within ( ) or [ ]: those were forgotten. */
 static void track_brackets(cz_scanner *s, int kind, cz_span span)
 {
+    if (kind == TOK_LBRACE || kind == TOK_RBRACE)
+        cz_scan_resync(s);
     if (kind == TOK_LPAREN || kind == TOK_LBRACK || kind == TOK_LBRACE)
         open_bracket(s, kind, span);
     else if (kind == TOK_RPAREN)
         close_bracket(s, TOK_LPAREN);
     else if (kind == TOK_RBRACK)
         close_bracket(s, TOK_LBRACK);
-    else if (kind == TOK_RBRACE) {
-        cz_scan_resync(s);
+    else if (kind == TOK_RBRACE)
         close_bracket(s, TOK_LBRACE);
-    }
 }
 
 void cz_scan_resync(cz_scanner *s)
 {
-    while (in_brackets(s))
+    while (cz_scan_in_brackets(s))
         s->n_open--;
 }
 
@@ -91,8 +92,8 @@ static int next_token(cz_scanner *s, bool path, cz_token *token)
     for (;;) {
         const int as_path = path ? cz_scan_path(s, token) : 0;
         const int kind = as_path ? as_path : cz_scan_one(s, token);
-        if (kind != TOK_NEWLINE ||
-            !(is_blank(s) || in_brackets(s) || is_operator(s->previous)))
+        if (kind != TOK_NEWLINE || !(is_blank(s) || cz_scan_in_brackets(s) ||
+                                     is_operator(s->previous)))
             return kind;
     }
 }

@@ -1,10 +1,8 @@
-/* Text to syntax tree: checks the bytes, feeds tokens to the grammar, says
- * what was expected where, and recovers at the next statement. */
+/* Text to syntax tree: checks the bytes, feeds tokens to the grammar, and
+ * recovers from errors at the next statement. */
 #include "frontend/parse.h"
 
-#include "frontend/grammar.h"
-
-#include <string.h>
+#include "frontend/expected.h"
 
 #include "gram.h"
 
@@ -67,92 +65,8 @@ static bool check_bytes(const cz_source *source, cz_diags *diags)
     return true;
 }
 
-/* ---- what was expected ------------------------------------------------------
+/* ---- feeding and recovering -----------------------------------------------
  */
-
-enum { MAX_EXPECTED = 10, MAX_KINDS = 128 };
-
-typedef struct expected {
-    int kinds[MAX_KINDS];
-    int n;
-} expected;
-
-static expected collect_expected(const cz_grammar *grammar)
-{
-    expected list = {.n = 0};
-    const int n = cz_grammar_n_tokens();
-
-    for (int kind = 1; kind < n && list.n < MAX_KINDS; kind++)
-        if (cz_token_name(kind) && cz_grammar_accepts(grammar, kind))
-            list.kinds[list.n++] = kind;
-    return list;
-}
-
-static bool is_word(const cz_token *token, int kind)
-{
-    return kind == TOK_ID || (token->text && cz_token_keyword(kind));
-}
-
-static const char *nearest_keyword(const expected *list, const char *word)
-{
-    const char *candidates[MAX_KINDS];
-    int n = 0;
-
-    for (int i = 0; i < list->n; i++) {
-        const char *keyword = cz_token_keyword(list->kinds[i]);
-        if (keyword)
-            candidates[n++] = keyword;
-    }
-    return cz_diag_nearest(word, candidates, n);
-}
-
-static const char *list_expected(cz_arena *arena, const expected *list)
-{
-    const char *text = "";
-
-    if (list->n == 0 || list->n > MAX_EXPECTED)
-        return "";
-    for (int i = 0; i < list->n; i++) {
-        const char *join = i == 0             ? "; expected "
-                           : i == list->n - 1 ? " or "
-                                              : ", ";
-        text = cz_arena_printf(arena, "%s%s%s", text, join,
-                               cz_token_name(list->kinds[i]));
-    }
-    return text;
-}
-
-/* The text ended inside a block: say which. */
-static void note_open_block(const cz_parser *parser)
-{
-    const cz_scanner *scanner = &parser->scanner;
-    if (scanner->n_open > 0)
-        cz_diag_note(parser->diags, scanner->open[scanner->n_open - 1].span,
-                     "this %s is not closed",
-                     cz_token_name(scanner->open[scanner->n_open - 1].kind));
-}
-
-void cz_parse_unexpected(cz_parser *parser, const cz_grammar *grammar, int kind,
-                         cz_token token)
-{
-    const expected list = collect_expected(grammar);
-    const bool has_text = is_word(&token, kind) || kind == TOK_PATH ||
-                          kind == TOK_PATH_MORE || kind == TOK_NUMBER;
-
-    parser->syntax_error = true;
-    if (has_text)
-        cz_diag_error(parser->diags, CZ_SYNTAX, token.span, "unexpected `%s`%s",
-                      token.text, list_expected(parser->arena, &list));
-    else
-        cz_diag_error(parser->diags, CZ_SYNTAX, token.span, "unexpected %s%s",
-                      cz_token_name(kind), list_expected(parser->arena, &list));
-    const char *near =
-        is_word(&token, kind) ? nearest_keyword(&list, token.text) : NULL;
-    if (near)
-        cz_diag_note(parser->diags, (cz_span){0}, "did you mean `%s`?", near);
-    if (kind == 0)
-        note_open_block(parser);
-}
 
 void cz_parse_too_deep(cz_parser *parser)
 {
@@ -160,9 +74,6 @@ void cz_parse_too_deep(cz_parser *parser)
                   (cz_span){.source = parser->scanner.source},
                   "the text is nested too deeply");
 }
-
-/* ---- feeding and recovering
- * -------------------------------------------------- */
 
 /* The grammar decides where a path may stand; a word there that begins a
  * statement of its own is that keyword. */
@@ -176,21 +87,48 @@ static int scan_for(cz_parser *parser, const cz_grammar *grammar,
     return keyword && cz_grammar_accepts(grammar, keyword) ? keyword : kind;
 }
 
+static bool ends_block(int kind)
+{
+    return kind == 0 || kind == TOK_LBRACE || kind == TOK_RBRACE;
+}
+
+/* An error within ( ) or [ ]: go on behind the bracket that closes it, if one
+ * does before a block begins or ends; else take the bracket for forgotten.
+ * What is skipped raises no further errors. */
+static void skip_brackets(cz_scanner *scanner)
+{
+    cz_scanner trial = *scanner;
+    cz_diags unheard;
+    cz_token token;
+    int kind;
+
+    cz_diags_init(&unheard, scanner->arena);
+    trial.diags = &unheard;
+    while (cz_scan_in_brackets(&trial)) {
+        kind = cz_scan(&trial, false, &token);
+        if (ends_block(kind) || trial.too_deep) {
+            cz_scan_resync(scanner);
+            return;
+        }
+    }
+    trial.diags = scanner->diags;
+    *scanner = trial;
+}
+
 /* Skip to the end of the statement that went wrong; blocks within it are
- * skipped whole.  The NEWLINE is fed by the caller's loop, as this returns
- * it. */
+ * skipped whole.  Returns the kind of the token behind, NEWLINE or the end,
+ * which the grammar has yet to see. */
 static int skip_statement(cz_parser *parser, int kind, cz_token *token)
 {
     int n_blocks = 0;
 
-    cz_scan_resync(&parser->scanner);
+    skip_brackets(&parser->scanner);
     while (kind != 0 && (kind != TOK_NEWLINE || n_blocks > 0)) {
-        n_blocks += (kind == TOK_LBRACE) - (kind == TOK_RBRACE);
-        if (n_blocks < 0)
-            n_blocks = 0;
+        if (kind == TOK_LBRACE)
+            n_blocks++;
+        else if (kind == TOK_RBRACE && n_blocks > 0)
+            n_blocks--;
         kind = cz_scan(&parser->scanner, false, token);
-        if (parser->scanner.too_deep)
-            return 0;
     }
     return kind;
 }
@@ -198,6 +136,20 @@ static int skip_statement(cz_parser *parser, int kind, cz_token *token)
 static bool should_stop(const cz_parser *parser)
 {
     return parser->scanner.too_deep || parser->diags->n_errors >= CZ_MAX_ERRORS;
+}
+
+/* Feed one token.  What the grammar would have taken is asked before, as it
+ * reduces its stack before it finds the error. */
+static void feed(cz_parser *parser, cz_grammar *grammar, int kind,
+                 cz_token token)
+{
+    cz_expected expected = {.n = 0};
+
+    if (!cz_grammar_accepts(grammar, kind))
+        cz_expected_collect(&expected, grammar);
+    cz_grammar_feed(grammar, kind, token);
+    if (parser->syntax_error)
+        cz_expected_report(&expected, parser, kind, token);
 }
 
 static void feed_all(cz_parser *parser, cz_grammar *grammar)
@@ -209,16 +161,17 @@ static void feed_all(cz_parser *parser, cz_grammar *grammar)
         kind = scan_for(parser, grammar, &token);
         if (should_stop(parser))
             return;
-        cz_grammar_feed(grammar, kind, token);
-        if (!parser->syntax_error || kind == 0)
+        feed(parser, grammar, kind, token);
+        if (!parser->syntax_error)
             continue;
+        if (kind != TOK_NEWLINE && kind != 0) {
+            kind = skip_statement(parser, kind, &token);
+            if (should_stop(parser))
+                return;
+            cz_grammar_feed(grammar, kind, token);
+        }
+        cz_grammar_recovered(grammar);
         parser->syntax_error = false;
-        if (kind == TOK_NEWLINE)
-            continue;
-        kind = skip_statement(parser, kind, &token);
-        if (should_stop(parser))
-            return;
-        cz_grammar_feed(grammar, kind, token);
     } while (kind != 0);
 }
 

@@ -43,6 +43,9 @@ void cz_scan_init(cz_scanner *scanner, cz_arena *arena, const cz_source *source,
  * `path`, text that can be a path is one. */
 int cz_scan(cz_scanner *scanner, bool path, cz_token *token);
 
+/* Is the innermost open bracket a round or a square one? */
+bool cz_scan_in_brackets(const cz_scanner *scanner);
+
 /* Forget the round and square brackets that are open: after an error inside
  * them the next newline ends the statement all the same. */
 void cz_scan_resync(cz_scanner *scanner);

@@ -15,6 +15,7 @@ typedef struct cz_parser {
     cz_diags *diags;
     cz_scanner scanner;
     cz_node *file;     /* the result, once the whole text was read */
+    bool end_reported; /* an error at the end of the text: one is enough */
     bool syntax_error; /* set by the grammar, cleared by whoever recovers */
 } cz_parser;
 
