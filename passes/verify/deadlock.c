@@ -1,0 +1,149 @@
+/* V4: with zero buffering, every run completes if and only if the graph of
+ * starts and completions has no cycle (Kahn's algorithm).  A rank's operations
+ * start in list order, each after the one before it completed: the strictest
+ * executor, and the order that communication libraries ask for. */
+#include "passes/verify/verify_internal.h"
+
+#include <stdlib.h>
+
+typedef struct edge {
+    int64_t from, to;
+} edge;
+
+typedef struct graph {
+    verifier *v;
+    int64_t n_events; /* starts and completions, then one hub per collective
+                       * and rank 0 of its communicator */
+    edge *edges;
+    int n_edges;
+} graph;
+
+static int64_t start_of(const graph *g, int64_t rank, int op)
+{
+    return (rank * g->v->view->n_ops + op) * 2;
+}
+
+static int64_t hub_of(const graph *g, int64_t rank, int op)
+{
+    return (g->v->view->n_ranks + rank) * g->v->view->n_ops * 2 + op;
+}
+
+static void add_edge(graph *g, int64_t from, int64_t to)
+{
+    *CZ_PUSH(g->v->arena, g->edges, g->n_edges) = (edge){from, to};
+}
+
+static void add_rank(graph *g, int64_t rank)
+{
+    int previous = -1;
+
+    for (int op = 0; op < g->v->view->n_ops; op++) {
+        if (is_skipped(g->v, &g->v->view->ops[op], rank))
+            continue;
+        add_edge(g, start_of(g, rank, op), start_of(g, rank, op) + 1);
+        if (previous >= 0)
+            add_edge(g, start_of(g, rank, previous) + 1, start_of(g, rank, op));
+        previous = op;
+    }
+}
+
+/* A collective completes nowhere before it has started everywhere. */
+static void add_collective(graph *g, int op)
+{
+    for (int64_t rank = 0; rank < g->v->view->n_ranks; rank++) {
+        const int64_t hub =
+            hub_of(g,
+                   cz_view_rank_at(g->v->view, &g->v->view->ops[op].fact->comm,
+                                   0, rank),
+                   op);
+        add_edge(g, start_of(g, rank, op), hub);
+        add_edge(g, hub, start_of(g, rank, op) + 1);
+    }
+}
+
+/* Neither side of a transfer completes before both have started. */
+static void add_transfer(graph *g, int op)
+{
+    int n = 0;
+    const transfer_pair *pairs = pair_transfers(g->v, op, &n);
+
+    for (int i = 0; pairs && i < n; i++) {
+        const int64_t source = start_of(g, pairs[i].source, op);
+        const int64_t target = start_of(g, pairs[i].target, op);
+        add_edge(g, source, target + 1);
+        add_edge(g, target, source + 1);
+    }
+}
+
+static int compare(const void *left, const void *right)
+{
+    const edge *a = left, *b = right;
+
+    if (a->from != b->from)
+        return a->from < b->from ? -1 : 1;
+    return (a->to > b->to) - (a->to < b->to);
+}
+
+/* Take away events without predecessors until none is left. */
+static int64_t drain(graph *g, int64_t *n_before)
+{
+    int64_t *ready = CZ_NEW(g->v->arena, int64_t, g->n_events);
+    int *first = CZ_NEW(g->v->arena, int, g->n_events + 1);
+    int64_t n_ready = 0, n_done = 0;
+
+    qsort(g->edges, (size_t)g->n_edges, sizeof *g->edges, compare);
+    for (int i = 0; i < g->n_edges; i++) {
+        n_before[g->edges[i].to]++;
+        first[g->edges[i].from + 1] = i + 1;
+    }
+    for (int64_t e = 1; e <= g->n_events; e++)
+        if (first[e] < first[e - 1])
+            first[e] = first[e - 1];
+    for (int64_t e = 0; e < g->n_events; e++)
+        if (n_before[e] == 0)
+            ready[n_ready++] = e;
+    while (n_done < n_ready) {
+        const int64_t e = ready[n_done++];
+        for (int i = first[e]; i < first[e + 1]; i++)
+            if (--n_before[g->edges[i].to] == 0)
+                ready[n_ready++] = g->edges[i].to;
+    }
+    return n_done;
+}
+
+static void report_stuck(graph *g, const int64_t *n_before)
+{
+    for (int op = 0; op < g->v->view->n_ops; op++) {
+        for (int64_t rank = 0; rank < g->v->view->n_ranks; rank++) {
+            if (n_before[start_of(g, rank, op) + 1] > 0) {
+                reject(g->v, op, rank, -1,
+                       "never completes: it waits, through other ranks, for "
+                       "an operation behind it");
+                return;
+            }
+        }
+    }
+}
+
+void check_deadlock(verifier *v)
+{
+    graph g = {v, 0, NULL, 0};
+    int64_t *n_before;
+
+    if (v->view->n_ops == 0)
+        return;
+    g.n_events = hub_of(&g, v->view->n_ranks, 0);
+    for (int64_t rank = 0; rank < v->view->n_ranks; rank++)
+        add_rank(&g, rank);
+    for (int op = 0; op < v->view->n_ops; op++) {
+        const cz_step_kind kind = v->view->ops[op].kind;
+        if (kind == CZ_STEP_REDUCE_SCATTER || kind == CZ_STEP_ALL_GATHER ||
+            kind == CZ_STEP_ALL_REDUCE)
+            add_collective(&g, op);
+        if (kind == CZ_STEP_TRANSFER)
+            add_transfer(&g, op);
+    }
+    n_before = CZ_NEW(v->arena, int64_t, g.n_events + 1);
+    if (drain(&g, n_before) != g.n_events)
+        report_stuck(&g, n_before);
+}

@@ -1,0 +1,110 @@
+/* V2: the k-th send from a to b meets the k-th receive at b from a. */
+#include "passes/verify/verify_internal.h"
+
+#include <stdlib.h>
+
+/* A row on a rank, as the pair (source, target) sees it. */
+typedef struct end {
+    int64_t source, target, sequence;
+    const cz_view_transfer_row *row;
+} end;
+
+static int compare(const void *left, const void *right)
+{
+    const end *a = left, *b = right;
+    const int64_t x[] = {a->source, a->target, a->sequence};
+    const int64_t y[] = {b->source, b->target, b->sequence};
+
+    for (size_t i = 0; i < sizeof x / sizeof *x; i++)
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
+    return 0;
+}
+
+typedef struct end_list {
+    end *v;
+    int n;
+} end_list;
+
+static void collect(verifier *v, int number, end_list *sends,
+                    end_list *receives)
+{
+    const cz_view_op *op = &v->view->ops[number];
+
+    for (int64_t rank = 0; rank < v->view->n_ranks; rank++) {
+        const row_range rows = rows_of(v, op, rank);
+        for (int64_t i = rows.first; i < rows.end; i++) {
+            const cz_view_transfer_row *row =
+                &v->view->tables[op->table].rows.transfer[i];
+            const int64_t peer =
+                cz_view_rank_at(v->view, &op->fact->comm, row->peer, rank);
+            end_list *list = row->is_recv ? receives : sends;
+            *CZ_PUSH(v->arena, list->v, list->n) = (end){
+                row->is_recv ? peer : rank, row->is_recv ? rank : peer, i, row};
+        }
+    }
+    if (sends->n)
+        qsort(sends->v, (size_t)sends->n, sizeof *sends->v, compare);
+    if (receives->n)
+        qsort(receives->v, (size_t)receives->n, sizeof *receives->v, compare);
+}
+
+static bool report_odd(verifier *v, int op, const end *odd)
+{
+    const bool is_recv = odd->row->is_recv != 0;
+
+    reject(v, op, is_recv ? odd->target : odd->source, odd->row->param,
+           is_recv ? "a receive from rank %lld that nobody sends"
+                   : "a send to rank %lld that nobody receives",
+           (long long)(is_recv ? odd->source : odd->target));
+    return false;
+}
+
+static bool check_pair(verifier *v, int op, const end *send, const end *receive)
+{
+    const int64_t sent = send->row->n_rows * send->row->row_bytes;
+    const int64_t received = receive->row->n_rows * receive->row->row_bytes;
+
+    if (send->source != receive->source || send->target != receive->target) {
+        const int64_t x[] = {send->source, send->target};
+        const int64_t y[] = {receive->source, receive->target};
+        const bool send_first = x[0] != y[0] ? x[0] < y[0] : x[1] < y[1];
+        return report_odd(v, op, send_first ? send : receive);
+    }
+    if (sent != received)
+        reject(v, op, send->source, send->row->param,
+               "sends %lld bytes to rank %lld, which expects %lld",
+               (long long)sent, (long long)send->target, (long long)received);
+    return sent == received;
+}
+
+const transfer_pair *pair_transfers(verifier *v, int op, int *n)
+{
+    end_list sends = {NULL, 0}, receives = {NULL, 0};
+    transfer_pair *pairs;
+
+    collect(v, op, &sends, &receives);
+    pairs = CZ_NEW(v->arena, transfer_pair, sends.n + 1);
+    *n = 0;
+    for (int i = 0; i < sends.n || i < receives.n; i++) {
+        bool ok;
+        if (i >= sends.n || i >= receives.n)
+            ok = report_odd(v, op, i < sends.n ? &sends.v[i] : &receives.v[i]);
+        else
+            ok = check_pair(v, op, &sends.v[i], &receives.v[i]);
+        if (!ok)
+            return NULL;
+        pairs[(*n)++] = (transfer_pair){sends.v[i].source, sends.v[i].target,
+                                        sends.v[i].row, receives.v[i].row};
+    }
+    return pairs;
+}
+
+void check_matched(verifier *v)
+{
+    for (int op = 0; op < v->view->n_ops; op++) {
+        int n;
+        if (v->view->ops[op].kind == CZ_STEP_TRANSFER)
+            pair_transfers(v, op, &n);
+    }
+}

@@ -1,0 +1,250 @@
+/* V1 and the counting half of V9: runs of elements sorted and laid end to
+ * end.  Each must begin where the one before it ended. */
+#include "passes/verify/verify_internal.h"
+
+#include <stdlib.h>
+
+/* What a run is of: `key` orders the memory targets of a parameter, `replica`
+ * the ranks that must each see all elements. */
+typedef struct run {
+    int64_t param, key, replica, lo, hi, rank;
+    int op;
+} run;
+
+typedef struct run_list {
+    run *v;
+    int n;
+} run_list;
+
+static int compare(const void *left, const void *right)
+{
+    const run *a = left, *b = right;
+    const int64_t x[] = {a->param, a->key, a->replica, a->lo, a->hi, a->rank};
+    const int64_t y[] = {b->param, b->key, b->replica, b->lo, b->hi, b->rank};
+
+    for (size_t i = 0; i < sizeof x / sizeof *x; i++)
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
+    return 0;
+}
+
+static bool same_target(const run *a, const run *b)
+{
+    return a->param == b->param && a->key == b->key && a->replica == b->replica;
+}
+
+static int64_t local_elements(const verifier *v, int64_t param)
+{
+    return v->view->families[v->view->params[param].family].local_elements;
+}
+
+/* Runs [first, end) of one target must cover [0, local_elements) once. */
+static void check_cover(verifier *v, const run_list *list, int first, int end,
+                        const char *what)
+{
+    int64_t at = 0;
+
+    for (int i = first; i < end; at = list->v[i++].hi) {
+        const run *r = &list->v[i];
+        if (r->lo < at)
+            reject(v, r->op, r->rank, r->param,
+                   "elements [%lld, %lld) are %s twice", (long long)r->lo,
+                   (long long)(r->hi < at ? r->hi : at), what);
+        else if (r->lo > at)
+            reject(v, r->op, r->rank, r->param,
+                   "elements [%lld, %lld) are never %s", (long long)at,
+                   (long long)r->lo, what);
+        if (v->n_errors)
+            return;
+    }
+    if (at != local_elements(v, list->v[first].param))
+        reject(v, list->v[first].op, list->v[first].rank, list->v[first].param,
+               "elements from %lld on are never %s", (long long)at, what);
+}
+
+/* Sort, check each target, and return how many targets there are. */
+static int64_t check_runs(verifier *v, run_list *list, const char *what)
+{
+    int64_t n_targets = 0;
+
+    if (list->n == 0)
+        return 0;
+    qsort(list->v, (size_t)list->n, sizeof *list->v, compare);
+    for (int first = 0; first < list->n && v->n_errors == 0; n_targets++) {
+        int end = first + 1;
+        while (end < list->n && same_target(&list->v[first], &list->v[end]))
+            end++;
+        check_cover(v, list, first, end, what);
+        first = end;
+    }
+    return n_targets;
+}
+
+/* All axes that `axes` does not name, in `storage`. */
+static cz_ints other_axes(const verifier *v, const cz_ints *axes,
+                          int64_t *storage)
+{
+    int n = 0;
+
+    for (int a = 0; a < v->view->mesh->axes.n; a++) {
+        bool named = false;
+        for (int i = 0; i < axes->n; i++)
+            named = named || axes->v[i] == a;
+        if (!named)
+            storage[n++] = a;
+    }
+    return (cz_ints){storage, n};
+}
+
+static bool persists(cz_slot_kind kind)
+{
+    return kind == CZ_SLOT_PARAM || kind == CZ_SLOT_STATE ||
+           kind == CZ_SLOT_STORED;
+}
+
+enum { MAX_STATES = 64 };
+
+static int64_t target_key(const cz_view_slot *slot)
+{
+    return (int64_t)slot->kind * MAX_STATES + slot->index;
+}
+
+static void add_writes(verifier *v, run_list *list, int op, int64_t rank,
+                       const cz_view_kernel_row *row, int64_t replica)
+{
+    const cz_view_stage *stage = &v->view->stages[row->stage];
+    const int64_t lo = row->offset - v->view->params[row->param].offset;
+
+    for (int i = 0; i < stage->n_out; i++) {
+        if (!persists(stage->out[i].kind))
+            continue;
+        if (stage->where == CZ_WHERE_WHOLE) {
+            reject(v, op, rank, row->param,
+                   "a stage on the whole matrix writes a parameter or state");
+            return;
+        }
+        *CZ_PUSH(v->arena, list->v, list->n) = (run){row->param,
+                                                     target_key(&stage->out[i]),
+                                                     replica,
+                                                     lo,
+                                                     lo + row->count,
+                                                     rank,
+                                                     op};
+    }
+}
+
+/* How many targets all stages of a rule write. */
+static int64_t n_targets_of(verifier *v, int rule, bool has_master)
+{
+    bool seen[CZ_N_SLOTS * MAX_STATES] = {false};
+    int64_t n = 0;
+
+    for (int s = 0; s < v->view->n_stages; s++) {
+        const cz_view_stage *stage = &v->view->stages[s];
+        for (int i = 0; stage->rule == rule && i < stage->n_out; i++) {
+            const int64_t key = target_key(&stage->out[i]);
+            if (persists(stage->out[i].kind) && !seen[key]) {
+                seen[key] = true;
+                n++;
+            }
+        }
+    }
+    if (seen[CZ_SLOT_PARAM * MAX_STATES] && has_master &&
+        !seen[CZ_SLOT_STORED * MAX_STATES])
+        reject(v, -1, -1, -1,
+               "rule %s updates a master and leaves the "
+               "parameter as it was",
+               v->view->rules[rule].fact->sym_name);
+    return n;
+}
+
+static int64_t n_targets_expected(verifier *v)
+{
+    int64_t n = 0;
+
+    for (int f = 0; f < v->view->n_families; f++) {
+        const cz_view_family *family = &v->view->families[f];
+        const int bucket = v->view->params[family->first_param].bucket;
+        if (bucket < 0)
+            reject(v, -1, -1, family->first_param, "has no place in a bucket");
+        else
+            n += family->n_params *
+                 n_targets_of(v, family->rule,
+                              v->view->buckets[bucket].has_master);
+    }
+    return n;
+}
+
+void check_once(verifier *v)
+{
+    int64_t storage[16];
+    const cz_ints others = other_axes(v, &v->view->policy->split_axes, storage);
+    run_list list = {NULL, 0};
+    int64_t expected, found;
+
+    for (int o = 0; o < v->view->n_ops; o++) {
+        const cz_view_op *op = &v->view->ops[o];
+        for (int64_t rank = 0;
+             op->kind == CZ_STEP_KERNEL && rank < v->view->n_ranks; rank++) {
+            const row_range rows = rows_of(v, op, rank);
+            const int64_t replica = cz_view_coordinate(v->view, &others, rank);
+            for (int64_t i = rows.first; i < rows.end; i++)
+                add_writes(v, &list, o, rank,
+                           &v->view->tables[op->table].rows.kernel[i], replica);
+        }
+    }
+    found = check_runs(v, &list, "updated");
+    expected = n_targets_expected(v) * cz_view_extent(v->view, &others);
+    if (v->n_errors == 0 && found != expected)
+        reject(v, -1, -1, -1,
+               "%lld parameters and states are updated, where there are %lld",
+               (long long)found, (long long)expected);
+}
+
+static void check_norm_runs(verifier *v)
+{
+    run_list list = {NULL, 0};
+    int64_t expected = 0, found;
+
+    for (int o = 0; o < v->view->n_ops; o++) {
+        const cz_view_op *op = &v->view->ops[o];
+        for (int64_t rank = 0;
+             op->kind == CZ_STEP_SQUARE_SUM && rank < v->view->n_ranks;
+             rank++) {
+            const row_range rows = rows_of(v, op, rank);
+            for (int64_t i = rows.first; i < rows.end; i++) {
+                const cz_view_span_row *row =
+                    &v->view->tables[op->table].rows.span[i];
+                const cz_view_param *param = &v->view->params[row->param];
+                int64_t storage[16];
+                const cz_ints axes =
+                    cz_view_shard_axes(v->view, param->family, storage);
+                const int64_t lo = row->offset - param->offset;
+                *CZ_PUSH(v->arena, list.v, list.n) =
+                    (run){row->param,
+                          0,
+                          cz_view_coordinate(v->view, &axes, rank),
+                          lo,
+                          lo + row->count,
+                          rank,
+                          o};
+            }
+        }
+    }
+    found = check_runs(v, &list, "counted in the norm");
+    for (int f = 0; f < v->view->n_families; f++) {
+        int64_t storage[16];
+        const cz_ints axes = cz_view_shard_axes(v->view, f, storage);
+        expected +=
+            v->view->families[f].n_params * cz_view_extent(v->view, &axes);
+    }
+    if (v->n_errors == 0 && found != expected)
+        reject(v, -1, -1, -1, "the norm counts %lld of %lld shards",
+               (long long)found, (long long)expected);
+}
+
+void check_norm(verifier *v)
+{
+    if (v->view->policy->clip > 0 || v->view->policy->skip)
+        check_norm_runs(v);
+}

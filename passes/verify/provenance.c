@@ -1,0 +1,292 @@
+/* V6: an abstract run.  Scratch holds pieces of matrices; every write says
+ * what it put where, and every stage finds what it means to read.  List order
+ * stands for all orders, since check_races() has passed. */
+#include "passes/verify/verify_internal.h"
+
+#include "passes/verify/region.h"
+
+#include <stdlib.h>
+
+typedef struct run {
+    verifier *v;
+    region_list *scratch;     /* [n_ranks] */
+    int64_t *updated;         /* [n_ranks * n_buckets] elements so far */
+    bool *reduced, *gathered; /* [n_buckets] */
+} run;
+
+/* What a parameter's shard is of the whole matrix, on one rank.  Tensors of
+ * one dimension are a single row. */
+static box shard_box(const verifier *v, int64_t param, int64_t rank)
+{
+    const cz_view_family *family =
+        &v->view->families[v->view->params[param].family];
+    const cz_fact_family *fact = family->fact;
+    box b = {0, 0, 1, 1};
+    int64_t *sizes[2] = {&b.rows, &b.columns};
+    int64_t *starts[2] = {&b.row, &b.column};
+
+    for (int d = 0; d < family->n_dims && d < 2; d++) {
+        const int slot = family->n_dims == 1 ? 1 : d;
+        *sizes[slot] = family->local_shape[d];
+        if (fact->shard.v[d] >= 0) {
+            const cz_ints axis = {&fact->shard.v[d], 1};
+            *starts[slot] = family->local_shape[d] *
+                            cz_view_coordinate(v->view, &axis, rank);
+        }
+    }
+    return b;
+}
+
+static box whole_box(const verifier *v, int64_t param)
+{
+    const cz_view_family *family =
+        &v->view->families[v->view->params[param].family];
+
+    if (family->n_dims == 1)
+        return (box){0, 0, 1, family->fact->shape.v[0]};
+    return (box){0, 0, family->fact->shape.v[0], family->fact->shape.v[1]};
+}
+
+/* A slot of a stage as memory: contiguous elements of a box. */
+static region slot_region(const run *r, int64_t rank,
+                          const cz_view_kernel_row *row,
+                          const cz_view_slot *slot)
+{
+    const cz_view_stage *stage = &r->v->view->stages[row->stage];
+    region m = {.param = row->param, .kind = slot->kind, .index = slot->index};
+    int64_t offset, bytes;
+
+    slot_extent(stage, slot, row->count, &offset, &bytes);
+    m.element_bytes = cz_dtype_bytes(slot->dtype);
+    m.what = stage->where == CZ_WHERE_WHOLE ? whole_box(r->v, row->param)
+                                            : shard_box(r->v, row->param, rank);
+    m.offset = scratch_of(row, slot->kind) + offset;
+    m.stride_bytes = m.what.columns * m.element_bytes;
+    return m;
+}
+
+/* The stages that travel through scratch take whole shards, not runs. */
+static bool is_full_shard(run *r, int op, int64_t rank,
+                          const cz_view_kernel_row *row)
+{
+    const cz_view_family *family =
+        &r->v->view->families[r->v->view->params[row->param].family];
+
+    if (row->count == family->local_elements)
+        return true;
+    reject(r->v, op, rank, row->param,
+           "works on %lld of the shard's %lld elements, which others read",
+           (long long)row->count, (long long)family->local_elements);
+    return false;
+}
+
+static bool in_scratch(const cz_view_slot *slot)
+{
+    return slot->kind >= CZ_SLOT_GATHER;
+}
+
+static void read_slots(run *r, int op, int64_t rank,
+                       const cz_view_kernel_row *row)
+{
+    const cz_view_stage *stage = &r->v->view->stages[row->stage];
+    const int bucket = r->v->view->params[row->param].bucket;
+
+    for (int i = 0; i < stage->n_in; i++) {
+        if (stage->in[i].kind == CZ_SLOT_GRAD && !r->reduced[bucket])
+            reject(r->v, op, rank, row->param,
+                   "reads a gradient that is not reduced yet");
+        if (!in_scratch(&stage->in[i]))
+            continue;
+        const region wanted = slot_region(r, rank, row, &stage->in[i]);
+        if (!region_holds(&r->scratch[rank], &wanted))
+            reject(r->v, op, rank, row->param,
+                   "reads scratch byte %lld, where its %s are not, or not all",
+                   (long long)wanted.offset,
+                   stage->in[i].kind == CZ_SLOT_GATHER    ? "gathered shards"
+                   : stage->in[i].kind == CZ_SLOT_SCATTER ? "scattered results"
+                                                          : "kept values");
+    }
+}
+
+static void write_slots(run *r, int op, int64_t rank,
+                        const cz_view_kernel_row *row)
+{
+    const cz_view_stage *stage = &r->v->view->stages[row->stage];
+    const int bucket = r->v->view->params[row->param].bucket;
+
+    if (stage->fact->work_bytes > 0)
+        region_forget(&r->scratch[rank], row->work,
+                      row->work + stage->fact->work_bytes);
+    for (int i = 0; i < stage->n_out; i++) {
+        if (stage->out[i].kind == CZ_SLOT_PARAM) {
+            r->updated[rank * r->v->view->n_buckets + bucket] += row->count;
+            if (r->gathered[bucket])
+                reject(r->v, op, rank, row->param,
+                       "updates after the bucket was gathered");
+        }
+        if (!in_scratch(&stage->out[i]))
+            continue;
+        if (stage->where == CZ_WHERE_WHOLE || is_full_shard(r, op, rank, row))
+            region_put(r->v->arena, &r->scratch[rank],
+                       slot_region(r, rank, row, &stage->out[i]));
+    }
+}
+
+/* The owner alone computes a whole matrix that has one. */
+static void check_owner(run *r, int op, int64_t rank,
+                        const cz_view_kernel_row *row)
+{
+    const cz_view_param *param = &r->v->view->params[row->param];
+    int64_t storage[16];
+    const cz_ints axes = cz_view_shard_axes(r->v->view, param->family, storage);
+
+    if (r->v->view->stages[row->stage].where != CZ_WHERE_WHOLE)
+        return;
+    if (param->split_owner !=
+            cz_view_coordinate(r->v->view, &r->v->view->policy->split_axes,
+                               rank) ||
+        (param->shard_owner >= 0 &&
+         param->shard_owner != cz_view_coordinate(r->v->view, &axes, rank)))
+        reject(r->v, op, rank, row->param,
+               "is computed here, where it is not owned");
+}
+
+static void run_kernel(run *r, int op)
+{
+    for (int64_t rank = 0; rank < r->v->view->n_ranks; rank++) {
+        const row_range rows = rows_of(r->v, &r->v->view->ops[op], rank);
+        for (int64_t i = rows.first; i < rows.end; i++) {
+            const cz_view_kernel_row *row =
+                &r->v->view->tables[r->v->view->ops[op].table].rows.kernel[i];
+            read_slots(r, op, rank, row);
+            write_slots(r, op, rank, row);
+            check_owner(r, op, rank, row);
+            if (r->v->n_errors)
+                return;
+        }
+    }
+}
+
+/* All sends are read before anything received is put down. */
+static void run_transfer(run *r, int op)
+{
+    int n = 0;
+    const transfer_pair *pairs = pair_transfers(r->v, op, &n);
+    region *sent = CZ_NEW(r->v->arena, region, n + 1);
+
+    for (int i = 0; i < n; i++)
+        if (!region_part(&r->scratch[pairs[i].source], pairs[i].send,
+                         &sent[i]) ||
+            sent[i].param != pairs[i].send->param) {
+            reject(r->v, op, pairs[i].source, pairs[i].send->param,
+                   "sends scratch byte %lld, where no value of it lies",
+                   (long long)pairs[i].send->offset);
+            return;
+        }
+    for (int i = 0; i < n; i++) {
+        region put = sent[i];
+        if (pairs[i].receive->param != put.param ||
+            !region_place(&put, pairs[i].receive)) {
+            reject(r->v, op, pairs[i].target, pairs[i].receive->param,
+                   "receives what rank %lld sends of another parameter or "
+                   "another form",
+                   (long long)pairs[i].source);
+            return;
+        }
+        region_put(r->v->arena, &r->scratch[pairs[i].target], put);
+    }
+}
+
+static void run_spans(run *r, int op)
+{
+    for (int64_t rank = 0; rank < r->v->view->n_ranks; rank++) {
+        const row_range rows = rows_of(r->v, &r->v->view->ops[op], rank);
+        for (int64_t i = rows.first; i < rows.end; i++) {
+            const int64_t param = r->v->view->tables[r->v->view->ops[op].table]
+                                      .rows.span[i]
+                                      .param;
+            if (!r->reduced[r->v->view->params[param].bucket]) {
+                reject(r->v, op, rank, param,
+                       "counts a gradient that is not reduced yet");
+                return;
+            }
+        }
+    }
+}
+
+/* Elements of parameters in the slice that a rank owns. */
+static int64_t owned_elements(const verifier *v, int bucket, int64_t rank)
+{
+    const cz_fact_bucket *fact = v->view->buckets[bucket].fact;
+    int64_t lo, hi, n = 0;
+
+    slice_of(v, bucket, rank, &lo, &hi);
+    for (int i = 0; i < fact->params.n; i++) {
+        const cz_view_param *param = &v->view->params[fact->params.v[i]];
+        const int64_t first = fact->offsets.v[i];
+        const int64_t end =
+            first + v->view->families[param->family].local_elements;
+        const int64_t from = first > lo ? first : lo;
+        const int64_t to = end < hi ? end : hi;
+        n += to > from ? to - from : 0;
+    }
+    return n;
+}
+
+static void check_finished(run *r, int op, int bucket)
+{
+    for (int64_t rank = 0; rank < r->v->view->n_ranks; rank++) {
+        const int64_t done = r->updated[rank * r->v->view->n_buckets + bucket];
+        const int64_t all = owned_elements(r->v, bucket, rank);
+        if (done != all) {
+            reject(r->v, op, rank,
+                   r->v->view->buckets[bucket].fact->params.v[0],
+                   "gathers bucket %d after %lld of %lld updated elements",
+                   bucket, (long long)done, (long long)all);
+            return;
+        }
+    }
+    r->gathered[bucket] = true;
+}
+
+static void run_op(run *r, int number)
+{
+    const cz_view_op *op = &r->v->view->ops[number];
+
+    switch (op->kind) {
+    case CZ_STEP_REDUCE_SCATTER:
+        r->reduced[op->fact->bucket] = true;
+        break;
+    case CZ_STEP_ALL_GATHER:
+        check_finished(r, number, (int)op->fact->bucket);
+        break;
+    case CZ_STEP_TRANSFER:
+        run_transfer(r, number);
+        break;
+    case CZ_STEP_KERNEL:
+        run_kernel(r, number);
+        break;
+    case CZ_STEP_SQUARE_SUM:
+        run_spans(r, number);
+        break;
+    case CZ_STEP_ALL_REDUCE:
+    case CZ_STEP_DECIDE:
+    case CZ_STEP_PROLOGUE:
+    case CZ_N_STEPS:
+        break;
+    }
+}
+
+void check_provenance(verifier *v)
+{
+    const int n_buckets = v->view->n_buckets + 1;
+    run r = {v, NULL, NULL, NULL, NULL};
+
+    r.scratch = CZ_NEW(v->arena, region_list, v->view->n_ranks);
+    r.updated =
+        CZ_NEW(v->arena, int64_t, (int64_t)v->view->n_ranks * n_buckets);
+    r.reduced = CZ_NEW(v->arena, bool, n_buckets);
+    r.gathered = CZ_NEW(v->arena, bool, n_buckets);
+    for (int op = 0; op < v->view->n_ops && v->n_errors == 0; op++)
+        run_op(&r, op);
+}

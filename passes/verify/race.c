@@ -1,0 +1,299 @@
+/* V5: two operations of a rank that touch the same bytes, one of them
+ * writing, need an order by streams and waits.  Inside one transfer, where
+ * all rows move at once, no row may touch what another writes. */
+#include "passes/verify/verify_internal.h"
+
+#include <stdlib.h>
+
+/* Memory that operations touch; bucket spaces come once per bucket. */
+typedef enum space {
+    SPACE_SCRATCH,
+    SPACE_NORM,
+    SPACE_DECISION,
+    SPACE_SCALARS,
+    SPACE_GRAD,
+    SPACE_REDUCED,
+    SPACE_PARAM,
+    SPACE_MASTER,
+    SPACE_STATE /* and one more per state */
+} space;
+
+/* Bytes of scratch, elements of a bucket. */
+typedef struct access {
+    int64_t space, lo, hi, param;
+    int op;
+    bool writes;
+} access;
+
+typedef struct access_list {
+    verifier *v;
+    int64_t rank;
+    access *v_access;
+    int n, op;
+} access_list;
+
+static void add(access_list *list, int64_t space_number, int64_t lo, int64_t hi,
+                bool writes, int64_t param)
+{
+    if (lo < hi)
+        *CZ_PUSH(list->v->arena, list->v_access, list->n) =
+            (access){space_number, lo, hi, param, list->op, writes};
+}
+
+enum { SPACES_PER_BUCKET = 128 };
+
+static int64_t bucket_space(int64_t bucket, int64_t kind)
+{
+    return (bucket + 1) * SPACES_PER_BUCKET + kind;
+}
+
+static int64_t slot_space(const access_list *list, const cz_view_slot *slot,
+                          int bucket)
+{
+    const bool has_master = list->v->view->buckets[bucket].has_master;
+
+    switch (slot->kind) {
+    case CZ_SLOT_GRAD:
+        return bucket_space(bucket, SPACE_REDUCED);
+    case CZ_SLOT_PARAM:
+        return bucket_space(bucket, has_master ? SPACE_MASTER : SPACE_PARAM);
+    case CZ_SLOT_STATE:
+        return bucket_space(bucket, SPACE_STATE + slot->index);
+    case CZ_SLOT_STORED:
+        return bucket_space(bucket, SPACE_PARAM);
+    case CZ_SLOT_GATHER:
+    case CZ_SLOT_SCATTER:
+    case CZ_SLOT_TEMP:
+    case CZ_N_SLOTS:
+        break;
+    }
+    return SPACE_SCRATCH;
+}
+
+static void add_slot(access_list *list, const cz_view_kernel_row *row,
+                     const cz_view_slot *slot, bool writes)
+{
+    const cz_view_stage *stage = &list->v->view->stages[row->stage];
+    const int bucket = list->v->view->params[row->param].bucket;
+    const int64_t where = slot_space(list, slot, bucket);
+    int64_t lo = row->offset, hi = row->offset + row->count;
+
+    if (where == SPACE_SCRATCH) {
+        int64_t offset, bytes;
+        slot_extent(stage, slot, row->count, &offset, &bytes);
+        lo = scratch_of(row, slot->kind) + offset;
+        hi = lo + bytes;
+    }
+    add(list, where, lo, hi, writes, row->param);
+}
+
+static void add_kernel_row(access_list *list, const cz_view_kernel_row *row)
+{
+    const cz_view_stage *stage = &list->v->view->stages[row->stage];
+
+    for (int i = 0; i < stage->n_in; i++)
+        add_slot(list, row, &stage->in[i], false);
+    for (int i = 0; i < stage->n_out; i++)
+        add_slot(list, row, &stage->out[i], true);
+    if (stage->fact->work_bytes > 0)
+        add(list, SPACE_SCRATCH, row->work, row->work + stage->fact->work_bytes,
+            true, row->param);
+    if (stage->fact->scalars.n)
+        add(list, SPACE_SCALARS, 0, 1, false, row->param);
+}
+
+static int64_t box_end(const cz_view_transfer_row *row)
+{
+    return row->offset + (row->n_rows - 1) * row->stride_bytes + row->row_bytes;
+}
+
+static void add_rows(access_list *list, const cz_view_op *op)
+{
+    const row_range rows = rows_of(list->v, op, list->rank);
+    const cz_view_table *table;
+
+    if (op->table < 0)
+        return;
+    table = &list->v->view->tables[op->table];
+    for (int64_t i = rows.first; i < rows.end; i++) {
+        const cz_view_transfer_row *transfer = &table->rows.transfer[i];
+        const cz_view_span_row *span = &table->rows.span[i];
+        if (table->kind == CZ_ROW_KERNEL)
+            add_kernel_row(list, &table->rows.kernel[i]);
+        else if (table->kind == CZ_ROW_TRANSFER)
+            add(list, SPACE_SCRATCH, transfer->offset, box_end(transfer),
+                transfer->is_recv, transfer->param);
+        else
+            add(list,
+                bucket_space(list->v->view->params[span->param].bucket,
+                             SPACE_REDUCED),
+                span->offset, span->offset + span->count, false, span->param);
+    }
+}
+
+static void add_bucket_op(access_list *list, const cz_view_op *op)
+{
+    const int64_t b = op->fact->bucket;
+    const int64_t length = list->v->view->buckets[b].fact->length;
+    int64_t lo, hi;
+
+    slice_of(list->v, (int)b, list->rank, &lo, &hi);
+    if (op->kind == CZ_STEP_REDUCE_SCATTER) {
+        add(list, bucket_space(b, SPACE_GRAD), 0, length, false, -1);
+        add(list, bucket_space(b, SPACE_REDUCED), lo, hi, true, -1);
+    } else {
+        add(list, bucket_space(b, SPACE_PARAM), lo, hi, false, -1);
+        add(list, bucket_space(b, SPACE_PARAM), 0, lo, true, -1);
+        add(list, bucket_space(b, SPACE_PARAM), hi, length, true, -1);
+    }
+}
+
+static void add_op(access_list *list, const cz_view_op *op)
+{
+    switch (op->kind) {
+    case CZ_STEP_REDUCE_SCATTER:
+    case CZ_STEP_ALL_GATHER:
+        add_bucket_op(list, op);
+        break;
+    case CZ_STEP_ALL_REDUCE:
+    case CZ_STEP_SQUARE_SUM:
+        add(list, SPACE_NORM, 0, 1, true, -1);
+        break;
+    case CZ_STEP_DECIDE:
+        add(list, SPACE_NORM, 0, 1, false, -1);
+        add(list, SPACE_DECISION, 0, 1, true, -1);
+        break;
+    case CZ_STEP_PROLOGUE:
+        add(list, SPACE_DECISION, 0, 1, false, -1);
+        add(list, SPACE_SCALARS, 0, 1, true, -1);
+        break;
+    case CZ_STEP_KERNEL:
+    case CZ_STEP_TRANSFER:
+    case CZ_N_STEPS:
+        break;
+    }
+    add_rows(list, op);
+}
+
+static int compare(const void *left, const void *right)
+{
+    const access *a = left, *b = right;
+    const int64_t x[] = {a->space, a->lo, a->hi, a->op, a->param};
+    const int64_t y[] = {b->space, b->lo, b->hi, b->op, b->param};
+
+    for (size_t i = 0; i < sizeof x / sizeof *x; i++)
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
+    return 0;
+}
+
+static void check_pair(access_list *list, const order *o, const access *a,
+                       const access *b)
+{
+    const access *first = a->op < b->op ? a : b;
+    const access *second = a->op < b->op ? b : a;
+
+    if (first->op == second->op || (!a->writes && !b->writes) ||
+        is_before(o, first->op, second->op))
+        return;
+    reject(list->v, second->op, list->rank,
+           second->param >= 0 ? second->param : first->param,
+           "%s what operation %d %s, and no stream or wait orders the two",
+           second->writes ? "writes" : "reads", first->op,
+           first->writes ? "writes" : "still reads");
+}
+
+/* V9: whatever updates has the decision behind it, by streams and waits. */
+static void check_decided(verifier *v, int64_t rank, const order *o)
+{
+    int decide = -1;
+
+    for (int i = 0; i < v->view->n_ops; i++) {
+        const cz_view_op *op = &v->view->ops[i];
+        if (op->kind == CZ_STEP_DECIDE)
+            decide = i;
+        if (op->section == CZ_SECTION_UPDATE && decide >= 0 &&
+            !is_skipped(v, op, rank) && !is_before(o, decide, i)) {
+            reject(v, i, rank, -1,
+                   "may start before the clip-and-skip decision");
+            return;
+        }
+    }
+}
+
+/* Sweep: compare every access with those that begin before it ends. */
+static void check_rank(verifier *v, int64_t rank)
+{
+    access_list list = {v, rank, NULL, 0, 0};
+    const order o = order_of_rank(v, rank);
+
+    for (list.op = 0; list.op < v->view->n_ops; list.op++)
+        if (!is_skipped(v, &v->view->ops[list.op], rank))
+            add_op(&list, &v->view->ops[list.op]);
+    check_decided(v, rank, &o);
+    if (list.n == 0)
+        return;
+    qsort(list.v_access, (size_t)list.n, sizeof *list.v_access, compare);
+    for (int i = 0; i < list.n && v->n_errors == 0; i++)
+        for (int k = i + 1; k < list.n && v->n_errors == 0 &&
+                            list.v_access[k].space == list.v_access[i].space &&
+                            list.v_access[k].lo < list.v_access[i].hi;
+             k++)
+            check_pair(&list, &o, &list.v_access[i], &list.v_access[k]);
+}
+
+/* Boxes of equal stride that lie side by side share no byte. */
+static bool boxes_overlap(const cz_view_transfer_row *a,
+                          const cz_view_transfer_row *b)
+{
+    const int64_t stride = a->stride_bytes;
+    int64_t shift;
+
+    if (box_end(a) <= b->offset || box_end(b) <= a->offset)
+        return false;
+    if (a->n_rows == 1 || b->n_rows == 1 || stride != b->stride_bytes)
+        return true;
+    shift = ((b->offset - a->offset) % stride + stride) % stride;
+    return shift < a->row_bytes || shift + b->row_bytes > stride;
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+    const cz_view_transfer_row *a = *(const cz_view_transfer_row *const *)left;
+    const cz_view_transfer_row *b = *(const cz_view_transfer_row *const *)right;
+
+    return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+static void check_unit(verifier *v, int number, int64_t rank)
+{
+    const cz_view_op *op = &v->view->ops[number];
+    const row_range rows = rows_of(v, op, rank);
+    const int n = (int)(rows.end - rows.first);
+    const cz_view_transfer_row **list =
+        CZ_NEW(v->arena, const cz_view_transfer_row *, n + 1);
+
+    for (int i = 0; i < n; i++)
+        list[i] = &v->view->tables[op->table].rows.transfer[rows.first + i];
+    qsort(list, (size_t)n, sizeof *list, compare_rows);
+    for (int i = 0; i < n; i++)
+        for (int k = i + 1; k < n && list[k]->offset < box_end(list[i]); k++)
+            if ((list[i]->is_recv || list[k]->is_recv) &&
+                boxes_overlap(list[i], list[k])) {
+                reject(v, number, rank, list[k]->param,
+                       "receives into bytes that another row of the group "
+                       "moves at the same time");
+                return;
+            }
+}
+
+void check_races(verifier *v)
+{
+    for (int op = 0; op < v->view->n_ops && v->n_errors == 0; op++)
+        for (int64_t rank = 0; v->view->ops[op].kind == CZ_STEP_TRANSFER &&
+                               rank < v->view->n_ranks;
+             rank++)
+            check_unit(v, op, rank);
+    for (int64_t rank = 0; rank < v->view->n_ranks && v->n_errors == 0; rank++)
+        check_rank(v, rank);
+}

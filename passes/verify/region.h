@@ -1,0 +1,42 @@
+/* Regions: what of which matrix lies where in a rank's scratch.
+ * Private to passes/verify/. */
+#ifndef CZ_PASSES_VERIFY_REGION_H
+#define CZ_PASSES_VERIFY_REGION_H
+
+#include "dsl/plan_view.h"
+
+/* Rows [row, row + rows) and columns of a matrix, in elements. */
+typedef struct box {
+    int64_t row, column, rows, columns;
+} box;
+
+/* A box of slot (kind, index) of a parameter, row after row in memory. */
+typedef struct region {
+    int64_t param;
+    cz_slot_kind kind;
+    int index;
+    box what;
+    int64_t element_bytes;
+    int64_t offset, stride_bytes; /* scratch bytes; rows are stride apart */
+} region;
+
+typedef struct region_list {
+    region *v;
+    int n, capacity;
+} region_list;
+
+/* Put a region down; what it covers is forgotten, in whole even where it is
+ * covered in part. */
+void region_put(cz_arena *arena, region_list *list, region r);
+/* Forget everything that touches bytes [lo, hi). */
+void region_forget(region_list *list, int64_t lo, int64_t hi);
+/* Do the pieces in the list make up exactly `wanted`, each at its place? */
+bool region_holds(const region_list *list, const region *wanted);
+/* The part of some region that a sent row names.  False if there is none. */
+bool region_part(const region_list *list, const cz_view_transfer_row *row,
+                 region *part);
+/* Move a part to where a received row puts it.  False if the row has another
+ * form than the part. */
+bool region_place(region *part, const cz_view_transfer_row *row);
+
+#endif

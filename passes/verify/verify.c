@@ -1,0 +1,133 @@
+/* The verifier: the checks in order, and what they share. */
+#include "passes/verify/verify.h"
+
+#include "passes/verify/verify_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { MAX_SENTENCE = 512 };
+
+row_range rows_of(const verifier *v, const cz_view_op *op, int64_t rank)
+{
+    const cz_view_table *table;
+    int64_t coordinate;
+
+    if (op->table < 0)
+        return (row_range){0, 0};
+    table = &v->view->tables[op->table];
+    coordinate = cz_view_coordinate(v->view, &table->fact->selector, rank);
+    return (row_range){table->starts[coordinate],
+                       table->starts[coordinate + 1]};
+}
+
+bool is_skipped(const verifier *v, const cz_view_op *op, int64_t rank)
+{
+    const row_range rows = rows_of(v, op, rank);
+
+    return op->table >= 0 && rows.first == rows.end;
+}
+
+static const char *const step_names[CZ_N_STEPS] = {
+#define CZ_STEP(tag, name, what) [CZ_STEP_##tag] = name,
+#include "dsl/step.def"
+#undef CZ_STEP
+};
+
+void reject(verifier *v, int op, int64_t rank, int64_t param,
+            const char *format, ...)
+{
+    char sentence[MAX_SENTENCE];
+    cz_text where = {0};
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    if (op >= 0)
+        cz_text_printf(&where, "operation %d (%s)", op,
+                       step_names[v->view->ops[op].kind]);
+    if (rank >= 0)
+        cz_text_printf(&where, "%son rank %lld", where.n ? " " : "",
+                       (long long)rank);
+    if (param >= 0 && param < v->view->n_params)
+        cz_text_printf(&where, "%s%s", where.n ? ", " : "",
+                       v->view->params[param].name);
+    cz_diag_error(v->diags, CZ_BAD_PLAN, (cz_span){0}, "%s: %s",
+                  where.n ? cz_text_string(&where) : "plan", sentence);
+    cz_text_fini(&where);
+    v->n_errors++;
+}
+
+void slice_of(const verifier *v, int bucket, int64_t rank, int64_t *lo,
+              int64_t *hi)
+{
+    const cz_ints *slices = &v->view->buckets[bucket].fact->slices;
+    const int64_t c =
+        cz_view_coordinate(v->view, &v->view->policy->split_axes, rank);
+
+    *lo = slices->v[c];
+    *hi = slices->v[c + 1];
+}
+
+int rule_of_param(const verifier *v, int64_t param)
+{
+    return v->view->families[v->view->params[param].family].rule;
+}
+
+void slot_extent(const cz_view_stage *stage, const cz_view_slot *slot,
+                 int64_t count, int64_t *offset, int64_t *bytes)
+{
+    int64_t start = 0;
+
+    /* a stage names each slot of a kind in in or in out, by index */
+    for (int k = 0; k < slot->index; k++) {
+        for (int i = 0; i < stage->n_in + stage->n_out; i++) {
+            const cz_view_slot *other =
+                i < stage->n_in ? &stage->in[i] : &stage->out[i - stage->n_in];
+            if (other->kind != slot->kind || other->index != k)
+                continue;
+            start +=
+                (count * cz_dtype_bytes(other->dtype) + CZ_ALIGN_BYTES - 1) /
+                CZ_ALIGN_BYTES * CZ_ALIGN_BYTES;
+            break;
+        }
+    }
+    *offset = start;
+    *bytes = count * cz_dtype_bytes(slot->dtype);
+}
+
+int64_t scratch_of(const cz_view_kernel_row *row, cz_slot_kind kind)
+{
+    switch (kind) {
+    case CZ_SLOT_GATHER:
+        return row->gather;
+    case CZ_SLOT_SCATTER:
+        return row->scatter;
+    case CZ_SLOT_TEMP:
+        return row->temp;
+    case CZ_SLOT_GRAD:
+    case CZ_SLOT_PARAM:
+    case CZ_SLOT_STATE:
+    case CZ_SLOT_STORED:
+    case CZ_N_SLOTS:
+        break;
+    }
+    return -1;
+}
+
+bool cz_verify(const cz_plan_view *view, cz_diags *diags)
+{
+    static void (*const checks[])(verifier *) = {
+        check_form,    check_uniform,  check_once,  check_norm,
+        check_matched, check_deadlock, check_races, check_provenance};
+    cz_arena arena;
+    verifier v = {view, diags, &arena, 0};
+
+    cz_arena_init(&arena);
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        if (v.n_errors == 0)
+            checks[i](&v);
+    cz_arena_fini(&arena);
+    return v.n_errors == 0;
+}

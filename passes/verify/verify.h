@@ -1,0 +1,25 @@
+/* The verifier: proves a scheduled plan before anything runs.  It shares with
+ * the planner nothing but the plan view and uses naive algorithms on purpose.
+ *
+ * What it proves, for the schedule as dsl/SCHEDULE.md defines it:
+ *   V0 form        every number in range, every row inside its memory
+ *   V1 once        each element of each parameter and state is written exactly
+ *                  once per replica of its shard coordinates
+ *   V2 matched     sends and receives pair up, with equal sizes
+ *   V3 uniform     collectives are the same, and alike empty, on all members
+ *   V4 no deadlock at zero buffering, with all operations of a rank in order
+ *   V5 no race     conflicting accesses are ordered by streams and waits alone
+ *   V6 right data  every stage reads the values it means to read
+ *   V9 decision    the norm counts each logical element once, and nothing is
+ *                  updated before the clip-and-skip decision */
+#ifndef CZ_PASSES_VERIFY_VERIFY_H
+#define CZ_PASSES_VERIFY_VERIFY_H
+
+#include "dsl/plan_view.h"
+
+/* True if the plan holds.  Else at least one E0602 is reported, with tensor,
+ * rank and operation.  Runs at any size the view builder admits; a schedule of
+ * n operations on R ranks takes O(R n^2 / 64 + rows log rows). */
+bool cz_verify(const cz_plan_view *view, cz_diags *diags);
+
+#endif

@@ -1,0 +1,70 @@
+/* What the checks share.  Private to passes/verify/. */
+#ifndef CZ_PASSES_VERIFY_INTERNAL_H
+#define CZ_PASSES_VERIFY_INTERNAL_H
+
+#include "passes/verify/verify.h"
+
+typedef struct verifier {
+    const cz_plan_view *view;
+    cz_diags *diags;
+    cz_arena *arena;
+    int n_errors;
+} verifier;
+
+/* Rows [first, end) of an operation on one rank; none for an operation
+ * without table. */
+typedef struct row_range {
+    int64_t first, end;
+} row_range;
+
+row_range rows_of(const verifier *v, const cz_view_op *op, int64_t rank);
+/* An operation with a table and no row on this rank is skipped there. */
+bool is_skipped(const verifier *v, const cz_view_op *op, int64_t rank);
+
+/* Report that operation `op` (or -1) on `rank` (or -1) does something wrong
+ * with `param` (or -1). */
+void reject(verifier *v, int op, int64_t rank, int64_t param,
+            const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* The slice [lo, hi) of a bucket that a rank owns. */
+void slice_of(const verifier *v, int bucket, int64_t rank, int64_t *lo,
+              int64_t *hi);
+int rule_of_param(const verifier *v, int64_t param);
+/* Offset of slot `slot` (an element of stage->in or ->out) behind the row's
+ * scratch offset of its kind, and its length, both in bytes. */
+void slot_extent(const cz_view_stage *stage, const cz_view_slot *slot,
+                 int64_t count, int64_t *offset, int64_t *bytes);
+/* The row's scratch offset for a kind of slot; -1 for kinds elsewhere. */
+int64_t scratch_of(const cz_view_kernel_row *row, cz_slot_kind kind);
+
+/* A pair of rows that meet: a send and the receive it goes to. */
+typedef struct transfer_pair {
+    int64_t source, target; /* ranks */
+    const cz_view_transfer_row *send, *receive;
+} transfer_pair;
+
+/* Pair up all rows of a transfer; *n pairs in the arena.  Reports what does
+ * not pair and then returns NULL. */
+const transfer_pair *pair_transfers(verifier *v, int op, int *n);
+
+/* Which operations complete before which start on one rank, by streams and
+ * waits alone: bit b of before[a] is set if b completes before a starts. */
+typedef struct order {
+    int n_words;
+    uint64_t *before;
+} order;
+
+order order_of_rank(verifier *v, int64_t rank);
+bool is_before(const order *o, int first, int second);
+
+/* The checks, in order; each may rely on those before it. */
+void check_form(verifier *v);
+void check_once(verifier *v);
+void check_norm(verifier *v);
+void check_matched(verifier *v);
+void check_uniform(verifier *v);
+void check_deadlock(verifier *v);
+void check_races(verifier *v);
+void check_provenance(verifier *v);
+
+#endif
