@@ -36,8 +36,8 @@ static bool is_known(const cz_diags *diags, const cz_diag *diag)
     return false;
 }
 
-static const char *format_message(cz_arena *arena, const char *format,
-                                  va_list args)
+__attribute__((format(printf, 2, 0))) static const char *
+format_message(cz_arena *arena, const char *format, va_list args)
 {
     cz_text text;
     cz_text_init(&text);
@@ -48,8 +48,8 @@ static const char *format_message(cz_arena *arena, const char *format,
 }
 
 /* An error or a warning; its notes follow its fate. */
-static void report(cz_diags *diags, cz_diag diag, const char *format,
-                   va_list args)
+__attribute__((format(printf, 3, 0))) static void
+report(cz_diags *diags, cz_diag diag, const char *format, va_list args)
 {
     diags->dropped = diags->n_errors >= CZ_MAX_ERRORS;
     if (diags->dropped)

@@ -17,7 +17,8 @@ void cz_text_put(cz_text *text, const char *bytes, size_t n);
 void cz_text_puts(cz_text *text, const char *string);
 void cz_text_printf(cz_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-void cz_text_vprintf(cz_text *text, const char *format, va_list args);
+void cz_text_vprintf(cz_text *text, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 /* The bytes as a C string; "" when empty.  Owned by the text. */
 const char *cz_text_string(const cz_text *text);
 
