@@ -43,7 +43,8 @@ TABLE = {
     "frontend": Layer(r"(dsl|frontend)/", {"jansson.h", "nettle/sha2.h"}),
     "passes": Layer(r"(dsl|passes)/(?!verify/)"),
     "pass": Layer(r"(dsl|passes)/(?!verify/)", mlir=True),
-    "verify": Layer(r"(dsl/plan_view\.h|dsl/base/|passes/verify/)"),
+    "verify": Layer(r"(dsl/plan_view\.h|dsl/(step|opcode)\.def|dsl/base/"
+                    r"|passes/verify/)"),  # .def: the enums of plan_view.h
     "codegen": Layer(r"(dsl|codegen)/"),
     "runtime": Layer(r"runtime/", RUNTIME_HEADERS),
 }

@@ -104,8 +104,8 @@ void relu2_backward(gpt_real *dx, const gpt_real *dy, const gpt_real *x,
         dx[i] += 2 * positive(x[i]) * dy[i];
 }
 
-/* row[0 .. length) becomes its softmax; returns log(sum(exp(row))). */
-static gpt_real softmax(gpt_real *row, int length)
+/* row[0 .. length) becomes its softmax. */
+static void softmax(gpt_real *row, int length)
 {
     gpt_real top = row[0], sum = 0;
     for (int i = 1; i < length; i++)
@@ -116,7 +116,6 @@ static gpt_real softmax(gpt_real *row, int length)
     }
     for (int i = 0; i < length; i++)
         row[i] /= sum;
-    return top + log(sum);
 }
 
 /* Row i of scores [context, context] sees columns 0 to i. */
@@ -198,8 +197,8 @@ double cross_entropy(gpt_real *logits, const uint8_t *targets, int n, int vocab)
     double sum = 0;
 
     for (int row = 0; row < n; row++, logits += vocab) {
-        const gpt_real picked = logits[targets[row]];
-        sum += (double)(softmax(logits, vocab) - picked);
+        softmax(logits, vocab);
+        sum -= log((double)logits[targets[row]]);
         logits[targets[row]] -= 1;
         for (int i = 0; i < vocab; i++)
             logits[i] /= (gpt_real)n;

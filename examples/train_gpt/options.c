@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_RANKS = 1024 };
+
 typedef struct option {
     const char *name, *value, *help;
     bool (*read)(const char *text, void *to);
@@ -49,9 +51,14 @@ static bool read_rate(const char *text, void *to)
 static bool read_ranks(const char *text, void *to)
 {
     options *o = to;
-    char end;
-    return sscanf(text, "%4dx%4d%c", &o->dp, &o->tp, &end) == 2 && o->dp > 0 &&
-           o->tp > 0;
+    char *cross, *end;
+    const long dp = strtol(text, &cross, 10);
+    const long tp = *cross == 'x' ? strtol(cross + 1, &end, 10) : 0;
+    if (dp < 1 || tp < 1 || dp > MOST_RANKS || tp > MOST_RANKS || *end)
+        return false;
+    o->dp = (int)dp;
+    o->tp = (int)tp;
+    return true;
 }
 
 static bool read_optimizer(const char *text, void *to)

@@ -47,7 +47,9 @@ czr_status shards_open(shards *s, czr_world *world, const gpt *model)
                   .model = model,
                   .size = czr_world_extent(world, "tp"),
                   .coordinate = czr_world_coordinate(world, "tp")};
-    s->count = count_elements(s);
+    s->count = s->size > 0 ? count_elements(s) : 0;
+    if (s->count == 0)
+        return CZR_ERR_ARGUMENT;
     s->params = calloc(s->count, sizeof *s->params);
     s->grads = calloc(s->count, sizeof *s->grads);
     s->gathered = calloc(s->count * (size_t)s->size, sizeof *s->gathered);

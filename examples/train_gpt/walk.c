@@ -34,16 +34,27 @@ static void read_windows(gpt *model, const uint8_t *windows)
     }
 }
 
+/* The rows of wte and wpe in `base` that row `row` of the batch looks up. */
+static gpt_real *token_row(const gpt *model, gpt_real *base, int row)
+{
+    const size_t token = model->inputs[row];
+    return gpt_view(model, base, 0) + token * (size_t)model->shape.width;
+}
+
+static gpt_real *position_row(const gpt *model, gpt_real *base, int row)
+{
+    const size_t position = (size_t)(row % model->shape.context);
+    return gpt_view(model, base, 1) + position * (size_t)model->shape.width;
+}
+
 /* x = the token's row plus the position's row. */
 static void embed(const gpt *model, gpt_real *x)
 {
     const int width = model->shape.width;
-    const gpt_real *wte = gpt_view(model, model->values, 0);
-    const gpt_real *wpe = gpt_view(model, model->values, 1);
 
     for (int row = 0; row < rows_of(model); row++, x += width)
-        add(x, wte + model->inputs[row] * width,
-            wpe + row % model->shape.context * width, width);
+        add(x, token_row(model, model->values, row),
+            position_row(model, model->values, row), width);
 }
 
 /* From a->x to out, which is the next layer's x. */
@@ -160,13 +171,11 @@ static void backward_head(const gpt *model)
 static void backward_embed(const gpt *model)
 {
     const int width = model->shape.width;
-    gpt_real *dwte = gpt_view(model, model->grads, 0);
-    gpt_real *dwpe = gpt_view(model, model->grads, 1);
     const gpt_real *dx = model->dx;
 
     for (int row = 0; row < rows_of(model); row++, dx += width) {
-        gpt_real *token = dwte + model->inputs[row] * width;
-        gpt_real *position = dwpe + row % model->shape.context * width;
+        gpt_real *token = token_row(model, model->grads, row);
+        gpt_real *position = position_row(model, model->grads, row);
         add(token, token, dx, width);
         add(position, position, dx, width);
     }
