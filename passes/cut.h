@@ -1,0 +1,40 @@
+/* The cut of a rule: which part of its update runs on shards before the
+ * matrix is gathered, which on the whole matrix, which on shards after it was
+ * scattered.  Plain C on graphs.
+ *
+ * Chosen, in this order: fewest bytes gathered; fewest bytes scattered, then
+ * kept on the shard; most work on shards.  A value is never rounded to make
+ * it cheaper, so any cut gives the same bits. */
+#ifndef CZ_PASSES_CUT_H
+#define CZ_PASSES_CUT_H
+
+#include "dsl/plan_view.h"
+#include "passes/graph.h"
+
+typedef struct cz_cut_rule {
+    const cz_graph *update; /* grad, param, states, scalars to param, states */
+    int n_states;
+    const cz_dtype *states; /* as stored */
+    cz_dtype param;         /* of slot PARAM */
+    bool has_stored;        /* the master is apart from the parameter */
+    cz_dtype stored;
+} cz_cut_rule;
+
+typedef struct cz_cut_stage {
+    cz_where where;
+    cz_graph *graph; /* math form; tensors of length 1 stand for any run of
+                      * elements, unless the stage is `whole` */
+    int n_in, n_out;
+    cz_view_slot *in, *out; /* in order of kind, then index */
+    cz_ir_type *in_types;
+    cz_ints scalars; /* numbers of the rule's scalars that it takes */
+} cz_cut_stage;
+
+enum { CZ_CUT_MAX_STAGES = 3 };
+
+/* Writes the stages in the order they run and returns how many: one `local`,
+ * or `before`, `whole` and, unless nothing is left for it, `after`. */
+int cz_cut_solve(cz_arena *arena, const cz_cut_rule *rule,
+                 cz_cut_stage stages[CZ_CUT_MAX_STAGES]);
+
+#endif

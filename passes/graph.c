@@ -1,0 +1,171 @@
+/* Graphs: equal nodes become one, exact identities are applied on the way
+ * in. */
+#include "passes/graph.h"
+
+#include <assert.h>
+#include <string.h>
+
+cz_graph *cz_graph_make(cz_arena *arena)
+{
+    cz_graph *graph = CZ_NEW(arena, cz_graph, 1);
+
+    graph->arena = arena;
+    return graph;
+}
+
+bool cz_graph_same_shape(cz_ir_type a, cz_ir_type b)
+{
+    return a.rank == b.rank && (a.rank < 1 || a.shape[0] == b.shape[0]) &&
+           (a.rank < 2 || a.shape[1] == b.shape[1]);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_node(const cz_graph_node *a, const cz_graph_node *b)
+{
+    if (a->kind != b->kind || a->op != b->op || a->n_in != b->n_in ||
+        a->index != b->index || a->dims != b->dims ||
+        memcmp(&a->constant, &b->constant, sizeof a->constant) != 0)
+        return false;
+    for (int i = 0; i < a->n_in; i++)
+        if (a->in[i] != b->in[i])
+            return false;
+    return cz_ir_type_equal(a->type, b->type) &&
+           same_text(a->predicate, b->predicate);
+}
+
+static int intern(cz_graph *graph, const cz_graph_node *node)
+{
+    for (int i = 0; i < graph->n; i++)
+        if (same_node(&graph->nodes[i], node))
+            return i;
+    *CZ_PUSH(graph->arena, graph->nodes, graph->n) = *node;
+    return graph->n - 1;
+}
+
+bool cz_graph_is_uniform(const cz_graph *graph, int node)
+{
+    const cz_graph_node *it = &graph->nodes[node];
+
+    if (it->kind == CZ_GRAPH_SCALAR || it->kind == CZ_GRAPH_CONSTANT)
+        return true;
+    if (it->kind != CZ_GRAPH_ELEMENT)
+        return false;
+    for (int i = 0; i < it->n_in; i++)
+        if (!cz_graph_is_uniform(graph, it->in[i]))
+            return false;
+    return true;
+}
+
+static cz_ir_type with_shape_of(cz_ir_type type, cz_ir_type shape)
+{
+    shape.dtype = type.dtype;
+    shape.is_bool = type.is_bool;
+    return shape;
+}
+
+/* A uniform value in another shape. */
+static int reshape_uniform(cz_graph *graph, int uniform, cz_ir_type shape)
+{
+    cz_graph_node node = graph->nodes[uniform];
+
+    node.type = with_shape_of(node.type, shape);
+    for (int i = 0; i < node.n_in; i++)
+        node.in[i] = reshape_uniform(graph, node.in[i], shape);
+    return intern(graph, &node);
+}
+
+/* f(extend(x)) to extend(f(x)), where f only moves elements. */
+static int sink_extend(cz_graph *graph, const cz_graph_node *moving)
+{
+    cz_graph_node inner = *moving, outer = graph->nodes[moving->in[0]];
+
+    outer.type = with_shape_of(outer.type, moving->type);
+    inner.in[0] = outer.in[0];
+    inner.type =
+        cz_ir_type_with(inner.type, graph->nodes[inner.in[0]].type.dtype);
+    outer.in[0] = cz_graph_add(graph, &inner);
+    return intern(graph, &outer);
+}
+
+int cz_graph_add(cz_graph *graph, const cz_graph_node *node)
+{
+    const cz_graph_node *in;
+
+    assert(node->n_in <= CZ_GRAPH_MAX_IN);
+    if (node->kind != CZ_GRAPH_TRANSPOSE && node->kind != CZ_GRAPH_BROADCAST)
+        return intern(graph, node);
+    in = &graph->nodes[node->in[0]];
+    if (cz_graph_is_uniform(graph, node->in[0]))
+        return reshape_uniform(graph, node->in[0], node->type);
+    if (in->kind == CZ_GRAPH_ELEMENT && in->op == CZ_OP_EXTEND)
+        return sink_extend(graph, node);
+    if (in->kind == CZ_GRAPH_TRANSPOSE && node->kind == CZ_GRAPH_TRANSPOSE)
+        return in->in[0];
+    return intern(graph, node);
+}
+
+void cz_graph_add_out(cz_graph *graph, int node)
+{
+    *CZ_PUSH(graph->arena, graph->out, graph->n_out) = node;
+}
+
+int cz_graph_in(cz_graph *graph, int index, cz_ir_type type)
+{
+    return cz_graph_add(
+        graph,
+        &(cz_graph_node){.kind = CZ_GRAPH_IN, .index = index, .type = type});
+}
+
+int cz_graph_scalar(cz_graph *graph, int index, cz_ir_type type)
+{
+    return cz_graph_add(graph, &(cz_graph_node){.kind = CZ_GRAPH_SCALAR,
+                                                .index = index,
+                                                .type = type});
+}
+
+int cz_graph_unary(cz_graph *graph, cz_opcode op, int a, cz_dtype dtype)
+{
+    cz_graph_node node = {.kind = CZ_GRAPH_ELEMENT, .op = op, .n_in = 1};
+
+    node.in[0] = a;
+    node.type = cz_ir_type_with(graph->nodes[a].type, dtype);
+    node.origin = graph->nodes[a].origin;
+    return cz_graph_add(graph, &node);
+}
+
+static bool repeats(const cz_graph_node *node, int operand)
+{
+    for (int i = 0; i < operand; i++)
+        if (node->in[i] == node->in[operand])
+            return true;
+    return false;
+}
+
+int *cz_graph_count_uses(const cz_graph *graph, cz_arena *arena)
+{
+    int *uses = CZ_NEW(arena, int, graph->n);
+
+    for (int i = 0; i < graph->n; i++)
+        for (int k = 0; k < graph->nodes[i].n_in; k++)
+            if (!repeats(&graph->nodes[i], k))
+                uses[graph->nodes[i].in[k]]++;
+    for (int i = 0; i < graph->n_out; i++)
+        uses[graph->out[i]]++;
+    return uses;
+}
+
+bool *cz_graph_find_live(const cz_graph *graph, cz_arena *arena)
+{
+    bool *live = CZ_NEW(arena, bool, graph->n);
+
+    for (int i = 0; i < graph->n_out; i++)
+        live[graph->out[i]] = true;
+    for (int i = graph->n - 1; i >= 0; i--)
+        for (int k = 0; live[i] && k < graph->nodes[i].n_in; k++)
+            live[graph->nodes[i].in[k]] = true;
+    return live;
+}

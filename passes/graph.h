@@ -1,0 +1,71 @@
+/* A straight-line function of math form as arrays: what the solvers of this
+ * folder work on.  Knows the types of dsl/ir.h but nothing of a module.
+ *
+ * A node stands behind its operands.  Equal nodes are one node, so nobody
+ * computes anything twice, and what moves no number is brought to one form:
+ * a conversion stands outside of a transpose or broadcast, and a value that
+ * is the same everywhere is never transposed or broadcast at all. */
+#ifndef CZ_PASSES_GRAPH_H
+#define CZ_PASSES_GRAPH_H
+
+#include "dsl/base/arena.h"
+#include "dsl/ir.h"
+
+#include <stdbool.h>
+
+typedef enum cz_graph_kind {
+    CZ_GRAPH_IN,        /* tensor argument `index` */
+    CZ_GRAPH_SCALAR,    /* scalar argument `index`, in every element */
+    CZ_GRAPH_CONSTANT,  /* `constant`, in every element */
+    CZ_GRAPH_ELEMENT,   /* `op` of operands of its shape */
+    CZ_GRAPH_TRANSPOSE, /* of a matrix */
+    CZ_GRAPH_REDUCE,    /* f64 sum over `dims`, which vanish */
+    CZ_GRAPH_BROADCAST, /* `dims` are new */
+    CZ_GRAPH_PRODUCT,   /* a @ b in f32 */
+    CZ_GRAPH_COPY       /* its operand, stored anew (kernel form alone) */
+} cz_graph_kind;
+
+enum { CZ_GRAPH_MAX_IN = 3 };
+
+typedef struct cz_graph_node {
+    cz_graph_kind kind;
+    cz_opcode op;    /* ELEMENT; CONSTANT has CZ_OP_CONSTANT */
+    cz_ir_type type; /* a tensor's */
+    int n_in;
+    int in[CZ_GRAPH_MAX_IN]; /* earlier nodes */
+    int index;
+    unsigned dims; /* bit d: dimension d */
+    double constant;
+    const char *predicate; /* COMPARE, else NULL */
+    cz_ir_op origin;       /* whose place in the source it has, or none */
+} cz_graph_node;
+
+typedef struct cz_graph {
+    cz_arena *arena;
+    int n;
+    cz_graph_node *nodes;
+    int n_out;
+    int *out; /* node behind each result */
+} cz_graph;
+
+cz_graph *cz_graph_make(cz_arena *arena);
+/* Number of the node that equals `node`, made unless it is there. */
+int cz_graph_add(cz_graph *graph, const cz_graph_node *node);
+void cz_graph_add_out(cz_graph *graph, int node);
+
+/* Shorthands of cz_graph_add(). */
+int cz_graph_in(cz_graph *graph, int index, cz_ir_type type);
+int cz_graph_scalar(cz_graph *graph, int index, cz_ir_type type);
+int cz_graph_unary(cz_graph *graph, cz_opcode op, int a, cz_dtype dtype);
+
+/* The same in every element: made of scalars and constants alone. */
+bool cz_graph_is_uniform(const cz_graph *graph, int node);
+/* Without shape: do two types agree in rank and shape? */
+bool cz_graph_same_shape(cz_ir_type a, cz_ir_type b);
+/* How many nodes and results use each node; an operand that occurs twice
+ * counts once.  [n], from the arena. */
+int *cz_graph_count_uses(const cz_graph *graph, cz_arena *arena);
+/* The nodes that some result depends on.  [n], from the arena. */
+bool *cz_graph_find_live(const cz_graph *graph, cz_arena *arena);
+
+#endif

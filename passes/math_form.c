@@ -1,0 +1,264 @@
+/* Functions of math form, read to graphs and written from them. */
+#include "passes/math_form.h"
+
+#include <assert.h>
+
+/* ---- reading ---- */
+
+/* What a value of the function is in the graph.  Scalar arithmetic becomes
+ * arithmetic on splats, at the splat. */
+typedef struct reader {
+    cz_graph *graph;
+    cz_ir_op function;
+    int n_tensors;
+    int n_seen;
+    struct seen {
+        const void *value;
+        int node;
+    } * seen;
+} reader;
+
+static int find_seen(const reader *r, cz_ir_value value)
+{
+    for (int i = r->n_seen - 1; i >= 0; i--)
+        if (r->seen[i].value == value.p)
+            return r->seen[i].node;
+    return -1;
+}
+
+static void remember(reader *r, cz_ir_value value, int node)
+{
+    *CZ_PUSH(r->graph->arena, r->seen, r->n_seen) =
+        (struct seen){value.p, node};
+}
+
+static cz_graph_node element(cz_ir_op op, cz_ir_type type)
+{
+    cz_graph_node node = {.kind = CZ_GRAPH_ELEMENT, .type = type};
+
+    node.origin = op;
+    node.op = cz_ir_op_opcode(op);
+    if (node.op == CZ_OP_COMPARE)
+        node.predicate = cz_ir_op_predicate(op);
+    if (cz_ir_op_constant(op, &node.constant))
+        node.kind = CZ_GRAPH_CONSTANT;
+    return node;
+}
+
+/* A scalar value, the same in every element of `shape`. */
+static int read_uniform(reader *r, cz_ir_value value, cz_ir_type shape)
+{
+    cz_ir_op op = cz_ir_value_op(value);
+    cz_ir_type of = cz_ir_value_type(value);
+    cz_ir_type type = cz_ir_type_with(shape, of.dtype);
+    cz_graph_node node;
+
+    type.is_bool = of.is_bool;
+    if (!op.p)
+        return cz_graph_scalar(r->graph,
+                               cz_ir_value_index(value) - r->n_tensors, type);
+    if (cz_ir_op_kind(op) != CZ_IR_ELEMENT)
+        return -1;
+    node = element(op, type);
+    node.n_in = cz_ir_op_n_operands(op);
+    for (int i = 0; i < node.n_in; i++) {
+        node.in[i] = read_uniform(r, cz_ir_op_operand(op, i), shape);
+        if (node.in[i] < 0)
+            return -1;
+    }
+    return cz_graph_add(r->graph, &node);
+}
+
+static unsigned mask_of(cz_ints dims)
+{
+    unsigned mask = 0;
+
+    for (int i = 0; i < dims.n; i++)
+        mask |= 1u << dims.v[i];
+    return mask;
+}
+
+/* Kinds whose operands are plain tensors. */
+static cz_graph_node node_of(reader *r, cz_ir_op op, cz_ir_type type)
+{
+    static const cz_graph_kind kinds[] = {
+        [CZ_IR_MATMUL] = CZ_GRAPH_PRODUCT,
+        [CZ_IR_TRANSPOSE] = CZ_GRAPH_TRANSPOSE,
+        [CZ_IR_REDUCE] = CZ_GRAPH_REDUCE,
+        [CZ_IR_BROADCAST] = CZ_GRAPH_BROADCAST,
+    };
+    cz_ir_kind kind = cz_ir_op_kind(op);
+    cz_graph_node node = {.type = type, .origin = op};
+
+    if (kind == CZ_IR_ELEMENT)
+        node = element(op, type);
+    else
+        node.kind = kinds[kind];
+    if (kind == CZ_IR_REDUCE || kind == CZ_IR_BROADCAST)
+        node.dims = mask_of(cz_ir_op_ints(op, "dims", r->graph->arena));
+    node.n_in = kind == CZ_IR_MATMUL ? 2 : cz_ir_op_n_operands(op);
+    return node;
+}
+
+/* -1 when it has no place here. */
+static int read_tensor(reader *r, cz_ir_op op)
+{
+    cz_ir_type type = cz_ir_value_type(cz_ir_op_result(op, 0));
+    cz_ir_kind kind = cz_ir_op_kind(op);
+    cz_graph_node node;
+
+    if (kind == CZ_IR_SPLAT)
+        return read_uniform(r, cz_ir_op_operand(op, 0), type);
+    if (kind > CZ_IR_BROADCAST)
+        return -1;
+    node = node_of(r, op, type);
+    for (int i = 0; i < node.n_in; i++) {
+        node.in[i] = find_seen(r, cz_ir_op_operand(op, i));
+        if (node.in[i] < 0)
+            return -1;
+    }
+    return cz_graph_add(r->graph, &node);
+}
+
+static void read_arguments(reader *r)
+{
+    int n = cz_ir_function_n_in(r->function);
+
+    for (int i = 0; i < n; i++) {
+        cz_ir_value value = cz_ir_function_in(r->function, i);
+        cz_ir_type type = cz_ir_value_type(value);
+        if (type.rank == CZ_IR_SCALAR)
+            continue;
+        remember(r, value, cz_graph_in(r->graph, i, type));
+        r->n_tensors = i + 1;
+    }
+}
+
+static bool is_tensor(cz_ir_op op)
+{
+    return cz_ir_op_n_results(op) > 0 &&
+           cz_ir_value_type(cz_ir_op_result(op, 0)).rank != CZ_IR_SCALAR;
+}
+
+cz_graph *cz_math_form_read(cz_arena *arena, cz_ir_op function)
+{
+    reader r = {.graph = cz_graph_make(arena), .function = function};
+
+    read_arguments(&r);
+    for (cz_ir_op op = cz_ir_first_op(function); op.p; op = cz_ir_next_op(op)) {
+        int node;
+        if (!is_tensor(op))
+            continue;
+        node = read_tensor(&r, op);
+        if (node < 0)
+            return NULL;
+        remember(&r, cz_ir_op_result(op, 0), node);
+    }
+    for (int i = 0; i < cz_ir_function_n_out(function); i++)
+        cz_graph_add_out(r.graph,
+                         find_seen(&r, cz_ir_function_out(function, i)));
+    return r.graph;
+}
+
+/* ---- writing ---- */
+
+static int dims_of(unsigned mask, int64_t *dims)
+{
+    int n = 0;
+
+    for (int d = 0; d < CZ_IR_MAX_RANK; d++)
+        if (mask & 1u << d)
+            dims[n++] = d;
+    return n;
+}
+
+static cz_ir_value write_element(cz_ir_builder *builder,
+                                 const cz_graph_node *node,
+                                 const cz_ir_value *in)
+{
+    if (node->op == CZ_OP_COMPARE)
+        return cz_ir_compare(builder, node->predicate, in[0], in[1]);
+    return cz_ir_element(builder, node->op, in, node->n_in, node->type.dtype);
+}
+
+static cz_ir_value write_node(cz_ir_builder *builder, cz_ir_op function,
+                              const cz_graph_node *node, int n_tensors,
+                              const cz_ir_value *in)
+{
+    const cz_ir_type *type = &node->type;
+    int64_t dims[CZ_IR_MAX_RANK];
+    int n_dims = dims_of(node->dims, dims);
+
+    switch (node->kind) {
+    case CZ_GRAPH_IN:
+        return cz_ir_function_in(function, node->index);
+    case CZ_GRAPH_SCALAR:
+        return cz_ir_splat(builder,
+                           cz_ir_function_in(function, n_tensors + node->index),
+                           type->rank, type->shape);
+    case CZ_GRAPH_CONSTANT:
+        return cz_ir_constant(builder, *type, node->constant);
+    case CZ_GRAPH_ELEMENT:
+        return write_element(builder, node, in);
+    case CZ_GRAPH_TRANSPOSE:
+        return cz_ir_transpose(builder, in[0]);
+    case CZ_GRAPH_REDUCE:
+        return cz_ir_reduce(builder, in[0], dims, n_dims);
+    case CZ_GRAPH_BROADCAST:
+        return cz_ir_broadcast(builder, in[0], type->rank, type->shape, dims,
+                               n_dims);
+    case CZ_GRAPH_PRODUCT:
+        return cz_ir_matmul(builder, in[0], in[1]);
+    case CZ_GRAPH_COPY:
+        break;
+    }
+    assert(!"no such node in math form");
+    return (cz_ir_value){NULL};
+}
+
+/* The results in order; from the graph's arena. */
+static cz_ir_value *write_nodes(cz_ir_builder *builder, cz_ir_op function,
+                                const cz_graph *graph, int n_tensors)
+{
+    cz_ir_value *values = CZ_NEW(graph->arena, cz_ir_value, graph->n);
+    cz_ir_value *out = CZ_NEW(graph->arena, cz_ir_value, graph->n_out);
+    const bool *live = cz_graph_find_live(graph, graph->arena);
+
+    for (int i = 0; i < graph->n; i++) {
+        const cz_graph_node *node = &graph->nodes[i];
+        cz_ir_value in[CZ_GRAPH_MAX_IN] = {{NULL}};
+        if (!live[i])
+            continue;
+        for (int k = 0; k < node->n_in; k++)
+            in[k] = values[node->in[k]];
+        if (node->origin.p)
+            cz_ir_at_op(builder, node->origin);
+        values[i] = write_node(builder, function, node, n_tensors, in);
+    }
+    for (int i = 0; i < graph->n_out; i++)
+        out[i] = values[graph->out[i]];
+    return out;
+}
+
+cz_ir_op cz_math_form_write(cz_ir *ir, const cz_graph *graph, const char *name,
+                            const cz_ir_type *in, int n_in, int n_scalars)
+{
+    cz_arena *arena = graph->arena;
+    cz_ir_type *in_types = CZ_NEW(arena, cz_ir_type, n_in + n_scalars);
+    cz_ir_type *out_types = CZ_NEW(arena, cz_ir_type, graph->n_out);
+    cz_ir_signature signature = {.name = name,
+                                 .n_in = n_in + n_scalars,
+                                 .n_out = graph->n_out,
+                                 .in = in_types,
+                                 .out = out_types};
+    cz_ir_builder builder;
+
+    for (int i = 0; i < n_in + n_scalars; i++)
+        in_types[i] = i < n_in ? in[i] : cz_ir_scalar_type(CZ_F32);
+    for (int i = 0; i < graph->n_out; i++)
+        out_types[i] = graph->nodes[graph->out[i]].type;
+    builder = cz_ir_function(ir, &signature, (cz_span){0});
+    cz_ir_return(&builder, write_nodes(&builder, builder.function, graph, n_in),
+                 graph->n_out);
+    return builder.function;
+}
