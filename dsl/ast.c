@@ -2,6 +2,7 @@
 #include "dsl/ast.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const kind_names[] = {
@@ -32,6 +33,18 @@ static void put_quoted(const char *text, cz_text *out)
     cz_text_put(out, "\"", 1);
 }
 
+/* Floats are told from integers by a point or an exponent. */
+static void put_number(const cz_node *node, cz_text *out)
+{
+    if (cz_node_has(node, CZ_FLAG_INTEGER)) {
+        cz_text_printf(out, " %" PRId64, node->integer);
+        return;
+    }
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.15g", node->number);
+    cz_text_printf(out, " %s%s", digits, strpbrk(digits, ".en") ? "" : ".0");
+}
+
 /* Everything of a node but its kids and the closing parenthesis. */
 static void put_head(const cz_node *node, cz_text *out)
 {
@@ -42,10 +55,8 @@ static void put_head(const cz_node *node, cz_text *out)
     }
     if (node->kind == CZ_AST_BOOL)
         cz_text_puts(out, node->integer ? " true" : " false");
-    if (cz_node_has(node, CZ_FLAG_INTEGER))
-        cz_text_printf(out, " %" PRId64, node->integer);
-    else if (node->kind == CZ_AST_NUMBER)
-        cz_text_printf(out, " %.15g", node->number);
+    if (node->kind == CZ_AST_NUMBER)
+        put_number(node, out);
     for (int i = 0; i < CZ_N_FLAGS; i++)
         if (i != CZ_FLAG_BIT_INTEGER && cz_node_has(node, 1u << i))
             cz_text_printf(out, " :%s", flag_names[i]);
