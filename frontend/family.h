@@ -1,0 +1,48 @@
+/* Parameter families: parameters alike but for their indices, such as one
+ * projection of all layers.  A family is a name with places for indices, a box
+ * of index values, and one shape. */
+#ifndef CZ_FRONTEND_FAMILY_H
+#define CZ_FRONTEND_FAMILY_H
+
+#include "dsl/ast.h"
+#include "dsl/dtype.h"
+
+enum { CZ_MAX_INDICES = 4, CZ_MAX_WORDS = 32, CZ_MAX_NDIM = 2 };
+
+/* One segment of the name: `text`, or, when that is NULL, index `index`. */
+typedef struct cz_word {
+    const char *text;
+    int index;
+} cz_word;
+
+typedef struct cz_family {
+    const cz_word *words;
+    int n_words;
+    int64_t first[CZ_MAX_INDICES], extents[CZ_MAX_INDICES];
+    int n_indices;
+    int64_t shape[CZ_MAX_NDIM]; /* global, stored layout */
+    int shard[CZ_MAX_NDIM];     /* axis of the mesh, or -1 */
+    int n_dims;
+    cz_dtype dtype;
+    bool transposed;     /* the optimizer sees the other order */
+    bool blocks;         /* storage of several matrices */
+    const cz_node *node; /* PARAM, for messages */
+} cz_family;
+
+/* "model.layers.{0}.weight". */
+const char *cz_family_pattern(cz_arena *arena, const cz_family *family);
+/* The segments of one member's name; `index` has n_indices values. */
+void cz_family_words(cz_arena *arena, const cz_family *family,
+                     const int64_t *index, const char **words);
+/* The first member's name. */
+const char *cz_family_first_name(cz_arena *arena, const cz_family *family);
+/* How many parameters; 0 when that does not fit. */
+int64_t cz_family_count(const cz_family *family);
+/* Elements of one parameter. */
+int64_t cz_family_numel(const cz_family *family);
+/* Alike in everything but the values of index `k`. */
+bool cz_family_is_alike(const cz_family *a, const cz_family *b, int k);
+/* Whether some name belongs to both. */
+bool cz_family_overlaps(const cz_family *a, const cz_family *b);
+
+#endif

@@ -1,0 +1,393 @@
+/* A model's parameters: walking params blocks. */
+#include "frontend/model.h"
+
+#include <string.h>
+
+#include "dsl/base/checked.h"
+#include "frontend/shape.h"
+
+/* Bounds on what one text may ask for, beyond any real model. */
+enum {
+    MAX_STEPS = 1 << 22,   /* of the walk, all index values counted */
+    MAX_EXTENT = 1 << 20,  /* values of one index */
+    MAX_WORD_LENGTH = 128, /* bytes of one segment of a name */
+    MAX_NAME_LENGTH = 240, /* of a whole name: IR strings have 256 */
+    MAX_PARTS = 64,        /* of one segment of a path */
+    MAX_RANGE = 1024       /* values of {0..n} in a definition */
+};
+
+typedef struct walk {
+    cz_arena *arena;
+    const cz_mesh *mesh;
+    cz_diags *diags;
+    cz_model *model;
+    cz_dtype dtype; /* of the params block */
+    cz_word words[CZ_MAX_WORDS];
+    int n_words;
+    size_t length; /* of the name so far */
+    int64_t first[CZ_MAX_INDICES], extents[CZ_MAX_INDICES];
+    int n_indices;
+    int n_steps;
+    bool failed;  /* something was reported: results are not used */
+    bool stopped; /* a limit was reached */
+} walk;
+
+static void fail(walk *w)
+{
+    w->failed = true;
+}
+
+static void unsupported(walk *w, cz_span span, const char *what)
+{
+    cz_diag_error(w->diags, CZ_UNSUPPORTED, span, "%s not supported yet", what);
+    fail(w);
+}
+
+static void too_large(walk *w, cz_span span, const char *what, int limit)
+{
+    cz_diag_error(w->diags, CZ_TOO_LARGE, span, "more than %d %s", limit, what);
+    w->failed = w->stopped = true;
+}
+
+/* Count the work, so that no text makes us walk for ever. */
+static bool step(walk *w, const cz_node *node)
+{
+    if (!w->stopped && w->n_steps++ == MAX_STEPS)
+        too_large(w, node->span, "steps, counted per index and alternative",
+                  MAX_STEPS);
+    return !w->stopped;
+}
+
+/* ---- parameters ---- */
+
+static bool find_dtype(walk *w, const cz_node *node, cz_dtype *out)
+{
+    const char *names[CZ_N_DTYPES];
+    if (cz_dtype_find(node->text, out))
+        return true;
+    for (int i = 0; i < CZ_N_DTYPES; i++)
+        names[i] = cz_dtype_name((cz_dtype)i);
+    const char *near = cz_diag_nearest(node->text, names, CZ_N_DTYPES);
+    cz_diag_error(w->diags, CZ_BAD_TYPE, node->span,
+                  "no element type is called '%s'", node->text);
+    if (near)
+        cz_diag_note(w->diags, node->span, "did you mean '%s'?", near);
+    fail(w);
+    return false;
+}
+
+static void check_flags(walk *w, const cz_node *param, const cz_family *family)
+{
+    if (cz_node_has(param, CZ_FLAG_FROZEN))
+        unsupported(w, param->span, "a frozen parameter is");
+    if (family->transposed && family->n_dims != 2) {
+        cz_diag_error(w->diags, CZ_SHAPE_MISMATCH, param->span,
+                      "only a matrix can be stored transposed");
+        fail(w);
+    }
+}
+
+static void add_param(walk *w, const cz_node *param, cz_env *env)
+{
+    cz_family family = {.n_words = w->n_words, .n_indices = w->n_indices};
+    family.node = param;
+    family.transposed = cz_node_has(param, CZ_FLAG_TRANSPOSED);
+    family.blocks = param->n_kids > 2;
+    family.dtype = w->dtype;
+    if ((param->text && !find_dtype(w, param, &family.dtype)) ||
+        !cz_shape_build(param->kids[1], env, w->mesh, w->diags, &family)) {
+        fail(w);
+        return;
+    }
+    check_flags(w, param, &family);
+    if (w->model->n == CZ_MAX_FAMILIES) {
+        too_large(w, param->span, "families of parameters", CZ_MAX_FAMILIES);
+        return;
+    }
+    cz_word *words = CZ_NEW(w->arena, cz_word, w->n_words);
+    memcpy(words, w->words, (size_t)w->n_words * sizeof *words);
+    family.words = words;
+    memcpy(family.first, w->first, sizeof family.first);
+    memcpy(family.extents, w->extents, sizeof family.extents);
+    *CZ_PUSH(w->arena, w->model->families, w->model->n) = family;
+}
+
+/* ---- paths ---- */
+
+static void walk_path(walk *w, const cz_node *node, int at, cz_env *env);
+static void walk_block(walk *w, const cz_node *block, cz_env *parent);
+
+static void push_word(walk *w, const cz_node *node, int at, cz_word word,
+                      cz_env *env)
+{
+    const size_t n = word.text ? strlen(word.text) + 1 : 8;
+    const cz_span span = node->kids[0]->kids[at]->span;
+    if (w->n_words == CZ_MAX_WORDS) {
+        too_large(w, span, "segments in a name", CZ_MAX_WORDS);
+        return;
+    }
+    if (w->length + n > MAX_NAME_LENGTH) {
+        too_large(w, span, "bytes in a name", MAX_NAME_LENGTH);
+        return;
+    }
+    w->words[w->n_words++] = word;
+    w->length += n;
+    walk_path(w, node, at + 1, env);
+    w->length -= n;
+    w->n_words--;
+}
+
+/* The rest of a segment behind the text so far, part by part. */
+static void walk_parts(walk *w, const cz_node *node, int at, int part,
+                       const char *text, cz_env *env);
+
+static void walk_range(walk *w, const cz_node *node, int at, int part,
+                       const cz_node *range, const char *text, cz_env *env)
+{
+    const int64_t low = range->kids[0]->integer;
+    const int64_t high = range->kids[1]->integer;
+    if (high - low >= MAX_RANGE) {
+        too_large(w, range->span, "values in a range", MAX_RANGE);
+        return;
+    }
+    for (int64_t i = low; i <= high; i++)
+        walk_parts(w, node, at, part + 1,
+                   cz_arena_printf(w->arena, "%s%lld", text, (long long)i),
+                   env);
+}
+
+static void walk_choice(walk *w, const cz_node *node, int at, int part,
+                        const char *text, cz_env *env)
+{
+    const cz_node *choice = node->kids[0]->kids[at]->kids[part];
+    for (int i = 0; i < choice->n_kids; i++) {
+        const cz_node *option = choice->kids[i];
+        if (option->kind == CZ_AST_RANGE)
+            walk_range(w, node, at, part, option, text, env);
+        else
+            walk_parts(w, node, at, part + 1,
+                       cz_arena_printf(w->arena, "%s%s", text, option->text),
+                       env);
+    }
+}
+
+static void walk_parts(walk *w, const cz_node *node, int at, int part,
+                       const char *text, cz_env *env)
+{
+    const cz_node *segment = node->kids[0]->kids[at];
+    const cz_node *here = cz_node_kid(segment, part);
+    if (!step(w, segment))
+        return;
+    if (strlen(text) > MAX_WORD_LENGTH) {
+        too_large(w, segment->span, "bytes in a segment", MAX_WORD_LENGTH);
+    } else if (!here) {
+        push_word(w, node, at, (cz_word){text, 0}, env);
+    } else if (here->kind == CZ_AST_PART) {
+        walk_parts(w, node, at, part + 1,
+                   cz_arena_printf(w->arena, "%s%s", text, here->text), env);
+    } else if (here->kind == CZ_AST_CHOICE) {
+        walk_choice(w, node, at, part, text, env);
+    } else {
+        cz_diag_error(w->diags, CZ_BAD_PATH, segment->span,
+                      "a parameter's name cannot hold *");
+        fail(w);
+    }
+}
+
+static void walk_segment(walk *w, const cz_node *node, int at, cz_env *env)
+{
+    const cz_node *segment = node->kids[0]->kids[at];
+    if (segment->n_kids == 0)
+        push_word(w, node, at, (cz_word){segment->text, 0}, env);
+    else if (segment->n_kids > MAX_PARTS)
+        too_large(w, segment->span, "parts in a segment", MAX_PARTS);
+    else
+        walk_parts(w, node, at, 0, "", env);
+}
+
+/* ---- indices ---- */
+
+/* Join families from `from` on, made for index k = value, to those from
+ * `start` on that end just before. */
+static void join(cz_model *model, int start, int from, int k)
+{
+    int kept = from;
+    for (int i = from; i < model->n; i++) {
+        const cz_family family = model->families[i];
+        cz_family *match = NULL;
+        for (int j = start; j < from && !match; j++) {
+            cz_family *old = &model->families[j];
+            if (old->first[k] + old->extents[k] == family.first[k] &&
+                old->node == family.node && cz_family_is_alike(old, &family, k))
+                match = old;
+        }
+        if (match)
+            match->extents[k]++;
+        else
+            model->families[kept++] = family;
+    }
+    model->n = kept;
+}
+
+static void walk_values(walk *w, const cz_node *node, int at, int64_t extent,
+                        cz_env *env)
+{
+    const cz_node *index = node->kids[0]->kids[at];
+    const int k = w->n_indices - 1;
+    const int start = w->model->n;
+    for (int64_t i = 0; i < extent && !w->failed; i++) {
+        cz_env inner;
+        const int from = w->model->n;
+        w->first[k] = i;
+        w->extents[k] = 1;
+        cz_env_init(&inner, w->arena, env);
+        cz_env_bind(&inner, index->text, cz_value_int(i));
+        push_word(w, node, at, (cz_word){NULL, k}, &inner);
+        join(w->model, start, from, k);
+    }
+}
+
+static void walk_index(walk *w, const cz_node *node, int at, cz_env *env)
+{
+    const cz_node *index = node->kids[0]->kids[at];
+    int64_t extent;
+    if (!cz_eval_size(index->kids[0], env, w->diags, "number of indices", 0,
+                      MAX_EXTENT, &extent)) {
+        fail(w);
+        return;
+    }
+    if (w->n_indices == CZ_MAX_INDICES) {
+        too_large(w, index->span, "indices in a name", CZ_MAX_INDICES);
+        return;
+    }
+    const int k = w->n_indices++;
+    w->first[k] = 0;
+    w->extents[k] = extent;
+    if (cz_node_reads(node, index->text))
+        walk_values(w, node, at, extent, env);
+    else if (extent > 0)
+        push_word(w, node, at, (cz_word){NULL, k}, env);
+    w->n_indices--;
+}
+
+static void walk_path(walk *w, const cz_node *node, int at, cz_env *env)
+{
+    const cz_node *path = node->kids[0];
+    const cz_node *here = cz_node_kid(path, at);
+    if (!here && node->kind == CZ_AST_GROUP) {
+        walk_block(w, node->kids[1], env);
+    } else if (!here) {
+        add_param(w, node, env);
+    } else if (here->kind == CZ_AST_INDEX) {
+        walk_index(w, node, at, env);
+    } else if (here->kind == CZ_AST_SEGMENT) {
+        walk_segment(w, node, at, env);
+    } else {
+        cz_diag_error(w->diags, CZ_BAD_PATH, here->span,
+                      "a parameter's name cannot hold **");
+        fail(w);
+    }
+}
+
+/* ---- statements ---- */
+
+static void walk_if(walk *w, const cz_node *node, cz_env *env)
+{
+    bool truth;
+    if (!cz_eval_bool(node->kids[0], env, w->diags, &truth)) {
+        fail(w);
+        return;
+    }
+    const cz_node *branch = cz_node_kid(node, truth ? 1 : 2);
+    if (branch)
+        walk_block(w, branch, env);
+}
+
+static void walk_statement(walk *w, const cz_node *node, cz_env *env)
+{
+    if (!step(w, node))
+        return;
+    if (node->kind == CZ_AST_PARAM || node->kind == CZ_AST_GROUP)
+        walk_path(w, node, 0, env);
+    else if (node->kind == CZ_AST_IF)
+        walk_if(w, node, env);
+    else if (node->kind == CZ_AST_LET)
+        cz_env_bind_now(env, node, w->diags);
+    else if (node->kind == CZ_AST_TIE)
+        unsupported(w, node->span, "a tied parameter is");
+}
+
+static void walk_block(walk *w, const cz_node *block, cz_env *parent)
+{
+    cz_env env;
+    cz_env_init(&env, w->arena, parent);
+    for (int i = 0; i < block->n_kids; i++)
+        walk_statement(w, block->kids[i], &env);
+}
+
+static void walk_model(walk *w, const cz_node *block, cz_env *env)
+{
+    for (int i = 0; i < block->n_kids; i++) {
+        const cz_node *node = block->kids[i];
+        if (node->kind == CZ_AST_LET)
+            cz_env_bind_now(env, node, w->diags);
+        else if (node->kind == CZ_AST_PARAMS && find_dtype(w, node, &w->dtype))
+            walk_block(w, node, env);
+    }
+}
+
+/* ---- the whole ---- */
+
+static void check_names(walk *w)
+{
+    const cz_model *model = w->model;
+    for (int i = 0; i < model->n; i++)
+        for (int k = 0; k < i; k++) {
+            const cz_family *a = &model->families[k], *b = &model->families[i];
+            if (!cz_family_overlaps(a, b))
+                continue;
+            cz_diag_error(w->diags, CZ_DUPLICATE_NAME, b->node->span,
+                          "parameter %s is defined twice",
+                          cz_family_first_name(w->arena, b));
+            cz_diag_note(w->diags, a->node->span, "first here");
+            fail(w);
+        }
+}
+
+static void count(walk *w)
+{
+    cz_model *model = w->model;
+    for (int i = 0; i < model->n && !w->stopped; i++) {
+        const cz_family *family = &model->families[i];
+        const int64_t n = cz_family_count(family);
+        int64_t elements;
+        model->n_params += n;
+        if (n == 0 || n > CZ_MAX_PARAMS || model->n_params > CZ_MAX_PARAMS)
+            too_large(w, family->node->span, "parameters", CZ_MAX_PARAMS);
+        else if (!cz_checked_mul(n, cz_family_numel(family), &elements) ||
+                 !cz_checked_add(model->n_elements, elements,
+                                 &model->n_elements))
+            too_large(w, family->node->span, "bits in the count of elements",
+                      63);
+    }
+}
+
+bool cz_model_build(cz_instance *instance, const cz_mesh *mesh, cz_diags *diags,
+                    cz_model *out)
+{
+    const int n_errors = diags->n_errors;
+    walk w = {.arena = instance->env.arena, .mesh = mesh, .diags = diags};
+    *out = (cz_model){0};
+    w.model = out;
+    walk_model(&w, instance->model->kids[1], &instance->env);
+    if (!w.failed)
+        check_names(&w);
+    if (!w.failed)
+        count(&w);
+    if (!w.failed && out->n == 0) {
+        cz_diag_error(diags, CZ_MISSING_KEY, instance->from->span,
+                      "model %s has no parameters", instance->from->text);
+        fail(&w);
+    }
+    return !w.failed && diags->n_errors == n_errors;
+}

@@ -1,0 +1,309 @@
+/* The schedule block: one function per clause, found in a table. */
+#include "frontend/policy.h"
+
+#include <string.h>
+
+#include "dsl/base/checked.h"
+#include "dsl/dtype.h"
+
+enum { DEFAULT_BUCKET_ELEMENTS = 400000000 };
+
+typedef struct clauses {
+    cz_policy *policy;
+    const cz_mesh *mesh;
+    cz_env *env;
+    cz_diags *diags;
+    const cz_node *seen[CZ_AST_N_KINDS];
+    bool failed;
+} clauses;
+
+static void unsupported(clauses *c, cz_span span, const char *what)
+{
+    cz_diag_error(c->diags, CZ_UNSUPPORTED, span, "%s not supported yet", what);
+    c->failed = true;
+}
+
+/* One of `words`; what is not among them is reported. */
+static bool check_word(clauses *c, const cz_node *node, const char *word,
+                       const char *const *words, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(words[i], word) == 0)
+            return true;
+    const char *near = cz_diag_nearest(word, words, n);
+    cz_diag_error(c->diags, CZ_BAD_SCHEDULE, node->span,
+                  "'%s' makes no sense here", word);
+    if (near)
+        cz_diag_note(c->diags, node->span, "did you mean '%s'?", near);
+    c->failed = true;
+    return false;
+}
+
+/* ---- axes and types ---- */
+
+static bool read_axis(clauses *c, const cz_node *name, int64_t *axes, int *n)
+{
+    const int axis = cz_mesh_find(c->mesh, name->text);
+    if (!cz_mesh_is_axis(name->text)) {
+        cz_diag_error(c->diags, CZ_UNKNOWN_NAME, name->span,
+                      "the mesh has no axis '%s'", name->text);
+        return false;
+    }
+    if (strcmp(name->text, "dp") != 0 && axis >= 0 &&
+        c->mesh->sizes[axis] > 1) {
+        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, name->span,
+                      "%s cuts the parameters themselves: only dp can stand "
+                      "here",
+                      name->text);
+        return false;
+    }
+    if (strcmp(name->text, "dp") == 0)
+        axes[(*n)++] = axis;
+    return true;
+}
+
+/* Axes of size 1 change nothing and are left out, dp apart. */
+static cz_ints read_axes(clauses *c, const cz_node *node)
+{
+    int64_t *axes = CZ_NEW(c->env->arena, int64_t, node->n_kids + 1);
+    int n = 0;
+    for (int i = 0; i < node->n_kids; i++)
+        if (!read_axis(c, node->kids[i], axes, &n))
+            c->failed = true;
+    if (n > 1) {
+        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, node->span,
+                      "an axis stands here twice");
+        c->failed = true;
+    }
+    return (cz_ints){axes, n};
+}
+
+static void check_f32(clauses *c, const cz_node *node, const char *what)
+{
+    cz_dtype dtype;
+    const char *known[] = {"f32", "bf16", "f64"};
+    if (!cz_dtype_find(node->text, &dtype))
+        check_word(c, node, node->text, known, 3);
+    else if (dtype != CZ_F32)
+        unsupported(
+            c, node->span,
+            cz_arena_printf(c->env->arena, "%s in %s are", what, node->text));
+}
+
+/* ---- clauses ---- */
+
+static void read_grads(clauses *c, const cz_node *node)
+{
+    cz_fact_policy *fact = &c->policy->fact;
+    if (node->n_kids > 1) {
+        unsupported(c, node->span, "gradients by path are");
+        return;
+    }
+    if (cz_node_has(node, CZ_FLAG_REDUCED)) {
+        unsupported(c, node->span, "gradients that arrive reduced are");
+        return;
+    }
+    check_f32(c, node, "gradients");
+    fact->mean = !cz_node_has(node, CZ_FLAG_SUM);
+    fact->reduce_axes = read_axes(c, node->kids[0]);
+}
+
+static void read_master(clauses *c, const cz_node *node)
+{
+    if (strcmp(node->text, "none") == 0)
+        c->policy->master_none = node->span;
+    else
+        check_f32(c, node, "master weights");
+}
+
+static void read_state(clauses *c, const cz_node *node)
+{
+    const cz_node *axes = cz_node_kid(node, 0);
+    check_f32(c, node, "states");
+    if (!axes || axes->n_kids == 0)
+        unsupported(c, node->span, "states that are not split are");
+    else
+        c->policy->fact.split_axes = read_axes(c, axes);
+}
+
+static void read_clip(clauses *c, const cz_node *node)
+{
+    double clip;
+    if (!cz_eval_real(node->kids[0], c->env, c->diags, &clip)) {
+        c->failed = true;
+        return;
+    }
+    if (!(clip > 0)) {
+        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, node->kids[0]->span,
+                      "a norm to clip at is larger than zero");
+        c->failed = true;
+    }
+    c->policy->fact.clip = clip;
+}
+
+static void read_skip(clauses *c, const cz_node *node)
+{
+    (void)node;
+    c->policy->fact.skip = 1;
+}
+
+/* A size that the user chose, in the unit of the number. */
+static int64_t read_amount(clauses *c, const cz_node *e, const char *what)
+{
+    int64_t amount = 0;
+    if (!cz_eval_size(e, c->env, c->diags, what, 1, CZ_MAX_DIM, &amount))
+        c->failed = true;
+    return amount;
+}
+
+static void read_bucket(clauses *c, const cz_node *node)
+{
+    const cz_node *e = node->kids[0];
+    const int64_t amount = read_amount(c, e, "size of a bucket");
+    const bool bytes = cz_node_has(e, CZ_FLAG_BYTES);
+    c->policy->fact.bucket_elements =
+        bytes ? cz_ceil_div(amount, cz_dtype_bytes(CZ_F32)) : amount;
+}
+
+static void read_group(clauses *c, const cz_node *node)
+{
+    const cz_node *e = node->kids[0];
+    const int64_t amount = read_amount(c, e, "size of a group");
+    const bool bytes = cz_node_has(e, CZ_FLAG_BYTES);
+    c->policy->fact.group_bytes =
+        bytes ? amount : amount * cz_dtype_bytes(CZ_F32);
+}
+
+static void read_overlap(clauses *c, const cz_node *node)
+{
+    const char *words[] = {"backward", "none"};
+    check_word(c, node, node->text, words, 2);
+}
+
+static void read_tolerance(clauses *c, const cz_node *node)
+{
+    unsupported(c, node->span, "a tolerance is");
+}
+
+static void read_strict(clauses *c, const cz_node *node)
+{
+    (void)node;
+    c->policy->strict = true;
+}
+
+static void read_layout(clauses *c, const cz_node *node)
+{
+    const char *words[] = {"engine", "trainer", "scattered"};
+    if (check_word(c, node, node->text, words, 3) &&
+        strcmp(node->text, "engine") != 0)
+        unsupported(c, node->span, "this layout is");
+}
+
+static void read_shard(clauses *c, const cz_node *node)
+{
+    unsupported(c, node->span, "sharding by the schedule is");
+}
+
+static void read_strategy(clauses *c, const cz_node *node)
+{
+    const char *words[] = {"auto", "owner", "gram", "replicated"};
+    const char *clause_words[] = {
+        "grads",   "master",    "state",  "clip",   "skip",  "bucket", "group",
+        "overlap", "tolerance", "strict", "layout", "shard", "tp"};
+    const char *strategy = node->kids[0]->text;
+    if (strcmp(node->text, "tp") != 0)
+        check_word(c, node, node->text, clause_words, 13);
+    else if (check_word(c, node->kids[0], strategy, words, 4) &&
+             strcmp(strategy, "auto") != 0 && strcmp(strategy, "owner") != 0)
+        unsupported(c, node->span, "this strategy is");
+}
+
+static const struct clause {
+    cz_kind kind;
+    void (*read)(clauses *c, const cz_node *node);
+} table[] = {
+    {CZ_AST_GRADS, read_grads},
+    {CZ_AST_MASTER, read_master},
+    {CZ_AST_KEEP, read_state},
+    {CZ_AST_CLIP, read_clip},
+    {CZ_AST_SKIP, read_skip},
+    {CZ_AST_BUCKET, read_bucket},
+    {CZ_AST_GROUP_CAP, read_group},
+    {CZ_AST_OVERLAP, read_overlap},
+    {CZ_AST_TOLERANCE, read_tolerance},
+    {CZ_AST_STRICT, read_strict},
+    {CZ_AST_LAYOUT, read_layout},
+    {CZ_AST_SHARD, read_shard},
+    {CZ_AST_AXIS_STRATEGY, read_strategy},
+};
+
+static void read_clause(clauses *c, const cz_node *node)
+{
+    if (c->seen[node->kind] && node->kind != CZ_AST_AXIS_STRATEGY &&
+        node->kind != CZ_AST_GRADS) {
+        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, node->span,
+                      "this was said before");
+        cz_diag_note(c->diags, c->seen[node->kind]->span, "here");
+        c->failed = true;
+        return;
+    }
+    c->seen[node->kind] = node;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].kind == node->kind)
+            table[i].read(c, node);
+}
+
+/* ---- the whole ---- */
+
+static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
+                         cz_arena *arena)
+{
+    int64_t *dp = CZ_NEW(arena, int64_t, 1);
+    *dp = cz_mesh_find(mesh, "dp");
+    *policy = (cz_policy){0};
+    policy->fact = (cz_fact_policy){
+        .grad_dtype = "f32",
+        .reduce_axes = {dp, 1},
+        .mean = 1,
+        .master_dtype = "f32",
+        .split_axes = {dp, 1},
+        .bucket_elements = DEFAULT_BUCKET_ELEMENTS,
+    };
+}
+
+static void read_block(clauses *c, const cz_node *block)
+{
+    for (int i = 0; i < block->n_kids; i++)
+        read_clause(c, block->kids[i]);
+}
+
+static void check_split(clauses *c, const cz_node *block)
+{
+    const cz_fact_policy *fact = &c->policy->fact;
+    if (!c->failed && (fact->reduce_axes.n == 0 || fact->split_axes.n == 0))
+        unsupported(c, block->span,
+                    "gradients or states that are not split over dp are");
+}
+
+bool cz_policy_build(const cz_node *file, const cz_mesh *mesh, cz_env *globals,
+                     cz_diags *diags, cz_policy *out)
+{
+    clauses c = {.policy = out, .mesh = mesh, .env = globals, .diags = diags};
+    const cz_node *seen = NULL;
+    set_defaults(out, mesh, globals->arena);
+    for (int i = 0; i < file->n_kids; i++) {
+        const cz_node *node = file->kids[i];
+        if (node->kind != CZ_AST_SCHEDULE)
+            continue;
+        if (seen) {
+            cz_diag_error(diags, CZ_DUPLICATE_NAME, node->span,
+                          "there is a schedule already");
+            cz_diag_note(diags, seen->span, "here");
+            return false;
+        }
+        seen = node;
+        read_block(&c, node);
+        check_split(&c, node);
+    }
+    return !c.failed;
+}

@@ -1,0 +1,22 @@
+/* The schedule block: what is reduced, kept, clipped and cut, and how. */
+#ifndef CZ_FRONTEND_POLICY_H
+#define CZ_FRONTEND_POLICY_H
+
+#include "dsl/facts.h"
+#include "frontend/eval.h"
+#include "frontend/mesh.h"
+
+typedef struct cz_policy {
+    cz_fact_policy fact; /* arrays live in the arena */
+    cz_span master_none; /* `master none`; source is NULL when not written */
+    bool strict;
+} cz_policy;
+
+/* From the SCHEDULE statement of the main file, or the defaults where it, or
+ * a clause of it, is missing: gradients f32 and partial over dp, averaged;
+ * master and state f32 and split over dp; buckets of 400M elements; no
+ * clipping.  False after reporting. */
+bool cz_policy_build(const cz_node *file, const cz_mesh *mesh, cz_env *globals,
+                     cz_diags *diags, cz_policy *out);
+
+#endif

@@ -1,0 +1,125 @@
+/* Shapes of parameters. */
+#include "frontend/shape.h"
+
+#include <string.h>
+
+#include "dsl/base/checked.h"
+
+typedef struct shaper {
+    cz_env *env;
+    const cz_mesh *mesh;
+    cz_diags *diags;
+} shaper;
+
+static bool unsupported(const shaper *s, cz_span span, const char *what)
+{
+    cz_diag_error(s->diags, CZ_UNSUPPORTED, span, "%s not supported yet", what);
+    return false;
+}
+
+/* `axis` also divides this dimension.  Axes of size 1 change nothing. */
+static bool take_axis(const shaper *s, const cz_node *name, int *shard)
+{
+    const int axis = cz_mesh_find(s->mesh, name->text);
+    if (axis < 0)
+        return true;
+    const bool cuts = s->mesh->sizes[axis] > 1;
+    if (strcmp(name->text, "dp") == 0)
+        return !cuts || unsupported(s, name->span, "sharding over dp is");
+    if (*shard >= 0 && cuts && s->mesh->sizes[*shard] > 1)
+        return unsupported(s, name->span, "two axes on one dimension are");
+    if (*shard < 0 || cuts)
+        *shard = axis;
+    return true;
+}
+
+static bool is_axis(const cz_node *node)
+{
+    return node->kind == CZ_AST_NAME && cz_mesh_is_axis(node->text);
+}
+
+/* Split `V/dp/tp` into V and its axes. */
+static const cz_node *peel(const shaper *s, const cz_node *dim, int *shard)
+{
+    while (dim->kind == CZ_AST_DIV && is_axis(dim->kids[1])) {
+        if (!take_axis(s, dim->kids[1], shard))
+            return NULL;
+        dim = dim->kids[0];
+    }
+    return dim;
+}
+
+/* The nearest size of an axis that divides; below before above. */
+static int64_t nearest_divisor(int64_t dim, int64_t size)
+{
+    for (int64_t step = 1; step < size; step++) {
+        if (dim % (size - step) == 0)
+            return size - step;
+        if (dim % (size + step) == 0)
+            return size + step;
+    }
+    return 1;
+}
+
+static bool check_divides(const shaper *s, const cz_node *dim, int64_t size,
+                          int axis)
+{
+    const int64_t ways = s->mesh->sizes[axis];
+    const char *name = s->mesh->axes[axis];
+    if (size % ways == 0)
+        return true;
+    cz_diag_error(s->diags, CZ_NOT_DIVISIBLE, dim->span,
+                  "a dimension of %lld cannot be cut by %s = %lld",
+                  (long long)size, name, (long long)ways);
+    cz_diag_note(s->diags, dim->span,
+                 "the nearest size that works is %s = %lld", name,
+                 (long long)nearest_divisor(size, ways));
+    return false;
+}
+
+static bool build_dim(const shaper *s, const cz_node *dim, int64_t *size,
+                      int *shard)
+{
+    *shard = -1;
+    const cz_node *e = peel(s, dim, shard);
+    if (!e)
+        return false;
+    if (e->kind == CZ_AST_CALL && strcmp(e->text, "pad") == 0)
+        return unsupported(s, e->span, "pad() is");
+    return cz_eval_size(e, s->env, s->diags, "dimension", 1, CZ_MAX_DIM,
+                        size) &&
+           (*shard < 0 || check_divides(s, dim, *size, *shard));
+}
+
+static bool check_shards(const shaper *s, const cz_node *dims,
+                         const cz_family *family)
+{
+    if (family->n_dims < 2 || family->shard[0] < 0 ||
+        family->shard[0] != family->shard[1])
+        return true;
+    cz_diag_error(s->diags, CZ_BAD_DIMENSION, dims->span,
+                  "axis %s cuts two dimensions",
+                  s->mesh->axes[family->shard[0]]);
+    return false;
+}
+
+bool cz_shape_build(const cz_node *dims, cz_env *env, const cz_mesh *mesh,
+                    cz_diags *diags, cz_family *out)
+{
+    const shaper s = {env, mesh, diags};
+    bool good = true;
+    int64_t numel;
+    if (dims->n_kids < 1 || dims->n_kids > CZ_MAX_NDIM)
+        return unsupported(&s, dims->span,
+                           "a parameter without dimensions, or with more than "
+                           "two, is");
+    out->n_dims = dims->n_kids;
+    for (int i = 0; i < dims->n_kids; i++)
+        good &= build_dim(&s, dims->kids[i], &out->shape[i], &out->shard[i]);
+    if (good && !cz_checked_product(out->shape, out->n_dims, &numel)) {
+        cz_diag_error(diags, CZ_TOO_LARGE, dims->span,
+                      "a parameter has at most 2^62 elements");
+        return false;
+    }
+    return good && check_shards(&s, dims, out);
+}
