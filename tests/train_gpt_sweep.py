@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from train_gpt import Run, largest_difference
 
 SEEDS = (1, 2, 3)
-RATES = {"muon": (0.005, 0.01, 0.02), "adamw": (0.0025, 0.005, 0.01)}
+RATES = {"muon": (0.005, 0.01, 0.02), "adamw": (0.002, 0.003, 0.005)}
 MARGIN = 0.02  # nats by which Muon must be lower
 DRIFT = 0.02  # nats by which meshes may differ
 LIMIT_SECONDS = 120

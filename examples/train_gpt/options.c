@@ -94,8 +94,8 @@ static const options DEFAULTS = {.optimizer = "muon",
                                  .eval_every = 50,
                                  .batch = 16,
                                  .seed = 1,
-                                 .lr_muon = 0.02,
-                                 .lr_adamw = 0.005,
+                                 .lr_muon = 0.01,
+                                 .lr_adamw = 0.003,
                                  .data = "/usr/share/common-licenses"};
 
 enum { N_OPTIONS = sizeof OPTIONS / sizeof *OPTIONS };
