@@ -34,14 +34,14 @@ MlirModule cz_ir_module(const cz_ir *ir)
 
 /* ---- messages ---- */
 
-/* " (file:line:column)", or nothing when MLIR knows no place. */
-static void put_place(cz_text *out, MlirLocation location)
+void cz_ir_put_place(cz_text *out, MlirLocation location)
 {
     if (!mlirLocationIsAFileLineColRange(location))
         return;
     const MlirIdentifier file =
         mlirLocationFileLineColRangeGetFilename(location);
-    cz_text_printf(out, " (%s:%d:%d)", cz_ir_cstr(mlirIdentifierStr(file)),
+    const char *name = cz_ir_cstr(mlirIdentifierStr(file));
+    cz_text_printf(out, " (%s:%d:%d)", strcmp(name, "-") == 0 ? "IR" : name,
                    mlirLocationFileLineColRangeGetStartLine(location),
                    mlirLocationFileLineColRangeGetStartColumn(location));
 }
@@ -49,7 +49,7 @@ static void put_place(cz_text *out, MlirLocation location)
 static void put_message(cz_text *out, MlirDiagnostic diagnostic)
 {
     mlirDiagnosticPrint(diagnostic, cz_ir_put, out);
-    put_place(out, mlirDiagnosticGetLocation(diagnostic));
+    cz_ir_put_place(out, mlirDiagnosticGetLocation(diagnostic));
 }
 
 static void report_notes(cz_diags *diags, MlirDiagnostic diagnostic)

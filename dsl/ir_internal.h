@@ -23,6 +23,9 @@ const char *cz_ir_cstr(MlirStringRef string);
 /* A callback of MLIR's printers: appends to the cz_text behind `text`. */
 void cz_ir_put(MlirStringRef string, void *text);
 
+/* Append " (file:line:column)", or nothing when the place is unknown. */
+void cz_ir_put_place(cz_text *out, MlirLocation location);
+
 /* ---- the dialect (ir_dialect.c) ---- */
 
 /* Load what our modules consist of. */

@@ -22,28 +22,23 @@ static void reject(cz_diags *diags, const char *why)
  * none: a stray byte, an overlong form, a surrogate, beyond U+10FFFF. */
 static size_t utf8_length(const unsigned char *s, size_t n)
 {
-    static const struct {
-        unsigned char mask, lead, low, high; /* bounds of the second byte */
-        size_t length;
-    } forms[] = {
-        {0x80, 0x00, 0x00, 0x00, 1}, {0xff, 0xe0, 0xa0, 0xbf, 3},
-        {0xff, 0xed, 0x80, 0x9f, 3}, {0xf0, 0xe0, 0x80, 0xbf, 3},
-        {0xff, 0xf0, 0x90, 0xbf, 4}, {0xff, 0xf4, 0x80, 0x8f, 4},
-        {0xfc, 0xf0, 0x80, 0xbf, 4}, {0xfe, 0xc0, 0x01, 0x00, 0},
-        {0xe0, 0xc0, 0x80, 0xbf, 2},
-    };
-    size_t i = 0;
-    const size_t n_forms = sizeof forms / sizeof *forms;
-    while (i < n_forms && (s[0] & forms[i].mask) != forms[i].lead)
-        i++;
-    if (i == n_forms || forms[i].length > n)
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const size_t length = s[0] < 0x80         ? 1
+                          : s[0] >> 5 == 0x06 ? 2
+                          : s[0] >> 4 == 0x0e ? 3
+                          : s[0] >> 3 == 0x1e ? 4
+                                              : 0;
+    if (length == 0 || length > n)
         return 0;
-    if (forms[i].length > 1 && (s[1] < forms[i].low || s[1] > forms[i].high))
-        return 0;
-    for (size_t k = 2; k < forms[i].length; k++)
-        if ((s[k] & 0xc0) != 0x80)
+    uint32_t point = length == 1 ? s[0] : s[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((s[i] & 0xc0) != 0x80)
             return 0;
-    return forms[i].length;
+        point = point << 6 | (s[i] & 0x3f);
+    }
+    const bool is_surrogate = point >= 0xd800 && point <= 0xdfff;
+    return point < least[length] || point > 0x10ffff || is_surrogate ? 0
+                                                                     : length;
 }
 
 static bool is_utf8(const char *bytes, size_t n)
@@ -108,20 +103,15 @@ static bool scan(const char *bytes, size_t n, cz_diags *diags)
 
 /* ---- parsing ---- */
 
-/* The module of `bytes` in an open IR, unverified beyond what MLIR does. */
 static bool parse_here(cz_ir *ir, const char *bytes, size_t n)
 {
-    const MlirOperation op = mlirOperationCreateParse(
-        ir->context, mlirStringRefCreate(bytes, n), cz_ir_str("IR"));
-    if (mlirOperationIsNull(op))
+    const MlirModule module =
+        mlirModuleCreateParse(ir->context, mlirStringRefCreate(bytes, n));
+    if (mlirModuleIsNull(module))
         return false;
     mlirModuleDestroy(ir->module);
-    ir->module = mlirModuleFromOperation(op);
-    if (!mlirModuleIsNull(ir->module))
-        return true;
-    reject(ir->diags, "is not a module");
-    mlirOperationDestroy(op);
-    return false;
+    ir->module = module;
+    return true;
 }
 
 static cz_ir *parse(const char *bytes, size_t n, cz_diags *diags)

@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,7 +97,6 @@ static void math_form_is_built_and_verified(void **state)
     fixture *f = *state;
     build_math(f);
     const bool ok = cz_ir_verify(f->ir);
-    printf("%s\n%s", print(f, f->ir), messages(f));
     assert_true(ok);
     assert_string_equal(messages(f), "");
 }
@@ -115,13 +113,208 @@ static void print_survives_the_parser(void **state)
     cz_ir_close(again);
 }
 
+/* ---- what is rejected, and with which words ---- */
+
+static const struct bad {
+    const char *text, *message;
+} bad[] = {
+    {"func.func @f(", "expected"},
+    {"func.func private @f(f32)", "a function without a body"},
+    {"func.func @f(%a: i32) { return }", "an argument of a type"},
+    {"func.func @f(%a: tensor<?xf32>) { return }", "an argument of a type"},
+    {"func.func @f(%a: tensor<2x2x2xf32>) { return }", "an argument of a"},
+    {"func.func @f() { %a = tensor.empty() : tensor<2xf32> return }",
+     "tensor.empty: an operation that no function of ours has"},
+    {"func.func @f() attributes {x = 1 : i64} { return }",
+     "func.func: unknown attribute 'x'"},
+    {"func.func @f(%a: f32 {x.y = 1 : i64}) { return }", "arg_attrs"},
+    {"func.func @f(%a: f32) { %b = arith.addf %a, %a fastmath<fast> : f32 "
+     "return }",
+     "attribute 'fastmath' has a value"},
+    {"func.func @f() { %a = arith.constant dense<[1.0, 2.0]> : tensor<2xf32> "
+     "return }",
+     "attribute 'value' has a value"},
+    {"func.func @f() { %a = arith.constant 1 : i64 return }",
+     "attribute 'value' has a value"},
+    {"func.func @f(%a: tensor<2x3xf32>) { %b = \"canzona.transpose\"(%a) : "
+     "(tensor<2x3xf32>) -> tensor<2x3xf32> return }",
+     "canzona.transpose: types that do not go together"},
+    {"func.func @f(%a: tensor<2x3xf64>) { %b = \"canzona.reduce\"(%a) {kind = "
+     "\"sum\", dims = array<i64: 1, 0>} : (tensor<2x3xf64>) -> tensor<f64> "
+     "return }",
+     "canzona.reduce: types that do not go together"},
+    {"func.func @f(%a: tensor<2x3xf64>) { %b = \"canzona.reduce\"(%a) {kind = "
+     "\"max\", dims = array<i64: 0, 1>} : (tensor<2x3xf64>) -> tensor<f64> "
+     "return }",
+     "max"},
+    {"func.func @f(%a: tensor<f32>) { %b = \"canzona.broadcast\"(%a) {dims = "
+     "array<i64: 1>} : (tensor<f32>) -> tensor<2x3xf32> return }",
+     "canzona.broadcast: types that do not go together"},
+    {"func.func @f(%a: tensor<2x2xf32>) { %b = linalg.matmul ins(%a, %a : "
+     "tensor<2x2xf32>, tensor<2x2xf32>) outs(%a : tensor<2x2xf32>) -> "
+     "tensor<2x2xf32> return }",
+     "linalg.matmul: types that do not go together"},
+    {"func.func @f(%a: f32) { \"canzona.nope\"(%a) : (f32) -> () return }",
+     "canzona.nope"},
+    {"module attributes {x = 1 : i64} {}", "unregistered"},
+    {"module attributes {canzona.x = 1 : i64} {}", "no attributes"},
+    {"module { module {} }", "an operation that no module of ours has"},
+    {"\"canzona.arena\"() {selector = array<i64>} : () -> ()", "bytes"},
+    {"\"canzona.arena\"() {selector = array<i64>, bytes = array<i32: 1>} : () "
+     "-> ()",
+     "attribute 'bytes' must be an array<i64>"},
+    {"\"canzona.arena\"() {selector = array<i64>, bytes = array<i64>, x = 1 : "
+     "i64} : () -> ()",
+     "unknown attribute 'x'"},
+    {"\"canzona.assign\"() {family = @nobody, split_owner = array<i64>, "
+     "shard_owner = array<i64>} : () -> ()",
+     "attribute 'family' names no canzona.family: 'nobody'"},
+    {"func.func @f() { return } \"canzona.assign\"() {family = @f, split_owner "
+     "= array<i64>, shard_owner = array<i64>} : () -> ()",
+     "attribute 'family' names no canzona.family: 'f'"},
+    {"func.func @f() { return } func.func @f() { return }", "redefinition"},
+    {"\"canzona.mesh\"() {axes = [\"a\\00b\"], sizes = array<i64>} : () -> ()",
+     "attribute 'axes' must be an array of strings"},
+    {"\"canzona.mesh\"() {axes = [1 : i64], sizes = array<i64>} : () -> ()",
+     "attribute 'axes' must be an array of strings"},
+};
+
+static void bad_text_is_rejected_with_a_sentence(void **state)
+{
+    fixture *f = *state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        cz_diags_init(&f->diags, &f->arena);
+        assert_null(cz_ir_parse(bad[i].text, strlen(bad[i].text), &f->diags));
+        assert_int_equal(f->diags.list[0].code, CZ_BAD_IR);
+        if (!strstr(messages(f), bad[i].message))
+            fail_msg("%s\ngave %s", bad[i].text, messages(f));
+    }
+}
+
+static void strings_are_short(void **state)
+{
+    fixture *f = *state;
+    char name[CZ_IR_MAX_STRING + 2] = {0};
+    memset(name, 'x', CZ_IR_MAX_STRING);
+    cz_ir_add_use(f->ir, &(cz_fact_use){.sym_name = "a", .optimizer = name});
+    assert_true(cz_ir_verify(f->ir));
+    name[CZ_IR_MAX_STRING] = 'x';
+    cz_ir_add_use(f->ir, &(cz_fact_use){.sym_name = "b", .optimizer = name});
+    assert_false(cz_ir_verify(f->ir));
+    assert_non_null(strstr(messages(f), "at most 256 bytes"));
+}
+
+/* ---- the scan before the parser ---- */
+
+static void assert_rejected(fixture *f, const char *bytes, size_t n,
+                            const char *why)
+{
+    cz_diags_init(&f->diags, &f->arena);
+    assert_null(cz_ir_parse(bytes, n, &f->diags));
+    assert_int_equal(f->diags.n, 1);
+    if (!strstr(messages(f), why))
+        fail_msg("expected '%s' in %s", why, messages(f));
+}
+
+static void bytes_must_be_utf8(void **state)
+{
+    static const char *const broken[] = {"\x80",
+                                         "\xc3",
+                                         "\xc0\xaf",
+                                         "\xe0\x80\xaf",
+                                         "\xed\xa0\x80",
+                                         "\xf0\x80\x80\x80",
+                                         "\xf4\x90\x80\x80",
+                                         "\xff",
+                                         "\xe2\x82",
+                                         "\xf8\x88\x80\x80\x80"};
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
+        assert_rejected(*state, broken[i], strlen(broken[i]), "UTF-8");
+    assert_rejected(*state, "a\0b", 3, "UTF-8");
+    cz_ir *ir = cz_ir_parse("// \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80", 14,
+                            &((fixture *)*state)->diags);
+    assert_non_null(ir);
+    cz_ir_close(ir);
+}
+
+static void nesting_is_limited(void **state)
+{
+    char text[1024] = "";
+    for (int i = 0; i < 65; i++)
+        strcat(text, "([{<"[i % 4] == '(' ? "(" : "[");
+    assert_rejected(*state, text, strlen(text), "64 deep");
+    /* Not inside strings, and the > of an arrow closes nothing. */
+    fixture *f = *state;
+    cz_diags_init(&f->diags, &f->arena);
+    char quoted[1024] = "\"canzona.mesh\"() {axes = [\"\\\"";
+    for (int i = 0; i < 100; i++)
+        strcat(quoted, "(");
+    strcat(quoted, "\"], sizes = array<i64>} : () -> () // ((((");
+    cz_ir *ir = cz_ir_parse(quoted, strlen(quoted), &f->diags);
+    assert_string_equal(messages(f), "");
+    assert_non_null(ir);
+    cz_ir_close(ir);
+}
+
+static void size_is_limited(void **state)
+{
+    const size_t n = CZ_IR_MAX_TEXT + 1;
+    char *text = malloc(n);
+    memset(text, ' ', n);
+    assert_rejected(*state, text, n, "64 MiB");
+    free(text);
+}
+
+/* ---- reading ---- */
+
+static void a_reader_sees_what_was_built(void **state)
+{
+    fixture *f = *state;
+    build_math(f);
+    const cz_ir_op function = cz_ir_find_function(f->ir, "R.update");
+    assert_non_null(function.p);
+    assert_null(cz_ir_find_function(f->ir, "nobody").p);
+    assert_int_equal(cz_ir_function_n_in(function), 3);
+    assert_int_equal(cz_ir_function_n_out(function), 1);
+    assert_false(cz_ir_function_is_private(function));
+    const cz_ir_value scalar = cz_ir_function_in(function, 2);
+    assert_int_equal(cz_ir_value_type(scalar).rank, CZ_IR_SCALAR);
+    assert_int_equal(cz_ir_value_n_uses(scalar), 1);
+    const cz_ir_op splat = cz_ir_value_user(scalar, 0);
+    assert_int_equal(cz_ir_op_kind(splat), CZ_IR_SPLAT);
+    assert_int_equal(cz_ir_op_n_results(splat), 1);
+    int n_matmul = 0, n_ops = 0;
+    for (cz_ir_op op = cz_ir_first_op(function); op.p; op = cz_ir_next_op(op)) {
+        n_ops++;
+        n_matmul += cz_ir_op_kind(op) == CZ_IR_MATMUL;
+        if (cz_ir_op_kind(op) == CZ_IR_REDUCE)
+            assert_int_equal(cz_ir_op_ints(op, "dims", &f->arena).n, 2);
+    }
+    assert_int_equal(n_matmul, 2);
+    assert_int_equal(n_ops, 21);
+    const cz_ir_op last = cz_ir_value_op(cz_ir_function_out(function, 0));
+    assert_int_equal(cz_ir_op_opcode(last), CZ_OP_SUB);
+    const cz_ir_op choice = cz_ir_value_op(cz_ir_op_operand(last, 1));
+    const cz_ir_op big = cz_ir_value_op(cz_ir_op_operand(choice, 0));
+    assert_string_equal(cz_ir_op_predicate(big), "ogt");
+    double value = 0.0;
+    assert_true(
+        cz_ir_op_constant(cz_ir_value_op(cz_ir_op_operand(choice, 1)), &value));
+    assert_true(value == (double)0.1f);
+}
+
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(math_form_is_built_and_verified, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(print_survives_the_parser, setup,
-                                        teardown),
+        TEST(math_form_is_built_and_verified),
+        TEST(print_survives_the_parser),
+        TEST(bad_text_is_rejected_with_a_sentence),
+        TEST(strings_are_short),
+        TEST(bytes_must_be_utf8),
+        TEST(nesting_is_limited),
+        TEST(size_is_limited),
+        TEST(a_reader_sees_what_was_built),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
