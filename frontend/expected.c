@@ -111,15 +111,23 @@ static const char *nearest_keyword(const cz_expected *expected,
     return cz_diag_nearest(word, candidates, n);
 }
 
-/* The text ended within brackets: say which. */
 static void note_open_bracket(const cz_parser *parser)
 {
     const cz_scanner *scanner = &parser->scanner;
     if (scanner->n_open == 0)
         return;
     const cz_open *open = &scanner->open[scanner->n_open - 1];
-    cz_diag_note(parser->diags, open->span, "this %s is not closed",
+    cz_diag_note(parser->diags, open->span, "%s was opened here",
                  cz_token_name(open->kind));
+}
+
+/* A bracket may have been forgotten on an earlier line. */
+static void note_earlier_bracket(const cz_parser *parser, cz_token token)
+{
+    const cz_scanner *scanner = &parser->scanner;
+    if (cz_scan_in_brackets(scanner) &&
+        scanner->open[scanner->n_open - 1].span.line < token.span.line)
+        note_open_bracket(parser);
 }
 
 static void report_end(const char *list, cz_parser *parser, cz_token token)
@@ -143,14 +151,15 @@ void cz_expected_report(const cz_expected *expected, cz_parser *parser,
         report_end(list, parser, token);
         return;
     }
-    if (!token.text) {
+    if (token.text)
+        cz_diag_error(parser->diags, CZ_SYNTAX, token.span, "unexpected `%s`%s",
+                      token.text, list);
+    else
         cz_diag_error(parser->diags, CZ_SYNTAX, token.span, "unexpected %s%s",
                       cz_token_name(kind), list);
-        return;
-    }
-    cz_diag_error(parser->diags, CZ_SYNTAX, token.span, "unexpected `%s`%s",
-                  token.text, list);
-    const char *meant = nearest_keyword(expected, token.text);
+    const char *meant =
+        token.text ? nearest_keyword(expected, token.text) : NULL;
     if (meant)
         cz_diag_note(parser->diags, (cz_span){0}, "did you mean `%s`?", meant);
+    note_earlier_bracket(parser, token);
 }

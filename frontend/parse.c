@@ -2,42 +2,13 @@
  * recovers from errors at the next statement. */
 #include "frontend/parse.h"
 
+#include "dsl/base/utf8.h"
 #include "frontend/expected.h"
 
 #include "gram.h"
 
 /* ---- the bytes --------------------------------------------------------------
  */
-
-/* Length of the UTF-8 sequence at `at`, or 0 where it is not valid (RFC 3629:
- * no overlong forms, no surrogates, at most U+10FFFF). */
-static size_t utf8_length(const unsigned char *at, size_t n)
-{
-    static const struct form {
-        unsigned char mask, lead;
-        uint32_t least;
-    } forms[] = {{0x80, 0x00, 0x1},
-                 {0xe0, 0xc0, 0x80},
-                 {0xf0, 0xe0, 0x800},
-                 {0xf8, 0xf0, 0x10000}};
-
-    for (size_t length = 1; length <= 4 && length <= n; length++) {
-        const struct form *form = &forms[length - 1];
-        if ((at[0] & form->mask) != form->lead)
-            continue;
-        uint32_t point = at[0] & (uint32_t)(unsigned char)~form->mask;
-        for (size_t i = 1; i < length; i++) {
-            if ((at[i] & 0xc0) != 0x80)
-                return 0;
-            point = point << 6 | (at[i] & 0x3f);
-        }
-        const bool is_surrogate = point >= 0xd800 && point <= 0xdfff;
-        return point >= form->least && point <= 0x10ffff && !is_surrogate
-                   ? length
-                   : 0;
-    }
-    return 0;
-}
 
 static bool check_bytes(const cz_source *source, cz_diags *diags)
 {
@@ -49,9 +20,8 @@ static bool check_bytes(const cz_source *source, cz_diags *diags)
         return false;
     }
     while (span.offset < source->n) {
-        const unsigned char *at =
-            (const unsigned char *)source->bytes + span.offset;
-        const size_t length = utf8_length(at, source->n - span.offset);
+        const char *at = source->bytes + span.offset;
+        const size_t length = cz_utf8_length(at, source->n - span.offset);
         if (length == 0) {
             cz_diag_error(diags, CZ_BAD_UTF8, span, "%s",
                           *at ? "this is not valid UTF-8"

@@ -208,9 +208,10 @@ static int bad_string(cz_scanner *s, const unsigned char *start,
     return TOK_STRING;
 }
 
-/* `'` transposes what it touches. */
-static int take_tick(cz_scanner *s, const unsigned char *start,
-                     const unsigned char *end, cz_token *token)
+/* `'` transposes what it touches.  True when there is something to
+ * transpose; else the byte was reported and is left out. */
+static bool take_tick(cz_scanner *s, const unsigned char *start,
+                      const unsigned char *end, cz_token *token)
 {
     take(s, start, end, TOK_TICK, token);
     const int kind = s->previous;
@@ -220,13 +221,13 @@ static int take_tick(cz_scanner *s, const unsigned char *start,
     const bool touches =
         start > (const unsigned char *)s->source->bytes &&
         !strchr(" \t\r\n", start[-1]);
-    if (!after_operand || !touches) {
-        cz_diag_error(s->diags, CZ_BAD_CHARACTER, token->span,
-                      "' transposes, and must touch its operand");
-        cz_diag_note(s->diags, (cz_span){0},
-                     "strings are written in double quotes");
-    }
-    return TOK_TICK;
+    if (after_operand && touches)
+        return true;
+    cz_diag_error(s->diags, CZ_BAD_CHARACTER, token->span,
+                  "' transposes, and must touch its operand");
+    cz_diag_note(s->diags, (cz_span){0},
+                 "strings are written in double quotes");
+    return after_operand;
 }
 
 static void bad_bytes(cz_scanner *s, const unsigned char *start,
@@ -234,9 +235,10 @@ static void bad_bytes(cz_scanner *s, const unsigned char *start,
 {
     cz_token token;
     take(s, start, end, 0, &token);
-    if (*start > ' ' && *start < 0x7f)
+    if (*start > ' ' && *start != 0x7f)
         cz_diag_error(s->diags, CZ_BAD_CHARACTER, token.span,
-                      "'%c' has no meaning here", *start);
+                      "`%.*s` has no meaning here", (int)(end - start),
+                      (const char *)start);
     else
         cz_diag_error(s->diags, CZ_BAD_CHARACTER, token.span,
                       "byte 0x%02x has no meaning outside comments and "
@@ -287,7 +289,9 @@ next:
                                       "a number begins with a digit"); }
         quoted                  { return take_string(s, start, at, token); }
         "\"" [^"\r\n\x00]* "\""?  { return bad_string(s, start, at, token); }
-        "'"                     { return take_tick(s, start, at, token); }
+        "'"                     { if (!take_tick(s, start, at, token))
+                                      goto next;
+                                  return TOK_TICK; }
         "("                     { KIND(LPAREN); }
         ")"                     { KIND(RPAREN); }
         "["                     { KIND(LBRACK); }
@@ -310,7 +314,7 @@ next:
         ">="                    { KIND(GE); }
         "=="                    { KIND(EQ); }
         "!="                    { KIND(NE); }
-        [\x80-\xff]+            { bad_bytes(s, start, at); goto next; }
+        "."+ | [\x80-\xff]+     { bad_bytes(s, start, at); goto next; }
         $                       { return take(s, start, at, 0, token); }
         *                       { bad_bytes(s, start, at); goto next; }
     */

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "dsl/base/utf8.h"
+
 static const char *const code_names[] = {
 #define CZ_DIAG(code, name, meaning) #code,
 #include "dsl/base/diag.def"
@@ -101,50 +103,97 @@ static const struct style {
               [CZ_WARNING] = {"warning", "\033[1;35m"},
               [CZ_NOTE] = {"note", "\033[1;36m"}};
 
-static bool is_printable(unsigned char byte)
+/* Bytes of the printable character at `at`, or 0: control characters and
+ * what is no UTF-8 are not shown. */
+static size_t printable_length(const char *at, size_t n)
 {
-    return byte >= 0x20 && byte != 0x7f;
+    const size_t length = cz_utf8_length(at, n);
+    const unsigned char first = length > 0 ? (unsigned char)at[0] : 0;
+    const bool is_c1 = first == 0xc2 && (unsigned char)at[1] < 0xa0;
+
+    return first < 0x20 || first == 0x7f || is_c1 ? 0 : length;
 }
 
-/* The user's text never steers the terminal: control bytes become '?', save
- * that a tab stays a tab so that the caret below lines up. */
+/* The user's text never steers the terminal. */
 static void put_visible(cz_text *out, const char *bytes, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        const char byte = bytes[i];
-        const bool shown = is_printable((unsigned char)byte) || byte == '\t';
-        cz_text_put(out, shown ? &byte : "?", 1);
+    for (size_t i = 0; i < n;) {
+        const size_t length = printable_length(bytes + i, n - i);
+        if (length > 0)
+            cz_text_put(out, bytes + i, length);
+        else
+            cz_text_put(out, bytes[i] == '\t' ? "\t" : "?", 1);
+        i += length > 0 ? length : 1;
     }
 }
 
-static void put_caret(cz_text *out, const char *line, size_t n, size_t at,
-                      size_t length, const char *colour)
+/* The part of a source line that is shown: all of it, or a window around the
+ * caret.  `at` is the caret's place in it. */
+struct view {
+    const char *bytes;
+    size_t n, at;
+    bool starts_late, ends_early;
+};
+
+enum { MAX_SHOWN = 160, SHOWN_BEFORE = 60 };
+
+static bool is_inside_character(char byte)
 {
-    cz_text_puts(out, "      | ");
-    for (size_t i = 0; i < at; i++)
-        cz_text_put(out, i < n && line[i] == '\t' ? "\t" : " ", 1);
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+static struct view view_of(const cz_span *span)
+{
+    const cz_source *source = span->source;
+    const size_t start = span->offset - (span->column - 1);
+    const char *line = source->bytes + start;
+    const char *end = memchr(line, '\n', source->n - start);
+    struct view view = {line, end ? (size_t)(end - line) : source->n - start,
+                        span->column - 1, false, false};
+
+    if (view.n > 0 && line[view.n - 1] == '\r')
+        view.n--;
+    if (view.n <= MAX_SHOWN)
+        return view;
+    size_t skip = view.at > SHOWN_BEFORE ? view.at - SHOWN_BEFORE : 0;
+    while (skip > 0 && is_inside_character(line[skip]))
+        skip--;
+    view.bytes += skip;
+    view.n -= skip;
+    view.at -= skip;
+    view.starts_late = skip > 0;
+    view.ends_early = view.n > MAX_SHOWN;
+    if (view.ends_early)
+        view.n = MAX_SHOWN;
+    while (view.ends_early && is_inside_character(view.bytes[view.n]))
+        view.n--;
+    return view;
+}
+
+static void put_caret(cz_text *out, const struct view *view, size_t length,
+                      const char *colour)
+{
+    cz_text_printf(out, "      | %s", view->starts_late ? "   " : "");
+    for (size_t i = 0; i < view->at; i++)
+        if (i >= view->n || !is_inside_character(view->bytes[i]))
+            cz_text_put(out, i < view->n && view->bytes[i] == '\t' ? "\t" : " ",
+                        1);
     cz_text_printf(out, "%s^", colour);
-    for (size_t i = 1; i < length && at + i < n; i++)
-        cz_text_put(out, "~", 1);
+    for (size_t i = view->at + 1; i < view->at + length && i < view->n; i++)
+        if (!is_inside_character(view->bytes[i]))
+            cz_text_put(out, "~", 1);
     cz_text_printf(out, "%s\n", *colour ? "\033[0m" : "");
 }
 
 static void put_source_line(cz_text *out, const cz_span *span,
                             const char *colour)
 {
-    const cz_source *source = span->source;
-    const size_t at = span->column - 1;
-    const char *line = source->bytes + (span->offset - at);
-    const size_t rest = source->n - (span->offset - at);
-    const char *end = memchr(line, '\n', rest);
-    size_t n = end ? (size_t)(end - line) : rest;
+    const struct view view = view_of(span);
 
-    if (n > 0 && line[n - 1] == '\r')
-        n--;
-    cz_text_printf(out, "%5u | ", span->line);
-    put_visible(out, line, n);
-    cz_text_puts(out, "\n");
-    put_caret(out, line, n, at, span->length, colour);
+    cz_text_printf(out, "%5u | %s", span->line, view.starts_late ? "..." : "");
+    put_visible(out, view.bytes, view.n);
+    cz_text_puts(out, view.ends_early ? "...\n" : "\n");
+    put_caret(out, &view, span->length, colour);
 }
 
 static void print_one(const cz_diag *diag, cz_text *out, bool colour)
