@@ -1,0 +1,83 @@
+/* The command line: options, commands, and the job they share.
+ * The driver (main.c and cmd_*.c) is the one place that sees every layer. */
+#ifndef CZ_FRONTEND_CMD_H
+#define CZ_FRONTEND_CMD_H
+
+#include "dsl/base/diag.h"
+#include "dsl/ir.h"
+#include "dsl/plan_view.h"
+
+#include <argp.h>
+
+/* Exit statuses. */
+enum { CZ_EXIT_OK, CZ_EXIT_ERRORS, CZ_EXIT_USAGE, CZ_EXIT_INFEASIBLE };
+
+typedef struct cz_cmd_options {
+    const char *input;
+    const char **defines;
+    int n_defines;
+    const char *output;
+    const char *ir; /* NULL: none; "scheduled", "assigned", "source" */
+    const char *target, *world;
+    bool json, check, print_cflags, strict, late, planted;
+    int64_t rank; /* -1: all */
+    int64_t steps, seed, microbatches;
+} cz_cmd_options;
+
+/* Option keys beyond characters. */
+enum {
+    CZ_KEY_JSON = 256,
+    CZ_KEY_IR,
+    CZ_KEY_RANK,
+    CZ_KEY_TARGET,
+    CZ_KEY_CFLAGS,
+    CZ_KEY_STRICT,
+    CZ_KEY_STEPS,
+    CZ_KEY_SEED,
+    CZ_KEY_MICROBATCHES,
+    CZ_KEY_CHECK,
+    CZ_KEY_LATE,
+    CZ_KEY_WORLD,
+    CZ_KEY_PLANT
+};
+
+typedef struct cz_command {
+    const char *name, *summary;
+    const struct argp_option *options;
+    const char *doc; /* what it does; behind \v the example */
+    int (*run)(const cz_cmd_options *options);
+} cz_command;
+
+extern const cz_command cz_command_check, cz_command_plan, cz_command_build,
+    cz_command_run, cz_command_verify;
+
+#define CZ_OPTION_DEFINE                                                       \
+    {                                                                          \
+        "define", 'D', "NAME=VALUE", 0, "Set a value of the source", 0         \
+    }
+
+/* How far a job goes. */
+typedef enum cz_job_goal {
+    CZ_JOB_LOWERED,  /* front end only */
+    CZ_JOB_ASSIGNED, /* owners and buckets */
+    CZ_JOB_PLANNED   /* scheduled and verified */
+} cz_job_goal;
+
+typedef struct cz_job {
+    cz_arena arena;
+    cz_diags diags;
+    cz_ir *ir;
+    const cz_plan_view *view; /* of the planned module */
+    char plan_hash[65];       /* SHA-256 of the printed module, hex */
+} cz_job;
+
+/* Read the input (.cz, or IR that `plan --ir` printed), and take it to the
+ * goal.  Returns an exit status; cz_job_close() prints what there is to say
+ * in any case. */
+int cz_job_open(cz_job *job, const cz_cmd_options *options, cz_job_goal goal);
+/* The exit status that the diagnostics ask for. */
+int cz_job_status(const cz_job *job);
+/* Print diagnostics to stderr and let everything go. */
+void cz_job_close(cz_job *job);
+
+#endif

@@ -1,0 +1,57 @@
+/* canzona plan: plan, and print it as a screen, JSON or IR. */
+#include "frontend/cmd.h"
+
+#include "frontend/report_json.h"
+#include "frontend/report_screen.h"
+
+#include <string.h>
+
+static const struct argp_option options[] = {
+    CZ_OPTION_DEFINE,
+    {"json", CZ_KEY_JSON, NULL, 0, "Print the plan as JSON (canzona.plan/1)",
+     0},
+    {"ir", CZ_KEY_IR, "STAGE", OPTION_ARG_OPTIONAL,
+     "Print IR: source, assigned or scheduled (default)", 0},
+    {0}};
+
+static cz_job_goal goal_of(const cz_cmd_options *given)
+{
+    if (given->ir && strcmp(given->ir, "source") == 0)
+        return CZ_JOB_LOWERED;
+    if (given->ir && strcmp(given->ir, "assigned") == 0)
+        return CZ_JOB_ASSIGNED;
+    return CZ_JOB_PLANNED;
+}
+
+static void print(const cz_cmd_options *given, const cz_job *job)
+{
+    cz_text out = {0};
+
+    if (given->ir)
+        cz_ir_print(job->ir, &out);
+    else if (given->json)
+        cz_report_json(job->view, job->plan_hash, &out);
+    else
+        cz_report_screen(job->view, job->plan_hash, &out);
+    fwrite(cz_text_string(&out), 1, out.n, stdout);
+    cz_text_fini(&out);
+}
+
+static int run(const cz_cmd_options *given)
+{
+    cz_job job;
+    const int status = cz_job_open(&job, given, goal_of(given));
+
+    if (status == CZ_EXIT_OK)
+        print(given, &job);
+    cz_job_close(&job);
+    return status;
+}
+
+const cz_command cz_command_plan = {
+    "plan", "plan, verify, and show the plan", options,
+    "Plan FILE, verify the plan and print one screen about it.\v"
+    "Examples:\n\n"
+    "  canzona plan examples/qwen3-32b.cz\n"
+    "  canzona plan --json -D mesh.dp=8 examples/qwen3-32b.cz\n",
+    run};

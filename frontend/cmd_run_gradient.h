@@ -1,0 +1,21 @@
+/* Reproducible values for `run`: a counter-based generator, so that every
+ * element is the same whatever mesh asks for it. */
+#ifndef CZ_FRONTEND_CMD_RUN_GRADIENT_H
+#define CZ_FRONTEND_CMD_RUN_GRADIENT_H
+
+#include <stdint.h>
+
+/* What a value belongs to.  Initial parameters have microbatch and step -1. */
+typedef struct cz_sample {
+    uint64_t seed;
+    int64_t param;
+    int64_t microbatch, step;
+} cz_sample;
+
+/* Standard normal values of elements [first, first + n) of the whole tensor
+ * (row-major), as f32 with full mantissa.  Box and Muller's method on
+ * SplitMix64 hashes of the counter. */
+void cz_sample_fill(const cz_sample *sample, int64_t first, int64_t n,
+                    float *out);
+
+#endif

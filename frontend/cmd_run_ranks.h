@@ -1,0 +1,50 @@
+/* Executing a loaded program on the ranks of a threads world, with gradients
+ * that do not depend on the mesh, and collecting what came out. */
+#ifndef CZ_FRONTEND_CMD_RUN_RANKS_H
+#define CZ_FRONTEND_CMD_RUN_RANKS_H
+
+#include "dsl/plan_view.h"
+
+#include "runtime/czr.h"
+
+typedef struct cz_run_request {
+    const cz_plan_view *view;
+    const czr_program *program;
+    uint64_t seed;
+    int steps, microbatches; /* of one step, over all ranks */
+    bool late_device;
+    bool planted; /* tests: the naive reduction, to be found out */
+    /* called by rank 0 after each step; may be NULL */
+    void (*progress)(int step, const czr_result *result, void *user);
+    void *user;
+} cz_run_request;
+
+/* One whole tensor after the run: a parameter or one state of it. */
+typedef struct cz_run_tensor {
+    const char *state; /* NULL: the parameter */
+    int param;
+    int64_t n_bytes;
+    unsigned char *bytes;
+} cz_run_tensor;
+
+typedef struct cz_run_result {
+    int n_tensors;
+    cz_run_tensor *tensors; /* parameters first, then states in rule order */
+    int64_t replica_mismatches; /* bytes that differ between replicas */
+    czr_result last;
+    double *norms;  /* [steps] */
+    double seconds; /* wall time of all steps, on rank 0 */
+    /* per rank, over all steps */
+    int64_t *updates;         /* [n_ranks * n_params] */
+    int64_t *whole;           /* [n_ranks * n_params] */
+    int64_t *sent, *received; /* [n_ranks * n_ops] */
+    int64_t *peak_scratch;    /* [n_ranks] */
+    int64_t allocations;      /* inside steps, all ranks */
+    char error[512];          /* of the rank that failed first */
+} cz_run_result;
+
+/* Results live in the arena.  On failure result->error says what happened. */
+czr_status cz_run_ranks(const cz_run_request *request, cz_arena *arena,
+                        cz_run_result *result);
+
+#endif

@@ -1,0 +1,167 @@
+/* canzona: the driver.  Finds the command and reads its options. */
+#include "frontend/cmd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const cz_command *const commands[] = {
+    &cz_command_check, &cz_command_plan, &cz_command_build, &cz_command_run,
+    &cz_command_verify};
+
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_usage(FILE *out)
+{
+    fputs("Usage: canzona COMMAND [OPTION...] FILE\n"
+          "Compile matrix optimizers to static distributed plans.\n\n",
+          out);
+    for (int i = 0; i < N_COMMANDS; i++)
+        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("\n`canzona COMMAND --help` has options and an example.  FILE may be "
+          "- for\nstandard input.  Start with:\n\n"
+          "  canzona plan examples/qwen3-32b.cz\n",
+          out);
+}
+
+static int64_t parse_count(const char *text, struct argp_state *state,
+                           const char *what)
+{
+    char *end;
+    long long value;
+
+    errno = 0;
+    value = strtoll(text, &end, 10);
+    if (errno || end == text || *end || value < 0)
+        argp_error(state, "%s takes a number from 0 on, not \"%s\"", what,
+                   text);
+    return value;
+}
+
+static error_t parse_switch(int key, char *arg, struct argp_state *state,
+                            cz_cmd_options *options)
+{
+    switch (key) {
+    case CZ_KEY_JSON:
+        options->json = true;
+        return 0;
+    case CZ_KEY_CFLAGS:
+        options->print_cflags = true;
+        return 0;
+    case CZ_KEY_STRICT:
+        options->strict = true;
+        return 0;
+    case CZ_KEY_CHECK:
+        options->check = true;
+        return 0;
+    case CZ_KEY_LATE:
+        options->late = true;
+        return 0;
+    case CZ_KEY_PLANT:
+        options->planted = true;
+        return 0;
+    case CZ_KEY_IR:
+        options->ir = arg ? arg : "scheduled";
+        if (strcmp(options->ir, "scheduled") &&
+            strcmp(options->ir, "assigned") && strcmp(options->ir, "source"))
+            argp_error(state,
+                       "--ir is source, assigned or scheduled, not \"%s\"",
+                       arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    cz_cmd_options *options = state->input;
+
+    switch (key) {
+    case 'D':
+        options->defines[options->n_defines++] = arg;
+        return 0;
+    case 'o':
+        options->output = arg;
+        return 0;
+    case CZ_KEY_TARGET:
+        options->target = arg;
+        return 0;
+    case CZ_KEY_WORLD:
+        options->world = arg;
+        return 0;
+    case CZ_KEY_RANK:
+        options->rank = parse_count(arg, state, "--rank");
+        return 0;
+    case CZ_KEY_STEPS:
+        options->steps = parse_count(arg, state, "--steps");
+        return 0;
+    case CZ_KEY_SEED:
+        options->seed = parse_count(arg, state, "--seed");
+        return 0;
+    case CZ_KEY_MICROBATCHES:
+        options->microbatches = parse_count(arg, state, "--microbatches");
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->input)
+            argp_error(state, "one FILE only");
+        options->input = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!options->input && !options->print_cflags)
+            argp_error(state, "which FILE?");
+        return 0;
+    default:
+        return parse_switch(key, arg, state, options);
+    }
+}
+
+static int run_command(const cz_command *command, int argc, char **argv)
+{
+    const struct argp argp = {
+        command->options, parse_option, "FILE", command->doc, NULL, NULL, NULL};
+    cz_cmd_options options = {.rank = -1,
+                              .steps = 1,
+                              .microbatches = 12,
+                              .target = "cpu",
+                              .world = "threads"};
+    char program[64];
+    int status;
+
+    snprintf(program, sizeof program, "canzona %s", command->name);
+    argv[0] = program;
+    options.defines = calloc((size_t)argc + 1, sizeof *options.defines);
+    if (!options.defines)
+        return CZ_EXIT_ERRORS;
+    argp_err_exit_status = CZ_EXIT_USAGE;
+    argp_parse(&argp, argc, argv, 0, NULL, &options);
+    status = command->run(&options);
+    free(options.defines);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fputs("canzona: error: standard output cannot be written\n", stderr);
+        return CZ_EXIT_ERRORS;
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return run_command(commands[i], argc - 1, argv + 1);
+    if (strcmp(name, "--version") == 0) {
+        puts("canzona " CANZONA_VERSION);
+        return CZ_EXIT_OK;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
+        strcmp(name, "help") == 0) {
+        print_usage(stdout);
+        return CZ_EXIT_OK;
+    }
+    if (*name)
+        fprintf(stderr, "canzona: there is no command \"%s\"\n\n", name);
+    print_usage(stderr);
+    return CZ_EXIT_USAGE;
+}
