@@ -69,22 +69,28 @@ static const char *resolve(cz_scope *scope, const cz_source *from,
 
 /* ---- reading ---- */
 
+static const cz_source *keep_source(cz_scope *scope, const cz_text *text,
+                                    const char *name)
+{
+    cz_source *source = CZ_NEW(scope->arena, cz_source, 1);
+    source->name = name;
+    source->n = text->n;
+    source->bytes = cz_arena_copy(scope->arena, cz_text_string(text), text->n);
+    return source;
+}
+
 static const cz_source *read_source(cz_scope *scope, const char *path,
                                     const char *name, cz_span place)
 {
     cz_text text;
     const char *why = NULL;
+    const cz_source *source = NULL;
     cz_text_init(&text);
-    if (!cz_text_read_file(&text, path, CZ_MAX_SOURCE_BYTES, &why)) {
+    if (cz_text_read_file(&text, path, CZ_MAX_SOURCE_BYTES, &why))
+        source = keep_source(scope, &text, name);
+    else
         cz_diag_error(scope->diags, CZ_CANNOT_READ, place, "'%s' %s", name,
                       why);
-        cz_text_fini(&text);
-        return NULL;
-    }
-    cz_source *source = CZ_NEW(scope->arena, cz_source, 1);
-    source->name = name;
-    source->n = text.n;
-    source->bytes = cz_arena_copy(scope->arena, cz_text_string(&text), text.n);
     cz_text_fini(&text);
     return source;
 }
@@ -238,12 +244,14 @@ static void read_library(cz_scope *scope)
 
 /* ---- entries ---- */
 
-static void read_main(cz_scope *scope, const char *path)
+static void read_main(cz_scope *scope, const char *path, const cz_text *text)
 {
     const bool is_stdin = strcmp(path, "-") == 0;
     const char *slash = strrchr(path, '/');
     const char *name = is_stdin ? "<stdin>" : slash ? slash + 1 : path;
-    const cz_source *source = read_source(scope, path, name, (cz_span){0});
+    const cz_source *source =
+        text ? keep_source(scope, text, name)
+             : read_source(scope, path, name, (cz_span){0});
 
     scope->folder = is_stdin ? "." : folder_of(scope->arena, path);
     if (!source)
@@ -253,12 +261,13 @@ static void read_main(cz_scope *scope, const char *path)
     read_imports(scope, &file);
 }
 
-cz_scope *cz_scope_build(cz_arena *arena, const char *path, cz_diags *diags)
+cz_scope *cz_scope_build(cz_arena *arena, const char *path, const cz_text *text,
+                         cz_diags *diags)
 {
     cz_scope *scope = CZ_NEW(arena, cz_scope, 1);
     scope->arena = arena;
     scope->diags = diags;
-    read_main(scope, path);
+    read_main(scope, path, text);
     scope->n_user_files = scope->n_files;
     for (int i = 0; i < scope->n_user_files; i++) {
         if (i > 0)

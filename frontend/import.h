@@ -16,11 +16,13 @@ typedef struct cz_scope_file {
                           * was found in them */
 } cz_scope_file;
 
-/* Read and parse the file at `path` ("-" is standard input) and everything
- * that it imports, and index the definitions.  Reports what cannot be read,
- * cycles of imports, paths that leave the main file's folder and names that
- * are defined twice.  Never NULL; all memory belongs to the arena. */
-cz_scope *cz_scope_build(cz_arena *arena, const char *path, cz_diags *diags);
+/* Parse the main file and read everything that it imports.  `path` is where it
+ * lies ("-": standard input); `text` is what it holds, or NULL to read it.
+ * Reports what cannot be read, cycles of imports, paths that leave the main
+ * file's folder and names that are defined twice.  Never NULL; all memory
+ * belongs to the arena, a given text is copied to it. */
+cz_scope *cz_scope_build(cz_arena *arena, const char *path, const cz_text *text,
+                         cz_diags *diags);
 
 /* The definition of `name`: kind is CZ_AST_MODEL, CZ_AST_OPTIMIZER,
  * CZ_AST_DEF, CZ_AST_TABLE or CZ_AST_LET (of files).  The user's files come

@@ -15,11 +15,11 @@ struct cz_ir;
 
 /* An optimizer with its arguments: what one `use` statement says. */
 typedef struct cz_rule_use {
-    cz_arena *arena;           /* results live here */
-    cz_scope *scope;           /* finds DEF, TABLE and LET by name */
-    const char *name;          /* the group's name: symbol of the use fact */
-    const cz_node *use;        /* USE: where errors of the call point */
-    const cz_node *optimizer;  /* OPTIMIZER */
+    cz_arena *arena;            /* results live here */
+    cz_scope *scope;            /* finds DEF, TABLE and LET by name */
+    const char *name;           /* the group's name: symbol of the use fact */
+    const cz_node *use;         /* USE: where errors of the call point */
+    const cz_node *optimizer;   /* OPTIMIZER */
     const cz_node *const *args; /* ARG, with -D options applied: one that
                                  * -D added has text = the formal's name */
     int n_args;

@@ -1,0 +1,26 @@
+/* Which parameter follows which use.  Families are split where a path tells
+ * their members apart, never expanded. */
+#ifndef CZ_FRONTEND_CHOOSE_H
+#define CZ_FRONTEND_CHOOSE_H
+
+#include "frontend/model.h"
+#include "frontend/use.h"
+
+typedef struct cz_choice {
+    cz_family family; /* a part of a family of the model */
+    int use;
+} cz_choice;
+
+typedef struct cz_choices {
+    cz_choice *list; /* in the order of the model's families */
+    int n;
+} cz_choices;
+
+/* The first use that matches takes a parameter.  Reports paths that match
+ * nothing, parameters that no use covers, uses whose matches were all taken
+ * (a warning) and optimizers for another number of dimensions.  `model_place`
+ * is where the program names its model.  False after reporting an error. */
+bool cz_choose(const cz_model *model, cz_uses *uses, cz_span model_place,
+               cz_env *globals, cz_diags *diags, cz_choices *out);
+
+#endif

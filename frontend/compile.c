@@ -1,0 +1,101 @@
+/* The front end, stage by stage.  Each stage reports what it finds; a stage
+ * that needs what an earlier one did not deliver is not run, so that one
+ * mistake is one message. */
+#include "frontend/compile.h"
+
+#include "frontend/emit.h"
+
+typedef struct front {
+    cz_arena *arena;
+    cz_diags *diags;
+    const cz_node *file;
+    cz_env globals;
+    cz_options defines;
+    cz_instance instance;
+    cz_unit unit;
+} front;
+
+/* File-level lets: the user's, and none of the library. */
+static void bind_globals(front *f)
+{
+    cz_env_init(&f->globals, f->arena, NULL);
+    for (int i = 0; i < cz_scope_n_files(f->unit.scope); i++) {
+        const cz_scope_file *file = cz_scope_file_at(f->unit.scope, i);
+        for (int k = 0; k < file->tree->n_kids && !file->library; k++)
+            if (file->tree->kids[k]->kind == CZ_AST_LET)
+                cz_env_bind_let(&f->globals, file->tree->kids[k]);
+    }
+}
+
+/* -D needs to know all names that can be set before any value is read. */
+static bool resolve_defines(front *f, const cz_compile_options *options)
+{
+    const bool found =
+        cz_instance_find(f->unit.scope, f->file, f->diags, &f->instance);
+    cz_uses_find(f->unit.scope, f->file, f->arena, f->diags, &f->unit.uses);
+    cz_options_build(f->arena, options->defines, options->n_defines, f->diags,
+                     &f->defines);
+    cz_mesh_allow(&f->defines);
+    if (found)
+        cz_instance_allow(&f->instance, &f->defines);
+    cz_uses_allow(&f->unit.uses, &f->defines);
+    if (found)
+        cz_options_resolve(&f->defines, f->diags);
+    return found;
+}
+
+/* Everything that stands on its own. */
+static bool read_statements(front *f, const cz_compile_options *options)
+{
+    const bool found = resolve_defines(f, options);
+    const bool has_mesh = cz_mesh_build(f->file, &f->defines, &f->globals,
+                                        f->diags, &f->unit.mesh);
+    if (has_mesh)
+        cz_policy_build(f->file, &f->unit.mesh, &f->globals, f->diags,
+                        &f->unit.policy);
+    cz_uses_bind(&f->unit.uses, &f->defines, f->unit.policy.fact.clip > 0,
+                 f->diags);
+    return found && has_mesh;
+}
+
+static bool build_model(front *f)
+{
+    return cz_instance_bind(&f->instance, f->unit.scope, &f->defines,
+                            &f->globals, f->diags) &&
+           cz_model_build(&f->instance, &f->unit.mesh, f->diags,
+                          &f->unit.model);
+}
+
+/* Every stage up to facts.  False after an error. */
+static bool check(front *f, const cz_compile_options *options)
+{
+    f->unit.options = options;
+    f->unit.scope =
+        cz_scope_build(f->arena, options->path, options->text, f->diags);
+    if (f->diags->n_errors > 0)
+        return false;
+    f->file = cz_scope_file_at(f->unit.scope, 0)->tree;
+    bind_globals(f);
+    if (!read_statements(f, options) || !build_model(f))
+        return false;
+    f->unit.config = f->instance.config.source;
+    return cz_choose(&f->unit.model, &f->unit.uses, f->instance.from->span,
+                     &f->globals, f->diags, &f->unit.choices) &&
+           f->diags->n_errors == 0;
+}
+
+cz_ir *cz_compile(cz_arena *arena, const cz_compile_options *options,
+                  cz_diags *diags)
+{
+    front f = {.arena = arena, .diags = diags};
+    if (!check(&f, options))
+        return NULL;
+    cz_ir *ir = cz_ir_open(diags);
+    if (!ir)
+        return NULL;
+    if (cz_emit(ir, &f.unit, arena, diags) && diags->n_errors == 0 &&
+        cz_ir_verify(ir))
+        return ir;
+    cz_ir_close(ir);
+    return NULL;
+}

@@ -1,0 +1,248 @@
+/* Facts from what the front end found out. */
+#include "frontend/emit.h"
+
+#include <nettle/sha2.h>
+#include <string.h>
+
+typedef struct emitter {
+    cz_ir *ir;
+    const cz_unit *unit;
+    cz_arena *arena;
+    cz_diags *diags;
+    struct lowered {
+        int use;
+        cz_rule_shape shape;
+        const char *symbol; /* NULL: reported */
+    } * lowered;
+    int n_lowered;
+} emitter;
+
+/* ---- program ---- */
+
+/* Each text with its length in front, so that no two lists of texts hash
+ * alike. */
+static void hash_text(struct sha256_ctx *context, const char *bytes, size_t n)
+{
+    uint8_t length[8];
+    for (int i = 0; i < 8; i++)
+        length[i] = (uint8_t)((uint64_t)n >> (8 * i));
+    sha256_update(context, sizeof length, length);
+    sha256_update(context, n, (const uint8_t *)bytes);
+}
+
+static const char *source_hash(const emitter *e)
+{
+    struct sha256_ctx context;
+    uint8_t digest[SHA256_DIGEST_SIZE];
+    const cz_compile_options *options = e->unit->options;
+    char *hex = cz_arena_alloc(e->arena, 2 * sizeof digest + 1, 1);
+
+    sha256_init(&context);
+    for (int i = 0; i < cz_scope_n_files(e->unit->scope); i++) {
+        const cz_scope_file *file = cz_scope_file_at(e->unit->scope, i);
+        if (file->used)
+            hash_text(&context, file->source->bytes, file->source->n);
+    }
+    if (e->unit->config)
+        hash_text(&context, e->unit->config->bytes, e->unit->config->n);
+    for (int i = 0; i < options->n_defines; i++)
+        hash_text(&context, options->defines[i], strlen(options->defines[i]));
+    sha256_digest(&context, sizeof digest, digest);
+    for (size_t i = 0; i < sizeof digest; i++) {
+        hex[2 * i] = "0123456789abcdef"[digest[i] >> 4];
+        hex[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
+    }
+    return hex;
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* The stem of the main file, as a C identifier: it names generated files and
+ * symbols. */
+static const char *program_name(const emitter *e)
+{
+    enum { MAX_STEM = 64 };
+    const char *file = cz_scope_file_at(e->unit->scope, 0)->source->name;
+    if (strcmp(e->unit->options->path, "-") == 0)
+        return "stdin";
+    const char *dot = strrchr(file, '.');
+    const size_t n = dot && dot > file ? (size_t)(dot - file) : strlen(file);
+    char *name = cz_arena_copy(e->arena, file, n);
+    bool good = n <= MAX_STEM && is_letter(name[0]);
+    for (size_t i = 0; i < n; i++) {
+        if (name[i] == '-' || name[i] == '.')
+            name[i] = '_';
+        good &= is_letter(name[i]) || (name[i] >= '0' && name[i] <= '9');
+    }
+    if (good)
+        return name;
+    cz_diag_error(e->diags, CZ_BAD_FILE_NAME, (cz_span){0},
+                  "'%s' names generated C: its stem must be letters, digits, "
+                  "'_', '-' and '.', with a letter in front, at most %d",
+                  file, MAX_STEM);
+    return NULL;
+}
+
+/* Gradient leaves that each rank hands over: strict mode sums all
+ * microbatches in one order that no mesh changes. */
+static bool count_leaves(const emitter *e, bool strict, int64_t *out)
+{
+    const cz_ints axes = e->unit->policy.fact.reduce_axes;
+    const int64_t microbatches = e->unit->options->microbatches;
+    int64_t ranks = 1;
+    *out = 1;
+    if (!strict || microbatches == 0)
+        return true;
+    for (int i = 0; i < axes.n; i++)
+        ranks *= e->unit->mesh.sizes[axes.v[i]];
+    if (microbatches > 0 && microbatches % ranks == 0) {
+        *out = microbatches / ranks;
+        return true;
+    }
+    cz_diag_error(e->diags, CZ_NOT_DIVISIBLE, (cz_span){0},
+                  "%lld microbatches cannot be shared by %lld ranks",
+                  (long long)microbatches, (long long)ranks);
+    return false;
+}
+
+static bool emit_program(const emitter *e)
+{
+    const cz_compile_options *options = e->unit->options;
+    cz_fact_program program = {.name = program_name(e)};
+    program.strict = options->strict || e->unit->policy.strict;
+    program.compiler = options->compiler;
+    program.source_hash = source_hash(e);
+    if (!count_leaves(e, program.strict, &program.leaves) || !program.name)
+        return false;
+    cz_ir_add_program(e->ir, &program);
+    return true;
+}
+
+/* ---- mesh, policy, uses ---- */
+
+static void emit_mesh(const emitter *e)
+{
+    const cz_mesh *mesh = &e->unit->mesh;
+    const cz_fact_mesh fact = {.axes = {mesh->axes, mesh->n},
+                               .sizes = {mesh->sizes, mesh->n}};
+    cz_ir_add_mesh(e->ir, &fact);
+}
+
+/* `master none` says that there is nothing to keep apart. */
+static bool check_master(const emitter *e)
+{
+    const cz_policy *policy = &e->unit->policy;
+    for (int i = 0; i < e->unit->model.n && policy->master_none.source; i++)
+        if (e->unit->model.families[i].dtype != CZ_F32) {
+            cz_diag_error(e->diags, CZ_UNSUPPORTED, policy->master_none,
+                          "parameters narrower than f32 without a master are "
+                          "not supported yet");
+            return false;
+        }
+    return true;
+}
+
+static void emit_uses(const emitter *e)
+{
+    for (int i = 0; i < e->unit->uses.n; i++) {
+        const cz_use *use = &e->unit->uses.list[i];
+        const cz_rule_signature *signature = &use->signature;
+        const int n = signature->n_hypers;
+        const cz_fact_use fact = {.sym_name = use->rule.name,
+                                  .optimizer = use->rule.optimizer->text,
+                                  .hypers = {signature->hypers, n},
+                                  .defaults = {signature->defaults, n},
+                                  .has_default = {signature->has_default, n}};
+        if (use->taken)
+            cz_ir_add_use(e->ir, &fact);
+    }
+}
+
+/* ---- rules ---- */
+
+static cz_rule_shape rule_shape(const cz_use *use, const cz_family *family)
+{
+    cz_rule_shape shape = {.master_dtype = CZ_F32};
+    if (use->signature.n_dims < 0)
+        return shape;
+    shape.n_dims = family->n_dims;
+    shape.transposed = family->transposed;
+    for (int i = 0; i < family->n_dims; i++)
+        shape.shape[i] = family->shape[i];
+    return shape;
+}
+
+static bool same_shape(const cz_rule_shape *a, const cz_rule_shape *b)
+{
+    return a->n_dims == b->n_dims && a->transposed == b->transposed &&
+           a->shape[0] == b->shape[0] && a->shape[1] == b->shape[1];
+}
+
+static struct lowered *find_lowered(const emitter *e, int use,
+                                    const cz_rule_shape *shape)
+{
+    for (int i = 0; i < e->n_lowered; i++)
+        if (e->lowered[i].use == use && same_shape(&e->lowered[i].shape, shape))
+            return &e->lowered[i];
+    return NULL;
+}
+
+/* Uses in order, so that rules stand as dsl/IR.md says. */
+static bool emit_rules(emitter *e, int number)
+{
+    const cz_use *use = &e->unit->uses.list[number];
+    bool good = true;
+    for (int i = 0; i < e->unit->choices.n; i++) {
+        const cz_choice *choice = &e->unit->choices.list[i];
+        const cz_rule_shape shape = rule_shape(use, &choice->family);
+        if (choice->use != number || find_lowered(e, number, &shape))
+            continue;
+        struct lowered *lowered = CZ_PUSH(e->arena, e->lowered, e->n_lowered);
+        *lowered = (struct lowered){number, shape, NULL};
+        good &= cz_rule_lower(e->ir, &use->rule, &shape, e->diags,
+                              &lowered->symbol);
+    }
+    return good;
+}
+
+/* ---- families ---- */
+
+static void emit_family(const emitter *e, int number, const cz_choice *choice)
+{
+    const cz_family *family = &choice->family;
+    const cz_use *use = &e->unit->uses.list[choice->use];
+    const cz_rule_shape shape = rule_shape(use, family);
+    int64_t *shard = CZ_NEW(e->arena, int64_t, family->n_dims);
+    for (int i = 0; i < family->n_dims; i++)
+        shard[i] = family->shard[i];
+    const cz_fact_family fact = {
+        .sym_name = cz_arena_printf(e->arena, "param.%d", number),
+        .pattern = cz_family_pattern(e->arena, family),
+        .first = {family->first, family->n_indices},
+        .extents = {family->extents, family->n_indices},
+        .shape = {family->shape, family->n_dims},
+        .shard = {shard, family->n_dims},
+        .dtype = cz_dtype_name(family->dtype),
+        .rule = find_lowered(e, choice->use, &shape)->symbol,
+    };
+    cz_ir_add_family(e->ir, &fact);
+}
+
+bool cz_emit(cz_ir *ir, const cz_unit *unit, cz_arena *arena, cz_diags *diags)
+{
+    emitter e = {.ir = ir, .unit = unit, .arena = arena, .diags = diags};
+    bool good = check_master(&e) && emit_program(&e);
+    if (!good)
+        return false;
+    emit_mesh(&e);
+    cz_ir_add_policy(ir, &unit->policy.fact);
+    emit_uses(&e);
+    for (int i = 0; i < unit->uses.n; i++)
+        good &= emit_rules(&e, i);
+    for (int i = 0; i < unit->choices.n && good; i++)
+        emit_family(&e, i, &unit->choices.list[i]);
+    return good;
+}

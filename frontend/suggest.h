@@ -1,0 +1,13 @@
+/* Did-you-mean for paths: parameters whose names nearly match. */
+#ifndef CZ_FRONTEND_SUGGEST_H
+#define CZ_FRONTEND_SUGGEST_H
+
+#include "frontend/model.h"
+
+/* The family that is nearest to the path, counted in edits of characters,
+ * with `*` and `**` free; the first of equals.  NULL for a model without
+ * parameters. */
+const cz_family *cz_suggest_family(cz_arena *arena, const cz_node *path,
+                                   const cz_model *model);
+
+#endif
