@@ -59,6 +59,7 @@
 %type args { cz_list }
 %type arg_list { cz_list }
 %type paths { cz_list }
+%type path { cz_path }
 %type pieces { cz_list }
 %type exprs { cz_list }
 
@@ -166,8 +167,8 @@ type(Y) ::= ID(N).                  { Y = LIST(TYPE, N.span, N.text, CZ_NO_KIDS)
 type(Y) ::= ID(N) LBRACK exprs(L) RBRACK(R).
     { Y = LIST(TYPE, JOIN(N, R), N.text, L); }
 
-paths(L) ::= PATH(T).               { L = ADD(CZ_NO_KIDS, cz_tree_path(p, T)); }
-paths(L) ::= paths(A) COMMA PATH(T). { L = ADD(A, cz_tree_path(p, T)); }
+paths(L) ::= PATH(T).               { L = ADD(CZ_NO_KIDS, cz_path_of_token(p, T)); }
+paths(L) ::= paths(A) COMMA PATH(T). { L = ADD(A, cz_path_of_token(p, T)); }
 
 /* ---- statements of a model -------------------------------------------------- */
 
@@ -223,11 +224,11 @@ piece(A) ::= ID(N) ASSIGN expr(E).  { A = NODE(PIECE, UPTO(N, E), N.text, E); }
 separator ::= COMMA.
 separator ::= NEWLINE.
 
-own_path(A) ::= path(B).                            { A = cz_tree_own_path(p, B); }
-path(A) ::= PATH(T).                                { A = cz_tree_path(p, T); }
-path(A) ::= path(B) PATH_MORE(T).                   { A = cz_tree_path_more(p, B, T); }
+own_path(A) ::= path(B).                            { A = cz_path_own(p, B); }
+path(A) ::= PATH(T).                                { A = cz_path_begin(p, T); }
+path(A) ::= path(B) PATH_MORE(T).                   { A = cz_path_more(p, B, T); }
 path(A) ::= path(B) LBRACK ID(N) LT expr(E) RBRACK(R).
-    { A = cz_tree_path_index(p, B, N, E, R); }
+    { A = cz_path_index(p, B, N, E, R); }
 
 /* ---- clauses of a schedule --------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* Paths: from the text of one path token to its segments. */
+/* Paths: from the text of path tokens to their segments. */
 #include "frontend/tree.h"
 
 #include <stdlib.h>
@@ -171,40 +171,57 @@ static cz_list read_segments(cz_parser *parser, cz_list list, cz_token token)
     return list;
 }
 
-/* The path's text is what stands in the source, indices included. */
-static cz_node *path_of(cz_parser *parser, cz_span span, cz_list segments)
+static const char *text_of(cz_arena *arena, cz_list segments)
 {
-    const char *text = cz_arena_copy(
-        parser->arena, span.source->bytes + span.offset, span.length);
-    return cz_tree_node(parser, CZ_AST_PATH, span, text, segments);
+    cz_text text;
+
+    cz_text_init(&text);
+    for (int i = 0; i < segments.n; i++) {
+        const cz_node *segment = segments.items[i];
+        const char *name = segment->text ? segment->text : "**";
+        if (segment->kind == CZ_AST_INDEX)
+            cz_text_printf(&text, "[%s]", name);
+        else
+            cz_text_printf(&text, "%s%s", i > 0 ? "." : "", name);
+    }
+    const char *copy = cz_arena_copy(arena, cz_text_string(&text), text.n);
+    cz_text_fini(&text);
+    return copy;
 }
 
-cz_node *cz_tree_path(cz_parser *parser, cz_token token)
+cz_path cz_path_begin(cz_parser *parser, cz_token token)
 {
-    return path_of(parser, token.span,
-                   read_segments(parser, CZ_NO_KIDS, token));
+    return (cz_path){read_segments(parser, CZ_NO_KIDS, token), token.span};
 }
 
-cz_node *cz_tree_path_more(cz_parser *parser, cz_node *path, cz_token token)
+cz_path cz_path_more(cz_parser *parser, cz_path path, cz_token token)
 {
-    const cz_list before =
-        cz_list_join(parser, CZ_NO_KIDS, (cz_list){path->kids, path->n_kids});
-    return path_of(parser, cz_span_join(path->span, token.span),
-                   read_segments(parser, before, token));
+    return (cz_path){read_segments(parser, path.segments, token),
+                     cz_span_join(path.span, token.span)};
 }
 
-cz_node *cz_tree_path_index(cz_parser *parser, cz_node *path, cz_token name,
-                            cz_node *bound, cz_token end)
+cz_path cz_path_index(cz_parser *parser, cz_path path, cz_token name,
+                      cz_node *bound, cz_token end)
 {
     const cz_span span = cz_span_join(name.span, bound->span);
     cz_node *index =
         cz_tree_node(parser, CZ_AST_INDEX, span, name.text, CZ_KIDS(bound));
-    const cz_list before =
-        cz_list_join(parser, CZ_NO_KIDS, (cz_list){path->kids, path->n_kids});
-    return path_of(parser, cz_span_join(path->span, end.span),
-                   cz_list_add(parser, before, index));
+    return (cz_path){cz_list_add(parser, path.segments, index),
+                     cz_span_join(path.span, end.span)};
 }
 
+cz_node *cz_path_node(cz_parser *parser, cz_path path)
+{
+    return cz_tree_node(parser, CZ_AST_PATH, path.span,
+                        text_of(parser->arena, path.segments), path.segments);
+}
+
+cz_node *cz_path_of_token(cz_parser *parser, cz_token token)
+{
+    return cz_path_node(parser, cz_path_begin(parser, token));
+}
+
+/* A pattern that selects, rather than names. */
 static bool is_wild(const cz_node *segment)
 {
     if (segment->kind == CZ_AST_SEGMENTS)
@@ -215,12 +232,13 @@ static bool is_wild(const cz_node *segment)
     return false;
 }
 
-cz_node *cz_tree_own_path(cz_parser *parser, cz_node *path)
+cz_node *cz_path_own(cz_parser *parser, cz_path path)
 {
-    for (int i = 0; i < path->n_kids; i++)
-        if (is_wild(path->kids[i]))
-            cz_diag_error(parser->diags, CZ_BAD_PATH, path->kids[i]->span,
+    for (int i = 0; i < path.segments.n; i++)
+        if (is_wild(path.segments.items[i]))
+            cz_diag_error(parser->diags, CZ_BAD_PATH,
+                          path.segments.items[i]->span,
                           "the name of a parameter has no wildcard; write "
                           "{a, b} to define several");
-    return path;
+    return cz_path_node(parser, path);
 }

@@ -198,6 +198,6 @@ cz_node *cz_tree_once(cz_parser *parser, cz_node *node, cz_node *kid, int n,
 cz_node *cz_tree_on(cz_parser *parser, cz_node *clause, cz_token path)
 {
     cz_node *paths = cz_tree_node(parser, CZ_AST_PATHS, path.span, NULL,
-                                  CZ_KIDS(cz_tree_path(parser, path)));
+                                  CZ_KIDS(cz_path_of_token(parser, path)));
     return cz_tree_extend(parser, clause, paths, path.span);
 }

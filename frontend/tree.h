@@ -63,12 +63,25 @@ cz_node *cz_tree_on(cz_parser *parser, cz_node *clause, cz_token path);
 /* An expression in parentheses. */
 cz_node *cz_tree_parens(cz_node *node, cz_span span);
 
-/* path.c.  PATH from a token; more of it behind an index; the index itself. */
-cz_node *cz_tree_path(cz_parser *parser, cz_token token);
-cz_node *cz_tree_path_more(cz_parser *parser, cz_node *path, cz_token token);
-cz_node *cz_tree_path_index(cz_parser *parser, cz_node *path, cz_token name,
-                            cz_node *bound, cz_token end);
-/* Reports what only a path that selects may hold. */
-cz_node *cz_tree_own_path(cz_parser *parser, cz_node *path);
+/* ---- path.c ---------------------------------------------------------------
+ */
+
+/* A path that is being read. */
+typedef struct cz_path {
+    cz_list segments;
+    cz_span span;
+} cz_path;
+
+cz_path cz_path_begin(cz_parser *parser, cz_token token);
+/* .rest behind an index. */
+cz_path cz_path_more(cz_parser *parser, cz_path path, cz_token token);
+/* [name < bound] */
+cz_path cz_path_index(cz_parser *parser, cz_path path, cz_token name,
+                      cz_node *bound, cz_token end);
+/* The PATH node.  `own`: the path names what is defined, so that a wildcard
+ * in it is reported. */
+cz_node *cz_path_node(cz_parser *parser, cz_path path);
+cz_node *cz_path_own(cz_parser *parser, cz_path path);
+cz_node *cz_path_of_token(cz_parser *parser, cz_token token);
 
 #endif
