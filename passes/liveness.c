@@ -64,6 +64,9 @@ int64_t cz_liveness_place(cz_arena *scratch, cz_live *buffers, int n,
     for (int i = 0; i < n; i++) {
         cz_live *buffer = &buffers[order[i].number];
         int n_taken = 0;
+        buffer->offset = 0;
+        if (buffer->bytes == 0)
+            continue;
         for (int k = 0; k < i; k++) {
             const cz_live *other = &buffers[order[k].number];
             if (other->last < buffer->first || buffer->last < other->first)

@@ -15,9 +15,9 @@ typedef struct cz_live {
 } cz_live;
 
 /* Give every buffer an offset, a multiple of `align`; large ones first, each
- * at the lowest place that is free while it lives.  Returns the bytes that
- * hold them all, a multiple of `align`.  Bytes together must stay below 2^62.
- * O(n^2 log n). */
+ * at the lowest place that is free while it lives, empty ones at 0.  Returns
+ * the bytes that hold them all, a multiple of `align`.  Bytes together must
+ * stay below 2^62. O(n^2 log n). */
 int64_t cz_liveness_place(cz_arena *scratch, cz_live *buffers, int n,
                           int64_t align);
 

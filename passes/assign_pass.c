@@ -1,0 +1,105 @@
+/* Owners of all matrices, on true cost.
+ * requires: stages.  provides: one `assign` per family.  breaks: buckets and
+ * schedule, which are planned anew behind it. */
+#include "passes/passes.h"
+
+#include "dsl/base/checked.h"
+#include "dsl/ir.h"
+#include "dsl/plan_view_build.h"
+#include "passes/assign.h"
+#include "passes/owned.h"
+
+/* The matrices among the parameters, as the solver wants them. */
+typedef struct matrices {
+    int n;
+    cz_assign_item *items;
+    int *params;
+} matrices;
+
+/* Flops of one parameter: per element before and after, whole on the owner.
+ * False when they do not fit. */
+static bool item_of(const cz_plan_view *view, int family, cz_assign_item *item)
+{
+    const cz_view_family *f = &view->families[family];
+    const cz_rule_stages stages = cz_rule_stages_find(view, f->rule);
+    int64_t per_element;
+    *item = (cz_assign_item){.cost = view->stages[stages.whole].fact->flops,
+                             .memory = f->local_elements,
+                             .on_row = cz_family_shards(view, family) == 1};
+    return cz_checked_add(view->stages[stages.before].fact->flops,
+                          view->stages[stages.after].fact->flops,
+                          &per_element) &&
+           cz_checked_mul(per_element, f->local_elements, &item->shared);
+}
+
+static bool collect(cz_arena *arena, const cz_plan_view *view, matrices *out)
+{
+    int64_t total = 0;
+    *out = (matrices){0, CZ_NEW(arena, cz_assign_item, view->n_params),
+                      CZ_NEW(arena, int, view->n_params)};
+    for (int p = 0; p < view->n_params; p++) {
+        const int family = view->params[p].family;
+        cz_assign_item *item = &out->items[out->n];
+        if (!cz_family_is_owned(view, family))
+            continue;
+        if (!item_of(view, family, item) ||
+            !cz_checked_add(total, item->cost, &total) ||
+            !cz_checked_add(total, item->shared, &total))
+            return false;
+        out->params[out->n++] = p;
+    }
+    return cz_checked_mul(total, view->n_ranks, &total);
+}
+
+/* Owners of all parameters by number, then a fact per family. */
+static void write_back(cz_ir *ir, cz_arena *arena, const cz_plan_view *view,
+                       const matrices *matrices, const cz_assign_place *places)
+{
+    int64_t *split = CZ_NEW(arena, int64_t, view->n_params);
+    int64_t *shard = CZ_NEW(arena, int64_t, view->n_params);
+    for (int p = 0; p < view->n_params; p++)
+        split[p] = shard[p] = -1;
+    for (int i = 0; i < matrices->n; i++) {
+        split[matrices->params[i]] = places[i].split;
+        shard[matrices->params[i]] = places[i].shard;
+    }
+    cz_ir_remove(ir, CZ_FACT_assign);
+    for (int f = 0; f < view->n_families; f++) {
+        const cz_view_family *family = &view->families[f];
+        const cz_fact_assign fact = {
+            family->fact->sym_name,
+            {split + family->first_param, family->n_params},
+            {shard + family->first_param, family->n_params}};
+        cz_ir_add_assign(ir, &fact);
+    }
+}
+
+static bool assign(cz_ir *ir, cz_arena *arena, cz_diags *diags)
+{
+    cz_owner_grid grid;
+    matrices matrices;
+    const cz_plan_view *view = cz_plan_view_build(arena, ir, diags);
+    if (!view || !cz_owner_grid_find(arena, view, diags, &grid))
+        return false;
+    if (!collect(arena, view, &matrices)) {
+        cz_diag_error(diags, CZ_TOO_LARGE, (cz_span){0},
+                      "the matrices cost more than 2^63 operations");
+        return false;
+    }
+    const cz_assign_problem problem = {matrices.n, matrices.items, grid.n_split,
+                                       grid.n_shard};
+    cz_assign_place *places = CZ_NEW(arena, cz_assign_place, matrices.n);
+    cz_assign_solve(arena, &problem, places,
+                    CZ_NEW(arena, int64_t, view->n_ranks));
+    write_back(ir, arena, view, &matrices, places);
+    return true;
+}
+
+bool cz_assign_pass(cz_ir *ir, cz_diags *diags)
+{
+    cz_arena arena;
+    cz_arena_init(&arena);
+    const bool ok = assign(ir, &arena, diags);
+    cz_arena_fini(&arena);
+    return ok;
+}

@@ -1,0 +1,129 @@
+/* Owned matrices and the grid of their owners, read off the plan view. */
+#include "passes/owned.h"
+
+cz_rule_stages cz_rule_stages_find(const cz_plan_view *view, int rule)
+{
+    cz_rule_stages found = {-1, -1, -1, -1};
+    int *const places[CZ_N_WHERES] = {
+        [CZ_WHERE_LOCAL] = &found.local,
+        [CZ_WHERE_BEFORE] = &found.before,
+        [CZ_WHERE_WHOLE] = &found.whole,
+        [CZ_WHERE_AFTER] = &found.after,
+    };
+    const cz_view_rule *r = &view->rules[rule];
+    for (int i = 0; i < r->n_stages; i++)
+        *places[view->stages[r->first_stage + i].where] = r->first_stage + i;
+    return found;
+}
+
+bool cz_family_is_owned(const cz_plan_view *view, int family)
+{
+    return view->rules[view->families[family].rule].fact->shape.n > 0;
+}
+
+int64_t cz_family_shards(const cz_plan_view *view, int family)
+{
+    const cz_ints shard = view->families[family].fact->shard;
+    int64_t n = 1;
+    for (int d = 0; d < shard.n; d++)
+        if (shard.v[d] >= 0)
+            n *= view->mesh->sizes.v[shard.v[d]];
+    return n;
+}
+
+static bool has_axis(cz_ints axes, int64_t axis)
+{
+    for (int i = 0; i < axes.n; i++)
+        if (axes.v[i] == axis)
+            return true;
+    return false;
+}
+
+static bool equal_axes(cz_ints a, cz_ints b)
+{
+    for (int i = 0; i < a.n; i++)
+        if (!has_axis(b, a.v[i]))
+            return false;
+    return a.n == b.n;
+}
+
+/* Axes of `a` and `b` together, ascending. */
+static cz_ints join_axes(cz_arena *arena, const cz_plan_view *view, cz_ints a,
+                         cz_ints b)
+{
+    int64_t *axes = CZ_NEW(arena, int64_t, view->mesh->axes.n);
+    int n = 0;
+    for (int axis = 0; axis < view->mesh->axes.n; axis++)
+        if (has_axis(a, axis) || has_axis(b, axis))
+            axes[n++] = axis;
+    return (cz_ints){axes, n};
+}
+
+static bool refuse(cz_diags *diags, const cz_plan_view *view, int family,
+                   cz_code code, const char *why)
+{
+    cz_diag_error(diags, code, (cz_span){0}, "'%s' %s",
+                  view->families[family].fact->pattern, why);
+    return false;
+}
+
+static bool check_stages(const cz_plan_view *view, int family, cz_diags *diags)
+{
+    const cz_rule_stages stages =
+        cz_rule_stages_find(view, view->families[family].rule);
+    const bool complete =
+        cz_family_is_owned(view, family)
+            ? stages.before >= 0 && stages.whole >= 0 && stages.after >= 0
+            : stages.local >= 0;
+    return complete || refuse(diags, view, family, CZ_BAD_IR,
+                              "has a rule that lacks a stage");
+}
+
+/* A sharded matrix: one dimension of two, by axes that no other use has. */
+static bool check_shard(const cz_plan_view *view, int family, cz_diags *diags,
+                        const cz_owner_grid *grid, cz_ints axes)
+{
+    const cz_view_family *f = &view->families[family];
+    if (axes.n != 1 || f->n_dims != 2)
+        return refuse(diags, view, family, CZ_UNSUPPORTED,
+                      "is a matrix sharded along several axes or dimensions: "
+                      "not supported yet");
+    if (has_axis(grid->split_axes, axes.v[0]))
+        return refuse(diags, view, family, CZ_UNSUPPORTED,
+                      "is a matrix sharded over an axis that splits the "
+                      "state: not supported yet");
+    if (grid->shard_axes.n > 0 && !equal_axes(grid->shard_axes, axes))
+        return refuse(diags, view, family, CZ_UNSUPPORTED,
+                      "is a matrix sharded over another axis than the "
+                      "matrices before it: not supported yet");
+    return true;
+}
+
+static bool add_family(cz_arena *arena, const cz_plan_view *view,
+                       cz_diags *diags, int family, cz_owner_grid *grid)
+{
+    if (!check_stages(view, family, diags))
+        return false;
+    if (!cz_family_is_owned(view, family) ||
+        cz_family_shards(view, family) == 1)
+        return true;
+    int64_t *storage = CZ_NEW(arena, int64_t, view->mesh->axes.n);
+    const cz_ints axes = cz_view_shard_axes(view, family, storage);
+    if (!check_shard(view, family, diags, grid, axes))
+        return false;
+    grid->shard_axes = axes;
+    return true;
+}
+
+bool cz_owner_grid_find(cz_arena *arena, const cz_plan_view *view,
+                        cz_diags *diags, cz_owner_grid *out)
+{
+    bool ok = true;
+    *out = (cz_owner_grid){.split_axes = view->policy->split_axes};
+    for (int f = 0; f < view->n_families; f++)
+        ok &= add_family(arena, view, diags, f, out);
+    out->axes = join_axes(arena, view, out->split_axes, out->shard_axes);
+    out->n_split = (int)cz_view_extent(view, &out->split_axes);
+    out->n_shard = (int)cz_view_extent(view, &out->shard_axes);
+    return ok;
+}

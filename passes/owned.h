@@ -1,0 +1,37 @@
+/* Which parameters are owned matrices, and the grid of ranks that own them:
+ * rows are coordinates over policy.split_axes, columns over the axes that
+ * shard matrices.  Reads the plan view; what assignment, buckets and schedule
+ * all need. */
+#ifndef CZ_PASSES_OWNED_H
+#define CZ_PASSES_OWNED_H
+
+#include "dsl/base/arena.h"
+#include "dsl/base/diag.h"
+#include "dsl/plan_view.h"
+
+#include <stdbool.h>
+
+typedef struct cz_owner_grid {
+    cz_ints split_axes, shard_axes;
+    cz_ints axes; /* both, in mesh order */
+    int n_split, n_shard;
+} cz_owner_grid;
+
+/* Stage numbers of a rule; -1 where it has none. */
+typedef struct cz_rule_stages {
+    int local, before, whole, after;
+} cz_rule_stages;
+
+cz_rule_stages cz_rule_stages_find(const cz_plan_view *view, int rule);
+/* Its update needs the whole matrix on one rank. */
+bool cz_family_is_owned(const cz_plan_view *view, int family);
+/* Over how many ranks a parameter is sharded. */
+int64_t cz_family_shards(const cz_plan_view *view, int family);
+
+/* The grid of a plan.  False after reporting a family that has no stages, or
+ * that is sharded in a way we do not schedule yet (several dimensions, several
+ * sets of axes, an axis of the split). */
+bool cz_owner_grid_find(cz_arena *arena, const cz_plan_view *view,
+                        cz_diags *diags, cz_owner_grid *out);
+
+#endif

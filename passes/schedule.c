@@ -1,0 +1,88 @@
+/* From owners and buckets to a schedule, step by step. */
+#include "passes/schedule_internal.h"
+
+static cz_ints comm_of(const cz_scheduler *s, cz_role role)
+{
+    int64_t *all;
+    switch (role) {
+    case CZ_ROLE_REDUCE:
+        return s->view->policy->reduce_axes;
+    case CZ_ROLE_PUBLISH:
+        return s->grid.split_axes;
+    case CZ_ROLE_GATHER:
+    case CZ_ROLE_SCATTER:
+        return s->grid.shard_axes;
+    case CZ_ROLE_SUM:
+        all = CZ_NEW(s->arena, int64_t, s->view->mesh->axes.n);
+        for (int axis = 0; axis < s->view->mesh->axes.n; axis++)
+            all[axis] = axis;
+        return (cz_ints){all, s->view->mesh->axes.n};
+    case CZ_ROLE_SQUARES:
+    case CZ_ROLE_DECIDE:
+    case CZ_ROLE_PROLOGUE:
+    case CZ_ROLE_LOCAL:
+    case CZ_ROLE_ALONE:
+    case CZ_ROLE_BEFORE:
+    case CZ_ROLE_WHOLE:
+    case CZ_ROLE_AFTER:
+    case CZ_N_ROLES:
+        break;
+    }
+    return (cz_ints){NULL, 0};
+}
+
+static cz_fact_op op_fact(const cz_scheduler *s, int i)
+{
+    const cz_planned_op *op = &s->ops[i];
+    const cz_role_fact *role = cz_schedule_role(op->role);
+    return (cz_fact_op){
+        .kind = role->kind,
+        .stream = role->stream,
+        .section = role->section,
+        .comm = comm_of(s, op->role),
+        .bucket = op->bucket,
+        .table = op->table < 0 ? "" : s->tables[op->table].sym_name,
+        .waits = s->waits[i],
+    };
+}
+
+/* Bytes per coordinate of the fewest axes that tell ranks apart. */
+static cz_fact_arena arena_fact(const cz_scheduler *s)
+{
+    const int n_columns = s->grid.n_shard;
+    const int64_t *bytes = s->arena_bytes;
+    bool columns_differ = false;
+    for (int i = 0; i < s->grid.n_split * n_columns; i++)
+        columns_differ |= bytes[i] != bytes[i - i % n_columns];
+    const cz_ints selector = columns_differ ? s->grid.axes : s->grid.split_axes;
+    const int n = (int)cz_view_extent(s->view, &selector);
+    int64_t *values = CZ_NEW(s->arena, int64_t, n);
+    for (int c = 0; c < n; c++) {
+        const int64_t rank = cz_view_rank_at(s->view, &selector, c, 0);
+        const int64_t row =
+            cz_view_coordinate(s->view, &s->grid.split_axes, rank);
+        values[c] =
+            bytes[row * n_columns +
+                  cz_view_coordinate(s->view, &s->grid.shard_axes, rank)];
+    }
+    return (cz_fact_arena){selector, {values, n}};
+}
+
+bool cz_schedule_build(cz_arena *arena, const cz_plan_view *view,
+                       cz_diags *diags, cz_schedule *out)
+{
+    cz_scheduler s = {.arena = arena, .view = view, .diags = diags};
+    if (!cz_owner_grid_find(arena, view, diags, &s.grid) ||
+        !cz_schedule_collect(&s))
+        return false;
+    cz_schedule_list(&s);
+    cz_schedule_scratch(&s);
+    cz_schedule_tables(&s);
+    cz_schedule_waits(&s);
+
+    cz_fact_op *ops = CZ_NEW(arena, cz_fact_op, s.n_ops);
+    for (int i = 0; i < s.n_ops; i++)
+        ops[i] = op_fact(&s, i);
+    *out = (cz_schedule){s.n_tables, s.n_ops, s.tables, ops, arena_fact(&s)};
+    return true;
+}

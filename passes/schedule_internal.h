@@ -1,0 +1,97 @@
+/* Private to passes/schedule*.c: what the parts of the scheduler share.
+ *
+ *   schedule_matrix  owned matrices, sorted into micro-groups
+ *   schedule_list    the operations in order, without tables
+ *   schedule_scratch bytes for every buffer, by liveness over that list
+ *   schedule_table   the rows
+ *   schedule_wait    waits, from who touches what
+ *
+ * A *row* of ranks has one split coordinate, a *column* one shard coordinate.
+ */
+#ifndef CZ_PASSES_SCHEDULE_INTERNAL_H
+#define CZ_PASSES_SCHEDULE_INTERNAL_H
+
+#include "passes/owned.h"
+#include "passes/schedule.h"
+
+/* One owned matrix, and the scratch bytes of its buffers. */
+typedef struct cz_matrix {
+    int param, bucket;
+    int64_t offset; /* element in the bucket */
+    const cz_view_family *family;
+    const cz_view_stage *before, *whole, *after;
+    int row, column; /* its owner; column -1: the whole row computes alike */
+    int group;       /* micro-group; where the row computes alike: bucket */
+    int64_t gather, scatter, temp;       /* of the shard, equal along a row */
+    int64_t whole_gather, whole_scatter; /* on the owner */
+} cz_matrix;
+
+/* Matrices sorted by row, group, bucket and offset. */
+typedef struct cz_matrix_set {
+    cz_matrix *list;
+    int n, n_groups;
+    int *starts; /* [rows * n_groups + 1] */
+} cz_matrix_set;
+
+/* What an operation of the list is for. */
+typedef enum cz_role {
+    CZ_ROLE_REDUCE,
+    CZ_ROLE_SQUARES,
+    CZ_ROLE_SUM,
+    CZ_ROLE_DECIDE,
+    CZ_ROLE_PROLOGUE,
+    CZ_ROLE_LOCAL, /* element-wise rules of a bucket */
+    CZ_ROLE_ALONE, /* matrices of a bucket that no axis shards */
+    CZ_ROLE_BEFORE,
+    CZ_ROLE_GATHER,
+    CZ_ROLE_WHOLE,
+    CZ_ROLE_SCATTER,
+    CZ_ROLE_AFTER,
+    CZ_ROLE_PUBLISH, /* all_gather of a bucket */
+    CZ_N_ROLES
+} cz_role;
+
+typedef struct cz_planned_op {
+    cz_role role;
+    int bucket; /* or -1 */
+    int group;  /* or -1 */
+    int table;  /* or -1 */
+    /* Scratch byte of what lives during this operation alone: the workspace,
+     * and all buffers of matrices of ALONE.  [rows * columns], or NULL. */
+    int64_t *work;
+} cz_planned_op;
+
+typedef struct cz_scheduler {
+    cz_arena *arena;
+    const cz_plan_view *view;
+    cz_diags *diags;
+    cz_owner_grid grid;
+    cz_matrix_set sharded, alone;
+    int n_ops;
+    cz_planned_op *ops;
+    int64_t *arena_bytes; /* [rows * columns] */
+    int n_tables;
+    cz_fact_table *tables;
+    cz_ints *waits; /* [n_ops] */
+} cz_scheduler;
+
+/* Matrices of one row and group, `*n` of them. */
+cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
+                                int *n);
+bool cz_schedule_bucket_is_owned(const cz_plan_view *view, int bucket);
+
+/* The steps of the scheduler, in this order; each fills what its name says.
+ * The first returns false after reporting. */
+bool cz_schedule_collect(cz_scheduler *s);
+void cz_schedule_list(cz_scheduler *s);
+void cz_schedule_scratch(cz_scheduler *s);
+void cz_schedule_tables(cz_scheduler *s);
+void cz_schedule_waits(cz_scheduler *s);
+
+typedef struct cz_role_fact {
+    const char *kind, *section; /* as in the IR */
+    int stream;
+} cz_role_fact;
+const cz_role_fact *cz_schedule_role(cz_role role);
+
+#endif

@@ -1,0 +1,145 @@
+/* The operations in order.  Reduction follows the backward pass bucket by
+ * bucket.  Micro-groups are a software pipeline: while one group computes, the
+ * next one gathers and the one before scatters.  A bucket is published right
+ * behind the last operation that writes it. */
+#include "passes/schedule_internal.h"
+
+const cz_role_fact *cz_schedule_role(cz_role role)
+{
+    static const cz_role_fact table[CZ_N_ROLES] = {
+        [CZ_ROLE_REDUCE] = {"reduce_scatter", "reduce", 1},
+        [CZ_ROLE_SQUARES] = {"square_sum", "decide", 0},
+        [CZ_ROLE_SUM] = {"all_reduce", "decide", 1},
+        [CZ_ROLE_DECIDE] = {"decide", "decide", 0},
+        [CZ_ROLE_PROLOGUE] = {"prologue", "update", 0},
+        [CZ_ROLE_LOCAL] = {"kernel", "update", 0},
+        [CZ_ROLE_ALONE] = {"kernel", "update", 0},
+        [CZ_ROLE_BEFORE] = {"kernel", "update", 0},
+        [CZ_ROLE_GATHER] = {"transfer", "update", 2},
+        [CZ_ROLE_WHOLE] = {"kernel", "update", 0},
+        [CZ_ROLE_SCATTER] = {"transfer", "update", 2},
+        [CZ_ROLE_AFTER] = {"kernel", "update", 0},
+        [CZ_ROLE_PUBLISH] = {"all_gather", "update", 1},
+    };
+    return &table[role];
+}
+
+static void append(cz_scheduler *s, cz_role role, int bucket, int group)
+{
+    *CZ_PUSH(s->arena, s->ops, s->n_ops) =
+        (cz_planned_op){role, bucket, group, -1, NULL};
+}
+
+static void publish(cz_scheduler *s, int bucket)
+{
+    if (s->grid.n_split > 1)
+        append(s, CZ_ROLE_PUBLISH, bucket, -1);
+}
+
+static bool has_decision(const cz_plan_view *view)
+{
+    return view->policy->clip > 0 || view->policy->skip != 0;
+}
+
+static void list_reduction(cz_scheduler *s)
+{
+    for (int b = 0; b < s->view->n_buckets; b++)
+        append(s, CZ_ROLE_REDUCE, b, -1);
+    if (!has_decision(s->view))
+        return;
+    for (int b = 0; b < s->view->n_buckets; b++)
+        append(s, CZ_ROLE_SQUARES, b, -1);
+    append(s, CZ_ROLE_SUM, -1, -1);
+    append(s, CZ_ROLE_DECIDE, -1, -1);
+}
+
+static void list_local(cz_scheduler *s)
+{
+    for (int b = 0; b < s->view->n_buckets; b++) {
+        if (cz_schedule_bucket_is_owned(s->view, b))
+            continue;
+        append(s, CZ_ROLE_LOCAL, b, -1);
+        publish(s, b);
+    }
+}
+
+/* The last group that writes each bucket; -1: none does. */
+static int *last_groups(cz_scheduler *s)
+{
+    int *last = CZ_NEW(s->arena, int, s->view->n_buckets);
+    for (int b = 0; b < s->view->n_buckets; b++)
+        last[b] = -1;
+    for (int i = 0; i < s->sharded.n; i++) {
+        const cz_matrix *m = &s->sharded.list[i];
+        if (m->group > last[m->bucket])
+            last[m->bucket] = m->group;
+    }
+    return last;
+}
+
+static bool has_alone(const cz_scheduler *s, int bucket)
+{
+    for (int i = 0; i < s->alone.n; i++)
+        if (s->alone.list[i].bucket == bucket)
+            return true;
+    return false;
+}
+
+static void list_alone(cz_scheduler *s, const int *last_group)
+{
+    for (int b = 0; b < s->view->n_buckets; b++) {
+        if (!has_alone(s, b))
+            continue;
+        append(s, CZ_ROLE_ALONE, b, -1);
+        if (last_group[b] < 0)
+            publish(s, b);
+    }
+}
+
+static void list_fetch(cz_scheduler *s, int group)
+{
+    append(s, CZ_ROLE_BEFORE, -1, group);
+    append(s, CZ_ROLE_GATHER, -1, group);
+}
+
+static void list_finish(cz_scheduler *s, int group, const int *last_group)
+{
+    append(s, CZ_ROLE_AFTER, -1, group);
+    for (int b = 0; b < s->view->n_buckets; b++)
+        if (last_group[b] == group)
+            publish(s, b);
+}
+
+static void list_groups(cz_scheduler *s, const int *last_group)
+{
+    const int n = s->sharded.n_groups;
+    if (s->sharded.n == 0)
+        return;
+    list_fetch(s, 0);
+    for (int g = 0; g < n; g++) {
+        if (g + 1 < n)
+            list_fetch(s, g + 1);
+        append(s, CZ_ROLE_WHOLE, -1, g);
+        append(s, CZ_ROLE_SCATTER, -1, g);
+        if (g > 0)
+            list_finish(s, g - 1, last_group);
+    }
+    list_finish(s, n - 1, last_group);
+}
+
+/* Behind a decision everything is there at once, and element-wise buckets go
+ * first, so that their gathers overlap with the matrices.  Without one they
+ * hold the ends of the backward pass (embeddings, norms) and go last. */
+void cz_schedule_list(cz_scheduler *s)
+{
+    const bool local_first = has_decision(s->view);
+    const int *last_group = last_groups(s);
+    list_reduction(s);
+    append(s, CZ_ROLE_PROLOGUE, -1, -1);
+    if (local_first)
+        list_local(s);
+    list_alone(s, last_group);
+    list_groups(s, last_group);
+    if (!local_first)
+        list_local(s);
+}

@@ -1,0 +1,146 @@
+/* Owned matrices of a plan, sorted into micro-groups. */
+#include "passes/schedule_internal.h"
+
+#include "passes/group.h"
+
+#include <stdlib.h>
+
+/* Without a cap from the user: enough for any matrix of a 7 B model, and at
+ * least three groups, so that gather, compute and scatter overlap. */
+#define AUTO_CAP_BYTES ((int64_t)256 << 20)
+enum { AUTO_MIN_GROUPS = 3 };
+
+cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
+                                int *n)
+{
+    const int *start = set->starts + row * set->n_groups + group;
+    *n = start[1] - start[0];
+    return set->list + start[0];
+}
+
+bool cz_schedule_bucket_is_owned(const cz_plan_view *view, int bucket)
+{
+    const int64_t first = view->buckets[bucket].fact->params.v[0];
+    return view->params[first].split_owner >= 0;
+}
+
+static cz_matrix matrix_of(const cz_plan_view *view, int param)
+{
+    const cz_view_param *p = &view->params[param];
+    const cz_view_family *family = &view->families[p->family];
+    const cz_rule_stages stages = cz_rule_stages_find(view, family->rule);
+    const bool is_sharded = cz_family_shards(view, p->family) > 1;
+    return (cz_matrix){
+        .param = param,
+        .bucket = p->bucket,
+        .offset = p->offset,
+        .family = family,
+        .before = &view->stages[stages.before],
+        .whole = &view->stages[stages.whole],
+        .after = &view->stages[stages.after],
+        .row = (int)p->split_owner,
+        .column = is_sharded ? (int)p->shard_owner : -1,
+        .group = is_sharded ? 0 : p->bucket,
+    };
+}
+
+static int compare(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_row_and_group(const void *left, const void *right)
+{
+    const cz_matrix *a = left, *b = right;
+    int order = compare(a->row, b->row);
+    if (order == 0)
+        order = compare(a->group, b->group);
+    if (order == 0)
+        order = compare(a->bucket, b->bucket);
+    return order != 0 ? order : compare(a->offset, b->offset);
+}
+
+/* Sort, and find where each row and group starts. */
+static void sort_set(cz_scheduler *s, cz_matrix_set *set, int n_groups)
+{
+    const int n_cells = s->grid.n_split * n_groups;
+    set->n_groups = n_groups;
+    set->starts = CZ_NEW(s->arena, int, n_cells + 1);
+    if (set->n > 0)
+        qsort(set->list, (size_t)set->n, sizeof *set->list, by_row_and_group);
+    for (int i = 0; i < set->n; i++)
+        set->starts[set->list[i].row * n_groups + set->list[i].group + 1]++;
+    for (int c = 0; c < n_cells; c++)
+        set->starts[c + 1] += set->starts[c];
+}
+
+static cz_group_item group_item(const cz_matrix *m)
+{
+    const int64_t n = m->family->elements;
+    return (cz_group_item){
+        .owner = m->column,
+        .bytes = cz_view_slot_bytes(m->whole, CZ_SLOT_GATHER, n, NULL) +
+                 cz_view_slot_bytes(m->whole, CZ_SLOT_SCATTER, n, NULL),
+        .cost = m->whole->fact->flops,
+    };
+}
+
+/* Groups of the matrices of one row; returns how many. */
+static int group_row(cz_scheduler *s, int row)
+{
+    int n;
+    cz_matrix *list = cz_schedule_matrices(&s->sharded, row, 0, &n);
+    cz_group_item *items = CZ_NEW(s->arena, cz_group_item, n);
+    int *groups = CZ_NEW(s->arena, int, n);
+    const int64_t cap = s->view->policy->group_bytes;
+    for (int i = 0; i < n; i++)
+        items[i] = group_item(&list[i]);
+    const cz_group_problem problem = {n, s->grid.n_shard, items,
+                                      cap > 0 ? cap : AUTO_CAP_BYTES,
+                                      cap > 0 ? 1 : AUTO_MIN_GROUPS};
+    const int n_groups = cz_group_solve(s->arena, &problem, groups);
+    for (int i = 0; i < n; i++)
+        list[i].group = groups[i];
+    return n_groups;
+}
+
+/* An assignment may have been edited by hand: it must fit the rule. */
+static bool check_owner(const cz_scheduler *s, int param)
+{
+    const cz_view_param *p = &s->view->params[param];
+    const bool is_owned = cz_family_is_owned(s->view, p->family);
+    const bool is_sharded = cz_family_shards(s->view, p->family) > 1;
+    const char *why = NULL;
+    if (p->bucket < 0)
+        why = "is in no bucket";
+    else if (is_owned != (p->split_owner >= 0))
+        why = is_owned ? "has no owner" : "needs no owner, but has one";
+    else if (is_owned && is_sharded && p->shard_owner < 0)
+        why = "has no owner among its shards";
+    if (why)
+        cz_diag_error(s->diags, CZ_BAD_IR, (cz_span){0}, "'%s' %s", p->name,
+                      why);
+    return !why;
+}
+
+bool cz_schedule_collect(cz_scheduler *s)
+{
+    int n_groups = 1;
+    for (int p = 0; p < s->view->n_params; p++) {
+        if (!check_owner(s, p))
+            return false;
+        if (s->view->params[p].split_owner < 0)
+            continue;
+        const cz_matrix matrix = matrix_of(s->view, p);
+        cz_matrix_set *set = matrix.column < 0 ? &s->alone : &s->sharded;
+        *CZ_PUSH(s->arena, set->list, set->n) = matrix;
+    }
+    sort_set(s, &s->alone, s->view->n_buckets);
+    sort_set(s, &s->sharded, n_groups);
+    for (int row = 0; row < s->grid.n_split; row++) {
+        const int n = group_row(s, row);
+        n_groups = n > n_groups ? n : n_groups;
+    }
+    sort_set(s, &s->sharded, n_groups);
+    return true;
+}

@@ -1,0 +1,264 @@
+/* Scratch bytes of every buffer.  Buffers of shards are equal on all ranks of
+ * a row and lie below those of owners, so that tables of shards do not depend
+ * on the column.  A buffer lives over the operations between its first and
+ * last use in the list, stretched to the compute operation that follows, so
+ * that no stream waits for another merely to reuse bytes. */
+#include "passes/schedule_internal.h"
+
+#include "dsl/base/checked.h"
+#include "passes/liveness.h"
+
+/* Where the operations of one group stand in the list. */
+typedef struct group_ops {
+    int at[CZ_N_ROLES];
+} group_ops;
+
+/* Buffers of one rank or row while they are placed. */
+typedef struct buffers {
+    cz_arena *arena;
+    cz_live *list;
+    int n;
+} buffers;
+
+static group_ops *find_group_ops(cz_scheduler *s)
+{
+    group_ops *ops = CZ_NEW(s->arena, group_ops, s->sharded.n_groups);
+    for (int i = 0; i < s->n_ops; i++)
+        if (s->ops[i].group >= 0)
+            ops[s->ops[i].group].at[s->ops[i].role] = i;
+    return ops;
+}
+
+/* Returns the buffer's number; its offset is known after placing. */
+static int add(buffers *b, int64_t bytes, int first, int last)
+{
+    *CZ_PUSH(b->arena, b->list, b->n) = (cz_live){bytes, first, last, 0};
+    return b->n - 1;
+}
+
+static int64_t round_up(int64_t bytes)
+{
+    return cz_round_up(bytes, CZ_ALIGN_BYTES);
+}
+
+static int64_t slot_bytes(const cz_view_stage *stage, cz_slot_kind kind,
+                          int64_t count)
+{
+    return round_up(cz_view_slot_bytes(stage, kind, count, NULL));
+}
+
+static int64_t work_bytes(const cz_view_stage *stage)
+{
+    return round_up(stage->fact->work_bytes);
+}
+
+static int64_t largest(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- the shards of one row ---- */
+
+/* Starts of a group's buffers inside its three blocks, and their sizes. */
+typedef struct blocks {
+    int64_t gather, scatter, temp;
+} blocks;
+
+static blocks stack_shards(cz_matrix *list, int n)
+{
+    blocks size = {0, 0, 0};
+    for (int i = 0; i < n; i++) {
+        cz_matrix *m = &list[i];
+        const int64_t local = m->family->local_elements;
+        m->gather = size.gather;
+        m->scatter = size.scatter;
+        m->temp = size.temp;
+        size.gather += slot_bytes(m->before, CZ_SLOT_GATHER, local);
+        size.scatter += slot_bytes(m->after, CZ_SLOT_SCATTER, local);
+        size.temp += slot_bytes(m->before, CZ_SLOT_TEMP, local);
+    }
+    return size;
+}
+
+static void move_shards(cz_matrix *list, int n, blocks by)
+{
+    for (int i = 0; i < n; i++) {
+        list[i].gather += by.gather;
+        list[i].scatter += by.scatter;
+        list[i].temp += by.temp;
+    }
+}
+
+/* Numbers of the three blocks of one group among the row's buffers. */
+typedef struct block_numbers {
+    int gather, scatter, temp;
+} block_numbers;
+
+static block_numbers add_shards(buffers *b, blocks size, const group_ops *ops)
+{
+    const int *at = ops->at;
+    return (block_numbers){
+        add(b, size.gather, at[CZ_ROLE_BEFORE], at[CZ_ROLE_WHOLE]),
+        add(b, size.scatter, at[CZ_ROLE_SCATTER], at[CZ_ROLE_AFTER]),
+        add(b, size.temp, at[CZ_ROLE_BEFORE], at[CZ_ROLE_AFTER])};
+}
+
+/* Bytes that live during one operation alone, on every rank of a row. */
+static int64_t alone_bytes(const cz_matrix *m)
+{
+    const int64_t n = m->family->elements;
+    const int64_t work =
+        largest(work_bytes(m->whole),
+                largest(work_bytes(m->before), work_bytes(m->after)));
+    return slot_bytes(m->before, CZ_SLOT_GATHER, n) +
+           slot_bytes(m->after, CZ_SLOT_SCATTER, n) +
+           slot_bytes(m->before, CZ_SLOT_TEMP, n) + work;
+}
+
+static int64_t local_bytes(const cz_scheduler *s, int bucket)
+{
+    const cz_ints params = s->view->buckets[bucket].fact->params;
+    int64_t bytes = 0;
+    for (int i = 0; i < params.n; i++) {
+        const int family = s->view->params[params.v[i]].family;
+        const cz_rule_stages stages =
+            cz_rule_stages_find(s->view, s->view->families[family].rule);
+        bytes = largest(bytes, work_bytes(&s->view->stages[stages.local]));
+    }
+    return bytes;
+}
+
+static int64_t op_bytes(const cz_scheduler *s, const cz_planned_op *op, int row)
+{
+    int n = 0;
+    int64_t bytes = 0;
+    if (op->role == CZ_ROLE_LOCAL)
+        return local_bytes(s, op->bucket);
+    const cz_matrix *list =
+        op->role == CZ_ROLE_ALONE
+            ? cz_schedule_matrices(&s->alone, row, op->bucket, &n)
+        : op->role == CZ_ROLE_BEFORE || op->role == CZ_ROLE_AFTER
+            ? cz_schedule_matrices(&s->sharded, row, op->group, &n)
+            : NULL;
+    for (int i = 0; i < n; i++)
+        bytes = largest(bytes, op->role == CZ_ROLE_ALONE ? alone_bytes(&list[i])
+                               : op->role == CZ_ROLE_BEFORE
+                                   ? work_bytes(list[i].before)
+                                   : work_bytes(list[i].after));
+    return bytes;
+}
+
+/* Places everything that all ranks of a row have alike; returns its bytes. */
+static int64_t place_row(cz_scheduler *s, int row, const group_ops *group_at)
+{
+    const int n_groups = s->sharded.n == 0 ? 0 : s->sharded.n_groups;
+    buffers b = {s->arena, NULL, 0};
+    int *op_buffer = CZ_NEW(s->arena, int, s->n_ops);
+    block_numbers *blocks_of = CZ_NEW(s->arena, block_numbers, n_groups);
+
+    for (int i = 0; i < s->n_ops; i++)
+        op_buffer[i] = add(&b, op_bytes(s, &s->ops[i], row), i, i);
+    for (int g = 0; g < n_groups; g++) {
+        int n;
+        cz_matrix *list = cz_schedule_matrices(&s->sharded, row, g, &n);
+        blocks_of[g] = add_shards(&b, stack_shards(list, n), &group_at[g]);
+    }
+    const int64_t bytes =
+        cz_liveness_place(s->arena, b.list, b.n, CZ_ALIGN_BYTES);
+    for (int i = 0; i < s->n_ops; i++)
+        for (int t = 0; t < s->grid.n_shard; t++)
+            s->ops[i].work[row * s->grid.n_shard + t] =
+                b.list[op_buffer[i]].offset;
+    for (int g = 0; g < n_groups; g++) {
+        int n;
+        cz_matrix *list = cz_schedule_matrices(&s->sharded, row, g, &n);
+        move_shards(list, n,
+                    (blocks){b.list[blocks_of[g].gather].offset,
+                             b.list[blocks_of[g].scatter].offset,
+                             b.list[blocks_of[g].temp].offset});
+    }
+    return bytes;
+}
+
+/* ---- the whole matrices of one owner ---- */
+
+typedef struct owned_blocks {
+    int64_t gather, scatter, work;
+} owned_blocks;
+
+static owned_blocks stack_whole(cz_matrix *list, int n, int column)
+{
+    owned_blocks size = {0, 0, 0};
+    for (int i = 0; i < n; i++) {
+        cz_matrix *m = &list[i];
+        if (m->column != column)
+            continue;
+        m->whole_gather = size.gather;
+        m->whole_scatter = size.scatter;
+        size.gather +=
+            slot_bytes(m->whole, CZ_SLOT_GATHER, m->family->elements);
+        size.scatter +=
+            slot_bytes(m->whole, CZ_SLOT_SCATTER, m->family->elements);
+        size.work = largest(size.work, work_bytes(m->whole));
+    }
+    return size;
+}
+
+static void add_whole(buffers *b, owned_blocks size, const group_ops *ops)
+{
+    const int *at = ops->at;
+    add(b, size.gather, at[CZ_ROLE_GATHER], at[CZ_ROLE_WHOLE]);
+    add(b, size.scatter, at[CZ_ROLE_WHOLE], at[CZ_ROLE_AFTER]);
+    add(b, size.work, at[CZ_ROLE_WHOLE], at[CZ_ROLE_WHOLE]);
+}
+
+static void move_whole(cz_matrix *list, int n, int column, int64_t gather,
+                       int64_t scatter)
+{
+    for (int i = 0; i < n; i++) {
+        if (list[i].column != column)
+            continue;
+        list[i].whole_gather += gather;
+        list[i].whole_scatter += scatter;
+    }
+}
+
+/* Places an owner's whole matrices from byte `base` on; returns the end. */
+static int64_t place_owner(cz_scheduler *s, int row, int column,
+                           const group_ops *group_at, int64_t base)
+{
+    buffers b = {s->arena, NULL, 0};
+    int n;
+    for (int g = 0; g < s->sharded.n_groups; g++) {
+        cz_matrix *list = cz_schedule_matrices(&s->sharded, row, g, &n);
+        add_whole(&b, stack_whole(list, n, column), &group_at[g]);
+    }
+    const int64_t bytes =
+        cz_liveness_place(s->arena, b.list, b.n, CZ_ALIGN_BYTES);
+    for (int g = 0; g < s->sharded.n_groups; g++) {
+        cz_matrix *list = cz_schedule_matrices(&s->sharded, row, g, &n);
+        const cz_live *block = &b.list[3 * g];
+        move_whole(list, n, column, base + block[0].offset,
+                   base + block[1].offset);
+        s->ops[group_at[g].at[CZ_ROLE_WHOLE]]
+            .work[row * s->grid.n_shard + column] = base + block[2].offset;
+    }
+    return base + bytes;
+}
+
+void cz_schedule_scratch(cz_scheduler *s)
+{
+    const int n_columns = s->grid.n_shard,
+              n_cells = s->grid.n_split * n_columns;
+    const group_ops *group_at = find_group_ops(s);
+    s->arena_bytes = CZ_NEW(s->arena, int64_t, n_cells);
+    for (int i = 0; i < s->n_ops; i++)
+        s->ops[i].work = CZ_NEW(s->arena, int64_t, n_cells);
+    for (int row = 0; row < s->grid.n_split; row++) {
+        const int64_t base = place_row(s, row, group_at);
+        for (int column = 0; column < n_columns; column++)
+            s->arena_bytes[row * n_columns + column] =
+                s->sharded.n == 0 ? base
+                                  : place_owner(s, row, column, group_at, base);
+    }
+}

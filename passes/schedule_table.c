@@ -1,0 +1,362 @@
+/* The rows of every operation, per coordinate of what they depend on: shards
+ * on the row alone, whole matrices and transfers on row and column. */
+#include "passes/schedule_internal.h"
+
+enum {
+    MAX_SLOTS = 64,
+    KERNEL_COLUMNS = 8,
+    TRANSFER_COLUMNS = 7,
+    SPAN_COLUMNS = 3
+};
+
+/* The rank whose rows are being written. */
+typedef struct place {
+    int64_t rank;
+    int row, column;
+} place;
+
+typedef struct rows {
+    cz_arena *arena;
+    int64_t *values;
+    int n_values;
+} rows;
+
+static void put(rows *r, const int64_t *columns, int n)
+{
+    for (int i = 0; i < n; i++)
+        *CZ_PUSH(r->arena, r->values, r->n_values) = columns[i];
+}
+
+/* ---- kernels ---- */
+
+static bool has_slot(const cz_view_stage *stage, cz_slot_kind kind)
+{
+    for (int i = 0; i < stage->n_in; i++)
+        if (stage->in[i].kind == kind)
+            return true;
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* Scratch bytes of a kernel row's buffers; what a stage lacks becomes -1. */
+typedef struct scratch {
+    int64_t gather, scatter, temp, work;
+} scratch;
+
+static void put_kernel(const cz_scheduler *s, rows *r,
+                       const cz_view_stage *stage, int param, int64_t offset,
+                       int64_t count, scratch at)
+{
+    const int64_t columns[KERNEL_COLUMNS] = {
+        stage - s->view->stages,
+        param,
+        offset,
+        count,
+        has_slot(stage, CZ_SLOT_GATHER) ? at.gather : -1,
+        has_slot(stage, CZ_SLOT_SCATTER) ? at.scatter : -1,
+        has_slot(stage, CZ_SLOT_TEMP) ? at.temp : -1,
+        stage->fact->work_bytes > 0 ? at.work : -1};
+    put(r, columns, KERNEL_COLUMNS);
+}
+
+static int64_t work_of(const cz_scheduler *s, const cz_planned_op *op,
+                       const place *at)
+{
+    return op->work[at->row * s->grid.n_shard + at->column];
+}
+
+/* The part of a parameter that lies in the row's slice; empty: *n = 0. */
+static int64_t own_part(const cz_plan_view *view, int64_t param, int row,
+                        int64_t *n)
+{
+    const cz_view_param *p = &view->params[param];
+    const int64_t *slices = view->buckets[p->bucket].fact->slices.v;
+    const int64_t end = p->offset + view->families[p->family].local_elements;
+    const int64_t lo = p->offset > slices[row] ? p->offset : slices[row];
+    const int64_t hi = end < slices[row + 1] ? end : slices[row + 1];
+    *n = hi > lo ? hi - lo : 0;
+    return lo;
+}
+
+static void fill_local(const cz_scheduler *s, const cz_planned_op *op,
+                       const place *at, rows *r)
+{
+    const cz_plan_view *view = s->view;
+    const cz_ints params = view->buckets[op->bucket].fact->params;
+    for (int i = 0; i < params.n; i++) {
+        int64_t n;
+        const int family = view->params[params.v[i]].family;
+        const int64_t offset = own_part(view, params.v[i], at->row, &n);
+        const cz_rule_stages stages =
+            cz_rule_stages_find(view, view->families[family].rule);
+        if (n > 0)
+            put_kernel(s, r, &view->stages[stages.local], (int)params.v[i],
+                       offset, n, (scratch){.work = work_of(s, op, at)});
+    }
+}
+
+static void put_shard(const cz_scheduler *s, rows *r,
+                      const cz_view_stage *stage, const cz_matrix *m,
+                      int64_t work)
+{
+    put_kernel(s, r, stage, m->param, m->offset, m->family->local_elements,
+               (scratch){m->gather, m->scatter, m->temp, work});
+}
+
+static void put_whole(const cz_scheduler *s, rows *r, const cz_matrix *m,
+                      int64_t work)
+{
+    put_kernel(s, r, m->whole, m->param, 0, m->family->elements,
+               (scratch){m->whole_gather, m->whole_scatter, -1, work});
+}
+
+/* A matrix that no axis shards: its three stages, in scratch of their own
+ * one behind the other. */
+static void fill_alone(const cz_scheduler *s, const cz_planned_op *op,
+                       const place *at, rows *r)
+{
+    int n;
+    const cz_matrix *list =
+        cz_schedule_matrices(&s->alone, at->row, op->bucket, &n);
+    for (int i = 0; i < n; i++) {
+        cz_matrix m = list[i];
+        const int64_t count = m.family->elements;
+        m.gather = m.whole_gather = work_of(s, op, at);
+        m.scatter = m.whole_scatter =
+            m.gather +
+            cz_view_slot_bytes(m.before, CZ_SLOT_GATHER, count, NULL);
+        m.temp = m.scatter +
+                 cz_view_slot_bytes(m.after, CZ_SLOT_SCATTER, count, NULL);
+        const int64_t work =
+            m.temp + cz_view_slot_bytes(m.before, CZ_SLOT_TEMP, count, NULL);
+        put_shard(s, r, m.before, &m, work);
+        put_whole(s, r, &m, work);
+        put_shard(s, r, m.after, &m, work);
+    }
+}
+
+static void fill_group(const cz_scheduler *s, const cz_planned_op *op,
+                       const place *at, rows *r)
+{
+    int n;
+    const int64_t work = work_of(s, op, at);
+    const cz_matrix *list =
+        cz_schedule_matrices(&s->sharded, at->row, op->group, &n);
+    for (int i = 0; i < n; i++) {
+        const cz_matrix *m = &list[i];
+        if (op->role == CZ_ROLE_BEFORE)
+            put_shard(s, r, m->before, m, work);
+        else if (op->role == CZ_ROLE_AFTER)
+            put_shard(s, r, m->after, m, work);
+        else if (m->column == at->column)
+            put_whole(s, r, m, work);
+    }
+}
+
+/* ---- transfers ---- */
+
+/* One slot of a matrix on its way between shards and owner. */
+typedef struct parcel {
+    const cz_matrix *matrix;
+    int64_t bytes;        /* of an element */
+    int64_t shard, whole; /* scratch bytes of the slot on either side */
+} parcel;
+
+/* A shard's box has n_rows runs: the part of each row of the whole matrix
+ * that it holds, or all of it in one when it holds whole rows. */
+static void put_box(const cz_scheduler *s, rows *r, const parcel *p,
+                    bool is_recv, int shard, int peer, bool in_whole)
+{
+    const cz_view_family *f = p->matrix->family;
+    const bool by_columns = f->fact->shard.v[1] >= 0 &&
+                            s->view->mesh->sizes.v[f->fact->shard.v[1]] > 1;
+    const int64_t n_rows = by_columns ? f->local_shape[0] : 1;
+    const int64_t row_bytes = f->local_elements / n_rows * p->bytes;
+    const int64_t stride =
+        in_whole && by_columns ? f->fact->shape.v[1] * p->bytes : row_bytes;
+    const int64_t start = in_whole ? p->whole + shard * row_bytes : p->shard;
+    const int64_t columns[TRANSFER_COLUMNS] = {
+        p->matrix->param, is_recv, peer, start, n_rows, row_bytes, stride};
+    put(r, columns, TRANSFER_COLUMNS);
+}
+
+/* Shards send to the owner (gather), or it sends to them (scatter). */
+static void put_parcel(const cz_scheduler *s, rows *r, const parcel *p,
+                       int column, bool is_gather)
+{
+    const int owner = p->matrix->column;
+    put_box(s, r, p, !is_gather, column, owner, false);
+    for (int t = 0; owner == column && t < s->grid.n_shard; t++)
+        put_box(s, r, p, is_gather, t, t, true);
+}
+
+static int64_t element_bytes(const cz_view_stage *stage, cz_slot_kind kind,
+                             int index)
+{
+    for (int i = 0; i < stage->n_in; i++)
+        if (stage->in[i].kind == kind && stage->in[i].index == index)
+            return cz_dtype_bytes(stage->in[i].dtype);
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out[i].kind == kind && stage->out[i].index == index)
+            return cz_dtype_bytes(stage->out[i].dtype);
+    return 0;
+}
+
+static void put_matrix(const cz_scheduler *s, rows *r, const cz_matrix *m,
+                       int column, bool is_gather)
+{
+    const cz_slot_kind kind = is_gather ? CZ_SLOT_GATHER : CZ_SLOT_SCATTER;
+    const cz_view_stage *shard = is_gather ? m->before : m->after;
+    int64_t shard_at[MAX_SLOTS], whole_at[MAX_SLOTS], bytes;
+    cz_view_slot_bytes(shard, kind, m->family->local_elements, shard_at);
+    cz_view_slot_bytes(m->whole, kind, m->family->elements, whole_at);
+    for (int i = 0; (bytes = element_bytes(m->whole, kind, i)) > 0; i++) {
+        const parcel p = {
+            m, bytes, (is_gather ? m->gather : m->scatter) + shard_at[i],
+            (is_gather ? m->whole_gather : m->whole_scatter) + whole_at[i]};
+        put_parcel(s, r, &p, column, is_gather);
+    }
+}
+
+static void fill_transfer(const cz_scheduler *s, const cz_planned_op *op,
+                          const place *at, rows *r)
+{
+    int n;
+    const cz_matrix *list =
+        cz_schedule_matrices(&s->sharded, at->row, op->group, &n);
+    for (int i = 0; i < n; i++)
+        put_matrix(s, r, &list[i], at->column, op->role == CZ_ROLE_GATHER);
+}
+
+/* ---- squares ---- */
+
+static bool shards_over(const cz_plan_view *view, int64_t param, int64_t axis)
+{
+    const cz_ints shard =
+        view->families[view->params[param].family].fact->shard;
+    for (int d = 0; d < shard.n; d++)
+        if (shard.v[d] == axis)
+            return true;
+    return false;
+}
+
+static bool splits_over(const cz_plan_view *view, int64_t axis)
+{
+    const cz_ints split = view->policy->split_axes;
+    for (int i = 0; i < split.n; i++)
+        if (split.v[i] == axis)
+            return true;
+    return false;
+}
+
+/* Replicas hold the same elements: those at coordinate 0 of the axes that
+ * neither split nor shard the parameter count them. */
+static bool counts_param(const cz_plan_view *view, int64_t param, int64_t rank)
+{
+    for (int axis = 0; axis < view->mesh->axes.n; axis++) {
+        const int64_t a = axis;
+        const cz_ints one = {&a, 1};
+        if (!splits_over(view, axis) && !shards_over(view, param, axis) &&
+            cz_view_coordinate(view, &one, rank) != 0)
+            return false;
+    }
+    return true;
+}
+
+static void fill_squares(const cz_scheduler *s, const cz_planned_op *op,
+                         const place *at, rows *r)
+{
+    const cz_ints params = s->view->buckets[op->bucket].fact->params;
+    for (int i = 0; i < params.n; i++) {
+        int64_t n;
+        const int64_t offset = own_part(s->view, params.v[i], at->row, &n);
+        const int64_t columns[SPAN_COLUMNS] = {params.v[i], offset, n};
+        if (n > 0 && counts_param(s->view, params.v[i], at->rank))
+            put(r, columns, SPAN_COLUMNS);
+    }
+}
+
+/* The axes that the spans of a bucket depend on: those of the split, and each
+ * that leaves replicas of some parameter. */
+static cz_ints squares_axes(const cz_scheduler *s, int bucket)
+{
+    const cz_plan_view *view = s->view;
+    const cz_ints params = view->buckets[bucket].fact->params;
+    int64_t *axes = CZ_NEW(s->arena, int64_t, view->mesh->axes.n);
+    int n = 0;
+    for (int axis = 0; axis < view->mesh->axes.n; axis++) {
+        bool depends = splits_over(view, axis);
+        for (int i = 0; !depends && i < params.n; i++)
+            depends = view->mesh->sizes.v[axis] > 1 &&
+                      !shards_over(view, params.v[i], axis);
+        if (depends)
+            axes[n++] = axis;
+    }
+    return (cz_ints){axes, n};
+}
+
+/* ---- tables ---- */
+
+typedef struct table_kind {
+    const char *row;
+    int n_columns;
+    void (*fill)(const cz_scheduler *, const cz_planned_op *, const place *,
+                 rows *);
+    bool per_column; /* rows depend on the rank's column too */
+} table_kind;
+
+static const table_kind *kind_of(cz_role role)
+{
+    static const table_kind table[CZ_N_ROLES] = {
+        [CZ_ROLE_SQUARES] = {"span", SPAN_COLUMNS, fill_squares, false},
+        [CZ_ROLE_LOCAL] = {"kernel", KERNEL_COLUMNS, fill_local, false},
+        [CZ_ROLE_ALONE] = {"kernel", KERNEL_COLUMNS, fill_alone, false},
+        [CZ_ROLE_BEFORE] = {"kernel", KERNEL_COLUMNS, fill_group, false},
+        [CZ_ROLE_WHOLE] = {"kernel", KERNEL_COLUMNS, fill_group, true},
+        [CZ_ROLE_AFTER] = {"kernel", KERNEL_COLUMNS, fill_group, false},
+        [CZ_ROLE_GATHER] = {"transfer", TRANSFER_COLUMNS, fill_transfer, true},
+        [CZ_ROLE_SCATTER] = {"transfer", TRANSFER_COLUMNS, fill_transfer, true},
+    };
+    return table[role].row ? &table[role] : NULL;
+}
+
+static cz_fact_table build_table(const cz_scheduler *s, const cz_planned_op *op,
+                                 const table_kind *kind, int number)
+{
+    const cz_plan_view *view = s->view;
+    const cz_ints selector = op->role == CZ_ROLE_SQUARES
+                                 ? squares_axes(s, op->bucket)
+                             : kind->per_column ? s->grid.axes
+                                                : s->grid.split_axes;
+    const int n = (int)cz_view_extent(view, &selector);
+    int64_t *starts = CZ_NEW(s->arena, int64_t, n + 1);
+    rows r = {s->arena, NULL, 0};
+    for (int c = 0; c < n; c++) {
+        const int64_t rank = cz_view_rank_at(view, &selector, c, 0);
+        const place at = {
+            rank, (int)cz_view_coordinate(view, &s->grid.split_axes, rank),
+            (int)cz_view_coordinate(view, &s->grid.shard_axes, rank)};
+        kind->fill(s, op, &at, &r);
+        starts[c + 1] = r.n_values / kind->n_columns;
+    }
+    return (cz_fact_table){cz_arena_printf(s->arena, "table%d", number),
+                           kind->row,
+                           selector,
+                           {starts, n + 1},
+                           {r.values, r.n_values}};
+}
+
+void cz_schedule_tables(cz_scheduler *s)
+{
+    for (int i = 0; i < s->n_ops; i++) {
+        const table_kind *kind = kind_of(s->ops[i].role);
+        if (!kind)
+            continue;
+        s->ops[i].table = s->n_tables;
+        const cz_fact_table table =
+            build_table(s, &s->ops[i], kind, s->n_tables);
+        *CZ_PUSH(s->arena, s->tables, s->n_tables) = table;
+    }
+}
