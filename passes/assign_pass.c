@@ -10,11 +10,11 @@
 #include "passes/owned.h"
 
 /* The matrices among the parameters, as the solver wants them. */
-typedef struct matrices {
+typedef struct owned_list {
     int n;
     cz_assign_item *items;
     int *params;
-} matrices;
+} owned_list;
 
 /* Flops of one parameter: per element before and after, whole on the owner.
  * False when they do not fit. */
@@ -22,21 +22,22 @@ static bool item_of(const cz_plan_view *view, int family, cz_assign_item *item)
 {
     const cz_view_family *f = &view->families[family];
     const cz_rule_stages stages = cz_rule_stages_find(view, f->rule);
+    const int64_t after =
+        stages.after < 0 ? 0 : view->stages[stages.after].fact->flops;
     int64_t per_element;
     *item = (cz_assign_item){.cost = view->stages[stages.whole].fact->flops,
                              .memory = f->local_elements,
                              .on_row = cz_family_shards(view, family) == 1};
-    return cz_checked_add(view->stages[stages.before].fact->flops,
-                          view->stages[stages.after].fact->flops,
+    return cz_checked_add(view->stages[stages.before].fact->flops, after,
                           &per_element) &&
            cz_checked_mul(per_element, f->local_elements, &item->shared);
 }
 
-static bool collect(cz_arena *arena, const cz_plan_view *view, matrices *out)
+static bool collect(cz_arena *arena, const cz_plan_view *view, owned_list *out)
 {
     int64_t total = 0;
-    *out = (matrices){0, CZ_NEW(arena, cz_assign_item, view->n_params),
-                      CZ_NEW(arena, int, view->n_params)};
+    *out = (owned_list){0, CZ_NEW(arena, cz_assign_item, view->n_params),
+                        CZ_NEW(arena, int, view->n_params)};
     for (int p = 0; p < view->n_params; p++) {
         const int family = view->params[p].family;
         cz_assign_item *item = &out->items[out->n];
@@ -53,7 +54,8 @@ static bool collect(cz_arena *arena, const cz_plan_view *view, matrices *out)
 
 /* Owners of all parameters by number, then a fact per family. */
 static void write_back(cz_ir *ir, cz_arena *arena, const cz_plan_view *view,
-                       const matrices *matrices, const cz_assign_place *places)
+                       const owned_list *matrices,
+                       const cz_assign_place *places)
 {
     int64_t *split = CZ_NEW(arena, int64_t, view->n_params);
     int64_t *shard = CZ_NEW(arena, int64_t, view->n_params);
@@ -77,7 +79,7 @@ static void write_back(cz_ir *ir, cz_arena *arena, const cz_plan_view *view,
 static bool assign(cz_ir *ir, cz_arena *arena, cz_diags *diags)
 {
     cz_owner_grid grid;
-    matrices matrices;
+    owned_list matrices;
     const cz_plan_view *view = cz_plan_view_build(arena, ir, diags);
     if (!view || !cz_owner_grid_find(arena, view, diags, &grid))
         return false;

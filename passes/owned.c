@@ -18,7 +18,7 @@ cz_rule_stages cz_rule_stages_find(const cz_plan_view *view, int rule)
 
 bool cz_family_is_owned(const cz_plan_view *view, int family)
 {
-    return view->rules[view->families[family].rule].fact->shape.n > 0;
+    return cz_rule_stages_find(view, view->families[family].rule).whole >= 0;
 }
 
 int64_t cz_family_shards(const cz_plan_view *view, int family)
@@ -67,16 +67,30 @@ static bool refuse(cz_diags *diags, const cz_plan_view *view, int family,
     return false;
 }
 
+static bool check_slots(const cz_plan_view *view, int rule)
+{
+    const cz_view_rule *r = &view->rules[rule];
+    for (int i = 0; i < r->n_stages; i++) {
+        const cz_view_stage *stage = &view->stages[r->first_stage + i];
+        if (stage->n_in + stage->n_out > CZ_MAX_STAGE_SLOTS)
+            return false;
+    }
+    return true;
+}
+
 static bool check_stages(const cz_plan_view *view, int family, cz_diags *diags)
 {
     const cz_rule_stages stages =
         cz_rule_stages_find(view, view->families[family].rule);
-    const bool complete =
-        cz_family_is_owned(view, family)
-            ? stages.before >= 0 && stages.whole >= 0 && stages.after >= 0
-            : stages.local >= 0;
-    return complete || refuse(diags, view, family, CZ_BAD_IR,
-                              "has a rule that lacks a stage");
+    const bool complete = cz_family_is_owned(view, family)
+                              ? stages.before >= 0 && stages.whole >= 0
+                              : stages.local >= 0;
+    if (!complete)
+        return refuse(diags, view, family, CZ_BAD_IR,
+                      "has a rule that lacks a stage");
+    return check_slots(view, view->families[family].rule) ||
+           refuse(diags, view, family, CZ_UNSUPPORTED,
+                  "has a rule with too many tensors");
 }
 
 /* A sharded matrix: one dimension of two, by axes that no other use has. */

@@ -17,6 +17,8 @@ typedef struct cz_owner_grid {
     int n_split, n_shard;
 } cz_owner_grid;
 
+enum { CZ_MAX_STAGE_SLOTS = 64 };
+
 /* Stage numbers of a rule; -1 where it has none. */
 typedef struct cz_rule_stages {
     int local, before, whole, after;
@@ -28,8 +30,9 @@ bool cz_family_is_owned(const cz_plan_view *view, int family);
 /* Over how many ranks a parameter is sharded. */
 int64_t cz_family_shards(const cz_plan_view *view, int family);
 
-/* The grid of a plan.  False after reporting a family that has no stages, or
- * that is sharded in a way we do not schedule yet (several dimensions, several
+/* The grid of a plan.  False after reporting a family that lacks stages (only
+ * `after` may be absent) or has more than CZ_MAX_STAGE_SLOTS in one, or that
+ * is sharded in a way we do not schedule yet (several dimensions, several
  * sets of axes, an axis of the split). */
 bool cz_owner_grid_find(cz_arena *arena, const cz_plan_view *view,
                         cz_diags *diags, cz_owner_grid *out);

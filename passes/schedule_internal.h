@@ -19,7 +19,7 @@ typedef struct cz_matrix {
     int param, bucket;
     int64_t offset; /* element in the bucket */
     const cz_view_family *family;
-    const cz_view_stage *before, *whole, *after;
+    const cz_view_stage *before, *whole, *after; /* after: or NULL */
     int row, column; /* its owner; column -1: the whole row computes alike */
     int group;       /* micro-group; where the row computes alike: bucket */
     int64_t gather, scatter, temp;       /* of the shard, equal along a row */

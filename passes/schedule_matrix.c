@@ -37,7 +37,7 @@ static cz_matrix matrix_of(const cz_plan_view *view, int param)
         .family = family,
         .before = &view->stages[stages.before],
         .whole = &view->stages[stages.whole],
-        .after = &view->stages[stages.after],
+        .after = stages.after < 0 ? NULL : &view->stages[stages.after],
         .row = (int)p->split_owner,
         .column = is_sharded ? (int)p->shard_owner : -1,
         .group = is_sharded ? 0 : p->bucket,

@@ -36,20 +36,15 @@ static int add(buffers *b, int64_t bytes, int first, int last)
     return b->n - 1;
 }
 
-static int64_t round_up(int64_t bytes)
-{
-    return cz_round_up(bytes, CZ_ALIGN_BYTES);
-}
-
 static int64_t slot_bytes(const cz_view_stage *stage, cz_slot_kind kind,
                           int64_t count)
 {
-    return round_up(cz_view_slot_bytes(stage, kind, count, NULL));
+    return stage ? cz_view_slot_bytes(stage, kind, count, NULL) : 0;
 }
 
 static int64_t work_bytes(const cz_view_stage *stage)
 {
-    return round_up(stage->fact->work_bytes);
+    return stage ? cz_round_up(stage->fact->work_bytes, CZ_ALIGN_BYTES) : 0;
 }
 
 static int64_t largest(int64_t a, int64_t b)
@@ -110,8 +105,8 @@ static int64_t alone_bytes(const cz_matrix *m)
     const int64_t work =
         largest(work_bytes(m->whole),
                 largest(work_bytes(m->before), work_bytes(m->after)));
-    return slot_bytes(m->before, CZ_SLOT_GATHER, n) +
-           slot_bytes(m->after, CZ_SLOT_SCATTER, n) +
+    return slot_bytes(m->whole, CZ_SLOT_GATHER, n) +
+           slot_bytes(m->whole, CZ_SLOT_SCATTER, n) +
            slot_bytes(m->before, CZ_SLOT_TEMP, n) + work;
 }
 
@@ -128,24 +123,39 @@ static int64_t local_bytes(const cz_scheduler *s, int bucket)
     return bytes;
 }
 
+static int64_t before_bytes(const cz_matrix *m)
+{
+    return work_bytes(m->before);
+}
+
+static int64_t after_bytes(const cz_matrix *m)
+{
+    return work_bytes(m->after);
+}
+
+/* The most that any matrix of a row and group needs. */
+static int64_t most(const cz_matrix_set *set, int row, int group,
+                    int64_t (*bytes_of)(const cz_matrix *))
+{
+    int n;
+    int64_t bytes = 0;
+    const cz_matrix *list = cz_schedule_matrices(set, row, group, &n);
+    for (int i = 0; i < n; i++)
+        bytes = largest(bytes, bytes_of(&list[i]));
+    return bytes;
+}
+
 static int64_t op_bytes(const cz_scheduler *s, const cz_planned_op *op, int row)
 {
-    int n = 0;
-    int64_t bytes = 0;
     if (op->role == CZ_ROLE_LOCAL)
         return local_bytes(s, op->bucket);
-    const cz_matrix *list =
-        op->role == CZ_ROLE_ALONE
-            ? cz_schedule_matrices(&s->alone, row, op->bucket, &n)
-        : op->role == CZ_ROLE_BEFORE || op->role == CZ_ROLE_AFTER
-            ? cz_schedule_matrices(&s->sharded, row, op->group, &n)
-            : NULL;
-    for (int i = 0; i < n; i++)
-        bytes = largest(bytes, op->role == CZ_ROLE_ALONE ? alone_bytes(&list[i])
-                               : op->role == CZ_ROLE_BEFORE
-                                   ? work_bytes(list[i].before)
-                                   : work_bytes(list[i].after));
-    return bytes;
+    if (op->role == CZ_ROLE_ALONE)
+        return most(&s->alone, row, op->bucket, alone_bytes);
+    if (op->role == CZ_ROLE_BEFORE)
+        return most(&s->sharded, row, op->group, before_bytes);
+    if (op->role == CZ_ROLE_AFTER)
+        return most(&s->sharded, row, op->group, after_bytes);
+    return 0;
 }
 
 /* Places everything that all ranks of a row have alike; returns its bytes. */

@@ -2,12 +2,7 @@
  * on the row alone, whole matrices and transfers on row and column. */
 #include "passes/schedule_internal.h"
 
-enum {
-    MAX_SLOTS = 64,
-    KERNEL_COLUMNS = 8,
-    TRANSFER_COLUMNS = 7,
-    SPAN_COLUMNS = 3
-};
+enum { KERNEL_COLUMNS = 8, TRANSFER_COLUMNS = 7, SPAN_COLUMNS = 3 };
 
 /* The rank whose rows are being written. */
 typedef struct place {
@@ -101,6 +96,8 @@ static void put_shard(const cz_scheduler *s, rows *r,
                       const cz_view_stage *stage, const cz_matrix *m,
                       int64_t work)
 {
+    if (!stage)
+        return;
     put_kernel(s, r, stage, m->param, m->offset, m->family->local_elements,
                (scratch){m->gather, m->scatter, m->temp, work});
 }
@@ -125,10 +122,9 @@ static void fill_alone(const cz_scheduler *s, const cz_planned_op *op,
         const int64_t count = m.family->elements;
         m.gather = m.whole_gather = work_of(s, op, at);
         m.scatter = m.whole_scatter =
-            m.gather +
-            cz_view_slot_bytes(m.before, CZ_SLOT_GATHER, count, NULL);
+            m.gather + cz_view_slot_bytes(m.whole, CZ_SLOT_GATHER, count, NULL);
         m.temp = m.scatter +
-                 cz_view_slot_bytes(m.after, CZ_SLOT_SCATTER, count, NULL);
+                 cz_view_slot_bytes(m.whole, CZ_SLOT_SCATTER, count, NULL);
         const int64_t work =
             m.temp + cz_view_slot_bytes(m.before, CZ_SLOT_TEMP, count, NULL);
         put_shard(s, r, m.before, &m, work);
@@ -209,7 +205,9 @@ static void put_matrix(const cz_scheduler *s, rows *r, const cz_matrix *m,
 {
     const cz_slot_kind kind = is_gather ? CZ_SLOT_GATHER : CZ_SLOT_SCATTER;
     const cz_view_stage *shard = is_gather ? m->before : m->after;
-    int64_t shard_at[MAX_SLOTS], whole_at[MAX_SLOTS], bytes;
+    if (!shard)
+        return;
+    int64_t shard_at[CZ_MAX_STAGE_SLOTS], whole_at[CZ_MAX_STAGE_SLOTS], bytes;
     cz_view_slot_bytes(shard, kind, m->family->local_elements, shard_at);
     cz_view_slot_bytes(m->whole, kind, m->family->elements, whole_at);
     for (int i = 0; (bytes = element_bytes(m->whole, kind, i)) > 0; i++) {
