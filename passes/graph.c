@@ -78,16 +78,26 @@ static int reshape_uniform(cz_graph *graph, int uniform, cz_ir_type shape)
     return intern(graph, &node);
 }
 
-/* f(extend(x)) to extend(f(x)), where f only moves elements. */
-static int sink_extend(cz_graph *graph, const cz_graph_node *moving)
+/* Operations that read less than they give, or give what nobody may store. */
+static bool is_conversion(const cz_graph_node *node)
 {
-    cz_graph_node inner = *moving, outer = graph->nodes[moving->in[0]];
+    return node->kind == CZ_GRAPH_ELEMENT &&
+           (node->op == CZ_OP_EXTEND || node->op == CZ_OP_COMPARE);
+}
+
+/* f(g(x)) to g(f(x)), where f only moves elements and g is a conversion. */
+static int sink(cz_graph *graph, const cz_graph_node *moving)
+{
+    cz_graph_node outer = graph->nodes[moving->in[0]];
 
     outer.type = with_shape_of(outer.type, moving->type);
-    inner.in[0] = outer.in[0];
-    inner.type =
-        cz_ir_type_with(inner.type, graph->nodes[inner.in[0]].type.dtype);
-    outer.in[0] = cz_graph_add(graph, &inner);
+    for (int i = 0; i < outer.n_in; i++) {
+        cz_graph_node inner = *moving;
+        inner.in[0] = outer.in[i];
+        inner.type =
+            with_shape_of(graph->nodes[outer.in[i]].type, moving->type);
+        outer.in[i] = cz_graph_add(graph, &inner);
+    }
     return intern(graph, &outer);
 }
 
@@ -101,8 +111,8 @@ int cz_graph_add(cz_graph *graph, const cz_graph_node *node)
     in = &graph->nodes[node->in[0]];
     if (cz_graph_is_uniform(graph, node->in[0]))
         return reshape_uniform(graph, node->in[0], node->type);
-    if (in->kind == CZ_GRAPH_ELEMENT && in->op == CZ_OP_EXTEND)
-        return sink_extend(graph, node);
+    if (is_conversion(in))
+        return sink(graph, node);
     if (in->kind == CZ_GRAPH_TRANSPOSE && node->kind == CZ_GRAPH_TRANSPOSE)
         return in->in[0];
     return intern(graph, node);
@@ -145,19 +155,6 @@ static bool repeats(const cz_graph_node *node, int operand)
     return false;
 }
 
-int *cz_graph_count_uses(const cz_graph *graph, cz_arena *arena)
-{
-    int *uses = CZ_NEW(arena, int, graph->n);
-
-    for (int i = 0; i < graph->n; i++)
-        for (int k = 0; k < graph->nodes[i].n_in; k++)
-            if (!repeats(&graph->nodes[i], k))
-                uses[graph->nodes[i].in[k]]++;
-    for (int i = 0; i < graph->n_out; i++)
-        uses[graph->out[i]]++;
-    return uses;
-}
-
 bool *cz_graph_find_live(const cz_graph *graph, cz_arena *arena)
 {
     bool *live = CZ_NEW(arena, bool, graph->n);
@@ -168,4 +165,18 @@ bool *cz_graph_find_live(const cz_graph *graph, cz_arena *arena)
         for (int k = 0; live[i] && k < graph->nodes[i].n_in; k++)
             live[graph->nodes[i].in[k]] = true;
     return live;
+}
+
+int *cz_graph_count_uses(const cz_graph *graph, cz_arena *arena)
+{
+    const bool *live = cz_graph_find_live(graph, arena);
+    int *uses = CZ_NEW(arena, int, graph->n);
+
+    for (int i = 0; i < graph->n; i++)
+        for (int k = 0; live[i] && k < graph->nodes[i].n_in; k++)
+            if (!repeats(&graph->nodes[i], k))
+                uses[graph->nodes[i].in[k]]++;
+    for (int i = 0; i < graph->n_out; i++)
+        uses[graph->out[i]]++;
+    return uses;
 }

@@ -2,9 +2,9 @@
  * folder work on.  Knows the types of dsl/ir.h but nothing of a module.
  *
  * A node stands behind its operands.  Equal nodes are one node, so nobody
- * computes anything twice, and what moves no number is brought to one form:
- * a conversion stands outside of a transpose or broadcast, and a value that
- * is the same everywhere is never transposed or broadcast at all. */
+ * computes anything twice, and moved values are brought to one form:
+ * conversions and comparisons stand outside of a transpose or broadcast, and
+ * a value that is the same everywhere is never moved at all. */
 #ifndef CZ_PASSES_GRAPH_H
 #define CZ_PASSES_GRAPH_H
 
@@ -62,10 +62,10 @@ int cz_graph_unary(cz_graph *graph, cz_opcode op, int a, cz_dtype dtype);
 bool cz_graph_is_uniform(const cz_graph *graph, int node);
 /* Without shape: do two types agree in rank and shape? */
 bool cz_graph_same_shape(cz_ir_type a, cz_ir_type b);
-/* How many nodes and results use each node; an operand that occurs twice
- * counts once.  [n], from the arena. */
-int *cz_graph_count_uses(const cz_graph *graph, cz_arena *arena);
 /* The nodes that some result depends on.  [n], from the arena. */
 bool *cz_graph_find_live(const cz_graph *graph, cz_arena *arena);
+/* How many live nodes, and results, use each node; a node that uses it twice
+ * counts once.  [n], from the arena. */
+int *cz_graph_count_uses(const cz_graph *graph, cz_arena *arena);
 
 #endif

@@ -1,0 +1,51 @@
+/* Counting operations. */
+#include "passes/flops.h"
+
+static int64_t body_flops(const cz_view_body *body)
+{
+    int64_t n = 0;
+
+    for (int i = 0; i < body->n_exprs; i++)
+        n += body->exprs[i].op != CZ_OP_CONSTANT;
+    return n;
+}
+
+/* alpha * acc + beta * s, where factors of 1 are free. */
+static int64_t affine_flops(const cz_view_step *step)
+{
+    return (step->alpha != 1) + (step->beta != 0) +
+           (step->beta != 0 && step->beta != 1);
+}
+
+static int64_t sums(const cz_view_step *step)
+{
+    int64_t n = 0;
+
+    for (int i = 0; i < step->n_out; i++)
+        n += step->out_access[i] == CZ_SUM_ALL ||
+             step->out_access[i] == CZ_SUM_ROWS ||
+             step->out_access[i] == CZ_SUM_COLUMNS;
+    return n;
+}
+
+static int64_t per_element(const cz_plan_view *view, const cz_view_step *step)
+{
+    int64_t n = sums(step);
+
+    if (step->body >= 0)
+        n += body_flops(&view->bodies[step->body]);
+    if (step->is_product)
+        n += 2 * step->inner + (step->body < 0 ? affine_flops(step) : 0);
+    return n;
+}
+
+int64_t cz_flops_stage(const cz_plan_view *view, const cz_view_stage *stage)
+{
+    int64_t n = 0;
+
+    for (int s = 0; s < stage->n_steps; s++) {
+        const cz_view_step *step = &stage->steps[s];
+        n += step->rows * step->columns * per_element(view, step);
+    }
+    return n;
+}

@@ -1,0 +1,29 @@
+/* Kernel form of one stage: maps and products out of a graph.  Plain C; the
+ * result uses the structs of the plan view (dsl/plan_view.h), which say what
+ * everything means. */
+#ifndef CZ_PASSES_KERNEL_H
+#define CZ_PASSES_KERNEL_H
+
+#include "dsl/plan_view.h"
+#include "passes/graph.h"
+
+typedef struct cz_kernel {
+    int n_in, n_scalars, n_values;
+    cz_ir_type *types; /* of every value */
+    int n_steps;
+    cz_view_step *steps; /* offsets are NULL: workspace comes later */
+    int n_bodies;
+    cz_view_body *bodies; /* names are NULL */
+    int n_out;
+    int *out_value;
+} cz_kernel;
+
+/* The steps that compute `graph`.  With `flat`, tensors stand for any run of
+ * elements that may be updated in place, and all is one map.  The operations
+ * are those of the graph on the same operands, so no bit depends on how they
+ * are grouped. */
+cz_kernel *cz_kernel_build(cz_arena *arena, const cz_graph *graph, int n_in,
+                           const cz_ir_type *in_types, int n_scalars,
+                           bool flat);
+
+#endif

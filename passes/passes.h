@@ -1,0 +1,33 @@
+/* The passes from math form to a plan, as one table that is the pipeline. */
+#ifndef CZ_PASSES_PASSES_H
+#define CZ_PASSES_PASSES_H
+
+#include "dsl/base/diag.h"
+#include "dsl/ir.h"
+
+#include <stdbool.h>
+
+/* A pass changes the module in place.  False after reporting; the module is
+ * then of no further use. */
+bool cz_simplify_pass(cz_ir *ir, cz_diags *diags);
+bool cz_cut_pass(cz_ir *ir, cz_diags *diags);
+bool cz_kernel_pass(cz_ir *ir, cz_diags *diags);
+bool cz_workspace_pass(cz_ir *ir, cz_diags *diags);
+bool cz_flops_pass(cz_ir *ir, cz_diags *diags);
+bool cz_assign_pass(cz_ir *ir, cz_diags *diags);
+bool cz_bucket_pass(cz_ir *ir, cz_diags *diags);
+bool cz_schedule_pass(cz_ir *ir, cz_diags *diags);
+
+typedef struct cz_pass {
+    const char *name;
+    const char *needs, *provides; /* states of the module, for readers */
+    bool (*run)(cz_ir *ir, cz_diags *diags);
+} cz_pass;
+
+extern const cz_pass cz_passes[]; /* in order; a NULL name ends */
+
+/* Run the pipeline up to and with the pass of that name (NULL: all of it).
+ * False when a pass failed or left a module that does not verify. */
+bool cz_passes_run(cz_ir *ir, const char *last, cz_diags *diags);
+
+#endif

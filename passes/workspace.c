@@ -1,0 +1,115 @@
+/* Workspace: intermediate results live from the step that writes them to the
+ * last one that reads them, accumulators during their step. */
+#include "passes/workspace.h"
+
+#include "passes/liveness.h"
+
+typedef struct workspace {
+    cz_arena *arena;
+    const cz_view_stage *stage;
+    int first_result; /* value number of the first step's first result */
+    int n;            /* buffers */
+    cz_live *buffers;
+    int64_t ***offsets; /* of steps; until placed: buffer number, or -1 */
+} workspace;
+
+static int64_t result_bytes(const cz_view_step *step, int i)
+{
+    const int64_t width = cz_dtype_bytes(step->out_dtype[i]);
+
+    switch (step->out_access[i]) {
+    case CZ_SUM_ALL:
+        return width;
+    case CZ_SUM_ROWS:
+        return step->rows * width;
+    case CZ_SUM_COLUMNS:
+        return step->columns * width;
+    case CZ_ACCESS_ELEMENT:
+    case CZ_ACCESS_ROW:
+    case CZ_ACCESS_COLUMN:
+    case CZ_ACCESS_ALL:
+    case CZ_ACCESS_SCALAR:
+    case CZ_ACCESS_TRANSPOSED:
+    case CZ_N_ACCESSES:
+        break;
+    }
+    return step->rows * step->columns * width;
+}
+
+static bool is_output(const cz_view_stage *stage, int value)
+{
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out_value[i] == value)
+            return true;
+    return false;
+}
+
+static int last_use(const cz_view_stage *stage, int value, int step)
+{
+    int last = step;
+
+    for (int s = step + 1; s < stage->n_steps; s++)
+        for (int i = 0; i < stage->steps[s].n_in; i++)
+            if (stage->steps[s].in[i] == value)
+                last = s;
+    return last;
+}
+
+static bool needs_accumulator(const cz_view_step *step)
+{
+    return step->is_product &&
+           (step->body >= 0 || step->alpha != 1 || step->beta != 0 ||
+            step->out_dtype[0] != CZ_F32);
+}
+
+static int64_t add_buffer(workspace *w, int64_t bytes, int first, int last)
+{
+    *CZ_PUSH(w->arena, w->buffers, w->n) =
+        (cz_live){.bytes = bytes, .first = first, .last = last};
+    return w->n - 1;
+}
+
+static void add_step(workspace *w, int number, int value)
+{
+    const cz_view_step *step = &w->stage->steps[number];
+    int64_t *entries = CZ_NEW(w->arena, int64_t, step->n_out + 1);
+
+    for (int i = 0; i < step->n_out; i++)
+        entries[i] = is_output(w->stage, value + i)
+                         ? -1
+                         : add_buffer(w, result_bytes(step, i), number,
+                                      last_use(w->stage, value + i, number));
+    entries[step->n_out] =
+        needs_accumulator(step)
+            ? add_buffer(w, step->rows * step->columns * cz_dtype_bytes(CZ_F32),
+                         number, number)
+            : -1;
+    (*w->offsets)[number] = entries;
+}
+
+static void place(workspace *w, int number)
+{
+    int64_t *entries = (*w->offsets)[number];
+
+    for (int i = 0; i <= w->stage->steps[number].n_out; i++)
+        if (entries[i] >= 0)
+            entries[i] = w->buffers[entries[i]].offset;
+}
+
+int64_t cz_workspace_solve(cz_arena *arena, const cz_view_stage *stage,
+                           int64_t ***offsets)
+{
+    workspace w = {.arena = arena, .stage = stage, .offsets = offsets};
+    int value = stage->n_in + stage->fact->scalars.n;
+    int64_t bytes;
+
+    *offsets = CZ_NEW(arena, int64_t *, stage->n_steps);
+    for (int s = 0; s < stage->n_steps; s++) {
+        add_step(&w, s, value);
+        value += stage->steps[s].n_out;
+    }
+    bytes = cz_liveness_place(arena, w.buffers, w.n, CZ_ALIGN_BYTES);
+    for (int s = 0; s < stage->n_steps; s++)
+        place(&w, s);
+    return bytes;
+}

@@ -1,0 +1,39 @@
+/* Pass: workspace of stages.
+ *
+ * requires: stages in kernel form
+ * provides: `offsets` of their steps, `work_bytes` of the stages
+ * breaks:   nothing */
+#include "dsl/plan_view_build.h"
+#include "passes/passes.h"
+#include "passes/workspace.h"
+
+static void write_offsets(cz_ir *ir, const cz_view_stage *stage,
+                          int64_t **offsets)
+{
+    cz_ir_op op = cz_ir_first_op(cz_ir_find_function(ir, stage->fact->body));
+
+    for (int s = 0; s < stage->n_steps; s++, op = cz_ir_next_op(op)) {
+        const cz_view_step *step = &stage->steps[s];
+        int n = step->n_out + (step->is_product ? 1 : 0);
+        cz_ir_op_set_ints(op, "offsets", (cz_ints){offsets[s], n});
+    }
+}
+
+bool cz_workspace_pass(cz_ir *ir, cz_diags *diags)
+{
+    cz_arena arena;
+    const cz_plan_view *view;
+
+    cz_arena_init(&arena);
+    view = cz_plan_view_build(&arena, ir, diags);
+    for (int i = 0; view && i < view->n_stages; i++) {
+        cz_fact_stage fact = *view->stages[i].fact;
+        int64_t **offsets;
+        fact.work_bytes =
+            cz_workspace_solve(&arena, &view->stages[i], &offsets);
+        write_offsets(ir, &view->stages[i], offsets);
+        cz_ir_replace_stage(ir, i, &fact);
+    }
+    cz_arena_fini(&arena);
+    return view != NULL;
+}
