@@ -21,7 +21,7 @@ if(CLANG)
     list(APPEND fuzz_sources ${CMAKE_SOURCE_DIR}/${part}.c)
   endforeach()
   list(APPEND fuzz_sources ${fuzz_gen}/gram.c ${fuzz_gen}/scan.c)
-  set(fuzzer ${CMAKE_BINARY_DIR}/tests/parse_fuzz)
+  set(fuzzer ${CMAKE_BINARY_DIR}/tests/parse_fuzzer)
   add_custom_command(OUTPUT ${fuzzer}
     COMMAND ${CLANG} -std=c17 -O1 -g
       -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
