@@ -1,0 +1,363 @@
+/* Form of a program: cheap checks at every open, so that a table of another
+ * compiler's making gives an error and no stray access. */
+#include "runtime/check.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+#include "runtime/engine.h"
+#include "runtime/memory.h"
+
+typedef struct check {
+    const czr_program *program;
+    int rank;
+    int64_t arena; /* bytes of this rank */
+    char *why;
+    size_t n;
+} check;
+
+static bool fail(const check *c, const char *what, int64_t number)
+{
+    snprintf(c->why, c->n, "the program's form is wrong: %s (%lld)", what,
+             (long long)number);
+    return false;
+}
+
+/* [first, first + n) inside [0, limit), without overflow. */
+static bool is_inside(int64_t first, int64_t n, int64_t limit)
+{
+    return first >= 0 && n >= 0 && n <= limit && first <= limit - n;
+}
+
+static bool is_below(int64_t number, int64_t limit)
+{
+    return number >= 0 && number < limit;
+}
+
+/* ---- mesh and parameters ------------------------------------------------ */
+
+static bool check_mesh(const check *c)
+{
+    enum { MAX_AXES = 31 };
+    const czr_program *p = c->program;
+    int64_t ranks = 1;
+
+    if (p->n_axes < 0 || p->n_axes > MAX_AXES)
+        return fail(c, "number of axes", p->n_axes);
+    for (int a = 0; a < p->n_axes; a++) {
+        if (p->sizes[a] < 1)
+            return fail(c, "size of an axis", a);
+        ranks *= p->sizes[a];
+        if (ranks > INT_MAX)
+            return fail(c, "ranks", ranks);
+    }
+    const uint32_t all = czr_program_all_axes(p);
+    if ((p->split_axes | p->reduce_axes | p->arena_selector) & ~all)
+        return fail(c, "a set of axes", all);
+    if (p->leaves < 1)
+        return fail(c, "leaves", p->leaves);
+    if (p->grad_dtype != CZR_F32 && p->grad_dtype != CZR_BF16)
+        return fail(c, "type of gradients", p->grad_dtype);
+    return true;
+}
+
+static bool check_family(const check *c, const czr_family *family)
+{
+    const czr_program *p = c->program;
+
+    if (family->n_indices > 4 || family->n_dims > 8)
+        return fail(c, "dimensions of a family", family->first_param);
+    for (int i = 0; i < family->n_indices; i++)
+        if (family->extents[i] < 1)
+            return fail(c, "index of a family", family->first_param);
+    for (int d = 0; d < family->n_dims; d++) {
+        const int axis = family->shard[d];
+        if (axis >= p->n_axes || family->shape[d] < 1 ||
+            (axis >= 0 && family->shape[d] % p->sizes[axis] != 0))
+            return fail(c, "shard of a family", family->first_param);
+    }
+    for (const char *at = family->pattern; *at; at++)
+        if (*at == '{' &&
+            (at[1] < '0' || at[1] >= '0' + family->n_indices || at[2] != '}'))
+            return fail(c, "pattern of a family", family->first_param);
+    return true;
+}
+
+static bool check_families(const check *c)
+{
+    const czr_program *p = c->program;
+    int64_t n = 0;
+
+    for (int f = 0; f < p->n_families; f++) {
+        if (p->families[f].first_param != n ||
+            !check_family(c, &p->families[f]))
+            return c->why[0] ? false : fail(c, "first of a family", f);
+        n += czr_family_params(&p->families[f]);
+    }
+    return n == p->n_params || fail(c, "number of parameters", n);
+}
+
+static bool check_bucket(const check *c, int b)
+{
+    const czr_program *p = c->program;
+    const czr_bucket *bucket = &p->buckets[b];
+    const int members = czr_program_extent(p, p->split_axes);
+
+    if (bucket->slices[0] != 0 || bucket->slices[members] != bucket->length)
+        return fail(c, "slices of bucket", b);
+    for (int i = 0; i < members; i++)
+        if (bucket->slices[i] > bucket->slices[i + 1])
+            return fail(c, "slices of bucket", b);
+    if ((unsigned)bucket->dtype >= CZR_N_DTYPES)
+        return fail(c, "type of bucket", b);
+    for (int k = 0; k < bucket->n_states; k++)
+        if ((unsigned)bucket->states[k].dtype >= CZR_N_DTYPES)
+            return fail(c, "states of bucket", b);
+    return true;
+}
+
+static bool check_places(const check *c)
+{
+    const czr_program *p = c->program;
+
+    for (int b = 0; b < p->n_buckets; b++)
+        if (!check_bucket(c, b))
+            return false;
+    for (int i = 0; i < p->n_params; i++) {
+        const czr_place *place = &p->places[i];
+        if (!is_below(place->bucket, p->n_buckets) ||
+            !is_inside(place->offset, czr_program_shard(p, i, c->rank).n,
+                       p->buckets[place->bucket].length))
+            return fail(c, "place of parameter", i);
+    }
+    return true;
+}
+
+/* ---- stages, tables, operations ----------------------------------------- */
+
+static bool are_slots(const czr_slot *slots, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (slots[i].kind > CZR_SLOT_TEMP || slots[i].dtype >= CZR_N_DTYPES)
+            return false;
+    return true;
+}
+
+static bool check_stages(const check *c)
+{
+    const czr_program *p = c->program;
+
+    for (int s = 0; s < p->n_stages; s++) {
+        const czr_stage *stage = &p->stages[s];
+        if (!stage->run || !are_slots(stage->in, stage->n_in) ||
+            !are_slots(stage->out, stage->n_out))
+            return fail(c, "slots of stage", s);
+        for (int i = 0; i < stage->n_scalars; i++)
+            if (stage->scalars[i] >= p->n_scalars)
+                return fail(c, "scalars of stage", s);
+    }
+    return true;
+}
+
+/* Elements of a bucket that are this rank's. */
+static bool is_owned(const check *c, int param, int64_t offset, int64_t count)
+{
+    const int bucket = c->program->places[param].bucket;
+    const czr_range slice = czr_program_slice(c->program, bucket, c->rank);
+
+    return is_inside(offset - slice.first, count, slice.n);
+}
+
+/* The slots of a stage against the row's places: states exist, scratch slots
+ * have a start, shard slots lie in the slice. */
+static bool check_slots(const check *c, const czr_kernel_row *row,
+                        const czr_slot *slots, int n)
+{
+    const int bucket = c->program->places[row->param].bucket;
+    const int64_t starts[] = {row->gather, row->scatter, row->temp};
+    int64_t ends[] = {row->gather, row->scatter, row->temp};
+
+    for (int i = 0; i < n; i++) {
+        const unsigned kind = slots[i].kind;
+        if (kind == CZR_SLOT_STATE &&
+            slots[i].index >= c->program->buckets[bucket].n_states)
+            return false;
+        if (kind < CZR_SLOT_GATHER &&
+            !is_owned(c, row->param, row->offset, row->count))
+            return false;
+        if (kind < CZR_SLOT_GATHER)
+            continue;
+        const size_t bytes = czr_round_up(
+            (size_t)row->count * czr_dtype_bytes((czr_dtype)slots[i].dtype));
+        ends[kind - CZR_SLOT_GATHER] += (int64_t)bytes;
+        if (starts[kind - CZR_SLOT_GATHER] < 0 ||
+            ends[kind - CZR_SLOT_GATHER] > c->arena)
+            return false;
+    }
+    return true;
+}
+
+static bool check_kernel_row(const check *c, const czr_kernel_row *row)
+{
+    const czr_program *p = c->program;
+
+    if (!is_below(row->stage, p->n_stages) ||
+        !is_below(row->param, p->n_params) ||
+        !is_inside(row->count, 0, INT64_MAX / 16) || row->work > c->arena)
+        return false;
+    const czr_stage *stage = &p->stages[row->stage];
+    return check_slots(c, row, stage->in, stage->n_in) &&
+           check_slots(c, row, stage->out, stage->n_out);
+}
+
+static bool check_transfer_row(const check *c, const czr_transfer_row *row)
+{
+    const int64_t n = row->n_rows;
+
+    if (n < 0 || row->row_bytes < 0 || row->stride_bytes < row->row_bytes)
+        return false;
+    if (n == 0 || row->row_bytes == 0)
+        return true;
+    return is_inside(row->offset, row->row_bytes, c->arena) &&
+           (n == 1 ||
+            (c->arena - row->offset - row->row_bytes) / row->stride_bytes >=
+                n - 1);
+}
+
+static bool check_span_row(const check *c, const czr_span_row *row)
+{
+    return is_below(row->param, c->program->n_params) &&
+           is_owned(c, row->param, row->offset, row->count);
+}
+
+static bool check_row(const check *c, const czr_table *table, int64_t i)
+{
+    switch (table->kind) {
+    case CZR_ROW_KERNEL:
+        return check_kernel_row(c, (const czr_kernel_row *)table->rows + i);
+    case CZR_ROW_TRANSFER:
+        return check_transfer_row(c, (const czr_transfer_row *)table->rows + i);
+    case CZR_ROW_SPAN:
+        return check_span_row(c, (const czr_span_row *)table->rows + i);
+    }
+    return false;
+}
+
+static bool check_tables(const check *c)
+{
+    const czr_program *p = c->program;
+
+    for (int t = 0; t < p->n_tables; t++) {
+        if (p->tables[t].selector & ~czr_program_all_axes(p))
+            return fail(c, "selector of table", t);
+        const czr_range rows = czr_program_rows(p, t, c->rank);
+        if (rows.first < 0 || rows.n < 0)
+            return fail(c, "starts of table", t);
+        for (int64_t i = rows.first; i < rows.first + rows.n; i++)
+            if (!check_row(c, &p->tables[t], i))
+                return fail(c, "row of table", t);
+    }
+    return true;
+}
+
+/* The rows an operation of this kind goes through; -1: none. */
+static int row_kind_of(unsigned kind)
+{
+    switch (kind) {
+    case CZR_TRANSFER:
+        return CZR_ROW_TRANSFER;
+    case CZR_KERNEL:
+        return CZR_ROW_KERNEL;
+    case CZR_SQUARE_SUM:
+        return CZR_ROW_SPAN;
+    default:
+        return -1;
+    }
+}
+
+static bool check_peers(const check *c, const czr_op *op)
+{
+    const czr_program *p = c->program;
+    const czr_range rows = czr_program_rows(p, op->table, c->rank);
+    const czr_transfer_row *row = p->tables[op->table].rows;
+
+    for (int64_t i = rows.first; i < rows.first + rows.n; i++)
+        if (!is_below(row[i].peer, czr_program_extent(p, op->comm)))
+            return false;
+    return true;
+}
+
+static bool check_op(const check *c, int number)
+{
+    const czr_program *p = c->program;
+    const czr_op *op = &p->ops[number];
+    const int rows = op->kind < CZR_N_OP_KINDS ? row_kind_of(op->kind) : -1;
+    const bool has_bucket =
+        op->kind == CZR_REDUCE_SCATTER || op->kind == CZR_ALL_GATHER;
+
+    if (op->kind >= CZR_N_OP_KINDS || op->section > CZR_SECTION_UPDATE)
+        return fail(c, "kind or section of operation", number);
+    if (op->comm & ~czr_program_all_axes(p))
+        return fail(c, "communicator of operation", number);
+    if (has_bucket ? !is_below(op->bucket, p->n_buckets)
+                   : op->bucket >= p->n_buckets)
+        return fail(c, "bucket of operation", number);
+    if (rows < 0 ? op->table >= 0
+                 : !is_below(op->table, p->n_tables) ||
+                       (int)p->tables[op->table].kind != rows)
+        return fail(c, "table of operation", number);
+    if (op->kind == CZR_TRANSFER && !check_peers(c, op))
+        return fail(c, "peers of operation", number);
+    if (op->kind == CZR_PROLOGUE && !p->prologue)
+        return fail(c, "prologue of operation", number);
+    for (int i = 0; i < op->n_waits; i++)
+        if (!is_below(op->waits[i], number))
+            return fail(c, "waits of operation", number);
+    return true;
+}
+
+static bool check_ops(const check *c)
+{
+    for (int op = 0; op < c->program->n_ops; op++)
+        if (!check_op(c, op))
+            return false;
+    return true;
+}
+
+static bool check_arena(check *c)
+{
+    const czr_program *p = c->program;
+
+    if (p->arena_bytes)
+        c->arena = p->arena_bytes[czr_program_coordinate(p, p->arena_selector,
+                                                         c->rank)];
+    return is_inside(c->arena, 0, INT64_MAX / 2) || fail(c, "arena", c->arena);
+}
+
+czr_status czr_check_program(const czr_program *program, int world_size,
+                             int rank, char *why, size_t n)
+{
+    enum { HASH_DIGITS = 64 };
+    check c = {.program = program, .rank = rank, .why = why, .n = n};
+
+    if (program->abi != CZR_ABI) {
+        snprintf(why, n, "the program has tables of version %u, not %u",
+                 program->abi, CZR_ABI);
+        return CZR_ERR_VERSION;
+    }
+    if (!program->plan_hash || strlen(program->plan_hash) != HASH_DIGITS) {
+        fail(&c, "length of the plan hash", 0);
+        return CZR_ERR_VERSION;
+    }
+    if (!check_mesh(&c))
+        return CZR_ERR_VERSION;
+    if (czr_program_ranks(program) != world_size) {
+        snprintf(why, n, "the plan has %d ranks, the world %d",
+                 czr_program_ranks(program), world_size);
+        return CZR_ERR_WORLD_SIZE;
+    }
+    return check_families(&c) && check_places(&c) && check_arena(&c) &&
+                   check_stages(&c) && check_tables(&c) && check_ops(&c)
+               ? CZR_OK
+               : CZR_ERR_VERSION;
+}

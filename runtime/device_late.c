@@ -1,0 +1,159 @@
+/* A host device that is as lazy as a plan allows.  Where a plan lacks a wait,
+ * it reads what is not there yet, and the result differs from the other
+ * device's. */
+#include "runtime/device.h"
+
+#include "runtime/memory.h"
+#include "runtime/program.h"
+
+typedef enum state { ABSENT, QUEUED, DONE } state;
+
+typedef struct late_device {
+    czr_device base;
+    unsigned char *states; /* [n_ops] of enum state */
+    int *before;           /* [n_ops] previous op of the stream, or -1 */
+    int *comm_before;      /* [n_ops] previous communication, or -1 */
+    int *stack;            /* [n_ops] each needed by the one below */
+    int *last;             /* [streams] last op queued, or -1 */
+    int n_streams, last_comm;
+} late_device;
+
+static czr_status submit(czr_device *device, int op)
+{
+    late_device *late = (late_device *)device;
+    const czr_op *row = &device->program->ops[op];
+
+    late->states[op] = QUEUED;
+    late->before[op] = late->last[row->stream];
+    late->last[row->stream] = op;
+    late->comm_before[op] = -1;
+    if (czr_op_is_communication(row)) {
+        late->comm_before[op] = late->last_comm;
+        late->last_comm = op;
+    }
+    return CZR_OK;
+}
+
+static bool is_queued(const late_device *late, int op)
+{
+    return op >= 0 && late->states[op] == QUEUED;
+}
+
+/* Something that must run before `op` and has not; -1: nothing. */
+static int find_blocker(const late_device *late, int op)
+{
+    const czr_op *row = &late->base.program->ops[op];
+
+    for (int i = row->n_waits - 1; i >= 0; i--)
+        if (is_queued(late, row->waits[i]))
+            return row->waits[i];
+    if (is_queued(late, late->before[op]))
+        return late->before[op];
+    return is_queued(late, late->comm_before[op]) ? late->comm_before[op] : -1;
+}
+
+/* Runs `op` and no more than it needs.  Blockers are earlier operations, so
+ * the stack never outgrows the list. */
+static czr_status force(late_device *late, int op)
+{
+    int depth = 0;
+
+    late->stack[depth++] = op;
+    while (depth > 0) {
+        const int top = late->stack[depth - 1];
+        const int blocker = find_blocker(late, top);
+        if (blocker >= 0) {
+            late->stack[depth++] = blocker;
+            continue;
+        }
+        const czr_status status = late->base.task(late->base.user, top);
+        if (status != CZR_OK)
+            return status;
+        late->states[top] = DONE;
+        depth--;
+    }
+    return CZR_OK;
+}
+
+static void start_list(late_device *late)
+{
+    const int n_ops = late->base.program->n_ops;
+
+    memset(late->states, ABSENT, (size_t)n_ops);
+    for (int i = 0; i < late->n_streams; i++)
+        late->last[i] = -1;
+    late->last_comm = -1;
+}
+
+static czr_status finish(czr_device *device)
+{
+    late_device *late = (late_device *)device;
+
+    for (int op = device->program->n_ops - 1; op >= 0; op--) {
+        const czr_status status =
+            is_queued(late, op) ? force(late, op) : CZR_OK;
+        if (status != CZR_OK)
+            return status;
+    }
+    start_list(late);
+    return CZR_OK;
+}
+
+static void close_late(czr_device *device)
+{
+    late_device *late = (late_device *)device;
+
+    czr_free(late->states);
+    czr_free(late->before);
+    czr_free(late->comm_before);
+    czr_free(late->stack);
+    czr_free(late->last);
+    czr_free(late);
+}
+
+static const czr_device_ops late_ops = {
+    .name = "late host",
+    .alloc = czr_host_alloc,
+    .release = czr_host_release,
+    .copy = czr_host_copy,
+    .launch = czr_host_launch,
+    .submit = submit,
+    .finish = finish,
+    .close = close_late,
+};
+
+static int count_streams(const czr_program *program)
+{
+    int n = 0;
+
+    for (int op = 0; op < program->n_ops; op++)
+        if (program->ops[op].stream >= n)
+            n = program->ops[op].stream + 1;
+    return n;
+}
+
+czr_status czr_device_late_open(const czr_program *program, czr_task task,
+                                void *user, czr_device **out)
+{
+    const size_t n = (size_t)program->n_ops;
+    late_device *late = czr_alloc(1, sizeof *late);
+
+    *out = NULL;
+    if (!late)
+        return CZR_ERR_NO_MEMORY;
+    late->base = (czr_device){&late_ops, program, task, user};
+    late->n_streams = count_streams(program);
+    late->states = czr_alloc(n, sizeof *late->states);
+    late->before = czr_alloc(n, sizeof *late->before);
+    late->comm_before = czr_alloc(n, sizeof *late->comm_before);
+    late->stack = czr_alloc(n, sizeof *late->stack);
+    late->last = czr_alloc((size_t)late->n_streams, sizeof *late->last);
+    if (!late->states || !late->before || !late->comm_before || !late->stack ||
+        !late->last) {
+        close_late(&late->base);
+        return CZR_ERR_NO_MEMORY;
+    }
+    start_list(late);
+    *out = &late->base;
+    return CZR_OK;
+}

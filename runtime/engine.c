@@ -1,0 +1,244 @@
+/* Opening, sealing and closing an engine, and its failures. */
+#include "runtime/engine.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "runtime/check.h"
+#include "runtime/memory.h"
+
+/* ---- failures ----------------------------------------------------------- */
+
+static void write_error(czr_engine *engine, const char *format, va_list args)
+{
+    const int n = snprintf(engine->error, sizeof engine->error,
+                           "rank %d: ", engine->rank);
+
+    vsnprintf(engine->error + n, sizeof engine->error - (size_t)n, format,
+              args);
+}
+
+czr_status czr_engine_refuse(czr_engine *engine, czr_status status,
+                             const char *format, ...)
+{
+    va_list args;
+
+    if (engine->status != CZR_OK)
+        return engine->status;
+    va_start(args, format);
+    write_error(engine, format, args);
+    va_end(args);
+    return status;
+}
+
+czr_status czr_engine_poison(czr_engine *engine, czr_status status,
+                             const char *format, ...)
+{
+    va_list args;
+
+    if (engine->status != CZR_OK)
+        return engine->status;
+    va_start(args, format);
+    write_error(engine, format, args);
+    va_end(args);
+    engine->status = status;
+    engine->world->ops->abort(engine->world, engine->error);
+    return status;
+}
+
+const char *czr_error(const czr_engine *engine)
+{
+    return engine->error;
+}
+
+void czr_engine_lock(czr_engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+}
+
+void czr_engine_unlock(czr_engine *engine)
+{
+    pthread_mutex_unlock(&engine->lock);
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+static czr_status open_step_memory(czr_engine *engine)
+{
+    const czr_program *program = engine->program;
+    const size_t n_ops = (size_t)program->n_ops;
+    const size_t n_params = (size_t)program->n_params;
+    const size_t n_scalars = (size_t)program->n_scalars;
+
+    engine->comms = czr_alloc(n_ops, sizeof(czr_comm *));
+    engine->bindings = czr_alloc(n_params, sizeof *engine->bindings);
+    engine->hypers = czr_alloc((size_t)program->n_hypers, sizeof(double));
+    engine->scalars = czr_alloc(n_scalars, sizeof(float));
+    engine->call_scalars = czr_alloc(n_scalars, sizeof(float));
+    engine->call_in = czr_alloc(CZR_MAX_SLOTS, sizeof(void *));
+    engine->call_out = czr_alloc(CZR_MAX_SLOTS, sizeof(void *));
+    engine->updates = czr_alloc(n_params, sizeof(int64_t));
+    engine->whole = czr_alloc(n_params, sizeof(int64_t));
+    engine->sent = czr_alloc(n_ops, sizeof(int64_t));
+    engine->received = czr_alloc(n_ops, sizeof(int64_t));
+    return engine->comms && engine->bindings && engine->hypers &&
+                   engine->scalars && engine->call_scalars && engine->call_in &&
+                   engine->call_out && engine->updates && engine->whole &&
+                   engine->sent && engine->received
+               ? CZR_OK
+               : CZR_ERR_NO_MEMORY;
+}
+
+static czr_status open_device(czr_engine *engine, const czr_options *options)
+{
+    const czr_program *program = engine->program;
+    const bool is_strict = program->strict || options->fixed_order_product;
+    const czr_status status =
+        options->late_device
+            ? czr_device_late_open(program, czr_op_run, engine, &engine->device)
+            : czr_device_host_open(program, czr_op_run, engine,
+                                   &engine->device);
+
+    return status != CZR_OK ? status
+                            : czr_host_math_open(&engine->math, is_strict,
+                                                 engine->world->size);
+}
+
+/* All that this rank can find out and take alone. */
+static czr_status prepare(czr_engine *engine, const czr_options *options)
+{
+    char why[CZR_ERROR_BYTES] = "";
+    czr_status status = czr_check_program(engine->program, engine->world->size,
+                                          engine->rank, why, sizeof why);
+
+    if (status != CZR_OK)
+        return czr_engine_refuse(engine, status, "%s", why);
+    status = engine->has_lock ? open_step_memory(engine) : CZR_ERR_NO_MEMORY;
+    if (status == CZR_OK)
+        status = open_device(engine, options);
+    if (status == CZR_OK)
+        status = czr_spaces_open(engine);
+    if (status != CZR_OK)
+        return czr_engine_refuse(engine, status, "no memory for the plan");
+    return CZR_OK;
+}
+
+static czr_status join_comms(czr_engine *engine)
+{
+    const czr_program *program = engine->program;
+    czr_status status = czr_world_set_mesh(engine->world, program);
+
+    for (int op = 0; op < program->n_ops && status == CZR_OK; op++)
+        if (czr_op_is_communication(&program->ops[op]))
+            status =
+                czr_world_join_axes(engine->world, CZR_CHANNEL_PLAN, program,
+                                    program->ops[op].comm, &engine->comms[op]);
+    return status;
+}
+
+czr_status czr_open(const czr_program *program, czr_world *world,
+                    const czr_options *options, czr_engine **out)
+{
+    static const czr_options defaults = {.late_device = 0};
+
+    if (!program || !world || !out)
+        return CZR_ERR_ARGUMENT;
+    options = options ? options : &defaults;
+    world->deadline_ms = options->deadline_ms > 0 ? options->deadline_ms
+                                                  : CZR_DEFAULT_DEADLINE_MS;
+    czr_engine *engine = *out = czr_alloc(1, sizeof *engine);
+    if (!engine) {
+        world->ops->abort(world, czr_status_text(CZR_ERR_NO_MEMORY));
+        return CZR_ERR_NO_MEMORY;
+    }
+    engine->program = program;
+    engine->world = world;
+    engine->rank = world->rank;
+    engine->clip = 1;
+    engine->has_lock = pthread_mutex_init(&engine->lock, NULL) == 0;
+
+    czr_status status = prepare(engine, options);
+    status = czr_handshake(engine, status);
+    if (status != CZR_OK)
+        return engine->status = status;
+    status = join_comms(engine);
+    return status == CZR_OK
+               ? CZR_OK
+               : czr_engine_poison(engine, status, "no communicators: %s",
+                                   czr_status_text(status));
+}
+
+/* ---- sealing and closing ------------------------------------------------ */
+
+static czr_status check_all_bound(czr_engine *engine)
+{
+    char name[128];
+
+    for (int param = 0; param < engine->program->n_params; param++) {
+        if (engine->bindings[param].is_bound)
+            continue;
+        czr_program_name(engine->program, param, name, sizeof name);
+        return czr_engine_refuse(engine, CZR_ERR_UNBOUND, "%s is not bound",
+                                 name);
+    }
+    return CZR_OK;
+}
+
+static czr_status check_overlap(czr_engine *engine)
+{
+    char name[128], other_name[128];
+    int param, other;
+    czr_status status = CZR_OK;
+
+    if (!czr_loose_find_overlap(engine, &param, &other, &status))
+        return status;
+    czr_program_name(engine->program, param, name, sizeof name);
+    if (other < 0)
+        return czr_engine_refuse(engine, CZR_ERR_OVERLAP,
+                                 "%s shares memory with the engine", name);
+    czr_program_name(engine->program, other, other_name, sizeof other_name);
+    return czr_engine_refuse(engine, CZR_ERR_OVERLAP, "%s and %s share memory",
+                             name, other_name);
+}
+
+czr_status czr_seal(czr_engine *engine)
+{
+    if (engine->status != CZR_OK)
+        return engine->status;
+    if (engine->is_sealed)
+        return czr_engine_refuse(engine, CZR_ERR_STATE, "sealed already");
+    czr_status status = check_all_bound(engine);
+    if (status == CZR_OK)
+        status = check_overlap(engine);
+    if (status != CZR_OK)
+        return status;
+    for (int param = 0; param < engine->program->n_params; param++)
+        czr_loose_copy_in(engine, param);
+    czr_spaces_take_masters(engine);
+    engine->is_sealed = true;
+    return CZR_OK;
+}
+
+void czr_close(czr_engine *engine)
+{
+    if (!engine)
+        return;
+    czr_spaces_close(engine);
+    czr_host_math_close(&engine->math);
+    if (engine->device)
+        engine->device->ops->close(engine->device);
+    czr_free(engine->comms);
+    czr_free(engine->bindings);
+    czr_free(engine->hypers);
+    czr_free(engine->scalars);
+    czr_free(engine->call_scalars);
+    czr_free(engine->call_in);
+    czr_free(engine->call_out);
+    czr_free(engine->updates);
+    czr_free(engine->whole);
+    czr_free(engine->sent);
+    czr_free(engine->received);
+    if (engine->has_lock)
+        pthread_mutex_destroy(&engine->lock);
+    czr_free(engine);
+}

@@ -1,0 +1,126 @@
+/* An engine inside: one program on one rank.  All memory is taken by
+ * czr_open; all that steps need is here. */
+#ifndef CZR_ENGINE_H
+#define CZR_ENGINE_H
+
+#include "runtime/czr.h"
+#include "runtime/device.h"
+#include "runtime/norm.h"
+#include "runtime/product.h"
+#include "runtime/program.h"
+#include "runtime/world.h"
+
+#include <pthread.h>
+
+enum { CZR_ERROR_BYTES = 320, CZR_MAX_SLOTS = 255 };
+
+/* The spaces of a bucket (dsl/IR.md, "Memory of a rank").  REDUCED, MASTER
+ * and STATE hold the slice alone: element `offset` of the bucket lies at
+ * offset - slice.first there. */
+typedef struct czr_spaces {
+    czr_range slice;
+    unsigned char *param, *grad;
+    float *reduced;
+    unsigned char *master; /* NULL: the parameter is its own */
+    unsigned char **states;
+} czr_spaces;
+
+/* A tensor that lies elsewhere and is copied; NULL data: in place. */
+typedef struct czr_loose {
+    unsigned char *data;
+    int n_dims;
+    int64_t shape[9], strides[9]; /* elements */
+} czr_loose;
+
+typedef struct czr_binding {
+    bool is_bound;
+    bool is_ready; /* czr_grad_ready came since the last step */
+    czr_loose param, grad;
+} czr_binding;
+
+/* Bytes of an element of each slot that lies in scratch, per stage. */
+typedef struct czr_slot_sizes {
+    uint8_t bytes[CZR_SLOT_TEMP - CZR_SLOT_GATHER + 1][CZR_MAX_SLOTS + 1];
+} czr_slot_sizes;
+
+struct czr_engine {
+    const czr_program *program;
+    czr_world *world;
+    czr_device *device;
+    czr_host_math math;
+    int rank;
+    pthread_mutex_t lock; /* guards all below: hooks come from any thread */
+    bool has_lock;
+    bool is_sealed;
+    czr_status status; /* not OK: poisoned */
+    char error[CZR_ERROR_BYTES];
+
+    czr_comm **comms;   /* [n_ops], NULL where none */
+    czr_spaces *spaces; /* [n_buckets] */
+    unsigned char *scratch;
+    int64_t scratch_bytes;
+    czr_slot_sizes *slot_sizes; /* [n_stages] */
+    czr_binding *bindings;      /* [n_params] */
+    int n_states;
+    czr_state *states;
+
+    /* The step under way. */
+    int next_op; /* all before it have been submitted */
+    czr_norm norm;
+    double grad_norm, clip; /* the coefficient */
+    bool is_skipped;
+    double *hypers;       /* [n_hypers] */
+    float *scalars;       /* [n_scalars] */
+    float *call_scalars;  /* [n_scalars], one stage's */
+    const void **call_in; /* [CZR_MAX_SLOTS] */
+    void **call_out;
+
+    int64_t steps, skips; /* applied updates; steps that changed nothing */
+    int64_t *updates, *whole, *sent, *received;
+    int64_t step_allocations;
+};
+
+/* Keeps a failure with its place and returns it.  A poisoning failure stays,
+ * and the other ranks are told. */
+czr_status czr_engine_refuse(czr_engine *engine, czr_status status,
+                             const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+czr_status czr_engine_poison(czr_engine *engine, czr_status status,
+                             const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+void czr_engine_lock(czr_engine *engine);
+void czr_engine_unlock(czr_engine *engine);
+
+/* spaces.c: memory of the rank. */
+czr_status czr_spaces_open(czr_engine *engine);
+void czr_spaces_close(czr_engine *engine);
+/* Masters from parameters, for the slices that this rank owns. */
+void czr_spaces_take_masters(czr_engine *engine);
+int64_t czr_spaces_peak_scratch(const czr_engine *engine);
+
+/* handshake.c: all ranks learn whether all can go on; `own` is what this rank
+ * found alone. */
+czr_status czr_handshake(czr_engine *engine, czr_status own);
+
+/* loose.c: tensors of the caller that lie elsewhere. */
+bool czr_loose_find_overlap(const czr_engine *engine, int *param, int *other,
+                            czr_status *status);
+void czr_loose_copy_in(czr_engine *engine, int param);
+void czr_loose_copy_grad(czr_engine *engine, int param);
+void czr_loose_copy_out(czr_engine *engine, int param);
+
+/* op.c: one operation on this rank; op_*.c: the kinds. */
+bool czr_op_is_skipped(const czr_engine *engine, int op);
+czr_status czr_op_run(void *engine, int op);
+czr_status czr_op_communicate(czr_engine *engine, int op, czr_unit *unit);
+czr_status czr_op_reduce_scatter(czr_engine *engine, int op);
+czr_status czr_op_all_gather(czr_engine *engine, int op);
+czr_status czr_op_all_reduce(czr_engine *engine, int op);
+czr_status czr_op_transfer(czr_engine *engine, int op);
+czr_status czr_op_kernel(czr_engine *engine, int op);
+czr_status czr_op_square_sum(czr_engine *engine, int op);
+czr_status czr_op_decide(czr_engine *engine, int op);
+czr_status czr_op_prologue(czr_engine *engine, int op);
+
+#endif

@@ -1,0 +1,208 @@
+/* Tensors of the caller that do not lie in the engine's buffers: copied in
+ * and out by each step, and checked once for sharing memory. */
+#include "runtime/engine.h"
+
+#include <stdlib.h>
+
+#include "runtime/memory.h"
+
+/* A tensor as equal runs of contiguous elements: `run` elements each, reached
+ * by counting through the outer dimensions. */
+typedef struct runs {
+    int n_outer;
+    int64_t run, n; /* elements of a run, how many runs */
+} runs;
+
+static runs runs_of(const czr_loose *loose)
+{
+    runs result = {.n_outer = loose->n_dims, .run = 1, .n = 1};
+
+    while (result.n_outer > 0) {
+        const int d = result.n_outer - 1;
+        if (loose->shape[d] != 1 && loose->strides[d] != result.run)
+            break;
+        result.run *= loose->shape[d];
+        result.n_outer--;
+    }
+    for (int d = 0; d < result.n_outer; d++)
+        result.n *= loose->shape[d];
+    return result;
+}
+
+/* The element where run number `i` starts. */
+static int64_t start_of(const czr_loose *loose, const runs *cut, int64_t i)
+{
+    int64_t start = 0;
+
+    for (int d = cut->n_outer - 1; d >= 0; d--) {
+        start += i % loose->shape[d] * loose->strides[d];
+        i /= loose->shape[d];
+    }
+    return start;
+}
+
+/* ---- copies ------------------------------------------------------------- */
+
+static unsigned char *place_of(const czr_engine *engine, int param)
+{
+    const czr_program *program = engine->program;
+    const czr_place *place = &program->places[param];
+    const size_t element =
+        czr_dtype_bytes(program->buckets[place->bucket].dtype);
+
+    return engine->spaces[place->bucket].param +
+           (size_t)place->offset * element;
+}
+
+/* Runs of the tensor to consecutive memory at `place`, or back. */
+static void copy_runs(czr_engine *engine, const czr_loose *loose,
+                      unsigned char *place, size_t element, bool is_out)
+{
+    const runs cut = runs_of(loose);
+    const size_t bytes = (size_t)cut.run * element;
+
+    for (int64_t i = 0; i < cut.n; i++) {
+        unsigned char *there =
+            loose->data +
+            (ptrdiff_t)element * (ptrdiff_t)start_of(loose, &cut, i);
+        unsigned char *here = place + (size_t)i * bytes;
+        engine->device->ops->copy(engine->device, is_out ? there : here,
+                                  is_out ? here : there, bytes);
+    }
+}
+
+static void copy_param(czr_engine *engine, int param, bool is_out)
+{
+    const czr_loose *loose = &engine->bindings[param].param;
+    const int bucket = engine->program->places[param].bucket;
+
+    if (loose->data)
+        copy_runs(engine, loose, place_of(engine, param),
+                  czr_dtype_bytes(engine->program->buckets[bucket].dtype),
+                  is_out);
+}
+
+void czr_loose_copy_in(czr_engine *engine, int param)
+{
+    copy_param(engine, param, false);
+}
+
+void czr_loose_copy_out(czr_engine *engine, int param)
+{
+    copy_param(engine, param, true);
+}
+
+void czr_loose_copy_grad(czr_engine *engine, int param)
+{
+    const czr_program *program = engine->program;
+    const czr_place *place = &program->places[param];
+    const size_t element = czr_dtype_bytes(program->grad_dtype);
+    const int64_t length = program->buckets[place->bucket].length;
+    czr_loose leaf = engine->bindings[param].grad;
+    const int lead = program->leaves > 1;
+
+    if (!leaf.data)
+        return;
+    leaf.n_dims -= lead;
+    for (int d = 0; d < leaf.n_dims; d++) {
+        leaf.shape[d] = leaf.shape[d + lead];
+        leaf.strides[d] = leaf.strides[d + lead];
+    }
+    const ptrdiff_t stride =
+        lead ? (ptrdiff_t)engine->bindings[param].grad.strides[0] : 0;
+    for (int k = 0; k < program->leaves; k++) {
+        const size_t at = (size_t)(k * length + place->offset);
+        copy_runs(engine, &leaf,
+                  engine->spaces[place->bucket].grad + at * element, element,
+                  false);
+        leaf.data += stride * (ptrdiff_t)element;
+    }
+}
+
+/* ---- overlap ------------------------------------------------------------ */
+
+/* Bytes [low, high) of parameter `param`, or of the engine (-1). */
+typedef struct interval {
+    uintptr_t low, high;
+    int param;
+} interval;
+
+typedef struct intervals {
+    interval *at; /* NULL: only count */
+    size_t n;
+} intervals;
+
+static void note(intervals *list, const void *data, size_t bytes, int param)
+{
+    if (!bytes)
+        return;
+    if (list->at)
+        list->at[list->n] =
+            (interval){(uintptr_t)data, (uintptr_t)data + bytes, param};
+    list->n++;
+}
+
+static void note_loose(intervals *list, const czr_loose *loose, size_t element,
+                       int param)
+{
+    const runs cut = runs_of(loose);
+
+    for (int64_t i = 0; loose->data && i < cut.n; i++)
+        note(list,
+             loose->data +
+                 (ptrdiff_t)element * (ptrdiff_t)start_of(loose, &cut, i),
+             (size_t)cut.run * element, param);
+}
+
+static void note_all(const czr_engine *engine, intervals *list)
+{
+    const czr_program *program = engine->program;
+    const size_t grad_bytes = czr_dtype_bytes(program->grad_dtype);
+
+    list->n = 0;
+    for (int b = 0; b < program->n_buckets; b++) {
+        const czr_bucket *bucket = &program->buckets[b];
+        const size_t length = (size_t)bucket->length;
+        note(list, engine->spaces[b].param,
+             length * czr_dtype_bytes(bucket->dtype), -1);
+        note(list, engine->spaces[b].grad,
+             length * (size_t)program->leaves * grad_bytes, -1);
+    }
+    for (int param = 0; param < program->n_params; param++) {
+        const int bucket = program->places[param].bucket;
+        note_loose(list, &engine->bindings[param].param,
+                   czr_dtype_bytes(program->buckets[bucket].dtype), param);
+        note_loose(list, &engine->bindings[param].grad, grad_bytes, param);
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const interval *left = a, *right = b;
+
+    return (left->low > right->low) - (left->low < right->low);
+}
+
+bool czr_loose_find_overlap(const czr_engine *engine, int *param, int *other,
+                            czr_status *status)
+{
+    intervals list = {.at = NULL};
+    bool is_found = false;
+
+    note_all(engine, &list);
+    list.at = czr_alloc(list.n, sizeof *list.at);
+    if (!list.at) {
+        *status = CZR_ERR_NO_MEMORY;
+        return false;
+    }
+    note_all(engine, &list);
+    qsort(list.at, list.n, sizeof *list.at, compare);
+    for (size_t i = 1; i < list.n && !is_found; i++) {
+        const interval *low = &list.at[i - 1], *high = &list.at[i];
+        is_found = high->low < low->high;
+        *param = low->param > high->param ? low->param : high->param;
+        *other = low->param > high->param ? high->param : low->param;
+    }
+    czr_free(list.at);
+    return is_found;
+}

@@ -1,0 +1,106 @@
+/* Stages over a table of parameters: finds each slot and launches. */
+#include "runtime/engine.h"
+#include "runtime/memory.h"
+
+/* Where one row's slots of the kinds that lie in scratch start. */
+static int64_t scratch_start(const czr_kernel_row *row, unsigned kind)
+{
+    switch (kind) {
+    case CZR_SLOT_GATHER:
+        return row->gather;
+    case CZR_SLOT_SCATTER:
+        return row->scatter;
+    default:
+        return row->temp;
+    }
+}
+
+/* Slots of a kind lie one behind the other, each rounded up. */
+static unsigned char *scratch_slot(const czr_engine *engine,
+                                   const czr_kernel_row *row, czr_slot slot)
+{
+    const uint8_t *bytes =
+        engine->slot_sizes[row->stage].bytes[slot.kind - CZR_SLOT_GATHER];
+    size_t at = (size_t)scratch_start(row, slot.kind);
+
+    for (unsigned i = 0; i < slot.index; i++)
+        at += czr_round_up((size_t)row->count * bytes[i]);
+    return engine->scratch + at;
+}
+
+static unsigned char *element(void *space, int64_t index, czr_dtype dtype)
+{
+    return (unsigned char *)space + (size_t)index * czr_dtype_bytes(dtype);
+}
+
+static unsigned char *find_slot(const czr_engine *engine,
+                                const czr_kernel_row *row, czr_slot slot)
+{
+    const czr_program *program = engine->program;
+    const int bucket = program->places[row->param].bucket;
+    const czr_dtype dtype = program->buckets[bucket].dtype;
+    const czr_spaces *spaces = &engine->spaces[bucket];
+    const int64_t local = row->offset - spaces->slice.first;
+
+    switch ((czr_slot_kind)slot.kind) {
+    case CZR_SLOT_GRAD:
+        return element(spaces->reduced, local, CZR_F32);
+    case CZR_SLOT_PARAM:
+        if (spaces->master)
+            return element(spaces->master, local, program->master_dtype);
+        return element(spaces->param, row->offset, dtype);
+    case CZR_SLOT_STORED:
+        return element(spaces->param, row->offset, dtype);
+    case CZR_SLOT_STATE:
+        return element(spaces->states[slot.index], local,
+                       program->buckets[bucket].states[slot.index].dtype);
+    case CZR_SLOT_GATHER:
+    case CZR_SLOT_SCATTER:
+    case CZR_SLOT_TEMP:
+        break;
+    }
+    return scratch_slot(engine, row, slot);
+}
+
+static bool writes_param(const czr_stage *stage)
+{
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out[i].kind == CZR_SLOT_PARAM)
+            return true;
+    return false;
+}
+
+static void run_row(czr_engine *engine, const czr_kernel_row *row)
+{
+    const czr_stage *stage = &engine->program->stages[row->stage];
+
+    for (int i = 0; i < stage->n_in; i++)
+        engine->call_in[i] = find_slot(engine, row, stage->in[i]);
+    for (int i = 0; i < stage->n_out; i++)
+        engine->call_out[i] = find_slot(engine, row, stage->out[i]);
+    for (int i = 0; i < stage->n_scalars; i++)
+        engine->call_scalars[i] = engine->scalars[stage->scalars[i]];
+    const czr_call call = {.in = engine->call_in,
+                           .out = engine->call_out,
+                           .scalars = engine->call_scalars,
+                           .count = (size_t)row->count,
+                           .work = row->work < 0 ? NULL
+                                                 : engine->scratch + row->work,
+                           .math = &engine->math.math};
+    engine->device->ops->launch(engine->device, stage, &call);
+    if (writes_param(stage))
+        engine->updates[row->param] += row->count;
+    engine->whole[row->param] += stage->is_whole;
+}
+
+czr_status czr_op_kernel(czr_engine *engine, int op)
+{
+    const czr_program *program = engine->program;
+    const int table = program->ops[op].table;
+    const czr_range range = czr_program_rows(program, table, engine->rank);
+    const czr_kernel_row *rows = program->tables[table].rows;
+
+    for (int64_t i = 0; i < range.n; i++)
+        run_row(engine, &rows[range.first + i]);
+    return CZR_OK;
+}

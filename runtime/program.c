@@ -1,0 +1,221 @@
+/* Coordinates, parameter names and ranges of a program. */
+#include "runtime/program.h"
+
+#include <stdio.h>
+
+uint32_t czr_program_all_axes(const czr_program *program)
+{
+    return program->n_axes >= 32 ? UINT32_MAX
+                                 : ((uint32_t)1 << program->n_axes) - 1;
+}
+
+static bool has_axis(uint32_t axes, int axis)
+{
+    return axes >> axis & 1;
+}
+
+int czr_program_extent(const czr_program *program, uint32_t axes)
+{
+    int extent = 1;
+
+    for (int a = 0; a < program->n_axes; a++)
+        if (has_axis(axes, a))
+            extent *= program->sizes[a];
+    return extent;
+}
+
+int czr_program_ranks(const czr_program *program)
+{
+    return czr_program_extent(program, czr_program_all_axes(program));
+}
+
+int czr_program_coordinate(const czr_program *program, uint32_t axes, int rank)
+{
+    int coordinate = 0, weight = 1;
+
+    for (int a = program->n_axes - 1; a >= 0; a--) {
+        if (has_axis(axes, a)) {
+            coordinate += rank % program->sizes[a] * weight;
+            weight *= program->sizes[a];
+        }
+        rank /= program->sizes[a];
+    }
+    return coordinate;
+}
+
+int czr_program_rank_at(const czr_program *program, uint32_t axes,
+                        int coordinate, int rank)
+{
+    int result = 0, weight = 1;
+
+    for (int a = program->n_axes - 1; a >= 0; a--) {
+        const int size = program->sizes[a];
+        result += (has_axis(axes, a) ? coordinate : rank) % size * weight;
+        weight *= size;
+        rank /= size;
+        if (has_axis(axes, a))
+            coordinate /= size;
+    }
+    return result;
+}
+
+int czr_family_params(const czr_family *family)
+{
+    int n = 1;
+
+    for (int i = 0; i < family->n_indices; i++)
+        n *= family->extents[i];
+    return n;
+}
+
+const czr_family *czr_program_family(const czr_program *program, int param)
+{
+    int low = 0, high = program->n_families - 1;
+
+    while (low < high) {
+        const int middle = (low + high + 1) / 2;
+        if (program->families[middle].first_param <= param)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return &program->families[low];
+}
+
+czr_shard czr_program_shard(const czr_program *program, int param, int rank)
+{
+    const czr_family *family = czr_program_family(program, param);
+    czr_shard shard = {.n_dims = family->n_dims, .n = 1};
+
+    for (int d = 0; d < shard.n_dims; d++) {
+        const int axis = family->shard[d];
+        const uint32_t axes = axis < 0 ? 0 : (uint32_t)1 << axis;
+        shard.shape[d] = family->shape[d] / czr_program_extent(program, axes);
+        shard.start[d] =
+            shard.shape[d] * czr_program_coordinate(program, axes, rank);
+        shard.n *= shard.shape[d];
+    }
+    return shard;
+}
+
+/* Reads "{i}" at the pattern and a canonical number at the name; the index'
+ * place among its values, or -1. */
+static int match_index(const czr_family *family, const char **pattern,
+                       const char **name, int *which)
+{
+    int64_t value = 0;
+    const char *digits = *name;
+
+    *which = (*pattern)[1] - '0';
+    *pattern += sizeof "{0}" - 1;
+    while (**name >= '0' && **name <= '9' && *name - digits < 10)
+        value = value * 10 + (*(*name)++ - '0');
+    if (*name == digits || (*digits == '0' && *name - digits > 1))
+        return -1;
+    value -= family->first[*which];
+    return value >= 0 && value < family->extents[*which] ? (int)value : -1;
+}
+
+/* The parameter of the family that has this name, or -1. */
+static int match_family(const czr_family *family, const char *name)
+{
+    const char *pattern = family->pattern;
+    int index[4] = {0}, param = 0;
+
+    while (*pattern) {
+        int which;
+        if (*pattern == '{') {
+            const int place = match_index(family, &pattern, &name, &which);
+            if (place < 0)
+                return -1;
+            index[which] = place;
+        } else if (*pattern++ != *name++) {
+            return -1;
+        }
+    }
+    for (int i = 0; i < family->n_indices; i++)
+        param = param * family->extents[i] + index[i];
+    return *name ? -1 : family->first_param + param;
+}
+
+int czr_program_find(const czr_program *program, const char *name)
+{
+    for (int f = 0; f < program->n_families; f++) {
+        const int param = match_family(&program->families[f], name);
+        if (param >= 0)
+            return param;
+    }
+    return -1;
+}
+
+static void append(char *text, size_t n, size_t *length, const char *piece)
+{
+    for (; *piece; piece++, (*length)++)
+        if (*length + 1 < n)
+            text[*length] = *piece;
+}
+
+size_t czr_program_name(const czr_program *program, int param, char *text,
+                        size_t n)
+{
+    const czr_family *family = czr_program_family(program, param);
+    int index[4] = {0};
+    size_t length = 0;
+
+    param -= family->first_param;
+    for (int i = family->n_indices - 1; i >= 0; i--) {
+        index[i] = family->first[i] + param % family->extents[i];
+        param /= family->extents[i];
+    }
+    for (const char *c = family->pattern; *c; c++) {
+        char piece[16] = {*c};
+        if (*c == '{') {
+            snprintf(piece, sizeof piece, "%d", index[c[1] - '0']);
+            c += sizeof "{0}" - 2;
+        }
+        append(text, n, &length, piece);
+    }
+    if (n)
+        text[length < n ? length : n - 1] = '\0';
+    return length;
+}
+
+czr_range czr_program_slice(const czr_program *program, int bucket, int rank)
+{
+    const int64_t *slices = program->buckets[bucket].slices;
+    const int owner =
+        czr_program_coordinate(program, program->split_axes, rank);
+
+    return (czr_range){slices[owner], slices[owner + 1] - slices[owner]};
+}
+
+czr_range czr_program_rows(const czr_program *program, int table, int rank)
+{
+    const czr_table *rows = &program->tables[table];
+    const int at = czr_program_coordinate(program, rows->selector, rank);
+
+    return (czr_range){rows->starts[at],
+                       rows->starts[at + 1] - rows->starts[at]};
+}
+
+bool czr_op_is_communication(const czr_op *op)
+{
+    return op->kind == CZR_REDUCE_SCATTER || op->kind == CZR_ALL_GATHER ||
+           op->kind == CZR_ALL_REDUCE || op->kind == CZR_TRANSFER;
+}
+
+const char *czr_op_kind_name(unsigned kind)
+{
+    static const char *const names[] = {
+        [CZR_REDUCE_SCATTER] = "reduce_scatter",
+        [CZR_ALL_GATHER] = "all_gather",
+        [CZR_ALL_REDUCE] = "all_reduce",
+        [CZR_TRANSFER] = "transfer",
+        [CZR_KERNEL] = "kernel",
+        [CZR_SQUARE_SUM] = "square_sum",
+        [CZR_DECIDE] = "decide",
+        [CZR_PROLOGUE] = "prologue",
+    };
+
+    return kind < CZR_N_OP_KINDS ? names[kind] : "unknown";
+}

@@ -1,0 +1,52 @@
+/* Questions about a program: coordinates, parameters, names, slices.  Knows
+ * nothing of engines. */
+#ifndef CZR_PROGRAM_H
+#define CZR_PROGRAM_H
+
+#include "runtime/czr.h"
+
+#include <stdbool.h>
+
+/* Elements of a bucket: [first, first + n). */
+typedef struct czr_range {
+    int64_t first, n;
+} czr_range;
+
+/* A parameter's shard on one rank: the public layout's geometry. */
+typedef struct czr_shard {
+    int n_dims;
+    int64_t shape[8], start[8]; /* of the shard, and where it starts */
+    int64_t n;                  /* elements */
+} czr_shard;
+
+/* Ranks of the mesh, and coordinates over a set of axes (bit a: axis a),
+ * row-major in mesh order. */
+int czr_program_ranks(const czr_program *program);
+uint32_t czr_program_all_axes(const czr_program *program);
+int czr_program_extent(const czr_program *program, uint32_t axes);
+int czr_program_coordinate(const czr_program *program, uint32_t axes, int rank);
+/* The rank that has `coordinate` over `axes` and agrees with `rank` on all
+ * other axes. */
+int czr_program_rank_at(const czr_program *program, uint32_t axes,
+                        int coordinate, int rank);
+
+const czr_family *czr_program_family(const czr_program *program, int param);
+int czr_family_params(const czr_family *family);
+czr_shard czr_program_shard(const czr_program *program, int param, int rank);
+
+/* The parameter of that name, or -1. */
+int czr_program_find(const czr_program *program, const char *name);
+/* The name into text[n], cut where it is too long; returns its length. */
+size_t czr_program_name(const czr_program *program, int param, char *text,
+                        size_t n);
+
+/* The slice of a bucket that this rank owns. */
+czr_range czr_program_slice(const czr_program *program, int bucket, int rank);
+
+/* Rows of a table that this rank has. */
+czr_range czr_program_rows(const czr_program *program, int table, int rank);
+
+bool czr_op_is_communication(const czr_op *op);
+const char *czr_op_kind_name(unsigned kind);
+
+#endif

@@ -1,0 +1,231 @@
+/* The memory of a rank: spaces of buckets, scratch, and the list of states. */
+#include "runtime/engine.h"
+
+#include "runtime/memory.h"
+
+/* Scratch starts as this, so that what was written can be told, and so that
+ * nothing relies on zeros. */
+enum { UNTOUCHED = 0xa5 };
+
+static unsigned char *take(czr_engine *engine, int64_t n, int64_t leaves,
+                           czr_dtype dtype)
+{
+    const size_t bytes = czr_dtype_bytes(dtype);
+
+    if (n < 0 || leaves < 1 || n > INT64_MAX / leaves)
+        return NULL;
+    return engine->device->ops->alloc(engine->device, (size_t)(n * leaves),
+                                      bytes);
+}
+
+static czr_status open_states(czr_engine *engine, const czr_bucket *bucket,
+                              czr_spaces *spaces)
+{
+    spaces->states =
+        czr_alloc((size_t)bucket->n_states, sizeof(unsigned char *));
+    if (!spaces->states)
+        return CZR_ERR_NO_MEMORY;
+    for (int k = 0; k < bucket->n_states; k++) {
+        const czr_state_desc *state = &bucket->states[k];
+        spaces->states[k] = take(engine, spaces->slice.n, 1, state->dtype);
+        if (!spaces->states[k])
+            return CZR_ERR_NO_MEMORY;
+        czr_fill(spaces->states[k], state->dtype, (double)state->init,
+                 (size_t)spaces->slice.n);
+    }
+    return CZR_OK;
+}
+
+static czr_status open_bucket(czr_engine *engine, int b)
+{
+    const czr_program *program = engine->program;
+    const czr_bucket *bucket = &program->buckets[b];
+    czr_spaces *spaces = &engine->spaces[b];
+
+    spaces->slice = czr_program_slice(program, b, engine->rank);
+    const int64_t n = spaces->slice.n;
+    spaces->param = take(engine, bucket->length, 1, bucket->dtype);
+    spaces->grad =
+        take(engine, bucket->length, program->leaves, program->grad_dtype);
+    spaces->reduced = (float *)(void *)take(engine, n, 1, CZR_F32);
+    if (bucket->has_master)
+        spaces->master = take(engine, n, 1, program->master_dtype);
+    if (!spaces->param || !spaces->grad || !spaces->reduced ||
+        (bucket->has_master && !spaces->master))
+        return CZR_ERR_NO_MEMORY;
+    return open_states(engine, bucket, spaces);
+}
+
+static czr_status open_scratch(czr_engine *engine)
+{
+    const czr_program *program = engine->program;
+    const int at =
+        czr_program_coordinate(program, program->arena_selector, engine->rank);
+
+    engine->scratch_bytes = program->arena_bytes ? program->arena_bytes[at] : 0;
+    engine->scratch = engine->device->ops->alloc(
+        engine->device, (size_t)engine->scratch_bytes, 1);
+    if (!engine->scratch)
+        return CZR_ERR_NO_MEMORY;
+    memset(engine->scratch, UNTOUCHED, (size_t)engine->scratch_bytes);
+    return CZR_OK;
+}
+
+static void note_slots(czr_slot_sizes *sizes, const czr_slot *slots, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (slots[i].kind >= CZR_SLOT_GATHER)
+            sizes->bytes[slots[i].kind - CZR_SLOT_GATHER][slots[i].index] =
+                (uint8_t)czr_dtype_bytes((czr_dtype)slots[i].dtype);
+}
+
+static czr_status open_slot_sizes(czr_engine *engine)
+{
+    const czr_program *program = engine->program;
+
+    engine->slot_sizes =
+        czr_alloc((size_t)program->n_stages, sizeof *engine->slot_sizes);
+    if (!engine->slot_sizes)
+        return CZR_ERR_NO_MEMORY;
+    for (int s = 0; s < program->n_stages; s++) {
+        const czr_stage *stage = &program->stages[s];
+        note_slots(&engine->slot_sizes[s], stage->in, stage->n_in);
+        note_slots(&engine->slot_sizes[s], stage->out, stage->n_out);
+    }
+    return CZR_OK;
+}
+
+/* The part of a parameter's shard whose states this rank has. */
+static czr_state state_of(const czr_engine *engine, int param, int k)
+{
+    const czr_program *program = engine->program;
+    const czr_place *place = &program->places[param];
+    const czr_spaces *spaces = &engine->spaces[place->bucket];
+    const czr_state_desc *state = &program->buckets[place->bucket].states[k];
+    const int64_t n = czr_program_shard(program, param, engine->rank).n;
+    int64_t first = spaces->slice.first - place->offset;
+    int64_t end = first + spaces->slice.n;
+
+    first = first < 0 ? 0 : first;
+    end = end > n ? n : end;
+    const size_t at = (size_t)(place->offset + first - spaces->slice.first);
+    return (czr_state){.name = state->name,
+                       .param = param,
+                       .dtype = state->dtype,
+                       .first = first,
+                       .n = end > first ? end - first : 0,
+                       .data = end > first
+                                   ? spaces->states[k] +
+                                         at * czr_dtype_bytes(state->dtype)
+                                   : NULL};
+}
+
+/* Lists the states; with `states` NULL it only counts. */
+static int list_states(const czr_engine *engine, czr_state *states)
+{
+    const czr_program *program = engine->program;
+    int n = 0;
+
+    for (int param = 0; param < program->n_params; param++) {
+        const int bucket = program->places[param].bucket;
+        for (int k = 0; k < program->buckets[bucket].n_states; k++) {
+            const czr_state state = state_of(engine, param, k);
+            if (state.n && states)
+                states[n] = state;
+            n += state.n > 0;
+        }
+    }
+    return n;
+}
+
+czr_status czr_spaces_open(czr_engine *engine)
+{
+    const czr_program *program = engine->program;
+    czr_status status = CZR_OK;
+
+    engine->spaces =
+        czr_alloc((size_t)program->n_buckets, sizeof *engine->spaces);
+    if (!engine->spaces)
+        return CZR_ERR_NO_MEMORY;
+    for (int b = 0; b < program->n_buckets && status == CZR_OK; b++)
+        status = open_bucket(engine, b);
+    if (status == CZR_OK)
+        status = open_scratch(engine);
+    if (status == CZR_OK)
+        status = open_slot_sizes(engine);
+    if (status != CZR_OK)
+        return status;
+    engine->n_states = list_states(engine, NULL);
+    engine->states =
+        czr_alloc((size_t)engine->n_states, sizeof *engine->states);
+    if (!engine->states)
+        return CZR_ERR_NO_MEMORY;
+    list_states(engine, engine->states);
+    return CZR_OK;
+}
+
+static void close_bucket(czr_engine *engine, int b)
+{
+    czr_device *device = engine->device;
+    czr_spaces *spaces = &engine->spaces[b];
+
+    for (int k = 0; spaces->states && k < engine->program->buckets[b].n_states;
+         k++)
+        device->ops->release(device, spaces->states[k]);
+    czr_free(spaces->states);
+    device->ops->release(device, spaces->param);
+    device->ops->release(device, spaces->grad);
+    device->ops->release(device, spaces->reduced);
+    device->ops->release(device, spaces->master);
+}
+
+void czr_spaces_close(czr_engine *engine)
+{
+    for (int b = 0; engine->spaces && b < engine->program->n_buckets; b++)
+        close_bucket(engine, b);
+    if (engine->scratch)
+        engine->device->ops->release(engine->device, engine->scratch);
+    czr_free(engine->spaces);
+    czr_free(engine->slot_sizes);
+    czr_free(engine->states);
+}
+
+void czr_spaces_take_masters(czr_engine *engine)
+{
+    const czr_program *program = engine->program;
+
+    for (int b = 0; b < program->n_buckets; b++) {
+        const czr_spaces *spaces = &engine->spaces[b];
+        const czr_dtype dtype = program->buckets[b].dtype;
+        const size_t first = (size_t)spaces->slice.first;
+        if (spaces->master)
+            czr_convert(spaces->master, program->master_dtype,
+                        spaces->param + first * czr_dtype_bytes(dtype), dtype,
+                        (size_t)spaces->slice.n);
+    }
+}
+
+int64_t czr_spaces_peak_scratch(const czr_engine *engine)
+{
+    int64_t n = engine->scratch_bytes;
+
+    while (n > 0 && engine->scratch[n - 1] == UNTOUCHED)
+        n--;
+    return (int64_t)czr_round_up((size_t)n);
+}
+
+/* ---- states, for callers ------------------------------------------------ */
+
+int czr_state_count(const czr_engine *engine)
+{
+    return engine->n_states;
+}
+
+czr_status czr_state_get(czr_engine *engine, int state, czr_state *out)
+{
+    if (!out || state < 0 || state >= engine->n_states)
+        return czr_engine_refuse(engine, CZR_ERR_ARGUMENT, "no state %d",
+                                 state);
+    *out = engine->states[state];
+    return CZR_OK;
+}

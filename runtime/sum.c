@@ -1,0 +1,112 @@
+/* Ordered sums, a chunk at a time so that the accumulator stays in cache. */
+#include "runtime/sum.h"
+
+enum { CHUNK = 2048 };
+
+/* Elements [at, at + n) of one leaf: added to acc, or its first value. */
+static void add_leaf(float *acc, const czr_reduce_scatter *member, int leaf,
+                     int64_t at, size_t n, bool is_first)
+{
+    const size_t start = (size_t)((int64_t)leaf * member->leaf_stride + at);
+    float converted[CHUNK];
+    const float *values = converted;
+
+    if (member->dtype == CZR_F32) {
+        values = (const float *)member->grad + start;
+    } else {
+        const czr_bf16 *bf16 = (const czr_bf16 *)member->grad + start;
+        for (size_t i = 0; i < n; i++)
+            converted[i] = czr_bf16_to_f32(bf16[i]);
+    }
+    if (is_first)
+        memcpy(acc, values, n * sizeof *acc);
+    else
+        for (size_t i = 0; i < n; i++)
+            acc[i] += values[i];
+}
+
+static int leaves_of(const czr_unit *member)
+{
+    return member->of.reduce_scatter.leaves;
+}
+
+static void sum_in_leaf_order(float *acc, const czr_unit *const *members,
+                              int n_members, int64_t at, size_t n)
+{
+    for (int m = 0; m < n_members; m++)
+        for (int leaf = 0; leaf < leaves_of(members[m]); leaf++)
+            add_leaf(acc, &members[m]->of.reduce_scatter, leaf, at, n,
+                     m == 0 && leaf == 0);
+}
+
+static void sum_in_rank_order(float *acc, const czr_unit *const *members,
+                              int n_members, int64_t at, size_t n)
+{
+    float own[CHUNK];
+
+    for (int m = 0; m < n_members; m++) {
+        for (int leaf = 0; leaf < leaves_of(members[m]); leaf++)
+            add_leaf(own, &members[m]->of.reduce_scatter, leaf, at, n,
+                     leaf == 0);
+        for (size_t i = 0; i < n; i++)
+            acc[i] = m == 0 ? own[i] : acc[i] + own[i];
+    }
+}
+
+void czr_sum_leaves(const czr_reduce_scatter *mine,
+                    const czr_unit *const *members, int n_members,
+                    bool rank_order)
+{
+    for (int64_t done = 0; done < mine->n; done += CHUNK) {
+        const int64_t left = mine->n - done;
+        const size_t n = (size_t)(left < CHUNK ? left : CHUNK);
+        float *acc = mine->out + done;
+        if (rank_order)
+            sum_in_rank_order(acc, members, n_members, mine->first + done, n);
+        else
+            sum_in_leaf_order(acc, members, n_members, mine->first + done, n);
+        for (size_t i = 0; i < n; i++)
+            acc[i] *= mine->scale;
+    }
+}
+
+/* One element over all members, in a type wide enough. */
+#define SUM_ELEMENTS(type, wide, load, round)                                  \
+    for (size_t i = first; i < first + n; i++) {                               \
+        wide sum = load(((const type *)members[0]->of.all_reduce.data)[i]);    \
+        for (int m = 1; m < n_members; m++)                                    \
+            sum += load(((const type *)members[m]->of.all_reduce.data)[i]);    \
+        for (int m = 0; m < n_members; m++)                                    \
+            ((type *)members[m]->of.all_reduce.data)[i] = round(sum);          \
+    }
+
+void czr_sum_slice(const czr_unit *const *members, int n_members, size_t first,
+                   size_t n)
+{
+    switch (members[0]->of.all_reduce.type) {
+    case CZR_SUM_F64:
+        SUM_ELEMENTS(double, double, , )
+        break;
+    case CZR_SUM_F32:
+        SUM_ELEMENTS(float, float, , )
+        break;
+    case CZR_SUM_BF16:
+        SUM_ELEMENTS(czr_bf16, float, czr_bf16_to_f32, czr_f32_to_bf16)
+        break;
+    case CZR_SUM_I64:
+        SUM_ELEMENTS(int64_t, int64_t, , )
+        break;
+    case CZR_N_SUMS:
+        break;
+    }
+}
+
+size_t czr_sum_bytes(czr_sum type)
+{
+    static const size_t bytes[] = {[CZR_SUM_F64] = 8,
+                                   [CZR_SUM_F32] = 4,
+                                   [CZR_SUM_BF16] = 2,
+                                   [CZR_SUM_I64] = 8};
+
+    return bytes[type];
+}

@@ -1,0 +1,18 @@
+/* Sums whose order is part of their meaning. */
+#ifndef CZR_SUM_H
+#define CZR_SUM_H
+
+#include "runtime/world.h"
+
+/* `mine->out` becomes the sum over the members' gradients.  In rank order
+ * (a fault that tests plant) each member's leaves are added up first. */
+void czr_sum_leaves(const czr_reduce_scatter *mine,
+                    const czr_unit *const *members, int n_members,
+                    bool rank_order);
+
+/* Elements [first, first + n) of all members' data become their sum, in
+ * order of position, rounded once per element, on every member. */
+void czr_sum_slice(const czr_unit *const *members, int n_members, size_t first,
+                   size_t n);
+
+#endif

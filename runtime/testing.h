@@ -1,0 +1,11 @@
+/* Faults that tests plant.  No part of the public interface. */
+#ifndef CZR_TESTING_H
+#define CZR_TESTING_H
+
+#include "runtime/czr.h"
+
+/* Each rank sums its own leaves first and the ranks' sums are added then: the
+ * naive reduction, whose bits depend on the mesh.  All ranks must agree. */
+void czr_testing_rank_order_reduction(czr_world *world, int is_on);
+
+#endif

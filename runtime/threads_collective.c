@@ -1,0 +1,164 @@
+/* Collectives between threads.  All members post a pointer to their unit;
+ * when the last has come each does its own share, reading the others' memory;
+ * when the last has finished all leave.  Between those two moments nobody
+ * waits for anything but work, so that nobody leaves while being read. */
+#include "runtime/threads.h"
+
+#include <stdio.h>
+
+#include "runtime/sum.h"
+
+void czr_collective_post(czr_comm *comm, const czr_unit *unit)
+{
+    czr_room *room = comm->room;
+
+    pthread_mutex_lock(&room->hall->lock);
+    room->posted[comm->position] = unit;
+    if (++room->arrived == room->size)
+        for (int i = 0; i < room->size; i++)
+            czr_hall_wake(room, i);
+    pthread_mutex_unlock(&room->hall->lock);
+}
+
+/* Sleeps until all have posted.  Lock held. */
+static czr_status await_arrivals(czr_comm *comm, char *why)
+{
+    czr_room *room = comm->room;
+    const struct timespec deadline = czr_deadline(comm->world);
+
+    while (room->arrived < room->size) {
+        const czr_status status =
+            czr_hall_sleep(room->hall, comm->world->rank, &deadline, why);
+        if (status == CZR_OK || room->arrived == room->size)
+            continue;
+        int absent = 0;
+        while (room->posted[absent])
+            absent++;
+        room->posted[comm->position] = NULL;
+        room->arrived--;
+        return czr_hall_missing(comm, absent, status, why);
+    }
+    return CZR_OK;
+}
+
+/* What all members must agree on, beyond kind and operation. */
+static size_t signature(const czr_unit *unit)
+{
+    switch (unit->kind) {
+    case CZR_UNIT_ALL_REDUCE:
+        return unit->of.all_reduce.count * CZR_N_SUMS +
+               unit->of.all_reduce.type;
+    case CZR_UNIT_REDUCE_SCATTER:
+        return (size_t)unit->of.reduce_scatter.leaf_stride * CZR_N_DTYPES +
+               unit->of.reduce_scatter.dtype;
+    case CZR_UNIT_ALL_GATHER:
+    case CZR_UNIT_BARRIER:
+    case CZR_UNIT_TRANSFER:
+        break;
+    }
+    return 0;
+}
+
+static czr_status check_agreement(const czr_room *room, const czr_unit *mine,
+                                  char *why)
+{
+    for (int i = 0; i < room->size; i++) {
+        const czr_unit *other = room->posted[i];
+        if (other->kind == mine->kind && other->op == mine->op &&
+            signature(other) == signature(mine))
+            continue;
+        snprintf(why, CZR_WHY_BYTES,
+                 "rank %d is in another collective, or of another size: "
+                 "operation %d against %d",
+                 room->ranks[i], other->op, mine->op);
+        return CZR_ERR_MISMATCH;
+    }
+    return CZR_OK;
+}
+
+static void reduce_scatter(const czr_comm *comm, const czr_unit *mine)
+{
+    const czr_room *room = comm->room;
+
+    czr_sum_leaves(&mine->of.reduce_scatter, room->posted, room->size,
+                   comm->world->rank_order_reduction);
+}
+
+/* Every member sums its share of the elements, on all members. */
+static void all_reduce(const czr_comm *comm, const czr_unit *mine)
+{
+    const czr_room *room = comm->room;
+    const size_t size = (size_t)room->size, seat = (size_t)comm->position;
+    const size_t count = mine->of.all_reduce.count;
+    const size_t share = count / size, rest = count % size;
+    const size_t first = share * seat + (seat < rest ? seat : rest);
+
+    czr_sum_slice(room->posted, room->size, first, share + (seat < rest));
+}
+
+static void all_gather(const czr_comm *comm, const czr_unit *mine)
+{
+    const czr_room *room = comm->room;
+
+    for (int i = 0; i < room->size; i++) {
+        const czr_all_gather *from = &room->posted[i]->of.all_gather;
+        unsigned char *to = mine->of.all_gather.receive + from->at;
+        if (from->bytes && to != from->send)
+            memcpy(to, from->send, from->bytes);
+    }
+}
+
+static void do_share(const czr_comm *comm, const czr_unit *unit)
+{
+    switch (unit->kind) {
+    case CZR_UNIT_REDUCE_SCATTER:
+        reduce_scatter(comm, unit);
+        break;
+    case CZR_UNIT_ALL_GATHER:
+        all_gather(comm, unit);
+        break;
+    case CZR_UNIT_ALL_REDUCE:
+        all_reduce(comm, unit);
+        break;
+    case CZR_UNIT_BARRIER:
+    case CZR_UNIT_TRANSFER:
+        break;
+    }
+}
+
+/* Waits, without deadline, for the others' work.  Lock held. */
+static void finish(czr_comm *comm)
+{
+    czr_room *room = comm->room;
+    const unsigned generation = room->generation;
+
+    if (++room->finished == room->size) {
+        room->arrived = room->finished = 0;
+        room->generation++;
+        for (int i = 0; i < room->size; i++) {
+            room->posted[i] = NULL;
+            czr_hall_wake(room, i);
+        }
+    }
+    while (room->generation == generation)
+        pthread_cond_wait(&room->hall->wake[comm->world->rank],
+                          &room->hall->lock);
+}
+
+czr_status czr_collective_wait(czr_comm *comm, const czr_unit *unit, char *why)
+{
+    czr_room *room = comm->room;
+
+    pthread_mutex_lock(&room->hall->lock);
+    czr_status status = await_arrivals(comm, why);
+    if (status == CZR_OK) {
+        pthread_mutex_unlock(&room->hall->lock);
+        status = check_agreement(room, unit, why);
+        if (status == CZR_OK)
+            do_share(comm, unit);
+        pthread_mutex_lock(&room->hall->lock);
+        finish(comm);
+    }
+    pthread_mutex_unlock(&room->hall->lock);
+    return status;
+}

@@ -1,0 +1,130 @@
+/* What a world is inside: a table of functions that start and await units of
+ * communication.  A unit is one operation of a plan, or one call of a
+ * trainer, on one communicator.  There is no buffering: a unit completes only
+ * when its partners have come. */
+#ifndef CZR_WORLD_H
+#define CZR_WORLD_H
+
+#include "runtime/czr.h"
+
+#include <stdbool.h>
+
+enum { CZR_WHY_BYTES = 160, CZR_DEFAULT_DEADLINE_MS = 600000 };
+
+/* Who speaks: units of one channel match only each other, so that a trainer
+ * may reduce its loss while a plan communicates. */
+typedef enum czr_channel { CZR_CHANNEL_TRAINER, CZR_CHANNEL_PLAN } czr_channel;
+
+/* One rank's seat in a communicator; owned by the world. */
+typedef struct czr_comm {
+    czr_world *world;
+    int size, position;
+    const int *ranks; /* of each position */
+    void *room;       /* the implementation's, shared by the members */
+} czr_comm;
+
+typedef enum czr_unit_kind {
+    CZR_UNIT_BARRIER,
+    CZR_UNIT_REDUCE_SCATTER,
+    CZR_UNIT_ALL_GATHER,
+    CZR_UNIT_ALL_REDUCE,
+    CZR_UNIT_TRANSFER
+} czr_unit_kind;
+
+typedef enum czr_sum {
+    CZR_SUM_F64,
+    CZR_SUM_F32,
+    CZR_SUM_BF16,
+    CZR_SUM_I64,
+    CZR_N_SUMS
+} czr_sum;
+
+/* The ordered sum of elements [first, first + n) of all members' gradients,
+ * in f32: members by position, their leaves in order, then times `scale`. */
+typedef struct czr_reduce_scatter {
+    const void *grad; /* of leaf 0, whole bucket */
+    czr_dtype dtype;
+    int leaves;
+    int64_t leaf_stride; /* elements */
+    int64_t first, n;
+    float *out; /* [n] */
+    float scale;
+} czr_reduce_scatter;
+
+/* Each member's `send` goes to byte `at` of everybody's `receive`. */
+typedef struct czr_all_gather {
+    const void *send;
+    size_t bytes, at;
+    unsigned char *receive;
+} czr_all_gather;
+
+/* In place; summed in order of position. */
+typedef struct czr_all_reduce {
+    void *data;
+    size_t count;
+    czr_sum type;
+} czr_all_reduce;
+
+/* Rows to and from others; those to oneself are not looked at. */
+typedef struct czr_transfer {
+    const czr_transfer_row *rows;
+    int64_t n_rows;
+    unsigned char *base; /* offsets of rows count from here */
+} czr_transfer;
+
+typedef struct czr_unit {
+    czr_unit_kind kind;
+    int op; /* its number in the plan; -1: a trainer's */
+    union {
+        czr_reduce_scatter reduce_scatter;
+        czr_all_gather all_gather;
+        czr_all_reduce all_reduce;
+        czr_transfer transfer;
+    } of;
+} czr_unit;
+
+typedef struct czr_world_ops {
+    const char *name;
+    /* This rank's seat among `ranks` (ascending, this rank among them). */
+    czr_status (*join)(czr_world *world, czr_channel channel, const int *ranks,
+                       int n, czr_comm **out);
+    /* Starts a unit and returns at once.  The unit, and all it points at, is
+     * the world's until `wait` has returned; one unit at a time per seat. */
+    void (*post)(czr_comm *comm, const czr_unit *unit);
+    /* Blocks until the posted unit is complete.  On failure no partner
+     * touches it any more, and why[CZR_WHY_BYTES] has a sentence. */
+    czr_status (*wait)(czr_comm *comm, const czr_unit *unit, char *why);
+    /* From now on all waits of all ranks fail with CZR_ERR_ABORTED. */
+    void (*abort)(czr_world *world, const char *why);
+} czr_world_ops;
+
+/* Names of axes, for trainers; one communicator each. */
+typedef struct czr_mesh_axis {
+    char *name;
+    int size, coordinate;
+    czr_comm *comm;
+} czr_mesh_axis;
+
+struct czr_world {
+    const czr_world_ops *ops;
+    void *shared; /* the implementation's, one for all ranks */
+    int rank, size;
+    int64_t deadline_ms;
+    czr_comm *everyone[CZR_CHANNEL_PLAN + 1];
+    int n_axes;
+    czr_mesh_axis *axes;
+    bool rank_order_reduction; /* runtime/testing.h */
+};
+
+/* Tells the world of a program's mesh; replaces an earlier one. */
+czr_status czr_world_set_mesh(czr_world *world, const czr_program *program);
+void czr_world_clear_mesh(czr_world *world);
+/* The communicator of a set of a program's axes. */
+czr_status czr_world_join_axes(czr_world *world, czr_channel channel,
+                               const czr_program *program, uint32_t axes,
+                               czr_comm **out);
+/* post and wait; a single seat needs no partners but does its own work. */
+czr_status czr_comm_run(czr_comm *comm, const czr_unit *unit, char *why);
+size_t czr_sum_bytes(czr_sum type);
+
+#endif
