@@ -52,6 +52,13 @@ static void put_message(cz_text *out, MlirDiagnostic diagnostic)
     cz_ir_put_place(out, mlirDiagnosticGetLocation(diagnostic));
 }
 
+/* MLIR adds the whole operation, which may be a table of megabytes. */
+static bool is_dump(const char *note)
+{
+    static const char start[] = "see current operation";
+    return strncmp(note, start, sizeof start - 1) == 0;
+}
+
 static void report_notes(cz_diags *diags, MlirDiagnostic diagnostic)
 {
     const intptr_t n = mlirDiagnosticGetNumNotes(diagnostic);
@@ -59,7 +66,8 @@ static void report_notes(cz_diags *diags, MlirDiagnostic diagnostic)
         cz_text text;
         cz_text_init(&text);
         put_message(&text, mlirDiagnosticGetNote(diagnostic, i));
-        cz_diag_note(diags, (cz_span){0}, "%s", cz_text_string(&text));
+        if (!is_dump(cz_text_string(&text)))
+            cz_diag_note(diags, (cz_span){0}, "%s", cz_text_string(&text));
         cz_text_fini(&text);
     }
 }

@@ -248,8 +248,9 @@ int64_t cz_view_rank_at(const cz_plan_view *view, const cz_ints *axes,
  * mesh->axes.n entries is the caller's. */
 cz_ints cz_view_shard_axes(const cz_plan_view *view, int family,
                            int64_t *storage);
-/* Bytes that slots of one kind take for `count` elements: each slot rounded
- * up to CZ_ALIGN bytes; *offsets (may be NULL) gets each slot's start. */
+/* Bytes that a stage's slots of one kind take for `count` elements: in order of
+ * index, each rounded up to CZ_ALIGN_BYTES; offsets[index] (may be NULL) gets
+ * each slot's start. */
 enum { CZ_ALIGN_BYTES = 64 };
 int64_t cz_view_slot_bytes(const cz_view_stage *stage, cz_slot_kind kind,
                            int64_t count, int64_t *offsets);

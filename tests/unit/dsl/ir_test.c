@@ -156,7 +156,7 @@ static const struct bad {
      "linalg.matmul: types that do not go together"},
     {"func.func @f(%a: f32) { \"canzona.nope\"(%a) : (f32) -> () return }",
      "canzona.nope"},
-    {"module attributes {x = 1 : i64} {}", "unregistered"},
+    {"module attributes {x = 1 : i64} {}", "dialect-prefixed"},
     {"module attributes {canzona.x = 1 : i64} {}", "no attributes"},
     {"module { module {} }", "an operation that no module of ours has"},
     {"\"canzona.arena\"() {selector = array<i64>} : () -> ()", "bytes"},

@@ -1,0 +1,96 @@
+/* Coordinates and slot sizes of the plan view.  Knows nothing of MLIR. */
+#include "dsl/plan_view.h"
+
+#include "dsl/base/checked.h"
+
+static bool has_axis(const cz_ints *axes, int axis)
+{
+    for (int i = 0; i < axes->n; i++)
+        if (axes->v[i] == axis)
+            return true;
+    return false;
+}
+
+int64_t cz_view_extent(const cz_plan_view *view, const cz_ints *axes)
+{
+    int64_t extent = 1;
+    for (int i = 0; i < axes->n; i++)
+        extent *= view->mesh->sizes.v[axes->v[i]];
+    return extent;
+}
+
+/* The last axis runs fastest, in ranks as in coordinates. */
+int64_t cz_view_coordinate(const cz_plan_view *view, const cz_ints *axes,
+                           int64_t rank)
+{
+    int64_t coordinate = 0, weight = 1;
+    for (int axis = view->mesh->sizes.n - 1; axis >= 0; axis--) {
+        const int64_t size = view->mesh->sizes.v[axis];
+        if (has_axis(axes, axis)) {
+            coordinate += rank % size * weight;
+            weight *= size;
+        }
+        rank /= size;
+    }
+    return coordinate;
+}
+
+int64_t cz_view_rank_at(const cz_plan_view *view, const cz_ints *axes,
+                        int64_t coordinate, int64_t rank)
+{
+    int64_t result = 0, weight = 1;
+    for (int axis = view->mesh->sizes.n - 1; axis >= 0; axis--) {
+        const int64_t size = view->mesh->sizes.v[axis];
+        if (has_axis(axes, axis)) {
+            result += coordinate % size * weight;
+            coordinate /= size;
+        } else {
+            result += rank % size * weight;
+        }
+        weight *= size;
+        rank /= size;
+    }
+    return result;
+}
+
+cz_ints cz_view_shard_axes(const cz_plan_view *view, int family,
+                           int64_t *storage)
+{
+    const cz_ints *shard = &view->families[family].fact->shard;
+    int n = 0;
+    for (int axis = 0; axis < view->mesh->sizes.n; axis++)
+        if (has_axis(shard, axis))
+            storage[n++] = axis;
+    return (cz_ints){storage, n};
+}
+
+/* The slot of the kind with the smallest index above `after`, among inputs
+ * and outputs alike: both name the same slots. */
+static const cz_view_slot *next_slot(const cz_view_stage *stage,
+                                     cz_slot_kind kind, int after)
+{
+    const cz_view_slot *next = NULL;
+    for (int i = 0; i < stage->n_in + stage->n_out; i++) {
+        const cz_view_slot *slot =
+            i < stage->n_in ? &stage->in[i] : &stage->out[i - stage->n_in];
+        if (slot->kind == kind && slot->index > after &&
+            (!next || slot->index < next->index))
+            next = slot;
+    }
+    return next;
+}
+
+int64_t cz_view_slot_bytes(const cz_view_stage *stage, cz_slot_kind kind,
+                           int64_t count, int64_t *offsets)
+{
+    const cz_view_slot *slot = next_slot(stage, kind, -1);
+    int64_t bytes = 0;
+
+    for (; slot; slot = next_slot(stage, kind, slot->index)) {
+        if (offsets)
+            *offsets++ = bytes;
+        bytes +=
+            cz_round_up(count * cz_dtype_bytes(slot->dtype), CZ_ALIGN_BYTES);
+    }
+    return bytes;
+}

@@ -1,0 +1,238 @@
+/* Building the plan view: header, uses and rules; the order of the steps.
+ * Facts come from text that anybody may have edited: nothing is believed. */
+#include "dsl/plan_view_build.h"
+
+#include "dsl/base/checked.h"
+#include "dsl/plan_view_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- header ---- */
+
+static bool read_mesh(cz_view_builder *b)
+{
+    const cz_fact_mesh *mesh = b->view->mesh;
+    int64_t n_ranks;
+
+    if (!cz_view_in(b, "mesh: number of axes", mesh->axes.n, 0,
+                    CZ_VIEW_MAX_AXES) ||
+        !cz_view_all_in(b, "mesh: sizes", &mesh->sizes, mesh->axes.n, 1,
+                        CZ_VIEW_MAX_RANKS))
+        return false;
+    for (int i = 0; i < mesh->axes.n; i++)
+        for (int k = 0; k < i; k++)
+            if (strcmp(mesh->axes.v[i], mesh->axes.v[k]) == 0)
+                return cz_view_fail(b, "mesh: axis '%s' appears twice",
+                                    mesh->axes.v[i]);
+    if (!cz_checked_product(mesh->sizes.v, mesh->sizes.n, &n_ranks) ||
+        n_ranks > CZ_VIEW_MAX_RANKS)
+        return cz_view_fail(b, "mesh: more than %d ranks", CZ_VIEW_MAX_RANKS);
+    b->view->n_ranks = (int)n_ranks;
+    return true;
+}
+
+static bool read_program(cz_view_builder *b)
+{
+    const cz_fact_program *program = b->view->program;
+    bool ok = cz_view_in(b, "program: strict", program->strict, 0, 1);
+    ok &=
+        cz_view_in(b, "program: leaves", program->leaves, 1, CZ_VIEW_MAX_RANKS);
+    return ok;
+}
+
+static bool read_policy(cz_view_builder *b)
+{
+    const cz_fact_policy *p = b->view->policy;
+    cz_dtype dtype;
+    bool ok = cz_view_dtype(b, "policy: grad_dtype", p->grad_dtype, &dtype);
+
+    ok &= cz_view_dtype(b, "policy: master_dtype", p->master_dtype, &dtype);
+    ok &= cz_view_axes(b, "policy: reduce_axes", &p->reduce_axes);
+    ok &= cz_view_axes(b, "policy: split_axes", &p->split_axes);
+    ok &= cz_view_in(b, "policy: mean", p->mean, 0, 1);
+    ok &= cz_view_in(b, "policy: skip", p->skip, 0, 1);
+    ok &= cz_view_in(b, "policy: bucket_elements", p->bucket_elements, 1,
+                     CZ_MAX_DIM);
+    ok &= cz_view_in(b, "policy: group_bytes", p->group_bytes, 0,
+                     CZ_VIEW_MAX_NUMBER);
+    if (!isfinite(p->clip) || p->clip < 0.0)
+        ok = cz_view_fail(b, "policy: clip is negative or not finite");
+    return ok;
+}
+
+static bool count_is(cz_view_builder *b, cz_fact_kind kind, const char *name,
+                     int low, int high)
+{
+    const int n = cz_ir_count(b->ir, kind);
+    if (n >= low && n <= high)
+        return true;
+    return cz_view_fail(b, "the module has %d operations 'canzona.%s'", n,
+                        name);
+}
+
+bool cz_view_read_header(cz_view_builder *b)
+{
+    int n;
+    bool ok = count_is(b, CZ_FACT_program, "program", 1, 1);
+
+    ok &= count_is(b, CZ_FACT_mesh, "mesh", 1, 1);
+    ok &= count_is(b, CZ_FACT_policy, "policy", 1, 1);
+    ok &= count_is(b, CZ_FACT_arena, "arena", 0, 1);
+    if (!ok)
+        return false;
+    b->view->program = cz_ir_read_program(b->ir, b->arena, &n);
+    b->view->mesh = cz_ir_read_mesh(b->ir, b->arena, &n);
+    b->view->policy = cz_ir_read_policy(b->ir, b->arena, &n);
+    return read_program(b) && read_mesh(b) && read_policy(b);
+}
+
+/* ---- uses and rules ---- */
+
+static bool read_uses(cz_view_builder *b)
+{
+    int n;
+    const cz_fact_use *facts = cz_ir_read_use(b->ir, b->arena, &n);
+    const cz_fact_use **uses = CZ_NEW(b->arena, const cz_fact_use *, n);
+    bool ok = true;
+
+    for (int i = 0; i < n; i++) {
+        uses[i] = &facts[i];
+        if (facts[i].defaults.n != facts[i].hypers.n)
+            ok = cz_view_fail(b, "use '%s': %d values, %d defaults",
+                              facts[i].sym_name, facts[i].hypers.n,
+                              facts[i].defaults.n);
+        ok &= cz_view_all_in(b, "use: has_default", &facts[i].has_default,
+                             facts[i].hypers.n, 0, 1);
+    }
+    b->view->n_uses = n;
+    b->view->uses = uses;
+    return ok;
+}
+
+static bool check_rule(cz_view_builder *b, const cz_fact_rule *rule)
+{
+    int64_t elements;
+    bool ok = cz_view_in(b, "rule: rank", rule->shape.n, 0, CZ_IR_MAX_RANK);
+
+    ok = ok && cz_view_all_in(b, "rule: shape", &rule->shape, rule->shape.n, 1,
+                              CZ_MAX_DIM);
+    if (ok && (!cz_checked_product(rule->shape.v, rule->shape.n, &elements) ||
+               elements > CZ_VIEW_MAX_NUMBER))
+        ok = cz_view_fail(b, "rule '%s' is too large", rule->sym_name);
+    ok &= cz_view_in(b, "rule: transposed", rule->transposed, 0, 1);
+    if (rule->state_dtypes.n != rule->states.n ||
+        rule->state_init.n != rule->states.n)
+        ok = cz_view_fail(b,
+                          "rule '%s': states, their types and their first "
+                          "values differ in number",
+                          rule->sym_name);
+    for (int i = 0; i < rule->state_dtypes.n; i++) {
+        cz_dtype dtype;
+        ok &= cz_view_dtype(b, "rule: state_dtypes", rule->state_dtypes.v[i],
+                            &dtype);
+    }
+    return ok;
+}
+
+static bool check_prologue(cz_view_builder *b, const cz_view_rule *rule)
+{
+    const cz_view_body *body = &b->bodies[rule->prologue];
+    const int n_hypers = b->view->uses[rule->use]->hypers.n;
+    bool ok = body->n_in == 2 + n_hypers;
+
+    for (int i = 0; i < body->n_in; i++)
+        ok &= body->in[i] == CZ_F64;
+    for (int i = 0; i < body->n_out; i++)
+        ok &= body->out_dtype[i] == CZ_F32;
+    return ok || cz_view_fail(b,
+                              "rule '%s': the prologue must map t, clip "
+                              "and %d values in f64 to results in f32",
+                              rule->fact->sym_name, n_hypers);
+}
+
+/* The type of argument or result i of the update, for a tensor. */
+static bool is_tensor_of(const cz_fact_rule *rule, cz_ir_type type)
+{
+    static const int64_t one[] = {1};
+    const cz_ints shape = rule->shape.n ? rule->shape : (cz_ints){one, 1};
+    return !type.is_bool &&
+           cz_ir_type_equal(type,
+                            cz_ir_tensor_type(type.dtype, shape.n, shape.v));
+}
+
+static bool check_update(cz_view_builder *b, const cz_view_rule *rule)
+{
+    const cz_fact_rule *fact = rule->fact;
+    const int n_tensors = 2 + fact->states.n;
+    const int n_scalars = b->bodies[rule->prologue].n_out;
+    cz_ir_op f;
+
+    if (!cz_view_find_function(b, fact->update, &f))
+        return false;
+    bool ok = cz_ir_function_n_in(f) == n_tensors + n_scalars &&
+              cz_ir_function_n_out(f) == n_tensors - 1;
+    for (int i = 0; ok && i < n_tensors; i++)
+        ok = is_tensor_of(fact, cz_ir_value_type(cz_ir_function_in(f, i)));
+    for (int i = 0; ok && i < n_scalars; i++)
+        ok = cz_ir_type_equal(
+            cz_ir_value_type(cz_ir_function_in(f, n_tensors + i)),
+            cz_ir_scalar_type(CZ_F32));
+    for (int i = 0; ok && i < n_tensors - 1; i++)
+        ok = is_tensor_of(fact, cz_ir_function_out_type(f, i));
+    return ok || cz_view_fail(b,
+                              "rule '%s': '%s' does not have the "
+                              "arguments and results of an update",
+                              fact->sym_name, fact->update);
+}
+
+static bool read_rule(cz_view_builder *b, cz_view_rule *rule)
+{
+    bool ok = check_rule(b, rule->fact);
+    ok &= cz_view_find(b, CZ_FACT_use, rule->fact->use, &rule->use);
+    ok &= cz_view_read_body(b, rule->fact->prologue, &rule->prologue);
+    if (!ok || !check_prologue(b, rule))
+        return false;
+    rule->first_scalar = b->view->n_scalars;
+    b->view->n_scalars += b->bodies[rule->prologue].n_out;
+    return check_update(b, rule);
+}
+
+bool cz_view_read_rules(cz_view_builder *b)
+{
+    int n;
+    bool ok = read_uses(b);
+    const cz_fact_rule *facts = cz_ir_read_rule(b->ir, b->arena, &n);
+    cz_view_rule *rules = CZ_NEW(b->arena, cz_view_rule, n);
+
+    for (int i = 0; ok && i < n; i++) {
+        rules[i].fact = &facts[i];
+        ok = read_rule(b, &rules[i]);
+    }
+    b->view->n_rules = n;
+    b->view->rules = rules;
+    return ok;
+}
+
+/* ---- all of it ---- */
+
+cz_plan_view *cz_plan_view_build(cz_arena *arena, const cz_ir *ir,
+                                 cz_diags *diags)
+{
+    static bool (*const steps[])(cz_view_builder *) = {
+        cz_view_read_header, cz_view_read_rules,   cz_view_read_families,
+        cz_view_read_stages, cz_view_read_assigns, cz_view_read_buckets,
+        cz_view_read_tables, cz_view_read_ops,
+    };
+    cz_view_builder builder = {.arena = arena,
+                               .ir = ir,
+                               .diags = diags,
+                               .view = CZ_NEW(arena, cz_plan_view, 1)};
+
+    cz_view_index_symbols(&builder);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (!steps[i](&builder))
+            return NULL;
+    builder.view->bodies = builder.bodies;
+    return builder.view;
+}

@@ -1,0 +1,84 @@
+/* Shared by the files that build the plan view (dsl/plan_view_*.c) alone.
+ * Every step checks the form of what it reads, reports each mistake as one
+ * E0601, and says whether all was well. */
+#ifndef CZ_DSL_PLAN_VIEW_INTERNAL_H
+#define CZ_DSL_PLAN_VIEW_INTERNAL_H
+
+#include "dsl/base/arena.h"
+#include "dsl/base/diag.h"
+#include "dsl/ir.h"
+#include "dsl/plan_view.h"
+
+enum {
+    CZ_VIEW_MAX_AXES = 8,
+    CZ_VIEW_MAX_DIMS = 8,
+    CZ_VIEW_MAX_INDICES = 4,
+    CZ_VIEW_MAX_RANKS = 1 << 20,
+    CZ_VIEW_MAX_PARAMS = 1 << 22,
+    CZ_VIEW_MAX_STREAMS = 32
+};
+/* No number of a table is beyond this: sums and products with element sizes
+ * cannot overflow. */
+#define CZ_VIEW_MAX_NUMBER ((int64_t)1 << 48)
+
+typedef struct cz_view_symbol {
+    const char *name;
+    int kind;    /* cz_fact_kind, or CZ_N_FACTS for a function */
+    int number;  /* among its kind */
+    cz_ir_op op; /* of a function */
+} cz_view_symbol;
+
+typedef struct cz_view_builder {
+    cz_arena *arena;
+    const cz_ir *ir;
+    cz_diags *diags;
+    cz_plan_view *view;
+    int n_symbols;
+    cz_view_symbol *symbols; /* sorted by name */
+    cz_view_body *bodies;    /* the view's, still growing */
+} cz_view_builder;
+
+/* Report; always false. */
+bool cz_view_fail(cz_view_builder *builder, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- small checks (plan_view_check.c) ---- */
+
+void cz_view_index_symbols(cz_view_builder *builder);
+/* Number of the fact that a reference names; fails on "". */
+bool cz_view_find(cz_view_builder *builder, cz_fact_kind kind, const char *name,
+                  int *number);
+bool cz_view_find_function(cz_view_builder *builder, const char *name,
+                           cz_ir_op *function);
+bool cz_view_in(cz_view_builder *builder, const char *what, int64_t value,
+                int64_t low, int64_t high);
+/* Numbers of mesh axes, ascending. */
+bool cz_view_axes(cz_view_builder *builder, const char *what,
+                  const cz_ints *axes);
+/* n numbers, each in [low, high]. */
+bool cz_view_all_in(cz_view_builder *builder, const char *what,
+                    const cz_ints *list, int n, int64_t low, int64_t high);
+bool cz_view_dtype(cz_view_builder *builder, const char *what, const char *name,
+                   cz_dtype *dtype);
+/* Place of `name` in a list of names. */
+bool cz_view_name(cz_view_builder *builder, const char *what, const char *name,
+                  const char *const *names, int n, int *number);
+/* [0, ..., n], ascending, of n_parts + 1 entries. */
+bool cz_view_bounds(cz_view_builder *builder, const char *what,
+                    const cz_ints *bounds, int64_t n_parts, int64_t n);
+
+/* ---- steps, in this order ---- */
+
+bool cz_view_read_header(cz_view_builder *builder);
+bool cz_view_read_rules(cz_view_builder *builder);
+bool cz_view_read_families(cz_view_builder *builder);
+bool cz_view_read_stages(cz_view_builder *builder);
+bool cz_view_read_assigns(cz_view_builder *builder);
+bool cz_view_read_buckets(cz_view_builder *builder);
+bool cz_view_read_tables(cz_view_builder *builder);
+bool cz_view_read_ops(cz_view_builder *builder);
+
+/* A function of scalars as a body; the same function has one number. */
+bool cz_view_read_body(cz_view_builder *builder, const char *name, int *number);
+
+#endif

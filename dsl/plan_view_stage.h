@@ -1,0 +1,11 @@
+/* Between plan_view_stage.c and plan_view_step.c alone. */
+#ifndef CZ_DSL_PLAN_VIEW_STAGE_H
+#define CZ_DSL_PLAN_VIEW_STAGE_H
+
+#include "dsl/plan_view_internal.h"
+
+/* The steps of a stage whose slots and scalars are known. */
+bool cz_view_read_steps(cz_view_builder *builder, cz_view_stage *stage,
+                        cz_ir_op function);
+
+#endif
