@@ -1,0 +1,275 @@
+/* Counts a plan's costs rank by rank, from the rows that the rank runs. */
+#include "dsl/metrics.h"
+
+#include "dsl/base/checked.h"
+
+typedef struct counter {
+    const cz_plan_view *view;
+    int64_t rank;
+    cz_rank_metrics *out;
+} counter;
+
+const char *cz_memory_name(cz_memory memory)
+{
+    static const char *const names[CZ_N_MEMORIES] = {
+#define CZ_MEMORY(tag, name) name,
+        CZ_MEMORIES(CZ_MEMORY)
+#undef CZ_MEMORY
+    };
+    return names[memory];
+}
+
+int64_t cz_metrics_slice(const cz_view_bucket *bucket, int64_t coordinate)
+{
+    const int64_t *slices = bucket->fact->slices.v;
+    return slices[coordinate + 1] - slices[coordinate];
+}
+
+static int64_t dtype_bytes(const char *name)
+{
+    cz_dtype dtype = CZ_F32;
+    cz_dtype_find(name, &dtype);
+    return cz_dtype_bytes(dtype);
+}
+
+/* ---- collectives ---- */
+
+/* Elements of the slices of all members of this rank's communicator but its
+ * own; *own gets its own. */
+static int64_t other_slices(const counter *c, const cz_view_op *op,
+                            int64_t *own)
+{
+    const cz_plan_view *view = c->view;
+    const cz_ints *comm = &op->fact->comm, *split = &view->policy->split_axes;
+    const cz_view_bucket *bucket = &view->buckets[op->fact->bucket];
+    const int64_t n = cz_view_extent(view, comm);
+    int64_t all = 0;
+    for (int64_t member = 0; member < n; member++) {
+        const int64_t rank = cz_view_rank_at(view, comm, member, c->rank);
+        all += cz_metrics_slice(bucket, cz_view_coordinate(view, split, rank));
+    }
+    *own = cz_metrics_slice(bucket, cz_view_coordinate(view, split, c->rank));
+    return all - *own;
+}
+
+static void count_collective(counter *c, int number)
+{
+    const cz_view_op *op = &c->view->ops[number];
+    const int64_t n = cz_view_extent(c->view, &op->fact->comm);
+    int64_t own;
+    const int64_t others = other_slices(c, op, &own);
+    if (op->kind == CZ_STEP_REDUCE_SCATTER) {
+        const int64_t bytes =
+            c->view->program->leaves * dtype_bytes(c->view->policy->grad_dtype);
+        c->out->sent[number] = others * bytes;
+        c->out->received[number] = own * bytes * (n - 1);
+    } else {
+        const int64_t bytes =
+            cz_dtype_bytes(c->view->buckets[op->fact->bucket].dtype);
+        c->out->sent[number] = own * bytes * (n - 1);
+        c->out->received[number] = others * bytes;
+    }
+}
+
+/* ---- rows ---- */
+
+static void touch_scratch(counter *c, int64_t end)
+{
+    end = cz_round_up(end, CZ_ALIGN_BYTES);
+    if (end > c->out->peak_scratch)
+        c->out->peak_scratch = end;
+}
+
+static void touch_slots(counter *c, const cz_view_stage *stage,
+                        cz_slot_kind kind, int64_t start, int64_t count)
+{
+    if (start >= 0)
+        touch_scratch(c, start + cz_view_slot_bytes(stage, kind, count, NULL));
+}
+
+static bool writes_param(const cz_view_stage *stage)
+{
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out[i].kind == CZ_SLOT_PARAM)
+            return true;
+    return false;
+}
+
+static void count_kernel(counter *c, const cz_view_kernel_row *row)
+{
+    const cz_view_stage *stage = &c->view->stages[row->stage];
+    const int64_t flops = stage->fact->flops;
+    const bool is_whole = stage->where == CZ_WHERE_WHOLE;
+    c->out->flops += is_whole ? flops : flops * row->count;
+    c->out->whole[row->param] += is_whole;
+    if (writes_param(stage))
+        c->out->updates[row->param] += row->count;
+    touch_slots(c, stage, CZ_SLOT_GATHER, row->gather, row->count);
+    touch_slots(c, stage, CZ_SLOT_SCATTER, row->scatter, row->count);
+    touch_slots(c, stage, CZ_SLOT_TEMP, row->temp, row->count);
+    if (row->work >= 0)
+        touch_scratch(c, row->work + stage->fact->work_bytes);
+}
+
+static void count_transfer(counter *c, const cz_view_op *op, int number,
+                           const cz_view_transfer_row *row)
+{
+    const int64_t self = cz_view_coordinate(c->view, &op->fact->comm, c->rank);
+    int64_t *bytes =
+        row->is_recv ? c->out->received + number : c->out->sent + number;
+    touch_scratch(c, row->offset + (row->n_rows - 1) * row->stride_bytes +
+                         row->row_bytes);
+    if (row->peer != self)
+        *bytes += row->n_rows * row->row_bytes;
+}
+
+static void count_rows(counter *c, int number)
+{
+    const cz_view_op *op = &c->view->ops[number];
+    const cz_view_table *table = &c->view->tables[op->table];
+    const int64_t at =
+        cz_view_coordinate(c->view, &table->fact->selector, c->rank);
+    for (int64_t i = table->starts[at]; i < table->starts[at + 1]; i++)
+        if (table->kind == CZ_ROW_KERNEL)
+            count_kernel(c, &table->rows.kernel[i]);
+        else if (table->kind == CZ_ROW_TRANSFER)
+            count_transfer(c, op, number, &table->rows.transfer[i]);
+}
+
+static void count_op(counter *c, int number)
+{
+    const cz_view_op *op = &c->view->ops[number];
+    if (op->kind == CZ_STEP_REDUCE_SCATTER || op->kind == CZ_STEP_ALL_GATHER)
+        count_collective(c, number);
+    else if (op->table >= 0)
+        count_rows(c, number);
+}
+
+/* ---- memory ---- */
+
+static void count_bucket(counter *c, const cz_view_bucket *bucket)
+{
+    const cz_plan_view *view = c->view;
+    int64_t *memory = c->out->memory;
+    const int64_t own = cz_metrics_slice(
+        bucket, cz_view_coordinate(view, &view->policy->split_axes, c->rank));
+    memory[CZ_MEMORY_PARAM] +=
+        bucket->fact->length * cz_dtype_bytes(bucket->dtype);
+    memory[CZ_MEMORY_GRAD] += bucket->fact->length * view->program->leaves *
+                              dtype_bytes(view->policy->grad_dtype);
+    memory[CZ_MEMORY_REDUCED] += own * cz_dtype_bytes(CZ_F32);
+    if (bucket->has_master)
+        memory[CZ_MEMORY_MASTER] +=
+            own * dtype_bytes(view->policy->master_dtype);
+    for (int k = 0; k < bucket->n_states; k++)
+        memory[CZ_MEMORY_STATE] += own * cz_dtype_bytes(bucket->states[k]);
+}
+
+static void count_memory(counter *c)
+{
+    const cz_plan_view *view = c->view;
+    for (int b = 0; b < view->n_buckets; b++)
+        count_bucket(c, &view->buckets[b]);
+    if (view->arena)
+        c->out->memory[CZ_MEMORY_SCRATCH] =
+            view->arena->bytes
+                .v[cz_view_coordinate(view, &view->arena->selector, c->rank)];
+}
+
+/* ---- over ranks ---- */
+
+static void add(cz_spread *spread, int64_t value)
+{
+    spread->sum += value;
+    if (spread->n == 0 || value < spread->min)
+        spread->min = value;
+    if (spread->n == 0 || value > spread->max)
+        spread->max = value;
+    spread->n++;
+}
+
+static int64_t sum_of_kind(const cz_plan_view *view, const int64_t *bytes,
+                           cz_step_kind kind)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < view->n_ops; i++)
+        if (view->ops[i].kind == kind)
+            sum += bytes[i];
+    return sum;
+}
+
+static int64_t sum_all(const int64_t *values, int n)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += values[i];
+    return sum;
+}
+
+static void add_rank(const cz_plan_view *view, const cz_rank_metrics *rank,
+                     cz_metrics *out)
+{
+    add(&out->flops, rank->flops);
+    add(&out->matrices, sum_all(rank->whole, view->n_params));
+    for (int k = 0; k < CZ_N_STEPS; k++) {
+        add(&out->sent[k], sum_of_kind(view, rank->sent, (cz_step_kind)k));
+        add(&out->received[k],
+            sum_of_kind(view, rank->received, (cz_step_kind)k));
+    }
+    for (int k = 0; k < CZ_N_MEMORIES; k++)
+        add(&out->memory[k], rank->memory[k]);
+}
+
+int64_t cz_metrics_item_flops(const cz_plan_view *view, int param)
+{
+    const cz_view_param *p = &view->params[param];
+    const cz_view_family *family = &view->families[p->family];
+    const cz_view_rule *rule = &view->rules[family->rule];
+    int64_t flops = 0;
+    for (int i = 0; p->split_owner >= 0 && i < rule->n_stages; i++) {
+        const cz_view_stage *stage = &view->stages[rule->first_stage + i];
+        flops += stage->where == CZ_WHERE_WHOLE
+                     ? stage->fact->flops
+                     : stage->fact->flops * family->local_elements;
+    }
+    return flops;
+}
+
+static void find_item(const cz_plan_view *view, cz_metrics *out)
+{
+    out->item_param = -1;
+    for (int p = 0; p < view->n_params; p++) {
+        const int64_t flops = cz_metrics_item_flops(view, p);
+        if (flops > out->item_flops) {
+            out->item_flops = flops;
+            out->item_param = p;
+        }
+    }
+}
+
+static void count_rank(cz_arena *arena, const cz_plan_view *view, int64_t rank,
+                       cz_rank_metrics *out)
+{
+    counter c = {view, rank, out};
+    *out = (cz_rank_metrics){.sent = CZ_NEW(arena, int64_t, view->n_ops),
+                             .received = CZ_NEW(arena, int64_t, view->n_ops),
+                             .updates = CZ_NEW(arena, int64_t, view->n_params),
+                             .whole = CZ_NEW(arena, int64_t, view->n_params)};
+    for (int i = 0; i < view->n_ops; i++)
+        count_op(&c, i);
+    count_memory(&c);
+}
+
+cz_metrics *cz_metrics_build(cz_arena *arena, const cz_plan_view *view)
+{
+    cz_metrics *metrics = CZ_NEW(arena, cz_metrics, 1);
+    cz_rank_metrics *ranks = CZ_NEW(arena, cz_rank_metrics, view->n_ranks);
+    metrics->n_ranks = view->n_ranks;
+    metrics->ranks = ranks;
+    for (int rank = 0; rank < view->n_ranks; rank++) {
+        count_rank(arena, view, rank, &ranks[rank]);
+        add_rank(view, &ranks[rank], metrics);
+    }
+    find_item(view, metrics);
+    return metrics;
+}

@@ -1,0 +1,65 @@
+/* What a plan costs, counted from the plan view alone: flops, wire bytes,
+ * memory and updates of every rank in one step.  dsl/SCHEDULE.md ("Counters")
+ * defines the numbers; the runtime counts the same ones while it runs. */
+#ifndef CZ_DSL_METRICS_H
+#define CZ_DSL_METRICS_H
+
+#include "dsl/plan_view.h"
+
+/* Kinds of memory of a rank.  CZ_MEMORY(enum, name in reports) */
+#define CZ_MEMORIES(X)                                                         \
+    X(PARAM, "param")                                                          \
+    X(GRAD, "grad")                                                            \
+    X(REDUCED, "reduced")                                                      \
+    X(MASTER, "master")                                                        \
+    X(STATE, "state")                                                          \
+    X(SCRATCH, "scratch")
+
+typedef enum cz_memory {
+#define CZ_MEMORY(tag, name) CZ_MEMORY_##tag,
+    CZ_MEMORIES(CZ_MEMORY)
+#undef CZ_MEMORY
+        CZ_N_MEMORIES
+} cz_memory;
+
+const char *cz_memory_name(cz_memory memory);
+
+/* One rank, one step. */
+typedef struct cz_rank_metrics {
+    int64_t flops;                 /* of all stages that run here */
+    int64_t *sent;                 /* [n_ops] bytes, to other ranks */
+    int64_t *received;             /* [n_ops] */
+    int64_t *updates;              /* [n_params] elements written */
+    int64_t *whole;                /* [n_params] whole-matrix stages */
+    int64_t peak_scratch;          /* bytes; equals the arena's */
+    int64_t memory[CZ_N_MEMORIES]; /* bytes, padding included */
+} cz_rank_metrics;
+
+/* Sums and extremes over ranks. */
+typedef struct cz_spread {
+    int64_t sum, min, max;
+    int n; /* ranks: the mean is sum / n */
+} cz_spread;
+
+typedef struct cz_metrics {
+    int n_ranks;
+    const cz_rank_metrics *ranks;
+    cz_spread flops;
+    cz_spread matrices; /* owned whole matrices per rank */
+    cz_spread sent[CZ_N_STEPS], received[CZ_N_STEPS];
+    cz_spread memory[CZ_N_MEMORIES];
+    int64_t item_flops; /* of the largest matrix, on its owner */
+    int item_param;     /* that matrix; -1: none */
+} cz_metrics;
+
+/* The metrics of a scheduled plan; they belong to the arena.  Time and memory
+ * grow with ranks times (ops + params). */
+cz_metrics *cz_metrics_build(cz_arena *arena, const cz_plan_view *view);
+
+/* A bucket's elements in the slice of one split coordinate. */
+int64_t cz_metrics_slice(const cz_view_bucket *bucket, int64_t coordinate);
+/* Flops that a matrix costs its owner: the whole stage, and the element-wise
+ * stages on the owner's shard.  0 for what nobody owns. */
+int64_t cz_metrics_item_flops(const cz_plan_view *view, int param);
+
+#endif
