@@ -1,0 +1,7 @@
+# Golden tests of rules alone: every `use` of a file at a few layouts.
+add_executable(rule_tool tools/rule_tool.c)
+target_link_libraries(rule_tool PRIVATE cz_frontend cz_warnings)
+set_target_properties(rule_tool PROPERTIES
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+cz_golden_tests(rules rule_tool
+  "ir:0:$<TARGET_FILE:rule_tool> {}" "err:1:$<TARGET_FILE:rule_tool> {}")

@@ -1,0 +1,96 @@
+/* For golden tests: lower every `use` of a file at a few layouts and print the
+ * module; on errors print those and end with status 1.  The model, the mesh and
+ * the paths are not looked at. */
+#include <stdio.h>
+
+#include "dsl/ir.h"
+#include "frontend/rule.h"
+
+static const cz_rule_shape matrices[] = {
+    {{4, 6}, 2, false, CZ_F32},
+    {{6, 4}, 2, false, CZ_F32},
+    {{6, 4}, 2, true, CZ_F32},
+};
+static const cz_rule_shape any = {{0}, 0, false, CZ_F32};
+
+/* The use fact that a rule refers to. */
+static void add_use(cz_ir *ir, const cz_rule_use *use,
+                    const cz_rule_signature *signature)
+{
+    const int n = signature->n_hypers;
+    const cz_fact_use fact = {
+        .sym_name = use->name,
+        .optimizer = use->optimizer->text,
+        .hypers = {signature->hypers, n},
+        .defaults = {signature->defaults, n},
+        .has_default = {signature->has_default, n},
+    };
+    cz_ir_add_use(ir, &fact);
+}
+
+static void lower(cz_ir *ir, const cz_rule_use *use, cz_diags *diags)
+{
+    cz_rule_signature signature;
+    const char *symbol;
+    if (!cz_rule_signature_build(use, diags, &signature))
+        return;
+    add_use(ir, use, &signature);
+    if (signature.n_dims < 0) {
+        cz_rule_lower(ir, use, &any, diags, &symbol);
+        return;
+    }
+    for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)
+        cz_rule_lower(ir, use, &matrices[i], diags, &symbol);
+}
+
+static void lower_file(cz_ir *ir, cz_scope *scope, cz_arena *arena,
+                       cz_diags *diags)
+{
+    const cz_node *file = cz_scope_file_at(scope, 0)->tree;
+    for (int i = 0; i < file->n_kids; i++) {
+        const cz_node *node = file->kids[i];
+        if (node->kind != CZ_AST_USE)
+            continue;
+        const cz_node *call = node->kids[0];
+        const cz_rule_use use = {
+            .arena = arena,
+            .scope = scope,
+            .name = node->text,
+            .use = node,
+            .optimizer = cz_scope_find(scope, CZ_AST_OPTIMIZER, call->text),
+            .args = (const cz_node *const *)call->kids,
+            .n_args = call->n_kids,
+            .clip = true,
+        };
+        if (use.optimizer)
+            lower(ir, &use, diags);
+        else
+            cz_diag_error(diags, CZ_UNKNOWN_NAME, call->span,
+                          "there is no optimizer %s", call->text);
+    }
+}
+
+int main(int n_args, char **args)
+{
+    cz_arena arena;
+    cz_diags diags;
+    cz_text out;
+    cz_arena_init(&arena);
+    cz_diags_init(&diags, &arena);
+    cz_text_init(&out);
+    cz_ir *ir = cz_ir_open(&diags);
+    cz_scope *scope =
+        cz_scope_build(&arena, n_args > 1 ? args[1] : "-", NULL, &diags);
+    if (ir && !diags.n_errors)
+        lower_file(ir, scope, &arena, &diags);
+    if (ir && !diags.n_errors && cz_ir_verify(ir))
+        cz_ir_print(ir, &out);
+    else
+        cz_diags_print(&diags, &out, false);
+    fputs(cz_text_string(&out), stdout);
+    cz_text_fini(&out);
+    cz_ir_close(ir);
+    const int status = diags.n_errors > 0;
+    cz_arena_fini(&arena);
+    return status;
+}
