@@ -29,5 +29,9 @@ extern const cz_pass cz_passes[]; /* in order; a NULL name ends */
 /* Run the pipeline up to and with the pass of that name (NULL: all of it).
  * False when a pass failed or left a module that does not verify. */
 bool cz_passes_run(cz_ir *ir, const char *last, cz_diags *diags);
+/* The two halves that a user may stop between: from math form to owners and
+ * buckets; from there, edited by hand perhaps, to a schedule. */
+bool cz_passes_assign(cz_ir *ir, cz_diags *diags);
+bool cz_passes_schedule(cz_ir *ir, cz_diags *diags);
 
 #endif

@@ -18,13 +18,39 @@ const cz_pass cz_passes[] = {
     {0},
 };
 
+static bool run_one(const cz_pass *pass, cz_ir *ir, cz_diags *diags)
+{
+    return pass->run(ir, diags) && cz_ir_verify(ir);
+}
+
+static bool is_named(const cz_pass *pass, const char *name)
+{
+    return name && strcmp(pass->name, name) == 0;
+}
+
 bool cz_passes_run(cz_ir *ir, const char *last, cz_diags *diags)
 {
     for (const cz_pass *pass = cz_passes; pass->name; pass++) {
-        if (!pass->run(ir, diags) || !cz_ir_verify(ir))
+        if (!run_one(pass, ir, diags))
             return false;
-        if (last && strcmp(pass->name, last) == 0)
+        if (is_named(pass, last))
             break;
+    }
+    return true;
+}
+
+bool cz_passes_assign(cz_ir *ir, cz_diags *diags)
+{
+    return cz_passes_run(ir, "bucket", diags);
+}
+
+bool cz_passes_schedule(cz_ir *ir, cz_diags *diags)
+{
+    bool behind = false;
+    for (const cz_pass *pass = cz_passes; pass->name; pass++) {
+        if (behind && !run_one(pass, ir, diags))
+            return false;
+        behind = behind || is_named(pass, "bucket");
     }
     return true;
 }
