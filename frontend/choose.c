@@ -17,7 +17,7 @@ typedef struct chooser {
     cz_env *globals;
     cz_diags *diags;
     cz_choices *out;
-    bool failed;
+    bool stopped; /* a limit was reached */
 } chooser;
 
 static cz_arena *arena_of(const chooser *c)
@@ -90,7 +90,7 @@ static bool condition_holds(chooser *c, cz_use *use, const cz_family *family)
     cz_env_init(&env, arena_of(c), c->globals);
     bind_shape(&env, family);
     if (!cz_eval_bool(condition, &env, c->diags, &holds))
-        use->broken = c->failed = true;
+        use->broken = true;
     return holds;
 }
 
@@ -147,12 +147,10 @@ static void take(chooser *c, int start, const cz_family *cell)
     if (extend(c->out, start, cell, use))
         return;
     if (c->out->n == CZ_MAX_FAMILIES) {
-        if (!c->failed)
-            cz_diag_error(c->diags, CZ_TOO_LARGE, cell->node->span,
-                          "paths cut the parameters into more than %d "
-                          "families",
-                          CZ_MAX_FAMILIES);
-        c->failed = true;
+        cz_diag_error(c->diags, CZ_TOO_LARGE, cell->node->span,
+                      "paths cut the parameters into more than %d families",
+                      CZ_MAX_FAMILIES);
+        c->stopped = true;
         return;
     }
     *CZ_PUSH(arena_of(c), c->out->list, c->out->n) = (cz_choice){*cell, use};
@@ -167,7 +165,7 @@ static void cut(chooser *c, int start, const cz_family *family, cz_family *cell,
         return;
     }
     const int64_t end = family->first[k] + family->extents[k];
-    for (int64_t from = family->first[k]; from < end && !c->failed;) {
+    for (int64_t from = family->first[k]; from < end && !c->stopped;) {
         const int64_t to = run_end(c, from, end);
         cell->first[k] = from;
         cell->extents[k] = to - from;
@@ -182,7 +180,6 @@ static void report_nothing(chooser *c, const cz_use *use)
 {
     const cz_node *path = use->node->kids[1]->kids[0];
     const cz_family *near = cz_suggest_family(arena_of(c), path, c->model);
-    c->failed = true;
     if (use->matches_path) {
         cz_diag_error(c->diags, CZ_MATCHES_NOTHING, use->node->kids[2]->span,
                       "this holds for no parameter that '%s' matches",
@@ -221,7 +218,6 @@ static void check_covered(chooser *c, cz_span model_place)
             n += cz_family_count(&c->out->list[i].family);
     if (n == 0)
         return;
-    c->failed = true;
     cz_diag_error(c->diags, CZ_UNCOVERED, model_place,
                   "no use covers %lld of the parameters", (long long)n);
     for (int i = 0; i < c->out->n && n_named < MAX_NAMED; i++) {
@@ -239,11 +235,12 @@ static bool check_dims(chooser *c, const cz_use *use, const cz_family *family)
     const int n_dims = use->signature.n_dims;
     if (n_dims < 0 || n_dims == family->n_dims)
         return true;
-    cz_diag_error(c->diags, CZ_SHAPE_MISMATCH, use->node->kids[1]->span,
+    cz_diag_error(c->diags, CZ_SHAPE_MISMATCH,
+                  use->node->kids[1]->kids[0]->span,
                   "%s is for %d dimension%s, and %s has %d",
                   use->rule.optimizer->text, n_dims, n_dims == 1 ? "" : "s",
                   cz_family_first_name(arena_of(c), family), family->n_dims);
-    cz_diag_note(c->diags, use->node->kids[1]->span,
+    cz_diag_note(c->diags, use->node->kids[1]->kids[0]->span,
                  "`where ndim == %d` leaves it to a later use", n_dims);
     return false;
 }
@@ -271,23 +268,21 @@ static void check_choices(chooser *c)
             continue;
         use->broken = !check_dims(c, use, &choice->family) ||
                       !check_view(c, use, &choice->family);
-        c->failed |= use->broken;
     }
 }
 
-bool cz_choose(const cz_model *model, cz_uses *uses, cz_span model_place,
+void cz_choose(const cz_model *model, cz_uses *uses, cz_span model_place,
                cz_env *globals, cz_diags *diags, cz_choices *out)
 {
     chooser c = {model, uses, globals, diags, out, false};
     *out = (cz_choices){0};
-    for (int i = 0; i < model->n && !c.failed; i++) {
+    for (int i = 0; i < model->n && !c.stopped; i++) {
         cz_family cell = model->families[i];
         cut(&c, out->n, &model->families[i], &cell, 0);
     }
-    if (c.failed)
-        return false;
+    if (c.stopped)
+        return;
     check_uses(&c);
     check_covered(&c, model_place);
     check_choices(&c);
-    return !c.failed;
 }

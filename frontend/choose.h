@@ -19,8 +19,8 @@ typedef struct cz_choices {
 /* The first use that matches takes a parameter.  Reports paths that match
  * nothing, parameters that no use covers, uses whose matches were all taken
  * (a warning) and optimizers for another number of dimensions.  `model_place`
- * is where the program names its model.  False after reporting an error. */
-bool cz_choose(const cz_model *model, cz_uses *uses, cz_span model_place,
+ * is where the program names its model. */
+void cz_choose(const cz_model *model, cz_uses *uses, cz_span model_place,
                cz_env *globals, cz_diags *diags, cz_choices *out);
 
 #endif

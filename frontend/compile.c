@@ -44,25 +44,22 @@ static bool resolve_defines(front *f, const cz_compile_options *options)
     return found;
 }
 
-/* Everything that stands on its own. */
-static bool read_statements(front *f, const cz_compile_options *options)
+/* Everything but the model's parameters. */
+static void read_statements(front *f)
 {
-    const bool found = resolve_defines(f, options);
-    const bool has_mesh = cz_mesh_build(f->file, &f->defines, &f->globals,
-                                        f->diags, &f->unit.mesh);
-    if (has_mesh)
-        cz_policy_build(f->file, &f->unit.mesh, &f->globals, f->diags,
-                        &f->unit.policy);
+    cz_mesh_build(f->file, &f->defines, &f->globals, f->diags, &f->unit.mesh);
+    cz_policy_build(f->file, &f->unit.mesh, &f->globals, f->diags,
+                    &f->unit.policy);
     cz_uses_bind(&f->unit.uses, &f->defines, f->unit.policy.fact.clip > 0,
                  f->diags);
-    return found && has_mesh;
 }
 
 static bool build_model(front *f)
 {
-    return cz_instance_bind(&f->instance, f->unit.scope, &f->defines,
-                            &f->globals, f->diags) &&
-           cz_model_build(&f->instance, &f->unit.mesh, f->diags,
+    cz_instance_bind(&f->instance, f->unit.scope, &f->defines, &f->globals,
+                     f->diags);
+    f->unit.config = f->instance.config.source;
+    return cz_model_build(&f->instance, &f->unit.mesh, f->diags,
                           &f->unit.model);
 }
 
@@ -76,12 +73,12 @@ static bool check(front *f, const cz_compile_options *options)
         return false;
     f->file = cz_scope_file_at(f->unit.scope, 0)->tree;
     bind_globals(f);
-    if (!read_statements(f, options) || !build_model(f))
-        return false;
-    f->unit.config = f->instance.config.source;
-    return cz_choose(&f->unit.model, &f->unit.uses, f->instance.from->span,
-                     &f->globals, f->diags, &f->unit.choices) &&
-           f->diags->n_errors == 0;
+    const bool has_model = resolve_defines(f, options);
+    read_statements(f);
+    if (has_model && build_model(f))
+        cz_choose(&f->unit.model, &f->unit.uses, f->instance.from->span,
+                  &f->globals, f->diags, &f->unit.choices);
+    return f->diags->n_errors == 0;
 }
 
 cz_ir *cz_compile(cz_arena *arena, const cz_compile_options *options,

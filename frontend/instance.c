@@ -131,7 +131,7 @@ static const cz_node *find_formal(const cz_node *formals, const char *name)
     return NULL;
 }
 
-static bool unknown_argument(const binder *b, const cz_node *arg,
+static void unknown_argument(const binder *b, const cz_node *arg,
                              const cz_node *formals)
 {
     const char **names = NULL;
@@ -143,7 +143,6 @@ static bool unknown_argument(const binder *b, const cz_node *arg,
                   "model %s has no '%s'", b->instance->model->text, arg->text);
     if (near)
         cz_diag_note(b->diags, arg->span, "did you mean '%s'?", near);
-    return false;
 }
 
 /* Whether the i-th argument sets what an earlier one sets too. */
@@ -161,30 +160,30 @@ static bool is_repeated(const cz_node *from, const cz_node *formals, int i)
     return false;
 }
 
-static bool check_arguments(const binder *b)
+static void check_argument(const binder *b, int i, int *n_positional)
 {
     const cz_node *from = b->instance->from;
-    const cz_node *formals = b->instance->model->kids[0];
-    int n_positional = 0;
-    bool good = true;
-    if (from->kind != CZ_AST_MODEL_CALL)
-        return true;
-    for (int i = 0; i < from->n_kids; i++) {
-        const cz_node *arg = from->kids[i];
-        if (!arg->text && n_positional++ >= formals->n_kids) {
+    const cz_node *model = b->instance->model;
+    const cz_node *arg = from->kids[i], *formals = model->kids[0];
+    if (!arg->text) {
+        if ((*n_positional)++ >= formals->n_kids)
             cz_diag_error(b->diags, CZ_WRONG_ARGUMENT, arg->span,
-                          "model %s takes %d arguments",
-                          b->instance->model->text, formals->n_kids);
-            good = false;
-        } else if (arg->text && !find_formal(formals, arg->text)) {
-            good = unknown_argument(b, arg, formals);
-        } else if (arg->text && is_repeated(from, formals, i)) {
-            cz_diag_error(b->diags, CZ_WRONG_ARGUMENT, arg->span,
-                          "'%s' is given twice", arg->text);
-            good = false;
-        }
+                          "model %s takes %d arguments", model->text,
+                          formals->n_kids);
+    } else if (!find_formal(formals, arg->text)) {
+        unknown_argument(b, arg, formals);
+    } else if (is_repeated(from, formals, i)) {
+        cz_diag_error(b->diags, CZ_WRONG_ARGUMENT, arg->span,
+                      "'%s' is given twice", arg->text);
     }
-    return good;
+}
+
+static void check_arguments(const binder *b)
+{
+    const cz_node *from = b->instance->from;
+    int n_positional = 0;
+    for (int i = 0; i < from->n_kids && from->kind == CZ_AST_MODEL_CALL; i++)
+        check_argument(b, i, &n_positional);
 }
 
 static bool missing(const binder *b, const cz_node *formal)
@@ -237,24 +236,20 @@ static bool formal_value(const binder *b, int i, cz_value *out)
     return missing(b, formal);
 }
 
-bool cz_instance_bind(cz_instance *instance, cz_scope *scope,
+void cz_instance_bind(cz_instance *instance, cz_scope *scope,
                       const cz_options *options, cz_env *globals,
                       cz_diags *diags)
 {
     const binder b = {instance, options, globals, globals->arena, diags};
     const cz_node *formals = instance->model->kids[0];
+    const bool has_values = instance->from->kind != CZ_AST_MODEL_FROM ||
+                            read_config(instance, scope, globals->arena, diags);
+    check_arguments(&b);
     cz_env_init(&instance->env, globals->arena, globals);
-    if (instance->from->kind == CZ_AST_MODEL_FROM &&
-        !read_config(instance, scope, globals->arena, diags))
-        return false;
-    bool good = check_arguments(&b);
     for (int i = 0; i < formals->n_kids; i++) {
         cz_value value;
-        if (!formal_value(&b, i, &value)) {
+        if (!has_values || !formal_value(&b, i, &value))
             value = (cz_value){.kind = CZ_VALUE_POISON};
-            good = false;
-        }
         cz_env_bind(&instance->env, formals->kids[i]->text, value);
     }
-    return good;
 }

@@ -24,8 +24,8 @@ bool cz_instance_find(cz_scope *scope, const cz_node *file, cz_diags *diags,
 void cz_instance_allow(const cz_instance *instance, cz_options *options);
 /* Give every formal its value: -D first, then the configuration or the
  * argument, then the default.  What is wrong is reported and the formal
- * poisoned.  False after reporting. */
-bool cz_instance_bind(cz_instance *instance, cz_scope *scope,
+ * poisoned, so that nothing more is said about it. */
+void cz_instance_bind(cz_instance *instance, cz_scope *scope,
                       const cz_options *options, cz_env *globals,
                       cz_diags *diags);
 

@@ -61,16 +61,6 @@ static bool check_axis(const cz_mesh *mesh, const cz_node *axis,
     return true;
 }
 
-static bool check_size(const char *name, int64_t size, cz_span span,
-                       cz_diags *diags)
-{
-    const bool works = strcmp(name, "dp") == 0 || strcmp(name, "tp") == 0;
-    if (!works && size > 1)
-        cz_diag_error(diags, CZ_UNSUPPORTED, span,
-                      "axis %s larger than 1 is not supported yet", name);
-    return works || size == 1;
-}
-
 static void insert(cz_mesh *mesh, int at, const char *name, int64_t size)
 {
     for (int i = mesh->n; i > at; i--) {
@@ -82,40 +72,36 @@ static void insert(cz_mesh *mesh, int at, const char *name, int64_t size)
     mesh->n++;
 }
 
-static bool add_axis(const cz_node *size, const char *name, cz_env *globals,
+static void add_axis(const cz_node *size, const char *name, cz_env *globals,
                      cz_diags *diags, cz_mesh *mesh)
 {
-    int64_t value;
+    int64_t value = 1;
     const char *what = cz_arena_printf(globals->arena, "size of axis %s", name);
-    if (!cz_eval_size(size, globals, diags, what, 1, CZ_MAX_RANKS, &value) ||
-        !check_size(name, value, size->span, diags))
-        return false;
+    const bool works = strcmp(name, "dp") == 0 || strcmp(name, "tp") == 0;
+    if (!cz_eval_size(size, globals, diags, what, 1, CZ_MAX_RANKS, &value))
+        value = 1;
+    if (!works && value > 1)
+        cz_diag_error(diags, CZ_UNSUPPORTED, size->span,
+                      "axis %s larger than 1 is not supported yet", name);
     insert(mesh, mesh->n, name, value);
-    return true;
 }
 
-static bool read_mesh(const cz_node *node, const cz_options *options,
+static void read_mesh(const cz_node *node, const cz_options *options,
                       cz_env *globals, cz_diags *diags, cz_mesh *mesh)
 {
-    bool good = true;
     for (int i = 0; i < node->n_kids; i++) {
         const cz_node *axis = node->kids[i];
-        if (!check_axis(mesh, axis, diags)) {
-            good = false;
-            continue;
-        }
         const cz_node *size = cz_options_find(options, "mesh", axis->text);
-        good &= add_axis(size ? size : axis->kids[0], axis->text, globals,
-                         diags, mesh);
+        if (check_axis(mesh, axis, diags))
+            add_axis(size ? size : axis->kids[0], axis->text, globals, diags,
+                     mesh);
     }
-    return good;
 }
 
-static bool read_statements(const cz_node *file, const cz_options *options,
-                            cz_env *globals, cz_diags *diags, cz_mesh *mesh)
+/* The plain mesh, or NULL. */
+static const cz_node *find_mesh(const cz_node *file, cz_diags *diags)
 {
-    const cz_node *seen = NULL;
-    bool good = true;
+    const cz_node *found = NULL;
     for (int i = 0; i < file->n_kids; i++) {
         const cz_node *node = file->kids[i];
         if (node->kind != CZ_AST_MESH)
@@ -123,32 +109,27 @@ static bool read_statements(const cz_node *file, const cz_options *options,
         if (node->text) {
             cz_diag_error(diags, CZ_UNSUPPORTED, node->span,
                           "a mesh of %s is not supported yet", node->text);
-            good = false;
-        } else if (seen) {
+        } else if (found) {
             cz_diag_error(diags, CZ_BAD_MESH, node->span,
                           "there is a mesh already");
-            cz_diag_note(diags, seen->span, "here");
-            good = false;
+            cz_diag_note(diags, found->span, "here");
         } else {
-            seen = node;
-            good &= read_mesh(node, options, globals, diags, mesh);
+            found = node;
         }
     }
-    return good;
+    return found;
 }
 
 /* ---- what the text leaves open ---- */
 
-static bool add_from_options(const cz_options *options, cz_env *globals,
+static void add_from_options(const cz_options *options, cz_env *globals,
                              cz_diags *diags, cz_mesh *mesh)
 {
-    bool good = true;
     for (int i = 0; i < CZ_MAX_AXES; i++) {
         const cz_node *size = cz_options_find(options, "mesh", axis_names[i]);
         if (size && cz_mesh_find(mesh, axis_names[i]) < 0)
-            good &= add_axis(size, axis_names[i], globals, diags, mesh);
+            add_axis(size, axis_names[i], globals, diags, mesh);
     }
-    return good;
 }
 
 /* Data-parallel ranks are what the plan is about: the axis always exists. */
@@ -158,19 +139,17 @@ static void add_dp(cz_mesh *mesh)
         insert(mesh, cz_mesh_find(mesh, "pp") == 0 ? 1 : 0, "dp", 1);
 }
 
-bool cz_mesh_build(const cz_node *file, const cz_options *options,
+void cz_mesh_build(const cz_node *file, const cz_options *options,
                    cz_env *globals, cz_diags *diags, cz_mesh *out)
 {
     int64_t ranks;
+    const cz_node *node = find_mesh(file, diags);
     *out = (cz_mesh){0};
-    bool good = read_statements(file, options, globals, diags, out);
-    good = good && add_from_options(options, globals, diags, out);
+    if (node)
+        read_mesh(node, options, globals, diags, out);
+    add_from_options(options, globals, diags, out);
     add_dp(out);
-    if (good && (!cz_checked_product(out->sizes, out->n, &ranks) ||
-                 ranks > CZ_MAX_RANKS)) {
-        cz_diag_error(diags, CZ_TOO_LARGE, file->span,
+    if (!cz_checked_product(out->sizes, out->n, &ranks) || ranks > CZ_MAX_RANKS)
+        cz_diag_error(diags, CZ_TOO_LARGE, node ? node->span : (cz_span){0},
                       "a mesh has at most %d ranks", CZ_MAX_RANKS);
-        return false;
-    }
-    return good;
 }

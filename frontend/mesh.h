@@ -16,9 +16,9 @@ typedef struct cz_mesh {
 
 /* The axes that -D can set. */
 void cz_mesh_allow(cz_options *options);
-/* From the MESH statements of the main file (NULL: none) and -D options.
- * False after reporting. */
-bool cz_mesh_build(const cz_node *file, const cz_options *options,
+/* From the MESH statements of the main file and -D options.  What is wrong is
+ * reported; an axis whose size is wrong has size 1. */
+void cz_mesh_build(const cz_node *file, const cz_options *options,
                    cz_env *globals, cz_diags *diags, cz_mesh *out);
 /* The axis' number, or -1 when the mesh does not have it. */
 int cz_mesh_find(const cz_mesh *mesh, const char *axis);

@@ -120,19 +120,16 @@ static void bind_arguments(cz_use *use, const cz_options *options)
     }
 }
 
-bool cz_uses_bind(cz_uses *uses, const cz_options *options, bool clip,
+void cz_uses_bind(cz_uses *uses, const cz_options *options, bool clip,
                   cz_diags *diags)
 {
-    bool good = true;
     for (int i = 0; i < uses->n; i++) {
         cz_use *use = &uses->list[i];
-        if (!use->broken) {
-            use->rule.clip = clip;
-            bind_arguments(use, options);
-            use->broken =
-                !cz_rule_signature_build(&use->rule, diags, &use->signature);
-        }
-        good &= !use->broken;
+        if (use->broken)
+            continue;
+        use->rule.clip = clip;
+        bind_arguments(use, options);
+        use->broken =
+            !cz_rule_signature_build(&use->rule, diags, &use->signature);
     }
-    return good;
 }

@@ -26,8 +26,9 @@ void cz_uses_find(cz_scope *scope, const cz_node *file, cz_arena *arena,
                   cz_diags *diags, cz_uses *out);
 /* The formals of each group's optimizer are what -D can set. */
 void cz_uses_allow(const cz_uses *uses, cz_options *options);
-/* Apply -D options and ask for the signatures.  False after reporting. */
-bool cz_uses_bind(cz_uses *uses, const cz_options *options, bool clip,
+/* Apply -D options and ask for the signatures; a use that is wrong is marked
+ * broken. */
+void cz_uses_bind(cz_uses *uses, const cz_options *options, bool clip,
                   cz_diags *diags);
 
 #endif
