@@ -39,7 +39,8 @@ class Layer:
 TABLE = {
     "dsl": Layer(r"dsl/", mlir=True),
     "driver": Layer(r"(dsl|frontend|passes|codegen|runtime)/",
-                    {"jansson.h", "nettle/sha2.h", "dlfcn.h"}),
+                    {"jansson.h", "nettle/sha2.h", "dlfcn.h", "argp.h",
+                     "pthread.h"}),
     "frontend": Layer(r"(dsl|frontend)/", {"jansson.h", "nettle/sha2.h"}),
     "passes": Layer(r"(dsl|passes)/(?!verify/)"),
     "pass": Layer(r"(dsl|passes)/(?!verify/)", mlir=True),
