@@ -1,0 +1,8 @@
+# Counts of parameters and matrices against published inventories and against
+# a count made in Python alone.
+add_test(NAME counts
+  COMMAND ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/counts.py
+    ${CMAKE_BINARY_DIR}/tests/compile_tool)
+add_test(NAME counts_sees
+  COMMAND ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/counts.py --self-test)
+set_tests_properties(counts counts_sees PROPERTIES LABELS tree TIMEOUT 120)
