@@ -125,7 +125,7 @@ static bool check_domain(const cz_node *e, const cz_value *values,
 static bool binary(const cz_node *e, const cz_value *values, cz_diags *diags,
                    cz_value *out)
 {
-    int64_t result;
+    int64_t result = 0;
     bool fits;
     if (!check_domain(e, values, diags))
         return false;
