@@ -184,7 +184,7 @@ static bool check_header(cz_rule *rule)
     else if (n_dims != rule->shape->n_dims)
         cz_rule_error(
             rule, CZ_SHAPE_MISMATCH, rule->use->use,
-            "%s is for matrices, not for parameters of %d dimension%s",
+            "'%s' is for matrices, not for parameters of %d dimension%s",
             rule->use->optimizer->text, rule->shape->n_dims,
             rule->shape->n_dims == 1 ? "" : "s");
     else

@@ -98,7 +98,9 @@ static bool fits(const cz_rule_value *given, const cz_rule_value *standard)
 
 static const char *describe(cz_rule *rule, const cz_rule_value *value)
 {
-    return is_integer(value) ? "an integer" : cz_rule_text(rule, value);
+    if (is_number(value))
+        return value->number->is_integer ? "an integer" : "a float";
+    return cz_rule_text(rule, value);
 }
 
 /* Every number must be known now: exp(1) is not folded. */
@@ -130,14 +132,9 @@ static bool check(cz_rule *rule, const argument *hyper)
         return false;
     if (given && standard && !fits(given, standard)) {
         cz_rule_error(rule, CZ_BAD_TYPE, hyper->place,
-                      "%s takes %s, as its default is; this is %s",
+                      "'%s' takes %s, as its default is; this is %s",
                       hyper->formal->text, describe(rule, standard),
                       describe(rule, given));
-        return false;
-    }
-    if (hyper->is_const && !given && !standard) {
-        cz_rule_error(rule, CZ_WRONG_ARGUMENT, hyper->place,
-                      "%s is const and needs a value", hyper->formal->text);
         return false;
     }
     return true;
@@ -185,7 +182,7 @@ static cz_rule_value *bind_formal(cz_rule *rule, const argument *hyper)
         return !hyper->is_bare
                    ? value
                    : cz_rule_error(rule, CZ_WRONG_ARGUMENT, hyper->place,
-                                   "%s is decided when the rule is compiled: "
+                                   "'%s' is decided when the rule is compiled: "
                                    "it needs a value",
                                    hyper->formal->text);
     if (value && value->kind == CZ_RULE_TUPLE)
@@ -220,7 +217,7 @@ void cz_rule_bind_formals(cz_rule *rule)
         const argument hyper = gather(rule, formal, chosen[i]);
         if (is_taken(rule, formal->text))
             cz_rule_error(rule, CZ_DUPLICATE_NAME, formal,
-                          "%s is already the name of something else here",
+                          "'%s' is already the name of something else here",
                           formal->text);
         cz_rule_value *value = bind_formal(rule, &hyper);
         *CZ_PUSH(rule->arena, rule->formals, rule->n_formals) =

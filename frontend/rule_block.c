@@ -56,7 +56,8 @@ static void bind_name(cz_rule *rule, const cz_node *statement,
     (void)statement;
     if (cz_rule_find_slot(rule, target->text))
         cz_rule_error(rule, CZ_NOT_WRITABLE, target,
-                      "%s is kept between steps; `<-` writes it", target->text);
+                      "'%s' is kept between steps; `<-` writes it",
+                      target->text);
     else
         cz_rule_bind(rule, target->text, keep_type(rule, target->text, value));
 }
@@ -77,16 +78,10 @@ static void refuse_write(cz_rule *rule, const cz_node *target)
     const char *nearest =
         rule->frame->call ? NULL
                           : cz_diag_nearest(target->text, names, rule->n_slots);
-    if (nearest)
-        cz_rule_error(rule, CZ_NOT_WRITABLE, target,
-                      "`<-` writes the parameter or a state, and %s is "
-                      "neither; did you mean %s?",
-                      target->text, nearest);
-    else
-        cz_rule_error(rule, CZ_NOT_WRITABLE, target,
-                      "`<-` writes the parameter or a state, and %s is "
-                      "neither",
-                      target->text);
+    cz_rule_error_near(rule, CZ_NOT_WRITABLE, target, nearest,
+                       "`<-` writes the parameter or a state, and '%s' is "
+                       "neither",
+                       target->text);
 }
 
 static void write_slot(cz_rule *rule, const cz_node *statement,
@@ -99,7 +94,7 @@ static void write_slot(cz_rule *rule, const cz_node *statement,
     }
     if (slot->written) {
         cz_rule_error(rule, CZ_WRITTEN_TWICE, target,
-                      "%s is written a second time", target->text);
+                      "'%s' is written a second time", target->text);
         cz_diag_note(rule->diags, slot->written->span,
                      "the first time is here");
     }
@@ -109,7 +104,7 @@ static void write_slot(cz_rule *rule, const cz_node *statement,
     else if ((value->kind != CZ_RULE_NUMBER && value->kind != CZ_RULE_TENSOR) ||
              cz_rule_is_bool(value))
         slot->value = cz_rule_error(rule, CZ_BAD_TYPE, statement,
-                                    "%s cannot be written to %s",
+                                    "%s cannot be written to '%s'",
                                     cz_rule_text(rule, value), target->text);
     else if (slot->value->kind == CZ_RULE_TENSOR)
         slot->value = cz_rule_fit(rule, statement, value, &slot->value->tensor);
@@ -156,7 +151,7 @@ static bool find_dtype(cz_rule *rule, const cz_node *type, cz_dtype *dtype)
 {
     if (!cz_dtype_find(type->text, dtype))
         cz_rule_error(rule, CZ_BAD_TYPE, type,
-                      "%s is no element type; there are f32 and bf16",
+                      "'%s' is no element type; there are f32 and bf16",
                       type->text);
     else if (*dtype == CZ_F64)
         cz_rule_error(rule, CZ_UNSUPPORTED, type,
@@ -189,15 +184,17 @@ static void run_state(cz_rule *rule, const cz_node *statement)
     }
     if (cz_rule_find_local(rule, statement->text)) {
         cz_rule_error(rule, CZ_DUPLICATE_NAME, statement,
-                      "%s is already the name of something else here",
+                      "'%s' is already the name of something else here",
                       statement->text);
         return;
     }
     const cz_rule_value *value = cz_rule_eval(rule, statement->kids[1]);
     const bool constant = cz_rule_constant(
         rule, statement->kids[1], value, "the initial value of a state", &init);
+    const bool typed = find_dtype(rule, type, &dtype);
+    const bool fits = check_dims(rule, type);
     /* An ill-formed one is absorbed where it is read. */
-    if (find_dtype(rule, type, &dtype) & check_dims(rule, type) & constant)
+    if (constant && typed && fits)
         add_state(rule, statement, dtype, init);
     else
         cz_rule_bind(rule, statement->text, cz_rule_absorb());

@@ -33,7 +33,7 @@ static cz_rule_value *build_extreme(cz_rule *rule, const cz_node *call,
 {
     if (n == 1)
         return cz_rule_error(rule, CZ_UNSUPPORTED, call,
-                             "%s over the elements of one tensor is not "
+                             "'%s' over the elements of one tensor is not "
                              "supported yet",
                              row->name);
     cz_rule_value *value = args[0];
@@ -109,8 +109,8 @@ static cz_rule_value *cast(cz_rule *rule, const cz_node *call,
 {
     if (value->kind != CZ_RULE_TENSOR || value->tensor.is_bool)
         return cz_rule_error(rule, CZ_BAD_TYPE, call,
-                             "%s rounds tensors, not %s", cz_dtype_name(dtype),
-                             cz_rule_text(rule, value));
+                             "'%s' rounds tensors, not %s",
+                             cz_dtype_name(dtype), cz_rule_text(rule, value));
     return cz_rule_cast(rule, value, dtype);
 }
 
@@ -126,8 +126,8 @@ static cz_rule_value *refuse(cz_rule *rule, const cz_node *call,
                              const primitive *row, cz_rule_value **args, int n)
 {
     (void)args, (void)n;
-    return cz_rule_error(rule, CZ_UNSUPPORTED, call, "%s is not supported yet",
-                         row->name);
+    return cz_rule_error(rule, CZ_UNSUPPORTED, call,
+                         "'%s' is not supported yet", row->name);
 }
 
 static const primitive primitives[] = {
@@ -187,7 +187,7 @@ static bool eval_arguments(cz_rule *rule, const cz_node *call,
     bool ok = true;
     if (call->n_kids < row->least || call->n_kids > row->most) {
         cz_rule_error(rule, CZ_WRONG_ARGUMENT, call,
-                      "%s takes %d argument%s, not %d", row->name,
+                      "'%s' takes %d argument%s, not %d", row->name,
                       call->n_kids < row->least ? row->least : row->most,
                       row->most == 1 ? "" : "s", call->n_kids);
         return false;
@@ -195,7 +195,7 @@ static bool eval_arguments(cz_rule *rule, const cz_node *call,
     for (int i = 0; i < call->n_kids; i++) {
         if (call->kids[i]->text) {
             cz_rule_error(rule, CZ_WRONG_ARGUMENT, call->kids[i],
-                          "the arguments of %s have no names", row->name);
+                          "the arguments of '%s' have no names", row->name);
             ok = false;
         }
         args[i] = cz_rule_eval(rule, call->kids[i]->kids[0]);
@@ -225,7 +225,7 @@ static cz_rule_value *call_local(cz_rule *rule, const cz_node *call,
         return cz_rule_absorb();
     if (callee->kind != CZ_RULE_DTYPE)
         return cz_rule_error(rule, CZ_BAD_TYPE, call,
-                             "%s is %s; it cannot be called", call->text,
+                             "'%s' is %s; it cannot be called", call->text,
                              cz_rule_text(rule, callee));
     return eval_arguments(rule, call, &row, &arg)
                ? cast(rule, call, arg, callee->dtype)
@@ -242,13 +242,9 @@ static cz_rule_value *unknown(cz_rule *rule, const cz_node *call)
         cz_scope_nearest(rule->use->scope, CZ_AST_DEF, call->text);
     if (def)
         names[n++] = def;
-    const char *nearest = cz_diag_nearest(call->text, names, n);
-    if (nearest)
-        return cz_rule_error(rule, CZ_UNKNOWN_NAME, call,
-                             "there is no function %s; did you mean %s?",
-                             call->text, nearest);
-    return cz_rule_error(rule, CZ_UNKNOWN_NAME, call, "there is no function %s",
-                         call->text);
+    return cz_rule_error_near(rule, CZ_UNKNOWN_NAME, call,
+                              cz_diag_nearest(call->text, names, n),
+                              "no function is called '%s'", call->text);
 }
 
 cz_rule_value *cz_rule_call(cz_rule *rule, const cz_node *call)

@@ -45,7 +45,7 @@ static cz_rule_value *argument(cz_rule *rule, const cz_node *formal,
     const cz_node *value = arg ? arg->kids[0] : cz_node_kid(formal, 0);
     if (!value)
         return cz_rule_error(rule, CZ_WRONG_ARGUMENT, inner->call,
-                             "%s needs its argument %s", inner->call->text,
+                             "'%s' needs its argument '%s'", inner->call->text,
                              formal->text);
     if (!arg)
         rule->frame = inner;
@@ -90,7 +90,7 @@ static cz_rule_value *run_body(cz_rule *rule, const cz_node *call,
         return rule->failed
                    ? cz_rule_absorb()
                    : cz_rule_error(rule, CZ_BAD_TYPE, call,
-                                   "%s returns no value here", def->text);
+                                   "'%s' returns no value here", def->text);
     return turned ? turn(rule, inner->result) : inner->result;
 }
 
@@ -102,7 +102,7 @@ cz_rule_value *cz_rule_inline(cz_rule *rule, const cz_node *call,
                            .n_calls = rule->frame->n_calls + 1};
     if (inner.n_calls > MAX_CALLS)
         return cz_rule_error(rule, CZ_CYCLE, call,
-                             "%s calls itself, or calls go deeper than %d",
+                             "'%s' calls itself, or calls go deeper than %d",
                              def->text, MAX_CALLS);
     return bind_arguments(rule, call, def, &inner)
                ? run_body(rule, call, def, &inner)

@@ -105,12 +105,18 @@ typedef struct cz_rule {
     int n_states; /* found by the first run */
 } cz_rule;
 
-/* Report at `node` and note where the defs around it were called; the value is
- * the error value. */
+/* Report at `node`, with notes on where the defs around it were called and
+ * which shape it is about; the value is the error value. */
 #define cz_rule_error(rule, code, node, ...)                                   \
     (cz_diag_error((rule)->diags, (code), (node)->span, __VA_ARGS__),          \
-     cz_rule_failed(rule))
-cz_rule_value *cz_rule_failed(cz_rule *rule);
+     cz_rule_failed((rule), (code)))
+/* The same with what could have been meant, or NULL. */
+#define cz_rule_error_near(rule, code, node, nearest, ...)                     \
+    (cz_diag_error((rule)->diags, (code), (node)->span, __VA_ARGS__),          \
+     cz_rule_suggest((rule), (node), (nearest)),                               \
+     cz_rule_failed((rule), (code)))
+cz_rule_value *cz_rule_failed(cz_rule *rule, cz_code code);
+void cz_rule_suggest(cz_rule *rule, const cz_node *node, const char *nearest);
 /* The error value, without a report. */
 cz_rule_value *cz_rule_absorb(void);
 

@@ -18,14 +18,9 @@ static void report_unknown(cz_rule *rule, const cz_node *callee,
     const char **names = CZ_NEW(rule->arena, const char *, formals->n_kids);
     for (int i = 0; i < formals->n_kids; i++)
         names[i] = formals->kids[i]->text;
-    const char *nearest = cz_diag_nearest(arg->text, names, formals->n_kids);
-    if (nearest)
-        cz_rule_error(rule, CZ_WRONG_ARGUMENT, arg,
-                      "%s has no argument %s; did you mean %s?", callee->text,
-                      arg->text, nearest);
-    else
-        cz_rule_error(rule, CZ_WRONG_ARGUMENT, arg, "%s has no argument %s",
-                      callee->text, arg->text);
+    cz_rule_error_near(rule, CZ_WRONG_ARGUMENT, arg,
+                       cz_diag_nearest(arg->text, names, formals->n_kids),
+                       "'%s' has no argument '%s'", callee->text, arg->text);
 }
 
 bool cz_rule_is_bare(const cz_node *arg, const cz_node *formal)
@@ -61,12 +56,12 @@ bool cz_rule_match(cz_rule *rule, const cz_node *callee,
             report_unknown(rule, callee, args[i]);
         else if (at < 0)
             cz_rule_error(rule, CZ_WRONG_ARGUMENT, args[i],
-                          "%s has %d arguments, this is one more", callee->text,
-                          formals->n_kids);
+                          "'%s' has %d arguments, this is one more",
+                          callee->text, formals->n_kids);
         else if (chosen[at] &&
                  !(is_use && cz_rule_is_bare(chosen[at], formals->kids[at])))
-            cz_rule_error(rule, CZ_WRONG_ARGUMENT, args[i], "%s is given twice",
-                          formals->kids[at]->text);
+            cz_rule_error(rule, CZ_WRONG_ARGUMENT, args[i],
+                          "'%s' is given twice", formals->kids[at]->text);
         else {
             chosen[at] = args[i];
             continue;

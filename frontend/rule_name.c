@@ -46,8 +46,8 @@ static cz_rule_value *evaluate_definition(cz_rule *rule, const cz_node *name,
     cz_rule_frame empty = {
         .caller = outer, .call = name, .n_calls = outer->n_calls};
     if (rule->n_lookups >= MAX_LOOKUPS)
-        return cz_rule_error(rule, CZ_CYCLE, name,
-                             "the definition of %s needs itself", name->text);
+        return cz_rule_error(rule, CZ_CYCLE, name, "'%s' is defined by itself",
+                             name->text);
     rule->n_lookups++;
     rule->frame = &empty;
     cz_rule_value *value = cz_rule_eval(rule, definition->kids[0]);
@@ -86,13 +86,9 @@ static const char *suggest(cz_rule *rule, const char *name)
 
 static cz_rule_value *unknown(cz_rule *rule, const cz_node *name)
 {
-    const char *nearest = suggest(rule, name->text);
-    if (nearest)
-        return cz_rule_error(rule, CZ_UNKNOWN_NAME, name,
-                             "%s is not defined here; did you mean %s?",
-                             name->text, nearest);
-    return cz_rule_error(rule, CZ_UNKNOWN_NAME, name, "%s is not defined here",
-                         name->text);
+    return cz_rule_error_near(rule, CZ_UNKNOWN_NAME, name,
+                              suggest(rule, name->text),
+                              "nothing here is called '%s'", name->text);
 }
 
 cz_rule_value *cz_rule_lookup(cz_rule *rule, const cz_node *name)

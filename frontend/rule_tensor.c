@@ -51,13 +51,15 @@ static bool is_matrix(const cz_rule_value *value)
            value->tensor.kept == CZ_RULE_MATRIX;
 }
 
-/* The layout of the first matrix to which layout means something. */
-static bool choose_layout(cz_rule_value *const *operands, int n)
+/* The layout of the first matrix to which layout means something, or that of
+ * the parameter. */
+static bool choose_layout(const cz_rule *rule, cz_rule_value *const *operands,
+                          int n)
 {
     for (int i = 0; i < n; i++)
         if (is_matrix(operands[i]) && !operands[i]->tensor.symmetric)
             return operands[i]->tensor.flipped;
-    return false;
+    return rule->shape->transposed;
 }
 
 /* The dimensions of `tensor` where memory is laid out as `flipped`. */
@@ -119,7 +121,8 @@ bool cz_rule_unify(cz_rule *rule, const cz_node *node,
                    cz_rule_value *const *operands, int n, cz_tensor *out)
 {
     const cz_rule_value *first = NULL;
-    *out = (cz_tensor){.extent = {1, 1}, .flipped = choose_layout(operands, n)};
+    *out = (cz_tensor){.extent = {1, 1},
+                       .flipped = choose_layout(rule, operands, n)};
     for (int i = 0; i < n; i++) {
         if (operands[i]->kind != CZ_RULE_TENSOR)
             continue;
@@ -134,6 +137,8 @@ bool cz_rule_unify(cz_rule *rule, const cz_node *node,
             rank_of(operands[i]->tensor.kept) > rank_of(first->tensor.kept))
             first = operands[i];
     }
+    if (out->kept != CZ_RULE_MATRIX)
+        *out = lay(out, false);
     out->dtype = widest(operands, n);
     out->rounded = out->dtype == CZ_F32;
     out->symmetric = is_symmetric(operands, n);

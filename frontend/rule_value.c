@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+enum { MAX_NOTES = 2 };
+
 static cz_rule_value error_value; /* kind CZ_RULE_ERROR, never written */
 
 cz_rule_value *cz_rule_absorb(void)
@@ -10,25 +12,40 @@ cz_rule_value *cz_rule_absorb(void)
     return &error_value;
 }
 
-static void note_place(cz_rule *rule)
+/* The calls around the place, the innermost first; of many the last alone. */
+static void note_calls(cz_rule *rule)
 {
     const cz_rule_frame *frame = rule->frame;
-    for (; frame && frame->call; frame = frame->caller)
-        cz_diag_note(rule->diags, frame->call->span, "%s is %s here",
-                     frame->call->text,
-                     frame->call->kind == CZ_AST_CALL ? "called" : "used");
-    if (rule->shape && rule->shape->n_dims == 2)
-        cz_diag_note(rule->diags, rule->use->use->span,
-                     "used here, on a matrix stored as [%" PRId64 ", %" PRId64
-                     "]",
-                     rule->shape->shape[0], rule->shape->shape[1]);
+    for (int i = 0; frame && frame->call; frame = frame->caller, i++) {
+        const bool is_last = !frame->caller->call;
+        if (i < MAX_NOTES || is_last)
+            cz_diag_note(rule->diags, frame->call->span, "'%s' is %s here",
+                         frame->call->text,
+                         frame->call->kind == CZ_AST_CALL ? "called" : "used");
+    }
 }
 
-cz_rule_value *cz_rule_failed(cz_rule *rule)
+static void note_shape(cz_rule *rule)
+{
+    cz_diag_note(rule->diags, rule->use->use->span,
+                 "used here, on a matrix stored as [%" PRId64 ", %" PRId64 "]",
+                 rule->shape->shape[0], rule->shape->shape[1]);
+}
+
+cz_rule_value *cz_rule_failed(cz_rule *rule, cz_code code)
 {
     rule->failed = true;
-    note_place(rule);
+    note_calls(rule);
+    if ((code == CZ_SHAPE_MISMATCH || code == CZ_BAD_PRODUCT) && rule->shape &&
+        rule->shape->n_dims == 2)
+        note_shape(rule);
     return cz_rule_absorb();
+}
+
+void cz_rule_suggest(cz_rule *rule, const cz_node *node, const char *nearest)
+{
+    if (nearest)
+        cz_diag_note(rule->diags, node->span, "did you mean '%s'?", nearest);
 }
 
 static cz_rule_value *make(cz_rule *rule, cz_rule_kind kind)

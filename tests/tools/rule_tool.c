@@ -40,7 +40,8 @@ static void lower(cz_ir *ir, const cz_rule_use *use, cz_diags *diags)
         return;
     }
     for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)
-        cz_rule_lower(ir, use, &matrices[i], diags, &symbol);
+        if (!cz_rule_lower(ir, use, &matrices[i], diags, &symbol))
+            return;
 }
 
 static void lower_file(cz_ir *ir, cz_scope *scope, cz_arena *arena,
@@ -66,7 +67,7 @@ static void lower_file(cz_ir *ir, cz_scope *scope, cz_arena *arena,
             lower(ir, &use, diags);
         else
             cz_diag_error(diags, CZ_UNKNOWN_NAME, call->span,
-                          "there is no optimizer %s", call->text);
+                          "no optimizer is called '%s'", call->text);
     }
 }
 
