@@ -339,7 +339,9 @@ static bool read_outputs(reader *r, cz_ir_op function)
             return fail(r, "an output that is not a result of its own");
         is_out[out[i]] = true;
     }
-    for (int i = n_first; i < r->n_values; i++)
+    /* before assignment the workspace may not be laid out yet */
+    for (int i = n_first;
+         i < r->n_values && cz_ir_count(r->b->ir, CZ_FACT_bucket) > 0; i++)
         if (r->offsets[i] == -1 && !is_out[i])
             return fail(r, "a result without a place");
     r->stage->out_value = out;
