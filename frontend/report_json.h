@@ -1,0 +1,12 @@
+/* A plan as JSON, schema canzona.plan/1: tests/plan.schema.json. */
+#ifndef CZ_FRONTEND_REPORT_JSON_H
+#define CZ_FRONTEND_REPORT_JSON_H
+
+#include "dsl/base/text.h"
+#include "dsl/plan_view.h"
+
+/* Appends to `out`.  The view is of a scheduled plan; `hash` is its hash in
+ * hex. */
+void cz_report_json(const cz_plan_view *view, const char *hash, cz_text *out);
+
+#endif
