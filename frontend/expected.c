@@ -151,7 +151,7 @@ void cz_expected_report(const cz_expected *expected, cz_parser *parser,
         report_end(list, parser, token);
         return;
     }
-    if (token.text)
+    if (token.text && kind != TOK_STRING)
         cz_diag_error(parser->diags, CZ_SYNTAX, token.span, "unexpected `%s`%s",
                       token.text, list);
     else

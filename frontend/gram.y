@@ -385,6 +385,11 @@ void cz_grammar_recovered(cz_grammar *grammar)
     grammar->yyerrcnt = -1;
 }
 
+size_t cz_grammar_depth(const cz_grammar *grammar)
+{
+    return (size_t)(grammar->yytos - grammar->yystack);
+}
+
 int cz_grammar_n_tokens(void)
 {
     return YYNTOKEN;

@@ -38,11 +38,16 @@ static bool check_bytes(const cz_source *source, cz_diags *diags)
 /* ---- feeding and recovering -----------------------------------------------
  */
 
+/* Signs and powers nest without brackets: `- - - x`.  No valid tree needs
+ * more symbols on the stack. */
+enum { MAX_STACK = 16 * CZ_MAX_DEPTH };
+
 void cz_parse_too_deep(cz_parser *parser)
 {
     cz_diag_error(parser->diags, CZ_TOO_LARGE,
                   (cz_span){.source = parser->scanner.source},
                   "the text is nested too deeply");
+    parser->scanner.too_deep = true;
 }
 
 /* The grammar decides where a path may stand; a word there that begins a
@@ -132,6 +137,8 @@ static void feed_all(cz_parser *parser, cz_grammar *grammar)
         if (should_stop(parser))
             return;
         feed(parser, grammar, kind, token);
+        if (cz_grammar_depth(grammar) > MAX_STACK)
+            cz_parse_too_deep(parser);
         if (!parser->syntax_error)
             continue;
         if (kind != TOK_NEWLINE && kind != 0) {
