@@ -1,0 +1,121 @@
+/* Configurations: kinds of values, absent keys, limits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "frontend/config.h"
+
+typedef struct world {
+    cz_arena arena;
+    cz_diags diags;
+    cz_config config;
+} world;
+
+static bool read_config(world *w, const char *json)
+{
+    static const char path[] = "config_test.json";
+    const char *why;
+    cz_text text;
+    cz_text_init(&text);
+    cz_text_puts(&text, json);
+    assert_true(cz_text_write_file(&text, path, &why));
+    cz_text_fini(&text);
+    cz_arena_init(&w->arena);
+    cz_diags_init(&w->diags, &w->arena);
+    const bool good = cz_config_read(&w->arena, path, "c.json", (cz_span){0},
+                                     &w->diags, &w->config);
+    remove(path);
+    return good;
+}
+
+static void values_keep_their_kind(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *text;
+        cz_value_kind kind;
+    } expected[] = {
+        {"i", "9223372036854775807", CZ_VALUE_INT},
+        {"n", "-9223372036854775808", CZ_VALUE_INT},
+        {"exact", "9007199254740993", CZ_VALUE_INT},
+        {"r", "0.5", CZ_VALUE_REAL},
+        {"t", "true", CZ_VALUE_BOOL},
+        {"s", "\"gelu\"", CZ_VALUE_STRING},
+    };
+    world w;
+    assert_true(read_config(
+        &w, "{\"i\": 9223372036854775807, \"n\": -9223372036854775808, "
+            "\"exact\": 9007199254740993, \"r\": 0.5, \"t\": true, "
+            "\"s\": \"gelu\", \"none\": null, \"list\": [1, {\"x\": \"]\"}]}"));
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        const cz_config_entry *entry =
+            cz_config_find(&w.config, expected[i].key);
+        assert_non_null(entry);
+        assert_true(entry->is_scalar);
+        assert_int_equal(entry->value.kind, expected[i].kind);
+        assert_string_equal(cz_value_text(&w.arena, entry->value),
+                            expected[i].text);
+    }
+    assert_null(cz_config_find(&w.config, "none"));
+    assert_null(cz_config_find(&w.config, "x"));
+    assert_false(cz_config_find(&w.config, "list")->is_scalar);
+    cz_arena_fini(&w.arena);
+}
+
+static void assert_rejected(const char *json, cz_code code, unsigned line)
+{
+    world w;
+    assert_false(read_config(&w, json));
+    assert_int_equal(w.diags.n_errors, 1);
+    assert_int_equal(w.diags.list[0].code, code);
+    assert_int_equal(w.diags.list[0].span.line, line);
+    cz_arena_fini(&w.arena);
+}
+
+static void wrong_texts_are_rejected(void **state)
+{
+    (void)state;
+    assert_rejected("", CZ_BAD_CONFIG, 1);
+    assert_rejected("{\"a\": 1\n\"b\": 2}", CZ_BAD_CONFIG, 2);
+    assert_rejected("{\"a\": 1,\n\"a\": 2}", CZ_BAD_CONFIG, 2);
+    assert_rejected("{\"a\": 9223372036854775808}", CZ_BAD_CONFIG, 1);
+    assert_rejected("{\"a\": 1e999}", CZ_BAD_CONFIG, 1);
+    assert_rejected("{\"a\": \"\\u0000\"}", CZ_BAD_CONFIG, 1);
+    assert_rejected("{\"a\": \"\xff\"}", CZ_BAD_CONFIG, 1);
+    assert_rejected("{} {}", CZ_BAD_CONFIG, 1);
+    assert_rejected("[1]", CZ_BAD_CONFIG, 0);
+}
+
+static void nesting_ends_at_64(void **state)
+{
+    (void)state;
+    char json[256] = "{\"a\": ";
+    const size_t at = strlen(json);
+    world w;
+    memset(json + at, '[', CZ_MAX_CONFIG_DEPTH - 1);
+    memset(json + at + CZ_MAX_CONFIG_DEPTH - 1, ']', CZ_MAX_CONFIG_DEPTH - 1);
+    strcpy(json + at + 2 * (CZ_MAX_CONFIG_DEPTH - 1), "}");
+    assert_true(read_config(&w, json));
+    cz_arena_fini(&w.arena);
+    memset(json + at, '[', CZ_MAX_CONFIG_DEPTH);
+    assert_rejected(json, CZ_TOO_LARGE, 1);
+    assert_true(read_config(&w,
+                            "{\"a\": \"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
+                            "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\"}"));
+    cz_arena_fini(&w.arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_keep_their_kind),
+        cmocka_unit_test(wrong_texts_are_rejected),
+        cmocka_unit_test(nesting_ends_at_64),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
