@@ -3,9 +3,13 @@
  * in order of k, so that blocks are invisible in the result. */
 #include "runtime/product.h"
 
-#include "runtime/memory.h"
-
-enum { ROWS = 64, COLUMNS = 256, DEPTH = 128, LANES = 16, STRIP = 4 };
+enum {
+    ROWS = CZR_BLOCK_ROWS,
+    COLUMNS = CZR_BLOCK_COLUMNS,
+    DEPTH = CZR_BLOCK_DEPTH,
+    LANES = 16,
+    STRIP = 4
+};
 
 /* One operand as stored: element (row, column) of op(x). */
 typedef struct operand {
@@ -21,23 +25,32 @@ static operand operand_of(const void *data, czr_dtype dtype, int transposed,
                      transposed ? rows : 1};
 }
 
-static float at(const operand *x, size_t row, size_t column)
+/* n elements of a row of op(x) from (row, column) on, to f32. */
+static void pack_row(const operand *x, size_t row, size_t column, size_t n,
+                     float *packed)
 {
-    const size_t i = row * x->row_stride + column * x->column_stride;
+    const size_t step = x->column_stride;
+    const size_t start = row * x->row_stride + column * step;
 
-    return x->dtype == CZR_BF16
-               ? czr_bf16_to_f32(((const czr_bf16 *)x->data)[i])
-               : ((const float *)x->data)[i];
+    if (x->dtype == CZR_BF16) {
+        const czr_bf16 *data = (const czr_bf16 *)x->data + start;
+        for (size_t j = 0; j < n; j++)
+            packed[j] = czr_bf16_to_f32(data[j * step]);
+    } else {
+        const float *data = (const float *)x->data + start;
+        for (size_t j = 0; j < n; j++)
+            packed[j] = data[j * step];
+    }
 }
 
 /* Rows [row, row + n_rows) and columns likewise, to f32, zero up to width. */
 static void pack(const operand *x, size_t row, size_t n_rows, size_t column,
                  size_t n_columns, float *packed, size_t width)
 {
-    for (size_t i = 0; i < n_rows; i++)
-        for (size_t j = 0; j < width; j++)
-            packed[i * width + j] =
-                j < n_columns ? at(x, row + i, column + j) : 0;
+    for (size_t i = 0; i < n_rows; i++, packed += width) {
+        pack_row(x, row + i, column, n_columns, packed);
+        memset(packed + n_columns, 0, (width - n_columns) * sizeof *packed);
+    }
 }
 
 /* STRIP rows by LANES columns of c, over one block's depth. */
@@ -50,11 +63,6 @@ static void multiply_tile(const float *a, const float *b, size_t depth,
                 c[i][j] += a[i * DEPTH + k] * b[k * COLUMNS + j];
 }
 
-typedef struct block {
-    size_t row, column, depth; /* first of each */
-    size_t n_rows, n_columns, n_depth;
-} block;
-
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -62,7 +70,7 @@ static size_t least(size_t a, size_t b)
 
 /* Adds one packed block's terms to a tile of c. */
 static void add_tile(const czr_product *p, const czr_host_math *math,
-                     const block *here, size_t i, size_t j)
+                     const czr_block *here, size_t i, size_t j)
 {
     float tile[STRIP][LANES] = {{0}};
     const size_t n_rows = least(STRIP, here->n_rows - i);
@@ -78,7 +86,7 @@ static void add_tile(const czr_product *p, const czr_host_math *math,
 }
 
 static void add_block(const czr_product *p, const czr_host_math *math,
-                      const block *here)
+                      const czr_block *here)
 {
     for (size_t i = 0; i < here->n_rows; i += STRIP)
         for (size_t j = 0; j < here->n_columns; j += LANES)
@@ -94,12 +102,12 @@ static void mirror(const czr_product *p)
             p->c[i * p->n + j] = p->c[j * p->n + i];
 }
 
-void czr_product_fixed_order(const czr_math *math, const czr_product *p)
+void czr_product_blocks(const czr_host_math *math, const czr_product *p,
+                        czr_add_block add)
 {
-    const czr_host_math *host = (const czr_host_math *)math;
     const operand a = operand_of(p->a, p->a_dtype, p->transpose_a, p->m, p->k);
     const operand b = operand_of(p->b, p->b_dtype, p->transpose_b, p->k, p->n);
-    block here;
+    czr_block here;
 
     memset(p->c, 0, p->m * p->n * sizeof *p->c);
     for (here.column = 0; here.column < p->n; here.column += COLUMNS) {
@@ -107,35 +115,20 @@ void czr_product_fixed_order(const czr_math *math, const czr_product *p)
         for (here.depth = 0; here.depth < p->k; here.depth += DEPTH) {
             here.n_depth = least(DEPTH, p->k - here.depth);
             pack(&b, here.depth, here.n_depth, here.column, here.n_columns,
-                 host->packed_b, COLUMNS);
+                 math->packed_b, COLUMNS);
             for (here.row = 0; here.row < p->m; here.row += ROWS) {
                 here.n_rows = least(ROWS, p->m - here.row);
                 pack(&a, here.row, here.n_rows, here.depth, here.n_depth,
-                     host->packed_a, DEPTH);
-                add_block(p, host, &here);
+                     math->packed_a, DEPTH);
+                add(p, math, &here);
             }
         }
     }
+}
+
+void czr_product_fixed_order(const czr_math *math, const czr_product *p)
+{
+    czr_product_blocks((const czr_host_math *)math, p, add_block);
     if (p->symmetric)
         mirror(p);
-}
-
-czr_status czr_host_math_open(czr_host_math *math, int strict, int n_ranks)
-{
-    (void)n_ranks;
-    math->math.product = strict ? czr_product_fixed_order : czr_product_library;
-    math->packed_a = czr_alloc(ROWS * DEPTH, sizeof *math->packed_a);
-    math->packed_b = czr_alloc(DEPTH * COLUMNS, sizeof *math->packed_b);
-    return math->packed_a && math->packed_b ? CZR_OK : CZR_ERR_NO_MEMORY;
-}
-
-void czr_host_math_close(czr_host_math *math)
-{
-    czr_free(math->packed_a);
-    czr_free(math->packed_b);
-}
-
-void czr_product_library(const czr_math *math, const czr_product *product)
-{
-    czr_product_fixed_order(math, product);
 }

@@ -4,14 +4,15 @@
 
 #include "runtime/czr.h"
 
-/* What a czr_math of ours is: with room to pack blocks of operands. */
+/* What a czr_math of ours is: with room to pack one block of each operand. */
 typedef struct czr_host_math {
     czr_math math;
     float *packed_a, *packed_b;
     int n_threads; /* of a library, per call */
 } czr_host_math;
 
-/* `strict`: the fixed order.  Otherwise libraries where they are found. */
+/* `strict`: the fixed order.  Otherwise libraries, where they are found, with
+ * the processors shared among n_ranks. */
 czr_status czr_host_math_open(czr_host_math *math, int strict, int n_ranks);
 void czr_host_math_close(czr_host_math *math);
 
@@ -20,5 +21,22 @@ void czr_host_math_close(czr_host_math *math);
 void czr_product_fixed_order(const czr_math *math, const czr_product *product);
 /* By a CBLAS in f32, or oneDNN for bf16; bits depend on the library. */
 void czr_product_library(const czr_math *math, const czr_product *product);
+
+/* One block of a product: packed_a holds its rows of op(a), CZR_BLOCK_DEPTH
+ * apart, packed_b its rows of op(b), CZR_BLOCK_COLUMNS apart, both f32. */
+enum { CZR_BLOCK_ROWS = 64, CZR_BLOCK_COLUMNS = 256, CZR_BLOCK_DEPTH = 128 };
+
+typedef struct czr_block {
+    size_t row, column, depth; /* first of each */
+    size_t n_rows, n_columns, n_depth;
+} czr_block;
+
+typedef void (*czr_add_block)(const czr_product *product,
+                              const czr_host_math *math,
+                              const czr_block *block);
+
+/* Sets c to zero and adds all blocks, depth upwards for each of c. */
+void czr_product_blocks(const czr_host_math *math, const czr_product *product,
+                        czr_add_block add_block);
 
 #endif

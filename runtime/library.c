@@ -1,0 +1,65 @@
+/* A CBLAS, opened at run time. */
+#include "runtime/library.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+/* The enums of the CBLAS interface. */
+enum { CBLAS_ROW_MAJOR = 101, CBLAS_NO_TRANSPOSE = 111, CBLAS_TRANSPOSE = 112 };
+
+typedef void (*sgemm_function)(int order, int transpose_a, int transpose_b,
+                               int m, int n, int k, float alpha, const float *a,
+                               int a_stride, const float *b, int b_stride,
+                               float beta, float *c, int c_stride);
+typedef void (*set_threads_function)(int n);
+
+static struct {
+    pthread_once_t once;
+    pthread_mutex_t lock;
+    sgemm_function sgemm;
+    set_threads_function set_threads;
+    int n_threads;
+} cblas = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void open_cblas(void)
+{
+    static const char *const names[] = {"libopenblas.so.0", "libblis.so.4",
+                                        "libcblas.so.3", "libblas.so.3"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        void *sgemm = library ? dlsym(library, "cblas_sgemm") : NULL;
+        if (!sgemm)
+            continue;
+        void *set_threads = dlsym(library, "openblas_set_num_threads");
+        memcpy(&cblas.sgemm, &sgemm, sizeof sgemm);
+        memcpy(&cblas.set_threads, &set_threads, sizeof set_threads);
+        return;
+    }
+}
+
+void czr_library_set_threads(int n)
+{
+    pthread_once(&cblas.once, open_cblas);
+    pthread_mutex_lock(&cblas.lock);
+    if (cblas.set_threads && cblas.n_threads != n)
+        cblas.set_threads(n);
+    cblas.n_threads = n;
+    pthread_mutex_unlock(&cblas.lock);
+}
+
+bool czr_library_has_sgemm(void)
+{
+    pthread_once(&cblas.once, open_cblas);
+    return cblas.sgemm != NULL;
+}
+
+void czr_library_sgemm(size_t m, size_t n, size_t k, const czr_operand *a,
+                       const czr_operand *b, float *c, size_t stride)
+{
+    cblas.sgemm(CBLAS_ROW_MAJOR,
+                a->is_transposed ? CBLAS_TRANSPOSE : CBLAS_NO_TRANSPOSE,
+                b->is_transposed ? CBLAS_TRANSPOSE : CBLAS_NO_TRANSPOSE, (int)m,
+                (int)n, (int)k, 1, a->data, (int)a->stride, b->data,
+                (int)b->stride, 1, c, (int)stride);
+}

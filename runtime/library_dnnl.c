@@ -1,0 +1,168 @@
+/* oneDNN, opened at run time, for CPUs that multiply bf16. */
+#include "runtime/library.h"
+
+#if defined(__x86_64__) && defined(__has_include)
+#if __has_include(<oneapi/dnnl/dnnl.h>)
+#define HAS_DNNL 1
+#endif
+#endif
+
+#ifdef HAS_DNNL
+
+#include <dlfcn.h>
+#include <oneapi/dnnl/dnnl.h>
+#include <pthread.h>
+
+/* The functions used, each with the type its header gives it. */
+#define FUNCTIONS(X)                                                           \
+    X(dnnl_version)                                                            \
+    X(dnnl_engine_create)                                                      \
+    X(dnnl_stream_create)                                                      \
+    X(dnnl_stream_wait)                                                        \
+    X(dnnl_stream_destroy)                                                     \
+    X(dnnl_memory_desc_init_by_strides)                                        \
+    X(dnnl_matmul_desc_init)                                                   \
+    X(dnnl_primitive_desc_create)                                              \
+    X(dnnl_primitive_desc_destroy)                                             \
+    X(dnnl_primitive_create)                                                   \
+    X(dnnl_primitive_execute)                                                  \
+    X(dnnl_primitive_destroy)                                                  \
+    X(dnnl_memory_create)                                                      \
+    X(dnnl_memory_destroy)
+
+static struct {
+    pthread_once_t once;
+    bool is_open;
+    dnnl_engine_t engine;
+    void (*omp_set_num_threads)(int n);
+#define FUNCTION(name) __typeof__(&name) name;
+    FUNCTIONS(FUNCTION)
+#undef FUNCTION
+} lib = {.once = PTHREAD_ONCE_INIT};
+
+static bool has_bf16(void)
+{
+    return __builtin_cpu_supports("avx512bf16");
+}
+
+static bool find(void *library, const char *name, void *function)
+{
+    void *symbol = dlsym(library, name);
+
+    memcpy(function, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+static void open_dnnl(void)
+{
+    void *library =
+        has_bf16() ? dlopen("libdnnl.so.2", RTLD_NOW | RTLD_LOCAL) : NULL;
+    bool is_complete = library != NULL;
+
+    if (!library)
+        return;
+#define FIND(name) is_complete = find(library, #name, &lib.name) && is_complete;
+    FUNCTIONS(FIND)
+#undef FIND
+    if (!is_complete || lib.dnnl_version()->major != DNNL_VERSION_MAJOR)
+        return;
+    find(library, "omp_set_num_threads", &lib.omp_set_num_threads);
+    lib.is_open =
+        lib.dnnl_engine_create(&lib.engine, dnnl_cpu, 0) == dnnl_success;
+}
+
+static bool describe(dnnl_memory_desc_t *memory, size_t rows, size_t columns,
+                     bool is_transposed, dnnl_data_type_t type)
+{
+    const dnnl_dims_t dims = {(dnnl_dim_t)rows, (dnnl_dim_t)columns};
+    const dnnl_dims_t strides = {is_transposed ? 1 : (dnnl_dim_t)columns,
+                                 is_transposed ? (dnnl_dim_t)rows : 1};
+
+    return lib.dnnl_memory_desc_init_by_strides(memory, 2, dims, type,
+                                                strides) == dnnl_success;
+}
+
+enum { A, B, C, OPERANDS };
+
+typedef struct call {
+    dnnl_memory_desc_t shapes[OPERANDS];
+    dnnl_memory_t memory[OPERANDS];
+    dnnl_primitive_desc_t description;
+    dnnl_primitive_t primitive;
+    dnnl_stream_t stream;
+} call;
+
+static bool prepare(call *self, const czr_product *p)
+{
+    dnnl_matmul_desc_t matmul;
+
+    if (!describe(&self->shapes[A], p->m, p->k, p->transpose_a, dnnl_bf16) ||
+        !describe(&self->shapes[B], p->k, p->n, p->transpose_b, dnnl_bf16) ||
+        !describe(&self->shapes[C], p->m, p->n, false, dnnl_f32) ||
+        lib.dnnl_matmul_desc_init(&matmul, &self->shapes[A], &self->shapes[B],
+                                  NULL, &self->shapes[C]) != dnnl_success)
+        return false;
+    return lib.dnnl_primitive_desc_create(&self->description, &matmul, NULL,
+                                          lib.engine, NULL) == dnnl_success &&
+           lib.dnnl_primitive_create(&self->primitive, self->description) ==
+               dnnl_success &&
+           lib.dnnl_stream_create(&self->stream, lib.engine,
+                                  dnnl_stream_default_flags) == dnnl_success;
+}
+
+static bool execute(call *self, const czr_product *p)
+{
+    static const int names[OPERANDS] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS,
+                                        DNNL_ARG_DST};
+    const void *data[OPERANDS] = {p->a, p->b, p->c};
+    dnnl_exec_arg_t args[OPERANDS];
+
+    for (int i = 0; i < OPERANDS; i++) {
+        if (lib.dnnl_memory_create(&self->memory[i], &self->shapes[i],
+                                   lib.engine,
+                                   (void *)(uintptr_t)data[i]) != dnnl_success)
+            return false;
+        args[i] = (dnnl_exec_arg_t){names[i], self->memory[i]};
+    }
+    return lib.dnnl_primitive_execute(self->primitive, self->stream, OPERANDS,
+                                      args) == dnnl_success &&
+           lib.dnnl_stream_wait(self->stream) == dnnl_success;
+}
+
+static void finish(call *self)
+{
+    for (int i = 0; i < OPERANDS; i++)
+        if (self->memory[i])
+            lib.dnnl_memory_destroy(self->memory[i]);
+    if (self->stream)
+        lib.dnnl_stream_destroy(self->stream);
+    if (self->primitive)
+        lib.dnnl_primitive_destroy(self->primitive);
+    if (self->description)
+        lib.dnnl_primitive_desc_destroy(self->description);
+}
+
+bool czr_library_bf16(const czr_product *product, int n_threads)
+{
+    call self = {.stream = NULL};
+
+    pthread_once(&lib.once, open_dnnl);
+    if (!lib.is_open)
+        return false;
+    if (lib.omp_set_num_threads)
+        lib.omp_set_num_threads(n_threads);
+    const bool is_done = prepare(&self, product) && execute(&self, product);
+    finish(&self);
+    return is_done;
+}
+
+#else
+
+bool czr_library_bf16(const czr_product *product, int n_threads)
+{
+    (void)product;
+    (void)n_threads;
+    return false;
+}
+
+#endif

@@ -1,0 +1,176 @@
+/* Products: the fixed order against a plain loop, bit for bit, at sizes on
+ * both sides of every block; libraries against it within rounding. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "runtime/product.h"
+
+enum { LARGEST = 300 };
+
+static uint32_t seed = 1;
+
+static float next_value(void)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return ((float)(seed >> 8) / (float)(1 << 23)) - 1;
+}
+
+static void fill(void *data, czr_dtype dtype, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (dtype == CZR_BF16)
+            ((czr_bf16 *)data)[i] = czr_f32_to_bf16(next_value());
+        else
+            ((float *)data)[i] = next_value();
+}
+
+static float element(const void *data, czr_dtype dtype, int transposed,
+                     size_t rows, size_t columns, size_t i, size_t j)
+{
+    const size_t at = transposed ? j * rows + i : i * columns + j;
+
+    return dtype == CZR_BF16 ? czr_bf16_to_f32(((const czr_bf16 *)data)[at])
+                             : ((const float *)data)[at];
+}
+
+static float expected(const czr_product *p, size_t i, size_t j)
+{
+    float sum = 0;
+
+    for (size_t k = 0; k < p->k; k++) {
+        const float term =
+            element(p->a, p->a_dtype, p->transpose_a, p->m, p->k, i, k) *
+            element(p->b, p->b_dtype, p->transpose_b, p->k, p->n, k, j);
+        sum += term;
+    }
+    return sum;
+}
+
+typedef struct buffers {
+    float *a, *b, *c;
+    czr_host_math math;
+} buffers;
+
+static int setup(void **state)
+{
+    buffers *self = calloc(1, sizeof *self);
+    const size_t n = (size_t)LARGEST * LARGEST;
+
+    self->a = calloc(n, sizeof(float));
+    self->b = calloc(n, sizeof(float));
+    self->c = calloc(n, sizeof(float));
+    *state = self;
+    return czr_host_math_open(&self->math, 0, 2) != CZR_OK;
+}
+
+static int teardown(void **state)
+{
+    buffers *self = *state;
+
+    czr_host_math_close(&self->math);
+    free(self->a);
+    free(self->b);
+    free(self->c);
+    free(self);
+    return 0;
+}
+
+static const size_t sizes[][3] = {{1, 1, 1},      {3, 5, 7},      {16, 16, 16},
+                                  {64, 256, 128}, {65, 257, 129}, {2, 300, 3},
+                                  {130, 17, 260}, {0, 4, 4},      {4, 4, 0}};
+
+/* Variant: bits 0 and 1 transposes, 2 and 3 bf16 operands. */
+static czr_product make(const buffers *self, const size_t *size, int variant)
+{
+    const czr_product p = {
+        .m = size[0],
+        .n = size[1],
+        .k = size[2],
+        .a = self->a,
+        .b = self->b,
+        .c = self->c,
+        .a_dtype = variant & 4 ? CZR_BF16 : CZR_F32,
+        .b_dtype = variant & 8 ? CZR_BF16 : CZR_F32,
+        .transpose_a = variant & 1,
+        .transpose_b = variant >> 1 & 1,
+    };
+
+    fill(self->a, p.a_dtype, p.m * p.k);
+    fill(self->b, p.b_dtype, p.k * p.n);
+    return p;
+}
+
+static void fixed_order_has_the_bits_of_a_plain_loop(void **state)
+{
+    enum { VARIANTS = 16 };
+    const buffers *self = *state;
+
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int variant = 0; variant < VARIANTS; variant++) {
+            const czr_product p = make(self, sizes[s], variant);
+            czr_product_fixed_order(&self->math.math, &p);
+            for (size_t i = 0; i < p.m; i++)
+                for (size_t j = 0; j < p.n; j++) {
+                    const float value = expected(&p, i, j);
+                    assert_memory_equal(&p.c[i * p.n + j], &value,
+                                        sizeof value);
+                }
+        }
+}
+
+static void symmetric_products_have_the_same_bits(void **state)
+{
+    const buffers *self = *state;
+    const size_t n = 150, k = 140;
+    czr_product p = {.m = n,
+                     .n = n,
+                     .k = k,
+                     .a = self->a,
+                     .b = self->a,
+                     .a_dtype = CZR_F32,
+                     .b_dtype = CZR_F32,
+                     .transpose_b = 1};
+
+    fill(self->a, CZR_F32, n * k);
+    p.c = self->c;
+    czr_product_fixed_order(&self->math.math, &p);
+    p.c = self->b;
+    p.symmetric = 1;
+    czr_product_fixed_order(&self->math.math, &p);
+    assert_memory_equal(self->b, self->c, n * n * sizeof(float));
+}
+
+static void libraries_agree_within_rounding(void **state)
+{
+    enum { VARIANTS = 16 };
+    const buffers *self = *state;
+
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int variant = 0; variant < VARIANTS; variant++) {
+            const czr_product p = make(self, sizes[s], variant);
+            czr_product_library(&self->math.math, &p);
+            for (size_t i = 0; i < p.m; i++)
+                for (size_t j = 0; j < p.n; j++)
+                    assert_float_equal(p.c[i * p.n + j], expected(&p, i, j),
+                                       2e-4);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            fixed_order_has_the_bits_of_a_plain_loop, setup, teardown),
+        cmocka_unit_test_setup_teardown(symmetric_products_have_the_same_bits,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(libraries_agree_within_rounding, setup,
+                                        teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
