@@ -163,7 +163,7 @@ cz_node *cz_parse(cz_arena *arena, const cz_source *source, cz_diags *diags)
         feed_all(&parser, grammar);
         cz_grammar_close(grammar);
     }
-    if (!parser.file)
+    if (!parser.file || parser.file->kind != CZ_AST_FILE)
         parser.file =
             cz_tree_node(&parser, CZ_AST_FILE, whole, source->name, CZ_NO_KIDS);
     parser.file->span = whole;
