@@ -113,8 +113,8 @@ typedef enum cz_ir_kind {
     CZ_IR_TRANSPOSE, /* canzona.transpose */
     CZ_IR_REDUCE,    /* canzona.reduce: `dims` are summed away */
     CZ_IR_BROADCAST, /* canzona.broadcast: `dims` are the new ones */
-    CZ_IR_MAP,       /* canzona.map */
-    CZ_IR_PRODUCT,   /* canzona.product */
+    CZ_IR_MAP,       /* kernel.map */
+    CZ_IR_PRODUCT,   /* kernel.product */
     CZ_IR_RETURN,
     CZ_IR_OTHER /* nothing that a function of ours may hold */
 } cz_ir_kind;

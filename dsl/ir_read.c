@@ -172,8 +172,8 @@ static const struct {
 } kinds[] = {
     {"tensor.splat", CZ_IR_SPLAT},          {"linalg.matmul", CZ_IR_MATMUL},
     {"canzona.transpose", CZ_IR_TRANSPOSE}, {"canzona.reduce", CZ_IR_REDUCE},
-    {"canzona.broadcast", CZ_IR_BROADCAST}, {"canzona.map", CZ_IR_MAP},
-    {"canzona.product", CZ_IR_PRODUCT},     {"func.return", CZ_IR_RETURN},
+    {"canzona.broadcast", CZ_IR_BROADCAST}, {"kernel.map", CZ_IR_MAP},
+    {"kernel.product", CZ_IR_PRODUCT},      {"func.return", CZ_IR_RETURN},
 };
 
 cz_opcode cz_ir_op_opcode(cz_ir_op op)

@@ -135,6 +135,9 @@ static bool has_field(const cz_fact_schema *schema, const char *name)
 static void check_fact(cz_ir_check *check, MlirOperation op,
                        const cz_fact_schema *schema)
 {
+    if (mlirOperationGetNumOperands(op) || mlirOperationGetNumResults(op) ||
+        mlirOperationGetNumRegions(op) || mlirOperationGetNumSuccessors(op))
+        cz_ir_complain(check, op, "a fact consists of attributes alone");
     for (int i = 0; i < schema->n_fields; i++)
         check_field(check, op, &schema->fields[i]);
     for (intptr_t i = 0; i < mlirOperationGetNumAttributes(op); i++) {

@@ -65,19 +65,19 @@ static const struct attribute_rule {
     {"canzona.reduce", "kind", mlirAttributeIsAString},
     {"canzona.reduce", "dims", mlirAttributeIsADenseI64Array},
     {"canzona.broadcast", "dims", mlirAttributeIsADenseI64Array},
-    {"canzona.map", "body", mlirAttributeIsAFlatSymbolRef},
-    {"canzona.map", "access", mlirAttributeIsADenseI64Array},
-    {"canzona.map", "out_access", mlirAttributeIsADenseI64Array},
-    {"canzona.map", "space", mlirAttributeIsADenseI64Array},
-    {"canzona.map", "offsets", mlirAttributeIsADenseI64Array},
-    {"canzona.product", "body", NULL},
-    {"canzona.product", "access", mlirAttributeIsADenseI64Array},
-    {"canzona.product", "transpose_a", cz_ir_is_int},
-    {"canzona.product", "transpose_b", cz_ir_is_int},
-    {"canzona.product", "symmetric", cz_ir_is_int},
-    {"canzona.product", "alpha", cz_ir_is_real},
-    {"canzona.product", "beta", cz_ir_is_real},
-    {"canzona.product", "offsets", mlirAttributeIsADenseI64Array},
+    {"kernel.map", "body", mlirAttributeIsAFlatSymbolRef},
+    {"kernel.map", "access", mlirAttributeIsADenseI64Array},
+    {"kernel.map", "out_access", mlirAttributeIsADenseI64Array},
+    {"kernel.map", "space", mlirAttributeIsADenseI64Array},
+    {"kernel.map", "offsets", mlirAttributeIsADenseI64Array},
+    {"kernel.product", "body", NULL},
+    {"kernel.product", "access", mlirAttributeIsADenseI64Array},
+    {"kernel.product", "transpose_a", cz_ir_is_int},
+    {"kernel.product", "transpose_b", cz_ir_is_int},
+    {"kernel.product", "symmetric", cz_ir_is_int},
+    {"kernel.product", "alpha", cz_ir_is_real},
+    {"kernel.product", "beta", cz_ir_is_real},
+    {"kernel.product", "offsets", mlirAttributeIsADenseI64Array},
     {"func.func", "sym_name", is_name},
     {"func.func", "function_type", mlirAttributeIsAType},
     {"func.func", "sym_visibility", is_private},
@@ -110,6 +110,20 @@ static void check_attributes(cz_ir_check *check, MlirOperation op)
                            "attribute '%s' has a value that we "
                            "do not use",
                            name);
+    }
+}
+
+/* MLIR and IRDL see to the attributes of the operations they know. */
+static void check_presence(cz_ir_check *check, MlirOperation op)
+{
+    const size_t n = sizeof attribute_rules / sizeof *attribute_rules;
+    if (strncmp(cz_ir_op_name(op), "kernel.", 7) != 0)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        const struct attribute_rule *rule = &attribute_rules[i];
+        if (rule->op && cz_ir_op_is(op, rule->op) &&
+            mlirAttributeIsNull(cz_ir_get_attr(op, rule->name)))
+            cz_ir_complain(check, op, "attribute '%s' is missing", rule->name);
     }
 }
 
@@ -220,6 +234,13 @@ static void check_body_reference(cz_ir_check *check, MlirOperation op)
         cz_ir_complain(check, op, "attribute 'body' names no function");
 }
 
+static bool has_inner_blocks(MlirOperation op)
+{
+    const bool is_matmul = cz_ir_op_is(op, "linalg.matmul");
+    return mlirOperationGetNumSuccessors(op) > 0 ||
+           mlirOperationGetNumRegions(op) != (is_matmul ? 1 : 0);
+}
+
 static void check_op(cz_ir_check *check, MlirOperation op)
 {
     const bool was_ok = check->ok;
@@ -229,8 +250,13 @@ static void check_op(cz_ir_check *check, MlirOperation op)
         cz_ir_complain(check, op, "an operation that no function of ours has");
         return;
     }
+    if (has_inner_blocks(op)) {
+        cz_ir_complain(check, op, "an operation with blocks of its own");
+        return;
+    }
     check->ok = true;
     check_attributes(check, op);
+    check_presence(check, op);
     check_body_reference(check, op);
     if (!has_our_types(op))
         cz_ir_complain(check, op,
@@ -254,6 +280,12 @@ static bool has_our_arguments(MlirBlock block)
     return true;
 }
 
+static bool ends_with_return(MlirBlock block)
+{
+    const MlirOperation end = mlirBlockGetTerminator(block);
+    return !mlirOperationIsNull(end) && cz_ir_op_is(end, "func.return");
+}
+
 void cz_ir_check_function(cz_ir_check *check, MlirOperation function)
 {
     const MlirBlock block =
@@ -273,6 +305,8 @@ void cz_ir_check_function(cz_ir_check *check, MlirOperation function)
                        "of them up to rank 2");
         return;
     }
+    if (!ends_with_return(block))
+        cz_ir_complain(check, function, "a function that does not return");
     for (MlirOperation op = mlirBlockGetFirstOperation(block);
          !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op))
         check_op(check, op);

@@ -172,8 +172,8 @@ void cz_ir_build_map(cz_ir_builder *builder, const cz_ir_map *map,
 {
     const MlirContext context = builder->ir->context;
     const int64_t space[] = {map->rows, map->columns};
-    MlirOperationState state = mlirOperationStateGet(cz_ir_str("canzona.map"),
-                                                     cz_ir_location(builder));
+    MlirOperationState state =
+        mlirOperationStateGet(cz_ir_str("kernel.map"), cz_ir_location(builder));
     add_operands(&state, map->in, map->n_in);
     add_results(context, &state, map->out, map->n_out);
     const MlirNamedAttribute attributes[] = {
@@ -199,7 +199,7 @@ cz_ir_value cz_ir_build_product(cz_ir_builder *builder,
     const int64_t offsets[] = {product->result_offset,
                                product->accumulator_offset};
     MlirOperationState state = mlirOperationStateGet(
-        cz_ir_str("canzona.product"), cz_ir_location(builder));
+        cz_ir_str("kernel.product"), cz_ir_location(builder));
     assert(product->n_in >= 2);
     add_operands(&state, product->in, product->n_in);
     add_results(c, &state, &product->out, 1);
