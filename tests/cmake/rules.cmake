@@ -5,3 +5,8 @@ set_target_properties(rule_tool PROPERTIES
   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 cz_golden_tests(rules rule_tool
   "ir:0:$<TARGET_FILE:rule_tool> {}" "err:1:$<TARGET_FILE:rule_tool> {}")
+
+# What they compute, against formulas in NumPy.
+add_test(NAME oracle_rules COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/oracle_rules.py $<TARGET_FILE:rule_tool>)
+set_tests_properties(oracle_rules PROPERTIES LABELS oracle TIMEOUT 120)

@@ -1,17 +1,26 @@
-/* For golden tests: lower every `use` of a file at a few layouts and print the
- * module; on errors print those and end with status 1.  The model, the mesh and
- * the paths are not looked at. */
+/* For tests of rules: lower every `use` of a file and print the module; on
+ * errors print those and end with status 1.  The model, the mesh and the paths
+ * are not looked at.  usage: rule_tool FILE [ROWS COLUMNS]; a matrix of that
+ * shape is taken wide, tall and stored transposed. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "dsl/ir.h"
 #include "frontend/rule.h"
 
-static const cz_rule_shape matrices[] = {
-    {{4, 6}, 2, false, CZ_F32},
-    {{6, 4}, 2, false, CZ_F32},
-    {{6, 4}, 2, true, CZ_F32},
-};
-static const cz_rule_shape any = {{0}, 0, false, CZ_F32};
+enum { N_MATRICES = 3 };
+
+typedef struct layout_set {
+    cz_rule_shape matrices[N_MATRICES], any;
+} layout_set;
+
+static layout_set layouts_of(int64_t rows, int64_t columns)
+{
+    return (layout_set){.matrices = {{{rows, columns}, 2, false, CZ_F32},
+                                     {{columns, rows}, 2, false, CZ_F32},
+                                     {{columns, rows}, 2, true, CZ_F32}},
+                        .any = {{0}, 0, false, CZ_F32}};
+}
 
 /* The use fact that a rule refers to. */
 static void add_use(cz_ir *ir, const cz_rule_use *use,
@@ -28,7 +37,8 @@ static void add_use(cz_ir *ir, const cz_rule_use *use,
     cz_ir_add_use(ir, &fact);
 }
 
-static void lower(cz_ir *ir, const cz_rule_use *use, cz_diags *diags)
+static void lower(cz_ir *ir, const cz_rule_use *use, const layout_set *layouts,
+                  cz_diags *diags)
 {
     cz_rule_signature signature;
     const char *symbol;
@@ -36,16 +46,16 @@ static void lower(cz_ir *ir, const cz_rule_use *use, cz_diags *diags)
         return;
     add_use(ir, use, &signature);
     if (signature.n_dims < 0) {
-        cz_rule_lower(ir, use, &any, diags, &symbol);
+        cz_rule_lower(ir, use, &layouts->any, diags, &symbol);
         return;
     }
-    for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)
-        if (!cz_rule_lower(ir, use, &matrices[i], diags, &symbol))
+    for (int i = 0; i < N_MATRICES; i++)
+        if (!cz_rule_lower(ir, use, &layouts->matrices[i], diags, &symbol))
             return;
 }
 
 static void lower_file(cz_ir *ir, cz_scope *scope, cz_arena *arena,
-                       cz_diags *diags)
+                       const layout_set *layouts, cz_diags *diags)
 {
     const cz_node *file = cz_scope_file_at(scope, 0)->tree;
     for (int i = 0; i < file->n_kids; i++) {
@@ -64,7 +74,7 @@ static void lower_file(cz_ir *ir, cz_scope *scope, cz_arena *arena,
             .clip = true,
         };
         if (use.optimizer)
-            lower(ir, &use, diags);
+            lower(ir, &use, layouts, diags);
         else
             cz_diag_error(diags, CZ_UNKNOWN_NAME, call->span,
                           "no optimizer is called '%s'", call->text);
@@ -79,11 +89,14 @@ int main(int n_args, char **args)
     cz_arena_init(&arena);
     cz_diags_init(&diags, &arena);
     cz_text_init(&out);
+    const layout_set layouts = n_args > 3
+                                   ? layouts_of(atoll(args[2]), atoll(args[3]))
+                                   : layouts_of(4, 6);
     cz_ir *ir = cz_ir_open(&diags);
     cz_scope *scope =
         cz_scope_build(&arena, n_args > 1 ? args[1] : "-", NULL, &diags);
     if (ir && !diags.n_errors)
-        lower_file(ir, scope, &arena, &diags);
+        lower_file(ir, scope, &arena, &layouts, &diags);
     if (ir && !diags.n_errors && cz_ir_verify(ir))
         cz_ir_print(ir, &out);
     else
