@@ -11,7 +11,7 @@ static const char *const formats[CZ_N_OPCODES] = {
     [CZ_OP_SUB] = "%1 - %2",
     [CZ_OP_MUL] = "%1 * %2",
     [CZ_OP_DIV] = "%1 / %2",
-    [CZ_OP_NEG] = "-%1",
+    [CZ_OP_NEG] = "-(%1)",
     [CZ_OP_MAX] = "%1 > %2 || %1 != %1 ? %1 : %2",
     [CZ_OP_MIN] = "%1 < %2 || %1 != %1 ? %1 : %2",
     [CZ_OP_SELECT] = "%1 ? %2 : %3",
@@ -30,11 +30,24 @@ static const struct {
 } comparisons[] = {{"oeq", "=="}, {"ogt", ">"},  {"oge", ">="},
                    {"olt", "<"},  {"ole", "<="}, {"une", "!="}};
 
-/* Value numbers below n_in are inputs x0, x1, ...; the others v0, v1, ... */
+static void put_constant(cz_text *out, const cz_view_expr *expr)
+{
+    if (expr->dtype == CZ_F32)
+        cz_emit_f32(out, (float)expr->constant);
+    else
+        cz_emit_f64(out, expr->constant);
+}
+
+/* Value numbers below n_in are inputs x0, x1, ...; the others v0, v1, ...,
+ * but for constants, which stand where they are used. */
 static void put_value(cz_text *out, const cz_view_body *body, int value)
 {
+    const cz_view_expr *expr = &body->exprs[value - body->n_in];
+
     if (value < body->n_in)
         cz_text_printf(out, "x%d", value);
+    else if (expr->op == CZ_OP_CONSTANT)
+        put_constant(out, expr);
     else
         cz_text_printf(out, "v%d", value - body->n_in);
 }
@@ -87,24 +100,16 @@ static void put_cast(cz_text *out, const cz_view_body *body,
     cz_text_puts(out, ")");
 }
 
-static void put_constant(cz_text *out, const cz_view_expr *expr)
-{
-    if (expr->dtype == CZ_F32)
-        cz_emit_f32(out, (float)expr->constant);
-    else
-        cz_emit_f64(out, expr->constant);
-}
-
 static void put_expr(cz_text *out, const cz_view_body *body, int number)
 {
     const cz_view_expr *expr = &body->exprs[number];
     const char *type =
         expr->op == CZ_OP_COMPARE ? "int" : cz_c_type(expr->dtype);
 
-    cz_text_printf(out, "    const %s v%d = ", type, number);
     if (expr->op == CZ_OP_CONSTANT)
-        put_constant(out, expr);
-    else if (expr->op == CZ_OP_COMPARE)
+        return;
+    cz_text_printf(out, "    const %s v%d = ", type, number);
+    if (expr->op == CZ_OP_COMPARE)
         put_comparison(out, body, expr);
     else if (expr->op == CZ_OP_EXTEND || expr->op == CZ_OP_TRUNCATE)
         put_cast(out, body, expr);
@@ -149,10 +154,15 @@ void cz_emit_body(cz_emitter *emitter, int number)
 
 static bool is_read(const cz_view_body *body, int value)
 {
+    static const int arities[CZ_N_OPCODES] = {
+#define CZ_OPCODE(tag, mlir_name, arity) [CZ_OP_##tag] = arity,
+#include "dsl/opcode.def"
+#undef CZ_OPCODE
+    };
+
     for (int i = 0; i < body->n_exprs; i++)
-        for (int k = 0; k < 3; k++)
-            if (body->exprs[i].op != CZ_OP_CONSTANT &&
-                body->exprs[i].args[k] == value)
+        for (int k = 0; k < arities[body->exprs[i].op]; k++)
+            if (body->exprs[i].args[k] == value)
                 return true;
     for (int i = 0; i < body->n_out; i++)
         if (body->out[i] == value)
