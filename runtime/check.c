@@ -243,6 +243,16 @@ static bool check_row(const check *c, const czr_table *table, int64_t i)
     return false;
 }
 
+static bool check_starts(const check *c, const czr_table *table)
+{
+    const int n = czr_program_extent(c->program, table->selector);
+
+    for (int i = 0; i < n; i++)
+        if (table->starts[i] > table->starts[i + 1])
+            return false;
+    return table->starts[0] == 0;
+}
+
 static bool check_tables(const check *c)
 {
     const czr_program *p = c->program;
@@ -250,9 +260,9 @@ static bool check_tables(const check *c)
     for (int t = 0; t < p->n_tables; t++) {
         if (p->tables[t].selector & ~czr_program_all_axes(p))
             return fail(c, "selector of table", t);
-        const czr_range rows = czr_program_rows(p, t, c->rank);
-        if (rows.first < 0 || rows.n < 0)
+        if (!check_starts(c, &p->tables[t]))
             return fail(c, "starts of table", t);
+        const czr_range rows = czr_program_rows(p, t, c->rank);
         for (int64_t i = rows.first; i < rows.first + rows.n; i++)
             if (!check_row(c, &p->tables[t], i))
                 return fail(c, "row of table", t);
