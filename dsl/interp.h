@@ -1,0 +1,67 @@
+/* A float64 interpreter of rules, in math form and in kernel form: the
+ * reference that passes are tested against and that `run --check` compares
+ * with.  No code generator uses it.
+ *
+ * All values are doubles, all arithmetic and all sums are in float64.  With
+ * `round`, TRUNCATE rounds to its type (to nearest, ties to even), as does a
+ * bf16 result of a product of kernel form; without it nothing is rounded.
+ * Either way two forms of a rule differ only by the order of arithmetic. */
+#ifndef CZ_DSL_INTERP_H
+#define CZ_DSL_INTERP_H
+
+#include "dsl/ir.h"
+#include "dsl/plan_view.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* x rounded to a value of the type. */
+double cz_interp_round(cz_dtype dtype, double x);
+
+/* A body on one point: in [n_in] to out [n_out]. */
+void cz_interp_body(const cz_view_body *body, bool round, const double *in,
+                    double *out);
+
+/* Results of a rule's prologue, [n_out of that body], at step t (from 1), with
+ * the coefficient of clipping and the use's run-time values in order. */
+void cz_interp_prologue(const cz_plan_view *view, int rule, bool round,
+                        double t, double clip, const double *hypers,
+                        double *out);
+
+/* A function of math form.  in[i] and out[i] hold argument and result i, row-
+ * major; a scalar is one number.  In an element-wise function (`count` > 0)
+ * tensors have `count` elements instead of their one. */
+void cz_interp_function(cz_ir_op function, bool round, int64_t count,
+                        const double *const *in, double *const *out);
+
+/* A stage: in[i] and out[i] hold slot i, `scalars` all results of the rule's
+ * prologue.  `count` elements where the stage is element-wise, else 0. */
+void cz_interp_stage(const cz_plan_view *view, int stage, bool round,
+                     int64_t count, const double *const *in,
+                     const double *scalars, double *const *out);
+
+typedef enum cz_interp_form {
+    CZ_INTERP_MATH,  /* the rule's update function */
+    CZ_INTERP_STAGES /* its stages, one after the other */
+} cz_interp_form;
+
+/* One update of `count` elements (those of the rule's shape, if it has one) in
+ * stored layout.  Outputs may be the inputs. */
+typedef struct cz_interp_call {
+    int rule;
+    cz_interp_form form;
+    bool round;
+    int64_t count;
+    double t, clip;
+    const double *hypers;
+    const double *grad, *param;
+    const double *const *states;
+    double *param_out;
+    double *const *states_out;
+} cz_interp_call;
+
+/* `ir` is the module that the view was built from; only math form needs it. */
+void cz_interp_rule(const cz_ir *ir, const cz_plan_view *view,
+                    const cz_interp_call *call);
+
+#endif

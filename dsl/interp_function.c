@@ -1,0 +1,204 @@
+/* The interpreter of math form: a function's operations, one after the other,
+ * each on whole tensors. */
+#include "dsl/interp_internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* What is known while one function runs. */
+typedef struct frame {
+    cz_arena arena;
+    bool round;
+    int64_t count; /* elements of tensors of an element-wise function; or 0 */
+    int n;
+    cz_ir_value *values;
+    const double **data;
+} frame;
+
+static int64_t elements_of(const frame *f, cz_ir_type type)
+{
+    int64_t n = 1;
+    if (type.rank > 0 && f->count > 0)
+        return f->count;
+    for (int i = 0; i < type.rank; i++)
+        n *= type.shape[i];
+    return n;
+}
+
+static void bind(frame *f, cz_ir_value value, const double *data)
+{
+    int n = f->n;
+    *CZ_PUSH(&f->arena, f->data, n) = data;
+    *CZ_PUSH(&f->arena, f->values, f->n) = value;
+}
+
+static const double *data_of(const frame *f, cz_ir_value value)
+{
+    int i = f->n - 1;
+    while (i >= 0 && f->values[i].p != value.p)
+        i--;
+    assert(i >= 0);
+    return f->data[i];
+}
+
+/* ---- operations ---- */
+
+static void run_constant(cz_ir_op op, double *out, int64_t n)
+{
+    double value = 0.0;
+    cz_ir_op_constant(op, &value);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = value;
+}
+
+static void run_element(const frame *f, cz_ir_op op, double *out, int64_t n)
+{
+    const int n_in = cz_ir_op_n_operands(op);
+    const double *in[3] = {0};
+    cz_interp_op what = {.op = cz_ir_op_opcode(op), .round = f->round};
+
+    if (what.op == CZ_OP_CONSTANT) {
+        run_constant(op, out, n);
+        return;
+    }
+    for (int i = 0; i < 3; i++)
+        in[i] = data_of(f, cz_ir_op_operand(op, i < n_in ? i : 0));
+    what.dtype = cz_ir_value_type(cz_ir_op_result(op, 0)).dtype;
+    if (what.op == CZ_OP_COMPARE)
+        what.predicate = cz_ir_op_predicate(op);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = cz_interp_apply(&what, in[0][i], in[1][i], in[2][i]);
+}
+
+static void run_matmul(const frame *f, cz_ir_op op, double *out)
+{
+    const cz_ir_type a = cz_ir_value_type(cz_ir_op_operand(op, 0));
+    const cz_ir_type b = cz_ir_value_type(cz_ir_op_operand(op, 1));
+    cz_interp_matmul(data_of(f, cz_ir_op_operand(op, 0)),
+                     data_of(f, cz_ir_op_operand(op, 1)), out, a.shape[0],
+                     a.shape[1], b.shape[1]);
+}
+
+static void run_transpose(const frame *f, cz_ir_op op, double *out)
+{
+    const cz_ir_type type = cz_ir_value_type(cz_ir_op_operand(op, 0));
+    cz_interp_transpose(data_of(f, cz_ir_op_operand(op, 0)), out, type.shape[0],
+                        type.shape[1]);
+}
+
+/* ---- sums and broadcasts ---- */
+
+static bool has_dim(const cz_ints *dims, int dim)
+{
+    for (int i = 0; i < dims->n; i++)
+        if (dims->v[i] == dim)
+            return true;
+    return false;
+}
+
+/* Steps in the small tensor per step in each dimension of the big one: 0 along
+ * the dimensions that the small one lacks. */
+static void strides_of(cz_ir_type big, const cz_ints *dims, int64_t *strides)
+{
+    int64_t step = 1;
+    for (int i = big.rank - 1; i >= 0; i--) {
+        strides[i] = has_dim(dims, i) ? 0 : step;
+        if (!has_dim(dims, i))
+            step *= big.shape[i];
+    }
+}
+
+/* Where element i of the big tensor finds its like in the small one. */
+static int64_t small_index(cz_ir_type big, const int64_t *strides, int64_t i)
+{
+    int64_t at = 0;
+    for (int d = big.rank - 1; d >= 0; d--) {
+        at += i % big.shape[d] * strides[d];
+        i /= big.shape[d];
+    }
+    return at;
+}
+
+static void run_reduce(frame *f, cz_ir_op op, double *out)
+{
+    const cz_ir_type big = cz_ir_value_type(cz_ir_op_operand(op, 0));
+    const double *in = data_of(f, cz_ir_op_operand(op, 0));
+    const cz_ints dims = cz_ir_op_ints(op, "dims", &f->arena);
+    const int64_t n = elements_of(f, big);
+    int64_t strides[CZ_IR_MAX_RANK];
+
+    strides_of(big, &dims, strides);
+    for (int64_t i = 0; i < n; i++)
+        out[small_index(big, strides, i)] += in[i];
+}
+
+static void run_broadcast(frame *f, cz_ir_op op, double *out)
+{
+    const cz_ir_type big = cz_ir_value_type(cz_ir_op_result(op, 0));
+    const double *in = data_of(f, cz_ir_op_operand(op, 0));
+    const cz_ints dims = cz_ir_op_ints(op, "dims", &f->arena);
+    const int64_t n = elements_of(f, big);
+    int64_t strides[CZ_IR_MAX_RANK];
+
+    strides_of(big, &dims, strides);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = in[small_index(big, strides, i)];
+}
+
+/* ---- all ---- */
+
+static void run_op(frame *f, cz_ir_op op)
+{
+    const cz_ir_value result = cz_ir_op_result(op, 0);
+    const int64_t n = elements_of(f, cz_ir_value_type(result));
+    double *out = CZ_NEW(&f->arena, double, n);
+
+    switch (cz_ir_op_kind(op)) {
+    case CZ_IR_ELEMENT:
+        run_element(f, op, out, n);
+        break;
+    case CZ_IR_SPLAT: {
+        const double value = *data_of(f, cz_ir_op_operand(op, 0));
+        for (int64_t i = 0; i < n; i++)
+            out[i] = value;
+        break;
+    }
+    case CZ_IR_MATMUL:
+        run_matmul(f, op, out);
+        break;
+    case CZ_IR_TRANSPOSE:
+        run_transpose(f, op, out);
+        break;
+    case CZ_IR_REDUCE:
+        run_reduce(f, op, out);
+        break;
+    case CZ_IR_BROADCAST:
+        run_broadcast(f, op, out);
+        break;
+    case CZ_IR_MAP:
+    case CZ_IR_PRODUCT:
+    case CZ_IR_RETURN:
+    case CZ_IR_OTHER:
+        assert(!"an operation of math form");
+    }
+    bind(f, result, out);
+}
+
+void cz_interp_function(cz_ir_op function, bool round, int64_t count,
+                        const double *const *in, double *const *out)
+{
+    frame f = {.round = round, .count = count};
+
+    cz_arena_init(&f.arena);
+    for (int i = 0; i < cz_ir_function_n_in(function); i++)
+        bind(&f, cz_ir_function_in(function, i), in[i]);
+    for (cz_ir_op op = cz_ir_first_op(function);
+         cz_ir_op_kind(op) != CZ_IR_RETURN; op = cz_ir_next_op(op))
+        run_op(&f, op);
+    for (int i = 0; i < cz_ir_function_n_out(function); i++) {
+        const int64_t n = elements_of(&f, cz_ir_function_out_type(function, i));
+        memmove(out[i], data_of(&f, cz_ir_function_out(function, i)),
+                (size_t)n * sizeof **out);
+    }
+    cz_arena_fini(&f.arena);
+}

@@ -1,0 +1,30 @@
+/* Shared by the files of the interpreter (dsl/interp_*.c) alone. */
+#ifndef CZ_DSL_INTERP_INTERNAL_H
+#define CZ_DSL_INTERP_INTERNAL_H
+
+#include "dsl/base/arena.h"
+#include "dsl/interp.h"
+
+/* One element-wise operation other than CONSTANT; `dtype` counts for TRUNCATE,
+ * `predicate` for COMPARE, whose result is 0 or 1. */
+typedef struct cz_interp_op {
+    cz_opcode op;
+    cz_dtype dtype;
+    const char *predicate;
+    bool round;
+} cz_interp_op;
+
+double cz_interp_apply(const cz_interp_op *op, double a, double b, double c);
+
+/* out [m, n] = a [m, k] @ b [k, n], row-major. */
+void cz_interp_matmul(const double *a, const double *b, double *out, int64_t m,
+                      int64_t k, int64_t n);
+/* out [n, m] = in' for in [m, n]. */
+void cz_interp_transpose(const double *in, double *out, int64_t m, int64_t n);
+
+/* The same with `values` [n_in + n_exprs] from the caller, who put the inputs
+ * there. */
+void cz_interp_body_on(const cz_view_body *body, bool round, double *values,
+                       double *out);
+
+#endif

@@ -1,0 +1,488 @@
+/* The interpreter: against C's own arithmetic, against sums written out by
+ * hand, and one form of a rule against the other. */
+#include "dsl/interp.h"
+#include "dsl/plan_view_build.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct fixture {
+    cz_arena arena;
+    cz_diags diags;
+    cz_ir *ir;
+    const cz_plan_view *view;
+} fixture;
+
+static int setup(void **state)
+{
+    fixture *f = calloc(1, sizeof *f);
+    cz_text sample;
+    const char *why;
+    cz_arena_init(&f->arena);
+    cz_diags_init(&f->diags, &f->arena);
+    cz_text_init(&sample);
+    if (!cz_text_read_file(&sample,
+                           CANZONA_SOURCE_DIR "/tests/unit/dsl/sample.mlir",
+                           1 << 20, &why))
+        return 1;
+    f->ir = cz_ir_parse(sample.bytes, sample.n, &f->diags);
+    cz_text_fini(&sample);
+    if (!f->ir)
+        return 1;
+    f->view = cz_plan_view_build(&f->arena, f->ir, &f->diags);
+    *state = f;
+    return f->view == NULL;
+}
+
+static int teardown(void **state)
+{
+    fixture *f = *state;
+    cz_ir_close(f->ir);
+    cz_arena_fini(&f->arena);
+    free(f);
+    return 0;
+}
+
+static uint64_t seed = 20260101;
+
+static uint64_t random_bits(void)
+{
+    uint64_t z = seed += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* In [-1, 1), a multiple of 2^-52. */
+static double random_real(void)
+{
+    return (double)(random_bits() >> 11) * 0x1p-52 - 1.0;
+}
+
+static void fill(double *data, int n)
+{
+    for (int i = 0; i < n; i++)
+        data[i] = random_real();
+}
+
+static void assert_close(const double *a, const double *b, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!(fabs(a[i] - b[i]) <= 1e-14 * (1.0 + fabs(b[i]))))
+            fail_msg("element %d: %.17g is not %.17g", i, a[i], b[i]);
+}
+
+/* ---- rounding ---- */
+
+static float float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* The textbook rounding on the bits of a float. */
+static float bf16_of(uint32_t bits)
+{
+    return float_of((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u);
+}
+
+static void rounding_is_to_nearest_even(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200000; i++) {
+        const uint32_t bits = (uint32_t)random_bits();
+        const double x = (double)float_of(bits);
+        if (!isfinite(x))
+            continue;
+        assert_true(cz_interp_round(CZ_F32, x) == x);
+        assert_true(cz_interp_round(CZ_BF16, x) == (double)bf16_of(bits));
+        const double y = ldexp(random_real(), (int)(random_bits() % 320) - 170);
+        assert_true(cz_interp_round(CZ_F32, y) == (double)(float)y);
+    }
+    assert_true(cz_interp_round(CZ_BF16, 1.0 + 0x1p-8) == 1.0);
+    assert_true(cz_interp_round(CZ_BF16, 1.0 + 0x1p-7 + 0x1p-8) ==
+                1.0 + 0x1p-6);
+    assert_true(cz_interp_round(CZ_BF16, 1.0 + 0x1p-8 + 0x1p-50) ==
+                1.0 + 0x1p-7);
+    assert_true(isinf(cz_interp_round(CZ_F32, 1e39)));
+    assert_true(isnan(cz_interp_round(CZ_F32, NAN)));
+    assert_true(signbit(cz_interp_round(CZ_BF16, -0.0)));
+}
+
+/* ---- a whole rule ---- */
+
+enum { ROWS = 4, COLUMNS = 6, N = ROWS * COLUMNS };
+
+/* mat.update of the sample, written out. */
+static void mat_by_hand(const double *grad, const double *param,
+                        const double *mom, double lr, double *param_out,
+                        double *mom_out)
+{
+    double gram[ROWS][ROWS] = {{0}}, norm = 0.0;
+    for (int i = 0; i < N; i++)
+        mom_out[i] = mom[i] + grad[i];
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < ROWS; j++) {
+            for (int k = 0; k < COLUMNS; k++)
+                gram[i][j] +=
+                    mom_out[i * COLUMNS + k] * mom_out[j * COLUMNS + k];
+            norm += gram[i][j] * gram[i][j];
+        }
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < COLUMNS; j++) {
+            double y = 0.0;
+            for (int k = 0; k < ROWS; k++)
+                y += gram[i][k] * mom_out[k * COLUMNS + j];
+            param_out[i * COLUMNS + j] =
+                param[i * COLUMNS + j] - lr * y / sqrt(norm);
+        }
+}
+
+typedef struct tensors {
+    double grad[N], param[N], mom[N], param_out[N], mom_out[N];
+} tensors;
+
+static void run_mat(fixture *f, tensors *x, cz_interp_form form, bool round)
+{
+    const double *states[] = {x->mom};
+    double *states_out[] = {x->mom_out};
+    const double lr = 0.25;
+    cz_interp_rule(f->ir, f->view,
+                   &(cz_interp_call){.form = form,
+                                     .round = round,
+                                     .count = N,
+                                     .t = 1.0,
+                                     .clip = 0.5,
+                                     .hypers = &lr,
+                                     .grad = x->grad,
+                                     .param = x->param,
+                                     .states = states,
+                                     .param_out = x->param_out,
+                                     .states_out = states_out});
+}
+
+static void a_matrix_rule_equals_its_formula(void **state)
+{
+    fixture *f = *state;
+    tensors x;
+    double param[N], mom[N];
+    fill(&x.grad[0], N);
+    fill(&x.param[0], N);
+    fill(&x.mom[0], N);
+    mat_by_hand(x.grad, x.param, x.mom, 0.125, param, mom);
+    for (int form = CZ_INTERP_MATH; form <= CZ_INTERP_STAGES; form++) {
+        run_mat(f, &x, (cz_interp_form)form, false);
+        assert_close(x.param_out, param, N);
+        assert_close(x.mom_out, mom, N);
+    }
+}
+
+static void both_forms_round_alike(void **state)
+{
+    fixture *f = *state;
+    tensors math, stages;
+    fill(&math.grad[0], N);
+    fill(&math.param[0], N);
+    fill(&math.mom[0], N);
+    stages = math;
+    run_mat(f, &math, CZ_INTERP_MATH, true);
+    run_mat(f, &stages, CZ_INTERP_STAGES, true);
+    assert_close(math.param_out, stages.param_out, N);
+    assert_close(math.mom_out, stages.mom_out, N);
+    tensors exact = math;
+    run_mat(f, &exact, CZ_INTERP_MATH, false);
+    double most = 0.0;
+    for (int i = 0; i < N; i++)
+        most = fmax(most, fabs(exact.param_out[i] - math.param_out[i]));
+    assert_true(most > 1e-6 && most < 1e-2);
+}
+
+static void outputs_may_be_inputs(void **state)
+{
+    fixture *f = *state;
+    tensors x, y;
+    fill(&x.grad[0], N);
+    fill(&x.param[0], N);
+    fill(&x.mom[0], N);
+    y = x;
+    run_mat(f, &x, CZ_INTERP_MATH, true);
+    for (int form = CZ_INTERP_MATH; form <= CZ_INTERP_STAGES; form++) {
+        tensors z = y;
+        const double *states[] = {z.mom};
+        double *states_out[] = {z.mom};
+        const double lr = 0.25;
+        cz_interp_rule(f->ir, f->view,
+                       &(cz_interp_call){.form = (cz_interp_form)form,
+                                         .round = true,
+                                         .count = N,
+                                         .t = 1.0,
+                                         .clip = 0.5,
+                                         .hypers = &lr,
+                                         .grad = z.grad,
+                                         .param = z.param,
+                                         .states = states,
+                                         .param_out = z.param,
+                                         .states_out = states_out});
+        assert_close(z.param, x.param_out, N);
+        assert_close(z.mom, x.mom_out, N);
+    }
+}
+
+static void an_element_wise_rule_takes_any_count(void **state)
+{
+    enum { COUNT = 37 };
+    fixture *f = *state;
+    double grad[COUNT], param[COUNT], out[COUNT];
+    const double lr = 0.5;
+    fill(grad, COUNT);
+    fill(param, COUNT);
+    for (int form = CZ_INTERP_MATH; form <= CZ_INTERP_STAGES; form++) {
+        cz_interp_rule(f->ir, f->view,
+                       &(cz_interp_call){.rule = 1,
+                                         .form = (cz_interp_form)form,
+                                         .count = COUNT,
+                                         .t = 3.0,
+                                         .clip = 1.0,
+                                         .hypers = &lr,
+                                         .grad = grad,
+                                         .param = param,
+                                         .param_out = out});
+        for (int i = 0; i < COUNT; i++)
+            assert_true(
+                out[i] ==
+                (fabs(grad[i]) < 0.125 ? param[i] : param[i] - 0.5 * grad[i]));
+    }
+}
+
+static void a_prologue_is_rounded_once(void **state)
+{
+    fixture *f = *state;
+    double out[2];
+    const double lr = 0.1;
+    cz_interp_prologue(f->view, 1, true, 3.0, 1.0, &lr, out);
+    assert_true(out[0] == (double)0.1f);
+    assert_true(out[1] == (double)(float)pow(0.9, 3.0));
+    cz_interp_prologue(f->view, 1, false, 3.0, 1.0, &lr, out);
+    assert_true(out[0] == 0.1);
+}
+
+/* ---- tensors of math form ---- */
+
+static void sums_and_broadcasts_follow_dims(void **state)
+{
+    fixture *f = *state;
+    const int64_t shape[] = {2, 3}, row[] = {0}, column[] = {1};
+    const cz_ir_type in = cz_ir_tensor_type(CZ_F64, 2, shape);
+    const cz_ir_type rows = cz_ir_tensor_type(CZ_F64, 1, &shape[0]);
+    const cz_ir_type columns = cz_ir_tensor_type(CZ_F64, 1, &shape[1]);
+    cz_ir_builder b = cz_ir_function(
+        f->ir,
+        &(cz_ir_signature){.name = "sums",
+                           .n_in = 1,
+                           .in = &in,
+                           .n_out = 4,
+                           .out = (cz_ir_type[]){rows, columns, in, in}},
+        (cz_span){0});
+    const cz_ir_value x = cz_ir_function_in(b.function, 0);
+    const cz_ir_value by_row = cz_ir_reduce(&b, x, column, 1);
+    const cz_ir_value by_column = cz_ir_reduce(&b, x, row, 1);
+    const cz_ir_value out[] = {
+        by_row, by_column, cz_ir_broadcast(&b, by_row, 2, shape, column, 1),
+        cz_ir_broadcast(&b, by_column, 2, shape, row, 1)};
+    cz_ir_return(&b, out, 4);
+    assert_true(cz_ir_verify(f->ir));
+
+    const double data[] = {1, 2, 3, 10, 20, 30};
+    const double *inputs[] = {data};
+    double r[2], c[3], rr[6], cc[6];
+    double *outputs[] = {r, c, rr, cc};
+    cz_interp_function(b.function, false, 0, inputs, outputs);
+    assert_close(r, (const double[]){6, 60}, 2);
+    assert_close(c, (const double[]){11, 22, 33}, 3);
+    assert_close(rr, (const double[]){6, 6, 6, 60, 60, 60}, 6);
+    assert_close(cc, (const double[]){11, 22, 33, 11, 22, 33}, 6);
+}
+
+/* NaN wins over numbers, 0 over -0; comparisons with NaN are false but une. */
+static void corners_of_arithmetic(void **state)
+{
+    const struct corner {
+        cz_opcode op;
+        const char *predicate;
+        double a, b, result;
+    } corners[] = {
+        {CZ_OP_MAX, NULL, -0.0, 0.0, 0.0},   {CZ_OP_MAX, NULL, 0.0, -0.0, 0.0},
+        {CZ_OP_MIN, NULL, 0.0, -0.0, -0.0},  {CZ_OP_MIN, NULL, -0.0, 0.0, -0.0},
+        {CZ_OP_MAX, NULL, NAN, 1.0, NAN},    {CZ_OP_MIN, NULL, 1.0, NAN, NAN},
+        {CZ_OP_MAX, NULL, 1.0, 2.0, 2.0},    {CZ_OP_MIN, NULL, 1.0, 2.0, 1.0},
+        {CZ_OP_COMPARE, "oeq", NAN, NAN, 0}, {CZ_OP_COMPARE, "une", NAN, 1, 1},
+        {CZ_OP_COMPARE, "une", 1, 1, 0},     {CZ_OP_COMPARE, "oge", 1, 1, 1},
+        {CZ_OP_COMPARE, "ogt", 1, 1, 0},     {CZ_OP_COMPARE, "ole", 1, 1, 1},
+        {CZ_OP_COMPARE, "olt", 1, 1, 0},     {CZ_OP_COMPARE, "olt", NAN, 1, 0},
+        {CZ_OP_COPYSIGN, NULL, 3, -0.0, -3}, {CZ_OP_FLOOR, NULL, -0.5, 0, -1},
+        {CZ_OP_POW, NULL, 2, 10, 1024},      {CZ_OP_NEG, NULL, 0.0, 0, -0.0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof corners / sizeof *corners; i++) {
+        const struct corner *c = &corners[i];
+        const cz_view_expr expr = {.op = c->op,
+                                   .dtype = CZ_F64,
+                                   .args = {0, 1, 0},
+                                   .predicate = c->predicate};
+        const int out = 2;
+        const cz_view_body body = {
+            .n_in = 2, .n_exprs = 1, .exprs = &expr, .n_out = 1, .out = &out};
+        double result;
+        cz_interp_body(&body, false, (const double[]){c->a, c->b}, &result);
+        const bool same = isnan(c->result)
+                              ? isnan(result)
+                              : result == c->result &&
+                                    !signbit(result) == !signbit(c->result);
+        if (!same)
+            fail_msg("corner %zu gave %g", i, result);
+    }
+}
+
+/* ---- steps of kernel form, from a view made by hand ---- */
+
+static void run_step(const cz_view_step *step, const cz_view_body *bodies,
+                     int n_in, const double *const *in, double *const *out)
+{
+    int values[8];
+    for (int i = 0; i < step->n_out; i++)
+        values[i] = n_in + i;
+    const cz_fact_stage fact = {0};
+    const cz_view_stage stage = {.fact = &fact,
+                                 .where = CZ_WHERE_WHOLE,
+                                 .n_in = n_in,
+                                 .n_out = step->n_out,
+                                 .n_steps = 1,
+                                 .steps = step,
+                                 .out_value = values};
+    const cz_plan_view view = {.stages = &stage, .bodies = bodies};
+    cz_interp_stage(&view, 0, false, 0, in, NULL, out);
+}
+
+static void a_map_reaches_and_sums_as_it_says(void **state)
+{
+    /* x * row + column - all, stored, and its sums */
+    const cz_view_expr exprs[] = {{.op = CZ_OP_MUL, .args = {0, 1, 0}},
+                                  {.op = CZ_OP_ADD, .args = {5, 2, 0}},
+                                  {.op = CZ_OP_SUB, .args = {6, 3, 0}},
+                                  {.op = CZ_OP_SUB, .args = {7, 4, 0}}};
+    const int out_numbers[] = {8, 8, 8, 8, 8};
+    const cz_view_body body = {.n_in = 5,
+                               .n_exprs = 4,
+                               .exprs = exprs,
+                               .n_out = 5,
+                               .out = out_numbers};
+    const int in_numbers[] = {0, 1, 2, 3, 4};
+    const cz_access access[] = {CZ_ACCESS_ELEMENT, CZ_ACCESS_ROW,
+                                CZ_ACCESS_COLUMN, CZ_ACCESS_ALL,
+                                CZ_ACCESS_TRANSPOSED};
+    const cz_access out_access[] = {CZ_ACCESS_ELEMENT, CZ_SUM_ALL, CZ_SUM_ROWS,
+                                    CZ_SUM_COLUMNS, CZ_ACCESS_TRANSPOSED};
+    const cz_view_step step = {.body = 0,
+                               .n_in = 5,
+                               .in = in_numbers,
+                               .access = access,
+                               .n_out = 5,
+                               .out_access = out_access,
+                               .rows = 2,
+                               .columns = 3};
+    double x[6], row[2], column[3], all[1], t[6], expected[6], turned[6];
+    double sum = 0.0, sum_rows[2] = {0}, sum_columns[3] = {0};
+    (void)state;
+    fill(x, 6);
+    fill(row, 2);
+    fill(column, 3);
+    fill(all, 1);
+    fill(t, 6);
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 3; j++) {
+            const double y =
+                x[i * 3 + j] * row[i] + column[j] - all[0] - t[j * 2 + i];
+            expected[i * 3 + j] = turned[j * 2 + i] = y;
+            sum += y;
+            sum_rows[i] += y;
+            sum_columns[j] += y;
+        }
+    const double *in[] = {x, row, column, all, t};
+    double o0[6], o1[1], o2[2], o3[3], o4[6];
+    double *out[] = {o0, o1, o2, o3, o4};
+    run_step(&step, &body, 5, in, out);
+    assert_close(o0, expected, 6);
+    assert_close(o1, &sum, 1);
+    assert_close(o2, sum_rows, 2);
+    assert_close(o3, sum_columns, 3);
+    assert_close(o4, turned, 6);
+}
+
+static void a_product_transposes_and_adds(void **state)
+{
+    const int in_numbers[] = {0, 1, 2};
+    const cz_access access[] = {CZ_ACCESS_ELEMENT, CZ_ACCESS_ELEMENT,
+                                CZ_ACCESS_ELEMENT};
+    const cz_dtype dtype = CZ_F32;
+    (void)state;
+    for (int flags = 0; flags < 4; flags++) {
+        const bool ta = flags & 1, tb = flags & 2;
+        const cz_view_step step = {.is_product = true,
+                                   .body = -1,
+                                   .n_in = 3,
+                                   .in = in_numbers,
+                                   .access = access,
+                                   .n_out = 1,
+                                   .out_access = access,
+                                   .out_dtype = &dtype,
+                                   .rows = 2,
+                                   .columns = 3,
+                                   .inner = 4,
+                                   .transpose_a = ta,
+                                   .transpose_b = tb,
+                                   .alpha = 0.5,
+                                   .beta = -2.0};
+        double a[8], b[12], s[6], expected[6], got[6];
+        fill(a, 8);
+        fill(b, 12);
+        fill(s, 6);
+        for (int i = 0; i < 2; i++)
+            for (int j = 0; j < 3; j++) {
+                double sum = 0.0;
+                for (int k = 0; k < 4; k++)
+                    sum += a[ta ? k * 2 + i : i * 4 + k] *
+                           b[tb ? j * 4 + k : k * 3 + j];
+                expected[i * 3 + j] = 0.5 * sum - 2.0 * s[i * 3 + j];
+            }
+        const double *in[] = {a, b, s};
+        double *out[] = {got};
+        run_step(&step, NULL, 3, in, out);
+        assert_close(got, expected, 6);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(rounding_is_to_nearest_even),
+        TEST(a_matrix_rule_equals_its_formula),
+        TEST(both_forms_round_alike),
+        TEST(outputs_may_be_inputs),
+        TEST(an_element_wise_rule_takes_any_count),
+        TEST(a_prologue_is_rounded_once),
+        TEST(sums_and_broadcasts_follow_dims),
+        TEST(corners_of_arithmetic),
+        TEST(a_map_reaches_and_sums_as_it_says),
+        TEST(a_product_transposes_and_adds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
