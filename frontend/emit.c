@@ -170,7 +170,8 @@ static cz_rule_shape rule_shape(const cz_use *use, const cz_family *family)
         return shape;
     shape.n_dims = family->n_dims;
     shape.transposed = family->transposed;
-    for (int i = 0; i < family->n_dims; i++)
+    /* the rule itself refuses more than two */
+    for (int i = 0; i < family->n_dims && i < 2; i++)
         shape.shape[i] = family->shape[i];
     return shape;
 }
@@ -195,15 +196,16 @@ static bool emit_rules(emitter *e, int number)
 {
     const cz_use *use = &e->unit->uses.list[number];
     bool good = true;
-    for (int i = 0; i < e->unit->choices.n; i++) {
+    /* what is wrong at one shape is mostly wrong at all */
+    for (int i = 0; i < e->unit->choices.n && good; i++) {
         const cz_choice *choice = &e->unit->choices.list[i];
         const cz_rule_shape shape = rule_shape(use, &choice->family);
         if (choice->use != number || find_lowered(e, number, &shape))
             continue;
         struct lowered *lowered = CZ_PUSH(e->arena, e->lowered, e->n_lowered);
         *lowered = (struct lowered){number, shape, NULL};
-        good &= cz_rule_lower(e->ir, &use->rule, &shape, e->diags,
-                              &lowered->symbol);
+        good = cz_rule_lower(e->ir, &use->rule, &shape, e->diags,
+                             &lowered->symbol);
     }
     return good;
 }
