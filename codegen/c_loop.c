@@ -27,6 +27,12 @@ bool cz_loop_is_flat(const cz_view_step *step)
     return true;
 }
 
+/* What stands in the innermost loop is indented by its depth. */
+static const char *inner_indent(const cz_loop *loop)
+{
+    return loop->flat ? "        " : "            ";
+}
+
 static const char *index_of(cz_access access, bool flat)
 {
     switch (access) {
@@ -104,7 +110,7 @@ static void put_call(cz_text *out, const cz_loop *loop, int first_in,
     const cz_view_step *step = loop->step;
     const char *comma = "";
 
-    cz_text_puts(out, "            ");
+    cz_text_puts(out, inner_indent(loop));
     if (step->n_out == 1) {
         put_target(out, loop, 0);
         cz_text_puts(out, " = ");
@@ -137,10 +143,11 @@ static void put_sum_terms(cz_text *out, const cz_loop *loop)
 
     for (int i = 0; i < loop->step->n_out; i++) {
         if (loop->step->out_access[i] == CZ_SUM_COLUMNS)
-            cz_text_printf(out, "            y%d[j] += term%d;\n", i, i);
+            cz_text_printf(out, "%sy%d[j] += term%d;\n", inner_indent(loop), i,
+                           i);
         else if (is_sum(loop->step->out_access[i]))
-            cz_text_printf(out, "            sum%d[%s %% %d] += term%d;\n", i,
-                           lane, SUM_LANES, i);
+            cz_text_printf(out, "%ssum%d[%s %% %d] += term%d;\n",
+                           inner_indent(loop), i, lane, SUM_LANES, i);
     }
 }
 
@@ -162,7 +169,7 @@ static void put_terms(cz_text *out, const cz_loop *loop)
 {
     for (int i = 0; i < loop->step->n_out; i++)
         if (is_sum(loop->step->out_access[i]))
-            cz_text_printf(out, "            double term%d;\n", i);
+            cz_text_printf(out, "%sdouble term%d;\n", inner_indent(loop), i);
 }
 
 static void put_loops(cz_text *out, const cz_loop *loop)
@@ -225,10 +232,13 @@ static void put_affine(cz_text *out, const cz_view_step *step,
 {
     const bool to_bf16 = step->out_dtype[0] == CZ_BF16;
 
-    cz_text_printf(out, "            y0[i] = %s",
+    cz_text_printf(out, "%sy0[i] = %s", inner_indent(loop),
                    to_bf16 ? "czr_f32_to_bf16(" : "");
-    cz_emit_f32(out, (float)step->alpha);
-    cz_text_puts(out, " * acc[i]");
+    if (step->alpha != 1) {
+        cz_emit_f32(out, (float)step->alpha);
+        cz_text_puts(out, " * ");
+    }
+    cz_text_puts(out, "acc[i]");
     if (step->beta != 0) {
         cz_text_puts(out, " + ");
         cz_emit_f32(out, (float)step->beta);

@@ -179,19 +179,15 @@ static void put_product(stage_printer *p, const cz_loop *loop,
     const cz_view_step *step = loop->step;
 
     cz_text_printf(p->out,
-                   "    call->math->product(\n"
-                   "        call->math,\n"
-                   "        &(czr_product){.m = %lld, .n = %lld, .k = %lld,\n"
-                   "                       .a = %s, .b = %s, .c = %s,\n"
-                   "                       .a_dtype = %s, .b_dtype = %s,\n"
-                   "                       .transpose_a = %d, .transpose_b = "
-                   "%d,\n"
-                   "                       .symmetric = %d});\n",
+                   "    czr_multiply(call, &(czr_product){\n"
+                   "        .m = %lld, .n = %lld, .k = %lld, .c = %s,\n"
+                   "        .a = %s, .a_dtype = %s, .transpose_a = %d,\n"
+                   "        .b = %s, .b_dtype = %s, .transpose_b = %d,\n"
+                   "        .symmetric = %d});\n",
                    (long long)step->rows, (long long)step->columns,
-                   (long long)step->inner, p->names[step->in[0]],
-                   p->names[step->in[1]], target,
-                   cz_dtype_czr_tag(loop->in_dtype[0]),
-                   cz_dtype_czr_tag(loop->in_dtype[1]), step->transpose_a,
+                   (long long)step->inner, target, p->names[step->in[0]],
+                   cz_dtype_czr_tag(loop->in_dtype[0]), step->transpose_a,
+                   p->names[step->in[1]], cz_dtype_czr_tag(loop->in_dtype[1]),
                    step->transpose_b, step->symmetric);
 }
 

@@ -220,6 +220,12 @@ typedef struct czr_call {
 
 typedef void (*czr_kernel)(const czr_call *call);
 
+static inline void czr_multiply(const czr_call *call,
+                                const czr_product *product)
+{
+    call->math->product(call->math, product);
+}
+
 typedef enum czr_slot_kind {
     CZR_SLOT_GRAD,
     CZR_SLOT_PARAM,

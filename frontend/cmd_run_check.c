@@ -1,0 +1,167 @@
+/* run --check: one rank's bits, the interpreter's values, the plan's counts. */
+#include "frontend/cmd_run_check.h"
+
+#include "dsl/metrics.h"
+#include "frontend/cmd_run_program.h"
+#include "frontend/cmd_run_reference.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static bool fail(cz_job *job, const char *sentence)
+{
+    cz_diag_error(&job->diags, CZ_CHECK_FAILED, (cz_span){0}, "%s", sentence);
+    return false;
+}
+
+/* ---- one rank ---- */
+
+/* The user's -D options, then every axis of the mesh at 1. */
+static cz_cmd_options on_one_rank(cz_job *job, const cz_cmd_options *given)
+{
+    const cz_fact_mesh *mesh = job->view->mesh;
+    cz_cmd_options one = *given;
+
+    one.defines =
+        CZ_NEW(&job->arena, const char *, given->n_defines + mesh->axes.n);
+    for (int i = 0; i < given->n_defines; i++)
+        one.defines[i] = given->defines[i];
+    for (int i = 0; i < mesh->axes.n; i++)
+        one.defines[one.n_defines++] =
+            cz_arena_printf(&job->arena, "mesh.%s=1", mesh->axes.v[i]);
+    return one;
+}
+
+static const char *tensor_name(cz_job *job, const cz_run_tensor *tensor)
+{
+    const char *param = job->view->params[tensor->param].name;
+
+    return tensor->state ? cz_arena_printf(&job->arena, "state %s of %s",
+                                           tensor->state, param)
+                         : param;
+}
+
+static bool same_bits(cz_job *job, const cz_run_result *many,
+                      const cz_run_result *one)
+{
+    int64_t bytes = 0;
+
+    if (many->n_tensors != one->n_tensors)
+        return fail(job, "one rank has other tensors than many");
+    for (int i = 0; i < many->n_tensors; i++) {
+        const cz_run_tensor *a = &many->tensors[i], *b = &one->tensors[i];
+        if (a->n_bytes != b->n_bytes ||
+            memcmp(a->bytes, b->bytes, (size_t)a->n_bytes) != 0)
+            return fail(job,
+                        cz_arena_printf(&job->arena,
+                                        "%s has other bits than on one rank",
+                                        tensor_name(job, a)));
+        bytes += a->n_bytes;
+    }
+    if (many->replica_mismatches)
+        return fail(job, "ranks that hold the same tensor differ");
+    printf("bits      equal to one rank's: %d tensors, %" PRId64 " bytes\n",
+           many->n_tensors, bytes);
+    return true;
+}
+
+static bool check_one_rank(cz_job *job, const cz_cmd_options *given,
+                           const cz_run_request *request,
+                           const cz_run_result *result)
+{
+    const cz_cmd_options one = on_one_rank(job, given);
+    cz_run_request again = *request;
+    cz_run_result alone;
+    cz_loaded loaded;
+    cz_job reference;
+    bool ok = false;
+
+    again.progress = NULL;
+    again.planted = false;
+    if (cz_job_open(&reference, &one, CZ_JOB_PLANNED) == CZ_EXIT_OK &&
+        cz_loaded_open(reference.view, reference.plan_hash, &reference.diags,
+                       &loaded)) {
+        again.view = reference.view;
+        again.program = loaded.program;
+        ok = cz_run_ranks(&again, &reference.arena, &alone) == CZR_OK;
+        ok = ok ? same_bits(job, result, &alone) : fail(job, alone.error);
+        cz_loaded_close(&loaded);
+    }
+    cz_job_close(&reference);
+    return ok;
+}
+
+/* ---- the plan's counts ---- */
+
+static bool wrong_count(cz_job *job, int64_t rank, const char *what,
+                        int64_t counted, int64_t planned)
+{
+    return fail(job, cz_arena_printf(&job->arena,
+                                     "rank %" PRId64 ", %s: %" PRId64
+                                     " counted, %" PRId64 " planned",
+                                     rank, what, counted, planned));
+}
+
+static bool check_ops(cz_job *job, const cz_rank_metrics *plan,
+                      const cz_run_result *result, int64_t rank, int64_t steps)
+{
+    const int n_ops = job->view->n_ops;
+
+    for (int op = 0; op < n_ops; op++) {
+        const int64_t sent = result->sent[rank * n_ops + op];
+        const int64_t received = result->received[rank * n_ops + op];
+        if (sent != plan->sent[op] * steps)
+            return wrong_count(job, rank, "bytes sent", sent,
+                               plan->sent[op] * steps);
+        if (received != plan->received[op] * steps)
+            return wrong_count(job, rank, "bytes received", received,
+                               plan->received[op] * steps);
+    }
+    return true;
+}
+
+static bool check_updates(cz_job *job, const cz_rank_metrics *plan,
+                          const cz_run_result *result, int64_t rank,
+                          int64_t steps)
+{
+    const int n_params = job->view->n_params;
+
+    for (int p = 0; p < n_params; p++) {
+        const int64_t at = rank * n_params + p;
+        if (result->updates[at] != plan->updates[p] * steps)
+            return wrong_count(job, rank, job->view->params[p].name,
+                               result->updates[at], plan->updates[p] * steps);
+        if (result->whole[at] != plan->whole[p] * steps)
+            return wrong_count(job, rank, job->view->params[p].name,
+                               result->whole[at], plan->whole[p] * steps);
+    }
+    return true;
+}
+
+static bool check_counters(cz_job *job, const cz_run_result *result)
+{
+    const cz_metrics *plan = cz_metrics_build(&job->arena, job->view);
+    const int64_t steps = result->last.step;
+
+    for (int rank = 0; rank < job->view->n_ranks; rank++) {
+        const cz_rank_metrics *mine = &plan->ranks[rank];
+        if (!check_ops(job, mine, result, rank, steps) ||
+            !check_updates(job, mine, result, rank, steps))
+            return false;
+        if (steps && result->peak_scratch[rank] != mine->peak_scratch)
+            return wrong_count(job, rank, "peak scratch bytes",
+                               result->peak_scratch[rank], mine->peak_scratch);
+    }
+    if (result->allocations)
+        return fail(job, "the runtime allocated inside a step");
+    puts("counters  equal to the plan's: updates, bytes sent and received, "
+         "scratch; no allocation in a step");
+    return true;
+}
+
+bool cz_run_check(cz_job *job, const cz_cmd_options *given,
+                  const cz_run_request *request, const cz_run_result *result)
+{
+    return check_one_rank(job, given, request, result) &
+           check_counters(job, result) & cz_run_reference(job, request, result);
+}
