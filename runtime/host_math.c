@@ -54,6 +54,17 @@ static void add_block(const czr_product *p, const czr_host_math *math,
                       p->c + block->row * p->n + block->column, p->n);
 }
 
+/* Below this many multiplications, waking threads and having them spin costs
+ * more than they save. */
+static const double SHARED_WORK = 1e8;
+
+static int threads_for(const czr_host_math *host, const czr_product *p)
+{
+    const double work = (double)p->m * (double)p->n * (double)p->k;
+
+    return work < SHARED_WORK ? 1 : host->n_threads;
+}
+
 void czr_product_library(const czr_math *math, const czr_product *p)
 {
     const czr_host_math *host = (const czr_host_math *)math;
@@ -63,6 +74,6 @@ void czr_product_library(const czr_math *math, const czr_product *p)
         czr_product_fixed_order(math, p);
     else if (n_bf16 == 0)
         multiply_f32(p);
-    else if (n_bf16 == 1 || !czr_library_bf16(p, host->n_threads))
+    else if (n_bf16 == 1 || !czr_library_bf16(p, threads_for(host, p)))
         czr_product_blocks(host, p, add_block);
 }

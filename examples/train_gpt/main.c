@@ -1,5 +1,4 @@
 /* train_gpt: trains a small GPT on N ranks of this machine, each a thread. */
-#include <cblas.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +26,6 @@ static int train(const options *o, const corpus *text,
 
     if (!report_open(&told, o))
         return complain(o->csv, strerror(errno));
-    openblas_set_num_threads(1); /* the ranks are the threads */
     const czr_status status =
         czr_world_threads_run(o->dp * o->tp, train_rank, &shared);
     if (!report_close(&told))

@@ -2,6 +2,7 @@
  * step the optimizer, gather the weights. */
 #include "train.h"
 
+#include <cblas.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,8 @@ static czr_status open_rank(rank_state *rank, czr_world *world,
 
     czr_status status =
         optimizer_open(&rank->optimizer, shared->program, world, rates);
+    openblas_set_num_threads(1); /* the engine may have asked for more; the
+                                  * model's products are too small for it */
     if (status == CZR_OK)
         status = shards_open(&rank->shards, world, rank->model);
     if (status != CZR_OK)
