@@ -89,7 +89,9 @@ static void write_slot(cz_rule *rule, const cz_node *statement,
 {
     cz_rule_slot *slot = cz_rule_find_slot(rule, target->text);
     if (!slot) {
-        refuse_write(rule, target);
+        const cz_rule_value *local = cz_rule_find_local(rule, target->text);
+        if (!local || local->kind != CZ_RULE_ERROR)
+            refuse_write(rule, target);
         return;
     }
     if (slot->written) {

@@ -1,0 +1,127 @@
+/* Numbers of rules: folded where that is exact alike everywhere, and equal
+ * expressions are one node. */
+#include "frontend/rule_scalar.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static cz_arena arena;
+static cz_scalars pool;
+
+static int setup(void **state)
+{
+    (void)state;
+    cz_arena_init(&arena);
+    pool = (cz_scalars){.arena = &arena};
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    cz_arena_fini(&arena);
+    return 0;
+}
+
+static const cz_scalar *apply(cz_opcode op, const cz_scalar *a,
+                              const cz_scalar *b)
+{
+    return cz_scalar_apply(&pool, op, (const cz_scalar *[]){a, b}, b ? 2 : 1);
+}
+
+static double folded(cz_opcode op, double a, double b)
+{
+    const cz_scalar *scalar =
+        apply(op, cz_scalar_real(&pool, a), cz_scalar_real(&pool, b));
+    assert_true(cz_scalar_is_constant(scalar));
+    return scalar->constant;
+}
+
+static void equal_expressions_are_one(void **state)
+{
+    (void)state;
+    const cz_scalar *lr = cz_scalar_input(&pool, 2);
+    const cz_scalar *two = cz_scalar_real(&pool, 2);
+    const cz_scalar *product = apply(CZ_OP_MUL, lr, two);
+    assert_ptr_equal(product, apply(CZ_OP_MUL, cz_scalar_input(&pool, 2),
+                                    cz_scalar_real(&pool, 2)));
+    assert_ptr_not_equal(product, apply(CZ_OP_MUL, two, lr));
+    assert_ptr_not_equal(product, apply(CZ_OP_ADD, lr, two));
+    assert_ptr_not_equal(cz_scalar_real(&pool, 0.0),
+                         cz_scalar_real(&pool, -0.0));
+    assert_ptr_not_equal(cz_scalar_compare(&pool, "olt", lr, two),
+                         cz_scalar_compare(&pool, "ole", lr, two));
+}
+
+static void operands_come_first(void **state)
+{
+    (void)state;
+    const cz_scalar *lr = cz_scalar_input(&pool, 2);
+    const cz_scalar *sum = apply(CZ_OP_ADD, lr, apply(CZ_OP_EXP, lr, NULL));
+    for (int i = 0; i < sum->n_operands; i++)
+        assert_true(sum->operands[i]->id < sum->id);
+}
+
+static void exact_operations_fold(void **state)
+{
+    (void)state;
+    assert_true(folded(CZ_OP_DIV, 1, 8) == 0.125);
+    assert_true(folded(CZ_OP_MAX, 3, 4) == 4);
+    assert_true(folded(CZ_OP_POW, 2, 10) == 1024);
+    assert_true(folded(CZ_OP_POW, 2, -2) == 0.25);
+    assert_true(apply(CZ_OP_SQRT, cz_scalar_real(&pool, 9), NULL)->constant ==
+                3);
+}
+
+/* What libraries round differently must not reach the plan. */
+static void the_others_wait_for_the_prologue(void **state)
+{
+    (void)state;
+    const cz_scalar *half = cz_scalar_real(&pool, 0.5);
+    const cz_opcode ops[] = {CZ_OP_EXP, CZ_OP_LOG, CZ_OP_TANH};
+    for (int i = 0; i < 3; i++)
+        assert_false(cz_scalar_is_constant(apply(ops[i], half, NULL)));
+    assert_false(cz_scalar_is_constant(apply(CZ_OP_POW, half, half)));
+}
+
+static void integers_stay_integers(void **state)
+{
+    (void)state;
+    const cz_scalar *six = cz_scalar_integer(&pool, 6);
+    const cz_scalar *four = cz_scalar_integer(&pool, 4);
+    assert_true(apply(CZ_OP_MUL, six, four)->is_integer);
+    assert_true(apply(CZ_OP_NEG, six, NULL)->is_integer);
+    assert_false(apply(CZ_OP_DIV, six, four)->is_integer);
+    assert_false(apply(CZ_OP_SQRT, four, NULL)->is_integer);
+    assert_false(apply(CZ_OP_ADD, six, cz_scalar_real(&pool, 1))->is_integer);
+}
+
+static void a_known_condition_chooses(void **state)
+{
+    (void)state;
+    const cz_scalar *a = cz_scalar_input(&pool, 2);
+    const cz_scalar *b = cz_scalar_input(&pool, 3);
+    const cz_scalar *yes = cz_scalar_compare(
+        &pool, "oge", cz_scalar_real(&pool, 2), cz_scalar_real(&pool, 2));
+    assert_true(yes->is_bool && yes->constant == 1);
+    assert_ptr_equal(a, cz_scalar_apply(&pool, CZ_OP_SELECT,
+                                        (const cz_scalar *[]){yes, a, b}, 3));
+    const cz_scalar *open = cz_scalar_compare(&pool, "une", a, b);
+    assert_true(open->is_bool && !cz_scalar_is_constant(open));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(equal_expressions_are_one), TEST(operands_come_first),
+        TEST(exact_operations_fold),     TEST(the_others_wait_for_the_prologue),
+        TEST(integers_stay_integers),    TEST(a_known_condition_chooses),
+    };
+    return cmocka_run_group_tests_name("rule_scalar", tests, NULL, NULL);
+}
