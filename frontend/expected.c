@@ -152,7 +152,7 @@ void cz_expected_report(const cz_expected *expected, cz_parser *parser,
         return;
     }
     if (token.text && kind != TOK_STRING)
-        cz_diag_error(parser->diags, CZ_SYNTAX, token.span, "unexpected `%s`%s",
+        cz_diag_error(parser->diags, CZ_SYNTAX, token.span, "unexpected '%s'%s",
                       token.text, list);
     else
         cz_diag_error(parser->diags, CZ_SYNTAX, token.span, "unexpected %s%s",
@@ -160,6 +160,6 @@ void cz_expected_report(const cz_expected *expected, cz_parser *parser,
     const char *meant =
         token.text ? nearest_keyword(expected, token.text) : NULL;
     if (meant)
-        cz_diag_note(parser->diags, (cz_span){0}, "did you mean `%s`?", meant);
+        cz_diag_note(parser->diags, (cz_span){0}, "did you mean '%s'?", meant);
     note_earlier_bracket(parser, token);
 }

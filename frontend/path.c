@@ -141,7 +141,7 @@ static cz_node *read_segment(const reader *r, size_t from, size_t to)
     for (size_t at = from; at < to;) {
         const size_t end = end_of_part(text, at, to);
         if (strncmp(text + at, "**", 2) == 0)
-            bad_path(r, from, to, "`**` stands alone between dots");
+            bad_path(r, from, to, "'**' stands alone between dots");
         parts = cz_list_add(r->parser, parts, read_part(r, at, end));
         at = end;
     }

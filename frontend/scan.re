@@ -237,7 +237,7 @@ static void bad_bytes(cz_scanner *s, const unsigned char *start,
     take(s, start, end, 0, &token);
     if (*start > ' ' && *start != 0x7f)
         cz_diag_error(s->diags, CZ_BAD_CHARACTER, token.span,
-                      "`%.*s` has no meaning here", (int)(end - start),
+                      "'%.*s' has no meaning here", (int)(end - start),
                       (const char *)start);
     else
         cz_diag_error(s->diags, CZ_BAD_CHARACTER, token.span,

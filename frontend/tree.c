@@ -145,8 +145,8 @@ cz_node *cz_tree_formals(cz_parser *parser, cz_span span, cz_list args)
             formals = cz_list_add(parser, formals, formal);
         else if (args.items[i]->kind != CZ_AST_ERROR)
             cz_diag_error(parser->diags, CZ_SYNTAX, args.items[i]->span,
-                          "what is defined here takes `name` or "
-                          "`name = default`");
+                          "what is defined here takes 'name' or "
+                          "'name = default'");
     }
     return cz_tree_node(parser, CZ_AST_FORMALS, span, NULL, formals);
 }
@@ -181,7 +181,7 @@ cz_node *cz_tree_view(cz_parser *parser, cz_node *use, cz_token word)
         if (strcmp(views[i].word, word.text) == 0)
             return cz_tree_mark(use, views[i].flag, word.span);
     cz_diag_error(parser->diags, CZ_SYNTAX, word.span,
-                  "a view is `blocks`, `whole` or `each`");
+                  "a view is 'blocks', 'whole' or 'each'");
     return use;
 }
 
@@ -191,7 +191,7 @@ cz_node *cz_tree_once(cz_parser *parser, cz_node *node, cz_node *kid, int n,
     if (node->n_kids <= n)
         return cz_tree_extend(parser, node, kid, kid->span);
     cz_diag_error(parser->diags, CZ_SYNTAX, word.span,
-                  "`%s` stands here for the second time", word.text);
+                  "'%s' stands here for the second time", word.text);
     return node;
 }
 
