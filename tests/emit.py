@@ -1,0 +1,138 @@
+"""Generated C and printed IR as bytes: the same from any folder and by way of
+IR, free of warnings, small, and free of the user's names.
+
+Usage: emit.py CANZONA
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+EXAMPLES = ["gpt", "gpt_adamw", "qwen3-32b"]
+STRICT_C = ["-std=c17", "-Wall", "-Wextra", "-Werror", "-O2", "-c"]
+
+
+def run(command, folder, data=None):
+    done = subprocess.run(command, cwd=folder, input=data,
+                          capture_output=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}: exit {done.returncode}\n"
+                 f"{done.stderr.decode(errors='replace')}")
+    return done.stdout
+
+
+def build(canzona, source, folder, *options, data=None):
+    """The bytes of NAME.c and NAME.h, built into a fresh folder."""
+    out = pathlib.Path(tempfile.mkdtemp(dir=folder))
+    run([canzona, "build", "-o", out, *options, source], folder, data)
+    return {path.name: path.read_bytes() for path in sorted(out.iterdir())}
+
+
+def check(holds, sentence):
+    print(("ok    " if holds else "FAILED ") + sentence)
+    return holds
+
+
+def same_everywhere(canzona, example, work):
+    """From the root, from elsewhere, and by way of printed IR."""
+    source = ROOT / "examples" / f"{example}.cz"
+    here = build(canzona, source, work)
+    copy = work / "elsewhere"
+    shutil.copytree(ROOT / "examples", copy, dirs_exist_ok=True)
+    there = build(canzona, f"{example}.cz", copy)
+    ir = run([canzona, "plan", "--ir", source], work)
+    empty = pathlib.Path(tempfile.mkdtemp(dir=work))
+    by_ir = build(canzona, "-", empty, data=ir)
+    assigned = run([canzona, "plan", "--ir=assigned", source], work)
+    again = build(canzona, "-", empty, data=assigned)
+    return (check(here == there, f"{example}: same bytes from two folders")
+            & check(here == by_ir, f"{example}: same bytes by way of IR")
+            & check(here == again,
+                    f"{example}: same bytes by way of assigned IR")
+            & check(max(map(len, re.findall(rb'"([^"]*)"', ir))) <= 256,
+                    f"{example}: no string in the IR beyond 256 bytes"))
+
+
+def compiles(files, example, work):
+    """Both compilers, all warnings; seconds of gcc -O2."""
+    for name, data in files.items():
+        (work / name).write_bytes(data)
+    source = next(name for name in files if name.endswith(".c"))
+    ok = True
+    for compiler in ("gcc", "clang"):
+        start = time.monotonic()
+        run([compiler, *STRICT_C, "-I", ROOT / "runtime", source, "-o",
+             "program.o"], work)
+        seconds = time.monotonic() - start
+        ok &= check(seconds < 20,
+                    f"{example}: {compiler} -O2 without a warning in "
+                    f"{seconds:.1f} s")
+    return ok
+
+
+def small(canzona, work):
+    """256 ranks: under 2 MB, and at most 4 times the file of 8 ranks."""
+    source = ROOT / "examples" / "qwen3-32b.cz"
+    large = len(build(canzona, source, work)["qwen3_32b.c"])
+    few = len(build(canzona, source, work, "-D", "mesh.dp=1")["qwen3_32b.c"])
+    ok = check(large < 2_000_000, f"qwen3-32b on 256 ranks: {large} bytes")
+    return ok & check(large <= 4 * few,
+                      f"qwen3-32b: {large / few:.2f} times the {few} bytes "
+                      "for 8 ranks")
+
+
+def nameless(canzona, work):
+    """Renamed groups and states change the string table and the header only."""
+    text = (ROOT / "examples" / "gpt.cz").read_text()
+    renamed = re.sub(r"\bmatrices\b", "mutrices", text)
+    renamed = re.sub(r"\brest\b", "rust", renamed)
+    renamed = re.sub(r"\bmlp\b", "mlq", renamed)
+    results = []
+    for folder, source in (("a", text), ("b", renamed)):
+        (work / folder).mkdir()
+        (work / folder / "gpt.cz").write_text(source)
+        results.append(build(canzona, "gpt.cz", work / folder)["gpt.c"])
+    plain = [re.sub(rb'"[^"\n]*"', b'""', data) for data in results]
+    return check(plain[0] == plain[1] and results[0] != results[1],
+                 "renaming changes nothing but strings")
+
+
+def micro_groups(canzona, work):
+    """gpt on 1x4 travels in at least three groups."""
+    ir = run([canzona, "plan", "--ir", "-D", "mesh.dp=1", "-D", "mesh.tp=4",
+              ROOT / "examples" / "gpt.cz"], work).decode()
+    transfers = ir.count('kind = "transfer"')
+    return check(transfers >= 6, f"gpt on 1x4: {transfers // 2} micro-groups")
+
+
+def fast(canzona, work):
+    start = time.monotonic()
+    run([canzona, "plan", ROOT / "examples" / "qwen3-32b.cz"], work)
+    seconds = time.monotonic() - start
+    return check(seconds < 1, f"qwen3-32b planned and verified in "
+                              f"{seconds:.2f} s")
+
+
+def main():
+    canzona = pathlib.Path(sys.argv[1]).resolve()
+    ok = True
+    os.environ["LANG"] = "tr_TR.UTF-8"
+    with tempfile.TemporaryDirectory() as name:
+        work = pathlib.Path(name)
+        for example in EXAMPLES:
+            ok &= same_everywhere(canzona, example, work)
+            source = ROOT / "examples" / f"{example}.cz"
+            ok &= compiles(build(canzona, source, work), example, work)
+        ok &= small(canzona, work)
+        ok &= nameless(canzona, work)
+        ok &= micro_groups(canzona, work)
+        ok &= fast(canzona, work)
+    return 0 if ok else 1
+
+
+sys.exit(main())
