@@ -191,6 +191,7 @@ cz_ir_value cz_ir_element(cz_ir_builder *builder, cz_opcode op,
 {
     cz_ir_type type = cz_ir_value_type(operands[n - 1]);
 
+    (void)arities;
     assert(n == arities[op] && op != CZ_OP_COMPARE && op != CZ_OP_CONSTANT);
     check_operands(operands, op == CZ_OP_SELECT ? 1 : 0, n);
     assert(op != CZ_OP_SELECT || cz_ir_value_type(operands[0]).is_bool);
