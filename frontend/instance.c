@@ -236,6 +236,18 @@ static bool formal_value(const binder *b, int i, cz_value *out)
     return missing(b, formal);
 }
 
+static void check_formals(const binder *b)
+{
+    const cz_node *formals = b->instance->model->kids[0];
+    for (int i = 0; i < formals->n_kids; i++) {
+        const cz_node *formal = formals->kids[i];
+        if (find_formal(formals, formal->text) != formal)
+            cz_diag_error(b->diags, CZ_DUPLICATE_NAME, formal->span,
+                          "model %s has '%s' twice", b->instance->model->text,
+                          formal->text);
+    }
+}
+
 void cz_instance_bind(cz_instance *instance, cz_scope *scope,
                       const cz_options *options, cz_env *globals,
                       cz_diags *diags)
@@ -244,6 +256,7 @@ void cz_instance_bind(cz_instance *instance, cz_scope *scope,
     const cz_node *formals = instance->model->kids[0];
     const bool has_values = instance->from->kind != CZ_AST_MODEL_FROM ||
                             read_config(instance, scope, globals->arena, diags);
+    check_formals(&b);
     check_arguments(&b);
     cz_env_init(&instance->env, globals->arena, globals);
     for (int i = 0; i < formals->n_kids; i++) {
