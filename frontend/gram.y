@@ -17,6 +17,8 @@
 #define JOIN(a, b) cz_span_join((a).span, (b).span)
 #define REACH(a, b) cz_span_join((a)->span, (b).span)
 #define UPTO(a, b) cz_span_join((a).span, (b)->span)
+#define LAST(list) ((list).items[(list).n - 1])
+#define SPANNING(list) cz_span_join((list).items[0]->span, LAST(list)->span)
 #define LEAF(kind, token) cz_tree_leaf(p, CZ_AST_##kind, token)
 #define NODE(kind, span, text, ...)                                            \
     cz_tree_node(p, CZ_AST_##kind, span, text, CZ_KIDS(__VA_ARGS__))
@@ -78,9 +80,9 @@ statement(S) ::= IMPORT(T) STRING(N).
     { S = LIST(IMPORT, JOIN(T, N), N.text, CZ_NO_KIDS); }
 
 statement(S) ::= MESH(T) axes(L).
-    { S = LIST(MESH, UPTO(T, L.items[L.n - 1]), NULL, L); }
+    { S = LIST(MESH, UPTO(T, LAST(L)), NULL, L); }
 statement(S) ::= MESH(T) ID(N) axes(L).
-    { S = LIST(MESH, UPTO(T, L.items[L.n - 1]), N.text, L); }
+    { S = LIST(MESH, UPTO(T, LAST(L)), N.text, L); }
 axes(L) ::= axis(A).                                { L = ADD(CZ_NO_KIDS, A); }
 axes(L) ::= axes(A) COMMA axis(B).                  { L = ADD(A, B); }
 axis(A) ::= ID(N) ASSIGN expr(E).
@@ -100,18 +102,17 @@ statement(S) ::= MODEL(T) ID(N) model_block(B).
                cz_tree_formals(p, N.span, CZ_NO_KIDS), B); }
 
 statement(S) ::= use(U).                            { S = U; }
-use(U) ::= USE(T) callee(C) ON paths(L).
-    { U = NODE(USE, UPTO(T, L.items[L.n - 1]), C->text, C,
-               LIST(PATHS, UPTO(T, L.items[L.n - 1]), NULL, L)); }
-use(U) ::= USE(T) callee(C) AS ID(N) ON paths(L).
-    { U = cz_tree_mark(
-          NODE(USE, UPTO(T, L.items[L.n - 1]), N.text, C,
-               LIST(PATHS, UPTO(T, L.items[L.n - 1]), NULL, L)),
-          CZ_FLAG_NAMED, L.items[L.n - 1]->span); }
-use(U) ::= use(A) VIEW ID(N).                       { U = cz_tree_view(p, A, N); }
+use(U) ::= USE(T) callee(C) ON selection(P).
+    { U = NODE(USE, UPTO(T, P), C->text, C, P); }
+use(U) ::= USE(T) callee(C) AS ID(N) ON selection(P).
+    { U = cz_tree_mark(NODE(USE, UPTO(T, P), N.text, C, P), CZ_FLAG_NAMED,
+                       P->span); }
+use(U) ::= use(A) VIEW ID(N).
+    { U = cz_tree_view(p, A, N); }
 use(U) ::= use(A) WHERE(T) expr(E).
     { U = cz_tree_once(p, A, E, 2, T); }
-callee(C) ::= ID(N).                { C = LIST(CALL, N.span, N.text, CZ_NO_KIDS); }
+callee(C) ::= ID(N).
+    { C = LIST(CALL, N.span, N.text, CZ_NO_KIDS); }
 callee(C) ::= ID(N) LPAREN args(A) RPAREN(R).
     { C = LIST(CALL, JOIN(N, R), N.text, A); }
 
@@ -140,7 +141,7 @@ statement(S) ::= table(A) THEN CYCLE(T).
 table(A) ::= TABLE(T) ID(N) ASSIGN expr(E).
     { A = NODE(TABLE, UPTO(T, E), N.text, E); }
 
-/* ---- parts that several statements share ---------------------------------- */
+/* ---- parts that several statements share --------------------------------- */
 
 lets(L) ::= LET(T) ID(N) ASSIGN expr(E).
     { L = ADD(CZ_NO_KIDS, NODE(LET, UPTO(T, E), N.text, E)); }
@@ -163,14 +164,18 @@ arg(A) ::= CONST(T) ID(N) ASSIGN expr(E).
 names(L) ::= ID(N).                 { L = ADD(CZ_NO_KIDS, LEAF(NAME, N)); }
 names(L) ::= names(A) COMMA ID(N).  { L = ADD(A, LEAF(NAME, N)); }
 
-type(Y) ::= ID(N).                  { Y = LIST(TYPE, N.span, N.text, CZ_NO_KIDS); }
+type(Y) ::= ID(N).
+    { Y = LIST(TYPE, N.span, N.text, CZ_NO_KIDS); }
 type(Y) ::= ID(N) LBRACK exprs(L) RBRACK(R).
     { Y = LIST(TYPE, JOIN(N, R), N.text, L); }
 
-paths(L) ::= PATH(T).               { L = ADD(CZ_NO_KIDS, cz_path_of_token(p, T)); }
+selection(P) ::= paths(L).
+    { P = LIST(PATHS, SPANNING(L), NULL, L); }
+paths(L) ::= PATH(T).
+    { L = ADD(CZ_NO_KIDS, cz_path_of_token(p, T)); }
 paths(L) ::= paths(A) COMMA PATH(T). { L = ADD(A, cz_path_of_token(p, T)); }
 
-/* ---- statements of a model -------------------------------------------------- */
+/* ---- statements of a model ----------------------------------------------- */
 
 model_block(B) ::= LBRACE(T) model_items(L) RBRACE(R).
     { B = LIST(BLOCK, JOIN(T, R), NULL, L); }
@@ -226,11 +231,12 @@ separator ::= NEWLINE.
 
 own_path(A) ::= path(B).                            { A = cz_path_own(p, B); }
 path(A) ::= PATH(T).                                { A = cz_path_begin(p, T); }
-path(A) ::= path(B) PATH_MORE(T).                   { A = cz_path_more(p, B, T); }
+path(A) ::= path(B) PATH_MORE(T).
+    { A = cz_path_more(p, B, T); }
 path(A) ::= path(B) LBRACK ID(N) LT expr(E) RBRACK(R).
     { A = cz_path_index(p, B, N, E, R); }
 
-/* ---- clauses of a schedule --------------------------------------------------- */
+/* ---- clauses of a schedule ----------------------------------------------- */
 
 clauses(L) ::= .                                    { L = CZ_NO_KIDS; }
 clauses(L) ::= clauses(A) clause(B) separator.      { L = ADD(A, B); }
@@ -246,7 +252,8 @@ grads(C) ::= GRADS(T) ID(N) PARTIAL OVER over(A) SUM(R).
 grads(C) ::= GRADS(T) ID(N) REDUCED(R).
     { C = cz_tree_mark(NODE(GRADS, JOIN(T, R), N.text,
           LIST(AXES, R.span, NULL, CZ_NO_KIDS)), CZ_FLAG_REDUCED, R.span); }
-over(A) ::= ID(N).                  { A = NODE(AXES, N.span, NULL, LEAF(NAME, N)); }
+over(A) ::= ID(N).
+    { A = NODE(AXES, N.span, NULL, LEAF(NAME, N)); }
 over(A) ::= LPAREN(T) names(L) RPAREN(R).
     { A = LIST(AXES, JOIN(T, R), NULL, L); }
 
@@ -260,7 +267,8 @@ clause(C) ::= STATE(T) ID(N) SPLIT OVER over(A).
 clause(C) ::= CLIP(T) NORM expr(E).     { C = NODE(CLIP, UPTO(T, E), NULL, E); }
 clause(C) ::= SKIP(T) NONFINITE(R).
     { C = LIST(SKIP, JOIN(T, R), NULL, CZ_NO_KIDS); }
-clause(C) ::= BUCKET(T) expr(E).        { C = NODE(BUCKET, UPTO(T, E), NULL, E); }
+clause(C) ::= BUCKET(T) expr(E).
+    { C = NODE(BUCKET, UPTO(T, E), NULL, E); }
 clause(C) ::= GROUP(T) expr(E).
     { C = NODE(GROUP_CAP, UPTO(T, E), NULL, E); }
 clause(C) ::= OVERLAP(T) ID(N).
@@ -281,13 +289,14 @@ shard(C) ::= SHARD(T) DIM expr(E) OVER over(A) CHUNK(R).
 clause(C) ::= ID(T) ID(N).
     { C = NODE(AXIS_STRATEGY, JOIN(T, N), T.text, LEAF(NAME, N)); }
 
-/* ---- statements of a rule ----------------------------------------------------- */
+/* ---- statements of a rule ------------------------------------------------ */
 
 block(B) ::= LBRACE(T) rules(L) RBRACE(R).
     { B = LIST(BLOCK, JOIN(T, R), NULL, L); }
 rules(L) ::= .                                      { L = CZ_NO_KIDS; }
 rules(L) ::= rules(A) rule(S) NEWLINE.              { L = ADD(A, S); }
-rules(L) ::= rules(A) states(B) NEWLINE.            { L = cz_list_join(p, A, B); }
+rules(L) ::= rules(A) states(B) NEWLINE.
+    { L = cz_list_join(p, A, B); }
 rules(L) ::= rules(A) error NEWLINE.                { L = A; }
 
 states(L) ::= STATE names(A) COLON type(Y).
@@ -321,7 +330,7 @@ target(A) ::= ID(N).                                { A = LEAF(NAME, N); }
 target(A) ::= LPAREN(T) names(L) RPAREN(R).
     { A = LIST(TUPLE, JOIN(T, R), NULL, L); }
 
-/* ---- expressions --------------------------------------------------------------- */
+/* ---- expressions --------------------------------------------------------- */
 
 exprs(L) ::= expr(E).                               { L = ADD(CZ_NO_KIDS, E); }
 exprs(L) ::= exprs(A) COMMA expr(E).                { L = ADD(A, E); }
@@ -358,7 +367,7 @@ expr(E) ::= expr(A) NE expr(B).     { E = BINARY(NE, A, B); }
 expr(E) ::= expr(A) AND expr(B).    { E = BINARY(AND, A, B); }
 expr(E) ::= expr(A) OR expr(B).     { E = BINARY(OR, A, B); }
 
-/* ---- behind the tables of the generated parser --------------------------------- */
+/* ---- behind the tables of the generated parser --------------------------- */
 
 %code {
 cz_grammar *cz_grammar_open(cz_parser *parser)

@@ -42,7 +42,7 @@ static void start_line(cz_scanner *s)
     s->line_start = s->cursor;
 }
 
-/* ---- names ---------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------- */
 
 typedef struct keyword {
     int kind;
@@ -116,7 +116,7 @@ const char *cz_token_name(int kind)
     return "end of input";
 }
 
-/* ---- numbers -------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------- */
 
 static const struct unit {
     const char *suffix;
@@ -180,7 +180,7 @@ static int bad_number(cz_scanner *s, const unsigned char *start,
     return TOK_NUMBER;
 }
 
-/* ---- strings and wrong bytes ---------------------------------------------- */
+/* ---- strings and wrong bytes --------------------------------------------- */
 
 static int take_string(cz_scanner *s, const unsigned char *start,
                        const unsigned char *end, cz_token *token)
@@ -246,7 +246,7 @@ static void bad_bytes(cz_scanner *s, const unsigned char *start,
                       *start);
 }
 
-/* ---- the rules -------------------------------------------------------------- */
+/* ---- the rules ----------------------------------------------------------- */
 
 /*!re2c
     re2c:define:YYCTYPE = "unsigned char";

@@ -33,7 +33,6 @@ if(CLANG)
     --build ${CMAKE_BINARY_DIR} --target parse_fuzz)
   add_test(NAME fuzz_parse COMMAND ${CMAKE_COMMAND} -DFUZZER=${fuzzer}
     -DFOLDER=${CMAKE_BINARY_DIR}/tests/parse_fuzz_found
-    "-DSEEDS=${CMAKE_CURRENT_SOURCE_DIR}/golden/parse\;${CMAKE_CURRENT_SOURCE_DIR}/fuzz/seeds"
     -P ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/run.cmake)
   set_tests_properties(fuzz_parse_build PROPERTIES
     LABELS nightly TIMEOUT 600 FIXTURES_SETUP parse_fuzz)
