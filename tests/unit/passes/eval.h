@@ -346,12 +346,36 @@ static inline void eval_product(const eval_call *call, const cz_view_step *step,
         }
 }
 
-static inline int eval_out_of(const cz_view_stage *stage, int value)
+static inline int eval_out_of(int n_out, const int *out_value, int value)
 {
-    for (int i = 0; i < stage->n_out; i++)
-        if (stage->out_value[i] == value)
+    for (int i = 0; i < n_out; i++)
+        if (out_value[i] == value)
             return i;
     return -1;
+}
+
+/* Steps with places in a workspace: their own, or as the solver gives. */
+static inline cz_view_step *eval_placed(cz_arena *arena,
+                                        const cz_cut_stage *cut,
+                                        const cz_kernel *kernel, char **work)
+{
+    const cz_fact_stage fact = {.scalars = cut->scalars};
+    const cz_view_stage stage = {.fact = &fact,
+                                 .n_in = cut->n_in,
+                                 .n_out = cut->n_out,
+                                 .n_steps = kernel->n_steps,
+                                 .steps = kernel->steps,
+                                 .out_value = kernel->out_value};
+    cz_view_step *steps = CZ_NEW(arena, cz_view_step, kernel->n_steps);
+    int64_t **offsets;
+
+    *work = CZ_NEW(arena, char, cz_workspace_solve(arena, &stage, &offsets));
+    for (int s = 0; s < kernel->n_steps; s++) {
+        steps[s] = kernel->steps[s];
+        if (!steps[s].offsets)
+            steps[s].offsets = offsets[s];
+    }
+    return steps;
 }
 
 /* Run one stage on `slots` (rule scalars by number). */
@@ -359,21 +383,12 @@ static inline void eval_stage(cz_arena *arena, const cz_cut_stage *cut,
                               const cz_kernel *kernel, void **slots,
                               const float *scalars, int64_t count)
 {
-    cz_fact_stage fact = {.scalars = cut->scalars};
-    cz_view_stage stage = {.fact = &fact,
-                           .n_in = cut->n_in,
-                           .n_out = cut->n_out,
-                           .n_steps = kernel->n_steps,
-                           .steps = kernel->steps,
-                           .out_value = kernel->out_value};
-    int64_t **offsets;
-    int64_t bytes = cz_workspace_solve(arena, &stage, &offsets);
     eval_call call = {.kernel = kernel};
+    const cz_view_step *steps = eval_placed(arena, cut, kernel, &call.work);
     int value = cut->n_in;
 
     assert(kernel->n_values <= EVAL_MAX_VALUES);
     call.count = cut->where == CZ_WHERE_WHOLE ? 0 : count;
-    call.work = CZ_NEW(arena, char, bytes);
     for (int i = 0; i < cut->n_in; i++)
         call.values[i] = eval_slot(slots, &cut->in[i]);
     for (int i = 0; i < cut->scalars.n; i++) {
@@ -382,15 +397,15 @@ static inline void eval_stage(cz_arena *arena, const cz_cut_stage *cut,
         call.values[value++] = place;
     }
     for (int s = 0; s < kernel->n_steps; s++) {
-        const cz_view_step *step = &kernel->steps[s];
+        const cz_view_step *step = &steps[s];
         for (int i = 0; i < step->n_out; i++) {
-            int out = eval_out_of(&stage, value + i);
-            assert((out >= 0) == (offsets[s][i] < 0));
+            int out = eval_out_of(cut->n_out, kernel->out_value, value + i);
+            assert((out >= 0) == (step->offsets[i] < 0));
             call.values[value + i] = out >= 0 ? eval_slot(slots, &cut->out[out])
-                                              : call.work + offsets[s][i];
+                                              : call.work + step->offsets[i];
         }
         if (step->is_product)
-            eval_product(&call, step, offsets[s], value);
+            eval_product(&call, step, step->offsets, value);
         else
             eval_map(&call, step, value);
         value += step->n_out;
