@@ -1,0 +1,39 @@
+# Plans: every figure of --json computed again from the schema alone, and the
+# screen of the headline example.
+set(plan_checker ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/check_plan.py)
+set(plan_examples ${CMAKE_SOURCE_DIR}/examples)
+
+function(cz_plan_test stem dp tp)
+  add_test(NAME plan_json_${stem}_${dp}x${tp}
+    COMMAND ${plan_checker} --run $<TARGET_FILE:canzona> plan --json
+      -D mesh.dp=${dp} -D mesh.tp=${tp} ${plan_examples}/${stem}.cz)
+  set_tests_properties(plan_json_${stem}_${dp}x${tp}
+    PROPERTIES LABELS plan TIMEOUT 120)
+endfunction()
+
+foreach(mesh 1:1 2:1 3:1 1:2 1:4 2:2 3:2 8:4)
+  string(REPLACE ":" ";" mesh ${mesh})
+  cz_plan_test(gpt ${mesh})
+  cz_plan_test(gpt_adamw ${mesh})
+endforeach()
+foreach(mesh 32:8 1:8 8:1)
+  string(REPLACE ":" ";" mesh ${mesh})
+  cz_plan_test(qwen3-32b ${mesh})
+endforeach()
+
+# The checker notices any figure that is off by one.
+add_test(NAME plan_json_sees COMMAND ${plan_checker} --self-test
+  $<TARGET_FILE:canzona> plan --json ${plan_examples}/gpt.cz)
+set_tests_properties(plan_json_sees PROPERTIES LABELS plan TIMEOUT 300)
+
+# One regular expression each: CTest passes when any of a list matches.
+function(cz_screen_test name pattern)
+  add_test(NAME plan_screen_${name} COMMAND canzona plan
+    ${plan_examples}/qwen3-32b.cz)
+  set_tests_properties(plan_screen_${name} PROPERTIES LABELS plan TIMEOUT 60
+    PASS_REGULAR_EXPRESSION "${pattern}")
+endfunction()
+cz_screen_test(counts
+  "32,762,123,264 parameters in 707 tensors; 448 matrices of 31,205,621,760 elements")
+cz_screen_test(load "max/mean 1\\.058")
+cz_screen_test(bound "item bound 1\\.058")
