@@ -244,13 +244,23 @@ static void read_library(cz_scope *scope)
 
 /* ---- entries ---- */
 
+static const cz_source *keep_main(cz_scope *scope, const cz_text *text,
+                                  const char *name)
+{
+    if (text->n <= CZ_MAX_SOURCE_BYTES)
+        return keep_source(scope, text, name);
+    cz_diag_error(scope->diags, CZ_TOO_LARGE, (cz_span){0},
+                  "'%s' is larger than 4 MiB", name);
+    return NULL;
+}
+
 static void read_main(cz_scope *scope, const char *path, const cz_text *text)
 {
     const bool is_stdin = strcmp(path, "-") == 0;
     const char *slash = strrchr(path, '/');
     const char *name = is_stdin ? "<stdin>" : slash ? slash + 1 : path;
     const cz_source *source =
-        text ? keep_source(scope, text, name)
+        text ? keep_main(scope, text, name)
              : read_source(scope, path, name, (cz_span){0});
 
     scope->folder = is_stdin ? "." : folder_of(scope->arena, path);

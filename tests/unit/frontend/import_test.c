@@ -145,6 +145,23 @@ static void what_cannot_be_read_is_said(void **state)
     cz_arena_fini(&w.arena);
 }
 
+static void a_text_beyond_4_mib_is_not_taken(void **state)
+{
+    (void)state;
+    world w;
+    cz_text text;
+    cz_arena_init(&w.arena);
+    cz_diags_init(&w.diags, &w.arena);
+    cz_text_init(&text);
+    for (int i = 0; i <= 4 << 20; i++)
+        cz_text_put(&text, " ", 1);
+    w.scope = cz_scope_build(&w.arena, "-", &text, &w.diags);
+    assert_int_equal(w.diags.n_errors, 1);
+    assert_int_equal(w.diags.list[0].code, CZ_TOO_LARGE);
+    cz_text_fini(&text);
+    cz_arena_fini(&w.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +170,7 @@ int main(void)
         cmocka_unit_test(the_library_parses),
         cmocka_unit_test(long_chains_end),
         cmocka_unit_test(what_cannot_be_read_is_said),
+        cmocka_unit_test(a_text_beyond_4_mib_is_not_taken),
     };
     return cmocka_run_group_tests(tests, write_files, NULL);
 }
