@@ -105,10 +105,15 @@ static bool scan(const char *bytes, size_t n, cz_diags *diags)
 
 static bool parse_here(cz_ir *ir, const char *bytes, size_t n)
 {
+    const int before = ir->diags->n_errors;
     const MlirModule module =
         mlirModuleCreateParse(ir->context, mlirStringRefCreate(bytes, n));
-    if (mlirModuleIsNull(module))
+    if (mlirModuleIsNull(module)) {
+        /* MLIR fails without a word where a fact is written without quotes. */
+        if (ir->diags->n_errors == before)
+            reject(ir->diags, "does not parse");
         return false;
+    }
     mlirModuleDestroy(ir->module);
     ir->module = module;
     return true;
