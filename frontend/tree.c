@@ -6,6 +6,7 @@
 
 cz_list cz_list_add(cz_parser *parser, cz_list list, cz_node *node)
 {
+    /* The elements are pointers.  NOLINTNEXTLINE(bugprone-sizeof-expression) */
     *CZ_PUSH(parser->arena, list.items, list.n) = node;
     return list;
 }
@@ -52,7 +53,8 @@ cz_node *cz_tree_node(cz_parser *parser, cz_kind kind, cz_span span,
     node->n_kids = kids.n;
     if (kids.n > 0) {
         node->kids = CZ_NEW(parser->arena, cz_node *, kids.n);
-        memcpy(node->kids, kids.items, (size_t)kids.n * sizeof *kids.items);
+        for (int i = 0; i < kids.n; i++)
+            node->kids[i] = kids.items[i];
     }
     return seal(parser, node);
 }
