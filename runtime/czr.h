@@ -113,7 +113,7 @@ typedef struct czr_counters {
     const int64_t *whole;      /* [n_params] whole-matrix stages run here */
     const int64_t *bytes_sent; /* [n_ops] over all steps */
     const int64_t *bytes_received;
-    int64_t peak_scratch_bytes;
+    int64_t peak_scratch_bytes; /* written so far, rounded up to 64 */
     int64_t step_allocations; /* by us, inside czr_step: 0 */
 } czr_counters;
 
@@ -139,7 +139,9 @@ int czr_world_coordinate(const czr_world *world, const char *axis);
 int czr_world_extent(const czr_world *world, const char *axis);
 
 /* Open one plan on this rank: all memory is taken here.  Collective: all
- * ranks compare plan hash and versions.  options may be NULL. */
+ * ranks compare plan hash and versions, and fail alike.  options may be NULL.
+ * A failure leaves an engine that says why (czr_error) and wants to be closed,
+ * or NULL. */
 czr_status czr_open(const czr_program *program, czr_world *world,
                     const czr_options *options, czr_engine **out);
 int czr_param_count(const czr_engine *engine);

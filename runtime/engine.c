@@ -10,6 +10,9 @@
 /* ---- failures ----------------------------------------------------------- */
 
 static void write_error(czr_engine *engine, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+static void write_error(czr_engine *engine, const char *format, va_list args)
 {
     const int n = snprintf(engine->error, sizeof engine->error,
                            "rank %d: ", engine->rank);
@@ -191,7 +194,9 @@ static czr_status check_overlap(czr_engine *engine)
     czr_status status = CZR_OK;
 
     if (!czr_loose_find_overlap(engine, &param, &other, &status))
-        return status;
+        return status == CZR_OK
+                   ? CZR_OK
+                   : czr_engine_refuse(engine, status, "no memory to seal");
     czr_program_name(engine->program, param, name, sizeof name);
     if (other < 0)
         return czr_engine_refuse(engine, CZR_ERR_OVERLAP,

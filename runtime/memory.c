@@ -3,12 +3,25 @@
 
 #include <stdlib.h>
 
+#include "runtime/testing.h"
+
 static _Thread_local int64_t allocations;
+static _Thread_local int64_t until_failure; /* 0: never */
+
+void czr_testing_fail_allocation(int64_t n)
+{
+    until_failure = n;
+}
+
+static int is_planted_failure(void)
+{
+    return until_failure && --until_failure == 0;
+}
 
 void *czr_alloc(size_t n, size_t size)
 {
     allocations++;
-    if (size && n > (SIZE_MAX - CZR_ALIGN) / size)
+    if (is_planted_failure() || (size && n > (SIZE_MAX - CZR_ALIGN) / size))
         return NULL;
     const size_t wanted = n * size;
     const size_t bytes = czr_round_up(wanted ? wanted : 1);

@@ -8,4 +8,7 @@
  * naive reduction, whose bits depend on the mesh.  All ranks must agree. */
 void czr_testing_rank_order_reduction(czr_world *world, int is_on);
 
+/* The n-th allocation of this thread from now on fails, once; 0: none. */
+void czr_testing_fail_allocation(int64_t n);
+
 #endif

@@ -153,24 +153,36 @@ typedef struct member {
     } * seats;
 } member;
 
+static struct member_seat *take_seat(member *me, czr_room *room)
+{
+    struct member_seat *seat = czr_alloc(1, sizeof *seat);
+
+    if (!seat)
+        return NULL;
+    seat->comm = (czr_comm){.world = &me->world,
+                            .size = room->size,
+                            .ranks = room->ranks,
+                            .room = room};
+    while (room->ranks[seat->comm.position] != me->world.rank)
+        seat->comm.position++;
+    seat->next = me->seats;
+    me->seats = seat;
+    return seat;
+}
+
 static czr_status join(czr_world *world, czr_channel channel, const int *ranks,
                        int n, czr_comm **out)
 {
     member *me = (member *)world;
     czr_room *room = find_room(world->shared, channel, ranks, n);
-    struct member_seat *seat = room ? czr_alloc(1, sizeof *seat) : NULL;
+    struct member_seat *seat = me->seats;
 
-    *out = NULL;
-    if (!seat)
-        return CZR_ERR_NO_MEMORY;
-    seat->comm = (czr_comm){
-        .world = world, .size = n, .ranks = room->ranks, .room = room};
-    while (ranks[seat->comm.position] != world->rank)
-        seat->comm.position++;
-    seat->next = me->seats;
-    me->seats = seat;
-    *out = &seat->comm;
-    return CZR_OK;
+    while (seat && seat->comm.room != room)
+        seat = seat->next;
+    if (!seat && room)
+        seat = take_seat(me, room);
+    *out = seat ? &seat->comm : NULL;
+    return seat ? CZR_OK : CZR_ERR_NO_MEMORY;
 }
 
 static void post(czr_comm *comm, const czr_unit *unit)

@@ -66,9 +66,10 @@ static czr_status keep(const czr_world *world, czr_engine *engine,
 static czr_status open_body(czr_world *world, void *user)
 {
     czr_engine *engine;
+    const czr_status status = open_all(world, &engine);
 
     (void)user;
-    return keep(world, engine, open_all(world, &engine));
+    return keep(world, engine, status);
 }
 
 static void unequal_plans_are_refused_everywhere(void **state)
@@ -309,6 +310,43 @@ static void a_rank_that_does_not_step_is_named(void **state)
 
 /* ---- planted faults ----------------------------------------------------- */
 
+static czr_status no_memory_body(czr_world *world, void *user)
+{
+    const int64_t *allocation = user;
+    czr_engine *engine = NULL;
+
+    if (world->rank == 0)
+        czr_testing_fail_allocation(*allocation);
+    czr_status status = open_all(world, &engine);
+    if (world->rank == 0)
+        czr_testing_fail_allocation(0);
+    if (status == CZR_OK) /* the other rank may have failed at the very end */
+        status = czr_step(engine, &hyper, NULL, NULL);
+    if (status != CZR_OK && engine && czr_error(engine)[0] == '\0')
+        return CZR_ERR_ARGUMENT; /* without a sentence */
+    czr_close(engine);
+    return seen[world->rank] = status;
+}
+
+/* Each allocation of an opening rank fails in turn, until none is left. */
+static void every_failing_allocation_is_survived(void **state)
+{
+    czr_status status = CZR_ERR_NO_MEMORY;
+    int64_t allocation = 1;
+
+    (void)state;
+    make_programs(2);
+    for (; status != CZR_OK; allocation++) {
+        status = czr_world_threads_run(2, no_memory_body, &allocation);
+        if (status == CZR_OK)
+            break;
+        assert_int_equal(status, CZR_ERR_NO_MEMORY);
+        assert_int_equal(seen[0], CZR_ERR_NO_MEMORY);
+        assert_int_equal(seen[1], CZR_ERR_ABORTED);
+    }
+    assert_in_range(allocation, 30, 1000);
+}
+
 static czr_status sum_body(czr_world *world, void *user)
 {
     float *out = user;
@@ -358,6 +396,7 @@ int main(void)
         cmocka_unit_test(interleaved_views_do_not_overlap),
         cmocka_unit_test(non_finite_gradients_skip_on_every_rank),
         cmocka_unit_test(a_rank_that_does_not_step_is_named),
+        cmocka_unit_test(every_failing_allocation_is_survived),
         cmocka_unit_test(rank_order_reduction_changes_bits),
     };
 
