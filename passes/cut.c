@@ -195,15 +195,23 @@ static bool is_overwritten(const cutter *c, int i)
            is_written_before(c, node->index - 1);
 }
 
+/* Of equal prices the owner hands over its earliest value, so that shards do
+ * the work, and a shard keeps its latest, so that nothing is done twice.  The
+ * n nodes of a cut together never outweigh one unit of price. */
 static int64_t price_for_after(const cutter *c, int i)
 {
-    if (c->whole[i])
-        return c->at_owner[i] ? price(c, i, WIRE_PRICE) : CZ_CUT_NEVER;
-    return c->state_of[i] >= 0 ? 0 : price(c, i, TEMP_PRICE);
+    const int64_t n = c->graph->n;
+    int64_t bytes = price(c, i, c->whole[i] ? WIRE_PRICE : TEMP_PRICE);
+
+    if (bytes == CZ_CUT_NEVER || (c->whole[i] && !c->at_owner[i]))
+        return CZ_CUT_NEVER;
+    if (c->state_of[i] >= 0)
+        return 0;
+    return bytes * (n * n + 1) + (c->whole[i] ? i : n - i);
 }
 
 /* Separates the owner's work and the overwritten states from what `after`
- * writes.  Near the sources, so that shards do the work. */
+ * writes. */
 static void choose_crossing(cutter *c)
 {
     int64_t *capacity;

@@ -101,12 +101,32 @@ static int sink(cz_graph *graph, const cz_graph_node *moving)
     return intern(graph, &outer);
 }
 
+static bool is_move(const cz_graph_node *node)
+{
+    return node->kind == CZ_GRAPH_TRANSPOSE || node->kind == CZ_GRAPH_BROADCAST;
+}
+
+/* truncate(f(x)) to f(truncate(x)), where f only moves elements. */
+static int lift(cz_graph *graph, const cz_graph_node *truncate)
+{
+    cz_graph_node outer = graph->nodes[truncate->in[0]], inner = *truncate;
+
+    inner.in[0] = outer.in[0];
+    inner.type = with_shape_of(truncate->type, graph->nodes[outer.in[0]].type);
+    outer.type = truncate->type;
+    outer.in[0] = cz_graph_add(graph, &inner);
+    return cz_graph_add(graph, &outer);
+}
+
 int cz_graph_add(cz_graph *graph, const cz_graph_node *node)
 {
     const cz_graph_node *in;
 
     assert(node->n_in <= CZ_GRAPH_MAX_IN);
-    if (node->kind != CZ_GRAPH_TRANSPOSE && node->kind != CZ_GRAPH_BROADCAST)
+    if (node->kind == CZ_GRAPH_ELEMENT && node->op == CZ_OP_TRUNCATE &&
+        is_move(&graph->nodes[node->in[0]]))
+        return lift(graph, node);
+    if (!is_move(node))
         return intern(graph, node);
     in = &graph->nodes[node->in[0]];
     if (cz_graph_is_uniform(graph, node->in[0]))

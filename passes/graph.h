@@ -2,9 +2,9 @@
  * folder work on.  Knows the types of dsl/ir.h but nothing of a module.
  *
  * A node stands behind its operands.  Equal nodes are one node, so nobody
- * computes anything twice, and moved values are brought to one form:
- * conversions and comparisons stand outside of a transpose or broadcast, and
- * a value that is the same everywhere is never moved at all. */
+ * computes anything twice, and moved values are brought to one form: what is
+ * transposed or broadcast is rounded before and extended or compared after,
+ * and a value that is the same everywhere is never moved at all. */
 #ifndef CZ_PASSES_GRAPH_H
 #define CZ_PASSES_GRAPH_H
 
