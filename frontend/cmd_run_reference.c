@@ -1,0 +1,239 @@
+/* The run again, in float64: the same gradients, whole tensors, one rank.
+ *
+ * Errors are relative to the update: |p - q| / |q - p0| in the Frobenius norm,
+ * p the run's parameter, q the interpreter's and p0 the first.  The bound is
+ * 1e-4 where all arithmetic is f32; where values pass through bf16, one that
+ * lies near a tie may round the other way, a relative 2^-8: bound 5e-2.  The
+ * parameter's own rounding, once a step, comes on top. */
+#include "frontend/cmd_run_reference.h"
+
+#include "dsl/interp.h"
+#include "frontend/cmd_run_gradient.h"
+
+#include <math.h>
+#include <string.h>
+
+#define F32_BOUND 1e-4
+#define BF16_BOUND 5e-2
+#define INITIAL_SCALE 0.02f
+#define FLOPS_LIMIT 2000000000 /* per rule, over all steps */
+
+/* One parameter on its way through the steps. */
+typedef struct repetition {
+    cz_job *job;
+    const cz_run_request *request;
+    const cz_run_result *result;
+    cz_arena arena;
+    int rule, param, n_states;
+    int64_t n;
+    double *first, *value, *grad;
+    double **states;
+    float *sample;
+} repetition;
+
+static double round_to(cz_dtype dtype, float value)
+{
+    return cz_interp_round(dtype, (double)value);
+}
+
+static cz_dtype dtype_of(const char *name)
+{
+    cz_dtype dtype = CZ_F32;
+
+    cz_dtype_find(name, &dtype);
+    return dtype;
+}
+
+static void begin(repetition *r)
+{
+    const cz_plan_view *view = r->job->view;
+    const cz_view_family *family =
+        &view->families[view->params[r->param].family];
+    const cz_fact_rule *rule = view->rules[r->rule].fact;
+    const cz_sample sample = {r->request->seed, r->param, -1, -1};
+
+    r->n = family->elements;
+    r->n_states = rule->states.n;
+    r->first = CZ_NEW(&r->arena, double, r->n);
+    r->value = CZ_NEW(&r->arena, double, r->n);
+    r->grad = CZ_NEW(&r->arena, double, r->n);
+    r->sample = CZ_NEW(&r->arena, float, r->n);
+    r->states = CZ_NEW(&r->arena, double *, r->n_states + 1);
+    for (int s = 0; s < r->n_states; s++) {
+        r->states[s] = CZ_NEW(&r->arena, double, r->n);
+        for (int64_t i = 0; i < r->n; i++)
+            r->states[s][i] = rule->state_init.v[s];
+    }
+    cz_sample_fill(&sample, 0, r->n, r->sample);
+    for (int64_t i = 0; i < r->n; i++)
+        r->first[i] = r->value[i] =
+            round_to(family->dtype, r->sample[i] * INITIAL_SCALE);
+}
+
+static void fill_grad(repetition *r, int step)
+{
+    const cz_dtype dtype = dtype_of(r->job->view->policy->grad_dtype);
+    const int n = r->request->microbatches;
+    const double scale = r->job->view->policy->mean ? 1.0 / n : 1.0;
+
+    memset(r->grad, 0, (size_t)r->n * sizeof *r->grad);
+    for (int m = 0; m < n; m++) {
+        const cz_sample sample = {r->request->seed, r->param, m, step};
+        cz_sample_fill(&sample, 0, r->n, r->sample);
+        for (int64_t i = 0; i < r->n; i++)
+            r->grad[i] += round_to(dtype, r->sample[i]);
+    }
+    for (int64_t i = 0; i < r->n; i++)
+        r->grad[i] *= scale;
+}
+
+/* The coefficient of clipping, as dsl/SCHEDULE.md defines it. */
+static double clip_of(const repetition *r, int step)
+{
+    const double bound = r->job->view->policy->clip;
+
+    return bound > 0 ? fmin(1.0, bound / (r->result->norms[step] + 1e-6)) : 1.0;
+}
+
+static void take_step(repetition *r, int step)
+{
+    const cz_plan_view *view = r->job->view;
+    const cz_interp_call call = {
+        .rule = r->rule,
+        .form = CZ_INTERP_MATH,
+        .round = true,
+        .count = r->n,
+        .t = step + 1,
+        .clip = clip_of(r, step),
+        .hypers = view->uses[view->rules[r->rule].use]->defaults.v,
+        .grad = r->grad,
+        .param = r->value,
+        .states = (const double *const *)r->states,
+        .param_out = r->value,
+        .states_out = r->states};
+
+    cz_interp_rule(r->job->ir, view, &call);
+}
+
+static double run_value(const repetition *r, cz_dtype dtype, int64_t i)
+{
+    const unsigned char *bytes = r->result->tensors[r->param].bytes;
+    czr_bf16 narrow;
+    float value;
+
+    if (dtype == CZ_BF16) {
+        memcpy(&narrow, bytes + i * 2, sizeof narrow);
+        return (double)czr_bf16_to_f32(narrow);
+    }
+    memcpy(&value, bytes + i * 4, sizeof value);
+    return (double)value;
+}
+
+static bool uses_bf16(const cz_plan_view *view, int rule)
+{
+    for (int s = 0; s < view->n_stages; s++) {
+        const cz_view_stage *stage = &view->stages[s];
+        for (int k = 0; stage->rule == rule && k < stage->n_steps; k++)
+            for (int o = 0; o < stage->steps[k].n_out; o++)
+                if (stage->steps[k].out_dtype[o] == CZ_BF16)
+                    return true;
+    }
+    return false;
+}
+
+/* Error of the update, and the bound that it must keep. */
+static double compare(const repetition *r, double *bound)
+{
+    const cz_plan_view *view = r->job->view;
+    const cz_dtype dtype = view->families[view->params[r->param].family].dtype;
+    const double ulp = dtype == CZ_BF16 ? 0x1p-8 : 0x1p-23 * r->request->steps;
+    double error = 0, update = 0, size = 0;
+
+    for (int64_t i = 0; i < r->n; i++) {
+        const double difference = run_value(r, dtype, i) - r->value[i];
+        const double moved = r->value[i] - r->first[i];
+        error += difference * difference;
+        update += moved * moved;
+        size += r->value[i] * r->value[i];
+    }
+    *bound = (uses_bf16(view, r->rule) ? BF16_BOUND : F32_BOUND) +
+             (update > 0 ? ulp * sqrt(size / update) : 0);
+    return update > 0 ? sqrt(error / update) : sqrt(error);
+}
+
+static int first_param(const cz_plan_view *view, int rule)
+{
+    int best = -1;
+
+    for (int f = 0; f < view->n_families; f++)
+        if (view->families[f].rule == rule &&
+            (best < 0 ||
+             view->families[f].elements <
+                 view->families[view->params[best].family].elements))
+            best = view->families[f].first_param;
+    return best;
+}
+
+static bool is_affordable(const cz_plan_view *view, int rule, int64_t elements,
+                          const cz_run_request *request)
+{
+    int64_t flops = elements * request->microbatches * 32;
+
+    for (int s = 0; s < view->n_stages; s++)
+        if (view->stages[s].rule == rule)
+            flops += view->stages[s].where == CZ_WHERE_WHOLE
+                         ? view->stages[s].fact->flops
+                         : view->stages[s].fact->flops * elements;
+    return flops <= FLOPS_LIMIT / (request->steps ? request->steps : 1);
+}
+
+/* Repeat one rule; false if it is beyond its bound. */
+static bool repeat(repetition *r, double *error, double *bound)
+{
+    cz_arena_init(&r->arena);
+    begin(r);
+    for (int step = 0; step < r->request->steps; step++) {
+        fill_grad(r, step);
+        take_step(r, step);
+    }
+    *error = compare(r, bound);
+    cz_arena_fini(&r->arena);
+    if (*error <= *bound)
+        return true;
+    cz_diag_error(&r->job->diags, CZ_CHECK_FAILED, (cz_span){0},
+                  "%s is %.2e of its update from the float64 interpreter "
+                  "(bound %.2e)",
+                  r->job->view->params[r->param].name, *error, *bound);
+    return false;
+}
+
+bool cz_run_reference(cz_job *job, const cz_run_request *request,
+                      const cz_run_result *result)
+{
+    const cz_plan_view *view = job->view;
+    int n_checked = 0;
+    bool ok = true;
+
+    for (int rule = 0; rule < view->n_rules && result->last.step; rule++) {
+        repetition r = {.job = job,
+                        .request = request,
+                        .result = result,
+                        .rule = rule,
+                        .param = first_param(view, rule)};
+        double error, bound;
+        if (r.param < 0 ||
+            !is_affordable(
+                view, rule,
+                view->families[view->params[r.param].family].elements, request))
+            continue;
+        n_checked++;
+        if (!repeat(&r, &error, &bound))
+            ok = false;
+        else
+            printf("float64   %s: %.2e of the update (bound %.2e)\n",
+                   view->params[r.param].name, error, bound);
+    }
+    printf("float64   %d of %d rules repeated by the interpreter\n", n_checked,
+           view->n_rules);
+    return ok;
+}
