@@ -37,3 +37,24 @@ cz_screen_test(counts
   "32,762,123,264 parameters in 707 tensors; 448 matrices of 31,205,621,760 elements")
 cz_screen_test(load "max/mean 1\\.058")
 cz_screen_test(bound "item bound 1\\.058")
+
+# Schedules by hand through the verifier and the threads world: both accept
+# the one that holds, neither the one that needs buffers.
+set(runtime_files ${CMAKE_BINARY_DIR}/frontend/gen/runtime_files.c)
+set_source_files_properties(${runtime_files} PROPERTIES GENERATED TRUE)
+add_executable(schedule_tool tools/schedule_tool.c ${runtime_files}
+  ${CMAKE_SOURCE_DIR}/frontend/cmd_run_program.c)
+add_dependencies(schedule_tool canzona)
+target_link_libraries(schedule_tool PRIVATE cz_frontend cz_verify cz_codegen
+  czr ${CMAKE_DL_LIBS} cz_warnings)
+set_target_properties(schedule_tool PROPERTIES ENABLE_EXPORTS ON
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+
+function(cz_schedule_test stem verdict status)
+  add_test(NAME schedule_${stem}
+    COMMAND schedule_tool ${CMAKE_CURRENT_SOURCE_DIR}/schedules/${stem}.mlir)
+  set_tests_properties(schedule_${stem} PROPERTIES LABELS plan TIMEOUT 120
+    PASS_REGULAR_EXPRESSION "verifier: ${verdict}\nthreads: ${status}\n")
+endfunction()
+cz_schedule_test(valid accepts CZR_OK)
+cz_schedule_test(sends_before_receives rejects CZR_ERR_TIMEOUT)
