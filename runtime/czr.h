@@ -114,7 +114,7 @@ typedef struct czr_counters {
     const int64_t *bytes_sent; /* [n_ops] over all steps */
     const int64_t *bytes_received;
     int64_t peak_scratch_bytes; /* written so far, rounded up to 64 */
-    int64_t step_allocations; /* by us, inside czr_step: 0 */
+    int64_t step_allocations;   /* by us, inside czr_step: 0 */
 } czr_counters;
 
 /* Run `body` on `ranks` threads, rank 0 on the calling one.  Returns the
