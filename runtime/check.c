@@ -71,7 +71,7 @@ static bool check_family(const check *c, const czr_family *family)
         if (family->extents[i] < 1)
             return fail(c, "index of a family", family->first_param);
     for (int d = 0; d < family->n_dims; d++) {
-        const int axis = family->shard[d];
+        const int8_t axis = family->shard[d];
         if (axis >= p->n_axes || family->shape[d] < 1 ||
             (axis >= 0 && family->shape[d] % p->sizes[axis] != 0))
             return fail(c, "shard of a family", family->first_param);

@@ -1,13 +1,7 @@
 /* oneDNN, opened at run time, for CPUs that multiply bf16. */
 #include "runtime/library.h"
 
-#if defined(__x86_64__) && defined(__has_include)
-#if __has_include(<oneapi/dnnl/dnnl.h>)
-#define HAS_DNNL 1
-#endif
-#endif
-
-#ifdef HAS_DNNL
+#if defined(CZR_HAS_DNNL) && defined(__x86_64__)
 
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
@@ -118,9 +112,10 @@ static bool execute(call *self, const czr_product *p)
     dnnl_exec_arg_t args[OPERANDS];
 
     for (int i = 0; i < OPERANDS; i++) {
+        void *handle; /* the interface has no const */
+        memcpy(&handle, &data[i], sizeof handle);
         if (lib.dnnl_memory_create(&self->memory[i], &self->shapes[i],
-                                   lib.engine,
-                                   (void *)(uintptr_t)data[i]) != dnnl_success)
+                                   lib.engine, handle) != dnnl_success)
             return false;
         args[i] = (dnnl_exec_arg_t){names[i], self->memory[i]};
     }

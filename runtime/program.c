@@ -88,7 +88,7 @@ czr_shard czr_program_shard(const czr_program *program, int param, int rank)
     czr_shard shard = {.n_dims = family->n_dims, .n = 1};
 
     for (int d = 0; d < shard.n_dims; d++) {
-        const int axis = family->shard[d];
+        const int8_t axis = family->shard[d];
         const uint32_t axes = axis < 0 ? 0 : (uint32_t)1 << axis;
         shard.shape[d] = family->shape[d] / czr_program_extent(program, axes);
         shard.start[d] =

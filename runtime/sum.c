@@ -42,7 +42,7 @@ static void sum_in_leaf_order(float *acc, const czr_unit *const *members,
 static void sum_in_rank_order(float *acc, const czr_unit *const *members,
                               int n_members, int64_t at, size_t n)
 {
-    float own[CHUNK];
+    float own[CHUNK] = {0};
 
     for (int m = 0; m < n_members; m++) {
         for (int leaf = 0; leaf < leaves_of(members[m]); leaf++)

@@ -274,7 +274,7 @@ static czr_status hall_open(czr_hall *hall, int size)
 {
     pthread_condattr_t monotonic;
 
-    hall->wake = czr_alloc((size_t)size, sizeof *hall->wake);
+    hall->wake = czr_alloc((size_t)size, sizeof(pthread_cond_t));
     if (!hall->wake)
         return CZR_ERR_NO_MEMORY;
     if (pthread_mutex_init(&hall->lock, NULL) != 0)
