@@ -135,45 +135,47 @@ cz_rule_value *cz_rule_compare(cz_rule *rule, const cz_node *node,
 
 /* ---- where(c, a, b) ---- */
 
-/* A run-time truth beside tensors: as a number, 1 or 0, that is compared with 0
- * in their shape. */
-static cz_rule_value *spread_truth(cz_rule *rule, const cz_node *node,
-                                   const cz_rule_value *condition,
-                                   cz_rule_value *like)
+/* In a layout that the operands share already. */
+static cz_rule_value *select_tensor(cz_rule *rule, const cz_node *node,
+                                    cz_rule_value *const *operands,
+                                    cz_tensor shape)
 {
-    cz_scalars *pool = &rule->scalars;
-    const cz_scalar *const operands[] = {
-        condition->number, cz_scalar_real(pool, 1), cz_scalar_real(pool, 0)};
-    cz_rule_value *flag =
-        cz_rule_number(rule, cz_scalar_apply(pool, CZ_OP_SELECT, operands, 3));
-    cz_rule_value *zero = cz_rule_number(rule, operands[2]);
-    cz_tensor shape;
-    if (!cz_rule_unify(rule, node, &like, 1, &shape))
-        return cz_rule_absorb();
-    return compare_tensors(rule, node, "une", (cz_rule_value *[]){flag, zero},
+    const cz_ir_value a = cz_rule_spread(rule, operands[1], &shape);
+    const cz_ir_value b = cz_rule_spread(rule, operands[2], &shape);
+    if (rule->building) {
+        cz_ir_at(&rule->builder, node->span);
+        shape.wide =
+            cz_ir_select(&rule->builder, operands[0]->tensor.wide, a, b);
+    }
+    return cz_rule_tensor(rule, shape);
+}
+
+/* A truth that is smaller than the tensors it chooses from: as 1 or 0, spread
+ * over their shape and compared with 0 there. */
+static cz_rule_value *spread_truth(cz_rule *rule, const cz_node *node,
+                                   cz_rule_value *truth, cz_tensor shape)
+{
+    cz_rule_value *one =
+        cz_rule_number(rule, cz_scalar_real(&rule->scalars, 1));
+    cz_rule_value *zero =
+        cz_rule_number(rule, cz_scalar_real(&rule->scalars, 0));
+    cz_rule_value *flags = cz_rule_select(rule, node, truth, one, zero);
+    return compare_tensors(rule, node, "une", (cz_rule_value *[]){flags, zero},
                            shape);
 }
 
-static cz_rule_value *select_tensor(cz_rule *rule, const cz_node *node,
-                                    cz_rule_value *condition, cz_rule_value *a,
-                                    cz_rule_value *b)
+static cz_rule_value *choose(cz_rule *rule, const cz_node *node,
+                             cz_rule_value *condition, cz_rule_value *a,
+                             cz_rule_value *b)
 {
-    cz_rule_value *const operands[] = {condition, a, b};
-    cz_tensor result;
-    if (!cz_rule_unify(rule, node, operands, 3, &result))
+    cz_rule_value *operands[] = {condition, a, b};
+    cz_tensor shape;
+    if (!cz_rule_unify(rule, node, operands, 3, &shape))
         return cz_rule_absorb();
-    if (condition->tensor.kept != result.kept)
-        return cz_rule_error(rule, CZ_UNSUPPORTED, node,
-                             "a condition smaller than what it chooses from "
-                             "is not supported yet");
-    const cz_ir_value left = cz_rule_spread(rule, a, &result);
-    const cz_ir_value right = cz_rule_spread(rule, b, &result);
-    if (rule->building) {
-        cz_ir_at(&rule->builder, node->span);
-        result.wide =
-            cz_ir_select(&rule->builder, condition->tensor.wide, left, right);
-    }
-    return cz_rule_tensor(rule, result);
+    if (condition->kind == CZ_RULE_NUMBER ||
+        condition->tensor.kept != shape.kept)
+        operands[0] = spread_truth(rule, node, condition, shape);
+    return select_tensor(rule, node, operands, shape);
 }
 
 cz_rule_value *cz_rule_select(cz_rule *rule, const cz_node *node,
@@ -188,16 +190,11 @@ cz_rule_value *cz_rule_select(cz_rule *rule, const cz_node *node,
         return cz_rule_error(rule, CZ_BAD_TYPE, node,
                              "the condition must be a comparison, not %s",
                              cz_rule_text(rule, condition));
-    if (condition->kind == CZ_RULE_TENSOR)
-        return select_tensor(rule, node, condition, a, b);
-    if (cz_scalar_is_constant(condition->number))
-        return condition->number->constant != 0 ? a : b;
-    if (are_numbers(branches, 2)) {
-        cz_rule_value *const operands[] = {condition, a, b};
+    cz_rule_value *const operands[] = {condition, a, b};
+    if (are_numbers(operands, 3))
         return apply_numbers(rule, node, CZ_OP_SELECT, operands, 3);
-    }
-    return select_tensor(
-        rule, node,
-        spread_truth(rule, node, condition, a->kind == CZ_RULE_TENSOR ? a : b),
-        a, b);
+    if (condition->kind == CZ_RULE_NUMBER &&
+        cz_scalar_is_constant(condition->number))
+        return condition->number->constant != 0 ? a : b;
+    return choose(rule, node, condition, a, b);
 }

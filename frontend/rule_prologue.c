@@ -7,6 +7,7 @@ int cz_rule_result(cz_rule *rule, const cz_scalar *number)
     for (int i = 0; i < rule->n_results; i++)
         if (rule->results[i] == number)
             return i;
+    /* The elements are pointers.  NOLINTNEXTLINE(bugprone-sizeof-expression) */
     *CZ_PUSH(rule->arena, rule->results, rule->n_results) = number;
     return rule->n_results - 1;
 }
@@ -28,7 +29,7 @@ static const bool *mark_needed(cz_rule *rule)
 static cz_ir_value emit(cz_ir_builder *builder, const cz_scalar *scalar,
                         const cz_ir_value *values)
 {
-    cz_ir_value operands[3];
+    cz_ir_value operands[3] = {{0}};
     if (scalar->form == CZ_SCALAR_INPUT)
         return cz_ir_function_in(builder->function, scalar->input);
     if (scalar->form == CZ_SCALAR_CONSTANT)

@@ -10,10 +10,17 @@
 
 enum { MAX_EXPONENT = 64 }; /* of powers that are folded */
 
-/* By bits: 0 and -0 are two constants. */
-static bool is_same_real(double a, double b)
+/* By these 0 and -0 are two constants. */
+static uint64_t bits_of(double value)
 {
-    return memcmp(&a, &b, sizeof a) == 0;
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static bool is_same_word(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
 }
 
 static bool is_same(const cz_scalar *a, const cz_scalar *b)
@@ -21,12 +28,12 @@ static bool is_same(const cz_scalar *a, const cz_scalar *b)
     if (a->form != b->form || a->is_bool != b->is_bool ||
         a->is_integer != b->is_integer || a->input != b->input ||
         a->op != b->op || a->n_operands != b->n_operands ||
-        !is_same_real(a->constant, b->constant))
+        bits_of(a->constant) != bits_of(b->constant))
         return false;
     for (int i = 0; i < a->n_operands; i++)
         if (a->operands[i] != b->operands[i])
             return false;
-    return !a->predicate || strcmp(a->predicate, b->predicate) == 0;
+    return is_same_word(a->predicate, b->predicate);
 }
 
 static const cz_scalar *intern(cz_scalars *pool, cz_scalar wanted)
@@ -37,6 +44,7 @@ static const cz_scalar *intern(cz_scalars *pool, cz_scalar wanted)
     cz_scalar *scalar = CZ_NEW(pool->arena, cz_scalar, 1);
     *scalar = wanted;
     scalar->id = pool->n;
+    /* The elements are pointers.  NOLINTNEXTLINE(bugprone-sizeof-expression) */
     *CZ_PUSH(pool->arena, pool->list, pool->n) = scalar;
     return scalar;
 }
@@ -127,7 +135,7 @@ static bool keeps_integers(cz_opcode op, double value)
 static const cz_scalar *try_fold(cz_scalars *pool, cz_opcode op,
                                  const cz_scalar *const *operands, int n)
 {
-    double x[3], value;
+    double x[3] = {0}, value;
     bool integers = true;
     for (int i = 0; i < n; i++) {
         if (!cz_scalar_is_constant(operands[i]))

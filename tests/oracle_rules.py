@@ -15,19 +15,14 @@ import unittest
 
 import numpy as np
 
+from formulas import (JORDAN, adamw, bf16, distance, muon, newton_schulz, sgd,
+                      through_polynomials)
+
 TOOL = None
 ROWS, COLUMNS = 24, 40
 
 
 # ---- numbers ----
-
-def bf16(x):
-    """Round f32 values to bf16, nearest even; still f32 arrays."""
-    x = np.asarray(x, np.float32)
-    bits = x.view(np.uint32).astype(np.uint64)
-    bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
-    return bits.astype(np.uint32).view(np.float32).reshape(x.shape)
-
 
 def rounded(x, dtype):
     if dtype == "bf16":
@@ -133,58 +128,6 @@ def steps(rule, param, grads, hypers, clip=1.0, n_states=1):
     return param.astype(np.float64)
 
 
-# ---- the same in NumPy, float64 ----
-
-JORDAN = [(3.4445, -4.7750, 2.0315)] * 5
-
-
-def newton_schulz(u, table, cast=lambda x: x):
-    if u.shape[0] > u.shape[1]:
-        return newton_schulz(u.T, table, cast).T
-    x = cast(u / (np.linalg.norm(u) + 1e-7))
-    for a, b, c in table:
-        g = cast(x @ x.T)
-        x = cast(a * x + cast(b * g + c * (g @ g)) @ x)
-    return x
-
-
-def muon(param, grads, lr, momentum, decay, polar, clip=1.0):
-    mom = np.zeros_like(param)
-    for grad in grads:
-        grad = clip * grad
-        mom = momentum * mom + (1 - momentum) * grad
-        step = polar((1 - momentum) * grad + momentum * mom)
-        param = (param * (1 - lr * decay)
-                 - lr * 0.2 * np.sqrt(max(param.shape)) * step)
-    return param
-
-
-def adamw(param, grads, lr, b1, b2, eps, decay):
-    m, v = np.zeros_like(param), np.zeros_like(param)
-    for t, grad in enumerate(grads, 1):
-        param = param * (1 - lr * decay)
-        m = b1 * m + (1 - b1) * grad
-        v = b2 * v + (1 - b2) * grad ** 2
-        param = param - lr * (m / (1 - b1 ** t)) / (
-            np.sqrt(v / (1 - b2 ** t)) + eps)
-    return param
-
-
-def sgd(param, grads, lr, momentum, decay, nesterov):
-    velocity = None
-    for grad in grads:
-        grad = grad + decay * param
-        velocity = (grad.copy() if velocity is None
-                    else momentum * velocity + grad)
-        param = param - lr * (grad + momentum * velocity if nesterov
-                              else velocity)
-    return param
-
-
-def distance(a, b):
-    return np.linalg.norm(a - b) / np.linalg.norm(b)
-
-
 def normal(seed, *shape):
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
@@ -240,10 +183,8 @@ class Rules(unittest.TestCase):
     def test_jordan_keeps_the_bases(self):
         grad = normal(8, ROWS, COLUMNS)
         u, s, v = np.linalg.svd(grad.astype(float), full_matrices=False)
-        # what the five polynomials do to the singular values alone
-        s = s / (np.linalg.norm(grad.astype(float)) + 1e-7)
-        for a, b, c in JORDAN:
-            s = a * s + b * s ** 3 + c * s ** 5
+        s = through_polynomials(
+            s / (np.linalg.norm(grad.astype(float)) + 1e-7), JORDAN)
         inner = u.T @ self.orthogonal("precision = f32", grad) @ v.T
         self.assertLess(np.abs(inner - np.diag(s)).max(), 1e-4)
         self.assertTrue(np.all((s > 0.6) & (s < 1.3)))
@@ -289,12 +230,13 @@ class Rules(unittest.TestCase):
                        nesterov)
             self.assertLess(np.abs(got - want).max(), 1e-5)
 
-    def check_formula(self, body, formula, hypers=(0.5,), more=""):
-        """One written parameter against a formula of (param, grad)."""
-        source = (f"use f(lr{more}) as g on **\n"
-                  f"optimizer f(lr{more}) for [m, n] {{\n{body}\n}}\n")
+    def check_formula(self, body, formula, defs=""):
+        """One written parameter against a formula of (param, grad); the
+        hyperparameter lr is one half."""
+        source = (f"use f(lr) as g on **\n{defs}"
+                  f"optimizer f(lr) for [m, n] {{\n{body}\n}}\n")
         for rule, param, grads, turn in self.cases(lower(source), "g"):
-            got = turn(steps(rule, param, grads[:1], list(hypers), n_states=0))
+            got = turn(steps(rule, param, grads[:1], [0.5], n_states=0))
             want = formula(turn(param).astype(float),
                            turn(grads[0]).astype(float))
             self.assertLess(distance(got, want), 1e-6)
@@ -327,6 +269,25 @@ class Rules(unittest.TestCase):
             "param <- (param @ a - b) / norm(b)",
             lambda p, g: (p @ (p.T @ g).T - 0.5 * g @ (p.T @ g) @ p.T @ g)
             / np.linalg.norm(0.5 * g @ (p.T @ g) @ p.T @ g))
+
+    def test_scalars_scale_the_product(self):
+        self.check_formula(
+            "param <- grad * lr @ grad' / 2 * lr @ param / norm(grad)",
+            lambda p, g: 0.125 * g @ g.T @ p / np.linalg.norm(g))
+
+    def test_wide_turns_all_it_returns(self):
+        self.check_formula(
+            "(y, g) = pair(grad, mean(param, 1))\n"
+            "param <- y + where(norm(g) > lr, param, grad)",
+            lambda p, g: p + (g + p.mean(1, keepdims=True)),
+            defs="def pair(x, v) wide { return (x + v, (x * v) @ x') }\n")
+
+    def test_numbers_choose_too(self):
+        self.check_formula(
+            "a = where(lr < 1, min(lr, t), 7)\n"
+            "b = where(lr > 1, exp(lr), log(lr) - floor(1.5) * abs(-lr))\n"
+            "param <- a * grad - b * param",
+            lambda p, g: 0.5 * g - (np.log(0.5) - 0.5) * p)
 
     def test_a_step_counts_from_one(self):
         self.check_formula("param <- grad * (lr^t + 2^-1) + param ^ 2",
