@@ -160,6 +160,30 @@ static bool find_storage(cut_pass *pass, const char *rule, cz_cut_rule *out)
     return true;
 }
 
+/* grad, param and states, all of the rule's shape, to param and states. */
+static bool is_update(const cz_graph *graph, const cz_fact_rule *rule)
+{
+    const cz_ir_type shape =
+        rule->shape.n == 0
+            ? cz_ir_tensor_type(CZ_F32, 1, (int64_t[]){1})
+            : cz_ir_tensor_type(CZ_F32, rule->shape.n, rule->shape.v);
+    int n_in = 0;
+
+    for (int i = 0; i < graph->n; i++) {
+        if (graph->nodes[i].kind != CZ_GRAPH_IN)
+            continue;
+        if (!cz_graph_same_shape(graph->nodes[i].type, shape))
+            return false;
+        n_in++;
+    }
+    for (int i = 0; i < graph->n_out; i++) {
+        const cz_ir_type *type = &graph->nodes[graph->out[i]].type;
+        if (type->is_bool || !cz_graph_same_shape(*type, shape))
+            return false;
+    }
+    return n_in == rule->states.n + 2 && graph->n_out == rule->states.n + 1;
+}
+
 static bool cut_rule(cut_pass *pass, const cz_fact_rule *rule)
 {
     cz_dtype *states = CZ_NEW(pass->arena, cz_dtype, rule->states.n);
@@ -169,12 +193,14 @@ static bool cut_rule(cut_pass *pass, const cz_fact_rule *rule)
 
     cut.update = cz_math_form_read(pass->arena,
                                    cz_ir_find_function(pass->ir, rule->update));
-    if (!cut.update || cut.update->n_out != rule->states.n + 1) {
+    if (rule->shape.n > CZ_IR_MAX_RANK || !cut.update ||
+        !is_update(cut.update, rule)) {
         cz_diag_error(pass->diags, CZ_BAD_IR, (cz_span){0},
                       "rule '%s' has no update in math form", rule->sym_name);
         return false;
     }
-    if (!dtypes_of(pass, &rule->state_dtypes, states) ||
+    if (rule->state_dtypes.n != rule->states.n ||
+        !dtypes_of(pass, &rule->state_dtypes, states) ||
         !find_storage(pass, rule->sym_name, &cut))
         return false;
     n = cz_cut_solve(pass->arena, &cut, stages);

@@ -1,6 +1,8 @@
 /* Counting operations. */
 #include "passes/flops.h"
 
+#include "dsl/base/checked.h"
+
 static int64_t body_flops(const cz_view_body *body)
 {
     int64_t n = 0;
@@ -41,11 +43,16 @@ static int64_t per_element(const cz_plan_view *view, const cz_view_step *step)
 
 int64_t cz_flops_stage(const cz_plan_view *view, const cz_view_stage *stage)
 {
-    int64_t n = 0;
+    int64_t sum = 0;
 
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
-        n += step->rows * step->columns * per_element(view, step);
+        const int64_t factors[] = {step->rows, step->columns,
+                                   per_element(view, step)};
+        int64_t flops;
+        if (!cz_checked_product(factors, 3, &flops) ||
+            !cz_checked_add(sum, flops, &sum) || sum > CZ_MAX_BYTES)
+            return CZ_MAX_BYTES;
     }
-    return n;
+    return sum;
 }

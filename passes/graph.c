@@ -37,27 +37,32 @@ static bool same_node(const cz_graph_node *a, const cz_graph_node *b)
            same_text(a->predicate, b->predicate);
 }
 
+static bool find_uniform(const cz_graph *graph, const cz_graph_node *node)
+{
+    if (node->kind == CZ_GRAPH_SCALAR || node->kind == CZ_GRAPH_CONSTANT)
+        return true;
+    for (int i = 0; i < node->n_in; i++)
+        if (!graph->nodes[node->in[i]].is_uniform)
+            return false;
+    return node->kind == CZ_GRAPH_ELEMENT;
+}
+
 static int intern(cz_graph *graph, const cz_graph_node *node)
 {
+    cz_graph_node *added;
+
     for (int i = 0; i < graph->n; i++)
         if (same_node(&graph->nodes[i], node))
             return i;
-    *CZ_PUSH(graph->arena, graph->nodes, graph->n) = *node;
+    added = CZ_PUSH(graph->arena, graph->nodes, graph->n);
+    *added = *node;
+    added->is_uniform = find_uniform(graph, node);
     return graph->n - 1;
 }
 
 bool cz_graph_is_uniform(const cz_graph *graph, int node)
 {
-    const cz_graph_node *it = &graph->nodes[node];
-
-    if (it->kind == CZ_GRAPH_SCALAR || it->kind == CZ_GRAPH_CONSTANT)
-        return true;
-    if (it->kind != CZ_GRAPH_ELEMENT)
-        return false;
-    for (int i = 0; i < it->n_in; i++)
-        if (!cz_graph_is_uniform(graph, it->in[i]))
-            return false;
-    return true;
+    return graph->nodes[node].is_uniform;
 }
 
 static cz_ir_type with_shape_of(cz_ir_type type, cz_ir_type shape)
@@ -67,15 +72,31 @@ static cz_ir_type with_shape_of(cz_ir_type type, cz_ir_type shape)
     return shape;
 }
 
-/* A uniform value in another shape. */
+static void mark_operands(const cz_graph *graph, int node, bool *marked)
+{
+    marked[node] = true;
+    for (int i = node; i >= 0; i--)
+        for (int k = 0; marked[i] && k < graph->nodes[i].n_in; k++)
+            marked[graph->nodes[i].in[k]] = true;
+}
+
+/* A uniform value in another shape, with all it is made of. */
 static int reshape_uniform(cz_graph *graph, int uniform, cz_ir_type shape)
 {
-    cz_graph_node node = graph->nodes[uniform];
+    bool *needed = CZ_NEW(graph->arena, bool, uniform + 1);
+    int *image = CZ_NEW(graph->arena, int, uniform + 1);
 
-    node.type = with_shape_of(node.type, shape);
-    for (int i = 0; i < node.n_in; i++)
-        node.in[i] = reshape_uniform(graph, node.in[i], shape);
-    return intern(graph, &node);
+    mark_operands(graph, uniform, needed);
+    for (int i = 0; i <= uniform; i++) {
+        cz_graph_node node = graph->nodes[i];
+        if (!needed[i])
+            continue;
+        node.type = with_shape_of(node.type, shape);
+        for (int k = 0; k < node.n_in; k++)
+            node.in[k] = image[node.in[k]];
+        image[i] = intern(graph, &node);
+    }
+    return image[uniform];
 }
 
 /* Operations that read less than they give, or give what nobody may store. */

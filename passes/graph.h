@@ -37,6 +37,8 @@ typedef struct cz_graph_node {
     unsigned dims; /* bit d: dimension d */
     double constant;
     const char *predicate; /* COMPARE, else NULL */
+    bool is_uniform;       /* the same in every element: made of scalars and
+                            * constants alone; set by cz_graph_add() */
     cz_ir_op origin;       /* whose place in the source it has, or none */
 } cz_graph_node;
 
@@ -58,7 +60,6 @@ int cz_graph_in(cz_graph *graph, int index, cz_ir_type type);
 int cz_graph_scalar(cz_graph *graph, int index, cz_ir_type type);
 int cz_graph_unary(cz_graph *graph, cz_opcode op, int a, cz_dtype dtype);
 
-/* The same in every element: made of scalars and constants alone. */
 bool cz_graph_is_uniform(const cz_graph *graph, int node);
 /* Without shape: do two types agree in rank and shape? */
 bool cz_graph_same_shape(cz_ir_type a, cz_ir_type b);

@@ -7,53 +7,30 @@ typedef struct grouper {
     cz_arena *arena;
     const cz_kernel_unit *units;
     int n;
-    int *group;   /* of each unit: the lowest unit in it */
-    bool *marked; /* scratch of reaches() */
+    int *group;     /* of each unit: the lowest unit in it */
+    bool *reads;    /* [n * n] group * n + unit: reads it from outside */
+    int *n_readers; /* of each unit: groups that do */
+    bool *marked;   /* scratch of reaches_around() */
 } grouper;
 
-static bool reads(const grouper *g, int unit, int source)
+static bool *row(const grouper *g, int group)
 {
-    for (int i = 0; i < g->units[unit].n_in; i++)
-        if (g->units[unit].in[i] == source)
-            return true;
-    return false;
-}
-
-/* Does some unit of a group, other than the source's own, read it? */
-static bool group_reads(const grouper *g, int group, int source)
-{
-    if (g->group[source] == group)
-        return false;
-    for (int i = 0; i < g->n; i++)
-        if (g->group[i] == group && reads(g, i, source))
-            return true;
-    return false;
-}
-
-/* Only groups a and b read the source, each perhaps. */
-static bool read_within(const grouper *g, int source, int a, int b)
-{
-    for (int i = 0; i < g->n; i++)
-        if (g->group[i] != a && g->group[i] != b && reads(g, i, source))
-            return false;
-    return true;
+    return &g->reads[(size_t)group * (size_t)g->n];
 }
 
 /* Bytes that need not be stored or loaded when groups a and b are one. */
 static int64_t saving(const grouper *g, int a, int b)
 {
+    const bool *by_a = row(g, a), *by_b = row(g, b);
     int64_t bytes = 0;
 
     for (int s = 0; s < g->n; s++) {
         const cz_kernel_unit *unit = &g->units[s];
         const bool inside = g->group[s] == a || g->group[s] == b;
-        const bool by_a = group_reads(g, a, s), by_b = group_reads(g, b, s);
-        if (inside && (by_a || by_b))
+        if (inside ? by_a[s] || by_b[s] : by_a[s] && by_b[s])
             bytes += unit->bytes;
-        if (inside && (by_a || by_b) && !unit->stored &&
-            read_within(g, s, a, b))
-            bytes += unit->bytes;
-        if (!inside && by_a && by_b)
+        if (inside && (by_a[s] || by_b[s]) && !unit->stored &&
+            g->n_readers[s] == 1)
             bytes += unit->bytes;
     }
     return bytes;
@@ -133,23 +110,37 @@ static pair best_pair(grouper *g)
 {
     pair best = {g->n, g->n, 0};
 
-    for (int u = 0; u < g->n; u++) {
+    for (int u = 0; u < g->n; u++)
         for (int i = 0; i < g->units[u].n_in; i++)
             consider(g, &best, g->units[u].in[i], u);
-        for (int s = 0; s < g->n; s++)
-            for (int v = 0; v < u && reads(g, u, s); v++)
-                if (reads(g, v, s))
-                    consider(g, &best, v, u);
-    }
+    for (int s = 0; s < g->n; s++)
+        for (int a = 0; a < g->n && g->n_readers[s] > 1; a++)
+            for (int b = a + 1; b < g->n && row(g, a)[s]; b++)
+                if (row(g, b)[s])
+                    consider(g, &best, a, b);
     return best;
+}
+
+static void join(grouper *g, int a, int b)
+{
+    bool *by_a = row(g, a), *by_b = row(g, b);
+
+    for (int i = 0; i < g->n; i++)
+        if (g->group[i] == b)
+            g->group[i] = a;
+    for (int s = 0; s < g->n; s++) {
+        const bool outside = g->group[s] != a;
+        g->n_readers[s] -= by_a[s] + by_b[s];
+        by_a[s] = outside && (by_a[s] || by_b[s]);
+        by_b[s] = false;
+        g->n_readers[s] += by_a[s];
+    }
 }
 
 static void join_all(grouper *g)
 {
     for (pair best = best_pair(g); best.saving > 0; best = best_pair(g))
-        for (int i = 0; i < g->n; i++)
-            if (g->group[i] == best.b)
-                g->group[i] = best.a;
+        join(g, best.a, best.b);
 }
 
 static bool is_ready(const grouper *g, int group, const int *step)
@@ -198,14 +189,32 @@ static int order(const grouper *g, int *step)
     return n_steps;
 }
 
+static grouper begin(cz_arena *arena, const cz_kernel_unit *units, int n)
+{
+    grouper g = {.arena = arena,
+                 .units = units,
+                 .n = n,
+                 .group = CZ_NEW(arena, int, n),
+                 .reads = cz_arena_alloc(arena, (size_t)n * (size_t)n, 1),
+                 .n_readers = CZ_NEW(arena, int, n),
+                 .marked = CZ_NEW(arena, bool, n)};
+
+    for (int u = 0; u < n; u++) {
+        g.group[u] = u;
+        for (int i = 0; i < units[u].n_in; i++)
+            row(&g, u)[units[u].in[i]] = true;
+    }
+    for (int u = 0; u < n; u++)
+        for (int s = 0; s < n; s++)
+            g.n_readers[s] += row(&g, u)[s];
+    return g;
+}
+
 int cz_kernel_group(cz_arena *arena, const cz_kernel_unit *units, int n,
                     int *step)
 {
-    grouper g = {arena, units, n, CZ_NEW(arena, int, n),
-                 CZ_NEW(arena, bool, n)};
+    grouper g = begin(arena, units, n);
 
-    for (int i = 0; i < n; i++)
-        g.group[i] = i;
     join_all(&g);
     return order(&g, step);
 }

@@ -1,35 +1,47 @@
 /* Functions of math form, read to graphs and written from them. */
 #include "passes/math_form.h"
 
+#include "dsl/base/checked.h"
+
 #include <assert.h>
 
 /* ---- reading ---- */
 
-/* What a value of the function is in the graph.  Scalar arithmetic becomes
- * arithmetic on splats, at the splat. */
+/* What a value is in the graph; a scalar is a node per shape. */
+typedef struct seen_value {
+    const void *value;
+    cz_ir_type shape;
+    int node;
+} seen_value;
+
+/* Scalar arithmetic becomes arithmetic on splats, at the splat. */
 typedef struct reader {
     cz_graph *graph;
     cz_ir_op function;
     int n_tensors;
     int n_seen;
-    struct seen {
-        const void *value;
-        int node;
-    } * seen;
+    seen_value *seen;
 } reader;
 
-static int find_seen(const reader *r, cz_ir_value value)
+static int find_seen(const reader *r, cz_ir_value value, cz_ir_type shape)
 {
     for (int i = r->n_seen - 1; i >= 0; i--)
-        if (r->seen[i].value == value.p)
+        if (r->seen[i].value == value.p &&
+            cz_graph_same_shape(r->seen[i].shape, shape))
             return r->seen[i].node;
     return -1;
 }
 
-static void remember(reader *r, cz_ir_value value, int node)
+static int find_tensor(const reader *r, cz_ir_value value)
+{
+    return find_seen(r, value, cz_ir_value_type(value));
+}
+
+static int remember(reader *r, cz_ir_value value, cz_ir_type shape, int node)
 {
     *CZ_PUSH(r->graph->arena, r->seen, r->n_seen) =
-        (struct seen){value.p, node};
+        (seen_value){value.p, shape, node};
+    return node;
 }
 
 static cz_graph_node element(cz_ir_op op, cz_ir_type type)
@@ -45,28 +57,42 @@ static cz_graph_node element(cz_ir_op op, cz_ir_type type)
     return node;
 }
 
+static int read_uniform(reader *r, cz_ir_value value, cz_ir_type shape);
+
+/* -1 when it has no place here. */
+static int read_scalar_op(reader *r, cz_ir_op op, cz_ir_type type)
+{
+    cz_graph_node node;
+
+    if (cz_ir_op_kind(op) != CZ_IR_ELEMENT)
+        return -1;
+    node = element(op, type);
+    node.n_in = cz_ir_op_n_operands(op);
+    for (int i = 0; i < node.n_in; i++) {
+        node.in[i] = read_uniform(r, cz_ir_op_operand(op, i), type);
+        if (node.in[i] < 0)
+            return -1;
+    }
+    return cz_graph_add(r->graph, &node);
+}
+
 /* A scalar value, the same in every element of `shape`. */
 static int read_uniform(reader *r, cz_ir_value value, cz_ir_type shape)
 {
     cz_ir_op op = cz_ir_value_op(value);
     cz_ir_type of = cz_ir_value_type(value);
     cz_ir_type type = cz_ir_type_with(shape, of.dtype);
-    cz_graph_node node;
+    int node = find_seen(r, value, shape);
 
+    if (node >= 0)
+        return node;
     type.is_bool = of.is_bool;
-    if (!op.p)
-        return cz_graph_scalar(r->graph,
+    if (op.p)
+        node = read_scalar_op(r, op, type);
+    else
+        node = cz_graph_scalar(r->graph,
                                cz_ir_value_index(value) - r->n_tensors, type);
-    if (cz_ir_op_kind(op) != CZ_IR_ELEMENT)
-        return -1;
-    node = element(op, type);
-    node.n_in = cz_ir_op_n_operands(op);
-    for (int i = 0; i < node.n_in; i++) {
-        node.in[i] = read_uniform(r, cz_ir_op_operand(op, i), shape);
-        if (node.in[i] < 0)
-            return -1;
-    }
-    return cz_graph_add(r->graph, &node);
+    return remember(r, value, shape, node);
 }
 
 static unsigned mask_of(cz_ints dims)
@@ -100,6 +126,14 @@ static cz_graph_node node_of(reader *r, cz_ir_op op, cz_ir_type type)
     return node;
 }
 
+static bool is_too_large(cz_ir_type type)
+{
+    int64_t n;
+
+    return type.rank > 0 &&
+           (!cz_checked_product(type.shape, type.rank, &n) || n > CZ_MAX_DIM);
+}
+
 /* -1 when it has no place here. */
 static int read_tensor(reader *r, cz_ir_op op)
 {
@@ -107,31 +141,37 @@ static int read_tensor(reader *r, cz_ir_op op)
     cz_ir_kind kind = cz_ir_op_kind(op);
     cz_graph_node node;
 
+    if (kind > CZ_IR_BROADCAST || is_too_large(type))
+        return -1;
     if (kind == CZ_IR_SPLAT)
         return read_uniform(r, cz_ir_op_operand(op, 0), type);
-    if (kind > CZ_IR_BROADCAST)
-        return -1;
     node = node_of(r, op, type);
     for (int i = 0; i < node.n_in; i++) {
-        node.in[i] = find_seen(r, cz_ir_op_operand(op, i));
+        node.in[i] = find_tensor(r, cz_ir_op_operand(op, i));
         if (node.in[i] < 0)
             return -1;
     }
+    if ((kind == CZ_IR_REDUCE || kind == CZ_IR_BROADCAST) && node.dims == 0)
+        return node.in[0];
     return cz_graph_add(r->graph, &node);
 }
 
-static void read_arguments(reader *r)
+/* Tensors first, then f32 scalars. */
+static bool read_arguments(reader *r)
 {
     int n = cz_ir_function_n_in(r->function);
 
     for (int i = 0; i < n; i++) {
         cz_ir_value value = cz_ir_function_in(r->function, i);
         cz_ir_type type = cz_ir_value_type(value);
-        if (type.rank == CZ_IR_SCALAR)
+        if (type.rank == CZ_IR_SCALAR && type.dtype == CZ_F32)
             continue;
-        remember(r, value, cz_graph_in(r->graph, i, type));
+        if (type.rank == CZ_IR_SCALAR || r->n_tensors < i || is_too_large(type))
+            return false;
+        remember(r, value, type, cz_graph_in(r->graph, i, type));
         r->n_tensors = i + 1;
     }
+    return true;
 }
 
 static bool is_tensor(cz_ir_op op)
@@ -140,24 +180,44 @@ static bool is_tensor(cz_ir_op op)
            cz_ir_value_type(cz_ir_op_result(op, 0)).rank != CZ_IR_SCALAR;
 }
 
+static bool read_ops(reader *r)
+{
+    int n = 0;
+
+    for (cz_ir_op op = cz_ir_first_op(r->function); op.p;
+         op = cz_ir_next_op(op)) {
+        cz_ir_value result;
+        int node;
+        if (n++ == CZ_MATH_FORM_MAX_OPS)
+            return false;
+        if (!is_tensor(op))
+            continue;
+        node = read_tensor(r, op);
+        if (node < 0)
+            return false;
+        result = cz_ir_op_result(op, 0);
+        remember(r, result, cz_ir_value_type(result), node);
+    }
+    return true;
+}
+
+static bool read_results(reader *r)
+{
+    for (int i = 0; i < cz_ir_function_n_out(r->function); i++) {
+        int node = find_tensor(r, cz_ir_function_out(r->function, i));
+        if (node < 0)
+            return false;
+        cz_graph_add_out(r->graph, node);
+    }
+    return true;
+}
+
 cz_graph *cz_math_form_read(cz_arena *arena, cz_ir_op function)
 {
     reader r = {.graph = cz_graph_make(arena), .function = function};
 
-    read_arguments(&r);
-    for (cz_ir_op op = cz_ir_first_op(function); op.p; op = cz_ir_next_op(op)) {
-        int node;
-        if (!is_tensor(op))
-            continue;
-        node = read_tensor(&r, op);
-        if (node < 0)
-            return NULL;
-        remember(&r, cz_ir_op_result(op, 0), node);
-    }
-    for (int i = 0; i < cz_ir_function_n_out(function); i++)
-        cz_graph_add_out(r.graph,
-                         find_seen(&r, cz_ir_function_out(function, i)));
-    return r.graph;
+    return read_arguments(&r) && read_ops(&r) && read_results(&r) ? r.graph
+                                                                  : NULL;
 }
 
 /* ---- writing ---- */
