@@ -78,6 +78,10 @@ typedef struct cz_scheduler {
 /* Matrices of one row and group, `*n` of them. */
 cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
                                 int *n);
+/* The part of a parameter that lies in a row's slice of its bucket: first
+ * element there, and `*n` elements, perhaps 0. */
+int64_t cz_schedule_part(const cz_plan_view *view, int64_t param, int row,
+                         int64_t *n);
 bool cz_schedule_bucket_is_owned(const cz_plan_view *view, int bucket);
 
 /* The steps of the scheduler, in this order; each fills what its name says.

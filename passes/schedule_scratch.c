@@ -110,15 +110,18 @@ static int64_t alone_bytes(const cz_matrix *m)
            slot_bytes(m->before, CZ_SLOT_TEMP, n) + work;
 }
 
-static int64_t local_bytes(const cz_scheduler *s, int bucket)
+static int64_t local_bytes(const cz_scheduler *s, int bucket, int row)
 {
     const cz_ints params = s->view->buckets[bucket].fact->params;
     int64_t bytes = 0;
     for (int i = 0; i < params.n; i++) {
+        int64_t n;
         const int family = s->view->params[params.v[i]].family;
         const cz_rule_stages stages =
             cz_rule_stages_find(s->view, s->view->families[family].rule);
-        bytes = largest(bytes, work_bytes(&s->view->stages[stages.local]));
+        cz_schedule_part(s->view, params.v[i], row, &n);
+        if (n > 0)
+            bytes = largest(bytes, work_bytes(&s->view->stages[stages.local]));
     }
     return bytes;
 }
@@ -148,7 +151,7 @@ static int64_t most(const cz_matrix_set *set, int row, int group,
 static int64_t op_bytes(const cz_scheduler *s, const cz_planned_op *op, int row)
 {
     if (op->role == CZ_ROLE_LOCAL)
-        return local_bytes(s, op->bucket);
+        return local_bytes(s, op->bucket, row);
     if (op->role == CZ_ROLE_ALONE)
         return most(&s->alone, row, op->bucket, alone_bytes);
     if (op->role == CZ_ROLE_BEFORE)

@@ -4,6 +4,18 @@
 
 enum { KERNEL_COLUMNS = 8, TRANSFER_COLUMNS = 7, SPAN_COLUMNS = 3 };
 
+int64_t cz_schedule_part(const cz_plan_view *view, int64_t param, int row,
+                         int64_t *n)
+{
+    const cz_view_param *p = &view->params[param];
+    const int64_t *slices = view->buckets[p->bucket].fact->slices.v;
+    const int64_t end = p->offset + view->families[p->family].local_elements;
+    const int64_t lo = p->offset > slices[row] ? p->offset : slices[row];
+    const int64_t hi = end < slices[row + 1] ? end : slices[row + 1];
+    *n = hi > lo ? hi - lo : 0;
+    return lo;
+}
+
 /* The rank whose rows are being written. */
 typedef struct place {
     int64_t rank;
@@ -62,19 +74,6 @@ static int64_t work_of(const cz_scheduler *s, const cz_planned_op *op,
     return op->work[at->row * s->grid.n_shard + at->column];
 }
 
-/* The part of a parameter that lies in the row's slice; empty: *n = 0. */
-static int64_t own_part(const cz_plan_view *view, int64_t param, int row,
-                        int64_t *n)
-{
-    const cz_view_param *p = &view->params[param];
-    const int64_t *slices = view->buckets[p->bucket].fact->slices.v;
-    const int64_t end = p->offset + view->families[p->family].local_elements;
-    const int64_t lo = p->offset > slices[row] ? p->offset : slices[row];
-    const int64_t hi = end < slices[row + 1] ? end : slices[row + 1];
-    *n = hi > lo ? hi - lo : 0;
-    return lo;
-}
-
 static void fill_local(const cz_scheduler *s, const cz_planned_op *op,
                        const place *at, rows *r)
 {
@@ -83,7 +82,7 @@ static void fill_local(const cz_scheduler *s, const cz_planned_op *op,
     for (int i = 0; i < params.n; i++) {
         int64_t n;
         const int family = view->params[params.v[i]].family;
-        const int64_t offset = own_part(view, params.v[i], at->row, &n);
+        const int64_t offset = cz_schedule_part(view, params.v[i], at->row, &n);
         const cz_rule_stages stages =
             cz_rule_stages_find(view, view->families[family].rule);
         if (n > 0)
@@ -269,7 +268,8 @@ static void fill_squares(const cz_scheduler *s, const cz_planned_op *op,
     const cz_ints params = s->view->buckets[op->bucket].fact->params;
     for (int i = 0; i < params.n; i++) {
         int64_t n;
-        const int64_t offset = own_part(s->view, params.v[i], at->row, &n);
+        const int64_t offset =
+            cz_schedule_part(s->view, params.v[i], at->row, &n);
         const int64_t columns[SPAN_COLUMNS] = {params.v[i], offset, n};
         if (n > 0 && counts_param(s->view, params.v[i], at->rank))
             put(r, columns, SPAN_COLUMNS);

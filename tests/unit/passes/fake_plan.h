@@ -1,0 +1,205 @@
+/* A plan view made by hand, up to buckets, with random shapes and owners: what
+ * the scheduler starts from.  Two rules: `mat` with three stages, `vec` with
+ * one. */
+#ifndef FAKE_PLAN_H
+#define FAKE_PLAN_H
+
+#include "dsl/base/checked.h"
+#include "dsl/plan_view.h"
+#include "passes/bucket.h"
+
+#include <stdint.h>
+
+enum {
+    FAKE_BEFORE,
+    FAKE_WHOLE,
+    FAKE_AFTER,
+    FAKE_LOCAL,
+    FAKE_STAGES,
+    FAKE_AXES = 3
+};
+
+typedef struct fake_plan {
+    cz_arena arena;
+    uint64_t random;
+    cz_plan_view view;
+    cz_fact_program program;
+    cz_fact_mesh mesh;
+    cz_fact_policy policy;
+    cz_fact_use use;
+    const cz_fact_use *uses;
+    cz_fact_rule rule_facts[2];
+    cz_view_rule rules[2];
+    cz_fact_stage stage_facts[FAKE_STAGES];
+    cz_view_stage stages[FAKE_STAGES];
+    int64_t sizes[FAKE_AXES], split[1];
+} fake_plan;
+
+static inline int64_t fake_random(fake_plan *f, int64_t n)
+{
+    f->random = f->random * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)((f->random >> 33) % (uint64_t)n);
+}
+
+static inline void fake_stages(fake_plan *f)
+{
+    static const cz_view_slot grad = {CZ_SLOT_GRAD, 0, CZ_F32};
+    static const cz_view_slot before_in[] = {{CZ_SLOT_GRAD, 0, CZ_F32},
+                                             {CZ_SLOT_STATE, 0, CZ_F32}};
+    static const cz_view_slot before_out[] = {{CZ_SLOT_STATE, 0, CZ_F32},
+                                              {CZ_SLOT_GATHER, 0, CZ_F32},
+                                              {CZ_SLOT_GATHER, 1, CZ_BF16},
+                                              {CZ_SLOT_TEMP, 0, CZ_F32}};
+    static const cz_view_slot whole_in[] = {{CZ_SLOT_GATHER, 0, CZ_F32},
+                                            {CZ_SLOT_GATHER, 1, CZ_BF16}};
+    static const cz_view_slot whole_out[] = {{CZ_SLOT_SCATTER, 0, CZ_BF16}};
+    static const cz_view_slot after_in[] = {{CZ_SLOT_PARAM, 0, CZ_F32},
+                                            {CZ_SLOT_SCATTER, 0, CZ_BF16},
+                                            {CZ_SLOT_TEMP, 0, CZ_F32}};
+    static const cz_view_slot after_out[] = {{CZ_SLOT_PARAM, 0, CZ_F32},
+                                             {CZ_SLOT_STORED, 0, CZ_BF16}};
+    const cz_view_stage stages[FAKE_STAGES] = {
+        {NULL, 0, CZ_WHERE_BEFORE, 2, 4, before_in, before_out, 0, NULL, NULL},
+        {NULL, 0, CZ_WHERE_WHOLE, 2, 1, whole_in, whole_out, 0, NULL, NULL},
+        {NULL, 0, CZ_WHERE_AFTER, 3, 2, after_in, after_out, 0, NULL, NULL},
+        {NULL, 1, CZ_WHERE_LOCAL, 1, 2, &grad, after_out, 0, NULL, NULL}};
+    for (int i = 0; i < FAKE_STAGES; i++) {
+        f->stage_facts[i].flops = i == FAKE_WHOLE ? 1000 : 5;
+        f->stage_facts[i].work_bytes = 64 * fake_random(f, 4);
+        f->stages[i] = stages[i];
+        f->stages[i].fact = &f->stage_facts[i];
+    }
+    f->rules[0] = (cz_view_rule){&f->rule_facts[0], 0, 0, 0, FAKE_BEFORE, 3};
+    f->rules[1] = (cz_view_rule){&f->rule_facts[1], 0, 0, 0, FAKE_LOCAL, 1};
+}
+
+/* dp, tp and cp: split, sharded and merely replicated. */
+static inline void fake_mesh(fake_plan *f, int64_t dp, int64_t tp, int64_t cp)
+{
+    static const char *const names[FAKE_AXES] = {"dp", "cp", "tp"};
+    const int64_t sizes[FAKE_AXES] = {dp, cp, tp};
+    for (int i = 0; i < FAKE_AXES; i++)
+        f->sizes[i] = sizes[i];
+    f->mesh = (cz_fact_mesh){{names, FAKE_AXES}, {f->sizes, FAKE_AXES}};
+    f->policy = (cz_fact_policy){.grad_dtype = "f32",
+                                 .master_dtype = "f32",
+                                 .reduce_axes = {f->split, 1},
+                                 .split_axes = {f->split, 1},
+                                 .clip = (double)fake_random(f, 2),
+                                 .bucket_elements = 1 + fake_random(f, 4000),
+                                 .group_bytes = fake_random(f, 3) * 4000};
+    f->view.n_ranks = (int)(dp * tp * cp);
+}
+
+static inline cz_view_family fake_family(fake_plan *f, bool is_matrix)
+{
+    const int64_t tp = f->sizes[2];
+    int64_t *shape = CZ_NEW(&f->arena, int64_t, 2);
+    int64_t *shard = CZ_NEW(&f->arena, int64_t, 2);
+    cz_fact_family *fact = CZ_NEW(&f->arena, cz_fact_family, 1);
+    const int n_dims = is_matrix ? 2 : 1;
+    const int64_t sharded = fake_random(f, n_dims + 1); /* n_dims: none */
+    cz_view_family family = {.fact = fact,
+                             .rule = is_matrix ? 0 : 1,
+                             .n_params = 1,
+                             .dtype = CZ_BF16,
+                             .n_dims = n_dims,
+                             .elements = 1,
+                             .local_elements = 1};
+    for (int d = 0; d < n_dims; d++) {
+        shape[d] = tp * (1 + fake_random(f, 9));
+        shard[d] = d == sharded ? 2 : -1;
+        family.local_shape[d] = d == sharded ? shape[d] / tp : shape[d];
+        family.elements *= shape[d];
+        family.local_elements *= family.local_shape[d];
+    }
+    *fact = (cz_fact_family){.pattern = "p",
+                             .shape = {shape, n_dims},
+                             .shard = {shard, n_dims},
+                             .dtype = "bf16"};
+    return family;
+}
+
+static inline void fake_params(fake_plan *f, int n)
+{
+    cz_view_family *families = CZ_NEW(&f->arena, cz_view_family, n);
+    cz_view_param *params = CZ_NEW(&f->arena, cz_view_param, n);
+    for (int i = 0; i < n; i++) {
+        const bool is_matrix = fake_random(f, 4) > 0;
+        families[i] = fake_family(f, is_matrix);
+        families[i].first_param = i;
+        const bool is_sharded =
+            families[i].local_elements < families[i].elements;
+        params[i] = (cz_view_param){
+            .family = i,
+            .name = cz_arena_printf(&f->arena, "p%d", i),
+            .split_owner = is_matrix ? fake_random(f, f->sizes[0]) : -1,
+            .shard_owner =
+                is_matrix && is_sharded ? fake_random(f, f->sizes[2]) : -1};
+    }
+    f->view.families = families;
+    f->view.params = params;
+    f->view.n_families = f->view.n_params = n;
+}
+
+static inline void fake_buckets(fake_plan *f)
+{
+    const int n = f->view.n_params;
+    int n_buckets;
+    cz_view_param *params = CZ_NEW(&f->arena, cz_view_param, n);
+    cz_bucket_item *items = CZ_NEW(&f->arena, cz_bucket_item, n);
+    for (int i = 0; i < n; i++) {
+        params[i] = f->view.params[i];
+        items[i] = (cz_bucket_item){i, f->view.families[i].local_elements,
+                                    params[i].split_owner < 0,
+                                    (int)params[i].split_owner};
+    }
+    const cz_bucket_problem problem = {n, items, 2, (int)f->sizes[0],
+                                       f->policy.bucket_elements};
+    const cz_bucket *solved = cz_bucket_solve(&f->arena, &problem, &n_buckets);
+    cz_view_bucket *buckets = CZ_NEW(&f->arena, cz_view_bucket, n_buckets);
+    for (int b = 0; b < n_buckets; b++) {
+        cz_fact_bucket *fact = CZ_NEW(&f->arena, cz_fact_bucket, 1);
+        *fact = (cz_fact_bucket){
+            .length = solved[b].length,
+            .params = {solved[b].params, solved[b].n},
+            .offsets = {solved[b].offsets, solved[b].n},
+            .slices = {solved[b].slices, (int)f->sizes[0] + 1}};
+        buckets[b] = (cz_view_bucket){fact, 0, CZ_BF16, true, 0, NULL};
+        for (int i = 0; i < solved[b].n; i++) {
+            params[solved[b].params[i]].bucket = b;
+            params[solved[b].params[i]].offset = solved[b].offsets[i];
+        }
+    }
+    f->view.params = params;
+    f->view.buckets = buckets;
+    f->view.n_buckets = n_buckets;
+}
+
+static inline void fake_plan_init(fake_plan *f, uint64_t seed)
+{
+    *f = (fake_plan){.random = seed, .program = {.name = "fake", .leaves = 1}};
+    cz_arena_init(&f->arena);
+    fake_stages(f);
+    const int64_t dp = 1 + fake_random(f, 3), tp = 1 + fake_random(f, 4);
+    fake_mesh(f, dp, tp, 1 + fake_random(f, 2));
+    f->uses = &f->use;
+    f->view.program = &f->program;
+    f->view.mesh = &f->mesh;
+    f->view.policy = &f->policy;
+    f->view.uses = &f->uses;
+    f->view.n_uses = 1;
+    f->view.rules = f->rules;
+    f->view.n_rules = 2;
+    f->view.stages = f->stages;
+    f->view.n_stages = FAKE_STAGES;
+    fake_params(f, 1 + (int)fake_random(f, 24));
+    fake_buckets(f);
+}
+
+static inline void fake_plan_fini(fake_plan *f)
+{
+    cz_arena_fini(&f->arena);
+}
+
+#endif
