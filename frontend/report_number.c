@@ -2,6 +2,7 @@
 #include "frontend/report_number.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 
 __extension__ typedef __int128 wide;
 
@@ -15,24 +16,31 @@ void cz_number_full(cz_text *out, int64_t value)
     cz_text_printf(out, ",%03" PRId64, value % 1000);
 }
 
+/* Rounds to the last place kept, which may carry into a longer number. */
+static int64_t round_to(int64_t value, int64_t step)
+{
+    return value / step + (value % step >= (step + 1) / 2);
+}
+
 void cz_number_short(cz_text *out, int64_t value, const char *unit)
 {
-    static const char prefixes[] = " kMGTPE";
-    int64_t scale = 1;
-    int power = 0;
-    while (power < 6 && value / scale >= 1000) {
-        scale *= 1000;
-        power++;
-    }
-    if (power == 0) {
+    static const char prefixes[] = "kMGTPE";
+    const char *prefix = prefixes;
+    int64_t scale = 1000;
+    if (value < 1000) {
         cz_text_printf(out, "%" PRId64 "%s%s", value, *unit ? " " : "", unit);
         return;
     }
-    const int decimals = value / scale >= 100 ? 10 : 100; /* places kept */
-    const int64_t step = scale / decimals, shown = (value + step / 2) / step;
-    cz_text_printf(out, "%" PRId64 ".%0*" PRId64 " %c%s", shown / decimals,
-                   decimals == 10 ? 1 : 2, shown % decimals, prefixes[power],
-                   unit);
+    /* One decimal fewer from 99.995 on, one prefix more from 999.95 on. */
+    while (prefix[1] && round_to(value, scale / 10) >= 10000) {
+        scale *= 1000;
+        prefix++;
+    }
+    const bool is_long = round_to(value, scale / 100) >= 10000;
+    const int64_t parts = is_long ? 10 : 100;
+    const int64_t shown = round_to(value, scale / parts);
+    cz_text_printf(out, "%" PRId64 ".%0*" PRId64 " %c%s", shown / parts,
+                   is_long ? 1 : 2, shown % parts, *prefix, unit);
 }
 
 void cz_number_ratio(cz_text *out, int64_t numerator, int64_t factor,

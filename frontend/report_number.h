@@ -9,7 +9,7 @@
 
 /* 32,762,123,264 */
 void cz_number_full(cz_text *out, int64_t value);
-/* Three digits or four and a decimal prefix: 13.95 T, 488 M, 0; then the
+/* Three digits or four and a decimal prefix: 13.95 T, 488.2 M, 0; then the
  * unit.  Rounded half up. */
 void cz_number_short(cz_text *out, int64_t value, const char *unit);
 /* numerator * factor / denominator, three decimals, half up: 1.058.
