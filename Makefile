@@ -9,7 +9,7 @@ SOURCES = $(shell git ls-files '*.c' '*.h')
 UNITS = $(filter-out tests/fuzz/%,$(filter %.c,$(SOURCES)))
 
 .PHONY: help packages build test demo format lint clean
-.PHONY: nightly test-asan test-tsan test-clang test-nightly
+.PHONY: nightly test-asan test-tsan test-clang test-bytes test-nightly
 
 help:
 	@echo 'make demo     the plan of Qwen3-32B, then a small GPT trained on 4 ranks'
@@ -44,13 +44,17 @@ test-tsan:
 	$(MAKE) build PRESET=tsan
 	cd build/tsan && $(CTEST) -R 'runtime|world|run|train' -LE nightly
 
+# gcc -O2 and -O0, clang -O3: one plan.
+test-bytes: test-clang test-asan
+	$(PYTHON) -B tests/plan_bytes.py build/dev/canzona build/clang/canzona \
+	  build/asan/canzona
+
 test-nightly: build
 	cd $(BUILD) && $(CTEST) -L nightly
 
 nightly:
 	$(MAKE) test
-	$(MAKE) test-clang
-	$(MAKE) test-asan
+	$(MAKE) test-bytes
 	$(MAKE) test-tsan
 	$(MAKE) test-nightly
 
