@@ -329,7 +329,8 @@ static czr_status run_rank(czr_world *world, void *user)
 {
     run *shared = user;
     rank_run r = {.shared = shared, .request = shared->request, .world = world};
-    const czr_options options = {.late_device = shared->request->late_device};
+    const czr_options options = {.late_device = shared->request->late_device,
+                                 .deadline_ms = shared->request->deadline_ms};
     czr_status status;
 
     r.rank = czr_world_rank(world);

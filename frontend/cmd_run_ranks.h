@@ -12,6 +12,7 @@ typedef struct cz_run_request {
     const czr_program *program;
     uint64_t seed;
     int steps, microbatches; /* of one step, over all ranks */
+    int64_t deadline_ms;     /* of one wait; 0: the runtime's */
     bool late_device;
     bool planted; /* tests: the naive reduction, to be found out */
     /* called by rank 0 after each step; may be NULL */

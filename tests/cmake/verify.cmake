@@ -1,0 +1,24 @@
+# The verifier, proved: random valid plans that it must accept, mutants of
+# plans that it must reject unless a run shows them harmless.
+function(cz_verify_test name)
+  add_executable(${name} verify/${name}.c ${ARGN}
+    verify/planned.c verify/random_text.c
+    ${CMAKE_SOURCE_DIR}/frontend/cmd_run_program.c
+    ${CMAKE_SOURCE_DIR}/frontend/cmd_run_ranks.c
+    ${CMAKE_SOURCE_DIR}/frontend/cmd_run_gradient.c
+    ${CMAKE_BINARY_DIR}/frontend/gen/runtime_files.c)
+  set_source_files_properties(${CMAKE_BINARY_DIR}/frontend/gen/runtime_files.c
+    PROPERTIES GENERATED TRUE)
+  add_dependencies(${name} canzona)
+  target_link_libraries(${name} PRIVATE cz_frontend cz_passes cz_verify
+    cz_codegen czr ${CMAKE_DL_LIBS} cz_warnings m)
+  set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endfunction()
+
+cz_verify_test(random_plans_test)
+add_test(NAME verify_random_plans COMMAND random_plans_test 1000 20 1)
+set_tests_properties(verify_random_plans PROPERTIES LABELS tree TIMEOUT 600)
+add_test(NAME verify_random_plans_long COMMAND random_plans_test 10000 200 2)
+set_tests_properties(verify_random_plans_long PROPERTIES
+  LABELS "tree;nightly" TIMEOUT 3600)

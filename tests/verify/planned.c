@@ -1,0 +1,79 @@
+/* What both tests of the verifier do with a program. */
+#include "tests/verify/planned.h"
+
+#include "dsl/plan_view_build.h"
+#include "frontend/compile.h"
+#include "passes/passes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { N_STEPS = 2, DEADLINE_MS = 1000 };
+
+void planned_open(planned *p, const char *text, const char *const *defines,
+                  int64_t microbatches)
+{
+    cz_text source = {0};
+    cz_compile_options options = {.path = "random.cz",
+                                  .text = &source,
+                                  .defines = defines,
+                                  .strict = true,
+                                  .microbatches = microbatches,
+                                  .compiler = "test"};
+    cz_ir *ir;
+
+    cz_arena_init(&p->arena);
+    cz_diags_init(&p->diags, &p->arena);
+    p->view = NULL;
+    cz_text_puts(&source, text);
+    while (defines && defines[options.n_defines])
+        options.n_defines++;
+    ir = cz_compile(&p->arena, &options, &p->diags);
+    if (ir && cz_passes_run(ir, NULL, &p->diags))
+        p->view = cz_plan_view_build(&p->arena, ir, &p->diags);
+    cz_ir_close(ir);
+    cz_text_fini(&source);
+}
+
+void planned_close(planned *p)
+{
+    cz_arena_fini(&p->arena);
+}
+
+void planned_print(const planned *p, const char *text)
+{
+    cz_text out = {0};
+
+    cz_diags_print(&p->diags, &out, false);
+    printf("%s\n%s\n", text, cz_text_string(&out));
+    cz_text_fini(&out);
+}
+
+czr_status planned_run(const cz_plan_view *view, const czr_program *program,
+                       int64_t microbatches, bool late_device, cz_arena *arena,
+                       cz_run_result *result)
+{
+    const cz_run_request request = {.view = view,
+                                    .program = program,
+                                    .seed = 1,
+                                    .steps = N_STEPS,
+                                    .microbatches = (int)microbatches,
+                                    .deadline_ms = DEADLINE_MS,
+                                    .late_device = late_device};
+
+    return cz_run_ranks(&request, arena, result);
+}
+
+bool planned_same_bits(const cz_run_result *a, const cz_run_result *b)
+{
+    if (a->n_tensors != b->n_tensors || a->replica_mismatches ||
+        b->replica_mismatches ||
+        memcmp(a->norms, b->norms, N_STEPS * sizeof *a->norms) != 0)
+        return false;
+    for (int i = 0; i < a->n_tensors; i++)
+        if (a->tensors[i].n_bytes != b->tensors[i].n_bytes ||
+            memcmp(a->tensors[i].bytes, b->tensors[i].bytes,
+                   (size_t)a->tensors[i].n_bytes) != 0)
+            return false;
+    return true;
+}

@@ -1,0 +1,30 @@
+/* From a program's text to a verified view, and from a view to a run. */
+#ifndef CZ_TESTS_VERIFY_PLANNED_H
+#define CZ_TESTS_VERIFY_PLANNED_H
+
+#include "dsl/plan_view.h"
+#include "frontend/cmd_run_ranks.h"
+
+typedef struct planned {
+    cz_arena arena;
+    cz_diags diags;
+    const cz_plan_view *view; /* NULL: see diags */
+} planned;
+
+/* Compile, plan and view; not verified.  Strict, with that many gradients in
+ * a step (0: one per rank).  `defines` as -D, ended by NULL.  Close in any
+ * case. */
+void planned_open(planned *p, const char *text, const char *const *defines,
+                  int64_t microbatches);
+void planned_close(planned *p);
+/* Text and diagnostics, to stdout. */
+void planned_print(const planned *p, const char *text);
+
+/* Some steps on the ranks of a threads world; results live in the arena. */
+czr_status planned_run(const cz_plan_view *view, const czr_program *program,
+                       int64_t microbatches, bool late_device, cz_arena *arena,
+                       cz_run_result *result);
+/* Parameters, states and norms have the same bits, and so do all replicas. */
+bool planned_same_bits(const cz_run_result *a, const cz_run_result *b);
+
+#endif

@@ -1,0 +1,143 @@
+/* Random programs: one function per part of the language. */
+#include "tests/verify/random_text.h"
+
+#include <inttypes.h>
+
+enum { MAX_MATRICES = 4, MAX_VECTORS = 3 };
+
+typedef struct writer {
+    randoms *r;
+    cz_text *out;
+    const text_limits *limits;
+    int64_t tp;
+} writer;
+
+static void put_mesh(writer *w)
+{
+    int64_t dp;
+
+    do {
+        dp = draw_in(w->r, 1, w->limits->max_dp);
+        w->tp = draw_in(w->r, 1, w->limits->max_tp);
+    } while (dp * w->tp > w->limits->max_ranks);
+    cz_text_printf(w->out, "mesh dp = %" PRId64 ", tp = %" PRId64 "\n\n", dp,
+                   w->tp);
+}
+
+static const char *dtype(writer *w)
+{
+    return chance(w->r, 2) ? "bf16" : "f32";
+}
+
+static void put_dimension(writer *w, bool is_sharded)
+{
+    const int64_t n = w->tp * draw_in(w->r, 1, w->limits->max_unit);
+
+    cz_text_printf(w->out, is_sharded ? "%" PRId64 "/tp" : "%" PRId64, n);
+}
+
+static void put_matrix(writer *w, const char *indent, const char *name,
+                       int64_t number)
+{
+    const int64_t sharded = draw_in(w->r, -1, 1);
+
+    cz_text_printf(w->out, "%s%s%" PRId64 " : %s[", indent, name, number,
+                   dtype(w));
+    put_dimension(w, sharded == 0);
+    cz_text_puts(w->out, ", ");
+    put_dimension(w, sharded == 1);
+    cz_text_puts(w->out, chance(w->r, 5) ? "] stored transposed\n" : "]\n");
+}
+
+static void put_vector(writer *w, const char *indent, int64_t number)
+{
+    cz_text_printf(w->out, "%sv%" PRId64 " : %s[", indent, number, dtype(w));
+    put_dimension(w, chance(w->r, 3));
+    cz_text_puts(w->out, "]\n");
+}
+
+static void put_model(writer *w)
+{
+    const int64_t n_matrices = draw_in(w->r, 1, MAX_MATRICES);
+    const int64_t n_vectors = draw_in(w->r, 1, MAX_VECTORS);
+
+    cz_text_printf(w->out, "model m(layers = %" PRId64 ") {\n    params %s {\n",
+                   draw_in(w->r, 1, 4), dtype(w));
+    put_matrix(w, "        ", "embed", 0);
+    cz_text_puts(w->out, "        h[i < layers] {\n");
+    for (int64_t i = 0; i < n_matrices; i++)
+        put_matrix(w, "            ", "w", i);
+    for (int64_t i = 0; i < n_vectors; i++)
+        put_vector(w, "            ", i);
+    cz_text_puts(w->out, "        }\n    }\n}\n\n");
+}
+
+/* Rules that need whole matrices: one that keeps values for "after" and reads
+ * a second state there, and one with norms along both dimensions. */
+static const char rules[] =
+    "optimizer careful(lr, momentum = 0.9) for [m, n] {\n"
+    "    state mom, slow : f32[m, n] = 0\n"
+    "    mom <- ema(mom, grad, momentum)\n"
+    "    slow <- ema(slow, mom, 0.5)\n"
+    "    o = mom / (norm(mom) + 1e-7)\n"
+    "    param <- param - lr * (where(o * grad > 0, o, 0) + 0.1 * slow)\n"
+    "}\n\n"
+    "optimizer edges(lr) for [m, n] {\n"
+    "    u = grad / (sum(grad * grad, 1) + 1e-3)\n"
+    "    param <- param - lr * (u + grad / (sum(grad * grad, 0) + 1e-3))\n"
+    "}\n\n";
+
+static void put_use(writer *w, const char *name, const char *on,
+                    bool for_matrices)
+{
+    static const char *const matrix_rules[] = {
+        "muon(lr = 0.02)", "muon(lr = 0.02, precision = f32)",
+        "careful(lr = 0.1)", "edges(lr = 0.1)"};
+    static const char *const any_rules[] = {"adamw(lr = 0.01)",
+                                            "sgd(lr = 0.1, nesterov = true)",
+                                            "sgd(lr = 0.1, decay = 0.1)"};
+
+    cz_text_printf(w->out, "use %s as %s on %s\n",
+                   for_matrices ? matrix_rules[draw(w->r, 4)]
+                                : any_rules[draw(w->r, 3)],
+                   name, on);
+}
+
+static void put_uses(writer *w)
+{
+    put_use(w, "first", "h.*.w0", !chance(w->r, 6));
+    if (chance(w->r, 2))
+        put_use(w, "matrices", "** where ndim == 2", !chance(w->r, 4));
+    else if (chance(w->r, 2))
+        put_use(w, "embedding", "embed0", !chance(w->r, 4));
+    put_use(w, "rest", "**", false);
+}
+
+static void put_schedule(writer *w)
+{
+    cz_text_puts(w->out, "\nschedule {\n    grads f32 partial over dp");
+    cz_text_puts(w->out, chance(w->r, 4) ? " sum\n" : "\n");
+    cz_text_puts(w->out, "    state f32 split over dp\n");
+    if (chance(w->r, 2))
+        cz_text_puts(w->out, "    clip norm 1.0\n");
+    if (chance(w->r, 2))
+        cz_text_puts(w->out, "    skip nonfinite\n");
+    if (!chance(w->r, 3))
+        cz_text_printf(w->out, "    bucket %" PRId64 "\n",
+                       draw_in(w->r, 8, 2000));
+    cz_text_puts(w->out, "    tp auto");
+    if (!chance(w->r, 3))
+        cz_text_printf(w->out, ", group %" PRId64 "KiB", draw_in(w->r, 1, 12));
+    cz_text_puts(w->out, "\n}\n");
+}
+
+void random_text(randoms *r, const text_limits *limits, cz_text *out)
+{
+    writer w = {.r = r, .out = out, .limits = limits};
+
+    put_mesh(&w);
+    put_model(&w);
+    cz_text_puts(out, rules);
+    put_uses(&w);
+    put_schedule(&w);
+}
