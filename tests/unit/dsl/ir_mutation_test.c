@@ -93,7 +93,7 @@ static void other_word(cz_text *out, const char *text, size_t n,
 static void other_lines(cz_text *out, const char *text, size_t n)
 {
     size_t at = 1 + pick(n - 2);
-    while (text[at - 1] != '\n')
+    while (at > 0 && text[at - 1] != '\n')
         at--;
     const char *end = strchr(text + at, '\n');
     const size_t length = end ? (size_t)(end + 1 - (text + at)) : 0;
