@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "dsl/interp.h"
 #include "dsl/plan_view_build.h"
 #include "passes/math_form.h"
 #include "passes/passes.h"
@@ -165,41 +166,89 @@ static void check_cut(trial *t, const cz_ir *ir)
     assert_true(trial_holds(t));
 }
 
+static void *copy(trial *t, const void *list, int n, size_t size)
+{
+    void *to = cz_arena_alloc(&t->arena, (size_t)n, size);
+
+    return n > 0 ? memcpy(to, list, (size_t)n * size) : to;
+}
+
+static int list_types(trial *t, cz_ir_op function, cz_ir_type **types)
+{
+    int n = cz_ir_function_n_in(function);
+
+    *types = CZ_NEW(&t->arena, cz_ir_type, EVAL_MAX_VALUES);
+    for (int i = 0; i < n; i++)
+        (*types)[i] = cz_ir_value_type(cz_ir_function_in(function, i));
+    for (cz_ir_op op = cz_ir_first_op(function); op.p; op = cz_ir_next_op(op))
+        for (int i = 0; i < cz_ir_op_n_results(op); i++)
+            (*types)[n++] = cz_ir_value_type(cz_ir_op_result(op, i));
+    return n;
+}
+
 /* The view's stage in the structs that the interpreter takes. */
 static void run_kernel(trial *t, const cz_ir *ir, const cz_plan_view *view,
                        const cz_view_stage *stage)
 {
-    const cz_ir_op function = cz_ir_find_function(ir, stage->fact->body);
-    cz_ir_type *types = CZ_NEW(&t->arena, cz_ir_type, EVAL_MAX_VALUES);
-    cz_view_step *steps = CZ_NEW(&t->arena, cz_view_step, stage->n_steps);
-    cz_view_body *bodies = CZ_NEW(&t->arena, cz_view_body, view->n_bodies);
-    int *out_value = CZ_NEW(&t->arena, int, stage->n_out);
-    cz_kernel kernel = {.n_values = cz_ir_function_n_in(function),
-                        .types = types,
-                        .n_steps = stage->n_steps,
-                        .steps = steps,
-                        .bodies = bodies,
-                        .out_value = out_value};
+    cz_kernel kernel = {
+        .n_steps = stage->n_steps,
+        .steps = copy(t, stage->steps, stage->n_steps, sizeof *stage->steps),
+        .bodies = copy(t, view->bodies, view->n_bodies, sizeof *view->bodies),
+        .out_value = copy(t, stage->out_value, stage->n_out, sizeof(int))};
     const cz_cut_stage cut = {
         .where = stage->where,
         .n_in = stage->n_in,
         .n_out = stage->n_out,
-        .in = memcpy(CZ_NEW(&t->arena, cz_view_slot, stage->n_in), stage->in,
-                     (size_t)stage->n_in * sizeof *stage->in),
-        .out = memcpy(CZ_NEW(&t->arena, cz_view_slot, stage->n_out), stage->out,
-                      (size_t)stage->n_out * sizeof *stage->out),
+        .in = copy(t, stage->in, stage->n_in, sizeof *stage->in),
+        .out = copy(t, stage->out, stage->n_out, sizeof *stage->out),
         .scalars = stage->fact->scalars};
 
-    memcpy(steps, stage->steps, (size_t)stage->n_steps * sizeof *steps);
-    memcpy(bodies, view->bodies, (size_t)view->n_bodies * sizeof *bodies);
-    memcpy(out_value, stage->out_value,
-           (size_t)stage->n_out * sizeof *out_value);
-    for (int i = 0; i < kernel.n_values; i++)
-        types[i] = cz_ir_value_type(cz_ir_function_in(function, i));
-    for (cz_ir_op op = cz_ir_first_op(function); op.p; op = cz_ir_next_op(op))
-        for (int i = 0; i < cz_ir_op_n_results(op); i++)
-            types[kernel.n_values++] = cz_ir_value_type(cz_ir_op_result(op, i));
+    kernel.n_values = list_types(t, cz_ir_find_function(ir, stage->fact->body),
+                                 &kernel.types);
     eval_stage(&t->arena, &cut, &kernel, t->slots, t->scalars, t->count);
+}
+
+/* ---- against dsl/interp.h, which shares nothing with eval.h ---- */
+
+/* One update in one form, results into out: param, then the states. */
+static void interpret(trial *t, const cz_ir *ir, const cz_plan_view *view,
+                      cz_interp_form form, bool round, double **out)
+{
+    const double *states[N_STATES];
+    double *new_states[N_STATES];
+    cz_interp_call call = {.form = form,
+                           .round = round,
+                           .count = t->count,
+                           .t = 1,
+                           .clip = 1,
+                           .grad = t->in[0],
+                           .param = t->in[1],
+                           .states = states};
+
+    for (int i = 0; i <= N_STATES; i++)
+        out[i] = CZ_NEW(&t->arena, double, t->count);
+    for (int i = 0; i < N_STATES; i++) {
+        states[i] = t->in[2 + i];
+        new_states[i] = out[1 + i];
+    }
+    call.param_out = out[0];
+    call.states_out = new_states;
+    cz_interp_rule(ir, view, &call);
+}
+
+/* A parameter that is its own master is rounded by stages alone. */
+static void check_interpreter(trial *t, const cz_ir *ir,
+                              const cz_plan_view *view, bool round)
+{
+    double *math[1 + N_STATES], *stages[1 + N_STATES];
+
+    if (round && t->rule.param == CZ_BF16)
+        return;
+    interpret(t, ir, view, CZ_INTERP_MATH, round, math);
+    interpret(t, ir, view, CZ_INTERP_STAGES, round, stages);
+    for (int i = 0; i <= N_STATES; i++)
+        for (int64_t k = 0; k < t->count; k++)
+            assert_true(eval_same(math[i][k], stages[i][k]));
 }
 
 static void check_kernels(trial *t, const cz_ir *ir, cz_diags *diags)
@@ -211,6 +260,8 @@ static void check_kernels(trial *t, const cz_ir *ir, cz_diags *diags)
     for (int i = 0; i < view->n_stages; i++)
         run_kernel(t, ir, view, &view->stages[i]);
     assert_true(trial_holds(t));
+    check_interpreter(t, ir, view, false);
+    check_interpreter(t, ir, view, true);
 }
 
 static void print_module(const cz_ir *ir, const cz_diags *diags)
