@@ -1,0 +1,396 @@
+#!/usr/bin/python3
+"""Executed updates against formulas: generated C, driven as a trainer drives
+it (embed.py), beside NumPy in float64 (formulas.py), on dp x tp ranks.
+
+    oracle_run.py CANZONA LIBCZR.A
+
+Ends with a table of the errors.
+"""
+import sys
+import unittest
+
+import numpy as np
+
+import embed
+from formulas import (JORDAN, POLAR_EXPRESS, adamw, bf16, distance, muon,
+                      newton_schulz, polar_factor, sgd, through_polynomials)
+
+TOOLS = []
+TABLE = []
+MESHES = [(1, 1), (3, 1), (2, 2)]
+SEED = 20
+# Five steps lift a singular value by 3.4445^5 = 485 at most; what is below
+# 0.6 of a 485th of the norm, as the last of a square Gaussian matrix may be,
+# stays below 0.6 by the formula alone.
+JORDAN_REACH = 1.5e-3
+
+# Sharded by rows, by columns and not at all; odd sizes leave ZeRO slices that
+# end inside rows.
+SHAPES = """
+            square : [64/tp, 64]
+            tall   : [96/tp, 32]
+            wide   : [32, 96/tp]
+            odd    : [33, 17]
+            line   : [1, 16/tp]
+            turned : [24, 40/tp] stored transposed"""
+RULES = f"""mesh dp = 1, tp = 1
+model rules {{
+    params f32 {{
+        {{exact, half, jordan, express, adamw, sgd, nesterov}} {{{SHAPES}
+        }}
+        {{adamw, sgd, nesterov}}.vector : [38/tp]
+        {{adamw, sgd}}.bias : [7]
+        {{exact, half, express}}.large : [256/tp, 160]
+    }}
+}}
+use muon(lr, precision = f32)                       as exact    on exact.**
+use muon(lr)                                        as half     on half.**
+use muon(lr, precision = f32)                       as jordan   on jordan.**
+use muon(lr, precision = f32,
+         coefficients = polar_express)              as express  on express.**
+use adamw(lr)                                       as adamw    on adamw.**
+use sgd(lr)                                         as sgd      on sgd.**
+use sgd(lr, nesterov = true)                        as nesterov on nesterov.**
+"""
+LR = {"EXACT_LR": 0.02, "HALF_LR": 0.02, "JORDAN_LR": 1, "EXPRESS_LR": 1,
+      "JORDAN_MOMENTUM": 0, "EXPRESS_MOMENTUM": 0, "JORDAN_DECAY": 0,
+      "EXPRESS_DECAY": 0, "ADAMW_LR": 1e-3, "SGD_LR": 0.05, "SGD_DECAY": 0.01,
+      "NESTEROV_LR": 0.05, "NESTEROV_DECAY": 0.01}
+GUARDED = """mesh dp = 1, tp = 1
+model guarded {
+    params f32 {
+        matrix : [48, 24/tp]
+        odd    : [9, 5]
+        plain.matrix : [16/tp, 12]
+        plain.vector : [21]
+    }
+}
+use sgd(lr, momentum = 0) as sgd on plain.**
+use adamw(lr)             as adamw on odd
+use muon(lr)              as muon on **
+schedule { clip norm 1.0, skip nonfinite }
+"""
+STORED = """mesh dp = 1, tp = 1
+model stored {
+    params %s {
+        muon.matrix  : [48, 24/tp]
+        muon.odd     : [11, 13]
+        adamw.matrix : [16/tp, 12]
+        adamw.vector : [21]
+    }
+}
+use muon(lr)  as muon on muon.**
+use adamw(lr) as adamw on **
+"""
+
+
+# ---- a trainer ----
+
+def encode(values, dtype):
+    values = np.asarray(values, np.float32)
+    if dtype == embed.BF16:
+        return (bf16(values).view(np.uint32) >> 16).astype(np.uint16)
+    return values
+
+
+def decode(stored):
+    if stored.dtype == np.uint16:
+        return (stored.astype(np.uint32) << 16).view(np.float32)
+    return stored.copy()
+
+
+class Outcome:
+    """Of a training: results by step, whole parameters and whole states."""
+
+    def __init__(self, ranks):
+        self.results = ranks[0][0]
+        self.params, self.states = {}, {}
+        for results, layouts, params, states in ranks:
+            assert repr(results) == repr(self.results), "ranks disagree"
+            for name, shard in params.items():
+                self.put(self.params, name, layouts[name], 0, shard.ravel())
+            for state, name, first, values in states:
+                self.put(self.states, (name, state), layouts[name], first,
+                         values)
+        for key, whole in [*self.params.items(), *self.states.items()]:
+            assert not np.isnan(whole).any(), f"{key} has holes"
+
+    @staticmethod
+    def put(wholes, key, layout, first, values):
+        """Places a shard's elements; replicas have to be bit-equal."""
+        shape = tuple(layout.globe[:layout.n_dims])
+        whole = wholes.setdefault(key, np.full(shape, np.nan, np.float32))
+        numbers = np.arange(whole.size).reshape(shape)[layout.window()]
+        places = numbers.ravel()[first:first + values.size]
+        flat = whole.reshape(-1)
+        before = flat[places]
+        assert np.all(np.isnan(before) | (before == values)), f"{key} differs"
+        flat[places] = values
+
+
+def train(program, start, grads, hypers):
+    """grads[step][name][dp rank] are whole; each rank takes its shard."""
+    def body(rank):
+        results = []
+        for name, layout in rank.layouts.items():
+            rank.params[name][...] = encode(start[name][layout.window()],
+                                            layout.param_dtype)
+        rank.seal()
+        for step in grads:
+            for name, layout in rank.layouts.items():
+                rank.grads[name][...] = encode(
+                    step[name][rank.dp][layout.window()], layout.grad_dtype)
+            result = rank.step(hypers)
+            results.append((result.grad_norm, result.skipped, result.step))
+        return (results, rank.layouts,
+                {name: decode(a) for name, a in rank.params.items()},
+                list(rank.states()))
+    return Outcome(program.run(body))
+
+
+def shapes_of(program):
+    """Whole shapes by name, as czr_layout tells them."""
+    return program.run(lambda rank: {
+        name: tuple(layout.globe[:layout.n_dims])
+        for name, layout in rank.layouts.items()})[0]
+
+
+def gaussian(shapes, seed, n_steps, dp, scale=1.0, spread=0.02):
+    """(start, grads, mean gradients in float64) of a training."""
+    random = np.random.default_rng(seed)
+    draw = lambda shape: random.standard_normal(shape).astype(np.float32)
+    start = {name: np.float32(spread) * draw(s) for name, s in shapes.items()}
+    grads = [{name: [np.float32(scale) * draw(s) for _ in range(dp)]
+              for name, s in shapes.items()} for _ in range(n_steps)]
+    means = {name: [np.mean([g.astype(float) for g in step[name]], axis=0)
+                    for step in grads] for name in shapes}
+    return start, grads, means
+
+
+def moved(param, start):
+    return np.asarray(param, float) - np.asarray(start, float)
+
+
+class Oracle(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        build = lambda name, text: {
+            mesh: embed.Program(*TOOLS, name, text, *mesh) for mesh in MESHES}
+        cls.rules = build("rules", RULES)
+        cls.guarded = build("guarded", GUARDED)
+        cls.stored = build("stored", STORED % "bf16")
+        cls.wide = build("stored", STORED % "f32")
+
+    def note(self, what, mesh, found, bound, compare="<="):
+        TABLE.append((what, "x".join(map(str, mesh)), found, compare, bound))
+        check = {"<=": self.assertLessEqual, ">=": self.assertGreaterEqual}
+        check[compare](found, bound, what)
+
+    def trained(self, mesh, n_steps, seed=SEED, hypers=None, **options):
+        program = self.rules[mesh]
+        data = gaussian(shapes_of(program), seed, n_steps, mesh[0], **options)
+        return train(program, data[0], data[1], {**LR, **(hypers or {})}), data
+
+    def group_error(self, outcome, data, group, formula, error):
+        """The worst error of a group's tensors; each has to have moved."""
+        start, _, means = data
+        names = [n for n in start if n.startswith(group + ".")]
+        self.assertGreaterEqual(len(names), 6)
+        worst = 0
+        for name in names:
+            want = formula(start[name].astype(float), means[name])
+            self.assertGreater(distance(start[name], want), 1e-3)
+            worst = max(worst, error(outcome.params[name], want, start[name]))
+        return worst
+
+    # ---- rules ----
+
+    def check_muon(self, group, cast, bound, what):
+        update = lambda got, want, start: distance(moved(got, start),
+                                                   moved(want, start))
+        for mesh in MESHES:
+            for n_steps, decay in ((1, 0.1), (6, 0.1), (6, 2.0)):
+                hypers = {f"{group.upper()}_DECAY": decay}
+                outcome, data = self.trained(mesh, n_steps, hypers=hypers)
+                worst = self.group_error(
+                    outcome, data, group, lambda p, g: muon(
+                        p, g, 0.02, 0.95, decay,
+                        lambda u: newton_schulz(u, JORDAN, cast)), update)
+                self.note(f"muon {what}, {n_steps} step(s), decay {decay}",
+                          mesh, worst, bound)
+
+    def test_muon_f32(self):
+        self.check_muon("exact", lambda x: x, 1e-5, "f32")
+
+    def test_muon_bf16(self):
+        self.check_muon("half", bf16, 2e-2, "bf16")
+
+    def test_muon_bf16_rounds_where_the_manual_says(self):
+        """The emulation explains most of the distance from float64."""
+        for mesh in MESHES:
+            _, o, grad = next(self.factors(mesh, "half"))
+            u = 0.0975 * grad  # EMA and Nesterov at the first step
+            apart = distance(o, newton_schulz(u, JORDAN))
+            self.note("muon bf16 from float64", mesh, apart, 1e-3, ">=")
+            self.note("muon bf16 from its emulation", mesh, distance(
+                o, newton_schulz(u, JORDAN, bf16)), apart / 2)
+
+    def test_momentum(self):
+        for mesh in MESHES:
+            outcome, (start, _, means) = self.trained(mesh, 4)
+            worst = 0
+            for name in (n for n in start if n.startswith("exact.")):
+                mom = 0
+                for grad in means[name]:
+                    mom = 0.95 * mom + 0.05 * grad
+                worst = max(worst, distance(outcome.states[name, "mom"], mom))
+            self.note("muon's state after 4 steps", mesh, worst, 1e-6)
+
+    def factors(self, mesh, group):
+        """(name, orthogonalised gradient, gradient): one step from zero."""
+        outcome, data = self.trained(mesh, 1, spread=0)
+        for name, param in outcome.params.items():
+            if name.startswith(group + "."):
+                yield (name, -param.astype(float)
+                       / (LR[f"{group.upper()}_LR"] * 0.2
+                          * np.sqrt(max(param.shape))), data[2][name][0])
+
+    def test_polar_express_reaches_the_svd(self):
+        for mesh in MESHES:
+            worst = max(distance(o, polar_factor(grad))
+                        for _, o, grad in self.factors(mesh, "express"))
+            self.note("polar_express f32 against the SVD", mesh, worst, 1e-2)
+
+    def test_jordan_keeps_the_bases(self):
+        for mesh in MESHES:
+            off, least, most = 0, np.inf, 0
+            for name, o, grad in self.factors(mesh, "jordan"):
+                u, s, v = np.linalg.svd(grad, full_matrices=False)
+                s /= np.linalg.norm(s)
+                inner = u.T @ o @ v.T
+                sizes = np.diag(inner)
+                off = max(off, np.abs(inner - np.diag(sizes)).max())
+                want = through_polynomials(s, JORDAN)
+                self.assertLess(np.abs(sizes - want).max(), 1e-4, name)
+                self.assertGreater(np.mean(s > JORDAN_REACH), 0.95)
+                sizes = sizes[s > JORDAN_REACH]
+                least, most = min(least, sizes.min()), max(most, sizes.max())
+            self.note("jordan f32: off the SVD's diagonal", mesh, off, 1e-4)
+            self.note("jordan f32: largest singular value", mesh, most, 1.3)
+            self.note("jordan f32: smallest singular value", mesh, least, 0.6,
+                      ">=")
+
+    def test_adamw(self):
+        error = lambda got, want, _: np.abs(got - want).max()
+        for mesh in MESHES:
+            outcome, data = self.trained(mesh, 10, spread=1)
+            self.note("adamw after 10 steps, largest", mesh, self.group_error(
+                outcome, data, "adamw", lambda p, g: adamw(
+                    p, g, 1e-3, 0.9, 0.999, 1e-8, 0.01), error), 1e-6)
+
+    def test_sgd(self):
+        error = lambda got, want, _: distance(got, want)
+        for mesh in MESHES:
+            outcome, data = self.trained(mesh, 10, spread=1)
+            for group in ("sgd", "nesterov"):
+                self.note(f"{group} after 10 steps", mesh, self.group_error(
+                    outcome, data, group, lambda p, g: sgd(
+                        p, g, 0.05, 0.9, 0.01, group == "nesterov"), error),
+                    1e-6)
+
+    # ---- clip and skip ----
+
+    def guarded_run(self, mesh, n_steps, spoil=None, scale=1.0):
+        program = self.guarded[mesh]
+        data = gaussian(shapes_of(program), SEED + 1, n_steps, mesh[0], scale)
+        if spoil:
+            data = (data[0], spoil(data[1]), data[2])
+        hypers = {"SGD_LR": 1.0, "ADAMW_LR": 1e-2, "MUON_LR": 1e-2}
+        return train(program, data[0], data[1], hypers), data
+
+    def test_clip(self):
+        for mesh in MESHES:
+            for scale in (1.0, 1e-3):
+                outcome, (start, _, means) = self.guarded_run(mesh, 1,
+                                                              scale=scale)
+                norm = np.sqrt(sum(np.sum(g[0] ** 2) for g in means.values()))
+                got = outcome.results[0][0]
+                self.note(f"gradient norm, {norm:.3g}", mesh,
+                          abs(got - norm) / norm, 1e-6)
+                clip = min(1, 1 / (norm + 1e-6))
+                self.assertEqual(clip < 1, scale == 1.0)
+                plain = [n for n in start if n.startswith("plain.")]
+                worst = max(distance(moved(outcome.params[n], start[n]),
+                                     -clip * means[n][0]) for n in plain)
+                self.note(f"gradient times clip, {clip:.3g}", mesh, worst,
+                          5e-6)
+
+    def spoilers(self):
+        """Non-finite elements of one rank's gradient, each at another step."""
+        for value, name, at in ((np.nan, "odd", (8, 4)),
+                                (np.inf, "plain.vector", (20,)),
+                                (-np.inf, "matrix", (0, 23))):
+            def spoil(grads):
+                bad = {n: [g.copy() for g in gs] for n, gs in grads[1].items()}
+                bad[name][-1][at] = value
+                return [grads[0], bad, *grads[1:]]
+            yield f"{value} in {name}", spoil
+
+    def test_skip(self):
+        for mesh in MESHES:
+            plain, _ = self.guarded_run(mesh, 3)
+            for what, spoil in self.spoilers():
+                first, _ = self.guarded_run(mesh, 1)
+                bad, _ = self.guarded_run(mesh, 3, lambda g: spoil(g)[:2])
+                whole, _ = self.guarded_run(mesh, 3, spoil)
+                self.assertEqual([r[1:] for r in bad.results],
+                                 [(0, 1), (1, 1)], what)
+                self.assertEqual([r[1:] for r in whole.results],
+                                 [(0, 1), (1, 1), (0, 2), (0, 3)], what)
+                self.assertFalse(np.isfinite(bad.results[1][0]), what)
+                self.assertEqual(self.difference(bad, first), 0, what)
+                self.note(f"skip: {what}, then as if never seen", mesh,
+                          self.difference(whole, plain), 0)
+                self.assertGreater(self.difference(plain, first), 0)
+
+    def difference(self, a, b):
+        """The largest, over all parameters and states."""
+        both = {**a.params, **a.states}, {**b.params, **b.states}
+        self.assertEqual(both[0].keys(), both[1].keys())
+        return max(np.abs(both[0][k] - both[1][k]).max() for k in both[0])
+
+    # ---- parameters in bf16 ----
+
+    def test_stored_is_the_rounded_master(self):
+        hypers = {"MUON_LR": 0.02, "ADAMW_LR": 1e-3}
+        for mesh in MESHES:
+            start, grads, means = gaussian(shapes_of(self.stored[mesh]),
+                                           SEED + 2, 8, mesh[0])
+            start = {name: bf16(value) for name, value in start.items()}
+            got = train(self.stored[mesh], start, grads, hypers).params
+            master = train(self.wide[mesh], start, grads, hypers).params
+            self.note("bf16 parameter less rounded f32 parameter", mesh,
+                      max(np.abs(got[n] - bf16(master[n])).max() for n in got),
+                      0)
+            self.assertGreater(max(np.abs(got[n] - master[n]).max()
+                                   for n in got), 0)
+            names = [n for n in got if n.startswith("adamw.")]
+            want = {n: adamw(start[n].astype(float), means[n], 1e-3, 0.9,
+                             0.999, 1e-8, 0.01) for n in names}
+            self.note("bf16 adamw in units of rounding", mesh,
+                      max((np.abs(got[n] - want[n])
+                           / np.abs(want[n]) * 256).max() for n in names),
+                      1.01)
+
+
+def print_table():
+    print(f"\nseed {SEED}; worst over the tensors of a group")
+    for what, mesh, found, compare, bound in TABLE:
+        print(f"{what:50} {mesh:4} {found:9.2e} {compare} {bound:g}")
+
+
+if __name__ == "__main__":
+    TOOLS = [sys.argv.pop(1), sys.argv.pop(1)]
+    program = unittest.main(exit=False)
+    print_table()
+    sys.exit(not program.result.wasSuccessful())
