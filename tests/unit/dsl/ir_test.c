@@ -303,6 +303,172 @@ static void a_reader_sees_what_was_built(void **state)
     assert_true(value == (double)0.1f);
 }
 
+/* ---- kernel form and rewriting ---- */
+
+/* A private body: (f32, f32) -> f32, their sum. */
+static void build_body(fixture *f)
+{
+    const cz_ir_type s = cz_ir_scalar_type(CZ_F32);
+    cz_ir_builder b =
+        cz_ir_function(f->ir,
+                       &(cz_ir_signature){.name = "B",
+                                          .is_private = true,
+                                          .n_in = 2,
+                                          .in = (cz_ir_type[]){s, s},
+                                          .n_out = 1,
+                                          .out = &s},
+                       (cz_span){0});
+    const cz_ir_value sum =
+        cz_ir_binary(&b, CZ_OP_ADD, cz_ir_function_in(b.function, 0),
+                     cz_ir_function_in(b.function, 1));
+    cz_ir_return(&b, &sum, 1);
+}
+
+static cz_ir_value build_steps(cz_ir_builder *b, const int64_t *shape)
+{
+    const cz_ir_type t = cz_ir_tensor_type(CZ_F32, 2, shape);
+    const cz_ir_value x = cz_ir_function_in(b->function, 0);
+    const cz_ir_value s = cz_ir_function_in(b->function, 1);
+    cz_ir_value y;
+    cz_ir_build_map(b,
+                    &(cz_ir_map){.body = "B",
+                                 .n_in = 2,
+                                 .in = (cz_ir_value[]){x, s},
+                                 .access = (cz_access[]){CZ_ACCESS_ELEMENT,
+                                                         CZ_ACCESS_SCALAR},
+                                 .n_out = 1,
+                                 .out = &t,
+                                 .out_access = (cz_access[]){CZ_ACCESS_ELEMENT},
+                                 .rows = shape[0],
+                                 .columns = shape[1],
+                                 .offsets = (int64_t[]){64}},
+                    &y);
+    return cz_ir_build_product(
+        b, &(cz_ir_product){.n_in = 3,
+                            .in = (cz_ir_value[]){x, y, x},
+                            .access = (cz_access[]){CZ_ACCESS_ELEMENT,
+                                                    CZ_ACCESS_ELEMENT,
+                                                    CZ_ACCESS_ELEMENT},
+                            .transpose_b = true,
+                            .alpha = 0.1,
+                            .beta = -0.0,
+                            .out = t,
+                            .result_offset = -1,
+                            .accumulator_offset = 128});
+}
+
+static void build_kernel(fixture *f)
+{
+    const int64_t shape[] = {4, 4};
+    const cz_ir_type t = cz_ir_tensor_type(CZ_F32, 2, shape);
+    build_body(f);
+    cz_ir_builder b = cz_ir_function(
+        f->ir,
+        &(cz_ir_signature){.name = "S",
+                           .n_in = 2,
+                           .in = (cz_ir_type[]){t, cz_ir_scalar_type(CZ_F32)},
+                           .n_out = 1,
+                           .out = &t},
+        (cz_span){0});
+    const cz_ir_value z = build_steps(&b, shape);
+    cz_ir_return(&b, &z, 1);
+}
+
+static void kernel_form_is_built_and_read(void **state)
+{
+    fixture *f = *state;
+    build_kernel(f);
+    assert_true(cz_ir_verify(f->ir));
+    const char *once = print(f, f->ir);
+    cz_ir *again = cz_ir_parse(once, strlen(once), &f->diags);
+    assert_string_equal(messages(f), "");
+    assert_string_equal(print(f, again), once);
+
+    assert_true(cz_ir_function_is_private(cz_ir_find_function(again, "B")));
+    const cz_ir_op map = cz_ir_first_op(cz_ir_find_function(again, "S"));
+    assert_int_equal(cz_ir_op_kind(map), CZ_IR_MAP);
+    assert_string_equal(cz_ir_op_string(map, "body"), "B");
+    assert_int_equal(cz_ir_op_ints(map, "access", &f->arena).v[1],
+                     CZ_ACCESS_SCALAR);
+    assert_int_equal(cz_ir_op_ints(map, "offsets", &f->arena).v[0], 64);
+    const cz_ir_op product = cz_ir_next_op(map);
+    assert_int_equal(cz_ir_op_kind(product), CZ_IR_PRODUCT);
+    assert_string_equal(cz_ir_op_string(product, "body"), "");
+    assert_int_equal(cz_ir_op_int(product, "transpose_b"), 1);
+    assert_true(cz_ir_op_real(product, "alpha") == 0.1);
+    assert_int_equal(cz_ir_op_kind(cz_ir_next_op(product)), CZ_IR_RETURN);
+    assert_null(cz_ir_next_op(cz_ir_next_op(product)).p);
+    cz_ir_close(again);
+}
+
+static void attributes_are_changed_in_place(void **state)
+{
+    fixture *f = *state;
+    build_kernel(f);
+    const cz_ir_op map = cz_ir_first_op(cz_ir_find_function(f->ir, "S"));
+    const int64_t offset = 192;
+    cz_ir_op_set_ints(map, "offsets", (cz_ints){&offset, 1});
+    cz_ir_op_set_int(cz_ir_next_op(map), "symmetric", 1);
+    assert_true(cz_ir_verify(f->ir));
+    assert_int_equal(cz_ir_op_ints(map, "offsets", &f->arena).v[0], 192);
+    assert_int_equal(cz_ir_op_int(cz_ir_next_op(map), "symmetric"), 1);
+    cz_ir_op_set_int(map, "speed", 1);
+    assert_false(cz_ir_verify(f->ir));
+    assert_non_null(
+        strstr(messages(f), "kernel.map: unknown attribute 'speed'"));
+}
+
+/* sub(param, y) becomes sub(param, neg(y)), then the function goes. */
+static void a_pass_rewires_and_erases(void **state)
+{
+    fixture *f = *state;
+    build_math(f);
+    const cz_ir_op function = cz_ir_find_function(f->ir, "R.update");
+    const cz_ir_op sub = cz_ir_value_op(cz_ir_function_out(function, 0));
+    const cz_ir_value y = cz_ir_op_operand(sub, 1);
+    cz_ir_builder b = cz_ir_builder_before(f->ir, sub);
+    const cz_ir_value negative = cz_ir_unary(&b, CZ_OP_NEG, y);
+    cz_ir_op_set_operand(sub, 1, negative);
+    assert_true(cz_ir_verify(f->ir));
+    assert_int_equal(cz_ir_op_opcode(cz_ir_value_op(negative)), CZ_OP_NEG);
+    assert_ptr_equal(cz_ir_next_op(cz_ir_value_op(negative)).p, sub.p);
+
+    cz_ir_value_replace(negative, y);
+    assert_int_equal(cz_ir_value_n_uses(negative), 0);
+    cz_ir_op_erase(cz_ir_value_op(negative));
+    assert_ptr_equal(cz_ir_op_operand(sub, 1).p, y.p);
+    assert_true(cz_ir_verify(f->ir));
+    cz_ir_function_erase(function);
+    assert_null(cz_ir_first_function(f->ir).p);
+}
+
+/* Text that MLIR would take, and we do not. */
+static void kernel_text_needs_all_of_its_attributes(void **state)
+{
+    static const struct bad texts[] = {
+        {"func.func @f() { \"kernel.map\"() : () -> () return }",
+         "attribute 'space' is missing"},
+        {"func.func @f() { \"kernel.map\"() : () -> () }",
+         "a function that does not return"},
+        {"func.func @f() { \"kernel.map\"() ({ }) : () -> () return }",
+         "blocks of its own"},
+        {"func.func @f() { \"foo.bar\"() : () -> () return }",
+         "foo.bar: an operation that no function of ours has"},
+        {"\"foo.bar\"() : () -> ()", "an operation that no module of ours"},
+        {"func.func @f(%a: f32, %b: f32) { \"kernel.product\"(%a, %b) {body = "
+         "@nobody} : (f32, f32) -> () return }",
+         "attribute 'body' names no function"},
+    };
+    fixture *f = *state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        cz_diags_init(&f->diags, &f->arena);
+        assert_null(
+            cz_ir_parse(texts[i].text, strlen(texts[i].text), &f->diags));
+        if (!strstr(messages(f), texts[i].message))
+            fail_msg("%s\ngave %s", texts[i].text, messages(f));
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -315,6 +481,10 @@ int main(void)
         TEST(nesting_is_limited),
         TEST(size_is_limited),
         TEST(a_reader_sees_what_was_built),
+        TEST(kernel_form_is_built_and_read),
+        TEST(attributes_are_changed_in_place),
+        TEST(a_pass_rewires_and_erases),
+        TEST(kernel_text_needs_all_of_its_attributes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
