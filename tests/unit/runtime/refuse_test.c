@@ -115,6 +115,19 @@ static void malformed_tables_are_refused(void **state)
         {offsetof(toy, starts[0][0]), 1},
         {offsetof(toy, starts[2][1]), -1},
         {offsetof(toy, sizes[1]), 0},
+        {offsetof(toy, program.n_axes), 32},
+        {offsetof(toy, program.n_axes), -1},
+        {offsetof(toy, program.split_axes), 4},
+        {offsetof(toy, program.grad_dtype), CZR_F64},
+        {offsetof(toy, program.n_params), 5},
+        {offsetof(toy, sizes[0]), -1},
+        {offsetof(toy, families[0].extents[0]), 0},
+        {offsetof(toy, buckets[0].dtype), 9},
+        {offsetof(toy, tables[0].selector), 8},
+        {offsetof(toy, tables[0].kind), 9},
+        {offsetof(toy, ops[3].comm), 8},
+        {offsetof(toy, ops[3].bucket), 2},
+        {offsetof(toy, ops[0].table), 0},
     };
 
     (void)state;
@@ -125,6 +138,26 @@ static void malformed_tables_are_refused(void **state)
         run(1, open_body, NULL, CZR_ERR_VERSION);
         assert_non_null(strstr(said[0], "form is wrong"));
     }
+    static const int32_t later[] = {9};
+    make_programs(1);
+    programs[0].ops[9].waits = later;
+    programs[0].ops[9].n_waits = 1;
+    run(1, open_body, NULL, CZR_ERR_VERSION);
+    make_programs(1);
+    programs[0].slices[0][1]++;
+    run(1, open_body, NULL, CZR_ERR_VERSION);
+    make_programs(1);
+    programs[0].families[0].pattern = "layers.{1}.w";
+    run(1, open_body, NULL, CZR_ERR_VERSION);
+    make_programs(1);
+    programs[0].program.prologue = NULL;
+    run(1, open_body, NULL, CZR_ERR_VERSION);
+    make_programs(1);
+    programs[0].ops[4].kind = CZR_N_OP_KINDS;
+    run(1, open_body, NULL, CZR_ERR_VERSION);
+    make_programs(1);
+    programs[0].program.plan_hash = "short";
+    run(1, open_body, NULL, CZR_ERR_VERSION);
     make_programs(1);
     programs[0].kernel_rows[0][0].offset = -1;
     run(1, open_body, NULL, CZR_ERR_VERSION);
@@ -182,6 +215,55 @@ static void wrong_tensors_and_orders_are_refused(void **state)
     (void)state;
     make_programs(1);
     run(1, bind_body, NULL, CZR_OK);
+}
+
+/* A tensor that lies in its place is used there, if its strides say so. */
+static czr_status in_place_body(czr_world *world, void *user)
+{
+    const int64_t turned[] = {1, 6};
+    czr_layout_info info;
+    char name[32];
+    czr_engine *e;
+    int n_wrong = 0;
+    czr_status status = czr_open(&programs[0].program, world, &quick, &e);
+
+    (void)user;
+    for (int i = 0; i < czr_param_count(e) && status == CZR_OK; i++) {
+        status = czr_param_name(e, i, name, sizeof name);
+        n_wrong += strcmp(name, names[i]) != 0;
+        n_wrong += czr_layout(e, name, &info) != CZR_OK;
+        const czr_tensor param = {info.param, CZR_F32, info.n_dims, info.shape,
+                                  NULL};
+        n_wrong += czr_bind(e, name, &param, NULL) != CZR_OK;
+        if (i > 1)
+            continue;
+        int64_t shape[] = {info.leaves, info.shape[0], info.shape[1]};
+        const int64_t strides[] = {info.leaf_stride, info.shape[1], 1};
+        const czr_tensor grad = {info.grad, CZR_F32, 3, shape, strides};
+        const czr_tensor stacked = {info.grad, CZR_F32, 3, shape, NULL};
+        const czr_tensor bad = {info.param, CZR_F32, 2, info.shape, turned};
+        n_wrong += czr_bind(e, name, &bad, NULL) != CZR_ERR_SHAPE;
+        n_wrong += czr_bind(e, name, &param, &stacked) != CZR_ERR_SHAPE;
+        n_wrong += czr_bind(e, name, &param, &grad) != CZR_OK;
+    }
+    n_wrong += czr_param_name(e, 0, name, 4) != CZR_ERR_ARGUMENT;
+    n_wrong += czr_param_name(e, -1, name, 4) != CZR_ERR_ARGUMENT;
+    n_wrong += czr_layout(e, "nobody", &info) != CZR_ERR_NOT_FOUND;
+    n_wrong += czr_state_get(e, 1000, NULL) != CZR_ERR_ARGUMENT;
+    n_wrong += czr_param_wait(e, -1, NULL) != CZR_ERR_ARGUMENT;
+    if (status == CZR_OK)
+        status = czr_seal(e);
+    n_wrong += czr_seal(e) != CZR_ERR_STATE;
+    if (status == CZR_OK && n_wrong)
+        status = CZR_ERR_ARGUMENT;
+    return keep(world, e, status);
+}
+
+static void tensors_in_their_place_are_used_there(void **state)
+{
+    (void)state;
+    make_programs(1);
+    run(1, in_place_body, NULL, CZR_OK);
 }
 
 static czr_status interleaved_body(czr_world *world, void *user)
@@ -393,6 +475,7 @@ int main(void)
         cmocka_unit_test(versions_and_sizes_are_checked),
         cmocka_unit_test(malformed_tables_are_refused),
         cmocka_unit_test(wrong_tensors_and_orders_are_refused),
+        cmocka_unit_test(tensors_in_their_place_are_used_there),
         cmocka_unit_test(interleaved_views_do_not_overlap),
         cmocka_unit_test(non_finite_gradients_skip_on_every_rank),
         cmocka_unit_test(a_rank_that_does_not_step_is_named),
