@@ -34,30 +34,44 @@ static int64_t dtype_bytes(const char *name)
 
 /* ---- collectives ---- */
 
-/* Elements of the slices of all members of this rank's communicator but its
- * own; *own gets its own. */
-static int64_t other_slices(const counter *c, const cz_view_op *op,
-                            int64_t *own)
+static bool covers(const cz_ints *axes, const cz_ints *part)
+{
+    for (int i = 0; i < part->n; i++) {
+        bool found = false;
+        for (int k = 0; k < axes->n; k++)
+            found = found || axes->v[k] == part->v[i];
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* Elements of the slices of all members of this rank's communicator.  Where
+ * it spans the split, every slice is there equally often. */
+static int64_t all_slices(const counter *c, const cz_view_op *op)
 {
     const cz_plan_view *view = c->view;
     const cz_ints *comm = &op->fact->comm, *split = &view->policy->split_axes;
     const cz_view_bucket *bucket = &view->buckets[op->fact->bucket];
     const int64_t n = cz_view_extent(view, comm);
     int64_t all = 0;
+    if (covers(comm, split))
+        return bucket->fact->length * (n / cz_view_extent(view, split));
     for (int64_t member = 0; member < n; member++) {
         const int64_t rank = cz_view_rank_at(view, comm, member, c->rank);
         all += cz_metrics_slice(bucket, cz_view_coordinate(view, split, rank));
     }
-    *own = cz_metrics_slice(bucket, cz_view_coordinate(view, split, c->rank));
-    return all - *own;
+    return all;
 }
 
 static void count_collective(counter *c, int number)
 {
     const cz_view_op *op = &c->view->ops[number];
     const int64_t n = cz_view_extent(c->view, &op->fact->comm);
-    int64_t own;
-    const int64_t others = other_slices(c, op, &own);
+    const int64_t own = cz_metrics_slice(
+        &c->view->buckets[op->fact->bucket],
+        cz_view_coordinate(c->view, &c->view->policy->split_axes, c->rank));
+    const int64_t others = all_slices(c, op) - own;
     if (op->kind == CZ_STEP_REDUCE_SCATTER) {
         const int64_t bytes =
             c->view->program->leaves * dtype_bytes(c->view->policy->grad_dtype);

@@ -182,13 +182,27 @@ static void print_wire(screen *s)
     }
 }
 
-static void print_buckets(screen *s)
+/* Elements of the longest slice. */
+static int64_t longest_slice(const cz_view_bucket *bucket)
 {
     int64_t longest = 0;
+    for (int r = 0; r + 1 < bucket->fact->slices.n; r++) {
+        const int64_t n = cz_metrics_slice(bucket, r);
+        longest = n > longest ? n : longest;
+    }
+    return longest;
+}
+
+/* Uneven slices cost a padded reduce-scatter the longest one on every rank. */
+static void print_buckets(screen *s)
+{
+    int64_t longest = 0, elements = 0, padded = 0;
     int n_owned = 0;
     for (int b = 0; b < s->view->n_buckets; b++) {
         const cz_fact_bucket *bucket = s->view->buckets[b].fact;
         longest = bucket->length > longest ? bucket->length : longest;
+        elements += bucket->length;
+        padded += longest_slice(&s->view->buckets[b]) * (bucket->slices.n - 1);
         n_owned += bucket->params.n > 0 &&
                    s->view->params[bucket->params.v[0]].split_owner >= 0;
     }
@@ -196,7 +210,9 @@ static void print_buckets(screen *s)
     cz_text_printf(s->out, "%d: %d with owners, %d cut anywhere; at most ",
                    s->view->n_buckets, n_owned, s->view->n_buckets - n_owned);
     cz_number_short(s->out, longest, "");
-    cz_text_puts(s->out, " elements\n");
+    cz_text_puts(s->out, " elements; longest slice/mean ");
+    cz_number_ratio(s->out, padded, 1, elements);
+    end(s);
 }
 
 static void print_groups(screen *s)

@@ -33,7 +33,9 @@ static bool item_of(const cz_plan_view *view, int family, cz_assign_item *item)
            cz_checked_mul(per_element, f->local_elements, &item->shared);
 }
 
-static bool collect(cz_arena *arena, const cz_plan_view *view, owned_list *out)
+/* Every rank of one row at most pays for an item: sums over all ranks fit. */
+static bool collect(cz_arena *arena, const cz_plan_view *view, int n_rows,
+                    owned_list *out)
 {
     int64_t total = 0;
     *out = (owned_list){0, CZ_NEW(arena, cz_assign_item, view->n_params),
@@ -49,7 +51,7 @@ static bool collect(cz_arena *arena, const cz_plan_view *view, owned_list *out)
             return false;
         out->params[out->n++] = p;
     }
-    return cz_checked_mul(total, view->n_ranks, &total);
+    return cz_checked_mul(total, view->n_ranks / n_rows, &total);
 }
 
 /* Owners of all parameters by number, then a fact per family. */
@@ -83,7 +85,7 @@ static bool assign(cz_ir *ir, cz_arena *arena, cz_diags *diags)
     const cz_plan_view *view = cz_plan_view_build(arena, ir, diags);
     if (!view || !cz_owner_grid_find(arena, view, diags, &grid))
         return false;
-    if (!collect(arena, view, &matrices)) {
+    if (!collect(arena, view, grid.n_split, &matrices)) {
         cz_diag_error(diags, CZ_TOO_LARGE, (cz_span){0},
                       "the matrices cost more than 2^63 operations");
         return false;
