@@ -1,0 +1,125 @@
+/* The grid of owners, and what is refused before anything is scheduled. */
+#include "passes/owned.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake_plan.h"
+#include "passes/schedule.h"
+
+/* A plan on dp 2 x tp 2 with one matrix, sharded as `rows` and `columns`. */
+typedef struct fixture {
+    fake_plan fake;
+    cz_diags diags;
+    cz_view_family family;
+    cz_fact_family fact;
+    cz_view_param param;
+    int64_t shard[2];
+} fixture;
+
+static void open(fixture *f, int64_t rows, int64_t columns)
+{
+    static const int64_t shape[] = {8, 8};
+    fake_plan_init(&f->fake, 1);
+    fake_mesh(&f->fake, 2, 2, 1);
+    cz_diags_init(&f->diags, &f->fake.arena);
+    f->shard[0] = rows;
+    f->shard[1] = columns;
+    f->fact = (cz_fact_family){
+        .pattern = "w", .shape = {shape, 2}, .shard = {f->shard, 2}};
+    f->family = (cz_view_family){.fact = &f->fact,
+                                 .n_params = 1,
+                                 .dtype = CZ_BF16,
+                                 .n_dims = 2,
+                                 .elements = 64,
+                                 .local_elements = 32,
+                                 .local_shape = {4, 8}};
+    f->param = (cz_view_param){.name = "w", .split_owner = 0, .shard_owner = 1};
+    f->fake.view.families = &f->family;
+    f->fake.view.params = &f->param;
+    f->fake.view.n_families = f->fake.view.n_params = 1;
+    fake_buckets(&f->fake);
+}
+
+static void expect_refusal(fixture *f, cz_code code, const char *part)
+{
+    cz_schedule schedule;
+    assert_false(
+        cz_schedule_build(&f->fake.arena, &f->fake.view, &f->diags, &schedule));
+    assert_int_equal(f->diags.n_errors, 1);
+    assert_int_equal(f->diags.list[0].code, code);
+    assert_non_null(strstr(f->diags.list[0].message, part));
+    fake_plan_fini(&f->fake);
+}
+
+static void test_the_grid_has_split_and_shard_axes(void **unused)
+{
+    fixture f;
+    cz_owner_grid grid;
+    (void)unused;
+    open(&f, 2, -1);
+    assert_true(
+        cz_owner_grid_find(&f.fake.arena, &f.fake.view, &f.diags, &grid));
+    assert_int_equal(grid.n_split, 2);
+    assert_int_equal(grid.n_shard, 2);
+    assert_int_equal(grid.axes.n, 2);
+    assert_int_equal(grid.axes.v[0], 0);
+    assert_int_equal(grid.axes.v[1], 2);
+    fake_plan_fini(&f.fake);
+}
+
+static void test_two_sharded_dimensions_are_not_supported(void **unused)
+{
+    fixture f;
+    (void)unused;
+    open(&f, 2, 1);
+    expect_refusal(&f, CZ_UNSUPPORTED, "several axes");
+}
+
+static void test_shards_over_the_split_are_not_supported(void **unused)
+{
+    fixture f;
+    (void)unused;
+    open(&f, 0, -1);
+    expect_refusal(&f, CZ_UNSUPPORTED, "an axis that splits");
+}
+
+static void test_a_matrix_without_owner_is_refused(void **unused)
+{
+    fixture f;
+    cz_view_param param;
+    (void)unused;
+    open(&f, 2, -1);
+    param = f.fake.view.params[0];
+    param.split_owner = -1;
+    f.fake.view.params = &param;
+    expect_refusal(&f, CZ_BAD_IR, "has no owner");
+}
+
+static void test_a_shard_without_owner_is_refused(void **unused)
+{
+    fixture f;
+    cz_view_param param;
+    (void)unused;
+    open(&f, 2, -1);
+    param = f.fake.view.params[0];
+    param.shard_owner = -1;
+    f.fake.view.params = &param;
+    expect_refusal(&f, CZ_BAD_IR, "no owner among its shards");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_grid_has_split_and_shard_axes),
+        cmocka_unit_test(test_two_sharded_dimensions_are_not_supported),
+        cmocka_unit_test(test_shards_over_the_split_are_not_supported),
+        cmocka_unit_test(test_a_matrix_without_owner_is_refused),
+        cmocka_unit_test(test_a_shard_without_owner_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
