@@ -19,6 +19,15 @@ bool cz_graph_same_shape(cz_ir_type a, cz_ir_type b)
            (a.rank < 2 || a.shape[1] == b.shape[1]);
 }
 
+bool cz_graph_same_constant(double a, double b)
+{
+    uint64_t bits_a, bits_b;
+
+    memcpy(&bits_a, &a, sizeof a);
+    memcpy(&bits_b, &b, sizeof b);
+    return bits_a == bits_b;
+}
+
 static bool same_text(const char *a, const char *b)
 {
     return a == b || (a && b && strcmp(a, b) == 0);
@@ -28,7 +37,7 @@ static bool same_node(const cz_graph_node *a, const cz_graph_node *b)
 {
     if (a->kind != b->kind || a->op != b->op || a->n_in != b->n_in ||
         a->index != b->index || a->dims != b->dims ||
-        memcmp(&a->constant, &b->constant, sizeof a->constant) != 0)
+        !cz_graph_same_constant(a->constant, b->constant))
         return false;
     for (int i = 0; i < a->n_in; i++)
         if (a->in[i] != b->in[i])

@@ -61,7 +61,9 @@ int cz_graph_scalar(cz_graph *graph, int index, cz_ir_type type);
 int cz_graph_unary(cz_graph *graph, cz_opcode op, int a, cz_dtype dtype);
 
 bool cz_graph_is_uniform(const cz_graph *graph, int node);
-/* Without shape: do two types agree in rank and shape? */
+/* Bit by bit: the two zeros differ. */
+bool cz_graph_same_constant(double a, double b);
+/* Do two types agree in rank and shape? */
 bool cz_graph_same_shape(cz_ir_type a, cz_ir_type b);
 /* The nodes that some result depends on.  [n], from the arena. */
 bool *cz_graph_find_live(const cz_graph *graph, cz_arena *arena);

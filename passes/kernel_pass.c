@@ -41,7 +41,7 @@ static int n_args(cz_opcode op)
 static bool same_expr(const cz_view_expr *a, const cz_view_expr *b)
 {
     if (a->op != b->op || a->dtype != b->dtype ||
-        memcmp(&a->constant, &b->constant, sizeof a->constant) != 0)
+        !cz_graph_same_constant(a->constant, b->constant))
         return false;
     for (int k = 0; k < n_args(a->op); k++)
         if (a->args[k] != b->args[k])
