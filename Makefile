@@ -43,7 +43,7 @@ test-asan test-clang:
 test-tsan:
 	$(MAKE) build PRESET=tsan
 	cd build/tsan && TSAN_OPTIONS="suppressions=$(CURDIR)/tests/tsan.supp" \
-	  $(CTEST) -R 'unit_runtime|run_|train' -LE nightly
+	  $(CTEST) -R 'unit_runtime|train' -LE nightly
 
 # gcc -O2 and -O0, clang -O3: one plan.
 test-bytes: test-clang test-asan
