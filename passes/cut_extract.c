@@ -76,12 +76,11 @@ static cz_ir_type stage_type(const extractor *x, cz_ir_type type)
 static void collect_inputs(extractor *x)
 {
     cz_cut_stage *stage = x->stage;
-    cz_cut_port *list = NULL;
+    cz_cut_port *list = CZ_NEW(x->arena, cz_cut_port, x->from->n);
 
     for (int i = 0; i < x->from->n; i++)
         if (x->needed[i] && x->given[i])
-            *CZ_PUSH(x->arena, list, stage->n_in) =
-                (cz_cut_port){i, x->given[i]->slot};
+            list[stage->n_in++] = (cz_cut_port){i, x->given[i]->slot};
     sort_ports(list, stage->n_in);
     stage->in = slots_of(x->arena, list, stage->n_in);
     stage->in_types = CZ_NEW(x->arena, cz_ir_type, stage->n_in);

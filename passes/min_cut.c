@@ -21,8 +21,8 @@ typedef struct network {
 
 static void add_arc(network *net, int from, int to, int64_t capacity)
 {
-    *CZ_PUSH(net->arena, net->arcs, net->n_arcs) = (arc){from, to, capacity};
-    *CZ_PUSH(net->arena, net->arcs, net->n_arcs) = (arc){to, from, 0};
+    net->arcs[net->n_arcs++] = (arc){from, to, capacity};
+    net->arcs[net->n_arcs++] = (arc){to, from, 0};
 }
 
 static network build(cz_arena *arena, const cz_min_cut *problem)
@@ -32,6 +32,7 @@ static network build(cz_arena *arena, const cz_min_cut *problem)
     net.source = 2 * problem->n;
     net.sink = 2 * problem->n + 1;
     net.reached_by = CZ_NEW(arena, int, net.n_nodes);
+    net.arcs = CZ_NEW(arena, arc, 2 * (3 * problem->n + problem->n_edges));
     for (int v = 0; v < problem->n; v++) {
         int64_t capacity = problem->capacity[v];
         add_arc(&net, 2 * v, 2 * v + 1,
@@ -106,9 +107,11 @@ bool cz_min_cut_solve(cz_arena *arena, const cz_min_cut *problem, bool *cut)
     else
         search(&net, net.source, false);
     for (int v = 0; v < problem->n; v++) {
-        bool in = net.reached_by[2 * v] >= 0;
-        bool out = net.reached_by[2 * v + 1] >= 0;
-        cut[v] = problem->near_sink ? out && !in : in && !out;
+        const int in = 2 * v, out = 2 * v + 1;
+        const bool reaches_in = net.reached_by[in] >= 0;
+        const bool reaches_out = net.reached_by[out] >= 0;
+        cut[v] = problem->near_sink ? reaches_out && !reaches_in
+                                    : reaches_in && !reaches_out;
     }
     return true;
 }
