@@ -138,7 +138,13 @@ static void malformed_tables_are_refused(void **state)
         run(1, open_body, NULL, CZR_ERR_VERSION);
         assert_non_null(strstr(said[0], "form is wrong"));
     }
+}
+
+static void malformed_references_are_refused(void **state)
+{
     static const int32_t later[] = {9};
+
+    (void)state;
     make_programs(1);
     programs[0].ops[9].waits = later;
     programs[0].ops[9].n_waits = 1;
@@ -474,6 +480,7 @@ int main(void)
         cmocka_unit_test(unequal_plans_are_refused_everywhere),
         cmocka_unit_test(versions_and_sizes_are_checked),
         cmocka_unit_test(malformed_tables_are_refused),
+        cmocka_unit_test(malformed_references_are_refused),
         cmocka_unit_test(wrong_tensors_and_orders_are_refused),
         cmocka_unit_test(tensors_in_their_place_are_used_there),
         cmocka_unit_test(interleaved_views_do_not_overlap),
