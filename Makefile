@@ -46,15 +46,21 @@ test-tsan:
 	  $(CTEST) -R 'unit_runtime|train' -LE nightly
 
 # gcc -O2 and -O0, clang -O3: one plan.
-test-bytes: test-clang test-asan
+test-bytes: build
+	cmake --preset debug
+	cmake --build build/debug -j $(JOBS) --target canzona
+	cmake --preset clang
+	cmake --build build/clang -j $(JOBS) --target canzona
 	$(PYTHON) -B tests/plan_bytes.py build/dev/canzona build/clang/canzona \
-	  build/asan/canzona
+	  build/debug/canzona
 
 test-nightly: build
 	cd $(BUILD) && $(CTEST) -L nightly
 
 nightly:
 	$(MAKE) test
+	$(MAKE) test-clang
+	$(MAKE) test-asan
 	$(MAKE) test-bytes
 	$(MAKE) test-tsan
 	$(MAKE) test-nightly
