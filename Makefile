@@ -32,9 +32,10 @@ build: packages $(BUILD)/build.ninja
 test: build
 	cd $(BUILD) && $(CTEST) -j 2 -LE nightly
 
-demo: build
+demo: packages $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS) --target canzona train_gpt
 	$(BUILD)/canzona plan examples/qwen3-32b.cz
-	$(BUILD)/train_gpt --ranks 2x2 --steps 100 --eval-every 25
+	$(BUILD)/train_gpt --ranks 2x2 --steps 200 --eval-every 25
 
 # TSan watches threads, so it runs what has threads; it knows pthreads only.
 test-asan test-clang:
