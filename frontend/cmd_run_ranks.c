@@ -320,7 +320,7 @@ static void keep_error(rank_run *r, czr_status status)
 
     pthread_mutex_lock(&r->shared->lock);
     if (status != CZR_ERR_ABORTED && !*result->error)
-        snprintf(result->error, sizeof result->error, "rank %d: %s", r->rank,
+        snprintf(result->error, sizeof result->error, "%s",
                  *sentence ? sentence : czr_status_text(status));
     pthread_mutex_unlock(&r->shared->lock);
 }
