@@ -217,6 +217,8 @@ static owned_blocks stack_whole(cz_matrix *list, int n, int column)
     return size;
 }
 
+enum { OWNED_BLOCKS = 3 }; /* buffers that add_whole adds for each group */
+
 static void add_whole(buffers *b, owned_blocks size, const group_ops *ops)
 {
     const int *at = ops->at;
@@ -250,7 +252,7 @@ static int64_t place_owner(cz_scheduler *s, int row, int column,
         cz_liveness_place(s->arena, b.list, b.n, CZ_ALIGN_BYTES);
     for (int g = 0; g < s->sharded.n_groups; g++) {
         cz_matrix *list = cz_schedule_matrices(&s->sharded, row, g, &n);
-        const cz_live *block = &b.list[3 * g];
+        const cz_live *block = b.list + (size_t)g * OWNED_BLOCKS;
         move_whole(list, n, column, base + block[0].offset,
                    base + block[1].offset);
         s->ops[group_at[g].at[CZ_ROLE_WHOLE]]
