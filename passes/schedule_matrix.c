@@ -13,7 +13,7 @@ enum { AUTO_MIN_GROUPS = 3 };
 cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
                                 int *n)
 {
-    const int *start = set->starts + row * set->n_groups + group;
+    const int *start = &set->starts[row * set->n_groups + group];
     *n = start[1] - start[0];
     return set->list + start[0];
 }
