@@ -449,7 +449,9 @@ def self_test(data, validator, limit=1500):
 
 def read(arguments):
     if arguments[0] == "--run":
-        result = subprocess.run(arguments[1:], stdout=subprocess.PIPE, check=True)
+        result = subprocess.run(arguments[1:], stdout=subprocess.PIPE, check=False)
+        if result.returncode != 0:
+            sys.exit(f"{arguments[1]} ended with {result.returncode}")
         return [(" ".join(arguments[1:]), result.stdout.decode())]
     texts = []
     for path in arguments:
