@@ -1,5 +1,15 @@
-# Generated C, executed from Python as a trainer embeds it, against formulas.
-add_test(NAME oracle_run COMMAND ${PYTHON} -B
-  ${CMAKE_CURRENT_SOURCE_DIR}/oracle_run.py $<TARGET_FILE:canzona>
-  $<TARGET_FILE:czr>)
-set_tests_properties(oracle_run PROPERTIES LABELS oracle TIMEOUT 120)
+# Generated C as others embed it: the lesson, and from Python against formulas.
+add_test(NAME embed_lesson COMMAND lesson)
+set_tests_properties(embed_lesson PROPERTIES LABELS oracle TIMEOUT 60)
+
+# These link the runtime themselves, without what an instrumented one needs.
+if(NOT (CANZONA_SANITIZE OR CANZONA_TSAN OR CANZONA_COVERAGE))
+  add_test(NAME oracle_run COMMAND ${PYTHON} -B
+    ${CMAKE_CURRENT_SOURCE_DIR}/oracle_run.py $<TARGET_FILE:canzona>
+    $<TARGET_FILE:czr>)
+  set_tests_properties(oracle_run PROPERTIES LABELS oracle TIMEOUT 300)
+
+  add_test(NAME embed_lesson_commands COMMAND ${PYTHON} -B
+    ${CMAKE_CURRENT_SOURCE_DIR}/embed_lesson.py ${CMAKE_BINARY_DIR})
+  set_tests_properties(embed_lesson_commands PROPERTIES LABELS oracle TIMEOUT 60)
+endif()
