@@ -42,14 +42,14 @@ static void put_constant(cz_text *out, const cz_view_expr *expr)
  * but for constants, which stand where they are used. */
 static void put_value(cz_text *out, const cz_view_body *body, int value)
 {
-    const cz_view_expr *expr = &body->exprs[value - body->n_in];
+    const int number = value - body->n_in;
 
-    if (value < body->n_in)
+    if (number < 0)
         cz_text_printf(out, "x%d", value);
-    else if (expr->op == CZ_OP_CONSTANT)
-        put_constant(out, expr);
+    else if (body->exprs[number].op == CZ_OP_CONSTANT)
+        put_constant(out, &body->exprs[number]);
     else
-        cz_text_printf(out, "v%d", value - body->n_in);
+        cz_text_printf(out, "v%d", number);
 }
 
 static cz_dtype value_dtype(const cz_view_body *body, int value)

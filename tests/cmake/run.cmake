@@ -1,13 +1,12 @@
 # Generated programs, executed: strict runs on every small mesh, on both host
 # devices, and the planted fault that a run must find.
-set(rates -D matrices.lr=0.02 -D rest.lr=0.001)
 foreach(example gpt gpt_adamw)
   foreach(mesh 1x1 2x1 3x1 4x1 1x2 1x4 2x2 3x2)
     string(REGEX MATCH "^[0-9]+" dp ${mesh})
     string(REGEX MATCH "[0-9]+$" tp ${mesh})
     set(name run_${example}_${mesh})
     add_test(NAME ${name} COMMAND canzona run --check --steps=10
-      -D mesh.dp=${dp} -D mesh.tp=${tp} ${rates}
+      -D mesh.dp=${dp} -D mesh.tp=${tp}
       ${CMAKE_SOURCE_DIR}/examples/${example}.cz)
     set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)
   endforeach()
@@ -17,13 +16,13 @@ foreach(mesh 2x2 1x4)
   string(REGEX MATCH "^[0-9]+" dp ${mesh})
   string(REGEX MATCH "[0-9]+$" tp ${mesh})
   add_test(NAME run_late_${mesh} COMMAND canzona run --check --late --steps=3
-    -D mesh.dp=${dp} -D mesh.tp=${tp} ${rates}
+    -D mesh.dp=${dp} -D mesh.tp=${tp}
     ${CMAKE_SOURCE_DIR}/examples/gpt.cz)
   set_tests_properties(run_late_${mesh} PROPERTIES LABELS run TIMEOUT 120)
 endforeach()
 
 add_test(NAME run_finds_rank_order_reduction COMMAND canzona run --check
-  --plant-rank-order --steps=2 -D mesh.dp=2 -D mesh.tp=2 ${rates}
+  --plant-rank-order --steps=2 -D mesh.dp=2 -D mesh.tp=2
   ${CMAKE_SOURCE_DIR}/examples/gpt.cz)
 set_tests_properties(run_finds_rank_order_reduction PROPERTIES LABELS run
   PASS_REGULAR_EXPRESSION "has other bits than on one rank" TIMEOUT 120)

@@ -123,7 +123,7 @@ static void check_side(const trial *t, bool near_sink, int64_t best)
                                 t->source,  t->sink,
                                 t->n_edges, (const int(*)[2])t->edges,
                                 near_sink};
-    bool marked[MAX_NODES];
+    bool marked[MAX_NODES] = {false};
     unsigned cut = 0;
     cz_arena arena;
 
