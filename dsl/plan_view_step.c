@@ -3,6 +3,7 @@
 #include "dsl/base/checked.h"
 #include "dsl/plan_view_stage.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,9 +14,12 @@ typedef struct reader {
     cz_view_builder *b;
     cz_view_stage *stage;
     const char *name;
+    int n_first; /* values that are the stage's inputs and scalars */
     int n_values;
-    cz_ir_value *values;
-    int64_t *offsets; /* per value: workspace byte, -1 */
+    struct value {
+        cz_ir_value value;
+        int64_t offset; /* workspace byte, or -1 */
+    } * values;
 } reader;
 
 static bool fail(reader *r, const char *what)
@@ -26,15 +30,14 @@ static bool fail(reader *r, const char *what)
 
 static void add_value(reader *r, cz_ir_value value, int64_t offset)
 {
-    int n = r->n_values;
-    *CZ_PUSH(r->b->arena, r->offsets, n) = offset;
-    *CZ_PUSH(r->b->arena, r->values, r->n_values) = value;
+    *CZ_PUSH(r->b->arena, r->values, r->n_values) =
+        (struct value){value, offset};
 }
 
 static int number_of(const reader *r, cz_ir_value value)
 {
     int i = r->n_values - 1;
-    while (i >= 0 && r->values[i].p != value.p)
+    while (i >= 0 && r->values[i].value.p != value.p)
         i--;
     return i;
 }
@@ -86,6 +89,8 @@ static bool is_shape(cz_ir_type type, int64_t rows, int64_t columns)
 /* Whether a value of this type can be reached so in the step's space. */
 static bool fits(const cz_view_step *step, cz_access access, cz_ir_type type)
 {
+    if (type.is_bool)
+        return false;
     switch (access) {
     case CZ_ACCESS_ELEMENT:
         return is_shape(type, step->rows, step->columns);
@@ -161,7 +166,6 @@ static bool check_offset(reader *r, int64_t offset, int64_t n, cz_dtype dtype)
 
 static bool read_results(reader *r, cz_ir_op op, cz_view_step *step)
 {
-    step->n_out = cz_ir_op_n_results(op);
     cz_dtype *dtypes = CZ_NEW(r->b->arena, cz_dtype, step->n_out + 1);
 
     for (int i = 0; i < step->n_out; i++) {
@@ -181,8 +185,8 @@ static bool read_results(reader *r, cz_ir_op op, cz_view_step *step)
 
 /* ---- bodies ---- */
 
-/* A body takes `n_first` values of the type `first`, then the operands from
- * `from` on; its results have the types of the step's. */
+/* A body takes the operands (of a product: the accumulator, then those behind
+ * the factors); its results have the types of the step's. */
 static bool check_body(reader *r, cz_ir_op op, const cz_view_step *step,
                        bool has_acc)
 {
@@ -222,6 +226,7 @@ static bool read_map(reader *r, cz_ir_op op, cz_view_step *step)
 {
     const int n_out = cz_ir_op_n_results(op);
 
+    step->n_out = n_out;
     if (!read_space(r, op, step) || !read_operands(r, op, step) ||
         !check_operands(r, op, step, 0) ||
         !read_ints(r, op, "offsets", n_out, &step->offsets))
@@ -299,9 +304,10 @@ static bool read_product(reader *r, cz_ir_op op, cz_view_step *step)
     static const cz_access element[] = {CZ_ACCESS_ELEMENT};
 
     step->is_product = true;
+    step->n_out = 1;
     step->out_access = element;
-    if (cz_ir_op_n_operands(op) < 2)
-        return fail(r, "a product of less than two factors");
+    if (cz_ir_op_n_operands(op) < 2 || cz_ir_op_n_results(op) != 1)
+        return fail(r, "a product that is not of two factors to one result");
     return read_flag(r, op, "transpose_a", &step->transpose_a) &&
            read_flag(r, op, "transpose_b", &step->transpose_b) &&
            read_flag(r, op, "symmetric", &step->symmetric) &&
@@ -325,27 +331,35 @@ static bool read_step(reader *r, cz_ir_op op, cz_view_step *step)
     return fail(r, "an operation that kernel form does not have");
 }
 
+/* Before assignment the workspace may not be laid out yet. */
+static bool all_have_places(reader *r, const bool *is_out)
+{
+    if (cz_ir_count(r->b->ir, CZ_FACT_bucket) == 0)
+        return true;
+    assert(r->values || r->n_values == 0);
+    for (int i = r->n_first; i < r->n_values; i++)
+        if (r->values[i].offset == -1 && !is_out[i])
+            return fail(r, "a result without a place");
+    return true;
+}
+
 /* A stage output is a step's result, written to its slot as it comes: not a
  * value of the workspace, and not the output of two slots. */
 static bool read_outputs(reader *r, cz_ir_op function)
 {
-    const int n_first = r->stage->n_in + r->stage->fact->scalars.n;
     int *out = CZ_NEW(r->b->arena, int, r->stage->n_out + 1);
     bool *is_out = CZ_NEW(r->b->arena, bool, r->n_values + 1);
 
     for (int i = 0; i < r->stage->n_out; i++) {
-        out[i] = number_of(r, cz_ir_function_out(function, i));
-        if (out[i] < n_first || r->offsets[out[i]] != -1 || is_out[out[i]])
+        const int value = number_of(r, cz_ir_function_out(function, i));
+        if (value < r->n_first || r->values[value].offset != -1 ||
+            is_out[value])
             return fail(r, "an output that is not a result of its own");
-        is_out[out[i]] = true;
+        is_out[value] = true;
+        out[i] = value;
     }
-    /* before assignment the workspace may not be laid out yet */
-    for (int i = n_first;
-         i < r->n_values && cz_ir_count(r->b->ir, CZ_FACT_bucket) > 0; i++)
-        if (r->offsets[i] == -1 && !is_out[i])
-            return fail(r, "a result without a place");
     r->stage->out_value = out;
-    return true;
+    return all_have_places(r, is_out);
 }
 
 bool cz_view_read_steps(cz_view_builder *b, cz_view_stage *stage,
@@ -356,6 +370,7 @@ bool cz_view_read_steps(cz_view_builder *b, cz_view_stage *stage,
 
     for (int i = 0; i < cz_ir_function_n_in(function); i++)
         add_value(&r, cz_ir_function_in(function, i), -1);
+    r.n_first = r.n_values;
     for (cz_ir_op op = cz_ir_first_op(function);
          cz_ir_op_kind(op) != CZ_IR_RETURN; op = cz_ir_next_op(op)) {
         cz_view_step step = {0};
@@ -363,6 +378,7 @@ bool cz_view_read_steps(cz_view_builder *b, cz_view_stage *stage,
             return fail(&r, "too many steps");
         if (!read_step(&r, op, &step))
             return false;
+        assert(step.offsets);
         for (int i = 0; i < step.n_out; i++)
             add_value(&r, cz_ir_op_result(op, i), step.offsets[i]);
         *CZ_PUSH(b->arena, steps, stage->n_steps) = step;

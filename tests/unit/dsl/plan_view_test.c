@@ -272,6 +272,22 @@ static const struct change {
     {"access = array<i64: 0, 0, 3>", "access = array<i64: 0, 0, 8>", "access"},
     {"transpose_b = 1", "transpose_b = 0", "lengths differ"},
     {"transpose_b = 1", "transpose_b = 2", "flag"},
+    {"%g = \"kernel.product\"(%x, %x) {body = \"\", access = array<i64: 0, 0>, "
+     "transpose_a = 0 : i64, transpose_b = 1 : i64, symmetric = 1 : i64, alpha "
+     "= 1.0 : f64, beta = 0.0 : f64, offsets = array<i64: 0, 64>} : "
+     "(tensor<4x6xbf16>, tensor<4x6xbf16>) -> tensor<4x4xbf16>",
+     "%g, %h = \"kernel.product\"(%x, %x) {body = \"\", access = array<i64: 0, "
+     "0>, transpose_a = 0 : i64, transpose_b = 1 : i64, symmetric = 1 : i64, "
+     "alpha = 1.0 : f64, beta = 0.0 : f64, offsets = array<i64: 0, 64>} : "
+     "(tensor<4x6xbf16>, tensor<4x6xbf16>) -> (tensor<4x4xbf16>, "
+     "tensor<4x4xbf16>)",
+     "to one result"},
+    {"    return %y : tensor<4x6xf32>",
+     "    %w = \"kernel.map\"(%sum) {body = @mat.norm, access = array<i64: 0>, "
+     "out_access = array<i64: 0>, space = array<i64: 1, 1>, offsets = "
+     "array<i64: 320>} : (tensor<f64>) -> tensor<i1> return %y : "
+     "tensor<4x6xf32>",
+     "a result that its access does not fit"},
     {"body = @mat.square", "body = @mat.norm", "body does not take"},
     {"alpha = 1.0 : f64, beta = 0.0", "alpha = 1.0 : f64, beta = 2.0",
      "number of operands"},
