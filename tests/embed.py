@@ -24,6 +24,11 @@ class Tensor(ct.Structure):
                 ("strides", ct.POINTER(ct.c_int64))]
 
 
+class Options(ct.Structure):
+    _fields_ = [("late_device", ct.c_int), ("fixed_order_product", ct.c_int),
+                ("deadline_ms", ct.c_int64)]
+
+
 class Hyper(ct.Structure):
     _fields_ = [("values", ct.POINTER(ct.c_double)), ("n", ct.c_size_t)]
 
@@ -62,7 +67,7 @@ PROTOTYPES = {
     "czr_world_threads_run": (ct.c_int, [ct.c_int, BODY, ct.c_void_p]),
     "czr_world_rank": (ct.c_int, [ct.c_void_p]),
     "czr_world_coordinate": (ct.c_int, [ct.c_void_p, ct.c_char_p]),
-    "czr_open": (ct.c_int, [ct.c_void_p, ct.c_void_p, ct.c_void_p,
+    "czr_open": (ct.c_int, [ct.c_void_p, ct.c_void_p, ct.POINTER(Options),
                             ct.POINTER(ct.c_void_p)]),
     "czr_param_count": (ct.c_int, [ct.c_void_p]),
     "czr_param_name": (ct.c_int, [ct.c_void_p, ct.c_int, ct.c_char_p,
@@ -134,14 +139,14 @@ class Program:
             raise RuntimeError(
                 f"{self.c.czr_status_name(status).decode()}: {why}")
 
-    def run(self, body):
+    def run(self, body, options=None):
         """`body(rank)` on all ranks; what each returned, by rank."""
         results, failures = [None] * self.ranks, []
         lock = threading.Lock()
 
         def on_rank(world, _):
             try:
-                with Rank(self, world) as rank:
+                with Rank(self, world, options) as rank:
                     results[rank.rank] = body(rank)
                 return OK
             except Exception as failure:  # it may not pass through C
@@ -159,11 +164,12 @@ class Rank:
     """One rank of a trainer: an engine with all its tensors bound, every
     third in place, in foreign memory, in foreign memory with columns first."""
 
-    def __init__(self, program, world):
+    def __init__(self, program, world, options):
         self.program, self.c = program, program.c
         self.rank = self.c.czr_world_rank(world)
         self.engine = ct.c_void_p()
-        self.must(self.c.czr_open(program.address, world, None,
+        self.must(self.c.czr_open(program.address, world,
+                                  options and ct.byref(options),
                                   ct.byref(self.engine)))
         self.dp = self.c.czr_world_coordinate(world, b"dp")
         self.tp = self.c.czr_world_coordinate(world, b"tp")

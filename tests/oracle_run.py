@@ -128,7 +128,7 @@ class Outcome:
         flat[places] = values
 
 
-def train(program, start, grads, hypers):
+def train(program, start, grads, hypers, options=None):
     """grads[step][name][dp rank] are whole; each rank takes its shard."""
     def body(rank):
         results = []
@@ -145,7 +145,7 @@ def train(program, start, grads, hypers):
         return (results, rank.layouts,
                 {name: decode(a) for name, a in rank.params.items()},
                 list(rank.states()))
-    return Outcome(program.run(body))
+    return Outcome(program.run(body, options))
 
 
 def shapes_of(program):
@@ -186,10 +186,12 @@ class Oracle(unittest.TestCase):
         check = {"<=": self.assertLessEqual, ">=": self.assertGreaterEqual}
         check[compare](found, bound, what)
 
-    def trained(self, mesh, n_steps, seed=SEED, hypers=None, **options):
+    def trained(self, mesh, n_steps, hypers=None, spread=0.02, options=None):
         program = self.rules[mesh]
-        data = gaussian(shapes_of(program), seed, n_steps, mesh[0], **options)
-        return train(program, data[0], data[1], {**LR, **(hypers or {})}), data
+        data = gaussian(shapes_of(program), SEED, n_steps, mesh[0],
+                        spread=spread)
+        return train(program, data[0], data[1], {**LR, **(hypers or {})},
+                     options), data
 
     def group_error(self, outcome, data, group, formula, error):
         """The worst error of a group's tensors; each has to have moved."""
@@ -205,13 +207,14 @@ class Oracle(unittest.TestCase):
 
     # ---- rules ----
 
-    def check_muon(self, group, cast, bound, what):
+    def check_muon(self, group, cast, bound, what, options=None):
         update = lambda got, want, start: distance(moved(got, start),
                                                    moved(want, start))
         for mesh in MESHES:
             for n_steps, decay in ((1, 0.1), (6, 0.1), (6, 2.0)):
                 hypers = {f"{group.upper()}_DECAY": decay}
-                outcome, data = self.trained(mesh, n_steps, hypers=hypers)
+                outcome, data = self.trained(mesh, n_steps, hypers=hypers,
+                                             options=options)
                 worst = self.group_error(
                     outcome, data, group, lambda p, g: muon(
                         p, g, 0.02, 0.95, decay,
@@ -221,6 +224,10 @@ class Oracle(unittest.TestCase):
 
     def test_muon_f32(self):
         self.check_muon("exact", lambda x: x, 1e-5, "f32")
+
+    def test_muon_f32_own_product(self):
+        self.check_muon("exact", lambda x: x, 1e-5, "f32, own product, late",
+                        embed.Options(late_device=1, fixed_order_product=1))
 
     def test_muon_bf16(self):
         self.check_muon("half", bf16, 2e-2, "bf16")
