@@ -1,5 +1,4 @@
 /* Reproducible normal values, two from each pair of hashes. */
-#define _DEFAULT_SOURCE
 #include "frontend/cmd_run_gradient.h"
 
 #include <math.h>
@@ -13,10 +12,10 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* In (0, 1], with 53 bits. */
-static double uniform(uint64_t bits)
+/* Half of a hash as a number in [-1, 1). */
+static double signed_unit(uint32_t bits)
 {
-    return ((double)(bits >> 11) + 1.0) * 0x1p-53;
+    return ((double)bits - 0x1p31) * 0x1p-31;
 }
 
 static uint64_t key_of(const cz_sample *sample)
@@ -28,15 +27,23 @@ static uint64_t key_of(const cz_sample *sample)
     return mix(key ^ (uint64_t)(sample->step + 1));
 }
 
-/* Elements 2i and 2i + 1 are one pair. */
+/* Elements 2i and 2i + 1 are one pair: Marsaglia's polar method, which takes
+ * the next hash until a point falls inside the unit circle. */
 static void pair(uint64_t key, int64_t i, float out[2])
 {
-    const uint64_t counter = key + 2 * (uint64_t)i;
-    const double radius = sqrt(-2.0 * log(uniform(mix(counter))));
-    const double angle = 2.0 * M_PI * uniform(mix(counter + 1));
+    uint64_t hash = mix(key + (uint64_t)i);
+    double x, y, square, factor;
 
-    out[0] = (float)(radius * cos(angle));
-    out[1] = (float)(radius * sin(angle));
+    for (;; hash = mix(hash)) {
+        x = signed_unit((uint32_t)(hash >> 32));
+        y = signed_unit((uint32_t)hash);
+        square = x * x + y * y;
+        if (square < 1 && square > 0)
+            break;
+    }
+    factor = sqrt(-2 * log(square) / square);
+    out[0] = (float)(x * factor);
+    out[1] = (float)(y * factor);
 }
 
 void cz_sample_fill(const cz_sample *sample, int64_t first, int64_t n,

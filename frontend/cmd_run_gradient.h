@@ -13,7 +13,7 @@ typedef struct cz_sample {
 } cz_sample;
 
 /* Standard normal values of elements [first, first + n) of the whole tensor
- * (row-major), as f32 with full mantissa.  Box and Muller's method on
+ * (row-major), as f32 with full mantissa.  Marsaglia's polar method on
  * SplitMix64 hashes of the counter. */
 void cz_sample_fill(const cz_sample *sample, int64_t first, int64_t n,
                     float *out);
