@@ -63,6 +63,17 @@ static void print_summary(const cz_job *job, const cz_cmd_options *given,
         (long long)(given->steps - result->last.step), result->last.grad_norm);
 }
 
+static bool report_run(cz_job *job, czr_status status, const char *sentence)
+{
+    if (status == CZR_OK)
+        return true;
+    cz_diag_error(&job->diags, CZ_RUN_FAILED, (cz_span){0}, "%s", sentence);
+    if (status == CZR_ERR_HYPER)
+        cz_diag_note(&job->diags, (cz_span){0},
+                     "give it a value in the source, or with -D NAME=VALUE");
+    return false;
+}
+
 static bool execute(cz_job *job, const cz_cmd_options *given)
 {
     cz_run_request request = {.view = job->view,
@@ -82,11 +93,9 @@ static bool execute(cz_job *job, const cz_cmd_options *given)
         !cz_loaded_open(job->view, job->plan_hash, &job->diags, &loaded))
         return false;
     request.program = loaded.program;
-    ok = cz_run_ranks(&request, &job->arena, &result) == CZR_OK;
-    if (!ok)
-        cz_diag_error(&job->diags, CZ_RUN_FAILED, (cz_span){0}, "%s",
-                      result.error);
-    else
+    ok = report_run(job, cz_run_ranks(&request, &job->arena, &result),
+                    result.error);
+    if (ok)
         print_summary(job, given, &result);
     if (ok && given->check)
         ok = cz_run_check(job, given, &request, &result);
