@@ -9,14 +9,14 @@ static void check_slices(verifier *v, int number)
     const cz_ints *s = &bucket->slices;
 
     if (s->n != members + 1 || s->v[0] != 0 || s->v[members] != bucket->length)
-        reject(v, -1, -1, -1,
+        reject(v, -1, -1, bucket->params.v[0],
                "bucket %d: slices do not run from 0 to its length over %lld "
                "owners",
                number, (long long)members);
     for (int i = 0; i + 1 < s->n; i++)
         if (s->v[i] > s->v[i + 1])
-            reject(v, -1, -1, -1, "bucket %d: slice %d ends before it starts",
-                   number, i);
+            reject(v, -1, -1, bucket->params.v[0],
+                   "bucket %d: slice %d ends before it starts", number, i);
 }
 
 /* Parameters of a bucket lie one behind the other and inside it. */
@@ -37,8 +37,8 @@ static void check_places(verifier *v, int number)
         end = bucket->offsets.v[i] + family->local_elements;
     }
     if (end > bucket->length)
-        reject(v, -1, -1, -1, "bucket %d ends before its last parameter",
-               number);
+        reject(v, -1, -1, bucket->params.v[bucket->params.n - 1],
+               "bucket %d ends before its last parameter", number);
 }
 
 static int64_t arena_of(const verifier *v, int64_t rank)
@@ -56,30 +56,71 @@ static void check_scratch(verifier *v, int op, int64_t rank, int64_t param,
                "bytes [%lld, %lld) lie outside the scratch of %lld bytes",
                (long long)offset, (long long)(offset + bytes),
                (long long)arena_of(v, rank));
-    if (bytes > 0 && offset % CZ_ALIGN_BYTES != 0)
+    else if (bytes > 0 && offset % CZ_ALIGN_BYTES != 0)
         reject(v, op, rank, param, "scratch byte %lld is not aligned to %d",
                (long long)offset, CZ_ALIGN_BYTES);
+}
+
+/* Scratch that one row touches: its slots, each rounded up, and workspace. */
+typedef struct extent {
+    int64_t lo, hi;
+    bool writes;
+} extent;
+
+enum { MAX_EXTENTS = 64 };
+
+static int scratch_extents(const cz_view_kernel_row *row,
+                           const cz_view_stage *stage, extent *out)
+{
+    int n = 0;
+
+    for (int i = 0; i < stage->n_in + stage->n_out && n < MAX_EXTENTS; i++) {
+        const bool writes = i >= stage->n_in;
+        const cz_view_slot *slot =
+            writes ? &stage->out[i - stage->n_in] : &stage->in[i];
+        int64_t offset, bytes;
+        if (slot->kind < CZ_SLOT_GATHER)
+            continue;
+        slot_extent(stage, slot, row->count, &offset, &bytes);
+        bytes = (bytes + CZ_ALIGN_BYTES - 1) / CZ_ALIGN_BYTES * CZ_ALIGN_BYTES;
+        offset = scratch_of(row, slot->kind) < 0
+                     ? -1
+                     : scratch_of(row, slot->kind) + offset;
+        out[n++] = (extent){offset, offset + bytes, writes};
+    }
+    if (stage->fact->work_bytes > 0)
+        out[n++] =
+            (extent){row->work, row->work + stage->fact->work_bytes, true};
+    return n;
+}
+
+/* A kernel reads and writes all of its slots at the same time. */
+static void check_apart(verifier *v, int op, int64_t rank, int64_t param,
+                        const extent *extents, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i; k++)
+            if ((extents[i].writes || extents[k].writes) &&
+                extents[i].lo < extents[k].hi &&
+                extents[k].lo < extents[i].hi) {
+                reject(v, op, rank, param,
+                       "its scratch at bytes %lld and %lld overlaps",
+                       (long long)extents[k].lo, (long long)extents[i].lo);
+                return;
+            }
 }
 
 static void check_kernel_scratch(verifier *v, int op, int64_t rank,
                                  const cz_view_kernel_row *row)
 {
-    const cz_view_stage *stage = &v->view->stages[row->stage];
+    extent extents[MAX_EXTENTS + 1];
+    const int n = scratch_extents(row, &v->view->stages[row->stage], extents);
 
-    for (int i = 0; i < stage->n_in + stage->n_out; i++) {
-        const cz_view_slot *slot =
-            i < stage->n_in ? &stage->in[i] : &stage->out[i - stage->n_in];
-        int64_t offset, bytes;
-        if (slot->kind < CZ_SLOT_GATHER)
-            continue;
-        slot_extent(stage, slot, row->count, &offset, &bytes);
-        check_scratch(v, op, rank, row->param,
-                      scratch_of(row, slot->kind) < 0
-                          ? -1
-                          : scratch_of(row, slot->kind) + offset,
-                      bytes);
-    }
-    check_scratch(v, op, rank, row->param, row->work, stage->fact->work_bytes);
+    for (int i = 0; i < n; i++)
+        check_scratch(v, op, rank, row->param, extents[i].lo,
+                      extents[i].hi - extents[i].lo);
+    if (v->n_errors == 0)
+        check_apart(v, op, rank, row->param, extents, n);
 }
 
 /* A shard stage works inside the rank's slice and inside the parameter. */
@@ -116,11 +157,32 @@ static bool is_param(verifier *v, int op, int64_t rank, int64_t param)
     return false;
 }
 
+/* A stage on whole matrices sees scratch alone: shards lie elsewhere. */
+static void check_whole(verifier *v, int op, int64_t rank,
+                        const cz_view_kernel_row *row)
+{
+    const cz_view_stage *stage = &v->view->stages[row->stage];
+    const int64_t n =
+        v->view->families[v->view->params[row->param].family].elements;
+    bool sees_shard = false;
+
+    for (int i = 0; i < stage->n_in; i++)
+        sees_shard = sees_shard || stage->in[i].kind < CZ_SLOT_GATHER;
+    for (int i = 0; i < stage->n_out; i++)
+        sees_shard = sees_shard || stage->out[i].kind < CZ_SLOT_GATHER;
+    if (sees_shard)
+        reject(v, op, rank, row->param,
+               "a stage on the whole matrix reads or writes a shard");
+    else if (row->offset != 0 || row->count != n)
+        reject(v, op, rank, row->param,
+               "the whole matrix is elements [0, %lld), not [%lld, %lld)",
+               (long long)n, (long long)row->offset,
+               (long long)(row->offset + row->count));
+}
+
 static void check_kernel_row(verifier *v, int op, int64_t rank,
                              const cz_view_kernel_row *row)
 {
-    const cz_view_stage *stage;
-
     if (!is_param(v, op, rank, row->param))
         return;
     if (row->stage < 0 || row->stage >= v->view->n_stages ||
@@ -129,14 +191,10 @@ static void check_kernel_row(verifier *v, int op, int64_t rank,
                (long long)row->stage);
         return;
     }
-    stage = &v->view->stages[row->stage];
-    if (stage->where != CZ_WHERE_WHOLE)
+    if (v->view->stages[row->stage].where == CZ_WHERE_WHOLE)
+        check_whole(v, op, rank, row);
+    else
         check_run(v, op, rank, row->param, row->offset, row->count);
-    else if (row->count !=
-             v->view->families[v->view->params[row->param].family].elements)
-        reject(v, op, rank, row->param,
-               "the whole matrix has another number of elements than %lld",
-               (long long)row->count);
     if (v->n_errors == 0)
         check_kernel_scratch(v, op, rank, row);
 }
@@ -156,7 +214,7 @@ static void check_transfer_row(verifier *v, int op, int64_t rank,
     if (row->is_recv != 0 && row->is_recv != 1)
         reject(v, op, rank, row->param, "a row is neither send nor receive");
     if (row->n_rows <= 0 || row->row_bytes <= 0 || row->offset < 0 ||
-        (row->n_rows > 1 && row->stride_bytes < row->row_bytes) ||
+        row->stride_bytes < row->row_bytes ||
         __builtin_mul_overflow(row->n_rows - 1, row->stride_bytes, &last) ||
         __builtin_add_overflow(last, row->row_bytes, &end) ||
         end > arena_of(v, rank) || row->offset > arena_of(v, rank) - end)
@@ -184,16 +242,75 @@ static void check_row(verifier *v, int op, int64_t rank, int64_t i)
     }
 }
 
+/* The rows that a kind of operation goes through; -1: none. */
+static int row_kind_of(cz_step_kind kind)
+{
+    switch (kind) {
+    case CZ_STEP_KERNEL:
+        return CZ_ROW_KERNEL;
+    case CZ_STEP_TRANSFER:
+        return CZ_ROW_TRANSFER;
+    case CZ_STEP_SQUARE_SUM:
+        return CZ_ROW_SPAN;
+    case CZ_STEP_REDUCE_SCATTER:
+    case CZ_STEP_ALL_GATHER:
+    case CZ_STEP_ALL_REDUCE:
+    case CZ_STEP_DECIDE:
+    case CZ_STEP_PROLOGUE:
+    case CZ_N_STEPS:
+        break;
+    }
+    return -1;
+}
+
+static bool has_its_table(const verifier *v, const cz_view_op *op)
+{
+    const int kind = row_kind_of(op->kind);
+
+    if (op->table < 0 || op->table >= v->view->n_tables)
+        return op->table == -1 && kind < 0;
+    return (int)v->view->tables[op->table].kind == kind;
+}
+
+static bool axes_exist(const verifier *v, const cz_ints *axes)
+{
+    for (int i = 0; i < axes->n; i++)
+        if (axes->v[i] < (i ? axes->v[i - 1] + 1 : 0) ||
+            axes->v[i] >= v->view->mesh->axes.n)
+            return false;
+    return true;
+}
+
+static void check_facts(verifier *v, int number)
+{
+    const cz_view_op *op = &v->view->ops[number];
+    const cz_fact_op *fact = op->fact;
+    const bool needs_bucket =
+        op->kind == CZ_STEP_REDUCE_SCATTER || op->kind == CZ_STEP_ALL_GATHER;
+
+    if (!has_its_table(v, op))
+        reject(v, number, -1, -1, "has another table than its kind needs");
+    else if (fact->stream < 0 || fact->stream >= MAX_STREAMS)
+        reject(v, number, -1, -1, "stream %lld is not one of %d",
+               (long long)fact->stream, MAX_STREAMS);
+    else if (fact->bucket < (needs_bucket ? 0 : -1) ||
+             fact->bucket >= v->view->n_buckets)
+        reject(v, number, -1, -1, "bucket %lld does not exist",
+               (long long)fact->bucket);
+    else if (!axes_exist(v, &fact->comm))
+        reject(v, number, -1, -1, "its axes are not the mesh's, in order");
+    for (int i = 0; i < fact->waits.n; i++)
+        if (fact->waits.v[i] < 0 || fact->waits.v[i] >= number)
+            reject(v, number, -1, -1,
+                   "waits for operation %lld, which is not an earlier one",
+                   (long long)fact->waits.v[i]);
+}
+
 static void check_op(verifier *v, int number)
 {
     const cz_view_op *op = &v->view->ops[number];
 
-    for (int i = 0; i < op->fact->waits.n; i++)
-        if (op->fact->waits.v[i] < 0 || op->fact->waits.v[i] >= number)
-            reject(v, number, -1, -1,
-                   "waits for operation %lld, which is not "
-                   "an earlier one",
-                   (long long)op->fact->waits.v[i]);
+    check_facts(v, number);
     for (int64_t rank = 0; rank < v->view->n_ranks && v->n_errors == 0;
          rank++) {
         const row_range rows = rows_of(v, op, rank);

@@ -62,8 +62,9 @@ static bool report_odd(verifier *v, int op, const end *odd)
 
 static bool check_pair(verifier *v, int op, const end *send, const end *receive)
 {
-    const int64_t sent = send->row->n_rows * send->row->row_bytes;
-    const int64_t received = receive->row->n_rows * receive->row->row_bytes;
+    const cz_view_transfer_row *from = send->row, *to = receive->row;
+    const bool alike =
+        from->n_rows == to->n_rows && from->row_bytes == to->row_bytes;
 
     if (send->source != receive->source || send->target != receive->target) {
         const int64_t x[] = {send->source, send->target};
@@ -71,11 +72,14 @@ static bool check_pair(verifier *v, int op, const end *send, const end *receive)
         const bool send_first = x[0] != y[0] ? x[0] < y[0] : x[1] < y[1];
         return report_odd(v, op, send_first ? send : receive);
     }
-    if (sent != received)
-        reject(v, op, send->source, send->row->param,
-               "sends %lld bytes to rank %lld, which expects %lld",
-               (long long)sent, (long long)send->target, (long long)received);
-    return sent == received;
+    if (!alike)
+        reject(v, op, send->source, from->param,
+               "sends %lld x %lld bytes to rank %lld, which expects %lld x "
+               "%lld",
+               (long long)from->n_rows, (long long)from->row_bytes,
+               (long long)send->target, (long long)to->n_rows,
+               (long long)to->row_bytes);
+    return alike;
 }
 
 const transfer_pair *pair_transfers(verifier *v, int op, int *n)

@@ -1,7 +1,7 @@
 /* Happens-before on one rank, from streams and waits alone. */
 #include "passes/verify/verify_internal.h"
 
-enum { WORD_BITS = 64, MAX_STREAMS = 16 };
+enum { WORD_BITS = 64 };
 
 static uint64_t *row_of(const order *o, int op)
 {
@@ -29,7 +29,7 @@ order order_of_rank(verifier *v, int64_t rank)
         last[s] = -1;
     for (int i = 0; i < n_ops; i++) {
         const cz_view_op *op = &v->view->ops[i];
-        const int64_t stream = op->fact->stream % MAX_STREAMS;
+        const int64_t stream = op->fact->stream;
         if (is_skipped(v, op, rank))
             continue;
         if (last[stream] >= 0)

@@ -72,10 +72,12 @@ static bool is_full_shard(run *r, int op, int64_t rank,
     const cz_view_family *family =
         &r->v->view->families[r->v->view->params[row->param].family];
 
-    if (row->count == family->local_elements)
+    if (r->v->view->stages[row->stage].where == CZ_WHERE_WHOLE ||
+        row->count == family->local_elements)
         return true;
     reject(r->v, op, rank, row->param,
-           "works on %lld of the shard's %lld elements, which others read",
+           "works on %lld of the shard's %lld elements, which scratch holds as "
+           "one",
            (long long)row->count, (long long)family->local_elements);
     return false;
 }
@@ -95,7 +97,7 @@ static void read_slots(run *r, int op, int64_t rank,
         if (stage->in[i].kind == CZ_SLOT_GRAD && !r->reduced[bucket])
             reject(r->v, op, rank, row->param,
                    "reads a gradient that is not reduced yet");
-        if (!in_scratch(&stage->in[i]))
+        if (!in_scratch(&stage->in[i]) || !is_full_shard(r, op, rank, row))
             continue;
         const region wanted = slot_region(r, rank, row, &stage->in[i]);
         if (!region_holds(&r->scratch[rank], &wanted))
@@ -126,7 +128,7 @@ static void write_slots(run *r, int op, int64_t rank,
         }
         if (!in_scratch(&stage->out[i]))
             continue;
-        if (stage->where == CZ_WHERE_WHOLE || is_full_shard(r, op, rank, row))
+        if (is_full_shard(r, op, rank, row))
             region_put(r->v->arena, &r->scratch[rank],
                        slot_region(r, rank, row, &stage->out[i]));
     }

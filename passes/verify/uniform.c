@@ -38,10 +38,7 @@ static void check_bucket_op(verifier *v, int number, int *n_seen)
                               : &v->view->policy->split_axes;
     const int64_t bucket = op->fact->bucket;
 
-    if (bucket < 0 || bucket >= v->view->n_buckets)
-        reject(v, number, -1, -1, "bucket %lld does not exist",
-               (long long)bucket);
-    else if (!same_axes(&op->fact->comm, axes))
+    if (!same_axes(&op->fact->comm, axes))
         reject(v, number, -1, -1,
                "runs over other axes than the gradients are summed and the "
                "state is split over");
@@ -74,37 +71,69 @@ static void check_all_axes(verifier *v, int number)
         reject(v, number, -1, -1, "leaves ranks out of the norm");
 }
 
+static bool is_update(cz_step_kind kind)
+{
+    return kind == CZ_STEP_KERNEL || kind == CZ_STEP_TRANSFER ||
+           kind == CZ_STEP_ALL_GATHER || kind == CZ_STEP_PROLOGUE;
+}
+
+/* What was seen of the kinds that prepare an update. */
+typedef struct prepared {
+    int norms, decisions, prologues;
+    cz_section section;
+} prepared;
+
+static void check_section(verifier *v, int number, prepared *seen)
+{
+    const cz_view_op *op = &v->view->ops[number];
+
+    if (op->section < seen->section)
+        reject(v, number, -1, -1, "stands behind the section after its own");
+    if (is_update(op->kind) != (op->section == CZ_SECTION_UPDATE))
+        reject(v, number, -1, -1, "stands in the wrong section");
+    seen->section = op->section;
+}
+
 /* The kinds that prepare an update appear once and in order; everything that
- * updates stands behind the decision. */
+ * updates stands behind them. */
+static void check_prepared(verifier *v, int number, prepared *seen)
+{
+    const cz_view_op *op = &v->view->ops[number];
+
+    if (op->kind == CZ_STEP_ALL_REDUCE)
+        check_all_axes(v, number);
+    if (op->kind == CZ_STEP_ALL_REDUCE && seen->norms++)
+        reject(v, number, -1, -1, "sums the norm a second time");
+    if (op->kind == CZ_STEP_SQUARE_SUM && seen->norms)
+        reject(v, number, -1, -1, "counts after the norm was summed");
+    if (op->kind == CZ_STEP_DECIDE && !seen->norms)
+        reject(v, number, -1, -1, "decides before the norm is there");
+    if (op->kind == CZ_STEP_DECIDE && seen->decisions++)
+        reject(v, number, -1, -1, "decides a second time");
+    if (op->kind == CZ_STEP_KERNEL && !seen->prologues)
+        reject(v, number, -1, -1,
+               "updates before the step's scalars are there");
+    if (op->kind == CZ_STEP_PROLOGUE && seen->prologues++)
+        reject(v, number, -1, -1, "computes the scalars a second time");
+}
+
 static void check_sections(verifier *v)
 {
     const bool decides = v->view->policy->clip > 0 || v->view->policy->skip;
-    int n_reduced = 0, n_decided = 0, n_prologues = 0;
+    prepared seen = {0, 0, 0, CZ_SECTION_REDUCE};
 
-    for (int i = 0; i < v->view->n_ops; i++) {
-        const cz_view_op *op = &v->view->ops[i];
-        n_reduced += op->kind == CZ_STEP_ALL_REDUCE;
-        n_prologues += op->kind == CZ_STEP_PROLOGUE;
-        if (op->kind == CZ_STEP_ALL_REDUCE)
-            check_all_axes(v, i);
-        if (op->kind == CZ_STEP_SQUARE_SUM && n_reduced)
-            reject(v, i, -1, -1, "counts after the norm was summed");
-        if (op->kind == CZ_STEP_DECIDE && (!n_reduced || n_decided++))
-            reject(v, i, -1, -1, "decides before the norm is there, or twice");
-        if (op->kind == CZ_STEP_KERNEL &&
-            (!n_prologues || (decides && !n_decided)))
-            reject(v, i, -1, -1, "updates before %s",
-                   decides && !n_decided ? "the clip-and-skip decision"
-                                         : "the step's scalars are there");
-        if ((op->kind == CZ_STEP_KERNEL || op->kind == CZ_STEP_TRANSFER ||
-             op->kind == CZ_STEP_ALL_GATHER || op->kind == CZ_STEP_PROLOGUE) !=
-            (op->section == CZ_SECTION_UPDATE))
-            reject(v, i, -1, -1, "stands in the wrong section");
+    for (int i = 0; i < v->view->n_ops && v->n_errors == 0; i++) {
+        check_section(v, i, &seen);
+        check_prepared(v, i, &seen);
     }
-    if (n_prologues != 1 || n_reduced > 1 || (decides && n_decided != 1))
+    if (v->n_errors)
+        return;
+    if (seen.prologues == 0)
+        reject(v, -1, -1, -1, "nothing computes the step's scalars");
+    if (decides != (seen.decisions == 1))
         reject(v, -1, -1, -1,
-               "the norm, the decision or the scalars are "
-               "missing or there twice");
+               decides ? "nothing takes the clip-and-skip decision"
+                       : "a decision that nobody asked for");
 }
 
 void check_uniform(verifier *v)

@@ -11,6 +11,8 @@ typedef struct verifier {
     int n_errors;
 } verifier;
 
+enum { MAX_STREAMS = 32 };
+
 /* Rows [first, end) of an operation on one rank; none for an operation
  * without table. */
 typedef struct row_range {
@@ -21,8 +23,9 @@ row_range rows_of(const verifier *v, const cz_view_op *op, int64_t rank);
 /* An operation with a table and no row on this rank is skipped there. */
 bool is_skipped(const verifier *v, const cz_view_op *op, int64_t rank);
 
-/* Report that operation `op` (or -1) on `rank` (or -1) does something wrong
- * with `param` (or -1). */
+/* Report that operation `op` (or -1: the plan) on `rank` (or -1: on every
+ * rank) does something wrong with `param` (or -1: the first tensor that the
+ * operation touches).  The sentence always names all three. */
 void reject(verifier *v, int op, int64_t rank, int64_t param,
             const char *format, ...) __attribute__((format(printf, 5, 6)));
 

@@ -1,0 +1,51 @@
+/* A deep copy of what a schedule is made of, to be changed at will, and the
+ * program that the runtime would get of it. */
+#ifndef CZ_TESTS_VERIFY_MUTABLE_PLAN_H
+#define CZ_TESTS_VERIFY_MUTABLE_PLAN_H
+
+#include "dsl/plan_view.h"
+#include "runtime/czr.h"
+
+typedef struct mutable_table {
+    cz_row_kind kind;
+    int n_coordinates;
+    int64_t *starts;
+    int64_t *rows; /* flat; n_columns to a row, in the order of rows.def */
+    int n_columns;
+    int64_t n_rows;
+} mutable_table;
+
+typedef struct mutable_op {
+    cz_view_op view;
+    cz_fact_op fact;
+} mutable_op;
+
+typedef struct mutable_bucket {
+    int64_t *slices, *offsets;
+    int n_slices, n_params;
+} mutable_bucket;
+
+/* Changed freely; rows and operations may be added up to twice as many and
+ * one more.  mutable_plan_view() makes a view of what it is then. */
+typedef struct mutable_plan {
+    cz_arena *arena;
+    const cz_plan_view *origin;
+    int n_tables, n_ops, n_buckets;
+    mutable_table *tables;
+    mutable_op *ops;
+    mutable_bucket *buckets;
+    cz_view_param *params;
+    int64_t *arena_bytes;
+} mutable_plan;
+
+void mutable_plan_copy(mutable_plan *plan, cz_arena *arena,
+                       const cz_plan_view *view);
+int64_t *mutable_row(mutable_table *table, int64_t row);
+const cz_plan_view *mutable_plan_view(mutable_plan *plan);
+
+/* The compiled program with places, buckets, tables, operations and arena of
+ * another view of it.  Kernels stay. */
+const czr_program *program_of_view(cz_arena *arena, const czr_program *compiled,
+                                   const cz_plan_view *view);
+
+#endif

@@ -1,0 +1,222 @@
+/* Mutants of plans: each is rejected with a sentence that says where, or
+ * accepted and then shown harmless: executed on both host devices it gives the
+ * unmutated plan's bits.
+ *
+ *   mutants_test PLANS MUTANTS_PER_PLAN [SEED] [-v] */
+#include "frontend/cmd_run_program.h"
+#include "passes/verify/verify.h"
+#include "tests/verify/mutation.h"
+#include "tests/verify/planned.h"
+#include "tests/verify/random_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_KINDS = 64, MICROBATCHES = 12 };
+
+static const char hash[] = "00000000000000000000000000000000"
+                           "00000000000000000000000000000000";
+
+typedef struct tally {
+    int mutants, rejected, harmless, failed, named;
+} tally;
+
+/* One plan, compiled once. */
+typedef struct subject {
+    planned plan;
+    cz_loaded loaded;
+    cz_run_result expected;
+} subject;
+
+typedef struct bench {
+    tally kinds[MAX_KINDS];
+    uint64_t seed;
+    bool verbose;
+} bench;
+
+/* Small models on 2 to 8 ranks; every mutant that is accepted runs. */
+static const text_limits limits = {4, 4, 8, 4};
+
+static void make_text(randoms *r, bool is_sharded, cz_text *text)
+{
+    const char *string;
+
+    do {
+        cz_text_fini(text);
+        random_text(r, &limits, text);
+        string = cz_text_string(text);
+    } while (strstr(string, is_sharded ? "tp = 1\n" : "dp = 1, tp = 1\n"));
+}
+
+static bool subject_open(subject *s, const char *text)
+{
+    planned_open(&s->plan, text, NULL, MICROBATCHES);
+    return s->plan.view && cz_verify(s->plan.view, &s->plan.diags) &&
+           cz_loaded_open(s->plan.view, hash, &s->plan.diags, &s->loaded) &&
+           planned_run(s->plan.view, s->loaded.program, MICROBATCHES, false,
+                       &s->plan.arena, &s->expected) == CZR_OK;
+}
+
+static void subject_close(subject *s)
+{
+    cz_loaded_close(&s->loaded);
+    planned_close(&s->plan);
+}
+
+/* ---- judging one mutant ---- */
+
+/* Does a sentence begin "operation 3 (kernel) on rank 1, h.0.w: "?  Where a
+ * mistake has no single operation or rank it says "plan" and "on every rank";
+ * `exact` does not let that pass. */
+static bool names_all(const char *sentence, bool exact)
+{
+    int operation, rank, n = 0;
+    char kind[32], tensor[128];
+
+    if (sscanf(sentence, "operation %d (%31[a-z_]) on rank %d, %127[^:]:%n",
+               &operation, kind, &rank, tensor, &n) == 4 &&
+        n > 0)
+        return !exact || strcmp(tensor, "every tensor") != 0;
+    if (exact)
+        return false;
+    sscanf(sentence, "operation %d (%31[a-z_]) on every rank, %127[^:]:%n",
+           &operation, kind, tensor, &n);
+    if (n == 0)
+        sscanf(sentence, "plan on every rank, %127[^:]:%n", tensor, &n);
+    return n > 0;
+}
+
+static bool is_harmless(const subject *s, const cz_plan_view *view,
+                        cz_arena *arena, char *why, size_t n)
+{
+    const czr_program *program =
+        program_of_view(arena, s->loaded.program, view);
+
+    for (int late = 0; late < 2; late++) {
+        cz_run_result result;
+        const czr_status status =
+            planned_run(view, program, MICROBATCHES, late, arena, &result);
+        if (status != CZR_OK || !planned_same_bits(&s->expected, &result)) {
+            snprintf(why, n, "%s device: %s", late ? "late" : "host",
+                     status == CZR_OK ? "other bits" : result.error);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void judge(bench *b, const subject *s, const cz_plan_view *view,
+                  int kind, cz_arena *arena)
+{
+    tally *t = &b->kinds[kind];
+    cz_diags diags;
+    char why[600];
+
+    cz_diags_init(&diags, arena);
+    t->mutants++;
+    if (!cz_verify(view, &diags)) {
+        const char *sentence = diags.list[0].message;
+        t->rejected++;
+        t->named += names_all(sentence, true);
+        if (b->verbose)
+            printf("%s: %s\n", mutations[kind].name, sentence);
+        if (!names_all(sentence, false)) {
+            t->failed++;
+            printf("%s: a sentence without place: %s\n", mutations[kind].name,
+                   sentence);
+        }
+    } else if (is_harmless(s, view, arena, why, sizeof why)) {
+        t->harmless++;
+    } else {
+        t->failed++;
+        printf("FALSE ACCEPT, %s: %s\n", mutations[kind].name, why);
+    }
+}
+
+/* ---- all of them ---- */
+
+static void mutate(bench *b, const subject *s, randoms *r, int first_kind)
+{
+    for (int kind = first_kind;; kind = (kind + 1) % n_mutations) {
+        const uint64_t state = r->state;
+        const int failed = b->kinds[kind].failed;
+        mutable_plan plan;
+        cz_arena arena;
+        bool applied;
+        cz_arena_init(&arena);
+        mutable_plan_copy(&plan, &arena, s->plan.view);
+        applied = mutations[kind].apply(&plan, r);
+        if (applied)
+            judge(b, s, mutable_plan_view(&plan), kind, &arena);
+        cz_arena_fini(&arena);
+        if (b->kinds[kind].failed > failed)
+            printf("  (kind %d, state %" PRIu64 ")\n", kind, state);
+        if (applied)
+            return;
+    }
+}
+
+static bool test_plan(bench *b, int number, int n_mutants)
+{
+    randoms r = {b->seed * 1000003u + (uint64_t)number};
+    cz_text text = {0};
+    subject s = {.loaded = {NULL, NULL}};
+    int failed = 0, failed_now = 0;
+    bool ok;
+
+    draw(&r, 2);
+    make_text(&r, number % 4 != 0, &text);
+    ok = subject_open(&s, cz_text_string(&text));
+    for (int k = 0; k < n_mutations; k++)
+        failed += b->kinds[k].failed;
+    for (int i = 0; ok && i < n_mutants; i++)
+        mutate(b, &s, &r, i % n_mutations);
+    for (int k = 0; k < n_mutations; k++)
+        failed_now += b->kinds[k].failed;
+    if (!ok || failed_now > failed) {
+        printf("in plan %d of seed %" PRIu64 ":\n", number, b->seed);
+        planned_print(&s.plan, cz_text_string(&text));
+    }
+    subject_close(&s);
+    cz_text_fini(&text);
+    return ok;
+}
+
+static void add(tally *sum, const tally *t)
+{
+    sum->mutants += t->mutants;
+    sum->rejected += t->rejected;
+    sum->harmless += t->harmless;
+    sum->failed += t->failed;
+    sum->named += t->named;
+}
+
+static void print_line(const char *name, const tally *t)
+{
+    printf("%-30s %7d %8d %8d %8d %7d\n", name, t->mutants, t->rejected,
+           t->named, t->harmless, t->failed);
+}
+
+int main(int argc, char **argv)
+{
+    const int n_plans = argc > 1 ? atoi(argv[1]) : 24;
+    const int n_mutants = argc > 2 ? atoi(argv[2]) : 93;
+    bench b = {.seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1,
+               .verbose = argc > 4};
+    tally sum = {0};
+    int n_broken = 0;
+
+    for (int i = 0; i < n_plans; i++)
+        n_broken += !test_plan(&b, i, n_mutants);
+    printf("%-30s mutants rejected all named harmless  failed\n", "kind");
+    for (int k = 0; k < n_mutations; k++) {
+        print_line(mutations[k].name, &b.kinds[k]);
+        add(&sum, &b.kinds[k]);
+    }
+    print_line("all", &sum);
+    printf("seed %" PRIu64 ", %d plans, %d of them broken\n", b.seed, n_plans,
+           n_broken);
+    return sum.failed || n_broken || sum.mutants < n_plans * n_mutants;
+}

@@ -1,0 +1,87 @@
+/* The kinds of mutations, and those of buckets, owners and the arena. */
+#include "tests/verify/mutation.h"
+
+const mutation mutations[] = {
+    {"drop a row", drop_row},
+    {"duplicate a row", duplicate_row},
+    {"swap two rows", swap_rows},
+    {"move a row to another rank", move_row},
+    {"split a row", split_row},
+    {"change a row's element", change_element},
+    {"change a row's count", change_count},
+    {"change a scratch offset", change_scratch},
+    {"change a workspace", change_workspace},
+    {"change a row's parameter", change_param},
+    {"change a row's stage", change_stage},
+    {"change a span", change_span},
+    {"move a box", change_box_place},
+    {"change a box's shape", change_box_shape},
+    {"change a peer", change_peer},
+    {"flip send and receive", flip_direction},
+    {"drop an operation", drop_op},
+    {"duplicate an operation", duplicate_op},
+    {"swap two operations", swap_ops},
+    {"swap neighbouring operations", swap_neighbours},
+    {"drop a wait", drop_wait},
+    {"change a wait", change_wait},
+    {"change a stream", change_stream},
+    {"change an operation's bucket", change_bucket},
+    {"change an operation's table", change_table},
+    {"change a communicator", change_comm},
+    {"change a section", change_section},
+    {"move a slice's bound", move_slice},
+    {"move a parameter", move_param},
+    {"change an owner", change_owner},
+    {"shrink the arena", shrink_arena},
+};
+const int n_mutations = sizeof mutations / sizeof *mutations;
+
+bool move_slice(mutable_plan *plan, randoms *r)
+{
+    mutable_bucket *bucket = &plan->buckets[draw(r, plan->n_buckets)];
+    const int64_t length = bucket->slices[bucket->n_slices - 1];
+    int64_t *bound;
+
+    if (bucket->n_slices < 3)
+        return false;
+    bound = &bucket->slices[draw_in(r, 1, bucket->n_slices - 2)];
+    const int64_t was = *bound;
+    *bound = chance(r, 2) ? draw_in(r, 0, length) : was + draw_in(r, -1, 1);
+    return *bound != was;
+}
+
+bool move_param(mutable_plan *plan, randoms *r)
+{
+    const int b = (int)draw(r, plan->n_buckets);
+    mutable_bucket *bucket = &plan->buckets[b];
+    const int i = (int)draw(r, bucket->n_params);
+    const int64_t *list = plan->origin->buckets[b].fact->params.v;
+    const int64_t was = bucket->offsets[i];
+
+    bucket->offsets[i] = draw_in(r, was > 3 ? was - 3 : 0, was + 3);
+    plan->params[list[i]].offset = bucket->offsets[i];
+    return bucket->offsets[i] != was;
+}
+
+bool change_owner(mutable_plan *plan, randoms *r)
+{
+    cz_view_param *param = &plan->params[draw(r, plan->origin->n_params)];
+    const int64_t was = param->split_owner;
+
+    if (was < 0)
+        return false;
+    param->split_owner = draw_in(
+        r, 0,
+        cz_view_extent(plan->origin, &plan->origin->policy->split_axes) - 1);
+    return param->split_owner != was;
+}
+
+bool shrink_arena(mutable_plan *plan, randoms *r)
+{
+    int64_t *bytes = &plan->arena_bytes[draw(r, plan->origin->arena->bytes.n)];
+
+    if (*bytes == 0)
+        return false;
+    *bytes -= chance(r, 2) ? CZ_ALIGN_BYTES : draw_in(r, 1, *bytes);
+    return true;
+}
