@@ -2,11 +2,13 @@
  * size, bytes and nesting first, then a parser in a child process, and only
  * then the parser here. */
 #define _POSIX_C_SOURCE 200809L
+#include "dsl/base/utf8.h"
 #include "dsl/ir_internal.h"
 
-#include <fcntl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,34 +20,10 @@ static void reject(cz_diags *diags, const char *why)
 
 /* ---- the scan ---- */
 
-/* Bytes of the UTF-8 sequence at `s`, of at most n bytes; 0 when there is
- * none: a stray byte, an overlong form, a surrogate, beyond U+10FFFF. */
-static size_t utf8_length(const unsigned char *s, size_t n)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const size_t length = s[0] < 0x80         ? 1
-                          : s[0] >> 5 == 0x06 ? 2
-                          : s[0] >> 4 == 0x0e ? 3
-                          : s[0] >> 3 == 0x1e ? 4
-                                              : 0;
-    if (length == 0 || length > n)
-        return 0;
-    uint32_t point = length == 1 ? s[0] : s[0] & (0x7fu >> length);
-    for (size_t i = 1; i < length; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-        point = point << 6 | (s[i] & 0x3f);
-    }
-    const bool is_surrogate = point >= 0xd800 && point <= 0xdfff;
-    return point < least[length] || point > 0x10ffff || is_surrogate ? 0
-                                                                     : length;
-}
-
 static bool is_utf8(const char *bytes, size_t n)
 {
-    const unsigned char *s = (const unsigned char *)bytes;
     for (size_t i = 0; i < n;) {
-        const size_t length = s[i] ? utf8_length(s + i, n - i) : 0;
+        const size_t length = cz_utf8_length(bytes + i, n - i);
         if (length == 0)
             return false;
         i += length;
@@ -137,6 +115,7 @@ static void rehearse(const char *bytes, size_t n)
     cz_diags diags;
     cz_text text;
 
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     dup2(null, STDOUT_FILENO);
     dup2(null, STDERR_FILENO);
     cz_arena_init(&arena);

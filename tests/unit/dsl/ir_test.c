@@ -204,67 +204,6 @@ static void strings_are_short(void **state)
     assert_non_null(strstr(messages(f), "at most 256 bytes"));
 }
 
-/* ---- the scan before the parser ---- */
-
-static void assert_rejected(fixture *f, const char *bytes, size_t n,
-                            const char *why)
-{
-    cz_diags_init(&f->diags, &f->arena);
-    assert_null(cz_ir_parse(bytes, n, &f->diags));
-    assert_int_equal(f->diags.n, 1);
-    if (!strstr(messages(f), why))
-        fail_msg("expected '%s' in %s", why, messages(f));
-}
-
-static void bytes_must_be_utf8(void **state)
-{
-    static const char *const broken[] = {"\x80",
-                                         "\xc3",
-                                         "\xc0\xaf",
-                                         "\xe0\x80\xaf",
-                                         "\xed\xa0\x80",
-                                         "\xf0\x80\x80\x80",
-                                         "\xf4\x90\x80\x80",
-                                         "\xff",
-                                         "\xe2\x82",
-                                         "\xf8\x88\x80\x80\x80"};
-    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
-        assert_rejected(*state, broken[i], strlen(broken[i]), "UTF-8");
-    assert_rejected(*state, "a\0b", 3, "UTF-8");
-    cz_ir *ir = cz_ir_parse("// \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80", 14,
-                            &((fixture *)*state)->diags);
-    assert_non_null(ir);
-    cz_ir_close(ir);
-}
-
-static void nesting_is_limited(void **state)
-{
-    char text[1024] = "";
-    for (int i = 0; i < 65; i++)
-        strcat(text, "([{<"[i % 4] == '(' ? "(" : "[");
-    assert_rejected(*state, text, strlen(text), "64 deep");
-    /* Not inside strings, and the > of an arrow closes nothing. */
-    fixture *f = *state;
-    cz_diags_init(&f->diags, &f->arena);
-    char quoted[1024] = "\"canzona.mesh\"() {axes = [\"\\\"";
-    for (int i = 0; i < 100; i++)
-        strcat(quoted, "(");
-    strcat(quoted, "\"], sizes = array<i64>} : () -> () // ((((");
-    cz_ir *ir = cz_ir_parse(quoted, strlen(quoted), &f->diags);
-    assert_string_equal(messages(f), "");
-    assert_non_null(ir);
-    cz_ir_close(ir);
-}
-
-static void size_is_limited(void **state)
-{
-    const size_t n = CZ_IR_MAX_TEXT + 1;
-    char *text = malloc(n);
-    memset(text, ' ', n);
-    assert_rejected(*state, text, n, "64 MiB");
-    free(text);
-}
-
 /* ---- reading ---- */
 
 static void a_reader_sees_what_was_built(void **state)
@@ -477,9 +416,6 @@ int main(void)
         TEST(print_survives_the_parser),
         TEST(bad_text_is_rejected_with_a_sentence),
         TEST(strings_are_short),
-        TEST(bytes_must_be_utf8),
-        TEST(nesting_is_limited),
-        TEST(size_is_limited),
         TEST(a_reader_sees_what_was_built),
         TEST(kernel_form_is_built_and_read),
         TEST(attributes_are_changed_in_place),

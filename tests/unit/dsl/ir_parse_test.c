@@ -1,0 +1,135 @@
+/* IR text from outside: the scan before the parser, and the parser's crash. */
+#include "dsl/ir.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct fixture {
+    cz_arena arena;
+    cz_diags diags;
+} fixture;
+
+static int setup(void **state)
+{
+    fixture *f = calloc(1, sizeof *f);
+    cz_arena_init(&f->arena);
+    cz_diags_init(&f->diags, &f->arena);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    fixture *f = *state;
+    cz_arena_fini(&f->arena);
+    free(f);
+    return 0;
+}
+
+static const char *messages(fixture *f)
+{
+    cz_text text;
+    cz_text_init(&text);
+    cz_diags_print(&f->diags, &text, false);
+    const char *copy = cz_arena_copy(&f->arena, cz_text_string(&text), text.n);
+    cz_text_fini(&text);
+    return copy;
+}
+
+static void assert_rejected(fixture *f, const char *bytes, size_t n,
+                            const char *why)
+{
+    cz_diags_init(&f->diags, &f->arena);
+    assert_null(cz_ir_parse(bytes, n, &f->diags));
+    assert_int_equal(f->diags.n, 1);
+    if (!strstr(messages(f), why))
+        fail_msg("expected '%s' in %s", why, messages(f));
+}
+
+static void bytes_must_be_utf8(void **state)
+{
+    static const char *const broken[] = {"\x80",
+                                         "\xc3",
+                                         "\xc0\xaf",
+                                         "\xe0\x80\xaf",
+                                         "\xed\xa0\x80",
+                                         "\xf0\x80\x80\x80",
+                                         "\xf4\x90\x80\x80",
+                                         "\xff",
+                                         "\xe2\x82",
+                                         "\xf8\x88\x80\x80\x80"};
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
+        assert_rejected(*state, broken[i], strlen(broken[i]), "UTF-8");
+    assert_rejected(*state, "a\0b", 3, "UTF-8");
+    cz_ir *ir = cz_ir_parse("// \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80", 14,
+                            &((fixture *)*state)->diags);
+    assert_non_null(ir);
+    cz_ir_close(ir);
+}
+
+static void nesting_is_limited(void **state)
+{
+    char text[1024] = "";
+    for (int i = 0; i < 65; i++)
+        strcat(text, "([{<"[i % 4] == '(' ? "(" : "[");
+    assert_rejected(*state, text, strlen(text), "64 deep");
+    /* Not inside strings, and the > of an arrow closes nothing. */
+    fixture *f = *state;
+    cz_diags_init(&f->diags, &f->arena);
+    char quoted[1024] = "\"canzona.mesh\"() {axes = [\"\\\"";
+    for (int i = 0; i < 100; i++)
+        strcat(quoted, "(");
+    strcat(quoted, "\"], sizes = array<i64>} : () -> () // ((((");
+    cz_ir *ir = cz_ir_parse(quoted, strlen(quoted), &f->diags);
+    assert_string_equal(messages(f), "");
+    assert_non_null(ir);
+    cz_ir_close(ir);
+}
+
+static void size_is_limited(void **state)
+{
+    const size_t n = CZ_IR_MAX_TEXT + 1;
+    char *text = malloc(n);
+    memset(text, ' ', n);
+    assert_rejected(*state, text, n, "64 MiB");
+    free(text);
+}
+
+/* MLIR 22 recurses once for each minus sign, until its stack is full. */
+static void a_crash_of_the_parser_is_a_message(void **state)
+{
+    enum { N = 1 << 20 };
+    cz_text text;
+    cz_text_init(&text);
+    cz_text_puts(&text, "\"x.y\"() {a = affine_map<(i) -> (");
+    for (int i = 0; i < N; i++)
+        cz_text_puts(&text, "-");
+    cz_text_puts(&text, "i)>} : () -> ()");
+    assert_rejected(*state, text.bytes, text.n, "crashes the parser");
+    cz_text_fini(&text);
+}
+
+/* A child is not taken for dead when it says no. */
+static void a_rejected_text_is_no_crash(void **state)
+{
+    assert_rejected(*state, "x", 1, "(IR:1:1)");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(bytes_must_be_utf8),
+        TEST(nesting_is_limited),
+        TEST(size_is_limited),
+        TEST(a_crash_of_the_parser_is_a_message),
+        TEST(a_rejected_text_is_no_crash),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
