@@ -31,14 +31,14 @@ static bool is_utf8(const char *bytes, size_t n)
     return true;
 }
 
-/* Behind the string or the comment that starts at i; i where none does. */
+/* The last byte of the string or comment that starts at i; else i. */
 static size_t skip_quiet(const char *bytes, size_t n, size_t i)
 {
     if (bytes[i] == '"') {
         for (i++; i < n && bytes[i] != '"' && bytes[i] != '\n'; i++)
             if (bytes[i] == '\\')
                 i++;
-        return i + 1;
+        return i;
     }
     if (bytes[i] == '/' && i + 1 < n && bytes[i + 1] == '/')
         while (i < n && bytes[i] != '\n')
