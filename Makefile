@@ -6,7 +6,7 @@ BUILD := build/$(PRESET)
 PYTHON := /usr/bin/python3
 CTEST := ctest --output-on-failure --no-tests=error
 SOURCES = $(shell git ls-files '*.c' '*.h')
-UNITS = $(filter-out tests/fuzz/%,$(filter %.c,$(SOURCES)))
+UNITS = $(filter-out tests/%,$(filter %.c,$(SOURCES)))
 
 .PHONY: help packages build test demo format lint clean
 .PHONY: nightly test-asan test-tsan test-clang test-bytes test-nightly
