@@ -12,14 +12,26 @@
 /* Exit statuses. */
 enum { CZ_EXIT_OK, CZ_EXIT_ERRORS, CZ_EXIT_USAGE, CZ_EXIT_INFEASIBLE };
 
+/* How diagnostics are written. */
+typedef enum cz_diagnostics_form {
+    CZ_DIAGNOSTICS_TEXT,
+    CZ_DIAGNOSTICS_JSON,
+    CZ_DIAGNOSTICS_SARIF
+} cz_diagnostics_form;
+
 typedef struct cz_cmd_options {
-    const char *input;
+    const char *input; /* the first of them */
+    const char **inputs;
+    int n_inputs;
     const char **defines;
     int n_defines;
     const char *output;
     const char *ir; /* NULL: none; "scheduled", "assigned", "source" */
     const char *target, *world;
-    bool json, check, print_cflags, strict, late, planted;
+    bool json, check, print_cflags, strict, late, planted, in_place;
+    bool diagnostics_are_output; /* JSON and SARIF to stdout, not stderr */
+    bool takes_files;            /* any number of FILEs, not one */
+    cz_diagnostics_form diagnostics;
     int64_t rank; /* -1: all */
     int64_t steps, seed, microbatches;
 } cz_cmd_options;
@@ -38,7 +50,8 @@ enum {
     CZ_KEY_CHECK,
     CZ_KEY_LATE,
     CZ_KEY_WORLD,
-    CZ_KEY_PLANT
+    CZ_KEY_PLANT,
+    CZ_KEY_DIAGNOSTICS
 };
 
 typedef struct cz_command {
@@ -46,14 +59,23 @@ typedef struct cz_command {
     const struct argp_option *options;
     const char *doc; /* what it does; behind \v the example */
     int (*run)(const cz_cmd_options *options);
+    bool takes_files; /* any number of FILEs, not one */
 } cz_command;
 
 extern const cz_command cz_command_check, cz_command_plan, cz_command_build,
-    cz_command_run, cz_command_verify;
+    cz_command_run, cz_command_verify, cz_command_fmt;
 
 #define CZ_OPTION_DEFINE                                                       \
     {                                                                          \
         "define", 'D', "NAME=VALUE", 0, "Set a value of the source", 0         \
+    }
+
+#define CZ_OPTION_DIAGNOSTICS                                                  \
+    {                                                                          \
+        "diagnostics", CZ_KEY_DIAGNOSTICS, "FORM", 0,                          \
+            "Write errors as text (default), json or sarif; to standard "      \
+            "error, but json and sarif of `check` to standard output",         \
+            0                                                                  \
     }
 
 /* How far a job goes. */
@@ -64,6 +86,8 @@ typedef enum cz_job_goal {
 } cz_job_goal;
 
 typedef struct cz_job {
+    cz_diagnostics_form diagnostics;
+    bool diagnostics_are_output;
     cz_arena arena;
     cz_diags diags;
     cz_ir *ir;
@@ -77,7 +101,10 @@ typedef struct cz_job {
 int cz_job_open(cz_job *job, const cz_cmd_options *options, cz_job_goal goal);
 /* The exit status that the diagnostics ask for. */
 int cz_job_status(const cz_job *job);
-/* Print diagnostics to stderr and let everything go. */
+/* Write diagnostics in the form and to the stream that the options ask for,
+ * and let everything go. */
 void cz_job_close(cz_job *job);
+/* Diagnostics as text to stderr, in colour on a terminal unless NO_COLOR. */
+void cz_print_diagnostics(const cz_diags *diags);
 
 #endif

@@ -12,6 +12,7 @@
 
 static const struct argp_option options[] = {
     CZ_OPTION_DEFINE,
+    CZ_OPTION_DIAGNOSTICS,
     {"output", 'o', "DIR", 0, "Folder for NAME.c and NAME.h (default: .)", 0},
     {"target", CZ_KEY_TARGET, "LIST", 0, "cpu (others are not supported yet)",
      0},
@@ -81,8 +82,11 @@ static int run(const cz_cmd_options *given)
 }
 
 const cz_command cz_command_build = {
-    "build", "write embeddable C", options,
+    "build",
+    "write embeddable C",
+    options,
     "Plan FILE and write NAME.c and NAME.h, where NAME is the stem of FILE.\v"
     "The C needs czr.h and the runtime library alone.  Example:\n\n"
     "  canzona build -o out examples/gpt.cz\n",
-    run};
+    run,
+    false};

@@ -4,6 +4,7 @@
 
 #include "dsl/plan_view_build.h"
 #include "frontend/compile.h"
+#include "frontend/diagnostics_json.h"
 #include "frontend/parse.h"
 #include "passes/passes.h"
 #include "passes/verify/verify.h"
@@ -94,6 +95,8 @@ int cz_job_status(const cz_job *job)
 int cz_job_open(cz_job *job, const cz_cmd_options *options, cz_job_goal goal)
 {
     memset(job, 0, sizeof *job);
+    job->diagnostics = options->diagnostics;
+    job->diagnostics_are_output = options->diagnostics_are_output;
     cz_arena_init(&job->arena);
     cz_diags_init(&job->diags, &job->arena);
     job->ir = read_input(job, options);
@@ -102,16 +105,38 @@ int cz_job_open(cz_job *job, const cz_cmd_options *options, cz_job_goal goal)
     return cz_job_status(job);
 }
 
-void cz_job_close(cz_job *job)
+void cz_print_diagnostics(const cz_diags *diags)
 {
     const char *no_color = getenv("NO_COLOR");
     const bool colour = isatty(STDERR_FILENO) && !(no_color && *no_color);
     cz_text text = {0};
 
-    cz_diags_print(&job->diags, &text, colour);
-    fflush(stdout);
+    cz_diags_print(diags, &text, colour);
     fwrite(cz_text_string(&text), 1, text.n, stderr);
     cz_text_fini(&text);
+}
+
+/* For another program to read. */
+static void write_document(const cz_job *job)
+{
+    cz_text text = {0};
+
+    if (job->diagnostics == CZ_DIAGNOSTICS_SARIF)
+        cz_diagnostics_sarif(&job->diags, CANZONA_VERSION, &text);
+    else
+        cz_diagnostics_json(&job->diags, &text);
+    fwrite(cz_text_string(&text), 1, text.n,
+           job->diagnostics_are_output ? stdout : stderr);
+    cz_text_fini(&text);
+}
+
+void cz_job_close(cz_job *job)
+{
+    fflush(stdout);
+    if (job->diagnostics == CZ_DIAGNOSTICS_TEXT)
+        cz_print_diagnostics(&job->diags);
+    else
+        write_document(job);
     cz_ir_close(job->ir);
     cz_arena_fini(&job->arena);
 }

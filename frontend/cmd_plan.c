@@ -8,6 +8,7 @@
 
 static const struct argp_option options[] = {
     CZ_OPTION_DEFINE,
+    CZ_OPTION_DIAGNOSTICS,
     {"json", CZ_KEY_JSON, NULL, 0, "Print the plan as JSON (canzona.plan/1)",
      0},
     {"ir", CZ_KEY_IR, "STAGE", OPTION_ARG_OPTIONAL,
@@ -49,9 +50,12 @@ static int run(const cz_cmd_options *given)
 }
 
 const cz_command cz_command_plan = {
-    "plan", "plan, verify, and show the plan", options,
+    "plan",
+    "plan, verify, and show the plan",
+    options,
     "Plan FILE, verify the plan and print one screen about it.\v"
     "Examples:\n\n"
     "  canzona plan examples/qwen3-32b.cz\n"
     "  canzona plan --json -D mesh.dp=8 examples/qwen3-32b.cz\n",
-    run};
+    run,
+    false};

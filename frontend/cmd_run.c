@@ -12,6 +12,7 @@
 
 static const struct argp_option options[] = {
     CZ_OPTION_DEFINE,
+    CZ_OPTION_DIAGNOSTICS,
     {"world", CZ_KEY_WORLD, "NAME", 0, "threads (others: not supported yet)",
      0},
     {"steps", CZ_KEY_STEPS, "N", 0, "Optimizer steps (default 1)", 0},
@@ -124,10 +125,13 @@ static int run(const cz_cmd_options *given)
 }
 
 const cz_command cz_command_run = {
-    "run", "build, and execute on the ranks of this machine", options,
+    "run",
+    "build, and execute on the ranks of this machine",
+    options,
     "Plan and build FILE, and execute it on as many threads as it has ranks, "
     "with gradients of its own making.\v"
     "Example:\n\n"
     "  canzona run --steps=10 --check -D mesh.dp=2 -D mesh.tp=2 "
     "examples/gpt.cz\n",
-    run};
+    run,
+    false};

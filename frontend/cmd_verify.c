@@ -3,7 +3,8 @@
 
 #include "passes/verify/verify.h"
 
-static const struct argp_option options[] = {CZ_OPTION_DEFINE, {0}};
+static const struct argp_option options[] = {
+    CZ_OPTION_DEFINE, CZ_OPTION_DIAGNOSTICS, {0}};
 
 static int run(const cz_cmd_options *given)
 {
@@ -18,9 +19,12 @@ static int run(const cz_cmd_options *given)
 }
 
 const cz_command cz_command_verify = {
-    "verify", "prove that a plan is sound", options,
+    "verify",
+    "prove that a plan is sound",
+    options,
     "Run the verifier on FILE: IR that `canzona plan --ir` printed, or a "
     "source, which is planned first.\v"
     "Example:\n\n"
     "  canzona plan --ir examples/gpt.cz | canzona verify -\n",
-    run};
+    run,
+    false};

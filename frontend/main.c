@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const cz_command *const commands[] = {
-    &cz_command_check, &cz_command_plan, &cz_command_build, &cz_command_run,
-    &cz_command_verify};
+    &cz_command_check, &cz_command_plan,   &cz_command_build,
+    &cz_command_run,   &cz_command_verify, &cz_command_fmt};
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
@@ -36,6 +36,20 @@ static int64_t parse_count(const char *text, struct argp_state *state,
         argp_error(state, "%s takes a number from 0 on, not \"%s\"", what,
                    text);
     return value;
+}
+
+static cz_diagnostics_form parse_form(const char *text,
+                                      struct argp_state *state)
+{
+    static const char *const forms[] = {[CZ_DIAGNOSTICS_TEXT] = "text",
+                                        [CZ_DIAGNOSTICS_JSON] = "json",
+                                        [CZ_DIAGNOSTICS_SARIF] = "sarif"};
+
+    for (int i = CZ_DIAGNOSTICS_TEXT; i <= CZ_DIAGNOSTICS_SARIF; i++)
+        if (strcmp(text, forms[i]) == 0)
+            return (cz_diagnostics_form)i;
+    argp_error(state, "--diagnostics is text, json or sarif, not \"%s\"", text);
+    return CZ_DIAGNOSTICS_TEXT;
 }
 
 static error_t parse_switch(int key, char *arg, struct argp_state *state,
@@ -84,6 +98,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case 'o':
         options->output = arg;
         return 0;
+    case 'i':
+        options->in_place = true;
+        return 0;
+    case CZ_KEY_DIAGNOSTICS:
+        options->diagnostics = parse_form(arg, state);
+        return 0;
     case CZ_KEY_TARGET:
         options->target = arg;
         return 0;
@@ -103,9 +123,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         options->microbatches = parse_count(arg, state, "--microbatches");
         return 0;
     case ARGP_KEY_ARG:
-        if (options->input)
+        if (options->n_inputs > 0 && !options->takes_files)
             argp_error(state, "one FILE only");
-        options->input = arg;
+        options->inputs[options->n_inputs++] = arg;
+        options->input = options->inputs[0];
         return 0;
     case ARGP_KEY_END:
         if (!options->input && !options->print_cflags)
@@ -118,9 +139,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static int run_command(const cz_command *command, int argc, char **argv)
 {
-    const struct argp argp = {
-        command->options, parse_option, "FILE", command->doc, NULL, NULL, NULL};
-    cz_cmd_options options = {.rank = -1,
+    const struct argp argp = {command->options,
+                              parse_option,
+                              command->takes_files ? "FILE..." : "FILE",
+                              command->doc,
+                              NULL,
+                              NULL,
+                              NULL};
+    cz_cmd_options options = {.takes_files = command->takes_files,
+                              .rank = -1,
                               .steps = 1,
                               .microbatches = 12,
                               .target = "cpu",
@@ -131,12 +158,14 @@ static int run_command(const cz_command *command, int argc, char **argv)
     snprintf(program, sizeof program, "canzona %s", command->name);
     argv[0] = program;
     options.defines = calloc((size_t)argc + 1, sizeof *options.defines);
-    if (!options.defines)
+    options.inputs = calloc((size_t)argc + 1, sizeof *options.inputs);
+    if (!options.defines || !options.inputs)
         return CZ_EXIT_ERRORS;
     argp_err_exit_status = CZ_EXIT_USAGE;
     argp_parse(&argp, argc, argv, 0, NULL, &options);
     status = command->run(&options);
     free(options.defines);
+    free(options.inputs);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fputs("canzona: error: standard output cannot be written\n", stderr);
         return CZ_EXIT_ERRORS;

@@ -136,6 +136,9 @@ static void feed_all(cz_parser *parser, cz_grammar *grammar)
         kind = scan_for(parser, grammar, &token);
         if (should_stop(parser))
             return;
+        if (parser->tokens)
+            *CZ_PUSH(parser->arena, parser->tokens->list, parser->tokens->n) =
+                (cz_seen_token){kind, token.span};
         feed(parser, grammar, kind, token);
         if (cz_grammar_depth(grammar) > MAX_STACK)
             cz_parse_too_deep(parser);
@@ -152,9 +155,10 @@ static void feed_all(cz_parser *parser, cz_grammar *grammar)
     } while (kind != 0);
 }
 
-cz_node *cz_parse(cz_arena *arena, const cz_source *source, cz_diags *diags)
+cz_node *cz_parse_tokens(cz_arena *arena, const cz_source *source,
+                         cz_diags *diags, cz_seen_tokens *tokens)
 {
-    cz_parser parser = {.arena = arena, .diags = diags};
+    cz_parser parser = {.arena = arena, .diags = diags, .tokens = tokens};
     const cz_span whole = {source, 0, (uint32_t)source->n, 1, 1};
 
     if (check_bytes(source, diags)) {
@@ -168,4 +172,9 @@ cz_node *cz_parse(cz_arena *arena, const cz_source *source, cz_diags *diags)
             cz_tree_node(&parser, CZ_AST_FILE, whole, source->name, CZ_NO_KIDS);
     parser.file->span = whole;
     return parser.file;
+}
+
+cz_node *cz_parse(cz_arena *arena, const cz_source *source, cz_diags *diags)
+{
+    return cz_parse_tokens(arena, source, diags, NULL);
 }

@@ -14,4 +14,22 @@
  * diags->n_errors before use. */
 cz_node *cz_parse(cz_arena *arena, const cz_source *source, cz_diags *diags);
 
+/* A token as the grammar saw it.  `kind` is TOK_... of gram.h; an inserted
+ * NEWLINE has length 0. */
+typedef struct cz_seen_token {
+    int kind;
+    cz_span span;
+} cz_seen_token;
+
+typedef struct cz_seen_tokens {
+    cz_seen_token *list; /* in the arena of the parse */
+    int n;
+} cz_seen_tokens;
+
+/* The same, and all tokens up to the end (kind 0), for who needs the text's
+ * layout too: between them stand only blanks, line ends that mean nothing,
+ * and comments.  Complete only without errors. */
+cz_node *cz_parse_tokens(cz_arena *arena, const cz_source *source,
+                         cz_diags *diags, cz_seen_tokens *tokens);
+
 #endif

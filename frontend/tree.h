@@ -17,6 +17,7 @@ typedef struct cz_parser {
     cz_node *file;     /* the result, once the whole text was read */
     bool end_reported; /* an error at the end of the text: one is enough */
     bool syntax_error; /* set by the grammar, cleared by whoever recovers */
+    struct cz_seen_tokens *tokens; /* kept on request, or NULL */
 } cz_parser;
 
 cz_list cz_list_add(cz_parser *parser, cz_list list, cz_node *node);
