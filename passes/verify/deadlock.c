@@ -61,15 +61,18 @@ static void add_collective(graph *g, int op)
     }
 }
 
-/* Neither side of a transfer completes before both have started. */
-static void add_transfer(graph *g, int op)
+/* Neither side of a transfer completes before both have started.  Pairs over
+ * the whole list: where partners are in different operations, which V2 does
+ * not allow either, it matters whether they would wait for ever. */
+static void add_transfers(graph *g)
 {
     int n = 0;
-    const transfer_pair *pairs = pair_transfers(g->v, op, &n);
+    const transfer_pair *pairs = pair_over_list(g->v, &n);
 
-    for (int i = 0; pairs && i < n; i++) {
-        const int64_t source = start_of(g, pairs[i].source, op);
-        const int64_t target = start_of(g, pairs[i].target, op);
+    for (int i = 0; i < n; i++) {
+        const int64_t source = start_of(g, pairs[i].source, pairs[i].sent_in);
+        const int64_t target =
+            start_of(g, pairs[i].target, pairs[i].received_in);
         add_edge(g, source, target + 1);
         add_edge(g, target, source + 1);
     }
@@ -117,8 +120,8 @@ static void report_stuck(graph *g, const int64_t *n_before)
         for (int64_t rank = 0; rank < g->v->view->n_ranks; rank++) {
             if (n_before[start_of(g, rank, op) + 1] > 0) {
                 reject(g->v, op, rank, -1,
-                       "never completes: it waits, through other ranks, for "
-                       "an operation behind it");
+                       "never completes unless sends are buffered: it waits, "
+                       "through other ranks, for an operation behind it");
                 return;
             }
         }
@@ -140,9 +143,8 @@ void check_deadlock(verifier *v)
         if (kind == CZ_STEP_REDUCE_SCATTER || kind == CZ_STEP_ALL_GATHER ||
             kind == CZ_STEP_ALL_REDUCE)
             add_collective(&g, op);
-        if (kind == CZ_STEP_TRANSFER)
-            add_transfer(&g, op);
     }
+    add_transfers(&g);
     n_before = CZ_NEW(v->arena, int64_t, g.n_events + 1);
     if (drain(&g, n_before) != g.n_events)
         report_stuck(&g, n_before);

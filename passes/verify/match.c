@@ -1,19 +1,20 @@
-/* V2: the k-th send from a to b meets the k-th receive at b from a. */
+/* V2: in every transfer, the k-th send from a to b meets the k-th receive at b
+ * from a, and both have the same form. */
 #include "passes/verify/verify_internal.h"
 
 #include <stdlib.h>
 
 /* A row on a rank, as the pair (source, target) sees it. */
 typedef struct end {
-    int64_t source, target, sequence;
+    int64_t source, target, op, sequence;
     const cz_view_transfer_row *row;
 } end;
 
 static int compare(const void *left, const void *right)
 {
     const end *a = left, *b = right;
-    const int64_t x[] = {a->source, a->target, a->sequence};
-    const int64_t y[] = {b->source, b->target, b->sequence};
+    const int64_t x[] = {a->source, a->target, a->op, a->sequence};
+    const int64_t y[] = {b->source, b->target, b->op, b->sequence};
 
     for (size_t i = 0; i < sizeof x / sizeof *x; i++)
         if (x[i] != y[i])
@@ -39,10 +40,15 @@ static void collect(verifier *v, int number, end_list *sends,
             const int64_t peer =
                 cz_view_rank_at(v->view, &op->fact->comm, row->peer, rank);
             end_list *list = row->is_recv ? receives : sends;
-            *CZ_PUSH(v->arena, list->v, list->n) = (end){
-                row->is_recv ? peer : rank, row->is_recv ? rank : peer, i, row};
+            *CZ_PUSH(v->arena, list->v, list->n) =
+                (end){row->is_recv ? peer : rank, row->is_recv ? rank : peer,
+                      number, i, row};
         }
     }
+}
+
+static void sort(end_list *sends, end_list *receives)
+{
     if (sends->n)
         qsort(sends->v, (size_t)sends->n, sizeof *sends->v, compare);
     if (receives->n)
@@ -82,12 +88,19 @@ static bool check_pair(verifier *v, int op, const end *send, const end *receive)
     return alike;
 }
 
+static transfer_pair pair_of(const end *send, const end *receive)
+{
+    return (transfer_pair){send->source,     send->target, (int)send->op,
+                           (int)receive->op, send->row,    receive->row};
+}
+
 const transfer_pair *pair_transfers(verifier *v, int op, int *n)
 {
     end_list sends = {NULL, 0}, receives = {NULL, 0};
     transfer_pair *pairs;
 
     collect(v, op, &sends, &receives);
+    sort(&sends, &receives);
     pairs = CZ_NEW(v->arena, transfer_pair, sends.n + 1);
     *n = 0;
     for (int i = 0; i < sends.n || i < receives.n; i++) {
@@ -98,8 +111,54 @@ const transfer_pair *pair_transfers(verifier *v, int op, int *n)
             ok = check_pair(v, op, &sends.v[i], &receives.v[i]);
         if (!ok)
             return NULL;
-        pairs[(*n)++] = (transfer_pair){sends.v[i].source, sends.v[i].target,
-                                        sends.v[i].row, receives.v[i].row};
+        pairs[(*n)++] = pair_of(&sends.v[i], &receives.v[i]);
+    }
+    return pairs;
+}
+
+static bool same_ends(const end *a, const end *b)
+{
+    return a->source == b->source && a->target == b->target;
+}
+
+/* How many from the first on have the same two ends. */
+static int n_alike(const end_list *list, int first)
+{
+    int n = 0;
+
+    while (first + n < list->n &&
+           same_ends(&list->v[first], &list->v[first + n]))
+        n++;
+    return n;
+}
+
+static bool comes_before(const end *a, const end *b)
+{
+    return a->source != b->source ? a->source < b->source
+                                  : a->target < b->target;
+}
+
+const transfer_pair *pair_over_list(verifier *v, int *n)
+{
+    end_list sends = {NULL, 0}, receives = {NULL, 0};
+    transfer_pair *pairs;
+    int s = 0, r = 0;
+
+    for (int op = 0; op < v->view->n_ops; op++)
+        if (v->view->ops[op].kind == CZ_STEP_TRANSFER)
+            collect(v, op, &sends, &receives);
+    sort(&sends, &receives);
+    pairs = CZ_NEW(v->arena, transfer_pair, sends.n + 1);
+    *n = 0;
+    while (s < sends.n && r < receives.n) {
+        const int n_sends = n_alike(&sends, s);
+        const int n_receives = n_alike(&receives, r);
+        const bool meet = same_ends(&sends.v[s], &receives.v[r]);
+        for (int i = 0; meet && n_sends == n_receives && i < n_sends; i++)
+            pairs[(*n)++] = pair_of(&sends.v[s + i], &receives.v[r + i]);
+        const bool send_first = comes_before(&sends.v[s], &receives.v[r]);
+        s += meet || send_first ? n_sends : 0;
+        r += meet || !send_first ? n_receives : 0;
     }
     return pairs;
 }

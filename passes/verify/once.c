@@ -62,22 +62,34 @@ static void check_cover(verifier *v, const run_list *list, int first, int end,
                "elements from %lld on are never %s", (long long)at, what);
 }
 
-/* Sort, check each target, and return how many targets there are. */
-static int64_t check_runs(verifier *v, run_list *list, const char *what)
-{
-    int64_t n_targets = 0;
+/* How many targets of each parameter and replica were found. */
+typedef struct counts {
+    int64_t n_replicas;
+    int *n; /* [n_params * n_replicas] */
+} counts;
 
-    if (list->n == 0)
-        return 0;
-    qsort(list->v, (size_t)list->n, sizeof *list->v, compare);
-    for (int first = 0; first < list->n && v->n_errors == 0; n_targets++) {
-        int end = first + 1;
+static int *count_of(const counts *found, int64_t param, int64_t replica)
+{
+    return &found->n[param * found->n_replicas + replica];
+}
+
+/* Sort, check and count each target. */
+static counts check_runs(verifier *v, run_list *list, int64_t n_replicas,
+                         const char *what)
+{
+    const counts found = {n_replicas,
+                          CZ_NEW(v->arena, int, v->view->n_params *n_replicas)};
+
+    if (list->n)
+        qsort(list->v, (size_t)list->n, sizeof *list->v, compare);
+    for (int first = 0, end; first < list->n && v->n_errors == 0; first = end) {
+        end = first + 1;
         while (end < list->n && same_target(&list->v[first], &list->v[end]))
             end++;
         check_cover(v, list, first, end, what);
-        first = end;
+        ++*count_of(&found, list->v[first].param, list->v[first].replica);
     }
-    return n_targets;
+    return found;
 }
 
 /* All axes that `axes` does not name, in `storage`. */
@@ -158,21 +170,26 @@ static int64_t n_targets_of(verifier *v, int rule, bool has_master)
     return n;
 }
 
-static int64_t n_targets_expected(verifier *v)
+static void check_written(verifier *v, const counts *found,
+                          const cz_ints *others)
 {
-    int64_t n = 0;
-
-    for (int f = 0; f < v->view->n_families; f++) {
-        const cz_view_family *family = &v->view->families[f];
-        const int bucket = v->view->params[family->first_param].bucket;
-        if (bucket < 0)
-            reject(v, -1, -1, family->first_param, "has no place in a bucket");
-        else
-            n += family->n_params *
-                 n_targets_of(v, family->rule,
-                              v->view->buckets[bucket].has_master);
+    for (int p = 0; p < v->view->n_params && v->n_errors == 0; p++) {
+        const int bucket = v->view->params[p].bucket;
+        const int rule = rule_of_param(v, p);
+        if (bucket < 0) {
+            reject(v, -1, -1, p, "has no place in a bucket");
+            return;
+        }
+        const int64_t n =
+            n_targets_of(v, rule, v->view->buckets[bucket].has_master);
+        for (int64_t c = 0; c < found->n_replicas && v->n_errors == 0; c++)
+            if (*count_of(found, p, c) != n)
+                reject(v, last_op_of(v, bucket),
+                       cz_view_rank_at(v->view, others, c, 0), p,
+                       "%d of %lld (itself, its stored copy, its states) are "
+                       "ever updated",
+                       *count_of(found, p, c), (long long)n);
     }
-    return n;
 }
 
 void check_once(verifier *v)
@@ -180,7 +197,6 @@ void check_once(verifier *v)
     int64_t storage[16];
     const cz_ints others = other_axes(v, &v->view->policy->split_axes, storage);
     run_list list = {NULL, 0};
-    int64_t expected, found;
 
     for (int o = 0; o < v->view->n_ops; o++) {
         const cz_view_op *op = &v->view->ops[o];
@@ -193,58 +209,65 @@ void check_once(verifier *v)
                            &v->view->tables[op->table].rows.kernel[i], replica);
         }
     }
-    found = check_runs(v, &list, "updated");
-    expected = n_targets_expected(v) * cz_view_extent(v->view, &others);
-    if (v->n_errors == 0 && found != expected)
-        reject(v, -1, -1, -1,
-               "%lld parameters and states are updated, where there are %lld",
-               (long long)found, (long long)expected);
+    const counts found =
+        check_runs(v, &list, cz_view_extent(v->view, &others), "updated");
+    check_written(v, &found, &others);
 }
 
-static void check_norm_runs(verifier *v)
+/* The runs of one operation that counts squares, by shard coordinate. */
+static void add_spans(verifier *v, run_list *list, int number)
 {
-    run_list list = {NULL, 0};
-    int64_t expected = 0, found;
+    const cz_view_op *op = &v->view->ops[number];
 
-    for (int o = 0; o < v->view->n_ops; o++) {
-        const cz_view_op *op = &v->view->ops[o];
-        for (int64_t rank = 0;
-             op->kind == CZ_STEP_SQUARE_SUM && rank < v->view->n_ranks;
-             rank++) {
-            const row_range rows = rows_of(v, op, rank);
-            for (int64_t i = rows.first; i < rows.end; i++) {
-                const cz_view_span_row *row =
-                    &v->view->tables[op->table].rows.span[i];
-                const cz_view_param *param = &v->view->params[row->param];
-                int64_t storage[16];
-                const cz_ints axes =
-                    cz_view_shard_axes(v->view, param->family, storage);
-                const int64_t lo = row->offset - param->offset;
-                *CZ_PUSH(v->arena, list.v, list.n) =
-                    (run){row->param,
-                          0,
-                          cz_view_coordinate(v->view, &axes, rank),
-                          lo,
-                          lo + row->count,
-                          rank,
-                          o};
-            }
+    for (int64_t rank = 0; rank < v->view->n_ranks; rank++) {
+        const row_range rows = rows_of(v, op, rank);
+        for (int64_t i = rows.first; i < rows.end; i++) {
+            const cz_view_span_row *row =
+                &v->view->tables[op->table].rows.span[i];
+            const cz_view_param *param = &v->view->params[row->param];
+            int64_t storage[16];
+            const cz_ints axes =
+                cz_view_shard_axes(v->view, param->family, storage);
+            const int64_t lo = row->offset - param->offset;
+            *CZ_PUSH(v->arena, list->v, list->n) =
+                (run){row->param,
+                      0,
+                      cz_view_coordinate(v->view, &axes, rank),
+                      lo,
+                      lo + row->count,
+                      rank,
+                      number};
         }
     }
-    found = check_runs(v, &list, "counted in the norm");
-    for (int f = 0; f < v->view->n_families; f++) {
+}
+
+static void check_counted(verifier *v, const counts *found)
+{
+    for (int p = 0; p < v->view->n_params; p++) {
         int64_t storage[16];
-        const cz_ints axes = cz_view_shard_axes(v->view, f, storage);
-        expected +=
-            v->view->families[f].n_params * cz_view_extent(v->view, &axes);
+        const cz_ints axes =
+            cz_view_shard_axes(v->view, v->view->params[p].family, storage);
+        for (int64_t c = 0; c < cz_view_extent(v->view, &axes); c++)
+            if (!*count_of(found, p, c)) {
+                reject(v, last_op_of(v, v->view->params[p].bucket),
+                       cz_view_rank_at(v->view, &axes, c, 0), p,
+                       "the norm never counts this shard");
+                return;
+            }
     }
-    if (v->n_errors == 0 && found != expected)
-        reject(v, -1, -1, -1, "the norm counts %lld of %lld shards",
-               (long long)found, (long long)expected);
 }
 
 void check_norm(verifier *v)
 {
-    if (v->view->policy->clip > 0 || v->view->policy->skip)
-        check_norm_runs(v);
+    run_list list = {NULL, 0};
+
+    if (!(v->view->policy->clip > 0 || v->view->policy->skip))
+        return;
+    for (int op = 0; op < v->view->n_ops; op++)
+        if (v->view->ops[op].kind == CZ_STEP_SQUARE_SUM)
+            add_spans(v, &list, op);
+    const counts found =
+        check_runs(v, &list, v->view->n_ranks, "counted in the norm");
+    if (v->n_errors == 0)
+        check_counted(v, &found);
 }

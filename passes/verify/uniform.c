@@ -55,10 +55,12 @@ static void check_all_there(verifier *v, const int *reduced,
 
     for (int b = 0; b < v->view->n_buckets; b++) {
         if (!reduced[b])
-            reject(v, -1, -1, v->view->buckets[b].fact->params.v[0],
+            reject(v, last_op_of(v, b), -1,
+                   v->view->buckets[b].fact->params.v[0],
                    "gradients of bucket %d are never reduced", b);
         if (is_split && !gathered[b])
-            reject(v, -1, -1, v->view->buckets[b].fact->params.v[0],
+            reject(v, last_op_of(v, b), -1,
+                   v->view->buckets[b].fact->params.v[0],
                    "parameters of bucket %d are never gathered", b);
     }
 }

@@ -114,6 +114,16 @@ void slice_of(const verifier *v, int bucket, int64_t rank, int64_t *lo,
     *hi = slices->v[c + 1];
 }
 
+int last_op_of(const verifier *v, int64_t bucket)
+{
+    int last = -1;
+
+    for (int op = 0; op < v->view->n_ops; op++)
+        if (v->view->ops[op].fact->bucket == bucket)
+            last = op;
+    return last;
+}
+
 int rule_of_param(const verifier *v, int64_t param)
 {
     return v->view->families[v->view->params[param].family].rule;
@@ -163,8 +173,8 @@ int64_t scratch_of(const cz_view_kernel_row *row, cz_slot_kind kind)
 bool cz_verify(const cz_plan_view *view, cz_diags *diags)
 {
     static void (*const checks[])(verifier *) = {
-        check_form,    check_uniform,  check_once,  check_norm,
-        check_matched, check_deadlock, check_races, check_provenance};
+        check_form,     check_uniform, check_once,  check_norm,
+        check_deadlock, check_matched, check_races, check_provenance};
     cz_arena arena;
     verifier v = {view, diags, &arena, 0};
 

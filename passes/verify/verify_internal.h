@@ -32,6 +32,8 @@ void reject(verifier *v, int op, int64_t rank, int64_t param,
 /* The slice [lo, hi) of a bucket that a rank owns. */
 void slice_of(const verifier *v, int bucket, int64_t rank, int64_t *lo,
               int64_t *hi);
+/* The last operation of a bucket, for what comes too late; -1: none. */
+int last_op_of(const verifier *v, int64_t bucket);
 int rule_of_param(const verifier *v, int64_t param);
 /* Offset of slot `slot` (an element of stage->in or ->out) behind the row's
  * scratch offset of its kind, and its length, both in bytes. */
@@ -42,13 +44,18 @@ int64_t scratch_of(const cz_view_kernel_row *row, cz_slot_kind kind);
 
 /* A pair of rows that meet: a send and the receive it goes to. */
 typedef struct transfer_pair {
-    int64_t source, target; /* ranks */
+    int64_t source, target;   /* ranks */
+    int sent_in, received_in; /* operations */
     const cz_view_transfer_row *send, *receive;
 } transfer_pair;
 
 /* Pair up all rows of a transfer; *n pairs in the arena.  Reports what does
  * not pair and then returns NULL. */
 const transfer_pair *pair_transfers(verifier *v, int op, int *n);
+/* The k-th send from a to b with the k-th receive at b from a, counted over
+ * the whole list, whichever operations they belong to: what a communication
+ * library would make of it.  Left out where there are not as many of both. */
+const transfer_pair *pair_over_list(verifier *v, int *n);
 
 /* Which operations complete before which start on one rank, by streams and
  * waits alone: bit b of before[a] is set if b completes before a starts. */
@@ -64,9 +71,9 @@ bool is_before(const order *o, int first, int second);
 void check_form(verifier *v);
 void check_once(verifier *v);
 void check_norm(verifier *v);
-void check_matched(verifier *v);
 void check_uniform(verifier *v);
 void check_deadlock(verifier *v);
+void check_matched(verifier *v);
 void check_races(verifier *v);
 void check_provenance(verifier *v);
 

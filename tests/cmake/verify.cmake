@@ -25,7 +25,7 @@ set_tests_properties(verify_random_plans_long PROPERTIES
 
 cz_verify_test(mutants_test verify/mutable_plan.c verify/program_of_view.c
   verify/mutation.c verify/mutation_row.c verify/mutation_op.c)
-add_test(NAME verify_mutants COMMAND mutants_test 24 93 1)
+add_test(NAME verify_mutants COMMAND mutants_test 40 155 1)
 set_tests_properties(verify_mutants PROPERTIES LABELS tree TIMEOUT 600)
 add_test(NAME verify_mutants_long COMMAND mutants_test 200 310 2)
 set_tests_properties(verify_mutants_long PROPERTIES

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_KINDS = 64, MICROBATCHES = 12 };
+enum { MAX_KINDS = 64, MICROBATCHES = 12, N_TRIES = 20 };
 
 static const char hash[] = "00000000000000000000000000000000"
                            "00000000000000000000000000000000";
@@ -85,6 +85,8 @@ static bool names_all(const char *sentence, bool exact)
            &operation, kind, tensor, &n);
     if (n == 0)
         sscanf(sentence, "plan on every rank, %127[^:]:%n", tensor, &n);
+    if (n == 0)
+        sscanf(sentence, "plan on rank %d, %127[^:]:%n", &rank, tensor, &n);
     return n > 0;
 }
 
@@ -137,25 +139,32 @@ static void judge(bench *b, const subject *s, const cz_plan_view *view,
 
 /* ---- all of them ---- */
 
-static void mutate(bench *b, const subject *s, randoms *r, int first_kind)
+/* One mutation of a kind, judged.  False if it changed nothing. */
+static bool mutate(bench *b, const subject *s, randoms *r, int kind)
 {
-    for (int kind = first_kind;; kind = (kind + 1) % n_mutations) {
-        const uint64_t state = r->state;
-        const int failed = b->kinds[kind].failed;
-        mutable_plan plan;
-        cz_arena arena;
-        bool applied;
-        cz_arena_init(&arena);
-        mutable_plan_copy(&plan, &arena, s->plan.view);
-        applied = mutations[kind].apply(&plan, r);
-        if (applied)
-            judge(b, s, mutable_plan_view(&plan), kind, &arena);
-        cz_arena_fini(&arena);
-        if (b->kinds[kind].failed > failed)
-            printf("  (kind %d, state %" PRIu64 ")\n", kind, state);
-        if (applied)
-            return;
-    }
+    const uint64_t state = r->state;
+    const int failed = b->kinds[kind].failed;
+    mutable_plan plan;
+    cz_arena arena;
+    bool applied;
+
+    cz_arena_init(&arena);
+    mutable_plan_copy(&plan, &arena, s->plan.view);
+    applied = mutations[kind].apply(&plan, r);
+    if (applied)
+        judge(b, s, mutable_plan_view(&plan), kind, &arena);
+    cz_arena_fini(&arena);
+    if (b->kinds[kind].failed > failed)
+        printf("  (kind %d, state %" PRIu64 ")\n", kind, state);
+    return applied;
+}
+
+/* Of this kind if the plan has what it changes, else of another one. */
+static void mutate_some(bench *b, const subject *s, randoms *r, int kind)
+{
+    for (int i = 1; !mutate(b, s, r, kind); i++)
+        if (i % N_TRIES == 0)
+            kind = (kind + 1) % n_mutations;
 }
 
 static bool test_plan(bench *b, int number, int n_mutants)
@@ -172,7 +181,7 @@ static bool test_plan(bench *b, int number, int n_mutants)
     for (int k = 0; k < n_mutations; k++)
         failed += b->kinds[k].failed;
     for (int i = 0; ok && i < n_mutants; i++)
-        mutate(b, &s, &r, i % n_mutations);
+        mutate_some(b, &s, &r, i % n_mutations);
     for (int k = 0; k < n_mutations; k++)
         failed_now += b->kinds[k].failed;
     if (!ok || failed_now > failed) {
