@@ -7,54 +7,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER_BYTES = 64 };
-
-/* "3" is an int in C, and "3f" is nothing at all. */
-static void put_point(char *literal)
+static bool reads_back(const char *literal, double value, bool is_f32)
 {
-    if (!strpbrk(literal, ".en"))
-        strcat(literal, ".0");
+    return is_f32 ? strtof(literal, NULL) == (float)value
+                  : strtod(literal, NULL) == value;
+}
+
+/* 17 digits tell any two doubles apart, so the loop always ends well.  "3" is
+ * an int in C, and "3f" is nothing at all: hence the point. */
+static void put_number(cz_text *out, double value, bool is_f32)
+{
+    enum { NUMBER_BYTES = 64, MOST_DIGITS = 17 };
+    char literal[NUMBER_BYTES];
+
+    if (isnan(value) || isinf(value)) {
+        cz_text_puts(out, isnan(value) ? "NAN"
+                          : value < 0  ? "-INFINITY"
+                                       : "INFINITY");
+        return;
+    }
+    for (int digits = 1; digits <= MOST_DIGITS; digits++) {
+        snprintf(literal, sizeof literal, "%.*g", digits, value);
+        if (reads_back(literal, value, is_f32))
+            break;
+    }
+    cz_text_printf(out, "%s%s%s", literal, strpbrk(literal, ".e") ? "" : ".0",
+                   is_f32 ? "f" : "");
 }
 
 void cz_emit_f32(cz_text *out, float value)
 {
-    char literal[NUMBER_BYTES];
-
-    if (isnan(value) || isinf(value)) {
-        cz_text_puts(out, isnan(value) ? "NAN"
-                          : value < 0  ? "-INFINITY"
-                                       : "INFINITY");
-        return;
-    }
-    for (int digits = 1; digits <= 9; digits++) {
-        snprintf(literal, sizeof literal, "%.*g", digits, (double)value);
-        if (strtof(literal, NULL) == value)
-            break;
-    }
-    put_point(literal);
-    cz_text_printf(out, "%sf", literal);
+    put_number(out, (double)value, true);
 }
 
 void cz_emit_f64(cz_text *out, double value)
 {
-    char literal[NUMBER_BYTES];
-
-    if (isnan(value) || isinf(value)) {
-        cz_text_puts(out, isnan(value) ? "NAN"
-                          : value < 0  ? "-INFINITY"
-                                       : "INFINITY");
-        return;
-    }
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(literal, sizeof literal, "%.*g", digits, value);
-        if (strtod(literal, NULL) == value)
-            break;
-    }
-    put_point(literal);
-    cz_text_puts(out, literal);
+    put_number(out, value, false);
 }
 
-/* Octal escapes end after three digits, so that a digit may follow. */
 void cz_emit_string(cz_text *out, const char *string)
 {
     cz_text_puts(out, "\"");
