@@ -47,16 +47,17 @@ static int64_t first_param_of_row(const cz_view_table *table, int64_t row)
     return table->rows.span[row].param;
 }
 
-/* The first tensor that an operation touches, on a rank or on any. */
+/* The first tensor that an operation touches: on the rank, else on any. */
 static int64_t first_param(const verifier *v, int number, int64_t rank)
 {
     const cz_view_op *op = &v->view->ops[number];
     const int64_t bucket = op->fact->bucket;
 
-    for (int64_t r = 0; op->table >= 0 && op->table < v->view->n_tables &&
-                        r < v->view->n_ranks;
+    for (int64_t r = rank < 0 ? 0 : -1;
+         op->table >= 0 && op->table < v->view->n_tables &&
+         r < v->view->n_ranks;
          r++) {
-        const row_range rows = rows_of(v, op, rank >= 0 ? rank : r);
+        const row_range rows = rows_of(v, op, r < 0 ? rank : r);
         if (rows.first < rows.end)
             return first_param_of_row(&v->view->tables[op->table], rows.first);
     }
