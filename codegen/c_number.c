@@ -60,7 +60,7 @@ void cz_emit_string(cz_text *out, const char *string)
 void cz_emit_upper(cz_text *out, const char *name)
 {
     for (const unsigned char *c = (const unsigned char *)name; *c; c++) {
-        char upper = *c < 128 && isalnum(*c) ? (char)toupper(*c) : '_';
+        const char upper = (char)(*c < 128 && isalnum(*c) ? toupper(*c) : '_');
         cz_text_put(out, &upper, 1);
     }
 }

@@ -162,6 +162,10 @@ static bool check_counters(cz_job *job, const cz_run_result *result)
 bool cz_run_check(cz_job *job, const cz_cmd_options *given,
                   const cz_run_request *request, const cz_run_result *result)
 {
-    return check_one_rank(job, given, request, result) &
-           check_counters(job, result) & cz_run_reference(job, request, result);
+    /* all three speak, whatever the first says */
+    const bool has_bits = check_one_rank(job, given, request, result);
+    const bool has_counts = check_counters(job, result);
+    const bool has_values = cz_run_reference(job, request, result);
+
+    return has_bits && has_counts && has_values;
 }

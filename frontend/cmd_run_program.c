@@ -46,7 +46,8 @@ static bool compile(const char *source, const char *library,
                     const char *include)
 {
     enum { MAX_ARGUMENTS = 16 };
-    const char *cc = getenv("CC") && *getenv("CC") ? getenv("CC") : "cc";
+    const char *chosen = getenv("CC");
+    const char *cc = chosen && *chosen ? chosen : "cc";
     const char *argv[MAX_ARGUMENTS] = {cc};
     char *arguments[MAX_ARGUMENTS];
     int n = 1, status;
@@ -73,30 +74,33 @@ static bool compile(const char *source, const char *library,
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static bool write_text(cz_text *text, const char *path)
+static bool write_text(const cz_text *text, const char *path)
 {
     const char *why;
-    const bool ok = cz_text_write_file(text, path, &why);
 
-    cz_text_fini(text);
-    return ok;
+    return cz_text_write_file(text, path, &why);
 }
 
 static bool write_sources(folder *f, cz_arena *arena, const cz_plan_view *view,
                           const char *plan_hash, const char **source)
 {
     const char *name = view->program->name;
-    cz_text c = {0}, header = {0}, runtime = {0};
     const char *header_path =
         path_in(f, arena, cz_arena_printf(arena, "%s.h", name));
     const char *runtime_path = path_in(f, arena, "czr.h");
+    cz_text c = {0}, header = {0}, runtime = {0};
+    bool ok;
 
     *source = path_in(f, arena, cz_arena_printf(arena, "%s.c", name));
     cz_emit_c(view, plan_hash, &c);
     cz_emit_header(view, &header);
     cz_text_put(&runtime, cz_runtime_files[0].bytes, cz_runtime_files[0].n);
-    return write_text(&c, *source) & write_text(&header, header_path) &
-           write_text(&runtime, runtime_path);
+    ok = write_text(&c, *source) && write_text(&header, header_path) &&
+         write_text(&runtime, runtime_path);
+    cz_text_fini(&c);
+    cz_text_fini(&header);
+    cz_text_fini(&runtime);
+    return ok;
 }
 
 static bool load(const char *library, const char *name, cz_arena *arena,

@@ -185,7 +185,7 @@ static int64_t exchange(const czr_layout_info *layout, const void *data,
     const int64_t length = row_length(layout);
     int64_t differing = 0;
 
-    for (int64_t i = first; i < first + n;) {
+    for (int64_t i = first; length > 0 && i < first + n;) {
         const int64_t column = i % length;
         const int64_t left = first + n - i;
         const int64_t run_length =

@@ -172,6 +172,7 @@ static bool eval_logic(eval_state *state, const cz_node *e, cz_env *env,
                        cz_value *out)
 {
     for (int i = 0; i < e->n_kids; i++) {
+        *out = (cz_value){0};
         if (!eval(state, e->kids[i], env, out))
             return false;
         if (out->kind != CZ_VALUE_BOOL) {

@@ -100,7 +100,8 @@ bool cz_match_path(const cz_node *path, const char *const *words, int n)
             return false;
         }
     }
-    while (kid < path->n_kids && path->kids[kid]->kind == CZ_AST_SEGMENTS)
+    for (const cz_node *rest = cz_node_kid(path, kid);
+         rest && rest->kind == CZ_AST_SEGMENTS; rest = cz_node_kid(path, kid))
         kid++;
     return kid == path->n_kids;
 }

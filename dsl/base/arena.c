@@ -49,7 +49,8 @@ static struct cz_arena_block *block_with(cz_arena *arena, size_t bytes)
     if (!block)
         out_of_memory();
     *block = (struct cz_arena_block){arena->head, 0, capacity};
-    return arena->head = block;
+    arena->head = block;
+    return block;
 }
 
 void *cz_arena_alloc(cz_arena *arena, size_t count, size_t size)

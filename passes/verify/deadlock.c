@@ -94,6 +94,8 @@ static int64_t drain(graph *g, int64_t *n_before)
     int *first = CZ_NEW(g->v->arena, int, g->n_events + 1);
     int64_t n_ready = 0, n_done = 0;
 
+    if (!g->edges)
+        return g->n_events;
     qsort(g->edges, (size_t)g->n_edges, sizeof *g->edges, compare);
     for (int i = 0; i < g->n_edges; i++) {
         n_before[g->edges[i].to]++;

@@ -148,6 +148,8 @@ static void add_writes(verifier *v, run_list *list, int op, int64_t rank,
 /* How many targets all stages of a rule write. */
 static int64_t n_targets_of(verifier *v, int rule, bool has_master)
 {
+    static const cz_view_slot param = {.kind = CZ_SLOT_PARAM};
+    static const cz_view_slot stored = {.kind = CZ_SLOT_STORED};
     bool seen[CZ_N_SLOTS * MAX_STATES] = {false};
     int64_t n = 0;
 
@@ -161,8 +163,7 @@ static int64_t n_targets_of(verifier *v, int rule, bool has_master)
             }
         }
     }
-    if (seen[CZ_SLOT_PARAM * MAX_STATES] && has_master &&
-        !seen[CZ_SLOT_STORED * MAX_STATES])
+    if (seen[target_key(&param)] && has_master && !seen[target_key(&stored)])
         reject(v, -1, -1, -1,
                "rule %s updates a master and leaves the "
                "parameter as it was",
