@@ -30,3 +30,8 @@ set_tests_properties(verify_mutants PROPERTIES LABELS tree TIMEOUT 600)
 add_test(NAME verify_mutants_long COMMAND mutants_test 200 310 2)
 set_tests_properties(verify_mutants_long PROPERTIES
   LABELS "tree;nightly" TIMEOUT 3600)
+
+# Several mutations at once: no longer a likely mistake, but sound all the
+# same, and never a crash.
+add_test(NAME verify_mutants_several COMMAND mutants_test 40 93 3 2)
+set_tests_properties(verify_mutants_several PROPERTIES LABELS tree TIMEOUT 600)

@@ -2,7 +2,9 @@
  * accepted and then shown harmless: executed on both host devices it gives the
  * unmutated plan's bits.
  *
- *   mutants_test PLANS MUTANTS_PER_PLAN [SEED] [-v] */
+ *   mutants_test PLANS MUTANTS_PER_PLAN [SEED] [MORE] [-v]
+ *
+ * MORE mutations of random kinds follow the first one of each mutant. */
 #include "frontend/cmd_run_program.h"
 #include "passes/verify/verify.h"
 #include "tests/verify/mutation.h"
@@ -33,6 +35,7 @@ typedef struct subject {
 typedef struct bench {
     tally kinds[MAX_KINDS];
     uint64_t seed;
+    int n_more; /* mutations behind the first of each mutant */
     bool verbose;
 } bench;
 
@@ -139,7 +142,7 @@ static void judge(bench *b, const subject *s, const cz_plan_view *view,
 
 /* ---- all of them ---- */
 
-/* One mutation of a kind, judged.  False if it changed nothing. */
+/* One mutant of a kind, judged.  False if it changed nothing. */
 static bool mutate(bench *b, const subject *s, randoms *r, int kind)
 {
     const uint64_t state = r->state;
@@ -151,6 +154,8 @@ static bool mutate(bench *b, const subject *s, randoms *r, int kind)
     cz_arena_init(&arena);
     mutable_plan_copy(&plan, &arena, s->plan.view);
     applied = mutations[kind].apply(&plan, r);
+    for (int i = 0; applied && i < b->n_more; i++)
+        mutations[draw(r, n_mutations)].apply(&plan, r);
     if (applied)
         judge(b, s, mutable_plan_view(&plan), kind, &arena);
     cz_arena_fini(&arena);
@@ -213,7 +218,8 @@ int main(int argc, char **argv)
     const int n_plans = argc > 1 ? atoi(argv[1]) : 24;
     const int n_mutants = argc > 2 ? atoi(argv[2]) : 93;
     bench b = {.seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1,
-               .verbose = argc > 4};
+               .n_more = argc > 4 ? atoi(argv[4]) : 0,
+               .verbose = argc > 5};
     tally sum = {0};
     int n_broken = 0;
 

@@ -80,7 +80,7 @@ bool shrink_arena(mutable_plan *plan, randoms *r)
 {
     int64_t *bytes = &plan->arena_bytes[draw(r, plan->origin->arena->bytes.n)];
 
-    if (*bytes == 0)
+    if (*bytes <= 0)
         return false;
     *bytes -= chance(r, 2) ? CZ_ALIGN_BYTES : draw_in(r, 1, *bytes);
     return true;

@@ -176,8 +176,8 @@ bool change_count(mutable_plan *plan, randoms *r)
 {
     int64_t *row = pick_row(plan, r, CZ_ROW_KERNEL);
 
-    return row && set(&row[COUNT], chance(r, 2) ? nudge(r, row[COUNT], 1)
-                                                : draw_in(r, 0, row[COUNT]));
+    return row && set(&row[COUNT],
+                      chance(r, 2) ? nudge(r, row[COUNT], 1) : draw(r, 64));
 }
 
 /* A neighbour's place, the next line, or anywhere. */
@@ -288,7 +288,8 @@ bool change_peer(mutable_plan *plan, randoms *r)
 {
     int64_t *row = pick_row(plan, r, CZ_ROW_TRANSFER);
 
-    return row && set(&row[PEER], draw_in(r, 0, row[PEER] + 1));
+    return row &&
+           set(&row[PEER], draw_in(r, 0, row[PEER] < 0 ? 0 : row[PEER] + 1));
 }
 
 bool flip_direction(mutable_plan *plan, randoms *r)
