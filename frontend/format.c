@@ -17,14 +17,24 @@ static bool is_in_column(const cz_fmt_line *line)
     return line->comment && *line->text && line->width <= MAX_COMMENTED;
 }
 
+/* A line that opens or closes a block is nobody's neighbour. */
+static bool has_brace(const cz_fmt_line *line)
+{
+    const size_t n = strlen(line->text);
+
+    return n > 0 && (line->text[0] == '}' || line->text[n - 1] == '{');
+}
+
 /* Lines from `first` on that share the column of their comments: neighbours
  * with one indentation. */
 static int end_of_run(const cz_fmt_lines *lines, int first)
 {
+    const cz_fmt_line *list = lines->list;
     int end = first + 1;
 
-    while (end < lines->n && !lines->list[end].blank_before &&
-           lines->list[end].indent == lines->list[first].indent)
+    while (end < lines->n && !list[end].blank_before &&
+           list[end].indent == list[first].indent && !has_brace(&list[end]) &&
+           !has_brace(&list[end - 1]))
         end++;
     return end;
 }

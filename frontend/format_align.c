@@ -108,19 +108,29 @@ static void choose_blocks(cz_fmt *fmt, const cz_fmt_block *block, int indent)
 /* ---- columns
  * --------------------------------------------------------------------- */
 
-/* Statements that stand in columns, one kind below the other.  A column
- * reaches no further than `limit`: what is longer sticks out. */
-typedef enum row_kind { NO_ROW, USE, BINDING, STATE, TIE, PARAM } row_kind;
+/* Statements that stand in columns, one kind below the other. */
+typedef enum row_kind {
+    NO_ROW,
+    USE,
+    NAMED_USE,
+    BINDING,
+    STATE,
+    TIE,
+    PARAM
+} row_kind;
 
 static const struct row_style {
-    int limit;
+    int limit;      /* a column reaches no further: what is longer sticks out */
+    bool may_break; /* rows that it makes too long are broken; else they
+                       stick out */
     int stops[2][2]; /* words that are aligned at their ends; or */
 } styles[] = {
-    [USE] = {72, {{TOK_AS}, {TOK_ON}}},
-    [BINDING] = {32, {{TOK_ASSIGN, TOK_ARROW}}},
-    [STATE] = {48, {{TOK_COLON}, {TOK_ASSIGN}}},
-    [TIE] = {64, {{TOK_ASSIGN}}},
-    [PARAM] = {56, {{TOK_COLON}}},
+    [USE] = {72, false, {{TOK_ON}}},
+    [NAMED_USE] = {72, false, {{TOK_AS}, {TOK_ON}}},
+    [BINDING] = {40, true, {{TOK_ASSIGN, TOK_ARROW}}},
+    [STATE] = {48, true, {{TOK_COLON}, {TOK_ASSIGN}}},
+    [TIE] = {64, true, {{TOK_ASSIGN}}},
+    [PARAM] = {56, false, {{TOK_COLON}}},
 };
 
 /* The first word of one of these kinds outside all brackets, or -1. */
@@ -159,20 +169,16 @@ static row_kind kind_of_first(int kind)
     }
 }
 
-static bool is_row_of(const cz_fmt *fmt, const cz_fmt_item *item, row_kind kind)
-{
-    const int at_once = kind == USE; /* `as` may be absent; `on` may not */
-
-    return kind != NO_ROW &&
-           find_stop(fmt, item, styles[kind].stops[at_once]) >= 0;
-}
-
 static row_kind row_kind_of(const cz_fmt *fmt, const cz_fmt_item *item)
 {
     const cz_fmt_word *first = cz_fmt_first(fmt, item);
-    const row_kind kind = first ? kind_of_first(first->kind) : NO_ROW;
+    row_kind kind = first ? kind_of_first(first->kind) : NO_ROW;
 
-    return first && is_row_of(fmt, item, kind) ? kind : NO_ROW;
+    if (kind == USE && find_stop(fmt, item, styles[NAMED_USE].stops[0]) >= 0)
+        kind = NAMED_USE;
+    if (kind == NO_ROW || find_stop(fmt, item, styles[kind].stops[0]) < 0)
+        return NO_ROW;
+    return kind;
 }
 
 typedef struct row {
@@ -201,19 +207,28 @@ static int end_of_stop(const cz_fmt *fmt, const row *r, int s)
     return r->indent + cz_fmt_width(fmt, r->item, r->stops[s]);
 }
 
+/* Does the line fit with `n` more columns? */
+static bool has_room(const cz_fmt *fmt, const row *r, int n)
+{
+    return r->indent + cz_fmt_width(fmt, r->item, -1) + n <= CZ_FMT_LIMIT;
+}
+
 static bool is_in_column(const cz_fmt *fmt, const row_set *rows, const row *r,
                          int s)
 {
-    return r->stops[s] >= 0 &&
-           end_of_stop(fmt, r, s) <= styles[rows->kind].limit;
+    const struct row_style *style = &styles[rows->kind];
+
+    return r->stops[s] >= 0 && end_of_stop(fmt, r, s) <= style->limit &&
+           (style->may_break || has_room(fmt, r, 0));
 }
 
-/* Move the word, unless that makes a line too long which is not by itself. */
-static void pad(cz_fmt *fmt, const row *r, int s, int n)
+static void pad(cz_fmt *fmt, const row_set *rows, const row *r, int s,
+                int column)
 {
-    const int width = r->indent + cz_fmt_width(fmt, r->item, -1);
+    const int n = column - end_of_stop(fmt, r, s);
 
-    if (width > CZ_FMT_LIMIT || width + n <= CZ_FMT_LIMIT)
+    if (is_in_column(fmt, rows, r, s) &&
+        (styles[rows->kind].may_break || has_room(fmt, r, n)))
         fmt->words[r->stops[s]].space += n;
 }
 
@@ -226,9 +241,7 @@ static void align_rows(cz_fmt *fmt, row_set *rows)
                 end_of_stop(fmt, &rows->list[i], s) > column)
                 column = end_of_stop(fmt, &rows->list[i], s);
         for (int i = 0; i < rows->n; i++)
-            if (is_in_column(fmt, rows, &rows->list[i], s))
-                pad(fmt, &rows->list[i], s,
-                    column - end_of_stop(fmt, &rows->list[i], s));
+            pad(fmt, rows, &rows->list[i], s, column);
     }
     rows->n = 0;
     rows->kind = NO_ROW;

@@ -10,13 +10,19 @@
 /* Further right than this no broken line goes on. */
 enum { MAX_HANG = 60 };
 
+/* How strongly operators bind: 0 to 5. */
+enum { N_BINDINGS = 6 };
+
 /* Where we are in a statement. */
 typedef struct place {
     int column, depth;
-    int anchor; /* where it goes on outside brackets: behind = or <- */
+    int anchor; /* where it goes on outside brackets: behind = and so on */
+    int cost;   /* of a break here: that of all open brackets */
     struct bracket {
         int hang;
-        bool rows; /* its elements stand one a line */
+        bool apart; /* it stands on other lines than what it holds; */
+        bool rows;  /* which are elements one a line */
+        int cost;
     } open[CZ_MAX_DEPTH];
 } place;
 
@@ -70,41 +76,68 @@ static bool in_rows(const place *at)
     return at->depth > 0 && at->open[at->depth - 1].rows;
 }
 
+/* Rather break arguments than shapes. */
+static int cost_of_bracket(const cz_fmt_word *word)
+{
+    return word->kind == TOK_LBRACK ? 3 * N_BINDINGS : N_BINDINGS;
+}
+
+static struct bracket bracket_of(const printer *p, const place *at,
+                                 const cz_fmt_word *word)
+{
+    const bool rows = word->rows && p->is_broken;
+    const bool apart = rows || word->n_comments > 0;
+
+    return (struct bracket){apart ? p->base + CZ_FMT_INDENT : at->column, apart,
+                            rows, cost_of_bracket(word)};
+}
+
+static bool is_anchor(int kind)
+{
+    return kind == TOK_ASSIGN || kind == TOK_ARROW || kind == TOK_IF ||
+           kind == TOK_RETURN;
+}
+
 /* Over one word. */
 static void step(const printer *p, place *at, const cz_fmt_word *word,
                  bool begins_line)
 {
     at->column += (begins_line ? 0 : word->space) + word->width;
-    if (cz_fmt_is_open(word->kind))
-        at->open[at->depth++] =
-            (struct bracket){at->column, word->rows && p->is_broken};
-    else if (cz_fmt_is_close(word->kind))
-        at->depth--;
-    else if (at->depth == 0 &&
-             (word->kind == TOK_ASSIGN || word->kind == TOK_ARROW))
+    if (cz_fmt_is_open(word->kind)) {
+        at->cost += cost_of_bracket(word);
+        at->open[at->depth++] = bracket_of(p, at, word);
+    } else if (cz_fmt_is_close(word->kind)) {
+        at->cost -= at->open[--at->depth].cost;
+    } else if (at->depth == 0 && is_anchor(word->kind)) {
         at->anchor = at->column + 1;
+    }
 }
 
-/* The indentation of a line that begins with this word. */
-static int hang_of(const printer *p, const place *at, const cz_fmt_word *word)
+/* The indentation of a line behind this word. */
+static int hang_behind(const printer *p, const place *at,
+                       const cz_fmt_word *word)
 {
     int hang = at->anchor;
 
-    if (in_rows(at))
-        return p->base + (cz_fmt_is_close(word->kind) ? 0 : CZ_FMT_INDENT);
     if (at->depth > 0)
         hang = at->open[at->depth - 1].hang;
-    else if (word[-1].kind == TOK_COMMA)
+    else if (word->kind == TOK_COMMA)
         hang = p->base + CZ_FMT_INDENT;
     return hang <= MAX_HANG ? hang : p->base + 2 * CZ_FMT_INDENT;
+}
+
+/* The closing bracket of what stands apart stands with its statement. */
+static bool closes_apart(const place *at, const cz_fmt_word *word)
+{
+    return cz_fmt_is_close(word->kind) && at->depth > 0 &&
+           at->open[at->depth - 1].apart;
 }
 
 /* Must a line begin with this word? */
 static bool is_forced(const place *at, const cz_fmt_word *word)
 {
-    return word[-1].n_comments > 0 ||
-           (in_rows(at) && (word[-1].rows || word[-1].kind == TOK_COMMA ||
-                            cz_fmt_is_close(word->kind)));
+    return word[-1].n_comments > 0 || closes_apart(at, word) ||
+           (in_rows(at) && (word[-1].rows || word[-1].kind == TOK_COMMA));
 }
 
 /* How strongly the operator before this word binds; -1: no line may begin
@@ -138,8 +171,6 @@ static int binding_before(const cz_fmt_word *word)
     }
 }
 
-enum { N_BINDINGS = 6 };
-
 /* The word, behind `first`, that begins the next line; `end` when all up to
  * there fits, with `tail` columns behind it. */
 static int find_break(const printer *p, const place *from, int first, int end,
@@ -153,7 +184,7 @@ static int find_break(const printer *p, const place *from, int first, int end,
         if (i > first && is_forced(&at, word))
             return i;
         const int binding = i > first ? binding_before(word) : -1;
-        const int cost = at.depth * N_BINDINGS + binding;
+        const int cost = at.cost + binding;
         if (binding >= 0 && cost <= best_cost) {
             best = i;
             best_cost = cost;
@@ -199,8 +230,10 @@ static void put_words(printer *p, place *at, const cz_fmt_part *part, int tail)
         }
         if (i == end)
             return;
-        at->column = hang_of(p, at, &p->fmt->words[i]);
-        put_inner_comments(p, &p->fmt->words[i - 1], at->column);
+        const cz_fmt_word *word = &p->fmt->words[i];
+        const int hang = hang_behind(p, at, word - 1);
+        put_inner_comments(p, word - 1, hang);
+        at->column = closes_apart(at, word) ? p->base : hang;
         begin_line(p, at->column);
         begins_line = true;
     }

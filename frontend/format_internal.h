@@ -5,7 +5,7 @@
 
 #include "frontend/parse.h"
 
-enum { CZ_FMT_LIMIT = 100, CZ_FMT_INDENT = 4 };
+enum { CZ_FMT_LIMIT = 92, CZ_FMT_INDENT = 4 };
 
 typedef struct cz_fmt_comment {
     const char *text; /* from '#' on, without blanks at its end */
