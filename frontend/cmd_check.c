@@ -23,7 +23,7 @@ const cz_command cz_command_check = {
     options,
     "Parse FILE and check names, shapes and types.\v"
     "Prints nothing when all is well.  With --diagnostics=json or sarif the "
-    "document\ngoes to standard output, also when it has nothing to say.  "
+    "document goes to standard output, also when it has nothing to say.  "
     "Examples:\n\n"
     "  canzona check -D mesh.tp=4 examples/qwen3-32b.cz\n"
     "  canzona check --diagnostics=sarif examples/gpt.cz > gpt.sarif\n",

@@ -75,9 +75,30 @@ static const char *level_of(const cz_diag *diag)
     return diag->severity == CZ_ERROR ? "error" : "warning";
 }
 
-static const char *line_of(const cz_span *span)
+/* A line of the source, and a place on it. */
+typedef struct spot {
+    size_t line; /* from 1 */
+    const char *start, *at;
+} spot;
+
+static spot begin_of(const cz_span *span)
 {
-    return span->source->bytes + span->offset - (span->column - 1);
+    const char *at = span->source->bytes + span->offset;
+
+    return (spot){span->line, at - (span->column - 1), at};
+}
+
+/* Behind the last byte; a span may reach over several lines. */
+static spot end_of(const cz_span *span)
+{
+    spot end = begin_of(span);
+
+    for (uint32_t i = 0; i < span->length; i++)
+        if (*end.at++ == '\n') {
+            end.line++;
+            end.start = end.at;
+        }
+    return end;
 }
 
 /* ---- JSON
@@ -92,9 +113,11 @@ static json_t *place_of(const cz_span *span)
     place = json_object();
     set(place, "file", string_of(span->source->name));
     if (span->line) {
+        const spot end = end_of(span);
         set_count(place, "line", span->line);
         set_count(place, "column", span->column);
-        set_count(place, "end_column", (size_t)span->column + span->length);
+        set_count(place, "end_line", end.line);
+        set_count(place, "end_column", (size_t)(end.at - end.start) + 1);
         set_count(place, "offset", span->offset);
         set_count(place, "length", span->length);
     }
@@ -163,37 +186,28 @@ static json_t *uri_of(const char *name)
     return uri;
 }
 
-/* Characters of these bytes; what is no UTF-8 counts one a byte. */
-static size_t count_characters(const char *bytes, size_t n)
+/* Columns from 1, in characters; what is no UTF-8 counts one a byte. */
+static size_t column_of(const spot *place)
 {
-    size_t count = 0;
+    const size_t n = (size_t)(place->at - place->start);
+    size_t column = 1;
 
-    for (size_t i = 0; i < n; count++) {
-        const size_t length = cz_utf8_length(bytes + i, n - i);
+    for (size_t i = 0; i < n; column++) {
+        const size_t length = cz_utf8_length(place->start + i, n - i);
         i += length > 0 ? length : 1;
     }
-    return count;
+    return column;
 }
 
-/* The region of a span, which may reach over several lines. */
 static json_t *region_of(const cz_span *span)
 {
     json_t *region = json_object();
-    const char *start = span->source->bytes + span->offset;
-    const char *end = start + span->length, *line = line_of(span);
-    uint32_t last = span->line;
+    const spot begin = begin_of(span), end = end_of(span);
 
-    set_count(region, "startLine", span->line);
-    set_count(region, "startColumn",
-              count_characters(line, (size_t)(start - line)) + 1);
-    for (const char *at = start; at < end; at++)
-        if (*at == '\n') {
-            last++;
-            line = at + 1;
-        }
-    set_count(region, "endLine", last);
-    set_count(region, "endColumn",
-              count_characters(line, (size_t)(end - line)) + 1);
+    set_count(region, "startLine", begin.line);
+    set_count(region, "startColumn", column_of(&begin));
+    set_count(region, "endLine", end.line);
+    set_count(region, "endColumn", column_of(&end));
     return region;
 }
 

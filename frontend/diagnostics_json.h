@@ -5,8 +5,8 @@
 #include "dsl/base/diag.h"
 
 /* Append one document, schema canzona.diagnostics/1: every error and warning
- * with its code, its place (line and columns from 1, columns and offsets in
- * bytes, end_column behind the last) and its notes.  A place is null, or a
+ * with its code, its place (lines and columns from 1, columns and offsets in
+ * bytes, the end behind the last byte) and its notes.  A place is null, or a
  * file alone, where the text form has none.  Bytes that are no UTF-8 become
  * U+FFFD. */
 void cz_diagnostics_json(const cz_diags *diags, cz_text *out);
