@@ -28,6 +28,7 @@ typedef struct cz_cmd_options {
     const char *output;
     const char *ir; /* NULL: none; "scheduled", "assigned", "source" */
     const char *target, *world;
+    const char *mesh, *optimizer; /* of an import */
     bool json, check, print_cflags, strict, late, planted, in_place;
     bool diagnostics_are_output; /* JSON and SARIF to stdout, not stderr */
     bool takes_files;            /* any number of FILEs, not one */
@@ -51,7 +52,9 @@ enum {
     CZ_KEY_LATE,
     CZ_KEY_WORLD,
     CZ_KEY_PLANT,
-    CZ_KEY_DIAGNOSTICS
+    CZ_KEY_DIAGNOSTICS,
+    CZ_KEY_MESH,
+    CZ_KEY_OPTIMIZER
 };
 
 typedef struct cz_command {
@@ -63,7 +66,7 @@ typedef struct cz_command {
 } cz_command;
 
 extern const cz_command cz_command_check, cz_command_plan, cz_command_build,
-    cz_command_run, cz_command_verify, cz_command_fmt;
+    cz_command_run, cz_command_verify, cz_command_fmt, cz_command_import;
 
 #define CZ_OPTION_DEFINE                                                       \
     {                                                                          \

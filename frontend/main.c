@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const cz_command *const commands[] = {
-    &cz_command_check, &cz_command_plan,   &cz_command_build,
-    &cz_command_run,   &cz_command_verify, &cz_command_fmt};
+    &cz_command_check,  &cz_command_plan, &cz_command_build, &cz_command_run,
+    &cz_command_verify, &cz_command_fmt,  &cz_command_import};
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
@@ -109,6 +109,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case CZ_KEY_WORLD:
         options->world = arg;
+        return 0;
+    case CZ_KEY_MESH:
+        options->mesh = arg;
+        return 0;
+    case CZ_KEY_OPTIMIZER:
+        options->optimizer = arg;
         return 0;
     case CZ_KEY_RANK:
         options->rank = parse_count(arg, state, "--rank");

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dsl/base/text_start.h"
+
 void cz_text_init(cz_text *text)
 {
     *text = (cz_text){0};
@@ -97,30 +99,28 @@ static int open_regular(const char *path, const char **why)
     return fd;
 }
 
-static bool read_all(cz_text *text, int fd, size_t limit, const char **why)
+/* At most n bytes. */
+static bool read_bytes(cz_text *text, int fd, size_t n, const char **why)
 {
     char chunk[1 << 14];
 
-    for (;;) {
-        ssize_t n = read(fd, chunk, sizeof chunk);
-        if (n < 0 && errno == EINTR)
+    while (text->n < n) {
+        const size_t left = n - text->n;
+        ssize_t got =
+            read(fd, chunk, left < sizeof chunk ? left : sizeof chunk);
+        if (got < 0 && errno == EINTR)
             continue;
-        if (n < 0) {
+        if (got < 0)
             *why = "cannot be read";
-            return false;
-        }
-        if (n == 0)
-            return true;
-        if ((size_t)n > limit - text->n) {
-            *why = "is too large";
-            return false;
-        }
-        cz_text_put(text, chunk, (size_t)n);
+        if (got <= 0)
+            return got == 0;
+        cz_text_put(text, chunk, (size_t)got);
     }
+    return true;
 }
 
-bool cz_text_read_file(cz_text *text, const char *path, size_t limit,
-                       const char **why)
+bool cz_text_read_start(cz_text *text, const char *path, size_t n,
+                        const char **why)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     int fd = is_stdin ? STDIN_FILENO : open_regular(path, why);
@@ -129,12 +129,24 @@ bool cz_text_read_file(cz_text *text, const char *path, size_t limit,
     if (fd < 0)
         return false;
     cz_text_init(text);
-    ok = read_all(text, fd, limit, why);
+    ok = read_bytes(text, fd, n, why);
     if (!is_stdin)
         close(fd);
     if (!ok)
         cz_text_fini(text);
     return ok;
+}
+
+bool cz_text_read_file(cz_text *text, const char *path, size_t limit,
+                       const char **why)
+{
+    if (!cz_text_read_start(text, path, limit + 1, why))
+        return false;
+    if (text->n <= limit)
+        return true;
+    *why = "is too large";
+    cz_text_fini(text);
+    return false;
 }
 
 static bool write_all(int fd, const char *bytes, size_t n)
