@@ -14,12 +14,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Printed IR begins with the module; a source never does. */
+/* Printed IR begins with the module, perhaps behind comments; a source never
+ * does. */
 static bool is_ir(const cz_text *text)
 {
     const char *start = cz_text_string(text);
 
-    start += strspn(start, " \t\r\n");
+    for (;;) {
+        start += strspn(start, " \t\r\n");
+        if (strncmp(start, "//", 2) != 0)
+            break;
+        start += strcspn(start, "\n");
+    }
     return strncmp(start, "module", strlen("module")) == 0 &&
            strstr(start, "canzona.program") != NULL;
 }

@@ -4,6 +4,7 @@
 #include "frontend/cmd_run_ranks.h"
 
 #include "frontend/cmd_run_gradient.h"
+#include "frontend/cmd_run_internal.h"
 #include "runtime/testing.h"
 
 #include <pthread.h>
@@ -13,49 +14,6 @@
 #include <time.h>
 
 #define INITIAL_SCALE 0.02f
-
-typedef struct run {
-    const cz_run_request *request;
-    cz_run_result *result;
-    pthread_mutex_t lock; /* result->error, mismatches, allocations */
-} run;
-
-/* One rank's part of a run. */
-typedef struct rank_run {
-    run *shared;
-    const cz_run_request *request;
-    czr_world *world;
-    czr_engine *engine;
-    int rank;
-    czr_layout_info *layouts; /* [n_params] */
-    float *row;               /* one row of any shard */
-    float *sum;
-} rank_run;
-
-static int64_t n_rows(const czr_layout_info *layout)
-{
-    return layout->n_dims ? layout->n / layout->shape[layout->n_dims - 1] : 0;
-}
-
-static int64_t row_length(const czr_layout_info *layout)
-{
-    return layout->n_dims ? layout->shape[layout->n_dims - 1] : 0;
-}
-
-/* The element of the whole tensor at the start of a row of the shard. */
-static int64_t row_start(const czr_layout_info *layout, int64_t row)
-{
-    const int last = layout->n_dims - 1;
-    int64_t element = layout->start[last];
-    int64_t pitch = layout->global[last];
-
-    for (int d = last - 1; d >= 0; d--) {
-        element += (layout->start[d] + row % layout->shape[d]) * pitch;
-        row /= layout->shape[d];
-        pitch *= layout->global[d];
-    }
-    return element;
-}
 
 static void store(void *data, czr_dtype dtype, int64_t at, const float *values,
                   int64_t n, float scale)
@@ -72,10 +30,10 @@ static void fill_param(rank_run *r, int param)
 {
     const czr_layout_info *layout = &r->layouts[param];
     const cz_sample sample = {r->request->seed, param, -1, -1};
-    const int64_t length = row_length(layout);
+    const int64_t length = cz_rank_row_length(layout);
 
-    for (int64_t i = 0; i < n_rows(layout); i++) {
-        cz_sample_fill(&sample, row_start(layout, i), length, r->row);
+    for (int64_t i = 0; i < cz_rank_rows(layout); i++) {
+        cz_sample_fill(&sample, cz_rank_row_start(layout, i), length, r->row);
         store(layout->param, layout->param_dtype, i * length, r->row, length,
               INITIAL_SCALE);
     }
@@ -91,7 +49,7 @@ static void fill_grad_row(rank_run *r, int param, int step, int64_t leaf,
     const int64_t members = cz_view_extent(view, &view->policy->reduce_axes);
     const int64_t mine = r->request->microbatches / members;
     const int64_t merged = mine / layout->leaves;
-    const int64_t length = row_length(layout);
+    const int64_t length = cz_rank_row_length(layout);
     const int64_t first =
         cz_view_coordinate(view, &view->policy->reduce_axes, r->rank) * mine +
         leaf * merged;
@@ -99,7 +57,7 @@ static void fill_grad_row(rank_run *r, int param, int step, int64_t leaf,
     memset(r->sum, 0, (size_t)length * sizeof *r->sum);
     for (int64_t m = 0; m < merged; m++) {
         const cz_sample sample = {r->request->seed, param, first + m, step};
-        cz_sample_fill(&sample, row_start(layout, row), length, r->row);
+        cz_sample_fill(&sample, cz_rank_row_start(layout, row), length, r->row);
         for (int64_t i = 0; i < length; i++)
             r->sum[i] += r->row[i];
     }
@@ -112,7 +70,7 @@ static void fill_grads(rank_run *r, int step)
 {
     for (int p = 0; p < r->request->view->n_params; p++)
         for (int64_t leaf = 0; leaf < r->layouts[p].leaves; leaf++)
-            for (int64_t row = 0; row < n_rows(&r->layouts[p]); row++)
+            for (int64_t row = 0; row < cz_rank_rows(&r->layouts[p]); row++)
                 fill_grad_row(r, p, step, leaf, row);
 }
 
@@ -129,8 +87,8 @@ static czr_status prepare(rank_run *r)
         status = czr_layout(r->engine, view->params[p].name, &r->layouts[p]);
         if (status != CZR_OK)
             return status;
-        if (row_length(&r->layouts[p]) > longest)
-            longest = row_length(&r->layouts[p]);
+        if (cz_rank_row_length(&r->layouts[p]) > longest)
+            longest = cz_rank_row_length(&r->layouts[p]);
     }
     r->row = malloc((size_t)longest * sizeof *r->row);
     r->sum = malloc((size_t)longest * sizeof *r->sum);
@@ -176,143 +134,6 @@ static czr_status take_steps(rank_run *r)
     return CZR_OK;
 }
 
-/* Copy bytes of the shard's elements [first, first + n) to their place in the
- * whole tensor, or count how many differ there. */
-static int64_t exchange(const czr_layout_info *layout, const void *data,
-                        int64_t first, int64_t n, size_t element,
-                        unsigned char *whole, bool compare)
-{
-    const int64_t length = row_length(layout);
-    int64_t differing = 0;
-
-    for (int64_t i = first; length > 0 && i < first + n;) {
-        const int64_t column = i % length;
-        const int64_t left = first + n - i;
-        const int64_t run_length =
-            length - column < left ? length - column : left;
-        unsigned char *place =
-            whole + (size_t)(row_start(layout, i / length) + column) * element;
-        const unsigned char *mine =
-            (const unsigned char *)data + (size_t)(i - first) * element;
-        const size_t bytes = (size_t)run_length * element;
-        if (!compare)
-            memcpy(place, mine, bytes);
-        else if (memcmp(place, mine, bytes) != 0)
-            differing += (int64_t)bytes;
-        i += run_length;
-    }
-    return differing;
-}
-
-/* Of all ranks that hold a shard alike, the first writes it down. */
-static bool is_first_replica(rank_run *r, int param, const cz_ints *split)
-{
-    const cz_plan_view *view = r->request->view;
-    int64_t storage[16];
-    const cz_ints axes =
-        cz_view_shard_axes(view, view->params[param].family, storage);
-    int64_t rank = 0;
-
-    rank = cz_view_rank_at(view, &axes,
-                           cz_view_coordinate(view, &axes, r->rank), rank);
-    if (split)
-        rank = cz_view_rank_at(view, split,
-                               cz_view_coordinate(view, split, r->rank), rank);
-    return rank == r->rank;
-}
-
-static int64_t collect_params(rank_run *r, bool compare)
-{
-    int64_t differing = 0;
-
-    for (int p = 0; p < r->request->view->n_params; p++)
-        if (compare || is_first_replica(r, p, NULL))
-            differing += exchange(&r->layouts[p], r->layouts[p].param, 0,
-                                  r->layouts[p].n,
-                                  czr_dtype_bytes(r->layouts[p].param_dtype),
-                                  r->shared->result->tensors[p].bytes, compare);
-    return differing;
-}
-
-static unsigned char *whole_state(rank_run *r, const czr_state *state)
-{
-    const cz_run_result *result = r->shared->result;
-
-    for (int i = 0; i < result->n_tensors; i++)
-        if (result->tensors[i].state &&
-            result->tensors[i].param == state->param &&
-            strcmp(result->tensors[i].state, state->name) == 0)
-            return result->tensors[i].bytes;
-    return NULL;
-}
-
-static czr_status collect_states(rank_run *r, bool compare, int64_t *differing)
-{
-    const cz_ints *split = &r->request->view->policy->split_axes;
-
-    for (int i = 0; i < czr_state_count(r->engine); i++) {
-        czr_state state;
-        unsigned char *whole;
-        const czr_status status = czr_state_get(r->engine, i, &state);
-        if (status != CZR_OK)
-            return status;
-        whole = whole_state(r, &state);
-        if (whole && state.n &&
-            (compare || is_first_replica(r, state.param, split)))
-            *differing +=
-                exchange(&r->layouts[state.param], state.data, state.first,
-                         state.n, czr_dtype_bytes(state.dtype), whole, compare);
-    }
-    return CZR_OK;
-}
-
-static czr_status collect_counters(rank_run *r)
-{
-    const cz_plan_view *view = r->request->view;
-    cz_run_result *result = r->shared->result;
-    const size_t params = (size_t)view->n_params, ops = (size_t)view->n_ops;
-    const size_t rank = (size_t)r->rank;
-    czr_counters counters;
-    const czr_status status = czr_counters_get(r->engine, &counters);
-
-    if (status != CZR_OK)
-        return status;
-    memcpy(result->updates + rank * params, counters.updates,
-           params * sizeof *counters.updates);
-    memcpy(result->whole + rank * params, counters.whole,
-           params * sizeof *counters.whole);
-    memcpy(result->sent + rank * ops, counters.bytes_sent,
-           ops * sizeof *counters.bytes_sent);
-    memcpy(result->received + rank * ops, counters.bytes_received,
-           ops * sizeof *counters.bytes_received);
-    result->peak_scratch[rank] = counters.peak_scratch_bytes;
-    pthread_mutex_lock(&r->shared->lock);
-    result->allocations += counters.step_allocations;
-    pthread_mutex_unlock(&r->shared->lock);
-    return CZR_OK;
-}
-
-static czr_status collect(rank_run *r)
-{
-    int64_t differing = 0;
-    czr_status status = collect_counters(r);
-
-    if (status != CZR_OK)
-        return status;
-    collect_params(r, false);
-    status = collect_states(r, false, &differing);
-    if (status == CZR_OK)
-        status = czr_world_barrier(r->world);
-    if (status != CZR_OK)
-        return status;
-    differing = collect_params(r, true);
-    status = collect_states(r, true, &differing);
-    pthread_mutex_lock(&r->shared->lock);
-    r->shared->result->replica_mismatches += differing;
-    pthread_mutex_unlock(&r->shared->lock);
-    return status;
-}
-
 static void keep_error(rank_run *r, czr_status status)
 {
     cz_run_result *result = r->shared->result;
@@ -342,7 +163,7 @@ static czr_status run_rank(czr_world *world, void *user)
     if (status == CZR_OK)
         status = take_steps(&r);
     if (status == CZR_OK)
-        status = collect(&r);
+        status = cz_rank_collect(&r);
     if (status != CZR_OK)
         keep_error(&r, status);
     czr_close(r.engine);

@@ -5,8 +5,6 @@ target_link_libraries(parse_tool PRIVATE cz_frontend cz_warnings)
 set_target_properties(parse_tool PROPERTIES
   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
-add_custom_target(golden-update)
-
 # cz_golden_tests(FOLDER DEPENDENCY CHECKS...): CHECKS as golden.py has them.
 function(cz_golden_tests folder dependency)
   set(command ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/golden.py

@@ -40,13 +40,9 @@ cz_screen_test(bound "item bound 1\\.058")
 
 # Schedules by hand through the verifier and the threads world: both accept
 # the one that holds, neither the one that needs buffers.
-set(runtime_files ${CMAKE_BINARY_DIR}/frontend/gen/runtime_files.c)
-set_source_files_properties(${runtime_files} PROPERTIES GENERATED TRUE)
-add_executable(schedule_tool tools/schedule_tool.c ${runtime_files}
-  ${CMAKE_SOURCE_DIR}/frontend/cmd_run_program.c)
-add_dependencies(schedule_tool canzona)
-target_link_libraries(schedule_tool PRIVATE cz_frontend cz_verify cz_codegen
-  czr ${CMAKE_DL_LIBS} cz_warnings)
+add_executable(schedule_tool tools/schedule_tool.c)
+target_link_libraries(schedule_tool PRIVATE cz_frontend cz_verify cz_run
+  cz_warnings)
 set_target_properties(schedule_tool PROPERTIES ENABLE_EXPORTS ON
   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 

@@ -2,16 +2,9 @@
 # plans that it must reject unless a run shows them harmless.
 function(cz_verify_test name)
   add_executable(${name} verify/${name}.c ${ARGN}
-    verify/planned.c verify/random_text.c
-    ${CMAKE_SOURCE_DIR}/frontend/cmd_run_program.c
-    ${CMAKE_SOURCE_DIR}/frontend/cmd_run_ranks.c
-    ${CMAKE_SOURCE_DIR}/frontend/cmd_run_gradient.c
-    ${CMAKE_BINARY_DIR}/frontend/gen/runtime_files.c)
-  set_source_files_properties(${CMAKE_BINARY_DIR}/frontend/gen/runtime_files.c
-    PROPERTIES GENERATED TRUE)
-  add_dependencies(${name} canzona)
+    verify/planned.c verify/random_text.c)
   target_link_libraries(${name} PRIVATE cz_frontend cz_passes cz_verify
-    cz_codegen czr ${CMAKE_DL_LIBS} cz_warnings m)
+    cz_run cz_warnings m)
   set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endfunction()

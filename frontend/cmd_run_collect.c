@@ -1,0 +1,168 @@
+/* What came out of a run: shards put together to whole tensors, replicas
+ * compared, counters copied. */
+#include "frontend/cmd_run_internal.h"
+
+#include <string.h>
+
+int64_t cz_rank_rows(const czr_layout_info *layout)
+{
+    return layout->n_dims ? layout->n / layout->shape[layout->n_dims - 1] : 0;
+}
+
+int64_t cz_rank_row_length(const czr_layout_info *layout)
+{
+    return layout->n_dims ? layout->shape[layout->n_dims - 1] : 0;
+}
+
+/* The element of the whole tensor at the start of a row of the shard. */
+int64_t cz_rank_row_start(const czr_layout_info *layout, int64_t row)
+{
+    const int last = layout->n_dims - 1;
+    int64_t element = layout->start[last];
+    int64_t pitch = layout->global[last];
+
+    for (int d = last - 1; d >= 0; d--) {
+        element += (layout->start[d] + row % layout->shape[d]) * pitch;
+        row /= layout->shape[d];
+        pitch *= layout->global[d];
+    }
+    return element;
+}
+
+/* Copy bytes of the shard's elements [first, first + n) to their place in the
+ * whole tensor, or count how many differ there. */
+static int64_t exchange(const czr_layout_info *layout, const void *data,
+                        int64_t first, int64_t n, size_t element,
+                        unsigned char *whole, bool compare)
+{
+    const int64_t length = cz_rank_row_length(layout);
+    int64_t differing = 0;
+
+    for (int64_t i = first; length > 0 && i < first + n;) {
+        const int64_t column = i % length;
+        const int64_t left = first + n - i;
+        const int64_t run_length =
+            length - column < left ? length - column : left;
+        unsigned char *place =
+            whole +
+            (size_t)(cz_rank_row_start(layout, i / length) + column) * element;
+        const unsigned char *mine =
+            (const unsigned char *)data + (size_t)(i - first) * element;
+        const size_t bytes = (size_t)run_length * element;
+        if (!compare)
+            memcpy(place, mine, bytes);
+        else if (memcmp(place, mine, bytes) != 0)
+            differing += (int64_t)bytes;
+        i += run_length;
+    }
+    return differing;
+}
+
+/* Of all ranks that hold a shard alike, the first writes it down. */
+static bool is_first_replica(rank_run *r, int param, const cz_ints *split)
+{
+    const cz_plan_view *view = r->request->view;
+    int64_t storage[16];
+    const cz_ints axes =
+        cz_view_shard_axes(view, view->params[param].family, storage);
+    int64_t rank = 0;
+
+    rank = cz_view_rank_at(view, &axes,
+                           cz_view_coordinate(view, &axes, r->rank), rank);
+    if (split)
+        rank = cz_view_rank_at(view, split,
+                               cz_view_coordinate(view, split, r->rank), rank);
+    return rank == r->rank;
+}
+
+static int64_t collect_params(rank_run *r, bool compare)
+{
+    int64_t differing = 0;
+
+    for (int p = 0; p < r->request->view->n_params; p++)
+        if (compare || is_first_replica(r, p, NULL))
+            differing += exchange(&r->layouts[p], r->layouts[p].param, 0,
+                                  r->layouts[p].n,
+                                  czr_dtype_bytes(r->layouts[p].param_dtype),
+                                  r->shared->result->tensors[p].bytes, compare);
+    return differing;
+}
+
+static unsigned char *whole_state(rank_run *r, const czr_state *state)
+{
+    const cz_run_result *result = r->shared->result;
+
+    for (int i = 0; i < result->n_tensors; i++)
+        if (result->tensors[i].state &&
+            result->tensors[i].param == state->param &&
+            strcmp(result->tensors[i].state, state->name) == 0)
+            return result->tensors[i].bytes;
+    return NULL;
+}
+
+static czr_status collect_states(rank_run *r, bool compare, int64_t *differing)
+{
+    const cz_ints *split = &r->request->view->policy->split_axes;
+
+    for (int i = 0; i < czr_state_count(r->engine); i++) {
+        czr_state state;
+        unsigned char *whole;
+        const czr_status status = czr_state_get(r->engine, i, &state);
+        if (status != CZR_OK)
+            return status;
+        whole = whole_state(r, &state);
+        if (whole && state.n &&
+            (compare || is_first_replica(r, state.param, split)))
+            *differing +=
+                exchange(&r->layouts[state.param], state.data, state.first,
+                         state.n, czr_dtype_bytes(state.dtype), whole, compare);
+    }
+    return CZR_OK;
+}
+
+static czr_status collect_counters(rank_run *r)
+{
+    const cz_plan_view *view = r->request->view;
+    cz_run_result *result = r->shared->result;
+    const size_t params = (size_t)view->n_params, ops = (size_t)view->n_ops;
+    const size_t rank = (size_t)r->rank;
+    czr_counters counters;
+    const czr_status status = czr_counters_get(r->engine, &counters);
+
+    if (status != CZR_OK)
+        return status;
+    memcpy(result->updates + rank * params, counters.updates,
+           params * sizeof *counters.updates);
+    memcpy(result->whole + rank * params, counters.whole,
+           params * sizeof *counters.whole);
+    memcpy(result->sent + rank * ops, counters.bytes_sent,
+           ops * sizeof *counters.bytes_sent);
+    memcpy(result->received + rank * ops, counters.bytes_received,
+           ops * sizeof *counters.bytes_received);
+    result->peak_scratch[rank] = counters.peak_scratch_bytes;
+    pthread_mutex_lock(&r->shared->lock);
+    result->allocations += counters.step_allocations;
+    pthread_mutex_unlock(&r->shared->lock);
+    return CZR_OK;
+}
+
+czr_status cz_rank_collect(rank_run *r)
+{
+    int64_t differing = 0;
+    czr_status status = collect_counters(r);
+
+    if (status != CZR_OK)
+        return status;
+    collect_params(r, false);
+    status = collect_states(r, false, &differing);
+    if (status == CZR_OK)
+        status = czr_world_barrier(r->world);
+    if (status != CZR_OK)
+        return status;
+    differing = collect_params(r, true);
+    status = collect_states(r, true, &differing);
+    pthread_mutex_lock(&r->shared->lock);
+    r->shared->result->replica_mismatches += differing;
+    pthread_mutex_unlock(&r->shared->lock);
+    return status;
+}
