@@ -84,7 +84,8 @@ static void mark(cz_fmt *fmt, const cz_node *node)
     if (node->kind == CZ_AST_LIST)
         mark_rows(fmt, node);
     for (int i = 0; i < node->n_kids; i++)
-        mark(fmt, node->kids[i]);
+        if (!cz_fmt_shares_kids(node, i))
+            mark(fmt, node->kids[i]);
 }
 
 /* ---- the blanks
