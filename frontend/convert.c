@@ -86,16 +86,13 @@ static bool cannot_read(const cz_convert *convert, const char *why)
     return false;
 }
 
-/* The whole text is kept for messages. */
-static bool read_json(const cz_convert *convert, cz_text *text, cz_text *out)
+static bool read_json(const cz_convert *convert, const cz_text *text,
+                      cz_text *out)
 {
-    cz_arena *arena = convert->arena;
-    cz_source *source = CZ_NEW(arena, cz_source, 1);
-    const cz_json_text json = {arena, convert->diags, source};
+    const cz_source source = {cz_convert_base_name(convert->input), text->bytes,
+                              text->n};
+    const cz_json_text json = {convert->arena, convert->diags, &source};
 
-    *source = (cz_source){cz_convert_base_name(convert->input),
-                          cz_arena_copy(arena, text->bytes, text->n), text->n};
-    cz_text_fini(text);
     return convert_json(convert, &json, out);
 }
 

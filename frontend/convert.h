@@ -9,7 +9,7 @@
 
 enum {
     CZ_CONVERT_MAX_HEADER = 100 * 1000 * 1000, /* as safetensors has it */
-    CZ_CONVERT_MAX_JSON = 128 << 20
+    CZ_CONVERT_MAX_JSON = CZ_CONVERT_MAX_HEADER + 8
 };
 
 typedef struct cz_convert {

@@ -7,47 +7,48 @@
 
 enum { FEW_RUNS = 2, MAX_RUNS = 8 /* of one condition */ };
 
-/* Behind the run of consecutive values that begins at values[at]. */
-static int end_of_run(cz_index_set set, int at)
+void cz_index_set_add(cz_arena *arena, cz_index_set *set, int value)
 {
-    int end = at + 1;
-
-    while (end < set.n_values && set.values[end] == set.values[end - 1] + 1)
-        end++;
-    return end;
+    if (set->n_runs == 0 || set->runs[set->n_runs - 1].end != value)
+        *CZ_PUSH(arena, set->runs, set->n_runs) = (cz_index_run){value, value};
+    set->runs[set->n_runs - 1].end = value + 1;
 }
 
-static int count_runs(cz_index_set set)
+cz_index_set cz_index_set_complement(cz_arena *arena, cz_index_set set)
 {
-    int n = 0;
+    cz_index_set out = {CZ_NEW(arena, cz_index_run, set.n_runs + 1), 0, set.n};
+    int at = 0;
 
-    for (int at = 0; at < set.n_values; at = end_of_run(set, at))
-        n++;
-    return n;
+    for (int i = 0; i <= set.n_runs; i++) {
+        const int end = i < set.n_runs ? set.runs[i].first : set.n;
+        if (at < end)
+            out.runs[out.n_runs++] = (cz_index_run){at, end};
+        at = i < set.n_runs ? set.runs[i].end : set.n;
+    }
+    return out;
 }
 
-static void put_run(cz_text *out, int first, int last, int n, const char *name)
+/* ---- texts ---- */
+
+static void put_run(cz_text *out, cz_index_run run, int n, const char *name)
 {
-    if (first == last)
-        cz_text_printf(out, "%s == %d", name, first);
-    else if (first == 0)
-        cz_text_printf(out, "%s < %d", name, last + 1);
-    else if (last == n - 1)
-        cz_text_printf(out, "%s >= %d", name, first);
+    if (run.end == run.first + 1)
+        cz_text_printf(out, "%s == %d", name, run.first);
+    else if (run.first == 0)
+        cz_text_printf(out, "%s < %d", name, run.end);
+    else if (run.end == n)
+        cz_text_printf(out, "%s >= %d", name, run.first);
     else
-        cz_text_printf(out, "%s >= %d and %s < %d", name, first, name,
-                       last + 1);
+        cz_text_printf(out, "%s >= %d and %s < %d", name, run.first, name,
+                       run.end);
 }
 
 static void put_runs(cz_text *out, cz_index_set set, const char *name)
 {
-    int n_put = 0;
-
-    for (int at = 0, end; at < set.n_values; at = end, n_put++) {
-        end = end_of_run(set, at);
-        if (n_put > 0)
-            cz_text_puts(out, n_put % MAX_RUNS == 0 ? "\n" : " or ");
-        put_run(out, set.values[at], set.values[end - 1], set.n, name);
+    for (int i = 0; i < set.n_runs; i++) {
+        if (i > 0)
+            cz_text_puts(out, i % MAX_RUNS == 0 ? "\n" : " or ");
+        put_run(out, set.runs[i], set.n, name);
     }
 }
 
@@ -55,14 +56,15 @@ static void put_runs(cz_text *out, cz_index_set set, const char *name)
  * no such thing. */
 static int period_of(cz_index_set set)
 {
-    const int *values = set.values;
-    const int period = set.n_values > 1 ? values[1] - values[0] : 0;
+    const cz_index_run *runs = set.runs;
+    const int period = set.n_runs > 1 ? runs[1].first - runs[0].first : 0;
 
-    if (period < 2 || values[0] >= period ||
-        values[set.n_values - 1] + period < set.n)
+    if (period < 2 || runs[0].first >= period ||
+        runs[set.n_runs - 1].first + period < set.n)
         return 0;
-    for (int i = 1; i < set.n_values; i++)
-        if (values[i] - values[i - 1] != period)
+    for (int i = 0; i < set.n_runs; i++)
+        if (runs[i].end != runs[i].first + 1 ||
+            (i > 0 && runs[i].first - runs[i - 1].first != period))
             return 0;
     return period;
 }
@@ -74,22 +76,8 @@ static bool put_period(cz_text *out, cz_index_set set, const char *name,
 
     if (period > 0)
         cz_text_printf(out, "%s - %d * floor(%s / %d) %s %d", name, period,
-                       name, period, relation, set.values[0]);
+                       name, period, relation, set.runs[0].first);
     return period > 0;
-}
-
-cz_index_set cz_index_set_complement(cz_arena *arena, cz_index_set set)
-{
-    int *values = CZ_NEW(arena, int, set.n - set.n_values + 1);
-    int n_values = 0, at = 0;
-
-    for (int i = 0; i < set.n; i++) {
-        if (at < set.n_values && set.values[at] == i)
-            at++;
-        else
-            values[n_values++] = i;
-    }
-    return (cz_index_set){values, n_values, set.n};
 }
 
 const char *cz_condition_text(cz_arena *arena, cz_index_set set,
@@ -97,9 +85,9 @@ const char *cz_condition_text(cz_arena *arena, cz_index_set set,
 {
     cz_text out = {0};
 
-    if (set.n_values == set.n)
+    if (set.n_runs == 1 && set.runs->first == 0 && set.runs->end == set.n)
         return "";
-    if (count_runs(set) <= FEW_RUNS)
+    if (set.n_runs <= FEW_RUNS)
         put_runs(&out, set, name);
     else if (!put_period(&out, set, name, "==") &&
              !put_period(&out, cz_index_set_complement(arena, set), name, "!="))

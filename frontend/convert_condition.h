@@ -4,18 +4,26 @@
 
 #include "dsl/base/arena.h"
 
-/* Values of an index below `n`, ascending. */
+/* Values first, ..., end - 1. */
+typedef struct cz_index_run {
+    int first, end;
+} cz_index_run;
+
+/* Values of an index below `n`: ascending runs that do not touch. */
 typedef struct cz_index_set {
-    const int *values;
-    int n_values, n;
+    cz_index_run *runs;
+    int n_runs, n;
 } cz_index_set;
+
+/* Add a value that is greater than all in the set. */
+void cz_index_set_add(cz_arena *arena, cz_index_set *set, int value);
+/* The values below n that are not in the set. */
+cz_index_set cz_index_set_complement(cz_arena *arena, cz_index_set set);
 
 /* Conditions on the index called `name` of which exactly one holds for each
  * value of the set, and none for another value below n: one a line.  "" for
  * the set of all values. */
 const char *cz_condition_text(cz_arena *arena, cz_index_set set,
                               const char *name);
-/* The values that are not in the set. */
-cz_index_set cz_index_set_complement(cz_arena *arena, cz_index_set set);
 
 #endif

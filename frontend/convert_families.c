@@ -3,8 +3,7 @@
  * said once, what is not under a condition.  Inner indices come first. */
 #include "frontend/convert_families.h"
 
-#include "frontend/convert_condition.h"
-#include "frontend/convert_lines.h"
+#include "frontend/convert_block.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@ enum {
     MAX_DIGITS = 6,
     SPARSE = 16,       /* an index has at least one value in so many... */
     SPARSE_EXTRA = 64, /* ...save for short ones */
+    WINDOW = 64        /* groups in which an `else` is looked for */
 };
 
 static const char *const index_names[MAX_INDICES] = {"i", "j", "k", "l"};
@@ -110,151 +110,6 @@ static const char *declaration(cz_arena *arena, const cz_convert_param *param,
     return text;
 }
 
-/* ---- what stands under an index ---- */
-
-/* A statement under one value of an index. */
-typedef struct member {
-    int value, order;
-    cz_convert_line line;
-} member;
-
-/* A statement, and under which values it stands. */
-typedef struct statement {
-    cz_convert_line line;
-    cz_index_set values;
-    const char *condition;
-    int order;
-    bool printed;
-} statement;
-
-typedef struct statements {
-    statement *list;
-    int n;
-} statements;
-
-static int by_line(const void *left, const void *right)
-{
-    const member *a = left, *b = right;
-    const int order = cz_convert_line_compare(&a->line, &b->line);
-
-    return order != 0 ? order : a->value - b->value;
-}
-
-static int by_order(const void *left, const void *right)
-{
-    const statement *a = left, *b = right;
-
-    return a->order - b->order;
-}
-
-/* The statement that members[0..n) are, one for each value. */
-static statement statement_of(cz_arena *arena, const member *members, int n,
-                              int extent, const char *index)
-{
-    int *values = CZ_NEW(arena, int, n);
-    statement out = {.line = members->line, .order = members->order};
-
-    for (int i = 0; i < n; i++) {
-        values[i] = members[i].value;
-        if (members[i].order < out.order)
-            out.order = members[i].order;
-    }
-    out.values = (cz_index_set){values, n, extent};
-    out.condition = cz_condition_text(arena, out.values, index);
-    return out;
-}
-
-/* Equal lines become one statement; in the order of their first members. */
-static statements gather(cz_arena *arena, member *members, int n, int extent,
-                         const char *index)
-{
-    statements out = {CZ_NEW(arena, statement, n), 0};
-
-    qsort(members, (size_t)n, sizeof *members, by_line);
-    for (int at = 0, end; at < n; at = end) {
-        for (end = at + 1;
-             end < n && cz_convert_line_compare(&members[at].line,
-                                                &members[end].line) == 0;)
-            end++;
-        out.list[out.n++] =
-            statement_of(arena, members + at, end - at, extent, index);
-    }
-    qsort(out.list, (size_t)out.n, sizeof *out.list, by_order);
-    return out;
-}
-
-/* Print all statements from `at` on that stand under its condition. */
-static void print_alike(cz_arena *arena, statements all, int at, bool keep,
-                        cz_text *out)
-{
-    cz_convert_lines lines = {CZ_NEW(arena, cz_convert_line, all.n - at), 0};
-    const char *condition = all.list[at].condition;
-
-    for (int i = at; i < all.n; i++) {
-        if (strcmp(all.list[i].condition, condition) != 0)
-            continue;
-        lines.list[lines.n++] = all.list[i].line;
-        all.list[i].printed = !keep;
-    }
-    cz_convert_lines_print(arena, lines, out);
-}
-
-/* The first statement that stands under the opposite condition, or -1. */
-static int find_opposite(cz_arena *arena, statements all, int at,
-                         const char *index)
-{
-    const cz_index_set others =
-        cz_index_set_complement(arena, all.list[at].values);
-    const char *condition = cz_condition_text(arena, others, index);
-
-    for (int i = at + 1; i < all.n && others.n_values > 0; i++)
-        if (!all.list[i].printed &&
-            strcmp(all.list[i].condition, condition) == 0)
-            return i;
-    return -1;
-}
-
-static void print_conditional(cz_arena *arena, statements all, int at,
-                              const char *index, cz_text *out)
-{
-    const char *condition = all.list[at].condition;
-
-    for (size_t n; *condition; condition += n + (condition[n] != '\0')) {
-        n = strcspn(condition, "\n");
-        const bool is_last = condition[n] == '\0';
-        cz_text_printf(out, "if %.*s {\n", (int)n, condition);
-        print_alike(arena, all, at, !is_last, out);
-        const int opposite = is_last && n == strlen(all.list[at].condition)
-                                 ? find_opposite(arena, all, at, index)
-                                 : -1;
-        if (opposite >= 0) {
-            cz_text_puts(out, "} else {\n");
-            print_alike(arena, all, opposite, false, out);
-        }
-        cz_text_puts(out, "}\n");
-    }
-}
-
-/* " {" the statements "}" */
-static const char *block_of(cz_arena *arena, statements all, const char *index)
-{
-    cz_text out = {0};
-
-    cz_text_puts(&out, " {\n");
-    for (int at = 0; at < all.n; at++) {
-        if (all.list[at].printed)
-            continue;
-        if (*all.list[at].condition)
-            print_conditional(arena, all, at, index, &out);
-        else
-            print_alike(arena, all, at, false, &out);
-    }
-    cz_text_puts(&out, "}");
-    const char *text = cz_arena_copy(arena, cz_text_string(&out), out.n);
-    cz_text_fini(&out);
-    return text;
-}
-
 /* ---- finding indices ---- */
 
 /* A name on the way: the word at `at` may be an index. */
@@ -339,10 +194,11 @@ static cz_convert_lines lines_under(cz_arena *arena, candidate *const *stack,
     return collapse(arena, lines, depth + 1);
 }
 
-static statements statements_of(cz_arena *arena, candidate *const *stack, int n,
+/* What stands under the index that a stack is. */
+static cz_convert_line block_of(cz_arena *arena, candidate *const *stack, int n,
                                 int depth)
 {
-    member *members = NULL;
+    cz_convert_member *members = NULL;
     int n_members = 0;
 
     for (int at = 0, end; at < n; at = end) {
@@ -351,12 +207,13 @@ static statements statements_of(cz_arena *arena, candidate *const *stack, int n,
         const cz_convert_lines under =
             lines_under(arena, stack + at, end - at, depth);
         for (int i = 0; i < under.n; i++) {
-            const member new = {stack[at]->number, n_members, under.list[i]};
-            *CZ_PUSH(arena, members, n_members) = new;
+            const cz_convert_member member = {stack[at]->number, n_members,
+                                              under.list[i]};
+            *CZ_PUSH(arena, members, n_members) = member;
         }
     }
-    return gather(arena, members, n_members, stack[n - 1]->number + 1,
-                  index_names[depth]);
+    return cz_convert_block(arena, members, n_members, stack[n - 1]->number + 1,
+                            index_names[depth]);
 }
 
 /* stack words, with the index at the last one, then `more` words. */
@@ -384,12 +241,8 @@ static cz_convert_line fold(cz_arena *arena, candidate *const *stack, int n,
     if (is_last_word(stack[0]))
         return indexed(arena, stack[0], extent, depth,
                        (cz_convert_line){.rest = stack[0]->line.rest});
-    const statements all = statements_of(arena, stack, n, depth);
-    if (all.n == 1 && !*all.list[0].condition)
-        return indexed(arena, stack[0], extent, depth, all.list[0].line);
-    return indexed(
-        arena, stack[0], extent, depth,
-        (cz_convert_line){.rest = block_of(arena, all, index_names[depth])});
+    return indexed(arena, stack[0], extent, depth,
+                   block_of(arena, stack, n, depth));
 }
 
 /* The index stands where the first of its names stood. */

@@ -11,17 +11,31 @@ enum {
 
 /* ---- messages ---- */
 
+enum { SHOWN_BEHIND = 256 /* bytes that a message may show */ };
+
+/* Messages are printed when the text is gone: what they show is kept. */
+static const cz_source *keep(const cz_json_text *text, size_t end)
+{
+    cz_source *kept = CZ_NEW(text->arena, cz_source, 1);
+
+    *kept = *text->source;
+    kept->n = kept->n < end + SHOWN_BEHIND ? kept->n : end + SHOWN_BEHIND;
+    kept->bytes = cz_arena_copy(text->arena, kept->bytes, kept->n);
+    return kept;
+}
+
 static cz_span span_of(const cz_json_text *text, cz_json_part part)
 {
-    const cz_source *source = text->source;
-    const size_t offset = part.from < source->n ? part.from : source->n;
-    cz_span span = {.source = source, .line = 1, .column = 1};
+    const size_t n = text->source->n;
+    const size_t offset = part.from < n ? part.from : n;
+    cz_span span = {.line = 1, .column = 1};
 
+    span.source = keep(text, offset);
     span.offset = (uint32_t)offset;
     span.length = (uint32_t)(part.n > 0 ? part.n : 1);
     for (size_t i = 0; i < offset; i++) {
         span.column++;
-        if (source->bytes[i] == '\n') {
+        if (text->source->bytes[i] == '\n') {
             span.line++;
             span.column = 1;
         }

@@ -265,12 +265,10 @@ static bool check_length(const cz_convert *convert, const char *name,
     return true;
 }
 
-/* `text` holds length and header, and maybe more.  Messages are printed at the
- * end: what they show is kept. */
+/* `text` holds length and header, and maybe more. */
 static bool read_bytes(const cz_convert *convert, const char *name,
                        const cz_text *text, cz_safetensors *tensors)
 {
-    cz_arena *arena = convert->arena;
     const size_t n = (size_t)length_of(text);
     const char *bytes = text->bytes + LENGTH_BYTES;
 
@@ -282,9 +280,9 @@ static bool read_bytes(const cz_convert *convert, const char *name,
     if (tensors->header_bytes > CZ_CONVERT_MAX_HEADER)
         return bad_file(convert, name,
                         "all headers together have more than 100 MB");
-    cz_source *source = CZ_NEW(arena, cz_source, 1);
-    *source = (cz_source){name, cz_arena_copy(arena, bytes, n), n};
-    header h = {.text = {arena, convert->diags, source}, .tensors = tensors};
+    const cz_source source = {name, bytes, n};
+    header h = {.text = {convert->arena, convert->diags, &source},
+                .tensors = tensors};
     return read_header(&h);
 }
 
@@ -340,11 +338,10 @@ bool cz_convert_safetensors(const cz_convert *convert, const cz_text *start,
 {
     const char *name = cz_convert_base_name(convert->input);
     const bool is_stdin = strcmp(convert->input, "-") == 0;
-    cz_source *source = CZ_NEW(convert->arena, cz_source, 1);
-    const cz_json_text text = {convert->arena, convert->diags, source};
+    const cz_source source = {name, "", 0};
+    const cz_json_text text = {convert->arena, convert->diags, &source};
     cz_safetensors tensors = {.n_places = 0};
 
-    *source = (cz_source){.name = name};
     if (is_stdin && !check_length(convert, name, start))
         return false;
     const bool good =

@@ -45,17 +45,17 @@ void cz_convert_write_uses(const cz_convert *convert, const char *matrices,
 
 void cz_convert_write_schedule(cz_text *out)
 {
-    cz_text_puts(out,
-                 "\n"
-                 "# What holds when no schedule is written:\n"
-                 "# schedule {\n"
-                 "#     grads f32 partial over dp\n"
-                 "#     master f32, state f32 split over dp\n"
-                 "#     bucket 400M\n"
-                 "#     tp auto\n"
-                 "# }\n"
-                 "# Often wanted besides: clip norm 1.0, skip nonfinite, overlap "
-                      "backward\n");
+    cz_text_puts(
+        out, "\n"
+             "# What holds when no schedule is written:\n"
+             "# schedule {\n"
+             "#     grads f32 partial over dp\n"
+             "#     master f32, state f32 split over dp\n"
+             "#     bucket 400M\n"
+             "#     tp auto\n"
+             "# }\n"
+             "# Often wanted besides: clip norm 1.0, skip nonfinite, overlap "
+             "backward\n");
 }
 
 /* ---- an explicit model ---- */
