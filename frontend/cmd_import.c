@@ -71,7 +71,9 @@ static int run(const cz_cmd_options *given)
 }
 
 const cz_command cz_command_import = {
-    "import", "write a source for a published model", options,
+    "import",
+    "write a source for a published model",
+    options,
     "Print a source for INPUT: a Hugging Face config.json, a safetensors file "
     "(its header is enough) or index, or a params.json "
     "(dsl/params.schema.json)."
