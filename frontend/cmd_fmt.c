@@ -1,9 +1,11 @@
 /* canzona fmt: sources in canonical layout. */
+#define _XOPEN_SOURCE 700
 #include "frontend/cmd.h"
 
 #include "frontend/format.h"
 #include "frontend/parse.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct argp_option options[] = {
@@ -12,6 +14,16 @@ static const struct argp_option options[] = {
     {"in-place", 'i', NULL, 0, "Rewrite the files that are not as they should",
      0},
     {0}};
+
+/* A link stays one: what it names is rewritten. */
+static bool rewrite(const char *path, const cz_text *text, const char **why)
+{
+    char *real = realpath(path, NULL);
+    const bool ok = cz_text_write_file(text, real ? real : path, why);
+
+    free(real);
+    return ok;
+}
 
 /* What becomes of one file.  `after` is its canonical text. */
 static bool deliver(const cz_cmd_options *given, const char *path,
@@ -27,8 +39,7 @@ static bool deliver(const cz_cmd_options *given, const char *path,
         printf("%s differs from its canonical layout\n", path);
     else if (!given->check && !given->in_place)
         fwrite(cz_text_string(after), 1, after->n, stdout);
-    else if (given->in_place && differs &&
-             !cz_text_write_file(after, path, &why))
+    else if (given->in_place && differs && !rewrite(path, after, &why))
         cz_diag_error(diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s", path, why);
     return !(given->check && differs) && diags->n_errors == 0;
 }

@@ -133,6 +133,13 @@ def test_command(folder):
     demand(done.returncode == 1 and b"E0104" in done.stderr, "an error is told")
     demand(bad.read_text() == "let a = = 1\n", "a text with errors is changed")
     demand(other.read_text() == "let a = 1\n\n# end\n", "others are formatted")
+    secret, link = folder / "secret.cz", folder / "link.cz"
+    secret.write_text("let  a=1\n")
+    secret.chmod(0o600)
+    link.symlink_to(secret)
+    demand(run(CANZONA, "fmt", "-i", link).returncode == 0, "a link")
+    demand(link.is_symlink() and secret.read_text() == "let a = 1\n" and
+           secret.stat().st_mode & 0o777 == 0o600, "a link or a mode is lost")
     demand(run(CANZONA, "fmt", "-", text=b"let a=2").stdout == b"let a = 2\n",
            "standard input")
     demand(run(CANZONA, "fmt", "-i", "-", text=b"").returncode == 2, "-i -")

@@ -163,6 +163,14 @@ static bool write_all(int fd, const char *bytes, size_t n)
     return true;
 }
 
+/* Who may read a file stays as it was when it is written anew. */
+static mode_t mode_for(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 ? status.st_mode & 0777 : 0644;
+}
+
 bool cz_text_write_file(const cz_text *text, const char *path, const char **why)
 {
     cz_text temporary = {0};
@@ -174,7 +182,7 @@ bool cz_text_write_file(const cz_text *text, const char *path, const char **why)
     *why = "cannot be written";
     if (fd >= 0) {
         ok = write_all(fd, cz_text_string(text), text->n) &&
-             fchmod(fd, 0644) == 0;
+             fchmod(fd, mode_for(path)) == 0;
         ok = close(fd) == 0 && ok;
         ok = ok && rename(temporary.bytes, path) == 0;
         if (!ok)
