@@ -9,8 +9,12 @@
 #include "frontend/convert_params.h"
 #include "frontend/convert_safetensors.h"
 #include "frontend/convert_write.h"
+#include "frontend/format.h"
 
-enum { N_START = 9 /* a length of 8 bytes and the '{' behind it */ };
+enum {
+    N_START = 9,                /* a length of 8 bytes and the '{' behind it */
+    MAX_PROGRAM_BYTES = 2 << 20 /* ten times what real models take */
+};
 
 typedef enum input_kind { CONFIG, INDEX, PARAMS, UNKNOWN } input_kind;
 
@@ -116,14 +120,31 @@ static bool read_input(const cz_convert *convert, cz_text *text, cz_text *out)
     return good ? read_json(convert, text, out) : cannot_read(convert, why);
 }
 
+/* In canonical layout, which also shows that the text is one. */
+static bool lay_out(const cz_convert *convert, const cz_text *program,
+                    cz_text *out)
+{
+    cz_source *source = CZ_NEW(convert->arena, cz_source, 1);
+
+    if (program->n > MAX_PROGRAM_BYTES) {
+        cz_diag_error(convert->diags, CZ_TOO_LARGE, (cz_span){0},
+                      "the parameters are so many, and so little alike, that "
+                      "their source has more than %d bytes",
+                      MAX_PROGRAM_BYTES);
+        return false;
+    }
+    *source = (cz_source){
+        "imported.cz",
+        cz_arena_copy(convert->arena, program->bytes, program->n), program->n};
+    return cz_format(convert->arena, source, convert->diags, out);
+}
+
 bool cz_convert_run(const cz_convert *convert, cz_text *out)
 {
     cz_text text = {0}, program = {0};
     const bool good =
-        read_input(convert, &text, &program) && convert->diags->n_errors == 0;
+        read_input(convert, &text, &program) && lay_out(convert, &program, out);
 
-    if (good)
-        cz_text_put(out, cz_text_string(&program), program.n);
     cz_text_fini(&text);
     cz_text_fini(&program);
     return good;

@@ -100,19 +100,6 @@ static const char *model_name(const cz_convert *convert)
     return is_plain ? name + 2 : name;
 }
 
-enum { INDENT = 4 };
-
-/* Append lines, indented by the braces that are open around them. */
-static void put_indented(cz_text *out, const char *text, int depth)
-{
-    for (size_t n; *text; text += n + 1) {
-        n = strcspn(text, "\n");
-        depth -= *text == '}';
-        cz_text_printf(out, "%*s%.*s\n", INDENT * depth, "", (int)n, text);
-        depth += text[n - 1] == '{';
-    }
-}
-
 /* ---- who moves what ---- */
 
 enum role { MATRIX, ROUTER, VECTOR, REST, N_ROLES };
@@ -230,10 +217,10 @@ void cz_convert_write_model(const cz_convert *convert,
     cz_text_puts(out, "\n");
     cz_text_puts(out, hint);
     put_comments(list, out);
-    cz_text_printf(out, "model %s {\n    params %s {\n", model_name(convert),
+    cz_text_printf(out, "model %s {\nparams %s {\n", model_name(convert),
                    cz_dtype_name(dtype));
-    put_indented(out, cz_text_string(&statements), 2);
-    cz_text_puts(out, "    }\n}\n\n");
+    cz_text_put(out, cz_text_string(&statements), statements.n);
+    cz_text_puts(out, "}\n}\n\n");
     put_uses(convert, list, out);
     cz_convert_write_schedule(out);
     cz_text_fini(&statements);
