@@ -33,7 +33,6 @@ typedef struct cz_cmd_options {
     bool diagnostics_are_output; /* JSON and SARIF to stdout, not stderr */
     bool takes_files;            /* any number of FILEs, not one */
     cz_diagnostics_form diagnostics;
-    int64_t rank; /* -1: all */
     int64_t steps, seed, microbatches;
 } cz_cmd_options;
 
@@ -41,7 +40,6 @@ typedef struct cz_cmd_options {
 enum {
     CZ_KEY_JSON = 256,
     CZ_KEY_IR,
-    CZ_KEY_RANK,
     CZ_KEY_TARGET,
     CZ_KEY_CFLAGS,
     CZ_KEY_STRICT,

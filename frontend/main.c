@@ -32,9 +32,9 @@ static int64_t parse_count(const char *text, struct argp_state *state,
 
     errno = 0;
     value = strtoll(text, &end, 10);
-    if (errno || end == text || *end || value < 0)
-        argp_error(state, "%s takes a number from 0 on, not \"%s\"", what,
-                   text);
+    if (errno || end == text || *end || value < 0 || value > INT32_MAX)
+        argp_error(state, "%s takes a number from 0 to %d, not \"%s\"", what,
+                   INT32_MAX, text);
     return value;
 }
 
@@ -116,9 +116,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case CZ_KEY_OPTIMIZER:
         options->optimizer = arg;
         return 0;
-    case CZ_KEY_RANK:
-        options->rank = parse_count(arg, state, "--rank");
-        return 0;
     case CZ_KEY_STEPS:
         options->steps = parse_count(arg, state, "--steps");
         return 0;
@@ -153,23 +150,22 @@ static int run_command(const cz_command *command, int argc, char **argv)
                               NULL,
                               NULL};
     cz_cmd_options options = {.takes_files = command->takes_files,
-                              .rank = -1,
                               .steps = 1,
                               .microbatches = 12,
                               .target = "cpu",
                               .world = "threads"};
     char program[64];
-    int status;
+    int status = CZ_EXIT_ERRORS;
 
     snprintf(program, sizeof program, "canzona %s", command->name);
     argv[0] = program;
     options.defines = calloc((size_t)argc + 1, sizeof *options.defines);
     options.inputs = calloc((size_t)argc + 1, sizeof *options.inputs);
-    if (!options.defines || !options.inputs)
-        return CZ_EXIT_ERRORS;
     argp_err_exit_status = CZ_EXIT_USAGE;
-    argp_parse(&argp, argc, argv, 0, NULL, &options);
-    status = command->run(&options);
+    if (options.defines && options.inputs) {
+        argp_parse(&argp, argc, argv, 0, NULL, &options);
+        status = command->run(&options);
+    }
     free(options.defines);
     free(options.inputs);
     if (fflush(stdout) != 0 || ferror(stdout)) {
