@@ -149,11 +149,11 @@ def golden(args):
 
 # ---- broken inputs -----------------------------------------------------------
 
-def check_broken(canzona, folder, name, path, stdin=subprocess.DEVNULL):
+def check_broken(canzona, folder, name, path, limit, stdin=subprocess.DEVNULL):
     """One error, exit status 1 or 3, no output, no file."""
     output = folder / "must_not_exist.cz"
     done = run(canzona, "import", "-o", output, path, stdin=stdin,
-               preexec_fn=limited)
+               preexec_fn=limit)
     n_errors = done.stderr.count("error: ")
     if (done.returncode not in (1, 3) or n_errors != 1 or done.stdout
             or output.exists()):
@@ -161,10 +161,16 @@ def check_broken(canzona, folder, name, path, stdin=subprocess.DEVNULL):
                  f"{done.stdout[:1000]}{done.stderr[:1000]}")
 
 
-def limited():
-    """A child gets 5 s of processor and 512 MB."""
-    resource.setrlimit(resource.RLIMIT_CPU, (5, 5))
-    resource.setrlimit(resource.RLIMIT_AS, (512 << 20, 512 << 20))
+def limits(canzona):
+    """5 s of processor and 512 MB for a child; a sanitizer's address space is
+    its own affair."""
+    is_sanitized = b"__asan_init" in canzona.read_bytes()
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CPU, (5, 5))
+        if not is_sanitized:
+            resource.setrlimit(resource.RLIMIT_AS, (512 << 20, 512 << 20))
+    return limit
 
 
 def check_unknown_type(canzona, folder):
@@ -180,15 +186,15 @@ def check_unknown_type(canzona, folder):
 
 
 def robust(args):
-    n = 0
+    n, limit = 0, limits(args.canzona)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for case, path in convert_inputs.broken_inputs(folder):
-            check_broken(args.canzona, folder, case, path)
+            check_broken(args.canzona, folder, case, path, limit)
             n += 1
         check_unknown_type(args.canzona, folder)
         with open("/dev/zero", "rb") as zeros:
-            check_broken(args.canzona, folder, "zeros", "-", stdin=zeros)
+            check_broken(args.canzona, folder, "zeros", "-", limit, stdin=zeros)
     print(f"{n + 1} broken inputs: one error each, nothing written")
 
 
