@@ -109,15 +109,24 @@ static bool writes_param(const cz_view_stage *stage)
     return false;
 }
 
+static void count_update(cz_rank_metrics *out, const cz_view_kernel_row *row,
+                         bool is_whole, int64_t n_written)
+{
+    out->n_whole += is_whole;
+    out->n_updates += n_written;
+    if (out->whole)
+        out->whole[row->param] += is_whole;
+    if (out->updates)
+        out->updates[row->param] += n_written;
+}
+
 static void count_kernel(counter *c, const cz_view_kernel_row *row)
 {
     const cz_view_stage *stage = &c->view->stages[row->stage];
     const int64_t flops = stage->fact->flops;
     const bool is_whole = stage->where == CZ_WHERE_WHOLE;
     c->out->flops += is_whole ? flops : flops * row->count;
-    c->out->whole[row->param] += is_whole;
-    if (writes_param(stage))
-        c->out->updates[row->param] += row->count;
+    count_update(c->out, row, is_whole, writes_param(stage) ? row->count : 0);
     touch_slots(c, stage, CZ_SLOT_GATHER, row->gather, row->count);
     touch_slots(c, stage, CZ_SLOT_SCATTER, row->scatter, row->count);
     touch_slots(c, stage, CZ_SLOT_TEMP, row->temp, row->count);
@@ -212,19 +221,11 @@ static int64_t sum_of_kind(const cz_plan_view *view, const int64_t *bytes,
     return sum;
 }
 
-static int64_t sum_all(const int64_t *values, int n)
-{
-    int64_t sum = 0;
-    for (int i = 0; i < n; i++)
-        sum += values[i];
-    return sum;
-}
-
 static void add_rank(const cz_plan_view *view, const cz_rank_metrics *rank,
                      cz_metrics *out)
 {
     add(&out->flops, rank->flops);
-    add(&out->matrices, sum_all(rank->whole, view->n_params));
+    add(&out->matrices, rank->n_whole);
     for (int k = 0; k < CZ_N_STEPS; k++) {
         add(&out->sent[k], sum_of_kind(view, rank->sent, (cz_step_kind)k));
         add(&out->received[k],
@@ -265,13 +266,21 @@ static void count_rank(cz_arena *arena, const cz_plan_view *view, int64_t rank,
                        cz_rank_metrics *out)
 {
     counter c = {view, rank, out};
-    *out = (cz_rank_metrics){.sent = CZ_NEW(arena, int64_t, view->n_ops),
-                             .received = CZ_NEW(arena, int64_t, view->n_ops),
-                             .updates = CZ_NEW(arena, int64_t, view->n_params),
-                             .whole = CZ_NEW(arena, int64_t, view->n_params)};
+    out->sent = CZ_NEW(arena, int64_t, view->n_ops);
+    out->received = CZ_NEW(arena, int64_t, view->n_ops);
     for (int i = 0; i < view->n_ops; i++)
         count_op(&c, i);
     count_memory(&c);
+}
+
+cz_rank_metrics cz_metrics_rank(cz_arena *arena, const cz_plan_view *view,
+                                int64_t rank)
+{
+    cz_rank_metrics metrics = {.updates =
+                                   CZ_NEW(arena, int64_t, view->n_params),
+                               .whole = CZ_NEW(arena, int64_t, view->n_params)};
+    count_rank(arena, view, rank, &metrics);
+    return metrics;
 }
 
 cz_metrics *cz_metrics_build(cz_arena *arena, const cz_plan_view *view)

@@ -29,8 +29,10 @@ typedef struct cz_rank_metrics {
     int64_t flops;                 /* of all stages that run here */
     int64_t *sent;                 /* [n_ops] bytes, to other ranks */
     int64_t *received;             /* [n_ops] */
-    int64_t *updates;              /* [n_params] elements written */
-    int64_t *whole;                /* [n_params] whole-matrix stages */
+    int64_t n_updates;             /* elements written */
+    int64_t n_whole;               /* whole-matrix stages */
+    int64_t *updates;              /* [n_params] of them, or NULL */
+    int64_t *whole;                /* [n_params] alike */
     int64_t peak_scratch;          /* bytes; equals the arena's */
     int64_t memory[CZ_N_MEMORIES]; /* bytes, padding included */
 } cz_rank_metrics;
@@ -52,9 +54,12 @@ typedef struct cz_metrics {
     int item_param;     /* that matrix; -1: none */
 } cz_metrics;
 
-/* The metrics of a scheduled plan; they belong to the arena.  Time and memory
- * grow with ranks times (ops + params). */
+/* The metrics of a scheduled plan; they belong to the arena.  What is counted
+ * per parameter is only summed: memory grows with ranks times ops. */
 cz_metrics *cz_metrics_build(cz_arena *arena, const cz_plan_view *view);
+/* One rank's, with the counts per parameter. */
+cz_rank_metrics cz_metrics_rank(cz_arena *arena, const cz_plan_view *view,
+                                int64_t rank);
 
 /* A bucket's elements in the slice of one split coordinate. */
 int64_t cz_metrics_slice(const cz_view_bucket *bucket, int64_t coordinate);

@@ -3,7 +3,8 @@
  * it knows nothing of MLIR.  Everything belongs to the arena it was built in.
  *
  * Numbers: a parameter number counts families in module order and, inside a
- * family, its indices row-major.  Rule, stage, bucket, table and op numbers
+ * family, its indices row-major.  Frozen parameters are counted apart: no
+ * number in a plan can mean one.  Rule, stage, bucket, table and op numbers
  * count module order.  A coordinate over a set of axes counts row-major in
  * mesh order.  A rank is the coordinate over all axes. */
 #ifndef CZ_DSL_PLAN_VIEW_H
@@ -146,6 +147,14 @@ typedef struct cz_view_family {
     int64_t local_shape[8];
 } cz_view_family;
 
+/* Other names of one parameter. */
+typedef struct cz_view_tie {
+    const cz_fact_tie *fact;
+    int param; /* that they all stand for */
+    int n_names;
+    const char *const *names;
+} cz_view_tie;
+
 typedef struct cz_view_param {
     int family;
     int64_t index[4];
@@ -223,6 +232,13 @@ typedef struct cz_plan_view {
     const cz_view_family *families;
     int n_params;
     const cz_view_param *params;
+    int n_frozen_families;
+    const cz_view_family *frozen_families; /* no rule (-1); first_param counts
+                                            * frozen_params */
+    int n_frozen_params;
+    const cz_view_param *frozen_params; /* in no bucket, without owner */
+    int n_ties;
+    const cz_view_tie *ties;
     int n_stages;
     const cz_view_stage *stages;
     int n_bodies;

@@ -51,6 +51,7 @@ void cz_view_index_symbols(cz_view_builder *builder)
     ADD_ALL(builder, use);
     ADD_ALL(builder, rule);
     ADD_ALL(builder, family);
+    ADD_ALL(builder, frozen);
     ADD_ALL(builder, stage);
     ADD_ALL(builder, bucket);
     ADD_ALL(builder, table);

@@ -1,4 +1,4 @@
-/* Parameters: families, their expansion to names, owners and buckets. */
+/* Parameters: families, their expansion to names; frozen ones; ties. */
 #include "dsl/base/checked.h"
 #include "dsl/plan_view_internal.h"
 
@@ -30,8 +30,9 @@ static bool check_pattern(cz_view_builder *b, const cz_fact_family *family)
     return true;
 }
 
+/* How many names there are; `n_others` are taken by others. */
 static bool check_indices(cz_view_builder *b, const cz_fact_family *family,
-                          int64_t *n_params)
+                          int n_others, int64_t *n_params)
 {
     const int n = family->extents.n;
     return cz_view_in(b, "family: number of indices", n, 0,
@@ -42,7 +43,7 @@ static bool check_indices(cz_view_builder *b, const cz_fact_family *family,
                           CZ_VIEW_MAX_PARAMS) &&
            check_pattern(b, family) &&
            ((cz_checked_product(family->extents.v, n, n_params) &&
-             *n_params <= CZ_VIEW_MAX_PARAMS - b->view->n_params) ||
+             *n_params <= CZ_VIEW_MAX_PARAMS - n_others) ||
             cz_view_fail(b, "more than %d parameters", CZ_VIEW_MAX_PARAMS));
 }
 
@@ -99,20 +100,26 @@ static bool check_rule(cz_view_builder *b, const cz_view_family *family)
                         family->fact->sym_name, family->fact->rule);
 }
 
-static bool read_family(cz_view_builder *b, cz_view_family *family)
+/* All but the rule; `n` counts the parameters of its kind so far. */
+static bool read_box(cz_view_builder *b, cz_view_family *family, int *n)
 {
     int64_t n_params = 0;
-    bool ok = check_indices(b, family->fact, &n_params);
+    bool ok = check_indices(b, family->fact, *n, &n_params);
 
     ok &=
         cz_view_dtype(b, "family: dtype", family->fact->dtype, &family->dtype);
-    ok &= cz_view_find(b, CZ_FACT_rule, family->fact->rule, &family->rule);
-    if (!ok || !read_shape(b, family) || !check_rule(b, family))
+    if (!ok || !read_shape(b, family))
         return false;
-    family->first_param = b->view->n_params;
+    family->first_param = *n;
     family->n_params = (int)n_params;
-    b->view->n_params += family->n_params;
+    *n += family->n_params;
     return true;
+}
+
+static bool read_family(cz_view_builder *b, cz_view_family *family)
+{
+    return cz_view_find(b, CZ_FACT_rule, family->fact->rule, &family->rule) &&
+           read_box(b, family, &b->view->n_params) && check_rule(b, family);
 }
 
 /* ---- names ---- */
@@ -134,23 +141,39 @@ static const char *make_name(cz_arena *arena, const char *pattern,
     return name;
 }
 
-static void expand(cz_view_builder *b, int number, cz_view_param *params)
+/* The indices of a box's member `number`, row-major. */
+static void unrank(const cz_ints *first, const cz_ints *extents, int64_t number,
+                   int64_t *index)
 {
-    const cz_view_family *family = &b->view->families[number];
+    for (int i = extents->n - 1; i >= 0; i--) {
+        index[i] = first->v[i] + number % extents->v[i];
+        number /= extents->v[i];
+    }
+}
+
+static void expand(cz_view_builder *b, const cz_view_family *family, int number,
+                   cz_view_param *params)
+{
     const cz_fact_family *fact = family->fact;
 
     for (int k = 0; k < family->n_params; k++) {
         cz_view_param *param = &params[family->first_param + k];
-        int64_t rest = k;
-        for (int i = fact->extents.n - 1; i >= 0; i--) {
-            param->index[i] = fact->first.v[i] + rest % fact->extents.v[i];
-            rest /= fact->extents.v[i];
-        }
+        unrank(&fact->first, &fact->extents, k, param->index);
         param->family = number;
         param->name = make_name(b->arena, fact->pattern, param->index);
         param->bucket = -1;
         param->split_owner = param->shard_owner = -1;
     }
+}
+
+static cz_view_param *expand_all(cz_view_builder *b,
+                                 const cz_view_family *families, int n_families,
+                                 int n_params)
+{
+    cz_view_param *params = CZ_NEW(b->arena, cz_view_param, n_params);
+    for (int i = 0; i < n_families; i++)
+        expand(b, &families[i], i, params);
+    return params;
 }
 
 static int by_name(const void *a, const void *b)
@@ -160,15 +183,111 @@ static int by_name(const void *a, const void *b)
 
 static bool check_names(cz_view_builder *b)
 {
-    const int n = b->view->n_params;
-    const char **names = CZ_NEW(b->arena, const char *, n + 1);
+    const cz_plan_view *view = b->view;
+    const char **names = NULL;
+    int n = 0;
 
-    for (int i = 0; i < n; i++)
-        names[i] = b->view->params[i].name;
+    for (int i = 0; i < view->n_params; i++)
+        *CZ_PUSH(b->arena, names, n) = view->params[i].name;
+    for (int i = 0; i < view->n_frozen_params; i++)
+        *CZ_PUSH(b->arena, names, n) = view->frozen_params[i].name;
+    for (int t = 0; t < view->n_ties; t++)
+        for (int i = 0; i < view->ties[t].n_names; i++)
+            *CZ_PUSH(b->arena, names, n) = view->ties[t].names[i];
+    if (n == 0)
+        return true;
     qsort(names, (size_t)n, sizeof *names, by_name);
     for (int i = 1; i < n; i++)
         if (strcmp(names[i], names[i - 1]) == 0)
             return cz_view_fail(b, "two parameters are named '%s'", names[i]);
+    return true;
+}
+
+/* ---- frozen parameters and ties ---- */
+
+static bool read_frozen(cz_view_builder *b)
+{
+    int n, n_params = 0;
+    const cz_fact_frozen *facts = cz_ir_read_frozen(b->ir, b->arena, &n);
+    cz_fact_family *boxes = CZ_NEW(b->arena, cz_fact_family, n);
+    cz_view_family *families = CZ_NEW(b->arena, cz_view_family, n);
+
+    for (int i = 0; i < n; i++) {
+        const cz_fact_frozen *f = &facts[i];
+        boxes[i] =
+            (cz_fact_family){f->sym_name, f->pattern, f->first, f->extents,
+                             f->shape,    f->shard,   f->dtype, ""};
+        families[i] = (cz_view_family){.fact = &boxes[i], .rule = -1};
+        if (!read_box(b, &families[i], &n_params))
+            return false;
+    }
+    b->view->n_frozen_families = n;
+    b->view->frozen_families = families;
+    b->view->n_frozen_params = n_params;
+    b->view->frozen_params = expand_all(b, families, n, n_params);
+    return true;
+}
+
+/* The parameter of a family at an index. */
+static bool find_target(cz_view_builder *b, const cz_fact_tie *fact, int *param)
+{
+    int number;
+    if (!cz_view_find(b, CZ_FACT_family, fact->family, &number))
+        return false;
+    const cz_view_family *family = &b->view->families[number];
+    const cz_ints *first = &family->fact->first;
+    const cz_ints *extents = &family->fact->extents;
+    int64_t place = 0;
+
+    if (fact->index.n != extents->n)
+        return cz_view_fail(b, "tie '%s': %d indices for a family of %d",
+                            fact->pattern, fact->index.n, extents->n);
+    for (int i = 0; i < extents->n; i++) {
+        if (!cz_view_in(b, "tie: index", fact->index.v[i], first->v[i],
+                        first->v[i] + extents->v[i] - 1))
+            return false;
+        place = place * extents->v[i] + fact->index.v[i] - first->v[i];
+    }
+    *param = family->first_param + (int)place;
+    return true;
+}
+
+static bool read_tie(cz_view_builder *b, cz_view_tie *tie, int *n_all)
+{
+    const cz_fact_tie *fact = tie->fact;
+    const cz_fact_family box = {.sym_name = fact->pattern,
+                                .pattern = fact->pattern,
+                                .first = fact->first,
+                                .extents = fact->extents};
+    int64_t n, index[CZ_VIEW_MAX_INDICES];
+
+    if (!check_indices(b, &box, *n_all, &n) ||
+        !find_target(b, fact, &tie->param))
+        return false;
+    const char **names = CZ_NEW(b->arena, const char *, n);
+    for (int64_t k = 0; k < n; k++) {
+        unrank(&fact->first, &fact->extents, k, index);
+        names[k] = make_name(b->arena, fact->pattern, index);
+    }
+    tie->names = names;
+    tie->n_names = (int)n;
+    *n_all += tie->n_names;
+    return true;
+}
+
+static bool read_ties(cz_view_builder *b)
+{
+    int n, n_names = 0;
+    const cz_fact_tie *facts = cz_ir_read_tie(b->ir, b->arena, &n);
+    cz_view_tie *ties = CZ_NEW(b->arena, cz_view_tie, n);
+
+    for (int i = 0; i < n; i++) {
+        ties[i].fact = &facts[i];
+        if (!read_tie(b, &ties[i], &n_names))
+            return false;
+    }
+    b->view->n_ties = n;
+    b->view->ties = ties;
     return true;
 }
 
@@ -185,157 +304,6 @@ bool cz_view_read_families(cz_view_builder *b)
     }
     b->view->n_families = n;
     b->view->families = families;
-    cz_view_param *params = CZ_NEW(b->arena, cz_view_param, b->view->n_params);
-    for (int i = 0; i < n; i++)
-        expand(b, i, params);
-    b->view->params = params;
-    return check_names(b);
-}
-
-/* ---- owners ---- */
-
-static cz_view_param *params_of(cz_view_builder *b)
-{
-    /* They were made here and are not yet handed out. */
-    union {
-        const cz_view_param *given;
-        cz_view_param *made;
-    } params = {.given = b->view->params};
-    return params.made;
-}
-
-static bool read_assign(cz_view_builder *b, const cz_fact_assign *fact,
-                        bool *is_assigned)
-{
-    const cz_plan_view *view = b->view;
-    int64_t storage[CZ_VIEW_MAX_AXES];
-    int number;
-
-    if (!cz_view_find(b, CZ_FACT_family, fact->family, &number))
-        return false;
-    if (is_assigned[number])
-        return cz_view_fail(b, "family '%s' is assigned twice", fact->family);
-    is_assigned[number] = true;
-    const cz_view_family *family = &view->families[number];
-    const cz_ints axes = cz_view_shard_axes(view, number, storage);
-    if (!cz_view_all_in(b, "assign: split_owner", &fact->split_owner,
-                        family->n_params, -1,
-                        cz_view_extent(view, &view->policy->split_axes) - 1) ||
-        !cz_view_all_in(b, "assign: shard_owner", &fact->shard_owner,
-                        family->n_params, -1, cz_view_extent(view, &axes) - 1))
-        return false;
-    for (int i = 0; i < family->n_params; i++) {
-        cz_view_param *param = &params_of(b)[family->first_param + i];
-        param->split_owner = fact->split_owner.v[i];
-        param->shard_owner = fact->shard_owner.v[i];
-    }
-    return true;
-}
-
-bool cz_view_read_assigns(cz_view_builder *b)
-{
-    int n;
-    const cz_fact_assign *facts = cz_ir_read_assign(b->ir, b->arena, &n);
-    bool *is_assigned = CZ_NEW(b->arena, bool, b->view->n_families);
-    bool ok = true;
-
-    for (int i = 0; i < n; i++)
-        ok &= read_assign(b, &facts[i], is_assigned);
-    return ok;
-}
-
-/* ---- buckets ---- */
-
-/* One parameter takes its place in a bucket. */
-static bool place(cz_view_builder *b, const cz_view_bucket *bucket, int number,
-                  int i)
-{
-    const cz_fact_bucket *fact = bucket->fact;
-    cz_view_param *param = &params_of(b)[fact->params.v[i]];
-    const cz_view_family *family = &b->view->families[param->family];
-
-    if (param->bucket >= 0)
-        return cz_view_fail(b, "parameter '%s' lies in two buckets",
-                            param->name);
-    if (family->dtype != bucket->dtype ||
-        b->view->rules[family->rule].use != bucket->use)
-        return cz_view_fail(b,
-                            "parameter '%s' has not the use and type of "
-                            "bucket '%s'",
-                            param->name, fact->sym_name);
-    if (fact->offsets.v[i] > fact->length - family->local_elements)
-        return cz_view_fail(b, "parameter '%s' goes beyond bucket '%s'",
-                            param->name, fact->sym_name);
-    param->bucket = number;
-    param->offset = fact->offsets.v[i];
-    return true;
-}
-
-/* States of the bucket: those of its parameters' rules, which must agree. */
-static bool read_states(cz_view_builder *b, cz_view_bucket *bucket, int rule,
-                        bool is_first)
-{
-    const cz_fact_rule *fact = b->view->rules[rule].fact;
-    const int n = fact->states.n;
-
-    if (is_first) {
-        cz_dtype *states = CZ_NEW(b->arena, cz_dtype, n);
-        for (int i = 0; i < n; i++)
-            cz_dtype_find(fact->state_dtypes.v[i], &states[i]);
-        bucket->n_states = n;
-        bucket->states = states;
-        return true;
-    }
-    bool same = bucket->n_states == n;
-    for (int i = 0; same && i < n; i++)
-        same = strcmp(cz_dtype_name(bucket->states[i]),
-                      fact->state_dtypes.v[i]) == 0;
-    return same || cz_view_fail(b,
-                                "bucket '%s' holds parameters with "
-                                "different states",
-                                bucket->fact->sym_name);
-}
-
-static bool read_bucket(cz_view_builder *b, cz_view_bucket *bucket, int number)
-{
-    const cz_fact_bucket *fact = bucket->fact;
-    const int64_t n_slices =
-        cz_view_extent(b->view, &b->view->policy->split_axes);
-    cz_dtype master;
-    bool ok = cz_view_find(b, CZ_FACT_use, fact->use, &bucket->use);
-
-    ok &= cz_view_dtype(b, "bucket: dtype", fact->dtype, &bucket->dtype);
-    ok &= cz_view_in(b, "bucket: length", fact->length, 0, CZ_VIEW_MAX_NUMBER);
-    ok &= cz_view_all_in(b, "bucket: params", &fact->params, fact->params.n, 0,
-                         b->view->n_params - 1);
-    ok &= cz_view_all_in(b, "bucket: offsets", &fact->offsets, fact->params.n,
-                         0, fact->length);
-    ok &= cz_view_bounds(b, "bucket: slices", &fact->slices, n_slices,
-                         fact->length);
-    for (int i = 0; ok && i < fact->params.n; i++) {
-        const cz_view_param *param = &b->view->params[fact->params.v[i]];
-        const int rule = b->view->families[param->family].rule;
-        ok =
-            place(b, bucket, number, i) && read_states(b, bucket, rule, i == 0);
-    }
-    cz_dtype_find(b->view->policy->master_dtype, &master);
-    bucket->has_master =
-        ok && cz_dtype_bytes(master) > cz_dtype_bytes(bucket->dtype);
-    return ok;
-}
-
-bool cz_view_read_buckets(cz_view_builder *b)
-{
-    int n;
-    const cz_fact_bucket *facts = cz_ir_read_bucket(b->ir, b->arena, &n);
-    cz_view_bucket *buckets = CZ_NEW(b->arena, cz_view_bucket, n);
-    bool ok = true;
-
-    for (int i = 0; ok && i < n; i++) {
-        buckets[i].fact = &facts[i];
-        ok = read_bucket(b, &buckets[i], i);
-    }
-    b->view->n_buckets = n;
-    b->view->buckets = buckets;
-    return ok;
+    b->view->params = expand_all(b, families, n, b->view->n_params);
+    return read_frozen(b) && read_ties(b) && check_names(b);
 }

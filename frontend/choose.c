@@ -189,8 +189,9 @@ static void report_nothing(chooser *c, const cz_use *use)
     cz_diag_error(c->diags, CZ_MATCHES_NOTHING, path->span,
                   "no parameter matches '%s'", path->text);
     if (near)
-        cz_diag_note(c->diags, path->span, "the nearest is '%s'",
-                     cz_family_first_name(arena_of(c), near));
+        cz_diag_note(c->diags, path->span, "the nearest is '%s'%s",
+                     cz_family_first_name(arena_of(c), near),
+                     near->frozen ? ", which is frozen" : "");
 }
 
 static void check_uses(chooser *c)
@@ -278,6 +279,8 @@ void cz_choose(const cz_model *model, cz_uses *uses, cz_span model_place,
     *out = (cz_choices){0};
     for (int i = 0; i < model->n && !c.stopped; i++) {
         cz_family cell = model->families[i];
+        if (cell.frozen)
+            continue;
         cut(&c, out->n, &model->families[i], &cell, 0);
     }
     if (c.stopped)

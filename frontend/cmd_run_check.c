@@ -140,17 +140,17 @@ static bool check_updates(cz_job *job, const cz_rank_metrics *plan,
 
 static bool check_counters(cz_job *job, const cz_run_result *result)
 {
-    const cz_metrics *plan = cz_metrics_build(&job->arena, job->view);
     const int64_t steps = result->last.step;
 
     for (int rank = 0; rank < job->view->n_ranks; rank++) {
-        const cz_rank_metrics *mine = &plan->ranks[rank];
-        if (!check_ops(job, mine, result, rank, steps) ||
-            !check_updates(job, mine, result, rank, steps))
+        const cz_rank_metrics mine =
+            cz_metrics_rank(&job->arena, job->view, rank);
+        if (!check_ops(job, &mine, result, rank, steps) ||
+            !check_updates(job, &mine, result, rank, steps))
             return false;
-        if (steps && result->peak_scratch[rank] != mine->peak_scratch)
+        if (steps && result->peak_scratch[rank] != mine.peak_scratch)
             return wrong_count(job, rank, "peak scratch bytes",
-                               result->peak_scratch[rank], mine->peak_scratch);
+                               result->peak_scratch[rank], mine.peak_scratch);
     }
     if (result->allocations)
         return fail(job, "the runtime allocated inside a step");

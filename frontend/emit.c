@@ -135,8 +135,8 @@ static void emit_mesh(const emitter *e)
 static bool check_master(const emitter *e)
 {
     const cz_policy *policy = &e->unit->policy;
-    for (int i = 0; i < e->unit->model.n && policy->master_none.source; i++)
-        if (e->unit->model.families[i].dtype != CZ_F32) {
+    for (int i = 0; i < e->unit->choices.n && policy->master_none.source; i++)
+        if (e->unit->choices.list[i].family.dtype != CZ_F32) {
             cz_diag_error(e->diags, CZ_UNSUPPORTED, policy->master_none,
                           "parameters narrower than f32 without a master are "
                           "not supported yet");
@@ -212,25 +212,71 @@ static bool emit_rules(emitter *e, int number)
 
 /* ---- families ---- */
 
+static cz_ints shard_of(const emitter *e, const cz_family *family)
+{
+    int64_t *shard = CZ_NEW(e->arena, int64_t, family->n_dims);
+    for (int i = 0; i < family->n_dims; i++)
+        shard[i] = family->shard[i];
+    return (cz_ints){shard, family->n_dims};
+}
+
 static void emit_family(const emitter *e, int number, const cz_choice *choice)
 {
     const cz_family *family = &choice->family;
     const cz_use *use = &e->unit->uses.list[choice->use];
     const cz_rule_shape shape = rule_shape(use, family);
-    int64_t *shard = CZ_NEW(e->arena, int64_t, family->n_dims);
-    for (int i = 0; i < family->n_dims; i++)
-        shard[i] = family->shard[i];
     const cz_fact_family fact = {
         .sym_name = cz_arena_printf(e->arena, "param.%d", number),
         .pattern = cz_family_pattern(e->arena, family),
         .first = {family->first, family->n_indices},
         .extents = {family->extents, family->n_indices},
         .shape = {family->shape, family->n_dims},
-        .shard = {shard, family->n_dims},
+        .shard = shard_of(e, family),
         .dtype = cz_dtype_name(family->dtype),
         .rule = find_lowered(e, choice->use, &shape)->symbol,
     };
     cz_ir_add_family(e->ir, &fact);
+}
+
+static void emit_frozen(const emitter *e, int number, const cz_family *family)
+{
+    const cz_fact_frozen fact = {
+        .sym_name = cz_arena_printf(e->arena, "frozen.%d", number),
+        .pattern = cz_family_pattern(e->arena, family),
+        .first = {family->first, family->n_indices},
+        .extents = {family->extents, family->n_indices},
+        .shape = {family->shape, family->n_dims},
+        .shard = shard_of(e, family),
+        .dtype = cz_dtype_name(family->dtype),
+    };
+    cz_ir_add_frozen(e->ir, &fact);
+}
+
+/* The part of its family that has the parameter is named param.N. */
+static void emit_tie(const emitter *e, const cz_tie *tie)
+{
+    int64_t index[CZ_MAX_INDICES] = {0};
+    int i = 0;
+    while (!cz_tie_finds(tie, &e->unit->choices.list[i].family, index))
+        i++;
+    const cz_fact_tie fact = {
+        .pattern = cz_family_pattern(e->arena, &tie->names),
+        .first = {tie->names.first, tie->names.n_indices},
+        .extents = {tie->names.extents, tie->names.n_indices},
+        .family = cz_arena_printf(e->arena, "param.%d", i),
+        .index = {index, e->unit->choices.list[i].family.n_indices},
+    };
+    cz_ir_add_tie(e->ir, &fact);
+}
+
+static void emit_untrained(const emitter *e)
+{
+    const cz_model *model = &e->unit->model;
+    for (int i = 0, n = 0; i < model->n; i++)
+        if (model->families[i].frozen)
+            emit_frozen(e, n++, &model->families[i]);
+    for (int i = 0; i < model->n_ties; i++)
+        emit_tie(e, &model->ties[i]);
 }
 
 bool cz_emit(cz_ir *ir, const cz_unit *unit, cz_arena *arena, cz_diags *diags)
@@ -246,5 +292,7 @@ bool cz_emit(cz_ir *ir, const cz_unit *unit, cz_arena *arena, cz_diags *diags)
         good &= emit_rules(&e, i);
     for (int i = 0; i < unit->choices.n && good; i++)
         emit_family(&e, i, &unit->choices.list[i]);
+    if (good)
+        emit_untrained(&e);
     return good;
 }

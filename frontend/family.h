@@ -26,6 +26,7 @@ typedef struct cz_family {
     cz_dtype dtype;
     bool transposed;     /* the optimizer sees the other order */
     bool blocks;         /* storage of several matrices */
+    bool frozen;         /* nobody trains it */
     const cz_node *node; /* PARAM, for messages */
 } cz_family;
 

@@ -5,6 +5,7 @@
 
 #include "dsl/base/checked.h"
 #include "frontend/shape.h"
+#include "frontend/suggest.h"
 
 /* Bounds on what one text may ask for, beyond any real model. */
 enum {
@@ -35,12 +36,6 @@ typedef struct walk {
 static void fail(walk *w)
 {
     w->failed = true;
-}
-
-static void unsupported(walk *w, cz_span span, const char *what)
-{
-    cz_diag_error(w->diags, CZ_UNSUPPORTED, span, "%s not supported yet", what);
-    fail(w);
 }
 
 static void too_large(walk *w, cz_span span, const char *what, int limit)
@@ -78,8 +73,6 @@ static bool find_dtype(walk *w, const cz_node *node, cz_dtype *out)
 
 static void check_flags(walk *w, const cz_node *param, const cz_family *family)
 {
-    if (cz_node_has(param, CZ_FLAG_FROZEN))
-        unsupported(w, param->span, "a frozen parameter is");
     if (family->transposed && family->n_dims != 2) {
         cz_diag_error(w->diags, CZ_SHAPE_MISMATCH, param->span,
                       "only a matrix can be stored transposed");
@@ -87,10 +80,23 @@ static void check_flags(walk *w, const cz_node *param, const cz_family *family)
     }
 }
 
-static void add_param(walk *w, const cz_node *param, cz_env *env)
+/* The name as walked so far, with its box of indices. */
+static cz_family name_here(const walk *w, const cz_node *node)
 {
     cz_family family = {.n_words = w->n_words, .n_indices = w->n_indices};
-    family.node = param;
+    cz_word *words = CZ_NEW(w->arena, cz_word, w->n_words);
+    memcpy(words, w->words, (size_t)w->n_words * sizeof *words);
+    family.words = words;
+    family.node = node;
+    memcpy(family.first, w->first, sizeof family.first);
+    memcpy(family.extents, w->extents, sizeof family.extents);
+    return family;
+}
+
+static void add_param(walk *w, const cz_node *param, cz_env *env)
+{
+    cz_family family = name_here(w, param);
+    family.frozen = cz_node_has(param, CZ_FLAG_FROZEN);
     family.transposed = cz_node_has(param, CZ_FLAG_TRANSPOSED);
     family.blocks = param->n_kids > 2;
     family.dtype = w->dtype;
@@ -104,12 +110,18 @@ static void add_param(walk *w, const cz_node *param, cz_env *env)
         too_large(w, param->span, "families of parameters", CZ_MAX_FAMILIES);
         return;
     }
-    cz_word *words = CZ_NEW(w->arena, cz_word, w->n_words);
-    memcpy(words, w->words, (size_t)w->n_words * sizeof *words);
-    family.words = words;
-    memcpy(family.first, w->first, sizeof family.first);
-    memcpy(family.extents, w->extents, sizeof family.extents);
     *CZ_PUSH(w->arena, w->model->families, w->model->n) = family;
+}
+
+static void add_tie(walk *w, const cz_node *node)
+{
+    cz_tie tie = {.names = name_here(w, node)};
+    if (w->model->n_ties == CZ_MAX_FAMILIES)
+        too_large(w, node->span, "ties", CZ_MAX_FAMILIES);
+    else if (cz_tie_target(w->arena, node, w->diags, &tie.target))
+        *CZ_PUSH(w->arena, w->model->ties, w->model->n_ties) = tie;
+    else
+        fail(w);
 }
 
 /* ---- paths ---- */
@@ -276,6 +288,8 @@ static void walk_path(walk *w, const cz_node *node, int at, cz_env *env)
     const cz_node *here = cz_node_kid(path, at);
     if (!here && node->kind == CZ_AST_GROUP) {
         walk_block(w, node->kids[1], env);
+    } else if (!here && node->kind == CZ_AST_TIE) {
+        add_tie(w, node);
     } else if (!here) {
         add_param(w, node, env);
     } else if (here->kind == CZ_AST_INDEX) {
@@ -307,14 +321,13 @@ static void walk_statement(walk *w, const cz_node *node, cz_env *env)
 {
     if (!step(w, node))
         return;
-    if (node->kind == CZ_AST_PARAM || node->kind == CZ_AST_GROUP)
+    if (node->kind == CZ_AST_PARAM || node->kind == CZ_AST_GROUP ||
+        node->kind == CZ_AST_TIE)
         walk_path(w, node, 0, env);
     else if (node->kind == CZ_AST_IF)
         walk_if(w, node, env);
     else if (node->kind == CZ_AST_LET)
         cz_env_bind_now(env, node, w->diags);
-    else if (node->kind == CZ_AST_TIE)
-        unsupported(w, node->span, "a tied parameter is");
 }
 
 static void walk_block(walk *w, const cz_node *block, cz_env *parent)
@@ -338,20 +351,64 @@ static void walk_model(walk *w, const cz_node *block, cz_env *env)
 
 /* ---- the whole ---- */
 
+static void check_apart(walk *w, const cz_family *a, const cz_family *b)
+{
+    if (!cz_family_overlaps(a, b))
+        return;
+    cz_diag_error(w->diags, CZ_DUPLICATE_NAME, b->node->span,
+                  "parameter %s is defined twice",
+                  cz_family_first_name(w->arena, b));
+    cz_diag_note(w->diags, a->node->span, "first here");
+    fail(w);
+}
+
 static void check_names(walk *w)
 {
     const cz_model *model = w->model;
     for (int i = 0; i < model->n; i++)
-        for (int k = 0; k < i; k++) {
-            const cz_family *a = &model->families[k], *b = &model->families[i];
-            if (!cz_family_overlaps(a, b))
-                continue;
-            cz_diag_error(w->diags, CZ_DUPLICATE_NAME, b->node->span,
-                          "parameter %s is defined twice",
-                          cz_family_first_name(w->arena, b));
-            cz_diag_note(w->diags, a->node->span, "first here");
-            fail(w);
-        }
+        for (int k = 0; k < i; k++)
+            check_apart(w, &model->families[k], &model->families[i]);
+    for (int i = 0; i < model->n_ties; i++) {
+        for (int k = 0; k < model->n; k++)
+            check_apart(w, &model->families[k], &model->ties[i].names);
+        for (int k = 0; k < i; k++)
+            check_apart(w, &model->ties[k].names, &model->ties[i].names);
+    }
+}
+
+static const cz_family *find_target(const cz_model *model, const cz_tie *tie)
+{
+    for (int i = 0; i < model->n; i++)
+        if (cz_tie_finds(tie, &model->families[i], NULL))
+            return &model->families[i];
+    return NULL;
+}
+
+static void check_tie(walk *w, const cz_tie *tie)
+{
+    const cz_node *path = tie->names.node->kids[1];
+    const cz_family *target = find_target(w->model, tie);
+    if (target && !target->frozen)
+        return;
+    fail(w);
+    if (target) {
+        cz_diag_error(w->diags, CZ_UNSUPPORTED, path->span,
+                      "a tie to a frozen parameter is not supported yet");
+        return;
+    }
+    const cz_family *near = cz_suggest_family(w->arena, path, w->model);
+    cz_diag_error(w->diags, CZ_UNKNOWN_NAME, path->span,
+                  "no parameter is called '%s'",
+                  cz_family_first_name(w->arena, &tie->target));
+    if (near)
+        cz_diag_note(w->diags, path->span, "the nearest is '%s'",
+                     cz_family_first_name(w->arena, near));
+}
+
+static void check_ties(walk *w)
+{
+    for (int i = 0; i < w->model->n_ties && !w->failed; i++)
+        check_tie(w, &w->model->ties[i]);
 }
 
 static void count(walk *w)
@@ -382,6 +439,8 @@ bool cz_model_build(cz_instance *instance, const cz_mesh *mesh, cz_diags *diags,
     walk_model(&w, instance->model->kids[1], &instance->env);
     if (!w.failed)
         check_names(&w);
+    if (!w.failed)
+        check_ties(&w);
     if (!w.failed)
         count(&w);
     if (!w.failed && out->n == 0) {

@@ -5,13 +5,16 @@
 #include "frontend/family.h"
 #include "frontend/instance.h"
 #include "frontend/mesh.h"
+#include "frontend/tie.h"
 
 enum { CZ_MAX_FAMILIES = 4096, CZ_MAX_PARAMS = 1 << 20 };
 
 typedef struct cz_model {
     cz_family *families; /* in the order of the text */
     int n;
-    int64_t n_params, n_elements;
+    int64_t n_params, n_elements; /* frozen ones too; nothing for a tie */
+    cz_tie *ties;
+    int n_ties;
 } cz_model;
 
 /* Walk the model's params blocks.  An index that nothing inside its braces

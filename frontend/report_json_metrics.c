@@ -22,20 +22,14 @@ static int64_t flops_of(const cz_report *r, int rank, int kind)
 
 static int64_t matrices_of(const cz_report *r, int rank, int kind)
 {
-    int64_t n = 0;
     (void)kind;
-    for (int p = 0; p < r->view->n_params; p++)
-        n += r->metrics->ranks[rank].whole[p];
-    return n;
+    return r->metrics->ranks[rank].n_whole;
 }
 
 static int64_t updates_of(const cz_report *r, int rank, int kind)
 {
-    int64_t n = 0;
     (void)kind;
-    for (int p = 0; p < r->view->n_params; p++)
-        n += r->metrics->ranks[rank].updates[p];
-    return n;
+    return r->metrics->ranks[rank].n_updates;
 }
 
 static int64_t sum_of_kind(const cz_report *r, const int64_t *bytes, int kind)

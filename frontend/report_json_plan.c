@@ -18,37 +18,83 @@ static void put_shard(cz_report *r, const cz_view_family *family)
     cz_json_close(json, ']');
 }
 
-static void put_parameter(cz_report *r, int param)
+static void put_string_or_null(cz_report *r, const char *key, const char *text)
 {
-    const cz_plan_view *view = r->view;
-    const cz_view_param *p = &view->params[param];
+    cz_json_key(&r->json, key);
+    if (text)
+        cz_json_string(&r->json, text);
+    else
+        cz_json_null(&r->json);
+}
+
+/* How a parameter is trained; all NULL where it is not. */
+typedef struct training {
+    const char *group, *optimizer, *rule, *grad, *master;
+} training;
+
+static training training_of(const cz_plan_view *view, const cz_view_param *p)
+{
     const cz_view_family *family = &view->families[p->family];
     const cz_view_rule *rule = &view->rules[family->rule];
     const cz_fact_use *use = view->uses[rule->use];
     const bool has_master = view->buckets[p->bucket].has_master;
+    return (training){use->sym_name, use->optimizer, rule->fact->sym_name,
+                      view->policy->grad_dtype,
+                      has_master ? view->policy->master_dtype
+                                 : cz_dtype_name(family->dtype)};
+}
+
+static void put_parameter(cz_report *r, const char *name,
+                          const cz_view_param *p, const cz_view_family *family,
+                          const training *how, const char *tied_to)
+{
     cz_json *json = &r->json;
     cz_json_open(json, '{');
-    cz_json_put_string(json, "name", p->name);
+    cz_json_put_string(json, "name", name);
     cz_json_put_ints(json, "shape", family->fact->shape.v,
                      family->fact->shape.n);
     cz_json_put_string(json, "dtype", cz_dtype_name(family->dtype));
     put_shard(r, family);
-    cz_json_put_string(json, "group", use->sym_name);
-    cz_json_put_string(json, "optimizer", use->optimizer);
-    cz_json_put_string(json, "rule", rule->fact->sym_name);
+    put_string_or_null(r, "group", how->group);
+    put_string_or_null(r, "optimizer", how->optimizer);
+    put_string_or_null(r, "rule", how->rule);
     cz_json_put_int(json, "element_count", family->elements);
     cz_json_put_int(json, "local_elements", family->local_elements);
     cz_json_put_int(json, "matrices", p->split_owner >= 0);
     cz_json_put_int(json, "stage", 0);
-    cz_json_key(json, "tied_to");
-    cz_json_null(json);
-    cz_json_put_string(json, "grad", view->policy->grad_dtype);
-    cz_json_put_string(json, "master",
-                       has_master ? view->policy->master_dtype
-                                  : cz_dtype_name(family->dtype));
-    cz_json_put_int(json, "bucket", p->bucket);
-    cz_json_put_int(json, "offset", p->offset);
+    put_string_or_null(r, "tied_to", tied_to);
+    put_string_or_null(r, "grad", how->grad);
+    put_string_or_null(r, "master", how->master);
+    cz_json_put_optional(json, "bucket", p->bucket);
+    cz_json_put_optional(json, "offset", p->bucket < 0 ? -1 : p->offset);
     cz_json_close(json, '}');
+}
+
+static void put_trained(cz_report *r, int param, const char *name,
+                        const char *tied_to)
+{
+    const cz_view_param *p = &r->view->params[param];
+    const training how = training_of(r->view, p);
+    put_parameter(r, name, p, &r->view->families[p->family], &how, tied_to);
+}
+
+/* Trained parameters by number, frozen ones, then names of ties. */
+static void put_parameters(cz_report *r)
+{
+    const cz_plan_view *view = r->view;
+    for (int i = 0; i < view->n_params; i++)
+        put_trained(r, i, view->params[i].name, NULL);
+    for (int i = 0; i < view->n_frozen_params; i++) {
+        const cz_view_param *p = &view->frozen_params[i];
+        put_parameter(r, p->name, p, &view->frozen_families[p->family],
+                      &(training){0}, NULL);
+    }
+    for (int t = 0; t < view->n_ties; t++) {
+        const cz_view_tie *tie = &view->ties[t];
+        for (int i = 0; i < tie->n_names; i++)
+            put_trained(r, tie->param, tie->names[i],
+                        view->params[tie->param].name);
+    }
 }
 
 static void put_slots(cz_report *r, const char *key, const cz_view_stage *stage,
@@ -204,8 +250,7 @@ void cz_report_put_lists(cz_report *r)
 {
     const cz_plan_view *view = r->view;
     open_list(r, "parameters");
-    for (int p = 0; p < view->n_params; p++)
-        put_parameter(r, p);
+    put_parameters(r);
     cz_json_close(&r->json, ']');
     open_list(r, "stages");
     for (int i = 0; i < view->n_stages; i++)

@@ -40,11 +40,18 @@ static void put_axes(screen *s, const cz_ints *axes)
     cz_report_axes(s->view, axes, s->out);
 }
 
+static int64_t frozen_elements(const cz_view_family *family)
+{
+    return family->elements * family->n_params;
+}
+
 static void print_counts(screen *s, const char *hash)
 {
     const cz_plan_view *view = s->view;
     int64_t elements = 0, matrix_elements = 0;
     int n_matrices = 0;
+    for (int f = 0; f < view->n_frozen_families; f++)
+        elements += frozen_elements(&view->frozen_families[f]);
     for (int p = 0; p < view->n_params; p++) {
         const int64_t n = view->families[view->params[p].family].elements;
         const bool is_owned = view->params[p].split_owner >= 0;
@@ -55,7 +62,7 @@ static void print_counts(screen *s, const char *hash)
     label(s, view->program->name);
     cz_number_full(s->out, elements);
     cz_text_printf(s->out, " parameters in %d tensors; %d matrices of ",
-                   view->n_params, n_matrices);
+                   view->n_params + view->n_frozen_params, n_matrices);
     cz_number_full(s->out, matrix_elements);
     cz_text_puts(s->out, " elements\n");
     label(s, "plan");
@@ -99,6 +106,30 @@ static void print_uses(screen *s)
                        use->optimizer, facts.n_params);
         cz_number_short(s->out, facts.elements, "");
         cz_text_printf(s->out, " elements; %s\n", strategy_of(&facts));
+    }
+}
+
+/* What the plan only knows of. */
+static void print_untrained(screen *s)
+{
+    const cz_plan_view *view = s->view;
+    int64_t elements = 0;
+    int n_names = 0;
+    for (int f = 0; f < view->n_frozen_families; f++)
+        elements += frozen_elements(&view->frozen_families[f]);
+    for (int t = 0; t < view->n_ties; t++)
+        n_names += view->ties[t].n_names;
+    if (view->n_frozen_params > 0) {
+        label(s, "frozen");
+        cz_text_printf(s->out, "%d tensors, ", view->n_frozen_params);
+        cz_number_short(s->out, elements, "");
+        cz_text_puts(s->out, " elements: no gradient, no state\n");
+    }
+    if (n_names > 0) {
+        label(s, "tied");
+        cz_text_printf(s->out, "%d more name%s, the first %s for %s\n", n_names,
+                       n_names == 1 ? "" : "s", view->ties[0].names[0],
+                       view->params[view->ties[0].param].name);
     }
 }
 
@@ -242,6 +273,7 @@ void cz_report_screen(const cz_plan_view *view, const char *hash, cz_text *out)
     print_counts(&s, hash);
     print_mesh(&s);
     print_uses(&s);
+    print_untrained(&s);
     print_owners(&s);
     print_load(&s);
     print_memory(&s);

@@ -51,11 +51,15 @@ static void test_flops_and_updates(void **unused)
     open(&f);
     for (int rank = 0; rank < 2; rank++) {
         const cz_rank_metrics *m = &f.metrics->ranks[rank];
+        const cz_rank_metrics one = cz_metrics_rank(&f.arena, f.view, rank);
         assert_int_equal(m->flops, 2 * 8 * 3 + 50);
         for (int param = 0; param < 2; param++) {
-            assert_int_equal(m->updates[param], 8);
-            assert_int_equal(m->whole[param], param == rank);
+            assert_int_equal(one.updates[param], 8);
+            assert_int_equal(one.whole[param], param == rank);
         }
+        assert_int_equal(m->n_updates, 16);
+        assert_int_equal(m->n_whole, 1);
+        assert_int_equal(one.flops, m->flops);
     }
     assert_int_equal(f.metrics->flops.sum, 2 * 98);
     assert_int_equal(f.metrics->item_flops, 8 * 3 + 50);

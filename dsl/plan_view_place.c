@@ -1,0 +1,152 @@
+/* Where parameters go: their owners and their places in buckets. */
+#include "dsl/plan_view_internal.h"
+
+#include <string.h>
+
+/* ---- owners ---- */
+
+static cz_view_param *params_of(cz_view_builder *b)
+{
+    /* They were made here and are not yet handed out. */
+    union {
+        const cz_view_param *given;
+        cz_view_param *made;
+    } params = {.given = b->view->params};
+    return params.made;
+}
+
+static bool read_assign(cz_view_builder *b, const cz_fact_assign *fact,
+                        bool *is_assigned)
+{
+    const cz_plan_view *view = b->view;
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    int number;
+
+    if (!cz_view_find(b, CZ_FACT_family, fact->family, &number))
+        return false;
+    if (is_assigned[number])
+        return cz_view_fail(b, "family '%s' is assigned twice", fact->family);
+    is_assigned[number] = true;
+    const cz_view_family *family = &view->families[number];
+    const cz_ints axes = cz_view_shard_axes(view, number, storage);
+    if (!cz_view_all_in(b, "assign: split_owner", &fact->split_owner,
+                        family->n_params, -1,
+                        cz_view_extent(view, &view->policy->split_axes) - 1) ||
+        !cz_view_all_in(b, "assign: shard_owner", &fact->shard_owner,
+                        family->n_params, -1, cz_view_extent(view, &axes) - 1))
+        return false;
+    for (int i = 0; i < family->n_params; i++) {
+        cz_view_param *param = &params_of(b)[family->first_param + i];
+        param->split_owner = fact->split_owner.v[i];
+        param->shard_owner = fact->shard_owner.v[i];
+    }
+    return true;
+}
+
+bool cz_view_read_assigns(cz_view_builder *b)
+{
+    int n;
+    const cz_fact_assign *facts = cz_ir_read_assign(b->ir, b->arena, &n);
+    bool *is_assigned = CZ_NEW(b->arena, bool, b->view->n_families);
+    bool ok = true;
+
+    for (int i = 0; i < n; i++)
+        ok &= read_assign(b, &facts[i], is_assigned);
+    return ok;
+}
+
+/* ---- buckets ---- */
+
+/* One parameter takes its place in a bucket. */
+static bool place(cz_view_builder *b, const cz_view_bucket *bucket, int number,
+                  int i)
+{
+    const cz_fact_bucket *fact = bucket->fact;
+    cz_view_param *param = &params_of(b)[fact->params.v[i]];
+    const cz_view_family *family = &b->view->families[param->family];
+
+    if (param->bucket >= 0)
+        return cz_view_fail(b, "parameter '%s' lies in two buckets",
+                            param->name);
+    if (family->dtype != bucket->dtype ||
+        b->view->rules[family->rule].use != bucket->use)
+        return cz_view_fail(b,
+                            "parameter '%s' has not the use and type of "
+                            "bucket '%s'",
+                            param->name, fact->sym_name);
+    if (fact->offsets.v[i] > fact->length - family->local_elements)
+        return cz_view_fail(b, "parameter '%s' goes beyond bucket '%s'",
+                            param->name, fact->sym_name);
+    param->bucket = number;
+    param->offset = fact->offsets.v[i];
+    return true;
+}
+
+/* States of the bucket: those of its parameters' rules, which must agree. */
+static bool read_states(cz_view_builder *b, cz_view_bucket *bucket, int rule,
+                        bool is_first)
+{
+    const cz_fact_rule *fact = b->view->rules[rule].fact;
+    const int n = fact->states.n;
+
+    if (is_first) {
+        cz_dtype *states = CZ_NEW(b->arena, cz_dtype, n);
+        for (int i = 0; i < n; i++)
+            cz_dtype_find(fact->state_dtypes.v[i], &states[i]);
+        bucket->n_states = n;
+        bucket->states = states;
+        return true;
+    }
+    bool same = bucket->n_states == n;
+    for (int i = 0; same && i < n; i++)
+        same = strcmp(cz_dtype_name(bucket->states[i]),
+                      fact->state_dtypes.v[i]) == 0;
+    return same || cz_view_fail(b,
+                                "bucket '%s' holds parameters with "
+                                "different states",
+                                bucket->fact->sym_name);
+}
+
+static bool read_bucket(cz_view_builder *b, cz_view_bucket *bucket, int number)
+{
+    const cz_fact_bucket *fact = bucket->fact;
+    const int64_t n_slices =
+        cz_view_extent(b->view, &b->view->policy->split_axes);
+    cz_dtype master;
+    bool ok = cz_view_find(b, CZ_FACT_use, fact->use, &bucket->use);
+
+    ok &= cz_view_dtype(b, "bucket: dtype", fact->dtype, &bucket->dtype);
+    ok &= cz_view_in(b, "bucket: length", fact->length, 0, CZ_VIEW_MAX_NUMBER);
+    ok &= cz_view_all_in(b, "bucket: params", &fact->params, fact->params.n, 0,
+                         b->view->n_params - 1);
+    ok &= cz_view_all_in(b, "bucket: offsets", &fact->offsets, fact->params.n,
+                         0, fact->length);
+    ok &= cz_view_bounds(b, "bucket: slices", &fact->slices, n_slices,
+                         fact->length);
+    for (int i = 0; ok && i < fact->params.n; i++) {
+        const cz_view_param *param = &b->view->params[fact->params.v[i]];
+        const int rule = b->view->families[param->family].rule;
+        ok =
+            place(b, bucket, number, i) && read_states(b, bucket, rule, i == 0);
+    }
+    cz_dtype_find(b->view->policy->master_dtype, &master);
+    bucket->has_master =
+        ok && cz_dtype_bytes(master) > cz_dtype_bytes(bucket->dtype);
+    return ok;
+}
+
+bool cz_view_read_buckets(cz_view_builder *b)
+{
+    int n;
+    const cz_fact_bucket *facts = cz_ir_read_bucket(b->ir, b->arena, &n);
+    cz_view_bucket *buckets = CZ_NEW(b->arena, cz_view_bucket, n);
+    bool ok = true;
+
+    for (int i = 0; ok && i < n; i++) {
+        buckets[i].fact = &facts[i];
+        ok = read_bucket(b, &buckets[i], i);
+    }
+    b->view->n_buckets = n;
+    b->view->buckets = buckets;
+    return ok;
+}
