@@ -5,6 +5,7 @@
  * operation taken out (dsl/SCHEDULE.md). */
 #include "passes/schedule_internal.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 enum { N_STREAMS = 3 };
@@ -241,11 +242,21 @@ static void start_clock(walk *w, int op, const wait_list *waits)
             join(w, start, (int)waits->v[i]);
 }
 
+/* Everything up to this operation is done, whatever its stream. */
+static int all_done(const walk *w, const clock *start)
+{
+    int done = INT_MAX;
+    for (int s = 0; s < N_STREAMS; s++)
+        if (start->done[s] < w->last[s] && start->done[s] < done)
+            done = start->done[s];
+    return done;
+}
+
 static void order_op(walk *w, int op, wait_list *waits)
 {
     clock *start = &w->started[op];
     start_clock(w, op, waits);
-    for (int i = op - 1; i >= 0; i--) {
+    for (int i = op - 1; i > all_done(w, start); i--) {
         if (w->is_skipped[i] || i <= start->done[stream_of(w, i)] ||
             !conflict(&w->touched[i], &w->touched[op]))
             continue;

@@ -45,10 +45,12 @@ static struct cz_arena_block *block_with(cz_arena *arena, size_t bytes)
 
     if (block && block->capacity - block->used >= bytes)
         return block;
-    block = malloc(sizeof *block + capacity);
+    /* zeroed here, once: pages that nobody touches are never taken */
+    block = calloc(1, sizeof *block + capacity);
     if (!block)
         out_of_memory();
-    *block = (struct cz_arena_block){arena->head, 0, capacity};
+    block->next = arena->head;
+    block->capacity = capacity;
     arena->head = block;
     return block;
 }
@@ -66,7 +68,7 @@ void *cz_arena_alloc(cz_arena *arena, size_t count, size_t size)
     memory = block->bytes + block->used;
     block->used += bytes;
     arena->used_bytes += bytes;
-    return memset(memory, 0, bytes);
+    return memory;
 }
 
 char *cz_arena_copy(cz_arena *arena, const char *bytes, size_t n)

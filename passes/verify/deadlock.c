@@ -4,7 +4,7 @@
  * executor, and the order that communication libraries ask for. */
 #include "passes/verify/verify_internal.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 typedef struct edge {
     int64_t from, to;
@@ -78,13 +78,21 @@ static void add_transfers(graph *g)
     }
 }
 
-static int compare(const void *left, const void *right)
+/* Targets of all edges, those of one source together: of event e they are
+ * first[e] up to first[e + 1]. */
+static int64_t *sort_targets(const graph *g, int *first)
 {
-    const edge *a = left, *b = right;
+    int64_t *targets = CZ_NEW(g->v->arena, int64_t, g->n_edges);
+    int *next = CZ_NEW(g->v->arena, int, g->n_events + 1);
 
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return (a->to > b->to) - (a->to < b->to);
+    for (int i = 0; i < g->n_edges; i++)
+        first[g->edges[i].from + 1]++;
+    for (int64_t e = 0; e < g->n_events; e++)
+        first[e + 1] += first[e];
+    memcpy(next, first, ((size_t)g->n_events + 1) * sizeof *next);
+    for (int i = 0; i < g->n_edges; i++)
+        targets[next[g->edges[i].from]++] = g->edges[i].to;
+    return targets;
 }
 
 /* Take away events without predecessors until none is left. */
@@ -92,26 +100,19 @@ static int64_t drain(graph *g, int64_t *n_before)
 {
     int64_t *ready = CZ_NEW(g->v->arena, int64_t, g->n_events);
     int *first = CZ_NEW(g->v->arena, int, g->n_events + 1);
+    const int64_t *targets = sort_targets(g, first);
     int64_t n_ready = 0, n_done = 0;
 
-    if (!g->edges)
-        return g->n_events;
-    qsort(g->edges, (size_t)g->n_edges, sizeof *g->edges, compare);
-    for (int i = 0; i < g->n_edges; i++) {
-        n_before[g->edges[i].to]++;
-        first[g->edges[i].from + 1] = i + 1;
-    }
-    for (int64_t e = 1; e <= g->n_events; e++)
-        if (first[e] < first[e - 1])
-            first[e] = first[e - 1];
+    for (int i = 0; i < g->n_edges; i++)
+        n_before[targets[i]]++;
     for (int64_t e = 0; e < g->n_events; e++)
         if (n_before[e] == 0)
             ready[n_ready++] = e;
     while (n_done < n_ready) {
         const int64_t e = ready[n_done++];
         for (int i = first[e]; i < first[e + 1]; i++)
-            if (--n_before[g->edges[i].to] == 0)
-                ready[n_ready++] = g->edges[i].to;
+            if (--n_before[targets[i]] == 0)
+                ready[n_ready++] = targets[i];
     }
     return n_done;
 }

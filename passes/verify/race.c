@@ -222,12 +222,12 @@ static void check_decided(verifier *v, int64_t rank, const order *o)
 }
 
 /* Sweep: compare every access with those that begin before it ends. */
-static void check_rank(verifier *v, int64_t rank)
+static void check_rank(verifier *v, int from, int64_t rank)
 {
-    access_list list = {v, rank, NULL, 0, 0};
+    access_list list = {v, rank, NULL, 0, from};
     const order o = order_of_rank(v, rank);
 
-    for (list.op = 0; list.op < v->view->n_ops; list.op++)
+    for (; list.op < v->view->n_ops; list.op++)
         if (!is_skipped(v, &v->view->ops[list.op], rank))
             add_op(&list, &v->view->ops[list.op]);
     check_decided(v, rank, &o);
@@ -289,11 +289,8 @@ static void check_unit(verifier *v, int number, int64_t rank)
 
 void check_races(verifier *v)
 {
-    for (int op = 0; op < v->view->n_ops && v->n_errors == 0; op++)
-        for (int64_t rank = 0; v->view->ops[op].kind == CZ_STEP_TRANSFER &&
-                               rank < v->view->n_ranks;
-             rank++)
-            check_unit(v, op, rank);
-    for (int64_t rank = 0; rank < v->view->n_ranks && v->n_errors == 0; rank++)
-        check_rank(v, rank);
+    for (int op = 0; op < v->view->n_ops; op++)
+        if (v->view->ops[op].kind == CZ_STEP_TRANSFER)
+            for_each_rank(v, op, check_unit);
+    for_each_rank(v, 0, check_rank);
 }

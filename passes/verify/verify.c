@@ -171,18 +171,35 @@ int64_t scratch_of(const cz_view_kernel_row *row, cz_slot_kind kind)
     return -1;
 }
 
+void for_each_rank(verifier *v, int op, void (*check)(verifier *, int, int64_t))
+{
+    cz_arena *const outer = v->arena;
+
+    for (int64_t rank = 0; rank < v->view->n_ranks && v->n_errors == 0;
+         rank++) {
+        cz_arena arena;
+        cz_arena_init(&arena);
+        v->arena = &arena;
+        check(v, op, rank);
+        cz_arena_fini(&arena);
+    }
+    v->arena = outer;
+}
+
 bool cz_verify(const cz_plan_view *view, cz_diags *diags)
 {
     static void (*const checks[])(verifier *) = {
         check_form,     check_uniform, check_once,  check_norm,
         check_deadlock, check_matched, check_races, check_provenance};
-    cz_arena arena;
-    verifier v = {view, diags, &arena, 0};
+    verifier v = {view, diags, NULL, 0};
 
-    cz_arena_init(&arena);
-    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        cz_arena arena;
+        cz_arena_init(&arena);
+        v.arena = &arena;
         if (v.n_errors == 0)
             checks[i](&v);
-    cz_arena_fini(&arena);
+        cz_arena_fini(&arena);
+    }
     return v.n_errors == 0;
 }

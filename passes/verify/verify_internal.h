@@ -67,6 +67,11 @@ typedef struct order {
 order order_of_rank(verifier *v, int64_t rank);
 bool is_before(const order *o, int first, int second);
 
+/* Run a check of operation `op` on every rank until one rejects; what it takes
+ * from the arena is given back after each. */
+void for_each_rank(verifier *v, int op,
+                   void (*check)(verifier *, int, int64_t));
+
 /* The checks, in order; each may rely on those before it. */
 void check_form(verifier *v);
 void check_once(verifier *v);
