@@ -155,6 +155,12 @@ static void put_sizes(cz_emitter *emitter)
                    view->n_families);
     cz_text_printf(out, "    .n_params = %d,\n    .places = places,\n",
                    view->n_params);
+    if (view->n_frozen_families > 0)
+        cz_text_printf(out, "    .n_frozen = %d,\n    .frozen = frozen,\n",
+                       view->n_frozen_families);
+    if (view->n_ties > 0)
+        cz_text_printf(out, "    .n_ties = %d,\n    .ties = ties,\n",
+                       view->n_ties);
     cz_text_printf(out, "    .n_buckets = %d,\n    .buckets = buckets,\n",
                    view->n_buckets);
     cz_text_printf(out, "    .n_stages = %d,\n    .stages = stages,\n",

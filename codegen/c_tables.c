@@ -200,6 +200,20 @@ static void put_braced(cz_text *out, const cz_ints *values)
     cz_text_puts(out, values->n ? "}" : "0}");
 }
 
+static void put_family(cz_text *out, const cz_view_family *family)
+{
+    cz_text_puts(out, "    {");
+    cz_emit_string(out, family->fact->pattern);
+    cz_text_printf(out, ", %d, %d, %d, %s", family->first_param,
+                   family->fact->extents.n, family->n_dims,
+                   cz_dtype_czr_tag(family->dtype));
+    put_braced(out, &family->fact->first);
+    put_braced(out, &family->fact->extents);
+    put_braced(out, &family->fact->shape);
+    put_braced(out, &family->fact->shard);
+    cz_text_puts(out, "},\n");
+}
+
 static void put_families(cz_emitter *emitter)
 {
     const cz_plan_view *view = emitter->view;
@@ -209,20 +223,52 @@ static void put_families(cz_emitter *emitter)
                       "first and number of\n * each index, shape, axis of each "
                       "dimension */\n"
                       "static const czr_family families[] = {\n");
-    for (int i = 0; i < view->n_families; i++) {
-        const cz_view_family *family = &view->families[i];
-        cz_text_puts(out, "    {");
-        cz_emit_string(out, family->fact->pattern);
-        cz_text_printf(out, ", %d, %d, %d, %s", family->first_param,
-                       family->fact->extents.n, family->n_dims,
-                       cz_dtype_czr_tag(family->dtype));
-        put_braced(out, &family->fact->first);
-        put_braced(out, &family->fact->extents);
-        put_braced(out, &family->fact->shape);
-        put_braced(out, &family->fact->shard);
-        cz_text_puts(out, "},\n");
-    }
+    for (int i = 0; i < view->n_families; i++)
+        put_family(out, &view->families[i]);
     cz_text_puts(out, view->n_families ? "};\n\n" : "    {0}};\n\n");
+}
+
+static void put_frozen(cz_emitter *emitter)
+{
+    const cz_plan_view *view = emitter->view;
+    cz_text *out = emitter->out;
+
+    if (view->n_frozen_families == 0)
+        return;
+    cz_text_puts(out, "/* what nobody trains */\n"
+                      "static const czr_family frozen[] = {\n");
+    for (int i = 0; i < view->n_frozen_families; i++)
+        put_family(out, &view->frozen_families[i]);
+    cz_text_puts(out, "};\n\n");
+}
+
+/* The parameter's family under the pattern and the indices of the tie. */
+static void put_tie(cz_text *out, const cz_plan_view *view,
+                    const cz_view_tie *tie)
+{
+    const int number = view->params[tie->param].family;
+    cz_view_family names = view->families[number];
+    cz_fact_family fact = *names.fact;
+
+    fact.pattern = tie->fact->pattern;
+    fact.first = tie->fact->first;
+    fact.extents = tie->fact->extents;
+    names.fact = &fact;
+    names.first_param = tie->param;
+    put_family(out, &names);
+}
+
+static void put_ties(cz_emitter *emitter)
+{
+    const cz_plan_view *view = emitter->view;
+
+    if (view->n_ties == 0)
+        return;
+    cz_text_puts(emitter->out, "/* more names, and what they mean */\n"
+                               "static const czr_family ties[] = {\n");
+    for (int i = 0; i < view->n_ties; i++)
+        put_tie(emitter->out, view, &view->ties[i]);
+    cz_text_puts(emitter->out, "};\n\n");
 }
 
 static void put_places(cz_emitter *emitter)
@@ -240,6 +286,8 @@ static void put_places(cz_emitter *emitter)
 void cz_emit_tables(cz_emitter *emitter)
 {
     put_families(emitter);
+    put_frozen(emitter);
+    put_ties(emitter);
     put_places(emitter);
     put_buckets(emitter);
     cz_text_puts(emitter->out, "/* Schedule tables: rows of coordinate c are "

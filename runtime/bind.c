@@ -51,7 +51,9 @@ czr_status czr_layout(const czr_engine *engine, const char *name,
     if (!out || !engine->spaces)
         return CZR_ERR_ARGUMENT;
     if (param < 0)
-        return CZR_ERR_NOT_FOUND;
+        return name && czr_program_is_frozen(engine->program, name)
+                   ? CZR_ERR_FROZEN
+                   : CZR_ERR_NOT_FOUND;
     fill_layout(engine, param, out);
     return CZR_OK;
 }
@@ -166,6 +168,9 @@ czr_status czr_bind(czr_engine *engine, const char *name,
     if (engine->is_sealed)
         return czr_engine_refuse(engine, CZR_ERR_STATE, "sealed already");
     const int number = name ? czr_program_find(engine->program, name) : -1;
+    if (number < 0 && name && czr_program_is_frozen(engine->program, name))
+        return czr_engine_refuse(engine, CZR_ERR_FROZEN,
+                                 "%s is frozen: nothing trains it", name);
     if (number < 0)
         return czr_engine_refuse(engine, CZR_ERR_NOT_FOUND, "no tensor %s",
                                  name ? name : "without a name");

@@ -97,6 +97,21 @@ static bool check_families(const check *c)
     return n == p->n_params || fail(c, "number of parameters", n);
 }
 
+/* Families that have no parameters of their own. */
+static bool check_others(const check *c)
+{
+    const czr_program *p = c->program;
+
+    for (int f = 0; f < p->n_frozen; f++)
+        if (!check_family(c, &p->frozen[f]))
+            return false;
+    for (int t = 0; t < p->n_ties; t++)
+        if (!check_family(c, &p->ties[t]) ||
+            !is_below(p->ties[t].first_param, p->n_params))
+            return c->why[0] ? false : fail(c, "parameter of a tie", t);
+    return true;
+}
+
 static bool check_bucket(const check *c, int b)
 {
     const czr_program *p = c->program;
@@ -366,8 +381,9 @@ czr_status czr_check_program(const czr_program *program, int world_size,
                  czr_program_ranks(program), world_size);
         return CZR_ERR_WORLD_SIZE;
     }
-    return check_families(&c) && check_places(&c) && check_arena(&c) &&
-                   check_stages(&c) && check_tables(&c) && check_ops(&c)
+    return check_families(&c) && check_others(&c) && check_places(&c) &&
+                   check_arena(&c) && check_stages(&c) && check_tables(&c) &&
+                   check_ops(&c)
                ? CZR_OK
                : CZR_ERR_VERSION;
 }

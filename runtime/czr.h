@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 1u /* of the tables in the second part */
+#define CZR_ABI 2u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -20,6 +20,7 @@
     X(ERR_NO_MEMORY, "out of memory")                                          \
     X(ERR_ARGUMENT, "an argument that makes no sense")                         \
     X(ERR_NOT_FOUND, "no tensor of that name")                                 \
+    X(ERR_FROZEN, "a frozen parameter: the engine has no part in it")          \
     X(ERR_SHAPE, "a tensor's shape, type or place is not the plan's")          \
     X(ERR_UNBOUND, "a tensor was not bound")                                   \
     X(ERR_OVERLAP, "two bound tensors share memory")                           \
@@ -148,6 +149,8 @@ int czr_param_count(const czr_engine *engine);
 /* Name of parameter `param`, into `name` of `n` bytes. */
 czr_status czr_param_name(const czr_engine *engine, int param, char *name,
                           size_t n);
+/* A tied parameter is found by each of its names.  CZR_ERR_FROZEN: the model
+ * has it, but nobody trains it; keep it where it is, and do not bind it. */
 czr_status czr_layout(const czr_engine *engine, const char *name,
                       czr_layout_info *out);
 /* Bind this rank's shards.  A tensor whose data is exactly where czr_layout
@@ -364,6 +367,10 @@ struct czr_program {
     const czr_family *families;
     int n_params;
     const czr_place *places;
+    int n_frozen; /* families; first_param means nothing */
+    const czr_family *frozen;
+    int n_ties; /* families of names; all mean parameter first_param */
+    const czr_family *ties;
     int n_buckets;
     const czr_bucket *buckets;
     int n_stages;

@@ -116,7 +116,7 @@ static int match_index(const czr_family *family, const char **pattern,
     return value >= 0 && value < family->extents[*which] ? (int)value : -1;
 }
 
-/* The parameter of the family that has this name, or -1. */
+/* The member of the family that has this name, from 0, or -1. */
 static int match_family(const czr_family *family, const char *name)
 {
     const char *pattern = family->pattern;
@@ -135,17 +135,28 @@ static int match_family(const czr_family *family, const char *name)
     }
     for (int i = 0; i < family->n_indices; i++)
         param = param * family->extents[i] + index[i];
-    return *name ? -1 : family->first_param + param;
+    return *name ? -1 : param;
 }
 
 int czr_program_find(const czr_program *program, const char *name)
 {
     for (int f = 0; f < program->n_families; f++) {
-        const int param = match_family(&program->families[f], name);
-        if (param >= 0)
-            return param;
+        const int member = match_family(&program->families[f], name);
+        if (member >= 0)
+            return program->families[f].first_param + member;
     }
+    for (int t = 0; t < program->n_ties; t++)
+        if (match_family(&program->ties[t], name) >= 0)
+            return program->ties[t].first_param;
     return -1;
+}
+
+bool czr_program_is_frozen(const czr_program *program, const char *name)
+{
+    for (int f = 0; f < program->n_frozen; f++)
+        if (match_family(&program->frozen[f], name) >= 0)
+            return true;
+    return false;
 }
 
 static void append(char *text, size_t n, size_t *length, const char *piece)

@@ -34,8 +34,9 @@ const czr_family *czr_program_family(const czr_program *program, int param);
 int czr_family_params(const czr_family *family);
 czr_shard czr_program_shard(const czr_program *program, int param, int rank);
 
-/* The parameter of that name, or -1. */
+/* The parameter of that name, the names of ties included, or -1. */
 int czr_program_find(const czr_program *program, const char *name);
+bool czr_program_is_frozen(const czr_program *program, const char *name);
 /* The name into text[n], cut where it is too long; returns its length. */
 size_t czr_program_name(const czr_program *program, int param, char *text,
                         size_t n);

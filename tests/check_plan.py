@@ -14,94 +14,10 @@ import os
 import subprocess
 import sys
 
+from plan_numbers import BYTES, Plan, round_up, wire_bytes
 from plan_schema import Validator, canonical, parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BYTES = {"f64": 8, "f32": 4, "bf16": 2}
-ALIGN = 64
-
-
-def round_up(n, multiple=ALIGN):
-    return -(-n // multiple) * multiple
-
-
-def wire_bytes(dtypes):
-    return sum(BYTES[t] for t in dtypes)
-
-
-class Plan:
-    """A plan with what follows from it at hand."""
-
-    def __init__(self, data):
-        self.data = data
-        self.sizes = {a["name"]: a["size"] for a in data["mesh"]["axes"]}
-        self.axes = list(self.sizes)
-        self.ranks = range(math.prod(self.sizes.values()))
-        self.params = data["parameters"]
-        self.split_axes = data["policy"]["split_axes"]
-        self.n_split = self.extent(self.split_axes)
-        self.matrix_of = {m["parameter"]: m for m in data["matrices"]}
-        self.stages = {}
-        for stage in data["stages"]:
-            self.stages[stage["rule"], stage["where"]] = stage
-
-    def extent(self, axes):
-        return math.prod(self.sizes[a] for a in axes)
-
-    def coordinates(self, rank):
-        found = {}
-        for axis in reversed(self.axes):
-            rank, found[axis] = divmod(rank, self.sizes[axis])
-        return found
-
-    def over(self, rank, axes):
-        at, index = self.coordinates(rank), 0
-        for axis in self.axes:
-            if axis in axes:
-                index = index * self.sizes[axis] + at[axis]
-        return index
-
-    def split(self, rank):
-        return self.over(rank, self.split_axes)
-
-    def members(self, rank, axes):
-        """Ranks that agree with this one on all axes but these."""
-        at = self.coordinates(rank)
-        for other in self.ranks:
-            there = self.coordinates(other)
-            if all(there[a] == at[a] for a in self.axes if a not in axes):
-                yield other
-
-    def shard_axes(self, param):
-        return [a for a in param["shard"] if a is not None]
-
-    def shards(self, param):
-        return self.extent(self.shard_axes(param))
-
-    def flops(self, param, where):
-        stage = self.stages.get((param["rule"], where))
-        return stage["flops"] if stage else 0
-
-    def near_flops(self, param):
-        """Per element of the shard of a matrix, before and after."""
-        return self.flops(param, "before") + self.flops(param, "after")
-
-    def slice_of(self, bucket, coordinate):
-        return bucket["slices"][coordinate + 1] - bucket["slices"][coordinate]
-
-    def part(self, bucket, i, coordinate):
-        """Elements of the bucket's i-th parameter in a slice."""
-        start = bucket["offsets"][i]
-        end = start + self.params[bucket["order"][i]]["local_elements"]
-        low, high = bucket["slices"][coordinate:coordinate + 2]
-        return max(0, min(end, high) - max(start, low))
-
-    def owns(self, rank, matrix):
-        """Computes it whole: the owner, or its row where nothing shards it."""
-        owner, param = matrix["owner"], self.params[matrix["parameter"]]
-        return self.split(rank) == owner["split"] and (
-            owner["shard"] is None or
-            self.over(rank, self.shard_axes(param)) == owner["shard"])
 
 
 def equal(what, found, expected):
@@ -114,23 +30,47 @@ def equal(what, found, expected):
 def check_parameters(plan):
     data = plan.data
     yield from equal("mesh.ranks", data["mesh"]["ranks"], len(plan.ranks))
-    policy = data["policy"]
+    yield from equal("trained, frozen, tied", data["parameters"],
+                     plan.params + plan.frozen + plan.names)
+    yield from equal("different names", len({p["name"] for p in data["parameters"]}),
+                     len(data["parameters"]))
+    for i, p in enumerate(plan.params + plan.frozen):
+        yield from check_shape(plan, f"parameters[{i}]", p)
+    yield from check_trained(plan, data["policy"])
+    yield from check_untrained(plan)
+
+
+def check_shape(plan, name, p):
+    yield from equal(f"{name}.shard", len(p["shard"]), len(p["shape"]))
+    yield from equal(f"{name}.element_count", p["element_count"],
+                     math.prod(p["shape"]))
+    yield from equal(f"{name}.local_elements * shards",
+                     p["local_elements"] * plan.shards(p), p["element_count"])
+    yield from equal(f"{name}.stage", p["stage"], 0)
+    for d, axis in enumerate(p["shard"]):
+        if axis is not None and p["shape"][d] % plan.sizes[axis]:
+            yield f"{name}: {axis} does not divide dimension {d}"
+
+
+def check_untrained(plan):
+    for p in plan.frozen:
+        yield from equal(f"{p['name']}, frozen", [p[key] for key in (
+            "optimizer", "rule", "matrices", "tied_to", "grad", "master",
+            "bucket", "offset")], [None, None, 0] + [None] * 5)
+    trained = {p["name"]: p for p in plan.params}
+    for p in plan.names:
+        expected = dict(trained[p["tied_to"]], name=p["name"], tied_to=p["tied_to"])
+        yield from equal(f"{p['name']}, tied", p, expected)
+
+
+def check_trained(plan, policy):
     for i, p in enumerate(plan.params):
         name = f"parameters[{i}]"
-        yield from equal(f"{name}.shard", len(p["shard"]), len(p["shape"]))
-        yield from equal(f"{name}.element_count", p["element_count"],
-                         math.prod(p["shape"]))
-        yield from equal(f"{name}.local_elements * shards",
-                         p["local_elements"] * plan.shards(p), p["element_count"])
         yield from equal(f"{name}.matrices", p["matrices"], i in plan.matrix_of)
         yield from equal(f"{name}.grad", p["grad"], policy["grad_dtype"])
         wider = BYTES[policy["master_dtype"]] > BYTES[p["dtype"]]
         yield from equal(f"{name}.master", p["master"],
                          policy["master_dtype"] if wider else p["dtype"])
-        yield from equal(f"{name}.stage", p["stage"], 0)
-        for d, axis in enumerate(p["shard"]):
-            if axis is not None and p["shape"][d] % plan.sizes[axis]:
-                yield f"{name}: {axis} does not divide dimension {d}"
 
 
 def check_matrices(plan):
