@@ -407,7 +407,7 @@ static void check_tie(walk *w, const cz_tie *tie)
 
 static void check_ties(walk *w)
 {
-    for (int i = 0; i < w->model->n_ties && !w->failed; i++)
+    for (int i = 0; i < w->model->n_ties; i++)
         check_tie(w, &w->model->ties[i]);
 }
 

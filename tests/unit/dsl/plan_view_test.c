@@ -110,6 +110,21 @@ static void names_are_expanded_row_major(void **state)
     assert_int_equal(view->buckets[0].n_states, 1);
 }
 
+static void frozen_and_tied_names_take_no_number(void **state)
+{
+    const cz_plan_view *view = sample(*state);
+    assert_int_equal(view->n_frozen_families, 1);
+    assert_int_equal(view->frozen_families[0].rule, -1);
+    assert_int_equal(view->frozen_families[0].local_elements, 4);
+    assert_int_equal(view->n_frozen_params, 3);
+    assert_string_equal(view->frozen_params[2].name, "still.4");
+    assert_int_equal(view->frozen_params[2].bucket, -1);
+    assert_int_equal(view->n_ties, 1);
+    assert_int_equal(view->ties[0].param, 5);
+    assert_int_equal(view->ties[0].n_names, 2);
+    assert_string_equal(view->ties[0].names[1], "again.1");
+}
+
 static void stages_are_flat(void **state)
 {
     const cz_plan_view *view = sample(*state);
@@ -245,6 +260,16 @@ static const struct change {
     {"shape = array<i64: 3>", "shape = array<i64: 0>", "family: shape"},
     {"extents = array<i64: 3>, shape = array<i64: 4, 6>",
      "extents = array<i64: 3>, shape = array<i64: 4, 8>", "differ in shape"},
+    {"shape = array<i64: 8>", "shape = array<i64: 9>", "does not divide"},
+    {"still.{0}", "still", "lacks {0}"},
+    {"still.{0}", "layers.{0}.w", "two parameters are named"},
+    {"again.{0}", "still.{0}", ""},
+    {"again.{0}", "{0}.v.0", ""},
+    {"again.{0}", "layers.{0}.w", "two parameters are named"},
+    {"again.{0}", "again", "lacks {0}"},
+    {"index = array<i64: 1, 5>", "index = array<i64: 1>", "1 indices"},
+    {"index = array<i64: 1, 5>", "index = array<i64: 1, 7>", "tie: index"},
+    {"family = @v, index", "family = @still, index", "names no"},
     {"where = \"whole\"", "where = \"there\"", "not a name"},
     {"ins = [\"gather:0\"]", "ins = [\"gather\"]", "is no slot"},
     {"ins = [\"gather:0\"]", "ins = [\"gather:00\"]", "is no slot"},
@@ -369,6 +394,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(counts_are_those_of_the_text),
         TEST(names_are_expanded_row_major),
+        TEST(frozen_and_tied_names_take_no_number),
         TEST(stages_are_flat),
         TEST(rows_are_read_by_column),
         TEST(a_module_before_scheduling_has_a_view),

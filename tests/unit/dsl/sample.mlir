@@ -61,6 +61,8 @@ module {
 
   "canzona.family"() {sym_name = "w", pattern = "layers.{0}.w", first = array<i64: 1>, extents = array<i64: 3>, shape = array<i64: 4, 6>, shard = array<i64: 1, -1>, dtype = "bf16", rule = @mat} : () -> ()
   "canzona.family"() {sym_name = "v", pattern = "{1}.v.{0}", first = array<i64: 0, 5>, extents = array<i64: 2, 2>, shape = array<i64: 3>, shard = array<i64: -1>, dtype = "f32", rule = @sgd} : () -> ()
+  "canzona.frozen"() {sym_name = "still", pattern = "still.{0}", first = array<i64: 2>, extents = array<i64: 3>, shape = array<i64: 8>, shard = array<i64: 1>, dtype = "f32"} : () -> ()
+  "canzona.tie"() {pattern = "again.{0}", first = array<i64: 0>, extents = array<i64: 2>, family = @v, index = array<i64: 1, 5>} : () -> ()
 
   // ---- passes ----
   func.func private @mat.add(%mom: f32, %grad: f32) -> (f32, bf16) {

@@ -25,14 +25,26 @@ static void names_and_numbers_agree(void **state)
          .n_indices = 1,
          .extents = {2}},
     };
+    static const czr_family frozen[] = {
+        {.pattern = "bias.{0}", .n_indices = 1, .first = {2}, .extents = {2}}};
+    static const czr_family ties[] = {{.pattern = "again.{0}",
+                                       .first_param = 133,
+                                       .n_indices = 1,
+                                       .extents = {2}}};
     const czr_program program = {.n_axes = 1,
                                  .axes = axes,
                                  .sizes = sizes,
                                  .n_families = 3,
                                  .families = families,
-                                 .n_params = 135};
+                                 .n_params = 135,
+                                 .n_frozen = 1,
+                                 .frozen = frozen,
+                                 .n_ties = 1,
+                                 .ties = ties};
     static const char *const unknown[] = {"",
                                           "embe",
+                                          "bias.2",
+                                          "again.2",
                                           "embedd",
                                           "layers.2.experts.0.w",
                                           "head.",
@@ -58,6 +70,11 @@ static void names_and_numbers_agree(void **state)
     assert_string_equal(name, "laye");
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
         assert_int_equal(czr_program_find(&program, unknown[i]), -1);
+    assert_int_equal(czr_program_find(&program, "again.0"), 133);
+    assert_int_equal(czr_program_find(&program, "again.1"), 133);
+    assert_true(czr_program_is_frozen(&program, "bias.3"));
+    assert_false(czr_program_is_frozen(&program, "bias.4"));
+    assert_false(czr_program_is_frozen(&program, "head.0"));
 }
 
 static void coordinates_are_row_major(void **state)
