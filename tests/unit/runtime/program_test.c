@@ -9,38 +9,36 @@
 #include "runtime/program.h"
 #include "tests/unit/runtime/toy.h"
 
+static const char *const dp_axes[] = {"dp"};
+static const int32_t dp_sizes[] = {1};
+const czr_family families[] = {
+    {.pattern = "embed", .n_dims = 1, .shape = {4}, .shard = {-1}},
+    {.pattern = "layers.{0}.experts.{1}.w",
+     .first_param = 1,
+     .n_indices = 2,
+     .first = {3, 0},
+     .extents = {12, 11}},
+    {.pattern = "head.{0}", .first_param = 133, .n_indices = 1, .extents = {2}},
+};
+static const czr_family frozen[] = {
+    {.pattern = "bias.{0}", .n_indices = 1, .first = {2}, .extents = {2}}};
+static const czr_family ties[] = {{.pattern = "again.{0}",
+                                   .first_param = 133,
+                                   .n_indices = 1,
+                                   .extents = {2}}};
+static const czr_program named = {.n_axes = 1,
+                                  .axes = dp_axes,
+                                  .sizes = dp_sizes,
+                                  .n_families = 3,
+                                  .families = families,
+                                  .n_params = 135,
+                                  .n_frozen = 1,
+                                  .frozen = frozen,
+                                  .n_ties = 1,
+                                  .ties = ties};
+
 static void names_and_numbers_agree(void **state)
 {
-    static const char *const axes[] = {"dp"};
-    static const int32_t sizes[] = {1};
-    const czr_family families[] = {
-        {.pattern = "embed", .n_dims = 1, .shape = {4}, .shard = {-1}},
-        {.pattern = "layers.{0}.experts.{1}.w",
-         .first_param = 1,
-         .n_indices = 2,
-         .first = {3, 0},
-         .extents = {12, 11}},
-        {.pattern = "head.{0}",
-         .first_param = 133,
-         .n_indices = 1,
-         .extents = {2}},
-    };
-    static const czr_family frozen[] = {
-        {.pattern = "bias.{0}", .n_indices = 1, .first = {2}, .extents = {2}}};
-    static const czr_family ties[] = {{.pattern = "again.{0}",
-                                       .first_param = 133,
-                                       .n_indices = 1,
-                                       .extents = {2}}};
-    const czr_program program = {.n_axes = 1,
-                                 .axes = axes,
-                                 .sizes = sizes,
-                                 .n_families = 3,
-                                 .families = families,
-                                 .n_params = 135,
-                                 .n_frozen = 1,
-                                 .frozen = frozen,
-                                 .n_ties = 1,
-                                 .ties = ties};
     static const char *const unknown[] = {"",
                                           "embe",
                                           "bias.2",
@@ -59,22 +57,22 @@ static void names_and_numbers_agree(void **state)
     char name[64];
 
     (void)state;
-    for (int param = 0; param < program.n_params; param++) {
-        assert_true(czr_program_name(&program, param, name, sizeof name) <
+    for (int param = 0; param < named.n_params; param++) {
+        assert_true(czr_program_name(&named, param, name, sizeof name) <
                     sizeof name);
-        assert_int_equal(czr_program_find(&program, name), param);
+        assert_int_equal(czr_program_find(&named, name), param);
     }
-    czr_program_name(&program, 1 + 11 + 10, name, sizeof name);
+    czr_program_name(&named, 1 + 11 + 10, name, sizeof name);
     assert_string_equal(name, "layers.4.experts.10.w");
-    assert_int_equal(czr_program_name(&program, 22, name, 5), 21);
+    assert_int_equal(czr_program_name(&named, 22, name, 5), 21);
     assert_string_equal(name, "laye");
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
-        assert_int_equal(czr_program_find(&program, unknown[i]), -1);
-    assert_int_equal(czr_program_find(&program, "again.0"), 133);
-    assert_int_equal(czr_program_find(&program, "again.1"), 133);
-    assert_true(czr_program_is_frozen(&program, "bias.3"));
-    assert_false(czr_program_is_frozen(&program, "bias.4"));
-    assert_false(czr_program_is_frozen(&program, "head.0"));
+        assert_int_equal(czr_program_find(&named, unknown[i]), -1);
+    assert_int_equal(czr_program_find(&named, "again.0"), 133);
+    assert_int_equal(czr_program_find(&named, "again.1"), 133);
+    assert_true(czr_program_is_frozen(&named, "bias.3"));
+    assert_false(czr_program_is_frozen(&named, "bias.4"));
+    assert_false(czr_program_is_frozen(&named, "head.0"));
 }
 
 static void coordinates_are_row_major(void **state)
