@@ -259,7 +259,7 @@ static bool read_tie(cz_view_builder *b, cz_view_tie *tie, int *n_all)
                                 .pattern = fact->pattern,
                                 .first = fact->first,
                                 .extents = fact->extents};
-    int64_t n, index[CZ_VIEW_MAX_INDICES];
+    int64_t n = 0, index[CZ_VIEW_MAX_INDICES] = {0};
 
     if (!check_indices(b, &box, *n_all, &n) ||
         !find_target(b, fact, &tie->param))

@@ -17,7 +17,7 @@ typedef struct screen {
 /* Lines begin with what they are about, in a column of this width. */
 static void label(screen *s, const char *name)
 {
-    cz_text_printf(s->out, "%-12s", name);
+    cz_text_printf(s->out, "%-11s ", name);
 }
 
 static void end(screen *s)
