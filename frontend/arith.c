@@ -25,9 +25,11 @@ static bool check_numbers(const cz_node *e, const cz_value *values,
 {
     for (int i = 0; i < e->n_kids; i++)
         if (!is_number(values[i])) {
-            cz_diag_error(diags, CZ_BAD_TYPE, e->kids[i]->span,
+            cz_diag_error(diags, CZ_BAD_TYPE,
+                          cz_value_place(e->kids[i], values[i]),
                           "a number is needed here, not %s",
                           cz_value_text(arena, values[i]));
+            cz_value_note_use(diags, e->kids[i], values[i]);
             return false;
         }
     return true;

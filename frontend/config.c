@@ -43,6 +43,47 @@ static cz_span span_at(const cz_source *source, size_t offset)
     return span;
 }
 
+/* The byte behind the string that starts at `at`. */
+static size_t string_end(const cz_source *source, size_t at)
+{
+    for (at++; at < source->n && source->bytes[at] != '"'; at++)
+        at += source->bytes[at] == '\\';
+    return at + 1 < source->n ? at + 1 : source->n;
+}
+
+/* Whether the string from `at` to `end` is `key` and a colon follows. */
+static bool is_key(const cz_source *source, size_t at, size_t end,
+                   const char *key)
+{
+    const size_t n = strlen(key);
+    if (end - at != n + 2 || memcmp(source->bytes + at + 1, key, n) != 0)
+        return false;
+    while (end < source->n && strchr(" \t\r\n", source->bytes[end]))
+        end++;
+    return end < source->n && source->bytes[end] == ':';
+}
+
+/* A key with escapes in it is not found: then the text begins with it. */
+cz_span cz_config_place(const cz_config *config, const char *key)
+{
+    const cz_source *source = config->source;
+    int depth = 0;
+    for (size_t i = 0; i < source->n; i++) {
+        const char c = source->bytes[i];
+        depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+        if (c != '"')
+            continue;
+        const size_t end = string_end(source, i);
+        if (depth == 1 && is_key(source, i, end, key)) {
+            cz_span span = span_at(source, i);
+            span.length = (uint32_t)(end - i);
+            return span;
+        }
+        i = end - 1;
+    }
+    return span_at(source, 0);
+}
+
 /* Jansson's position is behind the token that it did not like. */
 static size_t error_offset(const json_error_t *error)
 {

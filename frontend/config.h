@@ -26,6 +26,8 @@ bool cz_config_read(cz_arena *arena, const char *path, const char *name,
                     cz_span place, cz_diags *diags, cz_config *out);
 /* NULL when the key is absent. */
 const cz_config_entry *cz_config_find(const cz_config *config, const char *key);
+/* Where the text says `key`, which it has. */
+cz_span cz_config_place(const cz_config *config, const char *key);
 /* A key near to `key`, or NULL. */
 const char *cz_config_nearest(cz_arena *arena, const cz_config *config,
                               const char *key);

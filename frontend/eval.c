@@ -22,22 +22,23 @@ typedef struct cz_binding {
 
 cz_value cz_value_int(int64_t integer)
 {
-    return (cz_value){CZ_VALUE_INT, integer, (double)integer, NULL};
+    return (cz_value){
+        .kind = CZ_VALUE_INT, .integer = integer, .real = (double)integer};
 }
 
 cz_value cz_value_real(double real)
 {
-    return (cz_value){CZ_VALUE_REAL, 0, real, NULL};
+    return (cz_value){.kind = CZ_VALUE_REAL, .real = real};
 }
 
 cz_value cz_value_bool(bool truth)
 {
-    return (cz_value){CZ_VALUE_BOOL, truth, 0, NULL};
+    return (cz_value){.kind = CZ_VALUE_BOOL, .integer = truth};
 }
 
 cz_value cz_value_string(const char *string)
 {
-    return (cz_value){CZ_VALUE_STRING, 0, 0, string};
+    return (cz_value){.kind = CZ_VALUE_STRING, .string = string};
 }
 
 const char *cz_value_text(cz_arena *arena, cz_value value)
@@ -55,6 +56,17 @@ const char *cz_value_text(cz_arena *arena, cz_value value)
         return cz_arena_printf(arena, "\"%.40s\"", value.string);
     }
     return "?";
+}
+
+cz_span cz_value_place(const cz_node *e, cz_value value)
+{
+    return value.from ? *value.from : e->span;
+}
+
+void cz_value_note_use(cz_diags *diags, const cz_node *e, cz_value value)
+{
+    if (value.from)
+        cz_diag_note(diags, e->span, "it is used here, for one");
 }
 
 /* ---- environments ---- */
@@ -111,7 +123,8 @@ static const char *nearest_name(cz_env *env, const char *name)
 
 typedef struct eval_state {
     cz_diags *diags;
-    int waiting; /* lets under evaluation */
+    int waiting;             /* lets under evaluation */
+    const cz_binding *cycle; /* the let that was found to need itself */
 } eval_state;
 
 static bool eval(eval_state *state, const cz_node *e, cz_env *env,
@@ -127,6 +140,16 @@ static bool unknown_name(eval_state *state, const cz_node *e, cz_env *env)
     return false;
 }
 
+/* On the way back from a cycle: who asked, up to the one that closes it. */
+static void trace_cycle(eval_state *state, const cz_node *e,
+                        const cz_binding *binding)
+{
+    if (binding == state->cycle)
+        state->cycle = NULL;
+    else
+        cz_diag_note(state->diags, e->span, "by way of '%s'", e->text);
+}
+
 /* `home` may grow while the let is evaluated only in other environments, so
  * the binding stays where it is. */
 static bool force(eval_state *state, const cz_node *e, cz_binding *binding,
@@ -135,6 +158,7 @@ static bool force(eval_state *state, const cz_node *e, cz_binding *binding,
     if (binding->running) {
         cz_diag_error(state->diags, CZ_CYCLE, e->span,
                       "'%s' is defined by itself", e->text);
+        state->cycle = binding;
         return false;
     }
     if (state->waiting == MAX_WAITING_LETS) {
@@ -147,6 +171,8 @@ static bool force(eval_state *state, const cz_node *e, cz_binding *binding,
     state->waiting++;
     if (!eval(state, binding->let->kids[0], home, &binding->value))
         binding->value = (cz_value){.kind = CZ_VALUE_POISON};
+    if (state->cycle)
+        trace_cycle(state, e, binding);
     state->waiting--;
     binding->running = false;
     binding->let = NULL;
@@ -176,9 +202,11 @@ static bool eval_logic(eval_state *state, const cz_node *e, cz_env *env,
         if (!eval(state, e->kids[i], env, out))
             return false;
         if (out->kind != CZ_VALUE_BOOL) {
-            cz_diag_error(state->diags, CZ_BAD_TYPE, e->kids[i]->span,
+            cz_diag_error(state->diags, CZ_BAD_TYPE,
+                          cz_value_place(e->kids[i], *out),
                           "a condition is needed here, not %s",
                           cz_value_text(env->arena, *out));
+            cz_value_note_use(state->diags, e->kids[i], *out);
             return false;
         }
         if (e->kind == CZ_AST_NOT)
@@ -254,9 +282,10 @@ bool cz_eval_bool(const cz_node *e, cz_env *env, cz_diags *diags, bool *out)
     if (!cz_eval(e, env, diags, &value))
         return false;
     if (value.kind != CZ_VALUE_BOOL) {
-        cz_diag_error(diags, CZ_BAD_TYPE, e->span,
+        cz_diag_error(diags, CZ_BAD_TYPE, cz_value_place(e, value),
                       "a condition is needed here, not %s",
                       cz_value_text(env->arena, value));
+        cz_value_note_use(diags, e, value);
         return false;
     }
     *out = value.integer != 0;
@@ -300,15 +329,17 @@ bool cz_eval_size(const cz_node *e, cz_env *env, cz_diags *diags,
         return false;
     const char *text = cz_value_text(env->arena, value);
     if (!is_integer(value, &size) || size < low) {
-        cz_diag_error(diags, CZ_BAD_DIMENSION, e->span,
+        cz_diag_error(diags, CZ_BAD_DIMENSION, cz_value_place(e, value),
                       "the %s is %s: an integer of at least %lld is needed",
                       what, text, (long long)low);
+        cz_value_note_use(diags, e, value);
         return false;
     }
     if (size > high) {
-        cz_diag_error(diags, CZ_TOO_LARGE, e->span,
+        cz_diag_error(diags, CZ_TOO_LARGE, cz_value_place(e, value),
                       "the %s is %s, and at most %lld is possible", what, text,
                       (long long)high);
+        cz_value_note_use(diags, e, value);
         return false;
     }
     *out = size;

@@ -151,6 +151,9 @@ void cz_expected_report(const cz_expected *expected, cz_parser *parser,
         report_end(list, parser, token);
         return;
     }
+    if (parser->error_line == token.span.line)
+        return;
+    parser->error_line = token.span.line;
     if (token.text && kind != TOK_STRING)
         cz_diag_error(parser->diags, CZ_SYNTAX, token.span, "unexpected '%s'%s",
                       token.text, list);

@@ -1,6 +1,7 @@
 /* Files and names: reading, following imports, looking up. */
 #include "frontend/import.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "dsl/base/embedded.h"
@@ -214,19 +215,68 @@ static const cz_node *find_user(const cz_scope *scope, cz_kind kind,
     return NULL;
 }
 
-static void check_twice(cz_scope *scope, const cz_node *tree)
+/* ---- duplicates ---- */
+
+typedef struct definition {
+    const cz_node *node;
+    int order; /* in the texts */
+} definition;
+
+typedef struct definitions {
+    definition *list;
+    int n;
+} definitions;
+
+static void collect_definitions(cz_scope *scope, const cz_node *tree,
+                                definitions *out)
 {
     for (int i = 0; i < tree->n_kids; i++) {
         const cz_node *kid = tree->kids[i];
-        if (!is_definition(kid->kind) || !kid->text)
+        const int order = out->n;
+        if (is_definition(kid->kind) && kid->text)
+            *CZ_PUSH(scope->arena, out->list, out->n) =
+                (definition){kid, order};
+    }
+}
+
+static int compare_names(const definition *a, const definition *b)
+{
+    if (a->node->kind != b->node->kind)
+        return a->node->kind < b->node->kind ? -1 : 1;
+    return strcmp(a->node->text, b->node->text);
+}
+
+static int compare_definitions(const void *left, const void *right)
+{
+    const definition *a = left, *b = right;
+    const int names = compare_names(a, b);
+    return names ? names : a->order - b->order;
+}
+
+/* The definitions in order of name, equal ones in order of the texts. */
+static void check_twice(cz_scope *scope)
+{
+    definitions all = {0};
+    for (int i = 0; i < scope->n_user_files; i++)
+        collect_definitions(scope, scope->files[i].tree, &all);
+    const cz_node **first = CZ_NEW(scope->arena, const cz_node *, all.n);
+    definition *sorted = CZ_NEW(scope->arena, definition, all.n);
+    if (all.n > 0)
+        memcpy(sorted, all.list, (size_t)all.n * sizeof *sorted);
+    qsort(sorted, (size_t)all.n, sizeof *sorted, compare_definitions);
+    for (int i = 0; i < all.n; i++)
+        first[sorted[i].order] =
+            i > 0 && compare_names(&sorted[i - 1], &sorted[i]) == 0
+                ? first[sorted[i - 1].order]
+                : sorted[i].node;
+    for (int i = 0; i < all.n; i++) {
+        const cz_node *node = all.list[i].node;
+        if (first[i] == node)
             continue;
-        const cz_node *first = find_user(scope, kid->kind, kid->text);
-        if (first == kid)
-            continue;
-        cz_diag_error(scope->diags, CZ_DUPLICATE_NAME, kid->span,
-                      "%s '%s' is defined twice", cz_kind_name(kid->kind),
-                      kid->text);
-        cz_diag_note(scope->diags, first->span, "first here");
+        cz_diag_error(scope->diags, CZ_DUPLICATE_NAME, node->span,
+                      "%s '%s' is defined twice", cz_kind_name(node->kind),
+                      node->text);
+        cz_diag_note(scope->diags, first[i]->span, "first here");
     }
 }
 
@@ -279,11 +329,9 @@ cz_scope *cz_scope_build(cz_arena *arena, const char *path, const cz_text *text,
     scope->diags = diags;
     read_main(scope, path, text);
     scope->n_user_files = scope->n_files;
-    for (int i = 0; i < scope->n_user_files; i++) {
-        if (i > 0)
-            check_imported(scope, scope->files[i].tree);
-        check_twice(scope, scope->files[i].tree);
-    }
+    for (int i = 1; i < scope->n_user_files; i++)
+        check_imported(scope, scope->files[i].tree);
+    check_twice(scope);
     return scope;
 }
 

@@ -77,6 +77,8 @@ static bool check_model_type(const cz_instance *instance, cz_diags *diags)
                   "this is model %s, but '%s' has model_type \"%.64s\"",
                   instance->from->text, instance->config.source->name,
                   type->value.string);
+    cz_diag_note(diags, cz_config_place(&instance->config, "model_type"),
+                 "here");
     return false;
 }
 
@@ -202,18 +204,23 @@ static bool missing(const binder *b, const cz_node *formal)
     const char *near =
         cz_config_nearest(b->arena, &instance->config, formal->text);
     if (near)
-        cz_diag_note(b->diags, from->span, "it has '%s'", near);
+        cz_diag_note(b->diags, cz_config_place(&instance->config, near),
+                     "it has '%s'", near);
     return false;
 }
 
 static bool config_value(const binder *b, const cz_config_entry *entry,
                          cz_value *out)
 {
+    cz_span *place = CZ_NEW(b->arena, cz_span, 1);
+    *place = cz_config_place(&b->instance->config, entry->key);
     *out = entry->value;
-    if (!entry->is_scalar)
-        cz_diag_error(b->diags, CZ_BAD_CONFIG, b->instance->from->span,
-                      "'%s' in '%s' is no number, truth or string", entry->key,
-                      b->instance->config.source->name);
+    out->from = place;
+    if (!entry->is_scalar) {
+        cz_diag_error(b->diags, CZ_BAD_CONFIG, *place,
+                      "'%s' must be a number, a truth or a string", entry->key);
+        cz_diag_note(b->diags, b->instance->from->span, "it is needed here");
+    }
     return entry->is_scalar;
 }
 

@@ -98,7 +98,8 @@ static int skip_statement(cz_parser *parser, int kind, cz_token *token)
     int n_blocks = 0;
 
     skip_brackets(&parser->scanner);
-    while (kind != 0 && (kind != TOK_NEWLINE || n_blocks > 0)) {
+    while (kind != 0 && (kind != TOK_NEWLINE || n_blocks > 0) &&
+           !parser->scanner.too_deep) {
         if (kind == TOK_LBRACE)
             n_blocks++;
         else if (kind == TOK_RBRACE && n_blocks > 0)

@@ -16,6 +16,24 @@ static bool check_factor(cz_rule *rule, const cz_node *node,
     return false;
 }
 
+/* The note says which transpose makes the factors chain, if one does. */
+static cz_rule_value *report_unchained(cz_rule *rule, const cz_node *node,
+                                       const cz_rule_value *a,
+                                       const cz_rule_value *b)
+{
+    const cz_tensor *left = &a->tensor, *right = &b->tensor;
+    cz_diag_error(rule->diags, CZ_BAD_PRODUCT, node->span,
+                  "%s @ %s: the inner dimensions differ", cz_rule_text(rule, a),
+                  cz_rule_text(rule, b));
+    if (cz_rule_extent(left, 1) == cz_rule_extent(right, 1))
+        cz_diag_note(rule->diags, node->kids[1]->span,
+                     "with its transpose (') it would fit");
+    else if (cz_rule_extent(left, 0) == cz_rule_extent(right, 0))
+        cz_diag_note(rule->diags, node->kids[0]->span,
+                     "with its transpose (') it would fit");
+    return cz_rule_failed(rule, CZ_BAD_PRODUCT);
+}
+
 /* The factors chain, and the second is the transpose of the first. */
 static bool is_gram(const cz_tensor *a, const cz_tensor *b)
 {
@@ -62,9 +80,7 @@ cz_rule_value *cz_rule_product(cz_rule *rule, const cz_node *node,
         !check_factor(rule, node, a) || !check_factor(rule, node, b))
         return cz_rule_absorb();
     if (cz_rule_extent(&a->tensor, 1) != cz_rule_extent(&b->tensor, 0))
-        return cz_rule_error(rule, CZ_BAD_PRODUCT, node,
-                             "%s @ %s: the inner dimensions differ",
-                             cz_rule_text(rule, a), cz_rule_text(rule, b));
+        return report_unchained(rule, node, a, b);
     cz_tensor *left = &cz_rule_round(rule, a)->tensor;
     cz_tensor *right = &cz_rule_round(rule, b)->tensor;
     const bool wide = left->dtype == CZ_F32 || right->dtype == CZ_F32;

@@ -117,25 +117,51 @@ static bool is_symmetric(cz_rule_value *const *operands, int n)
     return found;
 }
 
+/* The expression that operand i stands for; NULL where the node's kids are
+ * not the operands. */
+static const cz_node *operand_node(const cz_node *node, int i, int n)
+{
+    const cz_node *kid = node->n_kids == n ? node->kids[i] : NULL;
+    return kid && kid->kind == CZ_AST_ARG ? kid->kids[0] : kid;
+}
+
+static void note_shape(cz_rule *rule, const cz_node *node,
+                       const cz_rule_value *value)
+{
+    if (node)
+        cz_diag_note(rule->diags, node->span, "this is %s",
+                     cz_rule_text(rule, value));
+}
+
+static void report_misfit(cz_rule *rule, const cz_node *node,
+                          cz_rule_value *const *operands, int n, int first,
+                          int second)
+{
+    const cz_rule_value *a = operands[first], *b = operands[second];
+    cz_diag_error(rule->diags, CZ_SHAPE_MISMATCH, node->span,
+                  "the shapes %s and %s do not fit", cz_rule_text(rule, a),
+                  cz_rule_text(rule, b));
+    note_shape(rule, operand_node(node, first, n), a);
+    note_shape(rule, operand_node(node, second, n), b);
+    cz_rule_failed(rule, CZ_SHAPE_MISMATCH);
+}
+
 bool cz_rule_unify(cz_rule *rule, const cz_node *node,
                    cz_rule_value *const *operands, int n, cz_tensor *out)
 {
-    const cz_rule_value *first = NULL;
+    int first_at = -1;
     *out = (cz_tensor){.extent = {1, 1},
                        .flipped = choose_layout(rule, operands, n)};
     for (int i = 0; i < n; i++) {
         if (operands[i]->kind != CZ_RULE_TENSOR)
             continue;
         if (!admit(&operands[i]->tensor, out)) {
-            cz_rule_error(rule, CZ_SHAPE_MISMATCH, node,
-                          "the shapes %s and %s do not fit",
-                          cz_rule_text(rule, first),
-                          cz_rule_text(rule, operands[i]));
+            report_misfit(rule, node, operands, n, first_at, i);
             return false;
         }
-        if (!first ||
-            rank_of(operands[i]->tensor.kept) > rank_of(first->tensor.kept))
-            first = operands[i];
+        if (first_at < 0 || rank_of(operands[i]->tensor.kept) >
+                                rank_of(operands[first_at]->tensor.kept))
+            first_at = i;
     }
     if (out->kept != CZ_RULE_MATRIX)
         *out = lay(out, false);

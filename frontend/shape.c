@@ -68,9 +68,12 @@ static bool check_divides(const shaper *s, const cz_node *dim, int64_t size,
     const char *name = s->mesh->axes[axis];
     if (size % ways == 0)
         return true;
-    cz_diag_error(s->diags, CZ_NOT_DIVISIBLE, dim->span,
-                  "a dimension of %lld cannot be cut by %s = %lld",
-                  (long long)size, name, (long long)ways);
+    const char *message = cz_arena_printf(
+        s->env->arena, "a dimension of %lld cannot be cut by %s = %lld",
+        (long long)size, name, (long long)ways);
+    if (cz_diag_has(s->diags, CZ_NOT_DIVISIBLE, message))
+        return false; /* of another parameter: one mistake, one message */
+    cz_diag_error(s->diags, CZ_NOT_DIVISIBLE, dim->span, "%s", message);
     cz_diag_note(s->diags, dim->span,
                  "the nearest size that works is %s = %lld", name,
                  (long long)nearest_divisor(size, ways));

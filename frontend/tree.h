@@ -14,9 +14,10 @@ typedef struct cz_parser {
     cz_arena *arena;
     cz_diags *diags;
     cz_scanner scanner;
-    cz_node *file;     /* the result, once the whole text was read */
-    bool end_reported; /* an error at the end of the text: one is enough */
-    bool syntax_error; /* set by the grammar, cleared by whoever recovers */
+    cz_node *file;       /* the result, once the whole text was read */
+    bool end_reported;   /* an error at the end of the text: one is enough */
+    uint32_t error_line; /* of the last syntax error: one a line is enough */
+    bool syntax_error;   /* set by the grammar, cleared by whoever recovers */
     struct cz_seen_tokens *tokens; /* kept on request, or NULL */
 } cz_parser;
 

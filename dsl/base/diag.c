@@ -38,13 +38,35 @@ static bool is_known(const cz_diags *diags, const cz_diag *diag)
     return false;
 }
 
+static bool is_inside_character(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* Names may be megabytes: the middle of a long message is left out. */
+enum { MAX_MESSAGE = 1000, KEPT_BEFORE = 600, KEPT_BEHIND = 300 };
+
+static const char *shorten(cz_arena *arena, const char *message, size_t n)
+{
+    size_t head = KEPT_BEFORE, tail = n - KEPT_BEHIND;
+    while (is_inside_character(message[head]))
+        head--;
+    while (is_inside_character(message[tail]))
+        tail++;
+    return cz_arena_printf(arena, "%.*s...%s", (int)head, message,
+                           message + tail);
+}
+
 __attribute__((format(printf, 2, 0))) static const char *
 format_message(cz_arena *arena, const char *format, va_list args)
 {
     cz_text text;
     cz_text_init(&text);
     cz_text_vprintf(&text, format, args);
-    const char *message = cz_arena_copy(arena, cz_text_string(&text), text.n);
+    const char *message =
+        text.n > MAX_MESSAGE
+            ? shorten(arena, cz_text_string(&text), text.n)
+            : cz_arena_copy(arena, cz_text_string(&text), text.n);
     cz_text_fini(&text);
     return message;
 }
@@ -95,6 +117,15 @@ void cz_diag_note(cz_diags *diags, cz_span span, const char *format, ...)
         (cz_diag){CZ_NOTE, CZ_NO_CODE, span, message};
 }
 
+bool cz_diag_has(const cz_diags *diags, cz_code code, const char *message)
+{
+    for (int i = 0; i < diags->n; i++)
+        if (diags->list[i].code == code &&
+            strcmp(diags->list[i].message, message) == 0)
+            return true;
+    return false;
+}
+
 /* ---- printing ---------------------------------------------------------- */
 
 static const struct style {
@@ -136,11 +167,6 @@ struct view {
 };
 
 enum { MAX_SHOWN = 160, SHOWN_BEFORE = 60 };
-
-static bool is_inside_character(char byte)
-{
-    return ((unsigned char)byte & 0xc0) == 0x80;
-}
 
 static struct view view_of(const cz_span *span)
 {

@@ -65,6 +65,8 @@ void cz_diag_warning(cz_diags *diags, cz_code code, cz_span span,
 void cz_diag_note(cz_diags *diags, cz_span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Whether this was reported, wherever. */
+bool cz_diag_has(const cz_diags *diags, cz_code code, const char *message);
 /* "E0101" for a code. */
 const char *cz_code_name(cz_code code);
 /* Print all as `file:line:col: error: ... [E0101]` with source line and
