@@ -192,6 +192,21 @@ static bool check_header(cz_rule *rule)
     return false;
 }
 
+/* The parameter is the first tensor that a run makes. */
+enum { PARAM_SERIAL = 1 };
+
+/* Nothing would be left to plan: no kernel writes the parameter. */
+static bool check_effect(cz_rule *rule)
+{
+    const cz_rule_slot *param = &rule->slots[0];
+    if (param->written && param->value->tensor.serial != PARAM_SERIAL)
+        return true;
+    cz_rule_error(rule, CZ_NO_EFFECT, rule->use->optimizer,
+                  "'%s' leaves the parameter as it is: write `param <- ...`",
+                  rule->use->optimizer->text);
+    return false;
+}
+
 bool cz_rule_lower(cz_ir *ir, const cz_rule_use *use,
                    const cz_rule_shape *shape, cz_diags *diags,
                    const char **symbol)
@@ -202,7 +217,7 @@ bool cz_rule_lower(cz_ir *ir, const cz_rule_use *use,
     if (rule.failed || !check_header(&rule))
         return false;
     run(&rule);
-    if (rule.failed)
+    if (rule.failed || !check_effect(&rule))
         return false;
     *symbol = symbol_of(&rule);
     build(&rule, ir, *symbol);
