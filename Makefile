@@ -8,7 +8,7 @@ CTEST := ctest --output-on-failure --no-tests=error
 SOURCES = $(shell git ls-files '*.c' '*.h')
 UNITS = $(filter-out tests/%,$(filter %.c,$(SOURCES)))
 
-.PHONY: help packages build test demo format lint clean
+.PHONY: help packages build test demo format lint clean coverage
 .PHONY: nightly test-asan test-tsan test-clang test-bytes test-nightly
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo 'make nightly  other compilers, sanitizers, full training, long fuzzing'
 	@echo 'make bench-X  the measurement bench/X.sh'
 	@echo 'make format   clang-format, in place;  make lint: the checkers'
+	@echo 'make coverage lines and branches of the front end that tests reach'
 
 packages:
 	@sh cmake/install_packages.sh
@@ -65,6 +66,23 @@ nightly:
 	$(MAKE) test-bytes
 	$(MAKE) test-tsan
 	$(MAKE) test-nightly
+
+# The front end: library, driver, and what they stand on.  That an assertion
+# fails is no branch a test could take.
+COVERED := unit_dsl unit_frontend convert counts driver fmt golden diagnostics \
+  language fuzz_parse_replay plan_json_gpt_2x1 plan_screen emit run_gpt_1x2 \
+  run_gpt_adamw_2x1 run_finds
+COVER := gcovr --root . --filter frontend/ --filter dsl/base/ --filter dsl/ast \
+  --exclude-branches-by-pattern '\s*assert\(' build/cov
+
+coverage:
+	@sh cmake/install_packages.sh gcovr
+	$(MAKE) build PRESET=cov
+	find build/cov -name '*.gcda' -delete
+	cd build/cov && $(CTEST) -j 2 -LE nightly \
+	  -R '^($(subst $() ,|,$(strip $(COVERED))))'
+	$(COVER)
+	$(COVER) --branches --fail-under-line 95 --fail-under-branch 85
 
 bench-%: build
 	BUILD=$(BUILD) PYTHON=$(PYTHON) sh bench/$*.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages that are missing, and nothing when none is.
+# Installs the Debian packages that are missing, those named as arguments too,
+# and nothing when none is.
 # Without root or apt it prints the line to run and stops.
 set -eu
 
@@ -30,7 +31,7 @@ command -v dpkg-query >/dev/null ||
         "$(echo $build $tests)"
 
 missing=
-for package in $build $tests; do
+for package in $build $tests "$@"; do
     is_installed "$package" || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0

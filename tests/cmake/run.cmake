@@ -1,8 +1,8 @@
 # Generated programs, executed: strict runs on every small mesh, on both host
 # devices, and the planted fault that a run must find.
-# Sanitizers slow a step down tenfold, and two steps show them as much as ten.
+# Instruments slow a step down tenfold, and two steps show them as much as ten.
 set(steps 10)
-if(CANZONA_SANITIZE OR CANZONA_TSAN)
+if(CANZONA_SANITIZE OR CANZONA_TSAN OR CANZONA_COVERAGE)
   set(steps 2)
 endif()
 foreach(example gpt gpt_adamw)

@@ -1,0 +1,133 @@
+#!/usr/bin/python3
+"""The command line of canzona: help, exit statuses, and what is said about
+options and files that are wrong.
+
+    driver.py CANZONA
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+CANZONA = pathlib.Path(sys.argv[1]).resolve()
+EXAMPLES = HERE.parent / "examples"
+GPT = EXAMPLES / "gpt.cz"
+CONFIG = EXAMPLES / "configs" / "qwen3-32b.json"
+
+OK, ERRORS, USAGE, UNSUPPORTED = 0, 1, 2, 3
+
+# A rule whose rate nobody gives: only a run can tell.
+NO_RATE = """mesh dp = 1
+model tiny(width = 8) { params f32 { a : [width, width] } }
+use adamw(lr) on **
+"""
+
+# (words, exit status, what standard output or error must say)
+CASES = [
+    ([], USAGE, "Usage: canzona"),
+    (["help"], OK, "canzona plan examples/qwen3-32b.cz"),
+    (["-h"], OK, "Usage: canzona"),
+    (["--help"], OK, "Usage: canzona"),
+    (["--version"], OK, "canzona 0."),
+    (["paint"], USAGE, 'there is no command "paint"'),
+    (["plan"], USAGE, "which FILE?"),
+    (["plan", GPT, GPT], USAGE, "one FILE only"),
+    (["plan", "--ir=final", GPT], USAGE, '--ir is source, assigned or sched'),
+    (["check", "--diagnostics=xml", GPT], USAGE, "text, json or sarif"),
+    (["run", "--steps=many", GPT], USAGE, '--steps takes a number from 0 on'),
+    (["run", "--seed=-1", GPT], USAGE, "--seed takes a number"),
+    (["run", "--microbatches=99999999999999999999", GPT], USAGE, "takes a n"),
+    (["run", "--world=mars", GPT], UNSUPPORTED, 'world "mars" is not supp'),
+    (["run", "--microbatches=7", "-D", "mesh.dp=2", GPT], ERRORS,
+     "7 microbatches do not divide over 2 ranks that sum gradients; "
+     "try --microbatches=8"),
+    (["run", "--microbatches=0", GPT], ERRORS, "0 microbatches do not divide"),
+    (["run", "--steps=0", "norate.cz"], OK, "norate: 0 steps on 1 ranks"),
+    (["run", "norate.cz"], ERRORS, "-D NAME=VALUE"),
+    (["run", "none.cz"], ERRORS, "none.cz"),
+    (["build", "--print-cflags"], OK, "-ffp-contract=off"),
+    (["build", "--target=abacus", GPT], UNSUPPORTED, 'target "abacus" is not'),
+    (["build", "-o", "plain", GPT], ERRORS, "plain/gpt.c"),
+    (["build", "-o", "lone", GPT], ERRORS, "lone/gpt.c"),
+    (["build", "-o", "a/b/c", GPT], ERRORS, "a/b/c/gpt.c cannot be made"),
+    (["build", "broken.cz"], ERRORS, "broken.cz:2:1: error"),
+    (["build", "--strict", "-o", "out", GPT], OK, ""),
+    (["verify", GPT], OK, "on 4 ranks, 36 parameters"),
+    (["verify", "broken.cz"], ERRORS, "broken.cz:2:1: error"),
+    (["fmt", "none.cz"], ERRORS, "none.cz"),
+    (["fmt", "-i", "-"], USAGE, "standard input has no place"),
+    (["import", "--mesh=dp", CONFIG], USAGE, "a mesh reads dp=32,tp=8"),
+    (["import", "--mesh=dp=2,dp=2", CONFIG], USAGE, "an axis is given twice"),
+    (["import", "--mesh=dp=x", CONFIG], USAGE, "a number of ranks"),
+    (["import", "--mesh=dp=0", CONFIG], USAGE, "a number of ranks"),
+    (["import", "--mesh=up=2", CONFIG], USAGE, "axes are pp, dp, cp and tp"),
+    (["import", "--optimizer=sgd", CONFIG], USAGE, "is muon or adamw"),
+    (["import", "-o", "lone/gpt.h", CONFIG], ERRORS, "lone/gpt.h"),
+    (["import", "--optimizer=muon", "-o", "-", CONFIG], OK, "use muon("),
+]
+
+
+def run(words, folder, **more):
+    return subprocess.run([CANZONA, *words], cwd=folder, text=True, timeout=120,
+                          stdin=subprocess.DEVNULL, check=False,
+                          **({"capture_output": True} | more))
+
+
+def complaints(folder):
+    """One sentence for each case that does not hold."""
+    for words, status, text in CASES:
+        done = run(words, folder)
+        said = done.stdout if status == OK else done.stderr
+        line = " ".join(map(str, words))
+        if done.returncode != status:
+            yield f"{line}: status {done.returncode}, expected {status}"
+        if text not in said:
+            yield f"{line}: does not say '{text}':\n{said}"
+
+
+def check_files(folder):
+    """Both files or neither; IR that was printed verifies; -o - is a pipe."""
+    if list(folder.glob("lone/gpt.c")):
+        yield "build leaves NAME.c where NAME.h cannot be written"
+    if sorted(p.name for p in folder.glob("out/*")) != ["gpt.c", "gpt.h"]:
+        yield "build does not write NAME.c and NAME.h"
+    for stage in "source", "assigned", "scheduled":
+        ir = folder / f"{stage}.mlir"
+        ir.write_text(run(["plan", f"--ir={stage}", GPT], folder).stdout)
+        done = run(["verify", ir], folder)
+        if not done.stdout.startswith("verified: "):
+            yield f"verify, from IR {stage}: {done.stderr}"
+
+
+def check_world(folder):
+    """A full disk, and a compiler that fails, end as errors."""
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = run(["plan", GPT], folder, capture_output=False, stdout=full,
+                   stderr=subprocess.PIPE)
+    if done.returncode != ERRORS or "cannot be written" not in done.stderr:
+        yield f"a full disk goes unnoticed: {done.returncode} {done.stderr}"
+    for name, value, text in (("CC", "false", "the C compiler ($CC, else cc)"),
+                              ("CC", "no-such-cc", "the C compiler"),
+                              ("TMPDIR", "/none", "no temporary folder")):
+        done = run(["run", GPT], folder, env=os.environ | {name: value})
+        if done.returncode != ERRORS or text not in done.stderr:
+            yield f"{name}={value}: {done.returncode} {done.stderr}"
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "plain").write_text("no folder")
+        (folder / "lone" / "gpt.h").mkdir(parents=True)
+        (folder / "broken.cz").write_text("mesh dp = \n")
+        (folder / "norate.cz").write_text(NO_RATE)
+        found = [*complaints(folder), *check_files(folder),
+                 *check_world(folder)]
+    print("\n".join(found) or f"driver: {len(CASES)} command lines as told")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
