@@ -36,7 +36,7 @@ CASES = [
     (["plan", GPT, GPT], USAGE, "one FILE only"),
     (["plan", "--ir=final", GPT], USAGE, '--ir is source, assigned or sched'),
     (["check", "--diagnostics=xml", GPT], USAGE, "text, json or sarif"),
-    (["run", "--steps=many", GPT], USAGE, '--steps takes a number from 0 on'),
+    (["run", "--steps=many", GPT], USAGE, '--steps takes a number from 0 to'),
     (["run", "--seed=-1", GPT], USAGE, "--seed takes a number"),
     (["run", "--microbatches=99999999999999999999", GPT], USAGE, "takes a n"),
     (["run", "--world=mars", GPT], UNSUPPORTED, 'world "mars" is not supp'),
