@@ -58,33 +58,51 @@ static int64_t highest(const cz_plan_view *view, enum high high)
     return CZ_VIEW_MAX_NUMBER;
 }
 
-static bool check_number(cz_view_builder *b, const char *table,
-                         const char *column, int64_t value)
+/* A column of one table: its place in a row's struct, its limits. */
+typedef struct field {
+    const char *name;
+    size_t offset;
+    int64_t low, high;
+} field;
+
+static field field_of(const cz_plan_view *view, const struct column *column)
 {
-    int64_t low = 0, high = CZ_VIEW_MAX_NUMBER;
+    field f = {column->name, column->offset, 0, CZ_VIEW_MAX_NUMBER};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
-        if (strcmp(limits[i].column, column) == 0) {
-            low = limits[i].low;
-            high = highest(b->view, limits[i].high);
+        if (strcmp(limits[i].column, column->name) == 0) {
+            f.low = limits[i].low;
+            f.high = highest(view, limits[i].high);
         }
-    if (value >= low && value <= high)
-        return true;
-    return cz_view_fail(
-        b, "table '%s': %s is %" PRId64 ", not in [%" PRId64 ", %" PRId64 "]",
-        table, column, value, low, high);
+    return f;
+}
+
+/* The columns of rows of a kind, in their order: looked up once a table, not
+ * once a number. */
+static int find_fields(const cz_plan_view *view, cz_row_kind kind,
+                       field *fields)
+{
+    int n = 0;
+    for (int i = 0; i < N_COLUMNS; i++)
+        if (strcmp(columns[i].row, row_names[kind]) == 0)
+            fields[n++] = field_of(view, &columns[i]);
+    return n;
 }
 
 /* One row's numbers into its struct. */
 static bool read_row(cz_view_builder *b, const cz_view_table *table,
-                     const int64_t *numbers, char *row)
+                     const field *fields, int n, const int64_t *numbers,
+                     char *row)
 {
-    const char *name = table->fact->sym_name;
-    for (int i = 0; i < N_COLUMNS; i++)
-        if (strcmp(columns[i].row, row_names[table->kind]) == 0) {
-            if (!check_number(b, name, columns[i].name, *numbers))
-                return false;
-            memcpy(row + columns[i].offset, numbers++, sizeof *numbers);
-        }
+    for (int i = 0; i < n; i++) {
+        const field *f = &fields[i];
+        if (numbers[i] < f->low || numbers[i] > f->high)
+            return cz_view_fail(b,
+                                "table '%s': %s is %" PRId64
+                                ", not in [%" PRId64 ", %" PRId64 "]",
+                                table->fact->sym_name, f->name, numbers[i],
+                                f->low, f->high);
+        memcpy(row + f->offset, &numbers[i], sizeof *numbers);
+    }
     return true;
 }
 
@@ -110,7 +128,8 @@ static bool read_rows(cz_view_builder *b, cz_view_table *table)
 {
     const cz_ints *numbers = &table->fact->rows;
     const size_t bytes = row_bytes[table->kind];
-    const int n_columns = (int)(bytes / sizeof(int64_t));
+    field fields[N_COLUMNS];
+    const int n_columns = find_fields(b->view, table->kind, fields);
     const int64_t n_rows = numbers->n / n_columns;
     char *rows = cz_arena_alloc(b->arena, (size_t)n_rows + 1, bytes);
 
@@ -121,7 +140,7 @@ static bool read_rows(cz_view_builder *b, cz_view_table *table)
                         table->n_coordinates, n_rows))
         return false;
     for (int64_t i = 0; i < n_rows; i++)
-        if (!read_row(b, table, numbers->v + i * n_columns,
+        if (!read_row(b, table, fields, n_columns, numbers->v + i * n_columns,
                       rows + (size_t)i * bytes))
             return false;
     switch (table->kind) {

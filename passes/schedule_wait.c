@@ -11,17 +11,26 @@
 enum { N_STREAMS = 3 };
 
 /* Things that are touched as a whole, besides two per bucket. */
-enum resource { NORM, DECISION, SCALARS, SCRATCH, N_SINGLE };
+enum resource { NORM, DECISION, SCALARS, N_SINGLE };
 
-typedef struct access {
+typedef struct use {
     int resource;
     bool is_write;
-    int64_t lo, hi; /* bytes of SCRATCH; elsewhere 0 to 1 */
-} access;
+} use;
 
+/* Bytes of scratch. */
+typedef struct span {
+    bool is_write;
+    int64_t lo, hi;
+} span;
+
+/* What one operation touches; every span lies in [lo, hi). */
 typedef struct accesses {
-    access *list;
-    int n;
+    use *uses;
+    int n_uses;
+    span *spans;
+    int n_spans;
+    int64_t lo, hi;
 } accesses;
 
 /* Operation of each stream that is known to have completed; -1: none. */
@@ -55,19 +64,23 @@ static int values(int bucket)
     return N_SINGLE + 2 * bucket + 1;
 }
 
-static void touch(walk *w, accesses *a, access one)
+static void touch_scratch(walk *w, accesses *a, int64_t lo, int64_t hi,
+                          bool is_write)
 {
-    const access *last = a->n > 0 ? &a->list[a->n - 1] : NULL;
-    if (last && last->resource == one.resource &&
-        last->is_write == one.is_write && last->lo == one.lo &&
-        last->hi == one.hi)
+    const span *last = a->n_spans > 0 ? &a->spans[a->n_spans - 1] : NULL;
+    if (last && last->is_write == is_write && last->lo == lo && last->hi == hi)
         return;
-    *CZ_PUSH(w->arena, a->list, a->n) = one;
+    a->lo = last && a->lo < lo ? a->lo : lo;
+    a->hi = last && a->hi > hi ? a->hi : hi;
+    *CZ_PUSH(w->arena, a->spans, a->n_spans) = (span){is_write, lo, hi};
 }
 
 static void touch_whole(walk *w, accesses *a, int resource, bool is_write)
 {
-    touch(w, a, (access){resource, is_write, 0, 1});
+    for (int i = 0; i < a->n_uses; i++)
+        if (a->uses[i].resource == resource && a->uses[i].is_write == is_write)
+            return;
+    *CZ_PUSH(w->arena, a->uses, a->n_uses) = (use){resource, is_write};
 }
 
 /* ---- what an operation touches ---- */
@@ -94,7 +107,7 @@ static void touch_slot(walk *w, accesses *a, const cz_view_stage *stage,
     case CZ_SLOT_TEMP: {
         const int64_t lo = scratch[slot->kind];
         const int64_t n = cz_view_slot_bytes(stage, slot->kind, row[3], NULL);
-        touch(w, a, (access){SCRATCH, is_write, lo, lo + n});
+        touch_scratch(w, a, lo, lo + n, is_write);
         break;
     }
     case CZ_N_SLOTS:
@@ -110,15 +123,13 @@ static void touch_kernel(walk *w, accesses *a, const int64_t *row)
     for (int i = 0; i < stage->n_out; i++)
         touch_slot(w, a, stage, row, &stage->out[i], true);
     if (row[7] >= 0)
-        touch(
-            w, a,
-            (access){SCRATCH, true, row[7], row[7] + stage->fact->work_bytes});
+        touch_scratch(w, a, row[7], row[7] + stage->fact->work_bytes, true);
 }
 
 static void touch_box(walk *w, accesses *a, const int64_t *row)
 {
     const int64_t lo = row[3], hi = lo + (row[4] - 1) * row[6] + row[5];
-    touch(w, a, (access){SCRATCH, row[1] == 1, lo, hi});
+    touch_scratch(w, a, lo, hi, row[1] == 1);
 }
 
 /* The rows of this rank; `*n` of `*n_columns` values each. */
@@ -201,16 +212,34 @@ static bool skips(const walk *w, const cz_planned_op *op)
 
 /* ---- order ---- */
 
-static bool conflict(const accesses *a, const accesses *b)
+static bool uses_conflict(const accesses *a, const accesses *b)
 {
-    for (int i = 0; i < a->n; i++)
-        for (int k = 0; k < b->n; k++) {
-            const access *p = &a->list[i], *q = &b->list[k];
-            if (p->resource == q->resource && (p->is_write || q->is_write) &&
-                p->lo < q->hi && q->lo < p->hi)
+    for (int i = 0; i < a->n_uses; i++)
+        for (int k = 0; k < b->n_uses; k++) {
+            const use *p = &a->uses[i], *q = &b->uses[k];
+            if (p->resource == q->resource && (p->is_write || q->is_write))
                 return true;
         }
     return false;
+}
+
+static bool spans_conflict(const accesses *a, const accesses *b)
+{
+    for (int i = 0; i < a->n_spans; i++) {
+        const span *p = &a->spans[i];
+        for (int k = 0; k < b->n_spans && p->lo < b->hi && b->lo < p->hi; k++) {
+            const span *q = &b->spans[k];
+            if ((p->is_write || q->is_write) && p->lo < q->hi && q->lo < p->hi)
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool conflict(const accesses *a, const accesses *b)
+{
+    return uses_conflict(a, b) ||
+           (a->lo < b->hi && b->lo < a->hi && spans_conflict(a, b));
 }
 
 static int stream_of(const walk *w, int op)
