@@ -33,12 +33,21 @@ static void add_edge(graph *g, int64_t from, int64_t to)
     *CZ_PUSH(g->v->arena, g->edges, g->n_edges) = (edge){from, to};
 }
 
+static bool meets_others(cz_step_kind kind)
+{
+    return kind == CZ_STEP_REDUCE_SCATTER || kind == CZ_STEP_ALL_GATHER ||
+           kind == CZ_STEP_ALL_REDUCE || kind == CZ_STEP_TRANSFER;
+}
+
+/* Operations that meet no other rank have one way in and one out: a cycle
+ * through them is one without them. */
 static void add_rank(graph *g, int64_t rank)
 {
     int previous = -1;
 
     for (int op = 0; op < g->v->view->n_ops; op++) {
-        if (is_skipped(g->v, &g->v->view->ops[op], rank))
+        if (!meets_others(g->v->view->ops[op].kind) ||
+            is_skipped(g->v, &g->v->view->ops[op], rank))
             continue;
         add_edge(g, start_of(g, rank, op), start_of(g, rank, op) + 1);
         if (previous >= 0)
@@ -143,8 +152,7 @@ void check_deadlock(verifier *v)
         add_rank(&g, rank);
     for (int op = 0; op < v->view->n_ops; op++) {
         const cz_step_kind kind = v->view->ops[op].kind;
-        if (kind == CZ_STEP_REDUCE_SCATTER || kind == CZ_STEP_ALL_GATHER ||
-            kind == CZ_STEP_ALL_REDUCE)
+        if (meets_others(kind) && kind != CZ_STEP_TRANSFER)
             add_collective(&g, op);
     }
     add_transfers(&g);

@@ -2,9 +2,8 @@
  * from a, and both have the same form. */
 #include "passes/verify/verify_internal.h"
 
-#include <stdlib.h>
-
-/* A row on a rank, as the pair (source, target) sees it. */
+/* A row on a rank, as the pair (source, target) sees it.  The source comes
+ * first, see sort_groups(). */
 typedef struct end {
     int64_t source, target, op, sequence;
     const cz_view_transfer_row *row;
@@ -47,12 +46,10 @@ static void collect(verifier *v, int number, end_list *sends,
     }
 }
 
-static void sort(end_list *sends, end_list *receives)
+static void sort(const verifier *v, end_list *list)
 {
-    if (sends->n)
-        qsort(sends->v, (size_t)sends->n, sizeof *sends->v, compare);
-    if (receives->n)
-        qsort(receives->v, (size_t)receives->n, sizeof *receives->v, compare);
+    list->v = sort_groups(v->arena, list->v, list->n, sizeof *list->v,
+                          v->view->n_ranks, compare);
 }
 
 static bool report_odd(verifier *v, int op, const end *odd)
@@ -100,7 +97,8 @@ const transfer_pair *pair_transfers(verifier *v, int op, int *n)
     transfer_pair *pairs;
 
     collect(v, op, &sends, &receives);
-    sort(&sends, &receives);
+    sort(v, &sends);
+    sort(v, &receives);
     pairs = CZ_NEW(v->arena, transfer_pair, sends.n + 1);
     *n = 0;
     for (int i = 0; i < sends.n || i < receives.n; i++) {
@@ -147,7 +145,8 @@ const transfer_pair *pair_over_list(verifier *v, int *n)
     for (int op = 0; op < v->view->n_ops; op++)
         if (v->view->ops[op].kind == CZ_STEP_TRANSFER)
             collect(v, op, &sends, &receives);
-    sort(&sends, &receives);
+    sort(v, &sends);
+    sort(v, &receives);
     pairs = CZ_NEW(v->arena, transfer_pair, sends.n + 1);
     *n = 0;
     while (s < sends.n && r < receives.n) {

@@ -2,10 +2,9 @@
  * end.  Each must begin where the one before it ended. */
 #include "passes/verify/verify_internal.h"
 
-#include <stdlib.h>
-
 /* What a run is of: `key` orders the memory targets of a parameter, `replica`
- * the ranks that must each see all elements. */
+ * the ranks that must each see all elements.  The parameter comes first, see
+ * sort_groups(). */
 typedef struct run {
     int64_t param, key, replica, lo, hi, rank;
     int op;
@@ -80,8 +79,8 @@ static counts check_runs(verifier *v, run_list *list, int64_t n_replicas,
     const counts found = {n_replicas,
                           CZ_NEW(v->arena, int, v->view->n_params *n_replicas)};
 
-    if (list->n)
-        qsort(list->v, (size_t)list->n, sizeof *list->v, compare);
+    list->v = sort_groups(v->arena, list->v, list->n, sizeof *list->v,
+                          v->view->n_params, compare);
     for (int first = 0, end; first < list->n && v->n_errors == 0; first = end) {
         end = first + 1;
         while (end < list->n && same_target(&list->v[first], &list->v[end]))

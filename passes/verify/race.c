@@ -25,22 +25,35 @@ typedef struct access {
     bool writes;
 } access;
 
+enum { SPACES_PER_BUCKET = 128 };
+
 typedef struct access_list {
     verifier *v;
     int64_t rank;
     access *v_access;
     int n, op;
+    int last[SPACES_PER_BUCKET]; /* access added last, by kind of space */
 } access_list;
 
+static bool same_memory(const access *a, const access *b)
+{
+    return a->space == b->space && a->lo == b->lo && a->hi == b->hi &&
+           a->op == b->op && a->writes == b->writes;
+}
+
+/* What an operation touches time and again, as the scalars, is kept once. */
 static void add(access_list *list, int64_t space_number, int64_t lo, int64_t hi,
                 bool writes, int64_t param)
 {
-    if (lo < hi)
-        *CZ_PUSH(list->v->arena, list->v_access, list->n) =
-            (access){space_number, lo, hi, param, list->op, writes};
-}
+    const access a = {space_number, lo, hi, param, list->op, writes};
+    int *last = &list->last[space_number % SPACES_PER_BUCKET];
 
-enum { SPACES_PER_BUCKET = 128 };
+    if (lo >= hi ||
+        (*last < list->n && same_memory(&list->v_access[*last], &a)))
+        return;
+    *last = list->n;
+    *CZ_PUSH(list->v->arena, list->v_access, list->n) = a;
+}
 
 static int64_t bucket_space(int64_t bucket, int64_t kind)
 {
@@ -224,7 +237,7 @@ static void check_decided(verifier *v, int64_t rank, const order *o)
 /* Sweep: compare every access with those that begin before it ends. */
 static void check_rank(verifier *v, int from, int64_t rank)
 {
-    access_list list = {v, rank, NULL, 0, from};
+    access_list list = {.v = v, .rank = rank, .op = from};
     const order o = order_of_rank(v, rank);
 
     for (; list.op < v->view->n_ops; list.op++)

@@ -72,6 +72,11 @@ bool is_before(const order *o, int first, int second);
 void for_each_rank(verifier *v, int op,
                    void (*check)(verifier *, int, int64_t));
 
+/* A sorted copy, in the arena, of n elements of `size` bytes.  `compare` puts
+ * first the int64_t that each begins with, which is in [0, n_groups). */
+void *sort_groups(cz_arena *arena, const void *list, int n, size_t size,
+                  int64_t n_groups, int (*compare)(const void *, const void *));
+
 /* The checks, in order; each may rely on those before it. */
 void check_form(verifier *v);
 void check_once(verifier *v);
