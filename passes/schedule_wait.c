@@ -28,6 +28,7 @@ typedef struct span {
 typedef struct accesses {
     use *uses;
     int n_uses;
+    uint64_t read, written; /* bit r % 64 for every use of resource r */
     span *spans;
     int n_spans;
     int64_t lo, hi;
@@ -43,6 +44,7 @@ typedef struct walk {
     const cz_scheduler *s;
     cz_arena *arena;
     int64_t rank;
+    const int *streams;  /* [n_ops] */
     bool *is_skipped;    /* [n_ops] */
     accesses *touched;   /* [n_ops] */
     clock *started;      /* [n_ops] what completed before each one starts */
@@ -81,6 +83,7 @@ static void touch_whole(walk *w, accesses *a, int resource, bool is_write)
         if (a->uses[i].resource == resource && a->uses[i].is_write == is_write)
             return;
     *CZ_PUSH(w->arena, a->uses, a->n_uses) = (use){resource, is_write};
+    *(is_write ? &a->written : &a->read) |= (uint64_t)1 << resource % 64;
 }
 
 /* ---- what an operation touches ---- */
@@ -212,6 +215,12 @@ static bool skips(const walk *w, const cz_planned_op *op)
 
 /* ---- order ---- */
 
+/* The masks tell most pairs apart at once. */
+static bool uses_may_conflict(const accesses *a, const accesses *b)
+{
+    return (a->written & (b->read | b->written)) || (a->read & b->written);
+}
+
 static bool uses_conflict(const accesses *a, const accesses *b)
 {
     for (int i = 0; i < a->n_uses; i++)
@@ -238,13 +247,8 @@ static bool spans_conflict(const accesses *a, const accesses *b)
 
 static bool conflict(const accesses *a, const accesses *b)
 {
-    return uses_conflict(a, b) ||
+    return (uses_may_conflict(a, b) && uses_conflict(a, b)) ||
            (a->lo < b->hi && b->lo < a->hi && spans_conflict(a, b));
-}
-
-static int stream_of(const walk *w, int op)
-{
-    return cz_schedule_role(w->s->ops[op].role)->stream;
 }
 
 /* What is done once `op` has completed joins what is done before `into`. */
@@ -254,14 +258,14 @@ static void join(const walk *w, clock *into, int op)
     for (int s = 0; s < N_STREAMS; s++)
         if (from->done[s] > into->done[s])
             into->done[s] = from->done[s];
-    if (op > into->done[stream_of(w, op)])
-        into->done[stream_of(w, op)] = op;
+    if (op > into->done[w->streams[op]])
+        into->done[w->streams[op]] = op;
 }
 
 static void start_clock(walk *w, int op, const wait_list *waits)
 {
     clock *start = &w->started[op];
-    const int before = w->last[stream_of(w, op)];
+    const int before = w->last[w->streams[op]];
     for (int s = 0; s < N_STREAMS; s++)
         start->done[s] = -1;
     if (before >= 0)
@@ -286,21 +290,22 @@ static void order_op(walk *w, int op, wait_list *waits)
     clock *start = &w->started[op];
     start_clock(w, op, waits);
     for (int i = op - 1; i > all_done(w, start); i--) {
-        if (w->is_skipped[i] || i <= start->done[stream_of(w, i)] ||
+        if (w->is_skipped[i] || i <= start->done[w->streams[i]] ||
             !conflict(&w->touched[i], &w->touched[op]))
             continue;
         *CZ_PUSH(w->s->arena, waits->v, waits->n) = i;
         join(w, start, i);
     }
-    w->last[stream_of(w, op)] = op;
+    w->last[w->streams[op]] = op;
 }
 
 static void walk_rank(const cz_scheduler *s, cz_arena *arena, int64_t rank,
-                      wait_list *waits)
+                      const int *streams, wait_list *waits)
 {
     walk w = {s,
               arena,
               rank,
+              streams,
               CZ_NEW(arena, bool, s->n_ops),
               CZ_NEW(arena, accesses, s->n_ops),
               CZ_NEW(arena, clock, s->n_ops),
@@ -337,15 +342,25 @@ static cz_ints class_axes(const cz_scheduler *s)
     return (cz_ints){axes, n};
 }
 
+static const int *find_streams(const cz_scheduler *s)
+{
+    int *streams = CZ_NEW(s->arena, int, s->n_ops);
+    for (int i = 0; i < s->n_ops; i++)
+        streams[i] = cz_schedule_role(s->ops[i].role)->stream;
+    return streams;
+}
+
 void cz_schedule_waits(cz_scheduler *s)
 {
+    const int *streams = find_streams(s);
     const cz_ints axes = class_axes(s);
     const int64_t n_classes = cz_view_extent(s->view, &axes);
     wait_list *waits = CZ_NEW(s->arena, wait_list, s->n_ops);
     for (int64_t c = 0; c < n_classes; c++) {
         cz_arena scratch;
         cz_arena_init(&scratch);
-        walk_rank(s, &scratch, cz_view_rank_at(s->view, &axes, c, 0), waits);
+        walk_rank(s, &scratch, cz_view_rank_at(s->view, &axes, c, 0), streams,
+                  waits);
         cz_arena_fini(&scratch);
     }
     s->waits = CZ_NEW(s->arena, cz_ints, s->n_ops);

@@ -216,13 +216,13 @@ static void run_spans(run *r, int op)
     }
 }
 
-/* Elements of parameters in the slice that a rank owns. */
-static int64_t owned_elements(const verifier *v, int bucket, int64_t rank)
+/* Elements of parameters in the slice at a coordinate of the split. */
+static int64_t owned_elements(const verifier *v, int bucket, int64_t c)
 {
     const cz_fact_bucket *fact = v->view->buckets[bucket].fact;
-    int64_t lo, hi, n = 0;
+    const int64_t lo = fact->slices.v[c], hi = fact->slices.v[c + 1];
+    int64_t n = 0;
 
-    slice_of(v, bucket, rank, &lo, &hi);
     for (int i = 0; i < fact->params.n; i++) {
         const cz_view_param *param = &v->view->params[fact->params.v[i]];
         const int64_t first = fact->offsets.v[i];
@@ -237,9 +237,15 @@ static int64_t owned_elements(const verifier *v, int bucket, int64_t rank)
 
 static void check_finished(run *r, int op, int bucket)
 {
+    const cz_ints *split = &r->v->view->policy->split_axes;
+    const int64_t n_owners = cz_view_extent(r->v->view, split);
+    int64_t *owned = CZ_NEW(r->v->arena, int64_t, n_owners);
+
+    for (int64_t c = 0; c < n_owners; c++)
+        owned[c] = owned_elements(r->v, bucket, c);
     for (int64_t rank = 0; rank < r->v->view->n_ranks; rank++) {
         const int64_t done = r->updated[rank * r->v->view->n_buckets + bucket];
-        const int64_t all = owned_elements(r->v, bucket, rank);
+        const int64_t all = owned[cz_view_coordinate(r->v->view, split, rank)];
         if (done != all) {
             reject(r->v, op, rank,
                    r->v->view->buckets[bucket].fact->params.v[0],
