@@ -105,7 +105,7 @@ static int64_t *sort_targets(const graph *g, int *first)
 }
 
 /* Take away events without predecessors until none is left. */
-static int64_t drain(graph *g, int64_t *n_before)
+static int64_t drain(graph *g, int *n_before)
 {
     int64_t *ready = CZ_NEW(g->v->arena, int64_t, g->n_events);
     int *first = CZ_NEW(g->v->arena, int, g->n_events + 1);
@@ -126,7 +126,7 @@ static int64_t drain(graph *g, int64_t *n_before)
     return n_done;
 }
 
-static void report_stuck(graph *g, const int64_t *n_before)
+static void report_stuck(graph *g, const int *n_before)
 {
     for (int op = 0; op < g->v->view->n_ops; op++) {
         for (int64_t rank = 0; rank < g->v->view->n_ranks; rank++) {
@@ -143,7 +143,7 @@ static void report_stuck(graph *g, const int64_t *n_before)
 void check_deadlock(verifier *v)
 {
     graph g = {v, 0, NULL, 0};
-    int64_t *n_before;
+    int *n_before;
 
     if (v->view->n_ops == 0)
         return;
@@ -156,7 +156,7 @@ void check_deadlock(verifier *v)
             add_collective(&g, op);
     }
     add_transfers(&g);
-    n_before = CZ_NEW(v->arena, int64_t, g.n_events + 1);
+    n_before = CZ_NEW(v->arena, int, g.n_events + 1);
     if (drain(&g, n_before) != g.n_events)
         report_stuck(&g, n_before);
 }

@@ -12,13 +12,12 @@ typedef struct end {
 static int compare(const void *left, const void *right)
 {
     const end *a = left, *b = right;
-    const int64_t x[] = {a->source, a->target, a->op, a->sequence};
-    const int64_t y[] = {b->source, b->target, b->op, b->sequence};
+    int c = by_number(a->source, b->source);
 
-    for (size_t i = 0; i < sizeof x / sizeof *x; i++)
-        if (x[i] != y[i])
-            return x[i] < y[i] ? -1 : 1;
-    return 0;
+    c = c ? c : by_number(a->target, b->target);
+    c = c ? c : by_number(a->op, b->op);
+    c = c ? c : by_number(a->sequence, b->sequence);
+    return c;
 }
 
 typedef struct end_list {

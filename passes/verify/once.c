@@ -18,13 +18,14 @@ typedef struct run_list {
 static int compare(const void *left, const void *right)
 {
     const run *a = left, *b = right;
-    const int64_t x[] = {a->param, a->key, a->replica, a->lo, a->hi, a->rank};
-    const int64_t y[] = {b->param, b->key, b->replica, b->lo, b->hi, b->rank};
+    int c = by_number(a->param, b->param);
 
-    for (size_t i = 0; i < sizeof x / sizeof *x; i++)
-        if (x[i] != y[i])
-            return x[i] < y[i] ? -1 : 1;
-    return 0;
+    c = c ? c : by_number(a->key, b->key);
+    c = c ? c : by_number(a->replica, b->replica);
+    c = c ? c : by_number(a->lo, b->lo);
+    c = c ? c : by_number(a->hi, b->hi);
+    c = c ? c : by_number(a->rank, b->rank);
+    return c;
 }
 
 static bool same_target(const run *a, const run *b)

@@ -191,13 +191,13 @@ static void add_op(access_list *list, const cz_view_op *op)
 static int compare(const void *left, const void *right)
 {
     const access *a = left, *b = right;
-    const int64_t x[] = {a->space, a->lo, a->hi, a->op, a->param};
-    const int64_t y[] = {b->space, b->lo, b->hi, b->op, b->param};
+    int c = by_number(a->space, b->space);
 
-    for (size_t i = 0; i < sizeof x / sizeof *x; i++)
-        if (x[i] != y[i])
-            return x[i] < y[i] ? -1 : 1;
-    return 0;
+    c = c ? c : by_number(a->lo, b->lo);
+    c = c ? c : by_number(a->hi, b->hi);
+    c = c ? c : by_number(a->op, b->op);
+    c = c ? c : by_number(a->param, b->param);
+    return c;
 }
 
 static void check_pair(access_list *list, const order *o, const access *a,

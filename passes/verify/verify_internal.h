@@ -72,6 +72,11 @@ bool is_before(const order *o, int first, int second);
 void for_each_rank(verifier *v, int op,
                    void (*check)(verifier *, int, int64_t));
 
+static inline int by_number(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
 /* A sorted copy, in the arena, of n elements of `size` bytes.  `compare` puts
  * first the int64_t that each begins with, which is in [0, n_groups). */
 void *sort_groups(cz_arena *arena, const void *list, int n, size_t size,

@@ -21,6 +21,14 @@ foreach(mesh 32:8 1:8 8:1)
   cz_plan_test(qwen3-32b ${mesh})
 endforeach()
 
+# The largest models of the library, on the meshes they are meant for.
+foreach(stem deepseek-v3 qwen3-235b-a22b)
+  add_test(NAME plan_large_${stem} COMMAND canzona plan
+    ${plan_examples}/${stem}.cz)
+  set_tests_properties(plan_large_${stem} PROPERTIES LABELS plan TIMEOUT 30
+    PASS_REGULAR_EXPRESSION "schedule +[0-9]+ operations")
+endforeach()
+
 # The checker notices any figure that is off by one.
 add_test(NAME plan_json_sees COMMAND ${plan_checker} --self-test
   $<TARGET_FILE:canzona> plan --json ${plan_examples}/gpt.cz)
