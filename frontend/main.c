@@ -2,8 +2,6 @@
 #include "frontend/cmd.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,19 +175,10 @@ static int run_command(const cz_command *command, int argc, char **argv)
     return status;
 }
 
-/* Arenas come and go by the thousand: what they give back is for the next one,
- * not for the system. */
-static void keep_memory(void)
-{
-    mallopt(M_MMAP_THRESHOLD, 1 << 30);
-    mallopt(M_TRIM_THRESHOLD, INT_MAX);
-}
-
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
 
-    keep_memory();
     for (int i = 0; i < N_COMMANDS; i++)
         if (strcmp(commands[i]->name, name) == 0)
             return run_command(commands[i], argc - 1, argv + 1);
