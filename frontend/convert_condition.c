@@ -87,10 +87,9 @@ const char *cz_condition_text(cz_arena *arena, cz_index_set set,
 
     if (set.n_runs == 1 && set.runs->first == 0 && set.runs->end == set.n)
         return "";
-    if (set.n_runs <= FEW_RUNS)
-        put_runs(&out, set, name);
-    else if (!put_period(&out, set, name, "==") &&
-             !put_period(&out, cz_index_set_complement(arena, set), name, "!="))
+    if (set.n_runs <= FEW_RUNS ||
+        (!put_period(&out, set, name, "==") &&
+         !put_period(&out, cz_index_set_complement(arena, set), name, "!=")))
         put_runs(&out, set, name);
     const char *text = cz_arena_copy(arena, cz_text_string(&out), out.n);
     cz_text_fini(&out);

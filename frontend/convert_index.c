@@ -169,7 +169,9 @@ static bool check_tensors(const index_file *index, cz_safetensors *tensors)
     int n = 0;
 
     qsort(tensors->places, (size_t)tensors->n_places, sizeof *places, by_place);
-    qsort(index->entries, (size_t)index->n, sizeof *index->entries, by_entry);
+    if (index->n)
+        qsort(index->entries, (size_t)index->n, sizeof *index->entries,
+              by_entry);
     for (int i = 0; i < index->n; i++) {
         const index_entry *entry = &index->entries[i];
         const int order =

@@ -147,7 +147,7 @@ cz_json_part cz_json_whole(const cz_json_text *text)
 
 char cz_json_kind(const cz_json_text *text, cz_json_part part)
 {
-    return part.n > 0 ? text->source->bytes[part.from] : '\0';
+    return (char)(part.n > 0 ? text->source->bytes[part.from] : '\0');
 }
 
 bool cz_json_open_members(cz_json_members *members, const cz_json_text *text,

@@ -171,15 +171,33 @@ static mode_t mode_for(const char *path)
     return stat(path, &status) == 0 ? status.st_mode & 0777 : 0644;
 }
 
+/* A device or a pipe is written to; only a file is replaced. */
+static bool write_special(const cz_text *text, const char *path)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    const bool ok = fd >= 0 && write_all(fd, cz_text_string(text), text->n);
+
+    return fd >= 0 && close(fd) == 0 && ok;
+}
+
+static bool is_special(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
 bool cz_text_write_file(const cz_text *text, const char *path, const char **why)
 {
     cz_text temporary = {0};
     bool ok = false;
     int fd;
 
+    *why = "cannot be written";
+    if (is_special(path))
+        return write_special(text, path);
     cz_text_printf(&temporary, "%s.tmp.XXXXXX", path);
     fd = mkstemp(temporary.bytes);
-    *why = "cannot be written";
     if (fd >= 0) {
         ok = write_all(fd, cz_text_string(text), text->n) &&
              fchmod(fd, mode_for(path)) == 0;

@@ -27,7 +27,8 @@ const char *cz_text_string(const cz_text *text);
  * phrase such as "is larger than 4 MiB allows".  The caller owns the text. */
 bool cz_text_read_file(cz_text *text, const char *path, size_t limit,
                        const char **why);
-/* Write to a temporary beside `path`, then rename: old or new, never half. */
+/* Write to a temporary beside `path`, then rename: old or new, never half.
+ * What is no regular file (/dev/null, a pipe) is written to, not replaced. */
 bool cz_text_write_file(const cz_text *text, const char *path,
                         const char **why);
 

@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static void arena_gives_zeroed_aligned_memory(void **state)
@@ -99,6 +102,31 @@ static void files_come_back_as_written(void **state)
     cz_text_fini(&back);
 }
 
+static void a_pipe_is_written_to_and_stays_one(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/base_test.XXXXXX";
+    char path[sizeof folder + 8], back[8] = "";
+    cz_text text = {0};
+    const char *why;
+    struct stat status;
+
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/pipe", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    const int reader = open(path, O_RDONLY | O_NONBLOCK);
+    cz_text_puts(&text, "text");
+    assert_true(cz_text_write_file(&text, path, &why));
+    assert_int_equal(read(reader, back, sizeof back - 1), 4);
+    assert_string_equal(back, "text");
+    assert_int_equal(stat(path, &status), 0);
+    assert_true(S_ISFIFO(status.st_mode));
+    close(reader);
+    unlink(path);
+    rmdir(folder);
+    cz_text_fini(&text);
+}
+
 static void overflow_is_seen(void **state)
 {
     (void)state;
@@ -125,6 +153,7 @@ int main(void)
         cmocka_unit_test(arena_copies_and_prints),
         cmocka_unit_test(text_grows),
         cmocka_unit_test(files_come_back_as_written),
+        cmocka_unit_test(a_pipe_is_written_to_and_stays_one),
         cmocka_unit_test(overflow_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
