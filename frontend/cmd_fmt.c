@@ -2,7 +2,7 @@
 #define _XOPEN_SOURCE 700
 #include "frontend/cmd.h"
 
-#include "frontend/format.h"
+#include "frontend/format/format.h"
 #include "frontend/parse.h"
 
 #include <stdlib.h>

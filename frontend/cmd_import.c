@@ -1,7 +1,7 @@
 /* canzona import: a program from what is published about a model. */
 #include "frontend/cmd.h"
 
-#include "frontend/convert.h"
+#include "frontend/convert/convert.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* canzona plan: plan, and print it as a screen, JSON or IR. */
 #include "frontend/cmd.h"
 
-#include "frontend/report_json.h"
-#include "frontend/report_screen.h"
+#include "frontend/report/json.h"
+#include "frontend/report/screen.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Compile-time values: sizes, counts and conditions of models, meshes and
  * uses.  Integers are exact int64, everything else is a double.  Knows nothing
- * of tensors: rules are frontend/rule.h's. */
+ * of tensors: rules are frontend/rule/rule.h's. */
 #ifndef CZ_FRONTEND_EVAL_H
 #define CZ_FRONTEND_EVAL_H
 

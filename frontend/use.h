@@ -3,7 +3,7 @@
 #define CZ_FRONTEND_USE_H
 
 #include "frontend/options.h"
-#include "frontend/rule.h"
+#include "frontend/rule/rule.h"
 
 typedef struct cz_use {
     const cz_node *node; /* USE */

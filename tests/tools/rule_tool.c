@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "dsl/ir.h"
-#include "frontend/rule.h"
+#include "frontend/rule/rule.h"
 
 enum { N_MATRICES = 3 };
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "frontend/format.h"
+#include "frontend/format/format.h"
 #include "frontend/parse.h"
 
 static const char *const sources[] = {"dsl/std/arch/qwen3.cz",

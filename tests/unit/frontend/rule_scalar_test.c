@@ -1,6 +1,6 @@
 /* Numbers of rules: folded where that is exact alike everywhere, and equal
  * expressions are one node. */
-#include "frontend/rule_scalar.h"
+#include "frontend/rule/scalar.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Rules: what stays open until run time, what the facts say, and limits.  What
  * the functions hold is for tests/golden/rules, what they compute for
  * tests/oracle_rules.py. */
-#include "frontend/rule.h"
+#include "frontend/rule/rule.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

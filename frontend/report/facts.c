@@ -1,0 +1,139 @@
+/* Uses and micro-groups of a plan, read off its view. */
+#include "frontend/report/facts.h"
+
+static int rule_of(const cz_plan_view *view, int param)
+{
+    return view->families[view->params[param].family].rule;
+}
+
+const cz_view_stage *cz_report_stage(const cz_plan_view *view, int param,
+                                     cz_where where)
+{
+    const cz_view_rule *rule = &view->rules[rule_of(view, param)];
+    for (int i = 0; i < rule->n_stages; i++)
+        if (view->stages[rule->first_stage + i].where == where)
+            return &view->stages[rule->first_stage + i];
+    return NULL;
+}
+
+int64_t cz_report_shards(const cz_plan_view *view, int param)
+{
+    const cz_view_family *family = &view->families[view->params[param].family];
+    return family->local_elements > 0
+               ? family->elements / family->local_elements
+               : 1;
+}
+
+static int64_t state_bytes(const cz_plan_view *view, int param)
+{
+    const cz_strings dtypes =
+        view->rules[rule_of(view, param)].fact->state_dtypes;
+    int64_t bytes = 0;
+    for (int i = 0; i < dtypes.n; i++) {
+        cz_dtype dtype = CZ_F32;
+        cz_dtype_find(dtypes.v[i], &dtype);
+        bytes += cz_dtype_bytes(dtype);
+    }
+    return bytes * view->families[view->params[param].family].elements;
+}
+
+cz_use_facts cz_report_use(const cz_plan_view *view, int use)
+{
+    cz_use_facts facts = {0};
+    for (int p = 0; p < view->n_params; p++) {
+        if (view->rules[rule_of(view, p)].use != use)
+            continue;
+        facts.n_params++;
+        facts.n_owned += view->params[p].split_owner >= 0;
+        facts.n_sharded += view->params[p].shard_owner >= 0;
+        facts.elements += view->families[view->params[p].family].elements;
+        facts.state_bytes += state_bytes(view, p);
+    }
+    return facts;
+}
+
+/* Bytes of one element in all slots of a kind that a stage has. */
+static int64_t element_bytes(const cz_view_stage *stage, cz_slot_kind kind)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < stage->n_in; i++)
+        if (stage->in[i].kind == kind)
+            bytes += cz_dtype_bytes(stage->in[i].dtype);
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out[i].kind == kind)
+            bytes += cz_dtype_bytes(stage->out[i].dtype);
+    return bytes;
+}
+
+int64_t cz_report_wire(const cz_plan_view *view, int param, cz_slot_kind kind)
+{
+    const cz_view_stage *whole = cz_report_stage(view, param, CZ_WHERE_WHOLE);
+    const cz_view_family *family = &view->families[view->params[param].family];
+    if (!whole || view->params[param].shard_owner < 0)
+        return 0;
+    return element_bytes(whole, kind) *
+           (family->elements - family->local_elements);
+}
+
+/* Whole buffers of one row. */
+static int64_t buffer_bytes(const cz_plan_view *view,
+                            const cz_view_kernel_row *row)
+{
+    const cz_view_stage *stage = &view->stages[row->stage];
+    return cz_view_slot_bytes(stage, CZ_SLOT_GATHER, row->count, NULL) +
+           cz_view_slot_bytes(stage, CZ_SLOT_SCATTER, row->count, NULL);
+}
+
+static bool is_group(const cz_plan_view *view, const cz_view_op *op)
+{
+    if (op->kind != CZ_STEP_KERNEL || op->table < 0)
+        return false;
+    const cz_view_table *table = &view->tables[op->table];
+    if (table->starts[table->n_coordinates] == 0)
+        return false;
+    const cz_view_kernel_row *row = table->rows.kernel;
+    return view->stages[row->stage].where == CZ_WHERE_WHOLE &&
+           view->params[row->param].shard_owner >= 0;
+}
+
+static cz_group_facts group_of(cz_arena *arena, const cz_plan_view *view,
+                               int op)
+{
+    const cz_view_table *table = &view->tables[view->ops[op].table];
+    const int n = (int)table->starts[table->n_coordinates];
+    int64_t *params = CZ_NEW(arena, int64_t, n);
+    cz_group_facts facts = {.op = op, .n = n, .params = params};
+    for (int c = 0; c < table->n_coordinates; c++) {
+        int64_t bytes = 0;
+        for (int64_t i = table->starts[c]; i < table->starts[c + 1]; i++) {
+            const cz_view_kernel_row *row = &table->rows.kernel[i];
+            const int param = (int)row->param;
+            params[i] = param;
+            bytes += buffer_bytes(view, row);
+            facts.gather_bytes += cz_report_wire(view, param, CZ_SLOT_GATHER);
+            facts.scatter_bytes += cz_report_wire(view, param, CZ_SLOT_SCATTER);
+        }
+        facts.peak_bytes = bytes > facts.peak_bytes ? bytes : facts.peak_bytes;
+    }
+    return facts;
+}
+
+cz_group_facts *cz_report_groups(cz_arena *arena, const cz_plan_view *view,
+                                 int *n)
+{
+    cz_group_facts *groups = NULL;
+    *n = 0;
+    for (int i = 0; i < view->n_ops; i++)
+        if (is_group(view, &view->ops[i]))
+            *CZ_PUSH(arena, groups, *n) = group_of(arena, view, i);
+    return groups;
+}
+
+void cz_report_axes(const cz_plan_view *view, const cz_ints *axes, cz_text *out)
+{
+    for (int i = 0; i < axes->n; i++)
+        cz_text_printf(out, "%s%s", i ? " x " : "",
+                       view->mesh->axes.v[axes->v[i]]);
+    if (axes->n == 0)
+        cz_text_puts(out, "nothing");
+}

@@ -1,0 +1,117 @@
+/* A plan as JSON.  Every figure is an integer that follows from the numbers
+ * beside it: tests/check_plan.py computes them all again. */
+#include "frontend/report/json.h"
+
+#include <stdio.h>
+
+#include "frontend/report/json_internal.h"
+
+void cz_report_put_axes(cz_report *r, const char *key, const cz_ints *axes)
+{
+    cz_json_key(&r->json, key);
+    cz_json_open(&r->json, '[');
+    for (int i = 0; i < axes->n; i++)
+        cz_json_string(&r->json, r->view->mesh->axes.v[axes->v[i]]);
+    cz_json_close(&r->json, ']');
+}
+
+void cz_report_put_real(cz_report *r, const char *key, double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.17g", value);
+    cz_json_put_string(&r->json, key, text);
+}
+
+static void put_header(cz_report *r, const char *hash)
+{
+    const cz_fact_program *program = r->view->program;
+    cz_json *json = &r->json;
+    cz_json_put_string(json, "schema", "canzona.plan/1");
+    cz_json_key(json, "header");
+    cz_json_open(json, '{');
+    cz_json_put_string(json, "name", program->name);
+    cz_json_put_string(json, "compiler", program->compiler);
+    cz_json_put_string(json, "source_hash", program->source_hash);
+    cz_json_put_string(json, "plan_hash", hash);
+    cz_json_put_string(json, "objective", "least flops on the busiest rank");
+    cz_json_put_bool(json, "strict", program->strict != 0);
+    cz_json_put_int(json, "leaves", program->leaves);
+    cz_json_key(json, "units");
+    cz_json_open(json, '{');
+    cz_json_put_string(json, "offsets", "elements");
+    cz_json_put_string(json, "flops", "floating-point operations");
+    cz_json_put_string(json, "memory", "bytes");
+    cz_json_put_string(json, "wire", "bytes");
+    cz_json_close(json, '}');
+    cz_json_close(json, '}');
+}
+
+static void put_mesh(cz_report *r)
+{
+    const cz_fact_mesh *mesh = r->view->mesh;
+    cz_json *json = &r->json;
+    cz_json_key(json, "mesh");
+    cz_json_open(json, '{');
+    cz_json_key(json, "axes");
+    cz_json_open(json, '[');
+    for (int i = 0; i < mesh->axes.n; i++) {
+        cz_json_open(json, '{');
+        cz_json_put_string(json, "name", mesh->axes.v[i]);
+        cz_json_put_int(json, "size", mesh->sizes.v[i]);
+        cz_json_close(json, '}');
+    }
+    cz_json_close(json, ']');
+    cz_json_put_int(json, "ranks", r->view->n_ranks);
+    cz_json_close(json, '}');
+}
+
+static void put_policy(cz_report *r)
+{
+    const cz_fact_policy *policy = r->view->policy;
+    cz_json *json = &r->json;
+    cz_json_key(json, "policy");
+    cz_json_open(json, '{');
+    cz_json_put_string(json, "grad_dtype", policy->grad_dtype);
+    cz_report_put_axes(r, "reduce_axes", &policy->reduce_axes);
+    cz_json_put_bool(json, "mean", policy->mean != 0);
+    cz_json_put_string(json, "master_dtype", policy->master_dtype);
+    cz_report_put_axes(r, "split_axes", &policy->split_axes);
+    cz_report_put_real(r, "clip", policy->clip);
+    cz_json_put_bool(json, "skip", policy->skip != 0);
+    cz_json_put_int(json, "bucket_elements", policy->bucket_elements);
+    cz_json_put_int(json, "group_bytes", policy->group_bytes);
+    cz_json_close(json, '}');
+}
+
+static void find_groups(cz_arena *arena, cz_report *r)
+{
+    int *group_of = CZ_NEW(arena, int, r->view->n_params);
+    r->groups = cz_report_groups(arena, r->view, &r->n_groups);
+    for (int p = 0; p < r->view->n_params; p++)
+        group_of[p] = -1;
+    for (int g = 0; g < r->n_groups; g++)
+        for (int i = 0; i < r->groups[g].n; i++)
+            group_of[r->groups[g].params[i]] = g;
+    r->group_of = group_of;
+}
+
+void cz_report_json(const cz_plan_view *view, const char *hash, cz_text *out)
+{
+    cz_arena arena;
+    cz_arena_init(&arena);
+    cz_report r = {.view = view, .metrics = cz_metrics_build(&arena, view)};
+    find_groups(&arena, &r);
+    cz_json_init(&r.json, out);
+    cz_json_open(&r.json, '{');
+    put_header(&r, hash);
+    put_mesh(&r);
+    put_policy(&r);
+    cz_report_put_lists(&r);
+    cz_report_put_metrics(&r);
+    cz_report_put_baselines(&r);
+    cz_json_key(&r.json, "constants");
+    cz_json_open(&r.json, '[');
+    cz_json_close(&r.json, ']');
+    cz_json_close(&r.json, '}');
+    cz_arena_fini(&arena);
+}

@@ -1,0 +1,30 @@
+/* Private to frontend/report/json*.c: the document while it is written. */
+#ifndef CZ_FRONTEND_REPORT_JSON_INTERNAL_H
+#define CZ_FRONTEND_REPORT_JSON_INTERNAL_H
+
+#include "dsl/metrics.h"
+#include "frontend/json.h"
+#include "frontend/report/facts.h"
+
+typedef struct cz_report {
+    const cz_plan_view *view;
+    const cz_metrics *metrics;
+    int n_groups;
+    const cz_group_facts *groups;
+    const int *group_of; /* [n_params] micro-group of a matrix, or -1 */
+    cz_json json;
+} cz_report;
+
+/* A key, and the names of axes. */
+void cz_report_put_axes(cz_report *report, const char *key,
+                        const cz_ints *axes);
+/* A key, and a float of the source as a decimal string: JSON numbers stay
+ * integers. */
+void cz_report_put_real(cz_report *report, const char *key, double value);
+
+/* The parts of the document behind its header. */
+void cz_report_put_lists(cz_report *report);
+void cz_report_put_metrics(cz_report *report);
+void cz_report_put_baselines(cz_report *report);
+
+#endif

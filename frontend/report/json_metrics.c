@@ -1,0 +1,160 @@
+/* What a plan costs, rank by rank, as JSON. */
+#include "frontend/report/json_internal.h"
+
+static const char *step_name(cz_step_kind kind)
+{
+    static const char *const names[CZ_N_STEPS] = {
+#define CZ_STEP(tag, name, what) name,
+#include "dsl/step.def"
+#undef CZ_STEP
+    };
+    return names[kind];
+}
+
+/* One number of every rank. */
+typedef int64_t (*figure)(const cz_report *, int rank, int kind);
+
+static int64_t flops_of(const cz_report *r, int rank, int kind)
+{
+    (void)kind;
+    return r->metrics->ranks[rank].flops;
+}
+
+static int64_t matrices_of(const cz_report *r, int rank, int kind)
+{
+    (void)kind;
+    return r->metrics->ranks[rank].n_whole;
+}
+
+static int64_t updates_of(const cz_report *r, int rank, int kind)
+{
+    (void)kind;
+    return r->metrics->ranks[rank].n_updates;
+}
+
+static int64_t sum_of_kind(const cz_report *r, const int64_t *bytes, int kind)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < r->view->n_ops; i++)
+        if ((int)r->view->ops[i].kind == kind)
+            sum += bytes[i];
+    return sum;
+}
+
+static int64_t sent_of(const cz_report *r, int rank, int kind)
+{
+    return sum_of_kind(r, r->metrics->ranks[rank].sent, kind);
+}
+
+static int64_t received_of(const cz_report *r, int rank, int kind)
+{
+    return sum_of_kind(r, r->metrics->ranks[rank].received, kind);
+}
+
+static int64_t memory_of(const cz_report *r, int rank, int kind)
+{
+    return r->metrics->ranks[rank].memory[kind];
+}
+
+static int64_t peak_of(const cz_report *r, int rank, int kind)
+{
+    (void)kind;
+    return r->metrics->ranks[rank].peak_scratch;
+}
+
+static void put_figure(cz_report *r, const char *key, figure value, int kind)
+{
+    cz_json_key(&r->json, key);
+    cz_json_open(&r->json, '[');
+    for (int rank = 0; rank < r->metrics->n_ranks; rank++)
+        cz_json_int(&r->json, value(r, rank, kind));
+    cz_json_close(&r->json, ']');
+}
+
+static void put_wire(cz_report *r, const char *key, figure value)
+{
+    static const cz_step_kind kinds[] = {CZ_STEP_REDUCE_SCATTER,
+                                         CZ_STEP_ALL_GATHER, CZ_STEP_TRANSFER};
+    cz_json_key(&r->json, key);
+    cz_json_open(&r->json, '{');
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        put_figure(r, step_name(kinds[i]), value, (int)kinds[i]);
+    cz_json_close(&r->json, '}');
+}
+
+static void put_bound(cz_report *r, const char *name, int64_t value,
+                      int witness)
+{
+    cz_json_open(&r->json, '{');
+    cz_json_put_string(&r->json, "name", name);
+    cz_json_put_int(&r->json, "value", value);
+    cz_json_put_optional(&r->json, "witness", witness);
+    cz_json_close(&r->json, '}');
+}
+
+/* No plan with whole-matrix owners has a busiest rank below these flops. */
+static void put_bounds(cz_report *r)
+{
+    const cz_spread *flops = &r->metrics->flops;
+    cz_json_key(&r->json, "bounds");
+    cz_json_open(&r->json, '[');
+    put_bound(r, "mean", (flops->sum + flops->n - 1) / flops->n, -1);
+    put_bound(r, "item", r->metrics->item_flops, r->metrics->item_param);
+    cz_json_close(&r->json, ']');
+}
+
+void cz_report_put_metrics(cz_report *r)
+{
+    cz_json *json = &r->json;
+    cz_json_key(json, "metrics");
+    cz_json_open(json, '{');
+    put_figure(r, "flops", flops_of, 0);
+    put_figure(r, "matrices", matrices_of, 0);
+    put_figure(r, "updates", updates_of, 0);
+    put_wire(r, "sent_bytes", sent_of);
+    put_wire(r, "received_bytes", received_of);
+    cz_json_key(json, "memory_bytes");
+    cz_json_open(json, '{');
+    for (int k = 0; k < CZ_N_MEMORIES; k++)
+        put_figure(r, cz_memory_name((cz_memory)k), memory_of, k);
+    cz_json_close(json, '}');
+    put_figure(r, "peak_scratch_bytes", peak_of, 0);
+    cz_json_put_ints(json, "max_over_mean",
+                     (const int64_t[]){r->metrics->flops.max,
+                                       r->metrics->flops.sum,
+                                       r->metrics->flops.n},
+                     3);
+    put_bounds(r);
+    cz_json_close(json, '}');
+}
+
+/* Flops of a rank that updates every parameter whole, whoever owns it. */
+static int64_t replicated_flops(const cz_plan_view *view)
+{
+    int64_t flops = 0;
+    for (int p = 0; p < view->n_params; p++) {
+        const cz_view_family *family = &view->families[view->params[p].family];
+        const cz_view_rule *rule = &view->rules[family->rule];
+        for (int i = 0; i < rule->n_stages; i++) {
+            const cz_view_stage *stage = &view->stages[rule->first_stage + i];
+            flops += stage->where == CZ_WHERE_WHOLE
+                         ? stage->fact->flops
+                         : stage->fact->flops * family->elements;
+        }
+    }
+    return flops;
+}
+
+/* What the same step costs without owners: nobody sends matrices, everybody
+ * computes everything. */
+void cz_report_put_baselines(cz_report *r)
+{
+    cz_json *json = &r->json;
+    cz_json_key(json, "baselines");
+    cz_json_open(json, '[');
+    cz_json_open(json, '{');
+    cz_json_put_string(json, "name", "replicated");
+    cz_json_put_int(json, "flops_per_rank", replicated_flops(r->view));
+    cz_json_close(json, '}');
+    cz_json_close(json, ']');
+}

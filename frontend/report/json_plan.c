@@ -1,0 +1,279 @@
+/* Parameters, matrices, buckets, micro-groups and operations as JSON. */
+#include "frontend/report/json_internal.h"
+
+/* ---- what is planned ---- */
+
+static void put_shard(cz_report *r, const cz_view_family *family)
+{
+    cz_json *json = &r->json;
+    cz_json_key(json, "shard");
+    cz_json_open(json, '[');
+    for (int d = 0; d < family->fact->shard.n; d++) {
+        const int64_t axis = family->fact->shard.v[d];
+        if (axis < 0)
+            cz_json_null(json);
+        else
+            cz_json_string(json, r->view->mesh->axes.v[axis]);
+    }
+    cz_json_close(json, ']');
+}
+
+static void put_string_or_null(cz_report *r, const char *key, const char *text)
+{
+    cz_json_key(&r->json, key);
+    if (text)
+        cz_json_string(&r->json, text);
+    else
+        cz_json_null(&r->json);
+}
+
+/* How a parameter is trained; all NULL where it is not. */
+typedef struct training {
+    const char *group, *optimizer, *rule, *grad, *master;
+} training;
+
+static training training_of(const cz_plan_view *view, const cz_view_param *p)
+{
+    const cz_view_family *family = &view->families[p->family];
+    const cz_view_rule *rule = &view->rules[family->rule];
+    const cz_fact_use *use = view->uses[rule->use];
+    const bool has_master = view->buckets[p->bucket].has_master;
+    return (training){use->sym_name, use->optimizer, rule->fact->sym_name,
+                      view->policy->grad_dtype,
+                      has_master ? view->policy->master_dtype
+                                 : cz_dtype_name(family->dtype)};
+}
+
+static void put_parameter(cz_report *r, const char *name,
+                          const cz_view_param *p, const cz_view_family *family,
+                          const training *how, const char *tied_to)
+{
+    cz_json *json = &r->json;
+    cz_json_open(json, '{');
+    cz_json_put_string(json, "name", name);
+    cz_json_put_ints(json, "shape", family->fact->shape.v,
+                     family->fact->shape.n);
+    cz_json_put_string(json, "dtype", cz_dtype_name(family->dtype));
+    put_shard(r, family);
+    put_string_or_null(r, "group", how->group);
+    put_string_or_null(r, "optimizer", how->optimizer);
+    put_string_or_null(r, "rule", how->rule);
+    cz_json_put_int(json, "element_count", family->elements);
+    cz_json_put_int(json, "local_elements", family->local_elements);
+    cz_json_put_int(json, "matrices", p->split_owner >= 0);
+    cz_json_put_int(json, "stage", 0);
+    put_string_or_null(r, "tied_to", tied_to);
+    put_string_or_null(r, "grad", how->grad);
+    put_string_or_null(r, "master", how->master);
+    cz_json_put_optional(json, "bucket", p->bucket);
+    cz_json_put_optional(json, "offset", p->bucket < 0 ? -1 : p->offset);
+    cz_json_close(json, '}');
+}
+
+static void put_trained(cz_report *r, int param, const char *name,
+                        const char *tied_to)
+{
+    const cz_view_param *p = &r->view->params[param];
+    const training how = training_of(r->view, p);
+    put_parameter(r, name, p, &r->view->families[p->family], &how, tied_to);
+}
+
+/* Trained parameters by number, frozen ones, then names of ties. */
+static void put_parameters(cz_report *r)
+{
+    const cz_plan_view *view = r->view;
+    for (int i = 0; i < view->n_params; i++)
+        put_trained(r, i, view->params[i].name, NULL);
+    for (int i = 0; i < view->n_frozen_params; i++) {
+        const cz_view_param *p = &view->frozen_params[i];
+        put_parameter(r, p->name, p, &view->frozen_families[p->family],
+                      &(training){0}, NULL);
+    }
+    for (int t = 0; t < view->n_ties; t++) {
+        const cz_view_tie *tie = &view->ties[t];
+        for (int i = 0; i < tie->n_names; i++)
+            put_trained(r, tie->param, tie->names[i],
+                        view->params[tie->param].name);
+    }
+}
+
+static void put_slots(cz_report *r, const char *key, const cz_view_stage *stage,
+                      cz_slot_kind kind)
+{
+    cz_json *json = &r->json;
+    cz_json_key(json, key);
+    cz_json_open(json, '[');
+    for (int i = 0; i < stage->n_in; i++)
+        if (stage->in[i].kind == kind)
+            cz_json_string(json, cz_dtype_name(stage->in[i].dtype));
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out[i].kind == kind)
+            cz_json_string(json, cz_dtype_name(stage->out[i].dtype));
+    cz_json_close(json, ']');
+}
+
+static void put_stage(cz_report *r, const cz_view_stage *stage)
+{
+    cz_json *json = &r->json;
+    cz_json_open(json, '{');
+    cz_json_put_string(json, "name", stage->fact->sym_name);
+    cz_json_put_string(json, "rule", stage->fact->rule);
+    cz_json_put_string(json, "where", stage->fact->where);
+    cz_json_put_int(json, "flops", stage->fact->flops);
+    cz_json_put_int(json, "work_bytes", stage->fact->work_bytes);
+    put_slots(r, "gather", stage, CZ_SLOT_GATHER);
+    put_slots(r, "scatter", stage, CZ_SLOT_SCATTER);
+    put_slots(r, "temp", stage, CZ_SLOT_TEMP);
+    cz_json_close(json, '}');
+}
+
+static void put_states(cz_report *r)
+{
+    const cz_plan_view *view = r->view;
+    cz_json *json = &r->json;
+    for (int i = 0; i < view->n_rules; i++) {
+        const cz_fact_rule *rule = view->rules[i].fact;
+        for (int k = 0; k < rule->states.n; k++) {
+            cz_json_open(json, '{');
+            cz_json_put_string(json, "rule", rule->sym_name);
+            cz_json_put_string(json, "name", rule->states.v[k]);
+            cz_json_put_string(json, "dtype", rule->state_dtypes.v[k]);
+            cz_report_put_real(r, "init", rule->state_init.v[k]);
+            cz_json_close(json, '}');
+        }
+    }
+}
+
+/* ---- how ---- */
+
+static void put_matrix(cz_report *r, int param)
+{
+    const cz_view_param *p = &r->view->params[param];
+    const cz_view_family *family = &r->view->families[p->family];
+    const cz_ints shape = family->fact->shape;
+    const cz_view_stage *whole =
+        cz_report_stage(r->view, param, CZ_WHERE_WHOLE);
+    cz_json *json = &r->json;
+    cz_json_open(json, '{');
+    cz_json_put_int(json, "parameter", param);
+    cz_json_put_string(json, "view", "whole");
+    cz_json_put_int(json, "rows", shape.v[0]);
+    cz_json_put_int(json, "cols", shape.n > 1 ? shape.v[1] : 1);
+    cz_json_put_int(json, "batch", 1);
+    cz_json_put_string(json, "strategy", "owner");
+    cz_json_put_int(json, "group_size", 1);
+    cz_json_key(json, "owner");
+    cz_json_open(json, '{');
+    cz_json_put_int(json, "split", p->split_owner);
+    cz_json_put_optional(json, "shard", p->shard_owner);
+    cz_json_close(json, '}');
+    cz_json_put_optional(json, "micro_group", r->group_of[param]);
+    cz_json_key(json, "cost");
+    cz_json_open(json, '{');
+    cz_json_put_int(json, "flops", cz_metrics_item_flops(r->view, param));
+    cz_json_put_int(json, "bytes",
+                    cz_report_wire(r->view, param, CZ_SLOT_GATHER) +
+                        cz_report_wire(r->view, param, CZ_SLOT_SCATTER));
+    cz_json_close(json, '}');
+    cz_json_key(json, "wire");
+    cz_json_open(json, '{');
+    put_slots(r, "gather", whole, CZ_SLOT_GATHER);
+    put_slots(r, "scatter", whole, CZ_SLOT_SCATTER);
+    cz_json_close(json, '}');
+    cz_json_close(json, '}');
+}
+
+static void put_bucket(cz_report *r, const cz_view_bucket *bucket)
+{
+    const cz_fact_bucket *fact = bucket->fact;
+    cz_json *json = &r->json;
+    cz_json_open(json, '{');
+    cz_json_put_string(json, "group", fact->use);
+    cz_json_put_string(json, "dtype", fact->dtype);
+    cz_json_put_string(json, "geometry",
+                       r->view->params[fact->params.v[0]].split_owner >= 0
+                           ? "owned"
+                           : "split");
+    cz_json_put_int(json, "length", fact->length);
+    cz_json_put_ints(json, "order", fact->params.v, fact->params.n);
+    cz_json_put_ints(json, "offsets", fact->offsets.v, fact->offsets.n);
+    cz_json_put_ints(json, "slices", fact->slices.v, fact->slices.n);
+    cz_json_close(json, '}');
+}
+
+static void put_group(cz_report *r, const cz_group_facts *group)
+{
+    int64_t storage[CZ_JSON_MAX_DEPTH];
+    const int family = r->view->params[group->params[0]].family;
+    const cz_ints axes = cz_view_shard_axes(r->view, family, storage);
+    cz_json *json = &r->json;
+    cz_json_open(json, '{');
+    cz_report_put_axes(r, "axes", &axes);
+    cz_json_put_int(json, "op", group->op);
+    cz_json_put_ints(json, "members", group->params, group->n);
+    cz_json_put_int(json, "gather_bytes", group->gather_bytes);
+    cz_json_put_int(json, "scatter_bytes", group->scatter_bytes);
+    cz_json_put_int(json, "peak_bytes", group->peak_bytes);
+    cz_json_close(json, '}');
+}
+
+static void put_op(cz_report *r, int number)
+{
+    const cz_view_op *op = &r->view->ops[number];
+    int64_t sent = 0, received = 0;
+    cz_json *json = &r->json;
+    for (int rank = 0; rank < r->metrics->n_ranks; rank++) {
+        sent += r->metrics->ranks[rank].sent[number];
+        received += r->metrics->ranks[rank].received[number];
+    }
+    cz_json_open(json, '{');
+    cz_json_put_string(json, "kind", op->fact->kind);
+    cz_json_put_int(json, "stream", op->fact->stream);
+    cz_json_put_string(json, "section", op->fact->section);
+    cz_report_put_axes(r, "axes", &op->fact->comm);
+    cz_json_put_optional(json, "bucket", op->fact->bucket);
+    cz_json_put_ints(json, "waits", op->fact->waits.v, op->fact->waits.n);
+    cz_json_put_int(json, "sent_bytes", sent);
+    cz_json_put_int(json, "received_bytes", received);
+    cz_json_close(json, '}');
+}
+
+/* ---- in order ---- */
+
+static void open_list(cz_report *r, const char *key)
+{
+    cz_json_key(&r->json, key);
+    cz_json_open(&r->json, '[');
+}
+
+void cz_report_put_lists(cz_report *r)
+{
+    const cz_plan_view *view = r->view;
+    open_list(r, "parameters");
+    put_parameters(r);
+    cz_json_close(&r->json, ']');
+    open_list(r, "stages");
+    for (int i = 0; i < view->n_stages; i++)
+        put_stage(r, &view->stages[i]);
+    cz_json_close(&r->json, ']');
+    open_list(r, "matrices");
+    for (int p = 0; p < view->n_params; p++)
+        if (view->params[p].split_owner >= 0)
+            put_matrix(r, p);
+    cz_json_close(&r->json, ']');
+    open_list(r, "states");
+    put_states(r);
+    cz_json_close(&r->json, ']');
+    open_list(r, "buckets");
+    for (int b = 0; b < view->n_buckets; b++)
+        put_bucket(r, &view->buckets[b]);
+    cz_json_close(&r->json, ']');
+    open_list(r, "groups");
+    for (int g = 0; g < r->n_groups; g++)
+        put_group(r, &r->groups[g]);
+    cz_json_close(&r->json, ']');
+    open_list(r, "schedule");
+    for (int i = 0; i < view->n_ops; i++)
+        put_op(r, i);
+    cz_json_close(&r->json, ']');
+}

@@ -1,0 +1,284 @@
+/* One screen about a plan: what it moves, who owns what, what it costs. */
+#include "frontend/report/screen.h"
+
+#include "dsl/metrics.h"
+#include "frontend/report/facts.h"
+#include "frontend/report/number.h"
+
+#include <inttypes.h>
+
+typedef struct screen {
+    const cz_plan_view *view;
+    const cz_metrics *metrics;
+    cz_arena *arena;
+    cz_text *out;
+} screen;
+
+/* Lines begin with what they are about, in a column of this width. */
+static void label(screen *s, const char *name)
+{
+    cz_text_printf(s->out, "%-11s ", name);
+}
+
+static void end(screen *s)
+{
+    cz_text_puts(s->out, "\n");
+}
+
+/* "13.95 TF mean, 14.76 TF max" */
+static void put_spread(screen *s, const cz_spread *spread, const char *unit)
+{
+    const int64_t mean = spread->n > 0 ? spread->sum / spread->n : 0;
+    cz_number_short(s->out, mean, unit);
+    cz_text_puts(s->out, " mean, ");
+    cz_number_short(s->out, spread->max, unit);
+    cz_text_puts(s->out, " max");
+}
+
+static void put_axes(screen *s, const cz_ints *axes)
+{
+    cz_report_axes(s->view, axes, s->out);
+}
+
+static int64_t frozen_elements(const cz_view_family *family)
+{
+    return family->elements * family->n_params;
+}
+
+static void print_counts(screen *s, const char *hash)
+{
+    const cz_plan_view *view = s->view;
+    int64_t elements = 0, matrix_elements = 0;
+    int n_matrices = 0;
+    for (int f = 0; f < view->n_frozen_families; f++)
+        elements += frozen_elements(&view->frozen_families[f]);
+    for (int p = 0; p < view->n_params; p++) {
+        const int64_t n = view->families[view->params[p].family].elements;
+        const bool is_owned = view->params[p].split_owner >= 0;
+        elements += n;
+        matrix_elements += is_owned ? n : 0;
+        n_matrices += is_owned;
+    }
+    label(s, view->program->name);
+    cz_number_full(s->out, elements);
+    cz_text_printf(s->out, " parameters in %d tensors; %d matrices of ",
+                   view->n_params + view->n_frozen_params, n_matrices);
+    cz_number_full(s->out, matrix_elements);
+    cz_text_puts(s->out, " elements\n");
+    label(s, "plan");
+    cz_text_printf(s->out, "%s\n", hash);
+}
+
+static void print_mesh(screen *s)
+{
+    const cz_fact_mesh *mesh = s->view->mesh;
+    label(s, "mesh");
+    for (int i = 0; i < mesh->axes.n; i++)
+        cz_text_printf(s->out, "%s%s %" PRId64, i ? " x " : "", mesh->axes.v[i],
+                       mesh->sizes.v[i]);
+    cz_text_printf(s->out, "%s%d rank%s; gradients %s, %s over ",
+                   mesh->axes.n > 0 ? " = " : "", s->view->n_ranks,
+                   s->view->n_ranks == 1 ? "" : "s",
+                   s->view->policy->grad_dtype,
+                   s->view->policy->mean ? "mean" : "sum");
+    put_axes(s, &s->view->policy->reduce_axes);
+    cz_text_puts(s->out, "; state split over ");
+    put_axes(s, &s->view->policy->split_axes);
+    end(s);
+}
+
+static const char *strategy_of(const cz_use_facts *facts)
+{
+    if (facts->n_sharded > 0)
+        return "owner: gathered, updated whole, scattered";
+    if (facts->n_owned > 0)
+        return "owner: updated whole where it lies";
+    return "local: cut anywhere";
+}
+
+static void print_uses(screen *s)
+{
+    for (int u = 0; u < s->view->n_uses; u++) {
+        const cz_use_facts facts = cz_report_use(s->view, u);
+        const cz_fact_use *use = s->view->uses[u];
+        label(s, u == 0 ? "groups" : "");
+        cz_text_printf(s->out, "%-10s %-8s %4d tensors, ", use->sym_name,
+                       use->optimizer, facts.n_params);
+        cz_number_short(s->out, facts.elements, "");
+        cz_text_printf(s->out, " elements; %s\n", strategy_of(&facts));
+    }
+}
+
+/* What the plan only knows of. */
+static void print_untrained(screen *s)
+{
+    const cz_plan_view *view = s->view;
+    int64_t elements = 0;
+    int n_names = 0;
+    for (int f = 0; f < view->n_frozen_families; f++)
+        elements += frozen_elements(&view->frozen_families[f]);
+    for (int t = 0; t < view->n_ties; t++)
+        n_names += view->ties[t].n_names;
+    if (view->n_frozen_params > 0) {
+        label(s, "frozen");
+        cz_text_printf(s->out, "%d tensors, ", view->n_frozen_params);
+        cz_number_short(s->out, elements, "");
+        cz_text_puts(s->out, " elements: no gradient, no state\n");
+    }
+    if (n_names > 0) {
+        label(s, "tied");
+        cz_text_printf(s->out, "%d more name%s, the first %s for %s\n", n_names,
+                       n_names == 1 ? "" : "s", view->ties[0].names[0],
+                       view->params[view->ties[0].param].name);
+    }
+}
+
+static void print_owners(screen *s)
+{
+    const cz_spread *n = &s->metrics->matrices;
+    if (n->sum == 0)
+        return;
+    label(s, "owners");
+    cz_text_printf(s->out,
+                   "%" PRId64 " whole-matrix updates, %" PRId64 " to %" PRId64
+                   " on a rank\n",
+                   n->sum, n->min, n->max);
+}
+
+static void print_load(screen *s)
+{
+    const cz_spread *flops = &s->metrics->flops;
+    const int item = s->metrics->item_param;
+    label(s, "flops");
+    put_spread(s, flops, "F");
+    cz_text_puts(s->out, " per rank: max/mean ");
+    cz_number_ratio(s->out, flops->max, flops->n, flops->sum);
+    end(s);
+    if (item < 0)
+        return;
+    label(s, "");
+    cz_text_puts(s->out, "item bound ");
+    cz_number_ratio(s->out, s->metrics->item_flops, flops->n, flops->sum);
+    cz_text_puts(s->out, ": ");
+    cz_number_short(s->out, s->metrics->item_flops, "F");
+    cz_text_printf(s->out, " on one rank for %s\n", s->view->params[item].name);
+}
+
+static void print_memory(screen *s)
+{
+    for (int k = 0; k < CZ_N_MEMORIES; k++) {
+        label(s, k == 0 ? "memory" : "");
+        cz_text_printf(s->out, "%-15s", cz_memory_name((cz_memory)k));
+        put_spread(s, &s->metrics->memory[k], "B");
+        cz_text_puts(s->out, k == 0 ? " per rank\n" : "\n");
+    }
+}
+
+static const char *kind_name(cz_step_kind kind)
+{
+    static const char *const names[CZ_N_STEPS] = {
+#define CZ_STEP(tag, name, what) name,
+#include "dsl/step.def"
+#undef CZ_STEP
+    };
+    return names[kind];
+}
+
+static const cz_view_op *first_of(const cz_plan_view *view, cz_step_kind kind)
+{
+    for (int i = 0; i < view->n_ops; i++)
+        if (view->ops[i].kind == kind)
+            return &view->ops[i];
+    return NULL;
+}
+
+static void print_wire(screen *s)
+{
+    bool is_first = true;
+    for (int k = 0; k < CZ_N_STEPS; k++) {
+        const cz_spread *sent = &s->metrics->sent[k];
+        if (sent->sum == 0)
+            continue;
+        label(s, is_first ? "wire" : "");
+        cz_text_printf(s->out, "%-15s", kind_name((cz_step_kind)k));
+        put_spread(s, sent, "B");
+        cz_text_puts(s->out, " sent per rank and step over ");
+        put_axes(s, &first_of(s->view, (cz_step_kind)k)->fact->comm);
+        end(s);
+        is_first = false;
+    }
+    if (is_first) {
+        label(s, "wire");
+        cz_text_puts(s->out, "nothing is sent\n");
+    }
+}
+
+/* Elements of the longest slice. */
+static int64_t longest_slice(const cz_view_bucket *bucket)
+{
+    int64_t longest = 0;
+    for (int r = 0; r + 1 < bucket->fact->slices.n; r++) {
+        const int64_t n = cz_metrics_slice(bucket, r);
+        longest = n > longest ? n : longest;
+    }
+    return longest;
+}
+
+/* Uneven slices cost a padded reduce-scatter the longest one on every rank. */
+static void print_buckets(screen *s)
+{
+    int64_t longest = 0, elements = 0, padded = 0;
+    int n_owned = 0;
+    for (int b = 0; b < s->view->n_buckets; b++) {
+        const cz_fact_bucket *bucket = s->view->buckets[b].fact;
+        longest = bucket->length > longest ? bucket->length : longest;
+        elements += bucket->length;
+        padded += longest_slice(&s->view->buckets[b]) * (bucket->slices.n - 1);
+        n_owned += bucket->params.n > 0 &&
+                   s->view->params[bucket->params.v[0]].split_owner >= 0;
+    }
+    label(s, "buckets");
+    cz_text_printf(s->out, "%d: %d with owners, %d cut anywhere; at most ",
+                   s->view->n_buckets, n_owned, s->view->n_buckets - n_owned);
+    cz_number_short(s->out, longest, "");
+    cz_text_puts(s->out, " elements; longest slice/mean ");
+    cz_number_ratio(s->out, padded, 1, elements);
+    end(s);
+}
+
+static void print_groups(screen *s)
+{
+    int n;
+    int64_t peak = 0;
+    const cz_group_facts *groups = cz_report_groups(s->arena, s->view, &n);
+    for (int i = 0; i < n; i++)
+        peak = groups[i].peak_bytes > peak ? groups[i].peak_bytes : peak;
+    label(s, "schedule");
+    cz_text_printf(s->out, "%d operations; %d micro-groups", s->view->n_ops, n);
+    if (n > 0) {
+        cz_text_puts(s->out, " of at most ");
+        cz_number_short(s->out, peak, "B");
+        cz_text_puts(s->out, " in buffers of an owner");
+    }
+    cz_text_puts(s->out, "; scratch ");
+    cz_number_short(s->out, s->metrics->memory[CZ_MEMORY_SCRATCH].max, "B");
+    end(s);
+}
+
+void cz_report_screen(const cz_plan_view *view, const char *hash, cz_text *out)
+{
+    cz_arena arena;
+    cz_arena_init(&arena);
+    screen s = {view, cz_metrics_build(&arena, view), &arena, out};
+    print_counts(&s, hash);
+    print_mesh(&s);
+    print_uses(&s);
+    print_untrained(&s);
+    print_owners(&s);
+    print_load(&s);
+    print_memory(&s);
+    print_wire(&s);
+    print_buckets(&s);
+    print_groups(&s);
+    cz_arena_fini(&arena);
+}

@@ -1,0 +1,227 @@
+/* Hyperparameters: which are run-time values, and what the others are. */
+#include "frontend/rule/internal.h"
+
+#include <string.h>
+
+/* One formal with what the call says of it. */
+typedef struct argument {
+    const cz_node *formal;
+    const cz_node *arg;      /* NULL: none, or a bare name */
+    const cz_node *place;    /* where messages point */
+    cz_rule_value *standard; /* the default; NULL: none */
+    cz_rule_value *given;    /* NULL: none */
+    bool is_bare, is_const;
+} argument;
+
+/* ---- adding them ---- */
+
+static const cz_scalar *add_run_time(cz_rule *rule, const char *name,
+                                     const cz_rule_value *value)
+{
+    const int input = CZ_RULE_FIRST_HYPER + rule->n_hypers;
+    int n = rule->n_hypers;
+    *CZ_PUSH(rule->arena, rule->hypers, n) = name;
+    n = rule->n_hypers;
+    *CZ_PUSH(rule->arena, rule->defaults, n) =
+        value ? value->number->constant : 0;
+    *CZ_PUSH(rule->arena, rule->has_default, rule->n_hypers) = value != NULL;
+    return cz_scalar_input(&rule->scalars, input);
+}
+
+/* betas = (0.9, 0.999) is betas_0 and betas_1. */
+static cz_rule_value *add_tuple(cz_rule *rule, const argument *hyper,
+                                const cz_rule_value *value)
+{
+    cz_rule_value **items =
+        CZ_NEW(rule->arena, cz_rule_value *, value->n_items);
+    for (int i = 0; i < value->n_items; i++) {
+        const char *name =
+            cz_arena_printf(rule->arena, "%s_%d", hyper->formal->text, i);
+        items[i] = cz_rule_number(
+            rule,
+            add_run_time(rule, name, hyper->is_bare ? NULL : value->items[i]));
+    }
+    return cz_rule_items(rule, CZ_RULE_TUPLE, items, value->n_items);
+}
+
+/* ---- checking them ---- */
+
+static bool is_number(const cz_rule_value *value)
+{
+    return value->kind == CZ_RULE_NUMBER && !value->number->is_bool;
+}
+
+static bool is_integer(const cz_rule_value *value)
+{
+    return is_number(value) && value->number->is_integer;
+}
+
+static bool is_real(const cz_rule_value *value)
+{
+    return is_number(value) && !value->number->is_integer;
+}
+
+/* Numbers, at least one of them no integer. */
+static bool is_real_tuple(const cz_rule_value *value)
+{
+    bool real = false;
+    for (int i = 0; i < value->n_items; i++) {
+        if (!is_number(value->items[i]))
+            return false;
+        real = real || is_real(value->items[i]);
+    }
+    return value->kind == CZ_RULE_TUPLE && real;
+}
+
+static bool are_numbers(const cz_rule_value *value)
+{
+    for (int i = 0; i < value->n_items; i++)
+        if (!is_number(value->items[i]))
+            return false;
+    return true;
+}
+
+/* Whether an argument may stand where `standard` is the default: a number for
+ * a float, an integer for an integer, else the same kind. */
+static bool fits(const cz_rule_value *given, const cz_rule_value *standard)
+{
+    if (is_integer(standard))
+        return is_integer(given);
+    if (is_real(standard))
+        return is_number(given);
+    if (is_real_tuple(standard))
+        return given->kind == CZ_RULE_TUPLE &&
+               given->n_items == standard->n_items && are_numbers(given);
+    return given->kind == standard->kind &&
+           cz_rule_is_bool(given) == cz_rule_is_bool(standard);
+}
+
+static const char *describe(cz_rule *rule, const cz_rule_value *value)
+{
+    if (is_number(value))
+        return value->number->is_integer ? "an integer" : "a float";
+    return cz_rule_text(rule, value);
+}
+
+/* Every number must be known now: exp(1) is not folded. */
+static bool is_known(const cz_rule_value *value)
+{
+    if (value->kind == CZ_RULE_NUMBER)
+        return cz_scalar_is_constant(value->number);
+    for (int i = 0; i < value->n_items; i++)
+        if (!is_known(value->items[i]))
+            return false;
+    return true;
+}
+
+static bool check_value(cz_rule *rule, const argument *hyper,
+                        const cz_rule_value *value)
+{
+    if (!value || is_known(value))
+        return true;
+    cz_rule_error(rule, CZ_UNSUPPORTED, hyper->place,
+                  "exp, log, tanh and broken powers in a hyperparameter's "
+                  "value are not supported yet");
+    return false;
+}
+
+static bool check(cz_rule *rule, const argument *hyper)
+{
+    const cz_rule_value *given = hyper->given, *standard = hyper->standard;
+    if (!check_value(rule, hyper, given) || !check_value(rule, hyper, standard))
+        return false;
+    if (given && standard && !fits(given, standard)) {
+        cz_rule_error(rule, CZ_BAD_TYPE, hyper->place,
+                      "'%s' takes %s, as its default is; this is %s",
+                      hyper->formal->text, describe(rule, standard),
+                      describe(rule, given));
+        return false;
+    }
+    return true;
+}
+
+/* ---- one by one ---- */
+
+/* Evaluate where no name but those of files is visible. */
+static cz_rule_value *evaluate(cz_rule *rule, const cz_node *node)
+{
+    return node ? cz_rule_eval(rule, node) : NULL;
+}
+
+static argument gather(cz_rule *rule, const cz_node *formal, const cz_node *arg)
+{
+    argument hyper = {.formal = formal};
+    hyper.is_bare = arg && cz_rule_is_bare(arg, formal);
+    hyper.arg = hyper.is_bare ? NULL : arg;
+    hyper.place = arg ? arg : formal;
+    hyper.standard = evaluate(rule, cz_node_kid(formal, 0));
+    hyper.given = hyper.arg ? evaluate(rule, hyper.arg->kids[0]) : NULL;
+    hyper.is_const = cz_node_has(formal, CZ_FLAG_CONST) ||
+                     (arg && cz_node_has(arg, CZ_FLAG_CONST));
+    return hyper;
+}
+
+/* A float, a tuple with a float, or nothing known at all. */
+static bool is_run_time(const argument *hyper)
+{
+    const cz_rule_value *kind =
+        hyper->standard ? hyper->standard : hyper->given;
+    if (hyper->is_const)
+        return false;
+    if (!hyper->standard && (!kind || is_number(kind)))
+        return true;
+    return is_real(kind) || is_real_tuple(kind);
+}
+
+static cz_rule_value *bind_formal(cz_rule *rule, const argument *hyper)
+{
+    cz_rule_value *value = hyper->given ? hyper->given : hyper->standard;
+    if ((value && value->kind == CZ_RULE_ERROR) || !check(rule, hyper))
+        return cz_rule_absorb();
+    if (!is_run_time(hyper))
+        return !hyper->is_bare
+                   ? value
+                   : cz_rule_error(rule, CZ_WRONG_ARGUMENT, hyper->place,
+                                   "'%s' is decided when the rule is compiled: "
+                                   "it needs a value",
+                                   hyper->formal->text);
+    if (value && value->kind == CZ_RULE_TUPLE)
+        return add_tuple(rule, hyper, value);
+    return cz_rule_number(rule, add_run_time(rule, hyper->formal->text,
+                                             hyper->is_bare ? NULL : value));
+}
+
+static bool is_taken(const cz_rule *rule, const char *name)
+{
+    static const char *const given[] = {"param", "grad", "t"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(given[i], name) == 0)
+            return true;
+    for (int i = 0; i < rule->n_formals; i++)
+        if (strcmp(rule->formals[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+void cz_rule_bind_formals(cz_rule *rule)
+{
+    const cz_rule_use *use = rule->use;
+    const cz_node *formals = use->optimizer->kids[0];
+    const cz_node **chosen =
+        CZ_NEW(rule->arena, const cz_node *, formals->n_kids);
+    cz_rule_frame empty = {0};
+    rule->frame = &empty;
+    cz_rule_match(rule, use->optimizer, use->args, use->n_args, true, chosen);
+    for (int i = 0; i < formals->n_kids; i++) {
+        const cz_node *formal = formals->kids[i];
+        const argument hyper = gather(rule, formal, chosen[i]);
+        if (is_taken(rule, formal->text))
+            cz_rule_error(rule, CZ_DUPLICATE_NAME, formal,
+                          "'%s' is already the name of something else here",
+                          formal->text);
+        cz_rule_value *value = bind_formal(rule, &hyper);
+        *CZ_PUSH(rule->arena, rule->formals, rule->n_formals) =
+            (cz_rule_binding){formal->text, value};
+    }
+    rule->frame = NULL;
+}

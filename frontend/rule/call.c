@@ -1,0 +1,261 @@
+/* Calls: the primitives.  Everything else is a def of a file. */
+#include "frontend/rule/internal.h"
+
+#include <string.h>
+
+enum { MAX_ARGUMENTS = 8 };
+
+typedef struct primitive primitive;
+typedef cz_rule_value *(*builder)(cz_rule *, const cz_node *call,
+                                  const primitive *, cz_rule_value **args,
+                                  int n);
+
+/* What a row's builder needs besides the arguments stands in `detail`: an
+ * opcode, a reduction or an element type. */
+struct primitive {
+    const char *name;
+    int least, most; /* how many arguments */
+    builder build;
+    int detail;
+};
+
+static cz_rule_value *build_element(cz_rule *rule, const cz_node *call,
+                                    const primitive *row, cz_rule_value **args,
+                                    int n)
+{
+    return cz_rule_element(rule, call, (cz_opcode)row->detail, args, n);
+}
+
+/* min(a, b, c) and max: two at a time. */
+static cz_rule_value *build_extreme(cz_rule *rule, const cz_node *call,
+                                    const primitive *row, cz_rule_value **args,
+                                    int n)
+{
+    if (n == 1)
+        return cz_rule_error(rule, CZ_UNSUPPORTED, call,
+                             "'%s' over the elements of one tensor is not "
+                             "supported yet",
+                             row->name);
+    cz_rule_value *value = args[0];
+    for (int i = 1; i < n; i++)
+        value =
+            cz_rule_binary(rule, call, (cz_opcode)row->detail, value, args[i]);
+    return value;
+}
+
+static cz_rule_value *build_power(cz_rule *rule, const cz_node *call,
+                                  const primitive *row, cz_rule_value **args,
+                                  int n)
+{
+    (void)row, (void)n;
+    return cz_rule_power(rule, call, args[0], args[1]);
+}
+
+/* 1, -1, and x itself where it is 0 or NaN. */
+static cz_rule_value *build_sign(cz_rule *rule, const cz_node *call,
+                                 const primitive *row, cz_rule_value **args,
+                                 int n)
+{
+    (void)row, (void)n;
+    cz_scalars *pool = &rule->scalars;
+    cz_rule_value *x = args[0];
+    cz_rule_value *zero = cz_rule_number(rule, cz_scalar_integer(pool, 0));
+    cz_rule_value *one = cz_rule_number(rule, cz_scalar_integer(pool, 1));
+    cz_rule_value *minus = cz_rule_number(rule, cz_scalar_integer(pool, -1));
+    cz_rule_value *negative = cz_rule_select(
+        rule, call, cz_rule_compare(rule, call, "olt", x, zero), minus, x);
+    return cz_rule_select(
+        rule, call, cz_rule_compare(rule, call, "ogt", x, zero), one, negative);
+}
+
+static cz_rule_value *build_select(cz_rule *rule, const cz_node *call,
+                                   const primitive *row, cz_rule_value **args,
+                                   int n)
+{
+    (void)row, (void)n;
+    return cz_rule_select(rule, call, args[0], args[1], args[2]);
+}
+
+/* sum(x), or sum(x, 1): over dimension 1, what is left is [m, 1]. */
+static cz_rule_value *build_reduction(cz_rule *rule, const cz_node *call,
+                                      const primitive *row,
+                                      cz_rule_value **args, int n)
+{
+    double dim = -1;
+    if (n == 2 &&
+        !cz_rule_constant(rule, call->kids[1], args[1], "the dimension", &dim))
+        return cz_rule_absorb();
+    if (n == 2 && dim != 0 && dim != 1)
+        return cz_rule_error(rule, CZ_BAD_TYPE, call->kids[1],
+                             "a matrix has the dimensions 0 and 1");
+    return cz_rule_reduce(rule, call, (cz_rule_reduction)row->detail, args[0],
+                          (int)dim);
+}
+
+static cz_rule_value *build_transpose(cz_rule *rule, const cz_node *call,
+                                      const primitive *row,
+                                      cz_rule_value **args, int n)
+{
+    (void)row, (void)n;
+    if (args[0]->kind != CZ_RULE_TENSOR || cz_rule_is_any(rule))
+        return cz_rule_error(rule, CZ_BAD_TYPE, call,
+                             "only a matrix has a transpose, not %s",
+                             cz_rule_text(rule, args[0]));
+    return cz_rule_transpose(rule, args[0]);
+}
+
+static cz_rule_value *cast(cz_rule *rule, const cz_node *call,
+                           cz_rule_value *value, cz_dtype dtype)
+{
+    if (value->kind != CZ_RULE_TENSOR || value->tensor.is_bool)
+        return cz_rule_error(rule, CZ_BAD_TYPE, call,
+                             "'%s' rounds tensors, not %s",
+                             cz_dtype_name(dtype), cz_rule_text(rule, value));
+    return cz_rule_cast(rule, value, dtype);
+}
+
+static cz_rule_value *build_cast(cz_rule *rule, const cz_node *call,
+                                 const primitive *row, cz_rule_value **args,
+                                 int n)
+{
+    (void)n;
+    return cast(rule, call, args[0], (cz_dtype)row->detail);
+}
+
+static cz_rule_value *refuse(cz_rule *rule, const cz_node *call,
+                             const primitive *row, cz_rule_value **args, int n)
+{
+    (void)args, (void)n;
+    return cz_rule_error(rule, CZ_UNSUPPORTED, call,
+                         "'%s' is not supported yet", row->name);
+}
+
+static const primitive primitives[] = {
+    {"sqrt", 1, 1, build_element, CZ_OP_SQRT},
+    {"abs", 1, 1, build_element, CZ_OP_ABS},
+    {"exp", 1, 1, build_element, CZ_OP_EXP},
+    {"log", 1, 1, build_element, CZ_OP_LOG},
+    {"tanh", 1, 1, build_element, CZ_OP_TANH},
+    {"floor", 1, 1, build_element, CZ_OP_FLOOR},
+    {"copysign", 2, 2, build_element, CZ_OP_COPYSIGN},
+    {"min", 1, MAX_ARGUMENTS, build_extreme, CZ_OP_MIN},
+    {"max", 1, MAX_ARGUMENTS, build_extreme, CZ_OP_MAX},
+    {"pow", 2, 2, build_power, 0},
+    {"sign", 1, 1, build_sign, 0},
+    {"where", 3, 3, build_select, 0},
+    {"select", 3, 3, build_select, 0},
+    {"sum", 1, 2, build_reduction, CZ_RULE_SUM},
+    {"mean", 1, 2, build_reduction, CZ_RULE_MEAN},
+    {"norm", 1, 2, build_reduction, CZ_RULE_NORM},
+    {"transpose", 1, 1, build_transpose, 0},
+    {"bf16", 1, 1, build_cast, CZ_BF16},
+    {"f32", 1, 1, build_cast, CZ_F32},
+    {"f16", 1, 1, refuse, 0},
+    {"f64", 1, 1, refuse, 0},
+    {"eigh", 1, MAX_ARGUMENTS, refuse, 0},
+    {"qr", 1, MAX_ARGUMENTS, refuse, 0},
+    {"chol", 1, MAX_ARGUMENTS, refuse, 0},
+    {"svd", 1, MAX_ARGUMENTS, refuse, 0},
+    {"root", 1, MAX_ARGUMENTS, refuse, 0},
+    {"diag", 1, MAX_ARGUMENTS, refuse, 0},
+    {"trace", 1, MAX_ARGUMENTS, refuse, 0},
+    {"triu", 1, MAX_ARGUMENTS, refuse, 0},
+    {"tril", 1, MAX_ARGUMENTS, refuse, 0},
+    {"eye", 1, MAX_ARGUMENTS, refuse, 0},
+    {"solve", 2, MAX_ARGUMENTS, refuse, 0},
+    {"topk", 1, MAX_ARGUMENTS, refuse, 0},
+    {"sort", 1, MAX_ARGUMENTS, refuse, 0},
+    {"gather", 1, MAX_ARGUMENTS, refuse, 0},
+    {"scatter", 1, MAX_ARGUMENTS, refuse, 0},
+    {"normal", 1, MAX_ARGUMENTS, refuse, 0},
+};
+
+enum { N_PRIMITIVES = sizeof primitives / sizeof *primitives };
+
+static const primitive *find_primitive(const char *name)
+{
+    for (int i = 0; i < N_PRIMITIVES; i++)
+        if (strcmp(primitives[i].name, name) == 0)
+            return &primitives[i];
+    return NULL;
+}
+
+/* False after reporting, or when an argument absorbs. */
+static bool eval_arguments(cz_rule *rule, const cz_node *call,
+                           const primitive *row, cz_rule_value **args)
+{
+    bool ok = true;
+    if (call->n_kids < row->least || call->n_kids > row->most) {
+        cz_rule_error(rule, CZ_WRONG_ARGUMENT, call,
+                      "'%s' takes %d argument%s, not %d", row->name,
+                      call->n_kids < row->least ? row->least : row->most,
+                      row->most == 1 ? "" : "s", call->n_kids);
+        return false;
+    }
+    for (int i = 0; i < call->n_kids; i++) {
+        if (call->kids[i]->text) {
+            cz_rule_error(rule, CZ_WRONG_ARGUMENT, call->kids[i],
+                          "the arguments of '%s' have no names", row->name);
+            ok = false;
+        }
+        args[i] = cz_rule_eval(rule, call->kids[i]->kids[0]);
+        ok = ok && args[i]->kind != CZ_RULE_ERROR;
+    }
+    return ok;
+}
+
+static cz_rule_value *call_primitive(cz_rule *rule, const cz_node *call,
+                                     const primitive *row)
+{
+    cz_rule_value *args[MAX_ARGUMENTS];
+    if (row->build == refuse)
+        return refuse(rule, call, row, NULL, 0);
+    if (!eval_arguments(rule, call, row, args))
+        return cz_rule_absorb();
+    return row->build(rule, call, row, args, call->n_kids);
+}
+
+/* precision(x) where `precision` holds an element type. */
+static cz_rule_value *call_local(cz_rule *rule, const cz_node *call,
+                                 const cz_rule_value *callee)
+{
+    cz_rule_value *arg;
+    const primitive row = {call->text, 1, 1, NULL, 0};
+    if (callee->kind == CZ_RULE_ERROR)
+        return cz_rule_absorb();
+    if (callee->kind != CZ_RULE_DTYPE)
+        return cz_rule_error(rule, CZ_BAD_TYPE, call,
+                             "'%s' is %s; it cannot be called", call->text,
+                             cz_rule_text(rule, callee));
+    return eval_arguments(rule, call, &row, &arg)
+               ? cast(rule, call, arg, callee->dtype)
+               : cz_rule_absorb();
+}
+
+static cz_rule_value *unknown(cz_rule *rule, const cz_node *call)
+{
+    const char *names[N_PRIMITIVES + 1];
+    int n = 0;
+    for (; n < N_PRIMITIVES; n++)
+        names[n] = primitives[n].name;
+    const char *def =
+        cz_scope_nearest(rule->use->scope, CZ_AST_DEF, call->text);
+    if (def)
+        names[n++] = def;
+    return cz_rule_error_near(rule, CZ_UNKNOWN_NAME, call,
+                              cz_diag_nearest(call->text, names, n),
+                              "no function is called '%s'", call->text);
+}
+
+cz_rule_value *cz_rule_call(cz_rule *rule, const cz_node *call)
+{
+    const cz_rule_value *local = cz_rule_find_local(rule, call->text);
+    const cz_node *def =
+        cz_scope_find(rule->use->scope, CZ_AST_DEF, call->text);
+    const primitive *row = find_primitive(call->text);
+    if (local)
+        return call_local(rule, call, local);
+    if (def)
+        return cz_rule_inline(rule, call, def);
+    return row ? call_primitive(rule, call, row) : unknown(rule, call);
+}

@@ -1,0 +1,110 @@
+/* Defs: inlined where they are called. */
+#include "frontend/rule/internal.h"
+
+enum { MAX_CALLS = 16 }; /* defs that call defs */
+
+static bool is_matrix(const cz_rule_value *value)
+{
+    return value->kind == CZ_RULE_TENSOR &&
+           value->tensor.kept == CZ_RULE_MATRIX;
+}
+
+/* Whether a `wide` def sees its arguments transposed: its first matrix
+ * decides. */
+static bool needs_turning(const cz_node *def, const cz_rule_frame *frame)
+{
+    if (!cz_node_has(def, CZ_FLAG_WIDE))
+        return false;
+    for (int i = 0; i < frame->n_bindings; i++)
+        if (is_matrix(frame->bindings[i].value)) {
+            const cz_tensor *tensor = &frame->bindings[i].value->tensor;
+            return cz_rule_extent(tensor, 0) > cz_rule_extent(tensor, 1);
+        }
+    return false;
+}
+
+/* Transpose a tensor, or each of a tuple. */
+static cz_rule_value *turn(cz_rule *rule, cz_rule_value *value)
+{
+    if (value->kind == CZ_RULE_TENSOR)
+        return cz_rule_transpose(rule, value);
+    if (value->kind != CZ_RULE_TUPLE)
+        return value;
+    cz_rule_value **items =
+        CZ_NEW(rule->arena, cz_rule_value *, value->n_items);
+    for (int i = 0; i < value->n_items; i++)
+        items[i] = turn(rule, value->items[i]);
+    return cz_rule_items(rule, CZ_RULE_TUPLE, items, value->n_items);
+}
+
+/* The value of one formal: its argument, evaluated where the call stands, or
+ * its default, which sees the formals before it. */
+static cz_rule_value *argument(cz_rule *rule, const cz_node *formal,
+                               const cz_node *arg, cz_rule_frame *inner)
+{
+    const cz_node *value = arg ? arg->kids[0] : cz_node_kid(formal, 0);
+    if (!value)
+        return cz_rule_error(rule, CZ_WRONG_ARGUMENT, inner->call,
+                             "'%s' needs its argument '%s'", inner->call->text,
+                             formal->text);
+    if (!arg)
+        rule->frame = inner;
+    cz_rule_value *result = cz_rule_round(rule, cz_rule_eval(rule, value));
+    rule->frame = inner->caller;
+    return result;
+}
+
+/* Bind the formals in `inner`; false when something is wrong. */
+static bool bind_arguments(cz_rule *rule, const cz_node *call,
+                           const cz_node *def, cz_rule_frame *inner)
+{
+    const cz_node *formals = def->kids[0];
+    const cz_node **chosen =
+        CZ_NEW(rule->arena, const cz_node *, formals->n_kids);
+    const cz_node *const *args = (const cz_node *const *)call->kids;
+    if (!cz_rule_match(rule, def, args, call->n_kids, false, chosen))
+        return false;
+    bool ok = true;
+    for (int i = 0; i < formals->n_kids; i++) {
+        cz_rule_value *value =
+            argument(rule, formals->kids[i], chosen[i], inner);
+        *CZ_PUSH(rule->arena, inner->bindings, inner->n_bindings) =
+            (cz_rule_binding){formals->kids[i]->text, value};
+        ok = ok && value->kind != CZ_RULE_ERROR;
+    }
+    return ok;
+}
+
+static cz_rule_value *run_body(cz_rule *rule, const cz_node *call,
+                               const cz_node *def, cz_rule_frame *inner)
+{
+    const bool turned = needs_turning(def, inner);
+    for (int i = 0; turned && i < inner->n_bindings; i++)
+        if (inner->bindings[i].value->kind == CZ_RULE_TENSOR)
+            inner->bindings[i].value =
+                cz_rule_transpose(rule, inner->bindings[i].value);
+    rule->frame = inner;
+    cz_rule_run(rule, def->kids[1]);
+    rule->frame = inner->caller;
+    if (!inner->result)
+        return rule->failed
+                   ? cz_rule_absorb()
+                   : cz_rule_error(rule, CZ_BAD_TYPE, call,
+                                   "'%s' returns no value here", def->text);
+    return turned ? turn(rule, inner->result) : inner->result;
+}
+
+cz_rule_value *cz_rule_inline(cz_rule *rule, const cz_node *call,
+                              const cz_node *def)
+{
+    cz_rule_frame inner = {.caller = rule->frame,
+                           .call = call,
+                           .n_calls = rule->frame->n_calls + 1};
+    if (inner.n_calls > MAX_CALLS)
+        return cz_rule_error(rule, CZ_CYCLE, call,
+                             "'%s' calls itself, or calls go deeper than %d",
+                             def->text, MAX_CALLS);
+    return bind_arguments(rule, call, def, &inner)
+               ? run_body(rule, call, def, &inner)
+               : cz_rule_absorb();
+}

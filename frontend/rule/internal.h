@@ -1,0 +1,243 @@
+/* Inside of the rules' lowering.  A rule runs twice over its tree: once with
+ * `building` false, which checks everything, finds the states and the prologue
+ * results and emits nothing; then, when nothing was wrong, once more to build
+ * the function whose arguments are known by now. */
+#ifndef CZ_FRONTEND_RULE_INTERNAL_H
+#define CZ_FRONTEND_RULE_INTERNAL_H
+
+#include "dsl/ir.h"
+#include "frontend/rule/rule.h"
+#include "frontend/rule/scalar.h"
+
+/* ---- values ---- */
+
+typedef enum cz_rule_kind {
+    CZ_RULE_ERROR, /* absorbs: whoever meets it stays silent */
+    CZ_RULE_NUMBER,
+    CZ_RULE_TENSOR,
+    CZ_RULE_TUPLE,
+    CZ_RULE_TABLE,
+    CZ_RULE_DTYPE
+} cz_rule_kind;
+
+enum { CZ_RULE_ROWS = 1, CZ_RULE_COLUMNS = 2, CZ_RULE_MATRIX = 3 };
+
+/* A tensor as the rule sees it is the stored one, or its transpose where
+ * `flipped`: transposing moves no data.  Element-wise arithmetic is in f32 and
+ * rounded to `dtype` later, where the value is bound or enters a product; only
+ * then are the elements of that type (`rounded`). */
+typedef struct cz_tensor {
+    cz_ir_value wide;   /* f32 (i1 if is_bool), made when first needed */
+    cz_ir_value narrow; /* bf16, once rounded to it */
+    cz_dtype dtype;
+    bool rounded, is_bool;
+    unsigned kept;     /* stored dimensions there are: ROWS, COLUMNS; 0: [] */
+    int64_t extent[2]; /* stored; 1 where a dimension is not there */
+    bool flipped;      /* of matrices only */
+    bool symmetric;    /* equal to its transpose: `flipped` means nothing */
+    int serial;        /* equal: same elements up to transposition */
+} cz_tensor;
+
+typedef struct cz_rule_value {
+    cz_rule_kind kind;
+    const cz_scalar *number;
+    cz_tensor tensor;
+    struct cz_rule_value **items; /* of a TUPLE; rows of a TABLE */
+    int n_items;
+    cz_dtype dtype;
+} cz_rule_value;
+
+/* ---- the rule at work ---- */
+
+typedef struct cz_rule_binding {
+    const char *name;
+    cz_rule_value *value;
+} cz_rule_binding;
+
+/* Names of the optimizer's body, or of a def's while it is inlined. */
+typedef struct cz_rule_frame {
+    struct cz_rule_frame *caller; /* NULL: the optimizer's own */
+    const cz_node *call;          /* CALL of a def; NAME of a table or let */
+    cz_rule_binding *bindings;
+    int n_bindings;
+    int n_calls, n_loops;  /* how deep in calls, and in `for` here */
+    cz_rule_value *result; /* of a def, once returned */
+} cz_rule_frame;
+
+/* What `<-` may write: the parameter, then the states in order. */
+typedef struct cz_rule_slot {
+    const char *name;
+    cz_dtype dtype;
+    double init;
+    cz_rule_value *value;   /* now */
+    const cz_node *written; /* the WRITE, or NULL */
+} cz_rule_slot;
+
+/* Arguments of the prologue in front of the hyperparameters. */
+enum { CZ_RULE_T, CZ_RULE_CLIP, CZ_RULE_FIRST_HYPER };
+
+typedef struct cz_rule {
+    const cz_rule_use *use;
+    const cz_rule_shape *shape; /* NULL while arguments are matched */
+    cz_diags *diags;
+    cz_arena *arena;
+    bool failed;
+
+    cz_scalars scalars;
+    cz_rule_binding *formals; /* hyperparameters */
+    int n_formals;
+    const char **hypers; /* run-time values, with what the use fact needs */
+    double *defaults;
+    int64_t *has_default;
+    int n_hypers;
+
+    cz_rule_frame *frame;
+    cz_rule_slot *slots;
+    int n_slots;
+    int n_serials, n_steps;
+    int n_lookups; /* how deep in tables and lets */
+
+    const cz_scalar **results; /* of the prologue, in order */
+    int n_results;
+
+    bool building;
+    cz_ir_builder builder;
+    int n_states; /* found by the first run */
+} cz_rule;
+
+/* Report at `node`, with notes on where the defs around it were called and
+ * which shape it is about; the value is the error value. */
+#define cz_rule_error(rule, code, node, ...)                                   \
+    (cz_diag_error((rule)->diags, (code), (node)->span, __VA_ARGS__),          \
+     cz_rule_failed((rule), (code)))
+/* The same with what could have been meant, or NULL. */
+#define cz_rule_error_near(rule, code, node, nearest, ...)                     \
+    (cz_diag_error((rule)->diags, (code), (node)->span, __VA_ARGS__),          \
+     cz_rule_suggest((rule), (node), (nearest)),                               \
+     cz_rule_failed((rule), (code)))
+cz_rule_value *cz_rule_failed(cz_rule *rule, cz_code code);
+void cz_rule_suggest(cz_rule *rule, const cz_node *node, const char *nearest);
+/* The error value, without a report. */
+cz_rule_value *cz_rule_absorb(void);
+
+/* ---- rule_value.c ---- */
+
+cz_rule_value *cz_rule_number(cz_rule *rule, const cz_scalar *number);
+cz_rule_value *cz_rule_items(cz_rule *rule, cz_rule_kind kind,
+                             cz_rule_value **items, int n);
+cz_rule_value *cz_rule_tensor(cz_rule *rule, cz_tensor tensor);
+/* Argument i of the update function: a whole tensor of the rule's shape. */
+cz_rule_value *cz_rule_argument(cz_rule *rule, int i, cz_dtype dtype);
+bool cz_rule_is_any(const cz_rule *rule);
+/* A truth, of a number or element by element. */
+bool cz_rule_is_bool(const cz_rule_value *value);
+/* A number, or a tensor of shape []. */
+bool cz_rule_is_scalar(const cz_rule_value *value);
+/* Length of dimension 0 or 1 as the rule sees it. */
+int64_t cz_rule_extent(const cz_tensor *tensor, int dim);
+/* For messages: "a number", "[128, 64]". */
+const char *cz_rule_text(cz_rule *rule, const cz_rule_value *value);
+/* Whether the value is a compile-time number; else reports. `what` needs it. */
+bool cz_rule_constant(cz_rule *rule, const cz_node *node,
+                      const cz_rule_value *value, const char *what,
+                      double *out);
+
+/* ---- rule_tensor.c: layout and rounding ---- */
+
+/* The same matrix with rows and columns exchanged.  Moves nothing. */
+cz_rule_value *cz_rule_transpose(cz_rule *rule, cz_rule_value *value);
+/* The elements in f32, as stored. */
+cz_ir_value cz_rule_wide(cz_rule *rule, cz_tensor *tensor);
+/* The shape of an element-wise result of these operands; the tensor's values
+ * are not set.  False after reporting two shapes that do not fit. */
+bool cz_rule_unify(cz_rule *rule, const cz_node *node,
+                   cz_rule_value *const *operands, int n, cz_tensor *out);
+/* A number or tensor in f32, in the layout and shape of `as`. */
+cz_ir_value cz_rule_spread(cz_rule *rule, cz_rule_value *value,
+                           const cz_tensor *as);
+/* Rounded to its type: what a name is bound to. */
+cz_rule_value *cz_rule_round(cz_rule *rule, cz_rule_value *value);
+/* bf16(e), f32(e). */
+cz_rule_value *cz_rule_cast(cz_rule *rule, cz_rule_value *value,
+                            cz_dtype dtype);
+/* What `<-` stores in a tensor like `as`. */
+cz_rule_value *cz_rule_fit(cz_rule *rule, const cz_node *node,
+                           cz_rule_value *value, const cz_tensor *as);
+/* In the layout of the function's arguments, in the value's type. */
+cz_ir_value cz_rule_store(cz_rule *rule, cz_rule_value *value);
+
+/* ---- rule_element.c ---- */
+
+/* An element-wise operation on numbers and tensors. */
+cz_rule_value *cz_rule_element(cz_rule *rule, const cz_node *node, cz_opcode op,
+                               cz_rule_value *const *operands, int n);
+cz_rule_value *cz_rule_binary(cz_rule *rule, const cz_node *node, cz_opcode op,
+                              cz_rule_value *a, cz_rule_value *b);
+cz_rule_value *cz_rule_power(cz_rule *rule, const cz_node *node,
+                             cz_rule_value *base, cz_rule_value *exponent);
+cz_rule_value *cz_rule_compare(cz_rule *rule, const cz_node *node,
+                               const char *predicate, cz_rule_value *a,
+                               cz_rule_value *b);
+cz_rule_value *cz_rule_select(cz_rule *rule, const cz_node *node,
+                              cz_rule_value *condition, cz_rule_value *a,
+                              cz_rule_value *b);
+
+/* ---- rule_product.c ---- */
+
+cz_rule_value *cz_rule_product(cz_rule *rule, const cz_node *node,
+                               cz_rule_value *a, cz_rule_value *b);
+typedef enum cz_rule_reduction {
+    CZ_RULE_SUM,
+    CZ_RULE_MEAN,
+    CZ_RULE_NORM
+} cz_rule_reduction;
+/* Over everything, or over dimension `dim` (0, 1) where that is not -1. */
+cz_rule_value *cz_rule_reduce(cz_rule *rule, const cz_node *node,
+                              cz_rule_reduction kind, cz_rule_value *value,
+                              int dim);
+
+/* ---- rule_eval.c, rule_call.c, rule_def.c, rule_table.c ---- */
+
+/* Never NULL. */
+cz_rule_value *cz_rule_eval(cz_rule *rule, const cz_node *node);
+/* A primitive, a rounding to a type that a name holds, or a def. */
+cz_rule_value *cz_rule_call(cz_rule *rule, const cz_node *call);
+cz_rule_value *cz_rule_inline(cz_rule *rule, const cz_node *call,
+                              const cz_node *def);
+/* + and * where an operand is a table: joined, repeated. */
+cz_rule_value *cz_rule_table_binary(cz_rule *rule, const cz_node *node,
+                                    cz_rule_value *a, cz_rule_value *b);
+cz_rule_value *cz_rule_list(cz_rule *rule, const cz_node *list);
+
+/* ---- rule_name.c ---- */
+
+/* Reports an unknown name. */
+cz_rule_value *cz_rule_lookup(cz_rule *rule, const cz_node *name);
+cz_rule_value *cz_rule_find_local(cz_rule *rule, const char *name);
+cz_rule_slot *cz_rule_find_slot(cz_rule *rule, const char *name);
+/* Bind in the present frame, as it is. */
+void cz_rule_bind(cz_rule *rule, const char *name, cz_rule_value *value);
+
+/* ---- rule_match.c, rule_args.c ---- */
+
+/* Which argument each formal of an OPTIMIZER or DEF gets: chosen[i], or NULL.
+ * In a `use`, a bare name of a formal leaves it to run time and gives way to a
+ * value.  False after reporting. */
+bool cz_rule_match(cz_rule *rule, const cz_node *callee,
+                   const cz_node *const *args, int n_args, bool is_use,
+                   const cz_node **chosen);
+bool cz_rule_is_bare(const cz_node *arg, const cz_node *formal);
+/* Fills formals and hypers of the rule. */
+void cz_rule_bind_formals(cz_rule *rule);
+
+/* ---- rule_block.c ---- */
+
+void cz_rule_run(cz_rule *rule, const cz_node *block);
+
+/* ---- rule_prologue.c ---- */
+
+/* The number of the prologue's result that holds this. */
+int cz_rule_result(cz_rule *rule, const cz_scalar *number);
+void cz_rule_build_prologue(cz_rule *rule, cz_ir *ir, const char *name);
+
+#endif

@@ -1,0 +1,107 @@
+/* Names in a rule: its own first, then what the compiler gives, then tables
+ * and lets of the files. */
+#include "frontend/rule/internal.h"
+
+#include <string.h>
+
+enum { MAX_LOOKUPS = 32 }; /* of tables and lets that need each other */
+
+void cz_rule_bind(cz_rule *rule, const char *name, cz_rule_value *value)
+{
+    cz_rule_frame *frame = rule->frame;
+    for (int i = 0; i < frame->n_bindings; i++)
+        if (strcmp(frame->bindings[i].name, name) == 0) {
+            frame->bindings[i].value = value;
+            return;
+        }
+    *CZ_PUSH(rule->arena, frame->bindings, frame->n_bindings) =
+        (cz_rule_binding){name, value};
+}
+
+cz_rule_slot *cz_rule_find_slot(cz_rule *rule, const char *name)
+{
+    if (rule->frame->call)
+        return NULL; /* a def sees its arguments alone */
+    for (int i = 0; i < rule->n_slots; i++)
+        if (strcmp(rule->slots[i].name, name) == 0)
+            return &rule->slots[i];
+    return NULL;
+}
+
+cz_rule_value *cz_rule_find_local(cz_rule *rule, const char *name)
+{
+    const cz_rule_frame *frame = rule->frame;
+    for (int i = 0; i < frame->n_bindings; i++)
+        if (strcmp(frame->bindings[i].name, name) == 0)
+            return frame->bindings[i].value;
+    const cz_rule_slot *slot = cz_rule_find_slot(rule, name);
+    return slot ? slot->value : NULL;
+}
+
+/* A table or a let of a file, evaluated where no local name is visible. */
+static cz_rule_value *evaluate_definition(cz_rule *rule, const cz_node *name,
+                                          const cz_node *definition)
+{
+    cz_rule_frame *outer = rule->frame;
+    cz_rule_frame empty = {
+        .caller = outer, .call = name, .n_calls = outer->n_calls};
+    if (rule->n_lookups >= MAX_LOOKUPS)
+        return cz_rule_error(rule, CZ_CYCLE, name, "'%s' is defined by itself",
+                             name->text);
+    rule->n_lookups++;
+    rule->frame = &empty;
+    cz_rule_value *value = cz_rule_eval(rule, definition->kids[0]);
+    rule->frame = outer;
+    rule->n_lookups--;
+    return value;
+}
+
+static cz_rule_value *given(cz_rule *rule, const char *name)
+{
+    cz_dtype dtype;
+    if (strcmp(name, "t") == 0 && rule->shape)
+        return cz_rule_number(rule, cz_scalar_input(&rule->scalars, CZ_RULE_T));
+    if (!cz_dtype_find(name, &dtype) || dtype == CZ_F64)
+        return NULL;
+    cz_rule_value *value = cz_rule_items(rule, CZ_RULE_DTYPE, NULL, 0);
+    value->dtype = dtype;
+    return value;
+}
+
+/* A name that could have been meant. */
+static const char *suggest(cz_rule *rule, const char *name)
+{
+    const cz_rule_frame *frame = rule->frame;
+    const char **names = NULL;
+    int n = 0;
+    for (int i = 0; i < frame->n_bindings; i++)
+        *CZ_PUSH(rule->arena, names, n) = frame->bindings[i].name;
+    for (int i = 0; i < rule->n_slots && !frame->call; i++)
+        *CZ_PUSH(rule->arena, names, n) = rule->slots[i].name;
+    const char *table = cz_scope_nearest(rule->use->scope, CZ_AST_TABLE, name);
+    if (table)
+        *CZ_PUSH(rule->arena, names, n) = table;
+    return cz_diag_nearest(name, names, n);
+}
+
+static cz_rule_value *unknown(cz_rule *rule, const cz_node *name)
+{
+    return cz_rule_error_near(rule, CZ_UNKNOWN_NAME, name,
+                              suggest(rule, name->text),
+                              "nothing here is called '%s'", name->text);
+}
+
+cz_rule_value *cz_rule_lookup(cz_rule *rule, const cz_node *name)
+{
+    static const cz_kind kinds[] = {CZ_AST_TABLE, CZ_AST_LET};
+    cz_rule_value *value = cz_rule_find_local(rule, name->text);
+    if (!value)
+        value = given(rule, name->text);
+    for (int i = 0; i < 2 && !value; i++) {
+        const cz_node *definition =
+            cz_scope_find(rule->use->scope, kinds[i], name->text);
+        if (definition)
+            value = evaluate_definition(rule, name, definition);
+    }
+    return value ? value : unknown(rule, name);
+}

@@ -1,0 +1,225 @@
+/* Optimizer rules to IR: check one at a static shape, then build its two
+ * functions and its fact. */
+#include "frontend/rule/rule.h"
+
+#include <inttypes.h>
+
+#include "frontend/rule/internal.h"
+
+enum { FIRST_STATE = 1 }; /* slot 0 is the parameter */
+
+static cz_rule start(const cz_rule_use *use, const cz_rule_shape *shape,
+                     cz_diags *diags)
+{
+    return (cz_rule){.use = use,
+                     .shape = shape,
+                     .diags = diags,
+                     .arena = use->arena,
+                     .scalars = {.arena = use->arena}};
+}
+
+/* FOR_SHAPE of the optimizer. */
+static const cz_node *header(const cz_rule *rule)
+{
+    return rule->use->optimizer->kids[1];
+}
+
+bool cz_rule_signature_build(const cz_rule_use *use, cz_diags *diags,
+                             cz_rule_signature *out)
+{
+    cz_rule rule = start(use, NULL, diags);
+    cz_rule_bind_formals(&rule);
+    *out = (cz_rule_signature){
+        .hypers = rule.hypers,
+        .defaults = rule.defaults,
+        .has_default = rule.has_default,
+        .n_hypers = rule.n_hypers,
+        .n_dims = cz_rule_is_any(&rule) ? -1 : header(&rule)->n_kids,
+    };
+    return !rule.failed;
+}
+
+/* ---- running the body ---- */
+
+/* The gradient, clipped where the schedule says so. */
+static cz_rule_value *gradient(cz_rule *rule)
+{
+    cz_rule_value *grad = cz_rule_argument(rule, 0, CZ_F32);
+    if (!rule->use->clip)
+        return grad;
+    cz_rule_value *factor =
+        cz_rule_number(rule, cz_scalar_input(&rule->scalars, CZ_RULE_CLIP));
+    return cz_rule_binary(rule, rule->use->optimizer, CZ_OP_MUL, grad, factor);
+}
+
+static void bind_dimensions(cz_rule *rule)
+{
+    const cz_tensor *param = &rule->slots[0].value->tensor;
+    for (int i = 0; i < header(rule)->n_kids; i++)
+        cz_rule_bind(
+            rule, header(rule)->kids[i]->text,
+            cz_rule_number(
+                rule, cz_scalar_integer(&rule->scalars,
+                                        (double)cz_rule_extent(param, i))));
+}
+
+/* Run the whole body in a fresh frame. */
+static void run(cz_rule *rule)
+{
+    cz_rule_frame frame = {0};
+    rule->frame = &frame;
+    rule->slots = NULL;
+    rule->n_slots = rule->n_steps = rule->n_serials = 0;
+    *CZ_PUSH(rule->arena, rule->slots, rule->n_slots) = (cz_rule_slot){
+        .name = "param",
+        .dtype = rule->shape->master_dtype,
+        .value = cz_rule_argument(rule, 1, rule->shape->master_dtype),
+    };
+    for (int i = 0; i < rule->n_formals; i++)
+        cz_rule_bind(rule, rule->formals[i].name, rule->formals[i].value);
+    bind_dimensions(rule);
+    cz_rule_bind(rule, "grad", gradient(rule));
+    cz_rule_run(rule, rule->use->optimizer->kids[2]);
+    rule->frame = NULL;
+}
+
+/* ---- building ---- */
+
+static cz_ir_type slot_type(const cz_rule *rule, cz_dtype dtype)
+{
+    static const int64_t one = 1;
+    return cz_rule_is_any(rule)
+               ? cz_ir_tensor_type(dtype, 1, &one)
+               : cz_ir_tensor_type(dtype, 2, rule->shape->shape);
+}
+
+/* (grad, param, states, scalars) -> (param, states). */
+static cz_ir_builder open_update(cz_rule *rule, cz_ir *ir, const char *name)
+{
+    const int n_tensors = 1 + rule->n_slots;
+    const int n_in = n_tensors + rule->n_results;
+    cz_ir_type *in = CZ_NEW(rule->arena, cz_ir_type, n_in);
+    in[0] = slot_type(rule, CZ_F32);
+    for (int i = 0; i < rule->n_slots; i++)
+        in[1 + i] = slot_type(rule, rule->slots[i].dtype);
+    for (int i = n_tensors; i < n_in; i++)
+        in[i] = cz_ir_scalar_type(CZ_F32);
+    const cz_ir_signature signature = {
+        .name = name,
+        .n_in = n_in,
+        .n_out = rule->n_slots,
+        .in = in,
+        .out = in + 1,
+    };
+    return cz_ir_function(ir, &signature, rule->use->optimizer->span);
+}
+
+static void build_update(cz_rule *rule, cz_ir *ir, const char *name)
+{
+    rule->builder = open_update(rule, ir, name);
+    rule->n_states = rule->n_slots - FIRST_STATE;
+    rule->building = true;
+    run(rule);
+    cz_ir_value *results = CZ_NEW(rule->arena, cz_ir_value, rule->n_slots);
+    for (int i = 0; i < rule->n_slots; i++)
+        results[i] = cz_rule_store(rule, rule->slots[i].value);
+    cz_ir_at(&rule->builder, rule->use->optimizer->span);
+    cz_ir_return(&rule->builder, results, rule->n_slots);
+}
+
+static void add_fact(cz_rule *rule, cz_ir *ir, const char *symbol,
+                     const char *update, const char *prologue)
+{
+    const int n = rule->n_states;
+    const char **states = CZ_NEW(rule->arena, const char *, n);
+    const char **dtypes = CZ_NEW(rule->arena, const char *, n);
+    double *inits = CZ_NEW(rule->arena, double, n);
+    for (int i = 0; i < n; i++) {
+        states[i] = rule->slots[FIRST_STATE + i].name;
+        dtypes[i] = cz_dtype_name(rule->slots[FIRST_STATE + i].dtype);
+        inits[i] = rule->slots[FIRST_STATE + i].init;
+    }
+    const cz_fact_rule fact = {
+        .sym_name = symbol,
+        .use = rule->use->name,
+        .shape = {rule->shape->shape, rule->shape->n_dims},
+        .transposed = rule->shape->transposed,
+        .states = {states, n},
+        .state_dtypes = {dtypes, n},
+        .state_init = {inits, n},
+        .update = update,
+        .prologue = prologue,
+    };
+    cz_ir_add_rule(ir, &fact);
+}
+
+/* "matrices.128x64", "matrices.128x64.t", "rest.any". */
+static const char *symbol_of(const cz_rule *rule)
+{
+    const cz_rule_shape *shape = rule->shape;
+    if (cz_rule_is_any(rule))
+        return cz_arena_printf(rule->arena, "%s.any", rule->use->name);
+    return cz_arena_printf(rule->arena, "%s.%" PRId64 "x%" PRId64 "%s",
+                           rule->use->name, shape->shape[0], shape->shape[1],
+                           shape->transposed ? ".t" : "");
+}
+
+static void build(cz_rule *rule, cz_ir *ir, const char *symbol)
+{
+    const char *update = cz_arena_printf(rule->arena, "%s.update", symbol);
+    const char *prologue = cz_arena_printf(rule->arena, "%s.prologue", symbol);
+    build_update(rule, ir, update);
+    cz_rule_build_prologue(rule, ir, prologue);
+    add_fact(rule, ir, symbol, update, prologue);
+}
+
+/* The header must fit what the parameter is. */
+static bool check_header(cz_rule *rule)
+{
+    const int n_dims = cz_rule_is_any(rule) ? 0 : header(rule)->n_kids;
+    if (n_dims != 0 && n_dims != 2)
+        cz_rule_error(rule, CZ_UNSUPPORTED, header(rule),
+                      "rules for %d dimension%s are not supported yet", n_dims,
+                      n_dims == 1 ? "" : "s");
+    else if (n_dims != rule->shape->n_dims)
+        cz_rule_error(
+            rule, CZ_SHAPE_MISMATCH, rule->use->use,
+            "'%s' is for matrices, not for parameters of %d dimension%s",
+            rule->use->optimizer->text, rule->shape->n_dims,
+            rule->shape->n_dims == 1 ? "" : "s");
+    else
+        return true;
+    return false;
+}
+
+/* The parameter is the first tensor that a run makes. */
+enum { PARAM_SERIAL = 1 };
+
+/* Nothing would be left to plan: no kernel writes the parameter. */
+static bool check_effect(cz_rule *rule)
+{
+    const cz_rule_slot *param = &rule->slots[0];
+    if (param->written && param->value->tensor.serial != PARAM_SERIAL)
+        return true;
+    cz_rule_error(rule, CZ_NO_EFFECT, rule->use->optimizer,
+                  "'%s' leaves the parameter as it is: write `param <- ...`",
+                  rule->use->optimizer->text);
+    return false;
+}
+
+bool cz_rule_lower(cz_ir *ir, const cz_rule_use *use,
+                   const cz_rule_shape *shape, cz_diags *diags,
+                   const char **symbol)
+{
+    cz_rule rule = start(use, NULL, diags);
+    cz_rule_bind_formals(&rule);
+    rule.shape = shape;
+    if (rule.failed || !check_header(&rule))
+        return false;
+    run(&rule);
+    if (rule.failed || !check_effect(&rule))
+        return false;
+    *symbol = symbol_of(&rule);
+    build(&rule, ir, *symbol);
+    return !rule.failed;
+}

@@ -1,0 +1,77 @@
+/* Tables of coefficients: lists of rows, joined by + and repeated by *. */
+#include "frontend/rule/internal.h"
+
+enum { MAX_ROWS = 4096 };
+
+cz_rule_value *cz_rule_list(cz_rule *rule, const cz_node *list)
+{
+    cz_rule_value **rows = CZ_NEW(rule->arena, cz_rule_value *, list->n_kids);
+    for (int i = 0; i < list->n_kids; i++) {
+        rows[i] = cz_rule_eval(rule, list->kids[i]);
+        if (rows[i]->kind == CZ_RULE_ERROR)
+            return rows[i];
+        if (rows[i]->kind != CZ_RULE_TUPLE && rows[i]->kind != CZ_RULE_NUMBER)
+            return cz_rule_error(rule, CZ_BAD_TYPE, list->kids[i],
+                                 "a row of a table is a number or a tuple, "
+                                 "not %s",
+                                 cz_rule_text(rule, rows[i]));
+        if (rows[i]->n_items != rows[0]->n_items)
+            return cz_rule_error(rule, CZ_SHAPE_MISMATCH, list->kids[i],
+                                 "rows of one table are alike; the first is "
+                                 "%s, this is %s",
+                                 cz_rule_text(rule, rows[0]),
+                                 cz_rule_text(rule, rows[i]));
+    }
+    return cz_rule_items(rule, CZ_RULE_TABLE, rows, list->n_kids);
+}
+
+static cz_rule_value *concatenate(cz_rule *rule, const cz_node *node,
+                                  cz_rule_value *const *parts, int n)
+{
+    int n_rows = 0;
+    for (int i = 0; i < n; i++)
+        n_rows += parts[i]->n_items;
+    if (n_rows > MAX_ROWS)
+        return cz_rule_error(rule, CZ_TOO_LARGE, node,
+                             "a table of more than %d rows", MAX_ROWS);
+    cz_rule_value **rows = CZ_NEW(rule->arena, cz_rule_value *, n_rows);
+    cz_rule_value **row = rows;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < parts[i]->n_items; k++)
+            *row++ = parts[i]->items[k];
+    return cz_rule_items(rule, CZ_RULE_TABLE, rows, n_rows);
+}
+
+static cz_rule_value *repeat(cz_rule *rule, const cz_node *node,
+                             cz_rule_value *table, const cz_rule_value *count)
+{
+    double times;
+    if (!cz_rule_constant(rule, node, count, "how often a table repeats",
+                          &times))
+        return cz_rule_absorb();
+    if (!count->number->is_integer || times < 0)
+        return cz_rule_error(rule, CZ_BAD_TYPE, node,
+                             "a table repeats a whole number of times");
+    if (times > MAX_ROWS)
+        return cz_rule_error(rule, CZ_TOO_LARGE, node,
+                             "a table of more than %d rows", MAX_ROWS);
+    cz_rule_value **parts = CZ_NEW(rule->arena, cz_rule_value *, times);
+    for (int i = 0; i < (int)times; i++)
+        parts[i] = table;
+    return concatenate(rule, node, parts, (int)times);
+}
+
+cz_rule_value *cz_rule_table_binary(cz_rule *rule, const cz_node *node,
+                                    cz_rule_value *a, cz_rule_value *b)
+{
+    if (a->kind == CZ_RULE_ERROR || b->kind == CZ_RULE_ERROR)
+        return cz_rule_absorb();
+    if (node->kind == CZ_AST_MUL)
+        return a->kind == CZ_RULE_TABLE ? repeat(rule, node, a, b)
+                                        : repeat(rule, node, b, a);
+    if (node->kind == CZ_AST_ADD && a->kind == b->kind)
+        return concatenate(rule, node, (cz_rule_value *[]){a, b}, 2);
+    return cz_rule_error(rule, CZ_BAD_TYPE, node,
+                         "tables are joined by + and repeated by *, and "
+                         "nothing else");
+}

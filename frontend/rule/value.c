@@ -1,0 +1,171 @@
+/* Values of a rule: making them, asking them, naming them in messages. */
+#include "frontend/rule/internal.h"
+
+#include <inttypes.h>
+
+enum { MAX_NOTES = 2 };
+
+static cz_rule_value error_value; /* kind CZ_RULE_ERROR, never written */
+
+cz_rule_value *cz_rule_absorb(void)
+{
+    return &error_value;
+}
+
+/* The calls around the place, the innermost first; of many the last alone. */
+static void note_calls(cz_rule *rule)
+{
+    const cz_rule_frame *frame = rule->frame;
+    for (int i = 0; frame && frame->call; frame = frame->caller, i++) {
+        const bool is_last = !frame->caller->call;
+        if (i < MAX_NOTES || is_last)
+            cz_diag_note(rule->diags, frame->call->span, "'%s' is %s here",
+                         frame->call->text,
+                         frame->call->kind == CZ_AST_CALL ? "called" : "used");
+    }
+}
+
+static void note_shape(cz_rule *rule)
+{
+    cz_diag_note(rule->diags, rule->use->use->span,
+                 "used here, on a matrix stored as [%" PRId64 ", %" PRId64 "]",
+                 rule->shape->shape[0], rule->shape->shape[1]);
+}
+
+cz_rule_value *cz_rule_failed(cz_rule *rule, cz_code code)
+{
+    rule->failed = true;
+    note_calls(rule);
+    if ((code == CZ_SHAPE_MISMATCH || code == CZ_BAD_PRODUCT) && rule->shape &&
+        rule->shape->n_dims == 2)
+        note_shape(rule);
+    return cz_rule_absorb();
+}
+
+void cz_rule_suggest(cz_rule *rule, const cz_node *node, const char *nearest)
+{
+    if (nearest)
+        cz_diag_note(rule->diags, node->span, "did you mean '%s'?", nearest);
+}
+
+static cz_rule_value *make(cz_rule *rule, cz_rule_kind kind)
+{
+    cz_rule_value *value = CZ_NEW(rule->arena, cz_rule_value, 1);
+    value->kind = kind;
+    return value;
+}
+
+cz_rule_value *cz_rule_number(cz_rule *rule, const cz_scalar *number)
+{
+    cz_rule_value *value = make(rule, CZ_RULE_NUMBER);
+    value->number = number;
+    return value;
+}
+
+cz_rule_value *cz_rule_items(cz_rule *rule, cz_rule_kind kind,
+                             cz_rule_value **items, int n)
+{
+    cz_rule_value *value = make(rule, kind);
+    value->items = items;
+    value->n_items = n;
+    return value;
+}
+
+cz_rule_value *cz_rule_tensor(cz_rule *rule, cz_tensor tensor)
+{
+    cz_rule_value *value = make(rule, CZ_RULE_TENSOR);
+    value->tensor = tensor;
+    if (!tensor.serial)
+        value->tensor.serial = ++rule->n_serials;
+    return value;
+}
+
+cz_rule_value *cz_rule_argument(cz_rule *rule, int i, cz_dtype dtype)
+{
+    const bool any = cz_rule_is_any(rule);
+    cz_tensor tensor = {
+        .dtype = dtype,
+        .rounded = true,
+        .kept = any ? CZ_RULE_ROWS : CZ_RULE_MATRIX,
+        .extent = {any ? 1 : rule->shape->shape[0],
+                   any ? 1 : rule->shape->shape[1]},
+        .flipped = !any && rule->shape->transposed,
+    };
+    if (rule->building) {
+        const cz_ir_value in = cz_ir_function_in(rule->builder.function, i);
+        *(dtype == CZ_BF16 ? &tensor.narrow : &tensor.wide) = in;
+    }
+    return cz_rule_tensor(rule, tensor);
+}
+
+bool cz_rule_is_any(const cz_rule *rule)
+{
+    return cz_node_has(rule->use->optimizer->kids[1], CZ_FLAG_ANY);
+}
+
+bool cz_rule_is_bool(const cz_rule_value *value)
+{
+    return (value->kind == CZ_RULE_NUMBER && value->number->is_bool) ||
+           (value->kind == CZ_RULE_TENSOR && value->tensor.is_bool);
+}
+
+bool cz_rule_is_scalar(const cz_rule_value *value)
+{
+    return value->kind == CZ_RULE_NUMBER ||
+           (value->kind == CZ_RULE_TENSOR && value->tensor.kept == 0);
+}
+
+int64_t cz_rule_extent(const cz_tensor *tensor, int dim)
+{
+    return tensor->extent[dim ^ (int)tensor->flipped];
+}
+
+static const char *tensor_text(cz_rule *rule, const cz_tensor *tensor)
+{
+    if (tensor->kept == 0)
+        return "[]";
+    if (cz_rule_is_any(rule))
+        return "a tensor of any shape";
+    return cz_arena_printf(rule->arena, "[%" PRId64 ", %" PRId64 "]",
+                           cz_rule_extent(tensor, 0),
+                           cz_rule_extent(tensor, 1));
+}
+
+const char *cz_rule_text(cz_rule *rule, const cz_rule_value *value)
+{
+    switch (value->kind) {
+    case CZ_RULE_NUMBER:
+        return value->number->is_bool ? "a truth" : "a number";
+    case CZ_RULE_TENSOR:
+        return tensor_text(rule, &value->tensor);
+    case CZ_RULE_TUPLE:
+        return cz_arena_printf(rule->arena, "a tuple of %d", value->n_items);
+    case CZ_RULE_TABLE:
+        return "a table";
+    case CZ_RULE_DTYPE:
+        return "an element type";
+    case CZ_RULE_ERROR:
+        break;
+    }
+    return "an error";
+}
+
+bool cz_rule_constant(cz_rule *rule, const cz_node *node,
+                      const cz_rule_value *value, const char *what, double *out)
+{
+    if (value->kind == CZ_RULE_ERROR)
+        return false;
+    if (value->kind == CZ_RULE_NUMBER && cz_scalar_is_constant(value->number)) {
+        *out = value->number->constant;
+        return true;
+    }
+    if (value->kind == CZ_RULE_NUMBER)
+        cz_rule_error(rule, CZ_BAD_TYPE, node,
+                      "%s is decided when the rule is compiled; this number is "
+                      "known at run time only",
+                      what);
+    else
+        cz_rule_error(rule, CZ_BAD_TYPE, node, "%s must be a number, not %s",
+                      what, cz_rule_text(rule, value));
+    return false;
+}
