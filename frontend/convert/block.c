@@ -105,6 +105,8 @@ static statements gather(cz_arena *arena, cz_convert_member *members, int n,
 {
     statements out = {.list = CZ_NEW(arena, statement, n)};
 
+    if (!members)
+        return out;
     qsort(members, (size_t)n, sizeof *members, by_line);
     for (int at = 0, end; at < n; at = end) {
         for (end = at + 1;

@@ -168,7 +168,9 @@ static bool check_tensors(const index_file *index, cz_safetensors *tensors)
     const cz_json_part start = {0, 1};
     int n = 0;
 
-    qsort(tensors->places, (size_t)tensors->n_places, sizeof *places, by_place);
+    if (places)
+        qsort(tensors->places, (size_t)tensors->n_places, sizeof *places,
+              by_place);
     if (index->n)
         qsort(index->entries, (size_t)index->n, sizeof *index->entries,
               by_entry);
