@@ -164,11 +164,12 @@ static bool disagree(const index_file *index, cz_json_part at,
 /* Both sides are sorted by name. */
 static bool check_tensors(const index_file *index, cz_safetensors *tensors)
 {
-    const cz_tensor_place *places = tensors->places;
+    static const cz_tensor_place none[1];
+    const cz_tensor_place *places = tensors->places ? tensors->places : none;
     const cz_json_part start = {0, 1};
     int n = 0;
 
-    if (places)
+    if (tensors->places)
         qsort(tensors->places, (size_t)tensors->n_places, sizeof *places,
               by_place);
     if (index->n)
