@@ -99,7 +99,8 @@ static const cz_source *read_source(cz_scope *scope, const char *path,
 static void add_file(cz_scope *scope, const cz_source *source, bool library)
 {
     cz_scope_file *file = CZ_PUSH(scope->arena, scope->files, scope->n_files);
-    *file = (cz_scope_file){.source = source, .library = library};
+    file->source = source;
+    file->library = library;
     file->used = !library;
     file->tree = cz_parse(scope->arena, source, scope->diags);
 }
