@@ -7,34 +7,67 @@
 #include <assert.h>
 #include <string.h>
 
-enum { MAX_SLOTS = 100 }; /* of a kind: dsl/plan_view_stage.c */
+/* What is known while one rule runs. */
+typedef struct frame {
+    cz_arena *arena;
+    const cz_ir *ir;          /* of both math forms */
+    const cz_plan_view *view; /* of kernel form; else NULL */
+    const cz_interp_call *call;
+    const cz_fact_rule *rule;
+    double *scalars;
+} frame;
 
 static size_t bytes_of(const cz_interp_call *call)
 {
     return (size_t)call->count * sizeof(double);
 }
 
+static double *fresh(const frame *f)
+{
+    return CZ_NEW(f->arena, double, f->call->count);
+}
+
+/* ---- the prologue as a function ---- */
+
+static void run_prologue(frame *f)
+{
+    const cz_ir_op prologue = cz_ir_find_function(f->ir, f->rule->prologue);
+    const int n_in = cz_ir_function_n_in(prologue);
+    const int n_out = cz_ir_function_n_out(prologue);
+    const double **in = CZ_NEW(f->arena, const double *, n_in);
+    double **out = CZ_NEW(f->arena, double *, n_out + 1);
+
+    in[0] = &f->call->t;
+    in[1] = &f->call->clip;
+    for (int i = 2; i < n_in; i++)
+        in[i] = &f->call->hypers[i - 2];
+    f->scalars = CZ_NEW(f->arena, double, n_out + 1);
+    for (int i = 0; i < n_out; i++)
+        out[i] = &f->scalars[i];
+    cz_interp_function(prologue, f->call->round, 0, in, out);
+}
+
 /* ---- math form ---- */
 
-static void run_math(const cz_ir *ir, const cz_view_rule *rule,
-                     const cz_interp_call *call, const double *scalars,
-                     int n_scalars, cz_arena *arena)
+static void run_math(const frame *f)
 {
-    const cz_ir_op update = cz_ir_find_function(ir, rule->fact->update);
-    const int n_states = rule->fact->states.n;
-    const double **in = CZ_NEW(arena, const double *, 2 + n_states + n_scalars);
-    double **out = CZ_NEW(arena, double *, 1 + n_states);
+    const cz_interp_call *call = f->call;
+    const cz_ir_op update = cz_ir_find_function(f->ir, f->rule->update);
+    const int n_states = f->rule->states.n;
+    const int n_in = cz_ir_function_n_in(update);
+    const double **in = CZ_NEW(f->arena, const double *, n_in);
+    double **out = CZ_NEW(f->arena, double *, 1 + n_states);
 
     in[0] = call->grad;
     in[1] = call->param;
     for (int i = 0; i < n_states; i++)
         in[2 + i] = call->states[i];
-    for (int i = 0; i < n_scalars; i++)
-        in[2 + n_states + i] = &scalars[i];
+    for (int i = 2 + n_states; i < n_in; i++)
+        in[i] = &f->scalars[i - 2 - n_states];
     for (int i = 0; i <= n_states; i++)
-        out[i] = CZ_NEW(arena, double, call->count);
-    cz_interp_function(update, call->round,
-                       rule->fact->shape.n ? 0 : call->count, in, out);
+        out[i] = fresh(f);
+    cz_interp_function(update, call->round, f->rule->shape.n ? 0 : call->count,
+                       in, out);
     memcpy(call->param_out, out[0], bytes_of(call));
     for (int i = 0; i < n_states; i++)
         memcpy(call->states_out[i], out[1 + i], bytes_of(call));
@@ -42,81 +75,147 @@ static void run_math(const cz_ir *ir, const cz_view_rule *rule,
 
 /* ---- stages ---- */
 
-/* Contents of the slots of a rule, by kind and index; NULL: never written. */
+/* Contents of the slots that were written, by the names that stages use. */
 typedef struct slots {
-    const cz_interp_call *call;
-    cz_arena *arena;
-    double *data[CZ_N_SLOTS][MAX_SLOTS];
+    int n;
+    struct slot {
+        const char *name;
+        const double *data;
+    } * list;
 } slots;
 
-static double *fresh(const slots *s)
+static const double *find_slot(const slots *s, const char *name)
 {
-    return CZ_NEW(s->arena, double, s->call->count);
+    for (int i = 0; i < s->n; i++)
+        if (strcmp(s->list[i].name, name) == 0)
+            return s->list[i].data;
+    return NULL;
 }
 
-static double *copy(const slots *s, const double *data)
+static void write_slot(const frame *f, slots *s, const char *name,
+                       const double *data)
 {
-    double *place = fresh(s);
-    memcpy(place, data, bytes_of(s->call));
-    return place;
+    for (int i = 0; i < s->n; i++)
+        if (strcmp(s->list[i].name, name) == 0) {
+            s->list[i].data = data;
+            return;
+        }
+    *CZ_PUSH(f->arena, s->list, s->n) = (struct slot){name, data};
+}
+
+static const char *state_slot(const frame *f, int state)
+{
+    return cz_arena_printf(f->arena, "state:%d", state);
+}
+
+/* The body of a stage in math form takes its scalars behind the slots. */
+static void run_cut(const frame *f, const cz_fact_stage *fact, int64_t count,
+                    const double *const *in, double *const *out)
+{
+    const int n_in = fact->ins.n;
+    const double **all =
+        CZ_NEW(f->arena, const double *, n_in + fact->scalars.n);
+
+    for (int i = 0; i < n_in; i++)
+        all[i] = in[i];
+    for (int i = 0; i < fact->scalars.n; i++)
+        all[n_in + i] = &f->scalars[fact->scalars.v[i]];
+    cz_interp_function(cz_ir_find_function(f->ir, fact->body), f->call->round,
+                       count, all, out);
 }
 
 /* A stage reads its inputs before it writes any output. */
-static void run_stage(slots *s, const cz_plan_view *view, int number,
-                      const double *scalars)
+static void run_stage(const frame *f, slots *s, const cz_fact_stage *fact,
+                      int number)
 {
-    const cz_view_stage *stage = &view->stages[number];
-    const double **in = CZ_NEW(s->arena, const double *, stage->n_in);
-    double **out = CZ_NEW(s->arena, double *, stage->n_out);
+    const int64_t count =
+        strcmp(fact->where, "whole") == 0 ? 0 : f->call->count;
+    const double **in = CZ_NEW(f->arena, const double *, fact->ins.n);
+    double **out = CZ_NEW(f->arena, double *, fact->outs.n);
 
-    for (int i = 0; i < stage->n_in; i++) {
-        in[i] = s->data[stage->in[i].kind][stage->in[i].index];
+    for (int i = 0; i < fact->ins.n; i++) {
+        in[i] = find_slot(s, fact->ins.v[i]);
         assert(in[i]);
     }
-    for (int i = 0; i < stage->n_out; i++)
-        out[i] = fresh(s);
-    cz_interp_stage(view, number, s->call->round,
-                    stage->where == CZ_WHERE_WHOLE ? 0 : s->call->count, in,
-                    scalars, out);
-    for (int i = 0; i < stage->n_out; i++)
-        s->data[stage->out[i].kind][stage->out[i].index] = out[i];
+    for (int i = 0; i < fact->outs.n; i++)
+        out[i] = fresh(f);
+    if (f->view)
+        cz_interp_stage(f->view, number, f->call->round, count, in, f->scalars,
+                        out);
+    else
+        run_cut(f, fact, count, in, out);
+    for (int i = 0; i < fact->outs.n; i++)
+        write_slot(f, s, fact->outs.v[i], out[i]);
 }
 
-static void run_stages(const cz_plan_view *view, const cz_view_rule *rule,
-                       const cz_interp_call *call, const double *scalars,
-                       cz_arena *arena)
+static void run_stages(const frame *f, slots *s)
 {
-    slots *s = CZ_NEW(arena, slots, 1);
-
-    s->call = call;
-    s->arena = arena;
-    s->data[CZ_SLOT_GRAD][0] = copy(s, call->grad);
-    s->data[CZ_SLOT_PARAM][0] = copy(s, call->param);
-    for (int i = 0; i < rule->fact->states.n; i++)
-        s->data[CZ_SLOT_STATE][i] = copy(s, call->states[i]);
-    for (int i = 0; i < rule->n_stages; i++)
-        run_stage(s, view, rule->first_stage + i, scalars);
-    memcpy(call->param_out, s->data[CZ_SLOT_PARAM][0], bytes_of(call));
-    for (int i = 0; i < rule->fact->states.n; i++)
-        memcpy(call->states_out[i], s->data[CZ_SLOT_STATE][i], bytes_of(call));
+    if (f->view) {
+        const cz_view_rule *rule = &f->view->rules[f->call->rule];
+        for (int i = rule->first_stage; i < rule->first_stage + rule->n_stages;
+             i++)
+            run_stage(f, s, f->view->stages[i].fact, i);
+        return;
+    }
+    int n;
+    const cz_fact_stage *facts = cz_ir_read_stage(f->ir, f->arena, &n);
+    for (int i = 0; i < n; i++)
+        if (strcmp(facts[i].rule, f->rule->sym_name) == 0)
+            run_stage(f, s, &facts[i], i);
 }
 
-/* ---- both ---- */
+static void run_slots(const frame *f)
+{
+    const cz_interp_call *call = f->call;
+    const int n_states = f->rule->states.n;
+    slots s = {0};
+
+    write_slot(f, &s, "grad", call->grad);
+    write_slot(f, &s, "param", call->param);
+    for (int i = 0; i < n_states; i++)
+        write_slot(f, &s, state_slot(f, i), call->states[i]);
+    run_stages(f, &s);
+    const double *stored = find_slot(&s, "stored");
+    if (stored && call->stored_out)
+        memcpy(call->stored_out, stored, bytes_of(call));
+    memmove(call->param_out, find_slot(&s, "param"), bytes_of(call));
+    for (int i = 0; i < n_states; i++)
+        memmove(call->states_out[i], find_slot(&s, state_slot(f, i)),
+                bytes_of(call));
+}
+
+/* ---- all forms ---- */
+
+static void begin(frame *f)
+{
+    const cz_interp_call *call = f->call;
+    int n;
+
+    if (!f->view) {
+        f->rule = &cz_ir_read_rule(f->ir, f->arena, &n)[call->rule];
+        run_prologue(f);
+        return;
+    }
+    const cz_view_rule *rule = &f->view->rules[call->rule];
+    f->rule = rule->fact;
+    f->scalars =
+        CZ_NEW(f->arena, double, f->view->bodies[rule->prologue].n_out + 1);
+    cz_interp_prologue(f->view, call->rule, call->round, call->t, call->clip,
+                       call->hypers, f->scalars);
+}
 
 void cz_interp_rule(const cz_ir *ir, const cz_plan_view *view,
                     const cz_interp_call *call)
 {
-    const cz_view_rule *rule = &view->rules[call->rule];
-    const int n_scalars = view->bodies[rule->prologue].n_out;
     cz_arena arena;
+    frame f = {.arena = &arena, .ir = ir, .call = call};
 
     cz_arena_init(&arena);
-    double *scalars = CZ_NEW(&arena, double, n_scalars + 1);
-    cz_interp_prologue(view, call->rule, call->round, call->t, call->clip,
-                       call->hypers, scalars);
+    f.view = call->form == CZ_INTERP_STAGES ? view : NULL;
+    begin(&f);
     if (call->form == CZ_INTERP_MATH)
-        run_math(ir, rule, call, scalars, n_scalars, &arena);
+        run_math(&f);
     else
-        run_stages(view, rule, call, scalars, &arena);
+        run_slots(&f);
     cz_arena_fini(&arena);
 }

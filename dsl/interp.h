@@ -1,4 +1,4 @@
-/* A float64 interpreter of rules, in math form and in kernel form: the
+/* A float64 interpreter of rules, in every form between two passes: the
  * reference that passes are tested against and that `run --check` compares
  * with.  No code generator uses it.
  *
@@ -34,15 +34,17 @@ void cz_interp_prologue(const cz_plan_view *view, int rule, bool round,
 void cz_interp_function(cz_ir_op function, bool round, int64_t count,
                         const double *const *in, double *const *out);
 
-/* A stage: in[i] and out[i] hold slot i, `scalars` all results of the rule's
- * prologue.  `count` elements where the stage is element-wise, else 0. */
+/* A stage in kernel form: in[i] and out[i] hold slot i, `scalars` all results
+ * of the rule's prologue.  `count` elements where the stage is element-wise,
+ * else 0. */
 void cz_interp_stage(const cz_plan_view *view, int stage, bool round,
                      int64_t count, const double *const *in,
                      const double *scalars, double *const *out);
 
 typedef enum cz_interp_form {
-    CZ_INTERP_MATH,  /* the rule's update function */
-    CZ_INTERP_STAGES /* its stages, one after the other */
+    CZ_INTERP_MATH,   /* the rule's update function */
+    CZ_INTERP_STAGES, /* its stages in kernel form, one after the other */
+    CZ_INTERP_CUT     /* the same still in math form: behind the cut */
 } cz_interp_form;
 
 /* One update of `count` elements (those of the rule's shape, if it has one) in
@@ -58,9 +60,12 @@ typedef struct cz_interp_call {
     const double *const *states;
     double *param_out;
     double *const *states_out;
+    double *stored_out; /* rounded copy, if a stage writes one; NULL: unasked */
 } cz_interp_call;
 
-/* `ir` is the module that the view was built from; only math form needs it. */
+/* Kernel form is run from the view, as code generators read it, prologue
+ * included; both math forms from the module's functions.  The other of the two
+ * is not looked at.  Rules are numbered alike in both. */
 void cz_interp_rule(const cz_ir *ir, const cz_plan_view *view,
                     const cz_interp_call *call);
 

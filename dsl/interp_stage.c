@@ -175,6 +175,14 @@ static void run_epilogue(frame *f, const cz_view_step *step, double *acc,
                         .out_access = step->out_access});
 }
 
+/* What a symmetric product promises is taken at its word: half is computed. */
+static void mirror(double *out, int64_t n)
+{
+    for (int64_t row = 0; row < n; row++)
+        for (int64_t column = 0; column < row; column++)
+            out[row * n + column] = out[column * n + row];
+}
+
 static void run_product(frame *f, const cz_view_step *step)
 {
     const int64_t n = step->rows * step->columns;
@@ -189,6 +197,8 @@ static void run_product(frame *f, const cz_view_step *step)
         out = CZ_NEW(&f->arena, double, n);
         run_epilogue(f, step, acc, out);
     }
+    if (step->symmetric)
+        mirror(out, step->rows);
     bind(f, out);
 }
 

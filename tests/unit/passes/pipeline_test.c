@@ -155,6 +155,51 @@ static void run_math(trial *t, const cz_ir *ir, const cz_fact_stage *stage)
                        values[graph->out[i]][k]);
 }
 
+/* ---- against dsl/interp.h, which shares nothing with eval.h ---- */
+
+/* One update in one form, results into out: param, then the states. */
+static void interpret(trial *t, const cz_ir *ir, const cz_plan_view *view,
+                      cz_interp_form form, bool round, double **out)
+{
+    const double *states[N_STATES];
+    double *new_states[N_STATES];
+    cz_interp_call call = {.form = form,
+                           .round = round,
+                           .count = t->count,
+                           .t = 1,
+                           .clip = 1,
+                           .grad = t->in[0],
+                           .param = t->in[1],
+                           .states = states};
+
+    for (int i = 0; i <= N_STATES; i++)
+        out[i] = CZ_NEW(&t->arena, double, t->count);
+    for (int i = 0; i < N_STATES; i++) {
+        states[i] = t->in[2 + i];
+        new_states[i] = out[1 + i];
+    }
+    call.param_out = out[0];
+    call.states_out = new_states;
+    cz_interp_rule(ir, view, &call);
+}
+
+/* Math form against stages, which are in math form too before there is a view.
+ * A parameter that is its own master is rounded by stages alone. */
+static void check_interpreter(trial *t, const cz_ir *ir,
+                              const cz_plan_view *view, bool round)
+{
+    const cz_interp_form form = view ? CZ_INTERP_STAGES : CZ_INTERP_CUT;
+    double *math[1 + N_STATES], *stages[1 + N_STATES];
+
+    if (round && t->rule.param == CZ_BF16)
+        return;
+    interpret(t, ir, view, CZ_INTERP_MATH, round, math);
+    interpret(t, ir, view, form, round, stages);
+    for (int i = 0; i <= N_STATES; i++)
+        for (int64_t k = 0; k < t->count; k++)
+            assert_true(eval_same(math[i][k], stages[i][k]));
+}
+
 static void check_cut(trial *t, const cz_ir *ir)
 {
     int n;
@@ -164,6 +209,8 @@ static void check_cut(trial *t, const cz_ir *ir)
     for (int i = 0; i < n; i++)
         run_math(t, ir, &stages[i]);
     assert_true(trial_holds(t));
+    check_interpreter(t, ir, NULL, false);
+    check_interpreter(t, ir, NULL, true);
 }
 
 static void *copy(trial *t, const void *list, int n, size_t size)
@@ -206,49 +253,6 @@ static void run_kernel(trial *t, const cz_ir *ir, const cz_plan_view *view,
     kernel.n_values = list_types(t, cz_ir_find_function(ir, stage->fact->body),
                                  &kernel.types);
     eval_stage(&t->arena, &cut, &kernel, t->slots, t->scalars, t->count);
-}
-
-/* ---- against dsl/interp.h, which shares nothing with eval.h ---- */
-
-/* One update in one form, results into out: param, then the states. */
-static void interpret(trial *t, const cz_ir *ir, const cz_plan_view *view,
-                      cz_interp_form form, bool round, double **out)
-{
-    const double *states[N_STATES];
-    double *new_states[N_STATES];
-    cz_interp_call call = {.form = form,
-                           .round = round,
-                           .count = t->count,
-                           .t = 1,
-                           .clip = 1,
-                           .grad = t->in[0],
-                           .param = t->in[1],
-                           .states = states};
-
-    for (int i = 0; i <= N_STATES; i++)
-        out[i] = CZ_NEW(&t->arena, double, t->count);
-    for (int i = 0; i < N_STATES; i++) {
-        states[i] = t->in[2 + i];
-        new_states[i] = out[1 + i];
-    }
-    call.param_out = out[0];
-    call.states_out = new_states;
-    cz_interp_rule(ir, view, &call);
-}
-
-/* A parameter that is its own master is rounded by stages alone. */
-static void check_interpreter(trial *t, const cz_ir *ir,
-                              const cz_plan_view *view, bool round)
-{
-    double *math[1 + N_STATES], *stages[1 + N_STATES];
-
-    if (round && t->rule.param == CZ_BF16)
-        return;
-    interpret(t, ir, view, CZ_INTERP_MATH, round, math);
-    interpret(t, ir, view, CZ_INTERP_STAGES, round, stages);
-    for (int i = 0; i <= N_STATES; i++)
-        for (int64_t k = 0; k < t->count; k++)
-            assert_true(eval_same(math[i][k], stages[i][k]));
 }
 
 static void check_kernels(trial *t, const cz_ir *ir, cz_diags *diags)
