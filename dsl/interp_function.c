@@ -11,8 +11,12 @@ typedef struct frame {
     bool round;
     int64_t count; /* elements of tensors of an element-wise function; or 0 */
     int n;
-    cz_ir_value *values;
-    const double **data;
+    struct known {
+        cz_ir_value value;
+        const double *data;
+        bool
+            is_constant; /* computed from constants alone, element by element */
+    } * known;
 } frame;
 
 static int64_t elements_of(const frame *f, cz_ir_type type)
@@ -25,20 +29,58 @@ static int64_t elements_of(const frame *f, cz_ir_type type)
     return n;
 }
 
-static void bind(frame *f, cz_ir_value value, const double *data)
+static void bind(frame *f, cz_ir_value value, const double *data,
+                 bool is_constant)
 {
-    int n = f->n;
-    *CZ_PUSH(&f->arena, f->data, n) = data;
-    *CZ_PUSH(&f->arena, f->values, f->n) = value;
+    *CZ_PUSH(&f->arena, f->known, f->n) =
+        (struct known){value, data, is_constant};
+}
+
+static const struct known *find(const frame *f, cz_ir_value value)
+{
+    int i = f->n - 1;
+    while (i >= 0 && f->known[i].value.p != value.p)
+        i--;
+    assert(i >= 0);
+    return &f->known[i];
 }
 
 static const double *data_of(const frame *f, cz_ir_value value)
 {
-    int i = f->n - 1;
-    while (i >= 0 && f->values[i].p != value.p)
-        i--;
-    assert(i >= 0);
-    return f->data[i];
+    return find(f, value)->data;
+}
+
+static bool is_exact(const frame *f, cz_ir_op truncate)
+{
+    const cz_dtype dtype = cz_ir_value_type(cz_ir_op_result(truncate, 0)).dtype;
+    const double x = *data_of(f, cz_ir_op_operand(truncate, 0));
+    return cz_interp_round(dtype, x) == x;
+}
+
+static const struct known *operand(const frame *f, cz_ir_op op, int i)
+{
+    return find(f, cz_ir_op_operand(op, i));
+}
+
+/* Whether simplification knows the result, which then is one number: it folds
+ * arithmetic and a choice between equals, but no comparison of tensors and no
+ * TRUNCATE that loses bits. */
+static bool is_constant(const frame *f, cz_ir_op op)
+{
+    const cz_ir_kind kind = cz_ir_op_kind(op);
+    if (kind == CZ_IR_SPLAT)
+        return operand(f, op, 0)->is_constant;
+    if (kind != CZ_IR_ELEMENT)
+        return false;
+    const cz_opcode opcode = cz_ir_op_opcode(op);
+    for (int i = opcode == CZ_OP_SELECT; i < cz_ir_op_n_operands(op); i++)
+        if (!operand(f, op, i)->is_constant)
+            return false;
+    if (opcode == CZ_OP_SELECT)
+        return memcmp(operand(f, op, 1)->data, operand(f, op, 2)->data,
+                      sizeof(double)) == 0;
+    return opcode != CZ_OP_COMPARE &&
+           (opcode != CZ_OP_TRUNCATE || is_exact(f, op));
 }
 
 /* ---- operations ---- */
@@ -51,11 +93,26 @@ static void run_constant(cz_ir_op op, double *out, int64_t n)
         out[i] = value;
 }
 
+/* Whether the operation only takes back an EXTEND: f32 values are held in
+ * float64, and what nothing was computed with is not rounded. */
+static bool takes_back(cz_ir_op op)
+{
+    if (cz_ir_op_opcode(op) != CZ_OP_TRUNCATE)
+        return false;
+    const cz_ir_op from = cz_ir_value_op(cz_ir_op_operand(op, 0));
+    return from.p && cz_ir_op_kind(from) == CZ_IR_ELEMENT &&
+           cz_ir_op_opcode(from) == CZ_OP_EXTEND &&
+           cz_ir_value_type(cz_ir_op_operand(from, 0)).dtype ==
+               cz_ir_value_type(cz_ir_op_result(op, 0)).dtype;
+}
+
+/* What may be folded at compile time is rounded always, as folding does. */
 static void run_element(const frame *f, cz_ir_op op, double *out, int64_t n)
 {
     const int n_in = cz_ir_op_n_operands(op);
     const double *in[3] = {0};
-    cz_interp_op what = {.op = cz_ir_op_opcode(op), .round = f->round};
+    cz_interp_op what = {.op = cz_ir_op_opcode(op),
+                         .round = f->round && !takes_back(op)};
 
     if (what.op == CZ_OP_CONSTANT) {
         run_constant(op, out, n);
@@ -66,8 +123,12 @@ static void run_element(const frame *f, cz_ir_op op, double *out, int64_t n)
     what.dtype = cz_ir_value_type(cz_ir_op_result(op, 0)).dtype;
     if (what.op == CZ_OP_COMPARE)
         what.predicate = cz_ir_op_predicate(op);
-    for (int64_t i = 0; i < n; i++)
+    const bool folds = is_constant(f, op);
+    for (int64_t i = 0; i < n; i++) {
         out[i] = cz_interp_apply(&what, in[0][i], in[1][i], in[2][i]);
+        if (folds)
+            out[i] = cz_interp_round(what.dtype, out[i]);
+    }
 }
 
 static void run_matmul(const frame *f, cz_ir_op op, double *out)
@@ -181,7 +242,7 @@ static void run_op(frame *f, cz_ir_op op)
     case CZ_IR_OTHER:
         assert(!"an operation of math form");
     }
-    bind(f, result, out);
+    bind(f, result, out, is_constant(f, op));
 }
 
 void cz_interp_function(cz_ir_op function, bool round, int64_t count,
@@ -191,7 +252,7 @@ void cz_interp_function(cz_ir_op function, bool round, int64_t count,
 
     cz_arena_init(&f.arena);
     for (int i = 0; i < cz_ir_function_n_in(function); i++)
-        bind(&f, cz_ir_function_in(function, i), in[i]);
+        bind(&f, cz_ir_function_in(function, i), in[i], false);
     for (cz_ir_op op = cz_ir_first_op(function);
          cz_ir_op_kind(op) != CZ_IR_RETURN; op = cz_ir_next_op(op))
         run_op(&f, op);

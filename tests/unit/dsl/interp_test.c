@@ -284,6 +284,38 @@ static void sums_and_broadcasts_follow_dims(void **state)
     assert_close(cc, (const double[]){11, 22, 33, 11, 22, 33}, 6);
 }
 
+/* c = 0.99 + 1.36 of constants, c by way of a choice, c * x, and x back from
+ * f64: what simplification folds, in f32, has the same value unfolded. */
+static void what_may_be_folded_has_the_value_of_folding(void **state)
+{
+    fixture *f = *state;
+    const cz_ir_type type = cz_ir_scalar_type(CZ_F32);
+    const cz_ir_type types[] = {type, type, type, type};
+    cz_ir_builder b = cz_ir_function(
+        f->ir,
+        &(cz_ir_signature){
+            .name = "folds", .n_in = 1, .in = types, .n_out = 4, .out = types},
+        (cz_span){0});
+    const cz_ir_value x = cz_ir_function_in(b.function, 0);
+    const cz_ir_value c =
+        cz_ir_binary(&b, CZ_OP_ADD, cz_ir_constant(&b, type, 0.99),
+                     cz_ir_constant(&b, type, 1.36));
+    const cz_ir_value out[] = {
+        c, cz_ir_select(&b, cz_ir_compare(&b, "olt", x, c), c, c),
+        cz_ir_binary(&b, CZ_OP_MUL, c, x),
+        cz_ir_convert(&b, cz_ir_convert(&b, x, CZ_F64), CZ_F32)};
+    cz_ir_return(&b, out, 4);
+
+    const double data = 1.0 + 0x1p-40, *inputs[] = {&data};
+    const double folded = (double)(0.99f + 1.36f);
+    double r[4], *outputs[] = {&r[0], &r[1], &r[2], &r[3]};
+    for (int round = 0; round < 2; round++) {
+        cz_interp_function(b.function, round, 0, inputs, outputs);
+        assert_true(r[0] == folded && r[1] == folded);
+        assert_true(r[2] == folded * data && r[3] == data);
+    }
+}
+
 /* NaN wins over numbers, 0 over -0; comparisons with NaN are false but une. */
 static void corners_of_arithmetic(void **state)
 {
@@ -335,6 +367,7 @@ int main(void)
         TEST(an_element_wise_rule_takes_any_count),
         TEST(a_prologue_is_rounded_once),
         TEST(sums_and_broadcasts_follow_dims),
+        TEST(what_may_be_folded_has_the_value_of_folding),
         TEST(corners_of_arithmetic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
