@@ -9,7 +9,7 @@
 #include "tests/unit/passes/random_module.h"
 #include "tests/unit/passes/reference/reference.h"
 
-enum { N_MODULES = 500 };
+enum { N_MODULES = 300 };
 
 static void check_seed(unsigned seed)
 {
