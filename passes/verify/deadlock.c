@@ -126,12 +126,36 @@ static int64_t drain(graph *g, int *n_before)
     return n_done;
 }
 
+/* The parameter that a stuck operation waits for: of the first row whose
+ * partner never starts. */
+static place place_of_stuck(const graph *g, const int *n_before, int op,
+                            int64_t rank)
+{
+    place at = place_on(g->v, op, rank);
+    int n = 0;
+    const transfer_pair *pairs = pair_over_list(g->v, &n);
+
+    for (int i = 0; i < n; i++) {
+        const transfer_pair *p = &pairs[i];
+        const int64_t source = start_of(g, p->source, p->sent_in);
+        const int64_t target = start_of(g, p->target, p->received_in);
+        const bool is_here =
+            start_of(g, rank, op) == source || start_of(g, rank, op) == target;
+        if (is_here && (n_before[source] > 0 || n_before[target] > 0)) {
+            at.param = start_of(g, rank, op) == source ? p->send->param
+                                                       : p->receive->param;
+            break;
+        }
+    }
+    return at;
+}
+
 static void report_stuck(graph *g, const int *n_before)
 {
     for (int op = 0; op < g->v->view->n_ops; op++) {
         for (int64_t rank = 0; rank < g->v->view->n_ranks; rank++) {
             if (n_before[start_of(g, rank, op) + 1] > 0) {
-                reject(g->v, op, rank, -1,
+                reject(g->v, place_of_stuck(g, n_before, op, rank),
                        "never completes unless sends are buffered: it waits, "
                        "through other ranks, for an operation behind it");
                 return;

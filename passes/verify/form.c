@@ -1,6 +1,20 @@
 /* V0: every number in range, every row inside the memory it names. */
 #include "passes/verify/verify_internal.h"
 
+/* The owner of a slice that ends before it starts, and the last parameter in
+ * front of its start: what lies between is another's too, or is padding. */
+static place place_of_slice(const verifier *v, int number, int slice)
+{
+    const cz_fact_bucket *bucket = v->view->buckets[number].fact;
+    place at = place_in_bucket(v, number, -1);
+
+    at.rank = cz_view_rank_at(v->view, &v->view->policy->split_axes, slice, 0);
+    for (int i = 0; i < bucket->params.n; i++)
+        if (bucket->offsets.v[i] < bucket->slices.v[slice])
+            at.param = bucket->params.v[i];
+    return at;
+}
+
 static void check_slices(verifier *v, int number)
 {
     const cz_fact_bucket *bucket = v->view->buckets[number].fact;
@@ -9,14 +23,16 @@ static void check_slices(verifier *v, int number)
     const cz_ints *s = &bucket->slices;
 
     if (s->n != members + 1 || s->v[0] != 0 || s->v[members] != bucket->length)
-        reject(v, -1, -1, bucket->params.v[0],
+        reject(v, place_in_bucket(v, number, -1),
                "bucket %d: slices do not run from 0 to its length over %lld "
                "owners",
                number, (long long)members);
-    for (int i = 0; i + 1 < s->n; i++)
+    for (int i = 0; i + 1 < s->n && v->n_errors == 0; i++)
         if (s->v[i] > s->v[i + 1])
-            reject(v, -1, -1, bucket->params.v[0],
-                   "bucket %d: slice %d ends before it starts", number, i);
+            reject(v, place_of_slice(v, number, i),
+                   "the slice [%lld, %lld) of bucket %d, which the rank owns, "
+                   "ends before it starts",
+                   (long long)s->v[i], (long long)s->v[i + 1], number);
 }
 
 /* Parameters of a bucket lie one behind the other and inside it. */
@@ -29,16 +45,18 @@ static void check_places(verifier *v, int number)
         const cz_view_param *param = &v->view->params[bucket->params.v[i]];
         const cz_view_family *family = &v->view->families[param->family];
         if (param->bucket != number || bucket->offsets.v[i] < end)
-            reject(v, -1, -1, bucket->params.v[i],
+            reject(v, place_in_bucket(v, number, bucket->params.v[i]),
                    "overlaps its neighbour in bucket %d", number);
         if (v->view->rules[family->rule].use != v->view->buckets[number].use)
-            reject(v, -1, -1, bucket->params.v[i],
+            reject(v, place_in_bucket(v, number, bucket->params.v[i]),
                    "is in a bucket of another group");
         end = bucket->offsets.v[i] + family->local_elements;
     }
     if (end > bucket->length)
-        reject(v, -1, -1, bucket->params.v[bucket->params.n - 1],
-               "bucket %d ends before its last parameter", number);
+        reject(
+            v,
+            place_in_bucket(v, number, bucket->params.v[bucket->params.n - 1]),
+            "bucket %d ends before its last parameter", number);
 }
 
 static int64_t arena_of(const verifier *v, int64_t rank)
@@ -52,13 +70,14 @@ static void check_scratch(verifier *v, int op, int64_t rank, int64_t param,
                           int64_t offset, int64_t bytes)
 {
     if (bytes > 0 && (offset < 0 || offset > arena_of(v, rank) - bytes))
-        reject(v, op, rank, param,
+        reject(v, (place){op, rank, param},
                "bytes [%lld, %lld) lie outside the scratch of %lld bytes",
                (long long)offset, (long long)(offset + bytes),
                (long long)arena_of(v, rank));
     else if (bytes > 0 && offset % CZ_ALIGN_BYTES != 0)
-        reject(v, op, rank, param, "scratch byte %lld is not aligned to %d",
-               (long long)offset, CZ_ALIGN_BYTES);
+        reject(v, (place){op, rank, param},
+               "scratch byte %lld is not aligned to %d", (long long)offset,
+               CZ_ALIGN_BYTES);
 }
 
 /* Scratch that one row touches: its slots, each rounded up, and workspace. */
@@ -103,7 +122,7 @@ static void check_apart(verifier *v, int op, int64_t rank, int64_t param,
             if ((extents[i].writes || extents[k].writes) &&
                 extents[i].lo < extents[k].hi &&
                 extents[k].lo < extents[i].hi) {
-                reject(v, op, rank, param,
+                reject(v, (place){op, rank, param},
                        "its scratch at bytes %lld and %lld overlaps",
                        (long long)extents[k].lo, (long long)extents[i].lo);
                 return;
@@ -132,17 +151,17 @@ static void check_run(verifier *v, int op, int64_t rank, int64_t number,
     int64_t lo, hi;
 
     if (param->bucket < 0) {
-        reject(v, op, rank, number, "has no place in any bucket");
+        reject(v, (place){op, rank, number}, "has no place in any bucket");
         return;
     }
     slice_of(v, param->bucket, rank, &lo, &hi);
     if (count <= 0 || offset < param->offset ||
         count > param->offset + n - offset)
-        reject(v, op, rank, number,
+        reject(v, (place){op, rank, number},
                "elements [%lld, %lld) of bucket %d are not its own",
                (long long)offset, (long long)(offset + count), param->bucket);
     else if (offset < lo || count > hi - offset)
-        reject(v, op, rank, number,
+        reject(v, (place){op, rank, number},
                "elements [%lld, %lld) lie outside the slice [%lld, %lld) that "
                "the rank owns",
                (long long)offset, (long long)(offset + count), (long long)lo,
@@ -153,7 +172,9 @@ static bool is_param(verifier *v, int op, int64_t rank, int64_t param)
 {
     if (param >= 0 && param < v->view->n_params)
         return true;
-    reject(v, op, rank, -1, "parameter %lld does not exist", (long long)param);
+    reject(v, place_on(v, op, rank),
+           "a row names parameter %lld, which does not exist",
+           (long long)param);
     return false;
 }
 
@@ -171,10 +192,10 @@ static void check_whole(verifier *v, int op, int64_t rank,
     for (int i = 0; i < stage->n_out; i++)
         sees_shard = sees_shard || stage->out[i].kind < CZ_SLOT_GATHER;
     if (sees_shard)
-        reject(v, op, rank, row->param,
+        reject(v, (place){op, rank, row->param},
                "a stage on the whole matrix reads or writes a shard");
     else if (row->offset != 0 || row->count != n)
-        reject(v, op, rank, row->param,
+        reject(v, (place){op, rank, row->param},
                "the whole matrix is elements [0, %lld), not [%lld, %lld)",
                (long long)n, (long long)row->offset,
                (long long)(row->offset + row->count));
@@ -187,8 +208,8 @@ static void check_kernel_row(verifier *v, int op, int64_t rank,
         return;
     if (row->stage < 0 || row->stage >= v->view->n_stages ||
         v->view->stages[row->stage].rule != rule_of_param(v, row->param)) {
-        reject(v, op, rank, row->param, "stage %lld is not of its rule",
-               (long long)row->stage);
+        reject(v, (place){op, rank, row->param},
+               "stage %lld is not of its rule", (long long)row->stage);
         return;
     }
     if (v->view->stages[row->stage].where == CZ_WHERE_WHOLE)
@@ -209,16 +230,18 @@ static void check_transfer_row(verifier *v, int op, int64_t rank,
     if (!is_param(v, op, rank, row->param))
         return;
     if (row->peer < 0 || row->peer >= members)
-        reject(v, op, rank, row->param, "peer %lld of %lld does not exist",
-               (long long)row->peer, (long long)members);
+        reject(v, (place){op, rank, row->param},
+               "peer %lld of %lld does not exist", (long long)row->peer,
+               (long long)members);
     if (row->is_recv != 0 && row->is_recv != 1)
-        reject(v, op, rank, row->param, "a row is neither send nor receive");
+        reject(v, (place){op, rank, row->param},
+               "a row is neither send nor receive");
     if (row->n_rows <= 0 || row->row_bytes <= 0 || row->offset < 0 ||
         row->stride_bytes < row->row_bytes ||
         __builtin_mul_overflow(row->n_rows - 1, row->stride_bytes, &last) ||
         __builtin_add_overflow(last, row->row_bytes, &end) ||
         end > arena_of(v, rank) || row->offset > arena_of(v, rank) - end)
-        reject(v, op, rank, row->param,
+        reject(v, (place){op, rank, row->param},
                "a box lies outside the scratch of %lld bytes",
                (long long)arena_of(v, rank));
 }
@@ -289,19 +312,19 @@ static void check_facts(verifier *v, int number)
         op->kind == CZ_STEP_REDUCE_SCATTER || op->kind == CZ_STEP_ALL_GATHER;
 
     if (!has_its_table(v, op))
-        reject(v, number, -1, -1, "has another table than its kind needs");
+        reject(v, place_of(v, number), "has another table than its kind needs");
     else if (fact->stream < 0 || fact->stream >= MAX_STREAMS)
-        reject(v, number, -1, -1, "stream %lld is not one of %d",
+        reject(v, place_of(v, number), "stream %lld is not one of %d",
                (long long)fact->stream, MAX_STREAMS);
     else if (fact->bucket < (needs_bucket ? 0 : -1) ||
              fact->bucket >= v->view->n_buckets)
-        reject(v, number, -1, -1, "bucket %lld does not exist",
+        reject(v, place_of(v, number), "bucket %lld does not exist",
                (long long)fact->bucket);
     else if (!axes_exist(v, &fact->comm))
-        reject(v, number, -1, -1, "its axes are not the mesh's, in order");
+        reject(v, place_of(v, number), "its axes are not the mesh's, in order");
     for (int i = 0; i < fact->waits.n; i++)
         if (fact->waits.v[i] < 0 || fact->waits.v[i] >= number)
-            reject(v, number, -1, -1,
+            reject(v, place_of(v, number),
                    "waits for operation %lld, which is not an earlier one",
                    (long long)fact->waits.v[i]);
 }
@@ -322,7 +345,11 @@ static void check_op(verifier *v, int number)
 void check_form(verifier *v)
 {
     if (!v->view->arena) {
-        reject(v, -1, -1, -1, "there is no arena");
+        place at = place_of(v, v->view->n_ops > 0 ? 0 : -1);
+        find_row(
+            v, (row_filter){0, v->view->n_ops - 1, CZ_STEP_KERNEL, -1, -1, -1},
+            &at);
+        reject(v, at, "there is no arena");
         return;
     }
     for (int i = 0; i < v->view->n_buckets; i++) {

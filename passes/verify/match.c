@@ -55,7 +55,7 @@ static bool report_odd(verifier *v, int op, const end *odd)
 {
     const bool is_recv = odd->row->is_recv != 0;
 
-    reject(v, op, is_recv ? odd->target : odd->source, odd->row->param,
+    reject(v, (place){op, is_recv ? odd->target : odd->source, odd->row->param},
            is_recv ? "a receive from rank %lld that nobody sends"
                    : "a send to rank %lld that nobody receives",
            (long long)(is_recv ? odd->source : odd->target));
@@ -75,7 +75,7 @@ static bool check_pair(verifier *v, int op, const end *send, const end *receive)
         return report_odd(v, op, send_first ? send : receive);
     }
     if (!alike)
-        reject(v, op, send->source, from->param,
+        reject(v, (place){op, send->source, from->param},
                "sends %lld x %lld bytes to rank %lld, which expects %lld x "
                "%lld",
                (long long)from->n_rows, (long long)from->row_bytes,

@@ -38,6 +38,20 @@ static int64_t local_elements(const verifier *v, int64_t param)
     return v->view->families[v->view->params[param].family].local_elements;
 }
 
+/* Elements from `at` on are missing: named is their owner, in the replica of
+ * run `r`, whose operation does not reach them. */
+static void reject_gap(verifier *v, const run *r, int64_t at, int64_t end,
+                       const char *what)
+{
+    const cz_view_param *param = &v->view->params[r->param];
+    const int64_t owner =
+        owner_of(v, param->bucket, param->offset + at, r->rank);
+
+    reject(v, (place){r->op, owner, r->param},
+           "elements [%lld, %lld) are never %s", (long long)at, (long long)end,
+           what);
+}
+
 /* Runs [first, end) of one target must cover [0, local_elements) once. */
 static void check_cover(verifier *v, const run_list *list, int first, int end,
                         const char *what)
@@ -47,19 +61,17 @@ static void check_cover(verifier *v, const run_list *list, int first, int end,
     for (int i = first; i < end; at = list->v[i++].hi) {
         const run *r = &list->v[i];
         if (r->lo < at)
-            reject(v, r->op, r->rank, r->param,
+            reject(v, (place){r->op, r->rank, r->param},
                    "elements [%lld, %lld) are %s twice", (long long)r->lo,
                    (long long)(r->hi < at ? r->hi : at), what);
         else if (r->lo > at)
-            reject(v, r->op, r->rank, r->param,
-                   "elements [%lld, %lld) are never %s", (long long)at,
-                   (long long)r->lo, what);
+            reject_gap(v, r, at, r->lo, what);
         if (v->n_errors)
             return;
     }
     if (at != local_elements(v, list->v[first].param))
-        reject(v, list->v[first].op, list->v[first].rank, list->v[first].param,
-               "elements from %lld on are never %s", (long long)at, what);
+        reject_gap(v, &list->v[end - 1], at,
+                   local_elements(v, list->v[first].param), what);
 }
 
 /* How many targets of each parameter and replica were found. */
@@ -131,7 +143,7 @@ static void add_writes(verifier *v, run_list *list, int op, int64_t rank,
         if (!persists(stage->out[i].kind))
             continue;
         if (stage->where == CZ_WHERE_WHOLE) {
-            reject(v, op, rank, row->param,
+            reject(v, (place){op, rank, row->param},
                    "a stage on the whole matrix writes a parameter or state");
             return;
         }
@@ -146,9 +158,10 @@ static void add_writes(verifier *v, run_list *list, int op, int64_t rank,
 }
 
 /* How many targets all stages of a rule write. */
-static int64_t n_targets_of(verifier *v, int rule, bool has_master)
+static int64_t n_targets_of(verifier *v, int64_t param, bool has_master)
 {
-    static const cz_view_slot param = {.kind = CZ_SLOT_PARAM};
+    const int rule = rule_of_param(v, param);
+    static const cz_view_slot master = {.kind = CZ_SLOT_PARAM};
     static const cz_view_slot stored = {.kind = CZ_SLOT_STORED};
     bool seen[CZ_N_SLOTS * MAX_STATES] = {false};
     int64_t n = 0;
@@ -163,12 +176,27 @@ static int64_t n_targets_of(verifier *v, int rule, bool has_master)
             }
         }
     }
-    if (seen[target_key(&param)] && has_master && !seen[target_key(&stored)])
-        reject(v, -1, -1, -1,
-               "rule %s updates a master and leaves the "
-               "parameter as it was",
+    if (seen[target_key(&master)] && has_master && !seen[target_key(&stored)]) {
+        place at = place_in_bucket(v, v->view->params[param].bucket, param);
+        find_row(
+            v,
+            (row_filter){v->view->n_ops - 1, 0, CZ_STEP_KERNEL, -1, -1, param},
+            &at);
+        reject(v, at,
+               "rule %s updates a master and leaves the parameter as it was",
                v->view->rules[rule].fact->sym_name);
+    }
     return n;
+}
+
+/* The last operation that has the parameter in its rows or its bucket. */
+static int last_to_touch(const verifier *v, int64_t param)
+{
+    const int last = last_op_of(v, v->view->params[param].bucket);
+    place row = {-1, 0, param};
+
+    find_row(v, (row_filter){v->view->n_ops - 1, 0, -1, -1, -1, param}, &row);
+    return row.op > last ? row.op : last;
 }
 
 static void check_written(verifier *v, const counts *found,
@@ -176,20 +204,23 @@ static void check_written(verifier *v, const counts *found,
 {
     for (int p = 0; p < v->view->n_params && v->n_errors == 0; p++) {
         const int bucket = v->view->params[p].bucket;
-        const int rule = rule_of_param(v, p);
         if (bucket < 0) {
-            reject(v, -1, -1, p, "has no place in a bucket");
+            reject(v, (place){v->view->n_ops - 1, 0, p},
+                   "is the last, and the parameter has no place in a bucket");
             return;
         }
         const int64_t n =
-            n_targets_of(v, rule, v->view->buckets[bucket].has_master);
+            n_targets_of(v, p, v->view->buckets[bucket].has_master);
         for (int64_t c = 0; c < found->n_replicas && v->n_errors == 0; c++)
             if (*count_of(found, p, c) != n)
-                reject(v, last_op_of(v, bucket),
-                       cz_view_rank_at(v->view, others, c, 0), p,
-                       "%d of %lld (itself, its stored copy, its states) are "
-                       "ever updated",
-                       *count_of(found, p, c), (long long)n);
+                reject(v,
+                       (place){last_to_touch(v, p),
+                               owner_of(v, bucket, v->view->params[p].offset,
+                                        cz_view_rank_at(v->view, others, c, 0)),
+                               p},
+                       "is the last that touches it, and %lld of %lld (itself, "
+                       "its stored copy, its states) were never updated",
+                       (long long)(n - *count_of(found, p, c)), (long long)n);
     }
 }
 
@@ -242,16 +273,35 @@ static void add_spans(verifier *v, run_list *list, int number)
     }
 }
 
+/* The operation that counts a bucket, else the one that sums the norm. */
+static int counter_of(const verifier *v, int bucket)
+{
+    int found = last_op_of(v, bucket);
+
+    for (int op = 0; op < v->view->n_ops; op++) {
+        const cz_view_op *o = &v->view->ops[op];
+        if (o->kind == CZ_STEP_SQUARE_SUM && o->fact->bucket == bucket)
+            return op;
+        if (o->kind == CZ_STEP_ALL_REDUCE)
+            found = op;
+    }
+    return found;
+}
+
 static void check_counted(verifier *v, const counts *found)
 {
     for (int p = 0; p < v->view->n_params; p++) {
+        const cz_view_param *param = &v->view->params[p];
         int64_t storage[16];
         const cz_ints axes =
-            cz_view_shard_axes(v->view, v->view->params[p].family, storage);
+            cz_view_shard_axes(v->view, param->family, storage);
         for (int64_t c = 0; c < cz_view_extent(v->view, &axes); c++)
             if (!*count_of(found, p, c)) {
-                reject(v, last_op_of(v, v->view->params[p].bucket),
-                       cz_view_rank_at(v->view, &axes, c, 0), p,
+                reject(v,
+                       (place){counter_of(v, param->bucket),
+                               owner_of(v, param->bucket, param->offset,
+                                        cz_view_rank_at(v->view, &axes, c, 0)),
+                               p},
                        "the norm never counts this shard");
                 return;
             }

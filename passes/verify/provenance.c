@@ -75,7 +75,7 @@ static bool is_full_shard(run *r, int op, int64_t rank,
     if (r->v->view->stages[row->stage].where == CZ_WHERE_WHOLE ||
         row->count == family->local_elements)
         return true;
-    reject(r->v, op, rank, row->param,
+    reject(r->v, (place){op, rank, row->param},
            "works on %lld of the shard's %lld elements, which scratch holds as "
            "one",
            (long long)row->count, (long long)family->local_elements);
@@ -95,13 +95,13 @@ static void read_slots(run *r, int op, int64_t rank,
 
     for (int i = 0; i < stage->n_in; i++) {
         if (stage->in[i].kind == CZ_SLOT_GRAD && !r->reduced[bucket])
-            reject(r->v, op, rank, row->param,
+            reject(r->v, (place){op, rank, row->param},
                    "reads a gradient that is not reduced yet");
         if (!in_scratch(&stage->in[i]) || !is_full_shard(r, op, rank, row))
             continue;
         const region wanted = slot_region(r, rank, row, &stage->in[i]);
         if (!region_holds(&r->scratch[rank], &wanted))
-            reject(r->v, op, rank, row->param,
+            reject(r->v, (place){op, rank, row->param},
                    "reads scratch byte %lld, where its %s are not, or not all",
                    (long long)wanted.offset,
                    stage->in[i].kind == CZ_SLOT_GATHER    ? "gathered shards"
@@ -123,7 +123,7 @@ static void write_slots(run *r, int op, int64_t rank,
         if (stage->out[i].kind == CZ_SLOT_PARAM) {
             r->updated[rank * r->v->view->n_buckets + bucket] += row->count;
             if (r->gathered[bucket])
-                reject(r->v, op, rank, row->param,
+                reject(r->v, (place){op, rank, row->param},
                        "updates after the bucket was gathered");
         }
         if (!in_scratch(&stage->out[i]))
@@ -149,7 +149,7 @@ static void check_owner(run *r, int op, int64_t rank,
                                rank) ||
         (param->shard_owner >= 0 &&
          param->shard_owner != cz_view_coordinate(r->v->view, &axes, rank)))
-        reject(r->v, op, rank, row->param,
+        reject(r->v, (place){op, rank, row->param},
                "is computed here, where it is not owned");
 }
 
@@ -180,7 +180,7 @@ static void run_transfer(run *r, int op)
         if (!region_part(&r->scratch[pairs[i].source], pairs[i].send,
                          &sent[i]) ||
             sent[i].param != pairs[i].send->param) {
-            reject(r->v, op, pairs[i].source, pairs[i].send->param,
+            reject(r->v, (place){op, pairs[i].source, pairs[i].send->param},
                    "sends scratch byte %lld, where no value of it lies",
                    (long long)pairs[i].send->offset);
             return;
@@ -189,7 +189,7 @@ static void run_transfer(run *r, int op)
         region put = sent[i];
         if (pairs[i].receive->param != put.param ||
             !region_place(&put, pairs[i].receive)) {
-            reject(r->v, op, pairs[i].target, pairs[i].receive->param,
+            reject(r->v, (place){op, pairs[i].target, pairs[i].receive->param},
                    "receives what rank %lld sends of another parameter or "
                    "another form",
                    (long long)pairs[i].source);
@@ -208,7 +208,7 @@ static void run_spans(run *r, int op)
                                       .rows.span[i]
                                       .param;
             if (!r->reduced[r->v->view->params[param].bucket]) {
-                reject(r->v, op, rank, param,
+                reject(r->v, (place){op, rank, param},
                        "counts a gradient that is not reduced yet");
                 return;
             }
@@ -223,15 +223,8 @@ static int64_t owned_elements(const verifier *v, int bucket, int64_t c)
     const int64_t lo = fact->slices.v[c], hi = fact->slices.v[c + 1];
     int64_t n = 0;
 
-    for (int i = 0; i < fact->params.n; i++) {
-        const cz_view_param *param = &v->view->params[fact->params.v[i]];
-        const int64_t first = fact->offsets.v[i];
-        const int64_t end =
-            first + v->view->families[param->family].local_elements;
-        const int64_t from = first > lo ? first : lo;
-        const int64_t to = end < hi ? end : hi;
-        n += to > from ? to - from : 0;
-    }
+    for (int i = 0; i < fact->params.n; i++)
+        n += overlap_of(v, fact->params.v[i], lo, hi);
     return n;
 }
 
@@ -247,8 +240,12 @@ static void check_finished(run *r, int op, int bucket)
         const int64_t done = r->updated[rank * r->v->view->n_buckets + bucket];
         const int64_t all = owned[cz_view_coordinate(r->v->view, split, rank)];
         if (done != all) {
-            reject(r->v, op, rank,
-                   r->v->view->buckets[bucket].fact->params.v[0],
+            place late = place_on(r->v, op, rank);
+            find_row(r->v,
+                     (row_filter){op + 1, r->v->view->n_ops - 1, CZ_STEP_KERNEL,
+                                  rank, bucket, -1},
+                     &late);
+            reject(r->v, (place){op, rank, late.param},
                    "gathers bucket %d after %lld of %lld updated elements",
                    bucket, (long long)done, (long long)all);
             return;

@@ -168,8 +168,11 @@ static void add_op(access_list *list, const cz_view_op *op)
     case CZ_STEP_ALL_GATHER:
         add_bucket_op(list, op);
         break;
-    case CZ_STEP_ALL_REDUCE:
     case CZ_STEP_SQUARE_SUM:
+        add(list, SPACE_NORM, 0, 1, true,
+            place_on(list->v, list->op, list->rank).param);
+        break;
+    case CZ_STEP_ALL_REDUCE:
         add(list, SPACE_NORM, 0, 1, true, -1);
         break;
     case CZ_STEP_DECIDE:
@@ -205,12 +208,15 @@ static void check_pair(access_list *list, const order *o, const access *a,
 {
     const access *first = a->op < b->op ? a : b;
     const access *second = a->op < b->op ? b : a;
+    place at;
 
     if (first->op == second->op || (!a->writes && !b->writes) ||
         is_before(o, first->op, second->op))
         return;
-    reject(list->v, second->op, list->rank,
-           second->param >= 0 ? second->param : first->param,
+    at = place_on(list->v, second->op, list->rank);
+    if (second->param >= 0 || first->param >= 0)
+        at.param = second->param >= 0 ? second->param : first->param;
+    reject(list->v, at,
            "%s what operation %d %s, and no stream or wait orders the two",
            second->writes ? "writes" : "reads", first->op,
            first->writes ? "writes" : "still reads");
@@ -227,7 +233,7 @@ static void check_decided(verifier *v, int64_t rank, const order *o)
             decide = i;
         if (op->section == CZ_SECTION_UPDATE && decide >= 0 &&
             !is_skipped(v, op, rank) && !is_before(o, decide, i)) {
-            reject(v, i, rank, -1,
+            reject(v, place_on(v, i, rank),
                    "may start before the clip-and-skip decision");
             return;
         }
@@ -293,7 +299,7 @@ static void check_unit(verifier *v, int number, int64_t rank)
         for (int k = i + 1; k < n && list[k]->offset < box_end(list[i]); k++)
             if ((list[i]->is_recv || list[k]->is_recv) &&
                 boxes_overlap(list[i], list[k])) {
-                reject(v, number, rank, list[k]->param,
+                reject(v, (place){number, rank, list[k]->param},
                        "receives into bytes that another row of the group "
                        "moves at the same time");
                 return;

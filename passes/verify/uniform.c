@@ -13,7 +13,8 @@ static bool same_axes(const cz_ints *a, const cz_ints *b)
     return x == y;
 }
 
-/* Whether an operation has rows must agree over its communicator. */
+/* Whether an operation has rows must agree over its communicator.  Named is
+ * the rank that has some. */
 static void check_alike_empty(verifier *v, int number)
 {
     const cz_view_op *op = &v->view->ops[number];
@@ -21,16 +22,18 @@ static void check_alike_empty(verifier *v, int number)
     for (int64_t rank = 0; rank < v->view->n_ranks; rank++) {
         const int64_t first =
             cz_view_rank_at(v->view, &op->fact->comm, 0, rank);
-        if (is_skipped(v, op, rank) != is_skipped(v, op, first)) {
-            reject(v, number, rank, -1,
-                   "is empty here or on rank %lld, but not on both",
-                   (long long)first);
-            return;
-        }
+        const bool is_empty = is_skipped(v, op, rank);
+        if (is_empty == is_skipped(v, op, first))
+            continue;
+        reject(v, place_on(v, number, is_empty ? first : rank),
+               "has rows here, but none on rank %lld of the same communicator",
+               (long long)(is_empty ? rank : first));
+        return;
     }
 }
 
-static void check_bucket_op(verifier *v, int number, int *n_seen)
+/* seen[b]: one more than the operation that served bucket b; 0: none yet. */
+static void check_bucket_op(verifier *v, int number, int *seen)
 {
     const cz_view_op *op = &v->view->ops[number];
     const cz_ints *axes = op->kind == CZ_STEP_REDUCE_SCATTER
@@ -39,38 +42,58 @@ static void check_bucket_op(verifier *v, int number, int *n_seen)
     const int64_t bucket = op->fact->bucket;
 
     if (!same_axes(&op->fact->comm, axes))
-        reject(v, number, -1, -1,
+        reject(v, place_of(v, number),
                "runs over other axes than the gradients are summed and the "
                "state is split over");
-    else if (n_seen[bucket]++)
-        reject(v, number, -1, -1, "bucket %lld comes a second time",
-               (long long)bucket);
+    else if (seen[bucket])
+        reject(v, place_of(v, number),
+               "bucket %lld comes a second time, after operation %d",
+               (long long)bucket, seen[bucket] - 1);
+    else
+        seen[bucket] = number + 1;
 }
 
+/* Named is the first operation that would need the reduced gradients, and the
+ * last one whose results would have to be sent on. */
 static void check_all_there(verifier *v, const int *reduced,
                             const int *gathered)
 {
     const bool is_split =
         cz_view_extent(v->view, &v->view->policy->split_axes) > 1;
+    const int last = v->view->n_ops - 1;
 
     for (int b = 0; b < v->view->n_buckets; b++) {
-        if (!reduced[b])
-            reject(v, last_op_of(v, b), -1,
-                   v->view->buckets[b].fact->params.v[0],
-                   "gradients of bucket %d are never reduced", b);
-        if (is_split && !gathered[b])
-            reject(v, last_op_of(v, b), -1,
-                   v->view->buckets[b].fact->params.v[0],
-                   "parameters of bucket %d are never gathered", b);
+        place at = place_in_bucket(v, b, -1);
+        if (!reduced[b]) {
+            find_row(v, (row_filter){0, last, -1, -1, b, -1}, &at);
+            reject(v, at,
+                   "no reduce_scatter before it sums the gradients of bucket "
+                   "%d",
+                   b);
+        } else if (is_split && !gathered[b]) {
+            find_row(v, (row_filter){last, 0, CZ_STEP_KERNEL, -1, b, -1}, &at);
+            reject(v, at,
+                   "no all_gather behind it sends on the parameters of bucket "
+                   "%d",
+                   b);
+        }
     }
 }
 
+/* Rank 0's sum stands for all of them. */
 static void check_all_axes(verifier *v, int number)
 {
     const cz_ints *comm = &v->view->ops[number].fact->comm;
+    int64_t rank = 0;
 
-    if (cz_view_extent(v->view, comm) != v->view->n_ranks)
-        reject(v, number, -1, -1, "leaves ranks out of the norm");
+    if (cz_view_extent(v->view, comm) == v->view->n_ranks)
+        return;
+    while (rank < v->view->n_ranks && cz_view_rank_at(v->view, comm, 0, rank) ==
+                                          cz_view_rank_at(v->view, comm, 0, 0))
+        rank++;
+    reject(v, place_on(v, number, rank),
+           "sums a norm that leaves out rank 0, as rank 0's leaves out this "
+           "rank");
 }
 
 static bool is_update(cz_step_kind kind)
@@ -79,9 +102,10 @@ static bool is_update(cz_step_kind kind)
            kind == CZ_STEP_ALL_GATHER || kind == CZ_STEP_PROLOGUE;
 }
 
-/* What was seen of the kinds that prepare an update. */
+/* What was seen of the kinds that prepare an update: one more than the
+ * operation's number; 0: nothing yet. */
 typedef struct prepared {
-    int norms, decisions, prologues;
+    int norm, decision, prologue;
     cz_section section;
 } prepared;
 
@@ -90,33 +114,55 @@ static void check_section(verifier *v, int number, prepared *seen)
     const cz_view_op *op = &v->view->ops[number];
 
     if (op->section < seen->section)
-        reject(v, number, -1, -1, "stands behind the section after its own");
+        reject(v, place_of(v, number),
+               "stands behind operation %d, which is of a later section",
+               number - 1);
     if (is_update(op->kind) != (op->section == CZ_SECTION_UPDATE))
-        reject(v, number, -1, -1, "stands in the wrong section");
+        reject(v, place_of(v, number), "stands in the wrong section");
     seen->section = op->section;
+}
+
+static void check_first(verifier *v, int number, int *seen, const char *what)
+{
+    if (*seen)
+        reject(v, place_of(v, number), "%s a second time, after operation %d",
+               what, *seen - 1);
+    *seen = number + 1;
 }
 
 /* The kinds that prepare an update appear once and in order; everything that
  * updates stands behind them. */
 static void check_prepared(verifier *v, int number, prepared *seen)
 {
-    const cz_view_op *op = &v->view->ops[number];
+    const cz_step_kind kind = v->view->ops[number].kind;
 
-    if (op->kind == CZ_STEP_ALL_REDUCE)
+    if (kind == CZ_STEP_ALL_REDUCE) {
         check_all_axes(v, number);
-    if (op->kind == CZ_STEP_ALL_REDUCE && seen->norms++)
-        reject(v, number, -1, -1, "sums the norm a second time");
-    if (op->kind == CZ_STEP_SQUARE_SUM && seen->norms)
-        reject(v, number, -1, -1, "counts after the norm was summed");
-    if (op->kind == CZ_STEP_DECIDE && !seen->norms)
-        reject(v, number, -1, -1, "decides before the norm is there");
-    if (op->kind == CZ_STEP_DECIDE && seen->decisions++)
-        reject(v, number, -1, -1, "decides a second time");
-    if (op->kind == CZ_STEP_KERNEL && !seen->prologues)
-        reject(v, number, -1, -1,
+        check_first(v, number, &seen->norm, "sums the norm");
+    }
+    if (kind == CZ_STEP_SQUARE_SUM && seen->norm)
+        reject(v, place_of(v, number),
+               "counts after operation %d summed the norm", seen->norm - 1);
+    if (kind == CZ_STEP_DECIDE && !seen->norm)
+        reject(v, place_of(v, number), "decides before the norm is there");
+    if (kind == CZ_STEP_DECIDE)
+        check_first(v, number, &seen->decision, "decides");
+    if (kind == CZ_STEP_KERNEL && !seen->prologue)
+        reject(v, place_of(v, number),
                "updates before the step's scalars are there");
-    if (op->kind == CZ_STEP_PROLOGUE && seen->prologues++)
-        reject(v, number, -1, -1, "computes the scalars a second time");
+    if (kind == CZ_STEP_PROLOGUE)
+        check_first(v, number, &seen->prologue, "computes the scalars");
+}
+
+/* The first operation that a decision would have to stand before. */
+static int first_update(const verifier *v)
+{
+    int op = 0;
+
+    while (op + 1 < v->view->n_ops &&
+           v->view->ops[op].section != CZ_SECTION_UPDATE)
+        op++;
+    return op;
 }
 
 static void check_sections(verifier *v)
@@ -130,12 +176,16 @@ static void check_sections(verifier *v)
     }
     if (v->n_errors)
         return;
-    if (seen.prologues == 0)
-        reject(v, -1, -1, -1, "nothing computes the step's scalars");
-    if (decides != (seen.decisions == 1))
-        reject(v, -1, -1, -1,
-               decides ? "nothing takes the clip-and-skip decision"
-                       : "a decision that nobody asked for");
+    if (seen.prologue == 0)
+        reject(v, place_of(v, v->view->n_ops - 1),
+               "is the last, and nothing has computed the step's scalars");
+    else if (decides && !seen.decision)
+        reject(v, place_of(v, first_update(v)),
+               "begins the update, and nothing before it takes the "
+               "clip-and-skip decision");
+    else if (!decides && seen.decision)
+        reject(v, place_of(v, seen.decision - 1),
+               "takes a decision that nobody asked for");
 }
 
 void check_uniform(verifier *v)

@@ -34,61 +34,20 @@ static const char *const step_names[CZ_N_STEPS] = {
 #undef CZ_STEP
 };
 
-static int64_t first_param_of_row(const cz_view_table *table, int64_t row)
-{
-    switch (table->kind) {
-    case CZ_ROW_KERNEL:
-        return table->rows.kernel[row].param;
-    case CZ_ROW_TRANSFER:
-        return table->rows.transfer[row].param;
-    case CZ_ROW_SPAN:
-        break;
-    }
-    return table->rows.span[row].param;
-}
-
-/* The first tensor that an operation touches: on the rank, else on any. */
-static int64_t first_param(const verifier *v, int number, int64_t rank)
-{
-    const cz_view_op *op = &v->view->ops[number];
-    const int64_t bucket = op->fact->bucket;
-
-    for (int64_t r = rank < 0 ? 0 : -1;
-         op->table >= 0 && op->table < v->view->n_tables &&
-         r < v->view->n_ranks;
-         r++) {
-        const row_range rows = rows_of(v, op, r < 0 ? rank : r);
-        if (rows.first < rows.end)
-            return first_param_of_row(&v->view->tables[op->table], rows.first);
-    }
-    return bucket >= 0 && bucket < v->view->n_buckets
-               ? v->view->buckets[bucket].fact->params.v[0]
-               : -1;
-}
-
 /* "operation 3 (kernel) on rank 1, h.0.w" */
-static void put_place(const verifier *v, int op, int64_t rank, int64_t param,
-                      cz_text *out)
+static void put_place(const verifier *v, place at, cz_text *out)
 {
-    if (op >= 0)
-        cz_text_printf(out, "operation %d (%s)", op,
-                       step_names[v->view->ops[op].kind]);
+    if (at.op >= 0)
+        cz_text_printf(out, "operation %d (%s)", at.op,
+                       step_names[v->view->ops[at.op].kind]);
     else
-        cz_text_puts(out, "plan");
-    if (rank >= 0)
-        cz_text_printf(out, " on rank %lld", (long long)rank);
-    else
-        cz_text_puts(out, " on every rank");
-    if (param < 0 && op >= 0)
-        param = first_param(v, op, rank);
-    cz_text_printf(out, ", %s",
-                   param >= 0 && param < v->view->n_params
-                       ? v->view->params[param].name
-                       : "every tensor");
+        cz_text_puts(out, "no operation");
+    cz_text_printf(out, " on rank %lld, %s", (long long)at.rank,
+                   at.param >= 0 ? v->view->params[at.param].name
+                                 : "no tensor");
 }
 
-void reject(verifier *v, int op, int64_t rank, int64_t param,
-            const char *format, ...)
+void reject(verifier *v, place at, const char *format, ...)
 {
     char sentence[MAX_SENTENCE];
     cz_text where = {0};
@@ -97,7 +56,7 @@ void reject(verifier *v, int op, int64_t rank, int64_t param,
     va_start(args, format);
     vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
-    put_place(v, op, rank, param, &where);
+    put_place(v, at, &where);
     cz_diag_error(v->diags, CZ_BAD_PLAN, (cz_span){0}, "%s: %s",
                   cz_text_string(&where), sentence);
     cz_text_fini(&where);

@@ -23,11 +23,42 @@ row_range rows_of(const verifier *v, const cz_view_op *op, int64_t rank);
 /* An operation with a table and no row on this rank is skipped there. */
 bool is_skipped(const verifier *v, const cz_view_op *op, int64_t rank);
 
-/* Report that operation `op` (or -1: the plan) on `rank` (or -1: on every
- * rank) does something wrong with `param` (or -1: the first tensor that the
- * operation touches).  The sentence always names all three. */
-void reject(verifier *v, int op, int64_t rank, int64_t param,
-            const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* Where a mistake shows.  Numbers of the view; -1 only for an operation or a
+ * parameter where the plan has none at all. */
+typedef struct place {
+    int op;
+    int64_t rank, param;
+} place;
+
+/* Report what is wrong there: "operation 3 (kernel) on rank 1, h.0.w: ...". */
+void reject(verifier *v, place at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* For a mistake of a whole operation: the first rank that has rows in it, and
+ * its first row's parameter; without rows, the first parameter of its bucket,
+ * and the rank that owns it; without a bucket, the first that it serves. */
+place place_of(const verifier *v, int op);
+/* The same on a given rank. */
+place place_on(const verifier *v, int op, int64_t rank);
+/* For a mistake of a bucket: its first operation, one of its parameters (-1:
+ * the first), and the first rank that owns of that. */
+place place_in_bucket(const verifier *v, int bucket, int64_t param);
+
+/* Rows to look for in operations from..to, backwards where to < from. */
+typedef struct row_filter {
+    int from, to;
+    int kind; /* of the operation; here and below -1: any */
+    int64_t rank, bucket, param;
+} row_filter;
+
+/* The first that fits; false, and *found as it was, if none does. */
+bool find_row(const verifier *v, row_filter wanted, place *found);
+
+/* The rank whose slice an element of a bucket lies in; of all such ranks the
+ * one that agrees with `near` on all axes that nothing is split over. */
+int64_t owner_of(const verifier *v, int bucket, int64_t element, int64_t near);
+/* How many elements of a parameter lie in [lo, hi) of its bucket. */
+int64_t overlap_of(const verifier *v, int64_t param, int64_t lo, int64_t hi);
 
 /* The slice [lo, hi) of a bucket that a rank owns. */
 void slice_of(const verifier *v, int bucket, int64_t rank, int64_t *lo,

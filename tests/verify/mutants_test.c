@@ -1,6 +1,6 @@
-/* Mutants of plans: each is rejected with a sentence that says where, or
- * accepted and then shown harmless: executed on both host devices it gives the
- * unmutated plan's bits.
+/* Mutants of plans: each is rejected with sentences that all name tensor, rank
+ * and operation, or accepted and then shown harmless: executed on both host
+ * devices it gives the unmutated plan's bits.
  *
  *   mutants_test PLANS MUTANTS_PER_PLAN [SEED] [MORE] [-v]
  *
@@ -10,6 +10,7 @@
 #include "tests/verify/mutation.h"
 #include "tests/verify/planned.h"
 #include "tests/verify/random_text.h"
+#include "tests/verify/sentence.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -70,27 +71,23 @@ static void subject_close(subject *s)
 
 /* ---- judging one mutant ---- */
 
-/* Does a sentence begin "operation 3 (kernel) on rank 1, h.0.w: "?  Where a
- * mistake has no single operation or rank it says "plan" and "on every rank";
- * `exact` does not let that pass. */
-static bool names_all(const char *sentence, bool exact)
+/* Every sentence about a mutant names what it is about. */
+static bool names_all(const bench *b, const cz_plan_view *view, int kind,
+                      const cz_diags *diags)
 {
-    int operation, rank, n = 0;
-    char kind[32], tensor[128];
+    bool ok = true;
 
-    if (sscanf(sentence, "operation %d (%31[a-z_]) on rank %d, %127[^:]:%n",
-               &operation, kind, &rank, tensor, &n) == 4 &&
-        n > 0)
-        return !exact || strcmp(tensor, "every tensor") != 0;
-    if (exact)
-        return false;
-    sscanf(sentence, "operation %d (%31[a-z_]) on every rank, %127[^:]:%n",
-           &operation, kind, tensor, &n);
-    if (n == 0)
-        sscanf(sentence, "plan on every rank, %127[^:]:%n", tensor, &n);
-    if (n == 0)
-        sscanf(sentence, "plan on rank %d, %127[^:]:%n", &rank, tensor, &n);
-    return n > 0;
+    for (int i = 0; i < diags->n; i++) {
+        const char *sentence = diags->list[i].message;
+        const char *fault = sentence_fault(view, sentence);
+        if (b->verbose)
+            printf("%s: %s\n", mutations[kind].name, sentence);
+        if (fault)
+            printf("%s: a sentence that %s: %s\n", mutations[kind].name, fault,
+                   sentence);
+        ok = ok && !fault;
+    }
+    return ok;
 }
 
 static bool is_harmless(const subject *s, const cz_plan_view *view,
@@ -122,16 +119,10 @@ static void judge(bench *b, const subject *s, const cz_plan_view *view,
     cz_diags_init(&diags, arena);
     t->mutants++;
     if (!cz_verify(view, &diags)) {
-        const char *sentence = diags.list[0].message;
+        const bool named = names_all(b, view, kind, &diags);
         t->rejected++;
-        t->named += names_all(sentence, true);
-        if (b->verbose)
-            printf("%s: %s\n", mutations[kind].name, sentence);
-        if (!names_all(sentence, false)) {
-            t->failed++;
-            printf("%s: a sentence without place: %s\n", mutations[kind].name,
-                   sentence);
-        }
+        t->named += named;
+        t->failed += !named;
     } else if (is_harmless(s, view, arena, why, sizeof why)) {
         t->harmless++;
     } else {

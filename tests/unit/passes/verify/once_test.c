@@ -12,7 +12,7 @@ static void every_element_is_updated_once(void **state)
     static const bad_plan bad[] = {
         {TWO_GROUPS,
          {{"3, 1, 0, 4, -1", "3, 1, 0, 3, -1"}},
-         "operation 7 (kernel) on rank 0, b: elements from 3 on are never "
+         "operation 7 (kernel) on rank 0, b: elements [3, 4) are never "
          "updated"},
         {TWO_GROUPS,
          {{"3, 1, 0, 4, -1", "3, 1, 1, 3, -1"}},
@@ -29,8 +29,9 @@ static void every_element_is_updated_once(void **state)
                        "1>",
            "rows = array<i64>, selector = array<i64: 0>, starts = array<i64: "
            "0, 0, 0>"}},
-         "operation 8 (all_gather) on rank 0, b: 0 of 2 (itself, its stored "
-         "copy, its states) are ever updated"},
+         "operation 8 (all_gather) on rank 0, b: is the last that touches it, "
+         "and 2 of 2 (itself, its stored copy, its states) were never "
+         "updated"},
     };
     (void)state;
     CHECK_BAD_PLANS(bad);
@@ -46,12 +47,12 @@ static void the_norm_counts_every_element_once(void **state)
          "in the norm twice"},
         {TWO_GROUPS,
          {{"rows = array<i64: 1, 0, 4>", "rows = array<i64: 1, 0, 3>"}},
-         "operation 2 (square_sum) on rank 0, b: elements from 3 on are never "
+         "operation 2 (square_sum) on rank 0, b: elements [3, 4) are never "
          "counted in the norm"},
         {TWO_GROUPS,
          {{SPANS, "rows = array<i64>, selector = array<i64: 0, 1>, starts = "
                   "array<i64: 0, 0, 0, 0, 0>"}},
-         "operation 8 (all_gather) on rank 0, b: the norm never counts this "
+         "operation 2 (square_sum) on rank 0, b: the norm never counts this "
          "shard"},
     };
     (void)state;
