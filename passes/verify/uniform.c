@@ -202,6 +202,8 @@ void check_uniform(verifier *v)
         if (op->kind == CZ_STEP_ALL_GATHER)
             check_bucket_op(v, i, gathered);
     }
-    check_all_there(v, reduced, gathered);
-    check_sections(v);
+    if (v->n_errors == 0)
+        check_all_there(v, reduced, gathered);
+    if (v->n_errors == 0)
+        check_sections(v);
 }

@@ -44,7 +44,8 @@ static inline void replace_once(cz_text *text, const char *const change[2])
     *text = changed;
 }
 
-static inline void check_bad_plan(const bad_plan *bad)
+/* How many sentences there are; the first is compared. */
+static inline int check_bad_plan(const bad_plan *bad)
 {
     enum { MAX_TEXT = 1 << 20 };
     const char *why = "";
@@ -69,6 +70,7 @@ static inline void check_bad_plan(const bad_plan *bad)
     cz_ir_close(ir);
     cz_text_fini(&text);
     cz_arena_fini(&arena);
+    return diags.n_errors;
 }
 
 #define CHECK_BAD_PLANS(list)                                                  \

@@ -48,6 +48,18 @@ static void what_is_missing_is_missed_somewhere(void **state)
     CHECK_BAD_PLANS(bad);
 }
 
+static void a_wrong_collective_is_not_called_missing_too(void **state)
+{
+    static const bad_plan bad = {
+        TWO_GROUPS,
+        {{"bucket = 0 : i64, comm = array<i64: 0>, kind = \"all_gather\"",
+          "bucket = 0 : i64, comm = array<i64: 1>, kind = \"all_gather\""}},
+        "operation 8 (all_gather) on rank 0, b: runs over other axes than the "
+        "gradients are summed and the state is split over"};
+    (void)state;
+    assert_int_equal(check_bad_plan(&bad), 1);
+}
+
 static void the_decision_comes_first(void **state)
 {
     static const bad_plan bad[] = {
@@ -84,6 +96,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(collectives_are_there_once_over_the_right_ranks),
         cmocka_unit_test(what_is_missing_is_missed_somewhere),
+        cmocka_unit_test(a_wrong_collective_is_not_called_missing_too),
         cmocka_unit_test(the_decision_comes_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
