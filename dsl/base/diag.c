@@ -191,7 +191,8 @@ static struct view view_of(const cz_span *span)
     view.ends_early = view.n > MAX_SHOWN;
     if (view.ends_early)
         view.n = MAX_SHOWN;
-    while (view.ends_early && is_inside_character(view.bytes[view.n]))
+    while (view.ends_early && view.n > 0 &&
+           is_inside_character(view.bytes[view.n]))
         view.n--;
     return view;
 }

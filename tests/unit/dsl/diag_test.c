@@ -83,6 +83,19 @@ static void long_lines_are_shown_in_part(void **state)
     cz_text_fini(&text);
 }
 
+/* Bytes that only go on with a character, where one would be cut in two. */
+static void a_line_without_a_character_is_shown(void **state)
+{
+    (void)state;
+    char line[1000];
+    memset(line, '\x90', sizeof line);
+    const cz_source wild = {"w.cz", line, sizeof line};
+    cz_diag_error(&diags, CZ_SYNTAX, (cz_span){&wild, 0, 1, 1, 1}, "m");
+    assert_prints("w.cz:1:1: error: m [E0104]\n"
+                  "    1 | ...\n"
+                  "      | ^\n");
+}
+
 static void the_same_is_said_once(void **state)
 {
     (void)state;
@@ -150,6 +163,7 @@ int main(void)
         TEST(prints_line_caret_and_code),
         TEST(control_bytes_are_not_shown),
         TEST(long_lines_are_shown_in_part),
+        TEST(a_line_without_a_character_is_shown),
         TEST(the_same_is_said_once),
         TEST(errors_are_capped_with_their_notes),
         TEST(unsupported_is_remembered),
