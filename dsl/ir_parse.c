@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -66,6 +67,39 @@ static int nesting(const char *bytes, size_t n)
     return deepest;
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The last byte of "%name" or "%name#3" that starts at i. */
+static size_t skip_value(const char *bytes, size_t n, size_t i)
+{
+    static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyz"
+                                     "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                     "0123456789$._-";
+    while (i + 1 < n && bytes[i + 1] && strchr(name_bytes, bytes[i + 1]))
+        i++;
+    if (i + 2 < n && bytes[i + 1] == '#' && is_digit(bytes[i + 2]))
+        for (i += 2; i + 1 < n && is_digit(bytes[i + 1]);)
+            i++;
+    return i;
+}
+
+/* Whether there is a `#name` or a `!name`.  Nothing that we print has one, and
+ * a few lines of aliases of aliases are a text of any length. */
+static bool has_alias(const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        i = skip_quiet(bytes, n, i);
+        if (i < n && bytes[i] == '%')
+            i = skip_value(bytes, n, i);
+        else if (i < n && (bytes[i] == '#' || bytes[i] == '!'))
+            return true;
+    }
+    return false;
+}
+
 static bool scan(const char *bytes, size_t n, cz_diags *diags)
 {
     if (n > CZ_IR_MAX_TEXT)
@@ -74,6 +108,8 @@ static bool scan(const char *bytes, size_t n, cz_diags *diags)
         reject(diags, "is not valid UTF-8 or holds a NUL");
     else if (nesting(bytes, n) > CZ_IR_MAX_NESTING)
         reject(diags, "nests brackets more than 64 deep");
+    else if (has_alias(bytes, n))
+        reject(diags, "has an alias (#name or !name)");
     else
         return true;
     return false;
@@ -106,6 +142,9 @@ static cz_ir *parse(const char *bytes, size_t n, cz_diags *diags)
     return NULL;
 }
 
+/* Of the processor, for the child: ten times what a good text takes. */
+enum { MIN_SECONDS = 2, BYTES_PER_SECOND = 1 << 18 };
+
 /* In the child: everything that the parent will do, in silence, then print,
  * since a printer can crash as well. */
 static void rehearse(const char *bytes, size_t n)
@@ -115,7 +154,9 @@ static void rehearse(const char *bytes, size_t n)
     cz_diags diags;
     cz_text text;
 
+    const rlim_t seconds = MIN_SECONDS + n / BYTES_PER_SECOND;
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds});
     dup2(null, STDOUT_FILENO);
     dup2(null, STDERR_FILENO);
     cz_arena_init(&arena);
@@ -142,7 +183,10 @@ static bool survives(const char *bytes, size_t n, cz_diags *diags)
         continue;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return true;
-    reject(diags, "crashes the parser");
+    const bool is_late = WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU ||
+                                                 WTERMSIG(status) == SIGKILL);
+    reject(diags, is_late ? "keeps the parser busy for too long"
+                          : "crashes the parser");
     return false;
 }
 

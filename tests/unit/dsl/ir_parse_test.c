@@ -115,6 +115,36 @@ static void a_crash_of_the_parser_is_a_message(void **state)
     cz_text_fini(&text);
 }
 
+/* Each is twice as long as the one before, spelt out. */
+static void aliases_are_rejected(void **state)
+{
+    static const char *const texts[] = {
+        "#a = [1, 1]\n#b = [#a, #a]\n#c = [#b, #b]\n",
+        "!a = tuple<i1, i1>\n",
+        "\"x\"() : () -> i32#a = 1\n",
+        "%x#a = 1\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_rejected(*state, texts[i], strlen(texts[i]), "alias");
+}
+
+/* MLIR 22 takes over 20 seconds to simplify a sum of so many dimensions. */
+static void a_parser_that_never_ends_is_a_message(void **state)
+{
+    enum { N = 2000, N_SUMS = 40 };
+    cz_text text;
+    cz_text_init(&text);
+    cz_text_puts(&text, "\"x.y\"() {a = affine_map<(");
+    for (int i = 0; i < N; i++)
+        cz_text_printf(&text, "%sd%d", i ? ", " : "", i);
+    cz_text_puts(&text, ") -> (");
+    for (int i = 0; i < N * N_SUMS; i++)
+        cz_text_printf(&text, "%sd%d", i ? " + " : "", i % N);
+    cz_text_puts(&text, ")>} : () -> ()");
+    assert_rejected(*state, text.bytes, text.n, "too long");
+    cz_text_fini(&text);
+}
+
 /* A child is not taken for dead when it says no. */
 static void a_rejected_text_is_no_crash(void **state)
 {
@@ -129,6 +159,8 @@ int main(void)
         TEST(nesting_is_limited),
         TEST(size_is_limited),
         TEST(a_crash_of_the_parser_is_a_message),
+        TEST(aliases_are_rejected),
+        TEST(a_parser_that_never_ends_is_a_message),
         TEST(a_rejected_text_is_no_crash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
