@@ -199,8 +199,13 @@ static bool cut_rule(cut_pass *pass, const cz_fact_rule *rule)
                       "rule '%s' has no update in math form", rule->sym_name);
         return false;
     }
-    if (rule->state_dtypes.n != rule->states.n ||
-        !dtypes_of(pass, &rule->state_dtypes, states) ||
+    if (rule->state_dtypes.n != rule->states.n) {
+        cz_diag_error(pass->diags, CZ_BAD_IR, (cz_span){0},
+                      "rule '%s' has %d states and %d types of them",
+                      rule->sym_name, rule->states.n, rule->state_dtypes.n);
+        return false;
+    }
+    if (!dtypes_of(pass, &rule->state_dtypes, states) ||
         !find_storage(pass, rule->sym_name, &cut))
         return false;
     n = cz_cut_solve(pass->arena, &cut, stages);

@@ -15,7 +15,7 @@ cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
 {
     const int *start = &set->starts[row * set->n_groups + group];
     *n = start[1] - start[0];
-    return set->list + start[0];
+    return *n > 0 ? set->list + start[0] : NULL;
 }
 
 bool cz_schedule_bucket_is_owned(const cz_plan_view *view, int bucket)

@@ -7,6 +7,7 @@ Usage: hostile.py CANZONA [WORD]     (only the cases whose name has WORD)
 import os
 import pathlib
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -202,6 +203,37 @@ def make_special(folder):
 
 # ---- IR ----
 
+DIMS = [f"d{i}" for i in range(2000)]
+
+
+def edited_ir(ir):
+    """IR before planning, whose facts no longer fit each other."""
+    parts = {
+        "no update": ("update = @[^,]*,", 'update = "",'),
+        "update of another name": ("update = @[^,]*,", "update = @nowhere,"),
+        "states without types": ("state_dtypes = [^]]*]", "state_dtypes = []"),
+        "no type": ("state_dtypes = [^]]*]", 'state_dtypes = ["f31"]'),
+        "no states": ("states = [^]]*]", "states = []"),
+        "no shape": ("shape = array<i64: 64, 64>", "shape = array<i64>"),
+        "long shape": ("shape = array<i64: 64, 64>",
+                       "shape = array<i64: 2, 2, 2>"),
+        "huge shape": ("shape = array<i64: 64, 64>",
+                       "shape = array<i64: 4294967296, 4294967296>"),
+        "no ranks": ("sizes = array<i64: 2, 2>", "sizes = array<i64: 0, 2>"),
+        "axes without sizes": ("sizes = array<i64: 2, 2>", "sizes = array<i64>"),
+        "shard of no axis": ("shard = array<i64: [^>]*>",
+                             "shard = array<i64: 7, -1>"),
+        "master of no type": ('master_dtype = "f32"', 'master_dtype = "x"'),
+    }
+    cases = []
+    for name, (pattern, new) in parts.items():
+        text, n = re.subn(pattern, lambda match, new=new: new, ir, count=1)
+        if n != 1:
+            sys.exit(f"IR {name}: '{pattern}' is not in the IR")
+        cases.append(Case("edited IR, " + name, text, errors=20))
+    return cases
+
+
 def mutated_ir(ir):
     """Printed IR, damaged: cut short, flipped, nested, retyped."""
     rng = random.Random(SEED)
@@ -237,7 +269,12 @@ def strange_ir(ir):
         "type": with_attribute("f32"),
         "dense": with_attribute('dense<"0x00"> : tensor<1000000000xf32>'),
         "unit": with_attribute("unit"),
-        "alias": "!a = !a\n" + ir, "NUL": with_attribute("\0"),
+        "alias": "!a = !a\n" + ir,
+        "aliases that double": "module {\n}\n#a0 = [1, 1]\n" + "".join(
+            f"#a{i + 1} = [#a{i}, #a{i}]\n" for i in range(60))
+            + with_attribute("#a60"),
+        "sum of dimensions": with_attribute("affine_map<(" + ", ".join(DIMS)
+            + ") -> (" + " + ".join(DIMS * 40) + ")>"), "NUL": with_attribute("\0"),
         "tensor types": with_attribute("tensor<" * DEPTH + ">" * DEPTH),
         "unclosed strings": ir.replace('"', "", 1),
         "twice": ir + ir, "two modules": ir + "module {\n}\n",
@@ -313,10 +350,11 @@ def run_case(canzona, case, folder):
     return run(canzona, case, "x.cz", folder)
 
 
-def print_ir(canzona, folder):
+def print_ir(canzona, folder, level):
     """IR of a model so small that any place of it is soon reached."""
     (folder / "small.cz").write_text(WHOLE)
-    done = subprocess.run([canzona, "plan", "--ir", "small.cz"], cwd=folder,
+    done = subprocess.run([canzona, "plan", f"--ir={level}", "small.cz"],
+                          cwd=folder,
                           check=True, capture_output=True)
     return done.stdout.decode()
 
@@ -328,7 +366,9 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         cases = nested() + strange_bytes() + long_ones() + configs()
-        cases += mutated_ir(print_ir(canzona, folder))
+        cases += mutated_ir(print_ir(canzona, folder, "scheduled"))
+        cases += edited_ir(print_ir(canzona, folder, "source"))
+        cases += edited_ir(print_ir(canzona, folder, "assigned"))
         for case in cases:
             if word in case.name:
                 found += run_case(canzona, case, folder)
