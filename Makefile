@@ -9,7 +9,7 @@ SOURCES = $(shell git ls-files '*.c' '*.h')
 UNITS = $(filter-out tests/%,$(filter %.c,$(SOURCES)))
 
 .PHONY: help packages build test demo format lint clean coverage
-.PHONY: nightly test-asan test-tsan test-clang test-bytes test-nightly
+.PHONY: nightly test-asan test-tsan test-clang test-bytes test-nightly test-fuzz
 
 help:
 	@echo 'make demo     the plan of Qwen3-32B, then a small GPT trained on 4 ranks'
@@ -56,6 +56,12 @@ test-bytes: build
 	$(PYTHON) -B tests/plan_bytes.py build/dev/canzona build/clang/canzona \
 	  build/debug/canzona
 
+# Over ten million executions; tests/cmake/fuzz.cmake says of what.  What is
+# found lies in build/fuzz/fuzz, from where the next run goes on.
+test-fuzz: packages build/fuzz/build.ninja
+	cmake --build build/fuzz -j $(JOBS) --target fuzzers
+	cd build/fuzz && $(CTEST) -j $(JOBS) -L fuzzing
+
 test-nightly: build
 	cd $(BUILD) && $(CTEST) -L nightly
 
@@ -66,6 +72,7 @@ nightly:
 	$(MAKE) test-bytes
 	$(MAKE) test-tsan
 	$(MAKE) test-nightly
+	$(MAKE) test-fuzz
 
 # The front end: library, driver, and what they stand on.  That an assertion
 # fails is no branch a test could take.

@@ -7,7 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 16, BLOCK_BYTES = 1 << 16 };
+/* Fuzzing sets 0: every piece is then an allocation of its own, and
+ * AddressSanitizer sees where it ends. */
+#ifndef CZ_ARENA_BLOCK_BYTES
+#define CZ_ARENA_BLOCK_BYTES (1 << 16)
+#endif
+
+enum { ALIGNMENT = 16, BLOCK_BYTES = CZ_ARENA_BLOCK_BYTES };
 
 struct cz_arena_block {
     struct cz_arena_block *next;

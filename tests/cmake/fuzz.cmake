@@ -1,41 +1,78 @@
-# The fuzz target for scanner and parser.  Its seeds and their neighbourhood
-# are replayed in every test run; libFuzzer itself (clang) runs nightly.
-file(GLOB fuzz_seeds CONFIGURE_DEPENDS
-  fuzz/seeds/* golden/parse/*.cz ${CMAKE_SOURCE_DIR}/dsl/std/*/*.cz)
+# Fuzz targets, tests/fuzz/NAME_fuzz.c.  Every test run replays their seeds,
+# the seeds' beginnings and damages of them; with CANZONA_FUZZ they are
+# libFuzzer programs, and `make nightly` runs each as often as is said here,
+# which is over ten million times in all.
+add_custom_target(fuzzers)
 
-add_executable(parse_replay fuzz/parse_fuzz.c)
-target_link_libraries(parse_replay PRIVATE cz_frontend cz_warnings)
-target_compile_definitions(parse_replay PRIVATE FUZZ_REPLAY)
-set_target_properties(parse_replay PROPERTIES
-  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-add_test(NAME fuzz_parse_replay COMMAND parse_replay ${fuzz_seeds})
-set_tests_properties(fuzz_parse_replay PROPERTIES LABELS fuzz TIMEOUT 300)
+# cz_fuzz(NAME REPLAYED RUNS LENGTH LIBRARIES... WORDS file SEEDS files...):
+# REPLAYED beginnings and as many damages of each seed in every test run; RUNS
+# executions a night, on at most LENGTH bytes each.  WORDS is a dictionary.
+function(cz_fuzz name replayed runs length)
+  cmake_parse_arguments(PARSE_ARGV 4 arg "" "WORDS" "SEEDS")
+  list(TRANSFORM arg_UNPARSED_ARGUMENTS REPLACE "^([a-z]+_fuzz)$" "fuzz/\\1.c"
+    OUTPUT_VARIABLE parts)
+  set(sources fuzz/${name}_fuzz.c fuzz/fuzz.c ${parts})
+  list(FILTER sources INCLUDE REGEX "\\.c$")
+  list(FILTER parts EXCLUDE REGEX "\\.c$")
+  if(CANZONA_FUZZ)
+    add_executable(fuzz_${name} ${sources})
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    add_dependencies(fuzzers fuzz_${name})
+    add_test(NAME fuzz_${name} COMMAND ${CMAKE_COMMAND}
+      -DFUZZER=$<TARGET_FILE:fuzz_${name}> -DNAME=${name} -DRUNS=${runs}
+      -DLENGTH=${length} -DFOUND=${CMAKE_BINARY_DIR}/fuzz/${name}
+      -DWORDS=${arg_WORDS} "-DSEEDS=${arg_SEEDS}"
+      -P ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/run.cmake)
+    set_tests_properties(fuzz_${name} PROPERTIES LABELS fuzzing TIMEOUT 7200)
+    set(program fuzz_${name})
+  else()
+    set(program ${name}_replay)
+    add_executable(${program} ${sources} fuzz/replay.c)
+    add_test(NAME fuzz_${name}_replay
+      COMMAND ${program} ${replayed} ${arg_SEEDS})
+    set_tests_properties(fuzz_${name}_replay PROPERTIES
+      LABELS fuzz TIMEOUT 300)
+  endif()
+  target_link_libraries(${program} PRIVATE ${parts} cz_warnings)
+  set_target_properties(${program} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endfunction()
 
-find_program(CLANG clang)
-if(CLANG)
-  set(fuzz_gen ${CMAKE_BINARY_DIR}/frontend/gen)
-  set(fuzz_sources ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/parse_fuzz.c)
-  foreach(part dsl/base/arena dsl/base/text dsl/base/diag dsl/base/utf8 dsl/ast
-      frontend/parse frontend/lines frontend/expected frontend/tree
-      frontend/path)
-    list(APPEND fuzz_sources ${CMAKE_SOURCE_DIR}/${part}.c)
-  endforeach()
-  list(APPEND fuzz_sources ${fuzz_gen}/gram.c ${fuzz_gen}/scan.c)
-  set(fuzzer ${CMAKE_BINARY_DIR}/tests/parse_fuzzer)
-  add_custom_command(OUTPUT ${fuzzer}
-    COMMAND ${CLANG} -std=c17 -O1 -g
-      -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
-      -I${CMAKE_SOURCE_DIR} -I${fuzz_gen} ${fuzz_sources} -lm -o ${fuzzer}
-    DEPENDS cz_frontend ${fuzz_sources} VERBATIM)
-  add_custom_target(parse_fuzz DEPENDS ${fuzzer})
+set(here ${CMAKE_CURRENT_SOURCE_DIR})
+file(GLOB std CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/dsl/std/*/*.cz)
+file(GLOB parse CONFIGURE_DEPENDS ${here}/fuzz/parse/* ${here}/golden/parse/*.cz)
+file(GLOB errors CONFIGURE_DEPENDS ${here}/golden/errors/*.cz
+  ${here}/golden/rules/*.cz)
+file(GLOB compile CONFIGURE_DEPENDS ${here}/fuzz/compile/*)
+file(GLOB configs CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/configs/*.json
+  ${here}/golden/errors/parts/*.json ${here}/fuzz/config/*)
+file(GLOB headers CONFIGURE_DEPENDS ${here}/golden/convert/*.header)
+file(GLOB dumps CONFIGURE_DEPENDS ${here}/golden/convert/*.json)
+file(GLOB indices CONFIGURE_DEPENDS ${here}/fuzz/index/*)
+file(GLOB facts CONFIGURE_DEPENDS ${here}/fuzz/facts/*)
 
-  add_test(NAME fuzz_parse_build COMMAND ${CMAKE_COMMAND}
-    --build ${CMAKE_BINARY_DIR} --target parse_fuzz)
-  add_test(NAME fuzz_parse COMMAND ${CMAKE_COMMAND} -DFUZZER=${fuzzer}
-    -DFOLDER=${CMAKE_BINARY_DIR}/tests/parse_fuzz_found
-    -P ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/run.cmake)
-  set_tests_properties(fuzz_parse_build PROPERTIES
-    LABELS nightly TIMEOUT 600 FIXTURES_SETUP parse_fuzz)
-  set_tests_properties(fuzz_parse PROPERTIES
-    LABELS nightly TIMEOUT 1200 FIXTURES_REQUIRED parse_fuzz)
-endif()
+# The keywords as libFuzzer reads them.
+set(words ${CMAKE_CURRENT_BINARY_DIR}/source.dict)
+file(STRINGS ${CMAKE_SOURCE_DIR}/frontend/tokens.def rows
+  REGEX "^CZ_(KEYWORD|RESERVED)")
+list(TRANSFORM rows REPLACE "^.*(\"[a-z]+\").*$" "\\1")
+list(JOIN rows "\n" rows)
+file(CONFIGURE OUTPUT ${words} CONTENT "${rows}\n" @ONLY)
+set(keys ${here}/fuzz/tensors.dict)
+
+set(jansson PkgConfig::JANSSON)
+cz_fuzz(parse 300 3000000 1024 cz_frontend WORDS ${words}
+  SEEDS ${parse} ${std})
+cz_fuzz(compile 60 300000 1024 cz_frontend cz_passes cz_verify cz_codegen
+  WORDS ${words} SEEDS ${compile} ${errors})
+cz_fuzz(config 30 1000000 1024 import_fuzz cz_frontend ${jansson}
+  WORDS ${here}/fuzz/config.dict SEEDS ${configs})
+cz_fuzz(safetensors 400 2500000 1024 import_fuzz cz_frontend ${jansson}
+  WORDS ${keys} SEEDS ${headers})
+cz_fuzz(index 400 1500000 1024 import_fuzz cz_frontend ${jansson}
+  WORDS ${keys} SEEDS ${indices})
+cz_fuzz(params 400 2500000 1024 import_fuzz cz_frontend ${jansson}
+  WORDS ${keys} SEEDS ${dumps})
+cz_fuzz(facts 150 100000 64 cz_frontend cz_passes cz_verify cz_codegen
+  SEEDS ${facts})
+cz_fuzz(ir 40 20000 16384 cz_dsl SEEDS ${here}/unit/dsl/sample.mlir)

@@ -1,20 +1,13 @@
 /* Fuzz target for scanner, parser, tree and diagnostics: nothing crashes, and
- * what must hold for every text holds.  With libFuzzer, or (FUZZ_REPLAY) as a
- * program that tries files, each of their beginnings, and small damages. */
+ * what must hold for every text holds. */
 #include "frontend/parse.h"
+#include "tests/fuzz/fuzz.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t n);
 
 static void demand(bool holds, const char *what)
 {
-    if (holds)
-        return;
-    fprintf(stderr, "parse_fuzz: %s\n", what);
-    abort();
+    fuzz_demand(holds, what, NULL);
 }
 
 static void check_node(const cz_node *node, const cz_source *source)
@@ -86,49 +79,3 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
     cz_text_fini(&second);
     return 0;
 }
-
-#ifdef FUZZ_REPLAY
-static void try_beginnings(const unsigned char *bytes, size_t n)
-{
-    enum { MAX_TRIED = 400 };
-    const size_t step = n / MAX_TRIED + 1;
-
-    for (size_t i = 0; i <= n; i += step)
-        LLVMFuzzerTestOneInput(bytes, i);
-    LLVMFuzzerTestOneInput(bytes, n);
-}
-
-/* Each byte in turn (or some, of a long text) becomes another one. */
-static void try_damages(unsigned char *bytes, size_t n)
-{
-    static const char others[] = "{}()[]'\"=,.*\n9 #\xc3";
-    enum { MAX_TRIED = 400 };
-    const size_t step = n / MAX_TRIED + 1;
-
-    for (size_t i = 0; i < n; i += step) {
-        const unsigned char kept = bytes[i];
-        bytes[i] = (unsigned char)others[i / step % (sizeof others - 1)];
-        LLVMFuzzerTestOneInput(bytes, n);
-        bytes[i] = kept;
-    }
-}
-
-int main(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        cz_text text;
-        const char *why;
-        cz_text_init(&text);
-        if (!cz_text_read_file(&text, argv[i], CZ_MAX_SOURCE_BYTES, &why)) {
-            fprintf(stderr, "%s %s\n", argv[i], why);
-            return 2;
-        }
-        try_beginnings((const unsigned char *)text.bytes, text.n);
-        try_damages((unsigned char *)text.bytes, text.n);
-        cz_text_fini(&text);
-    }
-    printf("%d files, their beginnings and damages: nothing crashed\n",
-           argc - 1);
-    return argc > 1 ? 0 : 2;
-}
-#endif
