@@ -6,56 +6,32 @@ it (embed.py), beside NumPy in float64 (formulas.py), on dp x tp ranks.
 
 Ends with a table of the errors.
 """
-import sys
-import unittest
-
 import numpy as np
 
 import embed
-from formulas import (JORDAN, POLAR_EXPRESS, adamw, bf16, distance, muon,
-                      newton_schulz, polar_factor, sgd, through_polynomials)
+from formulas import JORDAN, adamw, bf16, distance, muon, newton_schulz, sgd
+from training import (MESHES, SHAPES, Measured, build, gaussian, main, moved,
+                      shapes_of, train)
 
-TOOLS = []
-TABLE = []
-MESHES = [(1, 1), (3, 1), (2, 2)]
 SEED = 20
-# Five steps lift a singular value by 3.4445^5 = 485 at most; what is below
-# 0.6 of a 485th of the norm, as the last of a square Gaussian matrix may be,
-# stays below 0.6 by the formula alone.
-JORDAN_REACH = 1.5e-3
-
-# Sharded by rows, by columns and not at all; odd sizes leave ZeRO slices that
-# end inside rows.
-SHAPES = """
-            square : [64/tp, 64]
-            tall   : [96/tp, 32]
-            wide   : [32, 96/tp]
-            odd    : [33, 17]
-            line   : [1, 16/tp]
-            turned : [24, 40/tp] stored transposed"""
 RULES = f"""mesh dp = 1, tp = 1
 model rules {{
     params f32 {{
-        {{exact, half, jordan, express, adamw, sgd, nesterov}} {{{SHAPES}
+        {{exact, half, adamw, sgd, nesterov}} {{{SHAPES}
         }}
         {{adamw, sgd, nesterov}}.vector : [38/tp]
         {{adamw, sgd}}.bias : [7]
-        {{exact, half, express}}.large : [256/tp, 160]
+        {{exact, half}}.large : [256/tp, 160]
     }}
 }}
 use muon(lr, precision = f32)                       as exact    on exact.**
 use muon(lr)                                        as half     on half.**
-use muon(lr, precision = f32)                       as jordan   on jordan.**
-use muon(lr, precision = f32,
-         coefficients = polar_express)              as express  on express.**
 use adamw(lr)                                       as adamw    on adamw.**
 use sgd(lr)                                         as sgd      on sgd.**
 use sgd(lr, nesterov = true)                        as nesterov on nesterov.**
 """
-LR = {"EXACT_LR": 0.02, "HALF_LR": 0.02, "JORDAN_LR": 1, "EXPRESS_LR": 1,
-      "JORDAN_MOMENTUM": 0, "EXPRESS_MOMENTUM": 0, "JORDAN_DECAY": 0,
-      "EXPRESS_DECAY": 0, "ADAMW_LR": 1e-3, "SGD_LR": 0.05, "SGD_DECAY": 0.01,
-      "NESTEROV_LR": 0.05, "NESTEROV_DECAY": 0.01}
+LR = {"EXACT_LR": 0.02, "HALF_LR": 0.02, "ADAMW_LR": 1e-3, "SGD_LR": 0.05,
+      "SGD_DECAY": 0.01, "NESTEROV_LR": 0.05, "NESTEROV_DECAY": 0.01}
 GUARDED = """mesh dp = 1, tp = 1
 model guarded {
     params f32 {
@@ -84,107 +60,13 @@ use adamw(lr) as adamw on **
 """
 
 
-# ---- a trainer ----
-
-def encode(values, dtype):
-    values = np.asarray(values, np.float32)
-    if dtype == embed.BF16:
-        return (bf16(values).view(np.uint32) >> 16).astype(np.uint16)
-    return values
-
-
-def decode(stored):
-    if stored.dtype == np.uint16:
-        return (stored.astype(np.uint32) << 16).view(np.float32)
-    return stored.copy()
-
-
-class Outcome:
-    """Of a training: results by step, whole parameters and whole states."""
-
-    def __init__(self, ranks):
-        self.results = ranks[0][0]
-        self.params, self.states = {}, {}
-        for results, layouts, params, states in ranks:
-            assert repr(results) == repr(self.results), "ranks disagree"
-            for name, shard in params.items():
-                self.put(self.params, name, layouts[name], 0, shard.ravel())
-            for state, name, first, values in states:
-                self.put(self.states, (name, state), layouts[name], first,
-                         values)
-        for key, whole in [*self.params.items(), *self.states.items()]:
-            assert not np.isnan(whole).any(), f"{key} has holes"
-
-    @staticmethod
-    def put(wholes, key, layout, first, values):
-        """Places a shard's elements; replicas have to be bit-equal."""
-        shape = tuple(layout.globe[:layout.n_dims])
-        whole = wholes.setdefault(key, np.full(shape, np.nan, np.float32))
-        numbers = np.arange(whole.size).reshape(shape)[layout.window()]
-        places = numbers.ravel()[first:first + values.size]
-        flat = whole.reshape(-1)
-        before = flat[places]
-        assert np.all(np.isnan(before) | (before == values)), f"{key} differs"
-        flat[places] = values
-
-
-def train(program, start, grads, hypers, options=None):
-    """grads[step][name][dp rank] are whole; each rank takes its shard."""
-    def body(rank):
-        results = []
-        for name, layout in rank.layouts.items():
-            rank.params[name][...] = encode(start[name][layout.window()],
-                                            layout.param_dtype)
-        rank.seal()
-        for step in grads:
-            for name, layout in rank.layouts.items():
-                rank.grads[name][...] = encode(
-                    step[name][rank.dp][layout.window()], layout.grad_dtype)
-            result = rank.step(hypers)
-            results.append((result.grad_norm, result.skipped, result.step))
-        return (results, rank.layouts,
-                {name: decode(a) for name, a in rank.params.items()},
-                list(rank.states()))
-    return Outcome(program.run(body, options))
-
-
-def shapes_of(program):
-    """Whole shapes by name, as czr_layout tells them."""
-    return program.run(lambda rank: {
-        name: tuple(layout.globe[:layout.n_dims])
-        for name, layout in rank.layouts.items()})[0]
-
-
-def gaussian(shapes, seed, n_steps, dp, scale=1.0, spread=0.02):
-    """(start, grads, mean gradients in float64) of a training."""
-    random = np.random.default_rng(seed)
-    draw = lambda shape: random.standard_normal(shape).astype(np.float32)
-    start = {name: np.float32(spread) * draw(s) for name, s in shapes.items()}
-    grads = [{name: [np.float32(scale) * draw(s) for _ in range(dp)]
-              for name, s in shapes.items()} for _ in range(n_steps)]
-    means = {name: [np.mean([g.astype(float) for g in step[name]], axis=0)
-                    for step in grads] for name in shapes}
-    return start, grads, means
-
-
-def moved(param, start):
-    return np.asarray(param, float) - np.asarray(start, float)
-
-
-class Oracle(unittest.TestCase):
+class Oracle(Measured):
     @classmethod
     def setUpClass(cls):
-        build = lambda name, text: {
-            mesh: embed.Program(*TOOLS, name, text, *mesh) for mesh in MESHES}
         cls.rules = build("rules", RULES)
         cls.guarded = build("guarded", GUARDED)
         cls.stored = build("stored", STORED % "bf16")
         cls.wide = build("stored", STORED % "f32")
-
-    def note(self, what, mesh, found, bound, compare="<="):
-        TABLE.append((what, "x".join(map(str, mesh)), found, compare, bound))
-        check = {"<=": self.assertLessEqual, ">=": self.assertGreaterEqual}
-        check[compare](found, bound, what)
 
     def trained(self, mesh, n_steps, hypers=None, spread=0.02, options=None):
         program = self.rules[mesh]
@@ -232,16 +114,6 @@ class Oracle(unittest.TestCase):
     def test_muon_bf16(self):
         self.check_muon("half", bf16, 2e-2, "bf16")
 
-    def test_muon_bf16_rounds_where_the_manual_says(self):
-        """The emulation explains most of the distance from float64."""
-        for mesh in MESHES:
-            _, o, grad = next(self.factors(mesh, "half"))
-            u = 0.0975 * grad  # EMA and Nesterov at the first step
-            apart = distance(o, newton_schulz(u, JORDAN))
-            self.note("muon bf16 from float64", mesh, apart, 1e-3, ">=")
-            self.note("muon bf16 from its emulation", mesh, distance(
-                o, newton_schulz(u, JORDAN, bf16)), apart / 2)
-
     def test_momentum(self):
         for mesh in MESHES:
             outcome, (start, _, means) = self.trained(mesh, 4)
@@ -252,40 +124,6 @@ class Oracle(unittest.TestCase):
                     mom = 0.95 * mom + 0.05 * grad
                 worst = max(worst, distance(outcome.states[name, "mom"], mom))
             self.note("muon's state after 4 steps", mesh, worst, 1e-6)
-
-    def factors(self, mesh, group):
-        """(name, orthogonalised gradient, gradient): one step from zero."""
-        outcome, data = self.trained(mesh, 1, spread=0)
-        for name, param in outcome.params.items():
-            if name.startswith(group + "."):
-                yield (name, -param.astype(float)
-                       / (LR[f"{group.upper()}_LR"] * 0.2
-                          * np.sqrt(max(param.shape))), data[2][name][0])
-
-    def test_polar_express_reaches_the_svd(self):
-        for mesh in MESHES:
-            worst = max(distance(o, polar_factor(grad))
-                        for _, o, grad in self.factors(mesh, "express"))
-            self.note("polar_express f32 against the SVD", mesh, worst, 1e-2)
-
-    def test_jordan_keeps_the_bases(self):
-        for mesh in MESHES:
-            off, least, most = 0, np.inf, 0
-            for name, o, grad in self.factors(mesh, "jordan"):
-                u, s, v = np.linalg.svd(grad, full_matrices=False)
-                s /= np.linalg.norm(s)
-                inner = u.T @ o @ v.T
-                sizes = np.diag(inner)
-                off = max(off, np.abs(inner - np.diag(sizes)).max())
-                want = through_polynomials(s, JORDAN)
-                self.assertLess(np.abs(sizes - want).max(), 1e-4, name)
-                self.assertGreater(np.mean(s > JORDAN_REACH), 0.95)
-                sizes = sizes[s > JORDAN_REACH]
-                least, most = min(least, sizes.min()), max(most, sizes.max())
-            self.note("jordan f32: off the SVD's diagonal", mesh, off, 1e-4)
-            self.note("jordan f32: largest singular value", mesh, most, 1.3)
-            self.note("jordan f32: smallest singular value", mesh, least, 0.6,
-                      ">=")
 
     def test_adamw(self):
         error = lambda got, want, _: np.abs(got - want).max()
@@ -390,14 +228,5 @@ class Oracle(unittest.TestCase):
                       1.01)
 
 
-def print_table():
-    print(f"\nseed {SEED}; worst over the tensors of a group")
-    for what, mesh, found, compare, bound in TABLE:
-        print(f"{what:50} {mesh:4} {found:9.2e} {compare} {bound:g}")
-
-
 if __name__ == "__main__":
-    TOOLS = [sys.argv.pop(1), sys.argv.pop(1)]
-    program = unittest.main(exit=False)
-    print_table()
-    sys.exit(not program.result.wasSuccessful())
+    main(f"seed {SEED}")

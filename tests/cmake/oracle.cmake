@@ -4,10 +4,12 @@ set_tests_properties(embed_lesson PROPERTIES LABELS oracle TIMEOUT 60)
 
 # These link the runtime themselves, without what an instrumented one needs.
 if(NOT (CANZONA_SANITIZE OR CANZONA_TSAN OR CANZONA_COVERAGE))
-  add_test(NAME oracle_run COMMAND ${PYTHON} -B
-    ${CMAKE_CURRENT_SOURCE_DIR}/oracle_run.py $<TARGET_FILE:canzona>
-    $<TARGET_FILE:czr>)
-  set_tests_properties(oracle_run PROPERTIES LABELS oracle TIMEOUT 300)
+  foreach(name oracle_run oracle_run_polar)
+    add_test(NAME ${name} COMMAND ${PYTHON} -B
+      ${CMAKE_CURRENT_SOURCE_DIR}/${name}.py $<TARGET_FILE:canzona>
+      $<TARGET_FILE:czr>)
+    set_tests_properties(${name} PROPERTIES LABELS oracle TIMEOUT 300)
+  endforeach()
 
   add_test(NAME embed_lesson_commands COMMAND ${PYTHON} -B
     ${CMAKE_CURRENT_SOURCE_DIR}/embed_lesson.py ${CMAKE_BINARY_DIR})
