@@ -33,6 +33,26 @@ use muon(lr, precision = f32)             as jordan  on jordan.**
 use muon(lr, precision = f32,
          coefficients = polar_express)    as express on express.**
 """
+# What a singular value of 1, rounded up, reaches first: one row or column.
+THIN = """mesh dp = 1, tp = 1
+model thin {
+    params f32 {
+        {half, exact} {
+            number : [1, 1]
+            row    : [1, 64/tp]
+            long   : [1, 1000/tp]
+            column : [64/tp, 1]
+            pair   : [2, 64/tp]
+            square : [8, 8/tp]
+            tall   : [33, 17]
+            wide   : [48/tp, 96]
+        }
+    }
+}
+use muon(lr, coefficients = polar_express) as half  on half.**
+use muon(lr, precision = f32,
+         coefficients = polar_express)     as exact on exact.**
+"""
 # Five steps lift a singular value by 3.4445^5 = 485 at most; what is below
 # 0.6 of a 485th of the norm, as the last of a square Gaussian matrix may be,
 # stays below 0.6 by the formula alone.
@@ -41,6 +61,26 @@ JORDAN_REACH = 1.5e-3
 
 def gaussian(random, shape, n_ranks):
     return random.standard_normal((n_ranks, *shape)).astype(np.float32)
+
+
+def of_rank_one(draw):
+    """Gradients u v' with u and v drawn anew."""
+    def matrix(random, shape, n_ranks):
+        one = np.outer(draw(random, shape[0]), draw(random, shape[1]))
+        return np.repeat(np.float32(one)[None], n_ranks, 0)
+    return matrix
+
+
+def unit(random, n):
+    return np.arange(n) == random.integers(n)
+
+
+# By name, vectors whose outer products have one singular value.
+RANK_ONE = {
+    "gaussian": of_rank_one(lambda random, n: random.standard_normal(n)),
+    "signs": of_rank_one(lambda random, n: random.choice([-1, 1], n)),
+    "constant": of_rank_one(lambda random, n: np.full(n, 1 + random.random())),
+    "one element": of_rank_one(unit)}
 
 
 def orthogonalised(program, mesh, draw=gaussian, options=None, seed=SEED):
@@ -66,6 +106,7 @@ class Polar(Measured):
     @classmethod
     def setUpClass(cls):
         cls.polar = build("polar", POLAR)
+        cls.thin = build("thin", THIN)
         cls.made = {mesh: orthogonalised(cls.polar[mesh], mesh)
                     for mesh in MESHES}
 
@@ -132,6 +173,31 @@ class Polar(Measured):
             worst = max(distance(o, polar_factor(grad))
                         for _, o, grad, _ in self.factors(mesh, "express"))
             self.note("polar_express f32 against the SVD", mesh, worst, 1e-2)
+
+    def check_rank_one(self, mesh, kind, group):
+        """How far the one singular value is from 1, and the largest one; a
+        single row or column, which has no other, is normalised."""
+        near, most = 0, 0
+        for seed in range(SEED, SEED + 2):
+            made = orthogonalised(self.thin[mesh], mesh, RANK_ONE[kind],
+                                  seed=seed)
+            for name, o, grad, _ in self.factors(mesh, group, made):
+                self.assertTrue(np.isfinite(o).all(), f"{kind}: {name}")
+                u, _, v = np.linalg.svd(grad, full_matrices=False)
+                near = max(near, abs(u[:, 0] @ o @ v[0] - 1))
+                most = max(most, np.linalg.norm(o, 2))
+                if 1 in grad.shape:
+                    near = max(near, distance(o, polar_factor(grad)))
+        return near, most
+
+    def test_one_row_is_not_nan_under_polar_express(self):
+        for mesh in MESHES:
+            for group, what in (("half", "bf16"), ("exact", "f32")):
+                near, most = np.max([self.check_rank_one(mesh, kind, group)
+                                     for kind in RANK_ONE], axis=0)
+                what = f"polar_express {what} of rank one:"
+                self.note(f"{what} |value - 1|", mesh, near, 1e-2)
+                self.note(f"{what} largest value", mesh, most, 1.01)
 
     def test_jordan_keeps_the_bases(self):
         for mesh in MESHES:
