@@ -165,6 +165,8 @@ static void put_sizes(cz_emitter *emitter)
                    view->n_buckets);
     cz_text_printf(out, "    .n_stages = %d,\n    .stages = stages,\n",
                    view->n_stages);
+    if (cz_has_variants(view))
+        cz_text_puts(out, "    .variants = variants,\n");
     cz_text_printf(out, "    .n_tables = %d,\n    .tables = tables,\n",
                    view->n_tables);
     cz_text_printf(out, "    .n_ops = %d,\n    .ops = ops,\n", view->n_ops);
@@ -209,6 +211,7 @@ void cz_emit_program(cz_emitter *emitter, const char *plan_hash)
     cz_text *out = emitter->out;
 
     put_stages(emitter);
+    cz_emit_variants(emitter);
     put_hypers(emitter);
     put_prologue(emitter);
     put_mesh(emitter);

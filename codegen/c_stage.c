@@ -88,12 +88,22 @@ static void name_values(stage_printer *p)
     name_results(p, stage->n_in + n_scalars);
 }
 
+/* A stage with phases may have inputs that only another phase needs. */
+static bool is_read(const cz_view_stage *stage, int value)
+{
+    for (int s = 0; s < stage->n_steps; s++)
+        for (int i = 0; i < stage->steps[s].n_in; i++)
+            if (stage->steps[s].in[i] == value)
+                return true;
+    return false;
+}
+
 static void declare_slots(stage_printer *p)
 {
     const cz_view_stage *stage = p->stage;
 
     for (int i = 0; i < stage->n_in; i++)
-        if (overwrites(stage, i) < 0)
+        if (overwrites(stage, i) < 0 && is_read(stage, i))
             cz_text_printf(p->out, "    const %s *const %s = call->in[%d];\n",
                            cz_c_type(stage->in[i].dtype), p->names[i], i);
     for (int i = 0; i < stage->n_out; i++)
@@ -238,12 +248,20 @@ static void put_copies(stage_printer *p)
     }
 }
 
-void cz_emit_stage(cz_emitter *emitter, int number)
+const char *cz_stage_name(cz_emitter *emitter, int number, int variant)
+{
+    return variant == 0 ? cz_arena_printf(emitter->arena, "stage_%d", number)
+                        : cz_arena_printf(emitter->arena, "stage_%d_phase%d",
+                                          number, variant);
+}
+
+static void emit_variant(cz_emitter *emitter, int number, int variant)
 {
     static const char *const where[CZ_N_WHERES] = {
         "all of the rule, on any run of elements", "on the shard, before",
         "on the whole matrix", "on the shard, after"};
-    const cz_view_stage *stage = &emitter->view->stages[number];
+    const cz_view_stage *stage =
+        cz_view_variant(&emitter->view->stages[number], variant);
     stage_printer p = {emitter, emitter->out, stage, 0, NULL, NULL};
     int *loops = CZ_NEW(emitter->arena, int, stage->n_steps);
     int first_result = stage->n_in + stage->fact->scalars.n;
@@ -254,8 +272,8 @@ void cz_emit_stage(cz_emitter *emitter, int number)
         loops[s] = emit_loop(&p, s, v);
     cz_text_printf(p.out, "/* Rule %d: %s. */\n", stage->rule,
                    where[stage->where]);
-    cz_text_printf(p.out, "static void stage_%d(const czr_call *call)\n{\n",
-                   number);
+    cz_text_printf(p.out, "static void %s(const czr_call *call)\n{\n",
+                   cz_stage_name(emitter, number, variant));
     declare_slots(&p);
     declare_workspace(&p);
     cz_text_puts(p.out, "\n");
@@ -265,4 +283,13 @@ void cz_emit_stage(cz_emitter *emitter, int number)
     }
     put_copies(&p);
     cz_text_puts(p.out, "}\n\n");
+}
+
+void cz_emit_stage(cz_emitter *emitter, int number)
+{
+    const cz_view_stage *stage = &emitter->view->stages[number];
+
+    for (int i = 0; i < cz_view_n_bodies(stage); i++)
+        if (cz_view_first_alike(stage, i) == i)
+            emit_variant(emitter, number, i);
 }

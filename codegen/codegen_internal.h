@@ -46,7 +46,13 @@ int cz_emit_map_loop(cz_emitter *emitter, const cz_loop *loop);
 /* Emit the loop that ends a product; returns its number. */
 int cz_emit_epilogue_loop(cz_emitter *emitter, const cz_loop *loop);
 
+/* The functions of a stage, one per body. */
 void cz_emit_stage(cz_emitter *emitter, int number);
+/* "stage_3", or "stage_3_phase1" for a body of its own. */
+const char *cz_stage_name(cz_emitter *emitter, int number, int variant);
+/* What the stages of rules with phases choose by; nothing without any. */
+void cz_emit_variants(cz_emitter *emitter);
+bool cz_has_variants(const cz_plan_view *view);
 /* Bit a for axis number a. */
 uint32_t cz_axis_mask(const cz_ints *axes);
 void cz_emit_tables(cz_emitter *emitter);

@@ -14,6 +14,7 @@ typedef struct frame {
     const cz_plan_view *view; /* of kernel form; else NULL */
     const cz_interp_call *call;
     const cz_fact_rule *rule;
+    const cz_fact_phase *phase; /* of math form; NULL: all updates are alike */
     double *scalars;
 } frame;
 
@@ -52,7 +53,8 @@ static void run_prologue(frame *f)
 static void run_math(const frame *f)
 {
     const cz_interp_call *call = f->call;
-    const cz_ir_op update = cz_ir_find_function(f->ir, f->rule->update);
+    const cz_ir_op update = cz_ir_find_function(
+        f->ir, f->phase ? f->phase->update : f->rule->update);
     const int n_states = f->rule->states.n;
     const int n_in = cz_ir_function_n_in(update);
     const double **in = CZ_NEW(f->arena, const double *, n_in);
@@ -120,13 +122,15 @@ static void run_cut(const frame *f, const cz_fact_stage *fact, int64_t count,
         all[i] = in[i];
     for (int i = 0; i < fact->scalars.n; i++)
         all[n_in + i] = &f->scalars[fact->scalars.v[i]];
-    cz_interp_function(cz_ir_find_function(f->ir, fact->body), f->call->round,
-                       count, all, out);
+    cz_interp_function(
+        cz_ir_find_function(f->ir,
+                            cz_interp_body_in(f->ir, f->arena, fact, f->phase)),
+        f->call->round, count, all, out);
 }
 
 /* A stage reads its inputs before it writes any output. */
 static void run_stage(const frame *f, slots *s, const cz_fact_stage *fact,
-                      int number)
+                      const cz_view_stage *variant)
 {
     const int64_t count =
         strcmp(fact->where, "whole") == 0 ? 0 : f->call->count;
@@ -139,9 +143,9 @@ static void run_stage(const frame *f, slots *s, const cz_fact_stage *fact,
     }
     for (int i = 0; i < fact->outs.n; i++)
         out[i] = fresh(f);
-    if (f->view)
-        cz_interp_stage(f->view, number, f->call->round, count, in, f->scalars,
-                        out);
+    if (variant)
+        cz_interp_variant(f->view, variant, f->call->round, count, in,
+                          f->scalars, out);
     else
         run_cut(f, fact, count, in, out);
     for (int i = 0; i < fact->outs.n; i++)
@@ -152,16 +156,19 @@ static void run_stages(const frame *f, slots *s)
 {
     if (f->view) {
         const cz_view_rule *rule = &f->view->rules[f->call->rule];
-        for (int i = rule->first_stage; i < rule->first_stage + rule->n_stages;
-             i++)
-            run_stage(f, s, f->view->stages[i].fact, i);
+        const int phase = cz_view_phase_at(rule, (int64_t)f->call->t);
+        for (int i = 0; i < rule->n_stages; i++) {
+            const cz_view_stage *stage =
+                &f->view->stages[rule->first_stage + i];
+            run_stage(f, s, stage->fact, cz_view_variant(stage, phase));
+        }
         return;
     }
     int n;
     const cz_fact_stage *facts = cz_ir_read_stage(f->ir, f->arena, &n);
     for (int i = 0; i < n; i++)
         if (strcmp(facts[i].rule, f->rule->sym_name) == 0)
-            run_stage(f, s, &facts[i], i);
+            run_stage(f, s, &facts[i], NULL);
 }
 
 static void run_slots(const frame *f)
@@ -193,6 +200,8 @@ static void begin(frame *f)
 
     if (!f->view) {
         f->rule = &cz_ir_read_rule(f->ir, f->arena, &n)[call->rule];
+        f->phase = cz_interp_phase(f->ir, f->arena, f->rule->sym_name,
+                                   (int64_t)call->t);
         run_prologue(f);
         return;
     }

@@ -34,9 +34,9 @@ void cz_interp_prologue(const cz_plan_view *view, int rule, bool round,
 void cz_interp_function(cz_ir_op function, bool round, int64_t count,
                         const double *const *in, double *const *out);
 
-/* A stage in kernel form: in[i] and out[i] hold slot i, `scalars` all results
- * of the rule's prologue.  `count` elements where the stage is element-wise,
- * else 0. */
+/* A stage in kernel form, in the first of its phases: in[i] and out[i] hold
+ * slot i, `scalars` all results of the rule's prologue.  `count` elements where
+ * the stage is element-wise, else 0. */
 void cz_interp_stage(const cz_plan_view *view, int stage, bool round,
                      int64_t count, const double *const *in,
                      const double *scalars, double *const *out);
@@ -48,7 +48,7 @@ typedef enum cz_interp_form {
 } cz_interp_form;
 
 /* One update of `count` elements (those of the rule's shape, if it has one) in
- * stored layout.  Outputs may be the inputs. */
+ * stored layout, in the phase of t.  Outputs may be the inputs. */
 typedef struct cz_interp_call {
     int rule;
     cz_interp_form form;

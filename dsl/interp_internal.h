@@ -22,9 +22,22 @@ void cz_interp_matmul(const double *a, const double *b, double *out, int64_t m,
 /* out [n, m] = in' for in [m, n]. */
 void cz_interp_transpose(const double *in, double *out, int64_t m, int64_t n);
 
-/* The same with `values` [n_in + n_exprs] from the caller, who put the inputs
- * there. */
+/* cz_interp_body() with `values` [n_in + n_exprs] from the caller, who put the
+ * inputs there. */
 void cz_interp_body_on(const cz_view_body *body, bool round, double *values,
                        double *out);
+
+/* The phase of a rule at update t, NULL where all its updates are alike; the
+ * body that a stage has in that phase. */
+const cz_fact_phase *cz_interp_phase(const cz_ir *ir, cz_arena *arena,
+                                     const char *rule, int64_t t);
+const char *cz_interp_body_in(const cz_ir *ir, cz_arena *arena,
+                              const cz_fact_stage *stage,
+                              const cz_fact_phase *phase);
+
+/* cz_interp_stage() of a stage, or of one of its variants. */
+void cz_interp_variant(const cz_plan_view *view, const cz_view_stage *stage,
+                       bool round, int64_t count, const double *const *in,
+                       const double *scalars, double *const *out);
 
 #endif

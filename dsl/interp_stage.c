@@ -225,7 +225,14 @@ void cz_interp_stage(const cz_plan_view *view, int stage, bool round,
                      int64_t count, const double *const *in,
                      const double *scalars, double *const *out)
 {
-    const cz_view_stage *s = &view->stages[stage];
+    cz_interp_variant(view, &view->stages[stage], round, count, in, scalars,
+                      out);
+}
+
+void cz_interp_variant(const cz_plan_view *view, const cz_view_stage *s,
+                       bool round, int64_t count, const double *const *in,
+                       const double *scalars, double *const *out)
+{
     frame f = {.view = view, .round = round, .count = count};
 
     cz_arena_init(&f.arena);

@@ -3,6 +3,8 @@
 
 #include "dsl/base/checked.h"
 
+#include <string.h>
+
 static bool has_axis(const cz_ints *axes, int axis)
 {
     for (int i = 0; i < axes->n; i++)
@@ -93,4 +95,36 @@ int64_t cz_view_slot_bytes(const cz_view_stage *stage, cz_slot_kind kind,
             cz_round_up(count * cz_dtype_bytes(slot->dtype), CZ_ALIGN_BYTES);
     }
     return bytes;
+}
+
+/* ---- phases ---- */
+
+int cz_view_phase_at(const cz_view_rule *rule, int64_t t)
+{
+    const uint32_t fires = cz_events_at(rule->events, rule->n_events, t);
+    int p = rule->n_phases;
+
+    while (--p > 0 && rule->phases[p].fires != fires)
+        continue;
+    return p < 0 ? 0 : p;
+}
+
+int cz_view_n_bodies(const cz_view_stage *stage)
+{
+    return stage->n_variants > 0 ? stage->n_variants : 1;
+}
+
+const cz_view_stage *cz_view_variant(const cz_view_stage *stage, int i)
+{
+    return stage->n_variants > 0 ? &stage->variants[i] : stage;
+}
+
+int cz_view_first_alike(const cz_view_stage *stage, int i)
+{
+    const char *body = cz_view_variant(stage, i)->fact->body;
+    int first = 0;
+
+    while (strcmp(cz_view_variant(stage, first)->fact->body, body) != 0)
+        first++;
+    return first;
 }

@@ -14,6 +14,7 @@
 #include "dsl/base/diag.h"
 #include "dsl/dtype.h"
 #include "dsl/facts.h"
+#include "dsl/phase.h"
 
 #include <stdbool.h>
 
@@ -125,7 +126,17 @@ typedef struct cz_view_stage {
     int n_steps;
     const cz_view_step *steps;
     const int *out_value; /* value number behind each output */
+    /* The stage in each phase of its rule: same slots and scalars, but a body
+     * of its own; [0] has that of the stage.  0: the rule has no phases. */
+    int n_variants;
+    const struct cz_view_stage *variants;
 } cz_view_stage;
+
+/* A rule at the updates at which the same of its events fire. */
+typedef struct cz_view_phase {
+    const cz_fact_phase *fact;
+    uint32_t fires; /* bit e: event e */
+} cz_view_phase;
 
 typedef struct cz_view_rule {
     const cz_fact_rule *fact;
@@ -134,6 +145,10 @@ typedef struct cz_view_rule {
                        * run-time values of the use; outputs f32 */
     int first_scalar; /* its first output among all rules' outputs */
     int first_stage, n_stages;
+    int n_events;
+    const cz_event *events;
+    int n_phases; /* 0: all updates are alike */
+    const cz_view_phase *phases;
 } cz_view_rule;
 
 typedef struct cz_view_family {
@@ -250,6 +265,14 @@ typedef struct cz_plan_view {
     int n_ops;
     const cz_view_op *ops;
 } cz_plan_view;
+
+/* The phase of update t, counted from 1; 0 where all updates are alike. */
+int cz_view_phase_at(const cz_view_rule *rule, int64_t t);
+/* How many bodies a stage has, one without phases, and the stage with that
+ * body.  Variants may share one: the first of those that do. */
+int cz_view_n_bodies(const cz_view_stage *stage);
+const cz_view_stage *cz_view_variant(const cz_view_stage *stage, int i);
+int cz_view_first_alike(const cz_view_stage *stage, int i);
 
 /* Coordinate of a rank over some axes (row-major in mesh order), and how many
  * coordinates there are. */

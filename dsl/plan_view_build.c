@@ -161,14 +161,15 @@ static bool is_tensor_of(const cz_fact_rule *rule, cz_ir_type type)
                             cz_ir_tensor_type(type.dtype, shape.n, shape.v));
 }
 
-static bool check_update(cz_view_builder *b, const cz_view_rule *rule)
+bool cz_view_check_update(cz_view_builder *b, const cz_view_rule *rule,
+                          const char *update)
 {
     const cz_fact_rule *fact = rule->fact;
     const int n_tensors = 2 + fact->states.n;
     const int n_scalars = b->bodies[rule->prologue].n_out;
     cz_ir_op f;
 
-    if (!cz_view_find_function(b, fact->update, &f))
+    if (!cz_view_find_function(b, update, &f))
         return false;
     bool ok = cz_ir_function_n_in(f) == n_tensors + n_scalars &&
               cz_ir_function_n_out(f) == n_tensors - 1;
@@ -183,7 +184,7 @@ static bool check_update(cz_view_builder *b, const cz_view_rule *rule)
     return ok || cz_view_fail(b,
                               "rule '%s': '%s' does not have the "
                               "arguments and results of an update",
-                              fact->sym_name, fact->update);
+                              fact->sym_name, update);
 }
 
 static bool read_rule(cz_view_builder *b, cz_view_rule *rule)
@@ -195,7 +196,7 @@ static bool read_rule(cz_view_builder *b, cz_view_rule *rule)
         return false;
     rule->first_scalar = b->view->n_scalars;
     b->view->n_scalars += b->bodies[rule->prologue].n_out;
-    return check_update(b, rule);
+    return cz_view_check_update(b, rule, rule->fact->update);
 }
 
 bool cz_view_read_rules(cz_view_builder *b)
@@ -220,9 +221,9 @@ cz_plan_view *cz_plan_view_build(cz_arena *arena, const cz_ir *ir,
                                  cz_diags *diags)
 {
     static bool (*const steps[])(cz_view_builder *) = {
-        cz_view_read_header, cz_view_read_rules,   cz_view_read_families,
-        cz_view_read_stages, cz_view_read_assigns, cz_view_read_buckets,
-        cz_view_read_tables, cz_view_read_ops,
+        cz_view_read_header,   cz_view_read_rules,  cz_view_read_phases,
+        cz_view_read_families, cz_view_read_stages, cz_view_read_assigns,
+        cz_view_read_buckets,  cz_view_read_tables, cz_view_read_ops,
     };
     cz_view_builder builder = {.arena = arena,
                                .ir = ir,

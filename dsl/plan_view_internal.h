@@ -71,12 +71,17 @@ bool cz_view_bounds(cz_view_builder *builder, const char *what,
 
 bool cz_view_read_header(cz_view_builder *builder);
 bool cz_view_read_rules(cz_view_builder *builder);
+bool cz_view_read_phases(cz_view_builder *builder);
 bool cz_view_read_families(cz_view_builder *builder);
 bool cz_view_read_stages(cz_view_builder *builder);
 bool cz_view_read_assigns(cz_view_builder *builder);
 bool cz_view_read_buckets(cz_view_builder *builder);
 bool cz_view_read_tables(cz_view_builder *builder);
 bool cz_view_read_ops(cz_view_builder *builder);
+
+/* Does the function have the arguments and results of the rule's update? */
+bool cz_view_check_update(cz_view_builder *builder, const cz_view_rule *rule,
+                          const char *update);
 
 /* A function of scalars as a body; the same function has one number. */
 bool cz_view_read_body(cz_view_builder *builder, const char *name, int *number);

@@ -210,20 +210,25 @@ static bool read_numbers(cz_view_builder *b, cz_view_stage *stage)
     return ok;
 }
 
+bool cz_view_read_body_of_stage(cz_view_builder *b, cz_view_stage *stage)
+{
+    cz_ir_op function;
+
+    return cz_view_find_function(b, stage->fact->body, &function) &&
+           check_signature(b, stage, function) &&
+           cz_view_read_steps(b, stage, function);
+}
+
 static bool read_stage(cz_view_builder *b, cz_view_stage *stage)
 {
     const cz_fact_stage *fact = stage->fact;
-    cz_ir_op function;
 
     if (!cz_view_find(b, CZ_FACT_rule, fact->rule, &stage->rule) ||
         !read_numbers(b, stage))
         return false;
     stage->in = read_slots(b, stage, &fact->ins, &fact->in_dtypes);
     stage->out = read_slots(b, stage, &fact->outs, &fact->out_dtypes);
-    return stage->in && stage->out &&
-           cz_view_find_function(b, fact->body, &function) &&
-           check_signature(b, stage, function) &&
-           cz_view_read_steps(b, stage, function);
+    return stage->in && stage->out && cz_view_read_body_of_stage(b, stage);
 }
 
 /* Stages of a rule stand together. */
@@ -257,5 +262,5 @@ bool cz_view_read_stages(cz_view_builder *b)
     }
     b->view->n_stages = n;
     b->view->stages = stages;
-    return true;
+    return cz_view_read_variants(b, stages, n);
 }

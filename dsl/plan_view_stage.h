@@ -1,4 +1,4 @@
-/* Between plan_view_stage.c and plan_view_step.c alone. */
+/* Between plan_view_stage.c, plan_view_step.c and plan_view_phase.c alone. */
 #ifndef CZ_DSL_PLAN_VIEW_STAGE_H
 #define CZ_DSL_PLAN_VIEW_STAGE_H
 
@@ -7,5 +7,11 @@
 /* The steps of a stage whose slots and scalars are known. */
 bool cz_view_read_steps(cz_view_builder *builder, cz_view_stage *stage,
                         cz_ir_op function);
+
+/* The function behind a stage whose slots and scalars are known. */
+bool cz_view_read_body_of_stage(cz_view_builder *builder, cz_view_stage *stage);
+/* The variants of all stages. */
+bool cz_view_read_variants(cz_view_builder *builder, cz_view_stage *stages,
+                           int n);
 
 #endif

@@ -129,14 +129,22 @@ static double run_value(const repetition *r, cz_dtype dtype, int64_t i)
     return (double)value;
 }
 
+static bool steps_use_bf16(const cz_view_stage *stage)
+{
+    for (int k = 0; k < stage->n_steps; k++)
+        for (int o = 0; o < stage->steps[k].n_out; o++)
+            if (stage->steps[k].out_dtype[o] == CZ_BF16)
+                return true;
+    return false;
+}
+
 static bool uses_bf16(const cz_plan_view *view, int rule)
 {
     for (int s = 0; s < view->n_stages; s++) {
         const cz_view_stage *stage = &view->stages[s];
-        for (int k = 0; stage->rule == rule && k < stage->n_steps; k++)
-            for (int o = 0; o < stage->steps[k].n_out; o++)
-                if (stage->steps[k].out_dtype[o] == CZ_BF16)
-                    return true;
+        for (int i = 0; stage->rule == rule && i < cz_view_n_bodies(stage); i++)
+            if (steps_use_bf16(cz_view_variant(stage, i)))
+                return true;
     }
     return false;
 }

@@ -53,9 +53,10 @@ static void classify(cutter *c)
     for (int i = 0; i < c->graph->n; i++) {
         const cz_graph_node *node = node_at(c, i);
         c->uniform[i] = cz_graph_is_uniform(c->graph, i);
-        c->elementwise[i] = (c->uniform[i] || node->kind == CZ_GRAPH_IN ||
-                             node->kind == CZ_GRAPH_ELEMENT) &&
-                            cz_graph_same_shape(node->type, c->shape);
+        c->elementwise[i] =
+            (c->uniform[i] || node->kind == CZ_GRAPH_IN ||
+             node->kind == CZ_GRAPH_ELEMENT || node->kind == CZ_GRAPH_CHOICE) &&
+            cz_graph_same_shape(node->type, c->shape);
         c->whole[i] = !c->uniform[i] &&
                       (!c->elementwise[i] || any_operand(c, i, c->whole));
         c->forced[i] = c->live[i] && c->whole[i] && !c->elementwise[i];

@@ -1,12 +1,14 @@
 /* Pass: cut every rule into stages.
  *
  * requires: rules with update functions in math form; families
- * provides: stage facts, each with a function in math form; every rule serves
- *           families of one element type
+ * provides: stage facts, each with a function in math form, and a variant in
+ *           each phase of its rule; every rule serves families of one element
+ *           type
  * breaks:   nothing; update functions stay as the reference */
 #include "passes/cut.h"
 #include "passes/math_form.h"
 #include "passes/passes.h"
+#include "passes/phases.h"
 
 #include <string.h>
 
@@ -38,6 +40,29 @@ static const char *dtype_of(const cz_fact_family *families, int n,
     return NULL;
 }
 
+static void clone_phases(cz_ir *ir, cz_arena *arena, const char *rule,
+                         const char *clone)
+{
+    int n_events, n_phases;
+    const cz_fact_event *events = cz_ir_read_event(ir, arena, &n_events);
+    const cz_fact_phase *phases = cz_ir_read_phase(ir, arena, &n_phases);
+
+    for (int i = 0; i < n_events; i++) {
+        cz_fact_event event = events[i];
+        event.rule = clone;
+        if (strcmp(events[i].rule, rule) == 0)
+            cz_ir_add_event(ir, &event);
+    }
+    for (int i = 0, number = 0; i < n_phases; i++) {
+        cz_fact_phase phase = phases[i];
+        if (strcmp(phases[i].rule, rule) != 0)
+            continue;
+        phase.sym_name = cz_arena_printf(arena, "%s.phase%d", clone, number++);
+        phase.rule = clone;
+        cz_ir_add_phase(ir, &phase);
+    }
+}
+
 static void move_to_clone(cz_ir *ir, cz_arena *arena, int number,
                           const cz_fact_family *family)
 {
@@ -48,8 +73,10 @@ static void move_to_clone(cz_ir *ir, cz_arena *arena, int number,
 
     rule.sym_name =
         cz_arena_printf(arena, "%s.%s", family->rule, family->dtype);
-    if (find_clone(rules, n_rules, rule.sym_name) < 0)
+    if (find_clone(rules, n_rules, rule.sym_name) < 0) {
         cz_ir_add_rule(ir, &rule);
+        clone_phases(ir, arena, family->rule, rule.sym_name);
+    }
     moved.rule = rule.sym_name;
     cz_ir_replace_family(ir, number, &moved);
 }
@@ -77,7 +104,15 @@ typedef struct cut_pass {
     cz_dtype master;
     int n_families;
     const cz_fact_family *families;
+    int n_phases;
+    const cz_fact_phase *phases; /* of all rules */
 } cut_pass;
+
+/* A rule's own phases, in order; none where all its updates are alike. */
+typedef struct phase_list {
+    int n;
+    const cz_fact_phase **list;
+} phase_list;
 
 static const char *slot_text(cz_arena *arena, const cz_view_slot *slot)
 {
@@ -116,10 +151,32 @@ static void name_slots(cz_arena *arena, const cz_view_slot *slots, int n,
     *dtypes = (cz_strings){dtype, n};
 }
 
+/* The function of a stage in phase p, unless an earlier phase has the same;
+ * its name. */
+static const char *write_body(cut_pass *pass, const char *name,
+                              const cz_cut_stage *stage,
+                              cz_graph *const *graphs,
+                              const char *const *bodies, int p)
+{
+    const char *body =
+        p == 0 ? cz_arena_printf(pass->arena, "%s.math", name)
+               : cz_arena_printf(pass->arena, "%s.phase%d.math", name, p);
+
+    for (int q = 0; q < p; q++)
+        if (cz_graph_is_same(graphs[q], graphs[p]))
+            return bodies[q];
+    cz_math_form_write(pass->ir, graphs[p], body, stage->in_types, stage->n_in,
+                       stage->scalars.n);
+    return body;
+}
+
+/* graphs[p] is what the stage does in phase p; one where there are none. */
 static void write_stage(cut_pass *pass, const char *rule,
-                        const cz_cut_stage *stage)
+                        const cz_cut_stage *stage, const phase_list *phases,
+                        cz_graph *const *graphs)
 {
     cz_arena *arena = pass->arena;
+    const char **bodies = CZ_NEW(arena, const char *, phases->n + 1);
     const char *name =
         cz_arena_printf(arena, "%s.%s", rule, where_names[stage->where]);
     cz_fact_stage fact = {.sym_name = name,
@@ -131,8 +188,34 @@ static void write_stage(cut_pass *pass, const char *rule,
     name_slots(arena, stage->in, stage->n_in, &fact.ins, &fact.in_dtypes);
     name_slots(arena, stage->out, stage->n_out, &fact.outs, &fact.out_dtypes);
     cz_ir_add_stage(pass->ir, &fact);
-    cz_math_form_write(pass->ir, stage->graph, fact.body, stage->in_types,
-                       stage->n_in, stage->scalars.n);
+    for (int p = 0; p == 0 || p < phases->n; p++)
+        bodies[p] = write_body(pass, name, stage, graphs, bodies, p);
+    for (int p = 0; p < phases->n; p++)
+        cz_ir_add_variant(pass->ir,
+                          &(cz_fact_variant){.stage = name,
+                                             .phase = phases->list[p]->sym_name,
+                                             .body = bodies[p]});
+}
+
+/* by_stage[s][p]: stage s in phase p. */
+static void write_stages(cut_pass *pass, const char *rule,
+                         const cz_cut_stage *stages, int n,
+                         const phase_list *phases)
+{
+    cz_graph *by_phase[CZ_CUT_MAX_STAGES];
+    cz_graph **by_stage[CZ_CUT_MAX_STAGES];
+
+    for (int s = 0; s < n; s++) {
+        by_stage[s] = CZ_NEW(pass->arena, cz_graph *, phases->n + 1);
+        by_stage[s][0] = stages[s].graph;
+    }
+    for (int p = 0; p < phases->n; p++) {
+        cz_phases_split(pass->arena, stages, n, p, by_phase);
+        for (int s = 0; s < n; s++)
+            by_stage[s][p] = by_phase[s];
+    }
+    for (int s = 0; s < n; s++)
+        write_stage(pass, rule, &stages[s], phases, by_stage[s]);
 }
 
 static bool dtypes_of(cut_pass *pass, const cz_strings *names, cz_dtype *out)
@@ -184,21 +267,80 @@ static bool is_update(const cz_graph *graph, const cz_fact_rule *rule)
     return n_in == rule->states.n + 2 && graph->n_out == rule->states.n + 1;
 }
 
+static phase_list phases_of(cut_pass *pass, const cz_fact_rule *rule)
+{
+    phase_list own = {0};
+
+    for (int i = 0; i < pass->n_phases; i++)
+        if (strcmp(pass->phases[i].rule, rule->sym_name) == 0)
+            /* The elements are pointers.
+             * NOLINTNEXTLINE(bugprone-sizeof-expression) */
+            *CZ_PUSH(pass->arena, own.list, own.n) = &pass->phases[i];
+    return own;
+}
+
+static const cz_graph *read_update(cut_pass *pass, const cz_fact_rule *rule,
+                                   const char *name)
+{
+    const cz_ir_op function = cz_ir_find_function(pass->ir, name);
+    const cz_graph *graph = cz_math_form_read(pass->arena, function);
+
+    if (rule->shape.n <= CZ_IR_MAX_RANK && graph && is_update(graph, rule))
+        return graph;
+    cz_diag_error(pass->diags, CZ_BAD_IR, (cz_span){0},
+                  "rule '%s' has no update in math form", rule->sym_name);
+    return NULL;
+}
+
+static bool have_same_types(const cz_graph *a, const cz_graph *b)
+{
+    for (int i = 0; i < a->n_out; i++)
+        if (!cz_ir_type_equal(a->nodes[a->out[i]].type,
+                              b->nodes[b->out[i]].type))
+            return false;
+    return true;
+}
+
+/* The update, or those of all phases as one. */
+static const cz_graph *read_updates(cut_pass *pass, const cz_fact_rule *rule,
+                                    const phase_list *phases)
+{
+    const cz_graph **updates =
+        CZ_NEW(pass->arena, const cz_graph *, phases->n + 1);
+
+    if (phases->n == 0)
+        return read_update(pass, rule, rule->update);
+    if (phases->n > CZ_MAX_PHASES) {
+        cz_diag_error(pass->diags, CZ_BAD_IR, (cz_span){0},
+                      "rule '%s' has more than %d phases", rule->sym_name,
+                      CZ_MAX_PHASES);
+        return NULL;
+    }
+    for (int p = 0; p < phases->n; p++) {
+        updates[p] = read_update(pass, rule, phases->list[p]->update);
+        if (!updates[p])
+            return NULL;
+        if (!have_same_types(updates[0], updates[p])) {
+            cz_diag_error(pass->diags, CZ_BAD_IR, (cz_span){0},
+                          "the phases of rule '%s' differ in types",
+                          rule->sym_name);
+            return NULL;
+        }
+    }
+    return cz_phases_merge(pass->arena, updates, phases->n);
+}
+
 static bool cut_rule(cut_pass *pass, const cz_fact_rule *rule)
 {
     cz_dtype *states = CZ_NEW(pass->arena, cz_dtype, rule->states.n);
     cz_cut_stage stages[CZ_CUT_MAX_STAGES];
+    const phase_list phases = phases_of(pass, rule);
     cz_cut_rule cut = {.n_states = rule->states.n, .states = states};
     int n;
 
-    cut.update = cz_math_form_read(pass->arena,
-                                   cz_ir_find_function(pass->ir, rule->update));
-    if (rule->shape.n > CZ_IR_MAX_RANK || !cut.update ||
-        !is_update(cut.update, rule)) {
-        cz_diag_error(pass->diags, CZ_BAD_IR, (cz_span){0},
-                      "rule '%s' has no update in math form", rule->sym_name);
+    cut.update = read_updates(pass, rule, &phases);
+    if (!cut.update)
         return false;
-    }
     if (rule->state_dtypes.n != rule->states.n) {
         cz_diag_error(pass->diags, CZ_BAD_IR, (cz_span){0},
                       "rule '%s' has %d states and %d types of them",
@@ -209,8 +351,7 @@ static bool cut_rule(cut_pass *pass, const cz_fact_rule *rule)
         !find_storage(pass, rule->sym_name, &cut))
         return false;
     n = cz_cut_solve(pass->arena, &cut, stages);
-    for (int s = 0; s < n; s++)
-        write_stage(pass, rule->sym_name, &stages[s]);
+    write_stages(pass, rule->sym_name, stages, n, &phases);
     return true;
 }
 
@@ -229,6 +370,7 @@ static bool cut_rules(cut_pass *pass)
     split_rules(pass->ir, pass->arena);
     pass->families =
         cz_ir_read_family(pass->ir, pass->arena, &pass->n_families);
+    pass->phases = cz_ir_read_phase(pass->ir, pass->arena, &pass->n_phases);
     rules = cz_ir_read_rule(pass->ir, pass->arena, &n_rules);
     for (int i = 0; i < n_rules; i++)
         if (!cut_rule(pass, &rules[i]))

@@ -46,6 +46,19 @@ static bool same_node(const cz_graph_node *a, const cz_graph_node *b)
            same_text(a->predicate, b->predicate);
 }
 
+bool cz_graph_is_same(const cz_graph *a, const cz_graph *b)
+{
+    if (a->n != b->n || a->n_out != b->n_out)
+        return false;
+    for (int i = 0; i < a->n; i++)
+        if (!same_node(&a->nodes[i], &b->nodes[i]))
+            return false;
+    for (int i = 0; i < a->n_out; i++)
+        if (a->out[i] != b->out[i])
+            return false;
+    return true;
+}
+
 static bool find_uniform(const cz_graph *graph, const cz_graph_node *node)
 {
     if (node->kind == CZ_GRAPH_SCALAR || node->kind == CZ_GRAPH_CONSTANT)
@@ -53,7 +66,7 @@ static bool find_uniform(const cz_graph *graph, const cz_graph_node *node)
     for (int i = 0; i < node->n_in; i++)
         if (!graph->nodes[node->in[i]].is_uniform)
             return false;
-    return node->kind == CZ_GRAPH_ELEMENT;
+    return node->kind == CZ_GRAPH_ELEMENT || node->kind == CZ_GRAPH_CHOICE;
 }
 
 static int intern(cz_graph *graph, const cz_graph_node *node)

@@ -22,6 +22,7 @@ typedef enum cz_graph_kind {
     CZ_GRAPH_REDUCE,    /* f64 sum over `dims`, which vanish */
     CZ_GRAPH_BROADCAST, /* `dims` are new */
     CZ_GRAPH_PRODUCT,   /* a @ b in f32 */
+    CZ_GRAPH_CHOICE,    /* of two values by phase: see passes/phases.h */
     CZ_GRAPH_COPY       /* its operand, stored anew (kernel form alone) */
 } cz_graph_kind;
 
@@ -63,6 +64,8 @@ int cz_graph_unary(cz_graph *graph, cz_opcode op, int a, cz_dtype dtype);
 bool cz_graph_is_uniform(const cz_graph *graph, int node);
 /* Bit by bit: the two zeros differ. */
 bool cz_graph_same_constant(double a, double b);
+/* Node by node, and in results. */
+bool cz_graph_is_same(const cz_graph *a, const cz_graph *b);
 /* Do two types agree in rank and shape? */
 bool cz_graph_same_shape(cz_ir_type a, cz_ir_type b);
 /* The nodes that some result depends on.  [n], from the arena. */

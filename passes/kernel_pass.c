@@ -1,8 +1,8 @@
 /* Pass: stages from math form to kernel form.
  *
  * requires: stages with functions in math form
- * provides: stages with functions of maps and products, and their bodies as
- *           private functions, equal ones once
+ * provides: stages and variants with functions of maps and products, and their
+ *           bodies as private functions, equal ones once
  * breaks:   the stages' functions in math form are gone */
 #include "passes/kernel.h"
 #include "passes/math_form.h"
@@ -225,29 +225,91 @@ static const cz_ir_type *argument_types(cz_arena *arena, cz_ir_op function,
     return types;
 }
 
-static bool form_stage(kernel_pass *pass, int number, cz_fact_stage stage)
+/* "R.whole.math" or "R.whole.phase1.math", without its end. */
+static const char *stem_of(cz_arena *arena, const char *body)
+{
+    static const char end[] = ".math";
+    const size_t n = strlen(body), n_end = sizeof end - 1;
+    const bool has_end = n > n_end && strcmp(body + n - n_end, end) == 0;
+
+    return cz_arena_copy(arena, body, has_end ? n - n_end : n);
+}
+
+/* The function of a stage, or of it in one phase; NULL after reporting. */
+static const char *form_body(kernel_pass *pass, const cz_fact_stage *stage,
+                             const char *body)
 {
     cz_arena *arena = pass->arena;
-    cz_ir_op math = cz_ir_find_function(pass->ir, stage.body);
+    cz_ir_op math = cz_ir_find_function(pass->ir, body);
     const cz_graph *graph = math.p ? cz_math_form_read(arena, math) : NULL;
     const cz_kernel *kernel;
-    const char **bodies;
+    const char **bodies, *stem = stem_of(arena, body), *name;
 
     if (!graph) {
         cz_diag_error(pass->diags, CZ_BAD_IR, (cz_span){0},
-                      "stage '%s' is not in math form", stage.sym_name);
-        return false;
+                      "stage '%s' is not in math form", stage->sym_name);
+        return NULL;
     }
     kernel = cz_kernel_build(
-        arena, graph, stage.ins.n, argument_types(arena, math, stage.ins.n),
-        stage.scalars.n, strcmp(stage.where, "whole") != 0);
+        arena, graph, stage->ins.n, argument_types(arena, math, stage->ins.n),
+        stage->scalars.n, strcmp(stage->where, "whole") != 0);
     bodies = CZ_NEW(arena, const char *, kernel->n_steps);
     for (int s = 0; s < kernel->n_steps; s++)
-        bodies[s] = step_body(pass, kernel, stage.sym_name, s);
-    stage.body = cz_arena_printf(arena, "%s.kernel", stage.sym_name);
-    write_kernel(pass, kernel, stage.body, bodies);
-    cz_ir_replace_stage(pass->ir, number, &stage);
+        bodies[s] = step_body(pass, kernel, stem, s);
+    name = cz_arena_printf(arena, "%s.kernel", stem);
+    write_kernel(pass, kernel, name, bodies);
     cz_ir_function_erase(math);
+    return name;
+}
+
+static bool form_stage(kernel_pass *pass, int number, cz_fact_stage stage)
+{
+    stage.body = form_body(pass, &stage, stage.body);
+    if (stage.body)
+        cz_ir_replace_stage(pass->ir, number, &stage);
+    return stage.body;
+}
+
+/* ---- variants ---- */
+
+/* The stage or the variant before number `n` that has this body, formed. */
+static const char *find_formed(const cz_fact_stage *stage,
+                               const cz_fact_variant *variants,
+                               const char *const *formed, int n,
+                               const char *body, const char *stage_body)
+{
+    if (strcmp(stage->body, body) == 0)
+        return stage_body;
+    for (int i = 0; i < n; i++)
+        if (strcmp(variants[i].body, body) == 0)
+            return formed[i];
+    return NULL;
+}
+
+/* All variants; stages[i] as they were, made[i] as they are. */
+static bool form_variants(kernel_pass *pass, const cz_fact_stage *stages,
+                          const cz_fact_stage *made, int n_stages)
+{
+    int n;
+    const cz_fact_variant *variants =
+        cz_ir_read_variant(pass->ir, pass->arena, &n);
+    const char **formed = CZ_NEW(pass->arena, const char *, n);
+
+    for (int i = 0; i < n; i++) {
+        cz_fact_variant variant = variants[i];
+        int s = 0;
+        while (s < n_stages && strcmp(stages[s].sym_name, variant.stage) != 0)
+            s++;
+        if (s < n_stages)
+            formed[i] = find_formed(&stages[s], variants, formed, i,
+                                    variant.body, made[s].body);
+        if (s < n_stages && !formed[i])
+            formed[i] = form_body(pass, &stages[s], variant.body);
+        if (!formed[i])
+            return false;
+        variant.body = formed[i];
+        cz_ir_replace_variant(pass->ir, i, &variant);
+    }
     return true;
 }
 
@@ -255,7 +317,7 @@ bool cz_kernel_pass(cz_ir *ir, cz_diags *diags)
 {
     cz_arena arena;
     kernel_pass pass = {.ir = ir, .arena = &arena, .diags = diags};
-    const cz_fact_stage *stages;
+    const cz_fact_stage *stages, *made;
     bool ok = true;
     int n;
 
@@ -263,6 +325,8 @@ bool cz_kernel_pass(cz_ir *ir, cz_diags *diags)
     stages = cz_ir_read_stage(ir, &arena, &n);
     for (int i = 0; i < n && ok; i++)
         ok = form_stage(&pass, i, stages[i]);
+    made = cz_ir_read_stage(ir, &arena, &n);
+    ok = ok && form_variants(&pass, stages, made, n);
     cz_arena_fini(&arena);
     return ok;
 }

@@ -249,7 +249,7 @@ static cz_ir_value write_node(cz_ir_builder *builder, cz_ir_op function,
     int64_t dims[CZ_IR_MAX_RANK];
     int n_dims = dims_of(node->dims, dims);
 
-    assert(node->kind != CZ_GRAPH_COPY);
+    assert(node->kind != CZ_GRAPH_COPY && node->kind != CZ_GRAPH_CHOICE);
     switch (node->kind) {
     case CZ_GRAPH_IN:
         return cz_ir_function_in(function, node->index);
@@ -270,6 +270,7 @@ static cz_ir_value write_node(cz_ir_builder *builder, cz_ir_op function,
                                n_dims);
     case CZ_GRAPH_PRODUCT:
         return cz_ir_matmul(builder, in[0], in[1]);
+    case CZ_GRAPH_CHOICE:
     case CZ_GRAPH_COPY:
         break;
     }

@@ -19,6 +19,22 @@ static void write_offsets(cz_ir *ir, const cz_view_stage *stage,
     }
 }
 
+/* Lays out every body of a stage; the bytes that the largest takes. */
+static int64_t lay_out(cz_ir *ir, cz_arena *arena, const cz_view_stage *stage)
+{
+    int64_t most = 0;
+
+    for (int i = 0; i < cz_view_n_bodies(stage); i++) {
+        const cz_view_stage *variant = cz_view_variant(stage, i);
+        int64_t **offsets;
+        const int64_t bytes = cz_workspace_solve(arena, variant, &offsets);
+        write_offsets(ir, variant, offsets);
+        if (bytes > most)
+            most = bytes;
+    }
+    return most;
+}
+
 bool cz_workspace_pass(cz_ir *ir, cz_diags *diags)
 {
     cz_arena arena;
@@ -28,10 +44,7 @@ bool cz_workspace_pass(cz_ir *ir, cz_diags *diags)
     view = cz_plan_view_build(&arena, ir, diags);
     for (int i = 0; view && i < view->n_stages; i++) {
         cz_fact_stage fact = *view->stages[i].fact;
-        int64_t **offsets;
-        fact.work_bytes =
-            cz_workspace_solve(&arena, &view->stages[i], &offsets);
-        write_offsets(ir, &view->stages[i], offsets);
+        fact.work_bytes = lay_out(ir, &arena, &view->stages[i]);
         cz_ir_replace_stage(ir, i, &fact);
     }
     cz_arena_fini(&arena);

@@ -174,6 +174,35 @@ static bool check_stages(const check *c)
     return true;
 }
 
+enum { MAX_EVENTS = 32 }; /* bits of a phase */
+
+static bool are_phases(const czr_phases *phases)
+{
+    if (phases->n_events > MAX_EVENTS || phases->n_phases < 1)
+        return false;
+    for (int e = 0; e < phases->n_events; e++)
+        if (phases->events[e].start < 1 || phases->events[e].period < 0)
+            return false;
+    return true;
+}
+
+static bool check_variants(const check *c)
+{
+    const czr_program *p = c->program;
+
+    for (int s = 0; p->variants && s < p->n_stages; s++) {
+        const czr_variants *variants = &p->variants[s];
+        if (!variants->phases)
+            continue;
+        if (!are_phases(variants->phases))
+            return fail(c, "phases of stage", s);
+        for (int i = 0; i < variants->phases->n_phases; i++)
+            if (!variants->run[i])
+                return fail(c, "bodies of stage", s);
+    }
+    return true;
+}
+
 /* Elements of a bucket that are this rank's. */
 static bool is_owned(const check *c, int param, int64_t offset, int64_t count)
 {
@@ -382,8 +411,8 @@ czr_status czr_check_program(const czr_program *program, int world_size,
         return CZR_ERR_WORLD_SIZE;
     }
     return check_families(&c) && check_others(&c) && check_places(&c) &&
-                   check_arena(&c) && check_stages(&c) && check_tables(&c) &&
-                   check_ops(&c)
+                   check_arena(&c) && check_stages(&c) && check_variants(&c) &&
+                   check_tables(&c) && check_ops(&c)
                ? CZR_OK
                : CZR_ERR_VERSION;
 }

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 2u /* of the tables in the second part */
+#define CZR_ABI 3u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -255,6 +255,25 @@ typedef struct czr_stage {
     uint8_t is_whole;
 } czr_stage;
 
+/* Updates start, start + period, ... from 1; with period 0 `start` alone. */
+typedef struct czr_event {
+    int64_t start, period;
+} czr_event;
+
+/* A rule that does different things at different updates: a phase is a set of
+ * events that fire together. */
+typedef struct czr_phases {
+    int n_events, n_phases;
+    const czr_event *events;
+    const uint32_t *fires; /* [n_phases]: bit e, event e */
+} czr_phases;
+
+/* The bodies of a stage; phases NULL: czr_stage.run in all. */
+typedef struct czr_variants {
+    const czr_phases *phases;
+    const czr_kernel *run; /* [n_phases] */
+} czr_variants;
+
 typedef struct czr_family {
     const char *pattern; /* "model.layers.{0}.mlp.up_proj.weight" */
     int32_t first_param;
@@ -375,6 +394,7 @@ struct czr_program {
     const czr_bucket *buckets;
     int n_stages;
     const czr_stage *stages;
+    const czr_variants *variants; /* [n_stages]; NULL: no rule has phases */
     int n_tables;
     const czr_table *tables;
     int n_ops;

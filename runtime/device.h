@@ -18,8 +18,7 @@ typedef struct czr_device_ops {
     void *(*alloc)(czr_device *device, size_t n, size_t size);
     void (*release)(czr_device *device, void *memory);
     void (*copy)(czr_device *device, void *to, const void *from, size_t bytes);
-    void (*launch)(czr_device *device, const czr_stage *stage,
-                   const czr_call *call);
+    void (*launch)(czr_device *device, czr_kernel kernel, const czr_call *call);
     /* Puts an operation behind its stream and its waits.  Operations come in
      * list order; one that never comes is skipped and orders nothing. */
     czr_status (*submit)(czr_device *device, int op);
@@ -49,7 +48,7 @@ void *czr_host_alloc(czr_device *device, size_t n, size_t size);
 void czr_host_release(czr_device *device, void *memory);
 void czr_host_copy(czr_device *device, void *to, const void *from,
                    size_t bytes);
-void czr_host_launch(czr_device *device, const czr_stage *stage,
+void czr_host_launch(czr_device *device, czr_kernel kernel,
                      const czr_call *call);
 
 #endif

@@ -23,11 +23,11 @@ void czr_host_copy(czr_device *device, void *to, const void *from, size_t bytes)
         memmove(to, from, bytes);
 }
 
-void czr_host_launch(czr_device *device, const czr_stage *stage,
+void czr_host_launch(czr_device *device, czr_kernel kernel,
                      const czr_call *call)
 {
     (void)device;
-    stage->run(call);
+    kernel(call);
 }
 
 static czr_status submit(czr_device *device, int op)

@@ -60,6 +60,7 @@ struct czr_engine {
     unsigned char *scratch;
     int64_t scratch_bytes;
     czr_slot_sizes *slot_sizes; /* [n_stages] */
+    czr_kernel *bodies;         /* [n_stages], at the update under way */
     czr_binding *bindings;      /* [n_params] */
     int n_states;
     czr_state *states;
@@ -98,6 +99,11 @@ void czr_spaces_close(czr_engine *engine);
 /* Masters from parameters, for the slices that this rank owns. */
 void czr_spaces_take_masters(czr_engine *engine);
 int64_t czr_spaces_peak_scratch(const czr_engine *engine);
+
+/* phase.c: the number of the phase of update t, or -1; the body of every stage
+ * at update t. */
+int czr_phase_at(const czr_phases *phases, int64_t t);
+czr_status czr_phase_choose(czr_engine *engine, int64_t t);
 
 /* handshake.c: all ranks learn whether all can go on; `own` is what this rank
  * found alone. */

@@ -79,13 +79,15 @@ static void note_slots(czr_slot_sizes *sizes, const czr_slot *slots, int n)
                 (uint8_t)czr_dtype_bytes((czr_dtype)slots[i].dtype);
 }
 
-static czr_status open_slot_sizes(czr_engine *engine)
+static czr_status open_stages(czr_engine *engine)
 {
     const czr_program *program = engine->program;
 
     engine->slot_sizes =
         czr_alloc((size_t)program->n_stages, sizeof *engine->slot_sizes);
-    if (!engine->slot_sizes)
+    engine->bodies =
+        czr_alloc((size_t)program->n_stages, sizeof *engine->bodies);
+    if (!engine->slot_sizes || !engine->bodies)
         return CZR_ERR_NO_MEMORY;
     for (int s = 0; s < program->n_stages; s++) {
         const czr_stage *stage = &program->stages[s];
@@ -152,7 +154,7 @@ czr_status czr_spaces_open(czr_engine *engine)
     if (status == CZR_OK)
         status = open_scratch(engine);
     if (status == CZR_OK)
-        status = open_slot_sizes(engine);
+        status = open_stages(engine);
     if (status != CZR_OK)
         return status;
     engine->n_states = list_states(engine, NULL);
@@ -187,6 +189,7 @@ void czr_spaces_close(czr_engine *engine)
         engine->device->ops->release(engine->device, engine->scratch);
     czr_free(engine->spaces);
     czr_free(engine->slot_sizes);
+    czr_free(engine->bodies);
     czr_free(engine->states);
 }
 

@@ -133,6 +133,9 @@ static czr_status run_step(czr_engine *engine, const czr_hyper *hyper,
 
     if (status != CZR_OK)
         return status;
+    status = czr_phase_choose(engine, engine->steps + 1);
+    if (status != CZR_OK)
+        return status;
     copy_in(engine);
     while (status == CZR_OK && engine->next_op < engine->program->n_ops)
         status = submit(engine, engine->next_op++);

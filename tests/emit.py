@@ -13,7 +13,8 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-EXAMPLES = ["gpt", "gpt_adamw", "qwen3-32b"]
+EXAMPLES = ["examples/gpt", "examples/gpt_adamw", "examples/qwen3-32b",
+            "tests/phases/elements", "tests/phases/matrices"]
 STRICT_C = ["-std=c17", "-Wall", "-Wextra", "-Werror", "-O2", "-c"]
 
 
@@ -40,11 +41,11 @@ def check(holds, sentence):
 
 def same_everywhere(canzona, example, work):
     """From the root, from elsewhere, and by way of printed IR."""
-    source = ROOT / "examples" / f"{example}.cz"
+    source = ROOT / f"{example}.cz"
     here = build(canzona, source, work)
     copy = work / "elsewhere"
-    shutil.copytree(ROOT / "examples", copy, dirs_exist_ok=True)
-    there = build(canzona, f"{example}.cz", copy)
+    shutil.copytree(source.parent, copy, dirs_exist_ok=True)
+    there = build(canzona, source.name, copy)
     ir = run([canzona, "plan", "--ir", source], work)
     empty = pathlib.Path(tempfile.mkdtemp(dir=work))
     by_ir = build(canzona, "-", empty, data=ir)
@@ -126,7 +127,7 @@ def main():
         work = pathlib.Path(name)
         for example in EXAMPLES:
             ok &= same_everywhere(canzona, example, work)
-            source = ROOT / "examples" / f"{example}.cz"
+            source = ROOT / f"{example}.cz"
             ok &= compiles(build(canzona, source, work), example, work)
         ok &= small(canzona, work)
         ok &= nameless(canzona, work)

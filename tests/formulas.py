@@ -6,16 +6,16 @@ import numpy as np
 # Jordan's quintic, five times.
 JORDAN = [(3.4445, -4.7750, 2.0315)] * 5
 
-# Amsel et al. 2025: the first eight rows, all but the last of x / 1.01.
-POLAR_EXPRESS = [(a / 1.01, b / 1.01 ** 3, c / 1.01 ** 5) for a, b, c in [
+# Amsel et al. 2025, the first eight rows.
+POLAR_EXPRESS = [
     (8.28721201814563, -23.595886519098837, 17.300387312530933),
     (4.107059111542203, -2.9478499167379106, 0.5448431082926601),
     (3.9486908534822946, -2.908902115962949, 0.5518191394370137),
     (3.3184196573706015, -2.488488024314874, 0.51004894012372),
     (2.300652019954817, -1.6689039845747493, 0.4188073119525673),
     (1.891301407787398, -1.2679958271945868, 0.37680408948524835),
-    (1.8750014808534479, -1.2500016453999487, 0.3750001645474248)]]
-POLAR_EXPRESS += [(1.875, -1.25, 0.375)]
+    (1.8750014808534479, -1.2500016453999487, 0.3750001645474248),
+    (1.875, -1.25, 0.375)]
 
 
 def bf16(x):
@@ -57,6 +57,39 @@ def muon(param, grads, lr, momentum, decay, polar, clip=1.0):
         step = polar((1 - momentum) * grad + momentum * mom)
         param = (param * (1 - lr * decay)
                  - lr * 0.2 * np.sqrt(max(param.shape)) * step)
+    return param
+
+
+def seeded_muon(param, grads, lr, momentum, polar):
+    """The momentum starts as the first gradient; no decay."""
+    mom = None
+    for grad in grads:
+        mom = grad if mom is None else momentum * mom + (1 - momentum) * grad
+        step = polar((1 - momentum) * grad + momentum * mom)
+        param = param - lr * 0.2 * np.sqrt(max(param.shape)) * step
+    return param
+
+
+def lazy_muon(param, grads, lr, momentum, polar, period):
+    """A new direction at steps 1, 1 + period, ... alone."""
+    mom = np.zeros_like(param)
+    for done, grad in enumerate(grads):
+        mom = momentum * mom + (1 - momentum) * grad
+        if done % period == 0:
+            direction = polar(mom)
+        param = param - lr * 0.2 * np.sqrt(max(param.shape)) * direction
+    return param
+
+
+def lookahead(param, grads, lr, momentum, share, period):
+    """Zhang et al. 2019 over momentum that starts as the first gradient."""
+    slow, mom = param, grads[0]
+    for done, grad in enumerate(grads):
+        if done:
+            mom = momentum * mom + (1 - momentum) * grad
+        param = param - lr * mom
+        if (done + 1) % period == 0:
+            slow = param = slow + share * (param - slow)
     return param
 
 

@@ -178,10 +178,10 @@ static void run_state(cz_rule *rule, const cz_node *statement)
     double init;
     cz_dtype dtype = CZ_F32;
     const cz_node *type = statement->kids[0];
-    if (rule->frame->call || rule->frame->n_loops) {
+    if (rule->frame->call || rule->frame->n_loops || rule->n_conditional) {
         cz_rule_error(rule, CZ_BAD_TYPE, statement,
                       "states are declared by the optimizer itself, outside "
-                      "of loops");
+                      "of loops, `first` and `every`");
         return;
     }
     if (cz_rule_find_local(rule, statement->text)) {
@@ -262,11 +262,15 @@ static void refuse(cz_rule *rule, const cz_node *statement)
 typedef void (*runner)(cz_rule *, const cz_node *);
 
 static const runner runners[CZ_AST_N_KINDS] = {
-    [CZ_AST_BIND] = run_bind,   [CZ_AST_WRITE] = run_write,
-    [CZ_AST_STATE] = run_state, [CZ_AST_FOR] = run_for,
-    [CZ_AST_IF] = run_if,       [CZ_AST_RETURN] = run_return,
-    [CZ_AST_EXTERN] = refuse,   [CZ_AST_FIRST] = refuse,
-    [CZ_AST_EVERY] = refuse,
+    [CZ_AST_BIND] = run_bind,
+    [CZ_AST_WRITE] = run_write,
+    [CZ_AST_STATE] = run_state,
+    [CZ_AST_FOR] = run_for,
+    [CZ_AST_IF] = run_if,
+    [CZ_AST_RETURN] = run_return,
+    [CZ_AST_EXTERN] = refuse,
+    [CZ_AST_FIRST] = cz_rule_run_first,
+    [CZ_AST_EVERY] = cz_rule_run_every,
 };
 
 static void run_statement(cz_rule *rule, const cz_node *statement)

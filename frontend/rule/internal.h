@@ -6,6 +6,7 @@
 #define CZ_FRONTEND_RULE_INTERNAL_H
 
 #include "dsl/ir.h"
+#include "dsl/phase.h"
 #include "frontend/rule/rule.h"
 #include "frontend/rule/scalar.h"
 
@@ -73,6 +74,12 @@ typedef struct cz_rule_slot {
     const cz_node *written; /* the WRITE, or NULL */
 } cz_rule_slot;
 
+/* A block of `first` or `every`. */
+typedef struct cz_rule_block {
+    const cz_node *node;
+    bool runs, ran; /* in the phase under way; in some phase */
+} cz_rule_block;
+
 /* Arguments of the prologue in front of the hyperparameters. */
 enum { CZ_RULE_T, CZ_RULE_CLIP, CZ_RULE_FIRST_HYPER };
 
@@ -99,6 +106,14 @@ typedef struct cz_rule {
 
     const cz_scalar **results; /* of the prologue, in order */
     int n_results;
+
+    cz_event events[CZ_MAX_EVENTS]; /* of `first` and `every` */
+    const cz_node *event_nodes[CZ_MAX_EVENTS];
+    int n_events;
+    uint32_t fires; /* bit e: event e, in the phase under way */
+    cz_rule_block *blocks;
+    int n_blocks;
+    int n_conditional; /* how deep in such blocks */
 
     bool building;
     cz_ir_builder builder;
@@ -233,6 +248,29 @@ void cz_rule_bind_formals(cz_rule *rule);
 /* ---- rule_block.c ---- */
 
 void cz_rule_run(cz_rule *rule, const cz_node *block);
+
+/* ---- rule_phase.c ---- */
+
+void cz_rule_run_first(cz_rule *rule, const cz_node *statement);
+void cz_rule_run_every(cz_rule *rule, const cz_node *statement);
+
+/* The sets of events that fire together, ascending; one, and no event, where
+ * every update is the same. */
+typedef struct cz_rule_phases {
+    uint32_t fires[CZ_MAX_PHASES];
+    int n;
+} cz_rule_phases;
+
+/* Finds the events, by running the body in silence, and the phases.  False
+ * after reporting too many. */
+bool cz_rule_find_phases(cz_rule *rule, void (*run)(cz_rule *),
+                         cz_rule_phases *out);
+/* Once all phases have been run: false after reporting a block that ran in
+ * none. */
+bool cz_rule_check_blocks(cz_rule *rule);
+/* Behind an unknown name: a note on a block that binds it and does not run in
+ * this phase. */
+void cz_rule_note_skipped(cz_rule *rule, const char *name);
 
 /* ---- rule_prologue.c ---- */
 

@@ -86,9 +86,11 @@ static const char *suggest(cz_rule *rule, const char *name)
 
 static cz_rule_value *unknown(cz_rule *rule, const cz_node *name)
 {
-    return cz_rule_error_near(rule, CZ_UNKNOWN_NAME, name,
-                              suggest(rule, name->text),
-                              "nothing here is called '%s'", name->text);
+    cz_rule_value *absorbed = cz_rule_error_near(
+        rule, CZ_UNKNOWN_NAME, name, suggest(rule, name->text),
+        "nothing here is called '%s'", name->text);
+    cz_rule_note_skipped(rule, name->text);
+    return absorbed;
 }
 
 cz_rule_value *cz_rule_lookup(cz_rule *rule, const cz_node *name)

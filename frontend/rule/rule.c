@@ -3,6 +3,7 @@
 #include "frontend/rule/rule.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "frontend/rule/internal.h"
 
@@ -70,6 +71,7 @@ static void run(cz_rule *rule)
     rule->frame = &frame;
     rule->slots = NULL;
     rule->n_slots = rule->n_steps = rule->n_serials = 0;
+    rule->n_conditional = 0;
     *CZ_PUSH(rule->arena, rule->slots, rule->n_slots) = (cz_rule_slot){
         .name = "param",
         .dtype = rule->shape->master_dtype,
@@ -164,13 +166,54 @@ static const char *symbol_of(const cz_rule *rule)
                            shape->transposed ? ".t" : "");
 }
 
-static void build(cz_rule *rule, cz_ir *ir, const char *symbol)
+static const char *update_name(const cz_rule *rule, const char *symbol,
+                               int phase)
 {
-    const char *update = cz_arena_printf(rule->arena, "%s.update", symbol);
+    return phase == 0 ? cz_arena_printf(rule->arena, "%s.update", symbol)
+                      : cz_arena_printf(rule->arena, "%s.phase%d.update",
+                                        symbol, phase);
+}
+
+static void add_phase(cz_rule *rule, cz_ir *ir, const char *symbol, int phase,
+                      uint32_t fires)
+{
+    int64_t events[CZ_MAX_EVENTS];
+    int n = 0;
+    for (int e = 0; e < rule->n_events; e++)
+        if (fires >> e & 1)
+            events[n++] = e;
+    const cz_fact_phase fact = {
+        .sym_name = cz_arena_printf(rule->arena, "%s.phase%d", symbol, phase),
+        .rule = symbol,
+        .fires = {events, n},
+        .update = update_name(rule, symbol, phase),
+    };
+    cz_ir_add_phase(ir, &fact);
+}
+
+static void add_phases(cz_rule *rule, cz_ir *ir, const char *symbol,
+                       const cz_rule_phases *phases)
+{
+    for (int e = 0; e < rule->n_events; e++)
+        cz_ir_add_event(ir, &(cz_fact_event){.rule = symbol,
+                                             .start = rule->events[e].start,
+                                             .period = rule->events[e].period});
+    for (int p = 0; p < phases->n; p++)
+        add_phase(rule, ir, symbol, p, phases->fires[p]);
+}
+
+static void build(cz_rule *rule, cz_ir *ir, const char *symbol,
+                  const cz_rule_phases *phases)
+{
     const char *prologue = cz_arena_printf(rule->arena, "%s.prologue", symbol);
-    build_update(rule, ir, update);
+    for (int p = 0; p < phases->n; p++) {
+        rule->fires = phases->fires[p];
+        build_update(rule, ir, update_name(rule, symbol, p));
+    }
     cz_rule_build_prologue(rule, ir, prologue);
-    add_fact(rule, ir, symbol, update, prologue);
+    add_fact(rule, ir, symbol, update_name(rule, symbol, 0), prologue);
+    if (phases->n > 1)
+        add_phases(rule, ir, symbol, phases);
 }
 
 /* The header must fit what the parameter is. */
@@ -195,16 +238,47 @@ static bool check_header(cz_rule *rule)
 /* The parameter is the first tensor that a run makes. */
 enum { PARAM_SERIAL = 1 };
 
-/* Nothing would be left to plan: no kernel writes the parameter. */
-static bool check_effect(cz_rule *rule)
+static bool writes_param(const cz_rule *rule)
 {
     const cz_rule_slot *param = &rule->slots[0];
-    if (param->written && param->value->tensor.serial != PARAM_SERIAL)
-        return true;
-    cz_rule_error(rule, CZ_NO_EFFECT, rule->use->optimizer,
-                  "'%s' leaves the parameter as it is: write `param <- ...`",
-                  rule->use->optimizer->text);
-    return false;
+    return param->written && param->value->tensor.serial != PARAM_SERIAL;
+}
+
+/* A name bound in one phase may decide an `if` around states. */
+static void check_states(cz_rule *rule, const cz_rule_slot *slots, int n)
+{
+    bool alike = rule->n_slots == n;
+    for (int i = 0; alike && i < n; i++)
+        alike = strcmp(rule->slots[i].name, slots[i].name) == 0 &&
+                rule->slots[i].dtype == slots[i].dtype &&
+                rule->slots[i].init == slots[i].init;
+    if (!alike)
+        cz_rule_error(rule, CZ_BAD_TYPE, rule->use->optimizer,
+                      "'%s' has other states at some updates than at others",
+                      rule->use->optimizer->text);
+}
+
+/* Run the body in every phase and report what is wrong. */
+static bool check_phases(cz_rule *rule, const cz_rule_phases *phases)
+{
+    bool writes = false;
+    for (int p = 0; p < phases->n; p++) {
+        const cz_rule_slot *slots = rule->slots;
+        const int n_slots = rule->n_slots;
+        rule->fires = phases->fires[p];
+        run(rule);
+        if (!rule->failed && p > 0)
+            check_states(rule, slots, n_slots);
+        writes = writes || writes_param(rule);
+    }
+    if (rule->failed)
+        return false;
+    if (!writes) /* nothing would be left to plan */
+        cz_rule_error(rule, CZ_NO_EFFECT, rule->use->optimizer,
+                      "'%s' leaves the parameter as it is: write `param <- "
+                      "...`",
+                      rule->use->optimizer->text);
+    return writes && cz_rule_check_blocks(rule);
 }
 
 bool cz_rule_lower(cz_ir *ir, const cz_rule_use *use,
@@ -216,10 +290,11 @@ bool cz_rule_lower(cz_ir *ir, const cz_rule_use *use,
     rule.shape = shape;
     if (rule.failed || !check_header(&rule))
         return false;
-    run(&rule);
-    if (rule.failed || !check_effect(&rule))
+    cz_rule_phases phases;
+    if (!cz_rule_find_phases(&rule, run, &phases) ||
+        !check_phases(&rule, &phases))
         return false;
     *symbol = symbol_of(&rule);
-    build(&rule, ir, *symbol);
+    build(&rule, ir, *symbol, &phases);
     return !rule.failed;
 }

@@ -58,19 +58,37 @@ static inline void fake_stages(fake_plan *f)
                                             {CZ_SLOT_TEMP, 0, CZ_F32}};
     static const cz_view_slot after_out[] = {{CZ_SLOT_PARAM, 0, CZ_F32},
                                              {CZ_SLOT_STORED, 0, CZ_BF16}};
-    const cz_view_stage stages[FAKE_STAGES] = {
-        {NULL, 0, CZ_WHERE_BEFORE, 2, 4, before_in, before_out, 0, NULL, NULL},
-        {NULL, 0, CZ_WHERE_WHOLE, 2, 1, whole_in, whole_out, 0, NULL, NULL},
-        {NULL, 0, CZ_WHERE_AFTER, 3, 2, after_in, after_out, 0, NULL, NULL},
-        {NULL, 1, CZ_WHERE_LOCAL, 1, 2, &grad, after_out, 0, NULL, NULL}};
+    const cz_view_stage stages[FAKE_STAGES] = {{.where = CZ_WHERE_BEFORE,
+                                                .n_in = 2,
+                                                .n_out = 4,
+                                                .in = before_in,
+                                                .out = before_out},
+                                               {.where = CZ_WHERE_WHOLE,
+                                                .n_in = 2,
+                                                .n_out = 1,
+                                                .in = whole_in,
+                                                .out = whole_out},
+                                               {.where = CZ_WHERE_AFTER,
+                                                .n_in = 3,
+                                                .n_out = 2,
+                                                .in = after_in,
+                                                .out = after_out},
+                                               {.rule = 1,
+                                                .where = CZ_WHERE_LOCAL,
+                                                .n_in = 1,
+                                                .n_out = 2,
+                                                .in = &grad,
+                                                .out = after_out}};
     for (int i = 0; i < FAKE_STAGES; i++) {
         f->stage_facts[i].flops = i == FAKE_WHOLE ? 1000 : 5;
         f->stage_facts[i].work_bytes = 64 * fake_random(f, 4);
         f->stages[i] = stages[i];
         f->stages[i].fact = &f->stage_facts[i];
     }
-    f->rules[0] = (cz_view_rule){&f->rule_facts[0], 0, 0, 0, FAKE_BEFORE, 3};
-    f->rules[1] = (cz_view_rule){&f->rule_facts[1], 0, 0, 0, FAKE_LOCAL, 1};
+    f->rules[0] = (cz_view_rule){
+        .fact = &f->rule_facts[0], .first_stage = FAKE_BEFORE, .n_stages = 3};
+    f->rules[1] = (cz_view_rule){
+        .fact = &f->rule_facts[1], .first_stage = FAKE_LOCAL, .n_stages = 1};
 }
 
 /* dp, tp and cp: split, sharded and merely replicated. */

@@ -18,6 +18,8 @@ static const program programs[] = {
     {"tests/golden/passes/elementwise.cz", {NULL}},
     {"tests/golden/passes/epilogue.cz", {NULL}},
     {"tests/golden/passes/muon.cz", {NULL}},
+    {"tests/phases/elements.cz", {NULL}},
+    {"tests/phases/matrices.cz", {NULL}},
     {"examples/embed/lesson.cz", {NULL}},
     {"examples/gpt.cz", {"width=8", "layers=2", "vocab=16", "context=4"}},
     {"examples/gpt_adamw.cz", {"width=8", "layers=2", "vocab=16", "context=4"}},

@@ -1,0 +1,159 @@
+/* Phases: between two times at which an event first fires, those that have
+ * begun repeat together, so that one such period shows all there is. */
+#include "dsl/phase.h"
+
+#include "dsl/base/checked.h"
+
+#include <assert.h>
+
+enum { MAX_VISITS = 1 << 16 };
+
+static bool fires(const cz_event *event, int64_t t)
+{
+    if (t < event->start)
+        return false;
+    return event->period == 0 ? t == event->start
+                              : (t - event->start) % event->period == 0;
+}
+
+uint32_t cz_events_at(const cz_event *events, int n, int64_t t)
+{
+    uint32_t mask = 0;
+
+    for (int e = 0; e < n; e++)
+        if (fires(&events[e], t))
+            mask |= (uint32_t)1 << e;
+    return mask;
+}
+
+/* ---- times ---- */
+
+static int64_t greatest_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* After how many updates the events that have begun at t repeat, or any
+ * number beyond CZ_MAX_TIME. */
+static int64_t period_at(const cz_event *events, int n, int64_t t)
+{
+    int64_t period = 1;
+
+    for (int e = 0; e < n; e++) {
+        const int64_t other = events[e].period;
+        if (events[e].start > t || other == 0)
+            continue;
+        period /= greatest_divisor(period, other);
+        if (!cz_checked_mul(period, other, &period))
+            return INT64_MAX;
+        if (period > CZ_MAX_TIME)
+            return period;
+    }
+    return period;
+}
+
+/* The first time after t at which an event fires; 0: never. */
+static int64_t next_firing(const cz_event *events, int n, int64_t t)
+{
+    int64_t next = 0;
+
+    for (int e = 0; e < n; e++) {
+        const cz_event *it = &events[e];
+        int64_t at = it->start;
+        if (at <= t && it->period == 0)
+            continue;
+        if (at <= t)
+            at = t + it->period - (t - at) % it->period;
+        if (!next || at < next)
+            next = at;
+    }
+    return next;
+}
+
+/* The first time after t at which another set of events has begun or is over;
+ * 0: never. */
+static int64_t next_change(const cz_event *events, int n, int64_t t)
+{
+    int64_t next = 0;
+
+    for (int e = 0; e < n; e++) {
+        const int64_t over = events[e].start + (events[e].period == 0);
+        if (events[e].start > t && (!next || events[e].start < next))
+            next = events[e].start;
+        if (over > t && (!next || over < next))
+            next = over;
+    }
+    return next;
+}
+
+/* ---- sets ---- */
+
+/* Keeps the list ascending; false when it is full. */
+static bool insert(uint32_t *phases, int *n, uint32_t phase)
+{
+    int at = *n;
+
+    for (int i = 0; i < *n; i++)
+        if (phases[i] == phase)
+            return true;
+    if (*n == CZ_MAX_PHASES)
+        return false;
+    for (; at > 0 && phases[at - 1] > phase; at--)
+        phases[at] = phases[at - 1];
+    phases[at] = phase;
+    ++*n;
+    return true;
+}
+
+typedef struct finder {
+    const cz_event *events;
+    int n;
+    uint32_t *phases;
+    int *n_phases;
+    int n_visits;
+} finder;
+
+/* All phases of [from, end): times at which something fires one by one, those
+ * between them at once. */
+static cz_phases_found visit(finder *f, int64_t from, int64_t end)
+{
+    for (int64_t t = from; t < end;) {
+        const int64_t next = next_firing(f->events, f->n, t);
+        if (!insert(f->phases, f->n_phases, cz_events_at(f->events, f->n, t)) ||
+            (next != t + 1 && t + 1 < end &&
+             !insert(f->phases, f->n_phases, 0)))
+            return CZ_PHASES_TOO_MANY;
+        if (++f->n_visits > MAX_VISITS)
+            return CZ_PHASES_TOO_LONG;
+        if (next == 0)
+            break;
+        t = next;
+    }
+    return CZ_PHASES_OK;
+}
+
+cz_phases_found cz_events_phases(const cz_event *events, int n,
+                                 uint32_t phases[CZ_MAX_PHASES], int *n_phases)
+{
+    finder f = {events, n, phases, n_phases, 0};
+
+    assert(n <= CZ_MAX_EVENTS);
+    *n_phases = 0;
+    for (int64_t from = 1; from > 0; from = next_change(events, n, from)) {
+        const int64_t change = next_change(events, n, from);
+        const int64_t period = period_at(events, n, from);
+        const bool is_short = change && change - from <= period;
+        if (!is_short && period > CZ_MAX_TIME)
+            return CZ_PHASES_TOO_LONG;
+        const cz_phases_found found =
+            visit(&f, from, is_short ? change : from + period);
+        if (found != CZ_PHASES_OK)
+            return found;
+    }
+    return CZ_PHASES_OK;
+}

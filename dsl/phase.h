@@ -1,0 +1,34 @@
+/* When the `first` and `every` blocks of a rule fire, and which of them fire
+ * together.  Knows nothing of rules or modules. */
+#ifndef CZ_DSL_PHASE_H
+#define CZ_DSL_PHASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CZ_MAX_EVENTS = 16, CZ_MAX_PHASES = 16 }; /* of a rule */
+enum { CZ_MAX_TIME_BITS = 40 };
+#define CZ_MAX_TIME ((int64_t)1 << CZ_MAX_TIME_BITS)
+
+/* Updates start, start + period, start + 2 period, ... or, where the period
+ * is 0, update `start` alone.  Updates count from 1. */
+typedef struct cz_event {
+    int64_t start, period;
+} cz_event;
+
+/* Bit e: event e fires at update t. */
+uint32_t cz_events_at(const cz_event *events, int n, int64_t t);
+
+typedef enum cz_phases_found {
+    CZ_PHASES_OK,
+    CZ_PHASES_TOO_MANY, /* more than CZ_MAX_PHASES */
+    CZ_PHASES_TOO_LONG  /* they repeat too late to look at all times */
+} cz_phases_found;
+
+/* The sets of events that fire together at some update, as cz_events_at()
+ * has them, ascending.  Starts are in [1, CZ_MAX_TIME], periods in
+ * [0, CZ_MAX_TIME], and there are at most CZ_MAX_EVENTS events. */
+cz_phases_found cz_events_phases(const cz_event *events, int n,
+                                 uint32_t phases[CZ_MAX_PHASES], int *n_phases);
+
+#endif

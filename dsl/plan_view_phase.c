@@ -1,0 +1,171 @@
+/* Phases of rules and the bodies of stages in each of them. */
+#include "dsl/plan_view_stage.h"
+
+#include <string.h>
+
+/* ---- events and phases ---- */
+
+static cz_view_rule *rule_of(cz_view_builder *b, int rule)
+{
+    union {
+        const cz_view_rule *given;
+        cz_view_rule *made;
+    } rules = {.given = b->view->rules};
+
+    return &rules.made[rule];
+}
+
+static bool read_event(cz_view_builder *b, const cz_fact_event *fact,
+                       cz_event *events, int number)
+{
+    int rule;
+
+    if (!cz_view_find(b, CZ_FACT_rule, fact->rule, &rule) ||
+        !cz_view_in(b, "event: start", fact->start, 1, CZ_MAX_TIME) ||
+        !cz_view_in(b, "event: period", fact->period, 0, CZ_MAX_TIME))
+        return false;
+    cz_view_rule *view = rule_of(b, rule);
+    if (view->n_events == 0)
+        view->events = &events[number];
+    if (view->n_events == CZ_MAX_EVENTS ||
+        &view->events[view->n_events] != &events[number])
+        return cz_view_fail(b,
+                            "the events of rule '%s' do not stand together, "
+                            "or are more than %d",
+                            fact->rule, CZ_MAX_EVENTS);
+    events[number] = (cz_event){fact->start, fact->period};
+    view->n_events++;
+    return true;
+}
+
+static bool read_phase(cz_view_builder *b, cz_view_phase *phases, int number)
+{
+    cz_view_phase *phase = &phases[number];
+    const cz_fact_phase *fact = phase->fact;
+    int rule;
+
+    if (!cz_view_find(b, CZ_FACT_rule, fact->rule, &rule))
+        return false;
+    cz_view_rule *view = rule_of(b, rule);
+    if (view->n_phases == 0)
+        view->phases = phase;
+    if (&view->phases[view->n_phases] != phase)
+        return cz_view_fail(b, "the phases of rule '%s' do not stand together",
+                            fact->rule);
+    if (!cz_view_all_in(b, "phase: fires", &fact->fires, fact->fires.n, 0,
+                        view->n_events - 1))
+        return false;
+    for (int i = 0; i < fact->fires.n; i++)
+        phase->fires |= (uint32_t)1 << fact->fires.v[i];
+    view->n_phases++;
+    return cz_view_check_update(b, view, fact->update);
+}
+
+/* Each update finds its phase: those there are, in order, and no other. */
+static bool check_phases(cz_view_builder *b, const cz_view_rule *rule)
+{
+    uint32_t phases[CZ_MAX_PHASES];
+    int n;
+    bool ok = cz_events_phases(rule->events, rule->n_events, phases, &n) ==
+              CZ_PHASES_OK;
+
+    if (rule->n_events == 0 && rule->n_phases == 0)
+        return true;
+    ok = ok && n == rule->n_phases && n > 1;
+    for (int i = 0; ok && i < n; i++)
+        ok = phases[i] == rule->phases[i].fires;
+    ok = ok && strcmp(rule->phases[0].fact->update, rule->fact->update) == 0;
+    return ok || cz_view_fail(b,
+                              "the phases of rule '%s' are not those of its "
+                              "events",
+                              rule->fact->sym_name);
+}
+
+bool cz_view_read_phases(cz_view_builder *b)
+{
+    int n_events, n_phases;
+    const cz_fact_event *facts = cz_ir_read_event(b->ir, b->arena, &n_events);
+    const cz_fact_phase *given = cz_ir_read_phase(b->ir, b->arena, &n_phases);
+    cz_event *events = CZ_NEW(b->arena, cz_event, n_events);
+    cz_view_phase *phases = CZ_NEW(b->arena, cz_view_phase, n_phases);
+    bool ok = true;
+
+    for (int i = 0; ok && i < n_events; i++)
+        ok = read_event(b, &facts[i], events, i);
+    for (int i = 0; ok && i < n_phases; i++) {
+        phases[i].fact = &given[i];
+        ok = read_phase(b, phases, i);
+    }
+    for (int i = 0; ok && i < b->view->n_rules; i++)
+        ok = check_phases(b, &b->view->rules[i]);
+    return ok;
+}
+
+/* ---- variants ---- */
+
+/* Variant number `p` of a stage, which has its slots and scalars. */
+static bool read_variant(cz_view_builder *b, const cz_view_stage *stage, int p,
+                         const cz_fact_variant *fact, cz_view_stage *out)
+{
+    const cz_view_rule *rule = &b->view->rules[stage->rule];
+    cz_fact_stage *own = CZ_NEW(b->arena, cz_fact_stage, 1);
+
+    if (strcmp(fact->stage, stage->fact->sym_name) != 0 ||
+        strcmp(fact->phase, rule->phases[p].fact->sym_name) != 0)
+        return cz_view_fail(b, "stage '%s' lacks its variant in phase '%s'",
+                            stage->fact->sym_name,
+                            rule->phases[p].fact->sym_name);
+    *own = *stage->fact;
+    own->body = fact->body;
+    own->flops = fact->flops;
+    *out = *stage;
+    out->fact = own;
+    out->n_steps = 0;
+    return cz_view_in(b, "variant: flops", fact->flops, 0,
+                      stage->fact->flops) &&
+           cz_view_read_body_of_stage(b, out);
+}
+
+static bool read_variants_of(cz_view_builder *b, cz_view_stage *stage,
+                             const cz_fact_variant *facts)
+{
+    const int n = b->view->rules[stage->rule].n_phases;
+    cz_view_stage *variants = CZ_NEW(b->arena, cz_view_stage, n);
+    int64_t flops = 0;
+
+    for (int p = 0; p < n; p++) {
+        if (!read_variant(b, stage, p, &facts[p], &variants[p]))
+            return false;
+        if (facts[p].flops > flops)
+            flops = facts[p].flops;
+    }
+    stage->n_variants = n;
+    stage->variants = variants;
+    if (strcmp(facts[0].body, stage->fact->body) != 0 ||
+        flops != stage->fact->flops)
+        return cz_view_fail(b,
+                            "stage '%s' has not the body of its first phase "
+                            "and the flops of its costliest",
+                            stage->fact->sym_name);
+    return true;
+}
+
+bool cz_view_read_variants(cz_view_builder *b, cz_view_stage *stages, int n)
+{
+    int n_facts, next = 0;
+    const cz_fact_variant *facts =
+        cz_ir_read_variant(b->ir, b->arena, &n_facts);
+
+    for (int i = 0; i < n; i++) {
+        const int n_phases = b->view->rules[stages[i].rule].n_phases;
+        if (next + n_phases > n_facts)
+            return cz_view_fail(b, "stage '%s' lacks variants",
+                                stages[i].fact->sym_name);
+        if (n_phases > 0 && !read_variants_of(b, &stages[i], &facts[next]))
+            return false;
+        next += n_phases;
+    }
+    return next == n_facts ||
+           cz_view_fail(b, "there are %d variants of stages too many",
+                        n_facts - next);
+}

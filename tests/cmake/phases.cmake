@@ -1,0 +1,34 @@
+# Rules with `first` and `every`, executed: bits of one rank on every mesh, the
+# float64 interpreter, and formulas.
+set(steps 12)
+if(CANZONA_SANITIZE OR CANZONA_TSAN OR CANZONA_COVERAGE)
+  set(steps 3)
+endif()
+set(phases ${CMAKE_SOURCE_DIR}/tests/phases)
+foreach(example elements matrices)
+  foreach(mesh 1x1 2x1 1x2 2x2 3x2)
+    string(REGEX MATCH "^[0-9]+" dp ${mesh})
+    string(REGEX MATCH "[0-9]+$" tp ${mesh})
+    set(name run_phases_${example}_${mesh})
+    add_test(NAME ${name} COMMAND canzona run --check --steps=${steps}
+      -D mesh.dp=${dp} -D mesh.tp=${tp} ${phases}/${example}.cz)
+    set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)
+  endforeach()
+  add_test(NAME plan_json_phases_${example} COMMAND ${PYTHON} -B
+    ${CMAKE_CURRENT_SOURCE_DIR}/check_plan.py --run $<TARGET_FILE:canzona>
+    plan --json ${phases}/${example}.cz)
+  set_tests_properties(plan_json_phases_${example} PROPERTIES
+    LABELS plan TIMEOUT 120)
+  add_test(NAME run_phases_${example}_late COMMAND canzona run --check --late
+    --steps=3 ${phases}/${example}.cz)
+  set_tests_properties(run_phases_${example}_late PROPERTIES
+    LABELS run TIMEOUT 120)
+endforeach()
+
+# Links the runtime itself, without what an instrumented one needs.
+if(NOT (CANZONA_SANITIZE OR CANZONA_TSAN OR CANZONA_COVERAGE))
+  add_test(NAME oracle_phases COMMAND ${PYTHON} -B
+    ${CMAKE_CURRENT_SOURCE_DIR}/oracle_phases.py $<TARGET_FILE:canzona>
+    $<TARGET_FILE:czr>)
+  set_tests_properties(oracle_phases PROPERTIES LABELS oracle TIMEOUT 300)
+endif()
