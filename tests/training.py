@@ -121,11 +121,12 @@ def build(name, text):
     return {mesh: embed.Program(*TOOLS, name, text, *mesh) for mesh in MESHES}
 
 
-def main(heading):
-    """NAME.py CANZONA LIBCZR.A: the tests, then the table."""
+def main(heading, more=lambda: None):
+    """NAME.py CANZONA LIBCZR.A: the tests, then the table and `more()`."""
     TOOLS[:] = [sys.argv.pop(1), sys.argv.pop(1)]
     program = unittest.main(module="__main__", exit=False)
     print(f"\n{heading}; worst over the tensors of a group")
     for what, mesh, found, compare, bound in TABLE:
         print(f"{what:50} {mesh:4} {found:9.2e} {compare} {bound:g}")
+    more()
     sys.exit(not program.result.wasSuccessful())
