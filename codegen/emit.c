@@ -3,6 +3,8 @@
 
 #include "codegen/codegen_internal.h"
 
+#include <string.h>
+
 /* Bodies that are prologues are printed as such, not as inline functions. */
 static bool is_prologue(const cz_plan_view *view, int body)
 {
@@ -39,10 +41,60 @@ void cz_emit_c(const cz_plan_view *view, const char *plan_hash, cz_text *out)
     cz_arena_fini(&arena);
 }
 
+/* PROGRAM_GROUP_VALUE, in the arena. */
+static const char *enumerator(cz_arena *arena, const char *program,
+                              const char *group, const char *value)
+{
+    cz_text text;
+    cz_text_init(&text);
+    cz_emit_upper(&text, program);
+    cz_text_puts(&text, "_");
+    cz_emit_upper(&text, group);
+    cz_text_puts(&text, "_");
+    cz_emit_upper(&text, value);
+    const char *name = cz_arena_copy(arena, cz_text_string(&text), text.n);
+    cz_text_fini(&text);
+    return name;
+}
+
+static bool is_among(const char *name, const char *const *names, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Names of all run-time values, and last that of their number.  Two that would
+ * be the same, such as of lr and LR, are told apart by their places. */
+static int name_hypers(cz_arena *arena, const cz_plan_view *view,
+                       const char ***out)
+{
+    const char *program = view->program->name;
+    const char **names = NULL;
+    int n = 0;
+
+    *CZ_PUSH(arena, names, n) = enumerator(arena, program, "N", "HYPERS");
+    for (int u = 0; u < view->n_uses; u++)
+        for (int i = 0; i < view->uses[u]->hypers.n; i++) {
+            const char *name =
+                enumerator(arena, program, view->uses[u]->sym_name,
+                           view->uses[u]->hypers.v[i]);
+            while (is_among(name, names, n))
+                name = cz_arena_printf(arena, "%s_%d", name, n - 1);
+            *CZ_PUSH(arena, names, n) = name;
+        }
+    *out = names;
+    return n;
+}
+
 void cz_emit_header(const cz_plan_view *view, cz_text *out)
 {
     const char *name = view->program->name;
+    const char **names;
+    cz_arena arena;
 
+    cz_arena_init(&arena);
     cz_text_puts(out, "#ifndef ");
     cz_emit_upper(out, name);
     cz_text_puts(out, "_H\n#define ");
@@ -51,18 +103,9 @@ void cz_emit_header(const cz_plan_view *view, cz_text *out)
                    "_H\n\n#include \"czr.h\"\n\nextern const czr_program "
                    "%s_program;\n\n/* Order of czr_hyper.values. */\nenum {\n",
                    name);
-    for (int u = 0; u < view->n_uses; u++) {
-        for (int i = 0; i < view->uses[u]->hypers.n; i++) {
-            cz_text_puts(out, "    ");
-            cz_emit_upper(out, name);
-            cz_text_puts(out, "_");
-            cz_emit_upper(out, view->uses[u]->sym_name);
-            cz_text_puts(out, "_");
-            cz_emit_upper(out, view->uses[u]->hypers.v[i]);
-            cz_text_puts(out, ",\n");
-        }
-    }
-    cz_text_puts(out, "    ");
-    cz_emit_upper(out, name);
-    cz_text_puts(out, "_N_HYPERS\n};\n\n#endif\n");
+    const int n = name_hypers(&arena, view, &names);
+    for (int i = 1; i < n; i++)
+        cz_text_printf(out, "    %s,\n", names[i]);
+    cz_text_printf(out, "    %s\n};\n\n#endif\n", names[0]);
+    cz_arena_fini(&arena);
 }

@@ -7,6 +7,10 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
+
+#define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+#define NAME_DIGITS "0123456789"
 
 /* ---- header ---- */
 
@@ -32,10 +36,34 @@ static bool read_mesh(cz_view_builder *b)
     return true;
 }
 
+/* Whether generated C and its files can have that name, and no name of the
+ * runtime is among what begins with it. */
+static bool is_program_name(const char *name)
+{
+    const size_t n = strlen(name);
+    return n > 0 && n <= CZ_VIEW_MAX_PROGRAM_NAME &&
+           strspn(name, NAME_LETTERS NAME_DIGITS) == n &&
+           !strchr(NAME_DIGITS, name[0]) && strncasecmp(name, "czr", 3) != 0;
+}
+
+/* Both stand in generated C outside of strings. */
+static bool check_names(cz_view_builder *b, const cz_fact_program *program)
+{
+    const char *compiler = program->compiler;
+    if (!is_program_name(program->name))
+        return cz_view_fail(b, "program: C cannot be named '%.80s'",
+                            program->name);
+    if (compiler[strspn(compiler, NAME_LETTERS NAME_DIGITS " .+-")] != '\0')
+        return cz_view_fail(b, "program: '%.80s' is no version of a compiler",
+                            compiler);
+    return true;
+}
+
 static bool read_program(cz_view_builder *b)
 {
     const cz_fact_program *program = b->view->program;
-    bool ok = cz_view_in(b, "program: strict", program->strict, 0, 1);
+    bool ok = check_names(b, program);
+    ok &= cz_view_in(b, "program: strict", program->strict, 0, 1);
     ok &=
         cz_view_in(b, "program: leaves", program->leaves, 1, CZ_VIEW_MAX_RANKS);
     return ok;

@@ -14,6 +14,7 @@ enum {
     CZ_VIEW_MAX_DIMS = 8,
     CZ_VIEW_MAX_INDICES = 4,
     CZ_VIEW_MAX_RANKS = 1 << 20,
+    CZ_VIEW_MAX_PROGRAM_NAME = 64, /* bytes */
     CZ_VIEW_MAX_PARAMS = 1 << 22,
     CZ_VIEW_MAX_STREAMS = 32
 };

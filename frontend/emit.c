@@ -3,6 +3,7 @@
 
 #include <nettle/sha2.h>
 #include <string.h>
+#include <strings.h>
 
 typedef struct emitter {
     cz_ir *ir;
@@ -77,11 +78,12 @@ static const char *program_name(const emitter *e)
             name[i] = '_';
         good &= is_letter(name[i]) || (name[i] >= '0' && name[i] <= '9');
     }
-    if (good)
+    if (good && strncasecmp(name, "czr", 3) != 0)
         return name;
     cz_diag_error(e->diags, CZ_BAD_FILE_NAME, (cz_span){0},
                   "'%s' names generated C: its stem must be letters, digits, "
-                  "'_', '-' and '.', with a letter in front, at most %d",
+                  "'_', '-' and '.', with a letter but not 'czr' in front, at "
+                  "most %d",
                   file, MAX_STEM);
     return NULL;
 }
