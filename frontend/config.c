@@ -84,6 +84,23 @@ cz_span cz_config_place(const cz_config *config, const char *key)
     return span_at(source, 0);
 }
 
+/* Of a key that ends at `end`: where it was first, if on the same level. */
+static void note_first(const cz_source *source, size_t end, cz_diags *diags)
+{
+    size_t from = end;
+    while (from > 0 && source->bytes[from - 1] != '"')
+        from--;
+    const cz_config config = {.source = source};
+    char key[128];
+    if (from == 0 || end - from >= sizeof key)
+        return;
+    memcpy(key, source->bytes + from, end - from);
+    key[end - from] = '\0';
+    const cz_span first = cz_config_place(&config, key);
+    if (first.length > 1 && first.offset + 1 < from)
+        cz_diag_note(diags, first, "first here");
+}
+
 /* Jansson's position is behind the token that it did not like. */
 static size_t error_offset(const json_error_t *error)
 {
@@ -142,6 +159,8 @@ static bool parse(cz_arena *arena, const cz_source *source, cz_span place,
         cz_diag_error(
             diags, CZ_BAD_CONFIG, span_at(source, error_offset(&error)),
             "this is not the JSON of a configuration: %s", error.text);
+        if (json_error_code(&error) == json_error_duplicate_key)
+            note_first(source, error_offset(&error), diags);
         return false;
     }
     const bool is_object = json_is_object(root);

@@ -147,8 +147,9 @@ static void unknown_argument(const binder *b, const cz_node *arg,
         cz_diag_note(b->diags, arg->span, "did you mean '%s'?", near);
 }
 
-/* Whether the i-th argument sets what an earlier one sets too. */
-static bool is_repeated(const cz_node *from, const cz_node *formals, int i)
+/* An earlier argument that sets what the i-th sets too, or NULL. */
+static const cz_node *find_earlier(const cz_node *from, const cz_node *formals,
+                                   int i)
 {
     int n_positional = 0;
     for (int k = 0; k < i; k++) {
@@ -157,9 +158,9 @@ static bool is_repeated(const cz_node *from, const cz_node *formals, int i)
         if (!name && n_positional < formals->n_kids)
             name = formals->kids[n_positional++]->text;
         if (name && strcmp(name, from->kids[i]->text) == 0)
-            return true;
+            return earlier;
     }
-    return false;
+    return NULL;
 }
 
 static void check_argument(const binder *b, int i, int *n_positional)
@@ -167,6 +168,7 @@ static void check_argument(const binder *b, int i, int *n_positional)
     const cz_node *from = b->instance->from;
     const cz_node *model = b->instance->model;
     const cz_node *arg = from->kids[i], *formals = model->kids[0];
+    const cz_node *earlier;
     if (!arg->text) {
         if ((*n_positional)++ >= formals->n_kids)
             cz_diag_error(b->diags, CZ_WRONG_ARGUMENT, arg->span,
@@ -174,9 +176,10 @@ static void check_argument(const binder *b, int i, int *n_positional)
                           formals->n_kids);
     } else if (!find_formal(formals, arg->text)) {
         unknown_argument(b, arg, formals);
-    } else if (is_repeated(from, formals, i)) {
+    } else if ((earlier = find_earlier(from, formals, i)) != NULL) {
         cz_diag_error(b->diags, CZ_WRONG_ARGUMENT, arg->span,
                       "'%s' is given twice", arg->text);
+        cz_diag_note(b->diags, earlier->span, "first here");
     }
 }
 
@@ -248,10 +251,13 @@ static void check_formals(const binder *b)
     const cz_node *formals = b->instance->model->kids[0];
     for (int i = 0; i < formals->n_kids; i++) {
         const cz_node *formal = formals->kids[i];
-        if (find_formal(formals, formal->text) != formal)
-            cz_diag_error(b->diags, CZ_DUPLICATE_NAME, formal->span,
-                          "model %s has '%s' twice", b->instance->model->text,
-                          formal->text);
+        const cz_node *first = find_formal(formals, formal->text);
+        if (first == formal)
+            continue;
+        cz_diag_error(b->diags, CZ_DUPLICATE_NAME, formal->span,
+                      "model %s has '%s' twice", b->instance->model->text,
+                      formal->text);
+        cz_diag_note(b->diags, first->span, "first here");
     }
 }
 

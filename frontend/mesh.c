@@ -39,8 +39,17 @@ void cz_mesh_allow(cz_options *options)
 
 /* ---- statements ---- */
 
-static bool check_axis(const cz_mesh *mesh, const cz_node *axis,
-                       cz_diags *diags)
+/* The first axis of the statement that has the name. */
+static const cz_node *first_axis(const cz_node *statement, const char *name)
+{
+    int i = 0;
+    while (strcmp(statement->kids[i]->text, name) != 0)
+        i++;
+    return statement->kids[i];
+}
+
+static bool check_axis(const cz_mesh *mesh, const cz_node *statement,
+                       const cz_node *axis, cz_diags *diags)
 {
     const char *name = axis->text;
     if (axis->n_kids > 1 || is_one_of(name, expert_axis_names, N_EXPERT_AXES)) {
@@ -51,11 +60,17 @@ static bool check_axis(const cz_mesh *mesh, const cz_node *axis,
     if (!is_one_of(name, axis_names, CZ_MAX_AXES)) {
         cz_diag_error(diags, CZ_BAD_MESH, axis->span,
                       "no axis is called '%s': pp, dp, cp and tp are", name);
+        /* what is equally near: the commonest */
+        static const char *const by_use[CZ_MAX_AXES] = {"dp", "tp", "pp", "cp"};
+        const char *near = cz_diag_nearest(name, by_use, CZ_MAX_AXES);
+        if (near)
+            cz_diag_note(diags, axis->span, "did you mean '%s'?", near);
         return false;
     }
     if (cz_mesh_find(mesh, name) >= 0) {
         cz_diag_error(diags, CZ_DUPLICATE_NAME, axis->span,
                       "axis %s is given twice", name);
+        cz_diag_note(diags, first_axis(statement, name)->span, "first here");
         return false;
     }
     return true;
@@ -92,7 +107,7 @@ static void read_mesh(const cz_node *node, const cz_options *options,
     for (int i = 0; i < node->n_kids; i++) {
         const cz_node *axis = node->kids[i];
         const cz_node *size = cz_options_find(options, "mesh", axis->text);
-        if (check_axis(mesh, axis, diags))
+        if (check_axis(mesh, node, axis, diags))
             add_axis(size ? size : axis->kids[0], axis->text, globals, diags,
                      mesh);
     }

@@ -134,26 +134,40 @@ static void sets_nothing(const cz_options *options, const cz_define *define,
         cz_diag_note(diags, define->span, "did you mean '%s'?", near);
 }
 
+/* Names all that the bare name could mean; of many, the first. */
+static void is_ambiguous(const cz_options *options, const cz_define *define,
+                         const cz_settable *const *found, int n,
+                         cz_diags *diags)
+{
+    enum { MAX_NAMED = 8 };
+    const int n_named = n < MAX_NAMED ? n : MAX_NAMED;
+    cz_text names;
+    cz_text_init(&names);
+    for (int i = 0; i < n_named; i++)
+        cz_text_printf(&names, "%s%s",
+                       i == 0      ? ""
+                       : i + 1 < n ? ", "
+                                   : " or ",
+                       full_name(options, found[i]));
+    cz_diag_error(diags, CZ_BAD_OPTION, define->span, "-D %s could mean %s%s",
+                  define->spelling, cz_text_string(&names),
+                  n > n_named ? ", ..." : "");
+    cz_text_fini(&names);
+}
+
 static void resolve(cz_options *options, cz_define *define, cz_diags *diags)
 {
-    const cz_settable *found = NULL;
-    for (int i = 0; i < options->n_settable; i++) {
-        const cz_settable *settable = &options->settable[i];
-        if (!means(define, settable))
-            continue;
-        if (found) {
-            cz_diag_error(diags, CZ_BAD_OPTION, define->span,
-                          "-D %s could mean %s or %s", define->spelling,
-                          full_name(options, found),
-                          full_name(options, settable));
-            return;
-        }
-        found = settable;
-    }
-    if (found)
-        define->scope = found->scope;
-    else
+    const cz_settable **found = NULL;
+    int n = 0;
+    for (int i = 0; i < options->n_settable; i++)
+        if (means(define, &options->settable[i]))
+            *CZ_PUSH(options->arena, found, n) = &options->settable[i];
+    if (n == 0)
         sets_nothing(options, define, diags);
+    else if (n > 1)
+        is_ambiguous(options, define, found, n, diags);
+    else
+        define->scope = found[0]->scope;
 }
 
 void cz_options_resolve(cz_options *options, cz_diags *diags)

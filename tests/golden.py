@@ -3,6 +3,8 @@ file beside it.  The extension of that file picks the command.
 
     golden.py FOLDER --check 'ast:0:parse_tool {}' --check 'err:1:parse_tool {}'
 
+A line "# -D NAME=VALUE" of a source adds NAME=VALUE to its commands.
+
 Each check is EXTENSION:STATUS:COMMAND; {} is the source file.  With --update
 the files are written instead; a source that has none gets the one of the
 first check whose command ends with its status.
@@ -11,10 +13,14 @@ first check whose command ends with its status.
 import argparse
 import difflib
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
 import tempfile
+
+
+DEFINE = re.compile(r"^# -D (.+)$", re.MULTILINE)
 
 
 class Check:
@@ -25,6 +31,7 @@ class Check:
 
     def run(self, source):
         words = [w.replace("{}", str(source)) for w in self.command]
+        words += DEFINE.findall(source.read_text("utf-8", "replace"))
         done = subprocess.run(words, stdout=subprocess.PIPE, timeout=60)
         return done.returncode, done.stdout.decode("utf-8", "replace")
 

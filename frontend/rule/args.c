@@ -203,6 +203,17 @@ static bool is_taken(const cz_rule *rule, const char *name)
     return false;
 }
 
+/* Where a formal of the same name stands in front of this one. */
+static void note_first(cz_rule *rule, const cz_node *formals,
+                       const cz_node *formal)
+{
+    int i = 0;
+    while (strcmp(formals->kids[i]->text, formal->text) != 0)
+        i++;
+    if (formals->kids[i] != formal)
+        cz_diag_note(rule->diags, formals->kids[i]->span, "first here");
+}
+
 void cz_rule_bind_formals(cz_rule *rule)
 {
     const cz_rule_use *use = rule->use;
@@ -215,10 +226,12 @@ void cz_rule_bind_formals(cz_rule *rule)
     for (int i = 0; i < formals->n_kids; i++) {
         const cz_node *formal = formals->kids[i];
         const argument hyper = gather(rule, formal, chosen[i]);
-        if (is_taken(rule, formal->text))
+        if (is_taken(rule, formal->text)) {
             cz_rule_error(rule, CZ_DUPLICATE_NAME, formal,
                           "'%s' is already the name of something else here",
                           formal->text);
+            note_first(rule, formals, formal);
+        }
         cz_rule_value *value = bind_formal(rule, &hyper);
         *CZ_PUSH(rule->arena, rule->formals, rule->n_formals) =
             (cz_rule_binding){formal->text, value};

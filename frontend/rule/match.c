@@ -59,10 +59,11 @@ bool cz_rule_match(cz_rule *rule, const cz_node *callee,
                           "'%s' has %d arguments, this is one more",
                           callee->text, formals->n_kids);
         else if (chosen[at] &&
-                 !(is_use && cz_rule_is_bare(chosen[at], formals->kids[at])))
+                 !(is_use && cz_rule_is_bare(chosen[at], formals->kids[at]))) {
             cz_rule_error(rule, CZ_WRONG_ARGUMENT, args[i],
                           "'%s' is given twice", formals->kids[at]->text);
-        else {
+            cz_diag_note(rule->diags, chosen[at]->span, "first here");
+        } else {
             chosen[at] = args[i];
             continue;
         }
