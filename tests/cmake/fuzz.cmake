@@ -61,17 +61,17 @@ file(CONFIGURE OUTPUT ${words} CONTENT "${rows}\n" @ONLY)
 set(keys ${here}/fuzz/tensors.dict)
 
 set(jansson PkgConfig::JANSSON)
-cz_fuzz(parse 300 3000000 1024 cz_frontend WORDS ${words}
+cz_fuzz(parse 300 2500000 512 cz_frontend WORDS ${words}
   SEEDS ${parse} ${std})
 cz_fuzz(compile 60 300000 1024 cz_frontend cz_passes cz_verify cz_codegen
   WORDS ${words} SEEDS ${compile} ${errors})
-cz_fuzz(config 30 1000000 1024 import_fuzz cz_frontend ${jansson}
+cz_fuzz(config 30 400000 1024 import_fuzz cz_frontend ${jansson}
   WORDS ${here}/fuzz/config.dict SEEDS ${configs})
-cz_fuzz(safetensors 400 2500000 1024 import_fuzz cz_frontend ${jansson}
+cz_fuzz(safetensors 400 2500000 512 import_fuzz cz_frontend ${jansson}
   WORDS ${keys} SEEDS ${headers})
-cz_fuzz(index 400 1500000 1024 import_fuzz cz_frontend ${jansson}
+cz_fuzz(index 400 2500000 512 import_fuzz cz_frontend ${jansson}
   WORDS ${keys} SEEDS ${indices})
-cz_fuzz(params 400 2500000 1024 import_fuzz cz_frontend ${jansson}
+cz_fuzz(params 400 2000000 512 import_fuzz cz_frontend ${jansson}
   WORDS ${keys} SEEDS ${dumps})
 cz_fuzz(facts 150 100000 64 cz_frontend cz_passes cz_verify cz_codegen
   SEEDS ${facts})
