@@ -200,7 +200,9 @@ static void put_braced(cz_text *out, const cz_ints *values)
     cz_text_puts(out, values->n ? "}" : "0}");
 }
 
-static void put_family(cz_text *out, const cz_view_family *family)
+/* `kind` and `number` find the family's bounds. */
+static void put_family(cz_text *out, const cz_view_family *family,
+                       const char *kind, int number)
 {
     cz_text_puts(out, "    {");
     cz_emit_string(out, family->fact->pattern);
@@ -211,7 +213,21 @@ static void put_family(cz_text *out, const cz_view_family *family)
     put_braced(out, &family->fact->extents);
     put_braced(out, &family->fact->shape);
     put_braced(out, &family->fact->shard);
-    cz_text_puts(out, "},\n");
+    if (family->uneven)
+        cz_text_printf(out, ", %s_bounds_%d, %d},\n", kind, number,
+                       family->uneven_dim);
+    else
+        cz_text_puts(out, ", NULL, 0},\n");
+}
+
+/* Where the shards of uneven families begin. */
+static void put_bounds(cz_text *out, const cz_view_family *families, int n,
+                       const char *kind)
+{
+    for (int i = 0; i < n; i++)
+        if (families[i].uneven)
+            put_int_array(out, "int64_t", kind, i, families[i].uneven->bounds.v,
+                          families[i].uneven->bounds.n);
 }
 
 static void put_families(cz_emitter *emitter)
@@ -219,12 +235,13 @@ static void put_families(cz_emitter *emitter)
     const cz_plan_view *view = emitter->view;
     cz_text *out = emitter->out;
 
+    put_bounds(out, view->families, view->n_families, "family_bounds");
     cz_text_puts(out, "/* pattern, first parameter, indices, dimensions, type, "
                       "first and number of\n * each index, shape, axis of each "
-                      "dimension */\n"
+                      "dimension, uneven shards */\n"
                       "static const czr_family families[] = {\n");
     for (int i = 0; i < view->n_families; i++)
-        put_family(out, &view->families[i]);
+        put_family(out, &view->families[i], "family", i);
     cz_text_puts(out, view->n_families ? "};\n\n" : "    {0}};\n\n");
 }
 
@@ -235,10 +252,12 @@ static void put_frozen(cz_emitter *emitter)
 
     if (view->n_frozen_families == 0)
         return;
+    put_bounds(out, view->frozen_families, view->n_frozen_families,
+               "frozen_bounds");
     cz_text_puts(out, "/* what nobody trains */\n"
                       "static const czr_family frozen[] = {\n");
     for (int i = 0; i < view->n_frozen_families; i++)
-        put_family(out, &view->frozen_families[i]);
+        put_family(out, &view->frozen_families[i], "frozen", i);
     cz_text_puts(out, "};\n\n");
 }
 
@@ -255,7 +274,7 @@ static void put_tie(cz_text *out, const cz_plan_view *view,
     fact.extents = tie->fact->extents;
     names.fact = &fact;
     names.first_param = tie->param;
-    put_family(out, &names);
+    put_family(out, &names, "family", number);
 }
 
 static void put_ties(cz_emitter *emitter)

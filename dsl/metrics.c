@@ -240,12 +240,12 @@ int64_t cz_metrics_item_flops(const cz_plan_view *view, int param)
     const cz_view_param *p = &view->params[param];
     const cz_view_family *family = &view->families[p->family];
     const cz_view_rule *rule = &view->rules[family->rule];
+    const int64_t elements = cz_view_owner_elements(view, param);
     int64_t flops = 0;
     for (int i = 0; p->split_owner >= 0 && i < rule->n_stages; i++) {
         const cz_view_stage *stage = &view->stages[rule->first_stage + i];
-        flops += stage->where == CZ_WHERE_WHOLE
-                     ? stage->fact->flops
-                     : stage->fact->flops * family->local_elements;
+        flops += stage->where == CZ_WHERE_WHOLE ? stage->fact->flops
+                                                : stage->fact->flops * elements;
     }
     return flops;
 }

@@ -66,6 +66,60 @@ cz_ints cz_view_shard_axes(const cz_plan_view *view, int family,
     return (cz_ints){storage, n};
 }
 
+/* Dimension d of a shard: where it starts, and how long it is. */
+static void cut_dimension(const cz_plan_view *view,
+                          const cz_view_family *family, int64_t rank, int d,
+                          cz_view_shard *shard)
+{
+    const cz_fact_family *fact = family->fact;
+    const int64_t size = fact->shape.v[d];
+    shard->start[d] = 0;
+    shard->shape[d] = size;
+    if (fact->shard.v[d] < 0)
+        return;
+    const cz_ints axis = {&fact->shard.v[d], 1};
+    const int64_t part = cz_view_coordinate(view, &axis, rank);
+    if (family->uneven && d == family->uneven_dim) {
+        const int64_t *bounds = family->uneven->bounds.v + part;
+        shard->start[d] = bounds[0];
+        shard->shape[d] = bounds[1] - bounds[0];
+    } else {
+        shard->shape[d] = size / cz_view_extent(view, &axis);
+        shard->start[d] = shard->shape[d] * part;
+    }
+}
+
+cz_view_shard cz_view_shard_of(const cz_plan_view *view,
+                               const cz_view_family *family, int64_t rank)
+{
+    cz_view_shard shard = {.elements = 1};
+    for (int d = 0; d < family->n_dims; d++) {
+        cut_dimension(view, family, rank, d, &shard);
+        shard.elements *= shard.shape[d];
+    }
+    return shard;
+}
+
+int64_t cz_view_shard_elements(const cz_plan_view *view,
+                               const cz_view_family *family, int64_t rank)
+{
+    return family->uneven ? cz_view_shard_of(view, family, rank).elements
+                          : family->local_elements;
+}
+
+int64_t cz_view_owner_elements(const cz_plan_view *view, int param)
+{
+    const cz_view_param *p = &view->params[param];
+    const cz_view_family *family = &view->families[p->family];
+    int64_t rank = 0;
+    for (int d = 0; d < family->n_dims && p->shard_owner >= 0; d++) {
+        const cz_ints axis = {&family->fact->shard.v[d], 1};
+        if (*axis.v >= 0)
+            rank = cz_view_rank_at(view, &axis, p->shard_owner, rank);
+    }
+    return cz_view_shard_elements(view, family, rank);
+}
+
 /* The slot of the kind with the smallest index above `after`, among inputs
  * and outputs alike: both name the same slots. */
 static const cz_view_slot *next_slot(const cz_view_stage *stage,

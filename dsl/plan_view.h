@@ -157,10 +157,18 @@ typedef struct cz_view_family {
     int first_param, n_params;
     cz_dtype dtype;
     int n_dims;
-    int64_t elements;       /* of one whole parameter */
-    int64_t local_elements; /* of one rank's shard */
-    int64_t local_shape[8];
+    const cz_fact_uneven *uneven; /* NULL: shards are equal */
+    int uneven_dim;               /* that its bounds cut */
+    int64_t elements;             /* of one whole parameter */
+    int64_t local_elements;       /* of the largest shard: its slot in a bucket,
+                                   * on all ranks alike */
 } cz_view_family;
+
+/* What one rank holds of a parameter: a box, perhaps without elements. */
+typedef struct cz_view_shard {
+    int64_t start[8], shape[8];
+    int64_t elements;
+} cz_view_shard;
 
 /* Other names of one parameter. */
 typedef struct cz_view_tie {
@@ -287,6 +295,15 @@ int64_t cz_view_rank_at(const cz_plan_view *view, const cz_ints *axes,
  * mesh->axes.n entries is the caller's. */
 cz_ints cz_view_shard_axes(const cz_plan_view *view, int family,
                            int64_t *storage);
+/* The shard of each of the family's parameters on a rank, and its elements
+ * alone; of frozen families too. */
+cz_view_shard cz_view_shard_of(const cz_plan_view *view,
+                               const cz_view_family *family, int64_t rank);
+int64_t cz_view_shard_elements(const cz_plan_view *view,
+                               const cz_view_family *family, int64_t rank);
+/* Elements of the shard that the owner of a matrix has itself; where all ranks
+ * compute alike, of any one's. */
+int64_t cz_view_owner_elements(const cz_plan_view *view, int param);
 /* Bytes that a stage's slots of one kind take for `count` elements: in order of
  * index, each rounded up to CZ_ALIGN_BYTES; offsets[index] (may be NULL) gets
  * each slot's start. */

@@ -37,6 +37,7 @@ typedef struct cz_view_builder {
     int n_symbols;
     cz_view_symbol *symbols; /* sorted by name */
     cz_view_body *bodies;    /* the view's, still growing */
+    const cz_fact_uneven **uneven, **frozen_uneven; /* by family, or NULL */
 } cz_view_builder;
 
 /* Report; always false. */
@@ -67,6 +68,13 @@ bool cz_view_name(cz_view_builder *builder, const char *what, const char *name,
 /* [0, ..., n], ascending, of n_parts + 1 entries. */
 bool cz_view_bounds(cz_view_builder *builder, const char *what,
                     const cz_ints *bounds, int64_t n_parts, int64_t n);
+
+/* ---- shapes (plan_view_shape.c) ---- */
+
+/* Which family has which uneven shards. */
+bool cz_view_read_uneven(cz_view_builder *builder);
+/* Shape and shards of a family, whose fact and `uneven` are there. */
+bool cz_view_read_shape(cz_view_builder *builder, cz_view_family *family);
 
 /* ---- steps, in this order ---- */
 

@@ -47,46 +47,6 @@ static bool check_indices(cz_view_builder *b, const cz_fact_family *family,
             cz_view_fail(b, "more than %d parameters", CZ_VIEW_MAX_PARAMS));
 }
 
-static bool is_sharded_twice(const cz_ints *shard, int dim)
-{
-    for (int i = 0; i < dim; i++)
-        if (shard->v[i] >= 0 && shard->v[i] == shard->v[dim])
-            return true;
-    return false;
-}
-
-static bool read_shape(cz_view_builder *b, cz_view_family *view)
-{
-    const cz_fact_family *family = view->fact;
-    const cz_ints *sizes = &b->view->mesh->sizes;
-    const int n = family->shape.n;
-
-    if (!cz_view_in(b, "family: rank", n, 1, CZ_VIEW_MAX_DIMS) ||
-        !cz_view_all_in(b, "family: shape", &family->shape, n, 1, CZ_MAX_DIM) ||
-        !cz_view_all_in(b, "family: shard", &family->shard, n, -1,
-                        sizes->n - 1))
-        return false;
-    view->n_dims = n;
-    for (int i = 0; i < n; i++) {
-        const int64_t axis = family->shard.v[i];
-        const int64_t parts = axis < 0 ? 1 : sizes->v[axis];
-        if (is_sharded_twice(&family->shard, i))
-            return cz_view_fail(b, "family '%s': one axis shards twice",
-                                family->sym_name);
-        if (family->shape.v[i] % parts != 0)
-            return cz_view_fail(b,
-                                "family '%s': axis '%s' does not divide "
-                                "dimension %d",
-                                family->sym_name, b->view->mesh->axes.v[axis],
-                                i);
-        view->local_shape[i] = family->shape.v[i] / parts;
-    }
-    if (!cz_checked_product(family->shape.v, n, &view->elements) ||
-        view->elements > CZ_VIEW_MAX_NUMBER)
-        return cz_view_fail(b, "family '%s' is too large", family->sym_name);
-    return cz_checked_product(view->local_shape, n, &view->local_elements);
-}
-
 /* A rule of a shape serves that shape alone. */
 static bool check_rule(cz_view_builder *b, const cz_view_family *family)
 {
@@ -108,7 +68,7 @@ static bool read_box(cz_view_builder *b, cz_view_family *family, int *n)
 
     ok &=
         cz_view_dtype(b, "family: dtype", family->fact->dtype, &family->dtype);
-    if (!ok || !read_shape(b, family))
+    if (!ok || !cz_view_read_shape(b, family))
         return false;
     family->first_param = *n;
     family->n_params = (int)n_params;
@@ -217,7 +177,8 @@ static bool read_frozen(cz_view_builder *b)
         boxes[i] =
             (cz_fact_family){f->sym_name, f->pattern, f->first, f->extents,
                              f->shape,    f->shard,   f->dtype, ""};
-        families[i] = (cz_view_family){.fact = &boxes[i], .rule = -1};
+        families[i] = (cz_view_family){
+            .fact = &boxes[i], .rule = -1, .uneven = b->frozen_uneven[i]};
         if (!read_box(b, &families[i], &n_params))
             return false;
     }
@@ -297,8 +258,11 @@ bool cz_view_read_families(cz_view_builder *b)
     const cz_fact_family *facts = cz_ir_read_family(b->ir, b->arena, &n);
     cz_view_family *families = CZ_NEW(b->arena, cz_view_family, n);
 
+    if (!cz_view_read_uneven(b))
+        return false;
     for (int i = 0; i < n; i++) {
         families[i].fact = &facts[i];
+        families[i].uneven = b->uneven[i];
         if (!read_family(b, &families[i]))
             return false;
     }

@@ -6,7 +6,7 @@
 
 int64_t cz_rank_rows(const czr_layout_info *layout)
 {
-    return layout->n_dims ? layout->n / layout->shape[layout->n_dims - 1] : 0;
+    return layout->n ? layout->n / layout->shape[layout->n_dims - 1] : 0;
 }
 
 int64_t cz_rank_row_length(const czr_layout_info *layout)

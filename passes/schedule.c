@@ -46,25 +46,36 @@ static cz_fact_op op_fact(const cz_scheduler *s, int i)
     };
 }
 
+static int64_t bytes_of_rank(const cz_scheduler *s, int64_t rank)
+{
+    return s->class_bytes[cz_view_coordinate(s->view, &s->class_axes, rank)];
+}
+
+/* Ranks that agree on `axes` touch as much scratch. */
+static bool tells_bytes(const cz_scheduler *s, const cz_ints *axes)
+{
+    const int64_t n = cz_view_extent(s->view, &s->class_axes);
+    for (int64_t c = 0; c < n; c++) {
+        const int64_t rank = cz_view_rank_at(s->view, &s->class_axes, c, 0);
+        const int64_t first = cz_view_rank_at(
+            s->view, axes, cz_view_coordinate(s->view, axes, rank), 0);
+        if (bytes_of_rank(s, rank) != bytes_of_rank(s, first))
+            return false;
+    }
+    return true;
+}
+
 /* Bytes per coordinate of the fewest axes that tell ranks apart. */
 static cz_fact_arena arena_fact(const cz_scheduler *s)
 {
-    const int n_columns = s->grid.n_shard;
-    const int64_t *bytes = s->arena_bytes;
-    bool columns_differ = false;
-    for (int i = 0; i < s->grid.n_split * n_columns; i++)
-        columns_differ |= bytes[i] != bytes[i - i % n_columns];
-    const cz_ints selector = columns_differ ? s->grid.axes : s->grid.split_axes;
+    const cz_ints selector = tells_bytes(s, &s->grid.split_axes)
+                                 ? s->grid.split_axes
+                             : tells_bytes(s, &s->grid.axes) ? s->grid.axes
+                                                             : s->class_axes;
     const int n = (int)cz_view_extent(s->view, &selector);
     int64_t *values = CZ_NEW(s->arena, int64_t, n);
-    for (int c = 0; c < n; c++) {
-        const int64_t rank = cz_view_rank_at(s->view, &selector, c, 0);
-        const int64_t row =
-            cz_view_coordinate(s->view, &s->grid.split_axes, rank);
-        values[c] =
-            bytes[row * n_columns +
-                  cz_view_coordinate(s->view, &s->grid.shard_axes, rank)];
-    }
+    for (int c = 0; c < n; c++)
+        values[c] = bytes_of_rank(s, cz_view_rank_at(s->view, &selector, c, 0));
     return (cz_fact_arena){selector, {values, n}};
 }
 

@@ -4,7 +4,7 @@
  *   schedule_list    the operations in order, without tables
  *   schedule_scratch bytes for every buffer, by liveness over that list
  *   schedule_table   the rows
- *   schedule_wait    waits, from who touches what
+ *   schedule_wait    waits, from who touches what, and bytes of scratch
  *
  * A *row* of ranks has one split coordinate, a *column* one shard coordinate.
  */
@@ -69,19 +69,20 @@ typedef struct cz_scheduler {
     cz_matrix_set sharded, alone;
     int n_ops;
     cz_planned_op *ops;
-    int64_t *arena_bytes; /* [rows * columns] */
     int n_tables;
     cz_fact_table *tables;
-    cz_ints *waits; /* [n_ops] */
+    cz_ints *waits;       /* [n_ops] */
+    cz_ints class_axes;   /* ranks that agree on these have equal rows */
+    int64_t *class_bytes; /* end of the scratch that each class touches */
 } cz_scheduler;
 
 /* Matrices of one row and group, `*n` of them. */
 cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
                                 int *n);
-/* The part of a parameter that lies in a row's slice of its bucket: first
- * element there, and `*n` elements, perhaps 0. */
-int64_t cz_schedule_part(const cz_plan_view *view, int64_t param, int row,
-                         int64_t *n);
+/* The first of `elements` elements of a parameter that lie in a row's slice of
+ * its bucket, and `*n` of them, perhaps 0. */
+int64_t cz_schedule_part(const cz_plan_view *view, int64_t param,
+                         int64_t elements, int row, int64_t *n);
 bool cz_schedule_bucket_is_owned(const cz_plan_view *view, int bucket);
 
 /* The steps of the scheduler, in this order; each fills what its name says.

@@ -119,7 +119,8 @@ static int64_t local_bytes(const cz_scheduler *s, int bucket, int row)
         const int family = s->view->params[params.v[i]].family;
         const cz_rule_stages stages =
             cz_rule_stages_find(s->view, s->view->families[family].rule);
-        cz_schedule_part(s->view, params.v[i], row, &n);
+        cz_schedule_part(s->view, params.v[i],
+                         s->view->families[family].local_elements, row, &n);
         if (n > 0)
             bytes = largest(bytes, work_bytes(&s->view->stages[stages.local]));
     }
@@ -238,9 +239,9 @@ static void move_whole(cz_matrix *list, int n, int column, int64_t gather,
     }
 }
 
-/* Places an owner's whole matrices from byte `base` on; returns the end. */
-static int64_t place_owner(cz_scheduler *s, int row, int column,
-                           const group_ops *group_at, int64_t base)
+/* Places an owner's whole matrices from byte `base` on. */
+static void place_owner(cz_scheduler *s, int row, int column,
+                        const group_ops *group_at, int64_t base)
 {
     buffers b = {s->arena, NULL, 0};
     int n;
@@ -248,8 +249,7 @@ static int64_t place_owner(cz_scheduler *s, int row, int column,
         cz_matrix *list = cz_schedule_matrices(&s->sharded, row, g, &n);
         add_whole(&b, stack_whole(list, n, column), &group_at[g]);
     }
-    const int64_t bytes =
-        cz_liveness_place(s->arena, b.list, b.n, CZ_ALIGN_BYTES);
+    cz_liveness_place(s->arena, b.list, b.n, CZ_ALIGN_BYTES);
     for (int g = 0; g < s->sharded.n_groups; g++) {
         cz_matrix *list = cz_schedule_matrices(&s->sharded, row, g, &n);
         const cz_live *block = b.list + (size_t)g * OWNED_BLOCKS;
@@ -258,7 +258,6 @@ static int64_t place_owner(cz_scheduler *s, int row, int column,
         s->ops[group_at[g].at[CZ_ROLE_WHOLE]]
             .work[row * s->grid.n_shard + column] = base + block[2].offset;
     }
-    return base + bytes;
 }
 
 void cz_schedule_scratch(cz_scheduler *s)
@@ -266,14 +265,11 @@ void cz_schedule_scratch(cz_scheduler *s)
     const int n_columns = s->grid.n_shard,
               n_cells = s->grid.n_split * n_columns;
     const group_ops *group_at = find_group_ops(s);
-    s->arena_bytes = CZ_NEW(s->arena, int64_t, n_cells);
     for (int i = 0; i < s->n_ops; i++)
         s->ops[i].work = CZ_NEW(s->arena, int64_t, n_cells);
     for (int row = 0; row < s->grid.n_split; row++) {
         const int64_t base = place_row(s, row, group_at);
-        for (int column = 0; column < n_columns; column++)
-            s->arena_bytes[row * n_columns + column] =
-                s->sharded.n == 0 ? base
-                                  : place_owner(s, row, column, group_at, base);
+        for (int column = 0; s->sharded.n > 0 && column < n_columns; column++)
+            place_owner(s, row, column, group_at, base);
     }
 }

@@ -1,15 +1,16 @@
 /* The rows of every operation, per coordinate of what they depend on: shards
- * on the row alone, whole matrices and transfers on row and column. */
+ * on the row, and on the column too where they are uneven; whole matrices and
+ * transfers on both. */
 #include "passes/schedule_internal.h"
 
 enum { KERNEL_COLUMNS = 8, TRANSFER_COLUMNS = 7, SPAN_COLUMNS = 3 };
 
-int64_t cz_schedule_part(const cz_plan_view *view, int64_t param, int row,
-                         int64_t *n)
+int64_t cz_schedule_part(const cz_plan_view *view, int64_t param,
+                         int64_t elements, int row, int64_t *n)
 {
     const cz_view_param *p = &view->params[param];
     const int64_t *slices = view->buckets[p->bucket].fact->slices.v;
-    const int64_t end = p->offset + view->families[p->family].local_elements;
+    const int64_t end = p->offset + elements;
     const int64_t lo = p->offset > slices[row] ? p->offset : slices[row];
     const int64_t hi = end < slices[row + 1] ? end : slices[row + 1];
     *n = hi > lo ? hi - lo : 0;
@@ -21,6 +22,16 @@ typedef struct place {
     int64_t rank;
     int row, column;
 } place;
+
+/* Elements of a parameter on the rank, and the part in its slice. */
+static int64_t part_of(const cz_scheduler *s, int64_t param, const place *at,
+                       int64_t *n)
+{
+    const cz_plan_view *view = s->view;
+    const int64_t elements = cz_view_shard_elements(
+        view, &view->families[view->params[param].family], at->rank);
+    return cz_schedule_part(view, param, elements, at->row, n);
+}
 
 typedef struct rows {
     cz_arena *arena;
@@ -82,7 +93,7 @@ static void fill_local(const cz_scheduler *s, const cz_planned_op *op,
     for (int i = 0; i < params.n; i++) {
         int64_t n;
         const int family = view->params[params.v[i]].family;
-        const int64_t offset = cz_schedule_part(view, params.v[i], at->row, &n);
+        const int64_t offset = part_of(s, params.v[i], at, &n);
         const cz_rule_stages stages =
             cz_rule_stages_find(view, view->families[family].rule);
         if (n > 0)
@@ -93,12 +104,11 @@ static void fill_local(const cz_scheduler *s, const cz_planned_op *op,
 
 static void put_shard(const cz_scheduler *s, rows *r,
                       const cz_view_stage *stage, const cz_matrix *m,
-                      int64_t work)
+                      int64_t count, int64_t work)
 {
-    if (!stage)
-        return;
-    put_kernel(s, r, stage, m->param, m->offset, m->family->local_elements,
-               (scratch){m->gather, m->scatter, m->temp, work});
+    if (stage && count > 0)
+        put_kernel(s, r, stage, m->param, m->offset, count,
+                   (scratch){m->gather, m->scatter, m->temp, work});
 }
 
 static void put_whole(const cz_scheduler *s, rows *r, const cz_matrix *m,
@@ -126,9 +136,9 @@ static void fill_alone(const cz_scheduler *s, const cz_planned_op *op,
                  cz_view_slot_bytes(m.whole, CZ_SLOT_SCATTER, count, NULL);
         const int64_t work =
             m.temp + cz_view_slot_bytes(m.before, CZ_SLOT_TEMP, count, NULL);
-        put_shard(s, r, m.before, &m, work);
+        put_shard(s, r, m.before, &m, count, work);
         put_whole(s, r, &m, work);
-        put_shard(s, r, m.after, &m, work);
+        put_shard(s, r, m.after, &m, count, work);
     }
 }
 
@@ -141,10 +151,12 @@ static void fill_group(const cz_scheduler *s, const cz_planned_op *op,
         cz_schedule_matrices(&s->sharded, at->row, op->group, &n);
     for (int i = 0; i < n; i++) {
         const cz_matrix *m = &list[i];
+        const int64_t count =
+            cz_view_shard_elements(s->view, m->family, at->rank);
         if (op->role == CZ_ROLE_BEFORE)
-            put_shard(s, r, m->before, m, work);
+            put_shard(s, r, m->before, m, count, work);
         else if (op->role == CZ_ROLE_AFTER)
-            put_shard(s, r, m->after, m, work);
+            put_shard(s, r, m->after, m, count, work);
         else if (m->column == at->column)
             put_whole(s, r, m, work);
     }
@@ -159,32 +171,47 @@ typedef struct parcel {
     int64_t shard, whole; /* scratch bytes of the slot on either side */
 } parcel;
 
-/* A shard's box has n_rows runs: the part of each row of the whole matrix
- * that it holds, or all of it in one when it holds whole rows. */
+/* One end of what travels between the owner and the shard of `column`. */
+typedef struct parcel_end {
+    bool is_recv, in_whole;
+    int column, peer;
+} parcel_end;
+
+/* A shard's box has a run for each row of it, or one run for all when it
+ * holds whole rows.  A shard without elements has no box. */
 static void put_box(const cz_scheduler *s, rows *r, const parcel *p,
-                    bool is_recv, int shard, int peer, bool in_whole)
+                    const parcel_end *end, const place *at)
 {
     const cz_view_family *f = p->matrix->family;
+    const cz_view_shard shard = cz_view_shard_of(
+        s->view, f,
+        cz_view_rank_at(s->view, &s->grid.shard_axes, end->column, at->rank));
     const bool by_columns = f->fact->shard.v[1] >= 0 &&
                             s->view->mesh->sizes.v[f->fact->shard.v[1]] > 1;
-    const int64_t n_rows = by_columns ? f->local_shape[0] : 1;
-    const int64_t row_bytes = f->local_elements / n_rows * p->bytes;
+    const int64_t n_columns = f->fact->shape.v[1];
+    const int64_t n_rows = by_columns ? shard.shape[0] : 1;
+    if (shard.elements == 0)
+        return;
+    const int64_t row_bytes = shard.elements / n_rows * p->bytes;
     const int64_t stride =
-        in_whole && by_columns ? f->fact->shape.v[1] * p->bytes : row_bytes;
-    const int64_t start = in_whole ? p->whole + shard * row_bytes : p->shard;
+        end->in_whole && by_columns ? n_columns * p->bytes : row_bytes;
+    const int64_t first = shard.start[0] * n_columns + shard.start[1];
+    const int64_t start =
+        end->in_whole ? p->whole + first * p->bytes : p->shard;
     const int64_t columns[TRANSFER_COLUMNS] = {
-        p->matrix->param, is_recv, peer, start, n_rows, row_bytes, stride};
+        p->matrix->param, end->is_recv, end->peer, start,
+        n_rows,           row_bytes,    stride};
     put(r, columns, TRANSFER_COLUMNS);
 }
 
 /* Shards send to the owner (gather), or it sends to them (scatter). */
 static void put_parcel(const cz_scheduler *s, rows *r, const parcel *p,
-                       int column, bool is_gather)
+                       const place *at, bool is_gather)
 {
     const int owner = p->matrix->column;
-    put_box(s, r, p, !is_gather, column, owner, false);
-    for (int t = 0; owner == column && t < s->grid.n_shard; t++)
-        put_box(s, r, p, is_gather, t, t, true);
+    put_box(s, r, p, &(parcel_end){!is_gather, false, at->column, owner}, at);
+    for (int t = 0; owner == at->column && t < s->grid.n_shard; t++)
+        put_box(s, r, p, &(parcel_end){is_gather, true, t, t}, at);
 }
 
 static int64_t element_bytes(const cz_view_stage *stage, cz_slot_kind kind,
@@ -200,20 +227,21 @@ static int64_t element_bytes(const cz_view_stage *stage, cz_slot_kind kind,
 }
 
 static void put_matrix(const cz_scheduler *s, rows *r, const cz_matrix *m,
-                       int column, bool is_gather)
+                       const place *at, bool is_gather)
 {
     const cz_slot_kind kind = is_gather ? CZ_SLOT_GATHER : CZ_SLOT_SCATTER;
     const cz_view_stage *shard = is_gather ? m->before : m->after;
+    const int64_t count = cz_view_shard_elements(s->view, m->family, at->rank);
     if (!shard)
         return;
     int64_t shard_at[CZ_MAX_STAGE_SLOTS], whole_at[CZ_MAX_STAGE_SLOTS], bytes;
-    cz_view_slot_bytes(shard, kind, m->family->local_elements, shard_at);
+    cz_view_slot_bytes(shard, kind, count, shard_at);
     cz_view_slot_bytes(m->whole, kind, m->family->elements, whole_at);
     for (int i = 0; (bytes = element_bytes(m->whole, kind, i)) > 0; i++) {
         const parcel p = {
             m, bytes, (is_gather ? m->gather : m->scatter) + shard_at[i],
             (is_gather ? m->whole_gather : m->whole_scatter) + whole_at[i]};
-        put_parcel(s, r, &p, column, is_gather);
+        put_parcel(s, r, &p, at, is_gather);
     }
 }
 
@@ -224,7 +252,7 @@ static void fill_transfer(const cz_scheduler *s, const cz_planned_op *op,
     const cz_matrix *list =
         cz_schedule_matrices(&s->sharded, at->row, op->group, &n);
     for (int i = 0; i < n; i++)
-        put_matrix(s, r, &list[i], at->column, op->role == CZ_ROLE_GATHER);
+        put_matrix(s, r, &list[i], at, op->role == CZ_ROLE_GATHER);
 }
 
 /* ---- squares ---- */
@@ -268,31 +296,59 @@ static void fill_squares(const cz_scheduler *s, const cz_planned_op *op,
     const cz_ints params = s->view->buckets[op->bucket].fact->params;
     for (int i = 0; i < params.n; i++) {
         int64_t n;
-        const int64_t offset =
-            cz_schedule_part(s->view, params.v[i], at->row, &n);
+        const int64_t offset = part_of(s, params.v[i], at, &n);
         const int64_t columns[SPAN_COLUMNS] = {params.v[i], offset, n};
         if (n > 0 && counts_param(s->view, params.v[i], at->rank))
             put(r, columns, SPAN_COLUMNS);
     }
 }
 
-/* The axes that the spans of a bucket depend on: those of the split, and each
- * that leaves replicas of some parameter. */
-static cz_ints squares_axes(const cz_scheduler *s, int bucket)
+/* ---- what rows depend on ---- */
+
+/* Parameters of a bucket differ in length between ranks of this axis. */
+static bool is_uneven_over(const cz_view_family *family, int axis)
+{
+    return family->uneven && family->fact->shard.v[family->uneven_dim] == axis;
+}
+
+/* Some parameter of the bucket is there alike on all ranks of the axis. */
+static bool has_replicas(const cz_plan_view *view, cz_ints params, int axis)
+{
+    for (int i = 0; view->mesh->sizes.v[axis] > 1 && i < params.n; i++)
+        if (!shards_over(view, params.v[i], axis))
+            return true;
+    return false;
+}
+
+/* Rows over a bucket depend on the split, on uneven shards, and, where each
+ * element counts once, on the axes that leave replicas. */
+static cz_ints bucket_axes(const cz_scheduler *s, int bucket, bool once)
 {
     const cz_plan_view *view = s->view;
     const cz_ints params = view->buckets[bucket].fact->params;
     int64_t *axes = CZ_NEW(s->arena, int64_t, view->mesh->axes.n);
     int n = 0;
     for (int axis = 0; axis < view->mesh->axes.n; axis++) {
-        bool depends = splits_over(view, axis);
+        bool depends = splits_over(view, axis) ||
+                       (once && has_replicas(view, params, axis));
         for (int i = 0; !depends && i < params.n; i++)
-            depends = view->mesh->sizes.v[axis] > 1 &&
-                      !shards_over(view, params.v[i], axis);
+            depends = is_uneven_over(
+                &view->families[view->params[params.v[i]].family], axis);
         if (depends)
             axes[n++] = axis;
     }
     return (cz_ints){axes, n};
+}
+
+/* Rows over the shards of a micro-group: alike in a row of ranks when they
+ * are of equal length. */
+static cz_ints shard_axes(const cz_scheduler *s, int group)
+{
+    for (int i = 0; i < s->sharded.n; i++)
+        if (s->sharded.list[i].group == group &&
+            s->sharded.list[i].family->uneven)
+            return s->grid.axes;
+    return s->grid.split_axes;
 }
 
 /* ---- tables ---- */
@@ -302,32 +358,54 @@ typedef struct table_kind {
     int n_columns;
     void (*fill)(const cz_scheduler *, const cz_planned_op *, const place *,
                  rows *);
-    bool per_column; /* rows depend on the rank's column too */
 } table_kind;
 
 static const table_kind *kind_of(cz_role role)
 {
     static const table_kind table[CZ_N_ROLES] = {
-        [CZ_ROLE_SQUARES] = {"span", SPAN_COLUMNS, fill_squares, false},
-        [CZ_ROLE_LOCAL] = {"kernel", KERNEL_COLUMNS, fill_local, false},
-        [CZ_ROLE_ALONE] = {"kernel", KERNEL_COLUMNS, fill_alone, false},
-        [CZ_ROLE_BEFORE] = {"kernel", KERNEL_COLUMNS, fill_group, false},
-        [CZ_ROLE_WHOLE] = {"kernel", KERNEL_COLUMNS, fill_group, true},
-        [CZ_ROLE_AFTER] = {"kernel", KERNEL_COLUMNS, fill_group, false},
-        [CZ_ROLE_GATHER] = {"transfer", TRANSFER_COLUMNS, fill_transfer, true},
-        [CZ_ROLE_SCATTER] = {"transfer", TRANSFER_COLUMNS, fill_transfer, true},
+        [CZ_ROLE_SQUARES] = {"span", SPAN_COLUMNS, fill_squares},
+        [CZ_ROLE_LOCAL] = {"kernel", KERNEL_COLUMNS, fill_local},
+        [CZ_ROLE_ALONE] = {"kernel", KERNEL_COLUMNS, fill_alone},
+        [CZ_ROLE_BEFORE] = {"kernel", KERNEL_COLUMNS, fill_group},
+        [CZ_ROLE_WHOLE] = {"kernel", KERNEL_COLUMNS, fill_group},
+        [CZ_ROLE_AFTER] = {"kernel", KERNEL_COLUMNS, fill_group},
+        [CZ_ROLE_GATHER] = {"transfer", TRANSFER_COLUMNS, fill_transfer},
+        [CZ_ROLE_SCATTER] = {"transfer", TRANSFER_COLUMNS, fill_transfer},
     };
     return table[role].row ? &table[role] : NULL;
+}
+
+/* The axes that the rows of an operation depend on. */
+static cz_ints selector_of(const cz_scheduler *s, const cz_planned_op *op)
+{
+    switch (op->role) {
+    case CZ_ROLE_SQUARES:
+    case CZ_ROLE_LOCAL:
+        return bucket_axes(s, op->bucket, op->role == CZ_ROLE_SQUARES);
+    case CZ_ROLE_BEFORE:
+    case CZ_ROLE_AFTER:
+        return shard_axes(s, op->group);
+    case CZ_ROLE_WHOLE:
+    case CZ_ROLE_GATHER:
+    case CZ_ROLE_SCATTER:
+        return s->grid.axes;
+    case CZ_ROLE_REDUCE:
+    case CZ_ROLE_SUM:
+    case CZ_ROLE_DECIDE:
+    case CZ_ROLE_PROLOGUE:
+    case CZ_ROLE_ALONE:
+    case CZ_ROLE_PUBLISH:
+    case CZ_N_ROLES:
+        break;
+    }
+    return s->grid.split_axes;
 }
 
 static cz_fact_table build_table(const cz_scheduler *s, const cz_planned_op *op,
                                  const table_kind *kind, int number)
 {
     const cz_plan_view *view = s->view;
-    const cz_ints selector = op->role == CZ_ROLE_SQUARES
-                                 ? squares_axes(s, op->bucket)
-                             : kind->per_column ? s->grid.axes
-                                                : s->grid.split_axes;
+    const cz_ints selector = selector_of(s, op);
     const int n = (int)cz_view_extent(view, &selector);
     int64_t *starts = CZ_NEW(s->arena, int64_t, n + 1);
     rows r = {s->arena, NULL, 0};

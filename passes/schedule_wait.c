@@ -5,6 +5,8 @@
  * operation taken out (dsl/SCHEDULE.md). */
 #include "passes/schedule_internal.h"
 
+#include "dsl/base/checked.h"
+
 #include <limits.h>
 #include <stdlib.h>
 
@@ -299,9 +301,11 @@ static void order_op(walk *w, int op, wait_list *waits)
     w->last[w->streams[op]] = op;
 }
 
-static void walk_rank(const cz_scheduler *s, cz_arena *arena, int64_t rank,
-                      const int *streams, wait_list *waits)
+/* Returns the end of the scratch that the rank touches. */
+static int64_t walk_rank(const cz_scheduler *s, cz_arena *arena, int64_t rank,
+                         const int *streams, wait_list *waits)
 {
+    int64_t end = 0;
     walk w = {s,
               arena,
               rank,
@@ -316,7 +320,9 @@ static void walk_rank(const cz_scheduler *s, cz_arena *arena, int64_t rank,
             continue;
         touch_all(&w, i);
         order_op(&w, i, &waits[i]);
+        end = w.touched[i].hi > end ? w.touched[i].hi : end;
     }
+    return cz_round_up(end, CZ_ALIGN_BYTES);
 }
 
 static int by_number(const void *left, const void *right)
@@ -353,14 +359,16 @@ static const int *find_streams(const cz_scheduler *s)
 void cz_schedule_waits(cz_scheduler *s)
 {
     const int *streams = find_streams(s);
-    const cz_ints axes = class_axes(s);
-    const int64_t n_classes = cz_view_extent(s->view, &axes);
+    s->class_axes = class_axes(s);
+    const int64_t n_classes = cz_view_extent(s->view, &s->class_axes);
     wait_list *waits = CZ_NEW(s->arena, wait_list, s->n_ops);
+    s->class_bytes = CZ_NEW(s->arena, int64_t, n_classes);
     for (int64_t c = 0; c < n_classes; c++) {
         cz_arena scratch;
         cz_arena_init(&scratch);
-        walk_rank(s, &scratch, cz_view_rank_at(s->view, &axes, c, 0), streams,
-                  waits);
+        s->class_bytes[c] = walk_rank(
+            s, &scratch, cz_view_rank_at(s->view, &s->class_axes, c, 0),
+            streams, waits);
         cz_arena_fini(&scratch);
     }
     s->waits = CZ_NEW(s->arena, cz_ints, s->n_ops);

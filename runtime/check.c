@@ -61,21 +61,42 @@ static bool check_mesh(const check *c)
     return true;
 }
 
+/* Bounds ascend from 0 to the length of the dimension that they cut. */
+static bool check_bounds(const check *c, const czr_family *family)
+{
+    const int d = family->uneven_dim;
+    const int axis = d < family->n_dims ? family->shard[d] : -1;
+
+    if (axis < 0)
+        return false;
+    const int parts = c->program->sizes[axis];
+    for (int i = 0; i < parts; i++)
+        if (family->bounds[i] > family->bounds[i + 1])
+            return false;
+    return family->bounds[0] == 0 && family->bounds[parts] == family->shape[d];
+}
+
+static bool check_cut(const check *c, const czr_family *family, int d)
+{
+    const int8_t axis = family->shard[d];
+
+    return axis < c->program->n_axes && family->shape[d] >= 1 &&
+           (axis < 0 || (family->bounds && d == family->uneven_dim) ||
+            family->shape[d] % c->program->sizes[axis] == 0);
+}
+
 static bool check_family(const check *c, const czr_family *family)
 {
-    const czr_program *p = c->program;
-
     if (family->n_indices > 4 || family->n_dims > 8)
         return fail(c, "dimensions of a family", family->first_param);
     for (int i = 0; i < family->n_indices; i++)
         if (family->extents[i] < 1)
             return fail(c, "index of a family", family->first_param);
-    for (int d = 0; d < family->n_dims; d++) {
-        const int8_t axis = family->shard[d];
-        if (axis >= p->n_axes || family->shape[d] < 1 ||
-            (axis >= 0 && family->shape[d] % p->sizes[axis] != 0))
+    for (int d = 0; d < family->n_dims; d++)
+        if (!check_cut(c, family, d))
             return fail(c, "shard of a family", family->first_param);
-    }
+    if (family->bounds && !check_bounds(c, family))
+        return fail(c, "bounds of a family", family->first_param);
     for (const char *at = family->pattern; *at; at++)
         if (*at == '{' &&
             (at[1] < '0' || at[1] >= '0' + family->n_indices || at[2] != '}'))

@@ -281,6 +281,10 @@ typedef struct czr_family {
     int32_t first[4], extents[4];
     int64_t shape[8]; /* global */
     int8_t shard[8];  /* axis of each dimension, or -1 */
+    /* Where the shards of dimension `uneven_dim` begin, and the end: one more
+     * than the size of its axis.  NULL: all shards are of equal length. */
+    const int64_t *bounds;
+    uint8_t uneven_dim;
 } czr_family;
 
 typedef struct czr_place {

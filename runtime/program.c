@@ -82,17 +82,29 @@ const czr_family *czr_program_family(const czr_program *program, int param)
     return &program->families[low];
 }
 
+static void cut_dimension(const czr_program *program, const czr_family *family,
+                          int rank, int d, czr_shard *shard)
+{
+    const int8_t axis = family->shard[d];
+    const uint32_t axes = axis < 0 ? 0 : (uint32_t)1 << axis;
+    const int part = czr_program_coordinate(program, axes, rank);
+
+    if (family->bounds && d == family->uneven_dim) {
+        shard->start[d] = family->bounds[part];
+        shard->shape[d] = family->bounds[part + 1] - family->bounds[part];
+    } else {
+        shard->shape[d] = family->shape[d] / czr_program_extent(program, axes);
+        shard->start[d] = shard->shape[d] * part;
+    }
+}
+
 czr_shard czr_program_shard(const czr_program *program, int param, int rank)
 {
     const czr_family *family = czr_program_family(program, param);
     czr_shard shard = {.n_dims = family->n_dims, .n = 1};
 
     for (int d = 0; d < shard.n_dims; d++) {
-        const int8_t axis = family->shard[d];
-        const uint32_t axes = axis < 0 ? 0 : (uint32_t)1 << axis;
-        shard.shape[d] = family->shape[d] / czr_program_extent(program, axes);
-        shard.start[d] =
-            shard.shape[d] * czr_program_coordinate(program, axes, rank);
+        cut_dimension(program, family, rank, d, &shard);
         shard.n *= shard.shape[d];
     }
     return shard;

@@ -44,12 +44,28 @@ def check_shape(plan, name, p):
     yield from equal(f"{name}.shard", len(p["shard"]), len(p["shape"]))
     yield from equal(f"{name}.element_count", p["element_count"],
                      math.prod(p["shape"]))
+    yield from equal(f"{name}.stage", p["stage"], 0)
+    if p["bounds"] is not None:
+        yield from check_bounds(plan, name, p)
+        return
     yield from equal(f"{name}.local_elements * shards",
                      p["local_elements"] * plan.shards(p), p["element_count"])
-    yield from equal(f"{name}.stage", p["stage"], 0)
     for d, axis in enumerate(p["shard"]):
         if axis is not None and p["shape"][d] % plan.sizes[axis]:
             yield f"{name}: {axis} does not divide dimension {d}"
+
+
+def check_bounds(plan, name, p):
+    d, axis = plan.bounds_dim(p)
+    if d is None:
+        yield f"{name}.bounds: no single dimension is cut"
+        return
+    bounds = p["bounds"]
+    yield from equal(f"{name}.bounds", [len(bounds), bounds[0], bounds[-1],
+                                        sorted(bounds)],
+                     [plan.sizes[axis] + 1, 0, p["shape"][d], bounds])
+    yield from equal(f"{name}.local_elements", p["local_elements"],
+                     max(plan.elements(p, r) for r in plan.ranks))
 
 
 def check_untrained(plan):
@@ -77,12 +93,13 @@ def check_matrices(plan):
     for i, m in enumerate(plan.data["matrices"]):
         name, p = f"matrices[{i}]", plan.params[m["parameter"]]
         whole = plan.stages[p["rule"], "whole"]
-        away = p["element_count"] - p["local_elements"]
+        own = plan.own_elements(m)
+        away = p["element_count"] - own
         yield from equal(f"{name}.rows, cols", [m["rows"], m["cols"]], p["shape"])
         yield from equal(f"{name}.batch, group_size",
                          [m["batch"], m["group_size"]], [1, 1])
         yield from equal(f"{name}.cost.flops", m["cost"]["flops"], whole["flops"] +
-                         plan.near_flops(p) * p["local_elements"])
+                         plan.near_flops(p) * own)
         yield from equal(f"{name}.cost.bytes", m["cost"]["bytes"], away *
                          wire_bytes(whole["gather"] + whole["scatter"]))
         for way in ("gather", "scatter"):
@@ -122,7 +139,8 @@ def check_buckets(plan):
             if matrix:
                 yield from equal(
                     f"{name}: elements of {number} in its owner's slice",
-                    plan.part(bucket, i, matrix["owner"]["split"]),
+                    plan.inside(bucket, i, p["local_elements"],
+                                matrix["owner"]["split"]),
                     p["local_elements"])
         yield from equal(f"{name}.length", bucket["length"], round_up(end, 16))
         if bucket["geometry"] == "split":
@@ -153,7 +171,7 @@ def check_groups(plan):
             yield from equal(f"{name}.{way}_bytes", group[f"{way}_bytes"], sum(
                 wire_bytes(m["wire"][way]) *
                 (plan.params[m["parameter"]]["element_count"] -
-                 plan.params[m["parameter"]]["local_elements"]) for m in members))
+                 plan.own_elements(m)) for m in members))
         op = plan.data["schedule"][group["op"]]
         yield from equal(f"{name}.op", [op["kind"], op["stream"]], ["kernel", 0])
 
@@ -165,19 +183,18 @@ def rank_flops(plan, rank):
     for matrix in plan.data["matrices"]:
         p = plan.params[matrix["parameter"]]
         if matrix["owner"]["split"] == split:
-            flops += plan.near_flops(p) * p["local_elements"]
+            flops += plan.near_flops(p) * plan.elements(p, rank)
         if plan.owns(rank, matrix):
             flops += plan.flops(p, "whole")
     for bucket in plan.data["buckets"]:
         for i, number in enumerate(bucket["order"]):
             flops += (plan.flops(plan.params[number], "local") *
-                      plan.part(bucket, i, split))
+                      plan.part(bucket, i, rank))
     return flops
 
 
 def rank_updates(plan, rank):
-    split = plan.split(rank)
-    return sum(plan.part(bucket, i, split) for bucket in plan.data["buckets"]
+    return sum(plan.part(bucket, i, rank) for bucket in plan.data["buckets"]
                for i in range(len(bucket["order"])))
 
 
@@ -208,15 +225,14 @@ def rank_transfer(plan, rank):
         p = plan.params[matrix["parameter"]]
         if matrix["owner"]["split"] != plan.split(rank) or plan.shards(p) == 1:
             continue
-        gather = p["local_elements"] * wire_bytes(matrix["wire"]["gather"])
-        scatter = p["local_elements"] * wire_bytes(matrix["wire"]["scatter"])
+        own, away = plan.elements(p, rank), wire_bytes(matrix["wire"]["gather"])
+        back = wire_bytes(matrix["wire"]["scatter"])
         if plan.owns(rank, matrix):
-            others = plan.shards(p) - 1
-            totals[1] += gather * others
-            totals[2] += scatter * others
+            totals[1] += away * (p["element_count"] - own)
+            totals[2] += back * (p["element_count"] - own)
         else:
-            totals[0] += gather
-            totals[3] += scatter
+            totals[0] += away * own
+            totals[3] += back * own
     return totals
 
 

@@ -66,6 +66,27 @@ class Plan:
     def shards(self, param):
         return self.extent(self.shard_axes(param))
 
+    def bounds_dim(self, param):
+        """The dimension that the bounds cut, and its axis."""
+        cut = [(d, axis) for d, axis in enumerate(param["shard"])
+               if axis is not None and self.sizes[axis] > 1]
+        return cut[0] if len(cut) == 1 else (None, None)
+
+    def elements(self, param, rank):
+        """Of the shard on a rank."""
+        if param["bounds"] is None:
+            return param["local_elements"]
+        d, axis = self.bounds_dim(param)
+        part = self.over(rank, [axis])
+        length = param["bounds"][part + 1] - param["bounds"][part]
+        return param["element_count"] // param["shape"][d] * length
+
+    def own_elements(self, matrix):
+        """Of the owner's own shard."""
+        param = self.params[matrix["parameter"]]
+        return next((self.elements(param, r) for r in self.ranks
+                     if self.owns(r, matrix)), 0)
+
     def flops(self, param, where):
         stage = self.stages.get((param["rule"], where))
         return stage["flops"] if stage else 0
@@ -77,12 +98,17 @@ class Plan:
     def slice_of(self, bucket, coordinate):
         return bucket["slices"][coordinate + 1] - bucket["slices"][coordinate]
 
-    def part(self, bucket, i, coordinate):
-        """Elements of the bucket's i-th parameter in a slice."""
+    def part(self, bucket, i, rank):
+        """Elements of the bucket's i-th parameter in a rank's slice."""
+        elements = self.elements(self.params[bucket["order"][i]], rank)
+        return self.inside(bucket, i, elements, self.split(rank))
+
+    @staticmethod
+    def inside(bucket, i, elements, coordinate):
+        """How many elements from the i-th offset on lie in a slice."""
         start = bucket["offsets"][i]
-        end = start + self.params[bucket["order"][i]]["local_elements"]
         low, high = bucket["slices"][coordinate:coordinate + 2]
-        return max(0, min(end, high) - max(start, low))
+        return max(0, min(start + elements, high) - max(start, low))
 
     def owns(self, rank, matrix):
         """Computes it whole: the owner, or its row where nothing shards it."""

@@ -16,14 +16,6 @@ const cz_view_stage *cz_report_stage(const cz_plan_view *view, int param,
     return NULL;
 }
 
-int64_t cz_report_shards(const cz_plan_view *view, int param)
-{
-    const cz_view_family *family = &view->families[view->params[param].family];
-    return family->local_elements > 0
-               ? family->elements / family->local_elements
-               : 1;
-}
-
 static int64_t state_bytes(const cz_plan_view *view, int param)
 {
     const cz_strings dtypes =
@@ -72,7 +64,7 @@ int64_t cz_report_wire(const cz_plan_view *view, int param, cz_slot_kind kind)
     if (!whole || view->params[param].shard_owner < 0)
         return 0;
     return element_bytes(whole, kind) *
-           (family->elements - family->local_elements);
+           (family->elements - cz_view_owner_elements(view, param));
 }
 
 /* Whole buffers of one row. */

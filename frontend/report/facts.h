@@ -33,8 +33,6 @@ cz_group_facts *cz_report_groups(cz_arena *arena, const cz_plan_view *view,
 /* Stage of a parameter's rule, or NULL. */
 const cz_view_stage *cz_report_stage(const cz_plan_view *view, int param,
                                      cz_where where);
-/* Ranks that a parameter is sharded over. */
-int64_t cz_report_shards(const cz_plan_view *view, int param);
 /* Bytes that one matrix sends to other ranks in slots of a kind. */
 int64_t cz_report_wire(const cz_plan_view *view, int param, cz_slot_kind kind);
 /* "dp x tp", or "nothing". */

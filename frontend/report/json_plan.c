@@ -18,6 +18,18 @@ static void put_shard(cz_report *r, const cz_view_family *family)
     cz_json_close(json, ']');
 }
 
+/* Where uneven shards begin, and the end; null where all are equal. */
+static void put_bounds(cz_report *r, const cz_view_family *family)
+{
+    if (family->uneven) {
+        cz_json_put_ints(&r->json, "bounds", family->uneven->bounds.v,
+                         family->uneven->bounds.n);
+    } else {
+        cz_json_key(&r->json, "bounds");
+        cz_json_null(&r->json);
+    }
+}
+
 static void put_string_or_null(cz_report *r, const char *key, const char *text)
 {
     cz_json_key(&r->json, key);
@@ -55,6 +67,7 @@ static void put_parameter(cz_report *r, const char *name,
                      family->fact->shape.n);
     cz_json_put_string(json, "dtype", cz_dtype_name(family->dtype));
     put_shard(r, family);
+    put_bounds(r, family);
     put_string_or_null(r, "group", how->group);
     put_string_or_null(r, "optimizer", how->optimizer);
     put_string_or_null(r, "rule", how->rule);

@@ -147,7 +147,7 @@ static void check_run(verifier *v, int op, int64_t rank, int64_t number,
                       int64_t offset, int64_t count)
 {
     const cz_view_param *param = &v->view->params[number];
-    const int64_t n = v->view->families[param->family].local_elements;
+    const int64_t n = elements_on(v, number, rank);
     int64_t lo, hi;
 
     if (param->bucket < 0) {

@@ -33,11 +33,6 @@ static bool same_target(const run *a, const run *b)
     return a->param == b->param && a->key == b->key && a->replica == b->replica;
 }
 
-static int64_t local_elements(const verifier *v, int64_t param)
-{
-    return v->view->families[v->view->params[param].family].local_elements;
-}
-
 /* Elements from `at` on are missing: named is their owner, in the replica of
  * run `r`, whose operation does not reach them. */
 static void reject_gap(verifier *v, const run *r, int64_t at, int64_t end,
@@ -52,7 +47,7 @@ static void reject_gap(verifier *v, const run *r, int64_t at, int64_t end,
            what);
 }
 
-/* Runs [first, end) of one target must cover [0, local_elements) once. */
+/* Runs [first, end) of one target must cover its shard once. */
 static void check_cover(verifier *v, const run_list *list, int first, int end,
                         const char *what)
 {
@@ -69,9 +64,10 @@ static void check_cover(verifier *v, const run_list *list, int first, int end,
         if (v->n_errors)
             return;
     }
-    if (at != local_elements(v, list->v[first].param))
-        reject_gap(v, &list->v[end - 1], at,
-                   local_elements(v, list->v[first].param), what);
+    const run *last = &list->v[end - 1];
+    const int64_t n = elements_on(v, last->param, last->rank);
+    if (at != n)
+        reject_gap(v, last, at, n, what);
 }
 
 /* How many targets of each parameter and replica were found. */
@@ -211,16 +207,20 @@ static void check_written(verifier *v, const counts *found,
         }
         const int64_t n =
             n_targets_of(v, p, v->view->buckets[bucket].has_master);
-        for (int64_t c = 0; c < found->n_replicas && v->n_errors == 0; c++)
-            if (*count_of(found, p, c) != n)
+        for (int64_t c = 0; c < found->n_replicas && v->n_errors == 0; c++) {
+            const int64_t near = cz_view_rank_at(v->view, others, c, 0);
+            const int64_t wanted = elements_on(v, p, near) > 0 ? n : 0;
+            if (*count_of(found, p, c) != wanted)
                 reject(v,
-                       (place){last_to_touch(v, p),
-                               owner_of(v, bucket, v->view->params[p].offset,
-                                        cz_view_rank_at(v->view, others, c, 0)),
-                               p},
+                       (place){
+                           last_to_touch(v, p),
+                           owner_of(v, bucket, v->view->params[p].offset, near),
+                           p},
                        "is the last that touches it, and %lld of %lld (itself, "
                        "its stored copy, its states) were never updated",
-                       (long long)(n - *count_of(found, p, c)), (long long)n);
+                       (long long)(wanted - *count_of(found, p, c)),
+                       (long long)wanted);
+        }
     }
 }
 
@@ -295,16 +295,17 @@ static void check_counted(verifier *v, const counts *found)
         int64_t storage[16];
         const cz_ints axes =
             cz_view_shard_axes(v->view, param->family, storage);
-        for (int64_t c = 0; c < cz_view_extent(v->view, &axes); c++)
-            if (!*count_of(found, p, c)) {
+        for (int64_t c = 0; c < cz_view_extent(v->view, &axes); c++) {
+            const int64_t near = cz_view_rank_at(v->view, &axes, c, 0);
+            if (!*count_of(found, p, c) && elements_on(v, p, near) > 0) {
                 reject(v,
                        (place){counter_of(v, param->bucket),
-                               owner_of(v, param->bucket, param->offset,
-                                        cz_view_rank_at(v->view, &axes, c, 0)),
+                               owner_of(v, param->bucket, param->offset, near),
                                p},
                        "the norm never counts this shard");
                 return;
             }
+        }
     }
 }
 

@@ -116,7 +116,7 @@ static bool find_in_bucket(const verifier *v, int bucket, place *found)
     for (int i = 0; i < params->n; i++) {
         int64_t lo, hi;
         slice_of(v, bucket, found->rank, &lo, &hi);
-        if (overlap_of(v, params->v[i], lo, hi) > 0) {
+        if (overlap_of(v, params->v[i], found->rank, lo, hi) > 0) {
             found->param = params->v[i];
             break;
         }
@@ -124,10 +124,11 @@ static bool find_in_bucket(const verifier *v, int bucket, place *found)
     return true;
 }
 
-int64_t overlap_of(const verifier *v, int64_t param, int64_t lo, int64_t hi)
+int64_t overlap_of(const verifier *v, int64_t param, int64_t rank, int64_t lo,
+                   int64_t hi)
 {
     const cz_view_param *p = &v->view->params[param];
-    const int64_t end = p->offset + v->view->families[p->family].local_elements;
+    const int64_t end = p->offset + elements_on(v, param, rank);
     const int64_t from = p->offset > lo ? p->offset : lo;
     const int64_t to = end < hi ? end : hi;
 

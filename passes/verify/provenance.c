@@ -20,19 +20,15 @@ static box shard_box(const verifier *v, int64_t param, int64_t rank)
 {
     const cz_view_family *family =
         &v->view->families[v->view->params[param].family];
-    const cz_fact_family *fact = family->fact;
+    const cz_view_shard shard = cz_view_shard_of(v->view, family, rank);
     box b = {0, 0, 1, 1};
     int64_t *sizes[2] = {&b.rows, &b.columns};
     int64_t *starts[2] = {&b.row, &b.column};
 
     for (int d = 0; d < family->n_dims && d < 2; d++) {
         const int slot = family->n_dims == 1 ? 1 : d;
-        *sizes[slot] = family->local_shape[d];
-        if (fact->shard.v[d] >= 0) {
-            const cz_ints axis = {&fact->shard.v[d], 1};
-            *starts[slot] = family->local_shape[d] *
-                            cz_view_coordinate(v->view, &axis, rank);
-        }
+        *sizes[slot] = shard.shape[d];
+        *starts[slot] = shard.start[d];
     }
     return b;
 }
@@ -69,16 +65,15 @@ static region slot_region(const run *r, int64_t rank,
 static bool is_full_shard(run *r, int op, int64_t rank,
                           const cz_view_kernel_row *row)
 {
-    const cz_view_family *family =
-        &r->v->view->families[r->v->view->params[row->param].family];
+    const int64_t n = elements_on(r->v, row->param, rank);
 
     if (r->v->view->stages[row->stage].where == CZ_WHERE_WHOLE ||
-        row->count == family->local_elements)
+        row->count == n)
         return true;
     reject(r->v, (place){op, rank, row->param},
            "works on %lld of the shard's %lld elements, which scratch holds as "
            "one",
-           (long long)row->count, (long long)family->local_elements);
+           (long long)row->count, (long long)n);
     return false;
 }
 
@@ -216,30 +211,52 @@ static void run_spans(run *r, int op)
     }
 }
 
-/* Elements of parameters in the slice at a coordinate of the split. */
-static int64_t owned_elements(const verifier *v, int bucket, int64_t c)
+/* Elements of parameters in a rank's slice. */
+static int64_t owned_elements(const verifier *v, int bucket, int64_t rank)
 {
     const cz_fact_bucket *fact = v->view->buckets[bucket].fact;
-    const int64_t lo = fact->slices.v[c], hi = fact->slices.v[c + 1];
-    int64_t n = 0;
+    int64_t lo, hi, n = 0;
 
+    slice_of(v, bucket, rank, &lo, &hi);
     for (int i = 0; i < fact->params.n; i++)
-        n += overlap_of(v, fact->params.v[i], lo, hi);
+        n += overlap_of(v, fact->params.v[i], rank, lo, hi);
     return n;
+}
+
+static bool is_uneven(const verifier *v, const cz_fact_bucket *bucket)
+{
+    for (int i = 0; i < bucket->params.n; i++) {
+        const int family = v->view->params[bucket->params.v[i]].family;
+        if (v->view->families[family].uneven)
+            return true;
+    }
+    return false;
+}
+
+/* Elements in every rank's slice; where shards are equal, counted once for
+ * each coordinate of the split. */
+static const int64_t *count_owned(const verifier *v, int bucket)
+{
+    const cz_ints *split = &v->view->policy->split_axes;
+    const bool each = is_uneven(v, v->view->buckets[bucket].fact);
+    int64_t *owned = CZ_NEW(v->arena, int64_t, v->view->n_ranks);
+
+    for (int64_t rank = 0; rank < v->view->n_ranks; rank++) {
+        const int64_t first = cz_view_rank_at(
+            v->view, split, cz_view_coordinate(v->view, split, rank), 0);
+        owned[rank] = each || first == rank ? owned_elements(v, bucket, rank)
+                                            : owned[first];
+    }
+    return owned;
 }
 
 static void check_finished(run *r, int op, int bucket)
 {
-    const cz_ints *split = &r->v->view->policy->split_axes;
-    const int64_t n_owners = cz_view_extent(r->v->view, split);
-    int64_t *owned = CZ_NEW(r->v->arena, int64_t, n_owners);
+    const int64_t *owned = count_owned(r->v, bucket);
 
-    for (int64_t c = 0; c < n_owners; c++)
-        owned[c] = owned_elements(r->v, bucket, c);
     for (int64_t rank = 0; rank < r->v->view->n_ranks; rank++) {
         const int64_t done = r->updated[rank * r->v->view->n_buckets + bucket];
-        const int64_t all = owned[cz_view_coordinate(r->v->view, split, rank)];
-        if (done != all) {
+        if (done != owned[rank]) {
             place late = place_on(r->v, op, rank);
             find_row(r->v,
                      (row_filter){op + 1, r->v->view->n_ops - 1, CZ_STEP_KERNEL,
@@ -247,7 +264,7 @@ static void check_finished(run *r, int op, int bucket)
                      &late);
             reject(r->v, (place){op, rank, late.param},
                    "gathers bucket %d after %lld of %lld updated elements",
-                   bucket, (long long)done, (long long)all);
+                   bucket, (long long)done, (long long)owned[rank]);
             return;
         }
     }

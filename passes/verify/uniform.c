@@ -1,5 +1,5 @@
 /* V3 and the ordering half of V9: each collective is there once, over the
- * right ranks, alike empty on all of them, and the decision comes first. */
+ * right ranks, and the decision comes first. */
 #include "passes/verify/verify_internal.h"
 
 static bool same_axes(const cz_ints *a, const cz_ints *b)
@@ -11,25 +11,6 @@ static bool same_axes(const cz_ints *a, const cz_ints *b)
     for (int i = 0; i < b->n; i++)
         y |= (uint64_t)1 << b->v[i];
     return x == y;
-}
-
-/* Whether an operation has rows must agree over its communicator.  Named is
- * the rank that has some. */
-static void check_alike_empty(verifier *v, int number)
-{
-    const cz_view_op *op = &v->view->ops[number];
-
-    for (int64_t rank = 0; rank < v->view->n_ranks; rank++) {
-        const int64_t first =
-            cz_view_rank_at(v->view, &op->fact->comm, 0, rank);
-        const bool is_empty = is_skipped(v, op, rank);
-        if (is_empty == is_skipped(v, op, first))
-            continue;
-        reject(v, place_on(v, number, is_empty ? first : rank),
-               "has rows here, but none on rank %lld of the same communicator",
-               (long long)(is_empty ? rank : first));
-        return;
-    }
 }
 
 /* seen[b]: one more than the operation that served bucket b; 0: none yet. */
@@ -195,8 +176,6 @@ void check_uniform(verifier *v)
 
     for (int i = 0; i < v->view->n_ops && v->n_errors == 0; i++) {
         const cz_view_op *op = &v->view->ops[i];
-        if (op->kind == CZ_STEP_TRANSFER)
-            check_alike_empty(v, i);
         if (op->kind == CZ_STEP_REDUCE_SCATTER)
             check_bucket_op(v, i, reduced);
         if (op->kind == CZ_STEP_ALL_GATHER)

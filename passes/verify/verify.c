@@ -89,6 +89,13 @@ int rule_of_param(const verifier *v, int64_t param)
     return v->view->families[v->view->params[param].family].rule;
 }
 
+int64_t elements_on(const verifier *v, int64_t param, int64_t rank)
+{
+    const int family = v->view->params[param].family;
+
+    return cz_view_shard_elements(v->view, &v->view->families[family], rank);
+}
+
 void slot_extent(const cz_view_stage *stage, const cz_view_slot *slot,
                  int64_t count, int64_t *offset, int64_t *bytes)
 {

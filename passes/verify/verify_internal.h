@@ -57,8 +57,10 @@ bool find_row(const verifier *v, row_filter wanted, place *found);
 /* The rank whose slice an element of a bucket lies in; of all such ranks the
  * one that agrees with `near` on all axes that nothing is split over. */
 int64_t owner_of(const verifier *v, int bucket, int64_t element, int64_t near);
-/* How many elements of a parameter lie in [lo, hi) of its bucket. */
-int64_t overlap_of(const verifier *v, int64_t param, int64_t lo, int64_t hi);
+/* How many elements of a parameter that a rank holds lie in [lo, hi) of its
+ * bucket. */
+int64_t overlap_of(const verifier *v, int64_t param, int64_t rank, int64_t lo,
+                   int64_t hi);
 
 /* The slice [lo, hi) of a bucket that a rank owns. */
 void slice_of(const verifier *v, int bucket, int64_t rank, int64_t *lo,
@@ -66,6 +68,8 @@ void slice_of(const verifier *v, int bucket, int64_t rank, int64_t *lo,
 /* The last operation of a bucket, for what comes too late; -1: none. */
 int last_op_of(const verifier *v, int64_t bucket);
 int rule_of_param(const verifier *v, int64_t param);
+/* Elements of a parameter on a rank. */
+int64_t elements_on(const verifier *v, int64_t param, int64_t rank);
 /* Offset of slot `slot` (an element of stage->in or ->out) behind the row's
  * scratch offset of its kind, and its length, both in bytes. */
 void slot_extent(const cz_view_stage *stage, const cz_view_slot *slot,

@@ -54,9 +54,9 @@ static void make_text(randoms *r, bool is_sharded, cz_text *text)
     } while (strstr(string, is_sharded ? "tp = 1\n" : "dp = 1, tp = 1\n"));
 }
 
-static bool subject_open(subject *s, const char *text)
+static bool subject_open(subject *s, const char *text, uint64_t uneven)
 {
-    planned_open(&s->plan, text, NULL, MICROBATCHES);
+    planned_open(&s->plan, text, NULL, MICROBATCHES, uneven);
     return s->plan.view && cz_verify(s->plan.view, &s->plan.diags) &&
            cz_loaded_open(s->plan.view, hash, &s->plan.diags, &s->loaded) &&
            planned_run(s->plan.view, s->loaded.program, MICROBATCHES, false,
@@ -173,7 +173,9 @@ static bool test_plan(bench *b, int number, int n_mutants)
 
     draw(&r, 2);
     make_text(&r, number % 4 != 0, &text);
-    ok = subject_open(&s, cz_text_string(&text));
+    /* every other plan has shards of unequal length */
+    ok = subject_open(&s, cz_text_string(&text),
+                      number % 2 ? b->seed * 7919u + (uint64_t)number : 0);
     for (int k = 0; k < n_mutations; k++)
         failed += b->kinds[k].failed;
     for (int i = 0; ok && i < n_mutants; i++)

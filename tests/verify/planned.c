@@ -4,14 +4,51 @@
 #include "dsl/plan_view_build.h"
 #include "frontend/compile.h"
 #include "passes/passes.h"
+#include "tests/verify/random.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { N_STEPS = 2, DEADLINE_MS = 1000 };
 
+/* Bounds of a dimension cut to n parts; parts without elements are likely. */
+static cz_ints random_bounds(cz_arena *arena, randoms *r, int64_t n,
+                             int64_t size)
+{
+    int64_t *bounds = CZ_NEW(arena, int64_t, n + 1);
+
+    bounds[n] = size;
+    for (int64_t i = 1; i < n; i++)
+        bounds[i] = draw_in(r, bounds[i - 1], size);
+    return (cz_ints){bounds, (int)n + 1};
+}
+
+/* Give about half of the families that one axis cuts uneven shards. */
+static void make_uneven(cz_ir *ir, cz_arena *arena, uint64_t seed)
+{
+    int n, n_meshes;
+    randoms r = {seed};
+    const cz_fact_mesh *mesh = cz_ir_read_mesh(ir, arena, &n_meshes);
+    const cz_fact_family *families = cz_ir_read_family(ir, arena, &n);
+
+    draw(&r, 2);
+    for (int f = 0; f < n; f++) {
+        int64_t parts = 1, size = 0;
+        for (int d = 0; d < families[f].shard.n; d++)
+            if (families[f].shard.v[d] >= 0) {
+                parts = mesh->sizes.v[families[f].shard.v[d]];
+                size = families[f].shape.v[d];
+            }
+        if (parts == 1 || chance(&r, 2))
+            continue;
+        const cz_fact_uneven fact = {families[f].sym_name, "",
+                                     random_bounds(arena, &r, parts, size)};
+        cz_ir_add_uneven(ir, &fact);
+    }
+}
+
 void planned_open(planned *p, const char *text, const char *const *defines,
-                  int64_t microbatches)
+                  int64_t microbatches, uint64_t uneven)
 {
     cz_text source = {0};
     cz_compile_options options = {.path = "random.cz",
@@ -29,6 +66,8 @@ void planned_open(planned *p, const char *text, const char *const *defines,
     while (defines && defines[options.n_defines])
         options.n_defines++;
     ir = cz_compile(&p->arena, &options, &p->diags);
+    if (ir && uneven)
+        make_uneven(ir, &p->arena, uneven);
     if (ir && cz_passes_run(ir, NULL, &p->diags))
         p->view = cz_plan_view_build(&p->arena, ir, &p->diags);
     cz_ir_close(ir);

@@ -12,10 +12,11 @@ typedef struct planned {
 } planned;
 
 /* Compile, plan and view; not verified.  Strict, with that many gradients in
- * a step (0: one per rank).  `defines` as -D, ended by NULL.  Close in any
- * case. */
+ * a step (0: one per rank).  `defines` as -D, ended by NULL.  With `uneven`
+ * not 0, some shards get unequal lengths, some of them none, as drawn from it.
+ * Close in any case. */
 void planned_open(planned *p, const char *text, const char *const *defines,
-                  int64_t microbatches);
+                  int64_t microbatches, uint64_t uneven);
 void planned_close(planned *p);
 /* Text and diagnostics, to stdout. */
 void planned_print(const planned *p, const char *text);

@@ -62,6 +62,10 @@ static cz_plan_view *view_of(fixture *f, const char *text)
     return view;
 }
 
+#define UNEVEN(family, bounds)                                                 \
+    "\"canzona.uneven\"() {" family ", bounds = array<i64: " bounds            \
+    ">} : () -> () "
+
 static const cz_plan_view *sample(fixture *f)
 {
     const cz_plan_view *view = view_of(f, f->sample.bytes);
@@ -104,7 +108,7 @@ static void names_are_expanded_row_major(void **state)
     assert_int_equal(view->params[2].offset, 24);
     assert_int_equal(view->params[3].bucket, 1);
     assert_int_equal(view->families[0].local_elements, 12);
-    assert_int_equal(view->families[0].local_shape[0], 2);
+    assert_int_equal(cz_view_shard_of(view, &view->families[0], 0).shape[0], 2);
     assert_true(view->buckets[0].has_master);
     assert_false(view->buckets[1].has_master);
     assert_int_equal(view->buckets[0].n_states, 1);
@@ -123,6 +127,32 @@ static void frozen_and_tied_names_take_no_number(void **state)
     assert_int_equal(view->ties[0].param, 5);
     assert_int_equal(view->ties[0].n_names, 2);
     assert_string_equal(view->ties[0].names[1], "again.1");
+}
+
+/* A shard may be empty; a slot in the bucket has room for the longest. */
+static void uneven_shards_begin_where_bounds_say(void **state)
+{
+    fixture *f = *state;
+    const char *at = strstr(f->sample.bytes, "\"canzona.tie\"");
+    const char *text = cz_arena_printf(
+        &f->arena, "%.*s%s%s", (int)(at - f->sample.bytes), f->sample.bytes,
+        UNEVEN("family = @w, frozen = \"\"", "0, 0, 4")
+            UNEVEN("family = \"\", frozen = @still", "0, 3, 8"),
+        at);
+    /* the sample's buckets have no room for it */
+    const char *end = strstr(text, "\"canzona.stage\"");
+    const cz_plan_view *view = view_of(
+        f, cz_arena_printf(&f->arena, "%.*s}\n", (int)(end - text), text));
+    assert_string_equal(messages(f), "");
+    const cz_view_family *w = &view->families[0];
+    const cz_view_family *still = &view->frozen_families[0];
+    assert_int_equal(w->local_elements, 24);
+    assert_int_equal(cz_view_shard_of(view, w, 0).elements, 0);
+    assert_int_equal(cz_view_shard_of(view, w, 3).elements, 24);
+    assert_int_equal(cz_view_shard_of(view, w, 3).shape[1], 6);
+    assert_int_equal(still->local_elements, 5);
+    assert_int_equal(cz_view_shard_elements(view, still, 2), 3);
+    assert_int_equal(cz_view_shard_of(view, still, 1).start[0], 3);
 }
 
 static void stages_are_flat(void **state)
@@ -270,6 +300,32 @@ static const struct change {
     {"index = array<i64: 1, 5>", "index = array<i64: 1>", "1 indices"},
     {"index = array<i64: 1, 5>", "index = array<i64: 1, 7>", "tie: index"},
     {"family = @v, index", "family = @still, index", "names no"},
+    {"\"canzona.tie\"",
+     UNEVEN("family = \"\", frozen = @still", "0, 3, 8") "\"canzona.tie\"", ""},
+    {"\"canzona.tie\"",
+     UNEVEN("family = @w, frozen = \"\"", "0, 2, 4") "\"canzona.tie\"", ""},
+    {"\"canzona.tie\"",
+     UNEVEN("family = @w, frozen = \"\"", "0, 4") "\"canzona.tie\"",
+     "2 numbers instead of 3"},
+    {"\"canzona.tie\"",
+     UNEVEN("family = @w, frozen = \"\"", "0, 5, 4") "\"canzona.tie\"",
+     "descend"},
+    {"\"canzona.tie\"",
+     UNEVEN("family = @w, frozen = \"\"", "0, 3, 3") "\"canzona.tie\"",
+     "does not run from 0 to 4"},
+    {"\"canzona.tie\"",
+     UNEVEN("family = @v, frozen = \"\"", "0, 3") "\"canzona.tie\"",
+     "one dimension that is cut, not 0"},
+    {"\"canzona.tie\"",
+     UNEVEN("family = @vectors, frozen = \"\"", "0, 3") "\"canzona.tie\"",
+     "names no canzona.family"},
+    {"\"canzona.tie\"",
+     UNEVEN("family = @w, frozen = \"\"", "0, 1, 4")
+         UNEVEN("family = @w, frozen = \"\"", "0, 2, 4") "\"canzona.tie\"",
+     "cut twice"},
+    {"\"canzona.tie\"",
+     UNEVEN("family = @w, frozen = @still", "0, 1, 4") "\"canzona.tie\"",
+     "both"},
     {"where = \"whole\"", "where = \"there\"", "not a name"},
     {"ins = [\"gather:0\"]", "ins = [\"gather\"]", "is no slot"},
     {"ins = [\"gather:0\"]", "ins = [\"gather:00\"]", "is no slot"},
@@ -395,6 +451,7 @@ int main(void)
         TEST(counts_are_those_of_the_text),
         TEST(names_are_expanded_row_major),
         TEST(frozen_and_tied_names_take_no_number),
+        TEST(uneven_shards_begin_where_bounds_say),
         TEST(stages_are_flat),
         TEST(rows_are_read_by_column),
         TEST(a_module_before_scheduling_has_a_view),

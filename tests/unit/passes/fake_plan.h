@@ -109,6 +109,27 @@ static inline void fake_mesh(fake_plan *f, int64_t dp, int64_t tp, int64_t cp)
     f->view.n_ranks = (int)(dp * tp * cp);
 }
 
+/* Random bounds; returns the longest shard. */
+static inline int64_t fake_uneven(fake_plan *f, cz_view_family *family, int d,
+                                  int64_t size)
+{
+    const int64_t tp = f->sizes[2];
+    int64_t *bounds = CZ_NEW(&f->arena, int64_t, tp + 1), longest = 0;
+    cz_fact_uneven *uneven = CZ_NEW(&f->arena, cz_fact_uneven, 1);
+    bounds[tp] = size;
+    for (int64_t i = 1; i <= tp; i++) {
+        if (i < tp)
+            bounds[i] =
+                bounds[i - 1] + fake_random(f, size - bounds[i - 1] + 1);
+        if (bounds[i] - bounds[i - 1] > longest)
+            longest = bounds[i] - bounds[i - 1];
+    }
+    uneven->bounds = (cz_ints){bounds, (int)tp + 1};
+    family->uneven = uneven;
+    family->uneven_dim = d;
+    return longest;
+}
+
 static inline cz_view_family fake_family(fake_plan *f, bool is_matrix)
 {
     const int64_t tp = f->sizes[2];
@@ -127,9 +148,11 @@ static inline cz_view_family fake_family(fake_plan *f, bool is_matrix)
     for (int d = 0; d < n_dims; d++) {
         shape[d] = tp * (1 + fake_random(f, 9));
         shard[d] = d == sharded ? 2 : -1;
-        family.local_shape[d] = d == sharded ? shape[d] / tp : shape[d];
+        int64_t local = d == sharded ? shape[d] / tp : shape[d];
+        if (d == sharded && tp > 1 && fake_random(f, 3) == 0)
+            local = fake_uneven(f, &family, d, shape[d]);
         family.elements *= shape[d];
-        family.local_elements *= family.local_shape[d];
+        family.local_elements *= local;
     }
     *fact = (cz_fact_family){.pattern = "p",
                              .shape = {shape, n_dims},
@@ -147,7 +170,8 @@ static inline void fake_params(fake_plan *f, int n)
         families[i] = fake_family(f, is_matrix);
         families[i].first_param = i;
         const bool is_sharded =
-            families[i].local_elements < families[i].elements;
+            f->sizes[2] > 1 && (families[i].fact->shard.v[0] == 2 ||
+                                families[i].fact->shard.v[is_matrix] == 2);
         params[i] = (cz_view_param){
             .family = i,
             .name = cz_arena_printf(&f->arena, "p%d", i),

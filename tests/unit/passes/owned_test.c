@@ -36,8 +36,7 @@ static void open(fixture *f, int64_t rows, int64_t columns)
                                  .dtype = CZ_BF16,
                                  .n_dims = 2,
                                  .elements = 64,
-                                 .local_elements = 32,
-                                 .local_shape = {4, 8}};
+                                 .local_elements = 32};
     f->param = (cz_view_param){.name = "w", .split_owner = 0, .shard_owner = 1};
     f->fake.view.families = &f->family;
     f->fake.view.params = &f->param;

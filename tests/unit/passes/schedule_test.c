@@ -94,7 +94,9 @@ static int64_t own_elements(const planned *p, int param, int64_t rank)
     const cz_view_param *q = &v->params[param];
     const int64_t *slices = v->buckets[q->bucket].fact->slices.v;
     int64_t n = 0;
-    for (int64_t e = 0; e < v->families[q->family].local_elements; e++)
+    const int64_t local =
+        cz_view_shard_elements(v, &v->families[q->family], rank);
+    for (int64_t e = 0; e < local; e++)
         n += q->offset + e >= slices[row] && q->offset + e < slices[row + 1];
     return n;
 }
@@ -203,7 +205,6 @@ static void check_transfer(const planned *p, int op)
         for (int64_t m = 0; m < cz_view_extent(v, comm); m++) {
             const int64_t peer = cz_view_rank_at(v, comm, m, rank);
             check_pair(p, op, rank, peer);
-            assert_int_equal(is_skipped(p, op, rank), is_skipped(p, op, peer));
         }
 }
 

@@ -19,11 +19,6 @@ static void collectives_are_there_once_over_the_right_ranks(void **state)
            "array<i64: 0>, kind = \"all_reduce\""}},
          "operation 4 (all_reduce) on rank 1, a: sums a norm that leaves out "
          "rank 0, as rank 0's leaves out this rank"},
-        {TWO_GROUPS,
-         {{"starts = array<i64: 0, 3, 4, 4, 4>, sym_name = \"table4\"",
-           "starts = array<i64: 0, 4, 4, 4, 4>, sym_name = \"table4\""}},
-         "operation 10 (transfer) on rank 0, a: has rows here, but none on "
-         "rank 1 of the same communicator"},
     };
     (void)state;
     CHECK_BAD_PLANS(bad);
