@@ -155,6 +155,10 @@ static void put_sizes(cz_emitter *emitter)
                    view->n_families);
     cz_text_printf(out, "    .n_params = %d,\n    .places = places,\n",
                    view->n_params);
+    if (view->n_storages > 0)
+        cz_text_printf(out,
+                       "    .n_storages = %d,\n    .storages = storages,\n",
+                       view->n_storages);
     if (view->n_frozen_families > 0)
         cz_text_printf(out, "    .n_frozen = %d,\n    .frozen = frozen,\n",
                        view->n_frozen_families);

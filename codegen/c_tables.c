@@ -245,6 +245,58 @@ static void put_families(cz_emitter *emitter)
     cz_text_puts(out, view->n_families ? "};\n\n" : "    {0}};\n\n");
 }
 
+static void put_pieces(cz_text *out, const cz_plan_view *view, int number)
+{
+    const cz_view_storage *storage = &view->storages[number];
+
+    cz_text_printf(out, "static const czr_piece pieces_%d[] = {\n", number);
+    for (int i = 0; i < storage->n_pieces; i++) {
+        const int family = storage->pieces[i];
+        const int64_t *map = view->families[family].piece->map.v;
+        cz_text_printf(out, "    {%d, {", family);
+        for (int d = 0; d < storage->n_dims; d++, map += 3)
+            cz_text_printf(out, "%s{%lld, %lld, %lld}", d ? ", " : "",
+                           (ll)map[0], (ll)map[1], (ll)map[2]);
+        cz_text_puts(out, "}},\n");
+    }
+    cz_text_puts(out, "};\n");
+}
+
+static void put_storage(cz_text *out, const cz_view_storage *storage,
+                        int number)
+{
+    const cz_fact_storage *f = storage->fact;
+
+    cz_text_puts(out, "    {{");
+    cz_emit_string(out, f->pattern);
+    cz_text_printf(out, ", 0, %d, %d, %s", f->extents.n, storage->n_dims,
+                   cz_dtype_czr_tag(storage->dtype));
+    put_braced(out, &f->first);
+    put_braced(out, &f->extents);
+    put_braced(out, &f->shape);
+    put_braced(out, &f->shard);
+    cz_text_printf(out, ", NULL, 0}, %d, pieces_%d},\n", storage->n_pieces,
+                   number);
+}
+
+static void put_storages(cz_emitter *emitter)
+{
+    const cz_plan_view *view = emitter->view;
+
+    if (view->n_storages == 0)
+        return;
+    cz_text_puts(emitter->out,
+                 "/* tensors that hold several families: family, "
+                 "and per dimension base, block\n * and stride of "
+                 "each piece */\n");
+    for (int i = 0; i < view->n_storages; i++)
+        put_pieces(emitter->out, view, i);
+    cz_text_puts(emitter->out, "static const czr_storage storages[] = {\n");
+    for (int i = 0; i < view->n_storages; i++)
+        put_storage(emitter->out, &view->storages[i], i);
+    cz_text_puts(emitter->out, "};\n\n");
+}
+
 static void put_frozen(cz_emitter *emitter)
 {
     const cz_plan_view *view = emitter->view;
@@ -305,6 +357,7 @@ static void put_places(cz_emitter *emitter)
 void cz_emit_tables(cz_emitter *emitter)
 {
     put_families(emitter);
+    put_storages(emitter);
     put_frozen(emitter);
     put_ties(emitter);
     put_places(emitter);

@@ -107,6 +107,19 @@ int64_t cz_view_shard_elements(const cz_plan_view *view,
                           : family->local_elements;
 }
 
+int64_t cz_view_before(const int64_t map[3], int64_t size, int64_t stored)
+{
+    const int64_t base = map[0], block = map[1], stride = map[2];
+    if (stored <= base)
+        return 0;
+    const int64_t whole = (stored - base) / stride;
+    const int64_t rest = (stored - base) % stride;
+    if (whole > size / block)
+        return size;
+    const int64_t n = whole * block + (rest < block ? rest : block);
+    return n < size ? n : size;
+}
+
 int64_t cz_view_owner_elements(const cz_plan_view *view, int param)
 {
     const cz_view_param *p = &view->params[param];

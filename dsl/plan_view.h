@@ -157,6 +157,8 @@ typedef struct cz_view_family {
     int first_param, n_params;
     cz_dtype dtype;
     int n_dims;
+    const cz_fact_piece *piece;   /* NULL: stored as it is */
+    int storage;                  /* that it is a piece of */
     const cz_fact_uneven *uneven; /* NULL: shards are equal */
     int uneven_dim;               /* that its bounds cut */
     int64_t elements;             /* of one whole parameter */
@@ -169,6 +171,18 @@ typedef struct cz_view_shard {
     int64_t start[8], shape[8];
     int64_t elements;
 } cz_view_shard;
+
+/* A tensor of the trainer that several families are pieces of, or one that
+ * leaves padding out.  Member i holds member i of each of its pieces. */
+typedef struct cz_view_storage {
+    const cz_fact_storage *fact;
+    cz_dtype dtype;
+    int n_dims;
+    int n_members;
+    const char *const *names; /* [n_members] */
+    int n_pieces;
+    const int *pieces; /* families */
+} cz_view_storage;
 
 /* Other names of one parameter. */
 typedef struct cz_view_tie {
@@ -255,6 +269,8 @@ typedef struct cz_plan_view {
     const cz_view_family *families;
     int n_params;
     const cz_view_param *params;
+    int n_storages;
+    const cz_view_storage *storages;
     int n_frozen_families;
     const cz_view_family *frozen_families; /* no rule (-1); first_param counts
                                             * frozen_params */
@@ -301,6 +317,9 @@ cz_view_shard cz_view_shard_of(const cz_plan_view *view,
                                const cz_view_family *family, int64_t rank);
 int64_t cz_view_shard_elements(const cz_plan_view *view,
                                const cz_view_family *family, int64_t rank);
+/* How many of `size` elements along one dimension are stored before element
+ * `stored`; `map` is that dimension's base, block and stride. */
+int64_t cz_view_before(const int64_t map[3], int64_t size, int64_t stored);
 /* Elements of the shard that the owner of a matrix has itself; where all ranks
  * compute alike, of any one's. */
 int64_t cz_view_owner_elements(const cz_plan_view *view, int param);

@@ -52,6 +52,7 @@ void cz_view_index_symbols(cz_view_builder *builder)
     ADD_ALL(builder, rule);
     ADD_ALL(builder, family);
     ADD_ALL(builder, frozen);
+    ADD_ALL(builder, storage);
     ADD_ALL(builder, stage);
     ADD_ALL(builder, bucket);
     ADD_ALL(builder, table);

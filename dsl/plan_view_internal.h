@@ -38,6 +38,8 @@ typedef struct cz_view_builder {
     cz_view_symbol *symbols; /* sorted by name */
     cz_view_body *bodies;    /* the view's, still growing */
     const cz_fact_uneven **uneven, **frozen_uneven; /* by family, or NULL */
+    cz_view_family *families;                       /* the view's */
+    cz_view_storage *storages;
 } cz_view_builder;
 
 /* Report; always false. */
@@ -68,6 +70,19 @@ bool cz_view_name(cz_view_builder *builder, const char *what, const char *name,
 /* [0, ..., n], ascending, of n_parts + 1 entries. */
 bool cz_view_bounds(cz_view_builder *builder, const char *what,
                     const cz_ints *bounds, int64_t n_parts, int64_t n);
+
+/* ---- boxes of names (plan_view_params.c) ---- */
+
+/* All of a family but its rule; `n` counts the parameters of its kind. */
+bool cz_view_read_box(cz_view_builder *builder, cz_view_family *family, int *n);
+/* The names of a family's members, in order. */
+const char *const *cz_view_names(cz_view_builder *builder,
+                                 const cz_view_family *family);
+
+/* ---- storage (plan_view_storage.c) ---- */
+
+/* Storages and pieces; families are there. */
+bool cz_view_read_storages(cz_view_builder *builder);
 
 /* ---- shapes (plan_view_shape.c) ---- */
 

@@ -60,8 +60,7 @@ static bool check_rule(cz_view_builder *b, const cz_view_family *family)
                         family->fact->sym_name, family->fact->rule);
 }
 
-/* All but the rule; `n` counts the parameters of its kind so far. */
-static bool read_box(cz_view_builder *b, cz_view_family *family, int *n)
+bool cz_view_read_box(cz_view_builder *b, cz_view_family *family, int *n)
 {
     int64_t n_params = 0;
     bool ok = check_indices(b, family->fact, *n, &n_params);
@@ -79,7 +78,8 @@ static bool read_box(cz_view_builder *b, cz_view_family *family, int *n)
 static bool read_family(cz_view_builder *b, cz_view_family *family)
 {
     return cz_view_find(b, CZ_FACT_rule, family->fact->rule, &family->rule) &&
-           read_box(b, family, &b->view->n_params) && check_rule(b, family);
+           cz_view_read_box(b, family, &b->view->n_params) &&
+           check_rule(b, family);
 }
 
 /* ---- names ---- */
@@ -109,6 +109,20 @@ static void unrank(const cz_ints *first, const cz_ints *extents, int64_t number,
         index[i] = first->v[i] + number % extents->v[i];
         number /= extents->v[i];
     }
+}
+
+const char *const *cz_view_names(cz_view_builder *b,
+                                 const cz_view_family *family)
+{
+    const cz_fact_family *fact = family->fact;
+    const char **names = CZ_NEW(b->arena, const char *, family->n_params);
+    int64_t index[CZ_VIEW_MAX_INDICES] = {0};
+
+    for (int k = 0; k < family->n_params; k++) {
+        unrank(&fact->first, &fact->extents, k, index);
+        names[k] = make_name(b->arena, fact->pattern, index);
+    }
+    return names;
 }
 
 static void expand(cz_view_builder *b, const cz_view_family *family, int number,
@@ -154,6 +168,9 @@ static bool check_names(cz_view_builder *b)
     for (int t = 0; t < view->n_ties; t++)
         for (int i = 0; i < view->ties[t].n_names; i++)
             *CZ_PUSH(b->arena, names, n) = view->ties[t].names[i];
+    for (int s = 0; s < view->n_storages; s++)
+        for (int i = 0; i < view->storages[s].n_members; i++)
+            *CZ_PUSH(b->arena, names, n) = view->storages[s].names[i];
     if (n == 0)
         return true;
     qsort(names, (size_t)n, sizeof *names, by_name);
@@ -179,7 +196,7 @@ static bool read_frozen(cz_view_builder *b)
                              f->shape,    f->shard,   f->dtype, ""};
         families[i] = (cz_view_family){
             .fact = &boxes[i], .rule = -1, .uneven = b->frozen_uneven[i]};
-        if (!read_box(b, &families[i], &n_params))
+        if (!cz_view_read_box(b, &families[i], &n_params))
             return false;
     }
     b->view->n_frozen_families = n;
@@ -267,7 +284,9 @@ bool cz_view_read_families(cz_view_builder *b)
             return false;
     }
     b->view->n_families = n;
+    b->families = families;
     b->view->families = families;
     b->view->params = expand_all(b, families, n, b->view->n_params);
-    return read_frozen(b) && read_ties(b) && check_names(b);
+    return cz_view_read_storages(b) && read_frozen(b) && read_ties(b) &&
+           check_names(b);
 }

@@ -11,12 +11,24 @@
 
 enum { NO_USE = -1, MAX_NAMED = 3 };
 
+/* Members that every use treats alike, and who takes which part of them. */
+typedef struct cell {
+    cz_family family;
+    struct taken {
+        cz_part part;
+        int use;
+    } * parts;
+    int n;
+} cell;
+
 typedef struct chooser {
     const cz_model *model;
     cz_uses *uses;
     cz_env *globals;
     cz_diags *diags;
     cz_choices *out;
+    cell *cells;
+    int n_cells, n_parts;
     bool stopped; /* a limit was reached */
 } chooser;
 
@@ -103,73 +115,163 @@ static bool path_matches(const cz_use *use, const char *const *words, int n)
     return false;
 }
 
-/* Every use learns whether it matches; the first one takes the cell. */
-static int choose(chooser *c, const cz_family *cell)
+/* The pieces of one cell while uses take them. */
+typedef struct pieces {
+    int n;
+    int *use;   /* that took each, or NO_USE */
+    bool *each; /* every repetition is a matrix of its own */
+    int whole;  /* the use that took the tensor as it is, or NO_USE */
+    bool taken; /* something was */
+} pieces;
+
+/* Element-wise rules see no pieces. */
+static bool sees_whole(const cz_use *use)
 {
-    const char *words[CZ_MAX_WORDS];
-    int chosen = NO_USE;
-    cz_family_words(arena_of(c), cell, cell->first, words);
-    for (int i = 0; i < c->uses->n; i++) {
-        cz_use *use = &c->uses->list[i];
-        if (!path_matches(use, words, cell->n_words))
-            continue;
-        use->matches_path = true;
-        if (!condition_holds(c, use, cell))
+    return cz_node_has(use->node, CZ_FLAG_WHOLE) ||
+           (!use->broken && use->signature.n_dims < 0);
+}
+
+/* A use that sees the tensor as one takes it, unless an earlier use took a
+ * piece: then it takes what is left, piece by piece, as any other. */
+static bool offer_whole(chooser *c, const cz_family *family, int number,
+                        pieces *p)
+{
+    cz_use *use = &c->uses->list[number];
+    const cz_family seen = cz_part_family(family, cz_part_whole());
+    if (!condition_holds(c, use, &seen))
+        return false;
+    use->matches = true;
+    if (p->taken)
+        return true;
+    use->taken = p->taken = true;
+    p->whole = number;
+    return false;
+}
+
+static void offer_pieces(chooser *c, const cz_family *family, int number,
+                         pieces *p)
+{
+    cz_use *use = &c->uses->list[number];
+    const bool each = cz_node_has(use->node, CZ_FLAG_EACH) && !sees_whole(use);
+    for (int i = 0; i < p->n; i++) {
+        const cz_part part = {i, each ? 0 : -1};
+        const cz_family seen = cz_part_family(family, part);
+        if (!condition_holds(c, use, &seen))
             continue;
         use->matches = true;
-        if (chosen == NO_USE) {
-            use->taken = true;
-            chosen = i;
-        }
+        if (p->whole != NO_USE || p->use[i] != NO_USE)
+            continue;
+        use->taken = p->taken = true;
+        p->use[i] = number;
+        p->each[i] = each;
     }
-    return chosen;
+}
+
+/* Every use learns whether it matches; the first one takes a part. */
+static void offer_all(chooser *c, const cz_family *family, pieces *p)
+{
+    const char *words[CZ_MAX_WORDS];
+    cz_family_words(arena_of(c), family, family->first, words);
+    for (int i = 0; i < c->uses->n; i++) {
+        cz_use *use = &c->uses->list[i];
+        if (!path_matches(use, words, family->n_words))
+            continue;
+        use->matches_path = true;
+        if (p->n > 0 && !sees_whole(use))
+            offer_pieces(c, family, i, p);
+        else if (offer_whole(c, family, i, p) && p->n > 0)
+            offer_pieces(c, family, i, p);
+    }
+}
+
+static void add_part(chooser *c, cell *out, cz_part part, int use)
+{
+    if (c->n_parts++ >= CZ_MAX_FAMILIES) {
+        if (!c->stopped)
+            cz_diag_error(c->diags, CZ_TOO_LARGE, out->family.node->span,
+                          "paths and views cut the parameters into more than "
+                          "%d families",
+                          CZ_MAX_FAMILIES);
+        c->stopped = true;
+        return;
+    }
+    *CZ_PUSH(arena_of(c), out->parts, out->n) = (struct taken){part, use};
+}
+
+/* What became of the pieces, in order. */
+static void list_parts(chooser *c, cell *out, const pieces *p)
+{
+    const cz_blocks *blocks = out->family.blocks;
+    if (p->whole != NO_USE || !p->taken) {
+        add_part(c, out, cz_part_whole(), p->whole);
+        return;
+    }
+    for (int i = 0; i < p->n && !c->stopped; i++)
+        if (p->each[i])
+            for (int64_t k = 0; k < blocks->n && !c->stopped; k++)
+                add_part(c, out, (cz_part){i, k}, p->use[i]);
+        else
+            add_part(c, out, (cz_part){i, -1}, p->use[i]);
+}
+
+static bool same_parts(const cell *a, const cell *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (int i = 0; i < a->n; i++)
+        if (a->parts[i].part.piece != b->parts[i].part.piece ||
+            a->parts[i].part.repeat != b->parts[i].part.repeat ||
+            a->parts[i].use != b->parts[i].use)
+            return false;
+    return true;
 }
 
 /* Grow an earlier cell of the same family by this one. */
-static bool extend(cz_choices *out, int start, const cz_family *cell, int use)
+static bool extend(chooser *c, int start, const cell *by)
 {
-    for (int i = out->n - 1; i >= start; i--) {
-        cz_family *old = &out->list[i].family;
-        for (int k = 0; k < cell->n_indices; k++)
-            if (out->list[i].use == use &&
-                old->first[k] + old->extents[k] == cell->first[k] &&
-                cz_family_is_alike(old, cell, k)) {
-                old->extents[k] += cell->extents[k];
+    const cz_family *family = &by->family;
+    for (int i = c->n_cells - 1; i >= start; i--) {
+        cz_family *old = &c->cells[i].family;
+        for (int k = 0; k < family->n_indices; k++)
+            if (old->first[k] + old->extents[k] == family->first[k] &&
+                cz_family_is_alike(old, family, k) &&
+                same_parts(&c->cells[i], by)) {
+                old->extents[k] += family->extents[k];
+                c->n_parts -= by->n;
                 return true;
             }
     }
     return false;
 }
 
-static void take(chooser *c, int start, const cz_family *cell)
+static void take(chooser *c, int start, const cz_family *family)
 {
-    const int use = choose(c, cell);
-    if (extend(c->out, start, cell, use))
-        return;
-    if (c->out->n == CZ_MAX_FAMILIES) {
-        cz_diag_error(c->diags, CZ_TOO_LARGE, cell->node->span,
-                      "paths cut the parameters into more than %d families",
-                      CZ_MAX_FAMILIES);
-        c->stopped = true;
-        return;
-    }
-    *CZ_PUSH(arena_of(c), c->out->list, c->out->n) = (cz_choice){*cell, use};
+    const int n = family->blocks ? family->blocks->n_pieces : 0;
+    pieces p = {n, CZ_NEW(arena_of(c), int, n), CZ_NEW(arena_of(c), bool, n),
+                NO_USE, false};
+    cell made = {.family = *family};
+    for (int i = 0; i < n; i++)
+        p.use[i] = NO_USE;
+    offer_all(c, family, &p);
+    list_parts(c, &made, &p);
+    if (!c->stopped && !extend(c, start, &made))
+        *CZ_PUSH(arena_of(c), c->cells, c->n_cells) = made;
 }
 
-/* All cells of `family` whose indices below `k` are fixed in `cell`. */
-static void cut(chooser *c, int start, const cz_family *family, cz_family *cell,
+/* All cells of `family` whose indices below `k` are fixed in `some`. */
+static void cut(chooser *c, int start, const cz_family *family, cz_family *some,
                 int k)
 {
     if (k == family->n_indices) {
-        take(c, start, cell);
+        take(c, start, some);
         return;
     }
     const int64_t end = family->first[k] + family->extents[k];
     for (int64_t from = family->first[k]; from < end && !c->stopped;) {
         const int64_t to = run_end(c, from, end);
-        cell->first[k] = from;
-        cell->extents[k] = to - from;
-        cut(c, start, family, cell, k + 1);
+        some->first[k] = from;
+        some->extents[k] = to - from;
+        cut(c, start, family, some, k + 1);
         from = to;
     }
 }
@@ -226,8 +328,10 @@ static void check_covered(chooser *c, cz_span model_place)
         if (choice->use != NO_USE)
             continue;
         n_named++;
-        cz_diag_note(c->diags, choice->family.node->span, "%s, for one",
-                     cz_family_first_name(arena_of(c), &choice->family));
+        cz_diag_note(
+            c->diags, choice->family.node->span, "%s%s, for one",
+            cz_family_first_name(arena_of(c), &choice->family),
+            cz_part_suffix(arena_of(c), &choice->family, choice->part));
     }
 }
 
@@ -246,19 +350,6 @@ static bool check_dims(chooser *c, const cz_use *use, const cz_family *family)
     return false;
 }
 
-/* Storage that holds several matrices: only `whole` sees one. */
-static bool check_view(chooser *c, const cz_use *use, const cz_family *family)
-{
-    if (!family->blocks || use->signature.n_dims < 0 ||
-        cz_node_has(use->node, CZ_FLAG_WHOLE))
-        return true;
-    cz_diag_error(c->diags, CZ_UNSUPPORTED, use->node->span,
-                  "%s stores several matrices: views of them are not "
-                  "supported yet",
-                  cz_family_first_name(arena_of(c), family));
-    return false;
-}
-
 /* One complaint per use. */
 static void check_choices(chooser *c)
 {
@@ -267,24 +358,34 @@ static void check_choices(chooser *c)
         cz_use *use = choice->use < 0 ? NULL : &c->uses->list[choice->use];
         if (!use || use->broken)
             continue;
-        use->broken = !check_dims(c, use, &choice->family) ||
-                      !check_view(c, use, &choice->family);
+        use->broken = !check_dims(c, use, &choice->family);
     }
+}
+
+/* The parts of all cells, one behind the other. */
+static void list_choices(chooser *c)
+{
+    for (int i = 0; i < c->n_cells; i++)
+        for (int k = 0; k < c->cells[i].n; k++) {
+            const struct taken *taken = &c->cells[i].parts[k];
+            *CZ_PUSH(arena_of(c), c->out->list, c->out->n) =
+                (cz_choice){c->cells[i].family, taken->part, taken->use, i};
+        }
 }
 
 void cz_choose(const cz_model *model, cz_uses *uses, cz_span model_place,
                cz_env *globals, cz_diags *diags, cz_choices *out)
 {
-    chooser c = {model, uses, globals, diags, out, false};
+    chooser c = {model, uses, globals, diags, out, NULL, 0, 0, false};
     *out = (cz_choices){0};
     for (int i = 0; i < model->n && !c.stopped; i++) {
-        cz_family cell = model->families[i];
-        if (cell.frozen)
-            continue;
-        cut(&c, out->n, &model->families[i], &cell, 0);
+        cz_family some = model->families[i];
+        if (!some.frozen)
+            cut(&c, c.n_cells, &model->families[i], &some, 0);
     }
     if (c.stopped)
         return;
+    list_choices(&c);
     check_uses(&c);
     check_covered(&c, model_place);
     check_choices(&c);

@@ -3,12 +3,16 @@
 #ifndef CZ_FRONTEND_CHOOSE_H
 #define CZ_FRONTEND_CHOOSE_H
 
+#include "frontend/blocks.h"
 #include "frontend/model.h"
 #include "frontend/use.h"
 
+/* One part of fused storage, or a tensor as it is. */
 typedef struct cz_choice {
-    cz_family family; /* a part of a family of the model */
+    cz_family family; /* as stored: some members of a family of the model */
+    cz_part part;     /* of the view that its use chose */
     int use;
+    int cell; /* parts of the same members have one number */
 } cz_choice;
 
 typedef struct cz_choices {

@@ -201,7 +201,8 @@ static bool emit_rules(emitter *e, int number)
     /* what is wrong at one shape is mostly wrong at all */
     for (int i = 0; i < e->unit->choices.n && good; i++) {
         const cz_choice *choice = &e->unit->choices.list[i];
-        const cz_rule_shape shape = rule_shape(use, &choice->family);
+        const cz_family seen = cz_part_family(&choice->family, choice->part);
+        const cz_rule_shape shape = rule_shape(use, &seen);
         if (choice->use != number || find_lowered(e, number, &shape))
             continue;
         struct lowered *lowered = CZ_PUSH(e->arena, e->lowered, e->n_lowered);
@@ -222,22 +223,107 @@ static cz_ints shard_of(const emitter *e, const cz_family *family)
     return (cz_ints){shard, family->n_dims};
 }
 
+static const char *family_symbol(const emitter *e, int number)
+{
+    return cz_arena_printf(e->arena, "param.%d", number);
+}
+
 static void emit_family(const emitter *e, int number, const cz_choice *choice)
 {
-    const cz_family *family = &choice->family;
+    const cz_family *stored = &choice->family;
+    const cz_family family = cz_part_family(stored, choice->part);
     const cz_use *use = &e->unit->uses.list[choice->use];
-    const cz_rule_shape shape = rule_shape(use, family);
+    const cz_rule_shape shape = rule_shape(use, &family);
     const cz_fact_family fact = {
-        .sym_name = cz_arena_printf(e->arena, "param.%d", number),
-        .pattern = cz_family_pattern(e->arena, family),
-        .first = {family->first, family->n_indices},
-        .extents = {family->extents, family->n_indices},
-        .shape = {family->shape, family->n_dims},
-        .shard = shard_of(e, family),
-        .dtype = cz_dtype_name(family->dtype),
+        .sym_name = family_symbol(e, number),
+        .pattern = cz_arena_printf(
+            e->arena, "%s%s", cz_family_pattern(e->arena, stored),
+            cz_part_suffix(e->arena, stored, choice->part)),
+        .first = {stored->first, stored->n_indices},
+        .extents = {stored->extents, stored->n_indices},
+        .shape = {family.shape, family.n_dims},
+        .shard = shard_of(e, stored),
+        .dtype = cz_dtype_name(stored->dtype),
         .rule = find_lowered(e, choice->use, &shape)->symbol,
     };
     cz_ir_add_family(e->ir, &fact);
+}
+
+/* ---- storage ---- */
+
+static void emit_storage(const emitter *e, const cz_choice *choice,
+                         const char *symbol)
+{
+    const cz_family *family = &choice->family;
+    const cz_fact_storage fact = {
+        .sym_name = symbol,
+        .pattern = cz_family_pattern(e->arena, family),
+        .first = {family->first, family->n_indices},
+        .extents = {family->extents, family->n_indices},
+        .shape = {family->stored, family->n_dims},
+        .shard = shard_of(e, family),
+        .dtype = cz_dtype_name(family->dtype),
+    };
+    cz_ir_add_storage(e->ir, &fact);
+}
+
+/* Where the shards of a part begin along dimension `d`; none where they are
+ * of equal length. */
+static cz_ints bounds_of(const emitter *e, const cz_family *stored,
+                         cz_part part, int d)
+{
+    const cz_family seen = cz_part_family(stored, part);
+    const int64_t size = seen.shape[d];
+    const int64_t parts =
+        stored->shard[d] < 0 ? 1 : e->unit->mesh.sizes[stored->shard[d]];
+    int64_t map[CZ_MAX_NDIM][3];
+    int64_t *bounds = CZ_NEW(e->arena, int64_t, parts + 1);
+    bool equal = true;
+    cz_part_map(stored, part, map);
+    for (int64_t p = 0; p <= parts; p++) {
+        bounds[p] = cz_view_before(map[d], size, stored->stored[d] / parts * p);
+        equal &= size % parts == 0 && bounds[p] == size / parts * p;
+    }
+    return (cz_ints){bounds, equal ? 0 : (int)parts + 1};
+}
+
+static void emit_uneven(const emitter *e, const cz_family *stored, cz_part part,
+                        const char *family, const char *frozen)
+{
+    for (int d = 0; d < stored->n_dims; d++) {
+        const cz_fact_uneven fact = {family, frozen,
+                                     bounds_of(e, stored, part, d)};
+        if (fact.bounds.n > 0)
+            cz_ir_add_uneven(e->ir, &fact);
+    }
+}
+
+static void emit_piece(const emitter *e, int number, const char *storage)
+{
+    const cz_choice *choice = &e->unit->choices.list[number];
+    int64_t map[CZ_MAX_NDIM][3];
+    cz_part_map(&choice->family, choice->part, map);
+    const cz_fact_piece fact = {
+        family_symbol(e, number), storage, {map[0], 3 * choice->family.n_dims}};
+    cz_ir_add_piece(e->ir, &fact);
+}
+
+/* Parts of one cell stand together: its storage comes with the first. */
+static void emit_pieces(const emitter *e)
+{
+    const cz_choices *choices = &e->unit->choices;
+    const char *symbol = NULL;
+    for (int i = 0; i < choices->n; i++) {
+        const cz_choice *choice = &choices->list[i];
+        if (cz_part_is_stored(&choice->family, choice->part))
+            continue;
+        if (i == 0 || choices->list[i - 1].cell != choice->cell) {
+            symbol = cz_arena_printf(e->arena, "storage.%d", choice->cell);
+            emit_storage(e, choice, symbol);
+        }
+        emit_uneven(e, &choice->family, choice->part, family_symbol(e, i), "");
+        emit_piece(e, i, symbol);
+    }
 }
 
 static void emit_frozen(const emitter *e, int number, const cz_family *family)
@@ -252,6 +338,7 @@ static void emit_frozen(const emitter *e, int number, const cz_family *family)
         .dtype = cz_dtype_name(family->dtype),
     };
     cz_ir_add_frozen(e->ir, &fact);
+    emit_uneven(e, family, cz_part_whole(), "", fact.sym_name);
 }
 
 /* The part of its family that has the parameter is named param.N. */
@@ -265,7 +352,7 @@ static void emit_tie(const emitter *e, const cz_tie *tie)
         .pattern = cz_family_pattern(e->arena, &tie->names),
         .first = {tie->names.first, tie->names.n_indices},
         .extents = {tie->names.extents, tie->names.n_indices},
-        .family = cz_arena_printf(e->arena, "param.%d", i),
+        .family = family_symbol(e, i),
         .index = {index, e->unit->choices.list[i].family.n_indices},
     };
     cz_ir_add_tie(e->ir, &fact);
@@ -294,7 +381,9 @@ bool cz_emit(cz_ir *ir, const cz_unit *unit, cz_arena *arena, cz_diags *diags)
         good &= emit_rules(&e, i);
     for (int i = 0; i < unit->choices.n && good; i++)
         emit_family(&e, i, &unit->choices.list[i]);
-    if (good)
+    if (good) {
         emit_untrained(&e);
+        emit_pieces(&e);
+    }
     return good;
 }

@@ -70,13 +70,27 @@ static bool same_words(const cz_family *a, const cz_family *b)
     return true;
 }
 
+static bool same_blocks(const cz_blocks *a, const cz_blocks *b)
+{
+    if (!a || !b || a == b)
+        return a == b;
+    if (a->n != b->n || a->n_pieces != b->n_pieces)
+        return false;
+    for (int i = 0; i < a->n_pieces; i++)
+        if (a->pieces[i].size != b->pieces[i].size ||
+            strcmp(a->pieces[i].name, b->pieces[i].name) != 0)
+            return false;
+    return true;
+}
+
 static bool same_shape(const cz_family *a, const cz_family *b)
 {
     if (a->n_dims != b->n_dims || a->dtype != b->dtype ||
-        a->transposed != b->transposed || a->blocks != b->blocks)
+        a->transposed != b->transposed || !same_blocks(a->blocks, b->blocks))
         return false;
     for (int i = 0; i < a->n_dims; i++)
-        if (a->shape[i] != b->shape[i] || a->shard[i] != b->shard[i])
+        if (a->shape[i] != b->shape[i] || a->stored[i] != b->stored[i] ||
+            a->shard[i] != b->shard[i])
             return false;
     return true;
 }

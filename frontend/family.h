@@ -15,19 +15,33 @@ typedef struct cz_word {
     int index;
 } cz_word;
 
+/* Rows [base, base + size) of each repetition. */
+typedef struct cz_piece {
+    const char *name;
+    int64_t base, size;
+} cz_piece;
+
+/* What fused storage holds: n times `period` rows. */
+typedef struct cz_blocks {
+    int64_t n, period;
+    int n_pieces;
+    const cz_piece *pieces;
+} cz_blocks;
+
 typedef struct cz_family {
     const cz_word *words;
     int n_words;
     int64_t first[CZ_MAX_INDICES], extents[CZ_MAX_INDICES];
     int n_indices;
-    int64_t shape[CZ_MAX_NDIM]; /* global, stored layout */
-    int shard[CZ_MAX_NDIM];     /* axis of the mesh, or -1 */
+    int64_t shape[CZ_MAX_NDIM];  /* global, stored layout */
+    int64_t stored[CZ_MAX_NDIM]; /* the same with padding */
+    int shard[CZ_MAX_NDIM];      /* axis of the mesh, or -1 */
     int n_dims;
     cz_dtype dtype;
-    bool transposed;     /* the optimizer sees the other order */
-    bool blocks;         /* storage of several matrices */
-    bool frozen;         /* nobody trains it */
-    const cz_node *node; /* PARAM, for messages */
+    bool transposed;         /* the optimizer sees the other order */
+    bool frozen;             /* nobody trains it */
+    const cz_blocks *blocks; /* storage of several matrices, or NULL */
+    const cz_node *node;     /* PARAM, for messages */
 } cz_family;
 
 /* "model.layers.{0}.weight". */

@@ -23,6 +23,16 @@ bool cz_mesh_is_axis(const char *name)
            is_one_of(name, expert_axis_names, N_EXPERT_AXES);
 }
 
+int cz_mesh_n_names(void)
+{
+    return CZ_MAX_AXES + N_EXPERT_AXES;
+}
+
+const char *cz_mesh_name(int i)
+{
+    return i < CZ_MAX_AXES ? axis_names[i] : expert_axis_names[i - CZ_MAX_AXES];
+}
+
 int cz_mesh_find(const cz_mesh *mesh, const char *axis)
 {
     for (int i = 0; i < mesh->n; i++)

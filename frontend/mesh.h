@@ -23,6 +23,9 @@ void cz_mesh_build(const cz_node *file, const cz_options *options,
 /* The axis' number, or -1 when the mesh does not have it. */
 int cz_mesh_find(const cz_mesh *mesh, const char *axis);
 /* Whether some mesh could have an axis of this name, the experts' too. */
+/* Every name that an axis may have. */
+int cz_mesh_n_names(void);
+const char *cz_mesh_name(int i);
 bool cz_mesh_is_axis(const char *name);
 
 #endif

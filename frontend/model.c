@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dsl/base/checked.h"
+#include "frontend/blocks.h"
 #include "frontend/shape.h"
 #include "frontend/suggest.h"
 
@@ -98,10 +99,14 @@ static void add_param(walk *w, const cz_node *param, cz_env *env)
     cz_family family = name_here(w, param);
     family.frozen = cz_node_has(param, CZ_FLAG_FROZEN);
     family.transposed = cz_node_has(param, CZ_FLAG_TRANSPOSED);
-    family.blocks = param->n_kids > 2;
     family.dtype = w->dtype;
     if ((param->text && !find_dtype(w, param, &family.dtype)) ||
         !cz_shape_build(param->kids[1], env, w->mesh, w->diags, &family)) {
+        fail(w);
+        return;
+    }
+    if (param->n_kids > 2 &&
+        !cz_blocks_build(param->kids[2], env, w->mesh, w->diags, &family)) {
         fail(w);
         return;
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dsl/base/checked.h"
+#include "frontend/blocks.h"
 
 typedef struct shaper {
     cz_env *env;
@@ -80,18 +81,28 @@ static bool check_divides(const shaper *s, const cz_node *dim, int64_t size,
     return false;
 }
 
-static bool build_dim(const shaper *s, const cz_node *dim, int64_t *size,
-                      int *shard)
+/* The size, and what is stored of it with padding. */
+static bool eval_dim(const shaper *s, const cz_node *e, int64_t *size,
+                     int64_t *stored)
 {
+    if (e->kind == CZ_AST_CALL && strcmp(e->text, "pad") == 0)
+        return cz_pad_read(e, s->env, s->mesh, s->diags, size, stored);
+    if (!cz_eval_size(e, s->env, s->diags, "dimension", 1, CZ_MAX_DIM, size))
+        return false;
+    *stored = *size;
+    return true;
+}
+
+static bool build_dim(const shaper *s, const cz_node *dim, cz_family *family,
+                      int d)
+{
+    int *shard = &family->shard[d];
     *shard = -1;
     const cz_node *e = peel(s, dim, shard);
     if (!e)
         return false;
-    if (e->kind == CZ_AST_CALL && strcmp(e->text, "pad") == 0)
-        return unsupported(s, e->span, "pad() is");
-    return cz_eval_size(e, s->env, s->diags, "dimension", 1, CZ_MAX_DIM,
-                        size) &&
-           (*shard < 0 || check_divides(s, dim, *size, *shard));
+    return eval_dim(s, e, &family->shape[d], &family->stored[d]) &&
+           (*shard < 0 || check_divides(s, dim, family->stored[d], *shard));
 }
 
 static bool check_shards(const shaper *s, const cz_node *dims,
@@ -118,8 +129,8 @@ bool cz_shape_build(const cz_node *dims, cz_env *env, const cz_mesh *mesh,
                            "two, is");
     out->n_dims = dims->n_kids;
     for (int i = 0; i < dims->n_kids; i++)
-        good &= build_dim(&s, dims->kids[i], &out->shape[i], &out->shard[i]);
-    if (good && !cz_checked_product(out->shape, out->n_dims, &numel)) {
+        good &= build_dim(&s, dims->kids[i], out, i);
+    if (good && !cz_checked_product(out->stored, out->n_dims, &numel)) {
         cz_diag_error(diags, CZ_TOO_LARGE, dims->span,
                       "a parameter has at most 2^62 elements");
         return false;

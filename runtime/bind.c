@@ -43,13 +43,40 @@ static void fill_layout(const czr_engine *engine, int param,
            sizeof out->global);
 }
 
+/* A stored tensor's shard; it has no place in the engine. */
+static void fill_storage(const czr_engine *engine, const czr_storage *storage,
+                         czr_layout_info *out)
+{
+    const czr_program *program = engine->program;
+    const czr_shard shard =
+        czr_family_shard(program, &storage->of, engine->rank);
+
+    *out = (czr_layout_info){.bucket = -1,
+                             .offset = -1,
+                             .n = shard.n,
+                             .param_dtype = (czr_dtype)storage->of.dtype,
+                             .grad_dtype = program->grad_dtype,
+                             .leaves = program->leaves,
+                             .n_dims = shard.n_dims};
+    memcpy(out->shape, shard.shape, sizeof out->shape);
+    memcpy(out->start, shard.start, sizeof out->start);
+    memcpy(out->global, storage->of.shape, sizeof out->global);
+}
+
 czr_status czr_layout(const czr_engine *engine, const char *name,
                       czr_layout_info *out)
 {
     const int param = name ? czr_program_find(engine->program, name) : -1;
+    int member;
+    const czr_storage *storage =
+        name ? czr_program_find_storage(engine->program, name, &member) : NULL;
 
     if (!out || !engine->spaces)
         return CZR_ERR_ARGUMENT;
+    if (storage) {
+        fill_storage(engine, storage, out);
+        return CZR_OK;
+    }
     if (param < 0)
         return name && czr_program_is_frozen(engine->program, name)
                    ? CZR_ERR_FROZEN
@@ -157,6 +184,58 @@ static czr_status bind_one(czr_engine *engine, const char *name,
     return CZR_OK;
 }
 
+/* The part of a bound tensor that holds a piece.  With leaves the tensor has
+ * one more dimension, which the piece has whole. */
+static void take_piece(const czr_engine *engine, const czr_storage *storage,
+                       const czr_piece *piece, czr_loose *loose)
+{
+    const czr_program *program = engine->program;
+    const czr_family *family = &program->families[piece->family];
+    const czr_shard all = czr_family_shard(program, &storage->of, engine->rank);
+    const czr_shard own = czr_family_shard(program, family, engine->rank);
+    const int lead = loose->n_dims - own.n_dims;
+
+    for (int d = 0; d < own.n_dims; d++) {
+        const int64_t *map = piece->map[d];
+        const int64_t stride = loose->strides[d + lead];
+        loose->origin += (map[0] - all.start[d]) * stride;
+        loose->shape[d + lead] = own.shape[d];
+        loose->blocks[d + lead] = (czr_blocks){
+            .phase = own.start[d], .block = map[1], .jump = map[2] * stride};
+    }
+}
+
+static czr_status bind_storage(czr_engine *engine, const char *name,
+                               const czr_storage *storage, int member,
+                               const czr_tensor *param, const czr_tensor *grad)
+{
+    const czr_program *program = engine->program;
+    czr_layout_info info;
+    czr_loose loose_param, loose_grad;
+
+    if (!param || !param->data || !grad || !grad->data)
+        return czr_engine_refuse(engine, CZR_ERR_SHAPE,
+                                 "%s holds several matrices or padding and has "
+                                 "no place here: bind both of its tensors",
+                                 name);
+    fill_storage(engine, storage, &info);
+    const wanted for_param = wanted_param(&info), for_grad = wanted_grad(&info);
+    czr_status status = bind_one(engine, name, &for_param, param, &loose_param);
+    if (status == CZR_OK)
+        status = bind_one(engine, name, &for_grad, grad, &loose_grad);
+    for (int i = 0; i < storage->n_pieces && status == CZR_OK; i++) {
+        const czr_piece *piece = &storage->pieces[i];
+        const int number =
+            program->families[piece->family].first_param + member;
+        czr_binding binding = {
+            .is_bound = true, .param = loose_param, .grad = loose_grad};
+        take_piece(engine, storage, piece, &binding.param);
+        take_piece(engine, storage, piece, &binding.grad);
+        engine->bindings[number] = binding;
+    }
+    return status;
+}
+
 czr_status czr_bind(czr_engine *engine, const char *name,
                     const czr_tensor *param, const czr_tensor *grad)
 {
@@ -167,6 +246,11 @@ czr_status czr_bind(czr_engine *engine, const char *name,
         return engine->status;
     if (engine->is_sealed)
         return czr_engine_refuse(engine, CZR_ERR_STATE, "sealed already");
+    int member;
+    const czr_storage *storage =
+        name ? czr_program_find_storage(engine->program, name, &member) : NULL;
+    if (storage)
+        return bind_storage(engine, name, storage, member, param, grad);
     const int number = name ? czr_program_find(engine->program, name) : -1;
     if (number < 0 && name && czr_program_is_frozen(engine->program, name))
         return czr_engine_refuse(engine, CZR_ERR_FROZEN,

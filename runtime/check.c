@@ -118,6 +118,41 @@ static bool check_families(const check *c)
     return n == p->n_params || fail(c, "number of parameters", n);
 }
 
+/* A rank's part of each piece lies in its part of the storage. */
+static bool check_piece(const check *c, const czr_storage *storage,
+                        const czr_piece *piece)
+{
+    if (!is_below(piece->family, c->program->n_families))
+        return false;
+    const czr_family *family = &c->program->families[piece->family];
+    const czr_shard all = czr_family_shard(c->program, &storage->of, c->rank);
+    const czr_shard own = czr_family_shard(c->program, family, c->rank);
+
+    if (family->n_dims != storage->of.n_dims ||
+        family->dtype != storage->of.dtype ||
+        czr_family_params(family) != czr_family_params(&storage->of))
+        return false;
+    for (int d = 0; d < own.n_dims && own.n > 0; d++) {
+        const int64_t *map = piece->map[d];
+        if (map[0] < 0 || map[1] < 1 || map[2] < map[1])
+            return false;
+        const int64_t first = czr_map(map, own.start[d]) - all.start[d];
+        const int64_t last =
+            czr_map(map, own.start[d] + own.shape[d] - 1) - all.start[d];
+        if (!is_below(first, all.shape[d]) || !is_below(last, all.shape[d]))
+            return false;
+    }
+    return true;
+}
+
+static bool check_pieces(const check *c, const czr_storage *storage)
+{
+    for (int i = 0; i < storage->n_pieces; i++)
+        if (!check_piece(c, storage, &storage->pieces[i]))
+            return false;
+    return true;
+}
+
 /* Families that have no parameters of their own. */
 static bool check_others(const check *c)
 {
@@ -130,6 +165,10 @@ static bool check_others(const check *c)
         if (!check_family(c, &p->ties[t]) ||
             !is_below(p->ties[t].first_param, p->n_params))
             return c->why[0] ? false : fail(c, "parameter of a tie", t);
+    for (int s = 0; s < p->n_storages; s++)
+        if (!check_family(c, &p->storages[s].of) ||
+            !check_pieces(c, &p->storages[s]))
+            return c->why[0] ? false : fail(c, "pieces of a storage", s);
     return true;
 }
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 3u /* of the tables in the second part */
+#define CZR_ABI 4u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -83,7 +83,9 @@ typedef struct czr_result {
 
 /* Where a parameter lies in the engine's buffers.  `param` and `grad` point
  * at this rank's shard; leaf k of the gradient lies k * leaf_stride elements
- * further.  They are valid from czr_open to czr_close. */
+ * further.  They are valid from czr_open to czr_close.  A stored tensor that
+ * holds several matrices, or padding, has no place there: NULL, and bucket and
+ * offset -1.  n may be 0 where shards are of unequal length. */
 typedef struct czr_layout_info {
     int bucket;
     int64_t offset; /* elements */
@@ -156,7 +158,12 @@ czr_status czr_layout(const czr_engine *engine, const char *name,
 /* Bind this rank's shards.  A tensor whose data is exactly where czr_layout
  * says is used in place; any other is copied in and out by each step.  NULL
  * data or NULL tensor: in place.  With leaves > 1 a loose gradient has one
- * more leading dimension. */
+ * more leading dimension.
+ *
+ * Fused or padded storage is bound by its own name, "linear_qkv.weight", which
+ * binds every matrix in it, "linear_qkv.weight[q]" and the like; its padding is
+ * never read nor written.  It has no place, so both tensors must be there.
+ * Each matrix may be bound by its name instead, as any parameter. */
 czr_status czr_bind(czr_engine *engine, const char *name,
                     const czr_tensor *param, const czr_tensor *grad);
 /* All bound, nothing overlaps; masters are taken from the parameters. */
@@ -165,7 +172,8 @@ czr_status czr_seal(czr_engine *engine);
  * the same status. */
 czr_status czr_step(czr_engine *engine, const czr_hyper *hyper,
                     czr_stream stream, czr_result *result);
-/* Any thread: this parameter's gradient is complete.  Buckets start in plan
+/* Any thread: this parameter's gradient is complete (of fused storage: call it
+ * for each of its matrices).  Buckets start in plan
  * order whatever the order of calls; optional. */
 czr_status czr_grad_ready(czr_engine *engine, int param, czr_stream producer);
 czr_status czr_param_wait(czr_engine *engine, int param, czr_stream consumer);
@@ -287,6 +295,20 @@ typedef struct czr_family {
     uint8_t uneven_dim;
 } czr_family;
 
+/* A family that lies in a stored tensor: its element r along dimension d is
+ * the tensor's base + r / block * stride + r % block. */
+typedef struct czr_piece {
+    int32_t family;
+    int64_t map[8][3]; /* base, block, stride */
+} czr_piece;
+
+/* A stored tensor: member i of `of` holds member i of each piece. */
+typedef struct czr_storage {
+    czr_family of; /* first_param means nothing */
+    int32_t n_pieces;
+    const czr_piece *pieces;
+} czr_storage;
+
 typedef struct czr_place {
     int32_t bucket;
     int64_t offset;
@@ -390,6 +412,8 @@ struct czr_program {
     const czr_family *families;
     int n_params;
     const czr_place *places;
+    int n_storages;
+    const czr_storage *storages;
     int n_frozen; /* families; first_param means nothing */
     const czr_family *frozen;
     int n_ties; /* families of names; all mean parameter first_param */

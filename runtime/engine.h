@@ -25,11 +25,20 @@ typedef struct czr_spaces {
     unsigned char **states;
 } czr_spaces;
 
+/* How a dimension of a loose tensor is reached that holds other things too:
+ * its element i is at element (phase + i) / block * jump + (phase + i) % block
+ * * stride of the tensor.  block 0: at i * stride. */
+typedef struct czr_blocks {
+    int64_t phase, block, jump;
+} czr_blocks;
+
 /* A tensor that lies elsewhere and is copied; NULL data: in place. */
 typedef struct czr_loose {
     unsigned char *data;
+    int64_t origin; /* added to the place of each element */
     int n_dims;
     int64_t shape[9], strides[9]; /* elements */
+    czr_blocks blocks[9];
 } czr_loose;
 
 typedef struct czr_binding {

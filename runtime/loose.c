@@ -7,7 +7,8 @@
 #include "runtime/memory.h"
 
 /* A tensor as equal runs of contiguous elements: `run` elements each, reached
- * by counting through the outer dimensions. */
+ * by counting through the outer dimensions.  Neighbouring runs of the innermost
+ * of these may be contiguous too, as far as a block goes. */
 typedef struct runs {
     int n_outer;
     int64_t run, n; /* elements of a run, how many runs */
@@ -19,26 +20,53 @@ static runs runs_of(const czr_loose *loose)
 
     while (result.n_outer > 0) {
         const int d = result.n_outer - 1;
-        if (loose->shape[d] != 1 && loose->strides[d] != result.run)
+        if (loose->blocks[d].block ||
+            (loose->shape[d] != 1 && loose->strides[d] != result.run))
             break;
         result.run *= loose->shape[d];
         result.n_outer--;
     }
     for (int d = 0; d < result.n_outer; d++)
         result.n *= loose->shape[d];
+    if (result.run == 0)
+        result.n = 0;
     return result;
+}
+
+static int64_t place_in(const czr_loose *loose, int d, int64_t i)
+{
+    const czr_blocks *blocks = &loose->blocks[d];
+    const int64_t at = blocks->phase + i;
+
+    return blocks->block ? at / blocks->block * blocks->jump +
+                               at % blocks->block * loose->strides[d]
+                         : i * loose->strides[d];
 }
 
 /* The element where run number `i` starts. */
 static int64_t start_of(const czr_loose *loose, const runs *cut, int64_t i)
 {
-    int64_t start = 0;
+    int64_t start = loose->origin;
 
     for (int d = cut->n_outer - 1; d >= 0; d--) {
-        start += i % loose->shape[d] * loose->strides[d];
+        start += place_in(loose, d, i % loose->shape[d]);
         i /= loose->shape[d];
     }
     return start;
+}
+
+/* How many runs from number `i` on are contiguous. */
+static int64_t n_contiguous(const czr_loose *loose, const runs *cut, int64_t i)
+{
+    const int d = cut->n_outer - 1;
+
+    if (d < 0 || !loose->blocks[d].block || loose->strides[d] != cut->run)
+        return 1;
+    const int64_t at = i % loose->shape[d];
+    const int64_t block = loose->blocks[d].block;
+    const int64_t in_block = block - (loose->blocks[d].phase + at) % block;
+    const int64_t left = loose->shape[d] - at;
+    return in_block < left ? in_block : left;
 }
 
 /* ---- copies ------------------------------------------------------------- */
@@ -61,13 +89,14 @@ static void copy_runs(czr_engine *engine, const czr_loose *loose,
     const runs cut = runs_of(loose);
     const size_t bytes = (size_t)cut.run * element;
 
-    for (int64_t i = 0; i < cut.n; i++) {
+    for (int64_t i = 0, n; i < cut.n; i += n) {
+        n = n_contiguous(loose, &cut, i);
         unsigned char *there =
             loose->data +
             (ptrdiff_t)element * (ptrdiff_t)start_of(loose, &cut, i);
         unsigned char *here = place + (size_t)i * bytes;
         engine->device->ops->copy(engine->device, is_out ? there : here,
-                                  is_out ? here : there, bytes);
+                                  is_out ? here : there, (size_t)n * bytes);
     }
 }
 
@@ -107,6 +136,7 @@ void czr_loose_copy_grad(czr_engine *engine, int param)
     for (int d = 0; d < leaf.n_dims; d++) {
         leaf.shape[d] = leaf.shape[d + lead];
         leaf.strides[d] = leaf.strides[d + lead];
+        leaf.blocks[d] = leaf.blocks[d + lead];
     }
     const ptrdiff_t stride =
         lead ? (ptrdiff_t)engine->bindings[param].grad.strides[0] : 0;
@@ -147,11 +177,13 @@ static void note_loose(intervals *list, const czr_loose *loose, size_t element,
 {
     const runs cut = runs_of(loose);
 
-    for (int64_t i = 0; loose->data && i < cut.n; i++)
+    for (int64_t i = 0, n; loose->data && i < cut.n; i += n) {
+        n = n_contiguous(loose, &cut, i);
         note(list,
              loose->data +
                  (ptrdiff_t)element * (ptrdiff_t)start_of(loose, &cut, i),
-             (size_t)cut.run * element, param);
+             (size_t)(n * cut.run) * element, param);
+    }
 }
 
 static void note_all(const czr_engine *engine, intervals *list)

@@ -100,7 +100,12 @@ static void cut_dimension(const czr_program *program, const czr_family *family,
 
 czr_shard czr_program_shard(const czr_program *program, int param, int rank)
 {
-    const czr_family *family = czr_program_family(program, param);
+    return czr_family_shard(program, czr_program_family(program, param), rank);
+}
+
+czr_shard czr_family_shard(const czr_program *program, const czr_family *family,
+                           int rank)
+{
     czr_shard shard = {.n_dims = family->n_dims, .n = 1};
 
     for (int d = 0; d < shard.n_dims; d++) {
@@ -161,6 +166,37 @@ int czr_program_find(const czr_program *program, const char *name)
         if (match_family(&program->ties[t], name) >= 0)
             return program->ties[t].first_param;
     return -1;
+}
+
+/* The storage that a parameter is a piece of, or NULL. */
+static const czr_storage *storage_of(const czr_program *program, int param,
+                                     int *member)
+{
+    const czr_family *family = czr_program_family(program, param);
+
+    for (int s = 0; s < program->n_storages; s++) {
+        const czr_storage *storage = &program->storages[s];
+        for (int i = 0; i < storage->n_pieces; i++)
+            if (&program->families[storage->pieces[i].family] == family) {
+                *member = param - family->first_param;
+                return storage;
+            }
+    }
+    return NULL;
+}
+
+const czr_storage *czr_program_find_storage(const czr_program *program,
+                                            const char *name, int *member)
+{
+    for (int s = 0; s < program->n_storages; s++) {
+        *member = match_family(&program->storages[s].of, name);
+        if (*member >= 0)
+            return &program->storages[s];
+    }
+    for (int t = 0; t < program->n_ties; t++)
+        if (match_family(&program->ties[t], name) >= 0)
+            return storage_of(program, program->ties[t].first_param, member);
+    return NULL;
 }
 
 bool czr_program_is_frozen(const czr_program *program, const char *name)

@@ -33,9 +33,22 @@ int czr_program_rank_at(const czr_program *program, uint32_t axes,
 const czr_family *czr_program_family(const czr_program *program, int param);
 int czr_family_params(const czr_family *family);
 czr_shard czr_program_shard(const czr_program *program, int param, int rank);
+czr_shard czr_family_shard(const czr_program *program, const czr_family *family,
+                           int rank);
+
+/* The element of a storage that a piece's element r lies at; `map` is base,
+ * block and stride. */
+static inline int64_t czr_map(const int64_t map[3], int64_t r)
+{
+    return map[0] + r / map[1] * map[2] + r % map[1];
+}
 
 /* The parameter of that name, the names of ties included, or -1. */
 int czr_program_find(const czr_program *program, const char *name);
+/* The stored tensor of that name, with *member of it, or NULL.  A tie to a
+ * piece is another name of the tensor that holds it. */
+const czr_storage *czr_program_find_storage(const czr_program *program,
+                                            const char *name, int *member);
 bool czr_program_is_frozen(const czr_program *program, const char *name);
 /* The name into text[n], cut where it is too long; returns its length. */
 size_t czr_program_name(const czr_program *program, int param, char *text,

@@ -36,6 +36,7 @@ def check_parameters(plan):
                      len(data["parameters"]))
     for i, p in enumerate(plan.params + plan.frozen):
         yield from check_shape(plan, f"parameters[{i}]", p)
+    yield from check_stored(plan)
     yield from check_trained(plan, data["policy"])
     yield from check_untrained(plan)
 
@@ -68,6 +69,62 @@ def check_bounds(plan, name, p):
                      max(plan.elements(p, r) for r in plan.ranks))
 
 
+def places(p):
+    """Per dimension where each element of a piece is stored."""
+    numbers = p["stored"]["map"]
+    for d, size in enumerate(p["shape"]):
+        base, block, stride = numbers[3 * d:3 * d + 3]
+        if block >= size and (block, stride) != (size, size):
+            raise ValueError(f"{p['name']}: one block has the piece's length")
+        yield [base + r // block * stride + r % block for r in range(size)]
+
+
+def check_stored(plan):
+    """Pieces lie apart in their tensors, and are cut where these are."""
+    held, shapes = {}, {}
+    for i, p in enumerate(plan.params):
+        name, stored = f"parameters[{i}].stored", p["stored"]
+        if stored is None:
+            continue
+        yield from equal(f"{name}.shape", stored["shape"], shapes.setdefault(
+            stored["name"], stored["shape"]))
+        where = list(places(p))
+        rows = held.setdefault(stored["name"], [set() for _ in where])
+        overlaps = True
+        for d, elements in enumerate(where):
+            if max(elements) >= stored["shape"][d] or sorted(set(elements)) != elements:
+                yield f"{name}: dimension {d} does not fit"
+            overlaps = overlaps and not rows[d].isdisjoint(elements)
+            rows[d].update(elements)
+            yield from check_cuts(plan, name, p, d, elements)
+        if overlaps:
+            yield f"{name}: overlaps another piece"
+    names = {p["name"] for p in plan.data["parameters"]}
+    yield from equal("names of stored tensors", names & held.keys(), set())
+    yield from check_full(held, shapes)
+
+
+def check_full(held, shapes):
+    """What no piece holds is padding, at the end of a dimension."""
+    for name, rows in held.items():
+        for d, elements in enumerate(rows):
+            yield from equal(f"{name}: elements of dimension {d}",
+                             sorted(elements), list(range(len(elements))))
+            if len(elements) > shapes[name][d]:
+                yield f"{name} is too small"
+
+
+def check_cuts(plan, name, p, d, elements):
+    axis = p["shard"][d]
+    if axis is None:
+        return
+    parts = plan.sizes[axis]
+    own = p["bounds"] or [p["shape"][d] // parts * i for i in range(parts + 1)]
+    yield from equal(f"{name}: shards of dimension {d}", own, [
+        sum(e < p["stored"]["shape"][d] // parts * i for e in elements)
+        for i in range(parts + 1)])
+
+
 def check_untrained(plan):
     for p in plan.frozen:
         yield from equal(f"{p['name']}, frozen", [p[key] for key in (
@@ -96,6 +153,8 @@ def check_matrices(plan):
         own = plan.own_elements(m)
         away = p["element_count"] - own
         yield from equal(f"{name}.rows, cols", [m["rows"], m["cols"]], p["shape"])
+        yield from equal(f"{name}.view", m["view"],
+                         "piece" if p["stored"] else "whole")
         yield from equal(f"{name}.batch, group_size",
                          [m["batch"], m["group_size"]], [1, 1])
         yield from equal(f"{name}.cost.flops", m["cost"]["flops"], whole["flops"] +
@@ -387,6 +446,7 @@ def is_free(path):
             or (words[0] == "stages" and words[-1] == "work_bytes")
             or (words[0] == "schedule" and words[2] in ("waits", "stream"))
             or (words[0] == "groups" and words[2] == "op")
+            or words[2:4] == ["stored", "shape"]  # how much padding there is
             or words[-1] == "witness")
 
 

@@ -162,7 +162,9 @@ class Program:
 
 class Rank:
     """One rank of a trainer: an engine with all its tensors bound, every
-    third in place, in foreign memory, in foreign memory with columns first."""
+    third in place, in foreign memory, in foreign memory with columns first.
+    Fused and padded storage is bound by its own name, out of place: `layouts`
+    has what is bound, `units` what the engine calls a parameter."""
 
     def __init__(self, program, world, options):
         self.program, self.c = program, program.c
@@ -173,7 +175,7 @@ class Rank:
                                   ct.byref(self.engine)))
         self.dp = self.c.czr_world_coordinate(world, b"dp")
         self.tp = self.c.czr_world_coordinate(world, b"tp")
-        self.names, self.layouts = [], {}
+        self.names, self.layouts, self.units = [], {}, {}
         self.params, self.grads = {}, {}
         for index in range(self.c.czr_param_count(self.engine)):
             self.bind(index)
@@ -187,26 +189,35 @@ class Rank:
     def must(self, status):
         self.program.must(status, self.engine)
 
+    def layout(self, name):
+        layout = Layout()
+        self.must(self.c.czr_layout(self.engine, name.encode(),
+                                    ct.byref(layout)))
+        assert layout.leaves == 1
+        return layout
+
     def bind(self, index):
         text = ct.create_string_buffer(256)
         self.must(self.c.czr_param_name(self.engine, index, text, 256))
-        layout, name = Layout(), text.value.decode()
-        self.must(self.c.czr_layout(self.engine, text.value,
-                                    ct.byref(layout)))
-        assert layout.leaves == 1
-        self.names.append(name)
-        self.layouts[name] = layout
+        unit = text.value.decode()
+        name = unit.split("[")[0]
+        self.names.append(unit)
+        self.units[unit] = self.layout(unit)
+        if name in self.layouts:
+            return
+        layout = self.layouts[name] = self.layout(name)
+        in_place = index % 3 == 0 and layout.bucket >= 0
         for arrays, place, dtype in (
                 (self.params, layout.param, layout.param_dtype),
                 (self.grads, layout.grad, layout.grad_dtype)):
             arrays[name] = (
-                view(place, layout.dims(), dtype) if index % 3 == 0 else
+                view(place, layout.dims(), dtype) if in_place else
                 np.zeros(layout.dims(), ELEMENT[dtype],
                          order="C" if index % 3 == 1 else "F"))
-        bound = [None, None] if index % 3 == 0 else [
+        bound = [None, None] if in_place else [
             ct.byref(tensor_of(self.params[name], layout.param_dtype)),
             ct.byref(tensor_of(self.grads[name], layout.grad_dtype))]
-        self.must(self.c.czr_bind(self.engine, text.value, *bound))
+        self.must(self.c.czr_bind(self.engine, name.encode(), *bound))
 
     def seal(self):
         self.must(self.c.czr_seal(self.engine))

@@ -80,7 +80,7 @@ def train(program, start, grads, hypers, options=None):
                     step[name][rank.dp][layout.window()], layout.grad_dtype)
             result = rank.step(hypers)
             results.append((result.grad_norm, result.skipped, result.step))
-        return (results, rank.layouts,
+        return (results, {**rank.units, **rank.layouts},
                 {name: decode(a) for name, a in rank.params.items()},
                 list(rank.states()))
     return Outcome(program.run(body, options))

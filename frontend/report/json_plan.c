@@ -30,6 +30,26 @@ static void put_bounds(cz_report *r, const cz_view_family *family)
     }
 }
 
+/* The tensor that holds a piece, and where in it; null: stored as it is. */
+static void put_stored(cz_report *r, const cz_view_param *p,
+                       const cz_view_family *family)
+{
+    cz_json *json = &r->json;
+    cz_json_key(json, "stored");
+    if (!family->piece) {
+        cz_json_null(json);
+        return;
+    }
+    const cz_view_storage *storage = &r->view->storages[family->storage];
+    const int64_t member = p - r->view->params - family->first_param;
+    cz_json_open(json, '{');
+    cz_json_put_string(json, "name", storage->names[member]);
+    cz_json_put_ints(json, "shape", storage->fact->shape.v,
+                     storage->fact->shape.n);
+    cz_json_put_ints(json, "map", family->piece->map.v, family->piece->map.n);
+    cz_json_close(json, '}');
+}
+
 static void put_string_or_null(cz_report *r, const char *key, const char *text)
 {
     cz_json_key(&r->json, key);
@@ -68,6 +88,7 @@ static void put_parameter(cz_report *r, const char *name,
     cz_json_put_string(json, "dtype", cz_dtype_name(family->dtype));
     put_shard(r, family);
     put_bounds(r, family);
+    put_stored(r, p, family);
     put_string_or_null(r, "group", how->group);
     put_string_or_null(r, "optimizer", how->optimizer);
     put_string_or_null(r, "rule", how->rule);
@@ -169,7 +190,7 @@ static void put_matrix(cz_report *r, int param)
     cz_json *json = &r->json;
     cz_json_open(json, '{');
     cz_json_put_int(json, "parameter", param);
-    cz_json_put_string(json, "view", "whole");
+    cz_json_put_string(json, "view", family->piece ? "piece" : "whole");
     cz_json_put_int(json, "rows", shape.v[0]);
     cz_json_put_int(json, "cols", shape.n > 1 ? shape.v[1] : 1);
     cz_json_put_int(json, "batch", 1);

@@ -21,6 +21,23 @@ foreach(mesh 32:8 1:8 8:1)
   cz_plan_test(qwen3-32b ${mesh})
 endforeach()
 
+# Fused and padded storage: pieces, uneven shards, empty ones.
+foreach(mesh 1:1 2:2 1:4 3:2 1:8)
+  string(REPLACE ":" ";" mesh ${mesh})
+  list(GET mesh 0 dp)
+  list(GET mesh 1 tp)
+  add_test(NAME plan_json_fused_${dp}x${tp}
+    COMMAND ${plan_checker} --run $<TARGET_FILE:canzona> plan --json
+      -D mesh.dp=${dp} -D mesh.tp=${tp}
+      ${CMAKE_CURRENT_SOURCE_DIR}/plans/fused.cz)
+  set_tests_properties(plan_json_fused_${dp}x${tp}
+    PROPERTIES LABELS plan TIMEOUT 120)
+endforeach()
+add_test(NAME plan_json_sees_fused COMMAND ${plan_checker} --self-test
+  $<TARGET_FILE:canzona> plan --json -D mesh.dp=1 -D mesh.tp=4
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/fused.cz)
+set_tests_properties(plan_json_sees_fused PROPERTIES LABELS plan TIMEOUT 300)
+
 # The largest models of the library, on the meshes they are meant for.
 foreach(stem deepseek-v3 qwen3-235b-a22b)
   add_test(NAME plan_large_${stem} COMMAND canzona plan

@@ -17,6 +17,17 @@ foreach(example gpt gpt_adamw)
   endforeach()
 endforeach()
 
+# Views of fused and padded storage: tp = 4 and 8 cut inside query groups, and
+# 8 ranks share fewer heads.
+foreach(mesh 1x1 2x1 1x2 2x2 1x4 3x2 1x8)
+  string(REGEX MATCH "^[0-9]+" dp ${mesh})
+  string(REGEX MATCH "[0-9]+$" tp ${mesh})
+  add_test(NAME run_fused_${mesh} COMMAND canzona run --check --steps=2
+    -D mesh.dp=${dp} -D mesh.tp=${tp}
+    ${CMAKE_CURRENT_SOURCE_DIR}/plans/fused.cz)
+  set_tests_properties(run_fused_${mesh} PROPERTIES LABELS run TIMEOUT 120)
+endforeach()
+
 foreach(mesh 2x2 1x4)
   string(REGEX MATCH "^[0-9]+" dp ${mesh})
   string(REGEX MATCH "[0-9]+$" tp ${mesh})

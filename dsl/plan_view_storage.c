@@ -1,0 +1,195 @@
+/* Storages: tensors of the trainer that hold pieces of several families, or
+ * padding.  A piece lies in equal blocks at equal strides along each
+ * dimension, in order: so a shard of the storage holds one run of it. */
+#include "dsl/base/checked.h"
+#include "dsl/plan_view_internal.h"
+
+#include <string.h>
+
+enum { MAP_NUMBERS = 3 };
+
+/* ---- the tensors ---- */
+
+static bool read_storage(cz_view_builder *b, cz_view_storage *storage,
+                         cz_view_family *box, int *n)
+{
+    const cz_fact_storage *f = storage->fact;
+    cz_fact_family *fact = CZ_NEW(b->arena, cz_fact_family, 1);
+
+    *fact = (cz_fact_family){.sym_name = f->sym_name,
+                             .pattern = f->pattern,
+                             .first = f->first,
+                             .extents = f->extents,
+                             .shape = f->shape,
+                             .shard = f->shard,
+                             .dtype = f->dtype};
+    *box = (cz_view_family){.fact = fact, .rule = -1};
+    if (!cz_view_read_box(b, box, n))
+        return false;
+    storage->dtype = box->dtype;
+    storage->n_dims = box->n_dims;
+    storage->n_members = box->n_params;
+    storage->names = cz_view_names(b, box);
+    return true;
+}
+
+/* ---- their pieces ---- */
+
+static bool same_ints(const cz_ints *a, const cz_ints *b)
+{
+    return a->n == b->n &&
+           (a->n == 0 || memcmp(a->v, b->v, (size_t)a->n * sizeof *a->v) == 0);
+}
+
+/* Base, block and stride of one dimension stay inside the storage. */
+static bool check_map(cz_view_builder *b, const cz_view_family *family,
+                      const cz_view_storage *storage, int d)
+{
+    const int64_t *map = family->piece->map.v + (size_t)d * MAP_NUMBERS;
+    const int64_t size = family->fact->shape.v[d];
+    const int64_t last = (size - 1) / map[1];
+    int64_t end;
+
+    if (last == 0 && (map[1] != size || map[2] != size))
+        return cz_view_fail(b, "piece '%s': one block has the piece's length",
+                            family->fact->sym_name);
+    if (cz_checked_mul(last, map[2], &end) && map[1] <= map[2] &&
+        end <= storage->fact->shape.v[d] - map[0] - (size - last * map[1]))
+        return true;
+    return cz_view_fail(b, "piece '%s': dimension %d does not lie in '%s'",
+                        family->fact->sym_name, d, storage->fact->sym_name);
+}
+
+/* Shards of the piece are what shards of the storage hold of it. */
+static bool check_cuts(cz_view_builder *b, const cz_view_family *family,
+                       const cz_view_storage *storage, int d)
+{
+    const int64_t *map = family->piece->map.v + (size_t)d * MAP_NUMBERS;
+    const int64_t axis = family->fact->shard.v[d];
+    const int64_t size = family->fact->shape.v[d];
+    const int64_t parts = axis < 0 ? 1 : b->view->mesh->sizes.v[axis];
+    const bool is_uneven = family->uneven && family->uneven_dim == d;
+
+    for (int64_t p = 0; p <= parts; p++) {
+        const int64_t cut = storage->fact->shape.v[d] / parts * p;
+        const int64_t own =
+            is_uneven ? family->uneven->bounds.v[p] : size / parts * p;
+        if (own != cz_view_before(map, size, cut))
+            return cz_view_fail(
+                b, "piece '%s': shards are not those of storage '%s'",
+                family->fact->sym_name, storage->fact->sym_name);
+    }
+    return true;
+}
+
+static bool check_piece(cz_view_builder *b, const cz_view_family *family,
+                        const cz_view_storage *storage)
+{
+    const cz_fact_family *f = family->fact;
+    const cz_fact_storage *s = storage->fact;
+    const cz_ints *map = &family->piece->map;
+
+    if (!same_ints(&f->first, &s->first) ||
+        !same_ints(&f->extents, &s->extents) ||
+        !same_ints(&f->shard, &s->shard) || strcmp(f->dtype, s->dtype) != 0)
+        return cz_view_fail(b,
+                            "piece '%s' and storage '%s' differ in indices, "
+                            "shard or type",
+                            f->sym_name, s->sym_name);
+    if (!cz_view_all_in(b, "piece: map", map, MAP_NUMBERS * storage->n_dims, 0,
+                        CZ_MAX_DIM))
+        return false;
+    for (int d = 0; d < storage->n_dims; d++)
+        if (!cz_view_in(b, "piece: block", map->v[d * MAP_NUMBERS + 1], 1,
+                        CZ_MAX_DIM) ||
+            !check_map(b, family, storage, d) ||
+            !check_cuts(b, family, storage, d))
+            return false;
+    return true;
+}
+
+/* ---- no element twice ---- */
+
+/* Whether two pieces may share an element of one dimension; `a` has at least
+ * as many blocks as `b`. */
+static bool may_meet(const int64_t *a, int64_t a_size, const int64_t *b,
+                     int64_t b_size)
+{
+    const bool a_repeats = a_size > a[1], b_repeats = b_size > b[1];
+    if (!a_repeats && b_repeats)
+        return may_meet(b, b_size, a, a_size);
+    const int64_t a_length = a_repeats ? a[1] : a_size;
+    const int64_t b_length = b_repeats ? b[1] : b_size;
+    const int64_t a_end = a[0] + (a_size - 1) / a[1] * a[2] + a[1];
+    const int64_t b_end = b[0] + (b_size - 1) / b[1] * b[2] + b_length;
+    if (a_end <= b[0] || b_end <= a[0])
+        return false;
+    if (!a_repeats || (b_repeats && a[2] != b[2]) || b_length > a[2])
+        return true;
+    const int64_t apart = ((b[0] - a[0]) % a[2] + a[2]) % a[2];
+    return apart < a_length || apart + b_length > a[2];
+}
+
+static bool are_apart(const cz_view_family *a, const cz_view_family *b)
+{
+    for (int d = 0; d < a->n_dims; d++) {
+        const size_t at = (size_t)d * MAP_NUMBERS;
+        if (!may_meet(a->piece->map.v + at, a->fact->shape.v[d],
+                      b->piece->map.v + at, b->fact->shape.v[d]))
+            return true;
+    }
+    return false;
+}
+
+static bool add_piece(cz_view_builder *b, const cz_fact_piece *fact)
+{
+    int number, at;
+
+    if (!cz_view_find(b, CZ_FACT_family, fact->family, &number) ||
+        !cz_view_find(b, CZ_FACT_storage, fact->storage, &at))
+        return false;
+    cz_view_family *family = &b->families[number];
+    cz_view_storage *storage = &b->storages[at];
+    if (family->piece)
+        return cz_view_fail(b, "family '%s' is a piece twice", fact->family);
+    family->piece = fact;
+    family->storage = at;
+    if (!check_piece(b, family, storage))
+        return false;
+    for (int i = 0; i < storage->n_pieces; i++)
+        if (!are_apart(&b->families[storage->pieces[i]], family))
+            return cz_view_fail(b, "pieces '%s' and '%s' overlap",
+                                b->families[storage->pieces[i]].fact->sym_name,
+                                fact->family);
+    int *pieces = CZ_NEW(b->arena, int, storage->n_pieces + 1);
+    for (int i = 0; i < storage->n_pieces; i++)
+        pieces[i] = storage->pieces[i];
+    pieces[storage->n_pieces++] = number;
+    storage->pieces = pieces;
+    return true;
+}
+
+bool cz_view_read_storages(cz_view_builder *b)
+{
+    int n, n_pieces, n_members = 0;
+    cz_view_family box;
+    const cz_fact_storage *facts = cz_ir_read_storage(b->ir, b->arena, &n);
+    const cz_fact_piece *pieces = cz_ir_read_piece(b->ir, b->arena, &n_pieces);
+
+    b->storages = CZ_NEW(b->arena, cz_view_storage, n);
+    for (int i = 0; i < n; i++) {
+        b->storages[i].fact = &facts[i];
+        if (!read_storage(b, &b->storages[i], &box, &n_members))
+            return false;
+    }
+    for (int i = 0; i < n_pieces; i++)
+        if (!add_piece(b, &pieces[i]))
+            return false;
+    for (int i = 0; i < n; i++)
+        if (b->storages[i].n_pieces == 0)
+            return cz_view_fail(b, "storage '%s' has no pieces",
+                                facts[i].sym_name);
+    b->view->n_storages = n;
+    b->view->storages = b->storages;
+    return true;
+}

@@ -1,0 +1,166 @@
+/* Fused storage. */
+#include "frontend/blocks.h"
+
+#include <string.h>
+
+#include "dsl/base/checked.h"
+
+/* Sizes of storage may depend on how many ranks there are: `blocks tp`. */
+static void bind_axes(cz_env *env, cz_env *outer, const cz_mesh *mesh)
+{
+    cz_env_init(env, outer->arena, outer);
+    for (int i = 0; i < cz_mesh_n_names(); i++) {
+        const char *name = cz_mesh_name(i);
+        const int axis = cz_mesh_find(mesh, name);
+        cz_env_bind(env, name, cz_value_int(axis < 0 ? 1 : mesh->sizes[axis]));
+    }
+}
+
+/* ---- padding ---- */
+
+bool cz_pad_read(const cz_node *call, cz_env *env, const cz_mesh *mesh,
+                 cz_diags *diags, int64_t *size, int64_t *stored)
+{
+    cz_env inner;
+    int64_t multiple;
+    if (call->n_kids != 2 || call->kids[0]->text || call->kids[1]->text) {
+        cz_diag_error(diags, CZ_WRONG_ARGUMENT, call->span,
+                      "pad() takes a size and what to make it a multiple of");
+        return false;
+    }
+    bind_axes(&inner, env, mesh);
+    if (!cz_eval_size(call->kids[0]->kids[0], &inner, diags, "dimension", 1,
+                      CZ_MAX_DIM, size) ||
+        !cz_eval_size(call->kids[1]->kids[0], &inner, diags, "multiple", 1,
+                      CZ_MAX_DIM, &multiple))
+        return false;
+    *stored = cz_round_up(*size, multiple);
+    if (*stored <= CZ_MAX_DIM)
+        return true;
+    cz_diag_error(diags, CZ_TOO_LARGE, call->span,
+                  "a dimension is at most 2^%d", CZ_MAX_DIM_BITS);
+    return false;
+}
+
+/* ---- blocks ---- */
+
+/* The dimension that the optimizer sees as rows. */
+static int row_dim(const cz_family *family)
+{
+    return family->transposed && family->n_dims == 2 ? 1 : 0;
+}
+
+static bool add_piece(cz_blocks *blocks, cz_piece *pieces, const cz_node *node,
+                      int64_t size, cz_diags *diags)
+{
+    for (int i = 0; i < blocks->n_pieces; i++)
+        if (strcmp(pieces[i].name, node->text) == 0) {
+            cz_diag_error(diags, CZ_DUPLICATE_NAME, node->span,
+                          "two pieces are called '%s'", node->text);
+            return false;
+        }
+    pieces[blocks->n_pieces++] = (cz_piece){node->text, blocks->period, size};
+    return cz_checked_add(blocks->period, size, &blocks->period);
+}
+
+static bool check_sum(const cz_node *node, const cz_blocks *blocks,
+                      const cz_family *family, cz_diags *diags)
+{
+    const int64_t rows = family->shape[row_dim(family)];
+    int64_t sum;
+    if (cz_checked_mul(blocks->n, blocks->period, &sum) && sum == rows)
+        return true;
+    cz_diag_error(diags, CZ_SHAPE_MISMATCH, node->span,
+                  "%lld times %lld rows of pieces are not the %lld rows of the "
+                  "tensor",
+                  (long long)blocks->n, (long long)blocks->period,
+                  (long long)rows);
+    return false;
+}
+
+bool cz_blocks_build(const cz_node *node, cz_env *env, const cz_mesh *mesh,
+                     cz_diags *diags, cz_family *family)
+{
+    cz_env inner;
+    cz_blocks *blocks = CZ_NEW(env->arena, cz_blocks, 1);
+    cz_piece *pieces = CZ_NEW(env->arena, cz_piece, node->n_kids);
+    bind_axes(&inner, env, mesh);
+    if (!cz_eval_size(node->kids[0], &inner, diags, "number of repetitions", 1,
+                      CZ_MAX_DIM, &blocks->n))
+        return false;
+    for (int i = 1; i < node->n_kids; i++) {
+        int64_t size;
+        if (!cz_eval_size(node->kids[i]->kids[0], &inner, diags,
+                          "size of a piece", 1, CZ_MAX_DIM, &size) ||
+            !add_piece(blocks, pieces, node->kids[i], size, diags))
+            return false;
+    }
+    blocks->pieces = pieces;
+    for (int d = 0; d < family->n_dims; d++)
+        if (family->stored[d] != family->shape[d]) {
+            cz_diag_error(diags, CZ_UNSUPPORTED, node->span,
+                          "padding of storage that holds several matrices is "
+                          "not supported yet");
+            return false;
+        }
+    family->blocks = blocks;
+    return check_sum(node, blocks, family, diags);
+}
+
+/* ---- parts ---- */
+
+cz_part cz_part_whole(void)
+{
+    return (cz_part){-1, -1};
+}
+
+cz_family cz_part_family(const cz_family *family, cz_part part)
+{
+    cz_family seen = *family;
+    seen.blocks = NULL;
+    if (part.piece >= 0) {
+        const int64_t size = family->blocks->pieces[part.piece].size;
+        seen.shape[row_dim(family)] =
+            part.repeat < 0 ? size * family->blocks->n : size;
+    }
+    return seen;
+}
+
+bool cz_part_is_stored(const cz_family *family, cz_part part)
+{
+    for (int d = 0; d < family->n_dims; d++)
+        if (family->stored[d] != family->shape[d])
+            return false;
+    return part.piece < 0;
+}
+
+const char *cz_part_suffix(cz_arena *arena, const cz_family *family,
+                           cz_part part)
+{
+    if (cz_part_is_stored(family, part))
+        return "";
+    if (part.piece < 0)
+        return "[unpadded]";
+    const char *name = family->blocks->pieces[part.piece].name;
+    return part.repeat < 0 ? cz_arena_printf(arena, "[%s]", name)
+                           : cz_arena_printf(arena, "[%s.%lld]", name,
+                                             (long long)part.repeat);
+}
+
+void cz_part_map(const cz_family *family, cz_part part,
+                 int64_t map[CZ_MAX_NDIM][3])
+{
+    for (int d = 0; d < family->n_dims; d++) {
+        map[d][0] = 0;
+        map[d][1] = map[d][2] = family->shape[d];
+    }
+    if (part.piece < 0)
+        return;
+    const cz_blocks *blocks = family->blocks;
+    const cz_piece *piece = &blocks->pieces[part.piece];
+    int64_t *rows = map[row_dim(family)];
+    rows[0] =
+        piece->base + (part.repeat < 0 ? 0 : part.repeat * blocks->period);
+    rows[1] = piece->size;
+    rows[2] = part.repeat < 0 && blocks->n > 1 ? blocks->period : piece->size;
+}

@@ -1,0 +1,120 @@
+/* Uneven shards and storage in the plan view: how tests/unit/dsl/sample.mlir
+ * reads with some of them added. */
+#include "tests/unit/dsl/sampled.h"
+
+#define UNEVEN(family, bounds)                                                 \
+    "\"canzona.uneven\"() {" family ", bounds = array<i64: " bounds            \
+    ">} : () -> () "
+
+#define TIE "\"canzona.tie\""
+#define STORAGE(first)                                                         \
+    "\"canzona.storage\"() {sym_name = \"box\", pattern = \"box.{0}\", first " \
+    "= array<i64: " first ">, extents = array<i64: 3>, shape = array<i64: 8, " \
+    "6>, shard = array<i64: 1, -1>, dtype = \"bf16\"} : () -> () "
+#define PIECE(family, map)                                                     \
+    "\"canzona.piece\"() {family = @" family ", storage = @box, map = "        \
+    "array<i64: " map ">} : () -> () "
+/* Like w under another name. */
+#define SECOND                                                                 \
+    "\"canzona.family\"() {sym_name = \"second\", pattern = \"second.{0}\", "  \
+    "first = array<i64: 1>, extents = array<i64: 3>, shape = array<i64: 4, "   \
+    "6>, shard = array<i64: 1, -1>, dtype = \"bf16\", rule = @mat} : () -> "   \
+    "() "
+
+/* A shard may be empty; a slot in the bucket has room for the longest. */
+static void uneven_shards_begin_where_bounds_say(void **state)
+{
+    fixture *f = *state;
+    const char *at = strstr(f->sample.bytes, "\"canzona.tie\"");
+    const char *text = cz_arena_printf(
+        &f->arena, "%.*s%s%s", (int)(at - f->sample.bytes), f->sample.bytes,
+        UNEVEN("family = @w, frozen = \"\"", "0, 0, 4")
+            UNEVEN("family = \"\", frozen = @still", "0, 3, 8"),
+        at);
+    /* the sample's buckets have no room for it */
+    const char *end = strstr(text, "\"canzona.stage\"");
+    const cz_plan_view *view = view_of(
+        f, cz_arena_printf(&f->arena, "%.*s}\n", (int)(end - text), text));
+    assert_string_equal(messages(f), "");
+    const cz_view_family *w = &view->families[0];
+    const cz_view_family *still = &view->frozen_families[0];
+    assert_int_equal(w->local_elements, 24);
+    assert_int_equal(cz_view_shard_of(view, w, 0).elements, 0);
+    assert_int_equal(cz_view_shard_of(view, w, 3).elements, 24);
+    assert_int_equal(cz_view_shard_of(view, w, 3).shape[1], 6);
+    assert_int_equal(still->local_elements, 5);
+    assert_int_equal(cz_view_shard_elements(view, still, 2), 3);
+    assert_int_equal(cz_view_shard_of(view, still, 1).start[0], 3);
+}
+
+static const sample_change changes[] = {
+    {"\"canzona.tie\"",
+     UNEVEN("family = \"\", frozen = @still", "0, 3, 8") "\"canzona.tie\"", ""},
+    {"\"canzona.tie\"",
+     UNEVEN("family = @w, frozen = \"\"", "0, 2, 4") "\"canzona.tie\"", ""},
+    {"\"canzona.tie\"",
+     UNEVEN("family = @w, frozen = \"\"", "0, 4") "\"canzona.tie\"",
+     "2 numbers instead of 3"},
+    {"\"canzona.tie\"",
+     UNEVEN("family = @w, frozen = \"\"", "0, 5, 4") "\"canzona.tie\"",
+     "descend"},
+    {"\"canzona.tie\"",
+     UNEVEN("family = @w, frozen = \"\"", "0, 3, 3") "\"canzona.tie\"",
+     "does not run from 0 to 4"},
+    {"\"canzona.tie\"",
+     UNEVEN("family = @v, frozen = \"\"", "0, 3") "\"canzona.tie\"",
+     "one dimension that is cut, not 0"},
+    {"\"canzona.tie\"",
+     UNEVEN("family = @vectors, frozen = \"\"", "0, 3") "\"canzona.tie\"",
+     "names no canzona.family"},
+    {"\"canzona.tie\"",
+     UNEVEN("family = @w, frozen = \"\"", "0, 1, 4")
+         UNEVEN("family = @w, frozen = \"\"", "0, 2, 4") "\"canzona.tie\"",
+     "cut twice"},
+    {"\"canzona.tie\"",
+     UNEVEN("family = @w, frozen = @still", "0, 1, 4") "\"canzona.tie\"",
+     "both"},
+    {TIE, STORAGE("1") PIECE("w", "0, 1, 2, 0, 6, 6") TIE, ""},
+    {TIE, STORAGE("1") PIECE("w", "0, 1, 2, 0, 6") TIE, "piece: map has 5"},
+    {TIE, STORAGE("1") PIECE("w", "0, 0, 2, 0, 6, 6") TIE, "piece: block"},
+    {TIE, STORAGE("1") PIECE("w", "2, 1, 2, 0, 6, 6") TIE, "does not lie in"},
+    {TIE, STORAGE("1") PIECE("w", "0, 2, 1, 0, 6, 6") TIE, "does not lie in"},
+    {TIE, STORAGE("1") PIECE("w", "0, 1, 2, 1, 6, 6") TIE, "does not lie in"},
+    {TIE, STORAGE("1") PIECE("w", "0, 4, 4, 0, 6, 6") TIE, "not those of"},
+    {TIE, STORAGE("1") PIECE("w", "0, 1, 2, 0, 7, 7") TIE, "one block has"},
+    {TIE, STORAGE("2") PIECE("w", "0, 1, 2, 0, 6, 6") TIE, "differ in indices"},
+    {TIE, STORAGE("1") PIECE("v", "0, 3, 3") TIE, "differ in indices"},
+    {TIE, STORAGE("1") TIE, "has no pieces"},
+    {TIE,
+     STORAGE("1") PIECE("w", "0, 1, 2, 0, 6, 6") PIECE("w", "1, 1, 2, 0, 6, 6")
+         TIE,
+     "a piece twice"},
+    {TIE,
+     SECOND STORAGE("1") PIECE("w", "0, 1, 2, 0, 6, 6")
+         PIECE("second", "1, 1, 2, 0, 6, 6") TIE,
+     ""},
+    {TIE,
+     SECOND STORAGE("1") PIECE("w", "0, 1, 2, 0, 6, 6")
+         PIECE("second", "0, 1, 2, 0, 6, 6") TIE,
+     "overlap"},
+    {TIE,
+     SECOND STORAGE("1") PIECE("w", "0, 1, 2, 0, 6, 6")
+         UNEVEN("family = @second, frozen = \"\"", "0, 3, 4")
+             PIECE("second", "1, 4, 4, 0, 6, 6") TIE,
+     "overlap"},
+};
+
+static void a_change_is_rejected_with_a_sentence(void **state)
+{
+    check_changes(*state, changes, sizeof changes / sizeof *changes);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(uneven_shards_begin_where_bounds_say),
+        TEST(a_change_is_rejected_with_a_sentence),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
