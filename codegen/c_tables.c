@@ -275,8 +275,12 @@ static void put_storage(cz_text *out, const cz_view_storage *storage,
     put_braced(out, &f->extents);
     put_braced(out, &f->shape);
     put_braced(out, &f->shard);
-    cz_text_printf(out, ", NULL, 0}, %d, pieces_%d},\n", storage->n_pieces,
-                   number);
+    if (storage->uneven)
+        cz_text_printf(out, ", storage_bounds_%d, %d}", number,
+                       storage->uneven_dim);
+    else
+        cz_text_puts(out, ", NULL, 0}");
+    cz_text_printf(out, ", %d, pieces_%d},\n", storage->n_pieces, number);
 }
 
 static void put_storages(cz_emitter *emitter)
@@ -289,8 +293,13 @@ static void put_storages(cz_emitter *emitter)
                  "/* tensors that hold several families: family, "
                  "and per dimension base, block\n * and stride of "
                  "each piece */\n");
-    for (int i = 0; i < view->n_storages; i++)
+    for (int i = 0; i < view->n_storages; i++) {
+        const cz_fact_uneven *uneven = view->storages[i].uneven;
+        if (uneven)
+            put_int_array(emitter->out, "int64_t", "storage_bounds", i,
+                          uneven->bounds.v, uneven->bounds.n);
         put_pieces(emitter->out, view, i);
+    }
     cz_text_puts(emitter->out, "static const czr_storage storages[] = {\n");
     for (int i = 0; i < view->n_storages; i++)
         put_storage(emitter->out, &view->storages[i], i);

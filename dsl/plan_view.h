@@ -176,6 +176,8 @@ typedef struct cz_view_shard {
  * leaves padding out.  Member i holds member i of each of its pieces. */
 typedef struct cz_view_storage {
     const cz_fact_storage *fact;
+    const cz_fact_uneven *uneven; /* as of a family */
+    int uneven_dim;
     cz_dtype dtype;
     int n_dims;
     int n_members;

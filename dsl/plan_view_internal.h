@@ -37,8 +37,9 @@ typedef struct cz_view_builder {
     int n_symbols;
     cz_view_symbol *symbols; /* sorted by name */
     cz_view_body *bodies;    /* the view's, still growing */
-    const cz_fact_uneven **uneven, **frozen_uneven; /* by family, or NULL */
-    cz_view_family *families;                       /* the view's */
+    /* by family, frozen family and storage; NULL where even */
+    const cz_fact_uneven **uneven, **frozen_uneven, **storage_uneven;
+    cz_view_family *families; /* the view's */
     cz_view_storage *storages;
 } cz_view_builder;
 
@@ -86,7 +87,7 @@ bool cz_view_read_storages(cz_view_builder *builder);
 
 /* ---- shapes (plan_view_shape.c) ---- */
 
-/* Which family has which uneven shards. */
+/* Who has which uneven shards. */
 bool cz_view_read_uneven(cz_view_builder *builder);
 /* Shape and shards of a family, whose fact and `uneven` are there. */
 bool cz_view_read_shape(cz_view_builder *builder, cz_view_family *family);

@@ -4,23 +4,32 @@
 
 /* ---- uneven shards ---- */
 
-/* The place of its family, or frozen one, among those that are uneven. */
+/* The place of its family, frozen family or storage among those that are
+ * uneven. */
 static const cz_fact_uneven **uneven_of(cz_view_builder *b,
                                         const cz_fact_uneven *fact)
 {
-    int number;
+    const struct owner {
+        cz_fact_kind kind;
+        const char *name;
+        const cz_fact_uneven **places;
+    } owners[] = {{CZ_FACT_family, fact->family, b->uneven},
+                  {CZ_FACT_frozen, fact->frozen, b->frozen_uneven},
+                  {CZ_FACT_storage, fact->storage, b->storage_uneven}};
+    const struct owner *found = NULL;
+    int number, n = 0;
 
-    if (*fact->family && *fact->frozen) {
-        cz_view_fail(b, "uneven: both '%s' and '%s'", fact->family,
-                     fact->frozen);
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
+        if (*owners[i].name) {
+            found = &owners[i];
+            n++;
+        }
+    if (n != 1) {
+        cz_view_fail(b, "uneven: names %d things instead of one", n);
         return NULL;
     }
-    if (*fact->frozen)
-        return cz_view_find(b, CZ_FACT_frozen, fact->frozen, &number)
-                   ? &b->frozen_uneven[number]
-                   : NULL;
-    return cz_view_find(b, CZ_FACT_family, fact->family, &number)
-               ? &b->uneven[number]
+    return cz_view_find(b, found->kind, found->name, &number)
+               ? &found->places[number]
                : NULL;
 }
 
@@ -33,13 +42,16 @@ bool cz_view_read_uneven(cz_view_builder *b)
                        cz_ir_count(b->ir, CZ_FACT_family));
     b->frozen_uneven = CZ_NEW(b->arena, const cz_fact_uneven *,
                               cz_ir_count(b->ir, CZ_FACT_frozen));
+    b->storage_uneven = CZ_NEW(b->arena, const cz_fact_uneven *,
+                               cz_ir_count(b->ir, CZ_FACT_storage));
     for (int i = 0; i < n; i++) {
         const cz_fact_uneven **place = uneven_of(b, &facts[i]);
         if (!place)
             return false;
         if (*place)
-            return cz_view_fail(b, "uneven: '%s%s' is cut twice",
-                                facts[i].family, facts[i].frozen);
+            return cz_view_fail(b, "uneven: '%s%s%s' is cut twice",
+                                facts[i].family, facts[i].frozen,
+                                facts[i].storage);
         *place = &facts[i];
     }
     return true;

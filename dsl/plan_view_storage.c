@@ -23,10 +23,12 @@ static bool read_storage(cz_view_builder *b, cz_view_storage *storage,
                              .shape = f->shape,
                              .shard = f->shard,
                              .dtype = f->dtype};
-    *box = (cz_view_family){.fact = fact, .rule = -1};
+    *box =
+        (cz_view_family){.fact = fact, .rule = -1, .uneven = storage->uneven};
     if (!cz_view_read_box(b, box, n))
         return false;
     storage->dtype = box->dtype;
+    storage->uneven_dim = box->uneven_dim;
     storage->n_dims = box->n_dims;
     storage->n_members = box->n_params;
     storage->names = cz_view_names(b, box);
@@ -71,7 +73,9 @@ static bool check_cuts(cz_view_builder *b, const cz_view_family *family,
     const bool is_uneven = family->uneven && family->uneven_dim == d;
 
     for (int64_t p = 0; p <= parts; p++) {
-        const int64_t cut = storage->fact->shape.v[d] / parts * p;
+        const int64_t cut = storage->uneven && storage->uneven_dim == d
+                                ? storage->uneven->bounds.v[p]
+                                : storage->fact->shape.v[d] / parts * p;
         const int64_t own =
             is_uneven ? family->uneven->bounds.v[p] : size / parts * p;
         if (own != cz_view_before(map, size, cut))
@@ -179,6 +183,7 @@ bool cz_view_read_storages(cz_view_builder *b)
     b->storages = CZ_NEW(b->arena, cz_view_storage, n);
     for (int i = 0; i < n; i++) {
         b->storages[i].fact = &facts[i];
+        b->storages[i].uneven = b->storage_uneven[i];
         if (!read_storage(b, &b->storages[i], &box, &n_members))
             return false;
     }

@@ -3,6 +3,7 @@
  * mistake is one message. */
 #include "frontend/compile.h"
 
+#include "frontend/chunk.h"
 #include "frontend/emit.h"
 
 typedef struct front {
@@ -60,6 +61,8 @@ static bool build_model(front *f)
                      f->diags);
     f->unit.config = f->instance.config.source;
     return cz_model_build(&f->instance, &f->unit.mesh, f->diags,
+                          &f->unit.model) &&
+           cz_chunk_model(&f->unit.policy, &f->unit.mesh, f->arena, f->diags,
                           &f->unit.model);
 }
 

@@ -1,6 +1,8 @@
 /* Facts from what the front end found out. */
 #include "frontend/emit.h"
 
+#include "frontend/chunk.h"
+
 #include <nettle/sha2.h>
 #include <string.h>
 #include <strings.h>
@@ -251,6 +253,11 @@ static void emit_family(const emitter *e, int number, const cz_choice *choice)
 
 /* ---- storage ---- */
 
+/* Tensors that are cut unevenly, as parts or as storage. */
+typedef struct uneven_names {
+    const char *family, *frozen, *storage;
+} uneven_names;
+
 static void emit_storage(const emitter *e, const cz_choice *choice,
                          const char *symbol)
 {
@@ -281,17 +288,18 @@ static cz_ints bounds_of(const emitter *e, const cz_family *stored,
     bool equal = true;
     cz_part_map(stored, part, map);
     for (int64_t p = 0; p <= parts; p++) {
-        bounds[p] = cz_view_before(map[d], size, stored->stored[d] / parts * p);
+        bounds[p] =
+            cz_view_before(map[d], size, cz_chunk_start(stored, d, parts, p));
         equal &= size % parts == 0 && bounds[p] == size / parts * p;
     }
     return (cz_ints){bounds, equal ? 0 : (int)parts + 1};
 }
 
 static void emit_uneven(const emitter *e, const cz_family *stored, cz_part part,
-                        const char *family, const char *frozen)
+                        uneven_names names)
 {
     for (int d = 0; d < stored->n_dims; d++) {
-        const cz_fact_uneven fact = {family, frozen,
+        const cz_fact_uneven fact = {names.family, names.frozen, names.storage,
                                      bounds_of(e, stored, part, d)};
         if (fact.bounds.n > 0)
             cz_ir_add_uneven(e->ir, &fact);
@@ -315,13 +323,18 @@ static void emit_pieces(const emitter *e)
     const char *symbol = NULL;
     for (int i = 0; i < choices->n; i++) {
         const cz_choice *choice = &choices->list[i];
+        emit_uneven(e, &choice->family, choice->part,
+                    (uneven_names){family_symbol(e, i), "", ""});
         if (cz_part_is_stored(&choice->family, choice->part))
             continue;
         if (i == 0 || choices->list[i - 1].cell != choice->cell) {
+            cz_family padded = choice->family;
+            memcpy(padded.shape, padded.stored, sizeof padded.shape);
             symbol = cz_arena_printf(e->arena, "storage.%d", choice->cell);
             emit_storage(e, choice, symbol);
+            emit_uneven(e, &padded, cz_part_whole(),
+                        (uneven_names){"", "", symbol});
         }
-        emit_uneven(e, &choice->family, choice->part, family_symbol(e, i), "");
         emit_piece(e, i, symbol);
     }
 }
@@ -338,7 +351,8 @@ static void emit_frozen(const emitter *e, int number, const cz_family *family)
         .dtype = cz_dtype_name(family->dtype),
     };
     cz_ir_add_frozen(e->ir, &fact);
-    emit_uneven(e, family, cz_part_whole(), "", fact.sym_name);
+    emit_uneven(e, family, cz_part_whole(),
+                (uneven_names){"", fact.sym_name, ""});
 }
 
 /* The part of its family that has the parameter is named param.N. */

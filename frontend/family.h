@@ -37,6 +37,8 @@ typedef struct cz_family {
     int64_t stored[CZ_MAX_NDIM]; /* the same with padding */
     int shard[CZ_MAX_NDIM];      /* axis of the mesh, or -1 */
     int n_dims;
+    bool chunked; /* dimension chunk_dim is cut to ceil-chunks, as FSDP does */
+    int chunk_dim;
     cz_dtype dtype;
     bool transposed;         /* the optimizer sees the other order */
     bool frozen;             /* nobody trains it */

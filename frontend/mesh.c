@@ -5,7 +5,7 @@
 
 #include "dsl/base/checked.h"
 
-static const char *const axis_names[] = {"pp", "dp", "cp", "tp"};
+static const char *const axis_names[] = {"pp", "dp", "fsdp", "cp", "tp"};
 static const char *const expert_axis_names[] = {"edp", "ep", "etp"};
 enum { N_EXPERT_AXES = 3 };
 
@@ -69,9 +69,11 @@ static bool check_axis(const cz_mesh *mesh, const cz_node *statement,
     }
     if (!is_one_of(name, axis_names, CZ_MAX_AXES)) {
         cz_diag_error(diags, CZ_BAD_MESH, axis->span,
-                      "no axis is called '%s': pp, dp, cp and tp are", name);
+                      "no axis is called '%s': pp, dp, fsdp, cp and tp are",
+                      name);
         /* what is equally near: the commonest */
-        static const char *const by_use[CZ_MAX_AXES] = {"dp", "tp", "pp", "cp"};
+        static const char *const by_use[CZ_MAX_AXES] = {"dp", "tp", "pp", "cp",
+                                                        "fsdp"};
         const char *near = cz_diag_nearest(name, by_use, CZ_MAX_AXES);
         if (near)
             cz_diag_note(diags, axis->span, "did you mean '%s'?", near);
@@ -102,7 +104,8 @@ static void add_axis(const cz_node *size, const char *name, cz_env *globals,
 {
     int64_t value = 1;
     const char *what = cz_arena_printf(globals->arena, "size of axis %s", name);
-    const bool works = strcmp(name, "dp") == 0 || strcmp(name, "tp") == 0;
+    const bool works = strcmp(name, "dp") == 0 || strcmp(name, "tp") == 0 ||
+                       strcmp(name, "fsdp") == 0;
     if (!cz_eval_size(size, globals, diags, what, 1, CZ_MAX_RANKS, &value))
         value = 1;
     if (!works && value > 1)

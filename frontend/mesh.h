@@ -6,7 +6,7 @@
 #include "frontend/eval.h"
 #include "frontend/options.h"
 
-enum { CZ_MAX_AXES = 4, CZ_MAX_RANKS = 1 << 20 };
+enum { CZ_MAX_AXES = 5, CZ_MAX_RANKS = 1 << 20 };
 
 typedef struct cz_mesh {
     const char *axes[CZ_MAX_AXES]; /* major to minor; dp is always there */

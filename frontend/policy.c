@@ -5,6 +5,7 @@
 
 #include "dsl/base/checked.h"
 #include "dsl/dtype.h"
+#include "frontend/family.h"
 
 enum { DEFAULT_BUCKET_ELEMENTS = 400000000 };
 
@@ -201,7 +202,31 @@ static void read_layout(clauses *c, const cz_node *node)
 
 static void read_shard(clauses *c, const cz_node *node)
 {
-    unsupported(c, node->span, "sharding by the schedule is");
+    const cz_node *axes = node->kids[1];
+    const int axis =
+        axes->n_kids == 1 ? cz_mesh_find(c->mesh, axes->kids[0]->text) : -1;
+    int64_t dim;
+    if (node->n_kids > 2 || !cz_node_has(node, CZ_FLAG_CHUNK) ||
+        axes->n_kids != 1) {
+        unsupported(c, node->span,
+                    "sharding by path, over several axes or without `chunk` "
+                    "is");
+        return;
+    }
+    if (strcmp(axes->kids[0]->text, "fsdp") != 0) {
+        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, axes->kids[0]->span,
+                      "chunks are those of the axis fsdp");
+        c->failed = true;
+        return;
+    }
+    if (!cz_eval_size(node->kids[0], c->env, c->diags, "dimension", 0,
+                      CZ_MAX_NDIM - 1, &dim)) {
+        c->failed = true;
+        return;
+    }
+    c->policy->chunk = axis < 0 ? NULL : node;
+    c->policy->chunk_dim = (int)dim;
+    c->policy->chunk_axis = axis;
 }
 
 static void read_strategy(clauses *c, const cz_node *node)

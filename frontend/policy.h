@@ -10,6 +10,8 @@ typedef struct cz_policy {
     cz_fact_policy fact; /* arrays live in the arena */
     cz_span master_none; /* `master none`; source is NULL when not written */
     bool strict;
+    const cz_node *chunk; /* SHARD: every tensor to ceil-chunks, or NULL */
+    int chunk_dim, chunk_axis;
 } cz_policy;
 
 /* From the SCHEDULE statement of the main file, or the defaults where it, or

@@ -14,15 +14,11 @@ import os
 import subprocess
 import sys
 
-from plan_numbers import BYTES, Plan, round_up, wire_bytes
+from plan_numbers import BYTES, Plan, equal, round_up, wire_bytes
 from plan_schema import Validator, canonical, parse
+from plan_stored import check_stored
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-
-
-def equal(what, found, expected):
-    if found != expected:
-        yield f"{what} is {found!r:.80}, not {expected!r:.80}"
 
 
 # ---- what is planned ----
@@ -67,62 +63,6 @@ def check_bounds(plan, name, p):
                      [plan.sizes[axis] + 1, 0, p["shape"][d], bounds])
     yield from equal(f"{name}.local_elements", p["local_elements"],
                      max(plan.elements(p, r) for r in plan.ranks))
-
-
-def places(p):
-    """Per dimension where each element of a piece is stored."""
-    numbers = p["stored"]["map"]
-    for d, size in enumerate(p["shape"]):
-        base, block, stride = numbers[3 * d:3 * d + 3]
-        if block >= size and (block, stride) != (size, size):
-            raise ValueError(f"{p['name']}: one block has the piece's length")
-        yield [base + r // block * stride + r % block for r in range(size)]
-
-
-def check_stored(plan):
-    """Pieces lie apart in their tensors, and are cut where these are."""
-    held, shapes = {}, {}
-    for i, p in enumerate(plan.params):
-        name, stored = f"parameters[{i}].stored", p["stored"]
-        if stored is None:
-            continue
-        yield from equal(f"{name}.shape", stored["shape"], shapes.setdefault(
-            stored["name"], stored["shape"]))
-        where = list(places(p))
-        rows = held.setdefault(stored["name"], [set() for _ in where])
-        overlaps = True
-        for d, elements in enumerate(where):
-            if max(elements) >= stored["shape"][d] or sorted(set(elements)) != elements:
-                yield f"{name}: dimension {d} does not fit"
-            overlaps = overlaps and not rows[d].isdisjoint(elements)
-            rows[d].update(elements)
-            yield from check_cuts(plan, name, p, d, elements)
-        if overlaps:
-            yield f"{name}: overlaps another piece"
-    names = {p["name"] for p in plan.data["parameters"]}
-    yield from equal("names of stored tensors", names & held.keys(), set())
-    yield from check_full(held, shapes)
-
-
-def check_full(held, shapes):
-    """What no piece holds is padding, at the end of a dimension."""
-    for name, rows in held.items():
-        for d, elements in enumerate(rows):
-            yield from equal(f"{name}: elements of dimension {d}",
-                             sorted(elements), list(range(len(elements))))
-            if len(elements) > shapes[name][d]:
-                yield f"{name} is too small"
-
-
-def check_cuts(plan, name, p, d, elements):
-    axis = p["shard"][d]
-    if axis is None:
-        return
-    parts = plan.sizes[axis]
-    own = p["bounds"] or [p["shape"][d] // parts * i for i in range(parts + 1)]
-    yield from equal(f"{name}: shards of dimension {d}", own, [
-        sum(e < p["stored"]["shape"][d] // parts * i for e in elements)
-        for i in range(parts + 1)])
 
 
 def check_untrained(plan):

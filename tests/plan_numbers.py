@@ -14,6 +14,11 @@ def wire_bytes(dtypes):
     return sum(BYTES[t] for t in dtypes)
 
 
+def equal(what, found, expected):
+    if found != expected:
+        yield f"{what} is {found!r:.80}, not {expected!r:.80}"
+
+
 class Plan:
     """A plan with what follows from it at hand."""
 

@@ -19,11 +19,11 @@ static void put_shard(cz_report *r, const cz_view_family *family)
 }
 
 /* Where uneven shards begin, and the end; null where all are equal. */
-static void put_bounds(cz_report *r, const cz_view_family *family)
+static void put_bounds(cz_report *r, const cz_fact_uneven *uneven)
 {
-    if (family->uneven) {
-        cz_json_put_ints(&r->json, "bounds", family->uneven->bounds.v,
-                         family->uneven->bounds.n);
+    if (uneven) {
+        cz_json_put_ints(&r->json, "bounds", uneven->bounds.v,
+                         uneven->bounds.n);
     } else {
         cz_json_key(&r->json, "bounds");
         cz_json_null(&r->json);
@@ -46,6 +46,7 @@ static void put_stored(cz_report *r, const cz_view_param *p,
     cz_json_put_string(json, "name", storage->names[member]);
     cz_json_put_ints(json, "shape", storage->fact->shape.v,
                      storage->fact->shape.n);
+    put_bounds(r, storage->uneven);
     cz_json_put_ints(json, "map", family->piece->map.v, family->piece->map.n);
     cz_json_close(json, '}');
 }
@@ -87,7 +88,7 @@ static void put_parameter(cz_report *r, const char *name,
                      family->fact->shape.n);
     cz_json_put_string(json, "dtype", cz_dtype_name(family->dtype));
     put_shard(r, family);
-    put_bounds(r, family);
+    put_bounds(r, family->uneven);
     put_stored(r, p, family);
     put_string_or_null(r, "group", how->group);
     put_string_or_null(r, "optimizer", how->optimizer);

@@ -33,6 +33,26 @@ foreach(mesh 1:1 2:2 1:4 3:2 1:8)
   set_tests_properties(plan_json_fused_${dp}x${tp}
     PROPERTIES LABELS plan TIMEOUT 120)
 endforeach()
+foreach(mesh 2:3 1:8 3:2)
+  string(REPLACE ":" ";" mesh ${mesh})
+  list(GET mesh 0 dp)
+  list(GET mesh 1 fsdp)
+  add_test(NAME plan_json_chunks_${dp}x${fsdp}
+    COMMAND ${plan_checker} --run $<TARGET_FILE:canzona> plan --json
+      -D mesh.dp=${dp} -D mesh.fsdp=${fsdp}
+      ${CMAKE_CURRENT_SOURCE_DIR}/plans/chunks.cz)
+  set_tests_properties(plan_json_chunks_${dp}x${fsdp}
+    PROPERTIES LABELS plan TIMEOUT 120)
+endforeach()
+# ceil(10 / 3) = 4 rows, and ceil(2 / 3) = 1: as torch.chunk does.
+add_test(NAME plan_chunks_short_tail COMMAND canzona plan --json
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/chunks.cz)
+set_tests_properties(plan_chunks_short_tail PROPERTIES LABELS plan TIMEOUT 60
+  PASS_REGULAR_EXPRESSION "up.weight\",\"shape\":.10,10.,\"dtype\":\"bf16\",\"shard\":.\"fsdp\",null.,\"bounds\":.0,4,8,10.")
+add_test(NAME plan_chunks_empty_tail COMMAND canzona plan --json
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/chunks.cz)
+set_tests_properties(plan_chunks_empty_tail PROPERTIES LABELS plan TIMEOUT 60
+  PASS_REGULAR_EXPRESSION "thin.weight\",\"shape\":.2,10.,\"dtype\":\"bf16\",\"shard\":.\"fsdp\",null.,\"bounds\":.0,1,2,2.")
 add_test(NAME plan_json_sees_fused COMMAND ${plan_checker} --self-test
   $<TARGET_FILE:canzona> plan --json -D mesh.dp=1 -D mesh.tp=4
   ${CMAKE_CURRENT_SOURCE_DIR}/plans/fused.cz)

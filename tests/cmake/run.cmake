@@ -28,6 +28,16 @@ foreach(mesh 1x1 2x1 1x2 2x2 1x4 3x2 1x8)
   set_tests_properties(run_fused_${mesh} PROPERTIES LABELS run TIMEOUT 120)
 endforeach()
 
+# FSDP's chunks, replicas x chunks.
+foreach(mesh 1x1 2x3 1x3 1x8 3x2)
+  string(REGEX MATCH "^[0-9]+" dp ${mesh})
+  string(REGEX MATCH "[0-9]+$" fsdp ${mesh})
+  add_test(NAME run_chunks_${mesh} COMMAND canzona run --check --steps=2
+    -D mesh.dp=${dp} -D mesh.fsdp=${fsdp}
+    ${CMAKE_CURRENT_SOURCE_DIR}/plans/chunks.cz)
+  set_tests_properties(run_chunks_${mesh} PROPERTIES LABELS run TIMEOUT 120)
+endforeach()
+
 foreach(mesh 2x2 1x4)
   string(REGEX MATCH "^[0-9]+" dp ${mesh})
   string(REGEX MATCH "[0-9]+$" tp ${mesh})

@@ -41,7 +41,7 @@ static void make_uneven(cz_ir *ir, cz_arena *arena, uint64_t seed)
             }
         if (parts == 1 || chance(&r, 2))
             continue;
-        const cz_fact_uneven fact = {families[f].sym_name, "",
+        const cz_fact_uneven fact = {families[f].sym_name, "", "",
                                      random_bounds(arena, &r, parts, size)};
         cz_ir_add_uneven(ir, &fact);
     }
