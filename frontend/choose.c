@@ -177,9 +177,8 @@ static void offer_all(chooser *c, const cz_family *family, pieces *p)
         if (!path_matches(use, words, family->n_words))
             continue;
         use->matches_path = true;
-        if (p->n > 0 && !sees_whole(use))
-            offer_pieces(c, family, i, p);
-        else if (offer_whole(c, family, i, p) && p->n > 0)
+        const bool by_piece = p->n > 0 && !sees_whole(use);
+        if (by_piece || (offer_whole(c, family, i, p) && p->n > 0))
             offer_pieces(c, family, i, p);
     }
 }
@@ -202,13 +201,14 @@ static void add_part(chooser *c, cell *out, cz_part part, int use)
 static void list_parts(chooser *c, cell *out, const pieces *p)
 {
     const cz_blocks *blocks = out->family.blocks;
+    const int64_t n = blocks ? blocks->n : 0;
     if (p->whole != NO_USE || !p->taken) {
         add_part(c, out, cz_part_whole(), p->whole);
         return;
     }
     for (int i = 0; i < p->n && !c->stopped; i++)
         if (p->each[i])
-            for (int64_t k = 0; k < blocks->n && !c->stopped; k++)
+            for (int64_t k = 0; k < n && !c->stopped; k++)
                 add_part(c, out, (cz_part){i, k}, p->use[i]);
         else
             add_part(c, out, (cz_part){i, -1}, p->use[i]);

@@ -23,6 +23,22 @@ static cz_ints random_bounds(cz_arena *arena, randoms *r, int64_t n,
     return (cz_ints){bounds, (int)n + 1};
 }
 
+/* Padding has cut it, or the tensor that holds it has. */
+static bool is_cut(cz_ir *ir, cz_arena *arena, const char *family)
+{
+    int n_pieces, n_uneven;
+    const cz_fact_piece *pieces = cz_ir_read_piece(ir, arena, &n_pieces);
+    const cz_fact_uneven *uneven = cz_ir_read_uneven(ir, arena, &n_uneven);
+
+    for (int i = 0; i < n_pieces; i++)
+        if (strcmp(pieces[i].family, family) == 0)
+            return true;
+    for (int i = 0; i < n_uneven; i++)
+        if (strcmp(uneven[i].family, family) == 0)
+            return true;
+    return false;
+}
+
 /* Give about half of the families that one axis cuts uneven shards. */
 static void make_uneven(cz_ir *ir, cz_arena *arena, uint64_t seed)
 {
@@ -39,7 +55,8 @@ static void make_uneven(cz_ir *ir, cz_arena *arena, uint64_t seed)
                 parts = mesh->sizes.v[families[f].shard.v[d]];
                 size = families[f].shape.v[d];
             }
-        if (parts == 1 || chance(&r, 2))
+        if (parts == 1 || chance(&r, 2) ||
+            is_cut(ir, arena, families[f].sym_name))
             continue;
         const cz_fact_uneven fact = {families[f].sym_name, "", "",
                                      random_bounds(arena, &r, parts, size)};

@@ -33,7 +33,34 @@ static void put_dimension(writer *w, bool is_sharded)
 {
     const int64_t n = w->tp * draw_in(w->r, 1, w->limits->max_unit);
 
-    cz_text_printf(w->out, is_sharded ? "%" PRId64 "/tp" : "%" PRId64, n);
+    if (chance(w->r, 6))
+        cz_text_printf(w->out, "pad(%" PRId64 ", %" PRId64 ")%s",
+                       draw_in(w->r, 1, n), w->tp * draw_in(w->r, 1, 3),
+                       is_sharded ? "/tp" : "");
+    else
+        cz_text_printf(w->out, is_sharded ? "%" PRId64 "/tp" : "%" PRId64, n);
+}
+
+/* Fused storage whose repetitions ranks may cut anywhere. */
+static void put_fused(writer *w, const char *indent, const char *name,
+                      int64_t number)
+{
+    const int64_t n = draw_in(w->r, 1, 3);
+    const int64_t period =
+        w->tp * draw_in(w->r, 2, 2 + w->limits->max_unit / 4);
+    const int64_t first = draw_in(w->r, 1, period - 1);
+    const bool is_turned = chance(w->r, 4);
+
+    cz_text_printf(w->out, "%s%s%" PRId64 " : %s[", indent, name, number,
+                   dtype(w));
+    if (is_turned)
+        cz_text_printf(w->out, "%" PRId64 ", ", draw_in(w->r, 1, 9));
+    cz_text_printf(w->out, "%" PRId64 "/tp", n * period);
+    if (!is_turned)
+        cz_text_printf(w->out, ", %" PRId64, draw_in(w->r, 1, 9));
+    cz_text_printf(
+        w->out, "]%s blocks %" PRId64 " { a = %" PRId64 ", b = %" PRId64 " }\n",
+        is_turned ? " stored transposed" : "", n, first, period - first);
 }
 
 static void put_matrix(writer *w, const char *indent, const char *name,
@@ -41,6 +68,10 @@ static void put_matrix(writer *w, const char *indent, const char *name,
 {
     const int64_t sharded = draw_in(w->r, -1, 1);
 
+    if (chance(w->r, 4)) {
+        put_fused(w, indent, name, number);
+        return;
+    }
     cz_text_printf(w->out, "%s%s%" PRId64 " : %s[", indent, name, number,
                    dtype(w));
     put_dimension(w, sharded == 0);
@@ -97,10 +128,12 @@ static void put_use(writer *w, const char *name, const char *on,
                                             "sgd(lr = 0.1, nesterov = true)",
                                             "sgd(lr = 0.1, decay = 0.1)"};
 
-    cz_text_printf(w->out, "use %s as %s on %s\n",
+    static const char *const views[] = {"", "", " view each", " view whole"};
+
+    cz_text_printf(w->out, "use %s as %s on %s%s\n",
                    for_matrices ? matrix_rules[draw(w->r, 4)]
                                 : any_rules[draw(w->r, 3)],
-                   name, on);
+                   name, on, views[draw(w->r, 4)]);
 }
 
 static void put_uses(writer *w)
