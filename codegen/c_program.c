@@ -135,6 +135,14 @@ static void put_mesh(cz_emitter *emitter)
     cz_text_puts(out, "};\nstatic const int32_t sizes[] = {");
     for (int i = 0; i < mesh->sizes.n; i++)
         cz_text_printf(out, "%s%lld", i ? ", " : "", (ll)mesh->sizes.v[i]);
+    cz_text_puts(out, "};\nstatic const char *const names[] = {");
+    for (int i = 0; i < mesh->names.n; i++) {
+        cz_text_puts(out, i ? ", " : "");
+        cz_emit_string(out, mesh->names.v[i]);
+    }
+    cz_text_puts(out, "};\nstatic const uint32_t sets[] = {");
+    for (int i = 0; i < mesh->sets.n; i++)
+        cz_text_printf(out, "%s%lld", i ? ", " : "", (ll)mesh->sets.v[i]);
     cz_text_puts(out, "};\nstatic const int64_t arena_bytes[] = {");
     for (int i = 0; i < arena->bytes.n; i++)
         cz_text_printf(out, "%s%lld,", i % 8 ? " " : "\n    ",
@@ -193,18 +201,17 @@ static void put_policy(cz_emitter *emitter)
     const cz_fact_program *program = emitter->view->program;
     cz_text *out = emitter->out;
 
-    cz_text_printf(out, "    .strict = %lld,\n    .leaves = %lld,\n",
-                   (ll)program->strict, (ll)program->leaves);
+    cz_text_printf(out, "    .strict = %lld,\n", (ll)program->strict);
     cz_text_printf(
         out, "    .n_axes = %d,\n    .axes = axes,\n    .sizes = sizes,\n",
         emitter->view->mesh->axes.n);
-    cz_text_printf(out, "    .split_axes = %u,\n    .reduce_axes = %u,\n",
-                   cz_axis_mask(&policy->split_axes),
-                   cz_axis_mask(&policy->reduce_axes));
+    cz_text_printf(
+        out, "    .n_names = %d,\n    .names = names,\n    .sets = sets,\n",
+        emitter->view->mesh->names.n);
     cz_text_printf(out, "    .grad_dtype = %s,\n    .master_dtype = %s,\n",
                    dtype_tag(policy->grad_dtype),
                    dtype_tag(policy->master_dtype));
-    cz_text_printf(out, "    .mean = %lld,\n    .clip = ", (ll)policy->mean);
+    cz_text_puts(out, "    .clip = ");
     cz_emit_f64(out, policy->clip);
     cz_text_printf(out, ",\n    .skip = %lld,\n", (ll)policy->skip);
 }

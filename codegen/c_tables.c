@@ -184,9 +184,12 @@ static void put_buckets(cz_emitter *emitter)
     cz_text_puts(out, "\nstatic const czr_bucket buckets[] = {\n");
     for (int i = 0; i < view->n_buckets; i++) {
         const cz_view_bucket *bucket = &view->buckets[i];
-        cz_text_printf(out, "    {%s, %d, %lld, slices_%d, %d, ",
-                       cz_dtype_czr_tag(bucket->dtype), bucket->has_master,
-                       (ll)bucket->fact->length, i, bucket->n_states);
+        const cz_fact_reduction *reduction = cz_view_bucket_reduction(view, i);
+        cz_text_printf(
+            out, "    {%s, %d, %lld, %u, %lld, %lld, slices_%d, %d, ",
+            cz_dtype_czr_tag(bucket->dtype), bucket->has_master,
+            (ll)bucket->fact->length, cz_axis_mask(&reduction->split_axes),
+            (ll)reduction->leaves, (ll)reduction->terms, i, bucket->n_states);
         cz_text_printf(out, bucket->n_states ? "states_%d},\n" : "NULL},\n", i);
     }
     cz_text_puts(out, view->n_buckets ? "};\n\n" : "    {0}};\n\n");
@@ -211,6 +214,8 @@ static void put_family(cz_text *out, const cz_view_family *family,
                    cz_dtype_czr_tag(family->dtype));
     put_braced(out, &family->fact->first);
     put_braced(out, &family->fact->extents);
+    cz_text_printf(out, ", %lld, %lld", (ll)family->fact->spread,
+                   (ll)family->fact->spread_index);
     put_braced(out, &family->fact->shape);
     put_braced(out, &family->fact->shard);
     if (family->uneven)
@@ -236,10 +241,11 @@ static void put_families(cz_emitter *emitter)
     cz_text *out = emitter->out;
 
     put_bounds(out, view->families, view->n_families, "family_bounds");
-    cz_text_puts(out, "/* pattern, first parameter, indices, dimensions, type, "
-                      "first and number of\n * each index, shape, axis of each "
-                      "dimension, uneven shards */\n"
-                      "static const czr_family families[] = {\n");
+    cz_text_puts(out,
+                 "/* pattern, first parameter, indices, dimensions, type, "
+                 "first and number of\n * each index, spread and its index, "
+                 "shape, axes of each dimension,\n * uneven shards */\n"
+                 "static const czr_family families[] = {\n");
     for (int i = 0; i < view->n_families; i++)
         put_family(out, &view->families[i], "family", i);
     cz_text_puts(out, view->n_families ? "};\n\n" : "    {0}};\n\n");
@@ -273,6 +279,7 @@ static void put_storage(cz_text *out, const cz_view_storage *storage,
                    cz_dtype_czr_tag(storage->dtype));
     put_braced(out, &f->first);
     put_braced(out, &f->extents);
+    cz_text_printf(out, ", %lld, %lld", (ll)f->spread, (ll)f->spread_index);
     put_braced(out, &f->shape);
     put_braced(out, &f->shard);
     if (storage->uneven)

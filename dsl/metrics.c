@@ -51,7 +51,9 @@ static bool covers(const cz_ints *axes, const cz_ints *part)
 static int64_t all_slices(const counter *c, const cz_view_op *op)
 {
     const cz_plan_view *view = c->view;
-    const cz_ints *comm = &op->fact->comm, *split = &view->policy->split_axes;
+    const cz_ints *comm = &op->fact->comm;
+    const cz_ints *split =
+        &cz_view_bucket_reduction(view, (int)op->fact->bucket)->split_axes;
     const cz_view_bucket *bucket = &view->buckets[op->fact->bucket];
     const int64_t n = cz_view_extent(view, comm);
     int64_t all = 0;
@@ -68,13 +70,15 @@ static void count_collective(counter *c, int number)
 {
     const cz_view_op *op = &c->view->ops[number];
     const int64_t n = cz_view_extent(c->view, &op->fact->comm);
+    const cz_fact_reduction *reduction =
+        cz_view_bucket_reduction(c->view, (int)op->fact->bucket);
     const int64_t own = cz_metrics_slice(
         &c->view->buckets[op->fact->bucket],
-        cz_view_coordinate(c->view, &c->view->policy->split_axes, c->rank));
+        cz_view_coordinate(c->view, &reduction->split_axes, c->rank));
     const int64_t others = all_slices(c, op) - own;
     if (op->kind == CZ_STEP_REDUCE_SCATTER) {
         const int64_t bytes =
-            c->view->program->leaves * dtype_bytes(c->view->policy->grad_dtype);
+            reduction->leaves * dtype_bytes(c->view->policy->grad_dtype);
         c->out->sent[number] = others * bytes;
         c->out->received[number] = own * bytes * (n - 1);
     } else {
@@ -174,11 +178,12 @@ static void count_bucket(counter *c, const cz_view_bucket *bucket)
 {
     const cz_plan_view *view = c->view;
     int64_t *memory = c->out->memory;
+    const cz_fact_reduction *reduction = &view->reductions[bucket->reduction];
     const int64_t own = cz_metrics_slice(
-        bucket, cz_view_coordinate(view, &view->policy->split_axes, c->rank));
+        bucket, cz_view_coordinate(view, &reduction->split_axes, c->rank));
     memory[CZ_MEMORY_PARAM] +=
         bucket->fact->length * cz_dtype_bytes(bucket->dtype);
-    memory[CZ_MEMORY_GRAD] += bucket->fact->length * view->program->leaves *
+    memory[CZ_MEMORY_GRAD] += bucket->fact->length * reduction->leaves *
                               dtype_bytes(view->policy->grad_dtype);
     memory[CZ_MEMORY_REDUCED] += own * cz_dtype_bytes(CZ_F32);
     if (bucket->has_master)

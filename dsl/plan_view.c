@@ -55,15 +55,68 @@ int64_t cz_view_rank_at(const cz_plan_view *view, const cz_ints *axes,
     return result;
 }
 
+cz_ints cz_view_axes_of(const cz_plan_view *view, int64_t set, int64_t *storage)
+{
+    int n = 0;
+    for (int axis = 0; axis < view->mesh->sizes.n; axis++)
+        if (set >> axis & 1)
+            storage[n++] = axis;
+    return (cz_ints){storage, n};
+}
+
+int64_t cz_view_parts(const cz_plan_view *view, int64_t set)
+{
+    int64_t parts = 1;
+    for (int axis = 0; axis < view->mesh->sizes.n; axis++)
+        if (set >> axis & 1)
+            parts *= view->mesh->sizes.v[axis];
+    return parts;
+}
+
+int64_t cz_view_shard_set_of(const cz_ints *shard)
+{
+    int64_t set = 0;
+    for (int d = 0; d < shard->n; d++)
+        set |= shard->v[d];
+    return set;
+}
+
+int64_t cz_view_shard_set(const cz_plan_view *view, int family)
+{
+    return cz_view_shard_set_of(&view->families[family].fact->shard);
+}
+
+int64_t cz_view_distinct_set(const cz_plan_view *view, int family)
+{
+    return cz_view_shard_set(view, family) |
+           view->families[family].fact->spread;
+}
+
+const cz_fact_reduction *cz_view_family_reduction(const cz_plan_view *view,
+                                                  int family)
+{
+    return &view->reductions[view->families[family].reduction];
+}
+
+const cz_fact_reduction *cz_view_bucket_reduction(const cz_plan_view *view,
+                                                  int bucket)
+{
+    return &view->reductions[view->buckets[bucket].reduction];
+}
+
+const char *cz_view_name_at(const cz_plan_view *view, int param, int64_t rank)
+{
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_view_param *p = &view->params[param];
+    const cz_ints axes =
+        cz_view_axes_of(view, view->families[p->family].fact->spread, storage);
+    return p->names[cz_view_coordinate(view, &axes, rank)];
+}
+
 cz_ints cz_view_shard_axes(const cz_plan_view *view, int family,
                            int64_t *storage)
 {
-    const cz_ints *shard = &view->families[family].fact->shard;
-    int n = 0;
-    for (int axis = 0; axis < view->mesh->sizes.n; axis++)
-        if (has_axis(shard, axis))
-            storage[n++] = axis;
-    return (cz_ints){storage, n};
+    return cz_view_axes_of(view, cz_view_shard_set(view, family), storage);
 }
 
 /* Dimension d of a shard: where it starts, and how long it is. */
@@ -75,16 +128,17 @@ static void cut_dimension(const cz_plan_view *view,
     const int64_t size = fact->shape.v[d];
     shard->start[d] = 0;
     shard->shape[d] = size;
-    if (fact->shard.v[d] < 0)
+    if (fact->shard.v[d] == 0)
         return;
-    const cz_ints axis = {&fact->shard.v[d], 1};
-    const int64_t part = cz_view_coordinate(view, &axis, rank);
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_ints axes = cz_view_axes_of(view, fact->shard.v[d], storage);
+    const int64_t part = cz_view_coordinate(view, &axes, rank);
     if (family->uneven && d == family->uneven_dim) {
         const int64_t *bounds = family->uneven->bounds.v + part;
         shard->start[d] = bounds[0];
         shard->shape[d] = bounds[1] - bounds[0];
     } else {
-        shard->shape[d] = size / cz_view_extent(view, &axis);
+        shard->shape[d] = size / cz_view_extent(view, &axes);
         shard->start[d] = shard->shape[d] * part;
     }
 }
@@ -124,12 +178,10 @@ int64_t cz_view_owner_elements(const cz_plan_view *view, int param)
 {
     const cz_view_param *p = &view->params[param];
     const cz_view_family *family = &view->families[p->family];
-    int64_t rank = 0;
-    for (int d = 0; d < family->n_dims && p->shard_owner >= 0; d++) {
-        const cz_ints axis = {&family->fact->shard.v[d], 1};
-        if (*axis.v >= 0)
-            rank = cz_view_rank_at(view, &axis, p->shard_owner, rank);
-    }
+    int64_t storage[CZ_VIEW_MAX_AXES], rank = 0;
+    const cz_ints axes = cz_view_shard_axes(view, p->family, storage);
+    if (p->shard_owner >= 0)
+        rank = cz_view_rank_at(view, &axes, p->shard_owner, rank);
     return cz_view_shard_elements(view, family, rank);
 }
 

@@ -3,7 +3,9 @@
  * it knows nothing of MLIR.  Everything belongs to the arena it was built in.
  *
  * Numbers: a parameter number counts families in module order and, inside a
- * family, its indices row-major.  Frozen parameters are counted apart: no
+ * family, its indices row-major.  Where a family is spread (experts over ep),
+ * one number means another parameter at each coordinate of the spread: they
+ * are alike but for their names.  Frozen parameters are counted apart: no
  * number in a plan can mean one.  Rule, stage, bucket, table and op numbers
  * count module order.  A coordinate over a set of axes counts row-major in
  * mesh order.  A rank is the coordinate over all axes. */
@@ -17,6 +19,8 @@
 #include "dsl/phase.h"
 
 #include <stdbool.h>
+
+enum { CZ_VIEW_MAX_AXES = 8 };
 
 typedef enum cz_opcode {
 #define CZ_OPCODE(tag, mlir_name, arity) CZ_OP_##tag,
@@ -153,8 +157,9 @@ typedef struct cz_view_rule {
 
 typedef struct cz_view_family {
     const cz_fact_family *fact;
-    int rule;
+    int rule, reduction;
     int first_param, n_params;
+    int64_t n_spread; /* parameters behind each number; 1: not spread */
     cz_dtype dtype;
     int n_dims;
     const cz_fact_piece *piece;   /* NULL: stored as it is */
@@ -181,7 +186,9 @@ typedef struct cz_view_storage {
     cz_dtype dtype;
     int n_dims;
     int n_members;
-    const char *const *names; /* [n_members] */
+    int64_t n_spread, n_names;
+    const char *const *names; /* [n_names = n_members * n_spread] the names that
+                               * a member has, by coordinate of the spread */
     int n_pieces;
     const int *pieces; /* families */
 } cz_view_storage;
@@ -196,17 +203,17 @@ typedef struct cz_view_tie {
 
 typedef struct cz_view_param {
     int family;
-    int64_t index[4];
-    const char *name;
+    const char *name;    /* at coordinate 0 of the spread */
+    const char **names;  /* [n_spread] */
     int bucket;          /* -1 before assignment */
     int64_t offset;      /* element in the bucket */
-    int64_t split_owner; /* coordinate over split_axes, or -1 */
+    int64_t split_owner; /* coordinate over the split axes, or -1 */
     int64_t shard_owner; /* coordinate over the shard axes, or -1 */
 } cz_view_param;
 
 typedef struct cz_view_bucket {
     const cz_fact_bucket *fact;
-    int use;
+    int use, reduction;
     cz_dtype dtype;
     bool has_master; /* false: the parameter is its own master */
     int n_states;
@@ -262,6 +269,8 @@ typedef struct cz_plan_view {
     const cz_fact_policy *policy;
     const cz_fact_arena *arena; /* NULL before scheduling */
     int n_ranks;
+    int n_reductions;
+    const cz_fact_reduction *reductions;
     int n_uses;
     const cz_fact_use *const *uses;
     int n_rules;
@@ -309,8 +318,25 @@ int64_t cz_view_extent(const cz_plan_view *view, const cz_ints *axes);
  * other axes. */
 int64_t cz_view_rank_at(const cz_plan_view *view, const cz_ints *axes,
                         int64_t coordinate, int64_t rank);
-/* The axes a family is sharded over, in mesh order; storage of at least
+/* How gradients of a family or of a bucket are reduced. */
+const cz_fact_reduction *cz_view_family_reduction(const cz_plan_view *view,
+                                                  int family);
+const cz_fact_reduction *cz_view_bucket_reduction(const cz_plan_view *view,
+                                                  int bucket);
+/* The name that a parameter has on a rank. */
+const char *cz_view_name_at(const cz_plan_view *view, int param, int64_t rank);
+/* The axes whose coordinates hold other elements of the family: those that
+ * shard it and those that it is spread over, as a set. */
+int64_t cz_view_distinct_set(const cz_plan_view *view, int family);
+/* The axes of a set (bit a: axis a), in mesh order; storage of at least
  * mesh->axes.n entries is the caller's. */
+cz_ints cz_view_axes_of(const cz_plan_view *view, int64_t set,
+                        int64_t *storage);
+/* How many coordinates a set of axes has. */
+int64_t cz_view_parts(const cz_plan_view *view, int64_t set);
+/* The axes a family is sharded over: as a set, and in mesh order. */
+int64_t cz_view_shard_set(const cz_plan_view *view, int family);
+int64_t cz_view_shard_set_of(const cz_ints *shard);
 cz_ints cz_view_shard_axes(const cz_plan_view *view, int family,
                            int64_t *storage);
 /* The shard of each of the family's parameters on a rank, and its elements

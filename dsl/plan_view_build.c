@@ -14,6 +14,16 @@
 
 /* ---- header ---- */
 
+static bool is_named_once(cz_view_builder *b, const cz_strings *names)
+{
+    for (int i = 0; i < names->n; i++)
+        for (int k = 0; k < i; k++)
+            if (strcmp(names->v[i], names->v[k]) == 0)
+                return cz_view_fail(b, "mesh: axis '%s' appears twice",
+                                    names->v[i]);
+    return true;
+}
+
 static bool read_mesh(cz_view_builder *b)
 {
     const cz_fact_mesh *mesh = b->view->mesh;
@@ -24,11 +34,10 @@ static bool read_mesh(cz_view_builder *b)
         !cz_view_all_in(b, "mesh: sizes", &mesh->sizes, mesh->axes.n, 1,
                         CZ_VIEW_MAX_RANKS))
         return false;
-    for (int i = 0; i < mesh->axes.n; i++)
-        for (int k = 0; k < i; k++)
-            if (strcmp(mesh->axes.v[i], mesh->axes.v[k]) == 0)
-                return cz_view_fail(b, "mesh: axis '%s' appears twice",
-                                    mesh->axes.v[i]);
+    if (!is_named_once(b, &mesh->axes) || !is_named_once(b, &mesh->names) ||
+        !cz_view_all_in(b, "mesh: sets", &mesh->sets, mesh->names.n, 0,
+                        ((int64_t)1 << mesh->axes.n) - 1))
+        return false;
     if (!cz_checked_product(mesh->sizes.v, mesh->sizes.n, &n_ranks) ||
         n_ranks > CZ_VIEW_MAX_RANKS)
         return cz_view_fail(b, "mesh: more than %d ranks", CZ_VIEW_MAX_RANKS);
@@ -64,8 +73,6 @@ static bool read_program(cz_view_builder *b)
     const cz_fact_program *program = b->view->program;
     bool ok = check_names(b, program);
     ok &= cz_view_in(b, "program: strict", program->strict, 0, 1);
-    ok &=
-        cz_view_in(b, "program: leaves", program->leaves, 1, CZ_VIEW_MAX_RANKS);
     return ok;
 }
 
@@ -76,9 +83,6 @@ static bool read_policy(cz_view_builder *b)
     bool ok = cz_view_dtype(b, "policy: grad_dtype", p->grad_dtype, &dtype);
 
     ok &= cz_view_dtype(b, "policy: master_dtype", p->master_dtype, &dtype);
-    ok &= cz_view_axes(b, "policy: reduce_axes", &p->reduce_axes);
-    ok &= cz_view_axes(b, "policy: split_axes", &p->split_axes);
-    ok &= cz_view_in(b, "policy: mean", p->mean, 0, 1);
     ok &= cz_view_in(b, "policy: skip", p->skip, 0, 1);
     ok &= cz_view_in(b, "policy: bucket_elements", p->bucket_elements, 1,
                      CZ_MAX_DIM);
@@ -86,6 +90,24 @@ static bool read_policy(cz_view_builder *b)
                      CZ_VIEW_MAX_NUMBER);
     if (!isfinite(p->clip) || p->clip < 0.0)
         ok = cz_view_fail(b, "policy: clip is negative or not finite");
+    return ok;
+}
+
+static bool read_reductions(cz_view_builder *b)
+{
+    bool ok = true;
+    const cz_fact_reduction *list =
+        cz_ir_read_reduction(b->ir, b->arena, &b->view->n_reductions);
+
+    for (int i = 0; i < b->view->n_reductions; i++) {
+        ok &= cz_view_axes(b, "reduction: reduce_axes", &list[i].reduce_axes);
+        ok &= cz_view_axes(b, "reduction: split_axes", &list[i].split_axes);
+        ok &= cz_view_in(b, "reduction: leaves", list[i].leaves, 1,
+                         CZ_VIEW_MAX_RANKS);
+        ok &= cz_view_in(b, "reduction: terms", list[i].terms, 1,
+                         (int64_t)CZ_VIEW_MAX_RANKS * CZ_VIEW_MAX_RANKS);
+    }
+    b->view->reductions = list;
     return ok;
 }
 
@@ -112,7 +134,8 @@ bool cz_view_read_header(cz_view_builder *b)
     b->view->program = cz_ir_read_program(b->ir, b->arena, &n);
     b->view->mesh = cz_ir_read_mesh(b->ir, b->arena, &n);
     b->view->policy = cz_ir_read_policy(b->ir, b->arena, &n);
-    return read_program(b) && read_mesh(b) && read_policy(b);
+    return read_program(b) && read_mesh(b) && read_policy(b) &&
+           read_reductions(b);
 }
 
 /* ---- uses and rules ---- */

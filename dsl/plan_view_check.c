@@ -48,6 +48,7 @@ static int by_name(const void *a, const void *b)
 
 void cz_view_index_symbols(cz_view_builder *builder)
 {
+    ADD_ALL(builder, reduction);
     ADD_ALL(builder, use);
     ADD_ALL(builder, rule);
     ADD_ALL(builder, family);

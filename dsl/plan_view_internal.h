@@ -10,7 +10,6 @@
 #include "dsl/plan_view.h"
 
 enum {
-    CZ_VIEW_MAX_AXES = 8,
     CZ_VIEW_MAX_DIMS = 8,
     CZ_VIEW_MAX_INDICES = 4,
     CZ_VIEW_MAX_RANKS = 1 << 20,
@@ -76,9 +75,11 @@ bool cz_view_bounds(cz_view_builder *builder, const char *what,
 
 /* All of a family but its rule; `n` counts the parameters of its kind. */
 bool cz_view_read_box(cz_view_builder *builder, cz_view_family *family, int *n);
-/* The names of a family's members, in order. */
-const char *const *cz_view_names(cz_view_builder *builder,
-                                 const cz_view_family *family);
+/* Coordinates of the spread deal out the values of one index: how many. */
+bool cz_view_read_spread(cz_view_builder *builder, cz_view_family *family);
+/* The names of a family's member `k`, by coordinate of the spread. */
+const char **cz_view_names_of(cz_view_builder *builder,
+                              const cz_view_family *family, int k);
 
 /* ---- storage (plan_view_storage.c) ---- */
 

@@ -30,7 +30,7 @@ static bool check_pattern(cz_view_builder *b, const cz_fact_family *family)
     return true;
 }
 
-/* How many names there are; `n_others` are taken by others. */
+/* How many members there are; `n_others` are taken by others. */
 static bool check_indices(cz_view_builder *b, const cz_fact_family *family,
                           int n_others, int64_t *n_params)
 {
@@ -60,6 +60,53 @@ static bool check_rule(cz_view_builder *b, const cz_view_family *family)
                         family->fact->sym_name, family->fact->rule);
 }
 
+bool cz_view_read_spread(cz_view_builder *b, cz_view_family *family)
+{
+    const cz_fact_family *fact = family->fact;
+    const int64_t all = ((int64_t)1 << b->view->mesh->axes.n) - 1;
+    int64_t values;
+
+    family->n_spread = 1;
+    if (fact->spread == 0)
+        return true;
+    if (!cz_view_in(b, "family: spread", fact->spread, 0, all) ||
+        !cz_view_in(b, "family: spread_index", fact->spread_index, 0,
+                    fact->extents.n - 1))
+        return false;
+    family->n_spread = cz_view_parts(b->view, fact->spread);
+    if (fact->spread & cz_view_shard_set_of(&fact->shard))
+        return cz_view_fail(b, "family '%s': one axis shards and spreads",
+                            fact->sym_name);
+    return (cz_checked_mul(family->n_spread, family->n_params, &values) &&
+            values <= CZ_VIEW_MAX_PARAMS) ||
+           cz_view_fail(b, "more than %d parameters", CZ_VIEW_MAX_PARAMS);
+}
+
+/* How the family's gradients are reduced: over axes whose coordinates hold the
+ * same elements. */
+static bool read_reduction(cz_view_builder *b, cz_view_family *family)
+{
+    if (!cz_view_find(b, CZ_FACT_reduction, family->fact->reduction,
+                      &family->reduction))
+        return false;
+    const cz_fact_reduction *reduction =
+        &b->view->reductions[family->reduction];
+    const int64_t distinct =
+        cz_view_shard_set_of(&family->fact->shard) | family->fact->spread;
+    const cz_ints *const lists[] = {&reduction->reduce_axes,
+                                    &reduction->split_axes};
+
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < lists[k]->n; i++)
+            if (distinct >> lists[k]->v[i] & 1)
+                return cz_view_fail(b,
+                                    "family '%s': axis '%s' both reduces or "
+                                    "splits and tells elements apart",
+                                    family->fact->sym_name,
+                                    b->view->mesh->axes.v[lists[k]->v[i]]);
+    return true;
+}
+
 bool cz_view_read_box(cz_view_builder *b, cz_view_family *family, int *n)
 {
     int64_t n_params = 0;
@@ -79,7 +126,8 @@ static bool read_family(cz_view_builder *b, cz_view_family *family)
 {
     return cz_view_find(b, CZ_FACT_rule, family->fact->rule, &family->rule) &&
            cz_view_read_box(b, family, &b->view->n_params) &&
-           check_rule(b, family);
+           check_rule(b, family) && cz_view_read_spread(b, family) &&
+           read_reduction(b, family);
 }
 
 /* ---- names ---- */
@@ -111,16 +159,18 @@ static void unrank(const cz_ints *first, const cz_ints *extents, int64_t number,
     }
 }
 
-const char *const *cz_view_names(cz_view_builder *b,
-                                 const cz_view_family *family)
+const char **cz_view_names_of(cz_view_builder *b, const cz_view_family *family,
+                              int k)
 {
     const cz_fact_family *fact = family->fact;
-    const char **names = CZ_NEW(b->arena, const char *, family->n_params);
+    const char **names = CZ_NEW(b->arena, const char *, family->n_spread);
     int64_t index[CZ_VIEW_MAX_INDICES] = {0};
 
-    for (int k = 0; k < family->n_params; k++) {
-        unrank(&fact->first, &fact->extents, k, index);
-        names[k] = make_name(b->arena, fact->pattern, index);
+    unrank(&fact->first, &fact->extents, k, index);
+    for (int64_t c = 0; c < family->n_spread; c++) {
+        names[c] = make_name(b->arena, fact->pattern, index);
+        if (family->n_spread > 1)
+            index[fact->spread_index] += fact->extents.v[fact->spread_index];
     }
     return names;
 }
@@ -128,13 +178,11 @@ const char *const *cz_view_names(cz_view_builder *b,
 static void expand(cz_view_builder *b, const cz_view_family *family, int number,
                    cz_view_param *params)
 {
-    const cz_fact_family *fact = family->fact;
-
     for (int k = 0; k < family->n_params; k++) {
         cz_view_param *param = &params[family->first_param + k];
-        unrank(&fact->first, &fact->extents, k, param->index);
         param->family = number;
-        param->name = make_name(b->arena, fact->pattern, param->index);
+        param->names = cz_view_names_of(b, family, k);
+        param->name = param->names[0];
         param->bucket = -1;
         param->split_owner = param->shard_owner = -1;
     }
@@ -162,14 +210,16 @@ static bool check_names(cz_view_builder *b)
     int n = 0;
 
     for (int i = 0; i < view->n_params; i++)
-        *CZ_PUSH(b->arena, names, n) = view->params[i].name;
+        for (int64_t c = 0; c < view->families[view->params[i].family].n_spread;
+             c++)
+            *CZ_PUSH(b->arena, names, n) = view->params[i].names[c];
     for (int i = 0; i < view->n_frozen_params; i++)
         *CZ_PUSH(b->arena, names, n) = view->frozen_params[i].name;
     for (int t = 0; t < view->n_ties; t++)
         for (int i = 0; i < view->ties[t].n_names; i++)
             *CZ_PUSH(b->arena, names, n) = view->ties[t].names[i];
     for (int s = 0; s < view->n_storages; s++)
-        for (int i = 0; i < view->storages[s].n_members; i++)
+        for (int64_t i = 0; i < view->storages[s].n_names; i++)
             *CZ_PUSH(b->arena, names, n) = view->storages[s].names[i];
     if (n == 0)
         return true;
@@ -191,11 +241,18 @@ static bool read_frozen(cz_view_builder *b)
 
     for (int i = 0; i < n; i++) {
         const cz_fact_frozen *f = &facts[i];
-        boxes[i] =
-            (cz_fact_family){f->sym_name, f->pattern, f->first, f->extents,
-                             f->shape,    f->shard,   f->dtype, ""};
-        families[i] = (cz_view_family){
-            .fact = &boxes[i], .rule = -1, .uneven = b->frozen_uneven[i]};
+        boxes[i] = (cz_fact_family){.sym_name = f->sym_name,
+                                    .pattern = f->pattern,
+                                    .first = f->first,
+                                    .extents = f->extents,
+                                    .shape = f->shape,
+                                    .shard = f->shard,
+                                    .dtype = f->dtype};
+        families[i] = (cz_view_family){.fact = &boxes[i],
+                                       .rule = -1,
+                                       .reduction = -1,
+                                       .n_spread = 1,
+                                       .uneven = b->frozen_uneven[i]};
         if (!cz_view_read_box(b, &families[i], &n_params))
             return false;
     }
@@ -217,6 +274,9 @@ static bool find_target(cz_view_builder *b, const cz_fact_tie *fact, int *param)
     const cz_ints *extents = &family->fact->extents;
     int64_t place = 0;
 
+    if (family->n_spread > 1)
+        return cz_view_fail(b, "tie '%s': its parameter is spread",
+                            fact->pattern);
     if (fact->index.n != extents->n)
         return cz_view_fail(b, "tie '%s': %d indices for a family of %d",
                             fact->pattern, fact->index.n, extents->n);

@@ -29,9 +29,10 @@ static bool read_assign(cz_view_builder *b, const cz_fact_assign *fact,
     is_assigned[number] = true;
     const cz_view_family *family = &view->families[number];
     const cz_ints axes = cz_view_shard_axes(view, number, storage);
+    const cz_ints *split = &cz_view_family_reduction(view, number)->split_axes;
     if (!cz_view_all_in(b, "assign: split_owner", &fact->split_owner,
                         family->n_params, -1,
-                        cz_view_extent(view, &view->policy->split_axes) - 1) ||
+                        cz_view_extent(view, split) - 1) ||
         !cz_view_all_in(b, "assign: shard_owner", &fact->shard_owner,
                         family->n_params, -1, cz_view_extent(view, &axes) - 1))
         return false;
@@ -69,10 +70,11 @@ static bool place(cz_view_builder *b, const cz_view_bucket *bucket, int number,
         return cz_view_fail(b, "parameter '%s' lies in two buckets",
                             param->name);
     if (family->dtype != bucket->dtype ||
+        family->reduction != bucket->reduction ||
         b->view->rules[family->rule].use != bucket->use)
         return cz_view_fail(b,
-                            "parameter '%s' has not the use and type of "
-                            "bucket '%s'",
+                            "parameter '%s' has not the use, reduction and "
+                            "type of bucket '%s'",
                             param->name, fact->sym_name);
     if (fact->offsets.v[i] > fact->length - family->local_elements)
         return cz_view_fail(b, "parameter '%s' goes beyond bucket '%s'",
@@ -110,10 +112,14 @@ static bool read_states(cz_view_builder *b, cz_view_bucket *bucket, int rule,
 static bool read_bucket(cz_view_builder *b, cz_view_bucket *bucket, int number)
 {
     const cz_fact_bucket *fact = bucket->fact;
-    const int64_t n_slices =
-        cz_view_extent(b->view, &b->view->policy->split_axes);
     cz_dtype master;
     bool ok = cz_view_find(b, CZ_FACT_use, fact->use, &bucket->use);
+
+    if (!cz_view_find(b, CZ_FACT_reduction, fact->reduction,
+                      &bucket->reduction))
+        return false;
+    const int64_t n_slices = cz_view_extent(
+        b->view, &b->view->reductions[bucket->reduction].split_axes);
 
     ok &= cz_view_dtype(b, "bucket: dtype", fact->dtype, &bucket->dtype);
     ok &= cz_view_in(b, "bucket: length", fact->length, 0, CZ_VIEW_MAX_NUMBER);

@@ -60,8 +60,7 @@ bool cz_view_read_uneven(cz_view_builder *b)
 static int64_t parts_of(const cz_view_builder *b, const cz_view_family *family,
                         int d)
 {
-    const int64_t axis = family->fact->shard.v[d];
-    return axis < 0 ? 1 : b->view->mesh->sizes.v[axis];
+    return cz_view_parts(b->view, family->fact->shard.v[d]);
 }
 
 /* The length of the longest shard of the dimension that bounds cut. */
@@ -97,7 +96,7 @@ static bool read_bounds(cz_view_builder *b, cz_view_family *family,
 static bool is_sharded_twice(const cz_ints *shard, int dim)
 {
     for (int i = 0; i < dim; i++)
-        if (shard->v[i] >= 0 && shard->v[i] == shard->v[dim])
+        if (shard->v[i] & shard->v[dim])
             return true;
     return false;
 }
@@ -115,9 +114,9 @@ static bool read_dimension(cz_view_builder *b, const cz_view_family *family,
     if (family->uneven && d == family->uneven_dim)
         return true; /* known already */
     if (fact->shape.v[d] % parts != 0)
-        return cz_view_fail(
-            b, "family '%s': axis '%s' does not divide dimension %d",
-            fact->sym_name, b->view->mesh->axes.v[fact->shard.v[d]], d);
+        return cz_view_fail(b,
+                            "family '%s': its axes do not divide dimension %d",
+                            fact->sym_name, d);
     *local = fact->shape.v[d] / parts;
     return true;
 }
@@ -130,8 +129,8 @@ bool cz_view_read_shape(cz_view_builder *b, cz_view_family *family)
 
     if (!cz_view_in(b, "family: rank", n, 1, CZ_VIEW_MAX_DIMS) ||
         !cz_view_all_in(b, "family: shape", &fact->shape, n, 1, CZ_MAX_DIM) ||
-        !cz_view_all_in(b, "family: shard", &fact->shard, n, -1,
-                        b->view->mesh->sizes.n - 1))
+        !cz_view_all_in(b, "family: shard", &fact->shard, n, 0,
+                        ((int64_t)1 << b->view->mesh->axes.n) - 1))
         return false;
     family->n_dims = n;
     if (family->uneven && !read_bounds(b, family, &longest))

@@ -10,6 +10,21 @@ enum { MAP_NUMBERS = 3 };
 
 /* ---- the tensors ---- */
 
+static bool list_names(cz_view_builder *b, const cz_view_family *box,
+                       cz_view_storage *storage)
+{
+    storage->n_spread = box->n_spread;
+    storage->n_names = box->n_params * box->n_spread;
+    const char **names = CZ_NEW(b->arena, const char *, storage->n_names);
+    for (int k = 0; k < box->n_params; k++) {
+        const char **own = cz_view_names_of(b, box, k);
+        for (int64_t c = 0; c < box->n_spread; c++)
+            names[k * box->n_spread + c] = own[c];
+    }
+    storage->names = names;
+    return true;
+}
+
 static bool read_storage(cz_view_builder *b, cz_view_storage *storage,
                          cz_view_family *box, int *n)
 {
@@ -22,7 +37,9 @@ static bool read_storage(cz_view_builder *b, cz_view_storage *storage,
                              .extents = f->extents,
                              .shape = f->shape,
                              .shard = f->shard,
-                             .dtype = f->dtype};
+                             .dtype = f->dtype,
+                             .spread = f->spread,
+                             .spread_index = f->spread_index};
     *box =
         (cz_view_family){.fact = fact, .rule = -1, .uneven = storage->uneven};
     if (!cz_view_read_box(b, box, n))
@@ -31,8 +48,7 @@ static bool read_storage(cz_view_builder *b, cz_view_storage *storage,
     storage->uneven_dim = box->uneven_dim;
     storage->n_dims = box->n_dims;
     storage->n_members = box->n_params;
-    storage->names = cz_view_names(b, box);
-    return true;
+    return cz_view_read_spread(b, box) && list_names(b, box, storage);
 }
 
 /* ---- their pieces ---- */
@@ -67,9 +83,8 @@ static bool check_cuts(cz_view_builder *b, const cz_view_family *family,
                        const cz_view_storage *storage, int d)
 {
     const int64_t *map = family->piece->map.v + (size_t)d * MAP_NUMBERS;
-    const int64_t axis = family->fact->shard.v[d];
     const int64_t size = family->fact->shape.v[d];
-    const int64_t parts = axis < 0 ? 1 : b->view->mesh->sizes.v[axis];
+    const int64_t parts = cz_view_parts(b->view, family->fact->shard.v[d]);
     const bool is_uneven = family->uneven && family->uneven_dim == d;
 
     for (int64_t p = 0; p <= parts; p++) {
@@ -95,10 +110,11 @@ static bool check_piece(cz_view_builder *b, const cz_view_family *family,
 
     if (!same_ints(&f->first, &s->first) ||
         !same_ints(&f->extents, &s->extents) ||
-        !same_ints(&f->shard, &s->shard) || strcmp(f->dtype, s->dtype) != 0)
+        !same_ints(&f->shard, &s->shard) || strcmp(f->dtype, s->dtype) != 0 ||
+        f->spread != s->spread || f->spread_index != s->spread_index)
         return cz_view_fail(b,
                             "piece '%s' and storage '%s' differ in indices, "
-                            "shard or type",
+                            "shard, spread or type",
                             f->sym_name, s->sym_name);
     if (!cz_view_all_in(b, "piece: map", map, MAP_NUMBERS * storage->n_dims, 0,
                         CZ_MAX_DIM))

@@ -11,8 +11,9 @@ static void bind_axes(cz_env *env, cz_env *outer, const cz_mesh *mesh)
     cz_env_init(env, outer->arena, outer);
     for (int i = 0; i < cz_mesh_n_names(); i++) {
         const char *name = cz_mesh_name(i);
-        const int axis = cz_mesh_find(mesh, name);
-        cz_env_bind(env, name, cz_value_int(axis < 0 ? 1 : mesh->sizes[axis]));
+        int64_t set;
+        cz_mesh_find(mesh, name, &set);
+        cz_env_bind(env, name, cz_value_int(cz_mesh_extent(mesh, set)));
     }
 }
 

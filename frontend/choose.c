@@ -19,11 +19,14 @@ typedef struct cell {
         int use;
     } * parts;
     int n;
+    int grads; /* clause of the policy */
 } cell;
 
 typedef struct chooser {
     const cz_model *model;
     cz_uses *uses;
+    const cz_policy *policy;
+    bool *grads_match; /* [policy->n_grads] the clause matches something */
     cz_env *globals;
     cz_diags *diags;
     cz_choices *out;
@@ -50,14 +53,22 @@ static bool path_tells_apart(const cz_node *path, const char *a, const char *b)
     return false;
 }
 
+static bool paths_tell_apart(const cz_node *paths, const char *a, const char *b)
+{
+    for (int k = 0; k < paths->n_kids; k++)
+        if (path_tells_apart(paths->kids[k], a, b))
+            return true;
+    return false;
+}
+
 static bool are_alike(const chooser *c, const char *a, const char *b)
 {
-    for (int i = 0; i < c->uses->n; i++) {
-        const cz_node *paths = c->uses->list[i].node->kids[1];
-        for (int k = 0; k < paths->n_kids; k++)
-            if (path_tells_apart(paths->kids[k], a, b))
-                return false;
-    }
+    for (int i = 0; i < c->uses->n; i++)
+        if (paths_tell_apart(c->uses->list[i].node->kids[1], a, b))
+            return false;
+    for (int i = 1; i < c->policy->n_grads; i++)
+        if (paths_tell_apart(c->policy->grads[i].paths, a, b))
+            return false;
     return true;
 }
 
@@ -106,9 +117,8 @@ static bool condition_holds(chooser *c, cz_use *use, const cz_family *family)
     return holds;
 }
 
-static bool path_matches(const cz_use *use, const char *const *words, int n)
+static bool path_matches(const cz_node *paths, const char *const *words, int n)
 {
-    const cz_node *paths = use->node->kids[1];
     for (int i = 0; i < paths->n_kids; i++)
         if (cz_match_path(paths->kids[i], words, n))
             return true;
@@ -174,7 +184,7 @@ static void offer_all(chooser *c, const cz_family *family, pieces *p)
     cz_family_words(arena_of(c), family, family->first, words);
     for (int i = 0; i < c->uses->n; i++) {
         cz_use *use = &c->uses->list[i];
-        if (!path_matches(use, words, family->n_words))
+        if (!path_matches(use->node->kids[1], words, family->n_words))
             continue;
         use->matches_path = true;
         const bool by_piece = p->n > 0 && !sees_whole(use);
@@ -226,6 +236,21 @@ static bool same_parts(const cell *a, const cell *b)
     return true;
 }
 
+/* The last clause about gradients that matches; 0: that of all others. */
+static int choose_grads(chooser *c, const cz_family *family)
+{
+    const char *words[CZ_MAX_WORDS];
+    int chosen = 0;
+    cz_family_words(arena_of(c), family, family->first, words);
+    for (int i = 1; i < c->policy->n_grads; i++) {
+        if (!path_matches(c->policy->grads[i].paths, words, family->n_words))
+            continue;
+        c->grads_match[i] = true;
+        chosen = i;
+    }
+    return chosen;
+}
+
 /* Grow an earlier cell of the same family by this one. */
 static bool extend(chooser *c, int start, const cell *by)
 {
@@ -235,6 +260,7 @@ static bool extend(chooser *c, int start, const cell *by)
         for (int k = 0; k < family->n_indices; k++)
             if (old->first[k] + old->extents[k] == family->first[k] &&
                 cz_family_is_alike(old, family, k) &&
+                c->cells[i].grads == by->grads &&
                 same_parts(&c->cells[i], by)) {
                 old->extents[k] += family->extents[k];
                 c->n_parts -= by->n;
@@ -249,7 +275,7 @@ static void take(chooser *c, int start, const cz_family *family)
     const int n = family->blocks ? family->blocks->n_pieces : 0;
     pieces p = {n, CZ_NEW(arena_of(c), int, n), CZ_NEW(arena_of(c), bool, n),
                 NO_USE, false};
-    cell made = {.family = *family};
+    cell made = {.family = *family, .grads = choose_grads(c, family)};
     for (int i = 0; i < n; i++)
         p.use[i] = NO_USE;
     offer_all(c, family, &p);
@@ -269,6 +295,13 @@ static void cut(chooser *c, int start, const cz_family *family, cz_family *some,
     const int64_t end = family->first[k] + family->extents[k];
     for (int64_t from = family->first[k]; from < end && !c->stopped;) {
         const int64_t to = run_end(c, from, end);
+        if (to < end && some->spread && k == some->spread_index) {
+            cz_diag_error(c->diags, CZ_UNSUPPORTED, some->node->span,
+                          "a path tells apart parameters that ranks share "
+                          "out among them: not supported yet");
+            c->stopped = true;
+            return;
+        }
         some->first[k] = from;
         some->extents[k] = to - from;
         cut(c, start, family, some, k + 1);
@@ -278,22 +311,33 @@ static void cut(chooser *c, int start, const cz_family *family, cz_family *some,
 
 /* ---- what is wrong ---- */
 
-static void report_nothing(chooser *c, const cz_use *use)
+static void report_path(chooser *c, const cz_node *path)
 {
-    const cz_node *path = use->node->kids[1]->kids[0];
     const cz_family *near = cz_suggest_family(arena_of(c), path, c->model);
-    if (use->matches_path) {
-        cz_diag_error(c->diags, CZ_MATCHES_NOTHING, use->node->kids[2]->span,
-                      "this holds for no parameter that '%s' matches",
-                      path->text);
-        return;
-    }
     cz_diag_error(c->diags, CZ_MATCHES_NOTHING, path->span,
                   "no parameter matches '%s'", path->text);
     if (near)
         cz_diag_note(c->diags, path->span, "the nearest is '%s'%s",
                      cz_family_first_name(arena_of(c), near),
                      near->frozen ? ", which is frozen" : "");
+}
+
+static void report_nothing(chooser *c, const cz_use *use)
+{
+    const cz_node *path = use->node->kids[1]->kids[0];
+    if (use->matches_path)
+        cz_diag_error(c->diags, CZ_MATCHES_NOTHING, use->node->kids[2]->span,
+                      "this holds for no parameter that '%s' matches",
+                      path->text);
+    else
+        report_path(c, path);
+}
+
+static void check_grads(chooser *c)
+{
+    for (int i = 1; i < c->policy->n_grads; i++)
+        if (!c->grads_match[i])
+            report_path(c, c->policy->grads[i].paths->kids[0]);
 }
 
 static void check_uses(chooser *c)
@@ -369,14 +413,22 @@ static void list_choices(chooser *c)
         for (int k = 0; k < c->cells[i].n; k++) {
             const struct taken *taken = &c->cells[i].parts[k];
             *CZ_PUSH(arena_of(c), c->out->list, c->out->n) =
-                (cz_choice){c->cells[i].family, taken->part, taken->use, i};
+                (cz_choice){c->cells[i].family, taken->part, taken->use,
+                            c->cells[i].grads, i};
         }
 }
 
-void cz_choose(const cz_model *model, cz_uses *uses, cz_span model_place,
-               cz_env *globals, cz_diags *diags, cz_choices *out)
+void cz_choose(const cz_model *model, cz_uses *uses, const cz_policy *policy,
+               cz_span model_place, cz_env *globals, cz_diags *diags,
+               cz_choices *out)
 {
-    chooser c = {model, uses, globals, diags, out, NULL, 0, 0, false};
+    chooser c = {.model = model,
+                 .uses = uses,
+                 .policy = policy,
+                 .grads_match = CZ_NEW(globals->arena, bool, policy->n_grads),
+                 .globals = globals,
+                 .diags = diags,
+                 .out = out};
     *out = (cz_choices){0};
     for (int i = 0; i < model->n && !c.stopped; i++) {
         cz_family some = model->families[i];
@@ -387,6 +439,7 @@ void cz_choose(const cz_model *model, cz_uses *uses, cz_span model_place,
         return;
     list_choices(&c);
     check_uses(&c);
+    check_grads(&c);
     check_covered(&c, model_place);
     check_choices(&c);
 }

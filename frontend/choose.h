@@ -5,6 +5,7 @@
 
 #include "frontend/blocks.h"
 #include "frontend/model.h"
+#include "frontend/policy.h"
 #include "frontend/use.h"
 
 /* One part of fused storage, or a tensor as it is. */
@@ -12,7 +13,8 @@ typedef struct cz_choice {
     cz_family family; /* as stored: some members of a family of the model */
     cz_part part;     /* of the view that its use chose */
     int use;
-    int cell; /* parts of the same members have one number */
+    int grads; /* of the policy */
+    int cell;  /* parts of the same members have one number */
 } cz_choice;
 
 typedef struct cz_choices {
@@ -20,11 +22,13 @@ typedef struct cz_choices {
     int n;
 } cz_choices;
 
-/* The first use that matches takes a parameter.  Reports paths that match
+/* The first use that matches takes a parameter, and the last
+ * `grads ... on` clause.  Reports paths that match
  * nothing, parameters that no use covers, uses whose matches were all taken
  * (a warning) and optimizers for another number of dimensions.  `model_place`
  * is where the program names its model. */
-void cz_choose(const cz_model *model, cz_uses *uses, cz_span model_place,
-               cz_env *globals, cz_diags *diags, cz_choices *out);
+void cz_choose(const cz_model *model, cz_uses *uses, const cz_policy *policy,
+               cz_span model_place, cz_env *globals, cz_diags *diags,
+               cz_choices *out);
 
 #endif

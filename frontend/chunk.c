@@ -5,7 +5,7 @@
 
 static bool is_cut(const cz_mesh *mesh, const cz_family *family, int d)
 {
-    return family->shard[d] >= 0 && mesh->sizes[family->shard[d]] > 1;
+    return cz_mesh_extent(mesh, family->shard[d]) > 1;
 }
 
 static bool chunk(const cz_policy *policy, const cz_mesh *mesh, cz_arena *arena,
@@ -19,10 +19,10 @@ static bool chunk(const cz_policy *policy, const cz_mesh *mesh, cz_arena *arena,
                           "%s is cut by %s already: two axes on one tensor are "
                           "not supported yet",
                           cz_family_first_name(arena, family),
-                          mesh->axes[family->shard[d]]);
+                          cz_mesh_text(arena, mesh, family->shard[d]));
             return false;
         }
-    family->shard[policy->chunk_dim] = policy->chunk_axis;
+    family->shard[policy->chunk_dim] = policy->chunk_axes;
     family->chunked = true;
     family->chunk_dim = policy->chunk_dim;
     return true;
@@ -31,7 +31,7 @@ static bool chunk(const cz_policy *policy, const cz_mesh *mesh, cz_arena *arena,
 bool cz_chunk_model(const cz_policy *policy, const cz_mesh *mesh,
                     cz_arena *arena, cz_diags *diags, cz_model *model)
 {
-    if (!policy->chunk || mesh->sizes[policy->chunk_axis] == 1)
+    if (!policy->chunk || cz_mesh_extent(mesh, policy->chunk_axes) == 1)
         return true;
     for (int i = 0; i < model->n; i++)
         if (!chunk(policy, mesh, arena, diags, &model->families[i]))

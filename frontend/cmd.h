@@ -25,6 +25,7 @@ typedef struct cz_cmd_options {
     int n_inputs;
     const char **defines;
     int n_defines;
+    bool one_rank; /* every axis of the mesh is 1; no option sets it */
     const char *output;
     const char *ir; /* NULL: none; "scheduled", "assigned", "source" */
     const char *target, *world;

@@ -47,6 +47,7 @@ static cz_ir *read_input(cz_job *job, const cz_cmd_options *options)
         .path = options->input,
         .defines = options->defines,
         .n_defines = options->n_defines,
+        .one_rank = options->one_rank,
         .strict = options->strict,
         .microbatches = options->strict ? options->microbatches : 0,
         .compiler = CANZONA_VERSION};

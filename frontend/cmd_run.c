@@ -40,10 +40,16 @@ static void show_progress(int step, const czr_result *result, void *user)
 
 static bool members_divide(cz_job *job, const cz_cmd_options *given)
 {
-    const int64_t members =
-        cz_view_extent(job->view, &job->view->policy->reduce_axes);
+    int64_t members = 1;
+    bool divide = given->microbatches > 0;
 
-    if (given->microbatches > 0 && given->microbatches % members == 0)
+    for (int k = 0; k < job->view->n_reductions; k++) {
+        const int64_t n =
+            cz_view_extent(job->view, &job->view->reductions[k].reduce_axes);
+        divide = divide && given->microbatches % n == 0;
+        members = n > members ? n : members;
+    }
+    if (divide)
         return true;
     cz_diag_error(&job->diags, CZ_BAD_OPTION, (cz_span){0},
                   "%lld microbatches do not divide over %lld ranks that sum "

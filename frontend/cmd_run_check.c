@@ -6,6 +6,7 @@
 #include "frontend/cmd_run_reference.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool fail(cz_job *job, const char *sentence)
@@ -16,40 +17,46 @@ static bool fail(cz_job *job, const char *sentence)
 
 /* ---- one rank ---- */
 
-/* The user's -D options, then every axis of the mesh at 1. */
-static cz_cmd_options on_one_rank(cz_job *job, const cz_cmd_options *given)
-{
-    const cz_fact_mesh *mesh = job->view->mesh;
-    cz_cmd_options one = *given;
-
-    one.defines =
-        CZ_NEW(&job->arena, const char *, given->n_defines + mesh->axes.n);
-    for (int i = 0; i < given->n_defines; i++)
-        one.defines[i] = given->defines[i];
-    for (int i = 0; i < mesh->axes.n; i++)
-        one.defines[one.n_defines++] =
-            cz_arena_printf(&job->arena, "mesh.%s=1", mesh->axes.v[i]);
-    return one;
-}
-
 static const char *tensor_name(cz_job *job, const cz_run_tensor *tensor)
 {
-    const char *param = job->view->params[tensor->param].name;
-
     return tensor->state ? cz_arena_printf(&job->arena, "state %s of %s",
-                                           tensor->state, param)
-                         : param;
+                                           tensor->state, tensor->name)
+                         : tensor->name;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const cz_run_tensor *a = left, *b = right;
+    const int order = strcmp(a->name, b->name);
+
+    if (order)
+        return order;
+    return strcmp(a->state ? a->state : "", b->state ? b->state : "");
+}
+
+/* Meshes number parameters in orders of their own. */
+static const cz_run_tensor *sorted(cz_job *job, const cz_run_result *result)
+{
+    const size_t n = (size_t)result->n_tensors;
+    cz_run_tensor *list = CZ_NEW(&job->arena, cz_run_tensor, n + 1);
+
+    memcpy(list, result->tensors, n * sizeof *list);
+    qsort(list, n, sizeof *list, by_name);
+    return list;
 }
 
 static bool same_bits(cz_job *job, const cz_run_result *many,
                       const cz_run_result *one)
 {
+    const cz_run_tensor *ours = sorted(job, many), *theirs = sorted(job, one);
     int64_t bytes = 0;
 
     if (many->n_tensors != one->n_tensors)
         return fail(job, "one rank has other tensors than many");
     for (int i = 0; i < many->n_tensors; i++) {
-        const cz_run_tensor *a = &many->tensors[i], *b = &one->tensors[i];
+        const cz_run_tensor *a = &ours[i], *b = &theirs[i];
+        if (by_name(a, b) != 0)
+            return fail(job, "one rank has other tensors than many");
         if (a->n_bytes != b->n_bytes ||
             memcmp(a->bytes, b->bytes, (size_t)a->n_bytes) != 0)
             return fail(job,
@@ -69,13 +76,14 @@ static bool check_one_rank(cz_job *job, const cz_cmd_options *given,
                            const cz_run_request *request,
                            const cz_run_result *result)
 {
-    const cz_cmd_options one = on_one_rank(job, given);
+    cz_cmd_options one = *given;
     cz_run_request again = *request;
     cz_run_result alone;
     cz_loaded loaded;
     cz_job reference;
     bool ok = false;
 
+    one.one_rank = true;
     again.progress = NULL;
     again.planted = false;
     if (cz_job_open(&reference, &one, CZ_JOB_PLANNED) == CZ_EXIT_OK &&

@@ -62,9 +62,9 @@ static int64_t exchange(const czr_layout_info *layout, const void *data,
 static bool is_first_replica(rank_run *r, int param, const cz_ints *split)
 {
     const cz_plan_view *view = r->request->view;
-    int64_t storage[16];
-    const cz_ints axes =
-        cz_view_shard_axes(view, view->params[param].family, storage);
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_ints axes = cz_view_axes_of(
+        view, cz_view_distinct_set(view, view->params[param].family), storage);
     int64_t rank = 0;
 
     rank = cz_view_rank_at(view, &axes,
@@ -75,26 +75,39 @@ static bool is_first_replica(rank_run *r, int param, const cz_ints *split)
     return rank == r->rank;
 }
 
+/* Which of a parameter's tensors this rank has. */
+static int64_t spread_of(const rank_run *r, int param)
+{
+    const cz_plan_view *view = r->request->view;
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_ints axes = cz_view_axes_of(
+        view, view->families[view->params[param].family].fact->spread, storage);
+    return cz_view_coordinate(view, &axes, r->rank);
+}
+
 static int64_t collect_params(rank_run *r, bool compare)
 {
+    const cz_run_result *result = r->shared->result;
     int64_t differing = 0;
 
     for (int p = 0; p < r->request->view->n_params; p++)
         if (compare || is_first_replica(r, p, NULL))
-            differing += exchange(&r->layouts[p], r->layouts[p].param, 0,
-                                  r->layouts[p].n,
-                                  czr_dtype_bytes(r->layouts[p].param_dtype),
-                                  r->shared->result->tensors[p].bytes, compare);
+            differing += exchange(
+                &r->layouts[p], r->layouts[p].param, 0, r->layouts[p].n,
+                czr_dtype_bytes(r->layouts[p].param_dtype),
+                result->tensors[result->first_tensor[p] + spread_of(r, p)]
+                    .bytes,
+                compare);
     return differing;
 }
 
 static unsigned char *whole_state(rank_run *r, const czr_state *state)
 {
     const cz_run_result *result = r->shared->result;
+    const char *name = cz_view_name_at(r->request->view, state->param, r->rank);
 
     for (int i = 0; i < result->n_tensors; i++)
-        if (result->tensors[i].state &&
-            result->tensors[i].param == state->param &&
+        if (result->tensors[i].state && result->tensors[i].name == name &&
             strcmp(result->tensors[i].state, state->name) == 0)
             return result->tensors[i].bytes;
     return NULL;
@@ -102,8 +115,6 @@ static unsigned char *whole_state(rank_run *r, const czr_state *state)
 
 static czr_status collect_states(rank_run *r, bool compare, int64_t *differing)
 {
-    const cz_ints *split = &r->request->view->policy->split_axes;
-
     for (int i = 0; i < czr_state_count(r->engine); i++) {
         czr_state state;
         unsigned char *whole;
@@ -111,6 +122,10 @@ static czr_status collect_states(rank_run *r, bool compare, int64_t *differing)
         if (status != CZR_OK)
             return status;
         whole = whole_state(r, &state);
+        const cz_plan_view *view = r->request->view;
+        const cz_ints *split =
+            &cz_view_family_reduction(view, view->params[state.param].family)
+                 ->split_axes;
         if (whole && state.n &&
             (compare || is_first_replica(r, state.param, split)))
             *differing +=

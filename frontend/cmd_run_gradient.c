@@ -18,11 +18,20 @@ static double signed_unit(uint32_t bits)
     return ((double)bits - 0x1p31) * 0x1p-31;
 }
 
+/* Fowler, Noll and Vo's FNV-1a. */
+uint64_t cz_sample_tensor(const char *name)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
+    return hash;
+}
+
 static uint64_t key_of(const cz_sample *sample)
 {
     uint64_t key = mix(sample->seed);
 
-    key = mix(key ^ (uint64_t)sample->param);
+    key = mix(key ^ sample->tensor);
     key = mix(key ^ (uint64_t)(sample->microbatch + 1));
     return mix(key ^ (uint64_t)(sample->step + 1));
 }

@@ -8,9 +8,11 @@
 /* What a value belongs to.  Initial parameters have microbatch and step -1. */
 typedef struct cz_sample {
     uint64_t seed;
-    int64_t param;
+    uint64_t tensor; /* of its name */
     int64_t microbatch, step;
 } cz_sample;
+
+uint64_t cz_sample_tensor(const char *name);
 
 /* Standard normal values of elements [first, first + n) of the whole tensor
  * (row-major), as f32 with full mantissa.  Marsaglia's polar method on

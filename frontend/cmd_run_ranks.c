@@ -26,10 +26,15 @@ static void store(void *data, czr_dtype dtype, int64_t at, const float *values,
     }
 }
 
+static uint64_t tensor_of(const rank_run *r, int param)
+{
+    return cz_sample_tensor(cz_view_name_at(r->request->view, param, r->rank));
+}
+
 static void fill_param(rank_run *r, int param)
 {
     const czr_layout_info *layout = &r->layouts[param];
-    const cz_sample sample = {r->request->seed, param, -1, -1};
+    const cz_sample sample = {r->request->seed, tensor_of(r, param), -1, -1};
     const int64_t length = cz_rank_row_length(layout);
 
     for (int64_t i = 0; i < cz_rank_rows(layout); i++) {
@@ -39,6 +44,20 @@ static void fill_param(rank_run *r, int param)
     }
 }
 
+double cz_run_leaf_scale(const cz_plan_view *view,
+                         const cz_fact_reduction *reduction,
+                         int64_t microbatches)
+{
+    const int64_t members = cz_view_extent(view, &reduction->reduce_axes);
+    const int64_t merged = microbatches / (members * reduction->leaves);
+
+    if (merged == 1)
+        return 1;
+    return reduction->terms == 1
+               ? 1 / (double)merged
+               : (double)reduction->terms / (double)microbatches;
+}
+
 /* A leaf, or, where the plan takes one leaf, the mean of all that this rank
  * would hold. */
 static void fill_grad_row(rank_run *r, int param, int step, int64_t leaf,
@@ -46,24 +65,27 @@ static void fill_grad_row(rank_run *r, int param, int step, int64_t leaf,
 {
     const cz_plan_view *view = r->request->view;
     const czr_layout_info *layout = &r->layouts[param];
-    const int64_t members = cz_view_extent(view, &view->policy->reduce_axes);
+    const cz_fact_reduction *reduction =
+        cz_view_family_reduction(view, view->params[param].family);
+    const int64_t members = cz_view_extent(view, &reduction->reduce_axes);
     const int64_t mine = r->request->microbatches / members;
     const int64_t merged = mine / layout->leaves;
     const int64_t length = cz_rank_row_length(layout);
     const int64_t first =
-        cz_view_coordinate(view, &view->policy->reduce_axes, r->rank) * mine +
+        cz_view_coordinate(view, &reduction->reduce_axes, r->rank) * mine +
         leaf * merged;
 
     memset(r->sum, 0, (size_t)length * sizeof *r->sum);
     for (int64_t m = 0; m < merged; m++) {
-        const cz_sample sample = {r->request->seed, param, first + m, step};
+        const cz_sample sample = {r->request->seed, tensor_of(r, param),
+                                  first + m, step};
         cz_sample_fill(&sample, cz_rank_row_start(layout, row), length, r->row);
         for (int64_t i = 0; i < length; i++)
             r->sum[i] += r->row[i];
     }
     store(layout->grad, layout->grad_dtype,
           leaf * layout->leaf_stride + row * length, r->sum, length,
-          merged == 1 ? 1.0f : 1.0f / (float)merged);
+          (float)cz_run_leaf_scale(view, reduction, r->request->microbatches));
 }
 
 static void fill_grads(rank_run *r, int step)
@@ -84,7 +106,8 @@ static czr_status prepare(rank_run *r)
     if (!r->layouts)
         return CZR_ERR_NO_MEMORY;
     for (int p = 0; p < view->n_params; p++) {
-        status = czr_layout(r->engine, view->params[p].name, &r->layouts[p]);
+        status = czr_layout(r->engine, cz_view_name_at(view, p, r->rank),
+                            &r->layouts[p]);
         if (status != CZR_OK)
             return status;
         if (cz_rank_row_length(&r->layouts[p]) > longest)
@@ -96,7 +119,8 @@ static czr_status prepare(rank_run *r)
         return CZR_ERR_NO_MEMORY;
     for (int p = 0; p < view->n_params; p++) {
         fill_param(r, p);
-        status = czr_bind(r->engine, view->params[p].name, NULL, NULL);
+        status =
+            czr_bind(r->engine, cz_view_name_at(view, p, r->rank), NULL, NULL);
         if (status != CZR_OK)
             return status;
     }
@@ -173,11 +197,18 @@ static czr_status run_rank(czr_world *world, void *user)
     return status;
 }
 
-static void add_tensor(cz_arena *arena, cz_run_result *result, int param,
-                       const char *state, int64_t n_bytes)
+/* One at each coordinate of the parameter's spread. */
+static void add_tensors(const cz_plan_view *view, cz_arena *arena,
+                        cz_run_result *result, int param, const char *state,
+                        int64_t element)
 {
-    *CZ_PUSH(arena, result->tensors, result->n_tensors) = (cz_run_tensor){
-        state, param, n_bytes, CZ_NEW(arena, unsigned char, n_bytes)};
+    const cz_view_param *p = &view->params[param];
+    const cz_view_family *family = &view->families[p->family];
+    const int64_t n_bytes = family->elements * element;
+
+    for (int64_t c = 0; c < family->n_spread; c++)
+        *CZ_PUSH(arena, result->tensors, result->n_tensors) = (cz_run_tensor){
+            p->names[c], state, n_bytes, CZ_NEW(arena, unsigned char, n_bytes)};
 }
 
 static void make_tensors(const cz_plan_view *view, cz_arena *arena,
@@ -185,8 +216,9 @@ static void make_tensors(const cz_plan_view *view, cz_arena *arena,
 {
     for (int p = 0; p < view->n_params; p++) {
         const cz_view_family *family = &view->families[view->params[p].family];
-        add_tensor(arena, result, p, NULL,
-                   family->elements * cz_dtype_bytes(family->dtype));
+        result->first_tensor[p] = result->n_tensors;
+        add_tensors(view, arena, result, p, NULL,
+                    cz_dtype_bytes(family->dtype));
     }
     for (int p = 0; p < view->n_params; p++) {
         const cz_view_family *family = &view->families[view->params[p].family];
@@ -194,8 +226,8 @@ static void make_tensors(const cz_plan_view *view, cz_arena *arena,
         for (int s = 0; s < rule->states.n; s++) {
             cz_dtype dtype = CZ_F32;
             cz_dtype_find(rule->state_dtypes.v[s], &dtype);
-            add_tensor(arena, result, p, rule->states.v[s],
-                       family->elements * cz_dtype_bytes(dtype));
+            add_tensors(view, arena, result, p, rule->states.v[s],
+                        cz_dtype_bytes(dtype));
         }
     }
 }
@@ -209,6 +241,7 @@ czr_status cz_run_ranks(const cz_run_request *request, cz_arena *arena,
     czr_status status;
 
     *result = (cz_run_result){0};
+    result->first_tensor = CZ_NEW(arena, int, view->n_params);
     make_tensors(view, arena, result);
     result->norms = CZ_NEW(arena, double, request->steps + 1);
     result->updates = CZ_NEW(arena, int64_t, ranks * view->n_params);

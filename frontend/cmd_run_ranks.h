@@ -22,8 +22,8 @@ typedef struct cz_run_request {
 
 /* One whole tensor after the run: a parameter or one state of it. */
 typedef struct cz_run_tensor {
-    const char *state; /* NULL: the parameter */
-    int param;
+    const char *name;  /* of the parameter */
+    const char *state; /* NULL: the parameter itself */
     int64_t n_bytes;
     unsigned char *bytes;
 } cz_run_tensor;
@@ -31,6 +31,8 @@ typedef struct cz_run_tensor {
 typedef struct cz_run_result {
     int n_tensors;
     cz_run_tensor *tensors; /* parameters first, then states in rule order */
+    int *first_tensor;      /* [n_params] the parameter at the first coordinate
+                             * of its spread; the others follow */
     int64_t replica_mismatches; /* bytes that differ between replicas */
     czr_result last;
     double *norms;  /* [steps] */
@@ -43,6 +45,12 @@ typedef struct cz_run_result {
     int64_t allocations;      /* inside steps, all ranks */
     char error[512];          /* of the rank that failed first */
 } cz_run_result;
+
+/* What a gradient leaf is times the sum of its microbatches: their mean where
+ * it stands for several, such that the reduction gives the mean of all. */
+double cz_run_leaf_scale(const cz_plan_view *view,
+                         const cz_fact_reduction *reduction,
+                         int64_t microbatches);
 
 /* Results live in the arena.  On failure result->error says what happened. */
 czr_status cz_run_ranks(const cz_run_request *request, cz_arena *arena,

@@ -44,13 +44,18 @@ static cz_dtype dtype_of(const char *name)
     return dtype;
 }
 
+static uint64_t tensor_of(const repetition *r)
+{
+    return cz_sample_tensor(r->job->view->params[r->param].name);
+}
+
 static void begin(repetition *r)
 {
     const cz_plan_view *view = r->job->view;
     const cz_view_family *family =
         &view->families[view->params[r->param].family];
     const cz_fact_rule *rule = view->rules[r->rule].fact;
-    const cz_sample sample = {r->request->seed, r->param, -1, -1};
+    const cz_sample sample = {r->request->seed, tensor_of(r), -1, -1};
 
     r->n = family->elements;
     r->n_states = rule->states.n;
@@ -74,11 +79,15 @@ static void fill_grad(repetition *r, int step)
 {
     const cz_dtype dtype = dtype_of(r->job->view->policy->grad_dtype);
     const int n = r->request->microbatches;
-    const double scale = r->job->view->policy->mean ? 1.0 / n : 1.0;
+    const cz_plan_view *view = r->job->view;
+    const cz_fact_reduction *reduction =
+        cz_view_family_reduction(view, view->params[r->param].family);
+    const double scale =
+        cz_run_leaf_scale(view, reduction, n) / (double)reduction->terms;
 
     memset(r->grad, 0, (size_t)r->n * sizeof *r->grad);
     for (int m = 0; m < n; m++) {
-        const cz_sample sample = {r->request->seed, r->param, m, step};
+        const cz_sample sample = {r->request->seed, tensor_of(r), m, step};
         cz_sample_fill(&sample, 0, r->n, r->sample);
         for (int64_t i = 0; i < r->n; i++)
             r->grad[i] += round_to(dtype, r->sample[i]);
@@ -117,7 +126,8 @@ static void take_step(repetition *r, int step)
 
 static double run_value(const repetition *r, cz_dtype dtype, int64_t i)
 {
-    const unsigned char *bytes = r->result->tensors[r->param].bytes;
+    const unsigned char *bytes =
+        r->result->tensors[r->result->first_tensor[r->param]].bytes;
     czr_bf16 narrow;
     float value;
 

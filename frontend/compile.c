@@ -36,7 +36,7 @@ static bool resolve_defines(front *f, const cz_compile_options *options)
     cz_uses_find(f->unit.scope, f->file, f->arena, f->diags, &f->unit.uses);
     cz_options_build(f->arena, options->defines, options->n_defines, f->diags,
                      &f->defines);
-    cz_mesh_allow(&f->defines);
+    cz_mesh_allow(f->file, &f->defines);
     if (found)
         cz_instance_allow(&f->instance, &f->defines);
     cz_uses_allow(&f->unit.uses, &f->defines);
@@ -48,7 +48,8 @@ static bool resolve_defines(front *f, const cz_compile_options *options)
 /* Everything but the model's parameters. */
 static void read_statements(front *f)
 {
-    cz_mesh_build(f->file, &f->defines, &f->globals, f->diags, &f->unit.mesh);
+    cz_mesh_build(f->file, &f->defines, f->unit.options->one_rank, &f->globals,
+                  f->diags, &f->unit.mesh);
     cz_policy_build(f->file, &f->unit.mesh, &f->globals, f->diags,
                     &f->unit.policy);
     cz_uses_bind(&f->unit.uses, &f->defines, f->unit.policy.fact.clip > 0,
@@ -79,8 +80,9 @@ static bool check(front *f, const cz_compile_options *options)
     const bool has_model = resolve_defines(f, options);
     read_statements(f);
     if (has_model && build_model(f))
-        cz_choose(&f->unit.model, &f->unit.uses, f->instance.from->span,
-                  &f->globals, f->diags, &f->unit.choices);
+        cz_choose(&f->unit.model, &f->unit.uses, &f->unit.policy,
+                  f->instance.from->span, &f->globals, f->diags,
+                  &f->unit.choices);
     return f->diags->n_errors == 0;
 }
 

@@ -12,6 +12,7 @@ typedef struct cz_compile_options {
     const cz_text *text;        /* what it holds; NULL: read it */
     const char *const *defines; /* of -D, in order */
     int n_defines;
+    bool one_rank;        /* every axis of the mesh is 1 */
     bool strict;          /* as the clause `strict` */
     int64_t microbatches; /* of a step, over all ranks; 0: one per rank */
     const char *compiler; /* version for the program fact */

@@ -2,6 +2,7 @@
 #include "frontend/emit.h"
 
 #include "frontend/chunk.h"
+#include "frontend/reduction.h"
 
 #include <nettle/sha2.h>
 #include <string.h>
@@ -18,6 +19,10 @@ typedef struct emitter {
         const char *symbol; /* NULL: reported */
     } * lowered;
     int n_lowered;
+    bool strict;
+    cz_reduction *reductions;
+    int n_reductions;
+    int *reduction_of; /* [choices.n] */
 } emitter;
 
 /* ---- program ---- */
@@ -90,39 +95,15 @@ static const char *program_name(const emitter *e)
     return NULL;
 }
 
-/* Gradient leaves that each rank hands over: strict mode sums all
- * microbatches in one order that no mesh changes. */
-static bool count_leaves(const emitter *e, bool strict, int64_t *out)
-{
-    const cz_ints axes = e->unit->policy.fact.reduce_axes;
-    const int64_t microbatches = e->unit->options->microbatches;
-    int64_t ranks = 1;
-    *out = 1;
-    if (!strict || microbatches == 0)
-        return true;
-    for (int i = 0; i < axes.n; i++)
-        ranks *= e->unit->mesh.sizes[axes.v[i]];
-    if (microbatches > 0 && microbatches % ranks == 0) {
-        *out = microbatches / ranks;
-        return true;
-    }
-    cz_diag_error(e->diags, CZ_NOT_DIVISIBLE, (cz_span){0},
-                  "%lld microbatches cannot be shared by %lld ranks",
-                  (long long)microbatches, (long long)ranks);
-    return false;
-}
-
 static bool emit_program(const emitter *e)
 {
-    const cz_compile_options *options = e->unit->options;
     cz_fact_program program = {.name = program_name(e)};
-    program.strict = options->strict || e->unit->policy.strict;
-    program.compiler = options->compiler;
+    program.strict = e->strict;
+    program.compiler = e->unit->options->compiler;
     program.source_hash = source_hash(e);
-    if (!count_leaves(e, program.strict, &program.leaves) || !program.name)
-        return false;
-    cz_ir_add_program(e->ir, &program);
-    return true;
+    if (program.name)
+        cz_ir_add_program(e->ir, &program);
+    return program.name != NULL;
 }
 
 /* ---- mesh, policy, uses ---- */
@@ -131,7 +112,9 @@ static void emit_mesh(const emitter *e)
 {
     const cz_mesh *mesh = &e->unit->mesh;
     const cz_fact_mesh fact = {.axes = {mesh->axes, mesh->n},
-                               .sizes = {mesh->sizes, mesh->n}};
+                               .sizes = {mesh->sizes, mesh->n},
+                               .names = {mesh->names, mesh->n_names},
+                               .sets = {mesh->sets, mesh->n_names}};
     cz_ir_add_mesh(e->ir, &fact);
 }
 
@@ -147,6 +130,60 @@ static bool check_master(const emitter *e)
             return false;
         }
     return true;
+}
+
+/* ---- reductions ---- */
+
+static int find_reduction(emitter *e, const cz_reduction *reduction)
+{
+    for (int i = 0; i < e->n_reductions; i++)
+        if (cz_reduction_equal(&e->reductions[i], reduction))
+            return i;
+    *CZ_PUSH(e->arena, e->reductions, e->n_reductions) = *reduction;
+    return e->n_reductions - 1;
+}
+
+static bool find_reductions(emitter *e)
+{
+    const cz_choices *choices = &e->unit->choices;
+    cz_reduction reduction;
+    e->reduction_of = CZ_NEW(e->arena, int, choices->n);
+    for (int i = 0; i < choices->n; i++) {
+        if (!cz_reduction_find(e->unit->options, &e->unit->mesh,
+                               &e->unit->policy, e->strict, &choices->list[i],
+                               e->arena, e->diags, &reduction))
+            return false;
+        e->reduction_of[i] = find_reduction(e, &reduction);
+    }
+    return true;
+}
+
+static cz_ints axes_of(const emitter *e, int64_t set)
+{
+    int64_t *axes = CZ_NEW(e->arena, int64_t, e->unit->mesh.n);
+    int n = 0;
+    for (int a = 0; a < e->unit->mesh.n; a++)
+        if (set >> a & 1)
+            axes[n++] = a;
+    return (cz_ints){axes, n};
+}
+
+static const char *reduction_name(const emitter *e, int number)
+{
+    return cz_arena_printf(e->arena, "reduction.%d", number);
+}
+
+static void emit_reductions(const emitter *e)
+{
+    for (int i = 0; i < e->n_reductions; i++) {
+        const cz_reduction *r = &e->reductions[i];
+        const cz_fact_reduction fact = {.sym_name = reduction_name(e, i),
+                                        .reduce_axes = axes_of(e, r->reduce),
+                                        .split_axes = axes_of(e, r->split),
+                                        .leaves = r->leaves,
+                                        .terms = r->terms};
+        cz_ir_add_reduction(e->ir, &fact);
+    }
 }
 
 static void emit_uses(const emitter *e)
@@ -225,6 +262,18 @@ static cz_ints shard_of(const emitter *e, const cz_family *family)
     return (cz_ints){shard, family->n_dims};
 }
 
+/* How many values of each index a rank has. */
+static cz_ints extents_of(const emitter *e, const cz_family *family)
+{
+    int64_t *extents = CZ_NEW(e->arena, int64_t, family->n_indices);
+    for (int i = 0; i < family->n_indices; i++)
+        extents[i] = family->extents[i];
+    if (family->spread)
+        extents[family->spread_index] /=
+            cz_mesh_extent(&e->unit->mesh, family->spread);
+    return (cz_ints){extents, family->n_indices};
+}
+
 static const char *family_symbol(const emitter *e, int number)
 {
     return cz_arena_printf(e->arena, "param.%d", number);
@@ -242,11 +291,14 @@ static void emit_family(const emitter *e, int number, const cz_choice *choice)
             e->arena, "%s%s", cz_family_pattern(e->arena, stored),
             cz_part_suffix(e->arena, stored, choice->part)),
         .first = {stored->first, stored->n_indices},
-        .extents = {stored->extents, stored->n_indices},
+        .extents = extents_of(e, stored),
         .shape = {family.shape, family.n_dims},
         .shard = shard_of(e, stored),
         .dtype = cz_dtype_name(stored->dtype),
         .rule = find_lowered(e, choice->use, &shape)->symbol,
+        .reduction = reduction_name(e, e->reduction_of[number]),
+        .spread = stored->spread,
+        .spread_index = stored->spread_index,
     };
     cz_ir_add_family(e->ir, &fact);
 }
@@ -266,10 +318,12 @@ static void emit_storage(const emitter *e, const cz_choice *choice,
         .sym_name = symbol,
         .pattern = cz_family_pattern(e->arena, family),
         .first = {family->first, family->n_indices},
-        .extents = {family->extents, family->n_indices},
+        .extents = extents_of(e, family),
         .shape = {family->stored, family->n_dims},
         .shard = shard_of(e, family),
         .dtype = cz_dtype_name(family->dtype),
+        .spread = family->spread,
+        .spread_index = family->spread_index,
     };
     cz_ir_add_storage(e->ir, &fact);
 }
@@ -281,8 +335,7 @@ static cz_ints bounds_of(const emitter *e, const cz_family *stored,
 {
     const cz_family seen = cz_part_family(stored, part);
     const int64_t size = seen.shape[d];
-    const int64_t parts =
-        stored->shard[d] < 0 ? 1 : e->unit->mesh.sizes[stored->shard[d]];
+    const int64_t parts = cz_mesh_extent(&e->unit->mesh, stored->shard[d]);
     int64_t map[CZ_MAX_NDIM][3];
     int64_t *bounds = CZ_NEW(e->arena, int64_t, parts + 1);
     bool equal = true;
@@ -385,11 +438,13 @@ static void emit_untrained(const emitter *e)
 bool cz_emit(cz_ir *ir, const cz_unit *unit, cz_arena *arena, cz_diags *diags)
 {
     emitter e = {.ir = ir, .unit = unit, .arena = arena, .diags = diags};
-    bool good = check_master(&e) && emit_program(&e);
+    e.strict = unit->options->strict || unit->policy.strict;
+    bool good = check_master(&e) && find_reductions(&e) && emit_program(&e);
     if (!good)
         return false;
     emit_mesh(&e);
     cz_ir_add_policy(ir, &unit->policy.fact);
+    emit_reductions(&e);
     emit_uses(&e);
     for (int i = 0; i < unit->uses.n; i++)
         good &= emit_rules(&e, i);

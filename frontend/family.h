@@ -35,13 +35,16 @@ typedef struct cz_family {
     int n_indices;
     int64_t shape[CZ_MAX_NDIM];  /* global, stored layout */
     int64_t stored[CZ_MAX_NDIM]; /* the same with padding */
-    int shard[CZ_MAX_NDIM];      /* axis of the mesh, or -1 */
+    int64_t shard[CZ_MAX_NDIM];  /* pieces of the mesh: bit a, axis a */
     int n_dims;
     bool chunked; /* dimension chunk_dim is cut to ceil-chunks, as FSDP does */
     int chunk_dim;
     cz_dtype dtype;
-    bool transposed;         /* the optimizer sees the other order */
-    bool frozen;             /* nobody trains it */
+    int64_t spread;   /* pieces of the mesh whose coordinates hold other */
+    int spread_index; /* values of this index: coordinate c the c-th part */
+    bool expert;      /* sharded or spread over the experts' axes */
+    bool transposed;  /* the optimizer sees the other order */
+    bool frozen;      /* nobody trains it */
     const cz_blocks *blocks; /* storage of several matrices, or NULL */
     const cz_node *node;     /* PARAM, for messages */
 } cz_family;

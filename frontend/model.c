@@ -29,6 +29,9 @@ typedef struct walk {
     size_t length; /* of the name so far */
     int64_t first[CZ_MAX_INDICES], extents[CZ_MAX_INDICES];
     int n_indices;
+    int64_t spread; /* pieces of the mesh that share out spread_index */
+    int spread_index;
+    bool expert; /* inside an index that names the experts' axes */
     int n_steps;
     bool failed;  /* something was reported: results are not used */
     bool stopped; /* a limit was reached */
@@ -91,6 +94,9 @@ static cz_family name_here(const walk *w, const cz_node *node)
     family.node = node;
     memcpy(family.first, w->first, sizeof family.first);
     memcpy(family.extents, w->extents, sizeof family.extents);
+    family.spread = w->spread;
+    family.spread_index = w->spread_index;
+    family.expert = w->expert;
     return family;
 }
 
@@ -264,12 +270,32 @@ static void walk_values(walk *w, const cz_node *node, int at, int64_t extent,
     }
 }
 
+/* The values of index k are dealt out: nothing may depend on one of them. */
+static bool spread_over(walk *w, const cz_node *node, const cz_node *index,
+                        int k, int64_t spread)
+{
+    const bool reads = cz_node_reads(node, index->text);
+    if (w->spread || reads) {
+        cz_diag_error(w->diags, CZ_UNSUPPORTED, index->span, "%s",
+                      reads ? "what depends on an index that ranks share out "
+                              "is not supported yet"
+                            : "two indices that ranks share out are not "
+                              "supported yet");
+        fail(w);
+        return false;
+    }
+    w->spread = spread;
+    w->spread_index = k;
+    return true;
+}
+
 static void walk_index(walk *w, const cz_node *node, int at, cz_env *env)
 {
     const cz_node *index = node->kids[0]->kids[at];
-    int64_t extent;
-    if (!cz_eval_size(index->kids[0], env, w->diags, "number of indices", 0,
-                      MAX_EXTENT, &extent)) {
+    int64_t extent, spread;
+    const walk outer = *w;
+    if (!cz_shape_count(index->kids[0], env, w->mesh, w->diags, MAX_EXTENT,
+                        &extent, &spread, &w->expert)) {
         fail(w);
         return;
     }
@@ -280,11 +306,16 @@ static void walk_index(walk *w, const cz_node *node, int at, cz_env *env)
     const int k = w->n_indices++;
     w->first[k] = 0;
     w->extents[k] = extent;
+    if (spread && !spread_over(w, node, index, k, spread))
+        return;
     if (cz_node_reads(node, index->text))
         walk_values(w, node, at, extent, env);
     else if (extent > 0)
         push_word(w, node, at, (cz_word){NULL, k}, env);
     w->n_indices--;
+    w->spread = outer.spread;
+    w->spread_index = outer.spread_index;
+    w->expert = outer.expert;
 }
 
 static void walk_path(walk *w, const cz_node *node, int at, cz_env *env)

@@ -24,6 +24,14 @@ static void unsupported(clauses *c, cz_span span, const char *what)
     c->failed = true;
 }
 
+static void said_before(clauses *c, const cz_node *node, const cz_node *before)
+{
+    cz_diag_error(c->diags, CZ_BAD_SCHEDULE, node->span,
+                  "this was said before");
+    cz_diag_note(c->diags, before->span, "here");
+    c->failed = true;
+}
+
 /* One of `words`; what is not among them is reported. */
 static bool check_word(clauses *c, const cz_node *node, const char *word,
                        const char *const *words, int n)
@@ -42,41 +50,44 @@ static bool check_word(clauses *c, const cz_node *node, const char *word,
 
 /* ---- axes and types ---- */
 
-static bool read_axis(clauses *c, const cz_node *name, int64_t *axes, int *n)
+static bool read_axis(clauses *c, const cz_node *name, bool of_data,
+                      int64_t *axes)
 {
-    const int axis = cz_mesh_find(c->mesh, name->text);
+    int64_t set;
     if (!cz_mesh_is_axis(name->text)) {
         cz_diag_error(c->diags, CZ_UNKNOWN_NAME, name->span,
                       "the mesh has no axis '%s'", name->text);
         return false;
     }
-    if (strcmp(name->text, "dp") != 0 && axis >= 0 &&
-        c->mesh->sizes[axis] > 1) {
+    cz_mesh_find(c->mesh, name->text, &set);
+    const bool is_data =
+        strcmp(name->text, "dp") == 0 || strcmp(name->text, "cp") == 0;
+    if (of_data && !is_data && cz_mesh_extent(c->mesh, set) > 1) {
         cz_diag_error(c->diags, CZ_BAD_SCHEDULE, name->span,
-                      "%s cuts the parameters themselves: only dp can stand "
-                      "here",
+                      "%s cuts the parameters themselves: only dp and cp can "
+                      "stand here",
                       name->text);
         return false;
     }
-    if (strcmp(name->text, "dp") == 0)
-        axes[(*n)++] = axis;
+    if (set & *axes) {
+        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, name->span,
+                      "an axis stands here twice");
+        return false;
+    }
+    /* axes of size 1 change nothing and are left out, dp apart */
+    if (cz_mesh_extent(c->mesh, set) > 1 || strcmp(name->text, "dp") == 0)
+        *axes |= set;
     return true;
 }
 
-/* Axes of size 1 change nothing and are left out, dp apart. */
-static cz_ints read_axes(clauses *c, const cz_node *node)
+/* `of_data`: axes that hold replicas of every dense parameter. */
+static int64_t read_axes(clauses *c, const cz_node *node, bool of_data)
 {
-    int64_t *axes = CZ_NEW(c->env->arena, int64_t, node->n_kids + 1);
-    int n = 0;
+    int64_t axes = 0;
     for (int i = 0; i < node->n_kids; i++)
-        if (!read_axis(c, node->kids[i], axes, &n))
+        if (!read_axis(c, node->kids[i], of_data, &axes))
             c->failed = true;
-    if (n > 1) {
-        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, node->span,
-                      "an axis stands here twice");
-        c->failed = true;
-    }
-    return (cz_ints){axes, n};
+    return axes;
 }
 
 static void check_f32(clauses *c, const cz_node *node, const char *what)
@@ -95,18 +106,21 @@ static void check_f32(clauses *c, const cz_node *node, const char *what)
 
 static void read_grads(clauses *c, const cz_node *node)
 {
-    cz_fact_policy *fact = &c->policy->fact;
-    if (node->n_kids > 1) {
-        unsupported(c, node->span, "gradients by path are");
-        return;
-    }
-    if (cz_node_has(node, CZ_FLAG_REDUCED)) {
-        unsupported(c, node->span, "gradients that arrive reduced are");
-        return;
-    }
+    cz_policy *policy = c->policy;
+    const cz_node *paths = cz_node_kid(node, 1);
+    cz_grads grads = {.node = node,
+                      .paths = paths,
+                      .sum = cz_node_has(node, CZ_FLAG_SUM),
+                      .reduced = cz_node_has(node, CZ_FLAG_REDUCED)};
     check_f32(c, node, "gradients");
-    fact->mean = !cz_node_has(node, CZ_FLAG_SUM);
-    fact->reduce_axes = read_axes(c, node->kids[0]);
+    grads.axes = read_axes(c, node->kids[0], !paths);
+    if (paths) {
+        *CZ_PUSH(c->env->arena, policy->grads, policy->n_grads) = grads;
+    } else if (policy->grads[0].node) {
+        said_before(c, node, policy->grads[0].node);
+    } else {
+        policy->grads[0] = grads;
+    }
 }
 
 static void read_master(clauses *c, const cz_node *node)
@@ -121,10 +135,7 @@ static void read_state(clauses *c, const cz_node *node)
 {
     const cz_node *axes = cz_node_kid(node, 0);
     check_f32(c, node, "states");
-    if (!axes || axes->n_kids == 0)
-        unsupported(c, node->span, "states that are not split are");
-    else
-        c->policy->fact.split_axes = read_axes(c, axes);
+    c->policy->split = axes ? read_axes(c, axes, true) : 0;
 }
 
 static void read_clip(clauses *c, const cz_node *node)
@@ -203,9 +214,7 @@ static void read_layout(clauses *c, const cz_node *node)
 static void read_shard(clauses *c, const cz_node *node)
 {
     const cz_node *axes = node->kids[1];
-    const int axis =
-        axes->n_kids == 1 ? cz_mesh_find(c->mesh, axes->kids[0]->text) : -1;
-    int64_t dim;
+    int64_t dim, set;
     if (node->n_kids > 2 || !cz_node_has(node, CZ_FLAG_CHUNK) ||
         axes->n_kids != 1) {
         unsupported(c, node->span,
@@ -224,9 +233,9 @@ static void read_shard(clauses *c, const cz_node *node)
         c->failed = true;
         return;
     }
-    c->policy->chunk = axis < 0 ? NULL : node;
+    c->policy->chunk = cz_mesh_find(c->mesh, "fsdp", &set) ? node : NULL;
     c->policy->chunk_dim = (int)dim;
-    c->policy->chunk_axis = axis;
+    c->policy->chunk_axes = set;
 }
 
 static void read_strategy(clauses *c, const cz_node *node)
@@ -266,10 +275,7 @@ static void read_clause(clauses *c, const cz_node *node)
 {
     if (c->seen[node->kind] && node->kind != CZ_AST_AXIS_STRATEGY &&
         node->kind != CZ_AST_GRADS) {
-        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, node->span,
-                      "this was said before");
-        cz_diag_note(c->diags, c->seen[node->kind]->span, "here");
-        c->failed = true;
+        said_before(c, node, c->seen[node->kind]);
         return;
     }
     c->seen[node->kind] = node;
@@ -283,31 +289,24 @@ static void read_clause(clauses *c, const cz_node *node)
 static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
                          cz_arena *arena)
 {
-    int64_t *dp = CZ_NEW(arena, int64_t, 1);
-    *dp = cz_mesh_find(mesh, "dp");
+    int64_t cp;
     *policy = (cz_policy){0};
     policy->fact = (cz_fact_policy){
         .grad_dtype = "f32",
-        .reduce_axes = {dp, 1},
-        .mean = 1,
         .master_dtype = "f32",
-        .split_axes = {dp, 1},
         .bucket_elements = DEFAULT_BUCKET_ELEMENTS,
     };
+    cz_mesh_find(mesh, "dp", &policy->split);
+    cz_grads *grads = CZ_PUSH(arena, policy->grads, policy->n_grads);
+    *grads = (cz_grads){.axes = policy->split};
+    if (cz_mesh_find(mesh, "cp", &cp) && cz_mesh_extent(mesh, cp) > 1)
+        grads->axes |= cp;
 }
 
 static void read_block(clauses *c, const cz_node *block)
 {
     for (int i = 0; i < block->n_kids; i++)
         read_clause(c, block->kids[i]);
-}
-
-static void check_split(clauses *c, const cz_node *block)
-{
-    const cz_fact_policy *fact = &c->policy->fact;
-    if (!c->failed && (fact->reduce_axes.n == 0 || fact->split_axes.n == 0))
-        unsupported(c, block->span,
-                    "gradients or states that are not split over dp are");
 }
 
 bool cz_policy_build(const cz_node *file, const cz_mesh *mesh, cz_env *globals,
@@ -328,7 +327,6 @@ bool cz_policy_build(const cz_node *file, const cz_mesh *mesh, cz_env *globals,
         }
         seen = node;
         read_block(&c, node);
-        check_split(&c, node);
     }
     return !c.failed;
 }

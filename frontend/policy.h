@@ -6,18 +6,30 @@
 #include "frontend/eval.h"
 #include "frontend/mesh.h"
 
+/* How some gradients arrive. */
+typedef struct cz_grads {
+    const cz_node *node;  /* the clause; NULL: the default */
+    const cz_node *paths; /* for which; NULL: all others */
+    int64_t axes;         /* partial over these pieces of the mesh */
+    bool sum, reduced;
+} cz_grads;
+
 typedef struct cz_policy {
     cz_fact_policy fact; /* arrays live in the arena */
+    cz_grads *grads;     /* the first is that of all others */
+    int n_grads;
+    int64_t split;       /* pieces that states are split over */
     cz_span master_none; /* `master none`; source is NULL when not written */
     bool strict;
     const cz_node *chunk; /* SHARD: every tensor to ceil-chunks, or NULL */
-    int chunk_dim, chunk_axis;
+    int chunk_dim;
+    int64_t chunk_axes; /* pieces of the mesh */
 } cz_policy;
 
 /* From the SCHEDULE statement of the main file, or the defaults where it, or
- * a clause of it, is missing: gradients f32 and partial over dp, averaged;
- * master and state f32 and split over dp; buckets of 400M elements; no
- * clipping.  False after reporting. */
+ * a clause of it, is missing: gradients f32 and partial over dp and cp,
+ * averaged; master and state f32 and split over dp; buckets of 400M elements;
+ * no clipping.  False after reporting. */
 bool cz_policy_build(const cz_node *file, const cz_mesh *mesh, cz_env *globals,
                      cz_diags *diags, cz_policy *out);
 

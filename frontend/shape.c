@@ -10,6 +10,7 @@ typedef struct shaper {
     cz_env *env;
     const cz_mesh *mesh;
     cz_diags *diags;
+    bool *expert; /* set when an axis of the experts appears */
 } shaper;
 
 static bool unsupported(const shaper *s, cz_span span, const char *what)
@@ -18,19 +19,29 @@ static bool unsupported(const shaper *s, cz_span span, const char *what)
     return false;
 }
 
-/* `axis` also divides this dimension.  Axes of size 1 change nothing. */
-static bool take_axis(const shaper *s, const cz_node *name, int *shard)
+/* `axis` also divides this dimension, and stands before those so far. */
+static bool take_axis(const shaper *s, const cz_node *name, int64_t *shard)
 {
-    const int axis = cz_mesh_find(s->mesh, name->text);
-    if (axis < 0)
-        return true;
-    const bool cuts = s->mesh->sizes[axis] > 1;
-    if (strcmp(name->text, "dp") == 0)
-        return !cuts || unsupported(s, name->span, "sharding over dp is");
-    if (*shard >= 0 && cuts && s->mesh->sizes[*shard] > 1)
-        return unsupported(s, name->span, "two axes on one dimension are");
-    if (*shard < 0 || cuts)
-        *shard = axis;
+    int64_t set;
+    *s->expert = *s->expert || cz_mesh_is_expert_axis(name->text);
+    cz_mesh_find(s->mesh, name->text, &set);
+    const bool cuts = cz_mesh_extent(s->mesh, set) > 1;
+    if (cuts &&
+        (strcmp(name->text, "dp") == 0 || strcmp(name->text, "edp") == 0))
+        return unsupported(
+            s, name->span,
+            cz_arena_printf(s->env->arena, "sharding over %s is", name->text));
+    if (set & *shard) {
+        cz_diag_error(s->diags, CZ_BAD_DIMENSION, name->span,
+                      "axis %s cuts this dimension twice", name->text);
+        return false;
+    }
+    /* the pieces of what is major come first in the mesh */
+    if (cz_mesh_extent(s->mesh, *shard) > 1 && cuts &&
+        (set & -set) > (*shard & -*shard))
+        return unsupported(s, name->span,
+                           "axes in another order than the mesh's are");
+    *shard |= set;
     return true;
 }
 
@@ -40,7 +51,7 @@ static bool is_axis(const cz_node *node)
 }
 
 /* Split `V/dp/tp` into V and its axes. */
-static const cz_node *peel(const shaper *s, const cz_node *dim, int *shard)
+static const cz_node *peel(const shaper *s, const cz_node *dim, int64_t *shard)
 {
     while (dim->kind == CZ_AST_DIV && is_axis(dim->kids[1])) {
         if (!take_axis(s, dim->kids[1], shard))
@@ -48,6 +59,17 @@ static const cz_node *peel(const shaper *s, const cz_node *dim, int *shard)
         dim = dim->kids[0];
     }
     return dim;
+}
+
+/* The axes that divide a dimension, as the text has them: "dp/tp". */
+static const char *axes_of(const shaper *s, const cz_node *dim)
+{
+    const char *out = "";
+    for (; dim->kind == CZ_AST_DIV && is_axis(dim->kids[1]); dim = dim->kids[0])
+        out = *out ? cz_arena_printf(s->env->arena, "%s/%s", dim->kids[1]->text,
+                                     out)
+                   : dim->kids[1]->text;
+    return out;
 }
 
 /* The nearest size of an axis that divides; below before above. */
@@ -62,16 +84,16 @@ static int64_t nearest_divisor(int64_t dim, int64_t size)
     return 1;
 }
 
-static bool check_divides(const shaper *s, const cz_node *dim, int64_t size,
-                          int axis)
+static bool check_divides(const shaper *s, const cz_node *dim, const char *what,
+                          int64_t size, int64_t set)
 {
-    const int64_t ways = s->mesh->sizes[axis];
-    const char *name = s->mesh->axes[axis];
+    const int64_t ways = cz_mesh_extent(s->mesh, set);
     if (size % ways == 0)
         return true;
-    const char *message = cz_arena_printf(
-        s->env->arena, "a dimension of %lld cannot be cut by %s = %lld",
-        (long long)size, name, (long long)ways);
+    const char *name = axes_of(s, dim);
+    const char *message =
+        cz_arena_printf(s->env->arena, "%s of %lld cannot be cut by %s = %lld",
+                        what, (long long)size, name, (long long)ways);
     if (cz_diag_has(s->diags, CZ_NOT_DIVISIBLE, message))
         return false; /* of another parameter: one mistake, one message */
     cz_diag_error(s->diags, CZ_NOT_DIVISIBLE, dim->span, "%s", message);
@@ -96,31 +118,29 @@ static bool eval_dim(const shaper *s, const cz_node *e, int64_t *size,
 static bool build_dim(const shaper *s, const cz_node *dim, cz_family *family,
                       int d)
 {
-    int *shard = &family->shard[d];
-    *shard = -1;
+    int64_t *shard = &family->shard[d];
+    *shard = 0;
     const cz_node *e = peel(s, dim, shard);
     if (!e)
         return false;
     return eval_dim(s, e, &family->shape[d], &family->stored[d]) &&
-           (*shard < 0 || check_divides(s, dim, family->stored[d], *shard));
+           check_divides(s, dim, "a dimension", family->stored[d], *shard);
 }
 
 static bool check_shards(const shaper *s, const cz_node *dims,
                          const cz_family *family)
 {
-    if (family->n_dims < 2 || family->shard[0] < 0 ||
-        family->shard[0] != family->shard[1])
+    if (family->n_dims < 2 || !(family->shard[0] & family->shard[1]))
         return true;
     cz_diag_error(s->diags, CZ_BAD_DIMENSION, dims->span,
-                  "axis %s cuts two dimensions",
-                  s->mesh->axes[family->shard[0]]);
+                  "%s cuts two dimensions", axes_of(s, dims->kids[1]));
     return false;
 }
 
 bool cz_shape_build(const cz_node *dims, cz_env *env, const cz_mesh *mesh,
                     cz_diags *diags, cz_family *out)
 {
-    const shaper s = {env, mesh, diags};
+    const shaper s = {env, mesh, diags, &out->expert};
     bool good = true;
     int64_t numel;
     if (dims->n_kids < 1 || dims->n_kids > CZ_MAX_NDIM)
@@ -136,4 +156,20 @@ bool cz_shape_build(const cz_node *dims, cz_env *env, const cz_mesh *mesh,
         return false;
     }
     return good && check_shards(&s, dims, out);
+}
+
+bool cz_shape_count(const cz_node *count, cz_env *env, const cz_mesh *mesh,
+                    cz_diags *diags, int64_t high, int64_t *extent,
+                    int64_t *spread, bool *expert)
+{
+    const shaper s = {env, mesh, diags, expert};
+    *spread = 0;
+    const cz_node *e = peel(&s, count, spread);
+    if (!e ||
+        !cz_eval_size(e, env, diags, "number of indices", 0, high, extent) ||
+        !check_divides(&s, count, "an index", *extent, *spread))
+        return false;
+    if (cz_mesh_extent(mesh, *spread) == 1)
+        *spread = 0;
+    return true;
 }

@@ -12,4 +12,11 @@
 bool cz_shape_build(const cz_node *dims, cz_env *env, const cz_mesh *mesh,
                     cz_diags *diags, cz_family *out);
 
+/* How many values an index has, `E` or `E/ep`: then the values are dealt out,
+ * in order and equally many, to the coordinates over `*spread`.  Sets *expert
+ * when an axis of the experts is named. */
+bool cz_shape_count(const cz_node *count, cz_env *env, const cz_mesh *mesh,
+                    cz_diags *diags, int64_t high, int64_t *extent,
+                    int64_t *spread, bool *expert);
+
 #endif

@@ -5,8 +5,8 @@
 
 typedef struct state {
     const cz_assign_problem *problem;
-    int64_t *loads;  /* [split][shard] */
-    int64_t *memory; /* [split] */
+    int64_t *loads;  /* [row][shard] */
+    int64_t *memory; /* [row] */
 } state;
 
 typedef struct ranked {
@@ -33,11 +33,41 @@ static ranked *rank_items(cz_arena *scratch, const cz_assign_problem *problem)
     return order;
 }
 
-/* The least loaded column of a row, or the load of its fullest one. */
-static int64_t row_load(const state *s, int split, bool fullest, int *column)
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* For each place that an item could have: the fullest rank there.  Of each
+ * split coordinate, also the memory of its fullest row. */
+typedef struct fullness {
+    int64_t *loads;  /* [split][shard] */
+    int64_t *memory; /* [split] */
+} fullness;
+
+static void find_fullness(const state *s, const cz_assign_item *item,
+                          fullness *f)
 {
     const int n = s->problem->n_shard;
-    const int64_t *row = s->loads + (size_t)split * (size_t)n;
+    for (int i = 0; i < item->n_splits * n; i++)
+        f->loads[i] = 0;
+    for (int d = 0; d < item->n_splits; d++)
+        f->memory[d] = 0;
+    for (int row = 0; row < s->problem->n_split; row++) {
+        const int d = item->split_of_row[row];
+        f->memory[d] = larger(f->memory[d], s->memory[row]);
+        for (int t = 0; t < n; t++)
+            f->loads[d * n + t] =
+                larger(f->loads[d * n + t], s->loads[row * n + t]);
+    }
+}
+
+/* The least loaded column of a split coordinate, or its fullest one. */
+static int64_t split_load(const state *s, const fullness *f, int split,
+                          bool fullest, int *column)
+{
+    const int n = s->problem->n_shard;
+    const int64_t *row = f->loads + (size_t)split * (size_t)n;
     int best = 0;
     for (int t = 1; t < n; t++)
         if (fullest ? row[t] > row[best] : row[t] < row[best])
@@ -46,15 +76,17 @@ static int64_t row_load(const state *s, int split, bool fullest, int *column)
     return row[best];
 }
 
-static cz_assign_place best_place(const state *s, const cz_assign_item *item)
+static cz_assign_place best_place(const state *s, const cz_assign_item *item,
+                                  fullness *f)
 {
     cz_assign_place best = {0, -1};
     int64_t best_load = INT64_MAX;
-    for (int d = 0; d < s->problem->n_split; d++) {
+    find_fullness(s, item, f);
+    for (int d = 0; d < item->n_splits; d++) {
         int column;
-        const int64_t load = row_load(s, d, item->on_row, &column);
+        const int64_t load = split_load(s, f, d, item->on_row, &column);
         if (load > best_load ||
-            (load == best_load && s->memory[d] >= s->memory[best.split]))
+            (load == best_load && f->memory[d] >= f->memory[best.split]))
             continue;
         best_load = load;
         best = (cz_assign_place){d, item->on_row ? -1 : column};
@@ -65,24 +97,31 @@ static cz_assign_place best_place(const state *s, const cz_assign_item *item)
 static void put(state *s, const cz_assign_item *item, cz_assign_place place)
 {
     const int n = s->problem->n_shard;
-    int64_t *row = s->loads + (size_t)place.split * (size_t)n;
-    for (int t = 0; t < n; t++)
-        row[t] +=
-            item->shared + (item->on_row || t == place.shard ? item->cost : 0);
-    s->memory[place.split] += item->memory;
+    for (int row = 0; row < s->problem->n_split; row++) {
+        if (item->split_of_row[row] != place.split)
+            continue;
+        for (int t = 0; t < n; t++)
+            s->loads[row * n + t] +=
+                item->shared +
+                (item->on_row || t == place.shard ? item->cost : 0);
+        s->memory[row] += item->memory;
+    }
 }
 
 void cz_assign_solve(cz_arena *scratch, const cz_assign_problem *problem,
                      cz_assign_place *places, int64_t *loads)
 {
     const ranked *order = rank_items(scratch, problem);
+    const int n_ranks = problem->n_split * problem->n_shard;
     state s = {problem, loads, CZ_NEW(scratch, int64_t, problem->n_split)};
+    fullness f = {CZ_NEW(scratch, int64_t, n_ranks),
+                  CZ_NEW(scratch, int64_t, problem->n_split)};
 
-    for (int rank = 0; rank < problem->n_split * problem->n_shard; rank++)
+    for (int rank = 0; rank < n_ranks; rank++)
         loads[rank] = 0;
     for (int i = 0; i < problem->n_items; i++) {
         const cz_assign_item *item = &problem->items[order[i].item];
-        places[order[i].item] = best_place(&s, item);
+        places[order[i].item] = best_place(&s, item, &f);
         put(&s, item, places[order[i].item]);
     }
 }

@@ -8,17 +8,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Ranks form a grid of n_split rows and n_shard columns; an item goes to one
- * row and, unless all columns of the row compute alike, to one column. */
+/* Ranks form a grid of n_split rows and n_shard columns.  An item goes to one
+ * split coordinate, which is one row or, where its states split over fewer
+ * axes, several that each compute one of its kind; and, unless all columns of
+ * a row compute alike, to one column. */
 typedef struct cz_assign_item {
     int64_t cost;   /* flops on the owner */
     int64_t shared; /* flops on every rank of the owner's row, besides */
     int64_t memory; /* elements that each rank of the row then holds */
     bool on_row;    /* all ranks of the row pay `cost` */
+    const int *split_of_row; /* [n_split] the split coordinate of each row */
+    int n_splits;
 } cz_assign_item;
 
 typedef struct cz_assign_place {
-    int split;
+    int split; /* coordinate, of item.n_splits */
     int shard; /* -1: the whole row */
 } cz_assign_place;
 

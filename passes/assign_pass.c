@@ -18,7 +18,8 @@ typedef struct owned_list {
 
 /* Flops of one parameter: per element before and after, whole on the owner.
  * False when they do not fit. */
-static bool item_of(const cz_plan_view *view, int family, cz_assign_item *item)
+static bool item_of(const cz_plan_view *view, int family,
+                    const int *split_of_row, cz_assign_item *item)
 {
     const cz_view_family *f = &view->families[family];
     const cz_rule_stages stages = cz_rule_stages_find(view, f->rule);
@@ -27,15 +28,27 @@ static bool item_of(const cz_plan_view *view, int family, cz_assign_item *item)
     int64_t per_element;
     *item = (cz_assign_item){.cost = view->stages[stages.whole].fact->flops,
                              .memory = f->local_elements,
-                             .on_row = cz_family_shards(view, family) == 1};
+                             .on_row = cz_family_shards(view, family) == 1,
+                             .split_of_row = split_of_row,
+                             .n_splits = cz_owner_grid_splits(view, family)};
     return cz_checked_add(view->stages[stages.before].fact->flops, after,
                           &per_element) &&
            cz_checked_mul(per_element, f->local_elements, &item->shared);
 }
 
-/* Every rank of one row at most pays for an item: sums over all ranks fit. */
-static bool collect(cz_arena *arena, const cz_plan_view *view, int n_rows,
-                    owned_list *out)
+/* What all ranks together pay for an item at most. */
+static bool add_ranks(int64_t n_ranks, const cz_assign_item *item,
+                      int64_t *total)
+{
+    int64_t cost;
+    return cz_checked_add(item->cost, item->shared, &cost) &&
+           cz_checked_mul(cost, n_ranks, &cost) &&
+           cz_checked_add(*total, cost, total);
+}
+
+/* False when a sum over all ranks does not fit. */
+static bool collect(cz_arena *arena, const cz_plan_view *view,
+                    const cz_owner_grid *grid, owned_list *out)
 {
     int64_t total = 0;
     *out = (owned_list){0, CZ_NEW(arena, cz_assign_item, view->n_params),
@@ -45,13 +58,14 @@ static bool collect(cz_arena *arena, const cz_plan_view *view, int n_rows,
         cz_assign_item *item = &out->items[out->n];
         if (!cz_family_is_owned(view, family))
             continue;
-        if (!item_of(view, family, item) ||
-            !cz_checked_add(total, item->cost, &total) ||
-            !cz_checked_add(total, item->shared, &total))
+        if (!item_of(view, family,
+                     grid->split_of_row[view->families[family].reduction],
+                     item) ||
+            !add_ranks(view->n_ranks / item->n_splits, item, &total))
             return false;
         out->params[out->n++] = p;
     }
-    return cz_checked_mul(total, view->n_ranks / n_rows, &total);
+    return true;
 }
 
 /* Owners of all parameters by number, then a fact per family. */
@@ -85,7 +99,7 @@ static bool assign(cz_ir *ir, cz_arena *arena, cz_diags *diags)
     const cz_plan_view *view = cz_plan_view_build(arena, ir, diags);
     if (!view || !cz_owner_grid_find(arena, view, diags, &grid))
         return false;
-    if (!collect(arena, view, grid.n_split, &matrices)) {
+    if (!collect(arena, view, &grid, &matrices)) {
         cz_diag_error(diags, CZ_TOO_LARGE, (cz_span){0},
                       "the matrices cost more than 2^63 operations");
         return false;

@@ -43,7 +43,7 @@ static void cut_between_owners(const cz_bucket_problem *problem,
                                const draft *filled, cz_bucket *bucket)
 {
     int i = 0;
-    for (int r = 0; r <= problem->n_slices; r++) {
+    for (int r = 0; r <= problem->n_slices[bucket->kind]; r++) {
         while (i < filled->n && problem->items[filled->items[i]].owner < r)
             i++;
         bucket->slices[r] = i < filled->n ? bucket->offsets[i] : bucket->length;
@@ -52,13 +52,13 @@ static void cut_between_owners(const cz_bucket_problem *problem,
 
 /* Counting sort of a draft's items by owner: stable. */
 static void sort_by_owner(cz_arena *arena, const cz_bucket_problem *problem,
-                          draft *filled)
+                          int n_slices, draft *filled)
 {
     int *sorted = CZ_NEW(arena, int, filled->n);
-    int *start = CZ_NEW(arena, int, problem->n_slices + 1);
+    int *start = CZ_NEW(arena, int, n_slices + 1);
     for (int i = 0; i < filled->n; i++)
         start[problem->items[filled->items[i]].owner + 1]++;
-    for (int r = 0; r < problem->n_slices; r++)
+    for (int r = 0; r < n_slices; r++)
         start[r + 1] += start[r];
     for (int i = 0; i < filled->n; i++)
         sorted[start[problem->items[filled->items[i]].owner]++] =
@@ -71,16 +71,17 @@ static cz_bucket close_bucket(cz_arena *arena, const cz_bucket_problem *problem,
 {
     const cz_bucket_item *first = &problem->items[filled->items[0]];
     cz_bucket bucket = {.kind = first->kind};
+    const int n_slices = problem->n_slices[first->kind];
     const bool is_owned = first->owner >= 0;
 
     if (is_owned)
-        sort_by_owner(arena, problem, filled);
-    bucket.slices = CZ_NEW(arena, int64_t, problem->n_slices + 1);
+        sort_by_owner(arena, problem, n_slices, filled);
+    bucket.slices = CZ_NEW(arena, int64_t, n_slices + 1);
     lay_out_params(arena, problem, filled, &bucket);
     if (is_owned)
         cut_between_owners(problem, filled, &bucket);
     else
-        cut_evenly(&bucket, problem->n_slices);
+        cut_evenly(&bucket, n_slices);
     *filled = (draft){0};
     return bucket;
 }

@@ -30,8 +30,9 @@ typedef struct cz_bucket {
 typedef struct cz_bucket_problem {
     int n_items;
     const cz_bucket_item *items; /* in the order in which gradients come */
-    int n_kinds, n_slices;
-    int64_t capacity; /* a bucket that holds this many elements is closed */
+    int n_kinds;
+    const int *n_slices; /* [n_kinds] */
+    int64_t capacity;    /* a bucket that holds this many elements is closed */
 } cz_bucket_problem;
 
 /* Buckets in the order in which they close.  Owned items are sorted by owner,

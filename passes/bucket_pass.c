@@ -7,11 +7,12 @@
 #include "dsl/ir.h"
 #include "dsl/plan_view_build.h"
 #include "passes/bucket.h"
+#include "passes/owned.h"
 
 #include <string.h>
 
-/* Parameters share a bucket when use, type, owned or not, and states are
- * equal: then all of the bucket's memory has one layout. */
+/* Parameters share a bucket when use, type, reduction, owned or not, and
+ * states are equal: then all of the bucket's memory has one layout. */
 static bool same_states(const cz_fact_rule *a, const cz_fact_rule *b)
 {
     if (a->states.n != b->states.n)
@@ -29,6 +30,7 @@ static bool same_kind(const cz_plan_view *view, int a, int b)
     const cz_view_family *g = &view->families[q->family];
     const cz_view_rule *r = &view->rules[f->rule], *s = &view->rules[g->rule];
     return r->use == s->use && f->dtype == g->dtype &&
+           f->reduction == g->reduction &&
            (p->split_owner < 0) == (q->split_owner < 0) &&
            same_states(r->fact, s->fact);
 }
@@ -66,22 +68,30 @@ static cz_bucket_item *collect(cz_arena *arena, const cz_plan_view *view,
 /* All lengths, leaves and padding included, must fit in memory sizes. */
 static bool check_size(const cz_plan_view *view, cz_diags *diags)
 {
-    int64_t total = 0, with_leaves;
-    const int64_t bytes = 64 * (view->program->leaves + 1);
+    int64_t total = 0, leaves = 1, with_leaves;
     bool ok = true;
+    for (int k = 0; k < view->n_reductions; k++)
+        if (view->reductions[k].leaves > leaves)
+            leaves = view->reductions[k].leaves;
     for (int p = 0; p < view->n_params; p++)
         ok = ok && cz_checked_add(
                        total, view->families[view->params[p].family].elements,
                        &total);
-    ok = ok && cz_checked_mul(total, bytes, &with_leaves);
+    ok = ok && cz_checked_mul(total, 64 * (leaves + 1), &with_leaves);
     if (!ok)
         cz_diag_error(diags, CZ_TOO_LARGE, (cz_span){0},
                       "the parameters do not fit any machine's memory");
     return ok;
 }
 
+/* Slices of the buckets that may hold a parameter. */
+static int splits_of(const cz_plan_view *view, int64_t param)
+{
+    return cz_owner_grid_splits(view, view->params[param].family);
+}
+
 static void write_bucket(cz_ir *ir, cz_arena *arena, const cz_plan_view *view,
-                         const cz_bucket *bucket, int number, int n_slices)
+                         const cz_bucket *bucket, int number)
 {
     const cz_view_family *first =
         &view->families[view->params[bucket->params[0]].family];
@@ -89,11 +99,12 @@ static void write_bucket(cz_ir *ir, cz_arena *arena, const cz_plan_view *view,
     const cz_fact_bucket fact = {
         .sym_name = cz_arena_printf(arena, "bucket%d", number),
         .use = view->uses[rule->use]->sym_name,
+        .reduction = view->reductions[first->reduction].sym_name,
         .dtype = cz_dtype_name(first->dtype),
         .length = bucket->length,
         .params = {bucket->params, bucket->n},
         .offsets = {bucket->offsets, bucket->n},
-        .slices = {bucket->slices, n_slices + 1},
+        .slices = {bucket->slices, splits_of(view, bucket->params[0]) + 1},
     };
     cz_ir_add_bucket(ir, &fact);
 }
@@ -104,15 +115,17 @@ static bool fill_buckets(cz_ir *ir, cz_arena *arena, cz_diags *diags)
     const cz_plan_view *view = cz_plan_view_build(arena, ir, diags);
     if (!view || !check_size(view, diags))
         return false;
-    const int n_slices = (int)cz_view_extent(view, &view->policy->split_axes);
     const cz_bucket_item *items = collect(arena, view, &firsts, &n_kinds);
+    int *n_slices = CZ_NEW(arena, int, n_kinds);
+    for (int k = 0; k < n_kinds; k++)
+        n_slices[k] = splits_of(view, firsts[k]);
     const cz_bucket_problem problem = {view->n_params, items, n_kinds, n_slices,
                                        view->policy->bucket_elements};
     const cz_bucket *buckets = cz_bucket_solve(arena, &problem, &n_buckets);
 
     cz_ir_remove(ir, CZ_FACT_bucket);
     for (int b = 0; b < n_buckets; b++)
-        write_bucket(ir, arena, view, &buckets[b], b, n_slices);
+        write_bucket(ir, arena, view, &buckets[b], b);
     return true;
 }
 

@@ -23,12 +23,7 @@ bool cz_family_is_owned(const cz_plan_view *view, int family)
 
 int64_t cz_family_shards(const cz_plan_view *view, int family)
 {
-    const cz_ints shard = view->families[family].fact->shard;
-    int64_t n = 1;
-    for (int d = 0; d < shard.n; d++)
-        if (shard.v[d] >= 0)
-            n *= view->mesh->sizes.v[shard.v[d]];
-    return n;
+    return cz_view_parts(view, cz_view_shard_set(view, family));
 }
 
 static bool has_axis(cz_ints axes, int64_t axis)
@@ -129,15 +124,45 @@ static bool add_family(cz_arena *arena, const cz_plan_view *view,
     return true;
 }
 
+int cz_owner_grid_split(const cz_owner_grid *grid, const cz_plan_view *view,
+                        int family, int row)
+{
+    return grid->split_of_row[view->families[family].reduction][row];
+}
+
+int cz_owner_grid_splits(const cz_plan_view *view, int family)
+{
+    return (int)cz_view_extent(
+        view, &cz_view_family_reduction(view, family)->split_axes);
+}
+
+static void find_splits(cz_arena *arena, const cz_plan_view *view,
+                        cz_owner_grid *grid)
+{
+    grid->split_of_row = CZ_NEW(arena, int *, view->n_reductions);
+    for (int k = 0; k < view->n_reductions; k++) {
+        const cz_ints *split = &view->reductions[k].split_axes;
+        int *rows = CZ_NEW(arena, int, grid->n_split);
+        for (int row = 0; row < grid->n_split; row++)
+            rows[row] = (int)cz_view_coordinate(
+                view, split, cz_view_rank_at(view, &grid->split_axes, row, 0));
+        grid->split_of_row[k] = rows;
+    }
+}
+
 bool cz_owner_grid_find(cz_arena *arena, const cz_plan_view *view,
                         cz_diags *diags, cz_owner_grid *out)
 {
     bool ok = true;
-    *out = (cz_owner_grid){.split_axes = view->policy->split_axes};
+    *out = (cz_owner_grid){.split_axes = {NULL, 0}};
+    for (int k = 0; k < view->n_reductions; k++)
+        out->split_axes = join_axes(arena, view, out->split_axes,
+                                    view->reductions[k].split_axes);
     for (int f = 0; f < view->n_families; f++)
         ok &= add_family(arena, view, diags, f, out);
     out->axes = join_axes(arena, view, out->split_axes, out->shard_axes);
     out->n_split = (int)cz_view_extent(view, &out->split_axes);
     out->n_shard = (int)cz_view_extent(view, &out->shard_axes);
+    find_splits(arena, view, out);
     return ok;
 }

@@ -1,7 +1,8 @@
 /* Which parameters are owned matrices, and the grid of ranks that own them:
- * rows are coordinates over policy.split_axes, columns over the axes that
- * shard matrices.  Reads the plan view; what assignment, buckets and schedule
- * all need. */
+ * rows are coordinates over all axes that split states, columns over the axes
+ * that shard matrices.  A reduction that splits over fewer axes (experts) has
+ * the same owner in several rows: those of one coordinate of its split.  Reads
+ * the plan view; what assignment, buckets and schedule all need. */
 #ifndef CZ_PASSES_OWNED_H
 #define CZ_PASSES_OWNED_H
 
@@ -15,6 +16,7 @@ typedef struct cz_owner_grid {
     cz_ints split_axes, shard_axes;
     cz_ints axes; /* both, in mesh order */
     int n_split, n_shard;
+    int **split_of_row; /* [reduction][row] its split coordinate there */
 } cz_owner_grid;
 
 enum { CZ_MAX_STAGE_SLOTS = 64 };
@@ -29,6 +31,12 @@ cz_rule_stages cz_rule_stages_find(const cz_plan_view *view, int rule);
 bool cz_family_is_owned(const cz_plan_view *view, int family);
 /* Over how many ranks a parameter is sharded. */
 int64_t cz_family_shards(const cz_plan_view *view, int family);
+
+/* The split coordinate of a family in a row of the grid. */
+int cz_owner_grid_split(const cz_owner_grid *grid, const cz_plan_view *view,
+                        int family, int row);
+/* How many coordinates the family's split has. */
+int cz_owner_grid_splits(const cz_plan_view *view, int family);
 
 /* The grid of a plan.  False after reporting a family that lacks stages (only
  * `after` may be absent) or has more than CZ_MAX_STAGE_SLOTS in one, or that

@@ -1,14 +1,14 @@
 /* From owners and buckets to a schedule, step by step. */
 #include "passes/schedule_internal.h"
 
-static cz_ints comm_of(const cz_scheduler *s, cz_role role)
+static cz_ints comm_of(const cz_scheduler *s, const cz_planned_op *op)
 {
     int64_t *all;
-    switch (role) {
+    switch (op->role) {
     case CZ_ROLE_REDUCE:
-        return s->view->policy->reduce_axes;
+        return cz_view_bucket_reduction(s->view, op->bucket)->reduce_axes;
     case CZ_ROLE_PUBLISH:
-        return s->grid.split_axes;
+        return cz_view_bucket_reduction(s->view, op->bucket)->split_axes;
     case CZ_ROLE_GATHER:
     case CZ_ROLE_SCATTER:
         return s->grid.shard_axes;
@@ -39,7 +39,7 @@ static cz_fact_op op_fact(const cz_scheduler *s, int i)
         .kind = role->kind,
         .stream = role->stream,
         .section = role->section,
-        .comm = comm_of(s, op->role),
+        .comm = comm_of(s, op),
         .bucket = op->bucket,
         .table = op->table < 0 ? "" : s->tables[op->table].sym_name,
         .waits = s->waits[i],

@@ -4,6 +4,7 @@
  *   schedule_list    the operations in order, without tables
  *   schedule_scratch bytes for every buffer, by liveness over that list
  *   schedule_table   the rows
+ *   schedule_shrink  rows that are alike along an axis, once
  *   schedule_wait    waits, from who touches what, and bytes of scratch
  *
  * A *row* of ranks has one split coordinate, a *column* one shard coordinate.
@@ -20,7 +21,8 @@ typedef struct cz_matrix {
     int64_t offset; /* element in the bucket */
     const cz_view_family *family;
     const cz_view_stage *before, *whole, *after; /* after: or NULL */
-    int row, column; /* its owner; column -1: the whole row computes alike */
+    int row, column; /* its owner, or one of those of a spread one; column -1:
+                      * the whole row computes alike */
     int group;       /* micro-group; where the row computes alike: bucket */
     int64_t gather, scatter, temp;       /* of the shard, equal along a row */
     int64_t whole_gather, whole_scatter; /* on the owner */
@@ -81,8 +83,8 @@ cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
                                 int *n);
 /* The first of `elements` elements of a parameter that lie in a row's slice of
  * its bucket, and `*n` of them, perhaps 0. */
-int64_t cz_schedule_part(const cz_plan_view *view, int64_t param,
-                         int64_t elements, int row, int64_t *n);
+int64_t cz_schedule_part(const cz_scheduler *s, int64_t param, int64_t elements,
+                         int row, int64_t *n);
 bool cz_schedule_bucket_is_owned(const cz_plan_view *view, int bucket);
 
 /* The steps of the scheduler, in this order; each fills what its name says.
@@ -92,6 +94,10 @@ void cz_schedule_list(cz_scheduler *s);
 void cz_schedule_scratch(cz_scheduler *s);
 void cz_schedule_tables(cz_scheduler *s);
 void cz_schedule_waits(cz_scheduler *s);
+/* Leaves out of a table's selector what its rows, of n_columns numbers each,
+ * do not depend on. */
+void cz_schedule_shrink(const cz_scheduler *s, cz_fact_table *table,
+                        int n_columns);
 
 typedef struct cz_role_fact {
     const char *kind, *section; /* as in the IR */

@@ -32,7 +32,9 @@ static void append(cz_scheduler *s, cz_role role, int bucket, int group)
 
 static void publish(cz_scheduler *s, int bucket)
 {
-    if (s->grid.n_split > 1)
+    const cz_ints *split =
+        &cz_view_bucket_reduction(s->view, bucket)->split_axes;
+    if (cz_view_extent(s->view, split) > 1)
         append(s, CZ_ROLE_PUBLISH, bucket, -1);
 }
 

@@ -24,7 +24,7 @@ bool cz_schedule_bucket_is_owned(const cz_plan_view *view, int bucket)
     return view->params[first].split_owner >= 0;
 }
 
-static cz_matrix matrix_of(const cz_plan_view *view, int param)
+static cz_matrix matrix_of(const cz_plan_view *view, int param, int row)
 {
     const cz_view_param *p = &view->params[param];
     const cz_view_family *family = &view->families[p->family];
@@ -38,7 +38,7 @@ static cz_matrix matrix_of(const cz_plan_view *view, int param)
         .before = &view->stages[stages.before],
         .whole = &view->stages[stages.whole],
         .after = stages.after < 0 ? NULL : &view->stages[stages.after],
-        .row = (int)p->split_owner,
+        .row = row,
         .column = is_sharded ? (int)p->shard_owner : -1,
         .group = is_sharded ? 0 : p->bucket,
     };
@@ -85,22 +85,29 @@ static cz_group_item group_item(const cz_matrix *m)
     };
 }
 
-/* Groups of the matrices of one row; returns how many. */
-static int group_row(cz_scheduler *s, int row)
+/* Groups of the matrices of one row that have the reduction, from number
+ * `base` on; returns how many.  A matrix that lies in several rows is in the
+ * same group in all of them: they have the same matrices of its reduction. */
+static int group_row(cz_scheduler *s, int row, int reduction, int base)
 {
-    int n;
-    cz_matrix *list = cz_schedule_matrices(&s->sharded, row, 0, &n);
-    cz_group_item *items = CZ_NEW(s->arena, cz_group_item, n);
-    int *groups = CZ_NEW(s->arena, int, n);
+    int n_all, n = 0;
+    cz_matrix *list = cz_schedule_matrices(&s->sharded, row, 0, &n_all);
+    cz_matrix **own = CZ_NEW(s->arena, cz_matrix *, n_all);
+    cz_group_item *items = CZ_NEW(s->arena, cz_group_item, n_all);
+    int *groups = CZ_NEW(s->arena, int, n_all);
     const int64_t cap = s->view->policy->group_bytes;
-    for (int i = 0; i < n; i++)
-        items[i] = group_item(&list[i]);
+    for (int i = 0; i < n_all; i++) {
+        if (list[i].family->reduction != reduction)
+            continue;
+        items[n] = group_item(&list[i]);
+        own[n++] = &list[i];
+    }
     const cz_group_problem problem = {n, s->grid.n_shard, items,
                                       cap > 0 ? cap : AUTO_CAP_BYTES,
                                       cap > 0 ? 1 : AUTO_MIN_GROUPS};
     const int n_groups = cz_group_solve(s->arena, &problem, groups);
     for (int i = 0; i < n; i++)
-        list[i].group = groups[i];
+        own[i]->group = base + groups[i];
     return n_groups;
 }
 
@@ -123,24 +130,39 @@ static bool check_owner(const cz_scheduler *s, int param)
     return !why;
 }
 
-bool cz_schedule_collect(cz_scheduler *s)
+/* In every row of its owner's split coordinate. */
+static void collect_rows(cz_scheduler *s, int param)
 {
-    int n_groups = 1;
-    for (int p = 0; p < s->view->n_params; p++) {
-        if (!check_owner(s, p))
-            return false;
-        if (s->view->params[p].split_owner < 0)
+    const cz_view_param *p = &s->view->params[param];
+    for (int row = 0; row < s->grid.n_split; row++) {
+        if (cz_owner_grid_split(&s->grid, s->view, p->family, row) !=
+            p->split_owner)
             continue;
-        const cz_matrix matrix = matrix_of(s->view, p);
+        const cz_matrix matrix = matrix_of(s->view, param, row);
         cz_matrix_set *set = matrix.column < 0 ? &s->alone : &s->sharded;
         *CZ_PUSH(s->arena, set->list, set->n) = matrix;
     }
-    sort_set(s, &s->alone, s->view->n_buckets);
-    sort_set(s, &s->sharded, n_groups);
-    for (int row = 0; row < s->grid.n_split; row++) {
-        const int n = group_row(s, row);
-        n_groups = n > n_groups ? n : n_groups;
+}
+
+bool cz_schedule_collect(cz_scheduler *s)
+{
+    int n_groups = 0;
+    for (int p = 0; p < s->view->n_params; p++) {
+        if (!check_owner(s, p))
+            return false;
+        if (s->view->params[p].split_owner >= 0)
+            collect_rows(s, p);
     }
-    sort_set(s, &s->sharded, n_groups);
+    sort_set(s, &s->alone, s->view->n_buckets);
+    sort_set(s, &s->sharded, 1);
+    for (int k = 0; k < s->view->n_reductions; k++) {
+        int most = 0;
+        for (int row = 0; row < s->grid.n_split; row++) {
+            const int n = group_row(s, row, k, n_groups);
+            most = n > most ? n : most;
+        }
+        n_groups += most;
+    }
+    sort_set(s, &s->sharded, n_groups > 0 ? n_groups : 1);
     return true;
 }

@@ -5,14 +5,16 @@
 
 enum { KERNEL_COLUMNS = 8, TRANSFER_COLUMNS = 7, SPAN_COLUMNS = 3 };
 
-int64_t cz_schedule_part(const cz_plan_view *view, int64_t param,
-                         int64_t elements, int row, int64_t *n)
+int64_t cz_schedule_part(const cz_scheduler *s, int64_t param, int64_t elements,
+                         int row, int64_t *n)
 {
+    const cz_plan_view *view = s->view;
     const cz_view_param *p = &view->params[param];
-    const int64_t *slices = view->buckets[p->bucket].fact->slices.v;
+    const int64_t *slices = view->buckets[p->bucket].fact->slices.v +
+                            cz_owner_grid_split(&s->grid, view, p->family, row);
     const int64_t end = p->offset + elements;
-    const int64_t lo = p->offset > slices[row] ? p->offset : slices[row];
-    const int64_t hi = end < slices[row + 1] ? end : slices[row + 1];
+    const int64_t lo = p->offset > slices[0] ? p->offset : slices[0];
+    const int64_t hi = end < slices[1] ? end : slices[1];
     *n = hi > lo ? hi - lo : 0;
     return lo;
 }
@@ -30,7 +32,7 @@ static int64_t part_of(const cz_scheduler *s, int64_t param, const place *at,
     const cz_plan_view *view = s->view;
     const int64_t elements = cz_view_shard_elements(
         view, &view->families[view->params[param].family], at->rank);
-    return cz_schedule_part(view, param, elements, at->row, n);
+    return cz_schedule_part(s, param, elements, at->row, n);
 }
 
 typedef struct rows {
@@ -186,8 +188,7 @@ static void put_box(const cz_scheduler *s, rows *r, const parcel *p,
     const cz_view_shard shard = cz_view_shard_of(
         s->view, f,
         cz_view_rank_at(s->view, &s->grid.shard_axes, end->column, at->rank));
-    const bool by_columns = f->fact->shard.v[1] >= 0 &&
-                            s->view->mesh->sizes.v[f->fact->shard.v[1]] > 1;
+    const bool by_columns = cz_view_parts(s->view, f->fact->shard.v[1]) > 1;
     const int64_t n_columns = f->fact->shape.v[1];
     const int64_t n_rows = by_columns ? shard.shape[0] : 1;
     if (shard.elements == 0)
@@ -257,19 +258,16 @@ static void fill_transfer(const cz_scheduler *s, const cz_planned_op *op,
 
 /* ---- squares ---- */
 
-static bool shards_over(const cz_plan_view *view, int64_t param, int64_t axis)
+/* Coordinates of the axis hold other elements of the parameter. */
+static bool tells_apart(const cz_plan_view *view, int64_t param, int64_t axis)
 {
-    const cz_ints shard =
-        view->families[view->params[param].family].fact->shard;
-    for (int d = 0; d < shard.n; d++)
-        if (shard.v[d] == axis)
-            return true;
-    return false;
+    return cz_view_distinct_set(view, view->params[param].family) >> axis & 1;
 }
 
-static bool splits_over(const cz_plan_view *view, int64_t axis)
+static bool splits_over(const cz_plan_view *view, int64_t param, int64_t axis)
 {
-    const cz_ints split = view->policy->split_axes;
+    const cz_ints split =
+        cz_view_family_reduction(view, view->params[param].family)->split_axes;
     for (int i = 0; i < split.n; i++)
         if (split.v[i] == axis)
             return true;
@@ -283,7 +281,8 @@ static bool counts_param(const cz_plan_view *view, int64_t param, int64_t rank)
     for (int axis = 0; axis < view->mesh->axes.n; axis++) {
         const int64_t a = axis;
         const cz_ints one = {&a, 1};
-        if (!splits_over(view, axis) && !shards_over(view, param, axis) &&
+        if (!splits_over(view, param, axis) &&
+            !tells_apart(view, param, axis) &&
             cz_view_coordinate(view, &one, rank) != 0)
             return false;
     }
@@ -308,14 +307,15 @@ static void fill_squares(const cz_scheduler *s, const cz_planned_op *op,
 /* Parameters of a bucket differ in length between ranks of this axis. */
 static bool is_uneven_over(const cz_view_family *family, int axis)
 {
-    return family->uneven && family->fact->shard.v[family->uneven_dim] == axis;
+    return family->uneven &&
+           family->fact->shard.v[family->uneven_dim] >> axis & 1;
 }
 
 /* Some parameter of the bucket is there alike on all ranks of the axis. */
 static bool has_replicas(const cz_plan_view *view, cz_ints params, int axis)
 {
     for (int i = 0; view->mesh->sizes.v[axis] > 1 && i < params.n; i++)
-        if (!shards_over(view, params.v[i], axis))
+        if (!tells_apart(view, params.v[i], axis))
             return true;
     return false;
 }
@@ -329,7 +329,7 @@ static cz_ints bucket_axes(const cz_scheduler *s, int bucket, bool once)
     int64_t *axes = CZ_NEW(s->arena, int64_t, view->mesh->axes.n);
     int n = 0;
     for (int axis = 0; axis < view->mesh->axes.n; axis++) {
-        bool depends = splits_over(view, axis) ||
+        bool depends = splits_over(view, params.v[0], axis) ||
                        (once && has_replicas(view, params, axis));
         for (int i = 0; !depends && i < params.n; i++)
             depends = is_uneven_over(
@@ -431,8 +431,8 @@ void cz_schedule_tables(cz_scheduler *s)
         if (!kind)
             continue;
         s->ops[i].table = s->n_tables;
-        const cz_fact_table table =
-            build_table(s, &s->ops[i], kind, s->n_tables);
+        cz_fact_table table = build_table(s, &s->ops[i], kind, s->n_tables);
+        cz_schedule_shrink(s, &table, kind->n_columns);
         *CZ_PUSH(s->arena, s->tables, s->n_tables) = table;
     }
 }

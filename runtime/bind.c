@@ -11,7 +11,7 @@ czr_status czr_param_name(const czr_engine *engine, int param, char *name,
 {
     if (param < 0 || param >= engine->program->n_params || !name || !n)
         return CZR_ERR_ARGUMENT;
-    return czr_program_name(engine->program, param, name, n) < n
+    return czr_program_name(engine->program, param, engine->rank, name, n) < n
                ? CZR_OK
                : CZR_ERR_ARGUMENT;
 }
@@ -34,13 +34,22 @@ static void fill_layout(const czr_engine *engine, int param,
         .grad = spaces->grad + offset * czr_dtype_bytes(program->grad_dtype),
         .param_dtype = bucket->dtype,
         .grad_dtype = program->grad_dtype,
-        .leaves = program->leaves,
+        .leaves = bucket->leaves,
         .leaf_stride = bucket->length,
         .n_dims = shard.n_dims};
     memcpy(out->shape, shard.shape, sizeof out->shape);
     memcpy(out->start, shard.start, sizeof out->start);
     memcpy(out->global, czr_program_family(program, param)->shape,
            sizeof out->global);
+}
+
+/* All pieces of a tensor have gradients alike. */
+static int storage_leaves(const czr_engine *engine, const czr_storage *storage)
+{
+    const czr_program *program = engine->program;
+    const int first = program->families[storage->pieces[0].family].first_param;
+
+    return program->buckets[program->places[first].bucket].leaves;
 }
 
 /* A stored tensor's shard; it has no place in the engine. */
@@ -56,20 +65,59 @@ static void fill_storage(const czr_engine *engine, const czr_storage *storage,
                              .n = shard.n,
                              .param_dtype = (czr_dtype)storage->of.dtype,
                              .grad_dtype = program->grad_dtype,
-                             .leaves = program->leaves,
+                             .leaves = storage_leaves(engine, storage),
                              .n_dims = shard.n_dims};
     memcpy(out->shape, shard.shape, sizeof out->shape);
     memcpy(out->start, shard.start, sizeof out->start);
     memcpy(out->global, storage->of.shape, sizeof out->global);
 }
 
+static const czr_storage *find_storage(const czr_engine *engine,
+                                       const char *name, int *member)
+{
+    return name ? czr_program_find_storage(engine->program, name, engine->rank,
+                                           member)
+                : NULL;
+}
+
+static int find(const czr_engine *engine, const char *name)
+{
+    return name ? czr_program_find(engine->program, name, engine->rank) : -1;
+}
+
+static czr_status why_absent(const czr_engine *engine, const char *name)
+{
+    if (!name)
+        return CZR_ERR_NOT_FOUND;
+    if (czr_program_is_frozen(engine->program, name))
+        return CZR_ERR_FROZEN;
+    int member;
+    return czr_program_find(engine->program, name, -1) >= 0 ||
+                   czr_program_find_storage(engine->program, name, -1, &member)
+               ? CZR_ERR_ELSEWHERE
+               : CZR_ERR_NOT_FOUND;
+}
+
+static czr_status refuse_absent(czr_engine *engine, const char *name)
+{
+    const czr_status status = why_absent(engine, name);
+
+    if (status == CZR_ERR_FROZEN)
+        return czr_engine_refuse(engine, status,
+                                 "%s is frozen: nothing trains it", name);
+    if (status == CZR_ERR_ELSEWHERE)
+        return czr_engine_refuse(engine, status,
+                                 "%s is a parameter of other ranks", name);
+    return czr_engine_refuse(engine, status, "no tensor %s",
+                             name ? name : "without a name");
+}
+
 czr_status czr_layout(const czr_engine *engine, const char *name,
                       czr_layout_info *out)
 {
-    const int param = name ? czr_program_find(engine->program, name) : -1;
+    const int param = find(engine, name);
     int member;
-    const czr_storage *storage =
-        name ? czr_program_find_storage(engine->program, name, &member) : NULL;
+    const czr_storage *storage = find_storage(engine, name, &member);
 
     if (!out || !engine->spaces)
         return CZR_ERR_ARGUMENT;
@@ -78,9 +126,7 @@ czr_status czr_layout(const czr_engine *engine, const char *name,
         return CZR_OK;
     }
     if (param < 0)
-        return name && czr_program_is_frozen(engine->program, name)
-                   ? CZR_ERR_FROZEN
-                   : CZR_ERR_NOT_FOUND;
+        return why_absent(engine, name);
     fill_layout(engine, param, out);
     return CZR_OK;
 }
@@ -247,17 +293,12 @@ czr_status czr_bind(czr_engine *engine, const char *name,
     if (engine->is_sealed)
         return czr_engine_refuse(engine, CZR_ERR_STATE, "sealed already");
     int member;
-    const czr_storage *storage =
-        name ? czr_program_find_storage(engine->program, name, &member) : NULL;
+    const czr_storage *storage = find_storage(engine, name, &member);
     if (storage)
         return bind_storage(engine, name, storage, member, param, grad);
-    const int number = name ? czr_program_find(engine->program, name) : -1;
-    if (number < 0 && name && czr_program_is_frozen(engine->program, name))
-        return czr_engine_refuse(engine, CZR_ERR_FROZEN,
-                                 "%s is frozen: nothing trains it", name);
+    const int number = find(engine, name);
     if (number < 0)
-        return czr_engine_refuse(engine, CZR_ERR_NOT_FOUND, "no tensor %s",
-                                 name ? name : "without a name");
+        return refuse_absent(engine, name);
     fill_layout(engine, number, &info);
     const wanted for_param = wanted_param(&info), for_grad = wanted_grad(&info);
     czr_status status =

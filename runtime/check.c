@@ -52,10 +52,11 @@ static bool check_mesh(const check *c)
             return fail(c, "ranks", ranks);
     }
     const uint32_t all = czr_program_all_axes(p);
-    if ((p->split_axes | p->reduce_axes | p->arena_selector) & ~all)
+    if (p->arena_selector & ~all)
         return fail(c, "a set of axes", all);
-    if (p->leaves < 1)
-        return fail(c, "leaves", p->leaves);
+    for (int i = 0; i < p->n_names; i++)
+        if (p->sets[i] & ~all)
+            return fail(c, "a named set of axes", i);
     if (p->grad_dtype != CZR_F32 && p->grad_dtype != CZR_BF16)
         return fail(c, "type of gradients", p->grad_dtype);
     return true;
@@ -65,11 +66,11 @@ static bool check_mesh(const check *c)
 static bool check_bounds(const check *c, const czr_family *family)
 {
     const int d = family->uneven_dim;
-    const int axis = d < family->n_dims ? family->shard[d] : -1;
+    const uint32_t axes = d < family->n_dims ? family->shard[d] : 0;
 
-    if (axis < 0)
+    if (!axes)
         return false;
-    const int parts = c->program->sizes[axis];
+    const int parts = czr_program_extent(c->program, axes);
     for (int i = 0; i < parts; i++)
         if (family->bounds[i] > family->bounds[i + 1])
             return false;
@@ -78,11 +79,12 @@ static bool check_bounds(const check *c, const czr_family *family)
 
 static bool check_cut(const check *c, const czr_family *family, int d)
 {
-    const int8_t axis = family->shard[d];
+    const uint32_t axes = family->shard[d];
 
-    return axis < c->program->n_axes && family->shape[d] >= 1 &&
-           (axis < 0 || (family->bounds && d == family->uneven_dim) ||
-            family->shape[d] % c->program->sizes[axis] == 0);
+    return !(axes & ~czr_program_all_axes(c->program)) &&
+           family->shape[d] >= 1 &&
+           ((family->bounds && d == family->uneven_dim) ||
+            family->shape[d] % czr_program_extent(c->program, axes) == 0);
 }
 
 static bool check_family(const check *c, const czr_family *family)
@@ -92,6 +94,9 @@ static bool check_family(const check *c, const czr_family *family)
     for (int i = 0; i < family->n_indices; i++)
         if (family->extents[i] < 1)
             return fail(c, "index of a family", family->first_param);
+    if ((family->spread & ~czr_program_all_axes(c->program)) ||
+        (family->spread && family->spread_index >= family->n_indices))
+        return fail(c, "spread of a family", family->first_param);
     for (int d = 0; d < family->n_dims; d++)
         if (!check_cut(c, family, d))
             return fail(c, "shard of a family", family->first_param);
@@ -176,8 +181,12 @@ static bool check_bucket(const check *c, int b)
 {
     const czr_program *p = c->program;
     const czr_bucket *bucket = &p->buckets[b];
-    const int members = czr_program_extent(p, p->split_axes);
 
+    if (bucket->split_axes & ~czr_program_all_axes(p))
+        return fail(c, "split of bucket", b);
+    if (bucket->leaves < 1 || bucket->terms < 1)
+        return fail(c, "leaves or terms of bucket", b);
+    const int members = czr_program_extent(p, bucket->split_axes);
     if (bucket->slices[0] != 0 || bucket->slices[members] != bucket->length)
         return fail(c, "slices of bucket", b);
     for (int i = 0; i < members; i++)

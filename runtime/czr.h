@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 4u /* of the tables in the second part */
+#define CZR_ABI 5u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -21,6 +21,7 @@
     X(ERR_ARGUMENT, "an argument that makes no sense")                         \
     X(ERR_NOT_FOUND, "no tensor of that name")                                 \
     X(ERR_FROZEN, "a frozen parameter: the engine has no part in it")          \
+    X(ERR_ELSEWHERE, "a parameter of other ranks, as an expert may be")        \
     X(ERR_SHAPE, "a tensor's shape, type or place is not the plan's")          \
     X(ERR_UNBOUND, "a tensor was not bound")                                   \
     X(ERR_OVERLAP, "two bound tensors share memory")                           \
@@ -148,11 +149,12 @@ int czr_world_extent(const czr_world *world, const char *axis);
 czr_status czr_open(const czr_program *program, czr_world *world,
                     const czr_options *options, czr_engine **out);
 int czr_param_count(const czr_engine *engine);
-/* Name of parameter `param`, into `name` of `n` bytes. */
+/* Name that parameter `param` has on this rank, into `name` of `n` bytes. */
 czr_status czr_param_name(const czr_engine *engine, int param, char *name,
                           size_t n);
 /* A tied parameter is found by each of its names.  CZR_ERR_FROZEN: the model
- * has it, but nobody trains it; keep it where it is, and do not bind it. */
+ * has it, but nobody trains it; keep it where it is, and do not bind it.
+ * CZR_ERR_ELSEWHERE: other ranks have it, and they bind it. */
 czr_status czr_layout(const czr_engine *engine, const char *name,
                       czr_layout_info *out);
 /* Bind this rank's shards.  A tensor whose data is exactly where czr_layout
@@ -287,10 +289,12 @@ typedef struct czr_family {
     int32_t first_param;
     uint8_t n_indices, n_dims, dtype;
     int32_t first[4], extents[4];
-    int64_t shape[8]; /* global */
-    int8_t shard[8];  /* axis of each dimension, or -1 */
+    uint32_t spread;      /* each coordinate over these axes holds others: */
+    uint8_t spread_index; /* coordinate c the values c * extent + ... of it */
+    int64_t shape[8];     /* global */
+    uint32_t shard[8];    /* per dimension, bit a: axis a cuts it */
     /* Where the shards of dimension `uneven_dim` begin, and the end: one more
-     * than the size of its axis.  NULL: all shards are of equal length. */
+     * than its axes have coordinates.  NULL: all shards are of equal length. */
     const int64_t *bounds;
     uint8_t uneven_dim;
 } czr_family;
@@ -324,6 +328,9 @@ typedef struct czr_bucket {
     czr_dtype dtype;
     uint8_t has_master; /* 0: the parameter is its own master */
     int64_t length;
+    uint32_t split_axes;   /* bit a: axis a */
+    int32_t leaves;        /* gradients that a rank hands over */
+    int64_t terms;         /* by which their sum is divided */
     const int64_t *slices; /* [extent of split_axes + 1] */
     int n_states;
     const czr_state_desc *states;
@@ -393,13 +400,14 @@ typedef struct czr_op {
 struct czr_program {
     uint32_t abi;
     const char *name, *compiler, *plan_hash; /* hash: 64 hex digits */
-    int strict, leaves;
+    int strict;
     int n_axes;
     const char *const *axes; /* major to minor */
     const int32_t *sizes;
-    uint32_t split_axes, reduce_axes;
+    int n_names; /* of axes and of sets of them, as users call them */
+    const char *const *names;
+    const uint32_t *sets;
     czr_dtype grad_dtype, master_dtype;
-    int mean;
     double clip;
     int skip;
     int n_hypers;

@@ -180,7 +180,8 @@ static czr_status check_all_bound(czr_engine *engine)
     for (int param = 0; param < engine->program->n_params; param++) {
         if (engine->bindings[param].is_bound)
             continue;
-        czr_program_name(engine->program, param, name, sizeof name);
+        czr_program_name(engine->program, param, engine->rank, name,
+                         sizeof name);
         return czr_engine_refuse(engine, CZR_ERR_UNBOUND, "%s is not bound",
                                  name);
     }
@@ -197,11 +198,12 @@ static czr_status check_overlap(czr_engine *engine)
         return status == CZR_OK
                    ? CZR_OK
                    : czr_engine_refuse(engine, status, "no memory to seal");
-    czr_program_name(engine->program, param, name, sizeof name);
+    czr_program_name(engine->program, param, engine->rank, name, sizeof name);
     if (other < 0)
         return czr_engine_refuse(engine, CZR_ERR_OVERLAP,
                                  "%s shares memory with the engine", name);
-    czr_program_name(engine->program, other, other_name, sizeof other_name);
+    czr_program_name(engine->program, other, engine->rank, other_name,
+                     sizeof other_name);
     return czr_engine_refuse(engine, CZR_ERR_OVERLAP, "%s and %s share memory",
                              name, other_name);
 }

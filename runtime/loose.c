@@ -126,9 +126,9 @@ void czr_loose_copy_grad(czr_engine *engine, int param)
     const czr_program *program = engine->program;
     const czr_place *place = &program->places[param];
     const size_t element = czr_dtype_bytes(program->grad_dtype);
-    const int64_t length = program->buckets[place->bucket].length;
+    const czr_bucket *bucket = &program->buckets[place->bucket];
     czr_loose leaf = engine->bindings[param].grad;
-    const int lead = program->leaves > 1;
+    const int lead = bucket->leaves > 1;
 
     if (!leaf.data)
         return;
@@ -140,8 +140,8 @@ void czr_loose_copy_grad(czr_engine *engine, int param)
     }
     const ptrdiff_t stride =
         lead ? (ptrdiff_t)engine->bindings[param].grad.strides[0] : 0;
-    for (int k = 0; k < program->leaves; k++) {
-        const size_t at = (size_t)(k * length + place->offset);
+    for (int k = 0; k < bucket->leaves; k++) {
+        const size_t at = (size_t)(k * bucket->length + place->offset);
         copy_runs(engine, &leaf,
                   engine->spaces[place->bucket].grad + at * element, element,
                   false);
@@ -198,7 +198,7 @@ static void note_all(const czr_engine *engine, intervals *list)
         note(list, engine->spaces[b].param,
              length * czr_dtype_bytes(bucket->dtype), -1);
         note(list, engine->spaces[b].grad,
-             length * (size_t)program->leaves * grad_bytes, -1);
+             length * (size_t)bucket->leaves * grad_bytes, -1);
     }
     for (int param = 0; param < program->n_params; param++) {
         const int bucket = program->places[param].bucket;

@@ -17,24 +17,24 @@ static int64_t others_elements(const czr_engine *engine, int op, int bucket)
 czr_status czr_op_reduce_scatter(czr_engine *engine, int op)
 {
     const czr_program *program = engine->program;
-    const int bucket = program->ops[op].bucket;
-    const czr_spaces *spaces = &engine->spaces[bucket];
+    const int number = program->ops[op].bucket;
+    const czr_bucket *bucket = &program->buckets[number];
+    const czr_spaces *spaces = &engine->spaces[number];
     const int members = engine->comms[op]->size;
     const int64_t element =
-        program->leaves * (int64_t)czr_dtype_bytes(program->grad_dtype);
-    const double terms = (double)members * program->leaves;
+        bucket->leaves * (int64_t)czr_dtype_bytes(program->grad_dtype);
 
-    czr_unit unit = {.kind = CZR_UNIT_REDUCE_SCATTER,
-                     .of.reduce_scatter = {
-                         .grad = spaces->grad,
-                         .dtype = program->grad_dtype,
-                         .leaves = program->leaves,
-                         .leaf_stride = program->buckets[bucket].length,
-                         .first = spaces->slice.first,
-                         .n = spaces->slice.n,
-                         .out = spaces->reduced,
-                         .scale = program->mean ? (float)(1.0 / terms) : 1}};
-    engine->sent[op] += others_elements(engine, op, bucket) * element;
+    czr_unit unit = {
+        .kind = CZR_UNIT_REDUCE_SCATTER,
+        .of.reduce_scatter = {.grad = spaces->grad,
+                              .dtype = program->grad_dtype,
+                              .leaves = bucket->leaves,
+                              .leaf_stride = bucket->length,
+                              .first = spaces->slice.first,
+                              .n = spaces->slice.n,
+                              .out = spaces->reduced,
+                              .scale = (float)(1.0 / (double)bucket->terms)}};
+    engine->sent[op] += others_elements(engine, op, number) * element;
     engine->received[op] += spaces->slice.n * element * (members - 1);
     return czr_op_communicate(engine, op, &unit);
 }

@@ -85,8 +85,7 @@ const czr_family *czr_program_family(const czr_program *program, int param)
 static void cut_dimension(const czr_program *program, const czr_family *family,
                           int rank, int d, czr_shard *shard)
 {
-    const int8_t axis = family->shard[d];
-    const uint32_t axes = axis < 0 ? 0 : (uint32_t)1 << axis;
+    const uint32_t axes = family->shard[d];
     const int part = czr_program_coordinate(program, axes, rank);
 
     if (family->bounds && d == family->uneven_dim) {
@@ -115,10 +114,34 @@ czr_shard czr_family_shard(const czr_program *program, const czr_family *family,
     return shard;
 }
 
-/* Reads "{i}" at the pattern and a canonical number at the name; the index'
- * place among its values, or -1. */
-static int match_index(const czr_family *family, const char **pattern,
-                       const char **name, int *which)
+/* Values of an index that other coordinates of a spread have before this
+ * rank's. */
+static int values_before(const czr_program *program, const czr_family *family,
+                         int index, int rank)
+{
+    return family->spread && index == family->spread_index
+               ? czr_program_coordinate(program, family->spread, rank) *
+                     family->extents[index]
+               : 0;
+}
+
+/* The place of a value among a rank's, or, with rank -1, among those of the
+ * rank that has it; -1 if there is none. */
+static int place_of_value(const czr_program *program, const czr_family *family,
+                          int index, int64_t value, int rank)
+{
+    const int extent = family->extents[index];
+    value -= family->first[index];
+    if (rank >= 0)
+        value -= values_before(program, family, index, rank);
+    else if (family->spread && index == family->spread_index && value >= 0 &&
+             value / extent < czr_program_extent(program, family->spread))
+        value %= extent;
+    return value >= 0 && value < extent ? (int)value : -1;
+}
+
+/* Reads "{i}" at the pattern and a canonical number at the name; -1: none. */
+static int64_t match_index(const char **pattern, const char **name, int *which)
 {
     int64_t value = 0;
     const char *digits = *name;
@@ -129,12 +152,12 @@ static int match_index(const czr_family *family, const char **pattern,
         value = value * 10 + (*(*name)++ - '0');
     if (*name == digits || (*digits == '0' && *name - digits > 1))
         return -1;
-    value -= family->first[*which];
-    return value >= 0 && value < family->extents[*which] ? (int)value : -1;
+    return value;
 }
 
-/* The member of the family that has this name, from 0, or -1. */
-static int match_family(const czr_family *family, const char *name)
+/* The member of the family that has this name on a rank, from 0, or -1. */
+static int match_family(const czr_program *program, const czr_family *family,
+                        const char *name, int rank)
 {
     const char *pattern = family->pattern;
     int index[4] = {0}, param = 0;
@@ -142,10 +165,12 @@ static int match_family(const czr_family *family, const char *name)
     while (*pattern) {
         int which;
         if (*pattern == '{') {
-            const int place = match_index(family, &pattern, &name, &which);
-            if (place < 0)
+            const int64_t value = match_index(&pattern, &name, &which);
+            index[which] =
+                value < 0 ? -1
+                          : place_of_value(program, family, which, value, rank);
+            if (index[which] < 0)
                 return -1;
-            index[which] = place;
         } else if (*pattern++ != *name++) {
             return -1;
         }
@@ -155,15 +180,16 @@ static int match_family(const czr_family *family, const char *name)
     return *name ? -1 : param;
 }
 
-int czr_program_find(const czr_program *program, const char *name)
+int czr_program_find(const czr_program *program, const char *name, int rank)
 {
     for (int f = 0; f < program->n_families; f++) {
-        const int member = match_family(&program->families[f], name);
+        const int member =
+            match_family(program, &program->families[f], name, rank);
         if (member >= 0)
             return program->families[f].first_param + member;
     }
     for (int t = 0; t < program->n_ties; t++)
-        if (match_family(&program->ties[t], name) >= 0)
+        if (match_family(program, &program->ties[t], name, rank) >= 0)
             return program->ties[t].first_param;
     return -1;
 }
@@ -186,15 +212,16 @@ static const czr_storage *storage_of(const czr_program *program, int param,
 }
 
 const czr_storage *czr_program_find_storage(const czr_program *program,
-                                            const char *name, int *member)
+                                            const char *name, int rank,
+                                            int *member)
 {
     for (int s = 0; s < program->n_storages; s++) {
-        *member = match_family(&program->storages[s].of, name);
+        *member = match_family(program, &program->storages[s].of, name, rank);
         if (*member >= 0)
             return &program->storages[s];
     }
     for (int t = 0; t < program->n_ties; t++)
-        if (match_family(&program->ties[t], name) >= 0)
+        if (match_family(program, &program->ties[t], name, rank) >= 0)
             return storage_of(program, program->ties[t].first_param, member);
     return NULL;
 }
@@ -202,7 +229,7 @@ const czr_storage *czr_program_find_storage(const czr_program *program,
 bool czr_program_is_frozen(const czr_program *program, const char *name)
 {
     for (int f = 0; f < program->n_frozen; f++)
-        if (match_family(&program->frozen[f], name) >= 0)
+        if (match_family(program, &program->frozen[f], name, -1) >= 0)
             return true;
     return false;
 }
@@ -214,8 +241,8 @@ static void append(char *text, size_t n, size_t *length, const char *piece)
             text[*length] = *piece;
 }
 
-size_t czr_program_name(const czr_program *program, int param, char *text,
-                        size_t n)
+size_t czr_program_name(const czr_program *program, int param, int rank,
+                        char *text, size_t n)
 {
     const czr_family *family = czr_program_family(program, param);
     int index[4] = {0};
@@ -223,7 +250,8 @@ size_t czr_program_name(const czr_program *program, int param, char *text,
 
     param -= family->first_param;
     for (int i = family->n_indices - 1; i >= 0; i--) {
-        index[i] = family->first[i] + param % family->extents[i];
+        index[i] = family->first[i] + param % family->extents[i] +
+                   values_before(program, family, i, rank);
         param /= family->extents[i];
     }
     for (const char *c = family->pattern; *c; c++) {
@@ -241,11 +269,11 @@ size_t czr_program_name(const czr_program *program, int param, char *text,
 
 czr_range czr_program_slice(const czr_program *program, int bucket, int rank)
 {
-    const int64_t *slices = program->buckets[bucket].slices;
-    const int owner =
-        czr_program_coordinate(program, program->split_axes, rank);
+    const czr_bucket *b = &program->buckets[bucket];
+    const int owner = czr_program_coordinate(program, b->split_axes, rank);
 
-    return (czr_range){slices[owner], slices[owner + 1] - slices[owner]};
+    return (czr_range){b->slices[owner],
+                       b->slices[owner + 1] - b->slices[owner]};
 }
 
 czr_range czr_program_rows(const czr_program *program, int table, int rank)

@@ -43,16 +43,20 @@ static inline int64_t czr_map(const int64_t map[3], int64_t r)
     return map[0] + r / map[1] * map[2] + r % map[1];
 }
 
-/* The parameter of that name, the names of ties included, or -1. */
-int czr_program_find(const czr_program *program, const char *name);
-/* The stored tensor of that name, with *member of it, or NULL.  A tie to a
+/* The parameter that has the name on a rank, the names of ties included, or -1;
+ * with rank -1, the one that has it on any rank. */
+int czr_program_find(const czr_program *program, const char *name, int rank);
+/* The stored tensor that has the name on a rank (or, -1, on any), with *member
+ * of it, or NULL.  A tie to a
  * piece is another name of the tensor that holds it. */
 const czr_storage *czr_program_find_storage(const czr_program *program,
-                                            const char *name, int *member);
+                                            const char *name, int rank,
+                                            int *member);
 bool czr_program_is_frozen(const czr_program *program, const char *name);
-/* The name into text[n], cut where it is too long; returns its length. */
-size_t czr_program_name(const czr_program *program, int param, char *text,
-                        size_t n);
+/* The name on a rank into text[n], cut where it is too long; returns its
+ * length. */
+size_t czr_program_name(const czr_program *program, int param, int rank,
+                        char *text, size_t n);
 
 /* The slice of a bucket that this rank owns. */
 czr_range czr_program_slice(const czr_program *program, int bucket, int rank);

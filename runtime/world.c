@@ -47,15 +47,15 @@ czr_status czr_world_join_axes(czr_world *world, czr_channel channel,
 
 static czr_status set_axis(czr_world *world, const czr_program *program, int a)
 {
-    const uint32_t axes = (uint32_t)1 << a;
-    const size_t n = strlen(program->axes[a]) + 1;
+    const uint32_t axes = program->sets[a];
+    const size_t n = strlen(program->names[a]) + 1;
     czr_mesh_axis *axis = &world->axes[a];
 
     axis->name = czr_alloc(n, 1);
     if (!axis->name)
         return CZR_ERR_NO_MEMORY;
-    memcpy(axis->name, program->axes[a], n);
-    axis->size = program->sizes[a];
+    memcpy(axis->name, program->names[a], n);
+    axis->size = czr_program_extent(program, axes);
     axis->coordinate = czr_program_coordinate(program, axes, world->rank);
     return czr_world_join_axes(world, CZR_CHANNEL_TRAINER, program, axes,
                                &axis->comm);
@@ -64,10 +64,10 @@ static czr_status set_axis(czr_world *world, const czr_program *program, int a)
 czr_status czr_world_set_mesh(czr_world *world, const czr_program *program)
 {
     czr_world_clear_mesh(world);
-    world->axes = czr_alloc((size_t)program->n_axes, sizeof *world->axes);
+    world->axes = czr_alloc((size_t)program->n_names, sizeof *world->axes);
     if (!world->axes)
         return CZR_ERR_NO_MEMORY;
-    for (; world->n_axes < program->n_axes; world->n_axes++) {
+    for (; world->n_axes < program->n_names; world->n_axes++) {
         const czr_status status = set_axis(world, program, world->n_axes);
         if (status != CZR_OK) {
             czr_free(world->axes[world->n_axes].name);

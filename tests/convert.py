@@ -38,10 +38,10 @@ def expect_ok(canzona, *words):
 
 
 def parameters(canzona, source):
-    """name -> (shape, dtype, shard) of the plan."""
+    """name -> (shape, dtype, shard) of the plan, wherever a rank holds it."""
     plan = json.loads(expect_ok(canzona, "plan", "--json", source))
-    return {p["name"]: (p["shape"], p["dtype"], p["shard"])
-            for p in plan["parameters"]}
+    return {name: (p["shape"], p["dtype"], p["shard"])
+            for p in plan["parameters"] for name in p["names"] or [p["name"]]}
 
 
 # ---- round trips -------------------------------------------------------------
@@ -67,7 +67,7 @@ def compare(what, found, expected):
 
 
 def unsharded(params):
-    return {name: (shape, dtype, [None] * len(shape))
+    return {name: (shape, dtype, [[]] * len(shape))
             for name, shape, dtype in params}
 
 

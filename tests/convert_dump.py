@@ -48,14 +48,14 @@ def megatron(dim, *shape):
 NONE = placement()
 PARAMETERS = [
     ("embed.weight", dtensor((64, 8), NONE, placement(0)),
-     ([64, 8], "bf16", ["tp", None])),
-    ("layers.0.up.weight", megatron(0, 8, 8), ([32, 8], "bf16", ["tp", None])),
-    ("layers.1.up.weight", megatron(0, 8, 8), ([32, 8], "bf16", ["tp", None])),
-    ("layers.0.down.weight", megatron(1, 8, 8), ([8, 32], "bf16", [None, "tp"])),
+     ([64, 8], "bf16", [["tp"], []])),
+    ("layers.0.up.weight", megatron(0, 8, 8), ([32, 8], "bf16", [["tp"], []])),
+    ("layers.1.up.weight", megatron(0, 8, 8), ([32, 8], "bf16", [["tp"], []])),
+    ("layers.0.down.weight", megatron(1, 8, 8), ([8, 32], "bf16", [[], ["tp"]])),
     ("layers.1.down.weight", dtensor((8, 32), placement(0), placement(1)),
-     ([8, 32], "bf16", [None, "tp"])),
-    ("layers.0.norm", megatron(-1, 8), ([8], "bf16", [None])),
-    ("layers.1.norm", plain(8), ([8], "f32", [None]))]
+     ([8, 32], "bf16", [[], ["tp"]])),
+    ("layers.0.norm", megatron(-1, 8), ([8], "bf16", [[]])),
+    ("layers.1.norm", plain(8), ([8], "f32", [[]]))]
 
 
 def check_order(example):

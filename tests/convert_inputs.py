@@ -114,14 +114,14 @@ def random_dump(rng):
     """A params.json, and what the plan is to say of it."""
     params, expected = [], {}
     for name, shape, dtype in random_params(rng):
-        shard = [None] * len(shape)
+        shard = [[] for _ in shape]
         if rng.random() < 0.5:
-            shard[rng.randrange(len(shape))] = "tp"
-        expected[name] = (shape, dtype, list(shard))
+            shard[rng.randrange(len(shape))] = ["tp"]
+        expected[name] = (shape, dtype, shard)
         entry = {"name": name, "shape": shape, "dtype": dtype}
         if any(shard):
-            entry["shard"] = [["tp"] if a and rng.random() < 0.5 else a
-                              for a in shard]
+            entry["shard"] = [rng.choice([["tp"], "tp"]) if axes else None
+                              for axes in shard]
         params.append(entry)
     return {"schema": "canzona.params/1", "mesh": {"dp": 2, "tp": 2},
             "parameters": params}, expected

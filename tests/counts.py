@@ -16,12 +16,13 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 CONFIGS = HERE.parent / "examples" / "configs"
+DENSE, DEALT = "mesh dp = 2", "mesh dp = 2\nmesh experts edp = 1, ep = 2"
 PATHS = {"qwen3": "model.layers.**.*_proj.weight",
          "llama": "model.layers.**.*_proj.weight",
          "qwen3_moe": "model.layers.**.*_proj.weight",
          "deepseek_v3": "model.layers.**.*_proj*.weight",
          "gpt2": "**.c_*.weight"}
-PROGRAM = """mesh dp = 2
+PROGRAM = """{mesh}
 model {model} from "{config}"
 use sgd(lr) as matrices on {path}
 use sgd(lr) as rest on **
@@ -47,7 +48,10 @@ def integers(text):
 
 
 def count_ir(ir):
-    """Sum the family facts of printed IR, frozen ones too."""
+    """Sum the family facts of printed IR, frozen ones too; those that are
+    spread over axes once per coordinate."""
+    sizes = integers(re.search(r'"canzona\.mesh".*? sizes = array<(i64[^>]*)>',
+                               ir)[1])
     uses = dict(re.findall(
         r'"canzona\.rule"\(\) \{.*?sym_name = "([^"]+)".*?use = @"?(\w+)', ir))
     count = Count()
@@ -55,18 +59,20 @@ def count_ir(ir):
         extents = integers(re.search(r"extents = array<(i64[^>]*)>", line)[1])
         shape = integers(re.search(r" shape = array<(i64[^>]*)>", line)[1])
         rule = re.search(r'rule = @"?([^",]+)', line)
-        count.add(math.prod(extents), shape,
+        spread = int((re.search(r"spread = (\d+)", line) or [0, 0])[1])
+        ranks = math.prod(s for a, s in enumerate(sizes) if spread >> a & 1)
+        count.add(ranks * math.prod(extents), shape,
                   bool(rule) and uses[rule[1]] == "matrices")
     return count
 
 
-def compile_count(tool, config):
+def compile_count(tool, config, mesh=DENSE):
     """What the compiler counts for a configuration file."""
     model = json.loads(config.read_text())["model_type"]
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder) / "program.cz"
-        source.write_text(PROGRAM.format(model=model, config=config,
-                                         path=PATHS[model]))
+        source.write_text(PROGRAM.format(
+            mesh=mesh, model=model, config=config, path=PATHS[model]))
         done = subprocess.run([tool, str(source)], capture_output=True,
                               text=True, timeout=60)
     if done.returncode != 0:
@@ -219,16 +225,30 @@ def check(name, found, expected):
         sys.exit(f"{name}: compiler {dict(found)}, expected {dict(expected)}")
 
 
+def check_dealt(tool, name, path, expected):
+    """The same count where experts are dealt out over two ranks; whether the
+    configuration has an even number of them, so that they can be."""
+    config = json.loads(path.read_text())
+    experts = config.get("num_experts", config.get("n_routed_experts", 1))
+    if experts % 2 == 0:
+        check(f"{name}, experts dealt out", compile_count(tool, path, DEALT),
+              expected)
+    return experts % 2 == 0
+
+
 def check_inventory(tool):
     inventory = json.loads((HERE / "data" / "inventory.json").read_text())
+    n_dealt = 0
     for name, expected in inventory.items():
         config = CONFIGS / f"{name}.json"
         check(name, compile_count(tool, config), expected)
         check(name, count_here(json.loads(config.read_text())), expected)
+        n_dealt += check_dealt(tool, name, config, expected)
         print(f"{name}: {expected['matrices']:,} matrices of "
               f"{expected['matrix_elements']:,} elements, "
               f"{expected['parameters']:,} parameters")
-    return len(inventory)
+    print(f"{n_dealt} also with their experts dealt out")
+    return min(len(inventory), n_dealt)
 
 
 def check_random(tool, seed):
@@ -241,14 +261,19 @@ def check_random(tool, seed):
                 path.write_text(json.dumps(config))
                 check(f"seed {seed}: {config}", compile_count(tool, path),
                       count_here(config))
+                check_dealt(tool, f"seed {seed}: {config}", path,
+                            count_here(config))
     print(f"random configurations agree, seed {seed}")
 
 
 def self_test():
     """A wrong count is seen, and the count of printed facts is a count."""
-    ir = ('"canzona.rule"() {sym_name = "matrices.2x3", use = @matrices} : x\n'
-          '"canzona.family"() {extents = array<i64: 4, 5>, '
-          'rule = @matrices.2x3, shape = array<i64: 2, 3>} : x\n'
+    ir = ('"canzona.mesh"() {axes = ["a", "b", "c"], sets = array<i64: 7>, '
+          'sizes = array<i64: 5, 2, 7>} : x\n'
+          '"canzona.rule"() {sym_name = "matrices.2x3", use = @matrices} : x\n'
+          '"canzona.family"() {extents = array<i64: 2, 5>, '
+          'rule = @matrices.2x3, shape = array<i64: 2, 3>, '
+          'spread = 2 : i64, spread_index = 0 : i64} : x\n'
           '"canzona.rule"() {sym_name = "rest.any", use = @rest} : x\n'
           '"canzona.family"() {extents = array<i64>, rule = @rest.any, '
           'shape = array<i64: 7>} : x\n'
@@ -273,7 +298,7 @@ def main():
     if args.self_test:
         return self_test()
     if check_inventory(args.tool) == 0:
-        sys.exit("no configuration was checked")
+        sys.exit("no configuration was checked, or none with experts")
     check_random(args.tool, args.seed)
 
 

@@ -15,28 +15,36 @@ def wire_bytes(dtypes):
 
 
 def equal(what, found, expected):
+    """One message if they differ."""
     if found != expected:
         yield f"{what} is {found!r:.80}, not {expected!r:.80}"
 
 
 class Plan:
-    """A plan with what follows from it at hand."""
+    """A plan with what follows from it at hand.  A `part` is what has a
+    reduction: a trained parameter or a bucket."""
 
     def __init__(self, data):
         self.data = data
         self.sizes = {a["name"]: a["size"] for a in data["mesh"]["axes"]}
         self.axes = list(self.sizes)
         self.ranks = range(math.prod(self.sizes.values()))
+        self.places = [self.coordinates(r) for r in self.ranks]
         known = data["parameters"]
         self.params = [p for p in known if p["group"] and not p["tied_to"]]
         self.frozen = [p for p in known if not p["group"]]
-        self.names = [p for p in known if p["group"] and p["tied_to"]]
-        self.split_axes = data["policy"]["split_axes"]
-        self.n_split = self.extent(self.split_axes)
+        self.ties = [p for p in known if p["group"] and p["tied_to"]]
+        self.reductions = {r["name"]: r for r in data["reductions"]}
+        self.splits = {name: [self.over(rank, r["split_axes"])
+                              for rank in self.ranks]
+                       for name, r in self.reductions.items()}
         self.matrix_of = {m["parameter"]: m for m in data["matrices"]}
+        self.rows = {}
         self.stages = {}
         for stage in data["stages"]:
             self.stages[stage["rule"], stage["where"]] = stage
+
+    # ---- ranks ----
 
     def extent(self, axes):
         return math.prod(self.sizes[a] for a in axes)
@@ -48,65 +56,72 @@ class Plan:
         return found
 
     def over(self, rank, axes):
-        at, index = self.coordinates(rank), 0
+        at, index = self.places[rank], 0
         for axis in self.axes:
             if axis in axes:
                 index = index * self.sizes[axis] + at[axis]
         return index
 
-    def split(self, rank):
-        return self.over(rank, self.split_axes)
+    def communicators(self, axes):
+        """Lists of ranks that agree on all axes but these."""
+        others = [a for a in self.axes if a not in axes]
+        found = {}
+        for rank in self.ranks:
+            found.setdefault(self.over(rank, others), []).append(rank)
+        return found.values()
 
-    def members(self, rank, axes):
-        """Ranks that agree with this one on all axes but these."""
-        at = self.coordinates(rank)
-        for other in self.ranks:
-            there = self.coordinates(other)
-            if all(there[a] == at[a] for a in self.axes if a not in axes):
-                yield other
+    # ---- who holds what ----
+
+    def reduction(self, part):
+        return self.reductions[part["reduction"]]
+
+    def n_split(self, part):
+        return self.extent(self.reduction(part)["split_axes"])
+
+    def split(self, rank, part):
+        return self.splits[part["reduction"]][rank]
 
     def shard_axes(self, param):
-        return [a for a in param["shard"] if a is not None]
+        """In mesh order, whichever dimension they divide."""
+        held = [a for axes in param["shard"] for a in axes]
+        return sorted(held, key=self.axes.index)
 
     def shards(self, param):
         return self.extent(self.shard_axes(param))
 
     def bounds_dim(self, param):
-        """The dimension that the bounds cut, and its axis."""
-        cut = [(d, axis) for d, axis in enumerate(param["shard"])
-               if axis is not None and self.sizes[axis] > 1]
-        return cut[0] if len(cut) == 1 else (None, None)
+        """The dimension that the bounds cut, and its axes."""
+        cut = [(d, axes) for d, axes in enumerate(param["shard"])
+               if self.extent(axes) > 1]
+        if len(cut) != 1:
+            raise ValueError(f"bounds of {param['name']}, not cut in one dimension")
+        return cut[0]
 
     def elements(self, param, rank):
         """Of the shard on a rank."""
         if param["bounds"] is None:
             return param["local_elements"]
-        d, axis = self.bounds_dim(param)
-        part = self.over(rank, [axis])
-        length = param["bounds"][part + 1] - param["bounds"][part]
-        return param["element_count"] // param["shape"][d] * length
+        d, axes = self.bounds_dim(param)
+        begin, end = param["bounds"][self.over(rank, axes):][:2]
+        return param["element_count"] // param["shape"][d] * (end - begin)
 
     def own_elements(self, matrix):
         """Of the owner's own shard."""
         param = self.params[matrix["parameter"]]
-        return next((self.elements(param, r) for r in self.ranks
-                     if self.owns(r, matrix)), 0)
-
-    def flops(self, param, where):
-        stage = self.stages.get((param["rule"], where))
-        return stage["flops"] if stage else 0
-
-    def near_flops(self, param):
-        """Per element of the shard of a matrix, before and after."""
-        return self.flops(param, "before") + self.flops(param, "after")
+        if param["bounds"] is None:
+            return param["local_elements"]
+        return self.elements(param, self.owners(matrix)[0])
 
     def slice_of(self, bucket, coordinate):
         return bucket["slices"][coordinate + 1] - bucket["slices"][coordinate]
 
+    def own_slice(self, bucket, rank):
+        return self.slice_of(bucket, self.split(rank, bucket))
+
     def part(self, bucket, i, rank):
         """Elements of the bucket's i-th parameter in a rank's slice."""
         elements = self.elements(self.params[bucket["order"][i]], rank)
-        return self.inside(bucket, i, elements, self.split(rank))
+        return self.inside(bucket, i, elements, self.split(rank, bucket))
 
     @staticmethod
     def inside(bucket, i, elements, coordinate):
@@ -115,9 +130,37 @@ class Plan:
         low, high = bucket["slices"][coordinate:coordinate + 2]
         return max(0, min(start + elements, high) - max(start, low))
 
-    def owns(self, rank, matrix):
-        """Computes it whole: the owner, or its row where nothing shards it."""
-        owner, param = matrix["owner"], self.params[matrix["parameter"]]
-        return self.split(rank) == owner["split"] and (
-            owner["shard"] is None or
-            self.over(rank, self.shard_axes(param)) == owner["shard"])
+    def like(self, bucket):
+        """Lists of ranks that have the same of it: at one coordinate over the
+        axes that split it and those that cut it unevenly."""
+        tell = set(self.reduction(bucket)["split_axes"])
+        for number in bucket["order"]:
+            if self.params[number]["bounds"] is not None:
+                tell.update(self.shard_axes(self.params[number]))
+        return self.communicators([a for a in self.axes if a not in tell])
+
+    def row(self, matrix):
+        """The ranks of the owner's split coordinate."""
+        key = self.params[matrix["parameter"]]["reduction"], matrix["owner"]["split"]
+        if key not in self.rows:
+            self.rows[key] = [r for r in self.ranks
+                              if self.splits[key[0]][r] == key[1]]
+        return self.rows[key]
+
+    def owners(self, matrix):
+        """Ranks of the row that compute it whole: the owner among those that
+        share it, or all where nothing shards it."""
+        shard = matrix["owner"]["shard"]
+        axes = self.shard_axes(self.params[matrix["parameter"]])
+        return [r for r in self.row(matrix)
+                if shard is None or self.over(r, axes) == shard]
+
+    # ---- work ----
+
+    def flops(self, param, where):
+        stage = self.stages.get((param["rule"], where))
+        return stage["flops"] if stage else 0
+
+    def near_flops(self, param):
+        """Per element of the shard of a matrix, before and after."""
+        return self.flops(param, "before") + self.flops(param, "after")

@@ -35,11 +35,13 @@ cz_use_facts cz_report_use(const cz_plan_view *view, int use)
     for (int p = 0; p < view->n_params; p++) {
         if (view->rules[rule_of(view, p)].use != use)
             continue;
-        facts.n_params++;
-        facts.n_owned += view->params[p].split_owner >= 0;
-        facts.n_sharded += view->params[p].shard_owner >= 0;
-        facts.elements += view->families[view->params[p].family].elements;
-        facts.state_bytes += state_bytes(view, p);
+        const cz_view_family *family = &view->families[view->params[p].family];
+        const int n = (int)family->n_spread;
+        facts.n_params += n;
+        facts.n_owned += view->params[p].split_owner >= 0 ? n : 0;
+        facts.n_sharded += view->params[p].shard_owner >= 0 ? n : 0;
+        facts.elements += family->elements * n;
+        facts.state_bytes += state_bytes(view, p) * n;
     }
     return facts;
 }
@@ -88,20 +90,31 @@ static bool is_group(const cz_plan_view *view, const cz_view_op *op)
            view->params[row->param].shard_owner >= 0;
 }
 
+static bool is_listed(const cz_group_facts *facts, int64_t param)
+{
+    for (int i = 0; i < facts->n; i++)
+        if (facts->params[i] == param)
+            return true;
+    return false;
+}
+
+/* A matrix of several rows of ranks is a member once. */
 static cz_group_facts group_of(cz_arena *arena, const cz_plan_view *view,
                                int op)
 {
     const cz_view_table *table = &view->tables[view->ops[op].table];
-    const int n = (int)table->starts[table->n_coordinates];
+    const int64_t n = table->starts[table->n_coordinates];
     int64_t *params = CZ_NEW(arena, int64_t, n);
-    cz_group_facts facts = {.op = op, .n = n, .params = params};
+    cz_group_facts facts = {.op = op, .params = params};
     for (int c = 0; c < table->n_coordinates; c++) {
         int64_t bytes = 0;
         for (int64_t i = table->starts[c]; i < table->starts[c + 1]; i++) {
             const cz_view_kernel_row *row = &table->rows.kernel[i];
             const int param = (int)row->param;
-            params[i] = param;
             bytes += buffer_bytes(view, row);
+            if (is_listed(&facts, param))
+                continue;
+            params[facts.n++] = param;
             facts.gather_bytes += cz_report_wire(view, param, CZ_SLOT_GATHER);
             facts.scatter_bytes += cz_report_wire(view, param, CZ_SLOT_SCATTER);
         }
@@ -123,9 +136,21 @@ cz_group_facts *cz_report_groups(cz_arena *arena, const cz_plan_view *view,
 
 void cz_report_axes(const cz_plan_view *view, const cz_ints *axes, cz_text *out)
 {
+    const cz_fact_mesh *mesh = view->mesh;
+    int64_t left = 0;
+    int n = 0;
     for (int i = 0; i < axes->n; i++)
-        cz_text_printf(out, "%s%s", i ? " x " : "",
-                       view->mesh->axes.v[axes->v[i]]);
-    if (axes->n == 0)
+        left |= (int64_t)1 << axes->v[i];
+    for (int i = 0; i < mesh->names.n && left; i++) {
+        const int64_t set = mesh->sets.v[i];
+        if (!set || (set & left) != set)
+            continue;
+        cz_text_printf(out, "%s%s", n++ ? " x " : "", mesh->names.v[i]);
+        left &= ~set;
+    }
+    for (int a = 0; a < mesh->axes.n; a++)
+        if (left >> a & 1)
+            cz_text_printf(out, "%s%s", n++ ? " x " : "", mesh->axes.v[a]);
+    if (n == 0)
         cz_text_puts(out, "nothing");
 }

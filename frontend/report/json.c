@@ -6,13 +6,18 @@
 
 #include "frontend/report/json_internal.h"
 
-void cz_report_put_axes(cz_report *r, const char *key, const cz_ints *axes)
+void cz_report_put_axis_names(cz_report *r, const cz_ints *axes)
 {
-    cz_json_key(&r->json, key);
     cz_json_open(&r->json, '[');
     for (int i = 0; i < axes->n; i++)
         cz_json_string(&r->json, r->view->mesh->axes.v[axes->v[i]]);
     cz_json_close(&r->json, ']');
+}
+
+void cz_report_put_axes(cz_report *r, const char *key, const cz_ints *axes)
+{
+    cz_json_key(&r->json, key);
+    cz_report_put_axis_names(r, axes);
 }
 
 void cz_report_put_real(cz_report *r, const char *key, double value)
@@ -35,7 +40,6 @@ static void put_header(cz_report *r, const char *hash)
     cz_json_put_string(json, "plan_hash", hash);
     cz_json_put_string(json, "objective", "least flops on the busiest rank");
     cz_json_put_bool(json, "strict", program->strict != 0);
-    cz_json_put_int(json, "leaves", program->leaves);
     cz_json_key(json, "units");
     cz_json_open(json, '{');
     cz_json_put_string(json, "offsets", "elements");
@@ -61,8 +65,37 @@ static void put_mesh(cz_report *r)
         cz_json_close(json, '}');
     }
     cz_json_close(json, ']');
+    cz_json_key(json, "names");
+    cz_json_open(json, '[');
+    for (int i = 0; i < mesh->names.n; i++) {
+        int64_t storage[CZ_VIEW_MAX_AXES];
+        const cz_ints axes = cz_view_axes_of(r->view, mesh->sets.v[i], storage);
+        cz_json_open(json, '{');
+        cz_json_put_string(json, "name", mesh->names.v[i]);
+        cz_report_put_axes(r, "axes", &axes);
+        cz_json_close(json, '}');
+    }
+    cz_json_close(json, ']');
     cz_json_put_int(json, "ranks", r->view->n_ranks);
     cz_json_close(json, '}');
+}
+
+static void put_reductions(cz_report *r)
+{
+    cz_json *json = &r->json;
+    cz_json_key(json, "reductions");
+    cz_json_open(json, '[');
+    for (int i = 0; i < r->view->n_reductions; i++) {
+        const cz_fact_reduction *reduction = &r->view->reductions[i];
+        cz_json_open(json, '{');
+        cz_json_put_string(json, "name", reduction->sym_name);
+        cz_report_put_axes(r, "reduce_axes", &reduction->reduce_axes);
+        cz_report_put_axes(r, "split_axes", &reduction->split_axes);
+        cz_json_put_int(json, "leaves", reduction->leaves);
+        cz_json_put_int(json, "terms", reduction->terms);
+        cz_json_close(json, '}');
+    }
+    cz_json_close(json, ']');
 }
 
 static void put_policy(cz_report *r)
@@ -72,10 +105,7 @@ static void put_policy(cz_report *r)
     cz_json_key(json, "policy");
     cz_json_open(json, '{');
     cz_json_put_string(json, "grad_dtype", policy->grad_dtype);
-    cz_report_put_axes(r, "reduce_axes", &policy->reduce_axes);
-    cz_json_put_bool(json, "mean", policy->mean != 0);
     cz_json_put_string(json, "master_dtype", policy->master_dtype);
-    cz_report_put_axes(r, "split_axes", &policy->split_axes);
     cz_report_put_real(r, "clip", policy->clip);
     cz_json_put_bool(json, "skip", policy->skip != 0);
     cz_json_put_int(json, "bucket_elements", policy->bucket_elements);
@@ -106,6 +136,7 @@ void cz_report_json(const cz_plan_view *view, const char *hash, cz_text *out)
     put_header(&r, hash);
     put_mesh(&r);
     put_policy(&r);
+    put_reductions(&r);
     cz_report_put_lists(&r);
     cz_report_put_metrics(&r);
     cz_report_put_baselines(&r);

@@ -15,7 +15,8 @@ typedef struct cz_report {
     cz_json json;
 } cz_report;
 
-/* A key, and the names of axes. */
+/* The names of axes, as an array; and a key before it. */
+void cz_report_put_axis_names(cz_report *report, const cz_ints *axes);
 void cz_report_put_axes(cz_report *report, const char *key,
                         const cz_ints *axes);
 /* A key, and a float of the source as a decimal string: JSON numbers stay

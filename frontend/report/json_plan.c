@@ -9,11 +9,10 @@ static void put_shard(cz_report *r, const cz_view_family *family)
     cz_json_key(json, "shard");
     cz_json_open(json, '[');
     for (int d = 0; d < family->fact->shard.n; d++) {
-        const int64_t axis = family->fact->shard.v[d];
-        if (axis < 0)
-            cz_json_null(json);
-        else
-            cz_json_string(json, r->view->mesh->axes.v[axis]);
+        int64_t storage[CZ_VIEW_MAX_AXES];
+        const cz_ints axes =
+            cz_view_axes_of(r->view, family->fact->shard.v[d], storage);
+        cz_report_put_axis_names(r, &axes);
     }
     cz_json_close(json, ']');
 }
@@ -43,12 +42,30 @@ static void put_stored(cz_report *r, const cz_view_param *p,
     const cz_view_storage *storage = &r->view->storages[family->storage];
     const int64_t member = p - r->view->params - family->first_param;
     cz_json_open(json, '{');
-    cz_json_put_string(json, "name", storage->names[member]);
+    cz_json_put_string(json, "name",
+                       storage->names[member * storage->n_spread]);
     cz_json_put_ints(json, "shape", storage->fact->shape.v,
                      storage->fact->shape.n);
     put_bounds(r, storage->uneven);
     cz_json_put_ints(json, "map", family->piece->map.v, family->piece->map.n);
     cz_json_close(json, '}');
+}
+
+/* The axes along which other ranks hold other parameters in this one's place,
+ * and the names that it has there. */
+static void put_spread(cz_report *r, const cz_view_param *p,
+                       const cz_view_family *family)
+{
+    cz_json *json = &r->json;
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_ints axes =
+        cz_view_axes_of(r->view, family->fact->spread, storage);
+    cz_report_put_axes(r, "spread", &axes);
+    cz_json_key(json, "names");
+    cz_json_open(json, '[');
+    for (int64_t c = 0; axes.n > 0 && c < family->n_spread; c++)
+        cz_json_string(json, p->names[c]);
+    cz_json_close(json, ']');
 }
 
 static void put_string_or_null(cz_report *r, const char *key, const char *text)
@@ -62,7 +79,7 @@ static void put_string_or_null(cz_report *r, const char *key, const char *text)
 
 /* How a parameter is trained; all NULL where it is not. */
 typedef struct training {
-    const char *group, *optimizer, *rule, *grad, *master;
+    const char *group, *optimizer, *rule, *reduction, *grad, *master;
 } training;
 
 static training training_of(const cz_plan_view *view, const cz_view_param *p)
@@ -71,7 +88,10 @@ static training training_of(const cz_plan_view *view, const cz_view_param *p)
     const cz_view_rule *rule = &view->rules[family->rule];
     const cz_fact_use *use = view->uses[rule->use];
     const bool has_master = view->buckets[p->bucket].has_master;
-    return (training){use->sym_name, use->optimizer, rule->fact->sym_name,
+    return (training){use->sym_name,
+                      use->optimizer,
+                      rule->fact->sym_name,
+                      view->reductions[family->reduction].sym_name,
                       view->policy->grad_dtype,
                       has_master ? view->policy->master_dtype
                                  : cz_dtype_name(family->dtype)};
@@ -93,6 +113,8 @@ static void put_parameter(cz_report *r, const char *name,
     put_string_or_null(r, "group", how->group);
     put_string_or_null(r, "optimizer", how->optimizer);
     put_string_or_null(r, "rule", how->rule);
+    put_string_or_null(r, "reduction", how->reduction);
+    put_spread(r, p, family);
     cz_json_put_int(json, "element_count", family->elements);
     cz_json_put_int(json, "local_elements", family->local_elements);
     cz_json_put_int(json, "matrices", p->split_owner >= 0);
@@ -194,7 +216,7 @@ static void put_matrix(cz_report *r, int param)
     cz_json_put_string(json, "view", family->piece ? "piece" : "whole");
     cz_json_put_int(json, "rows", shape.v[0]);
     cz_json_put_int(json, "cols", shape.n > 1 ? shape.v[1] : 1);
-    cz_json_put_int(json, "batch", 1);
+    cz_json_put_int(json, "batch", family->n_spread);
     cz_json_put_string(json, "strategy", "owner");
     cz_json_put_int(json, "group_size", 1);
     cz_json_key(json, "owner");
@@ -224,6 +246,7 @@ static void put_bucket(cz_report *r, const cz_view_bucket *bucket)
     cz_json *json = &r->json;
     cz_json_open(json, '{');
     cz_json_put_string(json, "group", fact->use);
+    cz_json_put_string(json, "reduction", fact->reduction);
     cz_json_put_string(json, "dtype", fact->dtype);
     cz_json_put_string(json, "geometry",
                        r->view->params[fact->params.v[0]].split_owner >= 0
@@ -238,7 +261,7 @@ static void put_bucket(cz_report *r, const cz_view_bucket *bucket)
 
 static void put_group(cz_report *r, const cz_group_facts *group)
 {
-    int64_t storage[CZ_JSON_MAX_DEPTH];
+    int64_t storage[CZ_VIEW_MAX_AXES];
     const int family = r->view->params[group->params[0]].family;
     const cz_ints axes = cz_view_shard_axes(r->view, family, storage);
     cz_json *json = &r->json;

@@ -6,6 +6,7 @@
 #include "frontend/report/number.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 typedef struct screen {
     const cz_plan_view *view;
@@ -49,42 +50,93 @@ static void print_counts(screen *s, const char *hash)
 {
     const cz_plan_view *view = s->view;
     int64_t elements = 0, matrix_elements = 0;
-    int n_matrices = 0;
+    int n_matrices = 0, n_tensors = view->n_frozen_params;
     for (int f = 0; f < view->n_frozen_families; f++)
         elements += frozen_elements(&view->frozen_families[f]);
     for (int p = 0; p < view->n_params; p++) {
-        const int64_t n = view->families[view->params[p].family].elements;
+        const cz_view_family *family = &view->families[view->params[p].family];
+        const int64_t n = family->elements * family->n_spread;
         const bool is_owned = view->params[p].split_owner >= 0;
         elements += n;
+        n_tensors += (int)family->n_spread;
         matrix_elements += is_owned ? n : 0;
-        n_matrices += is_owned;
+        n_matrices += is_owned ? (int)family->n_spread : 0;
     }
     label(s, view->program->name);
     cz_number_full(s->out, elements);
     cz_text_printf(s->out, " parameters in %d tensors; %d matrices of ",
-                   view->n_params + view->n_frozen_params, n_matrices);
+                   n_tensors, n_matrices);
     cz_number_full(s->out, matrix_elements);
     cz_text_puts(s->out, " elements\n");
     label(s, "plan");
     cz_text_printf(s->out, "%s\n", hash);
 }
 
+static bool is_of_experts(const char *axis)
+{
+    static const char *const names[] = {"edp", "ep", "etp"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(axis, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static void put_experts_mesh(screen *s)
+{
+    const cz_fact_mesh *mesh = s->view->mesh;
+    int n = 0;
+    for (int i = 0; i < mesh->names.n; i++)
+        if (is_of_experts(mesh->names.v[i]))
+            cz_text_printf(s->out, "%s%s %" PRId64, n++ ? " x " : "; experts ",
+                           mesh->names.v[i],
+                           cz_view_parts(s->view, mesh->sets.v[i]));
+}
+
+static int64_t tensors_of(const cz_plan_view *view, int reduction)
+{
+    int64_t n = 0;
+    for (int f = 0; f < view->n_families; f++)
+        if (view->families[f].reduction == reduction)
+            n += view->families[f].n_params * view->families[f].n_spread;
+    return n;
+}
+
+static void print_reduction(screen *s, int number)
+{
+    const cz_fact_reduction *reduction = &s->view->reductions[number];
+    const int64_t n = cz_view_extent(s->view, &reduction->reduce_axes);
+    label(s, number == 0 ? "gradients" : "");
+    if (s->view->n_reductions > 1)
+        cz_text_printf(s->out,
+                       "%" PRId64 " tensors: ", tensors_of(s->view, number));
+    cz_text_puts(s->out, s->view->policy->grad_dtype);
+    if (reduction->reduce_axes.n == 0) {
+        cz_text_puts(s->out, ", reduced already");
+    } else {
+        cz_text_puts(s->out, reduction->terms == 1 && n * reduction->leaves > 1
+                                 ? ", sum over "
+                                 : ", mean over ");
+        put_axes(s, &reduction->reduce_axes);
+    }
+    cz_text_puts(s->out, "; state split over ");
+    put_axes(s, &reduction->split_axes);
+    end(s);
+}
+
 static void print_mesh(screen *s)
 {
     const cz_fact_mesh *mesh = s->view->mesh;
     label(s, "mesh");
-    for (int i = 0; i < mesh->axes.n; i++)
-        cz_text_printf(s->out, "%s%s %" PRId64, i ? " x " : "", mesh->axes.v[i],
-                       mesh->sizes.v[i]);
-    cz_text_printf(s->out, "%s%d rank%s; gradients %s, %s over ",
-                   mesh->axes.n > 0 ? " = " : "", s->view->n_ranks,
-                   s->view->n_ranks == 1 ? "" : "s",
-                   s->view->policy->grad_dtype,
-                   s->view->policy->mean ? "mean" : "sum");
-    put_axes(s, &s->view->policy->reduce_axes);
-    cz_text_puts(s->out, "; state split over ");
-    put_axes(s, &s->view->policy->split_axes);
+    for (int i = 0; i < mesh->names.n && !is_of_experts(mesh->names.v[i]); i++)
+        cz_text_printf(s->out, "%s%s %" PRId64, i ? " x " : "",
+                       mesh->names.v[i],
+                       cz_view_parts(s->view, mesh->sets.v[i]));
+    cz_text_printf(s->out, "%s%d rank%s", mesh->axes.n > 0 ? " = " : "",
+                   s->view->n_ranks, s->view->n_ranks == 1 ? "" : "s");
+    put_experts_mesh(s);
     end(s);
+    for (int k = 0; k < s->view->n_reductions; k++)
+        print_reduction(s, k);
 }
 
 static const char *strategy_of(const cz_use_facts *facts)
@@ -184,12 +236,30 @@ static const char *kind_name(cz_step_kind kind)
     return names[kind];
 }
 
-static const cz_view_op *first_of(const cz_plan_view *view, cz_step_kind kind)
+static bool is_same(const cz_ints *a, const cz_ints *b)
 {
-    for (int i = 0; i < view->n_ops; i++)
-        if (view->ops[i].kind == kind)
-            return &view->ops[i];
-    return NULL;
+    bool same = a->n == b->n;
+    for (int i = 0; same && i < a->n; i++)
+        same = a->v[i] == b->v[i];
+    return same;
+}
+
+/* Every communicator that operations of a kind have: " over dp, over edp". */
+static void put_comms(screen *s, cz_step_kind kind)
+{
+    const cz_plan_view *view = s->view;
+    int n = 0;
+    for (int i = 0; i < view->n_ops; i++) {
+        bool is_new = view->ops[i].kind == kind;
+        for (int k = 0; is_new && k < i; k++)
+            is_new =
+                view->ops[k].kind != kind ||
+                !is_same(&view->ops[k].fact->comm, &view->ops[i].fact->comm);
+        if (!is_new)
+            continue;
+        cz_text_puts(s->out, n++ ? ", over " : " over ");
+        put_axes(s, &view->ops[i].fact->comm);
+    }
 }
 
 static void print_wire(screen *s)
@@ -202,8 +272,8 @@ static void print_wire(screen *s)
         label(s, is_first ? "wire" : "");
         cz_text_printf(s->out, "%-15s", kind_name((cz_step_kind)k));
         put_spread(s, sent, "B");
-        cz_text_puts(s->out, " sent per rank and step over ");
-        put_axes(s, &first_of(s->view, (cz_step_kind)k)->fact->comm);
+        cz_text_puts(s->out, " sent per rank and step");
+        put_comms(s, (cz_step_kind)k);
         end(s);
         is_first = false;
     }

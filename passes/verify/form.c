@@ -8,7 +8,9 @@ static place place_of_slice(const verifier *v, int number, int slice)
     const cz_fact_bucket *bucket = v->view->buckets[number].fact;
     place at = place_in_bucket(v, number, -1);
 
-    at.rank = cz_view_rank_at(v->view, &v->view->policy->split_axes, slice, 0);
+    at.rank = cz_view_rank_at(
+        v->view, &cz_view_bucket_reduction(v->view, number)->split_axes, slice,
+        0);
     for (int i = 0; i < bucket->params.n; i++)
         if (bucket->offsets.v[i] < bucket->slices.v[slice])
             at.param = bucket->params.v[i];
@@ -18,8 +20,8 @@ static place place_of_slice(const verifier *v, int number, int slice)
 static void check_slices(verifier *v, int number)
 {
     const cz_fact_bucket *bucket = v->view->buckets[number].fact;
-    const int64_t members =
-        cz_view_extent(v->view, &v->view->policy->split_axes);
+    const int64_t members = cz_view_extent(
+        v->view, &cz_view_bucket_reduction(v->view, number)->split_axes);
     const cz_ints *s = &bucket->slices;
 
     if (s->n != members + 1 || s->v[0] != 0 || s->v[members] != bucket->length)

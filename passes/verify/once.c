@@ -100,20 +100,29 @@ static counts check_runs(verifier *v, run_list *list, int64_t n_replicas,
     return found;
 }
 
-/* All axes that `axes` does not name, in `storage`. */
-static cz_ints other_axes(const verifier *v, const cz_ints *axes,
-                          int64_t *storage)
+/* Per reduction: all axes that do not split. */
+static cz_ints *replica_axes(const verifier *v, int64_t *most)
 {
-    int n = 0;
+    cz_ints *list = CZ_NEW(v->arena, cz_ints, v->view->n_reductions);
 
-    for (int a = 0; a < v->view->mesh->axes.n; a++) {
-        bool named = false;
-        for (int i = 0; i < axes->n; i++)
-            named = named || axes->v[i] == a;
-        if (!named)
-            storage[n++] = a;
+    *most = 1;
+    for (int k = 0; k < v->view->n_reductions; k++) {
+        const cz_ints *split = &v->view->reductions[k].split_axes;
+        int64_t set = ((int64_t)1 << v->view->mesh->axes.n) - 1;
+        for (int i = 0; i < split->n; i++)
+            set &= ~((int64_t)1 << split->v[i]);
+        list[k] = cz_view_axes_of(v->view, set,
+                                  CZ_NEW(v->arena, int64_t, CZ_VIEW_MAX_AXES));
+        const int64_t n = cz_view_extent(v->view, &list[k]);
+        *most = n > *most ? n : *most;
     }
-    return (cz_ints){storage, n};
+    return list;
+}
+
+static const cz_ints *replicas_of(const verifier *v, const cz_ints *axes,
+                                  int64_t param)
+{
+    return &axes[v->view->families[v->view->params[param].family].reduction];
 }
 
 static bool persists(cz_slot_kind kind)
@@ -130,8 +139,10 @@ static int64_t target_key(const cz_view_slot *slot)
 }
 
 static void add_writes(verifier *v, run_list *list, int op, int64_t rank,
-                       const cz_view_kernel_row *row, int64_t replica)
+                       const cz_view_kernel_row *row, const cz_ints *others)
 {
+    const int64_t replica =
+        cz_view_coordinate(v->view, replicas_of(v, others, row->param), rank);
     const cz_view_stage *stage = &v->view->stages[row->stage];
     const int64_t lo = row->offset - v->view->params[row->param].offset;
 
@@ -207,8 +218,10 @@ static void check_written(verifier *v, const counts *found,
         }
         const int64_t n =
             n_targets_of(v, p, v->view->buckets[bucket].has_master);
-        for (int64_t c = 0; c < found->n_replicas && v->n_errors == 0; c++) {
-            const int64_t near = cz_view_rank_at(v->view, others, c, 0);
+        const cz_ints *axes = replicas_of(v, others, p);
+        const int64_t n_replicas = cz_view_extent(v->view, axes);
+        for (int64_t c = 0; c < n_replicas && v->n_errors == 0; c++) {
+            const int64_t near = cz_view_rank_at(v->view, axes, c, 0);
             const int64_t wanted = elements_on(v, p, near) > 0 ? n : 0;
             if (*count_of(found, p, c) != wanted)
                 reject(v,
@@ -226,8 +239,8 @@ static void check_written(verifier *v, const counts *found,
 
 void check_once(verifier *v)
 {
-    int64_t storage[16];
-    const cz_ints others = other_axes(v, &v->view->policy->split_axes, storage);
+    int64_t most;
+    const cz_ints *others = replica_axes(v, &most);
     run_list list = {NULL, 0};
 
     for (int o = 0; o < v->view->n_ops; o++) {
@@ -235,15 +248,13 @@ void check_once(verifier *v)
         for (int64_t rank = 0;
              op->kind == CZ_STEP_KERNEL && rank < v->view->n_ranks; rank++) {
             const row_range rows = rows_of(v, op, rank);
-            const int64_t replica = cz_view_coordinate(v->view, &others, rank);
             for (int64_t i = rows.first; i < rows.end; i++)
                 add_writes(v, &list, o, rank,
-                           &v->view->tables[op->table].rows.kernel[i], replica);
+                           &v->view->tables[op->table].rows.kernel[i], others);
         }
     }
-    const counts found =
-        check_runs(v, &list, cz_view_extent(v->view, &others), "updated");
-    check_written(v, &found, &others);
+    const counts found = check_runs(v, &list, most, "updated");
+    check_written(v, &found, others);
 }
 
 /* The runs of one operation that counts squares, by shard coordinate. */
@@ -257,9 +268,9 @@ static void add_spans(verifier *v, run_list *list, int number)
             const cz_view_span_row *row =
                 &v->view->tables[op->table].rows.span[i];
             const cz_view_param *param = &v->view->params[row->param];
-            int64_t storage[16];
-            const cz_ints axes =
-                cz_view_shard_axes(v->view, param->family, storage);
+            int64_t storage[CZ_VIEW_MAX_AXES];
+            const cz_ints axes = cz_view_axes_of(
+                v->view, cz_view_distinct_set(v->view, param->family), storage);
             const int64_t lo = row->offset - param->offset;
             *CZ_PUSH(v->arena, list->v, list->n) =
                 (run){row->param,
@@ -292,9 +303,9 @@ static void check_counted(verifier *v, const counts *found)
 {
     for (int p = 0; p < v->view->n_params; p++) {
         const cz_view_param *param = &v->view->params[p];
-        int64_t storage[16];
-        const cz_ints axes =
-            cz_view_shard_axes(v->view, param->family, storage);
+        int64_t storage[CZ_VIEW_MAX_AXES];
+        const cz_ints axes = cz_view_axes_of(
+            v->view, cz_view_distinct_set(v->view, param->family), storage);
         for (int64_t c = 0; c < cz_view_extent(v->view, &axes); c++) {
             const int64_t near = cz_view_rank_at(v->view, &axes, c, 0);
             if (!*count_of(found, p, c) && elements_on(v, p, near) > 0) {

@@ -72,7 +72,8 @@ bool find_row(const verifier *v, row_filter wanted, place *found)
 int64_t owner_of(const verifier *v, int bucket, int64_t element, int64_t near)
 {
     const cz_ints *slices = &v->view->buckets[bucket].fact->slices;
-    const cz_ints *split = &v->view->policy->split_axes;
+    const cz_ints *split =
+        &cz_view_bucket_reduction(v->view, bucket)->split_axes;
 
     for (int c = 0; c + 1 < slices->n && c < cz_view_extent(v->view, split);
          c++)

@@ -134,14 +134,14 @@ static void check_owner(run *r, int op, int64_t rank,
                         const cz_view_kernel_row *row)
 {
     const cz_view_param *param = &r->v->view->params[row->param];
-    int64_t storage[16];
+    int64_t storage[CZ_VIEW_MAX_AXES];
     const cz_ints axes = cz_view_shard_axes(r->v->view, param->family, storage);
 
     if (r->v->view->stages[row->stage].where != CZ_WHERE_WHOLE)
         return;
-    if (param->split_owner !=
-            cz_view_coordinate(r->v->view, &r->v->view->policy->split_axes,
-                               rank) ||
+    const cz_ints *split =
+        &cz_view_family_reduction(r->v->view, param->family)->split_axes;
+    if (param->split_owner != cz_view_coordinate(r->v->view, split, rank) ||
         (param->shard_owner >= 0 &&
          param->shard_owner != cz_view_coordinate(r->v->view, &axes, rank)))
         reject(r->v, (place){op, rank, row->param},
@@ -237,7 +237,8 @@ static bool is_uneven(const verifier *v, const cz_fact_bucket *bucket)
  * each coordinate of the split. */
 static const int64_t *count_owned(const verifier *v, int bucket)
 {
-    const cz_ints *split = &v->view->policy->split_axes;
+    const cz_ints *split =
+        &cz_view_bucket_reduction(v->view, bucket)->split_axes;
     const bool each = is_uneven(v, v->view->buckets[bucket].fact);
     int64_t *owned = CZ_NEW(v->arena, int64_t, v->view->n_ranks);
 

@@ -17,10 +17,12 @@ static bool same_axes(const cz_ints *a, const cz_ints *b)
 static void check_bucket_op(verifier *v, int number, int *seen)
 {
     const cz_view_op *op = &v->view->ops[number];
-    const cz_ints *axes = op->kind == CZ_STEP_REDUCE_SCATTER
-                              ? &v->view->policy->reduce_axes
-                              : &v->view->policy->split_axes;
     const int64_t bucket = op->fact->bucket;
+    const cz_fact_reduction *reduction =
+        cz_view_bucket_reduction(v->view, (int)bucket);
+    const cz_ints *axes = op->kind == CZ_STEP_REDUCE_SCATTER
+                              ? &reduction->reduce_axes
+                              : &reduction->split_axes;
 
     if (!same_axes(&op->fact->comm, axes))
         reject(v, place_of(v, number),
@@ -39,11 +41,11 @@ static void check_bucket_op(verifier *v, int number, int *seen)
 static void check_all_there(verifier *v, const int *reduced,
                             const int *gathered)
 {
-    const bool is_split =
-        cz_view_extent(v->view, &v->view->policy->split_axes) > 1;
     const int last = v->view->n_ops - 1;
 
     for (int b = 0; b < v->view->n_buckets; b++) {
+        const cz_ints *split =
+            &cz_view_bucket_reduction(v->view, b)->split_axes;
         place at = place_in_bucket(v, b, -1);
         if (!reduced[b]) {
             find_row(v, (row_filter){0, last, -1, -1, b, -1}, &at);
@@ -51,7 +53,7 @@ static void check_all_there(verifier *v, const int *reduced,
                    "no reduce_scatter before it sums the gradients of bucket "
                    "%d",
                    b);
-        } else if (is_split && !gathered[b]) {
+        } else if (cz_view_extent(v->view, split) > 1 && !gathered[b]) {
             find_row(v, (row_filter){last, 0, CZ_STEP_KERNEL, -1, b, -1}, &at);
             reject(v, at,
                    "no all_gather behind it sends on the parameters of bucket "

@@ -43,8 +43,9 @@ static void put_place(const verifier *v, place at, cz_text *out)
     else
         cz_text_puts(out, "no operation");
     cz_text_printf(out, " on rank %lld, %s", (long long)at.rank,
-                   at.param >= 0 ? v->view->params[at.param].name
-                                 : "no tensor");
+                   at.param >= 0
+                       ? cz_view_name_at(v->view, (int)at.param, at.rank)
+                       : "no tensor");
 }
 
 void reject(verifier *v, place at, const char *format, ...)
@@ -67,8 +68,8 @@ void slice_of(const verifier *v, int bucket, int64_t rank, int64_t *lo,
               int64_t *hi)
 {
     const cz_ints *slices = &v->view->buckets[bucket].fact->slices;
-    const int64_t c =
-        cz_view_coordinate(v->view, &v->view->policy->split_axes, rank);
+    const int64_t c = cz_view_coordinate(
+        v->view, &cz_view_bucket_reduction(v->view, bucket)->split_axes, rank);
 
     *lo = slices->v[c];
     *hi = slices->v[c + 1];

@@ -47,6 +47,32 @@ foreach(mesh 2x2 1x4)
   set_tests_properties(run_late_${mesh} PROPERTIES LABELS run TIMEOUT 120)
 endforeach()
 
+# Experts that factor the ranks in a way of their own: edp x ep x etp.
+foreach(mesh 2:4:1 2:2:2 1:4:2 1:8:1 4:2:1)
+  string(REPLACE ":" ";" sizes ${mesh})
+  list(GET sizes 0 edp)
+  list(GET sizes 1 ep)
+  list(GET sizes 2 etp)
+  set(name run_experts_${edp}x${ep}x${etp})
+  add_test(NAME ${name} COMMAND canzona run --check --steps=3
+    -D mesh.edp=${edp} -D mesh.ep=${ep} -D mesh.etp=${etp}
+    ${CMAKE_CURRENT_SOURCE_DIR}/plans/moe.cz)
+  set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)
+endforeach()
+
+# Gradients by path: dp x cp x tp.
+foreach(mesh 2:1:2 1:2:2 1:1:4 3:2:1 3:2:2)
+  string(REPLACE ":" ";" sizes ${mesh})
+  list(GET sizes 0 dp)
+  list(GET sizes 1 cp)
+  list(GET sizes 2 tp)
+  set(name run_grads_${dp}x${cp}x${tp})
+  add_test(NAME ${name} COMMAND canzona run --check --steps=3
+    -D mesh.dp=${dp} -D mesh.cp=${cp} -D mesh.tp=${tp}
+    ${CMAKE_CURRENT_SOURCE_DIR}/plans/grads.cz)
+  set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)
+endforeach()
+
 add_test(NAME run_finds_rank_order_reduction COMMAND canzona run --check
   --plant-rank-order --steps=2 -D mesh.dp=2 -D mesh.tp=2
   ${CMAKE_SOURCE_DIR}/examples/gpt.cz)

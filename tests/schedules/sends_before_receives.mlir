@@ -4,9 +4,10 @@
 // sends to its neighbour, then everyone receives.  Without buffers both ranks
 // stay in the first operation for ever.
 module {
-  "canzona.program"() {compiler = "by hand", leaves = 1 : i64, name = "tiny", source_hash = "0000000000000000000000000000000000000000000000000000000000000000", strict = 0 : i64} : () -> ()
-  "canzona.mesh"() {axes = ["dp", "tp"], sizes = array<i64: 1, 2>} : () -> ()
-  "canzona.policy"() {bucket_elements = 400000000 : i64, clip = 0.000000e+00 : f64, grad_dtype = "f32", group_bytes = 0 : i64, master_dtype = "f32", mean = 1 : i64, reduce_axes = array<i64: 0>, skip = 0 : i64, split_axes = array<i64: 0>} : () -> ()
+  "canzona.program"() {compiler = "by hand", name = "tiny", source_hash = "0000000000000000000000000000000000000000000000000000000000000000", strict = 0 : i64} : () -> ()
+  "canzona.mesh"() {axes = ["dp", "tp"], sizes = array<i64: 1, 2>, names = ["dp", "tp"], sets = array<i64: 1, 2>} : () -> ()
+  "canzona.policy"() {bucket_elements = 400000000 : i64, clip = 0.000000e+00 : f64, grad_dtype = "f32", group_bytes = 0 : i64, master_dtype = "f32", skip = 0 : i64} : () -> ()
+  "canzona.reduction"() {sym_name = "r", reduce_axes = array<i64: 0>, split_axes = array<i64: 0>, leaves = 1 : i64, terms = 1 : i64} : () -> ()
   "canzona.use"() {defaults = array<f64: 1.000000e-01>, has_default = array<i64: 1>, hypers = ["lr"], optimizer = "unit", sym_name = "unit"} : () -> ()
   func.func @unit.4x4.update(%arg0: tensor<4x4xf32>, %arg1: tensor<4x4xf32>, %arg2: f32) -> tensor<4x4xf32> {
     %splat = tensor.splat %arg2 : tensor<4x4xf32>
@@ -26,8 +27,8 @@ module {
     return %0 : f32
   }
   "canzona.rule"() {prologue = @unit.4x4.prologue, shape = array<i64: 4, 4>, state_dtypes = [], state_init = array<f64>, states = [], sym_name = "unit.4x4", transposed = 0 : i64, update = @unit.4x4.update, use = @unit} : () -> ()
-  "canzona.family"() {dtype = "f32", extents = array<i64>, first = array<i64>, pattern = "a", rule = @unit.4x4, shape = array<i64: 4, 4>, shard = array<i64: 1, -1>, sym_name = "param.0"} : () -> ()
-  "canzona.family"() {dtype = "f32", extents = array<i64>, first = array<i64>, pattern = "b", rule = @unit.4x4, shape = array<i64: 4, 4>, shard = array<i64: 1, -1>, sym_name = "param.1"} : () -> ()
+  "canzona.family"() {dtype = "f32", extents = array<i64>, first = array<i64>, pattern = "a", rule = @unit.4x4, shape = array<i64: 4, 4>, shard = array<i64: 2, 0>, sym_name = "param.0", reduction = @r, spread = 0 : i64, spread_index = 0 : i64} : () -> ()
+  "canzona.family"() {dtype = "f32", extents = array<i64>, first = array<i64>, pattern = "b", rule = @unit.4x4, shape = array<i64: 4, 4>, shard = array<i64: 2, 0>, sym_name = "param.1", reduction = @r, spread = 0 : i64, spread_index = 0 : i64} : () -> ()
   "canzona.stage"() {body = @unit.4x4.before.kernel, flops = 0 : i64, in_dtypes = ["f32"], ins = ["grad"], out_dtypes = ["f32"], outs = ["gather:0"], rule = @unit.4x4, scalars = array<i64>, sym_name = "unit.4x4.before", where = "before", work_bytes = 0 : i64} : () -> ()
   "canzona.stage"() {body = @unit.4x4.whole.kernel, flops = 50 : i64, in_dtypes = ["f32"], ins = ["gather:0"], out_dtypes = ["f32"], outs = ["scatter:0"], rule = @unit.4x4, scalars = array<i64>, sym_name = "unit.4x4.whole", where = "whole", work_bytes = 128 : i64} : () -> ()
   "canzona.stage"() {body = @unit.4x4.after.kernel, flops = 3 : i64, in_dtypes = ["f32", "f32", "f32"], ins = ["grad", "param", "scatter:0"], out_dtypes = ["f32"], outs = ["param"], rule = @unit.4x4, scalars = array<i64: 0>, sym_name = "unit.4x4.after", where = "after", work_bytes = 0 : i64} : () -> ()
@@ -66,7 +67,7 @@ module {
   }
   "canzona.assign"() {family = @param.0, shard_owner = array<i64: 0>, split_owner = array<i64: 0>} : () -> ()
   "canzona.assign"() {family = @param.1, shard_owner = array<i64: 1>, split_owner = array<i64: 0>} : () -> ()
-  "canzona.bucket"() {dtype = "f32", length = 32 : i64, offsets = array<i64: 0, 16>, params = array<i64: 1, 0>, slices = array<i64: 0, 32>, sym_name = "bucket0", use = @unit} : () -> ()
+  "canzona.bucket"() {dtype = "f32", length = 32 : i64, offsets = array<i64: 0, 16>, params = array<i64: 1, 0>, slices = array<i64: 0, 32>, sym_name = "bucket0", use = @unit, reduction = @r} : () -> ()
   // Scratch: shards of b and a gathered from 0 and 64, the owner's whole
   // matrix gathered to 128, its result at 192, workspace 256, shards of b and
   // a scattered to 384 and 448.  Nothing shares bytes.

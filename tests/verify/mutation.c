@@ -70,9 +70,9 @@ bool change_owner(mutable_plan *plan, randoms *r)
 
     if (was < 0)
         return false;
-    param->split_owner = draw_in(
-        r, 0,
-        cz_view_extent(plan->origin, &plan->origin->policy->split_axes) - 1);
+    const cz_ints *split =
+        &cz_view_family_reduction(plan->origin, param->family)->split_axes;
+    param->split_owner = draw_in(r, 0, cz_view_extent(plan->origin, split) - 1);
     return param->split_owner != was;
 }
 

@@ -39,6 +39,14 @@ static bool is_cut(cz_ir *ir, cz_arena *arena, const char *family)
     return false;
 }
 
+static int64_t parts_of(const cz_fact_mesh *mesh, int64_t set)
+{
+    int64_t parts = 1;
+    for (int a = 0; a < mesh->sizes.n; a++)
+        parts *= set >> a & 1 ? mesh->sizes.v[a] : 1;
+    return parts;
+}
+
 /* Give about half of the families that one axis cuts uneven shards. */
 static void make_uneven(cz_ir *ir, cz_arena *arena, uint64_t seed)
 {
@@ -51,8 +59,8 @@ static void make_uneven(cz_ir *ir, cz_arena *arena, uint64_t seed)
     for (int f = 0; f < n; f++) {
         int64_t parts = 1, size = 0;
         for (int d = 0; d < families[f].shard.n; d++)
-            if (families[f].shard.v[d] >= 0) {
-                parts = mesh->sizes.v[families[f].shard.v[d]];
+            if (families[f].shard.v[d] > 0) {
+                parts = parts_of(mesh, families[f].shard.v[d]);
                 size = families[f].shape.v[d];
             }
         if (parts == 1 || chance(&r, 2) ||

@@ -17,8 +17,10 @@ static const char *const step_names[CZ_N_STEPS] = {
 static int find_param(const cz_plan_view *view, const char *name)
 {
     for (int p = 0; p < view->n_params; p++)
-        if (strcmp(view->params[p].name, name) == 0)
-            return p;
+        for (int64_t c = 0; c < view->families[view->params[p].family].n_spread;
+             c++)
+            if (strcmp(view->params[p].names[c], name) == 0)
+                return p;
     return -1;
 }
 
@@ -84,8 +86,9 @@ static bool owns(const cz_plan_view *view, const named *n)
     const int64_t end =
         param->offset + view->families[param->family].local_elements;
     const int64_t *slices = view->buckets[param->bucket].fact->slices.v;
-    const int64_t c =
-        cz_view_coordinate(view, &view->policy->split_axes, n->rank);
+    const int64_t c = cz_view_coordinate(
+        view, &cz_view_bucket_reduction(view, param->bucket)->split_axes,
+        n->rank);
 
     return slices[c] > slices[c + 1] ||
            (slices[c] < end && param->offset < slices[c + 1]);

@@ -85,7 +85,8 @@ static void nesting_is_limited(void **state)
     char quoted[1024] = "\"canzona.mesh\"() {axes = [\"\\\"";
     for (int i = 0; i < 100; i++)
         strcat(quoted, "(");
-    strcat(quoted, "\"], sizes = array<i64>} : () -> () // ((((");
+    strcat(quoted, "\"], sizes = array<i64>, names = [], "
+                   "sets = array<i64>} : () -> () // ((((");
     cz_ir *ir = cz_ir_parse(quoted, strlen(quoted), &f->diags);
     assert_string_equal(messages(f), "");
     assert_non_null(ir);

@@ -173,9 +173,11 @@ static const struct bad {
      "= array<i64>, shard_owner = array<i64>} : () -> ()",
      "attribute 'family' names no canzona.family: 'f'"},
     {"func.func @f() { return } func.func @f() { return }", "redefinition"},
-    {"\"canzona.mesh\"() {axes = [\"a\\00b\"], sizes = array<i64>} : () -> ()",
+    {"\"canzona.mesh\"() {axes = [\"a\\00b\"], sizes = array<i64>, "
+     "names = [], sets = array<i64>} : () -> ()",
      "attribute 'axes' must be an array of strings"},
-    {"\"canzona.mesh\"() {axes = [1 : i64], sizes = array<i64>} : () -> ()",
+    {"\"canzona.mesh\"() {axes = [1 : i64], sizes = array<i64>, "
+     "names = [], sets = array<i64>} : () -> ()",
      "attribute 'axes' must be an array of strings"},
 };
 

@@ -10,7 +10,8 @@
 #define STORAGE(first)                                                         \
     "\"canzona.storage\"() {sym_name = \"box\", pattern = \"box.{0}\", first " \
     "= array<i64: " first ">, extents = array<i64: 3>, shape = array<i64: 8, " \
-    "6>, shard = array<i64: 1, -1>, dtype = \"bf16\"} : () -> () "
+    "6>, shard = array<i64: 2, 0>, dtype = \"bf16\", spread = 0 : i64, "       \
+    "spread_index = 0 : i64} : () -> () "
 #define PIECE(family, map)                                                     \
     "\"canzona.piece\"() {family = @" family ", storage = @box, map = "        \
     "array<i64: " map ">} : () -> () "
@@ -18,8 +19,8 @@
 #define SECOND                                                                 \
     "\"canzona.family\"() {sym_name = \"second\", pattern = \"second.{0}\", "  \
     "first = array<i64: 1>, extents = array<i64: 3>, shape = array<i64: 4, "   \
-    "6>, shard = array<i64: 1, -1>, dtype = \"bf16\", rule = @mat} : () -> "   \
-    "() "
+    "6>, shard = array<i64: 2, 0>, dtype = \"bf16\", rule = @mat, reduction "  \
+    "= @r, spread = 0 : i64, spread_index = 0 : i64} : () -> () "
 
 /* A shard may be empty; a slot in the bucket has room for the longest. */
 static void uneven_shards_begin_where_bounds_say(void **state)

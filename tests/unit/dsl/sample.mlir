@@ -1,9 +1,10 @@
 // A small module with everything in it: two rules, four stages, a schedule.
 // Mesh dp = 2, tp = 2.  Not a good plan, but one of the right form.
 module {
-  "canzona.program"() {name = "sample", source_hash = "00", compiler = "0", strict = 1 : i64, leaves = 2 : i64} : () -> ()
-  "canzona.mesh"() {axes = ["dp", "tp"], sizes = array<i64: 2, 2>} : () -> ()
-  "canzona.policy"() {grad_dtype = "f32", reduce_axes = array<i64: 0>, mean = 1 : i64, master_dtype = "f32", split_axes = array<i64: 0>, clip = 1.000000e+00 : f64, skip = 1 : i64, bucket_elements = 1000 : i64, group_bytes = 0 : i64} : () -> ()
+  "canzona.program"() {name = "sample", source_hash = "00", compiler = "0", strict = 1 : i64} : () -> ()
+  "canzona.mesh"() {axes = ["dp", "tp"], sizes = array<i64: 2, 2>, names = ["dp", "tp"], sets = array<i64: 1, 2>} : () -> ()
+  "canzona.policy"() {grad_dtype = "f32", master_dtype = "f32", clip = 1.000000e+00 : f64, skip = 1 : i64, bucket_elements = 1000 : i64, group_bytes = 0 : i64} : () -> ()
+  "canzona.reduction"() {sym_name = "r", reduce_axes = array<i64: 0>, split_axes = array<i64: 0>, leaves = 2 : i64, terms = 4 : i64} : () -> ()
   "canzona.use"() {sym_name = "matrices", optimizer = "mat", hypers = ["lr"], defaults = array<f64: 0.5>, has_default = array<i64: 1>} : () -> ()
   "canzona.use"() {sym_name = "vectors", optimizer = "sgd", hypers = ["lr"], defaults = array<f64: 0.0>, has_default = array<i64: 0>} : () -> ()
 
@@ -59,9 +60,9 @@ module {
   }
   "canzona.rule"() {sym_name = "sgd", use = @vectors, shape = array<i64>, transposed = 0 : i64, states = [], state_dtypes = [], state_init = array<f64>, update = @sgd.update, prologue = @sgd.prologue} : () -> ()
 
-  "canzona.family"() {sym_name = "w", pattern = "layers.{0}.w", first = array<i64: 1>, extents = array<i64: 3>, shape = array<i64: 4, 6>, shard = array<i64: 1, -1>, dtype = "bf16", rule = @mat} : () -> ()
-  "canzona.family"() {sym_name = "v", pattern = "{1}.v.{0}", first = array<i64: 0, 5>, extents = array<i64: 2, 2>, shape = array<i64: 3>, shard = array<i64: -1>, dtype = "f32", rule = @sgd} : () -> ()
-  "canzona.frozen"() {sym_name = "still", pattern = "still.{0}", first = array<i64: 2>, extents = array<i64: 3>, shape = array<i64: 8>, shard = array<i64: 1>, dtype = "f32"} : () -> ()
+  "canzona.family"() {sym_name = "w", pattern = "layers.{0}.w", first = array<i64: 1>, extents = array<i64: 3>, shape = array<i64: 4, 6>, shard = array<i64: 2, 0>, dtype = "bf16", rule = @mat, reduction = @r, spread = 0 : i64, spread_index = 0 : i64} : () -> ()
+  "canzona.family"() {sym_name = "v", pattern = "{1}.v.{0}", first = array<i64: 0, 5>, extents = array<i64: 2, 2>, shape = array<i64: 3>, shard = array<i64: 0>, dtype = "f32", rule = @sgd, reduction = @r, spread = 0 : i64, spread_index = 0 : i64} : () -> ()
+  "canzona.frozen"() {sym_name = "still", pattern = "still.{0}", first = array<i64: 2>, extents = array<i64: 3>, shape = array<i64: 8>, shard = array<i64: 2>, dtype = "f32"} : () -> ()
   "canzona.tie"() {pattern = "again.{0}", first = array<i64: 0>, extents = array<i64: 2>, family = @v, index = array<i64: 1, 5>} : () -> ()
 
   // ---- passes ----
@@ -128,8 +129,8 @@ module {
 
   "canzona.assign"() {family = @w, split_owner = array<i64: 0, 0, 1>, shard_owner = array<i64: 0, 1, 0>} : () -> ()
   "canzona.assign"() {family = @v, split_owner = array<i64: -1, -1, -1, -1>, shard_owner = array<i64: -1, -1, -1, 0>} : () -> ()
-  "canzona.bucket"() {sym_name = "b0", use = @matrices, dtype = "bf16", length = 36 : i64, params = array<i64: 0, 1, 2>, offsets = array<i64: 0, 12, 24>, slices = array<i64: 0, 24, 36>} : () -> ()
-  "canzona.bucket"() {sym_name = "b1", use = @vectors, dtype = "f32", length = 12 : i64, params = array<i64: 3, 4, 5, 6>, offsets = array<i64: 0, 3, 6, 9>, slices = array<i64: 0, 6, 12>} : () -> ()
+  "canzona.bucket"() {sym_name = "b0", use = @matrices, reduction = @r, dtype = "bf16", length = 36 : i64, params = array<i64: 0, 1, 2>, offsets = array<i64: 0, 12, 24>, slices = array<i64: 0, 24, 36>} : () -> ()
+  "canzona.bucket"() {sym_name = "b1", use = @vectors, reduction = @r, dtype = "f32", length = 12 : i64, params = array<i64: 3, 4, 5, 6>, offsets = array<i64: 0, 3, 6, 9>, slices = array<i64: 0, 6, 12>} : () -> ()
   "canzona.arena"() {selector = array<i64: 1>, bytes = array<i64: 512, 1024>} : () -> ()
   "canzona.table"() {sym_name = "k", row = "kernel", selector = array<i64: 0>, starts = array<i64: 0, 1, 2>, rows = array<i64: 0, 0, 0, 12, 0, -1, -1, -1, 3, 3, 6, 6, -1, -1, -1, -1>} : () -> ()
   "canzona.table"() {sym_name = "x", row = "transfer", selector = array<i64>, starts = array<i64: 0, 1>, rows = array<i64: 0, 1, 1, 0, 2, 12, 64>} : () -> ()

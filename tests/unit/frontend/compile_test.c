@@ -95,9 +95,12 @@ static void no_schedule_means_the_defaults(void **state)
     const cz_fact_policy *p = cz_ir_read_policy(c.ir, &c.arena, &n);
     assert_string_equal(p->grad_dtype, "f32");
     assert_string_equal(p->master_dtype, "f32");
-    assert_ints(p->reduce_axes, 1, (int64_t[]){0});
-    assert_ints(p->split_axes, 1, (int64_t[]){0});
-    assert_int_equal(p->mean, 1);
+    const cz_fact_reduction *r = cz_ir_read_reduction(c.ir, &c.arena, &n);
+    assert_int_equal(n, 1);
+    assert_ints(r->reduce_axes, 1, (int64_t[]){0});
+    assert_ints(r->split_axes, 1, (int64_t[]){0});
+    assert_int_equal(r->leaves, 1);
+    assert_int_equal(r->terms, 2);
     assert_true(p->clip == 0);
     assert_int_equal(p->skip, 0);
     assert_int_equal(p->bucket_elements, 400000000);
@@ -118,8 +121,9 @@ static void clauses_arrive_in_the_policy(void **state)
                      "}\n");
     assert_compiles(&c);
     const cz_fact_policy *p = cz_ir_read_policy(c.ir, &c.arena, &n);
-    assert_ints(p->reduce_axes, 1, (int64_t[]){1});
-    assert_int_equal(p->mean, 0);
+    const cz_fact_reduction *r = cz_ir_read_reduction(c.ir, &c.arena, &n);
+    assert_ints(r->reduce_axes, 1, (int64_t[]){1});
+    assert_int_equal(r->terms, 1);
     assert_true(p->clip == 0.5);
     assert_int_equal(p->skip, 1);
     assert_int_equal(p->bucket_elements, 1 << 20);
@@ -136,13 +140,21 @@ static cz_fact_program program_of(compiled *c)
     return *cz_ir_read_program(c->ir, &c->arena, &n);
 }
 
+static cz_fact_reduction reduction_of(compiled *c)
+{
+    int n;
+    assert_compiles(c);
+    return *cz_ir_read_reduction(c->ir, &c->arena, &n);
+}
+
 static void strict_counts_leaves(void **state)
 {
     (void)state;
     compiled c;
     cz_compile_options options = {.strict = true, .microbatches = 12};
     compile_with(&c, "mesh dp = 3, tp = 2\n" MODEL USES, options);
-    assert_int_equal(program_of(&c).leaves, 4);
+    assert_int_equal(reduction_of(&c).leaves, 4);
+    assert_int_equal(reduction_of(&c).terms, 12);
     assert_int_equal(program_of(&c).strict, 1);
     assert_string_equal(program_of(&c).name, "program");
     compiled_close(&c);
@@ -152,7 +164,7 @@ static void strict_counts_leaves(void **state)
     compiled_close(&c);
     options.strict = false;
     compile_with(&c, "mesh dp = 5\n" MODEL USES, options);
-    assert_int_equal(program_of(&c).leaves, 1);
+    assert_int_equal(reduction_of(&c).leaves, 1);
     compiled_close(&c);
     compile_text(&c, "mesh dp = 3\n" MODEL USES "schedule { strict }\n");
     assert_int_equal(program_of(&c).strict, 1);

@@ -19,10 +19,20 @@ typedef struct solved {
 static solved solve(const cz_assign_item *items, int n, int n_split,
                     int n_shard)
 {
-    const cz_assign_problem problem = {n, items, n_split, n_shard};
     solved result;
     cz_arena scratch;
     cz_arena_init(&scratch);
+    cz_assign_item *own = CZ_NEW(&scratch, cz_assign_item, n);
+    int *rows = CZ_NEW(&scratch, int, n_split);
+    const cz_assign_problem problem = {n, own, n_split, n_shard};
+    for (int i = 0; i < n_split; i++)
+        rows[i] = i;
+    for (int i = 0; i < n; i++) {
+        own[i] = items[i];
+        own[i].n_splits = own[i].n_splits ? own[i].n_splits : n_split;
+        own[i].split_of_row =
+            items[i].split_of_row ? items[i].split_of_row : rows;
+    }
     memset(&result, 0, sizeof result);
     cz_assign_solve(&scratch, &problem, result.places, result.loads);
     cz_arena_fini(&scratch);
@@ -105,12 +115,33 @@ static void test_random_items_stay_within_grahams_bound(void **unused)
     }
 }
 
+/* A spread item lies on both rows of its coordinate; the next dense one goes
+ * where less has come together. */
+static void test_a_spread_item_loads_all_its_rows(void **unused)
+{
+    static const int halves[] = {0, 0, 1, 1};
+    const cz_assign_item items[] = {
+        {.cost = 9, .on_row = true, .split_of_row = halves, .n_splits = 2},
+        {.cost = 5, .on_row = true},
+        {.cost = 4, .on_row = true, .split_of_row = halves, .n_splits = 2}};
+    const solved got = solve(items, 3, 4, 1);
+    (void)unused;
+    assert_int_equal(got.places[0].split, 0);
+    assert_int_equal(got.loads[0], 9);
+    assert_int_equal(got.loads[1], 9);
+    assert_int_equal(got.places[1].split, 2);
+    assert_int_equal(got.places[2].split, 1);
+    assert_int_equal(got.loads[2], 9);
+    assert_int_equal(got.loads[3], 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_longest_first_beats_list_order),
         cmocka_unit_test(test_equal_items_fill_rows_before_columns),
         cmocka_unit_test(test_a_row_computes_alike),
+        cmocka_unit_test(test_a_spread_item_loads_all_its_rows),
         cmocka_unit_test(test_random_items_stay_within_grahams_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

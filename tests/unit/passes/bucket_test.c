@@ -61,7 +61,8 @@ static void test_random_items_are_laid_out_once(void **unused)
                 (cz_bucket_item){i, 1 + (int64_t)(next_random(&random) % 100),
                                  kind, kind == 1 ? -1 : owner};
         }
-        const cz_bucket_problem problem = {n, items, 3, n_slices, 300};
+        const int slices[] = {n_slices, n_slices, n_slices};
+        const cz_bucket_problem problem = {n, items, 3, slices, 300};
         cz_arena arena;
         cz_arena_init(&arena);
         const cz_bucket *buckets =
@@ -82,7 +83,8 @@ static void test_a_full_bucket_closes_first(void **unused)
         {10, 8, 0, -1}, {11, 64, 1, -1}, {12, 64, 1, -1},
         {13, 8, 0, -1}, {14, 8, 1, -1},
     };
-    const cz_bucket_problem problem = {5, items, 2, 3, 128};
+    const int slices[] = {3, 3};
+    const cz_bucket_problem problem = {5, items, 2, slices, 128};
     int n_buckets;
     cz_arena arena;
     (void)unused;

@@ -26,6 +26,7 @@ typedef struct fake_plan {
     cz_fact_program program;
     cz_fact_mesh mesh;
     cz_fact_policy policy;
+    cz_fact_reduction reduction;
     cz_fact_use use;
     const cz_fact_use *uses;
     cz_fact_rule rule_facts[2];
@@ -98,11 +99,15 @@ static inline void fake_mesh(fake_plan *f, int64_t dp, int64_t tp, int64_t cp)
     const int64_t sizes[FAKE_AXES] = {dp, cp, tp};
     for (int i = 0; i < FAKE_AXES; i++)
         f->sizes[i] = sizes[i];
-    f->mesh = (cz_fact_mesh){{names, FAKE_AXES}, {f->sizes, FAKE_AXES}};
+    f->mesh = (cz_fact_mesh){.axes = {names, FAKE_AXES},
+                             .sizes = {f->sizes, FAKE_AXES}};
+    f->reduction = (cz_fact_reduction){.sym_name = "r",
+                                       .reduce_axes = {f->split, 1},
+                                       .split_axes = {f->split, 1},
+                                       .leaves = 1,
+                                       .terms = 1};
     f->policy = (cz_fact_policy){.grad_dtype = "f32",
                                  .master_dtype = "f32",
-                                 .reduce_axes = {f->split, 1},
-                                 .split_axes = {f->split, 1},
                                  .clip = (double)fake_random(f, 2),
                                  .bucket_elements = 1 + fake_random(f, 4000),
                                  .group_bytes = fake_random(f, 3) * 4000};
@@ -141,13 +146,14 @@ static inline cz_view_family fake_family(fake_plan *f, bool is_matrix)
     cz_view_family family = {.fact = fact,
                              .rule = is_matrix ? 0 : 1,
                              .n_params = 1,
+                             .n_spread = 1,
                              .dtype = CZ_BF16,
                              .n_dims = n_dims,
                              .elements = 1,
                              .local_elements = 1};
     for (int d = 0; d < n_dims; d++) {
         shape[d] = tp * (1 + fake_random(f, 9));
-        shard[d] = d == sharded ? 2 : -1;
+        shard[d] = d == sharded ? 1 << 2 : 0;
         int64_t local = d == sharded ? shape[d] / tp : shape[d];
         if (d == sharded && tp > 1 && fake_random(f, 3) == 0)
             local = fake_uneven(f, &family, d, shape[d]);
@@ -170,14 +176,16 @@ static inline void fake_params(fake_plan *f, int n)
         families[i] = fake_family(f, is_matrix);
         families[i].first_param = i;
         const bool is_sharded =
-            f->sizes[2] > 1 && (families[i].fact->shard.v[0] == 2 ||
-                                families[i].fact->shard.v[is_matrix] == 2);
+            f->sizes[2] > 1 && (families[i].fact->shard.v[0] ||
+                                families[i].fact->shard.v[is_matrix]);
         params[i] = (cz_view_param){
             .family = i,
             .name = cz_arena_printf(&f->arena, "p%d", i),
+            .names = CZ_NEW(&f->arena, const char *, 1),
             .split_owner = is_matrix ? fake_random(f, f->sizes[0]) : -1,
             .shard_owner =
                 is_matrix && is_sharded ? fake_random(f, f->sizes[2]) : -1};
+        params[i].names[0] = params[i].name;
     }
     f->view.families = families;
     f->view.params = params;
@@ -196,7 +204,8 @@ static inline void fake_buckets(fake_plan *f)
                                     params[i].split_owner < 0,
                                     (int)params[i].split_owner};
     }
-    const cz_bucket_problem problem = {n, items, 2, (int)f->sizes[0],
+    const int n_slices[] = {(int)f->sizes[0], (int)f->sizes[0]};
+    const cz_bucket_problem problem = {n, items, 2, n_slices,
                                        f->policy.bucket_elements};
     const cz_bucket *solved = cz_bucket_solve(&f->arena, &problem, &n_buckets);
     cz_view_bucket *buckets = CZ_NEW(&f->arena, cz_view_bucket, n_buckets);
@@ -207,7 +216,8 @@ static inline void fake_buckets(fake_plan *f)
             .params = {solved[b].params, solved[b].n},
             .offsets = {solved[b].offsets, solved[b].n},
             .slices = {solved[b].slices, (int)f->sizes[0] + 1}};
-        buckets[b] = (cz_view_bucket){fact, 0, CZ_BF16, true, 0, NULL};
+        buckets[b] = (cz_view_bucket){
+            .fact = fact, .dtype = CZ_BF16, .has_master = true};
         for (int i = 0; i < solved[b].n; i++) {
             params[solved[b].params[i]].bucket = b;
             params[solved[b].params[i]].offset = solved[b].offsets[i];
@@ -220,7 +230,7 @@ static inline void fake_buckets(fake_plan *f)
 
 static inline void fake_plan_init(fake_plan *f, uint64_t seed)
 {
-    *f = (fake_plan){.random = seed, .program = {.name = "fake", .leaves = 1}};
+    *f = (fake_plan){.random = seed, .program = {.name = "fake"}};
     cz_arena_init(&f->arena);
     fake_stages(f);
     const int64_t dp = 1 + fake_random(f, 3), tp = 1 + fake_random(f, 4);
@@ -229,6 +239,8 @@ static inline void fake_plan_init(fake_plan *f, uint64_t seed)
     f->view.program = &f->program;
     f->view.mesh = &f->mesh;
     f->view.policy = &f->policy;
+    f->view.reductions = &f->reduction;
+    f->view.n_reductions = 1;
     f->view.uses = &f->uses;
     f->view.n_uses = 1;
     f->view.rules = f->rules;

@@ -36,7 +36,8 @@ static void open(fixture *f, int64_t rows, int64_t columns)
                                  .dtype = CZ_BF16,
                                  .n_dims = 2,
                                  .elements = 64,
-                                 .local_elements = 32};
+                                 .local_elements = 32,
+                                 .n_spread = 1};
     f->param = (cz_view_param){.name = "w", .split_owner = 0, .shard_owner = 1};
     f->fake.view.families = &f->family;
     f->fake.view.params = &f->param;
@@ -60,7 +61,7 @@ static void test_the_grid_has_split_and_shard_axes(void **unused)
     fixture f;
     cz_owner_grid grid;
     (void)unused;
-    open(&f, 2, -1);
+    open(&f, 4, 0);
     assert_true(
         cz_owner_grid_find(&f.fake.arena, &f.fake.view, &f.diags, &grid));
     assert_int_equal(grid.n_split, 2);
@@ -75,7 +76,7 @@ static void test_two_sharded_dimensions_are_not_supported(void **unused)
 {
     fixture f;
     (void)unused;
-    open(&f, 2, 1);
+    open(&f, 4, 2);
     expect_refusal(&f, CZ_UNSUPPORTED, "several axes");
 }
 
@@ -83,7 +84,7 @@ static void test_shards_over_the_split_are_not_supported(void **unused)
 {
     fixture f;
     (void)unused;
-    open(&f, 0, -1);
+    open(&f, 1, 0);
     expect_refusal(&f, CZ_UNSUPPORTED, "an axis that splits");
 }
 
@@ -92,7 +93,7 @@ static void test_a_matrix_without_owner_is_refused(void **unused)
     fixture f;
     cz_view_param param;
     (void)unused;
-    open(&f, 2, -1);
+    open(&f, 4, 0);
     param = f.fake.view.params[0];
     param.split_owner = -1;
     f.fake.view.params = &param;
@@ -104,7 +105,7 @@ static void test_a_shard_without_owner_is_refused(void **unused)
     fixture f;
     cz_view_param param;
     (void)unused;
-    open(&f, 2, -1);
+    open(&f, 4, 0);
     param = f.fake.view.params[0];
     param.shard_owner = -1;
     f.fake.view.params = &param;

@@ -11,13 +11,16 @@ static inline void add_head(cz_ir *ir, const char *master)
     static const char *const axes[] = {"dp"};
     static const int64_t sizes[] = {2}, dp[] = {0};
 
-    cz_ir_add_program(ir, &(cz_fact_program){.name = "random", .leaves = 1});
+    cz_ir_add_program(ir, &(cz_fact_program){.name = "random"});
     cz_ir_add_mesh(ir, &(cz_fact_mesh){.axes = {axes, 1}, .sizes = {sizes, 1}});
     cz_ir_add_policy(ir, &(cz_fact_policy){.grad_dtype = "f32",
-                                           .reduce_axes = {dp, 1},
                                            .master_dtype = master,
-                                           .split_axes = {dp, 1},
                                            .bucket_elements = 1000});
+    cz_ir_add_reduction(ir, &(cz_fact_reduction){.sym_name = "r",
+                                                 .reduce_axes = {dp, 1},
+                                                 .split_axes = {dp, 1},
+                                                 .leaves = 1,
+                                                 .terms = 2});
     cz_ir_add_use(ir, &(cz_fact_use){.sym_name = "u", .optimizer = "random"});
 }
 
@@ -48,7 +51,7 @@ static inline void add_rule(cz_ir *ir, const trial *t)
     static const char *const states[] = {"a", "b"}, *const dtypes[] = {"f32",
                                                                        "f32"};
     static const double init[N_STATES] = {0};
-    static const int64_t shard[] = {-1, -1};
+    static const int64_t shard[] = {0, 0};
     cz_ir_type in[N_IN];
 
     for (int i = 0; i < N_IN; i++)
@@ -69,7 +72,8 @@ static inline void add_rule(cz_ir *ir, const trial *t)
                                        .shape = {t->shape.shape, 2},
                                        .shard = {shard, 2},
                                        .dtype = cz_dtype_name(t->rule.stored),
-                                       .rule = "R"});
+                                       .rule = "R",
+                                       .reduction = "r"});
 }
 
 /* NULL after reporting; the caller closes it. */

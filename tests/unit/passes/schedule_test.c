@@ -90,7 +90,7 @@ static void count_elements(const planned *p, int64_t rank, const char *kind,
 static int64_t own_elements(const planned *p, int param, int64_t rank)
 {
     const cz_plan_view *v = &p->fake.view;
-    const int64_t row = cz_view_coordinate(v, &v->policy->split_axes, rank);
+    const int64_t row = cz_view_coordinate(v, &v->reductions->split_axes, rank);
     const cz_view_param *q = &v->params[param];
     const int64_t *slices = v->buckets[q->bucket].fact->slices.v;
     int64_t n = 0;
@@ -128,7 +128,7 @@ static void check_whole(const planned *p, int64_t rank)
         const cz_view_param *q = &v->params[i];
         const bool is_owner =
             q->split_owner ==
-                cz_view_coordinate(v, &v->policy->split_axes, rank) &&
+                cz_view_coordinate(v, &v->reductions->split_axes, rank) &&
             (q->shard_owner < 0 ||
              q->shard_owner == cz_view_coordinate(v, &tp_axis, rank));
         assert_int_equal(whole[i],

@@ -235,18 +235,20 @@ static void init(plan *self, int ranks, int is_late)
                                 .n_dims = 2,
                                 .extents = {MATRICES},
                                 .shape = {ROWS, COLUMNS},
-                                .shard = {-1, 0}};
+                                .shard = {0, 1}};
     for (int m = 0; m < MATRICES; m++)
         self->places[m].offset = m * local;
-    self->bucket = (czr_bucket){
-        .dtype = CZR_F32, .length = local * MATRICES, .slices = self->slices};
+    self->bucket = (czr_bucket){.dtype = CZR_F32,
+                                .length = local * MATRICES,
+                                .leaves = 1,
+                                .terms = 1,
+                                .slices = self->slices};
     fill_tables(self);
     fill_ops(self);
     self->program =
         (czr_program){.abi = CZR_ABI,
                       .plan_hash = "0123456789abcdef0123456789abcdef"
                                    "0123456789abcdef0123456789abcdef",
-                      .leaves = 1,
                       .n_axes = 1,
                       .axes = axes,
                       .sizes = &self->ranks,

@@ -12,7 +12,7 @@
 static const char *const dp_axes[] = {"dp"};
 static const int32_t dp_sizes[] = {1};
 const czr_family families[] = {
-    {.pattern = "embed", .n_dims = 1, .shape = {4}, .shard = {-1}},
+    {.pattern = "embed", .n_dims = 1, .shape = {4}},
     {.pattern = "layers.{0}.experts.{1}.w",
      .first_param = 1,
      .n_indices = 2,
@@ -58,18 +58,18 @@ static void names_and_numbers_agree(void **state)
 
     (void)state;
     for (int param = 0; param < named.n_params; param++) {
-        assert_true(czr_program_name(&named, param, name, sizeof name) <
+        assert_true(czr_program_name(&named, param, 0, name, sizeof name) <
                     sizeof name);
-        assert_int_equal(czr_program_find(&named, name), param);
+        assert_int_equal(czr_program_find(&named, name, 0), param);
     }
-    czr_program_name(&named, 1 + 11 + 10, name, sizeof name);
+    czr_program_name(&named, 1 + 11 + 10, 0, name, sizeof name);
     assert_string_equal(name, "layers.4.experts.10.w");
-    assert_int_equal(czr_program_name(&named, 22, name, 5), 21);
+    assert_int_equal(czr_program_name(&named, 22, 0, name, 5), 21);
     assert_string_equal(name, "laye");
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
-        assert_int_equal(czr_program_find(&named, unknown[i]), -1);
-    assert_int_equal(czr_program_find(&named, "again.0"), 133);
-    assert_int_equal(czr_program_find(&named, "again.1"), 133);
+        assert_int_equal(czr_program_find(&named, unknown[i], 0), -1);
+    assert_int_equal(czr_program_find(&named, "again.0", 0), 133);
+    assert_int_equal(czr_program_find(&named, "again.1", 0), 133);
     assert_true(czr_program_is_frozen(&named, "bias.3"));
     assert_false(czr_program_is_frozen(&named, "bias.4"));
     assert_false(czr_program_is_frozen(&named, "head.0"));

@@ -118,6 +118,7 @@ static const czr_state_desc toy_states[] = {{"m", CZR_F32, 0},
 static const czr_hyper_desc toy_hypers[] = {{"all", "lr", 0, 0},
                                             {"all", "decay", 0.1, 1}};
 static const char *const toy_axes[] = {"dp", "tp"};
+static const uint32_t toy_sets[] = {1, 2};
 
 /* ---- tables ------------------------------------------------------------- */
 
@@ -181,6 +182,9 @@ static inline void toy_fill_bucket(toy *self, const toy_options *options, int b)
             i == options->dp ? length
                              : length * (i * i) / (options->dp * options->dp);
     self->buckets[b] = (czr_bucket){.dtype = options->dtype,
+                                    .split_axes = 1,
+                                    .leaves = TOY_LEAVES / options->dp,
+                                    .terms = TOY_LEAVES,
                                     .has_master = options->dtype == CZR_BF16,
                                     .length = length,
                                     .slices = self->slices[b],
@@ -224,17 +228,17 @@ static inline void toy_fill_families(toy *self)
                                      .n_dims = 2,
                                      .extents = {2},
                                      .shape = {6, 8},
-                                     .shard = {1, -1}};
+                                     .shard = {1 << 1, 0}};
     self->families[1] = (czr_family){.pattern = "bias",
                                      .first_param = 2,
                                      .n_dims = 1,
                                      .shape = {5},
-                                     .shard = {-1}};
+                                     .shard = {0}};
     self->families[2] = (czr_family){.pattern = "scale",
                                      .first_param = 3,
                                      .n_dims = 1,
                                      .shape = {7},
-                                     .shard = {-1}};
+                                     .shard = {0}};
 }
 
 /* dp * leaves is TOY_LEAVES; tp divides 6. */
@@ -252,15 +256,14 @@ static inline void toy_init(toy *self, const toy_options *options)
         .plan_hash = "0123456789abcdef0123456789abcdef"
                      "0123456789abcdef0123456789abcdef",
         .strict = 1,
-        .leaves = TOY_LEAVES / options->dp,
         .n_axes = 2,
         .axes = toy_axes,
         .sizes = self->sizes,
-        .split_axes = 1,
-        .reduce_axes = 1,
+        .n_names = 2,
+        .names = toy_axes,
+        .sets = toy_sets,
         .grad_dtype = options->grad_dtype,
         .master_dtype = CZR_F32,
-        .mean = 1,
         .clip = options->clip,
         .skip = options->skip,
         .n_hypers = 2,

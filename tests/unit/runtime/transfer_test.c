@@ -57,7 +57,6 @@ static void init(schedule *self, int ranks, int n_ops, int64_t deadline_ms)
     self->program = (czr_program){.abi = CZR_ABI,
                                   .name = "transfers",
                                   .plan_hash = hash,
-                                  .leaves = 1,
                                   .n_axes = 1,
                                   .axes = axes,
                                   .sizes = &self->size,

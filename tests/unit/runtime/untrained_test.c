@@ -15,7 +15,7 @@ static toy program;
 static int n_wrong;
 
 static const czr_family frozen = {
-    .pattern = "still.bias", .n_dims = 1, .shape = {4}, .shard = {-1}};
+    .pattern = "still.bias", .n_dims = 1, .shape = {4}};
 static czr_family tie = {.pattern = "again.w", .first_param = 1};
 
 static void prepare(void)

@@ -1,7 +1,8 @@
 module {
-  "canzona.program"() {compiler = "test", leaves = 1 : i64, name = "two_groups", source_hash = "", strict = 0 : i64} : () -> ()
-  "canzona.mesh"() {axes = ["dp", "tp"], sizes = array<i64: 2, 2>} : () -> ()
-  "canzona.policy"() {bucket_elements = 400000000 : i64, clip = 1.000000e+00 : f64, grad_dtype = "f32", group_bytes = 0 : i64, master_dtype = "f32", mean = 1 : i64, reduce_axes = array<i64: 0>, skip = 1 : i64, split_axes = array<i64: 0>} : () -> ()
+  "canzona.program"() {compiler = "test", name = "two_groups", source_hash = "", strict = 0 : i64} : () -> ()
+  "canzona.mesh"() {axes = ["dp", "tp"], sizes = array<i64: 2, 2>, names = ["dp", "tp"], sets = array<i64: 1, 2>} : () -> ()
+  "canzona.policy"() {bucket_elements = 400000000 : i64, clip = 1.000000e+00 : f64, grad_dtype = "f32", group_bytes = 0 : i64, master_dtype = "f32", skip = 1 : i64} : () -> ()
+  "canzona.reduction"() {sym_name = "r", reduce_axes = array<i64: 0>, split_axes = array<i64: 0>, leaves = 1 : i64, terms = 2 : i64} : () -> ()
   "canzona.use"() {defaults = array<f64: 1.000000e-01>, has_default = array<i64: 1>, hypers = ["lr"], optimizer = "unit", sym_name = "matrices"} : () -> ()
   "canzona.use"() {defaults = array<f64: 1.000000e-01, 9.000000e-01, 0.000000e+00>, has_default = array<i64: 1, 1, 1>, hypers = ["lr", "momentum", "decay"], optimizer = "sgd", sym_name = "rest"} : () -> ()
   func.func @matrices.4x4.update(%arg0: tensor<4x4xf32>, %arg1: tensor<4x4xf32>, %arg2: f32, %arg3: f32) -> tensor<4x4xf32> {
@@ -47,8 +48,8 @@ module {
     return %0, %1, %2, %3 : f32, f32, f32, f32
   }
   "canzona.rule"() {prologue = @rest.any.prologue, shape = array<i64>, state_dtypes = ["f32"], state_init = array<f64: 0.000000e+00>, states = ["mom"], sym_name = "rest.any", transposed = 0 : i64, update = @rest.any.update, use = @rest} : () -> ()
-  "canzona.family"() {dtype = "f32", extents = array<i64>, first = array<i64>, pattern = "a", rule = @matrices.4x4, shape = array<i64: 4, 4>, shard = array<i64: 1, -1>, sym_name = "param.0"} : () -> ()
-  "canzona.family"() {dtype = "f32", extents = array<i64>, first = array<i64>, pattern = "b", rule = @rest.any, shape = array<i64: 4>, shard = array<i64: -1>, sym_name = "param.1"} : () -> ()
+  "canzona.family"() {dtype = "f32", extents = array<i64>, first = array<i64>, pattern = "a", rule = @matrices.4x4, shape = array<i64: 4, 4>, shard = array<i64: 2, 0>, sym_name = "param.0", reduction = @r, spread = 0 : i64, spread_index = 0 : i64} : () -> ()
+  "canzona.family"() {dtype = "f32", extents = array<i64>, first = array<i64>, pattern = "b", rule = @rest.any, shape = array<i64: 4>, shard = array<i64: 0>, sym_name = "param.1", reduction = @r, spread = 0 : i64, spread_index = 0 : i64} : () -> ()
   "canzona.stage"() {body = @matrices.4x4.before.kernel, flops = 1 : i64, in_dtypes = ["f32"], ins = ["grad"], out_dtypes = ["f32"], outs = ["gather:0"], rule = @matrices.4x4, scalars = array<i64: 0>, sym_name = "matrices.4x4.before", where = "before", work_bytes = 0 : i64} : () -> ()
   "canzona.stage"() {body = @matrices.4x4.whole.kernel, flops = 50 : i64, in_dtypes = ["f32"], ins = ["gather:0"], out_dtypes = ["f32"], outs = ["scatter:0"], rule = @matrices.4x4, scalars = array<i64>, sym_name = "matrices.4x4.whole", where = "whole", work_bytes = 128 : i64} : () -> ()
   "canzona.stage"() {body = @matrices.4x4.after.kernel, flops = 4 : i64, in_dtypes = ["f32", "f32", "f32"], ins = ["grad", "param", "scatter:0"], out_dtypes = ["f32"], outs = ["param"], rule = @matrices.4x4, scalars = array<i64: 0, 1>, sym_name = "matrices.4x4.after", where = "after", work_bytes = 0 : i64} : () -> ()
@@ -107,8 +108,8 @@ module {
   }
   "canzona.assign"() {family = @param.0, shard_owner = array<i64: 0>, split_owner = array<i64: 0>} : () -> ()
   "canzona.assign"() {family = @param.1, shard_owner = array<i64: -1>, split_owner = array<i64: -1>} : () -> ()
-  "canzona.bucket"() {dtype = "f32", length = 16 : i64, offsets = array<i64: 0>, params = array<i64: 1>, slices = array<i64: 0, 16, 16>, sym_name = "bucket0", use = @rest} : () -> ()
-  "canzona.bucket"() {dtype = "f32", length = 16 : i64, offsets = array<i64: 0>, params = array<i64: 0>, slices = array<i64: 0, 16, 16>, sym_name = "bucket1", use = @matrices} : () -> ()
+  "canzona.bucket"() {dtype = "f32", length = 16 : i64, offsets = array<i64: 0>, params = array<i64: 1>, slices = array<i64: 0, 16, 16>, sym_name = "bucket0", use = @rest, reduction = @r} : () -> ()
+  "canzona.bucket"() {dtype = "f32", length = 16 : i64, offsets = array<i64: 0>, params = array<i64: 0>, slices = array<i64: 0, 16, 16>, sym_name = "bucket1", use = @matrices, reduction = @r} : () -> ()
   "canzona.arena"() {bytes = array<i64: 320, 64, 0, 0>, selector = array<i64: 0, 1>} : () -> ()
   "canzona.table"() {row = "span", rows = array<i64: 1, 0, 4>, selector = array<i64: 0, 1>, starts = array<i64: 0, 1, 1, 1, 1>, sym_name = "table0"} : () -> ()
   "canzona.table"() {row = "span", rows = array<i64: 0, 0, 8>, selector = array<i64: 0>, starts = array<i64: 0, 1, 1>, sym_name = "table1"} : () -> ()

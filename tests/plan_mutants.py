@@ -1,0 +1,95 @@
+"""Plans that differ in one place from a sound one: check_plan.py must complain
+of each."""
+import copy
+
+NAMED = ("reduction", "spread", "names", "shard", "axes", "reduce_axes",
+         "split_axes")
+
+
+def integers(value, path=()):
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from integers(item, path + (key,))
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from integers(item, path + (i,))
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield path
+
+
+def is_free(path):
+    """Inputs that no figure depends on, or that only order operations."""
+    words = [str(p) for p in path]
+    return (words[:2] in (["policy", "bucket_elements"], ["policy", "group_bytes"])
+            or (words[0] == "stages" and words[-1] == "work_bytes")
+            or (words[0] == "schedule" and words[2] in ("waits", "stream"))
+            or (words[0] == "groups" and words[2] == "op")
+            or words[2:4] == ["stored", "shape"]  # how much padding there is
+            or words[-1] == "witness")
+
+
+def words(value, path=()):
+    """What names axes, reductions and parameters that are dealt out."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from words(item, path + (key,))
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from words(item, path + (i,))
+    elif isinstance(value, str) and (
+            path[0] in ("mesh", "reductions") or
+            any(key in NAMED for key in path[2:])):
+        yield path
+
+
+def splits_nothing(data, path):
+    """An axis of split_axes that have one coordinate together: no operation
+    names it, no figure depends on it."""
+    if path[0] != "reductions" or path[2] != "split_axes":
+        return False
+    sizes = {a["name"]: a["size"] for a in data["mesh"]["axes"]}
+    return all(sizes[a] == 1 for a in data["reductions"][path[1]]["split_axes"])
+
+
+def changed(data, path, change):
+    mutant = copy.deepcopy(data)
+    place = mutant
+    for step in path[:-1]:
+        place = place[step]
+    change(place, path[-1])
+    return mutant
+
+
+def one_more(place, key):
+    place[key] += 1
+
+
+def misspell(place, key):
+    place[key] += "x"
+
+
+def drop(place, key):
+    del place[key]
+
+
+def repeat(place, key):
+    place.insert(key, place[key])
+
+
+def evenly(paths, limit):
+    return paths[::max(1, len(paths) // limit)]
+
+
+def mutants(data, limit):
+    """(what was done, plan); about `limit` of each kind."""
+    numbers = [p for p in integers(data) if not is_free(p)]
+    for path in evenly(numbers, limit):
+        yield f"one more in {path}", changed(data, path, one_more)
+    names = list(words(data))
+    for path in evenly(names, limit):
+        yield f"another name in {path}", changed(data, path, misspell)
+    listed = [p for p in names if isinstance(p[-1], int)]
+    for path in evenly(listed, limit):
+        if not splits_nothing(data, path):
+            yield f"{path} left out", changed(data, path, drop)
+        yield f"{path} twice", changed(data, path, repeat)
