@@ -313,13 +313,21 @@ static void cut(chooser *c, int start, const cz_family *family, cz_family *some,
 
 static void report_path(chooser *c, const cz_node *path)
 {
-    const cz_family *near = cz_suggest_family(arena_of(c), path, c->model);
+    const cz_family *near[CZ_MAX_SUGGESTED];
+    const int n = cz_suggest_families(arena_of(c), path, c->model, near);
+    const char *names = "";
+    for (int i = 0; i < n; i++)
+        names = cz_arena_printf(arena_of(c), "%s%s'%s'%s", names,
+                                i == 0      ? ""
+                                : i < n - 1 ? ", "
+                                            : " and ",
+                                cz_family_first_name(arena_of(c), near[i]),
+                                near[i]->frozen ? ", which is frozen" : "");
     cz_diag_error(c->diags, CZ_MATCHES_NOTHING, path->span,
                   "no parameter matches '%s'", path->text);
-    if (near)
-        cz_diag_note(c->diags, path->span, "the nearest is '%s'%s",
-                     cz_family_first_name(arena_of(c), near),
-                     near->frozen ? ", which is frozen" : "");
+    if (n > 0)
+        cz_diag_note(c->diags, path->span, "the nearest %s %s",
+                     n == 1 ? "is" : "are", names);
 }
 
 static void report_nothing(chooser *c, const cz_use *use)

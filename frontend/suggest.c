@@ -6,7 +6,11 @@
 
 #include "frontend/match.h"
 
-enum { MAX_LENGTH = 64, MAX_SEGMENTS = 64 };
+enum {
+    MAX_LENGTH = 64,
+    MAX_SEGMENTS = 64,
+    FAR = 2 /* times the least distance: no longer near */
+};
 
 static int min(int a, int b)
 {
@@ -72,20 +76,46 @@ static int path_distance(const cz_node *path, const char *const *words, int n)
     return row[n];
 }
 
-const cz_family *cz_suggest_family(cz_arena *arena, const cz_node *path,
-                                   const cz_model *model)
+/* Put a family among the nearest so far, behind its equals. */
+static int keep_nearest(const cz_family **best, int *distances, int n,
+                        const cz_family *family, int distance)
 {
-    const cz_family *best = NULL;
-    int best_distance = 0;
+    int at = n;
+    while (at > 0 && distance < distances[at - 1])
+        at--;
+    if (at == CZ_MAX_SUGGESTED)
+        return n;
+    if (n < CZ_MAX_SUGGESTED)
+        n++;
+    for (int i = n - 1; i > at; i--) {
+        best[i] = best[i - 1];
+        distances[i] = distances[i - 1];
+    }
+    best[at] = family;
+    distances[at] = distance;
+    return n;
+}
+
+int cz_suggest_families(cz_arena *arena, const cz_node *path,
+                        const cz_model *model,
+                        const cz_family *best[CZ_MAX_SUGGESTED])
+{
+    int distances[CZ_MAX_SUGGESTED], n = 0;
     for (int i = 0; i < model->n; i++) {
         const char *words[CZ_MAX_WORDS];
         const cz_family *family = &model->families[i];
         cz_family_words(arena, family, family->first, words);
-        const int distance = path_distance(path, words, family->n_words);
-        if (!best || distance < best_distance) {
-            best = family;
-            best_distance = distance;
-        }
+        n = keep_nearest(best, distances, n, family,
+                         path_distance(path, words, family->n_words));
     }
-    return best;
+    while (n > 1 && distances[n - 1] > FAR * distances[0])
+        n--;
+    return n;
+}
+
+const cz_family *cz_suggest_family(cz_arena *arena, const cz_node *path,
+                                   const cz_model *model)
+{
+    const cz_family *best[CZ_MAX_SUGGESTED];
+    return cz_suggest_families(arena, path, model, best) > 0 ? best[0] : NULL;
 }

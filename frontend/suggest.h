@@ -4,6 +4,13 @@
 
 #include "frontend/model.h"
 
+enum { CZ_MAX_SUGGESTED = 3 };
+
+/* The families that are nearest to the path, the nearest first, and how many:
+ * those beyond twice the least distance are left out. */
+int cz_suggest_families(cz_arena *arena, const cz_node *path,
+                        const cz_model *model,
+                        const cz_family *best[CZ_MAX_SUGGESTED]);
 /* The family that is nearest to the path, counted in edits of characters,
  * with `*` and `**` free; the first of equals.  NULL for a model without
  * parameters. */
