@@ -122,6 +122,14 @@ static cz_rule_value *build_cast(cz_rule *rule, const cz_node *call,
     return cast(rule, call, args[0], (cz_dtype)row->detail);
 }
 
+static cz_rule_value *build_take(cz_rule *rule, const cz_node *call,
+                                 const primitive *row, cz_rule_value **args,
+                                 int n)
+{
+    (void)row, (void)n;
+    return cz_rule_take(rule, call, args);
+}
+
 static cz_rule_value *refuse(cz_rule *rule, const cz_node *call,
                              const primitive *row, cz_rule_value **args, int n)
 {
@@ -148,6 +156,7 @@ static const primitive primitives[] = {
     {"mean", 1, 2, build_reduction, CZ_RULE_MEAN},
     {"norm", 1, 2, build_reduction, CZ_RULE_NORM},
     {"transpose", 1, 1, build_transpose, 0},
+    {"take", 2, 2, build_take, 0},
     {"bf16", 1, 1, build_cast, CZ_BF16},
     {"f32", 1, 1, build_cast, CZ_F32},
     {"f16", 1, 1, refuse, 0},

@@ -39,12 +39,20 @@ typedef struct cz_tensor {
     int serial;        /* equal: same elements up to transposition */
 } cz_tensor;
 
+/* How a table goes on behind its last row. */
+typedef enum cz_rule_beyond {
+    CZ_BEYOND_NOTHING,
+    CZ_BEYOND_LAST,
+    CZ_BEYOND_CYCLE
+} cz_rule_beyond;
+
 typedef struct cz_rule_value {
     cz_rule_kind kind;
     const cz_scalar *number;
     cz_tensor tensor;
     struct cz_rule_value **items; /* of a TUPLE; rows of a TABLE */
     int n_items;
+    cz_rule_beyond beyond; /* of a TABLE */
     cz_dtype dtype;
 } cz_rule_value;
 
@@ -219,6 +227,12 @@ cz_rule_value *cz_rule_eval(cz_rule *rule, const cz_node *node);
 cz_rule_value *cz_rule_call(cz_rule *rule, const cz_node *call);
 cz_rule_value *cz_rule_inline(cz_rule *rule, const cz_node *call,
                               const cz_node *def);
+/* A TABLE's value with what `then` says of it. */
+cz_rule_value *cz_rule_go_on(cz_rule *rule, const cz_node *table,
+                             cz_rule_value *value);
+/* take(table, n): its first n rows, and those that it goes on with. */
+cz_rule_value *cz_rule_take(cz_rule *rule, const cz_node *call,
+                            cz_rule_value **args);
 /* + and * where an operand is a table: joined, repeated. */
 cz_rule_value *cz_rule_table_binary(cz_rule *rule, const cz_node *node,
                                     cz_rule_value *a, cz_rule_value *b);

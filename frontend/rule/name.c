@@ -53,7 +53,9 @@ static cz_rule_value *evaluate_definition(cz_rule *rule, const cz_node *name,
     cz_rule_value *value = cz_rule_eval(rule, definition->kids[0]);
     rule->frame = outer;
     rule->n_lookups--;
-    return value;
+    return definition->kind == CZ_AST_TABLE
+               ? cz_rule_go_on(rule, definition, value)
+               : value;
 }
 
 static cz_rule_value *given(cz_rule *rule, const char *name)

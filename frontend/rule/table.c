@@ -1,4 +1,5 @@
-/* Tables of coefficients: lists of rows, joined by + and repeated by *. */
+/* Tables of coefficients: lists of rows, joined by +, repeated by *, and taken
+ * from, beyond their last row where `then` says how. */
 #include "frontend/rule/internal.h"
 
 enum { MAX_ROWS = 4096 };
@@ -74,4 +75,59 @@ cz_rule_value *cz_rule_table_binary(cz_rule *rule, const cz_node *node,
     return cz_rule_error(rule, CZ_BAD_TYPE, node,
                          "tables are joined by + and repeated by *, and "
                          "nothing else");
+}
+
+/* ---- beyond the last row ---- */
+
+cz_rule_value *cz_rule_go_on(cz_rule *rule, const cz_node *table,
+                             cz_rule_value *value)
+{
+    if (value->kind != CZ_RULE_TABLE)
+        return value;
+    cz_rule_value *copy =
+        cz_rule_items(rule, CZ_RULE_TABLE, value->items, value->n_items);
+    if (cz_node_has(table, CZ_FLAG_LAST))
+        copy->beyond = CZ_BEYOND_LAST;
+    if (cz_node_has(table, CZ_FLAG_CYCLE))
+        copy->beyond = CZ_BEYOND_CYCLE;
+    return copy;
+}
+
+/* Row number i, from 0; the table has one at least. */
+static cz_rule_value *row_at(const cz_rule_value *table, int i)
+{
+    if (i < table->n_items)
+        return table->items[i];
+    return table->items[table->beyond == CZ_BEYOND_CYCLE ? i % table->n_items
+                                                         : table->n_items - 1];
+}
+
+cz_rule_value *cz_rule_take(cz_rule *rule, const cz_node *call,
+                            cz_rule_value **args)
+{
+    const cz_rule_value *table = args[0];
+    double n;
+    if (table->kind != CZ_RULE_TABLE || table->n_items == 0)
+        return cz_rule_error(
+            rule, CZ_BAD_TYPE, call, "'take' gives rows of a table, not of %s",
+            table->kind == CZ_RULE_TABLE ? "an empty one"
+                                         : cz_rule_text(rule, table));
+    if (!cz_rule_constant(rule, call->kids[1], args[1], "how many rows", &n))
+        return cz_rule_absorb();
+    if (!args[1]->number->is_integer || n < 1)
+        return cz_rule_error(rule, CZ_BAD_TYPE, call->kids[1],
+                             "'take' gives a whole number of rows, at least 1");
+    if (n > MAX_ROWS)
+        return cz_rule_error(rule, CZ_TOO_LARGE, call->kids[1],
+                             "a table of more than %d rows", MAX_ROWS);
+    if (n > table->n_items && table->beyond == CZ_BEYOND_NOTHING)
+        return cz_rule_error(rule, CZ_WRONG_ARGUMENT, call,
+                             "the table has %d rows: `then last` or `then "
+                             "cycle` at its definition would say how it goes "
+                             "on",
+                             table->n_items);
+    cz_rule_value **rows = CZ_NEW(rule->arena, cz_rule_value *, n);
+    for (int i = 0; i < (int)n; i++)
+        rows[i] = row_at(table, i);
+    return cz_rule_items(rule, CZ_RULE_TABLE, rows, (int)n);
 }
