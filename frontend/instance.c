@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "frontend/architecture.h"
+
 /* ---- which model ---- */
 
 static bool is_instance(cz_kind kind)
@@ -71,7 +73,7 @@ static bool check_model_type(const cz_instance *instance, cz_diags *diags)
     const cz_config_entry *type =
         cz_config_find(&instance->config, "model_type");
     if (!type || !type->is_scalar || type->value.kind != CZ_VALUE_STRING ||
-        strcmp(type->value.string, instance->from->text) == 0)
+        cz_architecture_serves(instance->from->text, type->value.string))
         return true;
     cz_diag_error(diags, CZ_BAD_CONFIG, instance->from->span,
                   "this is model %s, but '%s' has model_type \"%.64s\"",

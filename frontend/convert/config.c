@@ -8,6 +8,7 @@
 
 #include "dsl/base/embedded.h"
 #include "dsl/base/utf8.h"
+#include "frontend/architecture.h"
 #include "frontend/compile.h"
 #include "frontend/config.h"
 #include "frontend/convert/write.h"
@@ -16,7 +17,8 @@
 
 static const char folder[] = "std/arch/", ending[] = ".cz";
 
-/* The name of the architecture that a file of the library holds, or NULL. */
+/* The model_type that a file of the library is named for, or NULL: a program
+ * that is imported has the storage of the configuration's publisher. */
 static const char *architecture_of(cz_arena *arena, const cz_embedded *file)
 {
     const size_t n = strlen(file->path);
@@ -38,7 +40,7 @@ static name_list architectures(cz_arena *arena)
 
     for (const cz_embedded *file = cz_std_files; file->path; file++) {
         const char *name = architecture_of(arena, file);
-        if (name)
+        if (name && !cz_architecture_has_storage(name))
             *CZ_PUSH(arena, out.list, out.n) = name;
     }
     return out;

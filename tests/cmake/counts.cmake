@@ -6,3 +6,9 @@ add_test(NAME counts
 add_test(NAME counts_sees
   COMMAND ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/counts.py --self-test)
 set_tests_properties(counts counts_sees PROPERTIES LABELS tree TIMEOUT 120)
+
+# The same models in trainers' storage.
+add_test(NAME storage_counts
+  COMMAND ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/storage_counts.py
+    $<TARGET_FILE:canzona>)
+set_tests_properties(storage_counts PROPERTIES LABELS tree TIMEOUT 300)
