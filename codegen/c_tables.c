@@ -259,7 +259,8 @@ static void put_pieces(cz_text *out, const cz_plan_view *view, int number)
     for (int i = 0; i < storage->n_pieces; i++) {
         const int family = storage->pieces[i];
         const int64_t *map = view->families[family].piece->map.v;
-        cz_text_printf(out, "    {%d, {", family);
+        cz_text_printf(out, "    {%d, %lld, {", family,
+                       (ll)view->families[family].piece->batch);
         for (int d = 0; d < storage->n_dims; d++, map += 3)
             cz_text_printf(out, "%s{%lld, %lld, %lld}", d ? ", " : "",
                            (ll)map[0], (ll)map[1], (ll)map[2]);

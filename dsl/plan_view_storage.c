@@ -59,12 +59,19 @@ static bool same_ints(const cz_ints *a, const cz_ints *b)
            (a->n == 0 || memcmp(a->v, b->v, (size_t)a->n * sizeof *a->v) == 0);
 }
 
+/* Length of a piece along dimension d of the storage. */
+static int64_t length_of(const cz_view_family *family, int d)
+{
+    const int own = d - (int)family->piece->batch;
+    return own < 0 ? 1 : family->fact->shape.v[own];
+}
+
 /* Base, block and stride of one dimension stay inside the storage. */
 static bool check_map(cz_view_builder *b, const cz_view_family *family,
                       const cz_view_storage *storage, int d)
 {
     const int64_t *map = family->piece->map.v + (size_t)d * MAP_NUMBERS;
-    const int64_t size = family->fact->shape.v[d];
+    const int64_t size = length_of(family, d);
     const int64_t last = (size - 1) / map[1];
     int64_t end;
 
@@ -83,9 +90,10 @@ static bool check_cuts(cz_view_builder *b, const cz_view_family *family,
                        const cz_view_storage *storage, int d)
 {
     const int64_t *map = family->piece->map.v + (size_t)d * MAP_NUMBERS;
-    const int64_t size = family->fact->shape.v[d];
-    const int64_t parts = cz_view_parts(b->view, family->fact->shard.v[d]);
-    const bool is_uneven = family->uneven && family->uneven_dim == d;
+    const int64_t size = length_of(family, d);
+    const int64_t parts = cz_view_parts(b->view, storage->fact->shard.v[d]);
+    const bool is_uneven =
+        family->uneven && family->uneven_dim == d - (int)family->piece->batch;
 
     for (int64_t p = 0; p <= parts; p++) {
         const int64_t cut = storage->uneven && storage->uneven_dim == d
@@ -101,6 +109,49 @@ static bool check_cuts(cz_view_builder *b, const cz_view_family *family,
     return true;
 }
 
+static bool check_dimension(cz_view_builder *b, const cz_view_family *family,
+                            const cz_view_storage *storage, int d)
+{
+    const int64_t *map = family->piece->map.v + (size_t)d * MAP_NUMBERS;
+
+    if (d >= (int)family->piece->batch)
+        return check_map(b, family, storage, d) &&
+               check_cuts(b, family, storage, d);
+    return (map[0] == 0 && map[1] == 1 && map[2] == 1) ||
+           cz_view_fail(b, "piece '%s': a batch has one matrix after the other",
+                        family->fact->sym_name);
+}
+
+/* The last index of a batch counts the first dimension of the storage, and the
+ * ranks that cut it share its values out. */
+static bool is_batch_of(const cz_view_builder *b, const cz_fact_family *f,
+                        const cz_fact_storage *s)
+{
+    const int last = f->extents.n - 1;
+    return f->first.v[last] == 0 && s->spread == 0 &&
+           f->spread == s->shard.v[0] && f->spread_index == last &&
+           f->extents.v[last] * cz_view_parts(b->view, s->shard.v[0]) ==
+               s->shape.v[0];
+}
+
+/* Same indices, same shard: those of a batch apart. */
+static bool is_alike(const cz_view_builder *b, const cz_view_family *family,
+                     const cz_fact_storage *s)
+{
+    const cz_fact_family *f = family->fact;
+    const int batch = (int)family->piece->batch;
+    const cz_ints first = {f->first.v, f->first.n - batch};
+    const cz_ints extents = {f->extents.v, f->extents.n - batch};
+    const cz_ints shard = {s->shard.v + batch, s->shard.n - batch};
+
+    if (first.n < 0 || shard.n < 1 || !same_ints(&first, &s->first) ||
+        !same_ints(&extents, &s->extents) || !same_ints(&f->shard, &shard) ||
+        strcmp(f->dtype, s->dtype) != 0)
+        return false;
+    return batch ? is_batch_of(b, f, s)
+                 : f->spread == s->spread && f->spread_index == s->spread_index;
+}
+
 static bool check_piece(cz_view_builder *b, const cz_view_family *family,
                         const cz_view_storage *storage)
 {
@@ -108,10 +159,9 @@ static bool check_piece(cz_view_builder *b, const cz_view_family *family,
     const cz_fact_storage *s = storage->fact;
     const cz_ints *map = &family->piece->map;
 
-    if (!same_ints(&f->first, &s->first) ||
-        !same_ints(&f->extents, &s->extents) ||
-        !same_ints(&f->shard, &s->shard) || strcmp(f->dtype, s->dtype) != 0 ||
-        f->spread != s->spread || f->spread_index != s->spread_index)
+    if (!cz_view_in(b, "piece: batch", family->piece->batch, 0, 1))
+        return false;
+    if (!is_alike(b, family, s))
         return cz_view_fail(b,
                             "piece '%s' and storage '%s' differ in indices, "
                             "shard, spread or type",
@@ -122,8 +172,7 @@ static bool check_piece(cz_view_builder *b, const cz_view_family *family,
     for (int d = 0; d < storage->n_dims; d++)
         if (!cz_view_in(b, "piece: block", map->v[d * MAP_NUMBERS + 1], 1,
                         CZ_MAX_DIM) ||
-            !check_map(b, family, storage, d) ||
-            !check_cuts(b, family, storage, d))
+            !check_dimension(b, family, storage, d))
             return false;
     return true;
 }
@@ -152,10 +201,13 @@ static bool may_meet(const int64_t *a, int64_t a_size, const int64_t *b,
 
 static bool are_apart(const cz_view_family *a, const cz_view_family *b)
 {
-    for (int d = 0; d < a->n_dims; d++) {
+    const int batch = (int)a->piece->batch;
+    if (b->piece->batch != a->piece->batch)
+        return false;
+    for (int d = batch; d < a->n_dims + batch; d++) {
         const size_t at = (size_t)d * MAP_NUMBERS;
-        if (!may_meet(a->piece->map.v + at, a->fact->shape.v[d],
-                      b->piece->map.v + at, b->fact->shape.v[d]))
+        if (!may_meet(a->piece->map.v + at, length_of(a, d),
+                      b->piece->map.v + at, length_of(b, d)))
             return true;
     }
     return false;

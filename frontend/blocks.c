@@ -48,7 +48,9 @@ bool cz_pad_read(const cz_node *call, cz_env *env, const cz_mesh *mesh,
 /* The dimension that the optimizer sees as rows. */
 static int row_dim(const cz_family *family)
 {
-    return family->transposed && family->n_dims == 2 ? 1 : 0;
+    if (family->n_dims < 2)
+        return 0;
+    return family->n_dims - (family->transposed ? 1 : 2);
 }
 
 static bool add_piece(cz_blocks *blocks, cz_piece *pieces, const cz_node *node,
@@ -112,7 +114,23 @@ bool cz_blocks_build(const cz_node *node, cz_env *env, const cz_mesh *mesh,
 
 cz_part cz_part_whole(void)
 {
-    return (cz_part){-1, -1};
+    return (cz_part){-1, -1, false};
+}
+
+/* The first dimension becomes the last index. */
+static void take_batch(cz_family *family)
+{
+    const int k = family->n_indices++;
+    family->first[k] = 0;
+    family->extents[k] = family->shape[0];
+    family->spread = family->shard[0];
+    family->spread_index = k;
+    family->n_dims--;
+    for (int d = 0; d < family->n_dims; d++) {
+        family->shape[d] = family->shape[d + 1];
+        family->stored[d] = family->stored[d + 1];
+        family->shard[d] = family->shard[d + 1];
+    }
 }
 
 cz_family cz_part_family(const cz_family *family, cz_part part)
@@ -124,6 +142,8 @@ cz_family cz_part_family(const cz_family *family, cz_part part)
         seen.shape[row_dim(family)] =
             part.repeat < 0 ? size * family->blocks->n : size;
     }
+    if (part.batch)
+        take_batch(&seen);
     return seen;
 }
 
@@ -132,7 +152,7 @@ bool cz_part_is_stored(const cz_family *family, cz_part part)
     for (int d = 0; d < family->n_dims; d++)
         if (family->stored[d] != family->shape[d])
             return false;
-    return part.piece < 0;
+    return part.piece < 0 && !part.batch;
 }
 
 const char *cz_part_suffix(cz_arena *arena, const cz_family *family,
@@ -140,12 +160,16 @@ const char *cz_part_suffix(cz_arena *arena, const cz_family *family,
 {
     if (cz_part_is_stored(family, part))
         return "";
-    if (part.piece < 0)
+    if (part.piece < 0 && !part.batch)
         return "[unpadded]";
-    const char *name = family->blocks->pieces[part.piece].name;
-    return part.repeat < 0 ? cz_arena_printf(arena, "[%s]", name)
-                           : cz_arena_printf(arena, "[%s.%lld]", name,
-                                             (long long)part.repeat);
+    const char *text =
+        part.batch ? cz_arena_printf(arena, "{%d}", family->n_indices) : "";
+    if (part.piece >= 0)
+        text = cz_arena_printf(arena, "%s%s%s", text, part.batch ? "." : "",
+                               family->blocks->pieces[part.piece].name);
+    if (part.repeat >= 0)
+        text = cz_arena_printf(arena, "%s.%lld", text, (long long)part.repeat);
+    return cz_arena_printf(arena, "[%s]", text);
 }
 
 void cz_part_map(const cz_family *family, cz_part part,
@@ -153,7 +177,7 @@ void cz_part_map(const cz_family *family, cz_part part,
 {
     for (int d = 0; d < family->n_dims; d++) {
         map[d][0] = 0;
-        map[d][1] = map[d][2] = family->shape[d];
+        map[d][1] = map[d][2] = part.batch && d == 0 ? 1 : family->shape[d];
     }
     if (part.piece < 0)
         return;

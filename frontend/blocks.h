@@ -17,20 +17,23 @@ bool cz_blocks_build(const cz_node *node, cz_env *env, const cz_mesh *mesh,
                      cz_diags *diags, cz_family *family);
 
 /* What a rule sees as one: the stored tensor (piece -1), a piece joined from
- * all repetitions (repeat -1), or one repetition of it. */
+ * all repetitions (repeat -1), or one repetition of it; of a batch of matrices,
+ * each one for itself. */
 typedef struct cz_part {
     int piece;
     int64_t repeat;
+    bool batch; /* the first of three dimensions counts matrices */
 } cz_part;
 
 /* The whole tensor, without padding. */
 cz_part cz_part_whole(void);
-/* The family as a rule sees the part: its shape, and no blocks. */
+/* The family as a rule sees the part: its shape, and no blocks.  A batch has
+ * one index more, its last; ranks that cut the batch share out its values. */
 cz_family cz_part_family(const cz_family *family, cz_part part);
 /* Whether that is the tensor as the trainer holds it. */
 bool cz_part_is_stored(const cz_family *family, cz_part part);
-/* What tells its name from the stored tensor's: "", "[q]", "[q.3]" or
- * "[unpadded]". */
+/* What tells its name from the stored tensor's: "", "[q]", "[q.3]",
+ * "[unpadded]", and in a batch "[{1}]", "[{1}.q]", "[{1}.q.3]". */
 const char *cz_part_suffix(cz_arena *arena, const cz_family *family,
                            cz_part part);
 /* Base, block and stride of each stored dimension (dsl/facts.def, piece). */

@@ -94,9 +94,12 @@ static int64_t run_end(const chooser *c, int64_t from, int64_t end)
 
 static void bind_shape(cz_env *env, const cz_family *family)
 {
-    const bool swap = family->transposed;
-    const int64_t rows = family->shape[swap ? 1 : 0];
-    const int64_t cols = family->n_dims == 2 ? family->shape[swap ? 0 : 1] : 1;
+    const int last = family->n_dims - 1;
+    const int64_t outer = last > 0 ? family->shape[last - 1] : 1;
+    const int64_t inner = family->shape[last];
+    const bool swap = family->transposed || last == 0;
+    const int64_t rows = swap ? inner : outer;
+    const int64_t cols = swap ? outer : inner;
     cz_env_bind(env, "ndim", cz_value_int(family->n_dims));
     cz_env_bind(env, "rows", cz_value_int(rows));
     cz_env_bind(env, "cols", cz_value_int(cols));
@@ -131,6 +134,7 @@ typedef struct pieces {
     int *use;   /* that took each, or NO_USE */
     bool *each; /* every repetition is a matrix of its own */
     int whole;  /* the use that took the tensor as it is, or NO_USE */
+    bool batch; /* that use took each matrix of a batch */
     bool taken; /* something was */
 } pieces;
 
@@ -141,13 +145,20 @@ static bool sees_whole(const cz_use *use)
            (!use->broken && use->signature.n_dims < 0);
 }
 
+/* Rules for matrices see each matrix of a batch. */
+static bool sees_batch(const cz_use *use, const cz_family *family)
+{
+    return family->n_dims > 2 && !use->broken && use->signature.n_dims >= 0;
+}
+
 /* A use that sees the tensor as one takes it, unless an earlier use took a
  * piece: then it takes what is left, piece by piece, as any other. */
 static bool offer_whole(chooser *c, const cz_family *family, int number,
                         pieces *p)
 {
     cz_use *use = &c->uses->list[number];
-    const cz_family seen = cz_part_family(family, cz_part_whole());
+    const cz_part part = {-1, -1, sees_batch(use, family)};
+    const cz_family seen = cz_part_family(family, part);
     if (!condition_holds(c, use, &seen))
         return false;
     use->matches = true;
@@ -155,6 +166,7 @@ static bool offer_whole(chooser *c, const cz_family *family, int number,
         return true;
     use->taken = p->taken = true;
     p->whole = number;
+    p->batch = part.batch;
     return false;
 }
 
@@ -164,7 +176,7 @@ static void offer_pieces(chooser *c, const cz_family *family, int number,
     cz_use *use = &c->uses->list[number];
     const bool each = cz_node_has(use->node, CZ_FLAG_EACH) && !sees_whole(use);
     for (int i = 0; i < p->n; i++) {
-        const cz_part part = {i, each ? 0 : -1};
+        const cz_part part = {i, each ? 0 : -1, family->n_dims > 2};
         const cz_family seen = cz_part_family(family, part);
         if (!condition_holds(c, use, &seen))
             continue;
@@ -212,16 +224,17 @@ static void list_parts(chooser *c, cell *out, const pieces *p)
 {
     const cz_blocks *blocks = out->family.blocks;
     const int64_t n = blocks ? blocks->n : 0;
+    const bool batch = out->family.n_dims > 2;
     if (p->whole != NO_USE || !p->taken) {
-        add_part(c, out, cz_part_whole(), p->whole);
+        add_part(c, out, (cz_part){-1, -1, p->batch}, p->whole);
         return;
     }
     for (int i = 0; i < p->n && !c->stopped; i++)
         if (p->each[i])
             for (int64_t k = 0; k < n && !c->stopped; k++)
-                add_part(c, out, (cz_part){i, k}, p->use[i]);
+                add_part(c, out, (cz_part){i, k, batch}, p->use[i]);
         else
-            add_part(c, out, (cz_part){i, -1}, p->use[i]);
+            add_part(c, out, (cz_part){i, -1, batch}, p->use[i]);
 }
 
 static bool same_parts(const cell *a, const cell *b)
@@ -231,6 +244,7 @@ static bool same_parts(const cell *a, const cell *b)
     for (int i = 0; i < a->n; i++)
         if (a->parts[i].part.piece != b->parts[i].part.piece ||
             a->parts[i].part.repeat != b->parts[i].part.repeat ||
+            a->parts[i].part.batch != b->parts[i].part.batch ||
             a->parts[i].use != b->parts[i].use)
             return false;
     return true;
@@ -273,8 +287,12 @@ static bool extend(chooser *c, int start, const cell *by)
 static void take(chooser *c, int start, const cz_family *family)
 {
     const int n = family->blocks ? family->blocks->n_pieces : 0;
-    pieces p = {n, CZ_NEW(arena_of(c), int, n), CZ_NEW(arena_of(c), bool, n),
-                NO_USE, false};
+    pieces p = {n,
+                CZ_NEW(arena_of(c), int, n),
+                CZ_NEW(arena_of(c), bool, n),
+                NO_USE,
+                false,
+                false};
     cell made = {.family = *family, .grads = choose_grads(c, family)};
     for (int i = 0; i < n; i++)
         p.use[i] = NO_USE;
@@ -410,7 +428,8 @@ static void check_choices(chooser *c)
         cz_use *use = choice->use < 0 ? NULL : &c->uses->list[choice->use];
         if (!use || use->broken)
             continue;
-        use->broken = !check_dims(c, use, &choice->family);
+        const cz_family seen = cz_part_family(&choice->family, choice->part);
+        use->broken = !check_dims(c, use, &seen);
     }
 }
 

@@ -13,6 +13,13 @@ static bool chunk(const cz_policy *policy, const cz_mesh *mesh, cz_arena *arena,
 {
     if (policy->chunk_dim >= family->n_dims)
         return true;
+    if (family->n_dims > 2 && policy->chunk_dim == 0) {
+        cz_diag_error(diags, CZ_UNSUPPORTED, policy->chunk->span,
+                      "chunks of a batch of matrices, as %s is, are not "
+                      "supported yet",
+                      cz_family_first_name(arena, family));
+        return false;
+    }
     for (int d = 0; d < family->n_dims; d++)
         if (is_cut(mesh, family, d)) {
             cz_diag_error(diags, CZ_UNSUPPORTED, policy->chunk->span,

@@ -290,15 +290,15 @@ static void emit_family(const emitter *e, int number, const cz_choice *choice)
         .pattern = cz_arena_printf(
             e->arena, "%s%s", cz_family_pattern(e->arena, stored),
             cz_part_suffix(e->arena, stored, choice->part)),
-        .first = {stored->first, stored->n_indices},
-        .extents = extents_of(e, stored),
+        .first = {family.first, family.n_indices},
+        .extents = extents_of(e, &family),
         .shape = {family.shape, family.n_dims},
-        .shard = shard_of(e, stored),
+        .shard = shard_of(e, &family),
         .dtype = cz_dtype_name(stored->dtype),
         .rule = find_lowered(e, choice->use, &shape)->symbol,
         .reduction = reduction_name(e, e->reduction_of[number]),
-        .spread = stored->spread,
-        .spread_index = stored->spread_index,
+        .spread = family.spread,
+        .spread_index = family.spread_index,
     };
     cz_ir_add_family(e->ir, &fact);
 }
@@ -334,7 +334,7 @@ static cz_ints bounds_of(const emitter *e, const cz_family *stored,
                          cz_part part, int d)
 {
     const cz_family seen = cz_part_family(stored, part);
-    const int64_t size = seen.shape[d];
+    const int64_t size = seen.shape[d - part.batch];
     const int64_t parts = cz_mesh_extent(&e->unit->mesh, stored->shard[d]);
     int64_t map[CZ_MAX_NDIM][3];
     int64_t *bounds = CZ_NEW(e->arena, int64_t, parts + 1);
@@ -351,7 +351,7 @@ static cz_ints bounds_of(const emitter *e, const cz_family *stored,
 static void emit_uneven(const emitter *e, const cz_family *stored, cz_part part,
                         uneven_names names)
 {
-    for (int d = 0; d < stored->n_dims; d++) {
+    for (int d = part.batch; d < stored->n_dims; d++) {
         const cz_fact_uneven fact = {names.family, names.frozen, names.storage,
                                      bounds_of(e, stored, part, d)};
         if (fact.bounds.n > 0)
@@ -364,8 +364,10 @@ static void emit_piece(const emitter *e, int number, const char *storage)
     const cz_choice *choice = &e->unit->choices.list[number];
     int64_t map[CZ_MAX_NDIM][3];
     cz_part_map(&choice->family, choice->part, map);
-    const cz_fact_piece fact = {
-        family_symbol(e, number), storage, {map[0], 3 * choice->family.n_dims}};
+    const cz_fact_piece fact = {family_symbol(e, number),
+                                storage,
+                                {map[0], 3 * choice->family.n_dims},
+                                choice->part.batch};
     cz_ir_add_piece(e->ir, &fact);
 }
 
@@ -415,12 +417,14 @@ static void emit_tie(const emitter *e, const cz_tie *tie)
     int i = 0;
     while (!cz_tie_finds(tie, &e->unit->choices.list[i].family, index))
         i++;
+    const cz_choice *target = &e->unit->choices.list[i];
+    const cz_family seen = cz_part_family(&target->family, target->part);
     const cz_fact_tie fact = {
         .pattern = cz_family_pattern(e->arena, &tie->names),
         .first = {tie->names.first, tie->names.n_indices},
         .extents = {tie->names.extents, tie->names.n_indices},
         .family = family_symbol(e, i),
-        .index = {index, e->unit->choices.list[i].family.n_indices},
+        .index = {index, seen.n_indices},
     };
     cz_ir_add_tie(e->ir, &fact);
 }

@@ -7,7 +7,7 @@
 #include "dsl/ast.h"
 #include "dsl/dtype.h"
 
-enum { CZ_MAX_INDICES = 4, CZ_MAX_WORDS = 32, CZ_MAX_NDIM = 2 };
+enum { CZ_MAX_INDICES = 4, CZ_MAX_WORDS = 32, CZ_MAX_NDIM = 3 };
 
 /* One segment of the name: `text`, or, when that is NULL, index `index`. */
 typedef struct cz_word {

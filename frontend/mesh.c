@@ -275,6 +275,13 @@ static void take_of_dp(reader *r)
         r->failed = true;
         return;
     }
+    if (dense_size(r, "fsdp") > 1 || dense_size(r, "cp") > 1) {
+        cz_diag_error(r->diags, CZ_UNSUPPORTED, axis->span,
+                      "`ep = ... of dp` beside fsdp or cp is not supported "
+                      "yet: write `mesh experts`");
+        r->failed = true;
+        return;
+    }
     const int64_t ep = read_size(r, axis->kids[0], "ep");
     if (dp % ep != 0) {
         cz_diag_error(r->diags, CZ_NOT_DIVISIBLE, axis->span,

@@ -77,7 +77,17 @@ static bool find_dtype(walk *w, const cz_node *node, cz_dtype *out)
 
 static void check_flags(walk *w, const cz_node *param, const cz_family *family)
 {
-    if (family->transposed && family->n_dims != 2) {
+    if (family->n_dims > 2 &&
+        (family->spread || family->n_indices == CZ_MAX_INDICES)) {
+        cz_diag_error(w->diags, CZ_UNSUPPORTED, param->span,
+                      family->spread
+                          ? "a batch of matrices inside an index that ranks "
+                            "share out is not supported yet"
+                          : "a batch of matrices inside so many indices is not "
+                            "supported yet");
+        fail(w);
+    }
+    if (family->transposed && family->n_dims < 2) {
         cz_diag_error(w->diags, CZ_SHAPE_MISMATCH, param->span,
                       "only a matrix can be stored transposed");
         fail(w);

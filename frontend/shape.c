@@ -130,11 +130,16 @@ static bool build_dim(const shaper *s, const cz_node *dim, cz_family *family,
 static bool check_shards(const shaper *s, const cz_node *dims,
                          const cz_family *family)
 {
-    if (family->n_dims < 2 || !(family->shard[0] & family->shard[1]))
-        return true;
-    cz_diag_error(s->diags, CZ_BAD_DIMENSION, dims->span,
-                  "%s cuts two dimensions", axes_of(s, dims->kids[1]));
-    return false;
+    int64_t seen = 0;
+    for (int d = 0; d < family->n_dims; d++) {
+        if (seen & family->shard[d]) {
+            cz_diag_error(s->diags, CZ_BAD_DIMENSION, dims->span,
+                          "%s cuts two dimensions", axes_of(s, dims->kids[d]));
+            return false;
+        }
+        seen |= family->shard[d];
+    }
+    return true;
 }
 
 bool cz_shape_build(const cz_node *dims, cz_env *env, const cz_mesh *mesh,
@@ -146,7 +151,7 @@ bool cz_shape_build(const cz_node *dims, cz_env *env, const cz_mesh *mesh,
     if (dims->n_kids < 1 || dims->n_kids > CZ_MAX_NDIM)
         return unsupported(&s, dims->span,
                            "a parameter without dimensions, or with more than "
-                           "two, is");
+                           "three, is");
     out->n_dims = dims->n_kids;
     for (int i = 0; i < dims->n_kids; i++)
         good &= build_dim(&s, dims->kids[i], out, i);

@@ -230,24 +230,32 @@ static czr_status bind_one(czr_engine *engine, const char *name,
     return CZR_OK;
 }
 
-/* The part of a bound tensor that holds a piece.  With leaves the tensor has
- * one more dimension, which the piece has whole. */
+/* The part of a bound tensor that holds a piece, or its `k`-th one of a batch.
+ * With leaves the tensor has one more dimension, which the piece has whole. */
 static void take_piece(const czr_engine *engine, const czr_storage *storage,
-                       const czr_piece *piece, czr_loose *loose)
+                       const czr_piece *piece, int k, czr_loose *loose)
 {
     const czr_program *program = engine->program;
     const czr_family *family = &program->families[piece->family];
     const czr_shard all = czr_family_shard(program, &storage->of, engine->rank);
     const czr_shard own = czr_family_shard(program, family, engine->rank);
-    const int lead = loose->n_dims - own.n_dims;
+    const int lead = loose->n_dims - own.n_dims - piece->batch;
 
-    for (int d = 0; d < own.n_dims; d++) {
+    if (piece->batch) {
+        loose->origin += k * loose->strides[lead];
+        loose->shape[lead] = 1;
+        loose->blocks[lead] =
+            (czr_blocks){.block = 1, .jump = loose->strides[lead]};
+    }
+    for (int own_d = 0; own_d < own.n_dims; own_d++) {
+        const int d = own_d + piece->batch;
         const int64_t *map = piece->map[d];
         const int64_t stride = loose->strides[d + lead];
         loose->origin += (map[0] - all.start[d]) * stride;
-        loose->shape[d + lead] = own.shape[d];
-        loose->blocks[d + lead] = (czr_blocks){
-            .phase = own.start[d], .block = map[1], .jump = map[2] * stride};
+        loose->shape[d + lead] = own.shape[own_d];
+        loose->blocks[d + lead] = (czr_blocks){.phase = own.start[own_d],
+                                               .block = map[1],
+                                               .jump = map[2] * stride};
     }
 }
 
@@ -271,13 +279,16 @@ static czr_status bind_storage(czr_engine *engine, const char *name,
         status = bind_one(engine, name, &for_grad, grad, &loose_grad);
     for (int i = 0; i < storage->n_pieces && status == CZR_OK; i++) {
         const czr_piece *piece = &storage->pieces[i];
-        const int number =
-            program->families[piece->family].first_param + member;
-        czr_binding binding = {
-            .is_bound = true, .param = loose_param, .grad = loose_grad};
-        take_piece(engine, storage, piece, &binding.param);
-        take_piece(engine, storage, piece, &binding.grad);
-        engine->bindings[number] = binding;
+        const int n = czr_piece_batch(program, piece);
+        const int first =
+            program->families[piece->family].first_param + member * n;
+        for (int k = 0; k < n; k++) {
+            czr_binding binding = {
+                .is_bound = true, .param = loose_param, .grad = loose_grad};
+            take_piece(engine, storage, piece, k, &binding.param);
+            take_piece(engine, storage, piece, k, &binding.grad);
+            engine->bindings[first + k] = binding;
+        }
     }
     return status;
 }

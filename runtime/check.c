@@ -133,17 +133,23 @@ static bool check_piece(const check *c, const czr_storage *storage,
     const czr_shard all = czr_family_shard(c->program, &storage->of, c->rank);
     const czr_shard own = czr_family_shard(c->program, family, c->rank);
 
-    if (family->n_dims != storage->of.n_dims ||
+    if (piece->batch < 0 || piece->batch > 1 ||
+        (piece->batch && family->n_indices == 0) ||
+        family->n_dims + piece->batch != storage->of.n_dims ||
         family->dtype != storage->of.dtype ||
-        czr_family_params(family) != czr_family_params(&storage->of))
+        czr_family_params(family) != czr_family_params(&storage->of) *
+                                         czr_piece_batch(c->program, piece) ||
+        (piece->batch && czr_piece_batch(c->program, piece) != all.shape[0]))
         return false;
-    for (int d = 0; d < own.n_dims && own.n > 0; d++) {
+    for (int own_d = 0; own_d < own.n_dims && own.n > 0; own_d++) {
+        const int d = own_d + piece->batch;
         const int64_t *map = piece->map[d];
         if (map[0] < 0 || map[1] < 1 || map[2] < map[1])
             return false;
-        const int64_t first = czr_map(map, own.start[d]) - all.start[d];
+        const int64_t first = czr_map(map, own.start[own_d]) - all.start[d];
         const int64_t last =
-            czr_map(map, own.start[d] + own.shape[d] - 1) - all.start[d];
+            czr_map(map, own.start[own_d] + own.shape[own_d] - 1) -
+            all.start[d];
         if (!is_below(first, all.shape[d]) || !is_below(last, all.shape[d]))
             return false;
     }

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 5u /* of the tables in the second part */
+#define CZR_ABI 6u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -303,6 +303,7 @@ typedef struct czr_family {
  * the tensor's base + r / block * stride + r % block. */
 typedef struct czr_piece {
     int32_t family;
+    int32_t batch;     /* 1: dimension 0 counts its last index; else 0 */
     int64_t map[8][3]; /* base, block, stride */
 } czr_piece;
 

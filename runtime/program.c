@@ -194,6 +194,13 @@ int czr_program_find(const czr_program *program, const char *name, int rank)
     return -1;
 }
 
+int czr_piece_batch(const czr_program *program, const czr_piece *piece)
+{
+    const czr_family *family = &program->families[piece->family];
+
+    return piece->batch ? family->extents[family->n_indices - 1] : 1;
+}
+
 /* The storage that a parameter is a piece of, or NULL. */
 static const czr_storage *storage_of(const czr_program *program, int param,
                                      int *member)
@@ -204,7 +211,8 @@ static const czr_storage *storage_of(const czr_program *program, int param,
         const czr_storage *storage = &program->storages[s];
         for (int i = 0; i < storage->n_pieces; i++)
             if (&program->families[storage->pieces[i].family] == family) {
-                *member = param - family->first_param;
+                *member = (param - family->first_param) /
+                          czr_piece_batch(program, &storage->pieces[i]);
                 return storage;
             }
     }

@@ -46,6 +46,9 @@ static inline int64_t czr_map(const int64_t map[3], int64_t r)
 /* The parameter that has the name on a rank, the names of ties included, or -1;
  * with rank -1, the one that has it on any rank. */
 int czr_program_find(const czr_program *program, const char *name, int rank);
+/* How many parameters of a piece's family one stored tensor holds on a rank:
+ * those of a batch, or 1. */
+int czr_piece_batch(const czr_program *program, const czr_piece *piece);
 /* The stored tensor that has the name on a rank (or, -1, on any), with *member
  * of it, or NULL.  A tie to a
  * piece is another name of the tensor that holds it. */

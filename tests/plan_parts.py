@@ -1,6 +1,7 @@
 """What a plan says is planned: the mesh, the reductions and the parameters.
 Checks of check_plan.py, written from the schema alone."""
 import math
+import re
 
 from plan_numbers import BYTES, equal
 
@@ -176,39 +177,52 @@ def check_stored(plan):
         if stored is None:
             continue
         form = [stored["shape"], stored["bounds"]]
+        whole = form[0] if stored["batch"] is None else form[0][1:]
         yield from equal(f"{name}: shape, bounds", form,
                          shapes.setdefault(stored["name"], form))
         yield from equal(f"{name}.map", len(stored["map"]), 3 * len(p["shape"]))
         where = list(places(p))
-        rows = held.setdefault(stored["name"], [set() for _ in where])
+        at = stored["name"], stored["batch"]
+        rows = held.setdefault(at, [set() for _ in where])
+        yield from check_batch(plan, name, p)
         overlaps = True
         for d, elements in enumerate(where):
-            if max(elements) >= stored["shape"][d] or sorted(set(elements)) != elements:
+            if max(elements) >= whole[d] or sorted(set(elements)) != elements:
                 yield f"{name}: dimension {d} does not fit"
             overlaps = overlaps and not rows[d].isdisjoint(elements)
             rows[d].update(elements)
-            yield from check_cuts(plan, name, p, d, elements)
+            yield from check_cuts(plan, name, p, d, whole[d], elements)
         if overlaps:
             yield f"{name}: overlaps another piece"
     yield from equal("names of stored tensors",
-                     held.keys() & set(every_name(plan)), set())
+                     {at[0] for at in held} & set(every_name(plan)), set())
     yield from check_full(held, shapes)
 
 
 def check_full(held, shapes):
     """What no piece holds is padding, at the end of a dimension."""
-    for name, rows in held.items():
+    for (name, _), rows in held.items():
+        sizes = shapes[name][0][-len(rows):]
         for d, elements in enumerate(rows):
             yield from equal(f"{name}: elements of dimension {d}",
                              sorted(elements), list(range(len(elements))))
-            if len(elements) > shapes[name][0][d]:
+            if len(elements) > sizes[d]:
                 yield f"{name} is too small"
 
 
-def check_cuts(plan, name, p, d, elements):
+def check_batch(plan, name, p):
+    """A batch is dealt out, and each rank's part of it is there."""
+    stored, number = p["stored"], p["stored"]["batch"]
+    yield from equal(f"{name}: dimensions", len(stored["shape"]),
+                     len(p["shape"]) + (number is not None))
+    if number is not None and not number < stored["shape"][0] // plan.extent(p["spread"]):
+        yield f"{name}.batch: no such matrix"
+
+
+def check_cuts(plan, name, p, d, size, elements):
     """A shard holds what the same shard of the stored tensor holds."""
     stored = p["stored"]
-    parts, size = plan.extent(p["shard"][d]), stored["shape"][d]
+    parts = plan.extent(p["shard"][d])
     own = cuts_of(p["shape"][d], parts, p["bounds"])
     cuts = cuts_of(size, parts, stored["bounds"])
     yield from equal(f"{name}: cuts of dimension {d}",
@@ -249,7 +263,7 @@ def check_spreads(plan):
 def dealt(names):
     """How names that differ in one number are written, and the one distance
     between neighbours; None twice when they are not so."""
-    words = [name.split(".") for name in names]
+    words = [re.findall(r"\d+|\D+", name) for name in names]
     columns = list(zip(*words))
     differ = [i for i, column in enumerate(columns) if len(set(column)) > 1]
     if len({len(w) for w in words}) != 1 or len(differ) != 1:
@@ -261,4 +275,4 @@ def dealt(names):
     steps = {b - a for a, b in zip(numbers, numbers[1:])}
     if len(steps) != 1:
         return None, None
-    return ".".join(words[0][:at] + ["*"] + words[0][at + 1:]), steps.pop()
+    return "".join(words[0][:at] + ["*"] + words[0][at + 1:]), steps.pop()

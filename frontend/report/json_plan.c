@@ -40,14 +40,19 @@ static void put_stored(cz_report *r, const cz_view_param *p,
         return;
     }
     const cz_view_storage *storage = &r->view->storages[family->storage];
-    const int64_t member = p - r->view->params - family->first_param;
+    const cz_ints extents = family->fact->extents;
+    const int64_t batch = family->piece->batch ? extents.v[extents.n - 1] : 1;
+    const int64_t number = p - r->view->params - family->first_param;
+    const cz_ints map = family->piece->map;
+    const int skipped = 3 * (int)family->piece->batch;
     cz_json_open(json, '{');
     cz_json_put_string(json, "name",
-                       storage->names[member * storage->n_spread]);
+                       storage->names[number / batch * storage->n_spread]);
     cz_json_put_ints(json, "shape", storage->fact->shape.v,
                      storage->fact->shape.n);
     put_bounds(r, storage->uneven);
-    cz_json_put_ints(json, "map", family->piece->map.v, family->piece->map.n);
+    cz_json_put_optional(json, "batch", skipped ? number % batch : -1);
+    cz_json_put_ints(json, "map", map.v + skipped, map.n - skipped);
     cz_json_close(json, '}');
 }
 

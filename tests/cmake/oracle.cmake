@@ -16,6 +16,11 @@ if(NOT (CANZONA_SANITIZE OR CANZONA_TSAN OR CANZONA_COVERAGE))
     $<TARGET_FILE:czr>)
   set_tests_properties(storage PROPERTIES LABELS oracle TIMEOUT 600)
 
+  add_test(NAME storage_batch COMMAND ${PYTHON} -B
+    ${CMAKE_CURRENT_SOURCE_DIR}/storage_batch.py $<TARGET_FILE:canzona>
+    $<TARGET_FILE:czr>)
+  set_tests_properties(storage_batch PROPERTIES LABELS oracle TIMEOUT 300)
+
   add_test(NAME embed_lesson_commands COMMAND ${PYTHON} -B
     ${CMAKE_CURRENT_SOURCE_DIR}/embed_lesson.py ${CMAKE_BINARY_DIR})
   set_tests_properties(embed_lesson_commands PROPERTIES LABELS oracle TIMEOUT 60)

@@ -72,6 +72,10 @@ foreach(mesh 2:4:1 2:2:2 1:4:2 1:8:1 4:2:1)
     PROPERTIES LABELS plan TIMEOUT 300)
 endforeach()
 
+add_test(NAME plan_json_batch COMMAND ${plan_checker} --self-test
+  $<TARGET_FILE:canzona> plan --json ${CMAKE_CURRENT_SOURCE_DIR}/plans/batch.cz)
+set_tests_properties(plan_json_batch PROPERTIES LABELS plan TIMEOUT 300)
+
 # The largest models of the library, on the meshes they are meant for: counts,
 # every figure, and less than 3 s.
 foreach(stem deepseek-v3 qwen3-235b-a22b)

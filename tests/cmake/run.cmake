@@ -53,11 +53,13 @@ foreach(mesh 2:4:1 2:2:2 1:4:2 1:8:1 4:2:1)
   list(GET sizes 0 edp)
   list(GET sizes 1 ep)
   list(GET sizes 2 etp)
-  set(name run_experts_${edp}x${ep}x${etp})
-  add_test(NAME ${name} COMMAND canzona run --check --steps=3
-    -D mesh.edp=${edp} -D mesh.ep=${ep} -D mesh.etp=${etp}
-    ${CMAKE_CURRENT_SOURCE_DIR}/plans/moe.cz)
-  set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)
+  foreach(stem moe batch)
+    set(name run_experts_${stem}_${edp}x${ep}x${etp})
+    add_test(NAME ${name} COMMAND canzona run --check --steps=3
+      -D mesh.edp=${edp} -D mesh.ep=${ep} -D mesh.etp=${etp}
+      ${CMAKE_CURRENT_SOURCE_DIR}/plans/${stem}.cz)
+    set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)
+  endforeach()
 endforeach()
 
 # Gradients by path: dp x cp x tp.

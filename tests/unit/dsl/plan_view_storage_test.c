@@ -14,13 +14,25 @@
     "spread_index = 0 : i64} : () -> () "
 #define PIECE(family, map)                                                     \
     "\"canzona.piece\"() {family = @" family ", storage = @box, map = "        \
-    "array<i64: " map ">} : () -> () "
+    "array<i64: " map ">, batch = 0 : i64} : () -> () "
 /* Like w under another name. */
 #define SECOND                                                                 \
     "\"canzona.family\"() {sym_name = \"second\", pattern = \"second.{0}\", "  \
     "first = array<i64: 1>, extents = array<i64: 3>, shape = array<i64: 4, "   \
     "6>, shard = array<i64: 2, 0>, dtype = \"bf16\", rule = @mat, reduction "  \
     "= @r, spread = 0 : i64, spread_index = 0 : i64} : () -> () "
+
+/* w as a batch of matrices in one tensor; N of them on a rank. */
+#define BATCH(n, shape, map)                                                   \
+    "\"canzona.storage\"() {sym_name = \"box\", pattern = \"box\", first = "   \
+    "array<i64>, extents = array<i64>, shape = array<i64: " shape              \
+    ">, shard = array<i64: 0, 2, 0>, dtype = \"bf16\", spread = 0 : i64, "     \
+    "spread_index = 0 : i64} : () -> () \"canzona.family\"() {sym_name = "     \
+    "\"each\", pattern = \"each.{0}\", first = array<i64: 0>, extents = "      \
+    "array<i64: " n ">, shape = array<i64: 4, 6>, shard = array<i64: 2, 0>, "  \
+    "dtype = \"bf16\", rule = @mat, reduction = @r, spread = 0 : i64, "        \
+    "spread_index = 0 : i64} : () -> () \"canzona.piece\"() {family = @each, " \
+    "storage = @box, map = array<i64: " map ">, batch = 1 : i64} : () -> () "
 
 /* A shard may be empty; a slot in the bucket has room for the longest. */
 static void uneven_shards_begin_where_bounds_say(void **state)
@@ -105,6 +117,12 @@ static const sample_change changes[] = {
          UNEVEN("family = \"\", frozen = \"\", storage = @box", "0, 5, 8") TIE,
      "not those of"},
     {TIE, STORAGE("1") TIE, "has no pieces"},
+    {TIE, BATCH("3", "3, 4, 6", "0, 1, 1, 0, 4, 4, 0, 6, 6") TIE, ""},
+    {TIE, BATCH("2", "3, 4, 6", "0, 1, 1, 0, 4, 4, 0, 6, 6") TIE,
+     "differ in indices"},
+    {TIE, BATCH("3", "3, 4, 6", "0, 3, 3, 0, 4, 4, 0, 6, 6") TIE,
+     "one matrix after the other"},
+    {TIE, BATCH("3", "3, 4, 6", "0, 4, 4, 0, 6, 6") TIE, "piece: map has 6"},
     {TIE,
      STORAGE("1") PIECE("w", "0, 1, 2, 0, 6, 6") PIECE("w", "1, 1, 2, 0, 6, 6")
          TIE,

@@ -26,7 +26,7 @@ static void prepare(void)
 
     toy_init(&program, &options);
     program.families[0].dtype = CZR_F32;
-    piece = (czr_piece){0, {{0, 2, 3}, {0, COLUMNS, COLUMNS}}};
+    piece = (czr_piece){0, 0, {{0, 2, 3}, {0, COLUMNS, COLUMNS}}};
     storage = (czr_storage){program.families[0], 1, &piece};
     storage.of.pattern = "box.{0}";
     storage.of.shape[0] = ROWS;
