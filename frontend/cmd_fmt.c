@@ -50,12 +50,13 @@ static bool format_file(const cz_cmd_options *given, const char *path)
     const char *why = "";
     cz_arena arena;
     cz_diags diags;
+    cz_source source; /* messages show it */
     bool ok = false;
 
     cz_arena_init(&arena);
     cz_diags_init(&diags, &arena);
     if (cz_text_read_file(&before, path, CZ_MAX_SOURCE_BYTES, &why)) {
-        const cz_source source = {path, cz_text_string(&before), before.n};
+        source = (cz_source){path, cz_text_string(&before), before.n};
         ok = cz_format(&arena, &source, &diags, &after) &&
              deliver(given, path, &source, &after, &diags);
     } else {

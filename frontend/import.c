@@ -10,12 +10,23 @@
 /* More files than anybody writes by hand. */
 enum { MAX_FILES = 1000, MAX_IMPORT_DEPTH = 32 };
 
+typedef struct definition {
+    const cz_node *node;
+    int order; /* in the texts */
+} definition;
+
+typedef struct definitions {
+    definition *list;
+    int n;
+} definitions;
+
 struct cz_scope {
     cz_arena *arena;
     cz_diags *diags;
     const char *folder;
     cz_scope_file *files;
     int n_files, n_user_files;
+    definitions user; /* by kind, name and order, once all texts are there */
     bool library_read;
     const char *open[MAX_IMPORT_DEPTH]; /* names, the main file first */
     int n_open;
@@ -205,28 +216,7 @@ static const cz_node *find_in(const cz_node *tree, cz_kind kind,
     return NULL;
 }
 
-static const cz_node *find_user(const cz_scope *scope, cz_kind kind,
-                                const char *name)
-{
-    for (int i = 0; i < scope->n_user_files; i++) {
-        const cz_node *found = find_in(scope->files[i].tree, kind, name);
-        if (found)
-            return found;
-    }
-    return NULL;
-}
-
 /* ---- duplicates ---- */
-
-typedef struct definition {
-    const cz_node *node;
-    int order; /* in the texts */
-} definition;
-
-typedef struct definitions {
-    definition *list;
-    int n;
-} definitions;
 
 static void collect_definitions(cz_scope *scope, const cz_node *tree,
                                 definitions *out)
@@ -254,6 +244,26 @@ static int compare_definitions(const void *left, const void *right)
     return names ? names : a->order - b->order;
 }
 
+/* The first definition of the name among the user's. */
+static const cz_node *find_user(const cz_scope *scope, cz_kind kind,
+                                const char *name)
+{
+    const cz_node key = {.kind = kind, .text = name};
+    const definition wanted = {&key, -1};
+    int low = 0, high = scope->user.n;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (compare_names(&scope->user.list[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < scope->user.n &&
+                   compare_names(&scope->user.list[low], &wanted) == 0
+               ? scope->user.list[low].node
+               : NULL;
+}
+
 /* The definitions in order of name, equal ones in order of the texts. */
 static void check_twice(cz_scope *scope)
 {
@@ -264,7 +274,9 @@ static void check_twice(cz_scope *scope)
     definition *sorted = CZ_NEW(scope->arena, definition, all.n);
     if (all.n > 0)
         memcpy(sorted, all.list, (size_t)all.n * sizeof *sorted);
-    qsort(sorted, (size_t)all.n, sizeof *sorted, compare_definitions);
+    if (all.n > 0)
+        qsort(sorted, (size_t)all.n, sizeof *sorted, compare_definitions);
+    scope->user = (definitions){sorted, all.n};
     for (int i = 0; i < all.n; i++)
         first[sorted[i].order] =
             i > 0 && compare_names(&sorted[i - 1], &sorted[i]) == 0

@@ -1,6 +1,7 @@
 /* Use statements. */
 #include "frontend/use.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- optimizers ---- */
@@ -21,18 +22,50 @@ static const cz_node *find_optimizer(cz_scope *scope, const cz_node *use,
     return NULL;
 }
 
-static bool check_name(const cz_uses *uses, const cz_node *use, cz_diags *diags)
+/* A use by its group's name. */
+typedef struct named_use {
+    const char *name;
+    int number;
+} named_use;
+
+static int by_name(const void *left, const void *right)
 {
-    for (int i = 0; i < uses->n; i++) {
-        if (strcmp(uses->list[i].rule.name, use->text) != 0)
-            continue;
-        cz_diag_error(diags, CZ_DUPLICATE_NAME, use->span,
-                      "two groups are called '%s': name one with `as`",
-                      use->text);
-        cz_diag_note(diags, uses->list[i].node->span, "the first is here");
-        return false;
+    const named_use *a = left, *b = right;
+    const int order = strcmp(a->name, b->name);
+    return order ? order : a->number - b->number;
+}
+
+/* The first use of the same name, or itself, for each. */
+static const int *find_firsts(cz_arena *arena, const cz_uses *uses)
+{
+    int *first = CZ_NEW(arena, int, uses->n);
+    named_use *sorted = CZ_NEW(arena, named_use, uses->n);
+    for (int i = 0; i < uses->n; i++)
+        sorted[i] = (named_use){uses->list[i].rule.name, i};
+    if (uses->n > 0)
+        qsort(sorted, (size_t)uses->n, sizeof *sorted, by_name);
+    for (int i = 0, start = 0; i < uses->n; i++) {
+        if (strcmp(sorted[i].name, sorted[start].name) != 0)
+            start = i;
+        first[sorted[i].number] = sorted[start].number;
     }
-    return true;
+    return first;
+}
+
+static void check_names(cz_arena *arena, cz_uses *uses, cz_diags *diags)
+{
+    const int *first = find_firsts(arena, uses);
+    for (int i = 0; i < uses->n; i++) {
+        cz_use *use = &uses->list[i];
+        if (first[i] == i)
+            continue;
+        cz_diag_error(diags, CZ_DUPLICATE_NAME, use->node->span,
+                      "two groups are called '%s': name one with `as`",
+                      use->rule.name);
+        cz_diag_note(diags, uses->list[first[i]].node->span,
+                     "the first is here");
+        use->broken = true;
+    }
 }
 
 void cz_uses_find(cz_scope *scope, const cz_node *file, cz_arena *arena,
@@ -48,9 +81,10 @@ void cz_uses_find(cz_scope *scope, const cz_node *file, cz_arena *arena,
         use.rule.name = node->text;
         use.rule.use = node;
         use.rule.optimizer = find_optimizer(scope, node, diags);
-        use.broken = !check_name(out, node, diags) || !use.rule.optimizer;
+        use.broken = !use.rule.optimizer;
         *CZ_PUSH(arena, out->list, out->n) = use;
     }
+    check_names(arena, out, diags);
 }
 
 void cz_uses_allow(const cz_uses *uses, cz_options *options)
