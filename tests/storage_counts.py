@@ -26,7 +26,8 @@ STORAGES = {
     "_torchtitan": {
         "qwen3": "layers.*.{attention,feed_forward}.w*.weight",
         "llama": "layers.*.{attention,feed_forward}.w*.weight",
-        "qwen3_moe": "layers.*.attention.w*.weight, layers.*.moe.experts.**",
+        "qwen3_moe": "layers.*.{attention,feed_forward}.w*.weight, "
+                     "layers.*.moe.experts.**",
         "deepseek_v3": "layers.*.{attention,feed_forward}.w*.weight, "
                        "layers.*.moe.{experts,shared_experts}.**"},
 }

@@ -11,10 +11,12 @@ if(NOT (CANZONA_SANITIZE OR CANZONA_TSAN OR CANZONA_COVERAGE))
     set_tests_properties(${name} PROPERTIES LABELS oracle TIMEOUT 300)
   endforeach()
 
-  add_test(NAME storage COMMAND ${PYTHON} -B
-    ${CMAKE_CURRENT_SOURCE_DIR}/storage.py $<TARGET_FILE:canzona>
-    $<TARGET_FILE:czr>)
-  set_tests_properties(storage PROPERTIES LABELS oracle TIMEOUT 600)
+  foreach(name storage storage_library)
+    add_test(NAME ${name} COMMAND ${PYTHON} -B
+      ${CMAKE_CURRENT_SOURCE_DIR}/${name}.py $<TARGET_FILE:canzona>
+      $<TARGET_FILE:czr>)
+    set_tests_properties(${name} PROPERTIES LABELS oracle TIMEOUT 600)
+  endforeach()
 
   add_test(NAME storage_batch COMMAND ${PYTHON} -B
     ${CMAKE_CURRENT_SOURCE_DIR}/storage_batch.py $<TARGET_FILE:canzona>
