@@ -104,6 +104,60 @@ const cz_fact_reduction *cz_view_bucket_reduction(const cz_plan_view *view,
     return &view->reductions[view->buckets[bucket].reduction];
 }
 
+/* ---- homes ---- */
+
+bool cz_view_is_home(const cz_plan_view *view, int family, int64_t rank)
+{
+    const cz_fact_family *fact = view->families[family].fact;
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    if (fact->home_axes == 0)
+        return true;
+    const cz_ints axes = cz_view_axes_of(view, fact->home_axes, storage);
+    const int64_t own = cz_view_coordinate(view, &axes, rank);
+    for (int i = 0; i < fact->home.n; i++)
+        if (fact->home.v[i] == own)
+            return true;
+    return false;
+}
+
+bool cz_view_bucket_is_home(const cz_plan_view *view, int bucket, int64_t rank)
+{
+    const int family = view->buckets[bucket].family;
+    return family < 0 || cz_view_is_home(view, family, rank);
+}
+
+bool cz_view_storage_is_home(const cz_plan_view *view, int storage,
+                             int64_t rank)
+{
+    return cz_view_is_home(view, view->storages[storage].pieces[0], rank);
+}
+
+bool cz_view_same_home(const cz_fact_family *a, const cz_fact_family *b)
+{
+    const size_t n = (size_t)a->home.n;
+    return a->home_axes == b->home_axes && a->home.n == b->home.n &&
+           (n == 0 || memcmp(a->home.v, b->home.v, n * sizeof *a->home.v) == 0);
+}
+
+int64_t cz_view_home_rank(const cz_plan_view *view, int family, int k,
+                          int64_t near)
+{
+    const cz_fact_family *fact = view->families[family].fact;
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    if (fact->home_axes == 0)
+        return near;
+    const cz_ints axes = cz_view_axes_of(view, fact->home_axes, storage);
+    return cz_view_rank_at(view, &axes, fact->home.v[k], near);
+}
+
+int cz_view_n_homes(const cz_plan_view *view, int family)
+{
+    const cz_fact_family *fact = view->families[family].fact;
+    return fact->home_axes == 0 ? 1 : fact->home.n;
+}
+
+/* ---- names and shards ---- */
+
 const char *cz_view_name_at(const cz_plan_view *view, int param, int64_t rank)
 {
     int64_t storage[CZ_VIEW_MAX_AXES];

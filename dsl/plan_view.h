@@ -214,6 +214,8 @@ typedef struct cz_view_param {
 typedef struct cz_view_bucket {
     const cz_fact_bucket *fact;
     int use, reduction;
+    int family; /* one whose parameters it holds: its home is the bucket's;
+                 * -1: it is empty */
     cz_dtype dtype;
     bool has_master; /* false: the parameter is its own master */
     int n_states;
@@ -323,6 +325,19 @@ const cz_fact_reduction *cz_view_family_reduction(const cz_plan_view *view,
                                                   int family);
 const cz_fact_reduction *cz_view_bucket_reduction(const cz_plan_view *view,
                                                   int bucket);
+/* Whether a rank has the parameters of a family, of a bucket, of a storage, and
+ * whether two families are at home on the same ranks.  A rank where a bucket
+ * is not at home has none of its memory. */
+bool cz_view_is_home(const cz_plan_view *view, int family, int64_t rank);
+bool cz_view_bucket_is_home(const cz_plan_view *view, int bucket, int64_t rank);
+bool cz_view_storage_is_home(const cz_plan_view *view, int storage,
+                             int64_t rank);
+bool cz_view_same_home(const cz_fact_family *a, const cz_fact_family *b);
+/* Of the ranks that have a family and agree with `near` on all axes but those
+ * of its home: the k-th, k < cz_view_n_homes. */
+int64_t cz_view_home_rank(const cz_plan_view *view, int family, int k,
+                          int64_t near);
+int cz_view_n_homes(const cz_plan_view *view, int family);
 /* The name that a parameter has on a rank. */
 const char *cz_view_name_at(const cz_plan_view *view, int param, int64_t rank);
 /* The axes whose coordinates hold other elements of the family: those that

@@ -82,8 +82,32 @@ bool cz_view_read_spread(cz_view_builder *b, cz_view_family *family)
            cz_view_fail(b, "more than %d parameters", CZ_VIEW_MAX_PARAMS);
 }
 
+/* Which coordinates of which axes have the family: others than those that hold
+ * parts of it. */
+static bool read_home(cz_view_builder *b, const cz_view_family *family)
+{
+    const cz_fact_family *fact = family->fact;
+    const int64_t all = ((int64_t)1 << b->view->mesh->axes.n) - 1;
+    const int64_t distinct = cz_view_shard_set_of(&fact->shard) | fact->spread;
+
+    if (!cz_view_in(b, "family: home_axes", fact->home_axes, 0, all) ||
+        !cz_view_all_in(b, "family: home", &fact->home, fact->home.n, 0,
+                        cz_view_parts(b->view, fact->home_axes) - 1))
+        return false;
+    for (int i = 1; i < fact->home.n; i++)
+        if (fact->home.v[i] <= fact->home.v[i - 1])
+            return cz_view_fail(b, "family '%s': its home does not ascend",
+                                fact->sym_name);
+    if ((fact->home_axes == 0) != (fact->home.n == 0))
+        return cz_view_fail(b, "family '%s': a home is axes and coordinates",
+                            fact->sym_name);
+    return !(fact->home_axes & distinct) ||
+           cz_view_fail(b, "family '%s': an axis of its home holds parts of it",
+                        fact->sym_name);
+}
+
 /* How the family's gradients are reduced: over axes whose coordinates hold the
- * same elements. */
+ * same elements, all of them on ranks that have it. */
 static bool read_reduction(cz_view_builder *b, cz_view_family *family)
 {
     if (!cz_view_find(b, CZ_FACT_reduction, family->fact->reduction,
@@ -91,8 +115,8 @@ static bool read_reduction(cz_view_builder *b, cz_view_family *family)
         return false;
     const cz_fact_reduction *reduction =
         &b->view->reductions[family->reduction];
-    const int64_t distinct =
-        cz_view_shard_set_of(&family->fact->shard) | family->fact->spread;
+    const int64_t distinct = cz_view_shard_set_of(&family->fact->shard) |
+                             family->fact->spread | family->fact->home_axes;
     const cz_ints *const lists[] = {&reduction->reduce_axes,
                                     &reduction->split_axes};
 
@@ -127,7 +151,7 @@ static bool read_family(cz_view_builder *b, cz_view_family *family)
     return cz_view_find(b, CZ_FACT_rule, family->fact->rule, &family->rule) &&
            cz_view_read_box(b, family, &b->view->n_params) &&
            check_rule(b, family) && cz_view_read_spread(b, family) &&
-           read_reduction(b, family);
+           read_home(b, family) && read_reduction(b, family);
 }
 
 /* ---- names ---- */

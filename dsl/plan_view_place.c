@@ -71,10 +71,12 @@ static bool place(cz_view_builder *b, const cz_view_bucket *bucket, int number,
                             param->name);
     if (family->dtype != bucket->dtype ||
         family->reduction != bucket->reduction ||
-        b->view->rules[family->rule].use != bucket->use)
+        b->view->rules[family->rule].use != bucket->use ||
+        !cz_view_same_home(family->fact,
+                           b->view->families[bucket->family].fact))
         return cz_view_fail(b,
-                            "parameter '%s' has not the use, reduction and "
-                            "type of bucket '%s'",
+                            "parameter '%s' has not the use, reduction, home "
+                            "and type of bucket '%s'",
                             param->name, fact->sym_name);
     if (fact->offsets.v[i] > fact->length - family->local_elements)
         return cz_view_fail(b, "parameter '%s' goes beyond bucket '%s'",
@@ -129,6 +131,9 @@ static bool read_bucket(cz_view_builder *b, cz_view_bucket *bucket, int number)
                          0, fact->length);
     ok &= cz_view_bounds(b, "bucket: slices", &fact->slices, n_slices,
                          fact->length);
+    bucket->family = -1;
+    if (ok && fact->params.n > 0)
+        bucket->family = b->view->params[fact->params.v[0]].family;
     for (int i = 0; ok && i < fact->params.n; i++) {
         const cz_view_param *param = &b->view->params[fact->params.v[i]];
         const int rule = b->view->families[param->family].rule;

@@ -228,6 +228,10 @@ static bool add_piece(cz_view_builder *b, const cz_fact_piece *fact)
     family->storage = at;
     if (!check_piece(b, family, storage))
         return false;
+    if (storage->n_pieces > 0 &&
+        !cz_view_same_home(b->families[storage->pieces[0]].fact, family->fact))
+        return cz_view_fail(b, "storage '%s' has pieces of several homes",
+                            fact->storage);
     for (int i = 0; i < storage->n_pieces; i++)
         if (!are_apart(&b->families[storage->pieces[i]], family))
             return cz_view_fail(b, "pieces '%s' and '%s' overlap",

@@ -113,6 +113,9 @@ static bool add_family(cz_arena *arena, const cz_plan_view *view,
 {
     if (!check_stages(view, family, diags))
         return false;
+    if (view->families[family].fact->home_axes != 0)
+        return refuse(diags, view, family, CZ_UNSUPPORTED,
+                      "lives on some ranks only: not supported yet");
     if (!cz_family_is_owned(view, family) ||
         cz_family_shards(view, family) == 1)
         return true;

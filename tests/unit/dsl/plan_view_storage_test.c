@@ -20,7 +20,8 @@
     "\"canzona.family\"() {sym_name = \"second\", pattern = \"second.{0}\", "  \
     "first = array<i64: 1>, extents = array<i64: 3>, shape = array<i64: 4, "   \
     "6>, shard = array<i64: 2, 0>, dtype = \"bf16\", rule = @mat, reduction "  \
-    "= @r, spread = 0 : i64, spread_index = 0 : i64} : () -> () "
+    "= @r, spread = 0 : i64, spread_index = 0 : i64, home_axes = 0 : i64, "    \
+    "home = array<i64>} : () -> () "
 
 /* w as a batch of matrices in one tensor; N of them on a rank. */
 #define BATCH(n, shape, map)                                                   \
@@ -31,7 +32,8 @@
     "\"each\", pattern = \"each.{0}\", first = array<i64: 0>, extents = "      \
     "array<i64: " n ">, shape = array<i64: 4, 6>, shard = array<i64: 2, 0>, "  \
     "dtype = \"bf16\", rule = @mat, reduction = @r, spread = 0 : i64, "        \
-    "spread_index = 0 : i64} : () -> () \"canzona.piece\"() {family = @each, " \
+    "spread_index = 0 : i64, home_axes = 0 : i64, home = array<i64>} : () -> " \
+    "() \"canzona.piece\"() {family = @each, "                                 \
     "storage = @box, map = array<i64: " map ">, batch = 1 : i64} : () -> () "
 
 /* A shard may be empty; a slot in the bucket has room for the longest. */

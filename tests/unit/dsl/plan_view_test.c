@@ -259,7 +259,7 @@ static const sample_change changes[] = {
     {"params = array<i64: 0, 1, 2>", "params = array<i64: 0, 1, 1>",
      "two buckets"},
     {"params = array<i64: 0, 1, 2>", "params = array<i64: 0, 1, 3>",
-     "use, reduction and type"},
+     "use, reduction, home and type"},
     {"params = array<i64: 0, 1, 2>", "params = array<i64: 0, 1, 7>", "params"},
     {"offsets = array<i64: 0, 12, 24>", "offsets = array<i64: 0, 12, 25>",
      "beyond"},

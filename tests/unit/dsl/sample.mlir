@@ -60,8 +60,8 @@ module {
   }
   "canzona.rule"() {sym_name = "sgd", use = @vectors, shape = array<i64>, transposed = 0 : i64, states = [], state_dtypes = [], state_init = array<f64>, update = @sgd.update, prologue = @sgd.prologue} : () -> ()
 
-  "canzona.family"() {sym_name = "w", pattern = "layers.{0}.w", first = array<i64: 1>, extents = array<i64: 3>, shape = array<i64: 4, 6>, shard = array<i64: 2, 0>, dtype = "bf16", rule = @mat, reduction = @r, spread = 0 : i64, spread_index = 0 : i64} : () -> ()
-  "canzona.family"() {sym_name = "v", pattern = "{1}.v.{0}", first = array<i64: 0, 5>, extents = array<i64: 2, 2>, shape = array<i64: 3>, shard = array<i64: 0>, dtype = "f32", rule = @sgd, reduction = @r, spread = 0 : i64, spread_index = 0 : i64} : () -> ()
+  "canzona.family"() {sym_name = "w", pattern = "layers.{0}.w", first = array<i64: 1>, extents = array<i64: 3>, shape = array<i64: 4, 6>, shard = array<i64: 2, 0>, dtype = "bf16", rule = @mat, reduction = @r, spread = 0 : i64, spread_index = 0 : i64, home_axes = 0 : i64, home = array<i64>} : () -> ()
+  "canzona.family"() {sym_name = "v", pattern = "{1}.v.{0}", first = array<i64: 0, 5>, extents = array<i64: 2, 2>, shape = array<i64: 3>, shard = array<i64: 0>, dtype = "f32", rule = @sgd, reduction = @r, spread = 0 : i64, spread_index = 0 : i64, home_axes = 0 : i64, home = array<i64>} : () -> ()
   "canzona.frozen"() {sym_name = "still", pattern = "still.{0}", first = array<i64: 2>, extents = array<i64: 3>, shape = array<i64: 8>, shard = array<i64: 2>, dtype = "f32"} : () -> ()
   "canzona.tie"() {pattern = "again.{0}", first = array<i64: 0>, extents = array<i64: 2>, family = @v, index = array<i64: 1, 5>} : () -> ()
 
