@@ -157,3 +157,41 @@ cz_phases_found cz_events_phases(const cz_event *events, int n,
     }
     return CZ_PHASES_OK;
 }
+
+/* ---- frequencies ---- */
+
+static void count(const uint32_t *phases, int n, uint32_t phase, int64_t times,
+                  int64_t *counts)
+{
+    for (int i = 0; i < n; i++)
+        if (phases[i] == phase)
+            counts[i] += times;
+}
+
+/* The first time at which all have begun, and what fires once is over. */
+static int64_t steady_from(const cz_event *events, int n)
+{
+    int64_t from = 1, next;
+
+    while ((next = next_change(events, n, from)) > 0)
+        from = next;
+    return from;
+}
+
+int64_t cz_events_counts(const cz_event *events, int n, const uint32_t *phases,
+                         int n_phases, int64_t *counts)
+{
+    const int64_t from = steady_from(events, n);
+    const int64_t period = period_at(events, n, from), end = from + period;
+
+    for (int i = 0; i < n_phases; i++)
+        counts[i] = 0;
+    for (int64_t t = from; t < end;) {
+        const int64_t firing = next_firing(events, n, t);
+        const int64_t next = firing == 0 || firing > end ? end : firing;
+        count(phases, n_phases, cz_events_at(events, n, t), 1, counts);
+        count(phases, n_phases, 0, next - t - 1, counts);
+        t = next;
+    }
+    return period;
+}

@@ -31,4 +31,10 @@ typedef enum cz_phases_found {
 cz_phases_found cz_events_phases(const cz_event *events, int n,
                                  uint32_t phases[CZ_MAX_PHASES], int *n_phases);
 
+/* How often each of these phases comes once every event has begun: counts[i]
+ * of as many updates as are returned.  `phases` are those of
+ * cz_events_phases(), which has found them. */
+int64_t cz_events_counts(const cz_event *events, int n, const uint32_t *phases,
+                         int n_phases, int64_t *counts);
+
 #endif

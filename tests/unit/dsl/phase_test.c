@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-enum { WALK = 4000 };
+enum { WALK = 4000, LATE = 2000 };
 
 /* By the definition, without any arithmetic of the code under test. */
 static uint32_t fires_at(const cz_event *events, int n, int64_t t)
@@ -36,6 +36,22 @@ static int count_by_walk(const cz_event *events, int n, bool *seen)
     return count;
 }
 
+/* Counted over one period, by a walk that begins when all have begun. */
+static void check_counts(const cz_event *events, int n, const uint32_t *phases,
+                         int n_phases)
+{
+    int64_t counts[CZ_MAX_PHASES];
+    const int64_t period =
+        cz_events_counts(events, n, phases, n_phases, counts);
+
+    for (int i = 0; i < n_phases; i++) {
+        int64_t walked = 0;
+        for (int64_t t = LATE; t < LATE + period; t++)
+            walked += fires_at(events, n, t) == phases[i];
+        assert_int_equal(counts[i], walked);
+    }
+}
+
 static void check(const cz_event *events, int n)
 {
     uint32_t phases[CZ_MAX_PHASES];
@@ -50,6 +66,7 @@ static void check(const cz_event *events, int n)
     }
     for (int64_t t = 1; t <= WALK; t++)
         assert_int_equal(cz_events_at(events, n, t), fires_at(events, n, t));
+    check_counts(events, n, phases, found);
     free(seen);
 }
 

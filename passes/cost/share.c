@@ -1,0 +1,123 @@
+/* Following a cut through the steps of a stage. */
+#include "passes/cost/share.h"
+
+#include "dsl/base/checked.h"
+
+/* What a step asks of its space; conflicts make it impossible. */
+typedef struct wanted {
+    cz_cut_of space;
+    bool impossible;
+} wanted;
+
+static void want(wanted *w, cz_cut_of cut)
+{
+    if (w->space != CZ_CUT_NONE && w->space != cut)
+        w->impossible = true;
+    w->space = cut;
+}
+
+static cz_cut_of flipped(cz_cut_of cut)
+{
+    return cut == CZ_CUT_ROWS      ? CZ_CUT_COLUMNS
+           : cut == CZ_CUT_COLUMNS ? CZ_CUT_ROWS
+                                   : CZ_CUT_NONE;
+}
+
+/* How an operand that is cut must cut the space it is reached from. */
+static void want_operand(wanted *w, cz_access access, cz_cut_of operand)
+{
+    if (operand == CZ_CUT_NONE)
+        return;
+    if (access == CZ_ACCESS_ELEMENT)
+        want(w, operand);
+    else if (access == CZ_ACCESS_TRANSPOSED)
+        want(w, flipped(operand));
+    else if (access == CZ_ACCESS_ROW)
+        want(w, CZ_CUT_ROWS);
+    else if (access == CZ_ACCESS_COLUMN)
+        want(w, CZ_CUT_COLUMNS);
+    else
+        w->impossible = true;
+}
+
+/* The cut of a result, and the elements whose sums are partial. */
+static cz_cut_of result_of(const cz_view_step *step, cz_access access,
+                           cz_cut_of space, int64_t *partial)
+{
+    *partial = 0;
+    if (access == CZ_SUM_ALL) {
+        *partial = space != CZ_CUT_NONE;
+        return CZ_CUT_NONE;
+    }
+    if (access == CZ_SUM_ROWS) {
+        *partial = space == CZ_CUT_COLUMNS ? step->rows : 0;
+        return space == CZ_CUT_ROWS ? CZ_CUT_ROWS : CZ_CUT_NONE;
+    }
+    if (access == CZ_SUM_COLUMNS) {
+        *partial = space == CZ_CUT_ROWS ? step->columns : 0;
+        return space == CZ_CUT_COLUMNS ? CZ_CUT_ROWS : CZ_CUT_NONE;
+    }
+    return access == CZ_ACCESS_TRANSPOSED ? flipped(space) : space;
+}
+
+/* Which part of the product each operand's cut is: its own dimension of the
+ * result, or the contracted one. */
+static void want_product(wanted *w, const cz_view_step *step,
+                         const cz_cut_of *cut_of, bool *inner)
+{
+    const cz_cut_of a =
+        step->transpose_a ? flipped(cut_of[step->in[0]]) : cut_of[step->in[0]];
+    const cz_cut_of b =
+        step->transpose_b ? flipped(cut_of[step->in[1]]) : cut_of[step->in[1]];
+    *inner = a == CZ_CUT_COLUMNS || b == CZ_CUT_ROWS;
+    if (a == CZ_CUT_ROWS)
+        want(w, CZ_CUT_ROWS);
+    if (b == CZ_CUT_COLUMNS)
+        want(w, CZ_CUT_COLUMNS);
+    if (*inner && w->space != CZ_CUT_NONE)
+        w->impossible = true;
+}
+
+static bool share_step(const cz_view_step *step, int first_result,
+                       cz_cut_of *cut_of, cz_step_share *share)
+{
+    wanted w = {CZ_CUT_NONE, false};
+    *share = (cz_step_share){0};
+    if (step->is_product)
+        want_product(&w, step, cut_of, &share->inner);
+    for (int i = step->is_product ? 2 : 0; i < step->n_in; i++)
+        want_operand(&w, step->access[i], cut_of[step->in[i]]);
+    if (share->inner && w.space != CZ_CUT_NONE)
+        w.impossible = true;
+    share->space = w.space;
+    for (int i = 0; i < step->n_out; i++) {
+        int64_t partial;
+        const int bytes = cz_dtype_bytes(step->out_dtype[i]);
+        cut_of[first_result + i] =
+            result_of(step, step->out_access[i], w.space, &partial);
+        if (share->inner)
+            partial = step->rows * step->columns;
+        share->sum_bytes += partial * bytes;
+    }
+    return !w.impossible;
+}
+
+bool cz_share_stage(cz_arena *scratch, const cz_view_stage *stage,
+                    cz_cut_of cut, cz_step_share *shares)
+{
+    int n_values = stage->n_in + stage->fact->scalars.n, next = n_values;
+    for (int s = 0; s < stage->n_steps; s++)
+        n_values += stage->steps[s].n_out;
+    cz_cut_of *cut_of = CZ_NEW(scratch, cz_cut_of, n_values);
+    for (int i = 0; i < stage->n_in; i++)
+        cut_of[i] = cut;
+    for (int s = 0; s < stage->n_steps; s++) {
+        if (!share_step(&stage->steps[s], next, cut_of, &shares[s]))
+            return false;
+        next += stage->steps[s].n_out;
+    }
+    for (int i = 0; i < stage->n_out; i++)
+        if (cut_of[stage->out_value[i]] != cut)
+            return false;
+    return true;
+}

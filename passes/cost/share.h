@@ -1,0 +1,34 @@
+/* How a whole stage is shared out when no rank holds the matrix: its inputs
+ * are cut along one dimension among the ranks of a group, and for every step
+ * it follows what each rank computes and what the group must add up.  A
+ * product that contracts the cut dimension leaves a partial sum on each rank
+ * (X X' of a matrix cut by columns: the Gram matrix); everything that is not
+ * cut is computed by all ranks alike.  Plain C on the plan view. */
+#ifndef CZ_PASSES_COST_SHARE_H
+#define CZ_PASSES_COST_SHARE_H
+
+#include "dsl/base/arena.h"
+#include "dsl/plan_view.h"
+
+#include <stdbool.h>
+
+typedef enum cz_cut_of {
+    CZ_CUT_NONE,   /* every rank has all of it */
+    CZ_CUT_ROWS,   /* each rank has some of the rows; of a vector, elements */
+    CZ_CUT_COLUMNS /* each rank has some of the columns */
+} cz_cut_of;
+
+typedef struct cz_step_share {
+    cz_cut_of space;   /* the map's space, or the product's result */
+    bool inner;        /* the contracted length is cut, the result is not */
+    int64_t sum_bytes; /* of the partial sums that the group adds up */
+} cz_step_share;
+
+/* shares[n_steps] for inputs that are all cut along `cut` and scalars that are
+ * not; the stage's outputs must come out cut alike.  False when some step
+ * would need elements of other ranks in another way than by a sum: then the
+ * stage cannot be shared out like that.  O(steps). */
+bool cz_share_stage(cz_arena *scratch, const cz_view_stage *stage,
+                    cz_cut_of cut, cz_step_share *shares);
+
+#endif
