@@ -44,6 +44,7 @@ TABLE = {
     "frontend": Layer(r"(dsl|frontend)/", {"jansson.h", "nettle/sha2.h"}),
     "passes": Layer(r"(dsl|passes)/(?!verify/)"),
     "pass": Layer(r"(dsl|passes)/(?!verify/)", mlir=True),
+    "solve": Layer(r"(dsl/base|passes/solve)/"),
     "verify": Layer(r"(dsl/plan_view\.h|dsl/(step|opcode)\.def|dsl/base/"
                     r"|passes/verify/)"),  # .def: the enums of plan_view.h
     "codegen": Layer(r"(dsl|codegen)/"),
@@ -56,6 +57,8 @@ def layer_of(path):
         return "driver"
     if path.startswith("passes/verify/"):
         return "verify"
+    if path.startswith("passes/solve/"):
+        return "solve"
     if path.startswith("passes/") and path.endswith("_pass.c"):
         return "pass"
     return path.split("/")[0]
@@ -152,6 +155,9 @@ PLANTED = {
     "passes/cost.c": ("int f(void) { return mlirOpGetX(); }\n", 1),
     "passes/cost_pass.c": ("#include <mlir-c/IR.h>\nint g = mlirX;\n", 0),
     "passes/bad.c": ('#include "passes/verify/v.h"\n', 1),
+    "passes/solve/s.h": ("#include <string.h>\n", 0),
+    "passes/solve/s.c": ('#include "passes/solve/s.h"\n'
+                         '#include "dsl/plan_view.h"\nint x = mlirX;\n', 2),
     "passes/verify/v.h": ('#include "dsl/plan_view.h"\n', 0),
     "passes/verify/v.c": ('#include "dsl/ir.h"\n', 2),
     "frontend/ast.c": ('#include "gram.h"\n#include <jansson.h>\n', 0),

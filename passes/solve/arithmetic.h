@@ -1,0 +1,34 @@
+/* Parts of integers, exactly: products of two int64 do not fit one. */
+#ifndef CZ_PASSES_SOLVE_ARITHMETIC_H
+#define CZ_PASSES_SOLVE_ARITHMETIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+__extension__ typedef __int128 cz_wide;
+
+/* floor(whole * part / n), 0 <= part <= n.  Of pieces [a, b) the differences
+ * part(b) - part(a) add up to the whole. */
+static inline int64_t cz_solve_part(int64_t whole, int64_t part, int64_t n)
+{
+    return n == 0 ? 0 : (int64_t)((cz_wide)whole * part / n);
+}
+
+/* a/b < c/d for positive b and d. */
+static inline bool cz_solve_ratio_less(int64_t a, int64_t b, int64_t c,
+                                       int64_t d)
+{
+    return (cz_wide)a * d < (cz_wide)c * b;
+}
+
+static inline int64_t cz_solve_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t cz_solve_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+#endif

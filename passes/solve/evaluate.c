@@ -1,0 +1,272 @@
+/* Scores are sums over slices; checks walk each bucket once. */
+#include "passes/solve/evaluate.h"
+
+#include "dsl/base/checked.h"
+#include "passes/solve/arithmetic.h"
+
+#include <string.h>
+
+static const cz_solve_class *class_of(const cz_solve_problem *problem, int item)
+{
+    return &problem->classes[problem->class_of[item]];
+}
+
+static const int64_t *bounds_of(const cz_solve_problem *problem,
+                                const int64_t *bounds, int bucket)
+{
+    return bounds + (size_t)bucket * ((size_t)problem->n_ranks + 1);
+}
+
+static int64_t overlap(int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    return cz_solve_max(0, cz_solve_min(b, d) - cz_solve_max(a, c));
+}
+
+static void add_to_hosts(const cz_solve_problem *problem, cz_solve_score *score,
+                         int rank, int64_t ps)
+{
+    for (int h = 0; h < problem->n_hosts; h++)
+        score->load_ps[rank * problem->n_hosts + h] += ps;
+}
+
+/* The last rank whose slice begins at or before `offset`. */
+static int slice_at(const int64_t *bounds, int n_ranks, int64_t offset)
+{
+    int low = 0, high = n_ranks;
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        if (bounds[middle] <= offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A divisible item costs each rank its part. */
+static void add_parts(const cz_solve_problem *problem, cz_solve_score *score,
+                      const int64_t *bounds, int item, int64_t offset)
+{
+    const cz_solve_class *c = class_of(problem, item);
+    const int64_t n = c->elements;
+    for (int r = slice_at(bounds, problem->n_ranks, offset);
+         r < problem->n_ranks && bounds[r] < offset + n; r++) {
+        const int64_t from = cz_solve_max(0, bounds[r] - offset);
+        const int64_t to = cz_solve_min(bounds[r + 1] - offset, n);
+        if (from >= to)
+            continue;
+        add_to_hosts(problem, score, r,
+                     cz_solve_part(c->cost_ps, to, n) -
+                         cz_solve_part(c->cost_ps, from, n));
+        score->state_bytes[r] += cz_solve_part(c->state_bytes, to, n) -
+                                 cz_solve_part(c->state_bytes, from, n);
+    }
+}
+
+static void add_item(const cz_solve_problem *problem, const cz_solve_plan *plan,
+                     cz_solve_score *score, int bucket, int item)
+{
+    const cz_solve_class *c = class_of(problem, item);
+    const int64_t offset = plan->offset[item];
+    if (c->divisible) {
+        add_parts(problem, score, bounds_of(problem, plan->slices, bucket),
+                  item, offset);
+        add_parts(problem, score, bounds_of(problem, plan->fills, bucket), item,
+                  offset);
+        return;
+    }
+    const int owner = plan->owner[item];
+    add_to_hosts(problem, score, owner, c->shared_ps);
+    score->load_ps[owner * problem->n_hosts + plan->host[item]] += c->cost_ps;
+    score->state_bytes[owner] += c->state_bytes;
+}
+
+/* Elements of a bucket that the longest slice has. */
+static int64_t longest(const cz_solve_problem *problem,
+                       const cz_solve_plan *plan, int bucket)
+{
+    const int64_t *slices = bounds_of(problem, plan->slices, bucket);
+    const int64_t *fills = bounds_of(problem, plan->fills, bucket);
+    int64_t most = 0;
+    for (int r = 0; r < problem->n_ranks; r++)
+        most = cz_solve_max(most, slices[r + 1] - slices[r] + fills[r + 1] -
+                                      fills[r]);
+    return most;
+}
+
+/* Elements of whole items outside their owners' slices. */
+static int64_t moved(const cz_solve_problem *problem, const cz_solve_plan *plan,
+                     int bucket)
+{
+    const int64_t *slices = bounds_of(problem, plan->slices, bucket);
+    int64_t sum = 0;
+    for (int i = problem->bucket_start[bucket];
+         i < problem->bucket_start[bucket + 1]; i++) {
+        const int64_t n = class_of(problem, i)->elements;
+        const int r = plan->owner[i];
+        if (r >= 0)
+            sum += n - overlap(plan->offset[i], plan->offset[i] + n, slices[r],
+                               slices[r + 1]);
+    }
+    return sum;
+}
+
+static void add_bucket(const cz_solve_problem *problem,
+                       const cz_solve_plan *plan, cz_solve_score *score, int b)
+{
+    const int64_t most = longest(problem, plan, b) * problem->n_ranks;
+    const int64_t reduced =
+        problem->geometry == CZ_SLICES_PADDED ? most : plan->length[b];
+    const int64_t pieces =
+        problem->geometry == CZ_SLICES_EQUAL ? moved(problem, plan, b) : 0;
+    score->padded_elements += most;
+    score->length_elements += plan->length[b];
+    score->wire_elements += 2 * ((problem->n_ranks - 1) * reduced + pieces);
+    for (int at = problem->bucket_start[b]; at < problem->bucket_start[b + 1];
+         at++)
+        add_item(problem, plan, score, b, plan->order[at]);
+}
+
+cz_solve_score cz_solve_evaluate(cz_arena *arena,
+                                 const cz_solve_problem *problem,
+                                 const cz_solve_plan *plan)
+{
+    const int slots = problem->n_ranks * problem->n_hosts;
+    cz_solve_score score = {.load_ps = CZ_NEW(arena, int64_t, slots),
+                            .state_bytes =
+                                CZ_NEW(arena, int64_t, problem->n_ranks)};
+    if (problem->initial_ps)
+        memcpy(score.load_ps, problem->initial_ps,
+               (size_t)slots * sizeof *score.load_ps);
+    if (problem->initial_bytes)
+        memcpy(score.state_bytes, problem->initial_bytes,
+               (size_t)problem->n_ranks * sizeof *score.state_bytes);
+    for (int b = 0; b < problem->n_buckets; b++)
+        add_bucket(problem, plan, &score, b);
+    for (int s = 0; s < slots; s++) {
+        score.max_load_ps = cz_solve_max(score.max_load_ps, score.load_ps[s]);
+        score.total_load_ps += score.load_ps[s];
+    }
+    for (int r = 0; r < problem->n_ranks; r++) {
+        score.max_state_bytes =
+            cz_solve_max(score.max_state_bytes, score.state_bytes[r]);
+        score.total_state_bytes += score.state_bytes[r];
+    }
+    /* Ranks send alike on a ring: a rank's share is the mean. */
+    score.time_ps = score.max_load_ps +
+                    cz_solve_part(problem->wire_ps,
+                                  score.wire_elements / problem->n_ranks, 1024);
+    return score;
+}
+
+static const char *check_bounds(const cz_solve_problem *problem,
+                                const int64_t *bounds, int64_t from, int64_t to)
+{
+    if (bounds[0] != from || bounds[problem->n_ranks] != to)
+        return "slices do not cover the bucket";
+    for (int r = 0; r < problem->n_ranks; r++)
+        if (bounds[r] > bounds[r + 1])
+            return "slices are not ascending";
+        else if (bounds[r] % problem->align != 0)
+            return "a cut is not aligned";
+    return NULL;
+}
+
+static const char *check_owner(const cz_solve_problem *problem,
+                               const cz_solve_plan *plan, int bucket, int item)
+{
+    const int owner = plan->owner[item], host = plan->host[item];
+    const int64_t *slices = bounds_of(problem, plan->slices, bucket);
+    if (class_of(problem, item)->divisible)
+        return owner == -1 && host == -1 ? NULL : "a divisible item is owned";
+    if (owner < 0 || owner >= problem->n_ranks || host < 0 ||
+        host >= problem->n_hosts)
+        return "an owner is out of range";
+    if (problem->geometry != CZ_SLICES_EQUAL &&
+        (plan->offset[item] < slices[owner] ||
+         plan->offset[item] + class_of(problem, item)->elements >
+             slices[owner + 1]))
+        return "an item is not inside its owner's slice";
+    return NULL;
+}
+
+static const char *check_items(const cz_solve_problem *problem,
+                               const cz_solve_plan *plan, bool *seen, int b)
+{
+    int64_t end = 0;
+    for (int at = problem->bucket_start[b]; at < problem->bucket_start[b + 1];
+         at++) {
+        const int item = plan->order[at];
+        if (item < problem->bucket_start[b] ||
+            item >= problem->bucket_start[b + 1] || seen[item])
+            return "an item is not in its bucket once";
+        if (problem->order == CZ_ORDER_TRAINER && item != at)
+            return "the trainer's order is changed";
+        if (plan->offset[item] != end)
+            return "an item is not behind the one before";
+        const char *why = check_owner(problem, plan, b, item);
+        if (why)
+            return why;
+        seen[item] = true;
+        end = cz_round_up(end + class_of(problem, item)->elements,
+                          problem->align);
+    }
+    return end == plan->length[b] ? NULL : "a bucket's length is wrong";
+}
+
+const char *cz_solve_check(cz_arena *scratch, const cz_solve_problem *problem,
+                           const cz_solve_plan *plan)
+{
+    bool *seen = CZ_NEW(scratch, bool, problem->n_items + 1);
+    for (int b = 0; b < problem->n_buckets; b++) {
+        const int64_t *fills = bounds_of(problem, plan->fills, b);
+        const char *why = check_items(problem, plan, seen, b);
+        if (!why)
+            why = check_bounds(problem, bounds_of(problem, plan->slices, b), 0,
+                               fills[0]);
+        if (!why)
+            why = check_bounds(problem, fills, fills[0], plan->length[b]);
+        if (why)
+            return why;
+    }
+    return NULL;
+}
+
+/* What max * n / total exceeds the cap by, in millionths. */
+static int64_t above(cz_solve_cap cap, int64_t top, int64_t bottom)
+{
+    if (cap.denominator == 0 || bottom == 0)
+        return 0;
+    const cz_wide excess =
+        (cz_wide)top * cap.denominator - (cz_wide)bottom * cap.numerator;
+    return excess <= 0 ? 0
+                       : 1 + (int64_t)(excess * 1000000 /
+                                       ((cz_wide)bottom * cap.denominator));
+}
+
+static int64_t excess(const cz_solve_problem *problem, const cz_solve_score *s)
+{
+    const int64_t state = problem->state_mean
+                              ? problem->state_mean * problem->n_ranks
+                              : s->total_state_bytes;
+    return above(problem->pad, s->padded_elements, s->length_elements) +
+           above(problem->state, s->max_state_bytes * problem->n_ranks, state);
+}
+
+static int compare(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+int cz_solve_compare(const cz_solve_problem *problem, const cz_solve_score *a,
+                     const cz_solve_score *b)
+{
+    int order = compare(excess(problem, a), excess(problem, b));
+    if (order == 0)
+        order = compare(a->time_ps, b->time_ps);
+    if (order == 0)
+        order = compare(a->padded_elements, b->padded_elements);
+    if (order == 0)
+        order = compare(a->max_state_bytes, b->max_state_bytes);
+    return order;
+}

@@ -1,0 +1,125 @@
+/* What is to be planned, and a plan of it: which rank owns each matrix, and
+ * where each parameter lies in its bucket.  Plain integers: nothing here
+ * knows of names, meshes, the IR or a plan view.
+ *
+ * Time is int64 picoseconds, memory bytes, lengths elements of one rank's
+ * shard.  All of a problem together, times the number of ranks, must stay
+ * below 2^62.  Every choice has a total order, and no floating point is used:
+ * equal problems have equal plans on any machine. */
+#ifndef CZ_PASSES_SOLVE_PROBLEM_H
+#define CZ_PASSES_SOLVE_PROBLEM_H
+
+#include "dsl/base/arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Parameters that are alike in all that the solvers see.  Few classes keep
+ * thousands of experts fast, so an extractor gives equal parameters one. */
+typedef struct cz_solve_class {
+    int64_t elements;    /* of the shard that lies in a bucket */
+    int64_t cost_ps;     /* of the whole matrix, on the owner alone; of a
+                          * divisible one, of the shard, wherever it lies */
+    int64_t shared_ps;   /* whole ones: on every rank of the owner's
+                          * coordinate, besides */
+    int64_t state_bytes; /* of the shard, on the ranks that own it */
+    bool divisible;      /* element-wise: may be cut anywhere */
+} cz_solve_class;
+
+/* Who chooses the order inside a bucket. */
+typedef enum cz_solve_order {
+    CZ_ORDER_ENGINE, /* we do: whole matrices first, by owner; behind them all
+                      * that is divisible */
+    CZ_ORDER_TRAINER /* it is that of gradients */
+} cz_solve_order;
+
+/* How a bucket's gradients reach their owners, and parameters come back. */
+typedef enum cz_solve_geometry {
+    CZ_SLICES_UNEVEN, /* a reduction per slice, to its rank; each as long as
+                       * what the rank owns */
+    CZ_SLICES_PADDED, /* one reduce-scatter of slices as long as the longest */
+    CZ_SLICES_EQUAL   /* one reduce-scatter of equal slices that cut matrices;
+                       * pieces then go to the owners, all to all */
+} cz_solve_geometry;
+
+/* A cap on max / mean, as a ratio; denominator 0 means none. */
+typedef struct cz_solve_cap {
+    int64_t numerator, denominator;
+} cz_solve_cap;
+
+/* Coordinates are the ranks among which a bucket is sliced (those of DP).
+ * Each has n_hosts ranks (TP) that hold one shard each of the same tensors:
+ * a matrix gathers to one of them, its owner's host. */
+typedef struct cz_solve_problem {
+    int n_ranks, n_hosts;
+    int n_classes;
+    const cz_solve_class *classes;
+    int n_items;         /* parameters, in the order in which gradients come */
+    const int *class_of; /* [n_items] */
+    int n_buckets;
+    const int *bucket_start; /* [n_buckets + 1] first item of each */
+    int64_t align; /* starts of items, and cuts, are multiples; at least 1 */
+    cz_solve_order order;
+    cz_solve_geometry geometry;
+    const int64_t *initial_ps;    /* [n_ranks * n_hosts] what each rank has to
+                                   * do besides, or NULL */
+    const int64_t *initial_bytes; /* [n_ranks] of state, or NULL */
+    const int *group_of; /* [n_ranks * n_hosts] ranks that later work shares
+                          * (experts of one coordinate): equal choices go to
+                          * the least loaded group.  NULL: no groups */
+    int n_groups;
+    cz_solve_cap pad, state; /* caps that the plan should keep */
+    int64_t state_mean; /* mean bytes of state that the cap is of; 0: of this
+                         * problem alone */
+    int64_t wire_ps;    /* per 1024 elements that a bucket's slowest rank
+                         * sends; 0 leaves the wire out of predicted time */
+} cz_solve_problem;
+
+/* A plan.  Rank r has of bucket b the elements [slices[r], slices[r + 1])
+ * and [fills[r], fills[r + 1]), counted from the bucket's start, where
+ * slices = plan.slices + b * (n_ranks + 1), and fills likewise.  Slices cover
+ * [0, fills[0]), fills the rest: divisible parameters behind the whole ones,
+ * so that every rank may have a part of them and tensors stay in one piece.
+ * Fills are empty in the trainer's order and with equal slices. */
+typedef struct cz_solve_plan {
+    const char *method; /* that found it */
+    int *owner;         /* [n_items] rank; -1 for a divisible one */
+    int *host;          /* [n_items] of the owner's hosts; -1 likewise */
+    int *order;         /* [n_items] items by place: bucket b has the places
+                         * from bucket_start[b] */
+    int64_t *offset;    /* [n_items] by item, from the bucket's start */
+    int64_t *length;    /* [n_buckets] */
+    int64_t *slices;    /* [n_buckets * (n_ranks + 1)] */
+    int64_t *fills;     /* [n_buckets * (n_ranks + 1)] */
+} cz_solve_plan;
+
+/* Buckets as Megatron makes them: items are appended until the bucket holds
+ * `capacity` elements or more, then it is closed.  Sets n_buckets and
+ * bucket_start from n_items, class_of and classes. */
+void cz_solve_fill_buckets(cz_arena *arena, cz_solve_problem *problem,
+                           int64_t capacity);
+
+/* The same problem with nothing divisible: what costs per element then falls
+ * on all hosts of the one coordinate that owns it. */
+cz_solve_problem cz_solve_undivided(cz_arena *arena,
+                                    const cz_solve_problem *problem);
+
+/* An unfilled plan: owners and hosts -1, order that of gradients, with
+ * offsets and lengths; slices and fills empty at the bucket's end. */
+cz_solve_plan cz_solve_plan_make(cz_arena *arena,
+                                 const cz_solve_problem *problem);
+/* Offsets and lengths anew, after the order was changed. */
+void cz_solve_plan_lay_out(const cz_solve_problem *problem,
+                           cz_solve_plan *plan);
+/* Slices that follow owners, which must be ascending along each bucket's
+ * order; what is divisible belongs to the slice before it.  No fills. */
+void cz_solve_plan_slice(const cz_solve_problem *problem, cz_solve_plan *plan);
+/* Slices of equal length, aligned, the last ones shorter or empty. */
+void cz_solve_plan_slice_equally(const cz_solve_problem *problem,
+                                 cz_solve_plan *plan);
+/* Hosts of owned items: longest first to the least loaded host of the owner's
+ * coordinate, initial loads included. */
+void cz_solve_plan_host(cz_arena *scratch, const cz_solve_problem *problem,
+                        cz_solve_plan *plan);
+
+#endif
