@@ -38,7 +38,8 @@ typedef enum cz_kind {
     X(REDUCED, "reduced")                                                      \
     X(SUM, "sum")                                                              \
     X(CHUNK, "chunk")                                                          \
-    X(ANY, "any")
+    X(ANY, "any")                                                              \
+    X(MEASURED, "measured")
 
 enum {
 #define X(flag, name) CZ_FLAG_BIT_##flag,

@@ -269,6 +269,9 @@ typedef struct cz_plan_view {
     const cz_fact_program *program;
     const cz_fact_mesh *mesh;
     const cz_fact_policy *policy;
+    const cz_fact_machine *machine; /* NULL: nothing is timed */
+    int n_timings;
+    const cz_fact_timing *timings;
     const cz_fact_arena *arena; /* NULL before scheduling */
     int n_ranks;
     int n_reductions;

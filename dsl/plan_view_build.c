@@ -128,6 +128,7 @@ bool cz_view_read_header(cz_view_builder *b)
 
     ok &= count_is(b, CZ_FACT_mesh, "mesh", 1, 1);
     ok &= count_is(b, CZ_FACT_policy, "policy", 1, 1);
+    ok &= count_is(b, CZ_FACT_machine, "machine", 0, 1);
     ok &= count_is(b, CZ_FACT_arena, "arena", 0, 1);
     if (!ok)
         return false;
@@ -135,7 +136,7 @@ bool cz_view_read_header(cz_view_builder *b)
     b->view->mesh = cz_ir_read_mesh(b->ir, b->arena, &n);
     b->view->policy = cz_ir_read_policy(b->ir, b->arena, &n);
     return read_program(b) && read_mesh(b) && read_policy(b) &&
-           read_reductions(b);
+           cz_view_read_machine(b) && read_reductions(b);
 }
 
 /* ---- uses and rules ---- */

@@ -96,6 +96,8 @@ bool cz_view_read_shape(cz_view_builder *builder, cz_view_family *family);
 /* ---- steps, in this order ---- */
 
 bool cz_view_read_header(cz_view_builder *builder);
+/* Part of the header: the machine and its timings. */
+bool cz_view_read_machine(cz_view_builder *builder);
 bool cz_view_read_rules(cz_view_builder *builder);
 bool cz_view_read_phases(cz_view_builder *builder);
 bool cz_view_read_families(cz_view_builder *builder);

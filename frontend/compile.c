@@ -40,6 +40,7 @@ static bool resolve_defines(front *f, const cz_compile_options *options)
     if (found)
         cz_instance_allow(&f->instance, &f->defines);
     cz_uses_allow(&f->unit.uses, &f->defines);
+    cz_machine_allow(&f->defines);
     if (found)
         cz_options_resolve(&f->defines, f->diags);
     return found;
@@ -54,6 +55,8 @@ static void read_statements(front *f)
                     &f->unit.policy);
     cz_uses_bind(&f->unit.uses, &f->defines, f->unit.policy.fact.clip > 0,
                  f->diags);
+    cz_machine_read(f->unit.scope, f->file, &f->defines, &f->globals, f->diags,
+                    &f->unit.machine);
 }
 
 static bool build_model(front *f)

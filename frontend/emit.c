@@ -202,6 +202,14 @@ static void emit_uses(const emitter *e)
     }
 }
 
+static void emit_machine(const emitter *e)
+{
+    const cz_machine_said *machine = &e->unit->machine;
+    cz_ir_add_machine(e->ir, &machine->fact);
+    for (int i = 0; i < machine->n_timings; i++)
+        cz_ir_add_timing(e->ir, &machine->timings[i]);
+}
+
 /* ---- rules ---- */
 
 static cz_rule_shape rule_shape(const cz_use *use, const cz_family *family)
@@ -448,6 +456,7 @@ bool cz_emit(cz_ir *ir, const cz_unit *unit, cz_arena *arena, cz_diags *diags)
         return false;
     emit_mesh(&e);
     cz_ir_add_policy(ir, &unit->policy.fact);
+    emit_machine(&e);
     emit_reductions(&e);
     emit_uses(&e);
     for (int i = 0; i < unit->uses.n; i++)

@@ -5,6 +5,7 @@
 #include "dsl/ir.h"
 #include "frontend/choose.h"
 #include "frontend/compile.h"
+#include "frontend/machine.h"
 #include "frontend/policy.h"
 
 typedef struct cz_unit {
@@ -14,6 +15,7 @@ typedef struct cz_unit {
     cz_mesh mesh;
     cz_policy policy;
     cz_uses uses;
+    cz_machine_said machine;
     cz_model model;
     cz_choices choices;
 } cz_unit;

@@ -35,7 +35,7 @@
 /* Contextual keywords: names wherever the grammar does not ask for them. */
 %fallback ID ANY AS BLOCKS BUCKET CHUNK CLIP CONST CYCLE DEF DIM ELSE EVERY
     EXTERN FIRST FOR FROM FROZEN GRADS GROUP IF IMPORT IN LAST LAYOUT LET
-    MASTER MESH MODEL NONFINITE NORM OF ON OPTIMIZER OVER OVERLAP PARAMS
+    MACHINE MASTER MEASURED MESH MODEL NONFINITE NORM OF ON OPTIMIZER OVER OVERLAP PARAMS
     PARTIAL REDUCED RETURN SCHEDULE SHARD SKIP SPLIT STATE STORED STRICT SUM
     TABLE THEN TIE TOLERANCE TRANSPOSED USE VIEW WHERE WIDE.
 
@@ -55,6 +55,7 @@
 %type model_items { cz_list }
 %type param_items { cz_list }
 %type clauses { cz_list }
+%type constants { cz_list }
 %type rules { cz_list }
 %type states { cz_list }
 %type names { cz_list }
@@ -140,6 +141,21 @@ statement(S) ::= table(A) THEN CYCLE(T).
     { S = cz_tree_mark(A, CZ_FLAG_CYCLE, T.span); }
 table(A) ::= TABLE(T) ID(N) ASSIGN expr(E).
     { A = NODE(TABLE, UPTO(T, E), N.text, E); }
+
+statement(S) ::= MACHINE(T) ID(N).
+    { S = LIST(MACHINE_CHOICE, JOIN(T, N), N.text, CZ_NO_KIDS); }
+statement(S) ::= MACHINE(T) ID(N) LBRACE constants(L) RBRACE(R).
+    { S = LIST(MACHINE, JOIN(T, R), N.text, L); }
+statement(S) ::= MACHINE(T) ID(N) FROM ID(O) LBRACE constants(L) RBRACE(R).
+    { S = LIST(MACHINE, JOIN(T, R), N.text, ADD(L, LEAF(NAME, O))); }
+constants(L) ::= .                                  { L = CZ_NO_KIDS; }
+constants(L) ::= constants(A) constant(B) separator.     { L = ADD(A, B); }
+constants(L) ::= constants(A) error NEWLINE.        { L = A; }
+constant(C) ::= ID(N) ASSIGN expr(E).
+    { C = NODE(CONSTANT, UPTO(N, E), N.text, E); }
+constant(C) ::= MEASURED(T) ID(N) ASSIGN expr(E).
+    { C = cz_tree_mark(NODE(CONSTANT, UPTO(T, E), N.text, E),
+                       CZ_FLAG_MEASURED, E->span); }
 
 /* ---- parts that several statements share --------------------------------- */
 

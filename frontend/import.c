@@ -187,10 +187,12 @@ static void read_imports(cz_scope *scope, const cz_scope_file *file)
 static bool is_definition(cz_kind kind)
 {
     return kind == CZ_AST_MODEL || kind == CZ_AST_OPTIMIZER ||
-           kind == CZ_AST_DEF || kind == CZ_AST_TABLE || kind == CZ_AST_LET;
+           kind == CZ_AST_DEF || kind == CZ_AST_TABLE || kind == CZ_AST_LET ||
+           kind == CZ_AST_MACHINE;
 }
 
-/* mesh, model ... from, use and schedule are the main file's to say. */
+/* mesh, model ... from, use, schedule and which machine are the main file's to
+ * say. */
 static void check_imported(cz_scope *scope, const cz_node *tree)
 {
     for (int i = 0; i < tree->n_kids; i++) {

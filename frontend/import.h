@@ -25,8 +25,8 @@ cz_scope *cz_scope_build(cz_arena *arena, const char *path, const cz_text *text,
                          cz_diags *diags);
 
 /* The definition of `name`: kind is CZ_AST_MODEL, CZ_AST_OPTIMIZER,
- * CZ_AST_DEF, CZ_AST_TABLE or CZ_AST_LET (of files).  The user's files come
- * before the library.  NULL when there is none. */
+ * CZ_AST_DEF, CZ_AST_TABLE, CZ_AST_MACHINE or CZ_AST_LET (of files).  The
+ * user's files come before the library.  NULL when there is none. */
 const cz_node *cz_scope_find(cz_scope *scope, cz_kind kind, const char *name);
 /* A defined name of that kind near to `name`, for did-you-mean, or NULL. */
 const char *cz_scope_nearest(cz_scope *scope, cz_kind kind, const char *name);

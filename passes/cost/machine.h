@@ -6,13 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dsl/base/arena.h"
+#include "dsl/plan_view.h"
+
 /* The classes of links: between GPUs of one node, and between nodes. */
 typedef enum cz_link { CZ_LINK_NODE, CZ_LINK_NETWORK, CZ_N_LINKS } cz_link;
 
 /* Every GPU sends and receives at `rate` at the same time. */
 typedef struct cz_link_speed {
-    int64_t rate;       /* bytes per second */
-    int64_t latency_ps; /* of one message or collective */
+    int64_t rate;    /* bytes per second */
+    int64_t latency; /* picoseconds, of one message or collective */
 } cz_link_speed;
 
 /* A measured time, in place of the modelled one. */
@@ -24,19 +27,20 @@ typedef struct cz_machine_time {
 } cz_machine_time;
 
 /* Matrix products run on `sms` processors, each computing tiles of tile_rows
- * by tile_columns; all of them together reach the rates below.  All numbers
- * are positive but launch_ps, latencies and `symmetric`. */
+ * by tile_columns; all of them together reach bf16_rate or f32_rate.  The
+ * constants are those of dsl/machine.def, in its units. */
 typedef struct cz_machine {
     const char *name;
-    int64_t gpus_per_node;
-    int64_t sms, tile_rows, tile_columns;
-    int64_t bf16_rate, f32_rate; /* operations per second of products */
-    int64_t memory_rate;         /* bytes per second */
-    int64_t launch_ps;           /* of one kernel */
-    bool symmetric; /* symmetric products compute one triangle of tiles */
-    cz_link_speed links[CZ_N_LINKS];
+#define CZ_CONSTANT(field, unit, scale, low, what) int64_t field;
+#include "dsl/machine.def"
+#undef CZ_CONSTANT
     int n_times;
     const cz_machine_time *times;
 } cz_machine;
+
+cz_link_speed cz_machine_link(const cz_machine *machine, cz_link link);
+
+/* The machine of a plan.  False when it has none. */
+bool cz_machine_of(cz_arena *arena, const cz_plan_view *view, cz_machine *out);
 
 #endif

@@ -130,8 +130,8 @@ static void add_sum(const cz_machine *machine, const cz_stage_call *call,
                     int64_t sum_bytes, cz_stage_cost *out)
 {
     const int64_t bytes = limited_mul(sum_bytes, call->batch);
-    const int64_t wire =
-        cz_time_all_reduce(&machine->links[call->link], call->group, bytes);
+    const cz_link_speed link = cz_machine_link(machine, call->link);
+    const int64_t wire = cz_time_all_reduce(&link, call->group, bytes);
     out->wire_ps = cz_time_add(out->wire_ps, wire);
     out->time_ps = cz_time_add(out->time_ps, wire);
     out->wire_bytes = limited_add(

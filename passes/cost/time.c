@@ -57,12 +57,12 @@ int64_t cz_time_product(const cz_machine *m, const cz_product_size *size)
         cz_time_of(flops, size->dtype == CZ_BF16 ? m->bf16_rate : m->f32_rate);
     const int64_t move =
         cz_time_of(times(size->bytes, size->batch, most), m->memory_rate);
-    return cz_time_add(compute > move ? compute : move, m->launch_ps);
+    return cz_time_add(compute > move ? compute : move, m->launch);
 }
 
 int64_t cz_time_map(const cz_machine *m, int64_t bytes)
 {
-    return cz_time_add(cz_time_of(bytes, m->memory_rate), m->launch_ps);
+    return cz_time_add(cz_time_of(bytes, m->memory_rate), m->launch);
 }
 
 /* ---- collectives ---- */
@@ -74,7 +74,7 @@ static int64_t ring(const cz_link_speed *link, int64_t n, int64_t bytes,
     if (n <= 1)
         return 0;
     const cz_wide through = ((cz_wide)bytes * passes * (n - 1) + n - 1) / n;
-    return cz_time_add(cz_time_of(through, link->rate), link->latency_ps);
+    return cz_time_add(cz_time_of(through, link->rate), link->latency);
 }
 
 int64_t cz_time_reduce_scatter(const cz_link_speed *link, int64_t n,
@@ -95,5 +95,5 @@ int64_t cz_time_all_reduce(const cz_link_speed *link, int64_t n, int64_t bytes)
 
 int64_t cz_time_send(const cz_link_speed *link, int64_t bytes)
 {
-    return cz_time_add(cz_time_of(bytes, link->rate), link->latency_ps);
+    return cz_time_add(cz_time_of(bytes, link->rate), link->latency);
 }

@@ -85,6 +85,15 @@ foreach(stem deepseek-v3 qwen3-235b-a22b)
   set_tests_properties(plan_large_${stem} PROPERTIES LABELS plan TIMEOUT 120)
 endforeach()
 
+# Every machine of the library is whole.
+file(GLOB machines CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/dsl/std/machine/*.cz)
+foreach(file ${machines})
+  get_filename_component(stem ${file} NAME_WE)
+  add_test(NAME machine_${stem} COMMAND canzona check -D machine=${stem}
+    ${plan_examples}/gpt.cz)
+  set_tests_properties(machine_${stem} PROPERTIES LABELS plan TIMEOUT 60)
+endforeach()
+
 # The checker notices any figure that is off by one.
 add_test(NAME plan_json_sees COMMAND ${plan_checker} --self-test
   $<TARGET_FILE:canzona> plan --json ${plan_examples}/gpt.cz)

@@ -62,17 +62,19 @@ static inline const cz_view_stage *fixture_stage(const fixture *f,
 /* notes: H100, tiles 128 x 256 on 132 processors, 650 TF when all are full. */
 static inline cz_machine fixture_machine(void)
 {
-    return (cz_machine){
-        .name = "notes",
-        .gpus_per_node = 8,
-        .sms = 132,
-        .tile_rows = 128,
-        .tile_columns = 256,
-        .bf16_rate = 650000000000000,
-        .f32_rate = 325000000000000,
-        .memory_rate = 2600000000000,
-        .launch_ps = 4000000,
-        .links = {{400000000000, 20000000}, {40000000000, 500000000}}};
+    return (cz_machine){.name = "notes",
+                        .gpus_per_node = 8,
+                        .sms = 132,
+                        .tile_rows = 128,
+                        .tile_columns = 256,
+                        .bf16_rate = 650000000000000,
+                        .f32_rate = 325000000000000,
+                        .memory_rate = 2600000000000,
+                        .launch = 4000000,
+                        .node_rate = 400000000000,
+                        .node_latency = 20000000,
+                        .network_rate = 40000000000,
+                        .network_latency = 500000000};
 }
 
 #endif

@@ -16,7 +16,7 @@ static const cz_machine tiny = {.name = "tiny",
                                 .bf16_rate = 1000000000000,
                                 .f32_rate = 500000000000,
                                 .memory_rate = 1000000000000,
-                                .launch_ps = 7,
+                                .launch = 7,
                                 .symmetric = true};
 
 static void a_tile_too_many_is_a_wave_more(void **unused)

@@ -1,0 +1,26 @@
+/* The machine that times are predicted for: what its block says. */
+#ifndef CZ_FRONTEND_MACHINE_H
+#define CZ_FRONTEND_MACHINE_H
+
+#include "dsl/facts.h"
+#include "frontend/eval.h"
+#include "frontend/import.h"
+#include "frontend/options.h"
+
+typedef struct cz_machine_said {
+    cz_fact_machine fact; /* arrays live in the arena */
+    cz_fact_timing *timings;
+    int n_timings;
+} cz_machine_said;
+
+/* `-D machine=NAME` and, once it is known which, `-D machine.KEY=VALUE`. */
+void cz_machine_allow(cz_options *options);
+
+/* The machine of -D, else of the main file's `machine NAME`, else h100.
+ * Constants that a block does not say are those of the machine it is `from`;
+ * -D comes before both.  False after reporting. */
+bool cz_machine_read(cz_scope *scope, const cz_node *file,
+                     const cz_options *options, cz_env *globals,
+                     cz_diags *diags, cz_machine_said *out);
+
+#endif
