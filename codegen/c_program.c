@@ -187,14 +187,6 @@ static void put_sizes(cz_emitter *emitter)
         cz_axis_mask(&view->arena->selector));
 }
 
-static const char *dtype_tag(const char *name)
-{
-    cz_dtype dtype = CZ_F32;
-
-    cz_dtype_find(name, &dtype);
-    return cz_dtype_czr_tag(dtype);
-}
-
 static void put_policy(cz_emitter *emitter)
 {
     const cz_fact_policy *policy = emitter->view->policy;
@@ -208,9 +200,8 @@ static void put_policy(cz_emitter *emitter)
     cz_text_printf(
         out, "    .n_names = %d,\n    .names = names,\n    .sets = sets,\n",
         emitter->view->mesh->names.n);
-    cz_text_printf(out, "    .grad_dtype = %s,\n    .master_dtype = %s,\n",
-                   dtype_tag(policy->grad_dtype),
-                   dtype_tag(policy->master_dtype));
+    cz_text_printf(out, "    .master_dtype = %s,\n",
+                   cz_c_dtype_tag(policy->master_dtype));
     cz_text_puts(out, "    .clip = ");
     cz_emit_f64(out, policy->clip);
     cz_text_printf(out, ",\n    .skip = %lld,\n", (ll)policy->skip);

@@ -170,6 +170,14 @@ static void put_states(cz_emitter *emitter, int number)
     cz_text_puts(emitter->out, "};\n");
 }
 
+const char *cz_c_dtype_tag(const char *name)
+{
+    cz_dtype dtype = CZ_F32;
+
+    cz_dtype_find(name, &dtype);
+    return cz_dtype_czr_tag(dtype);
+}
+
 static void put_buckets(cz_emitter *emitter)
 {
     const cz_plan_view *view = emitter->view;
@@ -186,10 +194,11 @@ static void put_buckets(cz_emitter *emitter)
         const cz_view_bucket *bucket = &view->buckets[i];
         const cz_fact_reduction *reduction = cz_view_bucket_reduction(view, i);
         cz_text_printf(
-            out, "    {%s, %d, %lld, %u, %lld, %lld, slices_%d, %d, ",
-            cz_dtype_czr_tag(bucket->dtype), bucket->has_master,
-            (ll)bucket->fact->length, cz_axis_mask(&reduction->split_axes),
-            (ll)reduction->leaves, (ll)reduction->terms, i, bucket->n_states);
+            out, "    {%s, %s, %d, %lld, %u, %lld, %lld, slices_%d, %d, ",
+            cz_dtype_czr_tag(bucket->dtype), cz_c_dtype_tag(reduction->dtype),
+            bucket->has_master, (ll)bucket->fact->length,
+            cz_axis_mask(&reduction->split_axes), (ll)reduction->leaves,
+            (ll)reduction->terms, i, bucket->n_states);
         cz_text_printf(out, bucket->n_states ? "states_%d},\n" : "NULL},\n", i);
     }
     cz_text_puts(out, view->n_buckets ? "};\n\n" : "    {0}};\n\n");

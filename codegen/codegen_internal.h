@@ -55,6 +55,8 @@ void cz_emit_variants(cz_emitter *emitter);
 bool cz_has_variants(const cz_plan_view *view);
 /* Bit a for axis number a. */
 uint32_t cz_axis_mask(const cz_ints *axes);
+/* The runtime's tag of an element type that a fact names. */
+const char *cz_c_dtype_tag(const char *name);
 void cz_emit_tables(cz_emitter *emitter);
 void cz_emit_program(cz_emitter *emitter, const char *plan_hash);
 

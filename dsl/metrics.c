@@ -77,8 +77,7 @@ static void count_collective(counter *c, int number)
         cz_view_coordinate(c->view, &reduction->split_axes, c->rank));
     const int64_t others = all_slices(c, op) - own;
     if (op->kind == CZ_STEP_REDUCE_SCATTER) {
-        const int64_t bytes =
-            reduction->leaves * dtype_bytes(c->view->policy->grad_dtype);
+        const int64_t bytes = reduction->leaves * dtype_bytes(reduction->dtype);
         c->out->sent[number] = others * bytes;
         c->out->received[number] = own * bytes * (n - 1);
     } else {
@@ -184,7 +183,7 @@ static void count_bucket(counter *c, const cz_view_bucket *bucket)
     memory[CZ_MEMORY_PARAM] +=
         bucket->fact->length * cz_dtype_bytes(bucket->dtype);
     memory[CZ_MEMORY_GRAD] += bucket->fact->length * reduction->leaves *
-                              dtype_bytes(view->policy->grad_dtype);
+                              dtype_bytes(reduction->dtype);
     memory[CZ_MEMORY_REDUCED] += own * cz_dtype_bytes(CZ_F32);
     if (bucket->has_master)
         memory[CZ_MEMORY_MASTER] +=

@@ -80,9 +80,8 @@ static bool read_policy(cz_view_builder *b)
 {
     const cz_fact_policy *p = b->view->policy;
     cz_dtype dtype;
-    bool ok = cz_view_dtype(b, "policy: grad_dtype", p->grad_dtype, &dtype);
+    bool ok = cz_view_dtype(b, "policy: master_dtype", p->master_dtype, &dtype);
 
-    ok &= cz_view_dtype(b, "policy: master_dtype", p->master_dtype, &dtype);
     ok &= cz_view_in(b, "policy: skip", p->skip, 0, 1);
     ok &= cz_view_in(b, "policy: bucket_elements", p->bucket_elements, 1,
                      CZ_MAX_DIM);
@@ -93,6 +92,15 @@ static bool read_policy(cz_view_builder *b)
     return ok;
 }
 
+static bool read_grad_dtype(cz_view_builder *b, const char *name)
+{
+    cz_dtype dtype;
+    if (!cz_view_dtype(b, "reduction: dtype", name, &dtype))
+        return false;
+    return dtype == CZ_F32 || dtype == CZ_BF16 ||
+           cz_view_fail(b, "reduction: gradients cannot be %s", name);
+}
+
 static bool read_reductions(cz_view_builder *b)
 {
     bool ok = true;
@@ -100,6 +108,7 @@ static bool read_reductions(cz_view_builder *b)
         cz_ir_read_reduction(b->ir, b->arena, &b->view->n_reductions);
 
     for (int i = 0; i < b->view->n_reductions; i++) {
+        ok &= read_grad_dtype(b, list[i].dtype);
         ok &= cz_view_axes(b, "reduction: reduce_axes", &list[i].reduce_axes);
         ok &= cz_view_axes(b, "reduction: split_axes", &list[i].split_axes);
         ok &= cz_view_in(b, "reduction: leaves", list[i].leaves, 1,

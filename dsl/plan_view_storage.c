@@ -152,6 +152,22 @@ static bool is_alike(const cz_view_builder *b, const cz_view_family *family,
                  : f->spread == s->spread && f->spread_index == s->spread_index;
 }
 
+/* One tensor holds the gradients of all pieces, and one dimension of it their
+ * leaves. */
+static bool check_gradients(cz_view_builder *b, const cz_view_family *family,
+                            const cz_view_storage *storage)
+{
+    if (storage->n_pieces == 0)
+        return true;
+    const cz_view_family *first = &b->families[storage->pieces[0]];
+    const cz_fact_reduction *own = &b->view->reductions[family->reduction];
+    const cz_fact_reduction *other = &b->view->reductions[first->reduction];
+    return (strcmp(own->dtype, other->dtype) == 0 &&
+            own->leaves == other->leaves) ||
+           cz_view_fail(b, "pieces '%s' and '%s' differ in their gradients",
+                        first->fact->sym_name, family->fact->sym_name);
+}
+
 static bool check_piece(cz_view_builder *b, const cz_view_family *family,
                         const cz_view_storage *storage)
 {
@@ -226,7 +242,8 @@ static bool add_piece(cz_view_builder *b, const cz_fact_piece *fact)
         return cz_view_fail(b, "family '%s' is a piece twice", fact->family);
     family->piece = fact;
     family->storage = at;
-    if (!check_piece(b, family, storage))
+    if (!check_piece(b, family, storage) ||
+        !check_gradients(b, family, storage))
         return false;
     if (storage->n_pieces > 0 &&
         !cz_view_same_home(b->families[storage->pieces[0]].fact, family->fact))

@@ -28,7 +28,7 @@ typedef struct repetition {
     int64_t n;
     double *first, *value, *grad;
     double **states;
-    float *sample;
+    float *sample, *leaf;
 } repetition;
 
 static double round_to(cz_dtype dtype, float value)
@@ -63,6 +63,7 @@ static void begin(repetition *r)
     r->value = CZ_NEW(&r->arena, double, r->n);
     r->grad = CZ_NEW(&r->arena, double, r->n);
     r->sample = CZ_NEW(&r->arena, float, r->n);
+    r->leaf = CZ_NEW(&r->arena, float, r->n);
     r->states = CZ_NEW(&r->arena, double *, r->n_states + 1);
     for (int s = 0; s < r->n_states; s++) {
         r->states[s] = CZ_NEW(&r->arena, double, r->n);
@@ -75,25 +76,29 @@ static void begin(repetition *r)
             round_to(family->dtype, r->sample[i] * INITIAL_SCALE);
 }
 
+/* As ranks hand it over: leaves that are each rounded to their type. */
 static void fill_grad(repetition *r, int step)
 {
-    const cz_dtype dtype = dtype_of(r->job->view->policy->grad_dtype);
     const int n = r->request->microbatches;
     const cz_plan_view *view = r->job->view;
     const cz_fact_reduction *reduction =
         cz_view_family_reduction(view, view->params[r->param].family);
-    const double scale =
-        cz_run_leaf_scale(view, reduction, n) / (double)reduction->terms;
+    const cz_dtype dtype = dtype_of(reduction->dtype);
+    const int64_t merged =
+        n / (cz_view_extent(view, &reduction->reduce_axes) * reduction->leaves);
+    const float scale = (float)cz_run_leaf_scale(view, reduction, n);
 
     memset(r->grad, 0, (size_t)r->n * sizeof *r->grad);
     for (int m = 0; m < n; m++) {
         const cz_sample sample = {r->request->seed, tensor_of(r), m, step};
         cz_sample_fill(&sample, 0, r->n, r->sample);
         for (int64_t i = 0; i < r->n; i++)
-            r->grad[i] += round_to(dtype, r->sample[i]);
+            r->leaf[i] = (m % merged ? r->leaf[i] : 0) + r->sample[i];
+        for (int64_t i = 0; i < r->n && (m + 1) % merged == 0; i++)
+            r->grad[i] += round_to(dtype, r->leaf[i] * scale);
     }
     for (int64_t i = 0; i < r->n; i++)
-        r->grad[i] *= scale;
+        r->grad[i] /= (double)reduction->terms;
 }
 
 /* The coefficient of clipping, as dsl/SCHEDULE.md defines it. */

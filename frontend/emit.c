@@ -178,6 +178,7 @@ static void emit_reductions(const emitter *e)
     for (int i = 0; i < e->n_reductions; i++) {
         const cz_reduction *r = &e->reductions[i];
         const cz_fact_reduction fact = {.sym_name = reduction_name(e, i),
+                                        .dtype = cz_dtype_name(r->dtype),
                                         .reduce_axes = axes_of(e, r->reduce),
                                         .split_axes = axes_of(e, r->split),
                                         .leaves = r->leaves,

@@ -90,16 +90,19 @@ static int64_t read_axes(clauses *c, const cz_node *node, bool of_data)
     return axes;
 }
 
-static void check_f32(clauses *c, const cz_node *node, const char *what)
+/* The type that a clause names; with `narrow` it may be bf16. */
+static cz_dtype read_dtype(clauses *c, const cz_node *node, const char *what,
+                           bool narrow)
 {
-    cz_dtype dtype;
+    cz_dtype dtype = CZ_F32;
     const char *known[] = {"f32", "bf16", "f64"};
     if (!cz_dtype_find(node->text, &dtype))
         check_word(c, node, node->text, known, 3);
-    else if (dtype != CZ_F32)
+    else if (dtype != CZ_F32 && !(narrow && dtype == CZ_BF16))
         unsupported(
             c, node->span,
             cz_arena_printf(c->env->arena, "%s in %s are", what, node->text));
+    return dtype;
 }
 
 /* ---- clauses ---- */
@@ -112,7 +115,7 @@ static void read_grads(clauses *c, const cz_node *node)
                       .paths = paths,
                       .sum = cz_node_has(node, CZ_FLAG_SUM),
                       .reduced = cz_node_has(node, CZ_FLAG_REDUCED)};
-    check_f32(c, node, "gradients");
+    grads.dtype = read_dtype(c, node, "gradients", true);
     grads.axes = read_axes(c, node->kids[0], !paths);
     if (paths) {
         *CZ_PUSH(c->env->arena, policy->grads, policy->n_grads) = grads;
@@ -128,13 +131,13 @@ static void read_master(clauses *c, const cz_node *node)
     if (strcmp(node->text, "none") == 0)
         c->policy->master_none = node->span;
     else
-        check_f32(c, node, "master weights");
+        read_dtype(c, node, "master weights", false);
 }
 
 static void read_state(clauses *c, const cz_node *node)
 {
     const cz_node *axes = cz_node_kid(node, 0);
-    check_f32(c, node, "states");
+    read_dtype(c, node, "states", false);
     c->policy->split = axes ? read_axes(c, axes, true) : 0;
 }
 
@@ -292,13 +295,12 @@ static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
     int64_t cp;
     *policy = (cz_policy){0};
     policy->fact = (cz_fact_policy){
-        .grad_dtype = "f32",
         .master_dtype = "f32",
         .bucket_elements = DEFAULT_BUCKET_ELEMENTS,
     };
     cz_mesh_find(mesh, "dp", &policy->split);
     cz_grads *grads = CZ_PUSH(arena, policy->grads, policy->n_grads);
-    *grads = (cz_grads){.axes = policy->split};
+    *grads = (cz_grads){.dtype = CZ_F32, .axes = policy->split};
     if (cz_mesh_find(mesh, "cp", &cp) && cz_mesh_extent(mesh, cp) > 1)
         grads->axes |= cp;
 }

@@ -2,6 +2,7 @@
 #ifndef CZ_FRONTEND_POLICY_H
 #define CZ_FRONTEND_POLICY_H
 
+#include "dsl/dtype.h"
 #include "dsl/facts.h"
 #include "frontend/eval.h"
 #include "frontend/mesh.h"
@@ -10,6 +11,7 @@
 typedef struct cz_grads {
     const cz_node *node;  /* the clause; NULL: the default */
     const cz_node *paths; /* for which; NULL: all others */
+    cz_dtype dtype;       /* f32 or bf16 */
     int64_t axes;         /* partial over these pieces of the mesh */
     bool sum, reduced;
 } cz_grads;

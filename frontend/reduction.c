@@ -4,7 +4,8 @@
 bool cz_reduction_equal(const cz_reduction *a, const cz_reduction *b)
 {
     return a->reduce == b->reduce && a->split == b->split &&
-           a->leaves == b->leaves && a->terms == b->terms;
+           a->dtype == b->dtype && a->leaves == b->leaves &&
+           a->terms == b->terms;
 }
 
 typedef struct finder {
@@ -79,6 +80,7 @@ bool cz_reduction_find(const cz_compile_options *options, const cz_mesh *mesh,
     int64_t edp;
     cz_mesh_find(mesh, "edp", &edp);
     *out = (cz_reduction){
+        .dtype = grads->dtype,
         .reduce =
             expert && grads == dense && !dense->reduced ? edp : grads->axes,
         .split = expert && policy->split ? edp : policy->split};

@@ -9,6 +9,7 @@
 
 typedef struct cz_reduction {
     int64_t reduce, split; /* sets of pieces of the mesh */
+    cz_dtype dtype;
     int64_t leaves, terms; /* as in the fact */
 } cz_reduction;
 

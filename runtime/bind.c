@@ -31,9 +31,9 @@ static void fill_layout(const czr_engine *engine, int param,
         .offset = place->offset,
         .n = shard.n,
         .param = spaces->param + offset * czr_dtype_bytes(bucket->dtype),
-        .grad = spaces->grad + offset * czr_dtype_bytes(program->grad_dtype),
+        .grad = spaces->grad + offset * czr_dtype_bytes(bucket->grad_dtype),
         .param_dtype = bucket->dtype,
-        .grad_dtype = program->grad_dtype,
+        .grad_dtype = bucket->grad_dtype,
         .leaves = bucket->leaves,
         .leaf_stride = bucket->length,
         .n_dims = shard.n_dims};
@@ -43,13 +43,13 @@ static void fill_layout(const czr_engine *engine, int param,
            sizeof out->global);
 }
 
-/* All pieces of a tensor have gradients alike. */
-static int storage_leaves(const czr_engine *engine, const czr_storage *storage)
+/* The bucket of one of its pieces; all of them have gradients alike. */
+static const czr_bucket *storage_bucket(const czr_program *program,
+                                        const czr_storage *storage)
 {
-    const czr_program *program = engine->program;
     const int first = program->families[storage->pieces[0].family].first_param;
 
-    return program->buckets[program->places[first].bucket].leaves;
+    return &program->buckets[program->places[first].bucket];
 }
 
 /* A stored tensor's shard; it has no place in the engine. */
@@ -57,6 +57,7 @@ static void fill_storage(const czr_engine *engine, const czr_storage *storage,
                          czr_layout_info *out)
 {
     const czr_program *program = engine->program;
+    const czr_bucket *bucket = storage_bucket(program, storage);
     const czr_shard shard =
         czr_family_shard(program, &storage->of, engine->rank);
 
@@ -64,8 +65,8 @@ static void fill_storage(const czr_engine *engine, const czr_storage *storage,
                              .offset = -1,
                              .n = shard.n,
                              .param_dtype = (czr_dtype)storage->of.dtype,
-                             .grad_dtype = program->grad_dtype,
-                             .leaves = storage_leaves(engine, storage),
+                             .grad_dtype = bucket->grad_dtype,
+                             .leaves = bucket->leaves,
                              .n_dims = shard.n_dims};
     memcpy(out->shape, shard.shape, sizeof out->shape);
     memcpy(out->start, shard.start, sizeof out->start);

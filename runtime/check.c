@@ -57,8 +57,6 @@ static bool check_mesh(const check *c)
     for (int i = 0; i < p->n_names; i++)
         if (p->sets[i] & ~all)
             return fail(c, "a named set of axes", i);
-    if (p->grad_dtype != CZR_F32 && p->grad_dtype != CZR_BF16)
-        return fail(c, "type of gradients", p->grad_dtype);
     return true;
 }
 
@@ -190,6 +188,8 @@ static bool check_bucket(const check *c, int b)
 
     if (bucket->split_axes & ~czr_program_all_axes(p))
         return fail(c, "split of bucket", b);
+    if (bucket->grad_dtype != CZR_F32 && bucket->grad_dtype != CZR_BF16)
+        return fail(c, "type of gradients", bucket->grad_dtype);
     if (bucket->leaves < 1 || bucket->terms < 1)
         return fail(c, "leaves or terms of bucket", b);
     const int members = czr_program_extent(p, bucket->split_axes);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 6u /* of the tables in the second part */
+#define CZR_ABI 7u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -326,7 +326,7 @@ typedef struct czr_state_desc {
 } czr_state_desc;
 
 typedef struct czr_bucket {
-    czr_dtype dtype;
+    czr_dtype dtype, grad_dtype;
     uint8_t has_master; /* 0: the parameter is its own master */
     int64_t length;
     uint32_t split_axes;   /* bit a: axis a */
@@ -408,7 +408,7 @@ struct czr_program {
     int n_names; /* of axes and of sets of them, as users call them */
     const char *const *names;
     const uint32_t *sets;
-    czr_dtype grad_dtype, master_dtype;
+    czr_dtype master_dtype;
     double clip;
     int skip;
     int n_hypers;

@@ -125,8 +125,8 @@ void czr_loose_copy_grad(czr_engine *engine, int param)
 {
     const czr_program *program = engine->program;
     const czr_place *place = &program->places[param];
-    const size_t element = czr_dtype_bytes(program->grad_dtype);
     const czr_bucket *bucket = &program->buckets[place->bucket];
+    const size_t element = czr_dtype_bytes(bucket->grad_dtype);
     czr_loose leaf = engine->bindings[param].grad;
     const int lead = bucket->leaves > 1;
 
@@ -189,7 +189,6 @@ static void note_loose(intervals *list, const czr_loose *loose, size_t element,
 static void note_all(const czr_engine *engine, intervals *list)
 {
     const czr_program *program = engine->program;
-    const size_t grad_bytes = czr_dtype_bytes(program->grad_dtype);
 
     list->n = 0;
     for (int b = 0; b < program->n_buckets; b++) {
@@ -198,13 +197,17 @@ static void note_all(const czr_engine *engine, intervals *list)
         note(list, engine->spaces[b].param,
              length * czr_dtype_bytes(bucket->dtype), -1);
         note(list, engine->spaces[b].grad,
-             length * (size_t)bucket->leaves * grad_bytes, -1);
+             length * (size_t)bucket->leaves *
+                 czr_dtype_bytes(bucket->grad_dtype),
+             -1);
     }
     for (int param = 0; param < program->n_params; param++) {
-        const int bucket = program->places[param].bucket;
+        const czr_bucket *bucket =
+            &program->buckets[program->places[param].bucket];
         note_loose(list, &engine->bindings[param].param,
-                   czr_dtype_bytes(program->buckets[bucket].dtype), param);
-        note_loose(list, &engine->bindings[param].grad, grad_bytes, param);
+                   czr_dtype_bytes(bucket->dtype), param);
+        note_loose(list, &engine->bindings[param].grad,
+                   czr_dtype_bytes(bucket->grad_dtype), param);
     }
 }
 

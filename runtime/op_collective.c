@@ -22,12 +22,12 @@ czr_status czr_op_reduce_scatter(czr_engine *engine, int op)
     const czr_spaces *spaces = &engine->spaces[number];
     const int members = engine->comms[op]->size;
     const int64_t element =
-        bucket->leaves * (int64_t)czr_dtype_bytes(program->grad_dtype);
+        bucket->leaves * (int64_t)czr_dtype_bytes(bucket->grad_dtype);
 
     czr_unit unit = {
         .kind = CZR_UNIT_REDUCE_SCATTER,
         .of.reduce_scatter = {.grad = spaces->grad,
-                              .dtype = program->grad_dtype,
+                              .dtype = bucket->grad_dtype,
                               .leaves = bucket->leaves,
                               .leaf_stride = bucket->length,
                               .first = spaces->slice.first,

@@ -46,7 +46,7 @@ static czr_status open_bucket(czr_engine *engine, int b)
     const int64_t n = spaces->slice.n;
     spaces->param = take(engine, bucket->length, 1, bucket->dtype);
     spaces->grad =
-        take(engine, bucket->length, bucket->leaves, program->grad_dtype);
+        take(engine, bucket->length, bucket->leaves, bucket->grad_dtype);
     spaces->reduced = (float *)(void *)take(engine, n, 1, CZR_F32);
     if (bucket->has_master)
         spaces->master = take(engine, n, 1, program->master_dtype);

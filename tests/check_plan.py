@@ -140,7 +140,7 @@ def work(plan):
 def reduce_bytes(plan, bucket):
     """Per rank: sent and received by reduce_scatter."""
     reduction, found = plan.reduction(bucket), {}
-    unit = reduction["leaves"] * BYTES[plan.data["policy"]["grad_dtype"]]
+    unit = reduction["leaves"] * BYTES[reduction["dtype"]]
     for members in plan.communicators(reduction["reduce_axes"]):
         own = [plan.own_slice(bucket, r) for r in members]
         for rank, n in zip(members, own):
@@ -251,7 +251,6 @@ def check_memory(plan):
     data, metrics = plan.data, plan.data["metrics"]
     memory, policy = metrics["memory_bytes"], data["policy"]
     master = BYTES[policy["master_dtype"]]
-    grad = BYTES[policy["grad_dtype"]]
     states = {}
     for state in data["states"]:
         states[state["rule"]] = states.get(state["rule"], 0) + BYTES[state["dtype"]]
@@ -262,8 +261,9 @@ def check_memory(plan):
             own, unit = plan.own_slice(bucket, rank), BYTES[bucket["dtype"]]
             rule = plan.params[bucket["order"][0]]["rule"]
             expected["param"] += bucket["length"] * unit
-            expected["grad"] += (bucket["length"] * grad *
-                                 plan.reduction(bucket)["leaves"])
+            reduction = plan.reduction(bucket)
+            expected["grad"] += (bucket["length"] * BYTES[reduction["dtype"]] *
+                                 reduction["leaves"])
             expected["reduced"] += own * 4
             expected["master"] += own * master if master > unit else 0
             expected["state"] += own * states.get(rule, 0)

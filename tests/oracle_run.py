@@ -58,6 +58,25 @@ model stored {
 use muon(lr)  as muon on muon.**
 use adamw(lr) as adamw on **
 """
+# Gradients of two types, in place, loose, and of fused storage.
+NARROW = """mesh dp = 1, tp = 1
+model narrow {
+    params f32 {
+        matrix : [48, 24/tp]
+        odd    : [9, 5]
+        vector : [21]
+        fused  : [40/tp, 12] blocks 5 { a = 3, b = 5 }
+        wide   : [16/tp, 12]
+        both   : [24, 40/tp] stored transposed blocks 4 { a = 6, b = 4 }
+    }
+}
+use muon(lr)              as muon on odd, both where rows == 24
+use sgd(lr, momentum = 0) as sgd  on **
+schedule {
+    grads bf16 partial over dp
+    grads f32 partial over dp on wide
+}
+"""
 
 
 class Oracle(Measured):
@@ -66,6 +85,7 @@ class Oracle(Measured):
         cls.rules = build("rules", RULES)
         cls.guarded = build("guarded", GUARDED)
         cls.stored = build("stored", STORED % "bf16")
+        cls.narrow = build("narrow", NARROW)
         cls.wide = build("stored", STORED % "f32")
 
     def trained(self, mesh, n_steps, hypers=None, spread=0.02, options=None):
@@ -203,6 +223,26 @@ class Oracle(Measured):
         both = {**a.params, **a.states}, {**b.params, **b.states}
         self.assertEqual(both[0].keys(), both[1].keys())
         return max(np.abs(both[0][k] - both[1][k]).max() for k in both[0])
+
+    # ---- gradients in bf16 ----
+
+    def test_bf16_gradients_are_summed_in_f32(self):
+        for mesh in MESHES:
+            start, grads, means = gaussian(shapes_of(self.narrow[mesh]),
+                                           SEED + 3, 1, mesh[0])
+            got = train(self.narrow[mesh], start, grads, {
+                "SGD_LR": 1.0, "SGD_DECAY": 0.0, "MUON_LR": 1e-2}).params
+            for name in ("matrix", "vector", "fused", "wide"):
+                arrive = [g if name == "wide" else bf16(g)
+                          for g in grads[0][name]]
+                mean = np.mean([g.astype(float) for g in arrive], axis=0)
+                there = moved(got[name], start[name])
+                self.note(f"mean of bf16 gradients, {name}", mesh,
+                          distance(there, -mean), 1e-6)
+                apart = distance(there, -means[name][0])
+                if name != "wide":
+                    self.note(f"their rounding shows, {name}", mesh, apart,
+                              5e-4, ">=")
 
     # ---- parameters in bf16 ----
 

@@ -139,7 +139,7 @@ def check_trained(plan, policy):
     for i, p in enumerate(plan.params):
         name = f"parameters[{i}]"
         yield from equal(f"{name}.matrices", p["matrices"], i in plan.matrix_of)
-        yield from equal(f"{name}.grad", p["grad"], policy["grad_dtype"])
+        yield from equal(f"{name}.grad", p["grad"], plan.reduction(p)["dtype"])
         wider = BYTES[policy["master_dtype"]] > BYTES[p["dtype"]]
         yield from equal(f"{name}.master", p["master"],
                          policy["master_dtype"] if wider else p["dtype"])

@@ -89,6 +89,7 @@ static void put_reductions(cz_report *r)
         const cz_fact_reduction *reduction = &r->view->reductions[i];
         cz_json_open(json, '{');
         cz_json_put_string(json, "name", reduction->sym_name);
+        cz_json_put_string(json, "dtype", reduction->dtype);
         cz_report_put_axes(r, "reduce_axes", &reduction->reduce_axes);
         cz_report_put_axes(r, "split_axes", &reduction->split_axes);
         cz_json_put_int(json, "leaves", reduction->leaves);
@@ -104,7 +105,6 @@ static void put_policy(cz_report *r)
     cz_json *json = &r->json;
     cz_json_key(json, "policy");
     cz_json_open(json, '{');
-    cz_json_put_string(json, "grad_dtype", policy->grad_dtype);
     cz_json_put_string(json, "master_dtype", policy->master_dtype);
     cz_report_put_real(r, "clip", policy->clip);
     cz_json_put_bool(json, "skip", policy->skip != 0);

@@ -97,7 +97,7 @@ static training training_of(const cz_plan_view *view, const cz_view_param *p)
                       use->optimizer,
                       rule->fact->sym_name,
                       view->reductions[family->reduction].sym_name,
-                      view->policy->grad_dtype,
+                      view->reductions[family->reduction].dtype,
                       has_master ? view->policy->master_dtype
                                  : cz_dtype_name(family->dtype)};
 }

@@ -109,7 +109,7 @@ static void print_reduction(screen *s, int number)
     if (s->view->n_reductions > 1)
         cz_text_printf(s->out,
                        "%" PRId64 " tensors: ", tensors_of(s->view, number));
-    cz_text_puts(s->out, s->view->policy->grad_dtype);
+    cz_text_puts(s->out, reduction->dtype);
     if (reduction->reduce_axes.n == 0) {
         cz_text_puts(s->out, ", reduced already");
     } else {

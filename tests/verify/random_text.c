@@ -148,7 +148,8 @@ static void put_uses(writer *w)
 
 static void put_schedule(writer *w)
 {
-    cz_text_puts(w->out, "\nschedule {\n    grads f32 partial over dp");
+    cz_text_printf(w->out, "\nschedule {\n    grads %s partial over dp",
+                   chance(w->r, 4) ? "bf16" : "f32");
     cz_text_puts(w->out, chance(w->r, 4) ? " sum\n" : "\n");
     cz_text_puts(w->out, "    state f32 split over dp\n");
     if (chance(w->r, 2))

@@ -16,12 +16,17 @@
     "\"canzona.piece\"() {family = @" family ", storage = @box, map = "        \
     "array<i64: " map ">, batch = 0 : i64} : () -> () "
 /* Like w under another name. */
-#define SECOND                                                                 \
+#define SECOND SECOND_OF("r")
+#define SECOND_OF(reduction)                                                   \
     "\"canzona.family\"() {sym_name = \"second\", pattern = \"second.{0}\", "  \
     "first = array<i64: 1>, extents = array<i64: 3>, shape = array<i64: 4, "   \
     "6>, shard = array<i64: 2, 0>, dtype = \"bf16\", rule = @mat, reduction "  \
-    "= @r, spread = 0 : i64, spread_index = 0 : i64, home_axes = 0 : i64, "    \
-    "home = array<i64>} : () -> () "
+    "= @" reduction ", spread = 0 : i64, spread_index = 0 : i64, home_axes = " \
+    "0 : i64, home = array<i64>} : () -> () "
+#define REDUCTION(dtype, leaves)                                               \
+    "\"canzona.reduction\"() {dtype = \"" dtype "\", sym_name = \"other\", "   \
+    "reduce_axes = array<i64: 0>, split_axes = array<i64: 0>, leaves "         \
+    "= " leaves " : i64, terms = 4 : i64} : () -> () "
 
 /* w as a batch of matrices in one tensor; N of them on a rank. */
 #define BATCH(n, shape, map)                                                   \
@@ -137,6 +142,18 @@ static const sample_change changes[] = {
      SECOND STORAGE("1") PIECE("w", "0, 1, 2, 0, 6, 6")
          PIECE("second", "0, 1, 2, 0, 6, 6") TIE,
      "overlap"},
+    {TIE,
+     REDUCTION("f32", "2") SECOND_OF("other") STORAGE("1")
+         PIECE("w", "0, 1, 2, 0, 6, 6") PIECE("second", "1, 1, 2, 0, 6, 6") TIE,
+     ""},
+    {TIE,
+     REDUCTION("bf16", "2") SECOND_OF("other") STORAGE("1")
+         PIECE("w", "0, 1, 2, 0, 6, 6") PIECE("second", "1, 1, 2, 0, 6, 6") TIE,
+     "differ in their gradients"},
+    {TIE,
+     REDUCTION("f32", "1") SECOND_OF("other") STORAGE("1")
+         PIECE("w", "0, 1, 2, 0, 6, 6") PIECE("second", "1, 1, 2, 0, 6, 6") TIE,
+     "differ in their gradients"},
     {TIE,
      SECOND STORAGE("1") PIECE("w", "0, 1, 2, 0, 6, 6")
          UNEVEN("family = @second, frozen = \"\", storage = \"\"", "0, 3, 4")

@@ -102,12 +102,12 @@ static inline void fake_mesh(fake_plan *f, int64_t dp, int64_t tp, int64_t cp)
     f->mesh = (cz_fact_mesh){.axes = {names, FAKE_AXES},
                              .sizes = {f->sizes, FAKE_AXES}};
     f->reduction = (cz_fact_reduction){.sym_name = "r",
+                                       .dtype = "f32",
                                        .reduce_axes = {f->split, 1},
                                        .split_axes = {f->split, 1},
                                        .leaves = 1,
                                        .terms = 1};
-    f->policy = (cz_fact_policy){.grad_dtype = "f32",
-                                 .master_dtype = "f32",
+    f->policy = (cz_fact_policy){.master_dtype = "f32",
                                  .clip = (double)fake_random(f, 2),
                                  .bucket_elements = 1 + fake_random(f, 4000),
                                  .group_bytes = fake_random(f, 3) * 4000};

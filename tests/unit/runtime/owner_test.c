@@ -239,6 +239,7 @@ static void init(plan *self, int ranks, int is_late)
     for (int m = 0; m < MATRICES; m++)
         self->places[m].offset = m * local;
     self->bucket = (czr_bucket){.dtype = CZR_F32,
+                                .grad_dtype = CZR_F32,
                                 .length = local * MATRICES,
                                 .leaves = 1,
                                 .terms = 1,
@@ -252,7 +253,6 @@ static void init(plan *self, int ranks, int is_late)
                       .n_axes = 1,
                       .axes = axes,
                       .sizes = &self->ranks,
-                      .grad_dtype = CZR_F32,
                       .n_hypers = 1,
                       .hypers = &lr,
                       .n_scalars = 1,

@@ -118,7 +118,7 @@ static void malformed_tables_are_refused(void **state)
         {offsetof(toy, program.n_axes), 32},
         {offsetof(toy, program.n_axes), -1},
         {offsetof(toy, buckets[0].split_axes), 4},
-        {offsetof(toy, program.grad_dtype), CZR_F64},
+        {offsetof(toy, buckets[0].grad_dtype), CZR_F64},
         {offsetof(toy, program.n_params), 5},
         {offsetof(toy, sizes[0]), -1},
         {offsetof(toy, families[0].extents[0]), 0},

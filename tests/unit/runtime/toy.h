@@ -182,6 +182,7 @@ static inline void toy_fill_bucket(toy *self, const toy_options *options, int b)
             i == options->dp ? length
                              : length * (i * i) / (options->dp * options->dp);
     self->buckets[b] = (czr_bucket){.dtype = options->dtype,
+                                    .grad_dtype = options->grad_dtype,
                                     .split_axes = 1,
                                     .leaves = TOY_LEAVES / options->dp,
                                     .terms = TOY_LEAVES,
@@ -262,7 +263,6 @@ static inline void toy_init(toy *self, const toy_options *options)
         .n_names = 2,
         .names = toy_axes,
         .sets = toy_sets,
-        .grad_dtype = options->grad_dtype,
         .master_dtype = CZR_F32,
         .clip = options->clip,
         .skip = options->skip,

@@ -60,7 +60,6 @@ static void init(schedule *self, int ranks, int n_ops, int64_t deadline_ms)
                                   .n_axes = 1,
                                   .axes = axes,
                                   .sizes = &self->size,
-                                  .grad_dtype = CZR_F32,
                                   .n_tables = n_ops,
                                   .tables = self->tables,
                                   .n_ops = n_ops,
