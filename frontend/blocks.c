@@ -5,18 +5,6 @@
 
 #include "dsl/base/checked.h"
 
-/* Sizes of storage may depend on how many ranks there are: `blocks tp`. */
-static void bind_axes(cz_env *env, cz_env *outer, const cz_mesh *mesh)
-{
-    cz_env_init(env, outer->arena, outer);
-    for (int i = 0; i < cz_mesh_n_names(); i++) {
-        const char *name = cz_mesh_name(i);
-        int64_t set;
-        cz_mesh_find(mesh, name, &set);
-        cz_env_bind(env, name, cz_value_int(cz_mesh_extent(mesh, set)));
-    }
-}
-
 /* ---- padding ---- */
 
 bool cz_pad_read(const cz_node *call, cz_env *env, const cz_mesh *mesh,
@@ -29,7 +17,7 @@ bool cz_pad_read(const cz_node *call, cz_env *env, const cz_mesh *mesh,
                       "pad() takes a size and what to make it a multiple of");
         return false;
     }
-    bind_axes(&inner, env, mesh);
+    cz_mesh_bind(mesh, env, &inner);
     if (!cz_eval_size(call->kids[0]->kids[0], &inner, diags, "dimension", 1,
                       CZ_MAX_DIM, size) ||
         !cz_eval_size(call->kids[1]->kids[0], &inner, diags, "multiple", 1,
@@ -87,7 +75,7 @@ bool cz_blocks_build(const cz_node *node, cz_env *env, const cz_mesh *mesh,
     cz_env inner;
     cz_blocks *blocks = CZ_NEW(env->arena, cz_blocks, 1);
     cz_piece *pieces = CZ_NEW(env->arena, cz_piece, node->n_kids);
-    bind_axes(&inner, env, mesh);
+    cz_mesh_bind(mesh, env, &inner);
     if (!cz_eval_size(node->kids[0], &inner, diags, "number of repetitions", 1,
                       CZ_MAX_DIM, &blocks->n))
         return false;

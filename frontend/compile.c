@@ -64,8 +64,8 @@ static bool build_model(front *f)
     cz_instance_bind(&f->instance, f->unit.scope, &f->defines, &f->globals,
                      f->diags);
     f->unit.config = f->instance.config.source;
-    return cz_model_build(&f->instance, &f->unit.mesh, f->diags,
-                          &f->unit.model) &&
+    return cz_model_build(&f->instance, &f->unit.mesh, &f->unit.policy.pipeline,
+                          f->diags, &f->unit.model) &&
            cz_chunk_model(&f->unit.policy, &f->unit.mesh, f->arena, f->diags,
                           &f->unit.model);
 }

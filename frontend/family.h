@@ -42,6 +42,8 @@ typedef struct cz_family {
     cz_dtype dtype;
     int64_t spread;   /* pieces of the mesh whose coordinates hold other */
     int spread_index; /* values of this index: coordinate c the c-th part */
+    uint64_t home;    /* stages that have it: bit s, coordinate s over pp; 0
+                       * where pp is 1, or nothing was said */
     bool expert;      /* sharded or spread over the experts' axes */
     bool transposed;  /* the optimizer sees the other order */
     bool frozen;      /* nobody trains it */

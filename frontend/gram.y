@@ -33,11 +33,12 @@
 %stack_overflow { cz_parse_too_deep(p); }
 
 /* Contextual keywords: names wherever the grammar does not ask for them. */
-%fallback ID ANY AS BLOCKS BUCKET CHUNK CLIP CONST CYCLE DEF DIM ELSE EVERY
-    EXTERN FIRST FOR FROM FROZEN GRADS GROUP IF IMPORT IN LAST LAYOUT LET
-    MACHINE MASTER MEASURED MESH MODEL NONFINITE NORM OF ON OPTIMIZER OVER OVERLAP PARAMS
-    PARTIAL REDUCED RETURN SCHEDULE SHARD SKIP SPLIT STATE STORED STRICT SUM
-    TABLE THEN TIE TOLERANCE TRANSPOSED USE VIEW WHERE WIDE.
+%fallback ID ANY AS BLOCKS BUCKET CHUNK CHUNKS CLIP CONST CYCLE DEF DIM ELSE
+    EVEN EVERY EXTERN FIRST FOR FROM FROZEN GRADS GROUP IF IMPORT IN LAST
+    LAYOUT LET MACHINE MASTER MEASURED MESH MODEL NONFINITE NORM OF ON
+    OPTIMIZER OVER OVERLAP PARAMS PARTIAL PIPELINE REDUCED RETURN SCHEDULE
+    SHARD SKIP SPLIT STAGE STATE STORED STRICT SUM TABLE THEN TIE TOLERANCE
+    TRANSPOSED USE VIEW WHERE WIDE.
 
 %left OR.
 %left AND.
@@ -215,8 +216,14 @@ param_item(S) ::= param(A).                         { S = A; }
 param_item(S) ::= param_if(A).                      { S = A; }
 param_item(S) ::= own_path(A) param_block(B).
     { S = NODE(GROUP, REACH(A, *B), NULL, A, B); }
+param_item(S) ::= own_path(A) stage(G) param_block(B).
+    { S = NODE(GROUP, REACH(A, *B), NULL, A, B, G); }
 param_item(S) ::= TIE(T) own_path(A) ASSIGN own_path(B).
     { S = NODE(TIE, UPTO(T, B), NULL, A, B); }
+param_item(S) ::= TIE(T) own_path(A) ASSIGN own_path(B) stage(G).
+    { S = NODE(TIE, UPTO(T, G), NULL, A, B, G); }
+stage(G) ::= STAGE(T) exprs(L).
+    { G = LIST(STAGE, UPTO(T, LAST(L)), NULL, L); }
 
 param_if(S) ::= IF(T) expr(E) param_block(B).
     { S = NODE(IF, UPTO(T, B), NULL, E, B); }
@@ -234,8 +241,10 @@ param(S) ::= param(A) STORED TRANSPOSED(T).
 param(S) ::= param(A) FROZEN(T).
     { S = cz_tree_mark(A, CZ_FLAG_FROZEN, T.span); }
 param(S) ::= param(A) BLOCKS(T) expr(E) LBRACE pieces(L) NEWLINE RBRACE(R).
-    { S = cz_tree_once(p, A, LIST(BLOCKS, JOIN(T, R), NULL,
-          cz_list_join(p, ADD(CZ_NO_KIDS, E), L)), 2, T); }
+    { S = cz_tree_attribute(p, A, LIST(BLOCKS, JOIN(T, R), NULL,
+          cz_list_join(p, ADD(CZ_NO_KIDS, E), L)), T); }
+param(S) ::= param(A) STAGE(T) exprs(L).
+    { S = cz_tree_attribute(p, A, LIST(STAGE, UPTO(T, LAST(L)), NULL, L), T); }
 dims(D) ::= LBRACK(T) exprs(L) RBRACK(R).
     { D = LIST(DIMS, JOIN(T, R), NULL, L); }
 pieces(L) ::= piece(A).                             { L = ADD(CZ_NO_KIDS, A); }
@@ -302,6 +311,14 @@ shard(C) ::= SHARD(T) DIM expr(E) OVER over(A).
 shard(C) ::= SHARD(T) DIM expr(E) OVER over(A) CHUNK(R).
     { C = cz_tree_mark(NODE(SHARD, UPTO(T, A), NULL, E, A), CZ_FLAG_CHUNK,
                        R.span); }
+clause(C) ::= pipeline(A).                          { C = A; }
+pipeline(C) ::= PIPELINE(T) EVEN(R).
+    { C = NODE(PIPELINE, JOIN(T, R), NULL,
+               LIST(TUPLE, R.span, NULL, CZ_NO_KIDS)); }
+pipeline(C) ::= PIPELINE(T) LPAREN(A) exprs(L) RPAREN(R).
+    { C = NODE(PIPELINE, JOIN(T, R), NULL, LIST(TUPLE, JOIN(A, R), NULL, L)); }
+pipeline(C) ::= pipeline(A) CHUNKS(T) expr(E).
+    { C = cz_tree_once(p, A, E, 1, T); }
 clause(C) ::= ID(T) ID(N).
     { C = NODE(AXIS_STRATEGY, JOIN(T, N), T.text, LEAF(NAME, N)); }
 

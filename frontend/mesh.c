@@ -83,6 +83,23 @@ const char *cz_mesh_text(cz_arena *arena, const cz_mesh *mesh, int64_t set)
     return text;
 }
 
+int64_t cz_mesh_stages(const cz_mesh *mesh)
+{
+    int64_t set;
+    return cz_mesh_find(mesh, "pp", &set) ? cz_mesh_extent(mesh, set) : 1;
+}
+
+void cz_mesh_bind(const cz_mesh *mesh, cz_env *outer, cz_env *inner)
+{
+    cz_env_init(inner, outer->arena, outer);
+    for (int i = 0; i < cz_mesh_n_names(); i++) {
+        const char *name = cz_mesh_name(i);
+        int64_t set;
+        cz_mesh_find(mesh, name, &set);
+        cz_env_bind(inner, name, cz_value_int(cz_mesh_extent(mesh, set)));
+    }
+}
+
 /* The statement is about the experts' factoring. */
 static bool is_of_experts(const cz_node *node)
 {
@@ -175,16 +192,25 @@ static int64_t read_size(reader *r, const cz_node *size, const char *name)
     return value;
 }
 
+/* An axis goes behind those before it; but pp alone, which the text may not
+ * have, is the outermost. */
 static void add_axis(reader *r, cz_factoring *into, const cz_node *size,
-                     const char *name)
+                     const char *name, bool from_option)
 {
     const int64_t value = read_size(r, size, name);
-    if (strcmp(name, "pp") == 0 && value > 1) {
-        cz_diag_error(r->diags, CZ_UNSUPPORTED, size->span,
-                      "axis %s larger than 1 is not supported yet", name);
+    const bool is_pp = strcmp(name, "pp") == 0;
+    if (is_pp && value > CZ_MAX_STAGES) {
+        cz_diag_error(r->diags, CZ_TOO_LARGE, size->span,
+                      "a pipeline has at most %d stages", CZ_MAX_STAGES);
         r->failed = true;
     }
-    cz_factoring_insert(into, into->n, name, value);
+    if (is_pp && value > 1 && into->n > 0 && !from_option) {
+        cz_diag_error(r->diags, CZ_BAD_MESH, size->span,
+                      "pp stands first in a mesh: stages are the outermost "
+                      "groups of ranks");
+        r->failed = true;
+    }
+    cz_factoring_insert(into, is_pp && from_option ? 0 : into->n, name, value);
 }
 
 static void read_axes(reader *r, const cz_node *node)
@@ -195,7 +221,7 @@ static void read_axes(reader *r, const cz_node *node)
         if (axis->n_kids > 1)
             r->of_dp = axis;
         else if (check_axis(r, into, node, axis))
-            add_axis(r, into, axis->kids[0], axis->text);
+            add_axis(r, into, axis->kids[0], axis->text, false);
     }
 }
 
@@ -238,7 +264,7 @@ static void add_from_options(reader *r)
         const cz_node *size =
             cz_options_find(r->options, "mesh", axis_names[i]);
         if (size && cz_factoring_find(&r->dense, axis_names[i]) < 0)
-            add_axis(r, &r->dense, size, axis_names[i]);
+            add_axis(r, &r->dense, size, axis_names[i], true);
     }
 }
 

@@ -11,7 +11,12 @@
 #include "frontend/eval.h"
 #include "frontend/options.h"
 
-enum { CZ_MAX_AXES = 8, CZ_MAX_RANKS = 1 << 20 };
+enum {
+    CZ_MAX_AXES = 8,
+    CZ_MAX_RANKS = 1 << 20,
+    CZ_MAX_STAGES = 64,
+    CZ_MAX_CHUNKS = 64 /* of a stage */
+};
 
 typedef struct cz_mesh {
     const char *axes[CZ_MAX_AXES]; /* the pieces, major to minor */
@@ -43,12 +48,11 @@ const char *cz_mesh_text(cz_arena *arena, const cz_mesh *mesh, int64_t set);
 /* Every name that an axis may have, the experts' last. */
 int cz_mesh_n_names(void);
 const char *cz_mesh_name(int i);
+/* Coordinates over pp; at most CZ_MAX_STAGES. */
+int64_t cz_mesh_stages(const cz_mesh *mesh);
+/* Make `inner`, in which axes are names of their sizes (1 where absent). */
+void cz_mesh_bind(const cz_mesh *mesh, cz_env *outer, cz_env *inner);
 /* Whether some mesh could have an axis of this name, the experts' too. */
-/* A set of pieces in the user's words: "dp x tp". */
-const char *cz_mesh_text(cz_arena *arena, const cz_mesh *mesh, int64_t set);
-/* Every name that an axis may have. */
-int cz_mesh_n_names(void);
-const char *cz_mesh_name(int i);
 bool cz_mesh_is_axis(const char *name);
 bool cz_mesh_is_expert_axis(const char *name);
 

@@ -3,10 +3,9 @@
 
 #include <string.h>
 
-#include "dsl/base/checked.h"
 #include "frontend/blocks.h"
+#include "frontend/model_check.h"
 #include "frontend/shape.h"
-#include "frontend/suggest.h"
 
 /* Bounds on what one text may ask for, beyond any real model. */
 enum {
@@ -21,6 +20,7 @@ enum {
 typedef struct walk {
     cz_arena *arena;
     const cz_mesh *mesh;
+    const cz_pipeline *pipeline;
     cz_diags *diags;
     cz_model *model;
     cz_dtype dtype; /* of the params block */
@@ -31,7 +31,8 @@ typedef struct walk {
     int n_indices;
     int64_t spread; /* pieces of the mesh that share out spread_index */
     int spread_index;
-    bool expert; /* inside an index that names the experts' axes */
+    uint64_t home; /* stages, as said so far */
+    bool expert;   /* inside an index that names the experts' axes */
     int n_steps;
     bool failed;  /* something was reported: results are not used */
     bool stopped; /* a limit was reached */
@@ -106,6 +107,7 @@ static cz_family name_here(const walk *w, const cz_node *node)
     memcpy(family.extents, w->extents, sizeof family.extents);
     family.spread = w->spread;
     family.spread_index = w->spread_index;
+    family.home = w->home;
     family.expert = w->expert;
     return family;
 }
@@ -117,15 +119,17 @@ static void add_param(walk *w, const cz_node *param, cz_env *env)
     family.transposed = cz_node_has(param, CZ_FLAG_TRANSPOSED);
     family.dtype = w->dtype;
     if ((param->text && !find_dtype(w, param, &family.dtype)) ||
-        !cz_shape_build(param->kids[1], env, w->mesh, w->diags, &family)) {
+        !cz_shape_build(param->kids[1], env, w->mesh, w->diags, &family) ||
+        !cz_stage_read(param, w->mesh, env, w->diags, &family.home)) {
         fail(w);
         return;
     }
-    if (param->n_kids > 2 &&
-        !cz_blocks_build(param->kids[2], env, w->mesh, w->diags, &family)) {
-        fail(w);
-        return;
-    }
+    for (int i = 2; i < param->n_kids; i++)
+        if (param->kids[i]->kind == CZ_AST_BLOCKS &&
+            !cz_blocks_build(param->kids[i], env, w->mesh, w->diags, &family)) {
+            fail(w);
+            return;
+        }
     check_flags(w, param, &family);
     if (w->model->n == CZ_MAX_FAMILIES) {
         too_large(w, param->span, "families of parameters", CZ_MAX_FAMILIES);
@@ -134,12 +138,13 @@ static void add_param(walk *w, const cz_node *param, cz_env *env)
     *CZ_PUSH(w->arena, w->model->families, w->model->n) = family;
 }
 
-static void add_tie(walk *w, const cz_node *node)
+static void add_tie(walk *w, const cz_node *node, cz_env *env)
 {
     cz_tie tie = {.names = name_here(w, node)};
     if (w->model->n_ties == CZ_MAX_FAMILIES)
         too_large(w, node->span, "ties", CZ_MAX_FAMILIES);
-    else if (cz_tie_target(w->arena, node, w->diags, &tie.target))
+    else if (cz_tie_target(w->arena, node, w->diags, &tie.target) &&
+             cz_stage_read(node, w->mesh, env, w->diags, &tie.names.home))
         *CZ_PUSH(w->arena, w->model->ties, w->model->n_ties) = tie;
     else
         fail(w);
@@ -262,13 +267,14 @@ static void join(cz_model *model, int start, int from, int k)
     model->n = kept;
 }
 
-static void walk_values(walk *w, const cz_node *node, int at, int64_t extent,
-                        cz_env *env)
+/* One run of the values of the last index, one by one. */
+static void walk_values(walk *w, const cz_node *node, int at, int64_t first,
+                        int64_t extent, cz_env *env)
 {
     const cz_node *index = node->kids[0]->kids[at];
     const int k = w->n_indices - 1;
     const int start = w->model->n;
-    for (int64_t i = 0; i < extent && !w->failed; i++) {
+    for (int64_t i = first; i < first + extent && !w->failed; i++) {
         cz_env inner;
         const int from = w->model->n;
         w->first[k] = i;
@@ -299,33 +305,68 @@ static bool spread_over(walk *w, const cz_node *node, const cz_node *index,
     return true;
 }
 
+/* How many values an index has, and who has which. */
+static bool find_runs(walk *w, const cz_node *node, const cz_node *index,
+                      cz_env *env, cz_runs *runs)
+{
+    const cz_node *bound = index->kids[0];
+    int64_t extent, spread;
+    if (cz_stage_is_dealt(bound))
+        return cz_stage_deal(bound, w->pipeline, w->mesh, env, w->diags,
+                             MAX_EXTENT, runs);
+    if (!cz_shape_count(bound, env, w->mesh, w->diags, MAX_EXTENT, &extent,
+                        &spread, &w->expert) ||
+        (spread && !spread_over(w, node, index, w->n_indices, spread)))
+        return false;
+    *runs = (cz_runs){CZ_NEW(w->arena, cz_run, 1), extent > 0};
+    runs->list[0] = (cz_run){0, extent, w->home};
+    return true;
+}
+
+static void walk_run(walk *w, const cz_node *node, int at, const cz_run *run,
+                     cz_env *env)
+{
+    const int k = w->n_indices - 1;
+    w->first[k] = run->first;
+    w->extents[k] = run->extent;
+    w->home = run->home;
+    if (cz_node_reads(node, node->kids[0]->kids[at]->text))
+        walk_values(w, node, at, run->first, run->extent, env);
+    else
+        push_word(w, node, at, (cz_word){NULL, k}, env);
+}
+
 static void walk_index(walk *w, const cz_node *node, int at, cz_env *env)
 {
     const cz_node *index = node->kids[0]->kids[at];
-    int64_t extent, spread;
     const walk outer = *w;
-    if (!cz_shape_count(index->kids[0], env, w->mesh, w->diags, MAX_EXTENT,
-                        &extent, &spread, &w->expert)) {
-        fail(w);
-        return;
-    }
+    cz_runs runs;
     if (w->n_indices == CZ_MAX_INDICES) {
         too_large(w, index->span, "indices in a name", CZ_MAX_INDICES);
         return;
     }
-    const int k = w->n_indices++;
-    w->first[k] = 0;
-    w->extents[k] = extent;
-    if (spread && !spread_over(w, node, index, k, spread))
+    if (!find_runs(w, node, index, env, &runs)) {
+        fail(w);
         return;
-    if (cz_node_reads(node, index->text))
-        walk_values(w, node, at, extent, env);
-    else if (extent > 0)
-        push_word(w, node, at, (cz_word){NULL, k}, env);
+    }
+    w->n_indices++;
+    for (int i = 0; i < runs.n && !w->stopped; i++)
+        walk_run(w, node, at, &runs.list[i], env);
     w->n_indices--;
+    w->home = outer.home;
     w->spread = outer.spread;
     w->spread_index = outer.spread_index;
     w->expert = outer.expert;
+}
+
+static void walk_group(walk *w, const cz_node *node, cz_env *env)
+{
+    const uint64_t outer = w->home;
+    if (cz_stage_read(node, w->mesh, env, w->diags, &w->home))
+        walk_block(w, node->kids[1], env);
+    else
+        fail(w);
+    w->home = outer;
 }
 
 static void walk_path(walk *w, const cz_node *node, int at, cz_env *env)
@@ -333,9 +374,9 @@ static void walk_path(walk *w, const cz_node *node, int at, cz_env *env)
     const cz_node *path = node->kids[0];
     const cz_node *here = cz_node_kid(path, at);
     if (!here && node->kind == CZ_AST_GROUP) {
-        walk_block(w, node->kids[1], env);
+        walk_group(w, node, env);
     } else if (!here && node->kind == CZ_AST_TIE) {
-        add_tie(w, node);
+        add_tie(w, node, env);
     } else if (!here) {
         add_param(w, node, env);
     } else if (here->kind == CZ_AST_INDEX) {
@@ -397,102 +438,22 @@ static void walk_model(walk *w, const cz_node *block, cz_env *env)
 
 /* ---- the whole ---- */
 
-static void check_apart(walk *w, const cz_family *a, const cz_family *b)
-{
-    if (!cz_family_overlaps(a, b))
-        return;
-    cz_diag_error(w->diags, CZ_DUPLICATE_NAME, b->node->span,
-                  "parameter %s is defined twice",
-                  cz_family_first_name(w->arena, b));
-    cz_diag_note(w->diags, a->node->span, "first here");
-    fail(w);
-}
-
-static void check_names(walk *w)
-{
-    const cz_model *model = w->model;
-    for (int i = 0; i < model->n; i++)
-        for (int k = 0; k < i; k++)
-            check_apart(w, &model->families[k], &model->families[i]);
-    for (int i = 0; i < model->n_ties; i++) {
-        for (int k = 0; k < model->n; k++)
-            check_apart(w, &model->families[k], &model->ties[i].names);
-        for (int k = 0; k < i; k++)
-            check_apart(w, &model->ties[k].names, &model->ties[i].names);
-    }
-}
-
-static const cz_family *find_target(const cz_model *model, const cz_tie *tie)
-{
-    for (int i = 0; i < model->n; i++)
-        if (cz_tie_finds(tie, &model->families[i], NULL))
-            return &model->families[i];
-    return NULL;
-}
-
-static void check_tie(walk *w, const cz_tie *tie)
-{
-    const cz_node *path = tie->names.node->kids[1];
-    const cz_family *target = find_target(w->model, tie);
-    if (target && !target->frozen)
-        return;
-    fail(w);
-    if (target) {
-        cz_diag_error(w->diags, CZ_UNSUPPORTED, path->span,
-                      "a tie to a frozen parameter is not supported yet");
-        return;
-    }
-    const cz_family *near = cz_suggest_family(w->arena, path, w->model);
-    cz_diag_error(w->diags, CZ_UNKNOWN_NAME, path->span,
-                  "no parameter is called '%s'",
-                  cz_family_first_name(w->arena, &tie->target));
-    if (near)
-        cz_diag_note(w->diags, path->span, "the nearest is '%s'",
-                     cz_family_first_name(w->arena, near));
-}
-
-static void check_ties(walk *w)
-{
-    for (int i = 0; i < w->model->n_ties; i++)
-        check_tie(w, &w->model->ties[i]);
-}
-
-static void count(walk *w)
-{
-    cz_model *model = w->model;
-    for (int i = 0; i < model->n && !w->stopped; i++) {
-        const cz_family *family = &model->families[i];
-        const int64_t n = cz_family_count(family);
-        int64_t elements;
-        model->n_params += n;
-        if (n == 0 || n > CZ_MAX_PARAMS || model->n_params > CZ_MAX_PARAMS)
-            too_large(w, family->node->span, "parameters", CZ_MAX_PARAMS);
-        else if (!cz_checked_mul(n, cz_family_numel(family), &elements) ||
-                 !cz_checked_add(model->n_elements, elements,
-                                 &model->n_elements))
-            too_large(w, family->node->span, "bits in the count of elements",
-                      63);
-    }
-}
-
-bool cz_model_build(cz_instance *instance, const cz_mesh *mesh, cz_diags *diags,
-                    cz_model *out)
+bool cz_model_build(cz_instance *instance, const cz_mesh *mesh,
+                    const cz_pipeline *pipeline, cz_diags *diags, cz_model *out)
 {
     const int n_errors = diags->n_errors;
-    walk w = {.arena = instance->env.arena, .mesh = mesh, .diags = diags};
+    walk w = {.arena = instance->env.arena,
+              .mesh = mesh,
+              .pipeline = pipeline,
+              .diags = diags};
     *out = (cz_model){0};
     w.model = out;
     walk_model(&w, instance->model->kids[1], &instance->env);
-    if (!w.failed)
-        check_names(&w);
-    if (!w.failed)
-        check_ties(&w);
-    if (!w.failed)
-        count(&w);
-    if (!w.failed && out->n == 0) {
-        cz_diag_error(diags, CZ_MISSING_KEY, instance->from->span,
-                      "model %s has no parameters", instance->from->text);
-        fail(&w);
-    }
-    return !w.failed && diags->n_errors == n_errors;
+    if (w.failed || diags->n_errors > n_errors)
+        return false;
+    if (out->n > 0)
+        return cz_model_check(out, w.arena, mesh, diags);
+    cz_diag_error(diags, CZ_MISSING_KEY, instance->from->span,
+                  "model %s has no parameters", instance->from->text);
+    return false;
 }

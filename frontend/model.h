@@ -5,6 +5,7 @@
 #include "frontend/family.h"
 #include "frontend/instance.h"
 #include "frontend/mesh.h"
+#include "frontend/stage.h"
 #include "frontend/tie.h"
 
 enum { CZ_MAX_FAMILIES = 4096, CZ_MAX_PARAMS = 1 << 20 };
@@ -17,10 +18,12 @@ typedef struct cz_model {
     int n_ties;
 } cz_model;
 
-/* Walk the model's params blocks.  An index that nothing inside its braces
- * reads stays symbolic; else its values are walked one by one, and neighbours
- * that come out alike are joined.  False after reporting. */
-bool cz_model_build(cz_instance *instance, const cz_mesh *mesh, cz_diags *diags,
+/* Walk the model's params blocks, and say which stages have what.  An index
+ * that nothing inside its braces reads stays symbolic; else its values are
+ * walked one by one, and neighbours that come out alike are joined.  False
+ * after reporting. */
+bool cz_model_build(cz_instance *instance, const cz_mesh *mesh,
+                    const cz_pipeline *pipeline, cz_diags *diags,
                     cz_model *out);
 
 #endif

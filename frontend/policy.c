@@ -62,6 +62,12 @@ static bool read_axis(clauses *c, const cz_node *name, bool of_data,
     cz_mesh_find(c->mesh, name->text, &set);
     const bool is_data =
         strcmp(name->text, "dp") == 0 || strcmp(name->text, "cp") == 0;
+    if (strcmp(name->text, "pp") == 0 && cz_mesh_extent(c->mesh, set) > 1) {
+        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, name->span,
+                      "stages have parameters of their own: pp cannot stand "
+                      "here");
+        return false;
+    }
     if (of_data && !is_data && cz_mesh_extent(c->mesh, set) > 1) {
         cz_diag_error(c->diags, CZ_BAD_SCHEDULE, name->span,
                       "%s cuts the parameters themselves: only dp and cp can "
@@ -241,15 +247,23 @@ static void read_shard(clauses *c, const cz_node *node)
     c->policy->chunk_axes = set;
 }
 
+static void read_pipeline(clauses *c, const cz_node *node)
+{
+    if (!cz_pipeline_read(node, c->mesh, c->env, c->diags,
+                          &c->policy->pipeline))
+        c->failed = true;
+}
+
 static void read_strategy(clauses *c, const cz_node *node)
 {
     const char *words[] = {"auto", "owner", "gram", "replicated"};
-    const char *clause_words[] = {
-        "grads",   "master",    "state",  "clip",   "skip",  "bucket", "group",
-        "overlap", "tolerance", "strict", "layout", "shard", "tp"};
+    const char *clause_words[] = {"grads",     "master", "state",  "clip",
+                                  "skip",      "bucket", "group",  "overlap",
+                                  "tolerance", "strict", "layout", "shard",
+                                  "pipeline",  "tp"};
     const char *strategy = node->kids[0]->text;
     if (strcmp(node->text, "tp") != 0)
-        check_word(c, node, node->text, clause_words, 13);
+        check_word(c, node, node->text, clause_words, 14);
     else if (check_word(c, node->kids[0], strategy, words, 4) &&
              strcmp(strategy, "auto") != 0 && strcmp(strategy, "owner") != 0)
         unsupported(c, node->span, "this strategy is");
@@ -259,19 +273,13 @@ static const struct clause {
     cz_kind kind;
     void (*read)(clauses *c, const cz_node *node);
 } table[] = {
-    {CZ_AST_GRADS, read_grads},
-    {CZ_AST_MASTER, read_master},
-    {CZ_AST_KEEP, read_state},
-    {CZ_AST_CLIP, read_clip},
-    {CZ_AST_SKIP, read_skip},
-    {CZ_AST_BUCKET, read_bucket},
-    {CZ_AST_GROUP_CAP, read_group},
-    {CZ_AST_OVERLAP, read_overlap},
-    {CZ_AST_TOLERANCE, read_tolerance},
-    {CZ_AST_STRICT, read_strict},
-    {CZ_AST_LAYOUT, read_layout},
-    {CZ_AST_SHARD, read_shard},
-    {CZ_AST_AXIS_STRATEGY, read_strategy},
+    {CZ_AST_GRADS, read_grads},         {CZ_AST_MASTER, read_master},
+    {CZ_AST_KEEP, read_state},          {CZ_AST_CLIP, read_clip},
+    {CZ_AST_SKIP, read_skip},           {CZ_AST_BUCKET, read_bucket},
+    {CZ_AST_GROUP_CAP, read_group},     {CZ_AST_OVERLAP, read_overlap},
+    {CZ_AST_TOLERANCE, read_tolerance}, {CZ_AST_STRICT, read_strict},
+    {CZ_AST_LAYOUT, read_layout},       {CZ_AST_SHARD, read_shard},
+    {CZ_AST_PIPELINE, read_pipeline},   {CZ_AST_AXIS_STRATEGY, read_strategy},
 };
 
 static void read_clause(clauses *c, const cz_node *node)
@@ -290,16 +298,17 @@ static void read_clause(clauses *c, const cz_node *node)
 /* ---- the whole ---- */
 
 static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
-                         cz_arena *arena)
+                         cz_env *globals, cz_diags *diags)
 {
     int64_t cp;
     *policy = (cz_policy){0};
+    cz_pipeline_read(NULL, mesh, globals, diags, &policy->pipeline);
     policy->fact = (cz_fact_policy){
         .master_dtype = "f32",
         .bucket_elements = DEFAULT_BUCKET_ELEMENTS,
     };
     cz_mesh_find(mesh, "dp", &policy->split);
-    cz_grads *grads = CZ_PUSH(arena, policy->grads, policy->n_grads);
+    cz_grads *grads = CZ_PUSH(globals->arena, policy->grads, policy->n_grads);
     *grads = (cz_grads){.dtype = CZ_F32, .axes = policy->split};
     if (cz_mesh_find(mesh, "cp", &cp) && cz_mesh_extent(mesh, cp) > 1)
         grads->axes |= cp;
@@ -316,7 +325,7 @@ bool cz_policy_build(const cz_node *file, const cz_mesh *mesh, cz_env *globals,
 {
     clauses c = {.policy = out, .mesh = mesh, .env = globals, .diags = diags};
     const cz_node *seen = NULL;
-    set_defaults(out, mesh, globals->arena);
+    set_defaults(out, mesh, globals, diags);
     for (int i = 0; i < file->n_kids; i++) {
         const cz_node *node = file->kids[i];
         if (node->kind != CZ_AST_SCHEDULE)

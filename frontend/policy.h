@@ -6,6 +6,7 @@
 #include "dsl/facts.h"
 #include "frontend/eval.h"
 #include "frontend/mesh.h"
+#include "frontend/stage.h"
 
 /* How some gradients arrive. */
 typedef struct cz_grads {
@@ -26,6 +27,7 @@ typedef struct cz_policy {
     const cz_node *chunk; /* SHARD: every tensor to ceil-chunks, or NULL */
     int chunk_dim;
     int64_t chunk_axes; /* pieces of the mesh */
+    cz_pipeline pipeline;
 } cz_policy;
 
 /* From the SCHEDULE statement of the main file, or the defaults where it, or

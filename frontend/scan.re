@@ -87,7 +87,11 @@ static int take_name(cz_scanner *s, const unsigned char *start,
 int cz_scan_keyword(const char *text)
 {
     const int kind = find_keyword(text);
-    return kind == TOK_IF || kind == TOK_TIE || kind == TOK_LET ? kind : 0;
+    static const int kinds[] = {TOK_IF, TOK_TIE, TOK_LET, TOK_STAGE};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i] == kind)
+            return kind;
+    return 0;
 }
 
 const char *cz_token_keyword(int kind)

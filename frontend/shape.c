@@ -23,6 +23,12 @@ static bool unsupported(const shaper *s, cz_span span, const char *what)
 static bool take_axis(const shaper *s, const cz_node *name, int64_t *shard)
 {
     int64_t set;
+    if (strcmp(name->text, "pp") == 0) {
+        cz_diag_error(s->diags, CZ_BAD_DIMENSION, name->span,
+                      "pp cuts no dimension: `[i < n/pp]` deals the values of "
+                      "one index out to stages");
+        return false;
+    }
     *s->expert = *s->expert || cz_mesh_is_expert_axis(name->text);
     cz_mesh_find(s->mesh, name->text, &set);
     const bool cuts = cz_mesh_extent(s->mesh, set) > 1;

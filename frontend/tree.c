@@ -187,14 +187,28 @@ cz_node *cz_tree_view(cz_parser *parser, cz_node *use, cz_token word)
     return use;
 }
 
+static cz_node *second_time(cz_parser *parser, cz_node *node, cz_token word)
+{
+    cz_diag_error(parser->diags, CZ_SYNTAX, word.span,
+                  "'%s' stands here for the second time", word.text);
+    return node;
+}
+
 cz_node *cz_tree_once(cz_parser *parser, cz_node *node, cz_node *kid, int n,
                       cz_token word)
 {
     if (node->n_kids <= n)
         return cz_tree_extend(parser, node, kid, kid->span);
-    cz_diag_error(parser->diags, CZ_SYNTAX, word.span,
-                  "'%s' stands here for the second time", word.text);
-    return node;
+    return second_time(parser, node, word);
+}
+
+cz_node *cz_tree_attribute(cz_parser *parser, cz_node *node, cz_node *kid,
+                           cz_token word)
+{
+    for (int i = 0; i < node->n_kids; i++)
+        if (node->kids[i]->kind == kid->kind)
+            return second_time(parser, node, word);
+    return cz_tree_extend(parser, node, kid, kid->span);
 }
 
 cz_node *cz_tree_on(cz_parser *parser, cz_node *clause, cz_token path)

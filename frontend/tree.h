@@ -60,6 +60,9 @@ cz_node *cz_tree_view(cz_parser *parser, cz_node *use, cz_token word);
  * clause that `word` begins stands there twice. */
 cz_node *cz_tree_once(cz_parser *parser, cz_node *node, cz_node *kid, int n,
                       cz_token word);
+/* One more kid, which `word` begins: of each kind only one. */
+cz_node *cz_tree_attribute(cz_parser *parser, cz_node *node, cz_node *kid,
+                           cz_token word);
 /* `on PATH` behind a clause. */
 cz_node *cz_tree_on(cz_parser *parser, cz_node *clause, cz_token path);
 /* An expression in parentheses. */

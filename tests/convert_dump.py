@@ -7,11 +7,13 @@ dumps fits the schema, and comes back from the plan as it was.
 import importlib.util
 import json
 import pathlib
+import re
 import sys
 import tempfile
 from types import SimpleNamespace as Object
 
 import convert
+import counts
 import plan_schema
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -79,6 +81,29 @@ def check_frozen(example, folder):
         sys.exit(f"frozen parameters were lost\n{text}")
 
 
+def check_stages(example, folder):
+    """Stages are dumped, and are those of the program."""
+    path, source = folder / "stages.json", folder / "stages.cz"
+    stages = {"embed": [0, 1], "norm": 1,
+              **{f"layers.{i}.{w}": int(i > 2) for i in range(5) for w in "ab"}}
+    example.dump([(name, plain(8)) for name in stages], {"pp": 2, **MESH}, path,
+                 stages={**stages, "absent": 0})
+    check_schema(json.loads(path.read_text()))
+    convert.expect_ok(convert_canzona(), "import", "-o", source, path)
+    ir = convert.expect_ok(convert_canzona(), "plan", "--ir=source", source)
+    found = {}
+    for line in re.findall(r'"canzona\.family"\(\) \{(.*)\} :', ir):
+        first, extents, home = (
+            counts.integers(re.search(rf"\b{key} = array<(i64[^>]*)>", line)[1])
+            for key in ("first", "extents", "home"))
+        pattern = re.search(r'pattern = "([^"]+)"', line)[1]
+        values = range(first[0], first[0] + extents[0]) if first else [0]
+        found.update({pattern.replace("{0}", str(i)): home for i in values})
+    expected = {name: [] if at == [0, 1] else [at] for name, at in stages.items()}
+    if found != expected:
+        sys.exit(f"stages came back as {found}, not {expected}")
+
+
 def convert_canzona():
     return pathlib.Path(sys.argv[1])
 
@@ -105,6 +130,7 @@ def main():
         convert.compare("dump", convert.parameters(convert_canzona(), source),
                         {p[0]: p[2] for p in PARAMETERS})
         check_frozen(example, folder)
+        check_stages(example, folder)
     check_order(example)
     print(f"{len(PARAMETERS)} parameters of DTensors, Megatron and plain "
           "tensors came back")

@@ -234,6 +234,9 @@ def broken_dumps():
     for key, value in {"name": 1, "shape": 4, "dtype": "f16", "shard": ["tp"],
                        "frozen": 1, "stride": 2}.items():
         yield f"bad {key}", dump({**good, key: value})
+    for stage in (-1, 2, 0.5, "first", [], [0, 2], [[0]], None, True):
+        yield f"stage {stage}", dump({**good, "stage": stage},
+                                     mesh={"pp": 2, **mesh})
     yield "shard axis", dump({**good, "shard": ["pp", None]})
     yield "shard number", dump({**good, "shard": [1, None]})
     yield "shard twice", dump({**good, "shard": [["tp", "tp"], None]})

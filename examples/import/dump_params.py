@@ -34,7 +34,7 @@ def sharding(param, mesh, axes):
     return shape, shard
 
 
-def describe(name, param, mesh, axes):
+def describe(name, param, mesh, axes, stages):
     shape, shard = sharding(param, mesh, axes)
     dtype = str(param.dtype).rsplit(".", 1)[-1]
     entry = {"name": name, "shape": shape, "dtype": DTYPES.get(dtype, dtype)}
@@ -42,17 +42,21 @@ def describe(name, param, mesh, axes):
         entry["shard"] = [dim or None for dim in shard]
     if not getattr(param, "requires_grad", True):
         entry["frozen"] = True
+    if name in stages:
+        entry["stage"] = stages[name]
     return entry
 
 
-def dump(named_parameters, mesh, path, experts=None, axes=None):
+def dump(named_parameters, mesh, path, experts=None, axes=None, stages=None):
     """Write what the pairs (name, parameter) say.  `mesh` maps axes to sizes,
-    major to minor; `experts` likewise, where they factor the ranks anew."""
+    major to minor; `experts` likewise, where they factor the ranks anew.  In a
+    pipeline the pairs are those of all stages, and `stages` maps each name to
+    its stage, or to a list of them."""
     sizes = {**mesh, **(experts or {})}
     document = {"schema": "canzona.params/1", "mesh": mesh}
     if experts:
         document["experts"] = experts
-    document["parameters"] = [describe(name, param, sizes, axes or {})
+    document["parameters"] = [describe(name, param, sizes, axes or {}, stages or {})
                               for name, param in named_parameters]
     with open(path, "w", encoding="utf-8") as file:
         json.dump(document, file, indent=1)

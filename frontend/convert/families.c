@@ -93,7 +93,7 @@ static cz_convert_line line_of(cz_arena *arena, const char *name)
     }
 }
 
-/* " : f32[8/tp, 4] frozen" */
+/* " : f32[8/tp, 4] frozen stage 0" */
 static const char *declaration(cz_arena *arena, const cz_convert_param *param,
                                cz_dtype dtype)
 {
@@ -105,6 +105,8 @@ static const char *declaration(cz_arena *arena, const cz_convert_param *param,
         cz_text_printf(&out, "%s%" PRId64 "%s", i > 0 ? ", " : "",
                        param->shape[i], param->shards ? param->shards[i] : "");
     cz_text_printf(&out, "]%s", param->frozen ? " frozen" : "");
+    if (param->stages)
+        cz_text_printf(&out, " stage %s", param->stages);
     const char *text = cz_arena_copy(arena, cz_text_string(&out), out.n);
     cz_text_fini(&out);
     return text;

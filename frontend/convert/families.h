@@ -25,6 +25,7 @@ typedef struct cz_convert_param {
                                   nothing is sharded */
     cz_dtype dtype;
     bool frozen;
+    const char *stages; /* "0, 3", or NULL: not said */
 } cz_convert_param;
 
 /* What a model's file is made of.  All memory belongs to the arena. */

@@ -7,6 +7,7 @@
 
 #include "frontend/convert/list.h"
 #include "frontend/convert/write.h"
+#include "frontend/mesh.h"
 
 /* ---- the keys of the document ---- */
 
@@ -206,8 +207,8 @@ static bool read_dtype(entry *e)
 
 static bool check_keys(const entry *e)
 {
-    static const char *const known[] = {"name", "shape", "dtype", "shard",
-                                        "frozen"};
+    static const char *const known[] = {"name",  "shape",  "dtype",
+                                        "shard", "frozen", "stage"};
     const char *key;
     json_t *value;
 
@@ -232,6 +233,37 @@ static bool read_frozen(entry *e)
            bad_param(e, CZ_BAD_TYPE, "has a \"frozen\" that is no truth");
 }
 
+static bool is_stage(const json_t *json, int64_t n_stages)
+{
+    const int64_t stage = json_is_integer(json) ? json_integer_value(json) : -1;
+    return stage >= 0 && stage < n_stages;
+}
+
+/* 0 or [0, 3]: coordinates over pp; without stages they mean nothing. */
+static bool read_stage(entry *e)
+{
+    const json_t *stage = json_object_get(e->json, "stage");
+    const int64_t pp = cz_convert_mesh_size(&e->dump->mesh, "pp");
+    const int64_t n_stages = pp > 1 && pp < CZ_MAX_STAGES ? pp : CZ_MAX_STAGES;
+    const bool many = json_is_array(stage);
+    const size_t n = many ? json_array_size(stage) : 1;
+
+    e->param.stages = stage ? "" : NULL;
+    if (stage && (n == 0 || n > CZ_MAX_STAGES))
+        return bad_param(e, CZ_BAD_CONFIG,
+                         "has a \"stage\" of none or too many");
+    for (size_t i = 0; stage && i < n; i++) {
+        const json_t *at = many ? json_array_get(stage, i) : stage;
+        if (!is_stage(at, n_stages))
+            return bad_param(e, CZ_BAD_CONFIG,
+                             "has a \"stage\" that is no coordinate over pp");
+        e->param.stages = cz_arena_printf(e->dump->text->arena, "%s%s%" PRId64,
+                                          e->param.stages, i > 0 ? ", " : "",
+                                          (int64_t)json_integer_value(at));
+    }
+    return true;
+}
+
 static bool read_param(params_dump *dump, cz_json_part at, json_t *json)
 {
     const json_t *name = json_object_get(json, "name");
@@ -248,6 +280,7 @@ static bool read_param(params_dump *dump, cz_json_part at, json_t *json)
            cz_convert_read_shape(dump->text, at, json_object_get(json, "shape"),
                                  &e.param) &&
            read_dtype(&e) && read_shards(&e) && read_frozen(&e) &&
+           read_stage(&e) &&
            cz_convert_list_add(dump->text, at, &dump->list, e.param);
 }
 

@@ -12,3 +12,9 @@ add_test(NAME storage_counts
   COMMAND ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/storage_counts.py
     $<TARGET_FILE:canzona>)
 set_tests_properties(storage_counts PROPERTIES LABELS tree TIMEOUT 300)
+
+# And on the stages of a pipeline.
+add_test(NAME stage_counts
+  COMMAND ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/stage_counts.py
+    ${CMAKE_BINARY_DIR}/tests/compile_tool)
+set_tests_properties(stage_counts PROPERTIES LABELS tree TIMEOUT 120)
