@@ -1,0 +1,47 @@
+/* The executor, simulated: a static list of operations on the two streams of
+ * each rank, as dsl/SCHEDULE.md orders them.  A solver's tool on plain arrays;
+ * knows nothing of matrices. */
+#ifndef CZ_PASSES_SOLVE_PIPELINE_H
+#define CZ_PASSES_SOLVE_PIPELINE_H
+
+#include "dsl/base/arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum cz_pipeline_stream {
+    CZ_PIPELINE_COMPUTE,
+    CZ_PIPELINE_LINK, /* transfers and reductions over the row's axis */
+    CZ_PIPELINE_N_STREAMS
+} cz_pipeline_stream;
+
+/* An operation of the ranks [first, first + n).  On a rank it starts when the
+ * one before it in its stream has completed there, and all of `waits`. */
+typedef struct cz_pipeline_op {
+    cz_pipeline_stream stream;
+    bool is_joint; /* completes nowhere before it has started everywhere */
+    int first, n;
+    const int64_t *ps; /* [n] time on each rank; -1: the rank skips it, and
+                        * who waits for it there does not wait */
+    const int *waits;  /* [n_waits] earlier operations of the list */
+    int n_waits;
+} cz_pipeline_op;
+
+typedef struct cz_pipeline_list {
+    int n_ranks, n_ops;
+    cz_pipeline_op *ops;
+} cz_pipeline_list;
+
+/* Times are in picoseconds. */
+typedef struct cz_pipeline_times {
+    int64_t makespan;
+    int64_t *end;  /* [op][rank] completion; 0 where the rank skips it */
+    int64_t *busy; /* [stream][rank] sum of the operations' own times */
+} cz_pipeline_times;
+
+/* When everything ends.  The result lives in `arena`.  O(ranks * (ops +
+ * waits)). */
+cz_pipeline_times cz_pipeline_simulate(cz_arena *arena,
+                                       const cz_pipeline_list *list);
+
+#endif

@@ -1,0 +1,33 @@
+/* What no plan of sub-groups can beat, from data that no planner chooses:
+ * matrices, ways, ranks.  Each bound names its witness. */
+#ifndef CZ_PASSES_SOLVE_SUBGROUP_BOUND_H
+#define CZ_PASSES_SOLVE_SUBGROUP_BOUND_H
+
+#include "passes/solve/subgroup.h"
+
+typedef enum cz_subgroup_bound_kind {
+    CZ_SUBGROUP_MEAN,   /* least rank-seconds of all matrices over all ranks */
+    CZ_SUBGROUP_ITEM,   /* the least time of the slowest matrix */
+    CZ_SUBGROUP_PIGEON, /* k n + 1 matrices of one rank each on n ranks: k + 1
+                         * of them share a rank */
+    CZ_SUBGROUP_LINK,   /* least link time of all matrices over all ranks */
+    CZ_SUBGROUP_N_BOUNDS
+} cz_subgroup_bound_kind;
+
+typedef struct cz_subgroup_bound {
+    int64_t time_ps;
+    int of; /* witness: the class that adds or takes most; -1: none */
+    int n;  /* pigeons: how many share a rank; else 0 */
+} cz_subgroup_bound;
+
+typedef struct cz_subgroup_bounds {
+    cz_subgroup_bound of_kind[CZ_SUBGROUP_N_BOUNDS];
+    cz_subgroup_bound_kind binding; /* the largest; ties: the first */
+} cz_subgroup_bounds;
+
+/* All bounds of a problem, whatever its caps.  Items of the pigeonhole are
+ * those of classes whose ways all have g = 1. */
+cz_subgroup_bounds cz_subgroup_find_bounds(cz_arena *scratch,
+                                           const cz_subgroup_problem *problem);
+
+#endif

@@ -1,0 +1,88 @@
+/* The simulated executor: streams in order, waits, joint operations, skips. */
+#include "passes/solve/pipeline.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static const cz_pipeline_stream COMPUTE = CZ_PIPELINE_COMPUTE;
+static const cz_pipeline_stream LINK = CZ_PIPELINE_LINK;
+
+#define PS(...) ((const int64_t[]){__VA_ARGS__})
+#define AFTER(...)                                                             \
+    ((const int[]){__VA_ARGS__}),                                              \
+        (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int))
+
+static cz_pipeline_times simulate(cz_arena *arena, int n_ranks,
+                                  cz_pipeline_op *ops, int n)
+{
+    const cz_pipeline_list list = {n_ranks, n, ops};
+    return cz_pipeline_simulate(arena, &list);
+}
+
+static void test_streams_overlap_unless_waits_say_otherwise(void **unused)
+{
+    cz_pipeline_op ops[] = {
+        {LINK, false, 0, 1, PS(5), NULL, 0},
+        {COMPUTE, false, 0, 1, PS(7), NULL, 0},
+        {LINK, false, 0, 1, PS(5), NULL, 0},
+        {COMPUTE, false, 0, 1, PS(2), AFTER(2)},
+    };
+    cz_arena arena;
+    (void)unused;
+    cz_arena_init(&arena);
+    const cz_pipeline_times times = simulate(&arena, 1, ops, 4);
+    assert_int_equal(times.end[1], 7);
+    assert_int_equal(times.end[2], 10);
+    assert_int_equal(times.makespan, 12);
+    assert_int_equal(times.busy[COMPUTE], 9);
+    assert_int_equal(times.busy[LINK], 10);
+    cz_arena_fini(&arena);
+}
+
+static void test_a_joint_operation_waits_for_its_last_rank(void **unused)
+{
+    cz_pipeline_op ops[] = {
+        {COMPUTE, false, 0, 2, PS(3, 9), NULL, 0},
+        {LINK, true, 0, 2, PS(4, 1), AFTER(0)},
+        {COMPUTE, false, 0, 2, PS(1, 1), AFTER(1)},
+    };
+    cz_arena arena;
+    (void)unused;
+    cz_arena_init(&arena);
+    const cz_pipeline_times times = simulate(&arena, 2, ops, 3);
+    assert_int_equal(times.end[2], 13);
+    assert_int_equal(times.end[3], 10);
+    assert_int_equal(times.makespan, 14);
+    cz_arena_fini(&arena);
+}
+
+static void test_who_skips_is_not_waited_for(void **unused)
+{
+    cz_pipeline_op ops[] = {
+        {COMPUTE, false, 0, 3, PS(50, 2, 3), NULL, 0},
+        {LINK, true, 0, 3, PS(-1, 1, 1), AFTER(0)},
+        {LINK, false, 0, 1, PS(4), AFTER(1)},
+    };
+    cz_arena arena;
+    (void)unused;
+    cz_arena_init(&arena);
+    const cz_pipeline_times times = simulate(&arena, 3, ops, 3);
+    assert_int_equal(times.end[3], 0);
+    assert_int_equal(times.end[4], 4);
+    /* Rank 0 skips what it would wait for, and waits for nothing through it. */
+    assert_int_equal(times.end[6], 4);
+    cz_arena_fini(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_streams_overlap_unless_waits_say_otherwise),
+        cmocka_unit_test(test_a_joint_operation_waits_for_its_last_rank),
+        cmocka_unit_test(test_who_skips_is_not_waited_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,308 @@
+/* The sub-group planner: lists are as fast as they claim, caps hold, every
+ * matrix is planned once, tiny problems are solved to the optimum, and no
+ * plan at all beats a bound. */
+#include "passes/solve/subgroup.h"
+
+#include "grids.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MAX_CLASSES = 4, MAX_JOBS = 16 };
+
+typedef struct sample {
+    cz_arena *arena;
+    cz_subgroup_problem problem;
+    cz_subgroup_class classes[MAX_CLASSES];
+} sample;
+
+static uint64_t next_random(uint64_t *state, uint64_t n)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (*state >> 33) % n;
+}
+
+/* Matrices of random shape; some cut along their short side, in some problems
+ * all in place. */
+static void make(sample *s, uint64_t seed, int n_rows, int width,
+                 int max_matrices)
+{
+    uint64_t random = seed;
+    cz_subgroup_machine machine = notes_machine();
+    machine.is_packed = next_random(&random, 2);
+    const bool in_place = next_random(&random, 3) == 0;
+    s->problem = (cz_subgroup_problem){
+        .n_rows = n_rows,
+        .width = width,
+        .n_classes = 1 + (int)next_random(&random, MAX_CLASSES - 1),
+        .classes = s->classes,
+        .latency_ps = machine.latency_ps,
+        .states_on_block = in_place,
+        .staging_cap_bytes = INT64_MAX,
+        .state_cap_bytes = INT64_MAX,
+        .wire_cap_bytes = INT64_MAX,
+        .effort = 4000};
+    for (int c = 0; c < s->problem.n_classes; c++) {
+        const int64_t n = 512 * (1 + (int64_t)next_random(&random, 8));
+        const cz_subgroup_shape shape = {
+            n, n * (1 + (int64_t)next_random(&random, 8)),
+            next_random(&random, 3) == 0, in_place};
+        s->classes[c] = (cz_subgroup_class){
+            .count = (int)next_random(&random, (uint64_t)max_matrices + 1),
+            .state_bytes = shape.short_side * shape.long_side * 8};
+        s->classes[c].n_ways = cz_subgroup_list_ways(
+            s->arena, &machine, &shape, width, &s->classes[c].ways);
+    }
+}
+
+static cz_subgroup_job random_job(const sample *s, uint64_t *random, int of)
+{
+    const int n_ways = s->classes[of].n_ways;
+    const int way = (int)next_random(random, (uint64_t)n_ways);
+    const int g = s->classes[of].ways[way].g;
+    return (cz_subgroup_job){
+        of, way,
+        g * (int)next_random(random, (uint64_t)(s->problem.width / g))};
+}
+
+static int random_jobs(const sample *s, uint64_t *random, cz_subgroup_job *jobs)
+{
+    const int n = 1 + (int)next_random(random, MAX_JOBS);
+    for (int i = 0; i < n; i++)
+        jobs[i] = random_job(
+            s, random,
+            (int)next_random(random, (uint64_t)s->problem.n_classes));
+    return n;
+}
+
+/* Buffers waited for on one rank may hold up another one a little more in the
+ * builder's own clock, never less. */
+static void test_a_list_takes_what_its_builder_says(void **unused)
+{
+    int n_equal = 0;
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        uint64_t random = seed * 77;
+        cz_subgroup_job jobs[MAX_JOBS];
+        cz_subgroup_cost cost;
+        cz_pipeline_list list;
+        cz_arena arena;
+        sample s = {.arena = &arena};
+        cz_arena_init(&arena);
+        make(&s, seed, 1, 8, 4);
+        if (seed % 2)
+            s.problem.staging_cap_bytes = 512 << 20;
+        const int n = random_jobs(&s, &random, jobs);
+        if (cz_subgroup_run(&arena, &s.problem, jobs, n, &cost, &list)) {
+            const cz_pipeline_times times = cz_pipeline_simulate(&arena, &list);
+            assert_true(times.makespan <= cost.time_ps);
+            assert_true(times.makespan >= cost.time_ps / 100 * 97);
+            n_equal += times.makespan == cost.time_ps;
+            assert_true(cost.staging_bytes <= s.problem.staging_cap_bytes);
+        }
+        cz_arena_fini(&arena);
+    }
+    assert_true(n_equal > 250);
+}
+
+/* Compute and link time of every rank is the sum over its matrices. */
+static void test_a_list_has_all_the_work(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        uint64_t random = seed * 31;
+        cz_subgroup_job jobs[MAX_JOBS];
+        cz_subgroup_cost cost;
+        cz_pipeline_list list;
+        cz_arena arena;
+        sample s = {.arena = &arena};
+        cz_arena_init(&arena);
+        make(&s, seed, 1, 8, 4);
+        const int n = random_jobs(&s, &random, jobs);
+        assert_true(cz_subgroup_run(&arena, &s.problem, jobs, n, &cost, &list));
+        const cz_pipeline_times times = cz_pipeline_simulate(&arena, &list);
+        int64_t wire = 0;
+        for (int rank = 0; rank < 8; rank++) {
+            int64_t compute = 0;
+            for (int i = 0; i < n; i++) {
+                const cz_subgroup_way *way =
+                    &s.classes[jobs[i].of].ways[jobs[i].way];
+                if (rank >= jobs[i].first && rank < jobs[i].first + way->g)
+                    compute += cz_subgroup_work_ps(way) / way->g;
+                wire += rank == 0 ? way->wire_bytes : 0;
+            }
+            assert_true(times.busy[rank] == compute);
+        }
+        assert_true(cost.wire_bytes == wire);
+        cz_arena_fini(&arena);
+    }
+}
+
+static void count_jobs(const cz_subgroup_problem *problem,
+                       const cz_subgroup_plan *plan, int *counts)
+{
+    for (int row = 0; row < problem->n_rows; row++)
+        for (int i = 0; i < plan->rows[row].n_jobs; i++) {
+            const cz_subgroup_job *job = &plan->rows[row].jobs[i];
+            const int g = problem->classes[job->of].ways[job->way].g;
+            assert_true(job->first >= 0 && job->first % g == 0 &&
+                        job->first + g <= problem->width);
+            counts[job->of]++;
+        }
+}
+
+/* The plan's figures, row by row, from its jobs alone. */
+static void check(cz_arena *arena, const cz_subgroup_problem *problem,
+                  const cz_subgroup_plan *plan)
+{
+    int counts[MAX_CLASSES] = {0};
+    int64_t time = 0, wire = 0;
+    count_jobs(problem, plan, counts);
+    for (int c = 0; c < problem->n_classes; c++)
+        assert_int_equal(counts[c], problem->classes[c].count);
+    for (int row = 0; row < problem->n_rows; row++) {
+        cz_subgroup_cost cost;
+        assert_true(cz_subgroup_run(arena, problem, plan->rows[row].jobs,
+                                    plan->rows[row].n_jobs, &cost, NULL));
+        time = cost.time_ps > time ? cost.time_ps : time;
+        wire += cost.wire_bytes;
+        assert_true(cost.staging_bytes <= plan->staging_bytes);
+        assert_true(cost.state_bytes <= plan->state_bytes);
+    }
+    assert_true(time == plan->time_ps);
+    assert_true(wire == plan->wire_bytes);
+}
+
+static void test_plans_keep_caps_and_bounds(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        cz_arena arena;
+        sample s = {.arena = &arena};
+        cz_arena_init(&arena);
+        make(&s, seed, 1 + (int)(seed % 5), 1 << seed % 4, 8);
+        const cz_subgroup_plan free = cz_subgroup_solve(&arena, &s.problem);
+        const cz_subgroup_bounds bounds =
+            cz_subgroup_find_bounds(&arena, &s.problem);
+        assert_true(free.is_feasible);
+        check(&arena, &s.problem, &free);
+        assert_true(free.time_ps >= bounds.of_kind[bounds.binding].time_ps);
+        s.problem.wire_cap_bytes = free.wire_bytes - free.wire_bytes / 20;
+        s.problem.staging_cap_bytes = free.staging_bytes;
+        s.problem.state_cap_bytes = free.state_bytes;
+        const cz_subgroup_plan tight = cz_subgroup_solve(&arena, &s.problem);
+        check(&arena, &s.problem, &tight);
+        assert_true(tight.staging_bytes <= free.staging_bytes);
+        assert_true(tight.state_bytes <= free.state_bytes);
+        assert_true(tight.is_feasible ==
+                    (tight.wire_bytes <= s.problem.wire_cap_bytes));
+        cz_arena_fini(&arena);
+    }
+}
+
+/* ---- every plan of a tiny row ---- */
+
+typedef struct everything {
+    const cz_subgroup_problem *problem;
+    int n;
+    cz_subgroup_job jobs[MAX_JOBS];
+    int64_t best;
+} everything;
+
+static void try_all(everything *all, int job)
+{
+    if (job == all->n) {
+        cz_arena arena;
+        cz_subgroup_cost cost;
+        cz_arena_init(&arena);
+        if (cz_subgroup_run(&arena, all->problem, all->jobs, all->n, &cost,
+                            NULL) &&
+            cost.time_ps < all->best)
+            all->best = cost.time_ps;
+        cz_arena_fini(&arena);
+        return;
+    }
+    const cz_subgroup_class *of = &all->problem->classes[all->jobs[job].of];
+    for (int way = 0; way < of->n_ways; way++)
+        for (int first = 0; first < all->problem->width;
+             first += of->ways[way].g) {
+            all->jobs[job].way = way;
+            all->jobs[job].first = first;
+            try_all(all, job + 1);
+        }
+}
+
+static void test_tiny_rows_are_planned_as_well_as_by_trying_all(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        cz_arena arena;
+        sample s = {.arena = &arena};
+        everything all = {.problem = &s.problem, .best = INT64_MAX};
+        cz_arena_init(&arena);
+        make(&s, seed, 1, 4, 1);
+        for (int c = 0; c < s.problem.n_classes; c++)
+            for (int i = 0; i < s.classes[c].count; i++)
+                all.jobs[all.n++].of = c;
+        try_all(&all, 0);
+        const cz_subgroup_plan plan = cz_subgroup_solve(&arena, &s.problem);
+        const cz_subgroup_bounds bounds =
+            cz_subgroup_find_bounds(&arena, &s.problem);
+        assert_true(plan.time_ps <= all.best);
+        assert_true(all.best >= bounds.of_kind[bounds.binding].time_ps);
+        cz_arena_fini(&arena);
+    }
+}
+
+static void test_equal_problems_have_equal_plans(void **unused)
+{
+    cz_subgroup_plan plans[2];
+    cz_arena arenas[2];
+    (void)unused;
+    for (int i = 0; i < 2; i++) {
+        sample s = {.arena = &arenas[i]};
+        cz_arena_init(&arenas[i]);
+        make(&s, 5, 3, 8, 8);
+        plans[i] = cz_subgroup_solve(&arenas[i], &s.problem);
+    }
+    for (int row = 0; row < 3; row++) {
+        const cz_subgroup_row *a = &plans[0].rows[row],
+                              *b = &plans[1].rows[row];
+        assert_int_equal(a->n_jobs, b->n_jobs);
+        assert_memory_equal(a->jobs, b->jobs,
+                            sizeof *a->jobs * (size_t)a->n_jobs);
+    }
+    for (int i = 0; i < 2; i++)
+        cz_arena_fini(&arenas[i]);
+}
+
+static void test_a_matrix_beyond_the_cap_has_no_plan(void **unused)
+{
+    cz_arena arena;
+    sample s = {.arena = &arena};
+    (void)unused;
+    cz_arena_init(&arena);
+    make(&s, 3, 2, 4, 4);
+    s.classes[0].count = 1;
+    s.problem.staging_cap_bytes = 0;
+    s.problem.wire_cap_bytes = 0;
+    assert_false(cz_subgroup_solve(&arena, &s.problem).is_feasible);
+    cz_arena_fini(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_list_takes_what_its_builder_says),
+        cmocka_unit_test(test_a_list_has_all_the_work),
+        cmocka_unit_test(test_plans_keep_caps_and_bounds),
+        cmocka_unit_test(test_tiny_rows_are_planned_as_well_as_by_trying_all),
+        cmocka_unit_test(test_equal_problems_have_equal_plans),
+        cmocka_unit_test(test_a_matrix_beyond_the_cap_has_no_plan),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
