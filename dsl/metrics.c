@@ -165,9 +165,10 @@ static void count_rows(counter *c, int number)
 static void count_op(counter *c, int number)
 {
     const cz_view_op *op = &c->view->ops[number];
-    if (op->kind == CZ_STEP_REDUCE_SCATTER || op->kind == CZ_STEP_ALL_GATHER)
-        count_collective(c, number);
-    else if (op->table >= 0)
+    if (op->kind == CZ_STEP_REDUCE_SCATTER || op->kind == CZ_STEP_ALL_GATHER) {
+        if (cz_view_bucket_is_home(c->view, (int)op->fact->bucket, c->rank))
+            count_collective(c, number);
+    } else if (op->table >= 0)
         count_rows(c, number);
 }
 
@@ -196,7 +197,8 @@ static void count_memory(counter *c)
 {
     const cz_plan_view *view = c->view;
     for (int b = 0; b < view->n_buckets; b++)
-        count_bucket(c, &view->buckets[b]);
+        if (cz_view_bucket_is_home(view, b, c->rank))
+            count_bucket(c, &view->buckets[b]);
     if (view->arena)
         c->out->memory[CZ_MEMORY_SCRATCH] =
             view->arena->bytes

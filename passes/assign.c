@@ -53,8 +53,10 @@ static void find_fullness(const state *s, const cz_assign_item *item,
         f->loads[i] = 0;
     for (int d = 0; d < item->n_splits; d++)
         f->memory[d] = 0;
-    for (int row = 0; row < s->problem->n_split; row++) {
+    for (int row = 0; row < s->problem->n_rows; row++) {
         const int d = item->split_of_row[row];
+        if (d < 0)
+            continue;
         f->memory[d] = larger(f->memory[d], s->memory[row]);
         for (int t = 0; t < n; t++)
             f->loads[d * n + t] =
@@ -97,7 +99,7 @@ static cz_assign_place best_place(const state *s, const cz_assign_item *item,
 static void put(state *s, const cz_assign_item *item, cz_assign_place place)
 {
     const int n = s->problem->n_shard;
-    for (int row = 0; row < s->problem->n_split; row++) {
+    for (int row = 0; row < s->problem->n_rows; row++) {
         if (item->split_of_row[row] != place.split)
             continue;
         for (int t = 0; t < n; t++)
@@ -112,10 +114,10 @@ void cz_assign_solve(cz_arena *scratch, const cz_assign_problem *problem,
                      cz_assign_place *places, int64_t *loads)
 {
     const ranked *order = rank_items(scratch, problem);
-    const int n_ranks = problem->n_split * problem->n_shard;
-    state s = {problem, loads, CZ_NEW(scratch, int64_t, problem->n_split)};
+    const int n_ranks = problem->n_rows * problem->n_shard;
+    state s = {problem, loads, CZ_NEW(scratch, int64_t, problem->n_rows)};
     fullness f = {CZ_NEW(scratch, int64_t, n_ranks),
-                  CZ_NEW(scratch, int64_t, problem->n_split)};
+                  CZ_NEW(scratch, int64_t, problem->n_rows)};
 
     for (int rank = 0; rank < n_ranks; rank++)
         loads[rank] = 0;

@@ -58,9 +58,7 @@ static bool collect(cz_arena *arena, const cz_plan_view *view,
         cz_assign_item *item = &out->items[out->n];
         if (!cz_family_is_owned(view, family))
             continue;
-        if (!item_of(view, family,
-                     grid->split_of_row[view->families[family].reduction],
-                     item) ||
+        if (!item_of(view, family, grid->split_of_row[family], item) ||
             !add_ranks(view->n_ranks / item->n_splits, item, &total))
             return false;
         out->params[out->n++] = p;
@@ -104,7 +102,7 @@ static bool assign(cz_ir *ir, cz_arena *arena, cz_diags *diags)
                       "the matrices cost more than 2^63 operations");
         return false;
     }
-    const cz_assign_problem problem = {matrices.n, matrices.items, grid.n_split,
+    const cz_assign_problem problem = {matrices.n, matrices.items, grid.n_rows,
                                        grid.n_shard};
     cz_assign_place *places = CZ_NEW(arena, cz_assign_place, matrices.n);
     cz_assign_solve(arena, &problem, places,

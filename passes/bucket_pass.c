@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Parameters share a bucket when use, type, reduction, owned or not, and
+/* Parameters share a bucket when use, type, reduction, home, owned or not, and
  * states are equal: then all of the bucket's memory has one layout. */
 static bool same_states(const cz_fact_rule *a, const cz_fact_rule *b)
 {
@@ -31,6 +31,7 @@ static bool same_kind(const cz_plan_view *view, int a, int b)
     const cz_view_rule *r = &view->rules[f->rule], *s = &view->rules[g->rule];
     return r->use == s->use && f->dtype == g->dtype &&
            f->reduction == g->reduction &&
+           cz_view_same_home(f->fact, g->fact) &&
            (p->split_owner < 0) == (q->split_owner < 0) &&
            same_states(r->fact, s->fact);
 }

@@ -97,7 +97,7 @@ static bool check_shard(const cz_plan_view *view, int family, cz_diags *diags,
         return refuse(diags, view, family, CZ_UNSUPPORTED,
                       "is a matrix sharded along several axes or dimensions: "
                       "not supported yet");
-    if (has_axis(grid->split_axes, axes.v[0]))
+    if (has_axis(grid->row_axes, axes.v[0]))
         return refuse(diags, view, family, CZ_UNSUPPORTED,
                       "is a matrix sharded over an axis that splits the "
                       "state: not supported yet");
@@ -113,9 +113,6 @@ static bool add_family(cz_arena *arena, const cz_plan_view *view,
 {
     if (!check_stages(view, family, diags))
         return false;
-    if (view->families[family].fact->home_axes != 0)
-        return refuse(diags, view, family, CZ_UNSUPPORTED,
-                      "lives on some ranks only: not supported yet");
     if (!cz_family_is_owned(view, family) ||
         cz_family_shards(view, family) == 1)
         return true;
@@ -127,10 +124,9 @@ static bool add_family(cz_arena *arena, const cz_plan_view *view,
     return true;
 }
 
-int cz_owner_grid_split(const cz_owner_grid *grid, const cz_plan_view *view,
-                        int family, int row)
+int cz_owner_grid_split(const cz_owner_grid *grid, int family, int row)
 {
-    return grid->split_of_row[view->families[family].reduction][row];
+    return grid->split_of_row[family][row];
 }
 
 int cz_owner_grid_splits(const cz_plan_view *view, int family)
@@ -139,17 +135,41 @@ int cz_owner_grid_splits(const cz_plan_view *view, int family)
         view, &cz_view_family_reduction(view, family)->split_axes);
 }
 
-static void find_splits(cz_arena *arena, const cz_plan_view *view,
-                        cz_owner_grid *grid)
+/* Split coordinates of a family in every row. */
+static const int *find_splits(cz_arena *arena, const cz_plan_view *view,
+                              const cz_owner_grid *grid, int family)
 {
-    grid->split_of_row = CZ_NEW(arena, int *, view->n_reductions);
-    for (int k = 0; k < view->n_reductions; k++) {
-        const cz_ints *split = &view->reductions[k].split_axes;
-        int *rows = CZ_NEW(arena, int, grid->n_split);
-        for (int row = 0; row < grid->n_split; row++)
-            rows[row] = (int)cz_view_coordinate(
-                view, split, cz_view_rank_at(view, &grid->split_axes, row, 0));
-        grid->split_of_row[k] = rows;
+    const cz_ints *split = &cz_view_family_reduction(view, family)->split_axes;
+    int *rows = CZ_NEW(arena, int, grid->n_rows);
+    for (int row = 0; row < grid->n_rows; row++) {
+        const int64_t rank = cz_view_rank_at(view, &grid->row_axes, row, 0);
+        rows[row] = cz_view_is_home(view, family, rank)
+                        ? (int)cz_view_coordinate(view, split, rank)
+                        : -1;
+    }
+    return rows;
+}
+
+/* An earlier family whose rows are the same; -1: none. */
+static int find_alike(const cz_plan_view *view, int family)
+{
+    const cz_view_family *f = &view->families[family];
+    for (int k = 0; k < family; k++)
+        if (view->families[k].reduction == f->reduction &&
+            cz_view_same_home(view->families[k].fact, f->fact))
+            return k;
+    return -1;
+}
+
+static void find_rows(cz_arena *arena, const cz_plan_view *view,
+                      cz_owner_grid *grid)
+{
+    grid->n_rows = (int)cz_view_extent(view, &grid->row_axes);
+    grid->split_of_row = CZ_NEW(arena, const int *, view->n_families);
+    for (int f = 0; f < view->n_families; f++) {
+        const int alike = find_alike(view, f);
+        grid->split_of_row[f] = alike >= 0 ? grid->split_of_row[alike]
+                                           : find_splits(arena, view, grid, f);
     }
 }
 
@@ -157,15 +177,20 @@ bool cz_owner_grid_find(cz_arena *arena, const cz_plan_view *view,
                         cz_diags *diags, cz_owner_grid *out)
 {
     bool ok = true;
-    *out = (cz_owner_grid){.split_axes = {NULL, 0}};
+    *out = (cz_owner_grid){.row_axes = {NULL, 0}};
     for (int k = 0; k < view->n_reductions; k++)
-        out->split_axes = join_axes(arena, view, out->split_axes,
-                                    view->reductions[k].split_axes);
+        out->row_axes = join_axes(arena, view, out->row_axes,
+                                  view->reductions[k].split_axes);
+    for (int f = 0; f < view->n_families; f++) {
+        int64_t storage[CZ_VIEW_MAX_AXES];
+        out->row_axes = join_axes(
+            arena, view, out->row_axes,
+            cz_view_axes_of(view, view->families[f].fact->home_axes, storage));
+    }
     for (int f = 0; f < view->n_families; f++)
         ok &= add_family(arena, view, diags, f, out);
-    out->axes = join_axes(arena, view, out->split_axes, out->shard_axes);
-    out->n_split = (int)cz_view_extent(view, &out->split_axes);
+    out->axes = join_axes(arena, view, out->row_axes, out->shard_axes);
     out->n_shard = (int)cz_view_extent(view, &out->shard_axes);
-    find_splits(arena, view, out);
+    find_rows(arena, view, out);
     return ok;
 }

@@ -1,8 +1,9 @@
 /* Which parameters are owned matrices, and the grid of ranks that own them:
- * rows are coordinates over all axes that split states, columns over the axes
- * that shard matrices.  A reduction that splits over fewer axes (experts) has
- * the same owner in several rows: those of one coordinate of its split.  Reads
- * the plan view; what assignment, buckets and schedule all need. */
+ * rows are coordinates over all axes that split states or that are of a home,
+ * columns over the axes that shard matrices.  A reduction that splits over
+ * fewer axes (experts) has the same owner in several rows: those of one
+ * coordinate of its split; so has a family with several homes.  Reads the plan
+ * view; what assignment, buckets and schedule all need. */
 #ifndef CZ_PASSES_OWNED_H
 #define CZ_PASSES_OWNED_H
 
@@ -13,10 +14,12 @@
 #include <stdbool.h>
 
 typedef struct cz_owner_grid {
-    cz_ints split_axes, shard_axes;
+    cz_ints row_axes, shard_axes;
     cz_ints axes; /* both, in mesh order */
-    int n_split, n_shard;
-    int **split_of_row; /* [reduction][row] its split coordinate there */
+    int n_rows, n_shard;
+    /* [family][row] its split coordinate there; -1: it is not at home. Families
+     * of one reduction and home share an array. */
+    const int **split_of_row;
 } cz_owner_grid;
 
 enum { CZ_MAX_STAGE_SLOTS = 64 };
@@ -32,9 +35,8 @@ bool cz_family_is_owned(const cz_plan_view *view, int family);
 /* Over how many ranks a parameter is sharded. */
 int64_t cz_family_shards(const cz_plan_view *view, int family);
 
-/* The split coordinate of a family in a row of the grid. */
-int cz_owner_grid_split(const cz_owner_grid *grid, const cz_plan_view *view,
-                        int family, int row);
+/* The split coordinate of a family in a row of the grid, or -1. */
+int cz_owner_grid_split(const cz_owner_grid *grid, int family, int row);
 /* How many coordinates the family's split has. */
 int cz_owner_grid_splits(const cz_plan_view *view, int family);
 

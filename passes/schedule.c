@@ -68,8 +68,8 @@ static bool tells_bytes(const cz_scheduler *s, const cz_ints *axes)
 /* Bytes per coordinate of the fewest axes that tell ranks apart. */
 static cz_fact_arena arena_fact(const cz_scheduler *s)
 {
-    const cz_ints selector = tells_bytes(s, &s->grid.split_axes)
-                                 ? s->grid.split_axes
+    const cz_ints selector = tells_bytes(s, &s->grid.row_axes)
+                                 ? s->grid.row_axes
                              : tells_bytes(s, &s->grid.axes) ? s->grid.axes
                                                              : s->class_axes;
     const int n = (int)cz_view_extent(s->view, &selector);

@@ -82,7 +82,7 @@ typedef struct cz_scheduler {
 cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
                                 int *n);
 /* The first of `elements` elements of a parameter that lie in a row's slice of
- * its bucket, and `*n` of them, perhaps 0. */
+ * its bucket, and `*n` of them, perhaps 0, as where it is not at home. */
 int64_t cz_schedule_part(const cz_scheduler *s, int64_t param, int64_t elements,
                          int row, int64_t *n);
 bool cz_schedule_bucket_is_owned(const cz_plan_view *view, int bucket);

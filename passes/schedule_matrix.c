@@ -63,7 +63,7 @@ static int by_row_and_group(const void *left, const void *right)
 /* Sort, and find where each row and group starts. */
 static void sort_set(cz_scheduler *s, cz_matrix_set *set, int n_groups)
 {
-    const int n_cells = s->grid.n_split * n_groups;
+    const int n_cells = s->grid.n_rows * n_groups;
     set->n_groups = n_groups;
     set->starts = CZ_NEW(s->arena, int, n_cells + 1);
     if (set->n > 0)
@@ -87,7 +87,8 @@ static cz_group_item group_item(const cz_matrix *m)
 
 /* Groups of the matrices of one row that have the reduction, from number
  * `base` on; returns how many.  A matrix that lies in several rows is in the
- * same group in all of them: they have the same matrices of its reduction. */
+ * same group in all those of one home: they have the same matrices of its
+ * reduction. */
 static int group_row(cz_scheduler *s, int row, int reduction, int base)
 {
     int n_all, n = 0;
@@ -134,9 +135,8 @@ static bool check_owner(const cz_scheduler *s, int param)
 static void collect_rows(cz_scheduler *s, int param)
 {
     const cz_view_param *p = &s->view->params[param];
-    for (int row = 0; row < s->grid.n_split; row++) {
-        if (cz_owner_grid_split(&s->grid, s->view, p->family, row) !=
-            p->split_owner)
+    for (int row = 0; row < s->grid.n_rows; row++) {
+        if (cz_owner_grid_split(&s->grid, p->family, row) != p->split_owner)
             continue;
         const cz_matrix matrix = matrix_of(s->view, param, row);
         cz_matrix_set *set = matrix.column < 0 ? &s->alone : &s->sharded;
@@ -157,7 +157,7 @@ bool cz_schedule_collect(cz_scheduler *s)
     sort_set(s, &s->sharded, 1);
     for (int k = 0; k < s->view->n_reductions; k++) {
         int most = 0;
-        for (int row = 0; row < s->grid.n_split; row++) {
+        for (int row = 0; row < s->grid.n_rows; row++) {
             const int n = group_row(s, row, k, n_groups);
             most = n > most ? n : most;
         }

@@ -262,12 +262,11 @@ static void place_owner(cz_scheduler *s, int row, int column,
 
 void cz_schedule_scratch(cz_scheduler *s)
 {
-    const int n_columns = s->grid.n_shard,
-              n_cells = s->grid.n_split * n_columns;
+    const int n_columns = s->grid.n_shard, n_cells = s->grid.n_rows * n_columns;
     const group_ops *group_at = find_group_ops(s);
     for (int i = 0; i < s->n_ops; i++)
         s->ops[i].work = CZ_NEW(s->arena, int64_t, n_cells);
-    for (int row = 0; row < s->grid.n_split; row++) {
+    for (int row = 0; row < s->grid.n_rows; row++) {
         const int64_t base = place_row(s, row, group_at);
         for (int column = 0; s->sharded.n > 0 && column < n_columns; column++)
             place_owner(s, row, column, group_at, base);

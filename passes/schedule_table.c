@@ -10,8 +10,11 @@ int64_t cz_schedule_part(const cz_scheduler *s, int64_t param, int64_t elements,
 {
     const cz_plan_view *view = s->view;
     const cz_view_param *p = &view->params[param];
-    const int64_t *slices = view->buckets[p->bucket].fact->slices.v +
-                            cz_owner_grid_split(&s->grid, view, p->family, row);
+    const int split = cz_owner_grid_split(&s->grid, p->family, row);
+    *n = 0;
+    if (split < 0)
+        return 0;
+    const int64_t *slices = view->buckets[p->bucket].fact->slices.v + split;
     const int64_t end = p->offset + elements;
     const int64_t lo = p->offset > slices[0] ? p->offset : slices[0];
     const int64_t hi = end < slices[1] ? end : slices[1];
@@ -274,15 +277,23 @@ static bool splits_over(const cz_plan_view *view, int64_t param, int64_t axis)
     return false;
 }
 
+static bool is_of_home(const cz_plan_view *view, int64_t param, int64_t axis)
+{
+    return view->families[view->params[param].family].fact->home_axes >> axis &
+           1;
+}
+
 /* Replicas hold the same elements: those at coordinate 0 of the axes that
- * neither split nor shard the parameter count them. */
+ * neither split nor shard the parameter count them, and its first home. */
 static bool counts_param(const cz_plan_view *view, int64_t param, int64_t rank)
 {
+    if (cz_view_home_rank(view, view->params[param].family, 0, rank) != rank)
+        return false;
     for (int axis = 0; axis < view->mesh->axes.n; axis++) {
         const int64_t a = axis;
         const cz_ints one = {&a, 1};
         if (!splits_over(view, param, axis) &&
-            !tells_apart(view, param, axis) &&
+            !tells_apart(view, param, axis) && !is_of_home(view, param, axis) &&
             cz_view_coordinate(view, &one, rank) != 0)
             return false;
     }
@@ -320,8 +331,8 @@ static bool has_replicas(const cz_plan_view *view, cz_ints params, int axis)
     return false;
 }
 
-/* Rows over a bucket depend on the split, on uneven shards, and, where each
- * element counts once, on the axes that leave replicas. */
+/* Rows over a bucket depend on its home, on the split, on uneven shards, and,
+ * where each element counts once, on the axes that leave replicas. */
 static cz_ints bucket_axes(const cz_scheduler *s, int bucket, bool once)
 {
     const cz_plan_view *view = s->view;
@@ -329,7 +340,8 @@ static cz_ints bucket_axes(const cz_scheduler *s, int bucket, bool once)
     int64_t *axes = CZ_NEW(s->arena, int64_t, view->mesh->axes.n);
     int n = 0;
     for (int axis = 0; axis < view->mesh->axes.n; axis++) {
-        bool depends = splits_over(view, params.v[0], axis) ||
+        bool depends = is_of_home(view, params.v[0], axis) ||
+                       splits_over(view, params.v[0], axis) ||
                        (once && has_replicas(view, params, axis));
         for (int i = 0; !depends && i < params.n; i++)
             depends = is_uneven_over(
@@ -348,7 +360,7 @@ static cz_ints shard_axes(const cz_scheduler *s, int group)
         if (s->sharded.list[i].group == group &&
             s->sharded.list[i].family->uneven)
             return s->grid.axes;
-    return s->grid.split_axes;
+    return s->grid.row_axes;
 }
 
 /* ---- tables ---- */
@@ -398,7 +410,7 @@ static cz_ints selector_of(const cz_scheduler *s, const cz_planned_op *op)
     case CZ_N_ROLES:
         break;
     }
-    return s->grid.split_axes;
+    return s->grid.row_axes;
 }
 
 static cz_fact_table build_table(const cz_scheduler *s, const cz_planned_op *op,
@@ -412,7 +424,7 @@ static cz_fact_table build_table(const cz_scheduler *s, const cz_planned_op *op,
     for (int c = 0; c < n; c++) {
         const int64_t rank = cz_view_rank_at(view, &selector, c, 0);
         const place at = {
-            rank, (int)cz_view_coordinate(view, &s->grid.split_axes, rank),
+            rank, (int)cz_view_coordinate(view, &s->grid.row_axes, rank),
             (int)cz_view_coordinate(view, &s->grid.shard_axes, rank)};
         kind->fill(s, op, &at, &r);
         starts[c + 1] = r.n_values / kind->n_columns;

@@ -210,7 +210,8 @@ static bool skips(const walk *w, const cz_planned_op *op)
 {
     int n, n_columns;
     if (op->table < 0)
-        return false;
+        return op->bucket >= 0 &&
+               !cz_view_bucket_is_home(w->s->view, op->bucket, w->rank);
     rows_of(w, &w->s->tables[op->table], &n, &n_columns);
     return n == 0;
 }
@@ -331,14 +332,17 @@ static int by_number(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Every axis that some table depends on: ranks that agree on them are equal. */
+/* Every axis that some table or home depends on: ranks that agree on them are
+ * equal. */
 static cz_ints class_axes(const cz_scheduler *s)
 {
     const int n_axes = s->view->mesh->axes.n;
-    int64_t *axes = CZ_NEW(s->arena, int64_t, n_axes);
+    int64_t *axes = CZ_NEW(s->arena, int64_t, n_axes), of_homes = 0;
     int n = 0;
+    for (int f = 0; f < s->view->n_families; f++)
+        of_homes |= s->view->families[f].fact->home_axes;
     for (int axis = 0; axis < n_axes; axis++) {
-        bool used = false;
+        bool used = of_homes >> axis & 1;
         for (int t = 0; t < s->n_tables; t++)
             for (int i = 0; i < s->tables[t].selector.n; i++)
                 used = used || s->tables[t].selector.v[i] == axis;

@@ -56,7 +56,8 @@ static void add_rank(graph *g, int64_t rank)
     }
 }
 
-/* A collective completes nowhere before it has started everywhere. */
+/* A collective completes nowhere before it has started everywhere; a
+ * communicator skips it as a whole, or not at all (V3). */
 static void add_collective(graph *g, int op)
 {
     for (int64_t rank = 0; rank < g->v->view->n_ranks; rank++) {
@@ -65,6 +66,8 @@ static void add_collective(graph *g, int op)
                    cz_view_rank_at(g->v->view, &g->v->view->ops[op].fact->comm,
                                    0, rank),
                    op);
+        if (is_skipped(g->v, &g->v->view->ops[op], rank))
+            continue;
         add_edge(g, start_of(g, rank, op), hub);
         add_edge(g, hub, start_of(g, rank, op) + 1);
     }

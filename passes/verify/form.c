@@ -10,7 +10,7 @@ static place place_of_slice(const verifier *v, int number, int slice)
 
     at.rank = cz_view_rank_at(
         v->view, &cz_view_bucket_reduction(v->view, number)->split_axes, slice,
-        0);
+        home_of(v, number));
     for (int i = 0; i < bucket->params.n; i++)
         if (bucket->offsets.v[i] < bucket->slices.v[slice])
             at.param = bucket->params.v[i];
@@ -41,6 +41,10 @@ static void check_slices(verifier *v, int number)
 static void check_places(verifier *v, int number)
 {
     const cz_fact_bucket *bucket = v->view->buckets[number].fact;
+    const cz_fact_family *home =
+        bucket->params.n > 0
+            ? v->view->families[v->view->buckets[number].family].fact
+            : NULL;
     int64_t end = 0;
 
     for (int i = 0; i < bucket->params.n; i++) {
@@ -52,6 +56,9 @@ static void check_places(verifier *v, int number)
         if (v->view->rules[family->rule].use != v->view->buckets[number].use)
             reject(v, place_in_bucket(v, number, bucket->params.v[i]),
                    "is in a bucket of another group");
+        if (!cz_view_same_home(home, family->fact))
+            reject(v, place_in_bucket(v, number, bucket->params.v[i]),
+                   "is in a bucket of another home");
         end = bucket->offsets.v[i] + family->local_elements;
     }
     if (end > bucket->length)
@@ -170,14 +177,19 @@ static void check_run(verifier *v, int op, int64_t rank, int64_t number,
                (long long)hi);
 }
 
+/* A parameter that exists, and lives here. */
 static bool is_param(verifier *v, int op, int64_t rank, int64_t param)
 {
-    if (param >= 0 && param < v->view->n_params)
-        return true;
-    reject(v, place_on(v, op, rank),
-           "a row names parameter %lld, which does not exist",
-           (long long)param);
-    return false;
+    if (param < 0 || param >= v->view->n_params) {
+        reject(v, place_on(v, op, rank),
+               "a row names parameter %lld, which does not exist",
+               (long long)param);
+        return false;
+    }
+    if (!is_home(v, param, rank))
+        reject(v, (place){op, rank, param},
+               "the parameter is not at home on this rank");
+    return v->n_errors == 0;
 }
 
 /* A stage on whole matrices sees scratch alone: shards lie elsewhere. */

@@ -307,7 +307,8 @@ static void check_counted(verifier *v, const counts *found)
         const cz_ints axes = cz_view_axes_of(
             v->view, cz_view_distinct_set(v->view, param->family), storage);
         for (int64_t c = 0; c < cz_view_extent(v->view, &axes); c++) {
-            const int64_t near = cz_view_rank_at(v->view, &axes, c, 0);
+            const int64_t near =
+                cz_view_rank_at(v->view, &axes, c, home_of(v, param->bucket));
             if (!*count_of(found, p, c) && elements_on(v, p, near) > 0) {
                 reject(v,
                        (place){counter_of(v, param->bucket),

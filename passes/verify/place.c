@@ -112,8 +112,8 @@ static bool find_in_bucket(const verifier *v, int bucket, place *found)
         return false;
     found->param = params->v[0];
     if (found->rank < 0)
-        found->rank =
-            owner_of(v, bucket, v->view->params[params->v[0]].offset, 0);
+        found->rank = owner_of(v, bucket, v->view->params[params->v[0]].offset,
+                               home_of(v, bucket));
     for (int i = 0; i < params->n; i++) {
         int64_t lo, hi;
         slice_of(v, bucket, found->rank, &lo, &hi);
@@ -195,7 +195,7 @@ place place_in_bucket(const verifier *v, int bucket, int64_t param)
     if (param < 0 && b->fact->params.n > 0)
         found.param = b->fact->params.v[0];
     if (found.param >= 0)
-        found.rank =
-            owner_of(v, bucket, v->view->params[found.param].offset, 0);
+        found.rank = owner_of(v, bucket, v->view->params[found.param].offset,
+                              home_of(v, bucket));
     return found;
 }

@@ -240,11 +240,12 @@ static const int64_t *count_owned(const verifier *v, int bucket)
     const cz_ints *split =
         &cz_view_bucket_reduction(v->view, bucket)->split_axes;
     const bool each = is_uneven(v, v->view->buckets[bucket].fact);
+    const int64_t home = home_of(v, bucket);
     int64_t *owned = CZ_NEW(v->arena, int64_t, v->view->n_ranks);
 
     for (int64_t rank = 0; rank < v->view->n_ranks; rank++) {
         const int64_t first = cz_view_rank_at(
-            v->view, split, cz_view_coordinate(v->view, split, rank), 0);
+            v->view, split, cz_view_coordinate(v->view, split, rank), home);
         owned[rank] = each || first == rank ? owned_elements(v, bucket, rank)
                                             : owned[first];
     }
@@ -257,6 +258,8 @@ static void check_finished(run *r, int op, int bucket)
 
     for (int64_t rank = 0; rank < r->v->view->n_ranks; rank++) {
         const int64_t done = r->updated[rank * r->v->view->n_buckets + bucket];
+        if (!cz_view_bucket_is_home(r->v->view, bucket, rank))
+            continue;
         if (done != owned[rank]) {
             place late = place_on(r->v, op, rank);
             find_row(r->v,

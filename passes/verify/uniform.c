@@ -13,6 +13,17 @@ static bool same_axes(const cz_ints *a, const cz_ints *b)
     return x == y;
 }
 
+/* Do members of a communicator differ in whether they have the bucket? */
+static bool spans_home(const verifier *v, int bucket, const cz_ints *comm)
+{
+    const int family = v->view->buckets[bucket].family;
+    int64_t set = 0;
+
+    for (int i = 0; i < comm->n; i++)
+        set |= (int64_t)1 << comm->v[i];
+    return family >= 0 && (set & v->view->families[family].fact->home_axes);
+}
+
 /* seen[b]: one more than the operation that served bucket b; 0: none yet. */
 static void check_bucket_op(verifier *v, int number, int *seen)
 {
@@ -24,7 +35,11 @@ static void check_bucket_op(verifier *v, int number, int *seen)
                               ? &reduction->reduce_axes
                               : &reduction->split_axes;
 
-    if (!same_axes(&op->fact->comm, axes))
+    if (spans_home(v, (int)bucket, &op->fact->comm))
+        reject(v, place_of(v, number),
+               "runs over an axis of the bucket's home: some of its members "
+               "have no part in it");
+    else if (!same_axes(&op->fact->comm, axes))
         reject(v, place_of(v, number),
                "runs over other axes than the gradients are summed and the "
                "state is split over");

@@ -24,8 +24,27 @@ row_range rows_of(const verifier *v, const cz_view_op *op, int64_t rank)
 bool is_skipped(const verifier *v, const cz_view_op *op, int64_t rank)
 {
     const row_range rows = rows_of(v, op, rank);
+    const bool of_bucket =
+        op->kind == CZ_STEP_REDUCE_SCATTER || op->kind == CZ_STEP_ALL_GATHER;
 
+    if (of_bucket)
+        return !cz_view_bucket_is_home(v->view, (int)op->fact->bucket, rank);
     return op->table >= 0 && rows.first == rows.end;
+}
+
+bool is_home(const verifier *v, int64_t param, int64_t rank)
+{
+    return cz_view_is_home(v->view, v->view->params[param].family, rank);
+}
+
+int64_t home_of(const verifier *v, int bucket)
+{
+    int64_t rank = 0;
+
+    while (rank < v->view->n_ranks &&
+           !cz_view_bucket_is_home(v->view, bucket, rank))
+        rank++;
+    return rank < v->view->n_ranks ? rank : 0;
 }
 
 static const char *const step_names[CZ_N_STEPS] = {
@@ -94,6 +113,8 @@ int64_t elements_on(const verifier *v, int64_t param, int64_t rank)
 {
     const int family = v->view->params[param].family;
 
+    if (!is_home(v, param, rank))
+        return 0;
     return cz_view_shard_elements(v->view, &v->view->families[family], rank);
 }
 

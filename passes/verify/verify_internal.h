@@ -20,7 +20,8 @@ typedef struct row_range {
 } row_range;
 
 row_range rows_of(const verifier *v, const cz_view_op *op, int64_t rank);
-/* An operation with a table and no row on this rank is skipped there. */
+/* An operation with a table and no row on this rank is skipped there, and so is
+ * a collective of a bucket that is not at home. */
 bool is_skipped(const verifier *v, const cz_view_op *op, int64_t rank);
 
 /* Where a mistake shows.  Numbers of the view; -1 only for an operation or a
@@ -68,7 +69,10 @@ void slice_of(const verifier *v, int bucket, int64_t rank, int64_t *lo,
 /* The last operation of a bucket, for what comes too late; -1: none. */
 int last_op_of(const verifier *v, int64_t bucket);
 int rule_of_param(const verifier *v, int64_t param);
-/* Elements of a parameter on a rank. */
+bool is_home(const verifier *v, int64_t param, int64_t rank);
+/* The first rank that has a bucket. */
+int64_t home_of(const verifier *v, int bucket);
+/* Elements of a parameter on a rank; 0 where it is not at home. */
 int64_t elements_on(const verifier *v, int64_t param, int64_t rank);
 /* Offset of slot `slot` (an element of stage->in or ->out) behind the row's
  * scratch offset of its kind, and its length, both in bytes. */

@@ -16,20 +16,19 @@ typedef struct solved {
     int64_t loads[MAX_RANKS];
 } solved;
 
-static solved solve(const cz_assign_item *items, int n, int n_split,
-                    int n_shard)
+static solved solve(const cz_assign_item *items, int n, int n_rows, int n_shard)
 {
     solved result;
     cz_arena scratch;
     cz_arena_init(&scratch);
     cz_assign_item *own = CZ_NEW(&scratch, cz_assign_item, n);
-    int *rows = CZ_NEW(&scratch, int, n_split);
-    const cz_assign_problem problem = {n, own, n_split, n_shard};
-    for (int i = 0; i < n_split; i++)
+    int *rows = CZ_NEW(&scratch, int, n_rows);
+    const cz_assign_problem problem = {n, own, n_rows, n_shard};
+    for (int i = 0; i < n_rows; i++)
         rows[i] = i;
     for (int i = 0; i < n; i++) {
         own[i] = items[i];
-        own[i].n_splits = own[i].n_splits ? own[i].n_splits : n_split;
+        own[i].n_splits = own[i].n_splits ? own[i].n_splits : n_rows;
         own[i].split_of_row =
             items[i].split_of_row ? items[i].split_of_row : rows;
     }
@@ -98,7 +97,7 @@ static void test_random_items_stay_within_grahams_bound(void **unused)
         uint64_t random = seed;
         cz_assign_item items[MAX_ITEMS] = {{0}};
         const int n = 1 + (int)(next_random(&random) % MAX_ITEMS);
-        const int n_split = 1 + (int)(next_random(&random) % 8);
+        const int n_rows = 1 + (int)(next_random(&random) % 8);
         const int n_shard = 1 + (int)(next_random(&random) % 8);
         int64_t sum = 0, largest = 0, loaded = 0;
         for (int i = 0; i < n; i++) {
@@ -106,8 +105,8 @@ static void test_random_items_stay_within_grahams_bound(void **unused)
             sum += items[i].cost;
             largest = items[i].cost > largest ? items[i].cost : largest;
         }
-        const solved got = solve(items, n, n_split, n_shard);
-        const int n_ranks = n_split * n_shard;
+        const solved got = solve(items, n, n_rows, n_shard);
+        const int n_ranks = n_rows * n_shard;
         for (int i = 0; i < n_ranks; i++)
             loaded += got.loads[i];
         assert_int_equal(loaded, sum);

@@ -64,7 +64,7 @@ static void test_the_grid_has_split_and_shard_axes(void **unused)
     open(&f, 4, 0);
     assert_true(
         cz_owner_grid_find(&f.fake.arena, &f.fake.view, &f.diags, &grid));
-    assert_int_equal(grid.n_split, 2);
+    assert_int_equal(grid.n_rows, 2);
     assert_int_equal(grid.n_shard, 2);
     assert_int_equal(grid.axes.n, 2);
     assert_int_equal(grid.axes.v[0], 0);
