@@ -178,6 +178,34 @@ const char *cz_c_dtype_tag(const char *name)
     return cz_dtype_czr_tag(dtype);
 }
 
+/* The family whose home is the bucket's; NULL: every rank has it. */
+static const cz_fact_family *home_of(const cz_plan_view *view, int bucket)
+{
+    const int family = view->buckets[bucket].family;
+    const cz_fact_family *fact =
+        family < 0 ? NULL : view->families[family].fact;
+
+    return fact && fact->home_axes ? fact : NULL;
+}
+
+static void put_home(cz_emitter *emitter, int number)
+{
+    const cz_fact_family *fact = home_of(emitter->view, number);
+
+    if (fact)
+        put_int_array(emitter->out, "int32_t", "home", number, fact->home.v,
+                      fact->home.n);
+}
+
+static void put_home_name(cz_text *out, const cz_fact_family *fact, int number)
+{
+    if (fact)
+        cz_text_printf(out, "%lld, %d, home_%d},\n", (ll)fact->home_axes,
+                       fact->home.n, number);
+    else
+        cz_text_puts(out, "0, 0, NULL},\n");
+}
+
 static void put_buckets(cz_emitter *emitter)
 {
     const cz_plan_view *view = emitter->view;
@@ -188,6 +216,7 @@ static void put_buckets(cz_emitter *emitter)
                       view->buckets[i].fact->slices.v,
                       view->buckets[i].fact->slices.n);
         put_states(emitter, i);
+        put_home(emitter, i);
     }
     cz_text_puts(out, "\nstatic const czr_bucket buckets[] = {\n");
     for (int i = 0; i < view->n_buckets; i++) {
@@ -199,7 +228,8 @@ static void put_buckets(cz_emitter *emitter)
             bucket->has_master, (ll)bucket->fact->length,
             cz_axis_mask(&reduction->split_axes), (ll)reduction->leaves,
             (ll)reduction->terms, i, bucket->n_states);
-        cz_text_printf(out, bucket->n_states ? "states_%d},\n" : "NULL},\n", i);
+        cz_text_printf(out, bucket->n_states ? "states_%d, " : "NULL, ", i);
+        put_home_name(out, home_of(view, i), i);
     }
     cz_text_puts(out, view->n_buckets ? "};\n\n" : "    {0}};\n\n");
 }

@@ -65,7 +65,7 @@ static bool is_first_replica(rank_run *r, int param, const cz_ints *split)
     int64_t storage[CZ_VIEW_MAX_AXES];
     const cz_ints axes = cz_view_axes_of(
         view, cz_view_distinct_set(view, view->params[param].family), storage);
-    int64_t rank = 0;
+    int64_t rank = cz_view_home_rank(view, view->params[param].family, 0, 0);
 
     rank = cz_view_rank_at(view, &axes,
                            cz_view_coordinate(view, &axes, r->rank), rank);

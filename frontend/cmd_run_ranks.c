@@ -96,6 +96,25 @@ static void fill_grads(rank_run *r, int step)
                 fill_grad_row(r, p, step, leaf, row);
 }
 
+/* What is at home elsewhere is not here, and has no elements. */
+static czr_status find_layouts(rank_run *r, int64_t *longest)
+{
+    const cz_plan_view *view = r->request->view;
+
+    for (int p = 0; p < view->n_params; p++) {
+        czr_layout_info *layout = &r->layouts[p];
+        const czr_status status =
+            czr_layout(r->engine, cz_view_name_at(view, p, r->rank), layout);
+        const bool is_home =
+            cz_view_is_home(view, view->params[p].family, r->rank);
+        if (status != (is_home ? CZR_OK : CZR_ERR_ELSEWHERE))
+            return status == CZR_OK ? CZR_ERR_MISMATCH : status;
+        if (is_home && cz_rank_row_length(layout) > *longest)
+            *longest = cz_rank_row_length(layout);
+    }
+    return CZR_OK;
+}
+
 static czr_status prepare(rank_run *r)
 {
     const cz_plan_view *view = r->request->view;
@@ -105,19 +124,16 @@ static czr_status prepare(rank_run *r)
     r->layouts = calloc((size_t)view->n_params, sizeof *r->layouts);
     if (!r->layouts)
         return CZR_ERR_NO_MEMORY;
-    for (int p = 0; p < view->n_params; p++) {
-        status = czr_layout(r->engine, cz_view_name_at(view, p, r->rank),
-                            &r->layouts[p]);
-        if (status != CZR_OK)
-            return status;
-        if (cz_rank_row_length(&r->layouts[p]) > longest)
-            longest = cz_rank_row_length(&r->layouts[p]);
-    }
+    status = find_layouts(r, &longest);
+    if (status != CZR_OK)
+        return status;
     r->row = malloc((size_t)longest * sizeof *r->row);
     r->sum = malloc((size_t)longest * sizeof *r->sum);
     if (!r->row || !r->sum)
         return CZR_ERR_NO_MEMORY;
     for (int p = 0; p < view->n_params; p++) {
+        if (!cz_view_is_home(view, view->params[p].family, r->rank))
+            continue;
         fill_param(r, p);
         status =
             czr_bind(r->engine, cz_view_name_at(view, p, r->rank), NULL, NULL);

@@ -190,6 +190,8 @@ static bool check_bucket(const check *c, int b)
         return fail(c, "split of bucket", b);
     if (bucket->grad_dtype != CZR_F32 && bucket->grad_dtype != CZR_BF16)
         return fail(c, "type of gradients", bucket->grad_dtype);
+    if (!czr_home_is_valid(p, bucket))
+        return fail(c, "home of bucket", b);
     if (bucket->leaves < 1 || bucket->terms < 1)
         return fail(c, "leaves or terms of bucket", b);
     const int members = czr_program_extent(p, bucket->split_axes);
@@ -322,7 +324,8 @@ static bool check_kernel_row(const check *c, const czr_kernel_row *row)
 
     if (!is_below(row->stage, p->n_stages) ||
         !is_below(row->param, p->n_params) ||
-        !is_inside(row->count, 0, INT64_MAX / 16) || row->work > c->arena)
+        !is_inside(row->count, 0, INT64_MAX / 16) || row->work > c->arena ||
+        !czr_program_has_param(p, row->param, c->rank))
         return false;
     const czr_stage *stage = &p->stages[row->stage];
     return check_slots(c, row, stage->in, stage->n_in) &&
@@ -346,6 +349,7 @@ static bool check_transfer_row(const check *c, const czr_transfer_row *row)
 static bool check_span_row(const check *c, const czr_span_row *row)
 {
     return is_below(row->param, c->program->n_params) &&
+           czr_program_has_param(c->program, row->param, c->rank) &&
            is_owned(c, row->param, row->offset, row->count);
 }
 
@@ -431,6 +435,8 @@ static bool check_op(const check *c, int number)
     if (has_bucket ? !is_below(op->bucket, p->n_buckets)
                    : op->bucket >= p->n_buckets)
         return fail(c, "bucket of operation", number);
+    if (has_bucket && (op->comm & p->buckets[op->bucket].home_axes))
+        return fail(c, "communicator of operation", number);
     if (rows < 0 ? op->table >= 0
                  : !is_below(op->table, p->n_tables) ||
                        (int)p->tables[op->table].kind != rows)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 7u /* of the tables in the second part */
+#define CZR_ABI 8u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -21,7 +21,8 @@
     X(ERR_ARGUMENT, "an argument that makes no sense")                         \
     X(ERR_NOT_FOUND, "no tensor of that name")                                 \
     X(ERR_FROZEN, "a frozen parameter: the engine has no part in it")          \
-    X(ERR_ELSEWHERE, "a parameter of other ranks, as an expert may be")        \
+    X(ERR_ELSEWHERE,                                                           \
+      "a parameter of other ranks, as experts may be, or layers")              \
     X(ERR_SHAPE, "a tensor's shape, type or place is not the plan's")          \
     X(ERR_UNBOUND, "a tensor was not bound")                                   \
     X(ERR_OVERLAP, "two bound tensors share memory")                           \
@@ -154,7 +155,8 @@ czr_status czr_param_name(const czr_engine *engine, int param, char *name,
                           size_t n);
 /* A tied parameter is found by each of its names.  CZR_ERR_FROZEN: the model
  * has it, but nobody trains it; keep it where it is, and do not bind it.
- * CZR_ERR_ELSEWHERE: other ranks have it, and they bind it. */
+ * CZR_ERR_ELSEWHERE: other ranks have it, and they bind it: those that hold
+ * this expert, or the stages of a pipeline that hold this layer. */
 czr_status czr_layout(const czr_engine *engine, const char *name,
                       czr_layout_info *out);
 /* Bind this rank's shards.  A tensor whose data is exactly where czr_layout
@@ -335,6 +337,9 @@ typedef struct czr_bucket {
     const int64_t *slices; /* [extent of split_axes + 1] */
     int n_states;
     const czr_state_desc *states;
+    uint32_t home_axes;  /* bit a: axis a.  0: every rank has the bucket */
+    int32_t n_home;      /* else those whose coordinate over these axes is */
+    const int32_t *home; /* among these, which ascend; no other rank has it */
 } czr_bucket;
 
 typedef struct czr_hyper_desc {

@@ -178,7 +178,8 @@ static czr_status check_all_bound(czr_engine *engine)
     char name[128];
 
     for (int param = 0; param < engine->program->n_params; param++) {
-        if (engine->bindings[param].is_bound)
+        if (engine->bindings[param].is_bound ||
+            !czr_program_has_param(engine->program, param, engine->rank))
             continue;
         czr_program_name(engine->program, param, engine->rank, name,
                          sizeof name);

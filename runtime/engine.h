@@ -16,7 +16,7 @@ enum { CZR_ERROR_BYTES = 320, CZR_MAX_SLOTS = 255 };
 
 /* The spaces of a bucket (dsl/IR.md, "Memory of a rank").  REDUCED, MASTER
  * and STATE hold the slice alone: element `offset` of the bucket lies at
- * offset - slice.first there. */
+ * offset - slice.first there.  All NULL where the bucket is not at home. */
 typedef struct czr_spaces {
     czr_range slice;
     unsigned char *param, *grad;

@@ -194,6 +194,8 @@ static void note_all(const czr_engine *engine, intervals *list)
     for (int b = 0; b < program->n_buckets; b++) {
         const czr_bucket *bucket = &program->buckets[b];
         const size_t length = (size_t)bucket->length;
+        if (!engine->spaces[b].param)
+            continue;
         note(list, engine->spaces[b].param,
              length * czr_dtype_bytes(bucket->dtype), -1);
         note(list, engine->spaces[b].grad,

@@ -14,10 +14,12 @@ static czr_status (*const kinds[])(czr_engine *, int) = {
 
 bool czr_op_is_skipped(const czr_engine *engine, int op)
 {
-    const int table = engine->program->ops[op].table;
+    const czr_op *row = &engine->program->ops[op];
 
-    return table >= 0 &&
-           czr_program_rows(engine->program, table, engine->rank).n == 0;
+    if (row->kind == CZR_REDUCE_SCATTER || row->kind == CZR_ALL_GATHER)
+        return !czr_program_is_home(engine->program, row->bucket, engine->rank);
+    return row->table >= 0 &&
+           czr_program_rows(engine->program, row->table, engine->rank).n == 0;
 }
 
 czr_status czr_op_run(void *user, int op)

@@ -180,16 +180,23 @@ static int match_family(const czr_program *program, const czr_family *family,
     return *name ? -1 : param;
 }
 
+/* On this rank, or, with rank -1, on any. */
+static bool is_there(const czr_program *program, int param, int rank)
+{
+    return rank < 0 || czr_program_has_param(program, param, rank);
+}
+
 int czr_program_find(const czr_program *program, const char *name, int rank)
 {
     for (int f = 0; f < program->n_families; f++) {
-        const int member =
-            match_family(program, &program->families[f], name, rank);
-        if (member >= 0)
-            return program->families[f].first_param + member;
+        const czr_family *family = &program->families[f];
+        const int member = match_family(program, family, name, rank);
+        if (member >= 0 && is_there(program, family->first_param, rank))
+            return family->first_param + member;
     }
     for (int t = 0; t < program->n_ties; t++)
-        if (match_family(program, &program->ties[t], name, rank) >= 0)
+        if (match_family(program, &program->ties[t], name, rank) >= 0 &&
+            is_there(program, program->ties[t].first_param, rank))
             return program->ties[t].first_param;
     return -1;
 }
@@ -224,12 +231,16 @@ const czr_storage *czr_program_find_storage(const czr_program *program,
                                             int *member)
 {
     for (int s = 0; s < program->n_storages; s++) {
-        *member = match_family(program, &program->storages[s].of, name, rank);
-        if (*member >= 0)
-            return &program->storages[s];
+        const czr_storage *storage = &program->storages[s];
+        const int first =
+            program->families[storage->pieces[0].family].first_param;
+        *member = match_family(program, &storage->of, name, rank);
+        if (*member >= 0 && is_there(program, first, rank))
+            return storage;
     }
     for (int t = 0; t < program->n_ties; t++)
-        if (match_family(program, &program->ties[t], name, rank) >= 0)
+        if (match_family(program, &program->ties[t], name, rank) >= 0 &&
+            is_there(program, program->ties[t].first_param, rank))
             return storage_of(program, program->ties[t].first_param, member);
     return NULL;
 }

@@ -61,7 +61,14 @@ bool czr_program_is_frozen(const czr_program *program, const char *name);
 size_t czr_program_name(const czr_program *program, int param, int rank,
                         char *text, size_t n);
 
-/* The slice of a bucket that this rank owns. */
+/* Whether a rank has a bucket, and a parameter: elsewhere there is no memory
+ * for it and nothing to do. */
+bool czr_program_is_home(const czr_program *program, int bucket, int rank);
+bool czr_program_has_param(const czr_program *program, int param, int rank);
+/* Is a bucket's home coordinates over axes that do not split it? */
+bool czr_home_is_valid(const czr_program *program, const czr_bucket *bucket);
+
+/* The slice of a bucket that this rank owns, where it is at home. */
 czr_range czr_program_slice(const czr_program *program, int bucket, int rank);
 
 /* Rows of a table that this rank has. */

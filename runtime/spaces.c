@@ -42,6 +42,8 @@ static czr_status open_bucket(czr_engine *engine, int b)
     const czr_bucket *bucket = &program->buckets[b];
     czr_spaces *spaces = &engine->spaces[b];
 
+    if (!czr_program_is_home(program, b, engine->rank))
+        return CZR_OK;
     spaces->slice = czr_program_slice(program, b, engine->rank);
     const int64_t n = spaces->slice.n;
     spaces->param = take(engine, bucket->length, 1, bucket->dtype);

@@ -15,8 +15,12 @@ static czr_status submit(czr_engine *engine, int op)
 
 /* ---- while the backward pass runs --------------------------------------- */
 
+/* One that is not at home has nothing to wait for: its operations are skipped.
+ */
 static bool is_bucket_ready(const czr_engine *engine, int bucket)
 {
+    if (!czr_program_is_home(engine->program, bucket, engine->rank))
+        return true;
     for (int param = 0; param < engine->program->n_params; param++)
         if (engine->program->places[param].bucket == bucket &&
             !engine->bindings[param].is_ready)
@@ -51,6 +55,10 @@ czr_status czr_grad_ready(czr_engine *engine, int param, czr_stream producer)
     if (status == CZR_OK && (param < 0 || param >= engine->program->n_params))
         status = czr_engine_refuse(engine, CZR_ERR_ARGUMENT, "no parameter %d",
                                    param);
+    if (status == CZR_OK &&
+        !czr_program_has_param(engine->program, param, engine->rank))
+        status = czr_engine_refuse(engine, CZR_ERR_ELSEWHERE,
+                                   "parameter %d is one of other ranks", param);
     if (status == CZR_OK && !engine->bindings[param].is_ready) {
         czr_loose_copy_grad(engine, param);
         engine->bindings[param].is_ready = true;

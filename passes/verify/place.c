@@ -194,8 +194,10 @@ place place_in_bucket(const verifier *v, int bucket, int64_t param)
         found.op = row.op;
     if (param < 0 && b->fact->params.n > 0)
         found.param = b->fact->params.v[0];
-    if (found.param >= 0)
-        found.rank = owner_of(v, bucket, v->view->params[found.param].offset,
-                              home_of(v, bucket));
+    if (found.param >= 0) {
+        const cz_view_param *p = &v->view->params[found.param];
+        const int64_t home = cz_view_home_rank(v->view, p->family, 0, 0);
+        found.rank = owner_of(v, bucket, p->offset, home);
+    }
     return found;
 }

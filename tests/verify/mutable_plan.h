@@ -35,6 +35,7 @@ typedef struct mutable_plan {
     mutable_op *ops;
     mutable_bucket *buckets;
     cz_view_param *params;
+    cz_fact_family *families; /* only homes are ever changed */
     int64_t *arena_bytes;
 } mutable_plan;
 

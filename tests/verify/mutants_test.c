@@ -51,7 +51,8 @@ static void make_text(randoms *r, bool is_sharded, cz_text *text)
         cz_text_fini(text);
         random_text(r, &limits, text);
         string = cz_text_string(text);
-    } while (strstr(string, is_sharded ? "tp = 1\n" : "dp = 1, tp = 1\n"));
+    } while (
+        strstr(string, is_sharded ? "tp = 1\n" : "dp = 1, cp = 1, tp = 1\n"));
 }
 
 static bool subject_open(subject *s, const char *text, uint64_t uneven)

@@ -32,6 +32,7 @@ const mutation mutations[] = {
     {"move a slice's bound", move_slice},
     {"move a parameter", move_param},
     {"change an owner", change_owner},
+    {"change a family's home", change_home},
     {"shrink the arena", shrink_arena},
 };
 const int n_mutations = sizeof mutations / sizeof *mutations;
@@ -74,6 +75,27 @@ bool change_owner(mutable_plan *plan, randoms *r)
         &cz_view_family_reduction(plan->origin, param->family)->split_axes;
     param->split_owner = draw_in(r, 0, cz_view_extent(plan->origin, split) - 1);
     return param->split_owner != was;
+}
+
+/* One coordinate more, one less, or another one. */
+bool change_home(mutable_plan *plan, randoms *r)
+{
+    const int f = (int)draw(r, plan->origin->n_families);
+    cz_fact_family *fact = &plan->families[f];
+    const cz_fact_family *was = plan->origin->families[f].fact;
+    const int64_t extent = cz_view_parts(plan->origin, fact->home_axes);
+    int64_t *home = CZ_NEW(plan->arena, int64_t, extent);
+    int n = 0;
+
+    if (fact->home_axes == 0)
+        return false;
+    for (int64_t c = 0; c < extent; c++)
+        if (chance(r, 2))
+            home[n++] = c;
+    if (n == 0)
+        return false;
+    fact->home = (cz_ints){home, n};
+    return !cz_view_same_home(fact, was);
 }
 
 bool shrink_arena(mutable_plan *plan, randoms *r)

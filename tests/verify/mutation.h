@@ -50,6 +50,7 @@ bool change_section(mutable_plan *plan, randoms *r);
 bool move_slice(mutable_plan *plan, randoms *r);
 bool move_param(mutable_plan *plan, randoms *r);
 bool change_owner(mutable_plan *plan, randoms *r);
+bool change_home(mutable_plan *plan, randoms *r);
 bool shrink_arena(mutable_plan *plan, randoms *r);
 
 #endif

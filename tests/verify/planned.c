@@ -72,6 +72,60 @@ static void make_uneven(cz_ir *ir, cz_arena *arena, uint64_t seed)
     }
 }
 
+/* Another home for about two of three families, over axes that nothing else of
+ * a plan uses: some coordinates of them, never all. */
+static cz_ints random_home(cz_arena *arena, randoms *r, int64_t extent)
+{
+    int64_t *home = CZ_NEW(arena, int64_t, extent);
+    const int64_t left_out = draw(r, extent);
+    int n = 0;
+
+    for (int64_t c = 0; c < extent; c++)
+        if (c != left_out && chance(r, 2))
+            home[n++] = c;
+    if (n == 0)
+        home[n++] = left_out;
+    return (cz_ints){home, n};
+}
+
+static const char *storage_of(const cz_fact_piece *pieces, int n,
+                              const char *family)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(pieces[i].family, family) == 0)
+            return pieces[i].storage;
+    return family;
+}
+
+/* Families at home on some coordinates of the axis `name`, those of one stored
+ * tensor alike. */
+static void make_homes(cz_ir *ir, cz_arena *arena, const char *name,
+                       uint64_t seed)
+{
+    int n, n_meshes, n_pieces, axis = 0;
+    const cz_fact_mesh *mesh = cz_ir_read_mesh(ir, arena, &n_meshes);
+    const cz_fact_family *families = cz_ir_read_family(ir, arena, &n);
+    const cz_fact_piece *pieces = cz_ir_read_piece(ir, arena, &n_pieces);
+
+    while (axis < mesh->axes.n && strcmp(mesh->axes.v[axis], name) != 0)
+        axis++;
+    if (axis == mesh->axes.n || mesh->sizes.v[axis] == 1)
+        return;
+    for (int f = 0; f < n; f++) {
+        cz_fact_family fact = families[f];
+        randoms r = {seed};
+        for (const char *c = storage_of(pieces, n_pieces, fact.sym_name); *c;
+             c++)
+            r.state = r.state * 31u + (unsigned char)*c;
+        draw(&r, 2);
+        if (chance(&r, 3))
+            continue;
+        fact.home_axes = (int64_t)1 << axis;
+        fact.home = random_home(arena, &r, mesh->sizes.v[axis]);
+        cz_ir_replace_family(ir, f, &fact);
+    }
+}
+
 void planned_open(planned *p, const char *text, const char *const *defines,
                   int64_t microbatches, uint64_t uneven)
 {
@@ -93,6 +147,8 @@ void planned_open(planned *p, const char *text, const char *const *defines,
     ir = cz_compile(&p->arena, &options, &p->diags);
     if (ir && uneven)
         make_uneven(ir, &p->arena, uneven);
+    if (ir)
+        make_homes(ir, &p->arena, "cp", uneven + 1);
     if (ir && cz_passes_run(ir, NULL, &p->diags))
         p->view = cz_plan_view_build(&p->arena, ir, &p->diags);
     cz_ir_close(ir);

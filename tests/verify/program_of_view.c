@@ -120,6 +120,10 @@ static void set_buckets(cz_arena *arena, czr_program *program,
         buckets[i] = program->buckets[i];
         buckets[i].length = view->buckets[i].fact->length;
         buckets[i].slices = view->buckets[i].fact->slices.v;
+        const cz_fact_family *home =
+            view->families[view->buckets[i].family].fact;
+        buckets[i].n_home = home->home.n;
+        buckets[i].home = narrow(arena, home->home.v, home->home.n);
     }
     for (int i = 0; i < view->n_params; i++)
         places[i] = (czr_place){(int32_t)view->params[i].bucket,

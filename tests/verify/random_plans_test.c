@@ -35,7 +35,7 @@ static uint64_t uneven_of(uint64_t seed, int number)
 }
 
 static bool check_plan(const char *text, const char *what, uint64_t uneven,
-                       int64_t *n_ops)
+                       int64_t *n_ops, int *n_homes)
 {
     planned p;
     bool ok;
@@ -44,6 +44,11 @@ static bool check_plan(const char *text, const char *what, uint64_t uneven,
     ok = p.view && cz_verify(p.view, &p.diags);
     if (p.view)
         *n_ops += p.view->n_ops;
+    for (int f = 0; p.view && f < p.view->n_families; f++)
+        if (p.view->families[f].fact->home_axes) {
+            ++*n_homes;
+            break;
+        }
     if (!ok) {
         printf("%s is rejected:\n", what);
         planned_print(&p, text);
@@ -70,7 +75,8 @@ static bool run_both(planned *p, cz_run_result *host, cz_run_result *late)
 
 static bool check_run(const char *text, const char *what, uint64_t uneven)
 {
-    static const char *const one_rank[] = {"mesh.dp=1", "mesh.tp=1", NULL};
+    static const char *const one_rank[] = {"mesh.dp=1", "mesh.cp=1",
+                                           "mesh.tp=1", NULL};
     planned many, one;
     cz_run_result results[4] = {{0}};
     bool ok;
@@ -97,7 +103,7 @@ int main(int argc, char **argv)
     const int n_runs = argc > 2 ? atoi(argv[2]) : 20;
     const uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
     int64_t n_ops = 0;
-    int n_failed = 0;
+    int n_failed = 0, n_homes = 0;
 
     for (int i = 0; i < n_plans; i++) {
         const bool is_run = i < 4 * n_runs && i % 4 == 1;
@@ -106,14 +112,14 @@ int main(int argc, char **argv)
         snprintf(what, sizeof what, "plan %d of seed %" PRIu64, i, seed);
         make_text(seed, i, i % 4 == 0, &text);
         n_failed += !check_plan(cz_text_string(&text), what, uneven_of(seed, i),
-                                &n_ops);
+                                &n_ops, &n_homes);
         if (is_run)
             n_failed +=
                 !check_run(cz_text_string(&text), what, uneven_of(seed, i));
         cz_text_fini(&text);
     }
     printf("seed %" PRIu64 ": %d plans of %" PRId64 " operations, %d of them "
-           "executed; %d failed\n",
-           seed, n_plans, n_ops, n_runs, n_failed);
+           "with homes, %d executed; %d failed\n",
+           seed, n_plans, n_ops, n_homes, n_runs, n_failed);
     return n_failed ? 1 : 0;
 }

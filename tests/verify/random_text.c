@@ -14,14 +14,16 @@ typedef struct writer {
 
 static void put_mesh(writer *w)
 {
-    int64_t dp;
+    int64_t dp, cp;
 
     do {
         dp = draw_in(w->r, 1, w->limits->max_dp);
+        cp = chance(w->r, 2) ? draw_in(w->r, 2, 3) : 1;
         w->tp = draw_in(w->r, 1, w->limits->max_tp);
-    } while (dp * w->tp > w->limits->max_ranks);
-    cz_text_printf(w->out, "mesh dp = %" PRId64 ", tp = %" PRId64 "\n\n", dp,
-                   w->tp);
+    } while (dp * cp * w->tp > w->limits->max_ranks);
+    cz_text_printf(
+        w->out, "mesh dp = %" PRId64 ", cp = %" PRId64 ", tp = %" PRId64 "\n\n",
+        dp, cp, w->tp);
 }
 
 static const char *dtype(writer *w)

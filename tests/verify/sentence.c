@@ -62,20 +62,41 @@ static bool has_row_anywhere(const cz_plan_view *view, const named *n)
     return false;
 }
 
-/* By its rows, by its bucket, or because it serves all tensors. */
+static bool has_bucket(const cz_plan_view *view, const cz_view_op *op)
+{
+    return op->fact->bucket >= 0 && op->fact->bucket < view->n_buckets;
+}
+
+/* By its rows, or by its bucket. */
+static bool handles(const cz_plan_view *view, const named *n)
+{
+    const cz_view_op *op = &view->ops[n->op];
+
+    return (has_bucket(view, op) &&
+            view->params[n->param].bucket == op->fact->bucket) ||
+           (op->table >= 0 && has_row_anywhere(view, n));
+}
+
+/* Some serve all tensors. */
 static bool deals_with(const cz_plan_view *view, const named *n)
 {
     const cz_view_op *op = &view->ops[n->op];
     const bool needs_bucket =
         op->kind == CZ_STEP_REDUCE_SCATTER || op->kind == CZ_STEP_ALL_GATHER;
-    const bool has_bucket =
-        op->fact->bucket >= 0 && op->fact->bucket < view->n_buckets;
 
-    if (has_bucket && view->params[n->param].bucket == op->fact->bucket)
-        return true;
-    if (op->table >= 0)
-        return has_row_anywhere(view, n);
-    return !needs_bucket || !has_bucket;
+    return handles(view, n) ||
+           (op->table < 0 && (!needs_bucket || !has_bucket(view, op)));
+}
+
+/* Of a tensor that the whole list has left out, any operation may be named. */
+static bool is_left_out(const cz_plan_view *view, const named *n)
+{
+    for (int op = 0; op < view->n_ops; op++) {
+        const named other = {op, n->rank, n->param};
+        if (handles(view, &other))
+            return false;
+    }
+    return true;
 }
 
 /* A slice that descends is the mistake itself: any of the bucket may lie where
@@ -90,8 +111,9 @@ static bool owns(const cz_plan_view *view, const named *n)
         view, &cz_view_bucket_reduction(view, param->bucket)->split_axes,
         n->rank);
 
-    return slices[c] > slices[c + 1] ||
-           (slices[c] < end && param->offset < slices[c + 1]);
+    return cz_view_is_home(view, param->family, n->rank) &&
+           (slices[c] > slices[c + 1] ||
+            (slices[c] < end && param->offset < slices[c + 1]));
 }
 
 /* Gathers and what serves all tensors reach every rank. */
@@ -121,7 +143,7 @@ const char *sentence_fault(const cz_plan_view *view, const char *sentence)
     n.param = find_param(view, tensor);
     if (n.param < 0)
         return "names a tensor that the plan has not";
-    if (!deals_with(view, &n))
+    if (!deals_with(view, &n) && !is_left_out(view, &n))
         return "names a tensor that the operation has nothing to do with";
     if (!takes_part(view, &n))
         return "names a rank that has neither rows nor elements of the tensor";

@@ -134,6 +134,26 @@ static void test_a_spread_item_loads_all_its_rows(void **unused)
     assert_int_equal(got.loads[3], 4);
 }
 
+/* Rows of two stages, two split coordinates each: an item loads its own alone,
+ * and one with both for its home loads both alike. */
+static void test_stages_balance_each_by_itself(void **unused)
+{
+    const int first[] = {0, 1, -1, -1}, second[] = {-1, -1, 0, 1};
+    const int both[] = {0, 1, 0, 1};
+    const cz_assign_item items[] = {
+        {.cost = 10, .n_splits = 2, .split_of_row = first},
+        {.cost = 3, .n_splits = 2, .split_of_row = second},
+        {.cost = 2, .n_splits = 2, .split_of_row = second},
+        {.cost = 5, .n_splits = 2, .split_of_row = both}};
+    const solved got = solve(items, 4, 4, 1);
+    (void)unused;
+    assert_int_equal(got.loads[0] + got.loads[1], 15);
+    assert_int_equal(got.loads[2] + got.loads[3], 10);
+    assert_int_equal(highest(got.loads, 2), 10);
+    assert_int_equal(highest(got.loads + 2, 2), 5);
+    assert_int_not_equal(got.places[3].split, got.places[0].split);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +162,7 @@ int main(void)
         cmocka_unit_test(test_a_row_computes_alike),
         cmocka_unit_test(test_a_spread_item_loads_all_its_rows),
         cmocka_unit_test(test_random_items_stay_within_grahams_bound),
+        cmocka_unit_test(test_stages_balance_each_by_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,6 +72,26 @@ static void test_the_grid_has_split_and_shard_axes(void **unused)
     fake_plan_fini(&f.fake);
 }
 
+static void test_rows_count_homes_and_know_who_is_there(void **unused)
+{
+    static const int64_t home[] = {1};
+    fixture f;
+    cz_owner_grid grid;
+    (void)unused;
+    open(&f, 4, 0);
+    fake_mesh(&f.fake, 2, 2, 3);
+    f.fact.home_axes = 1 << 1;
+    f.fact.home = (cz_ints){home, 1};
+    assert_true(
+        cz_owner_grid_find(&f.fake.arena, &f.fake.view, &f.diags, &grid));
+    assert_int_equal(grid.row_axes.n, 2);
+    assert_int_equal(grid.n_rows, 6);
+    for (int row = 0; row < grid.n_rows; row++)
+        assert_int_equal(cz_owner_grid_split(&grid, 0, row),
+                         row % 3 == 1 ? row / 3 : -1);
+    fake_plan_fini(&f.fake);
+}
+
 static void test_two_sharded_dimensions_are_not_supported(void **unused)
 {
     fixture f;
@@ -116,6 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_grid_has_split_and_shard_axes),
+        cmocka_unit_test(test_rows_count_homes_and_know_who_is_there),
         cmocka_unit_test(test_two_sharded_dimensions_are_not_supported),
         cmocka_unit_test(test_shards_over_the_split_are_not_supported),
         cmocka_unit_test(test_a_matrix_without_owner_is_refused),

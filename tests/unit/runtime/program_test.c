@@ -26,12 +26,18 @@ static const czr_family ties[] = {{.pattern = "again.{0}",
                                    .first_param = 133,
                                    .n_indices = 1,
                                    .extents = {2}}};
+enum { N_NAMED = 135 };
+static const czr_place places[N_NAMED]; /* all in one bucket, which all have */
+static const czr_bucket bucket;
 static const czr_program named = {.n_axes = 1,
                                   .axes = dp_axes,
                                   .sizes = dp_sizes,
                                   .n_families = 3,
                                   .families = families,
-                                  .n_params = 135,
+                                  .n_params = N_NAMED,
+                                  .places = places,
+                                  .n_buckets = 1,
+                                  .buckets = &bucket,
                                   .n_frozen = 1,
                                   .frozen = frozen,
                                   .n_ties = 1,
