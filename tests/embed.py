@@ -12,7 +12,7 @@ import threading
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-OK, ERR_ARGUMENT = 0, 2
+OK, ERR_ARGUMENT, ERR_ELSEWHERE = 0, 2, 5
 F64, F32, BF16 = 0, 1, 2
 ELEMENT = {F64: np.float64, F32: np.float32, BF16: np.uint16}
 DIMS = ct.c_int64 * 8
@@ -103,16 +103,17 @@ def tensor_of(array, dtype):
 class Program:
     """One .cz text, built for one mesh and loaded."""
 
-    def __init__(self, canzona, library, name, source, dp=1, tp=1):
+    def __init__(self, canzona, library, name, source, dp=1, tp=1, pp=1):
         self.folder = tempfile.TemporaryDirectory()
-        self.ranks = dp * tp
+        self.ranks = pp * dp * tp
         here = pathlib.Path(self.folder.name)
         (here / f"{name}.cz").write_text(source, encoding="utf-8")
         run = lambda *words: subprocess.run(
             [str(w) for w in words], check=True, stdout=subprocess.PIPE,
             text=True).stdout
         run(canzona, "build", "-o", here, "-D", f"mesh.dp={dp}", "-D",
-            f"mesh.tp={tp}", here / f"{name}.cz")
+            f"mesh.tp={tp}", *(["-D", f"mesh.pp={pp}"] if pp > 1 else []),
+            here / f"{name}.cz")
         flags = run(canzona, "build", "--print-cflags").split()
         run("gcc", *flags, "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
             "-I", ROOT / "runtime", here / f"{name}.c", "-o",
@@ -161,8 +162,8 @@ class Program:
 
 
 class Rank:
-    """One rank of a trainer: an engine with all its tensors bound, every
-    third in place, in foreign memory, in foreign memory with columns first.
+    """One rank of a trainer: an engine with all its tensors bound (those of
+    other stages are not), every third in place, in foreign memory, in foreign memory with columns first.
     Fused and padded storage is bound by its own name, out of place: `layouts`
     has what is bound, `units` what the engine calls a parameter."""
 
@@ -202,6 +203,9 @@ class Rank:
         unit = text.value.decode()
         name = unit.split("[")[0]
         self.names.append(unit)
+        if self.c.czr_layout(self.engine, text.value,
+                             ct.byref(Layout())) == ERR_ELSEWHERE:
+            return
         self.units[unit] = self.layout(unit)
         if name in self.layouts:
             return

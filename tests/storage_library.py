@@ -2,7 +2,7 @@
 """The library's architectures, small: the same logical values and gradients
 give the same bits of every parameter, state and norm in Hugging Face's storage
 and in each trainer's, also where tensor parallelism cuts inside a query group
-and where experts are dealt out over ranks.
+where experts are dealt out over ranks, and on the stages of a pipeline.
 
     storage_library.py CANZONA LIBCZR.A
 """
@@ -27,9 +27,9 @@ STEPS, SEED, MULTIPLE = 2, 17, 8
 PADDING = 3328.0  # exact in bf16
 HYPERS = {"MATRICES_LR": 0.02, "REST_LR": 0.01}
 EXPERTS = "\nmesh experts edp = {}, ep = {}, etp = {}"
-# (dp, tp, experts' factors); with two query groups tp = 4 cuts inside them.
-DENSE = [(2, 2, None), (1, 4, None)]
-DEALT = [(2, 2, (1, 4, 1)), (1, 4, (1, 1, 4))]
+# (pp, dp, tp, experts' factors); with two query groups tp = 4 cuts inside them.
+DENSE = [(1, 2, 2, None), (1, 1, 4, None), (2, 1, 2, None)]
+DEALT = [(1, 2, 2, (1, 4, 1)), (1, 1, 4, (1, 1, 4)), (2, 2, 1, (1, 2, 1))]
 DECODER = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2,
            "num_attention_heads": 8, "num_key_value_heads": 2, "head_dim": 4,
            "vocab_size": 52, "make_vocab_size_divisible_by": MULTIPLE}
@@ -50,7 +50,7 @@ CONFIGS = {
 C_ATTN = re.compile(r"(c_attn\.weight .*stored transposed)")
 C_ATTN_PIECES = r"\1 blocks 1 { q = n_embd, k = n_embd, v = n_embd }"
 PROGRAM = """{architecture}
-mesh dp = {dp}, tp = {tp}{experts}
+mesh pp = {pp}, dp = {dp}, tp = {tp}{experts}
 model {name} from "{config}"
 
 use muon(lr) as matrices on {paths} view {view}
@@ -73,17 +73,17 @@ def architecture(name, dtype):
 
 def program(family, storage, dtype, mesh, more, view="blocks"):
     """The built program of a small model in a storage."""
-    name, (dp, tp, experts) = family + storage, mesh
+    name, (pp, dp, tp, experts) = family + storage, mesh
     with tempfile.TemporaryDirectory() as folder:
         config = pathlib.Path(folder) / "config.json"
         config.write_text(json.dumps({**CONFIGS[family], **more,
                                       "model_type": family}))
         text = PROGRAM.format(
-            architecture=architecture(name, dtype), dp=dp, tp=tp, view=view,
-            experts=EXPERTS.format(*experts) if experts else "",
+            architecture=architecture(name, dtype), pp=pp, dp=dp, tp=tp,
+            view=view, experts=EXPERTS.format(*experts) if experts else "",
             name=name, config=config,
             paths=storage_counts.STORAGES[storage][family])
-        return embed.Program(*TOOLS, name, text, dp, tp)
+        return embed.Program(*TOOLS, name, text, dp, tp, pp)
 
 
 def shapes_of(built):
@@ -102,7 +102,7 @@ class Storage:
     """A trainer's storage of Hugging Face's tensors on one mesh."""
 
     def __init__(self, storage, family, start, mesh):
-        _, tp, experts = mesh
+        *_, tp, experts = mesh
         names = [name for n, array in start.items()
                  for name, _ in of_conv1d(n, array)]
         self.places = {name: place(storage, name, names) for name in names}
@@ -156,7 +156,7 @@ class Library(unittest.TestCase):
 
     def trained(self, family, storage, dtype, mesh, more, view="blocks"):
         """(storage, first values, Hugging Face's outcome, this storage's)."""
-        dp = mesh[0]
+        dp = mesh[1]
         hf = program(family, "", dtype, mesh, more)
         start, grads, _ = training.gaussian(shapes_of(hf), SEED, STEPS, dp)
         there = Storage(storage, family, start, mesh)
@@ -184,7 +184,7 @@ class Library(unittest.TestCase):
 
     def test_a_view_that_ignores_the_blocks(self):
         there, _, hf, found = self.trained("qwen3", "_megatron", "f32",
-                                           (1, 2, None), {}, "whole")
+                                           (1, 1, 2, None), {}, "whole")
         name = "decoder.layers.0.self_attention.linear_qkv.weight"
         self.assertGreater(np.abs(there.stored(hf.params, 0)[name]
                                   - found.params[name]).max(), 1e-3)

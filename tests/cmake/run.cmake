@@ -75,6 +75,23 @@ foreach(mesh 2:1:2 1:2:2 1:1:4 3:2:1 3:2:2)
   set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)
 endforeach()
 
+# Stages of a pipeline: pp x dp x tp.
+foreach(run pipeline:2:2:2 pipeline:3:1:2 pipeline:6:2:1
+    pipeline_listed:3:2:1 pipeline_listed:3:1:2 pipeline_listed:3:2:2
+    pipeline_chunks:2:2:2 pipeline_chunks:3:1:2 pipeline_chunks:1:2:2
+    pipeline_moe:2:4:1 pipeline_moe:2:2:2)
+  string(REPLACE ":" ";" sizes ${run})
+  list(GET sizes 0 stem)
+  list(GET sizes 1 pp)
+  list(GET sizes 2 dp)
+  list(GET sizes 3 tp)
+  set(name run_${stem}_${pp}x${dp}x${tp})
+  add_test(NAME ${name} COMMAND canzona run --check --steps=3
+    -D mesh.pp=${pp} -D mesh.dp=${dp} -D mesh.tp=${tp}
+    ${CMAKE_CURRENT_SOURCE_DIR}/plans/${stem}.cz)
+  set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)
+endforeach()
+
 add_test(NAME run_finds_rank_order_reduction COMMAND canzona run --check
   --plant-rank-order --steps=2 -D mesh.dp=2 -D mesh.tp=2
   ${CMAKE_SOURCE_DIR}/examples/gpt.cz)
