@@ -244,7 +244,8 @@ static int64_t above(cz_solve_cap cap, int64_t top, int64_t bottom)
                                        ((cz_wide)bottom * cap.denominator));
 }
 
-static int64_t excess(const cz_solve_problem *problem, const cz_solve_score *s)
+int64_t cz_solve_excess(const cz_solve_problem *problem,
+                        const cz_solve_score *s)
 {
     const int64_t state = problem->state_mean
                               ? problem->state_mean * problem->n_ranks
@@ -261,7 +262,8 @@ static int compare(int64_t a, int64_t b)
 int cz_solve_compare(const cz_solve_problem *problem, const cz_solve_score *a,
                      const cz_solve_score *b)
 {
-    int order = compare(excess(problem, a), excess(problem, b));
+    int order =
+        compare(cz_solve_excess(problem, a), cz_solve_excess(problem, b));
     if (order == 0)
         order = compare(a->time_ps, b->time_ps);
     if (order == 0)

@@ -35,6 +35,11 @@ cz_solve_score cz_solve_evaluate(cz_arena *arena,
 const char *cz_solve_check(cz_arena *scratch, const cz_solve_problem *problem,
                            const cz_solve_plan *plan);
 
+/* What the score is above the problem's caps, summed, in millionths; 0 when it
+ * keeps them. */
+int64_t cz_solve_excess(const cz_solve_problem *problem,
+                        const cz_solve_score *score);
+
 /* Below 0 when a is the better score: first less above the caps, then less
  * predicted time, then less padding, then less state on the fullest rank. */
 int cz_solve_compare(const cz_solve_problem *problem, const cz_solve_score *a,

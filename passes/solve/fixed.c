@@ -1,0 +1,73 @@
+/* Plans in the trainer's order. */
+#include "passes/solve/baseline.h"
+#include "passes/solve/choice.h"
+#include "passes/solve/line.h"
+
+#include "passes/solve/arithmetic.h"
+
+enum {
+    WIDTH = 256,           /* states of a beam */
+    WORK = 1 << 24,        /* shares that it looks at */
+    MAX_SEARCHED = 1 << 13 /* units times ranks, for a beam */
+};
+
+/* Equal weight for all ranks in each bucket: where descent begins. */
+static void cut_by_weight(const cz_line *line, cz_cut *cuts)
+{
+    const int n = line->n_ranks;
+    for (int b = 0; b < line->n_buckets; b++) {
+        cz_cut *row = cuts + (size_t)b * ((size_t)n + 1);
+        const int64_t all =
+            line->before[line->start[b + 1]] - line->before[line->start[b]];
+        for (int r = 0; r < n; r++)
+            row[r] = cz_line_extend(line, b, cz_line_begin(line, b),
+                                    cz_solve_part(all, r, n));
+        row[n] = cz_line_end(line, b);
+    }
+}
+
+static void offer_cuts(cz_arena *arena, const cz_solve_problem *problem,
+                       cz_solved *best, const cz_line *line, const cz_cut *cuts,
+                       const char *method)
+{
+    const cz_solve_plan plan = cz_line_plan(arena, problem, line, cuts);
+    cz_choice_offer(arena, problem, best, &plan, method);
+}
+
+static void offer_line(cz_arena *arena, const cz_solve_problem *problem,
+                       cz_solved *best, cz_weigh weigh)
+{
+    const cz_line line = cz_line_make(arena, problem, weigh);
+    const size_t n = (size_t)line.n_buckets * ((size_t)line.n_ranks + 1) + 1;
+    cz_cut *cuts = CZ_NEW(arena, cz_cut, n);
+    cut_by_weight(&line, cuts);
+    cz_line_descend(arena, &line, cuts);
+    offer_cuts(arena, problem, best, &line, cuts, "coordinate descent");
+    if (weigh != CZ_BY_TIME ||
+        (int64_t)line.start[line.n_buckets] * line.n_ranks > MAX_SEARCHED)
+        return;
+    cz_line_search(arena, &line, cuts, WIDTH, WORK);
+    offer_cuts(arena, problem, best, &line, cuts, "beam search");
+}
+
+/* The greedy cuts nothing, so its owners are those of a problem where nothing
+ * is divisible. */
+static void offer_greedy(cz_arena *arena, const cz_solve_problem *problem,
+                         cz_solved *best)
+{
+    const cz_solve_problem whole = cz_solve_undivided(arena, problem);
+    cz_solve_plan plan = cz_solve_greedy(arena, &whole, 100);
+    for (int i = 0; i < problem->n_items; i++)
+        if (problem->classes[problem->class_of[i]].divisible)
+            plan.owner[i] = plan.host[i] = -1;
+    cz_choice_offer(arena, problem, best, &plan, "published greedy");
+}
+
+void cz_solve_fixed(cz_arena *arena, const cz_solve_problem *problem,
+                    cz_solved *best)
+{
+    offer_line(arena, problem, best, CZ_BY_TIME);
+    offer_line(arena, problem, best, CZ_BY_BOTH);
+    offer_line(arena, problem, best, CZ_BY_ELEMENTS);
+    offer_greedy(arena, problem, best);
+}

@@ -1,0 +1,196 @@
+/* Local search from the fullest slot. */
+#include "passes/solve/counts.h"
+
+#include "dsl/base/checked.h"
+#include "passes/solve/arithmetic.h"
+#include "passes/solve/deal.h"
+
+enum {
+    DEALS = 1 << 14, /* looked at per pair */
+    RANDOM_DEALS = 1 << 10,
+    MAX_PARTNERS = 64, /* tried for the fullest slot of many */
+    MAX_FAILURES = 2000
+};
+
+typedef struct improver {
+    cz_counts *counts;
+    int64_t work;
+    uint64_t random;
+    int next; /* where the walk over partners goes on */
+} improver;
+
+/* The slot to relieve: the most state above the cap, else the most load. */
+static int fullest(const cz_counts *counts)
+{
+    const int hosts = counts->problem->n_hosts;
+    int most = 0;
+    int64_t most_excess = 0;
+    for (int s = 0; s < counts->n_slots; s++) {
+        const int64_t excess =
+            cz_solve_max(0, counts->state[s / hosts] - counts->state_cap);
+        if (s > 0 && (excess < most_excess ||
+                      (excess == most_excess &&
+                       counts->load_ps[s] <= counts->load_ps[most])))
+            continue;
+        most = s;
+        most_excess = excess;
+    }
+    return most;
+}
+
+static int emptiest(const cz_counts *counts)
+{
+    int least = 0;
+    for (int s = 1; s < counts->n_slots; s++)
+        if (counts->load_ps[s] < counts->load_ps[least])
+            least = s;
+    return least;
+}
+
+/* Load of the fullest host of the slot's coordinate but the two at hand. */
+static int64_t others(const cz_counts *counts, int slot, int other)
+{
+    const int hosts = counts->problem->n_hosts, rank = slot / hosts;
+    int64_t most = 0;
+    for (int s = rank * hosts; s < (rank + 1) * hosts; s++)
+        if (s != slot && s != other)
+            most = cz_solve_max(most, counts->load_ps[s]);
+    return most;
+}
+
+/* The pair's union, and both sides without it.  Of more kinds than a deal has
+ * room for, those from `from` on. */
+static cz_deal deal_of(improver *im, int layer, int a, int b, int from,
+                       int *kinds)
+{
+    const cz_counts *counts = im->counts;
+    const int hosts = counts->problem->n_hosts, slots[] = {a, b};
+    const bool is_apart = a / hosts != b / hosts;
+    cz_deal deal = {.state_cap = counts->state_cap,
+                    .elements_cap = counts->most[layer],
+                    .enough_ps = counts->goal_ps,
+                    .random = &im->random,
+                    .work = &im->work};
+    for (int i = 0; i < 2; i++)
+        deal.side[i] = (cz_deal_side){
+            counts->load_ps[slots[i]], others(counts, slots[i], slots[1 - i]),
+            counts->state[slots[i] / hosts],
+            *cz_counts_elements(counts, layer, slots[i] / hosts)};
+    for (int i = 0; i < counts->n_kinds && deal.n_kinds < CZ_DEAL_MAX_KINDS;
+         i++) {
+        const int k = (from + i) % counts->n_kinds;
+        const cz_solve_class *c = cz_counts_class(counts, k);
+        const int had[] = {*cz_counts_at(counts, layer, a, k),
+                           *cz_counts_at(counts, layer, b, k)};
+        const int64_t aligned =
+            cz_round_up(c->elements, counts->problem->align);
+        cz_deal_kind *kind = &deal.kinds[deal.n_kinds];
+        if (had[0] + had[1] == 0)
+            continue;
+        kinds[deal.n_kinds++] = k;
+        *kind = (cz_deal_kind){.total = had[0] + had[1],
+                               .had = had[0],
+                               .cost_ps =
+                                   c->cost_ps + (is_apart ? 0 : c->shared_ps),
+                               .shared_ps = is_apart ? c->shared_ps : 0,
+                               .state = is_apart ? c->state_bytes : 0,
+                               .elements = is_apart ? aligned : 0};
+        for (int j = 0; j < 2; j++) {
+            deal.side[j].load_ps -= had[j] * (kind->cost_ps + kind->shared_ps);
+            deal.side[j].others_ps -= had[j] * kind->shared_ps;
+            deal.side[j].state -= had[j] * kind->state;
+            deal.side[j].elements -= had[j] * kind->elements;
+        }
+    }
+    return deal;
+}
+
+static void apply(improver *im, int layer, const cz_deal *deal,
+                  const int *kinds, int a, int b)
+{
+    for (int k = 0; k < deal->n_kinds; k++) {
+        const int n = deal->given[k] - deal->kinds[k].had;
+        if (n == 0)
+            continue;
+        cz_counts_put(im->counts, layer, a, kinds[k], n);
+        cz_counts_put(im->counts, layer, b, kinds[k], -n);
+    }
+}
+
+/* A better deal between the fullest slot and another. */
+static bool relieve_in(improver *im, int layer, int hot, int partner)
+{
+    int kinds[CZ_DEAL_MAX_KINDS];
+    if (partner == hot)
+        return false;
+    const int from =
+        im->counts->n_kinds > CZ_DEAL_MAX_KINDS
+            ? (int)(cz_deal_random(&im->random) % (uint64_t)im->counts->n_kinds)
+            : 0;
+    cz_deal deal = deal_of(im, layer, hot, partner, from, kinds);
+    cz_deal_measure(&deal);
+    cz_deal_search(&deal, DEALS);
+    if (deal.is_found)
+        apply(im, layer, &deal, kinds, hot, partner);
+    return deal.is_found;
+}
+
+static bool relieve(improver *im, int hot, int partner)
+{
+    for (int layer = 0; layer < im->counts->n_layers && im->work > 0; layer++)
+        if (relieve_in(im, layer, hot, partner))
+            return true;
+    return false;
+}
+
+static bool relieve_by_any(improver *im, int hot)
+{
+    const int n = im->counts->n_slots;
+    if (relieve(im, hot, emptiest(im->counts)))
+        return true;
+    for (int i = 0; i < n - 1 && i < MAX_PARTNERS && im->work > 0; i++) {
+        im->next = (im->next + 1) % n;
+        if (relieve(im, hot, im->next))
+            return true;
+    }
+    return false;
+}
+
+/* Two slots, neither the fullest, exchange something and stay below it. */
+static void stir(improver *im, int hot)
+{
+    int kinds[CZ_DEAL_MAX_KINDS];
+    const uint64_t n = (uint64_t)im->counts->n_slots;
+    const int a = (int)(cz_deal_random(&im->random) % n);
+    const int b = (int)(cz_deal_random(&im->random) % n);
+    const int layer =
+        (int)(cz_deal_random(&im->random) % (uint64_t)im->counts->n_layers);
+    if (a == b || a == hot || b == hot)
+        return;
+    cz_deal deal = deal_of(im, layer, a, b, 0, kinds);
+    cz_deal_measure(&deal);
+    deal.below_ps = im->counts->load_ps[hot];
+    deal.at_random = true;
+    cz_deal_search(&deal, RANDOM_DEALS);
+    if (deal.is_found)
+        apply(im, layer, &deal, kinds, a, b);
+}
+
+void cz_counts_improve(cz_counts *counts, int64_t work)
+{
+    improver im = {.counts = counts, .work = work, .random = 1};
+    int failures = 0;
+    while (im.work > 0 && failures < MAX_FAILURES && counts->n_slots > 1 &&
+           counts->n_kinds > 0) {
+        const int hot = fullest(counts);
+        if (counts->load_ps[hot] <= counts->goal_ps &&
+            cz_counts_state_excess(counts) == 0)
+            return;
+        if (relieve_by_any(&im, hot)) {
+            failures = 0;
+            continue;
+        }
+        failures++;
+        stir(&im, hot);
+    }
+}

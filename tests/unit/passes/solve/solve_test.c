@@ -1,0 +1,242 @@
+/* What plans have to reach on the models, and properties of any plan. */
+#include "passes/solve/solve.h"
+
+#include "inventory.h"
+#include "passes/solve/baseline.h"
+#include "passes/solve/bound.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* a / b <= top / bottom, for positive numbers well below 2^63 / bottom. */
+static void assert_at_most(int64_t a, int64_t b, int64_t top, int64_t bottom)
+{
+    if (a / 1000 * bottom > b / 1000 * top)
+        fail_msg("%lld / %lld is above %lld / %lld", (long long)a, (long long)b,
+                 (long long)top, (long long)bottom);
+}
+
+/* A row of the table: load, pad and state at most so many thousandths, wire no
+ * more than 1.05 times the published plan's. */
+static void reach(const model *m, int n_ranks, int load, int pad)
+{
+    cz_arena arena;
+    cz_arena_init(&arena);
+    cz_solve_problem problem = dense_problem(&arena, m, n_ranks, 1);
+    problem.state = (cz_solve_cap){110, 100};
+    if (pad > 0)
+        problem.pad = (cz_solve_cap){pad, 1000};
+    const cz_solved got = cz_solve(&arena, &problem);
+    const cz_solve_baseline published =
+        cz_solve_baseline_make(&arena, &problem, CZ_BASELINE_GREEDY, 100);
+    const cz_solve_score theirs =
+        cz_solve_evaluate(&arena, &published.problem, &published.plan);
+
+    assert_null(cz_solve_check(&arena, &problem, &got.plan));
+    assert_at_most(got.score.max_load_ps * n_ranks, got.score.total_load_ps,
+                   load, 1000);
+    assert_at_most(got.score.max_state_bytes * n_ranks,
+                   got.score.total_state_bytes, 1100, 1000);
+    if (pad > 0)
+        assert_at_most(got.score.padded_elements, got.score.length_elements,
+                       pad, 1000);
+    assert_at_most(got.score.wire_elements, theirs.wire_elements, 105, 100);
+    cz_arena_fini(&arena);
+}
+
+static void test_1_7b_on_8_is_even_in_load_and_in_buckets(void **unused)
+{
+    (void)unused;
+    reach(&qwen3_1_7b, 8, 1005, 1020);
+}
+
+static void test_1_7b_and_4b_on_32(void **unused)
+{
+    (void)unused;
+    reach(&qwen3_1_7b, 32, 1030, 0);
+    reach(&qwen3_4b, 32, 1040, 0);
+}
+
+static void test_32b_reaches_the_bound_of_its_longest_matrix(void **unused)
+{
+    cz_arena arena;
+    (void)unused;
+    cz_arena_init(&arena);
+    const cz_solve_problem problem = dense_problem(&arena, &qwen3_32b, 32, 8);
+    const cz_solve_bound bound = cz_solve_bound_find(&arena, &problem);
+    const cz_solved got = cz_solve(&arena, &problem);
+    assert_int_equal(bound.binding, CZ_BOUND_ITEM);
+    assert_null(cz_solve_check(&arena, &problem, &got.plan));
+    assert_at_most(got.score.max_load_ps, bound.max_ps, 1001, 1000);
+    cz_arena_fini(&arena);
+}
+
+typedef struct joint {
+    cz_arena arena;
+    cz_solve_problem dense, experts;
+    cz_solved placed;
+    int ep, edp;
+    int64_t state_mean;
+    int64_t max_load_ps, total_load_ps, max_state, total_state;
+} joint;
+
+/* Dense parameters first, so that each coordinate of ep gets its part. */
+static void place_dense(joint *j, int n_gpus, int tp)
+{
+    int *group_of = CZ_NEW(&j->arena, int, n_gpus);
+    int64_t total = 0;
+    for (int gpu = 0; gpu < n_gpus; gpu++)
+        group_of[gpu] = gpu % j->ep;
+    j->dense = dense_problem(&j->arena, &qwen3_235b, n_gpus / tp, tp);
+    j->dense.group_of = group_of;
+    j->dense.n_groups = j->ep;
+    j->placed = cz_solve(&j->arena, &j->dense);
+    j->experts = expert_problem(&j->arena, &qwen3_235b, j->ep, j->edp);
+    for (int i = 0; i < j->experts.n_items; i++)
+        total += j->ep * j->experts.classes[j->experts.class_of[i]].state_bytes;
+    j->state_mean = (total + tp * j->placed.score.total_state_bytes) / n_gpus;
+}
+
+/* Then the experts of one coordinate, around what its ranks have. */
+static void place_experts(joint *j, int coordinate, int tp)
+{
+    cz_solve_problem problem = j->experts;
+    int64_t *load = CZ_NEW(&j->arena, int64_t, j->edp);
+    int64_t *state = CZ_NEW(&j->arena, int64_t, j->edp);
+    for (int r = 0; r < j->edp; r++) {
+        const int gpu = r * j->ep + coordinate;
+        load[r] = j->placed.score.load_ps[gpu];
+        state[r] = j->placed.score.state_bytes[gpu / tp];
+    }
+    problem.initial_ps = load;
+    problem.initial_bytes = state;
+    problem.state = (cz_solve_cap){105, 100};
+    problem.state_mean = j->state_mean;
+    const cz_solved got = cz_solve(&j->arena, &problem);
+    assert_null(cz_solve_check(&j->arena, &problem, &got.plan));
+    if (got.score.max_load_ps > j->max_load_ps)
+        j->max_load_ps = got.score.max_load_ps;
+    if (got.score.max_state_bytes > j->max_state)
+        j->max_state = got.score.max_state_bytes;
+    j->total_load_ps += got.score.total_load_ps;
+    j->total_state += got.score.total_state_bytes;
+}
+
+static void test_235b_on_1024_jointly(void **unused)
+{
+    const int n_gpus = 1024, tp = 4;
+    (void)unused;
+    for (int ep = 8; ep <= 32; ep *= 4) {
+        joint j = {.ep = ep, .edp = n_gpus / ep};
+        cz_arena_init(&j.arena);
+        place_dense(&j, n_gpus, tp);
+        for (int e = 0; e < ep; e++)
+            place_experts(&j, e, tp);
+        assert_at_most(j.max_load_ps, j.total_load_ps / n_gpus, 1010, 1000);
+        assert_at_most(j.max_state, j.total_state / n_gpus, 1050, 1000);
+        cz_arena_fini(&j.arena);
+    }
+}
+
+static void test_equal_problems_have_equal_plans(void **unused)
+{
+    cz_arena a, b;
+    (void)unused;
+    cz_arena_init(&a);
+    cz_arena_init(&b);
+    for (int order = CZ_ORDER_ENGINE; order <= CZ_ORDER_TRAINER; order++) {
+        cz_solve_problem problem = dense_problem(&a, &qwen3_1_7b, 8, 1);
+        problem.order = (cz_solve_order)order;
+        const cz_solved one = cz_solve(&a, &problem);
+        const cz_solved two = cz_solve(&b, &problem);
+        const size_t n = (size_t)problem.n_items * sizeof(int);
+        assert_memory_equal(one.plan.owner, two.plan.owner, n);
+        assert_memory_equal(one.plan.order, two.plan.order, n);
+        assert_memory_equal(one.plan.slices, two.plan.slices,
+                            (size_t)problem.n_buckets * 9 * sizeof(int64_t));
+    }
+    cz_arena_fini(&a);
+    cz_arena_fini(&b);
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+static int below(uint64_t *random, int n)
+{
+    return (int)(next_random(random) % (uint64_t)n);
+}
+
+static cz_solve_problem draw(cz_arena *arena, uint64_t *random)
+{
+    const int n_classes = 1 + below(random, 6), n = 1 + below(random, 60);
+    cz_solve_class *classes = CZ_NEW(arena, cz_solve_class, n_classes);
+    int *class_of = CZ_NEW(arena, int, n);
+    cz_solve_problem problem = {.n_ranks = 1 + below(random, 9),
+                                .n_hosts = 1 + below(random, 3),
+                                .n_classes = n_classes,
+                                .classes = classes,
+                                .n_items = n,
+                                .class_of = class_of,
+                                .align = 1 + below(random, 20),
+                                .geometry =
+                                    (cz_solve_geometry)below(random, 3)};
+    for (int c = 0; c < n_classes; c++)
+        classes[c] = (cz_solve_class){.elements = 1 + below(random, 9999),
+                                      .cost_ps = below(random, 99999),
+                                      .shared_ps = below(random, 2) * c,
+                                      .state_bytes = below(random, 9999),
+                                      .divisible = below(random, 3) == 0};
+    for (int i = 0; i < n; i++)
+        class_of[i] = below(random, n_classes);
+    cz_solve_fill_buckets(arena, &problem, 1 + below(random, 99999));
+    return problem;
+}
+
+/* Any problem has a plan in both orders; it is one, and no bound is above it.
+ * In the engine's order it is no worse than any baseline that has its
+ * geometry. */
+static void test_random_problems_have_plans(void **unused)
+{
+    uint64_t random = 7;
+    (void)unused;
+    for (int i = 0; i < 120; i++) {
+        cz_arena arena;
+        cz_arena_init(&arena);
+        cz_solve_problem problem = draw(&arena, &random);
+        for (int order = CZ_ORDER_ENGINE; order <= CZ_ORDER_TRAINER; order++) {
+            problem.order = (cz_solve_order)order;
+            const cz_solved got = cz_solve(&arena, &problem);
+            const cz_solve_bound bound = cz_solve_bound_find(&arena, &problem);
+            const char *why = cz_solve_check(&arena, &problem, &got.plan);
+            if (why)
+                fail_msg("problem %d: %s", i, why);
+            assert_true(got.score.max_load_ps + problem.n_items >=
+                        bound.max_ps);
+            assert_true(got.score.padded_elements >=
+                            cz_solve_bound_padded(&problem) ||
+                        problem.geometry == CZ_SLICES_EQUAL);
+        }
+        cz_arena_fini(&arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_1_7b_on_8_is_even_in_load_and_in_buckets),
+        cmocka_unit_test(test_1_7b_and_4b_on_32),
+        cmocka_unit_test(test_32b_reaches_the_bound_of_its_longest_matrix),
+        cmocka_unit_test(test_235b_on_1024_jointly),
+        cmocka_unit_test(test_equal_problems_have_equal_plans),
+        cmocka_unit_test(test_random_problems_have_plans),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
