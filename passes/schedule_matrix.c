@@ -85,11 +85,25 @@ static cz_group_item group_item(const cz_matrix *m)
     };
 }
 
-/* Groups of the matrices of one row that have the reduction, from number
- * `base` on; returns how many.  A matrix that lies in several rows is in the
- * same group in all those of one home: they have the same matrices of its
- * reduction. */
-static int group_row(cz_scheduler *s, int row, int reduction, int base)
+static bool has_one_home(const cz_fact_family *family)
+{
+    return family->home_axes != 0 && family->home.n == 1;
+}
+
+/* Families that are grouped together: of one reduction, and either each on one
+ * stage, where every stage groups its own, or on the same stages. */
+static bool groups_with(const cz_view_family *a, const cz_view_family *b)
+{
+    return a->reduction == b->reduction &&
+           ((has_one_home(a->fact) && has_one_home(b->fact)) ||
+            cz_view_same_home(a->fact, b->fact));
+}
+
+/* Groups of the matrices of one row that are grouped with the family, from
+ * number `base` on; returns how many.  A matrix that lies in several rows is
+ * in the same group in all of them: all these rows have the same ones. */
+static int group_row(cz_scheduler *s, int row, const cz_view_family *family,
+                     int base)
 {
     int n_all, n = 0;
     cz_matrix *list = cz_schedule_matrices(&s->sharded, row, 0, &n_all);
@@ -98,7 +112,7 @@ static int group_row(cz_scheduler *s, int row, int reduction, int base)
     int *groups = CZ_NEW(s->arena, int, n_all);
     const int64_t cap = s->view->policy->group_bytes;
     for (int i = 0; i < n_all; i++) {
-        if (list[i].family->reduction != reduction)
+        if (!groups_with(list[i].family, family))
             continue;
         items[n] = group_item(&list[i]);
         own[n++] = &list[i];
@@ -144,6 +158,32 @@ static void collect_rows(cz_scheduler *s, int param)
     }
 }
 
+static bool is_first_of_groups(const cz_plan_view *view, int family)
+{
+    for (int f = 0; f < family; f++)
+        if (groups_with(&view->families[f], &view->families[family]))
+            return false;
+    return true;
+}
+
+/* Groups of all matrices that have the reduction; returns how many. */
+static int group_reduction(cz_scheduler *s, int reduction, int base)
+{
+    int n_groups = 0;
+    for (int f = 0; f < s->view->n_families; f++) {
+        const cz_view_family *family = &s->view->families[f];
+        int most = 0;
+        if (family->reduction != reduction || !is_first_of_groups(s->view, f))
+            continue;
+        for (int row = 0; row < s->grid.n_rows; row++) {
+            const int n = group_row(s, row, family, base + n_groups);
+            most = n > most ? n : most;
+        }
+        n_groups += most;
+    }
+    return n_groups;
+}
+
 bool cz_schedule_collect(cz_scheduler *s)
 {
     int n_groups = 0;
@@ -155,14 +195,8 @@ bool cz_schedule_collect(cz_scheduler *s)
     }
     sort_set(s, &s->alone, s->view->n_buckets);
     sort_set(s, &s->sharded, 1);
-    for (int k = 0; k < s->view->n_reductions; k++) {
-        int most = 0;
-        for (int row = 0; row < s->grid.n_rows; row++) {
-            const int n = group_row(s, row, k, n_groups);
-            most = n > most ? n : most;
-        }
-        n_groups += most;
-    }
+    for (int k = 0; k < s->view->n_reductions; k++)
+        n_groups += group_reduction(s, k, n_groups);
     sort_set(s, &s->sharded, n_groups > 0 ? n_groups : 1);
     return true;
 }

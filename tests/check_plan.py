@@ -65,10 +65,10 @@ def check_buckets(plan):
         for i, number in enumerate(bucket["order"]):
             p, offset = plan.params[number], bucket["offsets"][i]
             places.setdefault(number, []).append((b, offset))
-            yield from equal(f"{name}: type, group, reduction of {number}",
-                             [p["dtype"], p["group"], p["reduction"]],
+            yield from equal(f"{name}: type, group, reduction, stage of {number}",
+                             [p["dtype"], p["group"], p["reduction"], p["stage"]],
                              [bucket["dtype"], bucket["group"],
-                              bucket["reduction"]])
+                              bucket["reduction"], plan.stage(bucket)])
             yield from equal(f"{name}: {number} starts", max(offset, end), offset)
             end = offset + p["local_elements"]
             matrix = plan.matrix_of.get(number)
@@ -258,6 +258,8 @@ def check_memory(plan):
         expected = dict.fromkeys(memory, 0)
         expected["scratch"] = metrics["peak_scratch_bytes"][rank]
         for bucket in data["buckets"]:
+            if not plan.is_home(bucket, rank):
+                continue
             own, unit = plan.own_slice(bucket, rank), BYTES[bucket["dtype"]]
             rule = plan.params[bucket["order"][0]]["rule"]
             expected["param"] += bucket["length"] * unit
@@ -278,7 +280,9 @@ def check_model(plan, updates, matrices):
     elements = n_matrices = 0
     for i, p in enumerate(plan.params):
         parts = plan.n_split(p) * plan.shards(p) * plan.extent(p["spread"])
-        replicas = len(plan.ranks) // parts * max(1, len(p["names"]))
+        n_stages = plan.extent(plan.stage_axes)
+        replicas = (len(plan.ranks) // parts // n_stages *
+                    (len(p["stage"]) or n_stages) * max(1, len(p["names"])))
         elements += replicas * p["element_count"]
         if i in plan.matrix_of:
             n_matrices += replicas

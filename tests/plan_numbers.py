@@ -40,6 +40,10 @@ class Plan:
                        for name, r in self.reductions.items()}
         self.matrix_of = {m["parameter"]: m for m in data["matrices"]}
         self.rows = {}
+        self.stage_axes = [a for n in data["mesh"]["names"]
+                           if n["name"] == "pp" for a in n["axes"]]
+        self.stage_of = [self.over(rank, self.stage_axes)
+                         for rank in self.ranks]
         self.stages = {}
         for stage in data["stages"]:
             self.stages[stage["rule"], stage["where"]] = stage
@@ -97,8 +101,17 @@ class Plan:
             raise ValueError(f"bounds of {param['name']}, not cut in one dimension")
         return cut[0]
 
+    def stage(self, part):
+        """The stages that have a parameter or a bucket; empty: all."""
+        return (self.params[part["order"][0]] if "order" in part else part)["stage"]
+
+    def is_home(self, part, rank):
+        return not self.stage(part) or self.stage_of[rank] in self.stage(part)
+
     def elements(self, param, rank):
         """Of the shard on a rank."""
+        if not self.is_home(param, rank):
+            return 0
         if param["bounds"] is None:
             return param["local_elements"]
         d, axes = self.bounds_dim(param)
@@ -116,6 +129,8 @@ class Plan:
         return bucket["slices"][coordinate + 1] - bucket["slices"][coordinate]
 
     def own_slice(self, bucket, rank):
+        if not self.is_home(bucket, rank):
+            return 0
         return self.slice_of(bucket, self.split(rank, bucket))
 
     def part(self, bucket, i, rank):
@@ -132,19 +147,23 @@ class Plan:
 
     def like(self, bucket):
         """Lists of ranks that have the same of it: at one coordinate over the
-        axes that split it and those that cut it unevenly."""
+        axes that split it, that tell stages and that cut it unevenly."""
         tell = set(self.reduction(bucket)["split_axes"])
+        if self.stage(bucket):
+            tell.update(self.stage_axes)
         for number in bucket["order"]:
             if self.params[number]["bounds"] is not None:
                 tell.update(self.shard_axes(self.params[number]))
         return self.communicators([a for a in self.axes if a not in tell])
 
     def row(self, matrix):
-        """The ranks of the owner's split coordinate."""
-        key = self.params[matrix["parameter"]]["reduction"], matrix["owner"]["split"]
+        """The ranks of the owner's split coordinate, on its stages."""
+        p = self.params[matrix["parameter"]]
+        key = p["reduction"], matrix["owner"]["split"], *p["stage"]
         if key not in self.rows:
             self.rows[key] = [r for r in self.ranks
-                              if self.splits[key[0]][r] == key[1]]
+                              if self.splits[key[0]][r] == key[1]
+                              and self.is_home(p, r)]
         return self.rows[key]
 
     def owners(self, matrix):

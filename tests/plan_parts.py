@@ -102,7 +102,8 @@ def check_shape(plan, name, p):
     yield from equal(f"{name}.shard", len(p["shard"]), len(p["shape"]))
     yield from equal(f"{name}.element_count", p["element_count"],
                      math.prod(p["shape"]))
-    yield from equal(f"{name}.stage", p["stage"], 0)
+    yield from equal(f"{name}.stage", p["stage"],
+                     sorted(set(p["stage"]) & set(plan.stage_of)))
     for d, axes in enumerate(p["shard"]):
         yield from check_axes(plan, f"{name}.shard[{d}]", axes)
     if p["bounds"] is None:
@@ -110,10 +111,12 @@ def check_shape(plan, name, p):
     else:
         yield from check_bounds(plan, name, p)
     held = plan.shard_axes(p) + p["spread"]
+    if p["stage"]:
+        held += plan.stage_axes
     if p["reduction"] is not None:
         reduction = plan.reduction(p)
         held += set(reduction["reduce_axes"] + reduction["split_axes"])
-    yield from equal(f"{name}: axes that shard, spread or reduce it",
+    yield from equal(f"{name}: axes that shard, spread, stage or reduce it",
                      len(held), len(set(held)))
 
 
@@ -148,9 +151,9 @@ def check_trained(plan, policy):
 def check_untrained(plan):
     for p in plan.frozen:
         yield from equal(f"{p['name']}, frozen", [p[key] for key in (
-            "optimizer", "rule", "reduction", "spread", "names", "matrices",
-            "tied_to", "grad", "master", "bucket", "offset")],
-            [None] * 3 + [[], [], 0] + [None] * 5)
+            "optimizer", "rule", "reduction", "spread", "names", "stage",
+            "matrices", "tied_to", "grad", "master", "bucket", "offset")],
+            [None] * 3 + [[], [], [], 0] + [None] * 5)
     trained = {p["name"]: p for p in plan.params}
     for p in plan.ties:
         expected = dict(trained[p["tied_to"]], name=p["name"], tied_to=p["tied_to"])

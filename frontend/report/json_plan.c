@@ -123,7 +123,7 @@ static void put_parameter(cz_report *r, const char *name,
     cz_json_put_int(json, "element_count", family->elements);
     cz_json_put_int(json, "local_elements", family->local_elements);
     cz_json_put_int(json, "matrices", p->split_owner >= 0);
-    cz_json_put_int(json, "stage", 0);
+    cz_json_put_ints(json, "stage", family->fact->home.v, family->fact->home.n);
     put_string_or_null(r, "tied_to", tied_to);
     put_string_or_null(r, "grad", how->grad);
     put_string_or_null(r, "master", how->master);

@@ -94,6 +94,21 @@ foreach(file ${machines})
   set_tests_properties(machine_${stem} PROPERTIES LABELS plan TIMEOUT 60)
 endforeach()
 
+# The same on the stages of a pipeline, experts in a mesh of their own, and dense.
+add_test(NAME plan_large_stages COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/plan_large.py $<TARGET_FILE:canzona>
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/stages/deepseek-v3.cz)
+set_tests_properties(plan_large_stages PROPERTIES LABELS plan TIMEOUT 120)
+add_test(NAME plan_json_qwen3-32b_stages COMMAND ${plan_checker} --run
+  $<TARGET_FILE:canzona> plan --json -D mesh.pp=4 -D mesh.dp=8
+  ${plan_examples}/qwen3-32b.cz)
+set_tests_properties(plan_json_qwen3-32b_stages PROPERTIES LABELS plan
+  TIMEOUT 120)
+add_test(NAME plan_screen_stages COMMAND canzona plan -D mesh.pp=4
+  -D mesh.dp=8 ${plan_examples}/qwen3-32b.cz)
+set_tests_properties(plan_screen_stages PROPERTIES LABELS plan TIMEOUT 60
+  PASS_REGULAR_EXPRESSION "max/mean 1\\.058.*stages      0: 16 layers, 8\\.58 G elements; 14\\.77 TF on the busiest rank, max/mean 1\\.058\n +1 to 2: 16 layers, 7\\.80 G elements each; ")
+
 # The checker notices any figure that is off by one.
 add_test(NAME plan_json_sees COMMAND ${plan_checker} --self-test
   $<TARGET_FILE:canzona> plan --json ${plan_examples}/gpt.cz)
