@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct argp_option options[] = {
@@ -46,6 +47,24 @@ static bool write_out(const cz_cmd_options *given, const cz_text *program,
     return false;
 }
 
+/* Found out before the input is read, which would be blamed. */
+static bool has_folder(const char *output, cz_diags *diags)
+{
+    const char *slash = output ? strrchr(output, '/') : NULL;
+    struct stat folder;
+
+    if (!slash || slash == output)
+        return true;
+    const char *name =
+        cz_arena_copy(diags->arena, output, (size_t)(slash - output));
+    if (stat(name, &folder) == 0 && S_ISDIR(folder.st_mode))
+        return true;
+    cz_diag_error(diags, CZ_CANNOT_READ, (cz_span){0},
+                  "%s cannot be written: there is no folder '%s'", output,
+                  name);
+    return false;
+}
+
 static int run(const cz_cmd_options *given)
 {
     cz_job job;
@@ -62,7 +81,8 @@ static int run(const cz_cmd_options *given)
     convert.diags = &job.diags;
     if (given->output && strcmp(given->output, "-") != 0)
         convert.output = given->output;
-    if (cz_convert_run(&convert, &program))
+    if (has_folder(convert.output, &job.diags) &&
+        cz_convert_run(&convert, &program))
         write_out(given, &program, &job.diags);
     const int status = cz_job_status(&job);
     cz_text_fini(&program);

@@ -19,7 +19,8 @@ typedef struct cz_value {
     int64_t integer;
     double real; /* of an INT too */
     const char *string;
-    const cz_span *from; /* where the configuration says it; or NULL */
+    const cz_span *from; /* where it is given, such as in a configuration; or
+                            NULL: the place that reads it is to blame */
 } cz_value;
 
 cz_value cz_value_int(int64_t integer);
@@ -29,8 +30,8 @@ cz_value cz_value_string(const char *string);
 /* For messages: 12, 0.5, true, "gelu". */
 const char *cz_value_text(cz_arena *arena, cz_value value);
 
-/* Where to report that `value`, which `e` reads, is wrong: what a
- * configuration says is wrong there.  Then note where it is used. */
+/* Where to report that `value`, which `e` reads, is wrong: what is given
+ * elsewhere is wrong there.  Then note where it is used. */
 cz_span cz_value_place(const cz_node *e, cz_value value);
 void cz_value_note_use(cz_diags *diags, const cz_node *e, cz_value value);
 

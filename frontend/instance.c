@@ -229,6 +229,40 @@ static bool config_value(const binder *b, const cz_config_entry *entry,
     return entry->is_scalar;
 }
 
+static const char *kind_of(cz_value value)
+{
+    switch (value.kind) {
+    case CZ_VALUE_INT:
+    case CZ_VALUE_REAL:
+        return "a number";
+    case CZ_VALUE_BOOL:
+        return "a truth";
+    case CZ_VALUE_STRING:
+        return "a string";
+    case CZ_VALUE_POISON:
+        break;
+    }
+    return NULL;
+}
+
+/* A value that is given here is of the default's kind: else each place that
+ * uses it would complain. */
+static bool check_kind(const binder *b, const cz_node *formal,
+                       const cz_node *given, cz_value value)
+{
+    cz_diags unheard;
+    cz_value standard;
+    cz_diags_init(&unheard, b->arena);
+    if (formal->n_kids == 0 ||
+        !cz_eval(formal->kids[0], &b->instance->env, &unheard, &standard) ||
+        kind_of(value) == kind_of(standard))
+        return true;
+    cz_diag_error(b->diags, CZ_BAD_TYPE, given->span,
+                  "'%s' takes %s, as its default is; this is %s", formal->text,
+                  kind_of(standard), kind_of(value));
+    return false;
+}
+
 static bool formal_value(const binder *b, int i, cz_value *out)
 {
     cz_instance *instance = b->instance;
@@ -237,8 +271,12 @@ static bool formal_value(const binder *b, int i, cz_value *out)
         cz_options_find(b->options, instance->model->text, formal->text);
     if (!value)
         value = find_argument(b, i, formal->text);
-    if (value)
-        return cz_eval(value, b->globals, b->diags, out);
+    if (value) {
+        const bool good = cz_eval(value, b->globals, b->diags, out) &&
+                          check_kind(b, formal, value, *out);
+        out->from = &value->span;
+        return good;
+    }
     const cz_config_entry *entry =
         cz_config_find(&instance->config, formal->text);
     if (entry)

@@ -65,6 +65,10 @@ CASES = [
     (["import", "--mesh=up=2", CONFIG], USAGE, "axes are pp, dp, cp and tp"),
     (["import", "--optimizer=sgd", CONFIG], USAGE, "is muon or adamw"),
     (["import", "-o", "lone/gpt.h", CONFIG], ERRORS, "lone/gpt.h"),
+    (["import", "-o", "none/gpt.cz", CONFIG], ERRORS,
+     "none/gpt.cz cannot be written: there is no folder 'none'"),
+    (["import", "-o", "plain/gpt.cz", CONFIG], ERRORS,
+     "there is no folder 'plain'"),
     (["import", "--optimizer=muon", "-o", "-", CONFIG], OK, "use muon("),
 ]
 
