@@ -6,6 +6,7 @@
 #include "dsl/base/diag.h"
 #include "dsl/ir.h"
 #include "dsl/plan_view.h"
+#include "frontend/rule/rule.h"
 
 #include <argp.h>
 
@@ -32,6 +33,7 @@ typedef struct cz_cmd_options {
     const char *mesh, *optimizer; /* of an import */
     bool json, check, print_cflags, strict, late, planted, in_place;
     bool diagnostics_are_output; /* JSON and SARIF to stdout, not stderr */
+    bool rules_alone;            /* a file of rules alone will do */
     bool takes_files;            /* any number of FILEs, not one */
     cz_diagnostics_form diagnostics;
     int64_t steps, seed, microbatches;
@@ -88,6 +90,7 @@ typedef enum cz_job_goal {
 } cz_job_goal;
 
 typedef struct cz_job {
+    cz_rules_checked rules; /* where they were checked alone */
     cz_diagnostics_form diagnostics;
     bool diagnostics_are_output;
     cz_arena arena;

@@ -50,7 +50,8 @@ static cz_ir *read_input(cz_job *job, const cz_cmd_options *options)
         .one_rank = options->one_rank,
         .strict = options->strict,
         .microbatches = options->strict ? options->microbatches : 0,
-        .compiler = CANZONA_VERSION};
+        .compiler = CANZONA_VERSION,
+        .alone = options->rules_alone ? &job->rules : NULL};
     const char *why = "";
     cz_text text = {0};
     cz_ir *ir = NULL;

@@ -46,6 +46,35 @@ static bool resolve_defines(front *f, const cz_compile_options *options)
     return found;
 }
 
+/* Nothing says what to compile, and there are rules. */
+static bool has_rules_alone(const front *f)
+{
+    int n_rules = 0, n_beside = 0;
+    for (int i = 0; i < f->file->n_kids; i++) {
+        const cz_kind kind = f->file->kids[i]->kind;
+        n_rules += kind == CZ_AST_OPTIMIZER || kind == CZ_AST_DEF ||
+                   kind == CZ_AST_TABLE;
+        n_beside += kind == CZ_AST_IMPORT || kind == CZ_AST_LET;
+    }
+    return n_rules > 0 && n_rules + n_beside == f->file->n_kids;
+}
+
+/* Whether there is more to do.  Rules are checked before anything is asked of
+ * them, so that a mistake in one is reported for all shapes, once. */
+static bool check_rules(front *f, const cz_compile_options *options)
+{
+    cz_rules_checked checked;
+    const bool alone = options->alone && has_rules_alone(f);
+    cz_rules_check(f->unit.scope, alone, f->arena, f->diags, &checked);
+    if (!alone)
+        return true;
+    *options->alone = checked;
+    cz_options_build(f->arena, options->defines, options->n_defines, f->diags,
+                     &f->defines);
+    cz_options_resolve(&f->defines, f->diags); /* there is nothing to set */
+    return false;
+}
+
 /* Everything but the model's parameters. */
 static void read_statements(front *f)
 {
@@ -80,6 +109,8 @@ static bool check(front *f, const cz_compile_options *options)
         return false;
     f->file = cz_scope_file_at(f->unit.scope, 0)->tree;
     bind_globals(f);
+    if (!check_rules(f, options))
+        return false;
     const bool has_model = resolve_defines(f, options);
     read_statements(f);
     if (has_model && build_model(f))

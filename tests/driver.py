@@ -24,6 +24,13 @@ model tiny(width = 8) { params f32 { a : [width, width] } }
 use adamw(lr) on **
 """
 
+# A file of rules alone; nothing in it is of any use to a plan.
+RULES = """table half = [(1, 2)] * 3
+def twice(x) { return 2 * x }
+optimizer a(lr) for any { param <- param - lr * twice(grad) }
+optimizer b(lr) for [m, n] { param <- param - lr * grad @ grad' @ grad }
+"""
+
 # (words, exit status, what standard output or error must say)
 CASES = [
     ([], USAGE, "Usage: canzona"),
@@ -69,6 +76,12 @@ CASES = [
      "none/gpt.cz cannot be written: there is no folder 'none'"),
     (["import", "-o", "plain/gpt.cz", CONFIG], ERRORS,
      "there is no folder 'plain'"),
+    (["check", "rules.cz"], OK,
+     "checked for all shapes: 2 optimizers, 1 def, 1 table"),
+    (["check", "--diagnostics=json", "rules.cz"], OK, "{"),
+    (["check", "-D", "a.lr=2", "rules.cz"], ERRORS, "-D a.lr sets nothing"),
+    (["plan", "rules.cz"], ERRORS, "does not say which model it is about"),
+    (["plan", "--ir=source", "rules.cz"], ERRORS, "does not say which model"),
     (["import", "--optimizer=muon", "-o", "-", CONFIG], OK, "use muon("),
 ]
 
@@ -126,6 +139,7 @@ def main():
         (folder / "plain").write_text("no folder")
         (folder / "lone" / "gpt.h").mkdir(parents=True)
         (folder / "broken.cz").write_text("mesh dp = \n")
+        (folder / "rules.cz").write_text(RULES)
         (folder / "norate.cz").write_text(NO_RATE)
         found = [*complaints(folder), *check_files(folder),
                  *check_world(folder)]

@@ -1,5 +1,6 @@
 /* Hyperparameters: which are run-time values, and what the others are. */
 #include "frontend/rule/internal.h"
+#include "frontend/rule/path.h"
 
 #include <string.h>
 
@@ -25,7 +26,8 @@ static const cz_scalar *add_run_time(cz_rule *rule, const char *name,
     *CZ_PUSH(rule->arena, rule->defaults, n) =
         value ? value->number->constant : 0;
     *CZ_PUSH(rule->arena, rule->has_default, rule->n_hypers) = value != NULL;
-    return cz_scalar_input(&rule->scalars, input);
+    return rule->path && !value ? cz_scalar_open(&rule->scalars, input)
+                                : cz_scalar_input(&rule->scalars, input);
 }
 
 /* betas = (0.9, 0.999) is betas_0 and betas_1. */
@@ -173,18 +175,30 @@ static bool is_run_time(const argument *hyper)
     return is_real(kind) || is_real_tuple(kind);
 }
 
+/* A truth that a use may set the other way is a symbol of the path. */
+static cz_rule_value *symbol_of(cz_rule *rule, const argument *hyper,
+                                cz_rule_value *value)
+{
+    const cz_scalar *symbol = NULL;
+    if (value->kind == CZ_RULE_NUMBER && value->number->is_bool)
+        symbol =
+            cz_rule_path_symbol(rule->path, &rule->scalars, hyper->formal->text,
+                                true, value->number->constant);
+    return symbol ? cz_rule_number(rule, symbol) : value;
+}
+
 static cz_rule_value *bind_formal(cz_rule *rule, const argument *hyper)
 {
     cz_rule_value *value = hyper->given ? hyper->given : hyper->standard;
     if ((value && value->kind == CZ_RULE_ERROR) || !check(rule, hyper))
         return cz_rule_absorb();
+    if (!is_run_time(hyper) && hyper->is_bare)
+        return cz_rule_error(rule, CZ_WRONG_ARGUMENT, hyper->place,
+                             "'%s' is decided when the rule is compiled: it "
+                             "needs a value",
+                             hyper->formal->text);
     if (!is_run_time(hyper))
-        return !hyper->is_bare
-                   ? value
-                   : cz_rule_error(rule, CZ_WRONG_ARGUMENT, hyper->place,
-                                   "'%s' is decided when the rule is compiled: "
-                                   "it needs a value",
-                                   hyper->formal->text);
+        return rule->path ? symbol_of(rule, hyper, value) : value;
     if (value && value->kind == CZ_RULE_TUPLE)
         return add_tuple(rule, hyper, value);
     return cz_rule_number(rule, add_run_time(rule, hyper->formal->text,
@@ -234,7 +248,8 @@ void cz_rule_bind_formals(cz_rule *rule)
         }
         cz_rule_value *value = bind_formal(rule, &hyper);
         *CZ_PUSH(rule->arena, rule->formals, rule->n_formals) =
-            (cz_rule_binding){formal->text, value};
+            (cz_rule_binding){formal->text, value,
+                              chosen[i] ? chosen[i] : formal};
     }
     rule->frame = NULL;
 }

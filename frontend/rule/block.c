@@ -1,6 +1,7 @@
 /* Statements of a rule, one after the other: loops unrolled, conditions
  * decided. */
 #include "frontend/rule/internal.h"
+#include "frontend/rule/path.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -18,7 +19,8 @@ void cz_rule_run(cz_rule *rule, const cz_node *block)
 
 /* ---- a = e, (a, b) = e ---- */
 
-/* Hand a value, or the parts of a tuple, to the names of a target. */
+/* Hand a value, or the parts of a tuple, to the names of a target.  Each part
+ * of something open is as open. */
 static void assign(cz_rule *rule, const cz_node *statement,
                    const cz_node *target, cz_rule_value *value, assigner to)
 {
@@ -28,13 +30,16 @@ static void assign(cz_rule *rule, const cz_node *statement,
     }
     const bool fits =
         value->kind == CZ_RULE_TUPLE && value->n_items == target->n_kids;
-    if (!fits && value->kind != CZ_RULE_ERROR)
+    const bool open = cz_rule_is_open(value);
+    if (!fits && !open && value->kind != CZ_RULE_ERROR)
         cz_rule_error(rule, CZ_BAD_TYPE, target,
                       "%d names cannot take apart %s", target->n_kids,
                       cz_rule_text(rule, value));
     for (int i = 0; i < target->n_kids; i++)
         to(rule, statement, target->kids[i],
-           fits ? value->items[i] : cz_rule_absorb());
+           fits   ? value->items[i]
+           : open ? value
+                  : cz_rule_absorb());
 }
 
 /* A name that a loop binds again keeps its type. */
@@ -59,7 +64,8 @@ static void bind_name(cz_rule *rule, const cz_node *statement,
                       "'%s' is kept between steps; `<-` writes it",
                       target->text);
     else
-        cz_rule_bind(rule, target->text, keep_type(rule, target->text, value));
+        cz_rule_bind(rule, target->text, keep_type(rule, target->text, value),
+                     target);
 }
 
 static void run_bind(cz_rule *rule, const cz_node *statement)
@@ -120,12 +126,50 @@ static void run_write(cz_rule *rule, const cz_node *statement)
 
 /* ---- state a : f32[m, n] = 0 ---- */
 
-/* The dimensions must be those of the parameter. */
-static bool check_dims(cz_rule *rule, const cz_node *type)
+/* One dimension of a state. */
+static const cz_scalar *find_extent(cz_rule *rule, const cz_node *node)
 {
-    double dims[2];
+    double length, at[CZ_PATH_SYMBOLS];
+    const cz_rule_value *value = cz_rule_eval(rule, node);
+    if (!cz_rule_constant(rule, node, value, "a dimension", &length))
+        return NULL;
+    if (!cz_scalar_is_dimension(value->number)) {
+        cz_rule_error(rule, CZ_BAD_DIMENSION, node,
+                      "a dimension is made of whole numbers and the header's "
+                      "names by +, -, *, min and max");
+        return NULL;
+    }
+    const cz_scalar *below =
+        cz_scalar_compare(&rule->scalars, "olt", value->number, rule->one);
+    if (cz_scalar_is_constant(below) ? below->constant == 0
+                                     : !cz_rule_path_can(rule->path, below, at))
+        return value->number;
+    cz_rule_error(rule, CZ_BAD_DIMENSION, node,
+                  "a dimension must be at least 1");
+    if (!cz_scalar_is_constant(below))
+        cz_diag_note(rule->diags, node->span, "with %s this is %.0f",
+                     cz_rule_path_text_at(rule->path, rule->arena, below, at),
+                     cz_scalar_at(value->number, at));
+    return NULL;
+}
+
+static bool is_parameters(cz_rule *rule, const cz_scalar *const *extent)
+{
     const cz_tensor *param = &rule->slots[0].value->tensor;
+    return cz_rule_same_extent(rule, extent[0], cz_rule_extent(param, 0)) &&
+           cz_rule_same_extent(rule, extent[1], cz_rule_extent(param, 1));
+}
+
+/* As stored.  Shapes other than the parameter's are not supported yet; on a
+ * path they are checked all the same. */
+static bool find_extents(cz_rule *rule, const cz_node *type,
+                         const cz_scalar *extent[2])
+{
     const int n_dims = cz_rule_is_any(rule) ? 0 : 2;
+    extent[0] = rule->extent[0];
+    extent[1] = rule->extent[1];
+    if (type->n_kids == 0)
+        return true;
     if (type->n_kids != n_dims) {
         cz_rule_error(rule, CZ_UNSUPPORTED, type,
                       n_dims ? "a state without the parameter's dimensions is "
@@ -134,19 +178,18 @@ static bool check_dims(cz_rule *rule, const cz_node *type)
                                "parameter's shape: write no dimensions");
         return false;
     }
-    for (int i = 0; i < n_dims; i++) {
-        const cz_rule_value *value = cz_rule_eval(rule, type->kids[i]);
-        if (!cz_rule_constant(rule, type->kids[i], value, "a dimension",
-                              &dims[i]))
-            return false;
-        if (dims[i] != (double)cz_rule_extent(param, i)) {
-            cz_rule_error(rule, CZ_UNSUPPORTED, type,
-                          "a state of another shape than the parameter's is "
-                          "not supported yet");
-            return false;
-        }
-    }
-    return true;
+    const cz_scalar *first = find_extent(rule, type->kids[0]);
+    const cz_scalar *seen[2] = {first, find_extent(rule, type->kids[1])};
+    if (!seen[0] || !seen[1])
+        return false;
+    if (is_parameters(rule, seen))
+        return true;
+    cz_rule_error(rule, CZ_UNSUPPORTED, type,
+                  "a state of another shape than the parameter's is not "
+                  "supported yet");
+    extent[0] = seen[0];
+    extent[1] = seen[1];
+    return rule->path != NULL;
 }
 
 static bool find_dtype(cz_rule *rule, const cz_node *type, cz_dtype *dtype)
@@ -164,13 +207,15 @@ static bool find_dtype(cz_rule *rule, const cz_node *type, cz_dtype *dtype)
 }
 
 static void add_state(cz_rule *rule, const cz_node *statement, cz_dtype dtype,
-                      double init)
+                      double init, const cz_scalar *const *extent)
 {
     cz_rule_slot *slot = CZ_PUSH(rule->arena, rule->slots, rule->n_slots);
-    *slot =
-        (cz_rule_slot){.name = statement->text, .dtype = dtype, .init = init};
+    *slot = (cz_rule_slot){.name = statement->text,
+                           .dtype = dtype,
+                           .init = init,
+                           .declared = statement};
     /* after the gradient and the slots before it */
-    slot->value = cz_rule_argument(rule, rule->n_slots, dtype);
+    slot->value = cz_rule_argument(rule, rule->n_slots, dtype, extent);
 }
 
 static void run_state(cz_rule *rule, const cz_node *statement)
@@ -194,30 +239,60 @@ static void run_state(cz_rule *rule, const cz_node *statement)
     const bool constant = cz_rule_constant(
         rule, statement->kids[1], value, "the initial value of a state", &init);
     const bool typed = find_dtype(rule, type, &dtype);
-    const bool fits = check_dims(rule, type);
+    const cz_scalar *extent[2];
+    const bool fits = find_extents(rule, type, extent);
     /* An ill-formed one is absorbed where it is read. */
     if (constant && typed && fits)
-        add_state(rule, statement, dtype, init);
+        add_state(rule, statement, dtype, init, extent);
     else
-        cz_rule_bind(rule, statement->text, cz_rule_absorb());
+        cz_rule_bind(rule, statement->text, cz_rule_absorb(), statement);
 }
 
 /* ---- for, if, return ---- */
 
-static void run_for(cz_rule *rule, const cz_node *statement)
+static void absorb_name(cz_rule *rule, const cz_node *statement,
+                        const cz_node *target, cz_rule_value *value)
 {
-    const cz_rule_value *table = cz_rule_eval(rule, statement->kids[1]);
-    if (table->kind == CZ_RULE_ERROR)
-        return;
-    if (table->kind != CZ_RULE_TABLE && table->kind != CZ_RULE_TUPLE) {
-        cz_rule_error(rule, CZ_BAD_TYPE, statement->kids[1],
-                      "`for` runs over the rows of a table, not over %s",
-                      cz_rule_text(rule, table));
-        return;
-    }
+    (void)statement;
+    cz_rule_slot *slot = cz_rule_find_slot(rule, target->text);
+    if (slot)
+        slot->value = value;
+    else
+        cz_rule_bind(rule, target->text, value, target);
+}
+
+static void absorb_statement(cz_rule *rule, const cz_node *statement)
+{
+    const cz_kind kind = statement->kind;
+    if (kind == CZ_AST_BIND || kind == CZ_AST_WRITE || kind == CZ_AST_FOR)
+        assign(rule, statement, statement->kids[0], cz_rule_absorb(),
+               absorb_name);
+    if (kind == CZ_AST_STATE)
+        cz_rule_bind(rule, statement->text, cz_rule_absorb(), statement);
+    if (kind == CZ_AST_RETURN && rule->frame->call)
+        rule->frame->result = cz_rule_absorb();
+    for (int i = 0; i < statement->n_kids; i++)
+        if (statement->kids[i]->kind == CZ_AST_BLOCK)
+            cz_rule_absorb_block(rule, statement->kids[i]);
+}
+
+void cz_rule_absorb_block(cz_rule *rule, const cz_node *block)
+{
+    for (int i = 0; i < block->n_kids; i++)
+        absorb_statement(rule, block->kids[i]);
+}
+
+static bool is_row_source(const cz_rule_value *value)
+{
+    return value->kind == CZ_RULE_TABLE || value->kind == CZ_RULE_TUPLE;
+}
+
+static void run_rows(cz_rule *rule, const cz_node *statement,
+                     cz_rule_value *const *rows, int n)
+{
     rule->frame->n_loops++;
-    for (int i = 0; i < table->n_items && !rule->frame->result; i++) {
-        assign(rule, statement, statement->kids[0], table->items[i], bind_name);
+    for (int i = 0; i < n && !rule->frame->result; i++) {
+        assign(rule, statement, statement->kids[0], rows[i], bind_name);
         cz_rule_run(rule, statement->kids[2]);
         if (rule->failed)
             break; /* the next row would say the same */
@@ -225,18 +300,40 @@ static void run_for(cz_rule *rule, const cz_node *statement)
     rule->frame->n_loops--;
 }
 
+/* Of rows that nobody knows, there is one that absorbs. */
+static void run_for(cz_rule *rule, const cz_node *statement)
+{
+    cz_rule_value *table = cz_rule_eval(rule, statement->kids[1]);
+    if (is_row_source(table))
+        run_rows(rule, statement, table->items, table->n_items);
+    else if (table->kind == CZ_RULE_ERROR || cz_rule_is_open(table))
+        run_rows(rule, statement, &table, 1);
+    else {
+        cz_rule_error(rule, CZ_BAD_TYPE, statement->kids[1],
+                      "`for` runs over the rows of a table, not over %s",
+                      cz_rule_text(rule, table));
+        absorb_statement(rule, statement);
+    }
+}
+
 static void run_if(cz_rule *rule, const cz_node *statement)
 {
     double truth;
     const cz_rule_value *value = cz_rule_eval(rule, statement->kids[0]);
-    if (!cz_rule_constant(rule, statement->kids[0], value,
-                          "the condition of `if`", &truth))
-        return;
-    const cz_node *branch = cz_node_kid(statement, truth != 0 ? 1 : 2);
-    if (!cz_rule_is_bool(value))
+    bool good = cz_rule_constant(rule, statement->kids[0], value,
+                                 "the condition of `if`", &truth);
+    if (good && !cz_rule_is_bool(value)) {
         cz_rule_error(rule, CZ_BAD_TYPE, statement->kids[0],
                       "the condition of `if` must be a truth, not a number");
-    else if (branch)
+        good = false;
+    }
+    if (!good) {
+        absorb_statement(rule, statement);
+        return;
+    }
+    const bool holds = cz_rule_decide(rule, value->number);
+    const cz_node *branch = cz_node_kid(statement, holds ? 1 : 2);
+    if (branch)
         cz_rule_run(rule, branch);
 }
 

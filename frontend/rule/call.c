@@ -230,7 +230,7 @@ static cz_rule_value *call_local(cz_rule *rule, const cz_node *call,
 {
     cz_rule_value *arg;
     const primitive row = {call->text, 1, 1, NULL, 0};
-    if (callee->kind == CZ_RULE_ERROR)
+    if (callee->kind == CZ_RULE_ERROR || cz_rule_is_open(callee))
         return cz_rule_absorb();
     if (callee->kind != CZ_RULE_DTYPE)
         return cz_rule_error(rule, CZ_BAD_TYPE, call,

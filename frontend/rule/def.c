@@ -11,14 +11,18 @@ static bool is_matrix(const cz_rule_value *value)
 
 /* Whether a `wide` def sees its arguments transposed: its first matrix
  * decides. */
-static bool needs_turning(const cz_node *def, const cz_rule_frame *frame)
+static bool needs_turning(cz_rule *rule, const cz_node *def,
+                          const cz_rule_frame *frame)
 {
     if (!cz_node_has(def, CZ_FLAG_WIDE))
         return false;
     for (int i = 0; i < frame->n_bindings; i++)
         if (is_matrix(frame->bindings[i].value)) {
             const cz_tensor *tensor = &frame->bindings[i].value->tensor;
-            return cz_rule_extent(tensor, 0) > cz_rule_extent(tensor, 1);
+            return cz_rule_decide(rule,
+                                  cz_scalar_compare(&rule->scalars, "ogt",
+                                                    cz_rule_extent(tensor, 0),
+                                                    cz_rule_extent(tensor, 1)));
         }
     return false;
 }
@@ -69,7 +73,8 @@ static bool bind_arguments(cz_rule *rule, const cz_node *call,
         cz_rule_value *value =
             argument(rule, formals->kids[i], chosen[i], inner);
         *CZ_PUSH(rule->arena, inner->bindings, inner->n_bindings) =
-            (cz_rule_binding){formals->kids[i]->text, value};
+            (cz_rule_binding){formals->kids[i]->text, value,
+                              chosen[i] ? chosen[i] : formals->kids[i]};
         ok = ok && value->kind != CZ_RULE_ERROR;
     }
     return ok;
@@ -78,7 +83,7 @@ static bool bind_arguments(cz_rule *rule, const cz_node *call,
 static cz_rule_value *run_body(cz_rule *rule, const cz_node *call,
                                const cz_node *def, cz_rule_frame *inner)
 {
-    const bool turned = needs_turning(def, inner);
+    const bool turned = needs_turning(rule, def, inner);
     for (int i = 0; turned && i < inner->n_bindings; i++)
         if (inner->bindings[i].value->kind == CZ_RULE_TENSOR)
             inner->bindings[i].value =

@@ -186,6 +186,8 @@ cz_rule_value *cz_rule_select(cz_rule *rule, const cz_node *node,
     if (has_error(&condition, 1) || has_error(branches, 2) ||
         !check_kinds(rule, node, branches, 2))
         return cz_rule_absorb();
+    if (cz_rule_is_open(condition))
+        return cz_rule_absorb();
     if (!cz_rule_is_bool(condition))
         return cz_rule_error(rule, CZ_BAD_TYPE, node,
                              "the condition must be a comparison, not %s",
@@ -193,8 +195,7 @@ cz_rule_value *cz_rule_select(cz_rule *rule, const cz_node *node,
     cz_rule_value *const operands[] = {condition, a, b};
     if (are_numbers(operands, 3))
         return apply_numbers(rule, node, CZ_OP_SELECT, operands, 3);
-    if (condition->kind == CZ_RULE_NUMBER &&
-        cz_scalar_is_constant(condition->number))
-        return condition->number->constant != 0 ? a : b;
+    if (condition->kind == CZ_RULE_NUMBER && condition->number->is_fixed)
+        return cz_rule_decide(rule, condition->number) ? a : b;
     return choose(rule, node, condition, a, b);
 }

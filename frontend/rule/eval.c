@@ -222,10 +222,10 @@ static cz_rule_value *compare_words(cz_rule *rule, const cz_node *node,
         cz_scalar_truth(&rule->scalars, same == (node->kind == CZ_AST_EQ)));
 }
 
-static bool is_constant_truth(const cz_rule_value *value)
+static bool is_fixed_truth(const cz_rule_value *value)
 {
     return value->kind == CZ_RULE_NUMBER && value->number->is_bool &&
-           cz_scalar_is_constant(value->number);
+           value->number->is_fixed;
 }
 
 static cz_rule_value *eval_comparison(cz_rule *rule, const cz_node *node)
@@ -234,23 +234,27 @@ static cz_rule_value *eval_comparison(cz_rule *rule, const cz_node *node)
     cz_rule_value *b = cz_rule_eval(rule, node->kids[1]);
     if (a->kind == CZ_RULE_DTYPE && b->kind == CZ_RULE_DTYPE)
         return compare_words(rule, node, a->dtype == b->dtype);
-    if (is_constant_truth(a) && is_constant_truth(b))
-        return compare_words(rule, node, a->number == b->number);
+    if (is_fixed_truth(a) && is_fixed_truth(b))
+        return compare_words(rule, node,
+                             cz_rule_decide(rule, a->number) ==
+                                 cz_rule_decide(rule, b->number));
+    if (cz_rule_is_open(a) || cz_rule_is_open(b))
+        return cz_rule_absorb();
     return cz_rule_compare(rule, node, predicates[node->kind], a, b);
 }
 
 static bool eval_truth(cz_rule *rule, const cz_node *node, bool *out)
 {
     const cz_rule_value *value = cz_rule_eval(rule, node);
-    if (value->kind == CZ_RULE_ERROR)
+    if (value->kind == CZ_RULE_ERROR || cz_rule_is_open(value))
         return false;
-    if (!is_constant_truth(value)) {
+    if (!is_fixed_truth(value)) {
         cz_rule_error(rule, CZ_BAD_TYPE, node,
                       "and, or, not join truths that are known when the rule "
                       "is compiled");
         return false;
     }
-    *out = value->number->constant != 0;
+    *out = cz_rule_decide(rule, value->number);
     return true;
 }
 

@@ -32,11 +32,11 @@ typedef struct cz_tensor {
     cz_ir_value narrow; /* bf16, once rounded to it */
     cz_dtype dtype;
     bool rounded, is_bool;
-    unsigned kept;     /* stored dimensions there are: ROWS, COLUMNS; 0: [] */
-    int64_t extent[2]; /* stored; 1 where a dimension is not there */
-    bool flipped;      /* of matrices only */
-    bool symmetric;    /* equal to its transpose: `flipped` means nothing */
-    int serial;        /* equal: same elements up to transposition */
+    unsigned kept; /* stored dimensions there are: ROWS, COLUMNS; 0: [] */
+    const cz_scalar *extent[2]; /* stored; 1 where a dimension is not there */
+    bool flipped;               /* of matrices only */
+    bool symmetric; /* equal to its transpose: `flipped` means nothing */
+    int serial;     /* equal: same elements up to transposition */
 } cz_tensor;
 
 /* How a table goes on behind its last row. */
@@ -61,12 +61,13 @@ typedef struct cz_rule_value {
 typedef struct cz_rule_binding {
     const char *name;
     cz_rule_value *value;
+    const cz_node *place; /* where it got it; NULL: nowhere to point at */
 } cz_rule_binding;
 
 /* Names of the optimizer's body, or of a def's while it is inlined. */
 typedef struct cz_rule_frame {
-    struct cz_rule_frame *caller; /* NULL: the optimizer's own */
-    const cz_node *call;          /* CALL of a def; NAME of a table or let */
+    struct cz_rule_frame *caller; /* NULL: nothing calls this one */
+    const cz_node *call; /* CALL of a def, or DEF; NAME of a table or let */
     cz_rule_binding *bindings;
     int n_bindings;
     int n_calls, n_loops;  /* how deep in calls, and in `for` here */
@@ -78,8 +79,9 @@ typedef struct cz_rule_slot {
     const char *name;
     cz_dtype dtype;
     double init;
-    cz_rule_value *value;   /* now */
-    const cz_node *written; /* the WRITE, or NULL */
+    cz_rule_value *value;    /* now */
+    const cz_node *declared; /* STATE, or the header */
+    const cz_node *written;  /* the WRITE, or NULL */
 } cz_rule_slot;
 
 /* A block of `first` or `every`. */
@@ -94,6 +96,9 @@ enum { CZ_RULE_T, CZ_RULE_CLIP, CZ_RULE_FIRST_HYPER };
 typedef struct cz_rule {
     const cz_rule_use *use;
     const cz_rule_shape *shape; /* NULL while arguments are matched */
+    struct cz_rule_path *path;  /* NULL: at one static shape */
+    const cz_scalar *extent[2]; /* of the parameter, as stored */
+    const cz_scalar *one;
     cz_diags *diags;
     cz_arena *arena;
     bool failed;
@@ -149,21 +154,42 @@ cz_rule_value *cz_rule_number(cz_rule *rule, const cz_scalar *number);
 cz_rule_value *cz_rule_items(cz_rule *rule, cz_rule_kind kind,
                              cz_rule_value **items, int n);
 cz_rule_value *cz_rule_tensor(cz_rule *rule, cz_tensor tensor);
-/* Argument i of the update function: a whole tensor of the rule's shape. */
-cz_rule_value *cz_rule_argument(cz_rule *rule, int i, cz_dtype dtype);
+/* Argument i of the update function: a whole tensor of these extents, as
+ * stored. */
+cz_rule_value *cz_rule_argument(cz_rule *rule, int i, cz_dtype dtype,
+                                const cz_scalar *const *extent);
 bool cz_rule_is_any(const cz_rule *rule);
 /* A truth, of a number or element by element. */
 bool cz_rule_is_bool(const cz_rule_value *value);
 /* A number, or a tensor of shape []. */
 bool cz_rule_is_scalar(const cz_rule_value *value);
 /* Length of dimension 0 or 1 as the rule sees it. */
-int64_t cz_rule_extent(const cz_tensor *tensor, int dim);
-/* For messages: "a number", "[128, 64]". */
+const cz_scalar *cz_rule_extent(const cz_tensor *tensor, int dim);
+/* A number that a use may replace by something that is none. */
+bool cz_rule_is_open(const cz_rule_value *value);
+/* The same for messages: "64", or "2*m" where shapes have names. */
+const char *cz_rule_extent_text(cz_rule *rule, const cz_tensor *tensor,
+                                int dim);
+/* For messages: "a number", "[128, 64]", "[m, n]". */
 const char *cz_rule_text(cz_rule *rule, const cz_rule_value *value);
-/* Whether the value is a compile-time number; else reports. `what` needs it. */
+/* Note where the values of two nodes come from: the place that bound the name,
+ * or the expression itself.  NULL notes nothing, a name is noted once. */
+void cz_rule_note_origins(cz_rule *rule, const cz_node *first,
+                          const cz_rule_value *a, const cz_node *second,
+                          const cz_rule_value *b);
+/* Whether the value is a compile-time number; else reports. `what` needs it.
+ * On a path, a number that depends on the shape is that of its example. */
 bool cz_rule_constant(cz_rule *rule, const cz_node *node,
                       const cz_rule_value *value, const char *what,
                       double *out);
+
+/* ---- path.c: what shapes decide ---- */
+
+/* Whether a fixed truth holds; on a path, one that shapes decide becomes part
+ * of what the path assumes. */
+bool cz_rule_decide(cz_rule *rule, const cz_scalar *truth);
+/* Whether two extents are equal at all shapes that take this path. */
+bool cz_rule_same_extent(cz_rule *rule, const cz_scalar *a, const cz_scalar *b);
 
 /* ---- rule_tensor.c: layout and rounding ---- */
 
@@ -245,7 +271,10 @@ cz_rule_value *cz_rule_lookup(cz_rule *rule, const cz_node *name);
 cz_rule_value *cz_rule_find_local(cz_rule *rule, const char *name);
 cz_rule_slot *cz_rule_find_slot(cz_rule *rule, const char *name);
 /* Bind in the present frame, as it is. */
-void cz_rule_bind(cz_rule *rule, const char *name, cz_rule_value *value);
+void cz_rule_bind(cz_rule *rule, const char *name, cz_rule_value *value,
+                  const cz_node *place);
+/* Where the name got its value in the present frame, or NULL. */
+const cz_node *cz_rule_find_place(cz_rule *rule, const char *name);
 
 /* ---- rule_match.c, rule_args.c ---- */
 
@@ -262,6 +291,9 @@ void cz_rule_bind_formals(cz_rule *rule);
 /* ---- rule_block.c ---- */
 
 void cz_rule_run(cz_rule *rule, const cz_node *block);
+/* Nobody knows whether the block runs: all that it binds, writes or returns
+ * absorbs. */
+void cz_rule_absorb_block(cz_rule *rule, const cz_node *block);
 
 /* ---- rule_phase.c ---- */
 
@@ -285,6 +317,13 @@ bool cz_rule_check_blocks(cz_rule *rule);
 /* Behind an unknown name: a note on a block that binds it and does not run in
  * this phase. */
 void cz_rule_note_skipped(cz_rule *rule, const char *name);
+
+/* ---- rule.c ---- */
+
+/* Run the body in every phase and report what is wrong.  Needs the formals to
+ * be bound and, on a path, the extents. */
+bool cz_rule_check_body(cz_rule *rule, const cz_rule_shape *shape,
+                        cz_rule_phases *phases);
 
 /* ---- rule_prologue.c ---- */
 

@@ -6,16 +6,28 @@
 
 enum { MAX_LOOKUPS = 32 }; /* of tables and lets that need each other */
 
-void cz_rule_bind(cz_rule *rule, const char *name, cz_rule_value *value)
+void cz_rule_bind(cz_rule *rule, const char *name, cz_rule_value *value,
+                  const cz_node *place)
 {
     cz_rule_frame *frame = rule->frame;
     for (int i = 0; i < frame->n_bindings; i++)
         if (strcmp(frame->bindings[i].name, name) == 0) {
             frame->bindings[i].value = value;
+            frame->bindings[i].place = place;
             return;
         }
     *CZ_PUSH(rule->arena, frame->bindings, frame->n_bindings) =
-        (cz_rule_binding){name, value};
+        (cz_rule_binding){name, value, place};
+}
+
+const cz_node *cz_rule_find_place(cz_rule *rule, const char *name)
+{
+    const cz_rule_frame *frame = rule->frame;
+    for (int i = 0; i < frame->n_bindings; i++)
+        if (strcmp(frame->bindings[i].name, name) == 0)
+            return frame->bindings[i].place;
+    const cz_rule_slot *slot = cz_rule_find_slot(rule, name);
+    return slot ? slot->declared : NULL;
 }
 
 cz_rule_slot *cz_rule_find_slot(cz_rule *rule, const char *name)

@@ -76,9 +76,15 @@ static bool read_count(cz_rule *rule, const cz_node *node, const char *what,
                        int64_t *out)
 {
     double value;
-    if (!cz_rule_constant(rule, node, cz_rule_eval(rule, node), what, &value))
+    const cz_rule_value *count = cz_rule_eval(rule, node);
+    if (!cz_rule_constant(rule, node, count, what, &value))
         return false;
-    if (floor(value) != value || value < 1 || value > (double)CZ_MAX_TIME) {
+    const bool is_count =
+        floor(value) == value && value >= 1 && value <= (double)CZ_MAX_TIME;
+    if (!is_count && count->kind == CZ_RULE_NUMBER &&
+        !cz_scalar_is_constant(count->number))
+        return false; /* other shapes may give one */
+    if (!is_count) {
         cz_rule_error(rule, CZ_BAD_TYPE, node,
                       "%s must be a whole number of updates, at least 1", what);
         return false;
@@ -91,14 +97,17 @@ void cz_rule_run_every(cz_rule *rule, const cz_node *statement)
 {
     cz_event event;
     const cz_node *from = cz_node_kid(statement, 2);
-    if (!read_count(rule, statement->kids[0], "the period of `every`",
-                    &event.period))
-        return;
-    event.start = event.period;
-    if (from &&
-        !read_count(rule, from, "the first time of `every`", &event.start))
-        return;
-    run_event(rule, statement, event, statement->kids[1], NULL);
+    bool good = read_count(rule, statement->kids[0], "the period of `every`",
+                           &event.period);
+    event.start = good ? event.period : 1;
+    if (from)
+        good =
+            read_count(rule, from, "the first time of `every`", &event.start) &&
+            good;
+    if (good)
+        run_event(rule, statement, event, statement->kids[1], NULL);
+    else
+        cz_rule_absorb_block(rule, statement->kids[1]);
 }
 
 /* ---- phases ---- */

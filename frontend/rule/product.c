@@ -23,8 +23,11 @@ static cz_rule_value *report_unchained(cz_rule *rule, const cz_node *node,
 {
     const cz_tensor *left = &a->tensor, *right = &b->tensor;
     cz_diag_error(rule->diags, CZ_BAD_PRODUCT, node->span,
-                  "%s @ %s: the inner dimensions differ", cz_rule_text(rule, a),
-                  cz_rule_text(rule, b));
+                  "%s @ %s: inner dimensions %s and %s differ",
+                  cz_rule_text(rule, a), cz_rule_text(rule, b),
+                  cz_rule_extent_text(rule, left, 1),
+                  cz_rule_extent_text(rule, right, 0));
+    cz_rule_note_origins(rule, node->kids[0], a, node->kids[1], b);
     if (cz_rule_extent(left, 1) == cz_rule_extent(right, 1))
         cz_diag_note(rule->diags, node->kids[1]->span,
                      "with its transpose (') it would fit");
@@ -44,8 +47,8 @@ static bool is_gram(const cz_tensor *a, const cz_tensor *b)
  * iteration all lie alike, and nothing is ever transposed. */
 static bool product_layout(const cz_tensor *a, const cz_tensor *b)
 {
-    const int64_t size_a = a->extent[0] * a->extent[1];
-    const int64_t size_b = b->extent[0] * b->extent[1];
+    const double size_a = a->extent[0]->constant * a->extent[1]->constant;
+    const double size_b = b->extent[0]->constant * b->extent[1]->constant;
     const bool b_decides = a->symmetric || (!b->symmetric && size_b > size_a);
     return b_decides ? b->flipped && !b->symmetric : a->flipped;
 }
@@ -79,7 +82,8 @@ cz_rule_value *cz_rule_product(cz_rule *rule, const cz_node *node,
     if (a->kind == CZ_RULE_ERROR || b->kind == CZ_RULE_ERROR ||
         !check_factor(rule, node, a) || !check_factor(rule, node, b))
         return cz_rule_absorb();
-    if (cz_rule_extent(&a->tensor, 1) != cz_rule_extent(&b->tensor, 0))
+    if (!cz_rule_same_extent(rule, cz_rule_extent(&a->tensor, 1),
+                             cz_rule_extent(&b->tensor, 0)))
         return report_unchained(rule, node, a, b);
     cz_tensor *left = &cz_rule_round(rule, a)->tensor;
     cz_tensor *right = &cz_rule_round(rule, b)->tensor;
@@ -111,10 +115,10 @@ static unsigned vanishing(const cz_tensor *tensor, int dim)
                    : tensor->kept & 1U << (dim ^ (int)tensor->flipped);
 }
 
-static int64_t count_of(const cz_tensor *tensor, unsigned gone)
+static double count_of(const cz_tensor *tensor, unsigned gone)
 {
-    return (gone & 1 ? tensor->extent[0] : 1) *
-           (gone & 2 ? tensor->extent[1] : 1);
+    return (gone & 1 ? tensor->extent[0]->constant : 1) *
+           (gone & 2 ? tensor->extent[1]->constant : 1);
 }
 
 /* The sum in f64, by the numbers of dimensions that the IR's tensor has. */
@@ -145,14 +149,16 @@ static cz_ir_value reduce(cz_rule *rule, cz_rule_reduction kind,
     if (kind == CZ_RULE_MEAN)
         x = cz_ir_binary(builder, CZ_OP_DIV, x,
                          cz_ir_constant(builder, cz_ir_value_type(x),
-                                        (double)count_of(tensor, gone)));
+                                        count_of(tensor, gone)));
     return cz_ir_convert(builder, x, CZ_F32);
 }
 
 /* What is left: a vector lies in memory as the rule sees it. */
-static cz_tensor reduced(const cz_tensor *tensor, unsigned gone)
+static cz_tensor reduced(const cz_rule *rule, const cz_tensor *tensor,
+                         unsigned gone)
 {
-    cz_tensor result = {.dtype = CZ_F32, .rounded = true, .extent = {1, 1}};
+    cz_tensor result = {
+        .dtype = CZ_F32, .rounded = true, .extent = {rule->one, rule->one}};
     for (int dim = 0; dim < 2; dim++) {
         const int stored = dim ^ (int)tensor->flipped;
         if (!((tensor->kept & ~gone) >> stored & 1))
@@ -179,7 +185,7 @@ cz_rule_value *cz_rule_reduce(cz_rule *rule, const cz_node *node,
                              "a rule `for any` sees single elements; sums need "
                              "`for [m, n]`");
     const unsigned gone = vanishing(&value->tensor, dim);
-    cz_tensor result = reduced(&value->tensor, gone);
+    cz_tensor result = reduced(rule, &value->tensor, gone);
     if (rule->building) {
         cz_ir_at(&rule->builder, node->span);
         result.wide = reduce(rule, kind, &value->tensor, gone);

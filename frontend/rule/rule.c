@@ -6,14 +6,13 @@
 #include <string.h>
 
 #include "frontend/rule/internal.h"
+#include "frontend/rule/path.h"
 
 enum { FIRST_STATE = 1 }; /* slot 0 is the parameter */
 
-static cz_rule start(const cz_rule_use *use, const cz_rule_shape *shape,
-                     cz_diags *diags)
+static cz_rule start(const cz_rule_use *use, cz_diags *diags)
 {
     return (cz_rule){.use = use,
-                     .shape = shape,
                      .diags = diags,
                      .arena = use->arena,
                      .scalars = {.arena = use->arena}};
@@ -28,7 +27,7 @@ static const cz_node *header(const cz_rule *rule)
 bool cz_rule_signature_build(const cz_rule_use *use, cz_diags *diags,
                              cz_rule_signature *out)
 {
-    cz_rule rule = start(use, NULL, diags);
+    cz_rule rule = start(use, diags);
     cz_rule_bind_formals(&rule);
     *out = (cz_rule_signature){
         .hypers = rule.hypers,
@@ -45,7 +44,7 @@ bool cz_rule_signature_build(const cz_rule_use *use, cz_diags *diags,
 /* The gradient, clipped where the schedule says so. */
 static cz_rule_value *gradient(cz_rule *rule)
 {
-    cz_rule_value *grad = cz_rule_argument(rule, 0, CZ_F32);
+    cz_rule_value *grad = cz_rule_argument(rule, 0, CZ_F32, rule->extent);
     if (!rule->use->clip)
         return grad;
     cz_rule_value *factor =
@@ -57,11 +56,9 @@ static void bind_dimensions(cz_rule *rule)
 {
     const cz_tensor *param = &rule->slots[0].value->tensor;
     for (int i = 0; i < header(rule)->n_kids; i++)
-        cz_rule_bind(
-            rule, header(rule)->kids[i]->text,
-            cz_rule_number(
-                rule, cz_scalar_integer(&rule->scalars,
-                                        (double)cz_rule_extent(param, i))));
+        cz_rule_bind(rule, header(rule)->kids[i]->text,
+                     cz_rule_number(rule, cz_rule_extent(param, i)),
+                     header(rule)->kids[i]);
 }
 
 /* Run the whole body in a fresh frame. */
@@ -75,14 +72,19 @@ static void run(cz_rule *rule)
     *CZ_PUSH(rule->arena, rule->slots, rule->n_slots) = (cz_rule_slot){
         .name = "param",
         .dtype = rule->shape->master_dtype,
-        .value = cz_rule_argument(rule, 1, rule->shape->master_dtype),
+        .value =
+            cz_rule_argument(rule, 1, rule->shape->master_dtype, rule->extent),
+        .declared = header(rule),
     };
     for (int i = 0; i < rule->n_formals; i++)
-        cz_rule_bind(rule, rule->formals[i].name, rule->formals[i].value);
+        cz_rule_bind(rule, rule->formals[i].name, rule->formals[i].value,
+                     rule->formals[i].place);
     bind_dimensions(rule);
-    cz_rule_bind(rule, "grad", gradient(rule));
+    cz_rule_bind(rule, "grad", gradient(rule), header(rule));
     cz_rule_run(rule, rule->use->optimizer->kids[2]);
     rule->frame = NULL;
+    if (rule->path)
+        *rule->path->left -= rule->n_steps;
 }
 
 /* ---- building ---- */
@@ -241,7 +243,8 @@ enum { PARAM_SERIAL = 1 };
 static bool writes_param(const cz_rule *rule)
 {
     const cz_rule_slot *param = &rule->slots[0];
-    return param->written && param->value->tensor.serial != PARAM_SERIAL;
+    return param->value->kind == CZ_RULE_ERROR ||
+           (param->written && param->value->tensor.serial != PARAM_SERIAL);
 }
 
 /* A name bound in one phase may decide an `if` around states. */
@@ -281,18 +284,28 @@ static bool check_phases(cz_rule *rule, const cz_rule_phases *phases)
     return writes && cz_rule_check_blocks(rule);
 }
 
+bool cz_rule_check_body(cz_rule *rule, const cz_rule_shape *shape,
+                        cz_rule_phases *phases)
+{
+    const bool is_matrix = shape->n_dims == 2 && !rule->path;
+    rule->shape = shape;
+    rule->one = cz_scalar_integer(&rule->scalars, 1);
+    for (int i = 0; i < 2 && !rule->extent[i]; i++)
+        rule->extent[i] = is_matrix ? cz_scalar_integer(&rule->scalars,
+                                                        (double)shape->shape[i])
+                                    : rule->one;
+    return check_header(rule) && cz_rule_find_phases(rule, run, phases) &&
+           check_phases(rule, phases);
+}
+
 bool cz_rule_lower(cz_ir *ir, const cz_rule_use *use,
                    const cz_rule_shape *shape, cz_diags *diags,
                    const char **symbol)
 {
-    cz_rule rule = start(use, NULL, diags);
-    cz_rule_bind_formals(&rule);
-    rule.shape = shape;
-    if (rule.failed || !check_header(&rule))
-        return false;
+    cz_rule rule = start(use, diags);
     cz_rule_phases phases;
-    if (!cz_rule_find_phases(&rule, run, &phases) ||
-        !check_phases(&rule, &phases))
+    cz_rule_bind_formals(&rule);
+    if (rule.failed || !cz_rule_check_body(&rule, shape, &phases))
         return false;
     *symbol = symbol_of(&rule);
     build(&rule, ir, *symbol, &phases);

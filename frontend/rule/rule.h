@@ -1,6 +1,7 @@
 /* Optimizer rules to IR: what the rest of the front end asks for, and what it
  * gets.  `use` statements are resolved by frontend/use.h; here an optimizer
- * is checked against its arguments and lowered at one static shape.
+ * is checked for all shapes, checked against its arguments, and lowered at one
+ * static shape.
  *
  * Facts produced: `rule` and its two functions.  Facts needed before: `use`
  * of the same name. */
@@ -53,6 +54,21 @@ typedef struct cz_rule_shape {
  * False when something was wrong. */
 bool cz_rule_signature_build(const cz_rule_use *use, cz_diags *diags,
                              cz_rule_signature *out);
+
+/* What cz_rules_check() looked at. */
+typedef struct cz_rules_checked {
+    int n_optimizers, n_defs, n_tables;
+} cz_rules_checked;
+
+/* Check the optimizers, defs and tables of the user's files, used or not, for
+ * all shapes at once: dimensions are the header's names, and both sides of a
+ * condition on them are looked at.  Hyperparameters are their defaults, save
+ * that both truths are.  A def is checked with the shapes of its callers;
+ * where there are none, its names are.  Each mistake is reported once.  What
+ * is not supported yet is reported if `alone` says that nothing will be
+ * lowered, which would report it. */
+void cz_rules_check(cz_scope *scope, bool alone, cz_arena *arena,
+                    cz_diags *diags, cz_rules_checked *out);
 
 /* Lower the rule at `shape` into `ir`: one `rule` fact with its `update` and
  * `prologue` functions.  Called once per distinct (use, shape, transposed):

@@ -36,16 +36,69 @@ static bool is_same(const cz_scalar *a, const cz_scalar *b)
     return is_same_word(a->predicate, b->predicate);
 }
 
+/* What follows from the operands. */
+static void derive(cz_scalar *scalar)
+{
+    scalar->n_nodes = 1;
+    scalar->is_fixed = scalar->form != CZ_SCALAR_INPUT;
+    for (int i = 0; i < scalar->n_operands; i++) {
+        const cz_scalar *operand = scalar->operands[i];
+        scalar->is_fixed = scalar->is_fixed && operand->is_fixed;
+        scalar->is_open = scalar->is_open || operand->is_open;
+        scalar->n_nodes += operand->n_nodes;
+    }
+    if (scalar->n_nodes > CZ_SCALAR_LARGE)
+        scalar->n_nodes = CZ_SCALAR_LARGE;
+}
+
+/* Of what is_same() compares; predicates and kinds of constants collide. */
+static uint64_t hash_of(const cz_scalar *scalar)
+{
+    const uint64_t odd = 0x9e3779b97f4a7c15U;
+    uint64_t hash = bits_of(scalar->constant);
+    hash = (hash ^ (uint64_t)scalar->form) * odd;
+    hash = (hash ^ (uint64_t)scalar->input) * odd;
+    hash = (hash ^ (uint64_t)scalar->op) * odd;
+    for (int i = 0; i < scalar->n_operands; i++)
+        hash = (hash ^ (uint64_t)scalar->operands[i]->id) * odd;
+    return hash ^ hash >> 32;
+}
+
+/* Where the scalar's place is, or has to be written. */
+static int *find_slot(const cz_scalars *pool, const cz_scalar *wanted)
+{
+    const uint64_t mask = (uint64_t)pool->n_slots - 1;
+    uint64_t at = hash_of(wanted) & mask;
+    while (pool->slots[at] && !is_same(pool->list[pool->slots[at] - 1], wanted))
+        at = (at + 1) & mask;
+    return &pool->slots[at];
+}
+
+/* Half of the slots at least stay empty. */
+static void grow(cz_scalars *pool)
+{
+    enum { FIRST = 64 };
+    if (2 * pool->n < pool->n_slots)
+        return;
+    pool->n_slots = pool->n_slots ? 2 * pool->n_slots : FIRST;
+    pool->slots = CZ_NEW(pool->arena, int, pool->n_slots);
+    for (int i = 0; i < pool->n; i++)
+        *find_slot(pool, pool->list[i]) = i + 1;
+}
+
 static const cz_scalar *intern(cz_scalars *pool, cz_scalar wanted)
 {
-    for (int i = 0; i < pool->n; i++)
-        if (is_same(pool->list[i], &wanted))
-            return pool->list[i];
+    grow(pool);
+    int *slot = find_slot(pool, &wanted);
+    if (*slot)
+        return pool->list[*slot - 1];
     cz_scalar *scalar = CZ_NEW(pool->arena, cz_scalar, 1);
     *scalar = wanted;
+    derive(scalar);
     scalar->id = pool->n;
     /* The elements are pointers.  NOLINTNEXTLINE(bugprone-sizeof-expression) */
     *CZ_PUSH(pool->arena, pool->list, pool->n) = scalar;
+    *slot = pool->n;
     return scalar;
 }
 
@@ -67,6 +120,22 @@ const cz_scalar *cz_scalar_truth(cz_scalars *pool, bool value)
 const cz_scalar *cz_scalar_input(cz_scalars *pool, int input)
 {
     return intern(pool, (cz_scalar){.form = CZ_SCALAR_INPUT, .input = input});
+}
+
+const cz_scalar *cz_scalar_open(cz_scalars *pool, int input)
+{
+    return intern(
+        pool,
+        (cz_scalar){.form = CZ_SCALAR_INPUT, .input = input, .is_open = true});
+}
+
+const cz_scalar *cz_scalar_symbol(cz_scalars *pool, int symbol, bool is_bool,
+                                  double example)
+{
+    return intern(pool, (cz_scalar){.form = CZ_SCALAR_SYMBOL,
+                                    .input = symbol,
+                                    .is_bool = is_bool,
+                                    .constant = example});
 }
 
 /* ---- folding ---- */
@@ -124,6 +193,64 @@ static bool fold(cz_opcode op, const double *x, double *out)
     return false;
 }
 
+static bool holds(const char *predicate, double a, double b)
+{
+    if (strcmp(predicate, "olt") == 0)
+        return a < b;
+    if (strcmp(predicate, "ole") == 0)
+        return a <= b;
+    if (strcmp(predicate, "ogt") == 0)
+        return a > b;
+    if (strcmp(predicate, "oge") == 0)
+        return a >= b;
+    return (a == b) == (strcmp(predicate, "oeq") == 0);
+}
+
+/* ---- values of symbols ---- */
+
+static double evaluate(const cz_scalar *scalar, const double *x)
+{
+    double value = NAN;
+    if (scalar->op == CZ_OP_COMPARE)
+        return holds(scalar->predicate, x[0], x[1]);
+    if (scalar->op == CZ_OP_SELECT)
+        return x[0] != 0 ? x[1] : x[2];
+    if (scalar->op == CZ_OP_EXP)
+        return exp(x[0]);
+    if (scalar->op == CZ_OP_LOG)
+        return log(x[0]);
+    if (scalar->op == CZ_OP_TANH)
+        return tanh(x[0]);
+    if (scalar->op == CZ_OP_POW)
+        return pow(x[0], x[1]);
+    fold(scalar->op, x, &value);
+    return value;
+}
+
+double cz_scalar_at(const cz_scalar *scalar, const double *symbols)
+{
+    double x[3] = {0};
+    if (scalar->form == CZ_SCALAR_SYMBOL)
+        return symbols[scalar->input];
+    if (scalar->form == CZ_SCALAR_CONSTANT)
+        return scalar->constant;
+    for (int i = 0; i < scalar->n_operands; i++)
+        x[i] = cz_scalar_at(scalar->operands[i], symbols);
+    return evaluate(scalar, x);
+}
+
+/* The value at the symbols' examples, or 0 where there is a run-time value. */
+static double example(const cz_scalar *scalar)
+{
+    double x[3] = {0};
+    for (int i = 0; i < scalar->n_operands; i++) {
+        if (!scalar->operands[i]->is_fixed)
+            return 0;
+        x[i] = scalar->operands[i]->constant;
+    }
+    return evaluate(scalar, x);
+}
+
 /* Whether integers stay integers: the value itself tells, save for the square
  * root of a square, which is a float by meaning. */
 static bool keeps_integers(cz_opcode op, double value)
@@ -162,23 +289,11 @@ const cz_scalar *cz_scalar_apply(cz_scalars *pool, cz_opcode op,
     cz_scalar scalar = {.form = CZ_SCALAR_APPLY, .op = op, .n_operands = n};
     for (int i = 0; i < n; i++)
         scalar.operands[i] = operands[i];
+    scalar.constant = example(&scalar);
     return intern(pool, scalar);
 }
 
 /* ---- comparisons ---- */
-
-static bool holds(const char *predicate, double a, double b)
-{
-    if (strcmp(predicate, "olt") == 0)
-        return a < b;
-    if (strcmp(predicate, "ole") == 0)
-        return a <= b;
-    if (strcmp(predicate, "ogt") == 0)
-        return a > b;
-    if (strcmp(predicate, "oge") == 0)
-        return a >= b;
-    return (a == b) == (strcmp(predicate, "oeq") == 0);
-}
 
 const cz_scalar *cz_scalar_compare(cz_scalars *pool, const char *predicate,
                                    const cz_scalar *a, const cz_scalar *b)
@@ -186,10 +301,76 @@ const cz_scalar *cz_scalar_compare(cz_scalars *pool, const char *predicate,
     if (cz_scalar_is_constant(a) && cz_scalar_is_constant(b))
         return cz_scalar_truth(pool,
                                holds(predicate, a->constant, b->constant));
-    return intern(pool, (cz_scalar){.form = CZ_SCALAR_APPLY,
-                                    .is_bool = true,
-                                    .op = CZ_OP_COMPARE,
-                                    .predicate = predicate,
-                                    .n_operands = 2,
-                                    .operands = {a, b}});
+    cz_scalar scalar = {.form = CZ_SCALAR_APPLY,
+                        .is_bool = true,
+                        .op = CZ_OP_COMPARE,
+                        .predicate = predicate,
+                        .n_operands = 2,
+                        .operands = {a, b}};
+    scalar.constant = example(&scalar);
+    return intern(pool, scalar);
+}
+
+/* ---- dimensions ---- */
+
+typedef struct dimension_form {
+    const char *before, *between, *behind;
+    int strength;      /* of the operator: a weaker operand needs parentheses */
+    bool is_dimension; /* and how it is written */
+} dimension_form;
+
+static const dimension_form dimension_forms[CZ_N_OPCODES] = {
+    [CZ_OP_ADD] = {"", " + ", "", 1, true},
+    [CZ_OP_SUB] = {"", " - ", "", 1, true},
+    [CZ_OP_MUL] = {"", "*", "", 2, true},
+    [CZ_OP_NEG] = {"-", "", "", 3, true},
+    [CZ_OP_MIN] = {"min(", ", ", ")", 4, true},
+    [CZ_OP_MAX] = {"max(", ", ", ")", 4, true},
+};
+
+bool cz_scalar_is_dimension(const cz_scalar *scalar)
+{
+    if (scalar->form == CZ_SCALAR_SYMBOL)
+        return !scalar->is_bool;
+    if (scalar->form == CZ_SCALAR_CONSTANT)
+        return scalar->is_integer;
+    bool good = scalar->form == CZ_SCALAR_APPLY &&
+                scalar->n_nodes < CZ_SCALAR_LARGE &&
+                dimension_forms[scalar->op].is_dimension;
+    for (int i = 0; i < scalar->n_operands && good; i++)
+        good = cz_scalar_is_dimension(scalar->operands[i]);
+    return good;
+}
+
+/* As an operand: in parentheses where the operator around it is stronger, or
+ * as strong and on its left. */
+static const char *operand_text(cz_arena *arena, const cz_scalar *parent, int i,
+                                const char *const *names)
+{
+    const cz_scalar *operand = parent->operands[i];
+    const int strength = dimension_forms[parent->op].strength;
+    const char *text = cz_scalar_text(arena, operand, names);
+    const int own =
+        operand->form == CZ_SCALAR_APPLY ? dimension_forms[operand->op].strength
+        : operand->constant < 0          ? dimension_forms[CZ_OP_NEG].strength
+                                         : 4;
+    const bool is_call = strength == 4;
+    return is_call || own > strength || (own == strength && i == 0)
+               ? text
+               : cz_arena_printf(arena, "(%s)", text);
+}
+
+const char *cz_scalar_text(cz_arena *arena, const cz_scalar *scalar,
+                           const char *const *names)
+{
+    if (scalar->form == CZ_SCALAR_SYMBOL)
+        return names[scalar->input];
+    if (scalar->form == CZ_SCALAR_CONSTANT)
+        return cz_arena_printf(arena, "%.0f", scalar->constant);
+    const dimension_form *form = &dimension_forms[scalar->op];
+    const char *first = operand_text(arena, scalar, 0, names);
+    const char *second =
+        scalar->n_operands > 1 ? operand_text(arena, scalar, 1, names) : "";
+    return cz_arena_printf(arena, "%s%s%s%s%s", form->before, first,
+                           form->between, second, form->behind);
 }

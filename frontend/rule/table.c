@@ -50,6 +50,8 @@ static cz_rule_value *repeat(cz_rule *rule, const cz_node *node,
     if (!cz_rule_constant(rule, node, count, "how often a table repeats",
                           &times))
         return cz_rule_absorb();
+    if (!cz_scalar_is_constant(count->number))
+        return table; /* how often, shapes decide */
     if (!count->number->is_integer || times < 0)
         return cz_rule_error(rule, CZ_BAD_TYPE, node,
                              "a table repeats a whole number of times");
@@ -65,7 +67,8 @@ static cz_rule_value *repeat(cz_rule *rule, const cz_node *node,
 cz_rule_value *cz_rule_table_binary(cz_rule *rule, const cz_node *node,
                                     cz_rule_value *a, cz_rule_value *b)
 {
-    if (a->kind == CZ_RULE_ERROR || b->kind == CZ_RULE_ERROR)
+    if (a->kind == CZ_RULE_ERROR || b->kind == CZ_RULE_ERROR ||
+        cz_rule_is_open(a) || cz_rule_is_open(b))
         return cz_rule_absorb();
     if (node->kind == CZ_AST_MUL)
         return a->kind == CZ_RULE_TABLE ? repeat(rule, node, a, b)
@@ -107,6 +110,8 @@ cz_rule_value *cz_rule_take(cz_rule *rule, const cz_node *call,
 {
     const cz_rule_value *table = args[0];
     double n;
+    if (cz_rule_is_open(table))
+        return args[0];
     if (table->kind != CZ_RULE_TABLE || table->n_items == 0)
         return cz_rule_error(
             rule, CZ_BAD_TYPE, call, "'take' gives rows of a table, not of %s",
@@ -114,6 +119,8 @@ cz_rule_value *cz_rule_take(cz_rule *rule, const cz_node *call,
                                          : cz_rule_text(rule, table));
     if (!cz_rule_constant(rule, call->kids[1], args[1], "how many rows", &n))
         return cz_rule_absorb();
+    if (!cz_scalar_is_constant(args[1]->number))
+        return args[0]; /* how many, shapes decide */
     if (!args[1]->number->is_integer || n < 1)
         return cz_rule_error(rule, CZ_BAD_TYPE, call->kids[1],
                              "'take' gives a whole number of rows, at least 1");

@@ -14,13 +14,13 @@ static cz_ir_type type_of(const cz_tensor *tensor, cz_dtype dtype)
     int n = 0;
     for (int dim = 0; dim < 2; dim++)
         if (tensor->kept >> dim & 1)
-            shape[n++] = tensor->extent[dim];
+            shape[n++] = (int64_t)tensor->extent[dim]->constant;
     return cz_ir_tensor_type(dtype, n, shape);
 }
 
 static void swap_dims(cz_tensor *tensor)
 {
-    const int64_t rows = tensor->extent[0];
+    const cz_scalar *rows = tensor->extent[0];
     tensor->extent[0] = tensor->extent[1];
     tensor->extent[1] = rows;
     tensor->kept = (tensor->kept & 1) << 1 | tensor->kept >> 1;
@@ -73,14 +73,15 @@ static cz_tensor lay(const cz_tensor *tensor, bool flipped)
 }
 
 /* Extend `out` by one operand's dimensions. */
-static bool admit(const cz_tensor *operand, cz_tensor *out)
+static bool admit(cz_rule *rule, const cz_tensor *operand, cz_tensor *out)
 {
     const cz_tensor laid = lay(operand, out->flipped);
     for (int dim = 0; dim < 2; dim++) {
         const unsigned bit = 1U << dim;
         if ((laid.kept & bit) && !(out->kept & bit))
             out->extent[dim] = laid.extent[dim];
-        else if ((laid.kept & bit) && out->extent[dim] != laid.extent[dim])
+        else if ((laid.kept & bit) &&
+                 !cz_rule_same_extent(rule, out->extent[dim], laid.extent[dim]))
             return false;
         out->kept |= laid.kept & bit;
     }
@@ -125,14 +126,6 @@ static const cz_node *operand_node(const cz_node *node, int i, int n)
     return kid && kid->kind == CZ_AST_ARG ? kid->kids[0] : kid;
 }
 
-static void note_shape(cz_rule *rule, const cz_node *node,
-                       const cz_rule_value *value)
-{
-    if (node)
-        cz_diag_note(rule->diags, node->span, "this is %s",
-                     cz_rule_text(rule, value));
-}
-
 static void report_misfit(cz_rule *rule, const cz_node *node,
                           cz_rule_value *const *operands, int n, int first,
                           int second)
@@ -141,8 +134,8 @@ static void report_misfit(cz_rule *rule, const cz_node *node,
     cz_diag_error(rule->diags, CZ_SHAPE_MISMATCH, node->span,
                   "the shapes %s and %s do not fit", cz_rule_text(rule, a),
                   cz_rule_text(rule, b));
-    note_shape(rule, operand_node(node, first, n), a);
-    note_shape(rule, operand_node(node, second, n), b);
+    cz_rule_note_origins(rule, operand_node(node, first, n), a,
+                         operand_node(node, second, n), b);
     cz_rule_failed(rule, CZ_SHAPE_MISMATCH);
 }
 
@@ -150,12 +143,12 @@ bool cz_rule_unify(cz_rule *rule, const cz_node *node,
                    cz_rule_value *const *operands, int n, cz_tensor *out)
 {
     int first_at = -1;
-    *out = (cz_tensor){.extent = {1, 1},
+    *out = (cz_tensor){.extent = {rule->one, rule->one},
                        .flipped = choose_layout(rule, operands, n)};
     for (int i = 0; i < n; i++) {
         if (operands[i]->kind != CZ_RULE_TENSOR)
             continue;
-        if (!admit(&operands[i]->tensor, out)) {
+        if (!admit(rule, &operands[i]->tensor, out)) {
             report_misfit(rule, node, operands, n, first_at, i);
             return false;
         }
@@ -262,6 +255,30 @@ cz_rule_value *cz_rule_cast(cz_rule *rule, cz_rule_value *value, cz_dtype dtype)
 
 /* ---- states and the parameter ---- */
 
+static bool has_shape_of(cz_rule *rule, const cz_tensor *tensor,
+                         const cz_tensor *as)
+{
+    bool same = tensor->kept == as->kept;
+    for (int dim = 0; dim < 2 && same; dim++)
+        same = cz_rule_same_extent(rule, cz_rule_extent(tensor, dim),
+                                   cz_rule_extent(as, dim));
+    return same;
+}
+
+/* `node` is the WRITE. */
+static cz_rule_value *report_unfit(cz_rule *rule, const cz_node *node,
+                                   const cz_rule_value *value,
+                                   const cz_tensor *as)
+{
+    const cz_rule_value *slot = cz_rule_tensor(rule, *as);
+    cz_diag_error(rule->diags, CZ_SHAPE_MISMATCH, node->span,
+                  "%s is written to %s", cz_rule_text(rule, value),
+                  cz_rule_text(rule, slot));
+    if (node->kids[0]->kind != CZ_AST_TUPLE)
+        cz_rule_note_origins(rule, node->kids[1], value, node->kids[0], slot);
+    return cz_rule_failed(rule, CZ_SHAPE_MISMATCH);
+}
+
 cz_rule_value *cz_rule_fit(cz_rule *rule, const cz_node *node,
                            cz_rule_value *value, const cz_tensor *as)
 {
@@ -270,13 +287,8 @@ cz_rule_value *cz_rule_fit(cz_rule *rule, const cz_node *node,
     tensor.wide = tensor.narrow = (cz_ir_value){0};
     tensor.serial = 0;
     if (!cz_rule_is_scalar(value)) {
-        if (value->tensor.kept != as->kept ||
-            cz_rule_extent(&value->tensor, 0) != cz_rule_extent(as, 0) ||
-            cz_rule_extent(&value->tensor, 1) != cz_rule_extent(as, 1))
-            return cz_rule_error(rule, CZ_SHAPE_MISMATCH, node,
-                                 "%s is written to %s",
-                                 cz_rule_text(rule, value),
-                                 cz_rule_text(rule, cz_rule_tensor(rule, *as)));
+        if (!has_shape_of(rule, &value->tensor, as))
+            return report_unfit(rule, node, value, as);
         return cz_rule_cast(rule, value, as->dtype);
     }
     tensor.wide = cz_rule_spread(rule, value, &tensor);

@@ -1,7 +1,9 @@
 /* Values of a rule: making them, asking them, naming them in messages. */
 #include "frontend/rule/internal.h"
+#include "frontend/rule/path.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { MAX_NOTES = 2 };
 
@@ -16,7 +18,7 @@ cz_rule_value *cz_rule_absorb(void)
 static void note_calls(cz_rule *rule)
 {
     const cz_rule_frame *frame = rule->frame;
-    for (int i = 0; frame && frame->call; frame = frame->caller, i++) {
+    for (int i = 0; frame && frame->caller; frame = frame->caller, i++) {
         const bool is_last = !frame->caller->call;
         if (i < MAX_NOTES || is_last)
             cz_diag_note(rule->diags, frame->call->span, "'%s' is %s here",
@@ -37,7 +39,7 @@ cz_rule_value *cz_rule_failed(cz_rule *rule, cz_code code)
     rule->failed = true;
     note_calls(rule);
     if ((code == CZ_SHAPE_MISMATCH || code == CZ_BAD_PRODUCT) && rule->shape &&
-        rule->shape->n_dims == 2)
+        rule->shape->n_dims == 2 && !rule->path)
         note_shape(rule);
     return cz_rule_absorb();
 }
@@ -80,15 +82,25 @@ cz_rule_value *cz_rule_tensor(cz_rule *rule, cz_tensor tensor)
     return value;
 }
 
-cz_rule_value *cz_rule_argument(cz_rule *rule, int i, cz_dtype dtype)
+/* A state [m, 1] is what sum(x, 1) leaves. */
+static unsigned kept_of(const cz_rule *rule, const cz_scalar *const *extent)
+{
+    unsigned kept = CZ_RULE_MATRIX;
+    for (int dim = 0; dim < 2 && rule->path; dim++)
+        if (extent[dim] == rule->one)
+            kept &= ~(1U << dim);
+    return kept;
+}
+
+cz_rule_value *cz_rule_argument(cz_rule *rule, int i, cz_dtype dtype,
+                                const cz_scalar *const *extent)
 {
     const bool any = cz_rule_is_any(rule);
     cz_tensor tensor = {
         .dtype = dtype,
         .rounded = true,
-        .kept = any ? CZ_RULE_ROWS : CZ_RULE_MATRIX,
-        .extent = {any ? 1 : rule->shape->shape[0],
-                   any ? 1 : rule->shape->shape[1]},
+        .kept = any ? CZ_RULE_ROWS : kept_of(rule, extent),
+        .extent = {extent[0], extent[1]},
         .flipped = !any && rule->shape->transposed,
     };
     if (rule->building) {
@@ -115,9 +127,20 @@ bool cz_rule_is_scalar(const cz_rule_value *value)
            (value->kind == CZ_RULE_TENSOR && value->tensor.kept == 0);
 }
 
-int64_t cz_rule_extent(const cz_tensor *tensor, int dim)
+const cz_scalar *cz_rule_extent(const cz_tensor *tensor, int dim)
 {
     return tensor->extent[dim ^ (int)tensor->flipped];
+}
+
+bool cz_rule_is_open(const cz_rule_value *value)
+{
+    return value->kind == CZ_RULE_NUMBER && value->number->is_open;
+}
+
+const char *cz_rule_extent_text(cz_rule *rule, const cz_tensor *tensor, int dim)
+{
+    return cz_scalar_text(rule->arena, cz_rule_extent(tensor, dim),
+                          rule->path ? rule->path->names : NULL);
 }
 
 static const char *tensor_text(cz_rule *rule, const cz_tensor *tensor)
@@ -126,9 +149,9 @@ static const char *tensor_text(cz_rule *rule, const cz_tensor *tensor)
         return "[]";
     if (cz_rule_is_any(rule))
         return "a tensor of any shape";
-    return cz_arena_printf(rule->arena, "[%" PRId64 ", %" PRId64 "]",
-                           cz_rule_extent(tensor, 0),
-                           cz_rule_extent(tensor, 1));
+    return cz_arena_printf(rule->arena, "[%s, %s]",
+                           cz_rule_extent_text(rule, tensor, 0),
+                           cz_rule_extent_text(rule, tensor, 1));
 }
 
 const char *cz_rule_text(cz_rule *rule, const cz_rule_value *value)
@@ -150,12 +173,37 @@ const char *cz_rule_text(cz_rule *rule, const cz_rule_value *value)
     return "an error";
 }
 
+static void note_origin(cz_rule *rule, const cz_node *node,
+                        const cz_rule_value *value)
+{
+    const cz_node *place = node && node->kind == CZ_AST_NAME
+                               ? cz_rule_find_place(rule, node->text)
+                               : NULL;
+    const char *text = cz_rule_text(rule, value);
+    if (place)
+        cz_diag_note(rule->diags, place->span, "'%s' is %s", node->text, text);
+    else if (node)
+        cz_diag_note(rule->diags, node->span, "this is %s", text);
+}
+
+void cz_rule_note_origins(cz_rule *rule, const cz_node *first,
+                          const cz_rule_value *a, const cz_node *second,
+                          const cz_rule_value *b)
+{
+    const bool once = first && second && first->kind == CZ_AST_NAME &&
+                      second->kind == CZ_AST_NAME &&
+                      strcmp(first->text, second->text) == 0;
+    note_origin(rule, first, a);
+    if (!once)
+        note_origin(rule, second, b);
+}
+
 bool cz_rule_constant(cz_rule *rule, const cz_node *node,
                       const cz_rule_value *value, const char *what, double *out)
 {
-    if (value->kind == CZ_RULE_ERROR)
+    if (value->kind == CZ_RULE_ERROR || cz_rule_is_open(value))
         return false;
-    if (value->kind == CZ_RULE_NUMBER && cz_scalar_is_constant(value->number)) {
+    if (value->kind == CZ_RULE_NUMBER && value->number->is_fixed) {
         *out = value->number->constant;
         return true;
     }

@@ -10,3 +10,9 @@ cz_golden_tests(rules rule_tool
 add_test(NAME oracle_rules COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/oracle_rules.py $<TARGET_FILE:rule_tool>)
 set_tests_properties(oracle_rules PROPERTIES LABELS oracle TIMEOUT 120)
+
+# The library's rules hold for all shapes.
+add_test(NAME library_rules COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/library_rules.py $<TARGET_FILE:canzona>
+  ${CMAKE_SOURCE_DIR}/dsl/std/opt)
+set_tests_properties(library_rules PROPERTIES LABELS tree TIMEOUT 120)

@@ -1,0 +1,80 @@
+#!/usr/bin/python3
+"""The library's optimizers, defs and tables hold for all shapes.  A compilation
+takes this for granted.
+
+    library_rules.py CANZONA FOLDER
+
+Each file of FOLDER is checked by itself, then CALLS, which calls every def; and
+mistakes that are made on purpose in copies are found.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+CANZONA, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
+
+# Every def of the library, on matrices of any shape.
+CALLS = """optimizer calls(lr, flat = false) for [m, n] {
+    state mom : f32[m, n]
+    mom <- ema(mom, grad, 0.9)
+    x    = polar(lerp(grad, mom, 0.5), jordan)
+    y    = polar(grad', take(polar_express, 12), f32)
+    param <- param - lr * (x + y')
+}
+"""
+
+# (file, what stands there, what is wrong in its place, what is said)
+MISTAKES = [
+    ("muon.cz", "max(m, n)) * o", "max(m, n)) * o'", "[m, n] and [n, m]"),
+    ("muon.cz", "lerp(grad, mom", "lerp(grad, mom'", "[m, n] and [n, m]"),
+    ("muon.cz", "f32[m, n]", "f32[n, m]", "[n, m] and [m, n]"),
+    ("polar.cz", "return x", "return z", "nothing here is called 'z'"),
+    ("polar.cz", "+ c * g @ g", "+ c * g @ h", "nothing here is called 'h'"),
+    ("sgd.cz", "param <- param - lr * (g + m", "param <- param - lr * (g + o",
+     "nothing here is called 'oomentum'"),
+    ("adamw.cz", "(b1, b2)", "(b1, b2, b3)", "3 names cannot take apart"),
+    ("averages.cz", "(1 - w) * a", "(1 - v) * a", "called 'v'"),
+    ("tables.cz", "(1.875, -1.25, 0.375)", "(1.875, -1.25)", "rows of one"),
+]
+
+
+def check(file):
+    done = subprocess.run([CANZONA, "check", file], capture_output=True,
+                          text=True, timeout=60, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def complaints(folder):
+    files = sorted(FOLDER.glob("*.cz"))
+    texts = {f.name: f.read_text(encoding="utf-8") for f in files}
+    copy = folder / "calls.cz"
+    copy.write_text(CALLS, encoding="utf-8")
+    for file in [*files, copy]:
+        status, said = check(file)
+        if status != 0 or not said.startswith("checked for all shapes: "):
+            yield f"{file.name}: {status} {said}"
+    for name in re.findall(r"^def (\w+)", "\n".join(texts.values()), re.M):
+        if not re.search(rf"\b{name}\(", CALLS):
+            yield f"CALLS leaves out {name}"
+    for name, right, wrong, text in MISTAKES:
+        if right not in texts[name]:
+            yield f"{name} does not have '{right}'"
+        copy = folder / name
+        copy.write_text(texts[name].replace(right, wrong), encoding="utf-8")
+        status, said = check(copy)
+        if status not in (1, 3) or text not in said:
+            yield f"{name} with '{wrong}': {status} {said}"
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        found = list(complaints(pathlib.Path(name)))
+    print("\n".join(found) or f"library: holds for all shapes, "
+          f"{len(MISTAKES)} mistakes found")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
