@@ -6,11 +6,16 @@
 
 #include "passes/solve/arithmetic.h"
 
+enum {
+    N_STAGES = 16,
+    AIM_PARTS = 50 /* a fiftieth below */
+};
+
 typedef struct kinds {
     int n;
-    int *of_row;               /* [row] */
-    int *n_rows;               /* [kind] */
-    cz_subgroup_front *fronts; /* [kind] */
+    int *of_row;                   /* [row] */
+    int *n_rows;                   /* [kind] */
+    cz_subgroup_search **searches; /* [kind] */
 } kinds;
 
 static const int *row_of(const int *counts, int row, int n_classes)
@@ -26,7 +31,7 @@ static void find_kinds(cz_arena *arena, const cz_subgroup_problem *problem,
     int *first = CZ_NEW(arena, int, problem->n_rows);
     *k = (kinds){0, CZ_NEW(arena, int, problem->n_rows),
                  CZ_NEW(arena, int, problem->n_rows),
-                 CZ_NEW(arena, cz_subgroup_front, problem->n_rows)};
+                 CZ_NEW(arena, cz_subgroup_search *, problem->n_rows)};
     for (int row = 0; row < problem->n_rows; row++) {
         int kind = 0;
         while (kind < k->n && memcmp(row_of(counts, first[kind], n),
@@ -38,17 +43,13 @@ static void find_kinds(cz_arena *arena, const cz_subgroup_problem *problem,
         k->n_rows[kind]++;
     }
     for (int kind = 0; kind < k->n; kind++)
-        cz_subgroup_explore(arena, problem, row_of(counts, first[kind], n),
-                            &k->fronts[kind]);
+        k->searches[kind] = cz_subgroup_search_make(
+            arena, problem, row_of(counts, first[kind], n));
 }
 
-/* The lightest plan within the time: fronts rise in time.  -1: none. */
-static int lightest(const cz_subgroup_front *front, int64_t time_ps)
+static const cz_subgroup_front *front_of(const kinds *k, int kind)
 {
-    int i = front->n - 1;
-    while (i >= 0 && front->rows[i].cost.time_ps > time_ps)
-        i--;
-    return i;
+    return cz_subgroup_search_front(k->searches[kind]);
 }
 
 /* Bytes of all rows when each takes its lightest plan within the time; -1
@@ -57,10 +58,11 @@ static int64_t bytes_within(const kinds *k, int64_t time_ps)
 {
     int64_t bytes = 0;
     for (int kind = 0; kind < k->n; kind++) {
-        const int i = lightest(&k->fronts[kind], time_ps);
-        if (i < 0)
+        const cz_subgroup_row *row =
+            cz_subgroup_front_find(front_of(k, kind), time_ps);
+        if (!row)
             return -1;
-        bytes += k->n_rows[kind] * k->fronts[kind].rows[i].cost.wire_bytes;
+        bytes += k->n_rows[kind] * row->cost.wire_bytes;
     }
     return bytes;
 }
@@ -72,8 +74,8 @@ static int64_t choose_time(const cz_subgroup_problem *problem, const kinds *k,
 {
     int64_t best = -1, lightest_at = -1, least = INT64_MAX;
     for (int kind = 0; kind < k->n; kind++)
-        for (int i = 0; i < k->fronts[kind].n; i++) {
-            const int64_t time = k->fronts[kind].rows[i].cost.time_ps;
+        for (int i = 0; i < front_of(k, kind)->n; i++) {
+            const int64_t time = front_of(k, kind)->rows[i].cost.time_ps;
             const int64_t bytes = bytes_within(k, time);
             if (bytes < 0)
                 continue;
@@ -86,6 +88,20 @@ static int64_t choose_time(const cz_subgroup_problem *problem, const kinds *k,
         }
     *is_feasible = best >= 0;
     return best >= 0 ? best : lightest_at;
+}
+
+/* All kinds of rows aim a little below what all of them reach together. */
+static void search_all(const cz_subgroup_problem *problem, const kinds *k)
+{
+    const int effort =
+        problem->effort > 0 ? problem->effort : CZ_SUBGROUP_EFFORT;
+    for (int stage = 0; stage < N_STAGES; stage++) {
+        bool is_feasible;
+        const int64_t time = choose_time(problem, k, &is_feasible);
+        const int64_t target = time < 0 ? 0 : time - time / AIM_PARTS;
+        for (int kind = 0; kind < k->n; kind++)
+            cz_subgroup_search_on(k->searches[kind], target, effort / N_STAGES);
+    }
 }
 
 static void take(cz_subgroup_plan *plan, int row, const cz_subgroup_row *from)
@@ -107,10 +123,11 @@ cz_subgroup_plan cz_subgroup_solve(cz_arena *arena,
     plan.rows = CZ_NEW(arena, cz_subgroup_row, problem->n_rows);
     cz_subgroup_deal(arena, problem, counts);
     find_kinds(arena, problem, counts, &k);
+    search_all(problem, &k);
     const int64_t time = choose_time(problem, &k, &plan.is_feasible);
     for (int row = 0; row < problem->n_rows && time >= 0; row++) {
-        const cz_subgroup_front *front = &k.fronts[k.of_row[row]];
-        take(&plan, row, &front->rows[lightest(front, time)]);
+        const cz_subgroup_front *front = front_of(&k, k.of_row[row]);
+        take(&plan, row, cz_subgroup_front_find(front, time));
     }
     return plan;
 }

@@ -11,10 +11,23 @@ typedef struct cz_subgroup_front {
     cz_subgroup_row *rows;
 } cz_subgroup_front;
 
-/* Explore the plans of a row with counts[class] matrices; all in the front
- * keep the caps of staging and state.  It is empty where none was found. */
-void cz_subgroup_explore(cz_arena *arena, const cz_subgroup_problem *problem,
-                         const int *counts, cz_subgroup_front *front);
+/* The search for plans of one kind of row. */
+typedef struct cz_subgroup_search cz_subgroup_search;
+
+/* A row with counts[class] matrices; first plans by thresholds. */
+cz_subgroup_search *cz_subgroup_search_make(cz_arena *arena,
+                                            const cz_subgroup_problem *problem,
+                                            const int *counts);
+/* All that was found so far; every plan keeps the caps of staging and state.
+ * Empty where none was found.  Owned by the search. */
+const cz_subgroup_front *
+cz_subgroup_search_front(const cz_subgroup_search *search);
+/* Try n_tries more plans: light ones that take target_ps or less. */
+void cz_subgroup_search_on(cz_subgroup_search *search, int64_t target_ps,
+                           int n_tries);
+/* The lightest plan within the time; NULL: none. */
+const cz_subgroup_row *cz_subgroup_front_find(const cz_subgroup_front *front,
+                                              int64_t time_ps);
 
 /* Which row gets how many of each class: counts [row][class].  Evens out the
  * least rank-seconds, then the state bytes. */

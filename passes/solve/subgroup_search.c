@@ -5,22 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "passes/solve/arithmetic.h"
+
 enum {
-    N_THRESHOLDS = 6,    /* least time of the row times 8/8, 9/8, ... */
-    N_PRICES = 4,        /* of a byte on the wire: free, then dearer */
-    PATIENCE_PARTS = 16, /* the first threshold is 1/16 of the score */
-    WALK = 500
+    N_THRESHOLDS = 6, /* least time of the row times 8/8, 9/8, ... */
+    N_PRICES = 4,     /* of a byte on the wire: free, then dearer */
+    WALK = 500        /* tries from one plan of the front */
 };
 
-typedef struct search {
+struct cz_subgroup_search {
     const cz_subgroup_problem *problem;
     cz_arena *arena;
-    cz_subgroup_front *front;
+    cz_subgroup_front front;
     int n;
-    cz_subgroup_job *jobs;
+    cz_subgroup_job *jobs, *old;
     uint64_t random;
+    int64_t target_ps;            /* faster is no better */
     int64_t price_num, price_den; /* picoseconds per byte */
-} search;
+};
+
+typedef cz_subgroup_search search;
 
 static uint64_t draw(search *s, int n)
 {
@@ -47,7 +51,7 @@ static bool is_beaten(const cz_subgroup_front *front,
 
 static void keep(search *s, const cz_subgroup_cost *cost)
 {
-    cz_subgroup_front *front = s->front;
+    cz_subgroup_front *front = &s->front;
     cz_subgroup_row *rows = CZ_NEW(s->arena, cz_subgroup_row, front->n + 1);
     cz_subgroup_job *jobs = CZ_NEW(s->arena, cz_subgroup_job, s->n);
     int n = 0, i = 0;
@@ -61,6 +65,32 @@ static void keep(search *s, const cz_subgroup_cost *cost)
     *front = (cz_subgroup_front){n, rows};
 }
 
+static int64_t score_of(const search *s, int64_t time_ps, int64_t done_ps,
+                        int64_t wire_bytes)
+{
+    const int64_t over = cz_solve_max(time_ps - s->target_ps, 0);
+    return over + done_ps / s->problem->width / 8 +
+           wire_bytes / s->price_den * s->price_num;
+}
+
+/* What the score cannot be below: no rank is done before it has computed. */
+static int64_t least_score(const search *s)
+{
+    int64_t load[CZ_SUBGROUP_MAX_WIDTH] = {0}, most = 0, sum = 0, wire = 0;
+    for (int i = 0; i < s->n; i++) {
+        const cz_subgroup_way *way = way_of(s, &s->jobs[i]);
+        const int64_t part = cz_subgroup_work_ps(way) / way->g;
+        for (int k = 0; k < way->g; k++)
+            load[s->jobs[i].first + k] += part;
+        wire += way->wire_bytes;
+    }
+    for (int k = 0; k < s->problem->width; k++) {
+        most = cz_solve_max(most, load[k]);
+        sum += load[k];
+    }
+    return score_of(s, most, sum, wire);
+}
+
 /* Time and priced bytes; INT64_MAX beyond a cap. */
 static int64_t score(search *s)
 {
@@ -72,10 +102,9 @@ static int64_t score(search *s)
     cz_arena_fini(&scratch);
     if (!runs || cost.state_bytes > s->problem->state_cap_bytes)
         return INT64_MAX;
-    if (!is_beaten(s->front, &cost))
+    if (!is_beaten(&s->front, &cost))
         keep(s, &cost);
-    return cost.time_ps + cost.done_ps / s->problem->width / 8 +
-           cost.wire_bytes / s->price_den * s->price_num;
+    return score_of(s, cost.time_ps, cost.done_ps, cost.wire_bytes);
 }
 
 /* ---- where to start ---- */
@@ -145,7 +174,7 @@ static void place(search *s, int64_t threshold_ps)
 }
 
 /* The best of all thresholds; s->jobs holds it. */
-static int64_t start(search *s)
+static void start(search *s)
 {
     const size_t bytes = sizeof *s->jobs * (size_t)s->n;
     cz_subgroup_job *best = CZ_NEW(s->arena, cz_subgroup_job, s->n);
@@ -163,7 +192,6 @@ static int64_t start(search *s)
         }
     }
     memcpy(s->jobs, best, bytes);
-    return best_score;
 }
 
 /* ---- moves ---- */
@@ -214,22 +242,22 @@ static void move(search *s)
 }
 
 /* Threshold accepting: worse by less than the threshold is taken; it falls
- * evenly to nothing. */
-static void improve(search *s, int64_t now, int n_tries)
+ * evenly from `widest` to nothing. */
+static void improve(search *s, int64_t now, int64_t widest, int n_tries)
 {
     const size_t bytes = sizeof *s->jobs * (size_t)s->n;
-    cz_subgroup_job *old = CZ_NEW(s->arena, cz_subgroup_job, s->n);
-    const int64_t widest = now < INT64_MAX ? now / PATIENCE_PARTS : 0;
     for (int i = 0; i < n_tries; i++) {
         const int64_t threshold = widest / n_tries * (n_tries - i);
-        memcpy(old, s->jobs, bytes);
+        int64_t next = INT64_MAX;
+        memcpy(s->old, s->jobs, bytes);
         for (uint64_t more = 1 + draw(s, 2); more > 0; more--)
             move(s);
-        const int64_t next = score(s);
+        if (now == INT64_MAX || least_score(s) - threshold <= now)
+            next = score(s);
         if (next < INT64_MAX && next - threshold <= now)
             now = next;
-        else if (next < INT64_MAX || now < INT64_MAX)
-            memcpy(s->jobs, old, bytes);
+        else if (now < INT64_MAX)
+            memcpy(s->jobs, s->old, bytes);
     }
 }
 
@@ -266,27 +294,61 @@ static void set_price(search *s, int part)
     s->price_den = s->price_den / scale > 0 ? s->price_den / scale : 1;
 }
 
-void cz_subgroup_explore(cz_arena *arena, const cz_subgroup_problem *problem,
-                         const int *counts, cz_subgroup_front *front)
+/* From a plan of the front that is about as fast as is wanted. */
+static void walk(search *s, int n_tries)
 {
-    search s = {problem, arena, front, 0, NULL, 1, 0, 1};
-    const int effort =
-        problem->effort > 0 ? problem->effort : CZ_SUBGROUP_EFFORT;
-    *front = (cz_subgroup_front){0, NULL};
+    int at = 0;
+    while (at + 1 < s->front.n && s->front.rows[at].cost.time_ps < s->target_ps)
+        at++;
+    at += (int)draw(s, 5) - 2;
+    at = at < 0 ? 0 : at >= s->front.n ? s->front.n - 1 : at;
+    memcpy(s->jobs, s->front.rows[at].jobs, sizeof *s->jobs * (size_t)s->n);
+    set_price(s, (int)draw(s, N_PRICES));
+    const int64_t now = score(s);
+    improve(s, now, s->front.rows[at].cost.time_ps >> (2 + draw(s, 4)),
+            n_tries);
+}
+
+const cz_subgroup_row *cz_subgroup_front_find(const cz_subgroup_front *front,
+                                              int64_t time_ps)
+{
+    int i = front->n - 1;
+    while (i >= 0 && front->rows[i].cost.time_ps > time_ps)
+        i--;
+    return i < 0 ? NULL : &front->rows[i];
+}
+
+const cz_subgroup_front *cz_subgroup_search_front(const cz_subgroup_search *s)
+{
+    return &s->front;
+}
+
+void cz_subgroup_search_on(cz_subgroup_search *s, int64_t target_ps,
+                           int n_tries)
+{
+    s->target_ps = target_ps;
+    for (; n_tries > 0 && s->n > 0; n_tries -= WALK)
+        if (s->front.n > 0)
+            walk(s, WALK);
+        else
+            improve(s, INT64_MAX, 0, WALK);
+}
+
+cz_subgroup_search *cz_subgroup_search_make(cz_arena *arena,
+                                            const cz_subgroup_problem *problem,
+                                            const int *counts)
+{
+    search *s = CZ_NEW(arena, search, 1);
+    *s = (search){.problem = problem, .arena = arena, .random = 1};
     for (int c = 0; c < problem->n_classes; c++)
         for (int i = 0; i < counts[c]; i++)
-            CZ_PUSH(arena, s.jobs, s.n)->of = c;
-    if (s.n == 0)
-        *CZ_PUSH(arena, front->rows, front->n) = (cz_subgroup_row){0};
-    for (int part = 0; part < N_PRICES && s.n > 0; part++) {
-        set_price(&s, part);
-        improve(&s, start(&s), effort / 4 / N_PRICES);
+            CZ_PUSH(arena, s->jobs, s->n)->of = c;
+    s->old = CZ_NEW(arena, cz_subgroup_job, s->n);
+    if (s->n == 0)
+        *CZ_PUSH(arena, s->front.rows, s->front.n) = (cz_subgroup_row){0};
+    for (int part = 0; part < N_PRICES && s->n > 0; part++) {
+        set_price(s, part);
+        start(s);
     }
-    for (int tries = effort / 4; tries < effort && front->n > 0 && s.n > 0;
-         tries += WALK) {
-        const int at = (int)draw(&s, front->n);
-        memcpy(s.jobs, front->rows[at].jobs, sizeof *s.jobs * (size_t)s.n);
-        set_price(&s, (int)draw(&s, N_PRICES));
-        improve(&s, score(&s), WALK);
-    }
+    return s;
 }
