@@ -125,6 +125,21 @@ def long_ones():
         Case("tables", HEAD + MODEL + "table t0 = [(1, 2, 3)] * 1000\n"
              + "".join(f"table t{i + 1} = t{i} * 1000\n" for i in range(20))
              + "use muon(lr, coefficients = t20) on **\n"),
+        Case("conditions", HEAD + MODEL + USE
+             + "optimizer o(lr) for [m, n] { x = grad\n" + "".join(
+                 f"if m * {i + 3} > n + {i * 7} {{ x = x + grad }}\n"
+                 for i in range(2000)) + "param <- param - lr * x }\n",
+             may_pass=True),
+        Case("rules", HEAD + MODEL + USE + "".join(
+            f"optimizer o{i}(lr) for [m, n] {{ if m > n {{ a = grad }} else "
+            f"{{ a = 2 * grad }}\n param <- polar(a, jordan) }}\n"
+            for i in range(10_000)), may_pass=True),
+        Case("polynomials", HEAD + MODEL + USE
+             + "table r = [(1, 2)] * 400\n"
+             + "optimizer o(lr) for [m, n] { k = m\n x = grad\n"
+             + "for (a, b) in r { for (c, d) in r { k = k * n + m } }\n"
+             + "if k > 3 { x = grad' } else { state s : f32[k, k] }\n"
+             + "param <- param - lr * x }\n", errors=2),
         Case("ladder", HEAD + MODEL + "def f0(x) { return x + x }\n"
              + "".join(f"def f{i + 1}(x) {{ return f{i}(f{i}(x)) }}\n"
                        for i in range(40))

@@ -40,10 +40,10 @@ static bool is_same(const cz_scalar *a, const cz_scalar *b)
 static void derive(cz_scalar *scalar)
 {
     scalar->n_nodes = 1;
-    scalar->is_fixed = scalar->form != CZ_SCALAR_INPUT;
+    scalar->is_fixed = scalar->is_fixed || scalar->form == CZ_SCALAR_CONSTANT ||
+                       scalar->form == CZ_SCALAR_SYMBOL;
     for (int i = 0; i < scalar->n_operands; i++) {
         const cz_scalar *operand = scalar->operands[i];
-        scalar->is_fixed = scalar->is_fixed && operand->is_fixed;
         scalar->is_open = scalar->is_open || operand->is_open;
         scalar->n_nodes += operand->n_nodes;
     }
@@ -208,47 +208,41 @@ static bool holds(const char *predicate, double a, double b)
 
 /* ---- values of symbols ---- */
 
-static double evaluate(const cz_scalar *scalar, const double *x)
+/* False where only the machine that runs the rule can tell. */
+static bool evaluate(const cz_scalar *scalar, const double *x, double *out)
 {
-    double value = NAN;
     if (scalar->op == CZ_OP_COMPARE)
-        return holds(scalar->predicate, x[0], x[1]);
+        return *out = holds(scalar->predicate, x[0], x[1]), true;
     if (scalar->op == CZ_OP_SELECT)
-        return x[0] != 0 ? x[1] : x[2];
-    if (scalar->op == CZ_OP_EXP)
-        return exp(x[0]);
-    if (scalar->op == CZ_OP_LOG)
-        return log(x[0]);
-    if (scalar->op == CZ_OP_TANH)
-        return tanh(x[0]);
-    if (scalar->op == CZ_OP_POW)
-        return pow(x[0], x[1]);
-    fold(scalar->op, x, &value);
-    return value;
+        return *out = x[0] != 0 ? x[1] : x[2], true;
+    return fold(scalar->op, x, out);
 }
 
 double cz_scalar_at(const cz_scalar *scalar, const double *symbols)
 {
-    double x[3] = {0};
+    double x[3] = {0}, value = NAN;
     if (scalar->form == CZ_SCALAR_SYMBOL)
         return symbols[scalar->input];
     if (scalar->form == CZ_SCALAR_CONSTANT)
         return scalar->constant;
     for (int i = 0; i < scalar->n_operands; i++)
         x[i] = cz_scalar_at(scalar->operands[i], symbols);
-    return evaluate(scalar, x);
+    return evaluate(scalar, x, &value) ? value : NAN;
 }
 
-/* The value at the symbols' examples, or 0 where there is a run-time value. */
-static double example(const cz_scalar *scalar)
+/* An APPLY, with its value at the symbols' examples where it is fixed. */
+static const cz_scalar *intern_apply(cz_scalars *pool, cz_scalar scalar)
 {
-    double x[3] = {0};
-    for (int i = 0; i < scalar->n_operands; i++) {
-        if (!scalar->operands[i]->is_fixed)
-            return 0;
-        x[i] = scalar->operands[i]->constant;
+    double x[3] = {0}, value;
+    bool fixed = true;
+    for (int i = 0; i < scalar.n_operands && fixed; i++) {
+        fixed = scalar.operands[i]->is_fixed;
+        x[i] = scalar.operands[i]->constant;
     }
-    return evaluate(scalar, x);
+    scalar.is_fixed = fixed && evaluate(&scalar, x, &value);
+    if (scalar.is_fixed)
+        scalar.constant = value;
+    return intern(pool, scalar);
 }
 
 /* Whether integers stay integers: the value itself tells, save for the square
@@ -289,8 +283,7 @@ const cz_scalar *cz_scalar_apply(cz_scalars *pool, cz_opcode op,
     cz_scalar scalar = {.form = CZ_SCALAR_APPLY, .op = op, .n_operands = n};
     for (int i = 0; i < n; i++)
         scalar.operands[i] = operands[i];
-    scalar.constant = example(&scalar);
-    return intern(pool, scalar);
+    return intern_apply(pool, scalar);
 }
 
 /* ---- comparisons ---- */
@@ -307,8 +300,7 @@ const cz_scalar *cz_scalar_compare(cz_scalars *pool, const char *predicate,
                         .predicate = predicate,
                         .n_operands = 2,
                         .operands = {a, b}};
-    scalar.constant = example(&scalar);
-    return intern(pool, scalar);
+    return intern_apply(pool, scalar);
 }
 
 /* ---- dimensions ---- */

@@ -24,7 +24,7 @@ typedef struct cz_scalar {
     cz_scalar_form form;
     bool is_bool;    /* a truth: constant 0 or 1, or a COMPARE */
     bool is_integer; /* CONSTANT: made of integers only */
-    bool is_fixed;   /* no run-time value is in it */
+    bool is_fixed;   /* no run-time value is in it, nor what libraries round */
     bool is_open;    /* some input in it may turn out to be no number at all */
     double constant; /* of what is fixed; with symbols in it, an example */
     int input;       /* number of the prologue's argument, or of the symbol */

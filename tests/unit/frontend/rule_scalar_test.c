@@ -115,13 +115,86 @@ static void a_known_condition_chooses(void **state)
     assert_true(open->is_bool && !cz_scalar_is_constant(open));
 }
 
+static void symbols_have_an_example(void **state)
+{
+    (void)state;
+    const double at[] = {7, 5};
+    const cz_scalar *m = cz_scalar_symbol(&pool, 0, false, 2);
+    const cz_scalar *n = cz_scalar_symbol(&pool, 1, false, 3);
+    const cz_scalar *area = apply(CZ_OP_MUL, m, n);
+    assert_true(area->is_fixed && !cz_scalar_is_constant(area));
+    assert_true(area->constant == 6 && cz_scalar_at(area, at) == 35);
+    const cz_scalar *tall = cz_scalar_compare(&pool, "ogt", m, n);
+    assert_true(tall->constant == 0 && cz_scalar_at(tall, at) == 1);
+    const cz_scalar *larger = cz_scalar_apply(
+        &pool, CZ_OP_SELECT, (const cz_scalar *[]){tall, m, n}, 3);
+    assert_true(larger->constant == 3 && cz_scalar_at(larger, at) == 7);
+    assert_false(apply(CZ_OP_MUL, area, cz_scalar_input(&pool, 2))->is_fixed);
+    assert_true(apply(CZ_OP_ADD, area, cz_scalar_open(&pool, 3))->is_open);
+}
+
+static void libraries_decide_nothing(void **state)
+{
+    (void)state;
+    const cz_scalar *m = cz_scalar_symbol(&pool, 0, false, 2);
+    const cz_scalar *one = cz_scalar_real(&pool, 1);
+    assert_false(apply(CZ_OP_EXP, m, NULL)->is_fixed);
+    assert_false(apply(CZ_OP_EXP, one, NULL)->is_fixed);
+    assert_false(cz_scalar_compare(&pool, "olt", apply(CZ_OP_LOG, m, NULL), one)
+                     ->is_fixed);
+    assert_true(apply(CZ_OP_POW, m, cz_scalar_integer(&pool, 3))->is_fixed);
+    assert_false(apply(CZ_OP_POW, m, cz_scalar_real(&pool, 0.3))->is_fixed);
+}
+
+static void dimensions_read_as_written(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"m", "n"};
+    const cz_scalar *m = cz_scalar_symbol(&pool, 0, false, 2);
+    const cz_scalar *n = cz_scalar_symbol(&pool, 1, false, 3);
+    const cz_scalar *two = cz_scalar_integer(&pool, 2);
+    const cz_scalar *rest =
+        apply(CZ_OP_SUB, m, apply(CZ_OP_SUB, n, apply(CZ_OP_NEG, two, NULL)));
+    const cz_scalar *all =
+        apply(CZ_OP_MAX, apply(CZ_OP_MUL, apply(CZ_OP_ADD, m, n), two),
+              apply(CZ_OP_NEG, apply(CZ_OP_MUL, m, n), NULL));
+    assert_true(cz_scalar_is_dimension(rest) && cz_scalar_is_dimension(all));
+    assert_string_equal(cz_scalar_text(&arena, rest, names), "m - (n - -2)");
+    assert_string_equal(cz_scalar_text(&arena, all, names),
+                        "max((m + n)*2, -(m*n))");
+    assert_false(cz_scalar_is_dimension(apply(CZ_OP_DIV, m, two)));
+    assert_false(cz_scalar_is_dimension(cz_scalar_real(&pool, 2.5)));
+    assert_false(cz_scalar_is_dimension(cz_scalar_symbol(&pool, 2, true, 1)));
+}
+
+static void thousands_are_told_apart(void **state)
+{
+    (void)state;
+    enum { N = 5000 };
+    const cz_scalar *sum = cz_scalar_input(&pool, 2);
+    for (int i = 0; i < N; i++)
+        sum = apply(CZ_OP_ADD, sum, cz_scalar_integer(&pool, i));
+    assert_int_equal(pool.n, 1 + 2 * N);
+    assert_int_equal(sum->n_nodes, CZ_SCALAR_LARGE);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(cz_scalar_integer(&pool, i)->constant, i);
+    assert_int_equal(pool.n, 1 + 2 * N);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(equal_expressions_are_one), TEST(operands_come_first),
-        TEST(exact_operations_fold),     TEST(the_others_wait_for_the_prologue),
-        TEST(integers_stay_integers),    TEST(a_known_condition_chooses),
+        TEST(equal_expressions_are_one),
+        TEST(operands_come_first),
+        TEST(exact_operations_fold),
+        TEST(the_others_wait_for_the_prologue),
+        TEST(integers_stay_integers),
+        TEST(a_known_condition_chooses),
+        TEST(symbols_have_an_example),
+        TEST(libraries_decide_nothing),
+        TEST(dimensions_read_as_written),
+        TEST(thousands_are_told_apart),
     };
     return cmocka_run_group_tests_name("rule_scalar", tests, NULL, NULL);
 }
