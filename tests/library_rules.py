@@ -4,8 +4,8 @@ takes this for granted.
 
     library_rules.py CANZONA FOLDER
 
-Each file of FOLDER is checked by itself, then CALLS, which calls every def; and
-mistakes that are made on purpose in copies are found.
+Each file of FOLDER is checked by itself, then CALLS, which calls every def, and
+RIGHT; and mistakes that are made on purpose in copies are found.
 """
 import pathlib
 import re
@@ -22,6 +22,35 @@ CALLS = """optimizer calls(lr, flat = false) for [m, n] {
     x    = polar(lerp(grad, mom, 0.5), jordan)
     y    = polar(grad', take(polar_express, 12), f32)
     param <- param - lr * (x + y')
+}
+"""
+
+# Right, though a check that looks less closely would say otherwise: what a use
+# gives, what shapes decide, and what holds under a condition.
+RIGHT = """optimizer open(lr, const k = 3, rows, precision, flag, period, betas, shown = true) for [m, n] {
+    state s : f32
+    state left : f32
+    (b1, b2) = betas
+    if k > 2 { q = grad } else { q = 2 * grad }
+    if flag and k == 3 { s <- q } else { s <- b1 * q }
+    if precision == bf16 { q = precision(q) }
+    for (a, b) in rows + [(1, 2)] { q = a * q + b }
+    for (a, b) in take(rows, m) { q = a * q + b }
+    for (a, b) in [(1, 2)] * m { q = a * q + b }
+    every period { q = 2 * q }
+    every m from n { q = 3 * q }
+    x = where(flag, q, 2 * q) + where(m > n, q, 2 * q) + where(shown, 1, 2)
+    if m == n { w = q @ q } else if m > n { w = q @ q' @ q } else { w = q }
+    if not (m >= n) and shown == true { y = grad } else { y = grad * 2 }
+    if m * n <= 4096 { left <- grad - y }
+    param <- param - lr * (q + x + w + b2 * y) / max(m - 1, 1)
+}
+
+optimizer tall(lr) for [m, n] {
+    if m > n {
+        square = grad' @ grad
+        param <- param - lr * (grad @ square)
+    }
 }
 """
 
@@ -49,9 +78,10 @@ def check(file):
 def complaints(folder):
     files = sorted(FOLDER.glob("*.cz"))
     texts = {f.name: f.read_text(encoding="utf-8") for f in files}
-    copy = folder / "calls.cz"
-    copy.write_text(CALLS, encoding="utf-8")
-    for file in [*files, copy]:
+    for name, text in ("calls.cz", CALLS), ("right.cz", RIGHT):
+        (folder / name).write_text(text, encoding="utf-8")
+        files.append(folder / name)
+    for file in files:
         status, said = check(file)
         if status != 0 or not said.startswith("checked for all shapes: "):
             yield f"{file.name}: {status} {said}"
