@@ -65,10 +65,11 @@ def check_buckets(plan):
         for i, number in enumerate(bucket["order"]):
             p, offset = plan.params[number], bucket["offsets"][i]
             places.setdefault(number, []).append((b, offset))
-            yield from equal(f"{name}: type, group, reduction, stage of {number}",
-                             [p["dtype"], p["group"], p["reduction"], p["stage"]],
+            yield from equal(f"{name}: type, group, reduction, home of {number}",
+                             [p["dtype"], p["group"], p["reduction"],
+                              plan.home(p)],
                              [bucket["dtype"], bucket["group"],
-                              bucket["reduction"], plan.stage(bucket)])
+                              bucket["reduction"], plan.home(bucket)])
             yield from equal(f"{name}: {number} starts", max(offset, end), offset)
             end = offset + p["local_elements"]
             matrix = plan.matrix_of.get(number)
@@ -280,9 +281,9 @@ def check_model(plan, updates, matrices):
     elements = n_matrices = 0
     for i, p in enumerate(plan.params):
         parts = plan.n_split(p) * plan.shards(p) * plan.extent(p["spread"])
-        n_stages = plan.extent(plan.stage_axes)
-        replicas = (len(plan.ranks) // parts // n_stages *
-                    (len(p["stage"]) or n_stages) * max(1, len(p["names"])))
+        axes, coordinates = plan.home(p)
+        replicas = (len(plan.ranks) // parts // plan.extent(axes) *
+                    (len(coordinates) or 1) * max(1, len(p["names"])))
         elements += replicas * p["element_count"]
         if i in plan.matrix_of:
             n_matrices += replicas

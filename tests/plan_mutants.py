@@ -2,7 +2,7 @@
 of each."""
 import copy
 
-NAMED = ("reduction", "spread", "names", "shard", "axes", "reduce_axes",
+NAMED = ("reduction", "spread", "names", "shard", "home", "axes", "reduce_axes",
          "split_axes")
 
 

@@ -101,12 +101,14 @@ class Plan:
             raise ValueError(f"bounds of {param['name']}, not cut in one dimension")
         return cut[0]
 
-    def stage(self, part):
-        """The stages that have a parameter or a bucket; empty: all."""
-        return (self.params[part["order"][0]] if "order" in part else part)["stage"]
+    def home(self, part):
+        """Axes and coordinates of who has a parameter or a bucket; no axes: all."""
+        home = (self.params[part["order"][0]] if "order" in part else part)["home"]
+        return home["axes"], home["coordinates"]
 
     def is_home(self, part, rank):
-        return not self.stage(part) or self.stage_of[rank] in self.stage(part)
+        axes, coordinates = self.home(part)
+        return not axes or self.over(rank, axes) in coordinates
 
     def elements(self, param, rank):
         """Of the shard on a rank."""
@@ -147,19 +149,18 @@ class Plan:
 
     def like(self, bucket):
         """Lists of ranks that have the same of it: at one coordinate over the
-        axes that split it, that tell stages and that cut it unevenly."""
+        axes that split it, of its home and those that cut it unevenly."""
         tell = set(self.reduction(bucket)["split_axes"])
-        if self.stage(bucket):
-            tell.update(self.stage_axes)
+        tell.update(self.home(bucket)[0])
         for number in bucket["order"]:
             if self.params[number]["bounds"] is not None:
                 tell.update(self.shard_axes(self.params[number]))
         return self.communicators([a for a in self.axes if a not in tell])
 
     def row(self, matrix):
-        """The ranks of the owner's split coordinate, on its stages."""
+        """The ranks of the owner's split coordinate, at home."""
         p = self.params[matrix["parameter"]]
-        key = p["reduction"], matrix["owner"]["split"], *p["stage"]
+        key = p["reduction"], matrix["owner"]["split"], str(p["home"])
         if key not in self.rows:
             self.rows[key] = [r for r in self.ranks
                               if self.splits[key[0]][r] == key[1]

@@ -102,22 +102,32 @@ def check_shape(plan, name, p):
     yield from equal(f"{name}.shard", len(p["shard"]), len(p["shape"]))
     yield from equal(f"{name}.element_count", p["element_count"],
                      math.prod(p["shape"]))
-    yield from equal(f"{name}.stage", p["stage"],
-                     sorted(set(p["stage"]) & set(plan.stage_of)))
+    yield from check_home(plan, name, p)
     for d, axes in enumerate(p["shard"]):
         yield from check_axes(plan, f"{name}.shard[{d}]", axes)
     if p["bounds"] is None:
         yield from check_even(plan, name, p)
     else:
         yield from check_bounds(plan, name, p)
-    held = plan.shard_axes(p) + p["spread"]
-    if p["stage"]:
-        held += plan.stage_axes
+    held = plan.shard_axes(p) + p["spread"] + p["home"]["axes"]
     if p["reduction"] is not None:
         reduction = plan.reduction(p)
         held += set(reduction["reduce_axes"] + reduction["split_axes"])
-    yield from equal(f"{name}: axes that shard, spread, stage or reduce it",
+    yield from equal(f"{name}: axes that shard, spread, home or reduce it",
                      len(held), len(set(held)))
+
+
+def check_home(plan, name, p):
+    """Some coordinates of its axes, and the stages among them."""
+    axes, coordinates = plan.home(p)
+    yield from check_axes(plan, f"{name}.home.axes", axes)
+    yield from equal(f"{name}.home.coordinates", coordinates, sorted(
+        set(coordinates) & set(range(plan.extent(axes)))))
+    yield from equal(f"{name}.home has axes", bool(axes), bool(coordinates))
+    stages = set(plan.stage_axes) & set(axes)
+    yield from equal(f"{name}.stage", p["stage"], sorted({
+        plan.stage_of[r] for r in plan.ranks if plan.is_home(p, r)})
+        if stages else [])
 
 
 def check_even(plan, name, p):

@@ -1,5 +1,6 @@
 /* Parameters, matrices, buckets, micro-groups and operations as JSON. */
 #include "frontend/report/json_internal.h"
+#include "frontend/report/stages.h"
 
 /* ---- what is planned ---- */
 
@@ -73,6 +74,26 @@ static void put_spread(cz_report *r, const cz_view_param *p,
     cz_json_close(json, ']');
 }
 
+/* Who has it, and which stages these are. */
+static void put_home(cz_report *r, const cz_fact_family *family)
+{
+    cz_json *json = &r->json;
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_ints axes = cz_view_axes_of(r->view, family->home_axes, storage);
+    const int64_t n = cz_report_n_stages(r->view);
+    cz_json_key(json, "home");
+    cz_json_open(json, '{');
+    cz_report_put_axes(r, "axes", &axes);
+    cz_json_put_ints(json, "coordinates", family->home.v, family->home.n);
+    cz_json_close(json, '}');
+    cz_json_key(json, "stage");
+    cz_json_open(json, '[');
+    for (int64_t s = 0; cz_report_is_staged(r->view, family) && s < n; s++)
+        if (cz_report_has_stage(r->view, family, s))
+            cz_json_int(json, s);
+    cz_json_close(json, ']');
+}
+
 static void put_string_or_null(cz_report *r, const char *key, const char *text)
 {
     cz_json_key(&r->json, key);
@@ -123,7 +144,7 @@ static void put_parameter(cz_report *r, const char *name,
     cz_json_put_int(json, "element_count", family->elements);
     cz_json_put_int(json, "local_elements", family->local_elements);
     cz_json_put_int(json, "matrices", p->split_owner >= 0);
-    cz_json_put_ints(json, "stage", family->fact->home.v, family->fact->home.n);
+    put_home(r, family->fact);
     put_string_or_null(r, "tied_to", tied_to);
     put_string_or_null(r, "grad", how->grad);
     put_string_or_null(r, "master", how->master);

@@ -17,12 +17,34 @@ static int64_t pipeline_axes(const cz_plan_view *view)
     return 0;
 }
 
-static bool has_family(const cz_fact_family *family, int64_t stage)
+/* The stage of one coordinate of a family's home. */
+static int64_t stage_at(const cz_plan_view *view, const cz_fact_family *family,
+                        int64_t coordinate)
+{
+    int64_t storage[CZ_VIEW_MAX_AXES], own[CZ_VIEW_MAX_AXES];
+    const cz_ints stages = cz_view_axes_of(view, pipeline_axes(view), storage);
+    const cz_ints axes = cz_view_axes_of(view, family->home_axes, own);
+    return cz_view_coordinate(view, &stages,
+                              cz_view_rank_at(view, &axes, coordinate, 0));
+}
+
+int64_t cz_report_n_stages(const cz_plan_view *view)
+{
+    return cz_view_parts(view, pipeline_axes(view));
+}
+
+bool cz_report_is_staged(const cz_plan_view *view, const cz_fact_family *family)
+{
+    return (family->home_axes & pipeline_axes(view)) != 0;
+}
+
+bool cz_report_has_stage(const cz_plan_view *view, const cz_fact_family *family,
+                         int64_t stage)
 {
     for (int i = 0; i < family->home.n; i++)
-        if (family->home.v[i] == stage)
+        if (stage_at(view, family, family->home.v[i]) == stage)
             return true;
-    return family->home_axes == 0;
+    return !cz_report_is_staged(view, family);
 }
 
 /* What stands in front of the index, as in "model.layers.{0}.norm". */
@@ -37,7 +59,7 @@ static const cz_fact_family *first_dealt(const cz_plan_view *view)
 {
     for (int f = 0; f < view->n_families; f++) {
         const cz_fact_family *fact = view->families[f].fact;
-        if (fact->home_axes != 0 && prefix_of(fact) > 0)
+        if (cz_report_is_staged(view, fact) && prefix_of(fact) > 0)
             return fact;
     }
     return NULL;
@@ -64,9 +86,9 @@ static int count_layers(cz_arena *arena, const cz_plan_view *view,
     bool *seen = CZ_NEW(arena, bool, end);
     for (int f = 0; f < view->n_families; f++) {
         const cz_fact_family *fact = view->families[f].fact;
-        for (int64_t i = 0; is_layer(fact, named) && has_family(fact, stage) &&
-                            i < fact->extents.v[0];
-             i++) {
+        const bool counts =
+            is_layer(fact, named) && cz_report_has_stage(view, fact, stage);
+        for (int64_t i = 0; counts && i < fact->extents.v[0]; i++) {
             n += !seen[fact->first.v[0] + i];
             seen[fact->first.v[0] + i] = true;
         }
@@ -79,7 +101,7 @@ static int64_t count_elements(const cz_plan_view *view, int64_t stage)
     int64_t elements = 0;
     for (int f = 0; f < view->n_families; f++) {
         const cz_view_family *family = &view->families[f];
-        if (has_family(family->fact, stage))
+        if (cz_report_has_stage(view, family->fact, stage))
             elements += family->elements * family->n_params * family->n_spread;
     }
     return elements;

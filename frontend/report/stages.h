@@ -6,6 +6,13 @@
 #include "dsl/base/text.h"
 #include "dsl/metrics.h"
 
+int64_t cz_report_n_stages(const cz_plan_view *view); /* 1: no pipeline */
+/* Whether a family is at home on some stages alone, and on this one. */
+bool cz_report_is_staged(const cz_plan_view *view,
+                         const cz_fact_family *family);
+bool cz_report_has_stage(const cz_plan_view *view, const cz_fact_family *family,
+                         int64_t stage);
+
 typedef struct cz_stage_facts {
     int n_layers;     /* values of the first index that is dealt out */
     int64_t elements; /* logical, of all parameters that it has */

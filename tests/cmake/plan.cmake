@@ -94,7 +94,19 @@ foreach(file ${machines})
   set_tests_properties(machine_${stem} PROPERTIES LABELS plan TIMEOUT 60)
 endforeach()
 
-# The same on the stages of a pipeline, experts in a mesh of their own, and dense.
+# Stages of a pipeline: even, listed, two chunks each, with experts and ties.
+foreach(stem pipeline pipeline_listed pipeline_chunks)
+  add_test(NAME plan_json_${stem} COMMAND ${plan_checker} --run
+    $<TARGET_FILE:canzona> plan --json
+    ${CMAKE_CURRENT_SOURCE_DIR}/plans/${stem}.cz)
+  set_tests_properties(plan_json_${stem} PROPERTIES LABELS plan TIMEOUT 120)
+endforeach()
+add_test(NAME plan_json_sees_pipeline COMMAND ${plan_checker} --self-test
+  $<TARGET_FILE:canzona> plan --json
+  -D mesh.dp=2 -D mesh.tp=2 ${CMAKE_CURRENT_SOURCE_DIR}/plans/pipeline_moe.cz)
+set_tests_properties(plan_json_sees_pipeline PROPERTIES LABELS plan TIMEOUT 300)
+
+# The largest on stages, experts in a mesh of their own, and a dense one.
 add_test(NAME plan_large_stages COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/plan_large.py $<TARGET_FILE:canzona>
   ${CMAKE_CURRENT_SOURCE_DIR}/plans/stages/deepseek-v3.cz)
