@@ -127,11 +127,21 @@ static void finish(beam *s, int64_t left)
         keep(s, left);
 }
 
-/* The cuts that bucket b can have within what is left, furthest first. */
-static void descend(beam *s, int b, int64_t left)
+/* What a divisible unit right behind the cut could still take. */
+static int64_t pourable(const beam *s, int b, cz_cut cut)
+{
+    if (cut.unit == s->line->start[b + 1] ||
+        !s->line->units[cut.unit].divisible)
+        return 0;
+    return s->line->before[cut.unit + 1] - cz_line_weight(s->line, cut);
+}
+
+/* The cuts that bucket b can have within what is left, furthest first.  `pour`
+ * is the most that something divisible behind an earlier cut could take. */
+static void descend(beam *s, int b, int64_t left, int64_t pour)
 {
     const cz_line *line = s->line;
-    if (--s->work < 0 || s->taken - left + s->rest[b] < s->need)
+    if (--s->work < 0 || s->taken - left + s->rest[b] + pour < s->need)
         return;
     if (b == line->n_buckets) {
         finish(s, left);
@@ -142,10 +152,11 @@ static void descend(beam *s, int b, int64_t left)
     for (int unit = cz_line_extend(line, b, from, left).unit; unit > from.unit;
          unit--) {
         s->to[b] = (cz_cut){unit, 0};
-        descend(s, b + 1, left - (line->before[unit] - weight));
+        descend(s, b + 1, left - (line->before[unit] - weight),
+                cz_solve_max(pour, pourable(s, b, s->to[b])));
     }
     s->to[b] = from;
-    descend(s, b + 1, left);
+    descend(s, b + 1, left, cz_solve_max(pour, pourable(s, b, from)));
 }
 
 /* All shares of a rank from one state. */
@@ -158,7 +169,7 @@ static void expand(beam *s, const front *f, int i, int64_t budget)
     for (int b = line->n_buckets; b-- > 0;)
         s->rest[b] = s->rest[b + 1] + line->before[line->start[b + 1]] -
                      cz_line_weight(line, s->from[b]);
-    descend(s, 0, budget);
+    descend(s, 0, budget, 0);
 }
 
 /* Whether all is taken below T; the fronts then lead back to how. */

@@ -9,6 +9,10 @@ void cz_choice_offer(cz_arena *arena, const cz_solve_problem *problem,
                      cz_solved *best, const cz_solve_plan *plan,
                      const char *method);
 
+/* The published greedy's plan, which is one in either order. */
+void cz_choice_offer_greedy(cz_arena *arena, const cz_solve_problem *problem,
+                            cz_solved *best);
+
 /* The methods of each order. */
 void cz_solve_free(cz_arena *arena, const cz_solve_problem *problem,
                    cz_solved *best);

@@ -5,12 +5,17 @@
 
 #include <string.h>
 
-enum { ROUNDS = 30 };
+enum {
+    ROUNDS = 30,
+    EVALUATIONS = 1 << 19, /* greedy cuts of all rounds, times ranks */
+    ROUGHLY = 1 << 13 /* T is found within this part, where ranks are many */
+};
 
 typedef struct descent {
     const cz_line *line;
     cz_cut *cuts;
-    int64_t *others; /* [n_ranks] weight in the other buckets */
+    int64_t *load;   /* [n_ranks] weight in all buckets */
+    int64_t *others; /* [n_ranks] and in all but one */
     cz_cut *latest;  /* [n_ranks + 1] greedy cuts from the front */
     cz_cut *soonest; /* [n_ranks + 1] and from the back */
 } descent;
@@ -20,16 +25,34 @@ static cz_cut *row_of(const descent *d, int bucket)
     return d->cuts + (size_t)bucket * ((size_t)d->line->n_ranks + 1);
 }
 
+static int64_t share(const descent *d, int bucket, int rank)
+{
+    const cz_cut *row = row_of(d, bucket);
+    return cz_line_weight(d->line, row[rank + 1]) -
+           cz_line_weight(d->line, row[rank]);
+}
+
 static void find_others(descent *d, int bucket)
 {
-    const cz_line *line = d->line;
-    for (int r = 0; r < line->n_ranks; r++) {
-        d->others[r] = line->base[r];
-        for (int b = 0; b < line->n_buckets; b++)
-            if (b != bucket)
-                d->others[r] += cz_line_weight(line, row_of(d, b)[r + 1]) -
-                                cz_line_weight(line, row_of(d, b)[r]);
+    for (int r = 0; r < d->line->n_ranks; r++)
+        d->others[r] = d->load[r] - share(d, bucket, r);
+}
+
+static void find_loads(descent *d)
+{
+    for (int r = 0; r < d->line->n_ranks; r++) {
+        d->load[r] = d->line->base[r];
+        for (int b = 0; b < d->line->n_buckets; b++)
+            d->load[r] += share(d, b, r);
     }
+}
+
+static int64_t fullest(const descent *d)
+{
+    int64_t most = 0;
+    for (int r = 0; r < d->line->n_ranks; r++)
+        most = cz_solve_max(most, d->load[r]);
+    return most;
 }
 
 static bool is_before(cz_cut a, cz_cut b)
@@ -59,14 +82,15 @@ static int64_t least_fitting(descent *d, int bucket)
     low = high;
     high += d->line->before[d->line->start[bucket + 1]] -
             d->line->before[d->line->start[bucket]];
-    while (low < high) {
+    const int64_t enough = d->line->n_ranks > 64 ? high / ROUGHLY : 0;
+    while (high - low > enough) {
         const int64_t middle = low + (high - low) / 2;
         if (fits(d, bucket, middle))
             high = middle;
         else
             low = middle + 1;
     }
-    return low;
+    return high;
 }
 
 /* Of all cuts below T those that leave the ranks most alike: each rank takes
@@ -102,22 +126,33 @@ static void cut_evenly(descent *d, int bucket, int64_t t)
     }
 }
 
+static void improve_bucket(descent *d, int bucket)
+{
+    find_others(d, bucket);
+    cut_evenly(d, bucket, least_fitting(d, bucket));
+    for (int r = 0; r < d->line->n_ranks; r++)
+        d->load[r] = d->others[r] + share(d, bucket, r);
+}
+
 void cz_line_descend(cz_arena *scratch, const cz_line *line, cz_cut *cuts)
 {
     const size_t n = (size_t)line->n_buckets * ((size_t)line->n_ranks + 1);
     cz_cut *best = CZ_NEW(scratch, cz_cut, n + 1);
-    descent d = {line, cuts, CZ_NEW(scratch, int64_t, line->n_ranks),
+    descent d = {line,
+                 cuts,
+                 CZ_NEW(scratch, int64_t, line->n_ranks),
+                 CZ_NEW(scratch, int64_t, line->n_ranks),
                  CZ_NEW(scratch, cz_cut, line->n_ranks + 1),
                  CZ_NEW(scratch, cz_cut, line->n_ranks + 1)};
-    int64_t least = cz_line_max(scratch, line, cuts);
+    const int rounds =
+        (int)cz_solve_min(ROUNDS, 2 + EVALUATIONS / (1 + (int64_t)n));
+    find_loads(&d);
+    int64_t least = fullest(&d);
     memcpy(best, cuts, n * sizeof *best);
-    for (int round = 0, idle = 0; round < ROUNDS && idle < 2; round++) {
-        for (int at = 0; at < line->n_buckets; at++) {
-            const int b = round % 2 ? line->n_buckets - 1 - at : at;
-            find_others(&d, b);
-            cut_evenly(&d, b, least_fitting(&d, b));
-        }
-        const int64_t now = cz_line_max(scratch, line, cuts);
+    for (int round = 0, idle = 0; round < rounds && idle < 2; round++) {
+        for (int at = 0; at < line->n_buckets; at++)
+            improve_bucket(&d, round % 2 ? line->n_buckets - 1 - at : at);
+        const int64_t now = fullest(&d);
         idle = now < least ? 0 : idle + 1;
         if (now < least) {
             least = now;

@@ -143,8 +143,67 @@ static void give_whole(const filler *f, int64_t *amounts)
     amounts[best] = f->length;
 }
 
-static void fill_bucket(filler *f, const cz_fill *fill, int bucket,
-                        int64_t *amounts)
+static int64_t measure_of(const cz_solve_class *c, bool by_state)
+{
+    return by_state ? c->state_bytes : c->cost_ps;
+}
+
+/* Amounts were poured as if all of the bucket were equally dense.  Moves each
+ * rank's end to where its part of the measure ends: parameters lie one behind
+ * the other, in gradient order. */
+static void stretch(const filler *f, const int *slot_of, int bucket,
+                    bool by_state, int64_t *amounts)
+{
+    const cz_solve_problem *problem = f->problem;
+    const int64_t all = by_state ? f->bytes : f->ps;
+    int item = problem->bucket_start[bucket];
+    int64_t poured = 0, cut = 0, begin = 0, before = 0;
+    for (int r = 0; r < problem->n_ranks; r++) {
+        poured += amounts[r];
+        const int64_t want = cz_solve_part(all, poured, f->length);
+        int64_t end = begin;
+        for (; item < problem->bucket_start[bucket + 1]; item++) {
+            const cz_solve_class *c =
+                &problem->classes[problem->class_of[item]];
+            const int64_t n = cz_round_up(c->elements, problem->align);
+            const int64_t weight = measure_of(c, by_state);
+            if (slot_of[item] >= 0)
+                continue;
+            if (before + weight > want) {
+                end = begin + cz_solve_part(n, want - before, weight) /
+                                  problem->align * problem->align;
+                break;
+            }
+            before += weight;
+            begin += n;
+            end = begin;
+        }
+        end = r == problem->n_ranks - 1 ? f->length : end;
+        amounts[r] = cz_solve_max(0, end - cut);
+        cut += amounts[r];
+    }
+}
+
+/* Whether all of a bucket is as dense, but for a thousandth. */
+static bool is_even(const filler *f, const int *slot_of, int bucket,
+                    bool by_state)
+{
+    const cz_solve_problem *problem = f->problem;
+    const int64_t all = by_state ? f->bytes : f->ps;
+    for (int i = problem->bucket_start[bucket];
+         i < problem->bucket_start[bucket + 1]; i++) {
+        const cz_solve_class *c = &problem->classes[problem->class_of[i]];
+        const int64_t weight = measure_of(c, by_state);
+        const int64_t mean = cz_solve_part(all, c->elements, f->length);
+        if (slot_of[i] < 0 && (weight > mean + mean / 1000 + 1 ||
+                               mean > weight + weight / 1000 + 1))
+            return false;
+    }
+    return true;
+}
+
+static void fill_bucket(filler *f, const cz_fill *fill, const int *slot_of,
+                        int bucket, int64_t *amounts)
 {
     const int n_ranks = f->problem->n_ranks;
     if (f->ps < f->little_ps && f->bytes < f->little_bytes) {
@@ -161,6 +220,8 @@ static void fill_bucket(filler *f, const cz_fill *fill, int bucket,
         f->load_ps[r] += cz_solve_part(f->ps, amounts[r], f->length);
         f->state[r] += cz_solve_part(f->bytes, amounts[r], f->length);
     }
+    if (!is_even(f, slot_of, bucket, fill->by_state))
+        stretch(f, slot_of, bucket, fill->by_state, amounts);
 }
 
 /* Loads and states of what is whole. */
@@ -219,6 +280,6 @@ void cz_place_fill(cz_arena *scratch, const cz_solve_problem *problem,
         if (order[i].length == 0)
             continue;
         look_at(&f, slot_of, b);
-        fill_bucket(&f, fill, b, row);
+        fill_bucket(&f, fill, slot_of, b, row);
     }
 }

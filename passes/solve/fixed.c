@@ -1,14 +1,15 @@
 /* Plans in the trainer's order. */
-#include "passes/solve/baseline.h"
 #include "passes/solve/choice.h"
 #include "passes/solve/line.h"
 
 #include "passes/solve/arithmetic.h"
 
 enum {
-    WIDTH = 256,           /* states of a beam */
-    WORK = 1 << 24,        /* shares that it looks at */
-    MAX_SEARCHED = 1 << 13 /* units times ranks, for a beam */
+    WORK = 1 << 24,         /* shares that a beam looks at */
+    MAX_SEARCHED = 1 << 13, /* units times ranks, for a beam, */
+    MAX_WIDE = 1 << 11,     /* and for a wide one */
+    MAX_THOROUGH = 1 << 20  /* items times ranks: above, one plan that keeps
+                             * the caps is enough */
 };
 
 /* Equal weight for all ranks in each bucket: where descent begins. */
@@ -37,37 +38,30 @@ static void offer_cuts(cz_arena *arena, const cz_solve_problem *problem,
 static void offer_line(cz_arena *arena, const cz_solve_problem *problem,
                        cz_solved *best, cz_weigh weigh)
 {
+    static const int widths[] = {8, 32, 256}; /* narrow ones come through */
     const cz_line line = cz_line_make(arena, problem, weigh);
     const size_t n = (size_t)line.n_buckets * ((size_t)line.n_ranks + 1) + 1;
     cz_cut *cuts = CZ_NEW(arena, cz_cut, n);
     cut_by_weight(&line, cuts);
     cz_line_descend(arena, &line, cuts);
     offer_cuts(arena, problem, best, &line, cuts, "coordinate descent");
-    if (weigh != CZ_BY_TIME ||
-        (int64_t)line.start[line.n_buckets] * line.n_ranks > MAX_SEARCHED)
+    const int64_t size = (int64_t)line.start[line.n_buckets] * line.n_ranks;
+    if (weigh == CZ_BY_ELEMENTS || size > MAX_SEARCHED)
         return;
-    cz_line_search(arena, &line, cuts, WIDTH, WORK);
-    offer_cuts(arena, problem, best, &line, cuts, "beam search");
-}
-
-/* The greedy cuts nothing, so its owners are those of a problem where nothing
- * is divisible. */
-static void offer_greedy(cz_arena *arena, const cz_solve_problem *problem,
-                         cz_solved *best)
-{
-    const cz_solve_problem whole = cz_solve_undivided(arena, problem);
-    cz_solve_plan plan = cz_solve_greedy(arena, &whole, 100);
-    for (int i = 0; i < problem->n_items; i++)
-        if (problem->classes[problem->class_of[i]].divisible)
-            plan.owner[i] = plan.host[i] = -1;
-    cz_choice_offer(arena, problem, best, &plan, "published greedy");
+    for (int i = 0; i < (size > MAX_WIDE ? 2 : 3); i++) {
+        cz_line_search(arena, &line, cuts, widths[i], WORK);
+        offer_cuts(arena, problem, best, &line, cuts, "beam search");
+    }
 }
 
 void cz_solve_fixed(cz_arena *arena, const cz_solve_problem *problem,
                     cz_solved *best)
 {
     offer_line(arena, problem, best, CZ_BY_TIME);
+    if ((int64_t)problem->n_items * problem->n_ranks > MAX_THOROUGH &&
+        cz_solve_excess(problem, &best->score) == 0)
+        return;
     offer_line(arena, problem, best, CZ_BY_BOTH);
     offer_line(arena, problem, best, CZ_BY_ELEMENTS);
-    offer_greedy(arena, problem, best);
+    cz_choice_offer_greedy(arena, problem, best);
 }

@@ -8,7 +8,7 @@
 
 enum {
     SMALL = 1 << 14,      /* items times slots: above, less is tried */
-    SMALL_WORK = 1 << 21, /* deals that a local search looks at */
+    SMALL_WORK = 1 << 19, /* deals that a local search looks at */
     LARGE_WORK = 1 << 17,
     SWAP_WORK = 1 << 21,     /* and swaps between buckets */
     MAX_BY_BUCKET = 1 << 16, /* buckets times slots, for methods by bucket */
@@ -160,6 +160,9 @@ void cz_solve_free(cz_arena *arena, const cz_solve_problem *problem,
     cz_counts_improve(&fitted, work_of(problem));
     if (is_small(problem) || is_fuller(&longest, &fitted))
         offer_counts(arena, problem, best, &fitted, tight, "multifit");
-    if (!is_good(problem, best, longest.goal_ps))
-        try_by_bucket(arena, problem, best, whole_ps);
+    if (is_good(problem, best, longest.goal_ps))
+        return;
+    try_by_bucket(arena, problem, best, whole_ps);
+    if (problem->geometry != CZ_SLICES_EQUAL)
+        cz_choice_offer_greedy(arena, problem, best);
 }

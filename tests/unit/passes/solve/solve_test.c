@@ -200,9 +200,23 @@ static cz_solve_problem draw(cz_arena *arena, uint64_t *random)
     return problem;
 }
 
-/* Any problem has a plan in both orders; it is one, and no bound is above it.
- * In the engine's order it is no worse than any baseline that has its
- * geometry. */
+static void assert_no_baseline_is_better(cz_arena *arena,
+                                         const cz_solve_problem *problem,
+                                         const cz_solved *got)
+{
+    for (int kind = 0; kind <= CZ_BASELINE_GREEDY; kind++) {
+        const cz_solve_baseline other = cz_solve_baseline_make(
+            arena, problem, (cz_solve_baseline_kind)kind, 100);
+        const cz_solve_score score =
+            cz_solve_evaluate(arena, &other.problem, &other.plan);
+        assert_null(cz_solve_check(arena, &other.problem, &other.plan));
+        assert_true(got->score.max_load_ps <=
+                    score.max_load_ps + score.max_load_ps / 1000);
+    }
+}
+
+/* Any problem has a plan in both orders; it is one, no bound is above it, and
+ * in the engine's order no baseline below. */
 static void test_random_problems_have_plans(void **unused)
 {
     uint64_t random = 7;
@@ -220,6 +234,9 @@ static void test_random_problems_have_plans(void **unused)
                 fail_msg("problem %d: %s", i, why);
             assert_true(got.score.max_load_ps + problem.n_items >=
                         bound.max_ps);
+            if (order == CZ_ORDER_ENGINE &&
+                problem.geometry == CZ_SLICES_UNEVEN)
+                assert_no_baseline_is_better(&arena, &problem, &got);
             assert_true(got.score.padded_elements >=
                             cz_solve_bound_padded(&problem) ||
                         problem.geometry == CZ_SLICES_EQUAL);

@@ -1,0 +1,96 @@
+/* Pouring what is divisible, and dealing equal items out to buckets. */
+#include "passes/solve/place.h"
+
+#include "passes/solve/evaluate.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+/* Two ranks, one bucket: rank 0 has a matrix of 40 elements, 100 ps and 10
+ * bytes; 60 elements, 60 ps and 60 bytes are to be poured. */
+static const cz_solve_class classes[] = {
+    {.elements = 40, .cost_ps = 100, .state_bytes = 10},
+    {.elements = 60, .cost_ps = 60, .state_bytes = 60, .divisible = true}};
+static const int class_of[] = {0, 1};
+static const int bucket_start[] = {0, 2};
+static const int slot_of[] = {0, -1};
+
+static cz_solve_problem one_bucket(void)
+{
+    return (cz_solve_problem){.n_ranks = 2,
+                              .n_hosts = 1,
+                              .n_classes = 2,
+                              .classes = classes,
+                              .n_items = 2,
+                              .class_of = class_of,
+                              .n_buckets = 1,
+                              .bucket_start = bucket_start,
+                              .align = 4};
+}
+
+static void expect(const cz_solve_problem *problem, bool by_state,
+                   const int64_t *most, int64_t first)
+{
+    cz_arena arena;
+    int64_t amounts[2];
+    const cz_fill fill = {by_state, most};
+    cz_arena_init(&arena);
+    cz_place_fill(&arena, problem, slot_of, &fill, amounts);
+    assert_int_equal(amounts[0], first);
+    assert_int_equal(amounts[1], 60 - first);
+    const cz_solve_plan plan = cz_place_plan(&arena, problem, slot_of, amounts);
+    assert_null(cz_solve_check(&arena, problem, &plan));
+    cz_arena_fini(&arena);
+}
+
+static void test_pouring_evens_out_what_it_is_told_to(void **unused)
+{
+    const int64_t even[] = {0}, roomy[] = {60};
+    cz_solve_problem problem = one_bucket();
+    (void)unused;
+    expect(&problem, false, NULL, 0);       /* load: 100 against 60 */
+    expect(&problem, true, NULL, 24);       /* bytes: 34 against 36 */
+    expect(&problem, false, even, 8);       /* elements: 48 and 52, aligned */
+    expect(&problem, false, roomy, 0);      /* 60 elements are allowed */
+    problem.state = (cz_solve_cap){11, 10}; /* 38 bytes of 35 */
+    expect(&problem, false, NULL, 24);
+}
+
+/* Two buckets of two equal items each: each rank should get one of each. */
+static void test_equal_items_spread_over_buckets(void **unused)
+{
+    static const int alike[] = {0, 0, 0, 0};
+    static const int starts[] = {0, 2, 4};
+    cz_arena arena;
+    int slots[4];
+    (void)unused;
+    cz_arena_init(&arena);
+    cz_solve_problem problem = one_bucket();
+    problem.n_items = 4;
+    problem.class_of = alike;
+    problem.n_buckets = 2;
+    problem.bucket_start = starts;
+    cz_counts counts = cz_counts_make(&arena, &problem, false);
+    cz_counts_put(&counts, 0, 0, 0, 2);
+    cz_counts_put(&counts, 0, 1, 0, 2);
+    cz_place_items(&arena, &counts, slots);
+    assert_true(slots[0] != slots[1] && slots[2] != slots[3]);
+    /* The other way, both of a bucket on one rank, is swapped away. */
+    slots[0] = slots[1] = 0;
+    slots[2] = slots[3] = 1;
+    cz_place_evenly(&arena, &problem, slots, 1000);
+    assert_true(slots[0] != slots[1] && slots[2] != slots[3]);
+    cz_arena_fini(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pouring_evens_out_what_it_is_told_to),
+        cmocka_unit_test(test_equal_items_spread_over_buckets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
