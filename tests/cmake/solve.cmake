@@ -11,7 +11,7 @@ endforeach()
 add_test(NAME solve_oracle_sees COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/solve_oracle.py --self-test)
 add_test(NAME solve_oracle COMMAND ${PYTHON} -B
-  ${CMAKE_CURRENT_SOURCE_DIR}/solve_oracle.py $<TARGET_FILE:solve_tool> 12 2)
+  ${CMAKE_CURRENT_SOURCE_DIR}/solve_oracle.py $<TARGET_FILE:solve_tool> 8 2)
 set_tests_properties(solve_oracle_sees solve_oracle PROPERTIES
   LABELS oracle TIMEOUT 300)
 add_test(NAME solve_oracle_all COMMAND ${PYTHON} -B
