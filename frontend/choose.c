@@ -26,6 +26,7 @@ typedef struct chooser {
     const cz_model *model;
     cz_uses *uses;
     const cz_policy *policy;
+    const cz_mesh *mesh;
     bool *grads_match; /* [policy->n_grads] the clause matches something */
     cz_env *globals;
     cz_diags *diags;
@@ -302,6 +303,26 @@ static void take(chooser *c, int start, const cz_family *family)
         *CZ_PUSH(arena_of(c), c->cells, c->n_cells) = made;
 }
 
+static void cut(chooser *c, int start, const cz_family *family, cz_family *some,
+                int k);
+
+/* Index k, which ranks share out, coordinate by coordinate. */
+static void cut_shares(chooser *c, int start, const cz_family *family,
+                       const cz_family *some, int k)
+{
+    const int64_t n = cz_mesh_extent(c->mesh, family->spread);
+    for (int64_t share = 0; share < n && !c->stopped; share++) {
+        cz_family all = *family, part = *some;
+        all.extents[k] = family->extents[k] / n;
+        all.first[k] = family->first[k] + share * all.extents[k];
+        part.share_axes = family->spread;
+        part.share = share;
+        part.spread = 0;
+        part.spread_index = 0;
+        cut(c, start, &all, &part, k);
+    }
+}
+
 /* All cells of `family` whose indices below `k` are fixed in `some`. */
 static void cut(chooser *c, int start, const cz_family *family, cz_family *some,
                 int k)
@@ -314,10 +335,7 @@ static void cut(chooser *c, int start, const cz_family *family, cz_family *some,
     for (int64_t from = family->first[k]; from < end && !c->stopped;) {
         const int64_t to = run_end(c, from, end);
         if (to < end && some->spread && k == some->spread_index) {
-            cz_diag_error(c->diags, CZ_UNSUPPORTED, some->node->span,
-                          "a path tells apart parameters that ranks share "
-                          "out among them: not supported yet");
-            c->stopped = true;
+            cut_shares(c, start, family, some, k);
             return;
         }
         some->first[k] = from;
@@ -446,12 +464,13 @@ static void list_choices(chooser *c)
 }
 
 void cz_choose(const cz_model *model, cz_uses *uses, const cz_policy *policy,
-               cz_span model_place, cz_env *globals, cz_diags *diags,
-               cz_choices *out)
+               const cz_mesh *mesh, cz_span model_place, cz_env *globals,
+               cz_diags *diags, cz_choices *out)
 {
     chooser c = {.model = model,
                  .uses = uses,
                  .policy = policy,
+                 .mesh = mesh,
                  .grads_match = CZ_NEW(globals->arena, bool, policy->n_grads),
                  .globals = globals,
                  .diags = diags,

@@ -28,7 +28,7 @@ typedef struct cz_choices {
  * (a warning) and optimizers for another number of dimensions.  `model_place`
  * is where the program names its model. */
 void cz_choose(const cz_model *model, cz_uses *uses, const cz_policy *policy,
-               cz_span model_place, cz_env *globals, cz_diags *diags,
-               cz_choices *out);
+               const cz_mesh *mesh, cz_span model_place, cz_env *globals,
+               cz_diags *diags, cz_choices *out);
 
 #endif

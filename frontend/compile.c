@@ -5,6 +5,7 @@
 
 #include "frontend/chunk.h"
 #include "frontend/emit.h"
+#include "frontend/home.h"
 
 typedef struct front {
     cz_arena *arena;
@@ -114,10 +115,12 @@ static bool check(front *f, const cz_compile_options *options)
     const bool has_model = resolve_defines(f, options);
     read_statements(f);
     if (has_model && build_model(f))
-        cz_choose(&f->unit.model, &f->unit.uses, &f->unit.policy,
+        cz_choose(&f->unit.model, &f->unit.uses, &f->unit.policy, &f->unit.mesh,
                   f->instance.from->span, &f->globals, f->diags,
                   &f->unit.choices);
-    return f->diags->n_errors == 0;
+    return f->diags->n_errors == 0 &&
+           cz_home_check(&f->unit.choices, &f->unit.uses, &f->unit.mesh,
+                         f->arena, f->diags);
 }
 
 cz_ir *cz_compile(cz_arena *arena, const cz_compile_options *options,

@@ -2,6 +2,7 @@
 #include "frontend/emit.h"
 
 #include "frontend/chunk.h"
+#include "frontend/home.h"
 #include "frontend/reduction.h"
 
 #include <nettle/sha2.h>
@@ -283,18 +284,6 @@ static cz_ints extents_of(const emitter *e, const cz_family *family)
     return (cz_ints){extents, family->n_indices};
 }
 
-/* The stages of a family; none where every stage has it. */
-static cz_ints home_of(const emitter *e, const cz_family *family)
-{
-    const int64_t stages = cz_mesh_stages(&e->unit->mesh);
-    int64_t *home = CZ_NEW(e->arena, int64_t, stages);
-    int n = 0;
-    for (int64_t s = 0; s < stages; s++)
-        if (family->home >> s & 1)
-            home[n++] = s;
-    return (cz_ints){home, n == stages ? 0 : n};
-}
-
 static const char *family_symbol(const emitter *e, int number)
 {
     return cz_arena_printf(e->arena, "param.%d", number);
@@ -306,10 +295,9 @@ static void emit_family(const emitter *e, int number, const cz_choice *choice)
     const cz_family family = cz_part_family(stored, choice->part);
     const cz_use *use = &e->unit->uses.list[choice->use];
     const cz_rule_shape shape = rule_shape(use, &family);
-    const cz_ints home = home_of(e, &family);
-    int64_t pp = 0;
-    if (home.n > 0)
-        cz_mesh_find(&e->unit->mesh, "pp", &pp);
+    int64_t home_axes;
+    const cz_ints home =
+        cz_home_find(e->arena, &e->unit->mesh, &family, &home_axes);
     const cz_fact_family fact = {
         .sym_name = family_symbol(e, number),
         .pattern = cz_arena_printf(
@@ -324,7 +312,7 @@ static void emit_family(const emitter *e, int number, const cz_choice *choice)
         .reduction = reduction_name(e, e->reduction_of[number]),
         .spread = family.spread,
         .spread_index = family.spread_index,
-        .home_axes = pp,
+        .home_axes = home_axes,
         .home = home,
     };
     cz_ir_add_family(e->ir, &fact);

@@ -88,7 +88,8 @@ static bool same_shape(const cz_family *a, const cz_family *b)
     if (a->n_dims != b->n_dims || a->dtype != b->dtype ||
         a->transposed != b->transposed || !same_blocks(a->blocks, b->blocks) ||
         a->spread != b->spread || a->spread_index != b->spread_index ||
-        a->expert != b->expert || a->home != b->home)
+        a->expert != b->expert || a->home != b->home ||
+        a->share_axes != b->share_axes || a->share != b->share)
         return false;
     for (int i = 0; i < a->n_dims; i++)
         if (a->shape[i] != b->shape[i] || a->stored[i] != b->stored[i] ||

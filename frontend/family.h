@@ -40,13 +40,15 @@ typedef struct cz_family {
     bool chunked; /* dimension chunk_dim is cut to ceil-chunks, as FSDP does */
     int chunk_dim;
     cz_dtype dtype;
-    int64_t spread;   /* pieces of the mesh whose coordinates hold other */
-    int spread_index; /* values of this index: coordinate c the c-th part */
-    uint64_t home;    /* stages that have it: bit s, coordinate s over pp; 0
-                       * where pp is 1, or nothing was said */
-    bool expert;      /* sharded or spread over the experts' axes */
-    bool transposed;  /* the optimizer sees the other order */
-    bool frozen;      /* nobody trains it */
+    int64_t spread;     /* pieces of the mesh whose coordinates hold other */
+    int spread_index;   /* values of this index: coordinate c the c-th part */
+    int64_t share_axes; /* pieces of the mesh; ranks at coordinate `share` */
+    int64_t share;      /* over them have it.  0: all have */
+    uint64_t home;      /* stages that have it: bit s, coordinate s over pp; 0
+                         * where pp is 1, or nothing was said */
+    bool expert;        /* sharded or spread over the experts' axes */
+    bool transposed;    /* the optimizer sees the other order */
+    bool frozen;        /* nobody trains it */
     const cz_blocks *blocks; /* storage of several matrices, or NULL */
     const cz_node *node;     /* PARAM, for messages */
 } cz_family;

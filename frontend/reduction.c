@@ -55,7 +55,7 @@ static bool count_terms(const finder *f, const cz_grads *dense,
 static bool overlaps(const finder *f, int64_t set, const cz_family *family,
                      cz_span place, const char *what)
 {
-    int64_t distinct = family->spread;
+    int64_t distinct = family->spread | family->share_axes;
     for (int d = 0; d < family->n_dims; d++)
         distinct |= family->shard[d];
     set &= distinct;

@@ -121,6 +121,20 @@ add_test(NAME plan_screen_stages COMMAND canzona plan -D mesh.pp=4
 set_tests_properties(plan_screen_stages PROPERTIES LABELS plan TIMEOUT 60
   PASS_REGULAR_EXPRESSION "max/mean 1\\.058.*stages      0: 16 layers, 8\\.58 G elements; 14\\.77 TF on the busiest rank, max/mean 1\\.058\n +1 to 2: 16 layers, 7\\.80 G elements each; ")
 
+# Experts that a path tells apart.
+foreach(mesh 2:2:2 1:4:2)
+  string(REPLACE ":" ";" sizes ${mesh})
+  list(GET sizes 0 edp)
+  list(GET sizes 1 ep)
+  list(GET sizes 2 etp)
+  add_test(NAME plan_json_experts_paths_${edp}x${ep}x${etp}
+    COMMAND ${plan_checker} --run $<TARGET_FILE:canzona> plan --json
+      -D mesh.edp=${edp} -D mesh.ep=${ep} -D mesh.etp=${etp}
+      ${CMAKE_CURRENT_SOURCE_DIR}/plans/experts_paths.cz)
+  set_tests_properties(plan_json_experts_paths_${edp}x${ep}x${etp}
+    PROPERTIES LABELS plan TIMEOUT 120)
+endforeach()
+
 # The checker notices any figure that is off by one.
 add_test(NAME plan_json_sees COMMAND ${plan_checker} --self-test
   $<TARGET_FILE:canzona> plan --json ${plan_examples}/gpt.cz)

@@ -62,6 +62,21 @@ foreach(mesh 2:4:1 2:2:2 1:4:2 1:8:1 4:2:1)
   endforeach()
 endforeach()
 
+# Paths that tell apart experts which ranks share out: dp x tp, edp x ep x etp.
+foreach(mesh 4:2:2:2:2 4:2:1:4:2 4:1:2:2:1 4:2:4:1:2)
+  string(REPLACE ":" ";" sizes ${mesh})
+  list(GET sizes 0 dp)
+  list(GET sizes 1 tp)
+  list(GET sizes 2 edp)
+  list(GET sizes 3 ep)
+  list(GET sizes 4 etp)
+  set(name run_experts_paths_${dp}x${tp}_${edp}x${ep}x${etp})
+  add_test(NAME ${name} COMMAND canzona run --check --steps=3
+    -D mesh.dp=${dp} -D mesh.tp=${tp} -D mesh.edp=${edp} -D mesh.ep=${ep}
+    -D mesh.etp=${etp} ${CMAKE_CURRENT_SOURCE_DIR}/plans/experts_paths.cz)
+  set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)
+endforeach()
+
 # Gradients by path: dp x cp x tp.
 foreach(mesh 2:1:2 1:2:2 1:1:4 3:2:1 3:2:2)
   string(REPLACE ":" ";" sizes ${mesh})
