@@ -29,6 +29,17 @@ void cz_subgroup_search_on(cz_subgroup_search *search, int64_t target_ps,
 const cz_subgroup_row *cz_subgroup_front_find(const cz_subgroup_front *front,
                                               int64_t time_ps);
 
+/* Memory for cz_subgroup_run_within() with at most max_jobs jobs. */
+typedef struct cz_subgroup_room cz_subgroup_room;
+cz_subgroup_room *cz_subgroup_room_make(cz_arena *arena, int width,
+                                        int max_jobs);
+/* cz_subgroup_run() without a list, given up (false) as soon as it cannot end
+ * by limit_ps. */
+bool cz_subgroup_run_within(cz_subgroup_room *room,
+                            const cz_subgroup_problem *problem,
+                            const cz_subgroup_job *jobs, int n_jobs,
+                            int64_t limit_ps, cz_subgroup_cost *cost);
+
 /* Which row gets how many of each class: counts [row][class].  Evens out the
  * least rank-seconds, then the state bytes. */
 void cz_subgroup_deal(cz_arena *arena, const cz_subgroup_problem *problem,

@@ -1,6 +1,6 @@
 /* One row's list: list scheduling of chains on two streams per rank.  A chain
  * is gather, rounds of compute and exchange, scatter. */
-#include "passes/solve/subgroup.h"
+#include "passes/solve/subgroup_internal.h"
 
 #include <string.h>
 
@@ -31,6 +31,7 @@ typedef struct run {
     int64_t live[CZ_SUBGROUP_MAX_WIDTH], ended[CZ_SUBGROUP_MAX_WIDTH];
     int64_t ended_at[CZ_SUBGROUP_MAX_WIDTH];
     int64_t peak_bytes, makespan;
+    int64_t limit_ps; /* what would end later is given up */
     cz_arena *arena;
     cz_pipeline_list *list; /* NULL: not wanted */
 } run;
@@ -79,10 +80,26 @@ static void number_waves(run *r)
     }
 }
 
-static void init(run *r, const cz_subgroup_job *jobs)
+struct cz_subgroup_room {
+    chain *chains;
+    int64_t *ready; /* [job][width] */
+};
+
+cz_subgroup_room *cz_subgroup_room_make(cz_arena *arena, int width,
+                                        int max_jobs)
 {
-    int64_t *ready = CZ_NEW(r->arena, int64_t, r->n * r->width);
-    r->chains = CZ_NEW(r->arena, chain, r->n);
+    cz_subgroup_room *room = CZ_NEW(arena, cz_subgroup_room, 1);
+    room->chains = CZ_NEW(arena, chain, max_jobs);
+    room->ready = CZ_NEW(arena, int64_t, max_jobs * width);
+    return room;
+}
+
+static void init(run *r, const cz_subgroup_room *room,
+                 const cz_subgroup_job *jobs)
+{
+    const size_t width = (size_t)r->width;
+    memset(room->ready, 0, sizeof *room->ready * width * (size_t)r->n);
+    r->chains = room->chains;
     for (int i = 0; i < r->n; i++) {
         const cz_subgroup_class *of = &r->problem->classes[jobs[i].of];
         const cz_subgroup_way *way = &of->ways[jobs[i].way];
@@ -91,7 +108,7 @@ static void init(run *r, const cz_subgroup_job *jobs)
             .first = jobs[i].first,
             .next = way->gather_ps > 0 ? GATHER : COMPUTE,
             .rest_ps = cz_subgroup_alone_ps(way, r->problem->latency_ps),
-            .ready = ready + (size_t)i * (size_t)r->width,
+            .ready = room->ready + (size_t)i * width,
             .last_op = -1};
     }
     number_waves(r);
@@ -390,6 +407,8 @@ static bool put_next(run *r)
         rest = c->rest_ps;
         best = c;
     }
+    if (best && rest > r->limit_ps - start)
+        return false;
     if (best)
         put(r, best, start);
     else if (is_wave_possible)
@@ -419,6 +438,31 @@ static void find_cost(const run *r, const cz_subgroup_job *jobs,
         cost->state_bytes = cz_solve_max(cost->state_bytes, state[k]);
 }
 
+static bool run_all(run *r, const cz_subgroup_room *room,
+                    const cz_subgroup_job *jobs, cz_subgroup_cost *cost)
+{
+    init(r, room, jobs);
+    while (put_next(r)) {
+    }
+    find_cost(r, jobs, cost);
+    for (int i = 0; i < r->n; i++)
+        if (r->chains[i].next != FINISHED)
+            return false;
+    return true;
+}
+
+bool cz_subgroup_run_within(cz_subgroup_room *room,
+                            const cz_subgroup_problem *problem,
+                            const cz_subgroup_job *jobs, int n_jobs,
+                            int64_t limit_ps, cz_subgroup_cost *cost)
+{
+    run r = {.problem = problem,
+             .n = n_jobs,
+             .width = problem->width,
+             .limit_ps = limit_ps};
+    return run_all(&r, room, jobs, cost);
+}
+
 bool cz_subgroup_run(cz_arena *arena, const cz_subgroup_problem *problem,
                      const cz_subgroup_job *jobs, int n_jobs,
                      cz_subgroup_cost *cost, cz_pipeline_list *list)
@@ -426,16 +470,11 @@ bool cz_subgroup_run(cz_arena *arena, const cz_subgroup_problem *problem,
     run r = {.problem = problem,
              .n = n_jobs,
              .width = problem->width,
+             .limit_ps = INT64_MAX,
              .arena = arena,
              .list = list};
     if (list)
         *list = (cz_pipeline_list){problem->width, 0, NULL};
-    init(&r, jobs);
-    while (put_next(&r)) {
-    }
-    find_cost(&r, jobs, cost);
-    for (int i = 0; i < n_jobs; i++)
-        if (r.chains[i].next != FINISHED)
-            return false;
-    return true;
+    return run_all(&r, cz_subgroup_room_make(arena, problem->width, n_jobs),
+                   jobs, cost);
 }

@@ -19,6 +19,7 @@ struct cz_subgroup_search {
     cz_subgroup_front front;
     int n;
     cz_subgroup_job *jobs, *old;
+    cz_subgroup_room *room;
     uint64_t random;
     int64_t target_ps;            /* faster is no better */
     int64_t price_num, price_den; /* picoseconds per byte */
@@ -73,10 +74,11 @@ static int64_t score_of(const search *s, int64_t time_ps, int64_t done_ps,
            wire_bytes / s->price_den * s->price_num;
 }
 
-/* What the score cannot be below: no rank is done before it has computed. */
-static int64_t least_score(const search *s)
+/* What the score cannot be below, when time is left out: no rank is done
+ * before it has computed.  *most_ps gets the fullest rank's compute. */
+static int64_t timeless_score(const search *s, int64_t *most_ps)
 {
-    int64_t load[CZ_SUBGROUP_MAX_WIDTH] = {0}, most = 0, sum = 0, wire = 0;
+    int64_t load[CZ_SUBGROUP_MAX_WIDTH] = {0}, sum = 0, wire = 0;
     for (int i = 0; i < s->n; i++) {
         const cz_subgroup_way *way = way_of(s, &s->jobs[i]);
         const int64_t part = cz_subgroup_work_ps(way) / way->g;
@@ -84,22 +86,30 @@ static int64_t least_score(const search *s)
             load[s->jobs[i].first + k] += part;
         wire += way->wire_bytes;
     }
+    *most_ps = 0;
     for (int k = 0; k < s->problem->width; k++) {
-        most = cz_solve_max(most, load[k]);
+        *most_ps = cz_solve_max(*most_ps, load[k]);
         sum += load[k];
     }
-    return score_of(s, most, sum, wire);
+    return score_of(s, 0, sum, wire);
 }
 
-/* Time and priced bytes; INT64_MAX beyond a cap. */
-static int64_t score(search *s)
+/* Time and priced bytes; INT64_MAX beyond a cap, or when it is more than
+ * `most`. */
+static int64_t score(search *s, int64_t most)
 {
-    cz_arena scratch;
     cz_subgroup_cost cost;
-    cz_arena_init(&scratch);
-    const bool runs =
-        cz_subgroup_run(&scratch, s->problem, s->jobs, s->n, &cost, NULL);
-    cz_arena_fini(&scratch);
+    int64_t limit = INT64_MAX, compute;
+    if (most < INT64_MAX) {
+        limit = most - timeless_score(s, &compute);
+        if (limit < 0)
+            return INT64_MAX;
+        limit += s->target_ps;
+        if (compute > limit)
+            return INT64_MAX;
+    }
+    const bool runs = cz_subgroup_run_within(s->room, s->problem, s->jobs, s->n,
+                                             limit, &cost);
     if (!runs || cost.state_bytes > s->problem->state_cap_bytes)
         return INT64_MAX;
     if (!is_beaten(&s->front, &cost))
@@ -185,7 +195,7 @@ static void start(search *s)
     memcpy(best, s->jobs, bytes);
     for (int t = 0; t < N_THRESHOLDS; t++) {
         place(s, least / 8 * (8 + t));
-        const int64_t now = score(s);
+        const int64_t now = score(s, INT64_MAX);
         if (now < best_score) {
             best_score = now;
             memcpy(best, s->jobs, bytes);
@@ -248,13 +258,12 @@ static void improve(search *s, int64_t now, int64_t widest, int n_tries)
     const size_t bytes = sizeof *s->jobs * (size_t)s->n;
     for (int i = 0; i < n_tries; i++) {
         const int64_t threshold = widest / n_tries * (n_tries - i);
-        int64_t next = INT64_MAX;
         memcpy(s->old, s->jobs, bytes);
         for (uint64_t more = 1 + draw(s, 2); more > 0; more--)
             move(s);
-        if (now == INT64_MAX || least_score(s) - threshold <= now)
-            next = score(s);
-        if (next < INT64_MAX && next - threshold <= now)
+        const int64_t most = now < INT64_MAX ? now + threshold : INT64_MAX;
+        const int64_t next = score(s, most);
+        if (next < INT64_MAX && next <= most)
             now = next;
         else if (now < INT64_MAX)
             memcpy(s->jobs, s->old, bytes);
@@ -304,7 +313,7 @@ static void walk(search *s, int n_tries)
     at = at < 0 ? 0 : at >= s->front.n ? s->front.n - 1 : at;
     memcpy(s->jobs, s->front.rows[at].jobs, sizeof *s->jobs * (size_t)s->n);
     set_price(s, (int)draw(s, N_PRICES));
-    const int64_t now = score(s);
+    const int64_t now = score(s, INT64_MAX);
     improve(s, now, s->front.rows[at].cost.time_ps >> (2 + draw(s, 4)),
             n_tries);
 }
@@ -344,6 +353,7 @@ cz_subgroup_search *cz_subgroup_search_make(cz_arena *arena,
         for (int i = 0; i < counts[c]; i++)
             CZ_PUSH(arena, s->jobs, s->n)->of = c;
     s->old = CZ_NEW(arena, cz_subgroup_job, s->n);
+    s->room = cz_subgroup_room_make(arena, problem->width, s->n);
     if (s->n == 0)
         *CZ_PUSH(arena, s->front.rows, s->front.n) = (cz_subgroup_row){0};
     for (int part = 0; part < N_PRICES && s->n > 0; part++) {

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { EFFORT = 80000 };
+enum { EFFORT = 60000 };
 
 /* Time over bound in percent: what is wanted, and what holds.  8B as Hugging
  * Face's matrices is the one case that falls short: its matrices are so many
