@@ -197,12 +197,13 @@ static int64_t read_size(reader *r, const cz_node *size, const char *name)
 static void add_axis(reader *r, cz_factoring *into, const cz_node *size,
                      const char *name, bool from_option)
 {
-    const int64_t value = read_size(r, size, name);
+    int64_t value = read_size(r, size, name);
     const bool is_pp = strcmp(name, "pp") == 0;
     if (is_pp && value > CZ_MAX_STAGES) {
         cz_diag_error(r->diags, CZ_TOO_LARGE, size->span,
                       "a pipeline has at most %d stages", CZ_MAX_STAGES);
         r->failed = true;
+        value = 1;
     }
     if (is_pp && value > 1 && into->n > 0 && !from_option) {
         cz_diag_error(r->diags, CZ_BAD_MESH, size->span,

@@ -3,6 +3,7 @@
 #define _XOPEN_SOURCE 700
 #include "frontend/convert/config.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "frontend/compile.h"
 #include "frontend/config.h"
 #include "frontend/convert/write.h"
+#include "frontend/mesh.h"
 
 /* ---- architectures ---- */
 
@@ -204,6 +206,35 @@ static bool check(const cz_convert *convert, const cz_text *text)
     return true;
 }
 
+static int64_t layers_of(const cz_config *config)
+{
+    static const char *const keys[] = {"num_hidden_layers", "n_layer"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const cz_config_entry *entry = cz_config_find(config, keys[i]);
+        if (entry && entry->is_scalar && entry->value.kind == CZ_VALUE_INT)
+            return entry->value.integer;
+    }
+    return 0;
+}
+
+/* Layers that stages cannot have equally many of are listed, as even as it
+ * goes. */
+static void write_pipeline(const cz_convert *convert, const cz_config *config,
+                           cz_text *out)
+{
+    const int64_t pp = cz_convert_mesh_size(&convert->mesh, "pp");
+    const int64_t n = layers_of(config);
+
+    if (pp <= 1 || pp > CZ_MAX_STAGES || n <= 0 || n % pp == 0)
+        return;
+    cz_text_puts(out, "\nschedule {\n    pipeline (");
+    for (int64_t stage = 0; stage < pp; stage++)
+        cz_text_printf(out, "%s%" PRId64, stage > 0 ? ", " : "",
+                       n / pp + (stage < n % pp));
+    cz_text_printf(out, ")  # of %" PRId64 " layers\n}\n", n);
+}
+
 bool cz_convert_config(const cz_convert *convert, cz_text *out)
 {
     cz_config config;
@@ -225,5 +256,6 @@ bool cz_convert_config(const cz_convert *convert, cz_text *out)
     cz_text_printf(out, "model %s from %s\n\n", type, string);
     cz_convert_write_uses(convert, matrices_of(type), out);
     cz_convert_write_schedule(out);
+    write_pipeline(convert, &config, out);
     return check(convert, out);
 }
