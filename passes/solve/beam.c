@@ -106,24 +106,22 @@ static void keep(beam *s, int64_t left)
 static void finish(beam *s, int64_t left)
 {
     const cz_line *line = s->line;
-    bool is_poured = false;
+    bool is_maximal = true;
     for (int b = 0; b < line->n_buckets; b++) {
         const cz_cut cut = s->to[b];
         if (cut.unit == line->start[b + 1])
             continue;
         const int64_t next =
             line->before[cut.unit + 1] - cz_line_weight(line, cut);
-        if (next <= left)
-            return;
-        if (!line->units[cut.unit].divisible)
+        is_maximal = is_maximal && next > left;
+        if (!line->units[cut.unit].divisible || next <= left)
             continue;
         s->to[b] = cz_line_extend(line, b, cut, left);
         keep(s, left - (cz_line_weight(line, s->to[b]) -
                         cz_line_weight(line, cut)));
         s->to[b] = cut;
-        is_poured = true;
     }
-    if (!is_poured)
+    if (is_maximal)
         keep(s, left);
 }
 

@@ -7,7 +7,7 @@
 enum {
     WORK = 1 << 24,         /* shares that a beam looks at */
     MAX_SEARCHED = 1 << 13, /* units times ranks, for a beam, */
-    MAX_WIDE = 1 << 11,     /* and for a wide one */
+    MAX_WIDE = 1 << 12,     /* and for a wide one */
     MAX_THOROUGH = 1 << 20  /* items times ranks: above, one plan that keeps
                              * the caps is enough */
 };

@@ -59,13 +59,16 @@ static int64_t others(const cz_counts *counts, int slot, int other)
 }
 
 /* The pair's union, and both sides without it.  Of more kinds than a deal has
- * room for, those from `from` on. */
-static cz_deal deal_of(improver *im, int layer, int a, int b, int from,
-                       int *kinds)
+ * room for, some. */
+static cz_deal deal_of(improver *im, int layer, int a, int b, int *kinds)
 {
     const cz_counts *counts = im->counts;
     const int hosts = counts->problem->n_hosts, slots[] = {a, b};
     const bool is_apart = a / hosts != b / hosts;
+    const int from =
+        counts->n_kinds > CZ_DEAL_MAX_KINDS
+            ? (int)(cz_deal_random(&im->random) % (uint64_t)counts->n_kinds)
+            : 0;
     cz_deal deal = {.state_cap = counts->state_cap,
                     .elements_cap = counts->most[layer],
                     .enough_ps = counts->goal_ps,
@@ -123,11 +126,7 @@ static bool relieve_in(improver *im, int layer, int hot, int partner)
     int kinds[CZ_DEAL_MAX_KINDS];
     if (partner == hot)
         return false;
-    const int from =
-        im->counts->n_kinds > CZ_DEAL_MAX_KINDS
-            ? (int)(cz_deal_random(&im->random) % (uint64_t)im->counts->n_kinds)
-            : 0;
-    cz_deal deal = deal_of(im, layer, hot, partner, from, kinds);
+    cz_deal deal = deal_of(im, layer, hot, partner, kinds);
     cz_deal_measure(&deal);
     cz_deal_search(&deal, DEALS);
     if (deal.is_found)
@@ -167,7 +166,7 @@ static void stir(improver *im, int hot)
         (int)(cz_deal_random(&im->random) % (uint64_t)im->counts->n_layers);
     if (a == b || a == hot || b == hot)
         return;
-    cz_deal deal = deal_of(im, layer, a, b, 0, kinds);
+    cz_deal deal = deal_of(im, layer, a, b, kinds);
     cz_deal_measure(&deal);
     deal.below_ps = im->counts->load_ps[hot];
     deal.at_random = true;

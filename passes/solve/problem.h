@@ -21,7 +21,8 @@ typedef struct cz_solve_class {
     int64_t cost_ps;     /* of the whole matrix, on the owner alone; of a
                           * divisible one, of the shard, wherever it lies */
     int64_t shared_ps;   /* whole ones: on every rank of the owner's
-                          * coordinate, besides */
+                          * coordinate, besides; what all of them compute
+                          * alike has no cost_ps and all of its time here */
     int64_t state_bytes; /* of the shard, on the ranks that own it */
     bool divisible;      /* element-wise: may be cut anywhere */
 } cz_solve_class;
@@ -69,10 +70,11 @@ typedef struct cz_solve_problem {
                           * the least loaded group.  NULL: no groups */
     int n_groups;
     cz_solve_cap pad, state; /* caps that the plan should keep */
-    int64_t state_mean; /* mean bytes of state that the cap is of; 0: of this
-                         * problem alone */
-    int64_t wire_ps;    /* per 1024 elements that a bucket's slowest rank
-                         * sends; 0 leaves the wire out of predicted time */
+    int64_t state_mean;      /* bytes that the cap on state is of, as with other
+                              * problems together, or a limit and the cap 1 / 1; 0:
+                              * the mean of this problem alone */
+    int64_t wire_ps;         /* per 1024 elements that a bucket's slowest rank
+                              * sends; 0 leaves the wire out of predicted time */
 } cz_solve_problem;
 
 /* A plan.  Rank r has of bucket b the elements [slices[r], slices[r + 1])

@@ -126,6 +126,39 @@ static void test_beam_is_exact_for_few_items(void **unused)
     assert_true(n_worse > 0); /* descent alone is not exact */
 }
 
+/* Found by HiGHS: 6333612 is possible.  Some rank's share ends inside the table
+ * although a matrix of the next bucket would have fit beside less of it. */
+static void test_a_share_may_leave_a_matrix_for_more_of_a_table(void **unused)
+{
+    static const cz_solve_class classes[] = {
+        {.elements = 26862, .cost_ps = 2148960},
+        {.elements = 26313, .cost_ps = 1684032},
+        {.elements = 39315, .cost_ps = 4324650},
+        {.elements = 32170, .cost_ps = 2187560},
+        {.elements = 146723, .cost_ps = 6602535, .divisible = true}};
+    static const int class_of[] = {3, 1, 0, 0, 4, 2, 3, 3, 2, 1, 3, 1, 3, 3, 2};
+    static const int start[] = {0, 1, 2, 9, 15};
+    const cz_solve_problem problem = {.n_ranks = 7,
+                                      .n_hosts = 1,
+                                      .n_classes = 5,
+                                      .classes = classes,
+                                      .n_items = 15,
+                                      .class_of = class_of,
+                                      .n_buckets = 4,
+                                      .bucket_start = start,
+                                      .order = CZ_ORDER_TRAINER,
+                                      .align = 1};
+    cz_arena arena;
+    (void)unused;
+    cz_arena_init(&arena);
+    const cz_line line = cz_line_make(&arena, &problem, CZ_BY_TIME);
+    cz_cut *cuts = all_on_the_last(&arena, &line);
+    cz_line_descend(&arena, &line, cuts);
+    cz_line_search(&arena, &line, cuts, 256, 1 << 22);
+    assert_true(cz_line_max(&arena, &line, cuts) < 6335000);
+    cz_arena_fini(&arena);
+}
+
 /* A cut by budget is within it, and one more step would not be. */
 static void test_cuts_keep_their_budget(void **unused)
 {
@@ -169,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_descent_is_exact_for_one_bucket),
         cmocka_unit_test(test_beam_is_exact_for_few_items),
+        cmocka_unit_test(test_a_share_may_leave_a_matrix_for_more_of_a_table),
         cmocka_unit_test(test_cuts_keep_their_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
