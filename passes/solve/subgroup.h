@@ -31,11 +31,13 @@ typedef enum cz_subgroup_form {
     CZ_SUBGROUP_N_FORMS
 } cz_subgroup_form;
 
-/* One way to update a matrix: gather, then n_rounds times the parts (compute
- * on every rank of the block, then an exchange among them), then scatter. */
+/* One way to update a matrix, or a batch of equal ones together: gather, then
+ * n_rounds times the parts (compute on every rank of the block, then an
+ * exchange among them), then scatter.  Times and bytes are the batch's. */
 typedef struct cz_subgroup_way {
     cz_subgroup_form form;
-    int g; /* a power of two that divides the width */
+    int batch; /* matrices; 0 is 1.  Each class has a way for one */
+    int g;     /* a power of two that divides the width */
     int n_rounds, n_parts;
     int64_t compute_ps[CZ_SUBGROUP_MAX_PARTS];
     int64_t exchange_ps[CZ_SUBGROUP_MAX_PARTS]; /* 0: none after this part */
@@ -67,12 +69,15 @@ typedef struct cz_subgroup_problem {
     int64_t staging_cap_bytes; /* of any rank, at any time */
     int64_t state_cap_bytes;   /* of any rank */
     int64_t wire_cap_bytes;    /* of all rows together */
-    int effort; /* plans tried per kind of row; 0: CZ_SUBGROUP_EFFORT */
+    int effort; /* plans tried per kind of row, fewer where a row has more
+                 * than 32 matrices, as each then takes longer: quadratically
+                 * in them.  0: CZ_SUBGROUP_EFFORT */
 } cz_subgroup_problem;
 
 enum { CZ_SUBGROUP_EFFORT = 20000 };
 
-/* A matrix of a row: its class, its way, and the block's first rank. */
+/* A matrix of a row, or as many as its way has in a batch: the class, the way,
+ * and the block's first rank. */
 typedef struct cz_subgroup_job {
     int of, way, first;
 } cz_subgroup_job;
@@ -113,9 +118,14 @@ bool cz_subgroup_run(cz_arena *arena, const cz_subgroup_problem *problem,
                      const cz_subgroup_job *jobs, int n_jobs,
                      cz_subgroup_cost *cost, cz_pipeline_list *list);
 
+static inline int cz_subgroup_batch(const cz_subgroup_way *way)
+{
+    return way->batch > 1 ? way->batch : 1;
+}
+
 /* Rank-seconds of a way: compute of all ranks of its block. */
 int64_t cz_subgroup_work_ps(const cz_subgroup_way *way);
-/* Time of a matrix alone in a row: gather, all rounds, scatter. */
+/* Time of a batch alone in a row: gather, all rounds, scatter. */
 int64_t cz_subgroup_alone_ps(const cz_subgroup_way *way, int64_t latency_ps);
 
 #endif

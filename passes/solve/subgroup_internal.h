@@ -11,6 +11,22 @@ typedef struct cz_subgroup_front {
     cz_subgroup_row *rows;
 } cz_subgroup_front;
 
+/* A plan of a row that is being changed. */
+typedef struct cz_subgroup_draft {
+    const cz_subgroup_problem *problem;
+    int n;
+    cz_subgroup_job *jobs; /* room for as many as there are matrices */
+    uint64_t random;
+} cz_subgroup_draft;
+
+/* A random change; every matrix stays planned once. */
+void cz_subgroup_move(cz_subgroup_draft *draft);
+/* A number below n > 0. */
+uint64_t cz_subgroup_draw(cz_subgroup_draft *draft, int n);
+
+const cz_subgroup_way *cz_subgroup_way_of(const cz_subgroup_problem *problem,
+                                          const cz_subgroup_job *job);
+
 /* The search for plans of one kind of row. */
 typedef struct cz_subgroup_search cz_subgroup_search;
 

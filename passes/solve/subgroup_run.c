@@ -427,7 +427,8 @@ static void find_cost(const run *r, const cz_subgroup_job *jobs,
                                       r->stream_free[CZ_PIPELINE_LINK][k]);
     for (int i = 0; i < r->n; i++) {
         const chain *c = &r->chains[i];
-        const int64_t bytes = r->problem->classes[jobs[i].of].state_bytes;
+        const int64_t bytes = r->problem->classes[jobs[i].of].state_bytes *
+                              cz_subgroup_batch(c->way);
         const bool on_block = r->problem->states_on_block;
         cost->wire_bytes += c->way->wire_bytes;
         for (int k = 0; k < r->width; k++)

@@ -10,33 +10,23 @@
 enum {
     N_THRESHOLDS = 6, /* least time of the row times 8/8, 9/8, ... */
     N_PRICES = 4,     /* of a byte on the wire: free, then dearer */
-    WALK = 500        /* tries from one plan of the front */
+    WALK = 500,       /* tries from one plan of the front */
+    FULL_EFFORT = 32  /* jobs; of more, fewer plans are tried */
 };
 
 struct cz_subgroup_search {
     const cz_subgroup_problem *problem;
     cz_arena *arena;
     cz_subgroup_front front;
-    int n;
-    cz_subgroup_job *jobs, *old;
+    cz_subgroup_draft draft;
+    cz_subgroup_job *old;
     cz_subgroup_room *room;
-    uint64_t random;
-    int64_t target_ps;            /* faster is no better */
-    int64_t price_num, price_den; /* picoseconds per byte */
+    int64_t least_ps, least_bytes; /* of all matrices: rank-seconds; wire */
+    int64_t target_ps;             /* faster is no better */
+    int64_t price_num, price_den;  /* picoseconds per byte */
 };
 
 typedef cz_subgroup_search search;
-
-static uint64_t draw(search *s, int n)
-{
-    s->random = s->random * 6364136223846793005u + 1442695040888963407u;
-    return (s->random >> 33) % (uint64_t)n;
-}
-
-static const cz_subgroup_way *way_of(const search *s, const cz_subgroup_job *j)
-{
-    return &s->problem->classes[j->of].ways[j->way];
-}
 
 /* ---- the front ---- */
 
@@ -54,12 +44,12 @@ static void keep(search *s, const cz_subgroup_cost *cost)
 {
     cz_subgroup_front *front = &s->front;
     cz_subgroup_row *rows = CZ_NEW(s->arena, cz_subgroup_row, front->n + 1);
-    cz_subgroup_job *jobs = CZ_NEW(s->arena, cz_subgroup_job, s->n);
+    cz_subgroup_job *jobs = CZ_NEW(s->arena, cz_subgroup_job, s->draft.n);
     int n = 0, i = 0;
-    memcpy(jobs, s->jobs, sizeof *jobs * (size_t)s->n);
+    memcpy(jobs, s->draft.jobs, sizeof *jobs * (size_t)s->draft.n);
     while (i < front->n && front->rows[i].cost.time_ps < cost->time_ps)
         rows[n++] = front->rows[i++];
-    rows[n++] = (cz_subgroup_row){s->n, jobs, *cost};
+    rows[n++] = (cz_subgroup_row){s->draft.n, jobs, *cost};
     for (; i < front->n; i++)
         if (front->rows[i].cost.wire_bytes < cost->wire_bytes)
             rows[n++] = front->rows[i];
@@ -79,11 +69,12 @@ static int64_t score_of(const search *s, int64_t time_ps, int64_t done_ps,
 static int64_t timeless_score(const search *s, int64_t *most_ps)
 {
     int64_t load[CZ_SUBGROUP_MAX_WIDTH] = {0}, sum = 0, wire = 0;
-    for (int i = 0; i < s->n; i++) {
-        const cz_subgroup_way *way = way_of(s, &s->jobs[i]);
+    for (int i = 0; i < s->draft.n; i++) {
+        const cz_subgroup_way *way =
+            cz_subgroup_way_of(s->problem, &s->draft.jobs[i]);
         const int64_t part = cz_subgroup_work_ps(way) / way->g;
         for (int k = 0; k < way->g; k++)
-            load[s->jobs[i].first + k] += part;
+            load[s->draft.jobs[i].first + k] += part;
         wire += way->wire_bytes;
     }
     *most_ps = 0;
@@ -108,8 +99,8 @@ static int64_t score(search *s, int64_t most)
         if (compute > limit)
             return INT64_MAX;
     }
-    const bool runs = cz_subgroup_run_within(s->room, s->problem, s->jobs, s->n,
-                                             limit, &cost);
+    const bool runs = cz_subgroup_run_within(s->room, s->problem, s->draft.jobs,
+                                             s->draft.n, limit, &cost);
     if (!runs || cost.state_bytes > s->problem->state_cap_bytes)
         return INT64_MAX;
     if (!is_beaten(&s->front, &cost))
@@ -119,17 +110,19 @@ static int64_t score(search *s, int64_t most)
 
 /* ---- where to start ---- */
 
-/* The smallest g whose time alone meets the threshold, of those the least
- * rank-seconds; else the fastest. */
+/* Of one matrix: the smallest g whose time alone meets the threshold, of those
+ * the least rank-seconds; else the fastest. */
 static int choose_way(const cz_subgroup_problem *problem,
                       const cz_subgroup_class *of, int64_t threshold_ps)
 {
-    int best = -1, fastest = 0;
+    int best = -1, fastest = -1;
     for (int w = 0; w < of->n_ways; w++) {
         const cz_subgroup_way *way = &of->ways[w];
         const int64_t alone = cz_subgroup_alone_ps(way, problem->latency_ps);
-        if (alone <
-            cz_subgroup_alone_ps(&of->ways[fastest], problem->latency_ps))
+        if (cz_subgroup_batch(way) > 1)
+            continue;
+        if (fastest < 0 || alone < cz_subgroup_alone_ps(&of->ways[fastest],
+                                                        problem->latency_ps))
             fastest = w;
         if (alone > threshold_ps)
             continue;
@@ -161,16 +154,16 @@ static int by_falling_size(const void *left, const void *right)
 static void place(search *s, int64_t threshold_ps)
 {
     int64_t load[CZ_SUBGROUP_MAX_WIDTH] = {0};
-    ranked *order = CZ_NEW(s->arena, ranked, s->n);
-    for (int i = 0; i < s->n; i++) {
-        cz_subgroup_job job = s->jobs[i];
+    ranked *order = CZ_NEW(s->arena, ranked, s->draft.n);
+    for (int i = 0; i < s->draft.n; i++) {
+        cz_subgroup_job job = s->draft.jobs[i];
         job.way =
             choose_way(s->problem, &s->problem->classes[job.of], threshold_ps);
-        const cz_subgroup_way *way = way_of(s, &job);
+        const cz_subgroup_way *way = cz_subgroup_way_of(s->problem, &job);
         order[i] = (ranked){way->g, cz_subgroup_work_ps(way), job};
     }
-    qsort(order, (size_t)s->n, sizeof *order, by_falling_size);
-    for (int i = 0; i < s->n; i++) {
+    qsort(order, (size_t)s->draft.n, sizeof *order, by_falling_size);
+    for (int i = 0; i < s->draft.n; i++) {
         const int g = order[i].g;
         int best = 0;
         for (int first = g; first < s->problem->width; first += g)
@@ -178,95 +171,55 @@ static void place(search *s, int64_t threshold_ps)
                 best = first;
         for (int k = best; k < best + g; k++)
             load[k] += order[i].work_ps / g;
-        s->jobs[i] = order[i].job;
-        s->jobs[i].first = best;
+        s->draft.jobs[i] = order[i].job;
+        s->draft.jobs[i].first = best;
     }
 }
 
-/* The best of all thresholds; s->jobs holds it. */
+/* The best of all thresholds; s->draft.jobs holds it. */
 static void start(search *s)
 {
-    const size_t bytes = sizeof *s->jobs * (size_t)s->n;
-    cz_subgroup_job *best = CZ_NEW(s->arena, cz_subgroup_job, s->n);
-    int64_t best_score = INT64_MAX, least = 0;
-    for (int i = 0; i < s->n; i++)
-        least += cz_subgroup_least_work_ps(&s->problem->classes[s->jobs[i].of]);
-    least /= s->problem->width;
-    memcpy(best, s->jobs, bytes);
+    const size_t bytes = sizeof *s->draft.jobs * (size_t)s->draft.n;
+    cz_subgroup_job *best = CZ_NEW(s->arena, cz_subgroup_job, s->draft.n);
+    const int64_t least = s->least_ps / s->problem->width;
+    int64_t best_score = INT64_MAX;
+    memcpy(best, s->draft.jobs, bytes);
     for (int t = 0; t < N_THRESHOLDS; t++) {
         place(s, least / 8 * (8 + t));
         const int64_t now = score(s, INT64_MAX);
         if (now < best_score) {
             best_score = now;
-            memcpy(best, s->jobs, bytes);
+            memcpy(best, s->draft.jobs, bytes);
         }
     }
-    memcpy(s->jobs, best, bytes);
+    memcpy(s->draft.jobs, best, bytes);
 }
 
-/* ---- moves ---- */
+/* ---- the search ---- */
 
-static void redraw_block(search *s, cz_subgroup_job *job)
+static void put_jobs(search *s, const cz_subgroup_job *jobs, int n)
 {
-    const int g = way_of(s, job)->g;
-    job->first = g * (int)draw(s, s->problem->width / g);
-}
-
-static void exchange_blocks(const search *s, cz_subgroup_job *a,
-                            cz_subgroup_job *b)
-{
-    const int first = a->first;
-    a->first = b->first - b->first % way_of(s, a)->g;
-    b->first = first - first % way_of(s, b)->g;
-}
-
-static void exchange_places(cz_subgroup_job *a, cz_subgroup_job *b)
-{
-    const cz_subgroup_job job = *a;
-    *a = *b;
-    *b = job;
-}
-
-static void move(search *s)
-{
-    cz_subgroup_job *job = &s->jobs[draw(s, s->n)];
-    cz_subgroup_job *other = &s->jobs[draw(s, s->n)];
-    switch (draw(s, 8)) {
-    case 0:
-    case 1:
-    case 2:
-        job->way = (int)draw(s, s->problem->classes[job->of].n_ways);
-        redraw_block(s, job);
-        break;
-    case 3:
-    case 4:
-        redraw_block(s, job);
-        break;
-    case 5:
-    case 6:
-        exchange_blocks(s, job, other);
-        break;
-    default:
-        exchange_places(job, other);
-    }
+    memcpy(s->draft.jobs, jobs, sizeof *jobs * (size_t)n);
+    s->draft.n = n;
 }
 
 /* Threshold accepting: worse by less than the threshold is taken; it falls
  * evenly from `widest` to nothing. */
 static void improve(search *s, int64_t now, int64_t widest, int n_tries)
 {
-    const size_t bytes = sizeof *s->jobs * (size_t)s->n;
     for (int i = 0; i < n_tries; i++) {
         const int64_t threshold = widest / n_tries * (n_tries - i);
-        memcpy(s->old, s->jobs, bytes);
-        for (uint64_t more = 1 + draw(s, 2); more > 0; more--)
-            move(s);
+        const int n = s->draft.n;
+        memcpy(s->old, s->draft.jobs, sizeof *s->old * (size_t)n);
+        for (uint64_t more = 1 + cz_subgroup_draw(&s->draft, 2); more > 0;
+             more--)
+            cz_subgroup_move(&s->draft);
         const int64_t most = now < INT64_MAX ? now + threshold : INT64_MAX;
         const int64_t next = score(s, most);
         if (next < INT64_MAX && next <= most)
             now = next;
         else if (now < INT64_MAX)
-            memcpy(s->jobs, s->old, bytes);
+            put_jobs(s, s->old, n);
     }
 }
 
@@ -275,9 +228,24 @@ int64_t cz_subgroup_least_work_ps(const cz_subgroup_class *of)
     int64_t least = INT64_MAX;
     if (of->least_work_ps > 0)
         return of->least_work_ps;
-    for (int w = 0; w < of->n_ways; w++)
-        if (cz_subgroup_work_ps(&of->ways[w]) < least)
-            least = cz_subgroup_work_ps(&of->ways[w]);
+    for (int w = 0; w < of->n_ways; w++) {
+        const cz_subgroup_way *way = &of->ways[w];
+        const int64_t work = cz_subgroup_work_ps(way) / cz_subgroup_batch(way);
+        if (work < least)
+            least = work;
+    }
+    return least;
+}
+
+static int64_t least_bytes(const cz_subgroup_class *of)
+{
+    int64_t least = INT64_MAX;
+    for (int w = 0; w < of->n_ways; w++) {
+        const cz_subgroup_way *way = &of->ways[w];
+        const int64_t bytes = way->wire_bytes / cz_subgroup_batch(way);
+        if (bytes < least)
+            least = bytes;
+    }
     return least;
 }
 
@@ -285,18 +253,9 @@ int64_t cz_subgroup_least_work_ps(const cz_subgroup_class *of)
  * of the row, times part / (N_PRICES - 1). */
 static void set_price(search *s, int part)
 {
-    int64_t bytes = 1, work = 0;
-    for (int i = 0; i < s->n; i++) {
-        const cz_subgroup_class *of = &s->problem->classes[s->jobs[i].of];
-        int64_t least = INT64_MAX;
-        for (int w = 0; w < of->n_ways; w++)
-            if (of->ways[w].wire_bytes < least)
-                least = of->ways[w].wire_bytes;
-        bytes += least;
-        work += cz_subgroup_least_work_ps(of);
-    }
-    s->price_num = work / s->problem->width * part / (N_PRICES - 1);
-    s->price_den = bytes;
+    const int64_t time = s->least_ps / s->problem->width;
+    s->price_num = time * part / (N_PRICES - 1);
+    s->price_den = s->least_bytes + 1;
     /* Small enough that bytes / den * num loses little and fits. */
     const int64_t scale = s->price_num / 1000 > 0 ? s->price_num / 1000 : 1;
     s->price_num /= scale;
@@ -309,12 +268,14 @@ static void walk(search *s, int n_tries)
     int at = 0;
     while (at + 1 < s->front.n && s->front.rows[at].cost.time_ps < s->target_ps)
         at++;
-    at += (int)draw(s, 5) - 2;
+    at += (int)cz_subgroup_draw(&s->draft, 5) - 2;
     at = at < 0 ? 0 : at >= s->front.n ? s->front.n - 1 : at;
-    memcpy(s->jobs, s->front.rows[at].jobs, sizeof *s->jobs * (size_t)s->n);
-    set_price(s, (int)draw(s, N_PRICES));
+    put_jobs(s, s->front.rows[at].jobs, s->front.rows[at].n_jobs);
+    set_price(s, (int)cz_subgroup_draw(&s->draft, N_PRICES));
     const int64_t now = score(s, INT64_MAX);
-    improve(s, now, s->front.rows[at].cost.time_ps >> (2 + draw(s, 4)),
+    improve(s, now,
+            s->front.rows[at].cost.time_ps >>
+                (2 + cz_subgroup_draw(&s->draft, 4)),
             n_tries);
 }
 
@@ -335,8 +296,11 @@ const cz_subgroup_front *cz_subgroup_search_front(const cz_subgroup_search *s)
 void cz_subgroup_search_on(cz_subgroup_search *s, int64_t target_ps,
                            int n_tries)
 {
+    const int n = s->draft.n;
     s->target_ps = target_ps;
-    for (; n_tries > 0 && s->n > 0; n_tries -= WALK)
+    if (n > FULL_EFFORT)
+        n_tries = (int)((int64_t)n_tries * FULL_EFFORT / n * FULL_EFFORT / n);
+    for (; n_tries > 0 && s->draft.n > 0; n_tries -= WALK)
         if (s->front.n > 0)
             walk(s, WALK);
         else
@@ -348,15 +312,22 @@ cz_subgroup_search *cz_subgroup_search_make(cz_arena *arena,
                                             const int *counts)
 {
     search *s = CZ_NEW(arena, search, 1);
-    *s = (search){.problem = problem, .arena = arena, .random = 1};
-    for (int c = 0; c < problem->n_classes; c++)
+    int n = 0;
+    *s = (search){.problem = problem, .arena = arena};
+    s->draft = (cz_subgroup_draft){.problem = problem, .random = 1};
+    for (int c = 0; c < problem->n_classes; c++) {
+        const cz_subgroup_class *of = &problem->classes[c];
         for (int i = 0; i < counts[c]; i++)
-            CZ_PUSH(arena, s->jobs, s->n)->of = c;
-    s->old = CZ_NEW(arena, cz_subgroup_job, s->n);
-    s->room = cz_subgroup_room_make(arena, problem->width, s->n);
-    if (s->n == 0)
+            CZ_PUSH(arena, s->draft.jobs, n)->of = c;
+        s->least_ps += counts[c] * cz_subgroup_least_work_ps(of);
+        s->least_bytes += counts[c] > 0 ? counts[c] * least_bytes(of) : 0;
+    }
+    s->draft.n = n;
+    s->old = CZ_NEW(arena, cz_subgroup_job, n);
+    s->room = cz_subgroup_room_make(arena, problem->width, n);
+    if (n == 0)
         *CZ_PUSH(arena, s->front.rows, s->front.n) = (cz_subgroup_row){0};
-    for (int part = 0; part < N_PRICES && s->n > 0; part++) {
+    for (int part = 0; part < N_PRICES && n > 0; part++) {
         set_price(s, part);
         start(s);
     }

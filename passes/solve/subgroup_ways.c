@@ -50,27 +50,30 @@ static int64_t link_of(const cz_subgroup_machine *machine, int ranks)
                                   : machine->net_bytes_per_s;
 }
 
+/* The n x n matrices of a batch on the wire. */
 static int64_t square_bytes(const cz_subgroup_machine *machine,
-                            const cz_subgroup_shape *shape)
+                            const cz_subgroup_shape *shape, int batch)
 {
     const int64_t n = shape->short_side;
     return (machine->is_packed ? n * (n + 1) / 2 : n * n) *
-           machine->exchange_bytes;
+           machine->exchange_bytes * batch;
 }
 
-/* What a rank sends when g ranks scatter or gather n x n among them. */
+/* What a rank sends when the block scatters or gathers them. */
 static int64_t pass_bytes(const cz_subgroup_machine *machine,
-                          const cz_subgroup_shape *shape, int g)
+                          const cz_subgroup_shape *shape,
+                          const cz_subgroup_way *way)
 {
-    return square_bytes(machine, shape) * (g - 1) / g;
+    return square_bytes(machine, shape, way->batch) * (way->g - 1) / way->g;
 }
 
 /* An all-reduce is two passes, reduce-scatter and all-gather. */
 static int64_t exchange_ps(const cz_subgroup_machine *machine,
-                           const cz_subgroup_shape *shape, int g, int n_passes)
+                           const cz_subgroup_shape *shape,
+                           const cz_subgroup_way *way, int n_passes)
 {
     return (int64_t)machine->reduce_scale * n_passes *
-           (ps_of(pass_bytes(machine, shape, g), link_of(machine, g)) +
+           (ps_of(pass_bytes(machine, shape, way), link_of(machine, way->g)) +
             machine->latency_ps);
 }
 
@@ -79,16 +82,17 @@ static void set_parts(const cz_subgroup_machine *machine,
 {
     const int64_t n = shape->short_side;
     const int64_t l = cz_ceil_div(shape->long_side, way->g);
-    const int64_t product = cz_subgroup_product_ps(machine, n, l, n, 1);
-    const int64_t rest =
-        cz_ceil_div(update_ps(machine, (cz_wide)n * shape->long_side) / way->g,
-                    machine->n_rounds);
-    const int64_t gram = cz_subgroup_product_ps(machine, n, n, l, 1);
+    const int batch = way->batch;
+    const int64_t product = cz_subgroup_product_ps(machine, n, l, n, batch);
+    const int64_t rest = cz_ceil_div(
+        update_ps(machine, (cz_wide)n * shape->long_side * batch) / way->g,
+        machine->n_rounds);
+    const int64_t gram = cz_subgroup_product_ps(machine, n, n, l, batch);
     const bool shared = way->form == CZ_SUBGROUP_SHARED;
     const int64_t cube =
         machine->cube_scale *
         cz_subgroup_product_ps(machine, shared ? cz_ceil_div(n, way->g) : n, n,
-                               n, 1);
+                               n, batch);
     int n_passes = 0;
 
     way->n_rounds = machine->n_rounds;
@@ -102,7 +106,7 @@ static void set_parts(const cz_subgroup_machine *machine,
         n_passes = 2;
         way->n_parts = 2;
         way->compute_ps[0] = gram;
-        way->exchange_ps[0] = exchange_ps(machine, shape, way->g, 2);
+        way->exchange_ps[0] = exchange_ps(machine, shape, way, 2);
         way->compute_ps[1] =
             (way->form == CZ_SUBGROUP_GRAM ? cube : product) + product + rest;
         break;
@@ -110,18 +114,19 @@ static void set_parts(const cz_subgroup_machine *machine,
         n_passes = 3;
         way->n_parts = 3;
         way->compute_ps[0] = gram;
-        way->exchange_ps[0] = exchange_ps(machine, shape, way->g, 2);
+        way->exchange_ps[0] = exchange_ps(machine, shape, way, 2);
         way->compute_ps[1] = cube;
-        way->exchange_ps[1] = exchange_ps(machine, shape, way->g, 1);
+        way->exchange_ps[1] = exchange_ps(machine, shape, way, 1);
         way->compute_ps[2] = product + rest;
         break;
     case CZ_SUBGROUP_N_FORMS:
         break;
     }
-    way->wire_bytes = pass_bytes(machine, shape, way->g) * way->g * n_passes *
-                      machine->n_rounds;
+    way->wire_bytes =
+        pass_bytes(machine, shape, way) * way->g * n_passes * machine->n_rounds;
     way->staging_bytes = /* the Gram matrix, and what is gathered of it */
-        n_passes == 0 ? 0 : (n_passes - 1) * square_bytes(machine, shape);
+        n_passes == 0 ? 0
+                      : (n_passes - 1) * square_bytes(machine, shape, batch);
 }
 
 /* A rank of the block ends with 1 / g of the elements, and has 1 / width of
@@ -131,7 +136,8 @@ static void set_transfers(const cz_subgroup_machine *machine,
                           const cz_subgroup_shape *shape, int width,
                           cz_subgroup_way *way)
 {
-    const cz_wide elements = (cz_wide)shape->short_side * shape->long_side;
+    const cz_wide elements =
+        (cz_wide)shape->short_side * shape->long_side * way->batch;
     const cz_wide part = elements / way->g, shard = elements / width;
     const cz_wide own = shape->is_sharded_short ? shard / way->g : shard;
     const cz_wide in = part - own;
@@ -155,19 +161,23 @@ static void set_transfers(const cz_subgroup_machine *machine,
 
 int cz_subgroup_list_ways(cz_arena *arena, const cz_subgroup_machine *machine,
                           const cz_subgroup_shape *shape, int width,
-                          const cz_subgroup_way **ways)
+                          int max_batch, const cz_subgroup_way **ways)
 {
     cz_subgroup_way *list = NULL;
     int n = 0;
-    for (int g = 1; g <= width; g *= 2)
-        for (int form = 0; form < CZ_SUBGROUP_N_FORMS; form++) {
-            if ((form == CZ_SUBGROUP_OWNER) != (g == 1))
-                continue;
-            cz_subgroup_way *way = CZ_PUSH(arena, list, n);
-            *way = (cz_subgroup_way){.form = (cz_subgroup_form)form, .g = g};
-            set_parts(machine, shape, way);
-            set_transfers(machine, shape, width, way);
-        }
+    if (machine->tile_rows == 0)
+        max_batch = 1; /* nothing is gained */
+    for (int batch = 1; batch <= max_batch; batch++)
+        for (int g = 1; g <= width; g *= 2)
+            for (int form = 0; form < CZ_SUBGROUP_N_FORMS; form++) {
+                if ((form == CZ_SUBGROUP_OWNER) != (g == 1))
+                    continue;
+                cz_subgroup_way *way = CZ_PUSH(arena, list, n);
+                *way = (cz_subgroup_way){
+                    .form = (cz_subgroup_form)form, .batch = batch, .g = g};
+                set_parts(machine, shape, way);
+                set_transfers(machine, shape, width, way);
+            }
     *ways = list;
     return n;
 }

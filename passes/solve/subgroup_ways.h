@@ -43,9 +43,10 @@ int64_t cz_subgroup_whole_ps(const cz_subgroup_machine *machine,
                              const cz_subgroup_shape *shape, int64_t batch);
 
 /* All ways in a row of `width` ranks: owner, and each gram form with g = 2,
- * 4, ... up to width.  Returns how many; `*ways` lives in `arena`. */
+ * 4, ... up to width; where products have tiles, also in batches up to
+ * max_batch.  Returns how many; `*ways` lives in `arena`. */
 int cz_subgroup_list_ways(cz_arena *arena, const cz_subgroup_machine *machine,
                           const cz_subgroup_shape *shape, int width,
-                          const cz_subgroup_way **ways);
+                          int max_batch, const cz_subgroup_way **ways);
 
 #endif

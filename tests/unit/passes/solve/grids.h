@@ -54,7 +54,12 @@ static const grid_model grid_models[] = {{"8B", 36, 4096, 12288, 4096, 1024},
                                          {"14B", 40, 5120, 17408, 5120, 1024},
                                          {"32B", 64, 5120, 25600, 8192, 1024}};
 
-enum { GRID_MAX_CLASSES = 4, GRID_ROWS = 32, GRID_WIDTH = 8 };
+enum {
+    GRID_MAX_CLASSES = 4,
+    GRID_ROWS = 32,
+    GRID_WIDTH = 8,
+    GRID_MAX_BATCH = 2
+};
 
 typedef struct grid {
     cz_arena *arena;
@@ -81,7 +86,13 @@ static inline void add_matrices(grid *g, int64_t rows, int64_t columns,
     *of = (cz_subgroup_class){.count = (int)count,
                               .state_bytes = 8 * rows * columns};
     of->n_ways = cz_subgroup_list_ways(g->arena, &g->machine, &shape,
-                                       GRID_WIDTH, &of->ways);
+                                       GRID_WIDTH, GRID_MAX_BATCH, &of->ways);
+    of->least_work_ps = INT64_MAX;
+    for (int batch = 1; batch <= 64; batch *= 2) {
+        const int64_t work = cz_subgroup_whole_ps(&g->machine, &shape, batch);
+        if (work < of->least_work_ps)
+            of->least_work_ps = work;
+    }
     g->elements += count * rows * columns;
     g->whole_bytes += count * of->ways[0].wire_bytes;
     const int64_t alone =

@@ -26,7 +26,7 @@ static int fill_layers(cz_pipeline_item *items, int n_layers,
             const cz_subgroup_way *ways;
             cz_arena arena;
             cz_arena_init(&arena);
-            cz_subgroup_list_ways(&arena, machine, &shape, WIDTH, &ways);
+            cz_subgroup_list_ways(&arena, machine, &shape, WIDTH, 1, &ways);
             items[n++] =
                 (cz_pipeline_item){.elements = shapes[m][0] * shapes[m][1],
                                    .compute_ps = cz_subgroup_work_ps(&ways[0]),

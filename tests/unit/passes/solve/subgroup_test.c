@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { MAX_CLASSES = 4, MAX_JOBS = 16 };
+enum { MAX_CLASSES = 4, MAX_JOBS = 16, MAX_BATCH = 3 };
 
 typedef struct sample {
     cz_arena *arena;
@@ -32,7 +32,8 @@ static void make(sample *s, uint64_t seed, int n_rows, int width,
                  int max_matrices)
 {
     uint64_t random = seed;
-    cz_subgroup_machine machine = notes_machine();
+    cz_subgroup_machine machine =
+        next_random(&random, 2) ? tiled_machine() : notes_machine();
     machine.is_packed = next_random(&random, 2);
     const bool in_place = next_random(&random, 3) == 0;
     s->problem = (cz_subgroup_problem){
@@ -55,7 +56,7 @@ static void make(sample *s, uint64_t seed, int n_rows, int width,
             .count = (int)next_random(&random, (uint64_t)max_matrices + 1),
             .state_bytes = shape.short_side * shape.long_side * 8};
         s->classes[c].n_ways = cz_subgroup_list_ways(
-            s->arena, &machine, &shape, width, &s->classes[c].ways);
+            s->arena, &machine, &shape, width, MAX_BATCH, &s->classes[c].ways);
     }
 }
 
@@ -148,10 +149,11 @@ static void count_jobs(const cz_subgroup_problem *problem,
     for (int row = 0; row < problem->n_rows; row++)
         for (int i = 0; i < plan->rows[row].n_jobs; i++) {
             const cz_subgroup_job *job = &plan->rows[row].jobs[i];
-            const int g = problem->classes[job->of].ways[job->way].g;
-            assert_true(job->first >= 0 && job->first % g == 0 &&
-                        job->first + g <= problem->width);
-            counts[job->of]++;
+            const cz_subgroup_way *way =
+                &problem->classes[job->of].ways[job->way];
+            assert_true(job->first >= 0 && job->first % way->g == 0 &&
+                        job->first + way->g <= problem->width);
+            counts[job->of] += cz_subgroup_batch(way);
         }
 }
 
@@ -258,6 +260,30 @@ static void test_tiny_rows_are_planned_as_well_as_by_trying_all(void **unused)
     }
 }
 
+/* 64 matrices of 768 x 2048 fill no GPU one by one. */
+static void test_small_matrices_are_updated_in_batches(void **unused)
+{
+    cz_subgroup_machine machine = tiled_machine();
+    const cz_subgroup_shape shape = {768, 2048, false, false};
+    int64_t time[2];
+    (void)unused;
+    for (int batches = 0; batches < 2; batches++) {
+        cz_arena arena;
+        sample s = {.arena = &arena};
+        cz_arena_init(&arena);
+        make(&s, 1, 1, 8, 0);
+        s.problem.n_classes = 1;
+        s.classes[0] = (cz_subgroup_class){.count = 64};
+        s.classes[0].n_ways = cz_subgroup_list_ways(
+            &arena, &machine, &shape, 8, batches ? 8 : 1, &s.classes[0].ways);
+        const cz_subgroup_plan plan = cz_subgroup_solve(&arena, &s.problem);
+        check(&arena, &s.problem, &plan);
+        time[batches] = plan.time_ps;
+        cz_arena_fini(&arena);
+    }
+    assert_true(time[1] < time[0] / 2);
+}
+
 static void test_equal_problems_have_equal_plans(void **unused)
 {
     cz_subgroup_plan plans[2];
@@ -301,6 +327,7 @@ int main(void)
         cmocka_unit_test(test_a_list_has_all_the_work),
         cmocka_unit_test(test_plans_keep_caps_and_bounds),
         cmocka_unit_test(test_tiny_rows_are_planned_as_well_as_by_trying_all),
+        cmocka_unit_test(test_small_matrices_are_updated_in_batches),
         cmocka_unit_test(test_equal_problems_have_equal_plans),
         cmocka_unit_test(test_a_matrix_beyond_the_cap_has_no_plan),
     };

@@ -43,7 +43,7 @@ static void test_split_matrices_take_the_modelled_times(void **unused)
                                          true};
         const cz_subgroup_way *ways;
         const int n =
-            cz_subgroup_list_ways(&arena, &machine, &shape, WIDTH, &ways);
+            cz_subgroup_list_ways(&arena, &machine, &shape, WIDTH, 1, &ways);
         for (int g = 1, k = 0; g <= WIDTH; g *= 2, k++) {
             const cz_subgroup_way *way = find(ways, n, CZ_SUBGROUP_GRAM, g);
             const int64_t ps = cz_subgroup_alone_ps(way, machine.latency_ps);
@@ -90,7 +90,7 @@ static void test_bytes_on_the_wire_are_those_of_the_algebra(void **unused)
         machine.is_packed = packed;
         const int64_t square = packed ? n * (n + 1) : n * n * 2;
         const int n_ways =
-            cz_subgroup_list_ways(&arena, &machine, &shape, WIDTH, &ways);
+            cz_subgroup_list_ways(&arena, &machine, &shape, WIDTH, 1, &ways);
         assert_int_equal(ways[0].wire_bytes, n * l * 6 * 7 / 8);
         for (int g = 2; g <= WIDTH; g *= 2) {
             const int64_t moved = n * l * 6 * (WIDTH - g) / WIDTH;
@@ -118,7 +118,7 @@ static void test_work_is_that_of_the_flops(void **unused)
     cz_arena_init(&arena);
     machine.bytes_per_element = 0;
     const int n_ways =
-        cz_subgroup_list_ways(&arena, &machine, &shape, WIDTH, &ways);
+        cz_subgroup_list_ways(&arena, &machine, &shape, WIDTH, 1, &ways);
     const int64_t unit = 5 * 2 * n * n * 10 / 6; /* ps of one column, 1e3/600 */
     for (int w = 0; w < n_ways; w++) {
         const int64_t g = ways[w].g;
@@ -139,9 +139,10 @@ static void test_a_sharded_short_side_always_travels(void **unused)
     cz_arena arena;
     (void)unused;
     cz_arena_init(&arena);
-    const int n = cz_subgroup_list_ways(&arena, &machine, &by_long, WIDTH, &a);
+    const int n =
+        cz_subgroup_list_ways(&arena, &machine, &by_long, WIDTH, 1, &a);
     assert_int_equal(
-        cz_subgroup_list_ways(&arena, &machine, &by_short, WIDTH, &b), n);
+        cz_subgroup_list_ways(&arena, &machine, &by_short, WIDTH, 1, &b), n);
     for (int w = 0; w < n; w++) {
         assert_true(a[w].g == WIDTH ? a[w].gather_ps == 0 : a[w].gather_ps > 0);
         assert_true(b[w].gather_ps > 0);
