@@ -242,10 +242,46 @@ static void put_braced(cz_text *out, const cz_ints *values)
     cz_text_puts(out, values->n ? "}" : "0}");
 }
 
+/* Where the shards of uneven dimensions lie. */
+static void put_bounds(cz_text *out, const cz_plan_view *view,
+                       const cz_view_cuts *bounds, const cz_ints *shard,
+                       const char *name)
+{
+    for (int d = 0; d < shard->n; d++)
+        if (bounds->of[d])
+            put_int_array(out, "int64_t", name, d, bounds->of[d],
+                          2 * (int)cz_view_parts(view, shard->v[d]));
+}
+
+static void put_bound_names(cz_text *out, const cz_view_cuts *bounds,
+                            const char *name)
+{
+    int n = 0;
+
+    for (int d = 0; d < CZ_VIEW_MAX_DIMS; d++)
+        if (bounds->of[d])
+            n = d + 1;
+    cz_text_puts(out, n ? ", {" : ", {NULL");
+    for (int d = 0; d < n; d++)
+        if (bounds->of[d])
+            cz_text_printf(out, "%s%s_%d", d ? ", " : "", name, d);
+        else
+            cz_text_puts(out, d ? ", NULL" : "NULL");
+    cz_text_puts(out, "}}");
+}
+
+static const char *bounds_name(cz_emitter *emitter, const char *kind,
+                               int number)
+{
+    return cz_arena_printf(emitter->arena, "%s_bounds_%d", kind, number);
+}
+
 /* `kind` and `number` find the family's bounds. */
-static void put_family(cz_text *out, const cz_view_family *family,
+static void put_family(cz_emitter *emitter, const cz_view_family *family,
                        const char *kind, int number)
 {
+    cz_text *out = emitter->out;
+
     cz_text_puts(out, "    {");
     cz_emit_string(out, family->fact->pattern);
     cz_text_printf(out, ", %d, %d, %d, %s", family->first_param,
@@ -257,21 +293,8 @@ static void put_family(cz_text *out, const cz_view_family *family,
                    (ll)family->fact->spread_index);
     put_braced(out, &family->fact->shape);
     put_braced(out, &family->fact->shard);
-    if (family->uneven)
-        cz_text_printf(out, ", %s_bounds_%d, %d},\n", kind, number,
-                       family->uneven_dim);
-    else
-        cz_text_puts(out, ", NULL, 0},\n");
-}
-
-/* Where the shards of uneven families begin. */
-static void put_bounds(cz_text *out, const cz_view_family *families, int n,
-                       const char *kind)
-{
-    for (int i = 0; i < n; i++)
-        if (families[i].uneven)
-            put_int_array(out, "int64_t", kind, i, families[i].uneven->bounds.v,
-                          families[i].uneven->bounds.n);
+    put_bound_names(out, &family->bounds, bounds_name(emitter, kind, number));
+    cz_text_puts(out, ",\n");
 }
 
 static void put_families(cz_emitter *emitter)
@@ -279,14 +302,17 @@ static void put_families(cz_emitter *emitter)
     const cz_plan_view *view = emitter->view;
     cz_text *out = emitter->out;
 
-    put_bounds(out, view->families, view->n_families, "family_bounds");
+    for (int i = 0; i < view->n_families; i++)
+        put_bounds(out, view, &view->families[i].bounds,
+                   &view->families[i].fact->shard,
+                   bounds_name(emitter, "family", i));
     cz_text_puts(out,
                  "/* pattern, first parameter, indices, dimensions, type, "
                  "first and number of\n * each index, spread and its index, "
                  "shape, axes of each dimension,\n * uneven shards */\n"
                  "static const czr_family families[] = {\n");
     for (int i = 0; i < view->n_families; i++)
-        put_family(out, &view->families[i], "family", i);
+        put_family(emitter, &view->families[i], "family", i);
     cz_text_puts(out, view->n_families ? "};\n\n" : "    {0}};\n\n");
 }
 
@@ -308,10 +334,11 @@ static void put_pieces(cz_text *out, const cz_plan_view *view, int number)
     cz_text_puts(out, "};\n");
 }
 
-static void put_storage(cz_text *out, const cz_view_storage *storage,
-                        int number)
+static void put_storage(cz_emitter *emitter, int number)
 {
+    const cz_view_storage *storage = &emitter->view->storages[number];
     const cz_fact_storage *f = storage->fact;
+    cz_text *out = emitter->out;
 
     cz_text_puts(out, "    {{");
     cz_emit_string(out, f->pattern);
@@ -322,11 +349,8 @@ static void put_storage(cz_text *out, const cz_view_storage *storage,
     cz_text_printf(out, ", %lld, %lld", (ll)f->spread, (ll)f->spread_index);
     put_braced(out, &f->shape);
     put_braced(out, &f->shard);
-    if (storage->uneven)
-        cz_text_printf(out, ", storage_bounds_%d, %d}", number,
-                       storage->uneven_dim);
-    else
-        cz_text_puts(out, ", NULL, 0}");
+    put_bound_names(out, &storage->bounds,
+                    bounds_name(emitter, "storage", number));
     cz_text_printf(out, ", %d, pieces_%d},\n", storage->n_pieces, number);
 }
 
@@ -341,15 +365,14 @@ static void put_storages(cz_emitter *emitter)
                  "and per dimension base, block\n * and stride of "
                  "each piece */\n");
     for (int i = 0; i < view->n_storages; i++) {
-        const cz_fact_uneven *uneven = view->storages[i].uneven;
-        if (uneven)
-            put_int_array(emitter->out, "int64_t", "storage_bounds", i,
-                          uneven->bounds.v, uneven->bounds.n);
+        put_bounds(emitter->out, view, &view->storages[i].bounds,
+                   &view->storages[i].fact->shard,
+                   bounds_name(emitter, "storage", i));
         put_pieces(emitter->out, view, i);
     }
     cz_text_puts(emitter->out, "static const czr_storage storages[] = {\n");
     for (int i = 0; i < view->n_storages; i++)
-        put_storage(emitter->out, &view->storages[i], i);
+        put_storage(emitter, i);
     cz_text_puts(emitter->out, "};\n\n");
 }
 
@@ -360,19 +383,21 @@ static void put_frozen(cz_emitter *emitter)
 
     if (view->n_frozen_families == 0)
         return;
-    put_bounds(out, view->frozen_families, view->n_frozen_families,
-               "frozen_bounds");
+    for (int i = 0; i < view->n_frozen_families; i++)
+        put_bounds(out, view, &view->frozen_families[i].bounds,
+                   &view->frozen_families[i].fact->shard,
+                   bounds_name(emitter, "frozen", i));
     cz_text_puts(out, "/* what nobody trains */\n"
                       "static const czr_family frozen[] = {\n");
     for (int i = 0; i < view->n_frozen_families; i++)
-        put_family(out, &view->frozen_families[i], "frozen", i);
+        put_family(emitter, &view->frozen_families[i], "frozen", i);
     cz_text_puts(out, "};\n\n");
 }
 
 /* The parameter's family under the pattern and the indices of the tie. */
-static void put_tie(cz_text *out, const cz_plan_view *view,
-                    const cz_view_tie *tie)
+static void put_tie(cz_emitter *emitter, const cz_view_tie *tie)
 {
+    const cz_plan_view *view = emitter->view;
     const int number = view->params[tie->param].family;
     cz_view_family names = view->families[number];
     cz_fact_family fact = *names.fact;
@@ -382,7 +407,7 @@ static void put_tie(cz_text *out, const cz_plan_view *view,
     fact.extents = tie->fact->extents;
     names.fact = &fact;
     names.first_param = tie->param;
-    put_family(out, &names, "family", number);
+    put_family(emitter, &names, "family", number);
 }
 
 static void put_ties(cz_emitter *emitter)
@@ -394,7 +419,7 @@ static void put_ties(cz_emitter *emitter)
     cz_text_puts(emitter->out, "/* more names, and what they mean */\n"
                                "static const czr_family ties[] = {\n");
     for (int i = 0; i < view->n_ties; i++)
-        put_tie(emitter->out, view, &view->ties[i]);
+        put_tie(emitter, &view->ties[i]);
     cz_text_puts(emitter->out, "};\n\n");
 }
 

@@ -187,8 +187,8 @@ static void cut_dimension(const cz_plan_view *view,
     int64_t storage[CZ_VIEW_MAX_AXES];
     const cz_ints axes = cz_view_axes_of(view, fact->shard.v[d], storage);
     const int64_t part = cz_view_coordinate(view, &axes, rank);
-    if (family->uneven && d == family->uneven_dim) {
-        const int64_t *bounds = family->uneven->bounds.v + part;
+    if (family->bounds.of[d]) {
+        const int64_t *bounds = family->bounds.of[d] + 2 * part;
         shard->start[d] = bounds[0];
         shard->shape[d] = bounds[1] - bounds[0];
     } else {
@@ -208,11 +208,20 @@ cz_view_shard cz_view_shard_of(const cz_plan_view *view,
     return shard;
 }
 
+bool cz_view_is_uneven(const cz_view_family *family)
+{
+    for (int d = 0; d < family->n_dims; d++)
+        if (family->bounds.of[d])
+            return true;
+    return false;
+}
+
 int64_t cz_view_shard_elements(const cz_plan_view *view,
                                const cz_view_family *family, int64_t rank)
 {
-    return family->uneven ? cz_view_shard_of(view, family, rank).elements
-                          : family->local_elements;
+    return cz_view_is_uneven(family)
+               ? cz_view_shard_of(view, family, rank).elements
+               : family->local_elements;
 }
 
 int64_t cz_view_before(const int64_t map[3], int64_t size, int64_t stored)

@@ -20,7 +20,7 @@
 
 #include <stdbool.h>
 
-enum { CZ_VIEW_MAX_AXES = 8 };
+enum { CZ_VIEW_MAX_AXES = 8, CZ_VIEW_MAX_DIMS = 8 };
 
 typedef enum cz_opcode {
 #define CZ_OPCODE(tag, mlir_name, arity) CZ_OP_##tag,
@@ -155,6 +155,12 @@ typedef struct cz_view_rule {
     const cz_view_phase *phases;
 } cz_view_rule;
 
+/* How dimensions are cut: the first element and the end of each coordinate's
+ * shard; NULL: to equal parts, in order of the coordinate. */
+typedef struct cz_view_cuts {
+    const int64_t *of[CZ_VIEW_MAX_DIMS];
+} cz_view_cuts;
+
 typedef struct cz_view_family {
     const cz_fact_family *fact;
     int rule, reduction;
@@ -162,18 +168,17 @@ typedef struct cz_view_family {
     int64_t n_spread; /* parameters behind each number; 1: not spread */
     cz_dtype dtype;
     int n_dims;
-    const cz_fact_piece *piece;   /* NULL: stored as it is */
-    int storage;                  /* that it is a piece of */
-    const cz_fact_uneven *uneven; /* NULL: shards are equal */
-    int uneven_dim;               /* that its bounds cut */
-    int64_t elements;             /* of one whole parameter */
-    int64_t local_elements;       /* of the largest shard: its slot in a bucket,
-                                   * on all ranks alike */
+    const cz_fact_piece *piece; /* NULL: stored as it is */
+    int storage;                /* that it is a piece of */
+    cz_view_cuts bounds;
+    int64_t elements;       /* of one whole parameter */
+    int64_t local_elements; /* of the largest shard: its slot in a bucket,
+                             * on all ranks alike */
 } cz_view_family;
 
 /* What one rank holds of a parameter: a box, perhaps without elements. */
 typedef struct cz_view_shard {
-    int64_t start[8], shape[8];
+    int64_t start[CZ_VIEW_MAX_DIMS], shape[CZ_VIEW_MAX_DIMS];
     int64_t elements;
 } cz_view_shard;
 
@@ -181,8 +186,7 @@ typedef struct cz_view_shard {
  * leaves padding out.  Member i holds member i of each of its pieces. */
 typedef struct cz_view_storage {
     const cz_fact_storage *fact;
-    const cz_fact_uneven *uneven; /* as of a family */
-    int uneven_dim;
+    cz_view_cuts bounds;
     cz_dtype dtype;
     int n_dims;
     int n_members;
@@ -361,6 +365,8 @@ cz_ints cz_view_shard_axes(const cz_plan_view *view, int family,
  * alone; of frozen families too. */
 cz_view_shard cz_view_shard_of(const cz_plan_view *view,
                                const cz_view_family *family, int64_t rank);
+/* Whether its shards may be of unequal length. */
+bool cz_view_is_uneven(const cz_view_family *family);
 int64_t cz_view_shard_elements(const cz_plan_view *view,
                                const cz_view_family *family, int64_t rank);
 /* How many of `size` elements along one dimension are stored before element

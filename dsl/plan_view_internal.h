@@ -10,7 +10,6 @@
 #include "dsl/plan_view.h"
 
 enum {
-    CZ_VIEW_MAX_DIMS = 8,
     CZ_VIEW_MAX_INDICES = 4,
     CZ_VIEW_MAX_RANKS = 1 << 20,
     CZ_VIEW_MAX_PROGRAM_NAME = 64, /* bytes */
@@ -36,8 +35,8 @@ typedef struct cz_view_builder {
     int n_symbols;
     cz_view_symbol *symbols; /* sorted by name */
     cz_view_body *bodies;    /* the view's, still growing */
-    /* by family, frozen family and storage; NULL where even */
-    const cz_fact_uneven **uneven, **frozen_uneven, **storage_uneven;
+    /* by family, frozen family and storage */
+    cz_view_cuts *bounds, *frozen_bounds, *storage_bounds;
     cz_view_family *families; /* the view's */
     cz_view_storage *storages;
 } cz_view_builder;
@@ -90,7 +89,7 @@ bool cz_view_read_storages(cz_view_builder *builder);
 
 /* Who has which uneven shards. */
 bool cz_view_read_uneven(cz_view_builder *builder);
-/* Shape and shards of a family, whose fact and `uneven` are there. */
+/* Shape and shards of a family, whose fact and bounds are there. */
 bool cz_view_read_shape(cz_view_builder *builder, cz_view_family *family);
 
 /* ---- steps, in this order ---- */

@@ -276,7 +276,7 @@ static bool read_frozen(cz_view_builder *b)
                                        .rule = -1,
                                        .reduction = -1,
                                        .n_spread = 1,
-                                       .uneven = b->frozen_uneven[i]};
+                                       .bounds = b->frozen_bounds[i]};
         if (!cz_view_read_box(b, &families[i], &n_params))
             return false;
     }
@@ -363,7 +363,7 @@ bool cz_view_read_families(cz_view_builder *b)
         return false;
     for (int i = 0; i < n; i++) {
         families[i].fact = &facts[i];
-        families[i].uneven = b->uneven[i];
+        families[i].bounds = b->bounds[i];
         if (!read_family(b, &families[i]))
             return false;
     }

@@ -2,58 +2,132 @@
 #include "dsl/base/checked.h"
 #include "dsl/plan_view_internal.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
 /* ---- uneven shards ---- */
 
-/* The place of its family, frozen family or storage among those that are
- * uneven. */
-static const cz_fact_uneven **uneven_of(cz_view_builder *b,
-                                        const cz_fact_uneven *fact)
-{
-    const struct owner {
-        cz_fact_kind kind;
-        const char *name;
-        const cz_fact_uneven **places;
-    } owners[] = {{CZ_FACT_family, fact->family, b->uneven},
-                  {CZ_FACT_frozen, fact->frozen, b->frozen_uneven},
-                  {CZ_FACT_storage, fact->storage, b->storage_uneven}};
-    const struct owner *found = NULL;
-    int number, n = 0;
+/* What a fact cuts: its shape, and its place among those of its kind. */
+typedef struct cut {
+    const cz_ints *shape, *shard;
+    cz_view_cuts *place;
+} cut;
 
-    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
-        if (*owners[i].name) {
-            found = &owners[i];
-            n++;
-        }
-    if (n != 1) {
-        cz_view_fail(b, "uneven: names %d things instead of one", n);
-        return NULL;
+/* Shapes and shards by number; they are not checked yet. */
+typedef struct shapes {
+    const cz_fact_family *families;
+    const cz_fact_frozen *frozen;
+    const cz_fact_storage *storages;
+} shapes;
+
+static bool find_cut(cz_view_builder *b, const shapes *all,
+                     const cz_fact_uneven *fact, cut *out)
+{
+    const bool is_family = *fact->family, is_frozen = *fact->frozen,
+               is_storage = *fact->storage;
+    const int n_named = is_family + is_frozen + is_storage;
+    int i;
+
+    if (n_named != 1)
+        return cz_view_fail(b, "uneven: names %d things instead of one",
+                            n_named);
+    if (is_family) {
+        if (!cz_view_find(b, CZ_FACT_family, fact->family, &i))
+            return false;
+        *out = (cut){&all->families[i].shape, &all->families[i].shard,
+                     &b->bounds[i]};
+    } else if (is_frozen) {
+        if (!cz_view_find(b, CZ_FACT_frozen, fact->frozen, &i))
+            return false;
+        *out = (cut){&all->frozen[i].shape, &all->frozen[i].shard,
+                     &b->frozen_bounds[i]};
+    } else {
+        if (!cz_view_find(b, CZ_FACT_storage, fact->storage, &i))
+            return false;
+        *out = (cut){&all->storages[i].shape, &all->storages[i].shard,
+                     &b->storage_bounds[i]};
     }
-    return cz_view_find(b, found->kind, found->name, &number)
-               ? &found->places[number]
-               : NULL;
+    return true;
+}
+
+static int by_first(const void *left, const void *right)
+{
+    const int64_t *a = left, *b = right;
+    if (a[0] != b[0])
+        return a[0] < b[0] ? -1 : 1;
+    return (a[1] > b[1]) - (a[1] < b[1]);
+}
+
+/* Shards are apart, and together the whole dimension. */
+static bool check_bounds(cz_view_builder *b, const cz_ints *bounds,
+                         int64_t parts, int64_t size)
+{
+    int64_t end = 0;
+    if (bounds->n != 2 * parts)
+        return cz_view_fail(b,
+                            "uneven: bounds has %d numbers instead of "
+                            "%" PRId64,
+                            bounds->n, 2 * parts);
+    const size_t n = (size_t)parts, pair = 2 * sizeof *bounds->v;
+    int64_t *sorted = CZ_NEW(b->arena, int64_t, 2 * parts);
+    memcpy(sorted, bounds->v, n * pair);
+    qsort(sorted, n, pair, by_first);
+    for (size_t i = 0; i < n; i++) {
+        const int64_t *shard = sorted + 2 * i;
+        if (shard[0] < 0 || shard[0] > shard[1] || shard[1] > size)
+            return cz_view_fail(
+                b, "uneven: there is no shard [%" PRId64 ", %" PRId64 ")",
+                shard[0], shard[1]);
+        if (shard[0] == shard[1])
+            continue;
+        if (shard[0] != end)
+            return cz_view_fail(b, "uneven: the shards' %s element %" PRId64,
+                                shard[0] < end ? "bounds share" : "bounds lack",
+                                shard[0] < end ? shard[0] : end);
+        end = shard[1];
+    }
+    return end == size ||
+           cz_view_fail(b, "uneven: the shards' bounds lack element %" PRId64,
+                        end);
+}
+
+static bool read_uneven(cz_view_builder *b, const shapes *all,
+                        const cz_fact_uneven *fact)
+{
+    cut c = {NULL, NULL, NULL};
+    if (!find_cut(b, all, fact, &c))
+        return false;
+    const int n = c.shape->n < c.shard->n ? c.shape->n : c.shard->n;
+    if (!cz_view_in(b, "uneven: dim", fact->dim, 0,
+                    (n < CZ_VIEW_MAX_DIMS ? n : CZ_VIEW_MAX_DIMS) - 1))
+        return false;
+    if (c.place->of[fact->dim])
+        return cz_view_fail(b, "uneven: '%s%s%s' is cut twice", fact->family,
+                            fact->frozen, fact->storage);
+    const int64_t parts = cz_view_parts(b->view, c.shard->v[fact->dim]);
+    if (parts == 1)
+        return cz_view_fail(
+            b, "uneven: no axes cut dimension %" PRId64 " of '%s%s%s'",
+            fact->dim, fact->family, fact->frozen, fact->storage);
+    c.place->of[fact->dim] = fact->bounds.v;
+    return check_bounds(b, &fact->bounds, parts, c.shape->v[fact->dim]);
 }
 
 bool cz_view_read_uneven(cz_view_builder *b)
 {
-    int n;
+    int n, n_families, n_frozen, n_storages;
     const cz_fact_uneven *facts = cz_ir_read_uneven(b->ir, b->arena, &n);
+    const shapes all = {cz_ir_read_family(b->ir, b->arena, &n_families),
+                        cz_ir_read_frozen(b->ir, b->arena, &n_frozen),
+                        cz_ir_read_storage(b->ir, b->arena, &n_storages)};
 
-    b->uneven = CZ_NEW(b->arena, const cz_fact_uneven *,
-                       cz_ir_count(b->ir, CZ_FACT_family));
-    b->frozen_uneven = CZ_NEW(b->arena, const cz_fact_uneven *,
-                              cz_ir_count(b->ir, CZ_FACT_frozen));
-    b->storage_uneven = CZ_NEW(b->arena, const cz_fact_uneven *,
-                               cz_ir_count(b->ir, CZ_FACT_storage));
-    for (int i = 0; i < n; i++) {
-        const cz_fact_uneven **place = uneven_of(b, &facts[i]);
-        if (!place)
+    b->bounds = CZ_NEW(b->arena, cz_view_cuts, n_families);
+    b->frozen_bounds = CZ_NEW(b->arena, cz_view_cuts, n_frozen);
+    b->storage_bounds = CZ_NEW(b->arena, cz_view_cuts, n_storages);
+    for (int i = 0; i < n; i++)
+        if (!read_uneven(b, &all, &facts[i]))
             return false;
-        if (*place)
-            return cz_view_fail(b, "uneven: '%s%s%s' is cut twice",
-                                facts[i].family, facts[i].frozen,
-                                facts[i].storage);
-        *place = &facts[i];
-    }
     return true;
 }
 
@@ -63,32 +137,13 @@ static int64_t parts_of(const cz_view_builder *b, const cz_view_family *family,
     return cz_view_parts(b->view, family->fact->shard.v[d]);
 }
 
-/* The length of the longest shard of the dimension that bounds cut. */
-static bool read_bounds(cz_view_builder *b, cz_view_family *family,
-                        int64_t *longest)
+static int64_t longest_of(const int64_t *bounds, int64_t parts)
 {
-    const cz_ints *bounds = &family->uneven->bounds;
-    int n_cut = 0;
-
-    for (int d = 0; d < family->n_dims; d++)
-        if (parts_of(b, family, d) > 1) {
-            family->uneven_dim = d;
-            n_cut++;
-        }
-    if (n_cut != 1)
-        return cz_view_fail(b,
-                            "family '%s': uneven shards need one dimension "
-                            "that is cut, not %d",
-                            family->fact->sym_name, n_cut);
-    const int d = family->uneven_dim;
-    if (!cz_view_bounds(b, "uneven: bounds", bounds, parts_of(b, family, d),
-                        family->fact->shape.v[d]))
-        return false;
-    *longest = 0;
-    for (int i = 1; i < bounds->n; i++)
-        if (bounds->v[i] - bounds->v[i - 1] > *longest)
-            *longest = bounds->v[i] - bounds->v[i - 1];
-    return true;
+    int64_t longest = 0;
+    for (int64_t i = 0; i < parts; i++)
+        if (bounds[2 * i + 1] - bounds[2 * i] > longest)
+            longest = bounds[2 * i + 1] - bounds[2 * i];
+    return longest;
 }
 
 /* ---- shapes ---- */
@@ -111,8 +166,10 @@ static bool read_dimension(cz_view_builder *b, const cz_view_family *family,
     if (is_sharded_twice(&fact->shard, d))
         return cz_view_fail(b, "family '%s': one axis shards twice",
                             fact->sym_name);
-    if (family->uneven && d == family->uneven_dim)
-        return true; /* known already */
+    if (family->bounds.of[d]) {
+        *local = longest_of(family->bounds.of[d], parts);
+        return true;
+    }
     if (fact->shape.v[d] % parts != 0)
         return cz_view_fail(b,
                             "family '%s': its axes do not divide dimension %d",
@@ -125,7 +182,7 @@ bool cz_view_read_shape(cz_view_builder *b, cz_view_family *family)
 {
     const cz_fact_family *fact = family->fact;
     const int n = fact->shape.n;
-    int64_t local[CZ_VIEW_MAX_DIMS], longest = 0;
+    int64_t local[CZ_VIEW_MAX_DIMS];
 
     if (!cz_view_in(b, "family: rank", n, 1, CZ_VIEW_MAX_DIMS) ||
         !cz_view_all_in(b, "family: shape", &fact->shape, n, 1, CZ_MAX_DIM) ||
@@ -133,13 +190,9 @@ bool cz_view_read_shape(cz_view_builder *b, cz_view_family *family)
                         ((int64_t)1 << b->view->mesh->axes.n) - 1))
         return false;
     family->n_dims = n;
-    if (family->uneven && !read_bounds(b, family, &longest))
-        return false;
-    for (int d = 0; d < n; d++) {
-        local[d] = longest;
+    for (int d = 0; d < n; d++)
         if (!read_dimension(b, family, d, &local[d]))
             return false;
-    }
     if (!cz_checked_product(fact->shape.v, n, &family->elements) ||
         family->elements > CZ_VIEW_MAX_NUMBER)
         return cz_view_fail(b, "family '%s' is too large", fact->sym_name);

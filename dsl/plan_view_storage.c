@@ -41,11 +41,10 @@ static bool read_storage(cz_view_builder *b, cz_view_storage *storage,
                              .spread = f->spread,
                              .spread_index = f->spread_index};
     *box =
-        (cz_view_family){.fact = fact, .rule = -1, .uneven = storage->uneven};
+        (cz_view_family){.fact = fact, .rule = -1, .bounds = storage->bounds};
     if (!cz_view_read_box(b, box, n))
         return false;
     storage->dtype = box->dtype;
-    storage->uneven_dim = box->uneven_dim;
     storage->n_dims = box->n_dims;
     storage->n_members = box->n_params;
     return cz_view_read_spread(b, box) && list_names(b, box, storage);
@@ -85,6 +84,13 @@ static bool check_map(cz_view_builder *b, const cz_view_family *family,
                         family->fact->sym_name, d, storage->fact->sym_name);
 }
 
+/* Number i of the bounds that cut a dimension to `parts`. */
+static int64_t bound_of(const int64_t *bounds, int64_t size, int64_t parts,
+                        int64_t i)
+{
+    return bounds ? bounds[i] : size / parts * ((i + 1) / 2);
+}
+
 /* Shards of the piece are what shards of the storage hold of it. */
 static bool check_cuts(cz_view_builder *b, const cz_view_family *family,
                        const cz_view_storage *storage, int d)
@@ -92,16 +98,12 @@ static bool check_cuts(cz_view_builder *b, const cz_view_family *family,
     const int64_t *map = family->piece->map.v + (size_t)d * MAP_NUMBERS;
     const int64_t size = length_of(family, d);
     const int64_t parts = cz_view_parts(b->view, storage->fact->shard.v[d]);
-    const bool is_uneven =
-        family->uneven && family->uneven_dim == d - (int)family->piece->batch;
+    const int64_t *bounds = family->bounds.of[d - (int)family->piece->batch];
+    const int64_t stored = storage->fact->shape.v[d];
 
-    for (int64_t p = 0; p <= parts; p++) {
-        const int64_t cut = storage->uneven && storage->uneven_dim == d
-                                ? storage->uneven->bounds.v[p]
-                                : storage->fact->shape.v[d] / parts * p;
-        const int64_t own =
-            is_uneven ? family->uneven->bounds.v[p] : size / parts * p;
-        if (own != cz_view_before(map, size, cut))
+    for (int64_t i = 0; i < 2 * parts; i++) {
+        const int64_t cut = bound_of(storage->bounds.of[d], stored, parts, i);
+        if (bound_of(bounds, size, parts, i) != cz_view_before(map, size, cut))
             return cz_view_fail(
                 b, "piece '%s': shards are not those of storage '%s'",
                 family->fact->sym_name, storage->fact->sym_name);
@@ -272,7 +274,7 @@ bool cz_view_read_storages(cz_view_builder *b)
     b->storages = CZ_NEW(b->arena, cz_view_storage, n);
     for (int i = 0; i < n; i++) {
         b->storages[i].fact = &facts[i];
-        b->storages[i].uneven = b->storage_uneven[i];
+        b->storages[i].bounds = b->storage_bounds[i];
         if (!read_storage(b, &b->storages[i], &box, &n_members))
             return false;
     }

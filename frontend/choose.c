@@ -43,32 +43,13 @@ static cz_arena *arena_of(const chooser *c)
 
 /* ---- cells ---- */
 
-static bool path_tells_apart(const cz_node *path, const char *a, const char *b)
-{
-    for (int i = 0; i < path->n_kids; i++) {
-        const cz_node *segment = path->kids[i];
-        if (segment->kind == CZ_AST_SEGMENT &&
-            cz_match_segment(segment, a) != cz_match_segment(segment, b))
-            return true;
-    }
-    return false;
-}
-
-static bool paths_tell_apart(const cz_node *paths, const char *a, const char *b)
-{
-    for (int k = 0; k < paths->n_kids; k++)
-        if (path_tells_apart(paths->kids[k], a, b))
-            return true;
-    return false;
-}
-
 static bool are_alike(const chooser *c, const char *a, const char *b)
 {
     for (int i = 0; i < c->uses->n; i++)
-        if (paths_tell_apart(c->uses->list[i].node->kids[1], a, b))
+        if (cz_match_tells_apart(c->uses->list[i].node->kids[1], a, b))
             return false;
     for (int i = 1; i < c->policy->n_grads; i++)
-        if (paths_tell_apart(c->policy->grads[i].paths, a, b))
+        if (cz_match_tells_apart(c->policy->grads[i].paths, a, b))
             return false;
     return true;
 }
@@ -119,14 +100,6 @@ static bool condition_holds(chooser *c, cz_use *use, const cz_family *family)
     if (!cz_eval_bool(condition, &env, c->diags, &holds))
         use->broken = true;
     return holds;
-}
-
-static bool path_matches(const cz_node *paths, const char *const *words, int n)
-{
-    for (int i = 0; i < paths->n_kids; i++)
-        if (cz_match_path(paths->kids[i], words, n))
-            return true;
-    return false;
 }
 
 /* The pieces of one cell while uses take them. */
@@ -197,7 +170,7 @@ static void offer_all(chooser *c, const cz_family *family, pieces *p)
     cz_family_words(arena_of(c), family, family->first, words);
     for (int i = 0; i < c->uses->n; i++) {
         cz_use *use = &c->uses->list[i];
-        if (!path_matches(use->node->kids[1], words, family->n_words))
+        if (!cz_match_paths(use->node->kids[1], words, family->n_words))
             continue;
         use->matches_path = true;
         const bool by_piece = p->n > 0 && !sees_whole(use);
@@ -258,7 +231,7 @@ static int choose_grads(chooser *c, const cz_family *family)
     int chosen = 0;
     cz_family_words(arena_of(c), family, family->first, words);
     for (int i = 1; i < c->policy->n_grads; i++) {
-        if (!path_matches(c->policy->grads[i].paths, words, family->n_words))
+        if (!cz_match_paths(c->policy->grads[i].paths, words, family->n_words))
             continue;
         c->grads_match[i] = true;
         chosen = i;
@@ -349,21 +322,7 @@ static void cut(chooser *c, int start, const cz_family *family, cz_family *some,
 
 static void report_path(chooser *c, const cz_node *path)
 {
-    const cz_family *near[CZ_MAX_SUGGESTED];
-    const int n = cz_suggest_families(arena_of(c), path, c->model, near);
-    const char *names = "";
-    for (int i = 0; i < n; i++)
-        names = cz_arena_printf(arena_of(c), "%s%s'%s'%s", names,
-                                i == 0      ? ""
-                                : i < n - 1 ? ", "
-                                            : " and ",
-                                cz_family_first_name(arena_of(c), near[i]),
-                                near[i]->frozen ? ", which is frozen" : "");
-    cz_diag_error(c->diags, CZ_MATCHES_NOTHING, path->span,
-                  "no parameter matches '%s'", path->text);
-    if (n > 0)
-        cz_diag_note(c->diags, path->span, "the nearest %s %s",
-                     n == 1 ? "is" : "are", names);
+    cz_suggest_report(arena_of(c), c->diags, path, c->model);
 }
 
 static void report_nothing(chooser *c, const cz_use *use)

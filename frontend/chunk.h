@@ -1,18 +1,20 @@
-/* `shard dim 0 over fsdp chunk`: every tensor is cut as FSDP does, ceil(n / N)
- * elements of one dimension to each of the first ranks, then a shorter shard,
- * then none. */
+/* `shard dim E over fsdp`: one dimension of each tensor is cut over an axis of
+ * its own, inside the shards that the architecture's axes leave of it: to equal
+ * parts, or, with `chunk`, as FSDP does: ceil(n / N) elements to each of the
+ * first ranks, then a shorter shard, then none. */
 #ifndef CZ_FRONTEND_CHUNK_H
 #define CZ_FRONTEND_CHUNK_H
 
 #include "frontend/model.h"
 #include "frontend/policy.h"
 
-/* Cut all families that have the dimension.  False after reporting one that
- * another axis cuts too. */
+/* Cut all families that the clauses match and that have the dimension.  False
+ * after reporting one that cannot be cut so, or a path that matches nothing. */
 bool cz_chunk_model(const cz_policy *policy, const cz_mesh *mesh,
                     cz_arena *arena, cz_diags *diags, cz_model *model);
-/* Stored element of dimension `d` where shard `part` of `parts` begins. */
-int64_t cz_chunk_start(const cz_family *family, int d, int64_t parts,
-                       int64_t part);
+/* The first stored element along dimension `d`, and the end, of the shard that
+ * has `coordinate` over the axes which cut it. */
+void cz_chunk_shard(const cz_mesh *mesh, const cz_family *family, int d,
+                    int64_t coordinate, int64_t shard[2]);
 
 #endif

@@ -343,24 +343,28 @@ static void emit_storage(const emitter *e, const cz_choice *choice,
     cz_ir_add_storage(e->ir, &fact);
 }
 
-/* Where the shards of a part begin along dimension `d`; none where they are
- * of equal length. */
+/* Where the shards of a part lie along dimension `d`; none where they are
+ * equal parts in order of the coordinate. */
 static cz_ints bounds_of(const emitter *e, const cz_family *stored,
                          cz_part part, int d)
 {
+    const cz_mesh *mesh = &e->unit->mesh;
     const cz_family seen = cz_part_family(stored, part);
     const int64_t size = seen.shape[d - part.batch];
-    const int64_t parts = cz_mesh_extent(&e->unit->mesh, stored->shard[d]);
+    const int64_t parts = cz_mesh_extent(mesh, stored->shard[d]);
     int64_t map[CZ_MAX_NDIM][3];
-    int64_t *bounds = CZ_NEW(e->arena, int64_t, parts + 1);
-    bool equal = true;
+    int64_t *bounds = CZ_NEW(e->arena, int64_t, 2 * parts);
+    bool equal = size % parts == 0;
     cz_part_map(stored, part, map);
-    for (int64_t p = 0; p <= parts; p++) {
-        bounds[p] =
-            cz_view_before(map[d], size, cz_chunk_start(stored, d, parts, p));
-        equal &= size % parts == 0 && bounds[p] == size / parts * p;
+    for (int64_t p = 0; p < parts; p++) {
+        int64_t *own = bounds + 2 * p, shard[2];
+        cz_chunk_shard(mesh, stored, d, p, shard);
+        for (int end = 0; end < 2; end++) {
+            own[end] = cz_view_before(map[d], size, shard[end]);
+            equal &= own[end] == size / parts * (p + end);
+        }
     }
-    return (cz_ints){bounds, equal ? 0 : (int)parts + 1};
+    return (cz_ints){bounds, equal ? 0 : 2 * (int)parts};
 }
 
 static void emit_uneven(const emitter *e, const cz_family *stored, cz_part part,
@@ -368,6 +372,7 @@ static void emit_uneven(const emitter *e, const cz_family *stored, cz_part part,
 {
     for (int d = part.batch; d < stored->n_dims; d++) {
         const cz_fact_uneven fact = {names.family, names.frozen, names.storage,
+                                     d - part.batch,
                                      bounds_of(e, stored, part, d)};
         if (fact.bounds.n > 0)
             cz_ir_add_uneven(e->ir, &fact);

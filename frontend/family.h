@@ -37,8 +37,10 @@ typedef struct cz_family {
     int64_t stored[CZ_MAX_NDIM]; /* the same with padding */
     int64_t shard[CZ_MAX_NDIM];  /* pieces of the mesh: bit a, axis a */
     int n_dims;
-    bool chunked; /* dimension chunk_dim is cut to ceil-chunks, as FSDP does */
+    int64_t chunk_axes; /* pieces that `shard` cuts chunk_dim over, inside the
+                         * shards of its other axes; 0: none */
     int chunk_dim;
+    bool ceil; /* to ceil-chunks, as FSDP does; else equally */
     cz_dtype dtype;
     int64_t spread;     /* pieces of the mesh whose coordinates hold other */
     int spread_index;   /* values of this index: coordinate c the c-th part */

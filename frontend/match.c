@@ -105,3 +105,30 @@ bool cz_match_path(const cz_node *path, const char *const *words, int n)
         kid++;
     return kid == path->n_kids;
 }
+
+bool cz_match_paths(const cz_node *paths, const char *const *words, int n)
+{
+    for (int i = 0; i < paths->n_kids; i++)
+        if (cz_match_path(paths->kids[i], words, n))
+            return true;
+    return false;
+}
+
+static bool path_tells_apart(const cz_node *path, const char *a, const char *b)
+{
+    for (int i = 0; i < path->n_kids; i++) {
+        const cz_node *segment = path->kids[i];
+        if (segment->kind == CZ_AST_SEGMENT &&
+            cz_match_segment(segment, a) != cz_match_segment(segment, b))
+            return true;
+    }
+    return false;
+}
+
+bool cz_match_tells_apart(const cz_node *paths, const char *a, const char *b)
+{
+    for (int k = 0; k < paths->n_kids; k++)
+        if (path_tells_apart(paths->kids[k], a, b))
+            return true;
+    return false;
+}

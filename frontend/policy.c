@@ -222,18 +222,19 @@ static void read_layout(clauses *c, const cz_node *node)
 
 static void read_shard(clauses *c, const cz_node *node)
 {
+    cz_policy *policy = c->policy;
     const cz_node *axes = node->kids[1];
-    int64_t dim, set;
-    if (node->n_kids > 2 || !cz_node_has(node, CZ_FLAG_CHUNK) ||
-        axes->n_kids != 1) {
-        unsupported(c, node->span,
-                    "sharding by path, over several axes or without `chunk` "
-                    "is");
+    cz_shards shards = {.node = node,
+                        .paths = cz_node_kid(node, 2),
+                        .chunk = cz_node_has(node, CZ_FLAG_CHUNK)};
+    int64_t dim;
+    if (axes->n_kids != 1) {
+        unsupported(c, node->span, "sharding over several axes is");
         return;
     }
     if (strcmp(axes->kids[0]->text, "fsdp") != 0) {
         cz_diag_error(c->diags, CZ_BAD_SCHEDULE, axes->kids[0]->span,
-                      "chunks are those of the axis fsdp");
+                      "what the schedule shards over is the axis fsdp");
         c->failed = true;
         return;
     }
@@ -242,9 +243,14 @@ static void read_shard(clauses *c, const cz_node *node)
         c->failed = true;
         return;
     }
-    c->policy->chunk = cz_mesh_find(c->mesh, "fsdp", &set) ? node : NULL;
-    c->policy->chunk_dim = (int)dim;
-    c->policy->chunk_axes = set;
+    shards.dim = (int)dim;
+    cz_mesh_find(c->mesh, "fsdp", &shards.axes);
+    if (shards.paths)
+        *CZ_PUSH(c->env->arena, policy->shards, policy->n_shards) = shards;
+    else if (policy->shards[0].node)
+        said_before(c, node, policy->shards[0].node);
+    else
+        policy->shards[0] = shards;
 }
 
 static void read_pipeline(clauses *c, const cz_node *node)
@@ -285,7 +291,7 @@ static const struct clause {
 static void read_clause(clauses *c, const cz_node *node)
 {
     if (c->seen[node->kind] && node->kind != CZ_AST_AXIS_STRATEGY &&
-        node->kind != CZ_AST_GRADS) {
+        node->kind != CZ_AST_GRADS && node->kind != CZ_AST_SHARD) {
         said_before(c, node, c->seen[node->kind]);
         return;
     }
@@ -312,6 +318,7 @@ static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
     *grads = (cz_grads){.dtype = CZ_F32, .axes = policy->split};
     if (cz_mesh_find(mesh, "cp", &cp) && cz_mesh_extent(mesh, cp) > 1)
         grads->axes |= cp;
+    *CZ_PUSH(globals->arena, policy->shards, policy->n_shards) = (cz_shards){0};
 }
 
 static void read_block(clauses *c, const cz_node *block)

@@ -17,6 +17,15 @@ typedef struct cz_grads {
     bool sum, reduced;
 } cz_grads;
 
+/* Shards laid over an architecture. */
+typedef struct cz_shards {
+    const cz_node *node;  /* the clause; NULL: none without a path */
+    const cz_node *paths; /* for which; NULL: all others */
+    int dim;              /* stored */
+    int64_t axes;         /* pieces of the mesh */
+    bool chunk;           /* ceil-chunks; else it must divide */
+} cz_shards;
+
 typedef struct cz_policy {
     cz_fact_policy fact; /* arrays live in the arena */
     cz_grads *grads;     /* the first is that of all others */
@@ -24,9 +33,8 @@ typedef struct cz_policy {
     int64_t split;       /* pieces that states are split over */
     cz_span master_none; /* `master none`; source is NULL when not written */
     bool strict;
-    const cz_node *chunk; /* SHARD: every tensor to ceil-chunks, or NULL */
-    int chunk_dim;
-    int64_t chunk_axes; /* pieces of the mesh */
+    cz_shards *shards; /* the first is that of all others */
+    int n_shards;
     cz_pipeline pipeline;
 } cz_policy;
 

@@ -119,3 +119,23 @@ const cz_family *cz_suggest_family(cz_arena *arena, const cz_node *path,
     const cz_family *best[CZ_MAX_SUGGESTED];
     return cz_suggest_families(arena, path, model, best) > 0 ? best[0] : NULL;
 }
+
+void cz_suggest_report(cz_arena *arena, cz_diags *diags, const cz_node *path,
+                       const cz_model *model)
+{
+    const cz_family *near[CZ_MAX_SUGGESTED];
+    const int n = cz_suggest_families(arena, path, model, near);
+    const char *names = "";
+    for (int i = 0; i < n; i++)
+        names = cz_arena_printf(arena, "%s%s'%s'%s", names,
+                                i == 0      ? ""
+                                : i < n - 1 ? ", "
+                                            : " and ",
+                                cz_family_first_name(arena, near[i]),
+                                near[i]->frozen ? ", which is frozen" : "");
+    cz_diag_error(diags, CZ_MATCHES_NOTHING, path->span,
+                  "no parameter matches '%s'", path->text);
+    if (n > 0)
+        cz_diag_note(diags, path->span, "the nearest %s %s",
+                     n == 1 ? "is" : "are", names);
+}

@@ -16,5 +16,8 @@ int cz_suggest_families(cz_arena *arena, const cz_node *path,
  * parameters. */
 const cz_family *cz_suggest_family(cz_arena *arena, const cz_node *path,
                                    const cz_model *model);
+/* Report a path that no parameter matches, with the nearest ones. */
+void cz_suggest_report(cz_arena *arena, cz_diags *diags, const cz_node *path,
+                       const cz_model *model);
 
 #endif

@@ -318,8 +318,10 @@ static void fill_squares(const cz_scheduler *s, const cz_planned_op *op,
 /* Parameters of a bucket differ in length between ranks of this axis. */
 static bool is_uneven_over(const cz_view_family *family, int axis)
 {
-    return family->uneven &&
-           family->fact->shard.v[family->uneven_dim] >> axis & 1;
+    for (int d = 0; d < family->n_dims; d++)
+        if (family->bounds.of[d] && family->fact->shard.v[d] >> axis & 1)
+            return true;
+    return false;
 }
 
 /* Some parameter of the bucket is there alike on all ranks of the axis. */
@@ -358,7 +360,7 @@ static cz_ints shard_axes(const cz_scheduler *s, int group)
 {
     for (int i = 0; i < s->sharded.n; i++)
         if (s->sharded.list[i].group == group &&
-            s->sharded.list[i].family->uneven)
+            cz_view_is_uneven(s->sharded.list[i].family))
             return s->grid.axes;
     return s->grid.row_axes;
 }

@@ -60,29 +60,30 @@ static bool check_mesh(const check *c)
     return true;
 }
 
-/* Bounds ascend from 0 to the length of the dimension that they cut. */
-static bool check_bounds(const check *c, const czr_family *family)
+/* Shards lie inside the dimension, and are as long together. */
+static bool check_bounds(const int64_t *bounds, int parts, int64_t size)
 {
-    const int d = family->uneven_dim;
-    const uint32_t axes = d < family->n_dims ? family->shard[d] : 0;
+    int64_t length = 0;
 
-    if (!axes)
-        return false;
-    const int parts = czr_program_extent(c->program, axes);
-    for (int i = 0; i < parts; i++)
-        if (family->bounds[i] > family->bounds[i + 1])
+    for (int i = 0; i < parts; i++) {
+        const int64_t first = bounds[2 * i], end = bounds[2 * i + 1];
+        if (first < 0 || first > end || end > size)
             return false;
-    return family->bounds[0] == 0 && family->bounds[parts] == family->shape[d];
+        length += end - first;
+    }
+    return length == size;
 }
 
 static bool check_cut(const check *c, const czr_family *family, int d)
 {
     const uint32_t axes = family->shard[d];
+    const int64_t size = family->shape[d];
 
-    return !(axes & ~czr_program_all_axes(c->program)) &&
-           family->shape[d] >= 1 &&
-           ((family->bounds && d == family->uneven_dim) ||
-            family->shape[d] % czr_program_extent(c->program, axes) == 0);
+    if ((axes & ~czr_program_all_axes(c->program)) || size < 1)
+        return false;
+    const int parts = czr_program_extent(c->program, axes);
+    return family->bounds[d] ? check_bounds(family->bounds[d], parts, size)
+                             : size % parts == 0;
 }
 
 static bool check_family(const check *c, const czr_family *family)
@@ -98,8 +99,6 @@ static bool check_family(const check *c, const czr_family *family)
     for (int d = 0; d < family->n_dims; d++)
         if (!check_cut(c, family, d))
             return fail(c, "shard of a family", family->first_param);
-    if (family->bounds && !check_bounds(c, family))
-        return fail(c, "bounds of a family", family->first_param);
     for (const char *at = family->pattern; *at; at++)
         if (*at == '{' &&
             (at[1] < '0' || at[1] >= '0' + family->n_indices || at[2] != '}'))

@@ -295,10 +295,9 @@ typedef struct czr_family {
     uint8_t spread_index; /* coordinate c the values c * extent + ... of it */
     int64_t shape[8];     /* global */
     uint32_t shard[8];    /* per dimension, bit a: axis a cuts it */
-    /* Where the shards of dimension `uneven_dim` begin, and the end: one more
-     * than its axes have coordinates.  NULL: all shards are of equal length. */
-    const int64_t *bounds;
-    uint8_t uneven_dim;
+    /* Per dimension the first element and the end of each coordinate's shard.
+     * NULL: equal parts, in order of the coordinate. */
+    const int64_t *bounds[8];
 } czr_family;
 
 /* A family that lies in a stored tensor: its element r along dimension d is

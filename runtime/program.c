@@ -88,9 +88,10 @@ static void cut_dimension(const czr_program *program, const czr_family *family,
     const uint32_t axes = family->shard[d];
     const int part = czr_program_coordinate(program, axes, rank);
 
-    if (family->bounds && d == family->uneven_dim) {
-        shard->start[d] = family->bounds[part];
-        shard->shape[d] = family->bounds[part + 1] - family->bounds[part];
+    if (family->bounds[d]) {
+        const int64_t *bounds = family->bounds[d] + 2 * (ptrdiff_t)part;
+        shard->start[d] = bounds[0];
+        shard->shape[d] = bounds[1] - bounds[0];
     } else {
         shard->shape[d] = family->shape[d] / czr_program_extent(program, axes);
         shard->start[d] = shard->shape[d] * part;

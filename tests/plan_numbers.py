@@ -93,13 +93,13 @@ class Plan:
     def shards(self, param):
         return self.extent(self.shard_axes(param))
 
-    def bounds_dim(self, param):
-        """The dimension that the bounds cut, and its axes."""
-        cut = [(d, axes) for d, axes in enumerate(param["shard"])
-               if self.extent(axes) > 1]
-        if len(cut) != 1:
-            raise ValueError(f"bounds of {param['name']}, not cut in one dimension")
-        return cut[0]
+    def cut(self, shape, shard, bounds, d):
+        """First element and end of each coordinate's shard of a dimension."""
+        parts = self.extent(shard[d])
+        if bounds is not None and bounds[d] is not None:
+            return list(zip(bounds[d][::2], bounds[d][1::2]))
+        step = shape[d] // parts
+        return [(i * step, (i + 1) * step) for i in range(parts)]
 
     def home(self, part):
         """Axes and coordinates of who has a parameter or a bucket; no axes: all."""
@@ -116,9 +116,12 @@ class Plan:
             return 0
         if param["bounds"] is None:
             return param["local_elements"]
-        d, axes = self.bounds_dim(param)
-        begin, end = param["bounds"][self.over(rank, axes):][:2]
-        return param["element_count"] // param["shape"][d] * (end - begin)
+        count = 1
+        for d, axes in enumerate(param["shard"]):
+            first, end = self.cut(param["shape"], param["shard"], param["bounds"],
+                                  d)[self.over(rank, axes)]
+            count *= end - first
+        return count
 
     def own_elements(self, matrix):
         """Of the owner's own shard."""

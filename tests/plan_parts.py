@@ -139,11 +139,18 @@ def check_even(plan, name, p):
 
 
 def check_bounds(plan, name, p):
-    d, axes = plan.bounds_dim(p)
-    bounds = p["bounds"]
-    yield from equal(f"{name}.bounds", [len(bounds), bounds[0], bounds[-1],
-                                        sorted(bounds)],
-                     [plan.extent(axes) + 1, 0, p["shape"][d], bounds])
+    """Shards are the whole dimension, each element once."""
+    yield from equal(f"{name}.bounds", len(p["bounds"]), len(p["shape"]))
+    if p["bounds"] == [None] * len(p["shape"]):
+        yield f"{name}.bounds: none"
+    for d, axes in enumerate(p["shard"]):
+        cuts = plan.cut(p["shape"], p["shard"], p["bounds"], d)
+        held = sorted(cut for cut in cuts if cut[0] != cut[1])
+        yield from equal(f"{name}: shards of dimension {d}",
+                         [len(cuts), [first for first, _ in held] + [p["shape"][d]]],
+                         [plan.extent(axes), [0] + [end for _, end in held]])
+        if any(end < first for first, end in cuts):
+            yield f"{name}: a shard of dimension {d} ends before it begins"
     yield from equal(f"{name}.local_elements", p["local_elements"],
                      max(plan.elements(p, r) for r in plan.ranks))
 
@@ -204,7 +211,7 @@ def check_stored(plan):
                 yield f"{name}: dimension {d} does not fit"
             overlaps = overlaps and not rows[d].isdisjoint(elements)
             rows[d].update(elements)
-            yield from check_cuts(plan, name, p, d, whole[d], elements)
+            yield from check_cuts(plan, name, p, d, elements)
         if overlaps:
             yield f"{name}: overlaps another piece"
     yield from equal("names of stored tensors",
@@ -232,24 +239,19 @@ def check_batch(plan, name, p):
         yield f"{name}.batch: no such matrix"
 
 
-def check_cuts(plan, name, p, d, size, elements):
+def check_cuts(plan, name, p, d, elements):
     """A shard holds what the same shard of the stored tensor holds."""
-    stored = p["stored"]
-    parts = plan.extent(p["shard"][d])
-    own = cuts_of(p["shape"][d], parts, p["bounds"])
-    cuts = cuts_of(size, parts, stored["bounds"])
+    stored, skip = p["stored"], p["stored"]["batch"] is not None
+    shard = [[]] * skip + p["shard"]
+    cuts = plan.cut(stored["shape"], shard, stored["bounds"], d + skip)
+    held = sorted(cut for cut in cuts if cut[0] != cut[1])
     yield from equal(f"{name}: cuts of dimension {d}",
-                     [len(cuts), cuts[0], cuts[-1], sorted(cuts)],
-                     [parts + 1, 0, size, cuts])
-    yield from equal(f"{name}: shards of dimension {d}", own, [
-        sum(e < cut for e in elements) for cut in cuts])
-
-
-def cuts_of(size, parts, bounds):
-    """Where the parts of a dimension begin, and the end."""
-    if bounds is not None and parts > 1:
-        return bounds
-    return [size // parts * i for i in range(parts + 1)]
+                     [len(cuts), [first for first, _ in held] + [stored["shape"][d + skip]]],
+                     [plan.extent(p["shard"][d]), [0] + [end for _, end in held]])
+    yield from equal(f"{name}: shards of dimension {d}",
+                     plan.cut(p["shape"], p["shard"], p["bounds"], d),
+                     [tuple(sum(e < bound for e in elements) for bound in cut)
+                      for cut in cuts])
 
 
 # ---- parameters dealt out ----

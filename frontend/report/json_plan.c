@@ -18,16 +18,36 @@ static void put_shard(cz_report *r, const cz_view_family *family)
     cz_json_close(json, ']');
 }
 
-/* Where uneven shards begin, and the end; null where all are equal. */
-static void put_bounds(cz_report *r, const cz_fact_uneven *uneven)
+static void put_ints(cz_json *json, const int64_t *values, int64_t n)
 {
-    if (uneven) {
-        cz_json_put_ints(&r->json, "bounds", uneven->bounds.v,
-                         uneven->bounds.n);
-    } else {
-        cz_json_key(&r->json, "bounds");
-        cz_json_null(&r->json);
+    cz_json_open(json, '[');
+    for (int64_t i = 0; i < n; i++)
+        cz_json_int(json, values[i]);
+    cz_json_close(json, ']');
+}
+
+/* Per dimension the first element and the end of each shard, or null; null
+ * where all dimensions are cut to equal parts. */
+static void put_bounds(cz_report *r, const cz_view_cuts *bounds,
+                       const cz_ints *shard)
+{
+    cz_json *json = &r->json;
+    bool any = false;
+    for (int d = 0; d < shard->n; d++)
+        any |= bounds->of[d] != NULL;
+    cz_json_key(json, "bounds");
+    if (!any) {
+        cz_json_null(json);
+        return;
     }
+    cz_json_open(json, '[');
+    for (int d = 0; d < shard->n; d++)
+        if (bounds->of[d])
+            put_ints(json, bounds->of[d],
+                     2 * cz_view_parts(r->view, shard->v[d]));
+        else
+            cz_json_null(json);
+    cz_json_close(json, ']');
 }
 
 /* The tensor that holds a piece, and where in it; null: stored as it is. */
@@ -51,7 +71,7 @@ static void put_stored(cz_report *r, const cz_view_param *p,
                        storage->names[number / batch * storage->n_spread]);
     cz_json_put_ints(json, "shape", storage->fact->shape.v,
                      storage->fact->shape.n);
-    put_bounds(r, storage->uneven);
+    put_bounds(r, &storage->bounds, &storage->fact->shard);
     cz_json_put_optional(json, "batch", skipped ? number % batch : -1);
     cz_json_put_ints(json, "map", map.v + skipped, map.n - skipped);
     cz_json_close(json, '}');
@@ -134,7 +154,7 @@ static void put_parameter(cz_report *r, const char *name,
                      family->fact->shape.n);
     cz_json_put_string(json, "dtype", cz_dtype_name(family->dtype));
     put_shard(r, family);
-    put_bounds(r, family->uneven);
+    put_bounds(r, &family->bounds, &family->fact->shard);
     put_stored(r, p, family);
     put_string_or_null(r, "group", how->group);
     put_string_or_null(r, "optimizer", how->optimizer);

@@ -227,7 +227,7 @@ static bool is_uneven(const verifier *v, const cz_fact_bucket *bucket)
 {
     for (int i = 0; i < bucket->params.n; i++) {
         const int family = v->view->params[bucket->params.v[i]].family;
-        if (v->view->families[family].uneven)
+        if (cz_view_is_uneven(&v->view->families[family]))
             return true;
     }
     return false;

@@ -11,16 +11,21 @@
 
 enum { N_STEPS = 2, DEADLINE_MS = 1000 };
 
-/* Bounds of a dimension cut to n parts; parts without elements are likely. */
+/* Shards of a dimension cut to n parts, dealt out from a random one on; some
+ * without elements are likely. */
 static cz_ints random_bounds(cz_arena *arena, randoms *r, int64_t n,
                              int64_t size)
 {
-    int64_t *bounds = CZ_NEW(arena, int64_t, n + 1);
+    int64_t *bounds = CZ_NEW(arena, int64_t, 2 * n);
+    const int64_t from = draw(r, n);
+    int64_t first = 0;
 
-    bounds[n] = size;
-    for (int64_t i = 1; i < n; i++)
-        bounds[i] = draw_in(r, bounds[i - 1], size);
-    return (cz_ints){bounds, (int)n + 1};
+    for (int64_t i = 0; i < n; i++) {
+        int64_t *own = bounds + 2 * ((from + i) % n);
+        own[0] = first;
+        own[1] = first = i < n - 1 ? draw_in(r, first, size) : size;
+    }
+    return (cz_ints){bounds, 2 * (int)n};
 }
 
 /* Padding has cut it, or the tensor that holds it has. */
@@ -57,17 +62,18 @@ static void make_uneven(cz_ir *ir, cz_arena *arena, uint64_t seed)
 
     draw(&r, 2);
     for (int f = 0; f < n; f++) {
-        int64_t parts = 1, size = 0;
+        int64_t parts = 1, dim = 0;
         for (int d = 0; d < families[f].shard.n; d++)
             if (families[f].shard.v[d] > 0) {
                 parts = parts_of(mesh, families[f].shard.v[d]);
-                size = families[f].shape.v[d];
+                dim = d;
             }
         if (parts == 1 || chance(&r, 2) ||
             is_cut(ir, arena, families[f].sym_name))
             continue;
-        const cz_fact_uneven fact = {families[f].sym_name, "", "",
-                                     random_bounds(arena, &r, parts, size)};
+        const cz_fact_uneven fact = {
+            families[f].sym_name, "", "", dim,
+            random_bounds(arena, &r, parts, families[f].shape.v[dim])};
         cz_ir_add_uneven(ir, &fact);
     }
 }

@@ -3,8 +3,8 @@
 #include "tests/unit/dsl/sampled.h"
 
 #define UNEVEN(family, bounds)                                                 \
-    "\"canzona.uneven\"() {" family ", bounds = array<i64: " bounds            \
-    ">} : () -> () "
+    "\"canzona.uneven\"() {" family                                            \
+    ", dim = 0 : i64, bounds = array<i64: " bounds ">} : () -> () "
 
 #define TIE "\"canzona.tie\""
 #define STORAGE(first)                                                         \
@@ -48,8 +48,9 @@ static void uneven_shards_begin_where_bounds_say(void **state)
     const char *at = strstr(f->sample.bytes, "\"canzona.tie\"");
     const char *text = cz_arena_printf(
         &f->arena, "%.*s%s%s", (int)(at - f->sample.bytes), f->sample.bytes,
-        UNEVEN("family = @w, frozen = \"\", storage = \"\"", "0, 0, 4")
-            UNEVEN("family = \"\", frozen = @still, storage = \"\"", "0, 3, 8"),
+        UNEVEN("family = @w, frozen = \"\", storage = \"\"", "0, 0, 0, 4")
+            UNEVEN("family = \"\", frozen = @still, storage = \"\"",
+                   "0, 3, 3, 8"),
         at);
     /* the sample's buckets have no room for it */
     const char *end = strstr(text, "\"canzona.stage\"");
@@ -70,40 +71,40 @@ static void uneven_shards_begin_where_bounds_say(void **state)
 static const sample_change changes[] = {
     {"\"canzona.tie\"",
      UNEVEN("family = \"\", frozen = @still, storage = \"\"",
-            "0, 3, 8") "\"canzona.tie\"",
+            "0, 3, 3, 8") "\"canzona.tie\"",
      ""},
     {"\"canzona.tie\"",
      UNEVEN("family = @w, frozen = \"\", storage = \"\"",
-            "0, 2, 4") "\"canzona.tie\"",
+            "0, 2, 2, 4") "\"canzona.tie\"",
      ""},
     {"\"canzona.tie\"",
      UNEVEN("family = @w, frozen = \"\", storage = \"\"",
             "0, 4") "\"canzona.tie\"",
-     "2 numbers instead of 3"},
+     "2 numbers instead of 4"},
     {"\"canzona.tie\"",
      UNEVEN("family = @w, frozen = \"\", storage = \"\"",
-            "0, 5, 4") "\"canzona.tie\"",
-     "descend"},
+            "0, 5, 5, 4") "\"canzona.tie\"",
+     "no shard [0, 5)"},
     {"\"canzona.tie\"",
      UNEVEN("family = @w, frozen = \"\", storage = \"\"",
-            "0, 3, 3") "\"canzona.tie\"",
-     "does not run from 0 to 4"},
+            "0, 3, 3, 3") "\"canzona.tie\"",
+     "bounds lack element 3"},
     {"\"canzona.tie\"",
      UNEVEN("family = @v, frozen = \"\", storage = \"\"",
             "0, 3") "\"canzona.tie\"",
-     "one dimension that is cut, not 0"},
+     "no axes cut dimension 0 of 'v'"},
     {"\"canzona.tie\"",
      UNEVEN("family = @vectors, frozen = \"\", storage = \"\"",
             "0, 3") "\"canzona.tie\"",
      "names no canzona.family"},
     {"\"canzona.tie\"",
-     UNEVEN("family = @w, frozen = \"\", storage = \"\"", "0, 1, 4")
+     UNEVEN("family = @w, frozen = \"\", storage = \"\"", "0, 1, 1, 4")
          UNEVEN("family = @w, frozen = \"\", storage = \"\"",
-                "0, 2, 4") "\"canzona.tie\"",
+                "0, 2, 2, 4") "\"canzona.tie\"",
      "cut twice"},
     {"\"canzona.tie\"",
      UNEVEN("family = @w, frozen = @still, storage = \"\"",
-            "0, 1, 4") "\"canzona.tie\"",
+            "0, 1, 1, 4") "\"canzona.tie\"",
      "names 2 things"},
     {TIE, STORAGE("1") PIECE("w", "0, 1, 2, 0, 6, 6") TIE, ""},
     {TIE, STORAGE("1") PIECE("w", "0, 1, 2, 0, 6") TIE, "piece: map has 5"},
@@ -114,14 +115,14 @@ static const sample_change changes[] = {
     {TIE, STORAGE("1") PIECE("w", "0, 4, 4, 0, 6, 6") TIE, "not those of"},
     {TIE, STORAGE("1") PIECE("w", "0, 1, 2, 0, 7, 7") TIE, "one block has"},
     {TIE, STORAGE("2") PIECE("w", "0, 1, 2, 0, 6, 6") TIE, "differ in indices"},
-    {TIE, STORAGE("1") PIECE("v", "0, 3, 3") TIE, "differ in indices"},
+    {TIE, STORAGE("1") PIECE("v", "0, 3, 3, 3") TIE, "differ in indices"},
     {TIE,
-     STORAGE("1") PIECE("w", "0, 1, 2, 0, 6, 6")
-         UNEVEN("family = \"\", frozen = \"\", storage = @box", "0, 4, 8") TIE,
+     STORAGE("1") PIECE("w", "0, 1, 2, 0, 6, 6") UNEVEN(
+         "family = \"\", frozen = \"\", storage = @box", "0, 4, 4, 8") TIE,
      ""},
     {TIE,
-     STORAGE("1") PIECE("w", "0, 1, 2, 0, 6, 6")
-         UNEVEN("family = \"\", frozen = \"\", storage = @box", "0, 5, 8") TIE,
+     STORAGE("1") PIECE("w", "0, 1, 2, 0, 6, 6") UNEVEN(
+         "family = \"\", frozen = \"\", storage = @box", "0, 5, 5, 8") TIE,
      "not those of"},
     {TIE, STORAGE("1") TIE, "has no pieces"},
     {TIE, BATCH("3", "3, 4, 6", "0, 1, 1, 0, 4, 4, 0, 6, 6") TIE, ""},
@@ -156,7 +157,7 @@ static const sample_change changes[] = {
      "differ in their gradients"},
     {TIE,
      SECOND STORAGE("1") PIECE("w", "0, 1, 2, 0, 6, 6")
-         UNEVEN("family = @second, frozen = \"\", storage = \"\"", "0, 3, 4")
+         UNEVEN("family = @second, frozen = \"\", storage = \"\"", "0, 3, 3, 4")
              PIECE("second", "1, 4, 4, 0, 6, 6") TIE,
      "overlap"},
 };

@@ -119,19 +119,15 @@ static inline int64_t fake_uneven(fake_plan *f, cz_view_family *family, int d,
                                   int64_t size)
 {
     const int64_t tp = f->sizes[2];
-    int64_t *bounds = CZ_NEW(&f->arena, int64_t, tp + 1), longest = 0;
-    cz_fact_uneven *uneven = CZ_NEW(&f->arena, cz_fact_uneven, 1);
-    bounds[tp] = size;
-    for (int64_t i = 1; i <= tp; i++) {
-        if (i < tp)
-            bounds[i] =
-                bounds[i - 1] + fake_random(f, size - bounds[i - 1] + 1);
-        if (bounds[i] - bounds[i - 1] > longest)
-            longest = bounds[i] - bounds[i - 1];
+    int64_t *bounds = CZ_NEW(&f->arena, int64_t, 2 * tp), longest = 0, end = 0;
+    for (int64_t i = 0; i < tp; i++) {
+        bounds[2 * i] = end;
+        end = i < tp - 1 ? end + fake_random(f, size - end + 1) : size;
+        bounds[2 * i + 1] = end;
+        if (end - bounds[2 * i] > longest)
+            longest = end - bounds[2 * i];
     }
-    uneven->bounds = (cz_ints){bounds, (int)tp + 1};
-    family->uneven = uneven;
-    family->uneven_dim = d;
+    family->bounds.of[d] = bounds;
     return longest;
 }
 
