@@ -38,6 +38,17 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static bool has_rank(const cz_assign_problem *problem, int row, int column)
+{
+    return !problem->has_rank ||
+           problem->has_rank[row * problem->n_shard + column];
+}
+
+static int shard_of(const cz_assign_item *item, int column)
+{
+    return item->shard_of_column ? item->shard_of_column[column] : column;
+}
+
 /* For each place that an item could have: the fullest rank there.  Of each
  * split coordinate, also the memory of its fullest row. */
 typedef struct fullness {
@@ -58,23 +69,27 @@ static void find_fullness(const state *s, const cz_assign_item *item,
         if (d < 0)
             continue;
         f->memory[d] = larger(f->memory[d], s->memory[row]);
-        for (int t = 0; t < n; t++)
-            f->loads[d * n + t] =
-                larger(f->loads[d * n + t], s->loads[row * n + t]);
+        for (int t = 0; t < n; t++) {
+            int64_t *load = &f->loads[d * n + shard_of(item, t)];
+            if (has_rank(s->problem, row, t))
+                *load = larger(*load, s->loads[row * n + t]);
+        }
     }
 }
 
-/* The least loaded column of a split coordinate, or its fullest one. */
-static int64_t split_load(const state *s, const fullness *f, int split,
-                          bool fullest, int *column)
+/* The least loaded shard coordinate of a split coordinate, or its fullest
+ * one. */
+static int64_t split_load(const state *s, const fullness *f,
+                          const cz_assign_item *item, int split, int *shard)
 {
     const int n = s->problem->n_shard;
     const int64_t *row = f->loads + (size_t)split * (size_t)n;
+    const int n_shards = item->shard_of_column ? item->n_shards : n;
     int best = 0;
-    for (int t = 1; t < n; t++)
-        if (fullest ? row[t] > row[best] : row[t] < row[best])
+    for (int t = 1; t < n_shards; t++)
+        if (item->on_row ? row[t] > row[best] : row[t] < row[best])
             best = t;
-    *column = best;
+    *shard = best;
     return row[best];
 }
 
@@ -85,13 +100,13 @@ static cz_assign_place best_place(const state *s, const cz_assign_item *item,
     int64_t best_load = INT64_MAX;
     find_fullness(s, item, f);
     for (int d = 0; d < item->n_splits; d++) {
-        int column;
-        const int64_t load = split_load(s, f, d, item->on_row, &column);
+        int shard;
+        const int64_t load = split_load(s, f, item, d, &shard);
         if (load > best_load ||
             (load == best_load && f->memory[d] >= f->memory[best.split]))
             continue;
         best_load = load;
-        best = (cz_assign_place){d, item->on_row ? -1 : column};
+        best = (cz_assign_place){d, item->on_row ? -1 : shard};
     }
     return best;
 }
@@ -104,8 +119,9 @@ static void put(state *s, const cz_assign_item *item, cz_assign_place place)
             continue;
         for (int t = 0; t < n; t++)
             s->loads[row * n + t] +=
-                item->shared +
-                (item->on_row || t == place.shard ? item->cost : 0);
+                item->shared + (item->on_row || shard_of(item, t) == place.shard
+                                    ? item->cost
+                                    : 0);
         s->memory[row] += item->memory;
     }
 }

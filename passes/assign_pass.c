@@ -18,8 +18,8 @@ typedef struct owned_list {
 
 /* Flops of one parameter: per element before and after, whole on the owner.
  * False when they do not fit. */
-static bool item_of(const cz_plan_view *view, int family,
-                    const int *split_of_row, cz_assign_item *item)
+static bool item_of(const cz_plan_view *view, const cz_owner_grid *grid,
+                    int family, cz_assign_item *item)
 {
     const cz_view_family *f = &view->families[family];
     const cz_rule_stages stages = cz_rule_stages_find(view, f->rule);
@@ -29,8 +29,10 @@ static bool item_of(const cz_plan_view *view, int family,
     *item = (cz_assign_item){.cost = view->stages[stages.whole].fact->flops,
                              .memory = f->local_elements,
                              .on_row = cz_family_shards(view, family) == 1,
-                             .split_of_row = split_of_row,
-                             .n_splits = cz_owner_grid_splits(view, family)};
+                             .split_of_row = grid->split_of_row[family],
+                             .n_splits = cz_owner_grid_splits(view, family),
+                             .shard_of_column = grid->shard_of_column[family],
+                             .n_shards = (int)cz_family_shards(view, family)};
     return cz_checked_add(view->stages[stages.before].fact->flops, after,
                           &per_element) &&
            cz_checked_mul(per_element, f->local_elements, &item->shared);
@@ -58,7 +60,7 @@ static bool collect(cz_arena *arena, const cz_plan_view *view,
         cz_assign_item *item = &out->items[out->n];
         if (!cz_family_is_owned(view, family))
             continue;
-        if (!item_of(view, family, grid->split_of_row[family], item) ||
+        if (!item_of(view, grid, family, item) ||
             !add_ranks(view->n_ranks / item->n_splits, item, &total))
             return false;
         out->params[out->n++] = p;
@@ -90,6 +92,17 @@ static void write_back(cz_ir *ir, cz_arena *arena, const cz_plan_view *view,
     }
 }
 
+static const bool *find_ranks(cz_arena *arena, const cz_plan_view *view,
+                              const cz_owner_grid *grid)
+{
+    bool *ranks = CZ_NEW(arena, bool, grid->n_rows * grid->n_shard);
+    for (int row = 0; row < grid->n_rows; row++)
+        for (int t = 0; t < grid->n_shard; t++)
+            ranks[row * grid->n_shard + t] =
+                cz_owner_grid_has_rank(grid, view, row, t);
+    return ranks;
+}
+
 static bool assign(cz_ir *ir, cz_arena *arena, cz_diags *diags)
 {
     cz_owner_grid grid;
@@ -103,10 +116,11 @@ static bool assign(cz_ir *ir, cz_arena *arena, cz_diags *diags)
         return false;
     }
     const cz_assign_problem problem = {matrices.n, matrices.items, grid.n_rows,
-                                       grid.n_shard};
+                                       grid.n_shard,
+                                       find_ranks(arena, view, &grid)};
     cz_assign_place *places = CZ_NEW(arena, cz_assign_place, matrices.n);
     cz_assign_solve(arena, &problem, places,
-                    CZ_NEW(arena, int64_t, view->n_ranks));
+                    CZ_NEW(arena, int64_t, grid.n_rows * grid.n_shard));
     write_back(ir, arena, view, &matrices, places);
     return true;
 }

@@ -34,14 +34,6 @@ static bool has_axis(cz_ints axes, int64_t axis)
     return false;
 }
 
-static bool equal_axes(cz_ints a, cz_ints b)
-{
-    for (int i = 0; i < a.n; i++)
-        if (!has_axis(b, a.v[i]))
-            return false;
-    return a.n == b.n;
-}
-
 /* Axes of `a` and `b` together, ascending. */
 static cz_ints join_axes(cz_arena *arena, const cz_plan_view *view, cz_ints a,
                          cz_ints b)
@@ -88,26 +80,6 @@ static bool check_stages(const cz_plan_view *view, int family, cz_diags *diags)
                   "has a rule with too many tensors");
 }
 
-/* A sharded matrix: one dimension of two, by axes that no other use has. */
-static bool check_shard(const cz_plan_view *view, int family, cz_diags *diags,
-                        const cz_owner_grid *grid, cz_ints axes)
-{
-    const cz_view_family *f = &view->families[family];
-    if (axes.n != 1 || f->n_dims != 2)
-        return refuse(diags, view, family, CZ_UNSUPPORTED,
-                      "is a matrix sharded along several axes or dimensions: "
-                      "not supported yet");
-    if (has_axis(grid->row_axes, axes.v[0]))
-        return refuse(diags, view, family, CZ_UNSUPPORTED,
-                      "is a matrix sharded over an axis that splits the "
-                      "state: not supported yet");
-    if (grid->shard_axes.n > 0 && !equal_axes(grid->shard_axes, axes))
-        return refuse(diags, view, family, CZ_UNSUPPORTED,
-                      "is a matrix sharded over another axis than the "
-                      "matrices before it: not supported yet");
-    return true;
-}
-
 static bool add_family(cz_arena *arena, const cz_plan_view *view,
                        cz_diags *diags, int family, cz_owner_grid *grid)
 {
@@ -118,9 +90,10 @@ static bool add_family(cz_arena *arena, const cz_plan_view *view,
         return true;
     int64_t *storage = CZ_NEW(arena, int64_t, view->mesh->axes.n);
     const cz_ints axes = cz_view_shard_axes(view, family, storage);
-    if (!check_shard(view, family, diags, grid, axes))
-        return false;
-    grid->shard_axes = axes;
+    if (view->families[family].n_dims != 2)
+        return refuse(diags, view, family, CZ_UNSUPPORTED,
+                      "is sharded and no matrix: not supported yet");
+    grid->shard_axes = join_axes(arena, view, grid->shard_axes, axes);
     return true;
 }
 
@@ -173,6 +146,39 @@ static void find_rows(cz_arena *arena, const cz_plan_view *view,
     }
 }
 
+/* Shard coordinates of a family in every column. */
+static const int *find_shards(cz_arena *arena, const cz_plan_view *view,
+                              const cz_owner_grid *grid, int family)
+{
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_ints axes = cz_view_shard_axes(view, family, storage);
+    int *columns = CZ_NEW(arena, int, grid->n_shard);
+    for (int t = 0; t < grid->n_shard; t++)
+        columns[t] = (int)cz_view_coordinate(
+            view, &axes, cz_view_rank_at(view, &grid->shard_axes, t, 0));
+    return columns;
+}
+
+static void find_columns(cz_arena *arena, const cz_plan_view *view,
+                         cz_owner_grid *grid)
+{
+    grid->n_shard = (int)cz_view_extent(view, &grid->shard_axes);
+    grid->shard_of_column = CZ_NEW(arena, const int *, view->n_families);
+    for (int f = 0; f < view->n_families; f++)
+        if (cz_family_is_owned(view, f))
+            grid->shard_of_column[f] = find_shards(arena, view, grid, f);
+}
+
+/* Row and column agree on the axes that both have. */
+bool cz_owner_grid_has_rank(const cz_owner_grid *grid, const cz_plan_view *view,
+                            int row, int column)
+{
+    const int64_t in_row = cz_view_rank_at(view, &grid->row_axes, row, 0);
+    const int64_t rank =
+        cz_view_rank_at(view, &grid->shard_axes, column, in_row);
+    return cz_view_coordinate(view, &grid->row_axes, rank) == row;
+}
+
 bool cz_owner_grid_find(cz_arena *arena, const cz_plan_view *view,
                         cz_diags *diags, cz_owner_grid *out)
 {
@@ -190,7 +196,7 @@ bool cz_owner_grid_find(cz_arena *arena, const cz_plan_view *view,
     for (int f = 0; f < view->n_families; f++)
         ok &= add_family(arena, view, diags, f, out);
     out->axes = join_axes(arena, view, out->row_axes, out->shard_axes);
-    out->n_shard = (int)cz_view_extent(view, &out->shard_axes);
+    find_columns(arena, view, out);
     find_rows(arena, view, out);
     return ok;
 }

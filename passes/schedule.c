@@ -11,7 +11,7 @@ static cz_ints comm_of(const cz_scheduler *s, const cz_planned_op *op)
         return cz_view_bucket_reduction(s->view, op->bucket)->split_axes;
     case CZ_ROLE_GATHER:
     case CZ_ROLE_SCATTER:
-        return s->grid.shard_axes;
+        return s->sharded.axes[op->group];
     case CZ_ROLE_SUM:
         all = CZ_NEW(s->arena, int64_t, s->view->mesh->axes.n);
         for (int axis = 0; axis < s->view->mesh->axes.n; axis++)

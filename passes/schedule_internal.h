@@ -15,24 +15,33 @@
 #include "passes/owned.h"
 #include "passes/schedule.h"
 
+/* Scratch bytes of a whole matrix on the owner of one column. */
+typedef struct cz_whole {
+    int64_t gather, scatter;
+} cz_whole;
+
 /* One owned matrix, and the scratch bytes of its buffers. */
 typedef struct cz_matrix {
     int param, bucket;
     int64_t offset; /* element in the bucket */
     const cz_view_family *family;
     const cz_view_stage *before, *whole, *after; /* after: or NULL */
-    int row, column; /* its owner, or one of those of a spread one; column -1:
-                      * the whole row computes alike */
-    int group;       /* micro-group; where the row computes alike: bucket */
-    int64_t gather, scatter, temp;       /* of the shard, equal along a row */
-    int64_t whole_gather, whole_scatter; /* on the owner */
+    int row, owner; /* row and shard coordinate of its owner, or of one of
+                     * those of a spread one; owner -1: the whole row computes
+                     * alike */
+    const int *shard_of_column; /* as the grid has it */
+    int group; /* micro-group; where the row computes alike: bucket */
+    int64_t gather, scatter, temp; /* of the shard, equal along a row */
+    cz_whole *whole_at; /* [columns], where the column owns it; or NULL */
 } cz_matrix;
 
 /* Matrices sorted by row, group, bucket and offset. */
 typedef struct cz_matrix_set {
     cz_matrix *list;
     int n, n_groups;
-    int *starts; /* [rows * n_groups + 1] */
+    int *starts;   /* [rows * n_groups + 1] */
+    cz_ints *axes; /* [n_groups] that shard the matrices of a group, for those
+                    * that are sharded */
 } cz_matrix_set;
 
 /* What an operation of the list is for. */
@@ -81,6 +90,8 @@ typedef struct cz_scheduler {
 /* Matrices of one row and group, `*n` of them. */
 cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
                                 int *n);
+/* Whether the ranks of a column own a sharded matrix of their row. */
+bool cz_schedule_owns(const cz_matrix *matrix, int column);
 /* The first of `elements` elements of a parameter that lie in a row's slice of
  * its bucket, and `*n` of them, perhaps 0, as where it is not at home. */
 int64_t cz_schedule_part(const cz_scheduler *s, int64_t param, int64_t elements,

@@ -18,14 +18,20 @@ cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
     return *n > 0 ? set->list + start[0] : NULL;
 }
 
+bool cz_schedule_owns(const cz_matrix *matrix, int column)
+{
+    return matrix->shard_of_column[column] == matrix->owner;
+}
+
 bool cz_schedule_bucket_is_owned(const cz_plan_view *view, int bucket)
 {
     const int64_t first = view->buckets[bucket].fact->params.v[0];
     return view->params[first].split_owner >= 0;
 }
 
-static cz_matrix matrix_of(const cz_plan_view *view, int param, int row)
+static cz_matrix matrix_of(const cz_scheduler *s, int param, int row)
 {
+    const cz_plan_view *view = s->view;
     const cz_view_param *p = &view->params[param];
     const cz_view_family *family = &view->families[p->family];
     const cz_rule_stages stages = cz_rule_stages_find(view, family->rule);
@@ -39,7 +45,10 @@ static cz_matrix matrix_of(const cz_plan_view *view, int param, int row)
         .whole = &view->stages[stages.whole],
         .after = stages.after < 0 ? NULL : &view->stages[stages.after],
         .row = row,
-        .column = is_sharded ? (int)p->shard_owner : -1,
+        .owner = is_sharded ? (int)p->shard_owner : -1,
+        .shard_of_column = s->grid.shard_of_column[p->family],
+        .whole_at =
+            is_sharded ? CZ_NEW(s->arena, cz_whole, s->grid.n_shard) : NULL,
         .group = is_sharded ? 0 : p->bucket,
     };
 }
@@ -78,7 +87,7 @@ static cz_group_item group_item(const cz_matrix *m)
 {
     const int64_t n = m->family->elements;
     return (cz_group_item){
-        .owner = m->column,
+        .owner = m->owner,
         .bytes = cz_view_slot_bytes(m->whole, CZ_SLOT_GATHER, n, NULL) +
                  cz_view_slot_bytes(m->whole, CZ_SLOT_SCATTER, n, NULL),
         .cost = m->whole->fact->flops,
@@ -90,11 +99,14 @@ static bool has_one_home(const cz_fact_family *family)
     return family->home_axes != 0 && family->home.n == 1;
 }
 
-/* Families that are grouped together: of one reduction, and either each on one
- * stage, where every stage groups its own, or on the same stages. */
+/* Families that are grouped together: of one reduction, sharded over the same
+ * axes, over which they travel, and either each on one stage, where every stage
+ * groups its own, or on the same stages. */
 static bool groups_with(const cz_view_family *a, const cz_view_family *b)
 {
     return a->reduction == b->reduction &&
+           cz_view_shard_set_of(&a->fact->shard) ==
+               cz_view_shard_set_of(&b->fact->shard) &&
            ((has_one_home(a->fact) && has_one_home(b->fact)) ||
             cz_view_same_home(a->fact, b->fact));
 }
@@ -111,14 +123,15 @@ static int group_row(cz_scheduler *s, int row, const cz_view_family *family,
     cz_group_item *items = CZ_NEW(s->arena, cz_group_item, n_all);
     int *groups = CZ_NEW(s->arena, int, n_all);
     const int64_t cap = s->view->policy->group_bytes;
+    const int64_t shard_set = cz_view_shard_set_of(&family->fact->shard);
     for (int i = 0; i < n_all; i++) {
         if (!groups_with(list[i].family, family))
             continue;
         items[n] = group_item(&list[i]);
         own[n++] = &list[i];
     }
-    const cz_group_problem problem = {n, s->grid.n_shard, items,
-                                      cap > 0 ? cap : AUTO_CAP_BYTES,
+    const cz_group_problem problem = {n, (int)cz_view_parts(s->view, shard_set),
+                                      items, cap > 0 ? cap : AUTO_CAP_BYTES,
                                       cap > 0 ? 1 : AUTO_MIN_GROUPS};
     const int n_groups = cz_group_solve(s->arena, &problem, groups);
     for (int i = 0; i < n; i++)
@@ -152,8 +165,8 @@ static void collect_rows(cz_scheduler *s, int param)
     for (int row = 0; row < s->grid.n_rows; row++) {
         if (cz_owner_grid_split(&s->grid, p->family, row) != p->split_owner)
             continue;
-        const cz_matrix matrix = matrix_of(s->view, param, row);
-        cz_matrix_set *set = matrix.column < 0 ? &s->alone : &s->sharded;
+        const cz_matrix matrix = matrix_of(s, param, row);
+        cz_matrix_set *set = matrix.owner < 0 ? &s->alone : &s->sharded;
         *CZ_PUSH(s->arena, set->list, set->n) = matrix;
     }
 }
@@ -179,6 +192,10 @@ static int group_reduction(cz_scheduler *s, int reduction, int base)
             const int n = group_row(s, row, family, base + n_groups);
             most = n > most ? n : most;
         }
+        for (int g = 0, n = base + n_groups; g < most; g++)
+            *CZ_PUSH(s->arena, s->sharded.axes, n) = cz_view_axes_of(
+                s->view, cz_view_shard_set_of(&family->fact->shard),
+                CZ_NEW(s->arena, int64_t, s->view->mesh->axes.n));
         n_groups += most;
     }
     return n_groups;

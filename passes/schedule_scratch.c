@@ -205,10 +205,9 @@ static owned_blocks stack_whole(cz_matrix *list, int n, int column)
     owned_blocks size = {0, 0, 0};
     for (int i = 0; i < n; i++) {
         cz_matrix *m = &list[i];
-        if (m->column != column)
+        if (!cz_schedule_owns(m, column))
             continue;
-        m->whole_gather = size.gather;
-        m->whole_scatter = size.scatter;
+        m->whole_at[column] = (cz_whole){size.gather, size.scatter};
         size.gather +=
             slot_bytes(m->whole, CZ_SLOT_GATHER, m->family->elements);
         size.scatter +=
@@ -232,10 +231,10 @@ static void move_whole(cz_matrix *list, int n, int column, int64_t gather,
                        int64_t scatter)
 {
     for (int i = 0; i < n; i++) {
-        if (list[i].column != column)
+        if (!cz_schedule_owns(&list[i], column))
             continue;
-        list[i].whole_gather += gather;
-        list[i].whole_scatter += scatter;
+        list[i].whole_at[column].gather += gather;
+        list[i].whole_at[column].scatter += scatter;
     }
 }
 

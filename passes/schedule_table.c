@@ -117,10 +117,10 @@ static void put_shard(const cz_scheduler *s, rows *r,
 }
 
 static void put_whole(const cz_scheduler *s, rows *r, const cz_matrix *m,
-                      int64_t work)
+                      cz_whole at, int64_t work)
 {
     put_kernel(s, r, m->whole, m->param, 0, m->family->elements,
-               (scratch){m->whole_gather, m->whole_scatter, -1, work});
+               (scratch){at.gather, at.scatter, -1, work});
 }
 
 /* A matrix that no axis shards: its three stages, in scratch of their own
@@ -134,15 +134,15 @@ static void fill_alone(const cz_scheduler *s, const cz_planned_op *op,
     for (int i = 0; i < n; i++) {
         cz_matrix m = list[i];
         const int64_t count = m.family->elements;
-        m.gather = m.whole_gather = work_of(s, op, at);
-        m.scatter = m.whole_scatter =
+        m.gather = work_of(s, op, at);
+        m.scatter =
             m.gather + cz_view_slot_bytes(m.whole, CZ_SLOT_GATHER, count, NULL);
         m.temp = m.scatter +
                  cz_view_slot_bytes(m.whole, CZ_SLOT_SCATTER, count, NULL);
         const int64_t work =
             m.temp + cz_view_slot_bytes(m.before, CZ_SLOT_TEMP, count, NULL);
         put_shard(s, r, m.before, &m, count, work);
-        put_whole(s, r, &m, work);
+        put_whole(s, r, &m, (cz_whole){m.gather, m.scatter}, work);
         put_shard(s, r, m.after, &m, count, work);
     }
 }
@@ -162,8 +162,8 @@ static void fill_group(const cz_scheduler *s, const cz_planned_op *op,
             put_shard(s, r, m->before, m, count, work);
         else if (op->role == CZ_ROLE_AFTER)
             put_shard(s, r, m->after, m, count, work);
-        else if (m->column == at->column)
-            put_whole(s, r, m, work);
+        else if (cz_schedule_owns(m, at->column))
+            put_whole(s, r, m, m->whole_at[at->column], work);
     }
 }
 
@@ -176,10 +176,11 @@ typedef struct parcel {
     int64_t shard, whole; /* scratch bytes of the slot on either side */
 } parcel;
 
-/* One end of what travels between the owner and the shard of `column`. */
+/* One end of what travels between the owner and the shard of a coordinate;
+ * peers are such coordinates too. */
 typedef struct parcel_end {
     bool is_recv, in_whole;
-    int column, peer;
+    int shard, peer;
 } parcel_end;
 
 /* A shard's box has a run for each row of it, or one run for all when it
@@ -188,9 +189,9 @@ static void put_box(const cz_scheduler *s, rows *r, const parcel *p,
                     const parcel_end *end, const place *at)
 {
     const cz_view_family *f = p->matrix->family;
+    const cz_ints *axes = &s->sharded.axes[p->matrix->group];
     const cz_view_shard shard = cz_view_shard_of(
-        s->view, f,
-        cz_view_rank_at(s->view, &s->grid.shard_axes, end->column, at->rank));
+        s->view, f, cz_view_rank_at(s->view, axes, end->shard, at->rank));
     const bool by_columns = cz_view_parts(s->view, f->fact->shard.v[1]) > 1;
     const int64_t n_columns = f->fact->shape.v[1];
     const int64_t n_rows = by_columns ? shard.shape[0] : 1;
@@ -212,9 +213,11 @@ static void put_box(const cz_scheduler *s, rows *r, const parcel *p,
 static void put_parcel(const cz_scheduler *s, rows *r, const parcel *p,
                        const place *at, bool is_gather)
 {
-    const int owner = p->matrix->column;
-    put_box(s, r, p, &(parcel_end){!is_gather, false, at->column, owner}, at);
-    for (int t = 0; owner == at->column && t < s->grid.n_shard; t++)
+    const cz_matrix *m = p->matrix;
+    const int own = m->shard_of_column[at->column];
+    const int n = (int)cz_view_extent(s->view, &s->sharded.axes[m->group]);
+    put_box(s, r, p, &(parcel_end){!is_gather, false, own, m->owner}, at);
+    for (int t = 0; own == m->owner && t < n; t++)
         put_box(s, r, p, &(parcel_end){is_gather, true, t, t}, at);
 }
 
@@ -238,13 +241,14 @@ static void put_matrix(const cz_scheduler *s, rows *r, const cz_matrix *m,
     const int64_t count = cz_view_shard_elements(s->view, m->family, at->rank);
     if (!shard)
         return;
+    const cz_whole whole = m->whole_at[at->column];
     int64_t shard_at[CZ_MAX_STAGE_SLOTS], whole_at[CZ_MAX_STAGE_SLOTS], bytes;
     cz_view_slot_bytes(shard, kind, count, shard_at);
     cz_view_slot_bytes(m->whole, kind, m->family->elements, whole_at);
     for (int i = 0; (bytes = element_bytes(m->whole, kind, i)) > 0; i++) {
         const parcel p = {
             m, bytes, (is_gather ? m->gather : m->scatter) + shard_at[i],
-            (is_gather ? m->whole_gather : m->whole_scatter) + whole_at[i]};
+            (is_gather ? whole.gather : whole.scatter) + whole_at[i]};
         put_parcel(s, r, &p, at, is_gather);
     }
 }

@@ -159,10 +159,10 @@ def gather_bytes(plan, bucket):
     return [found[r] for r in plan.ranks]
 
 
-def transfer_bytes(plan):
-    """Per rank: sent and received by micro-groups."""
+def transfer_bytes(plan, matrices):
+    """Per rank: sent and received by micro-groups for these matrices."""
     sent, received = ([0] * len(plan.ranks) for _ in range(2))
-    for matrix in plan.data["matrices"]:
+    for matrix in matrices:
         p = plan.params[matrix["parameter"]]
         if plan.shards(p) == 1:
             continue
@@ -184,7 +184,7 @@ def check_wire(plan):
     metrics, buckets = plan.data["metrics"], plan.data["buckets"]
     reduce = [reduce_bytes(plan, b) for b in buckets]
     publish = [gather_bytes(plan, b) for b in buckets]
-    transfer = transfer_bytes(plan)
+    transfer = transfer_bytes(plan, plan.data["matrices"])
     figures = {"reduce_scatter": reduce, "all_gather": publish,
                "transfer": [transfer]}
     for kind, lists in figures.items():
@@ -193,7 +193,7 @@ def check_wire(plan):
                              [sum(one[r][side] for one in lists)
                               for r in plan.ranks])
     yield from check_ops(plan, reduce, publish)
-    yield from check_transfers(plan, transfer)
+    yield from check_transfers(plan)
 
 
 def check_ops(plan, reduce, publish):
@@ -215,14 +215,23 @@ def check_ops(plan, reduce, publish):
         yield from equal(f"buckets of {kind}", sorted(seen[kind]), expected)
 
 
-def check_transfers(plan, transfer):
-    """Operations of micro-groups: what they move together, over whose axes."""
+def check_transfers(plan):
+    """Operations of micro-groups: what they move together over each axes."""
     ops = [op for op in plan.data["schedule"] if op["kind"] == "transfer"]
-    for side, way in enumerate(("sent_bytes", "received_bytes")):
-        yield from equal(f"all transfers: {way}", sum(op[way] for op in ops),
-                         sum(t[side] for t in transfer))
+    over = {}
+    for m in plan.data["matrices"]:
+        axes = tuple(plan.shard_axes(plan.params[m["parameter"]]))
+        if m["owner"]["shard"] is not None:
+            over.setdefault(axes, []).append(m)
     yield from equal("axes of transfers", {tuple(op["axes"]) for op in ops},
-                     {tuple(g["axes"]) for g in plan.data["groups"]})
+                     set(over))
+    for axes, matrices in over.items():
+        moved = transfer_bytes(plan, matrices)
+        for side, way in enumerate(("sent_bytes", "received_bytes")):
+            yield from equal(
+                f"transfers over {axes}: {way}",
+                sum(op[way] for op in ops if tuple(op["axes"]) == axes),
+                sum(m[side] for m in moved))
 
 
 def expected_axes(plan, op):

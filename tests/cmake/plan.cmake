@@ -44,6 +44,28 @@ foreach(mesh 2:3 1:8 3:2)
   set_tests_properties(plan_json_chunks_${dp}x${fsdp}
     PROPERTIES LABELS plan TIMEOUT 120)
 endforeach()
+foreach(mesh 2:3:2 1:2:4 1:5:2)
+  string(REPLACE ":" ";" sizes ${mesh})
+  list(GET sizes 0 dp)
+  list(GET sizes 1 fsdp)
+  list(GET sizes 2 tp)
+  add_test(NAME plan_json_fsdp_${dp}x${fsdp}x${tp}
+    COMMAND ${plan_checker} --run $<TARGET_FILE:canzona> plan --json
+      -D mesh.dp=${dp} -D mesh.fsdp=${fsdp} -D mesh.tp=${tp}
+      ${CMAKE_CURRENT_SOURCE_DIR}/plans/fsdp.cz)
+  set_tests_properties(plan_json_fsdp_${dp}x${fsdp}x${tp}
+    PROPERTIES LABELS plan TIMEOUT 120)
+endforeach()
+add_test(NAME plan_json_sees_fsdp COMMAND ${plan_checker} --self-test
+  $<TARGET_FILE:canzona> plan --json -D mesh.dp=1 -D mesh.fsdp=2
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/fsdp.cz)
+set_tests_properties(plan_json_sees_fsdp PROPERTIES LABELS plan TIMEOUT 300)
+# Of 36 rows each rank along tp has 18, and of these along fsdp 6: the second
+# rank along tp begins at row 18, as in torch, though fsdp is the major axis.
+add_test(NAME plan_fsdp_inside_tp COMMAND canzona plan --json
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/fsdp.cz)
+set_tests_properties(plan_fsdp_inside_tp PROPERTIES LABELS plan TIMEOUT 60
+  PASS_REGULAR_EXPRESSION "up.weight\",\"shape\":.36,20.,\"dtype\":\"bf16\",\"shard\":..\"fsdp\",\"tp\".,...,\"bounds\":..0,6,18,24,6,12,24,30,12,18,30,36.,null")
 # ceil(10 / 3) = 4 rows, and ceil(2 / 3) = 1: as torch.chunk does.
 add_test(NAME plan_chunks_short_tail COMMAND canzona plan --json
   ${CMAKE_CURRENT_SOURCE_DIR}/plans/chunks.cz)

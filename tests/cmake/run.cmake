@@ -38,6 +38,19 @@ foreach(mesh 1x1 2x3 1x3 1x8 3x2)
   set_tests_properties(run_chunks_${mesh} PROPERTIES LABELS run TIMEOUT 120)
 endforeach()
 
+# The same inside shards of tp: replicas x chunks x tp.
+foreach(mesh 1:2:2 2:3:2 1:5:2 1:2:4 3:1:2)
+  string(REPLACE ":" ";" sizes ${mesh})
+  list(GET sizes 0 dp)
+  list(GET sizes 1 fsdp)
+  list(GET sizes 2 tp)
+  set(name run_fsdp_${dp}x${fsdp}x${tp})
+  add_test(NAME ${name} COMMAND canzona run --check --steps=2
+    -D mesh.dp=${dp} -D mesh.fsdp=${fsdp} -D mesh.tp=${tp}
+    ${CMAKE_CURRENT_SOURCE_DIR}/plans/fsdp.cz)
+  set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)
+endforeach()
+
 foreach(mesh 2x2 1x4)
   string(REGEX MATCH "^[0-9]+" dp ${mesh})
   string(REGEX MATCH "[0-9]+$" tp ${mesh})
@@ -47,15 +60,20 @@ foreach(mesh 2x2 1x4)
   set_tests_properties(run_late_${mesh} PROPERTIES LABELS run TIMEOUT 120)
 endforeach()
 
-# Experts that factor the ranks in a way of their own: edp x ep x etp.
-foreach(mesh 2:4:1 2:2:2 1:4:2 1:8:1 4:2:1)
+# Experts that factor the ranks in a way of their own: edp x ep x etp, of 8 ranks
+# dp x tp; etp is 1, tp, between, and beyond.
+foreach(mesh 2:4:1:4:2 2:2:2:4:2 1:4:2:4:2 1:8:1:4:2 4:2:1:4:2
+        2:2:2:2:4 4:1:2:2:4 1:2:4:4:2 2:2:2:1:8)
   string(REPLACE ":" ";" sizes ${mesh})
   list(GET sizes 0 edp)
   list(GET sizes 1 ep)
   list(GET sizes 2 etp)
+  list(GET sizes 3 dp)
+  list(GET sizes 4 tp)
   foreach(stem moe batch)
-    set(name run_experts_${stem}_${edp}x${ep}x${etp})
+    set(name run_experts_${stem}_${edp}x${ep}x${etp}_of_${dp}x${tp})
     add_test(NAME ${name} COMMAND canzona run --check --steps=3
+      -D mesh.dp=${dp} -D mesh.tp=${tp}
       -D mesh.edp=${edp} -D mesh.ep=${ep} -D mesh.etp=${etp}
       ${CMAKE_CURRENT_SOURCE_DIR}/plans/${stem}.cz)
     set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)

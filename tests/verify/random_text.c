@@ -10,20 +10,22 @@ typedef struct writer {
     cz_text *out;
     const text_limits *limits;
     int64_t tp;
+    bool has_fsdp;
 } writer;
 
 static void put_mesh(writer *w)
 {
-    int64_t dp, cp;
+    int64_t dp, more;
 
     do {
         dp = draw_in(w->r, 1, w->limits->max_dp);
-        cp = chance(w->r, 2) ? draw_in(w->r, 2, 3) : 1;
+        more = chance(w->r, 2) ? draw_in(w->r, 2, 3) : 1;
         w->tp = draw_in(w->r, 1, w->limits->max_tp);
-    } while (dp * cp * w->tp > w->limits->max_ranks);
+    } while (dp * more * w->tp > w->limits->max_ranks);
+    w->has_fsdp = more > 1 && chance(w->r, 2);
     cz_text_printf(
-        w->out, "mesh dp = %" PRId64 ", cp = %" PRId64 ", tp = %" PRId64 "\n\n",
-        dp, cp, w->tp);
+        w->out, "mesh dp = %" PRId64 ", %s = %" PRId64 ", tp = %" PRId64 "\n\n",
+        dp, w->has_fsdp ? "fsdp" : "cp", more, w->tp);
 }
 
 static const char *dtype(writer *w)
@@ -161,6 +163,13 @@ static void put_schedule(writer *w)
     if (!chance(w->r, 3))
         cz_text_printf(w->out, "    bucket %" PRId64 "\n",
                        draw_in(w->r, 8, 2000));
+    if (w->has_fsdp)
+        cz_text_printf(w->out, "    shard dim %" PRId64 " over fsdp chunk\n",
+                       draw(w->r, 2));
+    if (w->has_fsdp && chance(w->r, 2))
+        cz_text_printf(w->out,
+                       "    shard dim %" PRId64 " over fsdp chunk on h.*.w0\n",
+                       draw(w->r, 3));
     cz_text_puts(w->out, "    tp auto");
     if (!chance(w->r, 3))
         cz_text_printf(w->out, ", group %" PRId64 "KiB", draw_in(w->r, 1, 12));

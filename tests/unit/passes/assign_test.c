@@ -23,7 +23,7 @@ static solved solve(const cz_assign_item *items, int n, int n_rows, int n_shard)
     cz_arena_init(&scratch);
     cz_assign_item *own = CZ_NEW(&scratch, cz_assign_item, n);
     int *rows = CZ_NEW(&scratch, int, n_rows);
-    const cz_assign_problem problem = {n, own, n_rows, n_shard};
+    const cz_assign_problem problem = {n, own, n_rows, n_shard, NULL};
     for (int i = 0; i < n_rows; i++)
         rows[i] = i;
     for (int i = 0; i < n; i++) {
@@ -154,10 +154,61 @@ static void test_stages_balance_each_by_itself(void **unused)
     assert_int_not_equal(got.places[3].split, got.places[0].split);
 }
 
+/* Of 2 x 2 columns the second axis alone shards some items: each loads two
+ * columns. */
+static void test_an_item_may_lie_alike_in_several_columns(void **unused)
+{
+    static const int shards[] = {0, 1, 0, 1};
+    const cz_assign_item items[] = {
+        {.cost = 9, .shard_of_column = shards, .n_shards = 2},
+        {.cost = 5},
+        {.cost = 4, .shard_of_column = shards, .n_shards = 2}};
+    const solved got = solve(items, 3, 1, 4);
+    (void)unused;
+    assert_int_equal(got.places[0].shard, 0);
+    assert_int_equal(got.places[1].shard, 1);
+    assert_int_equal(got.places[2].shard, 1);
+    assert_int_equal(got.loads[0], 9);
+    assert_int_equal(got.loads[1], 9);
+    assert_int_equal(got.loads[2], 9);
+    assert_int_equal(got.loads[3], 4);
+}
+
+/* One axis has two coordinates: it splits the first item and shards the second,
+ * so that only two cells of the grid are ranks.  The second goes to the one
+ * that the first has left free. */
+static void test_cells_without_ranks_do_not_count(void **unused)
+{
+    static const int both[] = {0, 1}, same[] = {0, 0};
+    static const bool has_rank[] = {true, false, false, true};
+    const cz_assign_item items[] = {{.cost = 9,
+                                     .split_of_row = both,
+                                     .n_splits = 2,
+                                     .shard_of_column = same,
+                                     .n_shards = 1},
+                                    {.cost = 5,
+                                     .split_of_row = same,
+                                     .n_splits = 1,
+                                     .shard_of_column = both,
+                                     .n_shards = 2}};
+    const cz_assign_problem problem = {2, items, 2, 2, has_rank};
+    cz_assign_place places[2];
+    int64_t loads[4];
+    cz_arena scratch;
+    (void)unused;
+    cz_arena_init(&scratch);
+    cz_assign_solve(&scratch, &problem, places, loads);
+    cz_arena_fini(&scratch);
+    assert_int_equal(places[0].split, 0);
+    assert_int_equal(places[1].shard, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_longest_first_beats_list_order),
+        cmocka_unit_test(test_an_item_may_lie_alike_in_several_columns),
+        cmocka_unit_test(test_cells_without_ranks_do_not_count),
         cmocka_unit_test(test_equal_items_fill_rows_before_columns),
         cmocka_unit_test(test_a_row_computes_alike),
         cmocka_unit_test(test_a_spread_item_loads_all_its_rows),

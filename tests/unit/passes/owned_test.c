@@ -92,20 +92,39 @@ static void test_rows_count_homes_and_know_who_is_there(void **unused)
     fake_plan_fini(&f.fake);
 }
 
-static void test_two_sharded_dimensions_are_not_supported(void **unused)
+static void test_columns_count_all_axes_that_shard(void **unused)
 {
     fixture f;
+    cz_owner_grid grid;
     (void)unused;
     open(&f, 4, 2);
-    expect_refusal(&f, CZ_UNSUPPORTED, "several axes");
+    fake_mesh(&f.fake, 2, 3, 2);
+    assert_true(
+        cz_owner_grid_find(&f.fake.arena, &f.fake.view, &f.diags, &grid));
+    assert_int_equal(grid.shard_axes.n, 2);
+    assert_int_equal(grid.n_shard, 6);
+    for (int column = 0; column < 6; column++)
+        assert_int_equal(grid.shard_of_column[0][column], column);
+    fake_plan_fini(&f.fake);
 }
 
-static void test_shards_over_the_split_are_not_supported(void **unused)
+/* An axis that splits one family and shards another is in both. */
+static void test_cells_without_ranks_are_known(void **unused)
 {
     fixture f;
+    cz_owner_grid grid;
     (void)unused;
-    open(&f, 1, 0);
-    expect_refusal(&f, CZ_UNSUPPORTED, "an axis that splits");
+    open(&f, 1, 4);
+    assert_true(
+        cz_owner_grid_find(&f.fake.arena, &f.fake.view, &f.diags, &grid));
+    assert_int_equal(grid.n_rows, 2);
+    assert_int_equal(grid.n_shard, 4);
+    for (int row = 0; row < 2; row++)
+        for (int column = 0; column < 4; column++)
+            assert_int_equal(
+                cz_owner_grid_has_rank(&grid, &f.fake.view, row, column),
+                column / 2 == row);
+    fake_plan_fini(&f.fake);
 }
 
 static void test_a_matrix_without_owner_is_refused(void **unused)
@@ -137,8 +156,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_grid_has_split_and_shard_axes),
         cmocka_unit_test(test_rows_count_homes_and_know_who_is_there),
-        cmocka_unit_test(test_two_sharded_dimensions_are_not_supported),
-        cmocka_unit_test(test_shards_over_the_split_are_not_supported),
+        cmocka_unit_test(test_columns_count_all_axes_that_shard),
+        cmocka_unit_test(test_cells_without_ranks_are_known),
         cmocka_unit_test(test_a_matrix_without_owner_is_refused),
         cmocka_unit_test(test_a_shard_without_owner_is_refused),
     };
