@@ -112,7 +112,8 @@ endforeach()
 foreach(run pipeline:2:2:2 pipeline:3:1:2 pipeline:6:2:1
     pipeline_listed:3:2:1 pipeline_listed:3:1:2 pipeline_listed:3:2:2
     pipeline_chunks:2:2:2 pipeline_chunks:3:1:2 pipeline_chunks:1:2:2
-    pipeline_moe:2:4:1 pipeline_moe:2:2:2)
+    pipeline_moe:2:4:1 pipeline_moe:2:2:2
+    pipeline_fsdp:2:1:2 pipeline_fsdp:4:2:1)
   string(REPLACE ":" ";" sizes ${run})
   list(GET sizes 0 stem)
   list(GET sizes 1 pp)
