@@ -19,6 +19,8 @@ typedef enum cz_pipeline_stream {
  * one before it in its stream has completed there, and all of `waits`. */
 typedef struct cz_pipeline_op {
     cz_pipeline_stream stream;
+    int of; /* what it belongs to, for who reads the list: a group or a job,
+             * -1 for several */
     bool is_joint; /* completes nowhere before it has started everywhere */
     int first, n;
     const int64_t *ps; /* [n] time on each rank; -1: the rank skips it, and

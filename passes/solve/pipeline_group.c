@@ -38,8 +38,8 @@ static void add_up(builder *b)
     }
 }
 
-static int append(builder *b, cz_pipeline_stream stream, const int64_t *ps,
-                  int wait_a, int wait_b)
+static int append(builder *b, cz_pipeline_stream stream, int group,
+                  const int64_t *ps, int wait_a, int wait_b)
 {
     int *waits = CZ_NEW(b->arena, int, 2), n = 0;
     if (wait_a >= 0)
@@ -47,8 +47,8 @@ static int append(builder *b, cz_pipeline_stream stream, const int64_t *ps,
     if (wait_b >= 0)
         waits[n++] = wait_b;
     *CZ_PUSH(b->arena, b->list.ops, b->list.n_ops) = (cz_pipeline_op){
-        stream, stream == CZ_PIPELINE_LINK, 0, b->problem->n_ranks, ps, waits,
-        n};
+        stream, group, stream == CZ_PIPELINE_LINK, 0, b->problem->n_ranks, ps,
+        waits,  n};
     return b->list.n_ops - 1;
 }
 
@@ -62,7 +62,7 @@ static int append_transfer(builder *b, int group, const int64_t *a,
         const int64_t most = cz_solve_max(a[group * n + r], c[group * n + r]);
         ps[r] = most > 0 ? most + b->problem->latency_ps : -1;
     }
-    return append(b, CZ_PIPELINE_LINK, ps, wait, -1);
+    return append(b, CZ_PIPELINE_LINK, group, ps, wait, -1);
 }
 
 /* Whether two groups' buffers fit beside each other on every rank. */
@@ -94,7 +94,7 @@ static void append_rest(builder *b, int group)
     const int64_t *ps =
         b->compute + (size_t)group * (size_t)b->problem->n_ranks;
     const int computed =
-        append(b, CZ_PIPELINE_COMPUTE, ps, b->gather[group], -1);
+        append(b, CZ_PIPELINE_COMPUTE, group, ps, b->gather[group], -1);
     b->scatter[group] =
         append_transfer(b, group, b->back_in, b->back_out, computed);
 }

@@ -14,10 +14,11 @@ typedef struct chain {
     int wave; /* of its gather */
     next next;
     int round, part;
-    int64_t rest_ps;  /* of what is not listed yet */
-    int64_t *ready;   /* [width] end of its last operation on each rank */
-    int last_op;      /* in the list */
-    bool holds, held; /* its buffers; held: by others only after it ended */
+    int64_t rest_ps; /* of what is not listed yet */
+    int64_t *ready;  /* [width] end of its last operation on each rank */
+    int last_op;     /* in the list */
+    bool holds;      /* its buffers */
+    uint64_t taken;  /* ranks where others have them, after it ended */
 } chain;
 
 typedef struct run {
@@ -30,6 +31,8 @@ typedef struct run {
      * over, and when the last of those ended. */
     int64_t live[CZ_SUBGROUP_MAX_WIDTH], ended[CZ_SUBGROUP_MAX_WIDTH];
     int64_t ended_at[CZ_SUBGROUP_MAX_WIDTH];
+    int64_t taken_at[CZ_SUBGROUP_MAX_WIDTH]; /* of those whose bytes others
+                                              * have, the last end */
     int64_t peak_bytes, makespan;
     int64_t limit_ps; /* what would end later is given up */
     cz_arena *arena;
@@ -39,27 +42,6 @@ typedef struct run {
 static bool is_on(const chain *c, int rank)
 {
     return rank >= c->first && rank < c->first + c->way->g;
-}
-
-int64_t cz_subgroup_work_ps(const cz_subgroup_way *way)
-{
-    int64_t work = 0;
-    for (int p = 0; p < way->n_parts; p++)
-        work += way->compute_ps[p];
-    return work * way->n_rounds * way->g;
-}
-
-int64_t cz_subgroup_alone_ps(const cz_subgroup_way *way, int64_t latency_ps)
-{
-    int64_t time = 0;
-    for (int p = 0; p < way->n_parts; p++)
-        time += way->compute_ps[p] + way->exchange_ps[p];
-    time *= way->n_rounds;
-    if (way->gather_ps > 0)
-        time += way->gather_ps + latency_ps;
-    if (way->scatter_ps > 0)
-        time += way->scatter_ps + latency_ps;
-    return time;
 }
 
 /* Chains gather in waves: a wave has at most one chain of each rank. */
@@ -129,6 +111,7 @@ static int64_t room_at(const run *r, const chain *c)
     if (c->holds)
         return 0;
     for (int k = c->first; k < c->first + c->way->g; k++) {
+        at = cz_solve_max(at, r->taken_at[k]);
         if (!lacks_room(r, c, k))
             continue;
         if (r->live[k] + c->way->staging_bytes > r->problem->staging_cap_bytes)
@@ -138,27 +121,40 @@ static int64_t room_at(const run *r, const chain *c)
     return at;
 }
 
-static void forget(run *r, chain *ended)
+/* Whether the chain has ended and its buffers on the rank are still its own. */
+static bool has_left(const chain *c, int rank)
 {
-    for (int k = ended->first; k < ended->first + ended->way->g; k++)
-        r->ended[k] -= ended->way->staging_bytes;
-    ended->held = true;
+    return c->next == FINISHED && is_on(c, rank) && !(c->taken >> rank & 1);
 }
 
-/* Take buffers; those of ended chains become ours where room is lacking.
- * Returns how many operations, in `waits`, must have ended before. */
+static int add_wait(int *waits, int n, int op)
+{
+    for (int i = 0; i < n; i++)
+        if (waits[i] == op)
+            return n;
+    waits[n] = op;
+    return n + 1;
+}
+
+/* Take buffers; on ranks where room is lacking those of ended chains are given
+ * up, and from then on everyone waits for their end.  Returns how many
+ * operations, in `waits`, must have ended before. */
 static int take_room(run *r, chain *c, int *waits)
 {
     int n = 0;
     for (int k = c->first; k < c->first + c->way->g; k++)
         for (int i = 0; i < r->n && lacks_room(r, c, k); i++) {
             chain *e = &r->chains[i];
-            if (e->next != FINISHED || e->held || !is_on(e, k))
+            if (!has_left(e, k))
                 continue;
-            forget(r, e);
-            if (waits)
-                waits[n++] = e->last_op;
+            r->ended[k] -= e->way->staging_bytes;
+            r->taken_at[k] = cz_solve_max(r->taken_at[k], e->ready[k]);
+            e->taken |= (uint64_t)1 << k;
         }
+    for (int k = c->first; k < c->first + c->way->g && waits; k++)
+        for (int i = 0; i < r->n; i++)
+            if (r->chains[i].taken >> k & 1)
+                n = add_wait(waits, n, r->chains[i].last_op);
     for (int k = c->first; k < c->first + c->way->g; k++) {
         r->live[k] += c->way->staging_bytes;
         r->peak_bytes = cz_solve_max(r->peak_bytes, r->live[k] + r->ended[k]);
@@ -241,7 +237,7 @@ static cz_pipeline_op *append(run *r, cz_pipeline_stream stream, bool is_joint,
     int64_t *own = CZ_NEW(r->arena, int64_t, n);
     memcpy(own, ps, sizeof *own * (size_t)n);
     cz_pipeline_op *op = CZ_PUSH(r->arena, r->list->ops, r->list->n_ops);
-    *op = (cz_pipeline_op){stream, is_joint, first, n, own, NULL, 0};
+    *op = (cz_pipeline_op){stream, -1, is_joint, first, n, own, NULL, 0};
     return op;
 }
 
@@ -261,6 +257,7 @@ static void link_to(run *r, cz_pipeline_op *op, chain *c)
         return;
     op->waits = waits;
     op->n_waits = n;
+    op->of = (int)(c - r->chains);
     c->last_op = r->list->n_ops - 1;
 }
 
@@ -293,16 +290,20 @@ static void gather_wave(run *r, int64_t start)
         in[k] = most > 0 ? most + r->problem->latency_ps : -1;
     }
     cz_pipeline_op *op = transfer(r, start, in);
+    int n_chains = 0;
     for (int i = 0; i < r->n; i++) {
         chain *c = &r->chains[i];
         if (!in_wave(r, c))
             continue;
         link_to(r, op, c);
+        n_chains++;
         for (int k = c->first; k < c->first + c->way->g; k++)
             c->ready[k] = start + in[k];
         c->rest_ps -= c->way->gather_ps + r->problem->latency_ps;
         c->next = COMPUTE;
     }
+    if (op && n_chains > 1)
+        op->of = -1;
     r->wave++;
 }
 

@@ -110,28 +110,40 @@ static int64_t score(search *s, int64_t most)
 
 /* ---- where to start ---- */
 
-/* Of one matrix: the smallest g whose time alone meets the threshold, of those
- * the least rank-seconds; else the fastest. */
-static int choose_way(const cz_subgroup_problem *problem,
-                      const cz_subgroup_class *of, int64_t threshold_ps)
+/* What a first plan asks of the ways of its matrices. */
+typedef struct wish {
+    int64_t threshold_ps; /* the smallest g whose time alone meets it, of those
+                           * the least rank-seconds */
+    int g; /* or, unless 0, this g, or the next smaller there is */
+} wish;
+
+static bool is_nearer(const cz_subgroup_problem *problem, const wish *want,
+                      const cz_subgroup_way *a, const cz_subgroup_way *b)
 {
-    int best = -1, fastest = -1;
-    for (int w = 0; w < of->n_ways; w++) {
-        const cz_subgroup_way *way = &of->ways[w];
-        const int64_t alone = cz_subgroup_alone_ps(way, problem->latency_ps);
-        if (cz_subgroup_batch(way) > 1)
-            continue;
-        if (fastest < 0 || alone < cz_subgroup_alone_ps(&of->ways[fastest],
-                                                        problem->latency_ps))
-            fastest = w;
-        if (alone > threshold_ps)
-            continue;
-        if (best < 0 || way->g < of->ways[best].g ||
-            (way->g == of->ways[best].g &&
-             cz_subgroup_work_ps(way) < cz_subgroup_work_ps(&of->ways[best])))
+    const int64_t alone_a = cz_subgroup_alone_ps(a, problem->latency_ps);
+    const int64_t alone_b = cz_subgroup_alone_ps(b, problem->latency_ps);
+    const bool meets_a = alone_a <= want->threshold_ps;
+    const bool meets_b = alone_b <= want->threshold_ps;
+    if (want->g > 0)
+        return a->g != b->g ? a->g <= want->g && (a->g > b->g || b->g > want->g)
+                            : alone_a < alone_b;
+    if (!meets_a || !meets_b)
+        return meets_a || (!meets_b && alone_a < alone_b);
+    return a->g != b->g ? a->g < b->g
+                        : cz_subgroup_work_ps(a) < cz_subgroup_work_ps(b);
+}
+
+/* Of one matrix. */
+static int choose_way(const cz_subgroup_problem *problem,
+                      const cz_subgroup_class *of, const wish *want)
+{
+    int best = -1;
+    for (int w = 0; w < of->n_ways; w++)
+        if (cz_subgroup_batch(&of->ways[w]) == 1 &&
+            (best < 0 ||
+             is_nearer(problem, want, &of->ways[w], &of->ways[best])))
             best = w;
-    }
-    return best < 0 ? fastest : best;
+    return best;
 }
 
 typedef struct ranked {
@@ -151,14 +163,13 @@ static int by_falling_size(const void *left, const void *right)
 }
 
 /* Largest g first, each on the aligned block that is least loaded. */
-static void place(search *s, int64_t threshold_ps)
+static void place(search *s, const wish *want)
 {
     int64_t load[CZ_SUBGROUP_MAX_WIDTH] = {0};
     ranked *order = CZ_NEW(s->arena, ranked, s->draft.n);
     for (int i = 0; i < s->draft.n; i++) {
         cz_subgroup_job job = s->draft.jobs[i];
-        job.way =
-            choose_way(s->problem, &s->problem->classes[job.of], threshold_ps);
+        job.way = choose_way(s->problem, &s->problem->classes[job.of], want);
         const cz_subgroup_way *way = cz_subgroup_way_of(s->problem, &job);
         order[i] = (ranked){way->g, cz_subgroup_work_ps(way), job};
     }
@@ -176,21 +187,24 @@ static void place(search *s, int64_t threshold_ps)
     }
 }
 
-/* The best of all thresholds; s->draft.jobs holds it. */
+/* The best of all wishes; s->draft.jobs holds it. */
 static void start(search *s)
 {
     const size_t bytes = sizeof *s->draft.jobs * (size_t)s->draft.n;
     cz_subgroup_job *best = CZ_NEW(s->arena, cz_subgroup_job, s->draft.n);
     const int64_t least = s->least_ps / s->problem->width;
     int64_t best_score = INT64_MAX;
+    int g = 1;
     memcpy(best, s->draft.jobs, bytes);
-    for (int t = 0; t < N_THRESHOLDS; t++) {
-        place(s, least / 8 * (8 + t));
+    for (int t = 0; t < N_THRESHOLDS || g <= s->problem->width; t++) {
+        const bool by_time = t < N_THRESHOLDS;
+        place(s, &(wish){least / 8 * (8 + t), by_time ? 0 : g});
         const int64_t now = score(s, INT64_MAX);
         if (now < best_score) {
             best_score = now;
             memcpy(best, s->draft.jobs, bytes);
         }
+        g *= by_time ? 1 : 2;
     }
     memcpy(s->draft.jobs, best, bytes);
 }
@@ -221,20 +235,6 @@ static void improve(search *s, int64_t now, int64_t widest, int n_tries)
         else if (now < INT64_MAX)
             put_jobs(s, s->old, n);
     }
-}
-
-int64_t cz_subgroup_least_work_ps(const cz_subgroup_class *of)
-{
-    int64_t least = INT64_MAX;
-    if (of->least_work_ps > 0)
-        return of->least_work_ps;
-    for (int w = 0; w < of->n_ways; w++) {
-        const cz_subgroup_way *way = &of->ways[w];
-        const int64_t work = cz_subgroup_work_ps(way) / cz_subgroup_batch(way);
-        if (work < least)
-            least = work;
-    }
-    return least;
 }
 
 static int64_t least_bytes(const cz_subgroup_class *of)

@@ -25,10 +25,10 @@ static cz_pipeline_times simulate(cz_arena *arena, int n_ranks,
 static void test_streams_overlap_unless_waits_say_otherwise(void **unused)
 {
     cz_pipeline_op ops[] = {
-        {LINK, false, 0, 1, PS(5), NULL, 0},
-        {COMPUTE, false, 0, 1, PS(7), NULL, 0},
-        {LINK, false, 0, 1, PS(5), NULL, 0},
-        {COMPUTE, false, 0, 1, PS(2), AFTER(2)},
+        {LINK, 0, false, 0, 1, PS(5), NULL, 0},
+        {COMPUTE, 0, false, 0, 1, PS(7), NULL, 0},
+        {LINK, 0, false, 0, 1, PS(5), NULL, 0},
+        {COMPUTE, 0, false, 0, 1, PS(2), AFTER(2)},
     };
     cz_arena arena;
     (void)unused;
@@ -45,9 +45,9 @@ static void test_streams_overlap_unless_waits_say_otherwise(void **unused)
 static void test_a_joint_operation_waits_for_its_last_rank(void **unused)
 {
     cz_pipeline_op ops[] = {
-        {COMPUTE, false, 0, 2, PS(3, 9), NULL, 0},
-        {LINK, true, 0, 2, PS(4, 1), AFTER(0)},
-        {COMPUTE, false, 0, 2, PS(1, 1), AFTER(1)},
+        {COMPUTE, 0, false, 0, 2, PS(3, 9), NULL, 0},
+        {LINK, 0, true, 0, 2, PS(4, 1), AFTER(0)},
+        {COMPUTE, 0, false, 0, 2, PS(1, 1), AFTER(1)},
     };
     cz_arena arena;
     (void)unused;
@@ -62,9 +62,9 @@ static void test_a_joint_operation_waits_for_its_last_rank(void **unused)
 static void test_who_skips_is_not_waited_for(void **unused)
 {
     cz_pipeline_op ops[] = {
-        {COMPUTE, false, 0, 3, PS(50, 2, 3), NULL, 0},
-        {LINK, true, 0, 3, PS(-1, 1, 1), AFTER(0)},
-        {LINK, false, 0, 1, PS(4), AFTER(1)},
+        {COMPUTE, 0, false, 0, 3, PS(50, 2, 3), NULL, 0},
+        {LINK, 0, true, 0, 3, PS(-1, 1, 1), AFTER(0)},
+        {LINK, 0, false, 0, 1, PS(4), AFTER(1)},
     };
     cz_arena arena;
     (void)unused;

@@ -143,6 +143,91 @@ static void test_a_list_has_all_the_work(void **unused)
     }
 }
 
+/* ---- buffers, from the list alone ---- */
+
+typedef struct span {
+    int64_t from, to;
+} span;
+
+/* On a rank: from the start of the job's gather, or else of its first product,
+ * to the end of its last operation. */
+static span span_of(const cz_pipeline_list *list,
+                    const cz_pipeline_times *times, int job, int rank)
+{
+    span held = {-1, 0};
+    for (int i = 0; i < list->n_ops; i++) {
+        const cz_pipeline_op *op = &list->ops[i];
+        const int64_t end = times->end[i * list->n_ranks + rank];
+        if (op->of != job)
+            continue;
+        if (held.from < 0)
+            held.from = end - op->ps[rank - op->first];
+        for (int w = 0; w < op->n_waits && held.to == 0; w++) {
+            const cz_pipeline_op *gather = &list->ops[op->waits[w]];
+            if (gather->of == -1)
+                held.from = times->end[op->waits[w] * list->n_ranks + rank] -
+                            gather->ps[rank];
+        }
+        held.to = end;
+    }
+    return held;
+}
+
+static void check_buffers(const sample *s, const cz_subgroup_job *jobs, int n,
+                          const cz_pipeline_list *list,
+                          const cz_pipeline_times *times, int64_t peak)
+{
+    for (int rank = 0; rank < list->n_ranks; rank++) {
+        span spans[MAX_JOBS];
+        int64_t bytes[MAX_JOBS];
+        for (int i = 0; i < n; i++) {
+            const cz_subgroup_way *way =
+                &s->classes[jobs[i].of].ways[jobs[i].way];
+            const bool is_on =
+                rank >= jobs[i].first && rank < jobs[i].first + way->g;
+            spans[i] = (span){0, 0};
+            if (is_on)
+                spans[i] = span_of(list, times, i, rank);
+            bytes[i] = is_on ? way->staging_bytes : 0;
+        }
+        for (int at = 0; at < n; at++) {
+            int64_t held = 0;
+            for (int i = 0; i < n; i++)
+                if (spans[i].from <= spans[at].from &&
+                    spans[at].from < spans[i].to)
+                    held += bytes[i];
+            assert_true(held <= peak);
+        }
+    }
+}
+
+static void test_buffers_are_waited_for(void **unused)
+{
+    int n_short = 0;
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        uint64_t random = seed * 99;
+        cz_subgroup_job jobs[MAX_JOBS];
+        cz_subgroup_cost cost, free;
+        cz_pipeline_list list;
+        cz_arena arena;
+        sample s = {.arena = &arena};
+        cz_arena_init(&arena);
+        make(&s, seed, 1, 8, 4);
+        const int n = random_jobs(&s, &random, jobs);
+        assert_true(cz_subgroup_run(&arena, &s.problem, jobs, n, &free, NULL));
+        s.problem.staging_cap_bytes = free.staging_bytes / 2;
+        if (cz_subgroup_run(&arena, &s.problem, jobs, n, &cost, &list)) {
+            const cz_pipeline_times times = cz_pipeline_simulate(&arena, &list);
+            assert_true(cost.staging_bytes <= s.problem.staging_cap_bytes);
+            check_buffers(&s, jobs, n, &list, &times, cost.staging_bytes);
+            n_short++;
+        }
+        cz_arena_fini(&arena);
+    }
+    assert_true(n_short > 150);
+}
+
 static void count_jobs(const cz_subgroup_problem *problem,
                        const cz_subgroup_plan *plan, int *counts)
 {
@@ -325,6 +410,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_list_takes_what_its_builder_says),
         cmocka_unit_test(test_a_list_has_all_the_work),
+        cmocka_unit_test(test_buffers_are_waited_for),
         cmocka_unit_test(test_plans_keep_caps_and_bounds),
         cmocka_unit_test(test_tiny_rows_are_planned_as_well_as_by_trying_all),
         cmocka_unit_test(test_small_matrices_are_updated_in_batches),
