@@ -151,7 +151,8 @@ cz_solve_score cz_solve_replicated(cz_arena *arena,
     }
     /* All have all: an all-reduce, and nothing to gather. */
     score.padded_elements = score.length_elements;
-    score.wire_elements = 2 * (problem->n_ranks - 1) * score.length_elements;
+    score.wire_elements =
+        2 * ((int64_t)problem->n_ranks - 1) * score.length_elements;
     score.time_ps = score.max_load_ps +
                     cz_solve_part(problem->wire_ps,
                                   score.wire_elements / problem->n_ranks, 1024);

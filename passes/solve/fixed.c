@@ -46,7 +46,7 @@ static void offer_line(cz_arena *arena, const cz_solve_problem *problem,
     cz_line_descend(arena, &line, cuts);
     offer_cuts(arena, problem, best, &line, cuts, "coordinate descent");
     const int64_t size = (int64_t)line.start[line.n_buckets] * line.n_ranks;
-    if (weigh == CZ_BY_ELEMENTS || size > MAX_SEARCHED)
+    if (weigh.time == 0 || size > MAX_SEARCHED)
         return;
     for (int i = 0; i < (size > MAX_WIDE ? 2 : 3); i++) {
         cz_line_search(arena, &line, cuts, widths[i], WORK);
@@ -57,11 +57,16 @@ static void offer_line(cz_arena *arena, const cz_solve_problem *problem,
 void cz_solve_fixed(cz_arena *arena, const cz_solve_problem *problem,
                     cz_solved *best)
 {
-    offer_line(arena, problem, best, CZ_BY_TIME);
-    if ((int64_t)problem->n_items * problem->n_ranks > MAX_THOROUGH &&
-        cz_solve_excess(problem, &best->score) == 0)
-        return;
-    offer_line(arena, problem, best, CZ_BY_BOTH);
-    offer_line(arena, problem, best, CZ_BY_ELEMENTS);
+    static const cz_weigh weighs[] = {{1, 0, 0}, {1, 1, 0}, {0, 1, 0},
+                                      {2, 0, 1}, {1, 0, 1}, {1, 0, 4},
+                                      {0, 0, 1}};
+    const bool is_large =
+        (int64_t)problem->n_items * problem->n_ranks > MAX_THOROUGH;
+    const int n = problem->state.denominator > 0 ? 7 : 3;
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && is_large && cz_solve_excess(problem, &best->score) == 0)
+            return;
+        offer_line(arena, problem, best, weighs[i]);
+    }
     cz_choice_offer_greedy(arena, problem, best);
 }

@@ -127,7 +127,7 @@ static void try_by_bucket(cz_arena *arena, const cz_solve_problem *problem,
                           cz_solved *best, int64_t whole_ps)
 {
     static const int shifts[] = {0, 6, 4, 2};
-    const int64_t slots = problem->n_ranks * problem->n_hosts;
+    const int64_t slots = (int64_t)problem->n_ranks * problem->n_hosts;
     if (problem->n_buckets * slots > MAX_BY_BUCKET ||
         problem->geometry == CZ_SLICES_EQUAL)
         return;

@@ -123,7 +123,7 @@ static void apply(improver *im, int layer, const cz_deal *deal,
 /* A better deal between the fullest slot and another. */
 static bool relieve_in(improver *im, int layer, int hot, int partner)
 {
-    int kinds[CZ_DEAL_MAX_KINDS];
+    int kinds[CZ_DEAL_MAX_KINDS] = {0};
     if (partner == hot)
         return false;
     cz_deal deal = deal_of(im, layer, hot, partner, kinds);
@@ -158,7 +158,7 @@ static bool relieve_by_any(improver *im, int hot)
 /* Two slots, neither the fullest, exchange something and stay below it. */
 static void stir(improver *im, int hot)
 {
-    int kinds[CZ_DEAL_MAX_KINDS];
+    int kinds[CZ_DEAL_MAX_KINDS] = {0};
     const uint64_t n = (uint64_t)im->counts->n_slots;
     const int a = (int)(cz_deal_random(&im->random) % n);
     const int b = (int)(cz_deal_random(&im->random) % n);

@@ -6,43 +6,53 @@
 
 enum { LITTLE = 2048 }; /* of a rank's mean weight: not worth a cut */
 
+typedef struct measures {
+    int64_t ps, elements, bytes;
+} measures;
+
 typedef struct weigher {
     const cz_solve_problem *problem;
     cz_weigh weigh;
-    int64_t all_ps, all_elements;
+    measures all;
 } weigher;
 
-static int64_t time_of(const cz_solve_problem *problem, int item)
+static measures measure(const cz_solve_problem *problem, int item)
 {
     const cz_solve_class *c = &problem->classes[problem->class_of[item]];
-    return c->divisible ? c->cost_ps * problem->n_hosts
-                        : c->cost_ps + c->shared_ps * problem->n_hosts;
+    return (measures){(c->divisible ? 0 : c->cost_ps) +
+                          problem->n_hosts *
+                              (c->divisible ? c->cost_ps : c->shared_ps),
+                      cz_round_up(c->elements, problem->align), c->state_bytes};
 }
 
-static int64_t length_of(const cz_solve_problem *problem, int item)
-{
-    return cz_round_up(problem->classes[problem->class_of[item]].elements,
-                       problem->align);
-}
-
-static int64_t weight_of(const weigher *w, int64_t ps, int64_t elements)
+static int64_t weight_of(const weigher *w, measures m)
 {
     const int64_t unit = (int64_t)1 << 40;
-    if (w->weigh == CZ_BY_TIME)
-        return ps;
-    if (w->weigh == CZ_BY_ELEMENTS)
-        return elements;
-    return cz_solve_part(unit, ps, w->all_ps) +
-           cz_solve_part(unit, elements, w->all_elements);
+    const cz_weigh by = w->weigh;
+    if (by.elements == 0 && by.state == 0)
+        return m.ps;
+    if (by.time == 0 && by.state == 0)
+        return m.elements;
+    if (by.time == 0 && by.elements == 0)
+        return m.bytes;
+    return cz_solve_part(unit * by.time, m.ps, w->all.ps) +
+           cz_solve_part(unit * by.elements, m.elements, w->all.elements) +
+           cz_solve_part(unit * by.state, m.bytes, w->all.bytes);
 }
 
 static int64_t *find_bases(cz_arena *arena, const weigher *w)
 {
     const cz_solve_problem *problem = w->problem;
+    const int hosts = problem->n_hosts;
     int64_t *base = CZ_NEW(arena, int64_t, problem->n_ranks);
-    for (int s = 0;
-         problem->initial_ps && s < problem->n_ranks * problem->n_hosts; s++)
-        base[s / problem->n_hosts] += weight_of(w, problem->initial_ps[s], 0);
+    for (int r = 0; r < problem->n_ranks; r++) {
+        measures m = {0, 0, 0};
+        for (int h = 0; h < hosts && problem->initial_ps; h++)
+            m.ps += problem->initial_ps[r * hosts + h];
+        if (problem->initial_bytes)
+            m.bytes = problem->initial_bytes[r];
+        base[r] = weight_of(w, m);
+    }
     return base;
 }
 
@@ -56,8 +66,8 @@ static void add_units(const weigher *w, cz_unit *units, int *n, int bucket,
     int64_t end = 0;
     for (int i = problem->bucket_start[bucket];
          i < problem->bucket_start[bucket + 1]; i++) {
-        const int64_t length = length_of(problem, i);
-        const int64_t weight = weight_of(w, time_of(problem, i), length);
+        const measures m = measure(problem, i);
+        const int64_t length = m.elements, weight = weight_of(w, m);
         const bool divisible = problem->classes[problem->class_of[i]].divisible;
         if (divisible && weight<little && * n> first &&
             !units[*n - 1].divisible) {
@@ -79,11 +89,12 @@ cz_line cz_line_make(cz_arena *arena, const cz_solve_problem *problem,
     int *start = CZ_NEW(arena, int, problem->n_buckets + 1);
     int n = 0;
     for (int i = 0; i < problem->n_items; i++) {
-        w.all_ps += time_of(problem, i);
-        w.all_elements += length_of(problem, i);
+        const measures m = measure(problem, i);
+        w.all.ps += m.ps;
+        w.all.elements += m.elements;
+        w.all.bytes += m.bytes;
     }
-    const int64_t little =
-        weight_of(&w, w.all_ps, w.all_elements) / problem->n_ranks / LITTLE;
+    const int64_t little = weight_of(&w, w.all) / problem->n_ranks / LITTLE;
     cz_line line = {problem->n_ranks,
                     problem->n_buckets,
                     problem->align,

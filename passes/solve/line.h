@@ -28,8 +28,11 @@ typedef struct cz_line {
     int64_t total;         /* weight of all units and bases */
 } cz_line;
 
-/* What a weight is of.  Both: parts per 2^40 of all there is, added. */
-typedef enum cz_weigh { CZ_BY_TIME, CZ_BY_ELEMENTS, CZ_BY_BOTH } cz_weigh;
+/* What a weight is of: one of these, or several, each as so many parts of 2^40
+ * of all there is, added. */
+typedef struct cz_weigh {
+    int time, elements, state; /* from 0 to 8 */
+} cz_weigh;
 
 /* Time is of all hosts of a coordinate together. */
 cz_line cz_line_make(cz_arena *arena, const cz_solve_problem *problem,

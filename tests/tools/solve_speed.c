@@ -74,7 +74,7 @@ int main(int argc, char **argv)
         return 2;
     }
     for (int i = 1; i < argc; i += 2) {
-        const int n_ranks = atoi(argv[i]);
+        const int n_ranks = (int)strtol(argv[i], NULL, 10);
         if (n_ranks < 1 || plan(n_ranks) * 1e3 > strtod(argv[i + 1], NULL))
             status = 1;
     }

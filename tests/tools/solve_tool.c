@@ -13,12 +13,14 @@
 
 static int64_t next(void)
 {
-    int64_t number;
-    if (scanf("%" SCNd64, &number) != 1) {
-        fputs("solve_tool: a number is missing\n", stderr);
-        exit(2);
+    char word[32], *end;
+    if (scanf("%31s", word) == 1) {
+        const int64_t number = strtoll(word, &end, 10);
+        if (*end == '\0')
+            return number;
     }
-    return number;
+    fputs("solve_tool: a number is missing\n", stderr);
+    exit(2);
 }
 
 static cz_solve_problem read_problem(cz_arena *arena)

@@ -91,7 +91,8 @@ static void test_descent_is_exact_for_one_bucket(void **unused)
         cz_arena_init(&arena);
         const cz_solve_problem problem =
             draw(&arena, &random, MAX_ITEMS, 2 + i % 3, 100000);
-        const cz_line line = cz_line_make(&arena, &problem, CZ_BY_TIME);
+        const cz_line line =
+            cz_line_make(&arena, &problem, (cz_weigh){.time = 1});
         cz_cut *cuts = all_on_the_last(&arena, &line);
         brute all = {.line = &line, .best = INT64_MAX};
         try_all(&all, 0, 0, 0);
@@ -112,7 +113,8 @@ static void test_beam_is_exact_for_few_items(void **unused)
         cz_arena_init(&arena);
         const cz_solve_problem problem =
             draw(&arena, &random, MAX_ITEMS, 2 + i % 2, 150);
-        const cz_line line = cz_line_make(&arena, &problem, CZ_BY_TIME);
+        const cz_line line =
+            cz_line_make(&arena, &problem, (cz_weigh){.time = 1});
         cz_cut *cuts = all_on_the_last(&arena, &line);
         brute all = {.line = &line, .best = INT64_MAX};
         try_all(&all, 0, 0, 0);
@@ -151,7 +153,7 @@ static void test_a_share_may_leave_a_matrix_for_more_of_a_table(void **unused)
     cz_arena arena;
     (void)unused;
     cz_arena_init(&arena);
-    const cz_line line = cz_line_make(&arena, &problem, CZ_BY_TIME);
+    const cz_line line = cz_line_make(&arena, &problem, (cz_weigh){.time = 1});
     cz_cut *cuts = all_on_the_last(&arena, &line);
     cz_line_descend(&arena, &line, cuts);
     cz_line_search(&arena, &line, cuts, 256, 1 << 22);
@@ -175,7 +177,8 @@ static void test_cuts_keep_their_budget(void **unused)
             classes[c].divisible = below(&random, 2) == 0;
         }
         problem.classes = classes;
-        const cz_line line = cz_line_make(&arena, &problem, CZ_BY_TIME);
+        const cz_line line =
+            cz_line_make(&arena, &problem, (cz_weigh){.time = 1});
         const cz_cut begin = cz_line_begin(&line, 0);
         const cz_cut end = cz_line_end(&line, 0);
         const int64_t budget = below(&random, (int)line.total + 1);
