@@ -101,22 +101,41 @@ static void keep(beam *s, int64_t left)
     f->n++;
 }
 
+/* As far into a divisible unit as budget and room allow. */
+static cz_cut pour(const beam *s, int b, cz_cut cut, int64_t left, int64_t room)
+{
+    const cz_line *line = s->line;
+    const cz_unit *unit = &line->units[cut.unit];
+    const int64_t bytes =
+        line->state_before[cut.unit + 1] - line->state_before[cut.unit];
+    cz_cut end = cz_line_extend(line, b, cut, left);
+    if (end.unit > cut.unit)
+        end = (cz_cut){cut.unit, unit->end - unit->begin};
+    if (cz_line_state(line, end) - cz_line_state(line, cut) > room)
+        end.within =
+            cut.within + cz_solve_part(unit->end - unit->begin, room, bytes) /
+                             line->align * line->align;
+    return end.within == unit->end - unit->begin ? (cz_cut){cut.unit + 1, 0}
+                                                 : end;
+}
+
 /* All buckets have their cut.  What is left of the budget goes into something
  * divisible that comes next, in each way; else the share must be maximal. */
-static void finish(beam *s, int64_t left)
+static void finish(beam *s, int64_t left, int64_t room)
 {
     const cz_line *line = s->line;
     bool is_maximal = true;
     for (int b = 0; b < line->n_buckets; b++) {
-        const cz_cut cut = s->to[b];
+        const cz_cut cut = s->to[b], next = {cut.unit + 1, 0};
         if (cut.unit == line->start[b + 1])
             continue;
-        const int64_t next =
-            line->before[cut.unit + 1] - cz_line_weight(line, cut);
-        is_maximal = is_maximal && next > left;
-        if (!line->units[cut.unit].divisible || next <= left)
+        const bool fits =
+            cz_line_weight(line, next) - cz_line_weight(line, cut) <= left &&
+            cz_line_state(line, next) - cz_line_state(line, cut) <= room;
+        is_maximal = is_maximal && !fits;
+        if (!line->units[cut.unit].divisible || fits)
             continue;
-        s->to[b] = cz_line_extend(line, b, cut, left);
+        s->to[b] = pour(s, b, cut, left, room);
         keep(s, left - (cz_line_weight(line, s->to[b]) -
                         cz_line_weight(line, cut)));
         s->to[b] = cut;
@@ -134,31 +153,35 @@ static int64_t pourable(const beam *s, int b, cz_cut cut)
     return s->line->before[cut.unit + 1] - cz_line_weight(s->line, cut);
 }
 
-/* The cuts that bucket b can have within what is left, furthest first.  `pour`
+/* The cuts that bucket b can have within what is left, furthest first.  `more`
  * is the most that something divisible behind an earlier cut could take. */
-static void descend(beam *s, int b, int64_t left, int64_t pour)
+static void descend(beam *s, int b, int64_t left, int64_t room, int64_t more)
 {
     const cz_line *line = s->line;
-    if (--s->work < 0 || s->taken - left + s->rest[b] + pour < s->need)
+    if (--s->work < 0 || s->taken - left + s->rest[b] + more < s->need)
         return;
     if (b == line->n_buckets) {
-        finish(s, left);
+        finish(s, left, room);
         return;
     }
     const cz_cut from = s->from[b];
     const int64_t weight = cz_line_weight(line, from);
+    const int64_t had = cz_line_state(line, from);
     for (int unit = cz_line_extend(line, b, from, left).unit; unit > from.unit;
          unit--) {
+        const int64_t bytes = line->state_before[unit] - had;
+        if (bytes > room)
+            continue;
         s->to[b] = (cz_cut){unit, 0};
-        descend(s, b + 1, left - (line->before[unit] - weight),
-                cz_solve_max(pour, pourable(s, b, s->to[b])));
+        descend(s, b + 1, left - (line->before[unit] - weight), room - bytes,
+                cz_solve_max(more, pourable(s, b, s->to[b])));
     }
     s->to[b] = from;
-    descend(s, b + 1, left, cz_solve_max(pour, pourable(s, b, from)));
+    descend(s, b + 1, left, room, cz_solve_max(more, pourable(s, b, from)));
 }
 
 /* All shares of a rank from one state. */
-static void expand(beam *s, const front *f, int i, int64_t budget)
+static void expand(beam *s, const front *f, int i, int64_t budget, int64_t room)
 {
     const cz_line *line = s->line;
     s->parent = i;
@@ -167,7 +190,8 @@ static void expand(beam *s, const front *f, int i, int64_t budget)
     for (int b = line->n_buckets; b-- > 0;)
         s->rest[b] = s->rest[b + 1] + line->before[line->start[b + 1]] -
                      cz_line_weight(line, s->from[b]);
-    descend(s, 0, budget, 0);
+    if (room >= 0)
+        descend(s, 0, budget, room, 0);
 }
 
 /* Whether all is taken below T; the fronts then lead back to how. */
@@ -191,7 +215,8 @@ static bool fits(beam *s)
         s->next = &s->fronts[r + 1];
         s->next->n = 0;
         for (int i = 0; i < s->fronts[r].n; i++)
-            expand(s, &s->fronts[r], i, budget);
+            expand(s, &s->fronts[r], i, budget,
+                   line->room ? line->room[r] : INT64_MAX);
         narrow(s, s->next);
         if (s->next->n == 0 || s->work < 0)
             return false;
@@ -228,21 +253,23 @@ static beam begin(cz_arena *arena, const cz_line *line, int width)
     return s;
 }
 
-void cz_line_search(cz_arena *arena, const cz_line *line, cz_cut *cuts,
-                    int width, int64_t work)
+bool cz_line_search(cz_arena *arena, const cz_line *line, cz_cut *cuts,
+                    int64_t high, int width, int64_t work)
 {
     beam s = begin(arena, line, width);
-    int64_t high = cz_line_max(arena, line, cuts);
     int64_t low = (line->total + line->n_ranks - 1) / line->n_ranks - 1;
+    bool is_found = false;
     for (int step = 0; step < STEPS && high - low > 1 + high / PRECISION;
          step++) {
         s.t = low + (high - low) / 2;
         s.work = work / STEPS;
         if (fits(&s)) {
             trace(&s, cuts);
+            is_found = true;
             high = cz_line_max(arena, line, cuts);
         } else {
             low = s.t;
         }
     }
+    return is_found;
 }

@@ -81,30 +81,19 @@ static void sort_kinds(cz_arena *arena, cz_counts *counts)
     counts->numbers = number_kinds(arena, counts);
 }
 
-/* Means over slots and ranks of all there is, divisible or not. */
-static void find_goals(cz_counts *counts)
+/* The mean over slots of all there is, divisible or not. */
+static int64_t mean_of_all(const cz_counts *counts)
 {
     const cz_solve_problem *problem = counts->problem;
-    int64_t load = 0, state = 0;
+    int64_t load = 0;
     for (int s = 0; s < counts->n_slots; s++)
         load += counts->load_ps[s];
-    for (int r = 0; r < problem->n_ranks; r++)
-        state += counts->state[r];
     for (int i = 0; i < problem->n_items; i++) {
         const cz_solve_class *c = &problem->classes[problem->class_of[i]];
         load += c->divisible ? c->cost_ps * problem->n_hosts
                              : c->cost_ps + c->shared_ps * problem->n_hosts;
-        state += c->state_bytes;
     }
-    counts->goal_ps = cz_ceil_div(load, counts->n_slots);
-    counts->state_cap = INT64_MAX;
-    if (problem->state.denominator == 0)
-        return;
-    if (problem->state_mean)
-        state = problem->state_mean * problem->n_ranks;
-    counts->state_cap =
-        cz_solve_part(state, problem->state.numerator,
-                      problem->state.denominator * problem->n_ranks);
+    return cz_ceil_div(load, counts->n_slots);
 }
 
 static void allocate(cz_arena *arena, cz_counts *counts)
@@ -136,7 +125,8 @@ cz_counts cz_counts_make(cz_arena *arena, const cz_solve_problem *problem,
                (size_t)problem->n_ranks * sizeof *counts.state);
     for (int layer = 0; layer < counts.n_layers; layer++)
         counts.most[layer] = INT64_MAX;
-    find_goals(&counts);
+    counts.goal_ps = mean_of_all(&counts);
+    counts.state_cap = cz_solve_state_cap(problem);
     return counts;
 }
 

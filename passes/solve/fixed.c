@@ -35,23 +35,43 @@ static void offer_cuts(cz_arena *arena, const cz_solve_problem *problem,
     cz_choice_offer(arena, problem, best, &plan, method);
 }
 
+/* By beams of rising width: narrow ones come through where the work for wide
+ * ones does not do. */
+static void offer_beams(cz_arena *arena, const cz_solve_problem *problem,
+                        cz_solved *best, const cz_line *line, cz_cut *cuts,
+                        int64_t high)
+{
+    static const int widths[] = {8, 32, 256};
+    const int64_t size = (int64_t)line->start[line->n_buckets] * line->n_ranks;
+    if (size > MAX_SEARCHED)
+        return;
+    for (int i = 0; i < (size > MAX_WIDE ? 2 : 3); i++) {
+        if (!cz_line_search(arena, line, cuts, high, widths[i], WORK))
+            continue;
+        offer_cuts(arena, problem, best, line, cuts, "beam search");
+        high = cz_line_max(arena, line, cuts);
+    }
+}
+
 static void offer_line(cz_arena *arena, const cz_solve_problem *problem,
                        cz_solved *best, cz_weigh weigh)
 {
-    static const int widths[] = {8, 32, 256}; /* narrow ones come through */
-    const cz_line line = cz_line_make(arena, problem, weigh);
+    cz_line line = cz_line_make(arena, problem, weigh);
     const size_t n = (size_t)line.n_buckets * ((size_t)line.n_ranks + 1) + 1;
     cz_cut *cuts = CZ_NEW(arena, cz_cut, n);
     cut_by_weight(&line, cuts);
     cz_line_descend(arena, &line, cuts);
     offer_cuts(arena, problem, best, &line, cuts, "coordinate descent");
-    const int64_t size = (int64_t)line.start[line.n_buckets] * line.n_ranks;
-    if (weigh.time == 0 || size > MAX_SEARCHED)
+    if (weigh.elements > 0 || weigh.state > 0)
         return;
-    for (int i = 0; i < (size > MAX_WIDE ? 2 : 3); i++) {
-        cz_line_search(arena, &line, cuts, widths[i], WORK);
-        offer_cuts(arena, problem, best, &line, cuts, "beam search");
+    if (problem->state.denominator == 0) {
+        offer_beams(arena, problem, best, &line, cuts,
+                    cz_line_max(arena, &line, cuts));
+        return;
     }
+    cz_line_limit(arena, problem, &line);
+    offer_beams(arena, problem, best, &line, cuts,
+                2 * cz_line_max(arena, &line, cuts));
 }
 
 void cz_solve_fixed(cz_arena *arena, const cz_solve_problem *problem,

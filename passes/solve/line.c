@@ -58,8 +58,8 @@ static int64_t *find_bases(cz_arena *arena, const weigher *w)
 
 /* Items of a bucket into units: little that is divisible joins the unit before
  * it. */
-static void add_units(const weigher *w, cz_unit *units, int *n, int bucket,
-                      int64_t little)
+static void add_units(const weigher *w, cz_unit *units, int64_t *state, int *n,
+                      int bucket, int64_t little)
 {
     const cz_solve_problem *problem = w->problem;
     const int first = *n;
@@ -73,8 +73,10 @@ static void add_units(const weigher *w, cz_unit *units, int *n, int bucket,
             !units[*n - 1].divisible) {
             units[*n - 1].weight += weight;
             units[*n - 1].end += length;
+            state[*n] += m.bytes;
         } else {
             units[(*n)++] = (cz_unit){weight, end, end + length, divisible};
+            state[*n] = state[*n - 1] + m.bytes;
         }
         end += length;
     }
@@ -86,6 +88,7 @@ cz_line cz_line_make(cz_arena *arena, const cz_solve_problem *problem,
     weigher w = {.problem = problem, .weigh = weigh};
     cz_unit *units = CZ_NEW(arena, cz_unit, problem->n_items + 1);
     int64_t *before = CZ_NEW(arena, int64_t, problem->n_items + 1);
+    int64_t *state = CZ_NEW(arena, int64_t, problem->n_items + 1);
     int *start = CZ_NEW(arena, int, problem->n_buckets + 1);
     int n = 0;
     for (int i = 0; i < problem->n_items; i++) {
@@ -95,17 +98,17 @@ cz_line cz_line_make(cz_arena *arena, const cz_solve_problem *problem,
         w.all.bytes += m.bytes;
     }
     const int64_t little = weight_of(&w, w.all) / problem->n_ranks / LITTLE;
-    cz_line line = {problem->n_ranks,
-                    problem->n_buckets,
-                    problem->align,
-                    start,
-                    units,
-                    before,
-                    find_bases(arena, &w),
-                    0};
+    cz_line line = {.n_ranks = problem->n_ranks,
+                    .n_buckets = problem->n_buckets,
+                    .align = problem->align,
+                    .start = start,
+                    .units = units,
+                    .before = before,
+                    .base = find_bases(arena, &w),
+                    .state_before = state};
     for (int b = 0; b < problem->n_buckets; b++) {
         start[b] = n;
-        add_units(&w, units, &n, b, little);
+        add_units(&w, units, state, &n, b, little);
     }
     start[problem->n_buckets] = n;
     for (int u = 0; u < n; u++)
@@ -133,6 +136,28 @@ int64_t cz_line_weight(const cz_line *line, cz_cut cut)
     const cz_unit *unit = &line->units[cut.unit];
     return line->before[cut.unit] +
            cz_solve_part(unit->weight, cut.within, unit->end - unit->begin);
+}
+
+int64_t cz_line_state(const cz_line *line, cz_cut cut)
+{
+    if (cut.within == 0)
+        return line->state_before[cut.unit];
+    const cz_unit *unit = &line->units[cut.unit];
+    return line->state_before[cut.unit] +
+           cz_solve_part(line->state_before[cut.unit + 1] -
+                             line->state_before[cut.unit],
+                         cut.within, unit->end - unit->begin);
+}
+
+void cz_line_limit(cz_arena *arena, const cz_solve_problem *problem,
+                   cz_line *line)
+{
+    const int64_t cap = cz_solve_state_cap(problem);
+    int64_t *room = CZ_NEW(arena, int64_t, line->n_ranks);
+    for (int r = 0; r < line->n_ranks; r++)
+        room[r] =
+            cap - (problem->initial_bytes ? problem->initial_bytes[r] : 0);
+    line->room = room;
 }
 
 int64_t cz_line_position(const cz_line *line, int bucket, cz_cut cut)

@@ -26,6 +26,23 @@ void cz_solve_fill_buckets(cz_arena *arena, cz_solve_problem *problem,
     problem->bucket_start = start;
 }
 
+int64_t cz_solve_state_cap(const cz_solve_problem *problem)
+{
+    const cz_solve_cap cap = problem->state;
+    int64_t total = 0;
+    if (cap.denominator == 0)
+        return INT64_MAX;
+    if (problem->state_mean)
+        return cz_solve_part(problem->state_mean, cap.numerator,
+                             cap.denominator);
+    for (int r = 0; problem->initial_bytes && r < problem->n_ranks; r++)
+        total += problem->initial_bytes[r];
+    for (int i = 0; i < problem->n_items; i++)
+        total += problem->classes[problem->class_of[i]].state_bytes;
+    return cz_solve_part(total, cap.numerator,
+                         cap.denominator * problem->n_ranks);
+}
+
 cz_solve_problem cz_solve_undivided(cz_arena *arena,
                                     const cz_solve_problem *problem)
 {

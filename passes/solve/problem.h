@@ -101,6 +101,9 @@ typedef struct cz_solve_plan {
 void cz_solve_fill_buckets(cz_arena *arena, cz_solve_problem *problem,
                            int64_t capacity);
 
+/* Bytes of state that a rank may have by the cap; INT64_MAX: there is none. */
+int64_t cz_solve_state_cap(const cz_solve_problem *problem);
+
 /* The same problem with nothing divisible: what costs per element then falls
  * on all hosts of the one coordinate that owns it. */
 cz_solve_problem cz_solve_undivided(cz_arena *arena,

@@ -120,12 +120,52 @@ static void test_beam_is_exact_for_few_items(void **unused)
         try_all(&all, 0, 0, 0);
         cz_line_descend(&arena, &line, cuts);
         n_worse += cz_line_max(&arena, &line, cuts) > all.best;
-        cz_line_search(&arena, &line, cuts, 1000, 1 << 24);
+        cz_line_search(&arena, &line, cuts, cz_line_max(&arena, &line, cuts),
+                       1000, 1 << 24);
         assert_true(cz_line_max(&arena, &line, cuts) <=
                     all.best + all.best / 4096 + 1);
         cz_arena_fini(&arena);
     }
     assert_true(n_worse > 0); /* descent alone is not exact */
+}
+
+static void test_shares_keep_the_room_for_state(void **unused)
+{
+    uint64_t random = 4;
+    int n_found = 0;
+    (void)unused;
+    for (int i = 0; i < 100; i++) {
+        cz_arena arena;
+        cz_arena_init(&arena);
+        cz_solve_problem problem =
+            draw(&arena, &random, MAX_ITEMS, 2 + i % 2, 150);
+        cz_solve_class *classes =
+            CZ_NEW(&arena, cz_solve_class, problem.n_classes);
+        for (int c = 0; c < problem.n_classes; c++) {
+            classes[c] = problem.classes[c];
+            classes[c].divisible = below(&random, 3) == 0;
+            classes[c].state_bytes = 100 + below(&random, 900);
+        }
+        problem.classes = classes;
+        problem.state = (cz_solve_cap){12, 10};
+        cz_line line = cz_line_make(&arena, &problem, (cz_weigh){.time = 1});
+        cz_line_limit(&arena, &problem, &line);
+        cz_cut *cuts = all_on_the_last(&arena, &line);
+        const bool is_found =
+            cz_line_search(&arena, &line, cuts, line.total, 100, 1 << 20);
+        n_found += is_found;
+        for (int r = 0; r < line.n_ranks && is_found; r++) {
+            int64_t state = 0;
+            for (int b = 0; b < line.n_buckets; b++) {
+                const cz_cut *cut = cuts + b * (line.n_ranks + 1) + r;
+                state +=
+                    cz_line_state(&line, cut[1]) - cz_line_state(&line, cut[0]);
+            }
+            assert_true(state <= line.room[r] + line.n_buckets);
+        }
+        cz_arena_fini(&arena);
+    }
+    assert_true(n_found > 50);
 }
 
 /* Found by HiGHS: 6333612 is possible.  Some rank's share ends inside the table
@@ -156,7 +196,8 @@ static void test_a_share_may_leave_a_matrix_for_more_of_a_table(void **unused)
     const cz_line line = cz_line_make(&arena, &problem, (cz_weigh){.time = 1});
     cz_cut *cuts = all_on_the_last(&arena, &line);
     cz_line_descend(&arena, &line, cuts);
-    cz_line_search(&arena, &line, cuts, 256, 1 << 22);
+    assert_true(cz_line_search(&arena, &line, cuts,
+                               cz_line_max(&arena, &line, cuts), 256, 1 << 22));
     assert_true(cz_line_max(&arena, &line, cuts) < 6335000);
     cz_arena_fini(&arena);
 }
@@ -203,6 +244,7 @@ static void test_cuts_keep_their_budget(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shares_keep_the_room_for_state),
         cmocka_unit_test(test_descent_is_exact_for_one_bucket),
         cmocka_unit_test(test_beam_is_exact_for_few_items),
         cmocka_unit_test(test_a_share_may_leave_a_matrix_for_more_of_a_table),
