@@ -11,6 +11,10 @@
  * rank has one compute and one link stream (dsl/SCHEDULE.md), and what is
  * timed is that executor (passes/solve/pipeline.h).
  *
+ * What is element-wise has its states where its slices are and is not seen
+ * here: it can fill up any rank whose states are below the mean.  Exchanges
+ * are timed as if they slowed no product down.
+ *
  * Times are int64 picoseconds.  Everything is deterministic. */
 #ifndef CZ_PASSES_SOLVE_SUBGROUP_H
 #define CZ_PASSES_SOLVE_SUBGROUP_H
