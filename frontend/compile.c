@@ -5,7 +5,6 @@
 
 #include "frontend/chunk.h"
 #include "frontend/emit.h"
-#include "frontend/home.h"
 
 typedef struct front {
     cz_arena *arena;
@@ -118,9 +117,7 @@ static bool check(front *f, const cz_compile_options *options)
         cz_choose(&f->unit.model, &f->unit.uses, &f->unit.policy, &f->unit.mesh,
                   f->instance.from->span, &f->globals, f->diags,
                   &f->unit.choices);
-    return f->diags->n_errors == 0 &&
-           cz_home_check(&f->unit.choices, &f->unit.uses, &f->unit.mesh,
-                         f->arena, f->diags);
+    return f->diags->n_errors == 0;
 }
 
 cz_ir *cz_compile(cz_arena *arena, const cz_compile_options *options,

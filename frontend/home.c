@@ -23,39 +23,3 @@ cz_ints cz_home_find(cz_arena *arena, const cz_mesh *mesh,
     }
     return (cz_ints){home, n};
 }
-
-/* ---- what cannot be planned ---- */
-
-static int64_t shard_set(const cz_family *family)
-{
-    int64_t set = 0;
-    for (int d = 0; d < family->n_dims; d++)
-        set |= family->shard[d];
-    return set;
-}
-
-bool cz_home_check(const cz_choices *choices, const cz_uses *uses,
-                   const cz_mesh *mesh, cz_arena *arena, cz_diags *diags)
-{
-    const cz_family *share = NULL;
-    int64_t shares = 0;
-    for (int i = 0; i < choices->n; i++) {
-        const cz_family *family = &choices->list[i].family;
-        shares |= family->share_axes;
-        share = share ? share : family->share_axes ? family : NULL;
-    }
-    for (int i = 0; i < choices->n && shares; i++) {
-        const cz_choice *choice = &choices->list[i];
-        const int64_t cut = shard_set(&choice->family) & shares;
-        if (cz_mesh_extent(mesh, cut) == 1 || choice->use < 0 ||
-            uses->list[choice->use].signature.n_dims < 0)
-            continue;
-        cz_diag_error(diags, CZ_UNSUPPORTED, share->node->span,
-                      "a path tells apart what ranks along %s share out, and "
-                      "these cut the matrix %s: not supported yet",
-                      cz_mesh_text(arena, mesh, cut),
-                      cz_family_first_name(arena, &choice->family));
-        return false;
-    }
-    return true;
-}

@@ -10,9 +10,5 @@
  * have it, as in the fact; none, and no axes, where all have. */
 cz_ints cz_home_find(cz_arena *arena, const cz_mesh *mesh,
                      const cz_family *family, int64_t *axes);
-/* False after reporting what cannot be planned yet: matrices cut by an axis
- * along which ranks share out what paths tell apart. */
-bool cz_home_check(const cz_choices *choices, const cz_uses *uses,
-                   const cz_mesh *mesh, cz_arena *arena, cz_diags *diags);
 
 #endif

@@ -57,7 +57,7 @@ foreach(mesh 2:3:2 1:2:4 1:5:2)
     PROPERTIES LABELS plan TIMEOUT 120)
 endforeach()
 add_test(NAME plan_json_sees_fsdp COMMAND ${plan_checker} --self-test
-  $<TARGET_FILE:canzona> plan --json -D mesh.dp=1 -D mesh.fsdp=2
+  $<TARGET_FILE:canzona> plan --json -D mesh.dp=1 -D mesh.fsdp=2 -D layers=1
   ${CMAKE_CURRENT_SOURCE_DIR}/plans/fsdp.cz)
 set_tests_properties(plan_json_sees_fsdp PROPERTIES LABELS plan TIMEOUT 300)
 # Of 36 rows each rank along tp has 18, and of these along fsdp 6: the second

@@ -81,7 +81,8 @@ foreach(mesh 2:4:1:4:2 2:2:2:4:2 1:4:2:4:2 1:8:1:4:2 4:2:1:4:2
 endforeach()
 
 # Paths that tell apart experts which ranks share out: dp x tp, edp x ep x etp.
-foreach(mesh 4:2:2:2:2 4:2:1:4:2 4:1:2:2:1 4:2:4:1:2)
+foreach(mesh 4:2:2:2:2 4:2:1:4:2 4:1:2:2:1 4:2:4:1:2 2:4:1:4:2 2:2:1:4:1
+        4:2:1:2:4)
   string(REPLACE ":" ";" sizes ${mesh})
   list(GET sizes 0 dp)
   list(GET sizes 1 tp)
