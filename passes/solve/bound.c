@@ -98,19 +98,7 @@ cz_solve_bound cz_solve_bound_find(cz_arena *scratch,
 int64_t cz_solve_bound_padded(const cz_solve_problem *problem)
 {
     int64_t sum = 0;
-    for (int b = 0; b < problem->n_buckets; b++) {
-        int64_t longest = 0, length = 0;
-        for (int i = problem->bucket_start[b]; i < problem->bucket_start[b + 1];
-             i++) {
-            const cz_solve_class *c = &problem->classes[problem->class_of[i]];
-            const int64_t n = cz_round_up(c->elements, problem->align);
-            length += n;
-            if (!c->divisible)
-                longest = cz_solve_max(longest, n);
-        }
-        const int64_t even =
-            cz_round_up(cz_ceil_div(length, problem->n_ranks), problem->align);
-        sum += problem->n_ranks * cz_solve_max(longest, even);
-    }
+    for (int b = 0; b < problem->n_buckets; b++)
+        sum += problem->n_ranks * cz_solve_least_share(problem, b);
     return sum;
 }

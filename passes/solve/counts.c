@@ -157,7 +157,27 @@ void cz_counts_put(cz_counts *counts, int layer, int slot, int kind, int n)
         counts->load_ps[rank * hosts + h] += n * c->shared_ps;
     counts->state[rank] += n * c->state_bytes;
     *cz_counts_elements(counts, layer, rank) +=
-        n * cz_round_up(c->elements, counts->problem->align);
+        n * cz_counts_length(counts, kind);
+}
+
+int64_t cz_counts_length(const cz_counts *counts, int kind)
+{
+    return cz_round_up(cz_counts_class(counts, kind)->elements,
+                       counts->problem->align);
+}
+
+/* Kinds fall by cost, and insertion keeps that among equals. */
+int *cz_counts_longest(cz_arena *arena, const cz_counts *counts)
+{
+    int *order = CZ_NEW(arena, int, counts->n_kinds + 1);
+    for (int k = 0; k < counts->n_kinds; k++) {
+        const int64_t length = cz_counts_length(counts, k);
+        int at = k;
+        for (; at > 0 && cz_counts_length(counts, order[at - 1]) < length; at--)
+            order[at] = order[at - 1];
+        order[at] = k;
+    }
+    return order;
 }
 
 int64_t cz_counts_max(const cz_counts *counts)

@@ -30,6 +30,10 @@ cz_counts cz_counts_make(cz_arena *arena, const cz_solve_problem *problem,
 cz_counts cz_counts_copy(cz_arena *arena, const cz_counts *counts);
 /* Add `n` items of a kind to a slot, or take -n away. */
 void cz_counts_put(cz_counts *counts, int layer, int slot, int kind, int n);
+/* Elements of one item of a kind, aligned. */
+int64_t cz_counts_length(const cz_counts *counts, int kind);
+/* All kinds by falling length, of equally long ones the costlier first. */
+int *cz_counts_longest(cz_arena *arena, const cz_counts *counts);
 /* The load of the fullest slot. */
 int64_t cz_counts_max(const cz_counts *counts);
 /* The mean of all slots, rounded up. */

@@ -98,18 +98,13 @@ static void add_items(evener *e, int *bucket_of)
 {
     const cz_solve_problem *problem = e->problem;
     for (int b = 0; b < problem->n_buckets; b++) {
-        int64_t length = 0;
+        e->least[b] = cz_solve_least_share(problem, b);
         for (int i = problem->bucket_start[b]; i < problem->bucket_start[b + 1];
              i++) {
             bucket_of[i] = b;
-            length += aligned(e, i);
-            if (e->slot_of[i] < 0)
-                continue;
-            *elements_at(e, b, rank_of(e, i)) += aligned(e, i);
-            e->least[b] = cz_solve_max(e->least[b], aligned(e, i));
+            if (e->slot_of[i] >= 0)
+                *elements_at(e, b, rank_of(e, i)) += aligned(e, i);
         }
-        e->least[b] =
-            cz_solve_max(e->least[b], cz_ceil_div(length, problem->n_ranks));
     }
 }
 

@@ -1,7 +1,6 @@
 /* Plans where we choose the order, or equal slices leave owners free. */
 #include "passes/solve/choice.h"
 
-#include "dsl/base/checked.h"
 #include "passes/solve/arithmetic.h"
 #include "passes/solve/bound.h"
 #include "passes/solve/place.h"
@@ -23,18 +22,7 @@ static int64_t *shares(cz_arena *arena, const cz_solve_problem *problem,
 {
     int64_t *most = CZ_NEW(arena, int64_t, problem->n_buckets + 1);
     for (int b = 0; b < problem->n_buckets; b++) {
-        int64_t length = 0;
-        for (int i = problem->bucket_start[b]; i < problem->bucket_start[b + 1];
-             i++) {
-            const cz_solve_class *c = &problem->classes[problem->class_of[i]];
-            const int64_t n = cz_round_up(c->elements, problem->align);
-            length += n;
-            if (!c->divisible)
-                most[b] = cz_solve_max(most[b], n);
-        }
-        most[b] = cz_solve_max(
-            most[b],
-            cz_round_up(cz_ceil_div(length, problem->n_ranks), problem->align));
+        most[b] = cz_solve_least_share(problem, b);
         most[b] += shift > 0 ? most[b] >> shift : 0;
     }
     return most;

@@ -1,7 +1,6 @@
 /* Local search from the fullest slot. */
 #include "passes/solve/counts.h"
 
-#include "dsl/base/checked.h"
 #include "passes/solve/arithmetic.h"
 #include "passes/solve/deal.h"
 
@@ -85,19 +84,17 @@ static cz_deal deal_of(improver *im, int layer, int a, int b, int *kinds)
         const cz_solve_class *c = cz_counts_class(counts, k);
         const int had[] = {*cz_counts_at(counts, layer, a, k),
                            *cz_counts_at(counts, layer, b, k)};
-        const int64_t aligned =
-            cz_round_up(c->elements, counts->problem->align);
         cz_deal_kind *kind = &deal.kinds[deal.n_kinds];
         if (had[0] + had[1] == 0)
             continue;
         kinds[deal.n_kinds++] = k;
-        *kind = (cz_deal_kind){.total = had[0] + had[1],
-                               .had = had[0],
-                               .cost_ps =
-                                   c->cost_ps + (is_apart ? 0 : c->shared_ps),
-                               .shared_ps = is_apart ? c->shared_ps : 0,
-                               .state = is_apart ? c->state_bytes : 0,
-                               .elements = is_apart ? aligned : 0};
+        *kind = (cz_deal_kind){
+            .total = had[0] + had[1],
+            .had = had[0],
+            .cost_ps = c->cost_ps + (is_apart ? 0 : c->shared_ps),
+            .shared_ps = is_apart ? c->shared_ps : 0,
+            .state = is_apart ? c->state_bytes : 0,
+            .elements = is_apart ? cz_counts_length(counts, k) : 0};
         for (int j = 0; j < 2; j++) {
             deal.side[j].load_ps -= had[j] * (kind->cost_ps + kind->shared_ps);
             deal.side[j].others_ps -= had[j] * kind->shared_ps;

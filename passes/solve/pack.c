@@ -1,7 +1,6 @@
 /* Items into buckets' shares, with load second. */
 #include "passes/solve/counts.h"
 
-#include "dsl/base/checked.h"
 #include "passes/solve/arithmetic.h"
 
 #include <stdlib.h>
@@ -22,34 +21,14 @@ static int by_room(const void *left, const void *right)
     return (a->layer > b->layer) - (a->layer < b->layer);
 }
 
-static int64_t aligned(const cz_counts *counts, int kind)
-{
-    return cz_round_up(cz_counts_class(counts, kind)->elements,
-                       counts->problem->align);
-}
-
 static int number(const cz_counts *counts, int layer, int kind)
 {
     return counts->numbers[layer * counts->n_kinds + kind];
 }
 
-/* Kinds by falling elements; kinds fall by cost, which decides ties. */
-static int *longest_kinds(cz_arena *scratch, const cz_counts *counts)
-{
-    int *order = CZ_NEW(scratch, int, counts->n_kinds + 1);
-    for (int k = 0; k < counts->n_kinds; k++) {
-        int at = k;
-        for (; at > 0 && aligned(counts, order[at - 1]) < aligned(counts, k);
-             at--)
-            order[at] = order[at - 1];
-        order[at] = k;
-    }
-    return order;
-}
-
 static int best_slot(const cz_counts *counts, int layer, int kind)
 {
-    const int64_t room = counts->most[layer] - aligned(counts, kind);
+    const int64_t room = counts->most[layer] - cz_counts_length(counts, kind);
     int best = -1;
     bool best_fits = false;
     int64_t best_elements = 0;
@@ -71,13 +50,13 @@ static int best_slot(const cz_counts *counts, int layer, int kind)
 
 void cz_counts_pack(cz_arena *scratch, cz_counts *counts)
 {
-    const int *kinds = longest_kinds(scratch, counts);
+    const int *kinds = cz_counts_longest(scratch, counts);
     roomy *layers = CZ_NEW(scratch, roomy, counts->n_layers + 1);
     for (int layer = 0; layer < counts->n_layers; layer++) {
         layers[layer] = (roomy){0, counts->most[layer], layer};
         for (int k = 0; k < counts->n_kinds; k++)
             layers[layer].length +=
-                number(counts, layer, k) * aligned(counts, k);
+                number(counts, layer, k) * cz_counts_length(counts, k);
     }
     qsort(layers, (size_t)counts->n_layers, sizeof *layers, by_room);
     for (int at = 0; at < counts->n_layers; at++) {

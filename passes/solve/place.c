@@ -58,21 +58,6 @@ static int take(dealer *d, int kind)
     return slot;
 }
 
-/* Kinds by falling elements. */
-static int *longest_kinds(cz_arena *scratch, const cz_counts *counts)
-{
-    int *order = CZ_NEW(scratch, int, counts->n_kinds + 1);
-    for (int k = 0; k < counts->n_kinds; k++) {
-        int at = k;
-        for (; at > 0 && cz_counts_class(counts, order[at - 1])->elements <
-                             cz_counts_class(counts, k)->elements;
-             at--)
-            order[at] = order[at - 1];
-        order[at] = k;
-    }
-    return order;
-}
-
 static void deal_bucket(dealer *d, int bucket, const int *kinds, int *slot_of)
 {
     const cz_solve_problem *problem = d->counts->problem;
@@ -96,7 +81,7 @@ void cz_place_items(cz_arena *scratch, const cz_counts *counts, int *slot_of)
 {
     const cz_solve_problem *problem = counts->problem;
     const size_t row = (size_t)counts->n_slots * (size_t)counts->n_kinds;
-    const int *kinds = longest_kinds(scratch, counts);
+    const int *kinds = cz_counts_longest(scratch, counts);
     dealer d = {.counts = counts,
                 .left = CZ_NEW(scratch, int, row + 1),
                 .elements = CZ_NEW(scratch, int64_t, problem->n_ranks),

@@ -43,6 +43,22 @@ int64_t cz_solve_state_cap(const cz_solve_problem *problem)
                          cap.denominator * problem->n_ranks);
 }
 
+int64_t cz_solve_least_share(const cz_solve_problem *problem, int bucket)
+{
+    int64_t longest = 0, length = 0;
+    for (int i = problem->bucket_start[bucket];
+         i < problem->bucket_start[bucket + 1]; i++) {
+        const cz_solve_class *c = &problem->classes[problem->class_of[i]];
+        const int64_t n = cz_round_up(c->elements, problem->align);
+        length += n;
+        if (!c->divisible)
+            longest = cz_solve_max(longest, n);
+    }
+    return cz_solve_max(
+        longest,
+        cz_round_up(cz_ceil_div(length, problem->n_ranks), problem->align));
+}
+
 cz_solve_problem cz_solve_undivided(cz_arena *arena,
                                     const cz_solve_problem *problem)
 {

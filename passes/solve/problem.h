@@ -104,6 +104,10 @@ void cz_solve_fill_buckets(cz_arena *arena, cz_solve_problem *problem,
 /* Bytes of state that a rank may have by the cap; INT64_MAX: there is none. */
 int64_t cz_solve_state_cap(const cz_solve_problem *problem);
 
+/* Elements of a bucket that the fullest rank cannot have less of: the longest
+ * whole item's, or all over the ranks; aligned. */
+int64_t cz_solve_least_share(const cz_solve_problem *problem, int bucket);
+
 /* The same problem with nothing divisible: what costs per element then falls
  * on all hosts of the one coordinate that owns it. */
 cz_solve_problem cz_solve_undivided(cz_arena *arena,
