@@ -100,14 +100,16 @@ static bool has_one_home(const cz_fact_family *family)
 }
 
 /* Families that are grouped together: of one reduction, sharded over the same
- * axes, over which they travel, and either each on one stage, where every stage
- * groups its own, or on the same stages. */
+ * axes, over which they travel, and either at home at one coordinate each of
+ * the same axes, where every stage groups its own, or at home on the same
+ * ranks. */
 static bool groups_with(const cz_view_family *a, const cz_view_family *b)
 {
     return a->reduction == b->reduction &&
            cz_view_shard_set_of(&a->fact->shard) ==
                cz_view_shard_set_of(&b->fact->shard) &&
-           ((has_one_home(a->fact) && has_one_home(b->fact)) ||
+           ((has_one_home(a->fact) && has_one_home(b->fact) &&
+             a->fact->home_axes == b->fact->home_axes) ||
             cz_view_same_home(a->fact, b->fact));
 }
 
