@@ -117,7 +117,7 @@ foreach(file ${machines})
 endforeach()
 
 # Stages of a pipeline: even, listed, two chunks each, with experts and ties.
-foreach(stem pipeline pipeline_listed pipeline_chunks)
+foreach(stem pipeline pipeline_listed pipeline_chunks pipeline_paths)
   add_test(NAME plan_json_${stem} COMMAND ${plan_checker} --run
     $<TARGET_FILE:canzona> plan --json
     ${CMAKE_CURRENT_SOURCE_DIR}/plans/${stem}.cz)

@@ -109,11 +109,19 @@ foreach(mesh 2:1:2 1:2:2 1:1:4 3:2:1 3:2:2)
   set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)
 endforeach()
 
+# As late as waits allow, where stages skip what they do not have.
+foreach(stem chunks paths)
+  add_test(NAME run_late_pipeline_${stem} COMMAND canzona run --check --late
+    --steps=3 ${CMAKE_CURRENT_SOURCE_DIR}/plans/pipeline_${stem}.cz)
+  set_tests_properties(run_late_pipeline_${stem} PROPERTIES LABELS run
+    TIMEOUT 120)
+endforeach()
+
 # Stages of a pipeline: pp x dp x tp.
 foreach(run pipeline:2:2:2 pipeline:3:1:2 pipeline:6:2:1
     pipeline_listed:3:2:1 pipeline_listed:3:1:2 pipeline_listed:3:2:2
     pipeline_chunks:2:2:2 pipeline_chunks:3:1:2 pipeline_chunks:1:2:2
-    pipeline_moe:2:4:1 pipeline_moe:2:2:2
+    pipeline_moe:2:4:1 pipeline_moe:2:2:2 pipeline_paths:2:2:2
     pipeline_fsdp:2:1:2 pipeline_fsdp:4:2:1)
   string(REPLACE ":" ";" sizes ${run})
   list(GET sizes 0 stem)
