@@ -57,34 +57,6 @@ static void start_decides(const cz_solve_problem *problem, cz_solve_plan *plan)
                 problem->n_ranks, plan->offset[i], plan->length[b]);
 }
 
-typedef struct placed {
-    int owner, item;
-} placed;
-
-static int by_owner(const void *left, const void *right)
-{
-    const placed *a = left, *b = right;
-    if (a->owner != b->owner)
-        return a->owner < b->owner ? -1 : 1;
-    return (a->item > b->item) - (a->item < b->item);
-}
-
-/* Items of a bucket behind each other, by owner. */
-static void sort_by_owner(cz_arena *arena, const cz_solve_problem *problem,
-                          cz_solve_plan *plan)
-{
-    placed *list = CZ_NEW(arena, placed, problem->n_items + 1);
-    for (int i = 0; i < problem->n_items; i++)
-        list[i] = (placed){plan->owner[i], i};
-    for (int b = 0; b < problem->n_buckets; b++)
-        qsort(list + problem->bucket_start[b],
-              (size_t)(problem->bucket_start[b + 1] - problem->bucket_start[b]),
-              sizeof *list, by_owner);
-    for (int at = 0; at < problem->n_items; at++)
-        plan->order[at] = list[at].item;
-    cz_solve_plan_lay_out(problem, plan);
-}
-
 static const char *const names[] = {
     [CZ_BASELINE_ROUND_ROBIN] = "layer-wise round robin",
     [CZ_BASELINE_LPT_ELEMENTS] = "layer-wise longest first by elements",
@@ -114,8 +86,10 @@ cz_solve_baseline cz_solve_baseline_make(cz_arena *arena,
         longest_first(arena, whole, &result.plan);
     else
         start_decides(whole, &result.plan);
-    if (is_sorted)
-        sort_by_owner(arena, whole, &result.plan);
+    if (is_sorted) {
+        cz_solve_plan_sort(arena, whole, &result.plan);
+        cz_solve_plan_lay_out(whole, &result.plan);
+    }
     cz_solve_plan_slice(whole, &result.plan);
     cz_solve_plan_host(arena, whole, &result.plan);
     result.plan.method = names[kind];

@@ -5,7 +5,6 @@
 #include "passes/solve/arithmetic.h"
 #include "passes/solve/heap.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* One bucket that is being dealt out. */
@@ -96,33 +95,6 @@ void cz_place_items(cz_arena *scratch, const cz_counts *counts, int *slot_of)
     }
 }
 
-typedef struct placed {
-    int owner, item;
-} placed;
-
-/* By owner; what has none comes last. */
-static int by_owner(const void *left, const void *right)
-{
-    const placed *a = left, *b = right;
-    if (a->owner != b->owner)
-        return (unsigned)a->owner < (unsigned)b->owner ? -1 : 1;
-    return (a->item > b->item) - (a->item < b->item);
-}
-
-static void sort_items(cz_arena *arena, const cz_solve_problem *problem,
-                       cz_solve_plan *plan)
-{
-    placed *list = CZ_NEW(arena, placed, problem->n_items + 1);
-    for (int i = 0; i < problem->n_items; i++)
-        list[i] = (placed){plan->owner[i], i};
-    for (int b = 0; b < problem->n_buckets; b++)
-        qsort(list + problem->bucket_start[b],
-              (size_t)(problem->bucket_start[b + 1] - problem->bucket_start[b]),
-              sizeof *list, by_owner);
-    for (int at = 0; at < problem->n_items; at++)
-        plan->order[at] = list[at].item;
-}
-
 /* Where the whole items of a bucket end. */
 static int64_t whole_end(const cz_solve_problem *problem,
                          const cz_solve_plan *plan, int bucket)
@@ -143,7 +115,7 @@ cz_solve_plan cz_place_plan(cz_arena *arena, const cz_solve_problem *problem,
         plan.owner[i] = slot_of[i] < 0 ? -1 : slot_of[i] / problem->n_hosts;
         plan.host[i] = slot_of[i] < 0 ? -1 : slot_of[i] % problem->n_hosts;
     }
-    sort_items(arena, problem, &plan);
+    cz_solve_plan_sort(arena, problem, &plan);
     cz_solve_plan_lay_out(problem, &plan);
     cz_solve_plan_slice(problem, &plan);
     for (int b = 0; b < problem->n_buckets; b++) {

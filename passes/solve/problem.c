@@ -194,3 +194,31 @@ void cz_solve_plan_host(cz_arena *scratch, const cz_solve_problem *problem,
         plan->host[list[i].item] = best;
     }
 }
+
+/* ---- order by owner ---- */
+
+typedef struct placed {
+    int owner, item;
+} placed;
+
+static int by_owner(const void *left, const void *right)
+{
+    const placed *a = left, *b = right;
+    if (a->owner != b->owner)
+        return (unsigned)a->owner < (unsigned)b->owner ? -1 : 1;
+    return (a->item > b->item) - (a->item < b->item);
+}
+
+void cz_solve_plan_sort(cz_arena *scratch, const cz_solve_problem *problem,
+                        cz_solve_plan *plan)
+{
+    placed *list = CZ_NEW(scratch, placed, problem->n_items + 1);
+    for (int i = 0; i < problem->n_items; i++)
+        list[i] = (placed){plan->owner[i], i};
+    for (int b = 0; b < problem->n_buckets; b++)
+        qsort(list + problem->bucket_start[b],
+              (size_t)(problem->bucket_start[b + 1] - problem->bucket_start[b]),
+              sizeof *list, by_owner);
+    for (int at = 0; at < problem->n_items; at++)
+        plan->order[at] = list[at].item;
+}

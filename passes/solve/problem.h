@@ -120,6 +120,10 @@ cz_solve_plan cz_solve_plan_make(cz_arena *arena,
 /* Offsets and lengths anew, after the order was changed. */
 void cz_solve_plan_lay_out(const cz_solve_problem *problem,
                            cz_solve_plan *plan);
+/* Order of each bucket by owner, then by gradient; what has no owner comes
+ * last.  Offsets are then those of the order before. */
+void cz_solve_plan_sort(cz_arena *scratch, const cz_solve_problem *problem,
+                        cz_solve_plan *plan);
 /* Slices that follow owners, which must be ascending along each bucket's
  * order; what is divisible belongs to the slice before it.  No fills. */
 void cz_solve_plan_slice(const cz_solve_problem *problem, cz_solve_plan *plan);
