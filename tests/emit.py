@@ -6,6 +6,7 @@ Usage: emit.py CANZONA
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -95,10 +96,16 @@ def micro_groups(canzona, work):
     return check(transfers >= 6, f"gpt on 1x4: {transfers // 2} micro-groups")
 
 
+def processor_time():
+    """Of all children so far: a busy machine does not count."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def fast(canzona, work):
-    start = time.monotonic()
+    start = processor_time()
     run([canzona, "plan", ROOT / "examples" / "qwen3-32b.cz"], work)
-    seconds = time.monotonic() - start
+    seconds = processor_time() - start
     return check(seconds < 1, f"qwen3-32b planned and verified in "
                               f"{seconds:.2f} s")
 
