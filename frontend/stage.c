@@ -219,9 +219,9 @@ bool cz_stage_deal(const cz_node *bound, const cz_pipeline *pipeline,
                    const cz_mesh *mesh, cz_env *env, cz_diags *diags,
                    int64_t high, cz_runs *out)
 {
+    *out = (cz_runs){0};
     const dealer d = {pipeline, cz_mesh_stages(mesh), env, diags, high, out};
     int64_t end;
-    *out = (cz_runs){0};
     return deal_sum(&d, bound, &end);
 }
 

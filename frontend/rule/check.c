@@ -187,6 +187,7 @@ static void run_def(cz_rule *rule, const cz_node *def)
     if (!frame.result && !rule->failed)
         cz_rule_error(rule, CZ_BAD_TYPE, def, "'%s' returns no value",
                       def->text);
+    rule->frame = NULL;
 }
 
 static void run_table(cz_rule *rule, const cz_node *table)
@@ -198,6 +199,7 @@ static void run_table(cz_rule *rule, const cz_node *table)
         cz_rule_error(rule, CZ_BAD_TYPE, table->kids[0],
                       "a table is a list of rows, not %s",
                       cz_rule_text(rule, value));
+    rule->frame = NULL;
 }
 
 static void check_alone(checker *c, const cz_node *definition,
