@@ -140,10 +140,10 @@ static cz_phases_found visit(finder *f, int64_t from, int64_t end)
 cz_phases_found cz_events_phases(const cz_event *events, int n,
                                  uint32_t phases[CZ_MAX_PHASES], int *n_phases)
 {
+    *n_phases = 0;
     finder f = {events, n, phases, n_phases, 0};
 
     assert(n <= CZ_MAX_EVENTS);
-    *n_phases = 0;
     for (int64_t from = 1; from > 0; from = next_change(events, n, from)) {
         const int64_t change = next_change(events, n, from);
         const int64_t period = period_at(events, n, from);

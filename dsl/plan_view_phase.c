@@ -11,8 +11,9 @@ static cz_view_rule *rule_of(cz_view_builder *b, int rule)
         const cz_view_rule *given;
         cz_view_rule *made;
     } rules = {.given = b->view->rules};
+    cz_view_rule *made = rules.made;
 
-    return &rules.made[rule];
+    return made + rule;
 }
 
 static bool read_event(cz_view_builder *b, const cz_fact_event *fact,
