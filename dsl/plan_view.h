@@ -213,6 +213,7 @@ typedef struct cz_view_param {
     int64_t offset;      /* element in the bucket */
     int64_t split_owner; /* coordinate over the split axes, or -1 */
     int64_t shard_owner; /* coordinate over the shard axes, or -1 */
+    int64_t group;       /* ranks that share it from shard_owner on; 1 */
 } cz_view_param;
 
 typedef struct cz_view_bucket {

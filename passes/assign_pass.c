@@ -75,8 +75,11 @@ static void write_back(cz_ir *ir, cz_arena *arena, const cz_plan_view *view,
 {
     int64_t *split = CZ_NEW(arena, int64_t, view->n_params);
     int64_t *shard = CZ_NEW(arena, int64_t, view->n_params);
-    for (int p = 0; p < view->n_params; p++)
+    int64_t *group = CZ_NEW(arena, int64_t, view->n_params);
+    for (int p = 0; p < view->n_params; p++) {
         split[p] = shard[p] = -1;
+        group[p] = 1;
+    }
     for (int i = 0; i < matrices->n; i++) {
         split[matrices->params[i]] = places[i].split;
         shard[matrices->params[i]] = places[i].shard;
@@ -87,7 +90,8 @@ static void write_back(cz_ir *ir, cz_arena *arena, const cz_plan_view *view,
         const cz_fact_assign fact = {
             family->fact->sym_name,
             {split + family->first_param, family->n_params},
-            {shard + family->first_param, family->n_params}};
+            {shard + family->first_param, family->n_params},
+            {group + family->first_param, family->n_params}};
         cz_ir_add_assign(ir, &fact);
     }
 }

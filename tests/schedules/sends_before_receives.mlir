@@ -65,8 +65,8 @@ module {
     %0 = "kernel.map"(%arg3, %arg0, %arg2, %arg1) {access = array<i64: 4, 0, 0, 0>, body = @unit.4x4.after.map0, offsets = array<i64: -1>, out_access = array<i64: 0>, space = array<i64: 1, 1>} : (f32, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
     return %0 : tensor<1xf32>
   }
-  "canzona.assign"() {family = @param.0, shard_owner = array<i64: 0>, split_owner = array<i64: 0>} : () -> ()
-  "canzona.assign"() {family = @param.1, shard_owner = array<i64: 1>, split_owner = array<i64: 0>} : () -> ()
+  "canzona.assign"() {family = @param.0, shard_owner = array<i64: 0>, split_owner = array<i64: 0>, group = array<i64: 1>} : () -> ()
+  "canzona.assign"() {family = @param.1, shard_owner = array<i64: 1>, split_owner = array<i64: 0>, group = array<i64: 1>} : () -> ()
   "canzona.bucket"() {dtype = "f32", length = 32 : i64, offsets = array<i64: 0, 16>, params = array<i64: 1, 0>, slices = array<i64: 0, 32>, sym_name = "bucket0", use = @unit, reduction = @r} : () -> ()
   // Scratch: shards of b and a gathered from 0 and 64, the owner's whole
   // matrix gathered to 128, its result at 192, workspace 256, shards of b and

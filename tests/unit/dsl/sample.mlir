@@ -129,8 +129,8 @@ module {
   }
   "canzona.stage"() {sym_name = "sgd.1", rule = @sgd, where = "local", ins = ["grad", "param"], outs = ["param"], in_dtypes = ["f32", "f32"], out_dtypes = ["f32"], scalars = array<i64: 0>, body = @sgd.local, flops = 2 : i64, work_bytes = 0 : i64} : () -> ()
 
-  "canzona.assign"() {family = @w, split_owner = array<i64: 0, 0, 1>, shard_owner = array<i64: 0, 1, 0>} : () -> ()
-  "canzona.assign"() {family = @v, split_owner = array<i64: -1, -1, -1, -1>, shard_owner = array<i64: -1, -1, -1, 0>} : () -> ()
+  "canzona.assign"() {family = @w, split_owner = array<i64: 0, 0, 1>, shard_owner = array<i64: 0, 1, 0>, group = array<i64: 1, 1, 1>} : () -> ()
+  "canzona.assign"() {family = @v, split_owner = array<i64: -1, -1, -1, -1>, shard_owner = array<i64: -1, -1, -1, 0>, group = array<i64: 1, 1, 1, 1>} : () -> ()
   "canzona.bucket"() {sym_name = "b0", use = @matrices, reduction = @r, dtype = "bf16", length = 36 : i64, params = array<i64: 0, 1, 2>, offsets = array<i64: 0, 12, 24>, slices = array<i64: 0, 24, 36>} : () -> ()
   "canzona.bucket"() {sym_name = "b1", use = @vectors, reduction = @r, dtype = "f32", length = 12 : i64, params = array<i64: 3, 4, 5, 6>, offsets = array<i64: 0, 3, 6, 9>, slices = array<i64: 0, 6, 12>} : () -> ()
   "canzona.arena"() {selector = array<i64: 1>, bytes = array<i64: 512, 1024>} : () -> ()

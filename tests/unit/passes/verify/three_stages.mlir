@@ -72,9 +72,9 @@ module {
     %0 = "kernel.map"(%arg0, %arg2, %arg3, %arg1) {access = array<i64: 0, 4, 4, 0>, body = @first.any.local.map0, offsets = array<i64: -1>, out_access = array<i64: 0>, space = array<i64: 1, 1>} : (tensor<1xf32>, f32, f32, tensor<1xf32>) -> tensor<1xf32>
     return %0 : tensor<1xf32>
   }
-  "canzona.assign"() {family = @param.0, shard_owner = array<i64: -1>, split_owner = array<i64: -1>} : () -> ()
-  "canzona.assign"() {family = @param.1, shard_owner = array<i64: -1>, split_owner = array<i64: -1>} : () -> ()
-  "canzona.assign"() {family = @param.2, shard_owner = array<i64: -1>, split_owner = array<i64: -1>} : () -> ()
+  "canzona.assign"() {family = @param.0, shard_owner = array<i64: -1>, split_owner = array<i64: -1>, group = array<i64: 1>} : () -> ()
+  "canzona.assign"() {family = @param.1, shard_owner = array<i64: -1>, split_owner = array<i64: -1>, group = array<i64: 1>} : () -> ()
+  "canzona.assign"() {family = @param.2, shard_owner = array<i64: -1>, split_owner = array<i64: -1>, group = array<i64: 1>} : () -> ()
   "canzona.bucket"() {dtype = "f32", length = 16 : i64, offsets = array<i64: 0>, params = array<i64: 2>, reduction = @reduction.0, slices = array<i64: 0, 16, 16>, sym_name = "bucket0", use = @both} : () -> ()
   "canzona.bucket"() {dtype = "f32", length = 16 : i64, offsets = array<i64: 0>, params = array<i64: 1>, reduction = @reduction.0, slices = array<i64: 0, 16, 16>, sym_name = "bucket1", use = @second} : () -> ()
   "canzona.bucket"() {dtype = "f32", length = 16 : i64, offsets = array<i64: 0>, params = array<i64: 0>, reduction = @reduction.0, slices = array<i64: 0, 16, 16>, sym_name = "bucket2", use = @first} : () -> ()

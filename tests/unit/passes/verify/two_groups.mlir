@@ -106,8 +106,8 @@ module {
     %0:2 = "kernel.map"(%arg0, %arg3, %arg4, %arg1, %arg5, %arg2, %arg6) {access = array<i64: 0, 4, 4, 0, 4, 0, 4>, body = @rest.any.local.map0, offsets = array<i64: -1, -1>, out_access = array<i64: 0, 0>, space = array<i64: 1, 1>} : (tensor<1xf32>, f32, f32, tensor<1xf32>, f32, tensor<1xf32>, f32) -> (tensor<1xf32>, tensor<1xf32>)
     return %0#1, %0#0 : tensor<1xf32>, tensor<1xf32>
   }
-  "canzona.assign"() {family = @param.0, shard_owner = array<i64: 0>, split_owner = array<i64: 0>} : () -> ()
-  "canzona.assign"() {family = @param.1, shard_owner = array<i64: -1>, split_owner = array<i64: -1>} : () -> ()
+  "canzona.assign"() {family = @param.0, shard_owner = array<i64: 0>, split_owner = array<i64: 0>, group = array<i64: 1>} : () -> ()
+  "canzona.assign"() {family = @param.1, shard_owner = array<i64: -1>, split_owner = array<i64: -1>, group = array<i64: 1>} : () -> ()
   "canzona.bucket"() {dtype = "f32", length = 16 : i64, offsets = array<i64: 0>, params = array<i64: 1>, slices = array<i64: 0, 16, 16>, sym_name = "bucket0", use = @rest, reduction = @r} : () -> ()
   "canzona.bucket"() {dtype = "f32", length = 16 : i64, offsets = array<i64: 0>, params = array<i64: 0>, slices = array<i64: 0, 16, 16>, sym_name = "bucket1", use = @matrices, reduction = @r} : () -> ()
   "canzona.arena"() {bytes = array<i64: 320, 64, 0, 0>, selector = array<i64: 0, 1>} : () -> ()
