@@ -6,6 +6,7 @@
 #include "dsl/base/diag.h"
 #include "dsl/ir.h"
 #include "dsl/plan_view.h"
+#include "frontend/parts.h"
 #include "frontend/rule/rule.h"
 
 #include <argp.h>
@@ -32,6 +33,7 @@ typedef struct cz_cmd_options {
     const char *target, *world;
     const char *mesh, *optimizer; /* of an import */
     bool json, check, print_cflags, strict, late, planted, in_place;
+    bool no_baselines, time;
     bool diagnostics_are_output; /* JSON and SARIF to stdout, not stderr */
     bool rules_alone;            /* a file of rules alone will do */
     bool takes_files;            /* any number of FILEs, not one */
@@ -55,7 +57,9 @@ enum {
     CZ_KEY_PLANT,
     CZ_KEY_DIAGNOSTICS,
     CZ_KEY_MESH,
-    CZ_KEY_OPTIMIZER
+    CZ_KEY_OPTIMIZER,
+    CZ_KEY_NO_BASELINES,
+    CZ_KEY_TIME
 };
 
 typedef struct cz_command {
@@ -98,6 +102,7 @@ typedef struct cz_job {
     cz_ir *ir;
     const cz_plan_view *view; /* of the planned module */
     char plan_hash[65];       /* SHA-256 of the printed module, hex */
+    cz_parts parts;           /* processor time so far */
 } cz_job;
 
 /* Read the input (.cz, or IR that `plan --ir` printed), and take it to the

@@ -93,14 +93,19 @@ static bool plan(cz_job *job, cz_job_goal goal)
 
     if (!is_assigned && !cz_passes_assign(job->ir, &job->diags))
         return false;
+    cz_parts_end(&job->parts, CZ_PART_OWNERS);
     if (goal == CZ_JOB_ASSIGNED)
         return true;
     if (!is_scheduled && !cz_passes_schedule(job->ir, &job->diags))
         return false;
+    cz_parts_end(&job->parts, CZ_PART_SCHEDULE);
     job->view = cz_plan_view_build(&job->arena, job->ir, &job->diags);
+    cz_parts_end(&job->parts, CZ_PART_VIEW);
     if (!job->view || !cz_verify(job->view, &job->diags))
         return false;
+    cz_parts_end(&job->parts, CZ_PART_VERIFIER);
     hash_plan(job);
+    cz_parts_end(&job->parts, CZ_PART_HASH);
     return true;
 }
 
@@ -118,7 +123,9 @@ int cz_job_open(cz_job *job, const cz_cmd_options *options, cz_job_goal goal)
     job->diagnostics_are_output = options->diagnostics_are_output;
     cz_arena_init(&job->arena);
     cz_diags_init(&job->diags, &job->arena);
+    cz_parts_begin(&job->parts);
     job->ir = read_input(job, options);
+    cz_parts_end(&job->parts, CZ_PART_FRONT);
     if (job->ir && goal != CZ_JOB_LOWERED)
         plan(job, goal);
     return cz_job_status(job);

@@ -74,6 +74,12 @@ static error_t parse_switch(int key, char *arg, struct argp_state *state,
     case CZ_KEY_PLANT:
         options->planted = true;
         return 0;
+    case CZ_KEY_NO_BASELINES:
+        options->no_baselines = true;
+        return 0;
+    case CZ_KEY_TIME:
+        options->time = true;
+        return 0;
     case CZ_KEY_IR:
         options->ir = arg ? arg : "scheduled";
         if (strcmp(options->ir, "scheduled") &&

@@ -125,7 +125,8 @@ static void find_groups(cz_arena *arena, cz_report *r)
     r->group_of = group_of;
 }
 
-void cz_report_json(const cz_plan_view *view, const char *hash, cz_text *out)
+void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
+                    cz_text *out)
 {
     cz_arena arena;
     cz_arena_init(&arena);
@@ -139,7 +140,11 @@ void cz_report_json(const cz_plan_view *view, const char *hash, cz_text *out)
     put_reductions(&r);
     cz_report_put_lists(&r);
     cz_report_put_metrics(&r);
-    cz_report_put_baselines(&r);
+    cz_json_key(&r.json, "baselines");
+    cz_json_open(&r.json, '[');
+    if (baselines)
+        cz_report_put_baselines(&r);
+    cz_json_close(&r.json, ']');
     cz_json_key(&r.json, "constants");
     cz_json_open(&r.json, '[');
     cz_json_close(&r.json, ']');

@@ -6,7 +6,8 @@
 #include "dsl/plan_view.h"
 
 /* Appends to `out`.  The view is of a scheduled plan; `hash` is its hash in
- * hex. */
-void cz_report_json(const cz_plan_view *view, const char *hash, cz_text *out);
+ * hex.  Without baselines their list is empty. */
+void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
+                    cz_text *out);
 
 #endif

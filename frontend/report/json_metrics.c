@@ -150,11 +150,8 @@ static int64_t replicated_flops(const cz_plan_view *view)
 void cz_report_put_baselines(cz_report *r)
 {
     cz_json *json = &r->json;
-    cz_json_key(json, "baselines");
-    cz_json_open(json, '[');
     cz_json_open(json, '{');
     cz_json_put_string(json, "name", "replicated");
     cz_json_put_int(json, "flops_per_rank", replicated_flops(r->view));
     cz_json_close(json, '}');
-    cz_json_close(json, ']');
 }
