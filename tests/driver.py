@@ -44,7 +44,6 @@ CASES = [
     (["plan", "--ir=final", GPT], USAGE, '--ir is source, assigned or sched'),
     (["plan", "--json", GPT], OK, '{"name":"replicated",'),
     (["plan", "--json", "--no-baselines", GPT], OK, '"baselines":[],'),
-    (["plan", "--time", GPT], OK, "verifier "),
     (["check", "--diagnostics=xml", GPT], USAGE, "text, json or sarif"),
     (["run", "--steps=many", GPT], USAGE, '--steps takes a number from 0 to'),
     (["run", "--seed=-1", GPT], USAGE, "--seed takes a number"),
@@ -121,6 +120,18 @@ def check_files(folder):
             yield f"verify, from IR {stage}: {done.stderr}"
 
 
+def check_time(folder):
+    """Times go to standard error: the plan is the same without them."""
+    done = run(["plan", "--json", "--time", GPT], folder)
+    if done.stdout != run(["plan", "--json", GPT], folder).stdout:
+        yield "--time changes the plan"
+    lines = [line.rsplit(maxsplit=2) for line in done.stderr.splitlines()]
+    parts = {name.strip(): float(seconds) for name, seconds, _ in lines}
+    total = parts.pop("all", 0)
+    if "verifier" not in parts or abs(sum(parts.values()) - total) > 0.01:
+        yield f"--time: parts that are not the whole: {done.stderr}"
+
+
 def check_world(folder):
     """A full disk, and a compiler that fails, end as errors."""
     with open("/dev/full", "w", encoding="ascii") as full:
@@ -145,7 +156,7 @@ def main():
         (folder / "rules.cz").write_text(RULES)
         (folder / "norate.cz").write_text(NO_RATE)
         found = [*complaints(folder), *check_files(folder),
-                 *check_world(folder)]
+                 *check_time(folder), *check_world(folder)]
     print("\n".join(found) or f"driver: {len(CASES)} command lines as told")
     return 1 if found else 0
 
