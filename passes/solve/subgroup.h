@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CZ_SUBGROUP_MAX_WIDTH = 64, CZ_SUBGROUP_MAX_PARTS = 3 };
+enum { CZ_SUBGROUP_MAX_WIDTH = 64 };
 
 typedef enum cz_subgroup_form {
     CZ_SUBGROUP_OWNER,     /* g = 1: one rank holds the whole matrix */
@@ -35,16 +35,21 @@ typedef enum cz_subgroup_form {
     CZ_SUBGROUP_N_FORMS
 } cz_subgroup_form;
 
+/* Every rank of the block computes, then they exchange. */
+typedef struct cz_subgroup_part {
+    int64_t compute_ps;
+    int64_t exchange_ps; /* 0: none after this part */
+} cz_subgroup_part;
+
 /* One way to update a matrix, or a batch of equal ones together: gather, then
- * n_rounds times the parts (compute on every rank of the block, then an
- * exchange among them), then scatter.  Times and bytes are the batch's. */
+ * the parts one after the other, then scatter.  Times and bytes are the
+ * batch's. */
 typedef struct cz_subgroup_way {
     cz_subgroup_form form;
     int batch; /* matrices; 0 is 1.  Each class has a way for one */
     int g;     /* a power of two that divides the width */
-    int n_rounds, n_parts;
-    int64_t compute_ps[CZ_SUBGROUP_MAX_PARTS];
-    int64_t exchange_ps[CZ_SUBGROUP_MAX_PARTS]; /* 0: none after this part */
+    int n_parts;
+    const cz_subgroup_part *parts;
     /* Link time of each rank of the block, and of each other rank of the row,
      * which sends its shard and gets it back; 0 where nothing travels.
      * Without the latency. */
@@ -129,7 +134,7 @@ static inline int cz_subgroup_batch(const cz_subgroup_way *way)
 
 /* Rank-seconds of a way: compute of all ranks of its block. */
 int64_t cz_subgroup_work_ps(const cz_subgroup_way *way);
-/* Time of a batch alone in a row: gather, all rounds, scatter. */
+/* Time of a batch alone in a row: gather, all parts, scatter. */
 int64_t cz_subgroup_alone_ps(const cz_subgroup_way *way, int64_t latency_ps);
 
 #endif

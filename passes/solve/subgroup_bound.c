@@ -17,7 +17,7 @@ static int64_t link_seconds(const cz_subgroup_class *of)
         const cz_subgroup_way *way = &of->ways[w];
         int64_t time = 0;
         for (int p = 0; p < way->n_parts; p++)
-            time += way->exchange_ps[p] * way->n_rounds;
+            time += way->parts[p].exchange_ps;
         time = (time + way->gather_ps + way->scatter_ps) * way->g /
                cz_subgroup_batch(way);
         if (time < least)

@@ -1,5 +1,5 @@
 /* One row's list: list scheduling of chains on two streams per rank.  A chain
- * is gather, rounds of compute and exchange, scatter. */
+ * is gather, parts of compute and exchange, scatter. */
 #include "passes/solve/subgroup_internal.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ typedef struct chain {
     int first;
     int wave; /* of its gather */
     next next;
-    int round, part;
+    int part;
     int64_t rest_ps; /* of what is not listed yet */
     int64_t *ready;  /* [width] end of its last operation on each rank */
     int last_op;     /* in the list */
@@ -316,15 +316,12 @@ static void finish(run *r, chain *c)
 /* What follows the part just done, or its exchange. */
 static void advance(run *r, chain *c)
 {
-    if (c->next == COMPUTE && c->way->exchange_ps[c->part] > 0) {
+    if (c->next == COMPUTE && c->way->parts[c->part].exchange_ps > 0) {
         c->next = EXCHANGE;
         return;
     }
     c->next = COMPUTE;
     if (++c->part < c->way->n_parts)
-        return;
-    c->part = 0;
-    if (++c->round < c->way->n_rounds)
         return;
     if (c->way->scatter_ps > 0)
         c->next = SCATTER;
@@ -335,7 +332,8 @@ static void advance(run *r, chain *c)
 /* On every rank as soon as it can. */
 static void compute(run *r, chain *c)
 {
-    const int64_t ps = c->way->compute_ps[c->part], room = room_at(r, c);
+    const int64_t ps = c->way->parts[c->part].compute_ps;
+    const int64_t room = room_at(r, c);
     int64_t each[CZ_SUBGROUP_MAX_WIDTH];
     for (int i = 0; i < c->way->g; i++) {
         const int k = c->first + i;
@@ -353,7 +351,7 @@ static void compute(run *r, chain *c)
 
 static void exchange(run *r, chain *c, int64_t start)
 {
-    const int64_t ps = c->way->exchange_ps[c->part];
+    const int64_t ps = c->way->parts[c->part].exchange_ps;
     int64_t each[CZ_SUBGROUP_MAX_WIDTH];
     for (int i = 0; i < c->way->g; i++) {
         each[i] = ps;

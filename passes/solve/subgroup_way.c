@@ -5,16 +5,15 @@ int64_t cz_subgroup_work_ps(const cz_subgroup_way *way)
 {
     int64_t work = 0;
     for (int p = 0; p < way->n_parts; p++)
-        work += way->compute_ps[p];
-    return work * way->n_rounds * way->g;
+        work += way->parts[p].compute_ps;
+    return work * way->g;
 }
 
 int64_t cz_subgroup_alone_ps(const cz_subgroup_way *way, int64_t latency_ps)
 {
     int64_t time = 0;
     for (int p = 0; p < way->n_parts; p++)
-        time += way->compute_ps[p] + way->exchange_ps[p];
-    time *= way->n_rounds;
+        time += way->parts[p].compute_ps + way->parts[p].exchange_ps;
     if (way->gather_ps > 0)
         time += way->gather_ps + latency_ps;
     if (way->scatter_ps > 0)

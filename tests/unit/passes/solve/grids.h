@@ -6,30 +6,30 @@
 #define CZ_TESTS_UNIT_PASSES_SOLVE_GRIDS_H
 
 #include "passes/solve/subgroup_bound.h"
-#include "passes/solve/subgroup_ways.h"
+#include "published_ways.h"
 
-static inline cz_subgroup_machine notes_machine(void)
+static inline published_machine notes_machine(void)
 {
-    return (cz_subgroup_machine){.flops_per_s = 600000000000000,
-                                 .memory_bytes_per_s = 2600000000000,
-                                 .bytes_per_element = 25,
-                                 .latency_ps = 20000000,
-                                 .node_bytes_per_s = 400000000000,
-                                 .net_bytes_per_s = 40000000000,
-                                 .node = 8,
-                                 .gather_bytes = 4,
-                                 .scatter_bytes = 2,
-                                 .exchange_bytes = 2,
-                                 .n_rounds = 5,
-                                 .gather_scale = 1,
-                                 .cube_scale = 1,
-                                 .reduce_scale = 1};
+    return (published_machine){.flops_per_s = 600000000000000,
+                               .memory_bytes_per_s = 2600000000000,
+                               .bytes_per_element = 25,
+                               .latency_ps = 20000000,
+                               .node_bytes_per_s = 400000000000,
+                               .net_bytes_per_s = 40000000000,
+                               .node = 8,
+                               .gather_bytes = 4,
+                               .scatter_bytes = 2,
+                               .exchange_bytes = 2,
+                               .n_rounds = 5,
+                               .gather_scale = 1,
+                               .cube_scale = 1,
+                               .reduce_scale = 1};
 }
 
 /* Tiles of 128 by 256 on 132 processors, 4 us a product. */
-static inline cz_subgroup_machine tiled_machine(void)
+static inline published_machine tiled_machine(void)
 {
-    cz_subgroup_machine machine = notes_machine();
+    published_machine machine = notes_machine();
     machine.flops_per_s = 650000000000000;
     machine.tile_rows = 128;
     machine.tile_columns = 256;
@@ -63,7 +63,7 @@ enum {
 
 typedef struct grid {
     cz_arena *arena;
-    cz_subgroup_machine machine;
+    published_machine machine;
     grid_mesh mesh;
     cz_subgroup_class classes[GRID_MAX_CLASSES];
     cz_subgroup_problem problem;
@@ -77,19 +77,19 @@ typedef struct grid {
 static inline void add_matrices(grid *g, int64_t rows, int64_t columns,
                                 int64_t count, bool is_sharded_short)
 {
-    const cz_subgroup_shape shape = {
-        .short_side = rows < columns ? rows : columns,
-        .long_side = rows < columns ? columns : rows,
-        .is_sharded_short = is_sharded_short,
-        .is_in_place = g->mesh == NODES_OF_DP};
+    const published_shape shape = {.short_side =
+                                       rows < columns ? rows : columns,
+                                   .long_side = rows < columns ? columns : rows,
+                                   .is_sharded_short = is_sharded_short,
+                                   .is_in_place = g->mesh == NODES_OF_DP};
     cz_subgroup_class *of = &g->classes[g->problem.n_classes++];
     *of = (cz_subgroup_class){.count = (int)count,
                               .state_bytes = 8 * rows * columns};
-    of->n_ways = cz_subgroup_list_ways(g->arena, &g->machine, &shape,
-                                       GRID_WIDTH, GRID_MAX_BATCH, &of->ways);
+    of->n_ways = published_list_ways(g->arena, &g->machine, &shape, GRID_WIDTH,
+                                     GRID_MAX_BATCH, &of->ways);
     of->least_work_ps = INT64_MAX;
     for (int batch = 1; batch <= 64; batch *= 2) {
-        const int64_t work = cz_subgroup_whole_ps(&g->machine, &shape, batch);
+        const int64_t work = published_whole_ps(&g->machine, &shape, batch);
         if (work < of->least_work_ps)
             of->least_work_ps = work;
     }

@@ -14,19 +14,19 @@ enum { WIDTH = 8, MAX_ITEMS = 256, SLOT = 400 * 1024 * 1024 };
 
 /* Qwen3-32B as Megatron stores it, in the order of definition. */
 static int fill_layers(cz_pipeline_item *items, int n_layers,
-                       const cz_subgroup_machine *machine)
+                       const published_machine *machine)
 {
     static const int64_t shapes[][2] = {
         {5120, 8192}, {5120, 10240}, {5120, 51200}, {5120, 25600}};
     int n = 0;
     for (int layer = 0; layer < n_layers; layer++)
         for (int m = 0; m < 4; m++) {
-            const cz_subgroup_shape shape = {shapes[m][0], shapes[m][1], false,
-                                             false};
+            const published_shape shape = {shapes[m][0], shapes[m][1], false,
+                                           false};
             const cz_subgroup_way *ways;
             cz_arena arena;
             cz_arena_init(&arena);
-            cz_subgroup_list_ways(&arena, machine, &shape, WIDTH, 1, &ways);
+            published_list_ways(&arena, machine, &shape, WIDTH, 1, &ways);
             items[n++] =
                 (cz_pipeline_item){.elements = shapes[m][0] * shapes[m][1],
                                    .compute_ps = cz_subgroup_work_ps(&ways[0]),
@@ -56,7 +56,7 @@ typedef struct row {
 /* Slots count elements of shards there: eight times as many of matrices. */
 static void check_row(const row *want)
 {
-    const cz_subgroup_machine machine = notes_machine();
+    const published_machine machine = notes_machine();
     cz_pipeline_item items[MAX_ITEMS];
     cz_pipeline_problem problem = {WIDTH,
                                    fill_layers(items, want->n_layers, &machine),
@@ -96,7 +96,7 @@ static void test_public_groupings_take_the_modelled_times(void **unused)
  * there, eight times on each rank. */
 static void test_one_gibibyte_of_staging_is_enough(void **unused)
 {
-    const cz_subgroup_machine machine = notes_machine();
+    const published_machine machine = notes_machine();
     cz_pipeline_item items[MAX_ITEMS];
     const cz_pipeline_problem problem = {WIDTH,
                                          fill_layers(items, 64, &machine),

@@ -10,27 +10,25 @@
 
 enum { MAX_CLASSES = 4, MAX_ITEMS = 8 };
 
+static const cz_subgroup_part parts[] = {{5, 0}, {9, 0}, {2, 0}};
 static const cz_subgroup_way whole[] = {
-    {.g = 1, .n_rounds = 1, .n_parts = 1, .compute_ps = {5}},
-    {.g = 1, .n_rounds = 1, .n_parts = 1, .compute_ps = {9}},
-    {.g = 1, .n_rounds = 1, .n_parts = 1, .compute_ps = {2}},
+    {.g = 1, .n_parts = 1, .parts = &parts[0]},
+    {.g = 1, .n_parts = 1, .parts = &parts[1]},
+    {.g = 1, .n_parts = 1, .parts = &parts[2]},
 };
 
 /* Twice as fast on two ranks but for an exchange; a gather when alone. */
+static const cz_subgroup_part alone[] = {{100, 0}};
+static const cz_subgroup_part shared[] = {{26, 3}, {26, 3}};
 static const cz_subgroup_way split[] = {
     {.g = 1,
-     .n_rounds = 2,
      .n_parts = 1,
-     .compute_ps = {50},
+     .parts = alone,
      .gather_ps = 8,
      .gather_other_ps = 8,
      .scatter_ps = 4,
      .scatter_other_ps = 4},
-    {.g = 2,
-     .n_rounds = 2,
-     .n_parts = 1,
-     .compute_ps = {26},
-     .exchange_ps = {3}},
+    {.g = 2, .n_parts = 2, .parts = shared},
 };
 
 static cz_subgroup_bounds find(cz_subgroup_class *classes, int n_classes,
@@ -150,19 +148,22 @@ static void test_no_placement_beats_a_bound(void **unused)
     for (uint64_t seed = 1; seed <= 300; seed++) {
         uint64_t random = seed;
         cz_subgroup_way ways[MAX_CLASSES];
+        cz_subgroup_part times[MAX_CLASSES];
         cz_subgroup_class classes[MAX_CLASSES];
         int64_t items[MAX_ITEMS], load[4] = {0}, best = INT64_MAX;
         const int width = 1 << next_random(&random, 3);
         int n = 0;
         for (int c = 0; c < MAX_CLASSES; c++) {
             ways[c] = whole[0];
-            ways[c].compute_ps[0] = 1 + (int64_t)next_random(&random, 20);
+            times[c] =
+                (cz_subgroup_part){1 + (int64_t)next_random(&random, 20), 0};
+            ways[c].parts = &times[c];
             classes[c] =
                 (cz_subgroup_class){.count = (int)next_random(&random, 3),
                                     .n_ways = 1,
                                     .ways = &ways[c]};
             for (int i = 0; i < classes[c].count; i++)
-                items[n++] = ways[c].compute_ps[0];
+                items[n++] = times[c].compute_ps;
         }
         try_all(items, n, load, width, &best);
         const cz_subgroup_bounds bounds = find(classes, MAX_CLASSES, 1, width);

@@ -32,7 +32,7 @@ static void make(sample *s, uint64_t seed, int n_rows, int width,
                  int max_matrices)
 {
     uint64_t random = seed;
-    cz_subgroup_machine machine =
+    published_machine machine =
         next_random(&random, 2) ? tiled_machine() : notes_machine();
     machine.is_packed = next_random(&random, 2);
     const bool in_place = next_random(&random, 3) == 0;
@@ -49,13 +49,13 @@ static void make(sample *s, uint64_t seed, int n_rows, int width,
         .effort = 4000};
     for (int c = 0; c < s->problem.n_classes; c++) {
         const int64_t n = 512 * (1 + (int64_t)next_random(&random, 8));
-        const cz_subgroup_shape shape = {
+        const published_shape shape = {
             n, n * (1 + (int64_t)next_random(&random, 8)),
             next_random(&random, 3) == 0, in_place};
         s->classes[c] = (cz_subgroup_class){
             .count = (int)next_random(&random, (uint64_t)max_matrices + 1),
             .state_bytes = shape.short_side * shape.long_side * 8};
-        s->classes[c].n_ways = cz_subgroup_list_ways(
+        s->classes[c].n_ways = published_list_ways(
             s->arena, &machine, &shape, width, MAX_BATCH, &s->classes[c].ways);
     }
 }
@@ -348,8 +348,8 @@ static void test_tiny_rows_are_planned_as_well_as_by_trying_all(void **unused)
 /* 64 matrices of 768 x 2048 fill no GPU one by one. */
 static void test_small_matrices_are_updated_in_batches(void **unused)
 {
-    cz_subgroup_machine machine = tiled_machine();
-    const cz_subgroup_shape shape = {768, 2048, false, false};
+    published_machine machine = tiled_machine();
+    const published_shape shape = {768, 2048, false, false};
     int64_t time[2];
     (void)unused;
     for (int batches = 0; batches < 2; batches++) {
@@ -359,7 +359,7 @@ static void test_small_matrices_are_updated_in_batches(void **unused)
         make(&s, 1, 1, 8, 0);
         s.problem.n_classes = 1;
         s.classes[0] = (cz_subgroup_class){.count = 64};
-        s.classes[0].n_ways = cz_subgroup_list_ways(
+        s.classes[0].n_ways = published_list_ways(
             &arena, &machine, &shape, 8, batches ? 8 : 1, &s.classes[0].ways);
         const cz_subgroup_plan plan = cz_subgroup_solve(&arena, &s.problem);
         check(&arena, &s.problem, &plan);

@@ -1,6 +1,6 @@
 /* Ways from constants: the study's modelled times come out, and bytes and
  * work are what the algebra says. */
-#include "passes/solve/subgroup_ways.h"
+#include "published_ways.h"
 
 #include "grids.h"
 
@@ -33,17 +33,17 @@ static void test_split_matrices_take_the_modelled_times(void **unused)
                 {5120, 25600, {259, 149, 93, 65}},
                 {10240, 5120, {117, 78, 58, 48}},
                 {5120, 8192, {98, 69, 53, 45}}};
-    const cz_subgroup_machine machine = notes_machine();
+    const published_machine machine = notes_machine();
     cz_arena arena;
     (void)unused;
     cz_arena_init(&arena);
     for (size_t i = 0; i < COUNT(want); i++) {
         const int64_t a = want[i].rows, b = want[i].columns;
-        const cz_subgroup_shape shape = {a < b ? a : b, a < b ? b : a, false,
-                                         true};
+        const published_shape shape = {a < b ? a : b, a < b ? b : a, false,
+                                       true};
         const cz_subgroup_way *ways;
         const int n =
-            cz_subgroup_list_ways(&arena, &machine, &shape, WIDTH, 1, &ways);
+            published_list_ways(&arena, &machine, &shape, WIDTH, 1, &ways);
         for (int g = 1, k = 0; g <= WIDTH; g *= 2, k++) {
             const cz_subgroup_way *way = find(ways, n, CZ_SUBGROUP_GRAM, g);
             const int64_t ps = cz_subgroup_alone_ps(way, machine.latency_ps);
@@ -63,14 +63,14 @@ static void test_batches_take_the_modelled_times(void **unused)
                 {1536, 2048, {401, 215, 206}},
                 {3072, 4096, {2104, 1648, 1642}},
                 {5120, 51200, {47000, 0, 0}}};
-    cz_subgroup_machine machine = tiled_machine();
+    published_machine machine = tiled_machine();
     (void)unused;
     machine.bytes_per_element = 0;
     for (size_t i = 0; i < COUNT(want); i++)
         for (int b = 0; b < 3 && want[i].us[b] > 0; b++) {
-            const cz_subgroup_shape shape = {want[i].n, want[i].l, false, true};
+            const published_shape shape = {want[i].n, want[i].l, false, true};
             const int batch = b == 0 ? 1 : b == 1 ? 16 : 64;
-            const int64_t ps = cz_subgroup_whole_ps(&machine, &shape, batch);
+            const int64_t ps = published_whole_ps(&machine, &shape, batch);
             assert_in_range(ps, want[i].us[b] * 980000LL,
                             want[i].us[b] * 1020000LL);
         }
@@ -80,8 +80,8 @@ static void test_batches_take_the_modelled_times(void **unused)
 static void test_bytes_on_the_wire_are_those_of_the_algebra(void **unused)
 {
     const int64_t n = 1024, l = 4096;
-    cz_subgroup_machine machine = notes_machine();
-    const cz_subgroup_shape shape = {n, l, false, false};
+    published_machine machine = notes_machine();
+    const published_shape shape = {n, l, false, false};
     const cz_subgroup_way *ways;
     cz_arena arena;
     (void)unused;
@@ -90,7 +90,7 @@ static void test_bytes_on_the_wire_are_those_of_the_algebra(void **unused)
         machine.is_packed = packed;
         const int64_t square = packed ? n * (n + 1) : n * n * 2;
         const int n_ways =
-            cz_subgroup_list_ways(&arena, &machine, &shape, WIDTH, 1, &ways);
+            published_list_ways(&arena, &machine, &shape, WIDTH, 1, &ways);
         assert_int_equal(ways[0].wire_bytes, n * l * 6 * 7 / 8);
         for (int g = 2; g <= WIDTH; g *= 2) {
             const int64_t moved = n * l * 6 * (WIDTH - g) / WIDTH;
@@ -110,15 +110,15 @@ static void test_bytes_on_the_wire_are_those_of_the_algebra(void **unused)
 static void test_work_is_that_of_the_flops(void **unused)
 {
     const int64_t n = 1024, l = 8192;
-    cz_subgroup_machine machine = notes_machine();
-    const cz_subgroup_shape shape = {n, l, false, false};
+    published_machine machine = notes_machine();
+    const published_shape shape = {n, l, false, false};
     const cz_subgroup_way *ways;
     cz_arena arena;
     (void)unused;
     cz_arena_init(&arena);
     machine.bytes_per_element = 0;
     const int n_ways =
-        cz_subgroup_list_ways(&arena, &machine, &shape, WIDTH, 1, &ways);
+        published_list_ways(&arena, &machine, &shape, WIDTH, 1, &ways);
     const int64_t unit = 5 * 2 * n * n * 10 / 6; /* ps of one column, 1e3/600 */
     for (int w = 0; w < n_ways; w++) {
         const int64_t g = ways[w].g;
@@ -132,17 +132,16 @@ static void test_work_is_that_of_the_flops(void **unused)
 
 static void test_a_sharded_short_side_always_travels(void **unused)
 {
-    const cz_subgroup_machine machine = notes_machine();
-    const cz_subgroup_shape by_long = {512, 4096, false, false};
-    const cz_subgroup_shape by_short = {512, 4096, true, false};
+    const published_machine machine = notes_machine();
+    const published_shape by_long = {512, 4096, false, false};
+    const published_shape by_short = {512, 4096, true, false};
     const cz_subgroup_way *a, *b;
     cz_arena arena;
     (void)unused;
     cz_arena_init(&arena);
-    const int n =
-        cz_subgroup_list_ways(&arena, &machine, &by_long, WIDTH, 1, &a);
+    const int n = published_list_ways(&arena, &machine, &by_long, WIDTH, 1, &a);
     assert_int_equal(
-        cz_subgroup_list_ways(&arena, &machine, &by_short, WIDTH, 1, &b), n);
+        published_list_ways(&arena, &machine, &by_short, WIDTH, 1, &b), n);
     for (int w = 0; w < n; w++) {
         assert_true(a[w].g == WIDTH ? a[w].gather_ps == 0 : a[w].gather_ps > 0);
         assert_true(b[w].gather_ps > 0);
