@@ -121,3 +121,31 @@ bool cz_share_stage(cz_arena *scratch, const cz_view_stage *stage,
             return false;
     return true;
 }
+
+bool cz_share_deal(const cz_view_stage *stage, cz_step_share *shares)
+{
+    bool any = false;
+    for (int s = 0; s < stage->n_steps; s++) {
+        const cz_view_step *step = &stage->steps[s];
+        if (!step->is_product || shares[s].inner ||
+            shares[s].space != CZ_CUT_NONE)
+            continue;
+        shares[s].gather_bytes = 0;
+        for (int i = 0; i < step->n_out; i++)
+            shares[s].gather_bytes +=
+                step->rows * step->columns * cz_dtype_bytes(step->out_dtype[i]);
+        any = true;
+    }
+    return any;
+}
+
+void cz_share_pack(const cz_view_stage *stage, cz_step_share *shares)
+{
+    for (int s = 0; s < stage->n_steps; s++) {
+        const int64_t n = stage->steps[s].rows;
+        if (!stage->steps[s].is_product || !stage->steps[s].symmetric)
+            continue;
+        shares[s].sum_bytes = shares[s].sum_bytes / (2 * n) * (n + 1);
+        shares[s].gather_bytes = shares[s].gather_bytes / (2 * n) * (n + 1);
+    }
+}

@@ -19,9 +19,11 @@ typedef enum cz_cut_of {
 } cz_cut_of;
 
 typedef struct cz_step_share {
-    cz_cut_of space;   /* the map's space, or the product's result */
-    bool inner;        /* the contracted length is cut, the result is not */
-    int64_t sum_bytes; /* of the partial sums that the group adds up */
+    cz_cut_of space;      /* the map's space, or the product's result */
+    bool inner;           /* the contracted length is cut, the result is not */
+    int64_t sum_bytes;    /* of the partial sums that the group adds up */
+    int64_t gather_bytes; /* of a result whose rows the group has dealt out:
+                           * each computes some, and then all gather it */
 } cz_step_share;
 
 /* shares[n_steps] for inputs that are all cut along `cut` and scalars that are
@@ -30,5 +32,12 @@ typedef struct cz_step_share {
  * stage cannot be shared out like that.  O(steps). */
 bool cz_share_stage(cz_arena *scratch, const cz_view_stage *stage,
                     cz_cut_of cut, cz_step_share *shares);
+
+/* Products that all ranks would compute alike are dealt out by rows, in shares
+ * of a stage that cz_share_stage() has found.  False when there are none. */
+bool cz_share_deal(const cz_view_stage *stage, cz_step_share *shares);
+
+/* Symmetric results travel as one triangle with the diagonal. */
+void cz_share_pack(const cz_view_stage *stage, cz_step_share *shares);
 
 #endif

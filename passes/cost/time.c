@@ -3,14 +3,14 @@
 
 #define PS_PER_SECOND ((cz_wide)1000000000000)
 
-static int64_t clamp(cz_wide ps)
+int64_t cz_time_limit(cz_wide amount)
 {
-    return ps > CZ_MAX_PS ? CZ_MAX_PS : (int64_t)ps;
+    return amount > CZ_MAX_PS ? CZ_MAX_PS : (int64_t)amount;
 }
 
 int64_t cz_time_add(int64_t a_ps, int64_t b_ps)
 {
-    return clamp((cz_wide)a_ps + b_ps);
+    return cz_time_limit((cz_wide)a_ps + b_ps);
 }
 
 /* The product of two non-negative numbers, at most `limit`. */
@@ -23,7 +23,7 @@ int64_t cz_time_of(cz_wide amount, int64_t rate)
 {
     const cz_wide most = times(CZ_MAX_PS, rate, (cz_wide)1 << 126);
     const cz_wide scaled = times(amount, PS_PER_SECOND, most);
-    return clamp((scaled + rate - 1) / rate);
+    return cz_time_limit((scaled + rate - 1) / rate);
 }
 
 /* ---- products ---- */

@@ -11,6 +11,8 @@
 
 __extension__ typedef __int128 cz_wide;
 
+/* At most CZ_MAX_PS; of bytes and operations too. */
+int64_t cz_time_limit(cz_wide amount);
 int64_t cz_time_add(int64_t a_ps, int64_t b_ps);
 /* amount / rate seconds, rounded up; rate > 0. */
 int64_t cz_time_of(cz_wide amount, int64_t rate);

@@ -1,0 +1,155 @@
+/* Costs of the steps of a whole stage. */
+#include "passes/cost/step.h"
+
+#include "dsl/base/checked.h"
+#include "passes/cost/time.h"
+
+/* One step as one rank of the group computes it. */
+typedef struct part {
+    int64_t rows, columns, inner;
+} part;
+
+static int64_t limited_mul(int64_t a, int64_t b)
+{
+    return cz_time_limit((cz_wide)a * b);
+}
+
+static part part_of(const cz_view_step *step, const cz_step_share *share,
+                    int64_t group)
+{
+    part p = {step->rows, step->columns, step->is_product ? step->inner : 0};
+    if (share->space == CZ_CUT_ROWS || share->gather_bytes > 0)
+        p.rows = cz_ceil_div(p.rows, group);
+    if (share->space == CZ_CUT_COLUMNS)
+        p.columns = cz_ceil_div(p.columns, group);
+    if (share->inner)
+        p.inner = cz_ceil_div(p.inner, group);
+    return p;
+}
+
+/* ---- types of values ---- */
+
+static void find_dtypes(const cz_view_stage *stage, cz_dtype *dtypes)
+{
+    int n = 0;
+    for (int i = 0; i < stage->n_in; i++)
+        dtypes[n++] = stage->in[i].dtype;
+    for (int i = 0; i < stage->fact->scalars.n; i++)
+        dtypes[n++] = CZ_F32;
+    for (int s = 0; s < stage->n_steps; s++)
+        for (int i = 0; i < stage->steps[s].n_out; i++)
+            dtypes[n++] = stage->steps[s].out_dtype[i];
+}
+
+static int n_values(const cz_view_stage *stage)
+{
+    int n = stage->n_in + stage->fact->scalars.n;
+    for (int s = 0; s < stage->n_steps; s++)
+        n += stage->steps[s].n_out;
+    return n;
+}
+
+/* ---- bytes ---- */
+
+/* Elements of a value that is reached so from a space of `p`. */
+static int64_t reached(cz_access access, part p)
+{
+    if (access == CZ_ACCESS_ELEMENT || access == CZ_ACCESS_TRANSPOSED)
+        return limited_mul(p.rows, p.columns);
+    if (access == CZ_ACCESS_ROW || access == CZ_SUM_ROWS)
+        return p.rows;
+    if (access == CZ_ACCESS_COLUMN || access == CZ_SUM_COLUMNS)
+        return p.columns;
+    return 1;
+}
+
+static bool is_seen_before(const cz_view_step *step, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (step->in[k] == step->in[i])
+            return true;
+    return false;
+}
+
+/* Every operand is read once and every result written once. */
+static int64_t bytes_of(const cz_view_step *step, part p,
+                        const cz_dtype *dtypes)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < step->n_in; i++) {
+        int64_t elements = reached(step->access[i], p);
+        if (step->is_product && i < 2)
+            elements = limited_mul(i == 0 ? p.rows : p.columns, p.inner);
+        if (!is_seen_before(step, i))
+            bytes = cz_time_add(
+                bytes,
+                limited_mul(elements, cz_dtype_bytes(dtypes[step->in[i]])));
+    }
+    for (int i = 0; i < step->n_out; i++)
+        bytes =
+            cz_time_add(bytes, limited_mul(reached(step->out_access[i], p),
+                                           cz_dtype_bytes(step->out_dtype[i])));
+    return bytes;
+}
+
+/* ---- one step ---- */
+
+static void add_product(const cz_machine *machine, const cz_view_step *step,
+                        part p, const cz_dtype *dtypes, int64_t batch,
+                        int64_t bytes, cz_step_cost *out)
+{
+    const cz_product_size size = {p.rows,
+                                  p.columns,
+                                  p.inner,
+                                  batch,
+                                  step->symmetric && p.rows == p.columns,
+                                  dtypes[step->in[0]] == CZ_BF16 &&
+                                          dtypes[step->in[1]] == CZ_BF16
+                                      ? CZ_BF16
+                                      : CZ_F32,
+                                  bytes};
+    int64_t columns = 2 * p.columns;
+    if (size.symmetric && machine->symmetric)
+        columns = p.columns + 1;
+    out->flops =
+        limited_mul(limited_mul(limited_mul(p.rows, columns), p.inner), batch);
+    out->compute_ps = cz_time_product(machine, &size);
+}
+
+static void add_wire(const cz_machine *machine, const cz_stage_call *call,
+                     const cz_step_share *share, cz_step_cost *out)
+{
+    const int64_t n = call->group;
+    const int64_t sum = limited_mul(share->sum_bytes, call->batch);
+    const int64_t rows = limited_mul(share->gather_bytes, call->batch);
+    const cz_link_speed link = cz_machine_link(machine, call->link);
+    if (sum > 0)
+        out->wire_ps = cz_time_all_reduce(&link, n, sum);
+    if (rows > 0)
+        out->wire_ps =
+            cz_time_add(out->wire_ps, cz_time_all_gather(&link, n, rows));
+    out->wire_bytes = cz_time_limit(((cz_wide)sum * 2 + rows) * (n - 1) / n);
+}
+
+void cz_cost_steps(cz_arena *scratch, const cz_machine *machine,
+                   const cz_stage_call *call, const cz_step_share *shares,
+                   cz_step_cost *costs)
+{
+    static const cz_step_share whole = {0};
+    const cz_view_stage *stage = call->stage;
+    cz_dtype *dtypes = CZ_NEW(scratch, cz_dtype, n_values(stage));
+    find_dtypes(stage, dtypes);
+    for (int s = 0; s < stage->n_steps; s++) {
+        const cz_view_step *step = &stage->steps[s];
+        const cz_step_share *share = call->group > 1 ? &shares[s] : &whole;
+        const part p = part_of(step, share, call->group);
+        const int64_t bytes = bytes_of(step, p, dtypes);
+        cz_step_cost *out = &costs[s];
+        *out = (cz_step_cost){.bytes = limited_mul(bytes, call->batch)};
+        if (step->is_product)
+            add_product(machine, step, p, dtypes, call->batch, bytes, out);
+        else
+            out->compute_ps = cz_time_map(machine, out->bytes);
+        add_wire(machine, call, share, out);
+    }
+}

@@ -1,0 +1,303 @@
+/* Ways from the costs of steps: kernels between two collectives are a part. */
+#include "passes/cost/ways.h"
+
+#include "dsl/base/checked.h"
+#include "passes/cost/step.h"
+#include "passes/cost/time.h"
+
+typedef struct lister {
+    cz_arena *arena;
+    const cz_plan_view *view;
+    const cz_machine *machine;
+    const cz_ways_call *call;
+    cz_cut_of cut;
+} lister;
+
+static bool can_share(cz_arena *scratch, const cz_view_stage *stage,
+                      cz_cut_of cut)
+{
+    cz_step_share *shares = CZ_NEW(scratch, cz_step_share, stage->n_steps);
+    return cz_share_stage(scratch, stage, cut, shares);
+}
+
+/* In all phases. */
+static bool can_share_all(cz_arena *scratch, const cz_view_stage *stage,
+                          cz_cut_of cut)
+{
+    for (int i = 0; i < cz_view_n_bodies(stage); i++)
+        if (!can_share(scratch, cz_view_variant(stage, i), cut))
+            return false;
+    return true;
+}
+
+cz_cut_of cz_cost_cut(cz_arena *scratch, const cz_ways_call *call)
+{
+    const cz_cut_of first =
+        call->sharded == CZ_CUT_ROWS ? CZ_CUT_ROWS : CZ_CUT_COLUMNS;
+    const cz_cut_of other = first == CZ_CUT_ROWS ? CZ_CUT_COLUMNS : CZ_CUT_ROWS;
+    if (can_share_all(scratch, call->stage, first))
+        return first;
+    return can_share_all(scratch, call->stage, other) ? other : CZ_CUT_NONE;
+}
+
+/* ---- parts ---- */
+
+typedef struct sums {
+    cz_wide compute_ps, exchange_ps;
+} sums;
+
+/* Of all bodies of the stage, each as often as it runs. */
+typedef struct total {
+    int n;
+    sums *parts;
+    cz_wide wire_bytes;
+    int64_t square_bytes; /* of the largest sum, and what is gathered of it */
+} total;
+
+static void add_body(const lister *l, const cz_stage_call *call,
+                     const cz_step_share *shares, int64_t times, total *sum)
+{
+    const int n = call->stage->n_steps;
+    cz_step_cost *costs = CZ_NEW(l->arena, cz_step_cost, n);
+    int at = 0;
+    cz_cost_steps(l->arena, l->machine, call, shares, costs);
+    for (int s = 0; s < n; s++) {
+        sum->parts[at].compute_ps += (cz_wide)costs[s].compute_ps * times;
+        sum->parts[at].exchange_ps += (cz_wide)costs[s].wire_ps * times;
+        sum->wire_bytes += (cz_wide)costs[s].wire_bytes * times;
+        at += costs[s].wire_ps > 0;
+    }
+    if (at < n && sum->parts[at].compute_ps > 0)
+        at++;
+    sum->n = at > sum->n ? at : sum->n;
+}
+
+/* Sums and what is gathered of them lie side by side. */
+static int64_t square_bytes(const cz_step_share *shares, int n, int64_t batch)
+{
+    int64_t sum = 0, gathered = 0;
+    for (int s = 0; s < n; s++) {
+        sum = shares[s].sum_bytes > sum ? shares[s].sum_bytes : sum;
+        if (shares[s].gather_bytes > gathered)
+            gathered = shares[s].gather_bytes;
+    }
+    return (sum + gathered) * batch;
+}
+
+/* False when there is nothing to deal out. */
+static bool share_body(const lister *l, const cz_view_stage *body,
+                       cz_subgroup_form form, cz_step_share *shares)
+{
+    bool is_possible = true;
+    cz_share_stage(l->arena, body, l->cut, shares);
+    if (form == CZ_SUBGROUP_SHARED)
+        is_possible = cz_share_deal(body, shares);
+    if (l->call->packs)
+        cz_share_pack(body, shares);
+    return is_possible;
+}
+
+static bool add_bodies(const lister *l, const cz_subgroup_way *way,
+                       const int64_t *counts, total *sum)
+{
+    const cz_view_stage *stage = l->call->stage;
+    bool is_possible = way->form != CZ_SUBGROUP_SHARED;
+    for (int i = 0; i < cz_view_n_bodies(stage); i++) {
+        const cz_view_stage *body = cz_view_variant(stage, i);
+        cz_step_share *shares = CZ_NEW(l->arena, cz_step_share, body->n_steps);
+        if (way->g > 1 && share_body(l, body, way->form, shares))
+            is_possible = true;
+        const cz_stage_call call = {
+            .stage = body,
+            .batch = way->batch,
+            .group = way->g,
+            .cut = l->cut,
+            .link = way->g <= l->call->n_near ? CZ_LINK_NODE : CZ_LINK_NETWORK};
+        const int64_t bytes = square_bytes(shares, body->n_steps, way->batch);
+        add_body(l, &call, shares, counts[i], sum);
+        if (bytes > sum->square_bytes)
+            sum->square_bytes = bytes;
+    }
+    return is_possible;
+}
+
+static int most_steps(const cz_view_stage *stage)
+{
+    int most = 0;
+    for (int i = 0; i < cz_view_n_bodies(stage); i++) {
+        const int n = cz_view_variant(stage, i)->n_steps;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static int64_t mean(cz_wide sum, int64_t updates)
+{
+    return cz_time_limit((sum + updates - 1) / updates);
+}
+
+/* False: nothing is dealt out in this form. */
+static bool set_parts(const lister *l, cz_subgroup_way *way)
+{
+    int64_t counts[CZ_MAX_PHASES];
+    const int64_t updates =
+        cz_cost_frequencies(l->view, l->call->stage, counts);
+    total sum = {0};
+    sum.parts = CZ_NEW(l->arena, sums, most_steps(l->call->stage) + 1);
+    if (!add_bodies(l, way, counts, &sum))
+        return false;
+    cz_subgroup_part *parts = CZ_NEW(l->arena, cz_subgroup_part, sum.n + 1);
+    for (int p = 0; p < sum.n; p++)
+        parts[p] = (cz_subgroup_part){mean(sum.parts[p].compute_ps, updates),
+                                      mean(sum.parts[p].exchange_ps, updates)};
+    way->parts = parts;
+    way->n_parts = sum.n;
+    way->wire_bytes = mean(sum.wire_bytes, updates) * way->g;
+    way->staging_bytes = way->g > 1 ? sum.square_bytes : 0;
+    return true;
+}
+
+/* ---- gather and scatter ---- */
+
+static int64_t element_bytes(const cz_view_slot *slots, int n,
+                             cz_slot_kind kind)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < n; i++)
+        if (slots[i].kind == kind)
+            bytes += cz_dtype_bytes(slots[i].dtype);
+    return bytes;
+}
+
+static int64_t elements_of(const lister *l, int64_t batch)
+{
+    const cz_fact_rule *rule = l->view->rules[l->call->stage->rule].fact;
+    int64_t elements = batch;
+    for (int i = 0; i < rule->shape.n; i++)
+        elements = cz_time_limit((cz_wide)elements * rule->shape.v[i]);
+    return elements;
+}
+
+static void set_transfers(const lister *l, cz_subgroup_way *way)
+{
+    const cz_view_stage *stage = l->call->stage;
+    const int width = l->call->width;
+    const int64_t in = element_bytes(stage->in, stage->n_in, CZ_SLOT_GATHER);
+    const int64_t out =
+        element_bytes(stage->out, stage->n_out, CZ_SLOT_SCATTER);
+    const int64_t all = elements_of(l, way->batch), shard = all / width;
+    const int64_t part = cz_ceil_div(all, way->g);
+    const bool across = way->g > 1 && l->call->sharded != l->cut;
+    const int64_t travels = part - (across ? shard / way->g : shard);
+    const int64_t lost = travels > 0 && way->g < width ? shard : 0;
+    const cz_link_speed link = cz_machine_link(
+        l->machine, width <= l->call->n_near ? CZ_LINK_NODE : CZ_LINK_NETWORK);
+    if (l->call->lie == CZ_LIES_ON_BLOCK || travels == 0)
+        return;
+    way->gather_ps = cz_time_of((cz_wide)travels * in, link.rate);
+    way->gather_other_ps = cz_time_of((cz_wide)lost * in, link.rate);
+    way->scatter_ps = cz_time_of((cz_wide)travels * out, link.rate);
+    way->scatter_other_ps = cz_time_of((cz_wide)lost * out, link.rate);
+    way->wire_bytes =
+        cz_time_limit(way->wire_bytes + (cz_wide)travels * way->g * (in + out));
+    way->staging_bytes = cz_time_limit(way->staging_bytes + (cz_wide)part * in);
+}
+
+/* ---- measured times ---- */
+
+/* The parts of a measured way take together what was measured, but for
+ * rounding.  False: it was not measured. */
+static bool take_measured(const lister *l, cz_subgroup_way *way)
+{
+    const cz_stage_call call = {.stage = l->call->stage,
+                                .batch = way->batch,
+                                .group = way->g,
+                                .cut = l->cut};
+    cz_stage_cost cost;
+    cz_subgroup_part *parts = CZ_NEW(l->arena, cz_subgroup_part, way->n_parts);
+    const int64_t all = cz_subgroup_alone_ps(way, 0);
+    if (!cz_cost_stage_mean(l->arena, l->view, l->machine, &call, &cost) ||
+        !cost.is_measured || all == 0)
+        return false;
+    for (int p = 0; p < way->n_parts; p++) {
+        const cz_subgroup_part *part = &way->parts[p];
+        parts[p] = (cz_subgroup_part){
+            (int64_t)((cz_wide)part->compute_ps * cost.time_ps / all),
+            (int64_t)((cz_wide)part->exchange_ps * cost.time_ps / all)};
+    }
+    way->parts = parts;
+    return true;
+}
+
+/* ---- all of them ---- */
+
+static int list_forms(const lister *l, int batch, int g, cz_subgroup_way *forms)
+{
+    cz_subgroup_way way = {.form =
+                               g == 1 ? CZ_SUBGROUP_OWNER : CZ_SUBGROUP_GRAM,
+                           .batch = batch,
+                           .g = g};
+    set_parts(l, &way);
+    const bool is_measured = take_measured(l, &way);
+    set_transfers(l, &way);
+    forms[0] = way;
+    if (g == 1 || is_measured)
+        return 1;
+    way = (cz_subgroup_way){.form = CZ_SUBGROUP_SHARED, .batch = batch, .g = g};
+    if (!set_parts(l, &way))
+        return 1;
+    set_transfers(l, &way);
+    forms[1] = way;
+    return 2;
+}
+
+static lister lister_of(cz_arena *arena, const cz_plan_view *view,
+                        const cz_machine *machine, const cz_ways_call *call)
+{
+    return (lister){arena, view, machine, call, cz_cost_cut(arena, call)};
+}
+
+static int most_ranks(const lister *l)
+{
+    const int g =
+        l->call->max_g < l->call->width ? l->call->max_g : l->call->width;
+    return l->cut == CZ_CUT_NONE ? 1 : g;
+}
+
+int cz_cost_ways(cz_arena *arena, const cz_plan_view *view,
+                 const cz_machine *machine, const cz_ways_call *call,
+                 const cz_subgroup_way **ways)
+{
+    const lister l = lister_of(arena, view, machine, call);
+    cz_subgroup_way *list = NULL;
+    int n = 0;
+    for (int batch = 1; batch <= call->max_batch; batch++)
+        for (int g = 1; g <= most_ranks(&l); g *= 2) {
+            cz_subgroup_way forms[2];
+            const int n_forms = list_forms(&l, batch, g, forms);
+            for (int f = 0; f < n_forms; f++)
+                *CZ_PUSH(arena, list, n) = forms[f];
+        }
+    *ways = list;
+    return n;
+}
+
+int64_t cz_cost_least_work(cz_arena *scratch, const cz_plan_view *view,
+                           const cz_machine *machine, const cz_ways_call *call,
+                           int most, int64_t staging_cap_bytes)
+{
+    const lister l = lister_of(scratch, view, machine, call);
+    int64_t least = INT64_MAX;
+    for (int batch = 1; batch <= most; batch++)
+        for (int g = 1; g <= most_ranks(&l); g *= 2) {
+            cz_subgroup_way forms[2];
+            const int n_forms = list_forms(&l, batch, g, forms);
+            for (int f = 0; f < n_forms; f++) {
+                const int64_t work = cz_subgroup_work_ps(&forms[f]) / batch;
+                const bool fits =
+                    batch == 1 || forms[f].staging_bytes <= staging_cap_bytes;
+                least = fits && work < least ? work : least;
+            }
+        }
+    return least;
+}

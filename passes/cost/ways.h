@@ -1,0 +1,58 @@
+/* In which ways the `whole` stage of a rule can be carried out by a row of
+ * ranks, as the sub-group planner wants them: on one rank, or shared out over
+ * 2, 4, ... of them, one matrix or a batch.  Times are those of
+ * passes/cost/stage.h, step by step, so that any rule has them that
+ * cz_share_stage() can share; others have the ways of one rank alone. */
+#ifndef CZ_PASSES_COST_WAYS_H
+#define CZ_PASSES_COST_WAYS_H
+
+#include "passes/cost/stage.h"
+#include "passes/solve/subgroup.h"
+
+/* How a matrix lies on the ranks of its row before and after. */
+typedef enum cz_ways_lie {
+    CZ_LIES_IN_SHARDS, /* each rank of the row has one of `width` equal parts,
+                        * along `sharded` */
+    CZ_LIES_ON_BLOCK   /* the block's ranks have an equal part each, the way
+                        * they need it: nothing travels */
+} cz_ways_lie;
+
+typedef struct cz_ways_call {
+    const cz_view_stage *stage; /* in kernel form */
+    cz_ways_lie lie;
+    cz_cut_of sharded; /* rows or columns; if it lies in shards */
+    int width;         /* ranks of the row, a power of two */
+    int n_near;        /* consecutive ranks of the row in one node; 1: each
+                        * has a node of its own */
+    int max_g;         /* at most so many ranks share a matrix */
+    int max_batch;     /* at least 1 */
+    bool packs;        /* symmetric sums travel as a triangle */
+} cz_ways_call;
+
+/* The dimension along which the stage can be shared: `sharded` if it can be
+ * that one, else the other; CZ_CUT_NONE: neither. */
+cz_cut_of cz_cost_cut(cz_arena *scratch, const cz_ways_call *call);
+
+/* All ways, by batch, then by g; of g > 1 first CZ_SUBGROUP_GRAM, in which all
+ * ranks compute alike what is not cut, then CZ_SUBGROUP_SHARED, in which they
+ * deal out those products by rows and gather the results.  Stages with phases
+ * take the mean of their updates, part by part.  A measured time scales the
+ * parts of its way.  `*ways` lives in `arena`; how many there are.
+ *
+ * A rank of a block of g gathers 1 / g of the inputs: the k-th of its block
+ * every g-th shard from the k-th on, so that its own is one of them; or where
+ * shards are cut the other way, 1 / g of each.  Outputs take the same way
+ * back.  Staging: what it gathers, and the largest sum with what is gathered
+ * of it. */
+int cz_cost_ways(cz_arena *arena, const cz_plan_view *view,
+                 const cz_machine *machine, const cz_ways_call *call,
+                 const cz_subgroup_way **ways);
+
+/* Rank-seconds of one matrix at the very least: over all ways with batches of
+ * up to `most` matrices whose staging keeps the cap.  A bound's datum: the
+ * planner's max_batch is not looked at. */
+int64_t cz_cost_least_work(cz_arena *scratch, const cz_plan_view *view,
+                           const cz_machine *machine, const cz_ways_call *call,
+                           int most, int64_t staging_cap_bytes);
+
+#endif
