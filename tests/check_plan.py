@@ -17,6 +17,7 @@ from plan_mutants import mutants
 from plan_numbers import BYTES, Plan, equal, round_up, wire_bytes
 from plan_parts import check_mesh, check_parameters, check_reductions
 from plan_schema import Validator, canonical, parse
+from plan_work import check_work
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -194,6 +195,7 @@ def check_wire(plan):
                               for r in plan.ranks])
     yield from check_ops(plan, reduce, publish)
     yield from check_transfers(plan)
+    yield from check_work(plan, transfer_bytes)
 
 
 def check_ops(plan, reduce, publish):

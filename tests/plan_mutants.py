@@ -3,7 +3,7 @@ of each."""
 import copy
 
 NAMED = ("reduction", "spread", "names", "shard", "home", "axes", "reduce_axes",
-         "split_axes")
+         "split_axes", "over")
 
 
 def integers(value, path=()):
@@ -23,7 +23,6 @@ def is_free(path):
     return (words[:2] in (["policy", "bucket_elements"], ["policy", "group_bytes"])
             or (words[0] == "stages" and words[-1] == "work_bytes")
             or (words[0] == "schedule" and words[2] in ("waits", "stream"))
-            or (words[0] == "groups" and words[2] == "op")
             or words[2:4] == ["stored", "shape"]  # how much padding there is
             or words[-1] == "witness")
 
@@ -44,10 +43,12 @@ def words(value, path=()):
 
 def splits_nothing(data, path):
     """An axis of split_axes that have one coordinate together: no operation
-    names it, no figure depends on it."""
+    names it, no figure depends on it.  Likewise one coordinate of `over`."""
+    sizes = {a["name"]: a["size"] for a in data["mesh"]["axes"]}
+    if path[0] == "schedule" and path[2] == "over":
+        return sizes[data["schedule"][path[1]]["over"][path[3]]] == 1
     if path[0] != "reductions" or path[2] != "split_axes":
         return False
-    sizes = {a["name"]: a["size"] for a in data["mesh"]["axes"]}
     return all(sizes[a] == 1 for a in data["reductions"][path[1]]["split_axes"])
 
 

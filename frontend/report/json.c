@@ -139,6 +139,7 @@ void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
     put_policy(&r);
     put_reductions(&r);
     cz_report_put_lists(&r);
+    cz_report_put_schedule(&r);
     cz_report_put_metrics(&r);
     cz_json_key(&r.json, "baselines");
     cz_json_open(&r.json, '[');

@@ -25,6 +25,7 @@ void cz_report_put_real(cz_report *report, const char *key, double value);
 
 /* The parts of the document behind its header. */
 void cz_report_put_lists(cz_report *report);
+void cz_report_put_schedule(cz_report *report);
 void cz_report_put_metrics(cz_report *report);
 void cz_report_put_baselines(cz_report *report);
 

@@ -1,4 +1,4 @@
-/* Parameters, matrices, buckets, micro-groups and operations as JSON. */
+/* Parameters, matrices, buckets and micro-groups as JSON. */
 #include "frontend/report/json_internal.h"
 #include "frontend/report/stages.h"
 
@@ -321,27 +321,6 @@ static void put_group(cz_report *r, const cz_group_facts *group)
     cz_json_close(json, '}');
 }
 
-static void put_op(cz_report *r, int number)
-{
-    const cz_view_op *op = &r->view->ops[number];
-    int64_t sent = 0, received = 0;
-    cz_json *json = &r->json;
-    for (int rank = 0; rank < r->metrics->n_ranks; rank++) {
-        sent += r->metrics->ranks[rank].sent[number];
-        received += r->metrics->ranks[rank].received[number];
-    }
-    cz_json_open(json, '{');
-    cz_json_put_string(json, "kind", op->fact->kind);
-    cz_json_put_int(json, "stream", op->fact->stream);
-    cz_json_put_string(json, "section", op->fact->section);
-    cz_report_put_axes(r, "axes", &op->fact->comm);
-    cz_json_put_optional(json, "bucket", op->fact->bucket);
-    cz_json_put_ints(json, "waits", op->fact->waits.v, op->fact->waits.n);
-    cz_json_put_int(json, "sent_bytes", sent);
-    cz_json_put_int(json, "received_bytes", received);
-    cz_json_close(json, '}');
-}
-
 /* ---- in order ---- */
 
 static void open_list(cz_report *r, const char *key)
@@ -375,9 +354,5 @@ void cz_report_put_lists(cz_report *r)
     open_list(r, "groups");
     for (int g = 0; g < r->n_groups; g++)
         put_group(r, &r->groups[g]);
-    cz_json_close(&r->json, ']');
-    open_list(r, "schedule");
-    for (int i = 0; i < view->n_ops; i++)
-        put_op(r, i);
     cz_json_close(&r->json, ']');
 }

@@ -1,0 +1,114 @@
+"""What the operations of a plan run and move, rank by rank, computed again from
+who owns what.  Written from the schema alone."""
+from plan_numbers import equal
+
+
+def spread(plan, op, amounts):
+    """A list over the coordinates of an operation, rank by rank."""
+    return [amounts[plan.over(rank, op["over"])] for rank in plan.ranks]
+
+
+def listed(plan, name, op):
+    """Lists that are too short or too long."""
+    n = plan.extent(op["over"])
+    wanted = n if op["kind"] == "transfer" else 0
+    for way in ("sent", "received"):
+        yield from equal(f"length of {name}.{way}", len(op[way]), wanted)
+    for work in op["work"]:
+        for key in ("rows", "elements"):
+            yield from equal(f"length of {name}.work.{key}", len(work[key]), n)
+    if op["kind"] != "kernel" and op["work"]:
+        yield f"{name} runs something"
+    yield from equal(f"{name}.over, in order", op["over"],
+                     [a for a in plan.axes if a in op["over"]])
+
+
+class Tally:
+    """Rows and elements of every stage on every rank."""
+
+    def __init__(self, plan):
+        self.plan = plan
+        self.counts = {}
+
+    def add(self, stage, rank, rows, elements):
+        if rows or elements:
+            old = self.counts.get((stage, rank), (0, 0))
+            self.counts[stage, rank] = old[0] + rows, old[1] + elements
+
+    def add_op(self, op):
+        for work in op["work"]:
+            each = zip(self.plan.ranks, spread(self.plan, op, work["rows"]),
+                       spread(self.plan, op, work["elements"]))
+            for rank, rows, elements in each:
+                self.add(work["stage"], rank, rows, elements)
+
+    def add_matrix(self, m, places):
+        p = self.plan.params[m["parameter"]]
+        for where in ("before", "after"):
+            stage = places.get((p["rule"], where))
+            for rank in self.plan.row(m) if stage is not None else []:
+                n = self.plan.elements(p, rank)
+                self.add(stage, rank, n > 0, n)
+        self.add_whole(m, places)
+
+    def add_whole(self, m, places):
+        p = self.plan.params[m["parameter"]]
+        for rank in self.plan.owners(m):
+            self.add(places[p["rule"], "whole"], rank, 1, p["element_count"])
+
+    def add_bucket(self, bucket, places):
+        for i, number in enumerate(bucket["order"]):
+            stage = places.get((self.plan.params[number]["rule"], "local"))
+            if stage is None:
+                continue
+            for ranks in self.plan.like(bucket):
+                n = self.plan.part(bucket, i, ranks[0])
+                for rank in ranks:
+                    self.add(stage, rank, n > 0, n)
+
+
+def check_work(plan, transfer_bytes):
+    data = plan.data
+    places = {(s["rule"], s["where"]): i for i, s in enumerate(data["stages"])}
+    found, expected = Tally(plan), Tally(plan)
+    messages = [m for i, op in enumerate(data["schedule"])
+                for m in listed(plan, f"schedule[{i}]", op)]
+    if messages:
+        yield from messages
+        return
+    for op in data["schedule"]:
+        found.add_op(op)
+    for m in data["matrices"]:
+        expected.add_matrix(m, places)
+    for bucket in data["buckets"]:
+        expected.add_bucket(bucket, places)
+    yield from equal("work of all operations", sorted(found.counts.items()),
+                     sorted(expected.counts.items()))
+    yield from check_group_work(plan, places)
+    yield from check_moves(plan, transfer_bytes)
+
+
+def check_group_work(plan, places):
+    for g, group in enumerate(plan.data["groups"]):
+        found, expected = Tally(plan), Tally(plan)
+        found.add_op(plan.data["schedule"][group["op"]])
+        for number in group["members"]:
+            expected.add_whole(plan.matrix_of[number], places)
+        yield from equal(f"work of groups[{g}]", sorted(found.counts.items()),
+                         sorted(expected.counts.items()))
+
+
+def check_moves(plan, transfer_bytes):
+    data = plan.data
+    sums = [[0, 0] for _ in plan.ranks]
+    for i, op in enumerate(data["schedule"]):
+        if op["kind"] != "transfer":
+            continue
+        for side, way in enumerate(("sent", "received")):
+            each = spread(plan, op, op[way])
+            yield from equal(f"schedule[{i}].{way}_bytes", op[f"{way}_bytes"],
+                             sum(each))
+            for rank, n in zip(plan.ranks, each):
+                sums[rank][side] += n
+    yield from equal("bytes of all transfers", [tuple(s) for s in sums],
+                     transfer_bytes(plan, data["matrices"]))
