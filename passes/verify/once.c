@@ -306,9 +306,9 @@ static void check_counted(verifier *v, const counts *found)
         int64_t storage[CZ_VIEW_MAX_AXES];
         const cz_ints axes = cz_view_axes_of(
             v->view, cz_view_distinct_set(v->view, param->family), storage);
+        const int64_t home = home_of(v, param->bucket);
         for (int64_t c = 0; c < cz_view_extent(v->view, &axes); c++) {
-            const int64_t near =
-                cz_view_rank_at(v->view, &axes, c, home_of(v, param->bucket));
+            const int64_t near = cz_view_rank_at(v->view, &axes, c, home);
             if (!*count_of(found, p, c) && elements_on(v, p, near) > 0) {
                 reject(v,
                        (place){counter_of(v, param->bucket),

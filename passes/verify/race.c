@@ -1,6 +1,7 @@
 /* V5: two operations of a rank that touch the same bytes, one of them
  * writing, need an order by streams and waits.  Inside one transfer, where
  * all rows move at once, no row may touch what another writes. */
+#include "passes/verify/conflict.h"
 #include "passes/verify/verify_internal.h"
 
 #include <stdlib.h>
@@ -17,13 +18,6 @@ typedef enum space {
     SPACE_MASTER,
     SPACE_STATE /* and one more per state */
 } space;
-
-/* Bytes of scratch, elements of a bucket. */
-typedef struct access {
-    int64_t space, lo, hi, param;
-    int op;
-    bool writes;
-} access;
 
 enum { SPACES_PER_BUCKET = 128 };
 
@@ -191,35 +185,27 @@ static void add_op(access_list *list, const cz_view_op *op)
     add_rows(list, op);
 }
 
-static int compare(const void *left, const void *right)
-{
-    const access *a = left, *b = right;
-    int c = by_number(a->space, b->space);
+typedef struct checked_rank {
+    verifier *v;
+    int64_t rank;
+    const order *order;
+} checked_rank;
 
-    c = c ? c : by_number(a->lo, b->lo);
-    c = c ? c : by_number(a->hi, b->hi);
-    c = c ? c : by_number(a->op, b->op);
-    c = c ? c : by_number(a->param, b->param);
-    return c;
-}
-
-static void check_pair(access_list *list, const order *o, const access *a,
-                       const access *b)
+static bool check_pair(void *context, const access *first, const access *second)
 {
-    const access *first = a->op < b->op ? a : b;
-    const access *second = a->op < b->op ? b : a;
+    const checked_rank *on = context;
     place at;
 
-    if (first->op == second->op || (!a->writes && !b->writes) ||
-        is_before(o, first->op, second->op))
-        return;
-    at = place_on(list->v, second->op, list->rank);
+    if (is_before(on->order, first->op, second->op))
+        return true;
+    at = place_on(on->v, second->op, on->rank);
     if (second->param >= 0 || first->param >= 0)
         at.param = second->param >= 0 ? second->param : first->param;
-    reject(list->v, at,
+    reject(on->v, at,
            "%s what operation %d %s, and no stream or wait orders the two",
            second->writes ? "writes" : "reads", first->op,
            first->writes ? "writes" : "still reads");
+    return false;
 }
 
 /* V9: whatever updates has the decision behind it, by streams and waits. */
@@ -240,25 +226,18 @@ static void check_decided(verifier *v, int64_t rank, const order *o)
     }
 }
 
-/* Sweep: compare every access with those that begin before it ends. */
 static void check_rank(verifier *v, int from, int64_t rank)
 {
     access_list list = {.v = v, .rank = rank, .op = from};
     const order o = order_of_rank(v, rank);
+    checked_rank context = {v, rank, &o};
 
     for (; list.op < v->view->n_ops; list.op++)
         if (!is_skipped(v, &v->view->ops[list.op], rank))
             add_op(&list, &v->view->ops[list.op]);
     check_decided(v, rank, &o);
-    if (list.n == 0)
-        return;
-    qsort(list.v_access, (size_t)list.n, sizeof *list.v_access, compare);
-    for (int i = 0; i < list.n && v->n_errors == 0; i++)
-        for (int k = i + 1; k < list.n && v->n_errors == 0 &&
-                            list.v_access[k].space == list.v_access[i].space &&
-                            list.v_access[k].lo < list.v_access[i].hi;
-             k++)
-            check_pair(&list, &o, &list.v_access[i], &list.v_access[k]);
+    if (v->n_errors == 0)
+        visit_conflicts(v->arena, list.v_access, list.n, check_pair, &context);
 }
 
 /* Boxes of equal stride that lie side by side share no byte. */

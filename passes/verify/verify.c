@@ -39,12 +39,9 @@ bool is_home(const verifier *v, int64_t param, int64_t rank)
 
 int64_t home_of(const verifier *v, int bucket)
 {
-    int64_t rank = 0;
+    const int family = v->view->buckets[bucket].family;
 
-    while (rank < v->view->n_ranks &&
-           !cz_view_bucket_is_home(v->view, bucket, rank))
-        rank++;
-    return rank < v->view->n_ranks ? rank : 0;
+    return family < 0 ? 0 : cz_view_home_rank(v->view, family, 0, 0);
 }
 
 static const char *const step_names[CZ_N_STEPS] = {
