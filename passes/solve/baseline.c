@@ -127,8 +127,8 @@ cz_solve_score cz_solve_replicated(cz_arena *arena,
     score.padded_elements = score.length_elements;
     score.wire_elements =
         2 * ((int64_t)problem->n_ranks - 1) * score.length_elements;
-    score.time_ps = score.max_load_ps +
-                    cz_solve_part(problem->wire_ps,
+    score.wire_ps = cz_solve_part(problem->wire_ps,
                                   score.wire_elements / problem->n_ranks, 1024);
+    score.time_ps = score.max_load_ps + score.wire_ps;
     return score;
 }

@@ -127,6 +127,16 @@ static void add_bucket(const cz_solve_problem *problem,
         add_item(problem, plan, score, b, plan->order[at]);
 }
 
+/* Ranks send alike on a ring: a rank's share is the mean. */
+static int64_t wire_time(const cz_solve_problem *problem, int64_t elements)
+{
+    const int64_t full =
+        cz_solve_part(problem->wire_ps, elements / problem->n_ranks, 1024);
+    if (problem->geometry != CZ_SLICES_UNEVEN || problem->uneven_e == 0)
+        return full;
+    return (int64_t)((cz_wide)full * 1000 / problem->uneven_e);
+}
+
 cz_solve_score cz_solve_evaluate(cz_arena *arena,
                                  const cz_solve_problem *problem,
                                  const cz_solve_plan *plan)
@@ -152,10 +162,8 @@ cz_solve_score cz_solve_evaluate(cz_arena *arena,
             cz_solve_max(score.max_state_bytes, score.state_bytes[r]);
         score.total_state_bytes += score.state_bytes[r];
     }
-    /* Ranks send alike on a ring: a rank's share is the mean. */
-    score.time_ps = score.max_load_ps +
-                    cz_solve_part(problem->wire_ps,
-                                  score.wire_elements / problem->n_ranks, 1024);
+    score.wire_ps = wire_time(problem, score.wire_elements);
+    score.time_ps = score.max_load_ps + score.wire_ps;
     return score;
 }
 

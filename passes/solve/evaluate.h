@@ -15,8 +15,8 @@ typedef struct cz_solve_score {
     int64_t padded_elements, length_elements;
     int64_t wire_elements; /* that all ranks together send, to reduce gradients
                             * and to gather parameters */
-    int64_t time_ps;       /* predicted: the fullest rank's load, and the wire
-                            * where the problem prices it */
+    int64_t wire_ps;       /* of each rank, where the problem prices the wire */
+    int64_t time_ps; /* predicted: the fullest rank's load, and the wire */
 } cz_solve_score;
 
 /* Score of a plan that passes cz_solve_check().

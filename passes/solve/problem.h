@@ -43,6 +43,8 @@ typedef enum cz_solve_geometry {
                        * pieces then go to the owners, all to all */
 } cz_solve_geometry;
 
+enum { CZ_SOLVE_N_GEOMETRIES = CZ_SLICES_EQUAL + 1 };
+
 /* A cap on max / mean, as a ratio; denominator 0 means none. */
 typedef struct cz_solve_cap {
     int64_t numerator, denominator;
@@ -75,6 +77,8 @@ typedef struct cz_solve_problem {
                               * the mean of this problem alone */
     int64_t wire_ps;         /* per 1024 elements that a bucket's slowest rank
                               * sends; 0 leaves the wire out of predicted time */
+    int64_t uneven_e;        /* thousandths of the link's speed at which uneven
+                              * slices travel; 0: all of it */
 } cz_solve_problem;
 
 /* A plan.  Rank r has of bucket b the elements [slices[r], slices[r + 1])
