@@ -277,6 +277,8 @@ typedef struct cz_plan_view {
     const cz_fact_machine *machine; /* NULL: nothing is timed */
     int n_timings;
     const cz_fact_timing *timings;
+    int n_uneven_reduces;
+    const cz_fact_uneven_reduce *uneven_reduces;
     const cz_fact_arena *arena; /* NULL before scheduling */
     int n_ranks;
     int n_reductions;

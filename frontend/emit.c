@@ -210,6 +210,8 @@ static void emit_machine(const emitter *e)
     cz_ir_add_machine(e->ir, &machine->fact);
     for (int i = 0; i < machine->n_timings; i++)
         cz_ir_add_timing(e->ir, &machine->timings[i]);
+    for (int i = 0; i < machine->n_uneven_reduces; i++)
+        cz_ir_add_uneven_reduce(e->ir, &machine->uneven_reduces[i]);
 }
 
 /* ---- rules ---- */

@@ -24,11 +24,12 @@ static const constant constants[] = {
 enum {
     N_CONSTANTS = sizeof constants / sizeof *constants,
     MAX_BASES = 16, /* machines that build on each other */
-    TIME_PARTS = 6
+    TIME_PARTS = 6,
+    UNEVEN_PARTS = 4
 };
 
 static const char scope_name[] = "machine", default_name[] = "h100",
-                  times_name[] = "times";
+                  times_name[] = "times", uneven_name[] = "uneven_reduce";
 
 typedef struct reader {
     cz_scope *scope;
@@ -83,25 +84,40 @@ static bool read_value(reader *r, int i, const cz_node *e, bool measured,
                        constants[i].low, &r->values[i]);
 }
 
-/* ---- measured times ---- */
+/* ---- tables ---- */
 
-static bool bad_times(const reader *r, const cz_node *node)
+/* A list whose rows are tuples of a name and numbers. */
+typedef struct table {
+    int n_parts;
+    const char *reads; /* what a row looks like */
+} table;
+
+static const table times_table = {
+    TIME_PARTS,
+    "a time reads (\"optimizer\", rows, columns, batch, group, seconds)"};
+static const table uneven_table = {
+    UNEVEN_PARTS,
+    "an uneven reduction reads (\"node\" or \"network\", bytes, roots, part "
+    "of the link's rate)"};
+
+static bool bad_row(const reader *r, const table *t, const cz_node *node)
 {
-    cz_diag_error(r->diags, CZ_BAD_MACHINE, node->span,
-                  "a time reads (\"optimizer\", rows, columns, batch, group, "
-                  "seconds)");
+    cz_diag_error(r->diags, CZ_BAD_MACHINE, node->span, "%s", t->reads);
     return false;
 }
 
-static bool read_time(reader *r, const cz_node *row)
+static bool is_row(const table *t, const cz_node *row)
+{
+    return row->kind == CZ_AST_TUPLE && row->n_kids == t->n_parts &&
+           row->kids[0]->kind == CZ_AST_STRING;
+}
+
+static bool read_time(const reader *r, const cz_node *row)
 {
     static const char *const names[TIME_PARTS] = {
         "optimizer", "number of rows", "number of columns",
         "batch",     "group",          "time"};
     int64_t parts[TIME_PARTS] = {0};
-    if (row->kind != CZ_AST_TUPLE || row->n_kids != TIME_PARTS ||
-        row->kids[0]->kind != CZ_AST_STRING)
-        return bad_times(r, row);
     for (int i = 1; i < TIME_PARTS; i++)
         if (!read_scaled(r, row->kids[i], names[i],
                          i == TIME_PARTS - 1 ? 1e12 : 1, 1, &parts[i]))
@@ -118,14 +134,41 @@ static bool read_time(reader *r, const cz_node *row)
     return true;
 }
 
-static bool read_times(reader *r, const cz_node *node)
+static bool read_uneven(const reader *r, const cz_node *row, bool is_measured)
+{
+    const char *link = row->kids[0]->text;
+    cz_fact_uneven_reduce fact = {.link = link, .measured = is_measured};
+    if (strcmp(link, "node") != 0 && strcmp(link, "network") != 0)
+        return bad_row(r, &uneven_table, row);
+    if (!read_scaled(r, row->kids[1], "number of bytes", 1, 1, &fact.bytes) ||
+        !read_scaled(r, row->kids[2], "number of roots", 1, 1, &fact.roots) ||
+        !read_scaled(r, row->kids[3], "part of a rate", 1000, 1,
+                     &fact.thousandths))
+        return false;
+    if (fact.thousandths > 1000) {
+        cz_diag_error(r->diags, CZ_BAD_MACHINE, row->kids[3]->span,
+                      "nothing is faster than its link: a part is at most 1");
+        return false;
+    }
+    *CZ_PUSH(r->globals->arena, r->out->uneven_reduces,
+             r->out->n_uneven_reduces) = fact;
+    return true;
+}
+
+static bool read_table(const reader *r, const table *t, const cz_node *node)
 {
     const cz_node *list = node->kids[0];
+    const bool is_measured = cz_node_has(node, CZ_FLAG_MEASURED);
     bool good = true;
     if (list->kind != CZ_AST_LIST)
-        return bad_times(r, list);
+        return bad_row(r, t, list);
     for (int i = 0; i < list->n_kids && good; i++)
-        good = read_time(r, list->kids[i]);
+        if (!is_row(t, list->kids[i]))
+            good = bad_row(r, t, list->kids[i]);
+        else if (t == &times_table)
+            good = read_time(r, list->kids[i]);
+        else
+            good = read_uneven(r, list->kids[i], is_measured);
     return good;
 }
 
@@ -133,11 +176,12 @@ static bool read_times(reader *r, const cz_node *node)
 
 static bool unknown_constant(const reader *r, const cz_node *node)
 {
-    const char *names[N_CONSTANTS + 1];
+    const char *names[N_CONSTANTS + 2];
     for (int i = 0; i < N_CONSTANTS; i++)
         names[i] = constants[i].name;
     names[N_CONSTANTS] = times_name;
-    const char *near = cz_diag_nearest(node->text, names, N_CONSTANTS + 1);
+    names[N_CONSTANTS + 1] = uneven_name;
+    const char *near = cz_diag_nearest(node->text, names, N_CONSTANTS + 2);
     cz_diag_error(r->diags, CZ_BAD_MACHINE, node->span, "a machine has no '%s'",
                   node->text);
     if (near)
@@ -149,7 +193,9 @@ static bool read_constant(reader *r, const cz_node *node)
 {
     const int i = find_constant(node->text);
     if (strcmp(node->text, times_name) == 0)
-        return read_times(r, node);
+        return read_table(r, &times_table, node);
+    if (strcmp(node->text, uneven_name) == 0)
+        return read_table(r, &uneven_table, node);
     if (i < 0)
         return unknown_constant(r, node);
     if (r->sources[i]) /* said by -D, or by a machine built on this one */

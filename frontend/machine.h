@@ -11,6 +11,8 @@ typedef struct cz_machine_said {
     cz_fact_machine fact; /* arrays live in the arena */
     cz_fact_timing *timings;
     int n_timings;
+    cz_fact_uneven_reduce *uneven_reduces;
+    int n_uneven_reduces;
 } cz_machine_said;
 
 /* `-D machine=NAME` and, once it is known which, `-D machine.KEY=VALUE`. */

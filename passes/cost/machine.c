@@ -30,19 +30,74 @@ static cz_machine_time time_of(const cz_fact_timing *fact)
                              .time_ps = fact->time};
 }
 
+static cz_machine_uneven uneven_of(const cz_fact_uneven_reduce *fact)
+{
+    return (cz_machine_uneven){.link = strcmp(fact->link, "node") == 0
+                                           ? CZ_LINK_NODE
+                                           : CZ_LINK_NETWORK,
+                               .bytes = fact->bytes,
+                               .roots = fact->roots,
+                               .thousandths = fact->thousandths,
+                               .is_measured = fact->measured != 0};
+}
+
+/* Whether a is nearer to `wanted` than b: the most that is not more, else the
+ * least. */
+static bool is_nearer(int64_t a, int64_t b, int64_t wanted)
+{
+    if ((a <= wanted) != (b <= wanted))
+        return a <= wanted;
+    return a <= wanted ? a > b : a < b;
+}
+
+static bool comes_before(const cz_machine_uneven *a, const cz_machine_uneven *b,
+                         int64_t bytes, int64_t roots)
+{
+    if (a->is_measured != b->is_measured)
+        return a->is_measured;
+    if (a->roots != b->roots)
+        return is_nearer(a->roots, b->roots, roots);
+    return is_nearer(a->bytes, b->bytes, bytes);
+}
+
+cz_uneven_speed cz_machine_uneven_speed(const cz_machine *machine, cz_link link,
+                                        int64_t bytes, int64_t roots)
+{
+    const cz_machine_uneven *best = NULL;
+    for (int i = 0; i < machine->n_unevens; i++) {
+        const cz_machine_uneven *entry = &machine->unevens[i];
+        if (entry->link == link &&
+            (!best || comes_before(entry, best, bytes, roots)))
+            best = entry;
+    }
+    if (best && best->is_measured)
+        return (cz_uneven_speed){best->thousandths, best->thousandths,
+                                 best->thousandths, true};
+    return (cz_uneven_speed){CZ_UNEVEN_LOW,
+                             best ? best->thousandths : CZ_UNEVEN_HIGH,
+                             CZ_UNEVEN_HIGH, false};
+}
+
 bool cz_machine_of(cz_arena *arena, const cz_plan_view *view, cz_machine *out)
 {
     const cz_fact_machine *fact = view->machine;
     if (!fact)
         return false;
     cz_machine_time *times = CZ_NEW(arena, cz_machine_time, view->n_timings);
-    *out = (cz_machine){
-        .name = fact->name, .n_times = view->n_timings, .times = times};
+    cz_machine_uneven *unevens =
+        CZ_NEW(arena, cz_machine_uneven, view->n_uneven_reduces);
+    *out = (cz_machine){.name = fact->name,
+                        .n_times = view->n_timings,
+                        .times = times,
+                        .n_unevens = view->n_uneven_reduces,
+                        .unevens = unevens};
 #define CZ_CONSTANT(field, unit, scale, low, what)                             \
     out->field = constant(fact, #field);
 #include "dsl/machine.def"
 #undef CZ_CONSTANT
     for (int i = 0; i < view->n_timings; i++)
         times[i] = time_of(&view->timings[i]);
+    for (int i = 0; i < view->n_uneven_reduces; i++)
+        unevens[i] = uneven_of(&view->uneven_reduces[i]);
     return true;
 }

@@ -26,6 +26,14 @@ typedef struct cz_machine_time {
     int64_t time_ps;
 } cz_machine_time;
 
+/* How fast reductions and gathers of unequal slices are. */
+typedef struct cz_machine_uneven {
+    cz_link link;
+    int64_t bytes, roots; /* of all slices; ranks that have one */
+    int64_t thousandths;  /* of the link's rate */
+    bool is_measured;
+} cz_machine_uneven;
+
 /* Matrix products run on `sms` processors, each computing tiles of tile_rows
  * by tile_columns; all of them together reach bf16_rate or f32_rate.  The
  * constants are those of dsl/machine.def, in its units. */
@@ -36,7 +44,24 @@ typedef struct cz_machine {
 #undef CZ_CONSTANT
     int n_times;
     const cz_machine_time *times;
+    int n_unevens;
+    const cz_machine_uneven *unevens;
 } cz_machine;
+
+/* e: thousandths of the link's rate.  Where the link has measured entries, all
+ * three are the nearest one's: of those with the most roots that are not
+ * more, else the fewest, that with the most bytes that are not more, else the
+ * fewest.  Otherwise `likely` is that of the nearest entry, or 1000, and the
+ * others are the ends of what was assumed. */
+typedef struct cz_uneven_speed {
+    int64_t low, likely, high;
+    bool is_measured;
+} cz_uneven_speed;
+
+enum { CZ_UNEVEN_LOW = 500, CZ_UNEVEN_HIGH = 1000 };
+
+cz_uneven_speed cz_machine_uneven_speed(const cz_machine *machine, cz_link link,
+                                        int64_t bytes, int64_t roots);
 
 cz_link_speed cz_machine_link(const cz_machine *machine, cz_link link);
 

@@ -10,6 +10,9 @@ static void the_machine_is_as_it_stands(void **state)
     assert_int_equal(view->machine->measured.v[2], 1);
     assert_int_equal(view->n_timings, 1);
     assert_int_equal(view->timings[0].time, 77);
+    assert_int_equal(view->n_uneven_reduces, 1);
+    assert_string_equal(view->uneven_reduces[0].link, "node");
+    assert_int_equal(view->uneven_reduces[0].thousandths, 750);
 }
 
 static void a_machine_that_cannot_be_is_an_error(void **state)
@@ -26,6 +29,10 @@ static void a_machine_that_cannot_be_is_an_error(void **state)
         {"array<i64: 4, 6>, batch", "array<i64: 4>, batch", "timing: shape"},
         {"batch = 2", "batch = 0", "timing: batch is 0, not in [1, "},
         {"time = 77", "time = 0", "timing: time is 0, not in [1, "},
+        {"link = \"node\"", "link = \"air\"", "uneven_reduce: link is 'air'"},
+        {"roots = 3", "roots = 0", "uneven_reduce: roots is 0, not in [1, "},
+        {"thousandths = 750", "thousandths = 1001",
+         "uneven_reduce: thousandths is 1001, not in [1, 1000]"},
         {"\"canzona.timing\"", "\"canzona.timings\"", "canzona.timings"},
     };
     check_changes(*state, changes, sizeof changes / sizeof *changes);

@@ -6,6 +6,7 @@ module {
   "canzona.policy"() {master_dtype = "f32", clip = 1.000000e+00 : f64, skip = 1 : i64, bucket_elements = 1000 : i64, group_bytes = 0 : i64} : () -> ()
   "canzona.machine"() {name = "m", constants = ["gpus_per_node", "sms", "tile_rows", "tile_columns", "symmetric", "bf16_rate", "f32_rate", "memory_rate", "launch", "node_rate", "node_latency", "network_rate", "network_latency"], values = array<i64: 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22>, measured = array<i64: 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, sources = ["s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz"]} : () -> ()
   "canzona.timing"() {optimizer = "mat", shape = array<i64: 4, 6>, batch = 2 : i64, group = 1 : i64, time = 77 : i64} : () -> ()
+  "canzona.uneven_reduce"() {link = "node", bytes = 8 : i64, roots = 3 : i64, thousandths = 750 : i64, measured = 1 : i64} : () -> ()
   "canzona.reduction"() {dtype = "f32", sym_name = "r", reduce_axes = array<i64: 0>, split_axes = array<i64: 0>, leaves = 2 : i64, terms = 4 : i64} : () -> ()
   "canzona.use"() {sym_name = "matrices", optimizer = "mat", hypers = ["lr"], defaults = array<f64: 0.5>, has_default = array<i64: 1>} : () -> ()
   "canzona.use"() {sym_name = "vectors", optimizer = "sgd", hypers = ["lr"], defaults = array<f64: 0.0>, has_default = array<i64: 0>} : () -> ()
