@@ -1,189 +1,245 @@
-/* V4: with zero buffering, every run completes if and only if the graph of
- * starts and completions has no cycle (Kahn's algorithm).  A rank's operations
- * start in list order, each after the one before it completed: the strictest
- * executor, and the order that communication libraries ask for. */
+/* V4: with zero buffering, every run completes if and only if this one does.  A
+ * rank's operations start in list order, each after the one before it
+ * completed: the strictest executor, and the order that communication libraries
+ * ask for. What has started stays started, so it does not matter which rank
+ * goes first: one run stands for all.  Operations that meet no other rank
+ * complete at once and are left out. */
 #include "passes/verify/verify_internal.h"
 
-#include <string.h>
+#include <stdlib.h>
 
-typedef struct edge {
-    int64_t from, to;
-} edge;
+/* One side of a pair of rows that meet: who has to start what before this
+ * rank's operation can complete. */
+typedef struct meeting {
+    int64_t partner, param;
+    int op, partner_op;
+} meeting;
 
-typedef struct graph {
+/* All communicators over one set of axes. */
+typedef struct comm {
+    const cz_ints *axes;
+    int size;
+    int *first;   /* [n_ranks] member 0 of a rank's communicator */
+    int *next;    /* [n_ranks] the member behind it; behind the last one, 0 */
+    int *started; /* [n_ranks] by member 0: members that have started what they
+                   * are in.  A communicator skips a collective as a whole or
+                   * not at all (V3): all are in the same one */
+} comm;
+
+typedef struct run {
     verifier *v;
-    int64_t n_events; /* starts and completions, then one hub per collective
-                       * and rank 0 of its communicator */
-    edge *edges;
-    int n_edges;
-} graph;
+    int *at;           /* [n_ranks] the operation that a rank has started and
+                        * not completed; -1: none yet; n_ops: all are done */
+    int *n_missing;    /* [n_ranks] meetings whose partner has not started */
+    int64_t *first;    /* [n_ranks + 1] each rank's meetings, */
+    meeting *meetings; /* in order of operations */
+    int64_t *next;     /* [n_ranks] the first that is still to come */
+    comm *comms;
+    int n_comms;
+    const comm **comm_of; /* [n_ops] of collectives */
+    int *ready;           /* [n_ranks] whose operation has completed */
+    int n_ready;
+} run;
 
-static int64_t start_of(const graph *g, int64_t rank, int op)
-{
-    return (rank * g->v->view->n_ops + op) * 2;
-}
-
-static int64_t hub_of(const graph *g, int64_t rank, int op)
-{
-    return (g->v->view->n_ranks + rank) * g->v->view->n_ops * 2 + op;
-}
-
-static void add_edge(graph *g, int64_t from, int64_t to)
-{
-    *CZ_PUSH(g->v->arena, g->edges, g->n_edges) = (edge){from, to};
-}
-
-static bool meets_others(cz_step_kind kind)
+static bool is_collective(cz_step_kind kind)
 {
     return kind == CZ_STEP_REDUCE_SCATTER || kind == CZ_STEP_ALL_GATHER ||
-           kind == CZ_STEP_ALL_REDUCE || kind == CZ_STEP_TRANSFER;
+           kind == CZ_STEP_ALL_REDUCE;
 }
 
-/* Operations that meet no other rank have one way in and one out: a cycle
- * through them is one without them. */
-static void add_rank(graph *g, int64_t rank)
-{
-    int previous = -1;
+/* ---- who meets whom ---- */
 
-    for (int op = 0; op < g->v->view->n_ops; op++) {
-        if (!meets_others(g->v->view->ops[op].kind) ||
-            is_skipped(g->v, &g->v->view->ops[op], rank))
-            continue;
-        add_edge(g, start_of(g, rank, op), start_of(g, rank, op) + 1);
-        if (previous >= 0)
-            add_edge(g, start_of(g, rank, previous) + 1, start_of(g, rank, op));
-        previous = op;
-    }
+static int compare(const void *left, const void *right)
+{
+    const meeting *a = left, *b = right;
+    int c = by_number(a->op, b->op);
+
+    c = c ? c : by_number(a->partner, b->partner);
+    c = c ? c : by_number(a->partner_op, b->partner_op);
+    c = c ? c : by_number(a->param, b->param);
+    return c;
 }
 
-/* A collective completes nowhere before it has started everywhere; a
- * communicator skips it as a whole, or not at all (V3). */
-static void add_collective(graph *g, int op)
+/* Where each rank's meetings begin. */
+static void count_meetings(run *r, const transfer_pair *pairs, int n)
 {
-    for (int64_t rank = 0; rank < g->v->view->n_ranks; rank++) {
-        const int64_t hub =
-            hub_of(g,
-                   cz_view_rank_at(g->v->view, &g->v->view->ops[op].fact->comm,
-                                   0, rank),
-                   op);
-        if (is_skipped(g->v, &g->v->view->ops[op], rank))
-            continue;
-        add_edge(g, start_of(g, rank, op), hub);
-        add_edge(g, hub, start_of(g, rank, op) + 1);
-    }
-}
-
-/* Neither side of a transfer completes before both have started.  Pairs over
- * the whole list: where partners are in different operations, which V2 does
- * not allow either, it matters whether they would wait for ever. */
-static void add_transfers(graph *g)
-{
-    int n = 0;
-    const transfer_pair *pairs = pair_over_list(g->v, &n);
+    const int n_ranks = r->v->view->n_ranks;
 
     for (int i = 0; i < n; i++) {
-        const int64_t source = start_of(g, pairs[i].source, pairs[i].sent_in);
-        const int64_t target =
-            start_of(g, pairs[i].target, pairs[i].received_in);
-        add_edge(g, source, target + 1);
-        add_edge(g, target, source + 1);
+        r->first[pairs[i].source + 1]++;
+        r->first[pairs[i].target + 1]++;
+    }
+    for (int rank = 0; rank < n_ranks; rank++) {
+        r->first[rank + 1] += r->first[rank];
+        r->next[rank] = r->first[rank];
     }
 }
 
-/* Targets of all edges, those of one source together: of event e they are
- * first[e] up to first[e + 1]. */
-static int64_t *sort_targets(const graph *g, int *first)
+/* Pairs over the whole list: where partners are in different operations, which
+ * V2 does not allow either, it matters whether they would wait for ever. */
+static void find_meetings(run *r)
 {
-    int64_t *targets = CZ_NEW(g->v->arena, int64_t, g->n_edges);
-    int *next = CZ_NEW(g->v->arena, int, g->n_events + 1);
-
-    for (int i = 0; i < g->n_edges; i++)
-        first[g->edges[i].from + 1]++;
-    for (int64_t e = 0; e < g->n_events; e++)
-        first[e + 1] += first[e];
-    memcpy(next, first, ((size_t)g->n_events + 1) * sizeof *next);
-    for (int i = 0; i < g->n_edges; i++)
-        targets[next[g->edges[i].from]++] = g->edges[i].to;
-    return targets;
-}
-
-/* Take away events without predecessors until none is left. */
-static int64_t drain(graph *g, int *n_before)
-{
-    int64_t *ready = CZ_NEW(g->v->arena, int64_t, g->n_events);
-    int *first = CZ_NEW(g->v->arena, int, g->n_events + 1);
-    const int64_t *targets = sort_targets(g, first);
-    int64_t n_ready = 0, n_done = 0;
-
-    for (int i = 0; i < g->n_edges; i++)
-        n_before[targets[i]]++;
-    for (int64_t e = 0; e < g->n_events; e++)
-        if (n_before[e] == 0)
-            ready[n_ready++] = e;
-    while (n_done < n_ready) {
-        const int64_t e = ready[n_done++];
-        for (int i = first[e]; i < first[e + 1]; i++)
-            if (--n_before[targets[i]] == 0)
-                ready[n_ready++] = targets[i];
-    }
-    return n_done;
-}
-
-/* The parameter that a stuck operation waits for: of the first row whose
- * partner never starts. */
-static place place_of_stuck(const graph *g, const int *n_before, int op,
-                            int64_t rank)
-{
-    place at = place_on(g->v, op, rank);
+    const int n_ranks = r->v->view->n_ranks;
     int n = 0;
-    const transfer_pair *pairs = pair_over_list(g->v, &n);
+    const transfer_pair *pairs = pair_over_list(r->v, &n);
 
+    r->meetings = CZ_NEW(r->v->arena, meeting, 2 * (int64_t)n + 1);
+    count_meetings(r, pairs, n);
     for (int i = 0; i < n; i++) {
         const transfer_pair *p = &pairs[i];
-        const int64_t source = start_of(g, p->source, p->sent_in);
-        const int64_t target = start_of(g, p->target, p->received_in);
-        const bool is_here =
-            start_of(g, rank, op) == source || start_of(g, rank, op) == target;
-        if (is_here && (n_before[source] > 0 || n_before[target] > 0)) {
-            at.param = start_of(g, rank, op) == source ? p->send->param
-                                                       : p->receive->param;
+        r->meetings[r->next[p->source]++] =
+            (meeting){p->target, p->send->param, p->sent_in, p->received_in};
+        r->meetings[r->next[p->target]++] =
+            (meeting){p->source, p->receive->param, p->received_in, p->sent_in};
+    }
+    for (int rank = 0; rank < n_ranks; rank++) {
+        const int64_t first = r->first[rank];
+        qsort(&r->meetings[first], (size_t)(r->first[rank + 1] - first),
+              sizeof *r->meetings, compare);
+        r->next[rank] = first;
+    }
+}
+
+static const comm *find_comm(run *r, const cz_ints *axes)
+{
+    const cz_plan_view *view = r->v->view;
+    comm *c = NULL;
+
+    for (int i = 0; i < r->n_comms; i++)
+        if (same_axes(r->comms[i].axes, axes))
+            return &r->comms[i];
+    c = &r->comms[r->n_comms++];
+    c->axes = axes;
+    c->size = (int)cz_view_extent(view, axes);
+    c->first = CZ_NEW(r->v->arena, int, view->n_ranks);
+    c->next = CZ_NEW(r->v->arena, int, view->n_ranks);
+    c->started = CZ_NEW(r->v->arena, int, view->n_ranks);
+    for (int rank = 0; rank < view->n_ranks; rank++) {
+        const int64_t at = cz_view_coordinate(view, axes, rank);
+        c->first[rank] = (int)cz_view_rank_at(view, axes, 0, rank);
+        c->next[rank] =
+            (int)cz_view_rank_at(view, axes, (at + 1) % c->size, rank);
+    }
+    return c;
+}
+
+static void find_comms(run *r)
+{
+    const int n_ops = r->v->view->n_ops;
+
+    r->comms = CZ_NEW(r->v->arena, comm, n_ops);
+    r->comm_of = CZ_NEW(r->v->arena, const comm *, n_ops);
+    for (int op = 0; op < n_ops; op++)
+        if (is_collective(r->v->view->ops[op].kind))
+            r->comm_of[op] = find_comm(r, &r->v->view->ops[op].fact->comm);
+}
+
+/* ---- the run ---- */
+
+static void complete(run *r, int rank)
+{
+    r->ready[r->n_ready++] = rank;
+}
+
+/* Completes nowhere before it has started everywhere. */
+static void start_collective(run *r, int op, int rank)
+{
+    const comm *c = r->comm_of[op];
+    int *started = &c->started[c->first[rank]];
+
+    if (++*started < c->size)
+        return;
+    *started = 0;
+    for (int i = 0, member = rank; i < c->size; i++, member = c->next[member])
+        complete(r, member);
+}
+
+/* Neither side completes before both have started.  A copy to oneself waits
+ * for nobody. */
+static void start_transfer(run *r, int op, int rank)
+{
+    int64_t i = r->next[rank];
+    int n_missing = 0;
+
+    for (; i < r->first[rank + 1] && r->meetings[i].op == op; i++) {
+        const meeting *m = &r->meetings[i];
+        if (m->partner == rank && m->partner_op == op)
+            continue;
+        if (r->at[m->partner] < m->partner_op)
+            n_missing++;
+        else if (--r->n_missing[m->partner] == 0)
+            complete(r, (int)m->partner);
+    }
+    r->next[rank] = i;
+    r->n_missing[rank] = n_missing;
+    if (n_missing == 0)
+        complete(r, rank);
+}
+
+/* On to the next operation that meets others. */
+static void advance(run *r, int rank)
+{
+    const cz_plan_view *view = r->v->view;
+    int op = r->at[rank] + 1;
+
+    while (op < view->n_ops &&
+           ((!r->comm_of[op] && view->ops[op].kind != CZ_STEP_TRANSFER) ||
+            is_skipped(r->v, &view->ops[op], rank)))
+        op++;
+    r->at[rank] = op;
+    if (op < view->n_ops && r->comm_of[op])
+        start_collective(r, op, rank);
+    else if (op < view->n_ops)
+        start_transfer(r, op, rank);
+}
+
+/* The first rank in the first operation that never completes; -1: none. */
+static int find_stuck(const run *r)
+{
+    int stuck = -1;
+
+    for (int rank = 0; rank < r->v->view->n_ranks; rank++)
+        if (r->at[rank] < r->v->view->n_ops &&
+            (stuck < 0 || r->at[rank] < r->at[stuck]))
+            stuck = rank;
+    return stuck;
+}
+
+/* Named is the parameter of a row whose partner never starts. */
+static void report_stuck(run *r, int rank)
+{
+    place at = place_on(r->v, r->at[rank], rank);
+
+    for (int64_t i = r->first[rank]; i < r->next[rank]; i++) {
+        const meeting *m = &r->meetings[i];
+        if (m->op == at.op && r->at[m->partner] < m->partner_op) {
+            at.param = m->param;
             break;
         }
     }
-    return at;
-}
-
-static void report_stuck(graph *g, const int *n_before)
-{
-    for (int op = 0; op < g->v->view->n_ops; op++) {
-        for (int64_t rank = 0; rank < g->v->view->n_ranks; rank++) {
-            if (n_before[start_of(g, rank, op) + 1] > 0) {
-                reject(g->v, place_of_stuck(g, n_before, op, rank),
-                       "never completes unless sends are buffered: it waits, "
-                       "through other ranks, for an operation behind it");
-                return;
-            }
-        }
-    }
+    reject(r->v, at,
+           "never completes unless sends are buffered: it waits, through other "
+           "ranks, for an operation behind it");
 }
 
 void check_deadlock(verifier *v)
 {
-    graph g = {v, 0, NULL, 0};
-    int *n_before;
+    const int n_ranks = v->view->n_ranks;
+    run r = {.v = v};
 
-    if (v->view->n_ops == 0)
-        return;
-    g.n_events = hub_of(&g, v->view->n_ranks, 0);
-    for (int64_t rank = 0; rank < v->view->n_ranks; rank++)
-        add_rank(&g, rank);
-    for (int op = 0; op < v->view->n_ops; op++) {
-        const cz_step_kind kind = v->view->ops[op].kind;
-        if (meets_others(kind) && kind != CZ_STEP_TRANSFER)
-            add_collective(&g, op);
+    r.at = CZ_NEW(v->arena, int, n_ranks);
+    r.n_missing = CZ_NEW(v->arena, int, n_ranks);
+    r.first = CZ_NEW(v->arena, int64_t, n_ranks + 1);
+    r.next = CZ_NEW(v->arena, int64_t, n_ranks);
+    r.ready = CZ_NEW(v->arena, int, n_ranks);
+    find_meetings(&r);
+    find_comms(&r);
+    for (int rank = n_ranks - 1; rank >= 0; rank--) {
+        r.at[rank] = -1;
+        complete(&r, rank);
     }
-    add_transfers(&g);
-    n_before = CZ_NEW(v->arena, int, g.n_events + 1);
-    if (drain(&g, n_before) != g.n_events)
-        report_stuck(&g, n_before);
+    while (r.n_ready > 0)
+        advance(&r, r.ready[--r.n_ready]);
+    if (find_stuck(&r) >= 0)
+        report_stuck(&r, find_stuck(&r));
 }

@@ -258,7 +258,7 @@ static void check_finished(run *r, int op, int bucket)
 
     for (int64_t rank = 0; rank < r->v->view->n_ranks; rank++) {
         const int64_t done = r->updated[rank * r->v->view->n_buckets + bucket];
-        if (!cz_view_bucket_is_home(r->v->view, bucket, rank))
+        if (!has_bucket(r->v, bucket, rank))
             continue;
         if (done != owned[rank]) {
             place late = place_on(r->v, op, rank);

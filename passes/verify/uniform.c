@@ -2,7 +2,7 @@
  * right ranks, and the decision comes first. */
 #include "passes/verify/verify_internal.h"
 
-static bool same_axes(const cz_ints *a, const cz_ints *b)
+bool same_axes(const cz_ints *a, const cz_ints *b)
 {
     uint64_t x = 0, y = 0;
 

@@ -10,15 +10,14 @@ enum { MAX_SENTENCE = 512 };
 
 row_range rows_of(const verifier *v, const cz_view_op *op, int64_t rank)
 {
-    const cz_view_table *table;
-    int64_t coordinate;
+    const int64_t *starts;
+    int coordinate;
 
     if (op->table < 0)
         return (row_range){0, 0};
-    table = &v->view->tables[op->table];
-    coordinate = cz_view_coordinate(v->view, &table->fact->selector, rank);
-    return (row_range){table->starts[coordinate],
-                       table->starts[coordinate + 1]};
+    starts = v->view->tables[op->table].starts;
+    coordinate = v->maps.of_table[op->table][rank];
+    return (row_range){starts[coordinate], starts[coordinate + 1]};
 }
 
 bool is_skipped(const verifier *v, const cz_view_op *op, int64_t rank)
@@ -28,13 +27,27 @@ bool is_skipped(const verifier *v, const cz_view_op *op, int64_t rank)
         op->kind == CZ_STEP_REDUCE_SCATTER || op->kind == CZ_STEP_ALL_GATHER;
 
     if (of_bucket)
-        return !cz_view_bucket_is_home(v->view, (int)op->fact->bucket, rank);
+        return !has_bucket(v, (int)op->fact->bucket, rank);
     return op->table >= 0 && rows.first == rows.end;
+}
+
+static bool has_family(const verifier *v, int family, int64_t rank)
+{
+    const bool *is_home = v->maps.of_family[family];
+
+    return !is_home || is_home[rank];
+}
+
+bool has_bucket(const verifier *v, int bucket, int64_t rank)
+{
+    const int family = v->view->buckets[bucket].family;
+
+    return family < 0 || has_family(v, family, rank);
 }
 
 bool is_home(const verifier *v, int64_t param, int64_t rank)
 {
-    return cz_view_is_home(v->view, v->view->params[param].family, rank);
+    return has_family(v, v->view->params[param].family, rank);
 }
 
 int64_t home_of(const verifier *v, int bucket)
@@ -84,8 +97,7 @@ void slice_of(const verifier *v, int bucket, int64_t rank, int64_t *lo,
               int64_t *hi)
 {
     const cz_ints *slices = &v->view->buckets[bucket].fact->slices;
-    const int64_t c = cz_view_coordinate(
-        v->view, &cz_view_bucket_reduction(v->view, bucket)->split_axes, rank);
+    const int c = v->maps.of_split[v->view->buckets[bucket].reduction][rank];
 
     *lo = slices->v[c];
     *hi = slices->v[c + 1];
@@ -176,8 +188,11 @@ bool cz_verify(const cz_plan_view *view, cz_diags *diags)
     static void (*const checks[])(verifier *) = {
         check_form,     check_uniform, check_once,  check_norm,
         check_deadlock, check_matched, check_races, check_provenance};
-    verifier v = {view, diags, NULL, 0};
+    cz_arena all;
+    verifier v = {.view = view, .diags = diags};
 
+    cz_arena_init(&all);
+    v.maps = rank_maps_build(&all, view);
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         cz_arena arena;
         cz_arena_init(&arena);
@@ -186,5 +201,6 @@ bool cz_verify(const cz_plan_view *view, cz_diags *diags)
             checks[i](&v);
         cz_arena_fini(&arena);
     }
+    cz_arena_fini(&all);
     return v.n_errors == 0;
 }

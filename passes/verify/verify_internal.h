@@ -2,12 +2,14 @@
 #ifndef CZ_PASSES_VERIFY_INTERNAL_H
 #define CZ_PASSES_VERIFY_INTERNAL_H
 
+#include "passes/verify/rank_maps.h"
 #include "passes/verify/verify.h"
 
 typedef struct verifier {
     const cz_plan_view *view;
     cz_diags *diags;
-    cz_arena *arena;
+    rank_maps maps;
+    cz_arena *arena; /* of the check that runs */
     int n_errors;
 } verifier;
 
@@ -70,6 +72,7 @@ void slice_of(const verifier *v, int bucket, int64_t rank, int64_t *lo,
 int last_op_of(const verifier *v, int64_t bucket);
 int rule_of_param(const verifier *v, int64_t param);
 bool is_home(const verifier *v, int64_t param, int64_t rank);
+bool has_bucket(const verifier *v, int bucket, int64_t rank);
 /* The first rank that has a bucket. */
 int64_t home_of(const verifier *v, int bucket);
 /* Elements of a parameter on a rank; 0 where it is not at home. */
@@ -110,6 +113,8 @@ bool is_before(const order *o, int first, int second);
  * from the arena is given back after each. */
 void for_each_rank(verifier *v, int op,
                    void (*check)(verifier *, int, int64_t));
+
+bool same_axes(const cz_ints *a, const cz_ints *b);
 
 static inline int by_number(int64_t a, int64_t b)
 {
