@@ -14,8 +14,7 @@ bool cz_cut_pass(cz_ir *ir, cz_diags *diags);
 bool cz_kernel_pass(cz_ir *ir, cz_diags *diags);
 bool cz_workspace_pass(cz_ir *ir, cz_diags *diags);
 bool cz_flops_pass(cz_ir *ir, cz_diags *diags);
-bool cz_assign_pass(cz_ir *ir, cz_diags *diags);
-bool cz_bucket_pass(cz_ir *ir, cz_diags *diags);
+bool cz_place_pass(cz_ir *ir, cz_diags *diags);
 bool cz_schedule_pass(cz_ir *ir, cz_diags *diags);
 
 typedef struct cz_pass {

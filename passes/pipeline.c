@@ -11,8 +11,8 @@ const cz_pass cz_passes[] = {
     {"workspace", "stages in kernel form", "offsets, work_bytes",
      cz_workspace_pass},
     {"flops", "stages in kernel form", "flops of stages", cz_flops_pass},
-    {"assign", "stages, their flops", "owners of matrices", cz_assign_pass},
-    {"bucket", "owners", "buckets", cz_bucket_pass},
+    {"place", "stages, a machine", "owners of matrices, buckets",
+     cz_place_pass},
     {"schedule", "stages, owners, buckets", "ops, tables, arena",
      cz_schedule_pass},
     {0},
@@ -41,7 +41,7 @@ bool cz_passes_run(cz_ir *ir, const char *last, cz_diags *diags)
 
 bool cz_passes_assign(cz_ir *ir, cz_diags *diags)
 {
-    return cz_passes_run(ir, "bucket", diags);
+    return cz_passes_run(ir, "place", diags);
 }
 
 bool cz_passes_schedule(cz_ir *ir, cz_diags *diags)
@@ -50,7 +50,7 @@ bool cz_passes_schedule(cz_ir *ir, cz_diags *diags)
     for (const cz_pass *pass = cz_passes; pass->name; pass++) {
         if (behind && !run_one(pass, ir, diags))
             return false;
-        behind = behind || is_named(pass, "bucket");
+        behind = behind || is_named(pass, "place");
     }
     return true;
 }

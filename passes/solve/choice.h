@@ -2,6 +2,7 @@
 #ifndef CZ_PASSES_SOLVE_CHOICE_H
 #define CZ_PASSES_SOLVE_CHOICE_H
 
+#include "passes/solve/counts.h"
 #include "passes/solve/solve.h"
 
 /* Keep the plan if it is the first or better than what is kept. */
@@ -12,6 +13,11 @@ void cz_choice_offer(cz_arena *arena, const cz_solve_problem *problem,
 /* The published greedy's plan, which is one in either order. */
 void cz_choice_offer_greedy(cz_arena *arena, const cz_solve_problem *problem,
                             cz_solved *best);
+
+/* Plans of these counts, with what is divisible poured in several ways. */
+void cz_choice_offer_counts(cz_arena *arena, const cz_solve_problem *problem,
+                            cz_solved *best, const cz_counts *counts,
+                            const char *method);
 
 /* The methods of each order. */
 void cz_solve_free(cz_arena *arena, const cz_solve_problem *problem,

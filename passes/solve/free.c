@@ -97,6 +97,14 @@ static void offer_counts(cz_arena *arena, const cz_solve_problem *problem,
     offer_places(arena, problem, best, slot_of, most, method);
 }
 
+void cz_choice_offer_counts(cz_arena *arena, const cz_solve_problem *problem,
+                            cz_solved *best, const cz_counts *counts,
+                            const char *method)
+{
+    offer_counts(arena, problem, best, counts, shares(arena, problem, 0),
+                 method);
+}
+
 static bool is_good(const cz_solve_problem *problem, const cz_solved *best,
                     int64_t goal_ps)
 {

@@ -1,5 +1,5 @@
-/* Buckets: every item once, aligned, owned items inside their slice, slices
- * that cover the bucket, and the order in which buckets close. */
+/* The layout of a bucket: every item once, aligned, owned items inside their
+ * slice, slices that cover the bucket and are as long as was asked. */
 #include "passes/bucket.h"
 
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-enum { MAX_ITEMS = 60 };
+enum { MAX_ITEMS = 60, MAX_SLICES = 9 };
 
 static void check_cover(const cz_bucket *bucket, int n_slices)
 {
@@ -21,14 +21,15 @@ static void check_cover(const cz_bucket *bucket, int n_slices)
 }
 
 static void check_items(const cz_bucket_problem *problem,
-                        const cz_bucket *bucket, int *seen)
+                        const cz_bucket *bucket)
 {
+    int seen[MAX_ITEMS] = {0};
     int64_t end = 0;
+    assert_int_equal(bucket->n, problem->n_items);
     for (int i = 0; i < bucket->n; i++) {
         const cz_bucket_item *item = &problem->items[bucket->params[i]];
         const int64_t offset = bucket->offsets[i];
-        seen[bucket->params[i]]++;
-        assert_int_equal(item->kind, bucket->kind);
+        assert_int_equal(seen[bucket->params[i]]++, 0);
         assert_true(offset >= end && offset % CZ_BUCKET_ALIGN == 0);
         end = offset + item->elements;
         if (item->owner < 0)
@@ -48,56 +49,58 @@ static uint64_t next_random(uint64_t *state)
 static void test_random_items_are_laid_out_once(void **unused)
 {
     (void)unused;
-    for (uint64_t seed = 1; seed <= 200; seed++) {
+    for (uint64_t seed = 1; seed <= 400; seed++) {
         uint64_t random = seed;
         cz_bucket_item items[MAX_ITEMS];
-        int seen[MAX_ITEMS] = {0}, n_buckets;
-        const int n_slices = 1 + (int)(next_random(&random) % 9);
+        const int n_slices = 1 + (int)(next_random(&random) % MAX_SLICES);
         const int n = 1 + (int)(next_random(&random) % MAX_ITEMS);
-        for (int i = 0; i < n; i++) {
-            const int kind = (int)(next_random(&random) % 3);
-            const int owner = (int)(next_random(&random) % (uint64_t)n_slices);
-            items[i] =
-                (cz_bucket_item){i, 1 + (int64_t)(next_random(&random) % 100),
-                                 kind, kind == 1 ? -1 : owner};
-        }
-        const int slices[] = {n_slices, n_slices, n_slices};
-        const cz_bucket_problem problem = {n, items, 3, slices, 300};
+        const bool is_cut = next_random(&random) % 2;
+        for (int i = 0; i < n; i++)
+            items[i] = (cz_bucket_item){
+                i, 1 + (int64_t)(next_random(&random) % 100),
+                is_cut ? -1 : (int)(next_random(&random) % (uint64_t)n_slices)};
+        const cz_bucket_problem problem = {n, items, n_slices,
+                                           next_random(&random) % 2, NULL};
         cz_arena arena;
         cz_arena_init(&arena);
-        const cz_bucket *buckets =
-            cz_bucket_solve(&arena, &problem, &n_buckets);
-        for (int b = 0; b < n_buckets; b++) {
-            check_cover(&buckets[b], n_slices);
-            check_items(&problem, &buckets[b], seen);
-        }
-        for (int i = 0; i < n; i++)
-            assert_int_equal(seen[i], 1);
+        const cz_bucket bucket = cz_bucket_lay_out(&arena, &problem);
+        check_cover(&bucket, n_slices);
+        check_items(&problem, &bucket);
+        for (int r = 0; problem.is_padded && !is_cut && r < n_slices; r++)
+            assert_int_equal(bucket.slices[r + 1] - bucket.slices[r],
+                             bucket.slices[1]);
         cz_arena_fini(&arena);
     }
 }
 
-static void test_a_full_bucket_closes_first(void **unused)
+static void test_what_may_be_cut_is_cut_as_said(void **unused)
 {
-    const cz_bucket_item items[] = {
-        {10, 8, 0, -1}, {11, 64, 1, -1}, {12, 64, 1, -1},
-        {13, 8, 0, -1}, {14, 8, 1, -1},
-    };
-    const int slices[] = {3, 3};
-    const cz_bucket_problem problem = {5, items, 2, slices, 128};
-    int n_buckets;
+    const cz_bucket_item items[] = {{10, 8, -1}, {11, 64, -1}, {12, 60, -1}};
+    const int64_t amounts[] = {48, 0, 96};
+    const cz_bucket_problem problem = {3, items, 3, false, amounts};
     cz_arena arena;
     (void)unused;
     cz_arena_init(&arena);
-    const cz_bucket *buckets = cz_bucket_solve(&arena, &problem, &n_buckets);
-    assert_int_equal(n_buckets, 3);
-    assert_int_equal(buckets[0].kind, 1);
-    assert_int_equal(buckets[0].n, 2);
-    assert_int_equal(buckets[0].slices[1], 48);
-    assert_int_equal(buckets[0].slices[2], 96);
-    assert_int_equal(buckets[1].kind, 0);
-    assert_int_equal(buckets[1].offsets[1], 16);
-    assert_int_equal(buckets[2].params[0], 14);
+    const cz_bucket bucket = cz_bucket_lay_out(&arena, &problem);
+    check_cover(&bucket, 3);
+    assert_int_equal(bucket.offsets[1], 16);
+    assert_int_equal(bucket.slices[1], 48);
+    assert_int_equal(bucket.slices[2], 48);
+    assert_int_equal(bucket.length, 144);
+    cz_arena_fini(&arena);
+}
+
+static void test_cut_without_a_word_is_cut_evenly(void **unused)
+{
+    const cz_bucket_item items[] = {{0, 64, -1}, {1, 64, -1}};
+    const cz_bucket_problem problem = {2, items, 3, false, NULL};
+    cz_arena arena;
+    (void)unused;
+    cz_arena_init(&arena);
+    const cz_bucket bucket = cz_bucket_lay_out(&arena, &problem);
+    assert_int_equal(bucket.slices[1], 48);
+    assert_int_equal(bucket.slices[2], 96);
+    assert_int_equal(bucket.slices[3], 128);
     cz_arena_fini(&arena);
 }
 
@@ -105,7 +108,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_items_are_laid_out_once),
-        cmocka_unit_test(test_a_full_bucket_closes_first),
+        cmocka_unit_test(test_what_may_be_cut_is_cut_as_said),
+        cmocka_unit_test(test_cut_without_a_word_is_cut_evenly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

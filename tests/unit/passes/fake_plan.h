@@ -188,40 +188,58 @@ static inline void fake_params(fake_plan *f, int n)
     f->view.n_families = f->view.n_params = n;
 }
 
+/* One bucket of the parameters that `items` names. */
+static inline void fake_bucket(fake_plan *f, const cz_bucket_item *items, int n,
+                               cz_view_param *params, cz_view_bucket *bucket)
+{
+    const int number = (int)(bucket - f->view.buckets);
+    const cz_bucket_problem problem = {
+        .n_items = n, .items = items, .n_slices = (int)f->sizes[0]};
+    const cz_bucket laid_out = cz_bucket_lay_out(&f->arena, &problem);
+    cz_fact_bucket *fact = CZ_NEW(&f->arena, cz_fact_bucket, 1);
+    *fact = (cz_fact_bucket){.length = laid_out.length,
+                             .params = {laid_out.params, n},
+                             .offsets = {laid_out.offsets, n},
+                             .slices = {laid_out.slices, (int)f->sizes[0] + 1}};
+    *bucket =
+        (cz_view_bucket){.fact = fact, .dtype = CZ_BF16, .has_master = true};
+    for (int i = 0; i < n; i++) {
+        params[laid_out.params[i]].bucket = number;
+        params[laid_out.params[i]].offset = laid_out.offsets[i];
+    }
+}
+
+/* Owned and other parameters apart, a bucket as soon as it holds enough. */
 static inline void fake_buckets(fake_plan *f)
 {
     const int n = f->view.n_params;
-    int n_buckets;
     cz_view_param *params = CZ_NEW(&f->arena, cz_view_param, n);
+    cz_view_bucket *buckets = CZ_NEW(&f->arena, cz_view_bucket, n);
     cz_bucket_item *items = CZ_NEW(&f->arena, cz_bucket_item, n);
-    for (int i = 0; i < n; i++) {
+    f->view.buckets = buckets;
+    f->view.n_buckets = 0;
+    for (int i = 0; i < n; i++)
         params[i] = f->view.params[i];
-        items[i] = (cz_bucket_item){i, f->view.families[i].local_elements,
-                                    params[i].split_owner < 0,
-                                    (int)params[i].split_owner};
-    }
-    const int n_slices[] = {(int)f->sizes[0], (int)f->sizes[0]};
-    const cz_bucket_problem problem = {n, items, 2, n_slices,
-                                       f->policy.bucket_elements};
-    const cz_bucket *solved = cz_bucket_solve(&f->arena, &problem, &n_buckets);
-    cz_view_bucket *buckets = CZ_NEW(&f->arena, cz_view_bucket, n_buckets);
-    for (int b = 0; b < n_buckets; b++) {
-        cz_fact_bucket *fact = CZ_NEW(&f->arena, cz_fact_bucket, 1);
-        *fact = (cz_fact_bucket){
-            .length = solved[b].length,
-            .params = {solved[b].params, solved[b].n},
-            .offsets = {solved[b].offsets, solved[b].n},
-            .slices = {solved[b].slices, (int)f->sizes[0] + 1}};
-        buckets[b] = (cz_view_bucket){
-            .fact = fact, .dtype = CZ_BF16, .has_master = true};
-        for (int i = 0; i < solved[b].n; i++) {
-            params[solved[b].params[i]].bucket = b;
-            params[solved[b].params[i]].offset = solved[b].offsets[i];
+    for (int is_cut = 0; is_cut < 2; is_cut++) {
+        int64_t filled = 0;
+        int n_items = 0;
+        for (int i = 0; i < n; i++) {
+            const int owner = (int)params[i].split_owner;
+            const int64_t elements = f->view.families[i].local_elements;
+            if ((owner < 0) == is_cut) {
+                items[n_items++] = (cz_bucket_item){i, elements, owner};
+                filled += elements;
+            }
+            if (n_items == 0 ||
+                (i < n - 1 && filled < f->policy.bucket_elements))
+                continue;
+            fake_bucket(f, items, n_items, params,
+                        &buckets[f->view.n_buckets++]);
+            n_items = 0;
+            filled = 0;
         }
     }
     f->view.params = params;
-    f->view.buckets = buckets;
-    f->view.n_buckets = n_buckets;
 }
 
 static inline void fake_plan_init(fake_plan *f, uint64_t seed)

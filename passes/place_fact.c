@@ -1,0 +1,189 @@
+/* Owners and buckets of a domain. */
+#include "passes/place_fact.h"
+
+#include "dsl/base/checked.h"
+#include "passes/bucket.h"
+
+#include <string.h>
+
+typedef struct writer {
+    cz_arena *arena;
+    const cz_place_domain *domain;
+    const cz_solve_plan *plan;
+    const cz_plan_view *view;
+    int bucket;    /* of the plan */
+    int *kind_of;  /* [items of the bucket] by place */
+    int64_t *ends; /* [kinds] where the divisible ones of a kind end, behind
+                    * those of the kinds before */
+    int n_kinds;
+} writer;
+
+cz_place_owners cz_place_owners_make(cz_arena *arena, const cz_plan_view *view)
+{
+    const size_t n = (size_t)view->n_params + 1;
+    const cz_place_owners owners = {CZ_NEW(arena, int64_t, n),
+                                    CZ_NEW(arena, int64_t, n),
+                                    CZ_NEW(arena, int64_t, n)};
+    for (int p = 0; p < view->n_params; p++) {
+        owners.split[p] = owners.shard[p] = -1;
+        owners.group[p] = 1;
+    }
+    return owners;
+}
+
+void cz_place_owners_put(const cz_place_owners *owners,
+                         const cz_place_domain *domain,
+                         const cz_solve_plan *plan, const cz_plan_view *view)
+{
+    for (int i = 0; i < domain->problem.n_items; i++) {
+        const int param = domain->params[i];
+        const int family = view->params[param].family;
+        if (plan->owner[i] < 0)
+            continue;
+        owners->split[param] = plan->owner[i];
+        if (cz_family_shards(view, family) > 1)
+            owners->shard[param] = plan->host[i];
+    }
+}
+
+/* ---- kinds ---- */
+
+static bool same_states(const cz_fact_rule *a, const cz_fact_rule *b)
+{
+    if (a->states.n != b->states.n)
+        return false;
+    for (int i = 0; i < a->states.n; i++)
+        if (strcmp(a->state_dtypes.v[i], b->state_dtypes.v[i]) != 0)
+            return false;
+    return true;
+}
+
+static int item_at(const writer *w, int place)
+{
+    return w->plan->order[w->domain->problem.bucket_start[w->bucket] + place];
+}
+
+static bool same_kind(const writer *w, int a, int b)
+{
+    const cz_plan_view *view = w->view;
+    const int *params = w->domain->params;
+    const cz_view_family *f = &view->families[view->params[params[a]].family];
+    const cz_view_family *g = &view->families[view->params[params[b]].family];
+    const cz_view_rule *r = &view->rules[f->rule], *s = &view->rules[g->rule];
+    return r->use == s->use && f->dtype == g->dtype &&
+           (w->plan->owner[a] < 0) == (w->plan->owner[b] < 0) &&
+           same_states(r->fact, s->fact);
+}
+
+static int count_places(const writer *w)
+{
+    const int *start = &w->domain->problem.bucket_start[w->bucket];
+    return start[1] - start[0];
+}
+
+static int64_t aligned_elements(const writer *w, int item)
+{
+    const cz_solve_problem *problem = &w->domain->problem;
+    return cz_round_up(problem->classes[problem->class_of[item]].elements,
+                       CZ_BUCKET_ALIGN);
+}
+
+static void find_kinds(writer *w)
+{
+    const int n = count_places(w);
+    int *first = CZ_NEW(w->arena, int, n + 1);
+    w->kind_of = CZ_NEW(w->arena, int, n + 1);
+    w->ends = CZ_NEW(w->arena, int64_t, n + 1);
+    w->n_kinds = 0;
+    for (int place = 0; place < n; place++) {
+        const int item = item_at(w, place);
+        int k = 0;
+        while (k < w->n_kinds && !same_kind(w, first[k], item))
+            k++;
+        if (k == w->n_kinds)
+            first[w->n_kinds++] = item;
+        w->kind_of[place] = k;
+        if (w->plan->owner[item] < 0)
+            w->ends[k] += aligned_elements(w, item);
+    }
+    for (int k = 1; k < w->n_kinds; k++)
+        w->ends[k] += w->ends[k - 1];
+}
+
+/* ---- buckets ---- */
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/* What of a kind each rank's part of all that is divisible holds, the kinds
+ * laid one behind the other.  NULL where the plan has slices alone. */
+static const int64_t *find_amounts(const writer *w, int kind)
+{
+    const int n = w->domain->problem.n_ranks;
+    const int64_t *fills = w->plan->fills + (size_t)w->bucket * ((size_t)n + 1);
+    const int64_t low = kind > 0 ? w->ends[kind - 1] : 0;
+    const int64_t high = w->ends[kind];
+    int64_t *amounts = CZ_NEW(w->arena, int64_t, n);
+    if (fills[n] - fills[0] != w->ends[w->n_kinds - 1])
+        return NULL;
+    for (int r = 0; r < n; r++)
+        amounts[r] = clamp(fills[r + 1] - fills[0], low, high) -
+                     clamp(fills[r] - fills[0], low, high);
+    return amounts;
+}
+
+static cz_bucket lay_out(const writer *w, int kind, int *newest)
+{
+    cz_bucket_problem problem = {.n_slices = w->domain->problem.n_ranks,
+                                 .is_padded = w->domain->problem.geometry ==
+                                              CZ_SLICES_PADDED,
+                                 .amounts = find_amounts(w, kind)};
+    cz_bucket_item *items = NULL;
+    *newest = w->view->n_params;
+    for (int place = 0; place < count_places(w); place++) {
+        const int item = item_at(w, place);
+        const int param = w->domain->params[item];
+        if (w->kind_of[place] != kind)
+            continue;
+        *CZ_PUSH(w->arena, items, problem.n_items) = (cz_bucket_item){
+            param,
+            w->view->families[w->view->params[param].family].local_elements,
+            w->plan->owner[item]};
+        if (param < *newest)
+            *newest = param;
+    }
+    problem.items = items;
+    return cz_bucket_lay_out(w->arena, &problem);
+}
+
+static cz_place_bucket make_bucket(const writer *w, int kind)
+{
+    cz_place_bucket out;
+    const cz_bucket bucket = lay_out(w, kind, &out.newest);
+    const cz_plan_view *view = w->view;
+    const cz_view_family *first =
+        &view->families[view->params[bucket.params[0]].family];
+    out.fact = (cz_fact_bucket){
+        .use = view->uses[view->rules[first->rule].use]->sym_name,
+        .reduction = view->reductions[first->reduction].sym_name,
+        .dtype = cz_dtype_name(first->dtype),
+        .length = bucket.length,
+        .params = {bucket.params, bucket.n},
+        .offsets = {bucket.offsets, bucket.n},
+        .slices = {bucket.slices, w->domain->problem.n_ranks + 1}};
+    return out;
+}
+
+void cz_place_buckets(cz_arena *arena, const cz_place_domain *domain,
+                      const cz_solve_plan *plan, const cz_plan_view *view,
+                      cz_place_bucket **list, int *n)
+{
+    writer w = {.arena = arena, .domain = domain, .plan = plan, .view = view};
+    for (w.bucket = 0; w.bucket < domain->problem.n_buckets; w.bucket++) {
+        find_kinds(&w);
+        for (int k = 0; k < w.n_kinds; k++)
+            *CZ_PUSH(arena, *list, *n) = make_bucket(&w, k);
+    }
+}

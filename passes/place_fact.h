@@ -1,0 +1,34 @@
+/* A solved domain as facts: owners of its parameters, and buckets. */
+#ifndef CZ_PASSES_PLACE_FACT_H
+#define CZ_PASSES_PLACE_FACT_H
+
+#include "dsl/ir.h"
+#include "passes/place_problem.h"
+#include "passes/solve/problem.h"
+
+/* One bucket of the module, before it has a number. */
+typedef struct cz_place_bucket {
+    int newest; /* the parameter whose gradient comes last */
+    cz_fact_bucket fact;
+} cz_place_bucket;
+
+/* Who updates each parameter, as the `assign` facts say it; [n_params]. */
+typedef struct cz_place_owners {
+    int64_t *split, *shard, *group;
+} cz_place_owners;
+
+/* Nobody owns anything yet. */
+cz_place_owners cz_place_owners_make(cz_arena *arena, const cz_plan_view *view);
+/* The domain's matrices. */
+void cz_place_owners_put(const cz_place_owners *owners,
+                         const cz_place_domain *domain,
+                         const cz_solve_plan *plan, const cz_plan_view *view);
+
+/* The plan's buckets, each as one or more of the module: parameters share one
+ * when use, type, states, and owned or not, are equal; then all of its memory
+ * has one layout.  Appends to *list; arrays live in the arena. */
+void cz_place_buckets(cz_arena *arena, const cz_place_domain *domain,
+                      const cz_solve_plan *plan, const cz_plan_view *view,
+                      cz_place_bucket **list, int *n);
+
+#endif

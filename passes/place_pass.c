@@ -1,0 +1,278 @@
+/* Owners of all matrices and the layout of all buckets, together, by predicted
+ * time.
+ * requires: stages in kernel form, a machine.  provides: one `assign` per
+ * family, buckets.  breaks: the schedule, which is planned anew behind it. */
+#include "passes/passes.h"
+
+#include "dsl/base/checked.h"
+#include "dsl/ir.h"
+#include "dsl/plan_view_build.h"
+#include "passes/place_fact.h"
+#include "passes/solve/joint.h"
+
+#include <stdlib.h>
+
+/* State of any rank, over the mean of all. */
+static const cz_solve_cap state_cap = {110, 100};
+
+typedef struct placer {
+    cz_arena *arena;
+    const cz_plan_view *view;
+    cz_owner_grid grid;
+    int n_cells;
+    int n_domains;
+    cz_place_domain *domains;
+    cz_solve_plan *plans; /* [domains] */
+    bool *is_placed;      /* [domains] */
+    int64_t *cell_ps;     /* [cells] of the domains that are placed */
+    int64_t *cell_bytes;  /* [cells] state */
+    int64_t mean_bytes;   /* of a cell, when all are placed */
+} placer;
+
+/* ---- problems ---- */
+
+static bool make_problems(placer *p, cz_diags *diags)
+{
+    cz_machine machine;
+    const cz_domain *domains =
+        cz_domains_find(p->arena, p->view, &p->grid, &p->n_domains);
+    if (!cz_machine_of(p->arena, p->view, &machine)) {
+        cz_diag_error(diags, CZ_BAD_IR, (cz_span){0},
+                      "the module names no machine to predict times for");
+        return false;
+    }
+    p->domains = CZ_NEW(p->arena, cz_place_domain, p->n_domains + 1);
+    for (int d = 0; d < p->n_domains; d++)
+        if (!cz_place_problem_make(p->arena, p->view, &machine, diags,
+                                   &domains[d], &p->domains[d]))
+            return false;
+    return true;
+}
+
+static int64_t total_bytes(const cz_solve_problem *problem)
+{
+    int64_t total = 0;
+    for (int i = 0; i < problem->n_items; i++)
+        total += problem->classes[problem->class_of[i]].state_bytes;
+    return total;
+}
+
+/* All domains' state over the cells that have any. */
+static void find_mean(placer *p)
+{
+    int64_t total = 0, n = 0;
+    for (int cell = 0; cell < p->n_cells; cell++) {
+        bool is_there = false;
+        for (int d = 0; d < p->n_domains; d++)
+            is_there |= p->domains[d].domain.slot_of_cell[cell] >= 0;
+        n += is_there;
+    }
+    for (int d = 0; d < p->n_domains; d++) {
+        const cz_place_domain *it = &p->domains[d];
+        int64_t cells = 0;
+        for (int cell = 0; cell < p->n_cells; cell++)
+            cells += it->domain.slot_of_cell[cell] >= 0;
+        total += total_bytes(&it->problem) / it->problem.n_ranks * cells;
+    }
+    p->mean_bytes = n > 0 ? total / n : 0;
+}
+
+/* ---- what is placed already ---- */
+
+/* What each slot has: that of its fullest cell. */
+static void give_initial(const placer *p, cz_place_domain *domain)
+{
+    cz_solve_problem *problem = &domain->problem;
+    const int n_slots = problem->n_ranks * problem->n_hosts;
+    int64_t *ps = CZ_NEW(p->arena, int64_t, n_slots);
+    int64_t *bytes = CZ_NEW(p->arena, int64_t, problem->n_ranks);
+    for (int cell = 0; cell < p->n_cells; cell++) {
+        const int slot = domain->domain.slot_of_cell[cell];
+        if (slot < 0)
+            continue;
+        int64_t *b = &bytes[slot / problem->n_hosts];
+        if (p->cell_ps[cell] > ps[slot])
+            ps[slot] = p->cell_ps[cell];
+        if (p->cell_bytes[cell] > *b)
+            *b = p->cell_bytes[cell];
+    }
+    problem->initial_ps = ps;
+    problem->initial_bytes = bytes;
+    problem->state = state_cap;
+    problem->state_mean = p->mean_bytes;
+}
+
+static void take(placer *p, int number, const cz_solve_plan *plan)
+{
+    const cz_place_domain *domain = &p->domains[number];
+    cz_solve_problem problem = domain->problem;
+    problem.initial_ps = problem.initial_bytes = NULL;
+    const cz_solve_score score = cz_solve_evaluate(p->arena, &problem, plan);
+    p->plans[number] = *plan;
+    p->is_placed[number] = true;
+    for (int cell = 0; cell < p->n_cells; cell++) {
+        const int slot = domain->domain.slot_of_cell[cell];
+        if (slot < 0)
+            continue;
+        p->cell_ps[cell] += score.load_ps[slot];
+        p->cell_bytes[cell] += score.state_bytes[slot / problem.n_hosts];
+    }
+}
+
+/* ---- order ---- */
+
+static bool has_whole(const cz_solve_problem *problem)
+{
+    for (int i = 0; i < problem->n_items; i++)
+        if (!problem->classes[problem->class_of[i]].divisible)
+            return true;
+    return false;
+}
+
+/* A domain with matrices of whose slots the other's have several; or -1. */
+static int find_finer(const placer *p, int coarse, const int **coarse_of)
+{
+    for (int d = 0; d < p->n_domains; d++) {
+        if (d == coarse || p->is_placed[d] ||
+            !has_whole(&p->domains[d].problem))
+            continue;
+        *coarse_of = cz_domain_refine(p->arena, &p->domains[d].domain,
+                                      &p->domains[coarse].domain, p->n_cells);
+        if (*coarse_of)
+            return d;
+    }
+    return -1;
+}
+
+static void place_pairs(placer *p)
+{
+    for (int d = 0; d < p->n_domains; d++) {
+        cz_joint_problem joint = {.coarse_of = NULL};
+        if (p->is_placed[d] || !has_whole(&p->domains[d].problem))
+            continue;
+        const int finer = find_finer(p, d, &joint.coarse_of);
+        if (finer < 0)
+            continue;
+        give_initial(p, &p->domains[d]);
+        give_initial(p, &p->domains[finer]);
+        joint.fine = p->domains[finer].problem;
+        joint.coarse = p->domains[d].problem;
+        joint.fine.initial_ps = joint.coarse.initial_ps = NULL;
+        joint.fine.initial_bytes = joint.coarse.initial_bytes = NULL;
+        const cz_joint_solved solved = cz_solve_joint(p->arena, &joint);
+        take(p, finer, &solved.fine.plan);
+        take(p, d, &solved.coarse.plan);
+    }
+}
+
+/* All others one by one, those with matrices first: what can be cut anywhere
+ * fills up. */
+static void place_rest(placer *p)
+{
+    for (int round = 0; round < 2; round++)
+        for (int d = 0; d < p->n_domains; d++) {
+            if (p->is_placed[d] ||
+                (round == 0 && !has_whole(&p->domains[d].problem)))
+                continue;
+            give_initial(p, &p->domains[d]);
+            const cz_solved solved = cz_solve(p->arena, &p->domains[d].problem);
+            take(p, d, &solved.plan);
+        }
+}
+
+/* ---- facts ---- */
+
+static cz_ints of_family(const cz_view_family *family, const int64_t *values)
+{
+    return (cz_ints){values + family->first_param, family->n_params};
+}
+
+static void write_owners(const placer *p, cz_ir *ir)
+{
+    const cz_plan_view *view = p->view;
+    const cz_place_owners owners = cz_place_owners_make(p->arena, view);
+    for (int d = 0; d < p->n_domains; d++)
+        cz_place_owners_put(&owners, &p->domains[d], &p->plans[d], view);
+    cz_ir_remove(ir, CZ_FACT_assign);
+    for (int f = 0; f < view->n_families; f++) {
+        const cz_view_family *family = &view->families[f];
+        const cz_fact_assign fact = {
+            family->fact->sym_name, of_family(family, owners.split),
+            of_family(family, owners.shard), of_family(family, owners.group)};
+        cz_ir_add_assign(ir, &fact);
+    }
+}
+
+static int by_falling_newest(const void *left, const void *right)
+{
+    const cz_place_bucket *a = left, *b = right;
+    return (a->newest < b->newest) - (a->newest > b->newest);
+}
+
+/* In the order in which they are complete. */
+static void write_buckets(const placer *p, cz_ir *ir)
+{
+    cz_place_bucket *list = NULL;
+    int n = 0;
+    for (int d = 0; d < p->n_domains; d++)
+        cz_place_buckets(p->arena, &p->domains[d], &p->plans[d], p->view, &list,
+                         &n);
+    if (n > 0)
+        qsort(list, (size_t)n, sizeof *list, by_falling_newest);
+    cz_ir_remove(ir, CZ_FACT_bucket);
+    for (int b = 0; b < n; b++) {
+        list[b].fact.sym_name = cz_arena_printf(p->arena, "bucket%d", b);
+        cz_ir_add_bucket(ir, &list[b].fact);
+    }
+}
+
+/* ---- the pass ---- */
+
+/* All lengths, leaves and padding included, must fit in memory sizes. */
+static bool check_size(const cz_plan_view *view, cz_diags *diags)
+{
+    int64_t total = 0, leaves = 1, with_leaves;
+    bool ok = true;
+    for (int k = 0; k < view->n_reductions; k++)
+        if (view->reductions[k].leaves > leaves)
+            leaves = view->reductions[k].leaves;
+    for (int p = 0; p < view->n_params; p++)
+        ok = ok && cz_checked_add(
+                       total, view->families[view->params[p].family].elements,
+                       &total);
+    ok = ok && cz_checked_mul(total, 64 * (leaves + 1), &with_leaves);
+    if (!ok)
+        cz_diag_error(diags, CZ_TOO_LARGE, (cz_span){0},
+                      "the parameters do not fit any machine's memory");
+    return ok;
+}
+
+static bool place(cz_ir *ir, cz_arena *arena, cz_diags *diags)
+{
+    placer p = {.arena = arena};
+    p.view = cz_plan_view_build(arena, ir, diags);
+    if (!p.view || !check_size(p.view, diags) ||
+        !cz_owner_grid_find(arena, p.view, diags, &p.grid) ||
+        !make_problems(&p, diags))
+        return false;
+    p.n_cells = p.grid.n_rows * p.grid.n_shard;
+    p.plans = CZ_NEW(arena, cz_solve_plan, p.n_domains + 1);
+    p.is_placed = CZ_NEW(arena, bool, p.n_domains + 1);
+    p.cell_ps = CZ_NEW(arena, int64_t, p.n_cells);
+    p.cell_bytes = CZ_NEW(arena, int64_t, p.n_cells);
+    find_mean(&p);
+    place_pairs(&p);
+    place_rest(&p);
+    write_owners(&p, ir);
+    write_buckets(&p, ir);
+    return true;
+}
+
+bool cz_place_pass(cz_ir *ir, cz_diags *diags)
+{
+    cz_arena arena;
+    cz_arena_init(&arena);
+    const bool ok = place(ir, &arena, diags);
+    cz_arena_fini(&arena);
+    return ok;
+}
