@@ -11,6 +11,7 @@
 #include "passes/solve/joint.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* State of any rank, over the mean of all. */
 static const cz_solve_cap state_cap = {110, 100};
@@ -22,11 +23,14 @@ typedef struct placer {
     int n_cells;
     int n_domains;
     cz_place_domain *domains;
-    cz_solve_plan *plans; /* [domains] */
-    bool *is_placed;      /* [domains] */
-    int64_t *cell_ps;     /* [cells] of the domains that are placed */
-    int64_t *cell_bytes;  /* [cells] state */
-    int64_t mean_bytes;   /* of a cell, when all are placed */
+    cz_solve_plan *plans;    /* [domains] */
+    cz_solve_problem *asked; /* [domains] that the plans solve */
+    int *partner;            /* [domains] solved together with it; or -1 */
+    const int **coarse_of;   /* [domains] of the finer ones of such pairs */
+    bool *is_placed;         /* [domains] */
+    int64_t *cell_ps;        /* [cells] of the domains that are placed */
+    int64_t *cell_bytes;     /* [cells] state */
+    int64_t mean_bytes;      /* of a cell, when all are placed */
 } placer;
 
 /* ---- problems ---- */
@@ -144,25 +148,76 @@ static int find_finer(const placer *p, int coarse, const int **coarse_of)
     return -1;
 }
 
+/* A domain whose problem, and whose partner's, was the same, as those of equal
+ * stages are: its plan is the answer.  Or -1. */
+static int find_answer(const placer *p, const cz_solve_problem *problem,
+                       const cz_joint_problem *joint)
+{
+    const size_t n_fine =
+        joint ? (size_t)joint->fine.n_ranks * (size_t)joint->fine.n_hosts : 0;
+    for (int d = 0; d < p->n_domains; d++) {
+        const int other = p->partner[d];
+        if (p->is_placed[d] && (other >= 0) == (joint != NULL) &&
+            cz_solve_problem_equals(&p->asked[d], problem) &&
+            (!joint ||
+             (p->coarse_of[other] &&
+              cz_solve_problem_equals(&p->asked[other], &joint->fine) &&
+              memcmp(p->coarse_of[other], joint->coarse_of,
+                     n_fine * sizeof *joint->coarse_of) == 0)))
+            return d;
+    }
+    return -1;
+}
+
+static void place_pair(placer *p, int coarse, int fine, const int *coarse_of)
+{
+    give_initial(p, &p->domains[coarse]);
+    give_initial(p, &p->domains[fine]);
+    cz_joint_problem joint = {p->domains[fine].problem,
+                              p->domains[coarse].problem, coarse_of};
+    joint.fine.initial_ps = joint.coarse.initial_ps = NULL;
+    joint.fine.initial_bytes = joint.coarse.initial_bytes = NULL;
+    p->asked[fine] = joint.fine;
+    p->asked[coarse] = joint.coarse;
+    const int answer = find_answer(p, &joint.coarse, &joint);
+    cz_solve_plan plans[2];
+    if (answer >= 0) {
+        plans[0] = p->plans[answer];
+        plans[1] = p->plans[p->partner[answer]];
+    } else {
+        const cz_joint_solved solved = cz_solve_joint(p->arena, &joint);
+        plans[0] = solved.coarse.plan;
+        plans[1] = solved.fine.plan;
+    }
+    p->coarse_of[fine] = coarse_of;
+    p->partner[coarse] = fine;
+    p->partner[fine] = coarse;
+    take(p, coarse, &plans[0]);
+    take(p, fine, &plans[1]);
+}
+
 static void place_pairs(placer *p)
 {
     for (int d = 0; d < p->n_domains; d++) {
-        cz_joint_problem joint = {.coarse_of = NULL};
+        const int *coarse_of;
         if (p->is_placed[d] || !has_whole(&p->domains[d].problem))
             continue;
-        const int finer = find_finer(p, d, &joint.coarse_of);
-        if (finer < 0)
-            continue;
-        give_initial(p, &p->domains[d]);
-        give_initial(p, &p->domains[finer]);
-        joint.fine = p->domains[finer].problem;
-        joint.coarse = p->domains[d].problem;
-        joint.fine.initial_ps = joint.coarse.initial_ps = NULL;
-        joint.fine.initial_bytes = joint.coarse.initial_bytes = NULL;
-        const cz_joint_solved solved = cz_solve_joint(p->arena, &joint);
-        take(p, finer, &solved.fine.plan);
-        take(p, d, &solved.coarse.plan);
+        const int finer = find_finer(p, d, &coarse_of);
+        if (finer >= 0)
+            place_pair(p, d, finer, coarse_of);
     }
+}
+
+static void place_one(placer *p, int number)
+{
+    cz_place_domain *domain = &p->domains[number];
+    give_initial(p, domain);
+    p->asked[number] = domain->problem;
+    const int answer = find_answer(p, &domain->problem, NULL);
+    const cz_solve_plan plan = answer >= 0
+                                   ? p->plans[answer]
+                                   : cz_solve(p->arena, &domain->problem).plan;
+    take(p, number, &plan);
 }
 
 /* All others one by one, those with matrices first: what can be cut anywhere
@@ -170,14 +225,10 @@ static void place_pairs(placer *p)
 static void place_rest(placer *p)
 {
     for (int round = 0; round < 2; round++)
-        for (int d = 0; d < p->n_domains; d++) {
-            if (p->is_placed[d] ||
-                (round == 0 && !has_whole(&p->domains[d].problem)))
-                continue;
-            give_initial(p, &p->domains[d]);
-            const cz_solved solved = cz_solve(p->arena, &p->domains[d].problem);
-            take(p, d, &solved.plan);
-        }
+        for (int d = 0; d < p->n_domains; d++)
+            if (!p->is_placed[d] &&
+                (round == 1 || has_whole(&p->domains[d].problem)))
+                place_one(p, d);
 }
 
 /* ---- facts ---- */
@@ -257,7 +308,12 @@ static bool place(cz_ir *ir, cz_arena *arena, cz_diags *diags)
         return false;
     p.n_cells = p.grid.n_rows * p.grid.n_shard;
     p.plans = CZ_NEW(arena, cz_solve_plan, p.n_domains + 1);
+    p.asked = CZ_NEW(arena, cz_solve_problem, p.n_domains + 1);
+    p.partner = CZ_NEW(arena, int, p.n_domains + 1);
+    p.coarse_of = CZ_NEW(arena, const int *, p.n_domains + 1);
     p.is_placed = CZ_NEW(arena, bool, p.n_domains + 1);
+    for (int d = 0; d < p.n_domains; d++)
+        p.partner[d] = -1;
     p.cell_ps = CZ_NEW(arena, int64_t, p.n_cells);
     p.cell_bytes = CZ_NEW(arena, int64_t, p.n_cells);
     find_mean(&p);

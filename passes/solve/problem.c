@@ -5,6 +5,7 @@
 #include "passes/solve/arithmetic.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void cz_solve_fill_buckets(cz_arena *arena, cz_solve_problem *problem,
                            int64_t capacity)
@@ -24,6 +25,58 @@ void cz_solve_fill_buckets(cz_arena *arena, cz_solve_problem *problem,
     start[n] = problem->n_items;
     problem->n_buckets = n;
     problem->bucket_start = start;
+}
+
+/* Two arrays, each perhaps NULL, of n entries of a size. */
+static bool same_array(const void *a, const void *b, int n, size_t size)
+{
+    if (!a || !b || n == 0)
+        return !a == !b;
+    return memcmp(a, b, (size_t)n * size) == 0;
+}
+
+static bool same_cap(cz_solve_cap a, cz_solve_cap b)
+{
+    return a.numerator == b.numerator && a.denominator == b.denominator;
+}
+
+static bool same_classes(const cz_solve_problem *a, const cz_solve_problem *b)
+{
+    for (int c = 0; c < a->n_classes; c++) {
+        const cz_solve_class *p = &a->classes[c], *q = &b->classes[c];
+        if (p->elements != q->elements || p->cost_ps != q->cost_ps ||
+            p->shared_ps != q->shared_ps || p->state_bytes != q->state_bytes ||
+            p->divisible != q->divisible)
+            return false;
+    }
+    return true;
+}
+
+static bool same_sizes(const cz_solve_problem *a, const cz_solve_problem *b)
+{
+    return a->n_ranks == b->n_ranks && a->n_hosts == b->n_hosts &&
+           a->n_classes == b->n_classes && a->n_items == b->n_items &&
+           a->n_buckets == b->n_buckets && a->align == b->align &&
+           a->order == b->order && a->geometry == b->geometry &&
+           a->n_groups == b->n_groups && same_cap(a->pad, b->pad) &&
+           same_cap(a->state, b->state) && a->state_mean == b->state_mean &&
+           a->wire_ps == b->wire_ps;
+}
+
+bool cz_solve_problem_equals(const cz_solve_problem *a,
+                             const cz_solve_problem *b)
+{
+    const int slots = a->n_ranks * a->n_hosts;
+    return same_sizes(a, b) && same_classes(a, b) &&
+           same_array(a->class_of, b->class_of, a->n_items,
+                      sizeof *a->class_of) &&
+           same_array(a->bucket_start, b->bucket_start, a->n_buckets + 1,
+                      sizeof *a->bucket_start) &&
+           same_array(a->initial_ps, b->initial_ps, slots,
+                      sizeof *a->initial_ps) &&
+           same_array(a->initial_bytes, b->initial_bytes, a->n_ranks,
+                      sizeof *a->initial_bytes) &&
+           same_array(a->group_of, b->group_of, slots, sizeof *a->group_of);
 }
 
 int64_t cz_solve_state_cap(const cz_solve_problem *problem)

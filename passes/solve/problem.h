@@ -105,6 +105,10 @@ typedef struct cz_solve_plan {
 void cz_solve_fill_buckets(cz_arena *arena, cz_solve_problem *problem,
                            int64_t capacity);
 
+/* Whether two problems are equal in everything, and so have equal plans. */
+bool cz_solve_problem_equals(const cz_solve_problem *a,
+                             const cz_solve_problem *b);
+
 /* Bytes of state that a rank may have by the cap; INT64_MAX: there is none. */
 int64_t cz_solve_state_cap(const cz_solve_problem *problem);
 

@@ -6,6 +6,29 @@
 #include "passes/math_form.h"
 #include "tests/unit/passes/random_rule.h"
 
+/* All constants are 1. */
+static inline void add_machine(cz_ir *ir)
+{
+    static const char *const names[] = {
+#define CZ_CONSTANT(field, unit, scale, low, what) #field,
+#include "dsl/machine.def"
+#undef CZ_CONSTANT
+    };
+    enum { N = sizeof names / sizeof *names };
+    const char *sources[N];
+    int64_t ones[N], zeros[N];
+    for (int i = 0; i < N; i++) {
+        sources[i] = "random";
+        ones[i] = 1;
+        zeros[i] = 0;
+    }
+    cz_ir_add_machine(ir, &(cz_fact_machine){.name = "one",
+                                             .constants = {names, N},
+                                             .values = {ones, N},
+                                             .measured = {zeros, N},
+                                             .sources = {sources, N}});
+}
+
 static inline void add_head(cz_ir *ir, const char *master)
 {
     static const char *const axes[] = {"dp"};
@@ -22,6 +45,7 @@ static inline void add_head(cz_ir *ir, const char *master)
                                                  .leaves = 1,
                                                  .terms = 2});
     cz_ir_add_use(ir, &(cz_fact_use){.sym_name = "u", .optimizer = "random"});
+    add_machine(ir);
 }
 
 static inline void add_prologue(cz_ir *ir)

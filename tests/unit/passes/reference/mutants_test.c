@@ -297,8 +297,8 @@ static const struct mutation {
     {"rows taken for columns", "kernel", turn_access},
     {"alpha of a product wrong", "workspace", scale_alpha},
     {"scalars of a stage swapped", "flops", swap_scalars},
-    {"states of a stage swapped", "assign", swap_states},
-    {"first value of a state wrong", "bucket", change_first_state},
+    {"states of a stage swapped", "place", swap_states},
+    {"first value of a state wrong", "place", change_first_state},
     {"operands of a subtraction swapped", "schedule", swap_subtraction},
 };
 
