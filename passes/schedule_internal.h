@@ -96,6 +96,12 @@ bool cz_schedule_owns(const cz_matrix *matrix, int column);
  * its bucket, and `*n` of them, perhaps 0, as where it is not at home. */
 int64_t cz_schedule_part(const cz_scheduler *s, int64_t param, int64_t elements,
                          int row, int64_t *n);
+/* Parameters of a bucket, numbers [first, end) in its order, that may have
+ * elements in a row's slice; all others have none. */
+typedef struct cz_param_range {
+    int first, end;
+} cz_param_range;
+cz_param_range cz_schedule_params(const cz_scheduler *s, int bucket, int row);
 bool cz_schedule_bucket_is_owned(const cz_plan_view *view, int bucket);
 
 /* The steps of the scheduler, in this order; each fills what its name says.

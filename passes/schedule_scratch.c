@@ -113,8 +113,9 @@ static int64_t alone_bytes(const cz_matrix *m)
 static int64_t local_bytes(const cz_scheduler *s, int bucket, int row)
 {
     const cz_ints params = s->view->buckets[bucket].fact->params;
+    const cz_param_range range = cz_schedule_params(s, bucket, row);
     int64_t bytes = 0;
-    for (int i = 0; i < params.n; i++) {
+    for (int i = range.first; i < range.end; i++) {
         int64_t n;
         const int family = s->view->params[params.v[i]].family;
         const cz_rule_stages stages =

@@ -22,6 +22,34 @@ int64_t cz_schedule_part(const cz_scheduler *s, int64_t param, int64_t elements,
     return lo;
 }
 
+/* The first parameter of a bucket that lies behind an element. */
+static int first_behind(const cz_fact_bucket *bucket, int64_t element)
+{
+    int first = 0, end = bucket->offsets.n;
+    while (first < end) {
+        const int middle = first + (end - first) / 2;
+        if (bucket->offsets.v[middle] >= element)
+            end = middle;
+        else
+            first = middle + 1;
+    }
+    return first;
+}
+
+/* Offsets ascend, so one parameter at most begins before the slice and reaches
+ * into it. */
+cz_param_range cz_schedule_params(const cz_scheduler *s, int bucket, int row)
+{
+    const cz_view_bucket *b = &s->view->buckets[bucket];
+    const int split = cz_owner_grid_split(&s->grid, b->family, row);
+    if (split < 0)
+        return (cz_param_range){0, 0};
+    const int64_t *slices = b->fact->slices.v + split;
+    const int first = first_behind(b->fact, slices[0]);
+    return (cz_param_range){first > 0 ? first - 1 : 0,
+                            first_behind(b->fact, slices[1])};
+}
+
 /* The rank whose rows are being written. */
 typedef struct place {
     int64_t rank;
@@ -95,7 +123,8 @@ static void fill_local(const cz_scheduler *s, const cz_planned_op *op,
 {
     const cz_plan_view *view = s->view;
     const cz_ints params = view->buckets[op->bucket].fact->params;
-    for (int i = 0; i < params.n; i++) {
+    const cz_param_range range = cz_schedule_params(s, op->bucket, at->row);
+    for (int i = range.first; i < range.end; i++) {
         int64_t n;
         const int family = view->params[params.v[i]].family;
         const int64_t offset = part_of(s, params.v[i], at, &n);
@@ -308,7 +337,8 @@ static void fill_squares(const cz_scheduler *s, const cz_planned_op *op,
                          const place *at, rows *r)
 {
     const cz_ints params = s->view->buckets[op->bucket].fact->params;
-    for (int i = 0; i < params.n; i++) {
+    const cz_param_range range = cz_schedule_params(s, op->bucket, at->row);
+    for (int i = range.first; i < range.end; i++) {
         int64_t n;
         const int64_t offset = part_of(s, params.v[i], at, &n);
         const int64_t columns[SPAN_COLUMNS] = {params.v[i], offset, n};
