@@ -211,6 +211,22 @@ static void run_spans(run *r, int op)
     }
 }
 
+/* The last parameter of a bucket that begins at an element or before it; else
+ * the first.  They lie one behind the other (V0). */
+static int find_param(const cz_fact_bucket *bucket, int64_t element)
+{
+    int first = 0, end = bucket->params.n;
+
+    while (end - first > 1) {
+        const int middle = first + (end - first) / 2;
+        if (bucket->offsets.v[middle] <= element)
+            first = middle;
+        else
+            end = middle;
+    }
+    return first;
+}
+
 /* Elements of parameters in a rank's slice. */
 static int64_t owned_elements(const verifier *v, int bucket, int64_t rank)
 {
@@ -218,7 +234,8 @@ static int64_t owned_elements(const verifier *v, int bucket, int64_t rank)
     int64_t lo, hi, n = 0;
 
     slice_of(v, bucket, rank, &lo, &hi);
-    for (int i = 0; i < fact->params.n; i++)
+    for (int i = find_param(fact, lo);
+         i < fact->params.n && fact->offsets.v[i] < hi; i++)
         n += overlap_of(v, fact->params.v[i], rank, lo, hi);
     return n;
 }
