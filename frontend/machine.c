@@ -357,3 +357,84 @@ bool cz_machine_read(cz_scope *scope, const cz_node *file,
     keep(&r, block->text);
     return true;
 }
+
+/* ---- alone ---- */
+
+static bool is_file(const char *name)
+{
+    const size_t n = strlen(name), end = strlen(".cz");
+    return n > end && strcmp(name + n - end, ".cz") == 0;
+}
+
+/* The one machine that a file chooses or describes. */
+static bool find_alone(const reader *r, const cz_node *file, choice *out)
+{
+    const cz_node *block = NULL;
+    int n = 0;
+    for (int i = 0; i < file->n_kids; i++) {
+        const cz_kind kind = file->kids[i]->kind;
+        if (kind == CZ_AST_MACHINE || kind == CZ_AST_MACHINE_CHOICE) {
+            if (!block || kind == CZ_AST_MACHINE_CHOICE)
+                block = file->kids[i];
+            n += kind == CZ_AST_MACHINE;
+        }
+    }
+    if (!block || (n > 1 && block->kind == CZ_AST_MACHINE)) {
+        cz_diag_error(r->diags, CZ_BAD_MACHINE, file->span,
+                      "a file of one machine has one `machine NAME { }`, or "
+                      "chooses by `machine NAME`");
+        return false;
+    }
+    *out = (choice){block->text, block->span};
+    return true;
+}
+
+static bool read_alone(reader *r, const char *name, const cz_options *options)
+{
+    const cz_node *file = cz_scope_file_at(r->scope, 0)->tree;
+    choice chosen = {name, {0}};
+    if (is_file(name) && !find_alone(r, file, &chosen))
+        return false;
+    const cz_node *block = find_machine(r, chosen.name, chosen.place);
+    if (!block || !read_options(r, options) || !read_blocks(r, block) ||
+        !check_whole(r, block))
+        return false;
+    keep(r, block->text);
+    return true;
+}
+
+/* Constants that are there, under those of -D. */
+static bool read_given(reader *r, const cz_options *options)
+{
+    const cz_machine_said given = *r->out;
+    for (int i = 0; i < N_CONSTANTS; i++) {
+        r->values[i] = given.fact.values.v[i];
+        r->measured[i] = given.fact.measured.v[i];
+        r->sources[i] = given.fact.sources.v[i];
+    }
+    if (!read_options(r, options))
+        return false;
+    keep(r, given.fact.name);
+    return true;
+}
+
+bool cz_machine_load(cz_arena *arena, const char *name,
+                     const char *const *defines, int n_defines, cz_diags *diags,
+                     cz_machine_said *out)
+{
+    const cz_text nothing = {0};
+    const bool reads = name && is_file(name);
+    cz_env globals;
+    cz_options options;
+    reader r = {.globals = &globals, .diags = diags, .out = out};
+    r.scope = cz_scope_build(arena, reads ? name : "-", reads ? NULL : &nothing,
+                             diags);
+    cz_env_init(&globals, arena, NULL);
+    cz_options_build(arena, defines, n_defines, diags, &options);
+    for (int i = 0; i < N_CONSTANTS; i++)
+        cz_options_allow(&options, scope_name, constants[i].name);
+    cz_options_resolve(&options, diags);
+    if (diags->n_errors > 0)
+        return false;
+    return name ? read_alone(&r, name, &options) : read_given(&r, &options);
+}

@@ -25,4 +25,11 @@ bool cz_machine_read(cz_scope *scope, const cz_node *file,
                      const cz_options *options, cz_env *globals,
                      cz_diags *diags, cz_machine_said *out);
 
+/* A machine by itself: that of the library with this name, or the one of a
+ * file, whose name ends in .cz; NULL: the one that `out` has already.  Then
+ * `-D machine.KEY=VALUE`.  False after reporting. */
+bool cz_machine_load(cz_arena *arena, const char *name,
+                     const char *const *defines, int n_defines, cz_diags *diags,
+                     cz_machine_said *out);
+
 #endif

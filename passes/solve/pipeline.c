@@ -10,6 +10,7 @@ typedef struct state {
     const cz_pipeline_list *list;
     cz_pipeline_times times;
     int64_t *stream_free; /* [stream][rank] */
+    int64_t *last_start;  /* [communicator] of the operation that runs */
 } state;
 
 static int64_t start_on(const state *s, const cz_pipeline_op *op, int rank)
@@ -34,30 +35,54 @@ static void run_on(state *s, int index, int rank, int64_t start)
     s->times.makespan = cz_solve_max(s->times.makespan, end);
 }
 
-static void run(state *s, int index)
+/* When the last rank of each communicator can start. */
+static void join(state *s, const cz_pipeline_op *op,
+                 const cz_pipeline_comm *comm)
+{
+    for (int i = 0; i < op->n; i++)
+        s->last_start[comm->n > 0 ? comm->of[op->first + i] : 0] = 0;
+    for (int i = 0; i < op->n; i++) {
+        int64_t *last =
+            &s->last_start[comm->n > 0 ? comm->of[op->first + i] : 0];
+        if (op->ps[i] >= 0)
+            *last = cz_solve_max(*last, start_on(s, op, op->first + i));
+    }
+}
+
+static void run(state *s, int index, const cz_pipeline_comm *comm)
 {
     const cz_pipeline_op *op = &s->list->ops[index];
-    int64_t last_start = 0;
     assert(op->first >= 0 && op->first + op->n <= s->list->n_ranks);
-    for (int i = 0; i < op->n && op->is_joint; i++)
+    if (op->is_joint)
+        join(s, op, comm);
+    for (int i = 0; i < op->n; i++) {
+        const int rank = op->first + i;
         if (op->ps[i] >= 0)
-            last_start =
-                cz_solve_max(last_start, start_on(s, op, op->first + i));
-    for (int i = 0; i < op->n; i++)
-        if (op->ps[i] >= 0)
-            run_on(s, index, op->first + i,
-                   op->is_joint ? last_start : start_on(s, op, op->first + i));
+            run_on(s, index, rank,
+                   op->is_joint
+                       ? s->last_start[comm->n > 0 ? comm->of[rank] : 0]
+                       : start_on(s, op, rank));
+    }
+}
+
+cz_pipeline_times cz_pipeline_simulate_comms(cz_arena *arena,
+                                             const cz_pipeline_list *list,
+                                             const cz_pipeline_comm *comms)
+{
+    static const cz_pipeline_comm all = {0, NULL};
+    const int n = list->n_ranks;
+    state s = {list,
+               {0, CZ_NEW(arena, int64_t, list->n_ops * n),
+                CZ_NEW(arena, int64_t, CZ_PIPELINE_N_STREAMS * n)},
+               CZ_NEW(arena, int64_t, CZ_PIPELINE_N_STREAMS * n),
+               CZ_NEW(arena, int64_t, n)};
+    for (int i = 0; i < list->n_ops; i++)
+        run(&s, i, comms ? &comms[i] : &all);
+    return s.times;
 }
 
 cz_pipeline_times cz_pipeline_simulate(cz_arena *arena,
                                        const cz_pipeline_list *list)
 {
-    const int n = list->n_ranks;
-    state s = {list,
-               {0, CZ_NEW(arena, int64_t, list->n_ops * n),
-                CZ_NEW(arena, int64_t, CZ_PIPELINE_N_STREAMS * n)},
-               CZ_NEW(arena, int64_t, CZ_PIPELINE_N_STREAMS * n)};
-    for (int i = 0; i < list->n_ops; i++)
-        run(&s, i);
-    return s.times;
+    return cz_pipeline_simulate_comms(arena, list, NULL);
 }

@@ -1,5 +1,5 @@
-/* The executor, simulated: a static list of operations on the two streams of
- * each rank, as dsl/SCHEDULE.md orders them.  A solver's tool on plain arrays;
+/* The executor, simulated: a static list of operations on the streams of each
+ * rank, as dsl/SCHEDULE.md orders them.  A solver's tool on plain arrays;
  * knows nothing of matrices. */
 #ifndef CZ_PASSES_SOLVE_PIPELINE_H
 #define CZ_PASSES_SOLVE_PIPELINE_H
@@ -11,7 +11,8 @@
 
 typedef enum cz_pipeline_stream {
     CZ_PIPELINE_COMPUTE,
-    CZ_PIPELINE_LINK, /* transfers and reductions over the row's axis */
+    CZ_PIPELINE_LINK,  /* transfers and reductions over the row's axis */
+    CZ_PIPELINE_LINK2, /* those over other axes, at the same time */
     CZ_PIPELINE_N_STREAMS
 } cz_pipeline_stream;
 
@@ -34,6 +35,12 @@ typedef struct cz_pipeline_list {
     cz_pipeline_op *ops;
 } cz_pipeline_list;
 
+/* Communicators: the ranks of one wait for each other. */
+typedef struct cz_pipeline_comm {
+    int n;         /* communicators */
+    const int *of; /* [n_ranks] from 0 */
+} cz_pipeline_comm;
+
 /* Times are in picoseconds. */
 typedef struct cz_pipeline_times {
     int64_t makespan;
@@ -45,5 +52,10 @@ typedef struct cz_pipeline_times {
  * waits)). */
 cz_pipeline_times cz_pipeline_simulate(cz_arena *arena,
                                        const cz_pipeline_list *list);
+/* The same where the ranks of a joint operation i are those of communicators
+ * comms[i]; without any (n = 0) they are all one, as above. */
+cz_pipeline_times cz_pipeline_simulate_comms(cz_arena *arena,
+                                             const cz_pipeline_list *list,
+                                             const cz_pipeline_comm *comms);
 
 #endif

@@ -77,9 +77,33 @@ static void test_who_skips_is_not_waited_for(void **unused)
     cz_arena_fini(&arena);
 }
 
+static void
+test_ranks_of_one_communicator_alone_wait_for_each_other(void **unused)
+{
+    cz_pipeline_op ops[] = {
+        {COMPUTE, 0, false, 0, 4, PS(3, 9, 1, 2), NULL, 0},
+        {LINK, 0, true, 0, 4, PS(1, 1, 1, -1), AFTER(0)},
+    };
+    const cz_pipeline_comm comms[] = {{0, NULL},
+                                      {2, (const int[]){0, 1, 0, 1}}};
+    const cz_pipeline_list list = {4, 2, ops};
+    cz_arena arena;
+    (void)unused;
+    cz_arena_init(&arena);
+    const cz_pipeline_times times =
+        cz_pipeline_simulate_comms(&arena, &list, comms);
+    assert_int_equal(times.end[4], 4);
+    assert_int_equal(times.end[5], 10);
+    assert_int_equal(times.end[6], 4);
+    assert_int_equal(times.end[7], 0);
+    cz_arena_fini(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            test_ranks_of_one_communicator_alone_wait_for_each_other),
         cmocka_unit_test(test_streams_overlap_unless_waits_say_otherwise),
         cmocka_unit_test(test_a_joint_operation_waits_for_its_last_rank),
         cmocka_unit_test(test_who_skips_is_not_waited_for),

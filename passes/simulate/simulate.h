@@ -1,0 +1,56 @@
+/* Training iterations, simulated: dsl/SIMULATE.md says what happens when.
+ * Plain C on the figures of a plan; whole numbers only, so that equal figures
+ * give equal times on any machine. */
+#ifndef CZ_PASSES_SIMULATE_SIMULATE_H
+#define CZ_PASSES_SIMULATE_SIMULATE_H
+
+#include "dsl/base/arena.h"
+#include "dsl/plan_figures.h"
+#include "passes/cost/machine.h"
+
+/* Fractions are counted in these. */
+enum { CZ_SIMULATE_MILLION = 1000000 };
+
+typedef struct cz_simulate_options {
+    const cz_machine *machine;
+    bool is_plans_machine; /* measured times of the plan hold */
+    int64_t tokens;        /* of an iteration, over all ranks */
+    int64_t mfu;           /* millionths of bf16_rate that the model's own
+                            * products reach; positive */
+    int64_t active;        /* millionths of experts' elements that work on a
+                            * token */
+    int64_t uneven;        /* e: millionths of the rate that reductions and
+                            * gathers of uneven slices reach; positive */
+    int64_t jitter;        /* millionths by which kernels may be slower */
+    int64_t seed;
+    int n_stragglers; /* ranks that are slower */
+    int64_t slowdown; /* by this factor, in millionths; at least 1 */
+} cz_simulate_options;
+
+/* All of the last iteration of those that are simulated, on the ranks that
+ * are last; picoseconds. */
+typedef struct cz_simulate_times {
+    int64_t iteration;
+    int64_t step;        /* from the last reduction, or decision, to the last
+                          * update */
+    int64_t step_gather; /* to the end of the next forward pass, less that
+                          * pass itself */
+    int64_t forward, backward; /* the model's own work on the busiest rank */
+    int64_t reduce, gather;    /* of links, likewise */
+    int64_t update;            /* the optimizer's kernels, likewise */
+    int64_t update_sum;        /* over all ranks */
+} cz_simulate_times;
+
+/* The plan itself, and one of its baselines. */
+cz_simulate_times cz_simulate_plan(const cz_figures *figures,
+                                   const cz_simulate_options *options);
+cz_simulate_times cz_simulate_baseline(const cz_figures *figures,
+                                       const cz_simulate_options *options,
+                                       int baseline);
+
+/* Ranks that agree on all axes but those of `set` and lie in one node of the
+ * machine, for all of them: then links between them are the faster ones. */
+cz_link cz_simulate_link(const cz_figures *figures, const cz_machine *machine,
+                         int64_t set);
+
+#endif
