@@ -26,9 +26,11 @@ typedef struct cz_figures_step {
 } cz_figures_step;
 
 typedef struct cz_figures_stage {
-    bool is_whole;   /* else element-wise: steps and time are of
-                      * CZ_FIGURES_UNIT elements */
-    int64_t time_ps; /* on the plan's machine; of a whole stage, one matrix */
+    bool is_whole;   /* else element-wise: steps are of CZ_FIGURES_UNIT
+                      * elements */
+    int64_t time_ps; /* whole: of one matrix on the plan's machine, where
+                      * `batch` equal ones are computed together */
+    int64_t batch;
     int n_steps;
     const cz_figures_step *steps;
 } cz_figures_stage;

@@ -21,6 +21,18 @@ typedef enum cz_diagnostics_form {
     CZ_DIAGNOSTICS_SARIF
 } cz_diagnostics_form;
 
+/* What a simulation can be told, as it was written. */
+typedef enum cz_setting {
+    CZ_SETTING_MACHINE,
+    CZ_SETTING_TOKENS,
+    CZ_SETTING_MFU,
+    CZ_SETTING_ACTIVE,
+    CZ_SETTING_E,
+    CZ_SETTING_JITTER,
+    CZ_SETTING_STRAGGLERS,
+    CZ_N_SETTINGS
+} cz_setting;
+
 typedef struct cz_cmd_options {
     const char *input; /* the first of them */
     const char **inputs;
@@ -39,6 +51,8 @@ typedef struct cz_cmd_options {
     bool takes_files;            /* any number of FILEs, not one */
     cz_diagnostics_form diagnostics;
     int64_t steps, seed, microbatches;
+    const cz_text *text; /* what `input` holds, where it was read already */
+    const char *settings[CZ_N_SETTINGS]; /* of simulate; NULL: not given */
 } cz_cmd_options;
 
 /* Option keys beyond characters. */
@@ -59,7 +73,8 @@ enum {
     CZ_KEY_MESH,
     CZ_KEY_OPTIMIZER,
     CZ_KEY_NO_BASELINES,
-    CZ_KEY_TIME
+    CZ_KEY_TIME,
+    CZ_KEY_SETTING /* the first cz_setting; the others behind it */
 };
 
 typedef struct cz_command {
@@ -71,7 +86,8 @@ typedef struct cz_command {
 } cz_command;
 
 extern const cz_command cz_command_check, cz_command_plan, cz_command_build,
-    cz_command_run, cz_command_verify, cz_command_fmt, cz_command_import;
+    cz_command_run, cz_command_verify, cz_command_fmt, cz_command_import,
+    cz_command_simulate;
 
 #define CZ_OPTION_DEFINE                                                       \
     {                                                                          \

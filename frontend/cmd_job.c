@@ -41,6 +41,15 @@ static cz_ir *read_ir(cz_job *job, const cz_text *text)
     return NULL;
 }
 
+static bool read_text(const cz_cmd_options *options, cz_text *text,
+                      const char **why)
+{
+    if (!options->text)
+        return cz_text_read_file(text, options->input, CZ_IR_MAX_TEXT, why);
+    cz_text_put(text, cz_text_string(options->text), options->text->n);
+    return true;
+}
+
 static cz_ir *read_input(cz_job *job, const cz_cmd_options *options)
 {
     const cz_compile_options compile = {
@@ -56,7 +65,7 @@ static cz_ir *read_input(cz_job *job, const cz_cmd_options *options)
     cz_text text = {0};
     cz_ir *ir = NULL;
 
-    if (!cz_text_read_file(&text, options->input, CZ_IR_MAX_TEXT, &why)) {
+    if (!read_text(options, &text, &why)) {
         cz_diag_error(&job->diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s",
                       options->input, why);
     } else if (is_ir(&text)) {

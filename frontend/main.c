@@ -6,8 +6,9 @@
 #include <string.h>
 
 static const cz_command *const commands[] = {
-    &cz_command_check,  &cz_command_plan, &cz_command_build, &cz_command_run,
-    &cz_command_verify, &cz_command_fmt,  &cz_command_import};
+    &cz_command_check, &cz_command_plan,     &cz_command_build,
+    &cz_command_run,   &cz_command_simulate, &cz_command_verify,
+    &cz_command_fmt,   &cz_command_import};
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
@@ -97,6 +98,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     cz_cmd_options *options = state->input;
 
+    if (key >= CZ_KEY_SETTING && key < CZ_KEY_SETTING + CZ_N_SETTINGS) {
+        options->settings[key - CZ_KEY_SETTING] = arg;
+        return 0;
+    }
     switch (key) {
     case 'D':
         options->defines[options->n_defines++] = arg;

@@ -57,6 +57,9 @@ static void read_stage(cz_plan_reader *r, const cz_json_at *at,
     const cz_json_at list = cz_json_member(at, "steps");
     out->is_whole = strcmp(cz_json_word_of(at, "where"), "whole") == 0;
     out->time_ps = cz_json_number_of(at, "time_ps", 0, CZ_MAX_BYTES);
+    out->batch = cz_json_has(at, "batch")
+                     ? cz_json_number_of(at, "batch", 0, 1 << 20)
+                     : 1;
     out->n_steps = cz_json_length(&list);
     cz_figures_step *steps =
         CZ_NEW(r->reading->arena, cz_figures_step, out->n_steps);

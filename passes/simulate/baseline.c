@@ -20,6 +20,15 @@ static int64_t elements_of(const cz_figures_baseline *baseline)
     return sum;
 }
 
+/* How far to shift elements to the right so that they are below 2^62. */
+static int shift_of(cz_wide elements)
+{
+    int shift = 0;
+    while (elements >> shift >= CZ_MAX_PS)
+        shift++;
+    return shift;
+}
+
 /* A message is complete when as large a part of the model's elements has
  * passed the backward pass as has been sent up to its end. */
 static void find_layers(cz_simulation *s, lister *l)
@@ -29,16 +38,14 @@ static void find_layers(cz_simulation *s, lister *l)
     int layer = s->layers.n;
     for (int i = 0; i < s->layers.n; i++)
         all += s->layers.elements[i];
+    const int shift = shift_of(all);
     for (int m = 0; m < l->baseline->n_messages; m++) {
         sent += l->baseline->messages[m].elements;
-        /* passed / all < sent / all_sent, scaled so that no product
-         * overflows. */
-        while (layer > 0 && all_sent > 0 &&
-               (layer == s->layers.n ||
-                passed / CZ_SIMULATE_MILLION * (all_sent >> 20) <
-                    all / CZ_SIMULATE_MILLION * (int64_t)(sent >> 20)))
+        while (
+            layer == s->layers.n ||
+            (layer > 0 && (passed >> shift) * all_sent < sent * (all >> shift)))
             passed += s->layers.elements[--layer];
-        l->layer_of[m] = layer < s->layers.n ? layer : 0;
+        l->layer_of[m] = layer;
         l->gather_of[m] = -1;
     }
 }

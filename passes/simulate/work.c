@@ -67,27 +67,31 @@ int64_t cz_simulate_map_ps(const cz_simulation *s, cz_wide bytes)
                        s->options->machine->launch);
 }
 
-static int64_t step_ps(const cz_simulation *s, const cz_figures_step *step)
+static int64_t step_ps(const cz_simulation *s, const cz_figures_step *step,
+                       int64_t batch)
 {
     const cz_product_size size = {.rows = step->rows,
                                   .columns = step->columns,
                                   .inner = step->inner,
-                                  .batch = 1,
+                                  .batch = batch,
                                   .symmetric = step->symmetric,
                                   .dtype = step->dtype,
                                   .bytes = step->bytes};
-    return step->is_product ? cz_time_product(s->options->machine, &size)
-                            : cz_simulate_map_ps(s, step->bytes);
+    return step->is_product
+               ? cz_time_product(s->options->machine, &size)
+               : cz_simulate_map_ps(s, (cz_wide)step->bytes * batch);
 }
 
+/* One of as many matrices as the plan computes together. */
 static int64_t matrix_ps(const cz_simulation *s, const cz_figures_stage *stage)
 {
+    const int64_t batch = stage->batch > 1 ? stage->batch : 1;
     int64_t sum = 0;
     if (s->options->is_plans_machine)
         return stage->time_ps;
     for (int i = 0; i < stage->n_steps; i++)
-        sum = cz_time_add(sum, step_ps(s, &stage->steps[i]));
-    return sum;
+        sum = cz_time_add(sum, step_ps(s, &stage->steps[i], batch));
+    return cz_ceil_div(sum, batch);
 }
 
 /* Every row starts every kernel of the stage. */

@@ -1,0 +1,274 @@
+/* canzona simulate: training iterations of a plan and its baselines. */
+#define _POSIX_C_SOURCE 200809L
+#include "frontend/cmd.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "frontend/cmd_simulate_options.h"
+#include "frontend/machine.h"
+#include "frontend/plan_json.h"
+#include "frontend/report/json.h"
+#include "frontend/report/simulation.h"
+
+static const struct argp_option options[] = {
+    CZ_OPTION_DEFINE,
+    CZ_OPTION_DIAGNOSTICS,
+    {"machine", CZ_SETTING_KEY(MACHINE), "NAME|FILE.cz", 0,
+     "Another machine than the plan's", 0},
+    {"tokens", CZ_SETTING_KEY(TOKENS), "N", 0,
+     "Tokens of an iteration, over all ranks (1048576)", 0},
+    {"mfu", CZ_SETTING_KEY(MFU), "PERCENT", 0,
+     "Of the machine's bf16 rate that forward and backward reach (45)", 0},
+    {"active", CZ_SETTING_KEY(ACTIVE), "PERCENT", 0,
+     "Of experts' parameters that work on a token (100)", 0},
+    {"e", CZ_SETTING_KEY(E), "PERCENT", 0,
+     "Of a link that reductions and gathers of unequal slices reach (100)", 0},
+    {"jitter", CZ_SETTING_KEY(JITTER), "PERCENT", 0,
+     "Kernels are up to so much slower, at random (0)", 0},
+    {"seed", CZ_KEY_SEED, "N", 0, "Of what is random (0)", 0},
+    {"stragglers", CZ_SETTING_KEY(STRAGGLERS), "RANKS:FACTOR", 0,
+     "So many ranks are slower by a factor, as 2:1.5", 0},
+    {"json", CZ_KEY_JSON, NULL, 0, "Print JSON (canzona.simulation/1)", 0},
+    {0}};
+
+/* All that is read before anything is simulated. */
+typedef struct simulation {
+    const cz_cmd_options *given;
+    cz_arena arena;
+    cz_diags diags;
+    cz_figures figures;
+    cz_machine machine;
+    cz_simulate_options options;
+} simulation;
+
+/* ---- the plan ---- */
+
+/* A source is planned first, and its JSON taken.  An exit status. */
+static int plan_first(const cz_cmd_options *given, cz_text *text)
+{
+    cz_cmd_options with_text = *given;
+    cz_job job;
+    with_text.text = text;
+    const int status = cz_job_open(&job, &with_text, CZ_JOB_PLANNED);
+    if (status == CZ_EXIT_OK) {
+        cz_text_fini(text);
+        cz_text_init(text);
+        cz_report_json(job.view, job.plan_hash, true, text);
+    }
+    cz_job_close(&job);
+    return status;
+}
+
+static bool read_text(simulation *s, cz_text *text)
+{
+    const char *why = "";
+    if (cz_text_read_file(text, s->given->input, CZ_PLAN_JSON_MAX_BYTES, &why))
+        return true;
+    cz_diag_error(&s->diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s",
+                  s->given->input, why);
+    return false;
+}
+
+/* ---- the machine ---- */
+
+static const char *const constant_names[] = {
+#define CZ_CONSTANT(field, unit, scale, low, what) #field,
+#include "dsl/machine.def"
+#undef CZ_CONSTANT
+};
+enum { N_CONSTANTS = sizeof constant_names / sizeof *constant_names };
+
+/* The plan's constants, as a machine that was read. */
+static bool said_by_plan(simulation *s, cz_machine_said *out)
+{
+    const char **sources = CZ_NEW(&s->arena, const char *, N_CONSTANTS);
+    int64_t *values = CZ_NEW(&s->arena, int64_t, N_CONSTANTS);
+    int64_t *measured = CZ_NEW(&s->arena, int64_t, N_CONSTANTS);
+    for (int i = 0; i < N_CONSTANTS; i++) {
+        for (int k = 0; k < s->figures.n_constants && !sources[i]; k++)
+            if (strcmp(s->figures.constants[k].name, constant_names[i]) == 0) {
+                sources[i] = "plan";
+                values[i] = s->figures.constants[k].value;
+            }
+        if (!sources[i]) {
+            cz_diag_error(&s->diags, CZ_BAD_PLAN, (cz_span){0},
+                          "%s: constants do not say %s", s->given->input,
+                          constant_names[i]);
+            return false;
+        }
+    }
+    *out = (cz_machine_said){.fact = {.name = "the plan's",
+                                      .values = {values, N_CONSTANTS},
+                                      .measured = {measured, N_CONSTANTS},
+                                      .sources = {sources, N_CONSTANTS}}};
+    return true;
+}
+
+/* Rates divide. */
+static bool check_machine(simulation *s, const cz_machine_said *said)
+{
+    static const int64_t lows[] = {
+#define CZ_CONSTANT(field, unit, scale, low, what) low,
+#include "dsl/machine.def"
+#undef CZ_CONSTANT
+    };
+    for (int i = 0; i < N_CONSTANTS; i++)
+        if (said->fact.values.v[i] < lows[i]) {
+            cz_diag_error(&s->diags, CZ_BAD_PLAN, (cz_span){0},
+                          "%s: %s cannot be 0", s->given->input,
+                          constant_names[i]);
+            return false;
+        }
+    return true;
+}
+
+static bool read_machine(simulation *s, bool has_defines)
+{
+    const char *name = s->given->settings[CZ_SETTING_MACHINE];
+    const int n = has_defines ? s->given->n_defines : 0;
+    cz_machine_said said;
+    int i = 0;
+    if ((!name && !said_by_plan(s, &said)) ||
+        ((name || n > 0) && !cz_machine_load(&s->arena, name, s->given->defines,
+                                             n, &s->diags, &said)) ||
+        !check_machine(s, &said))
+        return false;
+    s->machine = (cz_machine){.name = said.fact.name};
+#define CZ_CONSTANT(field, unit, scale, low, what)                             \
+    s->machine.field = said.fact.values.v[i++];
+#include "dsl/machine.def"
+#undef CZ_CONSTANT
+    s->options.machine = &s->machine;
+    s->options.is_plans_machine = !name && n == 0;
+    return true;
+}
+
+/* ---- the simulation ---- */
+
+static void show_progress(const char *name)
+{
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r\033[Ksimulating %s", name);
+}
+
+static void end_progress(void)
+{
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+}
+
+static cz_simulation_row row_of(const char *name,
+                                const cz_simulate_times *times)
+{
+    return (cz_simulation_row){
+        name,           times->iteration, times->step,   times->step_gather,
+        times->forward, times->backward,  times->reduce, times->gather,
+        times->update,  times->update_sum};
+}
+
+static cz_simulation_row *simulate(simulation *s)
+{
+    const cz_figures *f = &s->figures;
+    cz_simulation_row *rows =
+        CZ_NEW(&s->arena, cz_simulation_row, f->n_baselines + 1);
+    show_progress("the plan");
+    cz_simulate_times times = cz_simulate_plan(f, &s->options);
+    rows[0] = row_of("plan", &times);
+    for (int i = 0; i < f->n_baselines; i++) {
+        show_progress(f->baselines[i].name);
+        times = cz_simulate_baseline(f, &s->options, i);
+        rows[i + 1] = row_of(f->baselines[i].name, &times);
+    }
+    end_progress();
+    return rows;
+}
+
+static int64_t replicas_of(const cz_figures *f)
+{
+    int64_t n = 1;
+    for (int a = 0; a < f->n_axes; a++)
+        n *= f->data_set >> a & 1 ? f->sizes[a] : 1;
+    return n;
+}
+
+static bool has_experts(const cz_figures *f)
+{
+    for (int p = 0; p < f->n_params; p++)
+        if (f->params[p].is_spread)
+            return true;
+    return false;
+}
+
+static void print(simulation *s, const cz_simulation_row *rows)
+{
+    const cz_simulate_options *o = &s->options;
+    const cz_simulation_report report = {
+        .figures = &s->figures,
+        .machine = s->machine.name,
+        .has_experts = has_experts(&s->figures),
+        .tokens = o->tokens,
+        .tokens_per_rank = o->tokens / replicas_of(&s->figures),
+        .mfu = o->mfu,
+        .active = o->active,
+        .e = o->uneven,
+        .jitter = o->jitter,
+        .slowdown = o->slowdown,
+        .seed = o->seed,
+        .n_stragglers = o->n_stragglers,
+        .n_rows = s->figures.n_baselines + 1,
+        .rows = rows};
+    cz_text out = {0};
+    if (s->given->json)
+        cz_simulation_json(&report, &out);
+    else
+        cz_simulation_screen(&report, &out);
+    fwrite(cz_text_string(&out), 1, out.n, stdout);
+    cz_text_fini(&out);
+}
+
+static int run_text(simulation *s, cz_text *text)
+{
+    const bool is_json = cz_plan_json_is(text);
+    const int status = is_json ? CZ_EXIT_OK : plan_first(s->given, text);
+    if (status != CZ_EXIT_OK)
+        return status;
+    if (!cz_plan_json_read(&s->arena, s->given->input, text, &s->diags,
+                           &s->figures) ||
+        !read_machine(s, is_json))
+        return CZ_EXIT_ERRORS;
+    print(s, simulate(s));
+    return CZ_EXIT_OK;
+}
+
+static int run(const cz_cmd_options *given)
+{
+    simulation s = {.given = given};
+    cz_text text = {0};
+    if (!cz_cmd_simulate_options(given, &s.options))
+        return CZ_EXIT_USAGE;
+    cz_arena_init(&s.arena);
+    cz_diags_init(&s.diags, &s.arena);
+    const int status =
+        read_text(&s, &text) ? run_text(&s, &text) : CZ_EXIT_ERRORS;
+    cz_print_diagnostics(&s.diags);
+    cz_text_fini(&text);
+    cz_arena_fini(&s.arena);
+    return status;
+}
+
+const cz_command cz_command_simulate = {
+    "simulate",
+    "simulate training iterations of a plan and its baselines",
+    options,
+    "Simulate training iterations of FILE, which is what `plan --json` "
+    "printed, "
+    "or a source, which is planned first.  Of the machine, -D "
+    "machine.KEY=VALUE "
+    "sets one constant.\v"
+    "Examples:\n\n"
+    "  canzona simulate --tokens=262144 examples/qwen3-32b.cz\n"
+    "  canzona plan --json examples/qwen3-32b.cz > plan.json\n"
+    "  canzona simulate --machine=h800 --e=85 plan.json\n",
+    run,
+    false};

@@ -1,0 +1,157 @@
+/* A simulation, for people and as JSON. */
+#include "frontend/report/simulation.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "frontend/json.h"
+#include "frontend/report/number.h"
+
+/* ---- screen ---- */
+
+/* Milliseconds, one decimal, half up, in a column. */
+static void put_ms(cz_text *out, int64_t ps)
+{
+    const int64_t tenths = ps / 100000000 + (ps % 100000000 >= 50000000);
+    cz_text_printf(out, "%9" PRId64 ".%" PRId64, tenths / 10, tenths % 10);
+}
+
+/* One time, and how often it has the plan's. */
+static void put_compared(cz_text *out, int64_t ps, int64_t plan)
+{
+    cz_text ratio = {0};
+    put_ms(out, ps);
+    cz_number_ratio(&ratio, ps, 1, plan);
+    cz_text_printf(out, " %8s", cz_text_string(&ratio));
+    cz_text_fini(&ratio);
+}
+
+static void put_percent(cz_text *out, int64_t millionths)
+{
+    cz_text_printf(out, "%" PRId64, millionths / 10000);
+    if (millionths % 10000 != 0)
+        cz_text_printf(out, ".%02" PRId64, millionths % 10000 / 100);
+    cz_text_puts(out, " %");
+}
+
+static void put_settings(const cz_simulation_report *report, cz_text *out)
+{
+    cz_text_printf(out, "%-11s ", report->figures->name);
+    cz_number_full(out, report->tokens);
+    cz_text_puts(out, " tokens an iteration, ");
+    cz_number_full(out, report->tokens_per_rank);
+    cz_text_printf(out, " on each of %d ranks\n", report->figures->n_ranks);
+    cz_text_printf(out, "%-11s %s; forward and backward at ", "machine",
+                   report->machine);
+    put_percent(out, report->mfu);
+    cz_text_puts(out, " of its bf16 rate\n");
+    cz_text_printf(out, "%-11s unequal slices reach ", "assumed");
+    put_percent(out, report->e);
+    cz_text_puts(out, " of a link");
+    if (report->has_experts) {
+        cz_text_puts(out, "; ");
+        put_percent(out, report->active);
+        cz_text_puts(out, " of experts work on a token");
+    }
+    cz_text_puts(out, "\n");
+}
+
+static void put_disturbances(const cz_simulation_report *report, cz_text *out)
+{
+    if (report->jitter > 0 || report->n_stragglers > 0) {
+        cz_text_printf(out, "%-11s kernels up to ", "disturbed");
+        put_percent(out, report->jitter);
+        cz_text_printf(out, " slower; %d stragglers, ", report->n_stragglers);
+        cz_number_ratio(out, report->slowdown, 1, 1000000);
+        cz_text_printf(out, " times as slow; seed %" PRId64 "\n", report->seed);
+    }
+}
+
+static void put_row(const cz_simulation_report *report, int i, cz_text *out)
+{
+    const cz_simulation_row *row = &report->rows[i], *plan = report->rows;
+    cz_text_printf(out, "%-20.20s", row->name);
+    put_compared(out, row->iteration, plan->iteration);
+    put_compared(out, row->step, plan->step);
+    put_compared(out, row->step_gather, plan->step_gather);
+    cz_text_puts(out, "\n");
+}
+
+static void put_part(cz_text *out, const char *what, int64_t ps)
+{
+    cz_text_printf(out, "  %-18s", what);
+    put_ms(out, ps);
+    cz_text_puts(out, "\n");
+}
+
+static void put_parts(const cz_simulation_report *report, cz_text *out)
+{
+    const cz_simulation_row *plan = report->rows;
+    const int64_t n = report->figures->n_ranks;
+    cz_text_puts(out, "of the plan, on the busiest rank\n");
+    put_part(out, "forward", plan->forward);
+    put_part(out, "backward", plan->backward);
+    put_part(out, "reduction, links", plan->reduce);
+    put_part(out, "gathers, links", plan->gather);
+    put_part(out, "update, kernels", plan->update);
+    put_part(out, "  mean of ranks",
+             plan->update_sum / n + (plan->update_sum % n != 0));
+}
+
+void cz_simulation_screen(const cz_simulation_report *report, cz_text *out)
+{
+    put_settings(report, out);
+    put_disturbances(report, out);
+    cz_text_printf(out, "\n%-20s%11s%9s%11s%9s%11s%9s\n", "ms", "iteration",
+                   "ratio", "step", "ratio", "with gather", "ratio");
+    for (int i = 0; i < report->n_rows; i++)
+        put_row(report, i, out);
+    cz_text_puts(out, "\n");
+    put_parts(report, out);
+}
+
+/* ---- JSON ---- */
+
+static void put_times(cz_json *json, const cz_simulation_row *row)
+{
+    const struct {
+        const char *key;
+        int64_t ps;
+    } times[] = {
+        {"iteration_ps", row->iteration},     {"step_ps", row->step},
+        {"step_gather_ps", row->step_gather}, {"forward_ps", row->forward},
+        {"backward_ps", row->backward},       {"reduce_ps", row->reduce},
+        {"gather_ps", row->gather},           {"update_ps", row->update},
+        {"update_sum_ps", row->update_sum}};
+    cz_json_open(json, '{');
+    cz_json_put_string(json, "name", row->name);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        cz_json_put_int(json, times[i].key, times[i].ps);
+    cz_json_close(json, '}');
+}
+
+void cz_simulation_json(const cz_simulation_report *report, cz_text *out)
+{
+    cz_json json;
+    cz_json_init(&json, out);
+    cz_json_open(&json, '{');
+    cz_json_put_string(&json, "schema", "canzona.simulation/1");
+    cz_json_put_string(&json, "plan", report->figures->name);
+    cz_json_put_string(&json, "plan_hash", report->figures->plan_hash);
+    cz_json_put_string(&json, "machine", report->machine);
+    cz_json_put_int(&json, "ranks", report->figures->n_ranks);
+    cz_json_put_int(&json, "tokens", report->tokens);
+    cz_json_put_int(&json, "mfu", report->mfu);
+    cz_json_put_int(&json, "active", report->active);
+    cz_json_put_int(&json, "e", report->e);
+    cz_json_put_int(&json, "jitter", report->jitter);
+    cz_json_put_int(&json, "seed", report->seed);
+    cz_json_put_int(&json, "stragglers", report->n_stragglers);
+    cz_json_put_int(&json, "slowdown", report->slowdown);
+    cz_json_key(&json, "rows");
+    cz_json_open(&json, '[');
+    for (int i = 0; i < report->n_rows; i++)
+        put_times(&json, &report->rows[i]);
+    cz_json_close(&json, ']');
+    cz_json_close(&json, '}');
+}

@@ -1,0 +1,434 @@
+"""Training iterations, simulated: a second evaluator, written from
+dsl/SIMULATE.md alone.  A flow of completions in float64, where the compiler
+walks one list in whole numbers."""
+import math
+
+STREAMS = 3
+ITERATIONS = 4
+BYTES = {"f64": 8, "f32": 4, "bf16": 2}
+UNIT = 1 << 20
+
+
+class Op:
+    """On the ranks in `ps`: picoseconds of each."""
+
+    def __init__(self, part, iteration, stream, ps, waits=(), axes=()):
+        self.part, self.iteration, self.stream = part, iteration, stream
+        self.ps, self.waits, self.axes = ps, waits, axes
+
+
+class Mesh:
+    def __init__(self, plan):
+        self.sizes = {a["name"]: a["size"] for a in plan["mesh"]["axes"]}
+        self.ranks = range(math.prod(self.sizes.values()))
+        self.known = {}
+
+    def extent(self, axes):
+        return math.prod(self.sizes[a] for a in axes)
+
+    def over(self, axes):
+        """The coordinate of each rank."""
+        key = frozenset(axes)
+        if key not in self.known:
+            self.known[key] = [self.coordinate(r, key) for r in self.ranks]
+        return self.known[key]
+
+    def coordinate(self, rank, axes):
+        digits = {}
+        for axis in reversed(self.sizes):
+            rank, digits[axis] = divmod(rank, self.sizes[axis])
+        index = 0
+        for axis, size in self.sizes.items():
+            if axis in axes:
+                index = index * size + digits[axis]
+        return index
+
+    def communicators(self, axes):
+        found = {}
+        others = self.over([a for a in self.sizes if a not in axes])
+        for rank in self.ranks:
+            found.setdefault(others[rank], []).append(rank)
+        return list(found.values())
+
+
+class Costs:
+    """Times of kernels and links."""
+
+    def __init__(self, mesh, constants, e):
+        self.mesh, self.c, self.e = mesh, constants, e
+        self.links = {}
+
+    def link(self, axes):
+        key = frozenset(axes)
+        if key not in self.links:
+            node = self.c["gpus_per_node"]
+            inside = all(len({r // node for r in members}) == 1
+                         for members in self.mesh.communicators(axes))
+            kind = "node" if inside else "network"
+            self.links[key] = (self.c[kind + "_rate"], self.c[kind + "_latency"])
+        return self.links[key]
+
+    def ring(self, axes, data, uneven=False):
+        n = self.mesh.extent(axes)
+        rate, latency = self.link(axes)
+        if n == 1:
+            return 0
+        return latency + data * (n - 1) / n / (rate * (self.e if uneven else 1)) * 1e12
+
+    def map(self, data):
+        return self.c["launch"] + data / self.c["memory_rate"] * 1e12
+
+    def step(self, step, batch):
+        if step["kind"] == "map":
+            return self.map(step["bytes"] * batch)
+        tall, wide = self.c["tile_rows"], self.c["tile_columns"]
+        rows, columns = -(-step["rows"] // tall), -(-step["columns"] // wide)
+        tiles = rows * columns
+        if step["symmetric"] and self.c["symmetric"]:
+            tiles = sum(1 for i in range(rows) for j in range(columns)
+                        if j * wide < (i + 1) * tall)
+        waves = -(-tiles * batch // self.c["sms"])
+        flops = waves * self.c["sms"] * 2 * tall * wide * step["inner"]
+        rate = self.c["bf16_rate" if step["dtype"] == "bf16" else "f32_rate"]
+        return self.c["launch"] + max(flops / rate,
+                                      step["bytes"] * batch /
+                                      self.c["memory_rate"]) * 1e12
+
+    def stage(self, stage, rows, elements, is_plans):
+        if stage["where"] == "whole":
+            batch = max(1, stage.get("batch", 1))
+            return rows * (stage["time_ps"] if is_plans else
+                           sum(self.step(s, batch) for s in stage["steps"]) / batch)
+        return sum(rows * self.c["launch"] +
+                   elements * s["bytes"] / UNIT / self.c["memory_rate"] * 1e12
+                   for s in stage["steps"])
+
+
+def is_uneven(lengths, whole):
+    share = -(-whole // len(lengths))
+    return max(lengths) > -(-share // 64) * 64
+
+
+def layer_number(name):
+    for segment in name.split("."):
+        if segment.isdigit() and len(segment) < 10:
+            return int(segment)
+    return None
+
+
+class Simulation:
+    def __init__(self, plan, constants, tokens, mfu, active, e, is_plans):
+        self.plan, self.mesh = plan, Mesh(plan)
+        self.costs = Costs(self.mesh, constants, e)
+        self.is_plans = is_plans
+        self.rate = constants["bf16_rate"] * mfu
+        self.tokens, self.active = tokens, active
+        self.how = {r["name"]: r for r in plan["reductions"]}
+        self.params = [p for p in plan["parameters"] if not p["tied_to"]]
+        self.find_layers()
+        self.ops = []
+
+    # ---- the model ----
+
+    def homes(self, part):
+        home = part["home"]
+        over = self.mesh.over(home["axes"])
+        return [r for r in self.mesh.ranks
+                if not home["axes"] or over[r] in home["coordinates"]]
+
+    def find_layers(self):
+        numbers = [layer_number(p["name"]) for p in self.params]
+        known = sorted({n for n in numbers if n is not None})
+        together = len(known) // 512 + 1
+        behind = -(-len(known) // together) + 1
+        seen, self.layer = False, []
+        for p, n in zip(self.params, numbers):
+            seen = seen or n is not None
+            if n is not None:
+                self.layer.append(1 + known.index(n) // together)
+            else:
+                late = seen or "head" in p["name"] or "output" in p["name"]
+                self.layer.append(behind if late else 0)
+        self.forward = [{} for _ in range(behind + 1)]
+        self.backward = [{} for _ in range(behind + 1)]
+        self.elements = [0] * (behind + 1)
+        for p, layer in zip(self.params, self.layer):
+            self.add_work(p, layer)
+
+    def add_work(self, p, layer):
+        n = p["element_count"] * max(1, len(p["names"]))
+        n *= self.active if p["names"] else 1
+        ranks = self.homes(p)
+        frozen = p["bucket"] is None
+        if not frozen:
+            self.elements[layer] += n
+        for times, factor in ((self.forward, 2), (self.backward, 2 if frozen else 4)):
+            ps = factor * n * self.tokens / len(ranks) / self.rate * 1e12
+            for r in ranks:
+                times[layer][r] = times[layer].get(r, 0) + ps
+
+    # ---- lists ----
+
+    def add(self, *values):
+        self.ops.append(Op(*values))
+        return len(self.ops) - 1
+
+    def passes(self, i, waits):
+        for layer, ps in enumerate(self.forward):
+            self.add("forward", i, 0, ps, waits.get(layer, ()))
+        last = len(self.backward) - 1
+        return {layer: self.add("backward", i, 0, self.backward[layer])
+                for layer in range(last, -1, -1)}
+
+    def own(self, bucket):
+        lists = [bucket["slices"]] + ([bucket["fills"]] if "fills" in bucket else [])
+        return [sum(b[i + 1] - b[i] for b in lists)
+                for i in range(len(bucket["slices"]) - 1)]
+
+    def traffic(self, bucket):
+        """Elements that travel, and whether their slices are uneven."""
+        own = self.own(bucket)
+        if bucket["geometry"] == "padded":
+            return len(own) * max(own), False
+        return bucket["length"], is_uneven(own, bucket["length"])
+
+    def reduce_ps(self, bucket):
+        """Without the latency."""
+        how = self.how[bucket["reduction"]]
+        n, uneven = self.traffic(bucket)
+        axes = how["reduce_axes"]
+        rest = [a for a in axes if a not in how["split_axes"]]
+        ps = self.costs.ring(axes, n * how["leaves"] * BYTES[how["dtype"]], uneven)
+        if set(rest) != set(axes):
+            ps += self.costs.ring(rest, self.mesh.extent(rest) *
+                                  max(self.own(bucket)) * 4, uneven)
+        return ps - self.costs.link(axes)[1]
+
+    def message(self, bucket):
+        number = self.plan["buckets"].index(bucket)
+        key = bucket.get("message", number)
+        return [b for k, b in enumerate(self.plan["buckets"])
+                if b.get("message", k) == key]
+
+    def op_ps(self, op, sent):
+        """{rank: picoseconds}; `sent` are the messages that are on their way."""
+        kind, c = op["kind"], self.costs
+        bucket = None if op["bucket"] is None else self.plan["buckets"][op["bucket"]]
+        ranks = self.mesh.ranks
+        if kind == "kernel":
+            return self.kernel_ps(op)
+        if kind == "transfer":
+            return self.transfer_ps(op)
+        if bucket is not None:
+            ranks = self.homes(self.plan["parameters"][bucket["order"][0]])
+        if kind == "all_gather":
+            n, uneven = self.traffic(bucket)
+            return dict.fromkeys(ranks, c.ring(op["axes"], n * BYTES[bucket["dtype"]],
+                                               uneven))
+        if kind == "all_reduce":
+            return dict.fromkeys(ranks, c.ring(op["axes"], 0))
+        if kind in ("decide", "prologue"):
+            return dict.fromkeys(ranks, c.c["launch"])
+        how = self.how[bucket["reduction"]]
+        if kind == "reduce_scatter" and self.mesh.extent(how["reduce_axes"]) > 1:
+            together = self.message(bucket)
+            first = id(together[0]) not in sent
+            sent.add(id(together[0]))
+            return dict.fromkeys(ranks, first * (
+                c.link(how["reduce_axes"])[1] +
+                sum(self.reduce_ps(b) for b in together)))
+        unit = 4
+        if kind == "reduce_scatter":
+            unit += how["leaves"] * BYTES[how["dtype"]]
+        own, over = self.own(bucket), self.mesh.over(how["split_axes"])
+        return {r: c.map(own[over[r]] * unit) for r in ranks}
+
+    def kernel_ps(self, op):
+        over, found = self.mesh.over(op["over"]), {}
+        for r in self.mesh.ranks:
+            at = over[r]
+            if any(w["rows"][at] for w in op["work"]):
+                found[r] = sum(self.costs.stage(self.plan["stages"][w["stage"]],
+                                                w["rows"][at], w["elements"][at],
+                                                self.is_plans) for w in op["work"])
+        return found
+
+    def transfer_ps(self, op):
+        over, found = self.mesh.over(op["over"]), {}
+        rate, latency = self.costs.link(op["axes"])
+        for members in self.mesh.communicators(op["axes"]):
+            moved = {r: max(op["sent"][over[r]], op["received"][over[r]])
+                     for r in members}
+            ps = latency + max(moved.values()) / rate * 1e12
+            found.update({r: ps for r, n in moved.items() if n})
+        return found
+
+    def list_plan(self):
+        gathers, sent = {}, set()
+        held = {}
+        for p, layer in zip(self.params, self.layer):
+            if p["bucket"] is not None:
+                held.setdefault(p["bucket"], set()).add(layer)
+        costs = [self.op_ps(op, sent) for op in self.plan["schedule"]]
+        for i in range(ITERATIONS):
+            waits = {}
+            for b, op in gathers.items():
+                for layer in held[b]:
+                    waits.setdefault(layer, []).append(op)
+            backward, number = self.passes(i, waits), []
+            for op, ps in zip(self.plan["schedule"], costs):
+                after = [number[w] for w in op["waits"]]
+                part = "gather" if op["kind"] == "all_gather" else op["section"]
+                if op["kind"] == "reduce_scatter":
+                    together = self.message(self.plan["buckets"][op["bucket"]])
+                    after.append(backward[min(
+                        min(held[self.plan["buckets"].index(b)]) for b in together)])
+                number.append(self.add(part, i, op["stream"], ps, after, op["axes"]))
+                if op["kind"] == "all_gather":
+                    gathers[op["bucket"]] = number[-1]
+
+    def list_baseline(self, base):
+        c, every = self.costs, self.mesh.ranks
+        first = self.plan["buckets"][0]
+        how = self.how[first["reduction"]]
+        unit = how["leaves"] * BYTES[how["dtype"]]
+        axes, split = how["reduce_axes"], how["split_axes"]
+        rest = [a for a in axes if a not in split]
+        policy = self.plan["policy"]
+        complete = self.completions(base)
+        gathers = {}
+        for i in range(ITERATIONS):
+            waits = {}
+            for m, op in gathers.items():
+                last = complete[m - 1] if m else len(self.forward) - 1
+                low = 0 if base.get("exposed") else complete[m]
+                for layer in range(low, last + 1):
+                    waits.setdefault(layer, []).append(op)
+            backward, reduced = self.passes(i, waits), ()
+            for m, message in enumerate(base["messages"]):
+                uneven = is_uneven(message["slices"], message["elements"])
+                ps = c.ring(axes, message["elements"] * unit, uneven)
+                if base.get("all_reduces"):
+                    ps *= 2
+                elif set(rest) != set(axes):
+                    ps += c.ring(rest, self.mesh.extent(rest) *
+                                 max(message["slices"]) * 4, uneven)
+                reduced = (self.add("reduce", i, 1, dict.fromkeys(every, ps),
+                                    [backward[complete[m]]], axes),)
+            after = reduced
+            if policy["skip"] or policy["clip"] != "0":
+                everywhere = list(self.mesh.sizes)
+                summed = self.add("decide", i, 1, dict.fromkeys(
+                    every, c.ring(everywhere, 0)), after, everywhere)
+                self.add("decide", i, 0, dict.fromkeys(every, c.c["launch"]),
+                         [summed])
+            update = self.add("update", i, 0, dict(enumerate(base["time_ps"])), after)
+            for m in reversed(range(len(base["messages"]))):
+                message = base["messages"][m]
+                if self.mesh.extent(split) > 1:
+                    gathers[m] = self.add("gather", i, 1, dict.fromkeys(every, c.ring(
+                        split, message["elements"] * BYTES[first["dtype"]],
+                        is_uneven(message["slices"], message["elements"]))),
+                        [update], split)
+
+    def completions(self, base):
+        """The layer whose gradients complete each message."""
+        total, all_sent = sum(self.elements), sum(
+            m["elements"] for m in base["messages"])
+        layer, passed, sent, found = len(self.elements), 0, 0, []
+        for message in base["messages"]:
+            sent += message["elements"]
+            while layer > 0 and (layer == len(self.elements) or
+                                 passed / total < sent / all_sent * (1 - 1e-9)):
+                layer -= 1
+                passed += self.elements[layer]
+            found.append(layer)
+        return found
+
+    # ---- times ----
+
+    def run(self):
+        """When each operation ends on each of its ranks."""
+        queues = {}
+        for number, op in enumerate(self.ops):
+            for rank in op.ps:
+                queues.setdefault((rank, op.stream), []).append(number)
+        place = dict.fromkeys(queues, 0)
+        free = dict.fromkeys(queues, 0.0)
+        end = [{} for _ in self.ops]
+        arrived, groups = {}, {}
+        todo = list(queues)
+        while todo:
+            rank, stream = todo.pop()
+            at = place[rank, stream]
+            if at == len(queues[rank, stream]):
+                continue
+            number = queues[rank, stream][at]
+            op = self.ops[number]
+            waits = [w for w in op.waits if rank in self.ops[w].ps]
+            if rank in end[number] or any(rank not in end[w] for w in waits):
+                continue
+            start = max([free[rank, stream]] + [end[w][rank] for w in waits])
+            members = [rank]
+            if op.axes:
+                members = self.members(op, number, rank, groups)
+                waiting = arrived.setdefault((number, members[0]), {})
+                waiting[rank] = start
+                if len(waiting) < len(members):
+                    continue
+                start = max(waiting.values())
+            for r in members:
+                end[number][r] = free[r, stream] = start + op.ps[r]
+                place[r, stream] += 1
+                todo.extend((r, s) for s in range(STREAMS) if (r, s) in queues)
+        return end
+
+    def members(self, op, number, rank, groups):
+        if number not in groups:
+            groups[number] = {}
+            for members in self.mesh.communicators(op.axes):
+                there = [r for r in members if r in op.ps]
+                groups[number].update(dict.fromkeys(there, there))
+        return groups[number][rank]
+
+    def times(self):
+        end = self.run()
+
+        def last(part, iteration):
+            return max((t for op, ends in zip(self.ops, end) for t in ends.values()
+                        if (op.part, op.iteration) == (part, iteration)), default=0)
+
+        def busy(part, computes):
+            sums = dict.fromkeys(self.mesh.ranks, 0)
+            for op in self.ops:
+                if (op.part, op.iteration, op.stream == 0) == (part, 2, computes):
+                    for r, ps in op.ps.items():
+                        sums[r] += ps
+            return sums.values()
+
+        reduced = max(last("reduce", 2), last("decide", 2))
+        forward = max(busy("forward", True))
+        step = max(0, last("update", 2) - reduced)
+        return {"iteration_ps": last("backward", 3) - last("backward", 2),
+                "step_ps": step,
+                "step_gather_ps": max(step, last("forward", 3) - reduced - forward),
+                "forward_ps": forward,
+                "backward_ps": max(busy("backward", True)),
+                "reduce_ps": max(busy("reduce", False)),
+                "gather_ps": max(busy("gather", False)),
+                "update_ps": max(busy("update", True)),
+                "update_sum_ps": sum(busy("update", True))}
+
+
+def simulate(plan, constants, options, is_plans):
+    """Times of the plan, then of its baselines."""
+    values = (options["tokens"], options["mfu"], options["active"], options["e"])
+    found = []
+    for base in [None] + [b for b in plan["baselines"] if "time_ps" in b]:
+        simulation = Simulation(plan, constants, *values, is_plans)
+        if base:
+            simulation.list_baseline(base)
+        else:
+            simulation.list_plan()
+        found.append(simulation.times())
+    return found

@@ -1,0 +1,272 @@
+/* Training iterations of plans small enough to be worked out by hand. */
+#include "passes/simulate/simulate.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+/* One flop takes 1 ps, one byte of memory 1 ps, one of a link 100 ps. */
+static cz_machine machine_of(int64_t gpus_per_node)
+{
+    return (cz_machine){.name = "plain",
+                        .gpus_per_node = gpus_per_node,
+                        .sms = 1,
+                        .tile_rows = 1,
+                        .tile_columns = 1,
+                        .bf16_rate = 1000000000000,
+                        .f32_rate = 1000000000000,
+                        .memory_rate = 1000000000000,
+                        .node_rate = 20000000000,
+                        .network_rate = 10000000000,
+                        .launch = 0,
+                        .network_latency = 7};
+}
+
+static cz_simulate_options options_of(const cz_machine *machine)
+{
+    return (cz_simulate_options){.machine = machine,
+                                 .is_plans_machine = true,
+                                 .tokens = 2,
+                                 .mfu = CZ_SIMULATE_MILLION,
+                                 .active = CZ_SIMULATE_MILLION,
+                                 .uneven = CZ_SIMULATE_MILLION,
+                                 .slowdown = CZ_SIMULATE_MILLION};
+}
+
+/* Two ranks along one axis, one bucket of two layers with 100 elements each.
+ * Forward 200 ps a layer on each rank, backward 400; reduction
+ * 7 + 200 x 4 / 2 x 100 = 40007, gather 7 + 200 x 2 / 2 x 100 = 20007. */
+typedef struct fixture {
+    cz_figures figures;
+    cz_figures_param params[2];
+    cz_figures_reduction reduction;
+    cz_figures_bucket bucket;
+    cz_figures_stage stage;
+    cz_figures_work work;
+    cz_figures_op ops[3];
+    int64_t own[2], rows[2], elements[2], zero[1], one[1];
+} fixture;
+
+static void make(fixture *f)
+{
+    *f = (fixture){
+        .params = {{.name = "a.0.w", .elements = 100, .n_names = 1},
+                   {.name = "a.1.w", .elements = 100, .n_names = 1}},
+        .reduction = {.reduce_set = 1, .split_set = 1, .leaf_bytes = 4},
+        .bucket = {.element_bytes = 2, .length = 200, .n_slices = 2},
+        .stage = {.is_whole = true, .time_ps = 1000},
+        .own = {100, 100},
+        .rows = {1, 2},
+        .elements = {100, 200},
+        .one = {1},
+    };
+    f->bucket.own = f->own;
+    f->work = (cz_figures_work){0, f->rows, f->elements};
+    f->ops[0] = (cz_figures_op){.kind = CZ_STEP_REDUCE_SCATTER,
+                                .section = CZ_SECTION_REDUCE,
+                                .stream = 1,
+                                .comm = 1};
+    f->ops[1] = (cz_figures_op){.kind = CZ_STEP_KERNEL,
+                                .section = CZ_SECTION_UPDATE,
+                                .bucket = -1,
+                                .n_waits = 1,
+                                .waits = f->zero,
+                                .over = 1,
+                                .n_work = 1,
+                                .work = &f->work};
+    f->ops[2] = (cz_figures_op){.kind = CZ_STEP_ALL_GATHER,
+                                .section = CZ_SECTION_UPDATE,
+                                .stream = 1,
+                                .comm = 1,
+                                .n_waits = 1,
+                                .waits = f->one};
+    f->figures = (cz_figures){.name = "two",
+                              .n_axes = 1,
+                              .sizes = {2},
+                              .n_ranks = 2,
+                              .n_stages = 1,
+                              .stages = &f->stage,
+                              .n_params = 2,
+                              .params = f->params,
+                              .n_reductions = 1,
+                              .reductions = &f->reduction,
+                              .n_buckets = 1,
+                              .buckets = &f->bucket,
+                              .n_ops = 3,
+                              .ops = f->ops};
+}
+
+enum {
+    FORWARD = 400,
+    BACKWARD = 800,
+    REDUCE = 40007,
+    GATHER = 20007,
+    UPDATE = 2000
+};
+
+static void test_an_iteration_is_the_sum_where_nothing_overlaps(void **unused)
+{
+    const cz_machine machine = machine_of(1);
+    const cz_simulate_options options = options_of(&machine);
+    fixture f;
+    (void)unused;
+    make(&f);
+    const cz_simulate_times times = cz_simulate_plan(&f.figures, &options);
+    assert_int_equal(times.forward, FORWARD);
+    assert_int_equal(times.backward, BACKWARD);
+    assert_int_equal(times.reduce, REDUCE);
+    assert_int_equal(times.gather, GATHER);
+    assert_int_equal(times.update, UPDATE);
+    assert_int_equal(times.update_sum, 3000);
+    assert_int_equal(times.step, UPDATE);
+    assert_int_equal(times.step_gather, UPDATE + GATHER);
+    assert_int_equal(times.iteration,
+                     FORWARD + BACKWARD + REDUCE + GATHER + UPDATE);
+}
+
+/* Each layer has a bucket: the reduction of the last layer's begins under the
+ * backward pass of the first. */
+static void test_reductions_run_under_the_backward_pass(void **unused)
+{
+    const cz_machine machine = machine_of(1);
+    const cz_simulate_options options = options_of(&machine);
+    const int64_t both[] = {0, 1}, each = 7 + 100 * 4 / 2 * 100;
+    fixture f;
+    cz_figures_bucket buckets[2];
+    cz_figures_op ops[3];
+    (void)unused;
+    make(&f);
+    for (int b = 0; b < 2; b++) {
+        ops[b] = f.ops[0];
+        ops[b].bucket = b;
+        buckets[b] = f.bucket;
+        buckets[b].length = 100;
+        buckets[b].message = b;
+        f.params[1 - b].bucket = b;
+    }
+    ops[2] = f.ops[1];
+    ops[2].waits = both;
+    ops[2].n_waits = 2;
+    f.figures.buckets = buckets;
+    f.figures.n_buckets = 2;
+    f.figures.ops = ops;
+    const cz_simulate_times apart = cz_simulate_plan(&f.figures, &options);
+    assert_int_equal(apart.reduce, 2 * each);
+    assert_int_equal(apart.iteration,
+                     FORWARD + BACKWARD / 2 + 2 * each + UPDATE);
+    assert_int_equal(apart.step, UPDATE);
+    buckets[1].message = 0;
+    const cz_simulate_times together = cz_simulate_plan(&f.figures, &options);
+    assert_int_equal(together.reduce, 2 * each - 7);
+    assert_int_equal(together.iteration,
+                     FORWARD + BACKWARD + 2 * each - 7 + UPDATE);
+}
+
+static void test_ranks_of_one_node_have_its_links(void **unused)
+{
+    const cz_machine apart = machine_of(1), near = machine_of(2);
+    fixture f;
+    (void)unused;
+    make(&f);
+    assert_int_equal(cz_simulate_link(&f.figures, &apart, 1), CZ_LINK_NETWORK);
+    assert_int_equal(cz_simulate_link(&f.figures, &near, 1), CZ_LINK_NODE);
+    const cz_simulate_options options = options_of(&near);
+    const cz_simulate_times times = cz_simulate_plan(&f.figures, &options);
+    assert_int_equal(times.reduce, 20000);
+}
+
+static void test_uneven_slices_take_longer_by_e(void **unused)
+{
+    const cz_machine machine = machine_of(1);
+    cz_simulate_options options = options_of(&machine);
+    fixture f;
+    (void)unused;
+    make(&f);
+    options.uneven = CZ_SIMULATE_MILLION / 2;
+    assert_int_equal(cz_simulate_plan(&f.figures, &options).reduce, REDUCE);
+    f.bucket.is_uneven = true;
+    assert_int_equal(cz_simulate_plan(&f.figures, &options).reduce, 80007);
+    f.bucket.is_uneven = false;
+    f.bucket.is_padded = true;
+    f.own[0] = 150;
+    assert_int_equal(cz_simulate_plan(&f.figures, &options).reduce, 60007);
+}
+
+static void test_a_straggler_holds_up_all(void **unused)
+{
+    const cz_machine machine = machine_of(1);
+    cz_simulate_options options = options_of(&machine);
+    fixture f;
+    (void)unused;
+    make(&f);
+    f.rows[0] = 2;
+    options.n_stragglers = 1;
+    options.slowdown = 3 * (int64_t)CZ_SIMULATE_MILLION;
+    const cz_simulate_times times = cz_simulate_plan(&f.figures, &options);
+    assert_int_equal(times.update_sum, 8000);
+    assert_int_equal(times.iteration,
+                     3 * (FORWARD + BACKWARD + UPDATE) + REDUCE + GATHER);
+}
+
+static void test_jitter_only_adds_and_equal_seeds_agree(void **unused)
+{
+    const cz_machine machine = machine_of(1);
+    cz_simulate_options options = options_of(&machine);
+    fixture f;
+    (void)unused;
+    make(&f);
+    options.jitter = CZ_SIMULATE_MILLION / 10;
+    options.seed = 1;
+    const cz_simulate_times one = cz_simulate_plan(&f.figures, &options);
+    const cz_simulate_times again = cz_simulate_plan(&f.figures, &options);
+    options.seed = 2;
+    const cz_simulate_times other = cz_simulate_plan(&f.figures, &options);
+    assert_int_equal(one.iteration, again.iteration);
+    assert_int_not_equal(one.iteration, other.iteration);
+    assert_in_range(one.backward, BACKWARD + 1, BACKWARD * 11 / 10);
+    assert_int_equal(one.reduce, REDUCE);
+}
+
+static void test_a_baseline_reduces_all_then_waits_for_all(void **unused)
+{
+    const cz_machine machine = machine_of(1);
+    const cz_simulate_options options = options_of(&machine);
+    const int64_t compute[] = {500, 3000};
+    fixture f;
+    (void)unused;
+    make(&f);
+    const cz_figures_message messages[] = {{100, 2, f.own}, {100, 2, f.own}};
+    cz_figures_baseline baseline = {.name = "all",
+                                    .time_ps = compute,
+                                    .all_reduces = true,
+                                    .is_exposed = true,
+                                    .n_messages = 2,
+                                    .messages = messages};
+    f.figures.n_baselines = 1;
+    f.figures.baselines = &baseline;
+    const cz_simulate_times times =
+        cz_simulate_baseline(&f.figures, &options, 0);
+    const int64_t reduce = 2 * (7 + 20000), gather = 7 + 10000;
+    assert_int_equal(times.update, 3000);
+    assert_int_equal(times.reduce, 2 * reduce);
+    assert_int_equal(times.step_gather, 3000 + 2 * gather);
+    /* The second layer's message goes under the first one's backward. */
+    assert_int_equal(times.iteration,
+                     FORWARD + BACKWARD / 2 + 2 * reduce + 3000 + 2 * gather);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_iteration_is_the_sum_where_nothing_overlaps),
+        cmocka_unit_test(test_reductions_run_under_the_backward_pass),
+        cmocka_unit_test(test_ranks_of_one_node_have_its_links),
+        cmocka_unit_test(test_uneven_slices_take_longer_by_e),
+        cmocka_unit_test(test_a_straggler_holds_up_all),
+        cmocka_unit_test(test_jitter_only_adds_and_equal_seeds_agree),
+        cmocka_unit_test(test_a_baseline_reduces_all_then_waits_for_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
