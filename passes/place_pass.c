@@ -45,10 +45,11 @@ static bool make_problems(placer *p, cz_diags *diags)
                       "the module names no machine to predict times for");
         return false;
     }
+    const cz_stage_time *times = cz_stage_times(p->arena, p->view, &machine);
     p->domains = CZ_NEW(p->arena, cz_place_domain, p->n_domains + 1);
     for (int d = 0; d < p->n_domains; d++)
-        if (!cz_place_problem_make(p->arena, p->view, &machine, diags,
-                                   &domains[d], &p->domains[d]))
+        if (!cz_place_problem_make(p->arena, p->view, times, diags, &domains[d],
+                                   &p->domains[d]))
             return false;
     return true;
 }

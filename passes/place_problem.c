@@ -3,21 +3,17 @@
 
 #include "dsl/base/checked.h"
 #include "passes/bucket.h"
-#include "passes/cost/stage.h"
 #include "passes/cost/time.h"
 
 #include <stdlib.h>
 
-enum { MAX_BATCH = 16 }; /* equal matrices whose time is added up no further */
-
 typedef struct maker {
     cz_arena *arena;
     const cz_plan_view *view;
-    const cz_machine *machine;
+    const cz_stage_time *times; /* [stages] */
     cz_place_domain *out;
-    int *family_of;  /* [classes] the first family that has it */
-    int *class_of;   /* [families] -1: none yet */
-    int *n_of_class; /* [classes] items */
+    int *family_of; /* [classes] the first family that has it */
+    int *class_of;  /* [families] -1: none yet */
     cz_solve_class *classes;
     int n_classes;
 } maker;
@@ -25,35 +21,6 @@ typedef struct maker {
 static cz_rule_stages stages_of(const maker *m, int family)
 {
     return cz_rule_stages_find(m->view, m->view->families[family].rule);
-}
-
-/* ---- time ---- */
-
-/* Elements of one rank's shard through an element-wise stage; launches are
- * shared by all. */
-static int64_t map_ps(const maker *m, int stage, int64_t elements)
-{
-    cz_stage_cost cost;
-    const cz_stage_call call = {
-        .stage = &m->view->stages[stage], .batch = elements, .group = 1};
-    cz_machine machine = *m->machine;
-    machine.launch = 0;
-    cz_cost_stage_mean(m->arena, m->view, &machine, &call, &cost);
-    return cost.time_ps;
-}
-
-/* One matrix of a batch of as many as a slot has, about. */
-static int64_t whole_ps(const maker *m, int stage, int64_t n_items)
-{
-    const cz_domain *d = &m->out->domain;
-    const int64_t on_slot = n_items / ((int64_t)d->n_splits * d->n_shards);
-    cz_stage_call call = {
-        .stage = &m->view->stages[stage], .batch = 1, .group = 1};
-    cz_stage_cost cost;
-    while (call.batch * 2 <= on_slot && call.batch < MAX_BATCH)
-        call.batch *= 2;
-    cz_cost_stage_mean(m->arena, m->view, m->machine, &call, &cost);
-    return cz_ceil_div(cost.time_ps, call.batch);
 }
 
 /* ---- classes ---- */
@@ -103,14 +70,17 @@ static cz_solve_class make_class(const maker *m, int number)
                         .state_bytes = state_bytes(m, family),
                         .divisible = !cz_family_is_owned(m->view, family)};
     if (c.divisible) {
-        c.cost_ps = map_ps(m, stages.local, f->local_elements);
+        c.cost_ps =
+            cz_stage_time_part(&m->times[stages.local], f->local_elements);
         return c;
     }
-    const int64_t whole = whole_ps(m, stages.whole, m->n_of_class[number]);
-    c.shared_ps = map_ps(m, stages.before, f->local_elements);
+    const int64_t whole = m->times[stages.whole].time_ps;
+    c.shared_ps =
+        cz_stage_time_part(&m->times[stages.before], f->local_elements);
     if (stages.after >= 0)
-        c.shared_ps = cz_time_add(c.shared_ps,
-                                  map_ps(m, stages.after, f->local_elements));
+        c.shared_ps =
+            cz_time_add(c.shared_ps, cz_stage_time_part(&m->times[stages.after],
+                                                        f->local_elements));
     if (cz_family_shards(m->view, family) > 1)
         c.cost_ps = whole;
     else
@@ -124,14 +94,12 @@ static void make_classes(maker *m)
     const cz_domain *d = &m->out->domain;
     m->class_of = CZ_NEW(m->arena, int, view->n_families + 1);
     m->family_of = CZ_NEW(m->arena, int, view->n_families + 1);
-    m->n_of_class = CZ_NEW(m->arena, int, view->n_families + 1);
     for (int f = 0; f < view->n_families; f++)
         m->class_of[f] = -1;
     for (int i = 0; i < d->n_params; i++) {
         const int family = view->params[d->params[i]].family;
         if (m->class_of[family] < 0)
             number_class(m, family);
-        m->n_of_class[m->class_of[family]]++;
     }
     m->classes = CZ_NEW(m->arena, cz_solve_class, m->n_classes + 1);
     for (int c = 0; c < m->n_classes; c++)
@@ -214,10 +182,10 @@ static bool fits(const cz_solve_problem *problem)
 }
 
 bool cz_place_problem_make(cz_arena *arena, const cz_plan_view *view,
-                           const cz_machine *machine, cz_diags *diags,
+                           const cz_stage_time *times, cz_diags *diags,
                            const cz_domain *domain, cz_place_domain *out)
 {
-    maker m = {.arena = arena, .view = view, .machine = machine, .out = out};
+    maker m = {.arena = arena, .view = view, .times = times, .out = out};
     out->domain = *domain;
     make_classes(&m);
     out->params = sort_params(&m);

@@ -3,7 +3,7 @@
 #ifndef CZ_PASSES_PLACE_PROBLEM_H
 #define CZ_PASSES_PLACE_PROBLEM_H
 
-#include "passes/cost/machine.h"
+#include "passes/cost/plan_time.h"
 #include "passes/domain.h"
 #include "passes/solve/problem.h"
 
@@ -14,10 +14,10 @@ typedef struct cz_place_domain {
     cz_solve_problem problem;
 } cz_place_domain;
 
-/* Times are those of the machine.  False after reporting that sums of time,
+/* times: of all stages.  False after reporting that sums of time,
  * memory or elements do not fit. */
 bool cz_place_problem_make(cz_arena *arena, const cz_plan_view *view,
-                           const cz_machine *machine, cz_diags *diags,
+                           const cz_stage_time *times, cz_diags *diags,
                            const cz_domain *domain, cz_place_domain *out);
 
 #endif

@@ -17,6 +17,7 @@ from plan_mutants import mutants
 from plan_numbers import BYTES, Plan, equal, round_up, wire_bytes
 from plan_parts import check_mesh, check_parameters, check_reductions
 from plan_schema import Validator, canonical, parse
+from plan_times import check_times
 from plan_work import check_work
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -307,19 +308,6 @@ def check_load(plan):
     yield from equal("metrics.matrices", metrics["matrices"], matrices)
     yield from equal("metrics.updates", metrics["updates"], updates)
     yield from check_model(plan, sum(updates), sum(matrices))
-    yield from equal("metrics.max_over_mean", metrics["max_over_mean"],
-                     [max(flops), sum(flops), len(flops)])
-    item = max([m["cost"]["flops"] for m in data["matrices"]], default=0)
-    yield from equal("metrics.bounds", [[b["name"], b["value"]] for b in
-                                        metrics["bounds"]],
-                     [["mean", -(-sum(flops) // len(flops))], ["item", item]])
-    witness = metrics["bounds"][1]["witness"]
-    yield from equal("the item bound's witness", item if witness is None else
-                     plan.matrix_of[witness]["cost"]["flops"], item)
-    yield from equal("the mean bound's witness", metrics["bounds"][0]["witness"],
-                     None)
-    if max(flops) < max(b["value"] for b in metrics["bounds"]):
-        yield "the busiest rank is below a bound"
     replicated = sum(
         plan.flops(p, "whole") + p["element_count"] *
         (plan.near_flops(p) + plan.flops(p, "local")) for p in plan.params)
@@ -328,7 +316,8 @@ def check_load(plan):
 
 
 CHECKS = (check_mesh, check_reductions, check_parameters, check_matrices,
-          check_buckets, check_groups, check_wire, check_memory, check_load)
+          check_buckets, check_groups, check_wire, check_memory, check_load,
+          check_times)
 
 
 def check(data, validator):

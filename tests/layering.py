@@ -41,6 +41,7 @@ TABLE = {
     "driver": Layer(r"(dsl|frontend|passes|codegen|runtime)/",
                     {"jansson.h", "nettle/sha2.h", "dlfcn.h", "argp.h",
                      "pthread.h"}),
+    "report": Layer(r"(dsl|frontend|passes)/"),  # of what the passes predict
     "frontend": Layer(r"(dsl|frontend)/", {"jansson.h", "nettle/sha2.h"}),
     "passes": Layer(r"(dsl|passes)/(?!verify/)"),
     "pass": Layer(r"(dsl|passes)/(?!verify/)", mlir=True),
@@ -55,6 +56,8 @@ TABLE = {
 def layer_of(path):
     if DRIVER.match(path):
         return "driver"
+    if path.startswith("frontend/report/"):
+        return "report"
     if path.startswith("passes/verify/"):
         return "verify"
     if path.startswith("passes/solve/"):

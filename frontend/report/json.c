@@ -38,12 +38,13 @@ static void put_header(cz_report *r, const char *hash)
     cz_json_put_string(json, "compiler", program->compiler);
     cz_json_put_string(json, "source_hash", program->source_hash);
     cz_json_put_string(json, "plan_hash", hash);
-    cz_json_put_string(json, "objective", "least flops on the busiest rank");
+    cz_json_put_string(json, "objective", "least time on the busiest rank");
     cz_json_put_bool(json, "strict", program->strict != 0);
     cz_json_key(json, "units");
     cz_json_open(json, '{');
     cz_json_put_string(json, "offsets", "elements");
     cz_json_put_string(json, "flops", "floating-point operations");
+    cz_json_put_string(json, "time", "picoseconds");
     cz_json_put_string(json, "memory", "bytes");
     cz_json_put_string(json, "wire", "bytes");
     cz_json_close(json, '}');
@@ -125,13 +126,25 @@ static void find_groups(cz_arena *arena, cz_report *r)
     r->group_of = group_of;
 }
 
+static void find_times(cz_report *r)
+{
+    cz_machine machine;
+    r->times = cz_machine_of(r->arena, r->view, &machine)
+                   ? cz_stage_times(r->arena, r->view, &machine)
+                   : CZ_NEW(r->arena, cz_stage_time, r->view->n_stages + 1);
+    r->rank_ps = cz_rank_times(r->arena, r->view, r->times);
+}
+
 void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
                     cz_text *out)
 {
     cz_arena arena;
     cz_arena_init(&arena);
-    cz_report r = {.view = view, .metrics = cz_metrics_build(&arena, view)};
+    cz_report r = {.arena = &arena,
+                   .view = view,
+                   .metrics = cz_metrics_build(&arena, view)};
     find_groups(&arena, &r);
+    find_times(&r);
     cz_json_init(&r.json, out);
     cz_json_open(&r.json, '{');
     put_header(&r, hash);
@@ -146,9 +159,7 @@ void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
     if (baselines)
         cz_report_put_baselines(&r);
     cz_json_close(&r.json, ']');
-    cz_json_key(&r.json, "constants");
-    cz_json_open(&r.json, '[');
-    cz_json_close(&r.json, ']');
+    cz_report_put_constants(&r);
     cz_json_close(&r.json, '}');
     cz_arena_fini(&arena);
 }

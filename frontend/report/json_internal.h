@@ -5,16 +5,23 @@
 #include "dsl/metrics.h"
 #include "frontend/json.h"
 #include "frontend/report/facts.h"
+#include "passes/cost/plan_time.h"
 
 typedef struct cz_report {
+    cz_arena *arena;
     const cz_plan_view *view;
     const cz_metrics *metrics;
     int n_groups;
     const cz_group_facts *groups;
-    const int *group_of; /* [n_params] micro-group of a matrix, or -1 */
+    const int *group_of;        /* [n_params] micro-group of a matrix, or -1 */
+    const cz_stage_time *times; /* [n_stages]; all 0 without a machine */
+    const int64_t *rank_ps;     /* [n_ranks] */
     cz_json json;
 } cz_report;
 
+/* The types of a stage's slots of one kind, as an array behind a key. */
+void cz_report_put_slots(cz_report *report, const char *key,
+                         const cz_view_stage *stage, cz_slot_kind kind);
 /* The names of axes, as an array; and a key before it. */
 void cz_report_put_axis_names(cz_report *report, const cz_ints *axes);
 void cz_report_put_axes(cz_report *report, const char *key,
@@ -27,6 +34,8 @@ void cz_report_put_real(cz_report *report, const char *key, double value);
 void cz_report_put_lists(cz_report *report);
 void cz_report_put_schedule(cz_report *report);
 void cz_report_put_metrics(cz_report *report);
+void cz_report_put_stages(cz_report *report);
+void cz_report_put_constants(cz_report *report);
 void cz_report_put_baselines(cz_report *report);
 
 #endif

@@ -1,6 +1,8 @@
 /* What a plan costs, rank by rank, as JSON. */
 #include "frontend/report/json_internal.h"
 
+#include "passes/cost/time_bounds.h"
+
 static const char *step_name(cz_step_kind kind)
 {
     static const char *const names[CZ_N_STEPS] = {
@@ -18,6 +20,12 @@ static int64_t flops_of(const cz_report *r, int rank, int kind)
 {
     (void)kind;
     return r->metrics->ranks[rank].flops;
+}
+
+static int64_t time_of(const cz_report *r, int rank, int kind)
+{
+    (void)kind;
+    return r->rank_ps[rank];
 }
 
 static int64_t matrices_of(const cz_report *r, int rank, int kind)
@@ -92,23 +100,25 @@ static void put_bound(cz_report *r, const char *name, int64_t value,
     cz_json_close(&r->json, '}');
 }
 
-/* No plan with whole-matrix owners has a busiest rank below these flops. */
-static void put_bounds(cz_report *r)
+static void put_bounds(cz_report *r, const cz_time_bounds *bounds)
 {
-    const cz_spread *flops = &r->metrics->flops;
     cz_json_key(&r->json, "bounds");
     cz_json_open(&r->json, '[');
-    put_bound(r, "mean", (flops->sum + flops->n - 1) / flops->n, -1);
-    put_bound(r, "item", r->metrics->item_flops, r->metrics->item_param);
+    put_bound(r, "mean", bounds->mean_ps, -1);
+    put_bound(r, "item", bounds->item_ps, bounds->item);
+    put_bound(r, "pigeonhole", bounds->pigeonhole_ps, bounds->shared);
     cz_json_close(&r->json, ']');
 }
 
 void cz_report_put_metrics(cz_report *r)
 {
     cz_json *json = &r->json;
+    const cz_time_bounds bounds =
+        cz_time_bounds_find(r->arena, r->view, r->times, r->rank_ps);
     cz_json_key(json, "metrics");
     cz_json_open(json, '{');
     put_figure(r, "flops", flops_of, 0);
+    put_figure(r, "time_ps", time_of, 0);
     put_figure(r, "matrices", matrices_of, 0);
     put_figure(r, "updates", updates_of, 0);
     put_wire(r, "sent_bytes", sent_of);
@@ -119,12 +129,10 @@ void cz_report_put_metrics(cz_report *r)
         put_figure(r, cz_memory_name((cz_memory)k), memory_of, k);
     cz_json_close(json, '}');
     put_figure(r, "peak_scratch_bytes", peak_of, 0);
-    cz_json_put_ints(json, "max_over_mean",
-                     (const int64_t[]){r->metrics->flops.max,
-                                       r->metrics->flops.sum,
-                                       r->metrics->flops.n},
-                     3);
-    put_bounds(r);
+    cz_json_put_ints(
+        json, "max_over_mean",
+        (const int64_t[]){bounds.max_ps, bounds.sum_ps, r->view->n_ranks}, 3);
+    put_bounds(r, &bounds);
     cz_json_close(json, '}');
 }
 

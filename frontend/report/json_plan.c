@@ -200,36 +200,6 @@ static void put_parameters(cz_report *r)
     }
 }
 
-static void put_slots(cz_report *r, const char *key, const cz_view_stage *stage,
-                      cz_slot_kind kind)
-{
-    cz_json *json = &r->json;
-    cz_json_key(json, key);
-    cz_json_open(json, '[');
-    for (int i = 0; i < stage->n_in; i++)
-        if (stage->in[i].kind == kind)
-            cz_json_string(json, cz_dtype_name(stage->in[i].dtype));
-    for (int i = 0; i < stage->n_out; i++)
-        if (stage->out[i].kind == kind)
-            cz_json_string(json, cz_dtype_name(stage->out[i].dtype));
-    cz_json_close(json, ']');
-}
-
-static void put_stage(cz_report *r, const cz_view_stage *stage)
-{
-    cz_json *json = &r->json;
-    cz_json_open(json, '{');
-    cz_json_put_string(json, "name", stage->fact->sym_name);
-    cz_json_put_string(json, "rule", stage->fact->rule);
-    cz_json_put_string(json, "where", stage->fact->where);
-    cz_json_put_int(json, "flops", stage->fact->flops);
-    cz_json_put_int(json, "work_bytes", stage->fact->work_bytes);
-    put_slots(r, "gather", stage, CZ_SLOT_GATHER);
-    put_slots(r, "scatter", stage, CZ_SLOT_SCATTER);
-    put_slots(r, "temp", stage, CZ_SLOT_TEMP);
-    cz_json_close(json, '}');
-}
-
 static void put_states(cz_report *r)
 {
     const cz_plan_view *view = r->view;
@@ -274,14 +244,15 @@ static void put_matrix(cz_report *r, int param)
     cz_json_key(json, "cost");
     cz_json_open(json, '{');
     cz_json_put_int(json, "flops", cz_metrics_item_flops(r->view, param));
+    cz_json_put_int(json, "time_ps", r->times[whole - r->view->stages].time_ps);
     cz_json_put_int(json, "bytes",
                     cz_report_wire(r->view, param, CZ_SLOT_GATHER) +
                         cz_report_wire(r->view, param, CZ_SLOT_SCATTER));
     cz_json_close(json, '}');
     cz_json_key(json, "wire");
     cz_json_open(json, '{');
-    put_slots(r, "gather", whole, CZ_SLOT_GATHER);
-    put_slots(r, "scatter", whole, CZ_SLOT_SCATTER);
+    cz_report_put_slots(r, "gather", whole, CZ_SLOT_GATHER);
+    cz_report_put_slots(r, "scatter", whole, CZ_SLOT_SCATTER);
     cz_json_close(json, '}');
     cz_json_close(json, '}');
 }
@@ -335,10 +306,7 @@ void cz_report_put_lists(cz_report *r)
     open_list(r, "parameters");
     put_parameters(r);
     cz_json_close(&r->json, ']');
-    open_list(r, "stages");
-    for (int i = 0; i < view->n_stages; i++)
-        put_stage(r, &view->stages[i]);
-    cz_json_close(&r->json, ']');
+    cz_report_put_stages(r);
     open_list(r, "matrices");
     for (int p = 0; p < view->n_params; p++)
         if (view->params[p].split_owner >= 0)

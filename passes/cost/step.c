@@ -94,25 +94,31 @@ static int64_t bytes_of(const cz_view_step *step, part p,
 
 /* ---- one step ---- */
 
-static void add_product(const cz_machine *machine, const cz_view_step *step,
-                        part p, const cz_dtype *dtypes, int64_t batch,
-                        int64_t bytes, cz_step_cost *out)
+static cz_product_size size_of(const cz_view_step *step, part p,
+                               const cz_dtype *dtypes, int64_t bytes)
 {
-    const cz_product_size size = {p.rows,
-                                  p.columns,
-                                  p.inner,
-                                  batch,
-                                  step->symmetric && p.rows == p.columns,
-                                  dtypes[step->in[0]] == CZ_BF16 &&
-                                          dtypes[step->in[1]] == CZ_BF16
-                                      ? CZ_BF16
-                                      : CZ_F32,
-                                  bytes};
-    int64_t columns = 2 * p.columns;
+    if (!step->is_product)
+        return (cz_product_size){.bytes = bytes};
+    const bool is_bf16 =
+        dtypes[step->in[0]] == CZ_BF16 && dtypes[step->in[1]] == CZ_BF16;
+    return (cz_product_size){p.rows,
+                             p.columns,
+                             p.inner,
+                             1,
+                             step->symmetric && p.rows == p.columns,
+                             is_bf16 ? CZ_BF16 : CZ_F32,
+                             bytes};
+}
+
+static void add_product(const cz_machine *machine, cz_product_size size,
+                        int64_t batch, cz_step_cost *out)
+{
+    int64_t columns = 2 * size.columns;
     if (size.symmetric && machine->symmetric)
-        columns = p.columns + 1;
-    out->flops =
-        limited_mul(limited_mul(limited_mul(p.rows, columns), p.inner), batch);
+        columns = size.columns + 1;
+    out->flops = limited_mul(
+        limited_mul(limited_mul(size.rows, columns), size.inner), batch);
+    size.batch = batch;
     out->compute_ps = cz_time_product(machine, &size);
 }
 
@@ -147,9 +153,25 @@ void cz_cost_steps(cz_arena *scratch, const cz_machine *machine,
         cz_step_cost *out = &costs[s];
         *out = (cz_step_cost){.bytes = limited_mul(bytes, call->batch)};
         if (step->is_product)
-            add_product(machine, step, p, dtypes, call->batch, bytes, out);
+            add_product(machine, size_of(step, p, dtypes, bytes), call->batch,
+                        out);
         else
             out->compute_ps = cz_time_map(machine, out->bytes);
         add_wire(machine, call, share, out);
+    }
+}
+
+void cz_cost_kernels(cz_arena *scratch, const cz_view_stage *stage,
+                     cz_step_kernel *kernels)
+{
+    static const cz_step_share whole = {0};
+    cz_dtype *dtypes = CZ_NEW(scratch, cz_dtype, n_values(stage));
+    find_dtypes(stage, dtypes);
+    for (int s = 0; s < stage->n_steps; s++) {
+        const cz_view_step *step = &stage->steps[s];
+        const part p = part_of(step, &whole, 1);
+        kernels[s] = (cz_step_kernel){
+            step->is_product,
+            size_of(step, p, dtypes, bytes_of(step, p, dtypes))};
     }
 }

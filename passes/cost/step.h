@@ -5,6 +5,7 @@
 #define CZ_PASSES_COST_STEP_H
 
 #include "passes/cost/stage.h"
+#include "passes/cost/time.h"
 
 /* For the whole batch; meanings as in cz_stage_cost. */
 typedef struct cz_step_cost {
@@ -17,6 +18,16 @@ typedef struct cz_step_cost {
 void cz_cost_steps(cz_arena *scratch, const cz_machine *machine,
                    const cz_stage_call *call, const cz_step_share *shares,
                    cz_step_cost *costs);
+
+/* A kernel of one call of a stage, on one rank alone. */
+typedef struct cz_step_kernel {
+    bool is_product;
+    cz_product_size product; /* batch 1; of a map the bytes alone */
+} cz_step_kernel;
+
+/* kernels[n_steps]. */
+void cz_cost_kernels(cz_arena *scratch, const cz_view_stage *stage,
+                     cz_step_kernel *kernels);
 
 /* How often each body of a stage runs, in the long run: counts[i] of so many
  * updates as are returned.  counts[CZ_MAX_PHASES]. */

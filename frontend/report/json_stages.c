@@ -1,0 +1,124 @@
+/* Stages as JSON: what each computes, how long it takes, and the constants that
+ * say so. */
+#include "frontend/report/json_internal.h"
+
+#include "dsl/base/checked.h"
+#include "passes/cost/step.h"
+#include "passes/flops.h"
+
+#include <string.h>
+
+void cz_report_put_slots(cz_report *r, const char *key,
+                         const cz_view_stage *stage, cz_slot_kind kind)
+{
+    cz_json *json = &r->json;
+    cz_json_key(json, key);
+    cz_json_open(json, '[');
+    for (int i = 0; i < stage->n_in; i++)
+        if (stage->in[i].kind == kind)
+            cz_json_string(json, cz_dtype_name(stage->in[i].dtype));
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out[i].kind == kind)
+            cz_json_string(json, cz_dtype_name(stage->out[i].dtype));
+    cz_json_close(json, ']');
+}
+
+static void put_kernel(cz_report *r, const cz_step_kernel *kernel,
+                       int64_t times)
+{
+    cz_json *json = &r->json;
+    cz_json_open(json, '{');
+    cz_json_put_string(json, "kind", kernel->is_product ? "product" : "map");
+    if (kernel->is_product) {
+        cz_json_put_int(json, "rows", kernel->product.rows);
+        cz_json_put_int(json, "columns", kernel->product.columns);
+        cz_json_put_int(json, "inner", kernel->product.inner);
+        cz_json_put_bool(json, "symmetric", kernel->product.symmetric);
+        cz_json_put_string(json, "dtype", cz_dtype_name(kernel->product.dtype));
+    }
+    cz_json_put_int(json, "bytes",
+                    cz_time_limit((cz_wide)kernel->product.bytes * times));
+    cz_json_close(json, '}');
+}
+
+/* That with most flops. */
+static const cz_view_stage *costliest(const cz_report *r,
+                                      const cz_view_stage *stage)
+{
+    for (int i = 0; i < stage->n_variants; i++)
+        if (cz_flops_stage(r->view, &stage->variants[i]) == stage->fact->flops)
+            return &stage->variants[i];
+    return stage;
+}
+
+static void put_kernels(cz_report *r, const cz_view_stage *stage)
+{
+    const cz_view_stage *body = costliest(r, stage);
+    cz_step_kernel *kernels =
+        CZ_NEW(r->arena, cz_step_kernel, body->n_steps + 1);
+    cz_cost_kernels(r->arena, body, kernels);
+    cz_json_key(&r->json, "steps");
+    cz_json_open(&r->json, '[');
+    for (int s = 0; s < body->n_steps; s++)
+        put_kernel(r, &kernels[s],
+                   stage->where == CZ_WHERE_WHOLE ? 1 : CZ_TIMED_ELEMENTS);
+    cz_json_close(&r->json, ']');
+}
+
+static void put_stage(cz_report *r, const cz_view_stage *stage)
+{
+    const cz_stage_time *time = &r->times[stage - r->view->stages];
+    cz_json *json = &r->json;
+    cz_json_open(json, '{');
+    cz_json_put_string(json, "name", stage->fact->sym_name);
+    cz_json_put_string(json, "rule", stage->fact->rule);
+    cz_json_put_string(json, "where", stage->fact->where);
+    cz_json_put_int(json, "flops", stage->fact->flops);
+    cz_json_put_int(json, "work_bytes", stage->fact->work_bytes);
+    cz_report_put_slots(r, "gather", stage, CZ_SLOT_GATHER);
+    cz_report_put_slots(r, "scatter", stage, CZ_SLOT_SCATTER);
+    cz_report_put_slots(r, "temp", stage, CZ_SLOT_TEMP);
+    cz_json_put_int(json, "phases", stage->n_variants);
+    put_kernels(r, stage);
+    cz_json_put_int(json, "batch", time->batch);
+    cz_json_put_int(json, "time_ps", time->time_ps);
+    cz_json_put_bool(json, "measured", time->is_measured);
+    cz_json_close(json, '}');
+}
+
+void cz_report_put_stages(cz_report *r)
+{
+    cz_json_key(&r->json, "stages");
+    cz_json_open(&r->json, '[');
+    for (int i = 0; i < r->view->n_stages; i++)
+        put_stage(r, &r->view->stages[i]);
+    cz_json_close(&r->json, ']');
+}
+
+static const char *unit_of(const char *constant)
+{
+#define CZ_CONSTANT(field, unit, scale, low, what)                             \
+    if (strcmp(constant, #field) == 0)                                         \
+        return unit;
+#include "dsl/machine.def"
+#undef CZ_CONSTANT
+    return "1";
+}
+
+void cz_report_put_constants(cz_report *r)
+{
+    const cz_fact_machine *machine = r->view->machine;
+    cz_json *json = &r->json;
+    cz_json_key(json, "constants");
+    cz_json_open(json, '[');
+    for (int i = 0; machine && i < machine->constants.n; i++) {
+        cz_json_open(json, '{');
+        cz_json_put_string(json, "name", machine->constants.v[i]);
+        cz_json_put_int(json, "value", machine->values.v[i]);
+        cz_json_put_string(json, "unit", unit_of(machine->constants.v[i]));
+        cz_json_put_string(json, "source", machine->sources.v[i]);
+        cz_json_put_bool(json, "measured", machine->measured.v[i] != 0);
+        cz_json_close(json, '}');
+    }
+    cz_json_close(json, ']');
+}

@@ -1,0 +1,121 @@
+/* Times of stages, and of ranks. */
+#include "passes/cost/plan_time.h"
+
+#include "dsl/base/checked.h"
+#include "passes/cost/stage.h"
+#include "passes/cost/time.h"
+
+/* ---- stages ---- */
+
+/* Matrices under a rule that a rank has, if all have as many: split and shard
+ * coordinates of its first family tell them apart. */
+static int64_t matrices_on_rank(const cz_plan_view *view, int rule)
+{
+    int64_t n = 0, places = 0;
+    for (int f = 0; f < view->n_families; f++) {
+        if (view->families[f].rule != rule)
+            continue;
+        n += view->families[f].n_params;
+        if (places == 0)
+            places = cz_view_extent(
+                         view, &cz_view_family_reduction(view, f)->split_axes) *
+                     cz_view_parts(view, cz_view_shard_set(view, f));
+    }
+    return places > 0 ? n / places : 0;
+}
+
+static cz_stage_time whole_time(cz_arena *arena, const cz_plan_view *view,
+                                const cz_machine *machine,
+                                const cz_view_stage *stage)
+{
+    const int64_t on_rank = matrices_on_rank(view, stage->rule);
+    cz_stage_call call = {.stage = stage, .batch = 1, .group = 1};
+    cz_stage_cost one, all;
+    cz_cost_stage_mean(arena, view, machine, &call, &one);
+    while (call.batch * 2 <= on_rank && call.batch < CZ_TIMED_BATCH)
+        call.batch *= 2;
+    cz_cost_stage_mean(arena, view, machine, &call, &all);
+    if (one.is_measured && !all.is_measured)
+        return (cz_stage_time){1, one.time_ps, true};
+    return (cz_stage_time){call.batch, cz_ceil_div(all.time_ps, call.batch),
+                           all.is_measured};
+}
+
+static cz_stage_time part_time(cz_arena *arena, const cz_plan_view *view,
+                               const cz_machine *machine,
+                               const cz_view_stage *stage)
+{
+    cz_machine without_launch = *machine;
+    const cz_stage_call call = {
+        .stage = stage, .batch = CZ_TIMED_ELEMENTS, .group = 1};
+    cz_stage_cost cost;
+    without_launch.launch = 0;
+    cz_cost_stage_mean(arena, view, &without_launch, &call, &cost);
+    return (cz_stage_time){1, cost.time_ps, false};
+}
+
+cz_stage_time *cz_stage_times(cz_arena *arena, const cz_plan_view *view,
+                              const cz_machine *machine)
+{
+    cz_stage_time *times = CZ_NEW(arena, cz_stage_time, view->n_stages + 1);
+    for (int s = 0; s < view->n_stages; s++) {
+        const cz_view_stage *stage = &view->stages[s];
+        times[s] = stage->where == CZ_WHERE_WHOLE
+                       ? whole_time(arena, view, machine, stage)
+                       : part_time(arena, view, machine, stage);
+    }
+    return times;
+}
+
+int64_t cz_stage_time_part(const cz_stage_time *time, int64_t elements)
+{
+    return cz_time_limit(
+        ((cz_wide)time->time_ps * elements + CZ_TIMED_ELEMENTS - 1) /
+        CZ_TIMED_ELEMENTS);
+}
+
+/* ---- ranks ---- */
+
+/* Rows of one coordinate: matrices one by one, elements of each stage
+ * together. */
+static int64_t coordinate_ps(const cz_plan_view *view,
+                             const cz_view_table *table, int64_t coordinate,
+                             const cz_stage_time *times, int64_t *elements)
+{
+    int64_t sum = 0;
+    for (int s = 0; s < view->n_stages; s++)
+        elements[s] = 0;
+    for (int64_t i = table->starts[coordinate];
+         i < table->starts[coordinate + 1]; i++) {
+        const cz_view_kernel_row *row = &table->rows.kernel[i];
+        if (view->stages[row->stage].where == CZ_WHERE_WHOLE)
+            sum = cz_time_add(sum, times[row->stage].time_ps);
+        else
+            elements[row->stage] += row->count;
+    }
+    for (int s = 0; s < view->n_stages; s++)
+        if (elements[s] > 0)
+            sum = cz_time_add(sum, cz_stage_time_part(&times[s], elements[s]));
+    return sum;
+}
+
+int64_t *cz_rank_times(cz_arena *arena, const cz_plan_view *view,
+                       const cz_stage_time *times)
+{
+    int64_t *ranks = CZ_NEW(arena, int64_t, view->n_ranks + 1);
+    int64_t *elements = CZ_NEW(arena, int64_t, view->n_stages + 1);
+    for (int o = 0; o < view->n_ops; o++) {
+        const cz_view_op *op = &view->ops[o];
+        if (op->table < 0 || view->tables[op->table].kind != CZ_ROW_KERNEL)
+            continue;
+        const cz_view_table *table = &view->tables[op->table];
+        int64_t *sums = CZ_NEW(arena, int64_t, table->n_coordinates + 1);
+        for (int c = 0; c < table->n_coordinates; c++)
+            sums[c] = coordinate_ps(view, table, c, times, elements);
+        for (int rank = 0; rank < view->n_ranks; rank++)
+            ranks[rank] = cz_time_add(
+                ranks[rank],
+                sums[cz_view_coordinate(view, &table->fact->selector, rank)]);
+    }
+    return ranks;
+}

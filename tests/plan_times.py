@@ -1,0 +1,127 @@
+"""Predicted times of a plan, computed again from the kernels of its stages and
+the constants of its machine.  Written from the schema alone."""
+from plan_numbers import equal
+
+PS = 10 ** 12
+ELEMENTS = 1 << 20
+MOST_BATCH = 16
+
+
+def ceil_div(a, b):
+    return -(-a // b)
+
+
+def constants(plan):
+    return {c["name"]: c["value"] for c in plan.data["constants"]}
+
+
+def tiles(m, step):
+    rows = ceil_div(step["rows"], m["tile_rows"])
+    columns = ceil_div(step["columns"], m["tile_columns"])
+    if not (step["symmetric"] and m["symmetric"]):
+        return rows * columns
+    return sum(min(columns, ceil_div((r + 1) * m["tile_rows"], m["tile_columns"]))
+               for r in range(rows))
+
+
+def step_ps(m, step, batch, launch):
+    """All of a batch in one kernel."""
+    move = ceil_div(step["bytes"] * batch * PS, m["memory_rate"])
+    if step["kind"] == "map":
+        return move + launch
+    waves = ceil_div(tiles(m, step) * batch, m["sms"])
+    flops = (waves * m["sms"] * 2 * m["tile_rows"] * m["tile_columns"] *
+             step["inner"])
+    rate = m["bf16_rate" if step["dtype"] == "bf16" else "f32_rate"]
+    return max(move, ceil_div(flops * PS, rate)) + launch
+
+
+def batch_of(plan, rule):
+    """What a rank has if all have as many; the rule's first parameter says
+    among how many they are dealt out."""
+    alike = [p for p in plan.params if p["rule"] == rule]
+    n = len(alike) // (plan.n_split(alike[0]) * plan.shards(alike[0])) if alike else 0
+    batch = 1
+    while batch * 2 <= n and batch < MOST_BATCH:
+        batch *= 2
+    return batch
+
+
+def check_stage_times(plan):
+    m = constants(plan)
+    for i, stage in enumerate(plan.data["stages"]):
+        name, is_whole = f"stages[{i}]", stage["where"] == "whole"
+        batch = batch_of(plan, stage["rule"]) if is_whole else 1
+        if stage["measured"]:
+            batch = min(batch, max(stage["batch"], 1))
+        yield from equal(f"{name}.batch", stage["batch"], batch)
+        if stage["measured"] or stage["phases"]:
+            continue
+        launch = m["launch"] if is_whole else 0
+        time = sum(step_ps(m, s, batch, launch) for s in stage["steps"]) if m else 0
+        yield from equal(f"{name}.time_ps", stage["time_ps"],
+                         ceil_div(time, batch))
+
+
+def work_ps(stage, rows, elements):
+    if stage["where"] == "whole":
+        return rows * stage["time_ps"]
+    return ceil_div(elements * stage["time_ps"], ELEMENTS)
+
+
+def rank_times(plan):
+    times = [0] * len(plan.ranks)
+    for op in plan.data["schedule"]:
+        for work in op["work"]:
+            stage = plan.data["stages"][work["stage"]]
+            at = [work_ps(stage, *both)
+                  for both in zip(work["rows"], work["elements"])]
+            for rank in plan.ranks:
+                times[rank] += at[plan.over(rank, op["over"])]
+    return times
+
+
+def matrix_times(plan):
+    """Of matrices that one rank of several updates, each under its names."""
+    for m in plan.data["matrices"]:
+        if m["owner"]["shard"] is not None:
+            yield from [m["cost"]["time_ps"]] * m["batch"]
+
+
+def pigeonhole(longest, n):
+    """k + 1 times the shortest of the k n + 1 longest."""
+    best = (0, None)
+    for k in range(1, (len(longest) - 1) // n + 1):
+        best = max(best, ((k + 1) * longest[k * n], k + 1),
+                   key=lambda bound: bound[0])
+    return best
+
+
+def check_bounds(plan, times):
+    metrics = plan.data["metrics"]
+    longest = sorted(matrix_times(plan), reverse=True)
+    item = max(longest, default=0)
+    shared, _ = pigeonhole(longest, len(times))
+    yield from equal("metrics.bounds",
+                     [[b["name"], b["value"]] for b in metrics["bounds"]],
+                     [["mean", ceil_div(sum(times), len(times))],
+                      ["item", item], ["pigeonhole", shared]])
+    mean, longest_item, _ = (b["witness"] for b in metrics["bounds"])
+    yield from equal("the mean bound's witness", mean, None)
+    yield from equal("the item bound's witness", item if longest_item is None else
+                     plan.matrix_of[longest_item]["cost"]["time_ps"], item)
+    if max(times) < max(b["value"] for b in metrics["bounds"]):
+        yield "the busiest rank is below a bound"
+
+
+def check_times(plan):
+    yield from check_stage_times(plan)
+    for i, m in enumerate(plan.data["matrices"]):
+        rule = plan.params[m["parameter"]]["rule"]
+        yield from equal(f"matrices[{i}].cost.time_ps", m["cost"]["time_ps"],
+                         plan.stages[rule, "whole"]["time_ps"])
+    times, metrics = rank_times(plan), plan.data["metrics"]
+    yield from equal("metrics.time_ps", metrics["time_ps"], times)
+    yield from equal("metrics.max_over_mean", metrics["max_over_mean"],
+                     [max(times), sum(times), len(times)])
+    yield from check_bounds(plan, times)
