@@ -57,11 +57,12 @@ class Tally:
             self.add(places[p["rule"], "whole"], rank, 1, p["element_count"])
 
     def add_bucket(self, bucket, places):
+        alike = self.plan.like(bucket)
         for i, number in enumerate(bucket["order"]):
             stage = places.get((self.plan.params[number]["rule"], "local"))
             if stage is None:
                 continue
-            for ranks in self.plan.like(bucket):
+            for ranks in alike:
                 n = self.plan.part(bucket, i, ranks[0])
                 for rank in ranks:
                     self.add(stage, rank, n > 0, n)

@@ -190,3 +190,8 @@ function(cz_schedule_test stem verdict status)
 endfunction()
 cz_schedule_test(valid accepts CZR_OK)
 cz_schedule_test(sends_before_receives rejects CZR_ERR_TIMEOUT)
+
+# One rank, primes, a mesh larger than the work, 100,000 parameters.
+add_test(NAME plan_edge COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/plan_edge.py $<TARGET_FILE:canzona>)
+set_tests_properties(plan_edge PROPERTIES LABELS plan TIMEOUT 300)

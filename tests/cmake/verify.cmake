@@ -29,3 +29,8 @@ set_tests_properties(verify_mutants_long PROPERTIES
 # same, and never a crash.
 add_test(NAME verify_mutants_several COMMAND mutants_test 40 96 3 2)
 set_tests_properties(verify_mutants_several PROPERTIES LABELS tree TIMEOUT 600)
+
+# One wrong number on one of 4096 ranks.
+add_test(NAME verify_large COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/verify_large.py $<TARGET_FILE:canzona> 1 30)
+set_tests_properties(verify_large PROPERTIES LABELS tree TIMEOUT 300)
