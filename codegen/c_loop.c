@@ -13,7 +13,16 @@ static bool is_sum(cz_access access)
            access == CZ_SUM_COLUMNS;
 }
 
-bool cz_loop_is_flat(const cz_view_step *step)
+/* Blocks that the sums of a map are made in, of rows or of columns. */
+static int n_blocks(const cz_view_step *step)
+{
+    return (int)(step->blocks.rows > 1      ? step->blocks.rows
+                 : step->blocks.columns > 1 ? step->blocks.columns
+                                            : 1);
+}
+
+/* Whether one index reaches everything, blocks apart. */
+static bool runs_through(const cz_view_step *step)
 {
     for (int i = 0; i < step->n_in; i++)
         if (step->access[i] == CZ_ACCESS_ROW ||
@@ -25,6 +34,11 @@ bool cz_loop_is_flat(const cz_view_step *step)
             step->out_access[i] != CZ_SUM_ALL)
             return false;
     return true;
+}
+
+bool cz_loop_is_flat(const cz_view_step *step)
+{
+    return n_blocks(step) == 1 && runs_through(step);
 }
 
 /* What stands in the innermost loop is indented by its depth. */
@@ -134,20 +148,47 @@ static void put_sum_begin(cz_text *out, const cz_loop *loop, cz_access access,
     for (int i = 0; i < loop->step->n_out; i++)
         if (loop->step->out_access[i] == access)
             cz_text_printf(out, "%sdouble sum%d[%d] = {0};\n", indent, i,
-                           SUM_LANES);
+                           n_blocks(loop->step) * SUM_LANES);
+}
+
+/* Where an element is added in a sum of blocks.  Lanes are counted from the
+ * start of a block, so that one alone is summed as it is among others. */
+static void put_place(cz_text *out, const cz_loop *loop)
+{
+    const cz_view_step *step = loop->step;
+    const bool by_rows = step->blocks.rows > 1, runs = runs_through(step);
+    const char *indent = inner_indent(loop);
+    const char *at = by_rows ? runs ? "i % length * columns + j" : "j"
+                     : runs  ? "i * length + j % length"
+                             : "j % length";
+
+    if (n_blocks(step) == 1)
+        return;
+    cz_text_printf(out, "%sconst size_t length = %s / %d;\n", indent,
+                   by_rows ? "rows" : "columns", n_blocks(step));
+    cz_text_printf(out,
+                   "%sconst size_t lane = %s / length * %d + (%s) %% %d;\n",
+                   indent, by_rows ? "i" : "j", SUM_LANES, at, SUM_LANES);
+}
+
+static void put_lane_sum(cz_text *out, const cz_loop *loop, int i)
+{
+    cz_text_printf(out, "%ssum%d[", inner_indent(loop), i);
+    if (n_blocks(loop->step) > 1)
+        cz_text_puts(out, "lane");
+    else
+        cz_text_printf(out, "%s %% %d", loop->flat ? "i" : "j", SUM_LANES);
+    cz_text_printf(out, "] += term%d;\n", i);
 }
 
 static void put_sum_terms(cz_text *out, const cz_loop *loop)
 {
-    const char *lane = loop->flat ? "i" : "j";
-
     for (int i = 0; i < loop->step->n_out; i++) {
         if (loop->step->out_access[i] == CZ_SUM_COLUMNS)
             cz_text_printf(out, "%sy%d[j] += term%d;\n", inner_indent(loop), i,
                            i);
         else if (is_sum(loop->step->out_access[i]))
-            cz_text_printf(out, "%ssum%d[%s %% %d] += term%d;\n",
-                           inner_indent(loop), i, lane, SUM_LANES, i);
+            put_lane_sum(out, loop, i);
     }
 }
 
@@ -157,6 +198,12 @@ static void put_sum_end(cz_text *out, const cz_loop *loop, cz_access access,
     for (int i = 0; i < loop->step->n_out; i++) {
         if (loop->step->out_access[i] != access)
             continue;
+        if (n_blocks(loop->step) > 1) {
+            cz_text_printf(out, "%sy%d[%s] = czr_sum_blocks(sum%d, %d, %d);\n",
+                           indent, i, index, i, n_blocks(loop->step),
+                           SUM_LANES);
+            continue;
+        }
         cz_text_printf(out, "%sy%d[%s] = 0;\n", indent, i, index);
         cz_text_printf(out,
                        "%sfor (int lane = 0; lane < %d; lane++)\n%s    "
@@ -188,6 +235,7 @@ static void put_loops(cz_text *out, const cz_loop *loop)
         put_sum_begin(out, loop, CZ_SUM_ROWS, "        ");
         cz_text_puts(out, "        for (size_t j = 0; j < columns; j++) {\n");
     }
+    put_place(out, loop);
     put_terms(out, loop);
     put_call(out, loop, 0, "");
     put_sum_terms(out, loop);

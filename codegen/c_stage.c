@@ -88,14 +88,38 @@ static void name_values(stage_printer *p)
     name_results(p, stage->n_in + n_scalars);
 }
 
-/* A stage with phases may have inputs that only another phase needs. */
+/* Of a shared stage, the steps of its own segment; of others, all. */
+static bool is_own(const cz_view_stage *stage, int s)
+{
+    return !stage->shared || stage->steps[s].segment == stage->shared->segment;
+}
+
+/* A stage with phases may have inputs that only another phase needs, and a
+ * segment values of others. */
 static bool is_read(const cz_view_stage *stage, int value)
 {
     for (int s = 0; s < stage->n_steps; s++)
-        for (int i = 0; i < stage->steps[s].n_in; i++)
+        for (int i = 0; is_own(stage, s) && i < stage->steps[s].n_in; i++)
             if (stage->steps[s].in[i] == value)
                 return true;
     return false;
+}
+
+/* Values [first, first + n_out) of step `s` have a name in the function if it
+ * makes or reads them. */
+static bool is_named(const cz_view_stage *stage, int s, int value)
+{
+    return is_own(stage, s) || is_read(stage, value);
+}
+
+static bool is_output_named(const cz_view_stage *stage, int output)
+{
+    int value = stage->n_in + stage->fact->scalars.n;
+
+    for (int s = 0; s < stage->n_steps; value += stage->steps[s++].n_out)
+        if (stage->out_value[output] < value + stage->steps[s].n_out)
+            return is_named(stage, s, stage->out_value[output]);
+    return true;
 }
 
 static void declare_slots(stage_printer *p)
@@ -107,9 +131,10 @@ static void declare_slots(stage_printer *p)
             cz_text_printf(p->out, "    const %s *const %s = call->in[%d];\n",
                            cz_c_type(stage->in[i].dtype), p->names[i], i);
     for (int i = 0; i < stage->n_out; i++)
-        cz_text_printf(p->out, "    %s *const %s = call->out[%d];\n",
-                       cz_c_type(stage->out[i].dtype),
-                       slot_name(p->emitter->arena, &stage->out[i]), i);
+        if (is_output_named(stage, i))
+            cz_text_printf(p->out, "    %s *const %s = call->out[%d];\n",
+                           cz_c_type(stage->out[i].dtype),
+                           slot_name(p->emitter->arena, &stage->out[i]), i);
 }
 
 static void declare_workspace(stage_printer *p)
@@ -119,13 +144,13 @@ static void declare_workspace(stage_printer *p)
     for (int s = 0; s < p->stage->n_steps; s++) {
         const cz_view_step *step = &p->stage->steps[s];
         for (int i = 0; i < step->n_out; i++, value++)
-            if (step->offsets[i] >= 0)
+            if (step->offsets[i] >= 0 && is_named(p->stage, s, value))
                 cz_text_printf(p->out,
                                "    %s *const %s = (void *)(call->work + "
                                "%lld);\n",
                                cz_c_type(p->dtypes[value]), p->names[value],
                                (long long)step->offsets[i]);
-        if (step->is_product && step->offsets[1] >= 0)
+        if (step->is_product && step->offsets[1] >= 0 && is_own(p->stage, s))
             cz_text_printf(p->out,
                            "    float *const acc%d = (void *)(call->work + "
                            "%lld);\n",
@@ -156,7 +181,7 @@ static cz_loop make_loop(stage_printer *p, int s, int first_result)
 /* The extents that a loop function takes first. */
 static void put_extents(stage_printer *p, const cz_loop *loop)
 {
-    if (p->stage->where != CZ_WHERE_WHOLE)
+    if (!cz_view_is_shaped(p->stage))
         cz_text_puts(p->out, "call->count");
     else if (loop->flat)
         cz_text_printf(p->out, "%lld",
@@ -193,12 +218,16 @@ static void put_product(stage_printer *p, const cz_loop *loop,
                    "        .m = %lld, .n = %lld, .k = %lld, .c = %s,\n"
                    "        .a = %s, .a_dtype = %s, .transpose_a = %d,\n"
                    "        .b = %s, .b_dtype = %s, .transpose_b = %d,\n"
-                   "        .symmetric = %d});\n",
+                   "        .symmetric = %d",
                    (long long)step->rows, (long long)step->columns,
                    (long long)step->inner, target, p->names[step->in[0]],
                    cz_dtype_czr_tag(loop->in_dtype[0]), step->transpose_a,
                    p->names[step->in[1]], cz_dtype_czr_tag(loop->in_dtype[1]),
                    step->transpose_b, step->symmetric);
+    if (step->blocks.inner > 1)
+        cz_text_printf(p->out, ", .blocks = %lld",
+                       (long long)step->blocks.inner);
+    cz_text_puts(p->out, "});\n");
 }
 
 /* Loop functions precede the stage, so they are emitted in a first round
@@ -259,7 +288,8 @@ static void emit_variant(cz_emitter *emitter, int number, int variant)
 {
     static const char *const where[CZ_N_WHERES] = {
         "all of the rule, on any run of elements", "on the shard, before",
-        "on the whole matrix", "on the shard, after"};
+        "on the whole matrix", "on the shard, after",
+        "on a part of the matrix"};
     const cz_view_stage *stage =
         cz_view_variant(&emitter->view->stages[number], variant);
     stage_printer p = {emitter, emitter->out, stage, 0, NULL, NULL};
@@ -269,7 +299,8 @@ static void emit_variant(cz_emitter *emitter, int number, int variant)
     name_values(&p);
     for (int s = 0, v = first_result; s < stage->n_steps;
          v += stage->steps[s++].n_out)
-        loops[s] = emit_loop(&p, s, v);
+        if (is_own(stage, s))
+            loops[s] = emit_loop(&p, s, v);
     cz_text_printf(p.out, "/* Rule %d: %s. */\n", stage->rule,
                    where[stage->where]);
     cz_text_printf(p.out, "static void %s(const czr_call *call)\n{\n",
@@ -278,7 +309,8 @@ static void emit_variant(cz_emitter *emitter, int number, int variant)
     declare_workspace(&p);
     cz_text_puts(p.out, "\n");
     for (int s = 0; s < stage->n_steps; s++) {
-        put_step(&p, s, first_result, loops[s]);
+        if (is_own(stage, s))
+            put_step(&p, s, first_result, loops[s]);
         first_result += stage->steps[s].n_out;
     }
     put_copies(&p);

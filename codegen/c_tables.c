@@ -36,6 +36,13 @@ static void put_transfer_row(cz_text *out, const cz_view_transfer_row *row)
                    (ll)row->stride_bytes);
 }
 
+static void put_sum_row(cz_text *out, const cz_view_sum_row *row)
+{
+    cz_text_printf(out, "    {%lld, CZR_%s, %lld, %lld},\n", (ll)row->param,
+                   row->is_double ? "F64" : "F32", (ll)row->offset,
+                   (ll)row->count);
+}
+
 static void put_span_row(cz_text *out, const cz_view_span_row *row)
 {
     cz_text_printf(out, "    {%lld, %lld, %lld},\n", (ll)row->param,
@@ -49,6 +56,8 @@ static const char *row_type(cz_row_kind kind)
         return "kernel";
     case CZ_ROW_TRANSFER:
         return "transfer";
+    case CZ_ROW_SUM:
+        return "sum";
     case CZ_ROW_SPAN:
         break;
     }
@@ -63,6 +72,9 @@ static void put_row(cz_text *out, const cz_view_table *table, int64_t i)
         break;
     case CZ_ROW_TRANSFER:
         put_transfer_row(out, &table->rows.transfer[i]);
+        break;
+    case CZ_ROW_SUM:
+        put_sum_row(out, &table->rows.sum[i]);
         break;
     case CZ_ROW_SPAN:
         put_span_row(out, &table->rows.span[i]);
@@ -96,6 +108,13 @@ uint32_t cz_axis_mask(const cz_ints *axes)
     return mask;
 }
 
+static const char *const row_tags[] = {
+    [CZ_ROW_KERNEL] = "KERNEL",
+    [CZ_ROW_TRANSFER] = "TRANSFER",
+    [CZ_ROW_SUM] = "SUM",
+    [CZ_ROW_SPAN] = "SPAN",
+};
+
 static void put_table_list(cz_emitter *emitter)
 {
     const cz_plan_view *view = emitter->view;
@@ -105,9 +124,7 @@ static void put_table_list(cz_emitter *emitter)
         const cz_view_table *table = &view->tables[i];
         const bool has_rows = table->starts[table->n_coordinates] > 0;
         cz_text_printf(emitter->out, "    {CZR_ROW_%s, %u, starts_%d, ",
-                       table->kind == CZ_ROW_KERNEL     ? "KERNEL"
-                       : table->kind == CZ_ROW_TRANSFER ? "TRANSFER"
-                                                        : "SPAN",
+                       row_tags[table->kind],
                        cz_axis_mask(&table->fact->selector), i);
         cz_text_printf(emitter->out, has_rows ? "rows_%d},\n" : "NULL},\n", i);
     }
@@ -133,14 +150,15 @@ static void put_ops(cz_emitter *emitter)
                           view->ops[i].fact->waits.v,
                           view->ops[i].fact->waits.n);
     cz_text_puts(out, "\n/* kind, stream, section, axes of the communicator, "
-                      "bucket, table, waits */\n"
+                      "blocks,\n * bucket, table, waits */\n"
                       "static const czr_op ops[] = {\n");
     for (int i = 0; i < view->n_ops; i++) {
         const cz_view_op *op = &view->ops[i];
-        cz_text_printf(out, "    {%s, %lld, CZR_SECTION_%s, %u, %lld, %d, %d, ",
-                       op_names[op->kind], (ll)op->fact->stream,
-                       sections[op->section], cz_axis_mask(&op->fact->comm),
-                       (ll)op->fact->bucket, op->table, op->fact->waits.n);
+        cz_text_printf(
+            out, "    {%s, %lld, CZR_SECTION_%s, %u, %lld, %lld, %d, %d, ",
+            op_names[op->kind], (ll)op->fact->stream, sections[op->section],
+            cz_axis_mask(&op->fact->comm), (ll)op->fact->group,
+            (ll)op->fact->bucket, op->table, op->fact->waits.n);
         cz_text_printf(out, op->fact->waits.n ? "waits_%d},\n" : "NULL},\n", i);
     }
     cz_text_puts(out, view->n_ops ? "};\n\n" : "    {0}};\n\n");

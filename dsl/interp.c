@@ -160,14 +160,16 @@ static void run_stages(const frame *f, slots *s)
         for (int i = 0; i < rule->n_stages; i++) {
             const cz_view_stage *stage =
                 &f->view->stages[rule->first_stage + i];
-            run_stage(f, s, stage->fact, cz_view_variant(stage, phase));
+            if (stage->where != CZ_WHERE_SHARED)
+                run_stage(f, s, stage->fact, cz_view_variant(stage, phase));
         }
         return;
     }
     int n;
     const cz_fact_stage *facts = cz_ir_read_stage(f->ir, f->arena, &n);
     for (int i = 0; i < n; i++)
-        if (strcmp(facts[i].rule, f->rule->sym_name) == 0)
+        if (strcmp(facts[i].rule, f->rule->sym_name) == 0 &&
+            strcmp(facts[i].where, "shared") != 0)
             run_stage(f, s, &facts[i], NULL);
 }
 

@@ -70,6 +70,9 @@ static const struct attribute_rule {
     {"kernel.map", "out_access", mlirAttributeIsADenseI64Array},
     {"kernel.map", "space", mlirAttributeIsADenseI64Array},
     {"kernel.map", "offsets", mlirAttributeIsADenseI64Array},
+    {"kernel.map", "blocks", mlirAttributeIsADenseI64Array},
+    {"kernel.map", "segment", cz_ir_is_int},
+    {"kernel.map", "partial", cz_ir_is_int},
     {"kernel.product", "body", NULL},
     {"kernel.product", "access", mlirAttributeIsADenseI64Array},
     {"kernel.product", "transpose_a", cz_ir_is_int},
@@ -78,6 +81,9 @@ static const struct attribute_rule {
     {"kernel.product", "alpha", cz_ir_is_real},
     {"kernel.product", "beta", cz_ir_is_real},
     {"kernel.product", "offsets", mlirAttributeIsADenseI64Array},
+    {"kernel.product", "blocks", mlirAttributeIsADenseI64Array},
+    {"kernel.product", "segment", cz_ir_is_int},
+    {"kernel.product", "partial", cz_ir_is_int},
     {"func.func", "sym_name", is_name},
     {"func.func", "function_type", mlirAttributeIsAType},
     {"func.func", "sym_visibility", is_private},
@@ -113,6 +119,13 @@ static void check_attributes(cz_ir_check *check, MlirOperation op)
     }
 }
 
+/* What most maps and products do without. */
+static bool may_be_absent(const char *name)
+{
+    return strcmp(name, "blocks") == 0 || strcmp(name, "segment") == 0 ||
+           strcmp(name, "partial") == 0;
+}
+
 /* MLIR and IRDL see to the attributes of the operations they know. */
 static void check_presence(cz_ir_check *check, MlirOperation op)
 {
@@ -122,6 +135,7 @@ static void check_presence(cz_ir_check *check, MlirOperation op)
     for (size_t i = 0; i < n; i++) {
         const struct attribute_rule *rule = &attribute_rules[i];
         if (rule->op && cz_ir_op_is(op, rule->op) &&
+            !may_be_absent(rule->name) &&
             mlirAttributeIsNull(cz_ir_get_attr(op, rule->name)))
             cz_ir_complain(check, op, "attribute '%s' is missing", rule->name);
     }

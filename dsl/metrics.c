@@ -25,6 +25,19 @@ int64_t cz_metrics_slice(const cz_view_bucket *bucket, int64_t coordinate)
     return slices[coordinate + 1] - slices[coordinate];
 }
 
+static int64_t sum_element(const cz_view_sum_row *row)
+{
+    return cz_dtype_bytes(row->is_double ? CZ_F64 : CZ_F32);
+}
+
+int64_t cz_metrics_sum_bytes(const cz_view_op *op, const cz_view_sum_row *row,
+                             int64_t position)
+{
+    const int64_t group = op->fact->group, seat = position % group;
+    const int64_t own = row->count / group + (seat < row->count % group);
+    return (row->count - own + own * (group - 1)) * sum_element(row);
+}
+
 static int64_t dtype_bytes(const char *name)
 {
     cz_dtype dtype = CZ_F32;
@@ -128,7 +141,7 @@ static void count_kernel(counter *c, const cz_view_kernel_row *row)
     const cz_view_stage *stage = &c->view->stages[row->stage];
     const int64_t flops = stage->fact->flops;
     const bool is_whole = stage->where == CZ_WHERE_WHOLE;
-    c->out->flops += is_whole ? flops : flops * row->count;
+    c->out->flops += cz_view_is_shaped(stage) ? flops : flops * row->count;
     count_update(c->out, row, is_whole, writes_param(stage) ? row->count : 0);
     touch_slots(c, stage, CZ_SLOT_GATHER, row->gather, row->count);
     touch_slots(c, stage, CZ_SLOT_SCATTER, row->scatter, row->count);
@@ -149,6 +162,16 @@ static void count_transfer(counter *c, const cz_view_op *op, int number,
         *bytes += row->n_rows * row->row_bytes;
 }
 
+static void count_sum(counter *c, const cz_view_op *op, int number,
+                      const cz_view_sum_row *row)
+{
+    const int64_t bytes = cz_metrics_sum_bytes(
+        op, row, cz_view_coordinate(c->view, &op->fact->comm, c->rank));
+    touch_scratch(c, row->offset + row->count * sum_element(row));
+    c->out->sent[number] += bytes;
+    c->out->received[number] += bytes;
+}
+
 static void count_rows(counter *c, int number)
 {
     const cz_view_op *op = &c->view->ops[number];
@@ -160,6 +183,8 @@ static void count_rows(counter *c, int number)
             count_kernel(c, &table->rows.kernel[i]);
         else if (table->kind == CZ_ROW_TRANSFER)
             count_transfer(c, op, number, &table->rows.transfer[i]);
+        else if (table->kind == CZ_ROW_SUM)
+            count_sum(c, op, number, &table->rows.sum[i]);
 }
 
 static void count_op(counter *c, int number)
@@ -245,15 +270,10 @@ int64_t cz_metrics_item_flops(const cz_plan_view *view, int param)
 {
     const cz_view_param *p = &view->params[param];
     const cz_view_family *family = &view->families[p->family];
-    const cz_view_rule *rule = &view->rules[family->rule];
-    const int64_t elements = cz_view_owner_elements(view, param);
-    int64_t flops = 0;
-    for (int i = 0; p->split_owner >= 0 && i < rule->n_stages; i++) {
-        const cz_view_stage *stage = &view->stages[rule->first_stage + i];
-        flops += stage->where == CZ_WHERE_WHOLE ? stage->fact->flops
-                                                : stage->fact->flops * elements;
-    }
-    return flops;
+    return p->split_owner < 0
+               ? 0
+               : cz_view_rule_flops(view, family->rule, p->group,
+                                    cz_view_owner_elements(view, param));
 }
 
 static void find_item(const cz_plan_view *view, cz_metrics *out)

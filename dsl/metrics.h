@@ -61,10 +61,15 @@ cz_metrics *cz_metrics_build(cz_arena *arena, const cz_plan_view *view);
 cz_rank_metrics cz_metrics_rank(cz_arena *arena, const cz_plan_view *view,
                                 int64_t rank);
 
+/* Bytes that the member at a position of the communicator sends for one row of
+ * a group_sum, and receives: each adds up its share of the elements for all. */
+int64_t cz_metrics_sum_bytes(const cz_view_op *op, const cz_view_sum_row *row,
+                             int64_t position);
 /* A bucket's elements in the slice of one split coordinate. */
 int64_t cz_metrics_slice(const cz_view_bucket *bucket, int64_t coordinate);
-/* Flops that a matrix costs its owner: the whole stage, and the element-wise
- * stages on the owner's shard.  0 for what nobody owns. */
+/* Flops that a matrix costs its owner, or the first of those that share it: the
+ * whole stage, and the element-wise stages on that rank's shard.  0 for what
+ * nobody owns. */
 int64_t cz_metrics_item_flops(const cz_plan_view *view, int param);
 
 #endif

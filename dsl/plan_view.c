@@ -281,6 +281,27 @@ int64_t cz_view_slot_bytes(const cz_view_stage *stage, cz_slot_kind kind,
 
 /* ---- phases ---- */
 
+int64_t cz_view_result_elements(const cz_view_step *step, int i)
+{
+    switch (step->out_access[i]) {
+    case CZ_SUM_ALL:
+        return 1;
+    case CZ_SUM_ROWS:
+        return step->rows;
+    case CZ_SUM_COLUMNS:
+        return step->columns;
+    case CZ_ACCESS_ELEMENT:
+    case CZ_ACCESS_TRANSPOSED:
+    case CZ_ACCESS_ROW:
+    case CZ_ACCESS_COLUMN:
+    case CZ_ACCESS_ALL:
+    case CZ_ACCESS_SCALAR:
+    case CZ_N_ACCESSES:
+        break;
+    }
+    return step->rows * step->columns;
+}
+
 int cz_view_phase_at(const cz_view_rule *rule, int64_t t)
 {
     const uint32_t fires = cz_events_at(rule->events, rule->n_events, t);

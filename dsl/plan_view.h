@@ -20,7 +20,7 @@
 
 #include <stdbool.h>
 
-enum { CZ_VIEW_MAX_AXES = 8, CZ_VIEW_MAX_DIMS = 8 };
+enum { CZ_VIEW_MAX_AXES = 8, CZ_VIEW_MAX_DIMS = 8, CZ_VIEW_MAX_BLOCKS = 8 };
 
 typedef enum cz_opcode {
 #define CZ_OPCODE(tag, mlir_name, arity) CZ_OP_##tag,
@@ -88,6 +88,16 @@ typedef struct cz_view_step {
                              * stage output; product: one more entry, the
                              * f32 accumulator, or -1 for none */
     int64_t rows, columns;  /* space of the map, shape of the product */
+    /* Parts of equal length that the rows, the columns and the contracted
+     * length are cut to, powers of two: sums over these dimensions are made
+     * part by part and added up as a tree, neighbours first.  1: one after the
+     * other. */
+    struct {
+        int64_t rows, columns, inner;
+    } blocks;
+    int segment;      /* of a shared stage, else 0; ascends */
+    uint32_t partial; /* bit i: result i is a partial sum, which the ranks that
+                       * share the matrix add up behind the segment */
     /* product: result = alpha * op(a) @ op(b) + beta * s, accumulated in f32,
      * rounded once; with beta != 0, s is in[2].  With an epilogue body the
      * result is body(acc, in[2], in[3], ...) instead. */
@@ -118,6 +128,7 @@ typedef enum cz_where {
     CZ_WHERE_BEFORE, /* element-wise, on the shard, before the gather */
     CZ_WHERE_WHOLE,  /* on the whole matrix */
     CZ_WHERE_AFTER,  /* element-wise, on the shard, after the scatter */
+    CZ_WHERE_SHARED, /* a segment of the whole, on one of several equal parts */
     CZ_N_WHERES
 } cz_where;
 
@@ -129,7 +140,10 @@ typedef struct cz_view_stage {
     const cz_view_slot *in, *out;
     int n_steps;
     const cz_view_step *steps;
-    const int *out_value; /* value number behind each output */
+    const int *out_value;         /* value number behind each output */
+    const cz_fact_shared *shared; /* of a shared stage, whose steps are those
+                                   * of all segments; else NULL */
+    int n_segments;               /* of its body; else 1 */
     /* The stage in each phase of its rule: same slots and scalars, but a body
      * of its own; [0] has that of the stage.  0: the rule has no phases. */
     int n_variants;
@@ -230,6 +244,7 @@ typedef struct cz_view_bucket {
 typedef enum cz_row_kind {
     CZ_ROW_KERNEL,
     CZ_ROW_TRANSFER,
+    CZ_ROW_SUM,
     CZ_ROW_SPAN
 } cz_row_kind;
 
@@ -240,6 +255,10 @@ typedef struct cz_view_kernel_row {
 typedef struct cz_view_transfer_row {
     int64_t param, is_recv, peer, offset, n_rows, row_bytes, stride_bytes;
 } cz_view_transfer_row;
+
+typedef struct cz_view_sum_row {
+    int64_t param, offset, count, is_double;
+} cz_view_sum_row;
 
 typedef struct cz_view_span_row {
     int64_t param, offset, count;
@@ -253,6 +272,7 @@ typedef struct cz_view_table {
     union {
         const cz_view_kernel_row *kernel;
         const cz_view_transfer_row *transfer;
+        const cz_view_sum_row *sum;
         const cz_view_span_row *span;
     } rows;
 } cz_view_table;
@@ -313,6 +333,24 @@ typedef struct cz_plan_view {
     const cz_view_op *ops;
 } cz_plan_view;
 
+/* A stage that knows the shape of its matrix, all of it or a part. */
+bool cz_view_is_shaped(const cz_view_stage *stage);
+/* The elements of a value that step `step` makes as its result i. */
+int64_t cz_view_result_elements(const cz_view_step *step, int i);
+/* Operations of one rank on one parameter, of which it has so many elements
+ * besides the whole; with a group > 1 as one of the ranks that share it. */
+int64_t cz_view_rule_flops(const cz_plan_view *view, int rule, int64_t group,
+                           int64_t elements);
+/* The first segment of a rule's stages for a group; NULL: there is none. */
+const cz_view_stage *cz_view_shared_stage(const cz_plan_view *view, int rule,
+                                          int64_t group);
+/* What member `member` of the ranks that share an owned matrix has of it: all,
+ * where it is the only one. */
+cz_view_shard cz_view_part_of(const cz_plan_view *view, int param,
+                              int64_t member);
+/* The elements that two boxes of so many dimensions have in common. */
+cz_view_shard cz_view_overlap(const cz_view_shard *a, const cz_view_shard *b,
+                              int n_dims);
 /* The phase of update t, counted from 1; 0 where all updates are alike. */
 int cz_view_phase_at(const cz_view_rule *rule, int64_t t);
 /* How many bodies a stage has, one without phases, and the stage with that

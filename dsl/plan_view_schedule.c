@@ -27,21 +27,25 @@ static const struct limit {
     int64_t low;
     enum high high;
 } limits[] = {
-    {"stage", 0, HIGH_STAGE},  {"param", 0, HIGH_PARAM},
-    {"count", 1, HIGH_ANY},    {"gather", -1, HIGH_ANY},
-    {"scatter", -1, HIGH_ANY}, {"temp", -1, HIGH_ANY},
-    {"work", -1, HIGH_ANY},    {"is_recv", 0, HIGH_FLAG},
-    {"n_rows", 1, HIGH_ANY},   {"row_bytes", 1, HIGH_ANY},
+    {"stage", 0, HIGH_STAGE},    {"param", 0, HIGH_PARAM},
+    {"count", 1, HIGH_ANY},      {"gather", -1, HIGH_ANY},
+    {"scatter", -1, HIGH_ANY},   {"temp", -1, HIGH_ANY},
+    {"work", -1, HIGH_ANY},      {"is_recv", 0, HIGH_FLAG},
+    {"n_rows", 1, HIGH_ANY},     {"row_bytes", 1, HIGH_ANY},
+    {"is_double", 0, HIGH_FLAG},
 };
 
 static const char *const row_names[] = {[CZ_ROW_KERNEL] = "kernel",
                                         [CZ_ROW_TRANSFER] = "transfer",
+                                        [CZ_ROW_SUM] = "sum",
                                         [CZ_ROW_SPAN] = "span"};
 static const size_t row_bytes[] = {[CZ_ROW_KERNEL] = sizeof(cz_view_kernel_row),
                                    [CZ_ROW_TRANSFER] =
                                        sizeof(cz_view_transfer_row),
+                                   [CZ_ROW_SUM] = sizeof(cz_view_sum_row),
                                    [CZ_ROW_SPAN] = sizeof(cz_view_span_row)};
-enum { N_ROW_KINDS = 3 };
+
+enum { N_ROW_KINDS = sizeof row_names / sizeof *row_names };
 
 static int64_t highest(const cz_plan_view *view, enum high high)
 {
@@ -150,6 +154,9 @@ static bool read_rows(cz_view_builder *b, cz_view_table *table)
     case CZ_ROW_TRANSFER:
         table->rows.transfer = (const cz_view_transfer_row *)(void *)rows;
         return check_boxes(b, table, n_rows);
+    case CZ_ROW_SUM:
+        table->rows.sum = (const cz_view_sum_row *)(void *)rows;
+        return true;
     case CZ_ROW_SPAN:
         table->rows.span = (const cz_view_span_row *)(void *)rows;
         return true;
@@ -222,6 +229,7 @@ static const struct {
     [CZ_STEP_ALL_GATHER] = {NO_TABLE, true},
     [CZ_STEP_ALL_REDUCE] = {NO_TABLE, false},
     [CZ_STEP_TRANSFER] = {CZ_ROW_TRANSFER, false},
+    [CZ_STEP_GROUP_SUM] = {CZ_ROW_SUM, false},
     [CZ_STEP_KERNEL] = {CZ_ROW_KERNEL, false},
     [CZ_STEP_SQUARE_SUM] = {CZ_ROW_SPAN, false},
     [CZ_STEP_DECIDE] = {NO_TABLE, false},
@@ -258,6 +266,22 @@ static bool read_op_table(cz_view_builder *b, int number, cz_view_op *op)
     return want != CZ_ROW_TRANSFER || check_peers(b, number, op);
 }
 
+/* Blocks of a communicator are equal; only sums are made in them. */
+static bool check_blocks(cz_view_builder *b, int number, const cz_view_op *op)
+{
+    const int64_t members = cz_view_extent(b->view, &op->fact->comm);
+    const int64_t group = op->fact->group;
+
+    if (op->kind != CZ_STEP_GROUP_SUM)
+        return group == 0 || cz_view_fail(b, "operation %d: %s has no blocks",
+                                          number, op->fact->kind);
+    return (group > 1 && members % group == 0) ||
+           cz_view_fail(b,
+                        "operation %d: %" PRId64 " ranks are not blocks of "
+                        "%" PRId64,
+                        number, members, group);
+}
+
 static bool read_op(cz_view_builder *b, int number, cz_view_op *op)
 {
     const cz_fact_op *fact = op->fact;
@@ -275,6 +299,7 @@ static bool read_op(cz_view_builder *b, int number, cz_view_op *op)
     ok &= cz_view_in(b, "operation: bucket", fact->bucket,
                      needs[kind].bucket ? 0 : -1, b->view->n_buckets - 1);
     ok &= cz_view_axes(b, "operation: comm", &fact->comm);
+    ok = ok && check_blocks(b, number, op);
     ok &= cz_view_all_in(b, "operation: waits", &fact->waits, fact->waits.n, 0,
                          number - 1);
     return ok && read_op_table(b, number, op);

@@ -4,10 +4,9 @@
 #include <string.h>
 
 static const char *const where_names[CZ_N_WHERES] = {
-    [CZ_WHERE_LOCAL] = "local",
-    [CZ_WHERE_BEFORE] = "before",
-    [CZ_WHERE_WHOLE] = "whole",
-    [CZ_WHERE_AFTER] = "after",
+    [CZ_WHERE_LOCAL] = "local",   [CZ_WHERE_BEFORE] = "before",
+    [CZ_WHERE_WHOLE] = "whole",   [CZ_WHERE_AFTER] = "after",
+    [CZ_WHERE_SHARED] = "shared",
 };
 
 static const struct {
@@ -202,6 +201,7 @@ static bool read_numbers(cz_view_builder *b, cz_view_stage *stage)
     stage->where = (cz_where)where;
     stage->n_in = fact->ins.n;
     stage->n_out = fact->outs.n;
+    stage->n_segments = 1;
     ok &= cz_view_all_in(b, "stage: scalars", &fact->scalars, fact->scalars.n,
                          0, b->bodies[prologue].n_out - 1);
     ok &= cz_view_in(b, "stage: flops", fact->flops, 0, CZ_VIEW_MAX_NUMBER);
@@ -262,5 +262,6 @@ bool cz_view_read_stages(cz_view_builder *b)
     }
     b->view->n_stages = n;
     b->view->stages = stages;
-    return cz_view_read_variants(b, stages, n);
+    return cz_view_read_shared(b, stages, n) &&
+           cz_view_read_variants(b, stages, n);
 }

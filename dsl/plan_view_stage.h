@@ -1,4 +1,5 @@
-/* Between plan_view_stage.c, plan_view_step.c and plan_view_phase.c alone. */
+/* Between plan_view_stage.c, plan_view_step.c, plan_view_shared.c and
+ * plan_view_phase.c alone. */
 #ifndef CZ_DSL_PLAN_VIEW_STAGE_H
 #define CZ_DSL_PLAN_VIEW_STAGE_H
 
@@ -10,6 +11,9 @@ bool cz_view_read_steps(cz_view_builder *builder, cz_view_stage *stage,
 
 /* The function behind a stage whose slots and scalars are known. */
 bool cz_view_read_body_of_stage(cz_view_builder *builder, cz_view_stage *stage);
+/* Who shares the shared ones, and in which segments. */
+bool cz_view_read_shared(cz_view_builder *builder, cz_view_stage *stages,
+                         int n);
 /* The variants of all stages. */
 bool cz_view_read_variants(cz_view_builder *builder, cz_view_stage *stages,
                            int n);

@@ -19,7 +19,9 @@ typedef struct reader {
     struct value {
         cz_ir_value value;
         int64_t offset; /* workspace byte, or -1 */
+        int64_t sum_of; /* the segment whose partial sum it is, or -1 */
     } * values;
+    int64_t segment; /* of the last step */
 } reader;
 
 static bool fail(reader *r, const char *what)
@@ -28,10 +30,11 @@ static bool fail(reader *r, const char *what)
                         r->stage->n_steps, what);
 }
 
-static void add_value(reader *r, cz_ir_value value, int64_t offset)
+static void add_value(reader *r, cz_ir_value value, int64_t offset,
+                      int64_t sum_of)
 {
     *CZ_PUSH(r->b->arena, r->values, r->n_values) =
-        (struct value){value, offset};
+        (struct value){value, offset, sum_of};
 }
 
 static int number_of(const reader *r, cz_ir_value value)
@@ -321,6 +324,54 @@ static bool read_product(reader *r, cz_ir_op op, cz_view_step *step)
 
 /* ---- all steps ---- */
 
+static int64_t optional_int(cz_ir_op op, const char *name)
+{
+    return cz_ir_op_has(op, name) ? cz_ir_op_int(op, name) : 0;
+}
+
+/* Parts are of equal length. */
+static bool read_blocks(reader *r, cz_ir_op op, cz_view_step *step)
+{
+    const int64_t lengths[] = {step->rows, step->columns,
+                               step->is_product ? step->inner : 1};
+    const int64_t *blocks;
+
+    step->blocks.rows = step->blocks.columns = step->blocks.inner = 1;
+    if (!cz_ir_op_has(op, "blocks"))
+        return true;
+    if (!read_ints(r, op, "blocks", 3, &blocks))
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (blocks[i] < 1 || blocks[i] > CZ_VIEW_MAX_BLOCKS ||
+            (blocks[i] & (blocks[i] - 1)) != 0 || lengths[i] % blocks[i] != 0)
+            return fail(r, "blocks that are not equal, or no power of two");
+    step->blocks.rows = blocks[0];
+    step->blocks.columns = blocks[1];
+    step->blocks.inner = blocks[2];
+    return true;
+}
+
+/* Segments count up from 0, and a partial sum waits for the end of its own
+ * before it is read. */
+static bool read_segment(reader *r, cz_ir_op op, cz_view_step *step)
+{
+    const int64_t segment = optional_int(op, "segment");
+    const int64_t partial = optional_int(op, "partial");
+
+    if (segment < r->segment || segment > r->segment + 1 ||
+        (segment > 0 && r->stage->n_steps == 0))
+        return fail(r, "a segment out of order");
+    if (partial < 0 || partial >> step->n_out != 0)
+        return fail(r, "partial sums that are no results");
+    for (int i = 0; i < step->n_in; i++)
+        if (r->values[step->in[i]].sum_of == segment)
+            return fail(r, "an operand that is not added up yet");
+    step->segment = (int)segment;
+    step->partial = (uint32_t)partial;
+    r->segment = segment;
+    return true;
+}
+
 static bool read_step(reader *r, cz_ir_op op, cz_view_step *step)
 {
     const cz_ir_kind kind = cz_ir_op_kind(op);
@@ -369,18 +420,20 @@ bool cz_view_read_steps(cz_view_builder *b, cz_view_stage *stage,
     cz_view_step *steps = NULL;
 
     for (int i = 0; i < cz_ir_function_n_in(function); i++)
-        add_value(&r, cz_ir_function_in(function, i), -1);
+        add_value(&r, cz_ir_function_in(function, i), -1, -1);
     r.n_first = r.n_values;
     for (cz_ir_op op = cz_ir_first_op(function);
          cz_ir_op_kind(op) != CZ_IR_RETURN; op = cz_ir_next_op(op)) {
         cz_view_step step = {0};
         if (stage->n_steps == MAX_STEPS)
             return fail(&r, "too many steps");
-        if (!read_step(&r, op, &step))
+        if (!read_step(&r, op, &step) || !read_blocks(&r, op, &step) ||
+            !read_segment(&r, op, &step))
             return false;
         assert(step.offsets);
         for (int i = 0; i < step.n_out; i++)
-            add_value(&r, cz_ir_op_result(op, i), step.offsets[i]);
+            add_value(&r, cz_ir_op_result(op, i), step.offsets[i],
+                      step.partial >> i & 1 ? step.segment : -1);
         *CZ_PUSH(b->arena, steps, stage->n_steps) = step;
     }
     stage->steps = steps;

@@ -200,13 +200,9 @@ static int first_param(const cz_plan_view *view, int rule)
 static bool is_affordable(const cz_plan_view *view, int rule, int64_t elements,
                           const cz_run_request *request)
 {
-    int64_t flops = elements * request->microbatches * 32;
+    const int64_t flops = elements * request->microbatches * 32 +
+                          cz_view_rule_flops(view, rule, 1, elements);
 
-    for (int s = 0; s < view->n_stages; s++)
-        if (view->stages[s].rule == rule)
-            flops += view->stages[s].where == CZ_WHERE_WHOLE
-                         ? view->stages[s].fact->flops
-                         : view->stages[s].fact->flops * elements;
     return flops <= FLOPS_LIMIT / (request->steps ? request->steps : 1);
 }
 

@@ -40,6 +40,7 @@ static bool resolve_defines(front *f, const cz_compile_options *options)
     if (found)
         cz_instance_allow(&f->instance, &f->defines);
     cz_uses_allow(&f->unit.uses, &f->defines);
+    cz_policy_allow(&f->defines);
     cz_machine_allow(&f->defines);
     if (found)
         cz_options_resolve(&f->defines, f->diags);
@@ -80,7 +81,7 @@ static void read_statements(front *f)
 {
     cz_mesh_build(f->file, &f->defines, f->unit.options->one_rank, &f->globals,
                   f->diags, &f->unit.mesh);
-    cz_policy_build(f->file, &f->unit.mesh, &f->globals, f->diags,
+    cz_policy_build(f->file, &f->unit.mesh, &f->defines, &f->globals, f->diags,
                     &f->unit.policy);
     cz_uses_bind(&f->unit.uses, &f->defines, f->unit.policy.fact.clip > 0,
                  f->diags);

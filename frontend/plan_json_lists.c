@@ -55,7 +55,8 @@ static void read_stage(cz_plan_reader *r, const cz_json_at *at,
                        cz_figures_stage *out)
 {
     const cz_json_at list = cz_json_member(at, "steps");
-    out->is_whole = strcmp(cz_json_word_of(at, "where"), "whole") == 0;
+    out->is_whole = strcmp(cz_json_word_of(at, "where"), "whole") == 0 ||
+                    strcmp(cz_json_word_of(at, "where"), "shared") == 0;
     out->time_ps = cz_json_number_of(at, "time_ps", 0, CZ_MAX_BYTES);
     out->batch = cz_json_has(at, "batch")
                      ? cz_json_number_of(at, "batch", 0, 1 << 20)
@@ -187,7 +188,9 @@ static const int64_t *read_moves(cz_plan_reader *r, const cz_json_at *at,
                                  const char *key, const cz_figures_op *op)
 {
     const cz_json_at list = cz_json_member(at, key);
-    int n = op->kind == CZ_STEP_TRANSFER ? cz_plan_extent(r, op->over) : 0;
+    const bool moves =
+        op->kind == CZ_STEP_TRANSFER || op->kind == CZ_STEP_GROUP_SUM;
+    int n = moves ? cz_plan_extent(r, op->over) : 0;
     const int64_t *bytes = cz_json_numbers(&list, 0, CZ_MAX_BYTES, &n);
     return n > 0 ? bytes : NULL;
 }

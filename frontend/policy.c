@@ -260,6 +260,14 @@ static void read_pipeline(clauses *c, const cz_node *node)
         c->failed = true;
 }
 
+static void set_strategy(clauses *c, cz_span span, const char *strategy)
+{
+    if (strcmp(strategy, "replicated") == 0)
+        unsupported(c, span, "this strategy is");
+    else
+        c->policy->fact.tp_strategy = strategy;
+}
+
 static void read_strategy(clauses *c, const cz_node *node)
 {
     const char *words[] = {"auto", "owner", "gram", "replicated"};
@@ -270,9 +278,8 @@ static void read_strategy(clauses *c, const cz_node *node)
     const char *strategy = node->kids[0]->text;
     if (strcmp(node->text, "tp") != 0)
         check_word(c, node, node->text, clause_words, 14);
-    else if (check_word(c, node->kids[0], strategy, words, 4) &&
-             strcmp(strategy, "auto") != 0 && strcmp(strategy, "owner") != 0)
-        unsupported(c, node->span, "this strategy is");
+    else if (check_word(c, node->kids[0], strategy, words, 4))
+        set_strategy(c, node->span, strategy);
 }
 
 static const struct clause {
@@ -301,6 +308,43 @@ static void read_clause(clauses *c, const cz_node *node)
             table[i].read(c, node);
 }
 
+/* ---- options ---- */
+
+static const char scope_name[] = "schedule";
+
+void cz_policy_allow(cz_options *options)
+{
+    cz_options_allow(options, scope_name, "tp_strategy");
+    cz_options_allow(options, scope_name, "tp_group");
+}
+
+/* -D tp_strategy and -D tp_group, over what the source says. */
+static void read_options(clauses *c, const cz_options *options)
+{
+    const char *words[] = {"auto", "owner", "gram", "replicated"};
+    const cz_node *strategy =
+        cz_options_find(options, scope_name, "tp_strategy");
+    const cz_node *group = cz_options_find(options, scope_name, "tp_group");
+    cz_fact_policy *fact = &c->policy->fact;
+    if (strategy && strategy->kind != CZ_AST_NAME) {
+        cz_diag_error(c->diags, CZ_BAD_OPTION, strategy->span,
+                      "a strategy is chosen by its name");
+        c->failed = true;
+    } else if (strategy && check_word(c, strategy, strategy->text, words, 4)) {
+        set_strategy(c, strategy->span, strategy->text);
+    }
+    if (!group)
+        return;
+    if (!cz_eval_size(group, c->env, c->diags, "size of a group", 1, CZ_MAX_DIM,
+                      &fact->tp_group)) {
+        c->failed = true;
+    } else if (strcmp(fact->tp_strategy, "gram") != 0) {
+        cz_diag_error(c->diags, CZ_BAD_OPTION, group->span,
+                      "only with tp gram do several ranks share a matrix");
+        c->failed = true;
+    }
+}
+
 /* ---- the whole ---- */
 
 static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
@@ -312,6 +356,7 @@ static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
     policy->fact = (cz_fact_policy){
         .master_dtype = "f32",
         .bucket_elements = DEFAULT_BUCKET_ELEMENTS,
+        .tp_strategy = "auto",
     };
     cz_mesh_find(mesh, "dp", &policy->split);
     cz_grads *grads = CZ_PUSH(globals->arena, policy->grads, policy->n_grads);
@@ -327,7 +372,8 @@ static void read_block(clauses *c, const cz_node *block)
         read_clause(c, block->kids[i]);
 }
 
-bool cz_policy_build(const cz_node *file, const cz_mesh *mesh, cz_env *globals,
+bool cz_policy_build(const cz_node *file, const cz_mesh *mesh,
+                     const cz_options *options, cz_env *globals,
                      cz_diags *diags, cz_policy *out)
 {
     clauses c = {.policy = out, .mesh = mesh, .env = globals, .diags = diags};
@@ -346,5 +392,6 @@ bool cz_policy_build(const cz_node *file, const cz_mesh *mesh, cz_env *globals,
         seen = node;
         read_block(&c, node);
     }
+    read_options(&c, options);
     return !c.failed;
 }

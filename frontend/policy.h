@@ -6,6 +6,7 @@
 #include "dsl/facts.h"
 #include "frontend/eval.h"
 #include "frontend/mesh.h"
+#include "frontend/options.h"
 #include "frontend/stage.h"
 
 /* How some gradients arrive. */
@@ -42,7 +43,10 @@ typedef struct cz_policy {
  * a clause of it, is missing: gradients f32 and partial over dp and cp,
  * averaged; master and state f32 and split over dp; buckets of 400M elements;
  * no clipping.  False after reporting. */
-bool cz_policy_build(const cz_node *file, const cz_mesh *mesh, cz_env *globals,
+bool cz_policy_build(const cz_node *file, const cz_mesh *mesh,
+                     const cz_options *options, cz_env *globals,
                      cz_diags *diags, cz_policy *out);
+/* What -D may set of it. */
+void cz_policy_allow(cz_options *options);
 
 #endif

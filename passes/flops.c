@@ -50,6 +50,8 @@ int64_t cz_flops_stage(const cz_plan_view *view, const cz_view_stage *stage)
         const int64_t factors[] = {step->rows, step->columns,
                                    per_element(view, step)};
         int64_t flops;
+        if (stage->shared && step->segment != stage->shared->segment)
+            continue;
         if (!cz_checked_product(factors, 3, &flops) ||
             !cz_checked_add(sum, flops, &sum) || sum > CZ_MAX_BYTES)
             return CZ_MAX_BYTES;

@@ -11,8 +11,11 @@ cz_rule_stages cz_rule_stages_find(const cz_plan_view *view, int rule)
         [CZ_WHERE_AFTER] = &found.after,
     };
     const cz_view_rule *r = &view->rules[rule];
-    for (int i = 0; i < r->n_stages; i++)
-        *places[view->stages[r->first_stage + i].where] = r->first_stage + i;
+    for (int i = 0; i < r->n_stages; i++) {
+        const int number = r->first_stage + i;
+        if (!view->stages[number].shared)
+            *places[view->stages[number].where] = number;
+    }
     return found;
 }
 

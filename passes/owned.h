@@ -30,7 +30,7 @@ typedef struct cz_owner_grid {
 
 enum { CZ_MAX_STAGE_SLOTS = 64 };
 
-/* Stage numbers of a rule; -1 where it has none. */
+/* Stage numbers of a rule, shared ones apart; -1 where it has none. */
 typedef struct cz_rule_stages {
     int local, before, whole, after;
 } cz_rule_stages;

@@ -12,9 +12,12 @@
 bool cz_simplify_pass(cz_ir *ir, cz_diags *diags);
 bool cz_cut_pass(cz_ir *ir, cz_diags *diags);
 bool cz_kernel_pass(cz_ir *ir, cz_diags *diags);
+bool cz_blocks_pass(cz_ir *ir, cz_diags *diags);
 bool cz_workspace_pass(cz_ir *ir, cz_diags *diags);
 bool cz_flops_pass(cz_ir *ir, cz_diags *diags);
 bool cz_place_pass(cz_ir *ir, cz_diags *diags);
+bool cz_strategy_pass(cz_ir *ir, cz_diags *diags);
+bool cz_share_pass(cz_ir *ir, cz_diags *diags);
 bool cz_schedule_pass(cz_ir *ir, cz_diags *diags);
 
 typedef struct cz_pass {

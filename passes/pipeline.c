@@ -8,11 +8,16 @@ const cz_pass cz_passes[] = {
      cz_simplify_pass},
     {"cut", "math form", "stages in math form", cz_cut_pass},
     {"kernel", "stages in math form", "stages in kernel form", cz_kernel_pass},
+    {"blocks", "stages in kernel form", "the order of strict sums",
+     cz_blocks_pass},
     {"workspace", "stages in kernel form", "offsets, work_bytes",
      cz_workspace_pass},
     {"flops", "stages in kernel form", "flops of stages", cz_flops_pass},
     {"place", "stages, a machine", "owners of matrices, buckets",
      cz_place_pass},
+    {"strategy", "owners", "groups that share matrices", cz_strategy_pass},
+    {"share", "stages, owners, groups", "stages of shared matrices",
+     cz_share_pass},
     {"schedule", "stages, owners, buckets", "ops, tables, arena",
      cz_schedule_pass},
     {0},
@@ -41,7 +46,7 @@ bool cz_passes_run(cz_ir *ir, const char *last, cz_diags *diags)
 
 bool cz_passes_assign(cz_ir *ir, cz_diags *diags)
 {
-    return cz_passes_run(ir, "place", diags);
+    return cz_passes_run(ir, "strategy", diags);
 }
 
 bool cz_passes_schedule(cz_ir *ir, cz_diags *diags)
@@ -50,7 +55,7 @@ bool cz_passes_schedule(cz_ir *ir, cz_diags *diags)
     for (const cz_pass *pass = cz_passes; pass->name; pass++) {
         if (behind && !run_one(pass, ir, diags))
             return false;
-        behind = behind || is_named(pass, "place");
+        behind = behind || is_named(pass, "strategy");
     }
     return true;
 }

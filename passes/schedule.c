@@ -10,6 +10,7 @@ static cz_ints comm_of(const cz_scheduler *s, const cz_planned_op *op)
     case CZ_ROLE_PUBLISH:
         return cz_view_bucket_reduction(s->view, op->bucket)->split_axes;
     case CZ_ROLE_GATHER:
+    case CZ_ROLE_ADD:
     case CZ_ROLE_SCATTER:
         return s->sharded.axes[op->group];
     case CZ_ROLE_SUM:
@@ -40,6 +41,7 @@ static cz_fact_op op_fact(const cz_scheduler *s, int i)
         .stream = role->stream,
         .section = role->section,
         .comm = comm_of(s, op),
+        .group = op->role == CZ_ROLE_ADD ? s->sharded.n_owners[op->group] : 0,
         .bucket = op->bucket,
         .table = op->table < 0 ? "" : s->tables[op->table].sym_name,
         .waits = s->waits[i],

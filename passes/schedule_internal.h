@@ -3,7 +3,8 @@
  *   schedule_matrix  owned matrices, sorted into micro-groups
  *   schedule_list    the operations in order, without tables
  *   schedule_scratch bytes for every buffer, by liveness over that list
- *   schedule_table   the rows
+ *   schedule_table   the rows, with
+ *   schedule_travel  those of transfers and sums
  *   schedule_shrink  rows that are alike along an axis, once
  *   schedule_wait    waits, from who touches what, and bytes of scratch
  *
@@ -15,9 +16,9 @@
 #include "passes/owned.h"
 #include "passes/schedule.h"
 
-/* Scratch bytes of a whole matrix on the owner of one column. */
+/* Scratch bytes of a whole matrix, or of a part, on a rank that computes it. */
 typedef struct cz_whole {
-    int64_t gather, scatter;
+    int64_t gather, scatter, work;
 } cz_whole;
 
 /* One owned matrix, and the scratch bytes of its buffers. */
@@ -25,10 +26,15 @@ typedef struct cz_matrix {
     int param, bucket;
     int64_t offset; /* element in the bucket */
     const cz_view_family *family;
-    const cz_view_stage *before, *whole, *after; /* after: or NULL */
-    int row, owner; /* row and shard coordinate of its owner, or of one of
-                     * those of a spread one; owner -1: the whole row computes
-                     * alike */
+    const cz_view_stage *before, *whole, *after; /* after: or NULL.  Of a shared
+                                                  * one `whole` is the first
+                                                  * segment's, and the others'
+                                                  * follow it */
+    int64_t elements; /* that each of those who compute it has of it */
+    int row, owner;   /* row and shard coordinate of its owner, or of one of
+                       * those of a spread one, or of the first of those who
+                       * share it; owner -1: the whole row computes alike */
+    int n_owners;     /* that share it */
     const int *shard_of_column; /* as the grid has it */
     int group; /* micro-group; where the row computes alike: bucket */
     int64_t gather, scatter, temp; /* of the shard, equal along a row */
@@ -42,6 +48,7 @@ typedef struct cz_matrix_set {
     int *starts;   /* [rows * n_groups + 1] */
     cz_ints *axes; /* [n_groups] that shard the matrices of a group, for those
                     * that are sharded */
+    int *n_owners; /* [n_groups] ranks that share each of those */
 } cz_matrix_set;
 
 /* What an operation of the list is for. */
@@ -55,7 +62,8 @@ typedef enum cz_role {
     CZ_ROLE_ALONE, /* matrices of a bucket that no axis shards */
     CZ_ROLE_BEFORE,
     CZ_ROLE_GATHER,
-    CZ_ROLE_WHOLE,
+    CZ_ROLE_WHOLE, /* or a segment of it */
+    CZ_ROLE_ADD,   /* the partial sums behind a segment */
     CZ_ROLE_SCATTER,
     CZ_ROLE_AFTER,
     CZ_ROLE_PUBLISH, /* all_gather of a bucket */
@@ -64,11 +72,12 @@ typedef enum cz_role {
 
 typedef struct cz_planned_op {
     cz_role role;
-    int bucket; /* or -1 */
-    int group;  /* or -1 */
-    int table;  /* or -1 */
-    /* Scratch byte of what lives during this operation alone: the workspace,
-     * and all buffers of matrices of ALONE.  [rows * columns], or NULL. */
+    int bucket;  /* or -1 */
+    int group;   /* or -1 */
+    int segment; /* of WHOLE and ADD */
+    int table;   /* or -1 */
+    /* Scratch byte of what lives during this operation alone: the workspace of
+     * all but WHOLE, and all buffers of matrices of ALONE.  [rows], or NULL. */
     int64_t *work;
 } cz_planned_op;
 
@@ -90,8 +99,12 @@ typedef struct cz_scheduler {
 /* Matrices of one row and group, `*n` of them. */
 cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
                                 int *n);
-/* Whether the ranks of a column own a sharded matrix of their row. */
+/* Whether the ranks of a column own a sharded matrix of their row, or share
+ * it, and which of those who share it they are. */
 bool cz_schedule_owns(const cz_matrix *matrix, int column);
+int cz_schedule_member(const cz_matrix *matrix, int column);
+/* The most segments of a matrix of a group. */
+int cz_schedule_segments(const cz_scheduler *s, int group);
 /* The first of `elements` elements of a parameter that lie in a row's slice of
  * its bucket, and `*n` of them, perhaps 0, as where it is not at home. */
 int64_t cz_schedule_part(const cz_scheduler *s, int64_t param, int64_t elements,
@@ -111,6 +124,32 @@ void cz_schedule_list(cz_scheduler *s);
 void cz_schedule_scratch(cz_scheduler *s);
 void cz_schedule_tables(cz_scheduler *s);
 void cz_schedule_waits(cz_scheduler *s);
+/* The numbers of rows.def to a row of each kind. */
+enum {
+    CZ_KERNEL_NUMBERS = 8,
+    CZ_TRANSFER_NUMBERS = 7,
+    CZ_SUM_NUMBERS = 4,
+    CZ_SPAN_NUMBERS = 3
+};
+
+/* The rank whose rows are being written. */
+typedef struct cz_row_place {
+    int64_t rank;
+    int row, column;
+} cz_row_place;
+
+typedef struct cz_rows {
+    cz_arena *arena;
+    int64_t *values;
+    int n_values;
+} cz_rows;
+
+void cz_rows_put(cz_rows *rows, const int64_t *columns, int n);
+/* Rows of GATHER and SCATTER, and of ADD. */
+void cz_schedule_fill_transfer(const cz_scheduler *s, const cz_planned_op *op,
+                               const cz_row_place *at, cz_rows *rows);
+void cz_schedule_fill_sums(const cz_scheduler *s, const cz_planned_op *op,
+                           const cz_row_place *at, cz_rows *rows);
 /* Leaves out of a table's selector what its rows, of n_columns numbers each,
  * do not depend on. */
 void cz_schedule_shrink(const cz_scheduler *s, cz_fact_table *table,

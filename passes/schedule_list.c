@@ -17,6 +17,7 @@ const cz_role_fact *cz_schedule_role(cz_role role)
         [CZ_ROLE_BEFORE] = {"kernel", "update", 0},
         [CZ_ROLE_GATHER] = {"transfer", "update", 2},
         [CZ_ROLE_WHOLE] = {"kernel", "update", 0},
+        [CZ_ROLE_ADD] = {"group_sum", "update", 2},
         [CZ_ROLE_SCATTER] = {"transfer", "update", 2},
         [CZ_ROLE_AFTER] = {"kernel", "update", 0},
         [CZ_ROLE_PUBLISH] = {"all_gather", "update", 1},
@@ -27,7 +28,14 @@ const cz_role_fact *cz_schedule_role(cz_role role)
 static void append(cz_scheduler *s, cz_role role, int bucket, int group)
 {
     *CZ_PUSH(s->arena, s->ops, s->n_ops) =
-        (cz_planned_op){role, bucket, group, -1, NULL};
+        (cz_planned_op){role, bucket, group, 0, -1, NULL};
+}
+
+static void append_segment(cz_scheduler *s, cz_role role, int group,
+                           int segment)
+{
+    append(s, role, -1, group);
+    s->ops[s->n_ops - 1].segment = segment;
 }
 
 static void publish(cz_scheduler *s, int bucket)
@@ -104,6 +112,16 @@ static void list_fetch(cz_scheduler *s, int group)
     append(s, CZ_ROLE_GATHER, -1, group);
 }
 
+static void list_whole(cz_scheduler *s, int group)
+{
+    const int n = cz_schedule_segments(s, group);
+    for (int k = 0; k < n; k++) {
+        append_segment(s, CZ_ROLE_WHOLE, group, k);
+        if (k + 1 < n)
+            append_segment(s, CZ_ROLE_ADD, group, k);
+    }
+}
+
 static void list_finish(cz_scheduler *s, int group, const int *last_group)
 {
     append(s, CZ_ROLE_AFTER, -1, group);
@@ -121,7 +139,7 @@ static void list_groups(cz_scheduler *s, const int *last_group)
     for (int g = 0; g < n; g++) {
         if (g + 1 < n)
             list_fetch(s, g + 1);
-        append(s, CZ_ROLE_WHOLE, -1, g);
+        list_whole(s, g);
         append(s, CZ_ROLE_SCATTER, -1, g);
         if (g > 0)
             list_finish(s, g - 1, last_group);

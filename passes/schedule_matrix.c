@@ -20,7 +20,24 @@ cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
 
 bool cz_schedule_owns(const cz_matrix *matrix, int column)
 {
-    return matrix->shard_of_column[column] == matrix->owner;
+    const int member = cz_schedule_member(matrix, column);
+    return member >= 0 && member < matrix->n_owners;
+}
+
+int cz_schedule_member(const cz_matrix *matrix, int column)
+{
+    return matrix->shard_of_column[column] - matrix->owner;
+}
+
+int cz_schedule_segments(const cz_scheduler *s, int group)
+{
+    int most = 1;
+    for (int i = 0; i < s->sharded.n; i++) {
+        const cz_matrix *m = &s->sharded.list[i];
+        if (m->group == group && m->whole->n_segments > most)
+            most = m->whole->n_segments;
+    }
+    return most;
 }
 
 bool cz_schedule_bucket_is_owned(const cz_plan_view *view, int bucket)
@@ -42,7 +59,11 @@ static cz_matrix matrix_of(const cz_scheduler *s, int param, int row)
         .offset = p->offset,
         .family = family,
         .before = &view->stages[stages.before],
-        .whole = &view->stages[stages.whole],
+        .whole = p->group > 1
+                     ? cz_view_shared_stage(view, family->rule, p->group)
+                     : &view->stages[stages.whole],
+        .elements = family->elements / p->group,
+        .n_owners = (int)p->group,
         .after = stages.after < 0 ? NULL : &view->stages[stages.after],
         .row = row,
         .owner = is_sharded ? (int)p->shard_owner : -1,
@@ -83,14 +104,24 @@ static void sort_set(cz_scheduler *s, cz_matrix_set *set, int n_groups)
         set->starts[c + 1] += set->starts[c];
 }
 
+static int64_t flops_of(const cz_view_stage *whole)
+{
+    int64_t flops = 0;
+    for (int k = 0; k < whole->n_segments; k++)
+        flops += whole[k].fact->flops;
+    return flops;
+}
+
+/* All who share a matrix have as much of it as the first, and of all others of
+ * the group too: its blocks are equal. */
 static cz_group_item group_item(const cz_matrix *m)
 {
-    const int64_t n = m->family->elements;
+    const int64_t n = m->elements;
     return (cz_group_item){
         .owner = m->owner,
         .bytes = cz_view_slot_bytes(m->whole, CZ_SLOT_GATHER, n, NULL) +
                  cz_view_slot_bytes(m->whole, CZ_SLOT_SCATTER, n, NULL),
-        .cost = m->whole->fact->flops,
+        .cost = flops_of(m->whole),
     };
 }
 
@@ -113,11 +144,12 @@ static bool groups_with(const cz_view_family *a, const cz_view_family *b)
             cz_view_same_home(a->fact, b->fact));
 }
 
-/* Groups of the matrices of one row that are grouped with the family, from
- * number `base` on; returns how many.  A matrix that lies in several rows is
- * in the same group in all of them: all these rows have the same ones. */
+/* Groups of the matrices of one row that are grouped with the family and
+ * shared by so many ranks each, from number `base` on; returns how many.  A
+ * matrix that lies in several rows is in the same group in all of them: all
+ * these rows have the same ones. */
 static int group_row(cz_scheduler *s, int row, const cz_view_family *family,
-                     int base)
+                     int n_owners, int base)
 {
     int n_all, n = 0;
     cz_matrix *list = cz_schedule_matrices(&s->sharded, row, 0, &n_all);
@@ -127,7 +159,8 @@ static int group_row(cz_scheduler *s, int row, const cz_view_family *family,
     const int64_t cap = s->view->policy->group_bytes;
     const int64_t shard_set = cz_view_shard_set_of(&family->fact->shard);
     for (int i = 0; i < n_all; i++) {
-        if (!groups_with(list[i].family, family))
+        if (list[i].n_owners != n_owners ||
+            !groups_with(list[i].family, family))
             continue;
         items[n] = group_item(&list[i]);
         own[n++] = &list[i];
@@ -154,6 +187,10 @@ static bool check_owner(const cz_scheduler *s, int param)
         why = is_owned ? "has no owner" : "needs no owner, but has one";
     else if (is_owned && is_sharded && p->shard_owner < 0)
         why = "has no owner among its shards";
+    else if (p->group > 1 &&
+             !cz_view_shared_stage(s->view, s->view->families[p->family].rule,
+                                   p->group))
+        why = "has no stages for those who share it";
     if (why)
         cz_diag_error(s->diags, CZ_BAD_IR, (cz_span){0}, "'%s' %s", p->name,
                       why);
@@ -181,24 +218,35 @@ static bool is_first_of_groups(const cz_plan_view *view, int family)
     return true;
 }
 
+/* Groups of the matrices that are grouped with the family and shared by so many
+ * ranks each. */
+static int group_rows(cz_scheduler *s, const cz_view_family *family,
+                      int n_owners, int base)
+{
+    int most = 0;
+    for (int row = 0; row < s->grid.n_rows; row++) {
+        const int n = group_row(s, row, family, n_owners, base);
+        most = n > most ? n : most;
+    }
+    for (int g = 0, n = base, m = base; g < most; g++) {
+        *CZ_PUSH(s->arena, s->sharded.axes, n) =
+            cz_view_axes_of(s->view, cz_view_shard_set_of(&family->fact->shard),
+                            CZ_NEW(s->arena, int64_t, s->view->mesh->axes.n));
+        *CZ_PUSH(s->arena, s->sharded.n_owners, m) = n_owners;
+    }
+    return most;
+}
+
 /* Groups of all matrices that have the reduction; returns how many. */
 static int group_reduction(cz_scheduler *s, int reduction, int base)
 {
     int n_groups = 0;
     for (int f = 0; f < s->view->n_families; f++) {
         const cz_view_family *family = &s->view->families[f];
-        int most = 0;
         if (family->reduction != reduction || !is_first_of_groups(s->view, f))
             continue;
-        for (int row = 0; row < s->grid.n_rows; row++) {
-            const int n = group_row(s, row, family, base + n_groups);
-            most = n > most ? n : most;
-        }
-        for (int g = 0, n = base + n_groups; g < most; g++)
-            *CZ_PUSH(s->arena, s->sharded.axes, n) = cz_view_axes_of(
-                s->view, cz_view_shard_set_of(&family->fact->shard),
-                CZ_NEW(s->arena, int64_t, s->view->mesh->axes.n));
-        n_groups += most;
+        for (int n = 1; n <= s->grid.n_shard; n++)
+            n_groups += group_rows(s, family, n, base + n_groups);
     }
     return n_groups;
 }

@@ -8,9 +8,10 @@
 #include "dsl/base/checked.h"
 #include "passes/liveness.h"
 
-/* Where the operations of one group stand in the list. */
+/* Where the operations of one group stand in the list: of a role with several,
+ * the first and the last. */
 typedef struct group_ops {
-    int at[CZ_N_ROLES];
+    int first[CZ_N_ROLES], last[CZ_N_ROLES];
 } group_ops;
 
 /* Buffers of one rank or row while they are placed. */
@@ -23,9 +24,12 @@ typedef struct buffers {
 static group_ops *find_group_ops(cz_scheduler *s)
 {
     group_ops *ops = CZ_NEW(s->arena, group_ops, s->sharded.n_groups);
+    for (int i = s->n_ops - 1; i >= 0; i--)
+        if (s->ops[i].group >= 0)
+            ops[s->ops[i].group].first[s->ops[i].role] = i;
     for (int i = 0; i < s->n_ops; i++)
         if (s->ops[i].group >= 0)
-            ops[s->ops[i].group].at[s->ops[i].role] = i;
+            ops[s->ops[i].group].last[s->ops[i].role] = i;
     return ops;
 }
 
@@ -91,11 +95,11 @@ typedef struct block_numbers {
 
 static block_numbers add_shards(buffers *b, blocks size, const group_ops *ops)
 {
-    const int *at = ops->at;
+    const int *first = ops->first, *last = ops->last;
     return (block_numbers){
-        add(b, size.gather, at[CZ_ROLE_BEFORE], at[CZ_ROLE_WHOLE]),
-        add(b, size.scatter, at[CZ_ROLE_SCATTER], at[CZ_ROLE_AFTER]),
-        add(b, size.temp, at[CZ_ROLE_BEFORE], at[CZ_ROLE_AFTER])};
+        add(b, size.gather, first[CZ_ROLE_BEFORE], first[CZ_ROLE_WHOLE]),
+        add(b, size.scatter, first[CZ_ROLE_SCATTER], last[CZ_ROLE_AFTER]),
+        add(b, size.temp, first[CZ_ROLE_BEFORE], last[CZ_ROLE_AFTER])};
 }
 
 /* Bytes that live during one operation alone, on every rank of a row. */
@@ -181,9 +185,7 @@ static int64_t place_row(cz_scheduler *s, int row, const group_ops *group_at)
     const int64_t bytes =
         cz_liveness_place(s->arena, b.list, b.n, CZ_ALIGN_BYTES);
     for (int i = 0; i < s->n_ops; i++)
-        for (int t = 0; t < s->grid.n_shard; t++)
-            s->ops[i].work[row * s->grid.n_shard + t] =
-                b.list[op_buffer[i]].offset;
+        s->ops[i].work[row] = b.list[op_buffer[i]].offset;
     for (int g = 0; g < n_groups; g++) {
         int n;
         cz_matrix *list = cz_schedule_matrices(&s->sharded, row, g, &n);
@@ -195,47 +197,48 @@ static int64_t place_row(cz_scheduler *s, int row, const group_ops *group_at)
     return bytes;
 }
 
-/* ---- the whole matrices of one owner ---- */
+/* ---- the whole matrices, or parts, of one rank ---- */
 
-typedef struct owned_blocks {
-    int64_t gather, scatter, work;
-} owned_blocks;
-
-static owned_blocks stack_whole(cz_matrix *list, int n, int column)
+/* Starts of a group's buffers inside its three blocks, or their sizes.  One
+ * workspace serves matrices in turn; where they are shared, all go on together,
+ * segment by segment, and each has its own. */
+static cz_whole stack_whole(cz_matrix *list, int n, int column)
 {
-    owned_blocks size = {0, 0, 0};
+    cz_whole size = {0, 0, 0};
     for (int i = 0; i < n; i++) {
         cz_matrix *m = &list[i];
+        const int64_t work = work_bytes(m->whole);
+        const bool in_turn = m->n_owners == 1;
         if (!cz_schedule_owns(m, column))
             continue;
-        m->whole_at[column] = (cz_whole){size.gather, size.scatter};
-        size.gather +=
-            slot_bytes(m->whole, CZ_SLOT_GATHER, m->family->elements);
-        size.scatter +=
-            slot_bytes(m->whole, CZ_SLOT_SCATTER, m->family->elements);
-        size.work = largest(size.work, work_bytes(m->whole));
+        m->whole_at[column] =
+            (cz_whole){size.gather, size.scatter, in_turn ? 0 : size.work};
+        size.gather += slot_bytes(m->whole, CZ_SLOT_GATHER, m->elements);
+        size.scatter += slot_bytes(m->whole, CZ_SLOT_SCATTER, m->elements);
+        size.work = in_turn ? largest(size.work, work) : size.work + work;
     }
     return size;
 }
 
 enum { OWNED_BLOCKS = 3 }; /* buffers that add_whole adds for each group */
 
-static void add_whole(buffers *b, owned_blocks size, const group_ops *ops)
+static void add_whole(buffers *b, cz_whole size, const group_ops *ops)
 {
-    const int *at = ops->at;
-    add(b, size.gather, at[CZ_ROLE_GATHER], at[CZ_ROLE_WHOLE]);
-    add(b, size.scatter, at[CZ_ROLE_WHOLE], at[CZ_ROLE_AFTER]);
-    add(b, size.work, at[CZ_ROLE_WHOLE], at[CZ_ROLE_WHOLE]);
+    const int *first = ops->first, *last = ops->last;
+    add(b, size.gather, first[CZ_ROLE_GATHER], last[CZ_ROLE_WHOLE]);
+    add(b, size.scatter, first[CZ_ROLE_WHOLE], last[CZ_ROLE_AFTER]);
+    add(b, size.work, first[CZ_ROLE_WHOLE], last[CZ_ROLE_WHOLE]);
 }
 
-static void move_whole(cz_matrix *list, int n, int column, int64_t gather,
-                       int64_t scatter)
+static void move_whole(cz_matrix *list, int n, int column, cz_whole by)
 {
     for (int i = 0; i < n; i++) {
-        if (!cz_schedule_owns(&list[i], column))
-            continue;
-        list[i].whole_at[column].gather += gather;
-        list[i].whole_at[column].scatter += scatter;
+        cz_whole *at = cz_schedule_owns(&list[i], column)
+                           ? &list[i].whole_at[column]
+                           : NULL;
+        if (at)
+            *at = (cz_whole){at->gather + by.gather, at->scatter + by.scatter,
+                             at->work + by.work};
     }
 }
 
@@ -253,19 +256,18 @@ static void place_owner(cz_scheduler *s, int row, int column,
     for (int g = 0; g < s->sharded.n_groups; g++) {
         cz_matrix *list = cz_schedule_matrices(&s->sharded, row, g, &n);
         const cz_live *block = b.list + (size_t)g * OWNED_BLOCKS;
-        move_whole(list, n, column, base + block[0].offset,
-                   base + block[1].offset);
-        s->ops[group_at[g].at[CZ_ROLE_WHOLE]]
-            .work[row * s->grid.n_shard + column] = base + block[2].offset;
+        move_whole(list, n, column,
+                   (cz_whole){base + block[0].offset, base + block[1].offset,
+                              base + block[2].offset});
     }
 }
 
 void cz_schedule_scratch(cz_scheduler *s)
 {
-    const int n_columns = s->grid.n_shard, n_cells = s->grid.n_rows * n_columns;
+    const int n_columns = s->grid.n_shard;
     const group_ops *group_at = find_group_ops(s);
     for (int i = 0; i < s->n_ops; i++)
-        s->ops[i].work = CZ_NEW(s->arena, int64_t, n_cells);
+        s->ops[i].work = CZ_NEW(s->arena, int64_t, s->grid.n_rows);
     for (int row = 0; row < s->grid.n_rows; row++) {
         const int64_t base = place_row(s, row, group_at);
         for (int column = 0; s->sharded.n > 0 && column < n_columns; column++)

@@ -1,9 +1,7 @@
 /* The rows of every operation, per coordinate of what they depend on: shards
- * on the row, and on the column too where they are uneven; whole matrices and
- * transfers on both. */
+ * on the row, and on the column too where they are uneven; whole matrices on
+ * both, and so do transfers and sums (schedule_travel.c). */
 #include "passes/schedule_internal.h"
-
-enum { KERNEL_COLUMNS = 8, TRANSFER_COLUMNS = 7, SPAN_COLUMNS = 3 };
 
 int64_t cz_schedule_part(const cz_scheduler *s, int64_t param, int64_t elements,
                          int row, int64_t *n)
@@ -50,32 +48,14 @@ cz_param_range cz_schedule_params(const cz_scheduler *s, int bucket, int row)
                             first_behind(b->fact, slices[1])};
 }
 
-/* The rank whose rows are being written. */
-typedef struct place {
-    int64_t rank;
-    int row, column;
-} place;
-
 /* Elements of a parameter on the rank, and the part in its slice. */
-static int64_t part_of(const cz_scheduler *s, int64_t param, const place *at,
-                       int64_t *n)
+static int64_t part_of(const cz_scheduler *s, int64_t param,
+                       const cz_row_place *at, int64_t *n)
 {
     const cz_plan_view *view = s->view;
     const int64_t elements = cz_view_shard_elements(
         view, &view->families[view->params[param].family], at->rank);
     return cz_schedule_part(s, param, elements, at->row, n);
-}
-
-typedef struct rows {
-    cz_arena *arena;
-    int64_t *values;
-    int n_values;
-} rows;
-
-static void put(rows *r, const int64_t *columns, int n)
-{
-    for (int i = 0; i < n; i++)
-        *CZ_PUSH(r->arena, r->values, r->n_values) = columns[i];
 }
 
 /* ---- kernels ---- */
@@ -96,11 +76,11 @@ typedef struct scratch {
     int64_t gather, scatter, temp, work;
 } scratch;
 
-static void put_kernel(const cz_scheduler *s, rows *r,
+static void put_kernel(const cz_scheduler *s, cz_rows *r,
                        const cz_view_stage *stage, int param, int64_t offset,
                        int64_t count, scratch at)
 {
-    const int64_t columns[KERNEL_COLUMNS] = {
+    const int64_t columns[CZ_KERNEL_NUMBERS] = {
         stage - s->view->stages,
         param,
         offset,
@@ -109,17 +89,11 @@ static void put_kernel(const cz_scheduler *s, rows *r,
         has_slot(stage, CZ_SLOT_SCATTER) ? at.scatter : -1,
         has_slot(stage, CZ_SLOT_TEMP) ? at.temp : -1,
         stage->fact->work_bytes > 0 ? at.work : -1};
-    put(r, columns, KERNEL_COLUMNS);
-}
-
-static int64_t work_of(const cz_scheduler *s, const cz_planned_op *op,
-                       const place *at)
-{
-    return op->work[at->row * s->grid.n_shard + at->column];
+    cz_rows_put(r, columns, CZ_KERNEL_NUMBERS);
 }
 
 static void fill_local(const cz_scheduler *s, const cz_planned_op *op,
-                       const place *at, rows *r)
+                       const cz_row_place *at, cz_rows *r)
 {
     const cz_plan_view *view = s->view;
     const cz_ints params = view->buckets[op->bucket].fact->params;
@@ -132,11 +106,11 @@ static void fill_local(const cz_scheduler *s, const cz_planned_op *op,
             cz_rule_stages_find(view, view->families[family].rule);
         if (n > 0)
             put_kernel(s, r, &view->stages[stages.local], (int)params.v[i],
-                       offset, n, (scratch){.work = work_of(s, op, at)});
+                       offset, n, (scratch){.work = op->work[at->row]});
     }
 }
 
-static void put_shard(const cz_scheduler *s, rows *r,
+static void put_shard(const cz_scheduler *s, cz_rows *r,
                       const cz_view_stage *stage, const cz_matrix *m,
                       int64_t count, int64_t work)
 {
@@ -145,17 +119,18 @@ static void put_shard(const cz_scheduler *s, rows *r,
                    (scratch){m->gather, m->scatter, m->temp, work});
 }
 
-static void put_whole(const cz_scheduler *s, rows *r, const cz_matrix *m,
-                      cz_whole at, int64_t work)
+static void put_whole(const cz_scheduler *s, cz_rows *r, const cz_matrix *m,
+                      int segment, cz_whole at)
 {
-    put_kernel(s, r, m->whole, m->param, 0, m->family->elements,
-               (scratch){at.gather, at.scatter, -1, work});
+    if (segment < m->whole->n_segments)
+        put_kernel(s, r, m->whole + segment, m->param, 0, m->elements,
+                   (scratch){at.gather, at.scatter, -1, at.work});
 }
 
 /* A matrix that no axis shards: its three stages, in scratch of their own
  * one behind the other. */
 static void fill_alone(const cz_scheduler *s, const cz_planned_op *op,
-                       const place *at, rows *r)
+                       const cz_row_place *at, cz_rows *r)
 {
     int n;
     const cz_matrix *list =
@@ -163,7 +138,7 @@ static void fill_alone(const cz_scheduler *s, const cz_planned_op *op,
     for (int i = 0; i < n; i++) {
         cz_matrix m = list[i];
         const int64_t count = m.family->elements;
-        m.gather = work_of(s, op, at);
+        m.gather = op->work[at->row];
         m.scatter =
             m.gather + cz_view_slot_bytes(m.whole, CZ_SLOT_GATHER, count, NULL);
         m.temp = m.scatter +
@@ -171,16 +146,16 @@ static void fill_alone(const cz_scheduler *s, const cz_planned_op *op,
         const int64_t work =
             m.temp + cz_view_slot_bytes(m.before, CZ_SLOT_TEMP, count, NULL);
         put_shard(s, r, m.before, &m, count, work);
-        put_whole(s, r, &m, (cz_whole){m.gather, m.scatter}, work);
+        put_whole(s, r, &m, 0, (cz_whole){m.gather, m.scatter, work});
         put_shard(s, r, m.after, &m, count, work);
     }
 }
 
 static void fill_group(const cz_scheduler *s, const cz_planned_op *op,
-                       const place *at, rows *r)
+                       const cz_row_place *at, cz_rows *r)
 {
     int n;
-    const int64_t work = work_of(s, op, at);
+    const int64_t work = op->work[at->row];
     const cz_matrix *list =
         cz_schedule_matrices(&s->sharded, at->row, op->group, &n);
     for (int i = 0; i < n; i++) {
@@ -192,104 +167,8 @@ static void fill_group(const cz_scheduler *s, const cz_planned_op *op,
         else if (op->role == CZ_ROLE_AFTER)
             put_shard(s, r, m->after, m, count, work);
         else if (cz_schedule_owns(m, at->column))
-            put_whole(s, r, m, m->whole_at[at->column], work);
+            put_whole(s, r, m, op->segment, m->whole_at[at->column]);
     }
-}
-
-/* ---- transfers ---- */
-
-/* One slot of a matrix on its way between shards and owner. */
-typedef struct parcel {
-    const cz_matrix *matrix;
-    int64_t bytes;        /* of an element */
-    int64_t shard, whole; /* scratch bytes of the slot on either side */
-} parcel;
-
-/* One end of what travels between the owner and the shard of a coordinate;
- * peers are such coordinates too. */
-typedef struct parcel_end {
-    bool is_recv, in_whole;
-    int shard, peer;
-} parcel_end;
-
-/* A shard's box has a run for each row of it, or one run for all when it
- * holds whole rows.  A shard without elements has no box. */
-static void put_box(const cz_scheduler *s, rows *r, const parcel *p,
-                    const parcel_end *end, const place *at)
-{
-    const cz_view_family *f = p->matrix->family;
-    const cz_ints *axes = &s->sharded.axes[p->matrix->group];
-    const cz_view_shard shard = cz_view_shard_of(
-        s->view, f, cz_view_rank_at(s->view, axes, end->shard, at->rank));
-    const bool by_columns = cz_view_parts(s->view, f->fact->shard.v[1]) > 1;
-    const int64_t n_columns = f->fact->shape.v[1];
-    const int64_t n_rows = by_columns ? shard.shape[0] : 1;
-    if (shard.elements == 0)
-        return;
-    const int64_t row_bytes = shard.elements / n_rows * p->bytes;
-    const int64_t stride =
-        end->in_whole && by_columns ? n_columns * p->bytes : row_bytes;
-    const int64_t first = shard.start[0] * n_columns + shard.start[1];
-    const int64_t start =
-        end->in_whole ? p->whole + first * p->bytes : p->shard;
-    const int64_t columns[TRANSFER_COLUMNS] = {
-        p->matrix->param, end->is_recv, end->peer, start,
-        n_rows,           row_bytes,    stride};
-    put(r, columns, TRANSFER_COLUMNS);
-}
-
-/* Shards send to the owner (gather), or it sends to them (scatter). */
-static void put_parcel(const cz_scheduler *s, rows *r, const parcel *p,
-                       const place *at, bool is_gather)
-{
-    const cz_matrix *m = p->matrix;
-    const int own = m->shard_of_column[at->column];
-    const int n = (int)cz_view_extent(s->view, &s->sharded.axes[m->group]);
-    put_box(s, r, p, &(parcel_end){!is_gather, false, own, m->owner}, at);
-    for (int t = 0; own == m->owner && t < n; t++)
-        put_box(s, r, p, &(parcel_end){is_gather, true, t, t}, at);
-}
-
-static int64_t element_bytes(const cz_view_stage *stage, cz_slot_kind kind,
-                             int index)
-{
-    for (int i = 0; i < stage->n_in; i++)
-        if (stage->in[i].kind == kind && stage->in[i].index == index)
-            return cz_dtype_bytes(stage->in[i].dtype);
-    for (int i = 0; i < stage->n_out; i++)
-        if (stage->out[i].kind == kind && stage->out[i].index == index)
-            return cz_dtype_bytes(stage->out[i].dtype);
-    return 0;
-}
-
-static void put_matrix(const cz_scheduler *s, rows *r, const cz_matrix *m,
-                       const place *at, bool is_gather)
-{
-    const cz_slot_kind kind = is_gather ? CZ_SLOT_GATHER : CZ_SLOT_SCATTER;
-    const cz_view_stage *shard = is_gather ? m->before : m->after;
-    const int64_t count = cz_view_shard_elements(s->view, m->family, at->rank);
-    if (!shard)
-        return;
-    const cz_whole whole = m->whole_at[at->column];
-    int64_t shard_at[CZ_MAX_STAGE_SLOTS], whole_at[CZ_MAX_STAGE_SLOTS], bytes;
-    cz_view_slot_bytes(shard, kind, count, shard_at);
-    cz_view_slot_bytes(m->whole, kind, m->family->elements, whole_at);
-    for (int i = 0; (bytes = element_bytes(m->whole, kind, i)) > 0; i++) {
-        const parcel p = {
-            m, bytes, (is_gather ? m->gather : m->scatter) + shard_at[i],
-            (is_gather ? whole.gather : whole.scatter) + whole_at[i]};
-        put_parcel(s, r, &p, at, is_gather);
-    }
-}
-
-static void fill_transfer(const cz_scheduler *s, const cz_planned_op *op,
-                          const place *at, rows *r)
-{
-    int n;
-    const cz_matrix *list =
-        cz_schedule_matrices(&s->sharded, at->row, op->group, &n);
-    for (int i = 0; i < n; i++)
-        put_matrix(s, r, &list[i], at, op->role == CZ_ROLE_GATHER);
 }
 
 /* ---- squares ---- */
@@ -334,16 +213,16 @@ static bool counts_param(const cz_plan_view *view, int64_t param, int64_t rank)
 }
 
 static void fill_squares(const cz_scheduler *s, const cz_planned_op *op,
-                         const place *at, rows *r)
+                         const cz_row_place *at, cz_rows *r)
 {
     const cz_ints params = s->view->buckets[op->bucket].fact->params;
     const cz_param_range range = cz_schedule_params(s, op->bucket, at->row);
     for (int i = range.first; i < range.end; i++) {
         int64_t n;
         const int64_t offset = part_of(s, params.v[i], at, &n);
-        const int64_t columns[SPAN_COLUMNS] = {params.v[i], offset, n};
+        const int64_t columns[CZ_SPAN_NUMBERS] = {params.v[i], offset, n};
         if (n > 0 && counts_param(s->view, params.v[i], at->rank))
-            put(r, columns, SPAN_COLUMNS);
+            cz_rows_put(r, columns, CZ_SPAN_NUMBERS);
     }
 }
 
@@ -404,21 +283,24 @@ static cz_ints shard_axes(const cz_scheduler *s, int group)
 typedef struct table_kind {
     const char *row;
     int n_columns;
-    void (*fill)(const cz_scheduler *, const cz_planned_op *, const place *,
-                 rows *);
+    void (*fill)(const cz_scheduler *, const cz_planned_op *,
+                 const cz_row_place *, cz_rows *);
 } table_kind;
 
 static const table_kind *kind_of(cz_role role)
 {
     static const table_kind table[CZ_N_ROLES] = {
-        [CZ_ROLE_SQUARES] = {"span", SPAN_COLUMNS, fill_squares},
-        [CZ_ROLE_LOCAL] = {"kernel", KERNEL_COLUMNS, fill_local},
-        [CZ_ROLE_ALONE] = {"kernel", KERNEL_COLUMNS, fill_alone},
-        [CZ_ROLE_BEFORE] = {"kernel", KERNEL_COLUMNS, fill_group},
-        [CZ_ROLE_WHOLE] = {"kernel", KERNEL_COLUMNS, fill_group},
-        [CZ_ROLE_AFTER] = {"kernel", KERNEL_COLUMNS, fill_group},
-        [CZ_ROLE_GATHER] = {"transfer", TRANSFER_COLUMNS, fill_transfer},
-        [CZ_ROLE_SCATTER] = {"transfer", TRANSFER_COLUMNS, fill_transfer},
+        [CZ_ROLE_SQUARES] = {"span", CZ_SPAN_NUMBERS, fill_squares},
+        [CZ_ROLE_LOCAL] = {"kernel", CZ_KERNEL_NUMBERS, fill_local},
+        [CZ_ROLE_ALONE] = {"kernel", CZ_KERNEL_NUMBERS, fill_alone},
+        [CZ_ROLE_BEFORE] = {"kernel", CZ_KERNEL_NUMBERS, fill_group},
+        [CZ_ROLE_WHOLE] = {"kernel", CZ_KERNEL_NUMBERS, fill_group},
+        [CZ_ROLE_AFTER] = {"kernel", CZ_KERNEL_NUMBERS, fill_group},
+        [CZ_ROLE_ADD] = {"sum", CZ_SUM_NUMBERS, cz_schedule_fill_sums},
+        [CZ_ROLE_GATHER] = {"transfer", CZ_TRANSFER_NUMBERS,
+                            cz_schedule_fill_transfer},
+        [CZ_ROLE_SCATTER] = {"transfer", CZ_TRANSFER_NUMBERS,
+                             cz_schedule_fill_transfer},
     };
     return table[role].row ? &table[role] : NULL;
 }
@@ -434,6 +316,7 @@ static cz_ints selector_of(const cz_scheduler *s, const cz_planned_op *op)
     case CZ_ROLE_AFTER:
         return shard_axes(s, op->group);
     case CZ_ROLE_WHOLE:
+    case CZ_ROLE_ADD:
     case CZ_ROLE_GATHER:
     case CZ_ROLE_SCATTER:
         return s->grid.axes;
@@ -456,10 +339,10 @@ static cz_fact_table build_table(const cz_scheduler *s, const cz_planned_op *op,
     const cz_ints selector = selector_of(s, op);
     const int n = (int)cz_view_extent(view, &selector);
     int64_t *starts = CZ_NEW(s->arena, int64_t, n + 1);
-    rows r = {s->arena, NULL, 0};
+    cz_rows r = {s->arena, NULL, 0};
     for (int c = 0; c < n; c++) {
         const int64_t rank = cz_view_rank_at(view, &selector, c, 0);
-        const place at = {
+        const cz_row_place at = {
             rank, (int)cz_view_coordinate(view, &s->grid.row_axes, rank),
             (int)cz_view_coordinate(view, &s->grid.shard_axes, rank)};
         kind->fill(s, op, &at, &r);

@@ -149,6 +149,12 @@ static const int64_t *rows_of(const walk *w, const cz_fact_table *table, int *n,
     return lo < hi ? table->rows.v + lo * *n_columns : NULL;
 }
 
+static void touch_sum(walk *w, accesses *a, const int64_t *row)
+{
+    const int64_t bytes = row[2] * cz_dtype_bytes(row[3] ? CZ_F64 : CZ_F32);
+    touch_scratch(w, a, row[1], row[1] + bytes, true);
+}
+
 static void touch_rows(walk *w, accesses *a, const cz_planned_op *op)
 {
     int n, n_columns;
@@ -159,6 +165,8 @@ static void touch_rows(walk *w, accesses *a, const cz_planned_op *op)
     for (int i = 0; i < n; i++, row += n_columns)
         if (is_transfer)
             touch_box(w, a, row);
+        else if (op->role == CZ_ROLE_ADD)
+            touch_sum(w, a, row);
         else
             touch_kernel(w, a, row);
 }
@@ -195,6 +203,7 @@ static void touch_all(walk *w, int i)
     case CZ_ROLE_BEFORE:
     case CZ_ROLE_GATHER:
     case CZ_ROLE_WHOLE:
+    case CZ_ROLE_ADD:
     case CZ_ROLE_SCATTER:
     case CZ_ROLE_AFTER:
         touch_whole(w, a, DECISION, false);

@@ -13,29 +13,6 @@ typedef struct workspace {
     int64_t ***offsets; /* of steps; until placed: buffer number, or -1 */
 } workspace;
 
-static int64_t result_bytes(const cz_view_step *step, int i)
-{
-    const int64_t width = cz_dtype_bytes(step->out_dtype[i]);
-
-    switch (step->out_access[i]) {
-    case CZ_SUM_ALL:
-        return width;
-    case CZ_SUM_ROWS:
-        return step->rows * width;
-    case CZ_SUM_COLUMNS:
-        return step->columns * width;
-    case CZ_ACCESS_ELEMENT:
-    case CZ_ACCESS_ROW:
-    case CZ_ACCESS_COLUMN:
-    case CZ_ACCESS_ALL:
-    case CZ_ACCESS_SCALAR:
-    case CZ_ACCESS_TRANSPOSED:
-    case CZ_N_ACCESSES:
-        break;
-    }
-    return step->rows * step->columns * width;
-}
-
 static bool is_output(const cz_view_stage *stage, int value)
 {
     for (int i = 0; i < stage->n_out; i++)
@@ -75,10 +52,13 @@ static void add_step(workspace *w, int number, int value)
     int64_t *entries = CZ_NEW(w->arena, int64_t, step->n_out + 1);
 
     for (int i = 0; i < step->n_out; i++)
-        entries[i] = is_output(w->stage, value + i)
-                         ? -1
-                         : add_buffer(w, result_bytes(step, i), number,
-                                      last_use(w->stage, value + i, number));
+        entries[i] =
+            is_output(w->stage, value + i)
+                ? -1
+                : add_buffer(w,
+                             cz_view_result_elements(step, i) *
+                                 cz_dtype_bytes(step->out_dtype[i]),
+                             number, last_use(w->stage, value + i, number));
     entries[step->n_out] =
         needs_accumulator(step)
             ? add_buffer(w, step->rows * step->columns * cz_dtype_bytes(CZ_F32),

@@ -5,38 +5,20 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "runtime/check_internal.h"
 #include "runtime/engine.h"
 #include "runtime/memory.h"
 
-typedef struct check {
-    const czr_program *program;
-    int rank;
-    int64_t arena; /* bytes of this rank */
-    char *why;
-    size_t n;
-} check;
-
-static bool fail(const check *c, const char *what, int64_t number)
+static bool fail(const czr_check *c, const char *what, int64_t number)
 {
     snprintf(c->why, c->n, "the program's form is wrong: %s (%lld)", what,
              (long long)number);
     return false;
 }
 
-/* [first, first + n) inside [0, limit), without overflow. */
-static bool is_inside(int64_t first, int64_t n, int64_t limit)
-{
-    return first >= 0 && n >= 0 && n <= limit && first <= limit - n;
-}
-
-static bool is_below(int64_t number, int64_t limit)
-{
-    return number >= 0 && number < limit;
-}
-
 /* ---- mesh and parameters ------------------------------------------------ */
 
-static bool check_mesh(const check *c)
+static bool check_mesh(const czr_check *c)
 {
     enum { MAX_AXES = 31 };
     const czr_program *p = c->program;
@@ -74,7 +56,7 @@ static bool check_bounds(const int64_t *bounds, int parts, int64_t size)
     return length == size;
 }
 
-static bool check_cut(const check *c, const czr_family *family, int d)
+static bool check_cut(const czr_check *c, const czr_family *family, int d)
 {
     const uint32_t axes = family->shard[d];
     const int64_t size = family->shape[d];
@@ -86,7 +68,7 @@ static bool check_cut(const check *c, const czr_family *family, int d)
                              : size % parts == 0;
 }
 
-static bool check_family(const check *c, const czr_family *family)
+static bool check_family(const czr_check *c, const czr_family *family)
 {
     if (family->n_indices > 4 || family->n_dims > 8)
         return fail(c, "dimensions of a family", family->first_param);
@@ -106,7 +88,7 @@ static bool check_family(const check *c, const czr_family *family)
     return true;
 }
 
-static bool check_families(const check *c)
+static bool check_families(const czr_check *c)
 {
     const czr_program *p = c->program;
     int64_t n = 0;
@@ -121,10 +103,10 @@ static bool check_families(const check *c)
 }
 
 /* A rank's part of each piece lies in its part of the storage. */
-static bool check_piece(const check *c, const czr_storage *storage,
+static bool check_piece(const czr_check *c, const czr_storage *storage,
                         const czr_piece *piece)
 {
-    if (!is_below(piece->family, c->program->n_families))
+    if (!czr_is_below(piece->family, c->program->n_families))
         return false;
     const czr_family *family = &c->program->families[piece->family];
     const czr_shard all = czr_family_shard(c->program, &storage->of, c->rank);
@@ -147,13 +129,14 @@ static bool check_piece(const check *c, const czr_storage *storage,
         const int64_t last =
             czr_map(map, own.start[own_d] + own.shape[own_d] - 1) -
             all.start[d];
-        if (!is_below(first, all.shape[d]) || !is_below(last, all.shape[d]))
+        if (!czr_is_below(first, all.shape[d]) ||
+            !czr_is_below(last, all.shape[d]))
             return false;
     }
     return true;
 }
 
-static bool check_pieces(const check *c, const czr_storage *storage)
+static bool check_pieces(const czr_check *c, const czr_storage *storage)
 {
     for (int i = 0; i < storage->n_pieces; i++)
         if (!check_piece(c, storage, &storage->pieces[i]))
@@ -162,7 +145,7 @@ static bool check_pieces(const check *c, const czr_storage *storage)
 }
 
 /* Families that have no parameters of their own. */
-static bool check_others(const check *c)
+static bool check_others(const czr_check *c)
 {
     const czr_program *p = c->program;
 
@@ -171,7 +154,7 @@ static bool check_others(const check *c)
             return false;
     for (int t = 0; t < p->n_ties; t++)
         if (!check_family(c, &p->ties[t]) ||
-            !is_below(p->ties[t].first_param, p->n_params))
+            !czr_is_below(p->ties[t].first_param, p->n_params))
             return c->why[0] ? false : fail(c, "parameter of a tie", t);
     for (int s = 0; s < p->n_storages; s++)
         if (!check_family(c, &p->storages[s].of) ||
@@ -180,7 +163,7 @@ static bool check_others(const check *c)
     return true;
 }
 
-static bool check_bucket(const check *c, int b)
+static bool check_bucket(const czr_check *c, int b)
 {
     const czr_program *p = c->program;
     const czr_bucket *bucket = &p->buckets[b];
@@ -207,7 +190,7 @@ static bool check_bucket(const check *c, int b)
     return true;
 }
 
-static bool check_places(const check *c)
+static bool check_places(const czr_check *c)
 {
     const czr_program *p = c->program;
 
@@ -216,9 +199,9 @@ static bool check_places(const check *c)
             return false;
     for (int i = 0; i < p->n_params; i++) {
         const czr_place *place = &p->places[i];
-        if (!is_below(place->bucket, p->n_buckets) ||
-            !is_inside(place->offset, czr_program_shard(p, i, c->rank).n,
-                       p->buckets[place->bucket].length))
+        if (!czr_is_below(place->bucket, p->n_buckets) ||
+            !czr_is_inside(place->offset, czr_program_shard(p, i, c->rank).n,
+                           p->buckets[place->bucket].length))
             return fail(c, "place of parameter", i);
     }
     return true;
@@ -234,7 +217,7 @@ static bool are_slots(const czr_slot *slots, int n)
     return true;
 }
 
-static bool check_stages(const check *c)
+static bool check_stages(const czr_check *c)
 {
     const czr_program *p = c->program;
 
@@ -262,7 +245,7 @@ static bool are_phases(const czr_phases *phases)
     return true;
 }
 
-static bool check_variants(const check *c)
+static bool check_variants(const czr_check *c)
 {
     const czr_program *p = c->program;
 
@@ -279,93 +262,7 @@ static bool check_variants(const check *c)
     return true;
 }
 
-/* Elements of a bucket that are this rank's. */
-static bool is_owned(const check *c, int param, int64_t offset, int64_t count)
-{
-    const int bucket = c->program->places[param].bucket;
-    const czr_range slice = czr_program_slice(c->program, bucket, c->rank);
-
-    return is_inside(offset - slice.first, count, slice.n);
-}
-
-/* The slots of a stage against the row's places: states exist, scratch slots
- * have a start, shard slots lie in the slice. */
-static bool check_slots(const check *c, const czr_kernel_row *row,
-                        const czr_slot *slots, int n)
-{
-    const int bucket = c->program->places[row->param].bucket;
-    const int64_t starts[] = {row->gather, row->scatter, row->temp};
-    int64_t ends[] = {row->gather, row->scatter, row->temp};
-
-    for (int i = 0; i < n; i++) {
-        const unsigned kind = slots[i].kind;
-        if (kind == CZR_SLOT_STATE &&
-            slots[i].index >= c->program->buckets[bucket].n_states)
-            return false;
-        if (kind < CZR_SLOT_GATHER &&
-            !is_owned(c, row->param, row->offset, row->count))
-            return false;
-        if (kind < CZR_SLOT_GATHER)
-            continue;
-        const size_t bytes = czr_round_up(
-            (size_t)row->count * czr_dtype_bytes((czr_dtype)slots[i].dtype));
-        ends[kind - CZR_SLOT_GATHER] += (int64_t)bytes;
-        if (starts[kind - CZR_SLOT_GATHER] < 0 ||
-            ends[kind - CZR_SLOT_GATHER] > c->arena)
-            return false;
-    }
-    return true;
-}
-
-static bool check_kernel_row(const check *c, const czr_kernel_row *row)
-{
-    const czr_program *p = c->program;
-
-    if (!is_below(row->stage, p->n_stages) ||
-        !is_below(row->param, p->n_params) ||
-        !is_inside(row->count, 0, INT64_MAX / 16) || row->work > c->arena ||
-        !czr_program_has_param(p, row->param, c->rank))
-        return false;
-    const czr_stage *stage = &p->stages[row->stage];
-    return check_slots(c, row, stage->in, stage->n_in) &&
-           check_slots(c, row, stage->out, stage->n_out);
-}
-
-static bool check_transfer_row(const check *c, const czr_transfer_row *row)
-{
-    const int64_t n = row->n_rows;
-
-    if (n < 0 || row->row_bytes < 0 || row->stride_bytes < row->row_bytes)
-        return false;
-    if (n == 0 || row->row_bytes == 0)
-        return true;
-    return is_inside(row->offset, row->row_bytes, c->arena) &&
-           (n == 1 ||
-            (c->arena - row->offset - row->row_bytes) / row->stride_bytes >=
-                n - 1);
-}
-
-static bool check_span_row(const check *c, const czr_span_row *row)
-{
-    return is_below(row->param, c->program->n_params) &&
-           czr_program_has_param(c->program, row->param, c->rank) &&
-           is_owned(c, row->param, row->offset, row->count);
-}
-
-static bool check_row(const check *c, const czr_table *table, int64_t i)
-{
-    switch (table->kind) {
-    case CZR_ROW_KERNEL:
-        return check_kernel_row(c, (const czr_kernel_row *)table->rows + i);
-    case CZR_ROW_TRANSFER:
-        return check_transfer_row(c, (const czr_transfer_row *)table->rows + i);
-    case CZR_ROW_SPAN:
-        return check_span_row(c, (const czr_span_row *)table->rows + i);
-    }
-    return false;
-}
-
-static bool check_starts(const check *c, const czr_table *table)
+static bool check_starts(const czr_check *c, const czr_table *table)
 {
     const int n = czr_program_extent(c->program, table->selector);
 
@@ -375,7 +272,7 @@ static bool check_starts(const check *c, const czr_table *table)
     return table->starts[0] == 0;
 }
 
-static bool check_tables(const check *c)
+static bool check_tables(const czr_check *c)
 {
     const czr_program *p = c->program;
 
@@ -386,7 +283,7 @@ static bool check_tables(const check *c)
             return fail(c, "starts of table", t);
         const czr_range rows = czr_program_rows(p, t, c->rank);
         for (int64_t i = rows.first; i < rows.first + rows.n; i++)
-            if (!check_row(c, &p->tables[t], i))
+            if (!czr_check_row(c, &p->tables[t], i))
                 return fail(c, "row of table", t);
     }
     return true;
@@ -398,6 +295,8 @@ static int row_kind_of(unsigned kind)
     switch (kind) {
     case CZR_TRANSFER:
         return CZR_ROW_TRANSFER;
+    case CZR_GROUP_SUM:
+        return CZR_ROW_SUM;
     case CZR_KERNEL:
         return CZR_ROW_KERNEL;
     case CZR_SQUARE_SUM:
@@ -407,19 +306,28 @@ static int row_kind_of(unsigned kind)
     }
 }
 
-static bool check_peers(const check *c, const czr_op *op)
+static bool check_peers(const czr_check *c, const czr_op *op)
 {
     const czr_program *p = c->program;
     const czr_range rows = czr_program_rows(p, op->table, c->rank);
     const czr_transfer_row *row = p->tables[op->table].rows;
 
     for (int64_t i = rows.first; i < rows.first + rows.n; i++)
-        if (!is_below(row[i].peer, czr_program_extent(p, op->comm)))
+        if (!czr_is_below(row[i].peer, czr_program_extent(p, op->comm)))
             return false;
     return true;
 }
 
-static bool check_op(const check *c, int number)
+/* Only sums are made in blocks, and these are equal. */
+static bool check_blocks(const czr_check *c, const czr_op *op)
+{
+    if (op->kind != CZR_GROUP_SUM)
+        return op->group == 0;
+    return op->group > 1 &&
+           czr_program_extent(c->program, op->comm) % op->group == 0;
+}
+
+static bool check_op(const czr_check *c, int number)
 {
     const czr_program *p = c->program;
     const czr_op *op = &p->ops[number];
@@ -431,13 +339,15 @@ static bool check_op(const check *c, int number)
         return fail(c, "kind or section of operation", number);
     if (op->comm & ~czr_program_all_axes(p))
         return fail(c, "communicator of operation", number);
-    if (has_bucket ? !is_below(op->bucket, p->n_buckets)
+    if (!check_blocks(c, op))
+        return fail(c, "blocks of operation", number);
+    if (has_bucket ? !czr_is_below(op->bucket, p->n_buckets)
                    : op->bucket >= p->n_buckets)
         return fail(c, "bucket of operation", number);
     if (has_bucket && (op->comm & p->buckets[op->bucket].home_axes))
         return fail(c, "communicator of operation", number);
     if (rows < 0 ? op->table >= 0
-                 : !is_below(op->table, p->n_tables) ||
+                 : !czr_is_below(op->table, p->n_tables) ||
                        (int)p->tables[op->table].kind != rows)
         return fail(c, "table of operation", number);
     if (op->kind == CZR_TRANSFER && !check_peers(c, op))
@@ -445,12 +355,12 @@ static bool check_op(const check *c, int number)
     if (op->kind == CZR_PROLOGUE && !p->prologue)
         return fail(c, "prologue of operation", number);
     for (int i = 0; i < op->n_waits; i++)
-        if (!is_below(op->waits[i], number))
+        if (!czr_is_below(op->waits[i], number))
             return fail(c, "waits of operation", number);
     return true;
 }
 
-static bool check_ops(const check *c)
+static bool check_ops(const czr_check *c)
 {
     for (int op = 0; op < c->program->n_ops; op++)
         if (!check_op(c, op))
@@ -458,21 +368,22 @@ static bool check_ops(const check *c)
     return true;
 }
 
-static bool check_arena(check *c)
+static bool check_arena(czr_check *c)
 {
     const czr_program *p = c->program;
 
     if (p->arena_bytes)
         c->arena = p->arena_bytes[czr_program_coordinate(p, p->arena_selector,
                                                          c->rank)];
-    return is_inside(c->arena, 0, INT64_MAX / 2) || fail(c, "arena", c->arena);
+    return czr_is_inside(c->arena, 0, INT64_MAX / 2) ||
+           fail(c, "arena", c->arena);
 }
 
 czr_status czr_check_program(const czr_program *program, int world_size,
                              int rank, char *why, size_t n)
 {
     enum { HASH_DIGITS = 64 };
-    check c = {.program = program, .rank = rank, .why = why, .n = n};
+    czr_check c = {.program = program, .rank = rank, .why = why, .n = n};
 
     if (program->abi != CZR_ABI) {
         snprintf(why, n, "the program has tables of version %u, not %u",

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 8u /* of the tables in the second part */
+#define CZR_ABI 9u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -219,7 +219,29 @@ typedef struct czr_product {
     czr_dtype a_dtype, b_dtype;
     int transpose_a, transpose_b;
     int symmetric; /* c equals its transpose in exact arithmetic */
+    int blocks;    /* the fixed order sums over k in so many equal parts, a
+                    * power of two, and adds these up as a tree, neighbours
+                    * first; 0 and 1: all in turn */
 } czr_product;
+
+enum { CZR_MAX_BLOCKS = 8 };
+
+/* The sum of n_blocks * n_lanes numbers, which are used up: those of a block in
+ * turn, then the blocks, a power of two of them, as a tree, neighbours first.
+ */
+static inline double czr_sum_blocks(double *sums, int n_blocks, int n_lanes)
+{
+    for (int b = 0; b < n_blocks; b++) {
+        double sum = 0;
+        for (int lane = 0; lane < n_lanes; lane++)
+            sum += sums[b * n_lanes + lane];
+        sums[b] = sum;
+    }
+    for (int n = n_blocks / 2; n > 0; n /= 2)
+        for (int i = 0; i < n; i++)
+            sums[i] = sums[2 * i] + sums[2 * i + 1];
+    return sums[0];
+}
 
 typedef struct czr_math {
     void (*product)(const struct czr_math *math, const czr_product *product);
@@ -350,6 +372,7 @@ typedef struct czr_hyper_desc {
 typedef enum czr_row_kind {
     CZR_ROW_KERNEL,
     CZR_ROW_TRANSFER,
+    CZR_ROW_SUM,
     CZR_ROW_SPAN
 } czr_row_kind;
 
@@ -363,6 +386,12 @@ typedef struct czr_transfer_row {
     int16_t is_recv, peer;
     int64_t offset, n_rows, row_bytes, stride_bytes;
 } czr_transfer_row;
+
+typedef struct czr_sum_row {
+    int32_t param;
+    czr_dtype dtype; /* F32 or F64 */
+    int64_t offset, count;
+} czr_sum_row;
 
 typedef struct czr_span_row {
     int32_t param;
@@ -381,6 +410,7 @@ typedef enum czr_op_kind {
     CZR_ALL_GATHER,
     CZR_ALL_REDUCE,
     CZR_TRANSFER,
+    CZR_GROUP_SUM,
     CZR_KERNEL,
     CZR_SQUARE_SUM,
     CZR_DECIDE,
@@ -397,6 +427,8 @@ typedef enum czr_section {
 typedef struct czr_op {
     uint8_t kind, stream, section;
     uint32_t comm;         /* bit a: axis a */
+    int32_t group;         /* of every so many of its positions each block
+                            * communicates apart; 0: all together */
     int32_t bucket, table; /* or -1 */
     int32_t n_waits;
     const int32_t *waits; /* earlier operations */

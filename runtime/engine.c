@@ -133,9 +133,9 @@ static czr_status join_comms(czr_engine *engine)
 
     for (int op = 0; op < program->n_ops && status == CZR_OK; op++)
         if (czr_op_is_communication(&program->ops[op]))
-            status =
-                czr_world_join_axes(engine->world, CZR_CHANNEL_PLAN, program,
-                                    program->ops[op].comm, &engine->comms[op]);
+            status = czr_world_join_axes(
+                engine->world, CZR_CHANNEL_PLAN, program, program->ops[op].comm,
+                program->ops[op].group, &engine->comms[op]);
     return status;
 }
 

@@ -133,6 +133,7 @@ czr_status czr_op_reduce_scatter(czr_engine *engine, int op);
 czr_status czr_op_all_gather(czr_engine *engine, int op);
 czr_status czr_op_all_reduce(czr_engine *engine, int op);
 czr_status czr_op_transfer(czr_engine *engine, int op);
+czr_status czr_op_group_sum(czr_engine *engine, int op);
 czr_status czr_op_kernel(czr_engine *engine, int op);
 czr_status czr_op_square_sum(czr_engine *engine, int op);
 czr_status czr_op_decide(czr_engine *engine, int op);

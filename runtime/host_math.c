@@ -22,15 +22,22 @@ czr_status czr_host_math_open(czr_host_math *math, int strict, int n_ranks)
                                sizeof *math->packed_a);
     math->packed_b = czr_alloc((size_t)CZR_BLOCK_DEPTH * CZR_BLOCK_COLUMNS,
                                sizeof *math->packed_b);
-    if (!strict)
+    if (strict)
+        math->parts = czr_alloc((size_t)CZR_PART_LEVELS * CZR_BLOCK_ROWS *
+                                    CZR_BLOCK_COLUMNS,
+                                sizeof *math->parts);
+    else
         czr_library_set_threads(math->n_threads);
-    return math->packed_a && math->packed_b ? CZR_OK : CZR_ERR_NO_MEMORY;
+    return math->packed_a && math->packed_b && (math->parts || !strict)
+               ? CZR_OK
+               : CZR_ERR_NO_MEMORY;
 }
 
 void czr_host_math_close(czr_host_math *math)
 {
     czr_free(math->packed_a);
     czr_free(math->packed_b);
+    czr_free(math->parts);
 }
 
 static void multiply_f32(const czr_product *p)
@@ -50,8 +57,9 @@ static void add_block(const czr_product *p, const czr_host_math *math,
     const czr_operand a = {math->packed_a, CZR_BLOCK_DEPTH, false};
     const czr_operand b = {math->packed_b, CZR_BLOCK_COLUMNS, false};
 
+    (void)p;
     czr_library_sgemm(block->n_rows, block->n_columns, block->n_depth, &a, &b,
-                      p->c + block->row * p->n + block->column, p->n);
+                      block->c, block->stride);
 }
 
 /* Below this many multiplications, waking threads and having them spin costs

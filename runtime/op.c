@@ -6,6 +6,7 @@ static czr_status (*const kinds[])(czr_engine *, int) = {
     [CZR_ALL_GATHER] = czr_op_all_gather,
     [CZR_ALL_REDUCE] = czr_op_all_reduce,
     [CZR_TRANSFER] = czr_op_transfer,
+    [CZR_GROUP_SUM] = czr_op_group_sum,
     [CZR_KERNEL] = czr_op_kernel,
     [CZR_SQUARE_SUM] = czr_op_square_sum,
     [CZR_DECIDE] = czr_op_decide,

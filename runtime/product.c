@@ -69,20 +69,20 @@ static size_t least(size_t a, size_t b)
 }
 
 /* Adds one packed block's terms to a tile of c. */
-static void add_tile(const czr_product *p, const czr_host_math *math,
-                     const czr_block *here, size_t i, size_t j)
+static void add_tile(const czr_host_math *math, const czr_block *here, size_t i,
+                     size_t j)
 {
     float tile[STRIP][LANES] = {{0}};
     const size_t n_rows = least(STRIP, here->n_rows - i);
     const size_t n_columns = least(LANES, here->n_columns - j);
-    float *c = p->c + (here->row + i) * p->n + here->column + j;
+    float *c = here->c + i * here->stride + j;
 
     for (size_t r = 0; r < n_rows; r++)
-        memcpy(tile[r], c + r * p->n, n_columns * sizeof *c);
+        memcpy(tile[r], c + r * here->stride, n_columns * sizeof *c);
     multiply_tile(math->packed_a + i * DEPTH, math->packed_b + j, here->n_depth,
                   tile);
     for (size_t r = 0; r < n_rows; r++)
-        memcpy(c + r * p->n, tile[r], n_columns * sizeof *c);
+        memcpy(c + r * here->stride, tile[r], n_columns * sizeof *c);
 }
 
 static void add_block(const czr_product *p, const czr_host_math *math,
@@ -91,7 +91,7 @@ static void add_block(const czr_product *p, const czr_host_math *math,
     for (size_t i = 0; i < here->n_rows; i += STRIP)
         for (size_t j = 0; j < here->n_columns; j += LANES)
             if (!p->symmetric || here->column + j + LANES > here->row + i)
-                add_tile(p, math, here, i, j);
+                add_tile(math, here, i, j);
 }
 
 /* The lower triangle is the upper one's mirror, whatever tiles were made. */
@@ -102,33 +102,111 @@ static void mirror(const czr_product *p)
             p->c[i * p->n + j] = p->c[j * p->n + i];
 }
 
+typedef struct operands {
+    operand a, b;
+} operands;
+
+static operands operands_of(const czr_product *p)
+{
+    return (operands){operand_of(p->a, p->a_dtype, p->transpose_a, p->m, p->k),
+                      operand_of(p->b, p->b_dtype, p->transpose_b, p->k, p->n)};
+}
+
+static void pack_a(const czr_host_math *math, const operands *x,
+                   const czr_block *here)
+{
+    pack(&x->a, here->row, here->n_rows, here->depth, here->n_depth,
+         math->packed_a, DEPTH);
+}
+
+static void pack_b(const czr_host_math *math, const operands *x,
+                   const czr_block *here)
+{
+    pack(&x->b, here->depth, here->n_depth, here->column, here->n_columns,
+         math->packed_b, COLUMNS);
+}
+
 void czr_product_blocks(const czr_host_math *math, const czr_product *p,
                         czr_add_block add)
 {
-    const operand a = operand_of(p->a, p->a_dtype, p->transpose_a, p->m, p->k);
-    const operand b = operand_of(p->b, p->b_dtype, p->transpose_b, p->k, p->n);
-    czr_block here;
+    const operands x = operands_of(p);
+    czr_block here = {.stride = p->n};
 
     memset(p->c, 0, p->m * p->n * sizeof *p->c);
     for (here.column = 0; here.column < p->n; here.column += COLUMNS) {
         here.n_columns = least(COLUMNS, p->n - here.column);
         for (here.depth = 0; here.depth < p->k; here.depth += DEPTH) {
             here.n_depth = least(DEPTH, p->k - here.depth);
-            pack(&b, here.depth, here.n_depth, here.column, here.n_columns,
-                 math->packed_b, COLUMNS);
+            pack_b(math, &x, &here);
             for (here.row = 0; here.row < p->m; here.row += ROWS) {
                 here.n_rows = least(ROWS, p->m - here.row);
-                pack(&a, here.row, here.n_rows, here.depth, here.n_depth,
-                     math->packed_a, DEPTH);
+                here.c = p->c + here.row * p->n + here.column;
+                pack_a(math, &x, &here);
                 add(p, math, &here);
             }
         }
     }
 }
 
+/* ---- in parts ---- */
+
+static float *level_of(const czr_host_math *math, int level)
+{
+    return math->parts + (size_t)level * ROWS * COLUMNS;
+}
+
+/* Parts [first, first + n) of k of the block `here`, into a level. */
+static void add_parts(const czr_product *p, const czr_host_math *math,
+                      czr_block *here, size_t first, size_t n, int level)
+{
+    const operands x = operands_of(p);
+    const size_t length = p->k / (size_t)p->blocks;
+    float *sum = level_of(math, level);
+
+    if (n > 1) {
+        const float *other = level_of(math, level + 1);
+        add_parts(p, math, here, first, n / 2, level);
+        add_parts(p, math, here, first + n / 2, n / 2, level + 1);
+        for (size_t i = 0; i < here->n_rows * COLUMNS; i++)
+            sum[i] += other[i];
+        return;
+    }
+    memset(sum, 0, here->n_rows * COLUMNS * sizeof *sum);
+    here->c = sum;
+    for (size_t done = 0; done < length; done += DEPTH) {
+        here->depth = first * length + done;
+        here->n_depth = least(DEPTH, length - done);
+        pack_a(math, &x, here);
+        pack_b(math, &x, here);
+        add_block(p, math, here);
+    }
+}
+
+static void multiply_in_parts(const czr_product *p, const czr_host_math *math)
+{
+    czr_block here = {.stride = COLUMNS};
+
+    for (here.column = 0; here.column < p->n; here.column += COLUMNS) {
+        here.n_columns = least(COLUMNS, p->n - here.column);
+        for (here.row = 0; here.row < p->m; here.row += ROWS) {
+            here.n_rows = least(ROWS, p->m - here.row);
+            add_parts(p, math, &here, 0, (size_t)p->blocks, 0);
+            for (size_t i = 0; i < here.n_rows; i++)
+                memcpy(p->c + (here.row + i) * p->n + here.column,
+                       math->parts + i * COLUMNS,
+                       here.n_columns * sizeof *p->c);
+        }
+    }
+}
+
 void czr_product_fixed_order(const czr_math *math, const czr_product *p)
 {
-    czr_product_blocks((const czr_host_math *)math, p, add_block);
+    const czr_host_math *host = (const czr_host_math *)math;
+
+    if (p->blocks > 1 && host->parts)
+        multiply_in_parts(p, host);
+    else
+        czr_product_blocks(host, p, add_block);
     if (p->symmetric)
         mirror(p);
 }

@@ -8,6 +8,7 @@
 typedef struct czr_host_math {
     czr_math math;
     float *packed_a, *packed_b;
+    float *parts;  /* strict: CZR_PART_LEVELS results of a block */
     int n_threads; /* of a library, per call */
 } czr_host_math;
 
@@ -17,7 +18,9 @@ czr_status czr_host_math_open(czr_host_math *math, int strict, int n_ranks);
 void czr_host_math_close(czr_host_math *math);
 
 /* Each c[i][j] is summed over k upwards, one f32 multiplication and one
- * addition after the other: the bits depend on nothing but the operands. */
+ * addition after the other, in each part of k: the bits depend on nothing but
+ * the operands and the number of parts, of which there may be more than one
+ * only where the math was opened as strict. */
 void czr_product_fixed_order(const czr_math *math, const czr_product *product);
 /* By a CBLAS in f32, or oneDNN for bf16; bits depend on the library. */
 void czr_product_library(const czr_math *math, const czr_product *product);
@@ -29,7 +32,11 @@ enum { CZR_BLOCK_ROWS = 64, CZR_BLOCK_COLUMNS = 256, CZR_BLOCK_DEPTH = 128 };
 typedef struct czr_block {
     size_t row, column, depth; /* first of each */
     size_t n_rows, n_columns, n_depth;
+    float *c; /* where its result is added, rows `stride` apart */
+    size_t stride;
 } czr_block;
+
+enum { CZR_PART_LEVELS = 4 }; /* 1 + log2(CZR_MAX_BLOCKS) */
 
 typedef void (*czr_add_block)(const czr_product *product,
                               const czr_host_math *math,

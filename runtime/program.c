@@ -308,7 +308,8 @@ czr_range czr_program_rows(const czr_program *program, int table, int rank)
 bool czr_op_is_communication(const czr_op *op)
 {
     return op->kind == CZR_REDUCE_SCATTER || op->kind == CZR_ALL_GATHER ||
-           op->kind == CZR_ALL_REDUCE || op->kind == CZR_TRANSFER;
+           op->kind == CZR_ALL_REDUCE || op->kind == CZR_TRANSFER ||
+           op->kind == CZR_GROUP_SUM;
 }
 
 const char *czr_op_kind_name(unsigned kind)
@@ -318,6 +319,7 @@ const char *czr_op_kind_name(unsigned kind)
         [CZR_ALL_GATHER] = "all_gather",
         [CZR_ALL_REDUCE] = "all_reduce",
         [CZR_TRANSFER] = "transfer",
+        [CZR_GROUP_SUM] = "group_sum",
         [CZR_KERNEL] = "kernel",
         [CZR_SQUARE_SUM] = "square_sum",
         [CZR_DECIDE] = "decide",

@@ -1,7 +1,7 @@
 /* Ordered sums, a chunk at a time so that the accumulator stays in cache. */
 #include "runtime/sum.h"
 
-enum { CHUNK = 2048 };
+enum { CHUNK = 2048, MAX_LEVELS = 32 };
 
 /* Elements [at, at + n) of one leaf: added to acc, or its first value. */
 static void add_leaf(float *acc, const czr_reduce_scatter *member, int leaf,
@@ -70,14 +70,22 @@ void czr_sum_leaves(const czr_reduce_scatter *mine,
     }
 }
 
-/* One element over all members, in a type wide enough. */
+/* One element over all members, in a type wide enough.  Sums lie on a stack
+ * like the digits of a counter: two of one size become one of twice that. */
 #define SUM_ELEMENTS(type, wide, load, round)                                  \
     for (size_t i = first; i < first + n; i++) {                               \
-        wide sum = load(((const type *)members[0]->of.all_reduce.data)[i]);    \
-        for (int m = 1; m < n_members; m++)                                    \
-            sum += load(((const type *)members[m]->of.all_reduce.data)[i]);    \
+        wide sums[MAX_LEVELS];                                                 \
+        int top = 0;                                                           \
+        for (int m = 0; m < n_members; m++) {                                  \
+            sums[top++] =                                                      \
+                load(((const type *)members[m]->of.all_reduce.data)[i]);       \
+            for (int done = m + 1; done % 2 == 0; done /= 2, top--)            \
+                sums[top - 2] += sums[top - 1];                                \
+        }                                                                      \
+        for (; top > 1; top--)                                                 \
+            sums[top - 2] += sums[top - 1];                                    \
         for (int m = 0; m < n_members; m++)                                    \
-            ((type *)members[m]->of.all_reduce.data)[i] = round(sum);          \
+            ((type *)members[m]->of.all_reduce.data)[i] = round(sums[0]);      \
     }
 
 void czr_sum_slice(const czr_unit *const *members, int n_members, size_t first,

@@ -10,8 +10,9 @@ void czr_sum_leaves(const czr_reduce_scatter *mine,
                     const czr_unit *const *members, int n_members,
                     bool rank_order);
 
-/* Elements [first, first + n) of all members' data become their sum, in
- * order of position, rounded once per element, on every member. */
+/* Elements [first, first + n) of all members' data become their sum on every
+ * member: neighbouring positions are added first, then neighbouring sums, as a
+ * tree, in a type wide enough, rounded once per element. */
 void czr_sum_slice(const czr_unit *const *members, int n_members, size_t first,
                    size_t n);
 

@@ -58,7 +58,7 @@ typedef struct czr_all_gather {
     unsigned char *receive;
 } czr_all_gather;
 
-/* In place; summed in order of position. */
+/* In place; neighbours are added first, as a tree (runtime/sum.h). */
 typedef struct czr_all_reduce {
     void *data;
     size_t count;
@@ -119,10 +119,11 @@ struct czr_world {
 /* Tells the world of a program's mesh; replaces an earlier one. */
 czr_status czr_world_set_mesh(czr_world *world, const czr_program *program);
 void czr_world_clear_mesh(czr_world *world);
-/* The communicator of a set of a program's axes. */
+/* The communicator of a set of a program's axes; with `group` > 0 this rank's
+ * among those of so many positions each, in order. */
 czr_status czr_world_join_axes(czr_world *world, czr_channel channel,
                                const czr_program *program, uint32_t axes,
-                               czr_comm **out);
+                               int group, czr_comm **out);
 /* post and wait; a single seat needs no partners but does its own work. */
 czr_status czr_comm_run(czr_comm *comm, const czr_unit *unit, char *why);
 size_t czr_sum_bytes(czr_sum type);

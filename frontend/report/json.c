@@ -111,6 +111,8 @@ static void put_policy(cz_report *r)
     cz_json_put_bool(json, "skip", policy->skip != 0);
     cz_json_put_int(json, "bucket_elements", policy->bucket_elements);
     cz_json_put_int(json, "group_bytes", policy->group_bytes);
+    cz_json_put_string(json, "tp_strategy", policy->tp_strategy);
+    cz_json_put_int(json, "tp_group", policy->tp_group);
     cz_json_close(json, '}');
 }
 

@@ -142,13 +142,7 @@ static int64_t replicated_flops(const cz_plan_view *view)
     int64_t flops = 0;
     for (int p = 0; p < view->n_params; p++) {
         const cz_view_family *family = &view->families[view->params[p].family];
-        const cz_view_rule *rule = &view->rules[family->rule];
-        for (int i = 0; i < rule->n_stages; i++) {
-            const cz_view_stage *stage = &view->stages[rule->first_stage + i];
-            flops += stage->where == CZ_WHERE_WHOLE
-                         ? stage->fact->flops
-                         : stage->fact->flops * family->elements;
-        }
+        flops += cz_view_rule_flops(view, family->rule, 1, family->elements);
     }
     return flops;
 }

@@ -39,6 +39,14 @@ static int64_t count_bytes(const printed *what, int64_t row, int64_t self,
                : 0;
 }
 
+/* As much is received as sent. */
+static int64_t count_sums(const printed *what, int64_t row, int64_t self,
+                          int64_t is_recv)
+{
+    (void)is_recv;
+    return cz_metrics_sum_bytes(what->op, &what->table->rows.sum[row], self);
+}
+
 static void put_sums(cz_report *r, const char *key, const printed *what,
                      measure of, int64_t which)
 {
@@ -91,6 +99,8 @@ static void put_moves(cz_report *r, const printed *what)
     for (int side = 0; side < 2; side++)
         if (what->table && what->table->kind == CZ_ROW_TRANSFER)
             put_sums(r, names[side], what, count_bytes, side);
+        else if (what->table && what->table->kind == CZ_ROW_SUM)
+            put_sums(r, names[side], what, count_sums, side);
         else
             cz_json_put_ints(&r->json, names[side], NULL, 0);
 }

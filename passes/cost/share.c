@@ -69,13 +69,29 @@ static void want_product(wanted *w, const cz_view_step *step,
         step->transpose_a ? flipped(cut_of[step->in[0]]) : cut_of[step->in[0]];
     const cz_cut_of b =
         step->transpose_b ? flipped(cut_of[step->in[1]]) : cut_of[step->in[1]];
-    *inner = a == CZ_CUT_COLUMNS || b == CZ_CUT_ROWS;
+    *inner = a == CZ_CUT_COLUMNS;
+    if (*inner != (b == CZ_CUT_ROWS))
+        w->impossible = true;
     if (a == CZ_CUT_ROWS)
         want(w, CZ_CUT_ROWS);
     if (b == CZ_CUT_COLUMNS)
         want(w, CZ_CUT_COLUMNS);
     if (*inner && w->space != CZ_CUT_NONE)
         w->impossible = true;
+}
+
+/* The cut that an operand must have where its space is cut: a rank has no more
+ * of it than its part, and no less. */
+static cz_cut_of operand_of(cz_access access, cz_cut_of space)
+{
+    if (access == CZ_ACCESS_ELEMENT)
+        return space;
+    if (access == CZ_ACCESS_TRANSPOSED)
+        return flipped(space);
+    return (access == CZ_ACCESS_ROW && space == CZ_CUT_ROWS) ||
+                   (access == CZ_ACCESS_COLUMN && space == CZ_CUT_COLUMNS)
+               ? CZ_CUT_ROWS
+               : CZ_CUT_NONE;
 }
 
 static bool share_step(const cz_view_step *step, int first_result,
@@ -89,6 +105,9 @@ static bool share_step(const cz_view_step *step, int first_result,
         want_operand(&w, step->access[i], cut_of[step->in[i]]);
     if (share->inner && w.space != CZ_CUT_NONE)
         w.impossible = true;
+    for (int i = step->is_product ? 2 : 0; i < step->n_in; i++)
+        if (cut_of[step->in[i]] != operand_of(step->access[i], w.space))
+            w.impossible = true;
     share->space = w.space;
     for (int i = 0; i < step->n_out; i++) {
         int64_t partial;
@@ -97,20 +116,28 @@ static bool share_step(const cz_view_step *step, int first_result,
             result_of(step, step->out_access[i], w.space, &partial);
         if (share->inner)
             partial = step->rows * step->columns;
+        share->partial |= (uint32_t)(partial > 0) << i;
         share->sum_bytes += partial * bytes;
     }
     return !w.impossible;
 }
 
-bool cz_share_stage(cz_arena *scratch, const cz_view_stage *stage,
-                    cz_cut_of cut, cz_step_share *shares)
+int cz_share_n_values(const cz_view_stage *stage)
 {
-    int n_values = stage->n_in + stage->fact->scalars.n, next = n_values;
+    int n = stage->n_in + stage->fact->scalars.n;
     for (int s = 0; s < stage->n_steps; s++)
-        n_values += stage->steps[s].n_out;
-    cz_cut_of *cut_of = CZ_NEW(scratch, cz_cut_of, n_values);
-    for (int i = 0; i < stage->n_in; i++)
-        cut_of[i] = cut;
+        n += stage->steps[s].n_out;
+    return n;
+}
+
+bool cz_share_stage(cz_arena *scratch, const cz_view_stage *stage,
+                    cz_cut_of cut, cz_step_share *shares, cz_cut_of *values)
+{
+    int next = stage->n_in + stage->fact->scalars.n;
+    cz_cut_of *cut_of =
+        values ? values : CZ_NEW(scratch, cz_cut_of, cz_share_n_values(stage));
+    for (int i = 0; i < next; i++)
+        cut_of[i] = i < stage->n_in ? cut : CZ_CUT_NONE;
     for (int s = 0; s < stage->n_steps; s++) {
         if (!share_step(&stage->steps[s], next, cut_of, &shares[s]))
             return false;
@@ -148,4 +175,14 @@ void cz_share_pack(const cz_view_stage *stage, cz_step_share *shares)
         shares[s].sum_bytes = shares[s].sum_bytes / (2 * n) * (n + 1);
         shares[s].gather_bytes = shares[s].gather_bytes / (2 * n) * (n + 1);
     }
+}
+
+cz_cut_of cz_share_find(cz_arena *scratch, const cz_view_stage *stage)
+{
+    static const cz_cut_of cuts[] = {CZ_CUT_COLUMNS, CZ_CUT_ROWS};
+    cz_step_share *shares = CZ_NEW(scratch, cz_step_share, stage->n_steps);
+    for (int i = 0; i < 2; i++)
+        if (cz_share_stage(scratch, stage, cuts[i], shares, NULL))
+            return cuts[i];
+    return CZ_CUT_NONE;
 }

@@ -21,6 +21,7 @@ typedef enum cz_cut_of {
 typedef struct cz_step_share {
     cz_cut_of space;      /* the map's space, or the product's result */
     bool inner;           /* the contracted length is cut, the result is not */
+    uint32_t partial;     /* bit i: result i is a partial sum */
     int64_t sum_bytes;    /* of the partial sums that the group adds up */
     int64_t gather_bytes; /* of a result whose rows the group has dealt out:
                            * each computes some, and then all gather it */
@@ -29,9 +30,14 @@ typedef struct cz_step_share {
 /* shares[n_steps] for inputs that are all cut along `cut` and scalars that are
  * not; the stage's outputs must come out cut alike.  False when some step
  * would need elements of other ranks in another way than by a sum: then the
- * stage cannot be shared out like that.  O(steps). */
+ * stage cannot be shared out like that.  `values`, unless NULL, gets the cut of
+ * every value of the stage, cz_share_n_values() of them.  O(steps). */
 bool cz_share_stage(cz_arena *scratch, const cz_view_stage *stage,
-                    cz_cut_of cut, cz_step_share *shares);
+                    cz_cut_of cut, cz_step_share *shares, cz_cut_of *values);
+int cz_share_n_values(const cz_view_stage *stage);
+/* The dimension along which a stage can be shared out: columns if possible,
+ * else rows; CZ_CUT_NONE if neither is. */
+cz_cut_of cz_share_find(cz_arena *scratch, const cz_view_stage *stage);
 
 /* Products that all ranks would compute alike are dealt out by rows, in shares
  * of a stage that cz_share_stage() has found.  False when there are none. */

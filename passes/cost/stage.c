@@ -52,7 +52,8 @@ bool cz_cost_stage(cz_arena *scratch, const cz_plan_view *view,
     const cz_view_stage *stage = call->stage;
     cz_step_share *shares = CZ_NEW(scratch, cz_step_share, stage->n_steps);
     cz_step_cost *costs = CZ_NEW(scratch, cz_step_cost, stage->n_steps);
-    if (call->group > 1 && !cz_share_stage(scratch, stage, call->cut, shares))
+    if (call->group > 1 &&
+        !cz_share_stage(scratch, stage, call->cut, shares, NULL))
         return false;
     cz_cost_steps(scratch, machine, call, shares, costs);
     sum_steps(costs, stage->n_steps, out);

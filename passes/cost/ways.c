@@ -17,7 +17,7 @@ static bool can_share(cz_arena *scratch, const cz_view_stage *stage,
                       cz_cut_of cut)
 {
     cz_step_share *shares = CZ_NEW(scratch, cz_step_share, stage->n_steps);
-    return cz_share_stage(scratch, stage, cut, shares);
+    return cz_share_stage(scratch, stage, cut, shares, NULL);
 }
 
 /* In all phases. */
@@ -89,7 +89,7 @@ static bool share_body(const lister *l, const cz_view_stage *body,
                        cz_subgroup_form form, cz_step_share *shares)
 {
     bool is_possible = true;
-    cz_share_stage(l->arena, body, l->cut, shares);
+    cz_share_stage(l->arena, body, l->cut, shares, NULL);
     if (form == CZ_SUBGROUP_SHARED)
         is_possible = cz_share_deal(body, shares);
     if (l->call->packs)

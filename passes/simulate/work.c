@@ -248,6 +248,7 @@ static void fill_op(cz_simulation *s, int number, int64_t *ps)
         fill(s, ps, ring_ps(s, 0, op->comm, false));
         break;
     case CZ_STEP_TRANSFER:
+    case CZ_STEP_GROUP_SUM:
         fill_transfer(s, op, ps);
         break;
     case CZ_STEP_KERNEL:

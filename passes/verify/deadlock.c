@@ -15,9 +15,10 @@ typedef struct meeting {
     int op, partner_op;
 } meeting;
 
-/* All communicators over one set of axes. */
+/* All communicators over one set of axes, or all blocks of them. */
 typedef struct comm {
     const cz_ints *axes;
+    int64_t group; /* positions of a block; 0: no blocks */
     int size;
     int *first;   /* [n_ranks] member 0 of a rank's communicator */
     int *next;    /* [n_ranks] the member behind it; behind the last one, 0 */
@@ -44,7 +45,7 @@ typedef struct run {
 static bool is_collective(cz_step_kind kind)
 {
     return kind == CZ_STEP_REDUCE_SCATTER || kind == CZ_STEP_ALL_GATHER ||
-           kind == CZ_STEP_ALL_REDUCE;
+           kind == CZ_STEP_ALL_REDUCE || kind == CZ_STEP_GROUP_SUM;
 }
 
 /* ---- who meets whom ---- */
@@ -100,25 +101,27 @@ static void find_meetings(run *r)
     }
 }
 
-static const comm *find_comm(run *r, const cz_ints *axes)
+static const comm *find_comm(run *r, const cz_ints *axes, int64_t group)
 {
     const cz_plan_view *view = r->v->view;
     comm *c = NULL;
 
     for (int i = 0; i < r->n_comms; i++)
-        if (same_axes(r->comms[i].axes, axes))
+        if (same_axes(r->comms[i].axes, axes) && r->comms[i].group == group)
             return &r->comms[i];
     c = &r->comms[r->n_comms++];
     c->axes = axes;
-    c->size = (int)cz_view_extent(view, axes);
+    c->group = group;
+    c->size = (int)(group > 0 ? group : cz_view_extent(view, axes));
     c->first = CZ_NEW(r->v->arena, int, view->n_ranks);
     c->next = CZ_NEW(r->v->arena, int, view->n_ranks);
     c->started = CZ_NEW(r->v->arena, int, view->n_ranks);
     for (int rank = 0; rank < view->n_ranks; rank++) {
         const int64_t at = cz_view_coordinate(view, axes, rank);
-        c->first[rank] = (int)cz_view_rank_at(view, axes, 0, rank);
-        c->next[rank] =
-            (int)cz_view_rank_at(view, axes, (at + 1) % c->size, rank);
+        const int64_t seat = at % c->size, first = at - seat;
+        c->first[rank] = (int)cz_view_rank_at(view, axes, first, rank);
+        c->next[rank] = (int)cz_view_rank_at(
+            view, axes, first + (seat + 1) % c->size, rank);
     }
     return c;
 }
@@ -131,7 +134,8 @@ static void find_comms(run *r)
     r->comm_of = CZ_NEW(r->v->arena, const comm *, n_ops);
     for (int op = 0; op < n_ops; op++)
         if (is_collective(r->v->view->ops[op].kind))
-            r->comm_of[op] = find_comm(r, &r->v->view->ops[op].fact->comm);
+            r->comm_of[op] = find_comm(r, &r->v->view->ops[op].fact->comm,
+                                       r->v->view->ops[op].fact->group);
 }
 
 /* ---- the run ---- */

@@ -197,8 +197,9 @@ static void check_whole(verifier *v, int op, int64_t rank,
                         const cz_view_kernel_row *row)
 {
     const cz_view_stage *stage = &v->view->stages[row->stage];
-    const int64_t n =
-        v->view->families[v->view->params[row->param].family].elements;
+    const cz_view_param *param = &v->view->params[row->param];
+    const int64_t group = stage->shared ? stage->shared->group : 1;
+    const int64_t n = v->view->families[param->family].elements / group;
     bool sees_shard = false;
 
     for (int i = 0; i < stage->n_in; i++)
@@ -208,11 +209,17 @@ static void check_whole(verifier *v, int op, int64_t rank,
     if (sees_shard)
         reject(v, (place){op, rank, row->param},
                "a stage on the whole matrix reads or writes a shard");
-    else if (row->offset != 0 || row->count != n)
+    else if (param->group != group)
         reject(v, (place){op, rank, row->param},
-               "the whole matrix is elements [0, %lld), not [%lld, %lld)",
-               (long long)n, (long long)row->offset,
-               (long long)(row->offset + row->count));
+               "%lld ranks share the matrix, and the stage is one for %lld",
+               (long long)param->group, (long long)group);
+    else if (row->offset != 0 || row->count != n)
+        reject(
+            v, (place){op, rank, row->param},
+            "the matrix, or the rank's part of it, is elements [0, %lld), not "
+            "[%lld, %lld)",
+            (long long)n, (long long)row->offset,
+            (long long)(row->offset + row->count));
 }
 
 static void check_kernel_row(verifier *v, int op, int64_t rank,
@@ -226,7 +233,7 @@ static void check_kernel_row(verifier *v, int op, int64_t rank,
                "stage %lld is not of its rule", (long long)row->stage);
         return;
     }
-    if (v->view->stages[row->stage].where == CZ_WHERE_WHOLE)
+    if (cz_view_is_shaped(&v->view->stages[row->stage]))
         check_whole(v, op, rank, row);
     else
         check_run(v, op, rank, row->param, row->offset, row->count);
@@ -260,6 +267,19 @@ static void check_transfer_row(verifier *v, int op, int64_t rank,
                (long long)arena_of(v, rank));
 }
 
+static void check_sum_row(verifier *v, int op, int64_t rank,
+                          const cz_view_sum_row *row)
+{
+    const int64_t element = cz_dtype_bytes(row->is_double ? CZ_F64 : CZ_F32);
+    int64_t bytes;
+
+    if (row->count <= 0 || __builtin_mul_overflow(row->count, element, &bytes))
+        reject(v, (place){op, rank, row->param}, "adds up %lld elements",
+               (long long)row->count);
+    else
+        check_scratch(v, op, rank, row->param, row->offset, bytes);
+}
+
 static void check_row(verifier *v, int op, int64_t rank, int64_t i)
 {
     const cz_view_table *table = &v->view->tables[v->view->ops[op].table];
@@ -270,6 +290,10 @@ static void check_row(verifier *v, int op, int64_t rank, int64_t i)
         break;
     case CZ_ROW_TRANSFER:
         check_transfer_row(v, op, rank, &table->rows.transfer[i]);
+        break;
+    case CZ_ROW_SUM:
+        if (is_param(v, op, rank, table->rows.sum[i].param))
+            check_sum_row(v, op, rank, &table->rows.sum[i]);
         break;
     case CZ_ROW_SPAN:
         if (is_param(v, op, rank, table->rows.span[i].param))
@@ -287,6 +311,8 @@ static int row_kind_of(cz_step_kind kind)
         return CZ_ROW_KERNEL;
     case CZ_STEP_TRANSFER:
         return CZ_ROW_TRANSFER;
+    case CZ_STEP_GROUP_SUM:
+        return CZ_ROW_SUM;
     case CZ_STEP_SQUARE_SUM:
         return CZ_ROW_SPAN;
     case CZ_STEP_REDUCE_SCATTER:
@@ -318,6 +344,16 @@ static bool axes_exist(const verifier *v, const cz_ints *axes)
     return true;
 }
 
+/* Sums, and nothing else, are made in equal blocks of a communicator. */
+static bool has_blocks(const verifier *v, const cz_view_op *op)
+{
+    const int64_t group = op->fact->group;
+
+    if (op->kind != CZ_STEP_GROUP_SUM)
+        return group == 0;
+    return group > 1 && cz_view_extent(v->view, &op->fact->comm) % group == 0;
+}
+
 static void check_facts(verifier *v, int number)
 {
     const cz_view_op *op = &v->view->ops[number];
@@ -336,6 +372,10 @@ static void check_facts(verifier *v, int number)
                (long long)fact->bucket);
     else if (!axes_exist(v, &fact->comm))
         reject(v, place_of(v, number), "its axes are not the mesh's, in order");
+    else if (!has_blocks(v, op))
+        reject(v, place_of(v, number),
+               "its ranks make no blocks of %lld that add up apart",
+               (long long)fact->group);
     for (int i = 0; i < fact->waits.n; i++)
         if (fact->waits.v[i] < 0 || fact->waits.v[i] >= number)
             reject(v, place_of(v, number),

@@ -149,7 +149,7 @@ static void add_writes(verifier *v, run_list *list, int op, int64_t rank,
     for (int i = 0; i < stage->n_out; i++) {
         if (!persists(stage->out[i].kind))
             continue;
-        if (stage->where == CZ_WHERE_WHOLE) {
+        if (cz_view_is_shaped(stage)) {
             reject(v, (place){op, rank, row->param},
                    "a stage on the whole matrix writes a parameter or state");
             return;

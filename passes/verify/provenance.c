@@ -33,14 +33,18 @@ static box shard_box(const verifier *v, int64_t param, int64_t rank)
     return b;
 }
 
-static box whole_box(const verifier *v, int64_t param)
+/* What a rank computes of a matrix: all of it, or its part. */
+static box whole_box(const verifier *v, int64_t param, int64_t rank)
 {
-    const cz_view_family *family =
-        &v->view->families[v->view->params[param].family];
+    const cz_view_param *p = &v->view->params[param];
+    const cz_view_family *family = &v->view->families[p->family];
+    const int64_t member = member_of(v, param, rank);
+    const cz_view_shard part = cz_view_part_of(
+        v->view, (int)param, member >= 0 && member < p->group ? member : 0);
 
     if (family->n_dims == 1)
-        return (box){0, 0, 1, family->fact->shape.v[0]};
-    return (box){0, 0, family->fact->shape.v[0], family->fact->shape.v[1]};
+        return (box){0, 0, 1, part.shape[0]};
+    return (box){part.start[0], part.start[1], part.shape[0], part.shape[1]};
 }
 
 /* A slot of a stage as memory: contiguous elements of a box. */
@@ -54,8 +58,8 @@ static region slot_region(const run *r, int64_t rank,
 
     slot_extent(stage, slot, row->count, &offset, &bytes);
     m.element_bytes = cz_dtype_bytes(slot->dtype);
-    m.what = stage->where == CZ_WHERE_WHOLE ? whole_box(r->v, row->param)
-                                            : shard_box(r->v, row->param, rank);
+    m.what = cz_view_is_shaped(stage) ? whole_box(r->v, row->param, rank)
+                                      : shard_box(r->v, row->param, rank);
     m.offset = scratch_of(row, slot->kind) + offset;
     m.stride_bytes = m.what.columns * m.element_bytes;
     return m;
@@ -67,8 +71,7 @@ static bool is_full_shard(run *r, int op, int64_t rank,
 {
     const int64_t n = elements_on(r->v, row->param, rank);
 
-    if (r->v->view->stages[row->stage].where == CZ_WHERE_WHOLE ||
-        row->count == n)
+    if (cz_view_is_shaped(&r->v->view->stages[row->stage]) || row->count == n)
         return true;
     reject(r->v, (place){op, rank, row->param},
            "works on %lld of the shard's %lld elements, which scratch holds as "
@@ -82,12 +85,45 @@ static bool in_scratch(const cz_view_slot *slot)
     return slot->kind >= CZ_SLOT_GATHER;
 }
 
+/* The workspace of a matrix that is shared, behind a segment: with its partial
+ * sums, or with the sums of all who share it. */
+static region work_region(const cz_view_stage *stage,
+                          const cz_view_kernel_row *row, int64_t segment,
+                          bool is_summed)
+{
+    return (region){.param = row->param,
+                    .kind = CZ_N_SLOTS,
+                    .index = (int)(2 * segment + is_summed),
+                    .what = {0, 0, 1, stage->fact->work_bytes},
+                    .element_bytes = 1,
+                    .offset = row->work,
+                    .stride_bytes = stage->fact->work_bytes};
+}
+
+/* A segment goes on with what the one before it left and the group added up. */
+static void read_work(run *r, int op, int64_t rank,
+                      const cz_view_kernel_row *row)
+{
+    const cz_view_stage *stage = &r->v->view->stages[row->stage];
+
+    if (!stage->shared || stage->shared->segment == 0)
+        return;
+    const region wanted =
+        work_region(stage, row, stage->shared->segment - 1, true);
+    if (!region_holds(&r->scratch[rank], &wanted))
+        reject(r->v, (place){op, rank, row->param},
+               "goes on at scratch byte %lld, where the segment before it has "
+               "not left its values, or nobody added up its sums",
+               (long long)wanted.offset);
+}
+
 static void read_slots(run *r, int op, int64_t rank,
                        const cz_view_kernel_row *row)
 {
     const cz_view_stage *stage = &r->v->view->stages[row->stage];
     const int bucket = r->v->view->params[row->param].bucket;
 
+    read_work(r, op, rank, row);
     for (int i = 0; i < stage->n_in; i++) {
         if (stage->in[i].kind == CZ_SLOT_GRAD && !r->reduced[bucket])
             reject(r->v, (place){op, rank, row->param},
@@ -105,6 +141,19 @@ static void read_slots(run *r, int op, int64_t rank,
     }
 }
 
+/* Until the last segment its slots are half written. */
+static void forget_slots(run *r, int64_t rank, const cz_view_kernel_row *row)
+{
+    const cz_view_stage *stage = &r->v->view->stages[row->stage];
+
+    for (int i = 0; i < stage->n_out; i++) {
+        int64_t offset, bytes;
+        slot_extent(stage, &stage->out[i], row->count, &offset, &bytes);
+        offset += scratch_of(row, stage->out[i].kind);
+        region_forget(&r->scratch[rank], offset, offset + bytes);
+    }
+}
+
 static void write_slots(run *r, int op, int64_t rank,
                         const cz_view_kernel_row *row)
 {
@@ -114,6 +163,12 @@ static void write_slots(run *r, int op, int64_t rank,
     if (stage->fact->work_bytes > 0)
         region_forget(&r->scratch[rank], row->work,
                       row->work + stage->fact->work_bytes);
+    if (stage->shared && stage->shared->segment + 1 < stage->n_segments) {
+        forget_slots(r, rank, row);
+        region_put(r->v->arena, &r->scratch[rank],
+                   work_region(stage, row, stage->shared->segment, false));
+        return;
+    }
     for (int i = 0; i < stage->n_out; i++) {
         if (stage->out[i].kind == CZ_SLOT_PARAM) {
             r->updated[rank * r->v->view->n_buckets + bucket] += row->count;
@@ -134,16 +189,14 @@ static void check_owner(run *r, int op, int64_t rank,
                         const cz_view_kernel_row *row)
 {
     const cz_view_param *param = &r->v->view->params[row->param];
-    int64_t storage[CZ_VIEW_MAX_AXES];
-    const cz_ints axes = cz_view_shard_axes(r->v->view, param->family, storage);
 
-    if (r->v->view->stages[row->stage].where != CZ_WHERE_WHOLE)
+    if (!cz_view_is_shaped(&r->v->view->stages[row->stage]))
         return;
+    const int64_t member = member_of(r->v, row->param, rank);
     const cz_ints *split =
         &cz_view_family_reduction(r->v->view, param->family)->split_axes;
     if (param->split_owner != cz_view_coordinate(r->v->view, split, rank) ||
-        (param->shard_owner >= 0 &&
-         param->shard_owner != cz_view_coordinate(r->v->view, &axes, rank)))
+        (param->shard_owner >= 0 && (member < 0 || member >= param->group)))
         reject(r->v, (place){op, rank, row->param},
                "is computed here, where it is not owned");
 }
@@ -192,6 +245,83 @@ static void run_transfer(run *r, int op)
         }
         region_put(r->v->arena, &r->scratch[pairs[i].target], put);
     }
+}
+
+/* The workspace that a segment of the parameter left, not yet added up. */
+static region *find_work(const run *r, int64_t rank, int64_t param)
+{
+    for (int i = 0; i < r->scratch[rank].n; i++) {
+        region *m = &r->scratch[rank].v[i];
+        if (m->kind == CZ_N_SLOTS && m->param == param && m->index % 2 == 0)
+            return m;
+    }
+    return NULL;
+}
+
+/* Rows [*at, end) begin with all partial sums of the segment, in order. */
+static bool take_sums(const cz_view_stage *stage, const region *work,
+                      const cz_view_sum_row *rows, int64_t *at, int64_t end)
+{
+    for (int s = 0; s < stage->n_steps; s++) {
+        const cz_view_step *step = &stage->steps[s];
+        for (int k = 0; k < step->n_out; k++) {
+            if (step->segment != work->index / 2 || !(step->partial >> k & 1))
+                continue;
+            if (*at == end || rows[*at].param != work->param ||
+                rows[*at].offset != work->offset + step->offsets[k] ||
+                rows[*at].count != cz_view_result_elements(step, k) ||
+                rows[*at].is_double != (step->out_dtype[k] == CZ_F64))
+                return false;
+            ++*at;
+        }
+    }
+    return true;
+}
+
+/* All partial sums of a segment, of the same one on all ranks that add up. */
+static void run_sums_of(run *r, int op, int64_t rank)
+{
+    const row_range range = rows_of(r->v, &r->v->view->ops[op], rank);
+    const cz_view_sum_row *rows =
+        r->v->view->tables[r->v->view->ops[op].table].rows.sum;
+    const int64_t first = first_of_block(r->v, &r->v->view->ops[op], rank);
+
+    for (int64_t i = range.first; i < range.end && r->v->n_errors == 0;) {
+        const int64_t param = rows[i].param;
+        const cz_view_stage *stage =
+            cz_view_shared_stage(r->v->view, rule_of_param(r->v, param),
+                                 r->v->view->params[param].group);
+        region *work = find_work(r, rank, param);
+        const bool is_taken =
+            stage && work && take_sums(stage, work, rows, &i, range.end);
+        if (is_taken && rank != first) {
+            const region_list *others = &r->scratch[first];
+            region there = *work;
+            there.index++;
+            int k = 0;
+            while (k < others->n && (others->v[k].kind != CZ_N_SLOTS ||
+                                     others->v[k].param != param ||
+                                     others->v[k].index != there.index))
+                k++;
+            if (k == others->n)
+                reject(r->v, (place){op, rank, param},
+                       "adds up sums of another segment than rank %lld",
+                       (long long)first);
+        }
+        if (!is_taken)
+            reject(r->v, (place){op, rank, param},
+                   "adds up other values than the partial sums of the segment "
+                   "before it");
+        else
+            work->index++;
+    }
+}
+
+static void run_sums(run *r, int op)
+{
+    for (int64_t rank = 0; rank < r->v->view->n_ranks && r->v->n_errors == 0;
+         rank++)
+        run_sums_of(r, op, rank);
 }
 
 static void run_spans(run *r, int op)
@@ -308,6 +438,9 @@ static void run_op(run *r, int number)
         break;
     case CZ_STEP_KERNEL:
         run_kernel(r, number);
+        break;
+    case CZ_STEP_GROUP_SUM:
+        run_sums(r, number);
         break;
     case CZ_STEP_SQUARE_SUM:
         run_spans(r, number);

@@ -114,6 +114,12 @@ static int64_t box_end(const cz_view_transfer_row *row)
     return row->offset + (row->n_rows - 1) * row->stride_bytes + row->row_bytes;
 }
 
+static int64_t sum_end(const cz_view_sum_row *row)
+{
+    return row->offset +
+           row->count * cz_dtype_bytes(row->is_double ? CZ_F64 : CZ_F32);
+}
+
 static void add_rows(access_list *list, const cz_view_op *op)
 {
     const row_range rows = rows_of(list->v, op, list->rank);
@@ -130,6 +136,9 @@ static void add_rows(access_list *list, const cz_view_op *op)
         else if (table->kind == CZ_ROW_TRANSFER)
             add(list, SPACE_SCRATCH, transfer->offset, box_end(transfer),
                 transfer->is_recv, transfer->param);
+        else if (table->kind == CZ_ROW_SUM)
+            add(list, SPACE_SCRATCH, table->rows.sum[i].offset,
+                sum_end(&table->rows.sum[i]), true, table->rows.sum[i].param);
         else
             add(list,
                 bucket_space(list->v->view->params[span->param].bucket,
@@ -179,6 +188,7 @@ static void add_op(access_list *list, const cz_view_op *op)
         break;
     case CZ_STEP_KERNEL:
     case CZ_STEP_TRANSFER:
+    case CZ_STEP_GROUP_SUM:
     case CZ_N_STEPS:
         break;
     }

@@ -97,7 +97,8 @@ static void check_all_axes(verifier *v, int number)
 static bool is_update(cz_step_kind kind)
 {
     return kind == CZ_STEP_KERNEL || kind == CZ_STEP_TRANSFER ||
-           kind == CZ_STEP_ALL_GATHER || kind == CZ_STEP_PROLOGUE;
+           kind == CZ_STEP_GROUP_SUM || kind == CZ_STEP_ALL_GATHER ||
+           kind == CZ_STEP_PROLOGUE;
 }
 
 /* What was seen of the kinds that prepare an update: one more than the

@@ -50,6 +50,26 @@ bool is_home(const verifier *v, int64_t param, int64_t rank)
     return has_family(v, v->view->params[param].family, rank);
 }
 
+int64_t first_of_block(const verifier *v, const cz_view_op *op, int64_t rank)
+{
+    const cz_ints *comm = &op->fact->comm;
+    const int64_t position = cz_view_coordinate(v->view, comm, rank);
+    const int64_t group =
+        op->fact->group > 0 ? op->fact->group : cz_view_extent(v->view, comm);
+
+    return cz_view_rank_at(v->view, comm, position - position % group, rank);
+}
+
+int64_t member_of(const verifier *v, int64_t param, int64_t rank)
+{
+    const cz_view_param *p = &v->view->params[param];
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_ints axes = cz_view_shard_axes(v->view, p->family, storage);
+
+    return cz_view_coordinate(v->view, &axes, rank) -
+           (p->shard_owner > 0 ? p->shard_owner : 0);
+}
+
 int64_t home_of(const verifier *v, int bucket)
 {
     const int family = v->view->buckets[bucket].family;
@@ -186,8 +206,9 @@ void for_each_rank(verifier *v, int op, void (*check)(verifier *, int, int64_t))
 bool cz_verify(const cz_plan_view *view, cz_diags *diags)
 {
     static void (*const checks[])(verifier *) = {
-        check_form,     check_uniform, check_once,  check_norm,
-        check_deadlock, check_matched, check_races, check_provenance};
+        check_form,    check_uniform,    check_once,
+        check_norm,    check_group_sums, check_deadlock,
+        check_matched, check_races,      check_provenance};
     cz_arena all;
     verifier v = {.view = view, .diags = diags};
 

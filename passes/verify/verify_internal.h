@@ -109,6 +109,13 @@ typedef struct order {
 order order_of_rank(verifier *v, int64_t rank);
 bool is_before(const order *o, int first, int second);
 
+/* The first rank of those with which a rank adds up the partial sums of an
+ * operation: the block of its position. */
+int64_t first_of_block(const verifier *v, const cz_view_op *op, int64_t rank);
+/* The coordinate of a rank over the axes that shard a parameter, counted from
+ * the first of those that own or share it. */
+int64_t member_of(const verifier *v, int64_t param, int64_t rank);
+
 /* Run a check of operation `op` on every rank until one rejects; what it takes
  * from the arena is given back after each. */
 void for_each_rank(verifier *v, int op,
@@ -131,6 +138,7 @@ void check_form(verifier *v);
 void check_once(verifier *v);
 void check_norm(verifier *v);
 void check_uniform(verifier *v);
+void check_group_sums(verifier *v);
 void check_deadlock(verifier *v);
 void check_matched(verifier *v);
 void check_races(verifier *v);

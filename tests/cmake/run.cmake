@@ -145,3 +145,31 @@ set_tests_properties(run_finds_rank_order_reduction PROPERTIES LABELS run
 add_test(NAME emit COMMAND ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/emit.py
   $<TARGET_FILE:canzona>)
 set_tests_properties(emit PROPERTIES LABELS tree TIMEOUT 300)
+
+# Matrices that ranks share: wide and tall, sharded along either dimension, fused
+# too, by FSDP's chunks of unequal length, by blocks of both axes; also as late as
+# waits allow.  Groups of 0 are all that shard a matrix.
+foreach(case gpt:4x1x2:0 gpt:2x1x4:1 gpt:2x1x4:2 gpt:2x1x4:4 gpt:1x1x4:2
+             fused:2x1x4:2 fused:2x1x2:0 fsdp:1x2x2:2
+             fsdp:2x2x2:0 chunks:2x2x1:0)
+  string(REGEX MATCH "^([a-z]+):([0-9]+)x([0-9]+)x([0-9]+):([0-9]+)$" _ ${case})
+  set(stem ${CMAKE_MATCH_1})
+  set(name run_gram_${stem}_${CMAKE_MATCH_2}x${CMAKE_MATCH_3}x${CMAKE_MATCH_4}_${CMAKE_MATCH_5})
+  set(defines -D mesh.dp=${CMAKE_MATCH_2} -D mesh.tp=${CMAKE_MATCH_4}
+      -D tp_strategy=gram)
+  if(CMAKE_MATCH_3 GREATER 1)
+    list(APPEND defines -D mesh.fsdp=${CMAKE_MATCH_3})
+  endif()
+  if(CMAKE_MATCH_5 GREATER 0)
+    list(APPEND defines -D tp_group=${CMAKE_MATCH_5})
+  endif()
+  set(file ${CMAKE_CURRENT_SOURCE_DIR}/plans/${stem}.cz)
+  if(stem STREQUAL gpt)
+    set(file ${CMAKE_SOURCE_DIR}/examples/gpt.cz)
+  endif()
+  foreach(late "" --late)
+    add_test(NAME ${name}${late} COMMAND canzona run --check --steps=2 ${late}
+      ${defines} ${file})
+    set_tests_properties(${name}${late} PROPERTIES LABELS run TIMEOUT 120)
+  endforeach()
+endforeach()

@@ -4,7 +4,7 @@
 module {
   "canzona.program"() {compiler = "by hand", name = "tiny", source_hash = "0000000000000000000000000000000000000000000000000000000000000000", strict = 0 : i64} : () -> ()
   "canzona.mesh"() {axes = ["dp", "tp"], sizes = array<i64: 1, 2>, names = ["dp", "tp"], sets = array<i64: 1, 2>} : () -> ()
-  "canzona.policy"() {bucket_elements = 400000000 : i64, clip = 0.000000e+00 : f64, group_bytes = 0 : i64, master_dtype = "f32", skip = 0 : i64} : () -> ()
+  "canzona.policy"() {bucket_elements = 400000000 : i64, clip = 0.000000e+00 : f64, group_bytes = 0 : i64, master_dtype = "f32", skip = 0 : i64, tp_strategy = "auto", tp_group = 0 : i64} : () -> ()
   "canzona.reduction"() {dtype = "f32", sym_name = "r", reduce_axes = array<i64: 0>, split_axes = array<i64: 0>, leaves = 1 : i64, terms = 1 : i64} : () -> ()
   "canzona.use"() {defaults = array<f64: 1.000000e-01>, has_default = array<i64: 1>, hypers = ["lr"], optimizer = "unit", sym_name = "unit"} : () -> ()
   func.func @unit.4x4.update(%arg0: tensor<4x4xf32>, %arg1: tensor<4x4xf32>, %arg2: f32) -> tensor<4x4xf32> {
@@ -75,11 +75,11 @@ module {
   "canzona.table"() {sym_name = "whole", row = "kernel", selector = array<i64: 0, 1>, starts = array<i64: 0, 1, 2>, rows = array<i64: 1, 0, 0, 16, 128, 192, -1, 256, 1, 1, 0, 16, 128, 192, -1, 256>} : () -> ()
   "canzona.table"() {sym_name = "scatter", row = "transfer", selector = array<i64: 0, 1>, starts = array<i64: 0, 4, 8>, rows = array<i64: 0, 0, 0, 192, 1, 32, 32, 0, 0, 1, 224, 1, 32, 32, 0, 1, 0, 448, 1, 32, 32, 1, 1, 1, 384, 1, 32, 32, 1, 0, 0, 192, 1, 32, 32, 1, 0, 1, 224, 1, 32, 32, 1, 1, 1, 384, 1, 32, 32, 0, 1, 0, 448, 1, 32, 32>} : () -> ()
   "canzona.table"() {sym_name = "after", row = "kernel", selector = array<i64: 0>, starts = array<i64: 0, 2>, rows = array<i64: 2, 1, 0, 8, -1, 384, -1, -1, 2, 0, 16, 8, -1, 448, -1, -1>} : () -> ()
-  "canzona.op"() {kind = "reduce_scatter", stream = 1 : i64, section = "reduce", comm = array<i64: 0>, bucket = 0 : i64, table = "", waits = array<i64>} : () -> ()
-  "canzona.op"() {kind = "prologue", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = "", waits = array<i64>} : () -> ()
-  "canzona.op"() {kind = "kernel", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = @before, waits = array<i64: 0>} : () -> ()
-  "canzona.op"() {kind = "transfer", stream = 2 : i64, section = "update", comm = array<i64: 1>, bucket = -1 : i64, table = @gather, waits = array<i64: 2>} : () -> ()
-  "canzona.op"() {kind = "kernel", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = @whole, waits = array<i64: 3>} : () -> ()
-  "canzona.op"() {kind = "transfer", stream = 2 : i64, section = "update", comm = array<i64: 1>, bucket = -1 : i64, table = @scatter, waits = array<i64: 4>} : () -> ()
-  "canzona.op"() {kind = "kernel", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = @after, waits = array<i64: 5>} : () -> ()
+  "canzona.op"() {kind = "reduce_scatter", stream = 1 : i64, section = "reduce", comm = array<i64: 0>, bucket = 0 : i64, table = "", waits = array<i64>, group = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "prologue", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = "", waits = array<i64>, group = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "kernel", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = @before, waits = array<i64: 0>, group = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "transfer", stream = 2 : i64, section = "update", comm = array<i64: 1>, bucket = -1 : i64, table = @gather, waits = array<i64: 2>, group = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "kernel", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = @whole, waits = array<i64: 3>, group = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "transfer", stream = 2 : i64, section = "update", comm = array<i64: 1>, bucket = -1 : i64, table = @scatter, waits = array<i64: 4>, group = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "kernel", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = @after, waits = array<i64: 5>, group = 0 : i64} : () -> ()
 }

@@ -20,6 +20,8 @@ static const int64_t *rows_of(const cz_view_table *table)
         return &table->rows.kernel->stage;
     case CZ_ROW_TRANSFER:
         return &table->rows.transfer->param;
+    case CZ_ROW_SUM:
+        return &table->rows.sum->param;
     case CZ_ROW_SPAN:
         break;
     }
@@ -29,6 +31,7 @@ static const int64_t *rows_of(const cz_view_table *table)
 static const size_t row_bytes[] = {[CZ_ROW_KERNEL] = sizeof(cz_view_kernel_row),
                                    [CZ_ROW_TRANSFER] =
                                        sizeof(cz_view_transfer_row),
+                                   [CZ_ROW_SUM] = sizeof(cz_view_sum_row),
                                    [CZ_ROW_SPAN] = sizeof(cz_view_span_row)};
 
 static mutable_table copy_table(cz_arena *arena, const cz_view_table *table)
@@ -111,6 +114,9 @@ static cz_view_table view_of_table(mutable_plan *plan, int number)
         break;
     case CZ_ROW_TRANSFER:
         view.rows.transfer = rows;
+        break;
+    case CZ_ROW_SUM:
+        view.rows.sum = rows;
         break;
     case CZ_ROW_SPAN:
         view.rows.span = rows;

@@ -48,6 +48,20 @@ static const void *transfer_rows(cz_arena *arena, const cz_view_table *table,
     return rows;
 }
 
+static const void *sum_rows(cz_arena *arena, const cz_view_table *table,
+                            int64_t n)
+{
+    czr_sum_row *rows = CZ_NEW(arena, czr_sum_row, n + 1);
+
+    for (int64_t i = 0; i < n; i++) {
+        const cz_view_sum_row *row = &table->rows.sum[i];
+        rows[i] = (czr_sum_row){(int32_t)row->param,
+                                row->is_double ? CZR_F64 : CZR_F32, row->offset,
+                                row->count};
+    }
+    return rows;
+}
+
 static const void *span_rows(cz_arena *arena, const cz_view_table *table,
                              int64_t n)
 {
@@ -69,6 +83,8 @@ static const void *rows_of(cz_arena *arena, const cz_view_table *table)
         return kernel_rows(arena, table, n);
     case CZ_ROW_TRANSFER:
         return transfer_rows(arena, table, n);
+    case CZ_ROW_SUM:
+        return sum_rows(arena, table, n);
     case CZ_ROW_SPAN:
         break;
     }
@@ -101,6 +117,7 @@ static void set_ops(cz_arena *arena, czr_program *program,
                           (uint8_t)fact->stream,
                           (uint8_t)view->ops[i].section,
                           mask(&fact->comm),
+                          (int32_t)fact->group,
                           (int32_t)fact->bucket,
                           view->ops[i].table,
                           fact->waits.n,

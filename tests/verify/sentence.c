@@ -31,6 +31,8 @@ static int64_t param_of_row(const cz_view_table *table, int64_t row)
         return table->rows.kernel[row].param;
     case CZ_ROW_TRANSFER:
         return table->rows.transfer[row].param;
+    case CZ_ROW_SUM:
+        return table->rows.sum[row].param;
     case CZ_ROW_SPAN:
         break;
     }

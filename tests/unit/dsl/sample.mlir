@@ -3,7 +3,7 @@
 module {
   "canzona.program"() {name = "sample", source_hash = "00", compiler = "0", strict = 1 : i64} : () -> ()
   "canzona.mesh"() {axes = ["dp", "tp"], sizes = array<i64: 2, 2>, names = ["dp", "tp"], sets = array<i64: 1, 2>} : () -> ()
-  "canzona.policy"() {master_dtype = "f32", clip = 1.000000e+00 : f64, skip = 1 : i64, bucket_elements = 1000 : i64, group_bytes = 0 : i64} : () -> ()
+  "canzona.policy"() {master_dtype = "f32", clip = 1.000000e+00 : f64, skip = 1 : i64, bucket_elements = 1000 : i64, group_bytes = 0 : i64, tp_strategy = "auto", tp_group = 0 : i64} : () -> ()
   "canzona.machine"() {name = "m", constants = ["gpus_per_node", "sms", "tile_rows", "tile_columns", "symmetric", "bf16_rate", "f32_rate", "memory_rate", "launch", "node_rate", "node_latency", "network_rate", "network_latency"], values = array<i64: 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22>, measured = array<i64: 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, sources = ["s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz"]} : () -> ()
   "canzona.timing"() {optimizer = "mat", shape = array<i64: 4, 6>, batch = 2 : i64, group = 1 : i64, time = 77 : i64} : () -> ()
   "canzona.uneven_reduce"() {link = "node", bytes = 8 : i64, roots = 3 : i64, thousandths = 750 : i64, measured = 1 : i64} : () -> ()
@@ -138,9 +138,9 @@ module {
   "canzona.table"() {sym_name = "k", row = "kernel", selector = array<i64: 0>, starts = array<i64: 0, 1, 2>, rows = array<i64: 0, 0, 0, 12, 0, -1, -1, -1, 3, 3, 6, 6, -1, -1, -1, -1>} : () -> ()
   "canzona.table"() {sym_name = "x", row = "transfer", selector = array<i64>, starts = array<i64: 0, 1>, rows = array<i64: 0, 1, 1, 0, 2, 12, 64>} : () -> ()
   "canzona.table"() {sym_name = "s", row = "span", selector = array<i64: 0, 1>, starts = array<i64: 0, 1, 1, 2, 2>, rows = array<i64: 0, 0, 12, 1, 12, 12>} : () -> ()
-  "canzona.op"() {kind = "reduce_scatter", stream = 1 : i64, section = "reduce", comm = array<i64: 0>, bucket = 0 : i64, table = "", waits = array<i64>} : () -> ()
-  "canzona.op"() {kind = "square_sum", stream = 0 : i64, section = "decide", comm = array<i64>, bucket = -1 : i64, table = @s, waits = array<i64: 0>} : () -> ()
-  "canzona.op"() {kind = "decide", stream = 0 : i64, section = "decide", comm = array<i64>, bucket = -1 : i64, table = "", waits = array<i64>} : () -> ()
-  "canzona.op"() {kind = "kernel", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = @k, waits = array<i64: 0, 2>} : () -> ()
-  "canzona.op"() {kind = "transfer", stream = 2 : i64, section = "update", comm = array<i64: 1>, bucket = -1 : i64, table = @x, waits = array<i64: 3>} : () -> ()
+  "canzona.op"() {kind = "reduce_scatter", stream = 1 : i64, section = "reduce", comm = array<i64: 0>, bucket = 0 : i64, table = "", waits = array<i64>, group = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "square_sum", stream = 0 : i64, section = "decide", comm = array<i64>, bucket = -1 : i64, table = @s, waits = array<i64: 0>, group = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "decide", stream = 0 : i64, section = "decide", comm = array<i64>, bucket = -1 : i64, table = "", waits = array<i64>, group = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "kernel", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = @k, waits = array<i64: 0, 2>, group = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "transfer", stream = 2 : i64, section = "update", comm = array<i64: 1>, bucket = -1 : i64, table = @x, waits = array<i64: 3>, group = 0 : i64} : () -> ()
 }

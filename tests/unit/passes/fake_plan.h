@@ -60,16 +60,19 @@ static inline void fake_stages(fake_plan *f)
     static const cz_view_slot after_out[] = {{CZ_SLOT_PARAM, 0, CZ_F32},
                                              {CZ_SLOT_STORED, 0, CZ_BF16}};
     const cz_view_stage stages[FAKE_STAGES] = {{.where = CZ_WHERE_BEFORE,
+                                                .n_segments = 1,
                                                 .n_in = 2,
                                                 .n_out = 4,
                                                 .in = before_in,
                                                 .out = before_out},
                                                {.where = CZ_WHERE_WHOLE,
+                                                .n_segments = 1,
                                                 .n_in = 2,
                                                 .n_out = 1,
                                                 .in = whole_in,
                                                 .out = whole_out},
                                                {.where = CZ_WHERE_AFTER,
+                                                .n_segments = 1,
                                                 .n_in = 3,
                                                 .n_out = 2,
                                                 .in = after_in,
@@ -178,6 +181,7 @@ static inline void fake_params(fake_plan *f, int n)
             .family = i,
             .name = cz_arena_printf(&f->arena, "p%d", i),
             .names = CZ_NEW(&f->arena, const char *, 1),
+            .group = 1,
             .split_owner = is_matrix ? fake_random(f, f->sizes[0]) : -1,
             .shard_owner =
                 is_matrix && is_sharded ? fake_random(f, f->sizes[2]) : -1};

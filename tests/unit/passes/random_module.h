@@ -36,8 +36,9 @@ static inline void add_head(cz_ir *ir, const char *master)
 
     cz_ir_add_program(ir, &(cz_fact_program){.name = "random"});
     cz_ir_add_mesh(ir, &(cz_fact_mesh){.axes = {axes, 1}, .sizes = {sizes, 1}});
-    cz_ir_add_policy(
-        ir, &(cz_fact_policy){.master_dtype = master, .bucket_elements = 1000});
+    cz_ir_add_policy(ir, &(cz_fact_policy){.master_dtype = master,
+                                           .bucket_elements = 1000,
+                                           .tp_strategy = "auto"});
     cz_ir_add_reduction(ir, &(cz_fact_reduction){.sym_name = "r",
                                                  .dtype = "f32",
                                                  .reduce_axes = {dp, 1},

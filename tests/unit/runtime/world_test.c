@@ -21,6 +21,21 @@ static float value_of(int rank, int i)
 
 /* ---- results ------------------------------------------------------------ */
 
+/* The sum over ranks [first, first + n): the largest power of two of them that
+ * is less than n, and the rest. */
+static float tree(int first, int n, int i, bool is_narrow)
+{
+    const float value = value_of(first, i);
+    int half = 1;
+
+    if (n == 1)
+        return is_narrow ? czr_bf16_to_f32(czr_f32_to_bf16(value)) : value;
+    while (2 * half < n)
+        half *= 2;
+    return tree(first, half, i, is_narrow) +
+           tree(first + half, n - half, i, is_narrow);
+}
+
 static czr_status check_sums(czr_world *world)
 {
     const int size = czr_world_size(world);
@@ -38,14 +53,11 @@ static czr_status check_sums(czr_world *world)
         czr_world_all_reduce(world, NULL, narrow, COUNT, CZR_BF16) != CZR_OK)
         return CZR_ERR_STATE;
     for (int i = 0; i < COUNT; i++) {
-        float sum = value_of(0, i);
-        float rounded = czr_bf16_to_f32(czr_f32_to_bf16(value_of(0, i)));
-        double wide_sum = (double)value_of(0, i);
-        for (int rank = 1; rank < size; rank++) {
-            sum += value_of(rank, i);
-            rounded += czr_bf16_to_f32(czr_f32_to_bf16(value_of(rank, i)));
-            wide_sum += (double)value_of(rank, i);
-        }
+        const float sum = tree(0, size, i, false);
+        const float rounded = tree(0, size, i, true);
+        double wide_sum = 0;
+        for (int rank = 0; rank < size; rank++)
+            wide_sum += (double)value_of(rank, i); /* exact in any order */
         if (memcmp(&sum, &data[i], sizeof sum) != 0 || wide_sum != wide[i] ||
             czr_f32_to_bf16(rounded) != narrow[i])
             return CZR_ERR_MISMATCH;

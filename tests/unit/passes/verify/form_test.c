@@ -49,8 +49,8 @@ static void rows_stay_in_their_parameter_and_slice(void **state)
          "the slice [0, 2) that the rank owns"},
         {TWO_GROUPS,
          {{"1, 0, 0, 16, 192", "1, 0, 0, 8, 192"}},
-         "operation 11 (kernel) on rank 0, a: the whole matrix is elements [0, "
-         "16), not [0, 8)"},
+         "operation 11 (kernel) on rank 0, a: the matrix, or the rank's part "
+         "of it, is elements [0, 16), not [0, 8)"},
         {TWO_GROUPS,
          {{"3, 1, 0, 4, -1", "0, 1, 0, 4, -1"}},
          "operation 7 (kernel) on rank 0, b: stage 0 is not of its rule"},

@@ -1,0 +1,79 @@
+/* Pass: the strategy of every sharded matrix, as the schedule asks for it.
+ *
+ * requires: owners
+ * provides: groups of ranks that share matrices, each from its owner's block
+ *           on; with "auto" and "owner" groups stay as they are
+ * breaks:   nothing */
+#include "dsl/plan_view_build.h"
+#include "passes/owned.h"
+#include "passes/passes.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Ranks that share each matrix of a family: what was asked for, or all that
+ * shard it.  0 after reporting. */
+static int64_t group_of(const cz_plan_view *view, int family, cz_diags *diags)
+{
+    const int64_t n_shards = cz_family_shards(view, family);
+    const int64_t asked = view->policy->tp_group;
+
+    if (asked == 0 || !cz_family_is_owned(view, family) || n_shards == 1)
+        return cz_family_is_owned(view, family) ? n_shards : 1;
+    if (n_shards % asked == 0)
+        return asked;
+    cz_diag_error(diags, CZ_BAD_SCHEDULE, (cz_span){0},
+                  "'%s' is sharded over %" PRId64
+                  " ranks, which make no groups of %" PRId64,
+                  view->families[family].fact->pattern, n_shards, asked);
+    return 0;
+}
+
+/* Owners become the first of their block. */
+static void write_family(cz_ir *ir, cz_arena *arena, const cz_plan_view *view,
+                         int number, int64_t group)
+{
+    const cz_view_family *family = &view->families[number];
+    const int n = family->n_params;
+    int64_t *split = CZ_NEW(arena, int64_t, n);
+    int64_t *shard = CZ_NEW(arena, int64_t, n);
+    int64_t *groups = CZ_NEW(arena, int64_t, n);
+
+    for (int i = 0; i < n; i++) {
+        const cz_view_param *param = &view->params[family->first_param + i];
+        const bool is_shared = param->shard_owner >= 0;
+        split[i] = param->split_owner;
+        shard[i] = is_shared ? param->shard_owner - param->shard_owner % group
+                             : param->shard_owner;
+        groups[i] = is_shared ? group : 1;
+    }
+    cz_ir_add_assign(
+        ir, &(cz_fact_assign){
+                family->fact->sym_name, {split, n}, {shard, n}, {groups, n}});
+}
+
+static bool choose(cz_ir *ir, cz_arena *arena, cz_diags *diags)
+{
+    const cz_plan_view *view = cz_plan_view_build(arena, ir, diags);
+    bool ok = view != NULL;
+
+    if (!view || strcmp(view->policy->tp_strategy, "gram") != 0)
+        return ok;
+    cz_ir_remove(ir, CZ_FACT_assign);
+    for (int f = 0; f < view->n_families; f++) {
+        const int64_t group = group_of(view, f, diags);
+        ok &= group > 0;
+        write_family(ir, arena, view, f, group > 0 ? group : 1);
+    }
+    return ok;
+}
+
+bool cz_strategy_pass(cz_ir *ir, cz_diags *diags)
+{
+    cz_arena arena;
+
+    cz_arena_init(&arena);
+    const bool ok = choose(ir, &arena, diags);
+    cz_arena_fini(&arena);
+    return ok;
+}

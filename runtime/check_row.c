@@ -1,0 +1,104 @@
+/* Rows of tables against the memory of their rank. */
+#include "runtime/check_internal.h"
+#include "runtime/memory.h"
+#include "runtime/program.h"
+
+/* Elements of a bucket that are this rank's. */
+static bool is_owned(const czr_check *c, int param, int64_t offset,
+                     int64_t count)
+{
+    const int bucket = c->program->places[param].bucket;
+    const czr_range slice = czr_program_slice(c->program, bucket, c->rank);
+
+    return czr_is_inside(offset - slice.first, count, slice.n);
+}
+
+/* The slots of a stage against the row's places: states exist, scratch slots
+ * have a start, shard slots lie in the slice. */
+static bool check_slots(const czr_check *c, const czr_kernel_row *row,
+                        const czr_slot *slots, int n)
+{
+    const int bucket = c->program->places[row->param].bucket;
+    const int64_t starts[] = {row->gather, row->scatter, row->temp};
+    int64_t ends[] = {row->gather, row->scatter, row->temp};
+
+    for (int i = 0; i < n; i++) {
+        const unsigned kind = slots[i].kind;
+        if (kind == CZR_SLOT_STATE &&
+            slots[i].index >= c->program->buckets[bucket].n_states)
+            return false;
+        if (kind < CZR_SLOT_GATHER &&
+            !is_owned(c, row->param, row->offset, row->count))
+            return false;
+        if (kind < CZR_SLOT_GATHER)
+            continue;
+        const size_t bytes = czr_round_up(
+            (size_t)row->count * czr_dtype_bytes((czr_dtype)slots[i].dtype));
+        ends[kind - CZR_SLOT_GATHER] += (int64_t)bytes;
+        if (starts[kind - CZR_SLOT_GATHER] < 0 ||
+            ends[kind - CZR_SLOT_GATHER] > c->arena)
+            return false;
+    }
+    return true;
+}
+
+static bool check_kernel_row(const czr_check *c, const czr_kernel_row *row)
+{
+    const czr_program *p = c->program;
+
+    if (!czr_is_below(row->stage, p->n_stages) ||
+        !czr_is_below(row->param, p->n_params) ||
+        !czr_is_inside(row->count, 0, INT64_MAX / 16) || row->work > c->arena ||
+        !czr_program_has_param(p, row->param, c->rank))
+        return false;
+    const czr_stage *stage = &p->stages[row->stage];
+    return check_slots(c, row, stage->in, stage->n_in) &&
+           check_slots(c, row, stage->out, stage->n_out);
+}
+
+static bool check_transfer_row(const czr_check *c, const czr_transfer_row *row)
+{
+    const int64_t n = row->n_rows;
+
+    if (n < 0 || row->row_bytes < 0 || row->stride_bytes < row->row_bytes)
+        return false;
+    if (n == 0 || row->row_bytes == 0)
+        return true;
+    return czr_is_inside(row->offset, row->row_bytes, c->arena) &&
+           (n == 1 ||
+            (c->arena - row->offset - row->row_bytes) / row->stride_bytes >=
+                n - 1);
+}
+
+static bool check_sum_row(const czr_check *c, const czr_sum_row *row)
+{
+    if (row->dtype != CZR_F32 && row->dtype != CZR_F64)
+        return false;
+    const int64_t element = (int64_t)czr_dtype_bytes(row->dtype);
+    return czr_is_below(row->param, c->program->n_params) &&
+           czr_program_has_param(c->program, row->param, c->rank) &&
+           row->offset % element == 0 && row->count <= c->arena / element &&
+           czr_is_inside(row->offset, row->count * element, c->arena);
+}
+
+static bool check_span_row(const czr_check *c, const czr_span_row *row)
+{
+    return czr_is_below(row->param, c->program->n_params) &&
+           czr_program_has_param(c->program, row->param, c->rank) &&
+           is_owned(c, row->param, row->offset, row->count);
+}
+
+bool czr_check_row(const czr_check *c, const czr_table *table, int64_t i)
+{
+    switch (table->kind) {
+    case CZR_ROW_KERNEL:
+        return check_kernel_row(c, (const czr_kernel_row *)table->rows + i);
+    case CZR_ROW_TRANSFER:
+        return check_transfer_row(c, (const czr_transfer_row *)table->rows + i);
+    case CZR_ROW_SUM:
+        return check_sum_row(c, (const czr_sum_row *)table->rows + i);
+    case CZR_ROW_SPAN:
+        return check_span_row(c, (const czr_span_row *)table->rows + i);
+    }
+    return false;
+}
