@@ -1,6 +1,8 @@
 /* Domains, read off the plan view. */
 #include "passes/domain.h"
 
+#include "passes/gradient_order.h"
+
 typedef struct finder {
     cz_arena *arena;
     const cz_plan_view *view;
@@ -76,14 +78,14 @@ static const int *find_slots(const finder *f, int domain, int n_shards)
     return slots;
 }
 
-/* In reverse definition order, which is that of the backward pass. */
 static const int *find_params(const finder *f, int domain, int *n)
 {
     int *params = CZ_NEW(f->arena, int, f->view->n_params + 1);
     *n = 0;
-    for (int p = f->view->n_params - 1; p >= 0; p--)
+    for (int p = 0; p < f->view->n_params; p++)
         if (f->domain_of[f->view->params[p].family] == domain)
             params[(*n)++] = p;
+    cz_gradient_order(f->arena, f->view, params, *n);
     return params;
 }
 

@@ -24,6 +24,7 @@ typedef struct cz_whole {
 /* One owned matrix, and the scratch bytes of its buffers. */
 typedef struct cz_matrix {
     int param, bucket;
+    int turn;       /* of the bucket: cz_schedule_turn */
     int64_t offset; /* element in the bucket */
     const cz_view_family *family;
     const cz_view_stage *before, *whole, *after; /* after: or NULL.  Of a shared
@@ -41,7 +42,7 @@ typedef struct cz_matrix {
     cz_whole *whole_at; /* [columns], where the column owns it; or NULL */
 } cz_matrix;
 
-/* Matrices sorted by row, group, bucket and offset. */
+/* Matrices sorted by row, group, turn and offset. */
 typedef struct cz_matrix_set {
     cz_matrix *list;
     int n, n_groups;
@@ -116,6 +117,11 @@ typedef struct cz_param_range {
 } cz_param_range;
 cz_param_range cz_schedule_params(const cz_scheduler *s, int bucket, int row);
 bool cz_schedule_bucket_is_owned(const cz_plan_view *view, int bucket);
+bool cz_schedule_has_decision(const cz_plan_view *view);
+/* The bucket that is updated as the i-th, and which one a bucket is: behind a
+ * decision all gradients are there, and what the next forward pass needs first
+ * comes first, which is the last bucket; without one, as gradients come. */
+int cz_schedule_turn(const cz_plan_view *view, int i);
 
 /* The steps of the scheduler, in this order; each fills what its name says.
  * The first returns false after reporting. */

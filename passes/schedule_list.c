@@ -46,16 +46,21 @@ static void publish(cz_scheduler *s, int bucket)
         append(s, CZ_ROLE_PUBLISH, bucket, -1);
 }
 
-static bool has_decision(const cz_plan_view *view)
+bool cz_schedule_has_decision(const cz_plan_view *view)
 {
     return view->policy->clip > 0 || view->policy->skip != 0;
+}
+
+int cz_schedule_turn(const cz_plan_view *view, int i)
+{
+    return cz_schedule_has_decision(view) ? view->n_buckets - 1 - i : i;
 }
 
 static void list_reduction(cz_scheduler *s)
 {
     for (int b = 0; b < s->view->n_buckets; b++)
         append(s, CZ_ROLE_REDUCE, b, -1);
-    if (!has_decision(s->view))
+    if (!cz_schedule_has_decision(s->view))
         return;
     for (int b = 0; b < s->view->n_buckets; b++)
         append(s, CZ_ROLE_SQUARES, b, -1);
@@ -65,7 +70,8 @@ static void list_reduction(cz_scheduler *s)
 
 static void list_local(cz_scheduler *s)
 {
-    for (int b = 0; b < s->view->n_buckets; b++) {
+    for (int i = 0; i < s->view->n_buckets; i++) {
+        const int b = cz_schedule_turn(s->view, i);
         if (cz_schedule_bucket_is_owned(s->view, b))
             continue;
         append(s, CZ_ROLE_LOCAL, b, -1);
@@ -97,7 +103,8 @@ static bool has_alone(const cz_scheduler *s, int bucket)
 
 static void list_alone(cz_scheduler *s, const int *last_group)
 {
-    for (int b = 0; b < s->view->n_buckets; b++) {
+    for (int i = 0; i < s->view->n_buckets; i++) {
+        const int b = cz_schedule_turn(s->view, i);
         if (!has_alone(s, b))
             continue;
         append(s, CZ_ROLE_ALONE, b, -1);
@@ -125,9 +132,9 @@ static void list_whole(cz_scheduler *s, int group)
 static void list_finish(cz_scheduler *s, int group, const int *last_group)
 {
     append(s, CZ_ROLE_AFTER, -1, group);
-    for (int b = 0; b < s->view->n_buckets; b++)
-        if (last_group[b] == group)
-            publish(s, b);
+    for (int i = 0; i < s->view->n_buckets; i++)
+        if (last_group[cz_schedule_turn(s->view, i)] == group)
+            publish(s, cz_schedule_turn(s->view, i));
 }
 
 static void list_groups(cz_scheduler *s, const int *last_group)
@@ -152,7 +159,7 @@ static void list_groups(cz_scheduler *s, const int *last_group)
  * hold the ends of the backward pass (embeddings, norms) and go last. */
 void cz_schedule_list(cz_scheduler *s)
 {
-    const bool local_first = has_decision(s->view);
+    const bool local_first = cz_schedule_has_decision(s->view);
     const int *last_group = last_groups(s);
     list_reduction(s);
     append(s, CZ_ROLE_PROLOGUE, -1, -1);

@@ -56,6 +56,7 @@ static cz_matrix matrix_of(const cz_scheduler *s, int param, int row)
     return (cz_matrix){
         .param = param,
         .bucket = p->bucket,
+        .turn = cz_schedule_turn(view, p->bucket),
         .offset = p->offset,
         .family = family,
         .before = &view->stages[stages.before],
@@ -86,7 +87,7 @@ static int by_row_and_group(const void *left, const void *right)
     if (order == 0)
         order = compare(a->group, b->group);
     if (order == 0)
-        order = compare(a->bucket, b->bucket);
+        order = compare(a->turn, b->turn);
     return order != 0 ? order : compare(a->offset, b->offset);
 }
 

@@ -195,3 +195,11 @@ cz_schedule_test(sends_before_receives rejects CZR_ERR_TIMEOUT)
 add_test(NAME plan_edge COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/plan_edge.py $<TARGET_FILE:canzona>)
 set_tests_properties(plan_edge PROPERTIES LABELS plan TIMEOUT 300)
+
+# Families are defined one after the other, but layers are computed so.
+foreach(stem qwen3-32b qwen3-235b-a22b)
+  add_test(NAME plan_order_${stem} COMMAND ${PYTHON} -B
+    ${CMAKE_CURRENT_SOURCE_DIR}/plan_order.py $<TARGET_FILE:canzona>
+    ${plan_examples}/${stem}.cz)
+  set_tests_properties(plan_order_${stem} PROPERTIES LABELS plan TIMEOUT 120)
+endforeach()
