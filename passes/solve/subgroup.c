@@ -42,9 +42,10 @@ static void find_kinds(cz_arena *arena, const cz_subgroup_problem *problem,
         k->of_row[row] = kind;
         k->n_rows[kind]++;
     }
+    const int64_t price = cz_subgroup_bound_fit(arena, problem, 0).price;
     for (int kind = 0; kind < k->n; kind++)
         k->searches[kind] = cz_subgroup_search_make(
-            arena, problem, row_of(counts, first[kind], n));
+            arena, problem, price, row_of(counts, first[kind], n));
 }
 
 static const cz_subgroup_front *front_of(const kinds *k, int kind)
@@ -90,17 +91,29 @@ static int64_t choose_time(const cz_subgroup_problem *problem, const kinds *k,
     return best >= 0 ? best : lightest_at;
 }
 
+/* The kind whose fastest plan takes longest, if that is all the time there is;
+ * else the bytes of all of them are in the way: each in turn. */
+static int kind_in_the_way(const kinds *k, int64_t time_ps, int turn)
+{
+    for (int kind = 0; kind < k->n; kind++)
+        if (front_of(k, kind)->n == 0 ||
+            front_of(k, kind)->rows[0].cost.time_ps >= time_ps)
+            return kind;
+    return turn % k->n;
+}
+
 /* All kinds of rows aim a little below what all of them reach together. */
 static void search_all(const cz_subgroup_problem *problem, const kinds *k)
 {
     const int effort =
         problem->effort > 0 ? problem->effort : CZ_SUBGROUP_EFFORT;
-    for (int stage = 0; stage < N_STAGES; stage++) {
+    for (int turn = 0; turn < N_STAGES * k->n; turn++) {
         bool is_feasible;
         const int64_t time = choose_time(problem, k, &is_feasible);
         const int64_t target = time < 0 ? 0 : time - time / AIM_PARTS;
-        for (int kind = 0; kind < k->n; kind++)
-            cz_subgroup_search_on(k->searches[kind], target, effort / N_STAGES);
+        const int kind =
+            turn < 2 * k->n ? turn % k->n : kind_in_the_way(k, time, turn);
+        cz_subgroup_search_on(k->searches[kind], target, effort / N_STAGES);
     }
 }
 

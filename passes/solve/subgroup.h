@@ -65,6 +65,9 @@ typedef struct cz_subgroup_class {
     int64_t state_bytes;   /* of one matrix, on all ranks together */
     int64_t least_work_ps; /* rank-seconds of one matrix at the very least, in
                             * any way and batch; 0: least of the ways */
+    /* Ways that nobody tries but bounds count: larger batches. */
+    int n_others;
+    const cz_subgroup_way *others;
 } cz_subgroup_class;
 
 typedef struct cz_subgroup_problem {

@@ -29,7 +29,7 @@ static int64_t link_seconds(const cz_subgroup_class *of)
 static cz_subgroup_bound by_sum(const cz_subgroup_problem *problem,
                                 measure *least)
 {
-    cz_subgroup_bound bound = {0, -1, 0};
+    cz_subgroup_bound bound = {.of = -1};
     int64_t sum = 0, most = 0;
     for (int c = 0; c < problem->n_classes; c++) {
         const cz_subgroup_class *of = &problem->classes[c];
@@ -46,7 +46,7 @@ static cz_subgroup_bound by_sum(const cz_subgroup_problem *problem,
 
 static cz_subgroup_bound by_item(const cz_subgroup_problem *problem)
 {
-    cz_subgroup_bound bound = {0, -1, 0};
+    cz_subgroup_bound bound = {.of = -1};
     for (int c = 0; c < problem->n_classes; c++) {
         const cz_subgroup_class *of = &problem->classes[c];
         int64_t least = INT64_MAX;
@@ -57,7 +57,7 @@ static cz_subgroup_bound by_item(const cz_subgroup_problem *problem)
                 least = alone;
         }
         if (of->count > 0 && least > bound.time_ps)
-            bound = (cz_subgroup_bound){least, c, 0};
+            bound = (cz_subgroup_bound){.time_ps = least, .of = c};
     }
     return bound;
 }
@@ -127,7 +127,7 @@ static cz_subgroup_bound by_pigeons(cz_arena *scratch,
                                     const cz_subgroup_problem *problem)
 {
     const int64_t n_ranks = (int64_t)problem->n_rows * problem->width;
-    cz_subgroup_bound bound = {0, -1, 0};
+    cz_subgroup_bound bound = {.of = -1};
     pigeons *list = CZ_NEW(scratch, pigeons, problem->n_classes);
     const int n = list_pigeons(problem, list);
     int64_t n_items = 0;
@@ -137,8 +137,9 @@ static cz_subgroup_bound by_pigeons(cz_arena *scratch,
         const int64_t last = k * n_ranks;
         const int64_t work = work_between(list, n, last - k, last + 1);
         if (work > bound.time_ps)
-            bound = (cz_subgroup_bound){work, class_at(list, n, last),
-                                        (int)(k + 1)};
+            bound = (cz_subgroup_bound){.time_ps = work,
+                                        .of = class_at(list, n, last),
+                                        .n = (int)(k + 1)};
     }
     return bound;
 }
@@ -152,6 +153,8 @@ cz_subgroup_bounds cz_subgroup_find_bounds(cz_arena *scratch,
          [CZ_SUBGROUP_PIGEON] = by_pigeons(scratch, problem),
          [CZ_SUBGROUP_LINK] = by_sum(problem, link_seconds)},
         CZ_SUBGROUP_MEAN};
+    bounds.of_kind[CZ_SUBGROUP_FIT] = cz_subgroup_bound_fit(
+        scratch, problem, bounds.of_kind[CZ_SUBGROUP_ITEM].time_ps);
     for (int kind = 0; kind < CZ_SUBGROUP_N_BOUNDS; kind++)
         if (bounds.of_kind[kind].time_ps >
             bounds.of_kind[bounds.binding].time_ps)

@@ -2,7 +2,8 @@
 #ifndef CZ_PASSES_SOLVE_SUBGROUP_INTERNAL_H
 #define CZ_PASSES_SOLVE_SUBGROUP_INTERNAL_H
 
-#include "passes/solve/subgroup.h"
+#include "passes/solve/arithmetic.h"
+#include "passes/solve/subgroup_bound.h"
 
 /* Plans of one row of which none is both faster and lighter on the wire than
  * another: by rising time, falling bytes. */
@@ -21,6 +22,10 @@ typedef struct cz_subgroup_draft {
 
 /* A random change; every matrix stays planned once. */
 void cz_subgroup_move(cz_subgroup_draft *draft);
+/* Ways anew for matrices that are planned one by one, some in batches. */
+void cz_subgroup_redraw(cz_subgroup_draft *draft);
+/* A random change of ways alone. */
+void cz_subgroup_move_way(cz_subgroup_draft *draft);
 /* A number below n > 0. */
 uint64_t cz_subgroup_draw(cz_subgroup_draft *draft, int n);
 
@@ -33,7 +38,7 @@ typedef struct cz_subgroup_search cz_subgroup_search;
 /* A row with counts[class] matrices; first plans by thresholds. */
 cz_subgroup_search *cz_subgroup_search_make(cz_arena *arena,
                                             const cz_subgroup_problem *problem,
-                                            const int *counts);
+                                            int64_t price, const int *counts);
 /* All that was found so far; every plan keeps the caps of staging and state.
  * Empty where none was found.  Owned by the search. */
 const cz_subgroup_front *
@@ -63,5 +68,12 @@ void cz_subgroup_deal(cz_arena *arena, const cz_subgroup_problem *problem,
 
 /* Rank-seconds of a matrix of the class at the very least. */
 int64_t cz_subgroup_least_work_ps(const cz_subgroup_class *of);
+
+enum { CZ_SUBGROUP_PRICE_BITS = 20 }; /* of prices of a byte */
+
+/* The bound by fit, which is at least low_ps. */
+cz_subgroup_bound cz_subgroup_bound_fit(cz_arena *scratch,
+                                        const cz_subgroup_problem *problem,
+                                        int64_t low_ps);
 
 #endif

@@ -97,14 +97,27 @@ static bool has_batches(const cz_subgroup_class *of)
     return false;
 }
 
+static bool rebatch(cz_subgroup_draft *d, int at)
+{
+    return has_batches(&d->problem->classes[d->jobs[at].of]) &&
+           cz_subgroup_draw(d, 4) == 0 &&
+           (cz_subgroup_draw(d, 2) ? merge(d, at) : split(d, at));
+}
+
+void cz_subgroup_move_way(cz_subgroup_draft *d)
+{
+    const int at = (int)cz_subgroup_draw(d, d->n);
+    cz_subgroup_job *job = &d->jobs[at];
+    if (!rebatch(d, at))
+        redraw_way(d, job, batch_of(d, job));
+}
+
 void cz_subgroup_move(cz_subgroup_draft *d)
 {
     const int at = (int)cz_subgroup_draw(d, d->n);
     cz_subgroup_job *job = &d->jobs[at];
     cz_subgroup_job *other = &d->jobs[cz_subgroup_draw(d, d->n)];
-    if (has_batches(&d->problem->classes[job->of]) &&
-        cz_subgroup_draw(d, 4) == 0 &&
-        (cz_subgroup_draw(d, 2) ? merge(d, at) : split(d, at)))
+    if (rebatch(d, at))
         return;
     switch (cz_subgroup_draw(d, 8)) {
     case 0:
@@ -123,4 +136,14 @@ void cz_subgroup_move(cz_subgroup_draft *d)
     default:
         exchange_places(job, other);
     }
+}
+
+void cz_subgroup_redraw(cz_subgroup_draft *d)
+{
+    for (int i = 0; i < d->n; i++)
+        redraw_way(d, &d->jobs[i], 1);
+    for (int i = 0; i < d->n; i++) /* the last one may move when it merges */
+        while (i < d->n && has_batches(&d->problem->classes[d->jobs[i].of]) &&
+               cz_subgroup_draw(d, 3) == 0 && merge(d, i)) {
+        }
 }

@@ -1,5 +1,7 @@
-/* Plans of one row: thresholds to start from, then threshold accepting over
- * ways, blocks and order.  What is kept is the front of time and bytes. */
+/* Plans of one row: thresholds to start from, then threshold accepting from
+ * the best so far or from new ones, over ways, blocks and order, or over ways
+ * with blocks that follow from them.  What is kept is the front of time and
+ * bytes. */
 #include "passes/solve/subgroup_internal.h"
 
 #include <stdlib.h>
@@ -9,21 +11,30 @@
 
 enum {
     N_THRESHOLDS = 6, /* least time of the row times 8/8, 9/8, ... */
-    N_PRICES = 4,     /* of a byte on the wire: free, then dearer */
+    N_PRICES = 4,     /* of a byte: none, then halves of what the bound found */
     WALK = 500,       /* tries from one plan of the front */
+    N_AFRESH = 50,    /* new plans, of which one begins a walk */
     FULL_EFFORT = 32  /* jobs; of more, fewer plans are tried */
 };
+
+typedef struct ranked {
+    int g;
+    int64_t work_ps;
+    cz_subgroup_job job;
+} ranked;
 
 struct cz_subgroup_search {
     const cz_subgroup_problem *problem;
     cz_arena *arena;
     cz_subgroup_front front;
     cz_subgroup_draft draft;
-    cz_subgroup_job *old;
+    cz_subgroup_job *old, *best, *singles;
+    int n_singles;
+    ranked *order;
     cz_subgroup_room *room;
     int64_t least_ps, least_bytes; /* of all matrices: rank-seconds; wire */
     int64_t target_ps;             /* faster is no better */
-    int64_t price_num, price_den;  /* picoseconds per byte */
+    int64_t price, fit_price;      /* of a byte, in 2^-20 rank-picoseconds */
 };
 
 typedef cz_subgroup_search search;
@@ -61,7 +72,9 @@ static int64_t score_of(const search *s, int64_t time_ps, int64_t done_ps,
 {
     const int64_t over = cz_solve_max(time_ps - s->target_ps, 0);
     return over + done_ps / s->problem->width / 8 +
-           wire_bytes / s->price_den * s->price_num;
+           (int64_t)(((cz_wide)wire_bytes * s->price >>
+                      CZ_SUBGROUP_PRICE_BITS) /
+                     s->problem->width);
 }
 
 /* What the score cannot be below, when time is left out: no rank is done
@@ -146,11 +159,13 @@ static int choose_way(const cz_subgroup_problem *problem,
     return best;
 }
 
-typedef struct ranked {
-    int g;
-    int64_t work_ps;
-    cz_subgroup_job job;
-} ranked;
+static void choose_ways(search *s, const wish *want)
+{
+    for (int i = 0; i < s->draft.n; i++) {
+        cz_subgroup_job *job = &s->draft.jobs[i];
+        job->way = choose_way(s->problem, &s->problem->classes[job->of], want);
+    }
+}
 
 static int by_falling_size(const void *left, const void *right)
 {
@@ -162,29 +177,62 @@ static int by_falling_size(const void *left, const void *right)
     return (a->job.of > b->job.of) - (a->job.of < b->job.of);
 }
 
-/* Largest g first, each on the aligned block that is least loaded. */
-static void place(search *s, const wish *want)
+static void shuffle(search *s)
+{
+    for (int i = s->draft.n - 1; i > 0; i--) {
+        const int k = (int)cz_subgroup_draw(&s->draft, i + 1);
+        const ranked other = s->order[i];
+        s->order[i] = s->order[k];
+        s->order[k] = other;
+    }
+}
+
+/* The first rank of the aligned block whose fullest rank has least; it gets
+ * `more`. */
+static int take_block(int64_t *load, int width, int g, int64_t more)
+{
+    int64_t lowest = INT64_MAX;
+    int best = 0;
+    for (int first = 0; first < width; first += g) {
+        int64_t most = 0;
+        for (int k = first; k < first + g; k++)
+            most = cz_solve_max(most, load[k]);
+        if (most < lowest) {
+            lowest = most;
+            best = first;
+        }
+    }
+    for (int k = best; k < best + g; k++)
+        load[k] = lowest + more;
+    return best;
+}
+
+/* Each on the block that is least loaded, one after the other: largest g
+ * first, or in random order. */
+static void place(search *s, bool by_size)
 {
     int64_t load[CZ_SUBGROUP_MAX_WIDTH] = {0};
-    ranked *order = CZ_NEW(s->arena, ranked, s->draft.n);
-    for (int i = 0; i < s->draft.n; i++) {
-        cz_subgroup_job job = s->draft.jobs[i];
-        job.way = choose_way(s->problem, &s->problem->classes[job.of], want);
+    const int n = s->draft.n;
+    for (int i = 0; i < n; i++) {
+        const cz_subgroup_job job = s->draft.jobs[i];
         const cz_subgroup_way *way = cz_subgroup_way_of(s->problem, &job);
-        order[i] = (ranked){way->g, cz_subgroup_work_ps(way), job};
+        s->order[i] = (ranked){way->g, cz_subgroup_work_ps(way), job};
     }
-    qsort(order, (size_t)s->draft.n, sizeof *order, by_falling_size);
-    for (int i = 0; i < s->draft.n; i++) {
-        const int g = order[i].g;
-        int best = 0;
-        for (int first = g; first < s->problem->width; first += g)
-            if (load[first] < load[best])
-                best = first;
-        for (int k = best; k < best + g; k++)
-            load[k] += order[i].work_ps / g;
-        s->draft.jobs[i] = order[i].job;
-        s->draft.jobs[i].first = best;
+    if (by_size)
+        qsort(s->order, (size_t)n, sizeof *s->order, by_falling_size);
+    else
+        shuffle(s);
+    for (int i = 0; i < n; i++) {
+        const ranked *next = &s->order[i];
+        s->draft.jobs[i] = next->job;
+        s->draft.jobs[i].first = take_block(load, s->problem->width, next->g,
+                                            next->work_ps / next->g);
     }
+}
+
+static void place_at_random(search *s)
+{
+    place(s, cz_subgroup_draw(&s->draft, 2) == 0);
 }
 
 /* The best of all wishes; s->draft.jobs holds it. */
@@ -198,7 +246,8 @@ static void start(search *s)
     memcpy(best, s->draft.jobs, bytes);
     for (int t = 0; t < N_THRESHOLDS || g <= s->problem->width; t++) {
         const bool by_time = t < N_THRESHOLDS;
-        place(s, &(wish){least / 8 * (8 + t), by_time ? 0 : g});
+        choose_ways(s, &(wish){least / 8 * (8 + t), by_time ? 0 : g});
+        place(s, true);
         const int64_t now = score(s, INT64_MAX);
         if (now < best_score) {
             best_score = now;
@@ -217,17 +266,30 @@ static void put_jobs(search *s, const cz_subgroup_job *jobs, int n)
     s->draft.n = n;
 }
 
+/* Blocks and order are changed like ways, or anew after each change of ways. */
+typedef enum changes { CHANGE_ALL, CHANGE_WAYS } changes;
+
+static void change(search *s, changes what)
+{
+    for (uint64_t more = 1 + cz_subgroup_draw(&s->draft, 2); more > 0; more--)
+        if (what == CHANGE_WAYS)
+            cz_subgroup_move_way(&s->draft);
+        else
+            cz_subgroup_move(&s->draft);
+    if (what == CHANGE_WAYS)
+        place_at_random(s);
+}
+
 /* Threshold accepting: worse by less than the threshold is taken; it falls
  * evenly from `widest` to nothing. */
-static void improve(search *s, int64_t now, int64_t widest, int n_tries)
+static void improve(search *s, int64_t now, int64_t widest, int n_tries,
+                    changes what)
 {
     for (int i = 0; i < n_tries; i++) {
         const int64_t threshold = widest / n_tries * (n_tries - i);
         const int n = s->draft.n;
         memcpy(s->old, s->draft.jobs, sizeof *s->old * (size_t)n);
-        for (uint64_t more = 1 + cz_subgroup_draw(&s->draft, 2); more > 0;
-             more--)
-            cz_subgroup_move(&s->draft);
+        change(s, what);
         const int64_t most = now < INT64_MAX ? now + threshold : INT64_MAX;
         const int64_t next = score(s, most);
         if (next < INT64_MAX && next <= most)
@@ -249,17 +311,30 @@ static int64_t least_bytes(const cz_subgroup_class *of)
     return least;
 }
 
-/* A price at which all matrices' lightest ways cost as much as the least time
- * of the row, times part / (N_PRICES - 1). */
-static void set_price(search *s, int part)
+/* So many halves of the price that the bound found, as time of the row. */
+static void set_price(search *s, int halves)
 {
-    const int64_t time = s->least_ps / s->problem->width;
-    s->price_num = time * part / (N_PRICES - 1);
-    s->price_den = s->least_bytes + 1;
-    /* Small enough that bytes / den * num loses little and fits. */
-    const int64_t scale = s->price_num / 1000 > 0 ? s->price_num / 1000 : 1;
-    s->price_num /= scale;
-    s->price_den = s->price_den / scale > 0 ? s->price_den / scale : 1;
+    s->price = s->fit_price * halves / 2;
+}
+
+/* Ways and batches anew, at random; of several such plans the best. */
+static int64_t start_afresh(search *s)
+{
+    int64_t best = INT64_MAX;
+    int n_best = 0;
+    for (int i = 0; i < N_AFRESH; i++) {
+        put_jobs(s, s->singles, s->n_singles);
+        cz_subgroup_redraw(&s->draft);
+        place_at_random(s);
+        const int64_t now = score(s, best);
+        if (now >= best)
+            continue;
+        best = now;
+        n_best = s->draft.n;
+        memcpy(s->best, s->draft.jobs, sizeof *s->best * (size_t)n_best);
+    }
+    put_jobs(s, s->best, n_best);
+    return best;
 }
 
 /* From a plan of the front that is about as fast as is wanted. */
@@ -270,13 +345,20 @@ static void walk(search *s, int n_tries)
         at++;
     at += (int)cz_subgroup_draw(&s->draft, 5) - 2;
     at = at < 0 ? 0 : at >= s->front.n ? s->front.n - 1 : at;
-    put_jobs(s, s->front.rows[at].jobs, s->front.rows[at].n_jobs);
     set_price(s, (int)cz_subgroup_draw(&s->draft, N_PRICES));
-    const int64_t now = score(s, INT64_MAX);
+    int64_t now = INT64_MAX;
+    if (cz_subgroup_draw(&s->draft, 2) == 0)
+        now = start_afresh(s);
+    if (now == INT64_MAX) {
+        put_jobs(s, s->front.rows[at].jobs, s->front.rows[at].n_jobs);
+        now = score(s, INT64_MAX);
+    }
+    const changes what =
+        cz_subgroup_draw(&s->draft, 2) ? CHANGE_WAYS : CHANGE_ALL;
     improve(s, now,
             s->front.rows[at].cost.time_ps >>
                 (2 + cz_subgroup_draw(&s->draft, 4)),
-            n_tries);
+            n_tries, what);
 }
 
 const cz_subgroup_row *cz_subgroup_front_find(const cz_subgroup_front *front,
@@ -304,16 +386,16 @@ void cz_subgroup_search_on(cz_subgroup_search *s, int64_t target_ps,
         if (s->front.n > 0)
             walk(s, WALK);
         else
-            improve(s, INT64_MAX, 0, WALK);
+            improve(s, INT64_MAX, 0, WALK, CHANGE_ALL);
 }
 
 cz_subgroup_search *cz_subgroup_search_make(cz_arena *arena,
                                             const cz_subgroup_problem *problem,
-                                            const int *counts)
+                                            int64_t price, const int *counts)
 {
     search *s = CZ_NEW(arena, search, 1);
     int n = 0;
-    *s = (search){.problem = problem, .arena = arena};
+    *s = (search){.problem = problem, .arena = arena, .fit_price = price};
     s->draft = (cz_subgroup_draft){.problem = problem, .random = 1};
     for (int c = 0; c < problem->n_classes; c++) {
         const cz_subgroup_class *of = &problem->classes[c];
@@ -324,6 +406,12 @@ cz_subgroup_search *cz_subgroup_search_make(cz_arena *arena,
     }
     s->draft.n = n;
     s->old = CZ_NEW(arena, cz_subgroup_job, n);
+    s->best = CZ_NEW(arena, cz_subgroup_job, n);
+    s->singles = CZ_NEW(arena, cz_subgroup_job, n);
+    s->n_singles = n;
+    if (n > 0)
+        memcpy(s->singles, s->draft.jobs, sizeof *s->singles * (size_t)n);
+    s->order = CZ_NEW(arena, ranked, n);
     s->room = cz_subgroup_room_make(arena, problem->width, n);
     if (n == 0)
         *CZ_PUSH(arena, s->front.rows, s->front.n) = (cz_subgroup_row){0};

@@ -17,12 +17,10 @@ typedef struct fixture {
     const cz_plan_view *view;
 } fixture;
 
-static inline int fixture_open(void **state)
+static inline int fixture_open_file(void **state, const char *path)
 {
     static fixture f;
-    const cz_compile_options options = {.path = CANZONA_SOURCE_DIR
-                                        "/tests/unit/passes/cost/matrices.cz",
-                                        .compiler = "test"};
+    const cz_compile_options options = {.path = path, .compiler = "test"};
     cz_arena_init(&f.arena);
     cz_diags_init(&f.diags, &f.arena);
     f.ir = cz_compile(&f.arena, &options, &f.diags);
@@ -31,6 +29,12 @@ static inline int fixture_open(void **state)
     f.view = cz_plan_view_build(&f.arena, f.ir, &f.diags);
     *state = &f;
     return f.view == NULL;
+}
+
+static inline int fixture_open(void **state)
+{
+    return fixture_open_file(state, CANZONA_SOURCE_DIR
+                             "/tests/unit/passes/cost/matrices.cz");
 }
 
 static inline int fixture_close(void **state)

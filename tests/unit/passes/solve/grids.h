@@ -87,6 +87,8 @@ static inline void add_matrices(grid *g, int64_t rows, int64_t columns,
                               .state_bytes = 8 * rows * columns};
     of->n_ways = published_list_ways(g->arena, &g->machine, &shape, GRID_WIDTH,
                                      GRID_MAX_BATCH, &of->ways);
+    of->n_others = published_list_ways(g->arena, &g->machine, &shape,
+                                       GRID_WIDTH, 64, &of->others);
     of->least_work_ps = INT64_MAX;
     for (int batch = 1; batch <= 64; batch *= 2) {
         const int64_t work = published_whole_ps(&g->machine, &shape, batch);

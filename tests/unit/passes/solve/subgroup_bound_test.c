@@ -31,19 +31,27 @@ static const cz_subgroup_way split[] = {
     {.g = 2, .n_parts = 2, .parts = shared},
 };
 
-static cz_subgroup_bounds find(cz_subgroup_class *classes, int n_classes,
-                               int n_rows, int width)
+static cz_subgroup_bounds find_within(cz_subgroup_class *classes, int n_classes,
+                                      int n_rows, int width, int64_t wire_cap)
 {
     const cz_subgroup_problem problem = {.n_rows = n_rows,
                                          .width = width,
                                          .n_classes = n_classes,
                                          .classes = classes,
-                                         .latency_ps = 1};
+                                         .latency_ps = 1,
+                                         .staging_cap_bytes = INT64_MAX,
+                                         .wire_cap_bytes = wire_cap};
     cz_arena arena;
     cz_arena_init(&arena);
     const cz_subgroup_bounds bounds = cz_subgroup_find_bounds(&arena, &problem);
     cz_arena_fini(&arena);
     return bounds;
+}
+
+static cz_subgroup_bounds find(cz_subgroup_class *classes, int n_classes,
+                               int n_rows, int width)
+{
+    return find_within(classes, n_classes, n_rows, width, INT64_MAX);
 }
 
 static void expect(const cz_subgroup_bounds *bounds,
@@ -80,6 +88,69 @@ static void test_a_batch_lowers_the_mean(void **unused)
     const cz_subgroup_bounds bounds = find(classes, 1, 2, 2);
     (void)unused;
     expect(&bounds, CZ_SUBGROUP_MEAN, 140, 0, 0);
+}
+
+/* Alone on one rank a matrix takes 114: where all must end before, each takes
+ * two ranks, and 104 rank-seconds. */
+static void test_ways_that_end_too_late_do_not_count(void **unused)
+{
+    cz_subgroup_class classes[] = {{.count = 3, .n_ways = 2, .ways = split}};
+    cz_subgroup_bounds bounds = find(classes, 1, 2, 2);
+    (void)unused;
+    expect(&bounds, CZ_SUBGROUP_MEAN, 75, 0, 0);
+    expect(&bounds, CZ_SUBGROUP_FIT, 78, 0, 0);
+    assert_int_equal(bounds.binding, CZ_SUBGROUP_FIT);
+    classes[0].count = 7;
+    bounds = find(classes, 1, 2, 2);
+    expect(&bounds, CZ_SUBGROUP_FIT, 175, 0, 0);
+}
+
+/* Ten bytes for each matrix on two ranks, and 15 in all: one of three at most,
+ * and the others take 114; with ways for none at all, no time fits. */
+static void test_bytes_beyond_the_cap_do_not_fit(void **unused)
+{
+    cz_subgroup_way ways[] = {split[0], split[1]};
+    cz_subgroup_class classes[] = {{.count = 3, .n_ways = 2, .ways = ways}};
+    (void)unused;
+    ways[1].wire_bytes = 10;
+    cz_subgroup_bounds bounds = find_within(classes, 1, 2, 2, 15);
+    expect(&bounds, CZ_SUBGROUP_FIT, 114, 0, 0);
+    assert_true(bounds.of_kind[CZ_SUBGROUP_FIT].price > 0);
+    bounds = find_within(classes, 1, 2, 2, 30);
+    expect(&bounds, CZ_SUBGROUP_FIT, 78, 0, 0);
+    ways[0].wire_bytes = 6;
+    bounds = find_within(classes, 1, 2, 2, 17);
+    expect(&bounds, CZ_SUBGROUP_FIT, 0, -1, 0);
+}
+
+/* Two matrices on each of four ranks: the first waits for its gather, 9, and
+ * after the last comes a scatter, 5; prices are on a grid. */
+static void test_ramps_count(void **unused)
+{
+    cz_subgroup_class classes[] = {{.count = 8, .n_ways = 1, .ways = split}};
+    cz_subgroup_bounds bounds = find(classes, 1, 2, 2);
+    (void)unused;
+    expect(&bounds, CZ_SUBGROUP_MEAN, 200, 0, 0);
+    assert_in_range(bounds.of_kind[CZ_SUBGROUP_FIT].time_ps, 211, 214);
+}
+
+/* A batch that nobody tries is counted, while it ends in time. */
+static void test_other_ways_count(void **unused)
+{
+    static const cz_subgroup_part pair_part[] = {{120, 0}};
+    static const cz_subgroup_way pair = {
+        .g = 1, .batch = 2, .n_parts = 1, .parts = pair_part};
+    cz_subgroup_class classes[] = {{.count = 4,
+                                    .n_ways = 2,
+                                    .ways = split,
+                                    .n_others = 1,
+                                    .others = &pair}};
+    cz_subgroup_bounds bounds = find(classes, 1, 2, 2);
+    (void)unused;
+    expect(&bounds, CZ_SUBGROUP_FIT, 104, 0, 0); /* 4 * 104 / 4 */
+    classes[0].count = 8;
+    bounds = find(classes, 1, 2, 2);
+    expect(&bounds, CZ_SUBGROUP_FIT, 120, 0, 0); /* 8 * 60 / 4 */
 }
 
 /* Two 9s and five 5s on four ranks: two of the five largest share one (5 + 5);
@@ -179,6 +250,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_bound_has_its_value_and_witness),
         cmocka_unit_test(test_a_batch_lowers_the_mean),
+        cmocka_unit_test(test_ways_that_end_too_late_do_not_count),
+        cmocka_unit_test(test_bytes_beyond_the_cap_do_not_fit),
+        cmocka_unit_test(test_ramps_count),
+        cmocka_unit_test(test_other_ways_count),
         cmocka_unit_test(test_pigeons_share_ranks),
         cmocka_unit_test(test_nothing_takes_no_time),
         cmocka_unit_test(test_no_placement_beats_a_bound),
