@@ -156,21 +156,36 @@ static bool read_family(cz_view_builder *b, cz_view_family *family)
 
 /* ---- names ---- */
 
+/* Digits of an index, which is no negative number, from the end backwards;
+ * where they begin. */
+static char *put_index(char *end, int64_t index)
+{
+    do
+        *--end = (char)('0' + index % 10);
+    while ((index /= 10) > 0);
+    return end;
+}
+
+/* Written backwards, behind a bound on its length: models have names by the
+ * ten thousand, and a view is built for every pass. */
 static const char *make_name(cz_arena *arena, const char *pattern,
                              const int64_t *index)
 {
-    cz_text text;
-    cz_text_init(&text);
-    for (const char *c = pattern; *c; c++)
-        if (*c == '{') {
-            cz_text_printf(&text, "%" PRId64, index[c[1] - '0']);
-            c += 2;
+    enum { MORE_DIGITS = 20 - 3 }; /* than there are bytes in "{0}" */
+    char small[256], *buffer = small;
+    const size_t n = strlen(pattern);
+    const size_t size = n + (size_t)MORE_DIGITS * CZ_VIEW_MAX_INDICES;
+    if (size > sizeof small)
+        buffer = CZ_NEW(arena, char, size);
+    char *start = buffer + size;
+    for (const char *c = pattern + n; c > pattern; c--)
+        if (c[-1] == '}' && c - pattern >= 3 && c[-3] == '{') {
+            start = put_index(start, index[c[-2] - '0']);
+            c -= 2;
         } else {
-            cz_text_put(&text, c, 1);
+            *--start = c[-1];
         }
-    const char *name = cz_arena_copy(arena, cz_text_string(&text), text.n);
-    cz_text_fini(&text);
-    return name;
+    return cz_arena_copy(arena, start, (size_t)(buffer + size - start));
 }
 
 /* The indices of a box's member `number`, row-major. */

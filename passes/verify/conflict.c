@@ -25,39 +25,25 @@ typedef struct space {
     void *context;
 } space;
 
-static int compare_access(const void *left, const void *right)
+static int compare(const void *left, const void *right)
 {
-    const access *a = left, *b = right;
-    int c = by_number(a->space, b->space);
-
-    c = c ? c : by_number(a->op, b->op);
-    c = c ? c : by_number(a->lo, b->lo);
-    c = c ? c : by_number(a->hi, b->hi);
-    c = c ? c : by_number(a->param, b->param);
-    c = c ? c : by_number(a->writes, b->writes);
-    return c;
-}
-
-static int compare_piece(const void *left, const void *right)
-{
-    const piece *a = left, *b = right;
-
-    return by_number(a->lo, b->lo);
+    return by_number(*(const int64_t *)left, *(const int64_t *)right);
 }
 
 static void cut(space *s, const access *list, int n)
 {
+    int64_t *ends = CZ_NEW(s->arena, int64_t, 2 * n);
     int n_starts = 0;
 
-    s->pieces = CZ_NEW(s->arena, piece, 2 * n);
     for (int i = 0; i < n; i++) {
-        s->pieces[2 * i].lo = list[i].lo;
-        s->pieces[2 * i + 1].lo = list[i].hi;
+        ends[2 * i] = list[i].lo;
+        ends[2 * i + 1] = list[i].hi;
     }
-    qsort(s->pieces, 2 * (size_t)n, sizeof *s->pieces, compare_piece);
+    qsort(ends, 2 * (size_t)n, sizeof *ends, compare);
+    s->pieces = CZ_NEW(s->arena, piece, 2 * n);
     for (int i = 0; i < 2 * n; i++)
-        if (i == 0 || s->pieces[i].lo != s->pieces[n_starts - 1].lo)
-            s->pieces[n_starts++].lo = s->pieces[i].lo;
+        if (i == 0 || ends[i] != ends[i - 1])
+            s->pieces[n_starts++].lo = ends[i];
     s->n_pieces = n_starts - 1;
 }
 
@@ -114,18 +100,18 @@ static bool visit_space(space *s, const access *list, int n)
     return true;
 }
 
-void visit_conflicts(cz_arena *arena, access *list, int n,
-                     conflict_visitor *visit, void *context)
+void visit_conflicts(cz_arena *arena, const access *list, int n,
+                     int64_t n_spaces, conflict_visitor *visit, void *context)
 {
+    const access *sorted =
+        sort_groups(arena, list, n, sizeof *list, n_spaces, NULL);
     space s = {arena, NULL, 0, visit, context};
 
-    if (n > 0)
-        qsort(list, (size_t)n, sizeof *list, compare_access);
     for (int first = 0, end; first < n; first = end) {
         end = first + 1;
-        while (end < n && list[end].space == list[first].space)
+        while (end < n && sorted[end].space == sorted[first].space)
             end++;
-        if (!visit_space(&s, &list[first], end - first))
+        if (!visit_space(&s, &sorted[first], end - first))
             return;
     }
 }

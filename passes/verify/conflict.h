@@ -23,9 +23,10 @@ typedef bool conflict_visitor(void *context, const access *first,
  * touch the same, one of them writing: each access with the last write before
  * it and, if it writes, with all reads since.  Where every visited pair is
  * ordered, so is every other: whatever touches the same further back was
- * ordered before that last write, and order is transitive.  Sorts the list;
- * n accesses over s pieces of space each take O(n (log n + s)). */
-void visit_conflicts(cz_arena *arena, access *list, int n,
-                     conflict_visitor *visit, void *context);
+ * ordered before that last write, and order is transitive.  The list is in
+ * order of operations, and spaces are in [0, n_spaces); n accesses that cross
+ * s pieces of space each take O(n (log n + s) + n_spaces). */
+void visit_conflicts(cz_arena *arena, const access *list, int n,
+                     int64_t n_spaces, conflict_visitor *visit, void *context);
 
 #endif

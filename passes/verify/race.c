@@ -19,14 +19,15 @@ typedef enum space {
     SPACE_STATE /* and one more per state */
 } space;
 
-enum { SPACES_PER_BUCKET = 128 };
+enum { MAX_SPACES_PER_BUCKET = 128 };
 
 typedef struct access_list {
     verifier *v;
     int64_t rank;
     access *v_access;
     int n, op;
-    int last[SPACES_PER_BUCKET]; /* access added last, by kind of space */
+    int n_kinds; /* spaces of a bucket; as many come before the first bucket */
+    int last[MAX_SPACES_PER_BUCKET]; /* access added last, by kind of space */
 } access_list;
 
 static bool same_memory(const access *a, const access *b)
@@ -40,7 +41,7 @@ static void add(access_list *list, int64_t space_number, int64_t lo, int64_t hi,
                 bool writes, int64_t param)
 {
     const access a = {space_number, lo, hi, param, list->op, writes};
-    int *last = &list->last[space_number % SPACES_PER_BUCKET];
+    int *last = &list->last[space_number % list->n_kinds];
 
     if (lo >= hi ||
         (*last < list->n && same_memory(&list->v_access[*last], &a)))
@@ -49,9 +50,10 @@ static void add(access_list *list, int64_t space_number, int64_t lo, int64_t hi,
     *CZ_PUSH(list->v->arena, list->v_access, list->n) = a;
 }
 
-static int64_t bucket_space(int64_t bucket, int64_t kind)
+static int64_t bucket_space(const access_list *list, int64_t bucket,
+                            int64_t kind)
 {
-    return (bucket + 1) * SPACES_PER_BUCKET + kind;
+    return (bucket + 1) * list->n_kinds + kind;
 }
 
 static int64_t slot_space(const access_list *list, const cz_view_slot *slot,
@@ -61,13 +63,14 @@ static int64_t slot_space(const access_list *list, const cz_view_slot *slot,
 
     switch (slot->kind) {
     case CZ_SLOT_GRAD:
-        return bucket_space(bucket, SPACE_REDUCED);
+        return bucket_space(list, bucket, SPACE_REDUCED);
     case CZ_SLOT_PARAM:
-        return bucket_space(bucket, has_master ? SPACE_MASTER : SPACE_PARAM);
+        return bucket_space(list, bucket,
+                            has_master ? SPACE_MASTER : SPACE_PARAM);
     case CZ_SLOT_STATE:
-        return bucket_space(bucket, SPACE_STATE + slot->index);
+        return bucket_space(list, bucket, SPACE_STATE + slot->index);
     case CZ_SLOT_STORED:
-        return bucket_space(bucket, SPACE_PARAM);
+        return bucket_space(list, bucket, SPACE_PARAM);
     case CZ_SLOT_GATHER:
     case CZ_SLOT_SCATTER:
     case CZ_SLOT_TEMP:
@@ -141,7 +144,7 @@ static void add_rows(access_list *list, const cz_view_op *op)
                 sum_end(&table->rows.sum[i]), true, table->rows.sum[i].param);
         else
             add(list,
-                bucket_space(list->v->view->params[span->param].bucket,
+                bucket_space(list, list->v->view->params[span->param].bucket,
                              SPACE_REDUCED),
                 span->offset, span->offset + span->count, false, span->param);
     }
@@ -155,12 +158,12 @@ static void add_bucket_op(access_list *list, const cz_view_op *op)
 
     slice_of(list->v, (int)b, list->rank, &lo, &hi);
     if (op->kind == CZ_STEP_REDUCE_SCATTER) {
-        add(list, bucket_space(b, SPACE_GRAD), 0, length, false, -1);
-        add(list, bucket_space(b, SPACE_REDUCED), lo, hi, true, -1);
+        add(list, bucket_space(list, b, SPACE_GRAD), 0, length, false, -1);
+        add(list, bucket_space(list, b, SPACE_REDUCED), lo, hi, true, -1);
     } else {
-        add(list, bucket_space(b, SPACE_PARAM), lo, hi, false, -1);
-        add(list, bucket_space(b, SPACE_PARAM), 0, lo, true, -1);
-        add(list, bucket_space(b, SPACE_PARAM), hi, length, true, -1);
+        add(list, bucket_space(list, b, SPACE_PARAM), lo, hi, false, -1);
+        add(list, bucket_space(list, b, SPACE_PARAM), 0, lo, true, -1);
+        add(list, bucket_space(list, b, SPACE_PARAM), hi, length, true, -1);
     }
 }
 
@@ -236,9 +239,20 @@ static void check_decided(verifier *v, int64_t rank, const order *o)
     }
 }
 
+static int count_kinds(const verifier *v)
+{
+    int n_states = 0;
+
+    for (int b = 0; b < v->view->n_buckets; b++)
+        if (v->view->buckets[b].n_states > n_states)
+            n_states = v->view->buckets[b].n_states;
+    return SPACE_STATE + n_states;
+}
+
 static void check_rank(verifier *v, int from, int64_t rank)
 {
-    access_list list = {.v = v, .rank = rank, .op = from};
+    access_list list = {
+        .v = v, .rank = rank, .n_kinds = count_kinds(v), .op = from};
     const order o = order_of_rank(v, rank);
     checked_rank context = {v, rank, &o};
 
@@ -247,7 +261,9 @@ static void check_rank(verifier *v, int from, int64_t rank)
             add_op(&list, &v->view->ops[list.op]);
     check_decided(v, rank, &o);
     if (v->n_errors == 0)
-        visit_conflicts(v->arena, list.v_access, list.n, check_pair, &context);
+        visit_conflicts(v->arena, list.v_access, list.n,
+                        (int64_t)(v->view->n_buckets + 1) * list.n_kinds,
+                        check_pair, &context);
 }
 
 /* Boxes of equal stride that lie side by side share no byte. */

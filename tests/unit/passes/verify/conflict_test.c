@@ -54,7 +54,7 @@ static void draw_accesses(plan *p)
         p->list[i] = (access){.space = draw(p, N_SPACES),
                               .lo = lo,
                               .hi = lo + 1 + draw(p, N_BYTES - lo),
-                              .op = draw(p, N_OPS),
+                              .op = i * N_OPS / N_ACCESSES,
                               .writes = draw(p, 3) == 0};
     }
 }
@@ -96,7 +96,7 @@ static void test_visited_pairs_stand_for_all(void **state)
         cz_arena_init(&arena);
         draw_order(&p);
         draw_accesses(&p);
-        visit_conflicts(&arena, p.list, N_ACCESSES, see, &p);
+        visit_conflicts(&arena, p.list, N_ACCESSES, N_SPACES, see, &p);
         assert_int_equal(p.all_ordered, all_pairs_ordered(&p));
         n_ordered += p.all_ordered && p.n_visited > 0;
         cz_arena_fini(&arena);
@@ -114,11 +114,11 @@ static void test_pairs_grow_as_accesses_not_as_their_square(void **state)
     (void)state;
     cz_arena_init(&arena);
     for (int i = 0; i < N; i++)
-        list[i] = (access){.hi = 64, .op = i % N_OPS, .writes = i % 2 == 0};
+        list[i] = (access){.hi = 64, .op = i * N_OPS / N, .writes = i % 2 == 0};
     for (int a = 0; a < N_OPS; a++)
         for (int b = a + 1; b < N_OPS; b++)
             p.before[a][b] = true;
-    visit_conflicts(&arena, list, N, see, &p);
+    visit_conflicts(&arena, list, N, 1, see, &p);
     assert_in_range(p.n_visited, N_OPS - 1, 2 * N);
     cz_arena_fini(&arena);
 }
