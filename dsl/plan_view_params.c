@@ -166,26 +166,23 @@ static char *put_index(char *end, int64_t index)
     return end;
 }
 
-/* Written backwards, behind a bound on its length: models have names by the
- * ten thousand, and a view is built for every pass. */
+/* Written backwards, without printf: models have names by the ten thousand, and
+ * a view is built for every pass. */
 static const char *make_name(cz_arena *arena, const char *pattern,
                              const int64_t *index)
 {
     enum { MORE_DIGITS = 20 - 3 }; /* than there are bytes in "{0}" */
-    char small[256], *buffer = small;
-    const size_t n = strlen(pattern);
-    const size_t size = n + (size_t)MORE_DIGITS * CZ_VIEW_MAX_INDICES;
-    if (size > sizeof small)
-        buffer = CZ_NEW(arena, char, size);
-    char *start = buffer + size;
-    for (const char *c = pattern + n; c > pattern; c--)
+    char buffer[CZ_IR_MAX_STRING + MORE_DIGITS * CZ_VIEW_MAX_INDICES];
+    char *const end = buffer + sizeof buffer;
+    char *start = end;
+    for (const char *c = pattern + strlen(pattern); c > pattern; c--)
         if (c[-1] == '}' && c - pattern >= 3 && c[-3] == '{') {
             start = put_index(start, index[c[-2] - '0']);
             c -= 2;
         } else {
             *--start = c[-1];
         }
-    return cz_arena_copy(arena, start, (size_t)(buffer + size - start));
+    return cz_arena_copy(arena, start, (size_t)(end - start));
 }
 
 /* The indices of a box's member `number`, row-major. */

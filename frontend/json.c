@@ -2,7 +2,6 @@
 #include "frontend/json.h"
 
 #include <assert.h>
-#include <inttypes.h>
 
 enum { LINE_DEPTH = 2 }; /* elements down to this level get a line each */
 
@@ -71,7 +70,7 @@ void cz_json_key(cz_json *json, const char *key)
 void cz_json_int(cz_json *json, int64_t value)
 {
     separate(json);
-    cz_text_printf(json->out, "%" PRId64, value);
+    cz_text_put_int(json->out, value);
 }
 
 void cz_json_bool(cz_json *json, bool value)

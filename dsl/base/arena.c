@@ -44,6 +44,28 @@ void cz_arena_fini(cz_arena *arena)
     cz_arena_init(arena);
 }
 
+void cz_arena_clear(cz_arena *arena)
+{
+    struct cz_arena_block *kept = NULL, *next;
+
+    for (struct cz_arena_block *block = arena->head; block; block = next) {
+        struct cz_arena_block *smaller = block;
+        next = block->next;
+        if (!kept || block->capacity > kept->capacity) {
+            smaller = kept;
+            kept = block;
+        }
+        free(smaller);
+    }
+    cz_arena_init(arena);
+    if (!kept)
+        return;
+    memset(kept->bytes, 0, kept->used);
+    kept->used = 0;
+    kept->next = NULL;
+    arena->head = kept;
+}
+
 static struct cz_arena_block *block_with(cz_arena *arena, size_t bytes)
 {
     struct cz_arena_block *block = arena->head;

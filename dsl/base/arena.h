@@ -15,6 +15,10 @@ void cz_arena_init(cz_arena *arena);
 /* Give everything back.  The arena may be used again afterwards. */
 void cz_arena_fini(cz_arena *arena);
 
+/* Give back what was handed out, and keep the largest block for what comes:
+ * for one that is used again and again. */
+void cz_arena_clear(cz_arena *arena);
+
 /* Zeroed memory for `count` objects of `size` bytes, aligned to 16.  Never
  * NULL: the compiler stops with a message when the machine has no memory
  * (it runs in a process of its own, see docs/STATUS.md). */

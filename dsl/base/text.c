@@ -53,6 +53,19 @@ void cz_text_puts(cz_text *text, const char *string)
     cz_text_put(text, string, strlen(string));
 }
 
+void cz_text_put_int(cz_text *text, int64_t value)
+{
+    char digits[20], *const end = digits + sizeof digits, *start = end;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+
+    do
+        *--start = (char)('0' + rest % 10);
+    while ((rest /= 10) > 0);
+    if (value < 0)
+        *--start = '-';
+    cz_text_put(text, start, (size_t)(end - start));
+}
+
 void cz_text_vprintf(cz_text *text, const char *format, va_list args)
 {
     va_list again;

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct cz_text {
     char *bytes; /* NUL-terminated once anything was put; else NULL */
@@ -15,6 +16,8 @@ void cz_text_init(cz_text *text);
 void cz_text_fini(cz_text *text);
 void cz_text_put(cz_text *text, const char *bytes, size_t n);
 void cz_text_puts(cz_text *text, const char *string);
+/* In decimal. */
+void cz_text_put_int(cz_text *text, int64_t value);
 void cz_text_printf(cz_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void cz_text_vprintf(cz_text *text, const char *format, va_list args)

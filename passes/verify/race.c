@@ -294,9 +294,11 @@ static void check_unit(verifier *v, int number, int64_t rank)
     const cz_view_op *op = &v->view->ops[number];
     const row_range rows = rows_of(v, op, rank);
     const int n = (int)(rows.end - rows.first);
-    const cz_view_transfer_row **list =
-        CZ_NEW(v->arena, const cz_view_transfer_row *, n + 1);
+    const cz_view_transfer_row **list;
 
+    if (n < 2)
+        return;
+    list = CZ_NEW(v->arena, const cz_view_transfer_row *, n);
     for (int i = 0; i < n; i++)
         list[i] = &v->view->tables[op->table].rows.transfer[rows.first + i];
     qsort(list, (size_t)n, sizeof *list, compare_rows);

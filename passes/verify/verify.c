@@ -191,15 +191,16 @@ int64_t scratch_of(const cz_view_kernel_row *row, cz_slot_kind kind)
 void for_each_rank(verifier *v, int op, void (*check)(verifier *, int, int64_t))
 {
     cz_arena *const outer = v->arena;
+    cz_arena arena;
 
+    cz_arena_init(&arena);
+    v->arena = &arena;
     for (int64_t rank = 0; rank < v->view->n_ranks && v->n_errors == 0;
          rank++) {
-        cz_arena arena;
-        cz_arena_init(&arena);
-        v->arena = &arena;
         check(v, op, rank);
-        cz_arena_fini(&arena);
+        cz_arena_clear(&arena);
     }
+    cz_arena_fini(&arena);
     v->arena = outer;
 }
 

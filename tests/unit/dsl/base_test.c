@@ -35,6 +35,26 @@ static void arena_gives_zeroed_aligned_memory(void **state)
     cz_arena_fini(&arena);
 }
 
+static void a_cleared_arena_gives_zeroed_memory_again(void **state)
+{
+    (void)state;
+    cz_arena arena;
+    cz_arena_init(&arena);
+    cz_arena_clear(&arena);
+    for (size_t round = 1; round < 8; round++) {
+        for (size_t n = 1; n < 200000; n = n * 3 + round) {
+            unsigned char *bytes = cz_arena_alloc(&arena, n, 1);
+            for (size_t i = 0; i < n; i++)
+                assert_int_equal(bytes[i], 0);
+            memset(bytes, 0xff, n);
+        }
+        assert_true(arena.used_bytes > 0);
+        cz_arena_clear(&arena);
+        assert_int_equal(arena.used_bytes, 0);
+    }
+    cz_arena_fini(&arena);
+}
+
 static void pushed_elements_stay(void **state)
 {
     (void)state;
@@ -73,6 +93,20 @@ static void text_grows(void **state)
     assert_int_equal(text.n, 3000);
     assert_memory_equal(text.bytes + 2997, "999", 4);
     cz_text_fini(&text);
+}
+
+static void integers_are_printed_in_decimal(void **state)
+{
+    static const int64_t values[] = {0, 7, -1, 10, -9, INT64_MAX, INT64_MIN};
+    (void)state;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        cz_text text = {0}, expected = {0};
+        cz_text_put_int(&text, values[i]);
+        cz_text_printf(&expected, "%lld", (long long)values[i]);
+        assert_string_equal(cz_text_string(&text), cz_text_string(&expected));
+        cz_text_fini(&text);
+        cz_text_fini(&expected);
+    }
 }
 
 static void files_come_back_as_written(void **state)
@@ -149,9 +183,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_gives_zeroed_aligned_memory),
+        cmocka_unit_test(a_cleared_arena_gives_zeroed_memory_again),
         cmocka_unit_test(pushed_elements_stay),
         cmocka_unit_test(arena_copies_and_prints),
         cmocka_unit_test(text_grows),
+        cmocka_unit_test(integers_are_printed_in_decimal),
         cmocka_unit_test(files_come_back_as_written),
         cmocka_unit_test(a_pipe_is_written_to_and_stays_one),
         cmocka_unit_test(overflow_is_seen),
