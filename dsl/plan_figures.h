@@ -26,8 +26,8 @@ typedef struct cz_figures_step {
 } cz_figures_step;
 
 typedef struct cz_figures_stage {
-    bool is_whole;   /* else element-wise: steps are of CZ_FIGURES_UNIT
-                      * elements */
+    bool is_whole; /* or shared; else element-wise: steps are of CZ_FIGURES_UNIT
+                    * elements */
     int64_t time_ps; /* whole: of one matrix on the plan's machine, where
                       * `batch` equal ones are computed together */
     int64_t batch;
@@ -80,6 +80,7 @@ typedef struct cz_figures_op {
     int stream;
     int bucket;   /* -1: none */
     int64_t comm; /* set */
+    int group;    /* positions over comm that are a communicator; 0: all */
     int n_waits;
     const int64_t *waits;
     int64_t over; /* set */

@@ -217,6 +217,8 @@ static void read_op(cz_plan_reader *r, const cz_json_at *at, int number,
          out->kind == CZ_STEP_ALL_GATHER || out->kind == CZ_STEP_SQUARE_SUM))
         cz_json_wrong(&bucket, "is missing");
     out->comm = cz_plan_read_set(r, at, "axes");
+    out->group =
+        (int)cz_json_number_of(at, "group", 0, cz_plan_extent(r, out->comm));
     out->over = cz_plan_read_set(r, at, "over");
     out->n_waits = -1;
     out->waits = cz_json_numbers(&waits, 0, number - 1, &out->n_waits);

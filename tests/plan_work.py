@@ -17,6 +17,8 @@ def listed(plan, name, op):
     for work in op["work"]:
         for key in ("rows", "elements"):
             yield from equal(f"length of {name}.work.{key}", len(work[key]), n)
+    if op["kind"] != "group_sum":
+        yield from equal(f"{name}.group", op["group"], 0)
     if op["kind"] != "kernel" and op["work"]:
         yield f"{name} runs something"
     yield from equal(f"{name}.over, in order", op["over"],

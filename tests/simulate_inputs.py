@@ -35,7 +35,7 @@ def product(draw):
 
 
 def steps(draw, stage):
-    if stage["where"] != "whole":
+    if stage["where"] not in ("whole", "shared"):
         return [{"kind": "map", "bytes": draw.randrange(4, 40) << 20}
                 for _ in range(draw.randrange(1, 3))]
     return [product(draw) if draw.random() < 0.7 else

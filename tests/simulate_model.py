@@ -12,9 +12,9 @@ UNIT = 1 << 20
 class Op:
     """On the ranks in `ps`: picoseconds of each."""
 
-    def __init__(self, part, iteration, stream, ps, waits=(), axes=()):
+    def __init__(self, part, iteration, stream, ps, waits=(), axes=(), group=0):
         self.part, self.iteration, self.stream = part, iteration, stream
-        self.ps, self.waits, self.axes = ps, waits, axes
+        self.ps, self.waits, self.axes, self.group = ps, waits, axes, group
 
 
 class Mesh:
@@ -43,11 +43,14 @@ class Mesh:
                 index = index * size + digits[axis]
         return index
 
-    def communicators(self, axes):
+    def communicators(self, axes, group=0):
+        """Lists of ranks; with a group, of aligned blocks of so many."""
         found = {}
         others = self.over([a for a in self.sizes if a not in axes])
+        place = self.over(axes)
         for rank in self.ranks:
-            found.setdefault(others[rank], []).append(rank)
+            block = place[rank] // group if group else 0
+            found.setdefault((others[rank], block), []).append(rank)
         return list(found.values())
 
 
@@ -95,7 +98,7 @@ class Costs:
                                       self.c["memory_rate"]) * 1e12
 
     def stage(self, stage, rows, elements, is_plans):
-        if stage["where"] == "whole":
+        if stage["where"] in ("whole", "shared"):
             batch = max(1, stage.get("batch", 1))
             return rows * (stage["time_ps"] if is_plans else
                            sum(self.step(s, batch) for s in stage["steps"]) / batch)
@@ -217,7 +220,7 @@ class Simulation:
         ranks = self.mesh.ranks
         if kind == "kernel":
             return self.kernel_ps(op)
-        if kind == "transfer":
+        if kind in ("transfer", "group_sum"):
             return self.transfer_ps(op)
         if bucket is not None:
             ranks = self.homes(self.plan["parameters"][bucket["order"][0]])
@@ -256,7 +259,7 @@ class Simulation:
     def transfer_ps(self, op):
         over, found = self.mesh.over(op["over"]), {}
         rate, latency = self.costs.link(op["axes"])
-        for members in self.mesh.communicators(op["axes"]):
+        for members in self.mesh.communicators(op["axes"], op["group"]):
             moved = {r: max(op["sent"][over[r]], op["received"][over[r]])
                      for r in members}
             ps = latency + max(moved.values()) / rate * 1e12
@@ -283,7 +286,8 @@ class Simulation:
                     together = self.message(self.plan["buckets"][op["bucket"]])
                     after.append(backward[min(
                         min(held[self.plan["buckets"].index(b)]) for b in together)])
-                number.append(self.add(part, i, op["stream"], ps, after, op["axes"]))
+                number.append(self.add(part, i, op["stream"], ps, after, op["axes"],
+                                       op["group"]))
                 if op["kind"] == "all_gather":
                     gathers[op["bucket"]] = number[-1]
 
@@ -386,7 +390,7 @@ class Simulation:
     def members(self, op, number, rank, groups):
         if number not in groups:
             groups[number] = {}
-            for members in self.mesh.communicators(op.axes):
+            for members in self.mesh.communicators(op.axes, op.group):
                 there = [r for r in members if r in op.ps]
                 groups[number].update(dict.fromkeys(there, there))
         return groups[number][rank]

@@ -60,8 +60,9 @@ static void put_kernels(cz_report *r, const cz_view_stage *stage)
     cz_json_key(&r->json, "steps");
     cz_json_open(&r->json, '[');
     for (int s = 0; s < body->n_steps; s++)
-        put_kernel(r, &kernels[s],
-                   stage->where == CZ_WHERE_WHOLE ? 1 : CZ_TIMED_ELEMENTS);
+        if (!stage->shared || body->steps[s].segment == stage->shared->segment)
+            put_kernel(r, &kernels[s],
+                       cz_stage_is_timed_by_row(stage) ? 1 : CZ_TIMED_ELEMENTS);
     cz_json_close(&r->json, ']');
 }
 

@@ -3,6 +3,7 @@
 
 #include "dsl/base/checked.h"
 #include "passes/cost/stage.h"
+#include "passes/cost/step.h"
 #include "passes/cost/time.h"
 
 /* ---- stages ---- */
@@ -41,6 +42,25 @@ static cz_stage_time whole_time(cz_arena *arena, const cz_plan_view *view,
                            all.is_measured};
 }
 
+/* A segment on one part of the matrix, in the phase with the longest. */
+static cz_stage_time segment_time(cz_arena *arena, const cz_machine *machine,
+                                  const cz_view_stage *stage)
+{
+    cz_stage_time out = {1, 0, false};
+    for (int v = 0; v < cz_view_n_bodies(stage); v++) {
+        const cz_view_stage *body = cz_view_variant(stage, v);
+        const cz_stage_call call = {.stage = body, .batch = 1, .group = 1};
+        cz_step_cost *costs = CZ_NEW(arena, cz_step_cost, body->n_steps + 1);
+        int64_t sum = 0;
+        cz_cost_steps(arena, machine, &call, NULL, costs);
+        for (int s = 0; s < body->n_steps; s++)
+            if (body->steps[s].segment == stage->shared->segment)
+                sum = cz_time_add(sum, costs[s].compute_ps);
+        out.time_ps = sum > out.time_ps ? sum : out.time_ps;
+    }
+    return out;
+}
+
 static cz_stage_time part_time(cz_arena *arena, const cz_plan_view *view,
                                const cz_machine *machine,
                                const cz_view_stage *stage)
@@ -62,9 +82,16 @@ cz_stage_time *cz_stage_times(cz_arena *arena, const cz_plan_view *view,
         const cz_view_stage *stage = &view->stages[s];
         times[s] = stage->where == CZ_WHERE_WHOLE
                        ? whole_time(arena, view, machine, stage)
+                   : stage->where == CZ_WHERE_SHARED
+                       ? segment_time(arena, machine, stage)
                        : part_time(arena, view, machine, stage);
     }
     return times;
+}
+
+bool cz_stage_is_timed_by_row(const cz_view_stage *stage)
+{
+    return stage->where == CZ_WHERE_WHOLE || stage->where == CZ_WHERE_SHARED;
 }
 
 int64_t cz_stage_time_part(const cz_stage_time *time, int64_t elements)
@@ -88,7 +115,7 @@ static int64_t coordinate_ps(const cz_plan_view *view,
     for (int64_t i = table->starts[coordinate];
          i < table->starts[coordinate + 1]; i++) {
         const cz_view_kernel_row *row = &table->rows.kernel[i];
-        if (view->stages[row->stage].where == CZ_WHERE_WHOLE)
+        if (cz_stage_is_timed_by_row(&view->stages[row->stage]))
             sum = cz_time_add(sum, times[row->stage].time_ps);
         else
             elements[row->stage] += row->count;

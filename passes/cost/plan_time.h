@@ -19,7 +19,8 @@ enum { CZ_TIMED_BATCH = 16 };
 
 typedef struct cz_stage_time {
     int64_t batch;   /* a power of two; 1 of element-wise stages */
-    int64_t time_ps; /* whole: of one matrix of such a batch, rounded up; else
+    int64_t time_ps; /* whole: of one matrix of such a batch, rounded up;
+                      * shared: of one row, in the longest phase; else
                       * of CZ_TIMED_ELEMENTS, without launches.  With phases,
                       * the mean of updates in the long run */
     bool is_measured;
@@ -30,6 +31,8 @@ typedef struct cz_stage_time {
 cz_stage_time *cz_stage_times(cz_arena *arena, const cz_plan_view *view,
                               const cz_machine *machine);
 
+/* Whether a stage takes its time for each row, whatever its elements. */
+bool cz_stage_is_timed_by_row(const cz_view_stage *stage);
 /* So many elements of an element-wise stage, rounded up. */
 int64_t cz_stage_time_part(const cz_stage_time *time, int64_t elements);
 

@@ -17,6 +17,9 @@ cz_simulate_test(qwen3-32b ${simulate} $<TARGET_FILE:canzona> 2
   ${CMAKE_SOURCE_DIR}/examples/qwen3-32b.cz)
 cz_simulate_test(qwen3-235b ${simulate} $<TARGET_FILE:canzona> 1
   ${CMAKE_SOURCE_DIR}/examples/qwen3-235b-a22b.cz -D mesh.dp=64 -D mesh.edp=8)
+cz_simulate_test(gram ${simulate} $<TARGET_FILE:canzona> 4
+  ${CMAKE_SOURCE_DIR}/examples/gpt.cz -D mesh.tp=4 -D tp_strategy=gram
+  -D tp_group=2)
 cz_simulate_test(sees ${simulate} --self-test $<TARGET_FILE:canzona>
   ${CMAKE_SOURCE_DIR}/examples/gpt.cz)
 cz_simulate_test(hostile ${PYTHON} -B
