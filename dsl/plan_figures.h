@@ -99,6 +99,7 @@ typedef struct cz_figures_baseline {
     const char *name;
     const int64_t *time_ps; /* [n_ranks] the optimizer's compute */
     bool all_reduces;       /* gradients go to every rank whole */
+    bool gathers;           /* parameters come from their owners */
     bool is_exposed;        /* forward waits for all parameters */
     int n_messages;         /* in the order of gradients */
     const cz_figures_message *messages;

@@ -27,6 +27,7 @@ static void read_baseline(cz_plan_reader *r, const cz_json_at *at,
     out->name = cz_json_word_of(at, "name");
     out->time_ps = cz_json_numbers(&times, 0, CZ_MAX_BYTES, &r->out->n_ranks);
     out->all_reduces = flag(at, "all_reduces");
+    out->gathers = flag(at, "gathers");
     out->is_exposed = flag(at, "exposed");
     out->n_messages = cz_json_length(&list);
     cz_figures_message *messages =

@@ -10,7 +10,8 @@ typedef struct finder {
     int *domain_of; /* [families] */
     int *first;     /* [domains] their first families */
     int n;
-    int *sharded; /* [domains] a family whose matrices are sharded, or -1 */
+    int *by_gradient; /* [n_params] parameters as gradients come */
+    int *sharded;     /* [domains] a family whose matrices are sharded, or -1 */
 } finder;
 
 static bool same_axes(const cz_ints *a, const cz_ints *b)
@@ -82,10 +83,9 @@ static const int *find_params(const finder *f, int domain, int *n)
 {
     int *params = CZ_NEW(f->arena, int, f->view->n_params + 1);
     *n = 0;
-    for (int p = 0; p < f->view->n_params; p++)
-        if (f->domain_of[f->view->params[p].family] == domain)
-            params[(*n)++] = p;
-    cz_gradient_order(f->arena, f->view, params, *n);
+    for (int i = 0; i < f->view->n_params; i++)
+        if (f->domain_of[f->view->params[f->by_gradient[i]].family] == domain)
+            params[(*n)++] = f->by_gradient[i];
     return params;
 }
 
@@ -101,13 +101,17 @@ static void fill_domain(const finder *f, int number, cz_domain *out)
 cz_domain *cz_domains_find(cz_arena *arena, const cz_plan_view *view,
                            const cz_owner_grid *grid, int *n)
 {
-    finder f = {arena,
-                view,
-                grid,
-                CZ_NEW(arena, int, view->n_families + 1),
-                CZ_NEW(arena, int, view->n_families + 1),
-                0,
-                CZ_NEW(arena, int, view->n_families + 1)};
+    const size_t most = (size_t)view->n_families + 1;
+    finder f = {.arena = arena,
+                .view = view,
+                .grid = grid,
+                .domain_of = CZ_NEW(arena, int, most),
+                .first = CZ_NEW(arena, int, most),
+                .sharded = CZ_NEW(arena, int, most),
+                .by_gradient = CZ_NEW(arena, int, view->n_params + 1)};
+    const int *place = cz_gradient_order(arena, view);
+    for (int p = 0; p < view->n_params; p++)
+        f.by_gradient[place[p]] = p;
     for (int k = 0; k < view->n_families; k++)
         add_family(&f, k);
     cz_domain *domains = CZ_NEW(arena, cz_domain, f.n + 1);

@@ -1,75 +1,73 @@
-/* Gradients in order: runs of layers, layers, parameters, all backwards. */
+/* Places of parameters in the backward pass. */
 #include "passes/gradient_order.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_LAYER = -1 };
-
-typedef struct key {
-    int run;   /* the first family of it */
-    int layer; /* NO_LAYER: it has none */
+typedef struct sorted {
+    int block; /* the first parameter that has the prefix, or itself */
+    int64_t layer;
     int param;
-} key;
+} sorted;
 
-/* Bytes of a pattern before its first index; SIZE_MAX: it has none. */
-static size_t index_in(const char *pattern)
-{
-    const char *index = strchr(pattern, '{');
-    return index ? (size_t)(index - pattern) : SIZE_MAX;
-}
+typedef struct prefix {
+    const char *text;
+    size_t n;
+    int block;
+} prefix;
 
-/* The first family of each family's run. */
-static int *find_runs(cz_arena *scratch, const cz_plan_view *view)
+/* The first segment of digits alone, or the end. */
+static const char *find_layer(const char *name)
 {
-    int *run_of = CZ_NEW(scratch, int, view->n_families + 1);
-    int *runs = CZ_NEW(scratch, int, view->n_families + 1);
-    int n = 0;
-    for (int f = 0; f < view->n_families; f++) {
-        const char *pattern = view->families[f].fact->pattern;
-        const size_t at = index_in(pattern);
-        int i = at == SIZE_MAX ? n : 0;
-        while (i < n && strncmp(view->families[runs[i]].fact->pattern, pattern,
-                                at + 1) != 0)
-            i++;
-        run_of[f] = i < n ? runs[i] : f;
-        if (i == n && at != SIZE_MAX)
-            runs[n++] = f;
+    for (const char *at = name; *at; at++) {
+        const size_t digits = strspn(at, "0123456789");
+        const bool begins = at == name || at[-1] == '.';
+        if (begins && digits > 0 && (at[digits] == '.' || !at[digits]))
+            return at;
     }
-    return run_of;
+    return name + strlen(name);
 }
 
-static key key_of(const cz_plan_view *view, const int *run_of, int param)
+static int find_block(cz_arena *arena, prefix **known, int *n, const char *text,
+                      size_t length, int param)
 {
-    const cz_view_param *p = &view->params[param];
-    const size_t at = index_in(view->families[p->family].fact->pattern);
-    return (key){run_of[p->family],
-                 at == SIZE_MAX ? NO_LAYER : atoi(p->name + at), param};
+    for (int i = *n - 1; i >= 0; i--)
+        if ((*known)[i].n == length &&
+            memcmp((*known)[i].text, text, length) == 0)
+            return (*known)[i].block;
+    *CZ_PUSH(arena, *known, *n) = (prefix){text, length, param};
+    return param;
 }
 
-static int compare(int a, int b)
-{
-    return (a < b) - (a > b);
-}
-
+/* By falling place: what is defined last comes first. */
 static int backwards(const void *left, const void *right)
 {
-    const key *a = left, *b = right;
-    int order = compare(a->run, b->run);
-    if (order == 0)
-        order = compare(a->layer, b->layer);
-    return order != 0 ? order : compare(a->param, b->param);
+    const sorted *a = left, *b = right;
+    if (a->block != b->block)
+        return (a->block < b->block) - (a->block > b->block);
+    if (a->layer != b->layer)
+        return (a->layer < b->layer) - (a->layer > b->layer);
+    return (a->param < b->param) - (a->param > b->param);
 }
 
-void cz_gradient_order(cz_arena *scratch, const cz_plan_view *view, int *params,
-                       int n)
+int *cz_gradient_order(cz_arena *arena, const cz_plan_view *view)
 {
-    const int *run_of = find_runs(scratch, view);
-    key *keys = CZ_NEW(scratch, key, n + 1);
-    for (int i = 0; i < n; i++)
-        keys[i] = key_of(view, run_of, params[i]);
-    if (n > 0)
-        qsort(keys, (size_t)n, sizeof *keys, backwards);
-    for (int i = 0; i < n; i++)
-        params[i] = keys[i].param;
+    sorted *list = CZ_NEW(arena, sorted, view->n_params + 1);
+    int *place = CZ_NEW(arena, int, view->n_params + 1);
+    prefix *known = NULL;
+    int n_known = 0;
+    for (int p = 0; p < view->n_params; p++) {
+        const char *name = view->params[p].name, *layer = find_layer(name);
+        list[p] = (sorted){p, 0, p};
+        if (!*layer)
+            continue;
+        list[p].block = find_block(arena, &known, &n_known, name,
+                                   (size_t)(layer - name), p);
+        list[p].layer = strtoll(layer, NULL, 10);
+    }
+    if (view->n_params > 0)
+        qsort(list, (size_t)view->n_params, sizeof *list, backwards);
+    for (int i = 0; i < view->n_params; i++)
+        place[list[i].param] = i;
+    return place;
 }

@@ -1,15 +1,15 @@
-/* The order in which the backward pass makes gradients. */
+/* In which order gradients come: that of definition, backwards.  A family
+ * counts all layers one after the other, the model computes layer by layer. */
 #ifndef CZ_PASSES_GRADIENT_ORDER_H
 #define CZ_PASSES_GRADIENT_ORDER_H
 
 #include "dsl/base/arena.h"
 #include "dsl/plan_view.h"
 
-/* Sort n parameters, by number.  Layers are the values of a pattern's first
- * index: families that agree up to it belong to one run of layers, whose
- * parameters come layer by layer, the last one first; runs, and what has no
- * layer, in reverse order of definition. */
-void cz_gradient_order(cz_arena *scratch, const cz_plan_view *view, int *params,
-                       int n);
+/* [n_params] the place of each parameter among all, as their gradients come.
+ * Its layer is the first segment of its name that is a number, behind some
+ * prefix; parameters of one prefix go layer by layer, in a layer as they are
+ * defined; others, and prefixes, where they are defined first. */
+int *cz_gradient_order(cz_arena *arena, const cz_plan_view *view);
 
 #endif

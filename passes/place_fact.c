@@ -11,8 +11,9 @@ typedef struct writer {
     const cz_place_domain *domain;
     const cz_solve_plan *plan;
     const cz_plan_view *view;
-    int bucket;    /* of the plan */
-    int *kind_of;  /* [items of the bucket] by place */
+    const int *gradients; /* [n_params] */
+    int bucket;           /* of the plan */
+    int *kind_of;         /* [items of the bucket] by place */
     int64_t *ends; /* [kinds] where the divisible ones of a kind end, behind
                     * those of the kinds before */
     int n_kinds;
@@ -134,14 +135,14 @@ static const int64_t *find_amounts(const writer *w, int kind)
     return amounts;
 }
 
-static cz_bucket lay_out(const writer *w, int kind, int *newest)
+static cz_bucket lay_out(const writer *w, int kind, int *last)
 {
     cz_bucket_problem problem = {.n_slices = w->domain->problem.n_ranks,
                                  .is_padded = w->domain->problem.geometry ==
                                               CZ_SLICES_PADDED,
                                  .amounts = find_amounts(w, kind)};
     cz_bucket_item *items = NULL;
-    *newest = w->view->n_params;
+    *last = -1;
     for (int place = 0; place < count_places(w); place++) {
         const int item = item_at(w, place);
         const int param = w->domain->params[item];
@@ -151,8 +152,8 @@ static cz_bucket lay_out(const writer *w, int kind, int *newest)
             param,
             w->view->families[w->view->params[param].family].local_elements,
             w->plan->owner[item]};
-        if (param < *newest)
-            *newest = param;
+        if (w->gradients[param] > *last)
+            *last = w->gradients[param];
     }
     problem.items = items;
     return cz_bucket_lay_out(w->arena, &problem);
@@ -161,7 +162,7 @@ static cz_bucket lay_out(const writer *w, int kind, int *newest)
 static cz_place_bucket make_bucket(const writer *w, int kind)
 {
     cz_place_bucket out;
-    const cz_bucket bucket = lay_out(w, kind, &out.newest);
+    const cz_bucket bucket = lay_out(w, kind, &out.last);
     const cz_plan_view *view = w->view;
     const cz_view_family *first =
         &view->families[view->params[bucket.params[0]].family];
@@ -178,9 +179,13 @@ static cz_place_bucket make_bucket(const writer *w, int kind)
 
 void cz_place_buckets(cz_arena *arena, const cz_place_domain *domain,
                       const cz_solve_plan *plan, const cz_plan_view *view,
-                      cz_place_bucket **list, int *n)
+                      const int *gradients, cz_place_bucket **list, int *n)
 {
-    writer w = {.arena = arena, .domain = domain, .plan = plan, .view = view};
+    writer w = {.arena = arena,
+                .domain = domain,
+                .plan = plan,
+                .view = view,
+                .gradients = gradients};
     for (w.bucket = 0; w.bucket < domain->problem.n_buckets; w.bucket++) {
         find_kinds(&w);
         for (int k = 0; k < w.n_kinds; k++)

@@ -8,7 +8,7 @@
 
 /* One bucket of the module, before it has a number. */
 typedef struct cz_place_bucket {
-    int newest; /* the parameter whose gradient comes last */
+    int last; /* of its gradients: its place among all */
     cz_fact_bucket fact;
 } cz_place_bucket;
 
@@ -26,9 +26,10 @@ void cz_place_owners_put(const cz_place_owners *owners,
 
 /* The plan's buckets, each as one or more of the module: parameters share one
  * when use, type, states, and owned or not, are equal; then all of its memory
- * has one layout.  Appends to *list; arrays live in the arena. */
+ * has one layout.  gradients: places of all
+ * (passes/gradient_order.h).  Appends to *list; arrays live in the arena. */
 void cz_place_buckets(cz_arena *arena, const cz_place_domain *domain,
                       const cz_solve_plan *plan, const cz_plan_view *view,
-                      cz_place_bucket **list, int *n);
+                      const int *gradients, cz_place_bucket **list, int *n);
 
 #endif

@@ -7,6 +7,7 @@
 #include "dsl/base/checked.h"
 #include "dsl/ir.h"
 #include "dsl/plan_view_build.h"
+#include "passes/gradient_order.h"
 #include "passes/place_fact.h"
 #include "passes/solve/joint.h"
 
@@ -255,22 +256,23 @@ static void write_owners(const placer *p, cz_ir *ir)
     }
 }
 
-static int by_falling_newest(const void *left, const void *right)
+static int by_last(const void *left, const void *right)
 {
     const cz_place_bucket *a = left, *b = right;
-    return (a->newest < b->newest) - (a->newest > b->newest);
+    return (a->last > b->last) - (a->last < b->last);
 }
 
 /* In the order in which they are complete. */
 static void write_buckets(const placer *p, cz_ir *ir)
 {
+    const int *gradients = cz_gradient_order(p->arena, p->view);
     cz_place_bucket *list = NULL;
     int n = 0;
     for (int d = 0; d < p->n_domains; d++)
-        cz_place_buckets(p->arena, &p->domains[d], &p->plans[d], p->view, &list,
-                         &n);
+        cz_place_buckets(p->arena, &p->domains[d], &p->plans[d], p->view,
+                         gradients, &list, &n);
     if (n > 0)
-        qsort(list, (size_t)n, sizeof *list, by_falling_newest);
+        qsort(list, (size_t)n, sizeof *list, by_last);
     cz_ir_remove(ir, CZ_FACT_bucket);
     for (int b = 0; b < n; b++) {
         list[b].fact.sym_name = cz_arena_printf(p->arena, "bucket%d", b);

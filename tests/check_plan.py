@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 
+from plan_baselines import check_baselines
 from plan_mutants import mutants
 from plan_numbers import BYTES, Plan, equal, round_up, wire_bytes
 from plan_parts import check_mesh, check_parameters, check_reductions
@@ -308,16 +309,11 @@ def check_load(plan):
     yield from equal("metrics.matrices", metrics["matrices"], matrices)
     yield from equal("metrics.updates", metrics["updates"], updates)
     yield from check_model(plan, sum(updates), sum(matrices))
-    replicated = sum(
-        plan.flops(p, "whole") + p["element_count"] *
-        (plan.near_flops(p) + plan.flops(p, "local")) for p in plan.params)
-    for baseline in data["baselines"]:
-        yield from equal("baselines", baseline["flops_per_rank"], replicated)
 
 
 CHECKS = (check_mesh, check_reductions, check_parameters, check_matrices,
           check_buckets, check_groups, check_wire, check_memory, check_load,
-          check_times)
+          check_times, check_baselines)
 
 
 def check(data, validator):

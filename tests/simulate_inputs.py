@@ -62,6 +62,7 @@ def baseline(draw, plan, name):
     lengths = [b["length"] for b in plan["buckets"]]
     draw.shuffle(lengths)
     return {"name": name, "all_reduces": draw.random() < 0.3,
+            "gathers": draw.random() < 0.8,
             "exposed": draw.random() < 0.3,
             "time_ps": [draw.randrange(10**11) for _ in
                         range(plan["mesh"]["ranks"])],

@@ -329,7 +329,7 @@ class Simulation:
             update = self.add("update", i, 0, dict(enumerate(base["time_ps"])), after)
             for m in reversed(range(len(base["messages"]))):
                 message = base["messages"][m]
-                if self.mesh.extent(split) > 1:
+                if base["gathers"] and self.mesh.extent(split) > 1:
                     gathers[m] = self.add("gather", i, 1, dict.fromkeys(every, c.ring(
                         split, message["elements"] * BYTES[first["dtype"]],
                         is_uneven(message["slices"], message["elements"]))),

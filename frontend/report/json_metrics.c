@@ -135,25 +135,3 @@ void cz_report_put_metrics(cz_report *r)
     put_bounds(r, &bounds);
     cz_json_close(json, '}');
 }
-
-/* Flops of a rank that updates every parameter whole, whoever owns it. */
-static int64_t replicated_flops(const cz_plan_view *view)
-{
-    int64_t flops = 0;
-    for (int p = 0; p < view->n_params; p++) {
-        const cz_view_family *family = &view->families[view->params[p].family];
-        flops += cz_view_rule_flops(view, family->rule, 1, family->elements);
-    }
-    return flops;
-}
-
-/* What the same step costs without owners: nobody sends matrices, everybody
- * computes everything. */
-void cz_report_put_baselines(cz_report *r)
-{
-    cz_json *json = &r->json;
-    cz_json_open(json, '{');
-    cz_json_put_string(json, "name", "replicated");
-    cz_json_put_int(json, "flops_per_rank", replicated_flops(r->view));
-    cz_json_close(json, '}');
-}

@@ -133,7 +133,7 @@ static void list_gathers(cz_simulation *s, lister *l, int update)
         const int64_t ps = cz_simulate_gather_ps(
             s, (cz_wide)message->elements * l->like->element_bytes, set,
             is_uneven(message));
-        if (cz_simulate_extent(s->figures, set) > 1)
+        if (l->baseline->gathers && cz_simulate_extent(s->figures, set) > 1)
             l->gather_of[m] =
                 cz_simulate_append(s, CZ_PART_GATHER, CZ_PIPELINE_LINK, set,
                                    cz_simulate_alike(s, ps), wait, 1);

@@ -241,6 +241,7 @@ static void test_a_baseline_reduces_all_then_waits_for_all(void **unused)
     cz_figures_baseline baseline = {.name = "all",
                                     .time_ps = compute,
                                     .all_reduces = true,
+                                    .gathers = true,
                                     .is_exposed = true,
                                     .n_messages = 2,
                                     .messages = messages};

@@ -1,0 +1,162 @@
+/* Baselines of a plan, domain by domain. */
+#include "passes/compare.h"
+
+#include "passes/place_problem.h"
+#include "passes/solve/baseline.h"
+
+typedef struct comparer {
+    cz_arena *arena;
+    const cz_plan_view *view;
+    cz_owner_grid grid;
+    int n_domains;
+    cz_place_domain *domains;
+    int *cell_of; /* [n_ranks] of the grid */
+} comparer;
+
+static void find_cells(comparer *c)
+{
+    c->cell_of = CZ_NEW(c->arena, int, c->view->n_ranks);
+    for (int rank = 0; rank < c->view->n_ranks; rank++)
+        c->cell_of[rank] =
+            (int)cz_view_coordinate(c->view, &c->grid.row_axes, rank) *
+                c->grid.n_shard +
+            (int)cz_view_coordinate(c->view, &c->grid.shard_axes, rank);
+}
+
+static bool make_problems(comparer *c, const cz_stage_time *times)
+{
+    cz_diags diags;
+    cz_diags_init(&diags, c->arena);
+    if (!cz_owner_grid_find(c->arena, c->view, &diags, &c->grid))
+        return false;
+    const cz_domain *domains =
+        cz_domains_find(c->arena, c->view, &c->grid, &c->n_domains);
+    c->domains = CZ_NEW(c->arena, cz_place_domain, c->n_domains + 1);
+    for (int d = 0; d < c->n_domains; d++)
+        if (!cz_place_problem_make(c->arena, c->view, times, &diags,
+                                   &domains[d], &c->domains[d]))
+            return false;
+    find_cells(c);
+    return true;
+}
+
+/* What all shards' ranks compute alike. */
+static cz_solve_problem redundant(cz_arena *arena,
+                                  const cz_solve_problem *problem)
+{
+    cz_solve_problem out = *problem;
+    cz_solve_class *classes =
+        CZ_NEW(arena, cz_solve_class, problem->n_classes + 1);
+    for (int k = 0; k < problem->n_classes; k++) {
+        classes[k] = problem->classes[k];
+        if (classes[k].divisible)
+            continue;
+        classes[k].shared_ps += classes[k].cost_ps;
+        classes[k].cost_ps = 0;
+    }
+    out.classes = classes;
+    return out;
+}
+
+static void add_score(const comparer *c, const cz_place_domain *domain,
+                      const cz_solve_score *score, cz_compared *out)
+{
+    for (int rank = 0; rank < c->view->n_ranks; rank++) {
+        const int slot = domain->domain.slot_of_cell[c->cell_of[rank]];
+        if (slot < 0)
+            continue;
+        out->time_ps[rank] += score->load_ps[slot];
+        out->state_bytes[rank] +=
+            score->state_bytes[slot / domain->problem.n_hosts];
+    }
+}
+
+static int reduction_of(const comparer *c, const cz_place_domain *domain,
+                        int bucket)
+{
+    const int param = domain->params[domain->problem.bucket_start[bucket]];
+    return c->view->families[c->view->params[param].family].reduction;
+}
+
+/* The plan's buckets; NULL: everybody has all of each. */
+static void add_messages(const comparer *c, const cz_place_domain *domain,
+                         const cz_solve_plan *plan, cz_compared *out)
+{
+    const int n = domain->problem.n_ranks;
+    for (int b = 0; b < domain->problem.n_buckets; b++) {
+        cz_compared_message *message =
+            CZ_PUSH(c->arena, out->messages, out->n_messages);
+        int64_t *slices = CZ_NEW(c->arena, int64_t, n);
+        const int64_t *bounds = plan->slices + (size_t)b * ((size_t)n + 1);
+        for (int r = 0; r < n; r++)
+            slices[r] = bounds[r + 1] - bounds[r];
+        *message = (cz_compared_message){reduction_of(c, domain, b),
+                                         plan->length[b], n, slices};
+    }
+}
+
+static cz_compared open_one(const comparer *c, const char *name)
+{
+    return (cz_compared){.name = name,
+                         .time_ps = CZ_NEW(c->arena, int64_t, c->view->n_ranks),
+                         .state_bytes =
+                             CZ_NEW(c->arena, int64_t, c->view->n_ranks),
+                         .gathers = true};
+}
+
+static cz_compared compare_replicated(const comparer *c)
+{
+    cz_compared out = open_one(c, "replicated");
+    out.all_reduces = true;
+    out.gathers = false;
+    for (int d = 0; d < c->n_domains; d++) {
+        const cz_place_domain *domain = &c->domains[d];
+        cz_solve_plan plan = cz_solve_plan_make(c->arena, &domain->problem);
+        const cz_solve_score score =
+            cz_solve_replicated(c->arena, &domain->problem);
+        cz_solve_plan_slice_equally(&domain->problem, &plan);
+        add_score(c, domain, &score, &out);
+        add_messages(c, domain, &plan, &out);
+    }
+    return out;
+}
+
+static cz_compared compare_kind(const comparer *c, cz_solve_baseline_kind kind)
+{
+    const bool is_layer_wise =
+        kind == CZ_BASELINE_ROUND_ROBIN || kind == CZ_BASELINE_LPT_ELEMENTS;
+    cz_compared out = open_one(c, "");
+    out.all_reduces = out.is_exposed = is_layer_wise;
+    for (int d = 0; d < c->n_domains; d++) {
+        const cz_place_domain *domain = &c->domains[d];
+        const cz_solve_problem problem =
+            is_layer_wise ? redundant(c->arena, &domain->problem)
+                          : domain->problem;
+        const cz_solve_baseline baseline =
+            cz_solve_baseline_make(c->arena, &problem, kind, 100);
+        const cz_solve_score score =
+            cz_solve_evaluate(c->arena, &baseline.problem, &baseline.plan);
+        out.name = baseline.plan.method;
+        add_score(c, domain, &score, &out);
+        add_messages(c, domain, &baseline.plan, &out);
+    }
+    return out;
+}
+
+cz_compared *cz_compare(cz_arena *arena, const cz_plan_view *view,
+                        const cz_stage_time *times, int *n)
+{
+    static const cz_solve_baseline_kind kinds[] = {
+        CZ_BASELINE_ROUND_ROBIN, CZ_BASELINE_LPT_ELEMENTS, CZ_BASELINE_EQUAL,
+        CZ_BASELINE_GREEDY};
+    enum { N_KINDS = sizeof kinds / sizeof *kinds };
+    comparer c = {.arena = arena, .view = view};
+    cz_compared *list = CZ_NEW(arena, cz_compared, N_KINDS + 1);
+    *n = 0;
+    if (!make_problems(&c, times) || c.n_domains == 0)
+        return list;
+    list[(*n)++] = compare_replicated(&c);
+    for (int k = 0; k < N_KINDS; k++)
+        list[(*n)++] = compare_kind(&c, kinds[k]);
+    return list;
+}

@@ -1,0 +1,40 @@
+/* What public optimizers would make of a plan's matrices: the same machine,
+ * the same kernels, the same buckets, by the solver's evaluator. */
+#ifndef CZ_PASSES_COMPARE_H
+#define CZ_PASSES_COMPARE_H
+
+#include "dsl/base/arena.h"
+#include "dsl/plan_view.h"
+#include "passes/cost/plan_time.h"
+
+#include <stdbool.h>
+
+/* Parameters that travel together, and how much of it each split coordinate
+ * owns. */
+typedef struct cz_compared_message {
+    int reduction;
+    int64_t elements;
+    int n_slices;
+    const int64_t *slices; /* [n_slices] elements */
+} cz_compared_message;
+
+typedef struct cz_compared {
+    const char *name;
+    int64_t *time_ps;     /* [n_ranks] of kernels, without waits */
+    int64_t *state_bytes; /* [n_ranks] masters and states */
+    int n_messages;
+    cz_compared_message *messages; /* domain by domain, in each in the
+                                    * order of gradients */
+    bool all_reduces; /* every rank gets all gradients, not its slice alone */
+    bool gathers;     /* parameters come from their owners; else all ranks
+                       * compute alike */
+    bool is_exposed;  /* before the next forward pass, not under it */
+} cz_compared;
+
+/* Layer-wise optimizers compute a matrix on all shards' ranks alike; the
+ * others gather it to one of them, the least loaded by time.  Nothing is cut
+ * that is a parameter. */
+cz_compared *cz_compare(cz_arena *arena, const cz_plan_view *view,
+                        const cz_stage_time *times, int *n);
+
+#endif

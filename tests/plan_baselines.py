@@ -1,0 +1,264 @@
+"""What public optimizers would make of a plan's parameters, computed again:
+owners, slices, state, and time of each split coordinate.  Written from the
+schema and the published formula."""
+from plan_numbers import BYTES, equal, round_up
+from plan_times import ceil_div, work_ps
+
+ALIGN = 16
+LAYER_WISE = ("layer-wise round robin", "layer-wise longest first by elements")
+
+
+def owned_axes(plan, p):
+    """Axes of the shards of a matrix that is gathered; none for others."""
+    return tuple(plan.shard_axes(p)) if (p["rule"], "whole") in plan.stages else ()
+
+
+def gradient_order(plan):
+    """Parameter numbers as gradients come: layers, which are the first number
+    in a name, one after the other, backwards."""
+    blocks, keys = {}, []
+    for number, p in enumerate(plan.params):
+        name = (p["names"] or [p["name"]])[0].split(".")
+        at = next((i for i, word in enumerate(name) if word.isdigit()), None)
+        if at is None:
+            keys.append((number, 0, number))
+        else:
+            block = blocks.setdefault(".".join(name[:at]), number)
+            keys.append((block, int(name[at]), number))
+    return [key[2] for key in sorted(keys, reverse=True)]
+
+
+class Domain:
+    """Parameters that the same ranks own: split axes, home, shard axes of
+    matrices, where they have any."""
+
+    def __init__(self, plan, first):
+        self.plan, self.first = plan, first
+        self.split = plan.reduction(first)["split_axes"]
+        self.axes, self.members = (), []
+
+    def takes(self, p):
+        axes = owned_axes(self.plan, p)
+        return (self.plan.reduction(p)["split_axes"] == self.split and
+                self.plan.home(p) == self.plan.home(self.first) and
+                (not axes or not self.axes or axes == self.axes))
+
+    def add(self, number, p):
+        self.axes = self.axes or owned_axes(self.plan, p)
+        self.members.append(number)
+
+    def buckets(self, order):
+        """As gradients come, one reduction after the other; a bucket that
+        holds enough is closed."""
+        plan, found = self.plan, []
+        mine = set(self.members)
+        members = [n for n in order if n in mine]
+        for name in plan.reductions:
+            filled = None
+            for number in members:
+                p = plan.params[number]
+                if p["reduction"] != name:
+                    continue
+                if filled is None or filled >= plan.data["policy"]["bucket_elements"]:
+                    found.append([])
+                    filled = 0
+                found[-1].append(number)
+                filled += p["local_elements"]
+        return found
+
+
+def domains(plan):
+    found = []
+    for number, p in enumerate(plan.params):
+        home = next((d for d in found if d.takes(p)), None)
+        if home is None:
+            home = Domain(plan, p)
+            found.append(home)
+        home.add(number, p)
+    return found
+
+
+def ends_of(plan, bucket):
+    """Ends of items, one behind the other, aligned."""
+    ends = [0]
+    for number in bucket:
+        ends.append(round_up(ends[-1] + plan.params[number]["local_elements"], ALIGN))
+    return ends
+
+
+# ---- owners: a list per bucket ----
+
+def dealt_round_robin(plan, buckets, n):
+    count = sum(map(len, buckets))
+    order = iter(range(count))
+    return [[(count - 1 - next(order)) % n for _ in b] for b in buckets]
+
+
+def dealt_longest_first(plan, buckets, n):
+    items = [(b, i) for b, bucket in enumerate(buckets) for i in range(len(bucket))]
+    size = {(b, i): plan.params[buckets[b][i]]["local_elements"] for b, i in items}
+    load, owner = [0] * n, {}
+    for item in sorted(items, key=lambda it: -size[it]):
+        best = load.index(min(load))
+        owner[item] = best
+        load[best] += size[item]
+    return [[owner[b, i] for i in range(len(bucket))]
+            for b, bucket in enumerate(buckets)]
+
+
+def dealt_by_start(plan, buckets, n):
+    result = []
+    for bucket in buckets:
+        ends = ends_of(plan, bucket)
+        result.append([n * start // ends[-1] for start in ends[:-1]])
+    return result
+
+
+def greedy_cuts(ends, n, lack):
+    """Counts of items per rank: the end nearest to the running target."""
+    total, base, so_far, at, cuts = ends[-1], sum(lack), 0, 0, []
+    for r in range(n):
+        so_far += lack[r]
+        target, unit = ((total * so_far, base) if base else (total * (r + 1), n))
+        if r == n - 1:
+            nearest = len(ends) - 1
+        else:
+            nearest = min(range(at, len(ends)),
+                          key=lambda k: (abs(ends[k] * unit - target), k))
+        cuts.append((at, nearest))
+        at = nearest
+    return cuts
+
+
+def dealt_greedily(plan, buckets, n):
+    """alpha = 1: the shortfall of each rank, in decreasing bucket length."""
+    ends = [ends_of(plan, b) for b in buckets]
+    every, load = sum(e[-1] for e in ends), [0] * n
+    owners = [None] * len(buckets)
+    for b in sorted(range(len(buckets)), key=lambda b: -ends[b][-1]):
+        cuts = greedy_cuts(ends[b], n, [max(0, every - n * x) for x in load])
+        owners[b] = [r for r, (a, z) in enumerate(cuts) for _ in range(a, z)]
+        for r, (a, z) in enumerate(cuts):
+            load[r] += ends[b][z] - ends[b][a]
+    return owners
+
+
+DEALERS = {"layer-wise round robin": dealt_round_robin,
+           "layer-wise longest first by elements": dealt_longest_first,
+           "equal slices": dealt_by_start,
+           "published greedy": dealt_greedily}
+
+
+# ---- figures ----
+
+def near_ps(plan, p):
+    found = 0
+    for where in ("local", "before", "after"):
+        stage = plan.stages.get((p["rule"], where))
+        found += work_ps(stage, 0, p["local_elements"]) if stage else 0
+    return found
+
+
+def whole_ps(plan, p):
+    stage = plan.stages.get((p["rule"], "whole"))
+    return stage["time_ps"] if stage else 0
+
+
+def state_bytes(plan, p):
+    master = BYTES[plan.data["policy"]["master_dtype"]]
+    each = master if master > BYTES[p["dtype"]] else 0
+    each += sum(BYTES[s["dtype"]] for s in plan.data["states"]
+                if s["rule"] == p["rule"])
+    return each * p["local_elements"]
+
+
+class Expected:
+    """Of one baseline: time summed over the shard coordinates of each split
+    coordinate, state of each, slices."""
+
+    def __init__(self, plan, domain, name):
+        self.plan, self.domain, self.name = plan, domain, name
+        self.n = plan.extent(domain.split)
+        self.hosts = plan.extent(domain.axes)
+        self.time, self.state, self.messages = [0] * self.n, [0] * self.n, []
+        buckets = domain.buckets(gradient_order(plan))
+        owners = (DEALERS[name](plan, buckets, self.n) if name in DEALERS
+                  else [[None] * len(b) for b in buckets])
+        for bucket, owned in zip(buckets, owners):
+            self.add_bucket(bucket, owned)
+
+    def add_bucket(self, bucket, owned):
+        ends, slices = ends_of(self.plan, bucket), [0] * self.n
+        for number, owner in zip(bucket, owned):
+            p = self.plan.params[number]
+            for r in range(self.n) if owner is None else [owner]:
+                self.time[r] += self.time_of(p)
+                self.state[r] += state_bytes(self.plan, p)
+            if owner is not None:
+                slices[owner] += round_up(p["local_elements"], ALIGN)
+        if None in owned:
+            step = round_up(ceil_div(ends[-1], self.n), ALIGN)
+            slices = [min(ends[-1], step * (r + 1)) - min(ends[-1], step * r)
+                      for r in range(self.n)]
+        self.messages.append({"reduction": self.plan.params[bucket[0]]["reduction"],
+                              "elements": ends[-1], "slices": slices})
+
+    def time_of(self, p):
+        """On all of a split coordinate's shards' ranks together."""
+        is_alike = (not owned_axes(self.plan, p) or self.name in LAYER_WISE or
+                    self.name == "replicated")
+        return (near_ps(self.plan, p) * self.hosts +
+                whole_ps(self.plan, p) * (self.hosts if is_alike else 1))
+
+
+def places(plan, domain):
+    """Of each rank at home its split and shard coordinates."""
+    for rank in plan.ranks:
+        if plan.is_home(domain.first, rank):
+            yield (rank, plan.over(rank, domain.split),
+                   plan.over(rank, domain.axes))
+
+
+def check_domain_times(plan, found, baseline):
+    """Ranks alike in all domains' coordinates have equal times; summed over
+    one domain's shard coordinates they are what was expected, if others add
+    nothing but what is known of them."""
+    if len(found) != 1:
+        return
+    expected = found[0]
+    times = {}
+    for rank, split, shard in places(plan, expected.domain):
+        old = times.setdefault((split, shard), baseline["time_ps"][rank])
+        yield from equal("time of equal ranks", baseline["time_ps"][rank], old)
+    for split in range(expected.n):
+        yield from equal(f"time of split coordinate {split}", expected.time[split],
+                         sum(times[split, s] for s in range(expected.hosts)))
+
+
+def check_sums(plan, found, baseline):
+    """Over all ranks, whatever the domains are."""
+    time, state = 0, [0] * len(plan.ranks)
+    for expected in found:
+        copies = {}
+        for rank, split, shard in places(plan, expected.domain):
+            copies[split] = copies.get(split, 0) + 1
+            state[rank] += expected.state[split]
+        time += sum(copies[r] // expected.hosts * expected.time[r] for r in copies)
+    yield from equal("time of all ranks", sum(baseline["time_ps"]), time)
+    yield from equal("state_bytes", baseline["state_bytes"], state)
+
+
+def check_baselines(plan):
+    every = domains(plan)
+    for b, baseline in enumerate(plan.data["baselines"]):
+        name = baseline["name"]
+        found = [Expected(plan, d, name) for d in every]
+        messages = list(check_sums(plan, found, baseline))
+        messages += check_domain_times(plan, found, baseline)
+        messages += equal("messages", baseline["messages"],
+                          [m for e in found for m in e.messages])
+        flags = [baseline[k] for k in ("all_reduces", "gathers", "exposed")]
+        messages += equal("all_reduces, gathers, exposed", flags,
+                          [name in LAYER_WISE or name == "replicated",
+                           name != "replicated", name in LAYER_WISE])
+        yield from (f"baselines[{b}], {name}: {m}" for m in messages)
