@@ -46,6 +46,8 @@ typedef struct model {
     matrices of[MAX_CLASSES];
 } model;
 
+/* Matrices whose stages are equal and which are cut alike are one class: down
+ * is gate transposed, and so is o, where it is not square, q. */
 static const model models[] = {
     {"8B",
      "fused",
@@ -75,8 +77,7 @@ static const model models[] = {
      "split",
      36,
      4096,
-     {{"b8.gate.weight", 2, CZ_CUT_ROWS},
-      {"b8.fc2.weight", 1, CZ_CUT_COLUMNS},
+     {{"b8.gate.weight", 3, CZ_CUT_ROWS},
       {"b8.q.weight", 1, CZ_CUT_ROWS},
       {"b8.o.weight", 1, CZ_CUT_COLUMNS},
       {"b8.k.weight", 2, CZ_CUT_ROWS}}},
@@ -84,8 +85,7 @@ static const model models[] = {
      "split",
      40,
      5120,
-     {{"b14.gate.weight", 2, CZ_CUT_ROWS},
-      {"b14.fc2.weight", 1, CZ_CUT_COLUMNS},
+     {{"b14.gate.weight", 3, CZ_CUT_ROWS},
       {"b14.q.weight", 1, CZ_CUT_ROWS},
       {"b14.o.weight", 1, CZ_CUT_COLUMNS},
       {"b14.k.weight", 2, CZ_CUT_ROWS}}},
@@ -93,10 +93,8 @@ static const model models[] = {
      "split",
      64,
      5120,
-     {{"b32.gate.weight", 2, CZ_CUT_ROWS},
-      {"b32.fc2.weight", 1, CZ_CUT_COLUMNS},
-      {"b32.q.weight", 1, CZ_CUT_ROWS},
-      {"b32.o.weight", 1, CZ_CUT_COLUMNS},
+     {{"b32.gate.weight", 3, CZ_CUT_ROWS},
+      {"b32.q.weight", 2, CZ_CUT_ROWS},
       {"b32.k.weight", 2, CZ_CUT_ROWS}}},
 };
 
