@@ -4,5 +4,5 @@
 # gathers, n x n products and reductions are also doubled.  BUILD comes from
 # the Makefile.
 set -eu
-"$BUILD/tests/unit_passes_cost_reach_test" 600000
+"$BUILD/tests/unit_passes_cost_reach_test" 400000
 "$BUILD/tests/unit_passes_solve_subgroup_reach_test"

@@ -12,7 +12,8 @@
 enum {
     N_THRESHOLDS = 6, /* least time of the row times 8/8, 9/8, ... */
     N_PRICES = 4,     /* of a byte: none, then halves of what the bound found */
-    WALK = 500,       /* tries from one plan of the front */
+    WALK = 500,       /* tries from one plan at least; or a */
+    N_WALKS = 80,     /* part of all there are */
     N_AFRESH = 50,    /* new plans, of which one begins a walk */
     FULL_EFFORT = 32  /* jobs; of more, fewer plans are tried */
 };
@@ -33,6 +34,7 @@ struct cz_subgroup_search {
     ranked *order;
     cz_subgroup_room *room;
     int64_t least_ps, least_bytes; /* of all matrices: rank-seconds; wire */
+    int64_t free_bytes;            /* that have no price */
     int64_t target_ps;             /* faster is no better */
     int64_t price, fit_price;      /* of a byte, in 2^-20 rank-picoseconds */
 };
@@ -72,7 +74,8 @@ static int64_t score_of(const search *s, int64_t time_ps, int64_t done_ps,
 {
     const int64_t over = cz_solve_max(time_ps - s->target_ps, 0);
     return over + done_ps / s->problem->width / 8 +
-           (int64_t)(((cz_wide)wire_bytes * s->price >>
+           (int64_t)(((cz_wide)cz_solve_max(wire_bytes - s->free_bytes, 0) *
+                          s->price >>
                       CZ_SUBGROUP_PRICE_BITS) /
                      s->problem->width);
 }
@@ -311,10 +314,14 @@ static int64_t least_bytes(const cz_subgroup_class *of)
     return least;
 }
 
-/* So many halves of the price that the bound found, as time of the row. */
+/* So many halves of the price that the bound found; or dearer, but only above
+ * the row's share of the cap. */
 static void set_price(search *s, int halves)
 {
-    s->price = s->fit_price * halves / 2;
+    const bool is_price_of_all = halves < N_PRICES;
+    const int64_t share = s->problem->wire_cap_bytes / s->problem->n_rows;
+    s->free_bytes = is_price_of_all ? 0 : share;
+    s->price = is_price_of_all ? s->fit_price * halves / 2 : s->fit_price * 4;
 }
 
 /* Ways and batches anew, at random; of several such plans the best. */
@@ -345,7 +352,7 @@ static void walk(search *s, int n_tries)
         at++;
     at += (int)cz_subgroup_draw(&s->draft, 5) - 2;
     at = at < 0 ? 0 : at >= s->front.n ? s->front.n - 1 : at;
-    set_price(s, (int)cz_subgroup_draw(&s->draft, N_PRICES));
+    set_price(s, (int)cz_subgroup_draw(&s->draft, 2 * N_PRICES));
     int64_t now = INT64_MAX;
     if (cz_subgroup_draw(&s->draft, 2) == 0)
         now = start_afresh(s);
@@ -382,11 +389,14 @@ void cz_subgroup_search_on(cz_subgroup_search *s, int64_t target_ps,
     s->target_ps = target_ps;
     if (n > FULL_EFFORT)
         n_tries = (int)((int64_t)n_tries * FULL_EFFORT / n * FULL_EFFORT / n);
-    for (; n_tries > 0 && s->draft.n > 0; n_tries -= WALK)
+    while (n_tries > 0 && n > 0) {
+        const int tries = (int)cz_solve_max(WALK, s->problem->effort / N_WALKS);
         if (s->front.n > 0)
-            walk(s, WALK);
+            walk(s, tries);
         else
-            improve(s, INT64_MAX, 0, WALK, CHANGE_ALL);
+            improve(s, INT64_MAX, 0, tries, CHANGE_ALL);
+        n_tries -= tries;
+    }
 }
 
 cz_subgroup_search *cz_subgroup_search_make(cz_arena *arena,

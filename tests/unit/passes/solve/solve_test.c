@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -20,10 +21,26 @@ static void assert_at_most(int64_t a, int64_t b, int64_t top, int64_t bottom)
                  (long long)top, (long long)bottom);
 }
 
+static double ratio(int64_t a, int64_t b)
+{
+    return (double)a / (double)b;
+}
+
+/* Load, pad and state as max / mean, and bytes on the wire over theirs. */
+static void print_row(const char *whose, const char *name, int n_ranks,
+                      const cz_solve_score *s, const cz_solve_score *theirs)
+{
+    printf("| %s%s on %d | %.4f | %.4f | %.3f | %.3f |\n", whose, name, n_ranks,
+           ratio(s->max_load_ps * n_ranks, s->total_load_ps),
+           ratio(s->padded_elements, s->length_elements),
+           ratio(s->max_state_bytes * n_ranks, s->total_state_bytes),
+           ratio(s->wire_elements, theirs->wire_elements));
+}
+
 /* A row of the table: load, pad and state at most so many thousandths, wire no
  * more than 1.05 times the published plan's. */
-static void reach(const model *m, int n_ranks, cz_solve_order order, int load,
-                  int pad)
+static void reach(const char *name, const model *m, int n_ranks,
+                  cz_solve_order order, int load, int pad)
 {
     cz_arena arena;
     cz_arena_init(&arena);
@@ -38,6 +55,8 @@ static void reach(const model *m, int n_ranks, cz_solve_order order, int load,
     const cz_solve_score theirs =
         cz_solve_evaluate(&arena, &published.problem, &published.plan);
 
+    print_row("published greedy, ", name, n_ranks, &theirs, &theirs);
+    print_row("", name, n_ranks, &got.score, &theirs);
     assert_null(cz_solve_check(&arena, &problem, &got.plan));
     assert_at_most(got.score.max_load_ps * n_ranks, got.score.total_load_ps,
                    load, 1000);
@@ -53,21 +72,22 @@ static void reach(const model *m, int n_ranks, cz_solve_order order, int load,
 static void test_1_7b_on_8_is_even_in_load_and_in_buckets(void **unused)
 {
     (void)unused;
-    reach(&qwen3_1_7b, 8, CZ_ORDER_ENGINE, 1005, 1020);
+    reach("1.7B", &qwen3_1_7b, 8, CZ_ORDER_ENGINE, 1005, 1020);
 }
 
 static void test_1_7b_and_4b_on_32(void **unused)
 {
     (void)unused;
-    reach(&qwen3_1_7b, 32, CZ_ORDER_ENGINE, 1030, 0);
-    reach(&qwen3_4b, 32, CZ_ORDER_ENGINE, 1040, 0);
+    reach("1.7B", &qwen3_1_7b, 32, CZ_ORDER_ENGINE, 1030, 0);
+    reach("4B", &qwen3_4b, 32, CZ_ORDER_ENGINE, 1040, 0);
 }
 
 /* Not asked for, but so near that a loss would be one. */
 static void test_4b_on_32_in_the_trainers_order(void **unused)
 {
     (void)unused;
-    reach(&qwen3_4b, 32, CZ_ORDER_TRAINER, 1040, 0);
+    reach("4B, order of the trainer,", &qwen3_4b, 32, CZ_ORDER_TRAINER, 1040,
+          0);
 }
 
 static void test_32b_reaches_the_bound_of_its_longest_matrix(void **unused)
@@ -145,6 +165,9 @@ static void test_235b_on_1024_jointly(void **unused)
         place_dense(&j, n_gpus, tp);
         for (int e = 0; e < ep; e++)
             place_experts(&j, e, tp);
+        printf("| 235B, ep %d, on %d | %.4f | | %.3f | |\n", ep, n_gpus,
+               ratio(j.max_load_ps * n_gpus, j.total_load_ps),
+               ratio(j.max_state * n_gpus, j.total_state));
         assert_at_most(j.max_load_ps, j.total_load_ps / n_gpus, 1010, 1000);
         assert_at_most(j.max_state, j.total_state / n_gpus, 1050, 1000);
         cz_arena_fini(&j.arena);
