@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "frontend/cmd_machine.h"
 #include "frontend/cmd_simulate_options.h"
-#include "frontend/machine.h"
 #include "frontend/plan_json.h"
 #include "frontend/report/json.h"
 #include "frontend/report/simulation.h"
@@ -72,73 +72,17 @@ static bool read_text(simulation *s, cz_text *text)
 
 /* ---- the machine ---- */
 
-static const char *const constant_names[] = {
-#define CZ_CONSTANT(field, unit, scale, low, what) #field,
-#include "dsl/machine.def"
-#undef CZ_CONSTANT
-};
-enum { N_CONSTANTS = sizeof constant_names / sizeof *constant_names };
-
-/* The plan's constants, as a machine that was read. */
-static bool said_by_plan(simulation *s, cz_machine_said *out)
-{
-    const char **sources = CZ_NEW(&s->arena, const char *, N_CONSTANTS);
-    int64_t *values = CZ_NEW(&s->arena, int64_t, N_CONSTANTS);
-    int64_t *measured = CZ_NEW(&s->arena, int64_t, N_CONSTANTS);
-    for (int i = 0; i < N_CONSTANTS; i++) {
-        for (int k = 0; k < s->figures.n_constants && !sources[i]; k++)
-            if (strcmp(s->figures.constants[k].name, constant_names[i]) == 0) {
-                sources[i] = "plan";
-                values[i] = s->figures.constants[k].value;
-            }
-        if (!sources[i]) {
-            cz_diag_error(&s->diags, CZ_BAD_PLAN, (cz_span){0},
-                          "%s: constants do not say %s", s->given->input,
-                          constant_names[i]);
-            return false;
-        }
-    }
-    *out = (cz_machine_said){.fact = {.name = "the plan's",
-                                      .values = {values, N_CONSTANTS},
-                                      .measured = {measured, N_CONSTANTS},
-                                      .sources = {sources, N_CONSTANTS}}};
-    return true;
-}
-
-/* Rates divide. */
-static bool check_machine(simulation *s, const cz_machine_said *said)
-{
-    static const int64_t lows[] = {
-#define CZ_CONSTANT(field, unit, scale, low, what) low,
-#include "dsl/machine.def"
-#undef CZ_CONSTANT
-    };
-    for (int i = 0; i < N_CONSTANTS; i++)
-        if (said->fact.values.v[i] < lows[i]) {
-            cz_diag_error(&s->diags, CZ_BAD_PLAN, (cz_span){0},
-                          "%s: %s cannot be 0", s->given->input,
-                          constant_names[i]);
-            return false;
-        }
-    return true;
-}
-
 static bool read_machine(simulation *s, bool has_defines)
 {
     const char *name = s->given->settings[CZ_SETTING_MACHINE];
     const int n = has_defines ? s->given->n_defines : 0;
     cz_machine_said said;
-    int i = 0;
-    if ((!name && !said_by_plan(s, &said)) ||
+    if ((!name && !cz_cmd_machine_said(&s->arena, s->given->input, &s->figures,
+                                       &s->diags, &said)) ||
         ((name || n > 0) && !cz_machine_load(&s->arena, name, s->given->defines,
                                              n, &s->diags, &said)) ||
-        !check_machine(s, &said))
+        !cz_cmd_machine_fill(s->given->input, &said, &s->diags, &s->machine))
         return false;
-    s->machine = (cz_machine){.name = said.fact.name};
-#define CZ_CONSTANT(field, unit, scale, low, what)                             \
-    s->machine.field = said.fact.values.v[i++];
-#include "dsl/machine.def"
-#undef CZ_CONSTANT
     s->options.machine = &s->machine;
     s->options.is_plans_machine = !name && n == 0;
     return true;

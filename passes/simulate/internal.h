@@ -5,7 +5,8 @@
  *   model     forward and backward passes, layer by layer
  *   plan      the operations of an iteration, as the schedule has them
  *   baseline  those of a baseline
- *   simulate  iterations, and what is read off them */
+ *   simulate  iterations, and what is read off them
+ *   timeline  one step by itself, operation by operation */
 #ifndef CZ_PASSES_SIMULATE_INTERNAL_H
 #define CZ_PASSES_SIMULATE_INTERNAL_H
 
@@ -89,6 +90,11 @@ int cz_simulate_append(cz_simulation *s, cz_simulate_part part,
                        cz_pipeline_stream stream, int64_t set,
                        const int64_t *ps, const int *waits, int n_waits);
 
+/* A list without operations, of which an iteration will have n_ops; `arena` is
+ * initialised, and the caller's to let go. */
+void cz_simulate_begin(cz_simulation *s, cz_arena *arena,
+                       const cz_figures *figures,
+                       const cz_simulate_options *options, int n_ops);
 /* Draws the ranks that are slower. */
 void cz_simulate_pick_stragglers(cz_simulation *s);
 /* The model's passes: each layer of the forward pass with its waits; of the

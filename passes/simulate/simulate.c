@@ -76,8 +76,9 @@ static cz_simulate_times read_times(const cz_simulation *s,
 
 typedef void (*list_iteration)(cz_simulation *s, void *lister);
 
-static void begin(cz_simulation *s, cz_arena *arena, const cz_figures *figures,
-                  const cz_simulate_options *options, int n_ops)
+void cz_simulate_begin(cz_simulation *s, cz_arena *arena,
+                       const cz_figures *figures,
+                       const cz_simulate_options *options, int n_ops)
 {
     cz_arena_init(arena);
     *s =
@@ -106,7 +107,7 @@ cz_simulate_times cz_simulate_plan(const cz_figures *figures,
 {
     cz_arena arena;
     cz_simulation s;
-    begin(&s, &arena, figures, options, figures->n_ops);
+    cz_simulate_begin(&s, &arena, figures, options, figures->n_ops);
     return finish(&s, cz_simulate_plan_lister(&s), cz_simulate_list_plan);
 }
 
@@ -116,8 +117,8 @@ cz_simulate_times cz_simulate_baseline(const cz_figures *figures,
 {
     cz_arena arena;
     cz_simulation s;
-    begin(&s, &arena, figures, options,
-          2 * figures->baselines[baseline].n_messages);
+    cz_simulate_begin(&s, &arena, figures, options,
+                      2 * figures->baselines[baseline].n_messages);
     return finish(&s, cz_simulate_baseline_lister(&s, baseline),
                   cz_simulate_list_baseline);
 }

@@ -48,6 +48,19 @@ cz_simulate_times cz_simulate_baseline(const cz_figures *figures,
                                        const cz_simulate_options *options,
                                        int baseline);
 
+/* When each operation of the schedule runs on each rank; picoseconds from the
+ * start of the step.  -1 where a rank skips it. */
+typedef struct cz_simulate_timeline {
+    int64_t makespan;
+    const int64_t *start, *end; /* [n_ops * n_ranks] */
+} cz_simulate_timeline;
+
+/* One step by itself: all gradients are there when it starts, and nothing of
+ * the model runs beside it.  The result belongs to the arena. */
+cz_simulate_timeline cz_simulate_step(cz_arena *arena,
+                                      const cz_figures *figures,
+                                      const cz_simulate_options *options);
+
 /* Ranks that agree on all axes but those of `set` and lie in one node of the
  * machine, for all of them: then links between them are the faster ones. */
 cz_link cz_simulate_link(const cz_figures *figures, const cz_machine *machine,

@@ -164,6 +164,39 @@ static void test_reductions_run_under_the_backward_pass(void **unused)
                      FORWARD + BACKWARD + 2 * each - 7 + UPDATE);
 }
 
+/* Rank 0 is done with its matrix before rank 1 is with two; both gather when
+ * the later one can. */
+static void test_a_step_by_itself_starts_at_0(void **unused)
+{
+    const cz_machine machine = machine_of(1);
+    const cz_simulate_options options = options_of(&machine);
+    const int64_t start[] = {
+        0, 0, REDUCE, REDUCE, REDUCE + UPDATE, REDUCE + UPDATE};
+    const int64_t end[] = {REDUCE,
+                           REDUCE,
+                           REDUCE + UPDATE / 2,
+                           REDUCE + UPDATE,
+                           REDUCE + UPDATE + GATHER,
+                           REDUCE + UPDATE + GATHER};
+    fixture f;
+    cz_arena arena;
+    (void)unused;
+    make(&f);
+    cz_arena_init(&arena);
+    const cz_simulate_timeline line =
+        cz_simulate_step(&arena, &f.figures, &options);
+    assert_memory_equal(line.start, start, sizeof start);
+    assert_memory_equal(line.end, end, sizeof end);
+    assert_int_equal(line.makespan, REDUCE + UPDATE + GATHER);
+    f.rows[0] = 0;
+    const cz_simulate_timeline skipped =
+        cz_simulate_step(&arena, &f.figures, &options);
+    assert_int_equal(skipped.start[2], -1);
+    assert_int_equal(skipped.end[2], -1);
+    assert_int_equal(skipped.makespan, line.makespan);
+    cz_arena_fini(&arena);
+}
+
 static void test_ranks_of_one_node_have_its_links(void **unused)
 {
     const cz_machine apart = machine_of(1), near = machine_of(2);
@@ -263,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_iteration_is_the_sum_where_nothing_overlaps),
         cmocka_unit_test(test_reductions_run_under_the_backward_pass),
+        cmocka_unit_test(test_a_step_by_itself_starts_at_0),
         cmocka_unit_test(test_ranks_of_one_node_have_its_links),
         cmocka_unit_test(test_uneven_slices_take_longer_by_e),
         cmocka_unit_test(test_a_straggler_holds_up_all),

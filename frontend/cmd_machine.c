@@ -1,0 +1,69 @@
+/* The machine of a plan: its constants in the order of dsl/machine.def. */
+#include "frontend/cmd_machine.h"
+
+#include <string.h>
+
+static const char *const constant_names[] = {
+#define CZ_CONSTANT(field, unit, scale, low, what) #field,
+#include "dsl/machine.def"
+#undef CZ_CONSTANT
+};
+enum { N_CONSTANTS = sizeof constant_names / sizeof *constant_names };
+
+bool cz_cmd_machine_said(cz_arena *arena, const char *input,
+                         const cz_figures *figures, cz_diags *diags,
+                         cz_machine_said *out)
+{
+    const char **sources = CZ_NEW(arena, const char *, N_CONSTANTS);
+    int64_t *values = CZ_NEW(arena, int64_t, N_CONSTANTS);
+    int64_t *measured = CZ_NEW(arena, int64_t, N_CONSTANTS);
+    for (int i = 0; i < N_CONSTANTS; i++) {
+        for (int k = 0; k < figures->n_constants && !sources[i]; k++)
+            if (strcmp(figures->constants[k].name, constant_names[i]) == 0) {
+                sources[i] = "plan";
+                values[i] = figures->constants[k].value;
+            }
+        if (!sources[i]) {
+            cz_diag_error(diags, CZ_BAD_PLAN, (cz_span){0},
+                          "%s: constants do not say %s", input,
+                          constant_names[i]);
+            return false;
+        }
+    }
+    *out = (cz_machine_said){.fact = {.name = "the plan's",
+                                      .values = {values, N_CONSTANTS},
+                                      .measured = {measured, N_CONSTANTS},
+                                      .sources = {sources, N_CONSTANTS}}};
+    return true;
+}
+
+static bool check(const char *input, const cz_machine_said *said,
+                  cz_diags *diags)
+{
+    static const int64_t lows[] = {
+#define CZ_CONSTANT(field, unit, scale, low, what) low,
+#include "dsl/machine.def"
+#undef CZ_CONSTANT
+    };
+    for (int i = 0; i < N_CONSTANTS; i++)
+        if (said->fact.values.v[i] < lows[i]) {
+            cz_diag_error(diags, CZ_BAD_PLAN, (cz_span){0},
+                          "%s: %s cannot be 0", input, constant_names[i]);
+            return false;
+        }
+    return true;
+}
+
+bool cz_cmd_machine_fill(const char *input, const cz_machine_said *said,
+                         cz_diags *diags, cz_machine *out)
+{
+    int i = 0;
+    if (!check(input, said, diags))
+        return false;
+    *out = (cz_machine){.name = said->fact.name};
+#define CZ_CONSTANT(field, unit, scale, low, what)                             \
+    out->field = said->fact.values.v[i++];
+#include "dsl/machine.def"
+#undef CZ_CONSTANT
+    return true;
+}
