@@ -42,10 +42,11 @@ typedef struct cz_cmd_options {
     bool one_rank; /* every axis of the mesh is 1; no option sets it */
     const char *output;
     const char *ir; /* NULL: none; "scheduled", "assigned", "source" */
+    const char *html, *trace; /* of a plan: files to write */
     const char *target, *world;
     const char *mesh, *optimizer; /* of an import */
     bool json, check, print_cflags, strict, late, planted, in_place;
-    bool no_baselines, time;
+    bool no_baselines, time, explain;
     bool diagnostics_are_output; /* JSON and SARIF to stdout, not stderr */
     bool rules_alone;            /* a file of rules alone will do */
     bool takes_files;            /* any number of FILEs, not one */
@@ -74,6 +75,9 @@ enum {
     CZ_KEY_OPTIMIZER,
     CZ_KEY_NO_BASELINES,
     CZ_KEY_TIME,
+    CZ_KEY_HTML,
+    CZ_KEY_TRACE,
+    CZ_KEY_EXPLAIN,
     CZ_KEY_SETTING /* the first cz_setting; the others behind it */
 };
 

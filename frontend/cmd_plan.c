@@ -1,8 +1,13 @@
-/* canzona plan: plan, and print it as a screen, JSON or IR. */
+/* canzona plan: plan, and print it as a screen, JSON, IR or an explanation;
+ * write a page and a trace. */
 #include "frontend/cmd.h"
 
+#include "frontend/cmd_look.h"
+#include "frontend/report/explain.h"
+#include "frontend/report/html.h"
 #include "frontend/report/json.h"
 #include "frontend/report/screen.h"
+#include "frontend/report/trace.h"
 
 #include <string.h>
 
@@ -13,6 +18,11 @@ static const struct argp_option options[] = {
      0},
     {"ir", CZ_KEY_IR, "STAGE", OPTION_ARG_OPTIONAL,
      "Print IR: source, assigned or scheduled (default)", 0},
+    {"html", CZ_KEY_HTML, "FILE", 0, "Write a page about the plan", 0},
+    {"trace", CZ_KEY_TRACE, "FILE", 0,
+     "Write the timeline of a step, for Perfetto", 0},
+    {"explain", CZ_KEY_EXPLAIN, NULL, 0,
+     "Print why the plan is as it is, and what would help", 0},
     {"no-baselines", CZ_KEY_NO_BASELINES, NULL, 0,
      "Compare the plan with no other; JSON has an empty list of them", 0},
     {"time", CZ_KEY_TIME, NULL, 0,
@@ -28,7 +38,9 @@ static cz_job_goal goal_of(const cz_cmd_options *given)
     return CZ_JOB_PLANNED;
 }
 
-static void print(const cz_cmd_options *given, const cz_job *job)
+/* `look` is NULL where nothing was asked for that needs it. */
+static void print(const cz_cmd_options *given, const cz_job *job,
+                  const cz_look *look)
 {
     cz_text out = {0};
 
@@ -36,10 +48,64 @@ static void print(const cz_cmd_options *given, const cz_job *job)
         cz_ir_print(job->ir, &out);
     else if (given->json)
         cz_report_json(job->view, job->plan_hash, !given->no_baselines, &out);
+    else if (given->explain)
+        cz_report_explain(look, &out);
     else
         cz_report_screen(job->view, job->plan_hash, &out);
     fwrite(cz_text_string(&out), 1, out.n, stdout);
     cz_text_fini(&out);
+}
+
+typedef void (*report)(const cz_look *look, cz_text *out);
+
+static void write_report(cz_job *job, const cz_look *look, const char *path,
+                         report make)
+{
+    const char *why = "cannot be written";
+    cz_text out = {0};
+
+    if (!path)
+        return;
+    make(look, &out);
+    if (!cz_text_write_file(&out, path, &why))
+        cz_diag_error(&job->diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s", path,
+                      why);
+    cz_text_fini(&out);
+}
+
+static int show(const cz_cmd_options *given, cz_job *job)
+{
+    const cz_look *look = NULL;
+
+    if (given->html || given->trace || given->explain) {
+        look = cz_cmd_look(job, given);
+        if (!look)
+            return cz_job_status(job);
+    }
+    write_report(job, look, given->html, cz_report_html);
+    write_report(job, look, given->trace, cz_report_trace);
+    if (given->trace && job->view->n_ranks > CZ_TRACE_MAX_RANKS)
+        fprintf(stderr, "canzona plan: %s has the first %d of %d ranks\n",
+                given->trace, CZ_TRACE_MAX_RANKS, job->view->n_ranks);
+    if (cz_job_status(job) == CZ_EXIT_OK)
+        print(given, job, look);
+    return cz_job_status(job);
+}
+
+/* What looks at a plan wants a whole one, and one thing is printed. */
+static bool is_clear(const cz_cmd_options *given)
+{
+    const bool looks = given->html || given->trace || given->explain;
+
+    if (given->ir && looks)
+        fputs("canzona plan: --ir goes without --html, --trace and "
+              "--explain\n",
+              stderr);
+    else if (given->json && given->explain)
+        fputs("canzona plan: --json or --explain, not both\n", stderr);
+    else
+        return true;
+    return false;
 }
 
 static void print_time(cz_parts *parts)
@@ -55,10 +121,13 @@ static void print_time(cz_parts *parts)
 static int run(const cz_cmd_options *given)
 {
     cz_job job;
-    const int status = cz_job_open(&job, given, goal_of(given));
+    int status;
 
+    if (!is_clear(given))
+        return CZ_EXIT_USAGE;
+    status = cz_job_open(&job, given, goal_of(given));
     if (status == CZ_EXIT_OK)
-        print(given, &job);
+        status = show(given, &job);
     if (status == CZ_EXIT_OK && given->time)
         print_time(&job.parts);
     cz_job_close(&job);
@@ -72,6 +141,9 @@ const cz_command cz_command_plan = {
     "Plan FILE, verify the plan and print one screen about it.\v"
     "Examples:\n\n"
     "  canzona plan examples/qwen3-32b.cz\n"
-    "  canzona plan --json -D mesh.dp=8 examples/qwen3-32b.cz\n",
+    "  canzona plan --json -D mesh.dp=8 examples/qwen3-32b.cz\n"
+    "  canzona plan --html=plan.html --trace=plan.trace.json "
+    "examples/gpt.cz\n"
+    "  canzona plan --explain examples/qwen3-32b.cz\n",
     run,
     false};

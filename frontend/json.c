@@ -2,6 +2,7 @@
 #include "frontend/json.h"
 
 #include <assert.h>
+#include <inttypes.h>
 
 enum { LINE_DEPTH = 2 }; /* elements down to this level get a line each */
 
@@ -95,6 +96,14 @@ void cz_json_put_int(cz_json *json, const char *key, int64_t value)
 {
     cz_json_key(json, key);
     cz_json_int(json, value);
+}
+
+void cz_json_put_millionths(cz_json *json, const char *key, int64_t value)
+{
+    cz_json_key(json, key);
+    separate(json);
+    cz_text_printf(json->out, "%" PRId64 ".%06" PRId64, value / 1000000,
+                   value % 1000000);
 }
 
 void cz_json_put_bool(cz_json *json, const char *key, bool value)

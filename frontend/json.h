@@ -1,6 +1,6 @@
 /* A writer of canonical JSON: keys in the order of the calls, no spaces, one
  * line for each element of the outermost two levels, so that two documents
- * can be compared line by line.  Numbers are integers. */
+ * can be compared line by line.  Numbers are integers, or decimals of them. */
 #ifndef CZ_FRONTEND_JSON_H
 #define CZ_FRONTEND_JSON_H
 
@@ -29,6 +29,8 @@ void cz_json_null(cz_json *json);
 
 /* A key and its value. */
 void cz_json_put_int(cz_json *json, const char *key, int64_t value);
+/* value / 10^6 as a decimal; not negative. */
+void cz_json_put_millionths(cz_json *json, const char *key, int64_t value);
 void cz_json_put_bool(cz_json *json, const char *key, bool value);
 void cz_json_put_string(cz_json *json, const char *key, const char *string);
 void cz_json_put_ints(cz_json *json, const char *key, const int64_t *values,

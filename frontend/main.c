@@ -81,6 +81,9 @@ static error_t parse_switch(int key, char *arg, struct argp_state *state,
     case CZ_KEY_TIME:
         options->time = true;
         return 0;
+    case CZ_KEY_EXPLAIN:
+        options->explain = true;
+        return 0;
     case CZ_KEY_IR:
         options->ir = arg ? arg : "scheduled";
         if (strcmp(options->ir, "scheduled") &&
@@ -94,38 +97,49 @@ static error_t parse_switch(int key, char *arg, struct argp_state *state,
     }
 }
 
+/* Where an option's words go as they are; NULL: it has none such. */
+static const char **words_of(cz_cmd_options *options, int key)
+{
+    switch (key) {
+    case 'o':
+        return &options->output;
+    case CZ_KEY_TARGET:
+        return &options->target;
+    case CZ_KEY_WORLD:
+        return &options->world;
+    case CZ_KEY_MESH:
+        return &options->mesh;
+    case CZ_KEY_OPTIMIZER:
+        return &options->optimizer;
+    case CZ_KEY_HTML:
+        return &options->html;
+    case CZ_KEY_TRACE:
+        return &options->trace;
+    default:
+        return key >= CZ_KEY_SETTING && key < CZ_KEY_SETTING + CZ_N_SETTINGS
+                   ? &options->settings[key - CZ_KEY_SETTING]
+                   : NULL;
+    }
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     cz_cmd_options *options = state->input;
+    const char **words = words_of(options, key);
 
-    if (key >= CZ_KEY_SETTING && key < CZ_KEY_SETTING + CZ_N_SETTINGS) {
-        options->settings[key - CZ_KEY_SETTING] = arg;
+    if (words) {
+        *words = arg;
         return 0;
     }
     switch (key) {
     case 'D':
         options->defines[options->n_defines++] = arg;
         return 0;
-    case 'o':
-        options->output = arg;
-        return 0;
     case 'i':
         options->in_place = true;
         return 0;
     case CZ_KEY_DIAGNOSTICS:
         options->diagnostics = parse_form(arg, state);
-        return 0;
-    case CZ_KEY_TARGET:
-        options->target = arg;
-        return 0;
-    case CZ_KEY_WORLD:
-        options->world = arg;
-        return 0;
-    case CZ_KEY_MESH:
-        options->mesh = arg;
-        return 0;
-    case CZ_KEY_OPTIMIZER:
-        options->optimizer = arg;
         return 0;
     case CZ_KEY_STEPS:
         options->steps = parse_count(arg, state, "--steps");

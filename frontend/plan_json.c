@@ -184,9 +184,6 @@ static void read_header(cz_plan_reader *r, const cz_json_at *root)
 {
     const cz_json_at header = cz_json_member(root, "header");
     const cz_json_at mesh = cz_json_member(root, "mesh");
-    const cz_json_at said = cz_json_member(root, "schema");
-    if (strcmp(cz_json_word(&said), schema) != 0)
-        cz_json_wrong(&said, "is not \"%s\"", schema);
     r->out->name = cz_json_word_of(&header, "name");
     r->out->plan_hash = cz_json_word_of(&header, "plan_hash");
     read_axes(r, &mesh);
@@ -226,6 +223,26 @@ static bool is_too_deep(const cz_text *text)
     return false;
 }
 
+json_t *cz_plan_json_load(cz_json_at *root, const cz_text *text)
+{
+    json_error_t error;
+    if (is_too_deep(text)) {
+        cz_json_wrong(root, "is nested deeper than %d", MAX_DEPTH);
+        return NULL;
+    }
+    json_t *tree = json_loadb(cz_text_string(text), text->n,
+                              JSON_REJECT_DUPLICATES, &error);
+    if (!tree) {
+        cz_json_wrong(root, "line %d is not JSON: %s", error.line, error.text);
+        return NULL;
+    }
+    root->value = tree;
+    const cz_json_at said = cz_json_member(root, "schema");
+    if (strcmp(cz_json_word(&said), schema) != 0)
+        cz_json_wrong(&said, "is not \"%s\"", schema);
+    return tree;
+}
+
 bool cz_plan_json_is(const cz_text *text)
 {
     const char *start = cz_text_string(text);
@@ -238,18 +255,9 @@ bool cz_plan_json_read(cz_arena *arena, const char *name, const cz_text *text,
     cz_json_reading reading = {arena, diags, name, false};
     cz_plan_reader r = {.reading = &reading, .out = out};
     cz_json_at root = {&reading, NULL, NULL, 0, NULL};
-    json_error_t error;
     *out = (cz_figures){0};
-    if (is_too_deep(text)) {
-        cz_json_wrong(&root, "is nested deeper than %d", MAX_DEPTH);
-        return false;
-    }
-    json_t *tree = json_loadb(cz_text_string(text), text->n,
-                              JSON_REJECT_DUPLICATES, &error);
-    root.value = tree;
-    if (!tree)
-        cz_json_wrong(&root, "line %d is not JSON: %s", error.line, error.text);
-    else
+    json_t *tree = cz_plan_json_load(&root, text);
+    if (tree)
         read_root(&r, &root);
     json_decref(tree);
     return !reading.failed;

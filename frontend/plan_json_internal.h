@@ -13,6 +13,10 @@ typedef struct cz_plan_reader {
     int n_buckets;
 } cz_plan_reader;
 
+/* Parse a document into `root`, and check its schema.  NULL where it is no
+ * JSON; what is wrong is reported.  The caller lets the tree go. */
+json_t *cz_plan_json_load(cz_json_at *root, const cz_text *text);
+
 /* The set of axes that a list names. */
 int64_t cz_plan_read_set(cz_plan_reader *r, const cz_json_at *in,
                          const char *key);

@@ -1,0 +1,178 @@
+/* Plan JSON to what people look at: the document, and figures of ranks. */
+#include "frontend/plan_sheet.h"
+
+#include <string.h>
+
+#include "dsl/base/checked.h"
+#include "frontend/plan_json_internal.h"
+#include "frontend/plan_sheet_internal.h"
+
+enum { MAX_RANKS = 1 << 16 };
+
+/* ---- ranks ---- */
+
+static const int64_t *numbers_of(cz_sheet_reader *r, const cz_json_at *in,
+                                 const char *key)
+{
+    const cz_json_at list = cz_json_member(in, key);
+    return cz_json_numbers(&list, 0, CZ_MAX_BYTES, &r->out->n_ranks);
+}
+
+static void read_sent(cz_sheet_reader *r, const cz_json_at *metrics)
+{
+    static const char *const kinds[CZ_N_STEPS] = {
+#define CZ_STEP(tag, name, what) name,
+#include "dsl/step.def"
+#undef CZ_STEP
+    };
+    const cz_json_at sent = cz_json_member(metrics, "sent_bytes");
+    for (int k = 0; k < CZ_N_STEPS; k++)
+        if (cz_json_has(&sent, kinds[k]))
+            r->out->sent[k] = numbers_of(r, &sent, kinds[k]);
+}
+
+static void read_bounds(cz_sheet_reader *r, const cz_json_at *metrics)
+{
+    const cz_json_at list = cz_json_member(metrics, "bounds");
+    const int n = cz_json_length(&list);
+    cz_sheet_bound *out = CZ_NEW(r->reading->arena, cz_sheet_bound, n);
+    r->out->bounds = out;
+    r->out->n_bounds = n;
+    for (int i = 0; i < n && !r->reading->failed; i++) {
+        const cz_json_at entry = cz_json_element(&list, i);
+        out[i].name = cz_json_word_of(&entry, "name");
+        out[i].value = cz_json_number_of(&entry, "value", 0, CZ_MAX_BYTES);
+        out[i].witness = cz_sheet_optional(&entry, "witness", INT32_MAX);
+    }
+}
+
+static void read_metrics(cz_sheet_reader *r, const cz_json_at *root)
+{
+    const cz_json_at metrics = cz_json_member(root, "metrics");
+    const cz_json_at memory = cz_json_member(&metrics, "memory_bytes");
+    r->out->time_ps = numbers_of(r, &metrics, "time_ps");
+    r->out->flops = numbers_of(r, &metrics, "flops");
+    r->out->n_whole = numbers_of(r, &metrics, "matrices");
+    for (int k = 0; k < CZ_N_MEMORIES; k++)
+        r->out->memory[k] =
+            numbers_of(r, &memory, cz_memory_name((cz_memory)k));
+    read_sent(r, &metrics);
+    read_bounds(r, &metrics);
+}
+
+static void read_baselines(cz_sheet_reader *r, const cz_json_at *root)
+{
+    const cz_json_at list = cz_json_member(root, "baselines");
+    const int n = cz_json_length(&list);
+    cz_sheet_baseline *out = CZ_NEW(r->reading->arena, cz_sheet_baseline, n);
+    r->out->baselines = out;
+    r->out->n_baselines = n;
+    for (int i = 0; i < n && !r->reading->failed; i++) {
+        const cz_json_at entry = cz_json_element(&list, i);
+        out[i].name = cz_json_word_of(&entry, "name");
+        if (cz_json_has(&entry, "time_ps"))
+            out[i].time_ps = numbers_of(r, &entry, "time_ps");
+        if (cz_json_has(&entry, "state_bytes"))
+            out[i].state_bytes = numbers_of(r, &entry, "state_bytes");
+    }
+}
+
+/* ---- the document ---- */
+
+static void read_header(cz_sheet_reader *r, const cz_json_at *root)
+{
+    const cz_json_at header = cz_json_member(root, "header");
+    const cz_json_at strict = cz_json_member(&header, "strict");
+    r->out->name = cz_json_word_of(&header, "name");
+    r->out->compiler = cz_json_word_of(&header, "compiler");
+    r->out->source_hash = cz_json_word_of(&header, "source_hash");
+    r->out->plan_hash = cz_json_word_of(&header, "plan_hash");
+    r->out->objective = cz_json_word_of(&header, "objective");
+    r->out->is_strict = cz_json_truth(&strict);
+}
+
+/* The axes of the mesh that a name stands for, multiplied. */
+static int64_t size_of(cz_sheet_reader *r, const cz_json_at *name)
+{
+    const cz_json_at list = cz_json_member(name, "axes");
+    const int n = cz_json_length(&list);
+    int64_t size = 1;
+    for (int i = 0; i < n && !r->reading->failed; i++) {
+        const cz_json_at axis = cz_json_element(&list, i);
+        const char *word = cz_json_word(&axis);
+        for (int a = 0; a < r->out->n_axes; a++)
+            if (strcmp(r->out->axes[a].name, word) == 0 &&
+                !cz_checked_mul(size, r->out->axes[a].size, &size))
+                cz_json_wrong(&list, "are too many ranks");
+    }
+    return size;
+}
+
+static void read_names(cz_sheet_reader *r, const cz_json_at *mesh)
+{
+    const cz_json_at list = cz_json_member(mesh, "names");
+    const int n = cz_json_length(&list);
+    cz_sheet_axis *out = CZ_NEW(r->reading->arena, cz_sheet_axis, n);
+    r->out->names = out;
+    r->out->n_names = n;
+    for (int i = 0; i < n && !r->reading->failed; i++) {
+        const cz_json_at name = cz_json_element(&list, i);
+        out[i].name = cz_json_word_of(&name, "name");
+        out[i].size = size_of(r, &name);
+    }
+}
+
+static void read_mesh(cz_sheet_reader *r, const cz_json_at *root)
+{
+    const cz_json_at mesh = cz_json_member(root, "mesh");
+    const cz_json_at list = cz_json_member(&mesh, "axes");
+    const int n = cz_json_length(&list);
+    cz_sheet_axis *out = CZ_NEW(r->reading->arena, cz_sheet_axis, n);
+    r->out->axes = out;
+    r->out->n_axes = n;
+    r->out->n_ranks = (int)cz_json_number_of(&mesh, "ranks", 1, MAX_RANKS);
+    for (int i = 0; i < n && !r->reading->failed; i++) {
+        const cz_json_at axis = cz_json_element(&list, i);
+        out[i].name = cz_json_word_of(&axis, "name");
+        out[i].size = cz_json_number_of(&axis, "size", 1, MAX_RANKS);
+    }
+    read_names(r, &mesh);
+}
+
+bool cz_plan_sheet_read(cz_arena *arena, const char *name, const cz_text *text,
+                        cz_diags *diags, cz_sheet *out)
+{
+    cz_json_reading reading = {arena, diags, name, false};
+    cz_sheet_reader r = {&reading, out};
+    cz_json_at root = {&reading, NULL, NULL, 0, NULL};
+    json_t *tree = cz_plan_json_load(&root, text);
+    *out = (cz_sheet){0};
+    if (tree) {
+        read_header(&r, &root);
+        read_mesh(&r, &root);
+        cz_sheet_read_lists(&r, &root);
+        read_metrics(&r, &root);
+        read_baselines(&r, &root);
+    }
+    json_decref(tree);
+    return !reading.failed;
+}
+
+/* ---- what follows ---- */
+
+int64_t cz_sheet_time(const cz_sheet *sheet)
+{
+    int64_t most = 0;
+    for (int r = 0; r < sheet->n_ranks; r++)
+        most = sheet->time_ps[r] > most ? sheet->time_ps[r] : most;
+    return most;
+}
+
+const cz_sheet_bound *cz_sheet_binding(const cz_sheet *sheet)
+{
+    const cz_sheet_bound *most = NULL;
+    for (int i = 0; i < sheet->n_bounds; i++)
+        if (!most || sheet->bounds[i].value > most->value)
+            most = &sheet->bounds[i];
+    return most;
+}

@@ -1,0 +1,116 @@
+/* A plan as people look at it: what the page, the explanation and the
+ * comparison of plans show, read back from plan JSON (tests/plan.schema.json).
+ * What a simulation needs besides is in dsl/plan_figures.h.
+ *
+ * Times are picoseconds, sizes bytes unless a name says otherwise.  -1 where a
+ * plan has none of something. */
+#ifndef CZ_FRONTEND_PLAN_SHEET_H
+#define CZ_FRONTEND_PLAN_SHEET_H
+
+#include "dsl/base/diag.h"
+#include "dsl/base/text.h"
+#include "dsl/metrics.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct cz_sheet_axis {
+    const char *name;
+    int64_t size;
+} cz_sheet_axis;
+
+/* "" for the group and optimizer of a frozen one. */
+typedef struct cz_sheet_param {
+    const char *name, *dtype, *group, *optimizer;
+    const char *shape; /* "8192 x 5120" */
+    int64_t elements;  /* of one name */
+    int n_names;       /* on ranks that have others in its place */
+    int bucket;
+    bool is_tied;
+} cz_sheet_param;
+
+/* Another way that was looked at. */
+typedef struct cz_sheet_candidate {
+    const char *strategy, *why; /* why not; "" where it is not said */
+    int64_t group_size, time_ps;
+} cz_sheet_candidate;
+
+typedef struct cz_sheet_matrix {
+    int param;
+    int64_t rows, columns, batch, group_size, micro_group;
+    const char *strategy;
+    int64_t split, shard; /* the owner's coordinates */
+    int64_t flops, time_ps, wire_bytes;
+    int n_candidates;
+    const cz_sheet_candidate *candidates;
+} cz_sheet_matrix;
+
+typedef struct cz_sheet_bucket {
+    const char *group, *reduction, *dtype, *geometry;
+    int64_t length; /* elements */
+    int n_params, n_slices;
+    int64_t longest, shortest; /* slices, elements */
+} cz_sheet_bucket;
+
+typedef struct cz_sheet_stage {
+    const char *name;
+    int64_t batch, time_ps;
+    bool is_whole, is_measured;
+} cz_sheet_stage;
+
+typedef struct cz_sheet_op {
+    const char *kind, *section;
+    const char *axes; /* "dp x tp"; "" for none */
+    int bucket;
+    int stage;          /* that it runs first; -1: none */
+    int64_t sent_bytes; /* of all ranks */
+} cz_sheet_op;
+
+typedef struct cz_sheet_constant {
+    const char *name, *unit, *source;
+    int64_t value;
+    bool is_measured;
+} cz_sheet_constant;
+
+typedef struct cz_sheet_bound {
+    const char *name;
+    int64_t value, witness;
+} cz_sheet_bound;
+
+typedef struct cz_sheet_baseline {
+    const char *name;
+    const int64_t *time_ps, *state_bytes; /* [n_ranks]; NULL: not said */
+} cz_sheet_baseline;
+
+typedef struct cz_sheet {
+    const char *name, *compiler, *source_hash, *plan_hash, *objective;
+    bool is_strict;
+    int n_axes, n_names, n_ranks;
+    const cz_sheet_axis *axes;  /* their coordinates are a rank's */
+    const cz_sheet_axis *names; /* as the source says them; experts' too */
+    int n_params, n_matrices, n_buckets, n_stages, n_ops;
+    const cz_sheet_param *params;
+    const cz_sheet_matrix *matrices;
+    const cz_sheet_bucket *buckets;
+    const cz_sheet_stage *stages;
+    const cz_sheet_op *ops;
+    /* [n_ranks] each */
+    const int64_t *time_ps, *flops, *n_whole, *memory[CZ_N_MEMORIES];
+    const int64_t *sent[CZ_N_STEPS]; /* NULL of kinds that send nothing */
+    int n_bounds, n_baselines, n_constants;
+    const cz_sheet_bound *bounds;
+    const cz_sheet_baseline *baselines;
+    const cz_sheet_constant *constants;
+} cz_sheet;
+
+/* False after reporting the first thing that is no plan.  `name` is that of
+ * the document in messages.  Everything belongs to the arena. */
+bool cz_plan_sheet_read(cz_arena *arena, const char *name, const cz_text *text,
+                        cz_diags *diags, cz_sheet *out);
+
+/* The busiest rank's time; what it is at least; the bound that says so, NULL
+ * without any. */
+int64_t cz_sheet_time(const cz_sheet *sheet);
+const cz_sheet_bound *cz_sheet_binding(const cz_sheet *sheet);
+
+#endif

@@ -1,0 +1,209 @@
+/* Classes of matrices, and sums over ranks. */
+#include "frontend/report/classes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dsl/base/checked.h"
+#include "frontend/report/look.h"
+
+int64_t cz_sum(int64_t a, int64_t b)
+{
+    int64_t sum = INT64_MAX;
+    return cz_checked_add(a, b, &sum) ? sum : INT64_MAX;
+}
+
+/* ---- matrices ---- */
+
+/* Of all of a batch. */
+static int64_t times(int64_t batch, int64_t of_one)
+{
+    int64_t product;
+    return cz_checked_mul(batch, of_one, &product) ? product : INT64_MAX;
+}
+
+static bool is_like(const cz_matrix_class *of, const cz_sheet_matrix *m,
+                    const char *optimizer)
+{
+    return of->like->rows == m->rows && of->like->columns == m->columns &&
+           of->like->group_size == m->group_size &&
+           strcmp(of->like->strategy, m->strategy) == 0 &&
+           strcmp(of->optimizer, optimizer) == 0;
+}
+
+/* Stages are named GROUP.ROWSxCOLUMNS.whole. */
+static const cz_sheet_stage *stage_of(const cz_sheet *sheet,
+                                      const cz_sheet_matrix *m)
+{
+    const char *group = sheet->params[m->param].group;
+    cz_text start = {0};
+    const cz_sheet_stage *found = NULL;
+    cz_text_printf(&start, "%s.%" PRId64 "x%" PRId64 ".", group, m->rows,
+                   m->columns);
+    for (int i = 0; i < sheet->n_stages && !found; i++)
+        if (sheet->stages[i].is_whole &&
+            strncmp(sheet->stages[i].name, cz_text_string(&start), start.n) ==
+                0)
+            found = &sheet->stages[i];
+    cz_text_fini(&start);
+    return found;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const cz_matrix_class *a = left, *b = right;
+    if (a->time_ps != b->time_ps)
+        return a->time_ps < b->time_ps ? 1 : -1;
+    return a->like->param - b->like->param;
+}
+
+static cz_matrix_class *class_of(cz_arena *arena, const cz_sheet *sheet,
+                                 const cz_sheet_matrix *m,
+                                 cz_matrix_class **all, int *n)
+{
+    const char *optimizer = sheet->params[m->param].optimizer;
+    for (int i = 0; i < *n; i++)
+        if (is_like(&(*all)[i], m, optimizer))
+            return &(*all)[i];
+    cz_matrix_class *made = CZ_PUSH(arena, *all, *n);
+    *made = (cz_matrix_class){
+        .like = m, .optimizer = optimizer, .stage = stage_of(sheet, m)};
+    return made;
+}
+
+cz_matrix_class *cz_matrix_classes(cz_arena *arena, const cz_sheet *sheet,
+                                   int *n)
+{
+    cz_matrix_class *all = NULL;
+    *n = 0;
+    for (int i = 0; i < sheet->n_matrices; i++) {
+        const cz_sheet_matrix *m = &sheet->matrices[i];
+        cz_matrix_class *of = class_of(arena, sheet, m, &all, n);
+        of->n += m->batch;
+        of->time_ps = cz_sum(of->time_ps, times(m->batch, m->time_ps));
+        of->wire_bytes = cz_sum(of->wire_bytes, times(m->batch, m->wire_bytes));
+    }
+    if (*n > 0)
+        qsort(all, (size_t)*n, sizeof *all, by_time);
+    return all;
+}
+
+static void put_candidate(const cz_sheet_candidate *other, cz_text *out)
+{
+    cz_text_printf(out, "; not %s", other->strategy);
+    if (other->group_size > 1)
+        cz_text_printf(out, " of %" PRId64 " ranks", other->group_size);
+    if (other->time_ps >= 0) {
+        cz_text_puts(out, " in ");
+        cz_look_time(out, other->time_ps);
+    }
+    if (*other->why)
+        cz_text_printf(out, " (%s)", other->why);
+}
+
+void cz_class_why(const cz_sheet *sheet, const cz_matrix_class *of,
+                  cz_text *out)
+{
+    const cz_sheet_matrix *m = of->like;
+    const int64_t mean = cz_rank_sums_of(sheet->time_ps, sheet->n_ranks).mean;
+    if (m->group_size > 1)
+        cz_text_printf(out, "shared by %" PRId64 " ranks: one would take ",
+                       m->group_size);
+    else
+        cz_text_puts(out, "whole on one rank: the update takes ");
+    cz_look_time(out, m->time_ps);
+    cz_text_puts(out, m->time_ps > mean ? ", more than the mean load "
+                                        : ", within the mean load ");
+    cz_look_time(out, mean);
+    if (m->micro_group >= 0)
+        cz_text_puts(out, "; its shards are gathered to the owner");
+    for (int i = 0; i < m->n_candidates; i++)
+        put_candidate(&m->candidates[i], out);
+}
+
+/* ---- ranks ---- */
+
+cz_rank_sums cz_rank_sums_of(const int64_t *values, int n)
+{
+    cz_rank_sums out = {.n = n, .min = values[0], .max = values[0]};
+    for (int r = 0; r < n; r++) {
+        out.sum = cz_sum(out.sum, values[r]);
+        out.min = values[r] < out.min ? values[r] : out.min;
+        if (values[r] > out.max) {
+            out.max = values[r];
+            out.at_max = r;
+        }
+    }
+    out.mean = out.sum / n;
+    return out;
+}
+
+typedef struct ranked {
+    int64_t value;
+    int rank;
+} ranked;
+
+static int falling(const void *left, const void *right)
+{
+    const ranked *a = left, *b = right;
+    if (a->value != b->value)
+        return a->value < b->value ? 1 : -1;
+    return a->rank - b->rank;
+}
+
+int *cz_ranks_sorted(cz_arena *arena, const int64_t *values, int n)
+{
+    ranked *all = CZ_NEW(arena, ranked, n);
+    int *out = CZ_NEW(arena, int, n);
+    for (int r = 0; r < n; r++)
+        all[r] = (ranked){values[r], r};
+    qsort(all, (size_t)n, sizeof *all, falling);
+    for (int r = 0; r < n; r++)
+        out[r] = all[r].rank;
+    return out;
+}
+
+/* ---- where times are from ---- */
+
+cz_basis cz_basis_of(const cz_sheet *sheet)
+{
+    cz_basis out = {.n_constants = sheet->n_constants};
+    for (int i = 0; i < sheet->n_constants; i++)
+        out.n_measured_constants += sheet->constants[i].is_measured;
+    for (int i = 0; i < sheet->n_stages; i++)
+        if (sheet->stages[i].is_whole) {
+            out.n_stages++;
+            out.n_measured_stages += sheet->stages[i].is_measured;
+        }
+    return out;
+}
+
+const char *cz_basis_word(const cz_basis *basis)
+{
+    const int n = basis->n_constants + basis->n_stages;
+    const int measured = basis->n_measured_constants + basis->n_measured_stages;
+    if (measured == 0)
+        return "assumed";
+    return measured == n ? "measured" : "partly measured";
+}
+
+void cz_bound_witness(const cz_sheet *sheet, const cz_sheet_bound *bound,
+                      cz_text *out)
+{
+    const int64_t w = bound->witness;
+    if (strcmp(bound->name, "mean") == 0)
+        cz_text_puts(out, "all work, dealt out evenly over the ranks");
+    else if (strcmp(bound->name, "item") == 0 && w >= 0 && w < sheet->n_params)
+        cz_text_printf(out, "one rank updates %s [%s]", sheet->params[w].name,
+                       sheet->params[w].shape);
+    else if (strcmp(bound->name, "pigeonhole") == 0 && w >= 0)
+        cz_text_printf(out, "some rank has %" PRId64 " of the longest matrices",
+                       w);
+    else if (strcmp(bound->name, "pigeonhole") == 0)
+        cz_text_puts(out, "no more matrices than ranks");
+    else if (w >= 0)
+        cz_text_printf(out, "witness %" PRId64, w);
+    else
+        cz_text_puts(out, "no witness");
+}

@@ -1,0 +1,237 @@
+/* Why a plan is as it is: bound by bound, class by class, bucket by bucket. */
+#include "frontend/report/explain.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "frontend/report/classes.h"
+#include "frontend/report/number.h"
+
+/* ---- time ---- */
+
+static void put_time(const cz_look *look, cz_text *out)
+{
+    const cz_sheet *s = look->sheet;
+    const cz_basis basis = cz_basis_of(s);
+    const cz_sheet_bound *bound = cz_sheet_binding(s);
+    const cz_rank_sums time = cz_rank_sums_of(s->time_ps, s->n_ranks);
+    cz_text_puts(out, "time\n  The optimizer's kernels take ");
+    cz_look_time(out, time.max);
+    cz_text_puts(out, " on the busiest rank and ");
+    cz_look_time(out, time.mean);
+    cz_text_puts(out, " on the mean one;\n  the busiest is ");
+    cz_look_rank_name(look, time.at_max, out);
+    cz_text_printf(out, ".  Times are %s.\n", cz_basis_word(&basis));
+    if (!bound)
+        return;
+    cz_text_puts(out, "  No plan of whole matrices takes less than ");
+    cz_look_time(out, bound->value);
+    cz_text_printf(out, ", the bound \"%s\":\n  ", bound->name);
+    cz_bound_witness(s, bound, out);
+    cz_text_puts(out, ".  Time over bound: ");
+    cz_number_ratio(out, time.max, 1, bound->value);
+    cz_text_puts(out, ".\n");
+}
+
+/* ---- what would help ---- */
+
+/* When the last operation of a section ends. */
+static int64_t end_of(const cz_look *look, const char *section)
+{
+    const cz_sheet *s = look->sheet;
+    int64_t end = 0;
+    for (int64_t i = 0; i < (int64_t)s->n_ops * s->n_ranks; i++) {
+        const cz_sheet_op *op = &s->ops[i / s->n_ranks];
+        if (strcmp(op->section, section) == 0 && look->timeline->end[i] > end)
+            end = look->timeline->end[i];
+    }
+    return end;
+}
+
+/* A long matrix is in the way where ranks are uneven by more than 1 %. */
+static void advise_matrix(const cz_sheet *s, const cz_rank_sums *time,
+                          cz_text *out)
+{
+    int n;
+    cz_arena arena;
+    cz_arena_init(&arena);
+    const cz_matrix_class *all = cz_matrix_classes(&arena, s, &n);
+    const cz_matrix_class *longest = NULL;
+    for (int i = 0; i < n; i++)
+        if (!longest || all[i].like->time_ps > longest->like->time_ps)
+            longest = &all[i];
+    if (longest) {
+        cz_text_printf(out,
+                       "  - The longest matrix, %" PRId64 " x %" PRId64 ", is ",
+                       longest->like->rows, longest->like->columns);
+        cz_number_ratio(out, longest->like->time_ps, 1, time->max);
+        cz_text_puts(out, " of the busiest rank's time");
+        cz_text_puts(out, longest->like->time_ps > time->max / 2 &&
+                                  (time->max - time->mean) > time->mean / 100
+                              ? ":\n    sharing it among ranks, or viewing it "
+                                "as smaller matrices, would help.\n"
+                              : ":\n    it does not stand in the way.\n");
+    }
+    cz_arena_fini(&arena);
+}
+
+static void advise_load(const cz_rank_sums *time, cz_text *out)
+{
+    const int64_t slack = time->max - time->mean;
+    cz_text_puts(out, "  - Imbalance: ");
+    cz_number_ratio(out, time->max, time->n, time->sum);
+    cz_text_puts(out, " times the mean; evening it out would save ");
+    cz_look_time(out, slack);
+    cz_text_puts(out, " at most.\n");
+}
+
+static void advise_links(const cz_look *look, const cz_rank_sums *time,
+                         cz_text *out)
+{
+    const int64_t reduced = end_of(look, "reduce");
+    const int64_t makespan = look->timeline->makespan;
+    cz_text_puts(out, "  - One step by itself takes ");
+    cz_look_time(out, makespan);
+    cz_text_puts(out, ": gradients are reduced after\n    ");
+    cz_look_time(out, reduced);
+    cz_text_puts(out, ", the last parameters are there ");
+    cz_look_time(out, makespan - reduced);
+    cz_text_puts(out, " later");
+    cz_text_puts(out, makespan - reduced > 2 * time->max
+                          ? ".\n    Most of that is links: faster ones, or "
+                            "fewer bytes, would help most.\n"
+                          : ".\n    Kernels, not links, take most of that.\n");
+}
+
+static void put_advice(const cz_look *look, cz_text *out)
+{
+    const cz_sheet *s = look->sheet;
+    const cz_rank_sums time = cz_rank_sums_of(s->time_ps, s->n_ranks);
+    cz_text_puts(out, "\nwhat would help\n");
+    advise_matrix(s, &time, out);
+    advise_load(&time, out);
+    advise_links(look, &time, out);
+}
+
+/* ---- matrices ---- */
+
+static void put_class(const cz_sheet *s, const cz_matrix_class *of,
+                      cz_text *out)
+{
+    cz_text_printf(out,
+                   "  %" PRId64 " of %" PRId64 " x %" PRId64 ", %s, %s, as %s\n"
+                   "    ",
+                   of->n, of->like->rows, of->like->columns, of->optimizer,
+                   of->like->strategy, s->params[of->like->param].name);
+    cz_class_why(s, of, out);
+    cz_text_printf(out, " (%s).\n",
+                   of->stage && of->stage->is_measured ? "measured"
+                                                       : "assumed");
+}
+
+static void put_matrices(const cz_sheet *s, cz_text *out)
+{
+    int n;
+    cz_arena arena;
+    cz_arena_init(&arena);
+    const cz_matrix_class *all = cz_matrix_classes(&arena, s, &n);
+    cz_text_puts(out, n > 0 ? "\nmatrices\n" : "");
+    for (int i = 0; i < n; i++)
+        put_class(s, &all[i], out);
+    cz_arena_fini(&arena);
+}
+
+/* ---- buckets ---- */
+
+static bool is_alike(const cz_sheet_bucket *a, const cz_sheet_bucket *b)
+{
+    return strcmp(a->group, b->group) == 0 && strcmp(a->dtype, b->dtype) == 0 &&
+           strcmp(a->geometry, b->geometry) == 0 && a->n_slices == b->n_slices;
+}
+
+static const char *cut_of(const char *geometry)
+{
+    static const char *const cuts[][2] = {
+        {"split", "cut anywhere, for updates of elements need no whole "
+                  "matrix"},
+        {"owned", "cut between matrices, so that owners have whole ones"},
+        {"uneven", "cut between matrices, so that owners have whole ones"},
+        {"padded", "cut between matrices and padded to the longest slice"},
+        {"equal", "cut to equal slices; matrices go on to their owners"}};
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++)
+        if (strcmp(geometry, cuts[i][0]) == 0)
+            return cuts[i][1];
+    return geometry;
+}
+
+/* "3.21 M" or "1.20 M to 3.21 M" */
+static void put_range(cz_text *out, int64_t low, int64_t high)
+{
+    if (low != high) {
+        cz_number_short(out, low, "");
+        cz_text_puts(out, " to ");
+    }
+    cz_number_short(out, high, "");
+}
+
+__extension__ typedef __int128 wide;
+
+static bool is_worse(const cz_sheet_bucket *a, const cz_sheet_bucket *b)
+{
+    return (wide)a->longest * b->length > (wide)b->longest * a->length;
+}
+
+/* Of several buckets: their lengths, slices, and the worst of them. */
+static void put_cut(const cz_sheet *s, int first, int last, cz_text *out)
+{
+    const cz_sheet_bucket *b = &s->buckets[first], *worst = b;
+    int64_t low = b->length, high = b->length, least = b->shortest;
+    int64_t most = b->longest;
+    for (int i = first + 1; i <= last; i++) {
+        b = &s->buckets[i];
+        low = b->length < low ? b->length : low;
+        high = b->length > high ? b->length : high;
+        least = b->shortest < least ? b->shortest : least;
+        most = b->longest > most ? b->longest : most;
+        if (is_worse(b, worst))
+            worst = b;
+    }
+    put_range(out, low, high);
+    cz_text_printf(out, " elements of %s,\n    %s;\n    %d slice%s of ",
+                   b->dtype, cut_of(b->geometry), b->n_slices,
+                   b->n_slices == 1 ? "" : "s");
+    put_range(out, least, most);
+    cz_text_puts(out, ", the longest ");
+    cz_number_ratio(out, worst->longest, worst->n_slices, worst->length);
+    cz_text_puts(out, " times the mean of its bucket.\n");
+}
+
+/* Neighbours that are cut alike are said together. */
+static void put_bucket(const cz_sheet *s, int first, int last, cz_text *out)
+{
+    cz_text_printf(out, "  %d", first);
+    if (last > first)
+        cz_text_printf(out, " to %d", last);
+    cz_text_printf(out, " (%s): ", s->buckets[first].group);
+    put_cut(s, first, last, out);
+}
+
+static void put_buckets(const cz_sheet *s, cz_text *out)
+{
+    cz_text_puts(out, "\nbuckets\n");
+    for (int b = 0, last; b < s->n_buckets; b = last + 1) {
+        last = b;
+        while (last + 1 < s->n_buckets &&
+               is_alike(&s->buckets[b], &s->buckets[last + 1]))
+            last++;
+        put_bucket(s, b, last, out);
+    }
+}
+
+void cz_report_explain(const cz_look *look, cz_text *out)
+{
+    put_time(look, out);
+    put_advice(look, out);
+    put_matrices(look->sheet, out);
+    put_buckets(look->sheet, out);
+}

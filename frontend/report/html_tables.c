@@ -1,0 +1,166 @@
+/* Tables of a page: matrices and why they are updated as they are, baselines,
+ * constants. */
+#include "frontend/report/html_internal.h"
+
+#include <inttypes.h>
+
+#include "frontend/report/number.h"
+
+static void put_number(cz_page *page, int64_t value)
+{
+    cz_page_cell(page, true);
+    cz_number_full(page->out, value);
+    cz_page_end_cell(page);
+}
+
+static void put_time(cz_page *page, int64_t ps, const char *basis)
+{
+    cz_page_cell(page, true);
+    cz_page_time(page, ps);
+    if (basis)
+        cz_page_basis(page, basis);
+    cz_page_end_cell(page);
+}
+
+static void put_bytes(cz_page *page, int64_t bytes)
+{
+    cz_page_cell(page, true);
+    cz_page_bytes(page, bytes);
+    cz_page_end_cell(page);
+}
+
+/* ---- matrices ---- */
+
+static void put_why(cz_page *page, const cz_matrix_class *of)
+{
+    cz_text why = {0};
+    cz_class_why(page->look->sheet, of, &why);
+    cz_page_word(page, cz_text_string(&why));
+    cz_text_fini(&why);
+}
+
+static void put_class(cz_page *page, const cz_matrix_class *of)
+{
+    const bool is_measured = of->stage && of->stage->is_measured;
+    cz_page_row(page);
+    cz_page_cell(page, true);
+    cz_page_print(page, "%" PRId64 " x %" PRId64, of->like->rows,
+                  of->like->columns);
+    cz_page_end_cell(page);
+    put_number(page, of->n);
+    cz_page_word(page, of->optimizer);
+    cz_page_cell(page, false);
+    cz_page_escape(page, of->like->strategy);
+    if (of->like->group_size > 1)
+        cz_page_print(page, ", %" PRId64 " ranks", of->like->group_size);
+    cz_page_end_cell(page);
+    put_time(page, of->like->time_ps, is_measured ? "measured" : "assumed");
+    put_number(page, of->stage ? of->stage->batch : 1);
+    put_bytes(page, of->wire_bytes);
+    put_why(page, of);
+    cz_page_end_row(page);
+}
+
+void cz_page_matrices(cz_page *page)
+{
+    static const char *const columns[] = {
+        "#shape",       "#count", "optimizer",        "strategy",
+        "#time of one", "#batch", "#bytes to owners", "why"};
+    int n;
+    const cz_matrix_class *all =
+        cz_matrix_classes(page->arena, page->look->sheet, &n);
+    cz_page_open_section(page, "Matrices",
+                         "Classes of equal matrices, those with most work "
+                         "first. The time of one is its share of a batch that "
+                         "is computed together.");
+    cz_page_open_table(page, columns, 8);
+    for (int i = 0; i < n; i++)
+        put_class(page, &all[i]);
+    cz_page_close_table(page);
+    cz_page_close_section(page);
+}
+
+/* ---- baselines ---- */
+
+/* A dash where there is nothing to say. */
+static void put_spread(cz_page *page, const int64_t *values, bool is_time)
+{
+    const int n = page->look->sheet->n_ranks;
+    if (!values) {
+        cz_page_raw(page, "<td class=\"n\">-</td><td class=\"n\">-</td>");
+        return;
+    }
+    const cz_rank_sums sums = cz_rank_sums_of(values, n);
+    if (is_time)
+        put_time(page, sums.max, NULL);
+    else
+        put_bytes(page, sums.max);
+    cz_page_cell(page, true);
+    cz_page_ratio(page, sums.max, sums.n, sums.sum);
+    cz_page_end_cell(page);
+}
+
+static void put_baseline(cz_page *page, const char *name, const int64_t *time,
+                         const int64_t *state)
+{
+    const cz_sheet *s = page->look->sheet;
+    cz_page_row(page);
+    cz_page_word(page, name);
+    put_spread(page, time, true);
+    cz_page_cell(page, true);
+    if (time)
+        cz_page_ratio(page, cz_rank_sums_of(time, s->n_ranks).max, 1,
+                      cz_sheet_time(s));
+    else
+        cz_page_raw(page, "-");
+    cz_page_end_cell(page);
+    put_spread(page, state, false);
+    cz_page_end_row(page);
+}
+
+void cz_page_baselines(cz_page *page)
+{
+    static const char *const columns[] = {"plan",         "#busiest rank",
+                                          "#max/mean",    "#of this plan's",
+                                          "#state, most", "#max/mean"};
+    const cz_sheet *s = page->look->sheet;
+    const cz_basis basis = cz_basis_of(s);
+    cz_page_open_section(page, "Baselines",
+                         "Other plans of the same matrices, by the same "
+                         "times.");
+    cz_page_open_table(page, columns, 6);
+    put_baseline(page, "this plan", s->time_ps, s->memory[CZ_MEMORY_STATE]);
+    for (int i = 0; i < s->n_baselines; i++)
+        put_baseline(page, s->baselines[i].name, s->baselines[i].time_ps,
+                     s->baselines[i].state_bytes);
+    cz_page_close_table(page);
+    cz_page_raw(page, "<p>");
+    cz_page_print(page, "All times are %s%s.", cz_basis_word(&basis),
+                  s->n_baselines == 0 ? "; the plan says no baselines" : "");
+    cz_page_raw(page, "</p>\n");
+    cz_page_close_section(page);
+}
+
+/* ---- constants ---- */
+
+void cz_page_constants(cz_page *page)
+{
+    static const char *const columns[] = {"constant", "#value", "unit",
+                                          "measured", "source"};
+    const cz_sheet *s = page->look->sheet;
+    cz_page_open_section(page, "Constants",
+                         "What times are computed from, and who says so.");
+    cz_page_open_table(page, columns, 5);
+    for (int i = 0; i < s->n_constants; i++) {
+        const cz_sheet_constant *constant = &s->constants[i];
+        cz_page_row(page);
+        cz_page_word(page, constant->name);
+        put_number(page, constant->value);
+        cz_page_word(page, constant->unit);
+        cz_page_word(page, constant->is_measured ? "measured" : "assumed");
+        cz_page_word(page, constant->source);
+        cz_page_end_row(page);
+    }
+    cz_page_close_table(page);
+    cz_page_close_section(page);
+}

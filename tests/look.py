@@ -1,0 +1,244 @@
+#!/usr/bin/python3
+"""What `plan --html` and `--trace` show, against the JSON of the same plan and
+a second evaluator (simulate_model.py).
+
+    look.py CANZONA FILE.cz [OPTION...]
+    look.py --self-test CANZONA FILE.cz [OPTION...]
+    look.py --names CANZONA FILE.cz: IR whose names and sources are markup
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from look_page import Page, complaints
+from simulate_model import Simulation
+
+MAX_BYTES = 1_000_000
+MAX_BARS = 128
+MAX_TRACED = 256
+TOLERANCE = 0.001
+UNITS = ((10**12, "s"), (10**9, "ms"), (10**6, "us"), (10**3, "ns"))
+
+
+def shown_time(ps):
+    for scale, unit in UNITS:
+        if ps >= scale:
+            parts = 10 if ps // scale >= 100 else 100
+            step = scale // parts
+            shown = ps // step + (ps % step >= (step + 1) // 2)
+            return f"{shown // parts}.{shown % parts:0{len(str(parts)) - 1}} {unit}"
+    return f"{ps} ps"
+
+
+def ratio(value, by):
+    thousandths = (value * 1000 + by // 2) // by if by else 0
+    return f"{thousandths // 1000}.{thousandths % 1000:03}" if by else "-"
+
+
+# ---- the page ----
+
+def page_complaints(text, plan):
+    yield from complaints(text)
+    if len(text.encode()) > MAX_BYTES:
+        yield f"{len(text.encode())} bytes"
+    page, metrics = Page(text), plan["metrics"]
+    if page.texts(".//h1") != [plan["header"]["name"]]:
+        yield "the name"
+    for key in ("plan_hash", "source_hash"):
+        if plan["header"][key] not in page.texts(".//code"):
+            yield key
+    yield from summary_complaints(page, plan)
+    yield from bar_complaints(page, metrics)
+    yield from table_complaints(page, plan)
+
+
+def summary_complaints(page, plan):
+    metrics, cards = plan["metrics"], page.texts(".//b")
+    times = metrics["time_ps"]
+    most, bound = max(times), max(b["value"] for b in metrics["bounds"])
+    state = metrics["memory_bytes"]["state"]
+    for text in (f"{shown_time(most)} assumed", f"{shown_time(bound)} assumed",
+                 ratio(most, bound), ratio(most * len(times), sum(times)),
+                 ratio(max(state) * len(state), sum(state))):
+        if text not in cards:
+            yield f"no card says {text}: {cards}"
+    rows = page.rows("bound")
+    for row, said in zip(rows, metrics["bounds"], strict=True):
+        if row[1] != f"{shown_time(said['value'])} assumed":
+            yield f"bound {said} is shown as {row}"
+        if said["name"] == "item" and said["witness"] is not None and (
+                plan["parameters"][said["witness"]]["name"] not in row[2]):
+            yield f"witness of {said} is shown as {row}"
+    if [("binding" in row[0]) for row in rows].count(True) != 1:
+        yield "not one bound is binding"
+
+
+def bar_complaints(page, metrics):
+    n = len(metrics["time_ps"])
+    together = -(-n // MAX_BARS)
+    for title, values in (("Time of the optimizer's kernels", metrics["time_ps"]),
+                          ("Optimizer state", metrics["memory_bytes"]["state"])):
+        bars = page.bars(title)
+        if len(bars) != -(-n // together):
+            yield f"{title}: {len(bars)} bars of {n} ranks"
+        values = sorted(values, reverse=True)[::together]
+        heights = [float(bar.get("height")) for bar in bars]
+        scale = heights[0] / values[0] if heights and values[0] else 0
+        if any(abs(h - v * scale) > 0.02 for h, v in zip(heights, values)):
+            yield f"{title}: heights are not in proportion"
+
+
+def table_complaints(page, plan):
+    classes = {}
+    for matrix in plan["matrices"]:
+        key = f"{matrix['rows']} x {matrix['cols']}"
+        classes[key] = classes.get(key, 0) + matrix["batch"]
+    shown = {}
+    for row in page.rows("shape"):
+        shown[row[0]] = shown.get(row[0], 0) + int(row[1].replace(",", ""))
+    if shown != classes:
+        yield f"matrices {shown}, not {classes}"
+    constants = [(c["name"], f"{c['value']:,}", c["unit"],
+                  "measured" if c["measured"] else "assumed", c["source"])
+                 for c in plan["constants"]]
+    if [tuple(row) for row in page.rows("constant")] != constants:
+        yield "constants"
+    if [row[0] for row in page.rows("plan")][1:] != [
+            b["name"] for b in plan["baselines"]]:
+        yield "baselines"
+
+
+# ---- the trace ----
+
+def expected_events(plan):
+    """{(op, rank): (start, end)} of a step by itself."""
+    constants = {c["name"]: c["value"] for c in plan["constants"]}
+    model, sent = Simulation(plan, constants, 1, 0.5, 1, 1, True), set()
+    for op in plan["schedule"]:
+        model.add(op["section"], 0, op["stream"], model.op_ps(op, sent),
+                  op["waits"], op["axes"])
+    ends = model.run()
+    return {(i, r): (end - op.ps[r], end)
+            for i, (op, found) in enumerate(zip(model.ops, ends))
+            for r, end in found.items()}
+
+
+def trace_complaints(text, plan):
+    trace = json.loads(text)
+    n = plan["mesh"]["ranks"]
+    shown = min(n, MAX_TRACED)
+    if trace["otherData"]["ranks_shown"] != shown or trace["otherData"]["ranks"] != n:
+        yield f"ranks: {trace['otherData']}"
+    lanes = {}
+    for event in trace["traceEvents"]:
+        if event["ph"] == "X":
+            lanes.setdefault((event["pid"], event["tid"]), []).append(event)
+    for lane, events in lanes.items():
+        for a, b in zip(events, events[1:]):
+            if a["ts"] + a["dur"] > b["ts"] + 1e-6:
+                yield f"{lane}: {a} and {b} overlap"
+    if set(pid for pid, _ in lanes) != set(range(shown)):
+        yield "a rank has no events"
+    yield from evaluator_complaints(lanes, plan, shown)
+
+
+def evaluator_complaints(lanes, plan, shown):
+    expected = {}
+    for (op, rank), times in expected_events(plan).items():
+        if rank < shown:
+            lane = rank, plan["schedule"][op]["stream"]
+            expected.setdefault(lane, []).append((op, times))
+    for lane, events in expected.items():
+        found = lanes.get(lane, [])
+        if len(found) != len(events):
+            yield f"{lane}: {len(found)} events, not {len(events)}"
+        for event, (op, (start, end)) in zip(found, events):
+            kind = plan["schedule"][op]["kind"]
+            last = event["ts"] + event["dur"]
+            if not event["name"].startswith(kind):
+                yield f"{lane}: {event['name']} in place of {kind}"
+            if (abs(event["ts"] * 1e6 - start) > TOLERANCE * start + 2000 or
+                    abs(last * 1e6 - end) > TOLERANCE * end + 2000):
+                yield f"{lane}: {event} is not from {start} to {end}"
+
+
+# ---- both ----
+
+def look(canzona, words):
+    with tempfile.TemporaryDirectory() as folder:
+        names = [os.path.join(folder, name) for name in ("page", "trace")]
+        done = subprocess.run(
+            [canzona, "plan", "--json", f"--html={names[0]}",
+             f"--trace={names[1]}", *words], capture_output=True, check=False)
+        if done.returncode != 0:
+            sys.exit(done.stderr.decode())
+        texts = []
+        for name in names:
+            with open(name, encoding="utf-8") as file:
+                texts.append(file.read())
+        return json.loads(done.stdout), *texts
+
+
+def self_test(plan, page, trace):
+    """Damages that must be seen."""
+    most = shown_time(max(plan["metrics"]["time_ps"]))
+    event = json.loads(trace)["traceEvents"][-1]
+    wrong = [
+        (page.replace("</h2>", "", 1), trace),
+        (page.replace("<main>", "<main><script>1</script>"), trace),
+        (page.replace("<h2>", '<h2 style="background: url(x)">', 1), trace),
+        (page.replace(most, "1.00 s"), trace),
+        (page.replace('class="compute" ', 'class="lane" ', 1000), trace),
+        (page, trace.replace(f'"dur":{event["dur"]:.6f}', '"dur":1.000000')),
+        (page, trace.replace('"name":"kernel', '"name":"colonel', 1)),
+    ]
+    for i, (damaged_page, damaged_trace) in enumerate(wrong):
+        try:
+            found = list(page_complaints(damaged_page, plan))
+        except SyntaxError as error:
+            found = [str(error)]
+        if not found + list(trace_complaints(damaged_trace, plan)):
+            yield f"damage {i} is not seen"
+
+
+def with_markup(canzona, words, folder):
+    """IR of a plan, with names that no source can spell."""
+    done = subprocess.run([canzona, "plan", "--ir", *words], check=True,
+                          capture_output=True, text=True)
+    text = done.stdout.replace("std/machine/h100.cz", "<i>\\22&'\\01</i><!--")
+    text = text.replace('pattern = "h', "pattern = \"<script>'&h")
+    if text.count("<script>") == 0 or text.count("<!--") == 0:
+        sys.exit("there is nothing to rename")
+    path = os.path.join(folder, "gpt.mlir")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def look_at_markup(canzona, words):
+    with tempfile.TemporaryDirectory() as folder:
+        plan, page, trace = look(canzona, [with_markup(canzona, words, folder)])
+    for constant in plan["constants"]:
+        constant["source"] = constant["source"].replace("\1", "?")
+    return plan, page, trace
+
+
+def main():
+    mode = sys.argv[1] if sys.argv[1].startswith("--") else None
+    canzona, *words = sys.argv[1 + bool(mode):]
+    plan, page, trace = (look_at_markup if mode == "--names" else look)(canzona,
+                                                                        words)
+    if mode == "--self-test":
+        found = list(self_test(plan, page, trace))
+    else:
+        found = list(page_complaints(page, plan)) + list(
+            trace_complaints(trace, plan))
+    print("\n".join(found[:20]) or
+          f"{len(page)} bytes of page, {len(trace)} of trace: as the plan says")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

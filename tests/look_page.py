@@ -1,0 +1,75 @@
+"""A page as a reader without scripts or network sees it: closed tags, nothing
+from outside, and the text of its parts."""
+import html.parser
+import xml.etree.ElementTree
+
+FORBIDDEN = {"script", "iframe", "object", "embed", "link", "img", "base",
+             "form"}
+REFERENCES = {"src", "href", "srcset", "action", "data", "poster", "xlink:href"}
+
+
+class Reader(html.parser.HTMLParser):
+    """Collects what is wrong; HTML's own rules about what may stay open."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.wrong = [], []
+
+    def see(self, tag, attributes):
+        if tag in FORBIDDEN:
+            self.wrong.append(f"there is a <{tag}>")
+        for name, value in attributes:
+            if name in REFERENCES or name.startswith("on"):
+                self.wrong.append(f"<{tag}> has {name}={value}")
+
+    def handle_starttag(self, tag, attributes):
+        self.see(tag, attributes)
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.see(tag, attributes)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"</{tag}> closes nothing")
+
+
+def complaints(text):
+    reader = Reader()
+    reader.feed(text)
+    reader.close()
+    yield from reader.wrong
+    if reader.open:
+        yield f"left open: {reader.open}"
+    if not text.startswith("<!DOCTYPE html>\n"):
+        yield "no doctype"
+    for word in ("http:", "https:", "url(", "@import", "javascript:"):
+        if word in text:
+            yield f"{word} refers outside"
+
+
+class Page:
+    """The elements of a page that is well-formed."""
+
+    def __init__(self, text):
+        self.root = xml.etree.ElementTree.fromstring(text.partition("\n")[2])
+
+    def texts(self, path):
+        return ["".join(e.itertext()).strip() for e in self.root.iterfind(path)]
+
+    def rows(self, first):
+        """Cells of the table whose first heading is `first`."""
+        for table in self.root.iter("table"):
+            heads = ["".join(e.itertext()) for e in table.iter("th")]
+            if heads[0] == first:
+                return [["".join(e.itertext()) for e in row.iter("td")]
+                        for row in table.iterfind("tbody/tr")]
+        raise KeyError(first)
+
+    def bars(self, title):
+        """Rectangles of the picture of that title."""
+        for picture in self.root.iter("svg"):
+            if picture.findtext("title") == title:
+                return [rect for rect in picture.iter("rect")
+                        if rect.get("class") != "lane"]
+        raise KeyError(title)
