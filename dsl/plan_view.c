@@ -5,14 +5,6 @@
 
 #include <string.h>
 
-static bool has_axis(const cz_ints *axes, int axis)
-{
-    for (int i = 0; i < axes->n; i++)
-        if (axes->v[i] == axis)
-            return true;
-    return false;
-}
-
 int64_t cz_view_extent(const cz_plan_view *view, const cz_ints *axes)
 {
     int64_t extent = 1;
@@ -21,16 +13,18 @@ int64_t cz_view_extent(const cz_plan_view *view, const cz_ints *axes)
     return extent;
 }
 
-/* The last axis runs fastest, in ranks as in coordinates. */
+/* The last axis runs fastest, in ranks as in coordinates; lists ascend. */
 int64_t cz_view_coordinate(const cz_plan_view *view, const cz_ints *axes,
                            int64_t rank)
 {
     int64_t coordinate = 0, weight = 1;
-    for (int axis = view->mesh->sizes.n - 1; axis >= 0; axis--) {
+    int i = axes->n - 1; /* the axis to be met next */
+    for (int axis = view->mesh->sizes.n - 1; i >= 0 && axis >= 0; axis--) {
         const int64_t size = view->mesh->sizes.v[axis];
-        if (has_axis(axes, axis)) {
+        if (axes->v[i] == axis) {
             coordinate += rank % size * weight;
             weight *= size;
+            i--;
         }
         rank /= size;
     }
@@ -41,11 +35,13 @@ int64_t cz_view_rank_at(const cz_plan_view *view, const cz_ints *axes,
                         int64_t coordinate, int64_t rank)
 {
     int64_t result = 0, weight = 1;
+    int i = axes->n - 1;
     for (int axis = view->mesh->sizes.n - 1; axis >= 0; axis--) {
         const int64_t size = view->mesh->sizes.v[axis];
-        if (has_axis(axes, axis)) {
+        if (i >= 0 && axes->v[i] == axis) {
             result += coordinate % size * weight;
             coordinate /= size;
+            i--;
         } else {
             result += rank % size * weight;
         }

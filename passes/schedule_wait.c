@@ -376,14 +376,15 @@ void cz_schedule_waits(cz_scheduler *s)
     const int64_t n_classes = cz_view_extent(s->view, &s->class_axes);
     wait_list *waits = CZ_NEW(s->arena, wait_list, s->n_ops);
     s->class_bytes = CZ_NEW(s->arena, int64_t, n_classes);
+    cz_arena scratch;
+    cz_arena_init(&scratch);
     for (int64_t c = 0; c < n_classes; c++) {
-        cz_arena scratch;
-        cz_arena_init(&scratch);
         s->class_bytes[c] = walk_rank(
             s, &scratch, cz_view_rank_at(s->view, &s->class_axes, c, 0),
             streams, waits);
-        cz_arena_fini(&scratch);
+        cz_arena_clear(&scratch);
     }
+    cz_arena_fini(&scratch);
     s->waits = CZ_NEW(s->arena, cz_ints, s->n_ops);
     for (int i = 0; i < s->n_ops; i++) {
         if (waits[i].n > 0)
