@@ -13,7 +13,7 @@
 static void put_ms(cz_text *out, int64_t ps)
 {
     const int64_t tenths = ps / 100000000 + (ps % 100000000 >= 50000000);
-    cz_text_printf(out, "%9" PRId64 ".%" PRId64, tenths / 10, tenths % 10);
+    cz_text_printf(out, "%7" PRId64 ".%" PRId64, tenths / 10, tenths % 10);
 }
 
 /* One time, and how often it has the plan's. */
@@ -22,7 +22,7 @@ static void put_compared(cz_text *out, int64_t ps, int64_t plan)
     cz_text ratio = {0};
     put_ms(out, ps);
     cz_number_ratio(&ratio, ps, 1, plan);
-    cz_text_printf(out, " %8s", cz_text_string(&ratio));
+    cz_text_printf(out, " %7s", cz_text_string(&ratio));
     cz_text_fini(&ratio);
 }
 
@@ -70,7 +70,7 @@ static void put_disturbances(const cz_simulation_report *report, cz_text *out)
 static void put_row(const cz_simulation_report *report, int i, cz_text *out)
 {
     const cz_simulation_row *row = &report->rows[i], *plan = report->rows;
-    cz_text_printf(out, "%-20.20s", row->name);
+    cz_text_printf(out, "%-28.28s", row->name);
     put_compared(out, row->iteration, plan->iteration);
     put_compared(out, row->step, plan->step);
     put_compared(out, row->step_gather, plan->step_gather);
@@ -79,7 +79,7 @@ static void put_row(const cz_simulation_report *report, int i, cz_text *out)
 
 static void put_part(cz_text *out, const char *what, int64_t ps)
 {
-    cz_text_printf(out, "  %-18s", what);
+    cz_text_printf(out, "  %-26s", what);
     put_ms(out, ps);
     cz_text_puts(out, "\n");
 }
@@ -102,8 +102,9 @@ void cz_simulation_screen(const cz_simulation_report *report, cz_text *out)
 {
     put_settings(report, out);
     put_disturbances(report, out);
-    cz_text_printf(out, "\n%-20s%11s%9s%11s%9s%11s%9s\n", "ms", "iteration",
-                   "ratio", "step", "ratio", "with gather", "ratio");
+    cz_text_printf(out, "\n%-28s%17s%17s%17s\n%-28s%9s%8s%9s%8s%9s%8s\n", "",
+                   "iteration", "step", "with gather", "", "ms", "ratio", "ms",
+                   "ratio", "ms", "ratio");
     for (int i = 0; i < report->n_rows; i++)
         put_row(report, i, out);
     cz_text_puts(out, "\n");
