@@ -10,6 +10,7 @@ enum {
     N_PRICES = 160,
     N_RATIOS = 40,
     RATIO_UNIT = 4,
+    PRICE_UNIT = 1 << CZ_SUBGROUP_PRICE_BITS,
     PRECISION = 4096 /* of the time, that it is looked for with */
 };
 
@@ -96,8 +97,7 @@ static cz_wide cost_of(const fit *f, const item *i)
     const int64_t first = cz_solve_max(0, f->prices[GATHER] - i->gather_ps);
     const int64_t last = cz_solve_max(0, f->prices[SCATTER] - i->scatter_ps);
     const cz_wide ps = i->work_ps - i->g * ((cz_wide)first + last);
-    return ((ps << CZ_SUBGROUP_PRICE_BITS) +
-            (cz_wide)f->prices[BYTES] * i->wire_bytes) /
+    return (ps * PRICE_UNIT + (cz_wide)f->prices[BYTES] * i->wire_bytes) /
                i->batch -
            1; /* rounding */
 }
@@ -108,8 +108,7 @@ static cz_wide cost_of(const fit *f, const item *i)
 static cz_wide left_over(const fit *f, cz_wide *costs)
 {
     const int64_t ramp = f->prices[GATHER] + f->prices[SCATTER];
-    cz_wide left = (f->n_ranks * ((cz_wide)f->time_ps - ramp))
-                   << CZ_SUBGROUP_PRICE_BITS;
+    cz_wide left = f->n_ranks * ((cz_wide)f->time_ps - ramp) * PRICE_UNIT;
     int i = 0;
     if (f->prices[BYTES] > 0)
         left += (cz_wide)f->prices[BYTES] * f->problem->wire_cap_bytes;
