@@ -22,25 +22,39 @@ static int64_t round_to(int64_t value, int64_t step)
     return value / step + (value % step >= (step + 1) / 2);
 }
 
-void cz_number_short(cz_text *out, int64_t value, const char *unit)
+/* Three digits or four, in thousands to a power of at most `most`, which is
+ * returned.  One decimal fewer from 99.995 on, one power more from 999.95. */
+static int put_digits(cz_text *out, int64_t value, int most)
 {
-    static const char prefixes[] = "kMGTPE";
-    const char *prefix = prefixes;
     int64_t scale = 1000;
+    int power = 1;
     if (value < 1000) {
-        cz_text_printf(out, "%" PRId64 "%s%s", value, *unit ? " " : "", unit);
-        return;
+        cz_text_printf(out, "%" PRId64, value);
+        return 0;
     }
-    /* One decimal fewer from 99.995 on, one prefix more from 999.95 on. */
-    while (prefix[1] && round_to(value, scale / 10) >= 10000) {
+    for (; power < most && round_to(value, scale / 10) >= 10000; power++)
         scale *= 1000;
-        prefix++;
-    }
     const bool is_long = round_to(value, scale / 100) >= 10000;
     const int64_t parts = is_long ? 10 : 100;
     const int64_t shown = round_to(value, scale / parts);
-    cz_text_printf(out, "%" PRId64 ".%0*" PRId64 " %c%s", shown / parts,
-                   is_long ? 1 : 2, shown % parts, *prefix, unit);
+    cz_text_printf(out, "%" PRId64 ".%0*" PRId64, shown / parts,
+                   is_long ? 1 : 2, shown % parts);
+    return power;
+}
+
+void cz_number_short(cz_text *out, int64_t value, const char *unit)
+{
+    static const char *const prefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+    const int power = put_digits(out, value, 6);
+    cz_text_printf(out, "%s%s%s", power > 0 || *unit ? " " : "",
+                   prefixes[power], unit);
+}
+
+void cz_number_time(cz_text *out, int64_t ps)
+{
+    static const char *const units[] = {"ps", "ns", "us", "ms", "s"};
+    const int power = put_digits(out, ps, 4);
+    cz_text_printf(out, " %s", units[power]);
 }
 
 void cz_number_ratio(cz_text *out, int64_t numerator, int64_t factor,

@@ -4,6 +4,7 @@
 #include "dsl/metrics.h"
 #include "frontend/report/facts.h"
 #include "frontend/report/number.h"
+#include "frontend/report/predict.h"
 #include "frontend/report/stages.h"
 
 #include <inttypes.h>
@@ -347,6 +348,7 @@ void cz_report_screen(const cz_plan_view *view, const char *hash, cz_text *out)
     print_untrained(&s);
     print_owners(&s);
     print_load(&s);
+    cz_report_predictions(&arena, view, out);
     cz_report_stage_lines(&arena, view, s.metrics, out);
     print_memory(&s);
     print_wire(&s);

@@ -64,12 +64,35 @@ static void test_ratio(void **unused)
     expect(&out, "-");
 }
 
+static void test_times_have_their_unit(void **unused)
+{
+    static const struct {
+        int64_t ps;
+        const char *text;
+    } cases[] = {{0, "0 ps"},
+                 {999, "999 ps"},
+                 {1000, "1.00 ns"},
+                 {18126183083, "18.13 ms"},
+                 {999949, "999.9 ns"},
+                 {999950, "1.00 us"},
+                 {3953570397031, "3.95 s"},
+                 {4000000000000000, "4000.0 s"}};
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cz_text out = {0};
+        cz_number_time(&out, cases[i].ps);
+        assert_string_equal(cz_text_string(&out), cases[i].text);
+        cz_text_fini(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_short),
         cmocka_unit_test(test_ratio),
+        cmocka_unit_test(test_times_have_their_unit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,98 @@
+/* Predicted times for people. */
+#include "frontend/report/predict.h"
+
+#include "frontend/report/number.h"
+#include "passes/compare.h"
+#include "passes/cost/time_bounds.h"
+
+#include <inttypes.h>
+
+enum { LABEL = 12, NAME = 38 }; /* widths */
+
+static int n_measured(const cz_fact_machine *machine)
+{
+    int n = 0;
+    for (int i = 0; i < machine->measured.n; i++)
+        n += machine->measured.v[i] != 0;
+    return n;
+}
+
+static void put_source(const cz_plan_view *view, cz_text *out)
+{
+    const cz_fact_machine *machine = view->machine;
+    const int measured = n_measured(machine);
+    cz_text_printf(out, "%*sof kernels on %s: ", LABEL, "", machine->name);
+    if (measured == 0)
+        cz_text_puts(out, "all constants are assumed");
+    else
+        cz_text_printf(out, "%d of %d constants are measured", measured,
+                       machine->constants.n);
+    if (view->n_timings > 0)
+        cz_text_printf(out, ", %d times of matrices are measured",
+                       view->n_timings);
+    cz_text_puts(out, "\n");
+}
+
+static void put_bound(const cz_plan_view *view, const cz_time_bounds *bounds,
+                      cz_text *out)
+{
+    cz_text_printf(out, "%*s", LABEL, "");
+    cz_number_ratio(out, bounds->max_ps, 1, bounds->bound_ps);
+    cz_text_puts(out, " of the bound for whole matrices, ");
+    cz_number_time(out, bounds->bound_ps);
+    if (bounds->bound_ps == bounds->mean_ps)
+        cz_text_puts(out, ": the mean of ranks\n");
+    else if (bounds->bound_ps == bounds->item_ps)
+        cz_text_printf(out, ": %s on one rank\n",
+                       view->params[bounds->item].name);
+    else
+        cz_text_printf(out, ": some rank has %d of the longest matrices\n",
+                       bounds->shared);
+}
+
+static int64_t longest(const int64_t *times, int n)
+{
+    int64_t most = 0;
+    for (int i = 0; i < n; i++)
+        most = times[i] > most ? times[i] : most;
+    return most;
+}
+
+static void put_baselines(cz_arena *arena, const cz_plan_view *view,
+                          const cz_stage_time *times, int64_t ours,
+                          cz_text *out)
+{
+    int n;
+    const cz_compared *list = cz_compare(arena, view, times, &n);
+    for (int i = 0; i < n; i++) {
+        const int64_t theirs = longest(list[i].time_ps, view->n_ranks);
+        cz_text_printf(out, "%-*s%-*s", LABEL, i == 0 ? "instead of" : "", NAME,
+                       list[i].name);
+        cz_number_time(out, theirs);
+        cz_text_puts(out, ", ");
+        cz_number_ratio(out, theirs, 1, ours);
+        cz_text_puts(out, " times ours\n");
+    }
+}
+
+void cz_report_predictions(cz_arena *arena, const cz_plan_view *view,
+                           cz_text *out)
+{
+    cz_machine machine;
+    if (!cz_machine_of(arena, view, &machine))
+        return;
+    const cz_stage_time *times = cz_stage_times(arena, view, &machine);
+    const int64_t *ranks = cz_rank_times(arena, view, times);
+    const cz_time_bounds bounds =
+        cz_time_bounds_find(arena, view, times, ranks);
+    cz_text_printf(out, "%-*s", LABEL, "time");
+    cz_number_time(out, bounds.mean_ps);
+    cz_text_puts(out, " mean, ");
+    cz_number_time(out, bounds.max_ps);
+    cz_text_puts(out, " max per rank: max/mean ");
+    cz_number_ratio(out, bounds.max_ps, view->n_ranks, bounds.sum_ps);
+    cz_text_puts(out, "\n");
+    put_source(view, out);
+    put_bound(view, &bounds, out);
+    put_baselines(arena, view, times, bounds.max_ps, out);
+}
