@@ -6,6 +6,9 @@
 set -eu
 echo '| case | load | pad | state | wire over the published plan |'
 echo '|---|---|---|---|---|'
-"$BUILD/tests/unit_passes_solve_solve_test" 2>/dev/null | grep '^|'
+rows=$("$BUILD/tests/unit_passes_solve_solve_test" 2>/dev/null)
+echo "$rows" | grep '^|'
+echo
+echo "$rows" | grep '^32B'
 echo
 "$BUILD/tests/solve_speed" 32 100 128 100 1024 100 4096 300 16384 3000
