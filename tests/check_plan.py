@@ -19,7 +19,7 @@ from plan_numbers import BYTES, Plan, equal, round_up, wire_bytes
 from plan_parts import check_mesh, check_parameters, check_reductions
 from plan_schema import Validator, canonical, parse
 from plan_times import check_times
-from plan_work import check_work
+from plan_work import check_sharing, check_work
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -31,15 +31,21 @@ def check_matrices(plan):
         name, p = f"matrices[{i}]", plan.params[m["parameter"]]
         whole = plan.stages[p["rule"], "whole"]
         own = plan.own_elements(m)
-        away = p["element_count"] - own
+        away, group = p["element_count"] - plan.kept(m), m["group_size"]
         yield from equal(f"{name}.rows, cols", [m["rows"], m["cols"]], p["shape"])
         yield from equal(f"{name}.view", m["view"],
                          "piece" if p["stored"] else "whole")
-        yield from equal(f"{name}.batch, group_size",
-                         [m["batch"], m["group_size"]],
-                         [max(1, len(p["names"])), 1])
-        yield from equal(f"{name}.cost.flops", m["cost"]["flops"], whole["flops"] +
-                         plan.near_flops(p) * own)
+        yield from equal(f"{name}.batch", m["batch"], max(1, len(p["names"])))
+        yield from equal(f"{name} is shared", [m["strategy"], group > 0],
+                         ["gram" if group > 1 else "owner", True])
+        if plan.shards(p) % group or (m["owner"]["shard"] or 0) % group:
+            yield f"{name}: {group} ranks are no block of its shards"
+        yield from equal(f"{name}: segments of who shares it",
+                         [plan.data["stages"][s]["segment"]
+                          for s in plan.segments(m)],
+                         list(range(len(plan.segments(m)))) if group > 1 else [])
+        yield from equal(f"{name}.cost.flops", m["cost"]["flops"],
+                         plan.matrix_flops(m) + plan.near_flops(p) * own)
         yield from equal(f"{name}.cost.bytes", m["cost"]["bytes"], away *
                          wire_bytes(whole["gather"] + whole["scatter"]))
         for way in ("gather", "scatter"):
@@ -103,7 +109,8 @@ def check_groups(plan):
             p = plan.params[m["parameter"]]
             yield from equal(f"{name}.axes", group["axes"], plan.shard_axes(p))
             slots = m["wire"]["gather"] + m["wire"]["scatter"]
-            size = sum(round_up(p["element_count"] * BYTES[t]) for t in slots)
+            size = sum(round_up(p["element_count"] // m["group_size"] * BYTES[t])
+                       for t in slots)
             for rank in plan.owners(m):
                 held[rank] = held.get(rank, 0) + size
         yield from equal(f"{name}.peak_bytes", group["peak_bytes"],
@@ -111,8 +118,8 @@ def check_groups(plan):
         for way in ("gather", "scatter"):
             yield from equal(f"{name}.{way}_bytes", group[f"{way}_bytes"], sum(
                 wire_bytes(m["wire"][way]) *
-                (plan.params[m["parameter"]]["element_count"] -
-                 plan.own_elements(m)) for m in members))
+                (plan.params[m["parameter"]]["element_count"] - plan.kept(m))
+                for m in members))
         op = plan.data["schedule"][group["op"]]
         yield from equal(f"{name}.op", [op["kind"], op["stream"]], ["kernel", 0])
 
@@ -127,8 +134,8 @@ def work(plan):
         for rank in plan.row(m):
             flops[rank] += plan.near_flops(p) * plan.elements(p, rank)
         for rank in plan.owners(m):
-            flops[rank] += plan.flops(p, "whole")
-            matrices[rank] += 1
+            flops[rank] += plan.matrix_flops(m)
+            matrices[rank] += m["group_size"] == 1
     for bucket in plan.data["buckets"]:
         local = [plan.flops(plan.params[n], "local") for n in bucket["order"]]
         for ranks in plan.like(bucket):
@@ -169,16 +176,32 @@ def transfer_bytes(plan, matrices):
             continue
         gather = wire_bytes(matrix["wire"]["gather"])
         scatter = wire_bytes(matrix["wire"]["scatter"])
-        owners = set(plan.owners(matrix))
+        group = matrix["group_size"]
         for rank in plan.row(matrix):
-            own = plan.elements(p, rank)
-            if rank in owners:
-                sent[rank] += scatter * (p["element_count"] - own)
-                received[rank] += gather * (p["element_count"] - own)
-            else:
-                sent[rank] += gather * own
-                received[rank] += scatter * own
+            own = [plan.common(matrix, k, rank) for k in range(group)]
+            member = plan.member(matrix, rank)
+            away = sum(own) - (own[member] if 0 <= member < group else 0)
+            sent[rank] += gather * away
+            received[rank] += scatter * away
+            if 0 <= member < group:
+                away = p["element_count"] // group - own[member]
+                sent[rank] += scatter * away
+                received[rank] += gather * away
     return list(zip(sent, received))
+
+
+def sum_bytes(plan, matrices):
+    """Per rank: sent, and as much received, by those who share matrices."""
+    moved = [0] * len(plan.ranks)
+    for matrix in matrices:
+        group = matrix["group_size"]
+        sums = [(s["count"], BYTES[s["dtype"]]) for i in plan.segments(matrix)
+                for s in plan.data["stages"][i]["sums"]]
+        for rank in plan.owners(matrix) if group > 1 else []:
+            for count, unit in sums:
+                own = count // group + (plan.member(matrix, rank) < count % group)
+                moved[rank] += (count - own + own * (group - 1)) * unit
+    return list(zip(moved, moved))
 
 
 def check_wire(plan):
@@ -187,7 +210,8 @@ def check_wire(plan):
     publish = [gather_bytes(plan, b) for b in buckets]
     transfer = transfer_bytes(plan, plan.data["matrices"])
     figures = {"reduce_scatter": reduce, "all_gather": publish,
-               "transfer": [transfer]}
+               "transfer": [transfer],
+               "group_sum": [sum_bytes(plan, plan.data["matrices"])]}
     for kind, lists in figures.items():
         for side, way in enumerate(("sent_bytes", "received_bytes")):
             yield from equal(f"metrics.{way}.{kind}", metrics[way][kind],
@@ -195,7 +219,8 @@ def check_wire(plan):
                               for r in plan.ranks])
     yield from check_ops(plan, reduce, publish)
     yield from check_transfers(plan)
-    yield from check_work(plan, transfer_bytes)
+    yield from check_work(plan, {"transfer": transfer_bytes,
+                                 "group_sum": sum_bytes})
 
 
 def check_ops(plan, reduce, publish):
@@ -207,7 +232,7 @@ def check_ops(plan, reduce, publish):
             yield f"{name}.waits: {op['waits']}"
         if kind in seen and op["bucket"] is not None:
             seen[kind].append(op["bucket"])
-        if kind == "transfer":
+        if kind in ("transfer", "group_sum"):
             continue
         yield from equal(f"{name}.axes", op["axes"], expected_axes(plan, op))
         for side, way in enumerate(("sent_bytes", "received_bytes")):
@@ -296,7 +321,7 @@ def check_model(plan, updates, matrices):
         replicas = (len(plan.ranks) // parts // plan.extent(axes) *
                     (len(coordinates) or 1) * max(1, len(p["names"])))
         elements += replicas * p["element_count"]
-        if i in plan.matrix_of:
+        if i in plan.matrix_of and plan.matrix_of[i]["group_size"] == 1:
             n_matrices += replicas
     yield from equal("updates of all ranks", updates, elements)
     yield from equal("matrices of all ranks", matrices, n_matrices)
@@ -311,9 +336,9 @@ def check_load(plan):
     yield from check_model(plan, sum(updates), sum(matrices))
 
 
-CHECKS = (check_mesh, check_reductions, check_parameters, check_matrices,
-          check_buckets, check_groups, check_wire, check_memory, check_load,
-          check_times, check_baselines)
+CHECKS = (check_mesh, check_reductions, check_parameters, check_sharing,
+          check_matrices, check_buckets, check_groups, check_wire, check_memory,
+          check_load, check_times, check_baselines)
 
 
 def check(data, validator):

@@ -45,8 +45,12 @@ class Plan:
         self.stage_of = [self.over(rank, self.stage_axes)
                          for rank in self.ranks]
         self.stages = {}
-        for stage in data["stages"]:
-            self.stages[stage["rule"], stage["where"]] = stage
+        self.shared = {}
+        for i, stage in enumerate(data["stages"]):
+            if stage["where"] == "shared":
+                self.shared.setdefault((stage["rule"], stage["group"]), []).append(i)
+            else:
+                self.stages[stage["rule"], stage["where"]] = stage
 
     # ---- ranks ----
 
@@ -174,9 +178,57 @@ class Plan:
         """Ranks of the row that compute it whole: the owner among those that
         share it, or all where nothing shards it."""
         shard = matrix["owner"]["shard"]
+        return [r for r in self.row(matrix) if shard is None or
+                0 <= self.member(matrix, r) < matrix["group_size"]]
+
+    # ---- sharing ----
+
+    def member(self, matrix, rank):
+        """Which of those who share it a rank is, if it is one."""
         axes = self.shard_axes(self.params[matrix["parameter"]])
-        return [r for r in self.row(matrix)
-                if shard is None or self.over(r, axes) == shard]
+        return self.over(rank, axes) - matrix["owner"]["shard"]
+
+    def segments(self, matrix):
+        """Numbers of the stages that who shares it runs."""
+        rule = self.params[matrix["parameter"]]["rule"]
+        return self.shared.get((rule, matrix["group_size"]), [])
+
+    def matrix_flops(self, matrix):
+        """Of the stages that see the matrix or a part, on one rank."""
+        if matrix["group_size"] == 1:
+            return self.flops(self.params[matrix["parameter"]], "whole")
+        return sum(self.data["stages"][i]["flops"] for i in self.segments(matrix))
+
+    def shard_box(self, param, rank):
+        return [self.cut(param["shape"], param["shard"], param["bounds"],
+                         d)[self.over(rank, axes)]
+                for d, axes in enumerate(param["shard"])]
+
+    def common(self, matrix, member, rank):
+        """Elements of a member's part that a rank has in its shard."""
+        param, count = self.params[matrix["parameter"]], 1
+        group = matrix["group_size"]
+        if group == 1:
+            return self.elements(param, rank)
+        dim = self.data["stages"][self.segments(matrix)[0]]["dim"]
+        length = param["shape"][dim] // group
+        for d, (first, end) in enumerate(self.shard_box(param, rank)):
+            if d == dim:
+                first = max(first, member * length)
+                end = min(end, (member + 1) * length)
+            count *= max(0, end - first)
+        return count
+
+    def kept(self, matrix):
+        """Elements that travel to nobody."""
+        first = [r for r in self.owners(matrix)][:1]
+        if matrix["group_size"] == 1:
+            return self.own_elements(matrix)
+        axes = self.shard_axes(self.params[matrix["parameter"]])
+        alike = [r for r in self.owners(matrix)
+                 if all(self.places[r][a] == self.places[first[0]][a]
+                        for a in self.axes if a not in axes)]
+        return sum(self.common(matrix, self.member(matrix, r), r) for r in alike)
 
     # ---- work ----
 

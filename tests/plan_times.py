@@ -120,8 +120,10 @@ def check_times(plan):
     yield from check_stage_times(plan)
     for i, m in enumerate(plan.data["matrices"]):
         rule = plan.params[m["parameter"]]["rule"]
+        stages = ([plan.data["stages"][s] for s in plan.segments(m)] or
+                  [plan.stages[rule, "whole"]])
         yield from equal(f"matrices[{i}].cost.time_ps", m["cost"]["time_ps"],
-                         plan.stages[rule, "whole"]["time_ps"])
+                         sum(s["time_ps"] for s in stages))
     times, metrics = rank_times(plan), plan.data["metrics"]
     yield from equal("metrics.time_ps", metrics["time_ps"], times)
     yield from equal("metrics.max_over_mean", metrics["max_over_mean"],

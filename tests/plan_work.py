@@ -11,7 +11,7 @@ def spread(plan, op, amounts):
 def listed(plan, name, op):
     """Lists that are too short or too long."""
     n = plan.extent(op["over"])
-    wanted = n if op["kind"] == "transfer" else 0
+    wanted = n if op["kind"] in ("transfer", "group_sum") else 0
     for way in ("sent", "received"):
         yield from equal(f"length of {name}.{way}", len(op[way]), wanted)
     for work in op["work"]:
@@ -53,10 +53,12 @@ class Tally:
                 self.add(stage, rank, n > 0, n)
         self.add_whole(m, places)
 
-    def add_whole(self, m, places):
+    def add_whole(self, m, places, first_alone=False):
         p = self.plan.params[m["parameter"]]
+        stages = self.plan.segments(m) or [places[p["rule"], "whole"]]
         for rank in self.plan.owners(m):
-            self.add(places[p["rule"], "whole"], rank, 1, p["element_count"])
+            for stage in stages[:1] if first_alone else stages:
+                self.add(stage, rank, 1, p["element_count"] // m["group_size"])
 
     def add_bucket(self, bucket, places):
         alike = self.plan.like(bucket)
@@ -70,7 +72,7 @@ class Tally:
                     self.add(stage, rank, n > 0, n)
 
 
-def check_work(plan, transfer_bytes):
+def check_work(plan, moves):
     data = plan.data
     places = {(s["rule"], s["where"]): i for i, s in enumerate(data["stages"])}
     found, expected = Tally(plan), Tally(plan)
@@ -88,7 +90,9 @@ def check_work(plan, transfer_bytes):
     yield from equal("work of all operations", sorted(found.counts.items()),
                      sorted(expected.counts.items()))
     yield from check_group_work(plan, places)
-    yield from check_moves(plan, transfer_bytes)
+    for kind, count in moves.items():
+        yield from check_moves(plan, kind, count(plan, data["matrices"]))
+    yield from check_sharers(plan)
 
 
 def check_group_work(plan, places):
@@ -96,16 +100,15 @@ def check_group_work(plan, places):
         found, expected = Tally(plan), Tally(plan)
         found.add_op(plan.data["schedule"][group["op"]])
         for number in group["members"]:
-            expected.add_whole(plan.matrix_of[number], places)
+            expected.add_whole(plan.matrix_of[number], places, True)
         yield from equal(f"work of groups[{g}]", sorted(found.counts.items()),
                          sorted(expected.counts.items()))
 
 
-def check_moves(plan, transfer_bytes):
-    data = plan.data
+def check_moves(plan, kind, expected):
     sums = [[0, 0] for _ in plan.ranks]
-    for i, op in enumerate(data["schedule"]):
-        if op["kind"] != "transfer":
+    for i, op in enumerate(plan.data["schedule"]):
+        if op["kind"] != kind:
             continue
         for side, way in enumerate(("sent", "received")):
             each = spread(plan, op, op[way])
@@ -113,5 +116,30 @@ def check_moves(plan, transfer_bytes):
                              sum(each))
             for rank, n in zip(plan.ranks, each):
                 sums[rank][side] += n
-    yield from equal("bytes of all transfers", [tuple(s) for s in sums],
-                     transfer_bytes(plan, data["matrices"]))
+    yield from equal(f"bytes of all {kind} operations", [tuple(s) for s in sums],
+                     expected)
+
+
+def check_sharers(plan):
+    """Sums are made over the axes that shard what is shared."""
+    over = {(m["group_size"], *plan.shard_axes(plan.params[m["parameter"]]))
+            for m in plan.data["matrices"] if m["group_size"] > 1}
+    yield from equal("blocks and axes of sums", {
+        (op["group"], *op["axes"]) for op in plan.data["schedule"]
+        if op["kind"] == "group_sum"}, over)
+
+
+def check_sharing(plan):
+    """Who shares stages, and that sums stand behind all segments but the last."""
+    for i, stage in enumerate(plan.data["stages"]):
+        how = [stage["group"], stage["dim"], stage["segment"], stage["sums"]]
+        if stage["where"] != "shared":
+            yield from equal(f"stages[{i}] is not shared", how, [1, 0, 0, []])
+    for (rule, group), numbers in plan.shared.items():
+        stages = [plan.data["stages"][i] for i in numbers]
+        yield from equal(f"sums of {rule} shared by {group}",
+                         [bool(s["sums"]) for s in stages],
+                         [True] * (len(stages) - 1) + [False])
+        yield from equal(f"cut of {rule} shared by {group}",
+                         [s["dim"] in (0, 1) and s["dim"] for s in stages],
+                         [stages[0]["dim"]] * len(stages))

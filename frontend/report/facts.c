@@ -59,6 +59,22 @@ static int64_t element_bytes(const cz_view_stage *stage, cz_slot_kind kind)
     return bytes;
 }
 
+/* Elements that whoever computes them has in its own shard. */
+static int64_t kept_elements(const cz_plan_view *view, int param)
+{
+    const cz_view_param *p = &view->params[param];
+    const cz_view_family *family = &view->families[p->family];
+    int64_t storage[CZ_VIEW_MAX_AXES], kept = 0;
+    const cz_ints axes = cz_view_shard_axes(view, p->family, storage);
+    for (int64_t k = 0; k < p->group; k++) {
+        const cz_view_shard part = cz_view_part_of(view, param, k);
+        const cz_view_shard shard = cz_view_shard_of(
+            view, family, cz_view_rank_at(view, &axes, p->shard_owner + k, 0));
+        kept += cz_view_overlap(&part, &shard, family->n_dims).elements;
+    }
+    return kept;
+}
+
 int64_t cz_report_wire(const cz_plan_view *view, int param, cz_slot_kind kind)
 {
     const cz_view_stage *whole = cz_report_stage(view, param, CZ_WHERE_WHOLE);
@@ -66,7 +82,7 @@ int64_t cz_report_wire(const cz_plan_view *view, int param, cz_slot_kind kind)
     if (!whole || view->params[param].shard_owner < 0)
         return 0;
     return element_bytes(whole, kind) *
-           (family->elements - cz_view_owner_elements(view, param));
+           (family->elements - kept_elements(view, param));
 }
 
 /* Whole buffers of one row. */
@@ -86,7 +102,9 @@ static bool is_group(const cz_plan_view *view, const cz_view_op *op)
     if (table->starts[table->n_coordinates] == 0)
         return false;
     const cz_view_kernel_row *row = table->rows.kernel;
-    return view->stages[row->stage].where == CZ_WHERE_WHOLE &&
+    const cz_view_stage *stage = &view->stages[row->stage];
+    return cz_view_is_shaped(stage) &&
+           (!stage->shared || stage->shared->segment == 0) &&
            view->params[row->param].shard_owner >= 0;
 }
 

@@ -82,7 +82,8 @@ static void put_figure(cz_report *r, const char *key, figure value, int kind)
 static void put_wire(cz_report *r, const char *key, figure value)
 {
     static const cz_step_kind kinds[] = {CZ_STEP_REDUCE_SCATTER,
-                                         CZ_STEP_ALL_GATHER, CZ_STEP_TRANSFER};
+                                         CZ_STEP_ALL_GATHER, CZ_STEP_TRANSFER,
+                                         CZ_STEP_GROUP_SUM};
     cz_json_key(&r->json, key);
     cz_json_open(&r->json, '{');
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

@@ -244,7 +244,7 @@ static void put_matrix(cz_report *r, int param)
     cz_json_key(json, "cost");
     cz_json_open(json, '{');
     cz_json_put_int(json, "flops", cz_metrics_item_flops(r->view, param));
-    cz_json_put_int(json, "time_ps", r->times[whole - r->view->stages].time_ps);
+    cz_json_put_int(json, "time_ps", cz_matrix_time(r->view, r->times, param));
     cz_json_put_int(json, "bytes",
                     cz_report_wire(r->view, param, CZ_SLOT_GATHER) +
                         cz_report_wire(r->view, param, CZ_SLOT_SCATTER));

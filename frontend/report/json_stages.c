@@ -62,8 +62,39 @@ static void put_kernels(cz_report *r, const cz_view_stage *stage)
     for (int s = 0; s < body->n_steps; s++)
         if (!stage->shared || body->steps[s].segment == stage->shared->segment)
             put_kernel(r, &kernels[s],
-                       cz_stage_is_timed_by_row(stage) ? 1 : CZ_TIMED_ELEMENTS);
+                       cz_view_is_shaped(stage) ? 1 : CZ_TIMED_ELEMENTS);
     cz_json_close(&r->json, ']');
+}
+
+/* Partial sums behind a segment. */
+static void put_sums(cz_report *r, const cz_view_stage *stage)
+{
+    cz_json *json = &r->json;
+    cz_json_key(json, "sums");
+    cz_json_open(json, '[');
+    for (int s = 0; stage->shared && s < stage->n_steps; s++) {
+        const cz_view_step *step = &stage->steps[s];
+        for (int i = 0; i < step->n_out; i++) {
+            if (step->segment != stage->shared->segment ||
+                !(step->partial >> i & 1))
+                continue;
+            cz_json_open(json, '{');
+            cz_json_put_int(json, "count", cz_view_result_elements(step, i));
+            cz_json_put_string(json, "dtype",
+                               cz_dtype_name(step->out_dtype[i]));
+            cz_json_close(json, '}');
+        }
+    }
+    cz_json_close(json, ']');
+}
+
+static void put_sharing(cz_report *r, const cz_view_stage *stage)
+{
+    const cz_fact_shared *shared = stage->shared;
+    cz_json_put_int(&r->json, "group", shared ? shared->group : 1);
+    cz_json_put_int(&r->json, "dim", shared ? shared->dim : 0);
+    cz_json_put_int(&r->json, "segment", shared ? shared->segment : 0);
+    put_sums(r, stage);
 }
 
 static void put_stage(cz_report *r, const cz_view_stage *stage)
@@ -80,6 +111,7 @@ static void put_stage(cz_report *r, const cz_view_stage *stage)
     cz_report_put_slots(r, "scatter", stage, CZ_SLOT_SCATTER);
     cz_report_put_slots(r, "temp", stage, CZ_SLOT_TEMP);
     cz_json_put_int(json, "phases", stage->n_variants);
+    put_sharing(r, stage);
     put_kernels(r, stage);
     cz_json_put_int(json, "batch", time->batch);
     cz_json_put_int(json, "time_ps", time->time_ps);

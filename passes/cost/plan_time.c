@@ -89,16 +89,27 @@ cz_stage_time *cz_stage_times(cz_arena *arena, const cz_plan_view *view,
     return times;
 }
 
-bool cz_stage_is_timed_by_row(const cz_view_stage *stage)
-{
-    return stage->where == CZ_WHERE_WHOLE || stage->where == CZ_WHERE_SHARED;
-}
-
 int64_t cz_stage_time_part(const cz_stage_time *time, int64_t elements)
 {
     return cz_time_limit(
         ((cz_wide)time->time_ps * elements + CZ_TIMED_ELEMENTS - 1) /
         CZ_TIMED_ELEMENTS);
+}
+
+int64_t cz_matrix_time(const cz_plan_view *view, const cz_stage_time *times,
+                       int param)
+{
+    const cz_view_param *p = &view->params[param];
+    const int rule = view->families[p->family].rule;
+    const cz_view_rule *r = &view->rules[rule];
+    int64_t sum = 0;
+    for (int s = r->first_stage; s < r->first_stage + r->n_stages; s++) {
+        const cz_view_stage *stage = &view->stages[s];
+        const int64_t group = stage->shared ? stage->shared->group : 1;
+        if (cz_view_is_shaped(stage) && group == p->group)
+            sum = cz_time_add(sum, times[s].time_ps);
+    }
+    return sum;
 }
 
 /* ---- ranks ---- */
@@ -115,7 +126,7 @@ static int64_t coordinate_ps(const cz_plan_view *view,
     for (int64_t i = table->starts[coordinate];
          i < table->starts[coordinate + 1]; i++) {
         const cz_view_kernel_row *row = &table->rows.kernel[i];
-        if (cz_stage_is_timed_by_row(&view->stages[row->stage]))
+        if (cz_view_is_shaped(&view->stages[row->stage]))
             sum = cz_time_add(sum, times[row->stage].time_ps);
         else
             elements[row->stage] += row->count;

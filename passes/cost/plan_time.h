@@ -31,8 +31,10 @@ typedef struct cz_stage_time {
 cz_stage_time *cz_stage_times(cz_arena *arena, const cz_plan_view *view,
                               const cz_machine *machine);
 
-/* Whether a stage takes its time for each row, whatever its elements. */
-bool cz_stage_is_timed_by_row(const cz_view_stage *stage);
+/* What a rank computes of an owned matrix that it owns, or shares. */
+int64_t cz_matrix_time(const cz_plan_view *view, const cz_stage_time *times,
+                       int param);
+
 /* So many elements of an element-wise stage, rounded up. */
 int64_t cz_stage_time_part(const cz_stage_time *time, int64_t elements);
 

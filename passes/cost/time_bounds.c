@@ -17,18 +17,15 @@ static int by_falling_time(const void *left, const void *right)
     return (a->time_ps < b->time_ps) - (a->time_ps > b->time_ps);
 }
 
-/* Time of a family's matrices, if one rank of several updates each; else -1. */
+/* Time that one rank of several spends on each of a family's matrices, all of
+ * which it owns or shares; else -1. */
 static int64_t whole_ps(const cz_plan_view *view, const cz_stage_time *times,
                         int family)
 {
     const cz_view_family *f = &view->families[family];
-    const cz_view_rule *rule = &view->rules[f->rule];
     if (f->n_params == 0 || view->params[f->first_param].shard_owner < 0)
         return -1;
-    for (int i = 0; i < rule->n_stages; i++)
-        if (view->stages[rule->first_stage + i].where == CZ_WHERE_WHOLE)
-            return times[rule->first_stage + i].time_ps;
-    return -1;
+    return cz_matrix_time(view, times, f->first_param);
 }
 
 static int find_piles(const cz_plan_view *view, const cz_stage_time *times,

@@ -1,12 +1,12 @@
-/* What no plan with whole-matrix owners can be faster than on its busiest
- * rank, from times that the planner does not choose. */
+/* What no plan with these strategies can be faster than on its busiest rank,
+ * from times that the planner does not choose. */
 #ifndef CZ_PASSES_COST_TIME_BOUNDS_H
 #define CZ_PASSES_COST_TIME_BOUNDS_H
 
 #include "passes/cost/plan_time.h"
 
 /* Over all ranks; matrices are those that one rank of several updates, each
- * with the time of its whole stage. */
+ * with the time that it, or each of those who share it, takes. */
 typedef struct cz_time_bounds {
     int64_t max_ps, sum_ps; /* what ranks have in this plan */
     int64_t mean_ps;        /* the sum over ranks, rounded up */

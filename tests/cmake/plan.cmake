@@ -203,3 +203,21 @@ foreach(stem qwen3-32b qwen3-235b-a22b)
     ${plan_examples}/${stem}.cz)
   set_tests_properties(plan_order_${stem} PROPERTIES LABELS plan TIMEOUT 120)
 endforeach()
+
+# Matrices that ranks share: blocks of two inside four, of both axes, of chunks of
+# unequal length, with experts on the stages of a pipeline.
+foreach(case examples/gpt:dp=2,tp=4:2 tests/plans/fused:dp=2,tp=4:2
+             tests/plans/fsdp:dp=1,fsdp=2,tp=2:2 tests/plans/pipeline_moe:dp=2,tp=2:2)
+  string(REGEX MATCH "^(.*)/([a-z_]+):(.*):([0-9]+)$" _ ${case})
+  set(file ${CMAKE_SOURCE_DIR}/${CMAKE_MATCH_1}/${CMAKE_MATCH_2}.cz)
+  set(name plan_json_gram_${CMAKE_MATCH_2})
+  set(group ${CMAKE_MATCH_4})
+  string(REGEX REPLACE "([a-z]+=[0-9]+),?" "-D;mesh.\\1;" defines ${CMAKE_MATCH_3})
+  add_test(NAME ${name} COMMAND ${plan_checker} --run $<TARGET_FILE:canzona> plan
+    --json ${defines} -D tp_strategy=gram -D tp_group=${group} ${file})
+  set_tests_properties(${name} PROPERTIES LABELS plan TIMEOUT 120)
+endforeach()
+add_test(NAME plan_json_sees_gram COMMAND ${plan_checker} --self-test
+  $<TARGET_FILE:canzona> plan --json -D mesh.dp=2 -D mesh.fsdp=2
+  -D tp_strategy=gram ${CMAKE_CURRENT_SOURCE_DIR}/plans/chunks.cz)
+set_tests_properties(plan_json_sees_gram PROPERTIES LABELS plan TIMEOUT 300)

@@ -38,6 +38,7 @@ typedef struct bench {
     uint64_t seed;
     int n_more; /* mutations behind the first of each mutant */
     bool verbose;
+    int n_shared; /* plans with shared matrices */
 } bench;
 
 /* Small models on 2 to 8 ranks; every mutant that is accepted runs. */
@@ -55,9 +56,41 @@ static void make_text(randoms *r, bool is_sharded, cz_text *text)
         strstr(string, is_sharded ? "tp = 1\n" : "dp = 1, cp = 1, tp = 1\n"));
 }
 
-static bool subject_open(subject *s, const char *text, uint64_t uneven)
+static bool is_shared(const cz_plan_view *view)
 {
-    planned_open(&s->plan, text, NULL, MICROBATCHES, uneven);
+    for (int i = 0; view && i < view->n_params; i++)
+        if (view->params[i].group > 1)
+            return true;
+    return false;
+}
+
+/* With shared matrices where they are asked for and can be shared. */
+static void plan_open(planned *plan, const char *text, bool shares,
+                      uint64_t uneven)
+{
+    static const char *const gram[] = {"tp_strategy=gram", NULL};
+
+    planned_open(plan, text, shares ? gram : NULL, MICROBATCHES, uneven);
+    if (!shares || is_shared(plan->view))
+        return;
+    planned_close(plan);
+    planned_open(plan, text, NULL, MICROBATCHES, uneven);
+}
+
+static bool can_share(const char *text, uint64_t uneven)
+{
+    planned plan;
+
+    plan_open(&plan, text, true, uneven);
+    const bool found = is_shared(plan.view);
+    planned_close(&plan);
+    return found;
+}
+
+static bool subject_open(subject *s, const char *text, bool shares,
+                         uint64_t uneven)
+{
+    plan_open(&s->plan, text, shares, uneven);
     return s->plan.view && cz_verify(s->plan.view, &s->plan.diags) &&
            cz_loaded_open(s->plan.view, hash, &s->plan.diags, &s->loaded) &&
            planned_run(s->plan.view, s->loaded.program, MICROBATCHES, false,
@@ -169,14 +202,19 @@ static bool test_plan(bench *b, int number, int n_mutants)
     randoms r = {b->seed * 1000003u + (uint64_t)number};
     cz_text text = {0};
     subject s = {.loaded = {NULL, NULL}};
+    /* every other plan has shards of unequal length, every other two share */
+    const uint64_t uneven = number % 2 ? b->seed * 7919u + (uint64_t)number : 0;
+    const bool shares = number % 4 > 1;
     int failed = 0, failed_now = 0;
     bool ok;
 
     draw(&r, 2);
-    make_text(&r, number % 4 != 0, &text);
-    /* every other plan has shards of unequal length */
-    ok = subject_open(&s, cz_text_string(&text),
-                      number % 2 ? b->seed * 7919u + (uint64_t)number : 0);
+    for (int i = 0; i < N_TRIES; i++) {
+        make_text(&r, number % 4 != 0, &text);
+        if (!shares || can_share(cz_text_string(&text), uneven))
+            break;
+    }
+    ok = subject_open(&s, cz_text_string(&text), shares, uneven);
     for (int k = 0; k < n_mutations; k++)
         failed += b->kinds[k].failed;
     for (int i = 0; ok && i < n_mutants; i++)
@@ -187,6 +225,7 @@ static bool test_plan(bench *b, int number, int n_mutants)
         printf("in plan %d of seed %" PRIu64 ":\n", number, b->seed);
         planned_print(&s.plan, cz_text_string(&text));
     }
+    b->n_shared += is_shared(s.plan.view);
     subject_close(&s);
     cz_text_fini(&text);
     return ok;
@@ -225,7 +264,9 @@ int main(int argc, char **argv)
         add(&sum, &b.kinds[k]);
     }
     print_line("all", &sum);
-    printf("seed %" PRIu64 ", %d plans, %d of them broken\n", b.seed, n_plans,
-           n_broken);
-    return sum.failed || n_broken || sum.mutants < n_plans * n_mutants;
+    printf("seed %" PRIu64 ", %d plans, %d of them with shared matrices, %d "
+           "broken\n",
+           b.seed, n_plans, b.n_shared, n_broken);
+    return !b.n_shared || sum.failed || n_broken ||
+           sum.mutants < n_plans * n_mutants;
 }

@@ -30,6 +30,7 @@ bool change_workspace(mutable_plan *plan, randoms *r);
 bool change_param(mutable_plan *plan, randoms *r);
 bool change_stage(mutable_plan *plan, randoms *r);
 bool change_span(mutable_plan *plan, randoms *r);
+bool change_sum(mutable_plan *plan, randoms *r);
 bool change_box_place(mutable_plan *plan, randoms *r);
 bool change_box_shape(mutable_plan *plan, randoms *r);
 bool change_peer(mutable_plan *plan, randoms *r);
@@ -45,6 +46,7 @@ bool change_stream(mutable_plan *plan, randoms *r);
 bool change_bucket(mutable_plan *plan, randoms *r);
 bool change_table(mutable_plan *plan, randoms *r);
 bool change_comm(mutable_plan *plan, randoms *r);
+bool change_blocks(mutable_plan *plan, randoms *r);
 bool change_section(mutable_plan *plan, randoms *r);
 
 bool move_slice(mutable_plan *plan, randoms *r);

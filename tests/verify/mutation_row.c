@@ -7,6 +7,7 @@
 enum { STAGE, PARAM, OFFSET, COUNT, GATHER, SCATTER, TEMP, WORK };
 enum { BOX_PARAM, IS_RECV, PEER, PLACE, N_ROWS, ROW_BYTES, STRIDE };
 enum { SPAN_PARAM, SPAN_OFFSET, SPAN_COUNT };
+enum { SUM_PARAM, SUM_OFFSET, SUM_COUNT, IS_DOUBLE };
 enum { ANY_KIND = -1, N_TRIES = 64 };
 
 mutable_table *pick_table(mutable_plan *plan, randoms *r, int kind)
@@ -137,9 +138,9 @@ bool split_row(mutable_plan *plan, randoms *r)
 {
     mutable_table *table = pick_table(plan, r, ANY_KIND);
     int64_t copy[8], row;
-    const int offset =
-        table && table->kind == CZ_ROW_SPAN ? SPAN_OFFSET : OFFSET;
-    const int count = table && table->kind == CZ_ROW_SPAN ? SPAN_COUNT : COUNT;
+    const bool is_kernel = table && table->kind == CZ_ROW_KERNEL;
+    const int offset = is_kernel ? OFFSET : SPAN_OFFSET; /* a sum's too */
+    const int count = is_kernel ? COUNT : SPAN_COUNT;
 
     if (!table || table->kind == CZ_ROW_TRANSFER)
         return false;
@@ -245,6 +246,22 @@ bool change_span(mutable_plan *plan, randoms *r)
         return false;
     int64_t *number = &row[draw_in(r, SPAN_OFFSET, SPAN_COUNT)];
     return set(number, nudge(r, *number, draw_in(r, 1, 3)));
+}
+
+bool change_sum(mutable_plan *plan, randoms *r)
+{
+    int64_t *row = pick_row(plan, r, CZ_ROW_SUM);
+
+    if (!row)
+        return false;
+    switch (draw(r, 3)) {
+    case 0:
+        return set(&row[SUM_OFFSET], other_scratch(plan, r, row[SUM_OFFSET]));
+    case 1:
+        return set(&row[SUM_COUNT], nudge(r, row[SUM_COUNT], draw_in(r, 1, 3)));
+    default:
+        return set(&row[IS_DOUBLE], 1 - row[IS_DOUBLE]);
+    }
 }
 
 /* ---- transfer rows ---- */
