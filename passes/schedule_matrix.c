@@ -5,9 +5,11 @@
 
 #include <stdlib.h>
 
-/* Without a cap from the user: enough for any matrix of a 7 B model, and at
- * least three groups, so that gather, compute and scatter overlap. */
-#define AUTO_CAP_BYTES ((int64_t)256 << 20)
+/* Without a cap from the user: as much as is wanted of staging, so that owners
+ * of large matrices do not wait in groups of others (simulated steps of
+ * Qwen3-32B take 8 to 34 % longer with a quarter of it), and at least three
+ * groups, so that gather, compute and scatter overlap. */
+#define AUTO_CAP_BYTES ((int64_t)1 << 30)
 enum { AUTO_MIN_GROUPS = 3 };
 
 cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
