@@ -1,5 +1,6 @@
 /* canzona plan: plan, and print it as a screen, JSON, IR or an explanation;
  * write a page and a trace. */
+#define _POSIX_C_SOURCE 200809L
 #include "frontend/cmd.h"
 
 #include "frontend/cmd_look.h"
@@ -9,7 +10,9 @@
 #include "frontend/report/screen.h"
 #include "frontend/report/trace.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct argp_option options[] = {
     CZ_OPTION_DEFINE,
@@ -38,6 +41,20 @@ static cz_job_goal goal_of(const cz_cmd_options *given)
     return CZ_JOB_PLANNED;
 }
 
+/* Blocks where a terminal says that it writes UTF-8. */
+static cz_bar_style style_of(int file)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    const char *said = NULL;
+
+    for (int i = 0; i < 3 && !(said && *said); i++)
+        said = getenv(names[i]);
+    return isatty(file) && said &&
+                   (strstr(said, "UTF-8") || strstr(said, "utf8"))
+               ? CZ_BARS_BLOCKS
+               : CZ_BARS_ASCII;
+}
+
 /* `look` is NULL where nothing was asked for that needs it. */
 static void print(const cz_cmd_options *given, const cz_job *job,
                   const cz_look *look)
@@ -51,7 +68,8 @@ static void print(const cz_cmd_options *given, const cz_job *job,
     else if (given->explain)
         cz_report_explain(look, &out);
     else
-        cz_report_screen(job->view, job->plan_hash, &out);
+        cz_report_screen(job->view, job->plan_hash, style_of(STDOUT_FILENO),
+                         &out);
     fwrite(cz_text_string(&out), 1, out.n, stdout);
     cz_text_fini(&out);
 }

@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-enum { LABEL = 12, NAME = 38 }; /* widths */
+enum { LABEL = 12, NAME = 38, N_COLUMNS = 40 }; /* widths */
 
 static int n_measured(const cz_fact_machine *machine)
 {
@@ -75,8 +75,17 @@ static void put_baselines(cz_arena *arena, const cz_plan_view *view,
     }
 }
 
+static void put_bars(cz_arena *arena, const int64_t *ranks, int n,
+                     cz_bar_style style, cz_text *out)
+{
+    cz_text_printf(out, "%*s", LABEL, "");
+    cz_bars_put(arena, ranks, n, N_COLUMNS, style, out);
+    cz_text_printf(out, " %d rank%s%s\n", n, n == 1 ? "" : "s",
+                   n == 1 ? "" : ", the busiest first");
+}
+
 void cz_report_predictions(cz_arena *arena, const cz_plan_view *view,
-                           cz_text *out)
+                           cz_bar_style style, cz_text *out)
 {
     cz_machine machine;
     if (!cz_machine_of(arena, view, &machine))
@@ -92,6 +101,7 @@ void cz_report_predictions(cz_arena *arena, const cz_plan_view *view,
     cz_text_puts(out, " max per rank: max/mean ");
     cz_number_ratio(out, bounds.max_ps, view->n_ranks, bounds.sum_ps);
     cz_text_puts(out, "\n");
+    put_bars(arena, ranks, view->n_ranks, style, out);
     put_source(view, out);
     put_bound(view, &bounds, out);
     put_baselines(arena, view, times, bounds.max_ps, out);

@@ -5,9 +5,10 @@
 
 #include "dsl/base/text.h"
 #include "dsl/plan_view.h"
+#include "frontend/report/bars.h"
 
 /* Appends to `out`; nothing where the plan names no machine. */
 void cz_report_predictions(cz_arena *arena, const cz_plan_view *view,
-                           cz_text *out);
+                           cz_bar_style style, cz_text *out);
 
 #endif

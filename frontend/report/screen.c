@@ -337,7 +337,8 @@ static void print_groups(screen *s)
     end(s);
 }
 
-void cz_report_screen(const cz_plan_view *view, const char *hash, cz_text *out)
+void cz_report_screen(const cz_plan_view *view, const char *hash,
+                      cz_bar_style style, cz_text *out)
 {
     cz_arena arena;
     cz_arena_init(&arena);
@@ -348,7 +349,7 @@ void cz_report_screen(const cz_plan_view *view, const char *hash, cz_text *out)
     print_untrained(&s);
     print_owners(&s);
     print_load(&s);
-    cz_report_predictions(&arena, view, out);
+    cz_report_predictions(&arena, view, style, out);
     cz_report_stage_lines(&arena, view, s.metrics, out);
     print_memory(&s);
     print_wire(&s);
