@@ -12,7 +12,13 @@
 #include <argp.h>
 
 /* Exit statuses. */
-enum { CZ_EXIT_OK, CZ_EXIT_ERRORS, CZ_EXIT_USAGE, CZ_EXIT_INFEASIBLE };
+enum {
+    CZ_EXIT_OK,
+    CZ_EXIT_ERRORS,
+    CZ_EXIT_USAGE,
+    CZ_EXIT_INFEASIBLE,
+    CZ_EXIT_DIFFERENT /* of diff */
+};
 
 /* How diagnostics are written. */
 typedef enum cz_diagnostics_form {
@@ -91,7 +97,7 @@ typedef struct cz_command {
 
 extern const cz_command cz_command_check, cz_command_plan, cz_command_build,
     cz_command_run, cz_command_verify, cz_command_fmt, cz_command_import,
-    cz_command_simulate;
+    cz_command_simulate, cz_command_diff;
 
 #define CZ_OPTION_DEFINE                                                       \
     {                                                                          \

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "frontend/cmd_machine.h"
+#include "frontend/cmd_plan_text.h"
 #include "frontend/cmd_simulate_options.h"
 #include "frontend/plan_json.h"
-#include "frontend/report/json.h"
 #include "frontend/report/simulation.h"
 
 static const struct argp_option options[] = {
@@ -41,34 +41,6 @@ typedef struct simulation {
     cz_machine machine;
     cz_simulate_options options;
 } simulation;
-
-/* ---- the plan ---- */
-
-/* A source is planned first, and its JSON taken.  An exit status. */
-static int plan_first(const cz_cmd_options *given, cz_text *text)
-{
-    cz_cmd_options with_text = *given;
-    cz_job job;
-    with_text.text = text;
-    const int status = cz_job_open(&job, &with_text, CZ_JOB_PLANNED);
-    if (status == CZ_EXIT_OK) {
-        cz_text_fini(text);
-        cz_text_init(text);
-        cz_report_json(job.view, job.plan_hash, true, text);
-    }
-    cz_job_close(&job);
-    return status;
-}
-
-static bool read_text(simulation *s, cz_text *text)
-{
-    const char *why = "";
-    if (cz_text_read_file(text, s->given->input, CZ_PLAN_JSON_MAX_BYTES, &why))
-        return true;
-    cz_diag_error(&s->diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s",
-                  s->given->input, why);
-    return false;
-}
 
 /* ---- the machine ---- */
 
@@ -173,8 +145,9 @@ static void print(simulation *s, const cz_simulation_row *rows)
 
 static int run_text(simulation *s, cz_text *text)
 {
-    const bool is_json = cz_plan_json_is(text);
-    const int status = is_json ? CZ_EXIT_OK : plan_first(s->given, text);
+    bool is_json;
+    const int status =
+        cz_cmd_plan_text(s->given, s->given->input, &s->diags, &is_json, text);
     if (status != CZ_EXIT_OK)
         return status;
     if (!cz_plan_json_read(&s->arena, s->given->input, text, &s->diags,
@@ -193,8 +166,7 @@ static int run(const cz_cmd_options *given)
         return CZ_EXIT_USAGE;
     cz_arena_init(&s.arena);
     cz_diags_init(&s.diags, &s.arena);
-    const int status =
-        read_text(&s, &text) ? run_text(&s, &text) : CZ_EXIT_ERRORS;
+    const int status = run_text(&s, &text);
     cz_print_diagnostics(&s.diags);
     cz_text_fini(&text);
     cz_arena_fini(&s.arena);

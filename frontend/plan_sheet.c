@@ -1,6 +1,8 @@
 /* Plan JSON to what people look at: the document, and figures of ranks. */
 #include "frontend/plan_sheet.h"
 
+#include <nettle/sha2.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "dsl/base/checked.h"
@@ -74,6 +76,37 @@ static void read_baselines(cz_sheet_reader *r, const cz_json_at *root)
             out[i].time_ps = numbers_of(r, &entry, "time_ps");
         if (cz_json_has(&entry, "state_bytes"))
             out[i].state_bytes = numbers_of(r, &entry, "state_bytes");
+    }
+}
+
+/* ---- digests ---- */
+
+const char *const cz_sheet_parts[CZ_SHEET_N_PARTS] = {
+    "mesh",     "policy",    "reductions", "parameters", "stages",
+    "matrices", "states",    "buckets",    "groups",     "schedule",
+    "metrics",  "baselines", "constants"};
+
+static int add_bytes(const char *bytes, size_t n, void *context)
+{
+    sha256_update(context, n, (const uint8_t *)bytes);
+    return 0;
+}
+
+/* Of the part as compact JSON, keys in order. */
+static void find_digests(cz_sheet_reader *r, const cz_json_at *root)
+{
+    for (int i = 0; i < CZ_SHEET_N_PARTS; i++) {
+        const cz_json_at part = cz_json_member(root, cz_sheet_parts[i]);
+        struct sha256_ctx context;
+        uint8_t digest[SHA256_DIGEST_SIZE];
+        if (!part.value)
+            return;
+        sha256_init(&context);
+        json_dump_callback(part.value, add_bytes, &context,
+                           JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+        sha256_digest(&context, sizeof digest, digest);
+        for (size_t k = 0; k < sizeof digest; k++)
+            snprintf(r->out->digests[i] + 2 * k, 3, "%02x", digest[k]);
     }
 }
 
@@ -153,6 +186,7 @@ bool cz_plan_sheet_read(cz_arena *arena, const char *name, const cz_text *text,
         cz_sheet_read_lists(&r, &root);
         read_metrics(&r, &root);
         read_baselines(&r, &root);
+        find_digests(&r, &root);
     }
     json_decref(tree);
     return !reading.failed;

@@ -82,6 +82,10 @@ typedef struct cz_sheet_baseline {
     const int64_t *time_ps, *state_bytes; /* [n_ranks]; NULL: not said */
 } cz_sheet_baseline;
 
+/* Members of the document that plans can differ in: all but its header. */
+enum { CZ_SHEET_N_PARTS = 13, CZ_SHEET_DIGEST = 65 };
+extern const char *const cz_sheet_parts[CZ_SHEET_N_PARTS];
+
 typedef struct cz_sheet {
     const char *name, *compiler, *source_hash, *plan_hash, *objective;
     bool is_strict;
@@ -101,6 +105,8 @@ typedef struct cz_sheet {
     const cz_sheet_bound *bounds;
     const cz_sheet_baseline *baselines;
     const cz_sheet_constant *constants;
+    /* SHA-256 of each part, hex */
+    char digests[CZ_SHEET_N_PARTS][CZ_SHEET_DIGEST];
 } cz_sheet;
 
 /* False after reporting the first thing that is no plan.  `name` is that of

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """Plan JSON from an enemy: `canzona simulate` answers with exit status 1 and
-one error, or simulates what is still a plan, within 5 seconds and 512 MB.
+one error, or simulates what is still a plan, within 5 seconds and 512 MB; and
+so does `canzona diff` of it and itself.
 
-    simulate_hostile.py CANZONA FILE.cz
+    simulate_hostile.py CANZONA FILE.cz [simulate|diff]
 """
 import copy
 import json
@@ -18,6 +19,7 @@ from simulate_inputs import make_up
 
 MAX_SECONDS, MAX_BYTES, CHANGES, SEED = 5, 512 << 20, 250, 20261122
 DEPTH = 100_000
+FILES = {"simulate": 1, "diff": 2}  # that a command takes
 HUGE = (-1, 0, 1, 2**31, 2**40, 2**62, 2**63 - 1)
 TEXTS = {
     "empty object": "{}",
@@ -39,11 +41,12 @@ def limit():
         resource.setrlimit(resource.RLIMIT_AS, (MAX_BYTES, MAX_BYTES))
 
 
-def answer(canzona, data, folder):
+def answer(canzona, command, data, folder):
     path = os.path.join(folder, "plan.json")
     with open(path, "wb") as file:
         file.write(data.encode() if isinstance(data, str) else data)
-    return subprocess.run([canzona, "simulate", path], preexec_fn=limit,
+    return subprocess.run([canzona, command, *[path] * FILES[command]],
+                          preexec_fn=limit,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           check=False)
 
@@ -86,7 +89,7 @@ def change(draw, plan, path):
     return mutant
 
 
-def main(canzona, source):
+def main(canzona, source, command="simulate"):
     text = subprocess.run([canzona, "plan", "--json", source], check=True,
                           stdout=subprocess.PIPE).stdout.decode()
     plan, draw = make_up(parse(text), 0), random.Random(SEED)
@@ -94,9 +97,10 @@ def main(canzona, source):
     messages, refused = [], 0
     with tempfile.TemporaryDirectory() as folder:
         for name, data in TEXTS.items():
-            messages += judge(name, answer(canzona, data, folder), False)
+            messages += judge(name, answer(canzona, command, data, folder), False)
         for path in draw.sample(known, CHANGES):
-            result = answer(canzona, json.dumps(change(draw, plan, path)), folder)
+            result = answer(canzona, command,
+                            json.dumps(change(draw, plan, path)), folder)
             refused += result.returncode == 1
             messages += judge(path, result, True)
     if refused < CHANGES // 4:

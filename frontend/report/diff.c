@@ -1,0 +1,279 @@
+/* Two plans side by side: header, mesh, parameters, matrices, buckets, then
+ * what they cost. */
+#include "frontend/report/diff.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/report/classes.h"
+
+typedef struct diff {
+    cz_arena *arena;
+    const cz_sheet *a, *b;
+    const char *section;
+    int n;
+    cz_difference *all;
+} diff;
+
+/* ---- one difference ---- */
+
+static void put_text(diff *d, const char *name, const char *before,
+                     const char *after)
+{
+    if (!before || !after || strcmp(before, after) != 0)
+        *CZ_PUSH(d->arena, d->all, d->n) = (cz_difference){
+            d->section, name, CZ_DIFF_TEXT, -1, -1, before, after};
+}
+
+static void put_number(diff *d, const char *name, cz_diff_unit unit,
+                       int64_t before, int64_t after)
+{
+    if (before != after)
+        *CZ_PUSH(d->arena, d->all, d->n) =
+            (cz_difference){d->section, name, unit, before, after, NULL, NULL};
+}
+
+/* ---- by name ---- */
+
+typedef struct named {
+    const char *name;
+    int at;
+} named;
+
+static int by_name(const void *left, const void *right)
+{
+    const named *a = left, *b = right;
+    const int order = strcmp(a->name, b->name);
+    return order != 0 ? order : a->at - b->at;
+}
+
+static const char *param_name(const cz_sheet *sheet, int i)
+{
+    return sheet->params[i].name;
+}
+
+static const char *matrix_name(const cz_sheet *sheet, int i)
+{
+    return sheet->params[sheet->matrices[i].param].name;
+}
+
+static const char *axis_name(const cz_sheet *sheet, int i)
+{
+    return sheet->names[i].name;
+}
+
+static const char *constant_name(const cz_sheet *sheet, int i)
+{
+    return sheet->constants[i].name;
+}
+
+typedef const char *(*namer)(const cz_sheet *sheet, int i);
+/* What two entries of one name differ in; -1: that plan has none. */
+typedef void (*comparer)(diff *d, const char *name, int a, int b);
+
+static named *index_of(diff *d, const cz_sheet *sheet, int n, namer name)
+{
+    named *all = CZ_NEW(d->arena, named, n);
+    for (int i = 0; i < n; i++)
+        all[i] = (named){name(sheet, i), i};
+    if (n > 0)
+        qsort(all, (size_t)n, sizeof *all, by_name);
+    return all;
+}
+
+/* Merges two sorted lists. */
+static void compare_named(diff *d, int n_a, int n_b, namer name,
+                          comparer compare)
+{
+    const named *a = index_of(d, d->a, n_a, name);
+    const named *b = index_of(d, d->b, n_b, name);
+    for (int i = 0, k = 0; i < n_a || k < n_b;) {
+        const int order = i == n_a   ? 1
+                          : k == n_b ? -1
+                                     : strcmp(a[i].name, b[k].name);
+        compare(d, order <= 0 ? a[i].name : b[k].name,
+                order <= 0 ? a[i].at : -1, order >= 0 ? b[k].at : -1);
+        i += order <= 0;
+        k += order >= 0;
+    }
+}
+
+/* ---- what is compared ---- */
+
+static void compare_axis(diff *d, const char *name, int a, int b)
+{
+    put_number(d, name, CZ_DIFF_COUNT, a < 0 ? -1 : d->a->names[a].size,
+               b < 0 ? -1 : d->b->names[b].size);
+}
+
+static void compare_constant(diff *d, const char *name, int a, int b)
+{
+    put_number(d, name, CZ_DIFF_COUNT, a < 0 ? -1 : d->a->constants[a].value,
+               b < 0 ? -1 : d->b->constants[b].value);
+}
+
+/* "bf16 8192 x 5120, matrices: muon" */
+static const char *param_text(diff *d, const cz_sheet *sheet, int i)
+{
+    const cz_sheet_param *p = &sheet->params[i];
+    return i < 0 ? NULL
+                 : cz_arena_printf(d->arena, "%s %s, %s%s%s", p->dtype,
+                                   p->shape, *p->group ? p->group : "frozen",
+                                   *p->group ? ": " : "", p->optimizer);
+}
+
+static void compare_param(diff *d, const char *name, int a, int b)
+{
+    put_text(d, name, param_text(d, d->a, a), param_text(d, d->b, b));
+}
+
+/* "owner, slice 15, shard 3"; "gram by 4 ranks, slice 15" */
+static const char *owner_text(diff *d, const cz_sheet *sheet, int i)
+{
+    const cz_sheet_matrix *m = &sheet->matrices[i];
+    cz_text out = {0};
+    if (i < 0)
+        return NULL;
+    cz_text_puts(&out, m->strategy);
+    if (m->group_size > 1)
+        cz_text_printf(&out, " by %" PRId64 " ranks", m->group_size);
+    cz_text_printf(&out, ", slice %" PRId64, m->split);
+    if (m->shard >= 0)
+        cz_text_printf(&out, ", shard %" PRId64, m->shard);
+    const char *text = cz_arena_copy(d->arena, cz_text_string(&out), out.n);
+    cz_text_fini(&out);
+    return text;
+}
+
+static void compare_matrix(diff *d, const char *name, int a, int b)
+{
+    put_text(d, name, owner_text(d, d->a, a), owner_text(d, d->b, b));
+}
+
+static const char *bucket_text(diff *d, const cz_sheet *sheet, int i)
+{
+    const cz_sheet_bucket *b = &sheet->buckets[i];
+    return i >= sheet->n_buckets
+               ? NULL
+               : cz_arena_printf(d->arena,
+                                 "%s, %s, %" PRId64 " elements, slices of "
+                                 "%" PRId64 " to %" PRId64,
+                                 b->group, b->geometry, b->length, b->shortest,
+                                 b->longest);
+}
+
+static void compare_buckets(diff *d)
+{
+    const int n =
+        d->a->n_buckets > d->b->n_buckets ? d->a->n_buckets : d->b->n_buckets;
+    for (int i = 0; i < n; i++)
+        put_text(d, cz_arena_printf(d->arena, "%d", i), bucket_text(d, d->a, i),
+                 bucket_text(d, d->b, i));
+}
+
+/* ---- costs ---- */
+
+static int64_t bound_of(const cz_sheet *sheet)
+{
+    const cz_sheet_bound *bound = cz_sheet_binding(sheet);
+    return bound ? bound->value : -1;
+}
+
+static void compare_time(diff *d)
+{
+    const cz_rank_sums a = cz_rank_sums_of(d->a->time_ps, d->a->n_ranks);
+    const cz_rank_sums b = cz_rank_sums_of(d->b->time_ps, d->b->n_ranks);
+    put_number(d, "busiest rank", CZ_DIFF_TIME, a.max, b.max);
+    put_number(d, "mean rank", CZ_DIFF_TIME, a.mean, b.mean);
+    put_number(d, "bound", CZ_DIFF_TIME, bound_of(d->a), bound_of(d->b));
+}
+
+static void compare_memory(diff *d)
+{
+    for (int k = 0; k < CZ_N_MEMORIES; k++)
+        put_number(d, cz_memory_name((cz_memory)k), CZ_DIFF_BYTES,
+                   cz_rank_sums_of(d->a->memory[k], d->a->n_ranks).max,
+                   cz_rank_sums_of(d->b->memory[k], d->b->n_ranks).max);
+}
+
+static int64_t sent_by(const cz_sheet *sheet, int kind)
+{
+    return sheet->sent[kind]
+               ? cz_rank_sums_of(sheet->sent[kind], sheet->n_ranks).sum
+               : 0;
+}
+
+static void compare_wire(diff *d)
+{
+    static const char *const kinds[CZ_N_STEPS] = {
+#define CZ_STEP(tag, name, what) name,
+#include "dsl/step.def"
+#undef CZ_STEP
+    };
+    for (int k = 0; k < CZ_N_STEPS; k++)
+        put_number(d, kinds[k], CZ_DIFF_BYTES, sent_by(d->a, k),
+                   sent_by(d->b, k));
+}
+
+/* What no other section noticed. */
+static void compare_parts(diff *d)
+{
+    if (d->n > 0)
+        return;
+    for (int i = 0; i < CZ_SHEET_N_PARTS; i++)
+        if (strcmp(d->a->digests[i], d->b->digests[i]) != 0)
+            put_text(d, cz_sheet_parts[i], d->a->digests[i], d->b->digests[i]);
+}
+
+static void compare_header(diff *d)
+{
+    put_text(d, "name", d->a->name, d->b->name);
+    put_text(d, "compiler", d->a->compiler, d->b->compiler);
+    put_text(d, "objective", d->a->objective, d->b->objective);
+    put_number(d, "strict", CZ_DIFF_COUNT, d->a->is_strict, d->b->is_strict);
+}
+
+static void compare_mesh(diff *d)
+{
+    compare_named(d, d->a->n_names, d->b->n_names, axis_name, compare_axis);
+    put_number(d, "ranks", CZ_DIFF_COUNT, d->a->n_ranks, d->b->n_ranks);
+}
+
+static void compare_constants(diff *d)
+{
+    compare_named(d, d->a->n_constants, d->b->n_constants, constant_name,
+                  compare_constant);
+}
+
+static void compare_params(diff *d)
+{
+    compare_named(d, d->a->n_params, d->b->n_params, param_name, compare_param);
+}
+
+static void compare_matrices(diff *d)
+{
+    compare_named(d, d->a->n_matrices, d->b->n_matrices, matrix_name,
+                  compare_matrix);
+}
+
+cz_difference *cz_diff_build(cz_arena *arena, const cz_sheet *before,
+                             const cz_sheet *after, int *n)
+{
+    static const struct {
+        const char *name;
+        void (*compare)(diff *d);
+    } sections[] = {
+        {"header", compare_header},     {"mesh", compare_mesh},
+        {"machine", compare_constants}, {"parameters", compare_params},
+        {"owners", compare_matrices},   {"buckets", compare_buckets},
+        {"time", compare_time},         {"memory", compare_memory},
+        {"wire", compare_wire},         {"elsewhere", compare_parts}};
+    diff d = {.arena = arena, .a = before, .b = after};
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+        d.section = sections[i].name;
+        sections[i].compare(&d);
+    }
+    *n = d.n;
+    return d.all;
+}
