@@ -19,17 +19,24 @@ MAX_BYTES = 1_000_000
 MAX_BARS = 128
 MAX_TRACED = 256
 TOLERANCE = 0.001
-UNITS = ((10**12, "s"), (10**9, "ms"), (10**6, "us"), (10**3, "ns"))
+UNITS = ("ns", "us", "ms", "s")
+
+
+def rounded(value, step):
+    return value // step + (value % step >= (step + 1) // 2)
 
 
 def shown_time(ps):
-    for scale, unit in UNITS:
-        if ps >= scale:
-            parts = 10 if ps // scale >= 100 else 100
-            step = scale // parts
-            shown = ps // step + (ps % step >= (step + 1) // 2)
-            return f"{shown // parts}.{shown % parts:0{len(str(parts)) - 1}} {unit}"
-    return f"{ps} ps"
+    """Three digits or four."""
+    if ps < 1000:
+        return f"{ps} ps"
+    for power, unit in enumerate(UNITS, 1):
+        scale = 1000 ** power
+        if power == len(UNITS) or rounded(ps, scale // 10) < 10000:
+            break
+    places = 1 if rounded(ps, scale // 100) >= 10000 else 2
+    shown = rounded(ps, scale // 10 ** places)
+    return f"{shown // 10 ** places}.{shown % 10 ** places:0{places}} {unit}"
 
 
 def ratio(value, by):

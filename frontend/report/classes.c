@@ -8,6 +8,8 @@
 #include "dsl/base/checked.h"
 #include "frontend/report/look.h"
 
+#include "frontend/report/number.h"
+
 int64_t cz_sum(int64_t a, int64_t b)
 {
     int64_t sum = INT64_MAX;
@@ -96,7 +98,7 @@ static void put_candidate(const cz_sheet_candidate *other, cz_text *out)
         cz_text_printf(out, " of %" PRId64 " ranks", other->group_size);
     if (other->time_ps >= 0) {
         cz_text_puts(out, " in ");
-        cz_look_time(out, other->time_ps);
+        cz_number_time(out, other->time_ps);
     }
     if (*other->why)
         cz_text_printf(out, " (%s)", other->why);
@@ -112,10 +114,10 @@ void cz_class_why(const cz_sheet *sheet, const cz_matrix_class *of,
                        m->group_size);
     else
         cz_text_puts(out, "whole on one rank: the update takes ");
-    cz_look_time(out, m->time_ps);
+    cz_number_time(out, m->time_ps);
     cz_text_puts(out, m->time_ps > mean ? ", more than the mean load "
                                         : ", within the mean load ");
-    cz_look_time(out, mean);
+    cz_number_time(out, mean);
     if (m->micro_group >= 0)
         cz_text_puts(out, "; its shards are gathered to the owner");
     for (int i = 0; i < m->n_candidates; i++)

@@ -17,7 +17,7 @@ static void put_number(cz_diff_unit unit, int64_t value, cz_text *out)
     if (value < 0)
         cz_text_puts(out, "none");
     else if (unit == CZ_DIFF_TIME)
-        cz_look_time(out, value);
+        cz_number_time(out, value);
     else if (unit == CZ_DIFF_BYTES)
         cz_number_short(out, value, "B");
     else

@@ -16,16 +16,16 @@ static void put_time(const cz_look *look, cz_text *out)
     const cz_sheet_bound *bound = cz_sheet_binding(s);
     const cz_rank_sums time = cz_rank_sums_of(s->time_ps, s->n_ranks);
     cz_text_puts(out, "time\n  The optimizer's kernels take ");
-    cz_look_time(out, time.max);
+    cz_number_time(out, time.max);
     cz_text_puts(out, " on the busiest rank and ");
-    cz_look_time(out, time.mean);
+    cz_number_time(out, time.mean);
     cz_text_puts(out, " on the mean one;\n  the busiest is ");
     cz_look_rank_name(look, time.at_max, out);
     cz_text_printf(out, ".  Times are %s.\n", cz_basis_word(&basis));
     if (!bound)
         return;
     cz_text_puts(out, "  No plan of whole matrices takes less than ");
-    cz_look_time(out, bound->value);
+    cz_number_time(out, bound->value);
     cz_text_printf(out, ", the bound \"%s\":\n  ", bound->name);
     cz_bound_witness(s, bound, out);
     cz_text_puts(out, ".  Time over bound: ");
@@ -81,7 +81,7 @@ static void advise_load(const cz_rank_sums *time, cz_text *out)
     cz_text_puts(out, "  - Imbalance: ");
     cz_number_ratio(out, time->max, time->n, time->sum);
     cz_text_puts(out, " times the mean; evening it out would save ");
-    cz_look_time(out, slack);
+    cz_number_time(out, slack);
     cz_text_puts(out, " at most.\n");
 }
 
@@ -91,11 +91,11 @@ static void advise_links(const cz_look *look, const cz_rank_sums *time,
     const int64_t reduced = end_of(look, "reduce");
     const int64_t makespan = look->timeline->makespan;
     cz_text_puts(out, "  - One step by itself takes ");
-    cz_look_time(out, makespan);
+    cz_number_time(out, makespan);
     cz_text_puts(out, ": gradients are reduced after\n    ");
-    cz_look_time(out, reduced);
+    cz_number_time(out, reduced);
     cz_text_puts(out, ", the last parameters are there ");
-    cz_look_time(out, makespan - reduced);
+    cz_number_time(out, makespan - reduced);
     cz_text_puts(out, " later");
     cz_text_puts(out, makespan - reduced > 2 * time->max
                           ? ".\n    Most of that is links: faster ones, or "

@@ -190,7 +190,7 @@ void cz_page_bars(cz_page *page)
         "holds. No plan is below the bound on its busiest rank, and none below "
         "the mean.");
     put_chart(page, "Time of the optimizer's kernels", s->time_ps,
-              bound ? bound->value : -1, cz_look_time);
+              bound ? bound->value : -1, cz_number_time);
     put_chart(page, "Optimizer state", s->memory[CZ_MEMORY_STATE], -1,
               put_bytes);
     put_memories(page);

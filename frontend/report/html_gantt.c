@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dsl/base/checked.h"
+#include "frontend/report/number.h"
 
 /* Lengths in hundredths. */
 enum {
@@ -64,9 +65,9 @@ static void put_title(gantt *g, const run *drawn, cz_text *out)
     if (drawn->n > 1)
         cz_text_printf(out, " and %d more", drawn->n - 1);
     cz_text_puts(out, ": ");
-    cz_look_time(out, drawn->start);
+    cz_number_time(out, drawn->start);
     cz_text_puts(out, " to ");
-    cz_look_time(out, drawn->end);
+    cz_number_time(out, drawn->end);
 }
 
 static void put_run(gantt *g, const run *drawn)
@@ -142,7 +143,7 @@ static void put_grid(gantt *g, int64_t height)
         cz_page_line(g->page, (const int64_t[]){x, 0, x, height - AXIS},
                      "grid");
         cz_text label = {0};
-        cz_look_time(&label, ps);
+        cz_number_time(&label, ps);
         cz_page_label(g->page, x, height - 8 * CZ_PAGE_UNIT, "middle",
                       ps == 0 ? "0" : cz_text_string(&label));
         cz_text_fini(&label);
@@ -176,7 +177,7 @@ static void put_rank(gantt *g, int rank, const char *what)
     cz_text_puts(&name, what);
     cz_look_rank_name(g->page->look, rank, &name);
     cz_text_puts(&name, ", kernels ");
-    cz_look_time(&name, g->sheet->time_ps[rank]);
+    cz_number_time(&name, g->sheet->time_ps[rank]);
     if (n > 1)
         cz_text_printf(&name, "; %d ranks run alike", n);
     g->y += ROW_GAP;

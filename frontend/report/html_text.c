@@ -52,7 +52,7 @@ void cz_page_raw(cz_page *page, const char *html)
 
 void cz_page_time(cz_page *page, int64_t ps)
 {
-    cz_look_time(page->out, ps);
+    cz_number_time(page->out, ps);
 }
 
 void cz_page_bytes(cz_page *page, int64_t bytes)

@@ -32,27 +32,3 @@ void cz_look_rank_name(const cz_look *look, int rank, cz_text *out)
     }
     cz_text_puts(out, s->n_axes > 0 ? ")" : "");
 }
-
-void cz_look_time(cz_text *out, int64_t ps)
-{
-    static const struct {
-        int64_t scale;
-        const char *unit;
-    } units[] = {{1000000000000, "s"},
-                 {1000000000, "ms"},
-                 {1000000, "us"},
-                 {1000, "ns"}};
-    const int n = sizeof units / sizeof *units;
-    int u = 0;
-    while (u < n && ps < units[u].scale)
-        u++;
-    if (u == n) {
-        cz_text_printf(out, "%" PRId64 " ps", ps);
-        return;
-    }
-    const int64_t parts = ps / units[u].scale >= 100 ? 10 : 100;
-    const int64_t step = units[u].scale / parts;
-    const int64_t shown = ps / step + (ps % step >= (step + 1) / 2);
-    cz_text_printf(out, "%" PRId64 ".%0*" PRId64 " %s", shown / parts,
-                   parts == 10 ? 1 : 2, shown % parts, units[u].unit);
-}

@@ -15,8 +15,6 @@ typedef struct cz_look {
 void cz_look_op_name(const cz_look *look, int op, cz_text *out);
 /* "rank 9 (dp 4, tp 1)" */
 void cz_look_rank_name(const cz_look *look, int rank, cz_text *out);
-/* "17.36 ms": three digits or four of the largest unit that leaves any. */
-void cz_look_time(cz_text *out, int64_t ps);
 /* What streams are called. */
 extern const char *const cz_look_lanes[3];
 
