@@ -330,9 +330,12 @@ static void read_options(clauses *c, const cz_options *options)
         cz_diag_error(c->diags, CZ_BAD_OPTION, strategy->span,
                       "a strategy is chosen by its name");
         c->failed = true;
-    } else if (strategy && check_word(c, strategy, strategy->text, words, 4)) {
-        set_strategy(c, strategy->span, strategy->text);
+        return;
     }
+    if (strategy && !check_word(c, strategy, strategy->text, words, 4))
+        return;
+    if (strategy)
+        set_strategy(c, strategy->span, strategy->text);
     if (!group)
         return;
     if (!cz_eval_size(group, c->env, c->diags, "size of a group", 1, CZ_MAX_DIM,

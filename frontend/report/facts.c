@@ -40,6 +40,7 @@ cz_use_facts cz_report_use(const cz_plan_view *view, int use)
         facts.n_params += n;
         facts.n_owned += view->params[p].split_owner >= 0 ? n : 0;
         facts.n_sharded += view->params[p].shard_owner >= 0 ? n : 0;
+        facts.n_shared += view->params[p].group > 1 ? n : 0;
         facts.elements += family->elements * n;
         facts.state_bytes += state_bytes(view, p) * n;
     }

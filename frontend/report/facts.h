@@ -12,6 +12,7 @@
 /* Parameters of one use. */
 typedef struct cz_use_facts {
     int n_params, n_owned, n_sharded; /* sharded: owned and gathered */
+    int n_shared;                     /* by several ranks each */
     int64_t elements;                 /* logical, all of them */
     int64_t state_bytes;              /* logical: no padding, no replicas */
 } cz_use_facts;

@@ -143,6 +143,8 @@ static void print_mesh(screen *s)
 
 static const char *strategy_of(const cz_use_facts *facts)
 {
+    if (facts->n_shared > 0)
+        return "gram: parts gathered, updated with sums, scattered";
     if (facts->n_sharded > 0)
         return "owner: gathered, updated whole, scattered";
     if (facts->n_owned > 0)

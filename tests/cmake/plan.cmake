@@ -221,3 +221,7 @@ add_test(NAME plan_json_sees_gram COMMAND ${plan_checker} --self-test
   $<TARGET_FILE:canzona> plan --json -D mesh.dp=2 -D mesh.fsdp=2
   -D tp_strategy=gram ${CMAKE_CURRENT_SOURCE_DIR}/plans/chunks.cz)
 set_tests_properties(plan_json_sees_gram PROPERTIES LABELS plan TIMEOUT 300)
+add_test(NAME plan_gram_of_three COMMAND ${plan_checker} --run
+  $<TARGET_FILE:canzona> plan --json -D gpt.width=96 -D gpt.vocab=258
+  -D mesh.tp=3 -D tp_strategy=gram ${plan_examples}/gpt.cz)
+set_tests_properties(plan_gram_of_three PROPERTIES LABELS plan TIMEOUT 60)

@@ -173,3 +173,27 @@ foreach(case gpt:4x1x2:0 gpt:2x1x4:1 gpt:2x1x4:2 gpt:2x1x4:4 gpt:1x1x4:2
     set_tests_properties(${name}${late} PROPERTIES LABELS run TIMEOUT 120)
   endforeach()
 endforeach()
+
+# What cannot be shared is refused with the reason; three ranks may share in a
+# plan that is not strict.
+function(cz_refuses_to_share name command file message)
+  add_test(NAME refuse_gram_${name} COMMAND canzona ${command} ${ARGN}
+    -D tp_strategy=gram ${file})
+  set_tests_properties(refuse_gram_${name} PROPERTIES LABELS run TIMEOUT 60
+    PASS_REGULAR_EXPRESSION ${message})
+endfunction()
+set(plans ${CMAKE_CURRENT_SOURCE_DIR}/plans)
+set(gpt ${CMAKE_SOURCE_DIR}/examples/gpt.cz)
+cz_refuses_to_share(group plan ${gpt}
+  "'h.{0}.attn.q' is sharded over 2 ranks, which make no groups of 4"
+  -D mesh.tp=2 -D tp_group=4)
+cz_refuses_to_share(length plan ${plans}/fused.cz
+  "'head.weight.unpadded.' cannot be shared by 4 ranks: they do not divide its 50 columns"
+  -D mesh.tp=4)
+cz_refuses_to_share(rule plan ${plans}/two_sided.cz
+  "'a' cannot be shared: its rule needs more than sums over the rest")
+cz_refuses_to_share(phases plan ${CMAKE_CURRENT_SOURCE_DIR}/phases/matrices.cz
+  "cannot be shared: a rule with `first` or `every` is not supported yet")
+cz_refuses_to_share(blocks run ${gpt}
+  "a strict run adds up its 96 columns in 8 blocks, whatever the mesh"
+  --check -D gpt.width=96 -D gpt.vocab=258 -D mesh.tp=3)
