@@ -2,7 +2,6 @@
 #include "dsl/base/checked.h"
 #include "dsl/plan_view_internal.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -19,15 +19,13 @@ typedef enum space {
     SPACE_STATE /* and one more per state */
 } space;
 
-enum { MAX_SPACES_PER_BUCKET = 128 };
-
 typedef struct access_list {
     verifier *v;
     int64_t rank;
     access *v_access;
     int n, op;
     int n_kinds; /* spaces of a bucket; as many come before the first bucket */
-    int last[MAX_SPACES_PER_BUCKET]; /* access added last, by kind of space */
+    int *last;   /* [n_kinds] access added last, by kind of space */
 } access_list;
 
 static bool same_memory(const access *a, const access *b)
@@ -256,6 +254,7 @@ static void check_rank(verifier *v, int from, int64_t rank)
     const order o = order_of_rank(v, rank);
     checked_rank context = {v, rank, &o};
 
+    list.last = CZ_NEW(v->arena, int, list.n_kinds);
     for (; list.op < v->view->n_ops; list.op++)
         if (!is_skipped(v, &v->view->ops[list.op], rank))
             add_op(&list, &v->view->ops[list.op]);
