@@ -273,6 +273,15 @@ static int64_t least_blocks(const cz_view_stage *stage,
     return least;
 }
 
+/* Stages that the cut makes do; one made by hand may take anything. */
+static bool takes_matrices(const cz_view_stage *stage, const cz_ir_type *types)
+{
+    for (int i = 0; i < stage->n_in; i++)
+        if (types[i].rank != 2)
+            return false;
+    return stage->n_in > 0 && stage->n_steps > 0;
+}
+
 cz_outline_status cz_outline_build(cz_arena *arena, const cz_plan_view *view,
                                    const cz_view_stage *stage,
                                    const cz_ir_type *types, int64_t group,
@@ -287,7 +296,7 @@ cz_outline_status cz_outline_build(cz_arena *arena, const cz_plan_view *view,
     *out = (cz_outline){.cut = cz_share_find(arena, stage)};
     if (stage->n_variants > 0)
         return CZ_OUTLINE_PHASES;
-    if (out->cut == CZ_CUT_NONE)
+    if (out->cut == CZ_CUT_NONE || !takes_matrices(stage, types))
         return CZ_OUTLINE_NO_CUT;
     cz_share_stage(arena, stage, out->cut, shares, cuts);
     out->length = types[0].shape[out->cut == CZ_CUT_COLUMNS ? 1 : 0];

@@ -200,6 +200,13 @@ static bool add_rule(share_pass *p, int rule)
     int n_groups;
     const int64_t *groups = find_groups(p, rule, &n_groups);
 
+    if (n_groups > 0 && whole < 0) {
+        cz_diag_error(p->diags, CZ_BAD_IR, (cz_span){0},
+                      "'%s' is shared, and nothing of it is computed whole",
+                      name_of(p, rule, groups[0]));
+        return false;
+    }
+
     for (int i = 0; i < r->n_stages; i++) {
         const cz_view_stage *stage = &p->view->stages[r->first_stage + i];
         if (!stage->shared)

@@ -56,33 +56,12 @@ static void make_text(randoms *r, bool is_sharded, cz_text *text)
         strstr(string, is_sharded ? "tp = 1\n" : "dp = 1, cp = 1, tp = 1\n"));
 }
 
-static bool is_shared(const cz_plan_view *view)
-{
-    for (int i = 0; view && i < view->n_params; i++)
-        if (view->params[i].group > 1)
-            return true;
-    return false;
-}
-
-/* With shared matrices where they are asked for and can be shared. */
-static void plan_open(planned *plan, const char *text, bool shares,
-                      uint64_t uneven)
-{
-    static const char *const gram[] = {"tp_strategy=gram", NULL};
-
-    planned_open(plan, text, shares ? gram : NULL, MICROBATCHES, uneven);
-    if (!shares || is_shared(plan->view))
-        return;
-    planned_close(plan);
-    planned_open(plan, text, NULL, MICROBATCHES, uneven);
-}
-
 static bool can_share(const char *text, uint64_t uneven)
 {
     planned plan;
 
-    plan_open(&plan, text, true, uneven);
-    const bool found = is_shared(plan.view);
+    planned_open_shared(&plan, text, MICROBATCHES, uneven);
+    const bool found = planned_is_shared(plan.view);
     planned_close(&plan);
     return found;
 }
@@ -90,7 +69,10 @@ static bool can_share(const char *text, uint64_t uneven)
 static bool subject_open(subject *s, const char *text, bool shares,
                          uint64_t uneven)
 {
-    plan_open(&s->plan, text, shares, uneven);
+    if (shares)
+        planned_open_shared(&s->plan, text, MICROBATCHES, uneven);
+    else
+        planned_open(&s->plan, text, NULL, MICROBATCHES, uneven);
     return s->plan.view && cz_verify(s->plan.view, &s->plan.diags) &&
            cz_loaded_open(s->plan.view, hash, &s->plan.diags, &s->loaded) &&
            planned_run(s->plan.view, s->loaded.program, MICROBATCHES, false,
@@ -225,7 +207,7 @@ static bool test_plan(bench *b, int number, int n_mutants)
         printf("in plan %d of seed %" PRIu64 ":\n", number, b->seed);
         planned_print(&s.plan, cz_text_string(&text));
     }
-    b->n_shared += is_shared(s.plan.view);
+    b->n_shared += planned_is_shared(s.plan.view);
     subject_close(&s);
     cz_text_fini(&text);
     return ok;

@@ -161,6 +161,26 @@ void planned_open(planned *p, const char *text, const char *const *defines,
     cz_text_fini(&source);
 }
 
+bool planned_is_shared(const cz_plan_view *view)
+{
+    for (int i = 0; view && i < view->n_params; i++)
+        if (view->params[i].group > 1)
+            return true;
+    return false;
+}
+
+void planned_open_shared(planned *p, const char *text, int64_t microbatches,
+                         uint64_t uneven)
+{
+    static const char *const gram[] = {"tp_strategy=gram", NULL};
+
+    planned_open(p, text, gram, microbatches, uneven);
+    if (planned_is_shared(p->view))
+        return;
+    planned_close(p);
+    planned_open(p, text, NULL, microbatches, uneven);
+}
+
 void planned_close(planned *p)
 {
     cz_arena_fini(&p->arena);

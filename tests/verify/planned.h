@@ -18,6 +18,10 @@ typedef struct planned {
  * coordinates.  Close in any case. */
 void planned_open(planned *p, const char *text, const char *const *defines,
                   int64_t microbatches, uint64_t uneven);
+/* The same with matrices that ranks share, where that can be; else without. */
+void planned_open_shared(planned *p, const char *text, int64_t microbatches,
+                         uint64_t uneven);
+bool planned_is_shared(const cz_plan_view *view);
 void planned_close(planned *p);
 /* Text and diagnostics, to stdout. */
 void planned_print(const planned *p, const char *text);

@@ -35,12 +35,13 @@ static uint64_t uneven_of(uint64_t seed, int number)
 }
 
 static bool check_plan(const char *text, const char *what, uint64_t uneven,
-                       int64_t *n_ops, int *n_homes)
+                       int64_t *n_ops, int *n_homes, int *n_shared)
 {
     planned p;
     bool ok;
 
-    planned_open(&p, text, NULL, 0, uneven);
+    planned_open_shared(&p, text, 0, uneven);
+    *n_shared += planned_is_shared(p.view);
     ok = p.view && cz_verify(p.view, &p.diags);
     if (p.view)
         *n_ops += p.view->n_ops;
@@ -81,7 +82,7 @@ static bool check_run(const char *text, const char *what, uint64_t uneven)
     cz_run_result results[4] = {{0}};
     bool ok;
 
-    planned_open(&many, text, NULL, MICROBATCHES, uneven);
+    planned_open_shared(&many, text, MICROBATCHES, uneven);
     planned_open(&one, text, one_rank, MICROBATCHES, 0);
     ok = run_both(&many, &results[0], &results[1]) &&
          run_both(&one, &results[2], &results[3]);
@@ -103,7 +104,7 @@ int main(int argc, char **argv)
     const int n_runs = argc > 2 ? atoi(argv[2]) : 20;
     const uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
     int64_t n_ops = 0;
-    int n_failed = 0, n_homes = 0;
+    int n_failed = 0, n_homes = 0, n_shared = 0;
 
     for (int i = 0; i < n_plans; i++) {
         const bool is_run = i < 4 * n_runs && i % 4 == 1;
@@ -112,14 +113,14 @@ int main(int argc, char **argv)
         snprintf(what, sizeof what, "plan %d of seed %" PRIu64, i, seed);
         make_text(seed, i, i % 4 == 0, &text);
         n_failed += !check_plan(cz_text_string(&text), what, uneven_of(seed, i),
-                                &n_ops, &n_homes);
+                                &n_ops, &n_homes, &n_shared);
         if (is_run)
             n_failed +=
                 !check_run(cz_text_string(&text), what, uneven_of(seed, i));
         cz_text_fini(&text);
     }
     printf("seed %" PRIu64 ": %d plans of %" PRId64 " operations, %d of them "
-           "with homes, %d executed; %d failed\n",
-           seed, n_plans, n_ops, n_homes, n_runs, n_failed);
+           "with homes, %d with shared matrices, %d executed; %d failed\n",
+           seed, n_plans, n_ops, n_homes, n_shared, n_runs, n_failed);
     return n_failed ? 1 : 0;
 }
