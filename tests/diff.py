@@ -12,6 +12,9 @@ import subprocess
 import sys
 import tempfile
 
+from plan_schema import Validator, canonical
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 OK, ERRORS, DIFFERENT = 0, 1, 4
 MEMORIES = ("param", "grad", "reduced", "master", "state", "scratch")
 
@@ -74,10 +77,19 @@ def complaints(rows, a, b):
         yield "buckets of one plan alone are not said"
 
 
+def form_complaints(out):
+    with open(os.path.join(HERE, "diff.schema.json"), encoding="utf-8") as file:
+        validator = Validator(json.load(file))
+    yield from validator.validate(json.loads(out))
+    if out != canonical(json.loads(out)) + "\n":
+        yield "JSON is not canonical"
+
+
 def compare(canzona, folder, plans):
     paths = [write(folder, i, plan) for i, plan in enumerate(plans)]
     status, out, _ = run(canzona, "diff", "--json", *paths)
     rows = json.loads(out)["differences"]
+    yield from form_complaints(out)
     if status != (DIFFERENT if rows else OK):
         yield f"exit {status} with {len(rows)} differences"
     yield from complaints(rows, *plans)

@@ -109,17 +109,23 @@ void cz_class_why(const cz_sheet *sheet, const cz_matrix_class *of,
 {
     const cz_sheet_matrix *m = of->like;
     const int64_t mean = cz_rank_sums_of(sheet->time_ps, sheet->n_ranks).mean;
-    if (m->group_size > 1)
-        cz_text_printf(out, "shared by %" PRId64 " ranks: one would take ",
-                       m->group_size);
-    else
+    if (m->group_size > 1) {
+        cz_text_printf(out, "shared by %" PRId64 " ranks: ", m->group_size);
+        cz_number_time(out, m->time_ps);
+        cz_text_puts(out, " on each");
+        if (of->stage) {
+            cz_text_puts(out, ", where one rank alone would take ");
+            cz_number_time(out, of->stage->time_ps);
+        }
+    } else {
         cz_text_puts(out, "whole on one rank: the update takes ");
-    cz_number_time(out, m->time_ps);
-    cz_text_puts(out, m->time_ps > mean ? ", more than the mean load "
-                                        : ", within the mean load ");
-    cz_number_time(out, mean);
-    if (m->micro_group >= 0)
-        cz_text_puts(out, "; its shards are gathered to the owner");
+        cz_number_time(out, m->time_ps);
+        cz_text_puts(out, m->time_ps > mean ? ", more than the mean load "
+                                            : ", within the mean load ");
+        cz_number_time(out, mean);
+        if (m->micro_group >= 0)
+            cz_text_puts(out, "; its shards are gathered to the owner");
+    }
     for (int i = 0; i < m->n_candidates; i++)
         put_candidate(&m->candidates[i], out);
 }

@@ -24,11 +24,11 @@ static void put_time(const cz_look *look, cz_text *out)
     cz_text_printf(out, ".  Times are %s.\n", cz_basis_word(&basis));
     if (!bound)
         return;
-    cz_text_puts(out, "  No plan of whole matrices takes less than ");
+    cz_text_printf(out, "  Bound \"%s\", ", bound->name);
     cz_number_time(out, bound->value);
-    cz_text_printf(out, ", the bound \"%s\":\n  ", bound->name);
+    cz_text_puts(out, ": ");
     cz_bound_witness(s, bound, out);
-    cz_text_puts(out, ".  Time over bound: ");
+    cz_text_puts(out, ".\n  Time over bound: ");
     cz_number_ratio(out, time.max, 1, bound->value);
     cz_text_puts(out, ".\n");
 }
@@ -78,29 +78,54 @@ static void advise_matrix(const cz_sheet *s, const cz_rank_sums *time,
 static void advise_load(const cz_rank_sums *time, cz_text *out)
 {
     const int64_t slack = time->max - time->mean;
-    cz_text_puts(out, "  - Imbalance: ");
+    cz_text_puts(out, "  - Load: the busiest rank has ");
     cz_number_ratio(out, time->max, time->n, time->sum);
-    cz_text_puts(out, " times the mean; evening it out would save ");
-    cz_number_time(out, slack);
-    cz_text_puts(out, " at most.\n");
+    cz_text_puts(out, " times the mean");
+    if (slack > time->mean / 1000) {
+        cz_text_puts(out, "; evening it out would save\n    ");
+        cz_number_time(out, slack);
+        cz_text_puts(out, " at most");
+    }
+    cz_text_puts(out, ".\n");
 }
 
-static void advise_links(const cz_look *look, const cz_rank_sums *time,
-                         cz_text *out)
+/* What a rank computes, or its links do, beside the reduction of gradients. */
+static int64_t busy_of(const cz_look *look, int rank, bool computes)
+{
+    const cz_sheet *s = look->sheet;
+    int64_t sum = 0;
+    for (int op = 0; op < s->n_ops; op++) {
+        const int64_t at = (int64_t)op * s->n_ranks + rank;
+        if (look->timeline->start[at] >= 0 &&
+            strcmp(s->ops[op].section, "reduce") != 0 &&
+            (look->figures->ops[op].stream == 0) == computes)
+            sum = cz_sum(sum,
+                         look->timeline->end[at] - look->timeline->start[at]);
+    }
+    return sum;
+}
+
+static void advise_links(const cz_look *look, int rank, cz_text *out)
 {
     const int64_t reduced = end_of(look, "reduce");
     const int64_t makespan = look->timeline->makespan;
+    const int64_t kernels = busy_of(look, rank, true);
+    const int64_t links = busy_of(look, rank, false);
     cz_text_puts(out, "  - One step by itself takes ");
     cz_number_time(out, makespan);
     cz_text_puts(out, ": gradients are reduced after\n    ");
     cz_number_time(out, reduced);
     cz_text_puts(out, ", the last parameters are there ");
     cz_number_time(out, makespan - reduced);
-    cz_text_puts(out, " later");
-    cz_text_puts(out, makespan - reduced > 2 * time->max
-                          ? ".\n    Most of that is links: faster ones, or "
-                            "fewer bytes, would help most.\n"
-                          : ".\n    Kernels, not links, take most of that.\n");
+    cz_text_puts(out,
+                 " later.\n    Besides reductions the busiest rank computes ");
+    cz_number_time(out, kernels);
+    cz_text_puts(out, " and its links work ");
+    cz_number_time(out, links);
+    cz_text_puts(out, links > kernels
+                          ? ":\n    faster links, or fewer bytes, would help "
+                            "most.\n"
+                          : ":\n    faster kernels would help most.\n");
 }
 
 static void put_advice(const cz_look *look, cz_text *out)
@@ -110,7 +135,7 @@ static void put_advice(const cz_look *look, cz_text *out)
     cz_text_puts(out, "\nwhat would help\n");
     advise_matrix(s, &time, out);
     advise_load(&time, out);
-    advise_links(look, &time, out);
+    advise_links(look, time.at_max, out);
 }
 
 /* ---- matrices ---- */

@@ -39,7 +39,8 @@ static const char *style_of(const cz_sheet_op *op)
     static const char *const styles[][2] = {{"kernel", "compute"},
                                             {"reduce_scatter", "reduce"},
                                             {"all_gather", "gather"},
-                                            {"transfer", "transfer"}};
+                                            {"transfer", "transfer"},
+                                            {"group_sum", "transfer"}};
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
         if (strcmp(op->kind, styles[i][0]) == 0)
             return styles[i][1];
@@ -211,11 +212,12 @@ static void put_ranks(gantt *g)
 
 static void put_key(cz_page *page)
 {
-    static const char *const words[][2] = {{"compute", "kernels"},
-                                           {"reduce", "reduce_scatter"},
-                                           {"gather", "all_gather"},
-                                           {"transfer", "transfers"},
-                                           {"small", "other"}};
+    static const char *const words[][2] = {
+        {"compute", "kernels"},
+        {"reduce", "reduce_scatter"},
+        {"gather", "all_gather"},
+        {"transfer", "transfers and sums of matrices"},
+        {"small", "other"}};
     cz_page_raw(page, "<p class=\"key\">");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         cz_text_printf(page->out, "<span><i class=\"%s\"></i>", words[i][0]);

@@ -6,6 +6,14 @@
 
 #include "frontend/report/number.h"
 
+enum {
+    LEFT = 250 * CZ_PAGE_UNIT,
+    RIGHT = 850 * CZ_PAGE_UNIT,
+    ROW = 20 * CZ_PAGE_UNIT,
+    BAR = 15 * CZ_PAGE_UNIT,
+    CUT = 12 /* a bar is at most so many times as long as this plan's */
+};
+
 static void put_number(cz_page *page, int64_t value)
 {
     cz_page_cell(page, true);
@@ -118,6 +126,56 @@ static void put_baseline(cz_page *page, const char *name, const int64_t *time,
     cz_page_end_row(page);
 }
 
+/* The busiest rank of each plan as a bar, longest to the right. */
+static void put_bar(cz_page *page, int row, const char *name, int64_t ps,
+                    int64_t most)
+{
+    const int64_t y = row * ROW;
+    const bool is_cut = ps > most;
+    const int64_t width =
+        is_cut ? RIGHT - LEFT : cz_page_scale(ps, most, RIGHT - LEFT);
+    cz_text time = {0};
+    cz_number_time(&time, ps);
+    cz_text_puts(&time, is_cut ? " (cut)" : "");
+    cz_page_label(page, LEFT - 8 * CZ_PAGE_UNIT, y + 12 * CZ_PAGE_UNIT, "end",
+                  name);
+    cz_page_rect(page, (const int64_t[]){LEFT, y, width, BAR},
+                 row == 0 ? "compute" : "small", name);
+    cz_page_label(page, LEFT + width + 6 * CZ_PAGE_UNIT, y + 12 * CZ_PAGE_UNIT,
+                  "start", cz_text_string(&time));
+    cz_text_fini(&time);
+}
+
+static void put_baseline_bar(cz_page *page, int row,
+                             const cz_sheet_baseline *baseline, int64_t most)
+{
+    const int64_t ps =
+        cz_rank_sums_of(baseline->time_ps, page->look->sheet->n_ranks).max;
+    put_bar(page, row, baseline->name, ps, most);
+}
+
+/* What takes many times as long is cut off, so that the others are legible. */
+static void put_bars(cz_page *page)
+{
+    const cz_sheet *s = page->look->sheet;
+    const int64_t ours = cz_sheet_time(s);
+    int64_t most = ours;
+    int n = 1;
+    for (int i = 0; i < s->n_baselines; i++)
+        if (s->baselines[i].time_ps) {
+            const int64_t ps =
+                cz_rank_sums_of(s->baselines[i].time_ps, s->n_ranks).max;
+            most = ps > most && ps / CUT <= ours ? ps : most;
+            n++;
+        }
+    cz_page_open_svg(page, n * ROW, "busiest rank of each plan");
+    put_bar(page, 0, "this plan", ours, most);
+    for (int i = 0, row = 1; i < s->n_baselines; i++)
+        if (s->baselines[i].time_ps)
+            put_baseline_bar(page, row++, &s->baselines[i], most);
+    cz_page_close_svg(page);
+}
+
 void cz_page_baselines(cz_page *page)
 {
     static const char *const columns[] = {"plan",         "#busiest rank",
@@ -128,6 +186,7 @@ void cz_page_baselines(cz_page *page)
     cz_page_open_section(page, "Baselines",
                          "Other plans of the same matrices, by the same "
                          "times.");
+    put_bars(page);
     cz_page_open_table(page, columns, 6);
     put_baseline(page, "this plan", s->time_ps, s->memory[CZ_MEMORY_STATE]);
     for (int i = 0; i < s->n_baselines; i++)

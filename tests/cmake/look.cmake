@@ -13,6 +13,8 @@ foreach(stem moe pipeline fsdp)
   cz_look_test(${stem} ${look} $<TARGET_FILE:canzona>
     ${CMAKE_CURRENT_SOURCE_DIR}/plans/${stem}.cz)
 endforeach()
+cz_look_test(shared ${look} $<TARGET_FILE:canzona>
+  ${CMAKE_SOURCE_DIR}/examples/gpt.cz -D schedule.tp_strategy=gram)
 cz_look_test(8_ranks ${look} $<TARGET_FILE:canzona>
   ${CMAKE_SOURCE_DIR}/examples/gpt.cz -D mesh.dp=4)
 cz_look_test(4096_ranks ${look} $<TARGET_FILE:canzona>
