@@ -51,7 +51,8 @@ void cz_page_word(cz_page *page, const char *text); /* a whole cell */
 
 /* ---- svg: in hundredths of a unit; a picture is 960 units wide ---- */
 
-enum { CZ_PAGE_UNIT = 100, CZ_PAGE_WIDTH = 960 * CZ_PAGE_UNIT };
+#define CZ_PAGE_UNIT ((int64_t)100)
+#define CZ_PAGE_WIDTH (960 * CZ_PAGE_UNIT)
 
 /* value / most of a length. */
 int64_t cz_page_scale(int64_t value, int64_t most, int64_t length);

@@ -29,7 +29,7 @@ static void put_style(cz_page *page, const char *style)
 void cz_page_open_svg(cz_page *page, int64_t height, const char *title)
 {
     cz_text_printf(page->out,
-                   "<div class=\"wide\"><svg viewBox=\"0 0 %d %" PRId64
+                   "<div class=\"wide\"><svg viewBox=\"0 0 %" PRId64 " %" PRId64
                    "\" role=\"img\"><title>",
                    CZ_PAGE_WIDTH / CZ_PAGE_UNIT, height / CZ_PAGE_UNIT);
     cz_page_escape(page, title);

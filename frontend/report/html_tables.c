@@ -130,7 +130,7 @@ static void put_baseline(cz_page *page, const char *name, const int64_t *time,
 static void put_bar(cz_page *page, int row, const char *name, int64_t ps,
                     int64_t most)
 {
-    const int64_t y = row * ROW;
+    const int64_t y = (int64_t)row * ROW;
     const bool is_cut = ps > most;
     const int64_t width =
         is_cut ? RIGHT - LEFT : cz_page_scale(ps, most, RIGHT - LEFT);
@@ -168,7 +168,7 @@ static void put_bars(cz_page *page)
             most = ps > most && ps / CUT <= ours ? ps : most;
             n++;
         }
-    cz_page_open_svg(page, n * ROW, "busiest rank of each plan");
+    cz_page_open_svg(page, (int64_t)n * ROW, "busiest rank of each plan");
     put_bar(page, 0, "this plan", ours, most);
     for (int i = 0, row = 1; i < s->n_baselines; i++)
         if (s->baselines[i].time_ps)

@@ -69,7 +69,7 @@ static void put_name(cz_page *page, int b, int64_t y)
 
 static void put_bucket(cz_page *page, const wire *of, int b, int64_t most)
 {
-    const int64_t y = b * LANE;
+    const int64_t y = (int64_t)b * LANE;
     const int64_t reduce = cz_page_scale(of->reduce, most, RIGHT - LEFT);
     const int64_t gather = cz_page_scale(of->gather, most, RIGHT - LEFT);
     cz_text sum = {0};
@@ -93,7 +93,8 @@ static void put_buckets(cz_page *page)
     for (int b = 0; b < n; b++)
         if (all[b].reduce + all[b].gather > most)
             most = all[b].reduce + all[b].gather;
-    cz_page_open_svg(page, n * LANE, "bytes that a rank sends, by bucket");
+    cz_page_open_svg(page, (int64_t)n * LANE,
+                     "bytes that a rank sends, by bucket");
     for (int b = 0; b < n; b++)
         put_bucket(page, &all[b], b, most);
     cz_page_close_svg(page);
