@@ -282,6 +282,46 @@ static bool takes_matrices(const cz_view_stage *stage, const cz_ir_type *types)
     return stage->n_in > 0 && stage->n_steps > 0;
 }
 
+/* Whether every length that is cut has so many equal parts. */
+static bool has_parts(const cz_view_stage *stage, const cz_step_share *shares,
+                      int64_t group)
+{
+    for (int s = 0; s < stage->n_steps; s++) {
+        const cz_view_step *step = &stage->steps[s];
+        const int64_t length = shares[s].inner                  ? step->inner
+                               : shares[s].space == CZ_CUT_ROWS ? step->rows
+                               : shares[s].space == CZ_CUT_COLUMNS
+                                   ? step->columns
+                                   : 0;
+        if (length % group != 0)
+            return false;
+    }
+    return true;
+}
+
+cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
+                                   const cz_view_stage *stage,
+                                   const int64_t shape[2], int64_t group,
+                                   cz_outline *out)
+{
+    cz_step_share *shares = CZ_NEW(scratch, cz_step_share, stage->n_steps);
+
+    assert(stage->where == CZ_WHERE_WHOLE && group > 1);
+    *out = (cz_outline){.cut = cz_share_find(scratch, stage)};
+    if (stage->n_variants > 0)
+        return CZ_OUTLINE_PHASES;
+    if (out->cut == CZ_CUT_NONE)
+        return CZ_OUTLINE_NO_CUT;
+    cz_share_stage(scratch, stage, out->cut, shares, NULL);
+    out->length = shape[out->cut == CZ_CUT_COLUMNS ? 1 : 0];
+    out->blocks = least_blocks(stage, shares);
+    if (out->length % group != 0 || !has_parts(stage, shares, group))
+        return CZ_OUTLINE_LENGTH;
+    if (view->program->strict && out->blocks > 0 && out->blocks % group != 0)
+        return CZ_OUTLINE_BLOCKS;
+    return CZ_OUTLINE_OK;
+}
+
 cz_outline_status cz_outline_build(cz_arena *arena, const cz_plan_view *view,
                                    const cz_view_stage *stage,
                                    const cz_ir_type *types, int64_t group,
@@ -290,21 +330,14 @@ cz_outline_status cz_outline_build(cz_arena *arena, const cz_plan_view *view,
     const int n_values = cz_share_n_values(stage);
     cz_step_share *shares = CZ_NEW(arena, cz_step_share, stage->n_steps);
     cz_cut_of *cuts = CZ_NEW(arena, cz_cut_of, n_values);
-    const bool is_strict = view->program->strict;
-
-    assert(stage->where == CZ_WHERE_WHOLE && group > 1);
-    *out = (cz_outline){.cut = cz_share_find(arena, stage)};
-    if (stage->n_variants > 0)
-        return CZ_OUTLINE_PHASES;
-    if (out->cut == CZ_CUT_NONE || !takes_matrices(stage, types))
+    *out = (cz_outline){.cut = CZ_CUT_NONE};
+    if (stage->n_variants == 0 && !takes_matrices(stage, types))
         return CZ_OUTLINE_NO_CUT;
+    const cz_outline_status status =
+        cz_outline_check(arena, view, stage, types[0].shape, group, out);
+    if (status != CZ_OUTLINE_OK)
+        return status;
     cz_share_stage(arena, stage, out->cut, shares, cuts);
-    out->length = types[0].shape[out->cut == CZ_CUT_COLUMNS ? 1 : 0];
-    out->blocks = least_blocks(stage, shares);
-    if (out->length % group != 0)
-        return CZ_OUTLINE_LENGTH;
-    if (is_strict && out->blocks > 0 && out->blocks % group != 0)
-        return CZ_OUTLINE_BLOCKS;
     outliner o = {.arena = arena,
                   .view = view,
                   .stage = stage,

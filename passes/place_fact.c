@@ -34,7 +34,8 @@ cz_place_owners cz_place_owners_make(cz_arena *arena, const cz_plan_view *view)
 
 void cz_place_owners_put(const cz_place_owners *owners,
                          const cz_place_domain *domain,
-                         const cz_solve_plan *plan, const cz_plan_view *view)
+                         const cz_solve_plan *plan, const int *group,
+                         const cz_plan_view *view)
 {
     for (int i = 0; i < domain->problem.n_items; i++) {
         const int param = domain->params[i];
@@ -42,8 +43,10 @@ void cz_place_owners_put(const cz_place_owners *owners,
         if (plan->owner[i] < 0)
             continue;
         owners->split[param] = plan->owner[i];
-        if (cz_family_shards(view, family) > 1)
-            owners->shard[param] = plan->host[i];
+        if (cz_family_shards(view, family) == 1)
+            continue;
+        owners->shard[param] = plan->host[i];
+        owners->group[param] = group ? group[i] : 1;
     }
 }
 

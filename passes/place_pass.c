@@ -9,6 +9,7 @@
 #include "dsl/plan_view_build.h"
 #include "passes/gradient_order.h"
 #include "passes/place_fact.h"
+#include "passes/place_shared.h"
 #include "passes/solve/joint.h"
 
 #include <stdlib.h>
@@ -17,9 +18,13 @@
 /* State of any rank, over the mean of all. */
 static const cz_solve_cap state_cap = {110, 100};
 
+/* Owners alone are good enough within this part of the mean. */
+enum { GOOD = 10 };
+
 typedef struct placer {
     cz_arena *arena;
     const cz_plan_view *view;
+    cz_machine machine;
     cz_owner_grid grid;
     int n_cells;
     int n_domains;
@@ -27,6 +32,7 @@ typedef struct placer {
     cz_solve_plan *plans;    /* [domains] */
     cz_solve_problem *asked; /* [domains] that the plans solve */
     int *partner;            /* [domains] solved together with it; or -1 */
+    const int **group_of;    /* [domains] ranks that share each item; NULL: 1 */
     const int **coarse_of;   /* [domains] of the finer ones of such pairs */
     bool *is_placed;         /* [domains] */
     int64_t *cell_ps;        /* [cells] of the domains that are placed */
@@ -38,15 +44,14 @@ typedef struct placer {
 
 static bool make_problems(placer *p, cz_diags *diags)
 {
-    cz_machine machine;
     const cz_domain *domains =
         cz_domains_find(p->arena, p->view, &p->grid, &p->n_domains);
-    if (!cz_machine_of(p->arena, p->view, &machine)) {
+    if (!cz_machine_of(p->arena, p->view, &p->machine)) {
         cz_diag_error(diags, CZ_BAD_IR, (cz_span){0},
                       "the module names no machine to predict times for");
         return false;
     }
-    const cz_stage_time *times = cz_stage_times(p->arena, p->view, &machine);
+    const cz_stage_time *times = cz_stage_times(p->arena, p->view, &p->machine);
     p->domains = CZ_NEW(p->arena, cz_place_domain, p->n_domains + 1);
     for (int d = 0; d < p->n_domains; d++)
         if (!cz_place_problem_make(p->arena, p->view, times, diags, &domains[d],
@@ -210,16 +215,37 @@ static void place_pairs(placer *p)
     }
 }
 
+/* One domain alone has matrices, and owners leave ranks idle. */
+static bool should_share(const placer *p, const cz_solve_score *score)
+{
+    const int64_t mean = score->total_load_ps / p->n_cells;
+    int n = 0;
+    for (int d = 0; d < p->n_domains; d++)
+        n += has_whole(&p->domains[d].problem);
+    return strcmp(p->view->policy->tp_strategy, "auto") == 0 && n == 1 &&
+           score->max_load_ps - mean > mean / GOOD;
+}
+
 static void place_one(placer *p, int number)
 {
     cz_place_domain *domain = &p->domains[number];
     give_initial(p, domain);
     p->asked[number] = domain->problem;
     const int answer = find_answer(p, &domain->problem, NULL);
-    const cz_solve_plan plan = answer >= 0
-                                   ? p->plans[answer]
-                                   : cz_solve(p->arena, &domain->problem).plan;
-    take(p, number, &plan);
+    if (answer >= 0) {
+        p->group_of[number] = p->group_of[answer];
+        take(p, number, &p->plans[answer]);
+        return;
+    }
+    const cz_solved solved = cz_solve(p->arena, &domain->problem);
+    cz_place_shared shared;
+    if (should_share(p, &solved.score) &&
+        cz_place_share(p->arena, p->view, &p->machine, domain, &shared)) {
+        p->group_of[number] = shared.group;
+        take(p, number, &shared.plan);
+    } else {
+        take(p, number, &solved.plan);
+    }
 }
 
 /* All others one by one, those with matrices first: what can be cut anywhere
@@ -245,7 +271,8 @@ static void write_owners(const placer *p, cz_ir *ir)
     const cz_plan_view *view = p->view;
     const cz_place_owners owners = cz_place_owners_make(p->arena, view);
     for (int d = 0; d < p->n_domains; d++)
-        cz_place_owners_put(&owners, &p->domains[d], &p->plans[d], view);
+        cz_place_owners_put(&owners, &p->domains[d], &p->plans[d],
+                            p->group_of[d], view);
     cz_ir_remove(ir, CZ_FACT_assign);
     for (int f = 0; f < view->n_families; f++) {
         const cz_view_family *family = &view->families[f];
@@ -313,6 +340,7 @@ static bool place(cz_ir *ir, cz_arena *arena, cz_diags *diags)
     p.plans = CZ_NEW(arena, cz_solve_plan, p.n_domains + 1);
     p.asked = CZ_NEW(arena, cz_solve_problem, p.n_domains + 1);
     p.partner = CZ_NEW(arena, int, p.n_domains + 1);
+    p.group_of = CZ_NEW(arena, const int *, p.n_domains + 1);
     p.coarse_of = CZ_NEW(arena, const int *, p.n_domains + 1);
     p.is_placed = CZ_NEW(arena, bool, p.n_domains + 1);
     for (int d = 0; d < p.n_domains; d++)

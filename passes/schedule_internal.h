@@ -50,6 +50,9 @@ typedef struct cz_matrix_set {
     cz_ints *axes; /* [n_groups] that shard the matrices of a group, for those
                     * that are sharded */
     int *n_owners; /* [n_groups] ranks that share each of those */
+    int *wave;     /* [n_groups] ascending inside; groups of one wave travel
+                    * together, as those that have it alone need not wait for
+                    * those that share */
 } cz_matrix_set;
 
 /* What an operation of the list is for. */

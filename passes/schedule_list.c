@@ -1,7 +1,7 @@
 /* The operations in order.  Reduction follows the backward pass bucket by
- * bucket.  Micro-groups are a software pipeline: while one group computes, the
- * next one gathers and the one before scatters.  A bucket is published right
- * behind the last operation that writes it. */
+ * bucket.  Micro-groups are a software pipeline: while those of one wave
+ * compute, the next ones gather and the ones before scatter.  A bucket is
+ * published right behind the last operation that writes it. */
 #include "passes/schedule_internal.h"
 
 const cz_role_fact *cz_schedule_role(cz_role role)
@@ -79,6 +79,14 @@ static void list_local(cz_scheduler *s)
     }
 }
 
+/* Whether a group is carried out behind another. */
+static bool is_behind(const cz_matrix_set *set, int group, int other)
+{
+    return set->wave[group] != set->wave[other]
+               ? set->wave[group] > set->wave[other]
+               : group > other;
+}
+
 /* The last group that writes each bucket; -1: none does. */
 static int *last_groups(cz_scheduler *s)
 {
@@ -87,7 +95,8 @@ static int *last_groups(cz_scheduler *s)
         last[b] = -1;
     for (int i = 0; i < s->sharded.n; i++) {
         const cz_matrix *m = &s->sharded.list[i];
-        if (m->group > last[m->bucket])
+        if (last[m->bucket] < 0 ||
+            is_behind(&s->sharded, m->group, last[m->bucket]))
             last[m->bucket] = m->group;
     }
     return last;
@@ -113,20 +122,28 @@ static void list_alone(cz_scheduler *s, const int *last_group)
     }
 }
 
-static void list_fetch(cz_scheduler *s, int group)
+static void list_fetch(cz_scheduler *s, int group, const int *last_group)
 {
+    (void)last_group;
     append(s, CZ_ROLE_BEFORE, -1, group);
     append(s, CZ_ROLE_GATHER, -1, group);
 }
 
-static void list_whole(cz_scheduler *s, int group)
+static void list_whole(cz_scheduler *s, int group, const int *last_group)
 {
+    (void)last_group;
     const int n = cz_schedule_segments(s, group);
     for (int k = 0; k < n; k++) {
         append_segment(s, CZ_ROLE_WHOLE, group, k);
         if (k + 1 < n)
             append_segment(s, CZ_ROLE_ADD, group, k);
     }
+}
+
+static void list_scatter(cz_scheduler *s, int group, const int *last_group)
+{
+    (void)last_group;
+    append(s, CZ_ROLE_SCATTER, -1, group);
 }
 
 static void list_finish(cz_scheduler *s, int group, const int *last_group)
@@ -137,21 +154,38 @@ static void list_finish(cz_scheduler *s, int group, const int *last_group)
             publish(s, cz_schedule_turn(s->view, i));
 }
 
+/* What is done to each group of a wave. */
+typedef void (*to_group)(cz_scheduler *s, int group, const int *last_group);
+
+static void for_wave(cz_scheduler *s, int wave, const int *last_group,
+                     to_group visit)
+{
+    for (int g = 0; g < s->sharded.n_groups; g++)
+        if (s->sharded.wave[g] == wave)
+            visit(s, g, last_group);
+}
+
+static int count_waves(const cz_matrix_set *set)
+{
+    int n = 0;
+    for (int g = 0; g < set->n_groups; g++)
+        n = set->wave[g] >= n ? set->wave[g] + 1 : n;
+    return n;
+}
+
 static void list_groups(cz_scheduler *s, const int *last_group)
 {
-    const int n = s->sharded.n_groups;
     if (s->sharded.n == 0)
         return;
-    list_fetch(s, 0);
-    for (int g = 0; g < n; g++) {
-        if (g + 1 < n)
-            list_fetch(s, g + 1);
-        list_whole(s, g);
-        append(s, CZ_ROLE_SCATTER, -1, g);
-        if (g > 0)
-            list_finish(s, g - 1, last_group);
+    const int n = count_waves(&s->sharded);
+    for_wave(s, 0, last_group, list_fetch);
+    for (int w = 0; w < n; w++) {
+        for_wave(s, w + 1, last_group, list_fetch);
+        for_wave(s, w, last_group, list_whole);
+        for_wave(s, w, last_group, list_scatter);
+        for_wave(s, w - 1, last_group, list_finish);
     }
-    list_finish(s, n - 1, last_group);
+    for_wave(s, n - 1, last_group, list_finish);
 }
 
 /* Behind a decision everything is there at once, and element-wise buckets go

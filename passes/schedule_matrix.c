@@ -224,39 +224,47 @@ static bool is_first_of_groups(const cz_plan_view *view, int family)
 /* Groups of the matrices that are grouped with the family and shared by so many
  * ranks each. */
 static int group_rows(cz_scheduler *s, const cz_view_family *family,
-                      int n_owners, int base)
+                      int n_owners, int base, int wave)
 {
     int most = 0;
     for (int row = 0; row < s->grid.n_rows; row++) {
         const int n = group_row(s, row, family, n_owners, base);
         most = n > most ? n : most;
     }
-    for (int g = 0, n = base, m = base; g < most; g++) {
+    for (int g = 0, n = base, m = base, w = base; g < most; g++) {
         *CZ_PUSH(s->arena, s->sharded.axes, n) =
             cz_view_axes_of(s->view, cz_view_shard_set_of(&family->fact->shard),
                             CZ_NEW(s->arena, int64_t, s->view->mesh->axes.n));
         *CZ_PUSH(s->arena, s->sharded.n_owners, m) = n_owners;
+        *CZ_PUSH(s->arena, s->sharded.wave, w) = wave + g;
     }
     return most;
 }
 
-/* Groups of all matrices that have the reduction; returns how many. */
-static int group_reduction(cz_scheduler *s, int reduction, int base)
+/* Groups of all matrices that have the reduction; returns how many.  What most
+ * ranks share comes first: they wait for each other, and those that have time
+ * left when all have done their part compute what they own alone. */
+static int group_reduction(cz_scheduler *s, int reduction, int base, int *wave)
 {
     int n_groups = 0;
     for (int f = 0; f < s->view->n_families; f++) {
         const cz_view_family *family = &s->view->families[f];
         if (family->reduction != reduction || !is_first_of_groups(s->view, f))
             continue;
-        for (int n = 1; n <= s->grid.n_shard; n++)
-            n_groups += group_rows(s, family, n, base + n_groups);
+        int n_waves = 0;
+        for (int k = s->grid.n_shard; k >= 1; k--) {
+            const int n = group_rows(s, family, k, base + n_groups, *wave);
+            n_groups += n;
+            n_waves = n > n_waves ? n : n_waves;
+        }
+        *wave += n_waves;
     }
     return n_groups;
 }
 
 bool cz_schedule_collect(cz_scheduler *s)
 {
-    int n_groups = 0;
+    int n_groups = 0, wave = 0;
     for (int p = 0; p < s->view->n_params; p++) {
         if (!check_owner(s, p))
             return false;
@@ -266,7 +274,7 @@ bool cz_schedule_collect(cz_scheduler *s)
     sort_set(s, &s->alone, s->view->n_buckets);
     sort_set(s, &s->sharded, 1);
     for (int k = 0; k < s->view->n_reductions; k++)
-        n_groups += group_reduction(s, k, n_groups);
+        n_groups += group_reduction(s, k, n_groups, &wave);
     sort_set(s, &s->sharded, n_groups > 0 ? n_groups : 1);
     return true;
 }

@@ -2,7 +2,8 @@
  *
  * requires: owners
  * provides: groups of ranks that share matrices, each from its owner's block
- *           on; with "auto" and "owner" groups stay as they are
+ *           on; with "auto" and "owner" groups stay as they are:
+ *           the first chose them with owners
  * breaks:   nothing */
 #include "dsl/plan_view_build.h"
 #include "passes/owned.h"

@@ -348,7 +348,7 @@ def check(data, validator):
     plan = Plan(data)
     try:
         return [m for part in CHECKS for m in part(plan)]
-    except (LookupError, ValueError) as error:
+    except (LookupError, TypeError, ValueError) as error:
         return [f"numbers that name nothing: {error!r}"]
 
 

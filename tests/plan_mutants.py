@@ -30,6 +30,14 @@ def is_free(path):
             or words[-1] == "witness")
 
 
+def runs_nowhere(data, path):
+    """Flops of a stage that no operation runs: all of its matrices are shared."""
+    if path[0] != "stages" or path[2] != "flops":
+        return False
+    return all(work["stage"] != path[1] for op in data["schedule"]
+               for work in op["work"])
+
+
 def words(value, path=()):
     """What names axes, reductions and parameters that are dealt out."""
     if isinstance(value, dict):
@@ -86,7 +94,8 @@ def evenly(paths, limit):
 
 def mutants(data, limit):
     """(what was done, plan); about `limit` of each kind."""
-    numbers = [p for p in integers(data) if not is_free(p)]
+    numbers = [p for p in integers(data) if not is_free(p)
+               and not runs_nowhere(data, p)]
     for path in evenly(numbers, limit):
         yield f"one more in {path}", changed(data, path, one_more)
     names = list(words(data))

@@ -225,3 +225,14 @@ add_test(NAME plan_gram_of_three COMMAND ${plan_checker} --run
   $<TARGET_FILE:canzona> plan --json -D gpt.width=96 -D gpt.vocab=258
   -D mesh.tp=3 -D tp_strategy=gram ${plan_examples}/gpt.cz)
 set_tests_properties(plan_gram_of_three PROPERTIES LABELS plan TIMEOUT 60)
+
+# Few matrices: the planner lets ranks share them.
+add_test(NAME plan_json_few COMMAND ${plan_checker} --run
+  $<TARGET_FILE:canzona> plan --json -D mesh.dp=2
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/few.cz)
+add_test(NAME plan_screen_few COMMAND canzona plan
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/few.cz)
+set_tests_properties(plan_screen_few PROPERTIES
+  PASS_REGULAR_EXPRESSION "gram: .*max/mean 1\\.0")
+set_tests_properties(plan_json_few plan_screen_few PROPERTIES LABELS plan
+  TIMEOUT 60)

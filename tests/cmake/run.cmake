@@ -197,3 +197,18 @@ cz_refuses_to_share(phases plan ${CMAKE_CURRENT_SOURCE_DIR}/phases/matrices.cz
 cz_refuses_to_share(blocks run ${gpt}
   "a strict run adds up its 96 columns in 8 blocks, whatever the mesh"
   --check -D gpt.width=96 -D gpt.vocab=258 -D mesh.tp=3)
+
+# Matrices that the planner itself lets ranks share: groups of four, of two, and
+# owners side by side.
+foreach(mesh 1x4 2x4 1x2 2x1)
+  string(REPLACE "x" ";" sizes ${mesh})
+  list(GET sizes 0 dp)
+  list(GET sizes 1 tp)
+  foreach(late "" --late)
+    add_test(NAME run_auto_few_${mesh}${late} COMMAND canzona run --check
+      --steps=2 ${late} -D mesh.dp=${dp} -D mesh.tp=${tp}
+      ${CMAKE_CURRENT_SOURCE_DIR}/plans/few.cz)
+    set_tests_properties(run_auto_few_${mesh}${late} PROPERTIES LABELS run
+      TIMEOUT 120)
+  endforeach()
+endforeach()

@@ -1,0 +1,23 @@
+/* Whether ranks that shard a domain's matrices had better share some of them:
+ * where there are few matrices on each row of ranks, one that a single rank
+ * computes is what all others wait for. */
+#ifndef CZ_PASSES_PLACE_SHARED_H
+#define CZ_PASSES_PLACE_SHARED_H
+
+#include "passes/place_problem.h"
+#include "passes/solve/solve.h"
+
+typedef struct cz_place_shared {
+    cz_solve_plan plan; /* hosts: the first rank of each matrix's block */
+    int *group;         /* [n_items] ranks that share it; 1: its owner alone */
+    int64_t time_ps;    /* simulated: gathers, kernels, sums, scatters */
+} cz_place_shared;
+
+/* Plans the domain with sub-groups (passes/solve/subgroup.h).  False where that
+ * is not possible, or no better than owners alone by the same simulation: the
+ * matrices' ranks must be a power of two, of one dimension's shards. */
+bool cz_place_share(cz_arena *arena, const cz_plan_view *view,
+                    const cz_machine *machine, const cz_place_domain *domain,
+                    cz_place_shared *out);
+
+#endif
