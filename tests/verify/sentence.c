@@ -79,6 +79,16 @@ static bool handles(const cz_plan_view *view, const named *n)
            (op->table >= 0 && has_row_anywhere(view, n));
 }
 
+/* It has a table in which no rank finds a row, perhaps since one was taken out:
+ * then no tensor is its own, and any may be named. */
+static bool has_no_rows(const cz_plan_view *view, const cz_view_op *op)
+{
+    if (op->table < 0)
+        return false;
+    const cz_view_table *table = &view->tables[op->table];
+    return table->starts[table->n_coordinates] == 0;
+}
+
 /* Some serve all tensors. */
 static bool deals_with(const cz_plan_view *view, const named *n)
 {
@@ -86,7 +96,7 @@ static bool deals_with(const cz_plan_view *view, const named *n)
     const bool needs_bucket =
         op->kind == CZ_STEP_REDUCE_SCATTER || op->kind == CZ_STEP_ALL_GATHER;
 
-    return handles(view, n) ||
+    return handles(view, n) || has_no_rows(view, op) ||
            (op->table < 0 && (!needs_bucket || !has_bucket(view, op)));
 }
 
@@ -124,6 +134,7 @@ static bool takes_part(const cz_plan_view *view, const named *n)
     const cz_view_op *op = &view->ops[n->op];
 
     return has_row(view, n, n->rank) || owns(view, n) ||
+           has_no_rows(view, op) ||
            (op->table < 0 && op->kind != CZ_STEP_REDUCE_SCATTER);
 }
 
