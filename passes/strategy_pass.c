@@ -1,9 +1,8 @@
 /* Pass: the strategy of every sharded matrix, as the schedule asks for it.
  *
  * requires: owners
- * provides: groups of ranks that share matrices, each from its owner's block
- *           on; with "auto" and "owner" groups stay as they are:
- *           the first chose them with owners
+ * provides: with "gram" groups of ranks that share matrices, each from its
+ *           owner's block on; else groups stay as placement chose them
  * breaks:   nothing */
 #include "dsl/plan_view_build.h"
 #include "passes/owned.h"
