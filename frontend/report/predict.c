@@ -33,12 +33,24 @@ static void put_source(const cz_plan_view *view, cz_text *out)
     cz_text_puts(out, "\n");
 }
 
+static bool shares(const cz_plan_view *view)
+{
+    for (int p = 0; p < view->n_params; p++)
+        if (view->params[p].group > 1)
+            return true;
+    return false;
+}
+
+/* Ranks that share matrices compute some products alike: then the mean of what
+ * they do bounds this plan alone. */
 static void put_bound(const cz_plan_view *view, const cz_time_bounds *bounds,
                       cz_text *out)
 {
     cz_text_printf(out, "%*s", LABEL, "");
     cz_number_ratio(out, bounds->max_ps, 1, bounds->bound_ps);
-    cz_text_puts(out, " of the bound for whole matrices, ");
+    cz_text_puts(out, bounds->bound_ps == bounds->mean_ps && shares(view)
+                          ? " of this plan's own bound, "
+                          : " of the bound for whole matrices, ");
     cz_number_time(out, bounds->bound_ps);
     if (bounds->bound_ps == bounds->mean_ps)
         cz_text_puts(out, ": the mean of ranks\n");
