@@ -79,9 +79,10 @@ static bool read_program(cz_view_builder *b)
 static bool read_policy(cz_view_builder *b)
 {
     static const char *const strategies[] = {"auto", "owner", "gram"};
+    static const char *const geometries[] = {"uneven", "padded"};
     const cz_fact_policy *p = b->view->policy;
     cz_dtype dtype;
-    int strategy;
+    int strategy, geometry;
     bool ok = cz_view_dtype(b, "policy: master_dtype", p->master_dtype, &dtype);
 
     ok &= cz_view_in(b, "policy: skip", p->skip, 0, 1);
@@ -92,6 +93,8 @@ static bool read_policy(cz_view_builder *b)
     ok &= cz_view_name(b, "policy: tp_strategy", p->tp_strategy, strategies, 3,
                        &strategy);
     ok &= cz_view_in(b, "policy: tp_group", p->tp_group, 0, CZ_VIEW_MAX_NUMBER);
+    ok &= cz_view_name(b, "policy: geometry", p->geometry, geometries, 2,
+                       &geometry);
     if (!isfinite(p->clip) || p->clip < 0.0)
         ok = cz_view_fail(b, "policy: clip is negative or not finite");
     return ok;

@@ -132,6 +132,24 @@ static bool read_states(cz_view_builder *b, cz_view_bucket *bucket, int rule,
                                 bucket->fact->sym_name);
 }
 
+/* Slices of one length, where they are padded. */
+static bool check_geometry(cz_view_builder *b, const cz_fact_bucket *fact)
+{
+    static const char *const names[] = {"uneven", "padded"};
+    const cz_ints slices = fact->slices;
+    int geometry;
+    if (!cz_view_name(b, "bucket: geometry", fact->geometry, names, 2,
+                      &geometry))
+        return false;
+    for (int r = 1; geometry == 1 && r < slices.n; r++)
+        if (slices.v[r] - slices.v[r - 1] != slices.v[1])
+            return cz_view_fail(b,
+                                "bucket '%s' is padded, but its slices are "
+                                "not of one length",
+                                fact->sym_name);
+    return true;
+}
+
 static bool read_bucket(cz_view_builder *b, cz_view_bucket *bucket, int number)
 {
     const cz_fact_bucket *fact = bucket->fact;
@@ -152,6 +170,7 @@ static bool read_bucket(cz_view_builder *b, cz_view_bucket *bucket, int number)
                          0, fact->length);
     ok &= cz_view_bounds(b, "bucket: slices", &fact->slices, n_slices,
                          fact->length);
+    ok = ok && check_geometry(b, fact);
     bucket->family = -1;
     if (ok && fact->params.n > 0)
         bucket->family = b->view->params[fact->params.v[0]].family;

@@ -148,6 +148,7 @@ static void read_bucket(cz_sheet_reader *r, const cz_json_at *at, void *entry)
     out->group = cz_json_word_of(at, "group");
     out->reduction = cz_json_word_of(at, "reduction");
     out->dtype = cz_json_word_of(at, "dtype");
+    out->kind = cz_json_word_of(at, "kind");
     out->geometry = cz_json_word_of(at, "geometry");
     out->length = cz_json_number_of(at, "length", 1, CZ_MAX_BYTES / 4096);
     out->n_params = cz_json_length(&order);

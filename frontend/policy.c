@@ -220,6 +220,22 @@ static void read_layout(clauses *c, const cz_node *node)
         unsupported(c, node->span, "this layout is");
 }
 
+static void set_geometry(clauses *c, const cz_node *node, const char *geometry)
+{
+    const char *words[] = {"uneven", "padded", "equal"};
+    if (!check_word(c, node, geometry, words, 3))
+        return;
+    if (strcmp(geometry, "equal") == 0)
+        unsupported(c, node->span, "equal slices are");
+    else
+        c->policy->fact.geometry = geometry;
+}
+
+static void read_geometry(clauses *c, const cz_node *node)
+{
+    set_geometry(c, node, node->text);
+}
+
 static void read_shard(clauses *c, const cz_node *node)
 {
     cz_policy *policy = c->policy;
@@ -271,13 +287,13 @@ static void set_strategy(clauses *c, cz_span span, const char *strategy)
 static void read_strategy(clauses *c, const cz_node *node)
 {
     const char *words[] = {"auto", "owner", "gram", "replicated"};
-    const char *clause_words[] = {"grads",     "master", "state",  "clip",
-                                  "skip",      "bucket", "group",  "overlap",
-                                  "tolerance", "strict", "layout", "shard",
-                                  "pipeline",  "tp"};
+    const char *clause_words[] = {"grads",     "master",   "state",  "clip",
+                                  "skip",      "bucket",   "group",  "overlap",
+                                  "tolerance", "strict",   "layout", "geometry",
+                                  "shard",     "pipeline", "tp"};
     const char *strategy = node->kids[0]->text;
     if (strcmp(node->text, "tp") != 0)
-        check_word(c, node, node->text, clause_words, 14);
+        check_word(c, node, node->text, clause_words, 15);
     else if (check_word(c, node->kids[0], strategy, words, 4))
         set_strategy(c, node->span, strategy);
 }
@@ -286,13 +302,21 @@ static const struct clause {
     cz_kind kind;
     void (*read)(clauses *c, const cz_node *node);
 } table[] = {
-    {CZ_AST_GRADS, read_grads},         {CZ_AST_MASTER, read_master},
-    {CZ_AST_KEEP, read_state},          {CZ_AST_CLIP, read_clip},
-    {CZ_AST_SKIP, read_skip},           {CZ_AST_BUCKET, read_bucket},
-    {CZ_AST_GROUP_CAP, read_group},     {CZ_AST_OVERLAP, read_overlap},
-    {CZ_AST_TOLERANCE, read_tolerance}, {CZ_AST_STRICT, read_strict},
-    {CZ_AST_LAYOUT, read_layout},       {CZ_AST_SHARD, read_shard},
-    {CZ_AST_PIPELINE, read_pipeline},   {CZ_AST_AXIS_STRATEGY, read_strategy},
+    {CZ_AST_GRADS, read_grads},
+    {CZ_AST_MASTER, read_master},
+    {CZ_AST_KEEP, read_state},
+    {CZ_AST_CLIP, read_clip},
+    {CZ_AST_SKIP, read_skip},
+    {CZ_AST_BUCKET, read_bucket},
+    {CZ_AST_GROUP_CAP, read_group},
+    {CZ_AST_OVERLAP, read_overlap},
+    {CZ_AST_TOLERANCE, read_tolerance},
+    {CZ_AST_STRICT, read_strict},
+    {CZ_AST_LAYOUT, read_layout},
+    {CZ_AST_GEOMETRY, read_geometry},
+    {CZ_AST_SHARD, read_shard},
+    {CZ_AST_PIPELINE, read_pipeline},
+    {CZ_AST_AXIS_STRATEGY, read_strategy},
 };
 
 static void read_clause(clauses *c, const cz_node *node)
@@ -316,27 +340,35 @@ void cz_policy_allow(cz_options *options)
 {
     cz_options_allow(options, scope_name, "tp_strategy");
     cz_options_allow(options, scope_name, "tp_group");
+    cz_options_allow(options, scope_name, "geometry");
 }
 
-/* -D tp_strategy and -D tp_group, over what the source says. */
+/* What is chosen by its name; NULL: nothing, or reported. */
+static const cz_node *find_word(clauses *c, const cz_options *options,
+                                const char *name, const char *what)
+{
+    const cz_node *node = cz_options_find(options, scope_name, name);
+    if (!node || node->kind == CZ_AST_NAME)
+        return node;
+    cz_diag_error(c->diags, CZ_BAD_OPTION, node->span,
+                  "a %s is chosen by its name", what);
+    c->failed = true;
+    return NULL;
+}
+
+/* What -D says, over what the source says. */
 static void read_options(clauses *c, const cz_options *options)
 {
     const char *words[] = {"auto", "owner", "gram", "replicated"};
-    const cz_node *strategy =
-        cz_options_find(options, scope_name, "tp_strategy");
+    const cz_node *geometry = find_word(c, options, "geometry", "geometry");
+    const cz_node *strategy = find_word(c, options, "tp_strategy", "strategy");
     const cz_node *group = cz_options_find(options, scope_name, "tp_group");
     cz_fact_policy *fact = &c->policy->fact;
-    if (strategy && strategy->kind != CZ_AST_NAME) {
-        cz_diag_error(c->diags, CZ_BAD_OPTION, strategy->span,
-                      "a strategy is chosen by its name");
-        c->failed = true;
-        return;
-    }
-    if (strategy && !check_word(c, strategy, strategy->text, words, 4))
-        return;
-    if (strategy)
+    if (geometry)
+        set_geometry(c, geometry, geometry->text);
+    if (strategy && check_word(c, strategy, strategy->text, words, 4))
         set_strategy(c, strategy->span, strategy->text);
-    if (!group)
+    if (!group || c->failed)
         return;
     if (!cz_eval_size(group, c->env, c->diags, "size of a group", 1, CZ_MAX_DIM,
                       &fact->tp_group)) {
@@ -360,6 +392,7 @@ static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
         .master_dtype = "f32",
         .bucket_elements = DEFAULT_BUCKET_ELEMENTS,
         .tp_strategy = "auto",
+        .geometry = "uneven",
     };
     cz_mesh_find(mesh, "dp", &policy->split);
     cz_grads *grads = CZ_PUSH(globals->arena, policy->grads, policy->n_grads);

@@ -57,10 +57,12 @@ static void lay_out_owned(cz_arena *arena, const cz_bucket_problem *problem,
     bucket->slices[problem->n_slices] = bucket->length;
 }
 
-static void cut_evenly(cz_bucket *bucket, int n_slices)
+static void cut_evenly(cz_bucket *bucket, int n_slices, bool is_padded)
 {
     const int64_t slice =
         cz_round_up(cz_ceil_div(bucket->length, n_slices), CZ_BUCKET_ALIGN);
+    if (is_padded)
+        bucket->length = slice * n_slices;
     for (int r = 0; r <= n_slices; r++) {
         const int64_t bound = slice * r;
         bucket->slices[r] = bound < bucket->length ? bound : bucket->length;
@@ -79,7 +81,7 @@ cz_bucket cz_bucket_lay_out(cz_arena *arena, const cz_bucket_problem *problem)
     for (int i = 0; i < problem->n_items; i++)
         put(problem, &bucket, i);
     if (problem->is_padded || !problem->amounts) {
-        cut_evenly(&bucket, problem->n_slices);
+        cut_evenly(&bucket, problem->n_slices, problem->is_padded);
         return bucket;
     }
     for (int r = 0; r < problem->n_slices; r++)

@@ -23,7 +23,7 @@ typedef struct cz_bucket_problem {
     int n_items; /* at least 1 */
     const cz_bucket_item *items;
     int n_slices;
-    bool is_padded;         /* every slice is as long as the longest */
+    bool is_padded; /* all slices are as long as the longest has to be */
     const int64_t *amounts; /* [n_slices] of what may be cut: aligned, as much
                              * as there is of it.  NULL, or padded: equal
                              * slices, the last ones shorter or empty */

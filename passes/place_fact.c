@@ -176,7 +176,8 @@ static cz_place_bucket make_bucket(const writer *w, int kind)
         .length = bucket.length,
         .params = {bucket.params, bucket.n},
         .offsets = {bucket.offsets, bucket.n},
-        .slices = {bucket.slices, w->domain->problem.n_ranks + 1}};
+        .slices = {bucket.slices, w->domain->problem.n_ranks + 1},
+        .geometry = cz_place_geometry_name(w->domain->problem.geometry)};
     return out;
 }
 

@@ -5,7 +5,7 @@
 #include "passes/bucket.h"
 #include "passes/cost/time.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 typedef struct maker {
     cz_arena *arena;
@@ -159,6 +159,26 @@ static const int *class_items(const maker *m)
     return class_of;
 }
 
+/* ---- geometry ---- */
+
+static const char *const geometries[CZ_SOLVE_N_GEOMETRIES] = {
+    "uneven", "padded", "equal"};
+
+const char *cz_place_geometry_name(cz_solve_geometry geometry)
+{
+    return geometries[geometry];
+}
+
+static cz_solve_geometry geometry_of(const cz_plan_view *view)
+{
+    int g = 0;
+    while (strcmp(view->policy->geometry, geometries[g]) != 0)
+        g++;
+    return (cz_solve_geometry)g;
+}
+
+/* ---- the whole ---- */
+
 /* What all slots together would have, if each had all of it, below 2^62. */
 static bool fits(const cz_solve_problem *problem)
 {
@@ -194,7 +214,8 @@ bool cz_place_problem_make(cz_arena *arena, const cz_plan_view *view,
                                       .n_classes = m.n_classes,
                                       .classes = m.classes,
                                       .n_items = domain->n_params,
-                                      .align = CZ_BUCKET_ALIGN};
+                                      .align = CZ_BUCKET_ALIGN,
+                                      .geometry = geometry_of(view)};
     out->problem.class_of = class_items(&m);
     fill_buckets(&m, &out->problem);
     if (fits(&out->problem))

@@ -20,4 +20,7 @@ bool cz_place_problem_make(cz_arena *arena, const cz_plan_view *view,
                            const cz_stage_time *times, cz_diags *diags,
                            const cz_domain *domain, cz_place_domain *out);
 
+/* As facts name it. */
+const char *cz_place_geometry_name(cz_solve_geometry geometry);
+
 #endif

@@ -61,6 +61,18 @@ def check_matrices(plan):
             yield f"{name}: no such owner"
 
 
+def padded_length(plan, bucket):
+    """As many slices as there are, of the least length that will do."""
+    n = plan.n_split(bucket)
+    sizes = [round_up(plan.params[i]["local_elements"], 16) for i in bucket["order"]]
+    if bucket["kind"] == "split":
+        return n * round_up(-(-sum(sizes) // n), 16)
+    slices = [0] * n
+    for i, size in zip(bucket["order"], sizes):
+        slices[plan.matrix_of[i]["owner"]["split"]] += size
+    return n * max(slices)
+
+
 def check_buckets(plan):
     places = {}
     for b, bucket in enumerate(plan.data["buckets"]):
@@ -82,7 +94,7 @@ def check_buckets(plan):
             yield from equal(f"{name}: {number} starts", max(offset, end), offset)
             end = offset + p["local_elements"]
             matrix = plan.matrix_of.get(number)
-            yield from equal(f"{name}.geometry", bucket["geometry"],
+            yield from equal(f"{name}.kind", bucket["kind"],
                              "owned" if matrix else "split")
             if matrix:
                 yield from equal(
@@ -90,7 +102,11 @@ def check_buckets(plan):
                     plan.inside(bucket, i, p["local_elements"],
                                 matrix["owner"]["split"]),
                     p["local_elements"])
-        yield from equal(f"{name}.length", bucket["length"], round_up(end, 16))
+        yield from equal(f"{name}.length", bucket["length"],
+                         padded_length(plan, bucket)
+                         if bucket["geometry"] == "padded" else round_up(end, 16))
+        yield from equal(f"{name}.pad", bucket["pad"], bucket["length"] - sum(
+            plan.params[n]["local_elements"] for n in bucket["order"]))
         yield from equal(f"{name}: unaligned slices",
                          [s for s in slices if s % 16], [])
     for i, p in enumerate(plan.params):

@@ -157,10 +157,10 @@ static const char *bucket_text(diff *d, const cz_sheet *sheet, int i)
     return i >= sheet->n_buckets
                ? NULL
                : cz_arena_printf(d->arena,
-                                 "%s, %s, %" PRId64 " elements, slices of "
+                                 "%s, %s, %s, %" PRId64 " elements, slices of "
                                  "%" PRId64 " to %" PRId64,
-                                 b->group, b->geometry, b->length, b->shortest,
-                                 b->longest);
+                                 b->group, b->kind, b->geometry, b->length,
+                                 b->shortest, b->longest);
 }
 
 static void compare_buckets(diff *d)

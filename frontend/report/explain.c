@@ -171,22 +171,22 @@ static void put_matrices(const cz_sheet *s, cz_text *out)
 static bool is_alike(const cz_sheet_bucket *a, const cz_sheet_bucket *b)
 {
     return strcmp(a->group, b->group) == 0 && strcmp(a->dtype, b->dtype) == 0 &&
+           strcmp(a->kind, b->kind) == 0 &&
            strcmp(a->geometry, b->geometry) == 0 && a->n_slices == b->n_slices;
 }
 
-static const char *cut_of(const char *geometry)
+static const char *cut_of(const cz_sheet_bucket *bucket)
 {
     static const char *const cuts[][2] = {
-        {"split", "cut anywhere, for updates of elements need no whole "
-                  "matrix"},
-        {"owned", "cut between matrices, so that owners have whole ones"},
         {"uneven", "cut between matrices, so that owners have whole ones"},
         {"padded", "cut between matrices and padded to the longest slice"},
         {"equal", "cut to equal slices; matrices go on to their owners"}};
+    if (strcmp(bucket->kind, "split") == 0)
+        return "cut anywhere, for updates of elements need no whole matrix";
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++)
-        if (strcmp(geometry, cuts[i][0]) == 0)
+        if (strcmp(bucket->geometry, cuts[i][0]) == 0)
             return cuts[i][1];
-    return geometry;
+    return bucket->geometry;
 }
 
 /* "3.21 M" or "1.20 M to 3.21 M" */
@@ -223,7 +223,7 @@ static void put_cut(const cz_sheet *s, int first, int last, cz_text *out)
     }
     put_range(out, low, high);
     cz_text_printf(out, " elements of %s,\n    %s;\n    %d slice%s of ",
-                   b->dtype, cut_of(b->geometry), b->n_slices,
+                   b->dtype, cut_of(b), b->n_slices,
                    b->n_slices == 1 ? "" : "s");
     put_range(out, least, most);
     cz_text_puts(out, ", the longest ");

@@ -55,12 +55,13 @@ static void put_part(cz_page *page, const char *kind, const char *style,
     cz_text_fini(&title);
 }
 
-/* "3 matrices, owned, 409.6 M" */
+/* "3 matrices, owned, padded, 409.6 M" */
 static void put_name(cz_page *page, int b, int64_t y)
 {
     const cz_sheet_bucket *bucket = &page->look->sheet->buckets[b];
     cz_text name = {0};
-    cz_text_printf(&name, "%d %.24s, %s, ", b, bucket->group, bucket->geometry);
+    cz_text_printf(&name, "%d %.24s, %s, %s, ", b, bucket->group, bucket->kind,
+                   bucket->geometry);
     cz_number_short(&name, bucket->length, "");
     cz_page_label(page, LEFT - 8 * CZ_PAGE_UNIT, y + 11 * CZ_PAGE_UNIT, "end",
                   cz_text_string(&name));

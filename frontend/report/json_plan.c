@@ -257,6 +257,16 @@ static void put_matrix(cz_report *r, int param)
     cz_json_close(json, '}');
 }
 
+/* Elements of a bucket that no parameter has. */
+static int64_t padding_of(const cz_plan_view *view, const cz_fact_bucket *fact)
+{
+    int64_t pad = fact->length;
+    for (int i = 0; i < fact->params.n; i++)
+        pad -= view->families[view->params[fact->params.v[i]].family]
+                   .local_elements;
+    return pad;
+}
+
 static void put_bucket(cz_report *r, const cz_view_bucket *bucket)
 {
     const cz_fact_bucket *fact = bucket->fact;
@@ -265,11 +275,13 @@ static void put_bucket(cz_report *r, const cz_view_bucket *bucket)
     cz_json_put_string(json, "group", fact->use);
     cz_json_put_string(json, "reduction", fact->reduction);
     cz_json_put_string(json, "dtype", fact->dtype);
-    cz_json_put_string(json, "geometry",
+    cz_json_put_string(json, "kind",
                        r->view->params[fact->params.v[0]].split_owner >= 0
                            ? "owned"
                            : "split");
+    cz_json_put_string(json, "geometry", fact->geometry);
     cz_json_put_int(json, "length", fact->length);
+    cz_json_put_int(json, "pad", padding_of(r->view, fact));
     cz_json_put_ints(json, "order", fact->params.v, fact->params.n);
     cz_json_put_ints(json, "offsets", fact->offsets.v, fact->offsets.n);
     cz_json_put_ints(json, "slices", fact->slices.v, fact->slices.n);

@@ -6,7 +6,7 @@
 module {
   "canzona.program"() {compiler = "by hand", name = "tiny", source_hash = "0000000000000000000000000000000000000000000000000000000000000000", strict = 0 : i64} : () -> ()
   "canzona.mesh"() {axes = ["dp", "tp"], sizes = array<i64: 1, 2>, names = ["dp", "tp"], sets = array<i64: 1, 2>} : () -> ()
-  "canzona.policy"() {bucket_elements = 400000000 : i64, clip = 0.000000e+00 : f64, group_bytes = 0 : i64, master_dtype = "f32", skip = 0 : i64, tp_strategy = "auto", tp_group = 0 : i64} : () -> ()
+  "canzona.policy"() {bucket_elements = 400000000 : i64, clip = 0.000000e+00 : f64, group_bytes = 0 : i64, master_dtype = "f32", skip = 0 : i64, tp_strategy = "auto", geometry = "uneven", tp_group = 0 : i64} : () -> ()
   "canzona.reduction"() {dtype = "f32", sym_name = "r", reduce_axes = array<i64: 0>, split_axes = array<i64: 0>, leaves = 1 : i64, terms = 1 : i64} : () -> ()
   "canzona.use"() {defaults = array<f64: 1.000000e-01>, has_default = array<i64: 1>, hypers = ["lr"], optimizer = "unit", sym_name = "unit"} : () -> ()
   func.func @unit.4x4.update(%arg0: tensor<4x4xf32>, %arg1: tensor<4x4xf32>, %arg2: f32) -> tensor<4x4xf32> {
@@ -67,7 +67,7 @@ module {
   }
   "canzona.assign"() {family = @param.0, shard_owner = array<i64: 0>, split_owner = array<i64: 0>, group = array<i64: 1>} : () -> ()
   "canzona.assign"() {family = @param.1, shard_owner = array<i64: 1>, split_owner = array<i64: 0>, group = array<i64: 1>} : () -> ()
-  "canzona.bucket"() {dtype = "f32", length = 32 : i64, offsets = array<i64: 0, 16>, params = array<i64: 1, 0>, slices = array<i64: 0, 32>, sym_name = "bucket0", use = @unit, reduction = @r} : () -> ()
+  "canzona.bucket"() {dtype = "f32", length = 32 : i64, offsets = array<i64: 0, 16>, params = array<i64: 1, 0>, slices = array<i64: 0, 32>, sym_name = "bucket0", geometry = "uneven", use = @unit, reduction = @r} : () -> ()
   // Scratch: shards of b and a gathered from 0 and 64, the owner's whole
   // matrix gathered to 128, its result at 192, workspace 256, shards of b and
   // a scattered to 384 and 448.  Nothing shares bytes.

@@ -3,7 +3,7 @@
 module {
   "canzona.program"() {name = "sample", source_hash = "00", compiler = "0", strict = 1 : i64} : () -> ()
   "canzona.mesh"() {axes = ["dp", "tp"], sizes = array<i64: 2, 2>, names = ["dp", "tp"], sets = array<i64: 1, 2>} : () -> ()
-  "canzona.policy"() {master_dtype = "f32", clip = 1.000000e+00 : f64, skip = 1 : i64, bucket_elements = 1000 : i64, group_bytes = 0 : i64, tp_strategy = "auto", tp_group = 0 : i64} : () -> ()
+  "canzona.policy"() {master_dtype = "f32", clip = 1.000000e+00 : f64, skip = 1 : i64, bucket_elements = 1000 : i64, group_bytes = 0 : i64, tp_strategy = "auto", geometry = "uneven", tp_group = 0 : i64} : () -> ()
   "canzona.machine"() {name = "m", constants = ["gpus_per_node", "sms", "tile_rows", "tile_columns", "symmetric", "bf16_rate", "f32_rate", "memory_rate", "launch", "node_rate", "node_latency", "network_rate", "network_latency"], values = array<i64: 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22>, measured = array<i64: 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, sources = ["s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz"]} : () -> ()
   "canzona.timing"() {optimizer = "mat", shape = array<i64: 4, 6>, batch = 2 : i64, group = 1 : i64, time = 77 : i64} : () -> ()
   "canzona.uneven_reduce"() {link = "node", bytes = 8 : i64, roots = 3 : i64, thousandths = 750 : i64, measured = 1 : i64} : () -> ()
@@ -132,8 +132,8 @@ module {
 
   "canzona.assign"() {family = @w, split_owner = array<i64: 0, 0, 1>, shard_owner = array<i64: 0, 1, 0>, group = array<i64: 1, 1, 1>} : () -> ()
   "canzona.assign"() {family = @v, split_owner = array<i64: -1, -1, -1, -1>, shard_owner = array<i64: -1, -1, -1, 0>, group = array<i64: 1, 1, 1, 1>} : () -> ()
-  "canzona.bucket"() {sym_name = "b0", use = @matrices, reduction = @r, dtype = "bf16", length = 36 : i64, params = array<i64: 0, 1, 2>, offsets = array<i64: 0, 12, 24>, slices = array<i64: 0, 24, 36>} : () -> ()
-  "canzona.bucket"() {sym_name = "b1", use = @vectors, reduction = @r, dtype = "f32", length = 12 : i64, params = array<i64: 3, 4, 5, 6>, offsets = array<i64: 0, 3, 6, 9>, slices = array<i64: 0, 6, 12>} : () -> ()
+  "canzona.bucket"() {sym_name = "b0", geometry = "uneven", use = @matrices, reduction = @r, dtype = "bf16", length = 36 : i64, params = array<i64: 0, 1, 2>, offsets = array<i64: 0, 12, 24>, slices = array<i64: 0, 24, 36>} : () -> ()
+  "canzona.bucket"() {sym_name = "b1", geometry = "uneven", use = @vectors, reduction = @r, dtype = "f32", length = 12 : i64, params = array<i64: 3, 4, 5, 6>, offsets = array<i64: 0, 3, 6, 9>, slices = array<i64: 0, 6, 12>} : () -> ()
   "canzona.arena"() {selector = array<i64: 1>, bytes = array<i64: 512, 1024>} : () -> ()
   "canzona.table"() {sym_name = "k", row = "kernel", selector = array<i64: 0>, starts = array<i64: 0, 1, 2>, rows = array<i64: 0, 0, 0, 12, 0, -1, -1, -1, 3, 3, 6, 6, -1, -1, -1, -1>} : () -> ()
   "canzona.table"() {sym_name = "x", row = "transfer", selector = array<i64>, starts = array<i64: 0, 1>, rows = array<i64: 0, 1, 1, 0, 2, 12, 64>} : () -> ()

@@ -111,6 +111,7 @@ static inline void fake_mesh(fake_plan *f, int64_t dp, int64_t tp, int64_t cp)
                                        .leaves = 1,
                                        .terms = 1};
     f->policy = (cz_fact_policy){.master_dtype = "f32",
+                                 .geometry = "uneven",
                                  .clip = (double)fake_random(f, 2),
                                  .bucket_elements = 1 + fake_random(f, 4000),
                                  .group_bytes = fake_random(f, 3) * 4000};
@@ -201,7 +202,8 @@ static inline void fake_bucket(fake_plan *f, const cz_bucket_item *items, int n,
         .n_items = n, .items = items, .n_slices = (int)f->sizes[0]};
     const cz_bucket laid_out = cz_bucket_lay_out(&f->arena, &problem);
     cz_fact_bucket *fact = CZ_NEW(&f->arena, cz_fact_bucket, 1);
-    *fact = (cz_fact_bucket){.length = laid_out.length,
+    *fact = (cz_fact_bucket){.geometry = "uneven",
+                             .length = laid_out.length,
                              .params = {laid_out.params, n},
                              .offsets = {laid_out.offsets, n},
                              .slices = {laid_out.slices, (int)f->sizes[0] + 1}};

@@ -38,7 +38,8 @@ static inline void add_head(cz_ir *ir, const char *master)
     cz_ir_add_mesh(ir, &(cz_fact_mesh){.axes = {axes, 1}, .sizes = {sizes, 1}});
     cz_ir_add_policy(ir, &(cz_fact_policy){.master_dtype = master,
                                            .bucket_elements = 1000,
-                                           .tp_strategy = "auto"});
+                                           .tp_strategy = "auto",
+                                           .geometry = "uneven"});
     cz_ir_add_reduction(ir, &(cz_fact_reduction){.sym_name = "r",
                                                  .dtype = "f32",
                                                  .reduce_axes = {dp, 1},
