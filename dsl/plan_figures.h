@@ -119,6 +119,8 @@ typedef struct cz_figures {
     bool decides;     /* clips or skips */
     int n_constants;
     const cz_figures_constant *constants;
+    int n_uneven_reduces;
+    const cz_fact_uneven_reduce *uneven_reduces;
     int n_stages;
     const cz_figures_stage *stages;
     int n_params;

@@ -33,7 +33,8 @@ static bool run(cz_job *job, const cz_cmd_options *given, whole *w)
     cz_simulate_options options;
     if (!cz_cmd_machine_said(&job->arena, given->input, &w->figures,
                              &job->diags, &said) ||
-        !cz_cmd_machine_fill(given->input, &said, &job->diags, &w->machine) ||
+        !cz_cmd_machine_fill(&job->arena, given->input, &said, &job->diags,
+                             &w->machine) ||
         !cz_cmd_simulate_options(given, &options))
         return false;
     options.machine = &w->machine;

@@ -14,7 +14,8 @@ bool cz_cmd_machine_said(cz_arena *arena, const char *input,
                          cz_machine_said *out);
 /* A machine of those constants, without measured times.  False after reporting
  * one that is too small: rates divide. */
-bool cz_cmd_machine_fill(const char *input, const cz_machine_said *said,
-                         cz_diags *diags, cz_machine *out);
+bool cz_cmd_machine_fill(cz_arena *arena, const char *input,
+                         const cz_machine_said *said, cz_diags *diags,
+                         cz_machine *out);
 
 #endif

@@ -23,7 +23,9 @@ static const struct argp_option options[] = {
     {"active", CZ_SETTING_KEY(ACTIVE), "PERCENT", 0,
      "Of experts' parameters that work on a token (100)", 0},
     {"e", CZ_SETTING_KEY(E), "PERCENT", 0,
-     "Of a link that reductions and gathers of unequal slices reach (100)", 0},
+     "Of a link that reductions and gathers of unequal slices reach (as the "
+     "machine says, else 100)",
+     0},
     {"jitter", CZ_SETTING_KEY(JITTER), "PERCENT", 0,
      "Kernels are up to so much slower, at random (0)", 0},
     {"seed", CZ_KEY_SEED, "N", 0, "Of what is random (0)", 0},
@@ -53,7 +55,8 @@ static bool read_machine(simulation *s, bool has_defines)
                                        &s->diags, &said)) ||
         ((name || n > 0) && !cz_machine_load(&s->arena, name, s->given->defines,
                                              n, &s->diags, &said)) ||
-        !cz_cmd_machine_fill(s->given->input, &said, &s->diags, &s->machine))
+        !cz_cmd_machine_fill(&s->arena, s->given->input, &said, &s->diags,
+                             &s->machine))
         return false;
     s->options.machine = &s->machine;
     s->options.is_plans_machine = !name && n == 0;

@@ -97,7 +97,6 @@ bool cz_cmd_simulate_options(const cz_cmd_options *given,
     *out = (cz_simulate_options){.tokens = 1 << 20,
                                  .mfu = CZ_SIMULATE_MILLION / 100 * 45,
                                  .active = CZ_SIMULATE_MILLION,
-                                 .uneven = CZ_SIMULATE_MILLION,
                                  .seed = given->seed,
                                  .slowdown = CZ_SIMULATE_MILLION};
     return read_tokens(said[CZ_SETTING_TOKENS], &out->tokens) &&

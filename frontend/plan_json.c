@@ -94,6 +94,29 @@ static void read_constants(cz_plan_reader *r, const cz_json_at *list, int n)
     }
 }
 
+static void read_uneven_reduces(cz_plan_reader *r, const cz_json_at *list,
+                                int n)
+{
+    static const char *const links[] = {"node", "network"};
+    cz_fact_uneven_reduce *out =
+        CZ_NEW(r->reading->arena, cz_fact_uneven_reduce, n);
+    r->out->uneven_reduces = out;
+    r->out->n_uneven_reduces = n;
+    for (int i = 0; i < n && !r->reading->failed; i++) {
+        const cz_json_at entry = cz_json_element(list, i);
+        const cz_json_at link = cz_json_member(&entry, "link");
+        const cz_json_at measured = cz_json_member(&entry, "measured");
+        const char *word = cz_json_word(&link);
+        out[i].link = links[strcmp(word, links[1]) == 0];
+        if (strcmp(word, out[i].link) != 0)
+            cz_json_wrong(&link, "is neither node nor network");
+        out[i].bytes = cz_json_number_of(&entry, "bytes", 0, CZ_MAX_BYTES);
+        out[i].roots = cz_json_number_of(&entry, "roots", 0, CZ_MAX_DIM);
+        out[i].thousandths = cz_json_number_of(&entry, "thousandths", 1, 1000);
+        out[i].measured = cz_json_truth(&measured);
+    }
+}
+
 static void read_home(cz_plan_reader *r, const cz_json_at *in,
                       cz_figures_home *out)
 {
@@ -197,6 +220,7 @@ static void read_root(cz_plan_reader *r, const cz_json_at *root)
     read_header(r, root);
     r->n_buckets = cz_json_length(&buckets);
     read_list(r, root, "constants", read_constants);
+    read_list(r, root, "uneven_reduce", read_uneven_reduces);
     read_list(r, root, "reductions", read_reductions);
     read_list(r, root, "parameters", read_params);
     read_list(r, root, "stages", cz_plan_read_stages);

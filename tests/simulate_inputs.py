@@ -25,6 +25,14 @@ def constants(draw):
             for name, value in MACHINE.items()]
 
 
+def uneven_reduces(draw):
+    return [{"link": draw.choice(("node", "network")),
+             "bytes": draw.choice((1 << 10, 1 << 16, 1 << 20, 1 << 26)),
+             "roots": draw.choice((1, 2, 3, 8)), "measured": draw.random() < 0.3,
+             "thousandths": draw.randrange(400, 1001)}
+            for _ in range(draw.choice((0, 1, 6)))]
+
+
 def product(draw):
     rows, columns, inner = (draw.choice((16, 300, 2048, 5120)) for _ in range(3))
     symmetric = draw.random() < 0.5
@@ -75,6 +83,7 @@ def make_up(plan, seed):
     draw = random.Random(seed)
     plan = copy.deepcopy(plan)
     plan["constants"] = constants(draw)
+    plan["uneven_reduce"] = uneven_reduces(draw)
     for stage in plan["stages"]:
         stage["steps"] = steps(draw, stage)
         stage["batch"] = draw.choice((0, 1, 4, 16))

@@ -57,8 +57,8 @@ class Mesh:
 class Costs:
     """Times of kernels and links."""
 
-    def __init__(self, mesh, constants, e):
-        self.mesh, self.c, self.e = mesh, constants, e
+    def __init__(self, mesh, constants, e, unevens):
+        self.mesh, self.c, self.e, self.unevens = mesh, constants, e, unevens
         self.links = {}
 
     def link(self, axes):
@@ -68,15 +68,29 @@ class Costs:
             inside = all(len({r // node for r in members}) == 1
                          for members in self.mesh.communicators(axes))
             kind = "node" if inside else "network"
-            self.links[key] = (self.c[kind + "_rate"], self.c[kind + "_latency"])
+            self.links[key] = (self.c[kind + "_rate"],
+                               self.c[kind + "_latency"], kind)
         return self.links[key]
+
+    def part(self, kind, data, roots):
+        """Of the link's rate: the nearest entry's, measured ones first; of
+        equally near ones the first."""
+        def far(value, wanted):
+            return (value > wanted, abs(value - wanted))
+        known = [u for u in self.unevens if u["link"] == kind]
+        if self.e is not None or not known:
+            return self.e or 1
+        nearest = min(known, key=lambda u: (not u["measured"], far(u["roots"], roots),
+                                            far(u["bytes"], data)))
+        return nearest["thousandths"] / 1000
 
     def ring(self, axes, data, uneven=False):
         n = self.mesh.extent(axes)
-        rate, latency = self.link(axes)
+        rate, latency, kind = self.link(axes)
         if n == 1:
             return 0
-        return latency + data * (n - 1) / n / (rate * (self.e if uneven else 1)) * 1e12
+        rate *= self.part(kind, data, n) if uneven else 1
+        return latency + data * (n - 1) / n / rate * 1e12
 
     def map(self, data):
         return self.c["launch"] + data / self.c["memory_rate"] * 1e12
@@ -122,7 +136,7 @@ def layer_number(name):
 class Simulation:
     def __init__(self, plan, constants, tokens, mfu, active, e, is_plans):
         self.plan, self.mesh = plan, Mesh(plan)
-        self.costs = Costs(self.mesh, constants, e)
+        self.costs = Costs(self.mesh, constants, e, plan["uneven_reduce"])
         self.is_plans = is_plans
         self.rate = constants["bf16_rate"] * mfu
         self.tokens, self.active = tokens, active
@@ -258,7 +272,7 @@ class Simulation:
 
     def transfer_ps(self, op):
         over, found = self.mesh.over(op["over"]), {}
-        rate, latency = self.costs.link(op["axes"])
+        rate, latency, _ = self.costs.link(op["axes"])
         for members in self.mesh.communicators(op["axes"], op["group"]):
             moved = {r: max(op["sent"][over[r]], op["received"][over[r]])
                      for r in members}

@@ -138,6 +138,24 @@ static const char *unit_of(const char *constant)
     return "1";
 }
 
+static void put_uneven_reduces(cz_report *r)
+{
+    cz_json *json = &r->json;
+    cz_json_key(json, "uneven_reduce");
+    cz_json_open(json, '[');
+    for (int i = 0; i < r->view->n_uneven_reduces; i++) {
+        const cz_fact_uneven_reduce *fact = &r->view->uneven_reduces[i];
+        cz_json_open(json, '{');
+        cz_json_put_string(json, "link", fact->link);
+        cz_json_put_int(json, "bytes", fact->bytes);
+        cz_json_put_int(json, "roots", fact->roots);
+        cz_json_put_int(json, "thousandths", fact->thousandths);
+        cz_json_put_bool(json, "measured", fact->measured != 0);
+        cz_json_close(json, '}');
+    }
+    cz_json_close(json, ']');
+}
+
 void cz_report_put_constants(cz_report *r)
 {
     const cz_fact_machine *machine = r->view->machine;
@@ -154,4 +172,5 @@ void cz_report_put_constants(cz_report *r)
         cz_json_close(json, '}');
     }
     cz_json_close(json, ']');
+    put_uneven_reduces(r);
 }

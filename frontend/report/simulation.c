@@ -46,7 +46,10 @@ static void put_settings(const cz_simulation_report *report, cz_text *out)
     put_percent(out, report->mfu);
     cz_text_puts(out, " of its bf16 rate\n");
     cz_text_printf(out, "%-11s unequal slices reach ", "assumed");
-    put_percent(out, report->e);
+    if (report->e > 0)
+        put_percent(out, report->e);
+    else
+        cz_text_puts(out, "what the machine says, else all");
     cz_text_puts(out, " of a link");
     if (report->has_experts) {
         cz_text_puts(out, "; ");
@@ -144,7 +147,7 @@ void cz_simulation_json(const cz_simulation_report *report, cz_text *out)
     cz_json_put_int(&json, "tokens", report->tokens);
     cz_json_put_int(&json, "mfu", report->mfu);
     cz_json_put_int(&json, "active", report->active);
-    cz_json_put_int(&json, "e", report->e);
+    cz_json_put_optional(&json, "e", report->e > 0 ? report->e : -1);
     cz_json_put_int(&json, "jitter", report->jitter);
     cz_json_put_int(&json, "seed", report->seed);
     cz_json_put_int(&json, "stragglers", report->n_stragglers);

@@ -30,7 +30,7 @@ static cz_machine_time time_of(const cz_fact_timing *fact)
                              .time_ps = fact->time};
 }
 
-static cz_machine_uneven uneven_of(const cz_fact_uneven_reduce *fact)
+cz_machine_uneven cz_machine_uneven_of(const cz_fact_uneven_reduce *fact)
 {
     return (cz_machine_uneven){.link = strcmp(fact->link, "node") == 0
                                            ? CZ_LINK_NODE
@@ -98,6 +98,6 @@ bool cz_machine_of(cz_arena *arena, const cz_plan_view *view, cz_machine *out)
     for (int i = 0; i < view->n_timings; i++)
         times[i] = time_of(&view->timings[i]);
     for (int i = 0; i < view->n_uneven_reduces; i++)
-        unevens[i] = uneven_of(&view->uneven_reduces[i]);
+        unevens[i] = cz_machine_uneven_of(&view->uneven_reduces[i]);
     return true;
 }

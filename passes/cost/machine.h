@@ -65,6 +65,8 @@ cz_uneven_speed cz_machine_uneven_speed(const cz_machine *machine, cz_link link,
 
 cz_link_speed cz_machine_link(const cz_machine *machine, cz_link link);
 
+cz_machine_uneven cz_machine_uneven_of(const cz_fact_uneven_reduce *fact);
+
 /* The machine of a plan.  False when it has none. */
 bool cz_machine_of(cz_arena *arena, const cz_plan_view *view, cz_machine *out);
 

@@ -20,7 +20,8 @@ typedef struct cz_simulate_options {
     int64_t active;        /* millionths of experts' elements that work on a
                             * token */
     int64_t uneven;        /* e: millionths of the rate that reductions and
-                            * gathers of uneven slices reach; positive */
+                            * gathers of uneven slices reach; 0: what the
+                            * machine's nearest entry says, else all */
     int64_t jitter;        /* millionths by which kernels may be slower */
     int64_t seed;
     int n_stragglers; /* ranks that are slower */

@@ -5,18 +5,34 @@
 
 /* ---- links ---- */
 
-static cz_link_speed link_over(const cz_simulation *s, int64_t set)
+static cz_link class_over(const cz_simulation *s, int64_t set)
 {
-    const cz_machine *m = s->options->machine;
-    return cz_machine_link(m, cz_simulate_link(s->figures, m, set));
+    return cz_simulate_link(s->figures, s->options->machine, set);
 }
 
-/* What uneven slices leave of a rate. */
-static int64_t rate_of(const cz_simulation *s, int64_t rate, bool is_uneven)
+static cz_link_speed link_over(const cz_simulation *s, int64_t set)
 {
-    const cz_wide slower =
-        (cz_wide)rate * s->options->uneven / CZ_SIMULATE_MILLION;
-    return !is_uneven ? rate : slower > 1 ? (int64_t)slower : 1;
+    return cz_machine_link(s->options->machine, class_over(s, set));
+}
+
+/* e: of so many bytes in slices of n ranks, in millionths. */
+static int64_t uneven_part(const cz_simulation *s, cz_wide bytes, int64_t set,
+                           int n)
+{
+    if (s->options->uneven > 0)
+        return s->options->uneven;
+    const int64_t known = bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX;
+    return cz_machine_uneven_speed(s->options->machine, class_over(s, set),
+                                   known, n)
+               .likely *
+           (CZ_SIMULATE_MILLION / 1000);
+}
+
+/* What a part, in millionths, leaves of a rate. */
+static int64_t slower(int64_t rate, int64_t part)
+{
+    const cz_wide left = (cz_wide)rate * part / CZ_SIMULATE_MILLION;
+    return left > 1 ? (int64_t)left : 1;
 }
 
 /* (n - 1) / n of the bytes through each rank's link. */
@@ -27,8 +43,10 @@ static int64_t ring_ps(const cz_simulation *s, cz_wide bytes, int64_t set,
     const int n = cz_simulate_extent(s->figures, set);
     if (n <= 1)
         return 0;
-    return cz_time_add(cz_time_of((bytes * (n - 1) + n - 1) / n,
-                                  rate_of(s, link.rate, is_uneven)),
+    const int64_t rate = is_uneven
+                             ? slower(link.rate, uneven_part(s, bytes, set, n))
+                             : link.rate;
+    return cz_time_add(cz_time_of((bytes * (n - 1) + n - 1) / n, rate),
                        link.latency);
 }
 

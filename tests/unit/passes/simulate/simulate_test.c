@@ -227,6 +227,28 @@ static void test_uneven_slices_take_longer_by_e(void **unused)
     assert_int_equal(cz_simulate_plan(&f.figures, &options).reduce, 60007);
 }
 
+/* Reduction of 800 bytes and gather of 400, each by the entry nearest to it. */
+static void test_uneven_slices_take_longer_as_the_machine_says(void **unused)
+{
+    const cz_machine_uneven unevens[] = {{CZ_LINK_NETWORK, 800, 2, 500, false},
+                                         {CZ_LINK_NETWORK, 400, 2, 250, false}};
+    cz_machine machine = machine_of(1);
+    machine.n_unevens = 2;
+    machine.unevens = unevens;
+    cz_simulate_options options = options_of(&machine);
+    fixture f;
+    (void)unused;
+    make(&f);
+    options.uneven = 0;
+    assert_int_equal(cz_simulate_plan(&f.figures, &options).reduce, REDUCE);
+    f.bucket.is_uneven = true;
+    const cz_simulate_times times = cz_simulate_plan(&f.figures, &options);
+    assert_int_equal(times.reduce, 80007);
+    assert_int_equal(times.gather, 80007);
+    machine.n_unevens = 0;
+    assert_int_equal(cz_simulate_plan(&f.figures, &options).reduce, REDUCE);
+}
+
 static void test_a_straggler_holds_up_all(void **unused)
 {
     const cz_machine machine = machine_of(1);
@@ -299,6 +321,7 @@ int main(void)
         cmocka_unit_test(test_a_step_by_itself_starts_at_0),
         cmocka_unit_test(test_ranks_of_one_node_have_its_links),
         cmocka_unit_test(test_uneven_slices_take_longer_by_e),
+        cmocka_unit_test(test_uneven_slices_take_longer_as_the_machine_says),
         cmocka_unit_test(test_a_straggler_holds_up_all),
         cmocka_unit_test(test_jitter_only_adds_and_equal_seeds_agree),
         cmocka_unit_test(test_a_baseline_reduces_all_then_waits_for_all),
