@@ -11,16 +11,17 @@ typedef enum cz_subgroup_bound_kind {
     CZ_SUBGROUP_PIGEON, /* k n + 1 matrices of one rank each on n ranks: k + 1
                          * of them share a rank */
     CZ_SUBGROUP_LINK,   /* least link time of all matrices over all ranks */
-    CZ_SUBGROUP_FIT,    /* the least time T in which all ranks together can do
-                         * all matrices, each in a way that alone ends by T,
-                         * and with no more on the wire than its cap */
+    CZ_SUBGROUP_FIT,    /* the least time T in which loads that a rank can end
+                         * by T, as many as there are ranks, hold all matrices
+                         * and send no more than the cap */
     CZ_SUBGROUP_N_BOUNDS
 } cz_subgroup_bound_kind;
 
 typedef struct cz_subgroup_bound {
     int64_t time_ps;
     int of;        /* witness: the class that adds or takes most; -1: none */
-    int64_t price; /* fit: of a byte, in 2^-20 ps, at which it shows; else 0 */
+    int64_t price; /* fit: of a byte, in 2^-20 ps of a rank, at the prices
+                    * that refuted the last time; else 0 */
     int n;         /* pigeons: how many share a rank; else 0 */
 } cz_subgroup_bound;
 
@@ -32,18 +33,22 @@ typedef struct cz_subgroup_bounds {
 /* All bounds of a problem, but for fit whatever its caps.  Items of the
  * pigeonhole are those of classes whose ways all have g = 1.
  *
- * Fit: a plan that ends by T has only ways that alone take at most T, and at
- * most the cap's bytes; on each rank, before its first product comes the
- * gather of that job, and after its last a scatter, and a job is first, or
- * last, on at most its g ranks.  So for any prices p, u, v >= 0 of a byte, a
- * first gather and a last scatter, u + v <= T,
+ * Fit: the linear program of configurations (Gilmore and Gomory), by its dual.
+ * A plan that ends by T has only ways that alone take at most T; a rank's load
+ * is a set of pieces of such jobs, each the compute that the job's way asks of
+ * every rank of its block; before a rank's first product comes the gather of
+ * that job, after its last the scatter of that one.  Let a matrix of class c
+ * be worth y_c >= 0 and a byte cost p >= 0, so that a piece of a batch of b on
+ * g ranks is worth (b y_c - p bytes) / g, and let V(T) be the most that any
+ * load is worth with compute + least gather + least scatter <= T.  Then
  *
- *     sum of least (work + p bytes - g max(0, u - gather)
- *                               - g max(0, v - scatter)) over those ways
- *         <= n_ranks (T - u - v) + p cap:
+ *     sum of count_c y_c - p cap <= n_ranks V(T),
  *
- * Lagrange's relaxation of the choice of ways.  T is the least time that no
- * prices on a grid refute, to a part in 4096 (less). */
+ * for every plan: prices for which this is false refute T.  They come from the
+ * program (subgroup_cover.h), V(T) from above (subgroup_load.h), so that the
+ * proof is of integers alone; T is the least time that was not refuted, to a
+ * part in 4096 (less).  Pieces do not come in halves: that is what it sees
+ * and `mean` does not. */
 cz_subgroup_bounds cz_subgroup_find_bounds(cz_arena *scratch,
                                            const cz_subgroup_problem *problem);
 

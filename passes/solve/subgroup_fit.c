@@ -1,244 +1,334 @@
 /* The bound by fit: bisection over time, and for each time prices that refute
- * it, by ternary search of one after the other: the relaxation is concave. */
+ * it, from the linear program of what loads of ranks hold all matrices. */
 #include "passes/solve/subgroup_internal.h"
 
 #include "passes/solve/arithmetic.h"
+#include "passes/solve/subgroup_cover.h"
+#include "passes/solve/subgroup_load.h"
 
 #include <string.h>
 
 enum {
-    N_PRICES = 160,
-    N_RATIOS = 40,
-    RATIO_UNIT = 4,
-    PRICE_UNIT = 1 << CZ_SUBGROUP_PRICE_BITS,
+    RANK_BITS = 40,  /* a matrix's worth is in 2^-40 of a rank's time */
+    BYTE_BITS = 20,  /* a byte's price in 2^-60, where more than */
+    MANY_BYTES = 30, /* 2^30 bytes may be sent, else in 2^-40 */
+    N_COLUMNS = 200, /* loads tried for one time */
     PRECISION = 4096 /* of the time, that it is looked for with */
 };
+#define MOST_WORTH ((cz_wide)1 << 60)
 
-/* Prices: of a byte, in 2^-20 ps; of a rank's first gather and of its last
- * scatter, in ps. */
-typedef enum priced { BYTES, GATHER, SCATTER, N_PRICED } priced;
-
-/* A way of one matrix of a batch. */
-typedef struct item {
-    int of, g, batch;
-    int64_t alone_ps, work_ps, wire_bytes, gather_ps, scatter_ps;
-} item;
+typedef struct prices {
+    int64_t *matrix; /* [class] */
+    int64_t byte;
+} prices;
 
 typedef struct fit {
+    cz_arena *scratch;
     const cz_subgroup_problem *problem;
     int64_t n_ranks, time_ps;
     int n;
-    item *items; /* by class */
-    int64_t prices[N_PRICED];
+    cz_subgroup_piece *pieces; /* by class */
+    cz_subgroup_loader *loader;
+    int n_rows;  /* of the program */
+    int *row_of; /* [class] its row; -1: it has none */
+    int byte_bits;
+    prices tried; /* at the time looked at */
 } fit;
 
-/* ---- ways ---- */
+/* ---- pieces ---- */
 
 static int64_t with_latency(const cz_subgroup_problem *problem, int64_t ps)
 {
     return ps > 0 ? ps + problem->latency_ps : 0;
 }
 
-static item item_of(const cz_subgroup_problem *problem, int of,
-                    const cz_subgroup_way *way)
+static cz_subgroup_piece piece_of(const cz_subgroup_problem *problem, int of,
+                                  const cz_subgroup_way *way)
 {
-    return (item){.of = of,
-                  .g = way->g,
-                  .batch = cz_subgroup_batch(way),
-                  .alone_ps = cz_subgroup_alone_ps(way, problem->latency_ps),
-                  .work_ps = cz_subgroup_work_ps(way),
-                  .wire_bytes = way->wire_bytes,
-                  .gather_ps = with_latency(problem, way->gather_ps),
-                  .scatter_ps = with_latency(problem, way->scatter_ps)};
+    return (cz_subgroup_piece){
+        .of = of,
+        .g = way->g,
+        .batch = cz_subgroup_batch(way),
+        .compute_ps = cz_subgroup_work_ps(way) / way->g,
+        .gather_ps = with_latency(problem, way->gather_ps),
+        .scatter_ps = with_latency(problem, way->scatter_ps),
+        .alone_ps = cz_subgroup_alone_ps(way, problem->latency_ps),
+        .wire_bytes = way->wire_bytes};
 }
 
-/* Those whose buffers keep the cap. */
-static item *list_items(cz_arena *arena, const cz_subgroup_problem *problem,
-                        int *n)
+/* Those of a class whose buffers keep the cap.  False: some take no time, and
+ * so the class needs none. */
+static bool list_pieces(fit *f, int of)
 {
-    item *items = NULL;
-    *n = 0;
-    for (int c = 0; c < problem->n_classes; c++) {
-        const cz_subgroup_class *of = &problem->classes[c];
-        for (int w = 0; w < of->n_ways + of->n_others && of->count > 0; w++) {
-            const cz_subgroup_way *way =
-                w < of->n_ways ? &of->ways[w] : &of->others[w - of->n_ways];
-            if (way->staging_bytes <= problem->staging_cap_bytes)
-                *CZ_PUSH(arena, items, *n) = item_of(problem, c, way);
-        }
+    const cz_subgroup_class *class = &f->problem->classes[of];
+    for (int w = 0; w < class->n_ways + class->n_others; w++) {
+        const cz_subgroup_way *way = w < class->n_ways
+                                         ? &class->ways[w]
+                                         : &class->others[w - class->n_ways];
+        if (way->staging_bytes > f->problem->staging_cap_bytes)
+            continue;
+        if (cz_subgroup_work_ps(way) == 0)
+            return false;
+        *CZ_PUSH(f->scratch, f->pieces, f->n) = piece_of(f->problem, of, way);
     }
-    return items;
+    return true;
 }
 
-/* Whether every class has a way, and all of them together need no more bytes
- * than the cap, in any time. */
-static bool is_possible(const cz_subgroup_problem *problem, const item *items,
-                        int n)
+static void list_classes(fit *f)
+{
+    f->row_of = CZ_NEW(f->scratch, int, f->problem->n_classes);
+    for (int c = 0; c < f->problem->n_classes; c++) {
+        const int n = f->n;
+        f->row_of[c] = -1;
+        if (f->problem->classes[c].count == 0)
+            continue;
+        if (list_pieces(f, c))
+            f->row_of[c] = f->n_rows++;
+        else
+            f->n = n;
+    }
+    f->n_rows++;
+    f->loader = cz_subgroup_loader_make(f->scratch, f->pieces, f->n);
+}
+
+static bool ends_in_time(const fit *f, const cz_subgroup_piece *piece)
+{
+    return piece->alone_ps <= f->time_ps;
+}
+
+/* Lightest on the wire of those that end in time; NULL: none. */
+static const cz_subgroup_piece *lightest_of(const fit *f, int of)
+{
+    const cz_subgroup_piece *best = NULL;
+    for (int i = 0; i < f->n; i++) {
+        const cz_subgroup_piece *piece = &f->pieces[i];
+        if (piece->of == of && ends_in_time(f, piece) &&
+            (!best || cz_solve_ratio_less(piece->wire_bytes, piece->batch,
+                                          best->wire_bytes, best->batch)))
+            best = piece;
+    }
+    return best;
+}
+
+static bool has_ways(const fit *f)
+{
+    for (int c = 0; c < f->problem->n_classes; c++)
+        if (f->row_of[c] >= 0 && !lightest_of(f, c))
+            return false;
+    return true;
+}
+
+/* The lightest of those that end in time all together. */
+static bool keep_the_cap(const fit *f)
 {
     cz_wide bytes = 0;
-    for (int c = 0; c < problem->n_classes; c++) {
-        int64_t least = -1;
-        for (int i = 0; i < n; i++) {
-            const int64_t each = items[i].wire_bytes / items[i].batch;
-            if (items[i].of == c && (least < 0 || each < least))
-                least = each;
-        }
-        if (least < 0 && problem->classes[c].count > 0)
+    for (int c = 0; c < f->problem->n_classes; c++) {
+        if (f->row_of[c] < 0)
+            continue;
+        const cz_subgroup_piece *piece = lightest_of(f, c);
+        bytes += (cz_wide)piece->wire_bytes * f->problem->classes[c].count /
+                 piece->batch;
+    }
+    return bytes <= f->problem->wire_cap_bytes;
+}
+
+/* ---- is a time refuted by the prices tried ---- */
+
+/* False: too much to be computed with. */
+static bool set_worth(const fit *f)
+{
+    for (int i = 0; i < f->n; i++) {
+        cz_subgroup_piece *piece = &f->pieces[i];
+        cz_wide worth = (cz_wide)f->tried.matrix[piece->of] * piece->batch;
+        worth -= (cz_wide)f->tried.byte * piece->wire_bytes >> f->byte_bits;
+        piece->worth = 0;
+        if (worth <= 0 || !ends_in_time(f, piece))
+            continue;
+        if (worth * (f->time_ps / piece->compute_ps + 1) > MOST_WORTH)
             return false;
-        bytes += (cz_wide)least * problem->classes[c].count;
+        piece->worth = (int64_t)((worth + piece->g - 1) / piece->g);
     }
-    return bytes <= problem->wire_cap_bytes;
+    return true;
 }
 
-/* ---- the relaxation ---- */
-
-static cz_wide cost_of(const fit *f, const item *i)
+/* What all matrices are worth, less the bytes of the cap. */
+static cz_wide worth_of_all(const fit *f)
 {
-    const int64_t first = cz_solve_max(0, f->prices[GATHER] - i->gather_ps);
-    const int64_t last = cz_solve_max(0, f->prices[SCATTER] - i->scatter_ps);
-    const cz_wide ps = i->work_ps - i->g * ((cz_wide)first + last);
-    return (ps * PRICE_UNIT + (cz_wide)f->prices[BYTES] * i->wire_bytes) /
-               i->batch -
-           1; /* rounding */
+    cz_wide sum = 0;
+    for (int c = 0; c < f->problem->n_classes; c++)
+        sum += (cz_wide)f->tried.matrix[c] * f->problem->classes[c].count;
+    return f->tried.byte == 0
+               ? sum
+               : sum - 1 -
+                     ((cz_wide)f->tried.byte * f->problem->wire_cap_bytes >>
+                      f->byte_bits);
 }
 
-/* What is left over of the ranks' time at these prices, in 2^-20 ps: below 0
- * the time is refuted, as it is where some class has no way that ends in it.
- * `costs`, unless NULL, gets what each class costs. */
-static cz_wide left_over(const fit *f, cz_wide *costs)
+/* `best` gets the load that is worth most; nothing when that is beyond what
+ * can be computed with. */
+static bool do_prices_refute(const fit *f, cz_subgroup_load *best)
 {
-    const int64_t ramp = f->prices[GATHER] + f->prices[SCATTER];
-    cz_wide left = f->n_ranks * ((cz_wide)f->time_ps - ramp) * PRICE_UNIT;
-    int i = 0;
-    if (f->prices[BYTES] > 0)
-        left += (cz_wide)f->prices[BYTES] * f->problem->wire_cap_bytes;
-    while (i < f->n) {
-        const int of = f->items[i].of;
-        bool any = false;
-        cz_wide least = 0;
-        for (; i < f->n && f->items[i].of == of; i++) {
-            if (f->items[i].alone_ps > f->time_ps)
-                continue;
-            const cz_wide cost = cost_of(f, &f->items[i]);
-            least = !any || cost < least ? cost : least;
-            any = true;
-        }
-        if (!any)
-            return -1;
-        least *= f->problem->classes[of].count;
-        left -= least;
-        if (costs)
-            costs[of] = least;
+    best->n = 0;
+    return set_worth(f) &&
+           worth_of_all(f) >
+               (cz_wide)f->n_ranks *
+                   cz_subgroup_most_worth(f->loader, f->time_ps, best);
+}
+
+/* ---- the program ---- */
+
+static int64_t limit(cz_wide value, int64_t most)
+{
+    return value > most ? most : (int64_t)value;
+}
+
+static void add_to_column(const fit *f, const cz_subgroup_piece *piece,
+                          int64_t times, int64_t *column)
+{
+    const int64_t count = f->problem->classes[piece->of].count;
+    const cz_wide ranks = (cz_wide)f->n_ranks * times * CZ_COVER_ONE / piece->g;
+    const int64_t cap = cz_solve_max(f->problem->wire_cap_bytes, 1);
+    column[f->row_of[piece->of]] +=
+        limit(ranks * piece->batch / count, CZ_COVER_ONE << 24);
+    column[f->n_rows - 1] += limit(ranks / cap * piece->wire_bytes +
+                                       ranks % cap * piece->wire_bytes / cap,
+                                   CZ_COVER_ONE << 24);
+}
+
+static cz_cover *start(const fit *f)
+{
+    int64_t **first = CZ_NEW(f->scratch, int64_t *, f->n_rows);
+    for (int c = 0; c < f->problem->n_classes; c++) {
+        const int row = f->row_of[c];
+        if (row < 0)
+            continue;
+        first[row] = CZ_NEW(f->scratch, int64_t, f->n_rows);
+        add_to_column(f, lightest_of(f, c), 1, first[row]);
     }
-    return left;
+    return cz_cover_make(f->scratch, f->n_rows, first);
 }
 
-/* 0, then four to a doubling. */
-static int64_t on_grid(int at)
+/* From parts of all ranks' time to parts of one's. */
+static void try_prices(fit *f, const int64_t *of_rows)
 {
-    return at == 0 ? 0 : (int64_t)(4 + at % 4) << at / 4;
+    const cz_wide ranks = (cz_wide)f->n_ranks << (RANK_BITS - CZ_COVER_BITS);
+    const int64_t cap = cz_solve_max(f->problem->wire_cap_bytes, 1);
+    for (int c = 0; c < f->problem->n_classes; c++)
+        f->tried.matrix[c] = f->row_of[c] < 0
+                                 ? 0
+                                 : limit(of_rows[f->row_of[c]] * ranks /
+                                             f->problem->classes[c].count,
+                                         INT64_MAX / 2);
+    f->tried.byte = limit(
+        (of_rows[f->n_rows - 1] * ranks << f->byte_bits) / cap, INT64_MAX / 2);
 }
 
-/* A scatter is about half a gather.  `ratio` is of a ramp to a byte; beyond
- * the last one bytes have no price. */
-static cz_wide left_at(fit *f, int ratio, int at)
+static bool add_load(const fit *f, cz_cover *cover,
+                     const cz_subgroup_load *load)
 {
-    const int64_t price = on_grid(at);
-    const bool is_ramp_alone = ratio == N_RATIOS;
-    const int64_t ramp =
-        is_ramp_alone ? price : price * on_grid(ratio) / RATIO_UNIT;
-    f->prices[BYTES] = is_ramp_alone ? 0 : price;
-    f->prices[GATHER] = ramp < f->time_ps / 2 ? ramp : f->time_ps / 2;
-    f->prices[SCATTER] = f->prices[GATHER] / 2;
-    return left_over(f, NULL);
+    int64_t *column = CZ_NEW(f->scratch, int64_t, f->n_rows);
+    for (int i = 0; i < load->n; i++)
+        add_to_column(f, load->of[i].piece, load->of[i].times, column);
+    return cz_cover_add(cover, column);
 }
 
-/* Of one ratio what is left over is convex in the price. */
-static bool is_refuted_at(fit *f, int ratio)
+/* Leaves them in f->tried. */
+static bool find_refuting_prices(fit *f)
 {
-    int low = 0, high = N_PRICES - 1;
-    while (high > low) {
-        const int middle = low + (high - low) / 2;
-        const cz_wide a = left_at(f, ratio, middle);
-        if (a < 0)
+    cz_subgroup_load load;
+    if (do_prices_refute(f, &load)) /* those of another time */
+        return true;
+    cz_cover *cover = start(f);
+    for (int i = 0; i < N_COLUMNS; i++) {
+        try_prices(f, cz_cover_prices(cover));
+        if (do_prices_refute(f, &load))
             return true;
-        if (a <= left_at(f, ratio, middle + 1))
-            high = middle;
-        else
-            low = middle + 1;
+        if (cz_cover_value(cover) <= CZ_COVER_ONE || load.n == 0 ||
+            !add_load(f, cover, &load))
+            return false;
     }
-    return left_at(f, ratio, low) < 0;
-}
-
-static bool is_refuted(fit *f, int64_t time_ps)
-{
-    const int first = f->problem->wire_cap_bytes < INT64_MAX ? 0 : N_RATIOS;
-    f->time_ps = time_ps;
-    for (int ratio = first; ratio <= N_RATIOS; ratio++)
-        if (is_refuted_at(f, ratio))
-            return true;
     return false;
 }
 
-/* What alone ends later will not be needed any more. */
-static void drop_late(fit *f, int64_t time_ps)
+/* ---- the least time ---- */
+
+static void keep(const fit *f, prices *kept)
 {
-    int n = 0;
-    for (int i = 0; i < f->n; i++)
-        if (f->items[i].alone_ps <= time_ps)
-            f->items[n++] = f->items[i];
-    f->n = n;
+    memcpy(kept->matrix, f->tried.matrix,
+           sizeof *kept->matrix * (size_t)f->problem->n_classes);
+    kept->byte = f->tried.byte;
 }
 
-/* The class that costs most at the last prices that refuted a time. */
-static int witness_of(cz_arena *scratch, fit *f, const int64_t *prices)
+/* `kept` gets the last prices that refuted a time. */
+static bool is_refuted(fit *f, int64_t time_ps, prices *kept)
 {
-    cz_wide *costs = CZ_NEW(scratch, cz_wide, f->problem->n_classes);
-    int witness = 0;
-    memcpy(f->prices, prices, sizeof f->prices);
-    left_over(f, costs);
-    for (int c = 1; c < f->problem->n_classes; c++)
-        if (costs[c] > costs[witness])
-            witness = c;
+    f->time_ps = time_ps;
+    if (!has_ways(f))
+        return true;
+    if (!find_refuting_prices(f))
+        return !keep_the_cap(f);
+    keep(f, kept);
+    return true;
+}
+
+/* No time below is possible. */
+static int64_t least_time(fit *f, int64_t low, prices *kept)
+{
+    int64_t high = low > 0 ? low : 1;
+    while (high < INT64_MAX / 4 && is_refuted(f, high, kept)) {
+        low = high + 1;
+        high *= 2;
+    }
+    while (high - low > low / PRECISION) {
+        const int64_t middle = low + (high - low) / 2;
+        if (is_refuted(f, middle, kept))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The class whose matrices together are worth most; -1: none are. */
+static int witness_of(const fit *f, const prices *kept)
+{
+    int witness = -1;
+    cz_wide most = 0;
+    for (int c = 0; c < f->problem->n_classes; c++) {
+        const cz_wide worth =
+            (cz_wide)kept->matrix[c] * f->problem->classes[c].count;
+        if (worth <= most)
+            continue;
+        most = worth;
+        witness = c;
+    }
     return witness;
 }
 
-/* The least time that is not refuted, and so is every time below. */
-static int64_t least_time(fit *f, int64_t low, int64_t *prices)
+static prices make_prices(cz_arena *scratch, int n_classes)
 {
-    int64_t high = low > 0 ? low : 1;
-    while (high < INT64_MAX / 4 && is_refuted(f, high)) {
-        memcpy(prices, f->prices, sizeof f->prices);
-        low = high;
-        high *= 2;
-    }
-    drop_late(f, high);
-    while (high - low > low / PRECISION) {
-        const int64_t middle = low + (high - low) / 2;
-        if (is_refuted(f, middle)) {
-            memcpy(prices, f->prices, sizeof f->prices);
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    f->time_ps = high;
-    return low;
+    return (prices){.matrix = CZ_NEW(scratch, int64_t, n_classes)};
 }
 
 cz_subgroup_bound cz_subgroup_bound_fit(cz_arena *scratch,
                                         const cz_subgroup_problem *problem,
                                         int64_t low_ps)
 {
-    fit f = {.problem = problem,
-             .n_ranks = (int64_t)problem->n_rows * problem->width};
-    int64_t prices[N_PRICED] = {0};
     cz_subgroup_bound bound = {.of = -1};
-    f.items = list_items(scratch, problem, &f.n);
-    if (f.n == 0 || !is_possible(problem, f.items, f.n))
+    prices kept = make_prices(scratch, problem->n_classes);
+    fit f = {.scratch = scratch,
+             .problem = problem,
+             .n_ranks = (int64_t)problem->n_rows * problem->width,
+             .time_ps = INT64_MAX,
+             .byte_bits =
+                 problem->wire_cap_bytes >> MANY_BYTES > 0 ? BYTE_BITS : 0,
+             .tried = make_prices(scratch, problem->n_classes)};
+    list_classes(&f);
+    if (f.n == 0 || !has_ways(&f) || !keep_the_cap(&f))
         return bound;
-    bound.time_ps = least_time(&f, low_ps, prices);
-    bound.of = witness_of(scratch, &f, prices);
-    bound.price = prices[BYTES];
+    bound.time_ps = least_time(&f, low_ps, &kept);
+    bound.of = witness_of(&f, &kept);
+    bound.price = (int64_t)((cz_wide)kept.byte * bound.time_ps >>
+                            (RANK_BITS + f.byte_bits - CZ_SUBGROUP_PRICE_BITS));
     return bound;
 }

@@ -1,0 +1,42 @@
+/* What one rank can do in a given time: a knapsack of pieces of matrices. */
+#ifndef CZ_PASSES_SOLVE_SUBGROUP_LOAD_H
+#define CZ_PASSES_SOLVE_SUBGROUP_LOAD_H
+
+#include "passes/solve/subgroup.h"
+
+/* What each rank of a block does for a matrix, or a batch, in one way. */
+typedef struct cz_subgroup_piece {
+    int of, g, batch;
+    int64_t compute_ps;            /* above 0 */
+    int64_t gather_ps, scatter_ps; /* with latency; 0: none */
+    int64_t alone_ps, wire_bytes;  /* of the whole block's job */
+    int64_t worth; /* set by who asks; a rank full of it has less
+                    * than 2^60 */
+} cz_subgroup_piece;
+
+enum { CZ_SUBGROUP_MAX_LOAD = 12 };
+
+/* A rank's load: so many of each of these pieces. */
+typedef struct cz_subgroup_load {
+    int n;
+    struct {
+        const cz_subgroup_piece *piece;
+        int64_t times;
+    } of[CZ_SUBGROUP_MAX_LOAD];
+} cz_subgroup_load;
+
+/* Room for searches among n pieces, which the caller owns. */
+typedef struct cz_subgroup_loader cz_subgroup_loader;
+cz_subgroup_loader *cz_subgroup_loader_make(cz_arena *arena,
+                                            const cz_subgroup_piece *pieces,
+                                            int n);
+
+/* No load that one rank ends by time_ps is worth more than what is returned,
+ * were there as many of each piece as one likes.
+ * A rank's time is all compute of its load, the gather of the piece that is
+ * computed first, and the scatter of the last one.  `best` gets a load worth
+ * that but for a part in 2^14, unless the search was cut short. */
+int64_t cz_subgroup_most_worth(cz_subgroup_loader *loader, int64_t time_ps,
+                               cz_subgroup_load *best);
+
+#endif

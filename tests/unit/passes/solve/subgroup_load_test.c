@@ -1,0 +1,168 @@
+/* What a rank can hold, against dynamic programming over the seconds. */
+#include "passes/solve/subgroup_load.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MAX_PIECES = 30, MAX_TIME = 4000 };
+
+static int64_t draw(uint64_t *random, uint64_t n)
+{
+    *random = *random * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)((*random >> 33) % n);
+}
+
+static int64_t find(const cz_subgroup_piece *pieces, int n, int64_t time_ps,
+                    cz_subgroup_load *load)
+{
+    cz_arena arena;
+    cz_arena_init(&arena);
+    cz_subgroup_loader *loader = cz_subgroup_loader_make(&arena, pieces, n);
+    const int64_t worth = cz_subgroup_most_worth(loader, time_ps, load);
+    cz_arena_fini(&arena);
+    return worth;
+}
+
+/* Of loads whose gathers and scatters are no shorter than these. */
+static int64_t best_of(const cz_subgroup_piece *pieces, int n, int64_t gather,
+                       int64_t scatter, int64_t room)
+{
+    static int64_t most[MAX_TIME + 1];
+    if (room < 0)
+        return -1;
+    memset(most, 0, sizeof most);
+    for (int64_t t = 1; t <= room; t++)
+        for (int i = 0; i < n; i++) {
+            const cz_subgroup_piece *p = &pieces[i];
+            if (p->gather_ps >= gather && p->scatter_ps >= scatter &&
+                p->compute_ps <= t &&
+                most[t - p->compute_ps] + p->worth > most[t])
+                most[t] = most[t - p->compute_ps] + p->worth;
+        }
+    return most[room];
+}
+
+/* a has the least gather and b the least scatter. */
+static int64_t best_load(const cz_subgroup_piece *pieces, int n, int64_t time)
+{
+    int64_t most = 0;
+    for (int a = 0; a < n; a++)
+        for (int b = 0; b < n; b++) {
+            const int64_t gather = pieces[a].gather_ps;
+            const int64_t scatter = pieces[b].scatter_ps;
+            const bool are_two = a != b;
+            if (pieces[b].gather_ps < gather || pieces[a].scatter_ps < scatter)
+                continue;
+            const int64_t rest =
+                best_of(pieces, n, gather, scatter,
+                        time - gather - scatter - pieces[a].compute_ps -
+                            are_two * pieces[b].compute_ps);
+            const int64_t worth =
+                pieces[a].worth + are_two * pieces[b].worth + rest;
+            if (rest >= 0 && worth > most)
+                most = worth;
+        }
+    return most;
+}
+
+static void draw_pieces(uint64_t *random, cz_subgroup_piece *pieces, int n,
+                        bool have_ramps)
+{
+    for (int i = 0; i < n; i++) {
+        const int64_t compute = 20 + draw(random, 200);
+        const int64_t gather = have_ramps ? draw(random, 40) : 0;
+        pieces[i] =
+            (cz_subgroup_piece){.compute_ps = compute,
+                                .gather_ps = gather,
+                                .scatter_ps = have_ramps ? draw(random, 20) : 0,
+                                .worth = compute * (900 + draw(random, 200))};
+    }
+}
+
+static int64_t time_of(const cz_subgroup_load *load)
+{
+    int64_t compute = 0, gather = INT64_MAX, scatter = INT64_MAX;
+    for (int i = 0; i < load->n; i++) {
+        const cz_subgroup_piece *p = load->of[i].piece;
+        compute += load->of[i].times * p->compute_ps;
+        gather = p->gather_ps < gather ? p->gather_ps : gather;
+        scatter = p->scatter_ps < scatter ? p->scatter_ps : scatter;
+    }
+    return load->n == 0 ? 0 : compute + gather + scatter;
+}
+
+static int64_t worth_of(const cz_subgroup_load *load)
+{
+    int64_t worth = 0;
+    for (int i = 0; i < load->n; i++)
+        worth += load->of[i].times * load->of[i].piece->worth;
+    return worth;
+}
+
+/* Without ramps to a part in 2^14; with them no less, and no more than what
+ * could be done had a rank a little longer: gathers are told apart to an
+ * eighth, and scatters are those of the shortest. */
+static void test_no_load_is_worth_more(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        uint64_t random = seed;
+        cz_subgroup_piece pieces[MAX_PIECES];
+        cz_subgroup_load load;
+        const bool have_ramps = seed % 2;
+        const int n = 1 + (int)draw(&random, have_ramps ? 6 : MAX_PIECES);
+        const int64_t time = 100 + draw(&random, 900);
+        draw_pieces(&random, pieces, n, have_ramps);
+        const int64_t found = find(pieces, n, time, &load);
+        const int64_t best = best_load(pieces, n, time);
+        const int64_t more = best_load(pieces, n, time + have_ramps * 25);
+        assert_true(found >= best);
+        assert_true(found <= more + (more >> 14) + 1);
+        assert_true(worth_of(&load) + (worth_of(&load) >> 14) == found);
+        assert_true(time_of(&load) <= time + have_ramps * 25);
+    }
+}
+
+static void test_a_search_cut_short_is_still_no_less(void **unused)
+{
+    uint64_t random = 1;
+    cz_subgroup_piece pieces[MAX_PIECES];
+    cz_subgroup_load load;
+    (void)unused;
+    for (int i = 0; i < MAX_PIECES; i++)
+        pieces[i] = (cz_subgroup_piece){.compute_ps = 6 + 2 * i,
+                                        .worth = 6000 + 2000 * i};
+    const int64_t found = find(pieces, MAX_PIECES, 3999, &load);
+    assert_true(found >= best_load(pieces, MAX_PIECES, 3999));
+    assert_true(found <= 3999 * 1000 + 1000);
+    draw_pieces(&random, pieces, MAX_PIECES, false);
+    assert_true(find(pieces, MAX_PIECES, MAX_TIME, &load) >=
+                best_load(pieces, MAX_PIECES, MAX_TIME));
+}
+
+static void test_what_does_not_fit_is_worth_nothing(void **unused)
+{
+    const cz_subgroup_piece piece = {
+        .compute_ps = 10, .gather_ps = 2, .scatter_ps = 1, .worth = 5};
+    cz_subgroup_load load;
+    (void)unused;
+    assert_int_equal(find(&piece, 1, 12, &load), 0);
+    assert_int_equal(load.n, 0);
+    assert_int_equal(find(&piece, 1, 13, &load), 5);
+    assert_int_equal(find(&piece, 1, 23, &load), 10);
+    assert_int_equal(find(NULL, 0, 23, &load), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_load_is_worth_more),
+        cmocka_unit_test(test_a_search_cut_short_is_still_no_less),
+        cmocka_unit_test(test_what_does_not_fit_is_worth_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
