@@ -56,6 +56,13 @@ void cz_emit_variants(cz_emitter *emitter)
     for (int i = 0; i < view->n_rules; i++)
         if (view->rules[i].n_phases > 0)
             put_phases(out, &view->rules[i], i);
+    cz_text_puts(out, "static const czr_phases *const phases[] = {\n");
+    for (int i = 0; i < view->n_rules; i++)
+        cz_text_printf(out,
+                       view->rules[i].n_phases > 0 ? "    &phases_%d,\n"
+                                                   : "    NULL,\n",
+                       i);
+    cz_text_puts(out, "};\n");
     for (int i = 0; i < view->n_stages; i++)
         put_bodies(emitter, i);
     cz_text_puts(out, "static const czr_variants variants[] = {\n");

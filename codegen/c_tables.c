@@ -30,10 +30,11 @@ static void put_kernel_row(cz_text *out, const cz_view_kernel_row *row)
 
 static void put_transfer_row(cz_text *out, const cz_view_transfer_row *row)
 {
-    cz_text_printf(out, "    {%lld, %lld, %lld, %lld, %lld, %lld, %lld},\n",
+    cz_text_printf(out,
+                   "    {%lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld},\n",
                    (ll)row->param, (ll)row->is_recv, (ll)row->peer,
                    (ll)row->offset, (ll)row->n_rows, (ll)row->row_bytes,
-                   (ll)row->stride_bytes);
+                   (ll)row->stride_bytes, (ll)row->phases);
 }
 
 static void put_sum_row(cz_text *out, const cz_view_sum_row *row)
@@ -445,11 +446,14 @@ static void put_places(cz_emitter *emitter)
 {
     const cz_plan_view *view = emitter->view;
 
-    cz_text_puts(emitter->out, "/* bucket and element of every parameter */\n"
-                               "static const czr_place places[] = {\n");
+    cz_text_puts(emitter->out,
+                 "/* bucket, rule and element of every parameter */\n"
+                 "static const czr_place places[] = {\n");
     for (int i = 0; i < view->n_params; i++)
-        cz_text_printf(emitter->out, "    {%d, %lld},\n",
-                       view->params[i].bucket, (ll)view->params[i].offset);
+        cz_text_printf(emitter->out, "    {%d, %d, %lld},\n",
+                       view->params[i].bucket,
+                       view->families[view->params[i].family].rule,
+                       (ll)view->params[i].offset);
     cz_text_puts(emitter->out, view->n_params ? "};\n\n" : "    {0}};\n\n");
 }
 

@@ -2,9 +2,11 @@
 #include "dsl/metrics.h"
 
 #include "dsl/base/checked.h"
+#include "dsl/frequency.h"
 
 typedef struct counter {
     const cz_plan_view *view;
+    const cz_frequency *frequencies;
     int64_t rank;
     cz_rank_metrics *out;
 } counter;
@@ -151,15 +153,18 @@ static void count_kernel(counter *c, const cz_view_kernel_row *row)
 }
 
 static void count_transfer(counter *c, const cz_view_op *op, int number,
-                           const cz_view_transfer_row *row)
+                           int64_t first, int64_t end)
 {
     const int64_t self = cz_view_coordinate(c->view, &op->fact->comm, c->rank);
-    int64_t *bytes =
-        row->is_recv ? c->out->received + number : c->out->sent + number;
-    touch_scratch(c, row->offset + (row->n_rows - 1) * row->stride_bytes +
-                         row->row_bytes);
-    if (row->peer != self)
-        *bytes += row->n_rows * row->row_bytes;
+    const cz_view_transfer_row *rows = c->view->tables[op->table].rows.transfer;
+    for (int64_t i = first; i < end; i++)
+        touch_scratch(c, rows[i].offset +
+                             (rows[i].n_rows - 1) * rows[i].stride_bytes +
+                             rows[i].row_bytes);
+    c->out->sent[number] = cz_frequency_moved(c->view, c->frequencies, rows,
+                                              first, end, self, false);
+    c->out->received[number] = cz_frequency_moved(c->view, c->frequencies, rows,
+                                                  first, end, self, true);
 }
 
 static void count_sum(counter *c, const cz_view_op *op, int number,
@@ -178,11 +183,11 @@ static void count_rows(counter *c, int number)
     const cz_view_table *table = &c->view->tables[op->table];
     const int64_t at =
         cz_view_coordinate(c->view, &table->fact->selector, c->rank);
+    if (table->kind == CZ_ROW_TRANSFER)
+        count_transfer(c, op, number, table->starts[at], table->starts[at + 1]);
     for (int64_t i = table->starts[at]; i < table->starts[at + 1]; i++)
         if (table->kind == CZ_ROW_KERNEL)
             count_kernel(c, &table->rows.kernel[i]);
-        else if (table->kind == CZ_ROW_TRANSFER)
-            count_transfer(c, op, number, &table->rows.transfer[i]);
         else if (table->kind == CZ_ROW_SUM)
             count_sum(c, op, number, &table->rows.sum[i]);
 }
@@ -288,10 +293,11 @@ static void find_item(const cz_plan_view *view, cz_metrics *out)
     }
 }
 
-static void count_rank(cz_arena *arena, const cz_plan_view *view, int64_t rank,
+static void count_rank(cz_arena *arena, const cz_plan_view *view,
+                       const cz_frequency *frequencies, int64_t rank,
                        cz_rank_metrics *out)
 {
-    counter c = {view, rank, out};
+    counter c = {view, frequencies, rank, out};
     out->sent = CZ_NEW(arena, int64_t, view->n_ops);
     out->received = CZ_NEW(arena, int64_t, view->n_ops);
     for (int i = 0; i < view->n_ops; i++)
@@ -299,13 +305,33 @@ static void count_rank(cz_arena *arena, const cz_plan_view *view, int64_t rank,
     count_memory(&c);
 }
 
+/* What is the same in every update, so many times. */
+static void repeat(const cz_plan_view *view, cz_rank_metrics *m, int64_t times)
+{
+    m->flops *= times;
+    m->n_updates *= times;
+    m->n_whole *= times;
+    for (int p = 0; p < view->n_params; p++) {
+        m->updates[p] *= times;
+        m->whole[p] *= times;
+    }
+    for (int i = 0; i < view->n_ops; i++)
+        if (view->ops[i].kind != CZ_STEP_TRANSFER) {
+            m->sent[i] *= times;
+            m->received[i] *= times;
+        }
+}
+
 cz_rank_metrics cz_metrics_rank(cz_arena *arena, const cz_plan_view *view,
-                                int64_t rank)
+                                int64_t rank, int64_t n_updates)
 {
     cz_rank_metrics metrics = {.updates =
                                    CZ_NEW(arena, int64_t, view->n_params),
                                .whole = CZ_NEW(arena, int64_t, view->n_params)};
-    count_rank(arena, view, rank, &metrics);
+    count_rank(arena, view, cz_frequencies(arena, view, n_updates), rank,
+               &metrics);
+    if (n_updates >= 0)
+        repeat(view, &metrics, n_updates);
     return metrics;
 }
 
@@ -313,10 +339,12 @@ cz_metrics *cz_metrics_build(cz_arena *arena, const cz_plan_view *view)
 {
     cz_metrics *metrics = CZ_NEW(arena, cz_metrics, 1);
     cz_rank_metrics *ranks = CZ_NEW(arena, cz_rank_metrics, view->n_ranks);
+    const cz_frequency *frequencies =
+        cz_frequencies(arena, view, CZ_MEAN_UPDATE);
     metrics->n_ranks = view->n_ranks;
     metrics->ranks = ranks;
     for (int rank = 0; rank < view->n_ranks; rank++) {
-        count_rank(arena, view, rank, &ranks[rank]);
+        count_rank(arena, view, frequencies, rank, &ranks[rank]);
         add_rank(view, &ranks[rank], metrics);
     }
     find_item(view, metrics);

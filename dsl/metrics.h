@@ -24,7 +24,8 @@ typedef enum cz_memory {
 
 const char *cz_memory_name(cz_memory memory);
 
-/* One rank, one step. */
+/* One rank, one step: bytes are those of the mean update, everything else is
+ * the same in all. */
 typedef struct cz_rank_metrics {
     int64_t flops;                 /* of all stages that run here */
     int64_t *sent;                 /* [n_ops] bytes, to other ranks */
@@ -57,9 +58,10 @@ typedef struct cz_metrics {
 /* The metrics of a scheduled plan; they belong to the arena.  What is counted
  * per parameter is only summed: memory grows with ranks times ops. */
 cz_metrics *cz_metrics_build(cz_arena *arena, const cz_plan_view *view);
-/* One rank's, with the counts per parameter. */
+/* One rank's, with the counts per parameter: in updates 1 to
+ * n_updates together, or in the CZ_MEAN_UPDATE (dsl/frequency.h). */
 cz_rank_metrics cz_metrics_rank(cz_arena *arena, const cz_plan_view *view,
-                                int64_t rank);
+                                int64_t rank, int64_t n_updates);
 
 /* Bytes that the member at a position of the communicator sends for one row of
  * a group_sum, and receives: each adds up its share of the elements for all. */

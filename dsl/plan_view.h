@@ -253,7 +253,8 @@ typedef struct cz_view_kernel_row {
 } cz_view_kernel_row;
 
 typedef struct cz_view_transfer_row {
-    int64_t param, is_recv, peer, offset, n_rows, row_bytes, stride_bytes;
+    int64_t param, is_recv, peer, offset, n_rows, row_bytes, stride_bytes,
+        phases;
 } cz_view_transfer_row;
 
 typedef struct cz_view_sum_row {
@@ -358,6 +359,11 @@ int cz_view_phase_at(const cz_view_rule *rule, int64_t t);
 int cz_view_n_bodies(const cz_view_stage *stage);
 const cz_view_stage *cz_view_variant(const cz_view_stage *stage, int i);
 int cz_view_first_alike(const cz_view_stage *stage, int i);
+/* Bit p: phase p of a rule reads slot `index` of a kind that passes between its
+ * stages; bit 0 alone where all updates are alike.  What is not read need not
+ * travel. */
+uint32_t cz_view_slot_phases(const cz_plan_view *view, int rule,
+                             cz_slot_kind kind, int index);
 
 /* Coordinate of a rank over some axes (row-major in mesh order), and how many
  * coordinates there are. */

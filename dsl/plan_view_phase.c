@@ -170,3 +170,41 @@ bool cz_view_read_variants(cz_view_builder *b, cz_view_stage *stages, int n)
            cz_view_fail(b, "there are %d variants of stages too many",
                         n_facts - next);
 }
+
+/* ---- who reads what ---- */
+
+static bool reads_value(const cz_view_stage *stage, int value)
+{
+    for (int s = 0; s < stage->n_steps; s++)
+        for (int i = 0; i < stage->steps[s].n_in; i++)
+            if (stage->steps[s].in[i] == value)
+                return true;
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out_value[i] == value)
+            return true;
+    return false;
+}
+
+static uint32_t phases_that_read(const cz_view_stage *stage, int value)
+{
+    uint32_t phases = stage->n_variants == 0;
+
+    for (int p = 0; p < stage->n_variants; p++)
+        phases |= (uint32_t)reads_value(&stage->variants[p], value) << p;
+    return phases;
+}
+
+uint32_t cz_view_slot_phases(const cz_plan_view *view, int rule,
+                             cz_slot_kind kind, int index)
+{
+    const cz_view_rule *r = &view->rules[rule];
+    uint32_t phases = 0;
+
+    for (int s = r->first_stage; s < r->first_stage + r->n_stages; s++) {
+        const cz_view_stage *stage = &view->stages[s];
+        for (int i = 0; i < stage->n_in; i++)
+            if (stage->in[i].kind == kind && stage->in[i].index == index)
+                phases |= phases_that_read(stage, i);
+    }
+    return phases;
+}

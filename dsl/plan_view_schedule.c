@@ -7,7 +7,7 @@
 
 /* ---- rows ---- */
 
-enum high { HIGH_ANY, HIGH_STAGE, HIGH_PARAM, HIGH_FLAG };
+enum high { HIGH_ANY, HIGH_STAGE, HIGH_PARAM, HIGH_FLAG, HIGH_PHASES };
 
 /* The columns of rows.def: where each lies in its row. */
 static const struct column {
@@ -32,7 +32,7 @@ static const struct limit {
     {"scatter", -1, HIGH_ANY},   {"temp", -1, HIGH_ANY},
     {"work", -1, HIGH_ANY},      {"is_recv", 0, HIGH_FLAG},
     {"n_rows", 1, HIGH_ANY},     {"row_bytes", 1, HIGH_ANY},
-    {"is_double", 0, HIGH_FLAG},
+    {"is_double", 0, HIGH_FLAG}, {"phases", 0, HIGH_PHASES},
 };
 
 static const char *const row_names[] = {[CZ_ROW_KERNEL] = "kernel",
@@ -56,6 +56,8 @@ static int64_t highest(const cz_plan_view *view, enum high high)
         return view->n_params - 1;
     case HIGH_FLAG:
         return 1;
+    case HIGH_PHASES:
+        return ((int64_t)1 << CZ_MAX_PHASES) - 1;
     case HIGH_ANY:
         break;
     }

@@ -111,37 +111,35 @@ static bool wrong_count(cz_job *job, int64_t rank, const char *what,
 }
 
 static bool check_ops(cz_job *job, const cz_rank_metrics *plan,
-                      const cz_run_result *result, int64_t rank, int64_t steps)
+                      const cz_run_result *result, int64_t rank)
 {
     const int n_ops = job->view->n_ops;
 
     for (int op = 0; op < n_ops; op++) {
         const int64_t sent = result->sent[rank * n_ops + op];
         const int64_t received = result->received[rank * n_ops + op];
-        if (sent != plan->sent[op] * steps)
-            return wrong_count(job, rank, "bytes sent", sent,
-                               plan->sent[op] * steps);
-        if (received != plan->received[op] * steps)
+        if (sent != plan->sent[op])
+            return wrong_count(job, rank, "bytes sent", sent, plan->sent[op]);
+        if (received != plan->received[op])
             return wrong_count(job, rank, "bytes received", received,
-                               plan->received[op] * steps);
+                               plan->received[op]);
     }
     return true;
 }
 
 static bool check_updates(cz_job *job, const cz_rank_metrics *plan,
-                          const cz_run_result *result, int64_t rank,
-                          int64_t steps)
+                          const cz_run_result *result, int64_t rank)
 {
     const int n_params = job->view->n_params;
 
     for (int p = 0; p < n_params; p++) {
         const int64_t at = rank * n_params + p;
-        if (result->updates[at] != plan->updates[p] * steps)
+        if (result->updates[at] != plan->updates[p])
             return wrong_count(job, rank, job->view->params[p].name,
-                               result->updates[at], plan->updates[p] * steps);
-        if (result->whole[at] != plan->whole[p] * steps)
+                               result->updates[at], plan->updates[p]);
+        if (result->whole[at] != plan->whole[p])
             return wrong_count(job, rank, job->view->params[p].name,
-                               result->whole[at], plan->whole[p] * steps);
+                               result->whole[at], plan->whole[p]);
     }
     return true;
 }
@@ -152,9 +150,9 @@ static bool check_counters(cz_job *job, const cz_run_result *result)
 
     for (int rank = 0; rank < job->view->n_ranks; rank++) {
         const cz_rank_metrics mine =
-            cz_metrics_rank(&job->arena, job->view, rank);
-        if (!check_ops(job, &mine, result, rank, steps) ||
-            !check_updates(job, &mine, result, rank, steps))
+            cz_metrics_rank(&job->arena, job->view, rank, steps);
+        if (!check_ops(job, &mine, result, rank) ||
+            !check_updates(job, &mine, result, rank))
             return false;
         if (steps && result->peak_scratch[rank] != mine.peak_scratch)
             return wrong_count(job, rank, "peak scratch bytes",

@@ -136,7 +136,7 @@ void cz_schedule_waits(cz_scheduler *s);
 /* The numbers of rows.def to a row of each kind. */
 enum {
     CZ_KERNEL_NUMBERS = 8,
-    CZ_TRANSFER_NUMBERS = 7,
+    CZ_TRANSFER_NUMBERS = 8,
     CZ_SUM_NUMBERS = 4,
     CZ_SPAN_NUMBERS = 3
 };

@@ -15,6 +15,7 @@ typedef struct parcel {
     const cz_matrix *matrix;
     int64_t bytes;        /* of an element */
     int64_t shard, whole; /* scratch bytes of the slot on either side */
+    int64_t phases;       /* in which it is read */
 } parcel;
 
 /* One end of what travels between a shard and a part of the matrix; the peer is
@@ -48,7 +49,8 @@ static void put_box(cz_rows *r, const parcel *p, const parcel_end *end,
         (end->in_whole ? p->whole : p->shard) + first * p->bytes,
         n_rows,
         row_bytes,
-        n_rows == 1 ? row_bytes : holder->shape[1] * p->bytes};
+        n_rows == 1 ? row_bytes : holder->shape[1] * p->bytes,
+        p->phases};
     cz_rows_put(r, columns, CZ_TRANSFER_NUMBERS);
 }
 
@@ -110,7 +112,8 @@ static void put_matrix(const cz_scheduler *s, cz_rows *r, const cz_matrix *m,
     for (int i = 0; (bytes = element_bytes(m->whole, kind, i)) > 0; i++) {
         const parcel p = {
             m, bytes, (is_gather ? m->gather : m->scatter) + shard_at[i],
-            (is_gather ? whole.gather : whole.scatter) + whole_at[i]};
+            (is_gather ? whole.gather : whole.scatter) + whole_at[i],
+            cz_view_slot_phases(s->view, m->family->rule, kind, i)};
         put_parcel(s, r, &p, at, is_gather);
     }
 }

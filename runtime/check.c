@@ -200,6 +200,7 @@ static bool check_places(const czr_check *c)
     for (int i = 0; i < p->n_params; i++) {
         const czr_place *place = &p->places[i];
         if (!czr_is_below(place->bucket, p->n_buckets) ||
+            !czr_is_below(place->rule, p->n_rules) ||
             !czr_is_inside(place->offset, czr_program_shard(p, i, c->rank).n,
                            p->buckets[place->bucket].length))
             return fail(c, "place of parameter", i);
@@ -233,11 +234,12 @@ static bool check_stages(const czr_check *c)
     return true;
 }
 
-enum { MAX_EVENTS = 32 }; /* bits of a phase */
+enum { MAX_EVENTS = 32, MAX_PHASES = 32 }; /* bits of sets of them */
 
 static bool are_phases(const czr_phases *phases)
 {
-    if (phases->n_events > MAX_EVENTS || phases->n_phases < 1)
+    if (phases->n_events > MAX_EVENTS || phases->n_phases < 1 ||
+        phases->n_phases > MAX_PHASES)
         return false;
     for (int e = 0; e < phases->n_events; e++)
         if (phases->events[e].start < 1 || phases->events[e].period < 0)
@@ -249,6 +251,9 @@ static bool check_variants(const czr_check *c)
 {
     const czr_program *p = c->program;
 
+    for (int r = 0; p->phases && r < p->n_rules; r++)
+        if (p->phases[r] && !are_phases(p->phases[r]))
+            return fail(c, "phases of rule", r);
     for (int s = 0; p->variants && s < p->n_stages; s++) {
         const czr_variants *variants = &p->variants[s];
         if (!variants->phases)

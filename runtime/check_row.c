@@ -60,7 +60,9 @@ static bool check_transfer_row(const czr_check *c, const czr_transfer_row *row)
 {
     const int64_t n = row->n_rows;
 
-    if (n < 0 || row->row_bytes < 0 || row->stride_bytes < row->row_bytes)
+    if ((c->program->phases &&
+         !czr_is_below(row->param, c->program->n_params)) ||
+        n < 0 || row->row_bytes < 0 || row->stride_bytes < row->row_bytes)
         return false;
     if (n == 0 || row->row_bytes == 0)
         return true;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 9u /* of the tables in the second part */
+#define CZR_ABI 10u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -338,7 +338,7 @@ typedef struct czr_storage {
 } czr_storage;
 
 typedef struct czr_place {
-    int32_t bucket;
+    int32_t bucket, rule;
     int64_t offset;
 } czr_place;
 
@@ -385,6 +385,7 @@ typedef struct czr_transfer_row {
     int32_t param;
     int16_t is_recv, peer;
     int64_t offset, n_rows, row_bytes, stride_bytes;
+    uint32_t phases; /* bit p: it travels in phase p of its parameter's rule */
 } czr_transfer_row;
 
 typedef struct czr_sum_row {
@@ -457,6 +458,9 @@ struct czr_program {
     const czr_family *families;
     int n_params;
     const czr_place *places;
+    int n_rules;
+    /* [n_rules], NULL of a rule whose updates are all alike; NULL: all are */
+    const czr_phases *const *phases;
     int n_storages;
     const czr_storage *storages;
     int n_frozen; /* families; first_param means nothing */

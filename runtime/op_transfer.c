@@ -54,17 +54,30 @@ static bool count_bytes(czr_engine *engine, int op,
     return has_others;
 }
 
-czr_status czr_op_transfer(czr_engine *engine, int op)
+/* All rows of the operation, or those that travel at this update. */
+static czr_transfer moving_rows(czr_engine *engine, int op)
 {
     const czr_program *program = engine->program;
     const int table = program->ops[op].table;
-    const czr_range rows = czr_program_rows(program, table, engine->rank);
-    const czr_transfer_row *first = program->tables[table].rows;
+    const czr_range range = czr_program_rows(program, table, engine->rank);
+    const czr_transfer_row *rows = program->tables[table].rows;
+    int64_t n = 0;
 
+    rows += range.first;
+    if (!engine->moving)
+        return (czr_transfer){rows, range.n, engine->scratch};
+    for (int64_t i = 0; i < range.n; i++) {
+        const int rule = program->places[rows[i].param].rule;
+        if (rows[i].phases >> engine->phases[rule] & 1)
+            engine->moving[n++] = rows[i];
+    }
+    return (czr_transfer){engine->moving, n, engine->scratch};
+}
+
+czr_status czr_op_transfer(czr_engine *engine, int op)
+{
     czr_unit unit = {.kind = CZR_UNIT_TRANSFER,
-                     .of.transfer = {.rows = first + rows.first,
-                                     .n_rows = rows.n,
-                                     .base = engine->scratch}};
+                     .of.transfer = moving_rows(engine, op)};
     const czr_status status = copy_to_self(engine, op, &unit.of.transfer);
     if (status != CZR_OK || !count_bytes(engine, op, &unit.of.transfer))
         return status;

@@ -1,5 +1,5 @@
-/* Which body every stage has at an update: rules may differ from one update
- * to the next. */
+/* The phase of every rule and the body of every stage at an update: rules may
+ * differ from one update to the next. */
 #include "runtime/engine.h"
 
 static bool fires(const czr_event *event, int64_t t)
@@ -22,7 +22,23 @@ int czr_phase_at(const czr_phases *phases, int64_t t)
     return -1;
 }
 
-czr_status czr_phase_choose(czr_engine *engine, int64_t t)
+static czr_status choose_phases(czr_engine *engine, int64_t t)
+{
+    const czr_program *program = engine->program;
+
+    for (int r = 0; program->phases && r < program->n_rules; r++) {
+        const int phase =
+            program->phases[r] ? czr_phase_at(program->phases[r], t) : 0;
+        if (phase < 0)
+            return czr_engine_poison(engine, CZR_ERR_VERSION,
+                                     "rule %d has no phase for update %lld", r,
+                                     (long long)t);
+        engine->phases[r] = (uint8_t)phase;
+    }
+    return CZR_OK;
+}
+
+static czr_status choose_bodies(czr_engine *engine, int64_t t)
 {
     const czr_program *program = engine->program;
 
@@ -40,4 +56,11 @@ czr_status czr_phase_choose(czr_engine *engine, int64_t t)
         engine->bodies[s] = variants->run[phase];
     }
     return CZR_OK;
+}
+
+czr_status czr_phase_choose(czr_engine *engine, int64_t t)
+{
+    const czr_status status = choose_bodies(engine, t);
+
+    return status == CZR_OK ? choose_phases(engine, t) : status;
 }

@@ -81,6 +81,25 @@ static void note_slots(czr_slot_sizes *sizes, const czr_slot *slots, int n)
                 (uint8_t)czr_dtype_bytes((czr_dtype)slots[i].dtype);
 }
 
+/* Room for the rows of any transfer, where some may stay. */
+static czr_status open_moving(czr_engine *engine)
+{
+    const czr_program *program = engine->program;
+    int64_t most = 0;
+
+    for (int op = 0; op < program->n_ops; op++) {
+        if (program->ops[op].kind != CZR_TRANSFER)
+            continue;
+        const int64_t n =
+            czr_program_rows(program, program->ops[op].table, engine->rank).n;
+        most = n > most ? n : most;
+    }
+    if (!program->phases || most == 0)
+        return CZR_OK;
+    engine->moving = czr_alloc((size_t)most, sizeof *engine->moving);
+    return engine->moving ? CZR_OK : CZR_ERR_NO_MEMORY;
+}
+
 static czr_status open_stages(czr_engine *engine)
 {
     const czr_program *program = engine->program;
@@ -89,7 +108,9 @@ static czr_status open_stages(czr_engine *engine)
         czr_alloc((size_t)program->n_stages, sizeof *engine->slot_sizes);
     engine->bodies =
         czr_alloc((size_t)program->n_stages, sizeof *engine->bodies);
-    if (!engine->slot_sizes || !engine->bodies)
+    engine->phases =
+        czr_alloc((size_t)program->n_rules, sizeof *engine->phases);
+    if (!engine->slot_sizes || !engine->bodies || !engine->phases)
         return CZR_ERR_NO_MEMORY;
     for (int s = 0; s < program->n_stages; s++) {
         const czr_stage *stage = &program->stages[s];
@@ -157,6 +178,8 @@ czr_status czr_spaces_open(czr_engine *engine)
         status = open_scratch(engine);
     if (status == CZR_OK)
         status = open_stages(engine);
+    if (status == CZR_OK)
+        status = open_moving(engine);
     if (status != CZR_OK)
         return status;
     engine->n_states = list_states(engine, NULL);
@@ -192,6 +215,8 @@ void czr_spaces_close(czr_engine *engine)
     czr_free(engine->spaces);
     czr_free(engine->slot_sizes);
     czr_free(engine->bodies);
+    czr_free(engine->phases);
+    czr_free(engine->moving);
     czr_free(engine->states);
 }
 

@@ -32,6 +32,7 @@ def check_matrices(plan):
         whole = plan.stages[p["rule"], "whole"]
         own = plan.own_elements(m)
         away, group = p["element_count"] - plan.kept(m), m["group_size"]
+        sharded = plan.shards(p) > 1
         yield from equal(f"{name}.rows, cols", [m["rows"], m["cols"]], p["shape"])
         yield from equal(f"{name}.view", m["view"],
                          "piece" if p["stored"] else "whole")
@@ -46,13 +47,13 @@ def check_matrices(plan):
                          list(range(len(plan.segments(m)))) if group > 1 else [])
         yield from equal(f"{name}.cost.flops", m["cost"]["flops"],
                          plan.matrix_flops(m) + plan.near_flops(p) * own)
-        yield from equal(f"{name}.cost.bytes", m["cost"]["bytes"], away *
-                         wire_bytes(whole["gather"] + whole["scatter"]))
+        yield from equal(f"{name}.cost.bytes", m["cost"]["bytes"],
+                         mean_bytes(plan, m, "gather", away) +
+                         mean_bytes(plan, m, "scatter", away) if sharded else 0)
         for way in ("gather", "scatter"):
             yield from equal(f"{name}.wire.{way}", m["wire"][way], whole[way])
         if not m["owner"]["split"] < plan.n_split(p):
             yield f"{name}: no such owner"
-        sharded = plan.shards(p) > 1
         yield from equal(f"{name} is sharded", m["owner"]["shard"] is not None,
                          sharded)
         yield from equal(f"{name} is in a micro-group",
@@ -133,9 +134,8 @@ def check_groups(plan):
                          max(held.values()))
         for way in ("gather", "scatter"):
             yield from equal(f"{name}.{way}_bytes", group[f"{way}_bytes"], sum(
-                wire_bytes(m["wire"][way]) *
-                (plan.params[m["parameter"]]["element_count"] - plan.kept(m))
-                for m in members))
+                mean_bytes(plan, m, way, plan.params[m["parameter"]][
+                    "element_count"] - plan.kept(m)) for m in members))
         op = plan.data["schedule"][group["op"]]
         yield from equal(f"{name}.op", [op["kind"], op["stream"]], ["kernel", 0])
 
@@ -183,6 +183,18 @@ def gather_bytes(plan, bucket):
     return [found[r] for r in plan.ranks]
 
 
+def mean_bytes(plan, matrix, way, elements):
+    """Of so many elements in the slots of a matrix that travel one way, in the
+    mean update."""
+    slots = matrix["wire"][way]
+    phases = plan.stages[plan.params[matrix["parameter"]]["rule"], "whole"]["phases"]
+    if not phases:
+        return elements * wire_bytes(slots)
+    total = sum(phase["updates"] * BYTES[slot] for phase in phases
+                for slot, moves in zip(slots, phase[way]) if moves)
+    return -(-elements * total // sum(phase["updates"] for phase in phases))
+
+
 def transfer_bytes(plan, matrices):
     """Per rank: sent and received by micro-groups for these matrices."""
     sent, received = ([0] * len(plan.ranks) for _ in range(2))
@@ -190,19 +202,17 @@ def transfer_bytes(plan, matrices):
         p = plan.params[matrix["parameter"]]
         if plan.shards(p) == 1:
             continue
-        gather = wire_bytes(matrix["wire"]["gather"])
-        scatter = wire_bytes(matrix["wire"]["scatter"])
         group = matrix["group_size"]
         for rank in plan.row(matrix):
             own = [plan.common(matrix, k, rank) for k in range(group)]
             member = plan.member(matrix, rank)
             away = sum(own) - (own[member] if 0 <= member < group else 0)
-            sent[rank] += gather * away
-            received[rank] += scatter * away
+            sent[rank] += mean_bytes(plan, matrix, "gather", away)
+            received[rank] += mean_bytes(plan, matrix, "scatter", away)
             if 0 <= member < group:
                 away = p["element_count"] // group - own[member]
-                sent[rank] += scatter * away
-                received[rank] += gather * away
+                sent[rank] += mean_bytes(plan, matrix, "scatter", away)
+                received[rank] += mean_bytes(plan, matrix, "gather", away)
     return list(zip(sent, received))
 
 

@@ -48,6 +48,25 @@ def batch_of(plan, rule):
     return batch
 
 
+def mean_ps(m, stage, batch, launch):
+    """Of a batch in the mean update: each phase as often as it comes."""
+    phases = stage["phases"] or [{"updates": 1, "steps": stage["steps"]}]
+    updates = sum(phase["updates"] for phase in phases)
+    return ceil_div(sum(phase["updates"] * step_ps(m, step, batch, launch)
+                        for phase in phases for step in phase["steps"]), updates)
+
+
+def check_costliest(name, stage):
+    """What the stage says is what its costliest phase does."""
+    if not stage["phases"]:
+        return
+    flops = [phase["flops"] for phase in stage["phases"]]
+    yield from equal(f"{name}.flops", stage["flops"], max(flops))
+    if stage["steps"] not in [p["steps"] for p in stage["phases"]
+                              if p["flops"] == stage["flops"]]:
+        yield f"{name}.steps are of no phase with most flops"
+
+
 def check_stage_times(plan):
     m = constants(plan)
     for i, stage in enumerate(plan.data["stages"]):
@@ -56,12 +75,13 @@ def check_stage_times(plan):
         if stage["measured"]:
             batch = min(batch, max(stage["batch"], 1))
         yield from equal(f"{name}.batch", stage["batch"], batch)
-        if stage["measured"] or stage["phases"]:
+        if stage["measured"]:
             continue
         launch = m["launch"] if is_whole else 0
-        time = sum(step_ps(m, s, batch, launch) for s in stage["steps"]) if m else 0
+        time = mean_ps(m, stage, batch, launch) if m else 0
         yield from equal(f"{name}.time_ps", stage["time_ps"],
                          ceil_div(time, batch))
+        yield from check_costliest(name, stage)
 
 
 def work_ps(stage, rows, elements):

@@ -47,19 +47,6 @@ cz_use_facts cz_report_use(const cz_plan_view *view, int use)
     return facts;
 }
 
-/* Bytes of one element in all slots of a kind that a stage has. */
-static int64_t element_bytes(const cz_view_stage *stage, cz_slot_kind kind)
-{
-    int64_t bytes = 0;
-    for (int i = 0; i < stage->n_in; i++)
-        if (stage->in[i].kind == kind)
-            bytes += cz_dtype_bytes(stage->in[i].dtype);
-    for (int i = 0; i < stage->n_out; i++)
-        if (stage->out[i].kind == kind)
-            bytes += cz_dtype_bytes(stage->out[i].dtype);
-    return bytes;
-}
-
 /* Elements that whoever computes them has in its own shard. */
 static int64_t kept_elements(const cz_plan_view *view, int param)
 {
@@ -76,14 +63,17 @@ static int64_t kept_elements(const cz_plan_view *view, int param)
     return kept;
 }
 
-int64_t cz_report_wire(const cz_plan_view *view, int param, cz_slot_kind kind)
+int64_t cz_report_wire(const cz_plan_view *view,
+                       const cz_frequency *frequencies, int param,
+                       cz_slot_kind kind)
 {
     const cz_view_stage *whole = cz_report_stage(view, param, CZ_WHERE_WHOLE);
     const cz_view_family *family = &view->families[view->params[param].family];
     if (!whole || view->params[param].shard_owner < 0)
         return 0;
-    return element_bytes(whole, kind) *
-           (family->elements - kept_elements(view, param));
+    return cz_frequency_slot_bytes(view, frequencies, whole, kind,
+                                   family->elements -
+                                       kept_elements(view, param));
 }
 
 /* Whole buffers of one row. */
@@ -119,7 +109,7 @@ static bool is_listed(const cz_group_facts *facts, int64_t param)
 
 /* A matrix of several rows of ranks is a member once. */
 static cz_group_facts group_of(cz_arena *arena, const cz_plan_view *view,
-                               int op)
+                               const cz_frequency *frequencies, int op)
 {
     const cz_view_table *table = &view->tables[view->ops[op].table];
     const int64_t n = table->starts[table->n_coordinates];
@@ -134,8 +124,10 @@ static cz_group_facts group_of(cz_arena *arena, const cz_plan_view *view,
             if (is_listed(&facts, param))
                 continue;
             params[facts.n++] = param;
-            facts.gather_bytes += cz_report_wire(view, param, CZ_SLOT_GATHER);
-            facts.scatter_bytes += cz_report_wire(view, param, CZ_SLOT_SCATTER);
+            facts.gather_bytes +=
+                cz_report_wire(view, frequencies, param, CZ_SLOT_GATHER);
+            facts.scatter_bytes +=
+                cz_report_wire(view, frequencies, param, CZ_SLOT_SCATTER);
         }
         facts.peak_bytes = bytes > facts.peak_bytes ? bytes : facts.peak_bytes;
     }
@@ -145,11 +137,13 @@ static cz_group_facts group_of(cz_arena *arena, const cz_plan_view *view,
 cz_group_facts *cz_report_groups(cz_arena *arena, const cz_plan_view *view,
                                  int *n)
 {
+    const cz_frequency *frequencies =
+        cz_frequencies(arena, view, CZ_MEAN_UPDATE);
     cz_group_facts *groups = NULL;
     *n = 0;
     for (int i = 0; i < view->n_ops; i++)
         if (is_group(view, &view->ops[i]))
-            *CZ_PUSH(arena, groups, *n) = group_of(arena, view, i);
+            *CZ_PUSH(arena, groups, *n) = group_of(arena, view, frequencies, i);
     return groups;
 }
 

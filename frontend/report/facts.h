@@ -5,6 +5,7 @@
 
 #include "dsl/base/arena.h"
 #include "dsl/base/text.h"
+#include "dsl/frequency.h"
 #include "dsl/plan_view.h"
 
 #include <stdbool.h>
@@ -35,7 +36,9 @@ cz_group_facts *cz_report_groups(cz_arena *arena, const cz_plan_view *view,
 const cz_view_stage *cz_report_stage(const cz_plan_view *view, int param,
                                      cz_where where);
 /* Bytes that one matrix sends to other ranks in slots of a kind. */
-int64_t cz_report_wire(const cz_plan_view *view, int param, cz_slot_kind kind);
+int64_t cz_report_wire(const cz_plan_view *view,
+                       const cz_frequency *frequencies, int param,
+                       cz_slot_kind kind);
 /* "dp x tp", or "nothing". */
 void cz_report_axes(const cz_plan_view *view, const cz_ints *axes,
                     cz_text *out);

@@ -145,7 +145,8 @@ void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
     cz_arena_init(&arena);
     cz_report r = {.arena = &arena,
                    .view = view,
-                   .metrics = cz_metrics_build(&arena, view)};
+                   .metrics = cz_metrics_build(&arena, view),
+                   .frequencies = cz_frequencies(&arena, view, CZ_MEAN_UPDATE)};
     find_groups(&arena, &r);
     find_times(&r);
     cz_json_init(&r.json, out);

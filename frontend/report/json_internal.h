@@ -2,6 +2,7 @@
 #ifndef CZ_FRONTEND_REPORT_JSON_INTERNAL_H
 #define CZ_FRONTEND_REPORT_JSON_INTERNAL_H
 
+#include "dsl/frequency.h"
 #include "dsl/metrics.h"
 #include "frontend/json.h"
 #include "frontend/report/facts.h"
@@ -11,6 +12,7 @@ typedef struct cz_report {
     cz_arena *arena;
     const cz_plan_view *view;
     const cz_metrics *metrics;
+    const cz_frequency *frequencies; /* of the mean update */
     int n_groups;
     const cz_group_facts *groups;
     const int *group_of;        /* [n_params] micro-group of a matrix, or -1 */

@@ -245,9 +245,10 @@ static void put_matrix(cz_report *r, int param)
     cz_json_open(json, '{');
     cz_json_put_int(json, "flops", cz_metrics_item_flops(r->view, param));
     cz_json_put_int(json, "time_ps", cz_matrix_time(r->view, r->times, param));
-    cz_json_put_int(json, "bytes",
-                    cz_report_wire(r->view, param, CZ_SLOT_GATHER) +
-                        cz_report_wire(r->view, param, CZ_SLOT_SCATTER));
+    cz_json_put_int(
+        json, "bytes",
+        cz_report_wire(r->view, r->frequencies, param, CZ_SLOT_GATHER) +
+            cz_report_wire(r->view, r->frequencies, param, CZ_SLOT_SCATTER));
     cz_json_close(json, '}');
     cz_json_key(json, "wire");
     cz_json_open(json, '{');

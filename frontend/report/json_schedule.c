@@ -9,42 +9,55 @@ typedef struct printed {
     cz_ints over;               /* ranks alike in these run and move alike */
 } printed;
 
-/* Of the rows of one coordinate over a table's selector: how many, or how much
- * of them, has to do with `key`. */
-typedef int64_t (*measure)(const printed *what, int64_t row, int64_t self,
-                           int64_t key);
+/* The rows of one coordinate over a table's selector, on a rank that has
+ * position `self` in the communicator. */
+typedef struct row_run {
+    int64_t first, end, self;
+} row_run;
 
-static int64_t count_row(const printed *what, int64_t row, int64_t self,
-                         int64_t stage)
+/* How many of them, or how much of them, has to do with `key`. */
+typedef int64_t (*measure)(const cz_report *r, const printed *what,
+                           row_run rows, int64_t key);
+
+static int64_t count_rows(const cz_report *r, const printed *what, row_run rows,
+                          int64_t stage)
 {
-    (void)self;
-    return what->table->rows.kernel[row].stage == stage;
+    int64_t n = 0;
+    (void)r;
+    for (int64_t i = rows.first; i < rows.end; i++)
+        n += what->table->rows.kernel[i].stage == stage;
+    return n;
 }
 
-static int64_t count_elements(const printed *what, int64_t row, int64_t self,
-                              int64_t stage)
+static int64_t count_elements(const cz_report *r, const printed *what,
+                              row_run rows, int64_t stage)
 {
-    const cz_view_kernel_row *kernel = &what->table->rows.kernel[row];
-    (void)self;
-    return kernel->stage == stage ? kernel->count : 0;
+    const cz_view_kernel_row *kernel = what->table->rows.kernel;
+    int64_t n = 0;
+    (void)r;
+    for (int64_t i = rows.first; i < rows.end; i++)
+        n += kernel[i].stage == stage ? kernel[i].count : 0;
+    return n;
 }
 
-/* Nothing is sent to oneself. */
-static int64_t count_bytes(const printed *what, int64_t row, int64_t self,
-                           int64_t is_recv)
+static int64_t count_bytes(const cz_report *r, const printed *what,
+                           row_run rows, int64_t is_recv)
 {
-    const cz_view_transfer_row *moved = &what->table->rows.transfer[row];
-    return moved->is_recv == is_recv && moved->peer != self
-               ? moved->n_rows * moved->row_bytes
-               : 0;
+    return cz_frequency_moved(r->view, r->frequencies,
+                              what->table->rows.transfer, rows.first, rows.end,
+                              rows.self, is_recv);
 }
 
 /* As much is received as sent. */
-static int64_t count_sums(const printed *what, int64_t row, int64_t self,
+static int64_t count_sums(const cz_report *r, const printed *what, row_run rows,
                           int64_t is_recv)
 {
-    (void)is_recv;
-    return cz_metrics_sum_bytes(what->op, &what->table->rows.sum[row], self);
+    int64_t n = 0;
+    (void)r, (void)is_recv;
+    for (int64_t i = rows.first; i < rows.end; i++)
+        n += cz_metrics_sum_bytes(what->op, &what->table->rows.sum[i],
+                                  rows.self);
+    return n;
 }
 
 static void put_sums(cz_report *r, const char *key, const printed *what,
@@ -60,10 +73,9 @@ static void put_sums(cz_report *r, const char *key, const printed *what,
             cz_view_coordinate(r->view, &what->op->fact->comm, rank);
         const int64_t at =
             cz_view_coordinate(r->view, &what->table->fact->selector, rank);
-        int64_t sum = 0;
-        for (int64_t i = starts[at]; i < starts[at + 1]; i++)
-            sum += of(what, i, self, which);
-        cz_json_int(&r->json, sum);
+        cz_json_int(
+            &r->json,
+            of(r, what, (row_run){starts[at], starts[at + 1], self}, which));
     }
     cz_json_close(&r->json, ']');
 }
@@ -86,7 +98,7 @@ static void put_work(cz_report *r, const printed *what)
             continue;
         cz_json_open(&r->json, '{');
         cz_json_put_int(&r->json, "stage", s);
-        put_sums(r, "rows", what, count_row, s);
+        put_sums(r, "rows", what, count_rows, s);
         put_sums(r, "elements", what, count_elements, s);
         cz_json_close(&r->json, '}');
     }

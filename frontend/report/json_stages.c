@@ -51,18 +51,18 @@ static const cz_view_stage *costliest(const cz_report *r,
     return stage;
 }
 
-static void put_kernels(cz_report *r, const cz_view_stage *stage)
+/* Of a stage, or of one of its variants. */
+static void put_kernels(cz_report *r, const cz_view_stage *body)
 {
-    const cz_view_stage *body = costliest(r, stage);
     cz_step_kernel *kernels =
         CZ_NEW(r->arena, cz_step_kernel, body->n_steps + 1);
     cz_cost_kernels(r->arena, body, kernels);
     cz_json_key(&r->json, "steps");
     cz_json_open(&r->json, '[');
     for (int s = 0; s < body->n_steps; s++)
-        if (!stage->shared || body->steps[s].segment == stage->shared->segment)
+        if (!body->shared || body->steps[s].segment == body->shared->segment)
             put_kernel(r, &kernels[s],
-                       cz_view_is_shaped(stage) ? 1 : CZ_TIMED_ELEMENTS);
+                       cz_view_is_shaped(body) ? 1 : CZ_TIMED_ELEMENTS);
     cz_json_close(&r->json, ']');
 }
 
@@ -97,6 +97,37 @@ static void put_sharing(cz_report *r, const cz_view_stage *stage)
     put_sums(r, stage);
 }
 
+/* For each slot of a kind whether it travels in phase p. */
+static void put_moving(cz_report *r, const char *key,
+                       const cz_view_stage *stage, cz_slot_kind kind, int p)
+{
+    uint32_t phases;
+    cz_json_key(&r->json, key);
+    cz_json_open(&r->json, '[');
+    for (int i = 0;
+         (phases = cz_view_slot_phases(r->view, stage->rule, kind, i)); i++)
+        cz_json_bool(&r->json, phases >> p & 1);
+    cz_json_close(&r->json, ']');
+}
+
+static void put_phases(cz_report *r, const cz_view_stage *stage)
+{
+    cz_json *json = &r->json;
+    cz_json_key(json, "phases");
+    cz_json_open(json, '[');
+    for (int p = 0; p < stage->n_variants; p++) {
+        const cz_view_stage *variant = &stage->variants[p];
+        cz_json_open(json, '{');
+        cz_json_put_int(json, "updates", r->frequencies[stage->rule].counts[p]);
+        put_moving(r, "gather", stage, CZ_SLOT_GATHER, p);
+        put_moving(r, "scatter", stage, CZ_SLOT_SCATTER, p);
+        cz_json_put_int(json, "flops", variant->fact->flops);
+        put_kernels(r, variant);
+        cz_json_close(json, '}');
+    }
+    cz_json_close(json, ']');
+}
+
 static void put_stage(cz_report *r, const cz_view_stage *stage)
 {
     const cz_stage_time *time = &r->times[stage - r->view->stages];
@@ -110,9 +141,9 @@ static void put_stage(cz_report *r, const cz_view_stage *stage)
     cz_report_put_slots(r, "gather", stage, CZ_SLOT_GATHER);
     cz_report_put_slots(r, "scatter", stage, CZ_SLOT_SCATTER);
     cz_report_put_slots(r, "temp", stage, CZ_SLOT_TEMP);
-    cz_json_put_int(json, "phases", stage->n_variants);
+    put_phases(r, stage);
     put_sharing(r, stage);
-    put_kernels(r, stage);
+    put_kernels(r, costliest(r, stage));
     cz_json_put_int(json, "batch", time->batch);
     cz_json_put_int(json, "time_ps", time->time_ps);
     cz_json_put_bool(json, "measured", time->is_measured);

@@ -74,6 +74,13 @@ static bool check_pair(verifier *v, int op, const end *send, const end *receive)
         const bool send_first = x[0] != y[0] ? x[0] < y[0] : x[1] < y[1];
         return report_odd(v, op, send_first ? send : receive);
     }
+    if (alike && from->phases != to->phases) {
+        reject(v, (place){op, send->source, from->param},
+               "is sent in other phases of its rule than rank %lld expects it "
+               "in",
+               (long long)send->target);
+        return false;
+    }
     if (!alike)
         reject(v, (place){op, send->source, from->param},
                "sends %lld x %lld bytes to rank %lld, which expects %lld x "

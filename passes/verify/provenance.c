@@ -217,6 +217,23 @@ static void run_kernel(run *r, int op)
     }
 }
 
+/* What a row carries travels in the phases that read it: so whatever is read in
+ * one has come in it, and what has not been made is not sent. */
+static bool has_its_phases(run *r, int op, const transfer_pair *pair,
+                           const region *sent)
+{
+    const uint32_t wanted = cz_view_slot_phases(
+        r->v->view, rule_of_param(r->v, sent->param), sent->kind, sent->index);
+
+    if ((uint64_t)pair->send->phases == wanted)
+        return true;
+    reject(r->v, (place){op, pair->source, sent->param},
+           "sends scratch byte %lld in other phases of its rule than those "
+           "that read it",
+           (long long)pair->send->offset);
+    return false;
+}
+
 /* All sends are read before anything received is put down. */
 static void run_transfer(run *r, int op)
 {
@@ -224,7 +241,7 @@ static void run_transfer(run *r, int op)
     const transfer_pair *pairs = pair_transfers(r->v, op, &n);
     region *sent = CZ_NEW(r->v->arena, region, n + 1);
 
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         if (!region_part(&r->scratch[pairs[i].source], pairs[i].send,
                          &sent[i]) ||
             sent[i].param != pairs[i].send->param) {
@@ -233,6 +250,9 @@ static void run_transfer(run *r, int op)
                    (long long)pairs[i].send->offset);
             return;
         }
+        if (!has_its_phases(r, op, &pairs[i], &sent[i]))
+            return;
+    }
     for (int i = 0; i < n; i++) {
         region put = sent[i];
         if (pairs[i].receive->param != put.param ||

@@ -19,6 +19,7 @@ const mutation mutations[] = {
     {"change a box's shape", change_box_shape},
     {"change a peer", change_peer},
     {"flip send and receive", flip_direction},
+    {"change a box's phases", change_phases},
     {"drop an operation", drop_op},
     {"duplicate an operation", duplicate_op},
     {"swap two operations", swap_ops},

@@ -5,7 +5,7 @@
 
 /* Columns, in the order of rows.def. */
 enum { STAGE, PARAM, OFFSET, COUNT, GATHER, SCATTER, TEMP, WORK };
-enum { BOX_PARAM, IS_RECV, PEER, PLACE, N_ROWS, ROW_BYTES, STRIDE };
+enum { BOX_PARAM, IS_RECV, PEER, PLACE, N_ROWS, ROW_BYTES, STRIDE, PHASES };
 enum { SPAN_PARAM, SPAN_OFFSET, SPAN_COUNT };
 enum { SUM_PARAM, SUM_OFFSET, SUM_COUNT, IS_DOUBLE };
 enum { ANY_KIND = -1, N_TRIES = 64 };
@@ -314,4 +314,12 @@ bool flip_direction(mutable_plan *plan, randoms *r)
     int64_t *row = pick_row(plan, r, CZ_ROW_TRANSFER);
 
     return row && set(&row[IS_RECV], !row[IS_RECV]);
+}
+
+/* Travels in one phase more, or less. */
+bool change_phases(mutable_plan *plan, randoms *r)
+{
+    int64_t *row = pick_row(plan, r, CZ_ROW_TRANSFER);
+
+    return row && set(&row[PHASES], row[PHASES] ^ (1 << draw_in(r, 0, 1)));
 }

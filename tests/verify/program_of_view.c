@@ -40,10 +40,10 @@ static const void *transfer_rows(cz_arena *arena, const cz_view_table *table,
 
     for (int64_t i = 0; i < n; i++) {
         const cz_view_transfer_row *row = &table->rows.transfer[i];
-        rows[i] = (czr_transfer_row){(int32_t)row->param, (int16_t)row->is_recv,
-                                     (int16_t)row->peer,  row->offset,
-                                     row->n_rows,         row->row_bytes,
-                                     row->stride_bytes};
+        rows[i] = (czr_transfer_row){
+            (int32_t)row->param, (int16_t)row->is_recv, (int16_t)row->peer,
+            row->offset,         row->n_rows,           row->row_bytes,
+            row->stride_bytes,   (uint32_t)row->phases};
     }
     return rows;
 }
@@ -144,6 +144,7 @@ static void set_buckets(cz_arena *arena, czr_program *program,
     }
     for (int i = 0; i < view->n_params; i++)
         places[i] = (czr_place){(int32_t)view->params[i].bucket,
+                                view->families[view->params[i].family].rule,
                                 view->params[i].offset};
     program->buckets = buckets;
     program->places = places;

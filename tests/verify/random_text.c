@@ -108,7 +108,8 @@ static void put_model(writer *w)
 }
 
 /* Rules that need whole matrices: one that keeps values for "after" and reads
- * a second state there, and one with norms along both dimensions. */
+ * a second state there, one with norms along both dimensions, and one that
+ * reads one of two statistics every other update. */
 static const char rules[] =
     "optimizer careful(lr, momentum = 0.9) for [m, n] {\n"
     "    state mom, slow : f32[m, n] = 0\n"
@@ -120,6 +121,13 @@ static const char rules[] =
     "optimizer edges(lr) for [m, n] {\n"
     "    u = grad / (sum(grad * grad, 1) + 1e-3)\n"
     "    param <- param - lr * (u + grad / (sum(grad * grad, 0) + 1e-3))\n"
+    "}\n\n"
+    "optimizer seldom(lr, momentum = 0.9) for [m, n] {\n"
+    "    state mom, slow, base : f32[m, n] = 0\n"
+    "    mom <- ema(mom, grad, momentum)\n"
+    "    slow <- ema(slow, grad * grad, momentum)\n"
+    "    every 2 from 1 { base <- slow / (norm(slow) + 1e-7) }\n"
+    "    param <- param - lr * (base + mom / (norm(mom) + 1e-7))\n"
     "}\n\n";
 
 static void put_use(writer *w, const char *name, const char *on,
@@ -127,7 +135,7 @@ static void put_use(writer *w, const char *name, const char *on,
 {
     static const char *const matrix_rules[] = {
         "muon(lr = 0.02)", "muon(lr = 0.02, precision = f32)",
-        "careful(lr = 0.1)", "edges(lr = 0.1)"};
+        "careful(lr = 0.1)", "edges(lr = 0.1)", "seldom(lr = 0.1)"};
     static const char *const any_rules[] = {"adamw(lr = 0.01)",
                                             "sgd(lr = 0.1, nesterov = true)",
                                             "sgd(lr = 0.1, decay = 0.1)"};
@@ -135,7 +143,7 @@ static void put_use(writer *w, const char *name, const char *on,
     static const char *const views[] = {"", "", " view each", " view whole"};
 
     cz_text_printf(w->out, "use %s as %s on %s%s\n",
-                   for_matrices ? matrix_rules[draw(w->r, 4)]
+                   for_matrices ? matrix_rules[draw(w->r, 5)]
                                 : any_rules[draw(w->r, 3)],
                    name, on, views[draw(w->r, 4)]);
 }

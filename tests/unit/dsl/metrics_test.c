@@ -1,4 +1,5 @@
 /* Metrics of a schedule small enough to count by hand. */
+#include "dsl/frequency.h"
 #include "dsl/metrics.h"
 
 #include <setjmp.h>
@@ -51,7 +52,8 @@ static void test_flops_and_updates(void **unused)
     open(&f);
     for (int rank = 0; rank < 2; rank++) {
         const cz_rank_metrics *m = &f.metrics->ranks[rank];
-        const cz_rank_metrics one = cz_metrics_rank(&f.arena, f.view, rank);
+        const cz_rank_metrics one =
+            cz_metrics_rank(&f.arena, f.view, rank, CZ_MEAN_UPDATE);
         assert_int_equal(m->flops, 2 * 8 * 3 + 50);
         for (int param = 0; param < 2; param++) {
             assert_int_equal(one.updates[param], 8);

@@ -50,7 +50,7 @@ static row_list rows_of(const planned *p, int op, int64_t rank)
     if (!table)
         return (row_list){NULL, 0, 0};
     const int columns = strcmp(table->row, "kernel") == 0     ? 8
-                        : strcmp(table->row, "transfer") == 0 ? 7
+                        : strcmp(table->row, "transfer") == 0 ? 8
                                                               : 3;
     const int64_t c = cz_view_coordinate(&p->fake.view, &table->selector, rank);
     const int64_t first = table->starts.v[c];

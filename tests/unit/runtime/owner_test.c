@@ -156,15 +156,21 @@ static void add_boxes(plan *self, int table, int32_t *n, int rank, int matrix,
     const int64_t base = (int64_t)matrix * STRIDE;
     const int to_owner = table == T_GATHER;
 
-    self->transfer[table][(*n)++] = (czr_transfer_row){
-        matrix, (int16_t)!to_owner, (int16_t)owner, base + shard, ROWS, local,
-        local};
+    self->transfer[table][(*n)++] =
+        (czr_transfer_row){matrix,         (int16_t)!to_owner,
+                           (int16_t)owner, base + shard,
+                           ROWS,           local,
+                           local,          1};
     for (int peer = 0; rank == owner && peer < self->ranks; peer++)
         self->transfer[table][(*n)++] =
-            (czr_transfer_row){matrix,         (int16_t)to_owner,
-                               (int16_t)peer,  base + full + peer * local,
-                               ROWS,           local,
-                               COLUMNS * bytes};
+            (czr_transfer_row){matrix,
+                               (int16_t)to_owner,
+                               (int16_t)peer,
+                               base + full + peer * local,
+                               ROWS,
+                               local,
+                               COLUMNS * bytes,
+                               1};
 }
 
 static void fill_tables(plan *self)
@@ -262,6 +268,7 @@ static void init(plan *self, int ranks, int is_late)
                       .families = &self->family,
                       .n_params = MATRICES,
                       .places = self->places,
+                      .n_rules = 1,
                       .n_buckets = 1,
                       .buckets = &self->bucket,
                       .n_stages = 3,

@@ -192,10 +192,10 @@ static void randomize(schedule *self, int op)
         peers[i][0] = from;
         peers[i][1] = to;
         sends[i] = (czr_transfer_row){
-            -1, 0, (int16_t)to, sent[from]++ * CELL, runs, bytes, bytes};
+            -1, 0, (int16_t)to, sent[from]++ * CELL, runs, bytes, bytes, 1};
         receives[i] = (czr_transfer_row){
             -1,   1,     (int16_t)from, HALF + received[to]++ * CELL,
-            runs, bytes, bytes + 3};
+            runs, bytes, bytes + 3,     1};
     }
     for (int rank = 0; rank < self->size; rank++)
         for (int i = 0; i < BOXES; i++) {
@@ -230,9 +230,14 @@ static void random_boxes_arrive(void **state)
 
 static czr_transfer_row row(int is_recv, int peer, int64_t bytes)
 {
-    return (czr_transfer_row){
-        -1,   (int16_t)is_recv, (int16_t)peer, is_recv ? HALF : 0, 1, bytes,
-        bytes};
+    return (czr_transfer_row){-1,
+                              (int16_t)is_recv,
+                              (int16_t)peer,
+                              is_recv ? HALF : 0,
+                              1,
+                              bytes,
+                              bytes,
+                              1};
 }
 
 /* Everybody sends to the next and receives from the one before, in the

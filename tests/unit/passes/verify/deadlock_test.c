@@ -76,7 +76,7 @@ static void insert_row(plan *p, int op, int rank, int peer, bool is_recv)
     memmove(&rows[starts[rank + 1] + 1], &rows[starts[rank + 1]],
             (size_t)(starts[N_RANKS] - starts[rank + 1]) * sizeof *rows);
     rows[starts[rank + 1]] =
-        (cz_view_transfer_row){0, is_recv, peer, 0, 1, 64, 64};
+        (cz_view_transfer_row){0, is_recv, peer, 0, 1, 64, 64, 1};
     for (int k = rank + 1; k <= N_RANKS; k++)
         starts[k]++;
 }

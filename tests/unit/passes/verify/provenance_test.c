@@ -7,14 +7,14 @@ static void scratch_holds_what_is_read(void **state)
 {
     static const bad_plan bad[] = {
         {TWO_GROUPS,
-         {{"rows = array<i64: 0, 0, 0, 0, 1, 32, 32, 0, 1, 0, 192",
-           "rows = array<i64: 0, 0, 0, 64, 1, 32, 32, 0, 1, 0, 192"}},
+         {{"rows = array<i64: 0, 0, 0, 0, 1, 32, 32, 1, 0, 1, 0, 192",
+           "rows = array<i64: 0, 0, 0, 64, 1, 32, 32, 1, 0, 1, 0, 192"}},
          "operation 10 (transfer) on rank 0, a: sends scratch byte 64, where "
          "no value of it lies"},
         /* both shards come, in each other's place */
         {TWO_GROUPS,
-         {{"0, 1, 0, 192, 1, 32, 32, 0, 1, 1, 224",
-           "0, 1, 1, 192, 1, 32, 32, 0, 1, 0, 224"}},
+         {{"0, 1, 0, 192, 1, 32, 32, 1, 0, 1, 1, 224",
+           "0, 1, 1, 192, 1, 32, 32, 1, 0, 1, 0, 224"}},
          "operation 11 (kernel) on rank 0, a: reads scratch byte 192, where "
          "its gathered shards are not, or not all"},
         {TWO_GROUPS,
@@ -22,6 +22,13 @@ static void scratch_holds_what_is_read(void **state)
           {"bytes = array<i64: 320, 64,", "bytes = array<i64: 320, 128,"}},
          "operation 13 (kernel) on rank 0, a: reads scratch byte 64, where its "
          "scattered results are not, or not all"},
+        /* its half of the matrix never comes */
+        {TWO_GROUPS,
+         {{"0, 1, 1, 224, 1, 32, 32, 1", "0, 1, 1, 224, 1, 32, 32, 0"},
+          {"0, 0, 0, 0, 1, 32, 32, 1>, selector",
+           "0, 0, 0, 0, 1, 32, 32, 0>, selector"}},
+         "operation 10 (transfer) on rank 1, a: sends scratch byte 0 in other "
+         "phases of its rule than those that read it"},
         /* each half would read the first half's results */
         {TWO_GROUPS,
          {{AFTER_ROW("0", "8") ">, selector = array<i64: 0>, starts = "
