@@ -14,8 +14,6 @@ typedef struct writer {
     const int *gradients; /* [n_params] */
     int bucket;           /* of the plan */
     int *kind_of;         /* [items of the bucket] by place */
-    int64_t *ends; /* [kinds] where the divisible ones of a kind end, behind
-                    * those of the kinds before */
     int n_kinds;
 } writer;
 
@@ -85,19 +83,11 @@ static int count_places(const writer *w)
     return start[1] - start[0];
 }
 
-static int64_t aligned_elements(const writer *w, int item)
-{
-    const cz_solve_problem *problem = &w->domain->problem;
-    return cz_round_up(problem->classes[problem->class_of[item]].elements,
-                       CZ_BUCKET_ALIGN);
-}
-
 static void find_kinds(writer *w)
 {
     const int n = count_places(w);
     int *first = CZ_NEW(w->arena, int, n + 1);
     w->kind_of = CZ_NEW(w->arena, int, n + 1);
-    w->ends = CZ_NEW(w->arena, int64_t, n + 1);
     w->n_kinds = 0;
     for (int place = 0; place < n; place++) {
         const int item = item_at(w, place);
@@ -107,34 +97,46 @@ static void find_kinds(writer *w)
         if (k == w->n_kinds)
             first[w->n_kinds++] = item;
         w->kind_of[place] = k;
-        if (w->plan->owner[item] < 0)
-            w->ends[k] += aligned_elements(w, item);
     }
-    for (int k = 1; k < w->n_kinds; k++)
-        w->ends[k] += w->ends[k - 1];
 }
 
 /* ---- buckets ---- */
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
+/* Elements of [from, to) in each rank's part.  Asked in rising order, so that
+ * no rank before `*first` has any. */
+static void add_parts(const int64_t *bounds, int n_ranks, int64_t from,
+                      int64_t to, int *first, int64_t *amounts)
 {
-    return value < low ? low : value > high ? high : value;
+    while (*first < n_ranks - 1 && bounds[*first + 1] <= from)
+        ++*first;
+    for (int r = *first; r < n_ranks && bounds[r] < to; r++) {
+        const int64_t low = bounds[r] > from ? bounds[r] : from;
+        const int64_t high = bounds[r + 1] < to ? bounds[r + 1] : to;
+        amounts[r] += high > low ? high - low : 0;
+    }
 }
 
-/* What of a kind each rank's part of all that is divisible holds, the kinds
- * laid one behind the other.  NULL where the plan has slices alone. */
+/* What of a kind lies in each rank's slice and fill, with the padding behind
+ * each tensor. */
 static const int64_t *find_amounts(const writer *w, int kind)
 {
-    const int n = w->domain->problem.n_ranks;
-    const int64_t *fills = w->plan->fills + (size_t)w->bucket * ((size_t)n + 1);
-    const int64_t low = kind > 0 ? w->ends[kind - 1] : 0;
-    const int64_t high = w->ends[kind];
+    const cz_solve_problem *problem = &w->domain->problem;
+    const int n = problem->n_ranks;
+    const size_t row = (size_t)w->bucket * ((size_t)n + 1);
     int64_t *amounts = CZ_NEW(w->arena, int64_t, n);
-    if (fills[n] - fills[0] != w->ends[w->n_kinds - 1])
-        return NULL;
-    for (int r = 0; r < n; r++)
-        amounts[r] = clamp(fills[r + 1] - fills[0], low, high) -
-                     clamp(fills[r] - fills[0], low, high);
+    int slice = 0, fill = 0;
+    for (int place = 0; place < count_places(w); place++) {
+        const int item = item_at(w, place);
+        if (w->kind_of[place] != kind)
+            continue;
+        const int64_t from = w->plan->offset[item];
+        const int64_t to =
+            from +
+            cz_round_up(problem->classes[problem->class_of[item]].elements,
+                        CZ_BUCKET_ALIGN);
+        add_parts(w->plan->slices + row, n, from, to, &slice, amounts);
+        add_parts(w->plan->fills + row, n, from, to, &fill, amounts);
+    }
     return amounts;
 }
 

@@ -10,9 +10,15 @@ void cz_choice_offer(cz_arena *arena, const cz_solve_problem *problem,
                      cz_solved *best, const cz_solve_plan *plan,
                      const char *method);
 
-/* The published greedy's plan, which is one in either order. */
-void cz_choice_offer_greedy(cz_arena *arena, const cz_solve_problem *problem,
+/* What public optimizers do (baseline.h), of which the layer-wise ones are no
+ * plans in the trainer's order. */
+void cz_choice_offer_public(cz_arena *arena, const cz_solve_problem *problem,
                             cz_solved *best);
+
+/* In the engine's order: longest first, what is divisible in one piece, after
+ * a local search that looks at `work` deals. */
+void cz_choice_offer_undivided(cz_arena *arena, const cz_solve_problem *problem,
+                               cz_solved *best, int64_t work);
 
 /* Plans of these counts, with what is divisible poured in several ways. */
 void cz_choice_offer_counts(cz_arena *arena, const cz_solve_problem *problem,

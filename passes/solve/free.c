@@ -159,6 +159,9 @@ void cz_solve_free(cz_arena *arena, const cz_solve_problem *problem,
     if (is_good(problem, best, longest.goal_ps))
         return;
     try_by_bucket(arena, problem, best, whole_ps);
-    if (problem->geometry != CZ_SLICES_EQUAL)
-        cz_choice_offer_greedy(arena, problem, best);
+    if (problem->geometry == CZ_SLICES_EQUAL)
+        return;
+    if (has_divisible(problem))
+        cz_choice_offer_undivided(arena, problem, best, work_of(problem));
+    cz_choice_offer_public(arena, problem, best);
 }

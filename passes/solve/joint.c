@@ -235,12 +235,29 @@ static cz_joint_solved solve_bundled(joiner *j)
     return out;
 }
 
-/* Fine items first, then coarse ones around them. */
+/* What a rank has of a problem's state on the mean. */
+static int64_t mean_bytes(const cz_solve_problem *problem)
+{
+    int64_t total = 0;
+    for (int i = 0; i < problem->n_items; i++)
+        total += problem->classes[problem->class_of[i]].state_bytes;
+    return total / problem->n_ranks;
+}
+
+/* Fine items first, on ranks that will have their mean of the coarse ones'
+ * state, then coarse ones around them. */
 static cz_joint_solved solve_in_turn(joiner *j)
 {
     cz_joint_solved out;
-    cz_solve_problem coarse = j->joint->coarse;
-    out.fine = cz_solve(j->arena, &j->joint->fine);
+    cz_solve_problem fine = j->joint->fine, coarse = j->joint->coarse;
+    int64_t *bytes = CZ_NEW(j->arena, int64_t, fine.n_ranks);
+    const int64_t mean = mean_bytes(&coarse);
+    for (int r = 0; r < fine.n_ranks; r++)
+        bytes[r] = mean;
+    fine.initial_bytes = bytes;
+    out.fine = cz_solve(j->arena, &fine);
+    fine.initial_bytes = NULL;
+    out.fine.score = cz_solve_evaluate(j->arena, &fine, &out.fine.plan);
     give_up(j, &out.fine.score, &coarse);
     out.coarse = cz_solve(j->arena, &coarse);
     return out;
@@ -257,7 +274,8 @@ cz_joint_solved cz_solve_joint(cz_arena *arena, const cz_joint_problem *problem)
     count_bundles(&j);
     const cz_joint_solved bundled = solve_bundled(&j);
     const cz_joint_solved in_turn = solve_in_turn(&j);
-    return bundled.coarse.score.max_load_ps <= in_turn.coarse.score.max_load_ps
+    return cz_solve_compare(&problem->coarse, &bundled.coarse.score,
+                            &in_turn.coarse.score) <= 0
                ? bundled
                : in_turn;
 }

@@ -1,7 +1,6 @@
 /* Tries the methods that a problem's order and geometry allow. */
 #include "passes/solve/solve.h"
 
-#include "passes/solve/baseline.h"
 #include "passes/solve/choice.h"
 
 void cz_choice_offer(cz_arena *arena, const cz_solve_problem *problem,
@@ -15,19 +14,6 @@ void cz_choice_offer(cz_arena *arena, const cz_solve_problem *problem,
     best->plan = *plan;
     best->plan.method = method;
     best->score = score;
-}
-
-/* The greedy cuts nothing, so its owners are those of a problem where nothing
- * is divisible. */
-void cz_choice_offer_greedy(cz_arena *arena, const cz_solve_problem *problem,
-                            cz_solved *best)
-{
-    const cz_solve_problem whole = cz_solve_undivided(arena, problem);
-    cz_solve_plan plan = cz_solve_greedy(arena, &whole, 100);
-    for (int i = 0; i < problem->n_items; i++)
-        if (problem->classes[problem->class_of[i]].divisible)
-            plan.owner[i] = plan.host[i] = -1;
-    cz_choice_offer(arena, problem, best, &plan, "published greedy");
 }
 
 cz_solved cz_solve(cz_arena *arena, const cz_solve_problem *problem)

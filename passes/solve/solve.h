@@ -19,10 +19,11 @@ typedef struct cz_solved {
  *   then local search inside buckets;
  *
  * each with what is divisible poured so that load, or state, or buckets come
- * out even.  In the trainer's order, contiguous slices by coordinate descent
- * and beam search (line.h), by time, elements, state and mixtures of them.  In
- * both, the published greedy.  A problem without items, or with one rank, has a
- * plan too.  Everything belongs to the arena. */
+ * out even; and longest first with all tensors in one piece.  In the trainer's
+ * order, contiguous slices by coordinate descent and beam search (line.h), by
+ * time, elements, state and mixtures of them.  In both, what public optimizers
+ * do (baseline.h).  A problem without items, or with one rank, has a plan too.
+ * Everything belongs to the arena. */
 cz_solved cz_solve(cz_arena *arena, const cz_solve_problem *problem);
 
 #endif

@@ -196,6 +196,18 @@ add_test(NAME plan_edge COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/plan_edge.py $<TARGET_FILE:canzona>)
 set_tests_properties(plan_edge PROPERTIES LABELS plan TIMEOUT 300)
 
+# Random models on random meshes, and what they found.
+set(random ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/plan_random.py
+  $<TARGET_FILE:canzona>)
+file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/plans/found/*.cz)
+add_test(NAME plan_random COMMAND ${random} 100 1)
+add_test(NAME plan_random_found COMMAND ${random} ${found})
+set_tests_properties(plan_random plan_random_found PROPERTIES
+  LABELS plan TIMEOUT 300)
+add_test(NAME plan_random_long COMMAND ${random} 1000 1001)
+set_tests_properties(plan_random_long PROPERTIES
+  LABELS "plan;nightly" TIMEOUT 1800)
+
 # Families are defined one after the other, but layers are computed so.
 foreach(stem qwen3-32b qwen3-235b-a22b)
   add_test(NAME plan_order_${stem} COMMAND ${PYTHON} -B

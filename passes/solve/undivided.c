@@ -1,0 +1,40 @@
+/* Plans that cut no tensor, so that none is rounded up to the alignment twice:
+ * what public optimizers do, and the longest to the least loaded. */
+#include "passes/solve/baseline.h"
+#include "passes/solve/choice.h"
+
+/* A plan of the undivided problem is one of the problem itself: its slices
+ * cover all that they own. */
+static void offer(cz_arena *arena, const cz_solve_problem *problem,
+                  cz_solved *best, cz_solve_plan plan)
+{
+    for (int i = 0; i < problem->n_items; i++)
+        if (problem->classes[problem->class_of[i]].divisible)
+            plan.owner[i] = plan.host[i] = -1;
+    cz_choice_offer(arena, problem, best, &plan, plan.method);
+}
+
+void cz_choice_offer_public(cz_arena *arena, const cz_solve_problem *problem,
+                            cz_solved *best)
+{
+    static const cz_solve_baseline_kind kinds[] = {
+        CZ_BASELINE_GREEDY, CZ_BASELINE_EQUAL, CZ_BASELINE_ROUND_ROBIN,
+        CZ_BASELINE_LPT_ELEMENTS};
+    /* the first two keep the order of gradients */
+    const int n = problem->order == CZ_ORDER_TRAINER ? 2 : 4;
+    for (int k = 0; k < n; k++)
+        offer(arena, problem, best,
+              cz_solve_baseline_make(arena, problem, kinds[k], 100).plan);
+}
+
+void cz_choice_offer_undivided(cz_arena *arena, const cz_solve_problem *problem,
+                               cz_solved *best, int64_t work)
+{
+    const cz_solve_problem whole = cz_solve_undivided(arena, problem);
+    cz_counts counts = cz_counts_make(arena, &whole, false);
+    cz_solved solved = {.n_tried = 0};
+    cz_counts_lpt(arena, &counts);
+    cz_counts_improve(&counts, work);
+    cz_choice_offer_counts(arena, &whole, &solved, &counts, "undivided");
+    offer(arena, problem, best, solved.plan);
+}

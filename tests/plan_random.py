@@ -1,0 +1,201 @@
+#!/usr/bin/python3
+"""Random models on random meshes: each is planned and verified, or refused with
+the reason; every figure is computed again; caps hold; no bound is above the
+plan, and no baseline that keeps the caps below it.
+
+    plan_random.py CANZONA COUNT [SEED]     programs SEED, SEED + 1, ...
+    plan_random.py CANZONA FILE...          these programs
+
+A random program that fails is made smaller and printed.
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import check_plan
+import plan_random_text
+import plan_schema
+import shrink
+from plan_baselines import gradient_order, state_bytes
+from plan_numbers import Plan
+
+HERE = pathlib.Path(__file__).resolve().parent
+LIMIT_S = 60
+PLANNED, ERRORS, REFUSED = 0, 1, 3
+STATE_CAP = (110, 100)      # of any rank, over the mean
+
+# What a program may ask for that its shapes do not allow.
+IMPOSSIBLE = ("ranks: they do not divide its", "ranks, which make no groups of")
+
+
+# ---- what a plan has to keep ----
+
+def check_buckets(plan):
+    """Closed when they hold enough: without the last to come, too few."""
+    cap, order = plan.data["policy"]["bucket_elements"], gradient_order(plan)
+    turn = {number: i for i, number in enumerate(order)}
+    for b, bucket in enumerate(plan.data["buckets"]):
+        local = {n: plan.params[n]["local_elements"] for n in bucket["order"]}
+        last = max(local, key=turn.get)
+        if sum(local.values()) - local[last] >= cap:
+            yield f"bucket above its cap: bucket {b} of {sum(local.values())}"
+
+
+def check_groups(plan):
+    cap = plan.data["policy"]["group_bytes"]
+    for g, group in enumerate(plan.data["groups"]):
+        if cap and group["peak_bytes"] > cap:
+            yield f"micro-group above its cap: group {g}, {group['peak_bytes']}"
+
+
+def state_of(plan):
+    """Bytes of master and state of each rank, without padding."""
+    found = [0] * len(plan.ranks)
+    for bucket in plan.data["buckets"]:
+        each = [state_bytes(plan, plan.params[n]) // plan.params[n]["local_elements"]
+                for n in bucket["order"]]
+        for ranks in plan.like(bucket):
+            own = sum(plan.part(bucket, i, ranks[0]) * n
+                      for i, n in enumerate(each))
+            for rank in ranks:
+                found[rank] += own
+    return found
+
+
+def cap_of(state):
+    return sum(state) * STATE_CAP[0] // (len(state) * STATE_CAP[1])
+
+
+def check_state(plan):
+    """Within the cap, or no more than any baseline has."""
+    ours = state_of(plan)
+    cap = cap_of(ours)
+    theirs = [max(b["state_bytes"]) for b in plan.data["baselines"]]
+    if max(ours) > max(cap, min(theirs, default=0)):
+        yield f"state above the cap and a baseline's: {max(ours)}, {cap}, {theirs}"
+
+
+def rounding(plan):
+    """Picoseconds that rounding up part by part may add to a rank."""
+    return len(plan.data["schedule"]) * len(plan.data["stages"])
+
+
+def check_bounds(plan):
+    ours = max(plan.data["metrics"]["time_ps"])
+    for bound in plan.data["metrics"]["bounds"]:
+        if ours < bound["value"]:
+            yield f"below a bound: {ours} of {bound['name']} {bound['value']}"
+
+
+def check_best(plan):
+    """No baseline takes less time with as little state, or within the cap."""
+    if plan.data["policy"]["tp_strategy"] == "gram":
+        return
+    ours, state = max(plan.data["metrics"]["time_ps"]), state_of(plan)
+    for baseline in plan.data["baselines"]:
+        time = max(baseline["time_ps"])
+        if (ours > time + rounding(plan) and
+                max(baseline["state_bytes"]) <= max(cap_of(state), *state)):
+            yield f"slower than {baseline['name']}: {ours}, not {time}"
+
+
+CHECKS = (check_buckets, check_groups, check_state, check_bounds, check_best)
+
+
+# ---- one program ----
+
+def options_of(text):
+    first = text.split("\n")[0]
+    return first[2:].split() if first.startswith("# -D") else []
+
+
+def is_reasoned(status, said):
+    """One error that says why; inputs are valid but for what is listed."""
+    errors = [line for line in said.splitlines() if "error: " in line]
+    if status == REFUSED:
+        return errors != []
+    return status == ERRORS and errors != [] and all(
+        any(words in line for words in IMPOSSIBLE) for line in errors)
+
+
+def complaints(canzona, folder, text):
+    """What is wrong with the plan of a program; and whether it has one."""
+    path = os.path.join(folder, f"plan{os.getpid()}.cz")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    done = subprocess.run([canzona, "plan", "--json", *options_of(text), path],
+                          capture_output=True, timeout=LIMIT_S, check=False)
+    said = done.stderr.decode()
+    if done.returncode != PLANNED:
+        return ([] if is_reasoned(done.returncode, said) else
+                [f"status {done.returncode}: {said[:1000]}"]), False
+    found = check_plan.check_text(done.stdout.decode(), VALIDATOR)
+    if not found:
+        plan = Plan(plan_schema.parse(done.stdout.decode()))
+        found = [m for part in CHECKS for m in part(plan)]
+    return found, True
+
+
+def kind_of(messages):
+    """A failure, whatever its numbers and names are."""
+    return re.sub(r"'[^']*'|\d+|/\S+", "#", messages[0])[:60] if messages else ""
+
+
+def examine(canzona, folder, seed):
+    """(seed, is it planned, what is wrong, the smallest program)."""
+    text = plan_random_text.program(seed)
+    found, is_planned = complaints(canzona, folder, text)
+    if not found:
+        return seed, is_planned, [], ""
+    kind = kind_of(found)
+    least = shrink.smaller(text, lambda t: kind_of(
+        complaints(canzona, folder, t)[0]) == kind)
+    return seed, is_planned, complaints(canzona, folder, least)[0], least
+
+
+with open(HERE / "plan.schema.json", encoding="utf-8") as schema:
+    VALIDATOR = plan_schema.Validator(plan_schema.parse(schema.read()))
+
+
+def check_files(canzona, paths):
+    """Programs that have a plan; returns how many fail."""
+    n_failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for path in paths:
+            found, is_planned = complaints(canzona, folder,
+                                           pathlib.Path(path).read_text())
+            n_failed += bool(found) or not is_planned
+            print(f"{path}: {'; '.join(found) or 'as told'}")
+    return n_failed
+
+
+def check_random(canzona, seeds):
+    """Returns how many fail; too few that are planned count as one."""
+    n_planned = n_failed = 0
+    with (tempfile.TemporaryDirectory() as folder,
+          concurrent.futures.ProcessPoolExecutor() as pool):
+        work = [pool.submit(examine, canzona, folder, s) for s in seeds]
+        for seed, is_planned, found, least in (w.result() for w in work):
+            n_planned += is_planned
+            n_failed += bool(found)
+            if found:
+                print(f"seed {seed}: {found[0]}\n{least}", flush=True)
+    print(f"seeds {seeds[0]} to {seeds[-1]}: {n_planned} planned, "
+          f"{len(seeds) - n_planned} refused with the reason; "
+          f"{n_failed} failed")
+    return n_failed + (4 * n_planned < 3 * len(seeds))
+
+
+def main(canzona, what, *more):
+    if not what.isdigit():
+        return 1 if check_files(canzona, (what, *more)) else 0
+    first = int(more[0]) if more else 1
+    return 1 if check_random(canzona, range(first, first + int(what))) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
