@@ -328,6 +328,8 @@ typedef struct cz_plan_view {
     const cz_view_body *bodies;
     int n_buckets;
     const cz_view_bucket *buckets;
+    int n_geometries;
+    const cz_fact_geometry *geometries;
     int n_tables;
     const cz_view_table *tables;
     int n_ops;

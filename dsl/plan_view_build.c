@@ -79,7 +79,7 @@ static bool read_program(cz_view_builder *b)
 static bool read_policy(cz_view_builder *b)
 {
     static const char *const strategies[] = {"auto", "owner", "gram"};
-    static const char *const geometries[] = {"uneven", "padded"};
+    static const char *const geometries[] = {"uneven", "padded", "auto"};
     const cz_fact_policy *p = b->view->policy;
     cz_dtype dtype;
     int strategy, geometry;
@@ -93,7 +93,7 @@ static bool read_policy(cz_view_builder *b)
     ok &= cz_view_name(b, "policy: tp_strategy", p->tp_strategy, strategies, 3,
                        &strategy);
     ok &= cz_view_in(b, "policy: tp_group", p->tp_group, 0, CZ_VIEW_MAX_NUMBER);
-    ok &= cz_view_name(b, "policy: geometry", p->geometry, geometries, 2,
+    ok &= cz_view_name(b, "policy: geometry", p->geometry, geometries, 3,
                        &geometry);
     if (!isfinite(p->clip) || p->clip < 0.0)
         ok = cz_view_fail(b, "policy: clip is negative or not finite");
@@ -290,9 +290,10 @@ cz_plan_view *cz_plan_view_build(cz_arena *arena, const cz_ir *ir,
                                  cz_diags *diags)
 {
     static bool (*const steps[])(cz_view_builder *) = {
-        cz_view_read_header,   cz_view_read_rules,  cz_view_read_phases,
-        cz_view_read_families, cz_view_read_stages, cz_view_read_assigns,
-        cz_view_read_buckets,  cz_view_read_tables, cz_view_read_ops,
+        cz_view_read_header,   cz_view_read_rules,      cz_view_read_phases,
+        cz_view_read_families, cz_view_read_stages,     cz_view_read_assigns,
+        cz_view_read_buckets,  cz_view_read_geometries, cz_view_read_tables,
+        cz_view_read_ops,
     };
     cz_view_builder builder = {.arena = arena,
                                .ir = ir,

@@ -1,4 +1,5 @@
 /* Where parameters go: their owners and their places in buckets. */
+#include "dsl/base/checked.h"
 #include "dsl/plan_view_internal.h"
 
 #include <string.h>
@@ -132,14 +133,16 @@ static bool read_states(cz_view_builder *b, cz_view_bucket *bucket, int rule,
                                 bucket->fact->sym_name);
 }
 
+static const char *const geometries[] = {"uneven", "padded"};
+enum { N_GEOMETRIES = sizeof geometries / sizeof *geometries };
+
 /* Slices of one length, where they are padded. */
 static bool check_geometry(cz_view_builder *b, const cz_fact_bucket *fact)
 {
-    static const char *const names[] = {"uneven", "padded"};
     const cz_ints slices = fact->slices;
     int geometry;
-    if (!cz_view_name(b, "bucket: geometry", fact->geometry, names, 2,
-                      &geometry))
+    if (!cz_view_name(b, "bucket: geometry", fact->geometry, geometries,
+                      N_GEOMETRIES, &geometry))
         return false;
     for (int r = 1; geometry == 1 && r < slices.n; r++)
         if (slices.v[r] - slices.v[r - 1] != slices.v[1])
@@ -199,5 +202,40 @@ bool cz_view_read_buckets(cz_view_builder *b)
     }
     b->view->n_buckets = n;
     b->view->buckets = buckets;
+    return ok;
+}
+
+/* ---- what geometries were compared ---- */
+
+static bool read_geometry(cz_view_builder *b, const cz_fact_geometry *fact)
+{
+    const int n = fact->names.n;
+    int number;
+    bool ok = cz_view_in(b, "geometry: low", fact->low, 1, 1000) &&
+              cz_view_in(b, "geometry: high", fact->high, fact->low, 1000) &&
+              cz_view_all_in(b, "geometry: buckets", &fact->buckets,
+                             fact->buckets.n, 0, b->view->n_buckets - 1) &&
+              cz_view_all_in(b, "geometry: load_ps", &fact->load_ps, n, 0,
+                             CZ_MAX_BYTES) &&
+              cz_view_all_in(b, "geometry: wire_ps", &fact->wire_ps, n, 0,
+                             CZ_MAX_BYTES);
+    for (int i = 0; ok && i < n; i++)
+        ok = cz_view_name(b, "geometry: names", fact->names.v[i], geometries,
+                          N_GEOMETRIES, &number);
+    for (int i = 0; ok && i < fact->buckets.n; i++)
+        ok = cz_view_name(b, "geometry: that of a bucket",
+                          b->view->buckets[fact->buckets.v[i]].fact->geometry,
+                          fact->names.v, n, &number);
+    return ok;
+}
+
+bool cz_view_read_geometries(cz_view_builder *b)
+{
+    bool ok = true;
+    const cz_fact_geometry *facts =
+        cz_ir_read_geometry(b->ir, b->arena, &b->view->n_geometries);
+    for (int i = 0; ok && i < b->view->n_geometries; i++)
+        ok = read_geometry(b, &facts[i]);
+    b->view->geometries = facts;
     return ok;
 }

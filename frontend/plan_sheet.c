@@ -82,9 +82,9 @@ static void read_baselines(cz_sheet_reader *r, const cz_json_at *root)
 /* ---- digests ---- */
 
 const char *const cz_sheet_parts[CZ_SHEET_N_PARTS] = {
-    "mesh",     "policy",    "reductions", "parameters", "stages",
-    "matrices", "states",    "buckets",    "groups",     "schedule",
-    "metrics",  "baselines", "constants"};
+    "mesh",     "policy",    "reductions", "parameters",    "stages",
+    "matrices", "states",    "buckets",    "groups",        "schedule",
+    "metrics",  "baselines", "constants",  "uneven_reduce", "geometries"};
 
 static int add_bytes(const char *bytes, size_t n, void *context)
 {

@@ -77,13 +77,33 @@ typedef struct cz_sheet_bound {
     int64_t value, witness;
 } cz_sheet_bound;
 
+/* A geometry of slices that the planner compared. */
+typedef struct cz_sheet_option {
+    const char *name;
+    int64_t load_ps, wire_ps;
+    int64_t best_ps,
+        worst_ps;       /* predicted, over what uneven slices may reach */
+    int64_t break_even; /* thousandths of the link's rate at which uneven slices
+                         * take as long as this geometry; -1: at none, or these
+                         * are the uneven ones */
+} cz_sheet_option;
+
+/* What it chose for buckets that were planned together. */
+typedef struct cz_sheet_geometry {
+    const char *chosen;
+    int n_buckets;
+    int64_t low, high; /* thousandths that uneven slices reach */
+    int n_options;
+    const cz_sheet_option *options;
+} cz_sheet_geometry;
+
 typedef struct cz_sheet_baseline {
     const char *name;
     const int64_t *time_ps, *state_bytes; /* [n_ranks]; NULL: not said */
 } cz_sheet_baseline;
 
 /* Members of the document that plans can differ in: all but its header. */
-enum { CZ_SHEET_N_PARTS = 13, CZ_SHEET_DIGEST = 65 };
+enum { CZ_SHEET_N_PARTS = 15, CZ_SHEET_DIGEST = 65 };
 extern const char *const cz_sheet_parts[CZ_SHEET_N_PARTS];
 
 typedef struct cz_sheet {
@@ -101,10 +121,11 @@ typedef struct cz_sheet {
     /* [n_ranks] each */
     const int64_t *time_ps, *flops, *n_whole, *memory[CZ_N_MEMORIES];
     const int64_t *sent[CZ_N_STEPS]; /* NULL of kinds that send nothing */
-    int n_bounds, n_baselines, n_constants;
+    int n_bounds, n_baselines, n_constants, n_geometries;
     const cz_sheet_bound *bounds;
     const cz_sheet_baseline *baselines;
     const cz_sheet_constant *constants;
+    const cz_sheet_geometry *geometries;
     /* SHA-256 of each part, hex */
     char digests[CZ_SHEET_N_PARTS][CZ_SHEET_DIGEST];
 } cz_sheet;

@@ -213,6 +213,30 @@ static void *read_list(cz_sheet_reader *r, const cz_json_at *root,
     return entries;
 }
 
+static void read_option(cz_sheet_reader *r, const cz_json_at *at, void *entry)
+{
+    cz_sheet_option *out = entry;
+    (void)r;
+    out->name = cz_json_word_of(at, "geometry");
+    out->load_ps = cz_json_number_of(at, "load_ps", 0, CZ_MAX_BYTES);
+    out->wire_ps = cz_json_number_of(at, "wire_ps", 0, CZ_MAX_BYTES);
+    out->best_ps = cz_json_number_of(at, "best_ps", 0, INT64_MAX);
+    out->worst_ps = cz_json_number_of(at, "worst_ps", 0, INT64_MAX);
+    out->break_even = cz_sheet_optional(at, "break_even", 1000);
+}
+
+static void read_geometry(cz_sheet_reader *r, const cz_json_at *at, void *entry)
+{
+    cz_sheet_geometry *out = entry;
+    const cz_json_at buckets = cz_json_member(at, "buckets");
+    out->n_buckets = cz_json_length(&buckets);
+    out->chosen = cz_json_word_of(at, "chosen");
+    out->low = cz_json_number_of(at, "low", 1, 1000);
+    out->high = cz_json_number_of(at, "high", 1, 1000);
+    out->options = read_list(r, at, "options", sizeof *out->options,
+                             read_option, &out->n_options);
+}
+
 void cz_sheet_read_lists(cz_sheet_reader *r, const cz_json_at *root)
 {
     cz_sheet *out = r->out;
@@ -228,4 +252,6 @@ void cz_sheet_read_lists(cz_sheet_reader *r, const cz_json_at *root)
         read_list(r, root, "schedule", sizeof *out->ops, read_op, &out->n_ops);
     out->constants = read_list(r, root, "constants", sizeof *out->constants,
                                read_constant, &out->n_constants);
+    out->geometries = read_list(r, root, "geometries", sizeof *out->geometries,
+                                read_geometry, &out->n_geometries);
 }

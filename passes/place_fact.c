@@ -185,7 +185,8 @@ static cz_place_bucket make_bucket(const writer *w, int kind)
 
 void cz_place_buckets(cz_arena *arena, const cz_place_domain *domain,
                       const cz_solve_plan *plan, const cz_plan_view *view,
-                      const int *gradients, cz_place_bucket **list, int *n)
+                      const int *gradients, int number, cz_place_bucket **list,
+                      int *n)
 {
     writer w = {.arena = arena,
                 .domain = domain,
@@ -194,7 +195,25 @@ void cz_place_buckets(cz_arena *arena, const cz_place_domain *domain,
                 .gradients = gradients};
     for (w.bucket = 0; w.bucket < domain->problem.n_buckets; w.bucket++) {
         find_kinds(&w);
-        for (int k = 0; k < w.n_kinds; k++)
-            *CZ_PUSH(arena, *list, *n) = make_bucket(&w, k);
+        for (int k = 0; k < w.n_kinds; k++) {
+            cz_place_bucket *bucket = CZ_PUSH(arena, *list, *n);
+            *bucket = make_bucket(&w, k);
+            bucket->domain = number;
+        }
     }
+}
+
+void cz_place_geometry_add(cz_ir *ir, cz_arena *arena,
+                           const cz_place_geometry *geometry, cz_ints buckets)
+{
+    const char **names = CZ_NEW(arena, const char *, geometry->n + 1);
+    for (int i = 0; i < geometry->n; i++)
+        names[i] = cz_place_geometry_name(geometry->of[i]);
+    const cz_fact_geometry fact = {buckets,
+                                   geometry->e.low,
+                                   geometry->e.high,
+                                   {names, geometry->n},
+                                   {geometry->load_ps, geometry->n},
+                                   {geometry->wire_ps, geometry->n}};
+    cz_ir_add_geometry(ir, &fact);
 }

@@ -9,6 +9,7 @@
 /* One bucket of the module, before it has a number. */
 typedef struct cz_place_bucket {
     int last; /* of its gradients: its place among all */
+    int domain;
     cz_fact_bucket fact;
 } cz_place_bucket;
 
@@ -28,9 +29,15 @@ void cz_place_owners_put(const cz_place_owners *owners,
 /* The plan's buckets, each as one or more of the module: parameters share one
  * when use, type, states, and owned or not, are equal; then all of its memory
  * has one layout.  gradients: places of all
- * (passes/gradient_order.h).  Appends to *list; arrays live in the arena. */
+ * (passes/gradient_order.h); number: of the domain.  Appends to *list; arrays
+ * live in the arena. */
 void cz_place_buckets(cz_arena *arena, const cz_place_domain *domain,
                       const cz_solve_plan *plan, const cz_plan_view *view,
-                      const int *gradients, cz_place_bucket **list, int *n);
+                      const int *gradients, int number, cz_place_bucket **list,
+                      int *n);
+
+/* What was compared for the buckets of a domain. */
+void cz_place_geometry_add(cz_ir *ir, cz_arena *arena,
+                           const cz_place_geometry *geometry, cz_ints buckets);
 
 #endif

@@ -53,10 +53,14 @@ static bool make_problems(placer *p, cz_diags *diags)
     }
     const cz_stage_time *times = cz_stage_times(p->arena, p->view, &p->machine);
     p->domains = CZ_NEW(p->arena, cz_place_domain, p->n_domains + 1);
-    for (int d = 0; d < p->n_domains; d++)
+    for (int d = 0; d < p->n_domains; d++) {
+        cz_place_domain *out = &p->domains[d];
         if (!cz_place_problem_make(p->arena, p->view, times, diags, &domains[d],
-                                   &p->domains[d]))
+                                   out))
             return false;
+        out->geometry = cz_place_geometry_of(p->view, &p->machine, out->params,
+                                             &out->problem);
+    }
     return true;
 }
 
@@ -176,6 +180,12 @@ static int find_answer(const placer *p, const cz_solve_problem *problem,
     return -1;
 }
 
+static void take_geometry(const placer *p, int domain, int answer)
+{
+    p->domains[domain].geometry = p->domains[answer].geometry;
+    p->domains[domain].problem.geometry = p->domains[answer].problem.geometry;
+}
+
 static void place_pair(placer *p, int coarse, int fine, const int *coarse_of)
 {
     give_initial(p, &p->domains[coarse]);
@@ -191,10 +201,16 @@ static void place_pair(placer *p, int coarse, int fine, const int *coarse_of)
     if (answer >= 0) {
         plans[0] = p->plans[answer];
         plans[1] = p->plans[p->partner[answer]];
+        take_geometry(p, coarse, answer);
+        take_geometry(p, fine, p->partner[answer]);
     } else {
-        const cz_joint_solved solved = cz_solve_joint(p->arena, &joint);
+        const cz_joint_solved solved = cz_place_geometry_solve_joint(
+            p->arena, &joint, &p->domains[fine].geometry,
+            &p->domains[coarse].geometry);
         plans[0] = solved.coarse.plan;
         plans[1] = solved.fine.plan;
+        p->domains[coarse].problem.geometry = joint.coarse.geometry;
+        p->domains[fine].problem.geometry = joint.fine.geometry;
     }
     p->coarse_of[fine] = coarse_of;
     p->partner[coarse] = fine;
@@ -234,10 +250,12 @@ static void place_one(placer *p, int number)
     const int answer = find_answer(p, &domain->problem, NULL);
     if (answer >= 0) {
         p->group_of[number] = p->group_of[answer];
+        take_geometry(p, number, answer);
         take(p, number, &p->plans[answer]);
         return;
     }
-    const cz_solved solved = cz_solve(p->arena, &domain->problem);
+    const cz_solved solved =
+        cz_place_geometry_solve(p->arena, &domain->problem, &domain->geometry);
     cz_place_shared shared;
     if (should_share(p, &solved.score) &&
         cz_place_share(p->arena, p->view, &p->machine, domain, &shared)) {
@@ -289,6 +307,23 @@ static int by_last(const void *left, const void *right)
     return (a->last > b->last) - (a->last < b->last);
 }
 
+static void write_geometries(const placer *p, cz_ir *ir,
+                             const cz_place_bucket *list, int n)
+{
+    cz_ir_remove(ir, CZ_FACT_geometry);
+    for (int d = 0; d < p->n_domains; d++) {
+        const cz_place_geometry *geometry = &p->domains[d].geometry;
+        int64_t *buckets = CZ_NEW(p->arena, int64_t, n + 1);
+        int n_buckets = 0;
+        for (int b = 0; b < n; b++)
+            if (list[b].domain == d)
+                buckets[n_buckets++] = b;
+        if (geometry->is_auto)
+            cz_place_geometry_add(ir, p->arena, geometry,
+                                  (cz_ints){buckets, n_buckets});
+    }
+}
+
 /* In the order in which they are complete. */
 static void write_buckets(const placer *p, cz_ir *ir)
 {
@@ -297,7 +332,7 @@ static void write_buckets(const placer *p, cz_ir *ir)
     int n = 0;
     for (int d = 0; d < p->n_domains; d++)
         cz_place_buckets(p->arena, &p->domains[d], &p->plans[d], p->view,
-                         gradients, &list, &n);
+                         gradients, d, &list, &n);
     if (n > 0)
         qsort(list, (size_t)n, sizeof *list, by_last);
     cz_ir_remove(ir, CZ_FACT_bucket);
@@ -305,6 +340,7 @@ static void write_buckets(const placer *p, cz_ir *ir)
         list[b].fact.sym_name = cz_arena_printf(p->arena, "bucket%d", b);
         cz_ir_add_bucket(ir, &list[b].fact);
     }
+    write_geometries(p, ir, list, n);
 }
 
 /* ---- the pass ---- */

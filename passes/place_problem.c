@@ -159,24 +159,6 @@ static const int *class_items(const maker *m)
     return class_of;
 }
 
-/* ---- geometry ---- */
-
-static const char *const geometries[CZ_SOLVE_N_GEOMETRIES] = {
-    "uneven", "padded", "equal"};
-
-const char *cz_place_geometry_name(cz_solve_geometry geometry)
-{
-    return geometries[geometry];
-}
-
-static cz_solve_geometry geometry_of(const cz_plan_view *view)
-{
-    int g = 0;
-    while (strcmp(view->policy->geometry, geometries[g]) != 0)
-        g++;
-    return (cz_solve_geometry)g;
-}
-
 /* ---- the whole ---- */
 
 /* What all slots together would have, if each had all of it, below 2^62. */
@@ -214,8 +196,7 @@ bool cz_place_problem_make(cz_arena *arena, const cz_plan_view *view,
                                       .n_classes = m.n_classes,
                                       .classes = m.classes,
                                       .n_items = domain->n_params,
-                                      .align = CZ_BUCKET_ALIGN,
-                                      .geometry = geometry_of(view)};
+                                      .align = CZ_BUCKET_ALIGN};
     out->problem.class_of = class_items(&m);
     fill_buckets(&m, &out->problem);
     if (fits(&out->problem))

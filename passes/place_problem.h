@@ -5,6 +5,7 @@
 
 #include "passes/cost/plan_time.h"
 #include "passes/domain.h"
+#include "passes/place_geometry.h"
 #include "passes/solve/problem.h"
 
 /* One domain and the solver's problem about it; item i is params[i]. */
@@ -12,6 +13,7 @@ typedef struct cz_place_domain {
     cz_domain domain;
     int *params; /* [n_params] by reduction, then as gradients come */
     cz_solve_problem problem;
+    cz_place_geometry geometry; /* whoever places the domain sets it */
 } cz_place_domain;
 
 /* times: of all stages.  False after reporting that sums of time,
@@ -19,8 +21,5 @@ typedef struct cz_place_domain {
 bool cz_place_problem_make(cz_arena *arena, const cz_plan_view *view,
                            const cz_stage_time *times, cz_diags *diags,
                            const cz_domain *domain, cz_place_domain *out);
-
-/* As facts name it. */
-const char *cz_place_geometry_name(cz_solve_geometry geometry);
 
 #endif

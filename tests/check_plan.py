@@ -115,6 +115,44 @@ def check_buckets(plan):
                          [(p["bucket"], p["offset"])])
 
 
+def check_geometries(plan):
+    asked, seen = plan.data["policy"]["geometry"], []
+    speeds = [[500, 1000]] + [[u["thousandths"]] * 2 for u in
+                              plan.data["uneven_reduce"] if u["measured"]]
+    for i, choice in enumerate(plan.data["geometries"]):
+        name, best = f"geometries[{i}]", None
+        options = {o["geometry"]: o for o in choice["options"]}
+        uneven = options["uneven"]
+        if [choice["low"], choice["high"]] not in speeds:
+            yield f"{name}: nothing says that uneven slices are so fast"
+        for o in choice["options"]:
+            ends = [o["wire_ps"] * 1000 // e if o is uneven else o["wire_ps"]
+                    for e in (choice["high"], choice["low"])]
+            yield from equal(f"{name}.{o['geometry']}",
+                             [o["best_ps"], o["worst_ps"]],
+                             [o["load_ps"] + wire for wire in ends])
+            room = o["worst_ps"] - uneven["load_ps"]
+            nowhere = o is uneven or room < uneven["wire_ps"]
+            even = None if nowhere else 0 if room == 0 else -(
+                -1000 * uneven["wire_ps"] // room)
+            yield from equal(f"{name}.{o['geometry']}.break_even", o["break_even"],
+                             even)
+            if best is None or (o["worst_ps"], o["best_ps"]) < best[0]:
+                best = (o["worst_ps"], o["best_ps"]), o["geometry"]
+        yield from equal(f"{name}.chosen", choice["chosen"], best[1])
+        seen += choice["buckets"]
+        yield from equal(f"{name}.buckets", [plan.data["buckets"][b]["geometry"]
+                                             for b in choice["buckets"]],
+                         [choice["chosen"]] * len(choice["buckets"]))
+    everything = list(range(len(plan.data["buckets"])))
+    yield from equal("geometries: buckets", sorted(seen),
+                     everything if asked == "auto" else [])
+    if asked != "auto":
+        yield from equal("geometries of buckets", [b["geometry"] for b in
+                                                   plan.data["buckets"]],
+                         [asked] * len(everything))
+
+
 def check_groups(plan):
     for g, group in enumerate(plan.data["groups"]):
         name = f"groups[{g}]"
@@ -363,8 +401,8 @@ def check_load(plan):
 
 
 CHECKS = (check_mesh, check_reductions, check_parameters, check_sharing,
-          check_matrices, check_buckets, check_groups, check_wire, check_memory,
-          check_load, check_times, check_baselines)
+          check_matrices, check_buckets, check_geometries, check_groups,
+          check_wire, check_memory, check_load, check_times, check_baselines)
 
 
 def check(data, validator):

@@ -24,7 +24,7 @@ def is_free(path):
                           ["policy", "tp_group"])
             or (words[0] == "stages" and words[-1] == "work_bytes")
             or (words[0] == "schedule" and words[2] in ("waits", "stream"))
-            or words[0] == "constants"  # rates that nothing depends on, rounding
+            or words[0] in ("constants", "uneven_reduce")  # rates that nothing depends on, rounding
             or (words[0] == "stages" and words[2] in ("steps", "phases"))
             or words[2:4] == ["stored", "shape"]  # how much padding there is
             or words[-1] == "witness")

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "frontend/report/classes.h"
+#include "frontend/report/geometry.h"
 #include "frontend/report/number.h"
 
 /* ---- time ---- */
@@ -253,10 +254,24 @@ static void put_buckets(const cz_sheet *s, cz_text *out)
     }
 }
 
+static void put_geometries(const cz_sheet *s, cz_text *out)
+{
+    for (int i = 0; i < s->n_geometries; i++) {
+        const cz_sheet_geometry *geometry = &s->geometries[i];
+        cz_text_printf(out, "  Slices of %d of them are ", geometry->n_buckets);
+        cz_report_put_geometry(geometry, out);
+        cz_text_puts(out, geometry->low == geometry->high
+                              ? ".\n"
+                              : ".\n  Nobody has measured how fast uneven "
+                                "ones are: least at worst is chosen.\n");
+    }
+}
+
 void cz_report_explain(const cz_look *look, cz_text *out)
 {
     put_time(look, out);
     put_advice(look, out);
     put_matrices(look->sheet, out);
     put_buckets(look->sheet, out);
+    put_geometries(look->sheet, out);
 }

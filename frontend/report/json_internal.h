@@ -37,6 +37,7 @@ void cz_report_put_lists(cz_report *report);
 void cz_report_put_schedule(cz_report *report);
 void cz_report_put_metrics(cz_report *report);
 void cz_report_put_stages(cz_report *report);
+void cz_report_put_geometries(cz_report *report);
 void cz_report_put_constants(cz_report *report);
 void cz_report_put_baselines(cz_report *report);
 

@@ -3,6 +3,7 @@
 
 #include "dsl/metrics.h"
 #include "frontend/report/facts.h"
+#include "frontend/report/geometry.h"
 #include "frontend/report/number.h"
 #include "frontend/report/predict.h"
 #include "frontend/report/stages.h"
@@ -320,6 +321,18 @@ static void print_buckets(screen *s)
     end(s);
 }
 
+/* Where the planner chose it. */
+static void print_geometries(screen *s)
+{
+    for (int i = 0; i < s->view->n_geometries; i++) {
+        const cz_sheet_geometry geometry =
+            cz_report_geometry(s->arena, s->view, &s->view->geometries[i]);
+        label(s, i == 0 ? "slices" : "");
+        cz_report_put_geometry(&geometry, s->out);
+        end(s);
+    }
+}
+
 static void print_groups(screen *s)
 {
     int n;
@@ -356,6 +369,7 @@ void cz_report_screen(const cz_plan_view *view, const char *hash,
     print_memory(&s);
     print_wire(&s);
     print_buckets(&s);
+    print_geometries(&s);
     print_groups(&s);
     cz_arena_fini(&arena);
 }

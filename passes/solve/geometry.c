@@ -22,17 +22,23 @@ static cz_geometry_option solve_in(cz_arena *arena,
     return option;
 }
 
-/* load + wire / e = other: e = wire / (other - load). */
-static int64_t break_even(const cz_solve_score *uneven_at_full_speed,
-                          int64_t other_ps)
+int64_t cz_geometry_time(cz_solve_geometry geometry, int64_t load_ps,
+                         int64_t wire_ps, int64_t e)
 {
-    const int64_t left = other_ps - uneven_at_full_speed->max_load_ps;
-    const int64_t wire = uneven_at_full_speed->wire_ps;
-    if (left < wire)
+    return load_ps + (geometry == CZ_SLICES_UNEVEN
+                          ? (int64_t)((cz_wide)wire_ps * FULL_SPEED / e)
+                          : wire_ps);
+}
+
+int64_t cz_geometry_break_even(int64_t load_ps, int64_t wire_ps,
+                               int64_t other_ps)
+{
+    const int64_t left = other_ps - load_ps;
+    if (left < wire_ps)
         return FULL_SPEED + 1;
     return left == 0
                ? 0
-               : (int64_t)(((cz_wide)wire * FULL_SPEED + left - 1) / left);
+               : (int64_t)(((cz_wide)wire_ps * FULL_SPEED + left - 1) / left);
 }
 
 static void find_break_even(cz_arena *arena, const cz_solve_problem *problem,
@@ -47,8 +53,8 @@ static void find_break_even(cz_arena *arena, const cz_solve_problem *problem,
         cz_solve_evaluate(arena, &p, &choice->of[CZ_SLICES_UNEVEN].solved.plan);
     for (int g = 0; g < CZ_SOLVE_N_GEOMETRIES; g++)
         if (choice->of[g].is_allowed && g != CZ_SLICES_UNEVEN)
-            choice->of[g].break_even_e =
-                break_even(&score, choice->of[g].worst_ps);
+            choice->of[g].break_even_e = cz_geometry_break_even(
+                score.max_load_ps, score.wire_ps, choice->of[g].worst_ps);
 }
 
 static bool is_better(const cz_solve_problem *problem,

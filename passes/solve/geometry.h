@@ -27,6 +27,16 @@ typedef struct cz_geometry_choice {
     cz_geometry_option of[CZ_SOLVE_N_GEOMETRIES];
 } cz_geometry_choice;
 
+/* Predicted time of a plan in a geometry: the fullest rank's load, and its wire
+ * at the link's full speed, where uneven slices reach e thousandths of it. */
+int64_t cz_geometry_time(cz_solve_geometry geometry, int64_t load_ps,
+                         int64_t wire_ps, int64_t e);
+/* What uneven slices of that load and wire must reach to take no longer than
+ * other_ps: e = wire / (other - load), in thousandths, rounded up; 1001 where
+ * the link's full speed does not do. */
+int64_t cz_geometry_break_even(int64_t load_ps, int64_t wire_ps,
+                               int64_t other_ps);
+
 /* Solves the problem in every allowed geometry; one of them, at least, must
  * be.  Chosen is the plan that keeps the problem's caps best, then the least
  * worst case, then the least best case, then the first.  The problem's own

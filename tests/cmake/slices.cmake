@@ -1,7 +1,7 @@
 # Slices of buckets: each geometry executed with the bits of one rank, every
 # figure of its plan computed again, and the verifier's word on it.
 foreach(case gpt:4x2:padded gpt:2x4:padded gpt:3x2:padded fused:4x2:padded
-             batch:4x2:padded)
+             batch:4x2:padded moe:4x2:padded fused:4x2:auto moe:4x2:auto)
   string(REGEX MATCH "^([a-z]+):([0-9]+)x([0-9]+):([a-z]+)$" _ ${case})
   set(file ${CMAKE_CURRENT_SOURCE_DIR}/plans/${CMAKE_MATCH_1}.cz)
   if("${CMAKE_MATCH_1}" STREQUAL "gpt")
@@ -18,10 +18,21 @@ foreach(case gpt:4x2:padded gpt:2x4:padded gpt:3x2:padded fused:4x2:padded
   set_tests_properties(plan_json_slices_${name} PROPERTIES LABELS plan
     TIMEOUT 120)
 endforeach()
-add_test(NAME plan_json_sees_padding COMMAND ${plan_checker} --self-test
-  $<TARGET_FILE:canzona> plan --json -D mesh.dp=3 -D geometry=padded
-  ${CMAKE_CURRENT_SOURCE_DIR}/plans/fused.cz)
-set_tests_properties(plan_json_sees_padding PROPERTIES LABELS plan TIMEOUT 300)
+add_test(NAME plan_json_sees_geometries COMMAND ${plan_checker} --self-test
+  $<TARGET_FILE:canzona> plan --json
+  ${CMAKE_CURRENT_SOURCE_DIR}/golden/explain/slices_assumed.cz)
+set_tests_properties(plan_json_sees_geometries PROPERTIES LABELS plan
+  TIMEOUT 300)
+# Of one stage's plan another's is a copy.
+add_test(NAME plan_json_slices_pipeline COMMAND ${plan_checker} --run
+  $<TARGET_FILE:canzona> plan --json -D geometry=auto
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/pipeline_moe.cz)
+set_tests_properties(plan_json_slices_pipeline PROPERTIES LABELS plan
+  TIMEOUT 120)
+add_test(NAME plan_screen_slices COMMAND canzona plan -D geometry=auto
+  ${CMAKE_SOURCE_DIR}/examples/qwen3-32b.cz)
+set_tests_properties(plan_screen_slices PROPERTIES LABELS plan TIMEOUT 60
+  PASS_REGULAR_EXPRESSION "slices      padded, by load and wire: uneven 6[0-9][0-9].* ms to 1.2[0-9] s at 100.0 % to 50.0 % of the link; padded 8[0-9.]* ms, as uneven ones that reach 7[0-9.]* %")
 add_test(NAME plan_padded_slices COMMAND canzona plan --explain -D mesh.dp=3
   -D geometry=padded ${CMAKE_CURRENT_SOURCE_DIR}/plans/fused.cz)
 set_tests_properties(plan_padded_slices PROPERTIES LABELS plan TIMEOUT 60

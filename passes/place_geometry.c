@@ -1,0 +1,195 @@
+/* Prices the wire, and compares geometries that buckets can be cut in. */
+#include "passes/place_geometry.h"
+
+#include "passes/cost/time.h"
+
+#include <string.h>
+
+static const char *const names[CZ_SOLVE_N_GEOMETRIES] = {"uneven", "padded",
+                                                         "equal"};
+/* What is executed. */
+static const bool allowed[CZ_SOLVE_N_GEOMETRIES] = {true, true, false};
+
+/* The wire is priced per so many elements. */
+enum { WIRE_UNIT = 1024 };
+
+const char *cz_place_geometry_name(cz_solve_geometry geometry)
+{
+    return names[geometry];
+}
+
+/* ---- the wire ---- */
+
+/* Members of every communicator lie in one node: ranks count its positions in
+ * order. */
+static cz_link link_over(const cz_plan_view *view, const cz_machine *machine,
+                         const cz_ints *axes)
+{
+    const int64_t last = cz_view_extent(view, axes) - 1;
+    const int64_t n = machine->gpus_per_node;
+    for (int64_t r = 0; r < view->n_ranks; r++)
+        if (cz_view_rank_at(view, axes, 0, r) / n !=
+            cz_view_rank_at(view, axes, last, r) / n)
+            return CZ_LINK_NETWORK;
+    return CZ_LINK_NODE;
+}
+
+/* Of all items: gradients as they are reduced, and parameters. */
+static void count_bytes(const cz_plan_view *view, const int *params,
+                        const cz_solve_problem *problem, cz_wide *elements,
+                        cz_wide *reduced, cz_wide *gathered)
+{
+    *elements = *reduced = *gathered = 0;
+    for (int i = 0; i < problem->n_items; i++) {
+        const int family = view->params[params[i]].family;
+        const cz_view_family *f = &view->families[family];
+        const cz_fact_reduction *how = cz_view_family_reduction(view, family);
+        cz_dtype dtype = CZ_F32;
+        cz_dtype_find(how->dtype, &dtype);
+        *elements += f->local_elements;
+        *reduced +=
+            (cz_wide)f->local_elements * how->leaves * cz_dtype_bytes(dtype);
+        *gathered += (cz_wide)f->local_elements * cz_dtype_bytes(f->dtype);
+    }
+}
+
+static void price(const cz_plan_view *view, const cz_machine *machine,
+                  const int *params, cz_solve_problem *problem,
+                  cz_place_geometry *out)
+{
+    const int family = view->params[params[0]].family;
+    const cz_link link = link_over(
+        view, machine, &cz_view_family_reduction(view, family)->split_axes);
+    cz_wide elements, reduced, gathered;
+    count_bytes(view, params, problem, &elements, &reduced, &gathered);
+    const cz_uneven_speed speed = cz_machine_uneven_speed(
+        machine, link, cz_time_limit(reduced / problem->n_buckets),
+        problem->n_ranks);
+    out->e = (cz_geometry_range){speed.low, speed.high};
+    problem->uneven_e = speed.low;
+    problem->wire_ps =
+        cz_time_of((reduced + gathered) * WIRE_UNIT / (2 * elements),
+                   cz_machine_link(machine, link).rate);
+    /* Both ways, padded to the longest slice or at half the rate, below 2^62.
+     */
+    const cz_wide most =
+        CZ_MAX_PS / (elements / WIRE_UNIT + 1) / problem->n_ranks / 4;
+    if (problem->wire_ps > most)
+        problem->wire_ps = (int64_t)most;
+}
+
+cz_place_geometry cz_place_geometry_of(const cz_plan_view *view,
+                                       const cz_machine *machine,
+                                       const int *params,
+                                       cz_solve_problem *problem)
+{
+    cz_place_geometry out = {.is_auto = true};
+    for (int g = 0; g < CZ_SOLVE_N_GEOMETRIES; g++)
+        if (strcmp(view->policy->geometry, names[g]) == 0) {
+            out.is_auto = false;
+            out.said = (cz_solve_geometry)g;
+        }
+    problem->geometry = out.said;
+    if (out.is_auto || out.said != CZ_SLICES_UNEVEN)
+        price(view, machine, params, problem, &out);
+    return out;
+}
+
+/* ---- one problem ---- */
+
+static void note(cz_place_geometry *out, cz_solve_geometry geometry,
+                 int64_t load_ps, int64_t wire_ps)
+{
+    out->of[out->n] = geometry;
+    out->load_ps[out->n] = load_ps;
+    out->wire_ps[out->n++] = wire_ps;
+}
+
+/* Of a plan in its problem's geometry, at the link's full rate. */
+static int64_t full_wire(cz_arena *arena, const cz_solve_problem *problem,
+                         const cz_solve_plan *plan)
+{
+    cz_solve_problem p = *problem;
+    p.uneven_e = 0;
+    return cz_solve_evaluate(arena, &p, plan).wire_ps;
+}
+
+cz_solved cz_place_geometry_solve(cz_arena *arena, cz_solve_problem *problem,
+                                  cz_place_geometry *geometry)
+{
+    if (!geometry->is_auto)
+        return cz_solve(arena, problem);
+    const cz_geometry_choice choice =
+        cz_geometry_choose(arena, problem, allowed, geometry->e);
+    for (int g = 0; g < CZ_SOLVE_N_GEOMETRIES; g++) {
+        if (!allowed[g])
+            continue;
+        const cz_solved *solved = &choice.of[g].solved;
+        problem->geometry = (cz_solve_geometry)g;
+        note(geometry, problem->geometry, solved->score.max_load_ps,
+             full_wire(arena, problem, &solved->plan));
+    }
+    problem->geometry = choice.chosen;
+    return choice.of[choice.chosen].solved;
+}
+
+/* ---- two together ---- */
+
+typedef struct pair_option {
+    cz_joint_solved solved;
+    int64_t excess, worst_ps, best_ps;
+} pair_option;
+
+static pair_option solve_pair(cz_arena *arena, const cz_joint_problem *joint,
+                              cz_place_geometry *fine,
+                              cz_place_geometry *coarse)
+{
+    pair_option out = {.solved = cz_solve_joint(arena, joint)};
+    const cz_solved *f = &out.solved.fine, *c = &out.solved.coarse;
+    const cz_solve_geometry geometry = joint->fine.geometry;
+    const int64_t load = f->score.max_load_ps > c->score.max_load_ps
+                             ? f->score.max_load_ps
+                             : c->score.max_load_ps;
+    const int64_t wires[] = {full_wire(arena, &joint->fine, &f->plan),
+                             full_wire(arena, &joint->coarse, &c->plan)};
+    out.excess = cz_solve_excess(&joint->fine, &f->score) +
+                 cz_solve_excess(&joint->coarse, &c->score);
+    out.worst_ps = load + cz_geometry_time(geometry, 0, wires[0], fine->e.low) +
+                   cz_geometry_time(geometry, 0, wires[1], coarse->e.low);
+    out.best_ps = load + cz_geometry_time(geometry, 0, wires[0], fine->e.high) +
+                  cz_geometry_time(geometry, 0, wires[1], coarse->e.high);
+    note(fine, geometry, load, wires[0] + wires[1]);
+    note(coarse, geometry, load, wires[0] + wires[1]);
+    return out;
+}
+
+static bool is_better(const pair_option *a, const pair_option *b)
+{
+    if (a->excess != b->excess)
+        return a->excess < b->excess;
+    return a->worst_ps != b->worst_ps ? a->worst_ps < b->worst_ps
+                                      : a->best_ps < b->best_ps;
+}
+
+cz_joint_solved cz_place_geometry_solve_joint(cz_arena *arena,
+                                              cz_joint_problem *joint,
+                                              cz_place_geometry *fine,
+                                              cz_place_geometry *coarse)
+{
+    pair_option best = {.excess = 0};
+    cz_solve_geometry chosen = fine->said;
+    if (!fine->is_auto)
+        return cz_solve_joint(arena, joint);
+    for (int g = 0; g < CZ_SOLVE_N_GEOMETRIES; g++) {
+        if (!allowed[g])
+            continue;
+        joint->fine.geometry = joint->coarse.geometry = (cz_solve_geometry)g;
+        const pair_option option = solve_pair(arena, joint, fine, coarse);
+        if (fine->n > 1 && !is_better(&option, &best))
+            continue;
+        best = option;
+        chosen = (cz_solve_geometry)g;
+    }
+    joint->fine.geometry = joint->coarse.geometry = chosen;
+    return best.solved;
+}
