@@ -1,13 +1,20 @@
-/* Where values cross between shards and the owner: two minimum cuts. */
+/* Where values cross between shards and the owner: two minimum cuts, and more
+ * to the owner where that makes the way back cheaper. */
 #include "passes/cut.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "passes/cut_internal.h"
 #include "passes/min_cut.h"
 
-/* A byte on the wire against a byte kept in scratch on the shard. */
-enum { WIRE_PRICE = 4, TEMP_PRICE = 1 };
+/* Of a byte that is sent over a link; that lies in scratch.  What travels lies
+ * there at both ends, one element of the whole matrix for one of a shard. */
+enum {
+    WIRE_PRICE = 4,
+    MEMORY_PRICE = 1,
+    TRAVEL_PRICE = WIRE_PRICE + 2 * MEMORY_PRICE
+};
 
 enum { GRAD = 0, PARAM = 1, FIRST_STATE = 2 }; /* arguments of an update */
 
@@ -144,6 +151,10 @@ static void choose_gathered(cutter *c)
     problem.near_sink = true;
     add_edges(c, &problem, c->whole);
     solve(c, &problem, c->gathered);
+}
+
+static void find_at_owner(cutter *c)
+{
     for (int i = 0; i < c->graph->n; i++)
         c->at_owner[i] =
             c->gathered[i] || c->uniform[i] || all_operands(c, i, c->at_owner);
@@ -210,7 +221,7 @@ static bool is_overwritten(const cutter *c, int i)
 static int64_t price_for_after(const cutter *c, int i)
 {
     const int64_t n = c->graph->n;
-    int64_t bytes = price(c, i, c->whole[i] ? WIRE_PRICE : TEMP_PRICE);
+    int64_t bytes = price(c, i, c->whole[i] ? TRAVEL_PRICE : MEMORY_PRICE);
 
     if (bytes == CZ_CUT_NEVER || (c->whole[i] && !c->at_owner[i]))
         return CZ_CUT_NEVER;
@@ -237,6 +248,78 @@ static void choose_crossing(cutter *c)
             sink[c->graph->out[i]] = true;
     add_edges(c, &problem, NULL);
     solve(c, &problem, c->crosses);
+}
+
+/* ---- more to the owner ---- */
+
+/* Of all that travels and is kept, for an element of the matrix. */
+static int64_t total_price(const cutter *c)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < c->graph->n; i++) {
+        if (c->gathered[i])
+            sum += price(c, i, TRAVEL_PRICE);
+        if (c->crosses[i] && c->state_of[i] < 0)
+            sum += price(c, i, c->whole[i] ? TRAVEL_PRICE : MEMORY_PRICE);
+    }
+    return sum;
+}
+
+/* Gathers the shard values besides which node i needs nothing but what the
+ * owner has.  False: there are none, or one that cannot travel. */
+static bool gather_for(cutter *c, int i)
+{
+    bool any = false;
+
+    for (int k = 0; k < node_at(c, i)->n_in; k++) {
+        const int operand = node_at(c, i)->in[k];
+        if (c->at_owner[operand])
+            continue;
+        if (c->whole[operand] || price(c, operand, 1) == CZ_CUT_NEVER)
+            return false;
+        c->gathered[operand] = any = true;
+    }
+    return any;
+}
+
+static void take_gathered(cutter *c, const bool *gathered)
+{
+    memcpy(c->gathered, gathered, (size_t)c->graph->n * sizeof *gathered);
+    find_at_owner(c);
+}
+
+static bool *copy_gathered(const cutter *c)
+{
+    bool *copy = CZ_NEW(c->arena, bool, c->graph->n);
+
+    memcpy(copy, c->gathered, (size_t)c->graph->n * sizeof *copy);
+    return copy;
+}
+
+/* Lets the owner go one node further, where that is cheapest; of equal ones
+ * the first.  False: nowhere is it cheaper than as it is. */
+static bool improve(cutter *c)
+{
+    const bool *before = copy_gathered(c), *best = before;
+    int64_t least = total_price(c);
+
+    for (int i = 0; i < c->graph->n; i++) {
+        if (!c->live[i] || !c->whole[i] || !c->elementwise[i])
+            continue;
+        take_gathered(c, before);
+        if (!gather_for(c, i))
+            continue;
+        find_at_owner(c);
+        choose_crossing(c);
+        if (total_price(c) < least) {
+            least = total_price(c);
+            best = copy_gathered(c);
+        }
+    }
+    take_gathered(c, best);
+    choose_crossing(c);
+    return best != before;
 }
 
 /* ---- stages ---- */
@@ -357,7 +440,10 @@ int cz_cut_solve(cz_arena *arena, const cz_cut_rule *rule,
     if (!any(&c, c.forced))
         return local_stage(&c, stages);
     choose_gathered(&c);
+    find_at_owner(&c);
     find_early_states(&c);
     choose_crossing(&c);
+    while (improve(&c))
+        continue;
     return three_stages(&c, stages);
 }

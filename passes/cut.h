@@ -2,9 +2,13 @@
  * matrix is gathered, which on the whole matrix, which on shards after it was
  * scattered.  Plain C on graphs.
  *
- * Chosen, in this order: fewest bytes gathered; fewest bytes scattered, then
- * kept on the shard; most work on shards.  A value is never rounded to make
- * it cheaper, so any cut gives the same bits. */
+ * A byte that travels costs six times one that a shard keeps: four on the link,
+ * one of scratch at either end.  Chosen, in this order: fewest bytes gathered,
+ * by a minimum cut; the cheapest of what is scattered and kept then, by
+ * another; more gathered, node by node, where all of it together becomes
+ * cheaper (several results that need one value of the shard to become one);
+ * most work on shards; the first nodes of the graph.  A value is never rounded
+ * to make it cheaper, so any cut gives the same bits. */
 #ifndef CZ_PASSES_CUT_H
 #define CZ_PASSES_CUT_H
 

@@ -177,12 +177,24 @@ void cz_share_pack(const cz_view_stage *stage, cz_step_share *shares)
     }
 }
 
+/* In all phases. */
+static bool can_share(cz_arena *scratch, const cz_view_stage *stage,
+                      cz_cut_of cut)
+{
+    for (int i = 0; i < cz_view_n_bodies(stage); i++) {
+        const cz_view_stage *body = cz_view_variant(stage, i);
+        cz_step_share *shares = CZ_NEW(scratch, cz_step_share, body->n_steps);
+        if (!cz_share_stage(scratch, body, cut, shares, NULL))
+            return false;
+    }
+    return true;
+}
+
 cz_cut_of cz_share_find(cz_arena *scratch, const cz_view_stage *stage)
 {
     static const cz_cut_of cuts[] = {CZ_CUT_COLUMNS, CZ_CUT_ROWS};
-    cz_step_share *shares = CZ_NEW(scratch, cz_step_share, stage->n_steps);
     for (int i = 0; i < 2; i++)
-        if (cz_share_stage(scratch, stage, cuts[i], shares, NULL))
+        if (can_share(scratch, stage, cuts[i]))
             return cuts[i];
     return CZ_CUT_NONE;
 }

@@ -35,8 +35,9 @@ typedef struct cz_step_share {
 bool cz_share_stage(cz_arena *scratch, const cz_view_stage *stage,
                     cz_cut_of cut, cz_step_share *shares, cz_cut_of *values);
 int cz_share_n_values(const cz_view_stage *stage);
-/* The dimension along which a stage can be shared out: columns if possible,
- * else rows; CZ_CUT_NONE if neither is. */
+/* The dimension along which a stage is shared out, in all of its phases:
+ * columns if possible, else rows; CZ_CUT_NONE if neither is.  How shards lie
+ * does not decide it, for the order of sums must not depend on the mesh. */
 cz_cut_of cz_share_find(cz_arena *scratch, const cz_view_stage *stage);
 
 /* Products that all ranks would compute alike are dealt out by rows, in shares

@@ -13,33 +13,6 @@ typedef struct lister {
     cz_cut_of cut;
 } lister;
 
-static bool can_share(cz_arena *scratch, const cz_view_stage *stage,
-                      cz_cut_of cut)
-{
-    cz_step_share *shares = CZ_NEW(scratch, cz_step_share, stage->n_steps);
-    return cz_share_stage(scratch, stage, cut, shares, NULL);
-}
-
-/* In all phases. */
-static bool can_share_all(cz_arena *scratch, const cz_view_stage *stage,
-                          cz_cut_of cut)
-{
-    for (int i = 0; i < cz_view_n_bodies(stage); i++)
-        if (!can_share(scratch, cz_view_variant(stage, i), cut))
-            return false;
-    return true;
-}
-
-cz_cut_of cz_cost_cut(cz_arena *scratch, const cz_ways_call *call)
-{
-    const cz_cut_of first =
-        call->sharded == CZ_CUT_ROWS ? CZ_CUT_ROWS : CZ_CUT_COLUMNS;
-    const cz_cut_of other = first == CZ_CUT_ROWS ? CZ_CUT_COLUMNS : CZ_CUT_ROWS;
-    if (can_share_all(scratch, call->stage, first))
-        return first;
-    return can_share_all(scratch, call->stage, other) ? other : CZ_CUT_NONE;
-}
-
 /* ---- parts ---- */
 
 typedef struct sums {
@@ -254,7 +227,8 @@ static int list_forms(const lister *l, int batch, int g, cz_subgroup_way *forms)
 static lister lister_of(cz_arena *arena, const cz_plan_view *view,
                         const cz_machine *machine, const cz_ways_call *call)
 {
-    return (lister){arena, view, machine, call, cz_cost_cut(arena, call)};
+    return (lister){arena, view, machine, call,
+                    cz_share_find(arena, call->stage)};
 }
 
 static int most_ranks(const lister *l)

@@ -29,10 +29,6 @@ typedef struct cz_ways_call {
     bool packs;        /* symmetric sums travel as a triangle */
 } cz_ways_call;
 
-/* The dimension along which the stage can be shared: `sharded` if it can be
- * that one, else the other; CZ_CUT_NONE: neither. */
-cz_cut_of cz_cost_cut(cz_arena *scratch, const cz_ways_call *call);
-
 /* All ways, by batch, then by g; of g > 1 first CZ_SUBGROUP_GRAM, in which all
  * ranks compute alike what is not cut, then CZ_SUBGROUP_SHARED, in which they
  * deal out those products by rows and gather the results.  Stages with phases

@@ -281,6 +281,49 @@ static void test_late_state(void **state)
     check(&f, 3, want);
 }
 
+/* mom * o1 + o2 + ... + on of n results of the whole matrix in f32. */
+static void combined(fixture *f, int n)
+{
+    const int gram = product(f, GRAD, transpose(f, GRAD));
+    int power = gram;
+    int sum = binary(f, CZ_OP_MUL, MOM, product(f, gram, GRAD));
+
+    for (int i = 1; i < n; i++) {
+        power = product(f, power, gram);
+        sum = binary(f, CZ_OP_ADD, sum, product(f, power, GRAD));
+    }
+    cut(f, binary(f, CZ_OP_SUB, PARAM, sum), MOM, false);
+}
+
+/* One value to the owner saves two on the way back. */
+static void test_owner_combines_three_results(void **state)
+{
+    static const char *const want[] = {
+        "grad0 f32, state0 f32 -> gather0 f32, gather1 f32",
+        "gather0 f32, gather1 f32 -> scatter0 f32",
+        "param0 f32, scatter0 f32 -> param0 f32"};
+    fixture f;
+
+    (void)state;
+    begin(&f);
+    combined(&f, 3);
+    check(&f, 3, want);
+}
+
+/* One there for one back gains nothing: what is least is gathered. */
+static void test_shards_combine_two_results(void **state)
+{
+    static const char *const want[] = {
+        "grad0 f32 -> gather0 f32", "gather0 f32 -> scatter0 f32, scatter1 f32",
+        "param0 f32, state0 f32, scatter0 f32, scatter1 f32 -> param0 f32"};
+    fixture f;
+
+    (void)state;
+    begin(&f);
+    combined(&f, 2);
+    check(&f, 3, want);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +334,8 @@ int main(void)
         cmocka_unit_test(test_recomputed_from_slots),
         cmocka_unit_test(test_kept_when_overwritten),
         cmocka_unit_test(test_late_state),
+        cmocka_unit_test(test_owner_combines_three_results),
+        cmocka_unit_test(test_shards_combine_two_results),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

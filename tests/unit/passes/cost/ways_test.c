@@ -153,7 +153,7 @@ static void shards_of_the_short_side_always_travel(void **state)
     const cz_subgroup_way *along, *across;
     const int n = cz_cost_ways(&f->arena, f->view, &machine, &call, &along);
     call.sharded = CZ_CUT_ROWS;
-    assert_int_equal(cz_cost_cut(&f->arena, &call), CZ_CUT_COLUMNS);
+    assert_int_equal(cz_share_find(&f->arena, call.stage), CZ_CUT_COLUMNS);
     assert_int_equal(cz_cost_ways(&f->arena, f->view, &machine, &call, &across),
                      n);
     for (int w = 0; w < n; w++) {
@@ -176,7 +176,7 @@ static void what_cannot_be_shared_has_an_owner_alone(void **state)
     const cz_machine machine = fixture_machine();
     const cz_ways_call call = call_of(f, "needy.weight");
     const cz_subgroup_way *ways;
-    assert_int_equal(cz_cost_cut(&f->arena, &call), CZ_CUT_NONE);
+    assert_int_equal(cz_share_find(&f->arena, call.stage), CZ_CUT_NONE);
     const int n = cz_cost_ways(&f->arena, f->view, &machine, &call, &ways);
     assert_int_equal(n, MAX_BATCH);
     for (int w = 0; w < n; w++)
