@@ -1,7 +1,6 @@
-/* Micro-groups by equal shares of each owner's cost, under a byte cap. */
+/* Micro-groups by shares of each owner's cost, under a byte cap. */
 #include "passes/group.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 typedef struct owner {
@@ -13,14 +12,17 @@ typedef struct owner {
 
 __extension__ typedef __int128 wide; /* products of counts and flops */
 
-/* The group in whose share of the owner's cost the item's middle falls:
- * floor(n * (before + cost / 2) / total). */
+/* The group in whose share of the owner's cost the item's middle falls, that
+ * is x = (before + cost / 2) / total: floor(n x), or with half ends
+ * floor((n - 1) x + 1 / 2). */
 static int group_by_share(const owner *o, const cz_group_item *item,
-                          int n_groups)
+                          int n_groups, bool half_ends)
 {
     const wide middle = (wide)2 * o->cost_before + item->cost;
     const wide total = (wide)2 * (o->cost > 0 ? o->cost : 1);
-    const int group = (int)(n_groups * middle / total);
+    const int group =
+        (int)(half_ends ? (2 * (n_groups - 1) * middle + total) / (2 * total)
+                        : n_groups * middle / total);
     return group < n_groups ? group : n_groups - 1;
 }
 
@@ -31,15 +33,16 @@ static int last_group(const owner *o, int n_groups)
     return o->n_items <= n_groups ? n_groups - o->n_left : n_groups - 1;
 }
 
-static int choose_group(const owner *o, const cz_group_item *item, int n_groups,
-                        int64_t cap_bytes)
+static int choose_group(const cz_group_problem *problem, const owner *o,
+                        const cz_group_item *item, int n_groups)
 {
-    int group = group_by_share(o, item, n_groups);
+    int group = group_by_share(o, item, n_groups, problem->wish.half_ends);
     if (group > last_group(o, n_groups))
         group = last_group(o, n_groups);
     if (group > o->group)
         return group;
-    return o->group_bytes + item->bytes > cap_bytes ? o->group + 1 : o->group;
+    return o->group_bytes + item->bytes > problem->cap_bytes ? o->group + 1
+                                                             : o->group;
 }
 
 static void put(owner *o, const cz_group_item *item, int group)
@@ -58,7 +61,7 @@ static bool try_groups(const cz_group_problem *problem, const owner *owners,
     for (int i = 0; i < problem->n_items; i++) {
         const cz_group_item *item = &problem->items[i];
         owner *o = &work[item->owner];
-        groups[i] = choose_group(o, item, n_groups, problem->cap_bytes);
+        groups[i] = choose_group(problem, o, item, n_groups);
         if (groups[i] >= n_groups)
             return false;
         put(o, item, groups[i]);
@@ -104,7 +107,7 @@ int cz_group_solve(cz_arena *scratch, const cz_group_problem *problem,
     /* With as many groups as the fullest owner has items, item i of an owner
      * lies in group i at the latest: that always fits. */
     const int most = most_items(owners, problem->n_owners);
-    int n = problem->min_groups < most ? problem->min_groups : most;
+    int n = problem->wish.n_groups < most ? problem->wish.n_groups : most;
     while (n < most && !try_groups(problem, owners, work, n, groups))
         n++;
     if (n == most)

@@ -88,6 +88,7 @@ bool cz_schedule_build(cz_arena *arena, const cz_plan_view *view,
     if (!cz_owner_grid_find(arena, view, diags, &s.grid) ||
         !cz_schedule_collect(&s))
         return false;
+    cz_schedule_group(&s);
     cz_schedule_list(&s);
     cz_schedule_scratch(&s);
     cz_schedule_tables(&s);

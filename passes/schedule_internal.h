@@ -1,7 +1,10 @@
 /* Private to passes/schedule*.c: what the parts of the scheduler share.
  *
- *   schedule_matrix  owned matrices, sorted into micro-groups
+ *   schedule_matrix  owned matrices of each row
+ *   schedule_lot     those that may travel together, cut to micro-groups
+ *   schedule_group   which micro-groups: those of the fastest list
  *   schedule_list    the operations in order, without tables
+ *   schedule_time    when such a list would be done
  *   schedule_scratch bytes for every buffer, by liveness over that list
  *   schedule_table   the rows, with
  *   schedule_travel  those of transfers and sums
@@ -13,6 +16,7 @@
 #ifndef CZ_PASSES_SCHEDULE_INTERNAL_H
 #define CZ_PASSES_SCHEDULE_INTERNAL_H
 
+#include "passes/group.h"
 #include "passes/owned.h"
 #include "passes/schedule.h"
 
@@ -55,6 +59,20 @@ typedef struct cz_matrix_set {
                     * those that share */
 } cz_matrix_set;
 
+/* Sharded matrices that share micro-groups: of families that are grouped
+ * together, and as many ranks share each. */
+typedef struct cz_lot {
+    int family; /* the first of them */
+    int reduction, n_owners;
+    int n;
+    int *matrices;        /* [n] numbers in `sharded` as it is collected */
+    cz_group_item *items; /* [n] */
+    int most;             /* of an owner in a row */
+} cz_lot;
+
+/* How long kernels, transfers and collectives take: schedule_time.c. */
+typedef struct cz_schedule_prices cz_schedule_prices;
+
 /* What an operation of the list is for. */
 typedef enum cz_role {
     CZ_ROLE_REDUCE,
@@ -91,6 +109,9 @@ typedef struct cz_scheduler {
     cz_diags *diags;
     cz_owner_grid grid;
     cz_matrix_set sharded, alone;
+    const cz_schedule_prices *prices; /* NULL: the plan has no machine */
+    int n_lots;
+    cz_lot *lots; /* in the order in which they are carried out */
     int n_ops;
     cz_planned_op *ops;
     int n_tables;
@@ -126,9 +147,28 @@ bool cz_schedule_has_decision(const cz_plan_view *view);
  * comes first, which is the last bucket; without one, as gradients come. */
 int cz_schedule_turn(const cz_plan_view *view, int i);
 
+/* Sorts matrices by row, group, turn and offset. */
+void cz_schedule_sort(cz_scheduler *s, cz_matrix_set *set, int n_groups);
+
+/* Lots of the matrices as they are collected. */
+void cz_schedule_find_lots(cz_scheduler *s);
+/* Cuts each lot as wished, [n_lots]; returns how many groups there are.  The
+ * matrices are not sorted anew. */
+int cz_schedule_cut_lots(cz_scheduler *s, const cz_group_wish *wishes);
+
+/* NULL without a machine. */
+const cz_schedule_prices *cz_schedule_price(cz_arena *arena,
+                                            const cz_plan_view *view);
+/* Of one matrix, or of a segment of it on one of those who share it. */
+int64_t cz_schedule_whole_ps(const cz_scheduler *s, const cz_view_stage *whole);
+/* When the listed operations would be done, and behind them a forward pass that
+ * takes as long as the all_gathers it waits for; picoseconds.  Needs prices. */
+int64_t cz_schedule_time(const cz_scheduler *s);
+
 /* The steps of the scheduler, in this order; each fills what its name says.
  * The first returns false after reporting. */
 bool cz_schedule_collect(cz_scheduler *s);
+void cz_schedule_group(cz_scheduler *s);
 void cz_schedule_list(cz_scheduler *s);
 void cz_schedule_scratch(cz_scheduler *s);
 void cz_schedule_tables(cz_scheduler *s);
@@ -153,6 +193,9 @@ typedef struct cz_rows {
     int n_values;
 } cz_rows;
 
+/* Bytes of the partial sums that one of those who share a matrix has behind a
+ * segment; 0: nothing is to be added up. */
+int64_t cz_schedule_sum_bytes(const cz_matrix *matrix, int segment);
 void cz_rows_put(cz_rows *rows, const int64_t *columns, int n);
 /* Rows of GATHER and SCATTER, and of ADD. */
 void cz_schedule_fill_transfer(const cz_scheduler *s, const cz_planned_op *op,

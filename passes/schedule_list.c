@@ -129,13 +129,26 @@ static void list_fetch(cz_scheduler *s, int group, const int *last_group)
     append(s, CZ_ROLE_GATHER, -1, group);
 }
 
+/* Whether those who share a matrix of the group add up something behind the
+ * segment. */
+static bool has_sums(const cz_scheduler *s, int group, int segment)
+{
+    for (int i = 0; i < s->sharded.n; i++) {
+        const cz_matrix *m = &s->sharded.list[i];
+        if (m->group == group && m->n_owners > 1 &&
+            cz_schedule_sum_bytes(m, segment) > 0)
+            return true;
+    }
+    return false;
+}
+
 static void list_whole(cz_scheduler *s, int group, const int *last_group)
 {
     (void)last_group;
     const int n = cz_schedule_segments(s, group);
     for (int k = 0; k < n; k++) {
         append_segment(s, CZ_ROLE_WHOLE, group, k);
-        if (k + 1 < n)
+        if (has_sums(s, group, k))
             append_segment(s, CZ_ROLE_ADD, group, k);
     }
 }

@@ -1,16 +1,7 @@
-/* Owned matrices of a plan, sorted into micro-groups. */
+/* Owned matrices of a plan, row by row and group by group. */
 #include "passes/schedule_internal.h"
 
-#include "passes/group.h"
-
 #include <stdlib.h>
-
-/* Without a cap from the user: as much as is wanted of staging, so that owners
- * of large matrices do not wait in groups of others (simulated steps of
- * Qwen3-32B take 8 to 34 % longer with a quarter of it), and at least three
- * groups, so that gather, compute and scatter overlap. */
-#define AUTO_CAP_BYTES ((int64_t)1 << 30)
-enum { AUTO_MIN_GROUPS = 3 };
 
 cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
                                 int *n)
@@ -93,88 +84,23 @@ static int by_row_and_group(const void *left, const void *right)
     return order != 0 ? order : compare(a->offset, b->offset);
 }
 
-/* Sort, and find where each row and group starts. */
-static void sort_set(cz_scheduler *s, cz_matrix_set *set, int n_groups)
+/* A list in order, and where each row and group starts. */
+static void start_cells(cz_scheduler *s, cz_matrix_set *set, int n_groups)
 {
     const int n_cells = s->grid.n_rows * n_groups;
     set->n_groups = n_groups;
     set->starts = CZ_NEW(s->arena, int, n_cells + 1);
-    if (set->n > 0)
-        qsort(set->list, (size_t)set->n, sizeof *set->list, by_row_and_group);
     for (int i = 0; i < set->n; i++)
         set->starts[set->list[i].row * n_groups + set->list[i].group + 1]++;
     for (int c = 0; c < n_cells; c++)
         set->starts[c + 1] += set->starts[c];
 }
 
-static int64_t flops_of(const cz_view_stage *whole)
+void cz_schedule_sort(cz_scheduler *s, cz_matrix_set *set, int n_groups)
 {
-    int64_t flops = 0;
-    for (int k = 0; k < whole->n_segments; k++)
-        flops += whole[k].fact->flops;
-    return flops;
-}
-
-/* All who share a matrix have as much of it as the first, and of all others of
- * the group too: its blocks are equal. */
-static cz_group_item group_item(const cz_matrix *m)
-{
-    const int64_t n = m->elements;
-    return (cz_group_item){
-        .owner = m->owner,
-        .bytes = cz_view_slot_bytes(m->whole, CZ_SLOT_GATHER, n, NULL) +
-                 cz_view_slot_bytes(m->whole, CZ_SLOT_SCATTER, n, NULL),
-        .cost = flops_of(m->whole),
-    };
-}
-
-static bool has_one_home(const cz_fact_family *family)
-{
-    return family->home_axes != 0 && family->home.n == 1;
-}
-
-/* Families that are grouped together: of one reduction, sharded over the same
- * axes, over which they travel, and either at home at one coordinate each of
- * the same axes, where every stage groups its own, or at home on the same
- * ranks. */
-static bool groups_with(const cz_view_family *a, const cz_view_family *b)
-{
-    return a->reduction == b->reduction &&
-           cz_view_shard_set_of(&a->fact->shard) ==
-               cz_view_shard_set_of(&b->fact->shard) &&
-           ((has_one_home(a->fact) && has_one_home(b->fact) &&
-             a->fact->home_axes == b->fact->home_axes) ||
-            cz_view_same_home(a->fact, b->fact));
-}
-
-/* Groups of the matrices of one row that are grouped with the family and
- * shared by so many ranks each, from number `base` on; returns how many.  A
- * matrix that lies in several rows is in the same group in all of them: all
- * these rows have the same ones. */
-static int group_row(cz_scheduler *s, int row, const cz_view_family *family,
-                     int n_owners, int base)
-{
-    int n_all, n = 0;
-    cz_matrix *list = cz_schedule_matrices(&s->sharded, row, 0, &n_all);
-    cz_matrix **own = CZ_NEW(s->arena, cz_matrix *, n_all);
-    cz_group_item *items = CZ_NEW(s->arena, cz_group_item, n_all);
-    int *groups = CZ_NEW(s->arena, int, n_all);
-    const int64_t cap = s->view->policy->group_bytes;
-    const int64_t shard_set = cz_view_shard_set_of(&family->fact->shard);
-    for (int i = 0; i < n_all; i++) {
-        if (list[i].n_owners != n_owners ||
-            !groups_with(list[i].family, family))
-            continue;
-        items[n] = group_item(&list[i]);
-        own[n++] = &list[i];
-    }
-    const cz_group_problem problem = {n, (int)cz_view_parts(s->view, shard_set),
-                                      items, cap > 0 ? cap : AUTO_CAP_BYTES,
-                                      cap > 0 ? 1 : AUTO_MIN_GROUPS};
-    const int n_groups = cz_group_solve(s->arena, &problem, groups);
-    for (int i = 0; i < n; i++)
-        own[i]->group = base + groups[i];
-    return n_groups;
+    if (set->n > 0)
+        qsort(set->list, (size_t)set->n, sizeof *set->list, by_row_and_group);
+    start_cells(s, set, n_groups);
 }
 
 /* An assignment may have been edited by hand: it must fit the rule. */
@@ -213,68 +139,15 @@ static void collect_rows(cz_scheduler *s, int param)
     }
 }
 
-static bool is_first_of_groups(const cz_plan_view *view, int family)
-{
-    for (int f = 0; f < family; f++)
-        if (groups_with(&view->families[f], &view->families[family]))
-            return false;
-    return true;
-}
-
-/* Groups of the matrices that are grouped with the family and shared by so many
- * ranks each. */
-static int group_rows(cz_scheduler *s, const cz_view_family *family,
-                      int n_owners, int base, int wave)
-{
-    int most = 0;
-    for (int row = 0; row < s->grid.n_rows; row++) {
-        const int n = group_row(s, row, family, n_owners, base);
-        most = n > most ? n : most;
-    }
-    for (int g = 0, n = base, m = base, w = base; g < most; g++) {
-        *CZ_PUSH(s->arena, s->sharded.axes, n) =
-            cz_view_axes_of(s->view, cz_view_shard_set_of(&family->fact->shard),
-                            CZ_NEW(s->arena, int64_t, s->view->mesh->axes.n));
-        *CZ_PUSH(s->arena, s->sharded.n_owners, m) = n_owners;
-        *CZ_PUSH(s->arena, s->sharded.wave, w) = wave + g;
-    }
-    return most;
-}
-
-/* Groups of all matrices that have the reduction; returns how many.  What most
- * ranks share comes first: they wait for each other, and those that have time
- * left when all have done their part compute what they own alone. */
-static int group_reduction(cz_scheduler *s, int reduction, int base, int *wave)
-{
-    int n_groups = 0;
-    for (int f = 0; f < s->view->n_families; f++) {
-        const cz_view_family *family = &s->view->families[f];
-        if (family->reduction != reduction || !is_first_of_groups(s->view, f))
-            continue;
-        int n_waves = 0;
-        for (int k = s->grid.n_shard; k >= 1; k--) {
-            const int n = group_rows(s, family, k, base + n_groups, *wave);
-            n_groups += n;
-            n_waves = n > n_waves ? n : n_waves;
-        }
-        *wave += n_waves;
-    }
-    return n_groups;
-}
-
 bool cz_schedule_collect(cz_scheduler *s)
 {
-    int n_groups = 0, wave = 0;
     for (int p = 0; p < s->view->n_params; p++) {
         if (!check_owner(s, p))
             return false;
         if (s->view->params[p].split_owner >= 0)
             collect_rows(s, p);
     }
-    sort_set(s, &s->alone, s->view->n_buckets);
-    sort_set(s, &s->sharded, 1);
-    for (int k = 0; k < s->view->n_reductions; k++)
-        n_groups += group_reduction(s, k, n_groups, &wave);
-    sort_set(s, &s->sharded, n_groups > 0 ? n_groups : 1);
+    cz_schedule_sort(s, &s->alone, s->view->n_buckets);
+    cz_schedule_sort(s, &s->sharded, 1);
     return true;
 }

@@ -1,6 +1,6 @@
 /* The schedule: operations, tables, scratch.
- * requires: stages, assign, buckets.  provides: arena, tables, ops.  breaks:
- * nothing. */
+ * requires: stages, assign, buckets, and a machine if micro-groups are to be
+ * chosen by time.  provides: arena, tables, ops.  breaks: nothing. */
 #include "passes/passes.h"
 
 #include "dsl/ir.h"

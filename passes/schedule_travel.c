@@ -130,6 +130,19 @@ void cz_schedule_fill_transfer(const cz_scheduler *s, const cz_planned_op *op,
 
 /* ---- sums of those who share ---- */
 
+int64_t cz_schedule_sum_bytes(const cz_matrix *m, int segment)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < m->whole->n_steps; i++) {
+        const cz_view_step *step = &m->whole->steps[i];
+        for (int k = 0; step->segment == segment && k < step->n_out; k++)
+            if (step->partial >> k & 1)
+                bytes += cz_view_result_elements(step, k) *
+                         cz_dtype_bytes(step->out_dtype[k]);
+    }
+    return bytes;
+}
+
 /* The partial sums of a segment, in the matrix's workspace. */
 static void put_sums(cz_rows *r, const cz_matrix *m, int segment, int64_t work)
 {

@@ -89,11 +89,11 @@ def small(canzona, work):
 
 
 def micro_groups(canzona, work):
-    """gpt on 1x4 travels in at least three groups."""
-    ir = run([canzona, "plan", "--ir", "-D", "mesh.dp=1", "-D", "mesh.tp=4",
-              ROOT / "examples" / "gpt.cz"], work).decode()
+    """On 1x4 matrices travel in several groups, where that is faster."""
+    ir = run([canzona, "plan", "--ir", "-D", "mesh.dp=1",
+              ROOT / "tests" / "plans" / "groups.cz"], work).decode()
     transfers = ir.count('kind = "transfer"')
-    return check(transfers >= 6, f"gpt on 1x4: {transfers // 2} micro-groups")
+    return check(transfers >= 6, f"groups on 1x4: {transfers // 2} micro-groups")
 
 
 def processor_time():

@@ -1,7 +1,7 @@
 /* Micro-groups: matrices of a row of ranks gather, are computed by their
- * owners and scatter together, group by group.  Who owns what and which
- * matrices form a group is chosen by simulating the executor.  Plain arrays;
- * nothing here knows of parameters, meshes or the IR. */
+ * owners and scatter together, group by group: the public groupings, on the
+ * simulated executor.  Plain arrays; nothing here knows of parameters, meshes
+ * or the IR. */
 #ifndef CZ_PASSES_SOLVE_PIPELINE_GROUP_H
 #define CZ_PASSES_SOLVE_PIPELINE_GROUP_H
 
@@ -68,13 +68,6 @@ cz_pipeline_cost cz_pipeline_evaluate(cz_arena *arena,
                                       const cz_pipeline_problem *problem,
                                       const cz_pipeline_groups *groups,
                                       cz_pipeline_list *list);
-
-/* The fastest of several groupings within the cap, the public ones among
- * them.  Where none keeps it, that which needs least.  Compare the cost's
- * staging_bytes. */
-cz_pipeline_groups cz_pipeline_choose(cz_arena *arena,
-                                      const cz_pipeline_problem *problem,
-                                      cz_pipeline_cost *cost);
 
 /* No grouping of whole matrices is faster: compute or link time shared evenly,
  * or the slowest matrix. */

@@ -248,3 +248,12 @@ set_tests_properties(plan_screen_few PROPERTIES
   PASS_REGULAR_EXPRESSION "gram: .*max/mean 1\\.0")
 set_tests_properties(plan_json_few plan_screen_few PROPERTIES LABELS plan
   TIMEOUT 60)
+
+# Micro-groups: the fastest, whatever the machine; shown by the screen.
+add_test(NAME plan_micro_groups COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/micro_groups.py $<TARGET_FILE:canzona>)
+set_tests_properties(plan_micro_groups PROPERTIES LABELS plan TIMEOUT 300)
+add_test(NAME plan_json_groups COMMAND ${plan_checker} --run
+  $<TARGET_FILE:canzona> plan --json
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/groups.cz)
+set_tests_properties(plan_json_groups PROPERTIES LABELS plan TIMEOUT 60)

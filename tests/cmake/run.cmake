@@ -212,3 +212,17 @@ foreach(mesh 1x4 2x4 1x2 2x1)
       TIMEOUT 120)
   endforeach()
 endforeach()
+
+# Several micro-groups, one behind the other: two, three and four.
+foreach(mesh 1x4 2x4 2x2 3x2)
+  string(REPLACE "x" ";" sizes ${mesh})
+  list(GET sizes 0 dp)
+  list(GET sizes 1 tp)
+  foreach(late "" --late)
+    add_test(NAME run_groups_${mesh}${late} COMMAND canzona run --check
+      --steps=2 ${late} -D mesh.dp=${dp} -D mesh.tp=${tp}
+      ${CMAKE_CURRENT_SOURCE_DIR}/plans/groups.cz)
+    set_tests_properties(run_groups_${mesh}${late} PROPERTIES LABELS run
+      TIMEOUT 120)
+  endforeach()
+endforeach()

@@ -1,5 +1,5 @@
-/* Micro-groups: the study's table of public groupings comes out, ours is as
- * close to the bound as there, caps hold, and nothing beats the bound. */
+/* Micro-groups: the study's table of public groupings comes out, staging is
+ * what is held, and nothing beats the bound. */
 #include "passes/solve/pipeline_group.h"
 
 #include "grids.h"
@@ -50,7 +50,6 @@ static void expect_near(int64_t ps, int tenths_ms)
 typedef struct row {
     int n_layers;
     int public[CZ_PIPELINE_N_PUBLIC][2]; /* serial, double; tenths of ms */
-    int ours;
 } row;
 
 /* Slots count elements of shards there: eight times as many of matrices. */
@@ -71,48 +70,21 @@ static void check_row(const row *want)
             const cz_pipeline_cost cost =
                 cz_pipeline_evaluate(&arena, &problem, &groups, NULL);
             expect_near(cost.time_ps, want->public[kind][overlap]);
+            assert_true(cost.time_ps >= cz_pipeline_bound(&problem));
         }
-    cz_pipeline_cost cost;
-    cz_pipeline_choose(&arena, &problem, &cost);
-    assert_true(cost.time_ps <= want->ours * 100100000LL);
-    assert_true(cost.time_ps >= cz_pipeline_bound(&problem));
-    assert_true(cost.time_ps <= cz_pipeline_bound(&problem) / 250 * 251);
     cz_arena_fini(&arena);
 }
 
 static void test_public_groupings_take_the_modelled_times(void **unused)
 {
     static const row rows[] = {
-        {64, {{16940, 15860}, {8270, 7770}, {8390, 8190}, {8260, 8070}}, 7757},
-        {16, {{4230, 3990}, {2070, 1960}, {2070, 2070}, {2070, 2070}}, 1945},
-        {2, {{529, 529}, {529, 529}, {529, 529}, {529, 529}}, 530},
+        {64, {{16940, 15860}, {8270, 7770}, {8390, 8190}, {8260, 8070}}},
+        {16, {{4230, 3990}, {2070, 1960}, {2070, 2070}, {2070, 2070}}},
+        {2, {{529, 529}, {529, 529}, {529, 529}, {529, 529}}},
     };
     (void)unused;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         check_row(&rows[i]);
-}
-
-/* f32 of the largest matrix is nearly 1 GiB: it gathers when nothing else is
- * there, eight times on each rank. */
-static void test_one_gibibyte_of_staging_is_enough(void **unused)
-{
-    const published_machine machine = notes_machine();
-    cz_pipeline_item items[MAX_ITEMS];
-    const cz_pipeline_problem problem = {WIDTH,
-                                         fill_layers(items, 64, &machine),
-                                         items, machine.latency_ps, 1 << 30};
-    int64_t exposed = 0;
-    cz_pipeline_cost cost;
-    cz_arena arena;
-    (void)unused;
-    cz_arena_init(&arena);
-    cz_pipeline_choose(&arena, &problem, &cost);
-    for (int i = 2; i < 34; i += 4)
-        exposed += items[i].gather_ps + items[i].scatter_ps;
-    assert_true(cost.staging_bytes <= 1 << 30);
-    assert_true(cost.time_ps <=
-                (cz_pipeline_bound(&problem) + exposed) / 250 * 251);
-    cz_arena_fini(&arena);
 }
 
 /* ---- random problems ---- */
@@ -195,7 +167,7 @@ static void check_groups(const cz_pipeline_problem *problem,
     cz_arena_fini(&arena);
 }
 
-static void test_random_choices_beat_public_ones_and_no_bound(void **unused)
+static void test_random_groupings_hold_their_staging_and_no_bound(void **unused)
 {
     (void)unused;
     for (uint64_t seed = 1; seed <= 60; seed++) {
@@ -204,27 +176,21 @@ static void test_random_choices_beat_public_ones_and_no_bound(void **unused)
         cz_pipeline_problem problem = {1 + (int)next_random(&random, 6),
                                        1 + (int)next_random(&random, 30), items,
                                        3, INT64_MAX};
-        cz_pipeline_cost cost, other;
         cz_arena arena;
         cz_arena_init(&arena);
         draw_items(&problem, items, &random);
         if (seed % 2)
             problem.staging_cap_bytes = 80;
-        const cz_pipeline_groups ours =
-            cz_pipeline_choose(&arena, &problem, &cost);
-        check_groups(&problem, &ours, &cost);
-        assert_true(cost.staging_bytes <= problem.staging_cap_bytes);
-        assert_true(cost.time_ps >= cz_pipeline_bound(&problem));
-        for (int kind = 0; kind < CZ_PIPELINE_N_PUBLIC; kind++) {
-            const cz_pipeline_groups groups =
-                cz_pipeline_publish(&arena, &problem, (cz_pipeline_public)kind,
-                                    50, CZ_PIPELINE_SERIAL);
-            other = cz_pipeline_evaluate(&arena, &problem, &groups, NULL);
-            check_groups(&problem, &groups, &other);
-            if (kind < CZ_PIPELINE_SLOT)
-                assert_true(other.staging_bytes > problem.staging_cap_bytes ||
-                            cost.time_ps <= other.time_ps);
-        }
+        for (int kind = 0; kind < CZ_PIPELINE_N_PUBLIC; kind++)
+            for (int overlap = 0; overlap < 2; overlap++) {
+                const cz_pipeline_groups groups = cz_pipeline_publish(
+                    &arena, &problem, (cz_pipeline_public)kind, 50,
+                    (cz_pipeline_overlap)overlap);
+                const cz_pipeline_cost cost =
+                    cz_pipeline_evaluate(&arena, &problem, &groups, NULL);
+                check_groups(&problem, &groups, &cost);
+                assert_true(cost.time_ps >= cz_pipeline_bound(&problem));
+            }
         cz_arena_fini(&arena);
     }
 }
@@ -232,14 +198,14 @@ static void test_random_choices_beat_public_ones_and_no_bound(void **unused)
 static void test_nothing_makes_no_group(void **unused)
 {
     const cz_pipeline_problem problem = {4, 0, NULL, 3, 0};
-    cz_pipeline_cost cost;
     cz_arena arena;
     (void)unused;
     cz_arena_init(&arena);
-    const cz_pipeline_groups groups =
-        cz_pipeline_choose(&arena, &problem, &cost);
-    assert_int_equal(groups.n_groups, 0);
-    assert_int_equal(cost.time_ps, 0);
+    for (int kind = 0; kind < CZ_PIPELINE_N_PUBLIC; kind++) {
+        const cz_pipeline_groups groups = cz_pipeline_publish(
+            &arena, &problem, (cz_pipeline_public)kind, 50, CZ_PIPELINE_DOUBLE);
+        assert_int_equal(groups.n_groups, 0);
+    }
     assert_int_equal(cz_pipeline_bound(&problem), 0);
     cz_arena_fini(&arena);
 }
@@ -248,8 +214,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_public_groupings_take_the_modelled_times),
-        cmocka_unit_test(test_one_gibibyte_of_staging_is_enough),
-        cmocka_unit_test(test_random_choices_beat_public_ones_and_no_bound),
+        cmocka_unit_test(test_random_groupings_hold_their_staging_and_no_bound),
         cmocka_unit_test(test_nothing_makes_no_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
