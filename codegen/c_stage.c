@@ -178,6 +178,26 @@ static cz_loop make_loop(stage_printer *p, int s, int first_result)
     return (cz_loop){step, in_dtype, in_place, cz_loop_is_flat(step)};
 }
 
+/* How far from its start the rank's part of an operand, or of a result, lies
+ * that belongs to all rows of a step which deals them out. */
+static int64_t part_elements(const cz_view_step *step, cz_access access)
+{
+    if (step->deal <= 1)
+        return 0;
+    if (access == CZ_ACCESS_ELEMENT)
+        return step->rows * step->columns;
+    return access == CZ_ACCESS_ROW ? step->rows : 0;
+}
+
+static const char *part_of(const stage_printer *p, const char *name,
+                           int64_t elements)
+{
+    return elements == 0
+               ? name
+               : cz_arena_printf(p->emitter->arena, "%s + call->part * %lld",
+                                 name, (long long)elements);
+}
+
 /* The extents that a loop function takes first. */
 static void put_extents(stage_printer *p, const cz_loop *loop)
 {
@@ -201,10 +221,14 @@ static void put_arguments(stage_printer *p, const cz_loop *loop, int first_in,
         for (int o = 0; o < step->n_out; o++)
             is_output = is_output || loop->in_place[o] == i;
         if (!is_output)
-            cz_text_printf(p->out, ", %s", p->names[step->in[i]]);
+            cz_text_printf(p->out, ", %s",
+                           part_of(p, p->names[step->in[i]],
+                                   part_elements(step, step->access[i])));
     }
     for (int o = 0; o < step->n_out; o++)
-        cz_text_printf(p->out, ", %s", p->names[first_result + o]);
+        cz_text_printf(p->out, ", %s",
+                       part_of(p, p->names[first_result + o],
+                               part_elements(step, step->out_access[o])));
     cz_text_puts(p->out, ");\n");
 }
 
@@ -220,7 +244,9 @@ static void put_product(stage_printer *p, const cz_loop *loop,
                    "        .b = %s, .b_dtype = %s, .transpose_b = %d,\n"
                    "        .symmetric = %d",
                    (long long)step->rows, (long long)step->columns,
-                   (long long)step->inner, target, p->names[step->in[0]],
+                   (long long)step->inner, target,
+                   part_of(p, p->names[step->in[0]],
+                           step->deal > 1 ? step->rows * step->inner : 0),
                    cz_dtype_czr_tag(loop->in_dtype[0]), step->transpose_a,
                    p->names[step->in[1]], cz_dtype_czr_tag(loop->in_dtype[1]),
                    step->transpose_b, step->symmetric);
@@ -241,7 +267,10 @@ static void put_step(stage_printer *p, int s, int first_result, int number)
     if (step->is_product && step->offsets[1] >= 0)
         snprintf(acc, sizeof acc, "acc%d", s);
     if (step->is_product)
-        put_product(p, &loop, *acc ? acc : p->names[first_result]);
+        put_product(p, &loop,
+                    *acc ? acc
+                         : part_of(p, p->names[first_result],
+                                   part_elements(step, CZ_ACCESS_ELEMENT)));
     if (step->is_product && !*acc)
         return;
     cz_text_printf(p->out, "    loop_%d(", number);

@@ -39,8 +39,11 @@ static void put_transfer_row(cz_text *out, const cz_view_transfer_row *row)
 
 static void put_sum_row(cz_text *out, const cz_view_sum_row *row)
 {
-    cz_text_printf(out, "    {%lld, CZR_%s, %lld, %lld},\n", (ll)row->param,
-                   row->is_double ? "F64" : "F32", (ll)row->offset,
+    const char *const type = row->width == cz_dtype_bytes(CZ_F64)   ? "F64"
+                             : row->width == cz_dtype_bytes(CZ_F32) ? "F32"
+                                                                    : "BF16";
+    cz_text_printf(out, "    {%lld, CZR_%s, %lld, %lld, %lld},\n",
+                   (ll)row->param, type, (ll)row->is_gather, (ll)row->offset,
                    (ll)row->count);
 }
 

@@ -84,6 +84,7 @@ static const struct attribute_rule {
     {"kernel.product", "blocks", mlirAttributeIsADenseI64Array},
     {"kernel.product", "segment", cz_ir_is_int},
     {"kernel.product", "partial", cz_ir_is_int},
+    {"kernel.product", "deal", cz_ir_is_int},
     {"func.func", "sym_name", is_name},
     {"func.func", "function_type", mlirAttributeIsAType},
     {"func.func", "sym_visibility", is_private},
@@ -123,7 +124,7 @@ static void check_attributes(cz_ir_check *check, MlirOperation op)
 static bool may_be_absent(const char *name)
 {
     return strcmp(name, "blocks") == 0 || strcmp(name, "segment") == 0 ||
-           strcmp(name, "partial") == 0;
+           strcmp(name, "partial") == 0 || strcmp(name, "deal") == 0;
 }
 
 /* MLIR and IRDL see to the attributes of the operations they know. */

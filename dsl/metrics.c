@@ -27,17 +27,13 @@ int64_t cz_metrics_slice(const cz_view_bucket *bucket, int64_t coordinate)
     return slices[coordinate + 1] - slices[coordinate];
 }
 
-static int64_t sum_element(const cz_view_sum_row *row)
-{
-    return cz_dtype_bytes(row->is_double ? CZ_F64 : CZ_F32);
-}
-
 int64_t cz_metrics_sum_bytes(const cz_view_op *op, const cz_view_sum_row *row,
                              int64_t position)
 {
     const int64_t group = op->fact->group, seat = position % group;
     const int64_t own = row->count / group + (seat < row->count % group);
-    return (row->count - own + own * (group - 1)) * sum_element(row);
+    const int64_t others = row->is_gather ? 0 : row->count - own;
+    return (others + own * (group - 1)) * row->width;
 }
 
 static int64_t dtype_bytes(const char *name)
@@ -172,7 +168,7 @@ static void count_sum(counter *c, const cz_view_op *op, int number,
 {
     const int64_t bytes = cz_metrics_sum_bytes(
         op, row, cz_view_coordinate(c->view, &op->fact->comm, c->rank));
-    touch_scratch(c, row->offset + row->count * sum_element(row));
+    touch_scratch(c, row->offset + row->count * row->width);
     c->out->sent[number] += bytes;
     c->out->received[number] += bytes;
 }

@@ -64,7 +64,8 @@ cz_rank_metrics cz_metrics_rank(cz_arena *arena, const cz_plan_view *view,
                                 int64_t rank, int64_t n_updates);
 
 /* Bytes that the member at a position of the communicator sends for one row of
- * a group_sum, and receives: each adds up its share of the elements for all. */
+ * a group_sum, and receives: each adds up its share of the elements for all, or
+ * has it for all. */
 int64_t cz_metrics_sum_bytes(const cz_view_op *op, const cz_view_sum_row *row,
                              int64_t position);
 /* A bucket's elements in the slice of one split coordinate. */

@@ -295,7 +295,12 @@ int64_t cz_view_result_elements(const cz_view_step *step, int i)
     case CZ_N_ACCESSES:
         break;
     }
-    return step->rows * step->columns;
+    return cz_view_all_rows(step) * step->columns;
+}
+
+int64_t cz_view_all_rows(const cz_view_step *step)
+{
+    return step->deal > 1 ? step->rows * step->deal : step->rows;
 }
 
 int cz_view_phase_at(const cz_view_rule *rule, int64_t t)

@@ -98,6 +98,10 @@ typedef struct cz_view_step {
     int segment;      /* of a shared stage, else 0; ascends */
     uint32_t partial; /* bit i: result i is a partial sum, which the ranks that
                        * share the matrix add up behind the segment */
+    int64_t deal;     /* product of a shared stage: the rows of its result are
+                       * dealt out to so many ranks, in equal parts, and all get
+                       * all of them behind the segment; `rows` are those of a
+                       * rank.  0 and 1: not so */
     /* product: result = alpha * op(a) @ op(b) + beta * s, accumulated in f32,
      * rounded once; with beta != 0, s is in[2].  With an epilogue body the
      * result is body(acc, in[2], in[3], ...) instead. */
@@ -258,7 +262,7 @@ typedef struct cz_view_transfer_row {
 } cz_view_transfer_row;
 
 typedef struct cz_view_sum_row {
-    int64_t param, offset, count, is_double;
+    int64_t param, offset, count, width, is_gather;
 } cz_view_sum_row;
 
 typedef struct cz_view_span_row {
@@ -340,6 +344,8 @@ typedef struct cz_plan_view {
 bool cz_view_is_shaped(const cz_view_stage *stage);
 /* The elements of a value that step `step` makes as its result i. */
 int64_t cz_view_result_elements(const cz_view_step *step, int i);
+/* Rows of a product's result, also those that other ranks make. */
+int64_t cz_view_all_rows(const cz_view_step *step);
 /* Operations of one rank on one parameter, of which it has so many elements
  * besides the whole; with a group > 1 as one of the ranks that share it. */
 int64_t cz_view_rule_flops(const cz_plan_view *view, int rule, int64_t group,

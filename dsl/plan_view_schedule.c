@@ -7,7 +7,14 @@
 
 /* ---- rows ---- */
 
-enum high { HIGH_ANY, HIGH_STAGE, HIGH_PARAM, HIGH_FLAG, HIGH_PHASES };
+enum high {
+    HIGH_ANY,
+    HIGH_STAGE,
+    HIGH_PARAM,
+    HIGH_FLAG,
+    HIGH_PHASES,
+    HIGH_WIDTH
+};
 
 /* The columns of rows.def: where each lies in its row. */
 static const struct column {
@@ -27,12 +34,13 @@ static const struct limit {
     int64_t low;
     enum high high;
 } limits[] = {
-    {"stage", 0, HIGH_STAGE},    {"param", 0, HIGH_PARAM},
-    {"count", 1, HIGH_ANY},      {"gather", -1, HIGH_ANY},
-    {"scatter", -1, HIGH_ANY},   {"temp", -1, HIGH_ANY},
-    {"work", -1, HIGH_ANY},      {"is_recv", 0, HIGH_FLAG},
-    {"n_rows", 1, HIGH_ANY},     {"row_bytes", 1, HIGH_ANY},
-    {"is_double", 0, HIGH_FLAG}, {"phases", 0, HIGH_PHASES},
+    {"stage", 0, HIGH_STAGE},   {"param", 0, HIGH_PARAM},
+    {"count", 1, HIGH_ANY},     {"gather", -1, HIGH_ANY},
+    {"scatter", -1, HIGH_ANY},  {"temp", -1, HIGH_ANY},
+    {"work", -1, HIGH_ANY},     {"is_recv", 0, HIGH_FLAG},
+    {"n_rows", 1, HIGH_ANY},    {"row_bytes", 1, HIGH_ANY},
+    {"width", 2, HIGH_WIDTH},   {"is_gather", 0, HIGH_FLAG},
+    {"phases", 0, HIGH_PHASES},
 };
 
 static const char *const row_names[] = {[CZ_ROW_KERNEL] = "kernel",
@@ -58,6 +66,8 @@ static int64_t highest(const cz_plan_view *view, enum high high)
         return 1;
     case HIGH_PHASES:
         return ((int64_t)1 << CZ_MAX_PHASES) - 1;
+    case HIGH_WIDTH:
+        return 8;
     case HIGH_ANY:
         break;
     }

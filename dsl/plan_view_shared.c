@@ -8,12 +8,21 @@ static int count_segments(const cz_view_stage *stage)
     return stage->n_steps ? stage->steps[stage->n_steps - 1].segment + 1 : 1;
 }
 
-static bool has_partial_sums(const cz_view_stage *stage)
+static bool has_exchanges(const cz_view_stage *stage)
 {
     for (int s = 0; s < stage->n_steps; s++)
-        if (stage->steps[s].partial)
+        if (stage->steps[s].partial || stage->steps[s].deal > 1)
             return true;
     return false;
+}
+
+/* Whoever shares the stage takes part in all that is dealt out. */
+static bool deals_to(const cz_view_stage *stage, int64_t group)
+{
+    for (int s = 0; s < stage->n_steps; s++)
+        if (stage->steps[s].deal > 1 && stage->steps[s].deal != group)
+            return false;
+    return true;
 }
 
 static bool read_fact(cz_view_builder *b, cz_view_stage *stage,
@@ -23,6 +32,11 @@ static bool read_fact(cz_view_builder *b, cz_view_stage *stage,
     stage->n_segments = count_segments(stage);
     if (strcmp(fact->stage, stage->fact->sym_name) != 0)
         return cz_view_fail(b, "stage '%s' has no place among shared ones",
+                            stage->fact->sym_name);
+    if (!deals_to(stage, fact->group))
+        return cz_view_fail(b,
+                            "stage '%s' deals out rows to other ranks than "
+                            "those who share it",
                             stage->fact->sym_name);
     return cz_view_in(b, "shared: group", fact->group, 2, CZ_VIEW_MAX_NUMBER) &&
            cz_view_in(b, "shared: dim", fact->dim, 0, 1) &&
@@ -64,11 +78,12 @@ bool cz_view_read_shared(cz_view_builder *b, cz_view_stage *stages, int n)
 
     for (int i = 0; i < n; i++) {
         if (stages[i].where != CZ_WHERE_SHARED) {
-            if (count_segments(&stages[i]) > 1 || has_partial_sums(&stages[i]))
-                return cz_view_fail(b,
-                                    "stage '%s' has partial sums, and nobody "
-                                    "shares it",
-                                    stages[i].fact->sym_name);
+            if (count_segments(&stages[i]) > 1 || has_exchanges(&stages[i]))
+                return cz_view_fail(
+                    b,
+                    "stage '%s' has values to exchange, and nobody "
+                    "shares it",
+                    stages[i].fact->sym_name);
             continue;
         }
         if (next == n_facts)

@@ -19,7 +19,8 @@ typedef struct reader {
     struct value {
         cz_ir_value value;
         int64_t offset; /* workspace byte, or -1 */
-        int64_t sum_of; /* the segment whose partial sum it is, or -1 */
+        int64_t sum_of; /* the segment behind which the ranks that share it add
+                         * it up, or gather it; or -1 */
     } * values;
     int64_t segment; /* of the last step */
 } reader;
@@ -96,11 +97,11 @@ static bool fits(const cz_view_step *step, cz_access access, cz_ir_type type)
         return false;
     switch (access) {
     case CZ_ACCESS_ELEMENT:
-        return is_shape(type, step->rows, step->columns);
+        return is_shape(type, cz_view_all_rows(step), step->columns);
     case CZ_ACCESS_TRANSPOSED:
-        return is_shape(type, step->columns, step->rows);
+        return step->deal <= 1 && is_shape(type, step->columns, step->rows);
     case CZ_ACCESS_ROW:
-        return type.rank >= 0 && elements_of(type) == step->rows;
+        return type.rank >= 0 && elements_of(type) == cz_view_all_rows(step);
     case CZ_ACCESS_COLUMN:
         return type.rank >= 0 && elements_of(type) == step->columns;
     case CZ_ACCESS_ALL:
@@ -242,11 +243,29 @@ static bool read_map(reader *r, cz_ir_op op, cz_view_step *step)
 
 /* ---- products ---- */
 
+static int64_t optional_int(cz_ir_op op, const char *name)
+{
+    return cz_ir_op_has(op, name) ? cz_ir_op_int(op, name) : 0;
+}
+
 static bool read_flag(reader *r, cz_ir_op op, const char *name, bool *flag)
 {
     const int64_t value = cz_ir_op_int(op, name);
     *flag = value == 1;
     return value == 0 || value == 1 || fail(r, "a flag that is not 0 or 1");
+}
+
+/* From now on the rows are those of one rank. */
+static bool read_deal(reader *r, cz_ir_op op, cz_view_step *step)
+{
+    step->deal = optional_int(op, "deal");
+    if (step->deal == 0)
+        return true;
+    if (step->deal < 2 || step->rows % step->deal != 0 || step->transpose_a ||
+        step->symmetric)
+        return fail(r, "a product whose rows cannot be dealt out like that");
+    step->rows /= step->deal;
+    return true;
 }
 
 /* Space and contracted length from the shapes of a and b. */
@@ -271,8 +290,9 @@ static bool read_shapes(reader *r, cz_ir_op op, cz_view_step *step)
     if (!cz_checked_mul(step->rows, step->columns, &n) ||
         n > CZ_VIEW_MAX_NUMBER)
         return fail(r, "a product that is too large");
-    return !step->symmetric || step->rows == step->columns ||
-           fail(r, "a symmetric product that is not square");
+    return (!step->symmetric || step->rows == step->columns ||
+            fail(r, "a symmetric product that is not square")) &&
+           read_deal(r, op, step);
 }
 
 /* Without a body: alpha and beta, and the s that beta weighs. */
@@ -324,11 +344,6 @@ static bool read_product(reader *r, cz_ir_op op, cz_view_step *step)
 
 /* ---- all steps ---- */
 
-static int64_t optional_int(cz_ir_op op, const char *name)
-{
-    return cz_ir_op_has(op, name) ? cz_ir_op_int(op, name) : 0;
-}
-
 /* Parts are of equal length. */
 static bool read_blocks(reader *r, cz_ir_op op, cz_view_step *step)
 {
@@ -351,8 +366,8 @@ static bool read_blocks(reader *r, cz_ir_op op, cz_view_step *step)
     return true;
 }
 
-/* Segments count up from 0, and a partial sum waits for the end of its own
- * before it is read. */
+/* Segments count up from 0, and what the ranks add up or gather waits for the
+ * end of its own before it is read. */
 static bool read_segment(reader *r, cz_ir_op op, cz_view_step *step)
 {
     const int64_t segment = optional_int(op, "segment");
@@ -365,7 +380,7 @@ static bool read_segment(reader *r, cz_ir_op op, cz_view_step *step)
         return fail(r, "partial sums that are no results");
     for (int i = 0; i < step->n_in; i++)
         if (r->values[step->in[i]].sum_of == segment)
-            return fail(r, "an operand that is not added up yet");
+            return fail(r, "an operand that is not added up or gathered yet");
     step->segment = (int)segment;
     step->partial = (uint32_t)partial;
     r->segment = segment;
@@ -433,7 +448,8 @@ bool cz_view_read_steps(cz_view_builder *b, cz_view_stage *stage,
         assert(step.offsets);
         for (int i = 0; i < step.n_out; i++)
             add_value(&r, cz_ir_op_result(op, i), step.offsets[i],
-                      step.partial >> i & 1 ? step.segment : -1);
+                      step.partial >> i & 1 || step.deal > 1 ? step.segment
+                                                             : -1);
         *CZ_PUSH(b->arena, steps, stage->n_steps) = step;
     }
     stage->steps = steps;

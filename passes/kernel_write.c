@@ -143,6 +143,8 @@ static void write_extras(cz_ir_op op, const cz_view_step *step)
         cz_ir_op_set_int(op, "segment", step->segment);
     if (step->partial)
         cz_ir_op_set_int(op, "partial", step->partial);
+    if (step->deal > 1)
+        cz_ir_op_set_int(op, "deal", step->deal);
 }
 
 static void write_step(cz_ir_builder *builder, const cz_view_step *step,

@@ -12,18 +12,18 @@ typedef struct outliner {
     int64_t group;
     cz_kernel *kernel;
     int *value;      /* of each value of the stage: its number in the kernel */
-    int *partial_of; /* of each value of the kernel: the segment whose partial
-                      * sum it is; -1: none */
+    int *pending_of; /* of each value of the kernel: the segment behind which
+                      * the ranks add it up, or gather it; -1: neither */
     int segment;
 } outliner;
 
 /* ---- values ---- */
 
-static int add_value(outliner *o, cz_ir_type type, int partial_of)
+static int add_value(outliner *o, cz_ir_type type, int pending_of)
 {
     int n = o->kernel->n_values;
 
-    *CZ_PUSH(o->arena, o->partial_of, n) = partial_of;
+    *CZ_PUSH(o->arena, o->pending_of, n) = pending_of;
     *CZ_PUSH(o->arena, o->kernel->types, o->kernel->n_values) = type;
     return n - 1;
 }
@@ -113,11 +113,12 @@ static cz_view_body affine_body(const outliner *o, const cz_view_step *step)
 
 /* ---- steps ---- */
 
-/* A partial sum is read in a later segment than the one that makes it. */
+/* What is added up or gathered is read in a later segment than the one that
+ * makes it. */
 static void begin(outliner *o, const int *in, int n)
 {
     for (int i = 0; i < n; i++)
-        if (o->partial_of[in[i]] == o->segment) {
+        if (o->pending_of[in[i]] == o->segment) {
             o->segment++;
             return;
         }
@@ -160,6 +161,11 @@ static cz_view_step scale(const outliner *o, const cz_view_step *step,
     part.blocks.columns = fewer(step->blocks.columns, o->group, columns);
     part.blocks.inner = fewer(step->blocks.inner, o->group, share->inner);
     part.partial = share->partial;
+    if (share->gather_bytes > 0) {
+        part.deal = o->group;
+        part.rows /= o->group;
+        part.symmetric = false;
+    }
     if (step->body >= 0)
         part.body = -1;
     return part;
@@ -229,9 +235,9 @@ static void outline_step(outliner *o, const cz_view_step *step,
         part.body = add_body(o, o->view->bodies[step->body]);
     add_step(o, part);
     for (int i = 0; i < step->n_out; i++)
-        o->value[first_result + i] =
-            add_value(o, part_of(o, first_result + i),
-                      share->partial >> i & 1 ? o->segment : -1);
+        o->value[first_result + i] = add_value(
+            o, part_of(o, first_result + i),
+            share->partial >> i & 1 || part.deal > 1 ? o->segment : -1);
 }
 
 static void outline(outliner *o, const cz_step_share *shares)
@@ -338,6 +344,7 @@ cz_outline_status cz_outline_build(cz_arena *arena, const cz_plan_view *view,
     if (status != CZ_OUTLINE_OK)
         return status;
     cz_share_stage(arena, stage, out->cut, shares, cuts);
+    cz_share_deal(stage, group, shares);
     outliner o = {.arena = arena,
                   .view = view,
                   .stage = stage,

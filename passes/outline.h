@@ -1,7 +1,8 @@
 /* A whole stage as the program of one of the ranks that share its matrix:
- * every length that is cut is divided by their number, and where a sum is left
- * partial the program is interrupted, until the ranks have added it up.  Plain
- * C on the plan view. */
+ * every length that is cut is divided by their number, products that all would
+ * compute alike are dealt out by rows, and where a sum is left partial, or rows
+ * are with others, the program is interrupted, until the ranks have added them
+ * up, or gathered them.  Plain C on the plan view. */
 #ifndef CZ_PASSES_OUTLINE_H
 #define CZ_PASSES_OUTLINE_H
 

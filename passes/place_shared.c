@@ -49,19 +49,30 @@ static cz_cut_of sharded_along(const sharer *s, int family)
     return rows != transposed ? CZ_CUT_ROWS : CZ_CUT_COLUMNS;
 }
 
-/* What is run: one matrix at a time, with sums alone between the ranks. */
+/* Whether ranks can share a matrix in that way: one at a time, and n x n
+ * products dealt out wherever they can be. */
 static bool is_run(const sharer *s, int family, const cz_view_stage *stage,
-                   const cz_subgroup_way *way)
+                   const cz_subgroup_way *way, bool is_dealt)
 {
     const cz_fact_rule *rule =
         s->view->rules[s->view->families[family].rule].fact;
     const bool t = rule->transposed != 0;
     const int64_t shape[] = {rule->shape.v[t], rule->shape.v[!t]};
     cz_outline outline;
-    if (way->batch > 1 || way->form > CZ_SUBGROUP_GRAM)
-        return false;
-    return way->g == 1 || cz_outline_check(s->arena, s->view, stage, shape,
-                                           way->g, &outline) == CZ_OUTLINE_OK;
+    if (way->g == 1)
+        return way->batch == 1;
+    return way->batch == 1 &&
+           way->form == (is_dealt ? CZ_SUBGROUP_SHARED : CZ_SUBGROUP_GRAM) &&
+           cz_outline_check(s->arena, s->view, stage, shape, way->g,
+                            &outline) == CZ_OUTLINE_OK;
+}
+
+static bool has_dealt(const cz_subgroup_way *ways, int n, int g)
+{
+    for (int w = 0; w < n; w++)
+        if (ways[w].g == g && ways[w].form == CZ_SUBGROUP_SHARED)
+            return true;
+    return false;
 }
 
 static void list_ways(const sharer *s, int family, cz_subgroup_class *out)
@@ -84,7 +95,7 @@ static void list_ways(const sharer *s, int family, cz_subgroup_class *out)
     const int n = cz_cost_ways(s->arena, view, s->machine, &call, &all);
     cz_subgroup_way *ways = CZ_NEW(s->arena, cz_subgroup_way, n);
     for (int w = 0; w < n; w++)
-        if (is_run(s, family, stage, &all[w]))
+        if (is_run(s, family, stage, &all[w], has_dealt(all, n, all[w].g)))
             ways[out->n_ways++] = all[w];
     out->ways = ways;
 }

@@ -177,7 +177,7 @@ void cz_schedule_waits(cz_scheduler *s);
 enum {
     CZ_KERNEL_NUMBERS = 8,
     CZ_TRANSFER_NUMBERS = 8,
-    CZ_SUM_NUMBERS = 4,
+    CZ_SUM_NUMBERS = 5,
     CZ_SPAN_NUMBERS = 3
 };
 
@@ -194,7 +194,8 @@ typedef struct cz_rows {
 } cz_rows;
 
 /* Bytes of the partial sums that one of those who share a matrix has behind a
- * segment; 0: nothing is to be added up. */
+ * segment, twice, as they travel twice, and of what is dealt out; 0: nothing is
+ * to be added up or gathered. */
 int64_t cz_schedule_sum_bytes(const cz_matrix *matrix, int segment);
 void cz_rows_put(cz_rows *rows, const int64_t *columns, int n);
 /* Rows of GATHER and SCATTER, and of ADD. */

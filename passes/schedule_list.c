@@ -129,8 +129,8 @@ static void list_fetch(cz_scheduler *s, int group, const int *last_group)
     append(s, CZ_ROLE_GATHER, -1, group);
 }
 
-/* Whether those who share a matrix of the group add up something behind the
- * segment. */
+/* Whether those who share a matrix of the group add up or gather something
+ * behind the segment. */
 static bool has_sums(const cz_scheduler *s, int group, int segment)
 {
     for (int i = 0; i < s->sharded.n; i++) {
@@ -140,17 +140,6 @@ static bool has_sums(const cz_scheduler *s, int group, int segment)
             return true;
     }
     return false;
-}
-
-static void list_whole(cz_scheduler *s, int group, const int *last_group)
-{
-    (void)last_group;
-    const int n = cz_schedule_segments(s, group);
-    for (int k = 0; k < n; k++) {
-        append_segment(s, CZ_ROLE_WHOLE, group, k);
-        if (has_sums(s, group, k))
-            append_segment(s, CZ_ROLE_ADD, group, k);
-    }
 }
 
 static void list_scatter(cz_scheduler *s, int group, const int *last_group)
@@ -178,6 +167,30 @@ static void for_wave(cz_scheduler *s, int wave, const int *last_group,
             visit(s, g, last_group);
 }
 
+/* The next segment of each group of a wave in turn: the sums of one travel
+ * while another computes.  What is not shared has one, and comes last: those
+ * who share wait for each other. */
+static void list_whole(cz_scheduler *s, int wave)
+{
+    bool any = true;
+    for (int k = 0; any; k++) {
+        any = false;
+        for (int g = 0; g < s->sharded.n_groups; g++) {
+            const int n = cz_schedule_segments(s, g);
+            const bool is_shared = s->sharded.n_owners[g] > 1;
+            if (s->sharded.wave[g] != wave || !is_shared || k >= n)
+                continue;
+            append_segment(s, CZ_ROLE_WHOLE, g, k);
+            if (has_sums(s, g, k))
+                append_segment(s, CZ_ROLE_ADD, g, k);
+            any = true;
+        }
+    }
+    for (int g = 0; g < s->sharded.n_groups; g++)
+        if (s->sharded.wave[g] == wave && s->sharded.n_owners[g] == 1)
+            append_segment(s, CZ_ROLE_WHOLE, g, 0);
+}
+
 static int count_waves(const cz_matrix_set *set)
 {
     int n = 0;
@@ -194,7 +207,7 @@ static void list_groups(cz_scheduler *s, const int *last_group)
     for_wave(s, 0, last_group, list_fetch);
     for (int w = 0; w < n; w++) {
         for_wave(s, w + 1, last_group, list_fetch);
-        for_wave(s, w, last_group, list_whole);
+        list_whole(s, w);
         for_wave(s, w, last_group, list_scatter);
         for_wave(s, w - 1, last_group, list_finish);
     }

@@ -119,11 +119,12 @@ static void put_shard(const cz_scheduler *s, cz_rows *r,
                    (scratch){m->gather, m->scatter, m->temp, work});
 }
 
+/* The matrix, or the part of it that a member of those who share it has. */
 static void put_whole(const cz_scheduler *s, cz_rows *r, const cz_matrix *m,
-                      int segment, cz_whole at)
+                      int segment, int member, cz_whole at)
 {
     if (segment < m->whole->n_segments)
-        put_kernel(s, r, m->whole + segment, m->param, 0, m->elements,
+        put_kernel(s, r, m->whole + segment, m->param, member, m->elements,
                    (scratch){at.gather, at.scatter, -1, at.work});
 }
 
@@ -146,7 +147,7 @@ static void fill_alone(const cz_scheduler *s, const cz_planned_op *op,
         const int64_t work =
             m.temp + cz_view_slot_bytes(m.before, CZ_SLOT_TEMP, count, NULL);
         put_shard(s, r, m.before, &m, count, work);
-        put_whole(s, r, &m, 0, (cz_whole){m.gather, m.scatter, work});
+        put_whole(s, r, &m, 0, 0, (cz_whole){m.gather, m.scatter, work});
         put_shard(s, r, m.after, &m, count, work);
     }
 }
@@ -167,7 +168,8 @@ static void fill_group(const cz_scheduler *s, const cz_planned_op *op,
         else if (op->role == CZ_ROLE_AFTER)
             put_shard(s, r, m->after, m, count, work);
         else if (cz_schedule_owns(m, at->column))
-            put_whole(s, r, m, op->segment, m->whole_at[at->column]);
+            put_whole(s, r, m, op->segment, cz_schedule_member(m, at->column),
+                      m->whole_at[at->column]);
     }
 }
 

@@ -227,7 +227,7 @@ static int64_t transfer_bytes(const timer *t, const cz_planned_op *op,
 }
 
 /* Each of a block sends the others their shares of its partial sums, and then
- * its own sums to all. */
+ * its own sums to all; of what is dealt out its own share to all. */
 static int64_t sum_bytes(const timer *t, const cz_planned_op *op,
                          const cz_row_place *at)
 {
@@ -237,7 +237,7 @@ static int64_t sum_bytes(const timer *t, const cz_planned_op *op,
     int64_t bytes = 0;
     for (int i = 0; i < n; i++)
         if (cz_schedule_owns(&list[i], at->column))
-            bytes += 2 * (list[i].n_owners - 1) *
+            bytes += (list[i].n_owners - 1) *
                      cz_schedule_sum_bytes(&list[i], op->segment) /
                      list[i].n_owners;
     return bytes;

@@ -135,15 +135,18 @@ int64_t cz_schedule_sum_bytes(const cz_matrix *m, int segment)
     int64_t bytes = 0;
     for (int i = 0; i < m->whole->n_steps; i++) {
         const cz_view_step *step = &m->whole->steps[i];
-        for (int k = 0; step->segment == segment && k < step->n_out; k++)
-            if (step->partial >> k & 1)
-                bytes += cz_view_result_elements(step, k) *
-                         cz_dtype_bytes(step->out_dtype[k]);
+        for (int k = 0; step->segment == segment && k < step->n_out; k++) {
+            const int64_t times = step->deal > 1           ? 1
+                                  : step->partial >> k & 1 ? 2
+                                                           : 0;
+            bytes += times * cz_view_result_elements(step, k) *
+                     cz_dtype_bytes(step->out_dtype[k]);
+        }
     }
     return bytes;
 }
 
-/* The partial sums of a segment, in the matrix's workspace. */
+/* What a segment leaves to add up or gather, in the matrix's workspace. */
 static void put_sums(cz_rows *r, const cz_matrix *m, int segment, int64_t work)
 {
     for (int i = 0; i < m->whole->n_steps; i++) {
@@ -151,8 +154,9 @@ static void put_sums(cz_rows *r, const cz_matrix *m, int segment, int64_t work)
         for (int k = 0; step->segment == segment && k < step->n_out; k++) {
             const int64_t columns[CZ_SUM_NUMBERS] = {
                 m->param, work + step->offsets[k],
-                cz_view_result_elements(step, k), step->out_dtype[k] == CZ_F64};
-            if (step->partial >> k & 1)
+                cz_view_result_elements(step, k),
+                cz_dtype_bytes(step->out_dtype[k]), step->deal > 1};
+            if (step->partial >> k & 1 || step->deal > 1)
                 cz_rows_put(r, columns, CZ_SUM_NUMBERS);
         }
     }

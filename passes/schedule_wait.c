@@ -151,8 +151,7 @@ static const int64_t *rows_of(const walk *w, const cz_fact_table *table, int *n,
 
 static void touch_sum(walk *w, accesses *a, const int64_t *row)
 {
-    const int64_t bytes = row[2] * cz_dtype_bytes(row[3] ? CZ_F64 : CZ_F32);
-    touch_scratch(w, a, row[1], row[1] + bytes, true);
+    touch_scratch(w, a, row[1], row[1] + row[2] * row[3], true);
 }
 
 static void touch_rows(walk *w, accesses *a, const cz_planned_op *op)

@@ -332,6 +332,19 @@ static bool check_blocks(const czr_check *c, const czr_op *op)
            czr_program_extent(c->program, op->comm) % op->group == 0;
 }
 
+/* What is gathered has an equal part on every member. */
+static bool check_parts(const czr_check *c, const czr_op *op)
+{
+    const czr_program *p = c->program;
+    const czr_range rows = czr_program_rows(p, op->table, c->rank);
+    const czr_sum_row *row = p->tables[op->table].rows;
+
+    for (int64_t i = rows.first; i < rows.first + rows.n; i++)
+        if (row[i].is_gather && row[i].count % op->group != 0)
+            return false;
+    return true;
+}
+
 static bool check_op(const czr_check *c, int number)
 {
     const czr_program *p = c->program;
@@ -357,6 +370,8 @@ static bool check_op(const czr_check *c, int number)
         return fail(c, "table of operation", number);
     if (op->kind == CZR_TRANSFER && !check_peers(c, op))
         return fail(c, "peers of operation", number);
+    if (op->kind == CZR_GROUP_SUM && !check_parts(c, op))
+        return fail(c, "parts of operation", number);
     if (op->kind == CZR_PROLOGUE && !p->prologue)
         return fail(c, "prologue of operation", number);
     for (int i = 0; i < op->n_waits; i++)

@@ -74,7 +74,9 @@ static bool check_transfer_row(const czr_check *c, const czr_transfer_row *row)
 
 static bool check_sum_row(const czr_check *c, const czr_sum_row *row)
 {
-    if (row->dtype != CZR_F32 && row->dtype != CZR_F64)
+    const bool is_summed = row->dtype == CZR_F32 || row->dtype == CZR_F64;
+    if (!czr_is_below(row->is_gather, 2) ||
+        !(row->is_gather ? row->dtype < CZR_N_DTYPES : is_summed))
         return false;
     const int64_t element = (int64_t)czr_dtype_bytes(row->dtype);
     return czr_is_below(row->param, c->program->n_params) &&

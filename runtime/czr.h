@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 10u /* of the tables in the second part */
+#define CZR_ABI 11u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -253,6 +253,7 @@ typedef struct czr_call {
     void *const *out;
     const float *scalars; /* [n_scalars] of the stage */
     size_t count;         /* elements; whole stages know their own shape */
+    size_t part; /* of a shared matrix: which of its parts; else not used */
     unsigned char *work;
     const czr_math *math;
 } czr_call;
@@ -390,7 +391,8 @@ typedef struct czr_transfer_row {
 
 typedef struct czr_sum_row {
     int32_t param;
-    czr_dtype dtype; /* F32 or F64 */
+    czr_dtype dtype;   /* F32 or F64; of what is gathered, any */
+    int32_t is_gather; /* each rank of the block has an equal part */
     int64_t offset, count;
 } czr_sum_row;
 

@@ -84,6 +84,7 @@ static void run_row(czr_engine *engine, const czr_kernel_row *row)
                            .out = engine->call_out,
                            .scalars = engine->call_scalars,
                            .count = (size_t)row->count,
+                           .part = (size_t)row->offset,
                            .work = row->work < 0 ? NULL
                                                  : engine->scratch + row->work,
                            .math = &engine->math.math};

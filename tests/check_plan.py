@@ -259,12 +259,14 @@ def sum_bytes(plan, matrices):
     moved = [0] * len(plan.ranks)
     for matrix in matrices:
         group = matrix["group_size"]
-        sums = [(s["count"], BYTES[s["dtype"]]) for i in plan.segments(matrix)
+        sums = [s for i in plan.segments(matrix)
                 for s in plan.data["stages"][i]["sums"]]
         for rank in plan.owners(matrix) if group > 1 else []:
-            for count, unit in sums:
+            for one in sums:
+                count, unit = one["count"], BYTES[one["dtype"]]
                 own = count // group + (plan.member(matrix, rank) < count % group)
-                moved[rank] += (count - own + own * (group - 1)) * unit
+                others = 0 if one["gathered"] else count - own
+                moved[rank] += (others + own * (group - 1)) * unit
     return list(zip(moved, moved))
 
 

@@ -66,7 +66,7 @@ static void put_kernels(cz_report *r, const cz_view_stage *body)
     cz_json_close(&r->json, ']');
 }
 
-/* Partial sums behind a segment. */
+/* What is added up or gathered behind a segment. */
 static void put_sums(cz_report *r, const cz_view_stage *stage)
 {
     cz_json *json = &r->json;
@@ -76,12 +76,13 @@ static void put_sums(cz_report *r, const cz_view_stage *stage)
         const cz_view_step *step = &stage->steps[s];
         for (int i = 0; i < step->n_out; i++) {
             if (step->segment != stage->shared->segment ||
-                !(step->partial >> i & 1))
+                !(step->deal > 1 || step->partial >> i & 1))
                 continue;
             cz_json_open(json, '{');
             cz_json_put_int(json, "count", cz_view_result_elements(step, i));
             cz_json_put_string(json, "dtype",
                                cz_dtype_name(step->out_dtype[i]));
+            cz_json_put_bool(json, "gathered", step->deal > 1);
             cz_json_close(json, '}');
         }
     }

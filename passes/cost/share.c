@@ -149,13 +149,26 @@ bool cz_share_stage(cz_arena *scratch, const cz_view_stage *stage,
     return true;
 }
 
-bool cz_share_deal(const cz_view_stage *stage, cz_step_share *shares)
+/* Whether rows of the product need no more than rows of what it reads. */
+static bool can_deal(const cz_view_step *step, const cz_step_share *share,
+                     int64_t group)
+{
+    if (!step->is_product || share->inner || share->space != CZ_CUT_NONE ||
+        step->transpose_a || step->rows % group != 0)
+        return false;
+    for (int i = 2; i < step->n_in; i++)
+        if (step->access[i] == CZ_ACCESS_TRANSPOSED)
+            return false;
+    return true;
+}
+
+bool cz_share_deal(const cz_view_stage *stage, int64_t group,
+                   cz_step_share *shares)
 {
     bool any = false;
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
-        if (!step->is_product || shares[s].inner ||
-            shares[s].space != CZ_CUT_NONE)
+        if (!can_deal(step, &shares[s], group))
             continue;
         shares[s].gather_bytes = 0;
         for (int i = 0; i < step->n_out; i++)

@@ -40,9 +40,11 @@ int cz_share_n_values(const cz_view_stage *stage);
  * does not decide it, for the order of sums must not depend on the mesh. */
 cz_cut_of cz_share_find(cz_arena *scratch, const cz_view_stage *stage);
 
-/* Products that all ranks would compute alike are dealt out by rows, in shares
- * of a stage that cz_share_stage() has found.  False when there are none. */
-bool cz_share_deal(const cz_view_stage *stage, cz_step_share *shares);
+/* Products that all ranks would compute alike are dealt out by rows among
+ * `group` of them, where their rows have so many equal parts, in shares of a
+ * stage that cz_share_stage() has found.  False when there are none. */
+bool cz_share_deal(const cz_view_stage *stage, int64_t group,
+                   cz_step_share *shares);
 
 /* Symmetric results travel as one triangle with the diagonal. */
 void cz_share_pack(const cz_view_stage *stage, cz_step_share *shares);

@@ -59,12 +59,12 @@ static int64_t square_bytes(const cz_step_share *shares, int n, int64_t batch)
 
 /* False when there is nothing to deal out. */
 static bool share_body(const lister *l, const cz_view_stage *body,
-                       cz_subgroup_form form, cz_step_share *shares)
+                       const cz_subgroup_way *way, cz_step_share *shares)
 {
     bool is_possible = true;
     cz_share_stage(l->arena, body, l->cut, shares, NULL);
-    if (form == CZ_SUBGROUP_SHARED)
-        is_possible = cz_share_deal(body, shares);
+    if (way->form == CZ_SUBGROUP_SHARED)
+        is_possible = cz_share_deal(body, way->g, shares);
     if (l->call->packs)
         cz_share_pack(body, shares);
     return is_possible;
@@ -78,7 +78,7 @@ static bool add_bodies(const lister *l, const cz_subgroup_way *way,
     for (int i = 0; i < cz_view_n_bodies(stage); i++) {
         const cz_view_stage *body = cz_view_variant(stage, i);
         cz_step_share *shares = CZ_NEW(l->arena, cz_step_share, body->n_steps);
-        if (way->g > 1 && share_body(l, body, way->form, shares))
+        if (way->g > 1 && share_body(l, body, way, shares))
             is_possible = true;
         const cz_stage_call call = {
             .stage = body,

@@ -200,6 +200,8 @@ static void check_whole(verifier *v, int op, int64_t rank,
     const cz_view_param *param = &v->view->params[row->param];
     const int64_t group = stage->shared ? stage->shared->group : 1;
     const int64_t n = v->view->families[param->family].elements / group;
+    const int64_t member = group > 1 ? member_of(v, row->param, rank) : 0;
+    const int64_t part = member > 0 && member < group ? member : 0;
     bool sees_shard = false;
 
     for (int i = 0; i < stage->n_in; i++)
@@ -213,13 +215,17 @@ static void check_whole(verifier *v, int op, int64_t rank,
         reject(v, (place){op, rank, row->param},
                "%lld ranks share the matrix, and the stage is one for %lld",
                (long long)param->group, (long long)group);
-    else if (row->offset != 0 || row->count != n)
+    else if (row->count != n || (group == 1 && row->offset != 0))
         reject(
             v, (place){op, rank, row->param},
             "the matrix, or the rank's part of it, is elements [0, %lld), not "
             "[%lld, %lld)",
             (long long)n, (long long)row->offset,
             (long long)(row->offset + row->count));
+    else if (row->offset != part)
+        reject(v, (place){op, rank, row->param},
+               "the rank's part of the matrix is number %lld, not %lld",
+               (long long)part, (long long)row->offset);
 }
 
 static void check_kernel_row(verifier *v, int op, int64_t rank,
@@ -270,12 +276,23 @@ static void check_transfer_row(verifier *v, int op, int64_t rank,
 static void check_sum_row(verifier *v, int op, int64_t rank,
                           const cz_view_sum_row *row)
 {
-    const int64_t element = cz_dtype_bytes(row->is_double ? CZ_F64 : CZ_F32);
+    const int64_t group = v->view->ops[op].fact->group;
+    const bool is_type =
+        row->width == 4 || row->width == (row->is_gather ? 2 : 8);
     int64_t bytes;
 
-    if (row->count <= 0 || __builtin_mul_overflow(row->count, element, &bytes))
+    if (!is_type)
+        reject(v, (place){op, rank, row->param},
+               "adds up or gathers elements of %lld bytes",
+               (long long)row->width);
+    else if (row->count <= 0 ||
+             __builtin_mul_overflow(row->count, row->width, &bytes))
         reject(v, (place){op, rank, row->param}, "adds up %lld elements",
                (long long)row->count);
+    else if (row->is_gather && (group < 1 || row->count % group != 0))
+        reject(v, (place){op, rank, row->param},
+               "gathers %lld elements, which have no %lld equal parts",
+               (long long)row->count, (long long)group);
     else
         check_scratch(v, op, rank, row->param, row->offset, bytes);
 }

@@ -25,7 +25,7 @@ static void check_sharers(verifier *v, int number, int64_t rank,
 static bool is_alike(const cz_view_sum_row *a, const cz_view_sum_row *b)
 {
     return a->param == b->param && a->count == b->count &&
-           a->is_double == b->is_double;
+           a->width == b->width && a->is_gather == b->is_gather;
 }
 
 /* Against the first rank of the block, which is checked against itself too. */

@@ -278,19 +278,23 @@ static region *find_work(const run *r, int64_t rank, int64_t param)
     return NULL;
 }
 
-/* Rows [*at, end) begin with all partial sums of the segment, in order. */
+/* Rows [*at, end) begin with all partial sums of the segment, and all that it
+ * deals out, in order. */
 static bool take_sums(const cz_view_stage *stage, const region *work,
                       const cz_view_sum_row *rows, int64_t *at, int64_t end)
 {
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
         for (int k = 0; k < step->n_out; k++) {
-            if (step->segment != work->index / 2 || !(step->partial >> k & 1))
+            const bool is_dealt = step->deal > 1;
+            if (step->segment != work->index / 2 ||
+                !(is_dealt || step->partial >> k & 1))
                 continue;
             if (*at == end || rows[*at].param != work->param ||
                 rows[*at].offset != work->offset + step->offsets[k] ||
                 rows[*at].count != cz_view_result_elements(step, k) ||
-                rows[*at].is_double != (step->out_dtype[k] == CZ_F64))
+                rows[*at].width != cz_dtype_bytes(step->out_dtype[k]) ||
+                rows[*at].is_gather != is_dealt)
                 return false;
             ++*at;
         }

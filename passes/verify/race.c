@@ -117,8 +117,7 @@ static int64_t box_end(const cz_view_transfer_row *row)
 
 static int64_t sum_end(const cz_view_sum_row *row)
 {
-    return row->offset +
-           row->count * cz_dtype_bytes(row->is_double ? CZ_F64 : CZ_F32);
+    return row->offset + row->count * row->width;
 }
 
 static void add_rows(access_list *list, const cz_view_op *op)

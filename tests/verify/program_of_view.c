@@ -55,9 +55,12 @@ static const void *sum_rows(cz_arena *arena, const cz_view_table *table,
 
     for (int64_t i = 0; i < n; i++) {
         const cz_view_sum_row *row = &table->rows.sum[i];
-        rows[i] = (czr_sum_row){(int32_t)row->param,
-                                row->is_double ? CZR_F64 : CZR_F32, row->offset,
-                                row->count};
+        rows[i] =
+            (czr_sum_row){(int32_t)row->param,
+                          row->width == 8   ? CZR_F64
+                          : row->width == 4 ? CZR_F32
+                                            : CZR_BF16,
+                          (int32_t)row->is_gather, row->offset, row->count};
     }
     return rows;
 }

@@ -1,0 +1,89 @@
+/* Products dealt out: those of which nothing is cut, by rows, where the rows
+ * have that many equal parts. */
+#include "passes/cost/share.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/passes/cost/fixture.h"
+
+static cz_step_share *shares_of(fixture *f, const cz_view_stage *stage)
+{
+    cz_step_share *shares = CZ_NEW(&f->arena, cz_step_share, stage->n_steps);
+    assert_true(cz_share_stage(&f->arena, stage,
+                               cz_share_find(&f->arena, stage), shares, NULL));
+    return shares;
+}
+
+/* b G + c G G in each of the five steps, and nothing besides. */
+static void squares_of_gram_matrices_are_dealt_out(void **state)
+{
+    fixture *f = *state;
+    const cz_view_stage *stage = fixture_stage(f, "qkv.weight");
+    cz_step_share *shares = shares_of(f, stage);
+    int n_dealt = 0;
+    assert_true(cz_share_deal(stage, 4, shares));
+    for (int s = 0; s < stage->n_steps; s++) {
+        const cz_view_step *step = &stage->steps[s];
+        const bool is_square = step->is_product && step->rows == 5120 &&
+                               step->columns == 5120 && step->inner == 5120 &&
+                               !shares[s].inner &&
+                               shares[s].space == CZ_CUT_NONE;
+        assert_int_equal(shares[s].gather_bytes,
+                         is_square ? (int64_t)5120 * 5120 * 2 : 0);
+        n_dealt += is_square;
+    }
+    assert_int_equal(n_dealt, 5);
+}
+
+/* 5120 rows have no three equal parts. */
+static void rows_without_equal_parts_are_not_dealt_out(void **state)
+{
+    fixture *f = *state;
+    const cz_view_stage *stage = fixture_stage(f, "qkv.weight");
+    cz_step_share *shares = shares_of(f, stage);
+    assert_false(cz_share_deal(stage, 3, shares));
+    for (int s = 0; s < stage->n_steps; s++)
+        assert_int_equal(shares[s].gather_bytes, 0);
+}
+
+/* A rank's rows of a transposed factor are columns of what lies there. */
+static void transposed_factors_are_not_dealt_out(void **state)
+{
+    static const int in[] = {0, 1, 0};
+    static const cz_access access[] = {CZ_ACCESS_ELEMENT, CZ_ACCESS_ELEMENT,
+                                       CZ_ACCESS_TRANSPOSED};
+    static const cz_dtype f32[] = {CZ_F32};
+    cz_view_step step = {.is_product = true,
+                         .n_in = 3,
+                         .in = in,
+                         .access = access,
+                         .n_out = 1,
+                         .out_dtype = f32,
+                         .rows = 8,
+                         .columns = 8,
+                         .inner = 8};
+    const cz_view_stage stage = {.n_steps = 1, .steps = &step};
+    cz_step_share share = {.space = CZ_CUT_NONE};
+    (void)state;
+    assert_false(cz_share_deal(&stage, 2, &share));
+    step.n_in = 2;
+    assert_true(cz_share_deal(&stage, 2, &share));
+    share.gather_bytes = 0;
+    step.transpose_a = true;
+    assert_false(cz_share_deal(&stage, 2, &share));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(squares_of_gram_matrices_are_dealt_out),
+        cmocka_unit_test(rows_without_equal_parts_are_not_dealt_out),
+        cmocka_unit_test(transposed_factors_are_not_dealt_out),
+    };
+    return cmocka_run_group_tests(tests, fixture_open, fixture_close);
+}
