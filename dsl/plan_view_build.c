@@ -80,9 +80,10 @@ static bool read_policy(cz_view_builder *b)
 {
     static const char *const strategies[] = {"auto", "owner", "gram"};
     static const char *const geometries[] = {"uneven", "padded", "auto"};
+    static const char *const layouts[] = {"engine", "trainer"};
     const cz_fact_policy *p = b->view->policy;
     cz_dtype dtype;
-    int strategy, geometry;
+    int strategy, geometry, layout;
     bool ok = cz_view_dtype(b, "policy: master_dtype", p->master_dtype, &dtype);
 
     ok &= cz_view_in(b, "policy: skip", p->skip, 0, 1);
@@ -95,6 +96,7 @@ static bool read_policy(cz_view_builder *b)
     ok &= cz_view_in(b, "policy: tp_group", p->tp_group, 0, CZ_VIEW_MAX_NUMBER);
     ok &= cz_view_name(b, "policy: geometry", p->geometry, geometries, 3,
                        &geometry);
+    ok &= cz_view_name(b, "policy: layout", p->layout, layouts, 2, &layout);
     if (!isfinite(p->clip) || p->clip < 0.0)
         ok = cz_view_fail(b, "policy: clip is negative or not finite");
     return ok;

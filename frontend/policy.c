@@ -212,12 +212,20 @@ static void read_strict(clauses *c, const cz_node *node)
     c->policy->strict = true;
 }
 
-static void read_layout(clauses *c, const cz_node *node)
+static void set_layout(clauses *c, const cz_node *node, const char *layout)
 {
     const char *words[] = {"engine", "trainer", "scattered"};
-    if (check_word(c, node, node->text, words, 3) &&
-        strcmp(node->text, "engine") != 0)
+    if (!check_word(c, node, layout, words, 3))
+        return;
+    if (strcmp(layout, "scattered") == 0)
         unsupported(c, node->span, "this layout is");
+    else
+        c->policy->fact.layout = layout;
+}
+
+static void read_layout(clauses *c, const cz_node *node)
+{
+    set_layout(c, node, node->text);
 }
 
 static void set_geometry(clauses *c, const cz_node *node, const char *geometry)
@@ -341,6 +349,7 @@ void cz_policy_allow(cz_options *options)
     cz_options_allow(options, scope_name, "tp_strategy");
     cz_options_allow(options, scope_name, "tp_group");
     cz_options_allow(options, scope_name, "geometry");
+    cz_options_allow(options, scope_name, "layout");
 }
 
 /* What is chosen by its name; NULL: nothing, or reported. */
@@ -361,11 +370,14 @@ static void read_options(clauses *c, const cz_options *options)
 {
     const char *words[] = {"auto", "owner", "gram", "replicated"};
     const cz_node *geometry = find_word(c, options, "geometry", "geometry");
+    const cz_node *layout = find_word(c, options, "layout", "layout");
     const cz_node *strategy = find_word(c, options, "tp_strategy", "strategy");
     const cz_node *group = cz_options_find(options, scope_name, "tp_group");
     cz_fact_policy *fact = &c->policy->fact;
     if (geometry)
         set_geometry(c, geometry, geometry->text);
+    if (layout)
+        set_layout(c, layout, layout->text);
     if (strategy && check_word(c, strategy, strategy->text, words, 4))
         set_strategy(c, strategy->span, strategy->text);
     if (!group || c->failed)
@@ -393,6 +405,7 @@ static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
         .bucket_elements = DEFAULT_BUCKET_ELEMENTS,
         .tp_strategy = "auto",
         .geometry = "uneven",
+        .layout = "engine",
     };
     cz_mesh_find(mesh, "dp", &policy->split);
     cz_grads *grads = CZ_PUSH(globals->arena, policy->grads, policy->n_grads);

@@ -42,6 +42,12 @@ typedef struct placer {
 
 /* ---- problems ---- */
 
+/* The order inside buckets is that of gradients. */
+static bool is_trainers(const placer *p)
+{
+    return strcmp(p->view->policy->layout, "trainer") == 0;
+}
+
 static bool make_problems(placer *p, cz_diags *diags)
 {
     const cz_domain *domains =
@@ -58,6 +64,8 @@ static bool make_problems(placer *p, cz_diags *diags)
         if (!cz_place_problem_make(p->arena, p->view, times, diags, &domains[d],
                                    out))
             return false;
+        if (is_trainers(p))
+            out->problem.order = CZ_ORDER_TRAINER;
         out->geometry = cz_place_geometry_of(p->view, &p->machine, out->params,
                                              &out->problem);
     }
@@ -219,8 +227,11 @@ static void place_pair(placer *p, int coarse, int fine, const int *coarse_of)
     take(p, fine, &plans[1]);
 }
 
+/* Bundles of matrices have no order: the trainer's is kept one by one. */
 static void place_pairs(placer *p)
 {
+    if (is_trainers(p))
+        return;
     for (int d = 0; d < p->n_domains; d++) {
         const int *coarse_of;
         if (p->is_placed[d] || !has_whole(&p->domains[d].problem))
@@ -238,7 +249,8 @@ static bool should_share(const placer *p, const cz_solve_score *score)
     int n = 0;
     for (int d = 0; d < p->n_domains; d++)
         n += has_whole(&p->domains[d].problem);
-    return strcmp(p->view->policy->tp_strategy, "auto") == 0 && n == 1 &&
+    return !is_trainers(p) &&
+           strcmp(p->view->policy->tp_strategy, "auto") == 0 && n == 1 &&
            score->max_load_ps - mean > mean / GOOD;
 }
 

@@ -115,6 +115,28 @@ def check_buckets(plan):
                          [(p["bucket"], p["offset"])])
 
 
+def gradient_keys(plan):
+    """By layer, the first segment that is a number, behind one prefix; then as
+    defined.  Gradients come backwards."""
+    blocks, keys = {}, []
+    for i, p in enumerate(plan.params):
+        segments = (p["names"] or [p["name"]])[0].split(".")
+        at = next((k for k, s in enumerate(segments) if s.isdecimal()), None)
+        prefix = i if at is None else tuple(segments[:at])
+        layer = 0 if at is None else int(segments[at])
+        keys.append((blocks.setdefault(prefix, i), layer, i))
+    return keys
+
+
+def check_layout(plan):
+    if plan.data["policy"]["layout"] != "trainer":
+        return
+    keys = gradient_keys(plan)
+    for b, bucket in enumerate(plan.data["buckets"]):
+        yield from equal(f"buckets[{b}]: the trainer's order", bucket["order"],
+                         sorted(bucket["order"], key=lambda p: keys[p], reverse=True))
+
+
 def check_geometries(plan):
     asked, seen = plan.data["policy"]["geometry"], []
     speeds = [[500, 1000]] + [[u["thousandths"]] * 2 for u in
@@ -403,8 +425,8 @@ def check_load(plan):
 
 
 CHECKS = (check_mesh, check_reductions, check_parameters, check_sharing,
-          check_matrices, check_buckets, check_geometries, check_groups,
-          check_wire, check_memory, check_load, check_times, check_baselines)
+          check_matrices, check_buckets, check_layout, check_geometries,
+          check_groups, check_wire, check_memory, check_load, check_times, check_baselines)
 
 
 def check(data, validator):

@@ -1,14 +1,20 @@
-# Slices of buckets: each geometry executed with the bits of one rank, every
+# Slices of buckets, and who orders what lies in them: each geometry, and the
+# trainer's order, executed with the bits of one rank, every
 # figure of its plan computed again, and the verifier's word on it.
 foreach(case gpt:4x2:padded gpt:2x4:padded gpt:3x2:padded fused:4x2:padded
-             batch:4x2:padded moe:4x2:padded fused:4x2:auto moe:4x2:auto)
+             batch:4x2:padded moe:4x2:padded fused:4x2:auto moe:4x2:auto
+             gpt:4x2:trainer gpt:2x4:trainer fused:4x2:trainer moe:4x2:trainer)
   string(REGEX MATCH "^([a-z]+):([0-9]+)x([0-9]+):([a-z]+)$" _ ${case})
   set(file ${CMAKE_CURRENT_SOURCE_DIR}/plans/${CMAKE_MATCH_1}.cz)
   if("${CMAKE_MATCH_1}" STREQUAL "gpt")
     set(file ${CMAKE_SOURCE_DIR}/examples/gpt.cz)
   endif()
+  set(what geometry)
+  if("${CMAKE_MATCH_4}" STREQUAL "trainer")
+    set(what layout)
+  endif()
   set(defines -D mesh.dp=${CMAKE_MATCH_2} -D mesh.tp=${CMAKE_MATCH_3}
-      -D geometry=${CMAKE_MATCH_4})
+      -D ${what}=${CMAKE_MATCH_4})
   string(REGEX REPLACE "[:]" "_" name ${case})
   add_test(NAME run_slices_${name} COMMAND canzona run --check --steps=2
     ${defines} ${file})
@@ -37,3 +43,17 @@ add_test(NAME plan_padded_slices COMMAND canzona plan --explain -D mesh.dp=3
   -D geometry=padded ${CMAKE_CURRENT_SOURCE_DIR}/plans/fused.cz)
 set_tests_properties(plan_padded_slices PROPERTIES LABELS plan TIMEOUT 60
   PASS_REGULAR_EXPRESSION "padded to the longest slice;[^,]*, the longest 1.000 times")
+
+# What the study has in the trainer's order is 1.019, on its own times.
+add_test(NAME plan_trainer_qwen3-4b COMMAND canzona plan
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/qwen3-4b.cz)
+set_tests_properties(plan_trainer_qwen3-4b PROPERTIES LABELS plan TIMEOUT 60
+  PASS_REGULAR_EXPRESSION "time  [^\n]*max/mean 1.0[0-3][0-9]")
+foreach(file plans/qwen3-4b.cz plans/few.cz)
+  string(REGEX REPLACE ".*/|.cz$" "" stem ${file})
+  add_test(NAME plan_json_trainer_${stem} COMMAND ${plan_checker} --run
+    $<TARGET_FILE:canzona> plan --json -D layout=trainer
+    ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  set_tests_properties(plan_json_trainer_${stem} PROPERTIES LABELS plan
+    TIMEOUT 120)
+endforeach()

@@ -39,7 +39,8 @@ static inline void add_head(cz_ir *ir, const char *master)
     cz_ir_add_policy(ir, &(cz_fact_policy){.master_dtype = master,
                                            .bucket_elements = 1000,
                                            .tp_strategy = "auto",
-                                           .geometry = "uneven"});
+                                           .geometry = "uneven",
+                                           .layout = "engine"});
     cz_ir_add_reduction(ir, &(cz_fact_reduction){.sym_name = "r",
                                                  .dtype = "f32",
                                                  .reduce_axes = {dp, 1},
