@@ -94,6 +94,8 @@ static bool read_policy(cz_view_builder *b)
     ok &= cz_view_name(b, "policy: tp_strategy", p->tp_strategy, strategies, 3,
                        &strategy);
     ok &= cz_view_in(b, "policy: tp_group", p->tp_group, 0, CZ_VIEW_MAX_NUMBER);
+    ok &= cz_view_in(b, "policy: memory_bytes", p->memory_bytes, 0,
+                     CZ_VIEW_MAX_NUMBER);
     ok &= cz_view_name(b, "policy: geometry", p->geometry, geometries, 3,
                        &geometry);
     ok &= cz_view_name(b, "policy: layout", p->layout, layouts, 2, &layout);

@@ -3,6 +3,7 @@
 #include "frontend/cmd.h"
 
 #include "dsl/plan_view_build.h"
+#include "frontend/cmd_caps.h"
 #include "frontend/compile.h"
 #include "frontend/diagnostics_json.h"
 #include "frontend/parse.h"
@@ -113,6 +114,8 @@ static bool plan(cz_job *job, cz_job_goal goal)
     if (!job->view || !cz_verify(job->view, &job->diags))
         return false;
     cz_parts_end(&job->parts, CZ_PART_VERIFIER);
+    if (!cz_cmd_caps_keep(&job->arena, job->view, &job->diags))
+        return false;
     hash_plan(job);
     cz_parts_end(&job->parts, CZ_PART_HASH);
     return true;
@@ -122,7 +125,7 @@ int cz_job_status(const cz_job *job)
 {
     if (job->diags.n_errors == 0)
         return CZ_EXIT_OK;
-    return job->diags.unsupported ? CZ_EXIT_INFEASIBLE : CZ_EXIT_ERRORS;
+    return job->diags.refused ? CZ_EXIT_INFEASIBLE : CZ_EXIT_ERRORS;
 }
 
 int cz_job_open(cz_job *job, const cz_cmd_options *options, cz_job_goal goal)

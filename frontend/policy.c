@@ -195,6 +195,13 @@ static void read_group(clauses *c, const cz_node *node)
         bytes ? amount : amount * cz_dtype_bytes(CZ_F32);
 }
 
+/* Bytes, with B or without. */
+static void read_memory(clauses *c, const cz_node *node)
+{
+    c->policy->fact.memory_bytes =
+        read_amount(c, node->kids[0], "memory of a rank");
+}
+
 static void read_overlap(clauses *c, const cz_node *node)
 {
     const char *words[] = {"backward", "none"};
@@ -298,10 +305,10 @@ static void read_strategy(clauses *c, const cz_node *node)
     const char *clause_words[] = {"grads",     "master",   "state",  "clip",
                                   "skip",      "bucket",   "group",  "overlap",
                                   "tolerance", "strict",   "layout", "geometry",
-                                  "shard",     "pipeline", "tp"};
+                                  "shard",     "pipeline", "tp",     "memory"};
     const char *strategy = node->kids[0]->text;
     if (strcmp(node->text, "tp") != 0)
-        check_word(c, node, node->text, clause_words, 15);
+        check_word(c, node, node->text, clause_words, 16);
     else if (check_word(c, node->kids[0], strategy, words, 4))
         set_strategy(c, node->span, strategy);
 }
@@ -310,21 +317,14 @@ static const struct clause {
     cz_kind kind;
     void (*read)(clauses *c, const cz_node *node);
 } table[] = {
-    {CZ_AST_GRADS, read_grads},
-    {CZ_AST_MASTER, read_master},
-    {CZ_AST_KEEP, read_state},
-    {CZ_AST_CLIP, read_clip},
-    {CZ_AST_SKIP, read_skip},
-    {CZ_AST_BUCKET, read_bucket},
-    {CZ_AST_GROUP_CAP, read_group},
-    {CZ_AST_OVERLAP, read_overlap},
-    {CZ_AST_TOLERANCE, read_tolerance},
-    {CZ_AST_STRICT, read_strict},
-    {CZ_AST_LAYOUT, read_layout},
-    {CZ_AST_GEOMETRY, read_geometry},
-    {CZ_AST_SHARD, read_shard},
-    {CZ_AST_PIPELINE, read_pipeline},
-    {CZ_AST_AXIS_STRATEGY, read_strategy},
+    {CZ_AST_GRADS, read_grads},       {CZ_AST_MASTER, read_master},
+    {CZ_AST_KEEP, read_state},        {CZ_AST_CLIP, read_clip},
+    {CZ_AST_SKIP, read_skip},         {CZ_AST_BUCKET, read_bucket},
+    {CZ_AST_GROUP_CAP, read_group},   {CZ_AST_MEMORY_CAP, read_memory},
+    {CZ_AST_OVERLAP, read_overlap},   {CZ_AST_TOLERANCE, read_tolerance},
+    {CZ_AST_STRICT, read_strict},     {CZ_AST_LAYOUT, read_layout},
+    {CZ_AST_GEOMETRY, read_geometry}, {CZ_AST_SHARD, read_shard},
+    {CZ_AST_PIPELINE, read_pipeline}, {CZ_AST_AXIS_STRATEGY, read_strategy},
 };
 
 static void read_clause(clauses *c, const cz_node *node)

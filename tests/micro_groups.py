@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 PLANS = pathlib.Path(__file__).resolve().parent / "plans"
-CAPS = ["", ", group 96KiB", ", group 48KiB", ", group 24KiB", ", group 1B"]
+CAPS = ["", ", group 96KiB", ", group 48KiB", ", group 24KiB"]
 RATES = ["50e6", "500e6", "500e9"]
 LATENCIES = ["0", "2e-3", "1e-2"]
 MESHES = [(1, 4), (2, 4), (3, 2)]

@@ -21,7 +21,7 @@ import plan_random_text
 import plan_schema
 import shrink
 from plan_baselines import gradient_order, state_bytes
-from plan_numbers import Plan
+from plan_numbers import BYTES, Plan, round_up
 
 HERE = pathlib.Path(__file__).resolve().parent
 LIMIT_S = 60
@@ -53,16 +53,18 @@ def check_groups(plan):
 
 
 def state_of(plan):
-    """Bytes of master and state of each rank, without padding."""
+    """Bytes of master and state of each rank, without padding; shards that are
+    shorter than others count as long, as they do in baselines."""
     found = [0] * len(plan.ranks)
     for bucket in plan.data["buckets"]:
-        each = [state_bytes(plan, plan.params[n]) // plan.params[n]["local_elements"]
-                for n in bucket["order"]]
-        for ranks in plan.like(bucket):
-            own = sum(plan.part(bucket, i, ranks[0]) * n
-                      for i, n in enumerate(each))
-            for rank in ranks:
-                found[rank] += own
+        params = [plan.params[n] for n in bucket["order"]]
+        own = [sum(plan.inside(bucket, i, p["local_elements"], r) *
+                   (state_bytes(plan, p) // p["local_elements"])
+                   for i, p in enumerate(params))
+               for r in range(plan.n_split(bucket))]
+        for rank in plan.ranks:
+            if plan.is_home(bucket, rank):
+                found[rank] += own[plan.split(rank, bucket)]
     return found
 
 
@@ -79,6 +81,23 @@ def check_state(plan):
         yield f"state above the cap and a baseline's: {max(ours)}, {cap}, {theirs}"
 
 
+def check_memory(plan):
+    cap = plan.data["policy"]["memory_bytes"]
+    for rank in plan.ranks:
+        size = sum(m[rank] for m in plan.data["metrics"]["memory_bytes"].values())
+        if cap and size > cap:
+            yield f"memory above its cap: {size} of {cap} on rank {rank}"
+
+
+def has_room(plan):
+    """Whether every matrix may be whole in a micro-group."""
+    cap = plan.data["policy"]["group_bytes"]
+    return not cap or all(
+        sum(round_up(plan.params[i]["element_count"] * BYTES[t])
+            for t in m["wire"]["gather"] + m["wire"]["scatter"]) <= cap
+        for i, m in plan.matrix_of.items() if m["owner"]["shard"] is not None)
+
+
 def rounding(plan):
     """Picoseconds that rounding up part by part may add to a rank."""
     return len(plan.data["schedule"]) * len(plan.data["stages"])
@@ -92,8 +111,9 @@ def check_bounds(plan):
 
 
 def check_best(plan):
-    """No baseline takes less time with as little state, or within the cap."""
-    if plan.data["policy"]["tp_strategy"] == "gram":
+    """No baseline takes less time with as little state, or within the cap;
+    all of them gather whole matrices."""
+    if plan.data["policy"]["tp_strategy"] == "gram" or not has_room(plan):
         return
     ours, state = max(plan.data["metrics"]["time_ps"]), state_of(plan)
     for baseline in plan.data["baselines"]:
@@ -103,7 +123,8 @@ def check_best(plan):
             yield f"slower than {baseline['name']}: {ours}, not {time}"
 
 
-CHECKS = (check_buckets, check_groups, check_state, check_bounds, check_best)
+CHECKS = (check_buckets, check_groups, check_memory, check_state, check_bounds,
+          check_best)
 
 
 # ---- one program ----
@@ -122,14 +143,29 @@ def is_reasoned(status, said):
         any(words in line for words in IMPOSSIBLE) for line in errors)
 
 
+def with_room(text, said):
+    """The program with the larger cap that a refusal names; or None."""
+    named = re.search(r"at least `(\w+) (\d+B)`", said)
+    if not named:
+        return None
+    return re.sub(rf"^{named[1]} \S+$", f"{named[1]} {named[2]}", text,
+                  flags=re.MULTILINE)
+
+
 def complaints(canzona, folder, text):
-    """What is wrong with the plan of a program; and whether it has one."""
+    """What is wrong with the plan of a program; and whether it has one, perhaps
+    after the change that is said to help."""
     path = os.path.join(folder, f"plan{os.getpid()}.cz")
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
     done = subprocess.run([canzona, "plan", "--json", *options_of(text), path],
                           capture_output=True, timeout=LIMIT_S, check=False)
     said = done.stderr.decode()
+    roomy = with_room(text, said)
+    if roomy == text:
+        return [f"a cap that does not help: {said[:1000]}"], False
+    if roomy:
+        return complaints(canzona, folder, roomy)
     if done.returncode != PLANNED:
         return ([] if is_reasoned(done.returncode, said) else
                 [f"status {done.returncode}: {said[:1000]}"]), False

@@ -227,7 +227,9 @@ class Writer:
             unit = r.choice(("", "B"))
             yield f"bucket {r.randint(8, 400 * scale)}{unit}"
         if not self.chance(3):
-            yield f"group {r.randint(1, 20 * scale)}KiB"
+            yield f"group {r.randint(1, 20 * scale // r.choice((1, 1, 64)) + 1)}KiB"
+        if self.chance(4):
+            yield f"memory {r.randint(1, 8000 * scale)}"
 
     def schedule(self):
         yield "schedule {"

@@ -84,7 +84,7 @@ report(cz_diags *diags, cz_diag diag, const char *format, va_list args)
         return;
     *CZ_PUSH(diags->arena, diags->list, diags->n) = diag;
     diags->n_errors += diag.severity == CZ_ERROR;
-    diags->unsupported |= diag.code == CZ_UNSUPPORTED;
+    diags->refused |= diag.code == CZ_UNSUPPORTED || diag.code == CZ_INFEASIBLE;
 }
 
 void cz_diag_error(cz_diags *diags, cz_code code, cz_span span,

@@ -48,8 +48,8 @@ typedef struct cz_diags {
     cz_arena *arena;
     cz_diag *list;
     int n, n_errors;
-    bool unsupported; /* some error was CZ_UNSUPPORTED: exit 3 */
-    bool dropped;     /* the last message was not kept: nor are its notes */
+    bool refused; /* some error was CZ_UNSUPPORTED or CZ_INFEASIBLE: exit 3 */
+    bool dropped; /* the last message was not kept: nor are its notes */
 } cz_diags;
 
 void cz_diags_init(cz_diags *diags, cz_arena *arena);

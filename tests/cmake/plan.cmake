@@ -208,6 +208,11 @@ add_test(NAME plan_random_long COMMAND ${random} 1000 1001)
 set_tests_properties(plan_random_long PROPERTIES
   LABELS "plan;nightly" TIMEOUT 1800)
 
+# Caps that no plan keeps, and the change that helps.
+add_test(NAME plan_caps COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/plan_caps.py $<TARGET_FILE:canzona>)
+set_tests_properties(plan_caps PROPERTIES LABELS plan TIMEOUT 120)
+
 # Families are defined one after the other, but layers are computed so.
 foreach(stem qwen3-32b qwen3-235b-a22b)
   add_test(NAME plan_order_${stem} COMMAND ${PYTHON} -B

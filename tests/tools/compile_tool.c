@@ -31,7 +31,7 @@ int main(int argc, char **argv)
     if (ir)
         cz_ir_print(ir, &out);
     fwrite(cz_text_string(&out), 1, out.n, stdout);
-    const int status = diags.n_errors == 0 ? 0 : diags.unsupported ? 3 : 1;
+    const int status = diags.n_errors == 0 ? 0 : diags.refused ? 3 : 1;
     cz_ir_close(ir);
     cz_arena_fini(&arena);
     cz_text_fini(&out);

@@ -122,14 +122,17 @@ static void errors_are_capped_with_their_notes(void **state)
     assert_int_equal(diags.n, 2 * CZ_MAX_ERRORS);
 }
 
-static void unsupported_is_remembered(void **state)
+static void refusals_are_remembered(void **state)
 {
     (void)state;
     cz_diag_error(&diags, CZ_SYNTAX, (cz_span){0}, "a");
-    assert_false(diags.unsupported);
+    assert_false(diags.refused);
     cz_diag_error(&diags, CZ_UNSUPPORTED, (cz_span){0}, "b");
-    assert_true(diags.unsupported);
+    assert_true(diags.refused);
     assert_string_equal(cz_code_name(CZ_UNSUPPORTED), "E0902");
+    diags.refused = false;
+    cz_diag_error(&diags, CZ_INFEASIBLE, (cz_span){0}, "c");
+    assert_true(diags.refused);
 }
 
 static void colour_only_when_asked(void **state)
@@ -166,7 +169,7 @@ int main(void)
         TEST(a_line_without_a_character_is_shown),
         TEST(the_same_is_said_once),
         TEST(errors_are_capped_with_their_notes),
-        TEST(unsupported_is_remembered),
+        TEST(refusals_are_remembered),
         TEST(colour_only_when_asked),
         TEST(suggests_what_is_near),
     };
