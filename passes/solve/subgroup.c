@@ -105,8 +105,7 @@ static int kind_in_the_way(const kinds *k, int64_t time_ps, int turn)
 /* All kinds of rows aim a little below what all of them reach together. */
 static void search_all(const cz_subgroup_problem *problem, const kinds *k)
 {
-    const int effort =
-        problem->effort > 0 ? problem->effort : CZ_SUBGROUP_EFFORT;
+    const int effort = cz_subgroup_effort(problem);
     for (int turn = 0; turn < N_STAGES * k->n; turn++) {
         bool is_feasible;
         const int64_t time = choose_time(problem, k, &is_feasible);

@@ -123,7 +123,9 @@ cz_subgroup_plan cz_subgroup_solve(cz_arena *arena,
 
 /* The order of one row's operations: list scheduling, the operation that can
  * start first goes first, among those the one with the longest rest behind
- * it.  Matrices whose blocks share no rank gather together, in one transfer.
+ * it.  Matrices whose blocks share no rank gather together, in one transfer;
+ * what can be scattered by the time that another scatter would be done goes
+ * with it, and that one waits for it.
  * `cost` gets the row's figures, `list`, unless NULL, the operations, in
  * `arena`.  False where a matrix alone is beyond the staging cap. */
 bool cz_subgroup_run(cz_arena *arena, const cz_subgroup_problem *problem,

@@ -147,3 +147,40 @@ void cz_subgroup_redraw(cz_subgroup_draft *d)
                cz_subgroup_draw(d, 3) == 0 && merge(d, i)) {
         }
 }
+
+/* The same form and g for so many matrices; one that there is for one. */
+static int way_for(const cz_subgroup_class *of, int way, int batch)
+{
+    int found = way;
+    for (int w = 0; w < of->n_ways; w++) {
+        if (of->ways[w].form != of->ways[way].form ||
+            of->ways[w].g != of->ways[way].g)
+            continue;
+        if (cz_subgroup_batch(&of->ways[w]) == batch)
+            return w;
+        if (cz_subgroup_batch(&of->ways[w]) == 1)
+            found = w;
+    }
+    return found;
+}
+
+void cz_subgroup_put_alike(cz_subgroup_draft *d, int of, int count, int way)
+{
+    const cz_subgroup_class *class = &d->problem->classes[of];
+    const int batch = cz_subgroup_batch(&class->ways[way]);
+    while (count > 0) {
+        const int w = way_for(class, way, batch < count ? batch : count);
+        d->jobs[d->n++] = (cz_subgroup_job){of, w, 0};
+        count -= cz_subgroup_batch(&class->ways[w]);
+    }
+}
+
+void cz_subgroup_redraw_alike(cz_subgroup_draft *d, const int *counts)
+{
+    d->n = 0;
+    for (int c = 0; c < d->problem->n_classes; c++)
+        if (counts[c] > 0)
+            cz_subgroup_put_alike(
+                d, c, counts[c],
+                (int)cz_subgroup_draw(d, d->problem->classes[c].n_ways));
+}

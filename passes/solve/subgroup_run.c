@@ -17,6 +17,7 @@ typedef struct chain {
     int64_t rest_ps; /* of what is not listed yet */
     int64_t *ready;  /* [width] end of its last operation on each rank */
     int last_op;     /* in the list */
+    bool travels;    /* in the transfer that is made up */
     bool holds;      /* its buffers */
     uint64_t taken;  /* ranks where others have them, after it ended */
 } chain;
@@ -276,41 +277,68 @@ static cz_pipeline_op *transfer(run *r, int64_t start, const int64_t *ps)
     return append(r, CZ_PIPELINE_LINK, true, 0, r->width, ps);
 }
 
-static void gather_wave(run *r, int64_t start)
-{
-    int64_t in[CZ_SUBGROUP_MAX_WIDTH] = {0}, out[CZ_SUBGROUP_MAX_WIDTH] = {0};
-    for (int i = 0; i < r->n; i++)
-        for (int k = 0; in_wave(r, &r->chains[i]) && k < r->width; k++)
-            if (is_on(&r->chains[i], k))
-                in[k] += r->chains[i].way->gather_ps;
-            else
-                out[k] += r->chains[i].way->gather_other_ps;
-    for (int k = 0; k < r->width; k++) {
-        const int64_t most = cz_solve_max(in[k], out[k]);
-        in[k] = most > 0 ? most + r->problem->latency_ps : -1;
-    }
-    cz_pipeline_op *op = transfer(r, start, in);
-    int n_chains = 0;
-    for (int i = 0; i < r->n; i++) {
-        chain *c = &r->chains[i];
-        if (!in_wave(r, c))
-            continue;
-        link_to(r, op, c);
-        n_chains++;
-        for (int k = c->first; k < c->first + c->way->g; k++)
-            c->ready[k] = start + in[k];
-        c->rest_ps -= c->way->gather_ps + r->problem->latency_ps;
-        c->next = COMPUTE;
-    }
-    if (op && n_chains > 1)
-        op->of = -1;
-    r->wave++;
-}
-
 static void finish(run *r, chain *c)
 {
     c->next = FINISHED;
     leave_room(r, c);
+}
+
+/* Ranks of a block receive what others send, and send back what these get:
+ * both ways at once. */
+static void find_link_times(const run *r, int64_t *ps)
+{
+    int64_t on[CZ_SUBGROUP_MAX_WIDTH] = {0};
+    int64_t others[CZ_SUBGROUP_MAX_WIDTH] = {0};
+    for (int i = 0; i < r->n; i++) {
+        const chain *c = &r->chains[i];
+        const cz_subgroup_way *way = c->way;
+        const bool back = c->next == SCATTER;
+        for (int k = 0; c->travels && k < r->width; k++)
+            if (is_on(c, k))
+                on[k] += back ? way->scatter_ps : way->gather_ps;
+            else
+                others[k] +=
+                    back ? way->scatter_other_ps : way->gather_other_ps;
+    }
+    for (int k = 0; k < r->width; k++) {
+        const int64_t most = cz_solve_max(on[k], others[k]);
+        ps[k] = most > 0 ? most + r->problem->latency_ps : -1;
+    }
+}
+
+/* The gathers, or the scatters, of all chains that travel: one transfer. */
+static void travel(run *r, int64_t start)
+{
+    int64_t ps[CZ_SUBGROUP_MAX_WIDTH];
+    int n = 0;
+    find_link_times(r, ps);
+    cz_pipeline_op *op = transfer(r, start, ps);
+    for (int i = 0; i < r->n; i++) {
+        chain *c = &r->chains[i];
+        if (!c->travels)
+            continue;
+        link_to(r, op, c);
+        n++;
+        for (int k = c->first; k < c->first + c->way->g; k++)
+            c->ready[k] = start + ps[k];
+        c->travels = false;
+        if (c->next == SCATTER) {
+            finish(r, c);
+            continue;
+        }
+        c->rest_ps -= c->way->gather_ps + r->problem->latency_ps;
+        c->next = COMPUTE;
+    }
+    if (op && n > 1)
+        op->of = -1;
+}
+
+static void gather_wave(run *r, int64_t start)
+{
+    for (int i = 0; i < r->n; i++)
+        r->chains[i].travels = in_wave(r, &r->chains[i]);
+    travel(r, start);
+    r->wave++;
 }
 
 /* What follows the part just done, or its exchange. */
@@ -363,18 +391,19 @@ static void exchange(run *r, chain *c, int64_t start)
     advance(r, c);
 }
 
-static void scatter(run *r, chain *c, int64_t start)
+/* With it goes what can be scattered by the time it would be done: it waits
+ * for that. */
+static void scatter(run *r, const chain *first, int64_t start)
 {
-    int64_t each[CZ_SUBGROUP_MAX_WIDTH];
-    for (int k = 0; k < r->width; k++) {
-        const int64_t ps =
-            is_on(c, k) ? c->way->scatter_ps : c->way->scatter_other_ps;
-        each[k] = ps > 0 ? ps + r->problem->latency_ps : -1;
-        if (is_on(c, k))
-            c->ready[k] = start + each[k];
+    const int64_t done = start + first->way->scatter_ps;
+    for (int i = 0; i < r->n; i++) {
+        chain *c = &r->chains[i];
+        const int64_t own = c->next == SCATTER ? chain_start(r, c) : INT64_MAX;
+        c->travels = own <= done;
+        if (c->travels)
+            start = cz_solve_max(start, own);
     }
-    link_to(r, transfer(r, start, each), c);
-    finish(r, c);
+    travel(r, start);
 }
 
 static void put(run *r, chain *c, int64_t start)
@@ -418,24 +447,15 @@ static bool put_next(run *r)
 static void find_cost(const run *r, const cz_subgroup_job *jobs,
                       cz_subgroup_cost *cost)
 {
-    int64_t state[CZ_SUBGROUP_MAX_WIDTH] = {0};
-    *cost = (cz_subgroup_cost){.time_ps = r->makespan,
-                               .staging_bytes = r->peak_bytes};
+    *cost = (cz_subgroup_cost){
+        .time_ps = r->makespan,
+        .staging_bytes = r->peak_bytes,
+        .state_bytes = cz_subgroup_state_bytes(r->problem, jobs, r->n)};
     for (int k = 0; k < r->width; k++)
         cost->done_ps += cz_solve_max(r->stream_free[CZ_PIPELINE_COMPUTE][k],
                                       r->stream_free[CZ_PIPELINE_LINK][k]);
-    for (int i = 0; i < r->n; i++) {
-        const chain *c = &r->chains[i];
-        const int64_t bytes = r->problem->classes[jobs[i].of].state_bytes *
-                              cz_subgroup_batch(c->way);
-        const bool on_block = r->problem->states_on_block;
-        cost->wire_bytes += c->way->wire_bytes;
-        for (int k = 0; k < r->width; k++)
-            if (!on_block || is_on(c, k))
-                state[k] += bytes / (on_block ? c->way->g : r->width);
-    }
-    for (int k = 0; k < r->width; k++)
-        cost->state_bytes = cz_solve_max(cost->state_bytes, state[k]);
+    for (int i = 0; i < r->n; i++)
+        cost->wire_bytes += r->chains[i].way->wire_bytes;
 }
 
 static bool run_all(run *r, const cz_subgroup_room *room,

@@ -15,14 +15,10 @@ enum {
     WALK = 500,       /* tries from one plan at least; or a */
     N_WALKS = 80,     /* part of all there are */
     N_AFRESH = 50,    /* new plans, of which one begins a walk */
-    FULL_EFFORT = 32  /* jobs; of more, fewer plans are tried */
+    FULL_EFFORT = 32, /* jobs; of more, fewer plans are tried */
+    ALIKE = 16,       /* part of the effort to start with */
+    NEAR = 4          /* worse by more than this part is not looked at */
 };
-
-typedef struct ranked {
-    int g;
-    int64_t work_ps;
-    cz_subgroup_job job;
-} ranked;
 
 struct cz_subgroup_search {
     const cz_subgroup_problem *problem;
@@ -31,7 +27,7 @@ struct cz_subgroup_search {
     cz_subgroup_draft draft;
     cz_subgroup_job *old, *best, *singles;
     int n_singles;
-    ranked *order;
+    const int *counts; /* [class] */
     cz_subgroup_room *room;
     int64_t least_ps, least_bytes; /* of all matrices: rank-seconds; wire */
     int64_t free_bytes;            /* that have no price */
@@ -124,6 +120,12 @@ static int64_t score(search *s, int64_t most)
     return score_of(s, cost.time_ps, cost.done_ps, cost.wire_bytes);
 }
 
+static void put_jobs(search *s, const cz_subgroup_job *jobs, int n)
+{
+    memcpy(s->draft.jobs, jobs, sizeof *jobs * (size_t)n);
+    s->draft.n = n;
+}
+
 /* ---- where to start ---- */
 
 /* What a first plan asks of the ways of its matrices. */
@@ -170,74 +172,6 @@ static void choose_ways(search *s, const wish *want)
     }
 }
 
-static int by_falling_size(const void *left, const void *right)
-{
-    const ranked *a = left, *b = right;
-    if (a->g != b->g)
-        return a->g < b->g ? 1 : -1;
-    if (a->work_ps != b->work_ps)
-        return a->work_ps < b->work_ps ? 1 : -1;
-    return (a->job.of > b->job.of) - (a->job.of < b->job.of);
-}
-
-static void shuffle(search *s)
-{
-    for (int i = s->draft.n - 1; i > 0; i--) {
-        const int k = (int)cz_subgroup_draw(&s->draft, i + 1);
-        const ranked other = s->order[i];
-        s->order[i] = s->order[k];
-        s->order[k] = other;
-    }
-}
-
-/* The first rank of the aligned block whose fullest rank has least; it gets
- * `more`. */
-static int take_block(int64_t *load, int width, int g, int64_t more)
-{
-    int64_t lowest = INT64_MAX;
-    int best = 0;
-    for (int first = 0; first < width; first += g) {
-        int64_t most = 0;
-        for (int k = first; k < first + g; k++)
-            most = cz_solve_max(most, load[k]);
-        if (most < lowest) {
-            lowest = most;
-            best = first;
-        }
-    }
-    for (int k = best; k < best + g; k++)
-        load[k] = lowest + more;
-    return best;
-}
-
-/* Each on the block that is least loaded, one after the other: largest g
- * first, or in random order. */
-static void place(search *s, bool by_size)
-{
-    int64_t load[CZ_SUBGROUP_MAX_WIDTH] = {0};
-    const int n = s->draft.n;
-    for (int i = 0; i < n; i++) {
-        const cz_subgroup_job job = s->draft.jobs[i];
-        const cz_subgroup_way *way = cz_subgroup_way_of(s->problem, &job);
-        s->order[i] = (ranked){way->g, cz_subgroup_work_ps(way), job};
-    }
-    if (by_size)
-        qsort(s->order, (size_t)n, sizeof *s->order, by_falling_size);
-    else
-        shuffle(s);
-    for (int i = 0; i < n; i++) {
-        const ranked *next = &s->order[i];
-        s->draft.jobs[i] = next->job;
-        s->draft.jobs[i].first = take_block(load, s->problem->width, next->g,
-                                            next->work_ps / next->g);
-    }
-}
-
-static void place_at_random(search *s)
-{
-    place(s, cz_subgroup_draw(&s->draft, 2) == 0);
-}
-
 /* The best of all wishes; s->draft.jobs holds it. */
 static void start(search *s)
 {
@@ -250,7 +184,7 @@ static void start(search *s)
     for (int t = 0; t < N_THRESHOLDS || g <= s->problem->width; t++) {
         const bool by_time = t < N_THRESHOLDS;
         choose_ways(s, &(wish){least / 8 * (8 + t), by_time ? 0 : g});
-        place(s, true);
+        cz_subgroup_place(&s->draft, CZ_SUBGROUP_BY_SIZE);
         const int64_t now = score(s, INT64_MAX);
         if (now < best_score) {
             best_score = now;
@@ -261,12 +195,62 @@ static void start(search *s)
     memcpy(s->draft.jobs, best, bytes);
 }
 
+/* ways[class] one on, of those for one matrix; false: all have been. */
+static bool count_on(const search *s, int *ways)
+{
+    for (int c = 0; c < s->problem->n_classes; c++) {
+        const cz_subgroup_class *of = &s->problem->classes[c];
+        if (s->counts[c] == 0)
+            continue;
+        do
+            ways[c]++;
+        while (ways[c] < of->n_ways &&
+               cz_subgroup_batch(&of->ways[ways[c]]) > 1);
+        if (ways[c] < of->n_ways)
+            return true;
+        ways[c] = 0;
+    }
+    return false;
+}
+
+static int64_t place_and_score(search *s, int64_t best)
+{
+    const cz_subgroup_order orders[] = {CZ_SUBGROUP_BY_SIZE,
+                                        CZ_SUBGROUP_BY_LENGTH};
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        cz_subgroup_place(&s->draft, orders[i]);
+        const int64_t most = best < INT64_MAX ? best + best / NEAR : best;
+        best = cz_solve_min(best, score(s, most));
+    }
+    return best;
+}
+
+/* All matrices of a class in one way: such plans one after the other, and then
+ * some at random, with batches. */
+static void start_alike(search *s, int n_tries)
+{
+    int *ways = CZ_NEW(s->arena, int, s->problem->n_classes);
+    int64_t best = INT64_MAX;
+    int n = 0;
+    do {
+        s->draft.n = 0;
+        for (int c = 0; c < s->problem->n_classes; c++)
+            cz_subgroup_put_alike(&s->draft, c, s->counts[c], ways[c]);
+        best = place_and_score(s, best);
+    } while (++n < n_tries && count_on(s, ways));
+    for (n = 0; n < n_tries; n++) {
+        cz_subgroup_redraw_alike(&s->draft, s->counts);
+        best = place_and_score(s, best);
+    }
+    put_jobs(s, s->singles, s->n_singles);
+}
+
 /* ---- the search ---- */
 
-static void put_jobs(search *s, const cz_subgroup_job *jobs, int n)
+static void place_at_random(search *s)
 {
-    memcpy(s->draft.jobs, jobs, sizeof *jobs * (size_t)n);
-    s->draft.n = n;
+    cz_subgroup_place(&s->draft, (cz_subgroup_order)cz_subgroup_draw(
+                                     &s->draft, CZ_SUBGROUP_N_ORDERS));
 }
 
 /* Blocks and order are changed like ways, or anew after each change of ways. */
@@ -324,14 +308,19 @@ static void set_price(search *s, int halves)
     s->price = is_price_of_all ? s->fit_price * halves / 2 : s->fit_price * 4;
 }
 
-/* Ways and batches anew, at random; of several such plans the best. */
+/* Ways and batches anew, at random, or ways alone and alike for each class; of
+ * several such plans the best. */
 static int64_t start_afresh(search *s)
 {
+    const bool are_alike = cz_subgroup_draw(&s->draft, 2) == 0;
     int64_t best = INT64_MAX;
     int n_best = 0;
     for (int i = 0; i < N_AFRESH; i++) {
         put_jobs(s, s->singles, s->n_singles);
-        cz_subgroup_redraw(&s->draft);
+        if (are_alike)
+            cz_subgroup_redraw_alike(&s->draft, s->counts);
+        else
+            cz_subgroup_redraw(&s->draft);
         place_at_random(s);
         const int64_t now = score(s, best);
         if (now >= best)
@@ -382,14 +371,19 @@ const cz_subgroup_front *cz_subgroup_search_front(const cz_subgroup_search *s)
     return &s->front;
 }
 
+/* Of more jobs each plan takes longer, quadratically. */
+static int fewer(const search *s, int n_tries)
+{
+    const int64_t n = cz_solve_max(s->n_singles, FULL_EFFORT);
+    return (int)((int64_t)n_tries * FULL_EFFORT / n * FULL_EFFORT / n);
+}
+
 void cz_subgroup_search_on(cz_subgroup_search *s, int64_t target_ps,
                            int n_tries)
 {
-    const int n = s->draft.n;
     s->target_ps = target_ps;
-    if (n > FULL_EFFORT)
-        n_tries = (int)((int64_t)n_tries * FULL_EFFORT / n * FULL_EFFORT / n);
-    while (n_tries > 0 && n > 0) {
+    n_tries = fewer(s, n_tries);
+    while (n_tries > 0 && s->n_singles > 0) {
         const int tries = (int)cz_solve_max(WALK, s->problem->effort / N_WALKS);
         if (s->front.n > 0)
             walk(s, tries);
@@ -405,29 +399,34 @@ cz_subgroup_search *cz_subgroup_search_make(cz_arena *arena,
 {
     search *s = CZ_NEW(arena, search, 1);
     int n = 0;
-    *s = (search){.problem = problem, .arena = arena, .fit_price = price};
-    s->draft = (cz_subgroup_draft){.problem = problem, .random = 1};
+    for (int c = 0; c < problem->n_classes; c++)
+        n += counts[c];
+    *s = (search){.problem = problem,
+                  .arena = arena,
+                  .fit_price = price,
+                  .counts = counts,
+                  .draft = cz_subgroup_draft_make(arena, problem, n)};
+    if (n == 0) {
+        *CZ_PUSH(arena, s->front.rows, s->front.n) = (cz_subgroup_row){0};
+        return s;
+    }
     for (int c = 0; c < problem->n_classes; c++) {
         const cz_subgroup_class *of = &problem->classes[c];
         for (int i = 0; i < counts[c]; i++)
-            CZ_PUSH(arena, s->draft.jobs, n)->of = c;
+            s->draft.jobs[s->draft.n++].of = c;
         s->least_ps += counts[c] * cz_subgroup_least_work_ps(of);
         s->least_bytes += counts[c] > 0 ? counts[c] * least_bytes(of) : 0;
     }
-    s->draft.n = n;
     s->old = CZ_NEW(arena, cz_subgroup_job, n);
     s->best = CZ_NEW(arena, cz_subgroup_job, n);
     s->singles = CZ_NEW(arena, cz_subgroup_job, n);
     s->n_singles = n;
-    if (n > 0)
-        memcpy(s->singles, s->draft.jobs, sizeof *s->singles * (size_t)n);
-    s->order = CZ_NEW(arena, ranked, n);
+    memcpy(s->singles, s->draft.jobs, sizeof *s->singles * (size_t)n);
     s->room = cz_subgroup_room_make(arena, problem->width, n);
-    if (n == 0)
-        *CZ_PUSH(arena, s->front.rows, s->front.n) = (cz_subgroup_row){0};
-    for (int part = 0; part < N_PRICES && n > 0; part++) {
+    for (int part = 0; part < N_PRICES; part++) {
         set_price(s, part);
         start(s);
     }
+    start_alike(s, fewer(s, cz_subgroup_effort(problem) / ALIKE));
     return s;
 }

@@ -1,4 +1,4 @@
-/* What a way costs by itself. */
+/* What ways cost by themselves, in whatever order. */
 #include "passes/solve/subgroup_internal.h"
 
 int64_t cz_subgroup_work_ps(const cz_subgroup_way *way)
@@ -33,4 +33,22 @@ int64_t cz_subgroup_least_work_ps(const cz_subgroup_class *of)
             least = work;
     }
     return least;
+}
+
+int64_t cz_subgroup_state_bytes(const cz_subgroup_problem *problem,
+                                const cz_subgroup_job *jobs, int n)
+{
+    int64_t state[CZ_SUBGROUP_MAX_WIDTH] = {0}, most = 0;
+    for (int i = 0; i < n; i++) {
+        const cz_subgroup_class *of = &problem->classes[jobs[i].of];
+        const cz_subgroup_way *way = &of->ways[jobs[i].way];
+        const bool on_block = problem->states_on_block;
+        const int first = on_block ? jobs[i].first : 0;
+        const int n_ranks = on_block ? way->g : problem->width;
+        for (int k = first; k < first + n_ranks; k++)
+            state[k] += of->state_bytes * cz_subgroup_batch(way) / n_ranks;
+    }
+    for (int k = 0; k < problem->width; k++)
+        most = cz_solve_max(most, state[k]);
+    return most;
 }

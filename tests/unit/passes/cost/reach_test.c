@@ -98,19 +98,20 @@ static const model models[] = {
       {"b32.k.weight", 2, CZ_CUT_ROWS}}},
 };
 
-/* Time over bound in percent: what is wanted, and what holds with few plans
- * tried. */
+/* Time over bound in percent: what is wanted, and what holds for all of them
+ * with few plans tried. */
+enum { HOLDS = 110 };
+
 typedef struct reach {
     int model;
     mesh mesh;
-    int wanted, holds;
+    int wanted;
 } reach;
 
 static const reach rows[] = {
-    {0, DP32_TP8, 125, 125}, {1, DP32_TP8, 125, 125},
-    {2, DP32_TP8, 125, 125}, {3, DP32_TP8, 110, 110},
-    {4, DP32_TP8, 110, 118}, {5, DP32_TP8, 110, 110},
-    {2, FSDP_256, 125, 125}, {2, HSDP_8_BY_32, 125, 125},
+    {0, DP32_TP8, 125}, {1, DP32_TP8, 125},     {2, DP32_TP8, 125},
+    {3, DP32_TP8, 110}, {4, DP32_TP8, 110},     {5, DP32_TP8, 110},
+    {2, FSDP_256, 125}, {2, HSDP_8_BY_32, 125},
 };
 
 typedef struct grid {
@@ -223,7 +224,7 @@ static void check_row(fixture *f, const cz_machine *machine, const reach *row)
            ratio(plan.state_bytes, g.mean_state_bytes));
     assert_true(plan.is_feasible);
     assert_true(plan.time_ps >= bound);
-    assert_true(plan.time_ps <= bound / 100 * row->holds);
+    assert_true(plan.time_ps <= bound / 100 * HOLDS);
     assert_true(wire * 100 <= (g.dp_bytes + g.whole_bytes) * 105);
     assert_true(plan.staging_bytes <= 1 << 30);
     assert_true(plan.state_bytes * 100 <= g.mean_state_bytes * 110);

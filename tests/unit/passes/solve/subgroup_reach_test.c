@@ -15,30 +15,25 @@
 
 enum { EFFORT = 60000 };
 
-/* Time over bound in percent: what is wanted, and what holds. */
+/* Time over bound in percent: what is wanted, and what holds for all. */
+enum { HOLDS = 110 };
+
 typedef struct reach {
     int model;
     bool is_fused;
     grid_mesh mesh;
     bool is_tiled;
-    int wanted, holds;
+    int wanted;
 } reach;
 
 static const reach rows[] = {
-    {0, true, DP32_TP8, false, 125, 125},
-    {1, true, DP32_TP8, false, 125, 125},
-    {2, true, DP32_TP8, false, 125, 125},
-    {0, false, DP32_TP8, false, 110, 110},
-    {1, false, DP32_TP8, false, 110, 110},
-    {2, false, DP32_TP8, false, 110, 110},
-    {2, true, NODES_OF_DP, false, 125, 125},
-    {0, true, DP32_TP8, true, 125, 125},
-    {1, true, DP32_TP8, true, 125, 125},
-    {2, true, DP32_TP8, true, 125, 125},
-    {0, false, DP32_TP8, true, 110, 110},
-    {1, false, DP32_TP8, true, 110, 110},
-    {2, false, DP32_TP8, true, 110, 115},
-    {2, true, NODES_OF_DP, true, 125, 125},
+    {0, true, DP32_TP8, false, 125},    {1, true, DP32_TP8, false, 125},
+    {2, true, DP32_TP8, false, 125},    {0, false, DP32_TP8, false, 110},
+    {1, false, DP32_TP8, false, 110},   {2, false, DP32_TP8, false, 110},
+    {2, true, NODES_OF_DP, false, 125}, {0, true, DP32_TP8, true, 125},
+    {1, true, DP32_TP8, true, 125},     {2, true, DP32_TP8, true, 125},
+    {0, false, DP32_TP8, true, 110},    {1, false, DP32_TP8, true, 110},
+    {2, false, DP32_TP8, true, 110},    {2, true, NODES_OF_DP, true, 125},
 };
 
 static double ms(int64_t ps)
@@ -90,7 +85,7 @@ static void check_row(cz_arena *arena, const reach *row)
     assert_true(plan.is_feasible);
     assert_true(slow.is_feasible);
     assert_true(plan.time_ps >= bound);
-    assert_true(plan.time_ps <= bound / 100 * row->holds);
+    assert_true(plan.time_ps <= bound / 100 * HOLDS);
     assert_true(!row->is_fused || slow.time_ps < g.slowest_whole_ps);
     assert_true(wire * 100 <= (g.dp_bytes + g.whole_bytes) * 105);
     assert_true(plan.staging_bytes <= 1 << 30);

@@ -149,22 +149,36 @@ typedef struct span {
     int64_t from, to;
 } span;
 
+/* Whether the operation, which is of several jobs, scatters this one: it waits
+ * for one that is of the job alone, and of its block. */
+static bool scatters(const cz_pipeline_list *list, const cz_pipeline_op *op,
+                     int job)
+{
+    for (int w = 0; w < op->n_waits; w++) {
+        const cz_pipeline_op *last = &list->ops[op->waits[w]];
+        if (op->of == -1 && last->of == job && last->n < list->n_ranks)
+            return true;
+    }
+    return false;
+}
+
 /* On a rank: from the start of the job's gather, or else of its first product,
  * to the end of its last operation. */
 static span span_of(const cz_pipeline_list *list,
-                    const cz_pipeline_times *times, int job, int rank)
+                    const cz_pipeline_times *times, int job, bool gathers,
+                    int rank)
 {
     span held = {-1, 0};
     for (int i = 0; i < list->n_ops; i++) {
         const cz_pipeline_op *op = &list->ops[i];
         const int64_t end = times->end[i * list->n_ranks + rank];
-        if (op->of != job)
+        if (op->of != job && !scatters(list, op, job))
             continue;
         if (held.from < 0)
             held.from = end - op->ps[rank - op->first];
-        for (int w = 0; w < op->n_waits && held.to == 0; w++) {
+        for (int w = 0; gathers && w < op->n_waits && held.to == 0; w++) {
             const cz_pipeline_op *gather = &list->ops[op->waits[w]];
-            if (gather->of == -1)
+            if (op->stream == CZ_PIPELINE_COMPUTE && gather->of == -1)
                 held.from = times->end[op->waits[w] * list->n_ranks + rank] -
                             gather->ps[rank];
         }
@@ -187,7 +201,7 @@ static void check_buffers(const sample *s, const cz_subgroup_job *jobs, int n,
                 rank >= jobs[i].first && rank < jobs[i].first + way->g;
             spans[i] = (span){0, 0};
             if (is_on)
-                spans[i] = span_of(list, times, i, rank);
+                spans[i] = span_of(list, times, i, way->gather_ps > 0, rank);
             bytes[i] = is_on ? way->staging_bytes : 0;
         }
         for (int at = 0; at < n; at++) {
@@ -226,6 +240,43 @@ static void test_buffers_are_waited_for(void **unused)
         cz_arena_fini(&arena);
     }
     assert_true(n_short > 150);
+}
+
+/* Four pairs of ranks gather and scatter all at once: a row takes what one of
+ * them takes alone, but that a rank also sends to three others. */
+static void test_matrices_on_other_ranks_scatter_together(void **unused)
+{
+    const cz_subgroup_part part = {100, 0};
+    const cz_subgroup_way way = {.g = 2,
+                                 .n_parts = 1,
+                                 .parts = &part,
+                                 .gather_ps = 30,
+                                 .gather_other_ps = 5,
+                                 .scatter_ps = 20,
+                                 .scatter_other_ps = 5};
+    cz_subgroup_class class = {.count = 4, .n_ways = 1, .ways = &way};
+    const cz_subgroup_problem problem = {.n_rows = 1,
+                                         .width = 8,
+                                         .n_classes = 1,
+                                         .classes = &class,
+                                         .latency_ps = 7,
+                                         .staging_cap_bytes = INT64_MAX};
+    const cz_subgroup_job jobs[] = {
+        {.first = 0}, {.first = 2}, {.first = 4}, {.first = 6}, {.first = 0}};
+    cz_subgroup_cost cost;
+    cz_pipeline_list list;
+    cz_arena arena;
+    (void)unused;
+    cz_arena_init(&arena);
+    assert_true(cz_subgroup_run(&arena, &problem, jobs, 4, &cost, &list));
+    assert_int_equal(cost.time_ps, cz_subgroup_alone_ps(&way, 7));
+    assert_int_equal(list.n_ops, 1 + 4 + 1);
+    assert_int_equal(list.ops[5].of, -1);
+    assert_int_equal(list.ops[5].n_waits, 4);
+    /* a second one on the first pair goes back alone */
+    assert_true(cz_subgroup_run(&arena, &problem, jobs, 5, &cost, &list));
+    assert_int_equal(cost.time_ps, 37 + 100 + 100 + 27);
+    cz_arena_fini(&arena);
 }
 
 static void count_jobs(const cz_subgroup_problem *problem,
@@ -411,6 +462,7 @@ int main(void)
         cmocka_unit_test(test_a_list_takes_what_its_builder_says),
         cmocka_unit_test(test_a_list_has_all_the_work),
         cmocka_unit_test(test_buffers_are_waited_for),
+        cmocka_unit_test(test_matrices_on_other_ranks_scatter_together),
         cmocka_unit_test(test_plans_keep_caps_and_bounds),
         cmocka_unit_test(test_tiny_rows_are_planned_as_well_as_by_trying_all),
         cmocka_unit_test(test_small_matrices_are_updated_in_batches),
