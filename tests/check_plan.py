@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 from plan_baselines import check_baselines
+from plan_limits import check_limits
 from plan_mutants import mutants
 from plan_numbers import BYTES, Plan, equal, round_up, wire_bytes
 from plan_parts import check_mesh, check_parameters, check_reductions
@@ -426,7 +427,8 @@ def check_load(plan):
 
 CHECKS = (check_mesh, check_reductions, check_parameters, check_sharing,
           check_matrices, check_buckets, check_layout, check_geometries,
-          check_groups, check_wire, check_memory, check_load, check_times, check_baselines)
+          check_groups, check_wire, check_memory, check_load, check_times,
+          check_limits, check_baselines)
 
 
 def check(data, validator):
