@@ -3,21 +3,7 @@
 
 #include "dsl/base/checked.h"
 #include "passes/solve/arithmetic.h"
-
-#include <stdlib.h>
-
-typedef struct timed {
-    int64_t ps;
-    int item;
-} timed;
-
-static int by_falling_time(const void *left, const void *right)
-{
-    const timed *a = left, *b = right;
-    if (a->ps != b->ps)
-        return a->ps > b->ps ? -1 : 1;
-    return (a->item > b->item) - (a->item < b->item);
-}
+#include "passes/solve/pigeonhole.h"
 
 /* Initial loads: their sum, and the least of them. */
 static int64_t initial_sum(const cz_solve_problem *problem, int64_t *least)
@@ -32,40 +18,45 @@ static int64_t initial_sum(const cz_solve_problem *problem, int64_t *least)
     return sum;
 }
 
-/* Whole items by falling time on their owner; `total_ps` gets what all ranks
- * together have to do. */
-static timed *list_items(cz_arena *scratch, const cz_solve_problem *problem,
-                         int *n, int64_t *total_ps)
+/* What all ranks together have to do with an item of the class. */
+static int64_t work_of(const cz_solve_class *c, int64_t n_hosts)
 {
-    timed *list = CZ_NEW(scratch, timed, problem->n_items + 1);
-    *n = 0;
-    for (int i = 0; i < problem->n_items; i++) {
-        const cz_solve_class *c = &problem->classes[problem->class_of[i]];
-        if (!c->divisible)
-            list[(*n)++] = (timed){c->cost_ps + c->shared_ps, i};
-        *total_ps += c->divisible
-                         ? problem->n_hosts * c->cost_ps
-                         : c->cost_ps + problem->n_hosts * c->shared_ps;
-    }
-    qsort(list, (size_t)*n, sizeof *list, by_falling_time);
-    return list;
+    return c->divisible ? n_hosts * c->cost_ps
+                        : c->cost_ps + n_hosts * c->shared_ps;
 }
 
-/* c[k S - k .. k S], the largest over k, where c falls. */
-static int64_t pigeonhole(const timed *list, int n, int n_slots, int *n_longest)
+/* [classes] whole items of each, named by the first, with the time that their
+ * owner spends on one; the work of all items is added to *total_ps. */
+static cz_pile *pile_up(cz_arena *scratch, const cz_solve_problem *problem,
+                        int64_t *total_ps)
 {
-    int64_t most = 0;
-    *n_longest = 0;
-    for (int k = 1; (int64_t)k * n_slots < n; k++) {
-        int64_t sum = 0;
-        for (int i = k * n_slots - k; i <= k * n_slots; i++)
-            sum += list[i].ps;
-        if (sum > most) {
-            most = sum;
-            *n_longest = k * n_slots + 1;
-        }
+    cz_pile *piles = CZ_NEW(scratch, cz_pile, problem->n_classes + 1);
+    for (int i = 0; i < problem->n_items; i++) {
+        const int class = problem->class_of[i];
+        const cz_solve_class *c = &problem->classes[class];
+        cz_pile *pile = &piles[class];
+        *total_ps += work_of(c, problem->n_hosts);
+        if (c->divisible)
+            continue;
+        if (pile->n++ == 0)
+            *pile = (cz_pile){c->cost_ps + c->shared_ps, 1, i};
     }
-    return most;
+    return piles;
+}
+
+/* The longest whole item; of equal ones the first. */
+static void find_item(const cz_pile *piles, int n, cz_solve_bound *bound)
+{
+    for (int c = 0; c < n; c++) {
+        const cz_pile *pile = &piles[c];
+        if (pile->n == 0 ||
+            (bound->item >= 0 &&
+             (pile->time_ps < bound->item_ps ||
+              (pile->time_ps == bound->item_ps && pile->of > bound->item))))
+            continue;
+        bound->item = pile->of;
+        bound->item_ps = pile->time_ps;
+    }
 }
 
 cz_solve_bound cz_solve_bound_find(cz_arena *scratch,
@@ -73,16 +64,17 @@ cz_solve_bound cz_solve_bound_find(cz_arena *scratch,
 {
     const int n_slots = problem->n_ranks * problem->n_hosts;
     cz_solve_bound bound = {.item = -1};
-    int n;
     int64_t least, total = initial_sum(problem, &least);
-    const timed *list = list_items(scratch, problem, &n, &total);
+    cz_pile *piles = pile_up(scratch, problem, &total);
 
     bound.mean_ps = bound.max_ps = cz_ceil_div(total, n_slots);
-    if (n > 0) {
-        bound.item = list[0].item;
-        bound.item_ps = least + list[0].ps;
-        bound.pigeonhole_ps = pigeonhole(list, n, n_slots, &bound.n_longest);
-        bound.pigeonhole_ps += bound.n_longest > 0 ? least : 0;
+    find_item(piles, problem->n_classes, &bound);
+    const cz_pigeons pigeons =
+        cz_pigeonhole_find(piles, problem->n_classes, n_slots);
+    bound.item_ps += bound.item >= 0 ? least : 0;
+    if (pigeons.k > 0) {
+        bound.pigeonhole_ps = least + pigeons.time_ps;
+        bound.n_longest = (int)pigeons.k * n_slots + 1;
     }
     if (bound.item_ps > bound.max_ps) {
         bound.max_ps = bound.item_ps;

@@ -2,9 +2,8 @@
 #include "passes/solve/subgroup_bound.h"
 
 #include "dsl/base/checked.h"
+#include "passes/solve/pigeonhole.h"
 #include "passes/solve/subgroup_internal.h"
-
-#include <stdlib.h>
 
 typedef int64_t measure(const cz_subgroup_class *of);
 
@@ -64,19 +63,6 @@ static cz_subgroup_bound by_item(const cz_subgroup_problem *problem)
 
 /* ---- pigeons ---- */
 
-typedef struct pigeons {
-    int64_t work_ps;
-    int of, count;
-} pigeons;
-
-static int by_falling_work(const void *left, const void *right)
-{
-    const pigeons *a = left, *b = right;
-    if (a->work_ps != b->work_ps)
-        return a->work_ps < b->work_ps ? 1 : -1;
-    return (a->of > b->of) - (a->of < b->of);
-}
-
 static bool is_splittable(const cz_subgroup_class *of)
 {
     for (int w = 0; w < of->n_ways; w++)
@@ -85,63 +71,21 @@ static bool is_splittable(const cz_subgroup_class *of)
     return false;
 }
 
-static int list_pigeons(const cz_subgroup_problem *problem, pigeons *list)
+static cz_subgroup_bound by_pigeons(cz_arena *scratch,
+                                    const cz_subgroup_problem *problem)
 {
+    cz_pile *piles = CZ_NEW(scratch, cz_pile, problem->n_classes);
     int n = 0;
     for (int c = 0; c < problem->n_classes; c++) {
         const cz_subgroup_class *of = &problem->classes[c];
         if (of->count > 0 && !is_splittable(of))
-            list[n++] = (pigeons){cz_subgroup_least_work_ps(of), c, of->count};
+            piles[n++] = (cz_pile){cz_subgroup_least_work_ps(of), of->count, c};
     }
-    qsort(list, (size_t)n, sizeof *list, by_falling_work);
-    return n;
-}
-
-/* Work of items [from, to) in falling order. */
-static int64_t work_between(const pigeons *list, int n, int64_t from,
-                            int64_t to)
-{
-    int64_t at = 0, work = 0;
-    for (int i = 0; i < n; i++) {
-        const int64_t end = at + list[i].count;
-        const int64_t low = from > at ? from : at, high = to < end ? to : end;
-        if (high > low)
-            work += (high - low) * list[i].work_ps;
-        at = end;
-    }
-    return work;
-}
-
-static int class_at(const pigeons *list, int n, int64_t item)
-{
-    for (int i = 0; i < n; i++) {
-        if (item < list[i].count)
-            return list[i].of;
-        item -= list[i].count;
-    }
-    return -1;
-}
-
-/* Of the k n + 1 largest, the k + 1 smallest. */
-static cz_subgroup_bound by_pigeons(cz_arena *scratch,
-                                    const cz_subgroup_problem *problem)
-{
-    const int64_t n_ranks = (int64_t)problem->n_rows * problem->width;
-    cz_subgroup_bound bound = {.of = -1};
-    pigeons *list = CZ_NEW(scratch, pigeons, problem->n_classes);
-    const int n = list_pigeons(problem, list);
-    int64_t n_items = 0;
-    for (int i = 0; i < n; i++)
-        n_items += list[i].count;
-    for (int64_t k = 1; k * n_ranks < n_items; k++) {
-        const int64_t last = k * n_ranks;
-        const int64_t work = work_between(list, n, last - k, last + 1);
-        if (work > bound.time_ps)
-            bound = (cz_subgroup_bound){.time_ps = work,
-                                        .of = class_at(list, n, last),
-                                        .n = (int)(k + 1)};
-    }
-    return bound;
+    const cz_pigeons found =
+        cz_pigeonhole_find(piles, n, (int64_t)problem->n_rows * problem->width);
+    return (cz_subgroup_bound){.time_ps = found.time_ps,
+                               .of = found.of,
+                               .n = found.k > 0 ? (int)found.k + 1 : 0};
 }
 
 cz_subgroup_bounds cz_subgroup_find_bounds(cz_arena *scratch,
