@@ -44,7 +44,18 @@ static void read_bounds(cz_sheet_reader *r, const cz_json_at *metrics)
         const cz_json_at entry = cz_json_element(&list, i);
         out[i].name = cz_json_word_of(&entry, "name");
         out[i].value = cz_json_number_of(&entry, "value", 0, CZ_MAX_BYTES);
-        out[i].witness = cz_sheet_optional(&entry, "witness", INT32_MAX);
+        out[i].is_of_links =
+            strcmp(cz_json_word_of(&entry, "of"), "links") == 0;
+        out[i].plan = cz_sheet_optional(&entry, "plan", CZ_MAX_BYTES);
+        out[i].witness =
+            cz_sheet_optional(&entry, "witness", r->out->n_params - 1);
+        out[i].n_ranks = cz_json_number_of(&entry, "ranks", 0, CZ_MAX_DIM);
+        out[i].n_items = cz_json_number_of(&entry, "items", 0, CZ_MAX_DIM);
+        out[i].bytes = cz_json_number_of(&entry, "bytes", 0, CZ_MAX_BYTES);
+        const cz_json_at admits = cz_json_member(&entry, "admits");
+        out[i].n_admits = -1;
+        out[i].admits =
+            cz_json_numbers(&admits, 1, CZ_MAX_DIM, &out[i].n_admits);
     }
 }
 
@@ -82,9 +93,10 @@ static void read_baselines(cz_sheet_reader *r, const cz_json_at *root)
 /* ---- digests ---- */
 
 const char *const cz_sheet_parts[CZ_SHEET_N_PARTS] = {
-    "mesh",     "policy",    "reductions", "parameters",    "stages",
-    "matrices", "states",    "buckets",    "groups",        "schedule",
-    "metrics",  "baselines", "constants",  "uneven_reduce", "geometries"};
+    "mesh",      "policy",    "reductions",    "parameters",
+    "stages",    "classes",   "matrices",      "states",
+    "buckets",   "groups",    "schedule",      "metrics",
+    "baselines", "constants", "uneven_reduce", "geometries"};
 
 static int add_bytes(const char *bytes, size_t n, void *context)
 {
@@ -202,11 +214,23 @@ int64_t cz_sheet_time(const cz_sheet *sheet)
     return most;
 }
 
-const cz_sheet_bound *cz_sheet_binding(const cz_sheet *sheet)
+/* Of equal ones the first. */
+static const cz_sheet_bound *largest(const cz_sheet *sheet, bool with_links)
 {
     const cz_sheet_bound *most = NULL;
     for (int i = 0; i < sheet->n_bounds; i++)
-        if (!most || sheet->bounds[i].value > most->value)
+        if ((with_links || !sheet->bounds[i].is_of_links) &&
+            (!most || sheet->bounds[i].value > most->value))
             most = &sheet->bounds[i];
     return most;
+}
+
+const cz_sheet_bound *cz_sheet_binding(const cz_sheet *sheet)
+{
+    return largest(sheet, false);
+}
+
+const cz_sheet_bound *cz_sheet_binding_step(const cz_sheet *sheet)
+{
+    return largest(sheet, true);
 }

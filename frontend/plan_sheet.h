@@ -32,7 +32,8 @@ typedef struct cz_sheet_param {
 /* Another way that was looked at. */
 typedef struct cz_sheet_candidate {
     const char *strategy, *why; /* why not; "" where it is not said */
-    int64_t group_size, time_ps;
+    int64_t group_size, time_ps, wire_bytes; /* -1: not possible */
+    bool is_measured;
 } cz_sheet_candidate;
 
 typedef struct cz_sheet_matrix {
@@ -74,7 +75,11 @@ typedef struct cz_sheet_constant {
 
 typedef struct cz_sheet_bound {
     const char *name;
-    int64_t value, witness;
+    bool is_of_links;             /* else of kernels */
+    int64_t value, plan, witness; /* plan: its own; witness: a parameter */
+    int64_t n_ranks, n_items, bytes;
+    int n_admits;          /* 0: whatever plans do */
+    const int64_t *admits; /* ranks that may share a matrix */
 } cz_sheet_bound;
 
 /* A geometry of slices that the planner compared. */
@@ -103,7 +108,7 @@ typedef struct cz_sheet_baseline {
 } cz_sheet_baseline;
 
 /* Members of the document that plans can differ in: all but its header. */
-enum { CZ_SHEET_N_PARTS = 15, CZ_SHEET_DIGEST = 65 };
+enum { CZ_SHEET_N_PARTS = 16, CZ_SHEET_DIGEST = 65 };
 extern const char *const cz_sheet_parts[CZ_SHEET_N_PARTS];
 
 typedef struct cz_sheet {
@@ -135,9 +140,10 @@ typedef struct cz_sheet {
 bool cz_plan_sheet_read(cz_arena *arena, const char *name, const cz_text *text,
                         cz_diags *diags, cz_sheet *out);
 
-/* The busiest rank's time; what it is at least; the bound that says so, NULL
- * without any. */
+/* The busiest rank's time; the largest bound of it, and of a step by itself,
+ * links included.  NULL without any. */
 int64_t cz_sheet_time(const cz_sheet *sheet);
 const cz_sheet_bound *cz_sheet_binding(const cz_sheet *sheet);
+const cz_sheet_bound *cz_sheet_binding_step(const cz_sheet *sheet);
 
 #endif

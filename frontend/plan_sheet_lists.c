@@ -68,20 +68,17 @@ static void read_param(cz_sheet_reader *r, const cz_json_at *at, void *entry)
 
 static void read_candidate(const cz_json_at *at, cz_sheet_candidate *out)
 {
-    *out = (cz_sheet_candidate){cz_json_word_of(at, "strategy"), "", 1, -1};
-    if (cz_json_has(at, "why"))
-        out->why = word_or_nothing(at, "why");
-    if (cz_json_has(at, "group_size"))
-        out->group_size = cz_json_number_of(at, "group_size", 1, CZ_MAX_DIM);
-    if (cz_json_has(at, "time_ps"))
-        out->time_ps = cz_sheet_optional(at, "time_ps", CZ_MAX_BYTES);
+    out->strategy = cz_json_word_of(at, "strategy");
+    out->why = cz_json_word_of(at, "why");
+    out->group_size = cz_json_number_of(at, "group_size", 1, CZ_MAX_DIM);
+    out->time_ps = cz_sheet_optional(at, "time_ps", CZ_MAX_BYTES);
+    out->wire_bytes = cz_sheet_optional(at, "bytes", CZ_MAX_BYTES);
+    out->is_measured = truth_of(at, "measured");
 }
 
 static void read_candidates(cz_sheet_reader *r, const cz_json_at *at,
                             cz_sheet_matrix *out)
 {
-    if (!cz_json_has(at, "candidates"))
-        return;
     const cz_json_at list = cz_json_member(at, "candidates");
     const int n = cz_json_length(&list);
     cz_sheet_candidate *all = CZ_NEW(r->reading->arena, cz_sheet_candidate, n);

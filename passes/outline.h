@@ -25,8 +25,8 @@ typedef struct cz_outline {
     cz_kernel *kernel; /* steps with segments and partial sums */
 } cz_outline;
 
-/* Whether the stage of a matrix of that shape, as the optimizer sees it, can be
- * shared; all of *out but the kernel. */
+/* Whether the stage of a matrix that is stored in that shape can be shared; all
+ * of *out but the kernel. */
 cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
                                    const cz_view_stage *stage,
                                    const int64_t shape[2], int64_t group,

@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 from plan_baselines import check_baselines
+from plan_bounds import check_bounds, check_classes
 from plan_limits import check_limits
 from plan_mutants import mutants
 from plan_numbers import BYTES, Plan, equal, round_up, wire_bytes
@@ -428,7 +429,7 @@ def check_load(plan):
 CHECKS = (check_mesh, check_reductions, check_parameters, check_sharing,
           check_matrices, check_buckets, check_layout, check_geometries,
           check_groups, check_wire, check_memory, check_load, check_times,
-          check_limits, check_baselines)
+          check_limits, check_classes, check_bounds, check_baselines)
 
 
 def check(data, validator):

@@ -52,7 +52,8 @@ def numbers(plan):
     found = {("mesh", name): n for name, n in axes(plan).items()}
     found["time", "busiest rank"] = max(times)
     found["time", "mean rank"] = sum(times) // len(times)
-    found["time", "bound"] = max(b["value"] for b in metrics["bounds"])
+    found["time", "bound"] = max(b["value"] for b in metrics["bounds"]
+                                  if b["of"] == "kernels")
     for kind in MEMORIES:
         found["memory", kind] = max(metrics["memory_bytes"][kind])
     for kind, sent in metrics["sent_bytes"].items():

@@ -64,7 +64,8 @@ def page_complaints(text, plan):
 def summary_complaints(page, plan):
     metrics, cards = plan["metrics"], page.texts(".//b")
     times = metrics["time_ps"]
-    most, bound = max(times), max(b["value"] for b in metrics["bounds"])
+    most, bound = max(times), max(b["value"] for b in metrics["bounds"]
+                                  if b["of"] == "kernels")
     state = metrics["memory_bytes"]["state"]
     for text in (f"{shown_time(most)} assumed", f"{shown_time(bound)} assumed",
                  ratio(most, bound), ratio(most * len(times), sum(times)),
@@ -75,8 +76,12 @@ def summary_complaints(page, plan):
     for row, said in zip(rows, metrics["bounds"], strict=True):
         if row[1] != f"{shown_time(said['value'])} assumed":
             yield f"bound {said} is shown as {row}"
-        if said["name"] == "item" and said["witness"] is not None and (
-                plan["parameters"][said["witness"]]["name"] not in row[2]):
+        gap = (ratio(said["plan"], said["value"])
+               if said["plan"] is not None and said["value"] else "-")
+        if row[2] != gap:
+            yield f"gap of {said} is shown as {row}"
+        if said["witness"] is not None and (
+                plan["parameters"][said["witness"]]["name"] not in row[4]):
             yield f"witness of {said} is shown as {row}"
     if [("binding" in row[0]) for row in rows].count(True) != 1:
         yield "not one bound is binding"

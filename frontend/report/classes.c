@@ -93,15 +93,17 @@ cz_matrix_class *cz_matrix_classes(cz_arena *arena, const cz_sheet *sheet,
 
 static void put_candidate(const cz_sheet_candidate *other, cz_text *out)
 {
-    cz_text_printf(out, "; not %s", other->strategy);
+    cz_text_printf(out, "not %s", other->strategy);
     if (other->group_size > 1)
         cz_text_printf(out, " of %" PRId64 " ranks", other->group_size);
     if (other->time_ps >= 0) {
         cz_text_puts(out, " in ");
         cz_number_time(out, other->time_ps);
+        cz_text_puts(out, other->is_measured ? " measured, " : " assumed, ");
+        cz_number_short(out, other->wire_bytes, "B");
+        cz_text_puts(out, " sent");
     }
-    if (*other->why)
-        cz_text_printf(out, " (%s)", other->why);
+    cz_text_printf(out, ": %s", other->why);
 }
 
 void cz_class_why(const cz_sheet *sheet, const cz_matrix_class *of,
@@ -126,8 +128,15 @@ void cz_class_why(const cz_sheet *sheet, const cz_matrix_class *of,
         if (m->micro_group >= 0)
             cz_text_puts(out, "; its shards are gathered to the owner");
     }
-    for (int i = 0; i < m->n_candidates; i++)
-        put_candidate(&m->candidates[i], out);
+}
+
+void cz_class_others(const cz_matrix_class *of, const char *before,
+                     cz_text *out)
+{
+    for (int i = 0; i < of->like->n_candidates; i++) {
+        cz_text_puts(out, before);
+        put_candidate(&of->like->candidates[i], out);
+    }
 }
 
 /* ---- ranks ---- */
@@ -194,24 +203,4 @@ const char *cz_basis_word(const cz_basis *basis)
     if (measured == 0)
         return "assumed";
     return measured == n ? "measured" : "partly measured";
-}
-
-void cz_bound_witness(const cz_sheet *sheet, const cz_sheet_bound *bound,
-                      cz_text *out)
-{
-    const int64_t w = bound->witness;
-    if (strcmp(bound->name, "mean") == 0)
-        cz_text_puts(out, "all work, dealt out evenly over the ranks");
-    else if (strcmp(bound->name, "item") == 0 && w >= 0 && w < sheet->n_params)
-        cz_text_printf(out, "one rank updates %s [%s]", sheet->params[w].name,
-                       sheet->params[w].shape);
-    else if (strcmp(bound->name, "pigeonhole") == 0 && w >= 0)
-        cz_text_printf(out, "some rank has %" PRId64 " of the longest matrices",
-                       w);
-    else if (strcmp(bound->name, "pigeonhole") == 0)
-        cz_text_puts(out, "no more matrices than ranks");
-    else if (w >= 0)
-        cz_text_printf(out, "witness %" PRId64, w);
-    else
-        cz_text_puts(out, "no witness");
 }

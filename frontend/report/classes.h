@@ -20,6 +20,9 @@ cz_matrix_class *cz_matrix_classes(cz_arena *arena, const cz_sheet *sheet,
 /* One sentence: why matrices of a class have this strategy. */
 void cz_class_why(const cz_sheet *sheet, const cz_matrix_class *of,
                   cz_text *out);
+/* The other ways, each behind `before`: what it would take, and why not. */
+void cz_class_others(const cz_matrix_class *of, const char *before,
+                     cz_text *out);
 
 /* Neither negative; the largest number where the sum is larger. */
 int64_t cz_sum(int64_t a, int64_t b);
@@ -42,8 +45,5 @@ typedef struct cz_basis {
 cz_basis cz_basis_of(const cz_sheet *sheet);
 /* "measured", "assumed" or "partly measured". */
 const char *cz_basis_word(const cz_basis *basis);
-/* What shows that a bound holds: a matrix, or a count. */
-void cz_bound_witness(const cz_sheet *sheet, const cz_sheet_bound *bound,
-                      cz_text *out);
 
 #endif

@@ -4,11 +4,44 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "frontend/report/bounds.h"
 #include "frontend/report/classes.h"
 #include "frontend/report/geometry.h"
 #include "frontend/report/number.h"
 
 /* ---- time ---- */
+
+/* "  Links have to carry, in the mean of ranks, 66.13 ms ("node"): ..." */
+static void put_link(const cz_sheet *s, const cz_sheet_bound *bound,
+                     cz_text *out)
+{
+    cz_text_printf(out, "  Bound \"%s\" of links, ", bound->name);
+    cz_number_time(out, bound->value);
+    cz_text_puts(out, " in the mean of ranks: ");
+    cz_bound_witness(s, bound, out);
+    if (bound->plan > 0 && bound->value > 0) {
+        cz_text_puts(out, "; the plan sends ");
+        cz_number_ratio(out, bound->plan, 1, bound->value);
+        cz_text_puts(out, " times that");
+    }
+    cz_text_puts(out, ".\n");
+}
+
+/* What links and kernels together take, and at least. */
+static void put_step(const cz_look *look, cz_text *out)
+{
+    const cz_sheet *s = look->sheet;
+    const cz_sheet_bound *bound = cz_sheet_binding_step(s);
+    for (int i = 0; i < s->n_bounds; i++)
+        if (s->bounds[i].is_of_links && s->bounds[i].value > 0)
+            put_link(s, &s->bounds[i], out);
+    cz_text_puts(out, "  One step by itself takes ");
+    cz_number_time(out, look->timeline->makespan);
+    cz_text_puts(out, ", ");
+    cz_number_ratio(out, look->timeline->makespan, 1, bound->value);
+    cz_text_printf(out, " times the largest of all bounds, \"%s\".\n",
+                   bound->name);
+}
 
 static void put_time(const cz_look *look, cz_text *out)
 {
@@ -29,9 +62,12 @@ static void put_time(const cz_look *look, cz_text *out)
     cz_number_time(out, bound->value);
     cz_text_puts(out, ": ");
     cz_bound_witness(s, bound, out);
-    cz_text_puts(out, ".\n  Time over bound: ");
+    cz_text_puts(out, ".\n  It holds for ");
+    cz_bound_admits(bound, out);
+    cz_text_puts(out, ".  Time over bound: ");
     cz_number_ratio(out, time.max, 1, bound->value);
     cz_text_puts(out, ".\n");
+    put_step(look, out);
 }
 
 /* ---- what would help ---- */
@@ -150,9 +186,11 @@ static void put_class(const cz_sheet *s, const cz_matrix_class *of,
                    of->n, of->like->rows, of->like->columns, of->optimizer,
                    of->like->strategy, s->params[of->like->param].name);
     cz_class_why(s, of, out);
-    cz_text_printf(out, " (%s).\n",
+    cz_text_printf(out, " (%s)",
                    of->stage && of->stage->is_measured ? "measured"
                                                        : "assumed");
+    cz_class_others(of, ";\n    ", out);
+    cz_text_puts(out, ".\n");
 }
 
 static void put_matrices(const cz_sheet *s, cz_text *out)

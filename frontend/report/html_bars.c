@@ -88,16 +88,17 @@ static void put_line(chart *c, int64_t value, const char *style,
     cz_text_fini(&label);
 }
 
-/* A bound is no less than the mean; their labels keep apart. */
+/* Labels keep apart, the lower line's below. */
 static void put_lines(chart *c)
 {
     int64_t mean_y = y_of(c, c->sums.mean);
-    const int64_t bound_y = c->bound < 0 ? 0 : y_of(c, c->bound);
-    if (c->bound >= 0) {
-        if (mean_y < bound_y + SPACE)
-            mean_y = bound_y + SPACE;
+    int64_t bound_y = c->bound < 0 ? 0 : y_of(c, c->bound);
+    int64_t *lower = c->bound < c->sums.mean ? &bound_y : &mean_y;
+    const int64_t upper = c->bound < c->sums.mean ? mean_y : bound_y;
+    if (c->bound >= 0 && *lower < upper + SPACE)
+        *lower = upper + SPACE;
+    if (c->bound >= 0)
         put_line(c, c->bound, "bound", "bound", bound_y);
-    }
     put_line(c, c->sums.mean, "mean", "mean", mean_y);
 }
 
@@ -187,8 +188,8 @@ void cz_page_bars(cz_page *page)
     cz_page_open_section(
         page, "Ranks",
         "What each rank computes in a step, and the optimizer's state that it "
-        "holds. No plan is below the bound on its busiest rank, and none below "
-        "the mean.");
+        "holds. No plan is below the bound on its busiest rank; the mean is of "
+        "this plan's own work.");
     put_chart(page, "Time of the optimizer's kernels", s->time_ps,
               bound ? bound->value : -1, cz_number_time);
     put_chart(page, "Optimizer state", s->memory[CZ_MEMORY_STATE], -1,

@@ -1,4 +1,5 @@
 /* The head of a page: what is planned, and how good the plan is. */
+#include "frontend/report/bounds.h"
 #include "frontend/report/html_internal.h"
 
 #include <inttypes.h>
@@ -102,6 +103,7 @@ static void put_cards(cz_page *page)
 {
     const cz_sheet *s = page->look->sheet;
     const cz_sheet_bound *bound = cz_sheet_binding(s);
+    const cz_sheet_bound *of_step = cz_sheet_binding_step(s);
     const cz_rank_sums time = cz_rank_sums_of(s->time_ps, s->n_ranks);
     const cz_rank_sums state =
         cz_rank_sums_of(s->memory[CZ_MEMORY_STATE], s->n_ranks);
@@ -114,6 +116,9 @@ static void put_cards(cz_page *page)
     put_ratio_card(page, time.max, time.n, time.sum, "load, max over mean");
     put_time_card(page, page->look->timeline->makespan,
                   "one step by itself, links included");
+    if (of_step)
+        put_ratio_card(page, page->look->timeline->makespan, 1, of_step->value,
+                       "a step over the largest of all bounds");
     put_ratio_card(page, state.max, state.n, state.sum,
                    "state bytes, max over mean");
     put_sent_card(page);
@@ -122,6 +127,25 @@ static void put_cards(cz_page *page)
 
 /* ---- bounds ---- */
 
+/* A dash where it is not known. */
+static void put_gap(cz_page *page, const cz_sheet_bound *bound)
+{
+    cz_page_cell(page, true);
+    if (bound->plan >= 0 && bound->value > 0)
+        cz_page_ratio(page, bound->plan, 1, bound->value);
+    else
+        cz_page_raw(page, "-");
+    cz_page_end_cell(page);
+}
+
+static void put_admits(cz_page *page, const cz_sheet_bound *bound)
+{
+    cz_text admits = {0};
+    cz_bound_admits(bound, &admits);
+    cz_page_word(page, cz_text_string(&admits));
+    cz_text_fini(&admits);
+}
+
 static void put_bound(cz_page *page, const cz_sheet_bound *bound)
 {
     const cz_basis basis = cz_basis_of(page->look->sheet);
@@ -129,7 +153,8 @@ static void put_bound(cz_page *page, const cz_sheet_bound *bound)
     cz_bound_witness(page->look->sheet, bound, &witness);
     cz_page_row(page);
     cz_page_cell(page, false);
-    cz_page_escape(page, bound->name);
+    cz_page_print(page, "%s of %s", bound->name,
+                  bound->is_of_links ? "links" : "kernels");
     if (bound == cz_sheet_binding(page->look->sheet))
         cz_page_raw(page, " <b>(binding)</b>");
     cz_page_end_cell(page);
@@ -137,6 +162,8 @@ static void put_bound(cz_page *page, const cz_sheet_bound *bound)
     cz_page_time(page, bound->value);
     cz_page_basis(page, cz_basis_word(&basis));
     cz_page_end_cell(page);
+    put_gap(page, bound);
+    put_admits(page, bound);
     cz_page_word(page, cz_text_string(&witness));
     cz_page_end_row(page);
     cz_text_fini(&witness);
@@ -144,12 +171,13 @@ static void put_bound(cz_page *page, const cz_sheet_bound *bound)
 
 void cz_page_summary(cz_page *page)
 {
-    static const char *const columns[] = {"bound", "#at least", "witness"};
+    static const char *const columns[] = {"bound", "#at least", "#plan's",
+                                          "for", "witness"};
     const cz_sheet *s = page->look->sheet;
     const cz_basis basis = cz_basis_of(s);
     put_head(page);
     put_cards(page);
-    cz_page_open_table(page, columns, 3);
+    cz_page_open_table(page, columns, 5);
     for (int i = 0; i < s->n_bounds; i++)
         put_bound(page, &s->bounds[i]);
     cz_page_close_table(page);

@@ -43,6 +43,7 @@ static void put_why(cz_page *page, const cz_matrix_class *of)
 {
     cz_text why = {0};
     cz_class_why(page->look->sheet, of, &why);
+    cz_class_others(of, "; ", &why);
     cz_page_word(page, cz_text_string(&why));
     cz_text_fini(&why);
 }

@@ -133,10 +133,13 @@ static void find_groups(cz_arena *arena, cz_report *r)
 
 static void find_times(cz_report *r)
 {
-    cz_machine machine;
-    r->times = cz_machine_of(r->arena, r->view, &machine)
-                   ? cz_stage_times(r->arena, r->view, &machine)
-                   : CZ_NEW(r->arena, cz_stage_time, r->view->n_stages + 1);
+    r->has_machine = cz_machine_of(r->arena, r->view, &r->machine);
+    if (r->has_machine) {
+        r->times = cz_stage_times(r->arena, r->view, &r->machine);
+        r->forms = cz_forms_find(r->arena, r->view, &r->machine);
+    } else {
+        r->times = CZ_NEW(r->arena, cz_stage_time, r->view->n_stages + 1);
+    }
     r->rank_ps = cz_rank_times(r->arena, r->view, r->times);
 }
 

@@ -6,7 +6,8 @@
 #include "dsl/metrics.h"
 #include "frontend/json.h"
 #include "frontend/report/facts.h"
-#include "passes/cost/plan_time.h"
+#include "passes/cost/forms.h"
+#include "passes/cost/step.h"
 
 typedef struct cz_report {
     cz_arena *arena;
@@ -18,12 +19,21 @@ typedef struct cz_report {
     const int *group_of;        /* [n_params] micro-group of a matrix, or -1 */
     const cz_stage_time *times; /* [n_stages]; all 0 without a machine */
     const int64_t *rank_ps;     /* [n_ranks] */
+    bool has_machine;
+    cz_machine machine;
+    cz_forms forms; /* none without a machine */
     cz_json json;
 } cz_report;
 
 /* The types of a stage's slots of one kind, as an array behind a key. */
 void cz_report_put_slots(cz_report *report, const char *key,
                          const cz_view_stage *stage, cz_slot_kind kind);
+/* An entry of `steps`, its bytes `times` those of the kernel; with a share also
+ * what the group adds up and gathers behind it. */
+void cz_report_put_kernel(cz_report *report, const cz_step_kernel *kernel,
+                          int64_t times, const cz_step_share *share);
+/* The keys `class` and `candidates` of a matrix. */
+void cz_report_put_candidates(cz_report *report, int param);
 /* The names of axes, as an array; and a key before it. */
 void cz_report_put_axis_names(cz_report *report, const cz_ints *axes);
 void cz_report_put_axes(cz_report *report, const char *key,
@@ -38,6 +48,7 @@ void cz_report_put_schedule(cz_report *report);
 void cz_report_put_metrics(cz_report *report);
 void cz_report_put_stages(cz_report *report);
 void cz_report_put_geometries(cz_report *report);
+void cz_report_put_classes(cz_report *report);
 void cz_report_put_constants(cz_report *report);
 void cz_report_put_baselines(cz_report *report);
 

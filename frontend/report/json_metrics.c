@@ -1,6 +1,7 @@
 /* What a plan costs, rank by rank, as JSON. */
 #include "frontend/report/json_internal.h"
 
+#include "dsl/base/checked.h"
 #include "passes/cost/time_bounds.h"
 
 static const char *step_name(cz_step_kind kind)
@@ -91,31 +92,65 @@ static void put_wire(cz_report *r, const char *key, figure value)
     cz_json_close(&r->json, '}');
 }
 
-static void put_bound(cz_report *r, const char *name, int64_t value,
-                      int witness)
+/* What the plan has of it: kernels of the busiest rank; of links the mean of
+ * all that ranks send, which is not known between nodes. */
+static int64_t plan_value(const cz_report *r, cz_time_bound_kind kind)
 {
-    cz_json_open(&r->json, '{');
-    cz_json_put_string(&r->json, "name", name);
-    cz_json_put_int(&r->json, "value", value);
-    cz_json_put_optional(&r->json, "witness", witness);
-    cz_json_close(&r->json, '}');
+    int64_t sent = 0;
+    if (!cz_time_bound_is_of_links(kind))
+        return cz_rank_load_of(r->rank_ps, r->view->n_ranks).max_ps;
+    if (kind == CZ_TIME_NETWORK)
+        return -1;
+    for (int k = 0; k < CZ_N_STEPS; k++)
+        sent = cz_time_add(sent, r->metrics->sent[k].sum);
+    return cz_time_of(cz_ceil_div(sent, r->view->n_ranks),
+                      r->machine.node_rate);
 }
 
-static void put_bounds(cz_report *r, const cz_time_bounds *bounds)
+/* Links have to carry that whatever matrices do. */
+static void put_admits(cz_report *r, cz_time_bound_kind kind)
+{
+    int n;
+    const int64_t *groups = cz_forms_admitted(r->arena, &r->forms, &n);
+    cz_json_put_ints(&r->json, "admits", groups,
+                     cz_time_bound_is_of_links(kind) ? 0 : n);
+}
+
+static void put_bound(cz_report *r, cz_time_bound_kind kind,
+                      const cz_time_bound *bound)
+{
+    cz_json *json = &r->json;
+    const bool is_of_links = cz_time_bound_is_of_links(kind);
+    cz_json_open(json, '{');
+    cz_json_put_string(json, "name", cz_time_bound_name(kind));
+    cz_json_put_string(json, "of", is_of_links ? "links" : "kernels");
+    cz_json_put_int(json, "value", bound->value_ps);
+    cz_json_put_optional(json, "plan", plan_value(r, kind));
+    cz_json_put_optional(json, "witness", bound->param);
+    cz_json_put_int(json, "ranks", bound->n_ranks);
+    cz_json_put_int(json, "items", bound->n_items);
+    cz_json_put_int(json, "bytes", bound->bytes);
+    put_admits(r, kind);
+    cz_json_close(json, '}');
+}
+
+static void put_bounds(cz_report *r)
 {
     cz_json_key(&r->json, "bounds");
     cz_json_open(&r->json, '[');
-    put_bound(r, "mean", bounds->mean_ps, -1);
-    put_bound(r, "item", bounds->item_ps, bounds->item);
-    put_bound(r, "pigeonhole", bounds->pigeonhole_ps, bounds->shared);
+    if (r->has_machine) {
+        const cz_time_bounds bounds = cz_time_bounds_find(
+            r->arena, r->view, &r->machine, r->times, &r->forms);
+        for (int k = 0; k < CZ_TIME_N_BOUNDS; k++)
+            put_bound(r, (cz_time_bound_kind)k, &bounds.of[k]);
+    }
     cz_json_close(&r->json, ']');
 }
 
 void cz_report_put_metrics(cz_report *r)
 {
     cz_json *json = &r->json;
-    const cz_time_bounds bounds =
-        cz_time_bounds_find(r->arena, r->view, r->times, r->rank_ps);
+    const cz_rank_load load = cz_rank_load_of(r->rank_ps, r->view->n_ranks);
     cz_json_key(json, "metrics");
     cz_json_open(json, '{');
     put_figure(r, "flops", flops_of, 0);
@@ -132,7 +167,7 @@ void cz_report_put_metrics(cz_report *r)
     put_figure(r, "peak_scratch_bytes", peak_of, 0);
     cz_json_put_ints(
         json, "max_over_mean",
-        (const int64_t[]){bounds.max_ps, bounds.sum_ps, r->view->n_ranks}, 3);
-    put_bounds(r, &bounds);
+        (const int64_t[]){load.max_ps, load.sum_ps, r->view->n_ranks}, 3);
+    put_bounds(r);
     cz_json_close(json, '}');
 }

@@ -255,6 +255,7 @@ static void put_matrix(cz_report *r, int param)
     cz_report_put_slots(r, "gather", whole, CZ_SLOT_GATHER);
     cz_report_put_slots(r, "scatter", whole, CZ_SLOT_SCATTER);
     cz_json_close(json, '}');
+    cz_report_put_candidates(r, param);
     cz_json_close(json, '}');
 }
 
@@ -320,6 +321,7 @@ void cz_report_put_lists(cz_report *r)
     put_parameters(r);
     cz_json_close(&r->json, ']');
     cz_report_put_stages(r);
+    cz_report_put_classes(r);
     open_list(r, "matrices");
     for (int p = 0; p < view->n_params; p++)
         if (view->params[p].split_owner >= 0)

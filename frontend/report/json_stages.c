@@ -3,7 +3,6 @@
 #include "frontend/report/json_internal.h"
 
 #include "dsl/base/checked.h"
-#include "passes/cost/step.h"
 #include "passes/flops.h"
 
 #include <string.h>
@@ -23,8 +22,8 @@ void cz_report_put_slots(cz_report *r, const char *key,
     cz_json_close(json, ']');
 }
 
-static void put_kernel(cz_report *r, const cz_step_kernel *kernel,
-                       int64_t times)
+void cz_report_put_kernel(cz_report *r, const cz_step_kernel *kernel,
+                          int64_t times, const cz_step_share *share)
 {
     cz_json *json = &r->json;
     cz_json_open(json, '{');
@@ -38,6 +37,10 @@ static void put_kernel(cz_report *r, const cz_step_kernel *kernel,
     }
     cz_json_put_int(json, "bytes",
                     cz_time_limit((cz_wide)kernel->product.bytes * times));
+    if (share) {
+        cz_json_put_int(json, "sum_bytes", share->sum_bytes);
+        cz_json_put_int(json, "gather_bytes", share->gather_bytes);
+    }
     cz_json_close(json, '}');
 }
 
@@ -56,13 +59,14 @@ static void put_kernels(cz_report *r, const cz_view_stage *body)
 {
     cz_step_kernel *kernels =
         CZ_NEW(r->arena, cz_step_kernel, body->n_steps + 1);
-    cz_cost_kernels(r->arena, body, kernels);
+    cz_cost_kernels(r->arena, body, NULL, 1, kernels);
     cz_json_key(&r->json, "steps");
     cz_json_open(&r->json, '[');
     for (int s = 0; s < body->n_steps; s++)
         if (!body->shared || body->steps[s].segment == body->shared->segment)
-            put_kernel(r, &kernels[s],
-                       cz_view_is_shaped(body) ? 1 : CZ_TIMED_ELEMENTS);
+            cz_report_put_kernel(
+                r, &kernels[s], cz_view_is_shaped(body) ? 1 : CZ_TIMED_ELEMENTS,
+                NULL);
     cz_json_close(&r->json, ']');
 }
 

@@ -33,33 +33,34 @@ static void put_source(const cz_plan_view *view, cz_text *out)
     cz_text_puts(out, "\n");
 }
 
-static bool shares(const cz_plan_view *view)
+static void put_witness(const cz_plan_view *view, const cz_time_bounds *bounds,
+                        cz_text *out)
 {
-    for (int p = 0; p < view->n_params; p++)
-        if (view->params[p].group > 1)
-            return true;
-    return false;
+    const cz_time_bound *bound = &bounds->of[bounds->kernels];
+    if (bounds->kernels == CZ_TIME_MEAN)
+        cz_text_printf(out, "least work over %" PRId64 " ranks",
+                       bound->n_ranks);
+    else if (bounds->kernels == CZ_TIME_ITEM)
+        cz_text_printf(out, "%s on %" PRId64 " rank%s",
+                       view->params[bound->param].name, bound->n_ranks,
+                       bound->n_ranks == 1 ? "" : "s");
+    else
+        cz_text_printf(out, "%" PRId64 " of the longest matrices share a rank",
+                       bound->n_items);
 }
 
-/* Ranks that share matrices compute some products alike: then the mean of what
- * they do bounds this plan alone. */
+/* Bounds hold for every plan that the schedule admits. */
 static void put_bound(const cz_plan_view *view, const cz_time_bounds *bounds,
-                      cz_text *out)
+                      int64_t max_ps, cz_text *out)
 {
+    const cz_time_bound *bound = &bounds->of[bounds->kernels];
     cz_text_printf(out, "%*s", LABEL, "");
-    cz_number_ratio(out, bounds->max_ps, 1, bounds->bound_ps);
-    cz_text_puts(out, bounds->bound_ps == bounds->mean_ps && shares(view)
-                          ? " of this plan's own bound, "
-                          : " of the bound for whole matrices, ");
-    cz_number_time(out, bounds->bound_ps);
-    if (bounds->bound_ps == bounds->mean_ps)
-        cz_text_puts(out, ": the mean of ranks\n");
-    else if (bounds->bound_ps == bounds->item_ps)
-        cz_text_printf(out, ": %s on one rank\n",
-                       view->params[bounds->item].name);
-    else
-        cz_text_printf(out, ": some rank has %d of the longest matrices\n",
-                       bounds->shared);
+    cz_number_ratio(out, max_ps, 1, bound->value_ps);
+    cz_text_puts(out, " of the least that any plan takes, ");
+    cz_number_time(out, bound->value_ps);
+    cz_text_puts(out, ": ");
+    put_witness(view, bounds, out);
+    cz_text_puts(out, "\n");
 }
 
 static int64_t longest(const int64_t *times, int n)
@@ -104,17 +105,19 @@ void cz_report_predictions(cz_arena *arena, const cz_plan_view *view,
         return;
     const cz_stage_time *times = cz_stage_times(arena, view, &machine);
     const int64_t *ranks = cz_rank_times(arena, view, times);
+    const cz_rank_load load = cz_rank_load_of(ranks, view->n_ranks);
+    const cz_forms forms = cz_forms_find(arena, view, &machine);
     const cz_time_bounds bounds =
-        cz_time_bounds_find(arena, view, times, ranks);
+        cz_time_bounds_find(arena, view, &machine, times, &forms);
     cz_text_printf(out, "%-*s", LABEL, "time");
-    cz_number_time(out, bounds.mean_ps);
+    cz_number_time(out, load.mean_ps);
     cz_text_puts(out, " mean, ");
-    cz_number_time(out, bounds.max_ps);
+    cz_number_time(out, load.max_ps);
     cz_text_puts(out, " max per rank: max/mean ");
-    cz_number_ratio(out, bounds.max_ps, view->n_ranks, bounds.sum_ps);
+    cz_number_ratio(out, load.max_ps, view->n_ranks, load.sum_ps);
     cz_text_puts(out, "\n");
     put_bars(arena, ranks, view->n_ranks, style, out);
     put_source(view, out);
-    put_bound(view, &bounds, out);
-    put_baselines(arena, view, times, bounds.max_ps, out);
+    put_bound(view, &bounds, load.max_ps, out);
+    put_baselines(arena, view, times, load.max_ps, out);
 }

@@ -8,21 +8,28 @@
 
 /* ---- stages ---- */
 
-/* Matrices under a rule that a rank has, if all have as many: split and shard
- * coordinates of its first family tell them apart. */
+/* Ranks that compute each matrix of a family alike: those at home that split
+ * and shard coordinates do not tell apart. */
+static int64_t ranks_of_matrix(const cz_plan_view *view, int family)
+{
+    const cz_fact_family *fact = view->families[family].fact;
+    const int64_t places =
+        cz_view_extent(view,
+                       &cz_view_family_reduction(view, family)->split_axes) *
+        cz_view_parts(view, cz_view_shard_set(view, family));
+    const int64_t homes = fact->home_axes != 0 ? fact->home.n : 1;
+    return view->n_ranks / places * homes /
+           cz_view_parts(view, fact->home_axes);
+}
+
+/* Matrices under a rule that a rank has, if all have as many. */
 static int64_t matrices_on_rank(const cz_plan_view *view, int rule)
 {
-    int64_t n = 0, places = 0;
-    for (int f = 0; f < view->n_families; f++) {
-        if (view->families[f].rule != rule)
-            continue;
-        n += view->families[f].n_params;
-        if (places == 0)
-            places = cz_view_extent(
-                         view, &cz_view_family_reduction(view, f)->split_axes) *
-                     cz_view_parts(view, cz_view_shard_set(view, f));
-    }
-    return places > 0 ? n / places : 0;
+    int64_t n = 0;
+    for (int f = 0; f < view->n_families; f++)
+        if (view->families[f].rule == rule)
+            n += ranks_of_matrix(view, f) * view->families[f].n_params;
+    return n / view->n_ranks;
 }
 
 static cz_stage_time whole_time(cz_arena *arena, const cz_plan_view *view,
@@ -156,4 +163,15 @@ int64_t *cz_rank_times(cz_arena *arena, const cz_plan_view *view,
                 sums[cz_view_coordinate(view, &table->fact->selector, rank)]);
     }
     return ranks;
+}
+
+cz_rank_load cz_rank_load_of(const int64_t *rank_ps, int n)
+{
+    cz_rank_load load = {0};
+    for (int r = 0; r < n; r++) {
+        load.sum_ps = cz_time_add(load.sum_ps, rank_ps[r]);
+        load.max_ps = rank_ps[r] > load.max_ps ? rank_ps[r] : load.max_ps;
+    }
+    load.mean_ps = cz_ceil_div(load.sum_ps, n);
+    return load;
 }

@@ -42,4 +42,11 @@ int64_t cz_stage_time_part(const cz_stage_time *time, int64_t elements);
 int64_t *cz_rank_times(cz_arena *arena, const cz_plan_view *view,
                        const cz_stage_time *times);
 
+typedef struct cz_rank_load {
+    int64_t max_ps, sum_ps, mean_ps; /* the mean rounded up */
+} cz_rank_load;
+
+/* n ranks, one at least. */
+cz_rank_load cz_rank_load_of(const int64_t *rank_ps, int n);
+
 #endif

@@ -137,11 +137,13 @@ static void add_wire(const cz_machine *machine, const cz_stage_call *call,
     out->wire_bytes = cz_time_limit(((cz_wide)sum * 2 + rows) * (n - 1) / n);
 }
 
+/* A rank alone has all of every step. */
+static const cz_step_share whole = {0};
+
 void cz_cost_steps(cz_arena *scratch, const cz_machine *machine,
                    const cz_stage_call *call, const cz_step_share *shares,
                    cz_step_cost *costs)
 {
-    static const cz_step_share whole = {0};
     const cz_view_stage *stage = call->stage;
     cz_dtype *dtypes = CZ_NEW(scratch, cz_dtype, n_values(stage));
     find_dtypes(stage, dtypes);
@@ -162,14 +164,14 @@ void cz_cost_steps(cz_arena *scratch, const cz_machine *machine,
 }
 
 void cz_cost_kernels(cz_arena *scratch, const cz_view_stage *stage,
+                     const cz_step_share *shares, int64_t group,
                      cz_step_kernel *kernels)
 {
-    static const cz_step_share whole = {0};
     cz_dtype *dtypes = CZ_NEW(scratch, cz_dtype, n_values(stage));
     find_dtypes(stage, dtypes);
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
-        const part p = part_of(step, &whole, 1);
+        const part p = part_of(step, group > 1 ? &shares[s] : &whole, group);
         kernels[s] = (cz_step_kernel){
             step->is_product,
             size_of(step, p, dtypes, bytes_of(step, p, dtypes))};

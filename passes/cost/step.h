@@ -19,14 +19,16 @@ void cz_cost_steps(cz_arena *scratch, const cz_machine *machine,
                    const cz_stage_call *call, const cz_step_share *shares,
                    cz_step_cost *costs);
 
-/* A kernel of one call of a stage, on one rank alone. */
+/* A kernel of one call of a stage on one matrix. */
 typedef struct cz_step_kernel {
     bool is_product;
     cz_product_size product; /* batch 1; of a map the bytes alone */
 } cz_step_kernel;
 
-/* kernels[n_steps]. */
+/* kernels[n_steps], of each of the `group` ranks with these shares; with a
+ * group of 1 they are not read. */
 void cz_cost_kernels(cz_arena *scratch, const cz_view_stage *stage,
+                     const cz_step_share *shares, int64_t group,
                      cz_step_kernel *kernels);
 
 /* How often each body of a stage runs, in the long run: counts[i] of so many

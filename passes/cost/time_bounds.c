@@ -1,86 +1,229 @@
-/* Bounds of the busiest rank's time. */
+/* Bounds of the busiest rank's time, and of what ranks send. */
 #include "passes/cost/time_bounds.h"
 
 #include "dsl/base/checked.h"
 #include "passes/cost/time.h"
+#include "passes/cost/wire_bound.h"
+#include "passes/owned.h"
+#include "passes/solve/pigeonhole.h"
 
-#include <stdlib.h>
+typedef struct finder {
+    cz_arena *arena;
+    const cz_plan_view *view;
+    const cz_stage_time *times;
+    const cz_forms *forms;
+} finder;
 
-/* Equal matrices, of one family. */
-typedef struct pile {
-    int64_t time_ps, n;
-} pile;
-
-static int by_falling_time(const void *left, const void *right)
+static int64_t n_matrices(const cz_view_family *family)
 {
-    const pile *a = left, *b = right;
-    return (a->time_ps < b->time_ps) - (a->time_ps > b->time_ps);
+    return family->n_params * family->n_spread;
 }
 
-/* Time that one rank of several spends on each of a family's matrices, all of
- * which it owns or shares; else -1. */
-static int64_t whole_ps(const cz_plan_view *view, const cz_stage_time *times,
-                        int family)
+/* ---- the least work ---- */
+
+/* Of all parameters of a family: elements that one or two stages see, and what
+ * matrices take besides. */
+typedef struct work {
+    int64_t elements;
+    int stages[2]; /* -1: none */
+    int64_t whole_ps;
+} work;
+
+static work work_of(const finder *f, int family)
 {
-    const cz_view_family *f = &view->families[family];
-    if (f->n_params == 0 || view->params[f->first_param].shard_owner < 0)
-        return -1;
-    return cz_matrix_time(view, times, f->first_param);
+    const cz_view_family *of = &f->view->families[family];
+    const cz_rule_stages stages = cz_rule_stages_find(f->view, of->rule);
+    const int class = f->forms->class_of[family];
+    const int64_t elements =
+        cz_time_limit((cz_wide)of->elements * n_matrices(of));
+    if (class < 0)
+        return (work){elements, {stages.local, -1}, 0};
+    const cz_wide least = cz_form_least_work(&f->forms->classes[class]);
+    return (work){elements,
+                  {stages.before, stages.after},
+                  cz_time_limit(least * n_matrices(of))};
 }
 
-static int find_piles(const cz_plan_view *view, const cz_stage_time *times,
-                      pile *piles, cz_time_bounds *out)
+/* Rounded down: how elements are cut is not known. */
+static int64_t elements_ps(const finder *f, int stage, int64_t elements)
 {
-    int n = 0;
-    for (int f = 0; f < view->n_families; f++) {
-        const cz_view_family *family = &view->families[f];
-        const int64_t ps = whole_ps(view, times, f);
-        if (ps < 0)
+    if (stage < 0)
+        return 0;
+    return cz_time_limit((cz_wide)elements * f->times[stage].time_ps /
+                         CZ_TIMED_ELEMENTS);
+}
+
+static int64_t work_ps(const finder *f, const work *w)
+{
+    int64_t sum = w->whole_ps;
+    for (int i = 0; i < 2; i++)
+        sum = cz_time_add(sum, elements_ps(f, w->stages[i], w->elements));
+    return sum;
+}
+
+/* ---- bounds over some ranks ---- */
+
+/* Families, and the ranks that have them. */
+typedef struct place {
+    const cz_fact_family *home; /* NULL: all families */
+    int64_t n_ranks;
+} place;
+
+static bool is_of(const finder *f, const place *at, int family)
+{
+    return !at->home ||
+           cz_view_same_home(at->home, f->view->families[family].fact);
+}
+
+static void raise(cz_time_bound *bound, cz_time_bound by)
+{
+    if (by.value_ps > bound->value_ps)
+        *bound = by;
+}
+
+/* Elements of a stage are added up before they are rounded. */
+static cz_time_bound mean_over(const finder *f, const place *at)
+{
+    cz_time_bound bound = {.param = -1, .n_ranks = at->n_ranks};
+    int64_t *elements = CZ_NEW(f->arena, int64_t, f->view->n_stages + 1);
+    int64_t sum = 0, most = 0;
+    for (int i = 0; i < f->view->n_families; i++) {
+        if (!is_of(f, at, i))
             continue;
-        piles[n++] = (pile){ps, family->n_params * family->n_spread};
-        if (out->item < 0 || ps > out->item_ps) {
-            out->item_ps = ps;
-            out->item = family->first_param;
-        }
+        const work w = work_of(f, i);
+        const int64_t ps = work_ps(f, &w);
+        sum = cz_time_add(sum, w.whole_ps);
+        for (int k = 0; k < 2; k++)
+            if (w.stages[k] >= 0)
+                elements[w.stages[k]] =
+                    cz_time_add(elements[w.stages[k]], w.elements);
+        if (ps > most)
+            bound.param = f->view->families[i].first_param;
+        most = ps > most ? ps : most;
     }
-    if (n > 0)
-        qsort(piles, (size_t)n, sizeof *piles, by_falling_time);
+    for (int s = 0; s < f->view->n_stages; s++)
+        sum = cz_time_add(sum, elements_ps(f, s, elements[s]));
+    bound.value_ps = cz_ceil_div(sum, at->n_ranks);
+    return bound;
+}
+
+static cz_time_bound pigeonhole_over(const finder *f, const place *at)
+{
+    cz_pile *piles = CZ_NEW(f->arena, cz_pile, f->view->n_families + 1);
+    int n = 0;
+    for (int i = 0; i < f->view->n_families; i++) {
+        const int class = f->forms->class_of[i];
+        if (class < 0 || !is_of(f, at, i) ||
+            cz_form_may_share(&f->forms->classes[class]))
+            continue;
+        piles[n++] = (cz_pile){cz_form_least_work(&f->forms->classes[class]),
+                               n_matrices(&f->view->families[i]),
+                               f->view->families[i].first_param};
+    }
+    const cz_pigeons found = cz_pigeonhole_find(piles, n, at->n_ranks);
+    return (cz_time_bound){.value_ps = found.time_ps,
+                           .param = found.of,
+                           .n_ranks = at->n_ranks,
+                           .n_items = found.k > 0 ? found.k + 1 : 0};
+}
+
+static int64_t count_home(const cz_plan_view *view, int family)
+{
+    int64_t n = 0;
+    for (int64_t rank = 0; rank < view->n_ranks; rank++)
+        n += cz_view_is_home(view, family, rank);
     return n;
 }
 
-/* Inside a pile the most ranks that have to share one is at its end. */
-static void find_pigeons(const cz_plan_view *view, const pile *piles, int n,
-                         cz_time_bounds *out)
+/* Whether no family before has this one's home. */
+static bool is_first_of_home(const cz_plan_view *view, int family)
 {
-    int64_t longer = 0;
-    for (int i = 0; i < n; i++) {
-        longer += piles[i].n;
-        const int64_t shared = cz_ceil_div(longer, view->n_ranks);
-        const int64_t ps = cz_time_limit((cz_wide)shared * piles[i].time_ps);
-        if (shared < 2 || ps <= out->pigeonhole_ps)
+    for (int i = 0; i < family; i++)
+        if (cz_view_same_home(view->families[i].fact,
+                              view->families[family].fact))
+            return false;
+    return true;
+}
+
+static void find_sums(const finder *f, cz_time_bounds *out)
+{
+    const place all = {NULL, f->view->n_ranks};
+    out->of[CZ_TIME_MEAN] = mean_over(f, &all);
+    out->of[CZ_TIME_PIGEONHOLE] = pigeonhole_over(f, &all);
+    for (int i = 0; i < f->view->n_families; i++) {
+        if (!is_first_of_home(f->view, i))
             continue;
-        out->pigeonhole_ps = ps;
-        out->shared = (int)shared;
+        const place some = {f->view->families[i].fact, count_home(f->view, i)};
+        if (some.n_ranks == all.n_ranks)
+            continue;
+        raise(&out->of[CZ_TIME_MEAN], mean_over(f, &some));
+        raise(&out->of[CZ_TIME_PIGEONHOLE], pigeonhole_over(f, &some));
     }
 }
 
-static int64_t larger(int64_t a, int64_t b)
+/* ---- the others ---- */
+
+static cz_time_bound find_item(const finder *f)
 {
-    return a > b ? a : b;
+    cz_time_bound bound = {.param = -1};
+    for (int c = 0; c < f->forms->n_classes; c++) {
+        const cz_form_class *of = &f->forms->classes[c];
+        int64_t group;
+        const int64_t ps = cz_form_least_time(of, &group);
+        raise(&bound,
+              (cz_time_bound){
+                  .value_ps = ps,
+                  .param = f->view->families[of->first_family].first_param,
+                  .n_ranks = group});
+    }
+    return bound;
+}
+
+static void find_links(const finder *f, const cz_machine *machine,
+                       cz_time_bounds *out)
+{
+    static const cz_time_bound_kind kinds[CZ_N_LINKS] = {
+        [CZ_LINK_NODE] = CZ_TIME_NODE, [CZ_LINK_NETWORK] = CZ_TIME_NETWORK};
+    cz_wire_bound bounds[CZ_N_LINKS];
+    cz_wire_bounds_find(f->view, machine, bounds);
+    for (int link = 0; link < CZ_N_LINKS; link++) {
+        const int family = bounds[link].family;
+        out->of[kinds[link]] = (cz_time_bound){
+            .value_ps = bounds[link].rank_ps,
+            .param = family < 0 ? -1 : f->view->families[family].first_param,
+            .n_ranks = f->view->n_ranks,
+            .bytes = bounds[link].bytes};
+    }
+}
+
+const char *cz_time_bound_name(cz_time_bound_kind kind)
+{
+    static const char *const names[CZ_TIME_N_BOUNDS] = {
+        [CZ_TIME_MEAN] = "mean",
+        [CZ_TIME_ITEM] = "item",
+        [CZ_TIME_PIGEONHOLE] = "pigeonhole",
+        [CZ_TIME_NODE] = "node",
+        [CZ_TIME_NETWORK] = "network"};
+    return names[kind];
+}
+
+bool cz_time_bound_is_of_links(cz_time_bound_kind kind)
+{
+    return kind == CZ_TIME_NODE || kind == CZ_TIME_NETWORK;
 }
 
 cz_time_bounds cz_time_bounds_find(cz_arena *scratch, const cz_plan_view *view,
+                                   const cz_machine *machine,
                                    const cz_stage_time *times,
-                                   const int64_t *rank_ps)
+                                   const cz_forms *forms)
 {
-    cz_time_bounds out = {.item = -1, .shared = -1};
-    pile *piles = CZ_NEW(scratch, pile, view->n_families + 1);
-    for (int r = 0; r < view->n_ranks; r++) {
-        out.sum_ps = cz_time_add(out.sum_ps, rank_ps[r]);
-        out.max_ps = larger(out.max_ps, rank_ps[r]);
-    }
-    out.mean_ps = cz_ceil_div(out.sum_ps, view->n_ranks);
-    find_pigeons(view, piles, find_piles(view, times, piles, &out), &out);
-    out.bound_ps = larger(larger(out.mean_ps, out.item_ps), out.pigeonhole_ps);
+    cz_time_bounds out = {.kernels = CZ_TIME_MEAN};
+    const finder f = {scratch, view, times, forms};
+    find_sums(&f, &out);
+    out.of[CZ_TIME_ITEM] = find_item(&f);
+    find_links(&f, machine, &out);
+    for (int k = CZ_TIME_MEAN; k <= CZ_TIME_PIGEONHOLE; k++)
+        if (out.of[k].value_ps > out.of[out.kernels].value_ps)
+            out.kernels = (cz_time_bound_kind)k;
     return out;
 }

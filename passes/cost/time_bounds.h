@@ -1,26 +1,50 @@
-/* What no plan with these strategies can be faster than on its busiest rank,
- * from times that the planner does not choose. */
+/* What no plan can be below, each with its witness: from matrices, rules, mesh,
+ * machine and schedule, never from what the planner chose.
+ *
+ * Kernels: what any plan's busiest rank computes, as cz_rank_times() counts
+ * it.  Links: what an average rank sends, by the counters of dsl/metrics.h. */
 #ifndef CZ_PASSES_COST_TIME_BOUNDS_H
 #define CZ_PASSES_COST_TIME_BOUNDS_H
 
-#include "passes/cost/plan_time.h"
+#include "passes/cost/forms.h"
 
-/* Over all ranks; matrices are those that one rank of several updates, each
- * with the time that it, or each of those who share it, takes. */
+typedef enum cz_time_bound_kind {
+    /* Every matrix in the form with least rank-seconds, every element once,
+     * dealt out evenly: over all ranks, or over those at home where only they
+     * have the parameters. */
+    CZ_TIME_MEAN,
+    CZ_TIME_ITEM, /* the longest matrix, in its quickest form */
+    /* Of the k n + 1 longest matrices that no ranks may share, k + 1 are on one
+     * of n ranks (passes/solve/pigeonhole.h). */
+    CZ_TIME_PIGEONHOLE,
+    CZ_TIME_NODE,    /* all bytes, as if none left a node (wire_bound.h) */
+    CZ_TIME_NETWORK, /* bytes between nodes */
+    CZ_TIME_N_BOUNDS
+} cz_time_bound_kind;
+
+typedef struct cz_time_bound {
+    int64_t value_ps;
+    int param;       /* mean: of the family with most of it; item; pigeonhole:
+                      * the shortest of them; links: of the family that sends
+                      * most; -1: none */
+    int64_t n_ranks; /* mean, pigeonhole, links: over which; item: that share
+                      * it, 0 without one */
+    int64_t n_items; /* pigeonhole: k + 1, 0 without; else 0 */
+    int64_t bytes;   /* links: in all; else 0 */
+} cz_time_bound;
+
 typedef struct cz_time_bounds {
-    int64_t max_ps, sum_ps; /* what ranks have in this plan */
-    int64_t mean_ps;        /* the sum over ranks, rounded up */
-    int64_t item_ps;        /* the longest matrix */
-    int item;               /* that parameter; -1: none */
-    /* Of the k n + 1 longest matrices on n ranks, k + 1 share one: k + 1 times
-     * the shortest of them.  The k for which that is most. */
-    int64_t pigeonhole_ps;
-    int shared;       /* k + 1; -1: no more matrices than ranks */
-    int64_t bound_ps; /* the largest of the three */
+    cz_time_bound of[CZ_TIME_N_BOUNDS];
+    cz_time_bound_kind kernels; /* the largest bound of kernels; ties: first */
 } cz_time_bounds;
 
+const char *cz_time_bound_name(cz_time_bound_kind kind);
+bool cz_time_bound_is_of_links(cz_time_bound_kind kind);
+
+/* times: of all stages; forms: of all matrices. */
 cz_time_bounds cz_time_bounds_find(cz_arena *scratch, const cz_plan_view *view,
+                                   const cz_machine *machine,
                                    const cz_stage_time *times,
-                                   const int64_t *rank_ps);
+                                   const cz_forms *forms);
 
 #endif

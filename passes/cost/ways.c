@@ -231,6 +231,22 @@ static lister lister_of(cz_arena *arena, const cz_plan_view *view,
                     cz_share_find(arena, call->stage)};
 }
 
+int cz_cost_forms(cz_arena *arena, const cz_plan_view *view,
+                  const cz_machine *machine, const cz_ways_call *call,
+                  int batch, int g, cz_subgroup_way forms[2])
+{
+    const lister l = lister_of(arena, view, machine, call);
+    return list_forms(&l, batch, g, forms);
+}
+
+bool cz_cost_form_shares(cz_arena *scratch, const cz_ways_call *call,
+                         const cz_view_stage *body, const cz_subgroup_way *way,
+                         cz_step_share *shares)
+{
+    const lister l = lister_of(scratch, NULL, NULL, call);
+    return share_body(&l, body, way, shares);
+}
+
 static int most_ranks(const lister *l)
 {
     const int g =

@@ -44,6 +44,18 @@ int cz_cost_ways(cz_arena *arena, const cz_plan_view *view,
                  const cz_machine *machine, const cz_ways_call *call,
                  const cz_subgroup_way **ways);
 
+/* The ways of so many matrices on g of the row's ranks, which need not be a
+ * power of two: forms[0] and, where something is dealt out, forms[1]. */
+int cz_cost_forms(cz_arena *arena, const cz_plan_view *view,
+                  const cz_machine *machine, const cz_ways_call *call,
+                  int batch, int g, cz_subgroup_way forms[2]);
+
+/* shares[n_steps] of a body of the stage in a way with g > 1, of which form and
+ * g are read.  False where its form has to deal out and there is nothing. */
+bool cz_cost_form_shares(cz_arena *scratch, const cz_ways_call *call,
+                         const cz_view_stage *body, const cz_subgroup_way *way,
+                         cz_step_share *shares);
+
 /* Rank-seconds of one matrix at the very least: over all ways with batches of
  * up to `most` matrices whose staging keeps the cap.  A bound's datum: the
  * planner's max_batch is not looked at. */

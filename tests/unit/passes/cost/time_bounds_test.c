@@ -1,0 +1,179 @@
+/* Bounds by hand, and what they must not depend on. */
+#include "passes/cost/time_bounds.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "passes/cost/time.h"
+#include "tests/unit/passes/cost/fixture.h"
+
+/* The fixture's plan, as if its schedule asked for another strategy. */
+typedef struct planned {
+    cz_plan_view view;
+    cz_fact_policy policy;
+    cz_machine machine;
+    const cz_stage_time *times;
+    cz_forms forms;
+} planned;
+
+static void plan(fixture *f, const char *strategy, planned *p)
+{
+    p->view = *f->view;
+    p->policy = *f->view->policy;
+    p->policy.tp_strategy = strategy;
+    p->view.policy = &p->policy;
+    assert_true(cz_machine_of(&f->arena, &p->view, &p->machine));
+    p->times = cz_stage_times(&f->arena, &p->view, &p->machine);
+    p->forms = cz_forms_find(&f->arena, &p->view, &p->machine);
+    assert_int_equal(p->forms.n_classes, 1);
+}
+
+static cz_time_bounds find(fixture *f, const planned *p)
+{
+    return cz_time_bounds_find(&f->arena, &p->view, &p->machine, p->times,
+                               &p->forms);
+}
+
+/* One matrix that two ranks shard: alone, by both, by both with products dealt
+ * out; nobody has a second one to batch it with. */
+static void forms_are_those_that_shards_allow(void **state)
+{
+    fixture *f = *state;
+    planned p;
+    plan(f, "auto", &p);
+    const cz_form_class *of = &p.forms.classes[0];
+    assert_int_equal(of->n_matrices, 1);
+    assert_int_equal(of->n_batches, 1);
+    assert_int_equal(of->n_shards, 2);
+    assert_int_equal(of->call.n_near, 2);
+    assert_int_equal(of->n_forms, 3);
+    assert_int_equal(of->forms[0].group, 1);
+    assert_int_equal(of->forms[1].group, 2);
+    assert_int_equal(of->forms[2].form, CZ_SUBGROUP_SHARED);
+    assert_true(cz_form_may_share(of));
+}
+
+static void an_owner_alone_is_admitted_when_asked_for(void **state)
+{
+    fixture *f = *state;
+    planned p;
+    int n;
+    plan(f, "owner", &p);
+    assert_false(cz_form_may_share(&p.forms.classes[0]));
+    const int64_t *groups = cz_forms_admitted(&f->arena, &p.forms, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(groups[0], 1);
+    plan(f, "gram", &p);
+    groups = cz_forms_admitted(&f->arena, &p.forms, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(groups[0], 2);
+}
+
+/* Eight ranks, one matrix, 64 * 32 elements before and after it and 16 of a
+ * vector. */
+static void the_mean_is_the_least_work_of_all(void **state)
+{
+    fixture *f = *state;
+    planned p;
+    plan(f, "owner", &p);
+    const cz_time_bounds bounds = find(f, &p);
+    int64_t sum = p.forms.classes[0].forms[0].time_ps[0];
+    for (int s = 0; s < p.view.n_stages; s++) {
+        const cz_where where = p.view.stages[s].where;
+        if (where != CZ_WHERE_WHOLE)
+            sum += (where == CZ_WHERE_LOCAL ? 16 : 64 * 32) *
+                   p.times[s].time_ps / CZ_TIMED_ELEMENTS;
+    }
+    assert_int_equal(bounds.of[CZ_TIME_MEAN].value_ps, cz_ceil_div(sum, 8));
+    assert_int_equal(bounds.of[CZ_TIME_MEAN].n_ranks, 8);
+    assert_int_equal(bounds.of[CZ_TIME_ITEM].value_ps,
+                     p.forms.classes[0].forms[0].time_ps[0]);
+    assert_int_equal(bounds.of[CZ_TIME_ITEM].n_ranks, 1);
+    assert_int_equal(bounds.kernels, CZ_TIME_ITEM);
+}
+
+static void groups_lower_the_item(void **state)
+{
+    fixture *f = *state;
+    planned p;
+    int64_t least = INT64_MAX;
+    plan(f, "auto", &p);
+    const cz_form_class *of = &p.forms.classes[0];
+    for (int i = 0; i < of->n_forms; i++)
+        if (of->forms[i].time_ps[0] < least)
+            least = of->forms[i].time_ps[0];
+    assert_int_equal(find(f, &p).of[CZ_TIME_ITEM].value_ps, least);
+}
+
+/* Nine, as if the family had so many: two are on one of eight ranks, unless
+ * ranks may share them. */
+static void more_matrices_than_ranks_meet(void **state)
+{
+    fixture *f = *state;
+    planned p;
+    plan(f, "owner", &p);
+    cz_view_family *families =
+        CZ_NEW(&f->arena, cz_view_family, p.view.n_families);
+    memcpy(families, p.view.families,
+           (size_t)p.view.n_families * sizeof *families);
+    for (int i = 0; i < p.view.n_families; i++)
+        if (p.forms.class_of[i] >= 0)
+            families[i].n_params = 9;
+    p.view.families = families;
+    cz_time_bound found = find(f, &p).of[CZ_TIME_PIGEONHOLE];
+    assert_int_equal(found.n_items, 2);
+    assert_int_equal(found.value_ps,
+                     2 * p.forms.classes[0].forms[0].time_ps[0]);
+    plan(f, "auto", &p);
+    p.view.families = families;
+    found = find(f, &p).of[CZ_TIME_PIGEONHOLE];
+    assert_int_equal(found.n_items, 0);
+    assert_int_equal(found.value_ps, 0);
+    assert_int_equal(found.param, -1);
+}
+
+/* Whoever owns what, and shares it: a plan of other owners has equal bounds. */
+static void what_the_planner_chose_is_not_looked_at(void **state)
+{
+    fixture *f = *state;
+    planned p;
+    plan(f, "auto", &p);
+    const cz_time_bounds before = find(f, &p);
+    cz_view_param *params = CZ_NEW(&f->arena, cz_view_param, p.view.n_params);
+    memcpy(params, p.view.params, (size_t)p.view.n_params * sizeof *params);
+    for (int i = 0; i < p.view.n_params; i++) {
+        params[i].split_owner = 3;
+        params[i].shard_owner = 0;
+        params[i].group = 2;
+    }
+    p.view.params = params;
+    p.forms = cz_forms_find(&f->arena, &p.view, &p.machine);
+    const cz_time_bounds after = find(f, &p);
+    for (int k = 0; k < CZ_TIME_N_BOUNDS; k++) {
+        assert_int_equal(before.of[k].value_ps, after.of[k].value_ps);
+        assert_int_equal(before.of[k].bytes, after.of[k].bytes);
+    }
+}
+
+static int open_wire(void **state)
+{
+    return fixture_open_file(state, CANZONA_SOURCE_DIR
+                             "/tests/unit/passes/cost/wire.cz");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forms_are_those_that_shards_allow),
+        cmocka_unit_test(an_owner_alone_is_admitted_when_asked_for),
+        cmocka_unit_test(the_mean_is_the_least_work_of_all),
+        cmocka_unit_test(groups_lower_the_item),
+        cmocka_unit_test(more_matrices_than_ranks_meet),
+        cmocka_unit_test(what_the_planner_chose_is_not_looked_at),
+    };
+    return cmocka_run_group_tests(tests, open_wire, fixture_close);
+}
