@@ -101,6 +101,8 @@ static bool read_policy(cz_view_builder *b)
     ok &= cz_view_name(b, "policy: layout", p->layout, layouts, 2, &layout);
     if (!isfinite(p->clip) || p->clip < 0.0)
         ok = cz_view_fail(b, "policy: clip is negative or not finite");
+    if (!isfinite(p->tolerance) || p->tolerance < 0.0)
+        ok = cz_view_fail(b, "policy: tolerance is negative or not finite");
     return ok;
 }
 

@@ -1,20 +1,18 @@
 /* The run again, in float64: the same gradients, whole tensors, one rank.
  *
- * Errors are relative to the update: |p - q| / |q - p0| in the Frobenius norm,
- * p the run's parameter, q the interpreter's and p0 the first.  The bound is
- * 1e-4 where all arithmetic is f32; where values pass through bf16, one that
- * lies near a tie may round the other way, a relative 2^-8: bound 5e-2.  The
- * parameter's own rounding, once a step, comes on top. */
+ * Errors and bounds are those of dsl/error_bound.h: where values pass through
+ * bf16, one that lies near a tie may round the other way, a relative 2^-8, and
+ * what is rounded to travel is not rounded here.  The parameter's own rounding,
+ * once a step, comes on top. */
 #include "frontend/cmd_run_reference.h"
 
+#include "dsl/error_bound.h"
 #include "dsl/interp.h"
 #include "frontend/cmd_run_gradient.h"
 
 #include <math.h>
 #include <string.h>
 
-#define F32_BOUND 1e-4
-#define BF16_BOUND 5e-2
 #define INITIAL_SCALE 0.02f
 #define FLOPS_LIMIT 2000000000 /* per rule, over all steps */
 
@@ -144,26 +142,6 @@ static double run_value(const repetition *r, cz_dtype dtype, int64_t i)
     return (double)value;
 }
 
-static bool steps_use_bf16(const cz_view_stage *stage)
-{
-    for (int k = 0; k < stage->n_steps; k++)
-        for (int o = 0; o < stage->steps[k].n_out; o++)
-            if (stage->steps[k].out_dtype[o] == CZ_BF16)
-                return true;
-    return false;
-}
-
-static bool uses_bf16(const cz_plan_view *view, int rule)
-{
-    for (int s = 0; s < view->n_stages; s++) {
-        const cz_view_stage *stage = &view->stages[s];
-        for (int i = 0; stage->rule == rule && i < cz_view_n_bodies(stage); i++)
-            if (steps_use_bf16(cz_view_variant(stage, i)))
-                return true;
-    }
-    return false;
-}
-
 /* Error of the update, and the bound that it must keep. */
 static double compare(const repetition *r, double *bound)
 {
@@ -179,7 +157,7 @@ static double compare(const repetition *r, double *bound)
         update += moved * moved;
         size += r->value[i] * r->value[i];
     }
-    *bound = (uses_bf16(view, r->rule) ? BF16_BOUND : F32_BOUND) +
+    *bound = (double)cz_error_bound(view, r->rule) / CZ_ERROR_UNIT +
              (update > 0 ? ulp * sqrt(size / update) : 0);
     return update > 0 ? sqrt(error / update) : sqrt(error);
 }

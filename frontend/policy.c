@@ -208,9 +208,21 @@ static void read_overlap(clauses *c, const cz_node *node)
     check_word(c, node, node->text, words, 2);
 }
 
+static void set_tolerance(clauses *c, const cz_node *e)
+{
+    double *tolerance = &c->policy->fact.tolerance;
+    if (!cz_eval_real(e, c->env, c->diags, tolerance)) {
+        c->failed = true;
+    } else if (!(*tolerance > 0 && *tolerance < 1)) {
+        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, e->span,
+                      "a tolerance is a share of the update, between 0 and 1");
+        c->failed = true;
+    }
+}
+
 static void read_tolerance(clauses *c, const cz_node *node)
 {
-    unsupported(c, node->span, "a tolerance is");
+    set_tolerance(c, node->kids[0]);
 }
 
 static void read_strict(clauses *c, const cz_node *node)
@@ -350,6 +362,7 @@ void cz_policy_allow(cz_options *options)
     cz_options_allow(options, scope_name, "tp_group");
     cz_options_allow(options, scope_name, "geometry");
     cz_options_allow(options, scope_name, "layout");
+    cz_options_allow(options, scope_name, "tolerance");
 }
 
 /* What is chosen by its name; NULL: nothing, or reported. */
@@ -374,10 +387,14 @@ static void read_options(clauses *c, const cz_options *options)
     const cz_node *strategy = find_word(c, options, "tp_strategy", "strategy");
     const cz_node *group = cz_options_find(options, scope_name, "tp_group");
     cz_fact_policy *fact = &c->policy->fact;
+    const cz_node *tolerance =
+        cz_options_find(options, scope_name, "tolerance");
     if (geometry)
         set_geometry(c, geometry, geometry->text);
     if (layout)
         set_layout(c, layout, layout->text);
+    if (tolerance)
+        set_tolerance(c, tolerance);
     if (strategy && check_word(c, strategy, strategy->text, words, 4))
         set_strategy(c, strategy->span, strategy->text);
     if (!group || c->failed)
@@ -415,10 +432,24 @@ static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
     *CZ_PUSH(globals->arena, policy->shards, policy->n_shards) = (cz_shards){0};
 }
 
+/* One asks for what the other rules out. */
+static void check_strict(clauses *c)
+{
+    const cz_node *strict = c->seen[CZ_AST_STRICT];
+    const cz_node *tolerance = c->seen[CZ_AST_TOLERANCE];
+    if (!strict || !tolerance)
+        return;
+    cz_diag_error(c->diags, CZ_BAD_SCHEDULE, tolerance->span,
+                  "a strict schedule tolerates nothing");
+    cz_diag_note(c->diags, strict->span, "strict here");
+    c->failed = true;
+}
+
 static void read_block(clauses *c, const cz_node *block)
 {
     for (int i = 0; i < block->n_kids; i++)
         read_clause(c, block->kids[i]);
+    check_strict(c);
 }
 
 bool cz_policy_build(const cz_node *file, const cz_mesh *mesh,

@@ -27,6 +27,7 @@ typedef struct cutter {
     bool *uniform;
     bool *elementwise; /* on tensors of the rule's shape */
     bool *whole;       /* depends on the whole matrix */
+    bool *fixed;       /* travels as wide as it is */
     bool *forced;      /* the owner alone can compute it, or needs it */
     bool *gathered;    /* crosses to the owner */
     bool *at_owner;    /* the owner can compute it from what is gathered */
@@ -74,6 +75,20 @@ static void classify(cutter *c)
                 c->forced[node_at(c, i)->in[k]] = true;
 }
 
+/* What depends on the parameter, and results of the owner; of one that shards
+ * write, a copy travels. */
+static void find_fixed(cutter *c)
+{
+    for (int i = 0; i < c->graph->n; i++) {
+        const cz_graph_node *node = node_at(c, i);
+        c->fixed[i] = !c->rule->narrows ||
+                      (node->kind == CZ_GRAPH_IN && node->index == PARAM) ||
+                      any_operand(c, i, c->fixed);
+    }
+    for (int i = 0; i < c->graph->n_out; i++)
+        c->fixed[c->graph->out[i]] |= c->whole[c->graph->out[i]];
+}
+
 static bool any(const cutter *c, const bool *flags)
 {
     for (int i = 0; i < c->graph->n; i++)
@@ -115,13 +130,31 @@ static void add_edges(const cutter *c, cz_min_cut *problem,
     problem->edges = (const int(*)[2])edges;
 }
 
-static int64_t price(const cutter *c, int i, int64_t per_byte)
+static int64_t price(const cutter *c, int i, cz_dtype dtype, int64_t per_byte)
 {
     const cz_ir_type *type = &node_at(c, i)->type;
 
     if (type->is_bool || !cz_graph_same_shape(*type, c->shape))
         return CZ_CUT_NEVER;
-    return per_byte * cz_dtype_bytes(type->dtype);
+    return per_byte * cz_dtype_bytes(dtype);
+}
+
+/* What a node is while it travels. */
+static cz_dtype wire_dtype(const cutter *c, int i)
+{
+    const cz_dtype dtype = node_at(c, i)->type.dtype;
+
+    return dtype == CZ_F32 && !c->fixed[i] ? CZ_BF16 : dtype;
+}
+
+static int64_t travel_price(const cutter *c, int i, int64_t per_byte)
+{
+    return price(c, i, wire_dtype(c, i), per_byte);
+}
+
+static int64_t keep_price(const cutter *c, int i)
+{
+    return price(c, i, node_at(c, i)->type.dtype, MEMORY_PRICE);
 }
 
 /* There is always a cut: arguments can be gathered, and what the owner alone
@@ -143,7 +176,7 @@ static void choose_gathered(cutter *c)
     cz_min_cut problem = problem_of(c, &capacity, &source, &sink);
 
     for (int i = 0; i < c->graph->n; i++) {
-        capacity[i] = price(c, i, 1);
+        capacity[i] = travel_price(c, i, 1);
         source[i] = node_at(c, i)->kind == CZ_GRAPH_IN;
         for (int k = 0; c->forced[i] && k < node_at(c, i)->n_in; k++)
             sink[node_at(c, i)->in[k]] = !c->whole[node_at(c, i)->in[k]];
@@ -221,7 +254,8 @@ static bool is_overwritten(const cutter *c, int i)
 static int64_t price_for_after(const cutter *c, int i)
 {
     const int64_t n = c->graph->n;
-    int64_t bytes = price(c, i, c->whole[i] ? TRAVEL_PRICE : MEMORY_PRICE);
+    const int64_t bytes =
+        c->whole[i] ? travel_price(c, i, TRAVEL_PRICE) : keep_price(c, i);
 
     if (bytes == CZ_CUT_NEVER || (c->whole[i] && !c->at_owner[i]))
         return CZ_CUT_NEVER;
@@ -259,9 +293,10 @@ static int64_t total_price(const cutter *c)
 
     for (int i = 0; i < c->graph->n; i++) {
         if (c->gathered[i])
-            sum += price(c, i, TRAVEL_PRICE);
+            sum += travel_price(c, i, TRAVEL_PRICE);
         if (c->crosses[i] && c->state_of[i] < 0)
-            sum += price(c, i, c->whole[i] ? TRAVEL_PRICE : MEMORY_PRICE);
+            sum += c->whole[i] ? travel_price(c, i, TRAVEL_PRICE)
+                               : keep_price(c, i);
     }
     return sum;
 }
@@ -276,7 +311,7 @@ static bool gather_for(cutter *c, int i)
         const int operand = node_at(c, i)->in[k];
         if (c->at_owner[operand])
             continue;
-        if (c->whole[operand] || price(c, operand, 1) == CZ_CUT_NEVER)
+        if (c->whole[operand] || travel_price(c, operand, 1) == CZ_CUT_NEVER)
             return false;
         c->gathered[operand] = any = true;
     }
@@ -346,7 +381,10 @@ static void add_marked(const cutter *c, cz_cut_ports *ports, const bool *marked,
     for (int i = 0; i < c->graph->n; i++)
         if (marked[i])
             add_port(c, ports, i,
-                     (cz_view_slot){kind, n++, node_at(c, i)->type.dtype});
+                     (cz_view_slot){kind, n++,
+                                    kind == CZ_SLOT_TEMP
+                                        ? node_at(c, i)->type.dtype
+                                        : wire_dtype(c, i)});
 }
 
 /* New parameter and states, either those written `before` or the others. */
@@ -423,6 +461,7 @@ static cutter make_cutter(cz_arena *arena, const cz_cut_rule *rule)
                     .uniform = CZ_NEW(arena, bool, n),
                     .elementwise = CZ_NEW(arena, bool, n),
                     .whole = CZ_NEW(arena, bool, n),
+                    .fixed = CZ_NEW(arena, bool, n),
                     .forced = CZ_NEW(arena, bool, n),
                     .gathered = CZ_NEW(arena, bool, n),
                     .at_owner = CZ_NEW(arena, bool, n),
@@ -437,6 +476,7 @@ int cz_cut_solve(cz_arena *arena, const cz_cut_rule *rule,
 
     assert(rule->update->nodes[0].kind == CZ_GRAPH_IN);
     classify(&c);
+    find_fixed(&c);
     if (!any(&c, c.forced))
         return local_stage(&c, stages);
     choose_gathered(&c);

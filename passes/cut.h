@@ -7,8 +7,9 @@
  * by a minimum cut; the cheapest of what is scattered and kept then, by
  * another; more gathered, node by node, where all of it together becomes
  * cheaper (several results that need one value of the shard to become one);
- * most work on shards; the first nodes of the graph.  A value is never rounded
- * to make it cheaper, so any cut gives the same bits. */
+ * most work on shards; the first nodes of the graph.  Unless the rule
+ * `narrows`, a value is never rounded to make it cheaper, and any cut gives the
+ * same bits. */
 #ifndef CZ_PASSES_CUT_H
 #define CZ_PASSES_CUT_H
 
@@ -22,6 +23,9 @@ typedef struct cz_cut_rule {
     cz_dtype param;         /* of slot PARAM */
     bool has_stored;        /* the master is apart from the parameter */
     cz_dtype stored;
+    bool narrows; /* f32 may be rounded to bf16 to travel, but what depends on
+                   * the parameter and what becomes parameter or state as it
+                   * comes: there small updates would be lost */
 } cz_cut_rule;
 
 typedef struct cz_cut_stage {

@@ -5,6 +5,7 @@
  *           each phase of its rule; every rule serves families of one element
  *           type
  * breaks:   nothing; update functions stay as the reference */
+#include "dsl/error_bound.h"
 #include "passes/cut.h"
 #include "passes/math_form.h"
 #include "passes/passes.h"
@@ -102,6 +103,7 @@ typedef struct cut_pass {
     cz_arena *arena;
     cz_diags *diags;
     cz_dtype master;
+    bool narrows;
     int n_families;
     const cz_fact_family *families;
     int n_phases;
@@ -335,7 +337,8 @@ static bool cut_rule(cut_pass *pass, const cz_fact_rule *rule)
     cz_dtype *states = CZ_NEW(pass->arena, cz_dtype, rule->states.n);
     cz_cut_stage stages[CZ_CUT_MAX_STAGES];
     const phase_list phases = phases_of(pass, rule);
-    cz_cut_rule cut = {.n_states = rule->states.n, .states = states};
+    cz_cut_rule cut = {
+        .n_states = rule->states.n, .states = states, .narrows = pass->narrows};
     int n;
 
     cut.update = read_updates(pass, rule, &phases);
@@ -367,6 +370,8 @@ static bool cut_rules(cut_pass *pass)
         !dtypes_of(pass, &(cz_strings){&policy->master_dtype, 1},
                    &pass->master))
         return false;
+    pass->narrows =
+        n_policies > 0 && policy->tolerance * CZ_ERROR_UNIT >= CZ_ERROR_BF16;
     split_rules(pass->ir, pass->arena);
     pass->families =
         cz_ir_read_family(pass->ir, pass->arena, &pass->n_families);

@@ -116,6 +116,7 @@ static void put_policy(cz_report *r)
     cz_json_put_int(json, "memory_bytes", policy->memory_bytes);
     cz_json_put_string(json, "geometry", policy->geometry);
     cz_json_put_string(json, "layout", policy->layout);
+    cz_report_put_real(r, "tolerance", policy->tolerance);
     cz_json_close(json, '}');
 }
 

@@ -2,6 +2,8 @@
 #include "frontend/report/json_internal.h"
 #include "frontend/report/stages.h"
 
+#include "dsl/error_bound.h"
+
 /* ---- what is planned ---- */
 
 static void put_shard(cz_report *r, const cz_view_family *family)
@@ -255,6 +257,11 @@ static void put_matrix(cz_report *r, int param)
     cz_report_put_slots(r, "gather", whole, CZ_SLOT_GATHER);
     cz_report_put_slots(r, "scatter", whole, CZ_SLOT_SCATTER);
     cz_json_close(json, '}');
+    cz_json_key(json, "error_bound");
+    cz_json_open(json, '[');
+    cz_json_int(json, cz_error_bound(r->view, family->rule));
+    cz_json_int(json, CZ_ERROR_UNIT);
+    cz_json_close(json, ']');
     cz_report_put_candidates(r, param);
     cz_json_close(json, '}');
 }

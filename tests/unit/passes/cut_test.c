@@ -104,7 +104,8 @@ static int momentum(fixture *f)
     return binary(f, CZ_OP_ADD, scaled(f, 0, MOM), scaled(f, 1, GRAD));
 }
 
-static void cut(fixture *f, int param, int mom, bool has_stored)
+static void cut_for(fixture *f, int param, int mom, bool has_stored,
+                    bool narrows)
 {
     static const cz_dtype states[] = {CZ_F32};
     const cz_cut_rule rule = {.update = f->graph,
@@ -112,11 +113,17 @@ static void cut(fixture *f, int param, int mom, bool has_stored)
                               .states = states,
                               .param = CZ_F32,
                               .has_stored = has_stored,
-                              .stored = CZ_BF16};
+                              .stored = CZ_BF16,
+                              .narrows = narrows};
 
     cz_graph_add_out(f->graph, param);
     cz_graph_add_out(f->graph, mom);
     f->n_stages = cz_cut_solve(&f->arena, &rule, f->stages);
+}
+
+static void cut(fixture *f, int param, int mom, bool has_stored)
+{
+    cut_for(f, param, mom, has_stored, false);
 }
 
 /* "grad f32, state0 f32 -> state0 f32": the stage's slots. */
@@ -295,6 +302,58 @@ static void combined(fixture *f, int n)
     cut(f, binary(f, CZ_OP_SUB, PARAM, sum), MOM, false);
 }
 
+/* What is gathered and scattered in f32 may be rounded, and the state is not.
+ */
+static void test_narrow_wire(void **state)
+{
+    static const char *const want[] = {
+        "grad0 f32, state0 f32 -> state0 f32, gather0 bf16",
+        "gather0 bf16 -> scatter0 bf16",
+        "param0 f32, scatter0 bf16 -> param0 f32"};
+    fixture f;
+    int mom;
+
+    (void)state;
+    begin(&f);
+    mom = momentum(&f);
+    cut_for(&f,
+            binary(&f, CZ_OP_SUB, PARAM,
+                   product(&f, product(&f, mom, transpose(&f, mom)), mom)),
+            mom, false, true);
+    check(&f, 3, want);
+}
+
+/* What becomes the parameter as it comes, and what is made of the parameter. */
+static void test_parameter_never_travels_narrow(void **state)
+{
+    static const char *const want[] = {"param0 f32 -> gather0 f32",
+                                       "gather0 f32 -> scatter0 f32",
+                                       "scatter0 f32 -> param0 f32"};
+    fixture f;
+
+    (void)state;
+    begin(&f);
+    cut_for(&f, product(&f, product(&f, PARAM, transpose(&f, PARAM)), PARAM),
+            MOM, false, true);
+    check(&f, 3, want);
+}
+
+/* A state that the owner would write is kept as wide as it is. */
+static void test_state_never_travels_narrow(void **state)
+{
+    static const char *const want[] = {
+        "grad0 f32 -> gather0 bf16", "gather0 bf16 -> scatter0 f32",
+        "param0 f32, scatter0 f32 -> param0 f32, state0 f32"};
+    fixture f;
+    int o;
+
+    (void)state;
+    begin(&f);
+    o = product(&f, product(&f, GRAD, transpose(&f, GRAD)), GRAD);
+    cut_for(&f, binary(&f, CZ_OP_SUB, PARAM, o), o, false, true);
+    check(&f, 3, want);
+}
+
 /* One value to the owner saves two on the way back. */
 static void test_owner_combines_three_results(void **state)
 {
@@ -334,6 +393,9 @@ int main(void)
         cmocka_unit_test(test_recomputed_from_slots),
         cmocka_unit_test(test_kept_when_overwritten),
         cmocka_unit_test(test_late_state),
+        cmocka_unit_test(test_narrow_wire),
+        cmocka_unit_test(test_parameter_never_travels_narrow),
+        cmocka_unit_test(test_state_never_travels_narrow),
         cmocka_unit_test(test_owner_combines_three_results),
         cmocka_unit_test(test_shards_combine_two_results),
     };
