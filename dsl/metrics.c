@@ -123,13 +123,20 @@ static bool writes_param(const cz_view_stage *stage)
     return false;
 }
 
-static void count_update(cz_rank_metrics *out, const cz_view_kernel_row *row,
-                         bool is_whole, int64_t n_written)
+/* A matrix begins with its whole stage, or with the first of shared ones. */
+static bool begins_matrix(const cz_view_stage *stage)
 {
-    out->n_whole += is_whole;
+    return stage->where == CZ_WHERE_WHOLE ||
+           (stage->where == CZ_WHERE_SHARED && stage->shared->segment == 0);
+}
+
+static void count_update(cz_rank_metrics *out, const cz_view_kernel_row *row,
+                         const cz_view_stage *stage, int64_t n_written)
+{
+    out->n_matrices += begins_matrix(stage);
     out->n_updates += n_written;
     if (out->whole)
-        out->whole[row->param] += is_whole;
+        out->whole[row->param] += stage->where == CZ_WHERE_WHOLE;
     if (out->updates)
         out->updates[row->param] += n_written;
 }
@@ -138,9 +145,8 @@ static void count_kernel(counter *c, const cz_view_kernel_row *row)
 {
     const cz_view_stage *stage = &c->view->stages[row->stage];
     const int64_t flops = stage->fact->flops;
-    const bool is_whole = stage->where == CZ_WHERE_WHOLE;
     c->out->flops += cz_view_is_shaped(stage) ? flops : flops * row->count;
-    count_update(c->out, row, is_whole, writes_param(stage) ? row->count : 0);
+    count_update(c->out, row, stage, writes_param(stage) ? row->count : 0);
     touch_slots(c, stage, CZ_SLOT_GATHER, row->gather, row->count);
     touch_slots(c, stage, CZ_SLOT_SCATTER, row->scatter, row->count);
     touch_slots(c, stage, CZ_SLOT_TEMP, row->temp, row->count);
@@ -257,7 +263,7 @@ static void add_rank(const cz_plan_view *view, const cz_rank_metrics *rank,
                      cz_metrics *out)
 {
     add(&out->flops, rank->flops);
-    add(&out->matrices, rank->n_whole);
+    add(&out->matrices, rank->n_matrices);
     for (int k = 0; k < CZ_N_STEPS; k++) {
         add(&out->sent[k], sum_of_kind(view, rank->sent, (cz_step_kind)k));
         add(&out->received[k],
@@ -306,7 +312,7 @@ static void repeat(const cz_plan_view *view, cz_rank_metrics *m, int64_t times)
 {
     m->flops *= times;
     m->n_updates *= times;
-    m->n_whole *= times;
+    m->n_matrices *= times;
     for (int p = 0; p < view->n_params; p++) {
         m->updates[p] *= times;
         m->whole[p] *= times;

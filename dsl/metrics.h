@@ -31,9 +31,9 @@ typedef struct cz_rank_metrics {
     int64_t *sent;                 /* [n_ops] bytes, to other ranks */
     int64_t *received;             /* [n_ops] */
     int64_t n_updates;             /* elements written */
-    int64_t n_whole;               /* whole-matrix stages */
+    int64_t n_matrices;            /* that it updates, alone or with others */
     int64_t *updates;              /* [n_params] of them, or NULL */
-    int64_t *whole;                /* [n_params] alike */
+    int64_t *whole;                /* [n_params] whole stages, or NULL */
     int64_t peak_scratch;          /* bytes; equals the arena's */
     int64_t memory[CZ_N_MEMORIES]; /* bytes, padding included */
 } cz_rank_metrics;
@@ -48,7 +48,7 @@ typedef struct cz_metrics {
     int n_ranks;
     const cz_rank_metrics *ranks;
     cz_spread flops;
-    cz_spread matrices; /* owned whole matrices per rank */
+    cz_spread matrices; /* that ranks update, alone or with others */
     cz_spread sent[CZ_N_STEPS], received[CZ_N_STEPS];
     cz_spread memory[CZ_N_MEMORIES];
     int64_t item_flops; /* of the largest matrix, on its owner */

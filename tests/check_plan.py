@@ -209,7 +209,7 @@ def check_groups(plan):
 # ---- what it costs ----
 
 def work(plan):
-    """Per rank: flops, whole matrices, elements updated."""
+    """Per rank: flops, matrices alone or with others, elements updated."""
     flops, matrices, updates = ([0] * len(plan.ranks) for _ in range(3))
     for m in plan.data["matrices"]:
         p = plan.params[m["parameter"]]
@@ -217,7 +217,7 @@ def work(plan):
             flops[rank] += plan.near_flops(p) * plan.elements(p, rank)
         for rank in plan.owners(m):
             flops[rank] += plan.matrix_flops(m)
-            matrices[rank] += m["group_size"] == 1
+            matrices[rank] += 1
     for bucket in plan.data["buckets"]:
         local = [plan.flops(plan.params[n], "local") for n in bucket["order"]]
         for ranks in plan.like(bucket):
@@ -415,8 +415,8 @@ def check_model(plan, updates, matrices):
         replicas = (len(plan.ranks) // parts // plan.extent(axes) *
                     (len(coordinates) or 1) * max(1, len(p["names"])))
         elements += replicas * p["element_count"]
-        if i in plan.matrix_of and plan.matrix_of[i]["group_size"] == 1:
-            n_matrices += replicas
+        if i in plan.matrix_of:
+            n_matrices += replicas * plan.matrix_of[i]["group_size"]
     yield from equal("updates of all ranks", updates, elements)
     yield from equal("matrices of all ranks", matrices, n_matrices)
 

@@ -32,7 +32,7 @@ static int64_t time_of(const cz_report *r, int rank, int kind)
 static int64_t matrices_of(const cz_report *r, int rank, int kind)
 {
     (void)kind;
-    return r->metrics->ranks[rank].n_whole;
+    return r->metrics->ranks[rank].n_matrices;
 }
 
 static int64_t updates_of(const cz_report *r, int rank, int kind)

@@ -197,7 +197,7 @@ static void print_owners(screen *s)
         return;
     label(s, "owners");
     cz_text_printf(s->out,
-                   "%" PRId64 " whole-matrix updates, %" PRId64 " to %" PRId64
+                   "%" PRId64 " updates of matrices, %" PRId64 " to %" PRId64
                    " on a rank\n",
                    n->sum, n->min, n->max);
 }

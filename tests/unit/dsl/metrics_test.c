@@ -60,7 +60,7 @@ static void test_flops_and_updates(void **unused)
             assert_int_equal(one.whole[param], param == rank);
         }
         assert_int_equal(m->n_updates, 16);
-        assert_int_equal(m->n_whole, 1);
+        assert_int_equal(m->n_matrices, 1);
         assert_int_equal(one.flops, m->flops);
     }
     assert_int_equal(f.metrics->flops.sum, 2 * 98);
