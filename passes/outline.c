@@ -171,7 +171,7 @@ static cz_view_step scale(const outliner *o, const cz_view_step *step,
     return part;
 }
 
-static bool is_plain(const cz_view_step *step)
+bool cz_outline_is_plain(const cz_view_step *step)
 {
     return step->body < 0 && step->alpha == 1 && step->beta == 0 &&
            step->out_dtype[0] == CZ_F32;
@@ -224,7 +224,7 @@ static int add_bare_product(outliner *o, const cz_view_step *step,
 static void outline_step(outliner *o, const cz_view_step *step,
                          const cz_step_share *share, int first_result)
 {
-    if (share->inner && !is_plain(step)) {
+    if (share->inner && !cz_outline_is_plain(step)) {
         const int sum = add_bare_product(o, step, share, first_result);
         add_epilogue(o, step, sum);
         o->value[first_result] = add_value(o, part_of(o, first_result), -1);

@@ -42,4 +42,7 @@ cz_outline_status cz_outline_build(cz_arena *arena, const cz_plan_view *view,
                                    const cz_ir_type *types, int64_t group,
                                    cz_outline *out);
 
+/* A product whose sums are its result: no map makes anything else of them. */
+bool cz_outline_is_plain(const cz_view_step *product);
+
 #endif

@@ -2,7 +2,9 @@
 #include "passes/place_shared.h"
 
 #include "dsl/base/checked.h"
+#include "passes/cost/time.h"
 #include "passes/cost/ways.h"
+#include "passes/cost/wire_bound.h"
 #include "passes/outline.h"
 #include "passes/solve/choice.h"
 #include "passes/solve/subgroup.h"
@@ -10,11 +12,15 @@
 #include <string.h>
 
 /* Plans tried: a second of work is too much for what the last percent gains. */
-enum { EFFORT = 2048, BUFFER_BITS = 30 };
+enum { EFFORT = 8192, BUFFER_BITS = 30 };
 
-/* Sums are simulated as if they slowed no product down, and run between
- * products: sharing has to gain more than this part of the time. */
+/* Exchanges are simulated as if they slowed no product down: sharing has to
+ * gain more than this part of the time, and so have more bytes on the wire. */
 enum { WORTH = 10 };
+
+/* Bytes on the wire that sharing may add without that: so many hundredths of
+ * all that owners alone send, gradients and parameters included. */
+enum { WIRE_MORE = 5 };
 
 typedef struct sharer {
     cz_arena *arena;
@@ -90,7 +96,8 @@ static void list_ways(const sharer *s, int family, cz_subgroup_class *out)
         .width = width,
         .n_near = (int)s->machine->gpus_per_node,
         .max_g = is_even && stage->n_variants == 0 ? width : 1,
-        .max_batch = 1};
+        .max_batch = 1,
+        .as_run = true};
     const cz_subgroup_way *all;
     const int n = cz_cost_ways(s->arena, view, s->machine, &call, &all);
     cz_subgroup_way *ways = CZ_NEW(s->arena, cz_subgroup_way, n);
@@ -135,8 +142,24 @@ static int64_t staging_cap(const sharer *s)
     return asked > 0 ? asked : (int64_t)1 << BUFFER_BITS;
 }
 
+/* Of the domain's ranks, which have an even part of all besides matrices. */
+static int64_t wire_cap(const sharer *s)
+{
+    const cz_solve_problem *problem = &s->domain->problem;
+    cz_wire_bound others[CZ_N_LINKS];
+    cz_wide owned = 0;
+    cz_wire_bounds_find(s->view, s->machine, others);
+    for (int c = 0; c < s->n_classes; c++)
+        owned +=
+            (cz_wide)s->classes[c].count * s->classes[c].ways[0].wire_bytes;
+    const cz_wide own_others = (cz_wide)others[CZ_LINK_NODE].bytes *
+                               problem->n_ranks * problem->n_hosts /
+                               s->view->n_ranks;
+    return cz_time_limit(owned + (owned + own_others) * WIRE_MORE / 100);
+}
+
 static cz_subgroup_plan solve(const sharer *s, const cz_subgroup_class *classes,
-                              int effort)
+                              int64_t wire_cap_bytes)
 {
     const cz_solve_problem *problem = &s->domain->problem;
     const cz_subgroup_problem of = {.n_rows = problem->n_ranks,
@@ -147,8 +170,8 @@ static cz_subgroup_plan solve(const sharer *s, const cz_subgroup_class *classes,
                                     .staging_cap_bytes = staging_cap(s),
                                     .state_cap_bytes =
                                         cz_solve_state_cap(problem),
-                                    .wire_cap_bytes = INT64_MAX,
-                                    .effort = effort};
+                                    .wire_cap_bytes = wire_cap_bytes,
+                                    .effort = EFFORT};
     return cz_subgroup_solve(s->arena, &of);
 }
 
@@ -164,7 +187,24 @@ static cz_subgroup_plan solve_owners(const sharer *s)
             n++;
         classes[c].n_ways = n;
     }
-    return solve(s, classes, EFFORT);
+    return solve(s, classes, INT64_MAX);
+}
+
+/* Whether a plan takes less time than another by the part that is asked for. */
+static bool is_worth(const cz_subgroup_plan *plan,
+                     const cz_subgroup_plan *other)
+{
+    return plan->is_feasible &&
+           (!other->is_feasible ||
+            plan->time_ps <= other->time_ps - other->time_ps / WORTH);
+}
+
+/* With few bytes on the wire, unless more of them are worth it. */
+static cz_subgroup_plan solve_shared(const sharer *s)
+{
+    const cz_subgroup_plan light = solve(s, s->classes, wire_cap(s));
+    const cz_subgroup_plan any = solve(s, s->classes, INT64_MAX);
+    return is_worth(&any, &light) ? any : light;
 }
 
 /* ---- back ---- */
@@ -241,10 +281,8 @@ bool cz_place_share(cz_arena *arena, const cz_plan_view *view,
     if (!is_possible(&s) || !list_classes(&s))
         return false;
     const cz_subgroup_plan alone = solve_owners(&s);
-    const cz_subgroup_plan shared = solve(&s, s.classes, EFFORT);
-    if (!shared.is_feasible ||
-        (alone.is_feasible &&
-         shared.time_ps > alone.time_ps - alone.time_ps / WORTH))
+    const cz_subgroup_plan shared = solve_shared(&s);
+    if (!is_worth(&shared, &alone))
         return false;
     out->plan = lay_out(&s, &shared);
     out->group = find_groups(&s, &shared, &out->plan);

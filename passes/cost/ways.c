@@ -4,6 +4,7 @@
 #include "dsl/base/checked.h"
 #include "passes/cost/step.h"
 #include "passes/cost/time.h"
+#include "passes/outline.h"
 
 typedef struct lister {
     cz_arena *arena;
@@ -27,6 +28,21 @@ typedef struct total {
     int64_t square_bytes; /* of the largest sum, and what is gathered of it */
 } total;
 
+/* Rounding, and whatever else is done with a sum once it is there. */
+static int64_t behind_ps(const lister *l, const cz_view_step *step,
+                         const cz_step_share *share, int64_t batch)
+{
+    const int64_t elements =
+        cz_time_limit((cz_wide)step->rows * step->columns * batch);
+    int64_t bytes = cz_dtype_bytes(CZ_F32) + cz_dtype_bytes(step->out_dtype[0]);
+    if (!l->call->as_run || !share->inner || cz_outline_is_plain(step))
+        return 0;
+    for (int i = 2; i < step->n_in; i++)
+        if (step->access[i] == CZ_ACCESS_ELEMENT)
+            bytes += cz_dtype_bytes(step->out_dtype[0]);
+    return cz_time_map(l->machine, cz_time_limit((cz_wide)elements * bytes));
+}
+
 static void add_body(const lister *l, const cz_stage_call *call,
                      const cz_step_share *shares, int64_t times, total *sum)
 {
@@ -39,6 +55,11 @@ static void add_body(const lister *l, const cz_stage_call *call,
         sum->parts[at].exchange_ps += (cz_wide)costs[s].wire_ps * times;
         sum->wire_bytes += (cz_wide)costs[s].wire_bytes * times;
         at += costs[s].wire_ps > 0;
+        if (call->group > 1)
+            sum->parts[at].compute_ps +=
+                (cz_wide)behind_ps(l, &call->stage->steps[s], &shares[s],
+                                   call->batch) *
+                times;
     }
     if (at < n && sum->parts[at].compute_ps > 0)
         at++;
@@ -63,6 +84,11 @@ static bool share_body(const lister *l, const cz_view_stage *body,
 {
     bool is_possible = true;
     cz_share_stage(l->arena, body, l->cut, shares, NULL);
+    for (int s = 0; l->call->as_run && s < body->n_steps; s++)
+        if (shares[s].inner)
+            shares[s].sum_bytes =
+                cz_time_limit((cz_wide)body->steps[s].rows *
+                              body->steps[s].columns * cz_dtype_bytes(CZ_F32));
     if (way->form == CZ_SUBGROUP_SHARED)
         is_possible = cz_share_deal(body, way->g, shares);
     if (l->call->packs)
@@ -161,7 +187,9 @@ static void set_transfers(const lister *l, cz_subgroup_way *way)
     const int64_t all = elements_of(l, way->batch), shard = all / width;
     const int64_t part = cz_ceil_div(all, way->g);
     const bool across = way->g > 1 && l->call->sharded != l->cut;
-    const int64_t travels = part - (across ? shard / way->g : shard);
+    const bool is_apart = l->call->as_run && way->g > 1 && way->g < width;
+    const int64_t own = across ? shard / way->g : is_apart ? 0 : shard;
+    const int64_t travels = part - own;
     const int64_t lost = travels > 0 && way->g < width ? shard : 0;
     const cz_link_speed link = cz_machine_link(
         l->machine, width <= l->call->n_near ? CZ_LINK_NODE : CZ_LINK_NETWORK);

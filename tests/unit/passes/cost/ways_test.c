@@ -144,6 +144,34 @@ static void every_step_of_the_table_is_an_exchange(void **state)
     }
 }
 
+/* Each of the five Gram matrices of 5120 x 5120 travels in f32, twice three
+ * quarters of it in bytes of four ranks, where bf16 would be half of that; and
+ * each is read in f32 and written in bf16 once more.  No rank of four has its
+ * own shard of eight in its part, there and back. */
+static void ways_as_run_add_up_in_f32_and_round_behind(void **state)
+{
+    fixture *f = *state;
+    const cz_machine machine = fixture_machine();
+    const int64_t elements = (int64_t)5120 * 5120;
+    const int64_t shard_bytes = (int64_t)51200 * 5120 / WIDTH * (4 + 2);
+    cz_ways_call call = call_of(f, "fc1.weight");
+    const cz_subgroup_way *plain, *run;
+    call.packs = false;
+    const int n = cz_cost_ways(&f->arena, f->view, &machine, &call, &plain);
+    call.as_run = true;
+    assert_int_equal(cz_cost_ways(&f->arena, f->view, &machine, &call, &run),
+                     n);
+    const cz_subgroup_way *a = find(plain, n, CZ_SUBGROUP_SHARED, 4, 1);
+    const cz_subgroup_way *b = find(run, n, CZ_SUBGROUP_SHARED, 4, 1);
+    assert_int_equal(b->wire_bytes - a->wire_bytes,
+                     4 * 5 * elements * 2 * 3 / 4 * 2 + 4 * shard_bytes);
+    assert_int_equal(cz_subgroup_work_ps(b) - cz_subgroup_work_ps(a),
+                     4 * 5 * cz_time_map(&machine, 6 * elements));
+    assert_int_equal(
+        cz_subgroup_work_ps(find(plain, n, CZ_SUBGROUP_OWNER, 1, 1)),
+        cz_subgroup_work_ps(find(run, n, CZ_SUBGROUP_OWNER, 1, 1)));
+}
+
 /* Rows of the short side: the block's parts are cut across the shards. */
 static void shards_of_the_short_side_always_travel(void **state)
 {
@@ -264,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ways_are_those_of_the_closed_form),
         cmocka_unit_test(every_step_of_the_table_is_an_exchange),
+        cmocka_unit_test(ways_as_run_add_up_in_f32_and_round_behind),
         cmocka_unit_test(shards_of_the_short_side_always_travel),
         cmocka_unit_test(what_cannot_be_shared_has_an_owner_alone),
         cmocka_unit_test(blocks_over_the_network_exchange_over_it),

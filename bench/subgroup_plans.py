@@ -1,0 +1,73 @@
+#!/usr/bin/python3
+"""Prints the last table of bench/subgroup.md: plans themselves.
+
+    subgroup_plans.py CANZONA REACH, where REACH is what the cost test prints
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CONFIGS = os.path.join(HERE, "..", "examples", "configs")
+SOURCE = """mesh dp = 32, tp = 8
+model qwen3_megatron from "qwen3-%s.json"
+machine notes
+use muon(lr, momentum = 0.95, decay = 0.1) as matrices on **.{linear_qkv,linear_proj,linear_fc1,linear_fc2}.weight view whole
+use adamw(lr, decay = 0)   as vectors on ** where ndim == 1
+use adamw(lr, decay = 0.1) as rest    on **
+schedule { grads f32 partial over dp, clip norm 1.0, skip nonfinite, bucket 400M, tp auto }
+"""
+HEAD = """| case | kernels ms | bound ms | ratio | step ms | wire | staging GiB | state |
+|---|---|---|---|---|---|---|---|"""
+
+
+def run(canzona, *arguments):
+    return json.loads(subprocess.run([canzona, *arguments], check=True,
+                                     stdout=subprocess.PIPE).stdout)
+
+
+def bounds_of(path):
+    """The bounds of the cost test's table, in ms by case."""
+    with open(path, encoding="utf-8") as lines:
+        rows = [[cell.strip() for cell in line.split("|")] for line in lines
+                if line.startswith("| ")]
+    return {row[1]: float(row[3]) for row in rows[1:]}
+
+
+def sent(plan):
+    return sum(sum(each) for each in plan["metrics"]["sent_bytes"].values())
+
+
+def row(canzona, source, case, bound):
+    plan = run(canzona, "plan", "--json", "--no-baselines", source)
+    owners = run(canzona, "plan", "--json", "--no-baselines",
+                 "-D", "tp_strategy=owner", source)
+    step = run(canzona, "simulate", "--json", source)["rows"][0]["step_ps"]
+    kernels = max(plan["metrics"]["time_ps"]) / 1e9
+    memory = plan["metrics"]["memory_bytes"]
+    state = [sum(both) for both in zip(memory["state"], memory["master"])]
+    staging = max(group["peak_bytes"] for group in plan["groups"])
+    print(f"| {case} | {kernels:.3f} | {bound:.3f} | {kernels / bound:.3f} | "
+          f"{step / 1e9:.1f} | {sent(plan) / sent(owners):.3f} | "
+          f"{staging / 2**30:.2f} | {max(state) * len(state) / sum(state):.2f} |")
+
+
+def main():
+    canzona, reach = sys.argv[1:]
+    bounds = bounds_of(reach)
+    print(HEAD)
+    with tempfile.TemporaryDirectory() as folder:
+        for size in "8b", "14b", "32b":
+            config = f"qwen3-{size}.json"
+            os.symlink(os.path.join(CONFIGS, config),
+                       os.path.join(folder, config))
+            source = os.path.join(folder, "fused.cz")
+            with open(source, "w", encoding="utf-8") as out:
+                out.write(SOURCE % size)
+            case = f"{size.upper()} fused 32x8"
+            row(canzona, source, case, bounds[case])
+
+
+main()
