@@ -34,6 +34,22 @@ static uint64_t uneven_of(uint64_t seed, int number)
     return number % 3 == 0 ? 0 : seed * 7919u + (uint64_t)number;
 }
 
+/* Whether each group_sum has rows on some rank. */
+static bool adds_up_something(const cz_plan_view *view)
+{
+    for (int o = 0; o < view->n_ops; o++) {
+        const cz_view_op *op = &view->ops[o];
+        if (op->kind != CZ_STEP_GROUP_SUM)
+            continue;
+        const cz_view_table *table = &view->tables[op->table];
+        if (table->starts[table->n_coordinates] == 0) {
+            printf("operation %d adds up nothing\n", o);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool check_plan(const char *text, const char *what, uint64_t uneven,
                        int64_t *n_ops, int *n_homes, int *n_shared)
 {
@@ -42,7 +58,7 @@ static bool check_plan(const char *text, const char *what, uint64_t uneven,
 
     planned_open_shared(&p, text, 0, uneven);
     *n_shared += planned_is_shared(p.view);
-    ok = p.view && cz_verify(p.view, &p.diags);
+    ok = p.view && cz_verify(p.view, &p.diags) && adds_up_something(p.view);
     if (p.view)
         *n_ops += p.view->n_ops;
     for (int f = 0; p.view && f < p.view->n_families; f++)
