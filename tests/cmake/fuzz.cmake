@@ -76,3 +76,23 @@ cz_fuzz(params 400 2000000 512 import_fuzz cz_frontend ${jansson}
 cz_fuzz(facts 150 100000 64 cz_frontend cz_passes cz_verify cz_codegen
   SEEDS ${facts})
 cz_fuzz(ir 40 20000 16384 cz_dsl SEEDS ${here}/unit/dsl/sample.mlir)
+
+# Plans of today's compiler: a reader of JSON rejects those of another.
+set(plans)
+foreach(stem two_sided few found/types_of_a_bucket_poured_anew)
+  get_filename_component(name ${stem} NAME)
+  set(plan ${CMAKE_CURRENT_BINARY_DIR}/fuzz/${name}.json)
+  add_custom_command(OUTPUT ${plan}
+    COMMAND ${CMAKE_COMMAND} -E make_directory
+      ${CMAKE_CURRENT_BINARY_DIR}/fuzz
+    COMMAND canzona plan --json ${here}/plans/${stem}.cz > ${plan}
+    DEPENDS canzona ${here}/plans/${stem}.cz)
+  list(APPEND plans ${plan})
+endforeach()
+add_custom_target(fuzz_plan_seeds ALL DEPENDS ${plans})
+cz_fuzz(plan 300 200000 16384 ${CMAKE_SOURCE_DIR}/frontend/cmd_machine.c
+  cz_frontend cz_passes ${jansson} WORDS ${here}/fuzz/plan.dict
+  SEEDS ${plans})
+if(CANZONA_FUZZ)
+  add_dependencies(fuzzers fuzz_plan_seeds)
+endif()
