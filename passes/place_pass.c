@@ -9,6 +9,7 @@
 #include "dsl/plan_view_build.h"
 #include "passes/gradient_order.h"
 #include "passes/place_fact.h"
+#include "passes/place_public.h"
 #include "passes/place_shared.h"
 #include "passes/solve/joint.h"
 
@@ -125,21 +126,18 @@ static void give_initial(const placer *p, cz_place_domain *domain)
     problem->state_mean = p->mean_bytes;
 }
 
+static cz_place_all all_of(const placer *p)
+{
+    return (cz_place_all){p->n_domains, p->n_cells, p->domains,
+                          p->plans,     p->cell_ps, p->cell_bytes};
+}
+
 static void take(placer *p, int number, const cz_solve_plan *plan)
 {
-    const cz_place_domain *domain = &p->domains[number];
-    cz_solve_problem problem = domain->problem;
-    problem.initial_ps = problem.initial_bytes = NULL;
-    const cz_solve_score score = cz_solve_evaluate(p->arena, &problem, plan);
+    cz_place_all all = all_of(p);
     p->plans[number] = *plan;
     p->is_placed[number] = true;
-    for (int cell = 0; cell < p->n_cells; cell++) {
-        const int slot = domain->domain.slot_of_cell[cell];
-        if (slot < 0)
-            continue;
-        p->cell_ps[cell] += score.load_ps[slot];
-        p->cell_bytes[cell] += score.state_bytes[slot / problem.n_hosts];
-    }
+    cz_place_add(p->arena, &all, number);
 }
 
 /* ---- order ---- */
@@ -289,6 +287,21 @@ static void place_rest(placer *p)
                 place_one(p, d);
 }
 
+/* Where no ranks share matrices, and domains were placed one by one. */
+static void try_public(placer *p)
+{
+    cz_place_all all = all_of(p);
+    for (int d = 0; d < p->n_domains; d++)
+        if (p->group_of[d])
+            return;
+    if (p->n_domains < 2)
+        return;
+    const int64_t n = state_cap.denominator, m = state_cap.numerator;
+    cz_place_try_public(
+        p->arena, p->mean_bytes / n * m + p->mean_bytes % n * m / n, &all);
+    p->plans = all.plans;
+}
+
 /* ---- facts ---- */
 
 static cz_ints of_family(const cz_view_family *family, const int64_t *values)
@@ -398,6 +411,7 @@ static bool place(cz_ir *ir, cz_arena *arena, cz_diags *diags)
     find_mean(&p);
     place_pairs(&p);
     place_rest(&p);
+    try_public(&p);
     write_owners(&p, ir);
     write_buckets(&p, ir);
     return true;

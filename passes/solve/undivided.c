@@ -3,28 +3,37 @@
 #include "passes/solve/baseline.h"
 #include "passes/solve/choice.h"
 
+const cz_solve_baseline_kind cz_solve_public_kinds[CZ_N_PUBLIC] = {
+    CZ_BASELINE_GREEDY, CZ_BASELINE_EQUAL, CZ_BASELINE_ROUND_ROBIN,
+    CZ_BASELINE_LPT_ELEMENTS};
+
 /* A plan of the undivided problem is one of the problem itself: its slices
  * cover all that they own. */
-static void offer(cz_arena *arena, const cz_solve_problem *problem,
-                  cz_solved *best, cz_solve_plan plan)
+static void disown(const cz_solve_problem *problem, cz_solve_plan *plan)
 {
     for (int i = 0; i < problem->n_items; i++)
         if (problem->classes[problem->class_of[i]].divisible)
-            plan.owner[i] = plan.host[i] = -1;
-    cz_choice_offer(arena, problem, best, &plan, plan.method);
+            plan->owner[i] = plan->host[i] = -1;
+}
+
+cz_solve_plan cz_solve_public(cz_arena *arena, const cz_solve_problem *problem,
+                              cz_solve_baseline_kind kind)
+{
+    cz_solve_plan plan = cz_solve_baseline_make(arena, problem, kind, 100).plan;
+    disown(problem, &plan);
+    return plan;
 }
 
 void cz_choice_offer_public(cz_arena *arena, const cz_solve_problem *problem,
                             cz_solved *best)
 {
-    static const cz_solve_baseline_kind kinds[] = {
-        CZ_BASELINE_GREEDY, CZ_BASELINE_EQUAL, CZ_BASELINE_ROUND_ROBIN,
-        CZ_BASELINE_LPT_ELEMENTS};
-    /* the first two keep the order of gradients */
-    const int n = problem->order == CZ_ORDER_TRAINER ? 2 : 4;
-    for (int k = 0; k < n; k++)
-        offer(arena, problem, best,
-              cz_solve_baseline_make(arena, problem, kinds[k], 100).plan);
+    const int n =
+        problem->order == CZ_ORDER_TRAINER ? CZ_N_PUBLIC_IN_ORDER : CZ_N_PUBLIC;
+    for (int k = 0; k < n; k++) {
+        const cz_solve_plan plan =
+            cz_solve_public(arena, problem, cz_solve_public_kinds[k]);
+        cz_choice_offer(arena, problem, best, &plan, plan.method);
+    }
 }
 
 void cz_choice_offer_undivided(cz_arena *arena, const cz_solve_problem *problem,
@@ -36,5 +45,6 @@ void cz_choice_offer_undivided(cz_arena *arena, const cz_solve_problem *problem,
     cz_counts_lpt(arena, &counts);
     cz_counts_improve(&counts, work);
     cz_choice_offer_counts(arena, &whole, &solved, &counts, "undivided");
-    offer(arena, problem, best, solved.plan);
+    disown(problem, &solved.plan);
+    cz_choice_offer(arena, problem, best, &solved.plan, solved.plan.method);
 }
