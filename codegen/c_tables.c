@@ -2,6 +2,8 @@
  * constant arrays, a row a line. */
 #include "codegen/codegen_internal.h"
 
+#include <string.h>
+
 typedef long long ll;
 
 /* Integers, several to a line. */
@@ -222,10 +224,10 @@ static void put_home(cz_emitter *emitter, int number)
 static void put_home_name(cz_text *out, const cz_fact_family *fact, int number)
 {
     if (fact)
-        cz_text_printf(out, "%lld, %d, home_%d},\n", (ll)fact->home_axes,
+        cz_text_printf(out, "%lld, %d, home_%d, ", (ll)fact->home_axes,
                        fact->home.n, number);
     else
-        cz_text_puts(out, "0, 0, NULL},\n");
+        cz_text_puts(out, "0, 0, NULL, ");
 }
 
 static void put_buckets(cz_emitter *emitter)
@@ -252,6 +254,8 @@ static void put_buckets(cz_emitter *emitter)
             (ll)reduction->terms, i, bucket->n_states);
         cz_text_printf(out, bucket->n_states ? "states_%d, " : "NULL, ", i);
         put_home_name(out, home_of(view, i), i);
+        cz_text_printf(out, "%d},\n",
+                       strcmp(bucket->fact->geometry, "equal") == 0);
     }
     cz_text_puts(out, view->n_buckets ? "};\n\n" : "    {0}};\n\n");
 }

@@ -4,6 +4,11 @@
 #include "dsl/base/checked.h"
 #include "dsl/frequency.h"
 
+#include <string.h>
+
+/* Equal parts begin at multiples of so many elements (CZR_PART_ALIGN). */
+enum { PART_ALIGN = 16 };
+
 typedef struct counter {
     const cz_plan_view *view;
     const cz_frequency *frequencies;
@@ -25,6 +30,38 @@ int64_t cz_metrics_slice(const cz_view_bucket *bucket, int64_t coordinate)
 {
     const int64_t *slices = bucket->fact->slices.v;
     return slices[coordinate + 1] - slices[coordinate];
+}
+
+static bool is_equal(const cz_view_bucket *bucket)
+{
+    return strcmp(bucket->fact->geometry, "equal") == 0;
+}
+
+/* Equal parts but for the last, aligned. */
+static int64_t part_start(const cz_view_bucket *bucket, int64_t coordinate)
+{
+    const int64_t length = bucket->fact->length;
+    const int64_t step = cz_round_up(
+        cz_ceil_div(length, bucket->fact->slices.n - 1), PART_ALIGN);
+    return coordinate * step < length ? coordinate * step : length;
+}
+
+int64_t cz_metrics_part(const cz_view_bucket *bucket, int64_t coordinate)
+{
+    return is_equal(bucket) ? part_start(bucket, coordinate + 1) -
+                                  part_start(bucket, coordinate)
+                            : cz_metrics_slice(bucket, coordinate);
+}
+
+/* Elements that lie in the coordinate's part and its slice. */
+static int64_t kept_elements(const cz_view_bucket *bucket, int64_t coordinate)
+{
+    const int64_t *slices = bucket->fact->slices.v + coordinate;
+    const int64_t start = part_start(bucket, coordinate);
+    const int64_t end = part_start(bucket, coordinate + 1);
+    const int64_t low = start > slices[0] ? start : slices[0];
+    const int64_t high = end < slices[1] ? end : slices[1];
+    return high > low ? high - low : 0;
 }
 
 int64_t cz_metrics_sum_bytes(const cz_view_op *op, const cz_view_sum_row *row,
@@ -77,26 +114,48 @@ static int64_t all_slices(const counter *c, const cz_view_op *op)
     return all;
 }
 
+/* Between equal parts and slices: of an element so many bytes. */
+static void count_exchange(counter *c, int number, int64_t coordinate,
+                           int64_t bytes)
+{
+    const cz_view_op *op = &c->view->ops[number];
+    const cz_view_bucket *bucket = &c->view->buckets[op->fact->bucket];
+    const int64_t kept = kept_elements(bucket, coordinate);
+    const int64_t part = (cz_metrics_part(bucket, coordinate) - kept) * bytes;
+    const int64_t slice = (cz_metrics_slice(bucket, coordinate) - kept) * bytes;
+    const bool to_owners = op->kind == CZ_STEP_REDUCE_SCATTER;
+    c->out->sent[number] += to_owners ? part : slice;
+    c->out->received[number] += to_owners ? slice : part;
+}
+
 static void count_collective(counter *c, int number)
 {
     const cz_view_op *op = &c->view->ops[number];
+    const cz_view_bucket *bucket = &c->view->buckets[op->fact->bucket];
     const int64_t n = cz_view_extent(c->view, &op->fact->comm);
     const cz_fact_reduction *reduction =
         cz_view_bucket_reduction(c->view, (int)op->fact->bucket);
-    const int64_t own = cz_metrics_slice(
-        &c->view->buckets[op->fact->bucket],
-        cz_view_coordinate(c->view, &reduction->split_axes, c->rank));
+    const int64_t at =
+        cz_view_coordinate(c->view, &reduction->split_axes, c->rank);
+    const bool exchanges =
+        is_equal(bucket) && covers(&op->fact->comm, &reduction->split_axes);
+    const int64_t own =
+        exchanges ? cz_metrics_part(bucket, at) : cz_metrics_slice(bucket, at);
     const int64_t others = all_slices(c, op) - own;
     if (op->kind == CZ_STEP_REDUCE_SCATTER) {
         const int64_t bytes = reduction->leaves * dtype_bytes(reduction->dtype);
         c->out->sent[number] = others * bytes;
         c->out->received[number] = own * bytes * (n - 1);
     } else {
-        const int64_t bytes =
-            cz_dtype_bytes(c->view->buckets[op->fact->bucket].dtype);
+        const int64_t bytes = cz_dtype_bytes(bucket->dtype);
         c->out->sent[number] = own * bytes * (n - 1);
         c->out->received[number] = others * bytes;
     }
+    if (exchanges)
+        count_exchange(c, number, at,
+                       op->kind == CZ_STEP_REDUCE_SCATTER
+                           ? cz_dtype_bytes(CZ_F32)
+                           : cz_dtype_bytes(bucket->dtype));
 }
 
 /* ---- rows ---- */
@@ -211,13 +270,15 @@ static void count_bucket(counter *c, const cz_view_bucket *bucket)
     const cz_plan_view *view = c->view;
     int64_t *memory = c->out->memory;
     const cz_fact_reduction *reduction = &view->reductions[bucket->reduction];
-    const int64_t own = cz_metrics_slice(
-        bucket, cz_view_coordinate(view, &reduction->split_axes, c->rank));
+    const int64_t at =
+        cz_view_coordinate(view, &reduction->split_axes, c->rank);
+    const int64_t own = cz_metrics_slice(bucket, at);
     memory[CZ_MEMORY_PARAM] +=
         bucket->fact->length * cz_dtype_bytes(bucket->dtype);
     memory[CZ_MEMORY_GRAD] += bucket->fact->length * reduction->leaves *
                               dtype_bytes(reduction->dtype);
-    memory[CZ_MEMORY_REDUCED] += own * cz_dtype_bytes(CZ_F32);
+    const int64_t part = is_equal(bucket) ? cz_metrics_part(bucket, at) : 0;
+    memory[CZ_MEMORY_REDUCED] += (own + part) * cz_dtype_bytes(CZ_F32);
     if (bucket->has_master)
         memory[CZ_MEMORY_MASTER] +=
             own * dtype_bytes(view->policy->master_dtype);

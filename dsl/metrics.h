@@ -69,6 +69,9 @@ cz_rank_metrics cz_metrics_rank(cz_arena *arena, const cz_plan_view *view,
 int64_t cz_metrics_sum_bytes(const cz_view_op *op, const cz_view_sum_row *row,
                              int64_t position);
 /* A bucket's elements in the slice of one split coordinate. */
+/* Elements that a split coordinate reduces, and gathers from: its slice, or of
+ * an equal bucket its equal part. */
+int64_t cz_metrics_part(const cz_view_bucket *bucket, int64_t coordinate);
 int64_t cz_metrics_slice(const cz_view_bucket *bucket, int64_t coordinate);
 /* Flops that a matrix costs its owner, or the first of those that share it: the
  * whole stage, and the element-wise stages on that rank's shard.  0 for what

@@ -62,6 +62,11 @@ typedef struct cz_figures_bucket {
     int64_t element_bytes; /* of parameters */
     bool is_uneven;        /* slices of unequal length, as they are */
     bool is_padded;        /* slices travel as long as the longest */
+    bool is_equal;         /* equal parts travel, and what of them is not in
+                            * their ranks' slices once more each way */
+    int64_t exchanged;     /* is_equal: the most elements of one part that are
+                            * not in its slice, or of one slice not in its
+                            * part */
     int message;           /* buckets of one message are reduced together */
     int64_t length;
     cz_figures_home home;

@@ -79,7 +79,8 @@ static bool read_program(cz_view_builder *b)
 static bool read_policy(cz_view_builder *b)
 {
     static const char *const strategies[] = {"auto", "owner", "gram"};
-    static const char *const geometries[] = {"uneven", "padded", "auto"};
+    static const char *const geometries[] = {"uneven", "padded", "equal",
+                                             "auto"};
     static const char *const layouts[] = {"engine", "trainer"};
     const cz_fact_policy *p = b->view->policy;
     cz_dtype dtype;
@@ -96,7 +97,7 @@ static bool read_policy(cz_view_builder *b)
     ok &= cz_view_in(b, "policy: tp_group", p->tp_group, 0, CZ_VIEW_MAX_NUMBER);
     ok &= cz_view_in(b, "policy: memory_bytes", p->memory_bytes, 0,
                      CZ_VIEW_MAX_NUMBER);
-    ok &= cz_view_name(b, "policy: geometry", p->geometry, geometries, 3,
+    ok &= cz_view_name(b, "policy: geometry", p->geometry, geometries, 4,
                        &geometry);
     ok &= cz_view_name(b, "policy: layout", p->layout, layouts, 2, &layout);
     if (!isfinite(p->clip) || p->clip < 0.0)

@@ -133,7 +133,7 @@ static bool read_states(cz_view_builder *b, cz_view_bucket *bucket, int rule,
                                 bucket->fact->sym_name);
 }
 
-static const char *const geometries[] = {"uneven", "padded"};
+static const char *const geometries[] = {"uneven", "padded", "equal"};
 enum { N_GEOMETRIES = sizeof geometries / sizeof *geometries };
 
 /* Slices of one length, where they are padded. */

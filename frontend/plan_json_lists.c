@@ -126,6 +126,30 @@ static cz_figures_home home_of(cz_plan_reader *r, const cz_json_at *bucket)
                               : r->out->params[params[0]].home;
 }
 
+/* Parts are equal, aligned to 16, but for the last. */
+static int64_t find_exchanged(cz_plan_reader *r, const cz_json_at *bucket,
+                              const cz_figures_bucket *of)
+{
+    const cz_json_at list = cz_json_member(bucket, "slices");
+    int n = of->n_slices + 1;
+    const int64_t *bounds = cz_json_numbers(&list, 0, of->length, &n);
+    const int64_t step = cz_round_up(cz_ceil_div(of->length, of->n_slices), 16);
+    int64_t most = 0;
+    for (int i = 0; i < of->n_slices && !r->reading->failed; i++) {
+        const int64_t start = i * step < of->length ? i * step : of->length;
+        const int64_t end =
+            start + step < of->length ? start + step : of->length;
+        const int64_t low = start > bounds[i] ? start : bounds[i];
+        const int64_t high = end < bounds[i + 1] ? end : bounds[i + 1];
+        const int64_t kept = high > low ? high - low : 0;
+        const int64_t part = end - start - kept;
+        const int64_t slice = bounds[i + 1] - bounds[i] - kept;
+        most = part > most ? part : most;
+        most = slice > most ? slice : most;
+    }
+    return most;
+}
+
 static void read_bucket(cz_plan_reader *r, const cz_json_at *at, int number,
                         cz_figures_bucket *out)
 {
@@ -147,8 +171,11 @@ static void read_bucket(cz_plan_reader *r, const cz_json_at *at, int number,
     if (cz_json_has(at, "fills"))
         add_slices(r, at, "fills", out->length, out->n_slices, own);
     out->is_padded = strcmp(geometry, "padded") == 0;
-    out->is_uneven =
-        !out->is_padded && is_uneven(own, out->n_slices, out->length);
+    out->is_equal = strcmp(geometry, "equal") == 0;
+    if (out->is_equal)
+        out->exchanged = find_exchanged(r, at, out);
+    out->is_uneven = !out->is_padded && !out->is_equal &&
+                     is_uneven(own, out->n_slices, out->length);
 }
 
 void cz_plan_read_buckets(cz_plan_reader *r, const cz_json_at *list, int n)

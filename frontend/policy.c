@@ -250,11 +250,7 @@ static void read_layout(clauses *c, const cz_node *node)
 static void set_geometry(clauses *c, const cz_node *node, const char *geometry)
 {
     const char *words[] = {"auto", "uneven", "padded", "equal"};
-    if (!check_word(c, node, geometry, words, 4))
-        return;
-    if (strcmp(geometry, "equal") == 0)
-        unsupported(c, node->span, "equal slices are");
-    else
+    if (check_word(c, node, geometry, words, 4))
         c->policy->fact.geometry = geometry;
 }
 

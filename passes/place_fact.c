@@ -179,7 +179,8 @@ static cz_place_bucket make_bucket(const writer *w, int kind)
         .params = {bucket.params, bucket.n},
         .offsets = {bucket.offsets, bucket.n},
         .slices = {bucket.slices, w->domain->problem.n_ranks + 1},
-        .geometry = cz_place_geometry_name(w->domain->problem.geometry)};
+        .geometry = cz_place_geometry_name(cz_place_geometry_chosen(
+            &w->domain->geometry, &w->domain->problem))};
     return out;
 }
 

@@ -7,7 +7,8 @@
 
 static const char *const names[CZ_SOLVE_N_GEOMETRIES] = {"uneven", "padded",
                                                          "equal"};
-/* What is executed. */
+/* What is compared: equal parts have the slices of uneven ones, and what the
+ * solver would do with them is not what is executed. */
 static const bool allowed[CZ_SOLVE_N_GEOMETRIES] = {true, true, false};
 
 /* The wire is priced per so many elements. */
@@ -16,6 +17,12 @@ enum { WIRE_UNIT = 1024 };
 const char *cz_place_geometry_name(cz_solve_geometry geometry)
 {
     return names[geometry];
+}
+
+cz_solve_geometry cz_place_geometry_chosen(const cz_place_geometry *geometry,
+                                           const cz_solve_problem *problem)
+{
+    return geometry->is_auto ? problem->geometry : geometry->said;
 }
 
 /* ---- the wire ---- */
@@ -89,8 +96,9 @@ cz_place_geometry cz_place_geometry_of(const cz_plan_view *view,
             out.is_auto = false;
             out.said = (cz_solve_geometry)g;
         }
-    problem->geometry = out.said;
-    if (out.is_auto || out.said != CZ_SLICES_UNEVEN)
+    problem->geometry =
+        out.said == CZ_SLICES_PADDED ? CZ_SLICES_PADDED : CZ_SLICES_UNEVEN;
+    if (out.is_auto || out.said == CZ_SLICES_PADDED)
         price(view, machine, params, problem, &out);
     return out;
 }

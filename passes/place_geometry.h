@@ -23,7 +23,12 @@ typedef struct cz_place_geometry {
 /* As facts name it. */
 const char *cz_place_geometry_name(cz_solve_geometry geometry);
 
-/* What the policy says.  Where it matters, that is, but for uneven slices,
+/* That of buckets, once they are planned. */
+cz_solve_geometry cz_place_geometry_chosen(const cz_place_geometry *geometry,
+                                           const cz_solve_problem *problem);
+
+/* What the policy says.  Equal parts are planned as uneven slices, which their
+ * owners have; where it matters, that is, but for uneven slices,
  * prices the wire of a problem whose item i is params[i] and has all buckets:
  * gradients one way, parameters back, at the link's rate; e is that of buckets
  * of the mean length. */

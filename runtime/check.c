@@ -174,6 +174,8 @@ static bool check_bucket(const czr_check *c, int b)
         return fail(c, "type of gradients", bucket->grad_dtype);
     if (!czr_home_is_valid(p, bucket))
         return fail(c, "home of bucket", b);
+    if (bucket->is_equal > 1)
+        return fail(c, "geometry of bucket", b);
     if (bucket->leaves < 1 || bucket->terms < 1)
         return fail(c, "leaves or terms of bucket", b);
     const int members = czr_program_extent(p, bucket->split_axes);

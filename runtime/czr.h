@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 11u /* of the tables in the second part */
+#define CZR_ABI 12u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -362,6 +362,8 @@ typedef struct czr_bucket {
     uint32_t home_axes;  /* bit a: axis a.  0: every rank has the bucket */
     int32_t n_home;      /* else those whose coordinate over these axes is */
     const int32_t *home; /* among these, which ascend; no other rank has it */
+    uint8_t is_equal;    /* 1: is reduced to equal parts, and gathered from
+                          * them; these and the slices are exchanged */
 } czr_bucket;
 
 typedef struct czr_hyper_desc {

@@ -19,9 +19,11 @@ enum { CZR_ERROR_BYTES = 320, CZR_MAX_SLOTS = 255 };
  * offset - slice.first there.  All NULL where the bucket is not at home. */
 typedef struct czr_spaces {
     czr_range slice;
+    czr_range part; /* of an equal bucket; else the slice */
     unsigned char *param, *grad;
-    float *reduced;
-    unsigned char *master; /* NULL: the parameter is its own */
+    float *reduced; /* the slice; of an equal bucket, behind it the part */
+    czr_transfer_row *rows; /* of an exchange; NULL: the bucket is not equal */
+    unsigned char *master;  /* NULL: the parameter is its own */
     unsigned char **states;
 } czr_spaces;
 
@@ -134,6 +136,17 @@ czr_status czr_op_run(void *engine, int op);
 czr_status czr_op_communicate(czr_engine *engine, int op, czr_unit *unit);
 czr_status czr_op_reduce_scatter(czr_engine *engine, int op);
 czr_status czr_op_all_gather(czr_engine *engine, int op);
+/* Between the parts and the slices of an equal bucket: element e of it lies
+ * e + shift elements behind `base`. */
+typedef struct czr_exchange {
+    int bucket;
+    bool to_owners; /* else from them */
+    unsigned char *base;
+    int64_t element; /* bytes */
+    int64_t part_shift, slice_shift;
+} czr_exchange;
+czr_status czr_op_exchange(czr_engine *engine, int op,
+                           const czr_exchange *exchange);
 czr_status czr_op_all_reduce(czr_engine *engine, int op);
 czr_status czr_op_transfer(czr_engine *engine, int op);
 czr_status czr_op_group_sum(czr_engine *engine, int op);

@@ -2,16 +2,43 @@
  * from them.  What they do is said in dsl/SCHEDULE.md. */
 #include "runtime/engine.h"
 
-/* Elements of a bucket that the other members own. */
+/* Reduced to equal parts, and gathered from them: the members have all of the
+ * split.  Else every member has its slice. */
+static bool is_equal(const czr_engine *engine, int op)
+{
+    const czr_op *row = &engine->program->ops[op];
+    const czr_bucket *bucket = &engine->program->buckets[row->bucket];
+    return bucket->is_equal && !(bucket->split_axes & ~row->comm);
+}
+
+/* Elements of a bucket that the other members have. */
 static int64_t others_elements(const czr_engine *engine, int op, int bucket)
 {
     const czr_comm *comm = engine->comms[op];
+    const czr_program *program = engine->program;
+    const bool equal = is_equal(engine, op);
     int64_t n = 0;
 
     for (int i = 0; i < comm->size; i++)
         if (i != comm->position)
-            n += czr_program_slice(engine->program, bucket, comm->ranks[i]).n;
+            n += equal ? czr_program_part(program, bucket, comm->ranks[i]).n
+                       : czr_program_slice(program, bucket, comm->ranks[i]).n;
     return n;
+}
+
+/* Sums of the part, behind the slice, to where owners have theirs. */
+static czr_status send_to_owners(czr_engine *engine, int op)
+{
+    const int number = engine->program->ops[op].bucket;
+    const czr_spaces *spaces = &engine->spaces[number];
+    const czr_exchange exchange = {.bucket = number,
+                                   .to_owners = true,
+                                   .base = (unsigned char *)spaces->reduced,
+                                   .element = sizeof(float),
+                                   .part_shift =
+                                       spaces->slice.n - spaces->part.first,
+                                   .slice_shift = -spaces->slice.first};
+    return czr_op_exchange(engine, op, &exchange);
 }
 
 czr_status czr_op_reduce_scatter(czr_engine *engine, int op)
@@ -20,23 +47,38 @@ czr_status czr_op_reduce_scatter(czr_engine *engine, int op)
     const int number = program->ops[op].bucket;
     const czr_bucket *bucket = &program->buckets[number];
     const czr_spaces *spaces = &engine->spaces[number];
+    const bool equal = is_equal(engine, op);
+    const czr_range own = equal ? spaces->part : spaces->slice;
     const int members = engine->comms[op]->size;
     const int64_t element =
         bucket->leaves * (int64_t)czr_dtype_bytes(bucket->grad_dtype);
 
-    czr_unit unit = {
-        .kind = CZR_UNIT_REDUCE_SCATTER,
-        .of.reduce_scatter = {.grad = spaces->grad,
-                              .dtype = bucket->grad_dtype,
-                              .leaves = bucket->leaves,
-                              .leaf_stride = bucket->length,
-                              .first = spaces->slice.first,
-                              .n = spaces->slice.n,
-                              .out = spaces->reduced,
-                              .scale = (float)(1.0 / (double)bucket->terms)}};
+    czr_unit unit = {.kind = CZR_UNIT_REDUCE_SCATTER,
+                     .of.reduce_scatter = {
+                         .grad = spaces->grad,
+                         .dtype = bucket->grad_dtype,
+                         .leaves = bucket->leaves,
+                         .leaf_stride = bucket->length,
+                         .first = own.first,
+                         .n = own.n,
+                         .out = spaces->reduced + (equal ? spaces->slice.n : 0),
+                         .scale = (float)(1.0 / (double)bucket->terms)}};
     engine->sent[op] += others_elements(engine, op, number) * element;
-    engine->received[op] += spaces->slice.n * element * (members - 1);
-    return czr_op_communicate(engine, op, &unit);
+    engine->received[op] += own.n * element * (members - 1);
+    const czr_status status = czr_op_communicate(engine, op, &unit);
+    return status == CZR_OK && equal ? send_to_owners(engine, op) : status;
+}
+
+/* Parameters of owners to whoever has the part they lie in. */
+static czr_status fetch_from_owners(czr_engine *engine, int op)
+{
+    const int number = engine->program->ops[op].bucket;
+    const czr_bucket *bucket = &engine->program->buckets[number];
+    const czr_exchange exchange = {.bucket = number,
+                                   .base = engine->spaces[number].param,
+                                   .element =
+                                       (int64_t)czr_dtype_bytes(bucket->dtype)};
+    return czr_op_exchange(engine, op, &exchange);
 }
 
 czr_status czr_op_all_gather(czr_engine *engine, int op)
@@ -44,17 +86,20 @@ czr_status czr_op_all_gather(czr_engine *engine, int op)
     const czr_program *program = engine->program;
     const int bucket = program->ops[op].bucket;
     const czr_spaces *spaces = &engine->spaces[bucket];
+    const bool equal = is_equal(engine, op);
+    const czr_range own = equal ? spaces->part : spaces->slice;
     const size_t element = czr_dtype_bytes(program->buckets[bucket].dtype);
-    const size_t at = (size_t)spaces->slice.first * element;
-    const size_t bytes = (size_t)spaces->slice.n * element;
+    const size_t at = (size_t)own.first * element;
+    const size_t bytes = (size_t)own.n * element;
 
     czr_unit unit = {.kind = CZR_UNIT_ALL_GATHER,
                      .of.all_gather = {.send = spaces->param + at,
                                        .bytes = bytes,
                                        .at = at,
                                        .receive = spaces->param}};
+    const czr_status status = equal ? fetch_from_owners(engine, op) : CZR_OK;
     engine->sent[op] += (int64_t)bytes * (engine->comms[op]->size - 1);
     engine->received[op] +=
         others_elements(engine, op, bucket) * (int64_t)element;
-    return czr_op_communicate(engine, op, &unit);
+    return status == CZR_OK ? czr_op_communicate(engine, op, &unit) : status;
 }

@@ -296,6 +296,20 @@ czr_range czr_program_slice(const czr_program *program, int bucket, int rank)
                        b->slices[owner + 1] - b->slices[owner]};
 }
 
+czr_range czr_program_part(const czr_program *program, int bucket, int rank)
+{
+    const czr_bucket *b = &program->buckets[bucket];
+    const int64_t n = czr_program_extent(program, b->split_axes);
+    const int64_t at = czr_program_coordinate(program, b->split_axes, rank);
+    const int64_t units =
+        b->length / CZR_PART_ALIGN + (b->length % CZR_PART_ALIGN != 0);
+    const int64_t step = (units / n + (units % n != 0)) * CZR_PART_ALIGN;
+    const int64_t first = at * step < b->length ? at * step : b->length;
+    const int64_t left = b->length - first;
+
+    return (czr_range){first, left < step ? left : step};
+}
+
 czr_range czr_program_rows(const czr_program *program, int table, int rank)
 {
     const czr_table *rows = &program->tables[table];

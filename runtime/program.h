@@ -69,6 +69,10 @@ bool czr_program_has_param(const czr_program *program, int param, int rank);
 bool czr_home_is_valid(const czr_program *program, const czr_bucket *bucket);
 
 /* The slice of a bucket that this rank owns, where it is at home. */
+/* The part of an equal bucket that a rank sums: equal ones, but for the last,
+ * that begin at multiples of CZR_PART_ALIGN elements. */
+enum { CZR_PART_ALIGN = 16 };
+czr_range czr_program_part(const czr_program *program, int bucket, int rank);
 czr_range czr_program_slice(const czr_program *program, int bucket, int rank);
 
 /* Rows of a table that this rank has. */

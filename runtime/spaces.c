@@ -36,6 +36,18 @@ static czr_status open_states(czr_engine *engine, const czr_bucket *bucket,
     return CZR_OK;
 }
 
+/* To each peer one, and one from it. */
+static bool open_rows(const czr_engine *engine, const czr_bucket *bucket,
+                      czr_spaces *spaces)
+{
+    const int n = czr_program_extent(engine->program, bucket->split_axes);
+
+    if (!bucket->is_equal)
+        return true;
+    spaces->rows = czr_alloc(2 * (size_t)n, sizeof *spaces->rows);
+    return spaces->rows != NULL;
+}
+
 static czr_status open_bucket(czr_engine *engine, int b)
 {
     const czr_program *program = engine->program;
@@ -45,17 +57,22 @@ static czr_status open_bucket(czr_engine *engine, int b)
     if (!czr_program_is_home(program, b, engine->rank))
         return CZR_OK;
     spaces->slice = czr_program_slice(program, b, engine->rank);
+    spaces->part = bucket->is_equal ? czr_program_part(program, b, engine->rank)
+                                    : spaces->slice;
     const int64_t n = spaces->slice.n;
+    const int64_t staged = bucket->is_equal ? spaces->part.n : 0;
     spaces->param = take(engine, bucket->length, 1, bucket->dtype);
     spaces->grad =
         take(engine, bucket->length, bucket->leaves, bucket->grad_dtype);
-    spaces->reduced = (float *)(void *)take(engine, n, 1, CZR_F32);
+    spaces->reduced = (float *)(void *)take(engine, n + staged, 1, CZR_F32);
     if (bucket->has_master)
         spaces->master = take(engine, n, 1, program->master_dtype);
     if (!spaces->param || !spaces->grad || !spaces->reduced ||
         (bucket->has_master && !spaces->master))
         return CZR_ERR_NO_MEMORY;
-    return open_states(engine, bucket, spaces);
+    return open_rows(engine, bucket, spaces)
+               ? open_states(engine, bucket, spaces)
+               : CZR_ERR_NO_MEMORY;
 }
 
 static czr_status open_scratch(czr_engine *engine)
@@ -200,6 +217,7 @@ static void close_bucket(czr_engine *engine, int b)
          k++)
         device->ops->release(device, spaces->states[k]);
     czr_free(spaces->states);
+    czr_free(spaces->rows);
     device->ops->release(device, spaces->param);
     device->ops->release(device, spaces->grad);
     device->ops->release(device, spaces->reduced);

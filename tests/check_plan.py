@@ -20,6 +20,8 @@ from plan_mutants import mutants
 from plan_numbers import BYTES, Plan, equal, round_up, wire_bytes
 from plan_parts import check_mesh, check_parameters, check_reductions
 from plan_schema import Validator, canonical, parse
+from plan_slices import (check_geometries, check_layout, gather_bytes, padded_length,
+                         pieces, reduce_bytes)
 from plan_times import check_times
 from plan_work import check_sharing, check_work
 
@@ -68,18 +70,6 @@ def check_matrices(plan):
             yield f"{name}: no such owner"
 
 
-def padded_length(plan, bucket):
-    """As many slices as there are, of the least length that will do."""
-    n = plan.n_split(bucket)
-    sizes = [round_up(plan.params[i]["local_elements"], 16) for i in bucket["order"]]
-    if bucket["kind"] == "split":
-        return n * round_up(-(-sum(sizes) // n), 16)
-    slices = [0] * n
-    for i, size in zip(bucket["order"], sizes):
-        slices[plan.matrix_of[i]["owner"]["split"]] += size
-    return n * max(slices)
-
-
 def check_buckets(plan):
     places = {}
     for b, bucket in enumerate(plan.data["buckets"]):
@@ -119,66 +109,6 @@ def check_buckets(plan):
     for i, p in enumerate(plan.params):
         yield from equal(f"places of parameters[{i}]", places.get(i),
                          [(p["bucket"], p["offset"])])
-
-
-def gradient_keys(plan):
-    """By layer, the first segment that is a number, behind one prefix; then as
-    defined.  Gradients come backwards."""
-    blocks, keys = {}, []
-    for i, p in enumerate(plan.params):
-        segments = (p["names"] or [p["name"]])[0].split(".")
-        at = next((k for k, s in enumerate(segments) if s.isdecimal()), None)
-        prefix = i if at is None else tuple(segments[:at])
-        layer = 0 if at is None else int(segments[at])
-        keys.append((blocks.setdefault(prefix, i), layer, i))
-    return keys
-
-
-def check_layout(plan):
-    if plan.data["policy"]["layout"] != "trainer":
-        return
-    keys = gradient_keys(plan)
-    for b, bucket in enumerate(plan.data["buckets"]):
-        yield from equal(f"buckets[{b}]: the trainer's order", bucket["order"],
-                         sorted(bucket["order"], key=lambda p: keys[p], reverse=True))
-
-
-def check_geometries(plan):
-    asked, seen = plan.data["policy"]["geometry"], []
-    speeds = [[500, 1000]] + [[u["thousandths"]] * 2 for u in
-                              plan.data["uneven_reduce"] if u["measured"]]
-    for i, choice in enumerate(plan.data["geometries"]):
-        name, best = f"geometries[{i}]", None
-        options = {o["geometry"]: o for o in choice["options"]}
-        uneven = options["uneven"]
-        if [choice["low"], choice["high"]] not in speeds:
-            yield f"{name}: nothing says that uneven slices are so fast"
-        for o in choice["options"]:
-            ends = [o["wire_ps"] * 1000 // e if o is uneven else o["wire_ps"]
-                    for e in (choice["high"], choice["low"])]
-            yield from equal(f"{name}.{o['geometry']}",
-                             [o["best_ps"], o["worst_ps"]],
-                             [o["load_ps"] + wire for wire in ends])
-            room = o["worst_ps"] - uneven["load_ps"]
-            nowhere = o is uneven or room < uneven["wire_ps"]
-            even = None if nowhere else 0 if room == 0 else -(
-                -1000 * uneven["wire_ps"] // room)
-            yield from equal(f"{name}.{o['geometry']}.break_even", o["break_even"],
-                             even)
-            if best is None or (o["worst_ps"], o["best_ps"]) < best[0]:
-                best = (o["worst_ps"], o["best_ps"]), o["geometry"]
-        yield from equal(f"{name}.chosen", choice["chosen"], best[1])
-        seen += choice["buckets"]
-        yield from equal(f"{name}.buckets", [plan.data["buckets"][b]["geometry"]
-                                             for b in choice["buckets"]],
-                         [choice["chosen"]] * len(choice["buckets"]))
-    everything = list(range(len(plan.data["buckets"])))
-    yield from equal("geometries: buckets", sorted(seen),
-                     everything if asked == "auto" else [])
-    if asked != "auto":
-        yield from equal("geometries of buckets", [b["geometry"] for b in
-                                                   plan.data["buckets"]],
-                         [asked] * len(everything))
 
 
 def check_groups(plan):
@@ -226,27 +156,6 @@ def work(plan):
                 flops[rank] += sum(f * n for f, n in zip(local, parts))
                 updates[rank] += sum(parts)
     return flops, matrices, updates
-
-
-def reduce_bytes(plan, bucket):
-    """Per rank: sent and received by reduce_scatter."""
-    reduction, found = plan.reduction(bucket), {}
-    unit = reduction["leaves"] * BYTES[reduction["dtype"]]
-    for members in plan.communicators(reduction["reduce_axes"]):
-        own = [plan.own_slice(bucket, r) for r in members]
-        for rank, n in zip(members, own):
-            found[rank] = (sum(own) - n) * unit, n * unit * (len(members) - 1)
-    return [found[r] for r in plan.ranks]
-
-
-def gather_bytes(plan, bucket):
-    """Per rank: sent and received by all_gather."""
-    unit, found = BYTES[bucket["dtype"]], {}
-    for members in plan.communicators(plan.reduction(bucket)["split_axes"]):
-        own = [plan.own_slice(bucket, r) for r in members]
-        for rank, n in zip(members, own):
-            found[rank] = n * unit * (len(members) - 1), (sum(own) - n) * unit
-    return [found[r] for r in plan.ranks]
 
 
 def mean_bytes(plan, matrix, way, elements):
@@ -397,7 +306,9 @@ def check_memory(plan):
             reduction = plan.reduction(bucket)
             expected["grad"] += (bucket["length"] * BYTES[reduction["dtype"]] *
                                  reduction["leaves"])
-            expected["reduced"] += own * 4
+            staged = pieces(plan, bucket, rank)[0]
+            expected["reduced"] += 4 * (
+                own + (staged if bucket["geometry"] == "equal" else 0))
             expected["master"] += own * master if master > unit else 0
             expected["state"] += own * states.get(rule, 0)
         for kind, value in expected.items():

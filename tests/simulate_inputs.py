@@ -90,7 +90,6 @@ def make_up(plan, seed):
         stage["time_ps"] = draw.randrange(10**10)
     for i, bucket in enumerate(plan["buckets"]):
         bucket["message"] = i // draw.choice((1, 1, 2))
-        if draw.random() < 0.3:
-            bucket["geometry"] = "padded"
+        bucket["geometry"] = draw.choice(("padded", "equal", "uneven", "uneven"))
     plan["baselines"] = [baseline(draw, plan, f"baseline {i}") for i in range(2)]
     return plan

@@ -207,7 +207,24 @@ class Simulation:
         own = self.own(bucket)
         if bucket["geometry"] == "padded":
             return len(own) * max(own), False
+        if bucket["geometry"] == "equal":
+            return bucket["length"], False
         return bucket["length"], is_uneven(own, bucket["length"])
+
+    def exchange_ps(self, bucket, axes, unit):
+        """Between equal parts and the slices of owners."""
+        if bucket["geometry"] != "equal":
+            return 0
+        n, bounds = bucket["length"], bucket["slices"]
+        step = -(-n // (len(bounds) - 1))
+        step = -(-step // 16) * 16
+        most = 0
+        for i, (low, high) in enumerate(zip(bounds, bounds[1:])):
+            start, end = min(n, i * step), min(n, (i + 1) * step)
+            kept = max(0, min(end, high) - max(start, low))
+            most = max(most, end - start - kept, high - low - kept)
+        rate, latency, _ = self.costs.link(axes)
+        return latency + most * unit / rate * 1e12 if most else 0
 
     def reduce_ps(self, bucket):
         """Without the latency."""
@@ -219,6 +236,7 @@ class Simulation:
         if set(rest) != set(axes):
             ps += self.costs.ring(rest, self.mesh.extent(rest) *
                                   max(self.own(bucket)) * 4, uneven)
+        ps += self.exchange_ps(bucket, how["split_axes"], 4)
         return ps - self.costs.link(axes)[1]
 
     def message(self, bucket):
@@ -240,8 +258,9 @@ class Simulation:
             ranks = self.homes(self.plan["parameters"][bucket["order"][0]])
         if kind == "all_gather":
             n, uneven = self.traffic(bucket)
-            return dict.fromkeys(ranks, c.ring(op["axes"], n * BYTES[bucket["dtype"]],
-                                               uneven))
+            unit = BYTES[bucket["dtype"]]
+            return dict.fromkeys(ranks, c.ring(op["axes"], n * unit, uneven) +
+                                 self.exchange_ps(bucket, op["axes"], unit))
         if kind == "all_reduce":
             return dict.fromkeys(ranks, c.ring(op["axes"], 0))
         if kind in ("decide", "prologue"):

@@ -184,6 +184,20 @@ static cz_wide wire_elements(const cz_figures_bucket *bucket)
                : bucket->length;
 }
 
+/* Of equal parts and slices, over the ranks that share the split. */
+static int64_t exchange_ps(const cz_simulation *s,
+                           const cz_figures_bucket *bucket, int64_t set,
+                           int64_t element_bytes)
+{
+    const cz_link_speed link = link_over(s, set);
+    return bucket->exchanged > 0
+               ? cz_time_add(
+                     cz_time_of((cz_wide)bucket->exchanged * element_bytes,
+                                link.rate),
+                     link.latency)
+               : 0;
+}
+
 /* Without a first launch: buckets of one message share one. */
 static int64_t bucket_ps(const cz_simulation *s,
                          const cz_figures_bucket *bucket)
@@ -194,8 +208,8 @@ static int64_t bucket_ps(const cz_simulation *s,
     const int64_t longest = cz_simulate_longest(bucket->own, bucket->n_slices);
     return cz_simulate_reduce_ps(s, wire_elements(bucket) * how->leaf_bytes,
                                  (cz_wide)longest * NORM_BYTES, how,
-                                 bucket->is_uneven) -
-           link.latency;
+                                 bucket->is_uneven) +
+           exchange_ps(s, bucket, how->split_set, NORM_BYTES) - link.latency;
 }
 
 /* The first operation of a message stands for all. */
@@ -255,9 +269,11 @@ static void fill_op(cz_simulation *s, int number, int64_t *ps)
         break;
     case CZ_STEP_ALL_GATHER:
         fill(s, ps,
-             cz_simulate_gather_ps(
-                 s, wire_elements(bucket) * bucket->element_bytes, op->comm,
-                 bucket->is_uneven));
+             cz_time_add(
+                 cz_simulate_gather_ps(
+                     s, wire_elements(bucket) * bucket->element_bytes, op->comm,
+                     bucket->is_uneven),
+                 exchange_ps(s, bucket, op->comm, bucket->element_bytes)));
         break;
     case CZ_STEP_SQUARE_SUM:
         fill_own(s, bucket, NORM_BYTES, ps);

@@ -3,6 +3,8 @@
 # figure of its plan computed again, and the verifier's word on it.
 foreach(case gpt:4x2:padded gpt:2x4:padded gpt:3x2:padded fused:4x2:padded
              batch:4x2:padded moe:4x2:padded fused:4x2:auto moe:4x2:auto
+             gpt:4x2:equal gpt:2x4:equal gpt:3x2:equal fused:4x2:equal
+             moe:4x2:equal batch:4x2:equal
              gpt:4x2:trainer gpt:2x4:trainer fused:4x2:trainer moe:4x2:trainer)
   string(REGEX MATCH "^([a-z]+):([0-9]+)x([0-9]+):([a-z]+)$" _ ${case})
   set(file ${CMAKE_CURRENT_SOURCE_DIR}/plans/${CMAKE_MATCH_1}.cz)
@@ -22,6 +24,22 @@ foreach(case gpt:4x2:padded gpt:2x4:padded gpt:3x2:padded fused:4x2:padded
   add_test(NAME plan_json_slices_${name} COMMAND ${plan_checker} --run
     $<TARGET_FILE:canzona> plan --json ${defines} ${file})
   set_tests_properties(plan_json_slices_${name} PROPERTIES LABELS plan
+    TIMEOUT 120)
+endforeach()
+# With grads over more axes than states are split over, as late as waits allow, and
+# on the stages of a pipeline, FSDP inside.
+foreach(case grads:dp=3,cp=2,tp=2 pipeline_moe:pp=2,dp=2,tp=2 fsdp:dp=2,fsdp=2,tp=2)
+  string(REGEX MATCH "^([a-z_]+):(.*)$" _ ${case})
+  set(stem ${CMAKE_MATCH_1})
+  string(REGEX REPLACE "([a-z]+=[0-9]+),?" "-D;mesh.\\1;" defines ${CMAKE_MATCH_2})
+  add_test(NAME run_slices_equal_${stem} COMMAND canzona run --check --late
+    --steps=2 ${defines} -D geometry=equal
+    ${CMAKE_CURRENT_SOURCE_DIR}/plans/${stem}.cz)
+  set_tests_properties(run_slices_equal_${stem} PROPERTIES LABELS run TIMEOUT 120)
+  add_test(NAME plan_json_slices_equal_${stem} COMMAND ${plan_checker} --run
+    $<TARGET_FILE:canzona> plan --json ${defines} -D geometry=equal
+    ${CMAKE_CURRENT_SOURCE_DIR}/plans/${stem}.cz)
+  set_tests_properties(plan_json_slices_equal_${stem} PROPERTIES LABELS plan
     TIMEOUT 120)
 endforeach()
 add_test(NAME plan_json_sees_geometries COMMAND ${plan_checker} --self-test

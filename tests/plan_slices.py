@@ -1,0 +1,123 @@
+"""Slices of buckets: their padding, order and geometry, and what travels to and
+from them, computed again from plan JSON."""
+from plan_numbers import BYTES, equal, round_up
+
+
+def padded_length(plan, bucket):
+    """As many slices as there are, of the least length that will do."""
+    n = plan.n_split(bucket)
+    sizes = [round_up(plan.params[i]["local_elements"], 16) for i in bucket["order"]]
+    if bucket["kind"] == "split":
+        return n * round_up(-(-sum(sizes) // n), 16)
+    slices = [0] * n
+    for i, size in zip(bucket["order"], sizes):
+        slices[plan.matrix_of[i]["owner"]["split"]] += size
+    return n * max(slices)
+
+
+def gradient_keys(plan):
+    """By layer, the first segment that is a number, behind one prefix; then as
+    defined.  Gradients come backwards."""
+    blocks, keys = {}, []
+    for i, p in enumerate(plan.params):
+        segments = (p["names"] or [p["name"]])[0].split(".")
+        at = next((k for k, s in enumerate(segments) if s.isdecimal()), None)
+        prefix = i if at is None else tuple(segments[:at])
+        layer = 0 if at is None else int(segments[at])
+        keys.append((blocks.setdefault(prefix, i), layer, i))
+    return keys
+
+
+def check_layout(plan):
+    if plan.data["policy"]["layout"] != "trainer":
+        return
+    keys = gradient_keys(plan)
+    for b, bucket in enumerate(plan.data["buckets"]):
+        yield from equal(f"buckets[{b}]: the trainer's order", bucket["order"],
+                         sorted(bucket["order"], key=lambda p: keys[p], reverse=True))
+
+
+def check_geometries(plan):
+    asked, seen = plan.data["policy"]["geometry"], []
+    speeds = [[500, 1000]] + [[u["thousandths"]] * 2 for u in
+                              plan.data["uneven_reduce"] if u["measured"]]
+    for i, choice in enumerate(plan.data["geometries"]):
+        name, best = f"geometries[{i}]", None
+        options = {o["geometry"]: o for o in choice["options"]}
+        uneven = options["uneven"]
+        if [choice["low"], choice["high"]] not in speeds:
+            yield f"{name}: nothing says that uneven slices are so fast"
+        for o in choice["options"]:
+            ends = [o["wire_ps"] * 1000 // e if o is uneven else o["wire_ps"]
+                    for e in (choice["high"], choice["low"])]
+            yield from equal(f"{name}.{o['geometry']}",
+                             [o["best_ps"], o["worst_ps"]],
+                             [o["load_ps"] + wire for wire in ends])
+            room = o["worst_ps"] - uneven["load_ps"]
+            nowhere = o is uneven or room < uneven["wire_ps"]
+            even = None if nowhere else 0 if room == 0 else -(
+                -1000 * uneven["wire_ps"] // room)
+            yield from equal(f"{name}.{o['geometry']}.break_even", o["break_even"],
+                             even)
+            if best is None or (o["worst_ps"], o["best_ps"]) < best[0]:
+                best = (o["worst_ps"], o["best_ps"]), o["geometry"]
+        yield from equal(f"{name}.chosen", choice["chosen"], best[1])
+        seen += choice["buckets"]
+        yield from equal(f"{name}.buckets", [plan.data["buckets"][b]["geometry"]
+                                             for b in choice["buckets"]],
+                         [choice["chosen"]] * len(choice["buckets"]))
+    everything = list(range(len(plan.data["buckets"])))
+    yield from equal("geometries: buckets", sorted(seen),
+                     everything if asked == "auto" else [])
+    if asked != "auto":
+        yield from equal("geometries of buckets", [b["geometry"] for b in
+                                                   plan.data["buckets"]],
+                         [asked] * len(everything))
+
+
+def pieces(plan, bucket, rank):
+    """Elements of the equal part of a rank's split coordinate, and of the part
+    and of the slice without the other."""
+    if not plan.is_home(bucket, rank):
+        return 0, 0, 0
+    n, at = bucket["length"], plan.split(rank, bucket)
+    step = round_up(-(-n // plan.n_split(bucket)), 16)
+    start, end = min(n, at * step), min(n, (at + 1) * step)
+    low, high = bucket["slices"][at:at + 2]
+    kept = max(0, min(end, high) - max(start, low))
+    return end - start, end - start - kept, high - low - kept
+
+
+def exchanges(plan, bucket, axes):
+    return bucket["geometry"] == "equal" and set(
+        plan.reduction(bucket)["split_axes"]) <= set(axes)
+
+
+def collective_bytes(plan, bucket, axes):
+    """Per rank: elements of others, own ones times others, sent and received
+    between parts and slices."""
+    found, equal = {}, exchanges(plan, bucket, axes)
+    for members in plan.communicators(axes):
+        three = [pieces(plan, bucket, r) if equal else
+                 (plan.own_slice(bucket, r), 0, 0) for r in members]
+        for rank, (own, part, slice_) in zip(members, three):
+            found[rank] = (sum(p[0] for p in three) - own,
+                           own * (len(members) - 1), part, slice_)
+    return [found[r] for r in plan.ranks]
+
+
+def reduce_bytes(plan, bucket):
+    """Per rank: sent and received by reduce_scatter."""
+    reduction = plan.reduction(bucket)
+    unit = reduction["leaves"] * BYTES[reduction["dtype"]]
+    return [(others * unit + part * 4, own * unit + slice_ * 4)
+            for others, own, part, slice_ in
+            collective_bytes(plan, bucket, reduction["reduce_axes"])]
+
+
+def gather_bytes(plan, bucket):
+    """Per rank: sent and received by all_gather."""
+    unit = BYTES[bucket["dtype"]]
+    return [((own + slice_) * unit, (others + part) * unit)
+            for others, own, part, slice_ in
+            collective_bytes(plan, bucket, plan.reduction(bucket)["split_axes"])]
