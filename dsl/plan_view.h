@@ -334,6 +334,7 @@ typedef struct cz_plan_view {
     const cz_view_bucket *buckets;
     int n_geometries;
     const cz_fact_geometry *geometries;
+    const cz_fact_grouping *grouping; /* NULL: there was nothing to choose */
     int n_tables;
     const cz_view_table *tables;
     int n_ops;

@@ -239,3 +239,15 @@ bool cz_view_read_geometries(cz_view_builder *b)
     b->view->geometries = facts;
     return ok;
 }
+
+bool cz_view_read_grouping(cz_view_builder *b)
+{
+    int n;
+    const cz_fact_grouping *fact = cz_ir_read_grouping(b->ir, b->arena, &n);
+    b->view->grouping = n > 0 ? fact : NULL;
+    return n == 0 || (cz_view_in(b, "grouping: how many", n, 1, 1) &&
+                      cz_view_all_in(b, "grouping: n_groups", &fact->n_groups,
+                                     fact->n_groups.n, 1, INT32_MAX) &&
+                      cz_view_all_in(b, "grouping: time_ps", &fact->time_ps,
+                                     fact->n_groups.n, 0, CZ_MAX_BYTES));
+}

@@ -102,13 +102,18 @@ typedef struct cz_sheet_geometry {
     const cz_sheet_option *options;
 } cz_sheet_geometry;
 
+/* A way to cut matrices to micro-groups that was simulated. */
+typedef struct cz_sheet_grouping {
+    int64_t n_groups, time_ps;
+} cz_sheet_grouping;
+
 typedef struct cz_sheet_baseline {
     const char *name;
     const int64_t *time_ps, *state_bytes; /* [n_ranks]; NULL: not said */
 } cz_sheet_baseline;
 
 /* Members of the document that plans can differ in: all but its header. */
-enum { CZ_SHEET_N_PARTS = 16, CZ_SHEET_DIGEST = 65 };
+enum { CZ_SHEET_N_PARTS = 17, CZ_SHEET_DIGEST = 65 };
 extern const char *const cz_sheet_parts[CZ_SHEET_N_PARTS];
 
 typedef struct cz_sheet {
@@ -126,11 +131,12 @@ typedef struct cz_sheet {
     /* [n_ranks] each */
     const int64_t *time_ps, *flops, *n_whole, *memory[CZ_N_MEMORIES];
     const int64_t *sent[CZ_N_STEPS]; /* NULL of kinds that send nothing */
-    int n_bounds, n_baselines, n_constants, n_geometries;
+    int n_bounds, n_baselines, n_constants, n_geometries, n_groupings;
     const cz_sheet_bound *bounds;
     const cz_sheet_baseline *baselines;
     const cz_sheet_constant *constants;
     const cz_sheet_geometry *geometries;
+    const cz_sheet_grouping *groupings;
     /* SHA-256 of each part, hex */
     char digests[CZ_SHEET_N_PARTS][CZ_SHEET_DIGEST];
 } cz_sheet;

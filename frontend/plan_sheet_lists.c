@@ -234,6 +234,14 @@ static void read_geometry(cz_sheet_reader *r, const cz_json_at *at, void *entry)
                              read_option, &out->n_options);
 }
 
+static void read_grouping(cz_sheet_reader *r, const cz_json_at *at, void *entry)
+{
+    cz_sheet_grouping *out = entry;
+    (void)r;
+    out->n_groups = cz_json_number_of(at, "groups", 1, INT32_MAX);
+    out->time_ps = cz_json_number_of(at, "time_ps", 0, CZ_MAX_BYTES);
+}
+
 void cz_sheet_read_lists(cz_sheet_reader *r, const cz_json_at *root)
 {
     cz_sheet *out = r->out;
@@ -251,4 +259,6 @@ void cz_sheet_read_lists(cz_sheet_reader *r, const cz_json_at *root)
                                read_constant, &out->n_constants);
     out->geometries = read_list(r, root, "geometries", sizeof *out->geometries,
                                 read_geometry, &out->n_geometries);
+    out->groupings = read_list(r, root, "groupings", sizeof *out->groupings,
+                               read_grouping, &out->n_groupings);
 }

@@ -97,6 +97,7 @@ bool cz_schedule_build(cz_arena *arena, const cz_plan_view *view,
     cz_fact_op *ops = CZ_NEW(arena, cz_fact_op, s.n_ops);
     for (int i = 0; i < s.n_ops; i++)
         ops[i] = op_fact(&s, i);
-    *out = (cz_schedule){s.n_tables, s.n_ops, s.tables, ops, arena_fact(&s)};
+    *out = (cz_schedule){s.n_tables, s.n_ops,        s.tables,
+                         ops,        arena_fact(&s), s.grouping};
     return true;
 }

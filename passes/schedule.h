@@ -16,6 +16,7 @@ typedef struct cz_schedule {
     const cz_fact_table *tables;
     const cz_fact_op *ops;
     cz_fact_arena arena;
+    cz_fact_grouping grouping; /* empty: there was nothing to choose */
 } cz_schedule;
 
 /* `view` has stages, assignments and buckets; what it has of a schedule is

@@ -16,6 +16,8 @@ typedef struct chooser {
     int **seen; /* groups of matrices that have a time already */
     cz_group_wish *wishes, *best; /* [n_lots] */
     int64_t best_ps;              /* -1: nothing is tried yet */
+    int n_tried, n_times;
+    int64_t *tried, *times;
 } chooser;
 
 static bool is_seen(chooser *c, const cz_matrix_set *set)
@@ -28,6 +30,13 @@ static bool is_seen(chooser *c, const cz_matrix_set *set)
             return true;
     *CZ_PUSH(c->s->arena, c->seen, c->n_seen) = groups;
     return false;
+}
+
+/* For who asks why. */
+static void note(chooser *c, int n_groups, int64_t ps)
+{
+    *CZ_PUSH(c->s->arena, c->tried, c->n_tried) = n_groups;
+    *CZ_PUSH(c->s->arena, c->times, c->n_times) = ps;
 }
 
 /* How long the list would take.  The scheduler itself stays as it is. */
@@ -43,6 +52,7 @@ static void try_wishes(chooser *c)
         cz_schedule_sort(&trial, &trial.sharded, n_groups);
         cz_schedule_list(&trial);
         const int64_t ps = cz_schedule_time(&trial);
+        note(c, n_groups, ps);
         if (c->best_ps < 0 || ps < c->best_ps) {
             c->best_ps = ps;
             memcpy(c->best, c->wishes, (size_t)trial.n_lots * sizeof *c->best);
@@ -98,6 +108,8 @@ void cz_schedule_group(cz_scheduler *s)
     if (s->prices && has_choice(s))
         try_all(&c);
     cz_arena_fini(&c.scratch);
+    s->grouping =
+        (cz_fact_grouping){{c.tried, c.n_tried}, {c.times, c.n_times}};
     const int n_groups = cz_schedule_cut_lots(s, c.best);
     cz_schedule_sort(s, &s->sharded, n_groups > 0 ? n_groups : 1);
 }

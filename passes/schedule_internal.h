@@ -111,7 +111,8 @@ typedef struct cz_scheduler {
     cz_matrix_set sharded, alone;
     const cz_schedule_prices *prices; /* NULL: the plan has no machine */
     int n_lots;
-    cz_lot *lots; /* in the order in which they are carried out */
+    cz_lot *lots;              /* in the order in which they are carried out */
+    cz_fact_grouping grouping; /* what was tried */
     int n_ops;
     cz_planned_op *ops;
     int n_tables;

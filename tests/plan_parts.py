@@ -291,3 +291,15 @@ def dealt(names):
     if len(steps) != 1:
         return None, None
     return "".join(words[0][:at] + ["*"] + words[0][at + 1:]), steps.pop()
+
+
+def check_groupings(plan):
+    """The plan's is the fastest; none is done before the kernels of a rank."""
+    ways = plan.data["groupings"]
+    if ways:
+        best = min(ways, key=lambda w: w["time_ps"])
+        yield from equal("groupings: of the fastest", best["groups"],
+                         len(plan.data["groups"]))
+        for i, way in enumerate(ways):
+            if way["time_ps"] < max(plan.data["metrics"]["time_ps"]):
+                yield f"groupings[{i}]: takes less than the kernels of a rank"

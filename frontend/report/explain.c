@@ -305,6 +305,46 @@ static void put_geometries(const cz_sheet *s, cz_text *out)
     }
 }
 
+/* ---- micro-groups ---- */
+
+/* The fastest way with so many groups; NULL: none was simulated. */
+static const cz_sheet_grouping *fastest_of(const cz_sheet *s, int64_t n_groups)
+{
+    const cz_sheet_grouping *best = NULL;
+    for (int i = 0; i < s->n_groupings; i++)
+        if ((n_groups == 0 || s->groupings[i].n_groups == n_groups) &&
+            (!best || s->groupings[i].time_ps < best->time_ps))
+            best = &s->groupings[i];
+    return best;
+}
+
+static bool is_first_of_its_number(const cz_sheet *s, int grouping)
+{
+    for (int i = 0; i < grouping; i++)
+        if (s->groupings[i].n_groups == s->groupings[grouping].n_groups)
+            return false;
+    return true;
+}
+
+static void put_groupings(const cz_sheet *s, cz_text *out)
+{
+    const cz_sheet_grouping *chosen = fastest_of(s, 0);
+    if (!chosen)
+        return;
+    cz_text_printf(out, "\nmicro-groups\n  %" PRId64 ", which take ",
+                   chosen->n_groups);
+    cz_number_time(out, chosen->time_ps);
+    cz_text_puts(out, ", a forward pass as long as gathers behind them");
+    for (int i = 0; i < s->n_groupings; i++) {
+        const int64_t n = s->groupings[i].n_groups;
+        if (n == chosen->n_groups || !is_first_of_its_number(s, i))
+            continue;
+        cz_text_printf(out, ";\n    %" PRId64 " would take ", n);
+        cz_number_time(out, fastest_of(s, n)->time_ps);
+    }
+    cz_text_puts(out, ".\n");
+}
+
 void cz_report_explain(const cz_look *look, cz_text *out)
 {
     put_time(look, out);
@@ -312,4 +352,5 @@ void cz_report_explain(const cz_look *look, cz_text *out)
     put_matrices(look->sheet, out);
     put_buckets(look->sheet, out);
     put_geometries(look->sheet, out);
+    put_groupings(look->sheet, out);
 }

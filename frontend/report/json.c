@@ -171,6 +171,7 @@ void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
     cz_json_close(&r.json, ']');
     cz_report_put_constants(&r);
     cz_report_put_geometries(&r);
+    cz_report_put_groupings(&r);
     cz_json_close(&r.json, '}');
     cz_arena_fini(&arena);
 }

@@ -1,4 +1,4 @@
-/* What geometries of slices the planner compared. */
+/* What the planner compared: geometries of slices, micro-groups. */
 #include "frontend/report/geometry.h"
 #include "frontend/report/json_internal.h"
 
@@ -38,5 +38,19 @@ void cz_report_put_geometries(cz_report *r)
     cz_json_open(&r->json, '[');
     for (int i = 0; i < r->view->n_geometries; i++)
         put_geometry(r, &r->view->geometries[i]);
+    cz_json_close(&r->json, ']');
+}
+
+void cz_report_put_groupings(cz_report *r)
+{
+    const cz_fact_grouping *fact = r->view->grouping;
+    cz_json_key(&r->json, "groupings");
+    cz_json_open(&r->json, '[');
+    for (int i = 0; fact && i < fact->n_groups.n; i++) {
+        cz_json_open(&r->json, '{');
+        cz_json_put_int(&r->json, "groups", fact->n_groups.v[i]);
+        cz_json_put_int(&r->json, "time_ps", fact->time_ps.v[i]);
+        cz_json_close(&r->json, '}');
+    }
     cz_json_close(&r->json, ']');
 }

@@ -49,6 +49,7 @@ void cz_report_put_metrics(cz_report *report);
 void cz_report_put_stages(cz_report *report);
 void cz_report_put_geometries(cz_report *report);
 void cz_report_put_classes(cz_report *report);
+void cz_report_put_groupings(cz_report *report);
 void cz_report_put_constants(cz_report *report);
 void cz_report_put_baselines(cz_report *report);
 
