@@ -199,12 +199,15 @@ static bool is_worth(const cz_subgroup_plan *plan,
             plan->time_ps <= other->time_ps - other->time_ps / WORTH);
 }
 
-/* With few bytes on the wire, unless more of them are worth it. */
+/* With few bytes on the wire, unless more of them are worth it: within a node,
+ * whose links have time to spare. */
 static cz_subgroup_plan solve_shared(const sharer *s)
 {
     const cz_subgroup_plan light = solve(s, s->classes, wire_cap(s));
     const cz_subgroup_plan any = solve(s, s->classes, INT64_MAX);
-    return is_worth(&any, &light) ? any : light;
+    const bool is_near =
+        s->domain->problem.n_hosts <= s->machine->gpus_per_node;
+    return is_near && is_worth(&any, &light) ? any : light;
 }
 
 /* ---- back ---- */
