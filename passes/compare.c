@@ -95,13 +95,82 @@ static void add_messages(const comparer *c, const cz_place_domain *domain,
     }
 }
 
+/* ---- gathers and scatters ---- */
+
+/* Bytes of an element in the slots of a kind. */
+static int64_t slot_bytes(const cz_view_slot *slots, int n, cz_slot_kind kind)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < n; i++)
+        if (slots[i].kind == kind)
+            bytes += cz_dtype_bytes(slots[i].dtype);
+    return bytes;
+}
+
+/* What each slot sends and receives. */
+typedef struct traffic {
+    int64_t *sent, *received; /* [slots] */
+} traffic;
+
+/* Shards go to the host and come back; the host's own stays. */
+static void add_matrix(const comparer *c, int family, int64_t first_slot,
+                       int host, const traffic *all)
+{
+    const cz_plan_view *view = c->view;
+    const cz_view_family *f = &view->families[family];
+    const cz_view_stage *stage =
+        &view->stages[cz_rule_stages_find(view, f->rule).whole];
+    const int64_t in = slot_bytes(stage->in, stage->n_in, CZ_SLOT_GATHER);
+    const int64_t out = slot_bytes(stage->out, stage->n_out, CZ_SLOT_SCATTER);
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_ints axes = cz_view_shard_axes(view, family, storage);
+    const int64_t n = cz_view_extent(view, &axes);
+    for (int64_t s = 0; s < n; s++) {
+        const int64_t rank = cz_view_rank_at(view, &axes, s, 0);
+        const int64_t elements = cz_view_shard_elements(view, f, rank);
+        if (s == host)
+            continue;
+        all->sent[first_slot + s] += elements * in;
+        all->received[first_slot + s] += elements * out;
+        all->sent[first_slot + host] += elements * out;
+        all->received[first_slot + host] += elements * in;
+    }
+}
+
+static void add_traffic(const comparer *c, const cz_place_domain *domain,
+                        const cz_solve_plan *plan, cz_compared *out)
+{
+    const int n_hosts = domain->problem.n_hosts;
+    const int n_slots = domain->problem.n_ranks * n_hosts;
+    const traffic all = {CZ_NEW(c->arena, int64_t, n_slots),
+                         CZ_NEW(c->arena, int64_t, n_slots)};
+    for (int i = 0; i < domain->problem.n_items; i++) {
+        const int family = c->view->params[domain->params[i]].family;
+        if (cz_family_is_owned(c->view, family) &&
+            cz_family_shards(c->view, family) > 1)
+            add_matrix(c, family, (int64_t)plan->owner[i] * n_hosts,
+                       plan->host[i], &all);
+    }
+    for (int rank = 0; rank < c->view->n_ranks; rank++) {
+        const int slot = domain->domain.slot_of_cell[c->cell_of[rank]];
+        if (slot < 0)
+            continue;
+        out->sent_bytes[rank] += all.sent[slot];
+        out->received_bytes[rank] += all.received[slot];
+    }
+}
+
+/* ---- one baseline ---- */
+
 static cz_compared open_one(const comparer *c, const char *name)
 {
-    return (cz_compared){.name = name,
-                         .time_ps = CZ_NEW(c->arena, int64_t, c->view->n_ranks),
-                         .state_bytes =
-                             CZ_NEW(c->arena, int64_t, c->view->n_ranks),
-                         .gathers = true};
+    return (cz_compared){
+        .name = name,
+        .time_ps = CZ_NEW(c->arena, int64_t, c->view->n_ranks),
+        .state_bytes = CZ_NEW(c->arena, int64_t, c->view->n_ranks),
+        .sent_bytes = CZ_NEW(c->arena, int64_t, c->view->n_ranks),
+        .received_bytes = CZ_NEW(c->arena, int64_t, c->view->n_ranks),
+        .gathers = true};
 }
 
 static cz_compared compare_replicated(const comparer *c)
@@ -139,6 +208,8 @@ static cz_compared compare_kind(const comparer *c, cz_solve_baseline_kind kind)
         out.name = baseline.plan.method;
         add_score(c, domain, &score, &out);
         add_messages(c, domain, &baseline.plan, &out);
+        if (!is_layer_wise)
+            add_traffic(c, domain, &baseline.plan, &out);
     }
     return out;
 }

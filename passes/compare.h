@@ -22,6 +22,9 @@ typedef struct cz_compared {
     const char *name;
     int64_t *time_ps;     /* [n_ranks] of kernels, without waits */
     int64_t *state_bytes; /* [n_ranks] masters and states */
+    /* [n_ranks] what of matrices goes to owners and back: all slots, in every
+     * update. */
+    int64_t *sent_bytes, *received_bytes;
     int n_messages;
     cz_compared_message *messages; /* domain by domain, in each in the
                                     * order of gradients */

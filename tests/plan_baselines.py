@@ -1,7 +1,7 @@
 """What public optimizers would make of a plan's parameters, computed again:
 owners, slices, state, and time of each split coordinate.  Written from the
 schema and the published formula."""
-from plan_numbers import BYTES, equal, round_up
+from plan_numbers import BYTES, equal, round_up, wire_bytes
 from plan_times import ceil_div, work_ps
 
 ALIGN = 16
@@ -248,6 +248,38 @@ def check_sums(plan, found, baseline):
     yield from equal("state_bytes", baseline["state_bytes"], state)
 
 
+def shard_sizes(plan, p):
+    """The smallest and the largest of its shards."""
+    sizes = {plan.elements(p, r) for r in plan.ranks if plan.is_home(p, r)}
+    return min(sizes), max(sizes)
+
+
+def check_transfers(plan, baseline):
+    """What is sent is received, and is all but the shards that owners have:
+    which these are is known where shards are equal."""
+    sent, received = baseline["sent_bytes"], baseline["received_bytes"]
+    yield from equal("bytes received", sum(received), sum(sent))
+    yield from equal("ranks", [len(sent), len(received)], [len(plan.ranks)] * 2)
+    least, most, sizes = 0, 0, {}
+    for p in plan.params:
+        if not owned_axes(plan, p) or baseline["name"] in LAYER_WISE or (
+                baseline["name"] == "replicated" or plan.shards(p) == 1):
+            continue
+        axes, coordinates = plan.home(p)
+        copies = (len(plan.ranks) // plan.shards(p) // plan.n_split(p) //
+                  plan.extent(axes) * (len(coordinates) or 1))
+        whole = plan.stages[p["rule"], "whole"]
+        each = copies * wire_bytes(whole["gather"] + whole["scatter"])
+        key = str([p[k] for k in ("shape", "shard", "bounds", "home")])
+        if key not in sizes:
+            sizes[key] = shard_sizes(plan, p)
+        low, high = sizes[key]
+        least += each * (p["element_count"] - high)
+        most += each * (p["element_count"] - low)
+    if not least <= sum(sent) <= most:
+        yield f"sent {sum(sent)}, not {least} to {most}"
+
+
 def check_baselines(plan):
     every = domains(plan)
     for b, baseline in enumerate(plan.data["baselines"]):
@@ -261,4 +293,5 @@ def check_baselines(plan):
         messages += equal("all_reduces, gathers, exposed", flags,
                           [name in LAYER_WISE or name == "replicated",
                            name != "replicated", name in LAYER_WISE])
+        messages += check_transfers(plan, baseline)
         yield from (f"baselines[{b}], {name}: {m}" for m in messages)

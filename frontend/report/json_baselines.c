@@ -24,6 +24,9 @@ static void put_baseline(cz_report *r, const cz_compared *it)
     cz_json_put_bool(json, "exposed", it->is_exposed);
     cz_json_put_ints(json, "time_ps", it->time_ps, r->view->n_ranks);
     cz_json_put_ints(json, "state_bytes", it->state_bytes, r->view->n_ranks);
+    cz_json_put_ints(json, "sent_bytes", it->sent_bytes, r->view->n_ranks);
+    cz_json_put_ints(json, "received_bytes", it->received_bytes,
+                     r->view->n_ranks);
     cz_json_key(json, "messages");
     cz_json_open(json, '[');
     for (int m = 0; m < it->n_messages; m++)
