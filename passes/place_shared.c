@@ -43,18 +43,6 @@ static int family_of(const sharer *s, int solve_class)
     return s->view->params[s->domain->params[i]].family;
 }
 
-/* The dimension that the shards cut, as the stage sees it; NONE: both. */
-static cz_cut_of sharded_along(const sharer *s, int family)
-{
-    const cz_view_family *f = &s->view->families[family];
-    const bool transposed = s->view->rules[f->rule].fact->transposed != 0;
-    const bool rows = f->fact->shard.v[0] != 0,
-               columns = f->fact->shard.v[1] != 0;
-    if (rows && columns)
-        return CZ_CUT_NONE;
-    return rows != transposed ? CZ_CUT_ROWS : CZ_CUT_COLUMNS;
-}
-
 /* Whether ranks can share a matrix in that way: one at a time, and n x n
  * products dealt out wherever they can be. */
 static bool is_run(const sharer *s, int family, const cz_view_stage *stage,
@@ -62,14 +50,12 @@ static bool is_run(const sharer *s, int family, const cz_view_stage *stage,
 {
     const cz_fact_rule *rule =
         s->view->rules[s->view->families[family].rule].fact;
-    const bool t = rule->transposed != 0;
-    const int64_t shape[] = {rule->shape.v[t], rule->shape.v[!t]};
     cz_outline outline;
     if (way->g == 1)
         return way->batch == 1;
     return way->batch == 1 &&
            way->form == (is_dealt ? CZ_SUBGROUP_SHARED : CZ_SUBGROUP_GRAM) &&
-           cz_outline_check(s->arena, s->view, stage, shape, way->g,
+           cz_outline_check(s->arena, s->view, stage, rule->shape.v, way->g,
                             &outline) == CZ_OUTLINE_OK;
 }
 
@@ -92,7 +78,7 @@ static void list_ways(const sharer *s, int family, cz_subgroup_class *out)
     const cz_ways_call call = {
         .stage = stage,
         .lie = CZ_LIES_IN_SHARDS,
-        .sharded = sharded_along(s, family),
+        .sharded = cz_ways_sharded_along(view, family),
         .width = width,
         .n_near = (int)s->machine->gpus_per_node,
         .max_g = is_even && stage->n_variants == 0 ? width : 1,
@@ -124,7 +110,7 @@ static bool list_classes(sharer *s)
         const int family = family_of(s, c);
         if (!is_gathered(s, family))
             continue;
-        if (sharded_along(s, family) == CZ_CUT_NONE)
+        if (cz_ways_sharded_along(s->view, family) == CZ_CUT_NONE)
             return false;
         cz_subgroup_class *out = &s->classes[s->n_classes];
         out->state_bytes = problem->classes[c].state_bytes * problem->n_hosts;

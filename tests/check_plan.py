@@ -355,7 +355,7 @@ def check(data, validator):
     plan = Plan(data)
     try:
         return [m for part in CHECKS for m in part(plan)]
-    except (LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         return [f"numbers that name nothing: {error!r}"]
 
 
@@ -369,8 +369,9 @@ def check_text(text, validator):
     return check(data, validator)
 
 
-def self_test(data, validator, limit=1500):
-    """Plans with one thing wrong that pass: there must be none."""
+def self_test(data, validator, limit):
+    """Plans with one thing wrong that pass: there must be none of about `limit`
+    of each kind."""
     for what, mutant in mutants(data, limit):
         if not check(mutant, validator):
             yield f"{what} is not noticed"
@@ -392,14 +393,15 @@ def read(arguments):
 def main(arguments):
     with open(os.path.join(HERE, "plan.schema.json"), encoding="utf-8") as file:
         validator = Validator(parse(file.read()))
-    mutate = arguments[0] == "--self-test"
+    option, _, limit = arguments[0].partition("=")
+    mutate = option == "--self-test"
     if mutate:
         arguments = ["--run"] + arguments[1:]
     failed = False
     for name, text in read(arguments):
         messages = check_text(text, validator)
         if mutate and not messages:
-            messages = list(self_test(parse(text), validator))
+            messages = list(self_test(parse(text), validator, int(limit or 300)))
         failed |= bool(messages)
         print("\n".join(f"{name}: {m}" for m in messages[:20]) or
               f"{name}: every figure computed again")

@@ -15,17 +15,6 @@ typedef struct finder {
 
 /* ---- classes ---- */
 
-/* The dimension that the shards cut; NONE: both.  Stages see what is stored. */
-static cz_cut_of sharded_along(const cz_plan_view *view, int family)
-{
-    const cz_view_family *f = &view->families[family];
-    const bool rows = f->n_dims > 0 && f->fact->shard.v[0] != 0;
-    const bool columns = f->n_dims > 1 && f->fact->shard.v[1] != 0;
-    if (rows == columns)
-        return CZ_CUT_NONE;
-    return rows ? CZ_CUT_ROWS : CZ_CUT_COLUMNS;
-}
-
 /* Of the ranks that shard a family, how many consecutive ones from the first
  * on are in its node. */
 static int count_near(const finder *f, int family)
@@ -60,7 +49,7 @@ static cz_ways_call call_of(const finder *f, int family)
     return (cz_ways_call){
         .stage = &f->view->stages[cz_rule_stages_find(f->view, rule).whole],
         .lie = CZ_LIES_IN_SHARDS,
-        .sharded = sharded_along(f->view, family),
+        .sharded = cz_ways_sharded_along(f->view, family),
         .width = n,
         .n_near = count_near(f, family),
         .max_g = n,

@@ -232,6 +232,16 @@ static bool take_measured(const lister *l, cz_subgroup_way *way)
 
 /* ---- all of them ---- */
 
+cz_cut_of cz_ways_sharded_along(const cz_plan_view *view, int family)
+{
+    const cz_view_family *f = &view->families[family];
+    const bool rows = f->n_dims > 0 && f->fact->shard.v[0] != 0;
+    const bool columns = f->n_dims > 1 && f->fact->shard.v[1] != 0;
+    if (rows == columns)
+        return CZ_CUT_NONE;
+    return rows ? CZ_CUT_ROWS : CZ_CUT_COLUMNS;
+}
+
 static int list_forms(const lister *l, int batch, int g, cz_subgroup_way *forms)
 {
     cz_subgroup_way way = {.form =

@@ -35,6 +35,10 @@ typedef struct cz_ways_call {
                         * not lie: where the block is not the row, it does not */
 } cz_ways_call;
 
+/* The dimension that shards cut of the family's matrices as they are stored,
+ * which is how stages see them; NONE: neither, or both. */
+cz_cut_of cz_ways_sharded_along(const cz_plan_view *view, int family);
+
 /* All ways, by batch, then by g; of g > 1 first CZ_SUBGROUP_GRAM, in which all
  * ranks compute alike what is not cut, then CZ_SUBGROUP_SHARED, in which they
  * deal out those products by rows and gather the results.  Stages with phases

@@ -212,6 +212,9 @@ foreach(mesh 1x4 2x4 1x2 2x1)
       TIMEOUT 120)
   endforeach()
 endforeach()
+add_test(NAME run_auto_few_turned COMMAND canzona run --check --steps=2
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/turned.cz)
+set_tests_properties(run_auto_few_turned PROPERTIES LABELS run TIMEOUT 120)
 
 # Several micro-groups, one behind the other: two, three and four.
 foreach(mesh 1x4 2x4 2x2 3x2)

@@ -42,11 +42,8 @@ foreach(case grads:dp=3,cp=2,tp=2 pipeline_moe:pp=2,dp=2,tp=2 fsdp:dp=2,fsdp=2,t
   set_tests_properties(plan_json_slices_equal_${stem} PROPERTIES LABELS plan
     TIMEOUT 120)
 endforeach()
-add_test(NAME plan_json_sees_geometries COMMAND ${plan_checker} --self-test
-  $<TARGET_FILE:canzona> plan --json
+cz_plan_sees(plan_json_sees_geometries
   ${CMAKE_CURRENT_SOURCE_DIR}/golden/explain/slices_assumed.cz)
-set_tests_properties(plan_json_sees_geometries PROPERTIES LABELS plan
-  TIMEOUT 300)
 # Of one stage's plan another's is a copy.
 add_test(NAME plan_json_slices_pipeline COMMAND ${plan_checker} --run
   $<TARGET_FILE:canzona> plan --json -D geometry=auto
