@@ -56,6 +56,8 @@ def page_complaints(text, plan):
     for key in ("plan_hash", "source_hash"):
         if plan["header"][key] not in page.texts(".//code"):
             yield key
+    for label in page.cut_off():
+        yield f"'{label}' reaches beyond its picture"
     yield from summary_complaints(page, plan)
     yield from bar_complaints(page, metrics)
     yield from table_complaints(page, plan)

@@ -7,6 +7,8 @@ FORBIDDEN = {"script", "iframe", "object", "embed", "link", "img", "base",
              "form"}
 REFERENCES = {"src", "href", "srcset", "action", "data", "poster", "xlink:href"}
 
+LETTER = 6  # units of a picture
+
 
 class Reader(html.parser.HTMLParser):
     """Collects what is wrong; HTML's own rules about what may stay open."""
@@ -73,3 +75,14 @@ class Page:
                 return [rect for rect in picture.iter("rect")
                         if rect.get("class") != "lane"]
         raise KeyError(title)
+
+    def cut_off(self):
+        """Labels that reach beyond their picture, a letter being LETTER wide."""
+        before = {"end": 1, "middle": 0.5, "on": 0.5}
+        for picture in self.root.iter("svg"):
+            width = float(picture.get("viewBox").split()[2])
+            for text in picture.iter("text"):
+                length = LETTER * len("".join(text.itertext()))
+                left = float(text.get("x")) - length * before.get(text.get("class"), 0)
+                if left < 0 or left + length > width:
+                    yield "".join(text.itertext())

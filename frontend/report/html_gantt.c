@@ -9,7 +9,7 @@
 /* Lengths in hundredths. */
 enum {
     LEFT = 150 * CZ_PAGE_UNIT,
-    RIGHT = 945 * CZ_PAGE_UNIT,
+    RIGHT = 925 * CZ_PAGE_UNIT, /* half of a label goes beyond */
     TOP = 8 * CZ_PAGE_UNIT,
     LANE = 20 * CZ_PAGE_UNIT,
     BAR = 16 * CZ_PAGE_UNIT,
