@@ -246,8 +246,8 @@ int64_t cz_form_least_work(const cz_form_class *of)
         if (!is_open(form))
             continue;
         for (int b = 0; b < of->n_batches; b++) {
-            const int64_t work =
-                cz_time_limit(((cz_wide)form->time_ps[b] * form->group) >> b);
+            const int64_t work = cz_time_limit((cz_wide)form->time_ps[b] *
+                                               form->group / (1 << b));
             least = work < least ? work : least;
         }
     }
