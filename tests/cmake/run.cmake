@@ -199,33 +199,20 @@ cz_refuses_to_share(blocks run ${gpt}
   --check -D gpt.width=96 -D gpt.vocab=258 -D mesh.tp=3)
 
 # Matrices that the planner itself lets ranks share: groups of four, of two, and
-# owners side by side.
-foreach(mesh 1x4 2x4 1x2 2x1)
-  string(REPLACE "x" ";" sizes ${mesh})
-  list(GET sizes 0 dp)
-  list(GET sizes 1 tp)
+# owners side by side; then several micro-groups, one behind the other: two,
+# three and four.
+foreach(case auto_few:few:1x4 auto_few:few:2x4 auto_few:few:1x2 auto_few:few:2x1
+    groups:groups:1x4 groups:groups:2x4 groups:groups:2x2 groups:groups:3x2)
+  string(REGEX MATCH "(.*):(.*):(.*)x(.*)" "" ${case})
+  set(name run_${CMAKE_MATCH_1}_${CMAKE_MATCH_3}x${CMAKE_MATCH_4})
+  set(arguments -D mesh.dp=${CMAKE_MATCH_3} -D mesh.tp=${CMAKE_MATCH_4}
+    ${CMAKE_CURRENT_SOURCE_DIR}/plans/${CMAKE_MATCH_2}.cz)
   foreach(late "" --late)
-    add_test(NAME run_auto_few_${mesh}${late} COMMAND canzona run --check
-      --steps=2 ${late} -D mesh.dp=${dp} -D mesh.tp=${tp}
-      ${CMAKE_CURRENT_SOURCE_DIR}/plans/few.cz)
-    set_tests_properties(run_auto_few_${mesh}${late} PROPERTIES LABELS run
-      TIMEOUT 120)
+    add_test(NAME ${name}${late} COMMAND canzona run --check --steps=2 ${late}
+      ${arguments})
+    set_tests_properties(${name}${late} PROPERTIES LABELS run TIMEOUT 120)
   endforeach()
 endforeach()
 add_test(NAME run_auto_few_turned COMMAND canzona run --check --steps=2
   ${CMAKE_CURRENT_SOURCE_DIR}/plans/turned.cz)
 set_tests_properties(run_auto_few_turned PROPERTIES LABELS run TIMEOUT 120)
-
-# Several micro-groups, one behind the other: two, three and four.
-foreach(mesh 1x4 2x4 2x2 3x2)
-  string(REPLACE "x" ";" sizes ${mesh})
-  list(GET sizes 0 dp)
-  list(GET sizes 1 tp)
-  foreach(late "" --late)
-    add_test(NAME run_groups_${mesh}${late} COMMAND canzona run --check
-      --steps=2 ${late} -D mesh.dp=${dp} -D mesh.tp=${tp}
-      ${CMAKE_CURRENT_SOURCE_DIR}/plans/groups.cz)
-    set_tests_properties(run_groups_${mesh}${late} PROPERTIES LABELS run
-      TIMEOUT 120)
-  endforeach()
-endforeach()
