@@ -203,7 +203,7 @@ cz_refuses_to_share(blocks run ${gpt}
 # three and four.
 foreach(case auto_few:few:1x4 auto_few:few:2x4 auto_few:few:1x2 auto_few:few:2x1
     groups:groups:1x4 groups:groups:2x4 groups:groups:2x2 groups:groups:3x2)
-  string(REGEX MATCH "(.*):(.*):(.*)x(.*)" "" ${case})
+  string(REGEX MATCH "(.*):(.*):(.*)x(.*)" matched ${case})
   set(name run_${CMAKE_MATCH_1}_${CMAKE_MATCH_3}x${CMAKE_MATCH_4})
   set(arguments -D mesh.dp=${CMAKE_MATCH_3} -D mesh.tp=${CMAKE_MATCH_4}
     ${CMAKE_CURRENT_SOURCE_DIR}/plans/${CMAKE_MATCH_2}.cz)
