@@ -1,0 +1,34 @@
+/* Between the files of place_shared: what is asked of the sub-group planner
+ * about one domain, and how its answer is one of the domain's problem.
+ *
+ *   place_shared        the problem, and whether its answer is worth it
+ *   place_shared_class  classes of matrices and the ways to share them
+ *   place_shared_rows   from blocks of rows back to owners and groups
+ */
+#ifndef CZ_PASSES_PLACE_SHARED_INTERNAL_H
+#define CZ_PASSES_PLACE_SHARED_INTERNAL_H
+
+#include "passes/place_shared.h"
+#include "passes/solve/subgroup.h"
+
+typedef struct cz_place_sharer {
+    cz_arena *arena;
+    const cz_plan_view *view;
+    const cz_machine *machine;
+    const cz_place_domain *domain;
+    int n_classes; /* of matrices that are gathered */
+    cz_subgroup_class *classes;
+    int *solve_class; /* [n_classes] of the domain's problem */
+} cz_place_sharer;
+
+/* Whether ranks have shards of the family's matrices, which they gather. */
+bool cz_place_is_gathered(const cz_place_sharer *s, int family);
+/* Fills classes; false where there are none, or shards cut both dimensions of
+ * a matrix. */
+bool cz_place_list_classes(cz_place_sharer *s);
+
+/* The plan on the domain's slots; fills plan, group and time. */
+void cz_place_put_back(const cz_place_sharer *s, const cz_subgroup_plan *plan,
+                       cz_place_shared *out);
+
+#endif
