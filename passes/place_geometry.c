@@ -27,20 +27,6 @@ cz_solve_geometry cz_place_geometry_chosen(const cz_place_geometry *geometry,
 
 /* ---- the wire ---- */
 
-/* Members of every communicator lie in one node: ranks count its positions in
- * order. */
-static cz_link link_over(const cz_plan_view *view, const cz_machine *machine,
-                         const cz_ints *axes)
-{
-    const int64_t last = cz_view_extent(view, axes) - 1;
-    const int64_t n = machine->gpus_per_node;
-    for (int64_t r = 0; r < view->n_ranks; r++)
-        if (cz_view_rank_at(view, axes, 0, r) / n !=
-            cz_view_rank_at(view, axes, last, r) / n)
-            return CZ_LINK_NETWORK;
-    return CZ_LINK_NODE;
-}
-
 /* Of all items: gradients as they are reduced, and parameters. */
 static void count_bytes(const cz_plan_view *view, const int *params,
                         const cz_solve_problem *problem, cz_wide *elements,
@@ -65,8 +51,8 @@ static void price(const cz_plan_view *view, const cz_machine *machine,
                   cz_place_geometry *out)
 {
     const int family = view->params[params[0]].family;
-    const cz_link link = link_over(
-        view, machine, &cz_view_family_reduction(view, family)->split_axes);
+    const cz_link link = cz_machine_link_over(
+        machine, view, &cz_view_family_reduction(view, family)->split_axes);
     cz_wide elements, reduced, gathered;
     count_bytes(view, params, problem, &elements, &reduced, &gathered);
     const cz_uneven_speed speed = cz_machine_uneven_speed(

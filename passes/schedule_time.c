@@ -138,18 +138,10 @@ static const int64_t *kernel_times(const timer *t, const cz_planned_op *op)
 
 /* ---- links ---- */
 
-/* Links over some axes: those of the node where all ranks that agree on the
- * others lie in one. */
 static cz_link_speed link_over(const timer *t, const cz_ints *axes)
 {
-    const int64_t node = t->machine->gpus_per_node;
-    const int64_t last = cz_view_extent(t->view, axes) - 1;
-    cz_link link = CZ_LINK_NODE;
-    for (int64_t r = 0; r < t->view->n_ranks; r++)
-        if (cz_view_coordinate(t->view, axes, r) == 0 &&
-            cz_view_rank_at(t->view, axes, last, r) / node != r / node)
-            link = CZ_LINK_NETWORK;
-    return cz_machine_link(t->machine, link);
+    return cz_machine_link(t->machine,
+                           cz_machine_link_over(t->machine, t->view, axes));
 }
 
 static bool has_axis(const cz_ints *axes, int64_t axis)

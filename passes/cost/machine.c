@@ -11,6 +11,20 @@ cz_link_speed cz_machine_link(const cz_machine *machine, cz_link link)
                                  machine->network_latency};
 }
 
+/* Ranks count positions over the axes in order. */
+cz_link cz_machine_link_over(const cz_machine *machine,
+                             const cz_plan_view *view, const cz_ints *axes)
+{
+    const int64_t node = machine->gpus_per_node;
+    const int64_t last = cz_view_extent(view, axes) - 1;
+
+    for (int64_t r = 0; r < view->n_ranks; r++)
+        if (cz_view_coordinate(view, axes, r) == 0 &&
+            cz_view_rank_at(view, axes, last, r) / node != r / node)
+            return CZ_LINK_NETWORK;
+    return CZ_LINK_NODE;
+}
+
 /* Its place among the constants; the plan view has checked that it is there. */
 static int64_t constant(const cz_fact_machine *fact, const char *name)
 {
