@@ -156,15 +156,17 @@ static void put_ops(cz_emitter *emitter)
                           view->ops[i].fact->waits.v,
                           view->ops[i].fact->waits.n);
     cz_text_puts(out, "\n/* kind, stream, section, axes of the communicator, "
-                      "blocks,\n * bucket, table, waits */\n"
+                      "blocks,\n * their stride, bucket, table, waits */\n"
                       "static const czr_op ops[] = {\n");
     for (int i = 0; i < view->n_ops; i++) {
         const cz_view_op *op = &view->ops[i];
         cz_text_printf(
-            out, "    {%s, %lld, CZR_SECTION_%s, %u, %lld, %lld, %d, %d, ",
+            out,
+            "    {%s, %lld, CZR_SECTION_%s, %u, %lld, %lld, %lld, %d, %d, ",
             op_names[op->kind], (ll)op->fact->stream, sections[op->section],
             cz_axis_mask(&op->fact->comm), (ll)op->fact->group,
-            (ll)op->fact->bucket, op->table, op->fact->waits.n);
+            (ll)op->fact->stride, (ll)op->fact->bucket, op->table,
+            op->fact->waits.n);
         cz_text_printf(out, op->fact->waits.n ? "waits_%d},\n" : "NULL},\n", i);
     }
     cz_text_puts(out, view->n_ops ? "};\n\n" : "    {0}};\n\n");

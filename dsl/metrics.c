@@ -67,7 +67,8 @@ static int64_t kept_elements(const cz_view_bucket *bucket, int64_t coordinate)
 int64_t cz_metrics_sum_bytes(const cz_view_op *op, const cz_view_sum_row *row,
                              int64_t position)
 {
-    const int64_t group = op->fact->group, seat = position % group;
+    const cz_block block = {op->fact->group, op->fact->stride};
+    const int64_t group = block.size, seat = cz_block_seat(block, position);
     const int64_t own = row->count / group + (seat < row->count % group);
     const int64_t others = row->is_gather ? 0 : row->count - own;
     return (others + own * (group - 1)) * row->width;

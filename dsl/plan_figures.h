@@ -83,9 +83,10 @@ typedef struct cz_figures_op {
     cz_step_kind kind;
     cz_section section;
     int stream;
-    int bucket;   /* -1: none */
-    int64_t comm; /* set */
-    int group;    /* positions over comm that are a communicator; 0: all */
+    int bucket;     /* -1: none */
+    int64_t comm;   /* set */
+    cz_block block; /* of positions over comm that are a communicator; of 0:
+                     * all are */
     int n_waits;
     const int64_t *waits;
     int64_t over; /* set */

@@ -13,6 +13,7 @@
 #define CZ_DSL_PLAN_VIEW_H
 
 #include "dsl/base/arena.h"
+#include "dsl/base/block.h"
 #include "dsl/base/diag.h"
 #include "dsl/dtype.h"
 #include "dsl/facts.h"
@@ -231,7 +232,8 @@ typedef struct cz_view_param {
     int64_t offset;      /* element in the bucket */
     int64_t split_owner; /* coordinate over the split axes, or -1 */
     int64_t shard_owner; /* coordinate over the shard axes, or -1 */
-    int64_t group;       /* ranks that share it from shard_owner on; 1 */
+    int64_t group;       /* ranks that share it, shard_owner the first; 1 */
+    int64_t stride;      /* from one of them to the next */
 } cz_view_param;
 
 typedef struct cz_view_bucket {
@@ -354,6 +356,11 @@ int64_t cz_view_rule_flops(const cz_plan_view *view, int rule, int64_t group,
 /* The first segment of a rule's stages for a group; NULL: there is none. */
 const cz_view_stage *cz_view_shared_stage(const cz_plan_view *view, int rule,
                                           int64_t group);
+/* Which of the ranks that own or share a matrix has a coordinate over its shard
+ * axes; -1: none of them. */
+int64_t cz_view_member_at(const cz_view_param *param, int64_t shard);
+/* The block of an operation's positions that communicate together. */
+cz_block cz_view_op_block(const cz_plan_view *view, const cz_view_op *op);
 /* What member `member` of the ranks that share an owned matrix has of it: all,
  * where it is the only one. */
 cz_view_shard cz_view_part_of(const cz_plan_view *view, int param,

@@ -220,7 +220,7 @@ static void expand(cz_view_builder *b, const cz_view_family *family, int number,
         param->name = param->names[0];
         param->bucket = -1;
         param->split_owner = param->shard_owner = -1;
-        param->group = 1;
+        param->group = param->stride = 1;
     }
 }
 

@@ -54,6 +54,19 @@ cz_view_shard cz_view_part_of(const cz_plan_view *view, int param,
     return part;
 }
 
+int64_t cz_view_member_at(const cz_view_param *param, int64_t shard)
+{
+    return cz_block_member((cz_block){param->group, param->stride},
+                           param->shard_owner, shard);
+}
+
+cz_block cz_view_op_block(const cz_plan_view *view, const cz_view_op *op)
+{
+    return op->fact->group > 0
+               ? (cz_block){op->fact->group, op->fact->stride}
+               : (cz_block){cz_view_extent(view, &op->fact->comm), 1};
+}
+
 static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;

@@ -16,19 +16,21 @@ static cz_view_param *params_of(cz_view_builder *b)
     return params.made;
 }
 
-/* Ranks that share a matrix are an aligned block of those that shard it. */
+/* Ranks that share a matrix are a block of those that shard it. */
 static bool check_group(cz_view_builder *b, const cz_view_param *param,
                         int64_t n_shards)
 {
-    if (param->group == 1 ||
-        (param->shard_owner >= 0 && n_shards % param->group == 0 &&
-         param->shard_owner % param->group == 0))
+    const cz_block block = {param->group, param->stride};
+    if (block.size == 1 ? block.stride == 1
+                        : cz_block_divides(block, n_shards) &&
+                              cz_view_member_at(param, param->shard_owner) == 0)
         return true;
     return cz_view_fail(b,
-                        "'%s': %lld ranks from coordinate %lld on are no "
-                        "aligned block of its %lld shards",
-                        param->name, (long long)param->group,
-                        (long long)param->shard_owner, (long long)n_shards);
+                        "'%s': %lld ranks from coordinate %lld on, %lld apart, "
+                        "are no block of its %lld shards",
+                        param->name, (long long)block.size,
+                        (long long)param->shard_owner, (long long)block.stride,
+                        (long long)n_shards);
 }
 
 static bool read_assign(cz_view_builder *b, const cz_fact_assign *fact,
@@ -53,6 +55,8 @@ static bool read_assign(cz_view_builder *b, const cz_fact_assign *fact,
                         family->n_params, -1,
                         cz_view_extent(view, &axes) - 1) ||
         !cz_view_all_in(b, "assign: group", &fact->group, family->n_params, 1,
+                        cz_view_extent(view, &axes)) ||
+        !cz_view_all_in(b, "assign: stride", &fact->stride, family->n_params, 1,
                         cz_view_extent(view, &axes)))
         return false;
     for (int i = 0; i < family->n_params; i++) {
@@ -60,6 +64,7 @@ static bool read_assign(cz_view_builder *b, const cz_fact_assign *fact,
         param->split_owner = fact->split_owner.v[i];
         param->shard_owner = fact->shard_owner.v[i];
         param->group = fact->group.v[i];
+        param->stride = fact->stride.v[i];
         if (!check_group(b, param, cz_view_extent(view, &axes)))
             return false;
     }

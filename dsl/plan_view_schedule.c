@@ -278,20 +278,21 @@ static bool read_op_table(cz_view_builder *b, int number, cz_view_op *op)
     return want != CZ_ROW_TRANSFER || check_peers(b, number, op);
 }
 
-/* Blocks of a communicator are equal; only sums are made in them. */
+/* A communicator is made of equal blocks; only sums are made in them. */
 static bool check_blocks(cz_view_builder *b, int number, const cz_view_op *op)
 {
     const int64_t members = cz_view_extent(b->view, &op->fact->comm);
-    const int64_t group = op->fact->group;
+    const cz_block block = {op->fact->group, op->fact->stride};
 
     if (op->kind != CZ_STEP_GROUP_SUM)
-        return group == 0 || cz_view_fail(b, "operation %d: %s has no blocks",
-                                          number, op->fact->kind);
-    return (group > 1 && members % group == 0) ||
+        return (block.size == 0 && block.stride == 0) ||
+               cz_view_fail(b, "operation %d: %s has no blocks", number,
+                            op->fact->kind);
+    return (block.size > 1 && cz_block_divides(block, members)) ||
            cz_view_fail(b,
                         "operation %d: %" PRId64 " ranks are not blocks of "
-                        "%" PRId64,
-                        number, members, group);
+                        "%" PRId64 ", %" PRId64 " apart",
+                        number, members, block.size, block.stride);
 }
 
 static bool read_op(cz_view_builder *b, int number, cz_view_op *op)

@@ -222,6 +222,19 @@ static const int64_t *read_moves(cz_plan_reader *r, const cz_json_at *at,
     return n > 0 ? bytes : NULL;
 }
 
+static cz_block read_block(cz_plan_reader *r, const cz_json_at *at,
+                           int64_t comm)
+{
+    const cz_json_at group = cz_json_member(at, "group");
+    const int64_t extent = cz_plan_extent(r, comm);
+    const cz_block block = {cz_json_number_of(at, "group", 0, extent),
+                            cz_json_number_of(at, "stride", 0, extent)};
+    if (!r->reading->failed && block.size > 0 &&
+        !cz_block_divides(block, extent))
+        cz_json_wrong(&group, "makes no blocks of the axes");
+    return block;
+}
+
 static void read_op(cz_plan_reader *r, const cz_json_at *at, int number,
                     cz_figures_op *out)
 {
@@ -244,8 +257,7 @@ static void read_op(cz_plan_reader *r, const cz_json_at *at, int number,
          out->kind == CZ_STEP_ALL_GATHER || out->kind == CZ_STEP_SQUARE_SUM))
         cz_json_wrong(&bucket, "is missing");
     out->comm = cz_plan_read_set(r, at, "axes");
-    out->group =
-        (int)cz_json_number_of(at, "group", 0, cz_plan_extent(r, out->comm));
+    out->block = read_block(r, at, out->comm);
     out->over = cz_plan_read_set(r, at, "over");
     out->n_waits = -1;
     out->waits = cz_json_numbers(&waits, 0, number - 1, &out->n_waits);

@@ -20,12 +20,12 @@ typedef struct writer {
 cz_place_owners cz_place_owners_make(cz_arena *arena, const cz_plan_view *view)
 {
     const size_t n = (size_t)view->n_params + 1;
-    const cz_place_owners owners = {CZ_NEW(arena, int64_t, n),
-                                    CZ_NEW(arena, int64_t, n),
-                                    CZ_NEW(arena, int64_t, n)};
+    const cz_place_owners owners = {
+        CZ_NEW(arena, int64_t, n), CZ_NEW(arena, int64_t, n),
+        CZ_NEW(arena, int64_t, n), CZ_NEW(arena, int64_t, n)};
     for (int p = 0; p < view->n_params; p++) {
         owners.split[p] = owners.shard[p] = -1;
-        owners.group[p] = 1;
+        owners.group[p] = owners.stride[p] = 1;
     }
     return owners;
 }

@@ -321,7 +321,8 @@ static void write_owners(const placer *p, cz_ir *ir)
         const cz_view_family *family = &view->families[f];
         const cz_fact_assign fact = {
             family->fact->sym_name, of_family(family, owners.split),
-            of_family(family, owners.shard), of_family(family, owners.group)};
+            of_family(family, owners.shard), of_family(family, owners.group),
+            of_family(family, owners.stride)};
         cz_ir_add_assign(ir, &fact);
     }
 }

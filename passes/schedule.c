@@ -32,16 +32,24 @@ static cz_ints comm_of(const cz_scheduler *s, const cz_planned_op *op)
     return (cz_ints){NULL, 0};
 }
 
+cz_block cz_schedule_block(const cz_scheduler *s, const cz_planned_op *op)
+{
+    return op->role == CZ_ROLE_ADD ? s->sharded.blocks[op->group]
+                                   : (cz_block){0, 0};
+}
+
 static cz_fact_op op_fact(const cz_scheduler *s, int i)
 {
     const cz_planned_op *op = &s->ops[i];
+    const cz_block block = cz_schedule_block(s, op);
     const cz_role_fact *role = cz_schedule_role(op->role);
     return (cz_fact_op){
         .kind = role->kind,
         .stream = role->stream,
         .section = role->section,
         .comm = comm_of(s, op),
-        .group = op->role == CZ_ROLE_ADD ? s->sharded.n_owners[op->group] : 0,
+        .group = block.size,
+        .stride = block.stride,
         .bucket = op->bucket,
         .table = op->table < 0 ? "" : s->tables[op->table].sym_name,
         .waits = s->waits[i],

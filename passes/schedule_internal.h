@@ -40,6 +40,7 @@ typedef struct cz_matrix {
                        * those of a spread one, or of the first of those who
                        * share it; owner -1: the whole row computes alike */
     int n_owners;     /* that share it */
+    int stride;       /* from one of these to the next */
     const int *shard_of_column; /* as the grid has it */
     int group; /* micro-group; where the row computes alike: bucket */
     int64_t gather, scatter, temp; /* of the shard, equal along a row */
@@ -53,17 +54,18 @@ typedef struct cz_matrix_set {
     int *starts;   /* [rows * n_groups + 1] */
     cz_ints *axes; /* [n_groups] that shard the matrices of a group, for those
                     * that are sharded */
-    int *n_owners; /* [n_groups] ranks that share each of those */
-    int *wave;     /* [n_groups] ascending inside; groups of one wave travel
-                    * together, as those that have it alone need not wait for
-                    * those that share */
+    cz_block *blocks; /* [n_groups] of ranks that share each of those */
+    int *wave;        /* [n_groups] ascending inside; groups of one wave travel
+                       * together, as those that have it alone need not wait for
+                       * those that share */
 } cz_matrix_set;
 
 /* Sharded matrices that share micro-groups: of families that are grouped
- * together, and as many ranks share each. */
+ * together, and equal blocks of ranks share each. */
 typedef struct cz_lot {
     int family; /* the first of them */
-    int reduction, n_owners;
+    int reduction;
+    cz_block block;
     int n;
     int *matrices;        /* [n] numbers in `sharded` as it is collected */
     cz_group_item *items; /* [n] */
@@ -126,7 +128,7 @@ typedef struct cz_scheduler {
 cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
                                 int *n);
 /* Whether the ranks of a column own a sharded matrix of their row, or share
- * it, and which of those who share it they are. */
+ * it, and which of those who share it they are; -1: none. */
 bool cz_schedule_owns(const cz_matrix *matrix, int column);
 int cz_schedule_member(const cz_matrix *matrix, int column);
 /* The most segments of a matrix of a group. */
@@ -214,5 +216,7 @@ typedef struct cz_role_fact {
     int stream;
 } cz_role_fact;
 const cz_role_fact *cz_schedule_role(cz_role role);
+/* The blocks in which an operation's ranks communicate; size 0: together. */
+cz_block cz_schedule_block(const cz_scheduler *s, const cz_planned_op *op);
 
 #endif

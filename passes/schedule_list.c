@@ -177,7 +177,7 @@ static void list_whole(cz_scheduler *s, int wave)
         any = false;
         for (int g = 0; g < s->sharded.n_groups; g++) {
             const int n = cz_schedule_segments(s, g);
-            const bool is_shared = s->sharded.n_owners[g] > 1;
+            const bool is_shared = s->sharded.blocks[g].size > 1;
             if (s->sharded.wave[g] != wave || !is_shared || k >= n)
                 continue;
             append_segment(s, CZ_ROLE_WHOLE, g, k);
@@ -187,7 +187,7 @@ static void list_whole(cz_scheduler *s, int wave)
         }
     }
     for (int g = 0; g < s->sharded.n_groups; g++)
-        if (s->sharded.wave[g] == wave && s->sharded.n_owners[g] == 1)
+        if (s->sharded.wave[g] == wave && s->sharded.blocks[g].size == 1)
             append_segment(s, CZ_ROLE_WHOLE, g, 0);
 }
 

@@ -50,14 +50,18 @@ static int *find_first(const cz_scheduler *s)
     return first;
 }
 
-static cz_lot *find_lot(cz_scheduler *s, int family, int n_owners)
+static cz_lot *find_lot(cz_scheduler *s, const int *first, const cz_matrix *m)
 {
-    for (int l = 0; l < s->n_lots; l++)
-        if (s->lots[l].family == family && s->lots[l].n_owners == n_owners)
+    const int family = first[m->family - s->view->families];
+    for (int l = 0; l < s->n_lots; l++) {
+        const cz_lot *lot = &s->lots[l];
+        if (lot->family == family && lot->block.size == m->n_owners &&
+            lot->block.stride == m->stride)
             return &s->lots[l];
+    }
     cz_lot *lot = CZ_PUSH(s->arena, s->lots, s->n_lots);
     *lot = (cz_lot){.family = family,
-                    .n_owners = n_owners,
+                    .block = {m->n_owners, m->stride},
                     .reduction = s->view->families[family].reduction};
     return lot;
 }
@@ -69,8 +73,11 @@ static int by_turn(const void *left, const void *right)
     const cz_lot *a = left, *b = right;
     if (a->reduction != b->reduction)
         return a->reduction - b->reduction;
-    return a->family != b->family ? a->family - b->family
-                                  : b->n_owners - a->n_owners;
+    if (a->family != b->family)
+        return a->family - b->family;
+    return a->block.size != b->block.size
+               ? (int)(b->block.size - a->block.size)
+               : (int)(b->block.stride - a->block.stride);
 }
 
 /* ---- what they cost ---- */
@@ -115,17 +122,13 @@ static int most_items(const cz_scheduler *s, const cz_lot *lot)
 void cz_schedule_find_lots(cz_scheduler *s)
 {
     const int *first = find_first(s);
-    for (int i = 0; i < s->sharded.n; i++) {
-        const cz_matrix *m = &s->sharded.list[i];
-        const int family = first[m->family - s->view->families];
-        find_lot(s, family, m->n_owners);
-    }
+    for (int i = 0; i < s->sharded.n; i++)
+        find_lot(s, first, &s->sharded.list[i]);
     if (s->n_lots > 0)
         qsort(s->lots, (size_t)s->n_lots, sizeof *s->lots, by_turn);
     for (int i = 0; i < s->sharded.n; i++) {
         const cz_matrix *m = &s->sharded.list[i];
-        cz_lot *lot =
-            find_lot(s, first[m->family - s->view->families], m->n_owners);
+        cz_lot *lot = find_lot(s, first, m);
         int n_items = lot->n;
         *CZ_PUSH(s->arena, lot->items, n_items) = item_of(s, m);
         *CZ_PUSH(s->arena, lot->matrices, lot->n) = i;
@@ -160,7 +163,7 @@ static int group_lot(cz_scheduler *s, const cz_lot *lot, int base,
         const cz_group_problem problem = {end - i, s->grid.n_shard,
                                           lot->items + i,
                                           cap > 0 ? cap : AUTO_CAP_BYTES, wish};
-        const int n = lot->n_owners > 1
+        const int n = lot->block.size > 1
                           ? cz_group_shared(s->arena, &problem, groups + i)
                           : cz_group_solve(s->arena, &problem, groups + i);
         most = n > most ? n : most;
@@ -173,7 +176,7 @@ static int group_lot(cz_scheduler *s, const cz_lot *lot, int base,
 /* Which of the lot's waves a group is in. */
 static int wave_of(const cz_lot *lot, int group)
 {
-    return lot->n_owners > 1 ? group / SIDE_BY_SIDE : group;
+    return lot->block.size > 1 ? group / SIDE_BY_SIDE : group;
 }
 
 static void describe(cz_scheduler *s, const cz_lot *lot, int base, int n,
@@ -184,7 +187,7 @@ static void describe(cz_scheduler *s, const cz_lot *lot, int base, int n,
     for (int g = 0; g < n; g++) {
         s->sharded.axes[base + g] = cz_view_axes_of(
             s->view, set, CZ_NEW(s->arena, int64_t, s->view->mesh->axes.n));
-        s->sharded.n_owners[base + g] = lot->n_owners;
+        s->sharded.blocks[base + g] = lot->block;
         s->sharded.wave[base + g] = wave + wave_of(lot, g);
     }
 }
@@ -193,7 +196,7 @@ int cz_schedule_cut_lots(cz_scheduler *s, const cz_group_wish *wishes)
 {
     int n_groups = 0, wave = 0, n_waves = 0;
     s->sharded.axes = CZ_NEW(s->arena, cz_ints, s->sharded.n);
-    s->sharded.n_owners = CZ_NEW(s->arena, int, s->sharded.n);
+    s->sharded.blocks = CZ_NEW(s->arena, cz_block, s->sharded.n);
     s->sharded.wave = CZ_NEW(s->arena, int, s->sharded.n);
     for (int l = 0; l < s->n_lots; l++) {
         const cz_lot *lot = &s->lots[l];

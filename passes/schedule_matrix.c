@@ -13,13 +13,13 @@ cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
 
 bool cz_schedule_owns(const cz_matrix *matrix, int column)
 {
-    const int member = cz_schedule_member(matrix, column);
-    return member >= 0 && member < matrix->n_owners;
+    return cz_schedule_member(matrix, column) >= 0;
 }
 
 int cz_schedule_member(const cz_matrix *matrix, int column)
 {
-    return matrix->shard_of_column[column] - matrix->owner;
+    return (int)cz_block_member((cz_block){matrix->n_owners, matrix->stride},
+                                matrix->owner, matrix->shard_of_column[column]);
 }
 
 int cz_schedule_segments(const cz_scheduler *s, int group)
@@ -58,6 +58,7 @@ static cz_matrix matrix_of(const cz_scheduler *s, int param, int row)
                      : &view->stages[stages.whole],
         .elements = family->elements / p->group,
         .n_owners = (int)p->group,
+        .stride = (int)p->stride,
         .after = stages.after < 0 ? NULL : &view->stages[stages.after],
         .row = row,
         .owner = is_sharded ? (int)p->shard_owner : -1,

@@ -152,15 +152,15 @@ static bool has_axis(const cz_ints *axes, int64_t axis)
     return false;
 }
 
-/* Cells that agree on all axes of the grid but these, in blocks of `group`
- * unless that is 0. */
+/* Cells that agree on all axes of the grid but these, in blocks unless those
+ * are of 0. */
 static cz_pipeline_comm comm_over(const timer *t, const cz_ints *axes,
-                                  int group)
+                                  cz_block block)
 {
     int64_t *others = CZ_NEW(t->arena, int64_t, t->s->grid.axes.n);
     int *of = CZ_NEW(t->arena, int, t->n_cells);
     const int64_t extent = cz_view_extent(t->view, axes);
-    const int64_t n_blocks = group > 0 ? cz_ceil_div(extent, group) : 1;
+    const int64_t n_blocks = block.size > 0 ? extent / block.size : 1;
     cz_ints rest = {others, 0};
     for (int i = 0; i < t->s->grid.axes.n; i++)
         if (!has_axis(axes, t->s->grid.axes.v[i]))
@@ -169,7 +169,7 @@ static cz_pipeline_comm comm_over(const timer *t, const cz_ints *axes,
         const int64_t rank = t->cells[c].rank;
         const int64_t at = cz_view_coordinate(t->view, axes, rank);
         of[c] = (int)(cz_view_coordinate(t->view, &rest, rank) * n_blocks +
-                      (group > 0 ? at / group : 0));
+                      (block.size > 0 ? cz_block_number(block, at) : 0));
     }
     return (cz_pipeline_comm){(int)(cz_view_extent(t->view, &rest) * n_blocks),
                               of};
@@ -375,9 +375,7 @@ static void append(timer *t, int number)
     int n_waits;
     const int *waits = waits_of(t, number, &n_waits);
     if (axes)
-        comm = comm_over(
-            t, axes,
-            op->role == CZ_ROLE_ADD ? t->s->sharded.n_owners[op->group] : 0);
+        comm = comm_over(t, axes, cz_schedule_block(t->s, op));
     const int64_t *ps = !axes            ? kernel_times(t, op)
                         : op->group >= 0 ? travel_times(t, op, &comm)
                                          : bucket_times(t, op, axes);

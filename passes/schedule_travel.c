@@ -72,8 +72,9 @@ static void put_parcel(const cz_scheduler *s, cz_rows *r, const parcel *p,
     const cz_view_shard shard = shard_at(s, m, own, at);
     for (int k = 0; k < m->n_owners; k++) {
         const cz_view_shard part = cz_view_part_of(s->view, m->param, k);
-        put_box(r, p, &(parcel_end){!is_gather, false, m->owner + k}, &shard,
-                &part);
+        put_box(r, p,
+                &(parcel_end){!is_gather, false, m->owner + k * m->stride},
+                &shard, &part);
     }
     if (!cz_schedule_owns(m, at->column))
         return;

@@ -38,6 +38,7 @@ static void write_family(cz_ir *ir, cz_arena *arena, const cz_plan_view *view,
     int64_t *split = CZ_NEW(arena, int64_t, n);
     int64_t *shard = CZ_NEW(arena, int64_t, n);
     int64_t *groups = CZ_NEW(arena, int64_t, n);
+    int64_t *strides = CZ_NEW(arena, int64_t, n);
 
     for (int i = 0; i < n; i++) {
         const cz_view_param *param = &view->params[family->first_param + i];
@@ -46,10 +47,13 @@ static void write_family(cz_ir *ir, cz_arena *arena, const cz_plan_view *view,
         shard[i] = is_shared ? param->shard_owner - param->shard_owner % group
                              : param->shard_owner;
         groups[i] = is_shared ? group : 1;
+        strides[i] = 1;
     }
-    cz_ir_add_assign(
-        ir, &(cz_fact_assign){
-                family->fact->sym_name, {split, n}, {shard, n}, {groups, n}});
+    cz_ir_add_assign(ir, &(cz_fact_assign){family->fact->sym_name,
+                                           {split, n},
+                                           {shard, n},
+                                           {groups, n},
+                                           {strides, n}});
 }
 
 static bool choose(cz_ir *ir, cz_arena *arena, cz_diags *diags)

@@ -328,10 +328,12 @@ static bool check_peers(const czr_check *c, const czr_op *op)
 /* Only sums are made in blocks, and these are equal. */
 static bool check_blocks(const czr_check *c, const czr_op *op)
 {
+    const int64_t span = (int64_t)op->group * op->stride;
+
     if (op->kind != CZR_GROUP_SUM)
-        return op->group == 0;
-    return op->group > 1 &&
-           czr_program_extent(c->program, op->comm) % op->group == 0;
+        return op->group == 0 && op->stride == 0;
+    return op->group > 1 && op->stride > 0 &&
+           czr_program_extent(c->program, op->comm) % span == 0;
 }
 
 /* What is gathered has an equal part on every member. */

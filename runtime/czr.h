@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 12u /* of the tables in the second part */
+#define CZR_ABI 13u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -432,8 +432,9 @@ typedef enum czr_section {
 typedef struct czr_op {
     uint8_t kind, stream, section;
     uint32_t comm;         /* bit a: axis a */
-    int32_t group;         /* of every so many of its positions each block
+    int32_t group;         /* each block of so many of its positions
                             * communicates apart; 0: all together */
+    int32_t stride;        /* from one of a block to the next; 0 with group 0 */
     int32_t bucket, table; /* or -1 */
     int32_t n_waits;
     const int32_t *waits; /* earlier operations */

@@ -135,7 +135,8 @@ static czr_status join_comms(czr_engine *engine)
         if (czr_op_is_communication(&program->ops[op]))
             status = czr_world_join_axes(
                 engine->world, CZR_CHANNEL_PLAN, program, program->ops[op].comm,
-                program->ops[op].group, &engine->comms[op]);
+                program->ops[op].group, program->ops[op].stride,
+                &engine->comms[op]);
     return status;
 }
 

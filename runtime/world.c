@@ -30,18 +30,20 @@ czr_status czr_comm_run(czr_comm *comm, const czr_unit *unit, char *why)
 
 czr_status czr_world_join_axes(czr_world *world, czr_channel channel,
                                const czr_program *program, uint32_t axes,
-                               int group, czr_comm **out)
+                               int group, int stride, czr_comm **out)
 {
     const int n = group > 0 ? group : czr_program_extent(program, axes);
+    const int step = group > 0 ? stride : 1;
     const int own = czr_program_coordinate(program, axes, world->rank);
-    const int first = own - own % n;
+    const int first = own - own / step % n * step;
     int *ranks = czr_alloc((size_t)n, sizeof *ranks);
 
     *out = NULL;
     if (!ranks)
         return CZR_ERR_NO_MEMORY;
     for (int i = 0; i < n; i++)
-        ranks[i] = czr_program_rank_at(program, axes, first + i, world->rank);
+        ranks[i] =
+            czr_program_rank_at(program, axes, first + i * step, world->rank);
     const czr_status status = world->ops->join(world, channel, ranks, n, out);
     czr_free(ranks);
     return status;
@@ -59,7 +61,7 @@ static czr_status set_axis(czr_world *world, const czr_program *program, int a)
     memcpy(axis->name, program->names[a], n);
     axis->size = czr_program_extent(program, axes);
     axis->coordinate = czr_program_coordinate(program, axes, world->rank);
-    return czr_world_join_axes(world, CZR_CHANNEL_TRAINER, program, axes, 0,
+    return czr_world_join_axes(world, CZR_CHANNEL_TRAINER, program, axes, 0, 0,
                                &axis->comm);
 }
 

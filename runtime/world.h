@@ -120,10 +120,10 @@ struct czr_world {
 czr_status czr_world_set_mesh(czr_world *world, const czr_program *program);
 void czr_world_clear_mesh(czr_world *world);
 /* The communicator of a set of a program's axes; with `group` > 0 this rank's
- * among those of so many positions each, in order. */
+ * among those of so many positions each, `stride` apart, in order. */
 czr_status czr_world_join_axes(czr_world *world, czr_channel channel,
                                const czr_program *program, uint32_t axes,
-                               int group, czr_comm **out);
+                               int group, int stride, czr_comm **out);
 /* post and wait; a single seat needs no partners but does its own work. */
 czr_status czr_comm_run(czr_comm *comm, const czr_unit *unit, char *why);
 size_t czr_sum_bytes(czr_sum type);

@@ -44,8 +44,10 @@ def check_matrices(plan):
         yield from equal(f"{name}.batch", m["batch"], max(1, len(p["names"])))
         yield from equal(f"{name} is shared", [m["strategy"], group > 0],
                          ["gram" if group > 1 else "owner", True])
-        if plan.shards(p) % group or (m["owner"]["shard"] or 0) % group:
-            yield f"{name}: {group} ranks are no block of its shards"
+        first, step = m["owner"]["shard"] or 0, m["stride"]
+        if (step < 1 or plan.shards(p) % (group * step) or
+                first % (group * step) >= step or (group == 1 and step > 1)):
+            yield f"{name}: {group} ranks, {step} apart, are no block of its shards"
         yield from equal(f"{name}: segments of who shares it",
                          [plan.data["stages"][s]["segment"]
                           for s in plan.segments(m)],
@@ -182,10 +184,10 @@ def transfer_bytes(plan, matrices):
         for rank in plan.row(matrix):
             own = [plan.common(matrix, k, rank) for k in range(group)]
             member = plan.member(matrix, rank)
-            away = sum(own) - (own[member] if 0 <= member < group else 0)
+            away = sum(own) - (0 if member is None else own[member])
             sent[rank] += mean_bytes(plan, matrix, "gather", away)
             received[rank] += mean_bytes(plan, matrix, "scatter", away)
-            if 0 <= member < group:
+            if member is not None:
                 away = p["element_count"] // group - own[member]
                 sent[rank] += mean_bytes(plan, matrix, "scatter", away)
                 received[rank] += mean_bytes(plan, matrix, "gather", away)

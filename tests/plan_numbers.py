@@ -179,14 +179,17 @@ class Plan:
         share it, or all where nothing shards it."""
         shard = matrix["owner"]["shard"]
         return [r for r in self.row(matrix) if shard is None or
-                0 <= self.member(matrix, r) < matrix["group_size"]]
+                self.member(matrix, r) is not None]
 
     # ---- sharing ----
 
     def member(self, matrix, rank):
-        """Which of those who share it a rank is, if it is one."""
+        """Which of those who own or share it a rank is, if it is one."""
         axes = self.shard_axes(self.params[matrix["parameter"]])
-        return self.over(rank, axes) - matrix["owner"]["shard"]
+        first, step = matrix["owner"]["shard"], matrix["stride"]
+        block = range(first, first + matrix["group_size"] * step, step)
+        at = self.over(rank, axes)
+        return block.index(at) if at in block else None
 
     def segments(self, matrix):
         """Numbers of the stages that who shares it runs."""

@@ -18,7 +18,8 @@ def listed(plan, name, op):
         for key in ("rows", "elements"):
             yield from equal(f"length of {name}.work.{key}", len(work[key]), n)
     if op["kind"] != "group_sum":
-        yield from equal(f"{name}.group", op["group"], 0)
+        yield from equal(f"{name}.group, stride", [op["group"], op["stride"]],
+                         [0, 0])
     if op["kind"] != "kernel" and op["work"]:
         yield f"{name} runs something"
     yield from equal(f"{name}.over, in order", op["over"],
@@ -122,10 +123,11 @@ def check_moves(plan, kind, expected):
 
 def check_sharers(plan):
     """Sums are made over the axes that shard what is shared."""
-    over = {(m["group_size"], *plan.shard_axes(plan.params[m["parameter"]]))
+    over = {(m["group_size"], m["stride"],
+             *plan.shard_axes(plan.params[m["parameter"]]))
             for m in plan.data["matrices"] if m["group_size"] > 1}
     yield from equal("blocks and axes of sums", {
-        (op["group"], *op["axes"]) for op in plan.data["schedule"]
+        (op["group"], op["stride"], *op["axes"]) for op in plan.data["schedule"]
         if op["kind"] == "group_sum"}, over)
 
 

@@ -12,9 +12,10 @@ UNIT = 1 << 20
 class Op:
     """On the ranks in `ps`: picoseconds of each."""
 
-    def __init__(self, part, iteration, stream, ps, waits=(), axes=(), group=0):
+    def __init__(self, part, iteration, stream, ps, waits=(), axes=(),
+                 block=(0, 0)):
         self.part, self.iteration, self.stream = part, iteration, stream
-        self.ps, self.waits, self.axes, self.group = ps, waits, axes, group
+        self.ps, self.waits, self.axes, self.block = ps, waits, axes, block
 
 
 class Mesh:
@@ -43,14 +44,17 @@ class Mesh:
                 index = index * size + digits[axis]
         return index
 
-    def communicators(self, axes, group=0):
-        """Lists of ranks; with a group, of aligned blocks of so many."""
+    def communicators(self, axes, block=(0, 0)):
+        """Lists of ranks; with a group and a stride, of blocks of so many, so
+        far apart."""
+        group, stride = block
         found = {}
         others = self.over([a for a in self.sizes if a not in axes])
         place = self.over(axes)
         for rank in self.ranks:
-            block = place[rank] // group if group else 0
-            found.setdefault((others[rank], block), []).append(rank)
+            where = ((place[rank] // (group * stride), place[rank] % stride)
+                     if group else 0)
+            found.setdefault((others[rank], where), []).append(rank)
         return list(found.values())
 
 
@@ -292,7 +296,8 @@ class Simulation:
     def transfer_ps(self, op):
         over, found = self.mesh.over(op["over"]), {}
         rate, latency, _ = self.costs.link(op["axes"])
-        for members in self.mesh.communicators(op["axes"], op["group"]):
+        for members in self.mesh.communicators(
+                op["axes"], (op["group"], op["stride"])):
             moved = {r: max(op["sent"][over[r]], op["received"][over[r]])
                      for r in members}
             ps = latency + max(moved.values()) / rate * 1e12
@@ -320,7 +325,7 @@ class Simulation:
                     after.append(backward[min(
                         min(held[self.plan["buckets"].index(b)]) for b in together)])
                 number.append(self.add(part, i, op["stream"], ps, after, op["axes"],
-                                       op["group"]))
+                                       (op["group"], op["stride"])))
                 if op["kind"] == "all_gather":
                     gathers[op["bucket"]] = number[-1]
 
@@ -423,7 +428,7 @@ class Simulation:
     def members(self, op, number, rank, groups):
         if number not in groups:
             groups[number] = {}
-            for members in self.mesh.communicators(op.axes, op.group):
+            for members in self.mesh.communicators(op.axes, op.block):
                 there = [r for r in members if r in op.ps]
                 groups[number].update(dict.fromkeys(there, there))
         return groups[number][rank]

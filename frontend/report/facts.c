@@ -56,8 +56,9 @@ static int64_t kept_elements(const cz_plan_view *view, int param)
     const cz_ints axes = cz_view_shard_axes(view, p->family, storage);
     for (int64_t k = 0; k < p->group; k++) {
         const cz_view_shard part = cz_view_part_of(view, param, k);
-        const cz_view_shard shard = cz_view_shard_of(
-            view, family, cz_view_rank_at(view, &axes, p->shard_owner + k, 0));
+        const int64_t at = p->shard_owner + k * p->stride;
+        const cz_view_shard shard =
+            cz_view_shard_of(view, family, cz_view_rank_at(view, &axes, at, 0));
         kept += cz_view_overlap(&part, &shard, family->n_dims).elements;
     }
     return kept;

@@ -237,6 +237,7 @@ static void put_matrix(cz_report *r, int param)
     cz_json_put_int(json, "batch", family->n_spread);
     cz_json_put_string(json, "strategy", p->group > 1 ? "gram" : "owner");
     cz_json_put_int(json, "group_size", p->group);
+    cz_json_put_int(json, "stride", p->stride);
     cz_json_key(json, "owner");
     cz_json_open(json, '{');
     cz_json_put_int(json, "split", p->split_owner);

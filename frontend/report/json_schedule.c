@@ -151,6 +151,7 @@ static void put_op(cz_report *r, int number)
     cz_json_put_string(json, "section", op->fact->section);
     cz_report_put_axes(r, "axes", &op->fact->comm);
     cz_json_put_int(json, "group", op->fact->group);
+    cz_json_put_int(json, "stride", op->fact->stride);
     cz_json_put_optional(json, "bucket", op->fact->bucket);
     cz_json_put_ints(json, "waits", op->fact->waits.v, op->fact->waits.n);
     cz_json_put_int(json, "sent_bytes", sent);

@@ -60,8 +60,10 @@ int cz_simulate_extent(const cz_figures *figures, int64_t set);
 int cz_simulate_coordinate(const cz_figures *figures, int64_t set, int rank);
 bool cz_simulate_is_home(const cz_figures *figures, const cz_figures_home *home,
                          int rank);
-/* The communicators over a set of axes, or their blocks of `group` ranks. */
-cz_pipeline_comm cz_simulate_comm(cz_simulation *s, int64_t set, int group);
+/* The communicators over a set of axes, or their blocks, unless those are of 0
+ * ranks. */
+cz_pipeline_comm cz_simulate_comm(cz_simulation *s, int64_t set,
+                                  cz_block block);
 
 /* ---- work ---- */
 

@@ -91,7 +91,8 @@ int cz_simulate_append(cz_simulation *s, cz_simulate_part part,
                                .n_waits = n_waits};
     *CZ_PUSH(s->arena, s->list.ops, s->list.n_ops) = op;
     *CZ_PUSH(s->arena, s->comms, s->n_comms) =
-        set != 0 ? cz_simulate_comm(s, set, 0) : (cz_pipeline_comm){0, NULL};
+        set != 0 ? cz_simulate_comm(s, set, (cz_block){0, 0})
+                 : (cz_pipeline_comm){0, NULL};
     *CZ_PUSH(s->arena, s->marks, s->n_marks) =
         (cz_simulate_mark){part, s->iteration};
     return number;

@@ -89,8 +89,8 @@ static void list_op(cz_simulation *s, lister *l, int i)
     l->number_of[i] =
         cz_simulate_append(s, part_of(op), (cz_pipeline_stream)op->stream,
                            op->comm, l->ps[i], waits, n);
-    if (op->group > 0)
-        s->comms[l->number_of[i]] = cz_simulate_comm(s, op->comm, op->group);
+    if (op->block.size > 0)
+        s->comms[l->number_of[i]] = cz_simulate_comm(s, op->comm, op->block);
     if (op->kind == CZ_STEP_ALL_GATHER)
         l->gather_of[op->bucket] = l->number_of[i];
 }

@@ -40,26 +40,26 @@ bool cz_simulate_is_home(const cz_figures *figures, const cz_figures_home *home,
     return false;
 }
 
-/* Aligned blocks of `group` positions of the communicators over a set. */
-static cz_pipeline_comm blocks_of(cz_simulation *s, int64_t set, int group)
+/* Blocks of the positions of the communicators over a set. */
+static cz_pipeline_comm blocks_of(cz_simulation *s, int64_t set, cz_block block)
 {
     const cz_figures *f = s->figures;
-    const cz_pipeline_comm comm = cz_simulate_comm(s, set, 0);
-    const int n_blocks = (cz_simulate_extent(f, set) + group - 1) / group;
+    const cz_pipeline_comm comm = cz_simulate_comm(s, set, (cz_block){0, 0});
+    const int n_blocks = cz_simulate_extent(f, set) / (int)block.size;
     int *of = CZ_NEW(s->arena, int, f->n_ranks);
     for (int r = 0; r < f->n_ranks; r++)
-        of[r] =
-            comm.of[r] * n_blocks + cz_simulate_coordinate(f, set, r) / group;
+        of[r] = comm.of[r] * n_blocks +
+                (int)cz_block_number(block, cz_simulate_coordinate(f, set, r));
     return (cz_pipeline_comm){comm.n * n_blocks, of};
 }
 
-cz_pipeline_comm cz_simulate_comm(cz_simulation *s, int64_t set, int group)
+cz_pipeline_comm cz_simulate_comm(cz_simulation *s, int64_t set, cz_block block)
 {
     const cz_figures *f = s->figures;
     const int64_t all = ((int64_t)1 << f->n_axes) - 1;
     cz_pipeline_comm *comm = &s->cached[set];
-    if (group > 0)
-        return blocks_of(s, set, group);
+    if (block.size > 0)
+        return blocks_of(s, set, block);
     if (comm->n > 0)
         return *comm;
     int *of = CZ_NEW(s->arena, int, f->n_ranks);

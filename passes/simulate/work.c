@@ -156,7 +156,7 @@ static void fill_kernel(cz_simulation *s, const cz_figures_op *op, int64_t *ps)
 static void fill_transfer(cz_simulation *s, const cz_figures_op *op,
                           int64_t *ps)
 {
-    const cz_pipeline_comm comm = cz_simulate_comm(s, op->comm, op->group);
+    const cz_pipeline_comm comm = cz_simulate_comm(s, op->comm, op->block);
     const cz_link_speed link = link_over(s, op->comm);
     int64_t *most = CZ_NEW(s->arena, int64_t, comm.n);
     for (int side = 0; side < 2; side++)

@@ -18,7 +18,7 @@ typedef struct meeting {
 /* All communicators over one set of axes, or all blocks of them. */
 typedef struct comm {
     const cz_ints *axes;
-    int64_t group; /* positions of a block; 0: no blocks */
+    cz_block block; /* of positions */
     int size;
     int *first;   /* [n_ranks] member 0 of a rank's communicator */
     int *next;    /* [n_ranks] the member behind it; behind the last one, 0 */
@@ -101,27 +101,32 @@ static void find_meetings(run *r)
     }
 }
 
-static const comm *find_comm(run *r, const cz_ints *axes, int64_t group)
+static const comm *find_comm(run *r, const cz_view_op *op)
 {
     const cz_plan_view *view = r->v->view;
+    const cz_ints *axes = &op->fact->comm;
+    const cz_block block = cz_view_op_block(view, op);
     comm *c = NULL;
 
     for (int i = 0; i < r->n_comms; i++)
-        if (same_axes(r->comms[i].axes, axes) && r->comms[i].group == group)
+        if (same_axes(r->comms[i].axes, axes) &&
+            r->comms[i].block.size == block.size &&
+            r->comms[i].block.stride == block.stride)
             return &r->comms[i];
     c = &r->comms[r->n_comms++];
     c->axes = axes;
-    c->group = group;
-    c->size = (int)(group > 0 ? group : cz_view_extent(view, axes));
+    c->block = block;
+    c->size = (int)block.size;
     c->first = CZ_NEW(r->v->arena, int, view->n_ranks);
     c->next = CZ_NEW(r->v->arena, int, view->n_ranks);
     c->started = CZ_NEW(r->v->arena, int, view->n_ranks);
     for (int rank = 0; rank < view->n_ranks; rank++) {
         const int64_t at = cz_view_coordinate(view, axes, rank);
-        const int64_t seat = at % c->size, first = at - seat;
+        const int64_t first = cz_block_first(block, at);
+        const int64_t next = (cz_block_seat(block, at) + 1) % block.size;
         c->first[rank] = (int)cz_view_rank_at(view, axes, first, rank);
-        c->next[rank] = (int)cz_view_rank_at(
-            view, axes, first + (seat + 1) % c->size, rank);
+        c->next[rank] =
+            (int)cz_view_rank_at(view, axes, first + next * block.stride, rank);
     }
     return c;
 }
@@ -134,8 +139,7 @@ static void find_comms(run *r)
     r->comm_of = CZ_NEW(r->v->arena, const comm *, n_ops);
     for (int op = 0; op < n_ops; op++)
         if (is_collective(r->v->view->ops[op].kind))
-            r->comm_of[op] = find_comm(r, &r->v->view->ops[op].fact->comm,
-                                       r->v->view->ops[op].fact->group);
+            r->comm_of[op] = find_comm(r, &r->v->view->ops[op]);
 }
 
 /* ---- the run ---- */

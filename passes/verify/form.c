@@ -201,7 +201,7 @@ static void check_whole(verifier *v, int op, int64_t rank,
     const int64_t group = stage->shared ? stage->shared->group : 1;
     const int64_t n = v->view->families[param->family].elements / group;
     const int64_t member = group > 1 ? member_of(v, row->param, rank) : 0;
-    const int64_t part = member > 0 && member < group ? member : 0;
+    const int64_t part = member > 0 ? member : 0;
     bool sees_shard = false;
 
     for (int i = 0; i < stage->n_in; i++)
@@ -364,11 +364,12 @@ static bool axes_exist(const verifier *v, const cz_ints *axes)
 /* Sums, and nothing else, are made in equal blocks of a communicator. */
 static bool has_blocks(const verifier *v, const cz_view_op *op)
 {
-    const int64_t group = op->fact->group;
+    const cz_block block = {op->fact->group, op->fact->stride};
 
     if (op->kind != CZ_STEP_GROUP_SUM)
-        return group == 0;
-    return group > 1 && cz_view_extent(v->view, &op->fact->comm) % group == 0;
+        return block.size == 0 && block.stride == 0;
+    return block.size > 1 &&
+           cz_block_divides(block, cz_view_extent(v->view, &op->fact->comm));
 }
 
 static void check_facts(verifier *v, int number)
@@ -391,8 +392,9 @@ static void check_facts(verifier *v, int number)
         reject(v, place_of(v, number), "its axes are not the mesh's, in order");
     else if (!has_blocks(v, op))
         reject(v, place_of(v, number),
-               "its ranks make no blocks of %lld that add up apart",
-               (long long)fact->group);
+               "its ranks make no blocks of %lld, %lld apart, that add up "
+               "apart",
+               (long long)fact->group, (long long)fact->stride);
     for (int i = 0; i < fact->waits.n; i++)
         if (fact->waits.v[i] < 0 || fact->waits.v[i] >= number)
             reject(v, place_of(v, number),

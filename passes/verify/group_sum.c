@@ -17,7 +17,7 @@ static void check_sharers(verifier *v, int number, int64_t rank,
     const int64_t member = member_of(v, row->param, rank);
 
     if (!same_axes(&op->fact->comm, &axes) || op->fact->group != param->group ||
-        member < 0 || member >= param->group)
+        op->fact->stride != param->stride || member < 0)
         reject(v, (place){number, rank, row->param},
                "adds up over other ranks than those that share the matrix");
 }

@@ -39,8 +39,8 @@ static box whole_box(const verifier *v, int64_t param, int64_t rank)
     const cz_view_param *p = &v->view->params[param];
     const cz_view_family *family = &v->view->families[p->family];
     const int64_t member = member_of(v, param, rank);
-    const cz_view_shard part = cz_view_part_of(
-        v->view, (int)param, member >= 0 && member < p->group ? member : 0);
+    const cz_view_shard part =
+        cz_view_part_of(v->view, (int)param, member > 0 ? member : 0);
 
     if (family->n_dims == 1)
         return (box){0, 0, 1, part.shape[0]};
@@ -196,7 +196,7 @@ static void check_owner(run *r, int op, int64_t rank,
     const cz_ints *split =
         &cz_view_family_reduction(r->v->view, param->family)->split_axes;
     if (param->split_owner != cz_view_coordinate(r->v->view, split, rank) ||
-        (param->shard_owner >= 0 && (member < 0 || member >= param->group)))
+        (param->shard_owner >= 0 && member < 0))
         reject(r->v, (place){op, rank, row->param},
                "is computed here, where it is not owned");
 }

@@ -54,10 +54,10 @@ int64_t first_of_block(const verifier *v, const cz_view_op *op, int64_t rank)
 {
     const cz_ints *comm = &op->fact->comm;
     const int64_t position = cz_view_coordinate(v->view, comm, rank);
-    const int64_t group =
-        op->fact->group > 0 ? op->fact->group : cz_view_extent(v->view, comm);
+    const cz_block block = cz_view_op_block(v->view, op);
 
-    return cz_view_rank_at(v->view, comm, position - position % group, rank);
+    return cz_view_rank_at(v->view, comm, cz_block_first(block, position),
+                           rank);
 }
 
 int64_t member_of(const verifier *v, int64_t param, int64_t rank)
@@ -66,8 +66,7 @@ int64_t member_of(const verifier *v, int64_t param, int64_t rank)
     int64_t storage[CZ_VIEW_MAX_AXES];
     const cz_ints axes = cz_view_shard_axes(v->view, p->family, storage);
 
-    return cz_view_coordinate(v->view, &axes, rank) -
-           (p->shard_owner > 0 ? p->shard_owner : 0);
+    return cz_view_member_at(p, cz_view_coordinate(v->view, &axes, rank));
 }
 
 int64_t home_of(const verifier *v, int bucket)

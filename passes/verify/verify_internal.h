@@ -112,8 +112,7 @@ bool is_before(const order *o, int first, int second);
 /* The first rank of those with which a rank adds up the partial sums of an
  * operation: the block of its position. */
 int64_t first_of_block(const verifier *v, const cz_view_op *op, int64_t rank);
-/* The coordinate of a rank over the axes that shard a parameter, counted from
- * the first of those that own or share it. */
+/* Which of those that own or share a parameter a rank is; -1: none. */
 int64_t member_of(const verifier *v, int64_t param, int64_t rank);
 
 /* Run a check of operation `op` on every rank until one rejects; what it takes

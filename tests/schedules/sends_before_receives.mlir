@@ -65,8 +65,8 @@ module {
     %0 = "kernel.map"(%arg3, %arg0, %arg2, %arg1) {access = array<i64: 4, 0, 0, 0>, body = @unit.4x4.after.map0, offsets = array<i64: -1>, out_access = array<i64: 0>, space = array<i64: 1, 1>} : (f32, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
     return %0 : tensor<1xf32>
   }
-  "canzona.assign"() {family = @param.0, shard_owner = array<i64: 0>, split_owner = array<i64: 0>, group = array<i64: 1>} : () -> ()
-  "canzona.assign"() {family = @param.1, shard_owner = array<i64: 1>, split_owner = array<i64: 0>, group = array<i64: 1>} : () -> ()
+  "canzona.assign"() {family = @param.0, shard_owner = array<i64: 0>, split_owner = array<i64: 0>, group = array<i64: 1>, stride = array<i64: 1>} : () -> ()
+  "canzona.assign"() {family = @param.1, shard_owner = array<i64: 1>, split_owner = array<i64: 0>, group = array<i64: 1>, stride = array<i64: 1>} : () -> ()
   "canzona.bucket"() {dtype = "f32", length = 32 : i64, offsets = array<i64: 0, 16>, params = array<i64: 1, 0>, slices = array<i64: 0, 32>, sym_name = "bucket0", geometry = "uneven", use = @unit, reduction = @r} : () -> ()
   // Scratch: shards of b and a gathered from 0 and 64, the owner's whole
   // matrix gathered to 128, its result at 192, workspace 256, shards of b and
@@ -78,12 +78,12 @@ module {
   "canzona.table"() {sym_name = "whole", row = "kernel", selector = array<i64: 0, 1>, starts = array<i64: 0, 1, 2>, rows = array<i64: 1, 0, 0, 16, 128, 192, -1, 256, 1, 1, 0, 16, 128, 192, -1, 256>} : () -> ()
   "canzona.table"() {sym_name = "scatter", row = "transfer", selector = array<i64: 0, 1>, starts = array<i64: 0, 4, 8>, rows = array<i64: 0, 0, 0, 192, 1, 32, 32, 1, 0, 0, 1, 224, 1, 32, 32, 1, 0, 1, 0, 448, 1, 32, 32, 1, 1, 1, 1, 384, 1, 32, 32, 1, 1, 0, 0, 192, 1, 32, 32, 1, 1, 0, 1, 224, 1, 32, 32, 1, 1, 1, 1, 384, 1, 32, 32, 1, 0, 1, 0, 448, 1, 32, 32, 1>} : () -> ()
   "canzona.table"() {sym_name = "after", row = "kernel", selector = array<i64: 0>, starts = array<i64: 0, 2>, rows = array<i64: 2, 1, 0, 8, -1, 384, -1, -1, 2, 0, 16, 8, -1, 448, -1, -1>} : () -> ()
-  "canzona.op"() {kind = "reduce_scatter", stream = 1 : i64, section = "reduce", comm = array<i64: 0>, bucket = 0 : i64, table = "", waits = array<i64>, group = 0 : i64} : () -> ()
-  "canzona.op"() {kind = "prologue", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = "", waits = array<i64>, group = 0 : i64} : () -> ()
-  "canzona.op"() {kind = "kernel", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = @before, waits = array<i64: 0>, group = 0 : i64} : () -> ()
-  "canzona.op"() {kind = "transfer", stream = 2 : i64, section = "update", comm = array<i64: 1>, bucket = -1 : i64, table = @sends, waits = array<i64: 2>, group = 0 : i64} : () -> ()
-  "canzona.op"() {kind = "transfer", stream = 2 : i64, section = "update", comm = array<i64: 1>, bucket = -1 : i64, table = @receives, waits = array<i64: 3>, group = 0 : i64} : () -> ()
-  "canzona.op"() {kind = "kernel", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = @whole, waits = array<i64: 4>, group = 0 : i64} : () -> ()
-  "canzona.op"() {kind = "transfer", stream = 2 : i64, section = "update", comm = array<i64: 1>, bucket = -1 : i64, table = @scatter, waits = array<i64: 5>, group = 0 : i64} : () -> ()
-  "canzona.op"() {kind = "kernel", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = @after, waits = array<i64: 6>, group = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "reduce_scatter", stream = 1 : i64, section = "reduce", comm = array<i64: 0>, bucket = 0 : i64, table = "", waits = array<i64>, group = 0 : i64, stride = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "prologue", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = "", waits = array<i64>, group = 0 : i64, stride = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "kernel", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = @before, waits = array<i64: 0>, group = 0 : i64, stride = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "transfer", stream = 2 : i64, section = "update", comm = array<i64: 1>, bucket = -1 : i64, table = @sends, waits = array<i64: 2>, group = 0 : i64, stride = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "transfer", stream = 2 : i64, section = "update", comm = array<i64: 1>, bucket = -1 : i64, table = @receives, waits = array<i64: 3>, group = 0 : i64, stride = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "kernel", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = @whole, waits = array<i64: 4>, group = 0 : i64, stride = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "transfer", stream = 2 : i64, section = "update", comm = array<i64: 1>, bucket = -1 : i64, table = @scatter, waits = array<i64: 5>, group = 0 : i64, stride = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "kernel", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = @after, waits = array<i64: 6>, group = 0 : i64, stride = 0 : i64} : () -> ()
 }

@@ -31,6 +31,7 @@ const mutation mutations[] = {
     {"change an operation's table", change_table},
     {"change a communicator", change_comm},
     {"change blocks", change_blocks},
+    {"change the stride of blocks", change_stride},
     {"change a section", change_section},
     {"move a slice's bound", move_slice},
     {"move a parameter", move_param},

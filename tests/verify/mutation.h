@@ -48,6 +48,7 @@ bool change_bucket(mutable_plan *plan, randoms *r);
 bool change_table(mutable_plan *plan, randoms *r);
 bool change_comm(mutable_plan *plan, randoms *r);
 bool change_blocks(mutable_plan *plan, randoms *r);
+bool change_stride(mutable_plan *plan, randoms *r);
 bool change_section(mutable_plan *plan, randoms *r);
 
 bool move_slice(mutable_plan *plan, randoms *r);

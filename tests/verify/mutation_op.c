@@ -173,15 +173,31 @@ bool change_comm(mutable_plan *plan, randoms *r)
 enum { N_TRIES = 64 };
 
 /* Of a sum, if there is one. */
-bool change_blocks(mutable_plan *plan, randoms *r)
+static cz_fact_op *pick_blocks(mutable_plan *plan, randoms *r)
 {
     mutable_op *op = pick_op(plan, r);
 
     for (int i = 0; i < N_TRIES && op->view.kind != CZ_STEP_GROUP_SUM; i++)
         op = pick_op(plan, r);
-    const int64_t was = op->fact.group;
-    op->fact.group = draw_in(r, 0, 5);
-    return op->fact.group != was;
+    return &op->fact;
+}
+
+bool change_blocks(mutable_plan *plan, randoms *r)
+{
+    cz_fact_op *fact = pick_blocks(plan, r);
+    const int64_t was = fact->group;
+
+    fact->group = draw_in(r, 0, 5);
+    return fact->group != was;
+}
+
+bool change_stride(mutable_plan *plan, randoms *r)
+{
+    cz_fact_op *fact = pick_blocks(plan, r);
+    const int64_t was = fact->stride;
+
+    fact->stride = draw_in(r, 0, 4);
+    return fact->stride != was;
 }
 
 bool change_section(mutable_plan *plan, randoms *r)

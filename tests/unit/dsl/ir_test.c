@@ -167,10 +167,12 @@ static const struct bad {
      "i64} : () -> ()",
      "unknown attribute 'x'"},
     {"\"canzona.assign\"() {family = @nobody, split_owner = array<i64>, "
-     "shard_owner = array<i64>, group = array<i64>} : () -> ()",
+     "shard_owner = array<i64>, group = array<i64>, stride = array<i64>} : "
+     "() -> ()",
      "attribute 'family' names no canzona.family: 'nobody'"},
     {"func.func @f() { return } \"canzona.assign\"() {family = @f, split_owner "
-     "= array<i64>, shard_owner = array<i64>, group = array<i64>} : () -> ()",
+     "= array<i64>, shard_owner = array<i64>, group = array<i64>, stride = "
+     "array<i64>} : () -> ()",
      "attribute 'family' names no canzona.family: 'f'"},
     {"func.func @f() { return } func.func @f() { return }", "redefinition"},
     {"\"canzona.mesh\"() {axes = [\"a\\00b\"], sizes = array<i64>, "

@@ -184,6 +184,7 @@ static inline void fake_params(fake_plan *f, int n)
             .name = cz_arena_printf(&f->arena, "p%d", i),
             .names = CZ_NEW(&f->arena, const char *, 1),
             .group = 1,
+            .stride = 1,
             .split_owner = is_matrix ? fake_random(f, f->sizes[0]) : -1,
             .shard_owner =
                 is_matrix && is_sharded ? fake_random(f, f->sizes[2]) : -1};

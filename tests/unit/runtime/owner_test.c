@@ -210,16 +210,18 @@ static void fill_ops(plan *self)
     static const int32_t waits[N_OPS][2] = {
         {0}, {0}, {REDUCE}, {BEFORE}, {GATHER}, {WHOLE}, {SCATTER, PROLOGUE}};
     static const czr_op ops[N_OPS] = {
-        {CZR_REDUCE_SCATTER, 1, CZR_SECTION_REDUCE, 0, 0, 0, -1, 0, NULL},
-        {CZR_PROLOGUE, 0, CZR_SECTION_UPDATE, 0, 0, -1, -1, 0, NULL},
-        {CZR_KERNEL, 0, CZR_SECTION_UPDATE, 0, 0, -1, T_BEFORE, 1,
+        {CZR_REDUCE_SCATTER, 1, CZR_SECTION_REDUCE, 0, 0, 0, 0, -1, 0, NULL},
+        {CZR_PROLOGUE, 0, CZR_SECTION_UPDATE, 0, 0, 0, -1, -1, 0, NULL},
+        {CZR_KERNEL, 0, CZR_SECTION_UPDATE, 0, 0, 0, -1, T_BEFORE, 1,
          waits[BEFORE]},
-        {CZR_TRANSFER, 2, CZR_SECTION_UPDATE, 1, 0, -1, T_GATHER, 1,
+        {CZR_TRANSFER, 2, CZR_SECTION_UPDATE, 1, 0, 0, -1, T_GATHER, 1,
          waits[GATHER]},
-        {CZR_KERNEL, 0, CZR_SECTION_UPDATE, 0, 0, -1, T_WHOLE, 1, waits[WHOLE]},
-        {CZR_TRANSFER, 2, CZR_SECTION_UPDATE, 1, 0, -1, T_SCATTER, 1,
+        {CZR_KERNEL, 0, CZR_SECTION_UPDATE, 0, 0, 0, -1, T_WHOLE, 1,
+         waits[WHOLE]},
+        {CZR_TRANSFER, 2, CZR_SECTION_UPDATE, 1, 0, 0, -1, T_SCATTER, 1,
          waits[SCATTER]},
-        {CZR_KERNEL, 0, CZR_SECTION_UPDATE, 0, 0, -1, T_AFTER, 2, waits[AFTER]},
+        {CZR_KERNEL, 0, CZR_SECTION_UPDATE, 0, 0, 0, -1, T_AFTER, 2,
+         waits[AFTER]},
     };
 
     memcpy(self->ops, ops, sizeof ops);

@@ -198,17 +198,17 @@ static inline void toy_fill_bucket(toy *self, const toy_options *options, int b)
 static inline void toy_fill_ops(toy *self)
 {
     static const czr_op ops[TOY_OPS] = {
-        {CZR_REDUCE_SCATTER, 1, CZR_SECTION_REDUCE, 1, 0, 0, -1, 0, 0},
-        {CZR_REDUCE_SCATTER, 1, CZR_SECTION_REDUCE, 1, 0, 1, -1, 0, 0},
-        {CZR_SQUARE_SUM, 0, CZR_SECTION_DECIDE, 0, 0, 0, 2, 2, 0},
-        {CZR_SQUARE_SUM, 0, CZR_SECTION_DECIDE, 0, 0, 1, 3, 0, 0},
-        {CZR_ALL_REDUCE, 1, CZR_SECTION_DECIDE, 3, 0, -1, -1, 2, 0},
-        {CZR_DECIDE, 0, CZR_SECTION_DECIDE, 0, 0, -1, -1, 1, 0},
-        {CZR_PROLOGUE, 0, CZR_SECTION_UPDATE, 0, 0, -1, -1, 0, 0},
-        {CZR_KERNEL, 0, CZR_SECTION_UPDATE, 0, 0, -1, 0, 0, 0},
-        {CZR_KERNEL, 0, CZR_SECTION_UPDATE, 0, 0, -1, 1, 0, 0},
-        {CZR_ALL_GATHER, 1, CZR_SECTION_UPDATE, 1, 0, 0, -1, 2, 0},
-        {CZR_ALL_GATHER, 1, CZR_SECTION_UPDATE, 1, 0, 1, -1, 2, 0},
+        {CZR_REDUCE_SCATTER, 1, CZR_SECTION_REDUCE, 1, 0, 0, 0, -1, 0, 0},
+        {CZR_REDUCE_SCATTER, 1, CZR_SECTION_REDUCE, 1, 0, 0, 1, -1, 0, 0},
+        {CZR_SQUARE_SUM, 0, CZR_SECTION_DECIDE, 0, 0, 0, 0, 2, 2, 0},
+        {CZR_SQUARE_SUM, 0, CZR_SECTION_DECIDE, 0, 0, 0, 1, 3, 0, 0},
+        {CZR_ALL_REDUCE, 1, CZR_SECTION_DECIDE, 3, 0, 0, -1, -1, 2, 0},
+        {CZR_DECIDE, 0, CZR_SECTION_DECIDE, 0, 0, 0, -1, -1, 1, 0},
+        {CZR_PROLOGUE, 0, CZR_SECTION_UPDATE, 0, 0, 0, -1, -1, 0, 0},
+        {CZR_KERNEL, 0, CZR_SECTION_UPDATE, 0, 0, 0, -1, 0, 0, 0},
+        {CZR_KERNEL, 0, CZR_SECTION_UPDATE, 0, 0, 0, -1, 1, 0, 0},
+        {CZR_ALL_GATHER, 1, CZR_SECTION_UPDATE, 1, 0, 0, 0, -1, 2, 0},
+        {CZR_ALL_GATHER, 1, CZR_SECTION_UPDATE, 1, 0, 0, 1, -1, 2, 0},
     };
     static const int32_t norm_waits[] = {2, 3}, decide_waits[] = {4},
                          sum_waits[] = {0, 1},

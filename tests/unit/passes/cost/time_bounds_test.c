@@ -149,6 +149,7 @@ static void what_the_planner_chose_is_not_looked_at(void **state)
         params[i].split_owner = 3;
         params[i].shard_owner = 0;
         params[i].group = 2;
+        params[i].stride = 1;
     }
     p.view.params = params;
     p.forms = cz_forms_find(&f->arena, &p.view, &p.machine);
