@@ -138,10 +138,11 @@ static const int64_t *kernel_times(const timer *t, const cz_planned_op *op)
 
 /* ---- links ---- */
 
-static cz_link_speed link_over(const timer *t, const cz_ints *axes)
+static cz_link_speed link_over(const timer *t, const cz_ints *axes,
+                               cz_block block)
 {
-    return cz_machine_link(t->machine,
-                           cz_machine_link_over(t->machine, t->view, axes));
+    return cz_machine_link(
+        t->machine, cz_machine_link_over(t->machine, t->view, axes, block));
 }
 
 static bool has_axis(const cz_ints *axes, int64_t axis)
@@ -239,7 +240,8 @@ static int64_t sum_bytes(const timer *t, const cz_planned_op *op,
 static const int64_t *travel_times(const timer *t, const cz_planned_op *op,
                                    const cz_pipeline_comm *comm)
 {
-    const cz_link_speed link = link_over(t, &t->s->sharded.axes[op->group]);
+    const cz_link_speed link = link_over(t, &t->s->sharded.axes[op->group],
+                                         cz_schedule_block(t->s, op));
     int64_t *ps = CZ_NEW(t->arena, int64_t, t->n_cells);
     int64_t *most = CZ_NEW(t->arena, int64_t, comm->n);
     for (int c = 0; c < t->n_cells; c++) {
@@ -267,7 +269,7 @@ static const int64_t *bucket_times(const timer *t, const cz_planned_op *op,
     const cz_view_bucket *bucket = &t->view->buckets[op->bucket];
     const cz_fact_reduction *how =
         cz_view_bucket_reduction(t->view, op->bucket);
-    const cz_link_speed link = link_over(t, axes);
+    const cz_link_speed link = link_over(t, axes, (cz_block){0, 0});
     const int64_t n = cz_view_extent(t->view, axes);
     const bool is_reduce = op->role == CZ_ROLE_REDUCE;
     const int64_t element =

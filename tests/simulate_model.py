@@ -65,12 +65,12 @@ class Costs:
         self.mesh, self.c, self.e, self.unevens = mesh, constants, e, unevens
         self.links = {}
 
-    def link(self, axes):
-        key = frozenset(axes)
+    def link(self, axes, block=(0, 0)):
+        key = frozenset(axes), block
         if key not in self.links:
             node = self.c["gpus_per_node"]
             inside = all(len({r // node for r in members}) == 1
-                         for members in self.mesh.communicators(axes))
+                         for members in self.mesh.communicators(axes, block))
             kind = "node" if inside else "network"
             self.links[key] = (self.c[kind + "_rate"],
                                self.c[kind + "_latency"], kind)
@@ -295,9 +295,9 @@ class Simulation:
 
     def transfer_ps(self, op):
         over, found = self.mesh.over(op["over"]), {}
-        rate, latency, _ = self.costs.link(op["axes"])
-        for members in self.mesh.communicators(
-                op["axes"], (op["group"], op["stride"])):
+        block = op["group"], op["stride"]
+        rate, latency, _ = self.costs.link(op["axes"], block)
+        for members in self.mesh.communicators(op["axes"], block):
             moved = {r: max(op["sent"][over[r]], op["received"][over[r]])
                      for r in members}
             ps = latency + max(moved.values()) / rate * 1e12

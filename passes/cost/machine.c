@@ -13,15 +13,20 @@ cz_link_speed cz_machine_link(const cz_machine *machine, cz_link link)
 
 /* Ranks count positions over the axes in order. */
 cz_link cz_machine_link_over(const cz_machine *machine,
-                             const cz_plan_view *view, const cz_ints *axes)
+                             const cz_plan_view *view, const cz_ints *axes,
+                             cz_block block)
 {
     const int64_t node = machine->gpus_per_node;
-    const int64_t last = cz_view_extent(view, axes) - 1;
 
-    for (int64_t r = 0; r < view->n_ranks; r++)
-        if (cz_view_coordinate(view, axes, r) == 0 &&
+    if (block.size == 0)
+        block = (cz_block){cz_view_extent(view, axes), 1};
+    for (int64_t r = 0; r < view->n_ranks; r++) {
+        const int64_t first = cz_view_coordinate(view, axes, r);
+        const int64_t last = first + (block.size - 1) * block.stride;
+        if (cz_block_seat(block, first) == 0 &&
             cz_view_rank_at(view, axes, last, r) / node != r / node)
             return CZ_LINK_NETWORK;
+    }
     return CZ_LINK_NODE;
 }
 

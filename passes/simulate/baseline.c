@@ -108,9 +108,9 @@ static void list_decision(cz_simulation *s, int last_reduce)
 {
     const int64_t all = ((int64_t)1 << s->figures->n_axes) - 1;
     const int64_t launch = s->options->machine->launch;
-    const cz_link_speed link =
-        cz_machine_link(s->options->machine,
-                        cz_simulate_link(s->figures, s->options->machine, all));
+    const cz_link_speed link = cz_machine_link(
+        s->options->machine, cz_simulate_link(s->figures, s->options->machine,
+                                              all, (cz_block){0, 0}));
     int *wait = CZ_NEW(s->arena, int, 2);
     if (!s->figures->decides)
         return;

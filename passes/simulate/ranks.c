@@ -69,26 +69,33 @@ cz_pipeline_comm cz_simulate_comm(cz_simulation *s, int64_t set, cz_block block)
     return *comm;
 }
 
-/* From the first rank of a communicator to its last. */
-static int64_t reach(const cz_figures *figures, int64_t set)
+/* The rank with that coordinate over a set, alike on all other axes. */
+static int rank_at(const cz_figures *figures, int64_t set, int coordinate,
+                   int rank)
 {
-    int64_t stride = 1, sum = 0;
+    int result = 0, weight = 1;
     for (int a = figures->n_axes - 1; a >= 0; a--) {
-        if (has(set, a))
-            sum += (figures->sizes[a] - 1) * stride;
-        stride *= figures->sizes[a];
+        const int size = (int)figures->sizes[a];
+        result += (has(set, a) ? coordinate : rank) % size * weight;
+        coordinate /= has(set, a) ? size : 1;
+        rank /= size;
+        weight *= size;
     }
-    return sum;
+    return result;
 }
 
 cz_link cz_simulate_link(const cz_figures *figures, const cz_machine *machine,
-                         int64_t set)
+                         int64_t set, cz_block block)
 {
     const int64_t node = machine->gpus_per_node;
-    const int64_t span = reach(figures, set);
-    for (int r = 0; r < figures->n_ranks; r++)
-        if (cz_simulate_coordinate(figures, set, r) == 0 &&
-            r / node != (r + span) / node)
+    if (block.size == 0)
+        block = (cz_block){cz_simulate_extent(figures, set), 1};
+    for (int r = 0; r < figures->n_ranks; r++) {
+        const int first = cz_simulate_coordinate(figures, set, r);
+        const int64_t last = first + (block.size - 1) * block.stride;
+        if (cz_block_seat(block, first) == 0 &&
+            rank_at(figures, set, (int)last, r) / node != r / node)
             return CZ_LINK_NETWORK;
+    }
     return CZ_LINK_NODE;
 }

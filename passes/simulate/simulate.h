@@ -62,9 +62,9 @@ cz_simulate_timeline cz_simulate_step(cz_arena *arena,
                                       const cz_figures *figures,
                                       const cz_simulate_options *options);
 
-/* Ranks that agree on all axes but those of `set` and lie in one node of the
- * machine, for all of them: then links between them are the faster ones. */
+/* The links between ranks that agree on all axes but those of `set`, in blocks;
+ * size 0: all together.  Those of the node where every block lies in one. */
 cz_link cz_simulate_link(const cz_figures *figures, const cz_machine *machine,
-                         int64_t set);
+                         int64_t set, cz_block block);
 
 #endif

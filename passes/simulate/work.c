@@ -7,7 +7,8 @@
 
 static cz_link class_over(const cz_simulation *s, int64_t set)
 {
-    return cz_simulate_link(s->figures, s->options->machine, set);
+    return cz_simulate_link(s->figures, s->options->machine, set,
+                            (cz_block){0, 0});
 }
 
 static cz_link_speed link_over(const cz_simulation *s, int64_t set)
@@ -157,7 +158,9 @@ static void fill_transfer(cz_simulation *s, const cz_figures_op *op,
                           int64_t *ps)
 {
     const cz_pipeline_comm comm = cz_simulate_comm(s, op->comm, op->block);
-    const cz_link_speed link = link_over(s, op->comm);
+    const cz_link_speed link = cz_machine_link(
+        s->options->machine,
+        cz_simulate_link(s->figures, s->options->machine, op->comm, op->block));
     int64_t *most = CZ_NEW(s->arena, int64_t, comm.n);
     for (int side = 0; side < 2; side++)
         for (int r = 0; r < s->figures->n_ranks; r++) {

@@ -203,8 +203,10 @@ static void test_ranks_of_one_node_have_its_links(void **unused)
     fixture f;
     (void)unused;
     make(&f);
-    assert_int_equal(cz_simulate_link(&f.figures, &apart, 1), CZ_LINK_NETWORK);
-    assert_int_equal(cz_simulate_link(&f.figures, &near, 1), CZ_LINK_NODE);
+    assert_int_equal(cz_simulate_link(&f.figures, &apart, 1, (cz_block){0, 0}),
+                     CZ_LINK_NETWORK);
+    assert_int_equal(cz_simulate_link(&f.figures, &near, 1, (cz_block){0, 0}),
+                     CZ_LINK_NODE);
     const cz_simulate_options options = options_of(&near);
     const cz_simulate_times times = cz_simulate_plan(&f.figures, &options);
     assert_int_equal(times.reduce, 20000);
@@ -313,6 +315,32 @@ static void test_a_baseline_reduces_all_then_waits_for_all(void **unused)
                      FORWARD + BACKWARD / 2 + 2 * reduce + 3000 + 2 * gather);
 }
 
+/* Twelve ranks, axes of 2, 3 and 2, nodes of four or six. */
+static void test_links_are_those_of_blocks(void **unused)
+{
+    const cz_figures figures = {.n_ranks = 12, .n_axes = 3, .sizes = {2, 3, 2}};
+    static const struct {
+        int node;
+        int64_t set;
+        cz_block block;
+        cz_link link;
+    } rows[] = {
+        {4, 7, {0, 0}, CZ_LINK_NETWORK}, {4, 7, {4, 1}, CZ_LINK_NODE},
+        {4, 7, {2, 2}, CZ_LINK_NODE},    {4, 7, {2, 6}, CZ_LINK_NETWORK},
+        {4, 7, {6, 1}, CZ_LINK_NETWORK}, {6, 7, {4, 1}, CZ_LINK_NETWORK},
+        {6, 6, {3, 1}, CZ_LINK_NODE},    {6, 6, {3, 2}, CZ_LINK_NODE},
+        {6, 2, {3, 1}, CZ_LINK_NODE},    {4, 2, {3, 1}, CZ_LINK_NETWORK},
+        {6, 1, {2, 1}, CZ_LINK_NETWORK}, {12, 1, {2, 1}, CZ_LINK_NODE},
+    };
+    (void)unused;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const cz_machine machine = machine_of(rows[i].node);
+        assert_int_equal(
+            cz_simulate_link(&figures, &machine, rows[i].set, rows[i].block),
+            rows[i].link);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +348,7 @@ int main(void)
         cmocka_unit_test(test_reductions_run_under_the_backward_pass),
         cmocka_unit_test(test_a_step_by_itself_starts_at_0),
         cmocka_unit_test(test_ranks_of_one_node_have_its_links),
+        cmocka_unit_test(test_links_are_those_of_blocks),
         cmocka_unit_test(test_uneven_slices_take_longer_by_e),
         cmocka_unit_test(test_uneven_slices_take_longer_as_the_machine_says),
         cmocka_unit_test(test_a_straggler_holds_up_all),
