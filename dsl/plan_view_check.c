@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool cz_view_fail(cz_view_builder *builder, const char *format, ...)
+void cz_view_report(cz_view_builder *builder, const char *format, ...)
 {
     cz_text text;
     va_list args;
@@ -18,7 +18,6 @@ bool cz_view_fail(cz_view_builder *builder, const char *format, ...)
     cz_diag_error(builder->diags, CZ_BAD_IR, (cz_span){0}, "%s",
                   cz_text_string(&text));
     cz_text_fini(&text);
-    return false;
 }
 
 /* ---- symbols ---- */

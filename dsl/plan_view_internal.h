@@ -41,8 +41,9 @@ typedef struct cz_view_builder {
     cz_view_storage *storages;
 } cz_view_builder;
 
-/* Report; always false. */
-bool cz_view_fail(cz_view_builder *builder, const char *format, ...)
+/* Report; always false, which a reader of the caller alone is to see. */
+#define cz_view_fail(...) (cz_view_report(__VA_ARGS__), false)
+void cz_view_report(cz_view_builder *builder, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* ---- small checks (plan_view_check.c) ---- */

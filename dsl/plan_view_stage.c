@@ -80,14 +80,14 @@ static const cz_view_slot *read_slots(cz_view_builder *b,
     const char *stage_name = stage->fact->sym_name;
 
     if (names->n != dtypes->n) {
-        cz_view_fail(b, "stage '%s': slots and their types differ in number",
-                     stage_name);
+        cz_view_report(b, "stage '%s': slots and their types differ in number",
+                       stage_name);
         return NULL;
     }
     for (int i = 0; i < names->n; i++) {
         if (!parse_slot(names->v[i], &slots[i])) {
-            cz_view_fail(b, "stage '%s': '%s' is no slot", stage_name,
-                         names->v[i]);
+            cz_view_report(b, "stage '%s': '%s' is no slot", stage_name,
+                           names->v[i]);
             return NULL;
         }
         if (!cz_view_dtype(b, "stage: slot", dtypes->v[i], &slots[i].dtype) ||
@@ -95,8 +95,8 @@ static const cz_view_slot *read_slots(cz_view_builder *b,
             return NULL;
         for (int k = 0; k < i; k++)
             if (is_same_slot(&slots[k], &slots[i])) {
-                cz_view_fail(b, "stage '%s': slot '%s' appears twice",
-                             stage_name, names->v[i]);
+                cz_view_report(b, "stage '%s': slot '%s' appears twice",
+                               stage_name, names->v[i]);
                 return NULL;
             }
     }

@@ -95,7 +95,7 @@ bool cz_cmd_simulate_options(const cz_cmd_options *given,
 {
     const char *const *said = given->settings;
     *out = (cz_simulate_options){.tokens = 1 << 20,
-                                 .mfu = CZ_SIMULATE_MILLION / 100 * 45,
+                                 .mfu = 45LL * (CZ_SIMULATE_MILLION / 100),
                                  .active = CZ_SIMULATE_MILLION,
                                  .seed = given->seed,
                                  .slowdown = CZ_SIMULATE_MILLION};

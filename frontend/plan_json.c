@@ -16,7 +16,7 @@ static const char schema[] = "canzona.plan/1";
 static int axis_of(cz_plan_reader *r, const cz_json_at *at)
 {
     const char *name = cz_json_word(at);
-    for (int i = 0; i < r->out->n_axes; i++)
+    for (int i = 0; i < r->out->n_axes && r->axes[i]; i++)
         if (strcmp(r->axes[i], name) == 0)
             return i;
     cz_json_wrong(at, "is no axis of the mesh");

@@ -122,8 +122,9 @@ static cz_figures_home home_of(cz_plan_reader *r, const cz_json_at *bucket)
         cz_json_numbers(&order, 0, r->out->n_params - 1, &n);
     if (n == 0)
         cz_json_wrong(&order, "is empty");
-    return r->reading->failed ? (cz_figures_home){0}
-                              : r->out->params[params[0]].home;
+    if (r->reading->failed)
+        return (cz_figures_home){0};
+    return r->out->params[params[0]].home;
 }
 
 /* Parts are equal, aligned to 16, but for the last. */

@@ -26,7 +26,7 @@ static int length_of(const char *text)
 /* Edits between two words, of which only the start counts. */
 static int word_distance(const char *a, const char *b)
 {
-    int row[MAX_LENGTH + 1];
+    int row[MAX_LENGTH + 1] = {0};
     const int n = length_of(a), m = length_of(b);
     for (int j = 0; j <= m; j++)
         row[j] = j;

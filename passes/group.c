@@ -21,8 +21,9 @@ static int group_by_share(const owner *o, const cz_group_item *item,
     const wide middle = (wide)2 * o->cost_before + item->cost;
     const wide total = (wide)2 * (o->cost > 0 ? o->cost : 1);
     const int group =
-        (int)(half_ends ? (2 * (n_groups - 1) * middle + total) / (2 * total)
-                        : n_groups * middle / total);
+        (int)(half_ends
+                  ? ((wide)2 * (n_groups - 1) * middle + total) / (2 * total)
+                  : n_groups * middle / total);
     return group < n_groups ? group : n_groups - 1;
 }
 

@@ -117,6 +117,7 @@ static cz_view_body affine_body(const outliner *o, const cz_view_step *step)
  * makes it. */
 static void begin(outliner *o, const int *in, int n)
 {
+    assert(o->pending_of); /* a stage has values before it has steps */
     for (int i = 0; i < n; i++)
         if (o->pending_of[in[i]] == o->segment) {
             o->segment++;

@@ -79,7 +79,7 @@ static bool same_kind(const writer *w, int a, int b)
 
 static int count_places(const writer *w)
 {
-    const int *start = &w->domain->problem.bucket_start[w->bucket];
+    const int *start = w->domain->problem.bucket_start + w->bucket;
     return start[1] - start[0];
 }
 
@@ -164,9 +164,9 @@ static cz_bucket lay_out(const writer *w, int kind, int *last)
     return cz_bucket_lay_out(w->arena, &problem);
 }
 
-static cz_place_bucket make_bucket(const writer *w, int kind)
+static cz_place_bucket make_bucket(const writer *w, int number, int kind)
 {
-    cz_place_bucket out;
+    cz_place_bucket out = {.domain = number};
     const cz_bucket bucket = lay_out(w, kind, &out.last);
     const cz_plan_view *view = w->view;
     const cz_view_family *first =
@@ -196,11 +196,8 @@ void cz_place_buckets(cz_arena *arena, const cz_place_domain *domain,
                 .gradients = gradients};
     for (w.bucket = 0; w.bucket < domain->problem.n_buckets; w.bucket++) {
         find_kinds(&w);
-        for (int k = 0; k < w.n_kinds; k++) {
-            cz_place_bucket *bucket = CZ_PUSH(arena, *list, *n);
-            *bucket = make_bucket(&w, k);
-            bucket->domain = number;
-        }
+        for (int k = 0; k < w.n_kinds; k++)
+            *CZ_PUSH(arena, *list, *n) = make_bucket(&w, number, k);
     }
 }
 

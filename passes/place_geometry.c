@@ -3,6 +3,7 @@
 
 #include "passes/cost/time.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const char *const names[CZ_SOLVE_N_GEOMETRIES] = {"uneven", "padded",
@@ -56,6 +57,7 @@ static void price(const cz_plan_view *view, const cz_machine *machine,
         (cz_block){0, 0});
     cz_wide elements, reduced, gathered;
     count_bytes(view, params, problem, &elements, &reduced, &gathered);
+    assert(elements > 0); /* no problem is without parameters */
     const cz_uneven_speed speed = cz_machine_uneven_speed(
         machine, link, cz_time_limit(reduced / problem->n_buckets),
         problem->n_ranks);

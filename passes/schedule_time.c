@@ -3,6 +3,8 @@
  * for what they need, as the schedule's waits will have it. */
 #include "passes/schedule_internal.h"
 
+#include <assert.h>
+
 #include "dsl/base/checked.h"
 #include "passes/cost/plan_time.h"
 #include "passes/cost/time.h"
@@ -304,6 +306,7 @@ static unsigned waits_for(cz_role role)
         [CZ_ROLE_PUBLISH] =
             BIT(CZ_ROLE_LOCAL) | BIT(CZ_ROLE_ALONE) | BIT(CZ_ROLE_AFTER),
     };
+    assert(role >= 0 && role < CZ_N_ROLES);
     return table[role];
 }
 

@@ -47,8 +47,8 @@ static bool check_bounds(const int64_t *bounds, int parts, int64_t size)
 {
     int64_t length = 0;
 
-    for (int i = 0; i < parts; i++) {
-        const int64_t first = bounds[2 * i], end = bounds[2 * i + 1];
+    for (int i = 0; i < parts; i++, bounds += 2) {
+        const int64_t first = bounds[0], end = bounds[1];
         if (first < 0 || first > end || end > size)
             return false;
         length += end - first;

@@ -237,8 +237,8 @@ static inline double czr_sum_blocks(double *sums, int n_blocks, int n_lanes)
             sum += sums[b * n_lanes + lane];
         sums[b] = sum;
     }
-    for (int n = n_blocks / 2; n > 0; n /= 2)
-        for (int i = 0; i < n; i++)
+    for (size_t n = (size_t)n_blocks / 2; n > 0; n /= 2)
+        for (size_t i = 0; i < n; i++)
             sums[i] = sums[2 * i] + sums[2 * i + 1];
     return sums[0];
 }

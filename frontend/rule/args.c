@@ -2,6 +2,7 @@
 #include "frontend/rule/internal.h"
 #include "frontend/rule/path.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* One formal with what the call says of it. */
@@ -180,6 +181,7 @@ static cz_rule_value *symbol_of(cz_rule *rule, const argument *hyper,
                                 cz_rule_value *value)
 {
     const cz_scalar *symbol = NULL;
+    assert(value); /* what is no run-time value is given or has a default */
     if (value->kind == CZ_RULE_NUMBER && value->number->is_bool)
         symbol =
             cz_rule_path_symbol(rule->path, &rule->scalars, hyper->formal->text,

@@ -195,6 +195,7 @@ static bool fold(cz_opcode op, const double *x, double *out)
 
 static bool holds(const char *predicate, double a, double b)
 {
+    assert(predicate); /* all comparisons have one */
     if (strcmp(predicate, "olt") == 0)
         return a < b;
     if (strcmp(predicate, "ole") == 0)

@@ -2,6 +2,8 @@
  * large ones, and when they are rounded. */
 #include "frontend/rule/internal.h"
 
+#include <assert.h>
+
 static int rank_of(unsigned kept)
 {
     return (int)(kept & 1) + (int)(kept >> 1);
@@ -13,8 +15,10 @@ static cz_ir_type type_of(const cz_tensor *tensor, cz_dtype dtype)
     int64_t shape[2];
     int n = 0;
     for (int dim = 0; dim < 2; dim++)
-        if (tensor->kept >> dim & 1)
+        if (tensor->kept >> dim & 1) {
+            assert(tensor->extent[dim]);
             shape[n++] = (int64_t)tensor->extent[dim]->constant;
+        }
     return cz_ir_tensor_type(dtype, n, shape);
 }
 

@@ -2,6 +2,7 @@
 #include "frontend/rule/internal.h"
 #include "frontend/rule/path.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ static void note_calls(cz_rule *rule)
 {
     const cz_rule_frame *frame = rule->frame;
     for (int i = 0; frame && frame->caller; frame = frame->caller, i++) {
+        assert(frame->call); /* who has a caller was called somewhere */
         const bool is_last = !frame->caller->call;
         if (i < MAX_NOTES || is_last)
             cz_diag_note(rule->diags, frame->call->span, "'%s' is %s here",

@@ -21,7 +21,7 @@ static int number_in(const char *name)
     while (*name) {
         const size_t n = strspn(name, "0123456789");
         if (n > 0 && n <= MAX_DIGITS && (name[n] == '.' || !name[n]))
-            return atoi(name);
+            return (int)strtol(name, NULL, 10);
         name += strcspn(name, ".");
         name += *name == '.';
     }

@@ -1,6 +1,8 @@
 /* How long kernels and collectives take. */
 #include "passes/simulate/internal.h"
 
+#include <assert.h>
+
 #define NORM_BYTES 4 /* of an element that squares are summed of */
 
 /* ---- links ---- */
@@ -271,6 +273,7 @@ static void fill_op(cz_simulation *s, int number, int64_t *ps)
         fill_reduce(s, number, ps);
         break;
     case CZ_STEP_ALL_GATHER:
+        assert(bucket);
         fill(s, ps,
              cz_time_add(
                  cz_simulate_gather_ps(
@@ -279,6 +282,7 @@ static void fill_op(cz_simulation *s, int number, int64_t *ps)
                  exchange_ps(s, bucket, op->comm, bucket->element_bytes)));
         break;
     case CZ_STEP_SQUARE_SUM:
+        assert(bucket);
         fill_own(s, bucket, NORM_BYTES, ps);
         break;
     case CZ_STEP_ALL_REDUCE:

@@ -6,6 +6,7 @@
 #include "passes/solve/choice.h"
 #include "passes/solve/place.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct joiner {
@@ -34,6 +35,7 @@ static int count_per_rank(const cz_joint_problem *joint)
     const int rank = first / joint->fine.n_hosts;
     for (int h = 0; h < joint->fine.n_hosts; h++)
         n += joint->coarse_of[rank * joint->fine.n_hosts + h] == 0;
+    assert(n > 0); /* the first is one of them */
     return n;
 }
 

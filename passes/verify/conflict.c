@@ -32,12 +32,12 @@ static int compare(const void *left, const void *right)
 
 static void cut(space *s, const access *list, int n)
 {
-    int64_t *ends = CZ_NEW(s->arena, int64_t, 2 * n);
+    int64_t *ends = CZ_NEW(s->arena, int64_t, 2 * n), *end = ends;
     int n_starts = 0;
 
     for (int i = 0; i < n; i++) {
-        ends[2 * i] = list[i].lo;
-        ends[2 * i + 1] = list[i].hi;
+        *end++ = list[i].lo;
+        *end++ = list[i].hi;
     }
     qsort(ends, 2 * (size_t)n, sizeof *ends, compare);
     s->pieces = CZ_NEW(s->arena, piece, 2 * n);

@@ -4,6 +4,7 @@
 #include "passes/verify/conflict.h"
 #include "passes/verify/verify_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Memory that operations touch; bucket spaces come once per bucket. */
@@ -41,6 +42,7 @@ static void add(access_list *list, int64_t space_number, int64_t lo, int64_t hi,
     const access a = {space_number, lo, hi, param, list->op, writes};
     int *last = &list->last[space_number % list->n_kinds];
 
+    assert(*last >= 0);
     if (lo >= hi ||
         (*last < list->n && same_memory(&list->v_access[*last], &a)))
         return;
