@@ -303,9 +303,9 @@ int64_t cz_view_all_rows(const cz_view_step *step)
     return step->deal > 1 ? step->rows * step->deal : step->rows;
 }
 
-int cz_view_phase_at(const cz_view_rule *rule, int64_t t)
+int cz_view_phase_at(const cz_view_rule *rule, int64_t turn, int64_t t)
 {
-    const uint32_t fires = cz_events_at(rule->events, rule->n_events, t);
+    const uint32_t fires = cz_events_at(rule->events, rule->n_events, turn, t);
     int p = rule->n_phases;
 
     while (--p > 0 && rule->phases[p].fires != fires)
