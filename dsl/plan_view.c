@@ -275,6 +275,17 @@ int64_t cz_view_slot_bytes(const cz_view_stage *stage, cz_slot_kind kind,
     return bytes;
 }
 
+int64_t cz_view_element_bytes(const cz_view_slot *slots, int n,
+                              cz_slot_kind kind)
+{
+    int64_t bytes = 0;
+
+    for (int i = 0; i < n; i++)
+        if (slots[i].kind == kind)
+            bytes += cz_dtype_bytes(slots[i].dtype);
+    return bytes;
+}
+
 /* ---- phases ---- */
 
 int64_t cz_view_result_elements(const cz_view_step *step, int i)

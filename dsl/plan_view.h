@@ -447,5 +447,8 @@ int64_t cz_view_owner_elements(const cz_plan_view *view, int param);
 enum { CZ_ALIGN_BYTES = 64 };
 int64_t cz_view_slot_bytes(const cz_view_stage *stage, cz_slot_kind kind,
                            int64_t count, int64_t *offsets);
+/* Bytes of one element in all of a list's slots of a kind. */
+int64_t cz_view_element_bytes(const cz_view_slot *slots, int n,
+                              cz_slot_kind kind);
 
 #endif
