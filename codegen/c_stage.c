@@ -249,7 +249,7 @@ static void put_product(stage_printer *p, const cz_loop *loop,
                            step->deal > 1 ? step->rows * step->inner : 0),
                    cz_dtype_czr_tag(loop->in_dtype[0]), step->transpose_a,
                    p->names[step->in[1]], cz_dtype_czr_tag(loop->in_dtype[1]),
-                   step->transpose_b, step->symmetric);
+                   step->transpose_b, step->symmetric && step->deal <= 1);
     if (step->blocks.inner > 1)
         cz_text_printf(p->out, ", .blocks = %lld",
                        (long long)step->blocks.inner);

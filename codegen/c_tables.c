@@ -44,9 +44,9 @@ static void put_sum_row(cz_text *out, const cz_view_sum_row *row)
     const char *const type = row->width == cz_dtype_bytes(CZ_F64)   ? "F64"
                              : row->width == cz_dtype_bytes(CZ_F32) ? "F32"
                                                                     : "BF16";
-    cz_text_printf(out, "    {%lld, CZR_%s, %lld, %lld, %lld},\n",
-                   (ll)row->param, type, (ll)row->is_gather, (ll)row->offset,
-                   (ll)row->count);
+    cz_text_printf(out, "    {%lld, CZR_%s, %lld, %lld, %lld, %lld, %lld},\n",
+                   (ll)row->param, type, (ll)row->how, (ll)row->band,
+                   (ll)row->offset, (ll)row->count, (ll)row->side);
 }
 
 static void put_span_row(cz_text *out, const cz_view_span_row *row)
@@ -456,13 +456,13 @@ static void put_places(cz_emitter *emitter)
     const cz_plan_view *view = emitter->view;
 
     cz_text_puts(emitter->out,
-                 "/* bucket, rule, element and turn of every parameter */\n"
+                 "/* bucket, rule and element of every parameter */\n"
                  "static const czr_place places[] = {\n");
     for (int i = 0; i < view->n_params; i++)
-        cz_text_printf(emitter->out, "    {%d, %d, %lld, %lld},\n",
+        cz_text_printf(emitter->out, "    {%d, %d, %lld},\n",
                        view->params[i].bucket,
                        view->families[view->params[i].family].rule,
-                       (ll)view->params[i].offset, (ll)view->params[i].turn);
+                       (ll)view->params[i].offset);
     cz_text_puts(emitter->out, view->n_params ? "};\n\n" : "    {0}};\n\n");
 }
 

@@ -39,8 +39,7 @@ typedef enum cz_kind {
     X(SUM, "sum")                                                              \
     X(CHUNK, "chunk")                                                          \
     X(ANY, "any")                                                              \
-    X(MEASURED, "measured")                                                    \
-    X(STAGGERED, "staggered")
+    X(MEASURED, "measured")
 
 enum {
 #define X(flag, name) CZ_FLAG_BIT_##flag,

@@ -73,6 +73,8 @@ static const struct attribute_rule {
     {"kernel.map", "blocks", mlirAttributeIsADenseI64Array},
     {"kernel.map", "segment", cz_ir_is_int},
     {"kernel.map", "partial", cz_ir_is_int},
+    {"kernel.map", "deal", cz_ir_is_int},
+    {"kernel.map", "band", cz_ir_is_int},
     {"kernel.product", "body", NULL},
     {"kernel.product", "access", mlirAttributeIsADenseI64Array},
     {"kernel.product", "transpose_a", cz_ir_is_int},
@@ -84,7 +86,9 @@ static const struct attribute_rule {
     {"kernel.product", "blocks", mlirAttributeIsADenseI64Array},
     {"kernel.product", "segment", cz_ir_is_int},
     {"kernel.product", "partial", cz_ir_is_int},
+    {"kernel.product", "scatter", cz_ir_is_int},
     {"kernel.product", "deal", cz_ir_is_int},
+    {"kernel.product", "band", cz_ir_is_int},
     {"func.func", "sym_name", is_name},
     {"func.func", "function_type", mlirAttributeIsAType},
     {"func.func", "sym_visibility", is_private},
@@ -123,8 +127,12 @@ static void check_attributes(cz_ir_check *check, MlirOperation op)
 /* What most maps and products do without. */
 static bool may_be_absent(const char *name)
 {
-    return strcmp(name, "blocks") == 0 || strcmp(name, "segment") == 0 ||
-           strcmp(name, "partial") == 0 || strcmp(name, "deal") == 0;
+    static const char *const names[] = {"blocks",  "segment", "partial",
+                                        "scatter", "deal",    "band"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
 }
 
 /* MLIR and IRDL see to the attributes of the operations they know. */

@@ -70,8 +70,9 @@ int64_t cz_metrics_sum_bytes(const cz_view_op *op, const cz_view_sum_row *row,
     const cz_block block = {op->fact->group, op->fact->stride};
     const int64_t group = block.size, seat = cz_block_seat(block, position);
     const int64_t own = row->count / group + (seat < row->count % group);
-    const int64_t others = row->is_gather ? 0 : row->count - own;
-    return (others + own * (group - 1)) * row->width;
+    const int64_t others = row->how == CZ_EXCHANGE_SUM ? row->count - own : 0;
+    return (others + cz_view_band_elements(own, row->band) * (group - 1)) *
+           row->width;
 }
 
 static int64_t dtype_bytes(const char *name)

@@ -99,10 +99,15 @@ typedef struct cz_view_step {
     int segment;      /* of a shared stage, else 0; ascends */
     uint32_t partial; /* bit i: result i is a partial sum, which the ranks that
                        * share the matrix add up behind the segment */
-    int64_t deal;     /* product of a shared stage: the rows of its result are
-                       * dealt out to so many ranks, in equal parts, and all get
-                       * all of them behind the segment; `rows` are those of a
-                       * rank.  0 and 1: not so */
+    bool scatter; /* product with a partial sum: each rank gets its equal part
+                   * of the rows alone, which steps that are dealt out read */
+    int64_t deal; /* of a shared stage: the rows of the results are dealt out
+                   * to so many ranks, in equal parts, and all get all of
+                   * them behind the segment; `rows` are those of a rank.
+                   * 0 and 1: not so */
+    int64_t band; /* of what is dealt out or scattered: it is symmetric, and
+                   * of so many blocks of rows the band alone travels (IR.md);
+                   * 0: all of it does */
     /* product: result = alpha * op(a) @ op(b) + beta * s, accumulated in f32,
      * rounded once; with beta != 0, s is in[2].  With an epilogue body the
      * result is body(acc, in[2], in[3], ...) instead. */
@@ -187,7 +192,6 @@ typedef struct cz_view_family {
     int64_t n_spread; /* parameters behind each number; 1: not spread */
     cz_dtype dtype;
     int n_dims;
-    const cz_fact_turn *turn;   /* NULL: no event of its rule is staggered */
     const cz_fact_piece *piece; /* NULL: stored as it is */
     int storage;                /* that it is a piece of */
     cz_view_cuts bounds;
@@ -235,7 +239,6 @@ typedef struct cz_view_param {
     int64_t shard_owner; /* coordinate over the shard axes, or -1 */
     int64_t group;       /* ranks that share it, shard_owner the first; 1 */
     int64_t stride;      /* from one of them to the next */
-    int64_t turn;        /* of the staggered events of its rule, else 0 */
 } cz_view_param;
 
 typedef struct cz_view_bucket {
@@ -265,8 +268,16 @@ typedef struct cz_view_transfer_row {
         phases;
 } cz_view_transfer_row;
 
+/* What ranks that share a matrix do with a value of it; names in JSON. */
+typedef enum cz_exchange {
+    CZ_EXCHANGE_SUM,    /* all get the sums of all elements: "sum" */
+    CZ_EXCHANGE_GATHER, /* each has made an equal part, all get all: "gather" */
+    CZ_EXCHANGE_SCATTER, /* each gets the sums of an equal part: "scatter" */
+    CZ_N_EXCHANGES
+} cz_exchange;
+
 typedef struct cz_view_sum_row {
-    int64_t param, offset, count, width, is_gather;
+    int64_t param, offset, count, width, how, side, band;
 } cz_view_sum_row;
 
 typedef struct cz_view_span_row {
@@ -349,8 +360,14 @@ typedef struct cz_plan_view {
 bool cz_view_is_shaped(const cz_view_stage *stage);
 /* The elements of a value that step `step` makes as its result i. */
 int64_t cz_view_result_elements(const cz_view_step *step, int i);
-/* Rows of a product's result, also those that other ranks make. */
+/* Rows of a step's results, also those that other ranks make. */
 int64_t cz_view_all_rows(const cz_view_step *step);
+/* Whether ranks that share the matrix exchange result i of the step behind its
+ * segment, and how. */
+bool cz_view_is_exchanged(const cz_view_step *step, int i, cz_exchange *how);
+/* How many of the elements travel if of so many blocks of rows the band does
+ * (IR.md); 0 blocks: all.  `elements` are those of whole blocks. */
+int64_t cz_view_band_elements(int64_t elements, int64_t blocks);
 /* Operations of one rank on one parameter, of which it has so many elements
  * besides the whole; with a group > 1 as one of the ranks that share it. */
 int64_t cz_view_rule_flops(const cz_plan_view *view, int rule, int64_t group,
@@ -370,9 +387,8 @@ cz_view_shard cz_view_part_of(const cz_plan_view *view, int param,
 /* The elements that two boxes of so many dimensions have in common. */
 cz_view_shard cz_view_overlap(const cz_view_shard *a, const cz_view_shard *b,
                               int n_dims);
-/* The phase of update t, counted from 1, for parameters with that turn; 0 where
- * all updates are alike. */
-int cz_view_phase_at(const cz_view_rule *rule, int64_t turn, int64_t t);
+/* The phase of update t, counted from 1; 0 where all updates are alike. */
+int cz_view_phase_at(const cz_view_rule *rule, int64_t t);
 /* How many bodies a stage has, one without phases, and the stage with that
  * body.  Variants may share one: the first of those that do. */
 int cz_view_n_bodies(const cz_view_stage *stage);
@@ -447,8 +463,5 @@ int64_t cz_view_owner_elements(const cz_plan_view *view, int param);
 enum { CZ_ALIGN_BYTES = 64 };
 int64_t cz_view_slot_bytes(const cz_view_stage *stage, cz_slot_kind kind,
                            int64_t count, int64_t *offsets);
-/* Bytes of one element in all of a list's slots of a kind. */
-int64_t cz_view_element_bytes(const cz_view_slot *slots, int n,
-                              cz_slot_kind kind);
 
 #endif

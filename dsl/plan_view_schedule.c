@@ -12,6 +12,7 @@ enum high {
     HIGH_STAGE,
     HIGH_PARAM,
     HIGH_FLAG,
+    HIGH_EXCHANGE,
     HIGH_PHASES,
     HIGH_WIDTH
 };
@@ -39,7 +40,7 @@ static const struct limit {
     {"scatter", -1, HIGH_ANY},  {"temp", -1, HIGH_ANY},
     {"work", -1, HIGH_ANY},     {"is_recv", 0, HIGH_FLAG},
     {"n_rows", 1, HIGH_ANY},    {"row_bytes", 1, HIGH_ANY},
-    {"width", 2, HIGH_WIDTH},   {"is_gather", 0, HIGH_FLAG},
+    {"width", 2, HIGH_WIDTH},   {"how", 0, HIGH_EXCHANGE},
     {"phases", 0, HIGH_PHASES},
 };
 
@@ -64,6 +65,8 @@ static int64_t highest(const cz_plan_view *view, enum high high)
         return view->n_params - 1;
     case HIGH_FLAG:
         return 1;
+    case HIGH_EXCHANGE:
+        return CZ_N_EXCHANGES - 1;
     case HIGH_PHASES:
         return ((int64_t)1 << CZ_MAX_PHASES) - 1;
     case HIGH_WIDTH:

@@ -3,6 +3,21 @@
 
 #include <string.h>
 
+bool cz_view_is_exchanged(const cz_view_step *step, int i, cz_exchange *how)
+{
+    const bool is_partial = step->partial >> i & 1;
+
+    *how = step->deal > 1  ? CZ_EXCHANGE_GATHER
+           : step->scatter ? CZ_EXCHANGE_SCATTER
+                           : CZ_EXCHANGE_SUM;
+    return is_partial || step->deal > 1;
+}
+
+int64_t cz_view_band_elements(int64_t elements, int64_t blocks)
+{
+    return blocks > 0 ? elements / blocks * (blocks / 2 + 1) : elements;
+}
+
 static int count_segments(const cz_view_stage *stage)
 {
     return stage->n_steps ? stage->steps[stage->n_steps - 1].segment + 1 : 1;
@@ -11,16 +26,90 @@ static int count_segments(const cz_view_stage *stage)
 static bool has_exchanges(const cz_view_stage *stage)
 {
     for (int s = 0; s < stage->n_steps; s++)
-        if (stage->steps[s].partial || stage->steps[s].deal > 1)
+        if (stage->steps[s].partial || stage->steps[s].deal > 1 ||
+            stage->steps[s].scatter || stage->steps[s].band != 0)
             return true;
     return false;
 }
 
-/* Whoever shares the stage takes part in all that is dealt out. */
-static bool deals_to(const cz_view_stage *stage, int64_t group)
+/* ---- what is scattered, dealt out, or travels as a band ---- */
+
+/* What a rank has of a value before all have gathered. */
+typedef struct piece {
+    bool is_exchanged;
+    bool is_scattered; /* a rank has its rows alone */
+    int64_t band;
+} piece;
+
+/* Whoever shares the stage takes part in all that is dealt out; maps make
+ * elements of their rows, and no sums. */
+static bool is_dealt_well(const cz_view_step *step, int64_t group)
 {
+    bool ok = step->deal <= 1 || step->deal == group;
+
+    for (int i = 0; step->deal > 1 && i < step->n_out; i++)
+        ok = ok && step->out_access[i] == CZ_ACCESS_ELEMENT;
+    if (step->scatter)
+        ok = ok && step->is_product && step->partial == 1 && step->deal <= 1 &&
+             step->rows % group == 0;
+    return ok;
+}
+
+/* Every rank has whole blocks of a symmetric matrix. */
+static bool is_banded_well(const cz_view_step *step, int64_t group)
+{
+    const int64_t rows = cz_view_all_rows(step);
+
+    if (step->band == 0)
+        return step->deal <= 1 || !step->symmetric;
+    return (step->scatter || step->deal > 1) && step->band > 0 &&
+           step->band % group == 0 && rows % step->band == 0 &&
+           rows == step->columns && (!step->is_product || step->symmetric);
+}
+
+/* Rows of a sum, and the band of one, are read element by element by steps that
+ * are dealt out alike; a step makes a band of nothing else. */
+static bool reads_well(const cz_view_step *step, int i, const piece *operand)
+{
+    const cz_access access = step->access[i];
+    const bool is_same =
+        access == CZ_ACCESS_ELEMENT && step->band == operand->band;
+
+    if (operand->is_scattered)
+        return step->deal > 1 && is_same && !(step->is_product && i < 2);
+    return step->deal <= 1 || step->band == 0 || is_same ||
+           (step->is_product && i < 2) || access == CZ_ACCESS_ALL ||
+           access == CZ_ACCESS_SCALAR;
+}
+
+static bool check_step(const cz_view_step *step, int64_t group,
+                       const piece *pieces)
+{
+    for (int i = 0; i < step->n_in; i++)
+        if (!reads_well(step, i, &pieces[step->in[i]]))
+            return false;
+    return is_dealt_well(step, group) && is_banded_well(step, group);
+}
+
+static bool check_exchanges(cz_view_builder *b, const cz_view_stage *stage,
+                            int64_t group)
+{
+    int next = stage->n_in + stage->fact->scalars.n, n = next;
     for (int s = 0; s < stage->n_steps; s++)
-        if (stage->steps[s].deal > 1 && stage->steps[s].deal != group)
+        n += stage->steps[s].n_out;
+    piece *pieces = CZ_NEW(b->arena, piece, n + 1);
+
+    for (int s = 0; s < stage->n_steps; s++) {
+        const cz_view_step *step = &stage->steps[s];
+        cz_exchange how;
+        if (!check_step(step, group, pieces))
+            return false;
+        for (int i = 0; i < step->n_out; i++)
+            pieces[next++] = (piece){cz_view_is_exchanged(step, i, &how),
+                                     step->scatter, step->band};
+    }
+    for (int i = 0; i < stage->n_out; i++)
+        if (pieces[stage->out_value[i]].is_exchanged)
             return false;
     return true;
 }
@@ -33,15 +122,16 @@ static bool read_fact(cz_view_builder *b, cz_view_stage *stage,
     if (strcmp(fact->stage, stage->fact->sym_name) != 0)
         return cz_view_fail(b, "stage '%s' has no place among shared ones",
                             stage->fact->sym_name);
-    if (!deals_to(stage, fact->group))
-        return cz_view_fail(b,
-                            "stage '%s' deals out rows to other ranks than "
-                            "those who share it",
-                            stage->fact->sym_name);
-    return cz_view_in(b, "shared: group", fact->group, 2, CZ_VIEW_MAX_NUMBER) &&
-           cz_view_in(b, "shared: dim", fact->dim, 0, 1) &&
-           cz_view_in(b, "shared: segment", fact->segment, 0,
-                      stage->n_segments - 1);
+    if (!cz_view_in(b, "shared: group", fact->group, 2, CZ_VIEW_MAX_NUMBER) ||
+        !cz_view_in(b, "shared: dim", fact->dim, 0, 1) ||
+        !cz_view_in(b, "shared: segment", fact->segment, 0,
+                    stage->n_segments - 1))
+        return false;
+    return check_exchanges(b, stage, fact->group) ||
+           cz_view_fail(b,
+                        "stage '%s' deals out or reads rows that the ranks who "
+                        "share it do not have",
+                        stage->fact->sym_name);
 }
 
 /* Segments of one body stand behind each other, from the first to the last. */

@@ -210,6 +210,33 @@ static bool check_body(reader *r, cz_ir_op op, const cz_view_step *step,
                          "results");
 }
 
+/* ---- what ranks share ---- */
+
+static int64_t optional_int(cz_ir_op op, const char *name)
+{
+    return cz_ir_op_has(op, name) ? cz_ir_op_int(op, name) : 0;
+}
+
+static bool take_flag(reader *r, int64_t value, bool *flag)
+{
+    *flag = value == 1;
+    return value == 0 || value == 1 || fail(r, "a flag that is not 0 or 1");
+}
+
+/* From now on the rows are those of one rank.  What else has to hold is seen
+ * where all steps are there (plan_view_shared.c). */
+static bool read_deal(reader *r, cz_ir_op op, cz_view_step *step)
+{
+    step->deal = optional_int(op, "deal");
+    step->band = optional_int(op, "band");
+    if (step->deal == 0)
+        return true;
+    if (step->deal < 2 || step->rows % step->deal != 0 || step->transpose_a)
+        return fail(r, "a step whose rows cannot be dealt out like that");
+    step->rows /= step->deal;
+    return true;
+}
+
 /* ---- maps ---- */
 
 static bool read_space(reader *r, cz_ir_op op, cz_view_step *step)
@@ -231,8 +258,8 @@ static bool read_map(reader *r, cz_ir_op op, cz_view_step *step)
     const int n_out = cz_ir_op_n_results(op);
 
     step->n_out = n_out;
-    if (!read_space(r, op, step) || !read_operands(r, op, step) ||
-        !check_operands(r, op, step, 0) ||
+    if (!read_space(r, op, step) || !read_deal(r, op, step) ||
+        !read_operands(r, op, step) || !check_operands(r, op, step, 0) ||
         !read_ints(r, op, "offsets", n_out, &step->offsets))
         return false;
     step->out_access = read_access(r, op, "out_access", n_out);
@@ -242,31 +269,6 @@ static bool read_map(reader *r, cz_ir_op op, cz_view_step *step)
 }
 
 /* ---- products ---- */
-
-static int64_t optional_int(cz_ir_op op, const char *name)
-{
-    return cz_ir_op_has(op, name) ? cz_ir_op_int(op, name) : 0;
-}
-
-static bool read_flag(reader *r, cz_ir_op op, const char *name, bool *flag)
-{
-    const int64_t value = cz_ir_op_int(op, name);
-    *flag = value == 1;
-    return value == 0 || value == 1 || fail(r, "a flag that is not 0 or 1");
-}
-
-/* From now on the rows are those of one rank. */
-static bool read_deal(reader *r, cz_ir_op op, cz_view_step *step)
-{
-    step->deal = optional_int(op, "deal");
-    if (step->deal == 0)
-        return true;
-    if (step->deal < 2 || step->rows % step->deal != 0 || step->transpose_a ||
-        step->symmetric)
-        return fail(r, "a product whose rows cannot be dealt out like that");
-    step->rows /= step->deal;
-    return true;
-}
 
 /* Space and contracted length from the shapes of a and b. */
 static bool read_shapes(reader *r, cz_ir_op op, cz_view_step *step)
@@ -331,9 +333,10 @@ static bool read_product(reader *r, cz_ir_op op, cz_view_step *step)
     step->out_access = element;
     if (cz_ir_op_n_operands(op) < 2 || cz_ir_op_n_results(op) != 1)
         return fail(r, "a product that is not of two factors to one result");
-    return read_flag(r, op, "transpose_a", &step->transpose_a) &&
-           read_flag(r, op, "transpose_b", &step->transpose_b) &&
-           read_flag(r, op, "symmetric", &step->symmetric) &&
+    return take_flag(r, cz_ir_op_int(op, "transpose_a"), &step->transpose_a) &&
+           take_flag(r, cz_ir_op_int(op, "transpose_b"), &step->transpose_b) &&
+           take_flag(r, cz_ir_op_int(op, "symmetric"), &step->symmetric) &&
+           take_flag(r, optional_int(op, "scatter"), &step->scatter) &&
            read_operands(r, op, step) && read_shapes(r, op, step) &&
            check_operands(r, op, step, 2) &&
            read_ints(r, op, "offsets", 2, &step->offsets) &&
@@ -440,6 +443,7 @@ bool cz_view_read_steps(cz_view_builder *b, cz_view_stage *stage,
     for (cz_ir_op op = cz_ir_first_op(function);
          cz_ir_op_kind(op) != CZ_IR_RETURN; op = cz_ir_next_op(op)) {
         cz_view_step step = {0};
+        cz_exchange how;
         if (stage->n_steps == MAX_STEPS)
             return fail(&r, "too many steps");
         if (!read_step(&r, op, &step) || !read_blocks(&r, op, &step) ||
@@ -448,8 +452,7 @@ bool cz_view_read_steps(cz_view_builder *b, cz_view_stage *stage,
         assert(step.offsets);
         for (int i = 0; i < step.n_out; i++)
             add_value(&r, cz_ir_op_result(op, i), step.offsets[i],
-                      step.partial >> i & 1 || step.deal > 1 ? step.segment
-                                                             : -1);
+                      cz_view_is_exchanged(&step, i, &how) ? step.segment : -1);
         *CZ_PUSH(b->arena, steps, stage->n_steps) = step;
     }
     stage->steps = steps;

@@ -143,8 +143,12 @@ static void write_extras(cz_ir_op op, const cz_view_step *step)
         cz_ir_op_set_int(op, "segment", step->segment);
     if (step->partial)
         cz_ir_op_set_int(op, "partial", step->partial);
+    if (step->scatter)
+        cz_ir_op_set_int(op, "scatter", 1);
     if (step->deal > 1)
         cz_ir_op_set_int(op, "deal", step->deal);
+    if (step->band > 0)
+        cz_ir_op_set_int(op, "band", step->band);
 }
 
 static void write_step(cz_ir_builder *builder, const cz_view_step *step,
@@ -158,7 +162,7 @@ static void write_step(cz_ir_builder *builder, const cz_view_step *step,
                      .n_out = step->n_out,
                      .out = out,
                      .out_access = step->out_access,
-                     .rows = step->rows,
+                     .rows = cz_view_all_rows(step),
                      .columns = step->columns,
                      .offsets = step->offsets};
     cz_ir_product product = {

@@ -146,6 +146,13 @@ static int64_t fewer(int64_t blocks, int64_t group, bool is_cut)
     return is_cut && blocks > 1 ? blocks / group : blocks;
 }
 
+static void deal_out(const outliner *o, cz_view_step *part)
+{
+    part->deal = o->group;
+    part->rows /= o->group;
+    part->symmetric = part->symmetric && part->band > 0;
+}
+
 /* The step on one rank's part, its results yet without numbers. */
 static cz_view_step scale(const outliner *o, const cz_view_step *step,
                           const cz_step_share *share)
@@ -162,25 +169,19 @@ static cz_view_step scale(const outliner *o, const cz_view_step *step,
     part.blocks.columns = fewer(step->blocks.columns, o->group, columns);
     part.blocks.inner = fewer(step->blocks.inner, o->group, share->inner);
     part.partial = share->partial;
-    if (share->gather_bytes > 0) {
-        part.deal = o->group;
-        part.rows /= o->group;
-        part.symmetric = false;
-    }
+    part.scatter = share->scatter;
+    part.band = share->band;
+    if (share->gather_bytes > 0 && !share->scatter)
+        deal_out(o, &part);
     if (step->body >= 0)
         part.body = -1;
     return part;
 }
 
-bool cz_outline_is_plain(const cz_view_step *step)
-{
-    return step->body < 0 && step->alpha == 1 && step->beta == 0 &&
-           step->out_dtype[0] == CZ_F32;
-}
-
 /* What becomes of a product whose sum is there: a map of the sum and the
- * operands behind the factors. */
-static void add_epilogue(outliner *o, const cz_view_step *step, int sum)
+ * operands behind the factors.  Returns the number of its result. */
+static int add_epilogue(outliner *o, const cz_view_step *step,
+                        const cz_step_share *share, int sum, cz_ir_type type)
 {
     const int n_in = step->n_in - 1;
     int *in = CZ_NEW(o->arena, int, n_in);
@@ -192,18 +193,22 @@ static void add_epilogue(outliner *o, const cz_view_step *step, int sum)
         in[i] = o->value[step->in[i + 1]];
         access[i] = step->access[i + 1];
     }
-    add_step(
-        o, (cz_view_step){.body = add_body(o, step->body >= 0
-                                                  ? o->view->bodies[step->body]
-                                                  : affine_body(o, step)),
-                          .n_in = n_in,
-                          .in = in,
-                          .access = access,
-                          .n_out = 1,
-                          .out_access = step->out_access,
-                          .out_dtype = step->out_dtype,
-                          .rows = step->rows,
-                          .columns = step->columns});
+    cz_view_step map = {.body = add_body(o, step->body >= 0
+                                                ? o->view->bodies[step->body]
+                                                : affine_body(o, step)),
+                        .n_in = n_in,
+                        .in = in,
+                        .access = access,
+                        .n_out = 1,
+                        .out_access = step->out_access,
+                        .out_dtype = step->out_dtype,
+                        .rows = step->rows,
+                        .columns = step->columns,
+                        .band = share->band};
+    if (share->scatter)
+        deal_out(o, &map);
+    add_step(o, map);
+    return add_value(o, type, share->scatter ? o->segment : -1);
 }
 
 /* Returns the number of the sum, which the group adds up. */
@@ -225,10 +230,10 @@ static int add_bare_product(outliner *o, const cz_view_step *step,
 static void outline_step(outliner *o, const cz_view_step *step,
                          const cz_step_share *share, int first_result)
 {
-    if (share->inner && !cz_outline_is_plain(step)) {
+    if (share->inner && !cz_share_is_plain(step)) {
         const int sum = add_bare_product(o, step, share, first_result);
-        add_epilogue(o, step, sum);
-        o->value[first_result] = add_value(o, part_of(o, first_result), -1);
+        o->value[first_result] =
+            add_epilogue(o, step, share, sum, part_of(o, first_result));
         return;
     }
     cz_view_step part = scale(o, step, share);
@@ -346,6 +351,7 @@ cz_outline_status cz_outline_build(cz_arena *arena, const cz_plan_view *view,
         return status;
     cz_share_stage(arena, stage, out->cut, shares, cuts);
     cz_share_deal(stage, group, shares);
+    cz_share_scatter(arena, stage, group, shares);
     outliner o = {.arena = arena,
                   .view = view,
                   .stage = stage,

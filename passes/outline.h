@@ -1,8 +1,9 @@
 /* A whole stage as the program of one of the ranks that share its matrix:
  * every length that is cut is divided by their number, products that all would
- * compute alike are dealt out by rows, and where a sum is left partial, or rows
- * are with others, the program is interrupted, until the ranks have added them
- * up, or gathered them.  Plain C on the plan view. */
+ * compute alike are dealt out by rows, and so is what becomes of sums; where a
+ * sum is left partial, or rows are with others, the program is interrupted,
+ * until the ranks have added them up, or gathered them.  Plain C on the plan
+ * view. */
 #ifndef CZ_PASSES_OUTLINE_H
 #define CZ_PASSES_OUTLINE_H
 
@@ -34,15 +35,13 @@ cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
 
 /* `stage` is in kernel form, types[] those of its values.  A product whose
  * sums are partial gives them as they are, and a map behind it makes of them
- * what the product did.  Sums that were made in blocks keep those blocks: then
- * a tree of sums over the ranks adds the same numbers in the same order as one
- * rank.  On any status but OK there is no kernel. */
+ * what the product did, on its rank's rows where there are such parts.  Sums
+ * that were made in blocks keep those blocks: then a tree of sums over the
+ * ranks adds the same numbers in the same order as one rank.  On any status but
+ * OK there is no kernel. */
 cz_outline_status cz_outline_build(cz_arena *arena, const cz_plan_view *view,
                                    const cz_view_stage *stage,
                                    const cz_ir_type *types, int64_t group,
                                    cz_outline *out);
-
-/* A product whose sums are its result: no map makes anything else of them. */
-bool cz_outline_is_plain(const cz_view_step *product);
 
 #endif

@@ -180,7 +180,7 @@ void cz_schedule_waits(cz_scheduler *s);
 enum {
     CZ_KERNEL_NUMBERS = 8,
     CZ_TRANSFER_NUMBERS = 8,
-    CZ_SUM_NUMBERS = 5,
+    CZ_SUM_NUMBERS = 7,
     CZ_SPAN_NUMBERS = 3
 };
 

@@ -137,11 +137,12 @@ int64_t cz_schedule_sum_bytes(const cz_matrix *m, int segment)
     for (int i = 0; i < m->whole->n_steps; i++) {
         const cz_view_step *step = &m->whole->steps[i];
         for (int k = 0; step->segment == segment && k < step->n_out; k++) {
-            const int64_t times = step->deal > 1           ? 1
-                                  : step->partial >> k & 1 ? 2
-                                                           : 0;
-            bytes += times * cz_view_result_elements(step, k) *
-                     cz_dtype_bytes(step->out_dtype[k]);
+            cz_exchange how;
+            if (cz_view_is_exchanged(step, k, &how))
+                bytes += (how == CZ_EXCHANGE_SUM ? 2 : 1) *
+                         cz_view_band_elements(cz_view_result_elements(step, k),
+                                               step->band) *
+                         cz_dtype_bytes(step->out_dtype[k]);
         }
     }
     return bytes;
@@ -153,12 +154,18 @@ static void put_sums(cz_rows *r, const cz_matrix *m, int segment, int64_t work)
     for (int i = 0; i < m->whole->n_steps; i++) {
         const cz_view_step *step = &m->whole->steps[i];
         for (int k = 0; step->segment == segment && k < step->n_out; k++) {
+            cz_exchange how;
+            if (!cz_view_is_exchanged(step, k, &how))
+                continue;
             const int64_t columns[CZ_SUM_NUMBERS] = {
-                m->param, work + step->offsets[k],
+                m->param,
+                work + step->offsets[k],
                 cz_view_result_elements(step, k),
-                cz_dtype_bytes(step->out_dtype[k]), step->deal > 1};
-            if (step->partial >> k & 1 || step->deal > 1)
-                cz_rows_put(r, columns, CZ_SUM_NUMBERS);
+                cz_dtype_bytes(step->out_dtype[k]),
+                how,
+                step->band > 0 ? step->columns : 0,
+                step->band};
+            cz_rows_put(r, columns, CZ_SUM_NUMBERS);
         }
     }
 }

@@ -202,7 +202,7 @@ static bool check_places(const czr_check *c)
     for (int i = 0; i < p->n_params; i++) {
         const czr_place *place = &p->places[i];
         if (!czr_is_below(place->bucket, p->n_buckets) ||
-            !czr_is_below(place->rule, p->n_rules) || place->turn < 0 ||
+            !czr_is_below(place->rule, p->n_rules) ||
             !czr_is_inside(place->offset, czr_program_shard(p, i, c->rank).n,
                            p->buckets[place->bucket].length))
             return fail(c, "place of parameter", i);
@@ -244,8 +244,7 @@ static bool are_phases(const czr_phases *phases)
         phases->n_phases > MAX_PHASES)
         return false;
     for (int e = 0; e < phases->n_events; e++)
-        if (phases->events[e].start < 1 || phases->events[e].period < 0 ||
-            !czr_is_below(phases->events[e].staggered, 2))
+        if (phases->events[e].start < 1 || phases->events[e].period < 0)
             return false;
     return true;
 }
@@ -337,7 +336,7 @@ static bool check_blocks(const czr_check *c, const czr_op *op)
            czr_program_extent(c->program, op->comm) % span == 0;
 }
 
-/* What is gathered has an equal part on every member. */
+/* What is gathered or scattered has an equal part on every member. */
 static bool check_parts(const czr_check *c, const czr_op *op)
 {
     const czr_program *p = c->program;
@@ -345,7 +344,8 @@ static bool check_parts(const czr_check *c, const czr_op *op)
     const czr_sum_row *row = p->tables[op->table].rows;
 
     for (int64_t i = rows.first; i < rows.first + rows.n; i++)
-        if (row[i].is_gather && row[i].count % op->group != 0)
+        if (row[i].how != CZR_EXCHANGE_SUM &&
+            (row[i].count % op->group != 0 || row[i].band % op->group != 0))
             return false;
     return true;
 }

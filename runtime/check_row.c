@@ -42,16 +42,6 @@ static bool check_slots(const czr_check *c, const czr_kernel_row *row,
     return true;
 }
 
-/* A stage with bodies for phases has those of its parameter's rule. */
-static bool has_phases_of(const czr_program *p, const czr_kernel_row *row)
-{
-    const czr_phases *phases =
-        p->variants ? p->variants[row->stage].phases : NULL;
-
-    return !phases ||
-           (p->phases && p->phases[p->places[row->param].rule] == phases);
-}
-
 static bool check_kernel_row(const czr_check *c, const czr_kernel_row *row)
 {
     const czr_program *p = c->program;
@@ -59,7 +49,6 @@ static bool check_kernel_row(const czr_check *c, const czr_kernel_row *row)
     if (!czr_is_below(row->stage, p->n_stages) ||
         !czr_is_below(row->param, p->n_params) ||
         !czr_is_inside(row->count, 0, INT64_MAX / 16) || row->work > c->arena ||
-        !has_phases_of(p, row) ||
         !czr_program_has_param(p, row->param, c->rank))
         return false;
     const czr_stage *stage = &p->stages[row->stage];
@@ -83,11 +72,22 @@ static bool check_transfer_row(const czr_check *c, const czr_transfer_row *row)
                 n - 1);
 }
 
+/* None, or one of a square matrix. */
+static bool has_band(const czr_sum_row *row)
+{
+    if (row->band == 0)
+        return row->side == 0;
+    return row->how != CZR_EXCHANGE_SUM && row->band > 0 && row->side > 0 &&
+           row->side % row->band == 0 && row->count % row->side == 0 &&
+           row->count / row->side == row->side;
+}
+
 static bool check_sum_row(const czr_check *c, const czr_sum_row *row)
 {
     const bool is_summed = row->dtype == CZR_F32 || row->dtype == CZR_F64;
-    if (!czr_is_below(row->is_gather, 2) ||
-        !(row->is_gather ? row->dtype < CZR_N_DTYPES : is_summed))
+    if (!czr_is_below(row->how, CZR_N_EXCHANGES) || !has_band(row) ||
+        !(row->how == CZR_EXCHANGE_GATHER ? row->dtype < CZR_N_DTYPES
+                                          : is_summed))
         return false;
     const int64_t element = (int64_t)czr_dtype_bytes(row->dtype);
     return czr_is_below(row->param, c->program->n_params) &&

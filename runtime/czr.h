@@ -290,12 +290,9 @@ typedef struct czr_stage {
     uint8_t is_whole;
 } czr_stage;
 
-/* Updates start, start + period, ... from 1; with period 0 `start` alone.  A
- * staggered event comes at `start` and then, for a parameter with that turn, at
- * the updates t > start with (t - start + turn) % period = 0. */
+/* Updates start, start + period, ... from 1; with period 0 `start` alone. */
 typedef struct czr_event {
     int64_t start, period;
-    int32_t staggered;
 } czr_event;
 
 /* A rule that does different things at different updates: a phase is a set of
@@ -306,8 +303,7 @@ typedef struct czr_phases {
     const uint32_t *fires; /* [n_phases]: bit e, event e */
 } czr_phases;
 
-/* The bodies of a stage in the phases of a rule, that of each parameter in its
- * kernel rows; phases NULL: czr_stage.run in all. */
+/* The bodies of a stage; phases NULL: czr_stage.run in all. */
 typedef struct czr_variants {
     const czr_phases *phases;
     const czr_kernel *run; /* [n_phases] */
@@ -345,7 +341,6 @@ typedef struct czr_storage {
 typedef struct czr_place {
     int32_t bucket, rule;
     int64_t offset;
-    int64_t turn; /* of the rule's staggered events */
 } czr_place;
 
 typedef struct czr_state_desc {
@@ -396,11 +391,20 @@ typedef struct czr_transfer_row {
     uint32_t phases; /* bit p: it travels in phase p of its parameter's rule */
 } czr_transfer_row;
 
+typedef enum czr_exchange_kind {
+    CZR_EXCHANGE_SUM,     /* all ranks of the block get all sums */
+    CZR_EXCHANGE_GATHER,  /* each has an equal part, and all get all of them */
+    CZR_EXCHANGE_SCATTER, /* each gets the sums of an equal part */
+    CZR_N_EXCHANGES
+} czr_exchange_kind;
+
 typedef struct czr_sum_row {
     int32_t param;
-    czr_dtype dtype;   /* F32 or F64; of what is gathered, any */
-    int32_t is_gather; /* each rank of the block has an equal part */
-    int64_t offset, count;
+    czr_dtype dtype; /* F32 or F64; of what is gathered, any */
+    int32_t how;     /* czr_exchange_kind */
+    int32_t band;    /* blocks of rows of a symmetric matrix of which only the
+                      * band travels; 0: all of it does */
+    int64_t offset, count, side; /* of the matrix with a band: its rows */
 } czr_sum_row;
 
 typedef struct czr_span_row {

@@ -1,29 +1,38 @@
-/* Values of shared matrices, added up or gathered by the ranks that share
- * them. */
+/* Values of shared matrices, added up, gathered or scattered by the ranks that
+ * share them. */
 #include "runtime/engine.h"
 
-/* Bytes that a member sends, and receives: of sums the other members' shares of
- * its elements, then its own share to each of them. */
+/* Bytes that a member sends, and receives.  Of sums for all: the other members'
+ * shares of its elements, then its own share to each of them.  What is gathered
+ * or scattered moves once. */
 static int64_t moved_bytes(const czr_comm *comm, const czr_sum_row *row)
 {
     const int64_t members = comm->size;
-    const int64_t own =
+    int64_t own =
         row->count / members + (comm->position < row->count % members);
+    const int64_t others = row->how == CZR_EXCHANGE_SUM ? row->count - own : 0;
 
-    const int64_t others = row->is_gather ? 0 : row->count - own;
-
+    if (row->band > 0)
+        own = own / row->band * (row->band / 2 + 1);
     return (others + own * (members - 1)) *
            (int64_t)czr_dtype_bytes(row->dtype);
 }
 
+static czr_band band_of(const czr_sum_row *row)
+{
+    return (czr_band){(size_t)row->side, (size_t)row->band};
+}
+
 static czr_unit sum_of(const czr_engine *engine, const czr_sum_row *row)
 {
-    return (czr_unit){.kind = CZR_UNIT_ALL_REDUCE,
-                      .of.all_reduce = {.data = engine->scratch + row->offset,
-                                        .count = (size_t)row->count,
-                                        .type = row->dtype == CZR_F64
-                                                    ? CZR_SUM_F64
-                                                    : CZR_SUM_F32}};
+    return (czr_unit){
+        .kind = row->how == CZR_EXCHANGE_SUM ? CZR_UNIT_ALL_REDUCE
+                                             : CZR_UNIT_SUM_SCATTER,
+        .of.all_reduce = {.data = engine->scratch + row->offset,
+                          .count = (size_t)row->count,
+                          .type =
+                              row->dtype == CZR_F64 ? CZR_SUM_F64 : CZR_SUM_F32,
+                          .band = band_of(row)}};
 }
 
 /* Every member has its part where all want it. */
@@ -41,6 +50,39 @@ static czr_unit gather_of(const czr_engine *engine, const czr_comm *comm,
             .send = all + at, .bytes = bytes, .at = at, .receive = all}};
 }
 
+static czr_unit band_gather_of(const czr_engine *engine, const czr_sum_row *row)
+{
+    return (czr_unit){
+        .kind = CZR_UNIT_BAND_GATHER,
+        .of.band_gather = {.data = engine->scratch + row->offset,
+                           .element_bytes = czr_dtype_bytes(row->dtype),
+                           .band = band_of(row)}};
+}
+
+static czr_unit unit_of(const czr_engine *engine, const czr_comm *comm,
+                        const czr_sum_row *row)
+{
+    if (row->how != CZR_EXCHANGE_GATHER)
+        return sum_of(engine, row);
+    return row->band > 0 ? band_gather_of(engine, row)
+                         : gather_of(engine, comm, row);
+}
+
+static czr_status exchange(czr_engine *engine, int op, const czr_sum_row *row)
+{
+    const czr_band band = band_of(row);
+    const int64_t bytes = moved_bytes(engine->comms[op], row);
+    czr_unit unit = unit_of(engine, engine->comms[op], row);
+
+    engine->sent[op] += bytes;
+    engine->received[op] += bytes;
+    const czr_status status = czr_op_communicate(engine, op, &unit);
+    if (status == CZR_OK && unit.kind == CZR_UNIT_BAND_GATHER)
+        czr_band_mirror(&band, engine->scratch + row->offset,
+                        czr_dtype_bytes(row->dtype));
+    return status;
+}
+
 czr_status czr_op_group_sum(czr_engine *engine, int op)
 {
     const czr_program *program = engine->program;
@@ -50,15 +92,7 @@ czr_status czr_op_group_sum(czr_engine *engine, int op)
     czr_status status = CZR_OK;
 
     for (int64_t i = range.first; i < range.first + range.n && status == CZR_OK;
-         i++) {
-        const czr_sum_row *row = &rows[i];
-        const int64_t bytes = moved_bytes(engine->comms[op], row);
-        czr_unit unit = row->is_gather
-                            ? gather_of(engine, engine->comms[op], row)
-                            : sum_of(engine, row);
-        engine->sent[op] += bytes;
-        engine->received[op] += bytes;
-        status = czr_op_communicate(engine, op, &unit);
-    }
+         i++)
+        status = exchange(engine, op, &rows[i]);
     return status;
 }

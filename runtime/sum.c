@@ -73,7 +73,7 @@ void czr_sum_leaves(const czr_reduce_scatter *mine,
 /* One element over all members, in a type wide enough.  Sums lie on a stack
  * like the digits of a counter: two of one size become one of twice that. */
 #define SUM_ELEMENTS(type, wide, load, round)                                  \
-    for (size_t i = first; i < first + n; i++) {                               \
+    for (size_t i = run.first; i < run.first + run.n; i++) {                   \
         wide sums[MAX_LEVELS];                                                 \
         int top = 0;                                                           \
         for (int m = 0; m < n_members; m++) {                                  \
@@ -84,12 +84,13 @@ void czr_sum_leaves(const czr_reduce_scatter *mine,
         }                                                                      \
         for (; top > 1; top--)                                                 \
             sums[top - 2] += sums[top - 1];                                    \
-        for (int m = 0; m < n_members; m++)                                    \
+        for (int m = to; m < to_end; m++)                                      \
             ((type *)members[m]->of.all_reduce.data)[i] = round(sums[0]);      \
     }
 
-void czr_sum_slice(const czr_unit *const *members, int n_members, size_t first,
-                   size_t n)
+/* Members from `to` to before `to_end` get the sums. */
+static void add_run(const czr_unit *const *members, int n_members, int to,
+                    int to_end, czr_run run)
 {
     switch (members[0]->of.all_reduce.type) {
     case CZR_SUM_F64:
@@ -106,6 +107,29 @@ void czr_sum_slice(const czr_unit *const *members, int n_members, size_t first,
         break;
     case CZR_N_SUMS:
         break;
+    }
+}
+
+void czr_sum_slice(const czr_unit *const *members, int n_members, size_t first,
+                   size_t n)
+{
+    add_run(members, n_members, 0, n_members, (czr_run){first, n});
+}
+
+void czr_sum_part(const czr_unit *const *members, int n_members, int member)
+{
+    const czr_all_reduce *sum = &members[member]->of.all_reduce;
+    const size_t seat = (size_t)member, n = (size_t)n_members;
+    const size_t rows = sum->band.side / n, part = sum->count / n;
+
+    if (sum->band.blocks == 0)
+        add_run(members, n_members, member, member + 1,
+                (czr_run){seat * part, part});
+    for (size_t row = 0; sum->band.blocks > 0 && row < rows; row++) {
+        czr_run runs[2];
+        const int n_runs = czr_band_runs(&sum->band, seat * rows + row, runs);
+        for (int i = 0; i < n_runs; i++)
+            add_run(members, n_members, member, member + 1, runs[i]);
     }
 }
 

@@ -16,4 +16,7 @@ void czr_sum_leaves(const czr_reduce_scatter *mine,
 void czr_sum_slice(const czr_unit *const *members, int n_members, size_t first,
                    size_t n);
 
+/* The member's part of a sum_scatter: the same sums, on it alone. */
+void czr_sum_part(const czr_unit *const *members, int n_members, int member);
+
 #endif

@@ -46,8 +46,14 @@ static size_t signature(const czr_unit *unit)
 {
     switch (unit->kind) {
     case CZR_UNIT_ALL_REDUCE:
-        return unit->of.all_reduce.count * CZR_N_SUMS +
+    case CZR_UNIT_SUM_SCATTER:
+        return (unit->of.all_reduce.count + unit->of.all_reduce.band.blocks) *
+                   CZR_N_SUMS +
                unit->of.all_reduce.type;
+    case CZR_UNIT_BAND_GATHER:
+        return (unit->of.band_gather.band.side +
+                unit->of.band_gather.band.blocks) *
+               unit->of.band_gather.element_bytes;
     case CZR_UNIT_REDUCE_SCATTER:
         return (size_t)unit->of.reduce_scatter.leaf_stride * CZR_N_DTYPES +
                unit->of.reduce_scatter.dtype;
@@ -108,6 +114,27 @@ static void all_gather(const czr_comm *comm, const czr_unit *mine)
     }
 }
 
+/* All other members' rows of the band. */
+static void band_gather(const czr_comm *comm, const czr_unit *mine)
+{
+    const czr_room *room = comm->room;
+    const czr_band_gather *to = &mine->of.band_gather;
+    const size_t rows = to->band.side / (size_t)room->size;
+
+    for (size_t row = 0; row < to->band.side; row++) {
+        const size_t owner = row / rows;
+        const czr_band_gather *from = &room->posted[owner]->of.band_gather;
+        czr_run runs[2];
+        const int n = owner == (size_t)comm->position
+                          ? 0
+                          : czr_band_runs(&to->band, row, runs);
+        for (int i = 0; i < n; i++)
+            memcpy(to->data + runs[i].first * to->element_bytes,
+                   from->data + runs[i].first * to->element_bytes,
+                   runs[i].n * to->element_bytes);
+    }
+}
+
 static void do_share(const czr_comm *comm, const czr_unit *unit)
 {
     switch (unit->kind) {
@@ -119,6 +146,13 @@ static void do_share(const czr_comm *comm, const czr_unit *unit)
         break;
     case CZR_UNIT_ALL_REDUCE:
         all_reduce(comm, unit);
+        break;
+    case CZR_UNIT_SUM_SCATTER:
+        czr_sum_part(((const czr_room *)comm->room)->posted, comm->size,
+                     comm->position);
+        break;
+    case CZR_UNIT_BAND_GATHER:
+        band_gather(comm, unit);
         break;
     case CZR_UNIT_BARRIER:
     case CZR_UNIT_TRANSFER:

@@ -5,6 +5,7 @@
 #ifndef CZR_WORLD_H
 #define CZR_WORLD_H
 
+#include "runtime/band.h"
 #include "runtime/czr.h"
 
 #include <stdbool.h>
@@ -28,6 +29,8 @@ typedef enum czr_unit_kind {
     CZR_UNIT_REDUCE_SCATTER,
     CZR_UNIT_ALL_GATHER,
     CZR_UNIT_ALL_REDUCE,
+    CZR_UNIT_SUM_SCATTER,
+    CZR_UNIT_BAND_GATHER,
     CZR_UNIT_TRANSFER
 } czr_unit_kind;
 
@@ -58,12 +61,22 @@ typedef struct czr_all_gather {
     unsigned char *receive;
 } czr_all_gather;
 
-/* In place; neighbours are added first, as a tree (runtime/sum.h). */
+/* In place; neighbours are added first, as a tree (runtime/sum.h).  All members
+ * get all sums; of a sum_scatter the k-th gets the k-th of equal parts, or its
+ * rows of the band, and keeps the rest of what it has. */
 typedef struct czr_all_reduce {
     void *data;
     size_t count;
     czr_sum type;
+    czr_band band; /* of a sum_scatter, or none */
 } czr_all_reduce;
+
+/* Each member's rows of a band to all, where they lie. */
+typedef struct czr_band_gather {
+    unsigned char *data;
+    size_t element_bytes;
+    czr_band band;
+} czr_band_gather;
 
 /* Rows to and from others; those to oneself are not looked at. */
 typedef struct czr_transfer {
@@ -79,6 +92,7 @@ typedef struct czr_unit {
         czr_reduce_scatter reduce_scatter;
         czr_all_gather all_gather;
         czr_all_reduce all_reduce;
+        czr_band_gather band_gather;
         czr_transfer transfer;
     } of;
 } czr_unit;

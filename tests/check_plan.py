@@ -205,7 +205,9 @@ def sum_bytes(plan, matrices):
             for one in sums:
                 count, unit = one["count"], BYTES[one["dtype"]]
                 own = count // group + (plan.member(matrix, rank) < count % group)
-                others = 0 if one["gathered"] else count - own
+                others = count - own if one["how"] == "sum" else 0
+                if one["band"]:
+                    own = own // one["band"] * (one["band"] // 2 + 1)
                 moved[rank] += (others + own * (group - 1)) * unit
     return list(zip(moved, moved))
 

@@ -463,16 +463,10 @@ class Simulation:
 
 
 def simulate(plan, constants, options, is_plans):
-    """Times of the plan, then of its baselines, each also in micro-groups."""
+    """Times of the plan, then of its baselines."""
     values = (options["tokens"], options["mfu"], options["active"], options["e"])
     found = []
-    bases = [None]
-    for base in plan["baselines"]:
-        if "time_ps" in base:
-            bases.append(base)
-            bases += [{**base, "time_ps": g["time_ps"]}
-                      for g in base.get("groupings", [])]
-    for base in bases:
+    for base in [None] + [b for b in plan["baselines"] if "time_ps" in b]:
         simulation = Simulation(plan, constants, *values, is_plans)
         if base:
             simulation.list_baseline(base)

@@ -70,23 +70,29 @@ static void put_kernels(cz_report *r, const cz_view_stage *body)
     cz_json_close(&r->json, ']');
 }
 
-/* What is added up or gathered behind a segment. */
+/* What is added up, gathered or scattered behind a segment. */
 static void put_sums(cz_report *r, const cz_view_stage *stage)
 {
+    static const char *const names[CZ_N_EXCHANGES] = {
+        [CZ_EXCHANGE_SUM] = "sum",
+        [CZ_EXCHANGE_GATHER] = "gather",
+        [CZ_EXCHANGE_SCATTER] = "scatter"};
     cz_json *json = &r->json;
     cz_json_key(json, "sums");
     cz_json_open(json, '[');
     for (int s = 0; stage->shared && s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
         for (int i = 0; i < step->n_out; i++) {
+            cz_exchange how;
             if (step->segment != stage->shared->segment ||
-                !(step->deal > 1 || step->partial >> i & 1))
+                !cz_view_is_exchanged(step, i, &how))
                 continue;
             cz_json_open(json, '{');
             cz_json_put_int(json, "count", cz_view_result_elements(step, i));
             cz_json_put_string(json, "dtype",
                                cz_dtype_name(step->out_dtype[i]));
-            cz_json_put_bool(json, "gathered", step->deal > 1);
+            cz_json_put_string(json, "how", names[how]);
+            cz_json_put_int(json, "band", step->band);
             cz_json_close(json, '}');
         }
     }

@@ -3,6 +3,10 @@
 
 #include "dsl/base/checked.h"
 
+/* Blocks of rows of a rank at most: with 8 a band of eight ranks has 33 of each
+ * 64 elements. */
+enum { MOST_BLOCKS = 8 };
+
 /* What a step asks of its space; conflicts make it impossible. */
 typedef struct wanted {
     cz_cut_of space;
@@ -149,17 +153,28 @@ bool cz_share_stage(cz_arena *scratch, const cz_view_stage *stage,
     return true;
 }
 
-/* Whether rows of the product need no more than rows of what it reads. */
-static bool can_deal(const cz_view_step *step, const cz_step_share *share,
-                     int64_t group)
+/* Whether rows of what a product does with its sums need no more than rows of
+ * what it reads there. */
+static bool has_rows(const cz_view_step *step, int64_t group)
 {
-    if (!step->is_product || share->inner || share->space != CZ_CUT_NONE ||
-        step->transpose_a || step->rows % group != 0)
+    if (!step->is_product || step->rows % group != 0)
         return false;
     for (int i = 2; i < step->n_in; i++)
         if (step->access[i] == CZ_ACCESS_TRANSPOSED)
             return false;
     return true;
+}
+
+static bool can_deal(const cz_view_step *step, const cz_step_share *share,
+                     int64_t group)
+{
+    return !share->inner && share->space == CZ_CUT_NONE && !step->transpose_a &&
+           has_rows(step, group);
+}
+
+static int64_t result_bytes(const cz_view_step *step)
+{
+    return step->rows * step->columns * cz_dtype_bytes(step->out_dtype[0]);
 }
 
 bool cz_share_deal(const cz_view_stage *stage, int64_t group,
@@ -170,13 +185,61 @@ bool cz_share_deal(const cz_view_stage *stage, int64_t group,
         const cz_view_step *step = &stage->steps[s];
         if (!can_deal(step, &shares[s], group))
             continue;
-        shares[s].gather_bytes = 0;
-        for (int i = 0; i < step->n_out; i++)
-            shares[s].gather_bytes +=
-                step->rows * step->columns * cz_dtype_bytes(step->out_dtype[i]);
+        shares[s].gather_bytes = result_bytes(step);
         any = true;
     }
     return any;
+}
+
+bool cz_share_is_plain(const cz_view_step *step)
+{
+    return step->body < 0 && step->alpha == 1 && step->beta == 0 &&
+           step->out_dtype[0] == CZ_F32;
+}
+
+/* More blocks for each rank make the band narrower, and its pieces smaller. */
+static int64_t band_of(int64_t rows, int64_t group)
+{
+    int64_t blocks = MOST_BLOCKS * group;
+    while (rows % blocks != 0)
+        blocks -= group;
+    return blocks;
+}
+
+/* Of a matrix that is symmetric in each place, made of bands of as many blocks:
+ * outside the band there is nothing that counts. */
+static bool is_of_bands(const cz_view_step *step, int64_t band,
+                        const int64_t *band_of_value)
+{
+    if (!step->symmetric)
+        return false;
+    for (int i = 2; i < step->n_in; i++)
+        if (step->access[i] != CZ_ACCESS_ALL &&
+            step->access[i] != CZ_ACCESS_SCALAR &&
+            (step->access[i] != CZ_ACCESS_ELEMENT ||
+             band_of_value[step->in[i]] != band))
+            return false;
+    return true;
+}
+
+void cz_share_scatter(cz_arena *scratch, const cz_view_stage *stage,
+                      int64_t group, cz_step_share *shares)
+{
+    int64_t *band_of_value = CZ_NEW(scratch, int64_t, cz_share_n_values(stage));
+    int next = stage->n_in + stage->fact->scalars.n;
+    for (int s = 0; s < stage->n_steps; next += stage->steps[s++].n_out) {
+        const cz_view_step *step = &stage->steps[s];
+        cz_step_share *share = &shares[s];
+        if (share->inner && !cz_share_is_plain(step) && has_rows(step, group)) {
+            share->scatter = true;
+            share->gather_bytes = result_bytes(step);
+        }
+        if (share->gather_bytes == 0)
+            continue;
+        const int64_t band = band_of(step->rows, group);
+        if (is_of_bands(step, band, band_of_value))
+            share->band = band_of_value[next] = band;
+    }
 }
 
 void cz_share_pack(const cz_view_stage *stage, cz_step_share *shares)

@@ -2,8 +2,8 @@
  * are cut along one dimension among the ranks of a group, and for every step
  * it follows what each rank computes and what the group must add up.  A
  * product that contracts the cut dimension leaves a partial sum on each rank
- * (X X' of a matrix cut by columns: the Gram matrix); everything that is not
- * cut is computed by all ranks alike.  Plain C on the plan view. */
+ * (X X' of a matrix cut by columns: the Gram matrix); what is not cut is dealt
+ * out by rows, or computed by all ranks alike.  Plain C on the plan view. */
 #ifndef CZ_PASSES_COST_SHARE_H
 #define CZ_PASSES_COST_SHARE_H
 
@@ -25,6 +25,10 @@ typedef struct cz_step_share {
     int64_t sum_bytes;    /* of the partial sums that the group adds up */
     int64_t gather_bytes; /* of a result whose rows the group has dealt out:
                            * each computes some, and then all gather it */
+    bool scatter;         /* each rank gets its rows of the sum alone, and what
+                           * is made of them is the result that is dealt out */
+    int64_t band;         /* sum and result are symmetric: of so many blocks of
+                           * rows the band alone travels (dsl/IR.md); 0: all */
 } cz_step_share;
 
 /* shares[n_steps] for inputs that are all cut along `cut` and scalars that are
@@ -45,6 +49,15 @@ cz_cut_of cz_share_find(cz_arena *scratch, const cz_view_stage *stage);
  * stage that cz_share_stage() has found.  False when there are none. */
 bool cz_share_deal(const cz_view_stage *stage, int64_t group,
                    cz_step_share *shares);
+
+/* Then sums of products too, of which something else is made in each place:
+ * each rank gets its rows of the sum and makes rows of the result.  What is
+ * dealt out and symmetric travels as a band. */
+void cz_share_scatter(cz_arena *scratch, const cz_view_stage *stage,
+                      int64_t group, cz_step_share *shares);
+
+/* A product whose sums are its result: no map makes anything else of them. */
+bool cz_share_is_plain(const cz_view_step *product);
 
 /* Symmetric results travel as one triangle with the diagonal. */
 void cz_share_pack(const cz_view_stage *stage, cz_step_share *shares);

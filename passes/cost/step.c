@@ -18,7 +18,8 @@ static part part_of(const cz_view_step *step, const cz_step_share *share,
                     int64_t group)
 {
     part p = {step->rows, step->columns, step->is_product ? step->inner : 0};
-    if (share->space == CZ_CUT_ROWS || share->gather_bytes > 0)
+    if (share->space == CZ_CUT_ROWS ||
+        (share->gather_bytes > 0 && !share->scatter))
         p.rows = cz_ceil_div(p.rows, group);
     if (share->space == CZ_CUT_COLUMNS)
         p.columns = cz_ceil_div(p.columns, group);
@@ -122,19 +123,27 @@ static void add_product(const cz_machine *machine, cz_product_size size,
     out->compute_ps = cz_time_product(machine, &size);
 }
 
+static int64_t travelling(int64_t bytes, const cz_step_share *share,
+                          int64_t batch)
+{
+    return limited_mul(cz_view_band_elements(bytes, share->band), batch);
+}
+
 static void add_wire(const cz_machine *machine, const cz_stage_call *call,
                      const cz_step_share *share, cz_step_cost *out)
 {
     const int64_t n = call->group;
-    const int64_t sum = limited_mul(share->sum_bytes, call->batch);
-    const int64_t rows = limited_mul(share->gather_bytes, call->batch);
+    const int64_t sum = travelling(share->sum_bytes, share, call->batch);
+    const int64_t rows = travelling(share->gather_bytes, share, call->batch);
     const cz_link_speed link = cz_machine_link(machine, call->link);
     if (sum > 0)
-        out->wire_ps = cz_time_all_reduce(&link, n, sum);
+        out->wire_ps = share->scatter ? cz_time_reduce_scatter(&link, n, sum)
+                                      : cz_time_all_reduce(&link, n, sum);
     if (rows > 0)
         out->wire_ps =
             cz_time_add(out->wire_ps, cz_time_all_gather(&link, n, rows));
-    out->wire_bytes = cz_time_limit(((cz_wide)sum * 2 + rows) * (n - 1) / n);
+    out->wire_bytes = cz_time_limit(
+        ((cz_wide)sum * (share->scatter ? 1 : 2) + rows) * (n - 1) / n);
 }
 
 /* A rank alone has all of every step. */

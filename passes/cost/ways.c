@@ -4,7 +4,6 @@
 #include "dsl/base/checked.h"
 #include "passes/cost/step.h"
 #include "passes/cost/time.h"
-#include "passes/outline.h"
 
 typedef struct lister {
     cz_arena *arena;
@@ -28,14 +27,17 @@ typedef struct total {
     int64_t square_bytes; /* of the largest sum, and what is gathered of it */
 } total;
 
-/* Rounding, and whatever else is done with a sum once it is there. */
+/* Rounding, and whatever else is done with a sum once it is there, on a rank's
+ * rows where they are dealt out. */
 static int64_t behind_ps(const lister *l, const cz_view_step *step,
-                         const cz_step_share *share, int64_t batch)
+                         const cz_step_share *share, int64_t batch,
+                         int64_t group)
 {
     const int64_t elements =
-        cz_time_limit((cz_wide)step->rows * step->columns * batch);
+        cz_time_limit((cz_wide)step->rows * step->columns * batch /
+                      (share->scatter ? group : 1));
     int64_t bytes = cz_dtype_bytes(CZ_F32) + cz_dtype_bytes(step->out_dtype[0]);
-    if (!l->call->as_run || !share->inner || cz_outline_is_plain(step))
+    if (!l->call->as_run || !share->inner || cz_share_is_plain(step))
         return 0;
     for (int i = 2; i < step->n_in; i++)
         if (step->access[i] == CZ_ACCESS_ELEMENT)
@@ -58,7 +60,7 @@ static void add_body(const lister *l, const cz_stage_call *call,
         if (call->group > 1)
             sum->parts[at].compute_ps +=
                 (cz_wide)behind_ps(l, &call->stage->steps[s], &shares[s],
-                                   call->batch) *
+                                   call->batch, call->group) *
                 times;
     }
     if (at < n && sum->parts[at].compute_ps > 0)
@@ -91,6 +93,8 @@ static bool share_body(const lister *l, const cz_view_stage *body,
                               body->steps[s].columns * cz_dtype_bytes(CZ_F32));
     if (way->form == CZ_SUBGROUP_SHARED)
         is_possible = cz_share_deal(body, way->g, shares);
+    if (is_possible && way->form == CZ_SUBGROUP_SHARED && l->call->as_run)
+        cz_share_scatter(l->arena, body, way->g, shares);
     if (l->call->packs)
         cz_share_pack(body, shares);
     return is_possible;
@@ -158,6 +162,16 @@ static bool set_parts(const lister *l, cz_subgroup_way *way)
 
 /* ---- gather and scatter ---- */
 
+static int64_t element_bytes(const cz_view_slot *slots, int n,
+                             cz_slot_kind kind)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < n; i++)
+        if (slots[i].kind == kind)
+            bytes += cz_dtype_bytes(slots[i].dtype);
+    return bytes;
+}
+
 static int64_t elements_of(const lister *l, int64_t batch)
 {
     const cz_fact_rule *rule = l->view->rules[l->call->stage->rule].fact;
@@ -171,10 +185,9 @@ static void set_transfers(const lister *l, cz_subgroup_way *way)
 {
     const cz_view_stage *stage = l->call->stage;
     const int width = l->call->width;
-    const int64_t in =
-        cz_view_element_bytes(stage->in, stage->n_in, CZ_SLOT_GATHER);
+    const int64_t in = element_bytes(stage->in, stage->n_in, CZ_SLOT_GATHER);
     const int64_t out =
-        cz_view_element_bytes(stage->out, stage->n_out, CZ_SLOT_SCATTER);
+        element_bytes(stage->out, stage->n_out, CZ_SLOT_SCATTER);
     const int64_t all = elements_of(l, way->batch), shard = all / width;
     const int64_t part = cz_ceil_div(all, way->g);
     const bool across = way->g > 1 && l->call->sharded != l->cut;

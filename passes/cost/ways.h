@@ -26,11 +26,12 @@ typedef struct cz_ways_call {
                         * has a node of its own */
     int max_g;         /* at most so many ranks share a matrix */
     int max_batch;     /* at least 1 */
-    bool packs;        /* symmetric sums travel as a triangle */
+    bool packs;        /* symmetric sums travel as a triangle; not as_run */
     bool as_run;       /* as passes/outline.h has it: partial sums of products
                         * travel in f32, and a map behind each makes of them what
-                        * the product did; else in the type of the result, with
-                        * nothing behind them.  The k-th rank of a block has the
+                        * the product did; dealt out, with cz_share_scatter();
+                        * else in the type of the result, with nothing behind
+                        * them.  The k-th rank of a block has the
                         * k-th part in one piece, in which its own shard need
                         * not lie: where the block is not the row, it does not */
 } cz_ways_call;

@@ -273,12 +273,22 @@ static void check_transfer_row(verifier *v, int op, int64_t rank,
                (long long)arena_of(v, rank));
 }
 
+/* None; or blocks of rows of a square matrix, in equal parts. */
+static bool is_band(const cz_view_sum_row *row, int64_t group)
+{
+    if (row->band == 0)
+        return row->side == 0;
+    return row->how != CZ_EXCHANGE_SUM && row->side > 0 &&
+           row->count % row->side == 0 && row->count / row->side == row->side &&
+           row->side % row->band == 0 && row->band % group == 0;
+}
+
 static void check_sum_row(verifier *v, int op, int64_t rank,
                           const cz_view_sum_row *row)
 {
     const int64_t group = v->view->ops[op].fact->group;
-    const bool is_type =
-        row->width == 4 || row->width == (row->is_gather ? 2 : 8);
+    const bool is_type = row->width == 4 ||
+                         row->width == (row->how == CZ_EXCHANGE_GATHER ? 2 : 8);
     int64_t bytes;
 
     if (!is_type)
@@ -289,10 +299,16 @@ static void check_sum_row(verifier *v, int op, int64_t rank,
              __builtin_mul_overflow(row->count, row->width, &bytes))
         reject(v, (place){op, rank, row->param}, "adds up %lld elements",
                (long long)row->count);
-    else if (row->is_gather && (group < 1 || row->count % group != 0))
+    else if (row->how != CZ_EXCHANGE_SUM &&
+             (group < 1 || row->count % group != 0))
         reject(v, (place){op, rank, row->param},
-               "gathers %lld elements, which have no %lld equal parts",
+               "gathers or scatters %lld elements, which have no %lld equal "
+               "parts",
                (long long)row->count, (long long)group);
+    else if (!is_band(row, group))
+        reject(v, (place){op, rank, row->param},
+               "moves a band of %lld blocks, which %lld elements do not have",
+               (long long)row->band, (long long)row->count);
     else
         check_scratch(v, op, rank, row->param, row->offset, bytes);
 }

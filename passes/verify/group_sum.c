@@ -25,7 +25,8 @@ static void check_sharers(verifier *v, int number, int64_t rank,
 static bool is_alike(const cz_view_sum_row *a, const cz_view_sum_row *b)
 {
     return a->param == b->param && a->count == b->count &&
-           a->width == b->width && a->is_gather == b->is_gather;
+           a->width == b->width && a->how == b->how && a->side == b->side &&
+           a->band == b->band;
 }
 
 /* Against the first rank of the block, which is checked against itself too. */

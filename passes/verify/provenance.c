@@ -278,6 +278,18 @@ static region *find_work(const run *r, int64_t rank, int64_t param)
     return NULL;
 }
 
+/* Whether a row exchanges result k of the step, as the step says. */
+static bool is_row_of(const cz_view_sum_row *row, const region *work,
+                      const cz_view_step *step, int k, cz_exchange how)
+{
+    return row->param == work->param &&
+           row->offset == work->offset + step->offsets[k] &&
+           row->count == cz_view_result_elements(step, k) &&
+           row->width == cz_dtype_bytes(step->out_dtype[k]) &&
+           row->how == (int64_t)how && row->band == step->band &&
+           row->side == (step->band > 0 ? step->columns : 0);
+}
+
 /* Rows [*at, end) begin with all partial sums of the segment, and all that it
  * deals out, in order. */
 static bool take_sums(const cz_view_stage *stage, const region *work,
@@ -286,15 +298,11 @@ static bool take_sums(const cz_view_stage *stage, const region *work,
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
         for (int k = 0; k < step->n_out; k++) {
-            const bool is_dealt = step->deal > 1;
+            cz_exchange how;
             if (step->segment != work->index / 2 ||
-                !(is_dealt || step->partial >> k & 1))
+                !cz_view_is_exchanged(step, k, &how))
                 continue;
-            if (*at == end || rows[*at].param != work->param ||
-                rows[*at].offset != work->offset + step->offsets[k] ||
-                rows[*at].count != cz_view_result_elements(step, k) ||
-                rows[*at].width != cz_dtype_bytes(step->out_dtype[k]) ||
-                rows[*at].is_gather != is_dealt)
+            if (*at == end || !is_row_of(&rows[*at], work, step, k, how))
                 return false;
             ++*at;
         }

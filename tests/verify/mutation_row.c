@@ -7,7 +7,7 @@
 enum { STAGE, PARAM, OFFSET, COUNT, GATHER, SCATTER, TEMP, WORK };
 enum { BOX_PARAM, IS_RECV, PEER, PLACE, N_ROWS, ROW_BYTES, STRIDE, PHASES };
 enum { SPAN_PARAM, SPAN_OFFSET, SPAN_COUNT };
-enum { SUM_PARAM, SUM_OFFSET, SUM_COUNT, WIDTH, IS_GATHER };
+enum { SUM_PARAM, SUM_OFFSET, SUM_COUNT, WIDTH, HOW, SIDE, BAND };
 enum { ANY_KIND = -1, N_TRIES = 64 };
 
 mutable_table *pick_table(mutable_plan *plan, randoms *r, int kind)
@@ -254,15 +254,19 @@ bool change_sum(mutable_plan *plan, randoms *r)
 
     if (!row)
         return false;
-    switch (draw(r, 4)) {
+    switch (draw(r, 6)) {
     case 0:
         return set(&row[SUM_OFFSET], other_scratch(plan, r, row[SUM_OFFSET]));
     case 1:
         return set(&row[SUM_COUNT], nudge(r, row[SUM_COUNT], draw_in(r, 1, 3)));
     case 2:
         return set(&row[WIDTH], (int64_t)2 << draw(r, 3));
+    case 3:
+        return set(&row[SIDE], nudge(r, row[SIDE], draw_in(r, 1, 3)));
+    case 4: /* twice as many blocks, or none */
+        return set(&row[BAND], chance(r, 2) ? 2 * row[BAND] : 0);
     default:
-        return set(&row[IS_GATHER], 1 - row[IS_GATHER]);
+        return set(&row[HOW], (row[HOW] + draw_in(r, 1, 2)) % CZ_N_EXCHANGES);
     }
 }
 

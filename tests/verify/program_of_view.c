@@ -55,12 +55,15 @@ static const void *sum_rows(cz_arena *arena, const cz_view_table *table,
 
     for (int64_t i = 0; i < n; i++) {
         const cz_view_sum_row *row = &table->rows.sum[i];
-        rows[i] =
-            (czr_sum_row){(int32_t)row->param,
-                          row->width == 8   ? CZR_F64
-                          : row->width == 4 ? CZR_F32
-                                            : CZR_BF16,
-                          (int32_t)row->is_gather, row->offset, row->count};
+        rows[i] = (czr_sum_row){(int32_t)row->param,
+                                row->width == 8   ? CZR_F64
+                                : row->width == 4 ? CZR_F32
+                                                  : CZR_BF16,
+                                (int32_t)row->how,
+                                (int32_t)row->band,
+                                row->offset,
+                                row->count,
+                                row->side};
     }
     return rows;
 }
@@ -149,7 +152,7 @@ static void set_buckets(cz_arena *arena, czr_program *program,
     for (int i = 0; i < view->n_params; i++)
         places[i] = (czr_place){(int32_t)view->params[i].bucket,
                                 view->families[view->params[i].family].rule,
-                                view->params[i].offset, view->params[i].turn};
+                                view->params[i].offset};
     program->buckets = buckets;
     program->places = places;
 }

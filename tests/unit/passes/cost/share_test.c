@@ -1,5 +1,5 @@
-/* Products dealt out: those of which nothing is cut, by rows, where the rows
- * have that many equal parts. */
+/* What is dealt out: products of which nothing is cut, and what becomes of
+ * sums, by rows, where the rows have that many equal parts. */
 #include "passes/cost/share.h"
 
 #include <setjmp.h>
@@ -51,6 +51,60 @@ static void rows_without_equal_parts_are_not_dealt_out(void **state)
         assert_int_equal(shares[s].gather_bytes, 0);
 }
 
+/* X X', rounded to bf16, in each of the five steps: rows of the sum to each,
+ * and of what is symmetric 4 ranks x 8 blocks. */
+static void sums_that_are_rounded_are_scattered(void **state)
+{
+    fixture *f = *state;
+    const cz_view_stage *stage = fixture_stage(f, "qkv.weight");
+    cz_step_share *shares = shares_of(f, stage);
+    int n_scattered = 0, n_banded = 0;
+    cz_share_deal(stage, 4, shares);
+    cz_share_scatter(&f->arena, stage, 4, shares);
+    for (int s = 0; s < stage->n_steps; s++) {
+        assert_int_equal(shares[s].scatter, shares[s].inner);
+        assert_int_equal(shares[s].band, shares[s].gather_bytes > 0 ? 32 : 0);
+        n_scattered += shares[s].scatter;
+        n_banded += shares[s].band > 0;
+    }
+    assert_int_equal(n_scattered, 5);
+    assert_int_equal(n_banded, 10);
+    shares = shares_of(f, stage);
+    cz_share_scatter(&f->arena, stage, 3, shares);
+    for (int s = 0; s < stage->n_steps; s++)
+        assert_false(shares[s].scatter || shares[s].band > 0);
+}
+
+/* s + a b is not symmetric where s is no band: all of it travels. */
+static void bands_are_made_of_bands_alone(void **state)
+{
+    static const int in[] = {0, 1, 2};
+    static const cz_access access[] = {CZ_ACCESS_ELEMENT, CZ_ACCESS_ELEMENT,
+                                       CZ_ACCESS_ELEMENT};
+    static const cz_dtype bf16[] = {CZ_BF16};
+    const cz_fact_stage fact = {.scalars = {.n = 0}};
+    cz_view_step step = {.is_product = true,
+                         .n_in = 3,
+                         .in = in,
+                         .access = access,
+                         .n_out = 1,
+                         .out_dtype = bf16,
+                         .rows = 20,
+                         .columns = 20,
+                         .inner = 4,
+                         .symmetric = true};
+    const cz_view_stage stage = {
+        .fact = &fact, .n_in = 3, .n_steps = 1, .steps = &step};
+    fixture *f = *state;
+    cz_step_share share = {.inner = true};
+    cz_share_scatter(&f->arena, &stage, 2, &share);
+    assert_true(share.scatter);
+    assert_int_equal(share.band, 0);
+    step.n_in = 2;
+    cz_share_scatter(&f->arena, &stage, 2, &share);
+    assert_int_equal(share.band, 10);
+}
+
 /* A rank's rows of a transposed factor are columns of what lies there. */
 static void transposed_factors_are_not_dealt_out(void **state)
 {
@@ -84,6 +138,8 @@ int main(void)
         cmocka_unit_test(squares_of_gram_matrices_are_dealt_out),
         cmocka_unit_test(rows_without_equal_parts_are_not_dealt_out),
         cmocka_unit_test(transposed_factors_are_not_dealt_out),
+        cmocka_unit_test(sums_that_are_rounded_are_scattered),
+        cmocka_unit_test(bands_are_made_of_bands_alone),
     };
     return cmocka_run_group_tests(tests, fixture_open, fixture_close);
 }
