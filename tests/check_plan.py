@@ -352,15 +352,23 @@ CHECKS = (check_mesh, check_reductions, check_parameters, check_sharing,
           check_times, check_limits, check_classes, check_bounds, check_baselines)
 
 
-def check(data, validator):
-    messages = list(validator.validate(data))
-    if messages:
-        return messages
+def complaints(data, validator):
+    fits = True
+    for message in validator.validate(data):
+        fits = False
+        yield message
+    if not fits:
+        return
     plan = Plan(data)
     try:
-        return [m for part in CHECKS for m in part(plan)]
+        for part in CHECKS:
+            yield from part(plan)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        return [f"numbers that name nothing: {error!r}"]
+        yield f"numbers that name nothing: {error!r}"
+
+
+def check(data, validator):
+    return list(complaints(data, validator))
 
 
 def check_text(text, validator):
@@ -376,9 +384,12 @@ def check_text(text, validator):
 def self_test(data, validator, limit):
     """Plans with one thing wrong that pass: there must be none of about `limit`
     of each kind."""
+    text = canonical(data)
+    validator.remember(data)
     for what, mutant in mutants(data, limit):
-        if not check(mutant, validator):
+        if next(complaints(mutant, validator), None) is None:
             yield f"{what} is not noticed"
+    assert canonical(data) == text, "mutants share parts, which change"
 
 
 def read(arguments):

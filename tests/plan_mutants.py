@@ -77,11 +77,12 @@ def splits_nothing(data, path):
 
 
 def changed(data, path, change):
-    mutant = copy.deepcopy(data)
-    place = mutant
-    for step in path[:-1]:
-        place = place[step]
-    change(place, path[-1])
+    """A copy along the path alone: all else is the sound plan's own."""
+    mutant = copy.copy(data)
+    if len(path) == 1:
+        change(mutant, path[0])
+    else:
+        mutant[path[0]] = changed(data[path[0]], path[1:], change)
     return mutant
 
 

@@ -45,10 +45,25 @@ class Validator:
 
     def __init__(self, schema):
         self.root = schema
+        self.fitting = set()  # (list or object, schema) of what is remembered
+        self.remembers = False
+
+    def remember(self, value):
+        """Of a value that fits, and lives on unchanged, no part is looked at
+        again, also where it is part of another value."""
+        self.remembers = True
+        assert not list(self.validate(value))
+        self.remembers = False
 
     def validate(self, value, schema=None, path="$"):
         """Messages, one for each place that does not fit."""
         schema = self.root if schema is None else schema
+        if isinstance(value, (dict, list)):
+            place = id(value), id(schema)
+            if place in self.fitting:
+                return
+            if self.remembers:
+                self.fitting.add(place)
         unknown = set(schema) - self.KNOWN
         if unknown:
             yield f"{path}: the schema uses {unknown}, which is not checked"
