@@ -16,8 +16,9 @@ static void put_phases(cz_text *out, const cz_view_rule *rule, int number)
 {
     cz_text_printf(out, "static const czr_event events_%d[] = {", number);
     for (int e = 0; e < rule->n_events; e++)
-        cz_text_printf(out, "%s{%lld, %lld}", e ? ", " : "",
-                       (ll)rule->events[e].start, (ll)rule->events[e].period);
+        cz_text_printf(out, "%s{%lld, %lld, %d}", e ? ", " : "",
+                       (ll)rule->events[e].start, (ll)rule->events[e].period,
+                       rule->events[e].staggered);
     cz_text_printf(out, "};\nstatic const uint32_t fires_%d[] = {", number);
     for (int p = 0; p < rule->n_phases; p++)
         cz_text_printf(out, "%s%lu", p ? ", " : "",
@@ -50,9 +51,9 @@ void cz_emit_variants(cz_emitter *emitter)
 
     if (!cz_has_variants(view))
         return;
-    cz_text_puts(out, "/* Events of rules (first update, period), which of "
-                      "them fire together, and\n * the bodies of stages "
-                      "then. */\n");
+    cz_text_puts(out, "/* Events of rules (first update, period, staggered), "
+                      "which of them fire\n * together, and the bodies of "
+                      "stages then. */\n");
     for (int i = 0; i < view->n_rules; i++)
         if (view->rules[i].n_phases > 0)
             put_phases(out, &view->rules[i], i);

@@ -456,13 +456,13 @@ static void put_places(cz_emitter *emitter)
     const cz_plan_view *view = emitter->view;
 
     cz_text_puts(emitter->out,
-                 "/* bucket, rule and element of every parameter */\n"
+                 "/* bucket, rule, element and turn of every parameter */\n"
                  "static const czr_place places[] = {\n");
     for (int i = 0; i < view->n_params; i++)
-        cz_text_printf(emitter->out, "    {%d, %d, %lld},\n",
+        cz_text_printf(emitter->out, "    {%d, %d, %lld, %lld},\n",
                        view->params[i].bucket,
                        view->families[view->params[i].family].rule,
-                       (ll)view->params[i].offset);
+                       (ll)view->params[i].offset, (ll)view->params[i].turn);
     cz_text_puts(emitter->out, view->n_params ? "};\n\n" : "    {0}};\n\n");
 }
 

@@ -39,7 +39,8 @@ typedef enum cz_kind {
     X(SUM, "sum")                                                              \
     X(CHUNK, "chunk")                                                          \
     X(ANY, "any")                                                              \
-    X(MEASURED, "measured")
+    X(MEASURED, "measured")                                                    \
+    X(STAGGERED, "staggered")
 
 enum {
 #define X(flag, name) CZ_FLAG_BIT_##flag,

@@ -5,18 +5,20 @@
 
 #include "dsl/plan_view.h"
 
-/* Of one rule: phase p comes counts[p] times; what all of them move together is
- * divided by `share`. */
+/* Of one rule: phase p comes counts[p] times, all turns taken together; what
+ * all of them move together is divided by `share`. */
 typedef struct cz_frequency {
     int64_t share;
     int64_t counts[CZ_MAX_PHASES];
+    int64_t n_turns; /* 0: all turns are alike */
+    const struct cz_frequency *turns;
 } cz_frequency;
 
 enum { CZ_MEAN_UPDATE = -1 };
 
-/* Of all rules, [n_rules]: updates 1 to n_updates together, whose share is 1;
- * or CZ_MEAN_UPDATE, the mean once every event has begun, whose share is the
- * number of updates after which phases repeat. */
+/* Of all rules, [n_rules]: updates 1 to n_updates of each turn; or
+ * CZ_MEAN_UPDATE, the mean once every event has begun, for all turns the mean
+ * of them all. */
 cz_frequency *cz_frequencies(cz_arena *arena, const cz_plan_view *view,
                              int64_t n_updates);
 

@@ -156,7 +156,8 @@ static void run_stages(const frame *f, slots *s)
 {
     if (f->view) {
         const cz_view_rule *rule = &f->view->rules[f->call->rule];
-        const int phase = cz_view_phase_at(rule, (int64_t)f->call->t);
+        const int phase =
+            cz_view_phase_at(rule, f->call->turn, (int64_t)f->call->t);
         for (int i = 0; i < rule->n_stages; i++) {
             const cz_view_stage *stage =
                 &f->view->stages[rule->first_stage + i];
@@ -203,7 +204,7 @@ static void begin(frame *f)
     if (!f->view) {
         f->rule = &cz_ir_read_rule(f->ir, f->arena, &n)[call->rule];
         f->phase = cz_interp_phase(f->ir, f->arena, f->rule->sym_name,
-                                   (int64_t)call->t);
+                                   f->call->turn, (int64_t)call->t);
         run_prologue(f);
         return;
     }

@@ -55,6 +55,7 @@ typedef struct cz_interp_call {
     bool round;
     int64_t count;
     double t, clip;
+    int64_t turn; /* of the parameter */
     const double *hypers;
     const double *grad, *param;
     const double *const *states;

@@ -27,10 +27,10 @@ void cz_interp_transpose(const double *in, double *out, int64_t m, int64_t n);
 void cz_interp_body_on(const cz_view_body *body, bool round, double *values,
                        double *out);
 
-/* The phase of a rule at update t, NULL where all its updates are alike; the
- * body that a stage has in that phase. */
+/* The phase of a rule at update t for a turn, NULL where all its updates are
+ * alike; the body that a stage has in that phase. */
 const cz_fact_phase *cz_interp_phase(const cz_ir *ir, cz_arena *arena,
-                                     const char *rule, int64_t t);
+                                     const char *rule, int64_t turn, int64_t t);
 const char *cz_interp_body_in(const cz_ir *ir, cz_arena *arena,
                               const cz_fact_stage *stage,
                               const cz_fact_phase *phase);

@@ -7,7 +7,7 @@
 
 /* Which of the rule's events fire at update t. */
 static uint32_t fires_at(const cz_ir *ir, cz_arena *arena, const char *rule,
-                         int64_t t)
+                         int64_t turn, int64_t t)
 {
     cz_event own[CZ_MAX_EVENTS];
     int n, n_own = 0;
@@ -16,15 +16,16 @@ static uint32_t fires_at(const cz_ir *ir, cz_arena *arena, const char *rule,
     for (int i = 0; i < n; i++)
         if (strcmp(events[i].rule, rule) == 0) {
             assert(n_own < CZ_MAX_EVENTS);
-            own[n_own++] = (cz_event){events[i].start, events[i].period};
+            own[n_own++] = (cz_event){events[i].start, events[i].period,
+                                      events[i].stagger != 0};
         }
-    return cz_events_at(own, n_own, t);
+    return cz_events_at(own, n_own, turn, t);
 }
 
 const cz_fact_phase *cz_interp_phase(const cz_ir *ir, cz_arena *arena,
-                                     const char *rule, int64_t t)
+                                     const char *rule, int64_t turn, int64_t t)
 {
-    const uint32_t fires = fires_at(ir, arena, rule, t);
+    const uint32_t fires = fires_at(ir, arena, rule, turn, t);
     int n;
     const cz_fact_phase *phases = cz_ir_read_phase(ir, arena, &n);
 

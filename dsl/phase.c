@@ -8,20 +8,25 @@
 
 enum { MAX_VISITS = 1 << 16 };
 
-static bool fires(const cz_event *event, int64_t t)
+/* How many updates before the others an event's turn comes. */
+static int64_t early_by(const cz_event *event, int64_t turn)
 {
-    if (t < event->start)
-        return false;
-    return event->period == 0 ? t == event->start
-                              : (t - event->start) % event->period == 0;
+    return event->staggered ? turn % event->period : 0;
 }
 
-uint32_t cz_events_at(const cz_event *events, int n, int64_t t)
+static bool fires(const cz_event *event, int64_t turn, int64_t t)
+{
+    if (t <= event->start || event->period == 0)
+        return t == event->start;
+    return (t - event->start + early_by(event, turn)) % event->period == 0;
+}
+
+uint32_t cz_events_at(const cz_event *events, int n, int64_t turn, int64_t t)
 {
     uint32_t mask = 0;
 
     for (int e = 0; e < n; e++)
-        if (fires(&events[e], t))
+        if (fires(&events[e], turn, t))
             mask |= (uint32_t)1 << e;
     return mask;
 }
@@ -38,27 +43,42 @@ static int64_t greatest_divisor(int64_t a, int64_t b)
     return a;
 }
 
+/* The least common multiple, or any number beyond CZ_MAX_TIME. */
+static int64_t common_multiple(int64_t a, int64_t b)
+{
+    int64_t multiple;
+
+    return a <= CZ_MAX_TIME &&
+                   cz_checked_mul(a / greatest_divisor(a, b), b, &multiple)
+               ? multiple
+               : INT64_MAX;
+}
+
 /* After how many updates the events that have begun at t repeat, or any
  * number beyond CZ_MAX_TIME. */
 static int64_t period_at(const cz_event *events, int n, int64_t t)
 {
     int64_t period = 1;
 
-    for (int e = 0; e < n; e++) {
-        const int64_t other = events[e].period;
-        if (events[e].start > t || other == 0)
-            continue;
-        period /= greatest_divisor(period, other);
-        if (!cz_checked_mul(period, other, &period))
-            return INT64_MAX;
-        if (period > CZ_MAX_TIME)
-            return period;
-    }
+    for (int e = 0; e < n; e++)
+        if (events[e].start <= t && events[e].period > 0)
+            period = common_multiple(period, events[e].period);
     return period;
 }
 
+int64_t cz_events_turns(const cz_event *events, int n)
+{
+    int64_t turns = 1;
+
+    for (int e = 0; e < n; e++)
+        if (events[e].staggered)
+            turns = common_multiple(turns, events[e].period);
+    return turns;
+}
+
 /* The first time after t at which an event fires; 0: never. */
-static int64_t next_firing(const cz_event *events, int n, int64_t t)
+static int64_t next_firing(const cz_event *events, int n, int64_t turn,
+                           int64_t t)
 {
     int64_t next = 0;
 
@@ -68,21 +88,22 @@ static int64_t next_firing(const cz_event *events, int n, int64_t t)
         if (at <= t && it->period == 0)
             continue;
         if (at <= t)
-            at = t + it->period - (t - at) % it->period;
+            at = t + it->period - (t - at + early_by(it, turn)) % it->period;
         if (!next || at < next)
             next = at;
     }
     return next;
 }
 
-/* The first time after t at which another set of events has begun or is over;
- * 0: never. */
+/* The first time after t at which another set of events has begun or is over,
+ * as is a staggered one's first firing, which no turn moves; 0: never. */
 static int64_t next_change(const cz_event *events, int n, int64_t t)
 {
     int64_t next = 0;
 
     for (int e = 0; e < n; e++) {
-        const int64_t over = events[e].start + (events[e].period == 0);
+        const bool once = events[e].period == 0 || events[e].staggered;
+        const int64_t over = events[e].start + once;
         if (events[e].start > t && (!next || events[e].start < next))
             next = events[e].start;
         if (over > t && (!next || over < next))
@@ -113,6 +134,7 @@ static bool insert(uint32_t *phases, int *n, uint32_t phase)
 typedef struct finder {
     const cz_event *events;
     int n;
+    int64_t turn;
     uint32_t *phases;
     int *n_phases;
     int n_visits;
@@ -123,8 +145,9 @@ typedef struct finder {
 static cz_phases_found visit(finder *f, int64_t from, int64_t end)
 {
     for (int64_t t = from; t < end;) {
-        const int64_t next = next_firing(f->events, f->n, t);
-        if (!insert(f->phases, f->n_phases, cz_events_at(f->events, f->n, t)) ||
+        const int64_t next = next_firing(f->events, f->n, f->turn, t);
+        if (!insert(f->phases, f->n_phases,
+                    cz_events_at(f->events, f->n, f->turn, t)) ||
             (next != t + 1 && t + 1 < end &&
              !insert(f->phases, f->n_phases, 0)))
             return CZ_PHASES_TOO_MANY;
@@ -137,25 +160,39 @@ static cz_phases_found visit(finder *f, int64_t from, int64_t end)
     return CZ_PHASES_OK;
 }
 
-cz_phases_found cz_events_phases(const cz_event *events, int n,
-                                 uint32_t phases[CZ_MAX_PHASES], int *n_phases)
+/* All phases of the finder's turn. */
+static cz_phases_found visit_turn(finder *f)
 {
-    *n_phases = 0;
-    finder f = {events, n, phases, n_phases, 0};
-
-    assert(n <= CZ_MAX_EVENTS);
-    for (int64_t from = 1; from > 0; from = next_change(events, n, from)) {
-        const int64_t change = next_change(events, n, from);
-        const int64_t period = period_at(events, n, from);
+    for (int64_t from = 1; from > 0;
+         from = next_change(f->events, f->n, from)) {
+        const int64_t change = next_change(f->events, f->n, from);
+        const int64_t period = period_at(f->events, f->n, from);
         const bool is_short = change && change - from <= period;
         if (!is_short && period > CZ_MAX_TIME)
             return CZ_PHASES_TOO_LONG;
         const cz_phases_found found =
-            visit(&f, from, is_short ? change : from + period);
+            visit(f, from, is_short ? change : from + period);
         if (found != CZ_PHASES_OK)
             return found;
     }
     return CZ_PHASES_OK;
+}
+
+cz_phases_found cz_events_phases(const cz_event *events, int n,
+                                 uint32_t phases[CZ_MAX_PHASES], int *n_phases)
+{
+    const int64_t turns = cz_events_turns(events, n);
+    cz_phases_found found = CZ_PHASES_OK;
+
+    *n_phases = 0;
+    assert(n <= CZ_MAX_EVENTS);
+    if (turns > MAX_VISITS)
+        return CZ_PHASES_TOO_LONG;
+    finder f = {
+        .events = events, .n = n, .phases = phases, .n_phases = n_phases};
+    for (; f.turn < turns && found == CZ_PHASES_OK; f.turn++)
+        found = visit_turn(&f);
+    return found;
 }
 
 /* ---- frequencies ---- */
@@ -168,8 +205,7 @@ static void count(const uint32_t *phases, int n, uint32_t phase, int64_t times,
             counts[i] += times;
 }
 
-/* The first time at which all have begun, and what fires once is over. */
-static int64_t steady_from(const cz_event *events, int n)
+int64_t cz_events_steady(const cz_event *events, int n)
 {
     int64_t from = 1, next;
 
@@ -178,20 +214,28 @@ static int64_t steady_from(const cz_event *events, int n)
     return from;
 }
 
+int64_t cz_events_period(const cz_event *events, int n)
+{
+    return period_at(events, n, CZ_MAX_TIME);
+}
+
 int64_t cz_events_counts(const cz_event *events, int n, const uint32_t *phases,
                          int n_phases, int64_t *counts)
 {
-    const int64_t from = steady_from(events, n);
-    const int64_t period = period_at(events, n, from), end = from + period;
+    const int64_t turns = cz_events_turns(events, n);
+    const int64_t period = cz_events_period(events, n);
+    const int64_t from = cz_events_steady(events, n), end = from + period;
 
     for (int i = 0; i < n_phases; i++)
         counts[i] = 0;
-    for (int64_t t = from; t < end;) {
-        const int64_t firing = next_firing(events, n, t);
-        const int64_t next = firing == 0 || firing > end ? end : firing;
-        count(phases, n_phases, cz_events_at(events, n, t), 1, counts);
-        count(phases, n_phases, 0, next - t - 1, counts);
-        t = next;
-    }
-    return period;
+    for (int64_t turn = 0; turn < turns; turn++)
+        for (int64_t t = from; t < end;) {
+            const int64_t firing = next_firing(events, n, turn, t);
+            const int64_t next = firing == 0 || firing > end ? end : firing;
+            count(phases, n_phases, cz_events_at(events, n, turn, t), 1,
+                  counts);
+            count(phases, n_phases, 0, next - t - 1, counts);
+            t = next;
+        }
+    return turns * period;
 }

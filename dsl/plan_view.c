@@ -275,6 +275,17 @@ int64_t cz_view_slot_bytes(const cz_view_stage *stage, cz_slot_kind kind,
     return bytes;
 }
 
+int64_t cz_view_element_bytes(const cz_view_slot *slots, int n,
+                              cz_slot_kind kind)
+{
+    int64_t bytes = 0;
+
+    for (int i = 0; i < n; i++)
+        if (slots[i].kind == kind)
+            bytes += cz_dtype_bytes(slots[i].dtype);
+    return bytes;
+}
+
 /* ---- phases ---- */
 
 int64_t cz_view_result_elements(const cz_view_step *step, int i)
@@ -303,9 +314,9 @@ int64_t cz_view_all_rows(const cz_view_step *step)
     return step->deal > 1 ? step->rows * step->deal : step->rows;
 }
 
-int cz_view_phase_at(const cz_view_rule *rule, int64_t t)
+int cz_view_phase_at(const cz_view_rule *rule, int64_t turn, int64_t t)
 {
-    const uint32_t fires = cz_events_at(rule->events, rule->n_events, t);
+    const uint32_t fires = cz_events_at(rule->events, rule->n_events, turn, t);
     int p = rule->n_phases;
 
     while (--p > 0 && rule->phases[p].fires != fires)

@@ -192,6 +192,7 @@ typedef struct cz_view_family {
     int64_t n_spread; /* parameters behind each number; 1: not spread */
     cz_dtype dtype;
     int n_dims;
+    const cz_fact_turn *turn;   /* NULL: no event of its rule is staggered */
     const cz_fact_piece *piece; /* NULL: stored as it is */
     int storage;                /* that it is a piece of */
     cz_view_cuts bounds;
@@ -239,6 +240,7 @@ typedef struct cz_view_param {
     int64_t shard_owner; /* coordinate over the shard axes, or -1 */
     int64_t group;       /* ranks that share it, shard_owner the first; 1 */
     int64_t stride;      /* from one of them to the next */
+    int64_t turn;        /* of the staggered events of its rule, else 0 */
 } cz_view_param;
 
 typedef struct cz_view_bucket {
@@ -387,8 +389,9 @@ cz_view_shard cz_view_part_of(const cz_plan_view *view, int param,
 /* The elements that two boxes of so many dimensions have in common. */
 cz_view_shard cz_view_overlap(const cz_view_shard *a, const cz_view_shard *b,
                               int n_dims);
-/* The phase of update t, counted from 1; 0 where all updates are alike. */
-int cz_view_phase_at(const cz_view_rule *rule, int64_t t);
+/* The phase of update t, counted from 1, for parameters with that turn; 0 where
+ * all updates are alike. */
+int cz_view_phase_at(const cz_view_rule *rule, int64_t turn, int64_t t);
 /* How many bodies a stage has, one without phases, and the stage with that
  * body.  Variants may share one: the first of those that do. */
 int cz_view_n_bodies(const cz_view_stage *stage);
@@ -463,5 +466,8 @@ int64_t cz_view_owner_elements(const cz_plan_view *view, int param);
 enum { CZ_ALIGN_BYTES = 64 };
 int64_t cz_view_slot_bytes(const cz_view_stage *stage, cz_slot_kind kind,
                            int64_t count, int64_t *offsets);
+/* Bytes of one element in all of a list's slots of a kind. */
+int64_t cz_view_element_bytes(const cz_view_slot *slots, int n,
+                              cz_slot_kind kind);
 
 #endif

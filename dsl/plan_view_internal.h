@@ -81,6 +81,11 @@ bool cz_view_read_spread(cz_view_builder *builder, cz_view_family *family);
 const char **cz_view_names_of(cz_view_builder *builder,
                               const cz_view_family *family, int k);
 
+/* ---- turns (plan_view_phase.c) ---- */
+
+/* Those of families, which are there; parameters are not yet. */
+bool cz_view_read_turns(cz_view_builder *builder);
+
 /* ---- storage (plan_view_storage.c) ---- */
 
 /* Storages and pieces; families are there. */

@@ -210,6 +210,18 @@ const char **cz_view_names_of(cz_view_builder *b, const cz_view_family *family,
     return names;
 }
 
+/* Of a family's member `k`. */
+static int64_t turn_of(const cz_view_family *family, int k)
+{
+    const cz_fact_turn *turn = family->turn;
+    int64_t index[CZ_VIEW_MAX_INDICES] = {0}, sum = turn ? turn->base : 0;
+
+    unrank(&family->fact->first, &family->fact->extents, k, index);
+    for (int i = 0; turn && i < turn->indices.n; i++)
+        sum += index[turn->indices.v[i]];
+    return sum;
+}
+
 static void expand(cz_view_builder *b, const cz_view_family *family, int number,
                    cz_view_param *params)
 {
@@ -221,6 +233,7 @@ static void expand(cz_view_builder *b, const cz_view_family *family, int number,
         param->bucket = -1;
         param->split_owner = param->shard_owner = -1;
         param->group = param->stride = 1;
+        param->turn = turn_of(family, k);
     }
 }
 
@@ -382,6 +395,8 @@ bool cz_view_read_families(cz_view_builder *b)
     b->view->n_families = n;
     b->families = families;
     b->view->families = families;
+    if (!cz_view_read_turns(b))
+        return false;
     b->view->params = expand_all(b, families, n, b->view->n_params);
     return cz_view_read_storages(b) && read_frozen(b) && read_ties(b) &&
            check_names(b);

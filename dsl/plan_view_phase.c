@@ -23,7 +23,8 @@ static bool read_event(cz_view_builder *b, const cz_fact_event *fact,
 
     if (!cz_view_find(b, CZ_FACT_rule, fact->rule, &rule) ||
         !cz_view_in(b, "event: start", fact->start, 1, CZ_MAX_TIME) ||
-        !cz_view_in(b, "event: period", fact->period, 0, CZ_MAX_TIME))
+        !cz_view_in(b, "event: period", fact->period, 0, CZ_MAX_TIME) ||
+        !cz_view_in(b, "event: stagger", fact->stagger, 0, fact->period > 1))
         return false;
     cz_view_rule *view = rule_of(b, rule);
     if (view->n_events == 0)
@@ -34,7 +35,7 @@ static bool read_event(cz_view_builder *b, const cz_fact_event *fact,
                             "the events of rule '%s' do not stand together, "
                             "or are more than %d",
                             fact->rule, CZ_MAX_EVENTS);
-    events[number] = (cz_event){fact->start, fact->period};
+    events[number] = (cz_event){fact->start, fact->period, fact->stagger != 0};
     view->n_events++;
     return true;
 }
@@ -100,6 +101,57 @@ bool cz_view_read_phases(cz_view_builder *b)
     for (int i = 0; ok && i < b->view->n_rules; i++)
         ok = check_phases(b, &b->view->rules[i]);
     return ok;
+}
+
+/* ---- turns ---- */
+
+static bool is_spread_over(const cz_view_family *family, int index)
+{
+    return family->n_spread > 1 && family->fact->spread_index == index;
+}
+
+/* Values that ranks share out have no say: a turn is that of all ranks. */
+static bool check_turn(cz_view_builder *b, const cz_view_family *family,
+                       const cz_fact_turn *fact)
+{
+    if (!cz_view_in(b, "turn: base", fact->base, 0, CZ_VIEW_MAX_PARAMS) ||
+        !cz_view_all_in(b, "turn: indices", &fact->indices, fact->indices.n, 0,
+                        family->fact->extents.n - 1))
+        return false;
+    for (int i = 0; i < fact->indices.n; i++)
+        if ((i > 0 && fact->indices.v[i] <= fact->indices.v[i - 1]) ||
+            is_spread_over(family, (int)fact->indices.v[i]))
+            return cz_view_fail(b,
+                                "the turns of family '%s' are not by ascending "
+                                "indices that all its ranks have",
+                                family->fact->sym_name);
+    return true;
+}
+
+static bool is_staggered(const cz_view_rule *rule)
+{
+    return cz_events_turns(rule->events, rule->n_events) > 1;
+}
+
+/* A fact for each family with a rule that is staggered, in their order. */
+bool cz_view_read_turns(cz_view_builder *b)
+{
+    int n, next = 0;
+    const cz_fact_turn *facts = cz_ir_read_turn(b->ir, b->arena, &n);
+
+    for (int f = 0; f < b->view->n_families; f++) {
+        cz_view_family *family = &b->families[f];
+        if (!is_staggered(&b->view->rules[family->rule]))
+            continue;
+        if (next == n || strcmp(facts[next].family, family->fact->sym_name))
+            return cz_view_fail(b, "family '%s' lacks its turn",
+                                family->fact->sym_name);
+        if (!check_turn(b, family, &facts[next]))
+            return false;
+        family->turn = &facts[next++];
+    }
+    return next == n ||
+           cz_view_fail(b, "there are %d turns too many", n - next);
 }
 
 /* ---- variants ---- */

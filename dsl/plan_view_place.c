@@ -223,7 +223,8 @@ static bool read_geometry(cz_view_builder *b, const cz_fact_geometry *fact)
               cz_view_all_in(b, "geometry: load_ps", &fact->load_ps, n, 0,
                              CZ_MAX_BYTES) &&
               cz_view_all_in(b, "geometry: wire_ps", &fact->wire_ps, n, 0,
-                             CZ_MAX_BYTES);
+                             CZ_MAX_BYTES) &&
+              cz_view_all_in(b, "geometry: is_kept", &fact->is_kept, n, 0, 1);
     for (int i = 0; ok && i < n; i++)
         ok = cz_view_name(b, "geometry: names", fact->names.v[i], geometries,
                           N_GEOMETRIES, &number);

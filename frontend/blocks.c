@@ -113,6 +113,7 @@ static void take_batch(cz_family *family)
     family->extents[k] = family->shape[0];
     family->spread = family->shard[0];
     family->spread_index = k;
+    family->shared |= 1U << k;
     family->n_dims--;
     for (int d = 0; d < family->n_dims; d++) {
         family->shape[d] = family->shape[d + 1];

@@ -116,6 +116,7 @@ static void take_step(repetition *r, int step)
         .round = true,
         .count = r->n,
         .t = step + 1,
+        .turn = view->params[r->param].turn,
         .clip = clip_of(r, step),
         .hypers = view->uses[view->rules[r->rule].use]->defaults.v,
         .grad = r->grad,

@@ -4,6 +4,7 @@
 #include "frontend/chunk.h"
 #include "frontend/home.h"
 #include "frontend/reduction.h"
+#include "frontend/turn.h"
 
 #include <nettle/sha2.h>
 #include <string.h>
@@ -478,6 +479,7 @@ bool cz_emit(cz_ir *ir, const cz_unit *unit, cz_arena *arena, cz_diags *diags)
     for (int i = 0; i < unit->choices.n && good; i++)
         emit_family(&e, i, &unit->choices.list[i]);
     if (good) {
+        cz_turn_emit(ir, arena, &unit->choices);
         emit_untrained(&e);
         emit_pieces(&e);
     }

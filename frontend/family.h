@@ -44,6 +44,8 @@ typedef struct cz_family {
     cz_dtype dtype;
     int64_t spread;     /* pieces of the mesh whose coordinates hold other */
     int spread_index;   /* values of this index: coordinate c the c-th part */
+    unsigned shared;    /* bit i: index i is one that the text shares out over
+                         * ranks, or counts a batch, of whatever mesh */
     int64_t share_axes; /* pieces of the mesh; ranks at coordinate `share` */
     int64_t share;      /* over them have it.  0: all have */
     uint64_t home;      /* stages that have it: bit s, coordinate s over pp; 0

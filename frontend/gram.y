@@ -37,8 +37,8 @@
     EVEN EVERY EXTERN FIRST FOR FROM FROZEN GEOMETRY GRADS GROUP IF IMPORT IN
     LAST LAYOUT LET MACHINE MASTER MEASURED MEMORY MESH MODEL NONFINITE NORM OF ON
     OPTIMIZER OVER OVERLAP PARAMS PARTIAL PIPELINE REDUCED RETURN SCHEDULE
-    SHARD SKIP SPLIT STAGE STATE STORED STRICT SUM TABLE THEN TIE TOLERANCE
-    TRANSPOSED USE VIEW WHERE WIDE.
+    SHARD SKIP SPLIT STAGE STAGGER STATE STORED STRICT SUM TABLE THEN TIE
+    TOLERANCE TRANSPOSED USE VIEW WHERE WIDE.
 
 %left OR.
 %left AND.
@@ -353,6 +353,12 @@ rule(S) ::= EVERY(T) expr(E) block(B).
     { S = NODE(EVERY, UPTO(T, B), NULL, E, B); }
 rule(S) ::= EVERY(T) expr(E) FROM expr(F) block(B).
     { S = NODE(EVERY, UPTO(T, B), NULL, E, B, F); }
+rule(S) ::= EVERY(T) expr(E) STAGGER(W) block(B).
+    { S = cz_tree_mark(NODE(EVERY, UPTO(T, B), NULL, E, B), CZ_FLAG_STAGGERED,
+                       W.span); }
+rule(S) ::= EVERY(T) expr(E) FROM expr(F) STAGGER(W) block(B).
+    { S = cz_tree_mark(NODE(EVERY, UPTO(T, B), NULL, E, B, F),
+                       CZ_FLAG_STAGGERED, W.span); }
 rule(S) ::= rule_if(A).                             { S = A; }
 rule(S) ::= RETURN(T) expr(E).      { S = NODE(RETURN, UPTO(T, E), NULL, E); }
 

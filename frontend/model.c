@@ -31,8 +31,9 @@ typedef struct walk {
     int n_indices;
     int64_t spread; /* pieces of the mesh that share out spread_index */
     int spread_index;
-    uint64_t home; /* stages, as said so far */
-    bool expert;   /* inside an index that names the experts' axes */
+    unsigned shared; /* bit i: index i is one that the text shares out */
+    uint64_t home;   /* stages, as said so far */
+    bool expert;     /* inside an index that names the experts' axes */
     int n_steps;
     bool failed;  /* something was reported: results are not used */
     bool stopped; /* a limit was reached */
@@ -107,6 +108,7 @@ static cz_family name_here(const walk *w, const cz_node *node)
     memcpy(family.extents, w->extents, sizeof family.extents);
     family.spread = w->spread;
     family.spread_index = w->spread_index;
+    family.shared = w->shared;
     family.home = w->home;
     family.expert = w->expert;
     return family;
@@ -318,6 +320,7 @@ static bool find_runs(walk *w, const cz_node *node, const cz_node *index,
                         &spread, &w->expert) ||
         (spread && !spread_over(w, node, index, w->n_indices, spread)))
         return false;
+    w->shared |= (unsigned)cz_shape_is_shared(bound) << w->n_indices;
     *runs = (cz_runs){CZ_NEW(w->arena, cz_run, 1), extent > 0};
     runs->list[0] = (cz_run){0, extent, w->home};
     return true;
@@ -356,6 +359,7 @@ static void walk_index(walk *w, const cz_node *node, int at, cz_env *env)
     w->home = outer.home;
     w->spread = outer.spread;
     w->spread_index = outer.spread_index;
+    w->shared = outer.shared;
     w->expert = outer.expert;
 }
 

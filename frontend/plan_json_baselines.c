@@ -39,15 +39,44 @@ static void read_baseline(cz_plan_reader *r, const cz_json_at *at,
     }
 }
 
+/* With its matrices in micro-groups: another baseline. */
+static void read_groups(cz_plan_reader *r, const cz_json_at *at,
+                        const cz_figures_baseline *of, cz_figures_baseline *out)
+{
+    const cz_json_at times = cz_json_member(at, "time_ps");
+    *out = *of;
+    out->name = cz_arena_printf(r->reading->arena, "%s, %s", of->name,
+                                cz_json_word_of(at, "name"));
+    out->time_ps = cz_json_numbers(&times, 0, CZ_MAX_BYTES, &r->out->n_ranks);
+}
+
+static void read_all_groups(cz_plan_reader *r, const cz_json_at *baseline,
+                            const cz_figures_baseline *of,
+                            cz_figures_baseline **list)
+{
+    if (!cz_json_has(baseline, "groupings"))
+        return;
+    const cz_json_at groupings = cz_json_member(baseline, "groupings");
+    const int n = cz_json_length(&groupings);
+    for (int g = 0; g < n && !r->reading->failed; g++) {
+        const cz_json_at at = cz_json_element(&groupings, g);
+        read_groups(r, &at, of,
+                    CZ_PUSH(r->reading->arena, *list, r->out->n_baselines));
+    }
+}
+
 /* Those without times of their own cannot be simulated, and are left out. */
 void cz_plan_read_baselines(cz_plan_reader *r, const cz_json_at *list, int n)
 {
-    cz_figures_baseline *out =
-        CZ_NEW(r->reading->arena, cz_figures_baseline, n);
-    r->out->baselines = out;
+    cz_figures_baseline *out = NULL;
     for (int i = 0; i < n && !r->reading->failed; i++) {
-        const cz_json_at baseline = cz_json_element(list, i);
-        if (cz_json_has(&baseline, "time_ps"))
-            read_baseline(r, &baseline, &out[r->out->n_baselines++]);
+        const cz_json_at at = cz_json_element(list, i);
+        cz_figures_baseline baseline;
+        if (!cz_json_has(&at, "time_ps"))
+            continue;
+        read_baseline(r, &at, &baseline);
+        *CZ_PUSH(r->reading->arena, out, r->out->n_baselines) = baseline;
+        read_all_groups(r, &at, &baseline, &out);
     }
+    r->out->baselines = out;
 }

@@ -86,6 +86,7 @@ typedef struct cz_sheet_bound {
 typedef struct cz_sheet_option {
     const char *name;
     int64_t load_ps, wire_ps;
+    bool is_kept; /* the cap on state is */
     int64_t best_ps,
         worst_ps;       /* predicted, over what uneven slices may reach */
     int64_t break_even; /* thousandths of the link's rate at which uneven slices

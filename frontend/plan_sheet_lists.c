@@ -213,10 +213,12 @@ static void *read_list(cz_sheet_reader *r, const cz_json_at *root,
 static void read_option(cz_sheet_reader *r, const cz_json_at *at, void *entry)
 {
     cz_sheet_option *out = entry;
+    const cz_json_at is_kept = cz_json_member(at, "keeps_state_cap");
     (void)r;
     out->name = cz_json_word_of(at, "geometry");
     out->load_ps = cz_json_number_of(at, "load_ps", 0, CZ_MAX_BYTES);
     out->wire_ps = cz_json_number_of(at, "wire_ps", 0, CZ_MAX_BYTES);
+    out->is_kept = cz_json_truth(&is_kept);
     out->best_ps = cz_json_number_of(at, "best_ps", 0, INT64_MAX);
     out->worst_ps = cz_json_number_of(at, "worst_ps", 0, INT64_MAX);
     out->break_even = cz_sheet_optional(at, "break_even", 1000);

@@ -56,10 +56,15 @@ static bool is_axis(const cz_node *node)
     return node->kind == CZ_AST_NAME && cz_mesh_is_axis(node->text);
 }
 
+bool cz_shape_is_shared(const cz_node *count)
+{
+    return count->kind == CZ_AST_DIV && is_axis(count->kids[1]);
+}
+
 /* Split `V/dp/tp` into V and its axes. */
 static const cz_node *peel(const shaper *s, const cz_node *dim, int64_t *shard)
 {
-    while (dim->kind == CZ_AST_DIV && is_axis(dim->kids[1])) {
+    while (cz_shape_is_shared(dim)) {
         if (!take_axis(s, dim->kids[1], shard))
             return NULL;
         dim = dim->kids[0];

@@ -19,4 +19,8 @@ bool cz_shape_count(const cz_node *count, cz_env *env, const cz_mesh *mesh,
                     cz_diags *diags, int64_t high, int64_t *extent,
                     int64_t *spread, bool *expert);
 
+/* Whether the bound of an index names axes, of whatever size, that share its
+ * values out. */
+bool cz_shape_is_shared(const cz_node *count);
+
 #endif

@@ -1,13 +1,15 @@
 /* Baselines of a plan, domain by domain. */
 #include "passes/compare.h"
 
-#include "passes/place_problem.h"
+#include "passes/compare_groups.h"
 #include "passes/solve/baseline.h"
 
 typedef struct comparer {
     cz_arena *arena;
     const cz_plan_view *view;
     cz_owner_grid grid;
+    bool has_machine;
+    cz_machine machine;
     int n_domains;
     cz_place_domain *domains;
     int *cell_of; /* [n_ranks] of the grid */
@@ -58,17 +60,23 @@ static cz_solve_problem redundant(cz_arena *arena,
     return out;
 }
 
-static void add_score(const comparer *c, const cz_place_domain *domain,
-                      const cz_solve_score *score, cz_compared *out)
+/* To each rank what its slot has, or its row: `width` slots. */
+static void add_to_ranks(const comparer *c, const cz_place_domain *domain,
+                         const int64_t *rows, int width, int64_t *ranks)
 {
     for (int rank = 0; rank < c->view->n_ranks; rank++) {
         const int slot = domain->domain.slot_of_cell[c->cell_of[rank]];
-        if (slot < 0)
-            continue;
-        out->time_ps[rank] += score->load_ps[slot];
-        out->state_bytes[rank] +=
-            score->state_bytes[slot / domain->problem.n_hosts];
+        if (slot >= 0)
+            ranks[rank] += rows[slot / width];
     }
+}
+
+static void add_score(const comparer *c, const cz_place_domain *domain,
+                      const cz_solve_score *score, cz_compared *out)
+{
+    add_to_ranks(c, domain, score->load_ps, 1, out->time_ps);
+    add_to_ranks(c, domain, score->state_bytes, domain->problem.n_hosts,
+                 out->state_bytes);
 }
 
 static int reduction_of(const comparer *c, const cz_place_domain *domain,
@@ -97,16 +105,6 @@ static void add_messages(const comparer *c, const cz_place_domain *domain,
 
 /* ---- gathers and scatters ---- */
 
-/* Bytes of an element in the slots of a kind. */
-static int64_t slot_bytes(const cz_view_slot *slots, int n, cz_slot_kind kind)
-{
-    int64_t bytes = 0;
-    for (int i = 0; i < n; i++)
-        if (slots[i].kind == kind)
-            bytes += cz_dtype_bytes(slots[i].dtype);
-    return bytes;
-}
-
 /* What each slot sends and receives. */
 typedef struct traffic {
     int64_t *sent, *received; /* [slots] */
@@ -120,8 +118,10 @@ static void add_matrix(const comparer *c, int family, int64_t first_slot,
     const cz_view_family *f = &view->families[family];
     const cz_view_stage *stage =
         &view->stages[cz_rule_stages_find(view, f->rule).whole];
-    const int64_t in = slot_bytes(stage->in, stage->n_in, CZ_SLOT_GATHER);
-    const int64_t out = slot_bytes(stage->out, stage->n_out, CZ_SLOT_SCATTER);
+    const int64_t in =
+        cz_view_element_bytes(stage->in, stage->n_in, CZ_SLOT_GATHER);
+    const int64_t out =
+        cz_view_element_bytes(stage->out, stage->n_out, CZ_SLOT_SCATTER);
     int64_t storage[CZ_VIEW_MAX_AXES];
     const cz_ints axes = cz_view_shard_axes(view, family, storage);
     const int64_t n = cz_view_extent(view, &axes);
@@ -151,12 +151,48 @@ static void add_traffic(const comparer *c, const cz_place_domain *domain,
             add_matrix(c, family, (int64_t)plan->owner[i] * n_hosts,
                        plan->host[i], &all);
     }
-    for (int rank = 0; rank < c->view->n_ranks; rank++) {
-        const int slot = domain->domain.slot_of_cell[c->cell_of[rank]];
-        if (slot < 0)
+    add_to_ranks(c, domain, all.sent, 1, out->sent_bytes);
+    add_to_ranks(c, domain, all.received, 1, out->received_bytes);
+}
+
+/* ---- micro-groups ---- */
+
+static void open_groupings(const comparer *c, cz_compared *out)
+{
+    bool any = false;
+    for (int d = 0; d < c->n_domains; d++)
+        any = any || cz_compare_has_groups(c->view, &c->domains[d]);
+    if (!any || !c->has_machine)
+        return;
+    out->n_groupings = CZ_PIPELINE_N_PUBLIC;
+    out->groupings = CZ_NEW(c->arena, cz_compared_groups, out->n_groupings);
+    for (int g = 0; g < out->n_groupings; g++)
+        out->groupings[g].time_ps = CZ_NEW(c->arena, int64_t, c->view->n_ranks);
+}
+
+/* Spoils the score's loads. */
+static void add_groupings(const comparer *c, const cz_place_domain *domain,
+                          const cz_solve_plan *plan,
+                          const cz_solve_score *score, cz_compared *out)
+{
+    const bool any = cz_compare_has_groups(c->view, domain);
+    if (any)
+        cz_compare_ungroup(c->view, domain, plan, score->load_ps);
+    for (int g = 0; g < out->n_groupings; g++) {
+        cz_compared_groups *groups = &out->groupings[g];
+        add_to_ranks(c, domain, score->load_ps, 1, groups->time_ps);
+        if (!any)
             continue;
-        out->sent_bytes[rank] += all.sent[slot];
-        out->received_bytes[rank] += all.received[slot];
+        const cz_grouped_rows rows =
+            cz_compare_group(c->arena, c->view, &c->machine, domain, plan,
+                             (cz_pipeline_public)g);
+        add_to_ranks(c, domain, rows.row_ps, domain->problem.n_hosts,
+                     groups->time_ps);
+        groups->name = rows.name;
+        if (rows.n_groups > groups->n_groups)
+            groups->n_groups = rows.n_groups;
+        if (rows.staging_bytes > groups->staging_bytes)
+            groups->staging_bytes = rows.staging_bytes;
     }
 }
 
@@ -196,6 +232,8 @@ static cz_compared compare_kind(const comparer *c, cz_solve_baseline_kind kind)
         kind == CZ_BASELINE_ROUND_ROBIN || kind == CZ_BASELINE_LPT_ELEMENTS;
     cz_compared out = open_one(c, "");
     out.all_reduces = out.is_exposed = is_layer_wise;
+    if (kind == CZ_BASELINE_GREEDY)
+        open_groupings(c, &out);
     for (int d = 0; d < c->n_domains; d++) {
         const cz_place_domain *domain = &c->domains[d];
         const cz_solve_problem problem =
@@ -210,6 +248,7 @@ static cz_compared compare_kind(const comparer *c, cz_solve_baseline_kind kind)
         add_messages(c, domain, &baseline.plan, &out);
         if (!is_layer_wise)
             add_traffic(c, domain, &baseline.plan, &out);
+        add_groupings(c, domain, &baseline.plan, &score, &out);
     }
     return out;
 }
@@ -222,6 +261,7 @@ cz_compared *cz_compare(cz_arena *arena, const cz_plan_view *view,
         CZ_BASELINE_GREEDY};
     enum { N_KINDS = sizeof kinds / sizeof *kinds };
     comparer c = {.arena = arena, .view = view};
+    c.has_machine = cz_machine_of(arena, view, &c.machine);
     cz_compared *list = CZ_NEW(arena, cz_compared, N_KINDS + 1);
     *n = 0;
     if (!make_problems(&c, times) || c.n_domains == 0)

@@ -50,16 +50,6 @@ void cz_place_owners_put(const cz_place_owners *owners,
 
 /* ---- kinds ---- */
 
-static bool same_states(const cz_fact_rule *a, const cz_fact_rule *b)
-{
-    if (a->states.n != b->states.n)
-        return false;
-    for (int i = 0; i < a->states.n; i++)
-        if (strcmp(a->state_dtypes.v[i], b->state_dtypes.v[i]) != 0)
-            return false;
-    return true;
-}
-
 static int item_at(const writer *w, int place)
 {
     return w->plan->order[w->domain->problem.bucket_start[w->bucket] + place];
@@ -67,14 +57,10 @@ static int item_at(const writer *w, int place)
 
 static bool same_kind(const writer *w, int a, int b)
 {
-    const cz_plan_view *view = w->view;
-    const int *params = w->domain->params;
-    const cz_view_family *f = &view->families[view->params[params[a]].family];
-    const cz_view_family *g = &view->families[view->params[params[b]].family];
-    const cz_view_rule *r = &view->rules[f->rule], *s = &view->rules[g->rule];
-    return r->use == s->use && f->dtype == g->dtype &&
-           (w->plan->owner[a] < 0) == (w->plan->owner[b] < 0) &&
-           same_states(r->fact, s->fact);
+    const cz_solve_problem *problem = &w->domain->problem;
+    const cz_solve_class *c = &problem->classes[problem->class_of[a]];
+    const cz_solve_class *d = &problem->classes[problem->class_of[b]];
+    return c->kind == d->kind && c->divisible == d->divisible;
 }
 
 static int count_places(const writer *w)
@@ -142,10 +128,11 @@ static const int64_t *find_amounts(const writer *w, int kind)
 
 static cz_bucket lay_out(const writer *w, int kind, int *last)
 {
-    cz_bucket_problem problem = {.n_slices = w->domain->problem.n_ranks,
-                                 .is_padded = w->domain->problem.geometry ==
-                                              CZ_SLICES_PADDED,
-                                 .amounts = find_amounts(w, kind)};
+    const cz_solve_geometry geometry = w->domain->problem.geometry;
+    cz_bucket_problem problem = {
+        .n_slices = w->domain->problem.n_ranks,
+        .is_padded = geometry == CZ_SLICES_PADDED,
+        .amounts = geometry == CZ_SLICES_UNEVEN ? find_amounts(w, kind) : NULL};
     cz_bucket_item *items = NULL;
     *last = -1;
     for (int place = 0; place < count_places(w); place++) {
@@ -179,8 +166,7 @@ static cz_place_bucket make_bucket(const writer *w, int number, int kind)
         .params = {bucket.params, bucket.n},
         .offsets = {bucket.offsets, bucket.n},
         .slices = {bucket.slices, w->domain->problem.n_ranks + 1},
-        .geometry = cz_place_geometry_name(cz_place_geometry_chosen(
-            &w->domain->geometry, &w->domain->problem))};
+        .geometry = cz_place_geometry_name(w->domain->problem.geometry)};
     return out;
 }
 
@@ -212,6 +198,7 @@ void cz_place_geometry_add(cz_ir *ir, cz_arena *arena,
                                    geometry->e.high,
                                    {names, geometry->n},
                                    {geometry->load_ps, geometry->n},
-                                   {geometry->wire_ps, geometry->n}};
+                                   {geometry->wire_ps, geometry->n},
+                                   {geometry->is_kept, geometry->n}};
     cz_ir_add_geometry(ir, &fact);
 }

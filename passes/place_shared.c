@@ -118,7 +118,7 @@ static bool is_possible(const cz_place_sharer *s)
 }
 
 bool cz_place_share(cz_arena *arena, const cz_plan_view *view,
-                    const cz_machine *machine, const cz_place_domain *domain,
+                    const cz_machine *machine, cz_place_domain *domain,
                     cz_place_shared *out)
 {
     cz_place_sharer s = {

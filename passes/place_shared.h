@@ -17,7 +17,7 @@ typedef struct cz_place_shared {
  * is not possible, or no better than owners alone by the same simulation: the
  * matrices' ranks must be a power of two, of one dimension's shards. */
 bool cz_place_share(cz_arena *arena, const cz_plan_view *view,
-                    const cz_machine *machine, const cz_place_domain *domain,
+                    const cz_machine *machine, cz_place_domain *domain,
                     cz_place_shared *out);
 
 #endif

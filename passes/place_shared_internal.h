@@ -15,7 +15,7 @@ typedef struct cz_place_sharer {
     cz_arena *arena;
     const cz_plan_view *view;
     const cz_machine *machine;
-    const cz_place_domain *domain;
+    cz_place_domain *domain;
     int n_classes; /* of matrices that are gathered */
     cz_subgroup_class *classes;
     int *solve_class; /* [n_classes] of the domain's problem */
@@ -27,7 +27,8 @@ bool cz_place_is_gathered(const cz_place_sharer *s, int family);
  * a matrix. */
 bool cz_place_list_classes(cz_place_sharer *s);
 
-/* The plan on the domain's slots; fills plan, group and time. */
+/* The plan on the domain's slots, in the geometry that is best for it; fills
+ * plan, group and time. */
 void cz_place_put_back(const cz_place_sharer *s, const cz_subgroup_plan *plan,
                        cz_place_shared *out);
 

@@ -202,7 +202,7 @@ static bool check_places(const czr_check *c)
     for (int i = 0; i < p->n_params; i++) {
         const czr_place *place = &p->places[i];
         if (!czr_is_below(place->bucket, p->n_buckets) ||
-            !czr_is_below(place->rule, p->n_rules) ||
+            !czr_is_below(place->rule, p->n_rules) || place->turn < 0 ||
             !czr_is_inside(place->offset, czr_program_shard(p, i, c->rank).n,
                            p->buckets[place->bucket].length))
             return fail(c, "place of parameter", i);
@@ -244,7 +244,8 @@ static bool are_phases(const czr_phases *phases)
         phases->n_phases > MAX_PHASES)
         return false;
     for (int e = 0; e < phases->n_events; e++)
-        if (phases->events[e].start < 1 || phases->events[e].period < 0)
+        if (phases->events[e].start < 1 || phases->events[e].period < 0 ||
+            !czr_is_below(phases->events[e].staggered, 2))
             return false;
     return true;
 }

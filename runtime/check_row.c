@@ -42,6 +42,16 @@ static bool check_slots(const czr_check *c, const czr_kernel_row *row,
     return true;
 }
 
+/* A stage with bodies for phases has those of its parameter's rule. */
+static bool has_phases_of(const czr_program *p, const czr_kernel_row *row)
+{
+    const czr_phases *phases =
+        p->variants ? p->variants[row->stage].phases : NULL;
+
+    return !phases ||
+           (p->phases && p->phases[p->places[row->param].rule] == phases);
+}
+
 static bool check_kernel_row(const czr_check *c, const czr_kernel_row *row)
 {
     const czr_program *p = c->program;
@@ -49,6 +59,7 @@ static bool check_kernel_row(const czr_check *c, const czr_kernel_row *row)
     if (!czr_is_below(row->stage, p->n_stages) ||
         !czr_is_below(row->param, p->n_params) ||
         !czr_is_inside(row->count, 0, INT64_MAX / 16) || row->work > c->arena ||
+        !has_phases_of(p, row) ||
         !czr_program_has_param(p, row->param, c->rank))
         return false;
     const czr_stage *stage = &p->stages[row->stage];

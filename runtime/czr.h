@@ -290,9 +290,12 @@ typedef struct czr_stage {
     uint8_t is_whole;
 } czr_stage;
 
-/* Updates start, start + period, ... from 1; with period 0 `start` alone. */
+/* Updates start, start + period, ... from 1; with period 0 `start` alone.  A
+ * staggered event comes at `start` and then, for a parameter with that turn, at
+ * the updates t > start with (t - start + turn) % period = 0. */
 typedef struct czr_event {
     int64_t start, period;
+    int32_t staggered;
 } czr_event;
 
 /* A rule that does different things at different updates: a phase is a set of
@@ -303,7 +306,8 @@ typedef struct czr_phases {
     const uint32_t *fires; /* [n_phases]: bit e, event e */
 } czr_phases;
 
-/* The bodies of a stage; phases NULL: czr_stage.run in all. */
+/* The bodies of a stage in the phases of a rule, that of each parameter in its
+ * kernel rows; phases NULL: czr_stage.run in all. */
 typedef struct czr_variants {
     const czr_phases *phases;
     const czr_kernel *run; /* [n_phases] */
@@ -341,6 +345,7 @@ typedef struct czr_storage {
 typedef struct czr_place {
     int32_t bucket, rule;
     int64_t offset;
+    int64_t turn; /* of the rule's staggered events */
 } czr_place;
 
 typedef struct czr_state_desc {

@@ -71,8 +71,7 @@ struct czr_engine {
     unsigned char *scratch;
     int64_t scratch_bytes;
     czr_slot_sizes *slot_sizes; /* [n_stages] */
-    czr_kernel *bodies;         /* [n_stages], at the update under way */
-    uint8_t *phases;            /* [n_rules], at the update under way */
+    uint8_t *phases;            /* [n_params], at the update under way */
     czr_transfer_row *moving;   /* rows of one transfer that travel then; NULL:
                                  * always all */
     czr_binding *bindings;      /* [n_params] */
@@ -114,9 +113,10 @@ void czr_spaces_close(czr_engine *engine);
 void czr_spaces_take_masters(czr_engine *engine);
 int64_t czr_spaces_peak_scratch(const czr_engine *engine);
 
-/* phase.c: the number of the phase of update t, or -1; the phase of every rule
- * and the body of every stage at update t. */
-int czr_phase_at(const czr_phases *phases, int64_t t);
+/* phase.c: the number of the phase of update t for a turn, or -1; the phase of
+ * every parameter at update t; the body of a stage for a parameter then. */
+int czr_phase_at(const czr_phases *phases, int64_t turn, int64_t t);
+czr_kernel czr_phase_body(const czr_engine *engine, int stage, int param);
 czr_status czr_phase_choose(czr_engine *engine, int64_t t);
 
 /* handshake.c: all ranks learn whether all can go on; `own` is what this rank

@@ -88,8 +88,8 @@ static void run_row(czr_engine *engine, const czr_kernel_row *row)
                            .work = row->work < 0 ? NULL
                                                  : engine->scratch + row->work,
                            .math = &engine->math.math};
-    engine->device->ops->launch(engine->device, engine->bodies[row->stage],
-                                &call);
+    engine->device->ops->launch(
+        engine->device, czr_phase_body(engine, row->stage, row->param), &call);
     if (writes_param(stage))
         engine->updates[row->param] += row->count;
     engine->whole[row->param] += stage->is_whole;

@@ -66,11 +66,9 @@ static czr_transfer moving_rows(czr_engine *engine, int op)
     rows += range.first;
     if (!engine->moving)
         return (czr_transfer){rows, range.n, engine->scratch};
-    for (int64_t i = 0; i < range.n; i++) {
-        const int rule = program->places[rows[i].param].rule;
-        if (rows[i].phases >> engine->phases[rule] & 1)
+    for (int64_t i = 0; i < range.n; i++)
+        if (rows[i].phases >> engine->phases[rows[i].param] & 1)
             engine->moving[n++] = rows[i];
-    }
     return (czr_transfer){engine->moving, n, engine->scratch};
 }
 

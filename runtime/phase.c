@@ -1,66 +1,59 @@
-/* The phase of every rule and the body of every stage at an update: rules may
- * differ from one update to the next. */
+/* The phase of every parameter at an update: rules may differ from one update
+ * to the next, and where they are staggered from one parameter to the next. */
 #include "runtime/engine.h"
 
-static bool fires(const czr_event *event, int64_t t)
+static int64_t early_by(const czr_event *event, int64_t turn)
 {
-    if (t < event->start)
-        return false;
-    return event->period == 0 ? t == event->start
-                              : (t - event->start) % event->period == 0;
+    return event->staggered ? turn % event->period : 0;
 }
 
-int czr_phase_at(const czr_phases *phases, int64_t t)
+static bool fires(const czr_event *event, int64_t turn, int64_t t)
+{
+    if (t <= event->start || event->period == 0)
+        return t == event->start;
+    return (t - event->start + early_by(event, turn)) % event->period == 0;
+}
+
+int czr_phase_at(const czr_phases *phases, int64_t turn, int64_t t)
 {
     uint32_t fired = 0;
 
     for (int e = 0; e < phases->n_events; e++)
-        fired |= (uint32_t)fires(&phases->events[e], t) << e;
+        fired |= (uint32_t)fires(&phases->events[e], turn, t) << e;
     for (int p = 0; p < phases->n_phases; p++)
         if (phases->fires[p] == fired)
             return p;
     return -1;
 }
 
-static czr_status choose_phases(czr_engine *engine, int64_t t)
-{
-    const czr_program *program = engine->program;
-
-    for (int r = 0; program->phases && r < program->n_rules; r++) {
-        const int phase =
-            program->phases[r] ? czr_phase_at(program->phases[r], t) : 0;
-        if (phase < 0)
-            return czr_engine_poison(engine, CZR_ERR_VERSION,
-                                     "rule %d has no phase for update %lld", r,
-                                     (long long)t);
-        engine->phases[r] = (uint8_t)phase;
-    }
-    return CZR_OK;
-}
-
-static czr_status choose_bodies(czr_engine *engine, int64_t t)
-{
-    const czr_program *program = engine->program;
-
-    for (int s = 0; s < program->n_stages; s++) {
-        const czr_variants *variants =
-            program->variants ? &program->variants[s] : NULL;
-        engine->bodies[s] = program->stages[s].run;
-        if (!variants || !variants->phases)
-            continue;
-        const int phase = czr_phase_at(variants->phases, t);
-        if (phase < 0)
-            return czr_engine_poison(engine, CZR_ERR_VERSION,
-                                     "stage %d has no body for update %lld", s,
-                                     (long long)t);
-        engine->bodies[s] = variants->run[phase];
-    }
-    return CZR_OK;
-}
-
+/* Neighbours mostly have one rule and one turn. */
 czr_status czr_phase_choose(czr_engine *engine, int64_t t)
 {
-    const czr_status status = choose_bodies(engine, t);
+    const czr_program *program = engine->program;
+    const czr_place *last = NULL;
+    int phase = 0;
 
-    return status == CZR_OK ? choose_phases(engine, t) : status;
+    for (int p = 0; program->phases && p < program->n_params; p++) {
+        const czr_place *place = &program->places[p];
+        const czr_phases *phases = program->phases[place->rule];
+        if (!last || last->rule != place->rule || last->turn != place->turn)
+            phase = phases ? czr_phase_at(phases, place->turn, t) : 0;
+        if (phase < 0)
+            return czr_engine_poison(engine, CZR_ERR_VERSION,
+                                     "rule %d has no phase for update %lld",
+                                     (int)place->rule, (long long)t);
+        engine->phases[p] = (uint8_t)phase;
+        last = place;
+    }
+    return CZR_OK;
+}
+
+czr_kernel czr_phase_body(const czr_engine *engine, int stage, int param)
+{
+    const czr_program *program = engine->program;
+    const czr_variants *variants =
+        program->variants ? &program->variants[stage] : NULL;
+
+    return variants && variants->phases ? variants->run[engine->phases[param]]
+                                        : program->stages[stage].run;
 }

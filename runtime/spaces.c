@@ -123,11 +123,9 @@ static czr_status open_stages(czr_engine *engine)
 
     engine->slot_sizes =
         czr_alloc((size_t)program->n_stages, sizeof *engine->slot_sizes);
-    engine->bodies =
-        czr_alloc((size_t)program->n_stages, sizeof *engine->bodies);
     engine->phases =
-        czr_alloc((size_t)program->n_rules, sizeof *engine->phases);
-    if (!engine->slot_sizes || !engine->bodies || !engine->phases)
+        czr_alloc((size_t)program->n_params, sizeof *engine->phases);
+    if (!engine->slot_sizes || !engine->phases)
         return CZR_ERR_NO_MEMORY;
     for (int s = 0; s < program->n_stages; s++) {
         const czr_stage *stage = &program->stages[s];
@@ -232,7 +230,6 @@ void czr_spaces_close(czr_engine *engine)
         engine->device->ops->release(engine->device, engine->scratch);
     czr_free(engine->spaces);
     czr_free(engine->slot_sizes);
-    czr_free(engine->bodies);
     czr_free(engine->phases);
     czr_free(engine->moving);
     czr_free(engine->states);

@@ -81,6 +81,17 @@ def lazy_muon(param, grads, lr, momentum, polar, period):
     return param
 
 
+def staggered_muon(param, grads, lr, momentum, polar, period, turn):
+    """A new direction at step 1 and then whenever it is the matrix's turn."""
+    mom = np.zeros_like(param)
+    for done, grad in enumerate(grads):
+        mom = momentum * mom + (1 - momentum) * grad
+        if done == 0 or (done + turn) % period == 0:
+            direction = polar(mom)
+        param = param - lr * 0.2 * np.sqrt(max(param.shape)) * direction
+    return param
+
+
 def lookahead(param, grads, lr, momentum, share, period):
     """Zhang et al. 2019 over momentum that starts as the first gradient."""
     slow, mom = param, grads[0]

@@ -12,7 +12,7 @@ import numpy as np
 
 import embed
 from formulas import (JORDAN, distance, lazy_muon, lookahead, newton_schulz,
-                      seeded_muon)
+                      seeded_muon, staggered_muon)
 from training import TOOLS, Measured, gaussian, main, shapes_of, train
 
 MESHES = [(1, 1), (2, 1), (1, 2), (2, 2), (3, 2)]
@@ -36,7 +36,7 @@ class Phases(Measured):
     def setUpClass(cls):
         cls.programs = {name: [
             (mesh, embed.Program(*TOOLS, name, source(name), *mesh))
-            for mesh in MESHES] for name in ("elements", "matrices")}
+            for mesh in MESHES] for name in ("elements", "matrices", "staggered")}
 
     def trained(self, program, mesh, hypers, change=lambda grads: grads):
         start, grads, means = gaussian(shapes_of(program), SEED, STEPS,
@@ -65,6 +65,38 @@ class Phases(Measured):
                         for name in start if name.startswith(group)}
                 self.assertEqual(len(want), 3)
                 self.compare(f"{group} muon", mesh, outcome, start, want)
+
+    # Its place among "layers.{0}.tall", "layers.{0}.wide" and "odd", plus its layer.
+    TURNS = {"layers.0.tall": 0, "layers.1.tall": 1, "layers.2.tall": 2,
+             "layers.0.wide": 1, "layers.1.wide": 2, "layers.2.wide": 3, "odd": 2}
+
+    def check_staggered(self, what, steps, change):
+        for mesh, program in self.programs["staggered"]:
+            outcome, start, means = self.trained(
+                program, mesh, {"MATRICES_LR": 0.02, "ELEMENTS_LR": 0.1}, change)
+            grads = self.clipped(means, steps)
+            want = {name: staggered_muon(start[name].astype(float), grads[name],
+                                         0.02, 0.95, polar, 4, turn)
+                    for name, turn in self.TURNS.items()}
+            self.compare(f"staggered muon, {what}", mesh, outcome, start, want)
+            for turn in range(4):
+                other = staggered_muon(start["odd"].astype(float), grads["odd"],
+                                       0.02, 0.95, polar, 4, turn)
+                same = distance(other, want["odd"]) < 1e-3
+                self.assertEqual(same, turn == self.TURNS["odd"])
+
+    def test_staggered(self):
+        self.check_staggered("all steps", range(STEPS), lambda grads: grads)
+
+    def test_a_skipped_step_takes_nobodys_turn(self):
+        def spoil(grads):
+            for step in (0, 5):
+                grads[step] = {name: [g.copy() for g in ranks]
+                               for name, ranks in grads[step].items()}
+                grads[step]["odd"][-1][3] = np.nan
+            return grads
+        self.check_staggered("steps 1, 6 skipped", [1, 2, 3, 4, *range(6, STEPS)],
+                             spoil)
 
     def clipped(self, means, steps):
         """Gradients of some steps by name, each step's norm at most 1."""

@@ -1,6 +1,7 @@
 """What public optimizers would make of a plan's parameters, computed again:
 owners, slices, state, and time of each split coordinate.  Written from the
 schema and the published formula."""
+from plan_groupings import check_groupings
 from plan_numbers import BYTES, equal, round_up, wire_bytes
 from plan_times import ceil_div, work_ps
 
@@ -181,6 +182,7 @@ class Expected:
         self.n = plan.extent(domain.split)
         self.hosts = plan.extent(domain.axes)
         self.time, self.state, self.messages = [0] * self.n, [0] * self.n, []
+        self.others, self.rows = [0] * self.n, [[] for _ in range(self.n)]
         buckets = domain.buckets(gradient_order(plan))
         owners = (DEALERS[name](plan, buckets, self.n) if name in DEALERS
                   else [[None] * len(b) for b in buckets])
@@ -193,6 +195,7 @@ class Expected:
             p = self.plan.params[number]
             for r in range(self.n) if owner is None else [owner]:
                 self.time[r] += self.time_of(p)
+                self.group(number, p, r)
                 self.state[r] += state_bytes(self.plan, p)
             if owner is not None:
                 slices[owner] += round_up(p["local_elements"], ALIGN)
@@ -202,6 +205,22 @@ class Expected:
                       for r in range(self.n)]
         self.messages.append({"reduction": self.plan.params[bucket[0]]["reduction"],
                               "elements": ends[-1], "slices": slices})
+
+    def group(self, number, p, r):
+        """Gathered, in order of definition, or among what every host does."""
+        plan = self.plan
+        if owned_axes(plan, p) and plan.shards(p) > 1:
+            self.rows[r].append(number)
+        else:
+            self.others[r] += self.time_of(p) // self.hosts
+            return
+        self.others[r] += near_ps(plan, p)
+
+    def grouped(self):
+        """As check_groupings() wants it."""
+        rows = [[self.plan.params[n] for n in sorted(row)] for row in self.rows]
+        return (self.domain.split, self.domain.axes, self.domain.first,
+                self.others, rows)
 
     def time_of(self, p):
         """On all of a split coordinate's shards' ranks together."""
@@ -254,13 +273,26 @@ def shard_sizes(plan, p):
     return min(sizes), max(sizes)
 
 
-def check_transfers(plan, baseline):
+class ShardSizes:
+    """shard_sizes() of each parameter; alike ones are looked at once."""
+
+    def __init__(self, plan):
+        self.plan, self.known = plan, {}
+
+    def __call__(self, p):
+        key = str([p[k] for k in ("shape", "shard", "bounds", "home")])
+        if key not in self.known:
+            self.known[key] = shard_sizes(self.plan, p)
+        return self.known[key]
+
+
+def check_transfers(plan, baseline, sizes):
     """What is sent is received, and is all but the shards that owners have:
     which these are is known where shards are equal."""
     sent, received = baseline["sent_bytes"], baseline["received_bytes"]
     yield from equal("bytes received", sum(received), sum(sent))
     yield from equal("ranks", [len(sent), len(received)], [len(plan.ranks)] * 2)
-    least, most, sizes = 0, 0, {}
+    least, most = 0, 0
     for p in plan.params:
         if not owned_axes(plan, p) or baseline["name"] in LAYER_WISE or (
                 baseline["name"] == "replicated" or plan.shards(p) == 1):
@@ -270,10 +302,7 @@ def check_transfers(plan, baseline):
                   plan.extent(axes) * (len(coordinates) or 1))
         whole = plan.stages[p["rule"], "whole"]
         each = copies * wire_bytes(whole["gather"] + whole["scatter"])
-        key = str([p[k] for k in ("shape", "shard", "bounds", "home")])
-        if key not in sizes:
-            sizes[key] = shard_sizes(plan, p)
-        low, high = sizes[key]
+        low, high = sizes(p)
         least += each * (p["element_count"] - high)
         most += each * (p["element_count"] - low)
     if not least <= sum(sent) <= most:
@@ -281,7 +310,7 @@ def check_transfers(plan, baseline):
 
 
 def check_baselines(plan):
-    every = domains(plan)
+    every, sizes = domains(plan), ShardSizes(plan)
     for b, baseline in enumerate(plan.data["baselines"]):
         name = baseline["name"]
         found = [Expected(plan, d, name) for d in every]
@@ -293,5 +322,7 @@ def check_baselines(plan):
         messages += equal("all_reduces, gathers, exposed", flags,
                           [name in LAYER_WISE or name == "replicated",
                            name != "replicated", name in LAYER_WISE])
-        messages += check_transfers(plan, baseline)
+        messages += check_transfers(plan, baseline, sizes)
+        messages += check_groupings(plan, baseline, [e.grouped() for e in found],
+                                    lambda p: sizes(p)[0])
         yield from (f"baselines[{b}], {name}: {m}" for m in messages)

@@ -54,11 +54,23 @@ def cap_of(state):
     return sum(state) * STATE_CAP[0] // (len(state) * STATE_CAP[1])
 
 
+IN_ORDER = ("equal slices", "published greedy")
+
+
+def baselines(plan):
+    """Those that may be compared: in the trainer's order, the ones that keep it."""
+    return [b for b in plan.data["baselines"] if b["name"] in IN_ORDER or
+            plan.data["policy"]["layout"] == "engine"]
+
+
 def check_state(plan):
-    """Within the cap, or no more than any baseline has."""
+    """Within the cap, or no more than any baseline has, where what is divisible
+    may lie anywhere."""
+    if plan.data["policy"]["geometry"] in ("padded", "equal"):
+        return
     ours = state_of(plan)
     cap = cap_of(ours)
-    theirs = [max(b["state_bytes"]) for b in plan.data["baselines"]]
+    theirs = [max(b["state_bytes"]) for b in baselines(plan)]
     if max(ours) > max(cap, min(theirs, default=0)):
         yield f"state above the cap and a baseline's: {max(ours)}, {cap}, {theirs}"
 
@@ -86,11 +98,13 @@ def check_bounds(plan):
 
 def check_best(plan):
     """No baseline takes less time with as little state, or within the cap;
-    all of them gather whole matrices."""
-    if plan.data["policy"]["tp_strategy"] == "gram" or not has_room(plan):
+    all of them gather whole matrices, in uneven slices."""
+    policy = plan.data["policy"]
+    if (policy["tp_strategy"] == "gram" or policy["geometry"] != "uneven" or
+            not has_room(plan)):
         return
     ours, state = max(plan.data["metrics"]["time_ps"]), state_of(plan)
-    for baseline in plan.data["baselines"]:
+    for baseline in baselines(plan):
         time = max(baseline["time_ps"])
         if (ours > time + rounding(plan) and
                 max(baseline["state_bytes"]) <= max(cap_of(state), *state)):

@@ -247,7 +247,14 @@ class Writer:
         if self.size["fsdp"] > 1 and self.chance(2):
             yield (f"shard dim {self.r.randrange(3)} over fsdp chunk on h.*.m0")
         yield f"tp {self.r.choice(('auto', 'auto', 'auto', 'owner', 'gram'))}"
+        yield from self.buffers()
         yield "}"
+
+    def buffers(self):
+        if self.chance(2):
+            yield f"geometry {self.r.choice(('padded', 'equal', 'auto'))}"
+        if self.chance(4):
+            yield "layout trainer"
 
     def machine(self):
         r, base = self.r, self.r.choice(MACHINES)

@@ -59,8 +59,9 @@ def check_geometries(plan):
                 -1000 * uneven["wire_ps"] // room)
             yield from equal(f"{name}.{o['geometry']}.break_even", o["break_even"],
                              even)
-            if best is None or (o["worst_ps"], o["best_ps"]) < best[0]:
-                best = (o["worst_ps"], o["best_ps"]), o["geometry"]
+            key = not o["keeps_state_cap"], o["worst_ps"], o["best_ps"]
+            if best is None or key < best[0]:
+                best = key, o["geometry"]
         yield from equal(f"{name}.chosen", choice["chosen"], best[1])
         seen += choice["buckets"]
         yield from equal(f"{name}.buckets", [plan.data["buckets"][b]["geometry"]

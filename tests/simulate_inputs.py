@@ -69,7 +69,12 @@ def baseline(draw, plan, name):
     n = math.prod(sizes[a] for a in how["split_axes"])
     lengths = [b["length"] for b in plan["buckets"]]
     draw.shuffle(lengths)
-    return {"name": name, "all_reduces": draw.random() < 0.3,
+    groupings = [{"name": f"grouping {i}",
+                  "time_ps": [draw.randrange(10**11) for _ in
+                              range(plan["mesh"]["ranks"])]}
+                 for i in range(draw.randrange(3))]
+    return {"name": name, "groupings": groupings,
+            "all_reduces": draw.random() < 0.3,
             "gathers": draw.random() < 0.8,
             "exposed": draw.random() < 0.3,
             "time_ps": [draw.randrange(10**11) for _ in

@@ -463,10 +463,16 @@ class Simulation:
 
 
 def simulate(plan, constants, options, is_plans):
-    """Times of the plan, then of its baselines."""
+    """Times of the plan, then of its baselines, each also in micro-groups."""
     values = (options["tokens"], options["mfu"], options["active"], options["e"])
     found = []
-    for base in [None] + [b for b in plan["baselines"] if "time_ps" in b]:
+    bases = [None]
+    for base in plan["baselines"]:
+        if "time_ps" in base:
+            bases.append(base)
+            bases += [{**base, "time_ps": g["time_ps"]}
+                      for g in base.get("groupings", [])]
+    for base in bases:
         simulation = Simulation(plan, constants, *values, is_plans)
         if base:
             simulation.list_baseline(base)

@@ -31,6 +31,7 @@ static cz_sheet_option option_of(const cz_fact_geometry *fact, int i)
     cz_sheet_option out = {.name = fact->names.v[i],
                            .load_ps = fact->load_ps.v[i],
                            .wire_ps = fact->wire_ps.v[i],
+                           .is_kept = fact->is_kept.v[i] != 0,
                            .break_even = -1};
     const bool varies = is_uneven(out.name);
     const cz_solve_geometry geometry =
@@ -83,6 +84,27 @@ static void put_option(const cz_sheet_option *option, cz_text *out)
     }
 }
 
+/* Some geometry keeps the cap on state. */
+static bool can_be_kept(const cz_sheet_geometry *geometry)
+{
+    for (int i = 0; i < geometry->n_options; i++)
+        if (geometry->options[i].is_kept)
+            return true;
+    return false;
+}
+
+/* What of the link uneven slices reach. */
+static void put_reach(const cz_sheet_geometry *geometry, cz_text *out)
+{
+    cz_text_puts(out, " at ");
+    put_percent(out, geometry->high);
+    if (geometry->low != geometry->high) {
+        cz_text_puts(out, " to ");
+        put_percent(out, geometry->low);
+    }
+    cz_text_puts(out, " of the link");
+}
+
 /* "padded, of load and wire: uneven 1 ms to 2 ms where they reach 100.0 % to
  * 50.0 % of the link; padded 1.5 ms, as uneven ones that reach 70.0 %" */
 void cz_report_put_geometry(const cz_sheet_geometry *geometry, cz_text *out)
@@ -91,14 +113,9 @@ void cz_report_put_geometry(const cz_sheet_geometry *geometry, cz_text *out)
     for (int i = 0; i < geometry->n_options; i++) {
         cz_text_puts(out, i > 0 ? "; " : "");
         put_option(&geometry->options[i], out);
-        if (!is_uneven(geometry->options[i].name))
-            continue;
-        cz_text_puts(out, " at ");
-        put_percent(out, geometry->high);
-        if (geometry->low != geometry->high) {
-            cz_text_puts(out, " to ");
-            put_percent(out, geometry->low);
-        }
-        cz_text_puts(out, " of the link");
+        if (is_uneven(geometry->options[i].name))
+            put_reach(geometry, out);
+        if (!geometry->options[i].is_kept && can_be_kept(geometry))
+            cz_text_puts(out, ", above the cap on state");
     }
 }

@@ -14,6 +14,17 @@ static void put_message(cz_report *r, const cz_compared_message *message)
     cz_json_close(json, '}');
 }
 
+static void put_groups(cz_report *r, const cz_compared_groups *groups)
+{
+    cz_json *json = &r->json;
+    cz_json_open(json, '{');
+    cz_json_put_string(json, "name", groups->name);
+    cz_json_put_int(json, "groups", groups->n_groups);
+    cz_json_put_int(json, "staging_bytes", groups->staging_bytes);
+    cz_json_put_ints(json, "time_ps", groups->time_ps, r->view->n_ranks);
+    cz_json_close(json, '}');
+}
+
 static void put_baseline(cz_report *r, const cz_compared *it)
 {
     cz_json *json = &r->json;
@@ -27,6 +38,11 @@ static void put_baseline(cz_report *r, const cz_compared *it)
     cz_json_put_ints(json, "sent_bytes", it->sent_bytes, r->view->n_ranks);
     cz_json_put_ints(json, "received_bytes", it->received_bytes,
                      r->view->n_ranks);
+    cz_json_key(json, "groupings");
+    cz_json_open(json, '[');
+    for (int g = 0; g < it->n_groupings; g++)
+        put_groups(r, &it->groupings[g]);
+    cz_json_close(json, ']');
     cz_json_key(json, "messages");
     cz_json_open(json, '[');
     for (int m = 0; m < it->n_messages; m++)

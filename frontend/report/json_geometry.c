@@ -8,6 +8,7 @@ static void put_option(cz_json *json, const cz_sheet_option *option)
     cz_json_put_string(json, "geometry", option->name);
     cz_json_put_int(json, "load_ps", option->load_ps);
     cz_json_put_int(json, "wire_ps", option->wire_ps);
+    cz_json_put_bool(json, "keeps_state_cap", option->is_kept);
     cz_json_put_int(json, "best_ps", option->best_ps);
     cz_json_put_int(json, "worst_ps", option->worst_ps);
     cz_json_put_optional(json, "break_even", option->break_even);

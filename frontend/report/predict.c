@@ -71,6 +71,19 @@ static int64_t longest(const int64_t *times, int n)
     return most;
 }
 
+/* What gathers and scatters make of it. */
+static void put_groupings(const cz_compared *of, int n_ranks, cz_text *out)
+{
+    for (int g = 0; g < of->n_groupings; g++) {
+        const cz_compared_groups *groups = &of->groupings[g];
+        if (g == 0)
+            cz_text_printf(out, "%*swith gathers, in groups: ", LABEL, "");
+        cz_text_printf(out, "%s%s ", g > 0 ? ", " : "", groups->name);
+        cz_number_time(out, longest(groups->time_ps, n_ranks));
+    }
+    cz_text_puts(out, of->n_groupings > 0 ? "\n" : "");
+}
+
 static void put_baselines(cz_arena *arena, const cz_plan_view *view,
                           const cz_stage_time *times, int64_t ours,
                           cz_text *out)
@@ -85,6 +98,7 @@ static void put_baselines(cz_arena *arena, const cz_plan_view *view,
         cz_text_puts(out, ", ");
         cz_number_ratio(out, theirs, 1, ours);
         cz_text_puts(out, " times ours\n");
+        put_groupings(&list[i], view->n_ranks, out);
     }
 }
 

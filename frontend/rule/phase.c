@@ -14,7 +14,8 @@ static int find_event(cz_rule *rule, const cz_node *statement, cz_event event)
 {
     for (int e = 0; e < rule->n_events; e++)
         if (rule->events[e].start == event.start &&
-            rule->events[e].period == event.period)
+            rule->events[e].period == event.period &&
+            rule->events[e].staggered == event.staggered)
             return e;
     if (rule->n_events == CZ_MAX_EVENTS) {
         cz_rule_error(rule, CZ_TOO_LARGE, statement,
@@ -100,6 +101,8 @@ void cz_rule_run_every(cz_rule *rule, const cz_node *statement)
     bool good = read_count(rule, statement->kids[0], "the period of `every`",
                            &event.period);
     event.start = good ? event.period : 1;
+    event.staggered =
+        good && event.period > 1 && cz_node_has(statement, CZ_FLAG_STAGGERED);
     if (from)
         good =
             read_count(rule, from, "the first time of `every`", &event.start) &&

@@ -197,9 +197,11 @@ static void add_phases(cz_rule *rule, cz_ir *ir, const char *symbol,
                        const cz_rule_phases *phases)
 {
     for (int e = 0; e < rule->n_events; e++)
-        cz_ir_add_event(ir, &(cz_fact_event){.rule = symbol,
-                                             .start = rule->events[e].start,
-                                             .period = rule->events[e].period});
+        cz_ir_add_event(ir,
+                        &(cz_fact_event){.rule = symbol,
+                                         .start = rule->events[e].start,
+                                         .period = rule->events[e].period,
+                                         .stagger = rule->events[e].staggered});
     for (int p = 0; p < phases->n; p++)
         add_phase(rule, ir, symbol, p, phases->fires[p]);
 }

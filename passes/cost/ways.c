@@ -162,16 +162,6 @@ static bool set_parts(const lister *l, cz_subgroup_way *way)
 
 /* ---- gather and scatter ---- */
 
-static int64_t element_bytes(const cz_view_slot *slots, int n,
-                             cz_slot_kind kind)
-{
-    int64_t bytes = 0;
-    for (int i = 0; i < n; i++)
-        if (slots[i].kind == kind)
-            bytes += cz_dtype_bytes(slots[i].dtype);
-    return bytes;
-}
-
 static int64_t elements_of(const lister *l, int64_t batch)
 {
     const cz_fact_rule *rule = l->view->rules[l->call->stage->rule].fact;
@@ -185,9 +175,10 @@ static void set_transfers(const lister *l, cz_subgroup_way *way)
 {
     const cz_view_stage *stage = l->call->stage;
     const int width = l->call->width;
-    const int64_t in = element_bytes(stage->in, stage->n_in, CZ_SLOT_GATHER);
+    const int64_t in =
+        cz_view_element_bytes(stage->in, stage->n_in, CZ_SLOT_GATHER);
     const int64_t out =
-        element_bytes(stage->out, stage->n_out, CZ_SLOT_SCATTER);
+        cz_view_element_bytes(stage->out, stage->n_out, CZ_SLOT_SCATTER);
     const int64_t all = elements_of(l, way->batch), shard = all / width;
     const int64_t part = cz_ceil_div(all, way->g);
     const bool across = way->g > 1 && l->call->sharded != l->cut;

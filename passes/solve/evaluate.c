@@ -6,6 +6,13 @@
 
 #include <string.h>
 
+/* What of a bucket lies in memory by itself. */
+typedef struct cz_buffer {
+    int kind;
+    bool divisible;
+    int64_t *slices; /* [n_ranks + 1] bounds, from the buffer's start */
+} cz_buffer;
+
 static const cz_solve_class *class_of(const cz_solve_problem *problem, int item)
 {
     return &problem->classes[problem->class_of[item]];
@@ -20,6 +27,22 @@ static const int64_t *bounds_of(const cz_solve_problem *problem,
 static int64_t overlap(int64_t a, int64_t b, int64_t c, int64_t d)
 {
     return cz_solve_max(0, cz_solve_min(b, d) - cz_solve_max(a, c));
+}
+
+/* Nothing yet but initial loads and states. */
+static cz_solve_score begin(cz_arena *arena, const cz_solve_problem *problem)
+{
+    const int slots = problem->n_ranks * problem->n_hosts;
+    cz_solve_score score = {.load_ps = CZ_NEW(arena, int64_t, slots),
+                            .state_bytes =
+                                CZ_NEW(arena, int64_t, problem->n_ranks)};
+    if (problem->initial_ps)
+        memcpy(score.load_ps, problem->initial_ps,
+               (size_t)slots * sizeof *score.load_ps);
+    if (problem->initial_bytes)
+        memcpy(score.state_bytes, problem->initial_bytes,
+               (size_t)problem->n_ranks * sizeof *score.state_bytes);
+    return score;
 }
 
 static void add_to_hosts(const cz_solve_problem *problem, cz_solve_score *score,
@@ -94,37 +117,155 @@ static int64_t longest(const cz_solve_problem *problem,
     return most;
 }
 
-/* Elements of whole items outside their owners' slices. */
-static int64_t moved(const cz_solve_problem *problem, const cz_solve_plan *plan,
-                     int bucket)
-{
-    const int64_t *slices = bounds_of(problem, plan->slices, bucket);
-    int64_t sum = 0;
-    for (int i = problem->bucket_start[bucket];
-         i < problem->bucket_start[bucket + 1]; i++) {
-        const int64_t n = class_of(problem, i)->elements;
-        const int r = plan->owner[i];
-        if (r >= 0)
-            sum += n - overlap(plan->offset[i], plan->offset[i] + n, slices[r],
-                               slices[r + 1]);
-    }
-    return sum;
-}
-
+/* Where a bucket is laid out as a whole. */
 static void add_bucket(const cz_solve_problem *problem,
                        const cz_solve_plan *plan, cz_solve_score *score, int b)
 {
-    const int64_t most = longest(problem, plan, b) * problem->n_ranks;
-    const int64_t reduced =
-        problem->geometry == CZ_SLICES_PADDED ? most : plan->length[b];
-    const int64_t pieces =
-        problem->geometry == CZ_SLICES_EQUAL ? moved(problem, plan, b) : 0;
-    score->padded_elements += most;
+    score->padded_elements += longest(problem, plan, b) * problem->n_ranks;
     score->length_elements += plan->length[b];
-    score->wire_elements += 2 * ((problem->n_ranks - 1) * reduced + pieces);
+    score->wire_elements += 2 * (problem->n_ranks - 1) * plan->length[b];
     for (int at = problem->bucket_start[b]; at < problem->bucket_start[b + 1];
          at++)
         add_item(problem, plan, score, b, plan->order[at]);
+}
+
+/* ---- buffers ---- */
+
+static bool is_in(const cz_solve_problem *problem, const cz_buffer *buffer,
+                  int item)
+{
+    const cz_solve_class *c = class_of(problem, item);
+    return c->kind == buffer->kind && c->divisible == buffer->divisible;
+}
+
+static int64_t aligned(const cz_solve_problem *problem, int item)
+{
+    return cz_round_up(class_of(problem, item)->elements, problem->align);
+}
+
+static int64_t equal_part(const cz_solve_problem *problem, int64_t length)
+{
+    return cz_round_up(cz_ceil_div(length, problem->n_ranks), problem->align);
+}
+
+/* Slices of a buffer of a bucket: of owners, or equal ones.  Its length. */
+static int64_t cut_buffer(const cz_solve_problem *problem,
+                          const cz_solve_plan *plan, int bucket,
+                          cz_buffer *buffer)
+{
+    const int n = problem->n_ranks;
+    int64_t length = 0;
+    for (int r = 0; r <= n; r++)
+        buffer->slices[r] = 0;
+    for (int at = problem->bucket_start[bucket];
+         at < problem->bucket_start[bucket + 1]; at++) {
+        const int item = plan->order[at];
+        if (!is_in(problem, buffer, item))
+            continue;
+        length += aligned(problem, item);
+        if (!buffer->divisible)
+            buffer->slices[plan->owner[item] + 1] += aligned(problem, item);
+    }
+    for (int r = 1; r <= n; r++)
+        buffer->slices[r] =
+            buffer->divisible
+                ? cz_solve_min(length, r * equal_part(problem, length))
+                : buffer->slices[r] + buffer->slices[r - 1];
+    return length;
+}
+
+/* Elements of the longest slice; of all that lie in the equal part of another
+ * rank than their slice. */
+static void measure(const cz_solve_problem *problem, const cz_buffer *buffer,
+                    int64_t length, int64_t *longest_slice, int64_t *moved)
+{
+    const int64_t part = equal_part(problem, length);
+    *longest_slice = *moved = 0;
+    for (int r = 0; r < problem->n_ranks; r++) {
+        const int64_t from = buffer->slices[r], to = buffer->slices[r + 1];
+        *longest_slice = cz_solve_max(*longest_slice, to - from);
+        *moved += to - from - overlap(from, to, r * part, (r + 1) * part);
+    }
+}
+
+static void add_items(const cz_solve_problem *problem,
+                      const cz_solve_plan *plan, cz_solve_score *score,
+                      int bucket, const cz_buffer *buffer)
+{
+    int64_t offset = 0;
+    for (int at = problem->bucket_start[bucket];
+         at < problem->bucket_start[bucket + 1]; at++) {
+        const int item = plan->order[at];
+        if (!is_in(problem, buffer, item))
+            continue;
+        if (buffer->divisible)
+            add_parts(problem, score, buffer->slices, item, offset);
+        else
+            add_item(problem, plan, score, bucket, item);
+        offset += aligned(problem, item);
+    }
+}
+
+static void add_buffer(const cz_solve_problem *problem,
+                       const cz_solve_plan *plan, cz_solve_score *score,
+                       int bucket, cz_buffer *buffer)
+{
+    const int64_t length = cut_buffer(problem, plan, bucket, buffer);
+    const bool is_padded = problem->geometry == CZ_SLICES_PADDED;
+    int64_t most, moved;
+    if (length == 0)
+        return;
+    measure(problem, buffer, length, &most, &moved);
+    score->padded_elements += most * problem->n_ranks;
+    score->length_elements += length;
+    score->wire_elements +=
+        2 * ((problem->n_ranks - 1) *
+                 (is_padded ? most * problem->n_ranks : length) +
+             (is_padded ? 0 : moved));
+    add_items(problem, plan, score, bucket, buffer);
+}
+
+/* Buffer by buffer; all of them, or what is divisible alone. */
+static void add_buffers(cz_arena *arena, const cz_solve_problem *problem,
+                        const cz_solve_plan *plan, bool with_whole,
+                        cz_solve_score *score)
+{
+    cz_buffer buffer = {
+        .slices = CZ_NEW(arena, int64_t, (size_t)problem->n_ranks + 1)};
+    int n_kinds = 0;
+    for (int c = 0; c < problem->n_classes; c++)
+        n_kinds = problem->classes[c].kind >= n_kinds
+                      ? problem->classes[c].kind + 1
+                      : n_kinds;
+    for (int b = 0; b < problem->n_buckets; b++)
+        for (int k = 0; k < 2 * n_kinds; k++) {
+            buffer.kind = k / 2;
+            buffer.divisible = k % 2 != 0;
+            if (buffer.divisible || with_whole)
+                add_buffer(problem, plan, score, b, &buffer);
+        }
+}
+
+cz_solve_problem cz_solve_evened(cz_arena *arena,
+                                 const cz_solve_problem *problem)
+{
+    cz_solve_problem out = *problem;
+    if (problem->geometry == CZ_SLICES_UNEVEN)
+        return out;
+    const cz_solve_plan plan = cz_solve_plan_make(arena, problem);
+    cz_solve_score score = begin(arena, problem);
+    cz_solve_class *classes =
+        CZ_NEW(arena, cz_solve_class, problem->n_classes + 1);
+    add_buffers(arena, problem, &plan, false, &score);
+    for (int c = 0; c < problem->n_classes; c++) {
+        classes[c] = problem->classes[c];
+        if (classes[c].divisible)
+            classes[c].cost_ps = classes[c].state_bytes = 0;
+    }
+    out.classes = classes;
+    out.initial_ps = score.load_ps;
+    out.initial_bytes = score.state_bytes;
+    return out;
 }
 
 /* Ranks send alike on a ring: a rank's share is the mean. */
@@ -142,16 +283,11 @@ cz_solve_score cz_solve_evaluate(cz_arena *arena,
                                  const cz_solve_plan *plan)
 {
     const int slots = problem->n_ranks * problem->n_hosts;
-    cz_solve_score score = {.load_ps = CZ_NEW(arena, int64_t, slots),
-                            .state_bytes =
-                                CZ_NEW(arena, int64_t, problem->n_ranks)};
-    if (problem->initial_ps)
-        memcpy(score.load_ps, problem->initial_ps,
-               (size_t)slots * sizeof *score.load_ps);
-    if (problem->initial_bytes)
-        memcpy(score.state_bytes, problem->initial_bytes,
-               (size_t)problem->n_ranks * sizeof *score.state_bytes);
-    for (int b = 0; b < problem->n_buckets; b++)
+    cz_solve_score score = begin(arena, problem);
+    if (problem->geometry != CZ_SLICES_UNEVEN)
+        add_buffers(arena, problem, plan, true, &score);
+    for (int b = 0;
+         problem->geometry == CZ_SLICES_UNEVEN && b < problem->n_buckets; b++)
         add_bucket(problem, plan, &score, b);
     for (int s = 0; s < slots; s++) {
         score.max_load_ps = cz_solve_max(score.max_load_ps, score.load_ps[s]);
@@ -190,10 +326,9 @@ static const char *check_owner(const cz_solve_problem *problem,
     if (owner < 0 || owner >= problem->n_ranks || host < 0 ||
         host >= problem->n_hosts)
         return "an owner is out of range";
-    if (problem->geometry != CZ_SLICES_EQUAL &&
-        (plan->offset[item] < slices[owner] ||
-         plan->offset[item] + class_of(problem, item)->elements >
-             slices[owner + 1]))
+    if (plan->offset[item] < slices[owner] ||
+        plan->offset[item] + class_of(problem, item)->elements >
+            slices[owner + 1])
         return "an item is not inside its owner's slice";
     return NULL;
 }

@@ -21,8 +21,13 @@ typedef struct cz_solve_score {
 
 /* Score of a plan that passes cz_solve_check().
  * Wire: a reduction over R ranks, and likewise a gather, moves each element
- * R - 1 times; padded slices move their padding too; with equal slices each
- * element whose owner is not its slice's rank moves once more each way. */
+ * R - 1 times; padded slices move their padding too; with equal parts each
+ * element whose owner is not its part's rank moves once more each way.
+ *
+ * With padded slices and equal parts a bucket counts buffer by buffer: whole
+ * items of one kind by owner, one behind the other in the bucket's order, and
+ * divisible ones of one kind, in equal aligned slices, the last ones shorter or
+ * empty.  Padded slices are each as long as the longest of the buffer. */
 cz_solve_score cz_solve_evaluate(cz_arena *arena,
                                  const cz_solve_problem *problem,
                                  const cz_solve_plan *plan);
@@ -30,10 +35,15 @@ cz_solve_score cz_solve_evaluate(cz_arena *arena,
 /* NULL, or what is wrong: a phrase.  Each bucket's places hold its items,
  * each once, aligned, one behind the other; slices and fills are ascending,
  * aligned and cover the bucket; owners and hosts are in range; a whole item
- * lies inside its owner's slice (not with equal slices), and the trainer's
- * order is kept. */
+ * lies inside its owner's slice, and the trainer's order is kept. */
 const char *cz_solve_check(cz_arena *scratch, const cz_solve_problem *problem,
                            const cz_solve_plan *plan);
+
+/* The problem, or where slices are padded or parts equal the same one with
+ * what is divisible, which no plan can move, as initial loads and states: every
+ * plan has the score that it has of the problem. */
+cz_solve_problem cz_solve_evened(cz_arena *arena,
+                                 const cz_solve_problem *problem);
 
 /* What the score is above the problem's caps, summed, in millionths; 0 when it
  * keeps them. */

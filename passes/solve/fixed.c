@@ -20,7 +20,8 @@ static void cut_by_weight(const cz_line *line, cz_cut *cuts)
         cz_cut *row = cuts + (size_t)b * ((size_t)n + 1);
         const int64_t all =
             line->before[line->start[b + 1]] - line->before[line->start[b]];
-        for (int r = 0; r < n; r++)
+        row[0] = cz_line_begin(line, b);
+        for (int r = 1; r < n; r++)
             row[r] = cz_line_extend(line, b, cz_line_begin(line, b),
                                     cz_solve_part(all, r, n));
         row[n] = cz_line_end(line, b);

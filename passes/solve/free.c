@@ -1,4 +1,4 @@
-/* Plans where we choose the order, or equal slices leave owners free. */
+/* Plans where we choose the order. */
 #include "passes/solve/choice.h"
 
 #include "passes/solve/arithmetic.h"
@@ -39,26 +39,15 @@ static int64_t work_of(const cz_solve_problem *problem)
     return is_small(problem) ? SMALL_WORK : LARGE_WORK;
 }
 
-static bool has_divisible(const cz_solve_problem *problem)
+/* Something is divisible, and plans say where. */
+static bool is_poured(const cz_solve_problem *problem)
 {
+    if (problem->geometry != CZ_SLICES_UNEVEN)
+        return false;
     for (int i = 0; i < problem->n_items; i++)
         if (problem->classes[problem->class_of[i]].divisible)
             return true;
     return false;
-}
-
-/* Equal slices: gradients stay in their order, and what is divisible stays
- * where it lies. */
-static void offer_equal(cz_arena *arena, const cz_solve_problem *problem,
-                        cz_solved *best, const int *slot_of, const char *method)
-{
-    cz_solve_plan plan = cz_solve_plan_make(arena, problem);
-    for (int i = 0; i < problem->n_items; i++) {
-        plan.owner[i] = slot_of[i] < 0 ? -1 : slot_of[i] / problem->n_hosts;
-        plan.host[i] = slot_of[i] < 0 ? -1 : slot_of[i] % problem->n_hosts;
-    }
-    cz_solve_plan_slice_equally(problem, &plan);
-    cz_choice_offer(arena, problem, best, &plan, method);
 }
 
 /* These places, with what is divisible poured in each way. */
@@ -71,11 +60,7 @@ static void offer_places(cz_arena *arena, const cz_solve_problem *problem,
     int64_t *amounts =
         CZ_NEW(arena, int64_t,
                (size_t)problem->n_buckets * (size_t)problem->n_ranks + 1);
-    if (problem->geometry == CZ_SLICES_EQUAL) {
-        offer_equal(arena, problem, best, slot_of, method);
-        return;
-    }
-    const int n = has_divisible(problem) ? 4 : 1;
+    const int n = is_poured(problem) ? 4 : 1;
     for (int f = 0; f < n; f++) {
         cz_place_fill(arena, problem, slot_of, &fills[f], amounts);
         const cz_solve_plan plan =
@@ -124,8 +109,7 @@ static void try_by_bucket(cz_arena *arena, const cz_solve_problem *problem,
 {
     static const int shifts[] = {0, 6, 4, 2};
     const int64_t slots = (int64_t)problem->n_ranks * problem->n_hosts;
-    if (problem->n_buckets * slots > MAX_BY_BUCKET ||
-        problem->geometry == CZ_SLICES_EQUAL)
+    if (problem->n_buckets * slots > MAX_BY_BUCKET)
         return;
     for (size_t i = 0; i < sizeof shifts / sizeof *shifts; i++) {
         cz_counts packed = cz_counts_make(arena, problem, true);
@@ -159,9 +143,7 @@ void cz_solve_free(cz_arena *arena, const cz_solve_problem *problem,
     if (is_good(problem, best, longest.goal_ps))
         return;
     try_by_bucket(arena, problem, best, whole_ps);
-    if (problem->geometry == CZ_SLICES_EQUAL)
-        return;
-    if (has_divisible(problem))
+    if (is_poured(problem))
         cz_choice_offer_undivided(arena, problem, best, work_of(problem));
     cz_choice_offer_public(arena, problem, best);
 }

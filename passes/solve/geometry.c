@@ -60,10 +60,10 @@ static void find_break_even(cz_arena *arena, const cz_solve_problem *problem,
 static bool is_better(const cz_solve_problem *problem,
                       const cz_geometry_option *a, const cz_geometry_option *b)
 {
-    const int64_t over_a = cz_solve_excess(problem, &a->solved.score);
-    const int64_t over_b = cz_solve_excess(problem, &b->solved.score);
-    if (over_a != over_b)
-        return over_a < over_b;
+    const bool keeps_a = cz_solve_excess(problem, &a->solved.score) == 0;
+    const bool keeps_b = cz_solve_excess(problem, &b->solved.score) == 0;
+    if (keeps_a != keeps_b)
+        return keeps_a;
     return a->worst_ps != b->worst_ps ? a->worst_ps < b->worst_ps
                                       : a->best_ps < b->best_ps;
 }

@@ -38,9 +38,9 @@ int64_t cz_geometry_break_even(int64_t load_ps, int64_t wire_ps,
                                int64_t other_ps);
 
 /* Solves the problem in every allowed geometry; one of them, at least, must
- * be.  Chosen is the plan that keeps the problem's caps best, then the least
- * worst case, then the least best case, then the first.  The problem's own
- * geometry and uneven_e are not looked at.  Plans live in the arena. */
+ * be.  Chosen is a plan that keeps the problem's caps, if one does, then the
+ * least worst case, then the least best case, then the first.  The problem's
+ * own geometry and uneven_e are not looked at.  Plans live in the arena. */
 cz_geometry_choice cz_geometry_choose(cz_arena *arena,
                                       const cz_solve_problem *problem,
                                       const bool allowed[CZ_SOLVE_N_GEOMETRIES],

@@ -54,7 +54,8 @@ static void count_bundles(joiner *j)
 /* What one bundle adds to each of a coarse slot's ranks. */
 static cz_solve_class bundle_class(const joiner *j, const cz_solve_class *c)
 {
-    return (cz_solve_class){.elements = c->elements,
+    return (cz_solve_class){.kind = c->kind,
+                            .elements = c->elements,
                             .cost_ps = c->cost_ps + c->shared_ps * j->per_rank,
                             .state_bytes = c->state_bytes * j->per_rank};
 }
@@ -171,11 +172,12 @@ static void deal_kind(const joiner *j, cz_counts *counts, int kind,
 static cz_solved solve_fine(const joiner *j, const cz_solve_problem *fine,
                             const int *bundles)
 {
+    const cz_solve_problem evened = cz_solve_evened(j->arena, fine);
     cz_solved best = {.n_tried = 0};
-    cz_counts counts = cz_counts_make(j->arena, fine, false);
+    cz_counts counts = cz_counts_make(j->arena, &evened, false);
     for (int k = 0; k < counts.n_kinds; k++)
         deal_kind(j, &counts, k, bundles);
-    cz_choice_offer_counts(j->arena, fine, &best, &counts, "in bundles");
+    cz_choice_offer_counts(j->arena, &evened, &best, &counts, "in bundles");
     return best;
 }
 

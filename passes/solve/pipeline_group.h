@@ -55,6 +55,8 @@ typedef enum cz_pipeline_public {
     CZ_PIPELINE_N_PUBLIC
 } cz_pipeline_public;
 
+enum { CZ_PUBLIC_SLOT = 400 << 20 }; /* theirs, in elements of a shard */
+
 cz_pipeline_groups cz_pipeline_publish(cz_arena *arena,
                                        const cz_pipeline_problem *problem,
                                        cz_pipeline_public kind,

@@ -46,7 +46,7 @@ static bool same_classes(const cz_solve_problem *a, const cz_solve_problem *b)
         const cz_solve_class *p = &a->classes[c], *q = &b->classes[c];
         if (p->elements != q->elements || p->cost_ps != q->cost_ps ||
             p->shared_ps != q->shared_ps || p->state_bytes != q->state_bytes ||
-            p->divisible != q->divisible)
+            p->divisible != q->divisible || p->kind != q->kind)
             return false;
     }
     return true;

@@ -25,6 +25,8 @@ typedef struct cz_solve_class {
                           * alike has no cost_ps and all of its time here */
     int64_t state_bytes; /* of the shard, on the ranks that own it */
     bool divisible;      /* element-wise: may be cut anywhere */
+    int kind; /* from 0: what of a bucket is of another kind, or divisible where
+               * the other is not, lies in a buffer of its own */
 } cz_solve_class;
 
 /* Who chooses the order inside a bucket. */
@@ -39,8 +41,9 @@ typedef enum cz_solve_geometry {
     CZ_SLICES_UNEVEN, /* a reduction per slice, to its rank; each as long as
                        * what the rank owns */
     CZ_SLICES_PADDED, /* one reduce-scatter of slices as long as the longest */
-    CZ_SLICES_EQUAL   /* one reduce-scatter of equal slices that cut matrices;
-                       * pieces then go to the owners, all to all */
+    CZ_SLICES_EQUAL   /* one reduce-scatter of equal parts, wherever their ends
+                       * fall; what lies in the part of one rank and in the
+                       * slice of another then goes to its owner, all to all */
 } cz_solve_geometry;
 
 enum { CZ_SOLVE_N_GEOMETRIES = CZ_SLICES_EQUAL + 1 };
@@ -86,7 +89,11 @@ typedef struct cz_solve_problem {
  * slices = plan.slices + b * (n_ranks + 1), and fills likewise.  Slices cover
  * [0, fills[0]), fills the rest: divisible parameters behind the whole ones,
  * so that every rank may have a part of them and tensors stay in one piece.
- * Fills are empty in the trainer's order and with equal slices. */
+ * Fills are empty in the trainer's order.
+ *
+ * Where slices are padded or parts equal, each buffer of a bucket is cut by
+ * itself (evaluate.h): what is divisible equally, whatever slices and fills say
+ * of it. */
 typedef struct cz_solve_plan {
     const char *method; /* that found it */
     int *owner;         /* [n_items] rank; -1 for a divisible one */

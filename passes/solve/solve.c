@@ -18,11 +18,11 @@ void cz_choice_offer(cz_arena *arena, const cz_solve_problem *problem,
 
 cz_solved cz_solve(cz_arena *arena, const cz_solve_problem *problem)
 {
+    const cz_solve_problem evened = cz_solve_evened(arena, problem);
     cz_solved best = {.n_tried = 0};
-    if (problem->order == CZ_ORDER_ENGINE ||
-        problem->geometry == CZ_SLICES_EQUAL)
-        cz_solve_free(arena, problem, &best);
+    if (problem->order == CZ_ORDER_ENGINE)
+        cz_solve_free(arena, &evened, &best);
     else
-        cz_solve_fixed(arena, problem, &best);
+        cz_solve_fixed(arena, &evened, &best);
     return best;
 }

@@ -11,7 +11,7 @@ typedef struct cz_solved {
 } cz_solved;
 
 /* The best plan, by cz_solve_compare(), of several methods; of equally good
- * ones the first.  In the engine's order and with equal slices:
+ * ones the first.  In the engine's order:
  *
  * - by load: longest first, MULTIFIT, and local search, buckets not looked at;
  *   then equal items are dealt out so that buckets are padded little;
@@ -19,7 +19,8 @@ typedef struct cz_solved {
  *   then local search inside buckets;
  *
  * each with what is divisible poured so that load, or state, or buckets come
- * out even; and longest first with all tensors in one piece.  In the trainer's
+ * out even, unless padded slices or equal parts cut it; and longest first with
+ * all tensors in one piece.  In the trainer's
  * order, contiguous slices by coordinate descent and beam search (line.h), by
  * time, elements, state and mixtures of them.  In both, what public optimizers
  * do (baseline.h).  A problem without items, or with one rank, has a plan too.

@@ -21,6 +21,12 @@ cz_solve_plan cz_solve_public(cz_arena *arena, const cz_solve_problem *problem,
 {
     cz_solve_plan plan = cz_solve_baseline_make(arena, problem, kind, 100).plan;
     disown(problem, &plan);
+    if (problem->geometry == CZ_SLICES_UNEVEN ||
+        problem->order == CZ_ORDER_TRAINER)
+        return plan;
+    cz_solve_plan_sort(arena, problem, &plan);
+    cz_solve_plan_lay_out(problem, &plan);
+    cz_solve_plan_slice(problem, &plan);
     return plan;
 }
 

@@ -5,8 +5,12 @@ if(CANZONA_SANITIZE OR CANZONA_TSAN OR CANZONA_COVERAGE)
   set(steps 3)
 endif()
 set(phases ${CMAKE_SOURCE_DIR}/tests/phases)
-foreach(example elements matrices statistics)
-  foreach(mesh 1x1 2x1 1x2 2x2 3x2)
+foreach(example elements matrices statistics staggered)
+  set(meshes 1x1 2x1 1x2 2x2 3x2)
+  if(example STREQUAL staggered)
+    list(APPEND meshes 4x2 1x4)
+  endif()
+  foreach(mesh ${meshes})
     string(REGEX MATCH "^[0-9]+" dp ${mesh})
     string(REGEX MATCH "[0-9]+$" tp ${mesh})
     set(name run_phases_${example}_${mesh})
@@ -24,6 +28,25 @@ foreach(example elements matrices statistics)
   set_tests_properties(run_phases_${example}_late PROPERTIES
     LABELS run TIMEOUT 120)
 endforeach()
+
+# Turns of parameters on stages of a pipeline and of experts dealt out: pp x dp x tp
+# and ep.
+foreach(mesh 2:4:1:2 2:2:2:2 1:4:1:2 1:2:2:1 2:2:1:1)
+  string(REPLACE ":" ";" sizes ${mesh})
+  list(GET sizes 0 pp)
+  list(GET sizes 1 dp)
+  list(GET sizes 2 tp)
+  list(GET sizes 3 ep)
+  set(name run_phases_turns_${pp}x${dp}x${tp}_${ep})
+  add_test(NAME ${name} COMMAND canzona run --check --steps=${steps}
+    -D mesh.pp=${pp} -D mesh.dp=${dp} -D mesh.tp=${tp} -D mesh.ep=${ep}
+    ${phases}/turns.cz)
+  set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)
+endforeach()
+add_test(NAME plan_json_phases_turns COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/check_plan.py --run $<TARGET_FILE:canzona>
+  plan --json ${phases}/turns.cz)
+set_tests_properties(plan_json_phases_turns PROPERTIES LABELS plan TIMEOUT 120)
 
 # Links the runtime itself, without what an instrumented one needs.
 if(NOT (CANZONA_SANITIZE OR CANZONA_TSAN OR CANZONA_COVERAGE))

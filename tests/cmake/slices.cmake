@@ -53,7 +53,7 @@ set_tests_properties(plan_json_slices_pipeline PROPERTIES LABELS plan
 add_test(NAME plan_screen_slices COMMAND canzona plan -D geometry=auto
   ${CMAKE_SOURCE_DIR}/examples/qwen3-32b.cz)
 set_tests_properties(plan_screen_slices PROPERTIES LABELS plan TIMEOUT 60
-  PASS_REGULAR_EXPRESSION "slices      padded, by load and wire: uneven 6[0-9][0-9].* ms to 1.2[0-9] s at 100.0 % to 50.0 % of the link; padded 8[0-9.]* ms, as uneven ones that reach 7[0-9.]* %")
+  PASS_REGULAR_EXPRESSION "slices      equal, by load and wire: uneven 6[0-9][0-9].* ms to 1.2[0-9] s at 100.0 % to 50.0 % of the link; padded 8[0-9.]* ms, as uneven ones that reach 7[0-9.]* %; equal 6[0-9.]* ms, as uneven ones that reach 9[0-9.]* %")
 add_test(NAME plan_padded_slices COMMAND canzona plan --explain -D mesh.dp=3
   -D geometry=padded ${CMAKE_CURRENT_SOURCE_DIR}/plans/fused.cz)
 set_tests_properties(plan_padded_slices PROPERTIES LABELS plan TIMEOUT 60

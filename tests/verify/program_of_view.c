@@ -152,7 +152,7 @@ static void set_buckets(cz_arena *arena, czr_program *program,
     for (int i = 0; i < view->n_params; i++)
         places[i] = (czr_place){(int32_t)view->params[i].bucket,
                                 view->families[view->params[i].family].rule,
-                                view->params[i].offset};
+                                view->params[i].offset, view->params[i].turn};
     program->buckets = buckets;
     program->places = places;
 }

@@ -11,7 +11,7 @@
 
 enum { ALWAYS = 3, THIRD = 2, OTHERS = 1 };
 
-static const cz_event events[] = {{2, 3}};
+static const cz_event events[] = {{2, 3, false}};
 static const cz_view_phase phases[] = {{NULL, 0}, {NULL, 1}};
 static const cz_view_rule rules[] = {
     {0}, {.n_events = 1, .events = events, .n_phases = 2, .phases = phases}};

@@ -6,66 +6,71 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 enum { WALK = 4000, LATE = 2000 };
 
-/* By the definition, without any arithmetic of the code under test. */
-static uint32_t fires_at(const cz_event *events, int n, int64_t t)
+/* By the definition, without any arithmetic of the code under test: the events
+ * that fire at each update of [0, WALK]. */
+static void walk(const cz_event *events, int n, int64_t turn, uint32_t *masks)
 {
-    uint32_t mask = 0;
-    for (int e = 0; e < n; e++)
-        for (int64_t at = events[e].start; at <= t; at += events[e].period) {
-            if (at == t)
-                mask |= 1U << e;
-            if (events[e].period == 0)
-                break;
-        }
-    return mask;
-}
-
-static int count_by_walk(const cz_event *events, int n, bool *seen)
-{
-    int count = 0;
-    for (int64_t t = 1; t <= WALK; t++) {
-        const uint32_t mask = fires_at(events, n, t);
-        count += !seen[mask];
-        seen[mask] = true;
+    memset(masks, 0, (WALK + 1) * sizeof *masks);
+    for (int e = 0; e < n; e++) {
+        const int64_t start = events[e].start, period = events[e].period;
+        int64_t early = events[e].staggered ? turn : 0;
+        if (start <= WALK)
+            masks[start] |= 1U << e;
+        while (period > 0 && early >= period)
+            early -= period;
+        for (int64_t t = start + period - early; period > 0 && t <= WALK;
+             t += period)
+            masks[t] |= 1U << e;
     }
-    return count;
 }
 
-/* Counted over one period, by a walk that begins when all have begun. */
+/* Of all turns, over one period, which begins when all have begun. */
 static void check_counts(const cz_event *events, int n, const uint32_t *phases,
                          int n_phases)
 {
-    int64_t counts[CZ_MAX_PHASES];
-    const int64_t period =
-        cz_events_counts(events, n, phases, n_phases, counts);
+    const int64_t turns = cz_events_turns(events, n);
+    const int64_t period = cz_events_period(events, n);
+    int64_t counts[CZ_MAX_PHASES], walked[CZ_MAX_PHASES] = {0};
+    uint32_t masks[WALK + 1];
 
-    for (int i = 0; i < n_phases; i++) {
-        int64_t walked = 0;
-        for (int64_t t = LATE; t < LATE + period; t++)
-            walked += fires_at(events, n, t) == phases[i];
-        assert_int_equal(counts[i], walked);
+    for (int64_t turn = 0; turn < turns; turn++) {
+        walk(events, n, turn, masks);
+        for (int i = 0; i < n_phases; i++)
+            for (int64_t t = LATE; t < LATE + period; t++)
+                walked[i] += masks[t] == phases[i];
     }
+    assert_int_equal(cz_events_counts(events, n, phases, n_phases, counts),
+                     turns * period);
+    for (int i = 0; i < n_phases; i++)
+        assert_int_equal(counts[i], walked[i]);
 }
 
 static void check(const cz_event *events, int n)
 {
-    uint32_t phases[CZ_MAX_PHASES];
+    uint32_t phases[CZ_MAX_PHASES], masks[WALK + 1];
     bool *seen = calloc((size_t)1 << n, sizeof *seen);
-    int found;
+    int found, count = 0;
 
     assert_int_equal(cz_events_phases(events, n, phases, &found), CZ_PHASES_OK);
-    assert_int_equal(count_by_walk(events, n, seen), found);
+    for (int64_t turn = 0; turn < cz_events_turns(events, n); turn++) {
+        walk(events, n, turn, masks);
+        for (int64_t t = 1; t <= WALK; t++) {
+            assert_int_equal(cz_events_at(events, n, turn, t), masks[t]);
+            count += !seen[masks[t]];
+            seen[masks[t]] = true;
+        }
+    }
+    assert_int_equal(count, found);
     for (int i = 0; i < found; i++) {
         assert_true(seen[phases[i]]);
         assert_true(i == 0 || phases[i - 1] < phases[i]);
     }
-    for (int64_t t = 1; t <= WALK; t++)
-        assert_int_equal(cz_events_at(events, n, t), fires_at(events, n, t));
     check_counts(events, n, phases, found);
     free(seen);
 }
@@ -73,16 +78,19 @@ static void check(const cz_event *events, int n)
 static void phases_are_those_of_a_walk(void **state)
 {
     static const cz_event lists[][4] = {
-        {{1, 0}},
-        {{5, 0}, {1, 0}},
-        {{10, 10}},
-        {{1, 10}, {1, 0}},
-        {{2, 2}, {3, 3}, {1, 0}},
-        {{4, 2}, {4, 4}, {9, 6}},
-        {{2, 1}, {1, 0}},
-        {{700, 7}, {1, 0}, {1000, 0}},
-        {{3, 7}, {2, 5}, {40, 11}},
-        {{1, 1}, {3, 1}},
+        {{1, 0, false}},
+        {{5, 0, false}, {1, 0, false}},
+        {{10, 10, false}},
+        {{1, 10, false}, {1, 0, false}},
+        {{2, 2, false}, {3, 3, false}, {1, 0, false}},
+        {{4, 2, false}, {4, 4, false}, {9, 6, false}},
+        {{2, 1, false}, {1, 0, false}},
+        {{700, 7, false}, {1, 0, false}, {1000, 0, false}},
+        {{3, 7, false}, {2, 5, false}, {40, 11, false}},
+        {{1, 1, false}, {3, 1, false}},
+        {{1, 0, false}, {1, 10, true}},
+        {{4, 4, true}, {2, 2, false}, {9, 6, false}},
+        {{1, 4, true}, {30, 6, true}, {5, 0, false}},
     };
     (void)state;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
@@ -96,7 +104,7 @@ static void phases_are_those_of_a_walk(void **state)
 
 static void first_and_every_tenth_from_one_fire_together(void **state)
 {
-    static const cz_event events[] = {{1, 0}, {1, 10}};
+    static const cz_event events[] = {{1, 0, false}, {1, 10, false}};
     uint32_t phases[CZ_MAX_PHASES];
     int n;
     (void)state;
@@ -112,19 +120,42 @@ static void random_events_are_those_of_a_walk(void **state)
     uint64_t seed = 7;
     (void)state;
     for (int round = 0; round < 300; round++) {
+        const bool is_staggered = round % 3 == 0;
         cz_event events[3];
         for (int e = 0; e < 3; e++) {
             seed = seed * 6364136223846793005U + 1442695040888963407U;
             events[e].start = 1 + (int64_t)(seed >> 40) % 50;
-            events[e].period = (int64_t)(seed >> 20 & 0xff) % 13;
+            events[e].period =
+                (int64_t)(seed >> 20 & 0xff) % (is_staggered ? 6 : 13);
+            events[e].staggered =
+                is_staggered && events[e].period > 0 && (seed >> 60 & 1);
         }
         check(events, 3);
     }
 }
 
+/* Nobody reads what was never made. */
+static void staggered_work_is_done_for_all_at_its_start(void **state)
+{
+    static const cz_event event = {3, 5, true};
+    (void)state;
+    for (int64_t turn = 0; turn < 12; turn++) {
+        int64_t last = 3;
+        assert_int_equal(cz_events_at(&event, 1, turn, 2), 0);
+        assert_int_equal(cz_events_at(&event, 1, turn, 3), 1);
+        for (int64_t t = 4; t < 40; t++) {
+            const bool fires = (t - 3 + turn) % 5 == 0;
+            assert_int_equal(cz_events_at(&event, 1, turn, t), fires);
+            last = fires ? t : last;
+            assert_true(t - last < 5);
+        }
+    }
+}
+
 static void late_starts_and_long_periods_are_no_walk(void **state)
 {
-    static const cz_event late[] = {{CZ_MAX_TIME, 3}, {1, CZ_MAX_TIME}};
+    static const cz_event late[] = {{CZ_MAX_TIME, 3, false},
+                                    {1, CZ_MAX_TIME, false}};
     uint32_t phases[CZ_MAX_PHASES];
     int n;
     (void)state;
@@ -136,8 +167,14 @@ static void late_starts_and_long_periods_are_no_walk(void **state)
 
 static void too_many_and_too_long_are_told(void **state)
 {
-    static const cz_event many[] = {{2, 2}, {3, 3}, {5, 5}, {7, 7}, {11, 11}};
-    static const cz_event longer[] = {{1, 1000003}, {1, 999983}, {2, 1000033}};
+    static const cz_event many[] = {{2, 2, false},
+                                    {3, 3, false},
+                                    {5, 5, false},
+                                    {7, 7, false},
+                                    {11, 11, false}};
+    static const cz_event turns[] = {{1, 100003, true}};
+    static const cz_event longer[] = {
+        {1, 1000003, false}, {1, 999983, false}, {2, 1000033, false}};
     uint32_t phases[CZ_MAX_PHASES];
     int n;
     (void)state;
@@ -145,6 +182,8 @@ static void too_many_and_too_long_are_told(void **state)
     assert_int_equal(cz_events_phases(longer, 3, phases, &n),
                      CZ_PHASES_TOO_LONG);
     assert_int_equal(cz_events_phases(longer, 2, phases, &n),
+                     CZ_PHASES_TOO_LONG);
+    assert_int_equal(cz_events_phases(turns, 1, phases, &n),
                      CZ_PHASES_TOO_LONG);
 }
 
@@ -154,6 +193,7 @@ int main(void)
         cmocka_unit_test(phases_are_those_of_a_walk),
         cmocka_unit_test(first_and_every_tenth_from_one_fire_together),
         cmocka_unit_test(random_events_are_those_of_a_walk),
+        cmocka_unit_test(staggered_work_is_done_for_all_at_its_start),
         cmocka_unit_test(late_starts_and_long_periods_are_no_walk),
         cmocka_unit_test(too_many_and_too_long_are_told),
     };

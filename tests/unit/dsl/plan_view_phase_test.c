@@ -20,9 +20,11 @@ static const char phases[] =
     " out_access = array<i64: 0>, space = array<i64: 1, 1>,"
     " offsets = array<i64: -1>} : (tensor<1xf32>) -> tensor<1xf32>\n"
     "return %p : tensor<1xf32>\n}\n"
-    "\"canzona.event\"() {rule = @sgd, start = 1 : i64, period = 0 : i64}"
+    "\"canzona.event\"() {rule = @sgd, start = 1 : i64, period = 0 : i64,"
+    " stagger = 0 : i64}"
     " : () -> ()\n"
-    "\"canzona.event\"() {rule = @sgd, start = 1 : i64, period = 4 : i64}"
+    "\"canzona.event\"() {rule = @sgd, start = 1 : i64, period = 4 : i64,"
+    " stagger = 0 : i64}"
     " : () -> ()\n"
     "\"canzona.phase\"() {sym_name = \"p0\", rule = @sgd, fires = array<i64>,"
     " update = @sgd.update} : () -> ()\n"
@@ -121,8 +123,58 @@ static void updates_find_their_phase(void **state)
     const cz_plan_view *view = view_of(f, f->text);
     assert_non_null(view);
     for (int t = 1; t <= 10; t++) {
-        assert_int_equal(cz_view_phase_at(&view->rules[1], t), wanted[t - 1]);
-        assert_int_equal(cz_view_phase_at(&view->rules[0], t), 0);
+        assert_int_equal(cz_view_phase_at(&view->rules[1], 0, t),
+                         wanted[t - 1]);
+        assert_int_equal(cz_view_phase_at(&view->rules[0], 0, t), 0);
+    }
+}
+
+/* ---- turns ---- */
+
+/* The second event, and the turns of the sample's family `v`: its indices are
+ * (0, 5), (0, 6), (1, 5) and (1, 6). */
+#define SECOND_EVENT "period = 4 : i64, stagger = 0"
+#define STAGGERED "period = 4 : i64, stagger = 1"
+#define FIRST_PHASE "\"canzona.phase\"() {sym_name = \"p0\""
+#define TURN                                                                   \
+    "\"canzona.turn\"() {family = @v, base = 2 : i64, indices = array<i64: "   \
+    "1>}"                                                                      \
+    " : () -> ()\n"
+
+static const char *with(fixture *f, const char *text, const char *from,
+                        const char *to)
+{
+    const char *at = strstr(text, from);
+    if (!at)
+        fail_msg("the text has no '%s'", from);
+    return cz_arena_printf(&f->arena, "%.*s%s%s", (int)(at - text), text, to,
+                           at + strlen(from));
+}
+
+static const char *staggered(fixture *f)
+{
+    return with(f, with(f, f->text, SECOND_EVENT, STAGGERED), FIRST_PHASE,
+                TURN FIRST_PHASE);
+}
+
+/* Due at t > 1 with (t - 1 + turn) % 4 = 0, for 7 and for 8 at 2 and at 5. */
+static void a_turn_is_the_base_and_the_values_of_indices(void **state)
+{
+    fixture *f = *state;
+    const cz_plan_view *view = view_of(f, staggered(f));
+    assert_string_equal(messages(f), "");
+    assert_non_null(view);
+    const cz_view_param *v = &view->params[view->families[1].first_param];
+    assert_int_equal(view->params[0].turn, 0);
+    for (int k = 0; k < 4; k++)
+        assert_int_equal(v[k].turn, 2 + 5 + k % 2);
+    assert_int_equal(cz_view_phase_at(&view->rules[1], v[0].turn, 1), 2);
+    assert_int_equal(cz_view_phase_at(&view->rules[1], v[1].turn, 1), 2);
+    for (int t = 2; t < 10; t++) {
+        assert_int_equal(cz_view_phase_at(&view->rules[1], v[0].turn, t),
+                         t % 4 == 2);
+        assert_int_equal(cz_view_phase_at(&view->rules[1], v[1].turn, t),
+                         t % 4 == 1);
     }
 }
 
@@ -172,25 +224,47 @@ static const struct change {
      "%p: f32) -> f64 { %q = arith.extf %p : f32 to f64 return %q : f64 }", ""},
 };
 
-static const char *changed(fixture *f, const struct change *change)
+/* With another text for one part. */
+static const struct change turn_changes[] = {
+    {TURN, "", "family 'v' lacks its turn"},
+    {TURN, TURN TURN, "1 turns too many"},
+    {STAGGERED, SECOND_EVENT, "1 turns too many"},
+    {STAGGERED, "period = 4 : i64, stagger = 2", "event: stagger"},
+    {"period = 0 : i64, stagger = 0", "period = 0 : i64, stagger = 1",
+     "event: stagger"},
+    {"family = @v, base", "family = @w, base", "family 'v' lacks its turn"},
+    {"base = 2", "base = -1", "turn: base"},
+    {"indices = array<i64: 1>", "indices = array<i64: 2>", "turn: indices"},
+    {"indices = array<i64: 1>", "indices = array<i64: 1, 0>", "ascending"},
+    {"indices = array<i64: 1>", "indices = array<i64: 1, 1>", "ascending"},
+    {"rule = @sgd, reduction = @r, spread = 0 : i64, spread_index = 0",
+     "rule = @sgd, reduction = @r, spread = 2 : i64, spread_index = 1",
+     "that all its ranks have"},
+};
+
+static void reject(fixture *f, const char *text, const struct change *change)
 {
-    const char *at = strstr(f->text, change->from);
-    if (!at)
-        fail_msg("the text has no '%s'", change->from);
-    return cz_arena_printf(&f->arena, "%.*s%s%s", (int)(at - f->text), f->text,
-                           change->to, at + strlen(change->from));
+    const cz_plan_view *view =
+        view_of(f, with(f, text, change->from, change->to));
+    if (view || f->diags.n_errors == 0)
+        fail_msg("'%s' was accepted", change->to);
+    if (!strstr(messages(f), change->message))
+        fail_msg("'%s' gave %s", change->to, messages(f));
 }
 
 static void a_change_is_rejected_with_a_sentence(void **state)
 {
     fixture *f = *state;
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
-        const cz_plan_view *view = view_of(f, changed(f, &changes[i]));
-        if (view || f->diags.n_errors == 0)
-            fail_msg("'%s' was accepted", changes[i].to);
-        if (!strstr(messages(f), changes[i].message))
-            fail_msg("'%s' gave %s", changes[i].to, messages(f));
-    }
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        reject(f, f->text, &changes[i]);
+}
+
+static void a_change_of_turns_is_rejected_with_a_sentence(void **state)
+{
+    fixture *f = *state;
+    const char *text = staggered(f);
+    for (size_t i = 0; i < sizeof turn_changes / sizeof *turn_changes; i++)
+        reject(f, text, &turn_changes[i]);
 }
 
 int main(void)
@@ -199,7 +273,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_stage_has_a_body_in_each_phase),
         TEST(updates_find_their_phase),
+        TEST(a_turn_is_the_base_and_the_values_of_indices),
         TEST(a_change_is_rejected_with_a_sentence),
+        TEST(a_change_of_turns_is_rejected_with_a_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@
 enum { N_PHASE_MODULES = 200, MAX_UPDATES = 3 };
 
 /* Update 1, every second one, and the others: in order of their masks. */
-static const cz_event events[] = {{1, 0}, {2, 2}};
+static const cz_event events[] = {{1, 0, false}, {2, 2, false}};
 static const int64_t times[MAX_UPDATES] = {3, 1, 2};
 static const char *const names[] = {"R.update", "R.update1", "R.update2"};
 

@@ -19,7 +19,7 @@ static const czr_hyper hyper = {rates, 1};
 static const czr_options quick = {.deadline_ms = 20000};
 
 /* Update 1, and 3, 6, ...: the third phase is the second event alone. */
-static czr_event events[] = {{1, 0}, {3, 3}};
+static czr_event events[] = {{1, 0, 0}, {3, 3, 0}};
 static uint32_t fires[] = {0, 1, 2};
 static czr_phases phases = {2, PHASES, events, fires};
 
@@ -55,6 +55,7 @@ static void run_every(const czr_call *call)
 
 static czr_kernel bodies[] = {run_usual, run_first, run_every};
 static czr_variants variants[2];
+static const czr_phases *const of_rules[] = {&phases};
 static toy self;
 
 static void make_program(void)
@@ -67,13 +68,14 @@ static void make_program(void)
                                  .skip = 1};
 
     toy_init(&self, &options);
-    events[0] = (czr_event){1, 0};
-    events[1] = (czr_event){3, 3};
+    events[0] = (czr_event){1, 0, 0};
+    events[1] = (czr_event){3, 3, 0};
     fires[0] = 0;
     bodies[0] = run_usual;
     phases.n_events = 2;
     variants[0] = variants[1] = (czr_variants){&phases, bodies};
     self.program.variants = variants;
+    self.program.phases = of_rules;
     n_calls = 0;
 }
 
@@ -139,6 +141,23 @@ static void a_skipped_step_takes_no_phase_away(void **state)
     assert_string_equal(calls, ".f.u.e.u.u.e");
 }
 
+/* All at update 3, then at 6, 9, ... and, where the turn is 2, at 4, 7, ... */
+static void staggered_work_comes_in_turns(void **state)
+{
+    (void)state;
+    make_program();
+    events[1].staggered = 1;
+    for (int i = 0; i < TOY_PARAMS; i++)
+        self.places[i].turn = 2 + 3 * i;
+    assert_int_equal(run(NULL), CZR_OK);
+    assert_string_equal(calls, ".f.u.e.e.u.u.e");
+    make_program();
+    events[1].staggered = 1;
+    self.places[0].turn = 5;
+    assert_int_equal(run(NULL), CZR_OK);
+    assert_string_equal(calls, ".f.u.e.eu.u.ue.eu");
+}
+
 static void stages_without_phases_keep_their_body(void **state)
 {
     (void)state;
@@ -161,6 +180,15 @@ static void malformed_phases_are_refused(void **state)
     phases.n_events = 33;
     assert_int_equal(run(NULL), CZR_ERR_VERSION);
     make_program();
+    events[1].staggered = 2;
+    assert_int_equal(run(NULL), CZR_ERR_VERSION);
+    make_program();
+    self.places[0].turn = -1;
+    assert_int_equal(run(NULL), CZR_ERR_VERSION);
+    make_program();
+    self.program.phases = NULL;
+    assert_int_equal(run(NULL), CZR_ERR_VERSION);
+    make_program();
     bodies[0] = NULL;
     assert_int_equal(run(NULL), CZR_ERR_VERSION);
     assert_non_null(strstr(said, "bodies of stage"));
@@ -172,7 +200,7 @@ static void an_update_without_phase_ends_the_run(void **state)
     make_program();
     fires[0] = 3;
     assert_int_equal(run(NULL), CZR_ERR_VERSION);
-    assert_non_null(strstr(said, "no body for update 2"));
+    assert_non_null(strstr(said, "no phase for update 2"));
     assert_string_equal(calls, ".f.");
 }
 
@@ -181,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_update_runs_the_bodies_of_its_phase),
         cmocka_unit_test(a_skipped_step_takes_no_phase_away),
+        cmocka_unit_test(staggered_work_comes_in_turns),
         cmocka_unit_test(stages_without_phases_keep_their_body),
         cmocka_unit_test(malformed_phases_are_refused),
         cmocka_unit_test(an_update_without_phase_ends_the_run),

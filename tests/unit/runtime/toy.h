@@ -175,8 +175,8 @@ static inline void toy_fill_bucket(toy *self, const toy_options *options, int b)
         toy_local(options, 2 * b) + toy_local(options, 2 * b + 1);
     const int64_t length = used + 3; /* padding */
 
-    self->places[2 * b] = (czr_place){b, 0, 0};
-    self->places[2 * b + 1] = (czr_place){b, 0, toy_local(options, 2 * b)};
+    self->places[2 * b] = (czr_place){b, 0, 0, 0};
+    self->places[2 * b + 1] = (czr_place){b, 0, toy_local(options, 2 * b), 0};
     for (int i = 0; i <= options->dp; i++) /* uneven, some empty */
         self->slices[b][i] =
             i == options->dp ? length

@@ -1,5 +1,5 @@
 /* Buckets, scores by hand, and that a broken plan is named. */
-#include "passes/solve/evaluate.h"
+#include "passes/solve/solve.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,28 +80,85 @@ static void test_a_score_by_hand(void **unused)
     problem.geometry = CZ_SLICES_PADDED;
     problem.wire_ps = 1024;
     const cz_solve_score padded = cz_solve_evaluate(&arena, &problem, &plan);
-    assert_int_equal(padded.wire_elements, 2 * (24 + 16));
-    assert_int_equal(padded.time_ps, 170 + 40);
+    /* The table lies by itself and is cut after 6, whatever the plan says. */
+    assert_int_equal(padded.wire_elements, 2 * (16 + 12 + 16));
+    assert_int_equal(padded.load_ps[0], 100 + 4);
+    assert_int_equal(padded.load_ps[1], 65 + 3 + 100);
+    assert_int_equal(padded.state_bytes[0], 64 + 12);
+    assert_int_equal(padded.time_ps, 168 + 44);
     assert_true(cz_solve_compare(&problem, &score, &padded) < 0);
     cz_arena_fini(&arena);
 }
 
-static void test_equal_slices_move_what_they_cut(void **unused)
+static void test_equal_parts_move_what_they_cut(void **unused)
 {
     cz_arena arena;
     (void)unused;
     cz_arena_init(&arena);
     cz_solve_problem problem = example(&arena, 20);
     problem.geometry = CZ_SLICES_EQUAL;
-    cz_solve_plan plan = placed(&arena, &problem);
-    cz_solve_plan_lay_out(&problem, &plan);
-    cz_solve_plan_slice_equally(&problem, &plan);
+    const cz_solve_plan plan = placed(&arena, &problem);
     assert_null(cz_solve_check(&arena, &problem, &plan));
-    assert_int_equal(plan.slices[1], 12); /* half of 22, aligned */
-    assert_int_equal(plan.slices[4], 4);
     const cz_solve_score score = cz_solve_evaluate(&arena, &problem, &plan);
-    /* Item 1 lies in rank 0's slice, and half of item 3. */
-    assert_int_equal(score.wire_elements, 2 * (22 + 4 + 8 + 4));
+    /* Of 12 elements of whole items rank 0 has 8, of which two lie in rank 1's
+     * part, which has all of bucket 1, where half is rank 0's part. */
+    assert_int_equal(score.wire_elements, 2 * (12 + 2 + 10 + 8 + 4));
+    assert_int_equal(score.load_ps[0], 100 + 4);
+    assert_int_equal(score.state_bytes[1], 32 + 9 + 64);
+    cz_arena_fini(&arena);
+}
+
+/* Kinds of one bucket are padded, and cut, each by itself. */
+static void test_each_kind_is_cut_by_itself(void **unused)
+{
+    static const cz_solve_class kinds[] = {
+        {.elements = 8, .cost_ps = 100},
+        {.elements = 4, .cost_ps = 60, .kind = 1},
+        {.elements = 8, .cost_ps = 8, .divisible = true},
+        {.elements = 8, .cost_ps = 80, .divisible = true, .kind = 1}};
+    static const int each[] = {0, 1, 2, 3};
+    cz_arena arena;
+    (void)unused;
+    cz_arena_init(&arena);
+    cz_solve_problem problem = {.n_ranks = 2,
+                                .n_hosts = 1,
+                                .n_classes = 4,
+                                .classes = kinds,
+                                .n_items = 4,
+                                .class_of = each,
+                                .align = 2,
+                                .geometry = CZ_SLICES_PADDED};
+    cz_solve_fill_buckets(&arena, &problem, 100);
+    const cz_solved got = cz_solve(&arena, &problem);
+    assert_null(cz_solve_check(&arena, &problem, &got.plan));
+    assert_int_equal(got.score.max_load_ps, 100 + 4 + 40);
+    assert_int_equal(got.score.total_load_ps, 100 + 60 + 8 + 80);
+    assert_int_equal(got.score.padded_elements, 2 * (8 + 4 + 4 + 4));
+    cz_arena_fini(&arena);
+}
+
+/* What is divisible as initial load: no plan's score changes. */
+static void test_evened_problems_score_alike(void **unused)
+{
+    cz_arena arena;
+    (void)unused;
+    cz_arena_init(&arena);
+    for (int g = 0; g < CZ_SOLVE_N_GEOMETRIES; g++) {
+        cz_solve_problem problem = example(&arena, 20);
+        problem.geometry = (cz_solve_geometry)g;
+        problem.wire_ps = 1024;
+        const cz_solve_problem evened = cz_solve_evened(&arena, &problem);
+        const cz_solve_plan plan = placed(&arena, &problem);
+        const cz_solve_score a = cz_solve_evaluate(&arena, &problem, &plan);
+        const cz_solve_score b = cz_solve_evaluate(&arena, &evened, &plan);
+        for (int r = 0; r < 2; r++) {
+            assert_int_equal(a.load_ps[r], b.load_ps[r]);
+            assert_int_equal(a.state_bytes[r], b.state_bytes[r]);
+        }
+        assert_int_equal(a.time_ps, b.time_ps);
+        assert_int_equal(cz_solve_state_cap(&problem),
+                         cz_solve_state_cap(&evened));
+    }
     cz_arena_fini(&arena);
 }
 
@@ -168,7 +225,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_buckets_close_when_they_are_full),
         cmocka_unit_test(test_a_score_by_hand),
-        cmocka_unit_test(test_equal_slices_move_what_they_cut),
+        cmocka_unit_test(test_equal_parts_move_what_they_cut),
+        cmocka_unit_test(test_each_kind_is_cut_by_itself),
+        cmocka_unit_test(test_evened_problems_score_alike),
         cmocka_unit_test(test_a_cap_comes_before_time),
         cmocka_unit_test(test_broken_plans_are_named),
     };

@@ -55,15 +55,16 @@ static inline int matrix_class(inventory *list, int64_t rows, int64_t cols)
     const int64_t shard = rows * cols / list->tp;
     return add_class(list,
                      (cz_solve_class){shard, newton_schulz_ps(rows, cols), 0,
-                                      shard * MUON_STATE_BYTES, false});
+                                      shard * MUON_STATE_BYTES, false, 0});
 }
 
 /* AdamW's: tp ranks hold 1 / cut of it each. */
 static inline int vector_class(inventory *list, int64_t elements, int64_t cut)
 {
     const int64_t shard = elements / cut;
-    return add_class(list, (cz_solve_class){shard, shard * 300 / 26, 0,
-                                            shard * ADAMW_STATE_BYTES, true});
+    return add_class(list,
+                     (cz_solve_class){shard, shard * 300 / 26, 0,
+                                      shard * ADAMW_STATE_BYTES, true, 0});
 }
 
 static inline void add_item(inventory *list, int number)

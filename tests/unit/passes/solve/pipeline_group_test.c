@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { WIDTH = 8, MAX_ITEMS = 256, SLOT = 400 * 1024 * 1024 };
+enum { WIDTH = 8, MAX_ITEMS = 256 };
 
 /* Qwen3-32B as Megatron stores it, in the order of definition. */
 static int fill_layers(cz_pipeline_item *items, int n_layers,
@@ -66,7 +66,7 @@ static void check_row(const row *want)
         for (int overlap = 0; overlap < 2; overlap++) {
             const cz_pipeline_groups groups = cz_pipeline_publish(
                 &arena, &problem, (cz_pipeline_public)kind,
-                (int64_t)SLOT * WIDTH, (cz_pipeline_overlap)overlap);
+                (int64_t)CZ_PUBLIC_SLOT * WIDTH, (cz_pipeline_overlap)overlap);
             const cz_pipeline_cost cost =
                 cz_pipeline_evaluate(&arena, &problem, &groups, NULL);
             expect_near(cost.time_ps, want->public[kind][overlap]);
