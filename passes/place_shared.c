@@ -1,10 +1,6 @@
 /* From a domain to a problem of sub-groups. */
 #include "passes/place_shared_internal.h"
 
-#include "dsl/base/checked.h"
-#include "passes/cost/time.h"
-#include "passes/cost/wire_bound.h"
-
 #include <string.h>
 
 /* Plans tried: a second of work is too much for what the last percent gains. */
@@ -14,10 +10,6 @@ enum { EFFORT = 8192, BUFFER_BITS = 30 };
  * gain more than this part of the time, and so have more bytes on the wire. */
 enum { WORTH = 10 };
 
-/* Bytes on the wire that sharing may add without that: so many hundredths of
- * all that owners alone send, gradients and parameters included. */
-enum { WIRE_MORE = 5 };
-
 /* ---- the problem ---- */
 
 static int64_t staging_cap(const cz_place_sharer *s)
@@ -26,35 +18,26 @@ static int64_t staging_cap(const cz_place_sharer *s)
     return asked > 0 ? asked : (int64_t)1 << BUFFER_BITS;
 }
 
-/* Of the domain's ranks, which have an even part of all besides matrices. */
-static int64_t wire_cap(const cz_place_sharer *s)
+/* Of gathers and scatters, among all that shard a matrix. */
+static int64_t latency(const cz_place_sharer *s)
 {
-    const cz_solve_problem *problem = &s->domain->problem;
-    cz_wire_bound others[CZ_N_LINKS];
-    cz_wide owned = 0;
-    cz_wire_bounds_find(s->view, s->machine, others);
-    for (int c = 0; c < s->n_classes; c++)
-        owned +=
-            (cz_wide)s->classes[c].count * s->classes[c].ways[0].wire_bytes;
-    const cz_wide own_others = (cz_wide)others[CZ_LINK_NODE].bytes *
-                               problem->n_ranks * problem->n_hosts /
-                               s->view->n_ranks;
-    return cz_time_limit(owned + (owned + own_others) * WIRE_MORE / 100);
+    const cz_link link = s->domain->problem.n_hosts <= s->n_near
+                             ? CZ_LINK_NODE
+                             : CZ_LINK_NETWORK;
+    return cz_machine_link(s->machine, link).latency;
 }
 
 static cz_subgroup_plan solve(const cz_place_sharer *s,
                               const cz_subgroup_class *classes,
                               int64_t wire_cap_bytes)
 {
-    const cz_solve_problem *problem = &s->domain->problem;
-    const cz_subgroup_problem of = {.n_rows = problem->n_ranks,
-                                    .width = problem->n_hosts,
+    const cz_subgroup_problem of = {.n_rows = s->n_rows,
+                                    .width = s->width,
                                     .n_classes = s->n_classes,
                                     .classes = classes,
-                                    .latency_ps = s->machine->node_latency,
+                                    .latency_ps = latency(s),
                                     .staging_cap_bytes = staging_cap(s),
-                                    .state_cap_bytes =
-                                        cz_solve_state_cap(problem),
+                                    .state_cap_bytes = INT64_MAX,
                                     .wire_cap_bytes = wire_cap_bytes,
                                     .effort = EFFORT};
     return cz_subgroup_solve(s->arena, &of);
@@ -84,38 +67,77 @@ static bool is_worth(const cz_subgroup_plan *plan,
             plan->time_ps <= other->time_ps - other->time_ps / WORTH);
 }
 
-/* With few bytes on the wire, unless more of them are worth it: within a node,
- * whose links have time to spare. */
+/* With few bytes on the wire, unless more of them are worth it: sums within a
+ * node, whose links have time to spare. */
 static cz_subgroup_plan solve_shared(const cz_place_sharer *s)
 {
-    const cz_subgroup_plan light = solve(s, s->classes, wire_cap(s));
+    const cz_subgroup_plan light = solve(s, s->classes, cz_place_wire_cap(s));
     const cz_subgroup_plan any = solve(s, s->classes, INT64_MAX);
-    const bool is_near =
-        s->domain->problem.n_hosts <= s->machine->gpus_per_node;
-    return is_near && is_worth(&any, &light) ? any : light;
+    return s->width <= s->n_near && is_worth(&any, &light) ? any : light;
+}
+
+/* ---- rows ---- */
+
+/* Matrices that are gathered; 0 where there are others, which have no place in
+ * a row. */
+static int count_gathered(const cz_place_sharer *s, int *family)
+{
+    const cz_solve_problem *problem = &s->domain->problem;
+    int n = 0;
+    for (int i = 0; i < problem->n_items; i++) {
+        const int of = s->view->params[s->domain->params[i]].family;
+        if (!cz_family_is_owned(s->view, of))
+            continue;
+        if (!cz_place_is_gathered(s, of))
+            return 0;
+        *family = of;
+        n++;
+    }
+    return n;
+}
+
+static bool is_width(int n)
+{
+    return n >= 2 && n <= CZ_SUBGROUP_MAX_WIDTH && (n & (n - 1)) == 0;
+}
+
+/* The largest power of two that divides the coordinates to blocks that lie in
+ * one node each. */
+static int count_near(const cz_place_sharer *s, const cz_ints *axes)
+{
+    const int64_t n = cz_view_extent(s->view, axes);
+    cz_block twice = {2, 1};
+    while (cz_block_divides(twice, n) &&
+           cz_machine_link_over(s->machine, s->view, axes, twice) ==
+               CZ_LINK_NODE)
+        twice.size *= 2;
+    return (int)twice.size / 2;
+}
+
+/* Rows are the ranks of a node that shard a matrix, so that sums stay there,
+ * but where fewer matrices than nodes would leave some idle: then all ranks
+ * that shard it.  False: there are no such rows. */
+static bool choose_rows(cz_place_sharer *s)
+{
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_solve_problem *problem = &s->domain->problem;
+    int family;
+    const int n = count_gathered(s, &family);
+    if (n == 0)
+        return false;
+    const cz_ints axes = cz_view_shard_axes(s->view, family, storage);
+    s->n_near = count_near(s, &axes);
+    s->width =
+        s->n_near < CZ_SUBGROUP_MAX_WIDTH ? s->n_near : CZ_SUBGROUP_MAX_WIDTH;
+    s->n_rows = problem->n_ranks * (problem->n_hosts / s->width);
+    if (is_width(problem->n_hosts) && (s->width == 1 || n < s->n_rows)) {
+        s->width = problem->n_hosts;
+        s->n_rows = problem->n_ranks;
+    }
+    return is_width(s->width);
 }
 
 /* ---- the whole ---- */
-
-static bool is_power_of_two(int n)
-{
-    return n > 0 && (n & (n - 1)) == 0;
-}
-
-/* All matrices of the domain are gathered: others have no place in a row. */
-static bool is_possible(const cz_place_sharer *s)
-{
-    const int width = s->domain->problem.n_hosts;
-    if (width < 2 || width > CZ_SUBGROUP_MAX_WIDTH || !is_power_of_two(width))
-        return false;
-    for (int i = 0; i < s->domain->problem.n_items; i++) {
-        const int family = s->view->params[s->domain->params[i]].family;
-        if (cz_family_is_owned(s->view, family) &&
-            !cz_place_is_gathered(s, family))
-            return false;
-    }
-    return true;
-}
 
 bool cz_place_share(cz_arena *arena, const cz_plan_view *view,
                     const cz_machine *machine, cz_place_domain *domain,
@@ -123,12 +145,9 @@ bool cz_place_share(cz_arena *arena, const cz_plan_view *view,
 {
     cz_place_sharer s = {
         .arena = arena, .view = view, .machine = machine, .domain = domain};
-    if (!is_possible(&s) || !cz_place_list_classes(&s))
+    if (!choose_rows(&s) || !cz_place_list_classes(&s))
         return false;
     const cz_subgroup_plan alone = solve_owners(&s);
     const cz_subgroup_plan shared = solve_shared(&s);
-    if (!is_worth(&shared, &alone))
-        return false;
-    cz_place_put_back(&s, &shared, out);
-    return true;
+    return is_worth(&shared, &alone) && cz_place_put_back(&s, &shared, out);
 }

@@ -43,7 +43,6 @@ static void list_ways(const cz_place_sharer *s, int family,
 {
     const cz_plan_view *view = s->view;
     const int rule = view->families[family].rule;
-    const int width = s->domain->problem.n_hosts;
     const bool is_even = !cz_view_is_uneven(&view->families[family]);
     const cz_view_stage *stage =
         &view->stages[cz_rule_stages_find(view, rule).whole];
@@ -51,9 +50,10 @@ static void list_ways(const cz_place_sharer *s, int family,
         .stage = stage,
         .lie = CZ_LIES_IN_SHARDS,
         .sharded = cz_ways_sharded_along(view, family),
-        .width = width,
-        .n_near = (int)s->machine->gpus_per_node,
-        .max_g = is_even && stage->n_variants == 0 ? width : 1,
+        .width = s->width,
+        .n_shards = s->domain->problem.n_hosts,
+        .n_near = s->n_near,
+        .max_g = is_even && stage->n_variants == 0 ? s->width : 1,
         .max_batch = 1,
         .as_run = true};
     const cz_subgroup_way *all;
@@ -85,7 +85,7 @@ bool cz_place_list_classes(cz_place_sharer *s)
         if (cz_ways_sharded_along(s->view, family) == CZ_CUT_NONE)
             return false;
         cz_subgroup_class *out = &s->classes[s->n_classes];
-        out->state_bytes = problem->classes[c].state_bytes * problem->n_hosts;
+        out->state_bytes = problem->classes[c].state_bytes * s->width;
         list_ways(s, family, out);
         for (int i = 0; i < problem->n_items; i++)
             out->count += problem->class_of[i] == c;

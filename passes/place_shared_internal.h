@@ -3,6 +3,7 @@
  *
  *   place_shared        the problem, and whether its answer is worth it
  *   place_shared_class  classes of matrices and the ways to share them
+ *   place_shared_wire   how much more may travel
  *   place_shared_rows   from blocks of rows back to owners and groups
  */
 #ifndef CZ_PASSES_PLACE_SHARED_INTERNAL_H
@@ -16,6 +17,9 @@ typedef struct cz_place_sharer {
     const cz_plan_view *view;
     const cz_machine *machine;
     cz_place_domain *domain;
+    int n_near;    /* ranks with consecutive shards that lie in one node */
+    int width;     /* of a row: they, or all that shard a matrix */
+    int n_rows;    /* of each split coordinate as many */
     int n_classes; /* of matrices that are gathered */
     cz_subgroup_class *classes;
     int *solve_class; /* [n_classes] of the domain's problem */
@@ -27,9 +31,13 @@ bool cz_place_is_gathered(const cz_place_sharer *s, int family);
  * a matrix. */
 bool cz_place_list_classes(cz_place_sharer *s);
 
+/* Of all gathers, scatters and sums together. */
+int64_t cz_place_wire_cap(const cz_place_sharer *s);
+
 /* The plan on the domain's slots, in the geometry that is best for it; fills
- * plan, group and time. */
-void cz_place_put_back(const cz_place_sharer *s, const cz_subgroup_plan *plan,
+ * plan, group and time.  Rows are dealt out to split coordinates so that states
+ * are even.  False where they are beyond their cap. */
+bool cz_place_put_back(const cz_place_sharer *s, const cz_subgroup_plan *plan,
                        cz_place_shared *out);
 
 #endif

@@ -171,23 +171,31 @@ static int64_t elements_of(const lister *l, int64_t batch)
     return elements;
 }
 
+static int shards_of(const cz_ways_call *call)
+{
+    return call->n_shards > 0 ? call->n_shards : call->width;
+}
+
+/* Ranks of a row that are not of the block send for all rows: as much as if
+ * the row had the matrix for itself. */
 static void set_transfers(const lister *l, cz_subgroup_way *way)
 {
     const cz_view_stage *stage = l->call->stage;
-    const int width = l->call->width;
+    const int width = l->call->width, n_shards = shards_of(l->call);
     const int64_t in =
         cz_view_element_bytes(stage->in, stage->n_in, CZ_SLOT_GATHER);
     const int64_t out =
         cz_view_element_bytes(stage->out, stage->n_out, CZ_SLOT_SCATTER);
-    const int64_t all = elements_of(l, way->batch), shard = all / width;
+    const int64_t all = elements_of(l, way->batch), shard = all / n_shards;
     const int64_t part = cz_ceil_div(all, way->g);
     const bool across = way->g > 1 && l->call->sharded != l->cut;
-    const bool is_apart = l->call->as_run && way->g > 1 && way->g < width;
+    const bool is_apart = l->call->as_run && way->g > 1 && way->g < n_shards;
     const int64_t own = across ? shard / way->g : is_apart ? 0 : shard;
     const int64_t travels = part - own;
-    const int64_t lost = travels > 0 && way->g < width ? shard : 0;
+    const int64_t lost = travels > 0 && way->g < width ? all / width : 0;
     const cz_link_speed link = cz_machine_link(
-        l->machine, width <= l->call->n_near ? CZ_LINK_NODE : CZ_LINK_NETWORK);
+        l->machine,
+        n_shards <= l->call->n_near ? CZ_LINK_NODE : CZ_LINK_NETWORK);
     if (l->call->lie == CZ_LIES_ON_BLOCK || travels == 0)
         return;
     way->gather_ps = cz_time_of((cz_wide)travels * in, link.rate);

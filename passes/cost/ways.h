@@ -11,8 +11,8 @@
 
 /* How a matrix lies on the ranks of its row before and after. */
 typedef enum cz_ways_lie {
-    CZ_LIES_IN_SHARDS, /* each rank of the row has one of `width` equal parts,
-                        * along `sharded` */
+    CZ_LIES_IN_SHARDS, /* each of `n_shards` ranks, the row among them, has an
+                        * equal part, along `sharded` */
     CZ_LIES_ON_BLOCK   /* the block's ranks have an equal part each, the way
                         * they need it: nothing travels */
 } cz_ways_lie;
@@ -22,6 +22,9 @@ typedef struct cz_ways_call {
     cz_ways_lie lie;
     cz_cut_of sharded; /* rows or columns; if it lies in shards */
     int width;         /* ranks of the row, a power of two */
+    int n_shards;      /* a multiple of the width: other rows hold shards of
+                        * this one's matrices, and it of theirs, alike; 0: the
+                        * width */
     int n_near;        /* consecutive ranks of the row in one node; 1: each
                         * has a node of its own */
     int max_g;         /* at most so many ranks share a matrix */

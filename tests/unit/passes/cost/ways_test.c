@@ -175,6 +175,34 @@ static void ways_as_run_add_up_in_f32_and_deal_out_what_is_behind(void **state)
         cz_subgroup_work_ps(find(run, n, CZ_SUBGROUP_OWNER, 1, 1)));
 }
 
+/* Two nodes of eight hold shards: inputs come over the network, of which a rank
+ * has half as much itself; sums and kernels are those of a row by itself, and
+ * whoever is not of the block still sends for both rows. */
+static void rows_of_a_node_share_what_more_nodes_hold(void **state)
+{
+    fixture *f = *state;
+    const cz_machine machine = fixture_machine();
+    const int64_t elements = (int64_t)51200 * 5120;
+    cz_ways_call call = call_of(f, "fc1.weight");
+    const cz_subgroup_way *one, *two;
+    const int n = cz_cost_ways(&f->arena, f->view, &machine, &call, &one);
+    call.n_shards = 2 * WIDTH;
+    assert_int_equal(cz_cost_ways(&f->arena, f->view, &machine, &call, &two),
+                     n);
+    const cz_subgroup_way *a = find(one, n, CZ_SUBGROUP_SHARED, 4, 1);
+    const cz_subgroup_way *b = find(two, n, CZ_SUBGROUP_SHARED, 4, 1);
+    assert_int_equal(
+        b->gather_ps,
+        cz_time_of((elements / 4 - elements / 16) * 4, machine.network_rate));
+    assert_int_equal(b->gather_other_ps,
+                     cz_time_of(elements / 8 * 4, machine.network_rate));
+    assert_int_equal(b->wire_bytes - a->wire_bytes,
+                     4 * (elements / 8 - elements / 16) * (4 + 2));
+    assert_int_equal(cz_subgroup_work_ps(a), cz_subgroup_work_ps(b));
+    assert_int_equal(exchanged_ps(a), exchanged_ps(b));
+    assert_int_equal(a->staging_bytes, b->staging_bytes);
+}
+
 /* Rows of the short side: the block's parts are cut across the shards. */
 static void shards_of_the_short_side_always_travel(void **state)
 {
@@ -296,6 +324,7 @@ int main(void)
         cmocka_unit_test(ways_are_those_of_the_closed_form),
         cmocka_unit_test(every_step_of_the_table_is_an_exchange),
         cmocka_unit_test(ways_as_run_add_up_in_f32_and_deal_out_what_is_behind),
+        cmocka_unit_test(rows_of_a_node_share_what_more_nodes_hold),
         cmocka_unit_test(shards_of_the_short_side_always_travel),
         cmocka_unit_test(what_cannot_be_shared_has_an_owner_alone),
         cmocka_unit_test(blocks_over_the_network_exchange_over_it),
