@@ -4,8 +4,8 @@
 
 #include "dsl/metrics.h"
 #include "frontend/report/number.h"
-#include "passes/outline.h"
 #include "passes/owned.h"
+#include "passes/share_group.h"
 
 #include <inttypes.h>
 
@@ -22,32 +22,11 @@ static int64_t staging_of(const cz_plan_view *view, int family, int64_t group)
            cz_view_slot_bytes(whole, CZ_SLOT_SCATTER, n, NULL);
 }
 
-static bool is_gathered(const cz_plan_view *view, int family)
-{
-    return cz_family_is_owned(view, family) &&
-           cz_family_shards(view, family) > 1;
-}
-
-static bool can_share(cz_arena *arena, const cz_plan_view *view, int family,
-                      int64_t group)
-{
-    const int number = view->families[family].rule;
-    const cz_fact_rule *rule = view->rules[number].fact;
-    const bool t = rule->transposed != 0;
-    const int64_t shape[] = {rule->shape.v[t], rule->shape.v[!t]};
-    cz_outline outline;
-    return cz_family_shards(view, family) % group == 0 &&
-           cz_outline_check(
-               arena, view,
-               &view->stages[cz_rule_stages_find(view, number).whole], shape,
-               group, &outline) == CZ_OUTLINE_OK;
-}
-
 static bool helps(cz_arena *arena, const cz_plan_view *view, int64_t group)
 {
     for (int f = 0; f < view->n_families; f++)
-        if (is_gathered(view, f) &&
-            (!can_share(arena, view, f, group) ||
+        if (cz_share_is_gathered(view, f) &&
+            (!cz_share_can(arena, view, f, group) ||
              staging_of(view, f, group) > view->policy->group_bytes))
             return false;
     return true;
@@ -58,7 +37,7 @@ static int64_t least_group(cz_arena *arena, const cz_plan_view *view)
 {
     int64_t most = 1;
     for (int f = 0; f < view->n_families; f++)
-        if (is_gathered(view, f) && cz_family_shards(view, f) > most)
+        if (cz_share_is_gathered(view, f) && cz_family_shards(view, f) > most)
             most = cz_family_shards(view, f);
     for (int64_t group = 2; group <= most; group++)
         if (most % group == 0 && helps(arena, view, group))
@@ -92,7 +71,7 @@ static bool keep_group(cz_arena *arena, const cz_plan_view *view,
     int param = -1;
     for (int p = 0; p < view->n_params; p++) {
         const int family = view->params[p].family;
-        if (!is_gathered(view, family))
+        if (!cz_share_is_gathered(view, family))
             continue;
         const int64_t bytes = staging_of(view, family, view->params[p].group);
         if (bytes > most) {

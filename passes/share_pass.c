@@ -10,6 +10,7 @@
 #include "passes/outline.h"
 #include "passes/owned.h"
 #include "passes/passes.h"
+#include "passes/share_group.h"
 #include "passes/workspace.h"
 
 #include <inttypes.h>
@@ -81,20 +82,22 @@ static bool refuse(const share_pass *p, int rule, int64_t group,
                       name);
         break;
     case CZ_OUTLINE_LENGTH:
-        cz_diag_error(p->diags, CZ_BAD_SCHEDULE, (cz_span){0},
+        cz_diag_error(p->diags, CZ_INFEASIBLE, (cz_span){0},
                       "'%s' cannot be shared by %" PRId64
                       " ranks: they do not divide its %" PRId64 " %s",
                       name, group, outline->length,
                       outline->cut == CZ_CUT_ROWS ? "rows" : "columns");
+        cz_share_note(p->arena, p->view, group, p->diags);
         break;
     case CZ_OUTLINE_BLOCKS:
-        cz_diag_error(p->diags, CZ_BAD_SCHEDULE, (cz_span){0},
+        cz_diag_error(p->diags, CZ_INFEASIBLE, (cz_span){0},
                       "'%s' cannot be shared by %" PRId64
                       " ranks: a strict run adds up its %" PRId64
                       " %s in %" PRId64 " blocks, whatever the mesh",
                       name, group, outline->length,
                       outline->cut == CZ_CUT_ROWS ? "rows" : "columns",
                       outline->blocks);
+        cz_share_note(p->arena, p->view, group, p->diags);
         break;
     case CZ_OUTLINE_OK:
         break;

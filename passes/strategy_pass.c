@@ -7,13 +7,15 @@
 #include "dsl/plan_view_build.h"
 #include "passes/owned.h"
 #include "passes/passes.h"
+#include "passes/share_group.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 /* Ranks that share each matrix of a family: what was asked for, or all that
  * shard it.  0 after reporting. */
-static int64_t group_of(const cz_plan_view *view, int family, cz_diags *diags)
+static int64_t group_of(cz_arena *arena, const cz_plan_view *view, int family,
+                        cz_diags *diags)
 {
     const int64_t n_shards = cz_family_shards(view, family);
     const int64_t asked = view->policy->tp_group;
@@ -22,10 +24,11 @@ static int64_t group_of(const cz_plan_view *view, int family, cz_diags *diags)
         return cz_family_is_owned(view, family) ? n_shards : 1;
     if (n_shards % asked == 0)
         return asked;
-    cz_diag_error(diags, CZ_BAD_SCHEDULE, (cz_span){0},
+    cz_diag_error(diags, CZ_INFEASIBLE, (cz_span){0},
                   "'%s' is sharded over %" PRId64
                   " ranks, which make no groups of %" PRId64,
                   view->families[family].fact->pattern, n_shards, asked);
+    cz_share_note(arena, view, asked, diags);
     return 0;
 }
 
@@ -64,9 +67,9 @@ static bool choose(cz_ir *ir, cz_arena *arena, cz_diags *diags)
     if (!view || strcmp(view->policy->tp_strategy, "gram") != 0)
         return ok;
     cz_ir_remove(ir, CZ_FACT_assign);
-    for (int f = 0; f < view->n_families; f++) {
-        const int64_t group = group_of(view, f, diags);
-        ok &= group > 0;
+    for (int f = 0; ok && f < view->n_families; f++) {
+        const int64_t group = group_of(arena, view, f, diags);
+        ok = group > 0;
         write_family(ir, arena, view, f, group > 0 ? group : 1);
     }
     return ok;

@@ -25,11 +25,8 @@ from plan_numbers import BYTES, Plan, round_up
 
 HERE = pathlib.Path(__file__).resolve().parent
 LIMIT_S = 60
-PLANNED, ERRORS, REFUSED = 0, 1, 3
+PLANNED, REFUSED = 0, 3
 STATE_CAP = (110, 100)      # of any rank, over the mean
-
-# What a program may ask for that its shapes do not allow.
-IMPOSSIBLE = ("ranks: they do not divide its", "ranks, which make no groups of")
 
 
 # ---- what a plan has to keep ----
@@ -66,7 +63,7 @@ def baselines(plan):
 def check_state(plan):
     """Within the cap, or no more than any baseline has, where what is divisible
     may lie anywhere."""
-    if plan.data["policy"]["geometry"] in ("padded", "equal"):
+    if any(b["geometry"] != "uneven" for b in plan.data["buckets"]):
         return
     ours = state_of(plan)
     cap = cap_of(ours)
@@ -122,12 +119,8 @@ def options_of(text):
 
 
 def is_reasoned(status, said):
-    """One error that says why; inputs are valid but for what is listed."""
-    errors = [line for line in said.splitlines() if "error: " in line]
-    if status == REFUSED:
-        return errors != []
-    return status == ERRORS and errors != [] and all(
-        any(words in line for words in IMPOSSIBLE) for line in errors)
+    """Errors that say why: inputs are valid."""
+    return status == REFUSED and "error: " in said
 
 
 def with_room(text, said):
@@ -139,6 +132,15 @@ def with_room(text, said):
                   flags=re.MULTILINE)
 
 
+def with_group(text, said):
+    """The program with the groups that a refusal names; or None."""
+    named = re.search(r"`(-D tp_strategy=\w+(?: -D tp_group=\d+)?)`", said)
+    if not named:
+        return None
+    lines = text.split("\n")
+    return "\n".join([f"# {named[1]}", *lines[lines[0].startswith("# -D"):]])
+
+
 def complaints(canzona, folder, text):
     """What is wrong with the plan of a program; and whether it has one, perhaps
     after the change that is said to help."""
@@ -148,11 +150,11 @@ def complaints(canzona, folder, text):
     done = subprocess.run([canzona, "plan", "--json", *options_of(text), path],
                           capture_output=True, timeout=LIMIT_S, check=False)
     said = done.stderr.decode()
-    roomy = with_room(text, said)
-    if roomy == text:
-        return [f"a cap that does not help: {said[:1000]}"], False
-    if roomy:
-        return complaints(canzona, folder, roomy)
+    helped = with_room(text, said) or with_group(text, said)
+    if helped == text:
+        return [f"a change that does not help: {said[:1000]}"], False
+    if helped:
+        return complaints(canzona, folder, helped)
     if done.returncode != PLANNED:
         return ([] if is_reasoned(done.returncode, said) else
                 [f"status {done.returncode}: {said[:1000]}"]), False

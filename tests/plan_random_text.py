@@ -279,7 +279,8 @@ class Writer:
         shards = self.size["tp"]
         if self.chance(2):
             yield "# -D tp_strategy=gram -D tp_group=" + str(self.r.choice(
-                [k for k in range(1, shards + 1) if shards % k == 0]))
+                [k for k in range(1, shards + 1)
+                 if shards % k == 0 or self.chance(8)]))
 
     def program(self):
         body = [*self.mesh(), *self.machine(), *self.model(), *self.uses(),

@@ -158,6 +158,17 @@ static void put_uses(writer *w)
     put_use(w, "rest", "**", false);
 }
 
+/* How buckets are cut, and whose order they have. */
+static void put_buffers(writer *w)
+{
+    static const char *const geometries[] = {"uneven", "padded", "equal",
+                                             "auto"};
+
+    cz_text_printf(w->out, "\n    geometry %s", geometries[draw(w->r, 4)]);
+    if (chance(w->r, 4))
+        cz_text_puts(w->out, ", layout trainer");
+}
+
 static void put_schedule(writer *w)
 {
     cz_text_printf(w->out, "\nschedule {\n    grads %s partial over dp",
@@ -181,6 +192,7 @@ static void put_schedule(writer *w)
     cz_text_puts(w->out, "    tp auto");
     if (!chance(w->r, 3))
         cz_text_printf(w->out, ", group %" PRId64 "KiB", draw_in(w->r, 1, 12));
+    put_buffers(w);
     cz_text_puts(w->out, "\n}\n");
 }
 
