@@ -1,6 +1,8 @@
 /* V0: every number in range, every row inside the memory it names. */
 #include "passes/verify/verify_internal.h"
 
+#include <string.h>
+
 /* The owner of a slice that ends before it starts, and the last parameter in
  * front of its start: what lies between is another's too, or is padding. */
 static place place_of_slice(const verifier *v, int number, int slice)
@@ -15,6 +17,22 @@ static place place_of_slice(const verifier *v, int number, int slice)
         if (bucket->offsets.v[i] < bucket->slices.v[slice])
             at.param = bucket->params.v[i];
     return at;
+}
+
+/* One reduce-scatter does for padded slices. */
+static void check_padded(verifier *v, int number)
+{
+    const cz_fact_bucket *bucket = v->view->buckets[number].fact;
+    const cz_ints *s = &bucket->slices;
+
+    if (strcmp(bucket->geometry, "padded") != 0)
+        return;
+    for (int i = 1; i + 1 < s->n && v->n_errors == 0; i++)
+        if (s->v[i + 1] - s->v[i] != s->v[1])
+            reject(v, place_in_bucket(v, number, -1),
+                   "bucket %d: slice [%lld, %lld) is not as long as the first, "
+                   "but they are padded",
+                   number, (long long)s->v[i], (long long)s->v[i + 1]);
 }
 
 static void check_slices(verifier *v, int number)
@@ -35,6 +53,8 @@ static void check_slices(verifier *v, int number)
                    "the slice [%lld, %lld) of bucket %d, which the rank owns, "
                    "ends before it starts",
                    (long long)s->v[i], (long long)s->v[i + 1], number);
+    if (v->n_errors == 0)
+        check_padded(v, number);
 }
 
 /* Parameters of a bucket lie one behind the other and inside it. */

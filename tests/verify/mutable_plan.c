@@ -64,7 +64,7 @@ static mutable_bucket copy_bucket(cz_arena *arena, const cz_fact_bucket *fact)
 {
     return (mutable_bucket){copy_ints(arena, fact->slices.v, fact->slices.n),
                             copy_ints(arena, fact->offsets.v, fact->offsets.n),
-                            fact->slices.n, fact->params.n};
+                            fact->slices.n, fact->params.n, fact->geometry};
 }
 
 void mutable_plan_copy(mutable_plan *plan, cz_arena *arena,
@@ -134,6 +134,7 @@ static cz_view_bucket view_of_bucket(mutable_plan *plan, int number)
     *fact = *view.fact;
     fact->slices.v = bucket->slices;
     fact->offsets.v = bucket->offsets;
+    fact->geometry = bucket->geometry;
     view.fact = fact;
     return view;
 }

@@ -1,6 +1,8 @@
 /* The kinds of mutations, and those of buckets, owners and the arena. */
 #include "tests/verify/mutation.h"
 
+#include <string.h>
+
 const mutation mutations[] = {
     {"drop a row", drop_row},
     {"duplicate a row", duplicate_row},
@@ -34,6 +36,7 @@ const mutation mutations[] = {
     {"change the stride of blocks", change_stride},
     {"change a section", change_section},
     {"move a slice's bound", move_slice},
+    {"change a geometry", change_geometry},
     {"move a parameter", move_param},
     {"change an owner", change_owner},
     {"change a family's home", change_home},
@@ -53,6 +56,16 @@ bool move_slice(mutable_plan *plan, randoms *r)
     const int64_t was = *bound;
     *bound = chance(r, 2) ? draw_in(r, 0, length) : was + draw_in(r, -1, 1);
     return *bound != was;
+}
+
+bool change_geometry(mutable_plan *plan, randoms *r)
+{
+    static const char *const names[] = {"uneven", "padded", "equal"};
+    mutable_bucket *bucket = &plan->buckets[draw(r, plan->n_buckets)];
+    const char *was = bucket->geometry;
+
+    bucket->geometry = names[draw(r, 3)];
+    return strcmp(bucket->geometry, was) != 0;
 }
 
 bool move_param(mutable_plan *plan, randoms *r)

@@ -52,6 +52,7 @@ bool change_stride(mutable_plan *plan, randoms *r);
 bool change_section(mutable_plan *plan, randoms *r);
 
 bool move_slice(mutable_plan *plan, randoms *r);
+bool change_geometry(mutable_plan *plan, randoms *r);
 bool move_param(mutable_plan *plan, randoms *r);
 bool change_owner(mutable_plan *plan, randoms *r);
 bool change_home(mutable_plan *plan, randoms *r);

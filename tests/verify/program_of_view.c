@@ -1,6 +1,8 @@
 /* What codegen prints of a schedule, made in memory. */
 #include "tests/verify/mutable_plan.h"
 
+#include <string.h>
+
 static uint32_t mask(const cz_ints *axes)
 {
     uint32_t m = 0;
@@ -144,6 +146,8 @@ static void set_buckets(cz_arena *arena, czr_program *program,
         buckets[i] = program->buckets[i];
         buckets[i].length = view->buckets[i].fact->length;
         buckets[i].slices = view->buckets[i].fact->slices.v;
+        buckets[i].is_equal =
+            strcmp(view->buckets[i].fact->geometry, "equal") == 0;
         const cz_fact_family *home =
             view->families[view->buckets[i].family].fact;
         buckets[i].n_home = home->home.n;
