@@ -7,8 +7,14 @@
 enum { EFFORT = 8192, BUFFER_BITS = 30 };
 
 /* Exchanges are simulated as if they slowed no product down: sharing has to
- * gain more than this part of the time, and so have more bytes on the wire. */
-enum { WORTH = 10 };
+ * gain more than this hundredth of the time, and more bytes on the wire than
+ * they may be have to gain that other. */
+enum { WORTH = 10, BYTES_WORTH = 5 };
+
+/* Bytes on the wire that sharing may add: so many hundredths of all that owners
+ * alone send, gradients and parameters included; the first that will do. */
+static const int wire_more[] = {5, 6, 7, 8, 10};
+enum { N_WIRE_MORE = sizeof wire_more / sizeof *wire_more };
 
 /* ---- the problem ---- */
 
@@ -58,22 +64,28 @@ static cz_subgroup_plan solve_owners(const cz_place_sharer *s)
     return solve(s, classes, INT64_MAX);
 }
 
-/* Whether a plan takes less time than another by the part that is asked for. */
+/* Whether a plan takes less time than another by so many hundredths of it. */
 static bool is_worth(const cz_subgroup_plan *plan,
-                     const cz_subgroup_plan *other)
+                     const cz_subgroup_plan *other, int hundredths)
 {
     return plan->is_feasible &&
            (!other->is_feasible ||
-            plan->time_ps <= other->time_ps - other->time_ps / WORTH);
+            plan->time_ps <=
+                other->time_ps - other->time_ps / 100 * hundredths);
 }
 
-/* With few bytes on the wire, unless more of them are worth it: sums within a
- * node, whose links have time to spare. */
+/* With few bytes on the wire, and with as many more as are worth it where sums
+ * travel within a node, whose links have time to spare. */
 static cz_subgroup_plan solve_shared(const cz_place_sharer *s)
 {
-    const cz_subgroup_plan light = solve(s, s->classes, cz_place_wire_cap(s));
     const cz_subgroup_plan any = solve(s, s->classes, INT64_MAX);
-    return s->width <= s->n_near && is_worth(&any, &light) ? any : light;
+    for (int i = 0; i < N_WIRE_MORE; i++) {
+        const cz_subgroup_plan light =
+            solve(s, s->classes, cz_place_wire_cap(s, wire_more[i]));
+        if (s->width > s->n_near || !is_worth(&any, &light, BYTES_WORTH))
+            return light;
+    }
+    return any;
 }
 
 /* ---- rows ---- */
@@ -149,5 +161,6 @@ bool cz_place_share(cz_arena *arena, const cz_plan_view *view,
         return false;
     const cz_subgroup_plan alone = solve_owners(&s);
     const cz_subgroup_plan shared = solve_shared(&s);
-    return is_worth(&shared, &alone) && cz_place_put_back(&s, &shared, out);
+    return is_worth(&shared, &alone, WORTH) &&
+           cz_place_put_back(&s, &shared, out);
 }

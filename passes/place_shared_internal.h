@@ -31,8 +31,10 @@ bool cz_place_is_gathered(const cz_place_sharer *s, int family);
  * a matrix. */
 bool cz_place_list_classes(cz_place_sharer *s);
 
-/* Of all gathers, scatters and sums together. */
-int64_t cz_place_wire_cap(const cz_place_sharer *s);
+/* Of all gathers, scatters and sums together, which may add so many hundredths
+ * to all that is sent where matrices have owners, gradients and parameters
+ * included. */
+int64_t cz_place_wire_cap(const cz_place_sharer *s, int hundredths);
 
 /* The plan on the domain's slots, in the geometry that is best for it; fills
  * plan, group and time.  Rows are dealt out to split coordinates so that states

@@ -7,10 +7,6 @@
 
 #include <string.h>
 
-/* So many hundredths of all that is sent where matrices have owners, gradients
- * and parameters included. */
-enum { WIRE_MORE = 5 };
-
 /* Ranks along fsdp that shard the family; 1: none. */
 static int64_t count_fsdp(const cz_plan_view *view, int family)
 {
@@ -51,12 +47,12 @@ static cz_wide reduced_bytes(const cz_place_sharer *s)
            problem->n_hosts / s->view->n_ranks;
 }
 
-int64_t cz_place_wire_cap(const cz_place_sharer *s)
+int64_t cz_place_wire_cap(const cz_place_sharer *s, int hundredths)
 {
     cz_wide owned = 0;
     for (int c = 0; c < s->n_classes; c++)
         owned +=
             (cz_wide)s->classes[c].count * s->classes[c].ways[0].wire_bytes;
     return cz_time_limit(owned + (owned + reduced_bytes(s) + fsdp_bytes(s)) *
-                                     WIRE_MORE / 100);
+                                     hundredths / 100);
 }

@@ -405,10 +405,8 @@ typedef enum czr_exchange_kind {
 
 typedef struct czr_sum_row {
     int32_t param;
-    czr_dtype dtype; /* F32 or F64; of what is gathered, any */
-    int32_t how;     /* czr_exchange_kind */
-    int32_t band;    /* blocks of rows of a symmetric matrix of which only the
-                      * band travels; 0: all of it does */
+    czr_dtype dtype;   /* F32 or F64; of what is gathered, any */
+    int32_t how, band; /* czr_exchange_kind; blocks of the band, 0: all moves */
     int64_t offset, count, side; /* of the matrix with a band: its rows */
 } czr_sum_row;
 

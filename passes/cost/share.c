@@ -3,9 +3,9 @@
 
 #include "dsl/base/checked.h"
 
-/* Blocks of rows of a rank at most: with 8 a band of eight ranks has 33 of each
- * 64 elements. */
-enum { MOST_BLOCKS = 8 };
+/* Blocks of rows of a rank at most: with 16 a band of eight ranks has 65 of
+ * each 128 elements, of two ranks 17 of 32. */
+enum { MOST_BLOCKS = 16 };
 
 /* What a step asks of its space; conflicts make it impossible. */
 typedef struct wanted {

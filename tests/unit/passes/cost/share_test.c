@@ -52,7 +52,7 @@ static void rows_without_equal_parts_are_not_dealt_out(void **state)
 }
 
 /* X X', rounded to bf16, in each of the five steps: rows of the sum to each,
- * and of what is symmetric 4 ranks x 8 blocks. */
+ * and of what is symmetric 4 ranks x 16 blocks. */
 static void sums_that_are_rounded_are_scattered(void **state)
 {
     fixture *f = *state;
@@ -63,7 +63,7 @@ static void sums_that_are_rounded_are_scattered(void **state)
     cz_share_scatter(&f->arena, stage, 4, shares);
     for (int s = 0; s < stage->n_steps; s++) {
         assert_int_equal(shares[s].scatter, shares[s].inner);
-        assert_int_equal(shares[s].band, shares[s].gather_bytes > 0 ? 32 : 0);
+        assert_int_equal(shares[s].band, shares[s].gather_bytes > 0 ? 64 : 0);
         n_scattered += shares[s].scatter;
         n_banded += shares[s].band > 0;
     }
@@ -102,7 +102,7 @@ static void bands_are_made_of_bands_alone(void **state)
     assert_int_equal(share.band, 0);
     step.n_in = 2;
     cz_share_scatter(&f->arena, &stage, 2, &share);
-    assert_int_equal(share.band, 10);
+    assert_int_equal(share.band, 20);
 }
 
 /* A rank's rows of a transposed factor are columns of what lies there. */

@@ -145,7 +145,7 @@ static void every_step_of_the_table_is_an_exchange(void **state)
 }
 
 /* Each of the five Gram matrices of 5120 x 5120 travels in f32 to the rank of
- * its rows and in bf16 back, then a square of it in bf16, of each 17 of 32
+ * its rows and in bf16 back, then a square of it in bf16, of each 33 of 64
  * blocks: three quarters of it in bytes of four ranks, where sums in bf16 would
  * travel twice and whole; and a rank's rows are read in f32 and written in bf16
  * once more.  No rank of four has its own shard of eight in its part, there and
@@ -166,7 +166,7 @@ static void ways_as_run_add_up_in_f32_and_deal_out_what_is_behind(void **state)
     const cz_subgroup_way *a = find(plain, n, CZ_SUBGROUP_SHARED, 4, 1);
     const cz_subgroup_way *b = find(run, n, CZ_SUBGROUP_SHARED, 4, 1);
     assert_int_equal(b->wire_bytes - a->wire_bytes,
-                     4 * 5 * 3 * (elements / 4) * 8 / 32 * 17 -
+                     4 * 5 * 3 * (elements / 4) * 8 / 64 * 33 -
                          4 * 5 * 3 * (elements / 4) * 6 + 4 * shard_bytes);
     assert_int_equal(cz_subgroup_work_ps(b) - cz_subgroup_work_ps(a),
                      4 * 5 * cz_time_map(&machine, 6 * elements / 4));
