@@ -59,6 +59,18 @@ static void read_bounds(cz_sheet_reader *r, const cz_json_at *metrics)
     }
 }
 
+static void read_longest(cz_sheet_reader *r, const cz_json_at *metrics)
+{
+    const cz_json_at longest = cz_json_member(metrics, "longest_update");
+    r->out->has_longest = !cz_json_is_null(&longest);
+    if (!r->out->has_longest)
+        return;
+    r->out->longest_ps =
+        cz_json_number_of(&longest, "time_ps", 0, CZ_MAX_BYTES);
+    r->out->together_ps =
+        cz_json_number_of(&longest, "together_ps", 0, CZ_MAX_BYTES);
+}
+
 static void read_metrics(cz_sheet_reader *r, const cz_json_at *root)
 {
     const cz_json_at metrics = cz_json_member(root, "metrics");
@@ -70,6 +82,7 @@ static void read_metrics(cz_sheet_reader *r, const cz_json_at *root)
         r->out->memory[k] =
             numbers_of(r, &memory, cz_memory_name((cz_memory)k));
     read_sent(r, &metrics);
+    read_longest(r, &metrics);
     read_bounds(r, &metrics);
 }
 

@@ -11,6 +11,7 @@
 #include "passes/place_fact.h"
 #include "passes/place_public.h"
 #include "passes/place_shared.h"
+#include "passes/place_turns.h"
 #include "passes/solve/joint.h"
 
 #include <stdlib.h>
@@ -26,6 +27,7 @@ typedef struct placer {
     cz_arena *arena;
     const cz_plan_view *view;
     cz_machine machine;
+    const cz_stage_time *times; /* [stages] */
     cz_owner_grid grid;
     int n_cells;
     int n_domains;
@@ -58,12 +60,12 @@ static bool make_problems(placer *p, cz_diags *diags)
                       "the module names no machine to predict times for");
         return false;
     }
-    const cz_stage_time *times = cz_stage_times(p->arena, p->view, &p->machine);
+    p->times = cz_stage_times(p->arena, p->view, &p->machine);
     p->domains = CZ_NEW(p->arena, cz_place_domain, p->n_domains + 1);
     for (int d = 0; d < p->n_domains; d++) {
         cz_place_domain *out = &p->domains[d];
-        if (!cz_place_problem_make(p->arena, p->view, times, diags, &domains[d],
-                                   out))
+        if (!cz_place_problem_make(p->arena, p->view, p->times, diags,
+                                   &domains[d], out))
             return false;
         if (is_trainers(p))
             out->problem.order = CZ_ORDER_TRAINER;
@@ -302,6 +304,14 @@ static void try_public(placer *p)
     p->plans = all.plans;
 }
 
+/* Pipeline stages with equal plans have other turns. */
+static void stagger(placer *p)
+{
+    for (int d = 0; d < p->n_domains; d++)
+        p->plans[d] = cz_place_stagger(p->arena, p->view, p->times,
+                                       &p->domains[d], &p->plans[d]);
+}
+
 /* ---- facts ---- */
 
 static cz_ints of_family(const cz_view_family *family, const int64_t *values)
@@ -413,6 +423,7 @@ static bool place(cz_ir *ir, cz_arena *arena, cz_diags *diags)
     place_pairs(&p);
     place_rest(&p);
     try_public(&p);
+    stagger(&p);
     write_owners(&p, ir);
     write_buckets(&p, ir);
     return true;

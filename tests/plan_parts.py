@@ -168,9 +168,9 @@ def check_trained(plan, policy):
 def check_untrained(plan):
     for p in plan.frozen:
         yield from equal(f"{p['name']}, frozen", [p[key] for key in (
-            "optimizer", "rule", "reduction", "spread", "names", "stage",
+            "optimizer", "rule", "reduction", "turn", "spread", "names", "stage",
             "matrices", "tied_to", "grad", "master", "bucket", "offset")],
-            [None] * 3 + [[], [], [], 0] + [None] * 5)
+            [None] * 4 + [[], [], [], 0] + [None] * 5)
     trained = {p["name"]: p for p in plan.params}
     for p in plan.ties:
         expected = dict(trained[p["tied_to"]], name=p["name"], tied_to=p["tied_to"])

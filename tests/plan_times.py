@@ -1,5 +1,7 @@
 """Predicted times of a plan, computed again from the kernels of its stages and
 the constants of its machine.  Written from the schema alone."""
+import math
+
 from plan_numbers import equal
 
 PS = 10 ** 12
@@ -60,6 +62,13 @@ def mean_ps(m, stage, batch, launch):
                         for phase in phases for step in phase["steps"]), updates)
 
 
+def check_phase_times(name, m, stage, batch, launch):
+    for k, phase in enumerate(stage["phases"]):
+        time = mean_ps(m, {"phases": [dict(phase, updates=1)]}, batch, launch)
+        yield from equal(f"{name}.phases[{k}].time_ps", phase["time_ps"],
+                         ceil_div(time, batch) if m else 0)
+
+
 def check_costliest(name, stage):
     """What the stage says is what its costliest phase does."""
     if not stage["phases"]:
@@ -85,6 +94,7 @@ def check_stage_times(plan):
         time = mean_ps(m, stage, batch, launch) if m else 0
         yield from equal(f"{name}.time_ps", stage["time_ps"],
                          ceil_div(time, batch))
+        yield from check_phase_times(name, m, stage, batch, launch)
         yield from check_costliest(name, stage)
 
 
@@ -117,6 +127,59 @@ def pigeonhole(longest, n):
     return best
 
 
+# ---- the longest update ----
+
+MOST_UPDATES = 256
+
+
+def fires(event, turn, t):
+    if t <= event["start"] or not event["period"]:
+        return t == event["start"]
+    early = turn if event["staggered"] else 0
+    return (t - event["start"] + early) % event["period"] == 0
+
+
+def phase_of(stage, turn, t):
+    due = [e for e, event in enumerate(stage["events"]) if fires(event, turn, t)]
+    return next(p for p in stage["phases"] if p["fires"] == due)
+
+
+def update_ps(plan, t, together):
+    ranks = [0] * len(plan.ranks)
+    for m in plan.data["matrices"]:
+        param = plan.params[m["parameter"]]
+        stage = plan.stages[param["rule"], "whole"]
+        if m["group_size"] > 1:
+            continue
+        turn = 0 if together else param["turn"] or 0
+        body = phase_of(stage, turn, t) if stage["phases"] else stage
+        for rank in plan.owners(m):
+            ranks[rank] += body["time_ps"]
+    return max(ranks)
+
+
+def longest_update(plan):
+    events = [e for s in plan.data["stages"] if s["where"] == "whole"
+              for e in s["events"]]
+    if not events or not plan.data["constants"]:
+        return None
+    first = max(e["start"] + (e["staggered"] or not e["period"]) for e in events)
+    n = min(MOST_UPDATES, math.lcm(*[e["period"] or 1 for e in events]))
+    most = [max(update_ps(plan, t, together) for t in range(first, first + n))
+            for together in (False, True)]
+    return {"first": first, "updates": n, "time_ps": most[0],
+            "together_ps": most[1]}
+
+
+def check_turns(plan):
+    """Parameters have a turn where an event of their rule is staggered."""
+    staggered = {s["rule"] for s in plan.data["stages"]
+                 if any(e["staggered"] for e in s["events"])}
+    for i, p in enumerate(plan.params):
+        yield from equal(f"parameters[{i}] has a turn", p["turn"] is not None,
+                         p["rule"] in staggered)
+
+
 def check_times(plan):
     yield from check_stage_times(plan)
     for i, m in enumerate(plan.data["matrices"]):
@@ -126,6 +189,9 @@ def check_times(plan):
         yield from equal(f"matrices[{i}].cost.time_ps", m["cost"]["time_ps"],
                          sum(s["time_ps"] for s in stages))
     times, metrics = rank_times(plan), plan.data["metrics"]
+    yield from check_turns(plan)
+    yield from equal("metrics.longest_update", metrics["longest_update"],
+                     longest_update(plan))
     yield from equal("metrics.time_ps", metrics["time_ps"], times)
     yield from equal("metrics.max_over_mean", metrics["max_over_mean"],
                      [max(times), sum(times), len(times)])

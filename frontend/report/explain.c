@@ -43,6 +43,22 @@ static void put_step(const cz_look *look, cz_text *out)
                    bound->name);
 }
 
+/* Of updates that differ; all else is of the mean one. */
+static void put_longest(const cz_sheet *s, cz_text *out)
+{
+    if (!s->has_longest)
+        return;
+    cz_text_puts(out, "  That is the mean update.  The longest spends ");
+    cz_number_time(out, s->longest_ps);
+    cz_text_puts(out, " on whole matrices\n  of one rank");
+    if (s->together_ps != s->longest_ps) {
+        cz_text_puts(out, ", and would spend ");
+        cz_number_time(out, s->together_ps);
+        cz_text_puts(out, " if they were not staggered");
+    }
+    cz_text_puts(out, ".\n");
+}
+
 static void put_time(const cz_look *look, cz_text *out)
 {
     const cz_sheet *s = look->sheet;
@@ -56,6 +72,7 @@ static void put_time(const cz_look *look, cz_text *out)
     cz_text_puts(out, " on the mean one;\n  the busiest is ");
     cz_look_rank_name(look, time.at_max, out);
     cz_text_printf(out, ".  Times are %s.\n", cz_basis_word(&basis));
+    put_longest(s, out);
     if (!bound)
         return;
     cz_text_printf(out, "  Bound \"%s\", ", bound->name);

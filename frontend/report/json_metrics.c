@@ -3,6 +3,7 @@
 
 #include "dsl/base/checked.h"
 #include "passes/cost/time_bounds.h"
+#include "passes/cost/update_time.h"
 
 static const char *step_name(cz_step_kind kind)
 {
@@ -147,6 +148,24 @@ static void put_bounds(cz_report *r)
     cz_json_close(&r->json, ']');
 }
 
+static void put_longest_update(cz_report *r)
+{
+    cz_json *json = &r->json;
+    cz_update_time time;
+    cz_json_key(json, "longest_update");
+    if (!r->has_machine ||
+        !cz_update_time_find(r->arena, r->view, r->times, &time)) {
+        cz_json_null(json);
+        return;
+    }
+    cz_json_open(json, '{');
+    cz_json_put_int(json, "first", time.first);
+    cz_json_put_int(json, "updates", time.n);
+    cz_json_put_int(json, "time_ps", time.most_ps);
+    cz_json_put_int(json, "together_ps", time.together_ps);
+    cz_json_close(json, '}');
+}
+
 void cz_report_put_metrics(cz_report *r)
 {
     cz_json *json = &r->json;
@@ -168,6 +187,7 @@ void cz_report_put_metrics(cz_report *r)
     cz_json_put_ints(
         json, "max_over_mean",
         (const int64_t[]){load.max_ps, load.sum_ps, r->view->n_ranks}, 3);
+    put_longest_update(r);
     put_bounds(r);
     cz_json_close(json, '}');
 }

@@ -162,6 +162,7 @@ static void put_parameter(cz_report *r, const char *name,
     put_string_or_null(r, "optimizer", how->optimizer);
     put_string_or_null(r, "rule", how->rule);
     put_string_or_null(r, "reduction", how->reduction);
+    cz_json_put_optional(json, "turn", family->turn ? p->turn : -1);
     put_spread(r, p, family);
     cz_json_put_int(json, "element_count", family->elements);
     cz_json_put_int(json, "local_elements", family->local_elements);

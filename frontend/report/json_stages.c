@@ -121,15 +121,37 @@ static void put_moving(cz_report *r, const char *key,
     cz_json_close(&r->json, ']');
 }
 
-static void put_phases(cz_report *r, const cz_view_stage *stage)
+/* When blocks of the rule fire; phases are sets of these. */
+static void put_events(cz_report *r, const cz_view_rule *rule)
 {
     cz_json *json = &r->json;
+    cz_json_key(json, "events");
+    cz_json_open(json, '[');
+    for (int e = 0; e < rule->n_events; e++) {
+        cz_json_open(json, '{');
+        cz_json_put_int(json, "start", rule->events[e].start);
+        cz_json_put_int(json, "period", rule->events[e].period);
+        cz_json_put_bool(json, "staggered", rule->events[e].staggered);
+        cz_json_close(json, '}');
+    }
+    cz_json_close(json, ']');
+}
+
+static void put_phases(cz_report *r, const cz_view_stage *stage)
+{
+    const cz_view_rule *rule = &r->view->rules[stage->rule];
+    const int64_t *times = r->times[stage - r->view->stages].phase_ps;
+    cz_json *json = &r->json;
+    put_events(r, rule);
     cz_json_key(json, "phases");
     cz_json_open(json, '[');
     for (int p = 0; p < stage->n_variants; p++) {
         const cz_view_stage *variant = &stage->variants[p];
         cz_json_open(json, '{');
+        const cz_ints fires = rule->phases[p].fact->fires;
         cz_json_put_int(json, "updates", r->frequencies[stage->rule].counts[p]);
+        cz_json_put_ints(json, "fires", fires.v, fires.n);
+        cz_json_put_int(json, "time_ps", times ? times[p] : 0);
         put_moving(r, "gather", stage, CZ_SLOT_GATHER, p);
         put_moving(r, "scatter", stage, CZ_SLOT_SCATTER, p);
         cz_json_put_int(json, "flops", variant->fact->flops);

@@ -32,6 +32,23 @@ static int64_t matrices_on_rank(const cz_plan_view *view, int rule)
     return n / view->n_ranks;
 }
 
+/* Of each phase of a stage, of one of the batch that is called. */
+static const int64_t *phase_times(cz_arena *arena, const cz_plan_view *view,
+                                  const cz_machine *machine,
+                                  const cz_stage_call *call, int64_t batch)
+{
+    const cz_view_stage *stage = call->stage;
+    int64_t *times = CZ_NEW(arena, int64_t, stage->n_variants + 1);
+    for (int i = 0; i < stage->n_variants; i++) {
+        cz_stage_call variant = *call;
+        cz_stage_cost cost;
+        variant.stage = &stage->variants[i];
+        cz_cost_stage(arena, view, machine, &variant, &cost);
+        times[i] = cz_ceil_div(cost.time_ps, batch);
+    }
+    return stage->n_variants > 0 ? times : NULL;
+}
+
 static cz_stage_time whole_time(cz_arena *arena, const cz_plan_view *view,
                                 const cz_machine *machine,
                                 const cz_view_stage *stage)
@@ -44,16 +61,17 @@ static cz_stage_time whole_time(cz_arena *arena, const cz_plan_view *view,
         call.batch *= 2;
     cz_cost_stage_mean(arena, view, machine, &call, &all);
     if (one.is_measured && !all.is_measured)
-        return (cz_stage_time){1, one.time_ps, true};
-    return (cz_stage_time){call.batch, cz_ceil_div(all.time_ps, call.batch),
-                           all.is_measured};
+        return (cz_stage_time){1, one.time_ps, true, NULL};
+    return (cz_stage_time){
+        call.batch, cz_ceil_div(all.time_ps, call.batch), all.is_measured,
+        phase_times(arena, view, machine, &call, call.batch)};
 }
 
 /* A segment on one part of the matrix, in the phase with the longest. */
 static cz_stage_time segment_time(cz_arena *arena, const cz_machine *machine,
                                   const cz_view_stage *stage)
 {
-    cz_stage_time out = {1, 0, false};
+    cz_stage_time out = {.batch = 1};
     for (int v = 0; v < cz_view_n_bodies(stage); v++) {
         const cz_view_stage *body = cz_view_variant(stage, v);
         const cz_stage_call call = {.stage = body, .batch = 1, .group = 1};
@@ -78,7 +96,8 @@ static cz_stage_time part_time(cz_arena *arena, const cz_plan_view *view,
     cz_stage_cost cost;
     without_launch.launch = 0;
     cz_cost_stage_mean(arena, view, &without_launch, &call, &cost);
-    return (cz_stage_time){1, cost.time_ps, false};
+    return (cz_stage_time){1, cost.time_ps, false,
+                           phase_times(arena, view, &without_launch, &call, 1)};
 }
 
 cz_stage_time *cz_stage_times(cz_arena *arena, const cz_plan_view *view,

@@ -24,6 +24,7 @@ typedef struct cz_stage_time {
                       * of CZ_TIMED_ELEMENTS, without launches.  With phases,
                       * the mean of updates in the long run */
     bool is_measured;
+    const int64_t *phase_ps; /* [variants] the same of each phase; NULL: none */
 } cz_stage_time;
 
 /* times[n_stages].  A measured time of the batch, or else of one matrix,

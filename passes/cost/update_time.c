@@ -1,0 +1,152 @@
+/* The longest update, by going through all of them. */
+#include "passes/cost/update_time.h"
+
+#include "passes/cost/time.h"
+
+typedef struct timer {
+    const cz_plan_view *view;
+    const cz_stage_time *times;
+    int64_t *turns; /* [rules] that differ */
+    int **phase_of; /* [rules][turns] at the update looked at */
+    int64_t *ranks; /* [ranks] what each computes then */
+    int64_t *sums;  /* [coordinates of a table] */
+} timer;
+
+static const cz_view_rule *rule_of(const timer *t, int rule)
+{
+    return &t->view->rules[rule];
+}
+
+/* ---- updates ---- */
+
+static bool has_phases(const cz_plan_view *view, const cz_view_stage *stage)
+{
+    return stage->where == CZ_WHERE_WHOLE &&
+           view->rules[stage->rule].n_phases > 0;
+}
+
+static int64_t common_multiple(int64_t a, int64_t b)
+{
+    int64_t multiple = a;
+    while (multiple < CZ_TIMED_UPDATES && multiple % b != 0)
+        multiple += a;
+    return multiple < CZ_TIMED_UPDATES ? multiple : CZ_TIMED_UPDATES;
+}
+
+static bool find_updates(const cz_plan_view *view, cz_update_time *out)
+{
+    *out = (cz_update_time){.first = 1, .n = 1};
+    bool found = false;
+    for (int s = 0; s < view->n_stages; s++) {
+        const cz_view_rule *rule = &view->rules[view->stages[s].rule];
+        if (!has_phases(view, &view->stages[s]))
+            continue;
+        const int64_t first = cz_events_steady(rule->events, rule->n_events);
+        out->first = first > out->first ? first : out->first;
+        out->n = common_multiple(
+            out->n, cz_events_period(rule->events, rule->n_events));
+        found = true;
+    }
+    return found;
+}
+
+/* ---- one update ---- */
+
+static void choose_phases(const timer *t, int64_t update)
+{
+    for (int r = 0; r < t->view->n_rules; r++)
+        for (int64_t turn = 0; turn < t->turns[r]; turn++)
+            t->phase_of[r][turn] =
+                cz_view_phase_at(rule_of(t, r), turn, update);
+}
+
+static int64_t row_ps(const timer *t, const cz_view_kernel_row *row,
+                      bool together)
+{
+    const cz_view_stage *stage = &t->view->stages[row->stage];
+    const cz_stage_time *time = &t->times[row->stage];
+    const int64_t turn = together ? 0 : t->view->params[row->param].turn;
+    if (stage->where != CZ_WHERE_WHOLE)
+        return 0;
+    return time->phase_ps
+               ? time->phase_ps[t->phase_of[stage->rule]
+                                           [turn % t->turns[stage->rule]]]
+               : time->time_ps;
+}
+
+static void add_table(const timer *t, const cz_view_table *table, bool together)
+{
+    for (int c = 0; c < table->n_coordinates; c++) {
+        t->sums[c] = 0;
+        for (int64_t i = table->starts[c]; i < table->starts[c + 1]; i++)
+            t->sums[c] = cz_time_add(
+                t->sums[c], row_ps(t, &table->rows.kernel[i], together));
+    }
+    for (int rank = 0; rank < t->view->n_ranks; rank++) {
+        const int64_t at =
+            cz_view_coordinate(t->view, &table->fact->selector, rank);
+        t->ranks[rank] = cz_time_add(t->ranks[rank], t->sums[at]);
+    }
+}
+
+static bool is_whole(const cz_plan_view *view, const cz_view_op *op)
+{
+    if (op->table < 0 || view->tables[op->table].kind != CZ_ROW_KERNEL)
+        return false;
+    const cz_view_table *table = &view->tables[op->table];
+    const int64_t n = table->starts[table->n_coordinates];
+    for (int64_t i = 0; i < n; i++)
+        if (view->stages[table->rows.kernel[i].stage].where == CZ_WHERE_WHOLE)
+            return true;
+    return false;
+}
+
+static int64_t update_ps(const timer *t, bool together)
+{
+    const cz_plan_view *view = t->view;
+    for (int rank = 0; rank < view->n_ranks; rank++)
+        t->ranks[rank] = 0;
+    for (int o = 0; o < view->n_ops; o++)
+        if (is_whole(view, &view->ops[o]))
+            add_table(t, &view->tables[view->ops[o].table], together);
+    return cz_rank_load_of(t->ranks, view->n_ranks).max_ps;
+}
+
+/* ---- all ---- */
+
+static timer make(cz_arena *arena, const cz_plan_view *view,
+                  const cz_stage_time *times)
+{
+    timer t = {view,
+               times,
+               CZ_NEW(arena, int64_t, view->n_rules + 1),
+               CZ_NEW(arena, int *, view->n_rules + 1),
+               CZ_NEW(arena, int64_t, view->n_ranks + 1),
+               NULL};
+    int most = 0;
+    for (int r = 0; r < view->n_rules; r++) {
+        t.turns[r] =
+            cz_events_turns(view->rules[r].events, view->rules[r].n_events);
+        t.phase_of[r] = CZ_NEW(arena, int, t.turns[r]);
+    }
+    for (int i = 0; i < view->n_tables; i++)
+        if (view->tables[i].n_coordinates > most)
+            most = view->tables[i].n_coordinates;
+    t.sums = CZ_NEW(arena, int64_t, most + 1);
+    return t;
+}
+
+bool cz_update_time_find(cz_arena *arena, const cz_plan_view *view,
+                         const cz_stage_time *times, cz_update_time *out)
+{
+    if (!find_updates(view, out))
+        return false;
+    const timer t = make(arena, view, times);
+    for (int64_t u = out->first; u < out->first + out->n; u++) {
+        choose_phases(&t, u);
+        const int64_t ps = update_ps(&t, false), all = update_ps(&t, true);
+        out->most_ps = ps > out->most_ps ? ps : out->most_ps;
+        out->together_ps = all > out->together_ps ? all : out->together_ps;
+    }
+    return true;
+}
