@@ -290,9 +290,8 @@ typedef struct czr_stage {
     uint8_t is_whole;
 } czr_stage;
 
-/* Updates start, start + period, ... from 1; with period 0 `start` alone.  A
- * staggered event comes at `start` and then, for a parameter with that turn, at
- * the updates t > start with (t - start + turn) % period = 0. */
+/* Updates start, start + period, ... from 1; with period 0 `start` alone.
+ * Staggered: `start`, and t > start where (t - start + turn) % period = 0. */
 typedef struct czr_event {
     int64_t start, period;
     int32_t staggered;
@@ -306,8 +305,7 @@ typedef struct czr_phases {
     const uint32_t *fires; /* [n_phases]: bit e, event e */
 } czr_phases;
 
-/* The bodies of a stage in the phases of a rule, that of each parameter in its
- * kernel rows; phases NULL: czr_stage.run in all. */
+/* The bodies of a stage; phases NULL: czr_stage.run in all. */
 typedef struct czr_variants {
     const czr_phases *phases;
     const czr_kernel *run; /* [n_phases] */
