@@ -78,20 +78,24 @@ def test_fixed_points():
 def test_any(folder):
     """Whatever parses keeps its tree, its tokens and its comments, and is done
     after one round."""
-    n = 0
-    for path in sources():
-        if run(PARSE_TOOL, path).returncode != 0:
-            continue
-        once = folder / path.name
-        once.write_bytes(formatted(path))
-        demand(formatted(once) == once.read_bytes(), f"{path}: not idempotent")
+    paths = [p for p in sources() if run(PARSE_TOOL, p).returncode == 0]
+    copies = [folder / str(i) / path.name for i, path in enumerate(paths)]
+    for path, once in zip(paths, copies):
+        once.parent.mkdir()
+        once.write_bytes(path.read_bytes())
+    done = run(CANZONA, "fmt", "-i", *copies)
+    demand(done.returncode == 0, done.stderr.decode(errors="replace"))
+    done = run(CANZONA, "fmt", "--check", *copies)
+    demand(done.returncode == 0 and not done.stdout,
+           f"not idempotent: {done.stdout.decode()}")
+    demand(formatted(paths[0]) == copies[0].read_bytes(), "what is printed")
+    for path, once in zip(paths, copies):
         demand(tree_of(path, path) == tree_of(once, path), f"{path}: tree")
         old, new = path.read_text(), once.read_text()
         demand(comments(old) == comments(new), f"{path}: comments")
         demand(re.sub(r"[\s,]", "", old) == re.sub(r"[\s,]", "", new),
                f"{path}: tokens")
-        n += 1
-    return n
+    return len(paths)
 
 
 def test_variants(folder):
