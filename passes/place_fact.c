@@ -32,7 +32,7 @@ cz_place_owners cz_place_owners_make(cz_arena *arena, const cz_plan_view *view)
 
 void cz_place_owners_put(const cz_place_owners *owners,
                          const cz_place_domain *domain,
-                         const cz_solve_plan *plan, const int *group,
+                         const cz_solve_plan *plan, const cz_block *blocks,
                          const cz_plan_view *view)
 {
     for (int i = 0; i < domain->problem.n_items; i++) {
@@ -44,7 +44,8 @@ void cz_place_owners_put(const cz_place_owners *owners,
         if (cz_family_shards(view, family) == 1)
             continue;
         owners->shard[param] = plan->host[i];
-        owners->group[param] = group ? group[i] : 1;
+        owners->group[param] = blocks ? blocks[i].size : 1;
+        owners->stride[param] = blocks ? blocks[i].stride : 1;
     }
 }
 

@@ -20,10 +20,11 @@ typedef struct cz_place_owners {
 
 /* Nobody owns anything yet. */
 cz_place_owners cz_place_owners_make(cz_arena *arena, const cz_plan_view *view);
-/* The domain's matrices.  group: [n_items] ranks that share each; NULL: 1. */
+/* The domain's matrices.  blocks: [n_items] of ranks that share each; NULL:
+ * owners have them alone. */
 void cz_place_owners_put(const cz_place_owners *owners,
                          const cz_place_domain *domain,
-                         const cz_solve_plan *plan, const int *group,
+                         const cz_solve_plan *plan, const cz_block *blocks,
                          const cz_plan_view *view);
 
 /* The plan's buckets, each as one or more of the module: parameters share one

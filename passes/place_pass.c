@@ -32,15 +32,16 @@ typedef struct placer {
     int n_cells;
     int n_domains;
     cz_place_domain *domains;
-    cz_solve_plan *plans;    /* [domains] */
-    cz_solve_problem *asked; /* [domains] that the plans solve */
-    int *partner;            /* [domains] solved together with it; or -1 */
-    const int **group_of;    /* [domains] ranks that share each item; NULL: 1 */
-    const int **coarse_of;   /* [domains] of the finer ones of such pairs */
-    bool *is_placed;         /* [domains] */
-    int64_t *cell_ps;        /* [cells] of the domains that are placed */
-    int64_t *cell_bytes;     /* [cells] state */
-    int64_t mean_bytes;      /* of a cell, when all are placed */
+    cz_solve_plan *plans;       /* [domains] */
+    cz_solve_problem *asked;    /* [domains] that the plans solve */
+    int *partner;               /* [domains] solved together with it; or -1 */
+    const cz_block **blocks_of; /* [domains] of ranks that share each item;
+                                 * NULL: owners have them alone */
+    const int **coarse_of;      /* [domains] of the finer ones of such pairs */
+    bool *is_placed;            /* [domains] */
+    int64_t *cell_ps;           /* [cells] of the domains that are placed */
+    int64_t *cell_bytes;        /* [cells] state */
+    int64_t mean_bytes;         /* of a cell, when all are placed */
 } placer;
 
 /* ---- problems ---- */
@@ -261,7 +262,7 @@ static void place_one(placer *p, int number)
     p->asked[number] = domain->problem;
     const int answer = find_answer(p, &domain->problem, NULL);
     if (answer >= 0) {
-        p->group_of[number] = p->group_of[answer];
+        p->blocks_of[number] = p->blocks_of[answer];
         take_geometry(p, number, answer);
         take(p, number, &p->plans[answer]);
         return;
@@ -271,7 +272,7 @@ static void place_one(placer *p, int number)
     cz_place_shared shared;
     if (should_share(p, &solved.score) &&
         cz_place_share(p->arena, p->view, &p->machine, domain, &shared)) {
-        p->group_of[number] = shared.group;
+        p->blocks_of[number] = shared.blocks;
         take(p, number, &shared.plan);
     } else {
         take(p, number, &solved.plan);
@@ -294,7 +295,7 @@ static void try_public(placer *p)
 {
     cz_place_all all = all_of(p);
     for (int d = 0; d < p->n_domains; d++)
-        if (p->group_of[d])
+        if (p->blocks_of[d])
             return;
     if (p->n_domains < 2)
         return;
@@ -325,7 +326,7 @@ static void write_owners(const placer *p, cz_ir *ir)
     const cz_place_owners owners = cz_place_owners_make(p->arena, view);
     for (int d = 0; d < p->n_domains; d++)
         cz_place_owners_put(&owners, &p->domains[d], &p->plans[d],
-                            p->group_of[d], view);
+                            p->blocks_of[d], view);
     cz_ir_remove(ir, CZ_FACT_assign);
     for (int f = 0; f < view->n_families; f++) {
         const cz_view_family *family = &view->families[f];
@@ -412,7 +413,7 @@ static bool place(cz_ir *ir, cz_arena *arena, cz_diags *diags)
     p.plans = CZ_NEW(arena, cz_solve_plan, p.n_domains + 1);
     p.asked = CZ_NEW(arena, cz_solve_problem, p.n_domains + 1);
     p.partner = CZ_NEW(arena, int, p.n_domains + 1);
-    p.group_of = CZ_NEW(arena, const int *, p.n_domains + 1);
+    p.blocks_of = CZ_NEW(arena, const cz_block *, p.n_domains + 1);
     p.coarse_of = CZ_NEW(arena, const int *, p.n_domains + 1);
     p.is_placed = CZ_NEW(arena, bool, p.n_domains + 1);
     for (int d = 0; d < p.n_domains; d++)

@@ -9,7 +9,7 @@
 
 typedef struct cz_place_shared {
     cz_solve_plan plan; /* hosts: the first rank of each matrix's block */
-    int *group;         /* [n_items] ranks that share it; 1: its owner alone */
+    cz_block *blocks;   /* [n_items] of ranks that share it; of 1: its owner */
     int64_t time_ps;    /* simulated: gathers, kernels, sums, scatters */
 } cz_place_shared;
 

@@ -4,7 +4,7 @@
  *   place_shared        the problem, and whether its answer is worth it
  *   place_shared_class  classes of matrices and the ways to share them
  *   place_shared_wire   how much more may travel
- *   place_shared_rows   from blocks of rows back to owners and groups
+ *   place_shared_rows   from blocks of rows back to owners and blocks of ranks
  */
 #ifndef CZ_PASSES_PLACE_SHARED_INTERNAL_H
 #define CZ_PASSES_PLACE_SHARED_INTERNAL_H
@@ -37,8 +37,8 @@ bool cz_place_list_classes(cz_place_sharer *s);
 int64_t cz_place_wire_cap(const cz_place_sharer *s, int hundredths);
 
 /* The plan on the domain's slots, in the geometry that is best for it; fills
- * plan, group and time.  Rows are dealt out to split coordinates so that states
- * are even.  False where they are beyond their cap. */
+ * plan, blocks and time.  Rows are dealt out to split coordinates so that
+ * states are even.  False where they are beyond their cap. */
 bool cz_place_put_back(const cz_place_sharer *s, const cz_subgroup_plan *plan,
                        cz_place_shared *out);
 

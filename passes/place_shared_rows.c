@@ -1,6 +1,7 @@
-/* From blocks of rows back to owners and groups. */
+/* From blocks of rows back to owners and blocks of ranks. */
 #include "passes/place_shared_internal.h"
 
+#include "passes/cost/ways.h"
 #include "passes/solve/choice.h"
 
 #include <stdlib.h>
@@ -61,9 +62,35 @@ static int64_t deal_rows(dealer *d)
     return most;
 }
 
+/* All that shard a matrix, in one node. */
+static bool is_near(const cz_place_sharer *s)
+{
+    return s->width == s->domain->problem.n_hosts && s->width <= s->n_near;
+}
+
+/* The rank of a position in its row.  The solver's blocks are aligned and nest;
+ * blocks of ranks that are width / g apart nest alike, where position p is the
+ * rank of p with its bits reversed. */
+static int rank_at(const cz_place_sharer *s, int position)
+{
+    int rank = 0;
+    if (!is_near(s))
+        return position;
+    for (int n = s->width; n > 1; n /= 2) {
+        rank = rank * 2 + position % 2;
+        position /= 2;
+    }
+    return rank;
+}
+
 static int slot_of(const dealer *d, int row, const cz_subgroup_job *job)
 {
-    return d->place_of[row] * d->s->width + job->first;
+    return d->place_of[row] * d->s->width + rank_at(d->s, job->first);
+}
+
+static cz_block block_of(const cz_place_sharer *s, int g)
+{
+    return (cz_block){g, g > 1 ? cz_ways_stride(s->width, is_near(s), g) : 1};
 }
 
 /* ---- items ---- */
@@ -90,13 +117,13 @@ static cz_solved lay_out(const void *context, const cz_solve_problem *problem)
     return best;
 }
 
-/* The next item of the class on the slot that has no group yet. */
+/* The next item of the class on the slot that has no block yet. */
 static int find_item(const cz_place_sharer *s, const cz_solve_plan *laid_out,
-                     const int *group, int slot, int class)
+                     const cz_block *blocks, int slot, int class)
 {
     const cz_solve_problem *problem = &s->domain->problem;
     int i = 0;
-    while (group[i] != 0 ||
+    while (blocks[i].size != 0 ||
            laid_out->owner[i] * problem->n_hosts + laid_out->host[i] != slot ||
            problem->class_of[i] != s->solve_class[class])
         i++;
@@ -104,21 +131,21 @@ static int find_item(const cz_place_sharer *s, const cz_solve_plan *laid_out,
 }
 
 /* Each slot's items of a class take the ways of its jobs in order. */
-static int *find_groups(const dealer *d, const cz_solve_plan *laid_out)
+static cz_block *find_blocks(const dealer *d, const cz_solve_plan *laid_out)
 {
     const cz_place_sharer *s = d->s;
     const int n = s->domain->problem.n_items;
-    int *group = CZ_NEW(s->arena, int, n + 1);
+    cz_block *blocks = CZ_NEW(s->arena, cz_block, n + 1);
     for (int row = 0; row < s->n_rows; row++)
         for (int k = 0; k < d->plan->rows[row].n_jobs; k++) {
             const cz_subgroup_job *job = &d->plan->rows[row].jobs[k];
             const int slot = slot_of(d, row, job);
-            group[find_item(s, laid_out, group, slot, job->of)] =
-                s->classes[job->of].ways[job->way].g;
+            blocks[find_item(s, laid_out, blocks, slot, job->of)] =
+                block_of(s, s->classes[job->of].ways[job->way].g);
         }
     for (int i = 0; i < n; i++)
-        group[i] = group[i] == 0 ? 1 : group[i];
-    return group;
+        blocks[i] = blocks[i].size == 0 ? block_of(s, 1) : blocks[i];
+    return blocks;
 }
 
 bool cz_place_put_back(const cz_place_sharer *s, const cz_subgroup_plan *plan,
@@ -130,7 +157,7 @@ bool cz_place_put_back(const cz_place_sharer *s, const cz_subgroup_plan *plan,
     out->plan = cz_place_geometry_lay_out(s->arena, &s->domain->problem,
                                           &s->domain->geometry, plan->time_ps,
                                           lay_out, &d);
-    out->group = find_groups(&d, &out->plan);
+    out->blocks = find_blocks(&d, &out->plan);
     out->time_ps = plan->time_ps;
     return true;
 }

@@ -1,10 +1,11 @@
 /* Pass: the strategy of every sharded matrix, as the schedule asks for it.
  *
  * requires: owners
- * provides: with "gram" groups of ranks that share matrices, each from its
- *           owner's block on; else groups stay as placement chose them
+ * provides: with "gram" groups of ranks that share matrices, each the block of
+ *           its owner; else groups stay as placement chose them
  * breaks:   nothing */
 #include "dsl/plan_view_build.h"
+#include "passes/cost/ways.h"
 #include "passes/owned.h"
 #include "passes/passes.h"
 #include "passes/share_group.h"
@@ -32,12 +33,26 @@ static int64_t group_of(cz_arena *arena, const cz_plan_view *view, int family,
     return 0;
 }
 
+/* A plan without a machine has no nodes. */
+static bool is_near(cz_arena *arena, const cz_plan_view *view, int family)
+{
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_ints axes = cz_view_shard_axes(view, family, storage);
+    cz_machine machine;
+    return !cz_machine_of(arena, view, &machine) ||
+           cz_machine_link_over(&machine, view, &axes, (cz_block){0, 0}) ==
+               CZ_LINK_NODE;
+}
+
 /* Owners become the first of their block. */
 static void write_family(cz_ir *ir, cz_arena *arena, const cz_plan_view *view,
                          int number, int64_t group)
 {
     const cz_view_family *family = &view->families[number];
     const int n = family->n_params;
+    const cz_block block = {
+        group, cz_ways_stride(cz_family_shards(view, number),
+                              is_near(arena, view, number), group)};
     int64_t *split = CZ_NEW(arena, int64_t, n);
     int64_t *shard = CZ_NEW(arena, int64_t, n);
     int64_t *groups = CZ_NEW(arena, int64_t, n);
@@ -47,10 +62,10 @@ static void write_family(cz_ir *ir, cz_arena *arena, const cz_plan_view *view,
         const cz_view_param *param = &view->params[family->first_param + i];
         const bool is_shared = param->shard_owner >= 0;
         split[i] = param->split_owner;
-        shard[i] = is_shared ? param->shard_owner - param->shard_owner % group
+        shard[i] = is_shared ? cz_block_first(block, param->shard_owner)
                              : param->shard_owner;
         groups[i] = is_shared ? group : 1;
-        strides[i] = 1;
+        strides[i] = is_shared && group > 1 ? block.stride : 1;
     }
     cz_ir_add_assign(ir, &(cz_fact_assign){family->fact->sym_name,
                                            {split, n},

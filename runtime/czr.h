@@ -172,8 +172,7 @@ czr_status czr_bind(czr_engine *engine, const char *name,
                     const czr_tensor *param, const czr_tensor *grad);
 /* All bound, nothing overlaps; masters are taken from the parameters. */
 czr_status czr_seal(czr_engine *engine);
-/* Collective.  On failure the engine is poisoned: every later call returns
- * the same status. */
+/* Collective.  Failure poisons the engine: later calls return the same. */
 czr_status czr_step(czr_engine *engine, const czr_hyper *hyper,
                     czr_stream stream, czr_result *result);
 /* Any thread: this parameter's gradient is complete (of fused storage: call it
@@ -442,9 +441,8 @@ typedef enum czr_section {
 typedef struct czr_op {
     uint8_t kind, stream, section;
     uint32_t comm;         /* bit a: axis a */
-    int32_t group;         /* each block of so many of its positions
-                            * communicates apart; 0: all together */
-    int32_t stride;        /* from one of a block to the next; 0 with group 0 */
+    int32_t group, stride; /* each block of so many positions, so far apart,
+                            * communicates by itself; 0, 0: all together */
     int32_t bucket, table; /* or -1 */
     int32_t n_waits;
     const int32_t *waits; /* earlier operations */

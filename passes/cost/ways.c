@@ -162,6 +162,11 @@ static bool set_parts(const lister *l, cz_subgroup_way *way)
 
 /* ---- gather and scatter ---- */
 
+int64_t cz_ways_stride(int64_t width, bool is_near, int64_t g)
+{
+    return is_near ? width / g : 1;
+}
+
 static int64_t elements_of(const lister *l, int64_t batch)
 {
     const cz_fact_rule *rule = l->view->rules[l->call->stage->rule].fact;
@@ -189,7 +194,10 @@ static void set_transfers(const lister *l, cz_subgroup_way *way)
     const int64_t all = elements_of(l, way->batch), shard = all / n_shards;
     const int64_t part = cz_ceil_div(all, way->g);
     const bool across = way->g > 1 && l->call->sharded != l->cut;
-    const bool is_apart = l->call->as_run && way->g > 1 && way->g < n_shards;
+    const bool is_near = width == n_shards && n_shards <= l->call->n_near;
+    const bool is_apart =
+        l->call->as_run && way->g > 1 &&
+        cz_ways_stride(n_shards, is_near, way->g) * way->g != n_shards;
     const int64_t own = across ? shard / way->g : is_apart ? 0 : shard;
     const int64_t travels = part - own;
     const int64_t lost = travels > 0 && way->g < width ? all / width : 0;

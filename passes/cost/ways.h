@@ -34,10 +34,16 @@ typedef struct cz_ways_call {
                         * travel in f32, and a map behind each makes of them what
                         * the product did; dealt out, with cz_share_scatter();
                         * else in the type of the result, with nothing behind
-                        * them.  The k-th rank of a block has the
-                        * k-th part in one piece, in which its own shard need
-                        * not lie: where the block is not the row, it does not */
+                        * them.  The k-th rank of a block has the k-th part in
+                        * one piece, in which its own shard lies where
+                        * cz_ways_stride() is width / g, and else not */
 } cz_ways_call;
+
+/* How far apart are the g of `width` ranks that share a matrix.  Where all of
+ * the row lies in one node, as far as can be, so that the shard of the k-th, in
+ * which shards are counted along the row, lies in the k-th of g parts; else
+ * they are neighbours, for what they add up is to stay in a node. */
+int64_t cz_ways_stride(int64_t width, bool is_near, int64_t g);
 
 /* The dimension that shards cut of the family's matrices as they are stored,
  * which is how stages see them; NONE: neither, or both. */

@@ -240,6 +240,12 @@ add_test(NAME plan_gram_of_three COMMAND ${plan_checker} --run
   -D mesh.tp=3 -D tp_strategy=gram ${plan_examples}/gpt.cz)
 set_tests_properties(plan_gram_of_three PROPERTIES LABELS plan TIMEOUT 60)
 
+# Blocks of ranks interleave, so that their own shards need not travel.
+add_test(NAME plan_gram_strides COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/plan_strides.py $<TARGET_FILE:canzona>
+  ${plan_examples}/gpt.cz 8)
+set_tests_properties(plan_gram_strides PROPERTIES LABELS plan TIMEOUT 60)
+
 # Few matrices: the planner lets ranks share them.
 add_test(NAME plan_json_few COMMAND ${plan_checker} --run
   $<TARGET_FILE:canzona> plan --json -D mesh.dp=2

@@ -39,6 +39,7 @@ typedef struct bench {
     int n_more; /* mutations behind the first of each mutant */
     bool verbose;
     int n_shared; /* plans with shared matrices */
+    int n_apart;  /* of these, those whose sharers are no neighbours */
 } bench;
 
 /* Small models on 2 to 8 ranks; every mutant that is accepted runs. */
@@ -56,21 +57,26 @@ static void make_text(randoms *r, bool is_sharded, cz_text *text)
         strstr(string, is_sharded ? "tp = 1\n" : "dp = 1, cp = 1, tp = 1\n"));
 }
 
-static bool can_share(const char *text, uint64_t uneven)
+/* How matrices of a plan are shared. */
+typedef enum sharing { BY_NONE, BY_ALL, IN_PAIRS } sharing;
+
+static bool can_share(const char *text, uint64_t uneven, sharing how)
 {
     planned plan;
 
-    planned_open_shared(&plan, text, MICROBATCHES, uneven);
-    const bool found = planned_is_shared(plan.view);
+    planned_open_shared(&plan, text, MICROBATCHES, uneven, how == IN_PAIRS);
+    const bool found = how == IN_PAIRS ? planned_has_strides(plan.view)
+                                       : planned_is_shared(plan.view);
     planned_close(&plan);
     return found;
 }
 
-static bool subject_open(subject *s, const char *text, bool shares,
+static bool subject_open(subject *s, const char *text, sharing how,
                          uint64_t uneven)
 {
-    if (shares)
-        planned_open_shared(&s->plan, text, MICROBATCHES, uneven);
+    if (how != BY_NONE)
+        planned_open_shared(&s->plan, text, MICROBATCHES, uneven,
+                            how == IN_PAIRS);
     else
         planned_open(&s->plan, text, NULL, MICROBATCHES, uneven);
     return s->plan.view && cz_verify(s->plan.view, &s->plan.diags) &&
@@ -184,19 +190,22 @@ static bool test_plan(bench *b, int number, int n_mutants)
     randoms r = {b->seed * 1000003u + (uint64_t)number};
     cz_text text = {0};
     subject s = {.loaded = {NULL, NULL}};
-    /* every other plan has shards of unequal length, every other two share */
+    /* every other plan has shards of unequal length, every other two share,
+     * every other two of these in pairs */
     const uint64_t uneven = number % 2 ? b->seed * 7919u + (uint64_t)number : 0;
-    const bool shares = number % 4 > 1;
+    const sharing how = number % 4 < 2   ? BY_NONE
+                        : number % 8 < 4 ? BY_ALL
+                                         : IN_PAIRS;
     int failed = 0, failed_now = 0;
     bool ok;
 
     draw(&r, 2);
     for (int i = 0; i < N_TRIES; i++) {
         make_text(&r, number % 4 != 0, &text);
-        if (!shares || can_share(cz_text_string(&text), uneven))
+        if (how == BY_NONE || can_share(cz_text_string(&text), uneven, how))
             break;
     }
-    ok = subject_open(&s, cz_text_string(&text), shares, uneven);
+    ok = subject_open(&s, cz_text_string(&text), how, uneven);
     for (int k = 0; k < n_mutations; k++)
         failed += b->kinds[k].failed;
     for (int i = 0; ok && i < n_mutants; i++)
@@ -208,6 +217,7 @@ static bool test_plan(bench *b, int number, int n_mutants)
         planned_print(&s.plan, cz_text_string(&text));
     }
     b->n_shared += planned_is_shared(s.plan.view);
+    b->n_apart += planned_has_strides(s.plan.view);
     subject_close(&s);
     cz_text_fini(&text);
     return ok;
@@ -246,9 +256,9 @@ int main(int argc, char **argv)
         add(&sum, &b.kinds[k]);
     }
     print_line("all", &sum);
-    printf("seed %" PRIu64 ", %d plans, %d of them with shared matrices, %d "
-           "broken\n",
-           b.seed, n_plans, b.n_shared, n_broken);
-    return !b.n_shared || sum.failed || n_broken ||
+    printf("seed %" PRIu64 ", %d plans, %d of them with shared matrices, %d by "
+           "ranks that are no neighbours, %d broken\n",
+           b.seed, n_plans, b.n_shared, b.n_apart, n_broken);
+    return !b.n_apart || sum.failed || n_broken ||
            sum.mutants < n_plans * n_mutants;
 }

@@ -39,6 +39,7 @@ const mutation mutations[] = {
     {"change a geometry", change_geometry},
     {"move a parameter", move_param},
     {"change an owner", change_owner},
+    {"change who shares", change_sharers},
     {"change a family's home", change_home},
     {"shrink the arena", shrink_arena},
 };
@@ -92,6 +93,22 @@ bool change_owner(mutable_plan *plan, randoms *r)
         &cz_view_family_reduction(plan->origin, param->family)->split_axes;
     param->split_owner = draw_in(r, 0, cz_view_extent(plan->origin, split) - 1);
     return param->split_owner != was;
+}
+
+/* Other ranks would share a matrix. */
+bool change_sharers(mutable_plan *plan, randoms *r)
+{
+    cz_view_param *param = &plan->params[draw(r, plan->origin->n_params)];
+    const int64_t n = cz_view_parts(
+        plan->origin, cz_view_shard_set(plan->origin, param->family));
+    const int64_t was = param->stride;
+
+    if (param->group == 1)
+        return false;
+    param->stride = draw_in(r, 1, n / param->group);
+    if (!cz_block_divides((cz_block){param->group, param->stride}, n))
+        param->stride = was;
+    return param->stride != was;
 }
 
 /* One coordinate more, one less, or another one. */

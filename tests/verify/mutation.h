@@ -55,6 +55,7 @@ bool move_slice(mutable_plan *plan, randoms *r);
 bool change_geometry(mutable_plan *plan, randoms *r);
 bool move_param(mutable_plan *plan, randoms *r);
 bool change_owner(mutable_plan *plan, randoms *r);
+bool change_sharers(mutable_plan *plan, randoms *r);
 bool change_home(mutable_plan *plan, randoms *r);
 bool shrink_arena(mutable_plan *plan, randoms *r);
 

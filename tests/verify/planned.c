@@ -169,11 +169,26 @@ bool planned_is_shared(const cz_plan_view *view)
     return false;
 }
 
+bool planned_has_strides(const cz_plan_view *view)
+{
+    for (int i = 0; view && i < view->n_params; i++)
+        if (view->params[i].stride > 1)
+            return true;
+    return false;
+}
+
 void planned_open_shared(planned *p, const char *text, int64_t microbatches,
-                         uint64_t uneven)
+                         uint64_t uneven, bool in_pairs)
 {
     static const char *const gram[] = {"tp_strategy=gram", NULL};
+    static const char *const pairs[] = {"tp_strategy=gram", "tp_group=2", NULL};
 
+    if (in_pairs) {
+        planned_open(p, text, pairs, microbatches, uneven);
+        if (planned_has_strides(p->view))
+            return;
+        planned_close(p);
+    }
     planned_open(p, text, gram, microbatches, uneven);
     if (planned_is_shared(p->view))
         return;

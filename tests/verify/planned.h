@@ -18,9 +18,12 @@ typedef struct planned {
  * coordinates.  Close in any case. */
 void planned_open(planned *p, const char *text, const char *const *defines,
                   int64_t microbatches, uint64_t uneven);
-/* The same with matrices that ranks share, where that can be; else without. */
+/* The same with matrices that ranks share, where that can be; else without.
+ * With `in_pairs` two of four or more do, far apart, if that can be. */
 void planned_open_shared(planned *p, const char *text, int64_t microbatches,
-                         uint64_t uneven);
+                         uint64_t uneven, bool in_pairs);
+/* Whether those who share some matrix are not neighbours. */
+bool planned_has_strides(const cz_plan_view *view);
 bool planned_is_shared(const cz_plan_view *view);
 void planned_close(planned *p);
 /* Text and diagnostics, to stdout. */

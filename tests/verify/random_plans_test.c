@@ -56,7 +56,7 @@ static bool check_plan(const char *text, const char *what, uint64_t uneven,
     planned p;
     bool ok;
 
-    planned_open_shared(&p, text, 0, uneven);
+    planned_open_shared(&p, text, 0, uneven, uneven % 2 == 0);
     *n_shared += planned_is_shared(p.view);
     ok = p.view && cz_verify(p.view, &p.diags) && adds_up_something(p.view);
     if (p.view)
@@ -98,7 +98,7 @@ static bool check_run(const char *text, const char *what, uint64_t uneven)
     cz_run_result results[4] = {{0}};
     bool ok;
 
-    planned_open_shared(&many, text, MICROBATCHES, uneven);
+    planned_open_shared(&many, text, MICROBATCHES, uneven, uneven % 2 == 0);
     planned_open(&one, text, one_rank, MICROBATCHES, 0);
     ok = run_both(&many, &results[0], &results[1]) &&
          run_both(&one, &results[2], &results[3]);

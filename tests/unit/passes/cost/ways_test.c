@@ -148,8 +148,8 @@ static void every_step_of_the_table_is_an_exchange(void **state)
  * its rows and in bf16 back, then a square of it in bf16, of each 33 of 64
  * blocks: three quarters of it in bytes of four ranks, where sums in bf16 would
  * travel twice and whole; and a rank's rows are read in f32 and written in bf16
- * once more.  No rank of four has its own shard of eight in its part, there and
- * back. */
+ * once more.  Where the row is in one node, each rank of four has its own shard
+ * of eight in its part; else it does not, there and back. */
 static void ways_as_run_add_up_in_f32_and_deal_out_what_is_behind(void **state)
 {
     fixture *f = *state;
@@ -167,12 +167,25 @@ static void ways_as_run_add_up_in_f32_and_deal_out_what_is_behind(void **state)
     const cz_subgroup_way *b = find(run, n, CZ_SUBGROUP_SHARED, 4, 1);
     assert_int_equal(b->wire_bytes - a->wire_bytes,
                      4 * 5 * 3 * (elements / 4) * 8 / 64 * 33 -
-                         4 * 5 * 3 * (elements / 4) * 6 + 4 * shard_bytes);
+                         4 * 5 * 3 * (elements / 4) * 6);
     assert_int_equal(cz_subgroup_work_ps(b) - cz_subgroup_work_ps(a),
                      4 * 5 * cz_time_map(&machine, 6 * elements / 4));
     assert_int_equal(
         cz_subgroup_work_ps(find(plain, n, CZ_SUBGROUP_OWNER, 1, 1)),
         cz_subgroup_work_ps(find(run, n, CZ_SUBGROUP_OWNER, 1, 1)));
+    call.n_near = WIDTH / 2;
+    cz_cost_ways(&f->arena, f->view, &machine, &call, &run);
+    const cz_subgroup_way *far = find(run, n, CZ_SUBGROUP_SHARED, 4, 1);
+    assert_int_equal(far->wire_bytes - b->wire_bytes, 4 * shard_bytes);
+}
+
+static void blocks_interleave_where_the_row_is_in_one_node(void **unused)
+{
+    (void)unused;
+    assert_int_equal(cz_ways_stride(8, true, 2), 4);
+    assert_int_equal(cz_ways_stride(8, true, 8), 1);
+    assert_int_equal(cz_ways_stride(6, true, 3), 2);
+    assert_int_equal(cz_ways_stride(16, false, 4), 1);
 }
 
 /* Two nodes of eight hold shards: inputs come over the network, of which a rank
@@ -325,6 +338,7 @@ int main(void)
         cmocka_unit_test(every_step_of_the_table_is_an_exchange),
         cmocka_unit_test(ways_as_run_add_up_in_f32_and_deal_out_what_is_behind),
         cmocka_unit_test(rows_of_a_node_share_what_more_nodes_hold),
+        cmocka_unit_test(blocks_interleave_where_the_row_is_in_one_node),
         cmocka_unit_test(shards_of_the_short_side_always_travel),
         cmocka_unit_test(what_cannot_be_shared_has_an_owner_alone),
         cmocka_unit_test(blocks_over_the_network_exchange_over_it),
