@@ -163,7 +163,8 @@ static void put_sizes(cz_emitter *emitter)
                    view->n_families);
     cz_text_printf(out, "    .n_params = %d,\n    .places = places,\n",
                    view->n_params);
-    cz_text_printf(out, "    .n_rules = %d,\n", view->n_rules);
+    cz_text_printf(out, "    .n_rules = %d,\n    .states = states,\n",
+                   view->n_rules);
     if (cz_has_variants(view))
         cz_text_puts(out, "    .phases = phases,\n");
     if (view->n_storages > 0)

@@ -172,36 +172,46 @@ static void put_ops(cz_emitter *emitter)
     cz_text_puts(out, view->n_ops ? "};\n\n" : "    {0}};\n\n");
 }
 
-static void put_states(cz_emitter *emitter, int number)
-{
-    const cz_plan_view *view = emitter->view;
-    const cz_view_bucket *bucket = &view->buckets[number];
-    const cz_fact_rule *rule = NULL;
-
-    for (int i = 0; i < view->n_rules && !rule; i++)
-        if (view->rules[i].use == bucket->use)
-            rule = view->rules[i].fact;
-    if (!rule || bucket->n_states == 0)
-        return;
-    cz_text_printf(emitter->out,
-                   "static const czr_state_desc states_%d[] = {\n", number);
-    for (int i = 0; i < bucket->n_states; i++) {
-        cz_text_puts(emitter->out, "    {");
-        cz_emit_string(emitter->out, rule->states.v[i]);
-        cz_text_printf(emitter->out, ", %s, ",
-                       cz_dtype_czr_tag(bucket->states[i]));
-        cz_emit_f32(emitter->out, (float)rule->state_init.v[i]);
-        cz_text_puts(emitter->out, "},\n");
-    }
-    cz_text_puts(emitter->out, "};\n");
-}
-
 const char *cz_c_dtype_tag(const char *name)
 {
     cz_dtype dtype = CZ_F32;
 
     cz_dtype_find(name, &dtype);
     return cz_dtype_czr_tag(dtype);
+}
+
+static void put_states_of(cz_emitter *emitter, int number)
+{
+    const cz_fact_rule *rule = emitter->view->rules[number].fact;
+
+    if (rule->states.n == 0)
+        return;
+    cz_text_printf(emitter->out,
+                   "static const czr_state_desc states_%d[] = {\n", number);
+    for (int i = 0; i < rule->states.n; i++) {
+        cz_text_puts(emitter->out, "    {");
+        cz_emit_string(emitter->out, rule->states.v[i]);
+        cz_text_printf(emitter->out, ", %s, ",
+                       cz_c_dtype_tag(rule->state_dtypes.v[i]));
+        cz_emit_f32(emitter->out, (float)rule->state_init.v[i]);
+        cz_text_puts(emitter->out, "},\n");
+    }
+    cz_text_puts(emitter->out, "};\n");
+}
+
+static void put_states(cz_emitter *emitter)
+{
+    const cz_plan_view *view = emitter->view;
+
+    for (int i = 0; i < view->n_rules; i++)
+        put_states_of(emitter, i);
+    cz_text_puts(emitter->out, "static const czr_states states[] = {\n");
+    for (int i = 0; i < view->n_rules; i++) {
+        const int n = view->rules[i].fact->states.n;
+        cz_text_printf(emitter->out,
+                       n ? "    {%d, states_%d},\n" : "    {0},\n", n, i);
+    }
+    cz_text_puts(emitter->out, view->n_rules ? "};\n\n" : "    {0}};\n\n");
 }
 
 /* The family whose home is the bucket's; NULL: every rank has it. */
@@ -241,7 +251,6 @@ static void put_buckets(cz_emitter *emitter)
         put_int_array(out, "int64_t", "slices", i,
                       view->buckets[i].fact->slices.v,
                       view->buckets[i].fact->slices.n);
-        put_states(emitter, i);
         put_home(emitter, i);
     }
     cz_text_puts(out, "\nstatic const czr_bucket buckets[] = {\n");
@@ -249,12 +258,11 @@ static void put_buckets(cz_emitter *emitter)
         const cz_view_bucket *bucket = &view->buckets[i];
         const cz_fact_reduction *reduction = cz_view_bucket_reduction(view, i);
         cz_text_printf(
-            out, "    {%s, %s, %d, %lld, %u, %lld, %lld, slices_%d, %d, ",
+            out, "    {%s, %s, %d, %lld, %u, %lld, %lld, slices_%d, ",
             cz_dtype_czr_tag(bucket->dtype), cz_c_dtype_tag(reduction->dtype),
             bucket->has_master, (ll)bucket->fact->length,
             cz_axis_mask(&reduction->split_axes), (ll)reduction->leaves,
-            (ll)reduction->terms, i, bucket->n_states);
-        cz_text_printf(out, bucket->n_states ? "states_%d, " : "NULL, ", i);
+            (ll)reduction->terms, i);
         put_home_name(out, home_of(view, i), i);
         cz_text_printf(out, "%d},\n",
                        strcmp(bucket->fact->geometry, "equal") == 0);
@@ -473,6 +481,7 @@ void cz_emit_tables(cz_emitter *emitter)
     put_frozen(emitter);
     put_ties(emitter);
     put_places(emitter);
+    put_states(emitter);
     put_buckets(emitter);
     cz_text_puts(emitter->out, "/* Schedule tables: rows of coordinate c are "
                                "starts[c] to starts[c + 1]. */\n");

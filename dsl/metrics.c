@@ -267,6 +267,46 @@ static void count_op(counter *c, int number)
 
 /* ---- memory ---- */
 
+/* The first parameter of a bucket that reaches beyond an element. */
+static int first_beyond(const cz_plan_view *view, const cz_fact_bucket *bucket,
+                        int64_t element)
+{
+    int first = 0, end = bucket->params.n;
+    while (first < end) {
+        const int middle = first + (end - first) / 2;
+        const int family = view->params[bucket->params.v[middle]].family;
+        if (bucket->offsets.v[middle] + view->families[family].local_elements >
+            element)
+            end = middle;
+        else
+            first = middle + 1;
+    }
+    return first;
+}
+
+/* States of what each parameter has in the slice. */
+static void count_states(counter *c, const cz_view_bucket *bucket,
+                         int64_t coordinate)
+{
+    const cz_plan_view *view = c->view;
+    const cz_fact_bucket *fact = bucket->fact;
+    const int64_t *slice = fact->slices.v + coordinate;
+    for (int i = first_beyond(view, fact, slice[0]);
+         i < fact->params.n && fact->offsets.v[i] < slice[1]; i++) {
+        const cz_view_family *family =
+            &view->families[view->params[fact->params.v[i]].family];
+        const cz_view_rule *rule = &view->rules[family->rule];
+        const int64_t begin = fact->offsets.v[i];
+        const int64_t end =
+            begin + cz_view_shard_elements(view, family, c->rank);
+        const int64_t n = (end < slice[1] ? end : slice[1]) -
+                          (begin > slice[0] ? begin : slice[0]);
+        for (int k = 0; n > 0 && k < rule->fact->states.n; k++)
+            c->out->memory[CZ_MEMORY_STATE] += cz_round_up(
+                n * cz_dtype_bytes(rule->states[k]), CZ_ALIGN_BYTES);
+    }
+}
+
 static void count_bucket(counter *c, const cz_view_bucket *bucket)
 {
     const cz_plan_view *view = c->view;
@@ -284,8 +324,7 @@ static void count_bucket(counter *c, const cz_view_bucket *bucket)
     if (bucket->has_master)
         memory[CZ_MEMORY_MASTER] +=
             own * dtype_bytes(view->policy->master_dtype);
-    for (int k = 0; k < bucket->n_states; k++)
-        memory[CZ_MEMORY_STATE] += own * cz_dtype_bytes(bucket->states[k]);
+    count_states(c, bucket, at);
 }
 
 static void count_memory(counter *c)

@@ -169,9 +169,10 @@ typedef struct cz_view_phase {
 typedef struct cz_view_rule {
     const cz_fact_rule *fact;
     int use;
-    int prologue;     /* body number; inputs f64: t, clip, then the
-                       * run-time values of the use; outputs f32 */
-    int first_scalar; /* its first output among all rules' outputs */
+    const cz_dtype *states; /* [fact->states.n] */
+    int prologue;           /* body number; inputs f64: t, clip, then the
+                             * run-time values of the use; outputs f32 */
+    int first_scalar;       /* its first output among all rules' outputs */
     int first_stage, n_stages;
     int n_events;
     const cz_event *events;
@@ -245,13 +246,11 @@ typedef struct cz_view_param {
 
 typedef struct cz_view_bucket {
     const cz_fact_bucket *fact;
-    int use, reduction;
+    int reduction;
     int family; /* one whose parameters it holds: its home is the bucket's;
                  * -1: it is empty */
     cz_dtype dtype;
     bool has_master; /* false: the parameter is its own master */
-    int n_states;
-    const cz_dtype *states;
 } cz_view_bucket;
 
 typedef enum cz_row_kind {

@@ -186,6 +186,25 @@ static bool read_uses(cz_view_builder *b)
     return ok;
 }
 
+static bool read_states(cz_view_builder *b, cz_view_rule *rule)
+{
+    const cz_fact_rule *fact = rule->fact;
+    cz_dtype *states = CZ_NEW(b->arena, cz_dtype, fact->states.n + 1);
+    bool ok = true;
+
+    if (fact->state_dtypes.n != fact->states.n ||
+        fact->state_init.n != fact->states.n)
+        return cz_view_fail(b,
+                            "rule '%s': states, their types and their first "
+                            "values differ in number",
+                            fact->sym_name);
+    for (int i = 0; i < fact->states.n; i++)
+        ok &= cz_view_dtype(b, "rule: state_dtypes", fact->state_dtypes.v[i],
+                            &states[i]);
+    rule->states = states;
+    return ok;
+}
+
 static bool check_rule(cz_view_builder *b, const cz_fact_rule *rule)
 {
     int64_t elements;
@@ -196,19 +215,7 @@ static bool check_rule(cz_view_builder *b, const cz_fact_rule *rule)
     if (ok && (!cz_checked_product(rule->shape.v, rule->shape.n, &elements) ||
                elements > CZ_VIEW_MAX_NUMBER))
         ok = cz_view_fail(b, "rule '%s' is too large", rule->sym_name);
-    ok &= cz_view_in(b, "rule: transposed", rule->transposed, 0, 1);
-    if (rule->state_dtypes.n != rule->states.n ||
-        rule->state_init.n != rule->states.n)
-        ok = cz_view_fail(b,
-                          "rule '%s': states, their types and their first "
-                          "values differ in number",
-                          rule->sym_name);
-    for (int i = 0; i < rule->state_dtypes.n; i++) {
-        cz_dtype dtype;
-        ok &= cz_view_dtype(b, "rule: state_dtypes", rule->state_dtypes.v[i],
-                            &dtype);
-    }
-    return ok;
+    return cz_view_in(b, "rule: transposed", rule->transposed, 0, 1) && ok;
 }
 
 static bool check_prologue(cz_view_builder *b, const cz_view_rule *rule)
@@ -266,6 +273,7 @@ bool cz_view_check_update(cz_view_builder *b, const cz_view_rule *rule,
 static bool read_rule(cz_view_builder *b, cz_view_rule *rule)
 {
     bool ok = check_rule(b, rule->fact);
+    ok &= read_states(b, rule);
     ok &= cz_view_find(b, CZ_FACT_use, rule->fact->use, &rule->use);
     ok &= cz_view_read_body(b, rule->fact->prologue, &rule->prologue);
     if (!ok || !check_prologue(b, rule))

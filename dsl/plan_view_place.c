@@ -98,12 +98,11 @@ static bool place(cz_view_builder *b, const cz_view_bucket *bucket, int number,
                             param->name);
     if (family->dtype != bucket->dtype ||
         family->reduction != bucket->reduction ||
-        b->view->rules[family->rule].use != bucket->use ||
         !cz_view_same_home(family->fact,
                            b->view->families[bucket->family].fact))
         return cz_view_fail(b,
-                            "parameter '%s' has not the use, reduction, home "
-                            "and type of bucket '%s'",
+                            "parameter '%s' has not the reduction, home and "
+                            "type of bucket '%s'",
                             param->name, fact->sym_name);
     if (fact->offsets.v[i] > fact->length - family->local_elements)
         return cz_view_fail(b, "parameter '%s' goes beyond bucket '%s'",
@@ -111,31 +110,6 @@ static bool place(cz_view_builder *b, const cz_view_bucket *bucket, int number,
     param->bucket = number;
     param->offset = fact->offsets.v[i];
     return true;
-}
-
-/* States of the bucket: those of its parameters' rules, which must agree. */
-static bool read_states(cz_view_builder *b, cz_view_bucket *bucket, int rule,
-                        bool is_first)
-{
-    const cz_fact_rule *fact = b->view->rules[rule].fact;
-    const int n = fact->states.n;
-
-    if (is_first) {
-        cz_dtype *states = CZ_NEW(b->arena, cz_dtype, n);
-        for (int i = 0; i < n; i++)
-            cz_dtype_find(fact->state_dtypes.v[i], &states[i]);
-        bucket->n_states = n;
-        bucket->states = states;
-        return true;
-    }
-    bool same = bucket->n_states == n;
-    for (int i = 0; same && i < n; i++)
-        same = strcmp(cz_dtype_name(bucket->states[i]),
-                      fact->state_dtypes.v[i]) == 0;
-    return same || cz_view_fail(b,
-                                "bucket '%s' holds parameters with "
-                                "different states",
-                                bucket->fact->sym_name);
 }
 
 static const char *const geometries[] = {"uneven", "padded", "equal"};
@@ -162,7 +136,7 @@ static bool read_bucket(cz_view_builder *b, cz_view_bucket *bucket, int number)
 {
     const cz_fact_bucket *fact = bucket->fact;
     cz_dtype master;
-    bool ok = cz_view_find(b, CZ_FACT_use, fact->use, &bucket->use);
+    bool ok = true;
 
     if (!cz_view_find(b, CZ_FACT_reduction, fact->reduction,
                       &bucket->reduction))
@@ -182,12 +156,8 @@ static bool read_bucket(cz_view_builder *b, cz_view_bucket *bucket, int number)
     bucket->family = -1;
     if (ok && fact->params.n > 0)
         bucket->family = b->view->params[fact->params.v[0]].family;
-    for (int i = 0; ok && i < fact->params.n; i++) {
-        const cz_view_param *param = &b->view->params[fact->params.v[i]];
-        const int rule = b->view->families[param->family].rule;
-        ok =
-            place(b, bucket, number, i) && read_states(b, bucket, rule, i == 0);
-    }
+    for (int i = 0; ok && i < fact->params.n; i++)
+        ok = place(b, bucket, number, i);
     cz_dtype_find(b->view->policy->master_dtype, &master);
     bucket->has_master =
         ok && cz_dtype_bytes(master) > cz_dtype_bytes(bucket->dtype);

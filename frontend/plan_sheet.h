@@ -47,7 +47,7 @@ typedef struct cz_sheet_matrix {
 } cz_sheet_matrix;
 
 typedef struct cz_sheet_bucket {
-    const char *group, *reduction, *dtype, *kind, *geometry;
+    const char *groups, *reduction, *dtype, *kind, *geometry;
     int64_t length; /* elements */
     int n_params, n_slices;
     int64_t longest, shortest; /* slices, elements */

@@ -25,16 +25,16 @@ static bool truth_of(const cz_json_at *in, const char *key)
     return cz_json_truth(&at);
 }
 
-/* What a list says, joined by " x ". */
+/* What a list says, joined. */
 static const char *joined(cz_sheet_reader *r, const cz_json_at *in,
-                          const char *key)
+                          const char *key, const char *by)
 {
     const cz_json_at list = cz_json_member(in, key);
     const int n = cz_json_length(&list);
     cz_text out = {0};
     for (int i = 0; i < n && !r->reading->failed; i++) {
         const cz_json_at at = cz_json_element(&list, i);
-        cz_text_puts(&out, i ? " x " : "");
+        cz_text_puts(&out, i ? by : "");
         if (json_is_string(at.value))
             cz_text_puts(&out, cz_json_word(&at));
         else
@@ -59,7 +59,7 @@ static void read_param(cz_sheet_reader *r, const cz_json_at *at, void *entry)
     out->dtype = cz_json_word_of(at, "dtype");
     out->group = word_or_nothing(at, "group");
     out->optimizer = word_or_nothing(at, "optimizer");
-    out->shape = joined(r, at, "shape");
+    out->shape = joined(r, at, "shape", " x ");
     out->elements = cz_json_number_of(at, "element_count", 0, CZ_MAX_BYTES);
     out->n_names = n_names > 0 ? n_names : 1;
     out->bucket = (int)cz_sheet_optional(at, "bucket", INT32_MAX);
@@ -142,7 +142,7 @@ static void read_bucket(cz_sheet_reader *r, const cz_json_at *at, void *entry)
 {
     cz_sheet_bucket *out = entry;
     const cz_json_at order = cz_json_member(at, "order");
-    out->group = cz_json_word_of(at, "group");
+    out->groups = joined(r, at, "groups", ", ");
     out->reduction = cz_json_word_of(at, "reduction");
     out->dtype = cz_json_word_of(at, "dtype");
     out->kind = cz_json_word_of(at, "kind");
@@ -169,7 +169,7 @@ static void read_op(cz_sheet_reader *r, const cz_json_at *at, void *entry)
     const cz_json_at work = cz_json_member(at, "work");
     out->kind = cz_json_word_of(at, "kind");
     out->section = cz_json_word_of(at, "section");
-    out->axes = joined(r, at, "axes");
+    out->axes = joined(r, at, "axes", " x ");
     out->bucket = (int)cz_sheet_optional(at, "bucket", r->out->n_buckets - 1);
     out->sent_bytes = cz_json_number_of(at, "sent_bytes", 0, INT64_MAX);
     out->stage = -1;

@@ -4,8 +4,6 @@
 #include "dsl/base/checked.h"
 #include "passes/bucket.h"
 
-#include <string.h>
-
 typedef struct writer {
     cz_arena *arena;
     const cz_place_domain *domain;
@@ -13,8 +11,12 @@ typedef struct writer {
     const cz_plan_view *view;
     const int *gradients; /* [n_params] */
     int bucket;           /* of the plan */
-    int *kind_of;         /* [items of the bucket] by place */
+    /* [items of the bucket] by place: */
+    int *rank_of; /* in whose slice it lies whole; -1: it is cut */
+    int *kind_of;
+    bool has_matrix[CZ_N_DTYPES]; /* by kind */
     int n_kinds;
+    int *first_of; /* [n_kinds] place */
 } writer;
 
 cz_place_owners cz_place_owners_make(cz_arena *arena, const cz_plan_view *view)
@@ -56,33 +58,105 @@ static int item_at(const writer *w, int place)
     return w->plan->order[w->domain->problem.bucket_start[w->bucket] + place];
 }
 
-static bool same_kind(const writer *w, int a, int b)
-{
-    const cz_solve_problem *problem = &w->domain->problem;
-    const cz_solve_class *c = &problem->classes[problem->class_of[a]];
-    const cz_solve_class *d = &problem->classes[problem->class_of[b]];
-    return c->kind == d->kind && c->divisible == d->divisible;
-}
-
 static int count_places(const writer *w)
 {
     const int *start = w->domain->problem.bucket_start + w->bucket;
     return start[1] - start[0];
 }
 
+static int64_t length_of(const writer *w, int item)
+{
+    const cz_solve_problem *problem = &w->domain->problem;
+    return problem->classes[problem->class_of[item]].elements;
+}
+
+static const cz_solve_class *class_at(const writer *w, int place)
+{
+    const cz_solve_problem *problem = &w->domain->problem;
+    return &problem->classes[problem->class_of[item_at(w, place)]];
+}
+
+/* Else what may be cut lies by itself, and is cut equally. */
+static bool is_uneven(const writer *w)
+{
+    return w->domain->problem.geometry == CZ_SLICES_UNEVEN;
+}
+
+/* The order of gradients is kept: what is cut lies between matrices. */
+static bool is_in_order(const writer *w)
+{
+    return is_uneven(w) && w->domain->problem.order == CZ_ORDER_TRAINER;
+}
+
+/* The rank that has all of [from, to) between its bounds; or -1. */
+static int rank_around(const int64_t *bounds, int n_ranks, int64_t from,
+                       int64_t to)
+{
+    int low = 0, high = n_ranks;
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        if (bounds[middle] <= from)
+            low = middle;
+        else
+            high = middle;
+    }
+    return bounds[low] <= from && to <= bounds[low + 1] ? low : -1;
+}
+
+/* The rank in whose slice, or fill, all of an item lies; or -1. */
+static int find_rank(const writer *w, int item)
+{
+    const int n = w->domain->problem.n_ranks;
+    const size_t row = (size_t)w->bucket * ((size_t)n + 1);
+    const int64_t from = w->plan->offset[item];
+    const int64_t to = from + length_of(w, item);
+    if (w->plan->owner[item] >= 0)
+        return w->plan->owner[item];
+    const int rank = rank_around(w->plan->slices + row, n, from, to);
+    return rank >= 0 ? rank : rank_around(w->plan->fills + row, n, from, to);
+}
+
+/* Ranks of the bucket's items, and the kinds of which it has matrices. */
+static void find_ranks(writer *w)
+{
+    const int n = count_places(w);
+    w->rank_of = CZ_NEW(w->arena, int, n + 1);
+    for (int kind = 0; kind < CZ_N_DTYPES; kind++)
+        w->has_matrix[kind] = false;
+    for (int place = 0; place < n; place++) {
+        const cz_solve_class *c = class_at(w, place);
+        w->rank_of[place] = find_rank(w, item_at(w, place));
+        w->has_matrix[c->kind] |= !c->divisible;
+    }
+}
+
+/* Whether an item is a matrix, or lies whole in one slice beside matrices. */
+static bool is_whole(const writer *w, int place)
+{
+    const cz_solve_class *c = class_at(w, place);
+    return !c->divisible ||
+           (is_uneven(w) && w->rank_of[place] >= 0 && w->has_matrix[c->kind]);
+}
+
+static bool same_kind(const writer *w, int a, int b)
+{
+    return class_at(w, a)->kind == class_at(w, b)->kind &&
+           (is_in_order(w) || is_whole(w, a) == is_whole(w, b));
+}
+
 static void find_kinds(writer *w)
 {
     const int n = count_places(w);
-    int *first = CZ_NEW(w->arena, int, n + 1);
+    find_ranks(w);
+    w->first_of = CZ_NEW(w->arena, int, n + 1);
     w->kind_of = CZ_NEW(w->arena, int, n + 1);
     w->n_kinds = 0;
     for (int place = 0; place < n; place++) {
-        const int item = item_at(w, place);
         int k = 0;
-        while (k < w->n_kinds && !same_kind(w, first[k], item))
+        while (k < w->n_kinds && !same_kind(w, w->first_of[k], place))
             k++;
         if (k == w->n_kinds)
-            first[w->n_kinds++] = item;
+            w->first_of[w->n_kinds++] = place;
         w->kind_of[place] = k;
     }
 }
@@ -118,9 +192,7 @@ static const int64_t *find_amounts(const writer *w, int kind)
             continue;
         const int64_t from = w->plan->offset[item];
         const int64_t to =
-            from +
-            cz_round_up(problem->classes[problem->class_of[item]].elements,
-                        CZ_BUCKET_ALIGN);
+            from + cz_round_up(length_of(w, item), CZ_BUCKET_ALIGN);
         add_parts(w->plan->slices + row, n, from, to, &slice, amounts);
         add_parts(w->plan->fills + row, n, from, to, &fill, amounts);
     }
@@ -134,6 +206,7 @@ static cz_bucket lay_out(const writer *w, int kind, int *last)
         .n_slices = w->domain->problem.n_ranks,
         .is_padded = geometry == CZ_SLICES_PADDED,
         .amounts = geometry == CZ_SLICES_UNEVEN ? find_amounts(w, kind) : NULL};
+    const bool is_sorted = !is_in_order(w) && is_whole(w, w->first_of[kind]);
     cz_bucket_item *items = NULL;
     *last = -1;
     for (int place = 0; place < count_places(w); place++) {
@@ -144,7 +217,7 @@ static cz_bucket lay_out(const writer *w, int kind, int *last)
         *CZ_PUSH(w->arena, items, problem.n_items) = (cz_bucket_item){
             param,
             w->view->families[w->view->params[param].family].local_elements,
-            w->plan->owner[item]};
+            is_sorted ? w->rank_of[place] : -1};
         if (w->gradients[param] > *last)
             *last = w->gradients[param];
     }
@@ -160,7 +233,6 @@ static cz_place_bucket make_bucket(const writer *w, int number, int kind)
     const cz_view_family *first =
         &view->families[view->params[bucket.params[0]].family];
     out.fact = (cz_fact_bucket){
-        .use = view->uses[view->rules[first->rule].use]->sym_name,
         .reduction = view->reductions[first->reduction].sym_name,
         .dtype = cz_dtype_name(first->dtype),
         .length = bucket.length,

@@ -27,11 +27,11 @@ void cz_place_owners_put(const cz_place_owners *owners,
                          const cz_solve_plan *plan, const cz_block *blocks,
                          const cz_plan_view *view);
 
-/* The plan's buckets, each as one or more of the module: parameters share one
- * when use, type, states, and owned or not, are equal; then all of its memory
- * has one layout.  gradients: places of all
- * (passes/gradient_order.h); number: of the domain.  Appends to *list; arrays
- * live in the arena. */
+/* The plan's buckets, each as one or more of the module: for each type one of
+ * matrices and what else lies whole in one slice, and one of what is cut; in
+ * the trainer's order one for each type, unless slices are padded.  gradients:
+ * places of all (passes/gradient_order.h); number: of the domain.  Appends to
+ * *list; arrays live in the arena. */
 void cz_place_buckets(cz_arena *arena, const cz_place_domain *domain,
                       const cz_solve_plan *plan, const cz_plan_view *view,
                       const int *gradients, int number, cz_place_bucket **list,

@@ -52,6 +52,12 @@ static bool is_trainers(const placer *p)
     return strcmp(p->view->policy->layout, "trainer") == 0;
 }
 
+/* What is cut travels apart from matrices: one message more each way. */
+static int64_t message_ps(const cz_machine *machine)
+{
+    return 2 * cz_machine_link(machine, CZ_LINK_NETWORK).latency;
+}
+
 static bool make_problems(placer *p, cz_diags *diags)
 {
     const cz_domain *domains =
@@ -68,6 +74,7 @@ static bool make_problems(placer *p, cz_diags *diags)
         if (!cz_place_problem_make(p->arena, p->view, p->times, diags,
                                    &domains[d], out))
             return false;
+        out->problem.cut_ps = message_ps(&p->machine);
         if (is_trainers(p))
             out->problem.order = CZ_ORDER_TRAINER;
         out->geometry = cz_place_geometry_of(p->view, &p->machine, out->params,

@@ -5,8 +5,6 @@
 #include "passes/bucket.h"
 #include "passes/cost/time.h"
 
-#include <string.h>
-
 typedef struct maker {
     cz_arena *arena;
     const cz_plan_view *view;
@@ -61,39 +59,6 @@ static void number_class(maker *m, int family)
     m->family_of[m->n_classes++] = family;
 }
 
-static bool same_states(const cz_fact_rule *a, const cz_fact_rule *b)
-{
-    if (a->states.n != b->states.n)
-        return false;
-    for (int i = 0; i < a->states.n; i++)
-        if (strcmp(a->state_dtypes.v[i], b->state_dtypes.v[i]) != 0)
-            return false;
-    return true;
-}
-
-/* One layout does for all of the memory of both. */
-static bool same_kind(const maker *m, int a, int b)
-{
-    const cz_view_family *f = &m->view->families[m->family_of[a]];
-    const cz_view_family *g = &m->view->families[m->family_of[b]];
-    const cz_view_rule *r = &m->view->rules[f->rule];
-    const cz_view_rule *s = &m->view->rules[g->rule];
-    return r->use == s->use && f->dtype == g->dtype &&
-           same_states(r->fact, s->fact);
-}
-
-/* That of the first class of its kind, or a new one. */
-static int kind_of(const maker *m, int number)
-{
-    int most = -1;
-    for (int c = 0; c < number; c++) {
-        if (same_kind(m, c, number))
-            return m->classes[c].kind;
-        most = m->classes[c].kind > most ? m->classes[c].kind : most;
-    }
-    return most + 1;
-}
-
 static cz_solve_class make_class(const maker *m, int number)
 {
     const int family = m->family_of[number];
@@ -102,7 +67,7 @@ static cz_solve_class make_class(const maker *m, int number)
     cz_solve_class c = {.elements = f->local_elements,
                         .state_bytes = state_bytes(m, family),
                         .divisible = !cz_family_is_owned(m->view, family),
-                        .kind = kind_of(m, number)};
+                        .kind = (int)f->dtype};
     if (c.divisible) {
         c.cost_ps =
             cz_stage_time_part(&m->times[stages.local], f->local_elements);

@@ -12,7 +12,7 @@
 typedef struct cz_place_domain {
     cz_domain domain;
     int *params; /* [n_params] by reduction, then as gradients come */
-    cz_solve_problem problem;
+    cz_solve_problem problem;   /* kinds of classes are types */
     cz_place_geometry geometry; /* whoever places the domain sets it */
 } cz_place_domain;
 

@@ -143,7 +143,10 @@ typedef struct cz_param_range {
     int first, end;
 } cz_param_range;
 cz_param_range cz_schedule_params(const cz_scheduler *s, int bucket, int row);
-bool cz_schedule_bucket_is_owned(const cz_plan_view *view, int bucket);
+/* What updates a parameter wherever it is cut; NULL of a matrix. */
+const cz_view_stage *cz_schedule_local(const cz_plan_view *view, int64_t param);
+/* Whether some parameter of a bucket is owned, or not owned. */
+bool cz_schedule_holds(const cz_plan_view *view, int bucket, bool owned);
 bool cz_schedule_has_decision(const cz_plan_view *view);
 /* The bucket that is updated as the i-th, and which one a bucket is: behind a
  * decision all gradients are there, and what the next forward pass needs first

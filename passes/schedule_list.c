@@ -72,11 +72,19 @@ static void list_local(cz_scheduler *s)
 {
     for (int i = 0; i < s->view->n_buckets; i++) {
         const int b = cz_schedule_turn(s->view, i);
-        if (cz_schedule_bucket_is_owned(s->view, b))
+        if (cz_schedule_holds(s->view, b, true))
             continue;
         append(s, CZ_ROLE_LOCAL, b, -1);
         publish(s, b);
     }
+}
+
+/* Behind all matrices of a bucket: what else lies beside them. */
+static void finish(cz_scheduler *s, int bucket)
+{
+    if (cz_schedule_holds(s->view, bucket, false))
+        append(s, CZ_ROLE_LOCAL, bucket, -1);
+    publish(s, bucket);
 }
 
 /* Whether a group is carried out behind another. */
@@ -118,7 +126,7 @@ static void list_alone(cz_scheduler *s, const int *last_group)
             continue;
         append(s, CZ_ROLE_ALONE, b, -1);
         if (last_group[b] < 0)
-            publish(s, b);
+            finish(s, b);
     }
 }
 
@@ -153,7 +161,7 @@ static void list_finish(cz_scheduler *s, int group, const int *last_group)
     append(s, CZ_ROLE_AFTER, -1, group);
     for (int i = 0; i < s->view->n_buckets; i++)
         if (last_group[cz_schedule_turn(s->view, i)] == group)
-            publish(s, cz_schedule_turn(s->view, i));
+            finish(s, cz_schedule_turn(s->view, i));
 }
 
 /* What is done to each group of a wave. */
@@ -214,8 +222,8 @@ static void list_groups(cz_scheduler *s, const int *last_group)
     for_wave(s, n - 1, last_group, list_finish);
 }
 
-/* Behind a decision everything is there at once, and element-wise buckets go
- * first, so that their gathers overlap with the matrices.  Without one they
+/* Behind a decision everything is there at once, and buckets without matrices
+ * go first, so that their gathers overlap with the matrices.  Without one they
  * hold the ends of the backward pass (embeddings, norms) and go last. */
 void cz_schedule_list(cz_scheduler *s)
 {

@@ -33,10 +33,13 @@ int cz_schedule_segments(const cz_scheduler *s, int group)
     return most;
 }
 
-bool cz_schedule_bucket_is_owned(const cz_plan_view *view, int bucket)
+bool cz_schedule_holds(const cz_plan_view *view, int bucket, bool owned)
 {
-    const int64_t first = view->buckets[bucket].fact->params.v[0];
-    return view->params[first].split_owner >= 0;
+    const cz_ints params = view->buckets[bucket].fact->params;
+    for (int i = 0; i < params.n; i++)
+        if ((view->params[params.v[i]].split_owner >= 0) == owned)
+            return true;
+    return false;
 }
 
 static cz_matrix matrix_of(const cz_scheduler *s, int param, int row)

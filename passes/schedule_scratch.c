@@ -122,12 +122,11 @@ static int64_t local_bytes(const cz_scheduler *s, int bucket, int row)
     for (int i = range.first; i < range.end; i++) {
         int64_t n;
         const int family = s->view->params[params.v[i]].family;
-        const cz_rule_stages stages =
-            cz_rule_stages_find(s->view, s->view->families[family].rule);
         cz_schedule_part(s, params.v[i],
                          s->view->families[family].local_elements, row, &n);
         if (n > 0)
-            bytes = largest(bytes, work_bytes(&s->view->stages[stages.local]));
+            bytes = largest(
+                bytes, work_bytes(cz_schedule_local(s->view, params.v[i])));
     }
     return bytes;
 }

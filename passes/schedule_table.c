@@ -92,21 +92,25 @@ static void put_kernel(const cz_scheduler *s, cz_rows *r,
     cz_rows_put(r, columns, CZ_KERNEL_NUMBERS);
 }
 
+const cz_view_stage *cz_schedule_local(const cz_plan_view *view, int64_t param)
+{
+    const int rule = view->families[view->params[param].family].rule;
+    const int local = cz_rule_stages_find(view, rule).local;
+    return local < 0 ? NULL : &view->stages[local];
+}
+
 static void fill_local(const cz_scheduler *s, const cz_planned_op *op,
                        const cz_row_place *at, cz_rows *r)
 {
-    const cz_plan_view *view = s->view;
-    const cz_ints params = view->buckets[op->bucket].fact->params;
+    const cz_ints params = s->view->buckets[op->bucket].fact->params;
     const cz_param_range range = cz_schedule_params(s, op->bucket, at->row);
     for (int i = range.first; i < range.end; i++) {
         int64_t n;
-        const int family = view->params[params.v[i]].family;
+        const cz_view_stage *local = cz_schedule_local(s->view, params.v[i]);
         const int64_t offset = part_of(s, params.v[i], at, &n);
-        const cz_rule_stages stages =
-            cz_rule_stages_find(view, view->families[family].rule);
-        if (n > 0)
-            put_kernel(s, r, &view->stages[stages.local], (int)params.v[i],
-                       offset, n, (scratch){.work = op->work[at->row]});
+        if (local && n > 0)
+            put_kernel(s, r, local, (int)params.v[i], offset, n,
+                       (scratch){.work = op->work[at->row]});
     }
 }
 

@@ -70,12 +70,12 @@ static int64_t local_ps(const timer *t, int bucket, const cz_row_place *at)
     for (int i = range.first; i < range.end; i++) {
         int64_t n;
         const int family = t->view->params[params.v[i]].family;
-        const cz_rule_stages stages =
-            cz_rule_stages_find(t->view, t->view->families[family].rule);
+        const cz_view_stage *local = cz_schedule_local(t->view, params.v[i]);
+        if (!local)
+            continue;
         cz_schedule_part(t->s, params.v[i],
                          t->view->families[family].local_elements, at->row, &n);
-        sum =
-            cz_time_add(sum, elements_ps(t, &t->view->stages[stages.local], n));
+        sum = cz_time_add(sum, elements_ps(t, local, n));
     }
     return sum;
 }

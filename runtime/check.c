@@ -186,9 +186,6 @@ static bool check_bucket(const czr_check *c, int b)
             return fail(c, "slices of bucket", b);
     if ((unsigned)bucket->dtype >= CZR_N_DTYPES)
         return fail(c, "type of bucket", b);
-    for (int k = 0; k < bucket->n_states; k++)
-        if ((unsigned)bucket->states[k].dtype >= CZR_N_DTYPES)
-            return fail(c, "states of bucket", b);
     return true;
 }
 
@@ -254,6 +251,10 @@ static bool check_variants(const czr_check *c)
 {
     const czr_program *p = c->program;
 
+    for (int r = 0; r < p->n_rules; r++)
+        for (int k = 0; k < p->states[r].n; k++)
+            if ((unsigned)p->states[r].of[k].dtype >= CZR_N_DTYPES)
+                return fail(c, "states of rule", r);
     for (int r = 0; p->phases && r < p->n_rules; r++)
         if (p->phases[r] && !are_phases(p->phases[r]))
             return fail(c, "phases of rule", r);

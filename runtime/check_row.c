@@ -13,19 +13,27 @@ static bool is_owned(const czr_check *c, int param, int64_t offset,
     return czr_is_inside(offset - slice.first, count, slice.n);
 }
 
+/* Elements of a bucket that are the parameter's. */
+static bool is_of(const czr_check *c, int param, int64_t offset, int64_t count)
+{
+    return czr_is_inside(offset - c->program->places[param].offset, count,
+                         czr_program_shard(c->program, param, c->rank).n);
+}
+
 /* The slots of a stage against the row's places: states exist, scratch slots
  * have a start, shard slots lie in the slice. */
 static bool check_slots(const czr_check *c, const czr_kernel_row *row,
                         const czr_slot *slots, int n)
 {
-    const int bucket = c->program->places[row->param].bucket;
+    const int rule = c->program->places[row->param].rule;
     const int64_t starts[] = {row->gather, row->scatter, row->temp};
     int64_t ends[] = {row->gather, row->scatter, row->temp};
 
     for (int i = 0; i < n; i++) {
         const unsigned kind = slots[i].kind;
         if (kind == CZR_SLOT_STATE &&
-            slots[i].index >= c->program->buckets[bucket].n_states)
+            (slots[i].index >= c->program->states[rule].n ||
+             !is_of(c, row->param, row->offset, row->count)))
             return false;
         if (kind < CZR_SLOT_GATHER &&
             !is_owned(c, row->param, row->offset, row->count))

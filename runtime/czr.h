@@ -60,8 +60,7 @@ typedef struct czr_tensor {
     void *data;
     czr_dtype dtype;
     int n_dims;
-    const int64_t *shape;
-    const int64_t *strides;
+    const int64_t *shape, *strides;
 } czr_tensor;
 
 typedef struct czr_options {
@@ -70,8 +69,7 @@ typedef struct czr_options {
     int64_t deadline_ms;     /* of one wait for other ranks; 0: 600,000 */
 } czr_options;
 
-/* Run-time values, in the order of the enum in NAME.h; NaN or beyond n: the
- * default. */
+/* Run-time values in the order of NAME.h's enum; NaN or beyond n: default. */
 typedef struct czr_hyper {
     const double *values;
     size_t n;
@@ -113,11 +111,9 @@ typedef struct czr_state {
 
 typedef struct czr_counters {
     int64_t steps, skips;
-    const int64_t *updates;    /* [n_params] elements updated by this rank in
-                                * all steps */
-    const int64_t *whole;      /* [n_params] whole-matrix stages run here */
-    const int64_t *bytes_sent; /* [n_ops] over all steps */
-    const int64_t *bytes_received;
+    const int64_t *updates; /* [n_params] elements updated here in all steps */
+    const int64_t *whole;   /* [n_params] whole-matrix stages run here */
+    const int64_t *bytes_sent, *bytes_received; /* [n_ops] over all steps */
     int64_t peak_scratch_bytes; /* written so far, rounded up to 64 */
     int64_t step_allocations;   /* by us, inside czr_step: 0 */
 } czr_counters;
@@ -341,8 +337,7 @@ typedef struct czr_storage {
 
 typedef struct czr_place {
     int32_t bucket, rule;
-    int64_t offset;
-    int64_t turn; /* of the rule's staggered events */
+    int64_t offset, turn; /* turn: of the rule's staggered events */
 } czr_place;
 
 typedef struct czr_state_desc {
@@ -350,6 +345,11 @@ typedef struct czr_state_desc {
     czr_dtype dtype;
     float init;
 } czr_state_desc;
+
+typedef struct czr_states { /* of a rule */
+    int n;
+    const czr_state_desc *of;
+} czr_states;
 
 typedef struct czr_bucket {
     czr_dtype dtype, grad_dtype;
@@ -359,13 +359,10 @@ typedef struct czr_bucket {
     int32_t leaves;        /* gradients that a rank hands over */
     int64_t terms;         /* by which their sum is divided */
     const int64_t *slices; /* [extent of split_axes + 1] */
-    int n_states;
-    const czr_state_desc *states;
-    uint32_t home_axes;  /* bit a: axis a.  0: every rank has the bucket */
-    int32_t n_home;      /* else those whose coordinate over these axes is */
-    const int32_t *home; /* among these, which ascend; no other rank has it */
-    uint8_t is_equal;    /* 1: is reduced to equal parts, and gathered from
-                          * them; these and the slices are exchanged */
+    uint32_t home_axes;    /* bit a: axis a.  0: every rank has the bucket */
+    int32_t n_home;        /* else those whose coordinate over these axes is */
+    const int32_t *home;   /* among these, which ascend; no other rank has it */
+    uint8_t is_equal;      /* 1: it is reduced to, and gathered from, parts */
 } czr_bucket;
 
 typedef struct czr_hyper_desc {
@@ -472,6 +469,7 @@ struct czr_program {
     int n_params;
     const czr_place *places;
     int n_rules;
+    const czr_states *states; /* [n_rules] */
     /* [n_rules], NULL of a rule whose updates are all alike; NULL: all are */
     const czr_phases *const *phases;
     int n_storages;

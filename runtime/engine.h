@@ -14,9 +14,9 @@
 
 enum { CZR_ERROR_BYTES = 320, CZR_MAX_SLOTS = 255 };
 
-/* The spaces of a bucket (dsl/IR.md, "Memory of a rank").  REDUCED, MASTER
- * and STATE hold the slice alone: element `offset` of the bucket lies at
- * offset - slice.first there.  All NULL where the bucket is not at home. */
+/* The spaces of a bucket (dsl/IR.md, "Memory of a rank").  REDUCED and MASTER
+ * hold the slice alone: element `offset` of the bucket lies at offset -
+ * slice.first there.  All NULL where the bucket is not at home. */
 typedef struct czr_spaces {
     czr_range slice;
     czr_range part; /* of an equal bucket; else the slice */
@@ -24,8 +24,16 @@ typedef struct czr_spaces {
     float *reduced; /* the slice; of an equal bucket, behind it the part */
     czr_transfer_row *rows; /* of an exchange; NULL: the bucket is not equal */
     unsigned char *master;  /* NULL: the parameter is its own */
-    unsigned char **states;
+    unsigned char *states;  /* of its parameters, as they lie in the slice */
 } czr_spaces;
+
+/* What of a parameter this rank updates: elements of its bucket, and the byte
+ * of the bucket's states at which its own begin, one state behind the other,
+ * each rounded up. */
+typedef struct czr_held {
+    czr_range range;
+    int64_t at;
+} czr_held;
 
 /* How a dimension of a loose tensor is reached that holds other things too:
  * its element i is at element (phase + i) / block * jump + (phase + i) % block
@@ -68,6 +76,7 @@ struct czr_engine {
 
     czr_comm **comms;   /* [n_ops], NULL where none */
     czr_spaces *spaces; /* [n_buckets] */
+    czr_held *held;     /* [n_params] */
     unsigned char *scratch;
     int64_t scratch_bytes;
     czr_slot_sizes *slot_sizes; /* [n_stages] */
@@ -112,6 +121,10 @@ void czr_spaces_close(czr_engine *engine);
 /* Masters from parameters, for the slices that this rank owns. */
 void czr_spaces_take_masters(czr_engine *engine);
 int64_t czr_spaces_peak_scratch(const czr_engine *engine);
+/* State `k` of element `offset` of a bucket, which is the parameter's and this
+ * rank's. */
+unsigned char *czr_spaces_state(const czr_engine *engine, int param, int k,
+                                int64_t offset);
 
 /* phase.c: the number of the phase of update t for a turn, or -1; the phase of
  * every parameter at update t; the body of a stage for a parameter then. */

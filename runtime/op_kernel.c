@@ -52,8 +52,7 @@ static unsigned char *find_slot(const czr_engine *engine,
     case CZR_SLOT_STORED:
         return element(spaces->param, row->offset, dtype);
     case CZR_SLOT_STATE:
-        return element(spaces->states[slot.index], local,
-                       program->buckets[bucket].states[slot.index].dtype);
+        return czr_spaces_state(engine, row->param, slot.index, row->offset);
     case CZR_SLOT_GATHER:
     case CZR_SLOT_SCATTER:
     case CZR_SLOT_TEMP:

@@ -18,23 +18,101 @@ static unsigned char *take(czr_engine *engine, int64_t n, int64_t leaves,
                                       bytes);
 }
 
-static czr_status open_states(czr_engine *engine, const czr_bucket *bucket,
-                              czr_spaces *spaces)
+/* ---- states ------------------------------------------------------------- */
+
+static const czr_states *states_of(const czr_engine *engine, int param)
 {
-    spaces->states =
-        czr_alloc((size_t)bucket->n_states, sizeof(unsigned char *));
-    if (!spaces->states)
-        return CZR_ERR_NO_MEMORY;
-    for (int k = 0; k < bucket->n_states; k++) {
-        const czr_state_desc *state = &bucket->states[k];
-        spaces->states[k] = take(engine, spaces->slice.n, 1, state->dtype);
-        if (!spaces->states[k])
-            return CZR_ERR_NO_MEMORY;
-        czr_fill(spaces->states[k], state->dtype, (double)state->init,
-                 (size_t)spaces->slice.n);
-    }
-    return CZR_OK;
+    return &engine->program->states[engine->program->places[param].rule];
 }
+
+static czr_range find_held(const czr_engine *engine, int param)
+{
+    const czr_program *program = engine->program;
+    const czr_place *place = &program->places[param];
+    const czr_range slice = engine->spaces[place->bucket].slice;
+    const int64_t n = czr_program_shard(program, param, engine->rank).n;
+    int64_t first = place->offset, end = place->offset + n;
+
+    if (first < slice.first)
+        first = slice.first;
+    if (end > slice.first + slice.n)
+        end = slice.first + slice.n;
+    return (czr_range){first, end > first ? end - first : 0};
+}
+
+/* Of the first `n` states of so many elements. */
+static int64_t state_bytes(const czr_states *states, int n, int64_t elements)
+{
+    int64_t bytes = 0;
+
+    for (int k = 0; k < n; k++)
+        bytes += (int64_t)czr_round_up((size_t)elements *
+                                       czr_dtype_bytes(states->of[k].dtype));
+    return bytes;
+}
+
+unsigned char *czr_spaces_state(const czr_engine *engine, int param, int k,
+                                int64_t offset)
+{
+    const czr_states *states = states_of(engine, param);
+    const czr_held *held = &engine->held[param];
+    const int bucket = engine->program->places[param].bucket;
+
+    return engine->spaces[bucket].states + held->at +
+           state_bytes(states, k, held->range.n) +
+           (offset - held->range.first) *
+               (int64_t)czr_dtype_bytes(states->of[k].dtype);
+}
+
+/* Bytes of each bucket's states into `bytes`. */
+static void place_states(czr_engine *engine, int64_t *bytes)
+{
+    const czr_program *program = engine->program;
+
+    for (int p = 0; p < program->n_params; p++) {
+        int64_t *end = &bytes[program->places[p].bucket];
+        const czr_states *states = states_of(engine, p);
+        const czr_range range = find_held(engine, p);
+        engine->held[p] = (czr_held){range, *end};
+        *end += state_bytes(states, states->n, range.n);
+    }
+}
+
+static void fill_states(czr_engine *engine, int param)
+{
+    const czr_states *states = states_of(engine, param);
+    const czr_range range = engine->held[param].range;
+
+    for (int k = 0; range.n > 0 && k < states->n; k++)
+        czr_fill(czr_spaces_state(engine, param, k, range.first),
+                 states->of[k].dtype, (double)states->of[k].init,
+                 (size_t)range.n);
+}
+
+static czr_status open_states(czr_engine *engine)
+{
+    const czr_program *program = engine->program;
+    int64_t *bytes = czr_alloc((size_t)program->n_buckets, sizeof *bytes);
+    czr_status status = bytes ? CZR_OK : CZR_ERR_NO_MEMORY;
+
+    engine->held = czr_alloc((size_t)program->n_params, sizeof *engine->held);
+    if (!engine->held)
+        status = CZR_ERR_NO_MEMORY;
+    if (status == CZR_OK)
+        place_states(engine, bytes);
+    for (int b = 0; b < program->n_buckets && status == CZR_OK; b++) {
+        engine->spaces[b].states =
+            engine->device->ops->alloc(engine->device, (size_t)bytes[b], 1);
+        if (!engine->spaces[b].states)
+            status = CZR_ERR_NO_MEMORY;
+    }
+    czr_free(bytes);
+    for (int p = 0; p < program->n_params && status == CZR_OK; p++)
+        fill_states(engine, p);
+    return status;
+}
+
+/* ---- buckets ------------------------------------------------------------ */
 
 /* To each peer one, and one from it. */
 static bool open_rows(const czr_engine *engine, const czr_bucket *bucket,
@@ -70,9 +148,7 @@ static czr_status open_bucket(czr_engine *engine, int b)
     if (!spaces->param || !spaces->grad || !spaces->reduced ||
         (bucket->has_master && !spaces->master))
         return CZR_ERR_NO_MEMORY;
-    return open_rows(engine, bucket, spaces)
-               ? open_states(engine, bucket, spaces)
-               : CZR_ERR_NO_MEMORY;
+    return open_rows(engine, bucket, spaces) ? CZR_OK : CZR_ERR_NO_MEMORY;
 }
 
 static czr_status open_scratch(czr_engine *engine)
@@ -138,26 +214,17 @@ static czr_status open_stages(czr_engine *engine)
 /* The part of a parameter's shard whose states this rank has. */
 static czr_state state_of(const czr_engine *engine, int param, int k)
 {
-    const czr_program *program = engine->program;
-    const czr_place *place = &program->places[param];
-    const czr_spaces *spaces = &engine->spaces[place->bucket];
-    const czr_state_desc *state = &program->buckets[place->bucket].states[k];
-    const int64_t n = czr_program_shard(program, param, engine->rank).n;
-    int64_t first = spaces->slice.first - place->offset;
-    int64_t end = first + spaces->slice.n;
+    const czr_state_desc *state = &states_of(engine, param)->of[k];
+    const czr_range held = engine->held[param].range;
 
-    first = first < 0 ? 0 : first;
-    end = end > n ? n : end;
-    const size_t at = (size_t)(place->offset + first - spaces->slice.first);
-    return (czr_state){.name = state->name,
-                       .param = param,
-                       .dtype = state->dtype,
-                       .first = first,
-                       .n = end > first ? end - first : 0,
-                       .data = end > first
-                                   ? spaces->states[k] +
-                                         at * czr_dtype_bytes(state->dtype)
-                                   : NULL};
+    return (czr_state){
+        .name = state->name,
+        .param = param,
+        .dtype = state->dtype,
+        .first = held.first - engine->program->places[param].offset,
+        .n = held.n,
+        .data =
+            held.n > 0 ? czr_spaces_state(engine, param, k, held.first) : NULL};
 }
 
 /* Lists the states; with `states` NULL it only counts. */
@@ -167,8 +234,7 @@ static int list_states(const czr_engine *engine, czr_state *states)
     int n = 0;
 
     for (int param = 0; param < program->n_params; param++) {
-        const int bucket = program->places[param].bucket;
-        for (int k = 0; k < program->buckets[bucket].n_states; k++) {
+        for (int k = 0; k < states_of(engine, param)->n; k++) {
             const czr_state state = state_of(engine, param, k);
             if (state.n && states)
                 states[n] = state;
@@ -189,6 +255,8 @@ czr_status czr_spaces_open(czr_engine *engine)
         return CZR_ERR_NO_MEMORY;
     for (int b = 0; b < program->n_buckets && status == CZR_OK; b++)
         status = open_bucket(engine, b);
+    if (status == CZR_OK)
+        status = open_states(engine);
     if (status == CZR_OK)
         status = open_scratch(engine);
     if (status == CZR_OK)
@@ -211,11 +279,8 @@ static void close_bucket(czr_engine *engine, int b)
     czr_device *device = engine->device;
     czr_spaces *spaces = &engine->spaces[b];
 
-    for (int k = 0; spaces->states && k < engine->program->buckets[b].n_states;
-         k++)
-        device->ops->release(device, spaces->states[k]);
-    czr_free(spaces->states);
     czr_free(spaces->rows);
+    device->ops->release(device, spaces->states);
     device->ops->release(device, spaces->param);
     device->ops->release(device, spaces->grad);
     device->ops->release(device, spaces->reduced);
@@ -229,6 +294,7 @@ void czr_spaces_close(czr_engine *engine)
     if (engine->scratch)
         engine->device->ops->release(engine->device, engine->scratch);
     czr_free(engine->spaces);
+    czr_free(engine->held);
     czr_free(engine->slot_sizes);
     czr_free(engine->phases);
     czr_free(engine->moving);

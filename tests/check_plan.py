@@ -86,22 +86,25 @@ def check_buckets(plan):
         for i, number in enumerate(bucket["order"]):
             p, offset = plan.params[number], bucket["offsets"][i]
             places.setdefault(number, []).append((b, offset))
-            yield from equal(f"{name}: type, group, reduction, home of {number}",
-                             [p["dtype"], p["group"], p["reduction"],
-                              plan.home(p)],
-                             [bucket["dtype"], bucket["group"],
-                              bucket["reduction"], plan.home(bucket)])
+            yield from equal(f"{name}: type, reduction, home of {number}",
+                             [p["dtype"], p["reduction"], plan.home(p)],
+                             [bucket["dtype"], bucket["reduction"],
+                              plan.home(bucket)])
             yield from equal(f"{name}: {number} starts", max(offset, end), offset)
             end = offset + p["local_elements"]
             matrix = plan.matrix_of.get(number)
-            yield from equal(f"{name}.kind", bucket["kind"],
-                             "owned" if matrix else "split")
             if matrix:
                 yield from equal(
                     f"{name}: elements of {number} in its owner's slice",
                     plan.inside(bucket, i, p["local_elements"],
                                 matrix["owner"]["split"]),
                     p["local_elements"])
+        held = [number in plan.matrix_of for number in bucket["order"]]
+        yield from equal(f"{name}.kind", bucket["kind"],
+                         "owned" if all(held) else
+                         "mixed" if any(held) else "split")
+        yield from equal(f"{name}.groups", bucket["groups"], list(dict.fromkeys(
+            plan.params[number]["group"] for number in bucket["order"])))
         yield from equal(f"{name}.length", bucket["length"],
                          padded_length(plan, bucket)
                          if bucket["geometry"] == "padded" else round_up(end, 16))
@@ -278,7 +281,8 @@ def expected_axes(plan, op):
 
 
 def expected_buckets(plan):
-    """Which buckets have an operation of each kind of their own."""
+    """Which buckets have operations of each kind of their own: one kernel for
+    matrices that nobody gathers, one for what may be cut."""
     policy, buckets = plan.data["policy"], plan.data["buckets"]
     every = list(range(len(buckets)))
     decides = float(policy["clip"]) > 0 or policy["skip"]
@@ -288,7 +292,8 @@ def expected_buckets(plan):
         "reduce_scatter": every,
         "all_gather": [b for b in every if plan.n_split(buckets[b]) > 1],
         "square_sum": every if decides else [],
-        "kernel": [b for b in every if not gathered.issuperset(buckets[b]["order"])],
+        "kernel": [b for b in every for _ in {
+            n in plan.matrix_of for n in buckets[b]["order"] if n not in gathered}],
     }
 
 
@@ -296,9 +301,6 @@ def check_memory(plan):
     data, metrics = plan.data, plan.data["metrics"]
     memory, policy = metrics["memory_bytes"], data["policy"]
     master = BYTES[policy["master_dtype"]]
-    states = {}
-    for state in data["states"]:
-        states[state["rule"]] = states.get(state["rule"], 0) + BYTES[state["dtype"]]
     for rank in plan.ranks:
         expected = dict.fromkeys(memory, 0)
         expected["scratch"] = metrics["peak_scratch_bytes"][rank]
@@ -306,7 +308,6 @@ def check_memory(plan):
             if not plan.is_home(bucket, rank):
                 continue
             own, unit = plan.own_slice(bucket, rank), BYTES[bucket["dtype"]]
-            rule = plan.params[bucket["order"][0]]["rule"]
             expected["param"] += bucket["length"] * unit
             reduction = plan.reduction(bucket)
             expected["grad"] += (bucket["length"] * BYTES[reduction["dtype"]] *
@@ -315,7 +316,7 @@ def check_memory(plan):
             expected["reduced"] += 4 * (
                 own + (staged if bucket["geometry"] == "equal" else 0))
             expected["master"] += own * master if master > unit else 0
-            expected["state"] += own * states.get(rule, 0)
+            expected["state"] += plan.state_bytes(bucket, rank)
         for kind, value in expected.items():
             yield from equal(f"metrics.memory_bytes.{kind}[{rank}]",
                              memory[kind][rank], value)

@@ -40,6 +40,10 @@ class Plan:
                        for name, r in self.reductions.items()}
         self.matrix_of = {m["parameter"]: m for m in data["matrices"]}
         self.rows = {}
+        self.held = {}
+        self.widths = {}
+        for state in data["states"]:
+            self.widths.setdefault(state["rule"], []).append(BYTES[state["dtype"]])
         self.stage_axes = [a for n in data["mesh"]["names"]
                            if n["name"] == "pp" for a in n["axes"]]
         self.stage_of = [self.over(rank, self.stage_axes)
@@ -141,6 +145,21 @@ class Plan:
         if not self.is_home(bucket, rank):
             return 0
         return self.slice_of(bucket, self.split(rank, bucket))
+
+    def state_bytes(self, bucket, rank):
+        """Of what a rank has of each parameter of a bucket."""
+        if not self.is_home(bucket, rank):
+            return 0
+        key = id(bucket), self.split(rank, bucket)
+        if key not in self.held:
+            low, high = bucket["slices"][key[1]:key[1] + 2]
+            self.held[key] = [i for i, p in enumerate(bucket["order"])
+                              if bucket["offsets"][i] < high and low <
+                              bucket["offsets"][i] + self.params[p]["local_elements"]]
+        return sum(round_up(self.part(bucket, i, rank) * width, 64)
+                   for i in self.held[key]
+                   for width in self.widths.get(
+                       self.params[bucket["order"][i]]["rule"], []))
 
     def part(self, bucket, i, rank):
         """Elements of the bucket's i-th parameter in a rank's slice."""

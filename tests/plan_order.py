@@ -26,7 +26,7 @@ def by_kind(plan):
     for number, bucket in enumerate(plan["buckets"]):
         layers = layers_of(plan, bucket)
         if layers:
-            key = bucket["group"], bucket["reduction"], bucket["dtype"]
+            key = *bucket["groups"], bucket["reduction"], bucket["dtype"]
             kinds.setdefault(key, []).append((number, layers))
     return kinds
 

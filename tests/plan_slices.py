@@ -1,5 +1,7 @@
 """Slices of buckets: their padding, order and geometry, and what travels to and
 from them, computed again from plan JSON."""
+import bisect
+
 from plan_numbers import BYTES, equal, round_up
 
 
@@ -10,8 +12,8 @@ def padded_length(plan, bucket):
     if bucket["kind"] == "split":
         return n * round_up(-(-sum(sizes) // n), 16)
     slices = [0] * n
-    for i, size in zip(bucket["order"], sizes):
-        slices[plan.matrix_of[i]["owner"]["split"]] += size
+    for offset, size in zip(bucket["offsets"], sizes):
+        slices[bisect.bisect(bucket["slices"][:-1], offset) - 1] += size
     return n * max(slices)
 
 
@@ -29,12 +31,28 @@ def gradient_keys(plan):
 
 
 def check_layout(plan):
+    """In the trainer's order, in each bucket and from one to the next; matrices
+    that other axes shard have buckets of their own."""
     if plan.data["policy"]["layout"] != "trainer":
         return
-    keys = gradient_keys(plan)
+    keys, buffers, axes = gradient_keys(plan), {}, {}
     for b, bucket in enumerate(plan.data["buckets"]):
-        yield from equal(f"buckets[{b}]: the trainer's order", bucket["order"],
-                         sorted(bucket["order"], key=lambda p: keys[p], reverse=True))
+        order = bucket["order"]
+        yield from equal(f"buckets[{b}]: the trainer's order", order,
+                         sorted(order, key=lambda p: keys[p], reverse=True))
+        if bucket["geometry"] != "uneven":
+            continue
+        key = bucket["reduction"], bucket["dtype"], str(plan.home(bucket))
+        buffers.setdefault(key, []).append(order)
+        axes.setdefault(key, set()).update(
+            tuple(plan.shard_axes(plan.params[p])) for p in order
+            if p in plan.matrix_of and plan.shards(plan.params[p]) > 1)
+    for key, orders in buffers.items():
+        orders.sort(key=lambda order: keys[order[0]], reverse=True)
+        order = sum(orders, [])
+        if len(axes[key]) < 2:
+            yield from equal("the trainer's order, bucket behind bucket", order,
+                             sorted(order, key=lambda p: keys[p], reverse=True))
 
 
 def check_geometries(plan):

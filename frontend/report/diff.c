@@ -159,7 +159,7 @@ static const char *bucket_text(diff *d, const cz_sheet *sheet, int i)
                : cz_arena_printf(d->arena,
                                  "%s, %s, %s, %" PRId64 " elements, slices of "
                                  "%" PRId64 " to %" PRId64,
-                                 b->group, b->kind, b->geometry, b->length,
+                                 b->groups, b->kind, b->geometry, b->length,
                                  b->shortest, b->longest);
 }
 

@@ -226,8 +226,8 @@ static void put_matrices(const cz_sheet *s, cz_text *out)
 
 static bool is_alike(const cz_sheet_bucket *a, const cz_sheet_bucket *b)
 {
-    return strcmp(a->group, b->group) == 0 && strcmp(a->dtype, b->dtype) == 0 &&
-           strcmp(a->kind, b->kind) == 0 &&
+    return strcmp(a->groups, b->groups) == 0 &&
+           strcmp(a->dtype, b->dtype) == 0 && strcmp(a->kind, b->kind) == 0 &&
            strcmp(a->geometry, b->geometry) == 0 && a->n_slices == b->n_slices;
 }
 
@@ -293,7 +293,7 @@ static void put_bucket(const cz_sheet *s, int first, int last, cz_text *out)
     cz_text_printf(out, "  %d", first);
     if (last > first)
         cz_text_printf(out, " to %d", last);
-    cz_text_printf(out, " (%s): ", s->buckets[first].group);
+    cz_text_printf(out, " (%s): ", s->buckets[first].groups);
     put_cut(s, first, last, out);
 }
 

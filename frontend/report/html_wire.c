@@ -60,7 +60,7 @@ static void put_name(cz_page *page, int b, int64_t y)
 {
     const cz_sheet_bucket *bucket = &page->look->sheet->buckets[b];
     cz_text name = {0};
-    cz_text_printf(&name, "%d %.24s, %s, %s, ", b, bucket->group, bucket->kind,
+    cz_text_printf(&name, "%d %.24s, %s, %s, ", b, bucket->groups, bucket->kind,
                    bucket->geometry);
     cz_number_short(&name, bucket->length, "");
     cz_page_label(page, LEFT - 8 * CZ_PAGE_UNIT, y + 11 * CZ_PAGE_UNIT, "end",

@@ -278,18 +278,47 @@ static int64_t padding_of(const cz_plan_view *view, const cz_fact_bucket *fact)
     return pad;
 }
 
+static void open_list(cz_report *r, const char *key)
+{
+    cz_json_key(&r->json, key);
+    cz_json_open(&r->json, '[');
+}
+
+/* Each once, in the order in which parameters first have them. */
+static void put_groups_of(cz_report *r, const cz_fact_bucket *fact)
+{
+    const cz_plan_view *view = r->view;
+    bool *seen = CZ_NEW(r->arena, bool, view->n_uses + 1);
+    open_list(r, "groups");
+    for (int i = 0; i < fact->params.n; i++) {
+        const int family = view->params[fact->params.v[i]].family;
+        const int use = view->rules[view->families[family].rule].use;
+        if (!seen[use])
+            cz_json_string(&r->json, view->uses[use]->sym_name);
+        seen[use] = true;
+    }
+    cz_json_close(&r->json, ']');
+}
+
+static const char *kind_of(const cz_plan_view *view, const cz_fact_bucket *fact)
+{
+    int n_owned = 0;
+    for (int i = 0; i < fact->params.n; i++)
+        n_owned += view->params[fact->params.v[i]].split_owner >= 0;
+    return n_owned == 0                ? "split"
+           : n_owned == fact->params.n ? "owned"
+                                       : "mixed";
+}
+
 static void put_bucket(cz_report *r, const cz_view_bucket *bucket)
 {
     const cz_fact_bucket *fact = bucket->fact;
     cz_json *json = &r->json;
     cz_json_open(json, '{');
-    cz_json_put_string(json, "group", fact->use);
+    put_groups_of(r, fact);
     cz_json_put_string(json, "reduction", fact->reduction);
     cz_json_put_string(json, "dtype", fact->dtype);
-    cz_json_put_string(json, "kind",
-                       r->view->params[fact->params.v[0]].split_owner >= 0
-                           ? "owned"
-                           : "split");
+    cz_json_put_string(json, "kind", kind_of(r->view, fact));
     cz_json_put_string(json, "geometry", fact->geometry);
     cz_json_put_int(json, "length", fact->length);
     cz_json_put_int(json, "pad", padding_of(r->view, fact));
@@ -316,12 +345,6 @@ static void put_group(cz_report *r, const cz_group_facts *group)
 }
 
 /* ---- in order ---- */
-
-static void open_list(cz_report *r, const char *key)
-{
-    cz_json_key(&r->json, key);
-    cz_json_open(&r->json, '[');
-}
 
 void cz_report_put_lists(cz_report *r)
 {

@@ -20,6 +20,7 @@ typedef struct filler {
     int64_t *elements;               /* [n_ranks] whole ones of the bucket */
     int64_t length, ps, bytes;       /* of all that is divisible in it */
     int64_t *caps;                   /* [n_ranks] */
+    int64_t *spared;                 /* [n_ranks] amounts that cut less */
     const int64_t *heights;          /* [n_ranks] what is evened out, and */
     int64_t rise;                    /* what all of it adds to that */
 } filler;
@@ -202,11 +203,55 @@ static bool is_even(const filler *f, const int *slot_of, int bucket,
     return true;
 }
 
+/* A cut that falls into an item that stays whole goes to its nearer end. */
+static int64_t find_cut(const filler *f, const cz_solve_class *c, int64_t begin,
+                        int64_t cut)
+{
+    const int64_t end = begin + cz_round_up(c->elements, f->problem->align);
+    if (c->cost_ps >= f->problem->cut_ps || c->state_bytes >= f->little_bytes)
+        return cut;
+    return cut - begin < end - cut ? begin : end;
+}
+
+/* Moves the ends of ranks' parts out of items that stay whole, unless a rank
+ * then has more than its cap. */
+static void spare(const filler *f, const int *slot_of, int bucket,
+                  int64_t *amounts)
+{
+    const cz_solve_problem *problem = f->problem;
+    int item = problem->bucket_start[bucket];
+    int64_t begin = 0, cut = 0, before = 0;
+    bool fits = true;
+    for (int r = 0; r < problem->n_ranks; r++) {
+        int64_t n = 0, at;
+        cut += amounts[r];
+        for (; item < problem->bucket_start[bucket + 1]; item++, begin += n) {
+            n = slot_of[item] >= 0
+                    ? 0
+                    : cz_round_up(
+                          problem->classes[problem->class_of[item]].elements,
+                          problem->align);
+            if (begin + n > cut)
+                break;
+        }
+        at = begin < cut
+                 ? find_cut(f, &problem->classes[problem->class_of[item]],
+                            begin, cut)
+                 : cut;
+        f->spared[r] = at - before;
+        fits &= f->spared[r] <= f->caps[r];
+        before = at;
+    }
+    for (int r = 0; fits && r < problem->n_ranks; r++)
+        amounts[r] = f->spared[r];
+}
+
 static void fill_bucket(filler *f, const cz_fill *fill, const int *slot_of,
                         int bucket, int64_t *amounts)
 {
     const int n_ranks = f->problem->n_ranks;
-    if (f->ps < f->little_ps && f->bytes < f->little_bytes) {
+    const bool is_whole = f->ps < f->little_ps && f->bytes < f->little_bytes;
+    if (is_whole) {
         give_whole(f, amounts);
     } else {
         find_caps(f, fill->most ? fill->most[bucket] : 0, fill->most != NULL);
@@ -222,6 +267,8 @@ static void fill_bucket(filler *f, const cz_fill *fill, const int *slot_of,
     }
     if (!is_even(f, slot_of, bucket, fill->by_state))
         stretch(f, slot_of, bucket, fill->by_state, amounts);
+    if (!is_whole && f->problem->cut_ps > 0)
+        spare(f, slot_of, bucket, amounts);
 }
 
 /* Loads and states of what is whole. */
@@ -245,6 +292,7 @@ static void begin(filler *f, cz_arena *scratch, const int *slot_of)
     f->little_ps = counts.goal_ps / LITTLE;
     f->elements = CZ_NEW(scratch, int64_t, f->problem->n_ranks);
     f->caps = CZ_NEW(scratch, int64_t, f->problem->n_ranks);
+    f->spared = CZ_NEW(scratch, int64_t, f->problem->n_ranks);
 }
 
 typedef struct sized {

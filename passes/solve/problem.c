@@ -60,7 +60,8 @@ static bool same_sizes(const cz_solve_problem *a, const cz_solve_problem *b)
            a->order == b->order && a->geometry == b->geometry &&
            a->n_groups == b->n_groups && same_cap(a->pad, b->pad) &&
            same_cap(a->state, b->state) && a->state_mean == b->state_mean &&
-           a->wire_ps == b->wire_ps && a->uneven_e == b->uneven_e;
+           a->wire_ps == b->wire_ps && a->uneven_e == b->uneven_e &&
+           a->cut_ps == b->cut_ps;
 }
 
 bool cz_solve_problem_equals(const cz_solve_problem *a,

@@ -80,6 +80,9 @@ typedef struct cz_solve_problem {
                               * the mean of this problem alone */
     int64_t wire_ps;         /* per 1024 elements that a bucket's slowest rank
                               * sends; 0 leaves the wire out of predicted time */
+    int64_t cut_ps;          /* a divisible item that takes less, and has little
+                              * state, stays whole where that keeps caps; 0: all
+                              * may be cut */
     int64_t uneven_e;        /* thousandths of the link's speed at which uneven
                               * slices travel; 0: all of it */
 } cz_solve_problem;

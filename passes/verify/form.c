@@ -73,9 +73,6 @@ static void check_places(verifier *v, int number)
         if (param->bucket != number || bucket->offsets.v[i] < end)
             reject(v, place_in_bucket(v, number, bucket->params.v[i]),
                    "overlaps its neighbour in bucket %d", number);
-        if (v->view->rules[family->rule].use != v->view->buckets[number].use)
-            reject(v, place_in_bucket(v, number, bucket->params.v[i]),
-                   "is in a bucket of another group");
         if (!cz_view_same_home(home, family->fact))
             reject(v, place_in_bucket(v, number, bucket->params.v[i]),
                    "is in a bucket of another home");

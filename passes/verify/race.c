@@ -242,9 +242,9 @@ static int count_kinds(const verifier *v)
 {
     int n_states = 0;
 
-    for (int b = 0; b < v->view->n_buckets; b++)
-        if (v->view->buckets[b].n_states > n_states)
-            n_states = v->view->buckets[b].n_states;
+    for (int r = 0; r < v->view->n_rules; r++)
+        if (v->view->rules[r].fact->states.n > n_states)
+            n_states = v->view->rules[r].fact->states.n;
     return SPACE_STATE + n_states;
 }
 

@@ -50,6 +50,11 @@ add_test(NAME plan_json_slices_pipeline COMMAND ${plan_checker} --run
   ${CMAKE_CURRENT_SOURCE_DIR}/plans/pipeline_moe.cz)
 set_tests_properties(plan_json_slices_pipeline PROPERTIES LABELS plan
   TIMEOUT 120)
+# Vectors travel with matrices; what is large enough to be cut travels alone.
+add_test(NAME plan_mixed_buckets COMMAND canzona plan --explain
+  -D machine=notes ${CMAKE_SOURCE_DIR}/examples/qwen3-32b.cz)
+set_tests_properties(plan_mixed_buckets PROPERTIES LABELS plan TIMEOUT 60
+  PASS_REGULAR_EXPRESSION "0 \\(rest\\)[^(]*1 to 9 \\(matrices, vectors\\)[^(]*10 \\(vectors, matrices\\)[^(]*11 \\(rest\\)")
 add_test(NAME plan_screen_slices COMMAND canzona plan -D geometry=auto
   ${CMAKE_SOURCE_DIR}/examples/qwen3-32b.cz)
 set_tests_properties(plan_screen_slices PROPERTIES LABELS plan TIMEOUT 60

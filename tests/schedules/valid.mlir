@@ -65,7 +65,7 @@ module {
   }
   "canzona.assign"() {family = @param.0, shard_owner = array<i64: 0>, split_owner = array<i64: 0>, group = array<i64: 1>, stride = array<i64: 1>} : () -> ()
   "canzona.assign"() {family = @param.1, shard_owner = array<i64: 1>, split_owner = array<i64: 0>, group = array<i64: 1>, stride = array<i64: 1>} : () -> ()
-  "canzona.bucket"() {dtype = "f32", length = 32 : i64, offsets = array<i64: 0, 16>, params = array<i64: 1, 0>, slices = array<i64: 0, 32>, sym_name = "bucket0", geometry = "uneven", use = @unit, reduction = @r} : () -> ()
+  "canzona.bucket"() {dtype = "f32", length = 32 : i64, offsets = array<i64: 0, 16>, params = array<i64: 1, 0>, slices = array<i64: 0, 32>, sym_name = "bucket0", geometry = "uneven", reduction = @r} : () -> ()
   // Scratch: shards of b and a gathered from 0 and 64, the owner's whole
   // matrix gathered to 128, its result at 192, workspace 256, shards of b and
   // a scattered to 384 and 448.  Nothing shares bytes.

@@ -99,7 +99,7 @@ static void a_bucket_has_one_home(void **state)
     text = with(f, text, "params = array<i64: 0, 1, 2>",
                 "params = array<i64: 0, 1, 7>");
     assert_null(view_of(f, text));
-    assert_non_null(strstr(messages(f), "parameter 'u' has not the use, "
+    assert_non_null(strstr(messages(f), "parameter 'u' has not the "
                                         "reduction, home and type of bucket "
                                         "'b0'"));
 }

@@ -37,7 +37,8 @@ static void names_are_expanded_row_major(void **state)
     assert_int_equal(cz_view_shard_of(view, &view->families[0], 0).shape[0], 2);
     assert_true(view->buckets[0].has_master);
     assert_false(view->buckets[1].has_master);
-    assert_int_equal(view->buckets[0].n_states, 1);
+    assert_int_equal(view->rules[0].fact->states.n, 1);
+    assert_int_equal(view->rules[0].states[0], CZ_F32);
 }
 
 static void frozen_and_tied_names_take_no_number(void **state)
@@ -270,7 +271,7 @@ static const sample_change changes[] = {
     {"params = array<i64: 0, 1, 2>", "params = array<i64: 0, 1, 1>",
      "two buckets"},
     {"params = array<i64: 0, 1, 2>", "params = array<i64: 0, 1, 3>",
-     "use, reduction, home and type"},
+     "the reduction, home and type"},
     {"params = array<i64: 0, 1, 2>", "params = array<i64: 0, 1, 7>", "params"},
     {"offsets = array<i64: 0, 12, 24>", "offsets = array<i64: 0, 12, 25>",
      "beyond"},
@@ -279,10 +280,10 @@ static const sample_change changes[] = {
     {"slices = array<i64: 0, 24, 36>", "slices = array<i64: 0, 24, 30>",
      "does not run"},
     {"slices = array<i64: 0, 24, 36>", "slices = array<i64: 0, 36>", "slices"},
-    {"geometry = \"uneven\", use = @matrices",
-     "geometry = \"padded\", use = @matrices", "not of one length"},
-    {"geometry = \"uneven\", use = @matrices",
-     "geometry = \"even\", use = @matrices", "geometry"},
+    {"sym_name = \"b0\", geometry = \"uneven\"",
+     "sym_name = \"b0\", geometry = \"padded\"", "not of one length"},
+    {"sym_name = \"b0\", geometry = \"uneven\"",
+     "sym_name = \"b0\", geometry = \"even\"", "geometry"},
     {"bytes = array<i64: 512, 1024>", "bytes = array<i64: 512>", "arena"},
     {"row = \"kernel\"", "row = \"colonel\"", "not a name"},
     {"rows = array<i64: 0, 0, 0, 12,", "rows = array<i64: 0, 12,",

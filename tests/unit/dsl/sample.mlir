@@ -132,8 +132,8 @@ module {
 
   "canzona.assign"() {family = @w, split_owner = array<i64: 0, 0, 1>, shard_owner = array<i64: 0, 1, 0>, group = array<i64: 1, 1, 1>, stride = array<i64: 1, 1, 1>} : () -> ()
   "canzona.assign"() {family = @v, split_owner = array<i64: -1, -1, -1, -1>, shard_owner = array<i64: -1, -1, -1, 0>, group = array<i64: 1, 1, 1, 1>, stride = array<i64: 1, 1, 1, 1>} : () -> ()
-  "canzona.bucket"() {sym_name = "b0", geometry = "uneven", use = @matrices, reduction = @r, dtype = "bf16", length = 36 : i64, params = array<i64: 0, 1, 2>, offsets = array<i64: 0, 12, 24>, slices = array<i64: 0, 24, 36>} : () -> ()
-  "canzona.bucket"() {sym_name = "b1", geometry = "uneven", use = @vectors, reduction = @r, dtype = "f32", length = 12 : i64, params = array<i64: 3, 4, 5, 6>, offsets = array<i64: 0, 3, 6, 9>, slices = array<i64: 0, 6, 12>} : () -> ()
+  "canzona.bucket"() {sym_name = "b0", geometry = "uneven", reduction = @r, dtype = "bf16", length = 36 : i64, params = array<i64: 0, 1, 2>, offsets = array<i64: 0, 12, 24>, slices = array<i64: 0, 24, 36>} : () -> ()
+  "canzona.bucket"() {sym_name = "b1", geometry = "uneven", reduction = @r, dtype = "f32", length = 12 : i64, params = array<i64: 3, 4, 5, 6>, offsets = array<i64: 0, 3, 6, 9>, slices = array<i64: 0, 6, 12>} : () -> ()
   "canzona.arena"() {selector = array<i64: 1>, bytes = array<i64: 512, 1024>} : () -> ()
   "canzona.table"() {sym_name = "k", row = "kernel", selector = array<i64: 0>, starts = array<i64: 0, 1, 2>, rows = array<i64: 0, 0, 0, 12, 0, -1, -1, -1, 3, 3, 6, 6, -1, -1, -1, -1>} : () -> ()
   "canzona.table"() {sym_name = "x", row = "transfer", selector = array<i64>, starts = array<i64: 0, 1>, rows = array<i64: 0, 1, 1, 0, 2, 12, 64, 1>} : () -> ()

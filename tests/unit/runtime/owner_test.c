@@ -98,6 +98,7 @@ static const czr_slot gather[] = {{CZR_SLOT_GATHER, 0, CZR_F32},
 static const czr_slot scatter[] = {{CZR_SLOT_TEMP, 0, CZR_F32},
                                    {CZR_SLOT_SCATTER, 0, CZR_F32}};
 static const czr_slot param_out[] = {{CZR_SLOT_PARAM, 0, CZR_F32}};
+static const czr_states no_states = {0};
 static const uint16_t first_scalar[] = {0};
 static const czr_stage stages[] = {
     {"before", before, before_in, gather, NULL, 2, 3, 0, 0},
@@ -271,6 +272,7 @@ static void init(plan *self, int ranks, int is_late)
                       .n_params = MATRICES,
                       .places = self->places,
                       .n_rules = 1,
+                      .states = &no_states,
                       .n_buckets = 1,
                       .buckets = &self->bucket,
                       .n_stages = 3,

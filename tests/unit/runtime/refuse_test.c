@@ -168,6 +168,9 @@ static void malformed_references_are_refused(void **state)
     programs[0].kernel_rows[0][0].offset = -1;
     run(1, open_body, NULL, CZR_ERR_VERSION);
     make_programs(1);
+    programs[0].kernel_rows[0][0].count++; /* its neighbour has other states */
+    run(1, open_body, NULL, CZR_ERR_VERSION);
+    make_programs(1);
     programs[0].span_rows[0][0].count = INT64_MAX;
     run(1, open_body, NULL, CZR_ERR_VERSION);
 }

@@ -113,8 +113,9 @@ static const czr_stage toy_stages[] = {
     {"adamw", toy_kernel, toy_in, toy_out, toy_scalar_numbers, 4, 3, 4, 0},
     {"adamw_stored", toy_kernel_stored, toy_in, toy_out, toy_scalar_numbers, 4,
      4, 4, 0}};
-static const czr_state_desc toy_states[] = {{"m", CZR_F32, 0},
-                                            {"v", CZR_F32, 0}};
+static const czr_state_desc toy_state_list[] = {{"m", CZR_F32, 0},
+                                                {"v", CZR_F32, 0}};
+static const czr_states toy_states = {2, toy_state_list};
 static const czr_hyper_desc toy_hypers[] = {{"all", "lr", 0, 0},
                                             {"all", "decay", 0.1, 1}};
 static const char *const toy_axes[] = {"dp", "tp"};
@@ -188,9 +189,7 @@ static inline void toy_fill_bucket(toy *self, const toy_options *options, int b)
                                     .terms = TOY_LEAVES,
                                     .has_master = options->dtype == CZR_BF16,
                                     .length = length,
-                                    .slices = self->slices[b],
-                                    .n_states = 2,
-                                    .states = toy_states};
+                                    .slices = self->slices[b]};
 }
 
 /* ---- operations --------------------------------------------------------- */
@@ -275,6 +274,7 @@ static inline void toy_init(toy *self, const toy_options *options)
         .n_params = TOY_PARAMS,
         .places = self->places,
         .n_rules = 1,
+        .states = &toy_states,
         .n_buckets = 2,
         .buckets = self->buckets,
         .n_stages = 2,

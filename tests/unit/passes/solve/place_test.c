@@ -59,6 +59,40 @@ static void test_pouring_evens_out_what_it_is_told_to(void **unused)
     expect(&problem, false, NULL, 24);
 }
 
+/* A matrix of 40 elements and 10 ps on rank 0; two vectors of 30 and 30 ps: the
+ * even cut, behind 24 elements, would be in the first of them. */
+static void pour_vectors(int64_t cut_ps, const int64_t *most, int64_t first)
+{
+    static const cz_solve_class kinds[] = {
+        {.elements = 40, .cost_ps = 10, .state_bytes = 1 << 20},
+        {.elements = 30, .cost_ps = 30, .state_bytes = 60, .divisible = true}};
+    static const int of[] = {0, 1, 1}, start[] = {0, 3}, slots[] = {0, -1, -1};
+    const cz_fill fill = {false, most};
+    cz_solve_problem problem = one_bucket();
+    cz_arena arena;
+    int64_t amounts[2];
+    problem.classes = kinds;
+    problem.class_of = of;
+    problem.bucket_start = start;
+    problem.n_items = 3;
+    problem.cut_ps = cut_ps;
+    cz_arena_init(&arena);
+    cz_place_fill(&arena, &problem, slots, &fill, amounts);
+    assert_int_equal(amounts[0], first);
+    assert_int_equal(amounts[1], 64 - first);
+    cz_arena_fini(&arena);
+}
+
+static void test_what_takes_less_than_a_cut_stays_whole(void **unused)
+{
+    const int64_t even[] = {0};
+    (void)unused;
+    pour_vectors(0, NULL, 24);
+    pour_vectors(30, NULL, 24);
+    pour_vectors(31, NULL, 32);
+    pour_vectors(31, even, 8); /* rank 1 has no room for both */
+}
+
 /* Two buckets of two equal items each: each rank should get one of each. */
 static void test_equal_items_spread_over_buckets(void **unused)
 {
@@ -90,6 +124,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pouring_evens_out_what_it_is_told_to),
+        cmocka_unit_test(test_what_takes_less_than_a_cut_stays_whole),
         cmocka_unit_test(test_equal_items_spread_over_buckets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,8 +108,8 @@ module {
   }
   "canzona.assign"() {family = @param.0, shard_owner = array<i64: 0>, split_owner = array<i64: 0>, group = array<i64: 1>, stride = array<i64: 1>} : () -> ()
   "canzona.assign"() {family = @param.1, shard_owner = array<i64: -1>, split_owner = array<i64: -1>, group = array<i64: 1>, stride = array<i64: 1>} : () -> ()
-  "canzona.bucket"() {dtype = "f32", length = 16 : i64, offsets = array<i64: 0>, params = array<i64: 1>, slices = array<i64: 0, 16, 16>, sym_name = "bucket0", geometry = "uneven", use = @rest, reduction = @r} : () -> ()
-  "canzona.bucket"() {dtype = "f32", length = 16 : i64, offsets = array<i64: 0>, params = array<i64: 0>, slices = array<i64: 0, 16, 16>, sym_name = "bucket1", geometry = "uneven", use = @matrices, reduction = @r} : () -> ()
+  "canzona.bucket"() {dtype = "f32", length = 16 : i64, offsets = array<i64: 0>, params = array<i64: 1>, slices = array<i64: 0, 16, 16>, sym_name = "bucket0", geometry = "uneven", reduction = @r} : () -> ()
+  "canzona.bucket"() {dtype = "f32", length = 16 : i64, offsets = array<i64: 0>, params = array<i64: 0>, slices = array<i64: 0, 16, 16>, sym_name = "bucket1", geometry = "uneven", reduction = @r} : () -> ()
   "canzona.arena"() {bytes = array<i64: 320, 64, 0, 0>, selector = array<i64: 0, 1>} : () -> ()
   "canzona.table"() {row = "span", rows = array<i64: 1, 0, 4>, selector = array<i64: 0, 1>, starts = array<i64: 0, 1, 1, 1, 1>, sym_name = "table0"} : () -> ()
   "canzona.table"() {row = "span", rows = array<i64: 0, 0, 8>, selector = array<i64: 0>, starts = array<i64: 0, 1, 1>, sym_name = "table1"} : () -> ()
