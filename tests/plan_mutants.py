@@ -26,6 +26,7 @@ def is_free(path):
             or (words[0] == "schedule" and words[2] in ("waits", "stream"))
             or words[0] in ("constants", "uneven_reduce")  # rates that nothing depends on, rounding
             or (words[0] == "stages" and words[2] in ("steps", "phases"))
+            or (words[0] == "stages" and words[-1] == "start")  # all may begin later
             or (words[0] == "classes" and words[4:5] == ["steps"]
                 and words[-1] == "bytes")  # rounding, as above
             or words[2:4] == ["stored", "shape"]  # how much padding there is

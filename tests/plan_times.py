@@ -171,6 +171,14 @@ def longest_update(plan):
             "together_ps": most[1]}
 
 
+def check_events(plan):
+    """Stages of a rule have its events."""
+    of = {}
+    for i, stage in enumerate(plan.data["stages"]):
+        yield from equal(f"stages[{i}].events", stage["events"],
+                         of.setdefault(stage["rule"], stage["events"]))
+
+
 def check_turns(plan):
     """Parameters have a turn where an event of their rule is staggered."""
     staggered = {s["rule"] for s in plan.data["stages"]
@@ -189,6 +197,7 @@ def check_times(plan):
         yield from equal(f"matrices[{i}].cost.time_ps", m["cost"]["time_ps"],
                          sum(s["time_ps"] for s in stages))
     times, metrics = rank_times(plan), plan.data["metrics"]
+    yield from check_events(plan)
     yield from check_turns(plan)
     yield from equal("metrics.longest_update", metrics["longest_update"],
                      longest_update(plan))

@@ -46,7 +46,11 @@ endforeach()
 add_test(NAME plan_json_phases_turns COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/check_plan.py --run $<TARGET_FILE:canzona>
   plan --json ${phases}/turns.cz)
-set_tests_properties(plan_json_phases_turns PROPERTIES LABELS plan TIMEOUT 120)
+add_test(NAME plan_json_sees_phases COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/check_plan.py --self-test
+  $<TARGET_FILE:canzona> plan --json ${phases}/staggered.cz)
+set_tests_properties(plan_json_phases_turns plan_json_sees_phases PROPERTIES
+  LABELS plan TIMEOUT 120)
 
 # Links the runtime itself, without what an instrumented one needs.
 if(NOT (CANZONA_SANITIZE OR CANZONA_TSAN OR CANZONA_COVERAGE))
