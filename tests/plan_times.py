@@ -163,7 +163,7 @@ def longest_update(plan):
               for e in s["events"]]
     if not events or not plan.data["constants"]:
         return None
-    first = max(e["start"] + (e["staggered"] or not e["period"]) for e in events)
+    first = first_of(events)
     n = min(MOST_UPDATES, math.lcm(*[e["period"] or 1 for e in events]))
     most = [max(update_ps(plan, t, together) for t in range(first, first + n))
             for together in (False, True)]
@@ -171,12 +171,33 @@ def longest_update(plan):
             "together_ps": most[1]}
 
 
+def first_of(events):
+    """From when updates repeat."""
+    return max(e["start"] + (e["staggered"] or not e["period"]) for e in events)
+
+
+def updates_of(stage):
+    """How often each phase comes in a period, all turns together."""
+    events = stage["events"]
+    turns = math.lcm(*[e["period"] for e in events if e["staggered"]])
+    period = math.lcm(*[e["period"] or 1 for e in events])
+    sets = [phase["fires"] for phase in stage["phases"]]
+    found = [[e for e, event in enumerate(events) if fires(event, turn, t)]
+             for turn in range(turns)
+             for t in range(first_of(events), first_of(events) + period)]
+    return [found.count(due) for due in sets]
+
+
 def check_events(plan):
-    """Stages of a rule have its events."""
+    """Stages of a rule have its events, and phases come as these say."""
     of = {}
     for i, stage in enumerate(plan.data["stages"]):
         yield from equal(f"stages[{i}].events", stage["events"],
                          of.setdefault(stage["rule"], stage["events"]))
+        if stage["phases"]:
+            yield from equal(f"stages[{i}], updates of phases",
+                             [p["updates"] for p in stage["phases"]],
+                             updates_of(stage))
 
 
 def check_turns(plan):
