@@ -48,7 +48,8 @@ add_test(NAME plan_json_phases_turns COMMAND ${PYTHON} -B
   plan --json ${phases}/turns.cz)
 add_test(NAME plan_json_sees_phases COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/check_plan.py --self-test
-  $<TARGET_FILE:canzona> plan --json ${phases}/staggered.cz)
+  $<TARGET_FILE:canzona> plan --json
+  ${CMAKE_CURRENT_SOURCE_DIR}/golden/explain/staggered.cz)
 set_tests_properties(plan_json_phases_turns plan_json_sees_phases PROPERTIES
   LABELS plan TIMEOUT 120)
 
