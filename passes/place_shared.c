@@ -1,10 +1,7 @@
-/* From a domain to a problem of sub-groups. */
+/* Which ranks are a row, and whether sharing is worth it. */
 #include "passes/place_shared_internal.h"
 
 #include <string.h>
-
-/* Plans tried: a second of work is too much for what the last percent gains. */
-enum { EFFORT = 8192, BUFFER_BITS = 30 };
 
 /* Exchanges are simulated as if they slowed no product down: sharing has to
  * gain more than this hundredth of the time, and more bytes on the wire than
@@ -16,38 +13,7 @@ enum { WORTH = 10, BYTES_WORTH = 5 };
 static const int wire_more[] = {5, 6, 7, 8, 10};
 enum { N_WIRE_MORE = sizeof wire_more / sizeof *wire_more };
 
-/* ---- the problem ---- */
-
-static int64_t staging_cap(const cz_place_sharer *s)
-{
-    const int64_t asked = s->view->policy->group_bytes;
-    return asked > 0 ? asked : (int64_t)1 << BUFFER_BITS;
-}
-
-/* Of gathers and scatters, among all that shard a matrix. */
-static int64_t latency(const cz_place_sharer *s)
-{
-    const cz_link link = s->domain->problem.n_hosts <= s->n_near
-                             ? CZ_LINK_NODE
-                             : CZ_LINK_NETWORK;
-    return cz_machine_link(s->machine, link).latency;
-}
-
-static cz_subgroup_plan solve(const cz_place_sharer *s,
-                              const cz_subgroup_class *classes,
-                              int64_t wire_cap_bytes)
-{
-    const cz_subgroup_problem of = {.n_rows = s->n_rows,
-                                    .width = s->width,
-                                    .n_classes = s->n_classes,
-                                    .classes = classes,
-                                    .latency_ps = latency(s),
-                                    .staging_cap_bytes = staging_cap(s),
-                                    .state_cap_bytes = INT64_MAX,
-                                    .wire_cap_bytes = wire_cap_bytes,
-                                    .effort = EFFORT};
-    return cz_subgroup_solve(s->arena, &of);
-}
+/* ---- plans ---- */
 
 /* Owners alone, by the same simulation. */
 static cz_subgroup_plan solve_owners(const cz_place_sharer *s)
@@ -61,7 +27,7 @@ static cz_subgroup_plan solve_owners(const cz_place_sharer *s)
             n++;
         classes[c].n_ways = n;
     }
-    return solve(s, classes, INT64_MAX);
+    return cz_place_solve_rows(s, classes, INT64_MAX);
 }
 
 /* Whether a plan takes less time than another by so many hundredths of it. */
@@ -78,10 +44,12 @@ static bool is_worth(const cz_subgroup_plan *plan,
  * travel within a node, whose links have time to spare. */
 static cz_subgroup_plan solve_shared(const cz_place_sharer *s)
 {
-    const cz_subgroup_plan any = solve(s, s->classes, INT64_MAX);
+    const cz_subgroup_plan any = cz_place_solve_rows(s, s->classes, INT64_MAX);
+    if (any.wire_bytes <= cz_place_wire_cap(s, wire_more[0]))
+        return any;
     for (int i = 0; i < N_WIRE_MORE; i++) {
-        const cz_subgroup_plan light =
-            solve(s, s->classes, cz_place_wire_cap(s, wire_more[i]));
+        const cz_subgroup_plan light = cz_place_solve_rows(
+            s, s->classes, cz_place_wire_cap(s, wire_more[i]));
         if (s->width > s->n_near || !is_worth(&any, &light, BYTES_WORTH))
             return light;
     }

@@ -1,9 +1,10 @@
 /* Between the files of place_shared: what is asked of the sub-group planner
  * about one domain, and how its answer is one of the domain's problem.
  *
- *   place_shared        the problem, and whether its answer is worth it
+ *   place_shared        which ranks are a row, and whether sharing is worth it
  *   place_shared_class  classes of matrices and the ways to share them
  *   place_shared_wire   how much more may travel
+ *   place_shared_solve  the planner's answers
  *   place_shared_rows   from blocks of rows back to owners and blocks of ranks
  */
 #ifndef CZ_PASSES_PLACE_SHARED_INTERNAL_H
@@ -35,6 +36,14 @@ bool cz_place_list_classes(cz_place_sharer *s);
  * to all that is sent where matrices have owners, gradients and parameters
  * included. */
 int64_t cz_place_wire_cap(const cz_place_sharer *s, int hundredths);
+
+/* The best plan of rows of these classes, within the caps.  Where inputs come
+ * over the network the planner is also asked as if transfers took half as long:
+ * then it lets more ranks share, who wait less for the first and the last of
+ * them than it finds out by single changes.  Times are what is in truth. */
+cz_subgroup_plan cz_place_solve_rows(const cz_place_sharer *s,
+                                     const cz_subgroup_class *classes,
+                                     int64_t wire_cap_bytes);
 
 /* The plan on the domain's slots, in the geometry that is best for it; fills
  * plan, blocks and time.  Rows are dealt out to split coordinates so that
