@@ -9,6 +9,7 @@
 #include "dsl/plan_view_build.h"
 #include "passes/gradient_order.h"
 #include "passes/place_fact.h"
+#include "passes/place_memory.h"
 #include "passes/place_public.h"
 #include "passes/place_shared.h"
 #include "passes/place_turns.h"
@@ -42,6 +43,7 @@ typedef struct placer {
     int64_t *cell_ps;           /* [cells] of the domains that are placed */
     int64_t *cell_bytes;        /* [cells] state */
     int64_t mean_bytes;         /* of a cell, when all are placed */
+    cz_solve_cap state;         /* of any rank, over the mean */
 } placer;
 
 /* ---- problems ---- */
@@ -111,6 +113,25 @@ static void find_mean(placer *p)
     p->mean_bytes = n > 0 ? total / n : 0;
 }
 
+/* Room for states is an estimate: that it does is sure with this part of it. */
+enum { UNSURE = 3 };
+
+/* The cap on state; as even as can be where `memory` may not have room for
+ * that, so that what a refusal names is the least. */
+static void find_cap(placer *p)
+{
+    const int64_t cap =
+        p->mean_bytes / state_cap.denominator * state_cap.numerator;
+    p->state = state_cap;
+    if (p->view->policy->memory_bytes == 0)
+        return;
+    const int64_t room = cz_place_state_room(p->arena, p->view, p->domains,
+                                             p->n_domains, p->n_cells);
+    if (room - room / UNSURE >= cap)
+        return;
+    p->state = (cz_solve_cap){1, 1};
+}
+
 /* ---- what is placed already ---- */
 
 /* What each slot has: that of its fullest cell. */
@@ -132,7 +153,7 @@ static void give_initial(const placer *p, cz_place_domain *domain)
     }
     problem->initial_ps = ps;
     problem->initial_bytes = bytes;
-    problem->state = state_cap;
+    problem->state = p->state;
     problem->state_mean = p->mean_bytes;
 }
 
@@ -306,7 +327,7 @@ static void try_public(placer *p)
             return;
     if (p->n_domains < 2)
         return;
-    const int64_t n = state_cap.denominator, m = state_cap.numerator;
+    const int64_t n = p->state.denominator, m = p->state.numerator;
     cz_place_try_public(
         p->arena, p->mean_bytes / n * m + p->mean_bytes % n * m / n, &all);
     p->plans = all.plans;
@@ -428,6 +449,7 @@ static bool place(cz_ir *ir, cz_arena *arena, cz_diags *diags)
     p.cell_ps = CZ_NEW(arena, int64_t, p.n_cells);
     p.cell_bytes = CZ_NEW(arena, int64_t, p.n_cells);
     find_mean(&p);
+    find_cap(&p);
     place_pairs(&p);
     place_rest(&p);
     try_public(&p);

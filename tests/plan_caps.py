@@ -39,6 +39,30 @@ CASES = [
 ]
 
 
+# Plans that are slower than the fastest, and take less memory: of micro-groups,
+# and of states.
+STEERED = {
+    "micro-groups": """mesh dp = 2, tp = 4
+model m(d = 256) { params bf16 {
+h[i < 16] { up : [4*d/tp, d]
+down : [d, 4*d/tp] }
+} }
+use muon(lr) as matrices on **
+schedule { tp owner%s }
+""",
+    "states": """mesh dp = 3
+model m(d = 64) { params f32 {
+x[i < 5] { w : [256, 512] }
+y[i < 4] { w : [320, 2368] }
+z[i < 5] { w : [192, 2304] }
+} }
+use muon(lr) as matrices on **
+machine other from notes { launch = 0.0 }
+machine other
+schedule { bucket 10M%s }
+"""}
+
+
 class Tool:
     def __init__(self, canzona, folder):
         self.canzona, self.path = canzona, pathlib.Path(folder) / "caps.cz"
@@ -47,13 +71,22 @@ class Tool:
 
     def plan(self, mesh, cap, options=()):
         """Status, what it said, complaints about a plan."""
-        self.path.write_text(SOURCE.format(mesh=mesh, cap=cap))
+        return self.plan_text(SOURCE.format(mesh=mesh, cap=cap), options)
+
+    def plan_text(self, text, options=()):
+        self.path.write_text(text)
         done = subprocess.run(
             [self.canzona, "plan", "--json", *options, self.path],
             capture_output=True, check=False, timeout=60)
         found = (check_plan.check_text(done.stdout.decode(), self.validator)
                  if done.returncode == PLANNED else [])
+        self.data = plan_schema.parse(done.stdout.decode() or "{}")
         return done.returncode, done.stderr.decode(), found
+
+    def memory(self):
+        """Bytes of the fullest rank of the last plan."""
+        kinds = self.data["metrics"]["memory_bytes"]
+        return max(map(sum, zip(*kinds.values())))
 
 
 def check_cap(tool, mesh, word, size):
@@ -88,11 +121,29 @@ def check_case(tool, mesh, cap, word):
         yield from check_group(tool, mesh, cap, shared[1].split())
 
 
+def check_steered(tool, source):
+    """With a byte less than the fastest plan has there is another one, down to
+    what a refusal names."""
+    tool.plan_text(source % "")
+    fastest = tool.memory()
+    status, said, found = tool.plan_text(source % f", memory {fastest - 1}B")
+    if status != PLANNED or found or tool.memory() >= fastest:
+        yield f"memory {fastest - 1}B: {said} {found[:3]}"
+        return
+    _, said, _ = tool.plan_text(source % ", memory 1")
+    least = int(re.search(r"at least `memory (\d+)B`", said)[1])
+    status, said, _ = tool.plan_text(source % f", memory {least}B")
+    if status != PLANNED or tool.memory() != least or least >= fastest:
+        yield f"memory {least}B: {said}"
+
+
 def main(canzona):
     with tempfile.TemporaryDirectory() as folder:
         tool = Tool(canzona, folder)
         found = [f"{name}: {m}" for name, *case in CASES
                  for m in check_case(tool, *case)]
+        found += [f"{name}: {m}" for name, source in STEERED.items()
+                  for m in check_steered(tool, source)]
     print("\n".join(found) or f"plan_caps: {len(CASES)} cases as told")
     return 1 if found else 0
 

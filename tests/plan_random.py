@@ -141,9 +141,9 @@ def with_group(text, said):
     return "\n".join([f"# {named[1]}", *lines[lines[0].startswith("# -D"):]])
 
 
-def complaints(canzona, folder, text):
+def complaints(canzona, folder, text, changed=()):
     """What is wrong with the plan of a program; and whether it has one, perhaps
-    after the change that is said to help."""
+    after the changes that are said to help, each of another clause."""
     path = os.path.join(folder, f"plan{os.getpid()}.cz")
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
@@ -151,10 +151,11 @@ def complaints(canzona, folder, text):
                           capture_output=True, timeout=LIMIT_S, check=False)
     said = done.stderr.decode()
     helped = with_room(text, said) or with_group(text, said)
-    if helped == text:
+    word = re.search(r"`(memory|group|-D)", said)
+    if helped and (helped == text or word[1] in changed):
         return [f"a change that does not help: {said[:1000]}"], False
     if helped:
-        return complaints(canzona, folder, helped)
+        return complaints(canzona, folder, helped, (*changed, word[1]))
     if done.returncode != PLANNED:
         return ([] if is_reasoned(done.returncode, said) else
                 [f"status {done.returncode}: {said[:1000]}"]), False
