@@ -11,19 +11,32 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CONFIGS = os.path.join(HERE, "..", "examples", "configs")
-SOURCE = """mesh dp = 32, tp = 8
+SOURCE = """mesh %s
 model %s from "qwen3-%s.json"
 machine notes
 use muon(lr, momentum = 0.95, decay = 0.1) as matrices on %s
 use adamw(lr, decay = 0)   as vectors on ** where ndim == 1
 use adamw(lr, decay = 0.1) as rest    on **
-schedule { grads f32 partial over dp, clip norm 1.0, skip nonfinite, bucket 400M, tp auto }
+schedule { grads f32 %s, clip norm 1.0, skip nonfinite, bucket 400M, tp auto
+%s }
 """
+PARTIAL, CHUNKS = "partial over dp", "shard dim 0 over fsdp chunk"
+# Sizes, gradients, shards, ranks along fsdp.
+MESHES = {"32x8": ("dp = 32, tp = 8", PARTIAL, "", 1),
+          "256x1": ("fsdp = 256", "reduced", CHUNKS, 256),
+          "8x32": ("dp = 8, fsdp = 32", PARTIAL, CHUNKS, 32)}
 SIZES = "8b", "14b", "32b"
+CASES = [(size, storage, "32x8") for storage in ("fused", "split")
+         for size in SIZES]
+CASES += [("32b", storage, mesh) for storage in ("fused", "torchtitan")
+          for mesh in ("256x1", "8x32")]
+BYTES = {"bf16": 2, "f32": 4}
 STORAGES = {
     "fused": ("qwen3_megatron", "**.{linear_qkv,linear_proj,linear_fc1,"
                                 "linear_fc2}.weight view whole"),
-    "split": ("qwen3", "model.layers.**.*_proj.weight")}
+    "split": ("qwen3", "model.layers.**.*_proj.weight"),
+    "torchtitan": ("qwen3_torchtitan",
+                   "layers.*.*.{wq,wk,wv,wo,w1,w2,w3}.weight")}
 HEAD = """| case | kernels ms | bound ms | ratio | T_LB ms | ratio | step ms | wire | staging GiB | state |
 |---|---|---|---|---|---|---|---|---|---|"""
 TIMES = "mean", "item", "pigeonhole"
@@ -46,7 +59,14 @@ def sent(plan):
     return sum(sum(each) for each in plan["metrics"]["sent_bytes"].values())
 
 
-def row(canzona, source, case, bound):
+def sent_by_fsdp(plan, n):
+    """Gradients in f32 one way, parameters the other, of all groups of n ranks."""
+    groups = len(plan["metrics"]["time_ps"]) // n
+    return sum((n - 1) * groups * p["element_count"] * (4 + BYTES[p["dtype"]])
+               for p in plan["parameters"])
+
+
+def row(canzona, source, case, bound, n_fsdp):
     plan = run(canzona, "plan", "--json", "--no-baselines", source)
     owners = run(canzona, "plan", "--json", "--no-baselines",
                  "-D", "tp_strategy=owner", source)
@@ -54,12 +74,16 @@ def row(canzona, source, case, bound):
     kernels = max(plan["metrics"]["time_ps"]) / 1e9
     least = max(b["value"] for b in plan["metrics"]["bounds"]
                 if b["name"] in TIMES) / 1e9
+    fit = f"{bound:.3f} | {kernels / bound:.3f}" if bound else "- | -"
+    others = sent_by_fsdp(plan, n_fsdp)
+    wire = (sent(plan) + others) / (sent(owners) + others)
     memory = plan["metrics"]["memory_bytes"]
     state = [sum(both) for both in zip(memory["state"], memory["master"])]
     staging = max(group["peak_bytes"] for group in plan["groups"])
-    print(f"| {case} | {kernels:.3f} | {bound:.3f} | {kernels / bound:.3f} | "
-          f"{least:.3f} | {kernels / least:.3f} | {step / 1e9:.1f} | {sent(plan) / sent(owners):.3f} | "
-          f"{staging / 2**30:.2f} | {max(state) * len(state) / sum(state):.2f} |")
+    print(f"| {case} | {kernels:.3f} | {fit} | {least:.3f} | "
+          f"{kernels / least:.3f} | {step / 1e9:.1f} | {wire:.3f} | "
+          f"{staging / 2**30:.2f} | {max(state) * len(state) / sum(state):.2f} |",
+          flush=True)
 
 
 def main():
@@ -71,13 +95,14 @@ def main():
             config = f"qwen3-{size}.json"
             os.symlink(os.path.join(CONFIGS, config),
                        os.path.join(folder, config))
-        for storage, (model, pattern) in STORAGES.items():
-            for size in SIZES:
-                source = os.path.join(folder, "plan.cz")
-                with open(source, "w", encoding="utf-8") as out:
-                    out.write(SOURCE % (model, size, pattern))
-                case = f"{size.upper()} {storage} 32x8"
-                row(canzona, source, case, bounds[case])
+        for size, storage, mesh in CASES:
+            axes, grads, shards, n_fsdp = MESHES[mesh]
+            model, pattern = STORAGES[storage]
+            source = os.path.join(folder, "plan.cz")
+            with open(source, "w", encoding="utf-8") as out:
+                out.write(SOURCE % (axes, model, size, pattern, grads, shards))
+            case = f"{size.upper()} {storage} {mesh}"
+            row(canzona, source, case, bounds.get(case), n_fsdp)
 
 
 main()
