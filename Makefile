@@ -39,13 +39,14 @@ demo: packages $(BUILD)/build.ninja
 	$(BUILD)/train_gpt --ranks 2x2 --steps 200 --eval-every 25
 
 # TSan watches threads, so it runs what has threads; it knows pthreads only.
+THREADED := run_(gpt_2x2|late|groups_2x2|auto_few|gram_fused)
 test-asan test-clang:
 	$(MAKE) test PRESET=$(@:test-%=%)
 
 test-tsan:
 	$(MAKE) build PRESET=tsan
 	cd build/tsan && TSAN_OPTIONS="suppressions=$(CURDIR)/tests/tsan.supp" \
-	  $(CTEST) -R 'unit_runtime|train' -LE nightly
+	  $(CTEST) -R 'unit_runtime|train_gpt|$(THREADED)' -LE nightly
 
 # gcc -O2 and -O0, clang -O3: one plan.
 test-bytes: build
