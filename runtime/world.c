@@ -142,9 +142,10 @@ czr_status czr_world_all_reduce(czr_world *world, const char *axis, void *data,
 
     if ((unsigned)dtype >= CZR_N_DTYPES || (!data && count))
         return CZR_ERR_ARGUMENT;
-    const czr_unit unit = {.kind = CZR_UNIT_ALL_REDUCE,
-                           .op = -1,
-                           .of.all_reduce = {data, count, sums[dtype]}};
+    const czr_unit unit = {
+        .kind = CZR_UNIT_ALL_REDUCE,
+        .op = -1,
+        .of.all_reduce = {.data = data, .count = count, .type = sums[dtype]}};
     return run_for_trainer(comm_of(world, axis), &unit);
 }
 
