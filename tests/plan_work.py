@@ -1,5 +1,7 @@
 """What the operations of a plan run and move, rank by rank, computed again from
 who owns what.  Written from the schema alone."""
+from math import isqrt
+
 from plan_numbers import equal
 
 
@@ -131,6 +133,15 @@ def check_sharers(plan):
         if op["kind"] == "group_sum"}, over)
 
 
+def has_parts(one, group):
+    """Equal ones, of a band blocks of rows of a square matrix."""
+    side = isqrt(one["count"])
+    if one["band"]:
+        return (one["how"] != "sum" and side * side == one["count"] and
+                side % one["band"] == 0 and one["band"] % group == 0)
+    return one["how"] == "sum" or one["count"] % group == 0
+
+
 def check_sharing(plan):
     """Who shares stages, and that sums stand behind all segments but the last."""
     for i, stage in enumerate(plan.data["stages"]):
@@ -139,6 +150,8 @@ def check_sharing(plan):
             yield from equal(f"stages[{i}] is not shared", how, [1, 0, 0, []])
     for (rule, group), numbers in plan.shared.items():
         stages = [plan.data["stages"][i] for i in numbers]
+        yield from (f"parts of {one} shared by {group}" for s in stages
+                    for one in s["sums"] if not has_parts(one, group))
         yield from equal(f"sums of {rule} shared by {group}",
                          [bool(s["sums"]) for s in stages],
                          [True] * (len(stages) - 1) + [False])
