@@ -4,6 +4,7 @@
 #include "passes/cost/time.h"
 #include "passes/owned.h"
 
+#include <assert.h>
 #include <string.h>
 
 static int family_of(const cz_plan_view *view, const cz_place_domain *domain,
@@ -73,6 +74,7 @@ static cz_pipeline_item item_of(const cz_plan_view *view, int family,
     const int64_t out =
         cz_view_element_bytes(stage->out, stage->n_out, CZ_SLOT_SCATTER);
     const shards of = count_shards(view, family);
+    assert(of.n > 1); /* who gathers has others */
     const int64_t moved = of.all - of.least;
     const int64_t each = cz_ceil_div(moved, of.n - 1);
     return (cz_pipeline_item){

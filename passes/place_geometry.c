@@ -160,7 +160,7 @@ static bool is_before(const cz_place_geometry *geometry, int a, int b)
 cz_solve_plan
 cz_place_geometry_lay_out(cz_arena *arena, cz_solve_problem *problem,
                           cz_place_geometry *geometry, int64_t whole_ps,
-                          cz_place_lay_out lay_out, const void *context)
+                          cz_place_lay_out *lay_out, const void *context)
 {
     cz_solved best = {.n_tried = 0};
     int chosen = 0;

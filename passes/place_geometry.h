@@ -46,7 +46,7 @@ typedef cz_solved cz_place_lay_out(const void *context,
 cz_solve_plan
 cz_place_geometry_lay_out(cz_arena *arena, cz_solve_problem *problem,
                           cz_place_geometry *geometry, int64_t whole_ps,
-                          cz_place_lay_out lay_out, const void *context);
+                          cz_place_lay_out *lay_out, const void *context);
 /* Of two problems together, which have one geometry; loads and wires are those
  * of both. */
 cz_joint_solved cz_place_geometry_solve_joint(cz_arena *arena,

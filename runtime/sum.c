@@ -76,6 +76,7 @@ void czr_sum_leaves(const czr_reduce_scatter *mine,
     for (size_t i = run.first; i < run.first + run.n; i++) {                   \
         wide sums[MAX_LEVELS];                                                 \
         int top = 0;                                                           \
+        sums[0] = 0; /* of no members */                                       \
         for (int m = 0; m < n_members; m++) {                                  \
             sums[top++] =                                                      \
                 load(((const type *)members[m]->of.all_reduce.data)[i]);       \

@@ -123,7 +123,8 @@ static void add_bucket(const cz_solve_problem *problem,
 {
     score->padded_elements += longest(problem, plan, b) * problem->n_ranks;
     score->length_elements += plan->length[b];
-    score->wire_elements += 2 * (problem->n_ranks - 1) * plan->length[b];
+    score->wire_elements +=
+        (int64_t)2 * (problem->n_ranks - 1) * plan->length[b];
     for (int at = problem->bucket_start[b]; at < problem->bucket_start[b + 1];
          at++)
         add_item(problem, plan, score, b, plan->order[at]);

@@ -193,7 +193,7 @@ static int next_class(const dealer *d, int before)
     int best = -1;
     for (int c = 0; c < d->problem->n_classes; c++) {
         const bool is_later = before < 0 || extra[c] < extra[before] ||
-                              (extra[c] == extra[before] && c > before);
+                              (c > before && extra[c] == extra[before]);
         if (d->turns->period[c] == d->period && is_later &&
             (best < 0 || extra[c] > extra[best]))
             best = c;
