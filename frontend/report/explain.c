@@ -8,10 +8,13 @@
 #include "frontend/report/classes.h"
 #include "frontend/report/geometry.h"
 #include "frontend/report/number.h"
+#include "frontend/report/wrap.h"
+
+enum { WIDTH = 80 };
 
 /* ---- time ---- */
 
-/* "  Links have to carry, in the mean of ranks, 66.13 ms ("node"): ..." */
+/* "  Bound "node" of links, 14.88 ms in the mean of ranks: ..." */
 static void put_link(const cz_sheet *s, const cz_sheet_bound *bound,
                      cz_text *out)
 {
@@ -50,7 +53,7 @@ static void put_longest(const cz_sheet *s, cz_text *out)
         return;
     cz_text_puts(out, "  That is the mean update.  The longest spends ");
     cz_number_time(out, s->longest_ps);
-    cz_text_puts(out, " on whole matrices\n  of one rank");
+    cz_text_puts(out, " on whole matrices of one rank");
     if (s->together_ps != s->longest_ps) {
         cz_text_puts(out, ", and would spend ");
         cz_number_time(out, s->together_ps);
@@ -69,7 +72,7 @@ static void put_time(const cz_look *look, cz_text *out)
     cz_number_time(out, time.max);
     cz_text_puts(out, " on the busiest rank and ");
     cz_number_time(out, time.mean);
-    cz_text_puts(out, " on the mean one;\n  the busiest is ");
+    cz_text_puts(out, " on the mean one; the busiest is ");
     cz_look_rank_name(look, time.at_max, out);
     cz_text_printf(out, ".  Times are %s.\n", cz_basis_word(&basis));
     put_longest(s, out);
@@ -79,7 +82,7 @@ static void put_time(const cz_look *look, cz_text *out)
     cz_number_time(out, bound->value);
     cz_text_puts(out, ": ");
     cz_bound_witness(s, bound, out);
-    cz_text_puts(out, ".\n  It holds for ");
+    cz_text_puts(out, ".  It holds for ");
     cz_bound_admits(bound, out);
     cz_text_puts(out, ".  Time over bound: ");
     cz_number_ratio(out, time.max, 1, bound->value);
@@ -122,9 +125,9 @@ static void advise_matrix(const cz_sheet *s, const cz_rank_sums *time,
         cz_text_puts(out, " of the busiest rank's time");
         cz_text_puts(out, longest->like->time_ps > time->max / 2 &&
                                   (time->max - time->mean) > time->mean / 100
-                              ? ":\n    sharing it among ranks, or viewing it "
+                              ? ": sharing it among ranks, or viewing it "
                                 "as smaller matrices, would help.\n"
-                              : ":\n    it does not stand in the way.\n");
+                              : ": it does not stand in the way.\n");
     }
     cz_arena_fini(&arena);
 }
@@ -136,7 +139,7 @@ static void advise_load(const cz_rank_sums *time, cz_text *out)
     cz_number_ratio(out, time->max, time->n, time->sum);
     cz_text_puts(out, " times the mean");
     if (slack > time->mean / 1000) {
-        cz_text_puts(out, "; evening it out would save\n    ");
+        cz_text_puts(out, "; evening it out would save ");
         cz_number_time(out, slack);
         cz_text_puts(out, " at most");
     }
@@ -167,19 +170,18 @@ static void advise_links(const cz_look *look, int rank, cz_text *out)
     const int64_t links = busy_of(look, rank, false);
     cz_text_puts(out, "  - One step by itself takes ");
     cz_number_time(out, makespan);
-    cz_text_puts(out, ": gradients are reduced after\n    ");
+    cz_text_puts(out, ": gradients are reduced after ");
     cz_number_time(out, reduced);
     cz_text_puts(out, ", the last parameters are there ");
     cz_number_time(out, makespan - reduced);
-    cz_text_puts(out,
-                 " later.\n    Besides reductions the busiest rank computes ");
+    cz_text_puts(out, " later.  Besides reductions the busiest rank computes ");
     cz_number_time(out, kernels);
     cz_text_puts(out, " and its links work ");
     cz_number_time(out, links);
     cz_text_puts(out, links > kernels
-                          ? ":\n    faster links, or fewer bytes, would help "
+                          ? ": faster links, or fewer bytes, would help "
                             "most.\n"
-                          : ":\n    faster kernels would help most.\n");
+                          : ": faster kernels would help most.\n");
 }
 
 static void put_advice(const cz_look *look, cz_text *out)
@@ -278,9 +280,8 @@ static void put_cut(const cz_sheet *s, int first, int last, cz_text *out)
             worst = b;
     }
     put_range(out, low, high);
-    cz_text_printf(out, " elements of %s,\n    %s;\n    %d slice%s of ",
-                   b->dtype, cut_of(b), b->n_slices,
-                   b->n_slices == 1 ? "" : "s");
+    cz_text_printf(out, " elements of %s, %s; %d slice%s of ", b->dtype,
+                   cut_of(b), b->n_slices, b->n_slices == 1 ? "" : "s");
     put_range(out, least, most);
     cz_text_puts(out, ", the longest ");
     cz_number_ratio(out, worst->longest, worst->n_slices, worst->length);
@@ -364,10 +365,13 @@ static void put_groupings(const cz_sheet *s, cz_text *out)
 
 void cz_report_explain(const cz_look *look, cz_text *out)
 {
-    put_time(look, out);
-    put_advice(look, out);
-    put_matrices(look->sheet, out);
-    put_buckets(look->sheet, out);
-    put_geometries(look->sheet, out);
-    put_groupings(look->sheet, out);
+    cz_text text = {0};
+    put_time(look, &text);
+    put_advice(look, &text);
+    put_matrices(look->sheet, &text);
+    put_buckets(look->sheet, &text);
+    put_geometries(look->sheet, &text);
+    put_groupings(look->sheet, &text);
+    cz_report_wrap(cz_text_string(&text), WIDTH, out);
+    cz_text_fini(&text);
 }

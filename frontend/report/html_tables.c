@@ -3,6 +3,7 @@
 #include "frontend/report/html_internal.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "frontend/report/number.h"
 
@@ -39,13 +40,33 @@ static void put_bytes(cz_page *page, int64_t bytes)
 
 /* ---- matrices ---- */
 
+/* An item for each line. */
+static void put_items(cz_page *page, const char *lines)
+{
+    cz_page_raw(page, "<ul>");
+    while (*lines) {
+        const int n = (int)strcspn(lines, "\n");
+        cz_page_raw(page, "<li>");
+        cz_page_print(page, "%.*s", n, lines);
+        cz_page_raw(page, "</li>");
+        lines += lines[n] == '\n' ? n + 1 : n;
+    }
+    cz_page_raw(page, "</ul>");
+}
+
+/* The reason, and the other ways one below the other. */
 static void put_why(cz_page *page, const cz_matrix_class *of)
 {
-    cz_text why = {0};
+    cz_text why = {0}, others = {0};
     cz_class_why(page->look->sheet, of, &why);
-    cz_class_others(of, "; ", &why);
-    cz_page_word(page, cz_text_string(&why));
+    cz_class_others(of, "\n", &others);
+    cz_page_cell(page, false);
+    cz_page_escape(page, cz_text_string(&why));
+    if (others.n > 0)
+        put_items(page, cz_text_string(&others) + 1);
+    cz_page_end_cell(page);
     cz_text_fini(&why);
+    cz_text_fini(&others);
 }
 
 static void put_class(cz_page *page, const cz_matrix_class *of)
