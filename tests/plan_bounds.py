@@ -53,20 +53,30 @@ class Form:
         return self.m[f"{name}_rate"], self.m[f"{name}_latency"]
 
     def travels(self):
-        """Elements that a rank of the group gathers."""
+        """Elements that a rank of the group gathers.  Its own shard lies in its
+        part, but in blocks of near ranks of a row that spans nodes."""
         elements = self.param["element_count"]
         shard = elements // self.of["shards"]
         cut = [d for d, axes in enumerate(self.param["shard"]) if axes]
         if self.group > 1 and cut != [self.of["dim"]]:
             shard //= self.group
+        elif 1 < self.group < self.of["shards"] > self.of["near"]:
+            shard = 0
         return ceil_div(elements, self.group) - shard
 
     def rounds(self):
         """Bytes that each of the group sends behind each step, and receives."""
         for s in self.form["steps"]:
-            for size in (2 * s["sum_bytes"], s["gather_bytes"]):
+            for size in self.travelling(s):
                 if size:
                     yield size * (self.group - 1)
+
+    def travelling(self, step):
+        """Of sums, both ways unless they are scattered, and of what is gathered."""
+        band = step["band"]
+        sums, rows = (size // band * (band // 2 + 1) if band else size
+                      for size in (step["sum_bytes"], step["gather_bytes"]))
+        return sums * (1 if step["scatter"] else 2), rows
 
     def link_ps(self):
         rate, latency = self.link(self.of["shards"])
@@ -80,8 +90,8 @@ class Form:
             for size in self.rounds())
 
     def bytes(self):
-        sent = sum((2 * s["sum_bytes"] + s["gather_bytes"]) * (self.group - 1) //
-                   self.group for s in self.form["steps"])
+        sent = sum(sum(self.travelling(s)) * (self.group - 1) // self.group
+                   for s in self.form["steps"])
         return self.group * (sent + self.travels() * wire_bytes(
             self.whole["gather"] + self.whole["scatter"]))
 
@@ -112,12 +122,31 @@ class Form:
                 yield f"steps[{i}].symmetric"
             if part["gather_bytes"] and not self.form["dealt"]:
                 yield f"steps[{i}] deals out"
+            if not self.is_exchange(part, all_of):
+                yield f"steps[{i}]: what the group exchanges"
+
+    def is_exchange(self, part, all_of):
+        """Products' sums are in f32; bands are of equal blocks on each rank."""
+        sums, rows, band = part["sum_bytes"], part["gather_bytes"], part["band"]
+        if part["scatter"] and not (sums and rows and part["behind_bytes"]):
+            return False
+        if part["kind"] == "product":
+            elements = all_of["rows"] * all_of["columns"]
+            ranks = self.group if part["scatter"] else 1
+            if sums not in (0, 4 * elements) or (
+                    part["behind_bytes"] % (elements // ranks)):
+                return False
+        return not band or (rows > 0 and band % self.group == 0 and
+                            sums % band == 0 and rows % band == 0)
 
     def time_ps(self, batch):
         launch = self.m["launch"]
         if self.group == 1:
             return mean_ps(self.m, self.whole, batch, launch)
-        return sum(step_ps(self.m, s, batch, launch) for s in self.steps)
+        behind = ({"kind": "map", "bytes": s["behind_bytes"]} for s in self.steps
+                  if s["behind_bytes"])
+        return sum(step_ps(self.m, s, batch, launch)
+                   for s in (*self.steps, *behind))
 
     def check_batches(self, n_matrices):
         sizes = [1]

@@ -18,8 +18,12 @@ static void put_steps(cz_report *r, const cz_form_class *of,
         const cz_subgroup_way way = {.form = form->form, .g = (int)form->group};
         cz_cost_form_shares(r->arena, &of->call, stage, &way, shares);
         cz_cost_kernels(r->arena, stage, shares, form->group, kernels);
-        for (int s = 0; s < stage->n_steps; s++)
-            cz_report_put_kernel(r, &kernels[s], 1, &shares[s]);
+        for (int s = 0; s < stage->n_steps; s++) {
+            const cz_report_exchange exchange = {
+                &shares[s], cz_cost_behind_bytes(&stage->steps[s], &shares[s],
+                                                 form->group)};
+            cz_report_put_kernel(r, &kernels[s], 1, &exchange);
+        }
     }
     cz_json_close(json, ']');
 }

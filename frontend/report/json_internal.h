@@ -28,10 +28,16 @@ typedef struct cz_report {
 /* The types of a stage's slots of one kind, as an array behind a key. */
 void cz_report_put_slots(cz_report *report, const char *key,
                          const cz_view_stage *stage, cz_slot_kind kind);
-/* An entry of `steps`, its bytes `times` those of the kernel; with a share also
- * what the group adds up and gathers behind it. */
+/* What a group does behind a kernel. */
+typedef struct cz_report_exchange {
+    const cz_step_share *share; /* adds up, scatters, gathers */
+    int64_t behind_bytes;       /* cz_cost_behind_bytes() */
+} cz_report_exchange;
+
+/* An entry of `steps`, its bytes `times` those of the kernel; of a group's
+ * also what it exchanges, else NULL. */
 void cz_report_put_kernel(cz_report *report, const cz_step_kernel *kernel,
-                          int64_t times, const cz_step_share *share);
+                          int64_t times, const cz_report_exchange *exchange);
 /* The keys `class` and `candidates` of a matrix. */
 void cz_report_put_candidates(cz_report *report, int param);
 /* The names of axes, as an array; and a key before it. */

@@ -23,7 +23,7 @@ void cz_report_put_slots(cz_report *r, const char *key,
 }
 
 void cz_report_put_kernel(cz_report *r, const cz_step_kernel *kernel,
-                          int64_t times, const cz_step_share *share)
+                          int64_t times, const cz_report_exchange *exchange)
 {
     cz_json *json = &r->json;
     cz_json_open(json, '{');
@@ -37,9 +37,13 @@ void cz_report_put_kernel(cz_report *r, const cz_step_kernel *kernel,
     }
     cz_json_put_int(json, "bytes",
                     cz_time_limit((cz_wide)kernel->product.bytes * times));
-    if (share) {
+    if (exchange) {
+        const cz_step_share *share = exchange->share;
         cz_json_put_int(json, "sum_bytes", share->sum_bytes);
         cz_json_put_int(json, "gather_bytes", share->gather_bytes);
+        cz_json_put_bool(json, "scatter", share->scatter);
+        cz_json_put_int(json, "band", share->band);
+        cz_json_put_int(json, "behind_bytes", exchange->behind_bytes);
     }
     cz_json_close(json, '}');
 }

@@ -53,7 +53,8 @@ static cz_ways_call call_of(const finder *f, int family)
         .width = n,
         .n_near = count_near(f, family),
         .max_g = n,
-        .max_batch = 1};
+        .max_batch = 1,
+        .as_run = true};
 }
 
 static bool is_alike(const cz_plan_view *view, int a, int b)

@@ -27,22 +27,28 @@ typedef struct total {
     int64_t square_bytes; /* of the largest sum, and what is gathered of it */
 } total;
 
-/* Rounding, and whatever else is done with a sum once it is there, on a rank's
- * rows where they are dealt out. */
-static int64_t behind_ps(const lister *l, const cz_view_step *step,
-                         const cz_step_share *share, int64_t batch,
-                         int64_t group)
+int64_t cz_cost_behind_bytes(const cz_view_step *step,
+                             const cz_step_share *share, int64_t group)
 {
-    const int64_t elements =
-        cz_time_limit((cz_wide)step->rows * step->columns * batch /
-                      (share->scatter ? group : 1));
+    const cz_wide elements =
+        (cz_wide)step->rows * step->columns / (share->scatter ? group : 1);
     int64_t bytes = cz_dtype_bytes(CZ_F32) + cz_dtype_bytes(step->out_dtype[0]);
-    if (!l->call->as_run || !share->inner || cz_share_is_plain(step))
+    if (!share->inner || cz_share_is_plain(step))
         return 0;
     for (int i = 2; i < step->n_in; i++)
         if (step->access[i] == CZ_ACCESS_ELEMENT)
             bytes += cz_dtype_bytes(step->out_dtype[0]);
-    return cz_time_map(l->machine, cz_time_limit((cz_wide)elements * bytes));
+    return cz_time_limit(elements * bytes);
+}
+
+static int64_t behind_ps(const lister *l, const cz_stage_call *call, int step,
+                         const cz_step_share *share)
+{
+    const int64_t bytes =
+        cz_cost_behind_bytes(&call->stage->steps[step], share, call->group);
+    if (!l->call->as_run || bytes == 0)
+        return 0;
+    return cz_time_map(l->machine, cz_time_limit((cz_wide)bytes * call->batch));
 }
 
 static void add_body(const lister *l, const cz_stage_call *call,
@@ -59,9 +65,7 @@ static void add_body(const lister *l, const cz_stage_call *call,
         at += costs[s].wire_ps > 0;
         if (call->group > 1)
             sum->parts[at].compute_ps +=
-                (cz_wide)behind_ps(l, &call->stage->steps[s], &shares[s],
-                                   call->batch, call->group) *
-                times;
+                (cz_wide)behind_ps(l, call, s, &shares[s]) * times;
     }
     if (at < n && sum->parts[at].compute_ps > 0)
         at++;

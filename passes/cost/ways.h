@@ -76,6 +76,11 @@ bool cz_cost_form_shares(cz_arena *scratch, const cz_ways_call *call,
                          const cz_view_stage *body, const cz_subgroup_way *way,
                          cz_step_share *shares);
 
+/* Bytes that the map behind a product's sums reads and writes on each of the
+ * group: rounding, and whatever else is done with them; 0: there is none. */
+int64_t cz_cost_behind_bytes(const cz_view_step *step,
+                             const cz_step_share *share, int64_t group);
+
 /* Rank-seconds of one matrix at the very least: over all ways with batches of
  * up to `most` matrices whose staging keeps the cap.  A bound's datum: the
  * planner's max_batch is not looked at. */
