@@ -22,7 +22,7 @@ typedef struct cz_pipeline_op {
     cz_pipeline_stream stream;
     int of; /* what it belongs to, for who reads the list: a group or a job,
              * -1 for several */
-    bool is_joint; /* completes nowhere before it has started everywhere */
+    bool is_joint; /* starts on all ranks together, when the last one can */
     int first, n;
     const int64_t *ps; /* [n] time on each rank; -1: the rank skips it, and
                         * who waits for it there does not wait */

@@ -1,23 +1,16 @@
 # Generated programs, executed: strict runs on every small mesh, on both host
 # devices, and the planted fault that a run must find.
-# Ten steps on meshes as long as wide.  Instruments slow a step down tenfold, and
-# two steps show them as much as ten.
+# Instruments slow a step down tenfold, and two steps show them as much as ten.
 set(steps 10)
-set(few 3)
 if(CANZONA_SANITIZE OR CANZONA_TSAN OR CANZONA_COVERAGE)
   set(steps 2)
-  set(few 2)
 endif()
 foreach(example gpt gpt_adamw)
   foreach(mesh 1x1 2x1 3x1 4x1 1x2 1x4 2x2 3x2)
     string(REGEX MATCH "^[0-9]+" dp ${mesh})
     string(REGEX MATCH "[0-9]+$" tp ${mesh})
     set(name run_${example}_${mesh})
-    set(n ${steps})
-    if(NOT (dp EQUAL tp))
-      set(n ${few})
-    endif()
-    add_test(NAME ${name} COMMAND canzona run --check --steps=${n}
+    add_test(NAME ${name} COMMAND canzona run --check --steps=${steps}
       -D mesh.dp=${dp} -D mesh.tp=${tp}
       ${CMAKE_SOURCE_DIR}/examples/${example}.cz)
     set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)

@@ -10,7 +10,7 @@ function(cz_verify_test name)
 endfunction()
 
 cz_verify_test(random_plans_test)
-add_test(NAME verify_random_plans COMMAND random_plans_test 300 20 1)
+add_test(NAME verify_random_plans COMMAND random_plans_test 1000 20 1)
 set_tests_properties(verify_random_plans PROPERTIES LABELS tree TIMEOUT 600)
 add_test(NAME verify_random_plans_long COMMAND random_plans_test 10000 200 2)
 set_tests_properties(verify_random_plans_long PROPERTIES
