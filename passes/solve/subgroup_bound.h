@@ -33,22 +33,9 @@ typedef struct cz_subgroup_bounds {
 /* All bounds of a problem, but for fit whatever its caps.  Items of the
  * pigeonhole are those of classes whose ways all have g = 1.
  *
- * Fit: the linear program of configurations (Gilmore and Gomory), by its dual.
- * A plan that ends by T has only ways that alone take at most T; a rank's load
- * is a set of pieces of such jobs, each the compute that the job's way asks of
- * every rank of its block; before a rank's first product comes the gather of
- * that job, after its last the scatter of that one.  Let a matrix of class c
- * be worth y_c >= 0 and a byte cost p >= 0, so that a piece of a batch of b on
- * g ranks is worth (b y_c - p bytes) / g, and let V(T) be the most that any
- * load is worth with compute + least gather + least scatter <= T.  Then
- *
- *     sum of count_c y_c - p cap <= n_ranks V(T),
- *
- * for every plan: prices for which this is false refute T.  They come from the
- * program (subgroup_cover.h), V(T) from above (subgroup_load.h), so that the
- * proof is of integers alone; T is the least time that was not refuted, to a
- * part in 4096 (less).  Pieces do not come in halves: that is what it sees
- * and `mean` does not. */
+ * Fit (passes/solve/fit.h): before a rank's first product comes the gather of
+ * that job, after its last the scatter of that one, so that a load's time is
+ * its compute, the least gather and the least scatter. */
 cz_subgroup_bounds cz_subgroup_find_bounds(cz_arena *scratch,
                                            const cz_subgroup_problem *problem);
 

@@ -1,41 +1,12 @@
-/* The bound by fit: bisection over time, and for each time prices that refute
- * it, from the linear program of what loads of ranks hold all matrices. */
+/* The bound by fit of plans of sub-groups: what their ways ask of a rank. */
+#include "passes/solve/fit.h"
 #include "passes/solve/subgroup_internal.h"
 
-#include "passes/solve/arithmetic.h"
-#include "passes/solve/subgroup_cover.h"
-#include "passes/solve/subgroup_load.h"
-
-#include <string.h>
-
-enum {
-    RANK_BITS = 40,  /* a matrix's worth is in 2^-40 of a rank's time */
-    BYTE_BITS = 20,  /* a byte's price in 2^-60, where more than */
-    MANY_BYTES = 30, /* 2^30 bytes may be sent, else in 2^-40 */
-    N_COLUMNS = 200, /* loads tried for one time */
-    PRECISION = 4096 /* of the time, that it is looked for with */
-};
-#define MOST_WORTH ((cz_wide)1 << 60)
-
-typedef struct prices {
-    int64_t *matrix; /* [class] */
-    int64_t byte;
-} prices;
-
-typedef struct fit {
+typedef struct lister {
     cz_arena *scratch;
     const cz_subgroup_problem *problem;
-    int64_t n_ranks, time_ps;
-    int n;
-    cz_subgroup_piece *pieces; /* by class */
-    cz_subgroup_loader *loader;
-    int n_rows;  /* of the program */
-    int *row_of; /* [class] its row; -1: it has none */
-    int byte_bits;
-    prices tried; /* at the time looked at */
-} fit;
-
-/* ---- pieces ---- */
+    cz_fit_problem out;
+} lister;
 
 static int64_t with_latency(const cz_subgroup_problem *problem, int64_t ps)
 {
@@ -58,277 +29,54 @@ static cz_subgroup_piece piece_of(const cz_subgroup_problem *problem, int of,
 
 /* Those of a class whose buffers keep the cap.  False: some take no time, and
  * so the class needs none. */
-static bool list_pieces(fit *f, int of)
+static bool list_pieces(lister *l, int of)
 {
-    const cz_subgroup_class *class = &f->problem->classes[of];
+    const cz_subgroup_class *class = &l->problem->classes[of];
     for (int w = 0; w < class->n_ways + class->n_others; w++) {
         const cz_subgroup_way *way = w < class->n_ways
                                          ? &class->ways[w]
                                          : &class->others[w - class->n_ways];
-        if (way->staging_bytes > f->problem->staging_cap_bytes)
+        if (way->staging_bytes > l->problem->staging_cap_bytes)
             continue;
         if (cz_subgroup_work_ps(way) == 0)
             return false;
-        *CZ_PUSH(f->scratch, f->pieces, f->n) = piece_of(f->problem, of, way);
+        *CZ_PUSH(l->scratch, l->out.pieces, l->out.n_pieces) =
+            piece_of(l->problem, of, way);
     }
     return true;
 }
 
-static void list_classes(fit *f)
+static void list_classes(lister *l)
 {
-    f->row_of = CZ_NEW(f->scratch, int, f->problem->n_classes);
-    for (int c = 0; c < f->problem->n_classes; c++) {
-        const int n = f->n;
-        f->row_of[c] = -1;
-        if (f->problem->classes[c].count == 0)
+    int64_t *counts = CZ_NEW(l->scratch, int64_t, l->problem->n_classes);
+    l->out.counts = counts;
+    for (int c = 0; c < l->problem->n_classes; c++) {
+        const int n = l->out.n_pieces;
+        if (l->problem->classes[c].count == 0)
             continue;
-        if (list_pieces(f, c))
-            f->row_of[c] = f->n_rows++;
+        if (list_pieces(l, c))
+            counts[c] = l->problem->classes[c].count;
         else
-            f->n = n;
+            l->out.n_pieces = n;
     }
-    f->n_rows++;
-    f->loader = cz_subgroup_loader_make(f->scratch, f->pieces, f->n);
-}
-
-static bool ends_in_time(const fit *f, const cz_subgroup_piece *piece)
-{
-    return piece->alone_ps <= f->time_ps;
-}
-
-/* Lightest on the wire of those that end in time; NULL: none. */
-static const cz_subgroup_piece *lightest_of(const fit *f, int of)
-{
-    const cz_subgroup_piece *best = NULL;
-    for (int i = 0; i < f->n; i++) {
-        const cz_subgroup_piece *piece = &f->pieces[i];
-        if (piece->of == of && ends_in_time(f, piece) &&
-            (!best || cz_solve_ratio_less(piece->wire_bytes, piece->batch,
-                                          best->wire_bytes, best->batch)))
-            best = piece;
-    }
-    return best;
-}
-
-static bool has_ways(const fit *f)
-{
-    for (int c = 0; c < f->problem->n_classes; c++)
-        if (f->row_of[c] >= 0 && !lightest_of(f, c))
-            return false;
-    return true;
-}
-
-/* The lightest of those that end in time all together. */
-static bool keep_the_cap(const fit *f)
-{
-    cz_wide bytes = 0;
-    for (int c = 0; c < f->problem->n_classes; c++) {
-        if (f->row_of[c] < 0)
-            continue;
-        const cz_subgroup_piece *piece = lightest_of(f, c);
-        bytes += (cz_wide)piece->wire_bytes * f->problem->classes[c].count /
-                 piece->batch;
-    }
-    return bytes <= f->problem->wire_cap_bytes;
-}
-
-/* ---- is a time refuted by the prices tried ---- */
-
-/* False: too much to be computed with. */
-static bool set_worth(const fit *f)
-{
-    for (int i = 0; i < f->n; i++) {
-        cz_subgroup_piece *piece = &f->pieces[i];
-        cz_wide worth = (cz_wide)f->tried.matrix[piece->of] * piece->batch;
-        worth -= (cz_wide)f->tried.byte * piece->wire_bytes >> f->byte_bits;
-        piece->worth = 0;
-        if (worth <= 0 || !ends_in_time(f, piece))
-            continue;
-        if (worth * (f->time_ps / piece->compute_ps + 1) > MOST_WORTH)
-            return false;
-        piece->worth = (int64_t)((worth + piece->g - 1) / piece->g);
-    }
-    return true;
-}
-
-/* What all matrices are worth, less the bytes of the cap. */
-static cz_wide worth_of_all(const fit *f)
-{
-    cz_wide sum = 0;
-    for (int c = 0; c < f->problem->n_classes; c++)
-        sum += (cz_wide)f->tried.matrix[c] * f->problem->classes[c].count;
-    return f->tried.byte == 0
-               ? sum
-               : sum - 1 -
-                     ((cz_wide)f->tried.byte * f->problem->wire_cap_bytes >>
-                      f->byte_bits);
-}
-
-/* `best` gets the load that is worth most; nothing when that is beyond what
- * can be computed with. */
-static bool do_prices_refute(const fit *f, cz_subgroup_load *best)
-{
-    best->n = 0;
-    return set_worth(f) &&
-           worth_of_all(f) >
-               (cz_wide)f->n_ranks *
-                   cz_subgroup_most_worth(f->loader, f->time_ps, best);
-}
-
-/* ---- the program ---- */
-
-static int64_t limit(cz_wide value, int64_t most)
-{
-    return value > most ? most : (int64_t)value;
-}
-
-static void add_to_column(const fit *f, const cz_subgroup_piece *piece,
-                          int64_t times, int64_t *column)
-{
-    const int64_t count = f->problem->classes[piece->of].count;
-    const cz_wide ranks = (cz_wide)f->n_ranks * times * CZ_COVER_ONE / piece->g;
-    const int64_t cap = cz_solve_max(f->problem->wire_cap_bytes, 1);
-    column[f->row_of[piece->of]] +=
-        limit(ranks * piece->batch / count, CZ_COVER_ONE << 24);
-    column[f->n_rows - 1] += limit(ranks / cap * piece->wire_bytes +
-                                       ranks % cap * piece->wire_bytes / cap,
-                                   CZ_COVER_ONE << 24);
-}
-
-static cz_cover *start(const fit *f)
-{
-    int64_t **first = CZ_NEW(f->scratch, int64_t *, f->n_rows);
-    for (int c = 0; c < f->problem->n_classes; c++) {
-        const int row = f->row_of[c];
-        if (row < 0)
-            continue;
-        first[row] = CZ_NEW(f->scratch, int64_t, f->n_rows);
-        add_to_column(f, lightest_of(f, c), 1, first[row]);
-    }
-    return cz_cover_make(f->scratch, f->n_rows, first);
-}
-
-/* From parts of all ranks' time to parts of one's. */
-static void try_prices(fit *f, const int64_t *of_rows)
-{
-    const cz_wide ranks = (cz_wide)f->n_ranks << (RANK_BITS - CZ_COVER_BITS);
-    const int64_t cap = cz_solve_max(f->problem->wire_cap_bytes, 1);
-    for (int c = 0; c < f->problem->n_classes; c++)
-        f->tried.matrix[c] = f->row_of[c] < 0
-                                 ? 0
-                                 : limit(of_rows[f->row_of[c]] * ranks /
-                                             f->problem->classes[c].count,
-                                         INT64_MAX / 2);
-    f->tried.byte = limit(
-        (of_rows[f->n_rows - 1] * ranks << f->byte_bits) / cap, INT64_MAX / 2);
-}
-
-static bool add_load(const fit *f, cz_cover *cover,
-                     const cz_subgroup_load *load)
-{
-    int64_t *column = CZ_NEW(f->scratch, int64_t, f->n_rows);
-    for (int i = 0; i < load->n; i++)
-        add_to_column(f, load->of[i].piece, load->of[i].times, column);
-    return cz_cover_add(cover, column);
-}
-
-/* Leaves them in f->tried. */
-static bool find_refuting_prices(fit *f)
-{
-    cz_subgroup_load load;
-    if (do_prices_refute(f, &load)) /* those of another time */
-        return true;
-    cz_cover *cover = start(f);
-    for (int i = 0; i < N_COLUMNS; i++) {
-        try_prices(f, cz_cover_prices(cover));
-        if (do_prices_refute(f, &load))
-            return true;
-        if (cz_cover_value(cover) <= CZ_COVER_ONE || load.n == 0 ||
-            !add_load(f, cover, &load))
-            return false;
-    }
-    return false;
-}
-
-/* ---- the least time ---- */
-
-static void keep(const fit *f, prices *kept)
-{
-    memcpy(kept->matrix, f->tried.matrix,
-           sizeof *kept->matrix * (size_t)f->problem->n_classes);
-    kept->byte = f->tried.byte;
-}
-
-/* `kept` gets the last prices that refuted a time. */
-static bool is_refuted(fit *f, int64_t time_ps, prices *kept)
-{
-    f->time_ps = time_ps;
-    if (!has_ways(f))
-        return true;
-    if (!find_refuting_prices(f))
-        return !keep_the_cap(f);
-    keep(f, kept);
-    return true;
-}
-
-/* No time below is possible. */
-static int64_t least_time(fit *f, int64_t low, prices *kept)
-{
-    int64_t high = low > 0 ? low : 1;
-    while (high < INT64_MAX / 4 && is_refuted(f, high, kept)) {
-        low = high + 1;
-        high *= 2;
-    }
-    while (high - low > low / PRECISION) {
-        const int64_t middle = low + (high - low) / 2;
-        if (is_refuted(f, middle, kept))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* The class whose matrices together are worth most; -1: none are. */
-static int witness_of(const fit *f, const prices *kept)
-{
-    int witness = -1;
-    cz_wide most = 0;
-    for (int c = 0; c < f->problem->n_classes; c++) {
-        const cz_wide worth =
-            (cz_wide)kept->matrix[c] * f->problem->classes[c].count;
-        if (worth <= most)
-            continue;
-        most = worth;
-        witness = c;
-    }
-    return witness;
-}
-
-static prices make_prices(cz_arena *scratch, int n_classes)
-{
-    return (prices){.matrix = CZ_NEW(scratch, int64_t, n_classes)};
 }
 
 cz_subgroup_bound cz_subgroup_bound_fit(cz_arena *scratch,
                                         const cz_subgroup_problem *problem,
                                         int64_t low_ps)
 {
-    cz_subgroup_bound bound = {.of = -1};
-    prices kept = make_prices(scratch, problem->n_classes);
-    fit f = {.scratch = scratch,
-             .problem = problem,
-             .n_ranks = (int64_t)problem->n_rows * problem->width,
-             .time_ps = INT64_MAX,
-             .byte_bits =
-                 problem->wire_cap_bytes >> MANY_BYTES > 0 ? BYTE_BITS : 0,
-             .tried = make_prices(scratch, problem->n_classes)};
-    list_classes(&f);
-    if (f.n == 0 || !has_ways(&f) || !keep_the_cap(&f))
-        return bound;
-    bound.time_ps = least_time(&f, low_ps, &kept);
-    bound.of = witness_of(&f, &kept);
-    bound.price = (int64_t)((cz_wide)kept.byte * bound.time_ps >>
-                            (RANK_BITS + f.byte_bits - CZ_SUBGROUP_PRICE_BITS));
-    return bound;
+    lister l = {scratch,
+                problem,
+                {.n_ranks = (int64_t)problem->n_rows * problem->width,
+                 .n_classes = problem->n_classes,
+                 .wire_cap_bytes = problem->wire_cap_bytes,
+                 .low_ps = low_ps}};
+    list_classes(&l);
+    const cz_fit fit = cz_fit_find(scratch, &l.out);
+    return (cz_subgroup_bound){
+        .time_ps = fit.time_ps,
+        .of = fit.most,
+        .price = (int64_t)((cz_wide)fit.prices.byte * fit.time_ps >>
+                           (CZ_FIT_RANK_BITS + fit.prices.byte_bits -
+                            CZ_SUBGROUP_PRICE_BITS))};
 }
