@@ -20,7 +20,7 @@ typedef struct fit {
     const cz_fit_problem *problem;
     int64_t time_ps;
     cz_subgroup_loader *loader;
-    int n_rows;          /* of the program */
+    int n_rows;          /* of the program: classes, what is divisible, bytes */
     int *row_of;         /* [class] its row; -1: it has none */
     cz_fit_prices tried; /* at the time looked at */
 } fit;
@@ -30,7 +30,13 @@ static void list_rows(fit *f)
     f->row_of = CZ_NEW(f->arena, int, f->problem->n_classes);
     for (int c = 0; c < f->problem->n_classes; c++)
         f->row_of[c] = f->problem->counts[c] > 0 ? f->n_rows++ : -1;
-    f->n_rows++;
+    f->n_rows += (f->problem->divisible_ps > 0) + 1;
+}
+
+/* If any is. */
+static int row_of_divisible(const fit *f)
+{
+    return f->n_rows - 2;
 }
 
 static bool ends_in_time(const fit *f, const cz_subgroup_piece *piece)
@@ -91,13 +97,15 @@ static bool set_worth(const fit *f)
             return false;
         piece->worth = (int64_t)((worth + piece->g - 1) / piece->g);
     }
-    return true;
+    return (cz_wide)f->tried.divisible * f->time_ps <
+           MOST_WORTH * cz_solve_max(f->problem->divisible_ps, 1);
 }
 
-/* What all matrices are worth, less the bytes of the cap. */
+/* What all matrices and all that is divisible are worth, less the bytes of the
+ * cap. */
 static cz_wide worth_of_all(const fit *f)
 {
-    cz_wide sum = 0;
+    cz_wide sum = f->tried.divisible;
     for (int c = 0; c < f->problem->n_classes; c++)
         sum += (cz_wide)f->tried.matrix[c] * f->problem->counts[c];
     return f->tried.byte == 0
@@ -111,11 +119,13 @@ static cz_wide worth_of_all(const fit *f)
  * can be computed with. */
 static bool do_prices_refute(const fit *f, cz_subgroup_load *best)
 {
-    best->n = 0;
+    const cz_subgroup_divisible divisible = {f->problem->divisible_ps,
+                                             f->tried.divisible};
+    *best = (cz_subgroup_load){.n = 0};
     return set_worth(f) &&
-           worth_of_all(f) >
-               (cz_wide)f->problem->n_ranks *
-                   cz_subgroup_most_worth(f->loader, f->time_ps, best);
+           worth_of_all(f) > (cz_wide)f->problem->n_ranks *
+                                 cz_subgroup_most_worth(f->loader, &divisible,
+                                                        f->time_ps, best);
 }
 
 /* ---- the program ---- */
@@ -139,6 +149,15 @@ static void add_to_column(const fit *f, const cz_subgroup_piece *piece,
                                    CZ_COVER_ONE << 24);
 }
 
+static void add_divisible(const fit *f, int64_t ps, int64_t *column)
+{
+    if (f->problem->divisible_ps > 0)
+        column[row_of_divisible(f)] +=
+            limit((cz_wide)f->problem->n_ranks * ps * CZ_COVER_ONE /
+                      f->problem->divisible_ps,
+                  CZ_COVER_ONE << 24);
+}
+
 static cz_cover *start(const fit *f)
 {
     int64_t **first = CZ_NEW(f->arena, int64_t *, f->n_rows);
@@ -148,6 +167,11 @@ static cz_cover *start(const fit *f)
             continue;
         first[row] = CZ_NEW(f->arena, int64_t, f->n_rows);
         add_to_column(f, lightest_of(f, c), 1, first[row]);
+    }
+    if (f->problem->divisible_ps > 0) {
+        int64_t *column = CZ_NEW(f->arena, int64_t, f->n_rows);
+        first[row_of_divisible(f)] = column;
+        add_divisible(f, f->time_ps, column);
     }
     return cz_cover_make(f->arena, f->n_rows, first);
 }
@@ -164,6 +188,10 @@ static void try_prices(fit *f, const int64_t *of_rows)
                 ? 0
                 : limit(of_rows[f->row_of[c]] * ranks / f->problem->counts[c],
                         INT64_MAX / 2);
+    f->tried.divisible =
+        f->problem->divisible_ps > 0
+            ? limit(of_rows[row_of_divisible(f)] * ranks, INT64_MAX / 2)
+            : 0;
     f->tried.byte =
         limit((of_rows[f->n_rows - 1] * ranks << f->tried.byte_bits) / cap,
               INT64_MAX / 2);
@@ -175,7 +203,13 @@ static bool add_load(const fit *f, cz_cover *cover,
     int64_t *column = CZ_NEW(f->arena, int64_t, f->n_rows);
     for (int i = 0; i < load->n; i++)
         add_to_column(f, load->of[i].piece, load->of[i].times, column);
+    add_divisible(f, load->divisible_ps, column);
     return cz_cover_add(cover, column);
+}
+
+static bool is_empty(const cz_subgroup_load *load)
+{
+    return load->n == 0 && load->divisible_ps == 0;
 }
 
 /* Leaves them in f->tried. */
@@ -189,7 +223,7 @@ static bool find_refuting_prices(fit *f)
         try_prices(f, cz_cover_prices(cover));
         if (do_prices_refute(f, &load))
             return true;
-        if (cz_cover_value(cover) <= CZ_COVER_ONE || load.n == 0 ||
+        if (cz_cover_value(cover) <= CZ_COVER_ONE || is_empty(&load) ||
             !add_load(f, cover, &load))
             return false;
     }
@@ -202,6 +236,7 @@ static void keep(const fit *f, cz_fit_prices *kept)
 {
     memcpy(kept->matrix, f->tried.matrix,
            sizeof *kept->matrix * (size_t)f->problem->n_classes);
+    kept->divisible = f->tried.divisible;
     kept->byte = f->tried.byte;
 }
 
@@ -250,6 +285,12 @@ static int class_worth_most(const fit *f, const cz_fit_prices *kept)
     return class;
 }
 
+/* Of what is divisible by itself. */
+static int64_t least_mean(const cz_fit_problem *problem)
+{
+    return problem->divisible_ps / problem->n_ranks;
+}
+
 static cz_fit_prices make_prices(const fit *f)
 {
     return (cz_fit_prices){
@@ -268,7 +309,8 @@ cz_fit cz_fit_find(cz_arena *arena, const cz_fit_problem *problem)
     list_rows(&f);
     if (problem->n_pieces == 0 || !has_ways(&f) || !keep_the_cap(&f))
         return out;
-    out.time_ps = least_time(&f, problem->low_ps, &out.prices);
+    out.time_ps = least_time(
+        &f, cz_solve_max(problem->low_ps, least_mean(problem)), &out.prices);
     out.most = class_worth_most(&f, &out.prices);
     return out;
 }

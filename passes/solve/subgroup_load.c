@@ -15,6 +15,7 @@ enum {
 struct cz_subgroup_loader {
     int n;
     const cz_subgroup_piece **pieces; /* by rising compute */
+    cz_subgroup_divisible divisible;
     int n_useful;
     const cz_subgroup_piece **useful; /* by falling worth of a second */
     int n_steps;
@@ -79,12 +80,25 @@ static int64_t worth_of_room(const loader *l, int q, int64_t room)
     return (int64_t)((cz_wide)room * piece->worth / piece->compute_ps) + 1;
 }
 
-static void keep(loader *l, int64_t worth)
+static int64_t worth_of_divisible(const loader *l, int64_t ps)
 {
+    const cz_subgroup_divisible *all = &l->divisible;
+    return all->time_ps == 0
+               ? 0
+               : (int64_t)(((cz_wide)ps * all->worth + all->time_ps - 1) /
+                           all->time_ps);
+}
+
+/* The load of now, with what is divisible in the room that is left. */
+static void keep(loader *l, int64_t room, int64_t worth)
+{
+    worth += worth_of_divisible(l, room);
     if (worth <= l->best_worth)
         return;
     l->best_worth = worth;
     *l->best = l->now;
+    if (l->divisible.time_ps > 0)
+        l->best->divisible_ps += room;
 }
 
 static bool may_go_on(loader *l, int64_t bound)
@@ -95,10 +109,11 @@ static bool may_go_on(loader *l, int64_t bound)
     return false;
 }
 
-/* Fill the room with pieces from the q-th on, beside what has that worth. */
+/* Fill the room with pieces from the q-th on, beside what has that worth.
+ * Pieces worth less a second than what is divisible do not help. */
 static void fill(loader *l, int q, int64_t room, int64_t worth)
 {
-    keep(l, worth);
+    keep(l, room, worth);
     for (; q < l->n_useful; q++) {
         const cz_subgroup_piece *piece = l->useful[q];
         const int64_t bound = worth + worth_of_room(l, q, room);
@@ -144,7 +159,8 @@ static void open_band(loader *l, band *b)
 /* Loads that one of the band's own pieces opens. */
 static void fill_band(loader *l, const band *b, int64_t time_ps)
 {
-    const int64_t room = time_ps - b->from_ps - b->scatter_ps;
+    const int64_t ramp = b->from_ps + b->scatter_ps;
+    const int64_t room = time_ps - ramp;
     for (int i = 0; i < l->n; i++) {
         const cz_subgroup_piece *piece = l->pieces[i];
         if (piece->gather_ps < b->from_ps || piece->gather_ps > b->to_ps ||
@@ -153,7 +169,9 @@ static void fill_band(loader *l, const band *b, int64_t time_ps)
         l->now.n = 1;
         l->now.of[0].piece = piece;
         l->now.of[0].times = 1;
-        fill(l, 0, room - piece->compute_ps, piece->worth);
+        l->now.divisible_ps = l->divisible.time_ps > 0 ? ramp : 0;
+        fill(l, 0, room - piece->compute_ps,
+             piece->worth + worth_of_divisible(l, ramp));
     }
 }
 
@@ -166,14 +184,17 @@ static int64_t least_gather(const loader *l)
     return least;
 }
 
-int64_t cz_subgroup_most_worth(cz_subgroup_loader *l, int64_t time_ps,
-                               cz_subgroup_load *best)
+int64_t cz_subgroup_most_worth(cz_subgroup_loader *l,
+                               const cz_subgroup_divisible *divisible,
+                               int64_t time_ps, cz_subgroup_load *best)
 {
     band b = {.next_ps = least_gather(l)};
+    *best = l->now = (cz_subgroup_load){.n = 0};
     l->best = best;
+    l->divisible = *divisible;
     l->best_worth = l->cut_off = 0;
     l->n_steps = 0;
-    best->n = 0;
+    keep(l, time_ps, 0);
     while (b.next_ps < INT64_MAX) {
         b.from_ps = b.next_ps;
         b.to_ps = b.from_ps + b.from_ps / BAND;

@@ -16,15 +16,24 @@ static int64_t draw(uint64_t *random, uint64_t n)
     return (int64_t)((*random >> 33) % n);
 }
 
-static int64_t find(const cz_subgroup_piece *pieces, int n, int64_t time_ps,
-                    cz_subgroup_load *load)
+static int64_t find_beside(const cz_subgroup_piece *pieces, int n,
+                           const cz_subgroup_divisible *divisible,
+                           int64_t time_ps, cz_subgroup_load *load)
 {
     cz_arena arena;
     cz_arena_init(&arena);
     cz_subgroup_loader *loader = cz_subgroup_loader_make(&arena, pieces, n);
-    const int64_t worth = cz_subgroup_most_worth(loader, time_ps, load);
+    const int64_t worth =
+        cz_subgroup_most_worth(loader, divisible, time_ps, load);
     cz_arena_fini(&arena);
     return worth;
+}
+
+static int64_t find(const cz_subgroup_piece *pieces, int n, int64_t time_ps,
+                    cz_subgroup_load *load)
+{
+    const cz_subgroup_divisible none = {0};
+    return find_beside(pieces, n, &none, time_ps, load);
 }
 
 /* Of loads whose gathers and scatters are no shorter than these. */
@@ -127,6 +136,36 @@ static void test_no_load_is_worth_more(void **unused)
     }
 }
 
+/* As if a rank were full of it, and each piece worth what it adds to that. */
+static void test_what_is_divisible_fills_the_rest(void **unused)
+{
+    int n_beside = 0, n_alone = 0;
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        uint64_t random = seed;
+        cz_subgroup_piece pieces[MAX_PIECES];
+        cz_subgroup_load load;
+        const bool have_ramps = seed % 2;
+        const int n = 1 + (int)draw(&random, have_ramps ? 6 : MAX_PIECES);
+        const int64_t time = 100 + draw(&random, 900);
+        const int64_t rate = 850 + draw(&random, 300);
+        const cz_subgroup_divisible divisible = {100, 100 * rate};
+        draw_pieces(&random, pieces, n, have_ramps);
+        const int64_t found = find_beside(pieces, n, &divisible, time, &load);
+        n_beside += load.n > 0 && load.divisible_ps > 0;
+        n_alone += load.n == 0;
+        assert_in_range(load.divisible_ps + time_of(&load), time,
+                        time + have_ramps * 60);
+        for (int i = 0; i < n; i++)
+            pieces[i].worth -= rate * pieces[i].compute_ps;
+        const int64_t rest = best_load(pieces, n, time);
+        const int64_t more = best_load(pieces, n, time + have_ramps * 25);
+        assert_true(found >= rate * time + rest);
+        assert_true(found - (found >> 14) <= rate * time + more + 2);
+    }
+    assert_true(n_beside > 100 && n_alone > 10);
+}
+
 static void test_a_search_cut_short_is_still_no_less(void **unused)
 {
     uint64_t random = 1;
@@ -161,6 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_load_is_worth_more),
+        cmocka_unit_test(test_what_is_divisible_fills_the_rest),
         cmocka_unit_test(test_a_search_cut_short_is_still_no_less),
         cmocka_unit_test(test_what_does_not_fit_is_worth_nothing),
     };
