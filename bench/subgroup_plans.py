@@ -21,16 +21,15 @@ schedule { grads f32 %s, clip norm 1.0, skip nonfinite, bucket 400M, tp auto
 %s }
 """
 PARTIAL, CHUNKS = "partial over dp", "shard dim 0 over fsdp chunk"
-# Sizes, gradients, shards, ranks along fsdp.
-MESHES = {"32x8": ("dp = 32, tp = 8", PARTIAL, "", 1),
-          "256x1": ("fsdp = 256", "reduced", CHUNKS, 256),
-          "8x32": ("dp = 8, fsdp = 32", PARTIAL, CHUNKS, 32)}
+# Sizes, gradients, shards.
+MESHES = {"32x8": ("dp = 32, tp = 8", PARTIAL, ""),
+          "256x1": ("fsdp = 256", "reduced", CHUNKS),
+          "8x32": ("dp = 8, fsdp = 32", PARTIAL, CHUNKS)}
 SIZES = "8b", "14b", "32b"
 CASES = [(size, storage, "32x8") for storage in ("fused", "split")
          for size in SIZES]
 CASES += [("32b", storage, mesh) for storage in ("fused", "torchtitan")
           for mesh in ("256x1", "8x32")]
-BYTES = {"bf16": 2, "f32": 4}
 STORAGES = {
     "fused": ("qwen3_megatron", "**.{linear_qkv,linear_proj,linear_fc1,"
                                 "linear_fc2}.weight view whole"),
@@ -56,17 +55,13 @@ def bounds_of(path):
 
 
 def sent(plan):
-    return sum(sum(each) for each in plan["metrics"]["sent_bytes"].values())
+    """By all ranks, the trainer's own included."""
+    metrics = plan["metrics"]
+    return (sum(sum(each) for each in metrics["sent_bytes"].values()) +
+            sum(metrics["trainer_bytes"].values()))
 
 
-def sent_by_fsdp(plan, n):
-    """Gradients in f32 one way, parameters the other, of all groups of n ranks."""
-    groups = len(plan["metrics"]["time_ps"]) // n
-    return sum((n - 1) * groups * p["element_count"] * (4 + BYTES[p["dtype"]])
-               for p in plan["parameters"])
-
-
-def row(canzona, source, case, bound, n_fsdp):
+def row(canzona, source, case, bound):
     plan = run(canzona, "plan", "--json", "--no-baselines", source)
     owners = run(canzona, "plan", "--json", "--no-baselines",
                  "-D", "tp_strategy=owner", source)
@@ -75,8 +70,7 @@ def row(canzona, source, case, bound, n_fsdp):
     least = max(b["value"] for b in plan["metrics"]["bounds"]
                 if b["name"] in TIMES) / 1e9
     fit = f"{bound:.3f} | {kernels / bound:.3f}" if bound else "- | -"
-    others = sent_by_fsdp(plan, n_fsdp)
-    wire = (sent(plan) + others) / (sent(owners) + others)
+    wire = sent(plan) / sent(owners)
     memory = plan["metrics"]["memory_bytes"]
     state = [sum(both) for both in zip(memory["state"], memory["master"])]
     staging = max(group["peak_bytes"] for group in plan["groups"])
@@ -96,13 +90,13 @@ def main():
             os.symlink(os.path.join(CONFIGS, config),
                        os.path.join(folder, config))
         for size, storage, mesh in CASES:
-            axes, grads, shards, n_fsdp = MESHES[mesh]
+            axes, grads, shards = MESHES[mesh]
             model, pattern = STORAGES[storage]
             source = os.path.join(folder, "plan.cz")
             with open(source, "w", encoding="utf-8") as out:
                 out.write(SOURCE % (axes, model, size, pattern, grads, shards))
             case = f"{size.upper()} {storage} {mesh}"
-            row(canzona, source, case, bounds.get(case), n_fsdp)
+            row(canzona, source, case, bounds.get(case))
 
 
 main()

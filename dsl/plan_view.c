@@ -60,6 +60,23 @@ cz_ints cz_view_axes_of(const cz_plan_view *view, int64_t set, int64_t *storage)
     return (cz_ints){storage, n};
 }
 
+int64_t cz_view_named_set(const cz_plan_view *view, const char *name)
+{
+    const cz_fact_mesh *mesh = view->mesh;
+    for (int i = 0; i < mesh->names.n; i++)
+        if (strcmp(mesh->names.v[i], name) == 0)
+            return mesh->sets.v[i];
+    return 0;
+}
+
+int64_t cz_view_set_of(const cz_ints *axes)
+{
+    int64_t set = 0;
+    for (int i = 0; i < axes->n; i++)
+        set |= INT64_C(1) << axes->v[i];
+    return set;
+}
+
 int64_t cz_view_parts(const cz_plan_view *view, int64_t set)
 {
     int64_t parts = 1;

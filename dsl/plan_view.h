@@ -438,6 +438,9 @@ int64_t cz_view_distinct_set(const cz_plan_view *view, int family);
  * mesh->axes.n entries is the caller's. */
 cz_ints cz_view_axes_of(const cz_plan_view *view, int64_t set,
                         int64_t *storage);
+/* The axes that users call so ("dp"), and those of a list, as sets; 0: none. */
+int64_t cz_view_named_set(const cz_plan_view *view, const char *name);
+int64_t cz_view_set_of(const cz_ints *axes);
 /* How many coordinates a set of axes has. */
 int64_t cz_view_parts(const cz_plan_view *view, int64_t set);
 /* The axes a family is sharded over: as a set, and in mesh order. */

@@ -33,6 +33,15 @@ static void read_sent(cz_sheet_reader *r, const cz_json_at *metrics)
             r->out->sent[k] = numbers_of(r, &sent, kinds[k]);
 }
 
+static void read_trainer_wire(cz_sheet_reader *r, const cz_json_at *metrics)
+{
+    const cz_json_at wire = cz_json_member(metrics, "trainer_bytes");
+    r->out->trainer_gradient_bytes =
+        cz_json_number_of(&wire, "gradients", 0, CZ_MAX_BYTES);
+    r->out->trainer_parameter_bytes =
+        cz_json_number_of(&wire, "parameters", 0, CZ_MAX_BYTES);
+}
+
 static void read_bounds(cz_sheet_reader *r, const cz_json_at *metrics)
 {
     const cz_json_at list = cz_json_member(metrics, "bounds");
@@ -82,6 +91,7 @@ static void read_metrics(cz_sheet_reader *r, const cz_json_at *root)
         r->out->memory[k] =
             numbers_of(r, &memory, cz_memory_name((cz_memory)k));
     read_sent(r, &metrics);
+    read_trainer_wire(r, &metrics);
     read_longest(r, &metrics);
     read_bounds(r, &metrics);
 }

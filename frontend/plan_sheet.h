@@ -132,6 +132,8 @@ typedef struct cz_sheet {
     /* [n_ranks] each */
     const int64_t *time_ps, *flops, *n_whole, *memory[CZ_N_MEMORIES];
     const int64_t *sent[CZ_N_STEPS]; /* NULL of kinds that send nothing */
+    /* that the trainer sends itself, of all ranks */
+    int64_t trainer_gradient_bytes, trainer_parameter_bytes;
     bool has_longest; /* updates differ; whole matrices at the longest: */
     int64_t longest_ps, together_ps; /* of a rank; if all had one turn */
     int n_bounds, n_baselines, n_constants, n_geometries, n_groupings;

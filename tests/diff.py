@@ -58,6 +58,8 @@ def numbers(plan):
         found["memory", kind] = max(metrics["memory_bytes"][kind])
     for kind, sent in metrics["sent_bytes"].items():
         found["wire", kind] = sum(sent)
+    for kind, sent in metrics["trainer_bytes"].items():
+        found["wire", f"trainer's {kind}"] = sent
     return found
 
 

@@ -44,6 +44,19 @@ def ratio(value, by):
     return f"{thousandths // 1000}.{thousandths % 1000:03}" if by else "-"
 
 
+def shown_bytes(value):
+    """Likewise."""
+    if value < 1000:
+        return f"{value} B"
+    for power, unit in enumerate("kMGTPE", 1):
+        scale = 1000 ** power
+        if rounded(value, scale // 10) < 10000:
+            break
+    places = 1 if rounded(value, scale // 100) >= 10000 else 2
+    shown = rounded(value, scale // 10 ** places)
+    return f"{shown // 10 ** places}.{shown % 10 ** places:0{places}} {unit}B"
+
+
 # ---- the page ----
 
 def page_complaints(text, plan):
@@ -61,6 +74,7 @@ def page_complaints(text, plan):
     yield from summary_complaints(page, plan)
     yield from bar_complaints(page, metrics)
     yield from table_complaints(page, plan)
+    yield from wire_complaints(page, plan)
 
 
 def summary_complaints(page, plan):
@@ -122,6 +136,22 @@ def table_complaints(page, plan):
     if [row[0] for row in page.rows("plan")][1:] != [
             b["name"] for b in plan["baselines"]]:
         yield "baselines"
+
+
+def wire_complaints(page, plan):
+    sent, n = {}, plan["mesh"]["ranks"]
+    for op in plan["schedule"]:
+        sent[op["kind"]] = sent.get(op["kind"], 0) + op["sent_bytes"]
+    sent.update(plan["metrics"]["trainer_bytes"])
+    shown = {}
+    for kind, _, _, mean, everyone in page.rows("operation"):
+        shown.setdefault(kind, []).append((mean, everyone))
+    for kind, found in sent.items():
+        if len(shown.get(kind, [])) > 1:  # over several axes
+            continue
+        expected = [(shown_bytes(found // n), shown_bytes(found))] if found else []
+        if expected and shown.get(kind) != expected:
+            yield f"bytes of {kind}: {shown.get(kind)}, not {expected}"
 
 
 # ---- the trace ----

@@ -214,6 +214,10 @@ static void compare_wire(diff *d)
     for (int k = 0; k < CZ_N_STEPS; k++)
         put_number(d, kinds[k], CZ_DIFF_BYTES, sent_by(d->a, k),
                    sent_by(d->b, k));
+    put_number(d, "trainer's gradients", CZ_DIFF_BYTES,
+               d->a->trainer_gradient_bytes, d->b->trainer_gradient_bytes);
+    put_number(d, "trainer's parameters", CZ_DIFF_BYTES,
+               d->a->trainer_parameter_bytes, d->b->trainer_parameter_bytes);
 }
 
 /* What no other section noticed. */

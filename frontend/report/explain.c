@@ -30,6 +30,21 @@ static void put_link(const cz_sheet *s, const cz_sheet_bound *bound,
     cz_text_puts(out, ".\n");
 }
 
+/* Beside the plan: FSDP's own, or gradients that arrive summed. */
+static void put_trainer(const cz_sheet *s, cz_text *out)
+{
+    const int64_t gradients = s->trainer_gradient_bytes;
+    const int64_t parameters = s->trainer_parameter_bytes;
+    if (gradients + parameters == 0)
+        return;
+    cz_text_puts(out, "  The trainer itself sends ");
+    cz_number_short(out, gradients / s->n_ranks, "B");
+    cz_text_puts(out, " of gradients and ");
+    cz_number_short(out, parameters / s->n_ranks, "B");
+    cz_text_puts(out, " of parameters, in the mean of ranks and each once a "
+                      "step, which no figure of time has.\n");
+}
+
 /* What links and kernels together take, and at least. */
 static void put_step(const cz_look *look, cz_text *out)
 {
@@ -38,6 +53,7 @@ static void put_step(const cz_look *look, cz_text *out)
     for (int i = 0; i < s->n_bounds; i++)
         if (s->bounds[i].is_of_links && s->bounds[i].value > 0)
             put_link(s, &s->bounds[i], out);
+    put_trainer(s, out);
     cz_text_puts(out, "  One step by itself takes ");
     cz_number_time(out, look->timeline->makespan);
     cz_text_puts(out, ", ");

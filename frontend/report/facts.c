@@ -151,10 +151,8 @@ cz_group_facts *cz_report_groups(cz_arena *arena, const cz_plan_view *view,
 void cz_report_axes(const cz_plan_view *view, const cz_ints *axes, cz_text *out)
 {
     const cz_fact_mesh *mesh = view->mesh;
-    int64_t left = 0;
+    int64_t left = cz_view_set_of(axes);
     int n = 0;
-    for (int i = 0; i < axes->n; i++)
-        left |= (int64_t)1 << axes->v[i];
     for (int i = 0; i < mesh->names.n && left; i++) {
         const int64_t set = mesh->sets.v[i];
         if (!set || (set & left) != set)

@@ -143,6 +143,24 @@ static void put_kind(cz_page *page, int op)
     cz_page_end_row(page);
 }
 
+/* What the trainer sends itself, under the plan's. */
+static void put_trainer(cz_page *page, const char *what, int64_t bytes)
+{
+    if (bytes == 0)
+        return;
+    cz_page_row(page);
+    cz_page_word(page, what);
+    cz_page_word(page, "by the trainer itself");
+    cz_page_word(page, "");
+    cz_page_cell(page, true);
+    cz_page_bytes(page, bytes / page->look->sheet->n_ranks);
+    cz_page_end_cell(page);
+    cz_page_cell(page, true);
+    cz_page_bytes(page, bytes);
+    cz_page_end_cell(page);
+    cz_page_end_row(page);
+}
+
 void cz_page_buckets(cz_page *page)
 {
     static const char *const columns[] = {"operation", "over", "#operations",
@@ -158,6 +176,8 @@ void cz_page_buckets(cz_page *page)
     for (int i = 0; i < s->n_ops; i++)
         if (is_first(s, i))
             put_kind(page, i);
+    put_trainer(page, "gradients", s->trainer_gradient_bytes);
+    put_trainer(page, "parameters", s->trainer_parameter_bytes);
     cz_page_close_table(page);
     cz_page_close_section(page);
 }

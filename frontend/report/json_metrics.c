@@ -3,6 +3,7 @@
 
 #include "dsl/base/checked.h"
 #include "passes/cost/time_bounds.h"
+#include "passes/cost/trainer_wire.h"
 #include "passes/cost/update_time.h"
 
 static const char *step_name(cz_step_kind kind)
@@ -93,6 +94,16 @@ static void put_wire(cz_report *r, const char *key, figure value)
     cz_json_close(&r->json, '}');
 }
 
+static void put_trainer_wire(cz_report *r)
+{
+    const cz_trainer_wire wire = cz_trainer_wire_find(r->view);
+    cz_json_key(&r->json, "trainer_bytes");
+    cz_json_open(&r->json, '{');
+    cz_json_put_int(&r->json, "gradients", wire.gradient_bytes);
+    cz_json_put_int(&r->json, "parameters", wire.parameter_bytes);
+    cz_json_close(&r->json, '}');
+}
+
 /* What the plan has of it: kernels of the busiest rank; of links the mean of
  * all that ranks send, which is not known between nodes. */
 static int64_t plan_value(const cz_report *r, cz_time_bound_kind kind)
@@ -178,6 +189,7 @@ void cz_report_put_metrics(cz_report *r)
     put_figure(r, "updates", updates_of, 0);
     put_wire(r, "sent_bytes", sent_of);
     put_wire(r, "received_bytes", received_of);
+    put_trainer_wire(r);
     cz_json_key(json, "memory_bytes");
     cz_json_open(json, '{');
     for (int k = 0; k < CZ_N_MEMORIES; k++)

@@ -124,13 +124,10 @@ static printed printed_of(const cz_report *r, const cz_view_op *op,
 {
     const cz_view_table *table =
         op->table < 0 ? NULL : &r->view->tables[op->table];
-    int64_t set = 0;
     if (!table || table->kind == CZ_ROW_SPAN)
         return (printed){op, NULL, {NULL, 0}};
-    for (int i = 0; i < table->fact->selector.n; i++)
-        set |= (int64_t)1 << table->fact->selector.v[i];
-    for (int i = 0; i < op->fact->comm.n; i++)
-        set |= (int64_t)1 << op->fact->comm.v[i];
+    const int64_t set = cz_view_set_of(&table->fact->selector) |
+                        cz_view_set_of(&op->fact->comm);
     return (printed){op, table, cz_view_axes_of(r->view, set, storage)};
 }
 

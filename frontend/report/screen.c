@@ -7,6 +7,7 @@
 #include "frontend/report/number.h"
 #include "frontend/report/predict.h"
 #include "frontend/report/stages.h"
+#include "passes/cost/trainer_wire.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -267,6 +268,24 @@ static void put_comms(screen *s, cz_step_kind kind)
     }
 }
 
+/* "trainer  5.44 kB mean by itself: gradients 2.72 kB, parameters 2.72 kB" */
+static void print_trainer_wire(screen *s)
+{
+    const cz_trainer_wire wire = cz_trainer_wire_find(s->view);
+    const int64_t n = s->view->n_ranks;
+    const int64_t sum = wire.gradient_bytes + wire.parameter_bytes;
+    if (sum == 0)
+        return;
+    label(s, "");
+    cz_text_printf(s->out, "%-15s", "trainer");
+    cz_number_short(s->out, sum / n, "B");
+    cz_text_puts(s->out, " mean sent by itself: gradients ");
+    cz_number_short(s->out, wire.gradient_bytes / n, "B");
+    cz_text_puts(s->out, ", parameters ");
+    cz_number_short(s->out, wire.parameter_bytes / n, "B");
+    end(s);
+}
+
 static void print_wire(screen *s)
 {
     bool is_first = true;
@@ -286,6 +305,7 @@ static void print_wire(screen *s)
         label(s, "wire");
         cz_text_puts(s->out, "nothing is sent\n");
     }
+    print_trainer_wire(s);
 }
 
 /* Elements of the longest slice. */

@@ -10,11 +10,7 @@ enum { LABEL_WIDTH = 11 };
 
 static int64_t pipeline_axes(const cz_plan_view *view)
 {
-    const cz_fact_mesh *mesh = view->mesh;
-    for (int i = 0; i < mesh->names.n; i++)
-        if (strcmp(mesh->names.v[i], "pp") == 0)
-            return mesh->sets.v[i];
-    return 0;
+    return cz_view_named_set(view, "pp");
 }
 
 /* The stage of one coordinate of a family's home. */

@@ -17,11 +17,8 @@ bool same_axes(const cz_ints *a, const cz_ints *b)
 static bool spans_home(const verifier *v, int bucket, const cz_ints *comm)
 {
     const int family = v->view->buckets[bucket].family;
-    int64_t set = 0;
-
-    for (int i = 0; i < comm->n; i++)
-        set |= (int64_t)1 << comm->v[i];
-    return family >= 0 && (set & v->view->families[family].fact->home_axes);
+    return family >= 0 &&
+           (cz_view_set_of(comm) & v->view->families[family].fact->home_axes);
 }
 
 /* seen[b]: one more than the operation that served bucket b; 0: none yet. */
