@@ -280,6 +280,21 @@ foreach(case 1x8:2 2x4:2 1x8:4 2x8:4)
     LABELS plan TIMEOUT 60)
 endforeach()
 
+# FSDP over 256 GPUs, and 8 replicas of 32: every figure, and one plan that keeps all
+# caps at once.
+foreach(stem qwen3-32b-fsdp qwen3-32b-hsdp)
+  add_test(NAME plan_json_${stem} COMMAND ${plan_checker} --run
+    $<TARGET_FILE:canzona> plan --json --no-baselines
+    ${plan_examples}/${stem}.cz)
+  add_test(NAME plan_reach_${stem} COMMAND ${PYTHON} -B
+    ${CMAKE_CURRENT_SOURCE_DIR}/plan_reach.py $<TARGET_FILE:canzona>
+    ${plan_examples}/${stem}.cz)
+  set_tests_properties(plan_json_${stem} plan_reach_${stem} PROPERTIES
+    LABELS plan TIMEOUT 300)
+endforeach()
+set_tests_properties(plan_json_qwen3-32b-fsdp PROPERTIES
+  LABELS "plan;nightly") # 256 shards of each matrix: 40 s
+
 # Micro-groups: the fastest, whatever the machine; shown by the screen.
 add_test(NAME plan_micro_groups COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/micro_groups.py $<TARGET_FILE:canzona>)
