@@ -8,14 +8,28 @@ enum {
     DEALS = 1 << 14, /* looked at per pair */
     RANDOM_DEALS = 1 << 10,
     MAX_PARTNERS = 64, /* tried for the fullest slot of many */
-    MAX_FAILURES = 2000
+    MAX_FAILURES = 2000,
+    N_REMEMBERED = 256 /* failures; of ranks, whether they changed */
 };
+
+/* A search between two slots that found no better deal; of slot 0 with itself:
+ * none yet. */
+typedef struct failure {
+    int hot, partner;
+    int64_t hot_changes, changes; /* of their ranks, then */
+    int64_t work;                 /* that it took */
+} failure;
 
 typedef struct improver {
     cz_counts *counts;
     int64_t work;
     uint64_t random;
-    int next; /* where the walk over partners goes on */
+    int next;      /* where the walk over partners goes on */
+    int hot, cold; /* the fullest slot and the emptiest, */
+    bool is_known; /* unless something has moved since */
+    bool is_good;  /* nothing is left to relieve */
+    failure failed[N_REMEMBERED];
+    int64_t changes[N_REMEMBERED]; /* of all ranks with one remainder */
 } improver;
 
 /* The slot to relieve: the most state above the cap, else the most load. */
@@ -44,6 +58,19 @@ static int emptiest(const cz_counts *counts)
         if (counts->load_ps[s] < counts->load_ps[least])
             least = s;
     return least;
+}
+
+/* Ends of the distribution, where they may have changed. */
+static void look(improver *im)
+{
+    const cz_counts *counts = im->counts;
+    if (im->is_known)
+        return;
+    im->hot = fullest(counts);
+    im->cold = emptiest(counts);
+    im->is_good = counts->load_ps[im->hot] <= counts->goal_ps &&
+                  cz_counts_state_excess(counts) == 0;
+    im->is_known = true;
 }
 
 /* Load of the fullest host of the slot's coordinate but the two at hand. */
@@ -105,9 +132,18 @@ static cz_deal deal_of(improver *im, int layer, int a, int b, int *kinds)
     return deal;
 }
 
+/* Goes up when what the slot's rank has changes. */
+static int64_t *changes_of(improver *im, int slot)
+{
+    return &im->changes[slot / im->counts->problem->n_hosts % N_REMEMBERED];
+}
+
 static void apply(improver *im, int layer, const cz_deal *deal,
                   const int *kinds, int a, int b)
 {
+    im->is_known = false;
+    ++*changes_of(im, a);
+    ++*changes_of(im, b);
     for (int k = 0; k < deal->n_kinds; k++) {
         const int n = deal->given[k] - deal->kinds[k].had;
         if (n == 0)
@@ -131,18 +167,41 @@ static bool relieve_in(improver *im, int layer, int hot, int partner)
     return deal.is_found;
 }
 
+static bool is_same(const failure *a, const failure *b)
+{
+    return a->hot == b->hot && a->partner == b->partner &&
+           a->hot_changes == b->hot_changes && a->changes == b->changes;
+}
+
+/* A better deal between the two in any layer.  What was searched in vain while
+ * both ranks had the same is not searched again, only paid for: it would take
+ * as much work.  Deals that draw their kinds may fare better. */
 static bool relieve(improver *im, int hot, int partner)
 {
-    for (int layer = 0; layer < im->counts->n_layers && im->work > 0; layer++)
+    const cz_counts *counts = im->counts;
+    const int64_t work = im->work;
+    const failure now = {hot, partner, *changes_of(im, hot),
+                         *changes_of(im, partner), 0};
+    failure *failed = &im->failed[partner % N_REMEMBERED];
+
+    if (is_same(failed, &now) && failed->work < work) {
+        im->work -= failed->work;
+        return false;
+    }
+    for (int layer = 0; layer < counts->n_layers && im->work > 0; layer++)
         if (relieve_in(im, layer, hot, partner))
             return true;
+    if (im->work > 0 && counts->n_kinds <= CZ_DEAL_MAX_KINDS) {
+        *failed = now;
+        failed->work = work - im->work;
+    }
     return false;
 }
 
-static bool relieve_by_any(improver *im, int hot)
+static bool relieve_by_any(improver *im)
 {
-    const int n = im->counts->n_slots;
-    if (relieve(im, hot, emptiest(im->counts)))
+    const int n = im->counts->n_slots, hot = im->hot;
+    if (relieve(im, hot, im->cold))
         return true;
     for (int i = 0; i < n - 1 && i < MAX_PARTNERS && im->work > 0; i++) {
         im->next = (im->next + 1) % n;
@@ -153,8 +212,9 @@ static bool relieve_by_any(improver *im, int hot)
 }
 
 /* Two slots, neither the fullest, exchange something and stay below it. */
-static void stir(improver *im, int hot)
+static void stir(improver *im)
 {
+    const int hot = im->hot;
     int kinds[CZ_DEAL_MAX_KINDS] = {0};
     const uint64_t n = (uint64_t)im->counts->n_slots;
     const int a = (int)(cz_deal_random(&im->random) % n);
@@ -178,15 +238,14 @@ void cz_counts_improve(cz_counts *counts, int64_t work)
     int failures = 0;
     while (im.work > 0 && failures < MAX_FAILURES && counts->n_slots > 1 &&
            counts->n_kinds > 0) {
-        const int hot = fullest(counts);
-        if (counts->load_ps[hot] <= counts->goal_ps &&
-            cz_counts_state_excess(counts) == 0)
+        look(&im);
+        if (im.is_good)
             return;
-        if (relieve_by_any(&im, hot)) {
+        if (relieve_by_any(&im)) {
             failures = 0;
             continue;
         }
         failures++;
-        stir(&im, hot);
+        stir(&im);
     }
 }
