@@ -3,6 +3,7 @@ one shared object with libczr.a, and runtime/czr.h through ctypes.
 
 Knows the public header alone.  Structures below repeat its first part."""
 import ctypes as ct
+import os
 import pathlib
 import re
 import subprocess
@@ -115,8 +116,8 @@ class Program:
             f"mesh.tp={tp}", *(["-D", f"mesh.pp={pp}"] if pp > 1 else []),
             here / f"{name}.cz")
         flags = run(canzona, "build", "--print-cflags").split()
-        run("gcc", *flags, "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
-            "-I", ROOT / "runtime", here / f"{name}.c", "-o",
+        run(os.environ.get("CC", "gcc"), *flags, "-Wall", "-Wextra",
+            "-Werror", "-shared", "-fPIC", "-I", ROOT / "runtime", here / f"{name}.c", "-o",
             here / f"{name}.so", "-Wl,--whole-archive", library,
             "-Wl,--no-whole-archive", "-lpthread", "-ldl", "-lm")
         self.c = ct.CDLL(str(here / f"{name}.so"))

@@ -295,8 +295,9 @@ def strange_ir(ir):
         "twice": ir + ir, "two modules": ir + "module {\n}\n",
         "parentheses": ir[:at] + "(" * DEPTH,
     }
-    return [Case("IR " + name, text, errors=20, may_pass=name == "negative")
-            for name, text in parts.items()]
+    return [Case("IR " + name, text, errors=20, may_pass=name == "negative",
+                 commands=[COMMANDS[i % 3]])
+            for i, (name, text) in enumerate(parts.items())]
 
 
 # ---- running ----

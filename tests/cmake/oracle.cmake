@@ -3,7 +3,7 @@ add_test(NAME embed_lesson COMMAND lesson)
 set_tests_properties(embed_lesson PROPERTIES LABELS oracle TIMEOUT 60)
 
 # These link the runtime themselves, without what an instrumented one needs.
-if(NOT (CANZONA_SANITIZE OR CANZONA_TSAN OR CANZONA_COVERAGE))
+if(NOT INSTRUMENTED)
   foreach(name oracle_run oracle_run_polar)
     add_test(NAME ${name} COMMAND ${PYTHON} -B
       ${CMAKE_CURRENT_SOURCE_DIR}/${name}.py $<TARGET_FILE:canzona>

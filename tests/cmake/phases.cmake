@@ -1,7 +1,7 @@
 # Rules with `first` and `every`, executed: bits of one rank on every mesh, the
 # float64 interpreter, and formulas.
 set(steps 12)
-if(CANZONA_SANITIZE OR CANZONA_TSAN OR CANZONA_COVERAGE)
+if(INSTRUMENTED)
   set(steps 3)
 endif()
 set(phases ${CMAKE_SOURCE_DIR}/tests/phases)
@@ -54,7 +54,7 @@ set_tests_properties(plan_json_phases_turns plan_json_sees_phases PROPERTIES
   LABELS plan TIMEOUT 120)
 
 # Links the runtime itself, without what an instrumented one needs.
-if(NOT (CANZONA_SANITIZE OR CANZONA_TSAN OR CANZONA_COVERAGE))
+if(NOT INSTRUMENTED)
   add_test(NAME oracle_phases COMMAND ${PYTHON} -B
     ${CMAKE_CURRENT_SOURCE_DIR}/oracle_phases.py $<TARGET_FILE:canzona>
     $<TARGET_FILE:czr>)

@@ -2,7 +2,7 @@
 # devices, and the planted fault that a run must find.
 # Instruments slow a step down tenfold, and two steps show them as much as ten.
 set(steps 10)
-if(CANZONA_SANITIZE OR CANZONA_TSAN OR CANZONA_COVERAGE)
+if(INSTRUMENTED)
   set(steps 2)
 endif()
 foreach(example gpt gpt_adamw)

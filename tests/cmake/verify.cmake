@@ -10,9 +10,13 @@ function(cz_verify_test name)
 endfunction()
 
 cz_verify_test(random_plans_test)
-add_test(NAME verify_random_plans COMMAND random_plans_test 1000 20 1)
-set_tests_properties(verify_random_plans PROPERTIES LABELS tree TIMEOUT 600)
-add_test(NAME verify_random_plans_long COMMAND random_plans_test 10000 200 2)
+foreach(seed 1 2)
+  add_test(NAME verify_random_plans_${seed}
+    COMMAND random_plans_test 500 10 ${seed})
+  set_tests_properties(verify_random_plans_${seed} PROPERTIES
+    LABELS tree TIMEOUT 600)
+endforeach()
+add_test(NAME verify_random_plans_long COMMAND random_plans_test 4000 80 3)
 set_tests_properties(verify_random_plans_long PROPERTIES
   LABELS "tree;nightly" TIMEOUT 3600)
 
