@@ -116,10 +116,10 @@ static void read_baselines(cz_sheet_reader *r, const cz_json_at *root)
 /* ---- digests ---- */
 
 const char *const cz_sheet_parts[CZ_SHEET_N_PARTS] = {
-    "mesh",       "policy",   "reductions", "parameters", "stages",
-    "classes",    "matrices", "states",     "buckets",    "groups",
-    "schedule",   "metrics",  "baselines",  "constants",  "uneven_reduce",
-    "geometries", "groupings"};
+    "mesh",          "policy",     "reductions", "parameters", "families",
+    "stages",        "classes",    "matrices",   "states",     "buckets",
+    "groups",        "schedule",   "metrics",    "baselines",  "constants",
+    "uneven_reduce", "geometries", "groupings"};
 
 static int add_bytes(const char *bytes, size_t n, void *context)
 {

@@ -114,7 +114,7 @@ typedef struct cz_sheet_baseline {
 } cz_sheet_baseline;
 
 /* Members of the document that plans can differ in: all but its header. */
-enum { CZ_SHEET_N_PARTS = 17, CZ_SHEET_DIGEST = 65 };
+enum { CZ_SHEET_N_PARTS = 18, CZ_SHEET_DIGEST = 65 };
 extern const char *const cz_sheet_parts[CZ_SHEET_N_PARTS];
 
 typedef struct cz_sheet {

@@ -25,6 +25,7 @@ from plan_slices import (check_geometries, check_layout, gather_bytes, padded_le
                          pieces, reduce_bytes)
 from plan_times import check_times
 from plan_trainer import check_trainer
+from plan_turns import check_families
 from plan_work import check_sharing, check_work
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -348,7 +349,7 @@ def check_load(plan):
     yield from check_model(plan, sum(updates), sum(matrices))
 
 
-CHECKS = (check_mesh, check_reductions, check_parameters, check_sharing,
+CHECKS = (check_mesh, check_reductions, check_parameters, check_families, check_sharing,
           check_matrices, check_buckets, check_layout, check_geometries,
           check_groups, check_groupings, check_wire, check_trainer, check_memory, check_load,
           check_times, check_limits, check_classes, check_bounds, check_baselines)

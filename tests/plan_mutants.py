@@ -3,7 +3,7 @@ of each."""
 import copy
 
 NAMED = ("reduction", "spread", "names", "shard", "home", "axes", "reduce_axes",
-         "split_axes", "over")
+         "split_axes", "over", "pattern")
 
 
 def integers(value, path=()):

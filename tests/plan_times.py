@@ -200,15 +200,6 @@ def check_events(plan):
                              updates_of(stage))
 
 
-def check_turns(plan):
-    """Parameters have a turn where an event of their rule is staggered."""
-    staggered = {s["rule"] for s in plan.data["stages"]
-                 if any(e["staggered"] for e in s["events"])}
-    for i, p in enumerate(plan.params):
-        yield from equal(f"parameters[{i}] has a turn", p["turn"] is not None,
-                         p["rule"] in staggered)
-
-
 def check_times(plan):
     yield from check_stage_times(plan)
     for i, m in enumerate(plan.data["matrices"]):
@@ -219,7 +210,6 @@ def check_times(plan):
                          sum(s["time_ps"] for s in stages))
     times, metrics = rank_times(plan), plan.data["metrics"]
     yield from check_events(plan)
-    yield from check_turns(plan)
     yield from equal("metrics.longest_update", metrics["longest_update"],
                      longest_update(plan))
     yield from equal("metrics.time_ps", metrics["time_ps"], times)

@@ -93,8 +93,8 @@ def main(canzona, source, command="simulate"):
     text = subprocess.run([canzona, "plan", "--json", source], check=True,
                           stdout=subprocess.PIPE).stdout.decode()
     plan, draw = make_up(parse(text), 0), random.Random(SEED)
-    # No command reads the data of bounds; check_plan.py does.
-    known = [p for p in paths(plan) if p and p[0] != "classes"]
+    # No command reads the data of bounds and of turns; check_plan.py does.
+    known = [p for p in paths(plan) if p and p[0] not in ("classes", "families")]
     messages, refused = [], 0
     with tempfile.TemporaryDirectory() as folder:
         for name, data in TEXTS.items():

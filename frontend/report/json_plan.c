@@ -346,11 +346,30 @@ static void put_group(cz_report *r, const cz_group_facts *group)
 
 /* ---- in order ---- */
 
+/* Names with indices in place of numbers, of which turns count some. */
+static void put_family(cz_report *r, const cz_view_family *family)
+{
+    cz_json *json = &r->json;
+    cz_json_open(json, '{');
+    cz_json_put_string(json, "pattern", family->fact->pattern);
+    cz_json_put_int(json, "parameters", family->n_params);
+    cz_json_key(json, "turn_indices");
+    if (family->turn)
+        put_ints(json, family->turn->indices.v, family->turn->indices.n);
+    else
+        cz_json_null(json);
+    cz_json_close(json, '}');
+}
+
 void cz_report_put_lists(cz_report *r)
 {
     const cz_plan_view *view = r->view;
     open_list(r, "parameters");
     put_parameters(r);
+    cz_json_close(&r->json, ']');
+    open_list(r, "families");
+    for (int f = 0; f < view->n_families; f++)
+        put_family(r, &view->families[f]);
     cz_json_close(&r->json, ']');
     cz_report_put_stages(r);
     cz_report_put_classes(r);

@@ -44,8 +44,9 @@ foreach(mesh 2:4:1:2 2:2:2:2 1:4:1:2 1:2:2:1 2:2:1:1)
   set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)
 endforeach()
 add_test(NAME plan_json_phases_turns COMMAND ${PYTHON} -B
-  ${CMAKE_CURRENT_SOURCE_DIR}/check_plan.py --run $<TARGET_FILE:canzona>
-  plan --json ${phases}/turns.cz)
+  ${CMAKE_CURRENT_SOURCE_DIR}/check_plan.py --self-test
+  $<TARGET_FILE:canzona> plan --json -D mesh.dp=2 -D mesh.tp=2
+  ${phases}/turns.cz)
 add_test(NAME plan_json_sees_phases COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/check_plan.py --self-test
   $<TARGET_FILE:canzona> plan --json
