@@ -2,6 +2,7 @@
 classes, stages, mesh and constants.  Written from the schema alone."""
 import json
 
+from plan_fit import check_fit
 from plan_numbers import BYTES, equal, wire_bytes
 from plan_times import (ELEMENTS, MOST_BATCH, PS, ceil_div, constants, mean_ps,
                         pigeonhole, step_ps)
@@ -296,16 +297,19 @@ def families(plan):
     return list(found.values())
 
 
-def work_ps(plan, some):
-    whole, elements = 0, {}
+def whole_ps(some):
+    return sum(least_work(f.of) * f.n for f in some if f.of)
+
+
+def elements_ps(plan, some):
+    elements = {}
     for family in some:
-        whole += least_work(family.of) * family.n if family.of else 0
         for where in ("before", "after") if family.of else ("local",):
             key = family.p["rule"], where
             elements[key] = (elements.get(key, 0) +
                              family.p["element_count"] * family.n)
-    return whole + sum(n * plan.stages[key]["time_ps"] // ELEMENTS
-                       for key, n in elements.items() if key in plan.stages)
+    return sum(n * plan.stages[key]["time_ps"] // ELEMENTS
+               for key, n in elements.items() if key in plan.stages)
 
 
 def places(plan, every):
@@ -365,10 +369,10 @@ class Wire:
         return node, network
 
 
-def kernel_bounds(plan, every, busiest):
+def kernel_bounds(plan, every, fit, busiest):
     classes, n = plan.data["classes"], len(plan.ranks)
-    mean = first_most((ceil_div(work_ps(plan, some), ranks), ranks)
-                      for some, ranks in places(plan, every))
+    mean = first_most((ceil_div(whole_ps(some) + elements_ps(plan, some), ranks),
+                       ranks) for some, ranks in places(plan, every))
     shared = first_most((*pigeons(some, ranks), ranks)
                         for some, ranks in places(plan, every))
     item = first_most([(0, 0), *map(least_time, classes)])
@@ -376,6 +380,27 @@ def kernel_bounds(plan, every, busiest):
     yield "item", item[0], item[1], 0, busiest
     yield ("pigeonhole", shared[0], shared[2] if shared[0] else n, shared[1] or 0,
            busiest)
+    yield "fit", fit["value"], fit["ranks"], 0, busiest
+
+
+def place_of_fit(plan, every, bound):
+    """Families and ranks that it is of: those at home where its witness is, or
+    all."""
+    home = plan.home(plan.params[bound["witness"] or 0])
+    return next((place for place in places(plan, every)
+                 if place[1] == bound["ranks"] and
+                 any(plan.home(f.p) == home for f in place[0])), (every, None))
+
+
+def check_fit_of(plan, every, fit, found):
+    witness, classes = fit["witness"], plan.data["classes"]
+    some, ranks = place_of_fit(plan, every, fit)
+    yield from equal("ranks of the bound by fit", fit["ranks"], ranks)
+    counts = [sum(f.n for f in some if f.of is of) for of in classes]
+    yield from check_fit(
+        fit, classes, counts, elements_ps(plan, some),
+        plan.matrix_of.get(witness, {}).get("class"),
+        max(b["value"] for b in found if b["name"] in ("mean", "item", "pigeonhole")))
 
 
 def check_bounds(plan):
@@ -389,9 +414,10 @@ def check_bounds(plan):
     wire = Wire(plan, m).all()
     sent = sum(map(sum, metrics["sent_bytes"].values()))
     own = ceil_div(ceil_div(sent, n) * PS, m["node_rate"])
+    every, fit = families(plan), next(b for b in found if b["name"] == "fit")
     expected = [[name, "kernels", value, busiest, ranks, items, 0, groups]
                 for name, value, ranks, items, busiest in kernel_bounds(
-                    plan, families(plan), max(metrics["time_ps"]))]
+                    plan, every, fit, max(metrics["time_ps"]))]
     for name, size, its_own in zip(("node", "network"), wire, (own, None)):
         value = ceil_div(ceil_div(size, n) * PS, m[f"{name}_rate"])
         expected.append([name, "links", value, its_own, n, 0, size, []])
@@ -403,6 +429,7 @@ def check_bounds(plan):
             yield f"the plan is below the bound {b['name']}"
         if (b["witness"] is None) != (b["value"] == 0) and b["name"] != "mean":
             yield f"witness of the bound {b['name']}"
+    yield from check_fit_of(plan, every, fit, found)
     longest = next(b for b in found if b["name"] == "item")
     if longest["witness"] is not None:
         of = plan.data["classes"][plan.matrix_of[longest["witness"]]["class"]]

@@ -30,7 +30,13 @@ def is_free(path):
             or (words[0] == "classes" and words[4:5] == ["steps"]
                 and words[-1] == "bytes")  # rounding, as above
             or words[2:4] == ["stored", "shape"]  # how much padding there is
-            or words[-1] == "witness")
+            or words[-1] == "witness" or "prices" in words)
+
+
+def is_of_fit(data, path):
+    """A bound that its prices prove may be one higher and they still do."""
+    return (path[:2] == ("metrics", "bounds") and path[-1] == "value" and
+            data["metrics"]["bounds"][path[2]]["name"] == "fit")
 
 
 def runs_nowhere(data, path):
@@ -107,10 +113,30 @@ def evenly(paths, limit):
     return paths[::max(1, len(paths) // limit)]
 
 
+def longer(place, key):
+    place[key] += place[key] >> 6
+
+
+def clear(place, key):
+    place[key] = [0] * len(place[key])
+
+
+def unproved(data):
+    """A bound by fit beyond what its prices prove, and with too few of them."""
+    for i, bound in enumerate(data["metrics"]["bounds"]):
+        if bound["prices"]:
+            at = "metrics", "bounds", i
+            yield "a longer fit", changed(data, (*at, "value"), longer)
+            yield "a fit without prices", changed(
+                data, (*at, "prices", "classes"), clear)
+
+
 def mutants(data, limit):
     """(what was done, plan); about `limit` of each kind."""
+    yield from unproved(data)
     numbers = [p for p in integers(data) if not is_free(p)
-               and not runs_nowhere(data, p) and not is_of_trials(data, p)]
+               and not runs_nowhere(data, p) and not is_of_trials(data, p)
+               and not is_of_fit(data, p)]
     for path in evenly(numbers, limit):
         yield f"one more in {path}", changed(data, path, one_more)
     names = list(words(data))

@@ -55,6 +55,19 @@ static void put_pigeonhole(const cz_sheet *sheet, const cz_sheet_bound *bound,
     put_ranks(bound->n_ranks, out);
 }
 
+static void put_fit(const cz_sheet *sheet, const cz_sheet_bound *bound,
+                    cz_text *out)
+{
+    if (bound->witness < 0) {
+        cz_text_puts(out, "whole pieces of matrices do not raise the others");
+        return;
+    }
+    cz_text_puts(out, "whole pieces of matrices do not fit ");
+    put_ranks(bound->n_ranks, out);
+    cz_text_puts(out, " sooner; most of them like ");
+    put_param(sheet, bound->witness, out);
+}
+
 static void put_link(const cz_sheet *sheet, const cz_sheet_bound *bound,
                      cz_text *out)
 {
@@ -78,6 +91,8 @@ void cz_bound_witness(const cz_sheet *sheet, const cz_sheet_bound *bound,
         put_mean(sheet, bound, out);
     else if (strcmp(bound->name, "item") == 0)
         put_item(sheet, bound, out);
+    else if (strcmp(bound->name, "fit") == 0)
+        put_fit(sheet, bound, out);
     else
         put_pigeonhole(sheet, bound, out);
 }

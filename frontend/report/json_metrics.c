@@ -128,6 +128,20 @@ static void put_admits(cz_report *r, cz_time_bound_kind kind)
                      cz_time_bound_is_of_links(kind) ? 0 : n);
 }
 
+static void put_prices(cz_report *r, const cz_time_bound *bound)
+{
+    cz_json *json = &r->json;
+    cz_json_key(json, "prices");
+    if (!bound->prices) {
+        cz_json_null(json);
+        return;
+    }
+    cz_json_open(json, '{');
+    cz_json_put_ints(json, "classes", bound->prices, r->forms.n_classes);
+    cz_json_put_int(json, "elements", bound->elements_price);
+    cz_json_close(json, '}');
+}
+
 static void put_bound(cz_report *r, cz_time_bound_kind kind,
                       const cz_time_bound *bound)
 {
@@ -142,6 +156,7 @@ static void put_bound(cz_report *r, cz_time_bound_kind kind,
     cz_json_put_int(json, "ranks", bound->n_ranks);
     cz_json_put_int(json, "items", bound->n_items);
     cz_json_put_int(json, "bytes", bound->bytes);
+    put_prices(r, bound);
     put_admits(r, kind);
     cz_json_close(json, '}');
 }

@@ -2,6 +2,7 @@
 #include "passes/cost/time_bounds.h"
 
 #include "dsl/base/checked.h"
+#include "passes/cost/fit_bound.h"
 #include "passes/cost/time.h"
 #include "passes/cost/wire_bound.h"
 #include "passes/owned.h"
@@ -81,30 +82,46 @@ static void raise(cz_time_bound *bound, cz_time_bound by)
         *bound = by;
 }
 
+/* What they compute at least. */
+typedef struct total {
+    int64_t whole_ps, elements_ps;
+    int param; /* of the family with most of it; -1: none */
+} total;
+
 /* Elements of a stage are added up before they are rounded. */
-static cz_time_bound mean_over(const finder *f, const place *at)
+static total total_of(const finder *f, const place *at)
 {
-    cz_time_bound bound = {.param = -1, .n_ranks = at->n_ranks};
+    total out = {.param = -1};
     int64_t *elements = CZ_NEW(f->arena, int64_t, f->view->n_stages + 1);
-    int64_t sum = 0, most = 0;
+    int64_t most = 0;
     for (int i = 0; i < f->view->n_families; i++) {
         if (!is_of(f, at, i))
             continue;
         const work w = work_of(f, i);
         const int64_t ps = work_ps(f, &w);
-        sum = cz_time_add(sum, w.whole_ps);
+        out.whole_ps = cz_time_add(out.whole_ps, w.whole_ps);
         for (int k = 0; k < 2; k++)
             if (w.stages[k] >= 0)
                 elements[w.stages[k]] =
                     cz_time_add(elements[w.stages[k]], w.elements);
         if (ps > most)
-            bound.param = f->view->families[i].first_param;
+            out.param = f->view->families[i].first_param;
         most = ps > most ? ps : most;
     }
     for (int s = 0; s < f->view->n_stages; s++)
-        sum = cz_time_add(sum, elements_ps(f, s, elements[s]));
-    bound.value_ps = cz_ceil_div(sum, at->n_ranks);
-    return bound;
+        out.elements_ps =
+            cz_time_add(out.elements_ps, elements_ps(f, s, elements[s]));
+    return out;
+}
+
+static cz_time_bound mean_over(const finder *f, const place *at)
+{
+    const total of = total_of(f, at);
+    return (cz_time_bound){
+        .value_ps =
+            cz_ceil_div(cz_time_add(of.whole_ps, of.elements_ps), at->n_ranks),
+        .param = of.param,
+        .n_ranks = at->n_ranks};
 }
 
 static cz_time_bound pigeonhole_over(const finder *f, const place *at)
@@ -127,6 +144,33 @@ static cz_time_bound pigeonhole_over(const finder *f, const place *at)
                            .n_items = found.k > 0 ? found.k + 1 : 0};
 }
 
+static int first_of_class(const finder *f, const place *at, int class)
+{
+    int family = 0;
+    while (f->forms->class_of[family] != class || !is_of(f, at, family))
+        family++;
+    return f->view->families[family].first_param;
+}
+
+static cz_time_bound fit_over(const finder *f, const place *at, int64_t low_ps)
+{
+    int64_t *counts = CZ_NEW(f->arena, int64_t, f->forms->n_classes);
+    for (int i = 0; i < f->view->n_families; i++)
+        if (f->forms->class_of[i] >= 0 && is_of(f, at, i))
+            counts[f->forms->class_of[i]] += n_matrices(&f->view->families[i]);
+    const cz_fit_work all = {counts, total_of(f, at).elements_ps, at->n_ranks};
+    const cz_fit_bound found =
+        cz_fit_bound_find(f->arena, f->forms, &all, low_ps);
+    return (cz_time_bound){
+        .value_ps = found.value_ps,
+        .param = found.class < 0 ? -1 : first_of_class(f, at, found.class),
+        .n_ranks = at->n_ranks,
+        .prices = found.prices,
+        .elements_price = found.elements};
+}
+
+/* ---- places ---- */
+
 static int64_t count_home(const cz_plan_view *view, int family)
 {
     int64_t n = 0;
@@ -145,20 +189,52 @@ static bool is_first_of_home(const cz_plan_view *view, int family)
     return true;
 }
 
-static void find_sums(const finder *f, cz_time_bounds *out)
+/* All ranks, then those at home where that is only some. */
+static place *list_places(const finder *f, int *n)
 {
-    const place all = {NULL, f->view->n_ranks};
-    out->of[CZ_TIME_MEAN] = mean_over(f, &all);
-    out->of[CZ_TIME_PIGEONHOLE] = pigeonhole_over(f, &all);
+    place *places = NULL;
+    *n = 0;
+    *CZ_PUSH(f->arena, places, *n) = (place){NULL, f->view->n_ranks};
     for (int i = 0; i < f->view->n_families; i++) {
         if (!is_first_of_home(f->view, i))
             continue;
         const place some = {f->view->families[i].fact, count_home(f->view, i)};
-        if (some.n_ranks == all.n_ranks)
-            continue;
-        raise(&out->of[CZ_TIME_MEAN], mean_over(f, &some));
-        raise(&out->of[CZ_TIME_PIGEONHOLE], pigeonhole_over(f, &some));
+        if (some.n_ranks < f->view->n_ranks)
+            *CZ_PUSH(f->arena, places, *n) = some;
     }
+    return places;
+}
+
+static void find_sums(const finder *f, const place *places, int n,
+                      cz_time_bounds *out)
+{
+    out->of[CZ_TIME_MEAN] = mean_over(f, &places[0]);
+    out->of[CZ_TIME_PIGEONHOLE] = pigeonhole_over(f, &places[0]);
+    for (int i = 1; i < n; i++) {
+        raise(&out->of[CZ_TIME_MEAN], mean_over(f, &places[i]));
+        raise(&out->of[CZ_TIME_PIGEONHOLE], pigeonhole_over(f, &places[i]));
+    }
+}
+
+static void find_largest(cz_time_bounds *out)
+{
+    for (int k = CZ_TIME_MEAN; k <= CZ_TIME_FIT; k++)
+        if (out->of[k].value_ps > out->of[out->kernels].value_ps)
+            out->kernels = (cz_time_bound_kind)k;
+}
+
+/* Each place has to raise what is known. */
+static void find_fit(const finder *f, const place *places, int n,
+                     cz_time_bounds *out)
+{
+    out->of[CZ_TIME_FIT] =
+        (cz_time_bound){.param = -1, .n_ranks = f->view->n_ranks};
+    for (int i = 0; i < n; i++) {
+        find_largest(out);
+        raise(&out->of[CZ_TIME_FIT],
+              fit_over(f, &places[i], out->of[out->kernels].value_ps));
+    }
+    find_largest(out);
 }
 
 /* ---- the others ---- */
@@ -202,6 +278,7 @@ const char *cz_time_bound_name(cz_time_bound_kind kind)
         [CZ_TIME_MEAN] = "mean",
         [CZ_TIME_ITEM] = "item",
         [CZ_TIME_PIGEONHOLE] = "pigeonhole",
+        [CZ_TIME_FIT] = "fit",
         [CZ_TIME_NODE] = "node",
         [CZ_TIME_NETWORK] = "network"};
     return names[kind];
@@ -212,18 +289,18 @@ bool cz_time_bound_is_of_links(cz_time_bound_kind kind)
     return kind == CZ_TIME_NODE || kind == CZ_TIME_NETWORK;
 }
 
-cz_time_bounds cz_time_bounds_find(cz_arena *scratch, const cz_plan_view *view,
+cz_time_bounds cz_time_bounds_find(cz_arena *arena, const cz_plan_view *view,
                                    const cz_machine *machine,
                                    const cz_stage_time *times,
                                    const cz_forms *forms)
 {
     cz_time_bounds out = {.kernels = CZ_TIME_MEAN};
-    const finder f = {scratch, view, times, forms};
-    find_sums(&f, &out);
+    const finder f = {arena, view, times, forms};
+    int n;
+    const place *places = list_places(&f, &n);
+    find_sums(&f, places, n, &out);
     out.of[CZ_TIME_ITEM] = find_item(&f);
+    find_fit(&f, places, n, &out);
     find_links(&f, machine, &out);
-    for (int k = CZ_TIME_MEAN; k <= CZ_TIME_PIGEONHOLE; k++)
-        if (out.of[k].value_ps > out.of[out.kernels].value_ps)
-            out.kernels = (cz_time_bound_kind)k;
     return out;
 }

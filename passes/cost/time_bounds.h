@@ -17,6 +17,10 @@ typedef enum cz_time_bound_kind {
     /* Of the k n + 1 longest matrices that no ranks may share, k + 1 are on one
      * of n ranks (passes/solve/pigeonhole.h). */
     CZ_TIME_PIGEONHOLE,
+    /* The least time in which loads of ranks, of pieces in admitted forms, hold
+     * all matrices and elements (passes/cost/fit_bound.h); over ranks as the
+     * mean.  Looked for above the three others alone. */
+    CZ_TIME_FIT,
     CZ_TIME_NODE,    /* all bytes, as if none left a node (wire_bound.h) */
     CZ_TIME_NETWORK, /* bytes between nodes */
     CZ_TIME_N_BOUNDS
@@ -25,12 +29,16 @@ typedef enum cz_time_bound_kind {
 typedef struct cz_time_bound {
     int64_t value_ps;
     int param;       /* mean: of the family with most of it; item; pigeonhole:
-                      * the shortest of them; links: of the family that sends
-                      * most; -1: none */
-    int64_t n_ranks; /* mean, pigeonhole, links: over which; item: that share
-                      * it, 0 without one */
+                      * the shortest of them; fit: of those worth most;
+                      * links: of the family that sends most; -1: none */
+    int64_t n_ranks; /* mean, pigeonhole, fit, links: over which; item: that
+                      * share it, 0 without one */
     int64_t n_items; /* pigeonhole: k + 1, 0 without; else 0 */
     int64_t bytes;   /* links: in all; else 0 */
+    /* fit: prices that refute value_ps - 1, [classes of the forms] of a matrix
+     * and of all elements; NULL without; else NULL */
+    const int64_t *prices;
+    int64_t elements_price;
 } cz_time_bound;
 
 typedef struct cz_time_bounds {
@@ -41,8 +49,8 @@ typedef struct cz_time_bounds {
 const char *cz_time_bound_name(cz_time_bound_kind kind);
 bool cz_time_bound_is_of_links(cz_time_bound_kind kind);
 
-/* times: of all stages; forms: of all matrices. */
-cz_time_bounds cz_time_bounds_find(cz_arena *scratch, const cz_plan_view *view,
+/* times: of all stages; forms: of all matrices.  Lives in the arena. */
+cz_time_bounds cz_time_bounds_find(cz_arena *arena, const cz_plan_view *view,
                                    const cz_machine *machine,
                                    const cz_stage_time *times,
                                    const cz_forms *forms);

@@ -21,7 +21,7 @@
 
 #include "passes/solve/subgroup_load.h"
 
-/* Prices are in 2^-40 of what a rank's time is worth. */
+/* Prices are in 2^-40 of what a rank's time is worth, or somewhat less. */
 enum { CZ_FIT_RANK_BITS = 40 };
 
 typedef struct cz_fit_problem {

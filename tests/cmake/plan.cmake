@@ -257,14 +257,19 @@ add_test(NAME plan_screen_few COMMAND canzona plan
   ${CMAKE_CURRENT_SOURCE_DIR}/plans/few.cz)
 set_tests_properties(plan_screen_few PROPERTIES
   PASS_REGULAR_EXPRESSION "gram: .*max/mean 1\\.0")
+cz_plan_sees(plan_json_sees_fit ${CMAKE_CURRENT_SOURCE_DIR}/plans/few.cz)
+add_test(NAME plan_screen_fit COMMAND canzona plan
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/few.cz)
+set_tests_properties(plan_screen_fit PROPERTIES
+  PASS_REGULAR_EXPRESSION "plan takes, .*: pieces of matrices do not fit 4 ranks")
 # Lengths that ranks can share are those of what is stored: half of the ranks of
 # a matrix stored turned had nothing to do.
 add_test(NAME plan_few_turned COMMAND canzona plan
   ${CMAKE_CURRENT_SOURCE_DIR}/plans/turned.cz)
 set_tests_properties(plan_few_turned PROPERTIES
   PASS_REGULAR_EXPRESSION "owners +4 updates of matrices, 1 to 1 on a rank")
-set_tests_properties(plan_json_few plan_screen_few plan_few_turned PROPERTIES
-  LABELS plan TIMEOUT 60)
+set_tests_properties(plan_json_few plan_screen_few plan_screen_fit
+  plan_few_turned PROPERTIES LABELS plan TIMEOUT 60)
 # Those of a node share: blocks of more ranks than a node has sent their sums over
 # the network.
 foreach(case 1x8:2 2x4:2 1x8:4 2x8:4)

@@ -109,20 +109,26 @@ static void groups_lower_the_item(void **state)
     assert_int_equal(find(f, &p).of[CZ_TIME_ITEM].value_ps, least);
 }
 
-/* Nine, as if the family had so many: two are on one of eight ranks, unless
- * ranks may share them. */
+/* Nine, as if the family had so many. */
+static const cz_view_family *nine_of(fixture *f, const planned *p)
+{
+    cz_view_family *families =
+        CZ_NEW(&f->arena, cz_view_family, p->view.n_families);
+    memcpy(families, p->view.families,
+           (size_t)p->view.n_families * sizeof *families);
+    for (int i = 0; i < p->view.n_families; i++)
+        if (p->forms.class_of[i] >= 0)
+            families[i].n_params = 9;
+    return families;
+}
+
+/* Two are on one of eight ranks, unless ranks may share them. */
 static void more_matrices_than_ranks_meet(void **state)
 {
     fixture *f = *state;
     planned p;
     plan(f, "owner", &p);
-    cz_view_family *families =
-        CZ_NEW(&f->arena, cz_view_family, p.view.n_families);
-    memcpy(families, p.view.families,
-           (size_t)p.view.n_families * sizeof *families);
-    for (int i = 0; i < p.view.n_families; i++)
-        if (p.forms.class_of[i] >= 0)
-            families[i].n_params = 9;
+    const cz_view_family *families = nine_of(f, &p);
     p.view.families = families;
     cz_time_bound found = find(f, &p).of[CZ_TIME_PIGEONHOLE];
     assert_int_equal(found.n_items, 2);
@@ -134,6 +140,27 @@ static void more_matrices_than_ranks_meet(void **state)
     assert_int_equal(found.n_items, 0);
     assert_int_equal(found.value_ps, 0);
     assert_int_equal(found.param, -1);
+}
+
+/* By the mean some rank has nine eighths of one.  A half takes longer than the
+ * whole, so that it has two whole ones. */
+static void whole_pieces_take_longer_than_the_mean(void **state)
+{
+    fixture *f = *state;
+    planned p;
+    plan(f, "auto", &p);
+    p.view.families = nine_of(f, &p);
+    const cz_time_bounds bounds = find(f, &p);
+    const cz_time_bound *fit = &bounds.of[CZ_TIME_FIT];
+    const cz_form_class *of = &p.forms.classes[0];
+    const int64_t whole = of->forms[0].time_ps[0];
+    assert_int_equal(bounds.kernels, CZ_TIME_FIT);
+    assert_in_range(fit->value_ps, 2 * whole - whole / 1000,
+                    2 * whole + whole / 1000);
+    assert_int_equal(fit->n_ranks, 8);
+    assert_int_equal(fit->param, p.view.families[of->first_family].first_param);
+    assert_non_null(fit->prices);
+    assert_true(bounds.of[CZ_TIME_MEAN].prices == NULL);
 }
 
 /* Whoever owns what, and shares it: a plan of other owners has equal bounds. */
@@ -174,6 +201,7 @@ int main(void)
         cmocka_unit_test(the_mean_is_the_least_work_of_all),
         cmocka_unit_test(groups_lower_the_item),
         cmocka_unit_test(more_matrices_than_ranks_meet),
+        cmocka_unit_test(whole_pieces_take_longer_than_the_mean),
         cmocka_unit_test(what_the_planner_chose_is_not_looked_at),
     };
     return cmocka_run_group_tests(tests, open_wire, fixture_close);

@@ -1,0 +1,92 @@
+/* Pieces of forms. */
+#include "passes/cost/fit_bound.h"
+
+#include "passes/solve/fit.h"
+
+typedef struct lister {
+    cz_arena *arena;
+    const cz_forms *forms;
+    cz_fit_problem out;
+} lister;
+
+static bool is_open(const cz_form *form)
+{
+    return form->obstacle == CZ_FORM_POSSIBLE && form->is_admitted;
+}
+
+static void add_piece(lister *l, int of, const cz_form *form, int batch,
+                      int64_t ps)
+{
+    *CZ_PUSH(l->arena, l->out.pieces, l->out.n_pieces) =
+        (cz_subgroup_piece){.of = of,
+                            .g = (int)form->group,
+                            .batch = batch,
+                            .compute_ps = ps,
+                            .alone_ps = ps};
+}
+
+static int64_t least_of_one(const cz_form *form, int n_batches)
+{
+    int64_t least = form->time_ps[0];
+    for (int b = 1; b < n_batches; b++)
+        if (form->time_ps[b] >> b < least)
+            least = form->time_ps[b] >> b;
+    return least;
+}
+
+static void list_pieces(lister *l, int of)
+{
+    const cz_form_class *class = &l->forms->classes[of];
+    for (int i = 0; i < class->n_forms; i++) {
+        const cz_form *form = &class->forms[i];
+        if (!is_open(form))
+            continue;
+        if (form->group == 1)
+            add_piece(l, of, form, 1, least_of_one(form, class->n_batches));
+        for (int b = 0; b < class->n_batches && form->group > 1; b++)
+            add_piece(l, of, form, 1 << b, form->time_ps[b]);
+    }
+}
+
+/* What takes no time could be as often as one likes. */
+static bool take_time(const lister *l, int from)
+{
+    for (int i = from; i < l->out.n_pieces; i++)
+        if (l->out.pieces[i].compute_ps <= 0)
+            return false;
+    return true;
+}
+
+static void list_classes(lister *l, const int64_t *counts)
+{
+    int64_t *kept = CZ_NEW(l->arena, int64_t, l->forms->n_classes);
+    l->out.counts = kept;
+    for (int c = 0; c < l->forms->n_classes; c++) {
+        const int n = l->out.n_pieces;
+        if (counts[c] == 0)
+            continue;
+        list_pieces(l, c);
+        if (take_time(l, n))
+            kept[c] = counts[c];
+        else
+            l->out.n_pieces = n;
+    }
+}
+
+cz_fit_bound cz_fit_bound_find(cz_arena *arena, const cz_forms *forms,
+                               const cz_fit_work *work, int64_t low_ps)
+{
+    lister l = {arena,
+                forms,
+                {.n_ranks = work->n_ranks,
+                 .n_classes = forms->n_classes,
+                 .divisible_ps = work->elements_ps,
+                 .wire_cap_bytes = INT64_MAX,
+                 .low_ps = low_ps}};
+    list_classes(&l, work->counts);
+    const cz_fit fit = cz_fit_find(arena, &l.out);
+    if (fit.time_ps <= low_ps)
+        return (cz_fit_bound){.class = -1};
+    return (cz_fit_bound){fit.time_ps, fit.most, fit.prices.matrix,
+                          fit.prices.divisible};
+}
