@@ -30,8 +30,10 @@ build/%/build.ninja: CMakePresets.json CMakeLists.txt | packages
 build: packages $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS)
 
+# What tests leave out, by label.
+WITHOUT := nightly
 test: build
-	cd $(BUILD) && $(CTEST) -j 2 -LE nightly
+	cd $(BUILD) && $(CTEST) -j 2 -LE '$(WITHOUT)'
 
 demo: packages $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target canzona train_gpt
@@ -40,13 +42,17 @@ demo: packages $(BUILD)/build.ninja
 
 # TSan watches threads, so it runs what has threads; it knows pthreads only.
 THREADED := run_(gpt_2x2|late|groups_2x2|auto_few|gram_fused)
-test-asan test-clang:
-	$(MAKE) test PRESET=$(@:test-%=%)
+test-asan:
+	$(MAKE) test PRESET=asan
 
-test-tsan:
-	$(MAKE) build PRESET=tsan
+# Figures of plans are those of the bytes that test-bytes compares.
+test-clang:
+	$(MAKE) test PRESET=clang WITHOUT='nightly|plan'
+
+test-tsan: packages build/tsan/build.ninja
+	cmake --build build/tsan -j $(JOBS) --target threaded
 	cd build/tsan && TSAN_OPTIONS="suppressions=$(CURDIR)/tests/tsan.supp" \
-	  $(CTEST) -R 'unit_runtime|train_gpt|$(THREADED)' -LE nightly
+	  $(CTEST) -j 2 -R 'unit_runtime|train_gpt|$(THREADED)' -LE nightly
 
 # gcc -O2 and -O0, clang -O3: one plan.
 test-bytes: build
@@ -57,20 +63,20 @@ test-bytes: build
 	$(PYTHON) -B tests/plan_bytes.py build/dev/canzona build/clang/canzona \
 	  build/debug/canzona
 
-# Over ten million executions; tests/cmake/fuzz.cmake says of what.  What is
-# found lies in build/fuzz/fuzz, from where the next run goes on.
+# Four million executions; tests/cmake/fuzz.cmake says of what.  What is found
+# lies in build/fuzz/fuzz, from where the next run goes on.
 test-fuzz: packages build/fuzz/build.ninja
 	cmake --build build/fuzz -j $(JOBS) --target fuzzers
-	cd build/fuzz && $(CTEST) -j $(JOBS) -L fuzzing
+	cd build/fuzz && $(CTEST) -j 2 -L fuzzing
 
 test-nightly: build
-	cd $(BUILD) && $(CTEST) -L nightly
+	cd $(BUILD) && $(CTEST) -j 2 -L nightly
 
 nightly:
 	$(MAKE) test
 	$(MAKE) test-clang
-	$(MAKE) test-asan
 	$(MAKE) test-bytes
+	$(MAKE) test-asan
 	$(MAKE) test-tsan
 	$(MAKE) test-nightly
 	$(MAKE) test-fuzz

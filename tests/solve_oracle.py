@@ -15,11 +15,14 @@ median.  --self-test plants worse plans and expects to see them.
 import random
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_matrix
 
+JOBS = 2  # problems at a time
 GAP = 1e-4  # what HiGHS may leave open; ratios are to its proven bound
 WORST_FREE, MEDIAN_FIXED, WORST_FIXED = 1.005, 1.003, 1.02
 
@@ -228,20 +231,24 @@ def prove(problem, build, seconds):
         problem, times = problem.smaller(), times + 1
 
 
-def ratios(tool, count, seconds, trainer):
+def ratio(tool, seconds, trainer, seed):
+    """(our load over the least, seed, whether the problem was made smaller)."""
     build = fixed_program if trainer else free_program
-    found, smaller = [], 0
-    for seed in range(1, count + 1):
-        problem, least, times = prove(draw(seed), build, seconds)
-        load = fullest(problem, run(tool, problem, trainer), trainer)
-        assert load > least * (1 - 1e-6), "below what is proven: who is wrong?"
-        found.append((load / least, seed))
-        smaller += times > 0
-    found.sort()
+    problem, least, times = prove(draw(seed), build, seconds)
+    load = fullest(problem, run(tool, problem, trainer), trainer)
+    assert load > least * (1 - 1e-6), "below what is proven: who is wrong?"
+    return load / least, seed, times > 0
+
+
+def ratios(tool, count, seconds, trainer):
+    with ProcessPoolExecutor(JOBS) as pool:
+        found = sorted(pool.map(partial(ratio, tool, seconds, trainer),
+                                range(1, count + 1)))
     print(f"{'contiguous' if trainer else 'free'}: {count} problems, "
-          f"{smaller} of them made smaller: median {found[count // 2][0]:.5f}, "
+          f"{sum(f[2] for f in found)} of them made smaller: "
+          f"median {found[count // 2][0]:.5f}, "
           f"worst {found[-1][0]:.5f} (seed {found[-1][1]})", flush=True)
-    return [ratio for ratio, _ in found]
+    return [f[0] for f in found]
 
 
 def self_test():

@@ -15,6 +15,7 @@ add_test(NAME solve_oracle COMMAND ${PYTHON} -B
 set_tests_properties(solve_oracle_sees solve_oracle PROPERTIES
   LABELS oracle TIMEOUT 300)
 add_test(NAME solve_oracle_all COMMAND ${PYTHON} -B
-  ${CMAKE_CURRENT_SOURCE_DIR}/solve_oracle.py $<TARGET_FILE:solve_tool> 200 10)
+  ${CMAKE_CURRENT_SOURCE_DIR}/solve_oracle.py $<TARGET_FILE:solve_tool> 200 4)
 set_tests_properties(solve_oracle_all PROPERTIES
-  LABELS "oracle;nightly" TIMEOUT 14400)
+  LABELS "oracle;nightly" TIMEOUT 3600)
+set_tests_properties(solve_oracle solve_oracle_all PROPERTIES PROCESSORS 2)
