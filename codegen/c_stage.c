@@ -251,8 +251,9 @@ static void put_product(stage_printer *p, const cz_loop *loop,
                    p->names[step->in[1]], cz_dtype_czr_tag(loop->in_dtype[1]),
                    step->transpose_b, step->symmetric && step->deal <= 1);
     if (step->blocks.inner > 1)
-        cz_text_printf(p->out, ", .blocks = %lld",
-                       (long long)step->blocks.inner);
+        cz_text_printf(p->out, ", .blocks = %lld%s",
+                       (long long)step->blocks.inner,
+                       step->narrow ? ", .narrow = 1" : "");
     cz_text_puts(p->out, "});\n");
 }
 

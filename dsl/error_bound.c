@@ -1,6 +1,11 @@
 /* Which arithmetic a rule has. */
 #include "dsl/error_bound.h"
 
+bool cz_error_admits_bf16(const cz_fact_policy *policy)
+{
+    return policy->tolerance * CZ_ERROR_UNIT >= CZ_ERROR_BF16;
+}
+
 static bool makes_bf16(const cz_view_stage *stage)
 {
     for (int k = 0; k < stage->n_steps; k++)

@@ -20,6 +20,9 @@ enum {
     CZ_ERROR_BF16 = 50000    /* some of it is bf16 */
 };
 
+/* Whether the program's `tolerance` admits bf16 where the rule has none. */
+bool cz_error_admits_bf16(const cz_fact_policy *policy);
+
 /* The bound for updates by a rule's stages, one of these. */
 int64_t cz_error_bound(const cz_plan_view *view, int rule);
 

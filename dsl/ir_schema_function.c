@@ -88,6 +88,7 @@ static const struct attribute_rule {
     {"kernel.product", "partial", cz_ir_is_int},
     {"kernel.product", "scatter", cz_ir_is_int},
     {"kernel.product", "deal", cz_ir_is_int},
+    {"kernel.product", "narrow", cz_ir_is_int},
     {"kernel.product", "band", cz_ir_is_int},
     {"func.func", "sym_name", is_name},
     {"func.func", "function_type", mlirAttributeIsAType},
@@ -127,8 +128,8 @@ static void check_attributes(cz_ir_check *check, MlirOperation op)
 /* What most maps and products do without. */
 static bool may_be_absent(const char *name)
 {
-    static const char *const names[] = {"blocks",  "segment", "partial",
-                                        "scatter", "deal",    "band"};
+    static const char *const names[] = {
+        "blocks", "segment", "partial", "scatter", "deal", "band", "narrow"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return true;

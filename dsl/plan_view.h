@@ -37,12 +37,14 @@ typedef enum cz_step_kind {
     CZ_N_STEPS
 } cz_step_kind;
 
+enum { CZ_VIEW_MAX_ARGS = 3 };
+
 /* One scalar operation of a body.  Arguments are value numbers: the body's
  * inputs first, then its expressions in order. */
 typedef struct cz_view_expr {
     cz_opcode op;
     cz_dtype dtype; /* of the result; for COMPARE of the operands */
-    int args[3];
+    int args[CZ_VIEW_MAX_ARGS];
     double constant;       /* CONSTANT */
     const char *predicate; /* COMPARE: "olt" and the like */
 } cz_view_expr;
@@ -112,6 +114,9 @@ typedef struct cz_view_step {
      * rounded once; with beta != 0, s is in[2].  With an epilogue body the
      * result is body(acc, in[2], in[3], ...) instead. */
     bool transpose_a, transpose_b, symmetric;
+    bool narrow; /* sums of blocks, and of ranks' parts, may travel as bf16:
+                  * each is rounded to it, and so is every sum of two of them.
+                  * The result is bf16 */
     double alpha, beta;
     int64_t inner; /* contracted length */
 } cz_view_step;

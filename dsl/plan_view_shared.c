@@ -134,6 +134,65 @@ static bool read_fact(cz_view_builder *b, cz_view_stage *stage,
                         stage->fact->sym_name);
 }
 
+/* ---- sums of parts ---- */
+
+static const cz_view_stage *whole_of(const cz_view_stage *stages, int n,
+                                     int rule)
+{
+    for (int i = 0; i < n; i++)
+        if (stages[i].rule == rule && stages[i].where == CZ_WHERE_WHOLE)
+            return &stages[i];
+    return NULL;
+}
+
+/* The next product from step `s` on; n_steps: there is none. */
+static int next_product(const cz_view_stage *stage, int s)
+{
+    while (s < stage->n_steps && !stage->steps[s].is_product)
+        s++;
+    return s;
+}
+
+/* One rank's sum of a product is made of the parts that all ranks together
+ * make, and rounded where theirs are. */
+static bool has_parts_of(const cz_view_step *whole, const cz_view_step *part,
+                         int64_t group, bool is_strict)
+{
+    const int64_t ranks = part->partial ? group : 1;
+
+    return whole->narrow == part->narrow &&
+           (!is_strict || whole->blocks.inner == part->blocks.inner * ranks);
+}
+
+static bool has_same_parts(const cz_view_stage *whole,
+                           const cz_view_stage *shared, bool is_strict)
+{
+    int w = next_product(whole, 0), s = next_product(shared, 0);
+
+    for (; w < whole->n_steps && s < shared->n_steps;
+         w = next_product(whole, w + 1), s = next_product(shared, s + 1))
+        if (!has_parts_of(&whole->steps[w], &shared->steps[s],
+                          shared->shared->group, is_strict))
+            return false;
+    return w == whole->n_steps && s == shared->n_steps;
+}
+
+static bool check_parts(cz_view_builder *b, const cz_view_stage *stages, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const cz_view_stage *whole =
+            stages[i].shared ? whole_of(stages, n, stages[i].rule) : NULL;
+        if (whole &&
+            !has_same_parts(whole, &stages[i], b->view->program->strict != 0))
+            return cz_view_fail(b,
+                                "stage '%s' has other sums than '%s', or in "
+                                "other parts",
+                                stages[i].fact->sym_name,
+                                whole->fact->sym_name);
+    }
+    return true;
+}
+
 /* Segments of one body stand behind each other, from the first to the last. */
 static bool follows(const cz_view_stage *stage, const cz_view_stage *before)
 {
@@ -184,5 +243,5 @@ bool cz_view_read_shared(cz_view_builder *b, cz_view_stage *stages, int n)
     }
     if (next < n_facts)
         return cz_view_fail(b, "'%s' is no shared stage", facts[next].stage);
-    return check_order(b, stages, n);
+    return check_order(b, stages, n) && check_parts(b, stages, n);
 }

@@ -1,6 +1,7 @@
 /* The steps of a stage: maps and products of kernel form as flat arrays, with
  * every number, shape and type checked. */
 #include "dsl/base/checked.h"
+#include "dsl/error_bound.h"
 #include "dsl/plan_view_stage.h"
 
 #include <assert.h>
@@ -337,6 +338,7 @@ static bool read_product(reader *r, cz_ir_op op, cz_view_step *step)
            take_flag(r, cz_ir_op_int(op, "transpose_b"), &step->transpose_b) &&
            take_flag(r, cz_ir_op_int(op, "symmetric"), &step->symmetric) &&
            take_flag(r, optional_int(op, "scatter"), &step->scatter) &&
+           take_flag(r, optional_int(op, "narrow"), &step->narrow) &&
            read_operands(r, op, step) && read_shapes(r, op, step) &&
            check_operands(r, op, step, 2) &&
            read_ints(r, op, "offsets", 2, &step->offsets) &&
@@ -388,6 +390,21 @@ static bool read_segment(reader *r, cz_ir_op op, cz_view_step *step)
     step->partial = (uint32_t)partial;
     r->segment = segment;
     return true;
+}
+
+/* Sums are in bf16 where the program tolerates it, each as narrow as the sums
+ * that it is made of. */
+static bool check_narrow(reader *r, const cz_view_step *step)
+{
+    for (int i = 0; i < step->n_out; i++) {
+        const bool is_bf16 = step->out_dtype[i] == CZ_BF16;
+        if (step->partial >> i & 1 && is_bf16 && !step->narrow)
+            return fail(r, "partial sums in bf16 whose parts are not");
+        if (step->narrow && !is_bf16)
+            return fail(r, "sums in bf16 of a result that is not");
+    }
+    return !step->narrow || cz_error_admits_bf16(r->b->view->policy) ||
+           fail(r, "sums in bf16 that no tolerance admits");
 }
 
 static bool read_step(reader *r, cz_ir_op op, cz_view_step *step)
@@ -447,7 +464,7 @@ bool cz_view_read_steps(cz_view_builder *b, cz_view_stage *stage,
         if (stage->n_steps == MAX_STEPS)
             return fail(&r, "too many steps");
         if (!read_step(&r, op, &step) || !read_blocks(&r, op, &step) ||
-            !read_segment(&r, op, &step))
+            !read_segment(&r, op, &step) || !check_narrow(&r, &step))
             return false;
         assert(step.offsets);
         for (int i = 0; i < step.n_out; i++)

@@ -1,10 +1,12 @@
-/* Pass: the order of sums that ranks may share, in strict programs.
+/* Pass: the order and width of sums that ranks may share.
  *
  * requires: stages in kernel form
  * provides: with program.strict, blocks of every sum that would be partial if
  *           the matrix were shared: as many as its global length allows, so
- *           that who shares it, or nobody, changes no bit
+ *           that who shares it, or nobody, changes no bit; with a tolerance
+ *           that admits bf16, `narrow` on products of them whose result is bf16
  * breaks:   nothing */
+#include "dsl/error_bound.h"
 #include "dsl/plan_view_build.h"
 #include "passes/cost/share.h"
 #include "passes/passes.h"
@@ -43,7 +45,13 @@ static void set_blocks(cz_ir_op op, const cz_view_step *step,
         cz_ir_op_set_ints(op, "blocks", (cz_ints){blocks, 3});
 }
 
-static void order_stage(cz_ir *ir, cz_arena *arena, const cz_view_stage *stage)
+static bool can_narrow(const cz_view_step *step, const cz_step_share *share)
+{
+    return share->inner && step->out_dtype[0] == CZ_BF16;
+}
+
+static void order_stage(cz_ir *ir, cz_arena *arena, const cz_plan_view *view,
+                        const cz_view_stage *stage)
 {
     cz_step_share *shares = CZ_NEW(arena, cz_step_share, stage->n_steps);
     const cz_cut_of cut = cz_share_find(arena, stage);
@@ -52,9 +60,13 @@ static void order_stage(cz_ir *ir, cz_arena *arena, const cz_view_stage *stage)
     if (cut == CZ_CUT_NONE)
         return;
     cz_share_stage(arena, stage, cut, shares, NULL);
-    for (int s = 0; s < stage->n_steps; s++, op = cz_ir_next_op(op))
-        if (shares[s].partial)
+    for (int s = 0; s < stage->n_steps; s++, op = cz_ir_next_op(op)) {
+        if (shares[s].partial && view->program->strict)
             set_blocks(op, &stage->steps[s], &shares[s]);
+        if (cz_error_admits_bf16(view->policy) &&
+            can_narrow(&stage->steps[s], &shares[s]))
+            cz_ir_op_set_int(op, "narrow", 1);
+    }
 }
 
 bool cz_blocks_pass(cz_ir *ir, cz_diags *diags)
@@ -63,10 +75,10 @@ bool cz_blocks_pass(cz_ir *ir, cz_diags *diags)
 
     cz_arena_init(&arena);
     const cz_plan_view *view = cz_plan_view_build(&arena, ir, diags);
-    for (int i = 0; view && view->program->strict && i < view->n_stages; i++)
+    for (int i = 0; view && i < view->n_stages; i++)
         if (view->stages[i].where == CZ_WHERE_WHOLE &&
             view->stages[i].n_variants == 0)
-            order_stage(ir, &arena, &view->stages[i]);
+            order_stage(ir, &arena, view, &view->stages[i]);
     cz_arena_fini(&arena);
     return view != NULL;
 }

@@ -370,8 +370,7 @@ static bool cut_rules(cut_pass *pass)
         !dtypes_of(pass, &(cz_strings){&policy->master_dtype, 1},
                    &pass->master))
         return false;
-    pass->narrows =
-        n_policies > 0 && policy->tolerance * CZ_ERROR_UNIT >= CZ_ERROR_BF16;
+    pass->narrows = n_policies > 0 && cz_error_admits_bf16(policy);
     split_rules(pass->ir, pass->arena);
     pass->families =
         cz_ir_read_family(pass->ir, pass->arena, &pass->n_families);

@@ -149,6 +149,8 @@ static void write_extras(cz_ir_op op, const cz_view_step *step)
         cz_ir_op_set_int(op, "deal", step->deal);
     if (step->band > 0)
         cz_ir_op_set_int(op, "band", step->band);
+    if (step->narrow)
+        cz_ir_op_set_int(op, "narrow", 1);
 }
 
 static void write_step(cz_ir_builder *builder, const cz_view_step *step,

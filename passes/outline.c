@@ -111,6 +111,50 @@ static cz_view_body affine_body(const outliner *o, const cz_view_step *step)
     return w.body;
 }
 
+/* A value of a body behind whose n_in inputs stands the first one's extension,
+ * which is read instead of it. */
+static int behind_extension(int value, int n_in)
+{
+    if (value == 0)
+        return n_in;
+    return value < n_in ? value : value + 1;
+}
+
+/* The same of a sum in bf16, where the body has its f32 accumulator. */
+static cz_view_body widened(const outliner *o, const cz_view_body *body)
+{
+    const int n_in = body->n_in;
+    cz_dtype *in = CZ_NEW(o->arena, cz_dtype, n_in);
+    int *out = CZ_NEW(o->arena, int, body->n_out);
+    body_writer w = {.arena = o->arena, .body = *body};
+
+    w.body.n_exprs = 0;
+    for (int i = 0; i < n_in; i++)
+        in[i] = i == 0 ? CZ_BF16 : body->in[i];
+    put(&w, (cz_view_expr){.op = CZ_OP_EXTEND, .dtype = CZ_F32});
+    for (int i = 0; i < body->n_exprs; i++) {
+        cz_view_expr expr = body->exprs[i];
+        for (int k = 0; k < CZ_VIEW_MAX_ARGS; k++)
+            expr.args[k] = behind_extension(expr.args[k], n_in);
+        put(&w, expr);
+    }
+    for (int i = 0; i < body->n_out; i++)
+        out[i] = behind_extension(body->out[i], n_in);
+    w.body.in = in;
+    w.body.exprs = w.exprs;
+    w.body.out = out;
+    return w.body;
+}
+
+/* What a product does with its accumulator, to its sum. */
+static cz_view_body epilogue_body(const outliner *o, const cz_view_step *step)
+{
+    const cz_view_body body =
+        step->body >= 0 ? o->view->bodies[step->body] : affine_body(o, step);
+
+    return cz_share_sum_dtype(step) == CZ_F32 ? body : widened(o, &body);
+}
+
 /* ---- steps ---- */
 
 /* What is added up or gathered is read in a later segment than the one that
@@ -193,9 +237,7 @@ static int add_epilogue(outliner *o, const cz_view_step *step,
         in[i] = o->value[step->in[i + 1]];
         access[i] = step->access[i + 1];
     }
-    cz_view_step map = {.body = add_body(o, step->body >= 0
-                                                ? o->view->bodies[step->body]
-                                                : affine_body(o, step)),
+    cz_view_step map = {.body = add_body(o, epilogue_body(o, step)),
                         .n_in = n_in,
                         .in = in,
                         .access = access,
@@ -215,15 +257,16 @@ static int add_epilogue(outliner *o, const cz_view_step *step,
 static int add_bare_product(outliner *o, const cz_view_step *step,
                             const cz_step_share *share, int result)
 {
-    static const cz_dtype f32[] = {CZ_F32};
+    cz_dtype *dtype = CZ_NEW(o->arena, cz_dtype, 1);
     cz_view_step bare = scale(o, step, share);
 
     bare.n_in = 2;
     bare.alpha = 1;
     bare.beta = 0;
-    bare.out_dtype = f32;
+    *dtype = cz_share_sum_dtype(step);
+    bare.out_dtype = dtype;
     add_step(o, bare);
-    return add_value(o, cz_ir_type_with(part_of(o, result), CZ_F32),
+    return add_value(o, cz_ir_type_with(part_of(o, result), *dtype),
                      o->segment);
 }
 

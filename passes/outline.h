@@ -34,10 +34,11 @@ cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
                                    cz_outline *out);
 
 /* `stage` is in kernel form, types[] those of its values.  A product whose
- * sums are partial gives them as they are, and a map behind it makes of them
- * what the product did, on its rank's rows where there are such parts.  Sums
- * that were made in blocks keep those blocks: then a tree of sums over the
- * ranks adds the same numbers in the same order as one rank.  On any status but
+ * sums are partial gives them as they are, in f32 or, where it is narrow, in
+ * bf16, and a map behind it makes of them what the product did, on its rank's
+ * rows where there are such parts.  Sums that were made in blocks keep those
+ * blocks: then a tree of sums over the ranks adds the same numbers in the same
+ * order as one rank, and rounds the same.  On any status but
  * OK there is no kernel. */
 cz_outline_status cz_outline_build(cz_arena *arena, const cz_plan_view *view,
                                    const cz_view_stage *stage,

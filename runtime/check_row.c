@@ -103,10 +103,8 @@ static bool has_band(const czr_sum_row *row)
 
 static bool check_sum_row(const czr_check *c, const czr_sum_row *row)
 {
-    const bool is_summed = row->dtype == CZR_F32 || row->dtype == CZR_F64;
     if (!czr_is_below(row->how, CZR_N_EXCHANGES) || !has_band(row) ||
-        !(row->how == CZR_EXCHANGE_GATHER ? row->dtype < CZR_N_DTYPES
-                                          : is_summed))
+        row->dtype >= CZR_N_DTYPES)
         return false;
     const int64_t element = (int64_t)czr_dtype_bytes(row->dtype);
     return czr_is_below(row->param, c->program->n_params) &&

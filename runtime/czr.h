@@ -217,6 +217,8 @@ typedef struct czr_product {
     int blocks;    /* the fixed order sums over k in so many equal parts, a
                     * power of two, and adds these up as a tree, neighbours
                     * first; 0 and 1: all in turn */
+    int narrow;    /* with blocks: the sum of each is rounded to bf16, and so is
+                    * every sum of two of these */
 } czr_product;
 
 enum { CZR_MAX_BLOCKS = 8 };
@@ -399,7 +401,7 @@ typedef enum czr_exchange_kind {
 
 typedef struct czr_sum_row {
     int32_t param;
-    czr_dtype dtype;   /* F32 or F64; of what is gathered, any */
+    czr_dtype dtype;   /* sums in BF16 are rounded after each addition */
     int32_t how, band; /* czr_exchange_kind; blocks of the band, 0: all moves */
     int64_t offset, count, side; /* of the matrix with a band: its rows */
 } czr_sum_row;

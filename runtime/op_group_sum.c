@@ -23,16 +23,25 @@ static czr_band band_of(const czr_sum_row *row)
     return (czr_band){(size_t)row->side, (size_t)row->band};
 }
 
+/* Ranks with two of the members' parts would have sent their sum as bf16. */
+static czr_sum type_of(const czr_sum_row *row)
+{
+    static const czr_sum types[CZR_N_DTYPES] = {[CZR_F64] = CZR_SUM_F64,
+                                                [CZR_F32] = CZR_SUM_F32,
+                                                [CZR_BF16] = CZR_SUM_BF16_EACH};
+
+    return types[row->dtype];
+}
+
 static czr_unit sum_of(const czr_engine *engine, const czr_sum_row *row)
 {
-    return (czr_unit){
-        .kind = row->how == CZR_EXCHANGE_SUM ? CZR_UNIT_ALL_REDUCE
-                                             : CZR_UNIT_SUM_SCATTER,
-        .of.all_reduce = {.data = engine->scratch + row->offset,
-                          .count = (size_t)row->count,
-                          .type =
-                              row->dtype == CZR_F64 ? CZR_SUM_F64 : CZR_SUM_F32,
-                          .band = band_of(row)}};
+    return (czr_unit){.kind = row->how == CZR_EXCHANGE_SUM
+                                  ? CZR_UNIT_ALL_REDUCE
+                                  : CZR_UNIT_SUM_SCATTER,
+                      .of.all_reduce = {.data = engine->scratch + row->offset,
+                                        .count = (size_t)row->count,
+                                        .type = type_of(row),
+                                        .band = band_of(row)}};
 }
 
 /* Every member has its part where all want it. */

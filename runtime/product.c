@@ -155,6 +155,13 @@ static float *level_of(const czr_host_math *math, int level)
     return math->parts + (size_t)level * ROWS * COLUMNS;
 }
 
+/* What is left of sums of parts, where they may have to travel as bf16. */
+static void round_parts(const czr_product *p, float *sums, size_t n)
+{
+    for (size_t i = 0; p->narrow && i < n; i++)
+        sums[i] = czr_bf16_to_f32(czr_f32_to_bf16(sums[i]));
+}
+
 /* Parts [first, first + n) of k of the block `here`, into a level. */
 static void add_parts(const czr_product *p, const czr_host_math *math,
                       czr_block *here, size_t first, size_t n, int level)
@@ -169,6 +176,7 @@ static void add_parts(const czr_product *p, const czr_host_math *math,
         add_parts(p, math, here, first + n / 2, n / 2, level + 1);
         for (size_t i = 0; i < here->n_rows * COLUMNS; i++)
             sum[i] += other[i];
+        round_parts(p, sum, here->n_rows * COLUMNS);
         return;
     }
     memset(sum, 0, here->n_rows * COLUMNS * sizeof *sum);
@@ -180,6 +188,7 @@ static void add_parts(const czr_product *p, const czr_host_math *math,
         pack_b(math, &x, here);
         add_block(p, math, here);
     }
+    round_parts(p, sum, here->n_rows * COLUMNS);
 }
 
 static void multiply_in_parts(const czr_product *p, const czr_host_math *math)

@@ -70,9 +70,15 @@ void czr_sum_leaves(const czr_reduce_scatter *mine,
     }
 }
 
-/* One element over all members, in a type wide enough.  Sums lie on a stack
- * like the digits of a counter: two of one size become one of twice that. */
-#define SUM_ELEMENTS(type, wide, load, round)                                  \
+static float rounded(float sum)
+{
+    return czr_bf16_to_f32(czr_f32_to_bf16(sum));
+}
+
+/* One element over all members, in a type wide enough; `keep` is what is left
+ * of a sum of two.  Sums lie on a stack like the digits of a counter: two of
+ * one size become one of twice that. */
+#define SUM_ELEMENTS(type, wide, load, keep, round)                            \
     for (size_t i = run.first; i < run.first + run.n; i++) {                   \
         wide sums[MAX_LEVELS];                                                 \
         int top = 0;                                                           \
@@ -81,10 +87,10 @@ void czr_sum_leaves(const czr_reduce_scatter *mine,
             sums[top++] =                                                      \
                 load(((const type *)members[m]->of.all_reduce.data)[i]);       \
             for (int done = m + 1; done % 2 == 0; done /= 2, top--)            \
-                sums[top - 2] += sums[top - 1];                                \
+                sums[top - 2] = keep(sums[top - 2] + sums[top - 1]);           \
         }                                                                      \
         for (; top > 1; top--)                                                 \
-            sums[top - 2] += sums[top - 1];                                    \
+            sums[top - 2] = keep(sums[top - 2] + sums[top - 1]);               \
         for (int m = to; m < to_end; m++)                                      \
             ((type *)members[m]->of.all_reduce.data)[i] = round(sums[0]);      \
     }
@@ -95,16 +101,19 @@ static void add_run(const czr_unit *const *members, int n_members, int to,
 {
     switch (members[0]->of.all_reduce.type) {
     case CZR_SUM_F64:
-        SUM_ELEMENTS(double, double, , )
+        SUM_ELEMENTS(double, double, , , )
         break;
     case CZR_SUM_F32:
-        SUM_ELEMENTS(float, float, , )
+        SUM_ELEMENTS(float, float, , , )
         break;
     case CZR_SUM_BF16:
-        SUM_ELEMENTS(czr_bf16, float, czr_bf16_to_f32, czr_f32_to_bf16)
+        SUM_ELEMENTS(czr_bf16, float, czr_bf16_to_f32, , czr_f32_to_bf16)
+        break;
+    case CZR_SUM_BF16_EACH:
+        SUM_ELEMENTS(czr_bf16, float, czr_bf16_to_f32, rounded, czr_f32_to_bf16)
         break;
     case CZR_SUM_I64:
-        SUM_ELEMENTS(int64_t, int64_t, , )
+        SUM_ELEMENTS(int64_t, int64_t, , , )
         break;
     case CZR_N_SUMS:
         break;
@@ -139,6 +148,7 @@ size_t czr_sum_bytes(czr_sum type)
     static const size_t bytes[] = {[CZR_SUM_F64] = 8,
                                    [CZR_SUM_F32] = 4,
                                    [CZR_SUM_BF16] = 2,
+                                   [CZR_SUM_BF16_EACH] = 2,
                                    [CZR_SUM_I64] = 8};
 
     return bytes[type];

@@ -12,7 +12,8 @@ void czr_sum_leaves(const czr_reduce_scatter *mine,
 
 /* Elements [first, first + n) of all members' data become their sum on every
  * member: neighbouring positions are added first, then neighbouring sums, as a
- * tree, in a type wide enough, rounded once per element. */
+ * tree, in a type wide enough, rounded once per element, or with
+ * CZR_SUM_BF16_EACH after each addition. */
 void czr_sum_slice(const czr_unit *const *members, int n_members, size_t first,
                    size_t n);
 

@@ -38,6 +38,7 @@ typedef enum czr_sum {
     CZR_SUM_F64,
     CZR_SUM_F32,
     CZR_SUM_BF16,
+    CZR_SUM_BF16_EACH, /* every sum of two is rounded */
     CZR_SUM_I64,
     CZR_N_SUMS
 } czr_sum;

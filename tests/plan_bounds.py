@@ -3,7 +3,7 @@ classes, stages, mesh and constants.  Written from the schema alone."""
 import json
 
 from plan_fit import check_fit
-from plan_numbers import BYTES, equal, wire_bytes
+from plan_numbers import BYTES, admits_bf16, equal, wire_bytes
 from plan_times import (ELEMENTS, MOST_BATCH, PS, ceil_div, constants, mean_ps,
                         pigeonhole, step_ps)
 
@@ -39,6 +39,18 @@ def is_admitted(plan, of, group):
     return policy["tp_strategy"] == "auto" or group == asked
 
 
+def check_executed(plan, of):
+    """The last form of a group is what its stages do: as many bytes of sums."""
+    last = {f["group_size"]: f["steps"] for f in of["forms"]}
+    for (rule, group), numbers in plan.shared.items():
+        if rule == of["rule"] and group in last:
+            sums = [one for i in numbers for one in plan.data["stages"][i]["sums"]]
+            yield from equal(f"bytes of sums of {group}",
+                             sum(s["sum_bytes"] for s in last[group]),
+                             sum(one["count"] * BYTES[one["dtype"]]
+                                 for one in sums if one["how"] != "gather"))
+
+
 class Form:
     """One form of a class, and what follows from it."""
 
@@ -48,6 +60,7 @@ class Form:
         self.param = plan.params[of["parameter"]]
         self.whole = plan.stages[self.param["rule"], "whole"]
         self.steps = form["steps"] if self.group > 1 else self.whole["steps"]
+        self.admits_bf16 = admits_bf16(plan)
 
     def link(self, members):
         name = "node" if members <= self.of["near"] else "network"
@@ -126,15 +139,22 @@ class Form:
             if not self.is_exchange(part, all_of):
                 yield f"steps[{i}]: what the group exchanges"
 
+    def sum_sizes(self, all_of):
+        """Of a product's sums: f32, or bf16 where it is tolerated and the product
+        is of that."""
+        elements = all_of["rows"] * all_of["columns"]
+        is_narrow = self.admits_bf16 and all_of["dtype"] == "bf16"
+        return [0, 4 * elements] + [2 * elements] * is_narrow
+
     def is_exchange(self, part, all_of):
-        """Products' sums are in f32; bands are of equal blocks on each rank."""
+        """Bands are of equal blocks on each rank."""
         sums, rows, band = part["sum_bytes"], part["gather_bytes"], part["band"]
         if part["scatter"] and not (sums and rows and part["behind_bytes"]):
             return False
         if part["kind"] == "product":
             elements = all_of["rows"] * all_of["columns"]
             ranks = self.group if part["scatter"] else 1
-            if sums not in (0, 4 * elements) or (
+            if sums not in self.sum_sizes(all_of) or (
                     part["behind_bytes"] % (elements // ranks)):
                 return False
         return not band or (rows > 0 and band % self.group == 0 and
@@ -204,6 +224,7 @@ def check_class(plan, m, of):
             yield f"forms[{i}] is no group of the shards"
         for message in Form(plan, m, of, form).check(plan, n_matrices):
             yield f"forms[{i}]: {message}"
+    yield from check_executed(plan, of)
 
 
 # ---- the other ways ----

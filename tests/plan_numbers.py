@@ -14,6 +14,10 @@ def wire_bytes(dtypes):
     return sum(BYTES[t] for t in dtypes)
 
 
+def admits_bf16(plan):
+    return float(plan.data["policy"]["tolerance"]) >= 0.05
+
+
 def equal(what, found, expected):
     """One message if they differ."""
     if found != expected:

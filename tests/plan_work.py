@@ -2,7 +2,7 @@
 who owns what.  Written from the schema alone."""
 from math import isqrt
 
-from plan_numbers import equal
+from plan_numbers import admits_bf16, equal
 
 
 def spread(plan, op, amounts):
@@ -152,6 +152,9 @@ def check_sharing(plan):
         stages = [plan.data["stages"][i] for i in numbers]
         yield from (f"parts of {one} shared by {group}" for s in stages
                     for one in s["sums"] if not has_parts(one, group))
+        yield from (f"{one} in bf16, which nothing admits" for s in stages
+                    for one in s["sums"] if one["how"] != "gather" and
+                    one["dtype"] == "bf16" and not admits_bf16(plan))
         yield from equal(f"sums of {rule} shared by {group}",
                          [bool(s["sums"]) for s in stages],
                          [True] * (len(stages) - 1) + [False])

@@ -197,6 +197,11 @@ bool cz_share_is_plain(const cz_view_step *step)
            step->out_dtype[0] == CZ_F32;
 }
 
+cz_dtype cz_share_sum_dtype(const cz_view_step *product)
+{
+    return product->narrow ? CZ_BF16 : CZ_F32;
+}
+
 /* More blocks for each rank make the band narrower, and its pieces smaller. */
 static int64_t band_of(int64_t rows, int64_t group)
 {

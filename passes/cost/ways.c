@@ -32,7 +32,8 @@ int64_t cz_cost_behind_bytes(const cz_view_step *step,
 {
     const cz_wide elements =
         (cz_wide)step->rows * step->columns / (share->scatter ? group : 1);
-    int64_t bytes = cz_dtype_bytes(CZ_F32) + cz_dtype_bytes(step->out_dtype[0]);
+    int64_t bytes = cz_dtype_bytes(cz_share_sum_dtype(step)) +
+                    cz_dtype_bytes(step->out_dtype[0]);
     if (!share->inner || cz_share_is_plain(step))
         return 0;
     for (int i = 2; i < step->n_in; i++)
@@ -92,9 +93,9 @@ static bool share_body(const lister *l, const cz_view_stage *body,
     cz_share_stage(l->arena, body, l->cut, shares, NULL);
     for (int s = 0; l->call->as_run && s < body->n_steps; s++)
         if (shares[s].inner)
-            shares[s].sum_bytes =
-                cz_time_limit((cz_wide)body->steps[s].rows *
-                              body->steps[s].columns * cz_dtype_bytes(CZ_F32));
+            shares[s].sum_bytes = cz_time_limit(
+                (cz_wide)body->steps[s].rows * body->steps[s].columns *
+                cz_dtype_bytes(cz_share_sum_dtype(&body->steps[s])));
     if (way->form == CZ_SUBGROUP_SHARED)
         is_possible = cz_share_deal(body, way->g, shares);
     if (is_possible && way->form == CZ_SUBGROUP_SHARED && l->call->as_run)

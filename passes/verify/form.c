@@ -304,8 +304,8 @@ static void check_sum_row(verifier *v, int op, int64_t rank,
                           const cz_view_sum_row *row)
 {
     const int64_t group = v->view->ops[op].fact->group;
-    const bool is_type = row->width == 4 ||
-                         row->width == (row->how == CZ_EXCHANGE_GATHER ? 2 : 8);
+    const bool is_type = row->width == 2 || row->width == 4 ||
+                         (row->width == 8 && row->how != CZ_EXCHANGE_GATHER);
     int64_t bytes;
 
     if (!is_type)

@@ -14,6 +14,39 @@ foreach(mesh 1x1 2x1 2x2 3x2 1x4)
 endforeach()
 cz_wire_test(late --late)
 cz_wire_test(shared -D tp_strategy=gram)
+
+# Partial sums in bf16, scattered in bands and of all: bits of one rank whichever
+# ranks add up which of the fixed parts, and float64 within the bound.
+set(gpt ${CMAKE_SOURCE_DIR}/examples/gpt.cz)
+set(few ${CMAKE_CURRENT_SOURCE_DIR}/plans/few.cz)
+set(sums ${CMAKE_CURRENT_SOURCE_DIR}/wire/sums.cz)
+foreach(case sums:1x1:0 sums:4x2:2 sums:2x4:2 sums:2x4:4 sums:1x4:4 sums:1x8:2
+             sums:1x8:4 sums:1x8:8 gpt:2x4:2 few:1x4:0 few:2x4:0 few:4x2:0)
+  string(REGEX MATCH "^([a-z]+):([0-9]+)x([0-9]+):([0-9]+)$" _ ${case})
+  set(name run_wire_${CMAKE_MATCH_1}_${CMAKE_MATCH_2}x${CMAKE_MATCH_3}_${CMAKE_MATCH_4})
+  set(defines -D schedule.tolerance=0.05 -D mesh.dp=${CMAKE_MATCH_2}
+      -D mesh.tp=${CMAKE_MATCH_3})
+  if(CMAKE_MATCH_4 GREATER 0)
+    list(APPEND defines -D tp_strategy=gram -D tp_group=${CMAKE_MATCH_4})
+  endif()
+  foreach(late "" --late)
+    add_test(NAME ${name}${late} COMMAND canzona run --check --steps=2 ${late}
+      ${defines} ${${CMAKE_MATCH_1}})
+    set_tests_properties(${name}${late} PROPERTIES LABELS run TIMEOUT 120)
+  endforeach()
+endforeach()
+foreach(group 2 4 8)
+  add_test(NAME plan_json_wire_sums_${group} COMMAND ${PYTHON} -B
+    ${CMAKE_CURRENT_SOURCE_DIR}/check_plan.py --run $<TARGET_FILE:canzona>
+    plan --json -D tp_strategy=gram -D tp_group=${group} ${sums})
+  set_tests_properties(plan_json_wire_sums_${group} PROPERTIES
+    LABELS plan TIMEOUT 120)
+endforeach()
+add_test(NAME plan_json_wire_few COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/check_plan.py --run $<TARGET_FILE:canzona>
+  plan --json -D schedule.tolerance=0.05 ${few})
+set_tests_properties(plan_json_wire_few PROPERTIES LABELS plan TIMEOUT 120)
+
 cz_wire_test(below -D schedule.tolerance=0.04)
 foreach(tolerance 0.04 0.05)
   add_test(NAME plan_json_wire_${tolerance} COMMAND ${PYTHON} -B
@@ -25,5 +58,6 @@ endforeach()
 
 # Half the bytes, and not one less tolerance than that.
 add_test(NAME plan_wire_bytes COMMAND ${PYTHON} -B
-  ${CMAKE_CURRENT_SOURCE_DIR}/wire_bytes.py $<TARGET_FILE:canzona> ${wire})
+  ${CMAKE_CURRENT_SOURCE_DIR}/wire_bytes.py $<TARGET_FILE:canzona> ${wire}
+  ${gpt})
 set_tests_properties(plan_wire_bytes PROPERTIES LABELS plan TIMEOUT 60)

@@ -169,6 +169,26 @@ bool planned_is_shared(const cz_plan_view *view)
     return false;
 }
 
+static bool adds_bf16(const cz_view_table *table)
+{
+    const int64_t n =
+        table->kind == CZ_ROW_SUM ? table->starts[table->n_coordinates] : 0;
+
+    for (int64_t i = 0; i < n; i++)
+        if (table->rows.sum[i].how != CZ_EXCHANGE_GATHER &&
+            table->rows.sum[i].width == cz_dtype_bytes(CZ_BF16))
+            return true;
+    return false;
+}
+
+bool planned_is_narrow(const cz_plan_view *view)
+{
+    for (int i = 0; view && i < view->n_tables; i++)
+        if (adds_bf16(&view->tables[i]))
+            return true;
+    return false;
+}
+
 bool planned_has_strides(const cz_plan_view *view)
 {
     for (int i = 0; view && i < view->n_params; i++)

@@ -25,6 +25,8 @@ void planned_open_shared(planned *p, const char *text, int64_t microbatches,
 /* Whether those who share some matrix are not neighbours. */
 bool planned_has_strides(const cz_plan_view *view);
 bool planned_is_shared(const cz_plan_view *view);
+/* Whether some of their sums are in bf16. */
+bool planned_is_narrow(const cz_plan_view *view);
 void planned_close(planned *p);
 /* Text and diagnostics, to stdout. */
 void planned_print(const planned *p, const char *text);

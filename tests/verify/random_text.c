@@ -193,6 +193,8 @@ static void put_schedule(writer *w)
     if (!chance(w->r, 3))
         cz_text_printf(w->out, ", group %" PRId64 "KiB", draw_in(w->r, 1, 12));
     put_buffers(w);
+    if (chance(w->r, 2))
+        cz_text_puts(w->out, "\n    tolerance 0.05");
     cz_text_puts(w->out, "\n}\n");
 }
 

@@ -123,6 +123,54 @@ static void fixed_order_has_the_bits_of_a_plain_loop(void **state)
         }
 }
 
+static float kept(const czr_product *p, float sum)
+{
+    return p->narrow ? czr_bf16_to_f32(czr_f32_to_bf16(sum)) : sum;
+}
+
+/* Parts [first, first + n) of the sum, halved until one is left. */
+static float sum_of_parts(const czr_product *p, size_t first, size_t n,
+                          size_t i, size_t j)
+{
+    const size_t length = p->k / (size_t)p->blocks;
+    float sum = 0;
+
+    if (n > 1)
+        return kept(p, sum_of_parts(p, first, n / 2, i, j) +
+                           sum_of_parts(p, first + n / 2, n / 2, i, j));
+    for (size_t k = first * length; k < (first + 1) * length; k++) {
+        const float term =
+            element(p->a, p->a_dtype, p->transpose_a, p->m, p->k, i, k) *
+            element(p->b, p->b_dtype, p->transpose_b, p->k, p->n, k, j);
+        sum += term;
+    }
+    return kept(p, sum);
+}
+
+static void parts_are_added_as_a_tree_and_narrow_ones_rounded(void **state)
+{
+    static const size_t shapes[][3] = {
+        {3, 5, 8}, {65, 257, 264}, {130, 17, 256}};
+    const buffers *self = *state;
+    czr_host_math strict;
+
+    assert_int_equal(czr_host_math_open(&strict, 1, 2), CZR_OK);
+    for (int variant = 0; variant < 3 * 4 * 2; variant++) {
+        czr_product p = make(self, shapes[variant % 3], 4 | 8 | 2);
+        p.blocks = 1 << variant / 3 % 4;
+        p.narrow = variant / 12;
+        czr_product_fixed_order(&strict.math, &p);
+        for (size_t i = 0; i < p.m; i++)
+            for (size_t j = 0; j < p.n; j++) {
+                const float value =
+                    p.blocks > 1 ? sum_of_parts(&p, 0, (size_t)p.blocks, i, j)
+                                 : expected(&p, i, j);
+                assert_memory_equal(&p.c[i * p.n + j], &value, sizeof value);
+            }
+    }
+    czr_host_math_close(&strict);
+}
+
 static void symmetric_products_have_the_same_bits(void **state)
 {
     const buffers *self = *state;
@@ -166,6 +214,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             fixed_order_has_the_bits_of_a_plain_loop, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            parts_are_added_as_a_tree_and_narrow_ones_rounded, setup, teardown),
         cmocka_unit_test_setup_teardown(symmetric_products_have_the_same_bits,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(libraries_agree_within_rounding, setup,
