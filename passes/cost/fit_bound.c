@@ -29,8 +29,8 @@ static int64_t least_of_one(const cz_form *form, int n_batches)
 {
     int64_t least = form->time_ps[0];
     for (int b = 1; b < n_batches; b++)
-        if (form->time_ps[b] >> b < least)
-            least = form->time_ps[b] >> b;
+        if (form->time_ps[b] / (1 << b) < least)
+            least = form->time_ps[b] / (1 << b);
     return least;
 }
 
