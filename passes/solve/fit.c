@@ -142,8 +142,8 @@ static void add_to_column(const fit *f, const cz_subgroup_piece *piece,
     const cz_wide ranks =
         (cz_wide)f->problem->n_ranks * times * CZ_COVER_ONE / piece->g;
     const int64_t cap = cz_solve_max(f->problem->wire_cap_bytes, 1);
-    column[f->row_of[piece->of]] +=
-        limit(ranks * piece->batch / count, CZ_COVER_ONE << 24);
+    column[f->row_of[piece->of]] += cz_solve_max(
+        1, limit(ranks * piece->batch / count, CZ_COVER_ONE << 24));
     column[f->n_rows - 1] += limit(ranks / cap * piece->wire_bytes +
                                        ranks % cap * piece->wire_bytes / cap,
                                    CZ_COVER_ONE << 24);

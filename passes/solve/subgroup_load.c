@@ -9,7 +9,9 @@
 enum {
     TOLERANCE_BITS = 14, /* what is no better than this is not looked for */
     BAND = 8,            /* gathers within a part of this of each other */
-    N_STEPS = 100000     /* beyond, what is left is estimated from above */
+    N_STEPS = 100000,    /* of a search; beyond, what is left is estimated
+                          * from above */
+    N_STEPS_IN_ALL = 5 * 1000 * 1000 /* of all searches of a loader */
 };
 
 struct cz_subgroup_loader {
@@ -18,8 +20,8 @@ struct cz_subgroup_loader {
     cz_subgroup_divisible divisible;
     int n_useful;
     const cz_subgroup_piece **useful; /* by falling worth of a second */
-    int n_steps;
-    int64_t best_worth, cut_off; /* of a load; of those not looked at */
+    int n_steps, n_steps_left;        /* of this search; for all others too */
+    int64_t best_worth, cut_off;      /* of a load; of those not looked at */
     cz_subgroup_load now, *best;
 };
 
@@ -57,6 +59,7 @@ cz_subgroup_loader_make(cz_arena *arena, const cz_subgroup_piece *pieces, int n)
 {
     loader *l = CZ_NEW(arena, loader, 1);
     *l = (loader){.n = n,
+                  .n_steps_left = N_STEPS_IN_ALL,
                   .pieces = CZ_NEW(arena, const cz_subgroup_piece *, n),
                   .useful = CZ_NEW(arena, const cz_subgroup_piece *, n)};
     for (int i = 0; i < n; i++)
@@ -103,8 +106,12 @@ static void keep(loader *l, int64_t room, int64_t worth)
 
 static bool may_go_on(loader *l, int64_t bound)
 {
-    if (++l->n_steps <= N_STEPS && l->now.n < CZ_SUBGROUP_MAX_LOAD)
+    if (l->n_steps < N_STEPS && l->n_steps_left > 0 &&
+        l->now.n < CZ_SUBGROUP_MAX_LOAD) {
+        l->n_steps++;
+        l->n_steps_left--;
         return true;
+    }
     l->cut_off = cz_solve_max(l->cut_off, bound);
     return false;
 }

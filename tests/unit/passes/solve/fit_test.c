@@ -78,6 +78,21 @@ static void test_prices_refute_the_time_before(void **unused)
     cz_arena_fini(&arena);
 }
 
+/* A matrix was no part of what one rank has, and that part divided. */
+static void test_more_matrices_than_ranks_can_count(void **unused)
+{
+    const int64_t count = (int64_t)1 << 50;
+    cz_subgroup_piece six = piece(0, 1, 1, 6);
+    const cz_fit_problem problem = {.n_ranks = 1,
+                                    .n_classes = 1,
+                                    .counts = &count,
+                                    .n_pieces = 1,
+                                    .pieces = &six,
+                                    .wire_cap_bytes = INT64_MAX};
+    (void)unused;
+    assert_in_range(time_of(&problem), 6, 6 * count);
+}
+
 /* ---- all ways ---- */
 
 typedef struct small {
@@ -178,6 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_divisible_fills_gaps),
         cmocka_unit_test(test_prices_refute_the_time_before),
+        cmocka_unit_test(test_more_matrices_than_ranks_can_count),
         cmocka_unit_test(test_no_dealing_ends_before_the_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -183,6 +183,29 @@ static void test_a_search_cut_short_is_still_no_less(void **unused)
                 best_load(pieces, MAX_PIECES, MAX_TIME));
 }
 
+/* A loader has so many steps, then estimates all. */
+static void test_many_searches_are_still_no_less(void **unused)
+{
+    const cz_subgroup_divisible none = {0};
+    cz_subgroup_piece pieces[MAX_PIECES];
+    cz_subgroup_load load;
+    cz_arena arena;
+    (void)unused;
+    cz_arena_init(&arena);
+    for (int i = 0; i < MAX_PIECES; i++)
+        pieces[i] = (cz_subgroup_piece){.compute_ps = 6 + 2 * i,
+                                        .worth = 6000 + 2000 * i};
+    cz_subgroup_loader *loader =
+        cz_subgroup_loader_make(&arena, pieces, MAX_PIECES);
+    for (int64_t time = MAX_TIME - 1; time > MAX_TIME - 200; time -= 2) {
+        const int64_t found =
+            cz_subgroup_most_worth(loader, &none, time, &load);
+        assert_true(found >= best_of(pieces, MAX_PIECES, 0, 0, time));
+        assert_true(found <= time * 1000 + 1000);
+    }
+    cz_arena_fini(&arena);
+}
+
 static void test_what_does_not_fit_is_worth_nothing(void **unused)
 {
     const cz_subgroup_piece piece = {
@@ -202,6 +225,7 @@ int main(void)
         cmocka_unit_test(test_no_load_is_worth_more),
         cmocka_unit_test(test_what_is_divisible_fills_the_rest),
         cmocka_unit_test(test_a_search_cut_short_is_still_no_less),
+        cmocka_unit_test(test_many_searches_are_still_no_less),
         cmocka_unit_test(test_what_does_not_fit_is_worth_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
