@@ -258,6 +258,12 @@ add_test(NAME plan_screen_few COMMAND canzona plan
 set_tests_properties(plan_screen_few PROPERTIES
   PASS_REGULAR_EXPRESSION "gram: .*max/mean 1\\.0")
 cz_plan_sees(plan_json_sees_fit ${CMAKE_CURRENT_SOURCE_DIR}/plans/few.cz)
+cz_plan_sees(plan_json_sees_fit_of_stage
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/fit_of_stage.cz)
+add_test(NAME plan_screen_fit_of_stage COMMAND canzona plan
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/fit_of_stage.cz)
+set_tests_properties(plan_screen_fit_of_stage PROPERTIES LABELS plan TIMEOUT 60
+  PASS_REGULAR_EXPRESSION "plan takes, .*: pieces of matrices do not fit 2 ranks")
 add_test(NAME plan_screen_fit COMMAND canzona plan
   ${CMAKE_CURRENT_SOURCE_DIR}/plans/few.cz)
 set_tests_properties(plan_screen_fit PROPERTIES
