@@ -23,12 +23,13 @@ def parse(text):
 def canonical(value, level=1):
     """The one way to print a value: a line for each element of the outermost
     two levels, no spaces."""
-    line = "\n" if level <= 2 else ""
+    if level > 2:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if isinstance(value, dict):
-        return "{" + ",".join(f"{line}{json.dumps(k)}:{canonical(v, level + 1)}"
+        return "{" + ",".join(f"\n{json.dumps(k)}:{canonical(v, level + 1)}"
                               for k, v in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(line + canonical(v, level + 1) for v in value) + "]"
+        return "[" + ",".join("\n" + canonical(v, level + 1) for v in value) + "]"
     return json.dumps(value, ensure_ascii=False)
 
 
