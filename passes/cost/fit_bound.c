@@ -9,11 +9,6 @@ typedef struct lister {
     cz_fit_problem out;
 } lister;
 
-static bool is_open(const cz_form *form)
-{
-    return form->obstacle == CZ_FORM_POSSIBLE && form->is_admitted;
-}
-
 static void add_piece(lister *l, int of, const cz_form *form, int batch,
                       int64_t ps)
 {
@@ -39,7 +34,7 @@ static void list_pieces(lister *l, int of)
     const cz_form_class *class = &l->forms->classes[of];
     for (int i = 0; i < class->n_forms; i++) {
         const cz_form *form = &class->forms[i];
-        if (!is_open(form))
+        if (!cz_form_is_open(form))
             continue;
         if (form->group == 1)
             add_piece(l, of, form, 1, least_of_one(form, class->n_batches));
@@ -85,7 +80,7 @@ cz_fit_bound cz_fit_bound_find(cz_arena *arena, const cz_forms *forms,
                  .low_ps = low_ps}};
     list_classes(&l, work->counts);
     const cz_fit fit = cz_fit_find(arena, &l.out);
-    if (fit.time_ps <= low_ps)
+    if (fit.time_ps <= low_ps || fit.most < 0)
         return (cz_fit_bound){.class = -1};
     return (cz_fit_bound){fit.time_ps, fit.most, fit.prices.matrix,
                           fit.prices.divisible};

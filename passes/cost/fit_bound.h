@@ -14,11 +14,10 @@ typedef struct cz_fit_work {
 } cz_fit_work;
 
 typedef struct cz_fit_bound {
-    int64_t value_ps; /* 0: low_ps was not refuted */
-    int class;        /* whose matrices are worth most; -1: none are */
-    const int64_t
-        *prices;      /* [classes of the forms] of a matrix; in the arena */
-    int64_t elements; /* price of them all */
+    int64_t value_ps;      /* 0: low_ps was not refuted */
+    int class;             /* whose matrices are worth most; -1: none are */
+    const int64_t *prices; /* [classes of the forms] of a matrix; arena's */
+    int64_t elements;      /* price of them all */
 } cz_fit_bound;
 
 /* No plan ends by low_ps, or before value_ps: its prices refute value_ps - 1.

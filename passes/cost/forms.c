@@ -157,7 +157,7 @@ static int time_forms(const finder *f, const cz_form_class *of, int group,
 static void admit_one(cz_form_class *of, cz_form *forms)
 {
     for (int i = 0; i < of->n_forms; i++)
-        if (forms[i].obstacle == CZ_FORM_POSSIBLE && forms[i].is_admitted)
+        if (cz_form_is_open(&forms[i]))
             return;
     forms[0].is_admitted = true;
 }
@@ -234,7 +234,7 @@ cz_forms cz_forms_find(cz_arena *arena, const cz_plan_view *view,
 
 /* ---- the least of them ---- */
 
-static bool is_open(const cz_form *form)
+bool cz_form_is_open(const cz_form *form)
 {
     return form->obstacle == CZ_FORM_POSSIBLE && form->is_admitted;
 }
@@ -244,7 +244,7 @@ int64_t cz_form_least_work(const cz_form_class *of)
     int64_t least = CZ_MAX_PS;
     for (int i = 0; i < of->n_forms; i++) {
         const cz_form *form = &of->forms[i];
-        if (!is_open(form))
+        if (!cz_form_is_open(form))
             continue;
         for (int b = 0; b < of->n_batches; b++) {
             const int64_t work = cz_time_limit((cz_wide)form->time_ps[b] *
@@ -260,7 +260,7 @@ int64_t cz_form_least_time(const cz_form_class *of, int64_t *group)
     int64_t least = CZ_MAX_PS;
     *group = 1;
     for (int i = 0; i < of->n_forms; i++) {
-        if (!is_open(&of->forms[i]) || of->forms[i].time_ps[0] >= least)
+        if (!cz_form_is_open(&of->forms[i]) || of->forms[i].time_ps[0] >= least)
             continue;
         least = of->forms[i].time_ps[0];
         *group = of->forms[i].group;
@@ -271,7 +271,7 @@ int64_t cz_form_least_time(const cz_form_class *of, int64_t *group)
 bool cz_form_may_share(const cz_form_class *of)
 {
     for (int i = 0; i < of->n_forms; i++)
-        if (is_open(&of->forms[i]) && of->forms[i].group > 1)
+        if (cz_form_is_open(&of->forms[i]) && of->forms[i].group > 1)
             return true;
     return false;
 }
@@ -285,7 +285,8 @@ int64_t *cz_forms_admitted(cz_arena *arena, const cz_forms *forms, int *n)
         for (int c = 0; c < forms->n_classes; c++)
             for (int i = 0; i < forms->classes[c].n_forms; i++) {
                 const cz_form *form = &forms->classes[c].forms[i];
-                if (is_open(form) && form->group > last && form->group < next)
+                if (cz_form_is_open(form) && form->group > last &&
+                    form->group < next)
                     next = form->group;
             }
         if (next == INT64_MAX)

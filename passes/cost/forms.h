@@ -57,6 +57,9 @@ typedef struct cz_forms {
 cz_forms cz_forms_find(cz_arena *arena, const cz_plan_view *view,
                        const cz_machine *machine);
 
+/* Possible and admitted. */
+bool cz_form_is_open(const cz_form *form);
+
 /* The least over all admitted forms.  Work: rank-seconds of one matrix, as part
  * of any batch.  Time: of a matrix by itself on each of *group ranks. */
 int64_t cz_form_least_work(const cz_form_class *of);

@@ -42,14 +42,13 @@ typedef struct cz_fit_prices {
     int byte_bits;
 } cz_fit_prices;
 
+/* `prices` are the last that refuted a time: time_ps - 1, where each class has
+ * pieces that end by low_ps and bytes have no cap.  All are 0 where none did;
+ * time_ps is then low_ps, or what is divisible over all ranks. */
 typedef struct cz_fit {
     int64_t time_ps; /* no plan ends before; 0: none keeps the cap */
-    int most;        /* the class worth most; -1: no prices */
-    cz_fit_prices
-        prices; /* the last that refuted a time; that is time_ps - 1
-                 * where each class has pieces that end by low_ps
-                 * and bytes have no cap.  All 0: none did, and
-                 * time_ps is low_ps or what is divisible over all ranks */
+    int most;        /* the class worth most; -1: none has a price */
+    cz_fit_prices prices;
 } cz_fit;
 
 /* The least time that was not refuted, to a part in 4096 (less). */
