@@ -76,22 +76,36 @@ static int count_gathered(const cz_place_sharer *s, int *family)
     return n;
 }
 
+/* Rows whose ranks can share by two, by four, ... */
 static bool is_width(int n)
 {
-    return n >= 2 && n <= CZ_SUBGROUP_MAX_WIDTH && (n & (n - 1)) == 0;
+    return n % 2 == 0 && n <= CZ_SUBGROUP_MAX_WIDTH;
 }
 
-/* The largest power of two that divides the coordinates to blocks that lie in
- * one node each. */
+/* The most coordinates that divide all of them to blocks that lie in one node
+ * each. */
 static int count_near(const cz_place_sharer *s, const cz_ints *axes)
 {
-    const int64_t n = cz_view_extent(s->view, axes);
-    cz_block twice = {2, 1};
-    while (cz_block_divides(twice, n) &&
-           cz_machine_link_over(s->machine, s->view, axes, twice) ==
-               CZ_LINK_NODE)
-        twice.size *= 2;
-    return (int)twice.size / 2;
+    const int n = (int)cz_view_extent(s->view, axes);
+    int most = 1;
+    for (int size = 2; size <= n; size++)
+        if (n % size == 0 &&
+            cz_machine_link_over(s->machine, s->view, axes,
+                                 (cz_block){size, 1}) == CZ_LINK_NODE)
+            most = size;
+    return most;
+}
+
+/* The widest row that n ranks are made of and as large a power of two divides.
+ */
+static int widest_row(int n)
+{
+    const int twos = n & -n;
+    int width = twos < CZ_SUBGROUP_MAX_WIDTH ? twos : CZ_SUBGROUP_MAX_WIDTH;
+    for (int odd = 3; odd * twos <= CZ_SUBGROUP_MAX_WIDTH; odd += 2)
+        if (n / twos % odd == 0)
+            width = odd * twos;
+    return width;
 }
 
 /* Rows are the ranks of a node that shard a matrix, so that sums stay there,
@@ -107,10 +121,9 @@ static bool choose_rows(cz_place_sharer *s)
         return false;
     const cz_ints axes = cz_view_shard_axes(s->view, family, storage);
     s->n_near = count_near(s, &axes);
-    s->width =
-        s->n_near < CZ_SUBGROUP_MAX_WIDTH ? s->n_near : CZ_SUBGROUP_MAX_WIDTH;
+    s->width = widest_row(s->n_near);
     s->n_rows = problem->n_ranks * (problem->n_hosts / s->width);
-    if (is_width(problem->n_hosts) && (s->width == 1 || n < s->n_rows)) {
+    if (is_width(problem->n_hosts) && (!is_width(s->width) || n < s->n_rows)) {
         s->width = problem->n_hosts;
         s->n_rows = problem->n_ranks;
     }

@@ -14,8 +14,8 @@ typedef struct cz_place_shared {
 } cz_place_shared;
 
 /* Plans the domain with sub-groups (passes/solve/subgroup.h).  False where that
- * is not possible, or no better than owners alone by the same simulation: the
- * matrices' ranks must be a power of two, of one dimension's shards. */
+ * is not possible, or no better than owners alone by the same simulation: an
+ * even number of ranks has the matrices' shards, all of one dimension. */
 bool cz_place_share(cz_arena *arena, const cz_plan_view *view,
                     const cz_machine *machine, cz_place_domain *domain,
                     cz_place_shared *out);

@@ -68,19 +68,20 @@ static bool is_near(const cz_place_sharer *s)
     return s->width == s->domain->problem.n_hosts && s->width <= s->n_near;
 }
 
-/* The rank of a position in its row.  The solver's blocks are aligned and nest;
- * blocks of ranks that are width / g apart nest alike, where position p is the
- * rank of p with its bits reversed. */
+/* The rank of a position in its row, of odd * 2^k ranks.  The solver's blocks
+ * are aligned and nest; blocks of ranks that are width / g apart nest alike,
+ * where position q * 2^k + p is the rank odd * p' + q, p' being p with its k
+ * bits reversed. */
 static int rank_at(const cz_place_sharer *s, int position)
 {
-    int rank = 0;
+    int rank = 0, odd = s->width;
     if (!is_near(s))
         return position;
-    for (int n = s->width; n > 1; n /= 2) {
+    for (; odd % 2 == 0; odd /= 2) {
         rank = rank * 2 + position % 2;
         position /= 2;
     }
-    return rank;
+    return rank * odd + position;
 }
 
 static int slot_of(const dealer *d, int row, const cz_subgroup_job *job)

@@ -301,10 +301,11 @@ bool cz_cost_form_shares(cz_arena *scratch, const cz_ways_call *call,
     return share_body(&l, body, way, shares);
 }
 
+/* A power of two that divides the width, or less. */
 static int most_ranks(const lister *l)
 {
-    const int g =
-        l->call->max_g < l->call->width ? l->call->max_g : l->call->width;
+    const int twos = l->call->width & -l->call->width;
+    const int g = l->call->max_g < twos ? l->call->max_g : twos;
     return l->cut == CZ_CUT_NONE ? 1 : g;
 }
 

@@ -21,7 +21,7 @@ typedef struct cz_ways_call {
     const cz_view_stage *stage; /* in kernel form */
     cz_ways_lie lie;
     cz_cut_of sharded; /* rows or columns; if it lies in shards */
-    int width;         /* ranks of the row, a power of two */
+    int width;         /* ranks of the row */
     int n_shards;      /* a multiple of the width: other rows hold shards of
                         * this one's matrices, and it of theirs, alike; 0: the
                         * width */

@@ -71,7 +71,7 @@ typedef struct cz_subgroup_class {
 } cz_subgroup_class;
 
 typedef struct cz_subgroup_problem {
-    int n_rows, width; /* width: a power of two */
+    int n_rows, width; /* width: at most CZ_SUBGROUP_MAX_WIDTH */
     int n_classes;
     const cz_subgroup_class *classes;
     int64_t latency_ps;   /* of each gather and scatter */

@@ -277,19 +277,20 @@ set_tests_properties(plan_few_turned PROPERTIES
 set_tests_properties(plan_json_few plan_screen_few plan_screen_fit
   plan_few_turned PROPERTIES LABELS plan TIMEOUT 60)
 # Those of a node share: blocks of more ranks than a node has sent their sums over
-# the network.
-foreach(case 1x8:2 2x4:2 1x8:4 2x8:4)
-  string(REGEX MATCH "(.*)x(.*):(.*)" matched ${case})
+# the network.  Of six, two share, of twelve four.
+foreach(case 1x8:2:2 2x4:2:2 1x8:4:4 2x8:4:4 2x6:6:2 1x12:6:2 1x12:12:4)
+  string(REGEX MATCH "(.*)x(.*):(.*):(.*)" matched ${case})
   set(name near_${CMAKE_MATCH_1}x${CMAKE_MATCH_2}_${CMAKE_MATCH_3})
   set(arguments plan --json -D mesh.dp=${CMAKE_MATCH_1}
     -D mesh.fsdp=${CMAKE_MATCH_2} -D machine.gpus_per_node=${CMAKE_MATCH_3}
-    ${CMAKE_CURRENT_SOURCE_DIR}/plans/near.cz)
+    -D d=48 ${CMAKE_CURRENT_SOURCE_DIR}/plans/near.cz)
+  math(EXPR twice "2 * ${CMAKE_MATCH_4}")
   add_test(NAME plan_json_${name} COMMAND ${plan_checker} --run
     $<TARGET_FILE:canzona> ${arguments})
   add_test(NAME plan_${name} COMMAND canzona ${arguments})
   set_tests_properties(plan_${name} PROPERTIES
-    PASS_REGULAR_EXPRESSION "\"group\":${CMAKE_MATCH_3},\"stride\""
-    FAIL_REGULAR_EXPRESSION "\"group\":8,\"stride\"")
+    PASS_REGULAR_EXPRESSION "\"group\":${CMAKE_MATCH_4},\"stride\""
+    FAIL_REGULAR_EXPRESSION "\"group\":(${twice}|8),\"stride\"")
   set_tests_properties(plan_json_${name} plan_${name} PROPERTIES
     LABELS plan TIMEOUT 60)
 endforeach()

@@ -215,12 +215,12 @@ foreach(case auto_few:few:1x4 auto_few:few:2x4 auto_few:few:1x2 auto_few:few:2x1
 endforeach()
 # On the ranks of one node among those that shard a matrix: replicas x chunks, so
 # many to a node.
-foreach(case 1x4:2 2x4:2 1x8:2 1x8:4 2x8:4)
+foreach(case 1x4:2 2x4:2 1x8:2 1x8:4 2x8:4 2x6:6 1x12:6 1x12:12)
   string(REGEX MATCH "(.*)x(.*):(.*)" matched ${case})
   set(name run_near_${CMAKE_MATCH_1}x${CMAKE_MATCH_2}_${CMAKE_MATCH_3})
   set(arguments -D mesh.dp=${CMAKE_MATCH_1} -D mesh.fsdp=${CMAKE_MATCH_2}
     -D machine.gpus_per_node=${CMAKE_MATCH_3}
-    ${CMAKE_CURRENT_SOURCE_DIR}/plans/near.cz)
+    -D d=48 ${CMAKE_CURRENT_SOURCE_DIR}/plans/near.cz)
   foreach(late "" --late)
     add_test(NAME ${name}${late} COMMAND canzona run --check --steps=2 ${late}
       ${arguments})

@@ -241,6 +241,24 @@ static void shards_of_the_short_side_always_travel(void **state)
         assert_int_equal(across[w].gather_ps + across[w].scatter_ps, 0);
 }
 
+/* Of twelve ranks four share, of six two, of five none. */
+static void blocks_are_powers_of_two_that_divide_the_row(void **state)
+{
+    static const int most[][2] = {{12, 4}, {6, 2}, {5, 1}, {8, 8}};
+    fixture *f = *state;
+    const cz_machine machine = fixture_machine();
+    for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+        cz_ways_call call = call_of(f, "fc1.weight");
+        const cz_subgroup_way *ways;
+        int g = 1;
+        call.width = call.max_g = most[i][0];
+        const int n = cz_cost_ways(&f->arena, f->view, &machine, &call, &ways);
+        for (int w = 0; w < n; w++)
+            g = ways[w].g > g ? ways[w].g : g;
+        assert_int_equal(g, most[i][1]);
+    }
+}
+
 /* Three products in a row, of which the second needs all of the first. */
 static void what_cannot_be_shared_has_an_owner_alone(void **state)
 {
@@ -340,6 +358,7 @@ int main(void)
         cmocka_unit_test(rows_of_a_node_share_what_more_nodes_hold),
         cmocka_unit_test(blocks_interleave_where_the_row_is_in_one_node),
         cmocka_unit_test(shards_of_the_short_side_always_travel),
+        cmocka_unit_test(blocks_are_powers_of_two_that_divide_the_row),
         cmocka_unit_test(what_cannot_be_shared_has_an_owner_alone),
         cmocka_unit_test(blocks_over_the_network_exchange_over_it),
         cmocka_unit_test(rare_steps_count_by_how_often_they_run),

@@ -221,7 +221,7 @@ static inline int published_list_ways(cz_arena *arena,
     if (machine->tile_rows == 0)
         max_batch = 1; /* nothing is gained */
     for (int batch = 1; batch <= max_batch; batch++)
-        for (int g = 1; g <= width; g *= 2)
+        for (int g = 1; width % g == 0; g *= 2)
             for (int form = 0; form < CZ_SUBGROUP_N_FORMS; form++) {
                 if ((form == CZ_SUBGROUP_OWNER) != (g == 1))
                     continue;
