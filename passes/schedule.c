@@ -1,6 +1,9 @@
 /* From owners and buckets to a schedule, step by step. */
 #include "passes/schedule_internal.h"
 
+/* A fifth of a second. */
+enum { ORDER_EFFORT = 300000000 };
+
 static cz_ints comm_of(const cz_scheduler *s, const cz_planned_op *op)
 {
     int64_t *all;
@@ -98,6 +101,8 @@ bool cz_schedule_build(cz_arena *arena, const cz_plan_view *view,
         return false;
     cz_schedule_group(&s);
     cz_schedule_list(&s);
+    if (s.prices && s.sharded.n > 0)
+        cz_schedule_order(&s, ORDER_EFFORT);
     cz_schedule_scratch(&s);
     cz_schedule_tables(&s);
     cz_schedule_waits(&s);

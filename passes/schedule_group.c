@@ -12,12 +12,17 @@
  * group is two messages more. */
 enum { EACH_NUMBER = 8, MOST_GROUPS = 32 };
 
+/* Groups of shared matrices wait for each other segment by segment: their order
+ * says as much as their number.  A tenth of what the chosen one is worth. */
+enum { TRIAL_EFFORT = 30000000 };
+
 typedef struct chooser {
     cz_scheduler *s;
     cz_arena scratch; /* of one list */
     int n_seen;
     int **seen; /* groups of matrices that have a time already */
     cz_group_wish *wishes, *best; /* [n_lots] */
+    int64_t effort;               /* to put each list in order */
     int64_t best_ps;              /* -1: nothing is tried yet */
     int64_t best_excess;          /* bytes above the cap on memory */
     const int64_t *fixed_bytes;   /* [n_ranks] without scratch; NULL: no cap */
@@ -89,7 +94,7 @@ static void try_wishes(chooser *c)
     if (!is_seen(c, &trial.sharded)) {
         cz_schedule_sort(&trial, &trial.sharded, n_groups);
         cz_schedule_list(&trial);
-        const int64_t ps = cz_schedule_time(&trial);
+        const int64_t ps = cz_schedule_order(&trial, c->effort);
         note(c, n_groups, ps);
         const int64_t excess = excess_of(c, &trial);
         if (c->best_ps < 0 || excess < c->best_excess ||
@@ -128,6 +133,14 @@ static void try_all(chooser *c)
     }
 }
 
+static bool has_shared(const cz_scheduler *s)
+{
+    for (int l = 0; l < s->n_lots; l++)
+        if (s->lots[l].block.size > 1)
+            return true;
+    return false;
+}
+
 static bool has_choice(const cz_scheduler *s)
 {
     for (int l = 0; l < s->n_lots; l++)
@@ -145,6 +158,7 @@ void cz_schedule_group(cz_scheduler *s)
     c.best = CZ_NEW(s->arena, cz_group_wish, s->n_lots);
     for (int l = 0; l < s->n_lots; l++)
         c.best[l].n_groups = 1;
+    c.effort = has_shared(s) ? TRIAL_EFFORT : 0;
     c.fixed_bytes = fixed_bytes(s);
     cz_arena_init(&c.scratch);
     if (s->prices && has_choice(s))

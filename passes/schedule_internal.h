@@ -4,7 +4,8 @@
  *   schedule_lot     those that may travel together, cut to micro-groups
  *   schedule_group   which micro-groups: those of the fastest list
  *   schedule_list    the operations in order, without tables
- *   schedule_time    when such a list would be done
+ *   schedule_time    how long each of them would take
+ *   schedule_order   the same operations in an order that is done sooner
  *   schedule_scratch bytes for every buffer, by liveness over that list
  *   schedule_table   the rows, with
  *   schedule_travel  those of transfers and sums
@@ -19,6 +20,7 @@
 #include "passes/group.h"
 #include "passes/owned.h"
 #include "passes/schedule.h"
+#include "passes/solve/pipeline.h"
 
 /* Scratch bytes of a whole matrix, or of a part, on a rank that computes it. */
 typedef struct cz_whole {
@@ -117,6 +119,8 @@ typedef struct cz_scheduler {
     cz_fact_grouping grouping; /* what was tried */
     int n_ops;
     cz_planned_op *ops;
+    int *since; /* [n_ops] from which operation on some may still run when each
+                 * starts, by the simulation; NULL: none does */
     int n_tables;
     cz_fact_table *tables;
     cz_ints *waits;       /* [n_ops] */
@@ -167,9 +171,24 @@ const cz_schedule_prices *cz_schedule_price(cz_arena *arena,
                                             const cz_plan_view *view);
 /* Of one matrix, or of a segment of it on one of those who share it. */
 int64_t cz_schedule_whole_ps(const cz_scheduler *s, const cz_view_stage *whole);
-/* When the listed operations would be done, and behind them a forward pass that
- * takes as long as the all_gathers it waits for; picoseconds.  Needs prices. */
-int64_t cz_schedule_time(const cz_scheduler *s);
+/* The operations as listed, a rank for each cell of the owner grid, and behind
+ * them a forward pass that takes as long as the all_gathers it waits for; `of`
+ * is the group. */
+typedef struct cz_timed_list {
+    cz_pipeline_list list;
+    const cz_pipeline_comm *comms; /* [list.n_ops] */
+    int n_timed;                   /* operations that take time, which come
+                                    * first */
+    const int *number_of;          /* [n_ops] in the list; -1: takes no time */
+} cz_timed_list;
+/* Needs prices. */
+cz_timed_list cz_schedule_timed_list(const cz_scheduler *s);
+/* Puts what is listed of the update in an order that is done sooner, with so
+ * much effort (passes/solve/pipeline_order.h); where memory is capped, as
+ * listed, for what is faster may take more of it.  Returns the mean of
+ * when the list would be done and when the last matrix would be updated;
+ * picoseconds.  Needs prices. */
+int64_t cz_schedule_order(cz_scheduler *s, int64_t effort);
 
 /* The steps of the scheduler, in this order; each fills what its name says.
  * The first returns false after reporting. */

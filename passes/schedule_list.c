@@ -1,7 +1,7 @@
-/* The operations in order.  Reduction follows the backward pass bucket by
- * bucket.  Micro-groups are a software pipeline: while those of one wave
- * compute, the next ones gather and the ones before scatter.  A bucket is
- * published right behind the last operation that writes it. */
+/* The operations, in an order to begin with.  Reduction follows the backward
+ * pass bucket by bucket.  Micro-groups are a software pipeline: while those of
+ * one wave compute, the next ones gather and the ones before scatter.  A bucket
+ * is published right behind the last operation that writes it. */
 #include "passes/schedule_internal.h"
 
 const cz_role_fact *cz_schedule_role(cz_role role)

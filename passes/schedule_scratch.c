@@ -17,6 +17,7 @@ typedef struct group_ops {
 /* Buffers of one rank or row while they are placed. */
 typedef struct buffers {
     cz_arena *arena;
+    const int *since; /* as the scheduler has it */
     cz_live *list;
     int n;
 } buffers;
@@ -33,10 +34,12 @@ static group_ops *find_group_ops(cz_scheduler *s)
     return ops;
 }
 
-/* Returns the buffer's number; its offset is known after placing. */
+/* Returns the buffer's number; its offset is known after placing.  It does not
+ * take bytes of what still runs. */
 static int add(buffers *b, int64_t bytes, int first, int last)
 {
-    *CZ_PUSH(b->arena, b->list, b->n) = (cz_live){bytes, first, last, 0};
+    const int since = b->since ? b->since[first] : first;
+    *CZ_PUSH(b->arena, b->list, b->n) = (cz_live){bytes, since, last, 0};
     return b->n - 1;
 }
 
@@ -170,7 +173,7 @@ static int64_t op_bytes(const cz_scheduler *s, const cz_planned_op *op, int row)
 static int64_t place_row(cz_scheduler *s, int row, const group_ops *group_at)
 {
     const int n_groups = s->sharded.n == 0 ? 0 : s->sharded.n_groups;
-    buffers b = {s->arena, NULL, 0};
+    buffers b = {s->arena, s->since, NULL, 0};
     int *op_buffer = CZ_NEW(s->arena, int, s->n_ops);
     block_numbers *blocks_of = CZ_NEW(s->arena, block_numbers, n_groups);
 
@@ -245,7 +248,7 @@ static void move_whole(cz_matrix *list, int n, int column, cz_whole by)
 static void place_owner(cz_scheduler *s, int row, int column,
                         const group_ops *group_at, int64_t base)
 {
-    buffers b = {s->arena, NULL, 0};
+    buffers b = {s->arena, s->since, NULL, 0};
     int n;
     for (int g = 0; g < s->sharded.n_groups; g++) {
         cz_matrix *list = cz_schedule_matrices(&s->sharded, row, g, &n);

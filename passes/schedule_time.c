@@ -429,6 +429,7 @@ static void append_forward(timer *t)
             t->comms[t->list.n_ops] = (cz_pipeline_comm){0, NULL};
             t->list.ops[t->list.n_ops++] =
                 (cz_pipeline_op){.stream = CZ_PIPELINE_COMPUTE,
+                                 .of = -1,
                                  .n = t->n_cells,
                                  .ps = t->list.ops[t->number_of[i]].ps,
                                  .waits = &t->number_of[i],
@@ -436,7 +437,7 @@ static void append_forward(timer *t)
         }
 }
 
-int64_t cz_schedule_time(const cz_scheduler *s)
+cz_timed_list cz_schedule_timed_list(const cz_scheduler *s)
 {
     const int n_most = s->n_ops + s->view->n_buckets;
     timer t = {.s = s,
@@ -454,6 +455,7 @@ int64_t cz_schedule_time(const cz_scheduler *s)
             append(&t, i);
         else
             t.number_of[i] = -1;
+    const int n_timed = t.list.n_ops;
     append_forward(&t);
-    return cz_pipeline_simulate_comms(s->arena, &t.list, t.comms).makespan;
+    return (cz_timed_list){t.list, t.comms, n_timed, t.number_of};
 }

@@ -368,7 +368,8 @@ static void put_groupings(const cz_sheet *s, cz_text *out)
     cz_text_printf(out, "\nmicro-groups\n  %" PRId64 ", which take ",
                    chosen->n_groups);
     cz_number_time(out, chosen->time_ps);
-    cz_text_puts(out, ", a forward pass as long as gathers behind them");
+    cz_text_puts(out, " to the last update and to the end of a "
+                      "forward pass as long as all gathers, in the mean");
     for (int i = 0; i < s->n_groupings; i++) {
         const int64_t n = s->groupings[i].n_groups;
         if (n == chosen->n_groups || !is_first_of_its_number(s, i))

@@ -1,0 +1,323 @@
+/* Orders of random lists against the simulated executor and all orders. */
+#include "passes/solve/pipeline_order.h"
+
+#include "passes/solve/deal.h"
+#include "passes/solve/pipeline_fold.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SEEDS = 400, MOST_OPS = 14, MOST_RANKS = 6, MOST_COMMS = 3 };
+
+typedef struct fixture {
+    cz_arena arena;
+    uint64_t random;
+    cz_pipeline_list list;
+    cz_pipeline_comm *comms;
+} fixture;
+
+static int draw(fixture *f, int n)
+{
+    return (int)(cz_deal_random(&f->random) % (uint64_t)n);
+}
+
+static cz_pipeline_op draw_op(fixture *f, int number)
+{
+    int64_t *ps = CZ_NEW(&f->arena, int64_t, f->list.n_ranks);
+    int *waits = CZ_NEW(&f->arena, int, 3);
+    cz_pipeline_op op = {(cz_pipeline_stream)draw(f, 3),
+                         draw(f, 4) - 1,
+                         draw(f, 2) == 0,
+                         0,
+                         f->list.n_ranks,
+                         ps,
+                         waits,
+                         0};
+    for (int r = 0; r < f->list.n_ranks; r++)
+        ps[r] = draw(f, 4) == 0 ? -1 : draw(f, 20);
+    for (int i = 0; i < 3 && number > 0; i++)
+        if (draw(f, 2) == 0)
+            waits[op.n_waits++] = draw(f, number);
+    return op;
+}
+
+static cz_pipeline_comm draw_comm(fixture *f)
+{
+    int *of = CZ_NEW(&f->arena, int, f->list.n_ranks);
+    const int n = draw(f, MOST_COMMS + 1);
+    for (int r = 0; r < f->list.n_ranks && n > 0; r++)
+        of[r] = draw(f, n);
+    return (cz_pipeline_comm){n, of};
+}
+
+/* Half of all lists have each rank twice. */
+static void double_ranks(fixture *f, int n)
+{
+    for (int o = 0; o < f->list.n_ops; o++) {
+        int64_t *ps = CZ_NEW(&f->arena, int64_t, 2 * n);
+        int *of = CZ_NEW(&f->arena, int, 2 * n);
+        for (int r = 0; r < 2 * n; r++) {
+            ps[r] = f->list.ops[o].ps[r % n];
+            of[r] = f->comms[o].of[r % n];
+        }
+        f->list.ops[o].ps = ps;
+        f->list.ops[o].n = 2 * n;
+        f->comms[o].of = of;
+    }
+    f->list.n_ranks = 2 * n;
+}
+
+static void draw_list(fixture *f, int seed, int most_ops)
+{
+    f->random = (uint64_t)seed;
+    cz_arena_init(&f->arena);
+    f->list.n_ranks = 1 + draw(f, MOST_RANKS);
+    f->list.n_ops = 1 + draw(f, most_ops);
+    f->list.ops = CZ_NEW(&f->arena, cz_pipeline_op, f->list.n_ops);
+    f->comms = CZ_NEW(&f->arena, cz_pipeline_comm, f->list.n_ops);
+    for (int o = 0; o < f->list.n_ops; o++) {
+        f->list.ops[o] = draw_op(f, o);
+        f->comms[o] = draw_comm(f);
+    }
+    if (seed % 2 == 0)
+        double_ranks(f, f->list.n_ranks);
+}
+
+static cz_pipeline_order_problem problem_of(const fixture *f, int64_t effort)
+{
+    return (cz_pipeline_order_problem){.list = &f->list,
+                                       .comms = f->comms,
+                                       .end_moved = f->list.n_ops,
+                                       .n_groups = 3,
+                                       .effort = effort};
+}
+
+/* ---- what an order is worth, by the executor ---- */
+
+/* The list in the order; false where something comes before what it waits
+ * for, or is not there once. */
+static bool permute(fixture *f, const int *order, cz_pipeline_list *list,
+                    cz_pipeline_comm *comms)
+{
+    const int n = f->list.n_ops;
+    int place[MOST_OPS];
+    memset(place, -1, sizeof place);
+    *list = (cz_pipeline_list){f->list.n_ranks, n,
+                               CZ_NEW(&f->arena, cz_pipeline_op, n)};
+    for (int i = 0; i < n; i++) {
+        const cz_pipeline_op *op = &f->list.ops[order[i]];
+        int *waits = CZ_NEW(&f->arena, int, op->n_waits + 1);
+        if (place[order[i]] >= 0)
+            return false;
+        place[order[i]] = i;
+        list->ops[i] = *op;
+        comms[i] = f->comms[order[i]];
+        for (int w = 0; w < op->n_waits; w++) {
+            if (place[op->waits[w]] < 0)
+                return false;
+            waits[w] = place[op->waits[w]];
+        }
+        list->ops[i].waits = waits;
+    }
+    return true;
+}
+
+typedef struct worth {
+    int64_t makespan, groups_end;
+    int open;
+    cz_pipeline_times times;
+} worth;
+
+static int count_open(const cz_pipeline_list *list)
+{
+    int most = 0;
+    for (int i = 0; i < list->n_ops; i++) {
+        int n = 0;
+        for (int group = 0; group < 3; group++) {
+            bool before = false, after = false;
+            for (int k = 0; k < list->n_ops; k++)
+                if (list->ops[k].of == group) {
+                    before |= k <= i;
+                    after |= k >= i;
+                }
+            n += before && after;
+        }
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static bool find_worth(fixture *f, const int *order, worth *out)
+{
+    cz_pipeline_list list;
+    cz_pipeline_comm comms[MOST_OPS];
+    if (!permute(f, order, &list, comms))
+        return false;
+    const cz_pipeline_times times =
+        cz_pipeline_simulate_comms(&f->arena, &list, comms);
+    *out = (worth){times.makespan, 0, count_open(&list), times};
+    for (int i = 0; i < list.n_ops; i++)
+        for (int r = 0; r < list.n_ranks; r++) {
+            const int64_t end = times.end[i * list.n_ranks + r];
+            if (list.ops[i].of >= 0 && end > out->groups_end)
+                out->groups_end = end;
+        }
+    return true;
+}
+
+static worth worth_as_listed(fixture *f)
+{
+    int order[MOST_OPS];
+    worth listed;
+    for (int o = 0; o < f->list.n_ops; o++)
+        order[o] = o;
+    assert_true(find_worth(f, order, &listed));
+    return listed;
+}
+
+/* ---- tests ---- */
+
+static void test_a_folded_list_takes_as_long(void **unused)
+{
+    (void)unused;
+    for (int seed = 0; seed < SEEDS; seed++) {
+        fixture f;
+        draw_list(&f, seed, MOST_OPS);
+        const cz_pipeline_order_problem problem = problem_of(&f, 0);
+        const cz_pipeline_order found =
+            cz_pipeline_find_order(&f.arena, &problem);
+        const worth listed = worth_as_listed(&f);
+        if (found.makespan != listed.makespan ||
+            found.groups_end != listed.groups_end)
+            fail_msg("seed %d", seed);
+        cz_arena_fini(&f.arena);
+    }
+}
+
+static void test_ranks_that_see_the_same_are_one(void **unused)
+{
+    (void)unused;
+    for (int seed = 0; seed < SEEDS; seed += 2) {
+        fixture f;
+        draw_list(&f, seed, MOST_OPS);
+        const cz_folded_list folded =
+            cz_pipeline_fold(&f.arena, &f.list, f.comms);
+        if (folded.n_ranks > f.list.n_ranks / 2)
+            fail_msg("seed %d", seed);
+        cz_arena_fini(&f.arena);
+    }
+}
+
+/* What runs before place i and still does when it starts on some rank. */
+static int since_of(const fixture *f, const worth *it, const int *order, int i)
+{
+    const int n = f->list.n_ranks;
+    for (int at = 0; at < i; at++)
+        for (int r = 0; r < n; r++) {
+            const int64_t ps = f->list.ops[order[i]].ps[r];
+            if (ps >= 0 &&
+                it->times.end[at * n + r] > it->times.end[i * n + r] - ps)
+                return at;
+        }
+    return i;
+}
+
+static void test_orders_are_legal_and_no_worse(void **unused)
+{
+    int n_better = 0;
+    (void)unused;
+    for (int seed = 0; seed < SEEDS; seed++) {
+        fixture f;
+        worth it;
+        draw_list(&f, seed, MOST_OPS);
+        cz_pipeline_order_problem problem = problem_of(&f, 20000);
+        if (f.list.n_ops > 4) {
+            problem.first_moved = 2;
+            problem.end_moved = f.list.n_ops - 1;
+        }
+        const cz_pipeline_order found =
+            cz_pipeline_find_order(&f.arena, &problem);
+        const worth listed = worth_as_listed(&f);
+        bool good =
+            find_worth(&f, found.order, &it) && it.makespan == found.makespan &&
+            it.groups_end == found.groups_end && it.open <= listed.open &&
+            it.makespan + it.groups_end <= listed.makespan + listed.groups_end;
+        for (int i = 0; good && i < f.list.n_ops; i++)
+            good = found.since[i] == since_of(&f, &it, found.order, i) &&
+                   ((i >= problem.first_moved && i < problem.end_moved) ||
+                    found.order[i] == i);
+        if (!good)
+            fail_msg("seed %d", seed);
+        n_better +=
+            it.makespan + it.groups_end < listed.makespan + listed.groups_end;
+        cz_arena_fini(&f.arena);
+    }
+    printf("%d of %d orders are better than the list's\n", n_better, SEEDS);
+    assert_true(n_better > SEEDS / 4);
+}
+
+/* The best of all orders of places [i, n), as the list's groups allow. */
+static int64_t best_of_all(fixture *f, int *order, int i, int open)
+{
+    worth it;
+    int64_t best = INT64_MAX;
+    if (i == f->list.n_ops)
+        return find_worth(f, order, &it) && it.open <= open
+                   ? it.makespan + it.groups_end
+                   : INT64_MAX;
+    for (int k = i; k < f->list.n_ops; k++) {
+        const int here = order[i];
+        order[i] = order[k];
+        order[k] = here;
+        const int64_t found = best_of_all(f, order, i + 1, open);
+        best = found < best ? found : best;
+        order[k] = order[i];
+        order[i] = here;
+    }
+    return best;
+}
+
+static void test_short_lists_against_all_orders(void **unused)
+{
+    enum { SHORT = 6, N = 100 };
+    int n_best = 0, worst = 1000;
+    (void)unused;
+    for (int seed = 0; seed < N; seed++) {
+        fixture f;
+        int order[MOST_OPS];
+        draw_list(&f, seed, SHORT);
+        const cz_pipeline_order_problem problem = problem_of(&f, 100000);
+        const cz_pipeline_order found =
+            cz_pipeline_find_order(&f.arena, &problem);
+        for (int o = 0; o < f.list.n_ops; o++)
+            order[o] = o;
+        const int64_t best =
+            best_of_all(&f, order, 0, worth_as_listed(&f).open);
+        const int64_t ours = found.makespan + found.groups_end;
+        assert_true(ours >= best);
+        n_best += ours == best;
+        if (best > 0 && ours * 1000 / best > worst)
+            worst = (int)(ours * 1000 / best);
+        cz_arena_fini(&f.arena);
+    }
+    printf("%d of %d are the best, the worst 1.%03d of it\n", n_best, N,
+           worst - 1000);
+    assert_true(n_best >= N * 9 / 10);
+    assert_true(worst <= 1200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_folded_list_takes_as_long),
+        cmocka_unit_test(test_ranks_that_see_the_same_are_one),
+        cmocka_unit_test(test_orders_are_legal_and_no_worse),
+        cmocka_unit_test(test_short_lists_against_all_orders),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
