@@ -419,7 +419,9 @@ def check_fit_of(plan, every, fit, found):
     yield from equal("ranks of the bound by fit", fit["ranks"], ranks)
     counts = [sum(f.n for f in some if f.of is of) for of in classes]
     yield from check_fit(
-        fit, classes, counts, elements_ps(plan, some),
+        fit, classes, counts,
+        [plan.stages[of["rule"], "whole"]["time_ps"] for of in classes],
+        elements_ps(plan, some),
         plan.matrix_of.get(witness, {}).get("class"),
         max(b["value"] for b in found if b["name"] in ("mean", "item", "pigeonhole")))
 

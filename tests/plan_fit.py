@@ -9,18 +9,14 @@ cannot become worth enough."""
 import math
 
 
-def pieces(classes, counts):
-    """(class, group, batch, picoseconds) of all admitted forms."""
+def pieces(classes, counts, owners):
+    """(class, group, picoseconds) of one matrix in all admitted forms."""
     for c, of in enumerate(classes):
         for form in of["forms"] if counts[c] else ():
-            group, batches = form["group_size"], form["batches"]
-            if not form["admitted"]:
-                continue
-            if group == 1:
-                yield c, 1, 1, min(b["time_ps"] // b["batch"] for b in batches)
-                continue
-            for b in batches:
-                yield c, group, b["batch"], b["time_ps"]
+            if form["admitted"]:
+                group = form["group_size"]
+                yield c, group, (owners[c] if group == 1 else
+                                 form["batches"][0]["time_ps"])
 
 
 def best_of(loads):
@@ -52,25 +48,25 @@ def is_load_worth(added, limit, wanted):
     return any(worth >= wanted for _, worth in loads)
 
 
-def is_refuted(classes, counts, elements_ps, n_ranks, prices, time_ps):
+def is_refuted(classes, counts, owners, elements_ps, n_ranks, prices, time_ps):
     """Whether n_ranks loads that end by time_ps are worth less than all matrices
     and elements.  All is times group sizes' common multiple and elements_ps."""
-    kinds = list(pieces(classes, counts))
+    kinds = list(pieces(classes, counts, owners))
     scale = 1
-    for _, group, _, _ in kinds:
+    for _, group, _ in kinds:
         scale *= group // math.gcd(scale, group)
     whole, elements = max(elements_ps, 1), prices["elements"] * scale
-    added = [(time, prices["classes"][c] * batch * (scale // group) * whole -
-              elements * time) for c, group, batch, time in kinds]
+    added = [(time, prices["classes"][c] * (scale // group) * whole -
+              elements * time) for c, group, time in kinds]
     total = scale * whole * (prices["elements"] + sum(
         y * n for y, n in zip(prices["classes"], counts)))
     wanted = -(-(total - n_ranks * elements * time_ps) // n_ranks)
     return wanted > 0 and not is_load_worth(added, time_ps, wanted)
 
 
-def check_fit(bound, classes, counts, elements_ps, witness, others):
-    """counts: matrices of each class at home where the witness is; witness: its
-    class; others: the largest of the other bounds of kernels."""
+def check_fit(bound, classes, counts, owners, elements_ps, witness, others):
+    """counts: matrices of each class at home where the witness is; owners: what
+    one takes that has an owner; witness: its class; others: the largest of the other bounds of kernels."""
     value, prices = bound["value"], bound["prices"]
     if value == 0 or prices is None:
         if value or prices or witness is not None:
@@ -85,6 +81,6 @@ def check_fit(bound, classes, counts, elements_ps, witness, others):
         yield "fit: the witness is not worth most"
     elif prices["elements"] and not elements_ps:
         yield "fit: a price of no elements"
-    elif not is_refuted(classes, counts, elements_ps, bound["ranks"], prices,
-                        value - 1):
+    elif not is_refuted(classes, counts, owners, elements_ps, bound["ranks"],
+                        prices, value - 1):
         yield "fit: its prices do not refute the time before"

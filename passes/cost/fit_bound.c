@@ -9,37 +9,19 @@ typedef struct lister {
     cz_fit_problem out;
 } lister;
 
-static void add_piece(lister *l, int of, const cz_form *form, int batch,
-                      int64_t ps)
-{
-    *CZ_PUSH(l->arena, l->out.pieces, l->out.n_pieces) =
-        (cz_subgroup_piece){.of = of,
-                            .g = (int)form->group,
-                            .batch = batch,
-                            .compute_ps = ps,
-                            .alone_ps = ps};
-}
-
-static int64_t least_of_one(const cz_form *form, int n_batches)
-{
-    int64_t least = form->time_ps[0];
-    for (int b = 1; b < n_batches; b++)
-        if (form->time_ps[b] / (1 << b) < least)
-            least = form->time_ps[b] / (1 << b);
-    return least;
-}
-
-static void list_pieces(lister *l, int of)
+static void list_pieces(lister *l, int of, int64_t owner_ps)
 {
     const cz_form_class *class = &l->forms->classes[of];
     for (int i = 0; i < class->n_forms; i++) {
         const cz_form *form = &class->forms[i];
-        if (!cz_form_is_open(form))
-            continue;
-        if (form->group == 1)
-            add_piece(l, of, form, 1, least_of_one(form, class->n_batches));
-        for (int b = 0; b < class->n_batches && form->group > 1; b++)
-            add_piece(l, of, form, 1 << b, form->time_ps[b]);
+        const int64_t ps = form->group == 1 ? owner_ps : form->time_ps[0];
+        if (cz_form_is_open(form))
+            *CZ_PUSH(l->arena, l->out.pieces, l->out.n_pieces) =
+                (cz_subgroup_piece){.of = of,
+                                    .g = (int)form->group,
+                                    .batch = 1,
+                                    .compute_ps = ps,
+                                    .alone_ps = ps};
     }
 }
 
@@ -52,17 +34,17 @@ static bool take_time(const lister *l, int from)
     return true;
 }
 
-static void list_classes(lister *l, const int64_t *counts)
+static void list_classes(lister *l, const cz_fit_work *work)
 {
     int64_t *kept = CZ_NEW(l->arena, int64_t, l->forms->n_classes);
     l->out.counts = kept;
     for (int c = 0; c < l->forms->n_classes; c++) {
         const int n = l->out.n_pieces;
-        if (counts[c] == 0)
+        if (work->counts[c] == 0)
             continue;
-        list_pieces(l, c);
+        list_pieces(l, c, work->owner_ps[c]);
         if (take_time(l, n))
-            kept[c] = counts[c];
+            kept[c] = work->counts[c];
         else
             l->out.n_pieces = n;
     }
@@ -78,7 +60,7 @@ cz_fit_bound cz_fit_bound_find(cz_arena *arena, const cz_forms *forms,
                  .divisible_ps = work->elements_ps,
                  .wire_cap_bytes = INT64_MAX,
                  .low_ps = low_ps}};
-    list_classes(&l, work->counts);
+    list_classes(&l, work);
     const cz_fit fit = cz_fit_find(arena, &l.out);
     if (fit.time_ps <= low_ps || fit.most < 0)
         return (cz_fit_bound){.class = -1};

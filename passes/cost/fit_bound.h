@@ -8,8 +8,9 @@
 
 /* What some ranks have to compute. */
 typedef struct cz_fit_work {
-    const int64_t *counts; /* [classes of the forms] matrices */
-    int64_t elements_ps;   /* of all elements in element-wise stages */
+    const int64_t *counts;   /* [classes of the forms] matrices */
+    const int64_t *owner_ps; /* [classes] of one with an owner, in any plan */
+    int64_t elements_ps;     /* of all elements in element-wise stages */
     int64_t n_ranks;
 } cz_fit_work;
 
@@ -22,9 +23,9 @@ typedef struct cz_fit_bound {
 
 /* No plan ends by low_ps, or before value_ps: its prices refute value_ps - 1.
  *
- * Of a matrix with an owner the piece is the least of time_ps / batch, rounded
- * down, over all batches, for an owner's batches are amortised; of those that
- * ranks share, time_ps of each whole batch. */
+ * Pieces are what plans are timed by: owner_ps of a matrix with an owner, the
+ * first of time_ps of one that ranks share.  Larger batches, which the mean
+ * counts, no plan has. */
 cz_fit_bound cz_fit_bound_find(cz_arena *arena, const cz_forms *forms,
                                const cz_fit_work *work, int64_t low_ps);
 

@@ -152,13 +152,25 @@ static int first_of_class(const finder *f, const place *at, int class)
     return f->view->families[family].first_param;
 }
 
+/* Of each class, what a matrix takes where it has an owner. */
+static const int64_t *owner_times(const finder *f)
+{
+    int64_t *ps = CZ_NEW(f->arena, int64_t, f->forms->n_classes);
+    for (int c = 0; c < f->forms->n_classes; c++) {
+        const int rule = f->forms->classes[c].rule;
+        ps[c] = f->times[cz_rule_stages_find(f->view, rule).whole].time_ps;
+    }
+    return ps;
+}
+
 static cz_time_bound fit_over(const finder *f, const place *at, int64_t low_ps)
 {
     int64_t *counts = CZ_NEW(f->arena, int64_t, f->forms->n_classes);
     for (int i = 0; i < f->view->n_families; i++)
         if (f->forms->class_of[i] >= 0 && is_of(f, at, i))
             counts[f->forms->class_of[i]] += n_matrices(&f->view->families[i]);
-    const cz_fit_work all = {counts, total_of(f, at).elements_ps, at->n_ranks};
+    const cz_fit_work all = {counts, owner_times(f),
+                             total_of(f, at).elements_ps, at->n_ranks};
     const cz_fit_bound found =
         cz_fit_bound_find(f->arena, f->forms, &all, low_ps);
     return (cz_time_bound){
