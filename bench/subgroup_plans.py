@@ -2,7 +2,7 @@
 """Prints the last tables of bench/subgroup.md: plans themselves, and those with a
 tolerance.
 
-    subgroup_plans.py CANZONA REACH, where REACH is what the cost test prints
+    subgroup_plans.py CANZONA
 """
 import json
 import os
@@ -38,21 +38,12 @@ STORAGES = {
     "torchtitan": ("qwen3_torchtitan",
                    "layers.*.*.{wq,wk,wv,wo,w1,w2,w3}.weight")}
 CELLS = "case", "kernels ms", "T_LB ms", "ratio", "step ms", "wire", "staging GiB", "state"
-BOUND = "bound ms", "ratio"
 TOLERANCE = "-D", "schedule.tolerance=0.05"
 
 
 def run(canzona, *arguments):
     return json.loads(subprocess.run([canzona, *arguments], check=True,
                                      stdout=subprocess.PIPE).stdout)
-
-
-def bounds_of(path):
-    """The bounds of the cost test's table, in ms by case."""
-    with open(path, encoding="utf-8") as lines:
-        rows = [[cell.strip() for cell in line.split("|")] for line in lines
-                if line.startswith("| ")]
-    return {row[1]: float(row[3]) for row in rows[1:]}
 
 
 def sent(plan):
@@ -62,14 +53,13 @@ def sent(plan):
             sum(metrics["trainer_bytes"].values()))
 
 
-def show(cells, more=()):
-    """A row of a table, with `more` behind the kernels."""
-    print("| " + " | ".join([*cells[:2], *more, *cells[2:]]) + " |", flush=True)
+def show(cells):
+    print("| " + " | ".join(cells) + " |", flush=True)
 
 
-def head(more=()):
-    show(CELLS, more)
-    print("|---" * (len(CELLS) + len(more)) + "|")
+def head():
+    show(CELLS)
+    print("|---" * len(CELLS) + "|")
 
 
 def cells_of(canzona, source, case, *options):
@@ -90,13 +80,6 @@ def cells_of(canzona, source, case, *options):
             f"{max(state) * len(state) / sum(state):.2f}")
 
 
-def fit(cells, bounds):
-    """How close the kernels come to the first table's bound."""
-    bound = bounds.get(cells[0])
-    return ((f"{bound:.3f}", f"{float(cells[1]) / bound:.3f}") if bound
-            else ("-", "-"))
-
-
 def sources(folder):
     """Of each case its name and a file, in turn."""
     for size in SIZES:
@@ -113,18 +96,14 @@ def sources(folder):
 
 
 def main():
-    canzona, reach = sys.argv[1:]
-    bounds = bounds_of(reach)
+    canzona, = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         cases = list(sources(folder))
-        head(BOUND)
-        for case, source in cases:
-            cells = cells_of(canzona, source, case)
-            show(cells, fit(cells, bounds))
-        print("\nWith `tolerance 0.05`:\n")
-        head()
-        for case, source in cases:
-            show(cells_of(canzona, source, case, *TOLERANCE))
+        for title, options in (("As it is", ()), ("`tolerance 0.05`", TOLERANCE)):
+            print(f"\n{title}:\n")
+            head()
+            for case, source in cases:
+                show(cells_of(canzona, source, case, *options))
 
 
 main()

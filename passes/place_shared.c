@@ -4,9 +4,9 @@
 #include <string.h>
 
 /* Exchanges are simulated as if they slowed no product down: sharing has to
- * gain more than this hundredth of the time, and more bytes on the wire than
- * they may be have to gain that other. */
-enum { WORTH = 10, BYTES_WORTH = 5 };
+ * gain more than so many hundredths of the time, and more bytes on the wire
+ * than the first of wire_more so many. */
+enum { WORTH = 10, BYTES_WORTH = 12 };
 
 /* Bytes on the wire that sharing may add: so many hundredths of all that owners
  * alone send, gradients and parameters included; the first that will do. */
