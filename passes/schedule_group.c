@@ -13,7 +13,8 @@
 enum { EACH_NUMBER = 8, MOST_GROUPS = 32 };
 
 /* Groups of shared matrices wait for each other segment by segment: their order
- * says as much as their number.  A tenth of what the chosen one is worth. */
+ * says as much as their number.  A tenth of what the order of the one that is
+ * taken is worth. */
 enum { TRIAL_EFFORT = 30000000 };
 
 typedef struct chooser {
@@ -133,7 +134,7 @@ static void try_all(chooser *c)
     }
 }
 
-static bool has_shared(const cz_scheduler *s)
+bool cz_schedule_has_shared(const cz_scheduler *s)
 {
     for (int l = 0; l < s->n_lots; l++)
         if (s->lots[l].block.size > 1)
@@ -158,7 +159,7 @@ void cz_schedule_group(cz_scheduler *s)
     c.best = CZ_NEW(s->arena, cz_group_wish, s->n_lots);
     for (int l = 0; l < s->n_lots; l++)
         c.best[l].n_groups = 1;
-    c.effort = has_shared(s) ? TRIAL_EFFORT : 0;
+    c.effort = cz_schedule_has_shared(s) ? TRIAL_EFFORT : 0;
     c.fixed_bytes = fixed_bytes(s);
     cz_arena_init(&c.scratch);
     if (s->prices && has_choice(s))

@@ -160,6 +160,8 @@ int cz_schedule_turn(const cz_plan_view *view, int i);
 /* Sorts matrices by row, group, turn and offset. */
 void cz_schedule_sort(cz_scheduler *s, cz_matrix_set *set, int n_groups);
 
+/* Whether ranks share matrices of some lot. */
+bool cz_schedule_has_shared(const cz_scheduler *s);
 /* Lots of the matrices as they are collected. */
 void cz_schedule_find_lots(cz_scheduler *s);
 /* Cuts each lot as wished, [n_lots]; returns how many groups there are.  The
