@@ -162,7 +162,7 @@ def expected_events(plan):
     model, sent = Simulation(plan, constants, 1, 0.5, 1, 1, True), set()
     for op in plan["schedule"]:
         model.add(op["section"], 0, op["stream"], model.op_ps(op, sent),
-                  op["waits"], op["axes"])
+                  op["waits"], op["axes"], (op["group"], op["stride"]))
     ends = model.run()
     return {(i, r): (end - op.ps[r], end)
             for i, (op, found) in enumerate(zip(model.ops, ends))

@@ -91,6 +91,10 @@ int64_t *cz_simulate_alike(cz_simulation *s, int64_t ps);
 int cz_simulate_append(cz_simulation *s, cz_simulate_part part,
                        cz_pipeline_stream stream, int64_t set,
                        const int64_t *ps, const int *waits, int n_waits);
+/* An operation of the plan, joint in its blocks. */
+int cz_simulate_append_op(cz_simulation *s, cz_simulate_part part,
+                          const cz_figures_op *op, const int64_t *ps,
+                          const int *waits, int n_waits);
 
 /* A list without operations, of which an iteration will have n_ops; `arena` is
  * initialised, and the caller's to let go. */

@@ -98,6 +98,17 @@ int cz_simulate_append(cz_simulation *s, cz_simulate_part part,
     return number;
 }
 
+int cz_simulate_append_op(cz_simulation *s, cz_simulate_part part,
+                          const cz_figures_op *op, const int64_t *ps,
+                          const int *waits, int n_waits)
+{
+    const int number = cz_simulate_append(
+        s, part, (cz_pipeline_stream)op->stream, op->comm, ps, waits, n_waits);
+    if (op->block.size > 0)
+        s->comms[number] = cz_simulate_comm(s, op->comm, op->block);
+    return number;
+}
+
 /* ---- passes of the model ---- */
 
 void cz_simulate_list_forward(cz_simulation *s, int *const *waits,

@@ -87,10 +87,7 @@ static void list_op(cz_simulation *s, lister *l, int i)
     if (op->kind == CZ_STEP_REDUCE_SCATTER)
         waits[n++] = l->backward[l->first_layer[op->bucket]];
     l->number_of[i] =
-        cz_simulate_append(s, part_of(op), (cz_pipeline_stream)op->stream,
-                           op->comm, l->ps[i], waits, n);
-    if (op->block.size > 0)
-        s->comms[l->number_of[i]] = cz_simulate_comm(s, op->comm, op->block);
+        cz_simulate_append_op(s, part_of(op), op, l->ps[i], waits, n);
     if (op->kind == CZ_STEP_ALL_GATHER)
         l->gather_of[op->bucket] = l->number_of[i];
 }

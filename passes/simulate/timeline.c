@@ -8,9 +8,8 @@ static void list_op(cz_simulation *s, int number)
     int *waits = CZ_NEW(s->arena, int, op->n_waits + 1);
     for (int i = 0; i < op->n_waits; i++)
         waits[i] = (int)op->waits[i];
-    cz_simulate_append(s, CZ_PART_UPDATE, (cz_pipeline_stream)op->stream,
-                       op->comm, cz_simulate_op_ps(s, number), waits,
-                       op->n_waits);
+    cz_simulate_append_op(s, CZ_PART_UPDATE, op, cz_simulate_op_ps(s, number),
+                          waits, op->n_waits);
 }
 
 static cz_simulate_timeline copy(cz_arena *arena, const cz_simulation *s,

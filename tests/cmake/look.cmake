@@ -15,6 +15,9 @@ foreach(stem moe pipeline fsdp)
 endforeach()
 cz_look_test(shared ${look} $<TARGET_FILE:canzona>
   ${CMAKE_SOURCE_DIR}/examples/gpt.cz -D schedule.tp_strategy=gram)
+# Groups of two ranks beside owners, who need longer, on one row of ranks.
+cz_look_test(groups_that_do_not_wait_for_each_other ${look}
+  $<TARGET_FILE:canzona> ${CMAKE_CURRENT_SOURCE_DIR}/plans/near.cz)
 cz_look_test(8_ranks ${look} $<TARGET_FILE:canzona>
   ${CMAKE_SOURCE_DIR}/examples/gpt.cz -D mesh.dp=4)
 cz_look_test(4096_ranks ${look} $<TARGET_FILE:canzona>
