@@ -6,7 +6,7 @@
 #include "frontend/report/number.h"
 
 enum {
-    LEFT = 290 * CZ_PAGE_UNIT,
+    LEFT = 340 * CZ_PAGE_UNIT,
     RIGHT = 850 * CZ_PAGE_UNIT,
     LANE = 18 * CZ_PAGE_UNIT,
     BAR = 13 * CZ_PAGE_UNIT,
