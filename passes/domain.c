@@ -24,13 +24,18 @@ static bool same_axes(const cz_ints *a, const cz_ints *b)
     return true;
 }
 
-/* Axes of the family's matrices; none where it has no owner, or all its ranks
- * compute alike. */
+/* Axes of the family's matrices, of more than one rank; none where it has no
+ * owner, or all its ranks compute alike. */
 static int64_t shards_of(const finder *f, int family)
 {
-    return cz_family_is_owned(f->view, family)
-               ? cz_view_shard_set(f->view, family)
-               : 0;
+    const cz_ints *sizes = &f->view->mesh->sizes;
+    int64_t set = cz_family_is_owned(f->view, family)
+                      ? cz_view_shard_set(f->view, family)
+                      : 0;
+    for (int axis = 0; axis < sizes->n; axis++)
+        if (sizes->v[axis] == 1)
+            set &= ~((int64_t)1 << axis);
+    return set;
 }
 
 static bool belongs(const finder *f, int domain, int family)

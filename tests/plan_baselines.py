@@ -11,7 +11,8 @@ LAYER_WISE = ("layer-wise round robin", "layer-wise longest first by elements")
 
 def owned_axes(plan, p):
     """Axes of the shards of a matrix that is gathered; none for others."""
-    return tuple(plan.shard_axes(p)) if (p["rule"], "whole") in plan.stages else ()
+    is_owned = (p["rule"], "whole") in plan.stages
+    return tuple(a for a in plan.shard_axes(p) if is_owned and plan.extent([a]) > 1)
 
 
 def gradient_order(plan):
