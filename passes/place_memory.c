@@ -4,7 +4,10 @@
 #include "dsl/base/checked.h"
 #include "passes/bucket.h"
 #include "passes/owned.h"
+#include "passes/place_write.h"
 #include "passes/solve/arithmetic.h"
+
+#include <string.h>
 
 /* Of an element of padding, in all of a rank's memory: slices of each kind of a
  * bucket are aligned. */
@@ -92,4 +95,53 @@ int64_t cz_place_state_room(cz_arena *scratch, const cz_plan_view *view,
         least = cz_solve_min(least, own);
     }
     return least;
+}
+
+/* A rank's reduced gradients in all buckets of its domain. */
+static int64_t reduced_of(const cz_place_bucket *list, int n, int domain,
+                          int rank)
+{
+    int64_t bytes = 0;
+    for (int b = 0; b < n; b++) {
+        const int64_t *slice = &list[b].fact.slices.v[rank];
+        if (list[b].domain == domain)
+            bytes += (slice[1] - slice[0]) * cz_dtype_bytes(CZ_F32);
+    }
+    return bytes;
+}
+
+/* Adds what padding adds to the states of each rank's matrices. */
+static void add_padding(const cz_place_domain *domain,
+                        const cz_solve_plan *plan, int64_t *of_rank)
+{
+    const cz_solve_problem *problem = &domain->problem;
+    const int64_t align = CZ_BUCKET_ALIGN * cz_dtype_bytes(CZ_F32);
+    for (int i = 0; i < problem->n_items; i++) {
+        const int64_t own = problem->classes[problem->class_of[i]].state_bytes;
+        if (plan->owner[i] >= 0)
+            of_rank[plan->owner[i]] += cz_round_up(own, align) - own;
+    }
+}
+
+int64_t cz_place_bytes(cz_arena *scratch, const cz_plan_view *view,
+                       const cz_place_all *all)
+{
+    int n;
+    const cz_place_bucket *list = cz_place_list(scratch, view, all, &n);
+    int64_t *bytes = CZ_NEW(scratch, int64_t, all->n_cells + 1), most = 0;
+    memcpy(bytes, all->cell_bytes, (size_t)all->n_cells * sizeof *bytes);
+    for (int d = 0; d < all->n_domains; d++) {
+        const cz_place_domain *it = &all->domains[d];
+        int64_t *of = CZ_NEW(scratch, int64_t, it->problem.n_ranks + 1);
+        for (int r = 0; r < it->problem.n_ranks; r++)
+            of[r] = reduced_of(list, n, d, r);
+        add_padding(it, &all->plans[d], of);
+        for (int cell = 0; cell < all->n_cells; cell++) {
+            const int slot = it->domain.slot_of_cell[cell];
+            bytes[cell] += slot < 0 ? 0 : of[slot / it->problem.n_hosts];
+        }
+    }
+    for (int cell = 0; cell < all->n_cells; cell++)
+        most = cz_solve_max(most, bytes[cell]);
+    return most;
 }

@@ -7,15 +7,13 @@
 #include "dsl/base/checked.h"
 #include "dsl/ir.h"
 #include "dsl/plan_view_build.h"
-#include "passes/gradient_order.h"
-#include "passes/place_fact.h"
 #include "passes/place_memory.h"
 #include "passes/place_public.h"
 #include "passes/place_shared.h"
 #include "passes/place_turns.h"
+#include "passes/place_write.h"
 #include "passes/solve/joint.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* State of any rank, over the mean of all. */
@@ -111,25 +109,6 @@ static void find_mean(placer *p)
         total += total_bytes(&it->problem) / it->problem.n_ranks * cells;
     }
     p->mean_bytes = n > 0 ? total / n : 0;
-}
-
-/* Room for states is an estimate: that it does is sure with this part of it. */
-enum { UNSURE = 3 };
-
-/* The cap on state; as even as can be where `memory` may not have room for
- * that, so that what a refusal names is the least. */
-static void find_cap(placer *p)
-{
-    const int64_t cap =
-        p->mean_bytes / state_cap.denominator * state_cap.numerator;
-    p->state = state_cap;
-    if (p->view->policy->memory_bytes == 0)
-        return;
-    const int64_t room = cz_place_state_room(p->arena, p->view, p->domains,
-                                             p->n_domains, p->n_cells);
-    if (room - room / UNSURE >= cap)
-        return;
-    p->state = (cz_solve_cap){1, 1};
 }
 
 /* ---- what is placed already ---- */
@@ -341,73 +320,6 @@ static void stagger(placer *p)
                                        &p->domains[d], &p->plans[d]);
 }
 
-/* ---- facts ---- */
-
-static cz_ints of_family(const cz_view_family *family, const int64_t *values)
-{
-    return (cz_ints){values + family->first_param, family->n_params};
-}
-
-static void write_owners(const placer *p, cz_ir *ir)
-{
-    const cz_plan_view *view = p->view;
-    const cz_place_owners owners = cz_place_owners_make(p->arena, view);
-    for (int d = 0; d < p->n_domains; d++)
-        cz_place_owners_put(&owners, &p->domains[d], &p->plans[d],
-                            p->blocks_of[d], view);
-    cz_ir_remove(ir, CZ_FACT_assign);
-    for (int f = 0; f < view->n_families; f++) {
-        const cz_view_family *family = &view->families[f];
-        const cz_fact_assign fact = {
-            family->fact->sym_name, of_family(family, owners.split),
-            of_family(family, owners.shard), of_family(family, owners.group),
-            of_family(family, owners.stride)};
-        cz_ir_add_assign(ir, &fact);
-    }
-}
-
-static int by_last(const void *left, const void *right)
-{
-    const cz_place_bucket *a = left, *b = right;
-    return (a->last > b->last) - (a->last < b->last);
-}
-
-static void write_geometries(const placer *p, cz_ir *ir,
-                             const cz_place_bucket *list, int n)
-{
-    cz_ir_remove(ir, CZ_FACT_geometry);
-    for (int d = 0; d < p->n_domains; d++) {
-        const cz_place_geometry *geometry = &p->domains[d].geometry;
-        int64_t *buckets = CZ_NEW(p->arena, int64_t, n + 1);
-        int n_buckets = 0;
-        for (int b = 0; b < n; b++)
-            if (list[b].domain == d)
-                buckets[n_buckets++] = b;
-        if (geometry->is_auto)
-            cz_place_geometry_add(ir, p->arena, geometry,
-                                  (cz_ints){buckets, n_buckets});
-    }
-}
-
-/* In the order in which they are complete. */
-static void write_buckets(const placer *p, cz_ir *ir)
-{
-    const int *gradients = cz_gradient_order(p->arena, p->view);
-    cz_place_bucket *list = NULL;
-    int n = 0;
-    for (int d = 0; d < p->n_domains; d++)
-        cz_place_buckets(p->arena, &p->domains[d], &p->plans[d], p->view,
-                         gradients, d, &list, &n);
-    if (n > 0)
-        qsort(list, (size_t)n, sizeof *list, by_last);
-    cz_ir_remove(ir, CZ_FACT_bucket);
-    for (int b = 0; b < n; b++) {
-        list[b].fact.sym_name = cz_arena_printf(p->arena, "bucket%d", b);
-        cz_ir_add_bucket(ir, &list[b].fact);
-    }
-    write_geometries(p, ir, list, n);
-}
-
 /* ---- the pass ---- */
 
 /* All lengths, leaves and padding included, must fit in memory sizes. */
@@ -429,6 +341,68 @@ static bool check_size(const cz_plan_view *view, cz_diags *diags)
     return ok;
 }
 
+/* Nothing is placed yet. */
+static placer start(const placer *from, cz_solve_cap state)
+{
+    placer p = *from;
+    const size_t n = (size_t)p.n_domains + 1;
+    p.state = state;
+    p.domains = CZ_NEW(p.arena, cz_place_domain, n);
+    p.plans = CZ_NEW(p.arena, cz_solve_plan, n);
+    p.asked = CZ_NEW(p.arena, cz_solve_problem, n);
+    p.partner = CZ_NEW(p.arena, int, n);
+    p.blocks_of = CZ_NEW(p.arena, const cz_block *, n);
+    p.coarse_of = CZ_NEW(p.arena, const int *, n);
+    p.is_placed = CZ_NEW(p.arena, bool, n);
+    for (int d = 0; d < p.n_domains; d++) {
+        p.domains[d] = from->domains[d];
+        p.partner[d] = -1;
+    }
+    p.cell_ps = CZ_NEW(p.arena, int64_t, p.n_cells);
+    p.cell_bytes = CZ_NEW(p.arena, int64_t, p.n_cells);
+    return p;
+}
+
+static placer place_all(const placer *from, cz_solve_cap state)
+{
+    placer p = start(from, state);
+    place_pairs(&p);
+    place_rest(&p);
+    try_public(&p);
+    stagger(&p);
+    return p;
+}
+
+/* Room for states is an estimate: that it does is sure with this part of it. */
+enum { UNSURE = 3 };
+
+static bool is_roomy(const placer *p)
+{
+    const int64_t cap =
+        p->mean_bytes / state_cap.denominator * state_cap.numerator;
+    if (p->view->policy->memory_bytes == 0)
+        return true;
+    const int64_t room = cz_place_state_room(p->arena, p->view, p->domains,
+                                             p->n_domains, p->n_cells);
+    return room - room / UNSURE >= cap;
+}
+
+/* Where `memory` may not have room for the cap on state, state as even as can
+ * be, so that what a refusal names is the least; if that takes less, slices
+ * with their padding counted. */
+static placer place_in_room(const placer *from)
+{
+    const placer usual = place_all(from, state_cap);
+    if (is_roomy(from))
+        return usual;
+    const placer even = place_all(from, (cz_solve_cap){1, 1});
+    const cz_place_all all[] = {all_of(&usual), all_of(&even)};
+    return cz_place_bytes(from->arena, from->view, &all[1]) <
+                   cz_place_bytes(from->arena, from->view, &all[0])
+               ? even
+               : usual;
+}
+
 static bool place(cz_ir *ir, cz_arena *arena, cz_diags *diags)
 {
     placer p = {.arena = arena};
@@ -438,24 +412,11 @@ static bool place(cz_ir *ir, cz_arena *arena, cz_diags *diags)
         !make_problems(&p, diags))
         return false;
     p.n_cells = p.grid.n_rows * p.grid.n_shard;
-    p.plans = CZ_NEW(arena, cz_solve_plan, p.n_domains + 1);
-    p.asked = CZ_NEW(arena, cz_solve_problem, p.n_domains + 1);
-    p.partner = CZ_NEW(arena, int, p.n_domains + 1);
-    p.blocks_of = CZ_NEW(arena, const cz_block *, p.n_domains + 1);
-    p.coarse_of = CZ_NEW(arena, const int *, p.n_domains + 1);
-    p.is_placed = CZ_NEW(arena, bool, p.n_domains + 1);
-    for (int d = 0; d < p.n_domains; d++)
-        p.partner[d] = -1;
-    p.cell_ps = CZ_NEW(arena, int64_t, p.n_cells);
-    p.cell_bytes = CZ_NEW(arena, int64_t, p.n_cells);
     find_mean(&p);
-    find_cap(&p);
-    place_pairs(&p);
-    place_rest(&p);
-    try_public(&p);
-    stagger(&p);
-    write_owners(&p, ir);
-    write_buckets(&p, ir);
+    const placer done = place_in_room(&p);
+    const cz_place_all all = all_of(&done);
+    cz_place_write_owners(arena, done.view, &all, done.blocks_of, ir);
+    cz_place_write_buckets(arena, done.view, &all, ir);
     return true;
 }
 

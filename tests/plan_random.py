@@ -94,21 +94,35 @@ def check_bounds(plan):
 
 
 def check_best(plan):
-    """No baseline takes less time with as little state, or within the cap;
-    all of them gather whole matrices, in uneven slices."""
+    """No baseline takes less time with as little state, or within the cap, which
+    `memory` may narrow; all of them gather whole matrices, in uneven slices."""
     policy = plan.data["policy"]
     if (policy["tp_strategy"] == "gram" or policy["geometry"] != "uneven" or
             not has_room(plan)):
         return
     ours, state = max(plan.data["metrics"]["time_ps"]), state_of(plan)
+    cap = 0 if policy["memory_bytes"] else cap_of(state)
     for baseline in baselines(plan):
         time = max(baseline["time_ps"])
         if (ours > time + rounding(plan) and
-                max(baseline["state_bytes"]) <= max(cap_of(state), *state)):
+                max(baseline["state_bytes"]) <= max(cap, *state)):
             yield f"slower than {baseline['name']}: {ours}, not {time}"
 
 
 CHECKS = (check_state, check_bounds, check_best)
+
+
+def memory_of(plan):
+    """Bytes of the rank that has most."""
+    return max(map(sum, zip(*plan.data["metrics"]["memory_bytes"].values())))
+
+
+def check_room(plan, free):
+    """A cap on memory costs time only if memory is saved.  free: the plan of the
+    same program without the cap."""
+    ours, other = (max(p.data["metrics"]["time_ps"]) for p in (plan, free))
+    if ours > other + rounding(plan) and memory_of(plan) >= memory_of(free):
+        yield f"slower with `memory` than without: {ours}, not {other}"
 
 
 # ---- one program ----
@@ -141,14 +155,22 @@ def with_group(text, said):
     return "\n".join([f"# {named[1]}", *lines[lines[0].startswith("# -D"):]])
 
 
-def complaints(canzona, folder, text, changed=()):
-    """What is wrong with the plan of a program; and whether it has one, perhaps
-    after the changes that are said to help, each of another clause."""
+def run(canzona, folder, text):
     path = os.path.join(folder, f"plan{os.getpid()}.cz")
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
-    done = subprocess.run([canzona, "plan", "--json", *options_of(text), path],
+    return subprocess.run([canzona, "plan", "--json", *options_of(text), path],
                           capture_output=True, timeout=LIMIT_S, check=False)
+
+
+def without_cap(text):
+    return re.sub(r"^memory .*\n", "", text, flags=re.MULTILINE)
+
+
+def complaints(canzona, folder, text, changed=()):
+    """What is wrong with the plan of a program; and whether it has one, perhaps
+    after the changes that are said to help, each of another clause."""
+    done = run(canzona, folder, text)
     said = done.stderr.decode()
     helped = with_room(text, said) or with_group(text, said)
     word = re.search(r"`(memory|group|-D)", said)
@@ -163,6 +185,9 @@ def complaints(canzona, folder, text, changed=()):
     if not found:
         plan = Plan(plan_schema.parse(done.stdout.decode()))
         found = [m for part in CHECKS for m in part(plan)]
+        if plan.data["policy"]["memory_bytes"]:
+            free = run(canzona, folder, without_cap(text)).stdout.decode()
+            found += check_room(plan, Plan(plan_schema.parse(free)))
     return found, True
 
 
