@@ -213,7 +213,8 @@ typedef struct czr_product {
     float *c;
     czr_dtype a_dtype, b_dtype;
     int transpose_a, transpose_b;
-    int symmetric; /* c equals its transpose in exact arithmetic */
+    int symmetric; /* c = x @ x' or x' @ x, or x @ x of an x = x', or another
+                    * c that equals its transpose where a is not b */
     int blocks;    /* the fixed order sums over k in so many equal parts, a
                     * power of two, and adds these up as a tree, neighbours
                     * first; 0 and 1: all in turn */

@@ -5,11 +5,19 @@
 #include <pthread.h>
 
 /* The enums of the CBLAS interface. */
-enum { CBLAS_ROW_MAJOR = 101, CBLAS_NO_TRANSPOSE = 111, CBLAS_TRANSPOSE = 112 };
+enum {
+    CBLAS_ROW_MAJOR = 101,
+    CBLAS_NO_TRANSPOSE = 111,
+    CBLAS_TRANSPOSE = 112,
+    CBLAS_LOWER = 122
+};
 
 typedef void (*sgemm_function)(int order, int transpose_a, int transpose_b,
                                int m, int n, int k, float alpha, const float *a,
                                int a_stride, const float *b, int b_stride,
+                               float beta, float *c, int c_stride);
+typedef void (*ssyrk_function)(int order, int triangle, int transpose, int n,
+                               int k, float alpha, const float *a, int a_stride,
                                float beta, float *c, int c_stride);
 typedef void (*set_threads_function)(int n);
 
@@ -17,6 +25,7 @@ static struct {
     pthread_once_t once;
     pthread_mutex_t lock;
     sgemm_function sgemm;
+    ssyrk_function ssyrk;
     set_threads_function set_threads;
     int n_threads;
 } cblas = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -29,10 +38,12 @@ static void open_cblas(void)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
         void *sgemm = library ? dlsym(library, "cblas_sgemm") : NULL;
-        if (!sgemm)
+        void *ssyrk = library ? dlsym(library, "cblas_ssyrk") : NULL;
+        if (!sgemm || !ssyrk)
             continue;
         void *set_threads = dlsym(library, "openblas_set_num_threads");
         memcpy(&cblas.sgemm, &sgemm, sizeof sgemm);
+        memcpy(&cblas.ssyrk, &ssyrk, sizeof ssyrk);
         memcpy(&cblas.set_threads, &set_threads, sizeof set_threads);
         return;
     }
@@ -48,18 +59,27 @@ void czr_library_set_threads(int n)
     pthread_mutex_unlock(&cblas.lock);
 }
 
-bool czr_library_has_sgemm(void)
+bool czr_library_has_cblas(void)
 {
     pthread_once(&cblas.once, open_cblas);
     return cblas.sgemm != NULL;
 }
 
-void czr_library_sgemm(size_t m, size_t n, size_t k, const czr_operand *a,
-                       const czr_operand *b, float *c, size_t stride)
+static int transposition(const czr_operand *x)
 {
-    cblas.sgemm(CBLAS_ROW_MAJOR,
-                a->is_transposed ? CBLAS_TRANSPOSE : CBLAS_NO_TRANSPOSE,
-                b->is_transposed ? CBLAS_TRANSPOSE : CBLAS_NO_TRANSPOSE, (int)m,
-                (int)n, (int)k, 1, a->data, (int)a->stride, b->data,
-                (int)b->stride, 1, c, (int)stride);
+    return x->is_transposed ? CBLAS_TRANSPOSE : CBLAS_NO_TRANSPOSE;
+}
+
+void czr_library_sgemm(const czr_gemm *g, float scale)
+{
+    cblas.sgemm(CBLAS_ROW_MAJOR, transposition(&g->a), transposition(&g->b),
+                (int)g->m, (int)g->n, (int)g->k, 1, g->a.data, (int)g->a.stride,
+                g->b.data, (int)g->b.stride, scale, g->c, (int)g->c_stride);
+}
+
+void czr_library_ssyrk(const czr_gemm *g)
+{
+    cblas.ssyrk(CBLAS_ROW_MAJOR, CBLAS_LOWER, transposition(&g->a), (int)g->m,
+                (int)g->k, 1, g->a.data, (int)g->a.stride, 0, g->c,
+                (int)g->c_stride);
 }

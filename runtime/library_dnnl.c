@@ -66,11 +66,12 @@ static void open_dnnl(void)
 }
 
 static bool describe(dnnl_memory_desc_t *memory, size_t rows, size_t columns,
-                     bool is_transposed, dnnl_data_type_t type)
+                     const czr_operand *x, dnnl_data_type_t type)
 {
+    const dnnl_dim_t stride = (dnnl_dim_t)x->stride;
     const dnnl_dims_t dims = {(dnnl_dim_t)rows, (dnnl_dim_t)columns};
-    const dnnl_dims_t strides = {is_transposed ? 1 : (dnnl_dim_t)columns,
-                                 is_transposed ? (dnnl_dim_t)rows : 1};
+    const dnnl_dims_t strides = {x->is_transposed ? 1 : stride,
+                                 x->is_transposed ? stride : 1};
 
     return lib.dnnl_memory_desc_init_by_strides(memory, 2, dims, type,
                                                 strides) == dnnl_success;
@@ -86,13 +87,14 @@ typedef struct call {
     dnnl_stream_t stream;
 } call;
 
-static bool prepare(call *self, const czr_product *p)
+static bool prepare(call *self, const czr_gemm *g)
 {
+    const czr_operand c = {g->c, g->c_stride, false};
     dnnl_matmul_desc_t matmul;
 
-    if (!describe(&self->shapes[A], p->m, p->k, p->transpose_a, dnnl_bf16) ||
-        !describe(&self->shapes[B], p->k, p->n, p->transpose_b, dnnl_bf16) ||
-        !describe(&self->shapes[C], p->m, p->n, false, dnnl_f32) ||
+    if (!describe(&self->shapes[A], g->m, g->k, &g->a, dnnl_bf16) ||
+        !describe(&self->shapes[B], g->k, g->n, &g->b, dnnl_bf16) ||
+        !describe(&self->shapes[C], g->m, g->n, &c, dnnl_f32) ||
         lib.dnnl_matmul_desc_init(&matmul, &self->shapes[A], &self->shapes[B],
                                   NULL, &self->shapes[C]) != dnnl_success)
         return false;
@@ -104,11 +106,11 @@ static bool prepare(call *self, const czr_product *p)
                                   dnnl_stream_default_flags) == dnnl_success;
 }
 
-static bool execute(call *self, const czr_product *p)
+static bool execute(call *self, const czr_gemm *g)
 {
     static const int names[OPERANDS] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS,
                                         DNNL_ARG_DST};
-    const void *data[OPERANDS] = {p->a, p->b, p->c};
+    const void *data[OPERANDS] = {g->a.data, g->b.data, g->c};
     dnnl_exec_arg_t args[OPERANDS];
 
     for (int i = 0; i < OPERANDS; i++) {
@@ -137,7 +139,7 @@ static void finish(call *self)
         lib.dnnl_primitive_desc_destroy(self->description);
 }
 
-bool czr_library_bf16(const czr_product *product, int n_threads)
+bool czr_library_bf16(const czr_gemm *gemm, int n_threads)
 {
     call self = {.stream = NULL};
 
@@ -146,16 +148,16 @@ bool czr_library_bf16(const czr_product *product, int n_threads)
         return false;
     if (lib.omp_set_num_threads)
         lib.omp_set_num_threads(n_threads);
-    const bool is_done = prepare(&self, product) && execute(&self, product);
+    const bool is_done = prepare(&self, gemm) && execute(&self, gemm);
     finish(&self);
     return is_done;
 }
 
 #else
 
-bool czr_library_bf16(const czr_product *product, int n_threads)
+bool czr_library_bf16(const czr_gemm *gemm, int n_threads)
 {
-    (void)product;
+    (void)gemm;
     (void)n_threads;
     return false;
 }

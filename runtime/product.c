@@ -3,12 +3,15 @@
  * in order of k, so that blocks are invisible in the result. */
 #include "runtime/product.h"
 
+#include <stdbool.h>
+
 enum {
     ROWS = CZR_BLOCK_ROWS,
     COLUMNS = CZR_BLOCK_COLUMNS,
     DEPTH = CZR_BLOCK_DEPTH,
     LANES = 16,
-    STRIP = 4
+    STRIP = 4,
+    TURNED = 64 /* side of what is mirrored at once */
 };
 
 /* One operand as stored: element (row, column) of op(x). */
@@ -90,16 +93,33 @@ static void add_block(const czr_product *p, const czr_host_math *math,
 {
     for (size_t i = 0; i < here->n_rows; i += STRIP)
         for (size_t j = 0; j < here->n_columns; j += LANES)
-            if (!p->symmetric || here->column + j + LANES > here->row + i)
+            if (!p->symmetric || here->column + j < here->row + i + STRIP)
                 add_tile(math, here, i, j);
 }
 
-/* The lower triangle is the upper one's mirror, whatever tiles were made. */
-static void mirror(const czr_product *p)
+/* A tile below the diagonal, or on it, to its mirror image, by way of a copy
+ * that turns it: every line of c is met once. */
+static void mirror_tile(float *c, size_t n, size_t i, size_t j)
 {
-    for (size_t i = 0; i < p->m; i++)
-        for (size_t j = 0; j < i; j++)
-            p->c[i * p->n + j] = p->c[j * p->n + i];
+    float tile[TURNED][TURNED];
+    const size_t n_rows = least(TURNED, n - i),
+                 n_columns = least(TURNED, n - j);
+
+    for (size_t r = 0; r < n_rows; r++)
+        for (size_t s = 0; s < n_columns; s++)
+            tile[s][r] = c[(i + r) * n + j + s];
+    for (size_t s = 0; s < n_columns; s++) {
+        const size_t first = i == j ? s + 1 : 0;
+        memcpy(c + (j + s) * n + i + first, tile[s] + first,
+               (n_rows - first) * sizeof *c);
+    }
+}
+
+void czr_mirror_lower(float *c, size_t n)
+{
+    for (size_t i = 0; i < n; i += TURNED)
+        for (size_t j = 0; j <= i; j += TURNED)
+            mirror_tile(c, n, i, j);
 }
 
 typedef struct operands {
@@ -126,6 +146,12 @@ static void pack_b(const czr_host_math *math, const operands *x,
          math->packed_b, COLUMNS);
 }
 
+/* Whether nothing of a block is wanted, as its mirror image is computed. */
+static bool is_above(const czr_product *p, const czr_block *here)
+{
+    return p->symmetric && here->column >= here->row + here->n_rows;
+}
+
 void czr_product_blocks(const czr_host_math *math, const czr_product *p,
                         czr_add_block add)
 {
@@ -141,6 +167,8 @@ void czr_product_blocks(const czr_host_math *math, const czr_product *p,
             for (here.row = 0; here.row < p->m; here.row += ROWS) {
                 here.n_rows = least(ROWS, p->m - here.row);
                 here.c = p->c + here.row * p->n + here.column;
+                if (is_above(p, &here))
+                    continue;
                 pack_a(math, &x, &here);
                 add(p, math, &here);
             }
@@ -199,6 +227,8 @@ static void multiply_in_parts(const czr_product *p, const czr_host_math *math)
         here.n_columns = least(COLUMNS, p->n - here.column);
         for (here.row = 0; here.row < p->m; here.row += ROWS) {
             here.n_rows = least(ROWS, p->m - here.row);
+            if (is_above(p, &here))
+                continue;
             add_parts(p, math, &here, 0, (size_t)p->blocks, 0);
             for (size_t i = 0; i < here.n_rows; i++)
                 memcpy(p->c + (here.row + i) * p->n + here.column,
@@ -217,5 +247,5 @@ void czr_product_fixed_order(const czr_math *math, const czr_product *p)
     else
         czr_product_blocks(host, p, add_block);
     if (p->symmetric)
-        mirror(p);
+        czr_mirror_lower(p->c, p->n);
 }

@@ -22,8 +22,13 @@ void czr_host_math_close(czr_host_math *math);
  * the operands and the number of parts, of which there may be more than one
  * only where the math was opened as strict. */
 void czr_product_fixed_order(const czr_math *math, const czr_product *product);
-/* By a CBLAS in f32, or oneDNN for bf16; bits depend on the library. */
+/* By a CBLAS in f32, or oneDNN for bf16; bits depend on the library.  Of a
+ * symmetric product about half is computed. */
 void czr_product_library(const czr_math *math, const czr_product *product);
+
+/* What lies above the diagonal of c[n, n] becomes the mirror image of what lies
+ * below it. */
+void czr_mirror_lower(float *c, size_t n);
 
 /* One block of a product: packed_a holds its rows of op(a), CZR_BLOCK_DEPTH
  * apart, packed_b its rows of op(b), CZR_BLOCK_COLUMNS apart, both f32. */
@@ -42,7 +47,8 @@ typedef void (*czr_add_block)(const czr_product *product,
                               const czr_host_math *math,
                               const czr_block *block);
 
-/* Sets c to zero and adds all blocks, depth upwards for each of c. */
+/* Sets c to zero and adds all blocks, depth upwards for each of c; of a
+ * symmetric product those that reach the diagonal or what lies below it. */
 void czr_product_blocks(const czr_host_math *math, const czr_product *product,
                         czr_add_block add_block);
 

@@ -209,6 +209,50 @@ static void libraries_agree_within_rounding(void **state)
         }
 }
 
+/* x @ x', x' @ x and, of a symmetric x, x @ x. */
+static czr_product make_square(const buffers *self, size_t n, size_t k,
+                               int variant)
+{
+    czr_product p = make(self, (size_t[]){n, n, k}, variant & 4 ? 12 : 0);
+    const size_t bytes = czr_dtype_bytes(p.a_dtype);
+    char *a = (char *)self->a;
+
+    p.b = p.a;
+    p.symmetric = 1;
+    p.transpose_a = variant & 1;
+    p.transpose_b = !p.transpose_a;
+    if (!(variant & 2))
+        return p;
+    p.transpose_b = p.transpose_a;
+    p.k = n;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            memcpy(a + (j * n + i) * bytes, a + (i * n + j) * bytes, bytes);
+    return p;
+}
+
+static void symmetric_products_of_libraries_are_mirrored(void **state)
+{
+    static const size_t shapes[][2] = {
+        {1, 1}, {7, 9}, {16, 300}, {192, 33}, {193, 40}, {230, 230}, {299, 64}};
+    const buffers *self = *state;
+
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (int variant = 0; variant < 8; variant++) {
+            const czr_product p =
+                make_square(self, shapes[s][0],
+                            variant & 2 ? shapes[s][0] : shapes[s][1], variant);
+            czr_product_library(&self->math.math, &p);
+            for (size_t i = 0; i < p.m; i++)
+                for (size_t j = 0; j <= i; j++) {
+                    assert_float_equal(p.c[i * p.n + j], expected(&p, i, j),
+                                       2e-4);
+                    assert_memory_equal(&p.c[j * p.n + i], &p.c[i * p.n + j],
+                                        sizeof *p.c);
+                }
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +264,8 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(libraries_agree_within_rounding, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(
+            symmetric_products_of_libraries_are_mirrored, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
