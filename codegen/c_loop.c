@@ -24,6 +24,8 @@ static int n_blocks(const cz_view_step *step)
 /* Whether one index reaches everything, blocks apart. */
 static bool runs_through(const cz_view_step *step)
 {
+    if (step->n_generated > 0)
+        return false;
     for (int i = 0; i < step->n_in; i++)
         if (step->access[i] == CZ_ACCESS_ROW ||
             step->access[i] == CZ_ACCESS_COLUMN ||
@@ -117,6 +119,12 @@ static void put_target(cz_text *out, const cz_loop *loop, int i)
                        index_of(loop->step->out_access[i], loop->flat));
 }
 
+/* By way of int32_t, from which conversions are vectors. */
+static const char *const generators[CZ_N_GENERATORS] = {
+    [CZ_GENERATE_ROW] = "(float)(int32_t)i",
+    [CZ_GENERATE_COLUMN] = "(float)(int32_t)j",
+};
+
 /* The call of the body for one element. */
 static void put_call(cz_text *out, const cz_loop *loop, int first_in,
                      const char *first)
@@ -135,6 +143,8 @@ static void put_call(cz_text *out, const cz_loop *loop, int first_in,
         cz_text_puts(out, comma);
         put_operand(out, loop, i);
     }
+    for (int i = 0; i < step->n_generated; i++, comma = ", ")
+        cz_text_printf(out, "%s%s", comma, generators[step->generated[i]]);
     for (int i = 0; step->n_out > 1 && i < step->n_out; i++, comma = ", ") {
         cz_text_printf(out, "%s&", comma);
         put_target(out, loop, i);

@@ -230,6 +230,10 @@ static void run_op(frame *f, cz_ir_op op)
     case CZ_IR_TRANSPOSE:
         run_transpose(f, op, out);
         break;
+    case CZ_IR_INDEX:
+        for (int64_t i = 0; i < n; i++)
+            out[i] = (double)i;
+        break;
     case CZ_IR_REDUCE:
         run_reduce(f, op, out);
         break;

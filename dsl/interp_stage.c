@@ -63,6 +63,8 @@ typedef struct loop {
     int n_in, n_out;
     const double *const *in;
     const cz_access *access;
+    int n_generated;
+    const cz_generator *generated;
     double *const *out;
     const cz_access *out_access;
 } loop;
@@ -80,6 +82,20 @@ static void store(const loop *l, int64_t row, int64_t column,
     }
 }
 
+static double generate(cz_generator what, int64_t row, int64_t column)
+{
+    switch (what) {
+    case CZ_GENERATE_ROW:
+        return (double)row;
+    case CZ_GENERATE_COLUMN:
+        return (double)column;
+    case CZ_N_GENERATORS:
+        break;
+    }
+    assert(!"something that is generated");
+    return 0.0;
+}
+
 static void run_loop(frame *f, const loop *l)
 {
     const cz_view_body *body = l->body;
@@ -91,6 +107,8 @@ static void run_loop(frame *f, const loop *l)
             for (int i = 0; i < l->n_in; i++)
                 values[i] = l->in[i][index_of(l->access[i], row, column,
                                               l->rows, l->columns)];
+            for (int i = 0; i < l->n_generated; i++)
+                values[l->n_in + i] = generate(l->generated[i], row, column);
             cz_interp_body_on(body, f->round, values, results);
             store(l, row, column, results);
         }
@@ -116,6 +134,8 @@ static void run_map(frame *f, const cz_view_step *step)
                         .n_out = step->n_out,
                         .in = in,
                         .access = step->access,
+                        .n_generated = step->n_generated,
+                        .generated = step->generated,
                         .out = out,
                         .out_access = step->out_access});
     for (int i = 0; i < step->n_out; i++)
@@ -171,6 +191,8 @@ static void run_epilogue(frame *f, const cz_view_step *step, double *acc,
                         .n_out = 1,
                         .in = in,
                         .access = access,
+                        .n_generated = step->n_generated,
+                        .generated = step->generated,
                         .out = &out,
                         .out_access = step->out_access});
 }

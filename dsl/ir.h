@@ -80,7 +80,7 @@ typedef struct cz_ir_op {
     void *p; /* NULL: none.  Equal operations have equal p. */
 } cz_ir_op;
 
-enum { CZ_IR_SCALAR = -1, CZ_IR_MAX_RANK = 2 };
+enum { CZ_IR_SCALAR = -1, CZ_IR_MAX_RANK = 2, CZ_IR_MAX_INDEX = 1 << 24 };
 
 typedef struct cz_ir_type {
     cz_dtype dtype;
@@ -111,6 +111,7 @@ typedef enum cz_ir_kind {
     CZ_IR_SPLAT,     /* tensor.splat: scalar to tensor */
     CZ_IR_MATMUL,    /* linalg.matmul: operands a, b, zero */
     CZ_IR_TRANSPOSE, /* canzona.transpose */
+    CZ_IR_INDEX,     /* canzona.index: element i is i */
     CZ_IR_REDUCE,    /* canzona.reduce: `dims` are summed away */
     CZ_IR_BROADCAST, /* canzona.broadcast: `dims` are the new ones */
     CZ_IR_MAP,       /* kernel.map */
@@ -222,6 +223,9 @@ cz_ir_value cz_ir_splat(cz_ir_builder *builder, cz_ir_value scalar, int rank,
 /* a [m, k] @ b [k, n], each f32 or bf16, as f32 [m, n]. */
 cz_ir_value cz_ir_matmul(cz_ir_builder *builder, cz_ir_value a, cz_ir_value b);
 cz_ir_value cz_ir_transpose(cz_ir_builder *builder, cz_ir_value matrix);
+/* 0, 1, 2, ... as f32 [length], at most CZ_IR_MAX_INDEX of them, so that they
+ * are exact. */
+cz_ir_value cz_ir_index(cz_ir_builder *builder, int64_t length);
 /* Sum of an f64 tensor over the dimensions `dims`, ascending; they vanish. */
 cz_ir_value cz_ir_reduce(cz_ir_builder *builder, cz_ir_value tensor,
                          const int64_t *dims, int n_dims);

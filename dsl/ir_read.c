@@ -170,10 +170,15 @@ static const struct {
     const char *name;
     cz_ir_kind kind;
 } kinds[] = {
-    {"tensor.splat", CZ_IR_SPLAT},          {"linalg.matmul", CZ_IR_MATMUL},
-    {"canzona.transpose", CZ_IR_TRANSPOSE}, {"canzona.reduce", CZ_IR_REDUCE},
-    {"canzona.broadcast", CZ_IR_BROADCAST}, {"kernel.map", CZ_IR_MAP},
-    {"kernel.product", CZ_IR_PRODUCT},      {"func.return", CZ_IR_RETURN},
+    {"tensor.splat", CZ_IR_SPLAT},
+    {"linalg.matmul", CZ_IR_MATMUL},
+    {"canzona.transpose", CZ_IR_TRANSPOSE},
+    {"canzona.index", CZ_IR_INDEX},
+    {"canzona.reduce", CZ_IR_REDUCE},
+    {"canzona.broadcast", CZ_IR_BROADCAST},
+    {"kernel.map", CZ_IR_MAP},
+    {"kernel.product", CZ_IR_PRODUCT},
+    {"func.return", CZ_IR_RETURN},
 };
 
 cz_opcode cz_ir_op_opcode(cz_ir_op op)

@@ -71,6 +71,7 @@ static const struct attribute_rule {
     {"kernel.map", "space", mlirAttributeIsADenseI64Array},
     {"kernel.map", "offsets", mlirAttributeIsADenseI64Array},
     {"kernel.map", "blocks", mlirAttributeIsADenseI64Array},
+    {"kernel.map", "generated", mlirAttributeIsADenseI64Array},
     {"kernel.map", "segment", cz_ir_is_int},
     {"kernel.map", "partial", cz_ir_is_int},
     {"kernel.map", "deal", cz_ir_is_int},
@@ -84,6 +85,7 @@ static const struct attribute_rule {
     {"kernel.product", "beta", cz_ir_is_real},
     {"kernel.product", "offsets", mlirAttributeIsADenseI64Array},
     {"kernel.product", "blocks", mlirAttributeIsADenseI64Array},
+    {"kernel.product", "generated", mlirAttributeIsADenseI64Array},
     {"kernel.product", "segment", cz_ir_is_int},
     {"kernel.product", "partial", cz_ir_is_int},
     {"kernel.product", "scatter", cz_ir_is_int},
@@ -128,8 +130,9 @@ static void check_attributes(cz_ir_check *check, MlirOperation op)
 /* What most maps and products do without. */
 static bool may_be_absent(const char *name)
 {
-    static const char *const names[] = {
-        "blocks", "segment", "partial", "scatter", "deal", "band", "narrow"};
+    static const char *const names[] = {"blocks",  "generated", "segment",
+                                        "partial", "scatter",   "deal",
+                                        "band",    "narrow"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return true;
@@ -230,6 +233,13 @@ static bool is_element(cz_ir_op op)
            cz_ir_value_type(cz_ir_op_operand(op, 0)).rank == out.rank;
 }
 
+static bool is_index(cz_ir_op op)
+{
+    const cz_ir_type type = cz_ir_value_type(cz_ir_op_result(op, 0));
+    return type.rank == 1 && type.dtype == CZ_F32 && !type.is_bool &&
+           type.shape[0] >= 1 && type.shape[0] <= CZ_IR_MAX_INDEX;
+}
+
 static bool has_right_shape(cz_ir_op op, cz_arena *arena)
 {
     const cz_ir_kind kind = cz_ir_op_kind(op);
@@ -237,6 +247,8 @@ static bool has_right_shape(cz_ir_op op, cz_arena *arena)
         return is_element(op);
     if (kind == CZ_IR_MATMUL)
         return is_matmul(op);
+    if (kind == CZ_IR_INDEX)
+        return is_index(op);
     if (kind != CZ_IR_TRANSPOSE && kind != CZ_IR_REDUCE &&
         kind != CZ_IR_BROADCAST)
         return true;

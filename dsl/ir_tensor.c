@@ -67,6 +67,14 @@ cz_ir_value cz_ir_transpose(cz_ir_builder *builder, cz_ir_value matrix)
                                                     .in = &matrix});
 }
 
+cz_ir_value cz_ir_index(cz_ir_builder *builder, int64_t length)
+{
+    assert(length >= 1 && length <= CZ_IR_MAX_INDEX);
+    return cz_ir_build(builder, &(cz_ir_build_args){.name = "canzona.index",
+                                                    .type = cz_ir_tensor_type(
+                                                        CZ_F32, 1, &length)});
+}
+
 static bool is_in(const int64_t *dims, int n, int64_t dim)
 {
     for (int i = 0; i < n; i++)

@@ -75,6 +75,13 @@ typedef enum cz_access {
     CZ_N_ACCESSES
 } cz_access;
 
+/* What a body takes though it lies nowhere: f32, made at (row, column). */
+typedef enum cz_generator {
+    CZ_GENERATE_ROW,    /* the row's number, from 0 */
+    CZ_GENERATE_COLUMN, /* the column's */
+    CZ_N_GENERATORS
+} cz_generator;
+
 /* One step of a stage in kernel form.  Values are numbered: the stage's
  * inputs, then its scalars, then the results of its steps in order. */
 typedef struct cz_view_step {
@@ -84,6 +91,9 @@ typedef struct cz_view_step {
     int n_in;
     const int *in;           /* product: a, b, then epilogue operands */
     const cz_access *access; /* of every operand; a and b: ELEMENT */
+    int n_generated; /* inputs of the body behind the operands; whole stages
+                      * alone have any */
+    const cz_generator *generated;
     int n_out;
     const cz_access *out_access;
     const cz_dtype *out_dtype;

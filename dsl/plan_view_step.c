@@ -191,20 +191,24 @@ static bool read_results(reader *r, cz_ir_op op, cz_view_step *step)
 /* ---- bodies ---- */
 
 /* A body takes the operands (of a product: the accumulator, then those behind
- * the factors); its results have the types of the step's. */
+ * the factors), then what is generated; its results have the types of the
+ * step's. */
 static bool check_body(reader *r, cz_ir_op op, const cz_view_step *step,
                        bool has_acc)
 {
     const cz_view_body *body = &r->b->bodies[step->body];
     const int from = has_acc ? 2 : 0, shift = has_acc ? 1 : 0;
+    const int n_given = step->n_in - from + shift;
     bool ok =
-        body->n_in == step->n_in - from + shift && body->n_out == step->n_out;
+        body->n_in == n_given + step->n_generated && body->n_out == step->n_out;
 
     if (ok && has_acc)
         ok = body->in[0] == CZ_F32;
     for (int i = from; ok && i < step->n_in; i++)
         ok = body->in[i - from + shift] ==
              cz_ir_value_type(cz_ir_op_operand(op, i)).dtype;
+    for (int i = 0; ok && i < step->n_generated; i++)
+        ok = body->in[n_given + i] == CZ_F32;
     for (int i = 0; ok && i < step->n_out; i++)
         ok = body->out_dtype[i] == step->out_dtype[i];
     return ok || fail(r, "the body does not take its operands and give its "
@@ -261,6 +265,7 @@ static bool read_map(reader *r, cz_ir_op op, cz_view_step *step)
     step->n_out = n_out;
     if (!read_space(r, op, step) || !read_deal(r, op, step) ||
         !read_operands(r, op, step) || !check_operands(r, op, step, 0) ||
+        !cz_view_read_generated(r->b, r->stage, op, step) ||
         !read_ints(r, op, "offsets", n_out, &step->offsets))
         return false;
     step->out_access = read_access(r, op, "out_access", n_out);
@@ -304,7 +309,7 @@ static bool check_plain(reader *r, cz_ir_op op, const cz_view_step *step)
     const int n_in = step->beta == 0.0 ? 2 : 3;
     if (!isfinite(step->alpha) || !isfinite(step->beta))
         return fail(r, "a factor that is not finite");
-    if (step->n_in != n_in)
+    if (step->n_in != n_in || step->n_generated > 0)
         return fail(r, "the wrong number of operands");
     if (n_in == 2)
         return true;
@@ -341,6 +346,7 @@ static bool read_product(reader *r, cz_ir_op op, cz_view_step *step)
            take_flag(r, optional_int(op, "narrow"), &step->narrow) &&
            read_operands(r, op, step) && read_shapes(r, op, step) &&
            check_operands(r, op, step, 2) &&
+           cz_view_read_generated(r->b, r->stage, op, step) &&
            read_ints(r, op, "offsets", 2, &step->offsets) &&
            read_results(r, op, step) && read_epilogue(r, op, step) &&
            check_offset(r, step->offsets[1], step->rows * step->columns,

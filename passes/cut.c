@@ -75,14 +75,15 @@ static void classify(cutter *c)
                 c->forced[node_at(c, i)->in[k]] = true;
 }
 
-/* What depends on the parameter, and results of the owner; of one that shards
- * write, a copy travels. */
+/* What depends on the parameter or on positions, and results of the owner; of
+ * one that shards write, a copy travels. */
 static void find_fixed(cutter *c)
 {
     for (int i = 0; i < c->graph->n; i++) {
         const cz_graph_node *node = node_at(c, i);
         c->fixed[i] = !c->rule->narrows ||
                       (node->kind == CZ_GRAPH_IN && node->index == PARAM) ||
+                      node->kind == CZ_GRAPH_INDEX ||
                       any_operand(c, i, c->fixed);
     }
     for (int i = 0; i < c->graph->n_out; i++)
@@ -189,8 +190,9 @@ static void choose_gathered(cutter *c)
 static void find_at_owner(cutter *c)
 {
     for (int i = 0; i < c->graph->n; i++)
-        c->at_owner[i] =
-            c->gathered[i] || c->uniform[i] || all_operands(c, i, c->at_owner);
+        c->at_owner[i] = c->gathered[i] || c->uniform[i] ||
+                         node_at(c, i)->kind == CZ_GRAPH_INDEX ||
+                         all_operands(c, i, c->at_owner);
 }
 
 /* ---- outputs ---- */

@@ -18,6 +18,7 @@ typedef enum cz_graph_kind {
     CZ_GRAPH_SCALAR,    /* scalar argument `index`, in every element */
     CZ_GRAPH_CONSTANT,  /* `constant`, in every element */
     CZ_GRAPH_ELEMENT,   /* `op` of operands of its shape */
+    CZ_GRAPH_INDEX,     /* a vector whose element i is i; lies nowhere */
     CZ_GRAPH_TRANSPOSE, /* of a matrix */
     CZ_GRAPH_REDUCE,    /* f64 sum over `dims`, which vanish */
     CZ_GRAPH_BROADCAST, /* `dims` are new */

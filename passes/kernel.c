@@ -55,7 +55,7 @@ static void add_operands(const cz_kernel_work *work, cz_kernel_unit *unit,
         cz_access access = CZ_ACCESS_ELEMENT;
         int source = cz_kernel_source(graph, graph->nodes[node].in[k], &access);
         cz_graph_kind kind = graph->nodes[source].kind;
-        if (cz_graph_is_uniform(graph, source))
+        if (cz_graph_is_uniform(graph, source) || kind == CZ_GRAPH_INDEX)
             continue;
         if (kind == CZ_GRAPH_ELEMENT && !cz_kernel_is_real(graph, source))
             add_operands(work, unit, source);
@@ -186,6 +186,8 @@ static void set_operands(former *f, cz_view_step *step, const int *first, int n,
         in[n + i] = value_of(f, operands->list[i].node);
         access[n + i] = operands->list[i].access;
     }
+    step->n_generated = operands->n_generated;
+    step->generated = operands->generated;
     step->n_in = n + operands->n;
     step->in = in;
     step->access = access;

@@ -3,8 +3,11 @@
 
 #include <assert.h>
 
-/* A value of the body is its input k as k, its expression j as ~j, until all
- * inputs are known. */
+/* A value of the body is its input k as k, the g-th that is generated as
+ * FIRST_GENERATED + g and its expression j as ~j, until all inputs are known.
+ */
+enum { FIRST_GENERATED = 1 << 24 };
+
 typedef struct body_builder {
     const cz_kernel_work *work;
     const cz_graph *graph;
@@ -30,6 +33,22 @@ static int operand(body_builder *b, int node, cz_access access)
     *CZ_PUSH(b->work->arena, operands->list, operands->n) =
         (cz_kernel_operand){node, access};
     return b->first_input + operands->n - 1;
+}
+
+/* The number of a row or column; in a vector all are columns. */
+static int generated(body_builder *b, cz_access access)
+{
+    const cz_generator what =
+        access == CZ_ACCESS_ROW ? CZ_GENERATE_ROW : CZ_GENERATE_COLUMN;
+    cz_kernel_operands *operands = b->operands;
+
+    assert(access == CZ_ACCESS_ROW || access == CZ_ACCESS_COLUMN ||
+           access == CZ_ACCESS_ELEMENT);
+    for (int i = 0; i < operands->n_generated; i++)
+        if (operands->generated[i] == what)
+            return FIRST_GENERATED + i;
+    *CZ_PUSH(b->work->arena, operands->generated, operands->n_generated) = what;
+    return FIRST_GENERATED + operands->n_generated - 1;
 }
 
 static int express(body_builder *b, const cz_graph_node *node)
@@ -78,6 +97,8 @@ static int value_of(body_builder *b, int node, cz_access access)
         return b->value[source];
     if (b->graph->nodes[source].kind == CZ_GRAPH_SCALAR)
         return operand(b, source, CZ_ACCESS_SCALAR);
+    if (b->graph->nodes[source].kind == CZ_GRAPH_INDEX)
+        return generated(b, access);
     if (!is_computed(b, source))
         return operand(b, source, access);
     assert(access == CZ_ACCESS_ELEMENT);
@@ -86,20 +107,28 @@ static int value_of(body_builder *b, int node, cz_access access)
 
 static int final(const body_builder *b, int value)
 {
-    return value >= 0 ? value : b->first_input + b->operands->n + ~value;
+    const int n_given = b->first_input + b->operands->n;
+
+    if (value >= FIRST_GENERATED)
+        return n_given + value - FIRST_GENERATED;
+    return value >= 0 ? value : n_given + b->operands->n_generated + ~value;
 }
 
 static void list_inputs(const body_builder *b, cz_view_body *body)
 {
     cz_dtype *in;
 
-    body->n_in = b->first_input + b->operands->n;
+    const int n_given = b->first_input + b->operands->n;
+
+    body->n_in = n_given + b->operands->n_generated;
     in = CZ_NEW(b->work->arena, cz_dtype, body->n_in);
     if (b->first_input)
         in[0] = CZ_F32;
     for (int i = 0; i < b->operands->n; i++)
         in[b->first_input + i] =
             b->graph->nodes[b->operands->list[i].node].type.dtype;
+    for (int i = n_given; i < body->n_in; i++)
+        in[i] = CZ_F32;
     body->in = in;
 }
 

@@ -4,7 +4,7 @@
  * arithmetic, sums, copies.  Conversions to a wider type, comparisons and
  * what is the same everywhere are *cheap*: each loop computes them anew.
  * Transposes and broadcasts are no operations at all but ways to reach a
- * stored value. */
+ * stored value, and a vector of indices is the number of the row or column. */
 #ifndef CZ_PASSES_KERNEL_INTERNAL_H
 #define CZ_PASSES_KERNEL_INTERNAL_H
 
@@ -57,9 +57,12 @@ typedef struct cz_kernel_operand {
     cz_access access;
 } cz_kernel_operand;
 
+/* Behind the operands a body takes what is generated. */
 typedef struct cz_kernel_operands {
     int n;
     cz_kernel_operand *list;
+    int n_generated;
+    cz_generator *generated;
 } cz_kernel_operands;
 
 /* The body that computes nodes `out` (n_out of them) inside the step of

@@ -153,7 +153,8 @@ static void mark_operands(cz_kernel_work *work, const cz_graph_node *node)
     for (int k = 0; k < node->n_in; k++) {
         cz_access access = CZ_ACCESS_ELEMENT;
         int source = cz_kernel_source(graph, node->in[k], &access);
-        if (node->kind == CZ_GRAPH_PRODUCT || access != CZ_ACCESS_ELEMENT)
+        if ((node->kind == CZ_GRAPH_PRODUCT || access != CZ_ACCESS_ELEMENT) &&
+            graph->nodes[source].kind != CZ_GRAPH_INDEX)
             work->stored[source] = true;
     }
 }

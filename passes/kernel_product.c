@@ -63,7 +63,7 @@ static bool take_operand(folder *f, int node)
     const cz_graph_node *it = &f->graph->nodes[source];
 
     if (f->taken[source] || is_stored_elsewhere(f, source) ||
-        cz_graph_is_uniform(f->graph, source))
+        cz_graph_is_uniform(f->graph, source) || it->kind == CZ_GRAPH_INDEX)
         return true;
     if (access != CZ_ACCESS_ELEMENT || it->kind != CZ_GRAPH_ELEMENT)
         return false;
@@ -114,7 +114,8 @@ static void store_operands(folder *f, int node)
     for (int k = 0; k < it->n_in; k++) {
         cz_access access = CZ_ACCESS_ELEMENT;
         int source = cz_kernel_source(f->graph, it->in[k], &access);
-        if (f->taken[source] || cz_graph_is_uniform(f->graph, source))
+        if (f->taken[source] || cz_graph_is_uniform(f->graph, source) ||
+            f->graph->nodes[source].kind == CZ_GRAPH_INDEX)
             continue;
         if (is_stored_elsewhere(f, source))
             f->work->stored[source] = true;

@@ -129,14 +129,26 @@ static const char *step_body(cz_kernel_writer *writer, const cz_kernel *kernel,
     return find_body(writer, kernel->bodies[step->body], name);
 }
 
+static void write_generated(cz_arena *arena, cz_ir_op op,
+                            const cz_view_step *step)
+{
+    int64_t *numbers = CZ_NEW(arena, int64_t, step->n_generated);
+
+    for (int i = 0; i < step->n_generated; i++)
+        numbers[i] = step->generated[i];
+    cz_ir_op_set_ints(op, "generated", (cz_ints){numbers, step->n_generated});
+}
+
 /* What most steps do without. */
-static void write_extras(cz_ir_op op, const cz_view_step *step)
+static void write_extras(cz_arena *arena, cz_ir_op op, const cz_view_step *step)
 {
     const int64_t blocks[] = {step->blocks.rows > 1 ? step->blocks.rows : 1,
                               step->blocks.columns > 1 ? step->blocks.columns
                                                        : 1,
                               step->blocks.inner > 1 ? step->blocks.inner : 1};
 
+    if (step->n_generated > 0)
+        write_generated(arena, op, step);
     if (blocks[0] * blocks[1] * blocks[2] > 1)
         cz_ir_op_set_ints(op, "blocks", (cz_ints){blocks, 3});
     if (step->segment > 0)
@@ -153,9 +165,10 @@ static void write_extras(cz_ir_op op, const cz_view_step *step)
         cz_ir_op_set_int(op, "narrow", 1);
 }
 
-static void write_step(cz_ir_builder *builder, const cz_view_step *step,
-                       const char *body, const cz_ir_value *in,
-                       const cz_ir_type *out, cz_ir_value *results)
+static void write_step(cz_arena *arena, cz_ir_builder *builder,
+                       const cz_view_step *step, const char *body,
+                       const cz_ir_value *in, const cz_ir_type *out,
+                       cz_ir_value *results)
 {
     cz_ir_map map = {.body = body,
                      .n_in = step->n_in,
@@ -185,7 +198,7 @@ static void write_step(cz_ir_builder *builder, const cz_view_step *step,
         results[0] = cz_ir_build_product(builder, &product);
     else
         cz_ir_build_map(builder, &map, results);
-    write_extras(cz_ir_value_op(results[0]), step);
+    write_extras(arena, cz_ir_value_op(results[0]), step);
 }
 
 static cz_ir_signature signature_of(cz_arena *arena, const cz_kernel *kernel,
@@ -223,7 +236,7 @@ void cz_kernel_write(cz_kernel_writer *writer, const cz_kernel *kernel,
         cz_ir_value *in = CZ_NEW(arena, cz_ir_value, step->n_in);
         for (int i = 0; i < step->n_in; i++)
             in[i] = values[step->in[i]];
-        write_step(&builder, step, bodies[s], in, &kernel->types[next],
+        write_step(arena, &builder, step, bodies[s], in, &kernel->types[next],
                    &values[next]);
         next += step->n_out;
     }

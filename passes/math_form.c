@@ -110,6 +110,7 @@ static cz_graph_node node_of(reader *r, cz_ir_op op, cz_ir_type type)
     static const cz_graph_kind kinds[] = {
         [CZ_IR_MATMUL] = CZ_GRAPH_PRODUCT,
         [CZ_IR_TRANSPOSE] = CZ_GRAPH_TRANSPOSE,
+        [CZ_IR_INDEX] = CZ_GRAPH_INDEX,
         [CZ_IR_REDUCE] = CZ_GRAPH_REDUCE,
         [CZ_IR_BROADCAST] = CZ_GRAPH_BROADCAST,
     };
@@ -261,6 +262,8 @@ static cz_ir_value write_node(cz_ir_builder *builder, cz_ir_op function,
         return cz_ir_constant(builder, *type, node->constant);
     case CZ_GRAPH_ELEMENT:
         return write_element(builder, node, in);
+    case CZ_GRAPH_INDEX:
+        return cz_ir_index(builder, type->shape[0]);
     case CZ_GRAPH_TRANSPOSE:
         return cz_ir_transpose(builder, in[0]);
     case CZ_GRAPH_REDUCE:

@@ -32,15 +32,23 @@ static bool is_ours(cz_ir_op op)
 {
     cz_ir_kind kind = cz_ir_op_kind(op);
 
-    return kind == CZ_IR_TRANSPOSE || kind == CZ_IR_REDUCE ||
-           kind == CZ_IR_BROADCAST;
+    return kind == CZ_IR_TRANSPOSE || kind == CZ_IR_INDEX ||
+           kind == CZ_IR_REDUCE || kind == CZ_IR_BROADCAST;
+}
+
+static bool same_operands(cz_ir_op a, cz_ir_op b)
+{
+    for (int i = 0; i < cz_ir_op_n_operands(a); i++)
+        if (cz_ir_op_operand(a, i).p != cz_ir_op_operand(b, i).p)
+            return false;
+    return true;
 }
 
 static bool same_dims(cz_ir_op a, cz_ir_op b, cz_arena *arena)
 {
     cz_ints left, right;
 
-    if (cz_ir_op_kind(a) == CZ_IR_TRANSPOSE)
+    if (!cz_ir_op_has(a, "dims"))
         return true;
     left = cz_ir_op_ints(a, "dims", arena);
     right = cz_ir_op_ints(b, "dims", arena);
@@ -52,8 +60,7 @@ static bool same_dims(cz_ir_op a, cz_ir_op b, cz_arena *arena)
 
 static bool are_equal(cz_ir_op a, cz_ir_op b, cz_arena *arena)
 {
-    return cz_ir_op_kind(a) == cz_ir_op_kind(b) &&
-           cz_ir_op_operand(a, 0).p == cz_ir_op_operand(b, 0).p &&
+    return cz_ir_op_kind(a) == cz_ir_op_kind(b) && same_operands(a, b) &&
            cz_ir_type_equal(cz_ir_value_type(cz_ir_op_result(a, 0)),
                             cz_ir_value_type(cz_ir_op_result(b, 0))) &&
            same_dims(a, b, arena);

@@ -21,7 +21,9 @@ CALLS = """optimizer calls(lr, flat = false) for [m, n] {
     mom <- ema(mom, grad, 0.9)
     x    = polar(lerp(grad, mom, 0.5), jordan)
     y    = polar(grad', take(polar_express, 12), f32)
-    param <- param - lr * (x + y')
+    g    = grad @ mom'
+    z    = (triu(g) + diagonal(diag(g)) - eye(g)) @ tril(grad) / trace(g)
+    param <- param - lr * (x + y' + z)
 }
 """
 
@@ -65,6 +67,8 @@ MISTAKES = [
      "nothing here is called 'oomentum'"),
     ("adamw.cz", "(b1, b2)", "(b1, b2, b3)", "3 names cannot take apart"),
     ("averages.cz", "(1 - w) * a", "(1 - v) * a", "called 'v'"),
+    ("diagonal.cz", "where(i == i', v, 0)", "where(j == i', v, 0)",
+     "called 'j'"),
     ("tables.cz", "(1.875, -1.25, 0.375)", "(1.875, -1.25)", "rows of one"),
 ]
 

@@ -104,6 +104,14 @@ static cz_rule_value *build_transpose(cz_rule *rule, const cz_node *call,
     return cz_rule_transpose(rule, args[0]);
 }
 
+static cz_rule_value *build_index(cz_rule *rule, const cz_node *call,
+                                  const primitive *row, cz_rule_value **args,
+                                  int n)
+{
+    (void)n;
+    return cz_rule_index(rule, call, args[0], row->detail);
+}
+
 static cz_rule_value *cast(cz_rule *rule, const cz_node *call,
                            cz_rule_value *value, cz_dtype dtype)
 {
@@ -156,6 +164,8 @@ static const primitive primitives[] = {
     {"mean", 1, 2, build_reduction, CZ_RULE_MEAN},
     {"norm", 1, 2, build_reduction, CZ_RULE_NORM},
     {"transpose", 1, 1, build_transpose, 0},
+    {"row", 1, 1, build_index, 0},
+    {"column", 1, 1, build_index, 1},
     {"take", 2, 2, build_take, 0},
     {"bf16", 1, 1, build_cast, CZ_BF16},
     {"f32", 1, 1, build_cast, CZ_F32},
@@ -166,11 +176,6 @@ static const primitive primitives[] = {
     {"chol", 1, MAX_ARGUMENTS, refuse, 0},
     {"svd", 1, MAX_ARGUMENTS, refuse, 0},
     {"root", 1, MAX_ARGUMENTS, refuse, 0},
-    {"diag", 1, MAX_ARGUMENTS, refuse, 0},
-    {"trace", 1, MAX_ARGUMENTS, refuse, 0},
-    {"triu", 1, MAX_ARGUMENTS, refuse, 0},
-    {"tril", 1, MAX_ARGUMENTS, refuse, 0},
-    {"eye", 1, MAX_ARGUMENTS, refuse, 0},
     {"solve", 2, MAX_ARGUMENTS, refuse, 0},
     {"topk", 1, MAX_ARGUMENTS, refuse, 0},
     {"sort", 1, MAX_ARGUMENTS, refuse, 0},

@@ -245,6 +245,13 @@ cz_rule_value *cz_rule_reduce(cz_rule *rule, const cz_node *node,
                               cz_rule_reduction kind, cz_rule_value *value,
                               int dim);
 
+/* ---- rule_index.c ---- */
+
+/* The numbers, from 0, of the rows (dim 0) or columns (1) of a tensor: [m, 1]
+ * or [1, n], in f32, which is exact up to CZ_IR_MAX_INDEX of them. */
+cz_rule_value *cz_rule_index(cz_rule *rule, const cz_node *node,
+                             cz_rule_value *value, int dim);
+
 /* ---- rule_eval.c, rule_call.c, rule_def.c, rule_table.c ---- */
 
 /* Never NULL. */

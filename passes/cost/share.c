@@ -101,7 +101,8 @@ static cz_cut_of operand_of(cz_access access, cz_cut_of space)
 static bool share_step(const cz_view_step *step, int first_result,
                        cz_cut_of *cut_of, cz_step_share *share)
 {
-    wanted w = {CZ_CUT_NONE, false};
+    /* A part does not know which rows of the matrix it has. */
+    wanted w = {CZ_CUT_NONE, step->n_generated > 0};
     *share = (cz_step_share){0};
     if (step->is_product)
         want_product(&w, step, cut_of, &share->inner);

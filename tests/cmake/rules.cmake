@@ -7,9 +7,11 @@ cz_golden_tests(rules rule_tool
   "ir:0:$<TARGET_FILE:rule_tool> {}" "err:1:$<TARGET_FILE:rule_tool> {}")
 
 # What they compute, against formulas in NumPy.
-add_test(NAME oracle_rules COMMAND ${PYTHON} -B
-  ${CMAKE_CURRENT_SOURCE_DIR}/oracle_rules.py $<TARGET_FILE:rule_tool>)
-set_tests_properties(oracle_rules PROPERTIES LABELS oracle TIMEOUT 120)
+foreach(name oracle_rules oracle_rules_index)
+  add_test(NAME ${name} COMMAND ${PYTHON} -B
+    ${CMAKE_CURRENT_SOURCE_DIR}/${name}.py $<TARGET_FILE:rule_tool>)
+  set_tests_properties(${name} PROPERTIES LABELS oracle TIMEOUT 120)
+endforeach()
 
 # The library's rules hold for all shapes.
 add_test(NAME library_rules COMMAND ${PYTHON} -B

@@ -28,6 +28,35 @@ static void run_step(const cz_view_step *step, const cz_view_body *bodies,
     cz_interp_stage(&view, 0, false, 0, in, NULL, out);
 }
 
+static void a_body_takes_rows_and_columns_behind_operands(void **state)
+{
+    /* x * row + column */
+    const cz_view_expr exprs[] = {{.op = CZ_OP_MUL, .args = {0, 2, 0}},
+                                  {.op = CZ_OP_ADD, .args = {3, 1, 0}}};
+    const int out_numbers[] = {4}, in_numbers[] = {0};
+    const cz_view_body body = {.n_in = 3,
+                               .n_exprs = 2,
+                               .exprs = exprs,
+                               .n_out = 1,
+                               .out = out_numbers};
+    const cz_access access[] = {CZ_ACCESS_ELEMENT};
+    const cz_generator generated[] = {CZ_GENERATE_COLUMN, CZ_GENERATE_ROW};
+    const cz_view_step step = {.n_in = 1,
+                               .in = in_numbers,
+                               .access = access,
+                               .n_generated = 2,
+                               .generated = generated,
+                               .n_out = 1,
+                               .out_access = access,
+                               .rows = 2,
+                               .columns = 3};
+    const double x[] = {5, 6, 7, 8, 9, 10}, *in[] = {x};
+    double y[6], *out[] = {y};
+    (void)state;
+    run_step(&step, &body, 1, in, out);
+    assert_close(y, (const double[]){0, 1, 2, 8, 10, 12}, 6);
+}
+
 static void a_map_reaches_and_sums_as_it_says(void **state)
 {
     /* x * row + column - all, stored, and its sums */
@@ -157,6 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_map_reaches_and_sums_as_it_says),
+        cmocka_unit_test(a_body_takes_rows_and_columns_behind_operands),
         cmocka_unit_test(a_product_transposes_and_adds),
         cmocka_unit_test(a_symmetric_product_is_its_upper_half),
     };

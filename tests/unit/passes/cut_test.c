@@ -338,6 +338,29 @@ static void test_parameter_never_travels_narrow(void **state)
     check(&f, 3, want);
 }
 
+/* The numbers of rows, which bf16 cannot tell apart, and what is made of
+ * them. */
+static void test_positions_never_travel_narrow(void **state)
+{
+    static const char *const want[] = {
+        "grad0 f32 -> gather0 bf16", "gather0 bf16 -> scatter0 f32",
+        "param0 f32, scatter0 f32 -> param0 f32"};
+    fixture f;
+    int o, rows;
+
+    (void)state;
+    begin(&f);
+    rows = cz_graph_add(
+        f.graph, &(cz_graph_node){
+                     .kind = CZ_GRAPH_INDEX,
+                     .type = cz_ir_tensor_type(CZ_F32, 1, &f.type.shape[0])});
+    o = product(&f, product(&f, GRAD, transpose(&f, GRAD)), GRAD);
+    o = binary(&f, CZ_OP_MUL, o,
+               moved(&f, CZ_GRAPH_BROADCAST, f.type, 2, rows));
+    cut_for(&f, binary(&f, CZ_OP_SUB, PARAM, o), MOM, false, true);
+    check(&f, 3, want);
+}
+
 /* A state that the owner would write is kept as wide as it is. */
 static void test_state_never_travels_narrow(void **state)
 {
@@ -395,6 +418,7 @@ int main(void)
         cmocka_unit_test(test_late_state),
         cmocka_unit_test(test_narrow_wire),
         cmocka_unit_test(test_parameter_never_travels_narrow),
+        cmocka_unit_test(test_positions_never_travel_narrow),
         cmocka_unit_test(test_state_never_travels_narrow),
         cmocka_unit_test(test_owner_combines_three_results),
         cmocka_unit_test(test_shards_combine_two_results),

@@ -176,6 +176,8 @@ static inline double **eval_graph(cz_arena *arena, const cz_graph *graph,
                 *y = in[node->index][i];
             else if (node->kind == CZ_GRAPH_SCALAR)
                 *y = scalars[node->index];
+            else if (node->kind == CZ_GRAPH_INDEX)
+                *y = (double)i;
             else if (node->kind == CZ_GRAPH_TRANSPOSE ||
                      node->kind == CZ_GRAPH_BROADCAST)
                 *y = a[eval_moved(node, from, i)];
@@ -244,6 +246,15 @@ static inline double eval_operand(const eval_call *call, int value,
     return eval_load(bytes, dtype, call->count > 0 ? c : r * step->columns + c);
 }
 
+/* What the body takes behind its n operands. */
+static inline void eval_generated(const cz_view_step *step, int64_t r,
+                                  int64_t c, double *values)
+{
+    for (int i = 0; i < step->n_generated; i++)
+        values[i] =
+            step->generated[i] == CZ_GENERATE_ROW ? (double)r : (double)c;
+}
+
 static inline void eval_body(const cz_view_body *body, double *values)
 {
     for (int i = 0; i < body->n_exprs; i++) {
@@ -290,6 +301,7 @@ static inline void eval_map(const eval_call *call, const cz_view_step *step,
             for (int i = 0; i < step->n_in; i++)
                 values[i] = eval_operand(call, step->in[i], step->access[i],
                                          step, r, c);
+            eval_generated(step, r, c, &values[step->n_in]);
             eval_body(body, values);
             for (int i = 0; i < step->n_out; i++)
                 eval_result(call, first + i, step->out_access[i], step, r, c,
@@ -336,6 +348,7 @@ static inline void eval_product(const eval_call *call, const cz_view_step *step,
             for (int i = 2; i < step->n_in; i++)
                 x[i - 1] = eval_operand(call, step->in[i], step->access[i],
                                         step, r, c);
+            eval_generated(step, r, c, &x[step->n_in - 1]);
             y = (double)((float)step->alpha * (float)x[0]);
             if (step->body >= 0) {
                 eval_body(&call->kernel->bodies[step->body], x);

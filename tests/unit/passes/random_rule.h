@@ -129,6 +129,18 @@ static inline int add_transpose(maker *m, cz_ir_type type)
                : add(m, CZ_GRAPH_TRANSPOSE, CZ_OP_CONSTANT, type, &from, 1, 0);
 }
 
+/* The numbers of the rows, or of the columns, of such a matrix. */
+static inline int add_index(maker *m, cz_ir_type type)
+{
+    const unsigned dims = 1 + draw(m->random, 2);
+    const cz_ir_type to = {
+        .dtype = CZ_F32, .rank = 1, .shape = {type.shape[dims == 1 ? 1 : 0]}};
+    const int index = add(m, CZ_GRAPH_INDEX, CZ_OP_CONSTANT, to, NULL, 0, 0);
+
+    return add(m, CZ_GRAPH_BROADCAST, CZ_OP_CONSTANT,
+               cz_ir_type_with(type, CZ_F32), &index, 1, dims);
+}
+
 static inline int add_reduce(maker *m, cz_ir_type type)
 {
     unsigned dims = 1 + draw(m->random, 3);
@@ -255,7 +267,7 @@ static inline void add_something(maker *m, bool elementwise)
 {
     cz_ir_type type = elementwise ? m->shape : any_shape(m);
 
-    switch (draw(m->random, elementwise ? 10 : 24)) {
+    switch (draw(m->random, elementwise ? 10 : 26)) {
     case 8:
         add_select(m, m->shape);
         break;
@@ -289,6 +301,10 @@ static inline void add_something(maker *m, bool elementwise)
     case 21:
     case 22:
         add_norm(m);
+        break;
+    case 24:
+    case 25:
+        add_index(m, type);
         break;
     case 23:
         add_newton_schulz(m);

@@ -1,0 +1,44 @@
+/* Where an element stands: the numbers of rows and columns. */
+#include "frontend/rule/internal.h"
+
+static bool has_dim(const cz_tensor *tensor, int dim)
+{
+    return tensor->kept >> (dim ^ (int)tensor->flipped) & 1;
+}
+
+/* A vector of one dimension, which lies alike either way. */
+static cz_rule_value *indices(cz_rule *rule, const cz_node *node,
+                              const cz_scalar *length, int dim)
+{
+    cz_tensor result = {.dtype = CZ_F32,
+                        .rounded = true,
+                        .kept = 1U << dim,
+                        .extent = {rule->one, rule->one}};
+    result.extent[dim] = length;
+    if (rule->building) {
+        cz_ir_at(&rule->builder, node->span);
+        result.wide = cz_ir_index(&rule->builder, (int64_t)length->constant);
+    }
+    return cz_rule_tensor(rule, result);
+}
+
+cz_rule_value *cz_rule_index(cz_rule *rule, const cz_node *node,
+                             cz_rule_value *value, int dim)
+{
+    if (value->kind != CZ_RULE_TENSOR)
+        return cz_rule_error(rule, CZ_BAD_TYPE, node,
+                             "only a tensor has rows and columns, not %s",
+                             cz_rule_text(rule, value));
+    if (cz_rule_is_any(rule))
+        return cz_rule_error(rule, CZ_BAD_TYPE, node,
+                             "a rule `for any` sees single elements; rows and "
+                             "columns need `for [m, n]`");
+    const cz_scalar *length = cz_rule_extent(&value->tensor, dim);
+    if (!has_dim(&value->tensor, dim))
+        return cz_rule_number(rule, cz_scalar_integer(&rule->scalars, 0));
+    if (!rule->path && length->constant > CZ_IR_MAX_INDEX)
+        return cz_rule_error(rule, CZ_TOO_LARGE, node,
+                             "f32 counts %d rows or columns, not %.0f",
+                             CZ_IR_MAX_INDEX, length->constant);
+    return indices(rule, node, length, dim);
+}

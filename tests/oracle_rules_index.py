@@ -1,0 +1,57 @@
+#!/usr/bin/python3
+"""Rules that ask where an element stands, against NumPy: see oracle_rules.py.
+
+    oracle_rules_index.py RULE_TOOL
+"""
+import sys
+import unittest
+
+import numpy as np
+
+import oracle_rules
+from formulas import distance
+
+
+class Index(unittest.TestCase):
+    cases = oracle_rules.Rules.cases
+
+    def check(self, body, formula):
+        oracle_rules.Rules.check_formula(self, body, formula)
+
+    def test_rows_and_columns(self):
+        self.check("param <- lr * row(param) + param * column(grad) + "
+                   "row(grad')' * grad - column(param')'",
+                   lambda p, g: 0.5 * np.arange(len(p))[:, None]
+                   + p * np.arange(p.shape[1]) + np.arange(p.shape[1]) * g
+                   - np.arange(len(p))[:, None])
+
+    def test_a_row_of_a_vector_is_its_own(self):
+        self.check("v = sum(grad, 1)\nw = sum(grad, 0)\n"
+                   "param <- param + v * row(v) + column(v) + row(w) "
+                   "- w * column(w)",
+                   lambda p, g: p + (g.sum(1) * np.arange(len(p)))[:, None]
+                   - g.sum(0) * np.arange(p.shape[1]))
+
+    def test_triangles(self):
+        self.check("param <- triu(param) - lr * tril(grad)",
+                   lambda p, g: np.triu(p) - 0.5 * np.tril(g))
+
+    def test_diagonals(self):
+        self.check("s = grad @ param'\n"
+                   "param <- diag(s) * param + diagonal(diag(s)) @ grad "
+                   "- eye(s) @ param + eye(grad)",
+                   lambda p, g: np.diag(g @ p.T)[:, None] * (p + g) - p
+                   + np.eye(*p.shape))
+
+    def test_traces(self):
+        self.check("param <- param * trace(grad @ param') / trace(grad @ grad')",
+                   lambda p, g: p * np.sum(g * p) / np.sum(g ** 2))
+
+    def test_behind_a_symmetric_product(self):
+        self.check("s = triu(grad @ grad')\nparam <- s @ param",
+                   lambda p, g: np.triu(g @ g.T) @ p)
+
+
+if __name__ == "__main__":
+    oracle_rules.TOOL = sys.argv.pop(1)
+    unittest.main()
