@@ -2,16 +2,11 @@
  * shape.  All sums are f64 in an order that depends on the shape alone. */
 #include "codegen/codegen_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Independent partial sums let the additions of a row overlap. */
 enum { SUM_LANES = 8 };
-
-static bool is_sum(cz_access access)
-{
-    return access == CZ_SUM_ALL || access == CZ_SUM_ROWS ||
-           access == CZ_SUM_COLUMNS;
-}
 
 /* Blocks that the sums of a map are made in, of rows or of columns. */
 static int n_blocks(const cz_view_step *step)
@@ -33,7 +28,8 @@ static bool runs_through(const cz_view_step *step)
             return false;
     for (int i = 0; i < step->n_out; i++)
         if (step->out_access[i] != CZ_ACCESS_ELEMENT &&
-            step->out_access[i] != CZ_SUM_ALL)
+            step->out_access[i] != CZ_SUM_ALL &&
+            step->out_access[i] != CZ_MAX_ALL)
             return false;
     return true;
 }
@@ -66,6 +62,9 @@ static const char *index_of(cz_access access, bool flat)
     case CZ_SUM_ALL:
     case CZ_SUM_ROWS:
     case CZ_SUM_COLUMNS:
+    case CZ_MAX_ALL:
+    case CZ_MAX_ROWS:
+    case CZ_MAX_COLUMNS:
     case CZ_N_ACCESSES:
         break;
     }
@@ -112,7 +111,7 @@ static void put_operand(cz_text *out, const cz_loop *loop, int in)
 
 static void put_target(cz_text *out, const cz_loop *loop, int i)
 {
-    if (is_sum(loop->step->out_access[i]))
+    if (cz_access_is_reduction(loop->step->out_access[i]))
         cz_text_printf(out, "term%d", i);
     else
         cz_text_printf(out, "y%d%s", i,
@@ -152,13 +151,54 @@ static void put_call(cz_text *out, const cz_loop *loop, int first_in,
     cz_text_puts(out, ");\n");
 }
 
-static void put_sum_begin(cz_text *out, const cz_loop *loop, cz_access access,
-                          const char *indent)
+/* ---- sums, and the largest of many ---- */
+
+/* Whether result i is a reduction that lies like such an operand. */
+static bool reduces_to(const cz_loop *loop, int i, cz_access reach)
 {
-    for (int i = 0; i < loop->step->n_out; i++)
-        if (loop->step->out_access[i] == access)
-            cz_text_printf(out, "%sdouble sum%d[%d] = {0};\n", indent, i,
-                           n_blocks(loop->step) * SUM_LANES);
+    const cz_access access = loop->step->out_access[i];
+
+    return cz_access_is_reduction(access) && cz_access_reach(access) == reach;
+}
+
+static bool is_largest(const cz_loop *loop, int i)
+{
+    return cz_access_is_largest(loop->step->out_access[i]);
+}
+
+/* What a reduction starts from. */
+static const char *start_of(const cz_loop *loop, int i)
+{
+    return is_largest(loop, i) ? "-INFINITY" : "0";
+}
+
+/* One more term of result i; NaN is larger than anything. */
+static void put_more(cz_text *out, const cz_loop *loop, int i,
+                     const char *target, const char *term)
+{
+    if (is_largest(loop, i))
+        cz_text_printf(out, "%s = %s > %s || %s != %s ? %s : %s;\n", target,
+                       term, target, term, term, term, target);
+    else
+        cz_text_printf(out, "%s += %s;\n", target, term);
+}
+
+static void put_reduction_begin(cz_text *out, const cz_loop *loop,
+                                cz_access reach, const char *indent)
+{
+    const int n = n_blocks(loop->step) * SUM_LANES;
+
+    for (int i = 0; i < loop->step->n_out; i++) {
+        if (!reduces_to(loop, i, reach))
+            continue;
+        cz_text_printf(out, "%sdouble sum%d[%d]%s;\n", indent, i, n,
+                       is_largest(loop, i) ? "" : " = {0}");
+        if (is_largest(loop, i))
+            cz_text_printf(out,
+                           "%sfor (int lane = 0; lane < %d; lane++)\n%s    "
+                           "sum%d[lane] = %s;\n",
+                           indent, n, indent, i, start_of(loop, i));
+    }
 }
 
 /* Where an element is added in a sum of blocks.  Lanes are counted from the
@@ -181,80 +221,100 @@ static void put_place(cz_text *out, const cz_loop *loop)
                    indent, by_rows ? "i" : "j", SUM_LANES, at, SUM_LANES);
 }
 
-static void put_lane_sum(cz_text *out, const cz_loop *loop, int i)
+static void put_lane(cz_text *out, const cz_loop *loop, int i)
 {
-    cz_text_printf(out, "%ssum%d[", inner_indent(loop), i);
+    char target[48], term[16];
+
+    snprintf(term, sizeof term, "term%d", i);
     if (n_blocks(loop->step) > 1)
-        cz_text_puts(out, "lane");
+        snprintf(target, sizeof target, "sum%d[lane]", i);
     else
-        cz_text_printf(out, "%s %% %d", loop->flat ? "i" : "j", SUM_LANES);
-    cz_text_printf(out, "] += term%d;\n", i);
+        snprintf(target, sizeof target, "sum%d[%s %% %d]", i,
+                 loop->flat ? "i" : "j", SUM_LANES);
+    cz_text_puts(out, inner_indent(loop));
+    put_more(out, loop, i, target, term);
 }
 
-static void put_sum_terms(cz_text *out, const cz_loop *loop)
+static void put_column(cz_text *out, const cz_loop *loop, int i)
+{
+    char target[24], term[16];
+
+    snprintf(target, sizeof target, "y%d[j]", i);
+    snprintf(term, sizeof term, "term%d", i);
+    cz_text_puts(out, inner_indent(loop));
+    put_more(out, loop, i, target, term);
+}
+
+static void put_reduction_terms(cz_text *out, const cz_loop *loop)
 {
     for (int i = 0; i < loop->step->n_out; i++) {
-        if (loop->step->out_access[i] == CZ_SUM_COLUMNS)
-            cz_text_printf(out, "%sy%d[j] += term%d;\n", inner_indent(loop), i,
-                           i);
-        else if (is_sum(loop->step->out_access[i]))
-            put_lane_sum(out, loop, i);
+        if (reduces_to(loop, i, CZ_ACCESS_COLUMN))
+            put_column(out, loop, i);
+        else if (cz_access_is_reduction(loop->step->out_access[i]))
+            put_lane(out, loop, i);
     }
 }
 
-static void put_sum_end(cz_text *out, const cz_loop *loop, cz_access access,
-                        const char *indent, const char *index)
+/* Lanes of one block one after the other, blocks as a tree; the largest does
+ * not mind the order. */
+static void put_reduction_end(cz_text *out, const cz_loop *loop,
+                              cz_access reach, const char *indent,
+                              const char *index)
 {
+    char target[24], lane[24];
+
     for (int i = 0; i < loop->step->n_out; i++) {
-        if (loop->step->out_access[i] != access)
+        const bool in_blocks = n_blocks(loop->step) > 1 && !is_largest(loop, i);
+        if (!reduces_to(loop, i, reach))
             continue;
-        if (n_blocks(loop->step) > 1) {
+        if (in_blocks) {
             cz_text_printf(out, "%sy%d[%s] = czr_sum_blocks(sum%d, %d, %d);\n",
                            indent, i, index, i, n_blocks(loop->step),
                            SUM_LANES);
             continue;
         }
-        cz_text_printf(out, "%sy%d[%s] = 0;\n", indent, i, index);
-        cz_text_printf(out,
-                       "%sfor (int lane = 0; lane < %d; lane++)\n%s    "
-                       "y%d[%s] += sum%d[lane];\n",
-                       indent, SUM_LANES, indent, i, index, i);
+        snprintf(target, sizeof target, "y%d[%s]", i, index);
+        snprintf(lane, sizeof lane, "sum%d[lane]", i);
+        cz_text_printf(out, "%s%s = %s;\n", indent, target, start_of(loop, i));
+        cz_text_printf(out, "%sfor (int lane = 0; lane < %d; lane++)\n%s    ",
+                       indent, n_blocks(loop->step) * SUM_LANES, indent);
+        put_more(out, loop, i, target, lane);
     }
 }
 
 static void put_terms(cz_text *out, const cz_loop *loop)
 {
     for (int i = 0; i < loop->step->n_out; i++)
-        if (is_sum(loop->step->out_access[i]))
+        if (cz_access_is_reduction(loop->step->out_access[i]))
             cz_text_printf(out, "%sdouble term%d;\n", inner_indent(loop), i);
 }
 
 static void put_loops(cz_text *out, const cz_loop *loop)
 {
     for (int i = 0; i < loop->step->n_out; i++)
-        if (loop->step->out_access[i] == CZ_SUM_COLUMNS)
+        if (reduces_to(loop, i, CZ_ACCESS_COLUMN))
             cz_text_printf(out,
                            "    for (size_t j = 0; j < columns; j++)\n"
-                           "        y%d[j] = 0;\n",
-                           i);
-    put_sum_begin(out, loop, CZ_SUM_ALL, "    ");
+                           "        y%d[j] = %s;\n",
+                           i, start_of(loop, i));
+    put_reduction_begin(out, loop, CZ_ACCESS_ALL, "    ");
     if (loop->flat) {
         cz_text_puts(out, "    for (size_t i = 0; i < n; i++) {\n");
     } else {
         cz_text_puts(out, "    for (size_t i = 0; i < rows; i++) {\n");
-        put_sum_begin(out, loop, CZ_SUM_ROWS, "        ");
+        put_reduction_begin(out, loop, CZ_ACCESS_ROW, "        ");
         cz_text_puts(out, "        for (size_t j = 0; j < columns; j++) {\n");
     }
     put_place(out, loop);
     put_terms(out, loop);
     put_call(out, loop, 0, "");
-    put_sum_terms(out, loop);
+    put_reduction_terms(out, loop);
     if (!loop->flat) {
         cz_text_puts(out, "        }\n");
-        put_sum_end(out, loop, CZ_SUM_ROWS, "        ", "i");
+        put_reduction_end(out, loop, CZ_ACCESS_ROW, "        ", "i");
     }
     cz_text_puts(out, "    }\n");
-    put_sum_end(out, loop, CZ_SUM_ALL, "    ", "0");
+    put_reduction_end(out, loop, CZ_ACCESS_ALL, "    ", "0");
 }
 
 /* Number of the loop with this text; emits it unless it is there. */

@@ -3,6 +3,7 @@
 #include "dsl/interp_internal.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 /* What is known while one function runs. */
@@ -188,9 +189,15 @@ static void run_reduce(frame *f, cz_ir_op op, double *out)
     const int64_t n = elements_of(f, big);
     int64_t strides[CZ_IR_MAX_RANK];
 
+    const bool largest = strcmp(cz_ir_op_string(op, "kind"), "max") == 0;
+
     strides_of(big, &dims, strides);
-    for (int64_t i = 0; i < n; i++)
-        out[small_index(big, strides, i)] += in[i];
+    for (int64_t i = 0; largest && i < n; i++)
+        out[small_index(big, strides, i)] = -INFINITY;
+    for (int64_t i = 0; i < n; i++) {
+        double *to = &out[small_index(big, strides, i)];
+        *to = largest ? cz_interp_larger(*to, in[i]) : *to + in[i];
+    }
 }
 
 static void run_broadcast(frame *f, cz_ir_op op, double *out)

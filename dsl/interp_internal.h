@@ -16,6 +16,9 @@ typedef struct cz_interp_op {
 
 double cz_interp_apply(const cz_interp_op *op, double a, double b, double c);
 
+/* The larger one, NaN where either is; -0 is below +0. */
+double cz_interp_larger(double a, double b);
+
 /* out [m, n] = a [m, k] @ b [k, n], row-major. */
 void cz_interp_matmul(const double *a, const double *b, double *out, int64_t m,
                       int64_t k, int64_t n);

@@ -40,7 +40,7 @@ double cz_interp_round(cz_dtype dtype, double x)
 /* ---- one operation ---- */
 
 /* arith.maximumf and minimumf: NaN wins, and -0 is below +0. */
-static double maximum(double a, double b)
+double cz_interp_larger(double a, double b)
 {
     if (isnan(a) || isnan(b))
         return NAN;
@@ -51,7 +51,7 @@ static double maximum(double a, double b)
 
 static double minimum(double a, double b)
 {
-    return -maximum(-a, -b);
+    return -cz_interp_larger(-a, -b);
 }
 
 /* "oeq" "ogt" "oge" "olt" "ole" "une": C's operators order alike. */
@@ -81,7 +81,7 @@ double cz_interp_apply(const cz_interp_op *op, double a, double b, double c)
     case CZ_OP_NEG:
         return -a;
     case CZ_OP_MAX:
-        return maximum(a, b);
+        return cz_interp_larger(a, b);
     case CZ_OP_MIN:
         return minimum(a, b);
     case CZ_OP_EXTEND:

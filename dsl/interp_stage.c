@@ -3,6 +3,7 @@
 #include "dsl/interp_internal.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 /* What is known while one stage runs: its values, numbered as in the view. */
@@ -23,20 +24,23 @@ static void bind(frame *f, const double *data)
 static int64_t index_of(cz_access access, int64_t row, int64_t column,
                         int64_t rows, int64_t columns)
 {
-    switch (access) {
+    switch (cz_access_reach(access)) {
     case CZ_ACCESS_ELEMENT:
         return row * columns + column;
     case CZ_ACCESS_TRANSPOSED:
         return column * rows + row;
     case CZ_ACCESS_ROW:
-    case CZ_SUM_ROWS:
         return row;
     case CZ_ACCESS_COLUMN:
-    case CZ_SUM_COLUMNS:
         return column;
     case CZ_ACCESS_ALL:
     case CZ_ACCESS_SCALAR:
     case CZ_SUM_ALL:
+    case CZ_SUM_ROWS:
+    case CZ_SUM_COLUMNS:
+    case CZ_MAX_ALL:
+    case CZ_MAX_ROWS:
+    case CZ_MAX_COLUMNS:
     case CZ_N_ACCESSES:
         break;
     }
@@ -46,12 +50,6 @@ static int64_t index_of(cz_access access, int64_t row, int64_t column,
 static int64_t n_results(cz_access access, int64_t rows, int64_t columns)
 {
     return index_of(access, rows - 1, columns - 1, rows, columns) + 1;
-}
-
-static bool is_sum(cz_access access)
-{
-    return access == CZ_SUM_ALL || access == CZ_SUM_ROWS ||
-           access == CZ_SUM_COLUMNS;
 }
 
 /* ---- one body over a space ---- */
@@ -75,7 +73,9 @@ static void store(const loop *l, int64_t row, int64_t column,
     for (int i = 0; i < l->n_out; i++) {
         const int64_t at =
             index_of(l->out_access[i], row, column, l->rows, l->columns);
-        if (is_sum(l->out_access[i]))
+        if (cz_access_is_largest(l->out_access[i]))
+            l->out[i][at] = cz_interp_larger(l->out[i][at], results[i]);
+        else if (cz_access_is_reduction(l->out_access[i]))
             l->out[i][at] += results[i];
         else
             l->out[i][at] = results[i];
@@ -116,6 +116,17 @@ static void run_loop(frame *f, const loop *l)
 
 /* ---- maps ---- */
 
+/* Zeros, or what is no larger than anything. */
+static double *make_result(frame *f, cz_access access, int64_t rows,
+                           int64_t columns)
+{
+    const int64_t n = n_results(access, rows, columns);
+    double *out = CZ_NEW(&f->arena, double, n);
+    for (int64_t i = 0; cz_access_is_largest(access) && i < n; i++)
+        out[i] = -INFINITY;
+    return out;
+}
+
 static void run_map(frame *f, const cz_view_step *step)
 {
     const int64_t rows = f->count > 0 ? f->count : step->rows;
@@ -125,8 +136,7 @@ static void run_map(frame *f, const cz_view_step *step)
     for (int i = 0; i < step->n_in; i++)
         in[i] = f->values[step->in[i]];
     for (int i = 0; i < step->n_out; i++)
-        out[i] = CZ_NEW(&f->arena, double,
-                        n_results(step->out_access[i], rows, step->columns));
+        out[i] = make_result(f, step->out_access[i], rows, step->columns);
     run_loop(f, &(loop){.body = &f->view->bodies[step->body],
                         .rows = rows,
                         .columns = step->columns,

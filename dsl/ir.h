@@ -112,7 +112,7 @@ typedef enum cz_ir_kind {
     CZ_IR_MATMUL,    /* linalg.matmul: operands a, b, zero */
     CZ_IR_TRANSPOSE, /* canzona.transpose */
     CZ_IR_INDEX,     /* canzona.index: element i is i */
-    CZ_IR_REDUCE,    /* canzona.reduce: `dims` are summed away */
+    CZ_IR_REDUCE,    /* canzona.reduce: `dims` vanish */
     CZ_IR_BROADCAST, /* canzona.broadcast: `dims` are the new ones */
     CZ_IR_MAP,       /* kernel.map */
     CZ_IR_PRODUCT,   /* kernel.product */
@@ -226,9 +226,10 @@ cz_ir_value cz_ir_transpose(cz_ir_builder *builder, cz_ir_value matrix);
 /* 0, 1, 2, ... as f32 [length], at most CZ_IR_MAX_INDEX of them, so that they
  * are exact. */
 cz_ir_value cz_ir_index(cz_ir_builder *builder, int64_t length);
-/* Sum of an f64 tensor over the dimensions `dims`, ascending; they vanish. */
-cz_ir_value cz_ir_reduce(cz_ir_builder *builder, cz_ir_value tensor,
-                         const int64_t *dims, int n_dims);
+/* Sum (kind "sum") or largest ("max") of an f64 tensor over the dimensions
+ * `dims`, ascending; they vanish. */
+cz_ir_value cz_ir_reduce(cz_ir_builder *builder, const char *kind,
+                         cz_ir_value tensor, const int64_t *dims, int n_dims);
 /* The result has `rank` dimensions; `dims`, ascending, are the new ones. */
 cz_ir_value cz_ir_broadcast(cz_ir_builder *builder, cz_ir_value tensor,
                             int rank, const int64_t *shape, const int64_t *dims,

@@ -93,14 +93,14 @@ static cz_ir_type drop_dims(cz_ir_type type, const int64_t *dims, int n_dims)
     return rest;
 }
 
-cz_ir_value cz_ir_reduce(cz_ir_builder *builder, cz_ir_value tensor,
-                         const int64_t *dims, int n_dims)
+cz_ir_value cz_ir_reduce(cz_ir_builder *builder, const char *kind,
+                         cz_ir_value tensor, const int64_t *dims, int n_dims)
 {
     const MlirContext context = builder->ir->context;
     const cz_ir_type from = cz_ir_value_type(tensor);
     const cz_ir_type type = drop_dims(from, dims, n_dims);
     const MlirNamedAttribute attributes[] = {
-        cz_ir_named(context, "kind", cz_ir_string_attr(context, "sum")),
+        cz_ir_named(context, "kind", cz_ir_string_attr(context, kind)),
         cz_ir_named(context, "dims",
                     cz_ir_ints_attr(context, (cz_ints){dims, n_dims})),
     };

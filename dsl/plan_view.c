@@ -307,23 +307,13 @@ int64_t cz_view_element_bytes(const cz_view_slot *slots, int n,
 
 int64_t cz_view_result_elements(const cz_view_step *step, int i)
 {
-    switch (step->out_access[i]) {
-    case CZ_SUM_ALL:
-        return 1;
-    case CZ_SUM_ROWS:
-        return step->rows;
-    case CZ_SUM_COLUMNS:
-        return step->columns;
-    case CZ_ACCESS_ELEMENT:
-    case CZ_ACCESS_TRANSPOSED:
-    case CZ_ACCESS_ROW:
-    case CZ_ACCESS_COLUMN:
-    case CZ_ACCESS_ALL:
-    case CZ_ACCESS_SCALAR:
-    case CZ_N_ACCESSES:
-        break;
-    }
-    return cz_view_all_rows(step) * step->columns;
+    const cz_access access = step->out_access[i];
+
+    if (!cz_access_is_reduction(access))
+        return cz_view_all_rows(step) * step->columns;
+    return cz_access_reach(access) == CZ_ACCESS_ALL   ? 1
+           : cz_access_reach(access) == CZ_ACCESS_ROW ? step->rows
+                                                      : step->columns;
 }
 
 int64_t cz_view_all_rows(const cz_view_step *step)

@@ -12,6 +12,7 @@
 #ifndef CZ_DSL_PLAN_VIEW_H
 #define CZ_DSL_PLAN_VIEW_H
 
+#include "dsl/access.h"
 #include "dsl/base/arena.h"
 #include "dsl/base/block.h"
 #include "dsl/base/diag.h"
@@ -60,27 +61,6 @@ typedef struct cz_view_body {
     const int *out; /* value numbers */
     const cz_dtype *out_dtype;
 } cz_view_body;
-
-/* How an operand or a result of a map is reached at (row, column). */
-typedef enum cz_access {
-    CZ_ACCESS_ELEMENT,    /* [row, column], or [i] of a flat space */
-    CZ_ACCESS_ROW,        /* [row]: a column vector, broadcast along columns */
-    CZ_ACCESS_COLUMN,     /* [column] */
-    CZ_ACCESS_ALL,        /* a rank-0 tensor */
-    CZ_ACCESS_SCALAR,     /* an f32 scalar argument of the stage */
-    CZ_ACCESS_TRANSPOSED, /* [column, row] */
-    CZ_SUM_ALL,           /* result: f64 sum over the space, rank 0 */
-    CZ_SUM_ROWS,          /* result: f64 [rows], each summed over columns */
-    CZ_SUM_COLUMNS,       /* result: f64 [columns], each over rows */
-    CZ_N_ACCESSES
-} cz_access;
-
-/* What a body takes though it lies nowhere: f32, made at (row, column). */
-typedef enum cz_generator {
-    CZ_GENERATE_ROW,    /* the row's number, from 0 */
-    CZ_GENERATE_COLUMN, /* the column's */
-    CZ_N_GENERATORS
-} cz_generator;
 
 /* One step of a stage in kernel form.  Values are numbered: the stage's
  * inputs, then its scalars, then the results of its steps in order. */

@@ -110,21 +110,18 @@ static bool fits(const cz_view_step *step, cz_access access, cz_ir_type type)
     case CZ_ACCESS_SCALAR:
         return type.rank == CZ_IR_SCALAR;
     case CZ_SUM_ALL:
+    case CZ_MAX_ALL:
         return type.dtype == CZ_F64 && elements_of(type) == 1;
     case CZ_SUM_ROWS:
+    case CZ_MAX_ROWS:
         return type.dtype == CZ_F64 && elements_of(type) == step->rows;
     case CZ_SUM_COLUMNS:
+    case CZ_MAX_COLUMNS:
         return type.dtype == CZ_F64 && elements_of(type) == step->columns;
     case CZ_N_ACCESSES:
         break;
     }
     return false;
-}
-
-static bool is_sum(cz_access access)
-{
-    return access == CZ_SUM_ALL || access == CZ_SUM_ROWS ||
-           access == CZ_SUM_COLUMNS;
 }
 
 static bool read_operands(reader *r, cz_ir_op op, cz_view_step *step)
@@ -147,7 +144,8 @@ static bool check_operands(reader *r, cz_ir_op op, const cz_view_step *step,
 {
     for (int i = first; i < step->n_in; i++) {
         const cz_ir_type type = cz_ir_value_type(cz_ir_op_operand(op, i));
-        if (is_sum(step->access[i]) || !fits(step, step->access[i], type))
+        if (cz_access_is_reduction(step->access[i]) ||
+            !fits(step, step->access[i], type))
             return fail(r, "an operand that its access does not fit");
     }
     return true;
@@ -177,7 +175,8 @@ static bool read_results(reader *r, cz_ir_op op, cz_view_step *step)
         const cz_ir_type type = cz_ir_value_type(cz_ir_op_result(op, i));
         const cz_access access = step->out_access[i];
         const bool is_stored = access == CZ_ACCESS_ELEMENT ||
-                               access == CZ_ACCESS_TRANSPOSED || is_sum(access);
+                               access == CZ_ACCESS_TRANSPOSED ||
+                               cz_access_is_reduction(access);
         dtypes[i] = type.dtype;
         if (!is_stored || !fits(step, access, type))
             return fail(r, "a result that its access does not fit");

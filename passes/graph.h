@@ -20,7 +20,7 @@ typedef enum cz_graph_kind {
     CZ_GRAPH_ELEMENT,   /* `op` of operands of its shape */
     CZ_GRAPH_INDEX,     /* a vector whose element i is i; lies nowhere */
     CZ_GRAPH_TRANSPOSE, /* of a matrix */
-    CZ_GRAPH_REDUCE,    /* f64 sum over `dims`, which vanish */
+    CZ_GRAPH_REDUCE,    /* f64 sum, or largest, over `dims`, which vanish */
     CZ_GRAPH_BROADCAST, /* `dims` are new */
     CZ_GRAPH_PRODUCT,   /* a @ b in f32 */
     CZ_GRAPH_CHOICE,    /* of two values by phase: see passes/phases.h */
@@ -31,7 +31,8 @@ enum { CZ_GRAPH_MAX_IN = 3 };
 
 typedef struct cz_graph_node {
     cz_graph_kind kind;
-    cz_opcode op;    /* ELEMENT; CONSTANT has CZ_OP_CONSTANT */
+    cz_opcode op;    /* ELEMENT; CONSTANT has CZ_OP_CONSTANT; REDUCE:
+                      * CZ_OP_MAX for the largest instead of the sum */
     cz_ir_type type; /* a tensor's */
     int n_in;
     int in[CZ_GRAPH_MAX_IN]; /* earlier nodes */

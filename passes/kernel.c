@@ -199,9 +199,13 @@ static cz_access result_access(const cz_graph *graph, int node)
 
     if (it->kind != CZ_GRAPH_REDUCE)
         return CZ_ACCESS_ELEMENT;
-    if (it->type.rank == 0)
-        return CZ_SUM_ALL;
-    return it->dims == 2 ? CZ_SUM_ROWS : CZ_SUM_COLUMNS;
+    if (it->op == CZ_OP_MAX)
+        return it->type.rank == 0 ? CZ_MAX_ALL
+               : it->dims == 2    ? CZ_MAX_ROWS
+                                  : CZ_MAX_COLUMNS;
+    return it->type.rank == 0 ? CZ_SUM_ALL
+           : it->dims == 2    ? CZ_SUM_ROWS
+                              : CZ_SUM_COLUMNS;
 }
 
 static void set_results(former *f, cz_view_step *step, const int *out,

@@ -4,6 +4,7 @@
 #include "dsl/base/checked.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* ---- reading ---- */
 
@@ -121,6 +122,8 @@ static cz_graph_node node_of(reader *r, cz_ir_op op, cz_ir_type type)
         node = element(op, type);
     else
         node.kind = kinds[kind];
+    if (kind == CZ_IR_REDUCE && strcmp(cz_ir_op_string(op, "kind"), "max") == 0)
+        node.op = CZ_OP_MAX;
     if (kind == CZ_IR_REDUCE || kind == CZ_IR_BROADCAST)
         node.dims = mask_of(cz_ir_op_ints(op, "dims", r->graph->arena));
     node.n_in = kind == CZ_IR_MATMUL ? 2 : cz_ir_op_n_operands(op);
@@ -267,7 +270,8 @@ static cz_ir_value write_node(cz_ir_builder *builder, cz_ir_op function,
     case CZ_GRAPH_TRANSPOSE:
         return cz_ir_transpose(builder, in[0]);
     case CZ_GRAPH_REDUCE:
-        return cz_ir_reduce(builder, in[0], dims, n_dims);
+        return cz_ir_reduce(builder, node->op == CZ_OP_MAX ? "max" : "sum",
+                            in[0], dims, n_dims);
     case CZ_GRAPH_BROADCAST:
         return cz_ir_broadcast(builder, in[0], type->rank, type->shape, dims,
                                n_dims);

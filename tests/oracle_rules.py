@@ -100,7 +100,7 @@ class Function:
                      re.search(r"dims = array<i64: ([\d, ]+)>", rest)
                      .group(1).split(","))
         if op == "canzona.reduce":
-            return x[0].sum(axis=dims)
+            return (x[0].max if 'kind = "max"' in rest else x[0].sum)(axis=dims)
         assert op == "canzona.broadcast", op
         return np.broadcast_to(np.expand_dims(x[0], dims), shape)
 

@@ -47,6 +47,26 @@ class Index(unittest.TestCase):
         self.check("param <- param * trace(grad @ param') / trace(grad @ grad')",
                    lambda p, g: p * np.sum(g * p) / np.sum(g ** 2))
 
+    def test_extremes(self):
+        self.check("param <- grad / largest(abs(grad), 1) + param * least(grad) "
+                   "- largest(param, 0) + least(param', 0)' + largest(grad)",
+                   lambda p, g: g / np.abs(g).max(1, keepdims=True)
+                   + p * g.min() - p.max(0) + p.min(1, keepdims=True)
+                   + g.max())
+
+    def test_nan_is_the_largest_and_the_least(self):
+        rule = oracle_rules.lower(
+            "use f(lr) as g on **\noptimizer f(lr) for [m, n] {\n"
+            "param <- 0 * param + largest(grad, 1) + least(grad, 0)\n}\n")
+        rule = rule[f"g.{oracle_rules.ROWS}x{oracle_rules.COLUMNS}"]
+        grad = oracle_rules.normal(5, oracle_rules.ROWS, oracle_rules.COLUMNS)
+        grad[3, 7] = np.nan
+        got = oracle_rules.steps(rule, np.zeros_like(grad), [grad], [1.0],
+                                 n_states=0)
+        gone = np.zeros(grad.shape, bool)
+        gone[3, :] = gone[:, 7] = True
+        self.assertTrue(np.array_equal(np.isnan(got), gone))
+
     def test_behind_a_symmetric_product(self):
         self.check("s = triu(grad @ grad')\nparam <- s @ param",
                    lambda p, g: np.triu(g @ g.T) @ p)

@@ -32,10 +32,11 @@ static cz_rule_value *build_extreme(cz_rule *rule, const cz_node *call,
                                     int n)
 {
     if (n == 1)
-        return cz_rule_error(rule, CZ_UNSUPPORTED, call,
-                             "'%s' over the elements of one tensor is not "
-                             "supported yet",
-                             row->name);
+        return cz_rule_error(rule, CZ_WRONG_ARGUMENT, call,
+                             "'%s' takes at least 2 arguments; of the elements "
+                             "of one tensor it is '%s'",
+                             row->name,
+                             row->detail == CZ_OP_MAX ? "largest" : "least");
     cz_rule_value *value = args[0];
     for (int i = 1; i < n; i++)
         value =
@@ -163,6 +164,8 @@ static const primitive primitives[] = {
     {"sum", 1, 2, build_reduction, CZ_RULE_SUM},
     {"mean", 1, 2, build_reduction, CZ_RULE_MEAN},
     {"norm", 1, 2, build_reduction, CZ_RULE_NORM},
+    {"largest", 1, 2, build_reduction, CZ_RULE_LARGEST},
+    {"least", 1, 2, build_reduction, CZ_RULE_LEAST},
     {"transpose", 1, 1, build_transpose, 0},
     {"row", 1, 1, build_index, 0},
     {"column", 1, 1, build_index, 1},

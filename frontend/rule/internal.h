@@ -238,7 +238,9 @@ cz_rule_value *cz_rule_product(cz_rule *rule, const cz_node *node,
 typedef enum cz_rule_reduction {
     CZ_RULE_SUM,
     CZ_RULE_MEAN,
-    CZ_RULE_NORM
+    CZ_RULE_NORM,
+    CZ_RULE_LARGEST,
+    CZ_RULE_LEAST
 } cz_rule_reduction;
 /* Over everything, or over dimension `dim` (0, 1) where that is not -1. */
 cz_rule_value *cz_rule_reduce(cz_rule *rule, const cz_node *node,

@@ -121,9 +121,9 @@ static double count_of(const cz_tensor *tensor, unsigned gone)
            (gone & 2 ? tensor->extent[1]->constant : 1);
 }
 
-/* The sum in f64, by the numbers of dimensions that the IR's tensor has. */
-static cz_ir_value sum(cz_rule *rule, cz_ir_value elements, unsigned kept,
-                       unsigned gone)
+/* In f64, by the numbers of dimensions that the IR's tensor has. */
+static cz_ir_value over(cz_rule *rule, const char *kind, cz_ir_value elements,
+                        unsigned kept, unsigned gone)
 {
     int64_t dims[2];
     int n = 0, place = 0;
@@ -132,7 +132,7 @@ static cz_ir_value sum(cz_rule *rule, cz_ir_value elements, unsigned kept,
             dims[n++] = place;
         place += (int)(kept >> dim & 1);
     }
-    return cz_ir_reduce(&rule->builder, elements, dims, n);
+    return cz_ir_reduce(&rule->builder, kind, elements, dims, n);
 }
 
 /* In f64, so that no square of an f32 overflows; rounded to f32 at the end. */
@@ -143,13 +143,29 @@ static cz_ir_value reduce(cz_rule *rule, cz_rule_reduction kind,
     cz_ir_value x = cz_ir_convert(builder, cz_rule_wide(rule, tensor), CZ_F64);
     if (kind == CZ_RULE_NORM)
         x = cz_ir_binary(builder, CZ_OP_MUL, x, x);
-    x = sum(rule, x, tensor->kept, gone);
+    x = over(rule, "sum", x, tensor->kept, gone);
     if (kind == CZ_RULE_NORM)
         x = cz_ir_unary(builder, CZ_OP_SQRT, x);
     if (kind == CZ_RULE_MEAN)
         x = cz_ir_binary(builder, CZ_OP_DIV, x,
                          cz_ir_constant(builder, cz_ir_value_type(x),
                                         count_of(tensor, gone)));
+    return cz_ir_convert(builder, x, CZ_F32);
+}
+
+/* The largest x, or the least as the largest -x.  Added to 0, so that a zero
+ * has one sign whichever came first. */
+static cz_ir_value extreme(cz_rule *rule, cz_rule_reduction kind,
+                           cz_tensor *tensor, unsigned gone)
+{
+    cz_ir_builder *builder = &rule->builder;
+    const bool least = kind == CZ_RULE_LEAST;
+    cz_ir_value x = cz_ir_convert(builder, cz_rule_wide(rule, tensor), CZ_F64);
+    if (least)
+        x = cz_ir_unary(builder, CZ_OP_NEG, x);
+    x = over(rule, "max", x, tensor->kept, gone);
+    x = cz_ir_binary(builder, least ? CZ_OP_SUB : CZ_OP_ADD,
+                     cz_ir_constant(builder, cz_ir_value_type(x), 0), x);
     return cz_ir_convert(builder, x, CZ_F32);
 }
 
@@ -178,7 +194,8 @@ cz_rule_value *cz_rule_reduce(cz_rule *rule, const cz_node *node,
     if (value->kind != CZ_RULE_TENSOR || value->tensor.is_bool ||
         vanishing(&value->tensor, dim) == 0)
         return cz_rule_error(rule, CZ_BAD_TYPE, node,
-                             "there is nothing to sum over in %s",
+                             "there is nothing to %s in %s",
+                             kind >= CZ_RULE_LARGEST ? "compare" : "sum over",
                              cz_rule_text(rule, value));
     if (cz_rule_is_any(rule))
         return cz_rule_error(rule, CZ_BAD_TYPE, node,
@@ -188,7 +205,9 @@ cz_rule_value *cz_rule_reduce(cz_rule *rule, const cz_node *node,
     cz_tensor result = reduced(rule, &value->tensor, gone);
     if (rule->building) {
         cz_ir_at(&rule->builder, node->span);
-        result.wide = reduce(rule, kind, &value->tensor, gone);
+        result.wide = kind >= CZ_RULE_LARGEST
+                          ? extreme(rule, kind, &value->tensor, gone)
+                          : reduce(rule, kind, &value->tensor, gone);
     }
     return cz_rule_tensor(rule, result);
 }

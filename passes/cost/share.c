@@ -48,16 +48,18 @@ static void want_operand(wanted *w, cz_access access, cz_cut_of operand)
 static cz_cut_of result_of(const cz_view_step *step, cz_access access,
                            cz_cut_of space, int64_t *partial)
 {
+    const bool reduces = cz_access_is_reduction(access);
+    const cz_access reach = cz_access_reach(access);
     *partial = 0;
-    if (access == CZ_SUM_ALL) {
+    if (reduces && reach == CZ_ACCESS_ALL) {
         *partial = space != CZ_CUT_NONE;
         return CZ_CUT_NONE;
     }
-    if (access == CZ_SUM_ROWS) {
+    if (reduces && reach == CZ_ACCESS_ROW) {
         *partial = space == CZ_CUT_COLUMNS ? step->rows : 0;
         return space == CZ_CUT_ROWS ? CZ_CUT_ROWS : CZ_CUT_NONE;
     }
-    if (access == CZ_SUM_COLUMNS) {
+    if (reduces && reach == CZ_ACCESS_COLUMN) {
         *partial = space == CZ_CUT_ROWS ? step->columns : 0;
         return space == CZ_CUT_COLUMNS ? CZ_CUT_ROWS : CZ_CUT_NONE;
     }
@@ -121,6 +123,9 @@ static bool share_step(const cz_view_step *step, int first_result,
             result_of(step, step->out_access[i], w.space, &partial);
         if (share->inner)
             partial = step->rows * step->columns;
+        /* Ranks add up; they do not look for the largest. */
+        if (partial > 0 && cz_access_is_largest(step->out_access[i]))
+            w.impossible = true;
         share->partial |= (uint32_t)(partial > 0) << i;
         share->sum_bytes += partial * bytes;
     }

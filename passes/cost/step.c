@@ -55,11 +55,12 @@ static int n_values(const cz_view_stage *stage)
 /* Elements of a value that is reached so from a space of `p`. */
 static int64_t reached(cz_access access, part p)
 {
-    if (access == CZ_ACCESS_ELEMENT || access == CZ_ACCESS_TRANSPOSED)
+    const cz_access reach = cz_access_reach(access);
+    if (reach == CZ_ACCESS_ELEMENT || reach == CZ_ACCESS_TRANSPOSED)
         return limited_mul(p.rows, p.columns);
-    if (access == CZ_ACCESS_ROW || access == CZ_SUM_ROWS)
+    if (reach == CZ_ACCESS_ROW)
         return p.rows;
-    if (access == CZ_ACCESS_COLUMN || access == CZ_SUM_COLUMNS)
+    if (reach == CZ_ACCESS_COLUMN)
         return p.columns;
     return 1;
 }

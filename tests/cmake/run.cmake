@@ -28,19 +28,21 @@ foreach(mesh 1x1 2x1 1x2 2x2 1x4 3x2 1x8)
   set_tests_properties(run_fused_${mesh} PROPERTIES LABELS run TIMEOUT 120)
 endforeach()
 
-# Rules that know where an element stands.
-foreach(mesh 1x1 4x2 2x4 1x8 3x2)
-  string(REGEX MATCH "^[0-9]+" dp ${mesh})
-  string(REGEX MATCH "[0-9]+$" tp ${mesh})
-  if(mesh STREQUAL 3x2)
-    set(late --late)
-  else()
-    set(late)
-  endif()
-  add_test(NAME run_positions_${mesh} COMMAND canzona run --check ${late}
-    --steps=3 -D mesh.dp=${dp} -D mesh.tp=${tp}
-    ${CMAKE_CURRENT_SOURCE_DIR}/plans/positions.cz)
-  set_tests_properties(run_positions_${mesh} PROPERTIES LABELS run TIMEOUT 120)
+# Rules that know where an element stands; the largest and the least of many.
+foreach(stem positions extremes)
+  foreach(mesh 1x1 4x2 2x4 1x8 3x2)
+    string(REGEX MATCH "^[0-9]+" dp ${mesh})
+    string(REGEX MATCH "[0-9]+$" tp ${mesh})
+    if(mesh STREQUAL 3x2)
+      set(late --late)
+    else()
+      set(late)
+    endif()
+    add_test(NAME run_${stem}_${mesh} COMMAND canzona run --check ${late}
+      --steps=3 -D mesh.dp=${dp} -D mesh.tp=${tp}
+      ${CMAKE_CURRENT_SOURCE_DIR}/plans/${stem}.cz)
+    set_tests_properties(run_${stem}_${mesh} PROPERTIES LABELS run TIMEOUT 120)
+  endforeach()
 endforeach()
 
 # FSDP's chunks, replicas x chunks.

@@ -265,8 +265,8 @@ static void sums_and_broadcasts_follow_dims(void **state)
                            .out = (cz_ir_type[]){rows, columns, in, in}},
         (cz_span){0});
     const cz_ir_value x = cz_ir_function_in(b.function, 0);
-    const cz_ir_value by_row = cz_ir_reduce(&b, x, column, 1);
-    const cz_ir_value by_column = cz_ir_reduce(&b, x, row, 1);
+    const cz_ir_value by_row = cz_ir_reduce(&b, "sum", x, column, 1);
+    const cz_ir_value by_column = cz_ir_reduce(&b, "sum", x, row, 1);
     const cz_ir_value out[] = {
         by_row, by_column, cz_ir_broadcast(&b, by_row, 2, shape, column, 1),
         cz_ir_broadcast(&b, by_column, 2, shape, row, 1)};

@@ -76,7 +76,7 @@ static void build_math(fixture *f)
     const cz_ir_value x = cz_ir_matmul(&b, u, cz_ir_transpose(&b, u));
     const cz_ir_value x2 = cz_ir_matmul(&b, grad, cz_ir_transpose(&b, u));
     const cz_ir_value wide = cz_ir_convert(&b, x, CZ_F64);
-    const cz_ir_value sum = cz_ir_reduce(&b, wide, (int64_t[]){0, 1}, 2);
+    const cz_ir_value sum = cz_ir_reduce(&b, "sum", wide, (int64_t[]){0, 1}, 2);
     const cz_ir_value norm =
         cz_ir_convert(&b, cz_ir_unary(&b, CZ_OP_SQRT, sum), CZ_F32);
     const cz_ir_value norms =
@@ -144,9 +144,14 @@ static const struct bad {
      "return }",
      "canzona.reduce: types that do not go together"},
     {"func.func @f(%a: tensor<2x3xf64>) { %b = \"canzona.reduce\"(%a) {kind = "
-     "\"max\", dims = array<i64: 0, 1>} : (tensor<2x3xf64>) -> tensor<f64> "
+     "\"product\", dims = array<i64: 0, 1>} : (tensor<2x3xf64>) -> tensor<f64> "
      "return }",
-     "max"},
+     "'\"product\"' does not satisfy"},
+    {"func.func @f() { %b = \"canzona.index\"() : () -> tensor<16777217xf32> "
+     "return }",
+     "canzona.index: types that do not go together"},
+    {"func.func @f() { %b = \"canzona.index\"() : () -> tensor<4xf64> return }",
+     "canzona.index: types that do not go together"},
     {"func.func @f(%a: tensor<f32>) { %b = \"canzona.broadcast\"(%a) {dims = "
      "array<i64: 1>} : (tensor<f32>) -> tensor<2x3xf32> return }",
      "canzona.broadcast: types that do not go together"},

@@ -108,6 +108,13 @@ static inline double eval_op(cz_opcode op, const char *predicate,
     return eval_round(y, dtype);
 }
 
+static inline double eval_reduced(bool largest, double a, double b)
+{
+    if (!largest)
+        return a + b;
+    return isnan(a) || isnan(b) ? NAN : a == b ? a + 0.0 : a > b ? a : b;
+}
+
 /* ---- graphs ---- */
 
 /* Of a graph whose tensors of length 1 stand for `count` elements (0: as
@@ -169,6 +176,8 @@ static inline double **eval_graph(cz_arena *arena, const cz_graph *graph,
         for (int64_t i = 0; i < n; i++) {
             double x[CZ_GRAPH_MAX_IN] = {0};
             double *y = &values[v][i];
+            if (node->kind == CZ_GRAPH_REDUCE && node->op == CZ_OP_MAX)
+                *y = -INFINITY;
             for (int k = 0; node->kind == CZ_GRAPH_ELEMENT && k < node->n_in;
                  k++)
                 x[k] = values[node->in[k]][i];
@@ -191,8 +200,10 @@ static inline double **eval_graph(cz_arena *arena, const cz_graph *graph,
         }
         for (int64_t i = 0;
              node->kind == CZ_GRAPH_REDUCE && i < eval_elements(from, count);
-             i++)
-            values[v][eval_target(node, from, i)] += a[i];
+             i++) {
+            double *y = &values[v][eval_target(node, from, i)];
+            *y = eval_reduced(node->op == CZ_OP_MAX, *y, a[i]);
+        }
     }
     return values;
 }
@@ -240,6 +251,9 @@ static inline double eval_operand(const eval_call *call, int value,
     case CZ_SUM_ALL:
     case CZ_SUM_ROWS:
     case CZ_SUM_COLUMNS:
+    case CZ_MAX_ALL:
+    case CZ_MAX_ROWS:
+    case CZ_MAX_COLUMNS:
     case CZ_N_ACCESSES:
         break;
     }
@@ -272,14 +286,16 @@ static inline void eval_result(const eval_call *call, int value,
                                int64_t r, int64_t c, double y)
 {
     void *bytes = call->values[value];
-    int64_t at = access == CZ_SUM_ALL       ? 0
-                 : access == CZ_SUM_ROWS    ? r
-                 : access == CZ_SUM_COLUMNS ? c
-                 : call->count > 0          ? c
-                                            : r * step->columns + c;
+    cz_access reach = cz_access_reach(access);
+    int64_t at = reach == CZ_ACCESS_ALL      ? 0
+                 : reach == CZ_ACCESS_ROW    ? r
+                 : reach == CZ_ACCESS_COLUMN ? c
+                 : call->count > 0           ? c
+                                             : r * step->columns + c;
 
-    if (access != CZ_ACCESS_ELEMENT)
-        y += eval_load(bytes, CZ_F64, at);
+    if (cz_access_is_reduction(access))
+        y = eval_reduced(cz_access_is_largest(access),
+                         eval_load(bytes, CZ_F64, at), y);
     eval_store(bytes, call->kernel->types[value].dtype, at, y);
 }
 
@@ -295,7 +311,9 @@ static inline void eval_map(const eval_call *call, const cz_view_step *step,
              step->out_access[i] != CZ_ACCESS_ELEMENT &&
              k < eval_elements(call->kernel->types[first + i], 0);
              k++)
-            eval_store(call->values[first + i], CZ_F64, k, 0);
+            eval_store(call->values[first + i], CZ_F64, k,
+                       cz_access_is_largest(step->out_access[i]) ? -INFINITY
+                                                                 : 0);
     for (int64_t r = 0; r < step->rows; r++)
         for (int64_t c = 0; c < columns; c++) {
             for (int i = 0; i < step->n_in; i++)

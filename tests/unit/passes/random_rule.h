@@ -151,7 +151,9 @@ static inline int add_reduce(maker *m, cz_ir_type type)
         return -1;
     if (dims != 3)
         to.shape[0] = type.shape[dims == 1 ? 1 : 0];
-    return add(m, CZ_GRAPH_REDUCE, CZ_OP_CONSTANT, to, &from, 1, dims);
+    return add(m, CZ_GRAPH_REDUCE,
+               draw(m->random, 3) ? CZ_OP_CONSTANT : CZ_OP_MAX, to, &from, 1,
+               dims);
 }
 
 static inline int add_broadcast(maker *m, cz_ir_type type)
