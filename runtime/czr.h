@@ -67,6 +67,8 @@ typedef struct czr_options {
     int late_device;         /* run each stream as late as its waits allow */
     int fixed_order_product; /* our own product even where not strict */
     int64_t deadline_ms;     /* of one wait for other ranks; 0: 600,000 */
+    int threads; /* of a matrix library in one call; 0: the processors that this
+                  * process may use, shared among the ranks, at least one */
 } czr_options;
 
 /* Run-time values in the order of NAME.h's enum; NaN or beyond n: default. */

@@ -102,9 +102,13 @@ static czr_status open_device(czr_engine *engine, const czr_options *options)
             : czr_device_host_open(program, czr_op_run, engine,
                                    &engine->device);
 
-    return status != CZR_OK ? status
-                            : czr_host_math_open(&engine->math, is_strict,
-                                                 engine->world->size);
+    const int n_threads = options->threads > 0
+                              ? options->threads
+                              : czr_threads_per_rank(engine->world->size);
+
+    return status != CZR_OK
+               ? status
+               : czr_host_math_open(&engine->math, is_strict, n_threads);
 }
 
 /* All that this rank can find out and take alone. */

@@ -1,23 +1,25 @@
 /* The host's products: what they need while an engine is open. */
-#define _POSIX_C_SOURCE 200809L
-#include <unistd.h>
+#define _GNU_SOURCE
+#include <sched.h>
 
 #include "runtime/library.h"
 #include "runtime/memory.h"
 #include "runtime/product.h"
 
-/* Processors for each rank; one where there are not enough. */
-static int threads_per_rank(int n_ranks)
+int czr_threads_per_rank(int n_ranks)
 {
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    cpu_set_t processors;
 
-    return processors > n_ranks ? (int)(processors / n_ranks) : 1;
+    if (sched_getaffinity(0, sizeof processors, &processors) != 0 ||
+        CPU_COUNT(&processors) <= n_ranks)
+        return 1;
+    return CPU_COUNT(&processors) / n_ranks;
 }
 
-czr_status czr_host_math_open(czr_host_math *math, int strict, int n_ranks)
+czr_status czr_host_math_open(czr_host_math *math, int strict, int n_threads)
 {
     math->math.product = strict ? czr_product_fixed_order : czr_product_library;
-    math->n_threads = threads_per_rank(n_ranks);
+    math->n_threads = n_threads;
     math->packed_a = czr_alloc((size_t)CZR_BLOCK_ROWS * CZR_BLOCK_DEPTH,
                                sizeof *math->packed_a);
     math->packed_b = czr_alloc((size_t)CZR_BLOCK_DEPTH * CZR_BLOCK_COLUMNS,

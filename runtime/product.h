@@ -12,9 +12,12 @@ typedef struct czr_host_math {
     int n_threads; /* of a library, per call */
 } czr_host_math;
 
-/* `strict`: the fixed order.  Otherwise libraries, where they are found, with
- * the processors shared among n_ranks. */
-czr_status czr_host_math_open(czr_host_math *math, int strict, int n_ranks);
+/* The processors that this process may use, shared among its ranks; at least
+ * one. */
+int czr_threads_per_rank(int n_ranks);
+/* `strict`: the fixed order.  Otherwise libraries, where they are found, each
+ * call with n_threads. */
+czr_status czr_host_math_open(czr_host_math *math, int strict, int n_threads);
 void czr_host_math_close(czr_host_math *math);
 
 /* Each c[i][j] is summed over k upwards, one f32 multiplication and one

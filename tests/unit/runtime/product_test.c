@@ -65,7 +65,7 @@ static int setup(void **state)
     self->b = calloc(n, sizeof(float));
     self->c = calloc(n, sizeof(float));
     *state = self;
-    return czr_host_math_open(&self->math, 0, 2) != CZR_OK;
+    return czr_host_math_open(&self->math, 0, 1) != CZR_OK;
 }
 
 static int teardown(void **state)
@@ -154,7 +154,7 @@ static void parts_are_added_as_a_tree_and_narrow_ones_rounded(void **state)
     const buffers *self = *state;
     czr_host_math strict;
 
-    assert_int_equal(czr_host_math_open(&strict, 1, 2), CZR_OK);
+    assert_int_equal(czr_host_math_open(&strict, 1, 1), CZR_OK);
     for (int variant = 0; variant < 3 * 4 * 2; variant++) {
         czr_product p = make(self, shapes[variant % 3], 4 | 8 | 2);
         p.blocks = 1 << variant / 3 % 4;
