@@ -23,7 +23,9 @@ CALLS = """optimizer calls(lr, flat = false) for [m, n] {
     y    = polar(grad', take(polar_express, 12), f32)
     g    = grad @ mom'
     z    = (triu(g) + diagonal(diag(g)) - eye(g)) @ tril(grad) / trace(g)
-    param <- param - lr * (x + y' + z)
+    v    = largest(grad, 1)
+    w    = gather(grad, argsort(v)) + top_k(v, 3) * gather(mom, argsort(v, true))
+    param <- param - lr * (x + y' + z + w + ranks(v))
 }
 """
 
@@ -69,6 +71,7 @@ MISTAKES = [
     ("averages.cz", "(1 - w) * a", "(1 - v) * a", "called 'v'"),
     ("diagonal.cz", "where(i == i', v, 0)", "where(j == i', v, 0)",
      "called 'j'"),
+    ("order.cz", "v == v, number, nan", "v == v, number, none", "'none'"),
     ("tables.cz", "(1.875, -1.25, 0.375)", "(1.875, -1.25)", "rows of one"),
 ]
 

@@ -67,6 +67,39 @@ class Index(unittest.TestCase):
         gone[3, :] = gone[:, 7] = True
         self.assertTrue(np.array_equal(np.isnan(got), gone))
 
+    def check_order(self, body, formula):
+        self.check("v = floor(2 * sum(grad, 1))\n"
+                   "v = where(row(v) == 3, (v - v) / (v - v), v)\n"
+                   "v = where(row(v) > 7, -v, v)\n" + body,
+                   lambda p, g: formula(p, g, self.unordered(g)))
+
+    def unordered(self, grad):
+        """Many ties, and one NaN."""
+        v = np.floor(2 * grad.sum(1))
+        v[3] = np.nan
+        v[8:] *= -1
+        self.assertLess(len(np.unique(v)), len(v))
+        return v
+
+    def test_argsort(self):
+        self.check_order(
+            "param <- 0 * param + argsort(v) + lr * argsort(v, true)",
+            lambda p, g, v: 0 * p
+            + (np.argsort(v, kind="stable")
+               + 0.5 * np.argsort(-v, kind="stable"))[:, None])
+
+    def test_gather(self):
+        self.check_order("param <- gather(param, argsort(v))",
+                         lambda p, g, v: p[np.argsort(v, kind="stable")])
+
+    def test_top_k(self):
+        def largest(v, k):
+            mask = np.zeros(len(v))
+            mask[np.argsort(-v, kind="stable")[:k]] = 1
+            return mask[:, None]
+        self.check_order("param <- top_k(v, 5) * param + grad",
+                         lambda p, g, v: largest(v, 5) * p + g)
+
     def test_behind_a_symmetric_product(self):
         self.check("s = triu(grad @ grad')\nparam <- s @ param",
                    lambda p, g: np.triu(g @ g.T) @ p)

@@ -180,9 +180,6 @@ static const primitive primitives[] = {
     {"svd", 1, MAX_ARGUMENTS, refuse, 0},
     {"root", 1, MAX_ARGUMENTS, refuse, 0},
     {"solve", 2, MAX_ARGUMENTS, refuse, 0},
-    {"topk", 1, MAX_ARGUMENTS, refuse, 0},
-    {"sort", 1, MAX_ARGUMENTS, refuse, 0},
-    {"gather", 1, MAX_ARGUMENTS, refuse, 0},
     {"scatter", 1, MAX_ARGUMENTS, refuse, 0},
     {"normal", 1, MAX_ARGUMENTS, refuse, 0},
 };
