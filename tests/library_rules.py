@@ -27,6 +27,19 @@ CALLS = """optimizer calls(lr, flat = false) for [m, n] {
     w    = gather(grad, argsort(v)) + top_k(v, 3) * gather(mom, argsort(v, true))
     param <- param - lr * (x + y' + z + w + ranks(v))
 }
+
+optimizer steps(lr, flat = false) for [m, n] {
+    state mom : f32[m, n]
+    mom <- total(mom, grad, 0.5)
+    u    = direction(mom, decayed(grad, param, l2, 0.1), 0.9, ema, flat)
+    z    = polar_keller(u, quintic) + polar_torch(u, cubic5) + polar_dion(u, polar_express_dion)
+    z    = z + polar_eo(u, take(jordan, 7)) + polar_aol(u, aol) + newton_schulz(u, cans)
+    z    = z + lmo_spectral(u, m, n) + lmo_sign(u, m, n) + lmo_column(u, m, n) + lmo_row(u, m, n)
+    s    = match_rms_adamw(m, n) + shape_scaling(m, n) + spectral(m, n) + unit_rms_norm(m, n)
+    w    = decoupled(param, z, lr, 0.1) + independent(param, z, lr, 0.1) + palm(param, z, lr, 0.1)
+    w    = w + cautious(param, z, lr, 0.1) + l2(param, z, lr, 0.1)
+    param <- w - lr * s * unscaled(m, n) * z
+}
 """
 
 # Right, though a check that looks less closely would say otherwise: what a use
@@ -60,11 +73,15 @@ optimizer tall(lr) for [m, n] {
 
 # (file, what stands there, what is wrong in its place, what is said)
 MISTAKES = [
-    ("muon.cz", "max(m, n)) * o", "max(m, n)) * o'", "[m, n] and [n, m]"),
-    ("muon.cz", "lerp(grad, mom", "lerp(grad, mom'", "[m, n] and [n, m]"),
+    ("muon.cz", "scale(m, n) * o", "scale(m, n) * o'", "[m, n] and [n, m]"),
+    ("muon.cz", "direction(mom, g", "direction(mom, g'", "[m, n] and [n, m]"),
+    ("muon.cz", "scale = match_rms_adamw", "scale = match_rms_adam", "called 'match_rms_adam'"),
+    ("scales.cz", "max(1, m / n)", "max(1, m / k)", "called 'k'"),
+    ("scion.cz", "1 / n", "1 / k", "called 'k'"),
+    ("decays.cz", "step * w", "steps * w", "called 'steps'"),
     ("muon.cz", "f32[m, n]", "f32[n, m]", "[n, m] and [m, n]"),
     ("polar.cz", "return x", "return z", "nothing here is called 'z'"),
-    ("polar.cz", "+ c * g @ g", "+ c * g @ h", "nothing here is called 'h'"),
+    ("polar.cz", "g = x @ x'", "g = x @ h'", "nothing here is called 'h'"),
     ("sgd.cz", "param <- param - lr * (g + m", "param <- param - lr * (g + o",
      "nothing here is called 'oomentum'"),
     ("adamw.cz", "(b1, b2)", "(b1, b2, b3)", "3 names cannot take apart"),

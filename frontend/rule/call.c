@@ -229,7 +229,7 @@ static cz_rule_value *call_primitive(cz_rule *rule, const cz_node *call,
     return row->build(rule, call, row, args, call->n_kids);
 }
 
-/* precision(x) where `precision` holds an element type. */
+/* precision(x) where `precision` holds an element type or a def. */
 static cz_rule_value *call_local(cz_rule *rule, const cz_node *call,
                                  const cz_rule_value *callee)
 {
@@ -237,6 +237,8 @@ static cz_rule_value *call_local(cz_rule *rule, const cz_node *call,
     const primitive row = {call->text, 1, 1, NULL, 0};
     if (callee->kind == CZ_RULE_ERROR || cz_rule_is_open(callee))
         return cz_rule_absorb();
+    if (callee->kind == CZ_RULE_DEF)
+        return cz_rule_inline(rule, call, callee->def);
     if (callee->kind != CZ_RULE_DTYPE)
         return cz_rule_error(rule, CZ_BAD_TYPE, call,
                              "'%s' is %s; it cannot be called", call->text,

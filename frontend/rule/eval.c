@@ -210,7 +210,7 @@ static const char *const predicates[CZ_AST_N_KINDS] = {
     [CZ_AST_GE] = "oge", [CZ_AST_EQ] = "oeq", [CZ_AST_NE] = "une",
 };
 
-/* Element types and truths: equal or not. */
+/* Element types, functions and truths: equal or not. */
 static cz_rule_value *compare_words(cz_rule *rule, const cz_node *node,
                                     bool same)
 {
@@ -234,6 +234,8 @@ static cz_rule_value *eval_comparison(cz_rule *rule, const cz_node *node)
     cz_rule_value *b = cz_rule_eval(rule, node->kids[1]);
     if (a->kind == CZ_RULE_DTYPE && b->kind == CZ_RULE_DTYPE)
         return compare_words(rule, node, a->dtype == b->dtype);
+    if (a->kind == CZ_RULE_DEF && b->kind == CZ_RULE_DEF)
+        return compare_words(rule, node, a->def == b->def);
     if (is_fixed_truth(a) && is_fixed_truth(b))
         return compare_words(rule, node,
                              cz_rule_decide(rule, a->number) ==

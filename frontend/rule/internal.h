@@ -18,7 +18,8 @@ typedef enum cz_rule_kind {
     CZ_RULE_TENSOR,
     CZ_RULE_TUPLE,
     CZ_RULE_TABLE,
-    CZ_RULE_DTYPE
+    CZ_RULE_DTYPE,
+    CZ_RULE_DEF
 } cz_rule_kind;
 
 enum { CZ_RULE_ROWS = 1, CZ_RULE_COLUMNS = 2, CZ_RULE_MATRIX = 3 };
@@ -53,7 +54,8 @@ typedef struct cz_rule_value {
     struct cz_rule_value **items; /* of a TUPLE; rows of a TABLE */
     int n_items;
     cz_rule_beyond beyond; /* of a TABLE */
-    cz_dtype dtype;
+    cz_dtype dtype;        /* of a DTYPE */
+    const cz_node *def;    /* of a DEF */
 } cz_rule_value;
 
 /* ---- the rule at work ---- */
@@ -258,7 +260,7 @@ cz_rule_value *cz_rule_index(cz_rule *rule, const cz_node *node,
 
 /* Never NULL. */
 cz_rule_value *cz_rule_eval(cz_rule *rule, const cz_node *node);
-/* A primitive, a rounding to a type that a name holds, or a def. */
+/* A primitive, a def, or the rounding or the def that a name holds. */
 cz_rule_value *cz_rule_call(cz_rule *rule, const cz_node *call);
 cz_rule_value *cz_rule_inline(cz_rule *rule, const cz_node *call,
                               const cz_node *def);

@@ -1,5 +1,5 @@
-/* Names in a rule: its own first, then what the compiler gives, then tables
- * and lets of the files. */
+/* Names in a rule: its own first, then what the compiler gives, then tables,
+ * lets and defs of the files. */
 #include "frontend/rule/internal.h"
 
 #include <string.h>
@@ -50,10 +50,16 @@ cz_rule_value *cz_rule_find_local(cz_rule *rule, const char *name)
     return slot ? slot->value : NULL;
 }
 
-/* A table or a let of a file, evaluated where no local name is visible. */
+/* A def is its own value; a table or a let is evaluated where no local name is
+ * visible. */
 static cz_rule_value *evaluate_definition(cz_rule *rule, const cz_node *name,
                                           const cz_node *definition)
 {
+    if (definition->kind == CZ_AST_DEF) {
+        cz_rule_value *function = cz_rule_items(rule, CZ_RULE_DEF, NULL, 0);
+        function->def = definition;
+        return function;
+    }
     cz_rule_frame *outer = rule->frame;
     cz_rule_frame empty = {
         .caller = outer, .call = name, .n_calls = outer->n_calls};
@@ -92,9 +98,12 @@ static const char *suggest(cz_rule *rule, const char *name)
         *CZ_PUSH(rule->arena, names, n) = frame->bindings[i].name;
     for (int i = 0; i < rule->n_slots && !frame->call; i++)
         *CZ_PUSH(rule->arena, names, n) = rule->slots[i].name;
-    const char *table = cz_scope_nearest(rule->use->scope, CZ_AST_TABLE, name);
-    if (table)
-        *CZ_PUSH(rule->arena, names, n) = table;
+    static const cz_kind kinds[] = {CZ_AST_TABLE, CZ_AST_DEF};
+    for (int i = 0; i < 2; i++) {
+        const char *near = cz_scope_nearest(rule->use->scope, kinds[i], name);
+        if (near)
+            *CZ_PUSH(rule->arena, names, n) = near;
+    }
     return cz_diag_nearest(name, names, n);
 }
 
@@ -109,11 +118,12 @@ static cz_rule_value *unknown(cz_rule *rule, const cz_node *name)
 
 cz_rule_value *cz_rule_lookup(cz_rule *rule, const cz_node *name)
 {
-    static const cz_kind kinds[] = {CZ_AST_TABLE, CZ_AST_LET};
+    static const cz_kind kinds[] = {CZ_AST_TABLE, CZ_AST_LET, CZ_AST_DEF};
+    enum { N_KINDS = sizeof kinds / sizeof *kinds };
     cz_rule_value *value = cz_rule_find_local(rule, name->text);
     if (!value)
         value = given(rule, name->text);
-    for (int i = 0; i < 2 && !value; i++) {
+    for (int i = 0; i < N_KINDS && !value; i++) {
         const cz_node *definition =
             cz_scope_find(rule->use->scope, kinds[i], name->text);
         if (definition)

@@ -169,6 +169,8 @@ const char *cz_rule_text(cz_rule *rule, const cz_rule_value *value)
         return "a table";
     case CZ_RULE_DTYPE:
         return "an element type";
+    case CZ_RULE_DEF:
+        return "a function";
     case CZ_RULE_ERROR:
         break;
     }

@@ -18,6 +18,15 @@ if(NOT INSTRUMENTED)
     set_tests_properties(${name} PROPERTIES LABELS oracle TIMEOUT 600)
   endforeach()
 
+  # The library, family by family.
+  foreach(family tables muons muons_bf16 scaled scaled_bf16 others)
+    add_test(NAME oracle_library_${family} COMMAND ${PYTHON} -B
+      ${CMAKE_CURRENT_SOURCE_DIR}/oracle_library.py ${family}
+      $<TARGET_FILE:canzona> $<TARGET_FILE:czr>)
+    set_tests_properties(oracle_library_${family} PROPERTIES
+      LABELS oracle TIMEOUT 300 ENVIRONMENT OPENBLAS_NUM_THREADS=1)
+  endforeach()
+
   add_test(NAME storage_batch COMMAND ${PYTHON} -B
     ${CMAKE_CURRENT_SOURCE_DIR}/storage_batch.py $<TARGET_FILE:canzona>
     $<TARGET_FILE:czr>)
