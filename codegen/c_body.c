@@ -23,6 +23,7 @@ static const char *const formats[CZ_N_OPCODES] = {
     [CZ_OP_TANH] = "tanh~(%1)",
     [CZ_OP_COPYSIGN] = "copysign~(%1, %2)",
     [CZ_OP_FLOOR] = "floor~(%1)",
+    [CZ_OP_HASH] = "hash_of(%1, %2)",
 };
 
 static const struct {
@@ -116,6 +117,32 @@ static void put_expr(cz_text *out, const cz_view_body *body, int number)
     else
         put_format(out, body, expr);
     cz_text_puts(out, ";\n");
+}
+
+static bool has_hash(const cz_plan_view *view)
+{
+    for (int b = 0; b < view->n_bodies; b++)
+        for (int i = 0; i < view->bodies[b].n_exprs; i++)
+            if (view->bodies[b].exprs[i].op == CZ_OP_HASH)
+                return true;
+    return false;
+}
+
+void cz_emit_hash(cz_emitter *emitter)
+{
+    if (has_hash(emitter->view))
+        cz_text_puts(emitter->out,
+                     "/* An integer below 2^53, of all bits of both. */\n"
+                     "static inline double hash_of(double a, double b)\n{\n"
+                     "    uint64_t x, y;\n"
+                     "    memcpy(&x, &a, sizeof x);\n"
+                     "    memcpy(&y, &b, sizeof y);\n"
+                     "    x += UINT64_C(0x9e3779b97f4a7c15) * (1 + (y >> 28 | "
+                     "y << 36));\n"
+                     "    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);\n"
+                     "    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);\n"
+                     "    return (double)(int64_t)((x ^ x >> 31) >> 11);\n"
+                     "}\n\n");
 }
 
 static void put_signature(cz_text *out, const cz_view_body *body, int number)

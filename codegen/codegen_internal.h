@@ -26,6 +26,8 @@ void cz_emit_upper(cz_text *out, const char *name);
 
 /* `static inline` function body_<number>, see c_body.c. */
 void cz_emit_body(cz_emitter *emitter, int number);
+/* The function behind the operation HASH, where a body has it. */
+void cz_emit_hash(cz_emitter *emitter);
 /* The function prologue_<rule>. */
 void cz_emit_prologue(cz_emitter *emitter, int rule);
 /* Type of a value in C. */

@@ -26,6 +26,7 @@ void cz_emit_c(const cz_plan_view *view, const char *plan_hash, cz_text *out)
                    "-ffp-contract=off. */\n#include \"%s.h\"\n\n",
                    view->program->compiler, view->program->name);
     cz_text_puts(out, "/* ---- arithmetic ---- */\n\n");
+    cz_emit_hash(&emitter);
     for (int i = 0; i < view->n_bodies; i++)
         if (!is_prologue(view, i))
             cz_emit_body(&emitter, i);

@@ -67,6 +67,18 @@ static bool compare(const char *predicate, double a, double b)
     return or_equal ? a <= b : a < b;
 }
 
+/* As dsl/IR.md defines it. */
+static double hash(double a, double b)
+{
+    uint64_t x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    x += UINT64_C(0x9e3779b97f4a7c15) * (1 + (y >> 28 | y << 36));
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (double)((x ^ x >> 31) >> 11);
+}
+
 double cz_interp_apply(const cz_interp_op *op, double a, double b, double c)
 {
     switch (op->op) {
@@ -108,6 +120,8 @@ double cz_interp_apply(const cz_interp_op *op, double a, double b, double c)
         return copysign(a, b);
     case CZ_OP_FLOOR:
         return floor(a);
+    case CZ_OP_HASH:
+        return hash(a, b);
     case CZ_OP_CONSTANT:
     case CZ_N_OPCODES:
         break;

@@ -229,6 +229,8 @@ static bool is_element(cz_ir_op op)
     const cz_opcode opcode = cz_ir_op_opcode(op);
     if (out.is_bool)
         return opcode == CZ_OP_COMPARE;
+    if (opcode == CZ_OP_HASH)
+        return out.dtype == CZ_F64;
     return opcode != CZ_OP_SELECT ||
            cz_ir_value_type(cz_ir_op_operand(op, 0)).rank == out.rank;
 }

@@ -32,6 +32,8 @@ static bool is_ours(cz_ir_op op)
 {
     cz_ir_kind kind = cz_ir_op_kind(op);
 
+    if (kind == CZ_IR_ELEMENT)
+        return cz_ir_op_opcode(op) == CZ_OP_HASH;
     return kind == CZ_IR_TRANSPOSE || kind == CZ_IR_INDEX ||
            kind == CZ_IR_REDUCE || kind == CZ_IR_BROADCAST;
 }

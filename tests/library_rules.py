@@ -25,7 +25,8 @@ CALLS = """optimizer calls(lr, flat = false) for [m, n] {
     z    = (triu(g) + diagonal(diag(g)) - eye(g)) @ tril(grad) / trace(g)
     v    = largest(grad, 1)
     w    = gather(grad, argsort(v)) + top_k(v, 3) * gather(mom, argsort(v, true))
-    param <- param - lr * (x + y' + z + w + ranks(v))
+    r    = normal(grad, 3, t) + normal(v, lr) * uniform(grad', 1, 2)'
+    param <- param - lr * (x + y' + z + w + ranks(v) + r)
 }
 
 optimizer steps(lr, flat = false) for [m, n] {
@@ -89,6 +90,7 @@ MISTAKES = [
     ("diagonal.cz", "where(i == i', v, 0)", "where(j == i', v, 0)",
      "called 'j'"),
     ("order.cz", "v == v, number, nan", "v == v, number, none", "'none'"),
+    ("random.cz", "copysign(c / d, q)", "copysign(c / e, q)", "'e'"),
     ("tables.cz", "(1.875, -1.25, 0.375)", "(1.875, -1.25)", "rows of one"),
 ]
 

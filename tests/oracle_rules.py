@@ -41,6 +41,21 @@ BINARY = {"arith.addf": np.add, "arith.subf": np.subtract,
           "math.powf": np.power, "math.copysign": np.copysign}
 COMPARE = {"olt": np.less, "ole": np.less_equal, "ogt": np.greater,
            "oge": np.greater_equal, "oeq": np.equal, "une": np.not_equal}
+
+
+def hashed(a, b):
+    """SplitMix64 of both, as IR.md says; integers below 2^53."""
+    x = np.atleast_1d(np.asarray(a, np.float64)).view(np.uint64)
+    y = np.atleast_1d(np.asarray(b, np.float64)).view(np.uint64)
+    y = y >> np.uint64(28) | y << np.uint64(36)
+    x = x + np.uint64(0x9e3779b97f4a7c15) * (y + np.uint64(1))
+    for shift, factor in ((30, 0xbf58476d1ce4e5b9), (27, 0x94d049bb133111eb)):
+        x = (x ^ x >> np.uint64(shift)) * np.uint64(factor)
+    x = (x ^ x >> np.uint64(31)) >> np.uint64(11)
+    return x.astype(np.float64).reshape(np.broadcast_shapes(np.shape(a),
+                                                            np.shape(b)))
+
+
 LINE = re.compile(r'(?:(%\w+) = )?"?([\w.]+)"?(.*)')
 TYPE = re.compile(r"(?:tensor<((?:\d+x)*)(\w+)>|(\w+))$")
 
@@ -74,6 +89,8 @@ class Function:
 
     def apply(self, op, rest, x):
         shape, dtype = parse_type(rest)
+        if op == "canzona.hash":
+            return hashed(x[0], x[1])
         if op in UNARY:
             return rounded(UNARY[op](x[0]), dtype)
         if op in BINARY:

@@ -113,6 +113,14 @@ static cz_rule_value *build_index(cz_rule *rule, const cz_node *call,
     return cz_rule_index(rule, call, args[0], row->detail);
 }
 
+static cz_rule_value *build_uniform(cz_rule *rule, const cz_node *call,
+                                    const primitive *row, cz_rule_value **args,
+                                    int n)
+{
+    (void)row;
+    return cz_rule_uniform(rule, call, args, n);
+}
+
 static cz_rule_value *cast(cz_rule *rule, const cz_node *call,
                            cz_rule_value *value, cz_dtype dtype)
 {
@@ -169,6 +177,7 @@ static const primitive primitives[] = {
     {"transpose", 1, 1, build_transpose, 0},
     {"row", 1, 1, build_index, 0},
     {"column", 1, 1, build_index, 1},
+    {"uniform", 2, MAX_ARGUMENTS, build_uniform, 0},
     {"take", 2, 2, build_take, 0},
     {"bf16", 1, 1, build_cast, CZ_BF16},
     {"f32", 1, 1, build_cast, CZ_F32},
@@ -181,7 +190,6 @@ static const primitive primitives[] = {
     {"root", 1, MAX_ARGUMENTS, refuse, 0},
     {"solve", 2, MAX_ARGUMENTS, refuse, 0},
     {"scatter", 1, MAX_ARGUMENTS, refuse, 0},
-    {"normal", 1, MAX_ARGUMENTS, refuse, 0},
 };
 
 enum { N_PRIMITIVES = sizeof primitives / sizeof *primitives };

@@ -256,6 +256,13 @@ cz_rule_value *cz_rule_reduce(cz_rule *rule, const cz_node *node,
 cz_rule_value *cz_rule_index(cz_rule *rule, const cz_node *node,
                              cz_rule_value *value, int dim);
 
+/* ---- random.c ---- */
+
+/* uniform(x, key, ...): a number in (0, 1) for each element of x, of the keys
+ * and its place alone. */
+cz_rule_value *cz_rule_uniform(cz_rule *rule, const cz_node *node,
+                               cz_rule_value **args, int n);
+
 /* ---- rule_eval.c, rule_call.c, rule_def.c, rule_table.c ---- */
 
 /* Never NULL. */

@@ -7,7 +7,7 @@ cz_golden_tests(rules rule_tool
   "ir:0:$<TARGET_FILE:rule_tool> {}" "err:1:$<TARGET_FILE:rule_tool> {}")
 
 # What they compute, against formulas in NumPy.
-foreach(name oracle_rules oracle_rules_index)
+foreach(name oracle_rules oracle_rules_index oracle_rules_random)
   add_test(NAME ${name} COMMAND ${PYTHON} -B
     ${CMAKE_CURRENT_SOURCE_DIR}/${name}.py $<TARGET_FILE:rule_tool>)
   set_tests_properties(${name} PROPERTIES LABELS oracle TIMEOUT 120)

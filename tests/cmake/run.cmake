@@ -28,8 +28,9 @@ foreach(mesh 1x1 2x1 1x2 2x2 1x4 3x2 1x8)
   set_tests_properties(run_fused_${mesh} PROPERTIES LABELS run TIMEOUT 120)
 endforeach()
 
-# Rules that know where an element stands; the largest and the least of many.
-foreach(stem positions extremes)
+# Rules that know where an element stands; the largest and the least of many;
+# random numbers.
+foreach(stem positions extremes random)
   foreach(mesh 1x1 4x2 2x4 1x8 3x2)
     string(REGEX MATCH "^[0-9]+" dp ${mesh})
     string(REGEX MATCH "[0-9]+$" tp ${mesh})

@@ -324,16 +324,29 @@ static void corners_of_arithmetic(void **state)
         const char *predicate;
         double a, b, result;
     } corners[] = {
-        {CZ_OP_MAX, NULL, -0.0, 0.0, 0.0},   {CZ_OP_MAX, NULL, 0.0, -0.0, 0.0},
-        {CZ_OP_MIN, NULL, 0.0, -0.0, -0.0},  {CZ_OP_MIN, NULL, -0.0, 0.0, -0.0},
-        {CZ_OP_MAX, NULL, NAN, 1.0, NAN},    {CZ_OP_MIN, NULL, 1.0, NAN, NAN},
-        {CZ_OP_MAX, NULL, 1.0, 2.0, 2.0},    {CZ_OP_MIN, NULL, 1.0, 2.0, 1.0},
-        {CZ_OP_COMPARE, "oeq", NAN, NAN, 0}, {CZ_OP_COMPARE, "une", NAN, 1, 1},
-        {CZ_OP_COMPARE, "une", 1, 1, 0},     {CZ_OP_COMPARE, "oge", 1, 1, 1},
-        {CZ_OP_COMPARE, "ogt", 1, 1, 0},     {CZ_OP_COMPARE, "ole", 1, 1, 1},
-        {CZ_OP_COMPARE, "olt", 1, 1, 0},     {CZ_OP_COMPARE, "olt", NAN, 1, 0},
-        {CZ_OP_COPYSIGN, NULL, 3, -0.0, -3}, {CZ_OP_FLOOR, NULL, -0.5, 0, -1},
-        {CZ_OP_POW, NULL, 2, 10, 1024},      {CZ_OP_NEG, NULL, 0.0, 0, -0.0},
+        {CZ_OP_MAX, NULL, -0.0, 0.0, 0.0},
+        {CZ_OP_MAX, NULL, 0.0, -0.0, 0.0},
+        {CZ_OP_MIN, NULL, 0.0, -0.0, -0.0},
+        {CZ_OP_MIN, NULL, -0.0, 0.0, -0.0},
+        {CZ_OP_MAX, NULL, NAN, 1.0, NAN},
+        {CZ_OP_MIN, NULL, 1.0, NAN, NAN},
+        {CZ_OP_MAX, NULL, 1.0, 2.0, 2.0},
+        {CZ_OP_MIN, NULL, 1.0, 2.0, 1.0},
+        {CZ_OP_COMPARE, "oeq", NAN, NAN, 0},
+        {CZ_OP_COMPARE, "une", NAN, 1, 1},
+        {CZ_OP_COMPARE, "une", 1, 1, 0},
+        {CZ_OP_COMPARE, "oge", 1, 1, 1},
+        {CZ_OP_COMPARE, "ogt", 1, 1, 0},
+        {CZ_OP_COMPARE, "ole", 1, 1, 1},
+        {CZ_OP_COMPARE, "olt", 1, 1, 0},
+        {CZ_OP_COMPARE, "olt", NAN, 1, 0},
+        {CZ_OP_COPYSIGN, NULL, 3, -0.0, -3},
+        {CZ_OP_FLOOR, NULL, -0.5, 0, -1},
+        {CZ_OP_POW, NULL, 2, 10, 1024},
+        {CZ_OP_NEG, NULL, 0.0, 0, -0.0},
+        {CZ_OP_HASH, NULL, 0, 0, 7956156453446585.0}, /* SplitMix64's first */
+        {CZ_OP_HASH, NULL, 3, 1, 1277899132787245.0},
+        {CZ_OP_HASH, NULL, 1, 3, 5788399681581690.0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof corners / sizeof *corners; i++) {
