@@ -30,6 +30,10 @@ class Kernels:
         c = self.c
         if step["kind"] == "map":
             return c["launch"] + self.map(step["bytes"])
+        if step["kind"] == "call":
+            return (c["launch"] * step["launches"] +
+                    max(ceil(step["effort"] * SECOND, c["f32_rate"]),
+                        self.map(step["bytes"])))
         rows = ceil(step["rows"], c["tile_rows"])
         columns = ceil(step["columns"], c["tile_columns"])
         tiles = rows * columns

@@ -257,6 +257,54 @@ static void put_product(stage_printer *p, const cz_loop *loop,
     cz_text_puts(p->out, "});\n");
 }
 
+/* ---- factorisations ---- */
+
+static void put_parameters(stage_printer *p, const cz_view_step *step)
+{
+    const int n = cz_factor_n_parameters(step->factor);
+
+    if (n == 0)
+        return;
+    cz_text_puts(p->out, ", .parameters = {");
+    for (int i = 0; i < n; i++) {
+        cz_text_puts(p->out, i ? ", " : "");
+        cz_emit_f64(p->out, step->parameters[i]);
+    }
+    cz_text_puts(p->out, "}");
+}
+
+static void put_work(stage_printer *p, const cz_view_step *step)
+{
+    if (step->offsets[step->n_out] < 0)
+        return;
+    cz_text_printf(p->out,
+                   ",\n        .work = call->work + %lld, .work_bytes = %lld",
+                   (long long)step->offsets[step->n_out],
+                   (long long)cz_factor_work_bytes(step->factor, &step->size));
+}
+
+/* A call that fails ends the stage: what follows has nothing to work on. */
+static void put_call(stage_printer *p, const cz_view_step *step,
+                     int first_result)
+{
+    cz_text_printf(p->out,
+                   "    if (!czr_factorise(call, &(czr_factor){\n"
+                   "        .kind = %s, .m = %lld, .n = %lld, .k = %lld,\n"
+                   "        .a = %s",
+                   cz_factor_czr_tag(step->factor), (long long)step->size.m,
+                   (long long)step->size.n, (long long)step->size.k,
+                   p->names[step->in[0]]);
+    if (step->n_in > 1)
+        cz_text_printf(p->out, ", .b = %s", p->names[step->in[1]]);
+    cz_text_printf(p->out, ", .out = {%s", p->names[first_result]);
+    if (step->n_out > 1)
+        cz_text_printf(p->out, ", %s", p->names[first_result + 1]);
+    cz_text_puts(p->out, "}");
+    put_parameters(p, step);
+    put_work(p, step);
+    cz_text_puts(p->out, "}))\n        return;\n");
+}
+
 /* Loop functions precede the stage, so they are emitted in a first round
  * (number < 0 asks for it) and called in a second. */
 static void put_step(stage_printer *p, int s, int first_result, int number)
@@ -265,6 +313,10 @@ static void put_step(stage_printer *p, int s, int first_result, int number)
     const cz_loop loop = make_loop(p, s, first_result);
     char acc[32] = "";
 
+    if (step->factor) {
+        put_call(p, step, first_result);
+        return;
+    }
     if (step->is_product && step->offsets[1] >= 0)
         snprintf(acc, sizeof acc, "acc%d", s);
     if (step->is_product)
@@ -286,6 +338,8 @@ static int emit_loop(stage_printer *p, int s, int first_result)
     const cz_view_step *step = &p->stage->steps[s];
     const cz_loop loop = make_loop(p, s, first_result);
 
+    if (step->factor)
+        return -1;
     if (!step->is_product)
         return cz_emit_map_loop(p->emitter, &loop);
     return step->offsets[1] >= 0 ? cz_emit_epilogue_loop(p->emitter, &loop)

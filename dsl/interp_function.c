@@ -213,6 +213,32 @@ static void run_broadcast(frame *f, cz_ir_op op, double *out)
         out[i] = in[small_index(big, strides, i)];
 }
 
+/* ---- factorisations ---- */
+
+/* All results are made, and one is taken. */
+static void run_factor(frame *f, cz_ir_op op, double *out)
+{
+    const cz_factor factor = cz_factor_find(cz_ir_op_string(op, "factor"));
+    const cz_reals parameters = cz_ir_op_reals(op, "parameters", &f->arena);
+    const int64_t result = cz_ir_op_int(op, "result");
+    const double *in[CZ_FACTOR_OPERANDS];
+    double *all[CZ_FACTOR_RESULTS];
+    cz_ir_type types[CZ_FACTOR_OPERANDS];
+
+    for (int i = 0; i < cz_ir_op_n_operands(op); i++) {
+        in[i] = data_of(f, cz_ir_op_operand(op, i));
+        types[i] = cz_ir_value_type(cz_ir_op_operand(op, i));
+    }
+    const cz_factor_size size =
+        cz_ir_factor_size(types, cz_ir_op_n_operands(op));
+    for (int i = 0; i < cz_factor_n_results(factor); i++)
+        all[i] = i == result
+                     ? out
+                     : CZ_NEW(&f->arena, double,
+                              cz_factor_result_elements(factor, i, &size));
+    cz_interp_factor(factor, &size, parameters.v, in, all);
+}
+
 /* ---- all ---- */
 
 static void run_op(frame *f, cz_ir_op op)
@@ -247,8 +273,12 @@ static void run_op(frame *f, cz_ir_op op)
     case CZ_IR_BROADCAST:
         run_broadcast(f, op, out);
         break;
+    case CZ_IR_FACTOR:
+        run_factor(f, op, out);
+        break;
     case CZ_IR_MAP:
     case CZ_IR_PRODUCT:
+    case CZ_IR_CALL:
     case CZ_IR_RETURN:
     case CZ_IR_OTHER:
         assert(!"an operation of math form");

@@ -25,6 +25,11 @@ void cz_interp_matmul(const double *a, const double *b, double *out, int64_t m,
 /* out [n, m] = in' for in [m, n]. */
 void cz_interp_transpose(const double *in, double *out, int64_t m, int64_t n);
 
+/* A factorisation: operands and results row-major, in float64. */
+void cz_interp_factor(cz_factor factor, const cz_factor_size *size,
+                      const double *parameters, const double *const *in,
+                      double *const *out);
+
 /* cz_interp_body() with `values` [n_in + n_exprs] from the caller, who put the
  * inputs there. */
 void cz_interp_body_on(const cz_view_body *body, bool round, double *values,

@@ -234,6 +234,22 @@ static void run_product(frame *f, const cz_view_step *step)
     bind(f, out);
 }
 
+/* ---- calls ---- */
+
+static void run_call(frame *f, const cz_view_step *step)
+{
+    const double *in[CZ_FACTOR_OPERANDS];
+    double *out[CZ_FACTOR_RESULTS];
+
+    for (int i = 0; i < step->n_in; i++)
+        in[i] = f->values[step->in[i]];
+    for (int i = 0; i < step->n_out; i++)
+        out[i] = CZ_NEW(&f->arena, double, cz_view_result_elements(step, i));
+    cz_interp_factor(step->factor, &step->size, step->parameters, in, out);
+    for (int i = 0; i < step->n_out; i++)
+        bind(f, out[i]);
+}
+
 /* ---- all ---- */
 
 /* Elements of output i, from the step that makes it. */
@@ -243,6 +259,8 @@ static int64_t output_elements(const frame *f, const cz_view_stage *stage,
     int number = stage->n_in + stage->fact->scalars.n;
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
+        if (value < number + step->n_out && step->factor)
+            return cz_view_result_elements(step, value - number);
         if (value < number + step->n_out)
             return n_results(step->out_access[value - number],
                              f->count > 0 ? f->count : step->rows,
@@ -273,7 +291,9 @@ void cz_interp_variant(const cz_plan_view *view, const cz_view_stage *s,
     for (int i = 0; i < s->fact->scalars.n; i++)
         bind(&f, &scalars[s->fact->scalars.v[i]]);
     for (int i = 0; i < s->n_steps; i++)
-        if (s->steps[i].is_product)
+        if (s->steps[i].factor)
+            run_call(&f, &s->steps[i]);
+        else if (s->steps[i].is_product)
             run_product(&f, &s->steps[i]);
         else
             run_map(&f, &s->steps[i]);

@@ -114,8 +114,10 @@ typedef enum cz_ir_kind {
     CZ_IR_INDEX,     /* canzona.index: element i is i */
     CZ_IR_REDUCE,    /* canzona.reduce: `dims` vanish */
     CZ_IR_BROADCAST, /* canzona.broadcast: `dims` are the new ones */
+    CZ_IR_FACTOR,    /* canzona.factor: one result of a factorisation */
     CZ_IR_MAP,       /* kernel.map */
     CZ_IR_PRODUCT,   /* kernel.product */
+    CZ_IR_CALL,      /* kernel.call: all results of a factorisation */
     CZ_IR_RETURN,
     CZ_IR_OTHER /* nothing that a function of ours may hold */
 } cz_ir_kind;
@@ -160,6 +162,7 @@ int64_t cz_ir_op_int(cz_ir_op op, const char *name);
 double cz_ir_op_real(cz_ir_op op, const char *name);
 const char *cz_ir_op_string(cz_ir_op op, const char *name);
 cz_ints cz_ir_op_ints(cz_ir_op op, const char *name, cz_arena *arena);
+cz_reals cz_ir_op_reals(cz_ir_op op, const char *name, cz_arena *arena);
 void cz_ir_op_set_int(cz_ir_op op, const char *name, int64_t value);
 void cz_ir_op_set_ints(cz_ir_op op, const char *name, cz_ints value);
 
@@ -234,6 +237,15 @@ cz_ir_value cz_ir_reduce(cz_ir_builder *builder, const char *kind,
 cz_ir_value cz_ir_broadcast(cz_ir_builder *builder, cz_ir_value tensor,
                             int rank, const int64_t *shape, const int64_t *dims,
                             int n_dims);
+/* One result of a factorisation of f32 matrices (dsl/factor.h); `parameters`
+ * has as many numbers as it takes. */
+cz_ir_value cz_ir_factor(cz_ir_builder *builder, cz_factor factor,
+                         const double *parameters, const cz_ir_value *operands,
+                         int result);
+/* The size that operands of a factorisation have together. */
+cz_factor_size cz_ir_factor_size(const cz_ir_type *operands, int n);
+cz_ir_type cz_ir_factor_type(cz_factor factor, int result,
+                             const cz_factor_size *size);
 void cz_ir_return(cz_ir_builder *builder, const cz_ir_value *values, int n);
 
 /* ---- kernel form ---- */
@@ -268,5 +280,17 @@ typedef struct cz_ir_product {
 
 cz_ir_value cz_ir_build_product(cz_ir_builder *builder,
                                 const cz_ir_product *product);
+
+typedef struct cz_ir_call {
+    cz_factor factor;
+    const double *parameters;
+    const cz_ir_value *in;  /* as many as it takes */
+    const int64_t *offsets; /* [results + 1], the last of the workspace; NULL:
+                             * all -1 */
+} cz_ir_call;
+
+/* Writes all results to `results`. */
+void cz_ir_build_call(cz_ir_builder *builder, const cz_ir_call *call,
+                      cz_ir_value *results);
 
 #endif

@@ -2,7 +2,7 @@
  * operations below.  IRDL states names and kinds; what it cannot say is in
  * ir_schema.c.
  *
- * The two operations of kernel form take operands of unequal types, and in
+ * The operations of kernel form take operands of unequal types, and in
  * IRDL all operands of a variadic group are alike.  So they are of a dialect
  * `kernel` that MLIR does not know: the schema alone checks them, as it alone
  * rejects every other unknown operation. */
@@ -50,6 +50,18 @@ static const char tensor_ops[] =
     "  irdl.operands(in: %in)\n"
     "  irdl.results(out: %out)\n"
     "  irdl.attributes {\"dims\" = %dims}\n"
+    "}\n"
+    "irdl.operation @factor {\n"
+    "  %in = irdl.base \"!builtin.tensor\"\n"
+    "  %second = irdl.base \"!builtin.tensor\"\n"
+    "  %out = irdl.base \"!builtin.tensor\"\n"
+    "  %factor = irdl.base \"#builtin.string\"\n"
+    "  %parameters = irdl.base \"#builtin.dense_array\"\n"
+    "  %result = irdl.base \"#builtin.integer\"\n"
+    "  irdl.operands(in: %in, second: optional %second)\n"
+    "  irdl.results(out: %out)\n"
+    "  irdl.attributes {\"factor\" = %factor, \"parameters\" = %parameters,"
+    " \"result\" = %result}\n"
     "}\n";
 
 /* What IRDL can say of a field.  Every field has a constraint of its own: in

@@ -178,6 +178,8 @@ static const struct {
     {"canzona.broadcast", CZ_IR_BROADCAST},
     {"kernel.map", CZ_IR_MAP},
     {"kernel.product", CZ_IR_PRODUCT},
+    {"canzona.factor", CZ_IR_FACTOR},
+    {"kernel.call", CZ_IR_CALL},
     {"func.return", CZ_IR_RETURN},
 };
 
@@ -263,6 +265,11 @@ const char *cz_ir_op_string(cz_ir_op op, const char *name)
 cz_ints cz_ir_op_ints(cz_ir_op op, const char *name, cz_arena *arena)
 {
     return cz_ir_attr_ints(attribute_of(op, name), arena);
+}
+
+cz_reals cz_ir_op_reals(cz_ir_op op, const char *name, cz_arena *arena)
+{
+    return cz_ir_attr_reals(attribute_of(op, name), arena);
 }
 
 static void set_attribute(cz_ir_op op, const char *name, MlirAttribute value)

@@ -94,6 +94,12 @@ static const struct attribute_rule {
     {"kernel.product", "band", cz_ir_is_int},
     {"func.func", "sym_name", is_name},
     {"func.func", "function_type", mlirAttributeIsAType},
+    {"canzona.factor", "factor", mlirAttributeIsAString},
+    {"canzona.factor", "parameters", mlirAttributeIsADenseF64Array},
+    {"canzona.factor", "result", cz_ir_is_int},
+    {"kernel.call", "factor", mlirAttributeIsAString},
+    {"kernel.call", "parameters", mlirAttributeIsADenseF64Array},
+    {"kernel.call", "offsets", mlirAttributeIsADenseI64Array},
     {"func.func", "sym_visibility", is_private},
 };
 
@@ -222,6 +228,37 @@ static bool is_matmul(cz_ir_op op)
            !c.is_bool && is_zero(cz_ir_op_operand(op, 2));
 }
 
+/* Whether operands, parameters and the types of results are those that a
+ * factorisation has; in math form it has one of its results. */
+static bool is_factor(cz_ir_op op, cz_arena *arena)
+{
+    const cz_factor factor = cz_factor_find(cz_ir_op_string(op, "factor"));
+    const cz_reals given = cz_ir_op_reals(op, "parameters", arena);
+    const bool is_call = cz_ir_op_kind(op) == CZ_IR_CALL;
+    cz_ir_type in[CZ_FACTOR_OPERANDS];
+
+    if (factor == CZ_FACTOR_NONE || given.n != cz_factor_n_parameters(factor) ||
+        !cz_factor_takes(factor, given.v) ||
+        cz_ir_op_n_operands(op) != cz_factor_n_operands(factor) ||
+        cz_ir_op_n_results(op) != (is_call ? cz_factor_n_results(factor) : 1))
+        return false;
+    for (int i = 0; i < cz_factor_n_operands(factor); i++) {
+        in[i] = cz_ir_value_type(cz_ir_op_operand(op, i));
+        if (in[i].rank != 2 || in[i].is_bool || in[i].dtype != CZ_F32)
+            return false;
+    }
+    const cz_factor_size size =
+        cz_ir_factor_size(in, cz_factor_n_operands(factor));
+    const int64_t first = is_call ? 0 : cz_ir_op_int(op, "result");
+    bool ok = cz_factor_admits(factor, &size) &&
+              (cz_factor_n_operands(factor) < 2 || in[1].shape[0] == size.n) &&
+              first >= 0 && first < cz_factor_n_results(factor);
+    for (int i = 0; ok && i < cz_ir_op_n_results(op); i++)
+        ok = cz_ir_type_equal(cz_ir_value_type(cz_ir_op_result(op, i)),
+                              cz_ir_factor_type(factor, (int)first + i, &size));
+    return ok;
+}
+
 /* MLIR lets a scalar condition choose between tensors; we do not. */
 static bool is_element(cz_ir_op op)
 {
@@ -251,6 +288,8 @@ static bool has_right_shape(cz_ir_op op, cz_arena *arena)
         return is_matmul(op);
     if (kind == CZ_IR_INDEX)
         return is_index(op);
+    if (kind == CZ_IR_FACTOR || kind == CZ_IR_CALL)
+        return is_factor(op, arena);
     if (kind != CZ_IR_TRANSPOSE && kind != CZ_IR_REDUCE &&
         kind != CZ_IR_BROADCAST)
         return true;

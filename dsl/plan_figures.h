@@ -20,6 +20,7 @@
 /* One kernel of a stage. */
 typedef struct cz_figures_step {
     bool is_product, symmetric;
+    int64_t effort, launches;     /* of a factorisation, else 0 */
     cz_dtype dtype;               /* of a product's operands */
     int64_t rows, columns, inner; /* of a product */
     int64_t bytes;                /* read and written */

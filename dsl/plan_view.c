@@ -309,6 +309,8 @@ int64_t cz_view_result_elements(const cz_view_step *step, int i)
 {
     const cz_access access = step->out_access[i];
 
+    if (step->factor)
+        return cz_factor_result_elements(step->factor, i, &step->size);
     if (!cz_access_is_reduction(access))
         return cz_view_all_rows(step) * step->columns;
     return cz_access_reach(access) == CZ_ACCESS_ALL   ? 1

@@ -17,6 +17,7 @@
 #include "dsl/base/block.h"
 #include "dsl/base/diag.h"
 #include "dsl/dtype.h"
+#include "dsl/factor.h"
 #include "dsl/facts.h"
 #include "dsl/phase.h"
 
@@ -66,8 +67,14 @@ typedef struct cz_view_body {
  * inputs, then its scalars, then the results of its steps in order. */
 typedef struct cz_view_step {
     bool is_product;
-    int body; /* number of the map's body or the product's
-               * epilogue; -1: none */
+    cz_factor factor; /* not NONE: a call of it, neither map nor product: its
+                       * operands and results are whole, of the shapes that
+                       * `size` says, all ELEMENT; rows and columns are those of
+                       * operand 0 */
+    cz_factor_size size;
+    const double *parameters; /* of the factorisation */
+    int body;                 /* number of the map's body or the product's
+                               * epilogue; -1: none */
     int n_in;
     const int *in;           /* product: a, b, then epilogue operands */
     const cz_access *access; /* of every operand; a and b: ELEMENT */
@@ -79,7 +86,8 @@ typedef struct cz_view_step {
     const cz_dtype *out_dtype;
     const int64_t *offsets; /* workspace byte of each result; -1: it is a
                              * stage output; product: one more entry, the
-                             * f32 accumulator, or -1 for none */
+                             * f32 accumulator, or -1 for none; call: one more,
+                             * its workspace, or -1 for none */
     int64_t rows, columns;  /* space of the map, shape of the product */
     /* Parts of equal length that the rows, the columns and the contracted
      * length are cut to, powers of two: sums over these dimensions are made

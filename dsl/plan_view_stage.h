@@ -1,5 +1,5 @@
-/* Between plan_view_stage.c, plan_view_step.c, plan_view_generated.c,
- * plan_view_shared.c and plan_view_phase.c alone. */
+/* Between plan_view_stage.c, plan_view_step.c, plan_view_call.c,
+ * plan_view_generated.c, plan_view_shared.c and plan_view_phase.c alone. */
 #ifndef CZ_DSL_PLAN_VIEW_STAGE_H
 #define CZ_DSL_PLAN_VIEW_STAGE_H
 
@@ -13,6 +13,11 @@ bool cz_view_read_steps(cz_view_builder *builder, cz_view_stage *stage,
 bool cz_view_read_generated(cz_view_builder *builder,
                             const cz_view_stage *stage, cz_ir_op op,
                             cz_view_step *step);
+/* One of them that calls a factorisation, all but the numbers of its operands.
+ * NULL, or what is wrong. */
+const char *cz_view_read_call(cz_view_builder *builder,
+                              const cz_view_stage *stage, cz_ir_op op,
+                              cz_view_step *step);
 
 /* The function behind a stage whose slots and scalars are known. */
 bool cz_view_read_body_of_stage(cz_view_builder *builder, cz_view_stage *stage);

@@ -124,18 +124,22 @@ static bool fits(const cz_view_step *step, cz_access access, cz_ir_type type)
     return false;
 }
 
+static const int *read_numbers(reader *r, cz_ir_op op)
+{
+    const int n = cz_ir_op_n_operands(op);
+    int *in = CZ_NEW(r->b->arena, int, n + 1);
+
+    for (int i = 0; i < n; i++)
+        in[i] = number_of(r, cz_ir_op_operand(op, i));
+    return in;
+}
+
 static bool read_operands(reader *r, cz_ir_op op, cz_view_step *step)
 {
     step->n_in = cz_ir_op_n_operands(op);
-    int *in = CZ_NEW(r->b->arena, int, step->n_in + 1);
-
+    step->in = read_numbers(r, op);
     step->access = read_access(r, op, "access", step->n_in);
-    if (!step->access)
-        return false;
-    for (int i = 0; i < step->n_in; i++)
-        in[i] = number_of(r, cz_ir_op_operand(op, i));
-    step->in = in;
-    return true;
+    return step->access != NULL;
 }
 
 /* Operands from `first` on, which are reached over the step's space. */
@@ -412,6 +416,14 @@ static bool check_narrow(reader *r, const cz_view_step *step)
            fail(r, "sums in bf16 that no tolerance admits");
 }
 
+static bool read_call(reader *r, cz_ir_op op, cz_view_step *step)
+{
+    const char *wrong = cz_view_read_call(r->b, r->stage, op, step);
+
+    step->in = read_numbers(r, op);
+    return !wrong || fail(r, wrong);
+}
+
 static bool read_step(reader *r, cz_ir_op op, cz_view_step *step)
 {
     const cz_ir_kind kind = cz_ir_op_kind(op);
@@ -419,6 +431,8 @@ static bool read_step(reader *r, cz_ir_op op, cz_view_step *step)
         return read_map(r, op, step);
     if (kind == CZ_IR_PRODUCT)
         return read_product(r, op, step);
+    if (kind == CZ_IR_CALL)
+        return read_call(r, op, step);
     return fail(r, "an operation that kernel form does not have");
 }
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 extern char **environ;
-extern const cz_embedded cz_runtime_files[]; /* czr.h */
+extern const cz_embedded cz_runtime_files[]; /* czr.h and what it includes */
 
 const char *const cz_program_cflags[] = {"-std=c17", "-O3", "-fno-math-errno",
                                          "-ffp-contract=off", NULL};
@@ -23,7 +23,7 @@ const char *const cz_program_cflags[] = {"-std=c17", "-O3", "-fno-math-errno",
 /* A folder and the files that were put there, to be removed again. */
 typedef struct folder {
     char *path;
-    const char *files[4];
+    const char *files[8];
     int n_files;
 } folder;
 
@@ -81,25 +81,35 @@ static bool write_text(const cz_text *text, const char *path)
     return cz_text_write_file(text, path, &why);
 }
 
+static bool write_embedded(folder *f, cz_arena *arena, const cz_embedded *file)
+{
+    const char *slash = strrchr(file->path, '/');
+    cz_text text = {0};
+
+    cz_text_put(&text, file->bytes, file->n);
+    const bool ok =
+        write_text(&text, path_in(f, arena, slash ? slash + 1 : file->path));
+    cz_text_fini(&text);
+    return ok;
+}
+
 static bool write_sources(folder *f, cz_arena *arena, const cz_plan_view *view,
                           const char *plan_hash, const char **source)
 {
     const char *name = view->program->name;
     const char *header_path =
         path_in(f, arena, cz_arena_printf(arena, "%s.h", name));
-    const char *runtime_path = path_in(f, arena, "czr.h");
-    cz_text c = {0}, header = {0}, runtime = {0};
+    cz_text c = {0}, header = {0};
     bool ok;
 
     *source = path_in(f, arena, cz_arena_printf(arena, "%s.c", name));
     cz_emit_c(view, plan_hash, &c);
     cz_emit_header(view, &header);
-    cz_text_put(&runtime, cz_runtime_files[0].bytes, cz_runtime_files[0].n);
-    ok = write_text(&c, *source) && write_text(&header, header_path) &&
-         write_text(&runtime, runtime_path);
+    ok = write_text(&c, *source) && write_text(&header, header_path);
+    for (const cz_embedded *file = cz_runtime_files; file->path && ok; file++)
+        ok = write_embedded(f, arena, file);
     cz_text_fini(&c);
     cz_text_fini(&header);
-    cz_text_fini(&runtime);
     return ok;
 }
 

@@ -36,10 +36,15 @@ int64_t cz_plan_read_bytes(const cz_json_at *in, const char *key)
 
 static cz_figures_step read_step(const cz_json_at *at)
 {
-    static const char *const kinds[] = {"map", "product"};
-    const bool is_product = choice_of(at, "kind", kinds, 2) == 1;
+    static const char *const kinds[] = {"map", "product", "call"};
+    const int kind = choice_of(at, "kind", kinds, 3);
+    const bool is_product = kind == 1;
     cz_figures_step step = {.is_product = is_product, .dtype = CZ_F32};
     step.bytes = cz_json_number_of(at, "bytes", 0, CZ_MAX_BYTES);
+    if (kind == 2) {
+        step.effort = cz_json_number_of(at, "effort", 1, CZ_MAX_BYTES);
+        step.launches = cz_json_number_of(at, "launches", 1, CZ_MAX_DIM);
+    }
     if (!is_product)
         return step;
     const cz_json_at symmetric = cz_json_member(at, "symmetric");

@@ -50,8 +50,11 @@ int64_t cz_flops_stage(const cz_plan_view *view, const cz_view_stage *stage)
         int64_t flops;
         if (stage->shared && step->segment != stage->shared->segment)
             continue;
-        if (!cz_checked_product(factors, 3, &flops) ||
-            !cz_checked_add(sum, flops, &sum) || sum > CZ_MAX_BYTES)
+        if (step->factor)
+            flops = cz_factor_flops(step->factor, &step->size);
+        else if (!cz_checked_product(factors, 3, &flops))
+            return CZ_MAX_BYTES;
+        if (!cz_checked_add(sum, flops, &sum) || sum > CZ_MAX_BYTES)
             return CZ_MAX_BYTES;
     }
     return sum;

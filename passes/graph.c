@@ -28,6 +28,14 @@ bool cz_graph_same_constant(double a, double b)
     return bits_a == bits_b;
 }
 
+bool cz_graph_same_factor(const cz_graph_node *a, const cz_graph_node *b)
+{
+    for (int i = 0; i < CZ_FACTOR_PARAMETERS; i++)
+        if (!cz_graph_same_constant(a->parameters[i], b->parameters[i]))
+            return false;
+    return a->factor == b->factor;
+}
+
 static bool same_text(const char *a, const char *b)
 {
     return a == b || (a && b && strcmp(a, b) == 0);
@@ -37,7 +45,8 @@ static bool same_node(const cz_graph_node *a, const cz_graph_node *b)
 {
     if (a->kind != b->kind || a->op != b->op || a->n_in != b->n_in ||
         a->index != b->index || a->dims != b->dims ||
-        !cz_graph_same_constant(a->constant, b->constant))
+        !cz_graph_same_constant(a->constant, b->constant) ||
+        !cz_graph_same_factor(a, b))
         return false;
     for (int i = 0; i < a->n_in; i++)
         if (a->in[i] != b->in[i])

@@ -23,6 +23,7 @@ typedef enum cz_graph_kind {
     CZ_GRAPH_REDUCE,    /* f64 sum, or largest, over `dims`, which vanish */
     CZ_GRAPH_BROADCAST, /* `dims` are new */
     CZ_GRAPH_PRODUCT,   /* a @ b in f32 */
+    CZ_GRAPH_FACTOR,    /* result `index` of a factorisation; a node each */
     CZ_GRAPH_CHOICE,    /* of two values by phase: see passes/phases.h */
     CZ_GRAPH_COPY       /* its operand, stored anew (kernel form alone) */
 } cz_graph_kind;
@@ -37,6 +38,8 @@ typedef struct cz_graph_node {
     int n_in;
     int in[CZ_GRAPH_MAX_IN]; /* earlier nodes */
     int index;
+    cz_factor factor; /* FACTOR, with its parameters */
+    double parameters[CZ_FACTOR_PARAMETERS];
     unsigned dims; /* bit d: dimension d */
     double constant;
     const char *predicate; /* COMPARE, else NULL */
@@ -64,6 +67,8 @@ int cz_graph_scalar(cz_graph *graph, int index, cz_ir_type type);
 int cz_graph_unary(cz_graph *graph, cz_opcode op, int a, cz_dtype dtype);
 
 bool cz_graph_is_uniform(const cz_graph *graph, int node);
+/* Do both nodes name one factorisation, of whatever operands? */
+bool cz_graph_same_factor(const cz_graph_node *a, const cz_graph_node *b);
 /* Bit by bit: the two zeros differ. */
 bool cz_graph_same_constant(double a, double b);
 /* Node by node, and in results. */

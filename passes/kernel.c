@@ -12,7 +12,7 @@
 static bool is_unit(const cz_kernel_work *work, int node)
 {
     return work->live[node] && work->unit[node] == node &&
-           (work->graph->nodes[node].kind == CZ_GRAPH_PRODUCT ||
+           (cz_kernel_is_alone(work->graph->nodes[node].kind) ||
             cz_kernel_is_real(work->graph, node));
 }
 
@@ -81,7 +81,7 @@ static int space_of(const cz_kernel_work *work, int node)
     cz_ir_type type = space_type(graph, node);
 
     for (int i = 0; i < node; i++)
-        if (is_unit(work, i) && graph->nodes[i].kind != CZ_GRAPH_PRODUCT &&
+        if (is_unit(work, i) && !cz_kernel_is_alone(graph->nodes[i].kind) &&
             cz_graph_same_shape(space_type(graph, i), type))
             return i;
     return node;
@@ -99,7 +99,7 @@ static cz_kernel_unit *make_units(const cz_kernel_work *work)
             elements_of(node->type) * cz_dtype_bytes(node->type.dtype);
         units[i].stored = work->stored[i];
         if (is_unit(work, i))
-            units[i].space = node->kind == CZ_GRAPH_PRODUCT ? CZ_UNIT_ALONE
+            units[i].space = cz_kernel_is_alone(node->kind) ? CZ_UNIT_ALONE
                                                             : space_of(work, i);
     }
     for (int i = 0; i < graph->n; i++)
@@ -118,7 +118,7 @@ static int one_step(const cz_kernel_work *work, int *step)
     for (int i = 0; i < work->graph->n; i++) {
         step[i] = is_unit(work, i) ? 0 : -1;
         assert(!is_unit(work, i) ||
-               (work->graph->nodes[i].kind != CZ_GRAPH_PRODUCT &&
+               (!cz_kernel_is_alone(work->graph->nodes[i].kind) &&
                 work->graph->nodes[i].kind != CZ_GRAPH_REDUCE));
         n += is_unit(work, i);
     }
@@ -133,7 +133,7 @@ static void store_between_groups(cz_kernel_work *work,
         for (int k = 0; k < units[i].n_in; k++) {
             int source = units[i].in[k];
             if (work->step[source] != work->step[i] &&
-                work->graph->nodes[source].kind != CZ_GRAPH_PRODUCT)
+                !cz_kernel_is_alone(work->graph->nodes[source].kind))
                 work->stored[source] = true;
         }
 }
@@ -288,21 +288,81 @@ static void form_product(former *f, int product)
     *CZ_PUSH(f->work->arena, f->kernel->steps, f->kernel->n_steps) = step;
 }
 
-static void form_steps(former *f, int n_steps)
+/* The node of a result of the factorisation that `first` is a result of, or
+ * -1: nobody reads it. */
+static int find_result(const cz_kernel_work *work, int first, int result)
+{
+    for (int i = first; i < work->graph->n; i++)
+        if (work->unit[i] == first && work->graph->nodes[i].index == result)
+            return i;
+    return -1;
+}
+
+static void set_call_results(former *f, cz_view_step *step, int first)
+{
+    static const cz_access access[] = {CZ_ACCESS_ELEMENT, CZ_ACCESS_ELEMENT};
+    static const cz_dtype dtypes[] = {CZ_F32, CZ_F32};
+    cz_kernel *kernel = f->kernel;
+
+    step->n_out = cz_factor_n_results(step->factor);
+    step->out_access = access;
+    step->out_dtype = dtypes;
+    for (int i = 0; i < step->n_out; i++) {
+        const int node = find_result(f->work, first, i);
+        if (node >= 0)
+            f->work->value[node] = kernel->n_values;
+        *CZ_PUSH(f->work->arena, kernel->types, kernel->n_values) =
+            cz_ir_factor_type(step->factor, i, &step->size);
+    }
+}
+
+static void form_call(former *f, int first)
+{
+    const cz_graph_node *nodes = f->work->graph->nodes;
+    const cz_graph_node *it = &nodes[first];
+    cz_view_step step = {
+        .body = -1, .factor = it->factor, .parameters = it->parameters};
+    cz_kernel_operands none = {0};
+    cz_ir_type types[CZ_GRAPH_MAX_IN];
+
+    for (int i = 0; i < it->n_in; i++)
+        types[i] = nodes[it->in[i]].type;
+    step.size = cz_ir_factor_size(types, it->n_in);
+    set_space(&step, types[0]);
+    set_operands(f, &step, it->in, it->n_in, &none);
+    set_call_results(f, &step, first);
+    *CZ_PUSH(f->work->arena, f->kernel->steps, f->kernel->n_steps) = step;
+}
+
+static void form_step(former *f, int s)
 {
     const cz_kernel_work *work = f->work;
+    int alone = -1;
 
-    for (int s = 0; s < n_steps; s++) {
-        int product = -1;
-        for (int i = 0; i < work->graph->n; i++)
-            if (is_unit(work, i) && work->step[i] == s &&
-                work->graph->nodes[i].kind == CZ_GRAPH_PRODUCT)
-                product = i;
-        if (product >= 0)
-            form_product(f, product);
-        else
-            form_map(f, s);
-    }
+    for (int i = 0; i < work->graph->n; i++)
+        if (is_unit(work, i) && work->step[i] == s &&
+            cz_kernel_is_alone(work->graph->nodes[i].kind))
+            alone = i;
+    if (alone < 0)
+        form_map(f, s);
+    else if (work->graph->nodes[alone].kind == CZ_GRAPH_PRODUCT)
+        form_product(f, alone);
+    else
+        form_call(f, alone);
+}
+
+/* The results of one factorisation are of one step: the first one's. */
+static void join_results(cz_kernel_work *work)
+{
+    const cz_graph_node *nodes = work->graph->nodes;
+
+    for (int i = 0; i < work->graph->n; i++)
+        for (int k = 0; nodes[i].kind == CZ_GRAPH_FACTOR && k < i; k++)
+            if (nodes[k].kind == CZ_GRAPH_FACTOR && work->unit[k] == k &&
+                cz_graph_same_factor(&nodes[k], &nodes[i]) &&
+                nodes[k].in[0] == nodes[i].in[0] &&
+                nodes[k].in[1] == nodes[i].in[1])
+                work->unit[i] = k;
 }
 
 static cz_kernel_work prepare(cz_arena *arena, const cz_graph *graph)
@@ -320,6 +380,7 @@ static cz_kernel_work prepare(cz_arena *arena, const cz_graph *graph)
 
     for (int i = 0; i < n; i++)
         work.unit[i] = i;
+    join_results(&work);
     return work;
 }
 
@@ -343,7 +404,8 @@ cz_kernel *cz_kernel_build(cz_arena *arena, const cz_graph *graph, int n_in,
     n_steps = flat ? one_step(&work, work.step)
                    : cz_kernel_group(arena, units, work.graph->n, work.step);
     store_between_groups(&work, units);
-    form_steps(&f, n_steps);
+    for (int s = 0; s < n_steps; s++)
+        form_step(&f, s);
     kernel->n_out = work.graph->n_out;
     kernel->out_value = CZ_NEW(arena, int, kernel->n_out);
     for (int i = 0; i < kernel->n_out; i++)

@@ -25,7 +25,8 @@ typedef struct cz_kernel_work {
     const cz_graph *graph; /* prepared, see cz_kernel_prepare() */
     bool *live;
     bool *stored; /* its value lies in memory however loops are formed */
-    int *unit;    /* the product whose step computes the node, or the node */
+    int *unit;    /* the product whose step computes the node, the first result
+                   * of the node's factorisation, or the node */
     cz_kernel_product *products; /* [n], of PRODUCT nodes */
     int *step;                   /* of each node's unit, -1: given */
     int *value;                  /* value number of a stored node */
@@ -35,6 +36,8 @@ typedef struct cz_kernel_work {
  * that would have no memory of its own; live nodes only. */
 cz_graph *cz_kernel_prepare(cz_arena *arena, const cz_graph *graph);
 
+/* Has it a step of its own, whatever stands beside it? */
+bool cz_kernel_is_alone(cz_graph_kind kind);
 bool cz_kernel_is_real(const cz_graph *graph, int node);
 /* Where an operand comes from: follows transposes and broadcasts from `node`,
  * which is reached by *access, to what they move. */

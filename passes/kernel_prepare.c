@@ -3,6 +3,11 @@
 
 #include <assert.h>
 
+bool cz_kernel_is_alone(cz_graph_kind kind)
+{
+    return kind == CZ_GRAPH_PRODUCT || kind == CZ_GRAPH_FACTOR;
+}
+
 bool cz_kernel_is_real(const cz_graph *graph, int node)
 {
     const cz_graph_node *it = &graph->nodes[node];
@@ -18,7 +23,7 @@ static bool has_memory(const cz_graph *graph, int node)
 {
     cz_graph_kind kind = graph->nodes[node].kind;
 
-    return kind == CZ_GRAPH_IN || kind == CZ_GRAPH_PRODUCT ||
+    return kind == CZ_GRAPH_IN || cz_kernel_is_alone(kind) ||
            cz_kernel_is_real(graph, node);
 }
 
@@ -106,6 +111,26 @@ static int product_operand(preparer *p, int node)
     return cz_graph_add(p->to, &turned);
 }
 
+/* A factorisation takes its operands as they lie; its results, nodes each, have
+ * one copy in common. */
+static int factor_operand(preparer *p, int node)
+{
+    if (has_memory(p->to, node))
+        return node;
+    for (int i = node + 1; i < p->to->n; i++)
+        if (p->to->nodes[i].kind == CZ_GRAPH_COPY &&
+            p->to->nodes[i].in[0] == node)
+            return i;
+    return copy_of(p, node);
+}
+
+static int operand_of(preparer *p, cz_graph_kind kind, int node)
+{
+    if (kind == CZ_GRAPH_PRODUCT)
+        return product_operand(p, node);
+    return kind == CZ_GRAPH_FACTOR ? factor_operand(p, node) : node;
+}
+
 static bool is_out_already(const cz_graph *graph, int node)
 {
     for (int i = 0; i < graph->n_out; i++)
@@ -134,9 +159,7 @@ cz_graph *cz_kernel_prepare(cz_arena *arena, const cz_graph *graph)
         if (!live[i])
             continue;
         for (int k = 0; k < node.n_in; k++)
-            node.in[k] = node.kind == CZ_GRAPH_PRODUCT
-                             ? product_operand(&p, image[node.in[k]])
-                             : image[node.in[k]];
+            node.in[k] = operand_of(&p, node.kind, image[node.in[k]]);
         image[i] = cz_graph_add(p.to, &node);
     }
     for (int i = 0; i < graph->n_out; i++)
@@ -153,7 +176,7 @@ static void mark_operands(cz_kernel_work *work, const cz_graph_node *node)
     for (int k = 0; k < node->n_in; k++) {
         cz_access access = CZ_ACCESS_ELEMENT;
         int source = cz_kernel_source(graph, node->in[k], &access);
-        if ((node->kind == CZ_GRAPH_PRODUCT || access != CZ_ACCESS_ELEMENT) &&
+        if ((cz_kernel_is_alone(node->kind) || access != CZ_ACCESS_ELEMENT) &&
             graph->nodes[source].kind != CZ_GRAPH_INDEX)
             work->stored[source] = true;
     }
@@ -165,7 +188,8 @@ void cz_kernel_find_stored(cz_kernel_work *work)
 
     for (int i = 0; i < graph->n; i++) {
         cz_graph_kind kind = graph->nodes[i].kind;
-        if (kind == CZ_GRAPH_IN || kind == CZ_GRAPH_REDUCE)
+        if (kind == CZ_GRAPH_IN || kind == CZ_GRAPH_REDUCE ||
+            kind == CZ_GRAPH_FACTOR)
             work->stored[i] = true;
         if (work->live[i] && kind != CZ_GRAPH_TRANSPOSE &&
             kind != CZ_GRAPH_BROADCAST)

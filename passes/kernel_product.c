@@ -38,6 +38,8 @@ static bool *find_symmetric(const cz_kernel_work *work)
             symmetric[i] = product_is_symmetric(graph, i, symmetric);
         else if (node->kind == CZ_GRAPH_BROADCAST)
             symmetric[i] = node->dims == 3;
+        else if (node->kind == CZ_GRAPH_FACTOR)
+            symmetric[i] = node->factor == CZ_FACTOR_ROOT;
         else
             symmetric[i] = all || cz_graph_is_uniform(graph, i);
     }
@@ -50,7 +52,7 @@ static bool is_stored_elsewhere(const folder *f, int node)
 {
     cz_graph_kind kind = f->graph->nodes[node].kind;
 
-    return kind == CZ_GRAPH_IN || kind == CZ_GRAPH_PRODUCT ||
+    return kind == CZ_GRAPH_IN || cz_kernel_is_alone(kind) ||
            f->work->stored[node];
 }
 

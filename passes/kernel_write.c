@@ -194,7 +194,12 @@ static void write_step(cz_arena *arena, cz_ir_builder *builder,
         .result_offset = step->offsets ? step->offsets[0] : -1,
         .accumulator_offset = step->offsets ? step->offsets[1] : -1};
 
-    if (step->is_product)
+    if (step->factor)
+        cz_ir_build_call(
+            builder,
+            &(cz_ir_call){step->factor, step->parameters, in, step->offsets},
+            results);
+    else if (step->is_product)
         results[0] = cz_ir_build_product(builder, &product);
     else
         cz_ir_build_map(builder, &map, results);

@@ -105,6 +105,16 @@ static unsigned mask_of(cz_ints dims)
     return mask;
 }
 
+static void read_factor(reader *r, cz_ir_op op, cz_graph_node *node)
+{
+    const cz_reals given = cz_ir_op_reals(op, "parameters", r->graph->arena);
+
+    node->factor = cz_factor_find(cz_ir_op_string(op, "factor"));
+    node->index = (int)cz_ir_op_int(op, "result");
+    for (int i = 0; i < given.n; i++)
+        node->parameters[i] = given.v[i];
+}
+
 /* Kinds whose operands are plain tensors. */
 static cz_graph_node node_of(reader *r, cz_ir_op op, cz_ir_type type)
 {
@@ -114,6 +124,7 @@ static cz_graph_node node_of(reader *r, cz_ir_op op, cz_ir_type type)
         [CZ_IR_INDEX] = CZ_GRAPH_INDEX,
         [CZ_IR_REDUCE] = CZ_GRAPH_REDUCE,
         [CZ_IR_BROADCAST] = CZ_GRAPH_BROADCAST,
+        [CZ_IR_FACTOR] = CZ_GRAPH_FACTOR,
     };
     cz_ir_kind kind = cz_ir_op_kind(op);
     cz_graph_node node = {.type = type, .origin = op};
@@ -126,6 +137,8 @@ static cz_graph_node node_of(reader *r, cz_ir_op op, cz_ir_type type)
         node.op = CZ_OP_MAX;
     if (kind == CZ_IR_REDUCE || kind == CZ_IR_BROADCAST)
         node.dims = mask_of(cz_ir_op_ints(op, "dims", r->graph->arena));
+    if (kind == CZ_IR_FACTOR)
+        read_factor(r, op, &node);
     node.n_in = kind == CZ_IR_MATMUL ? 2 : cz_ir_op_n_operands(op);
     return node;
 }
@@ -145,7 +158,7 @@ static int read_tensor(reader *r, cz_ir_op op)
     cz_ir_kind kind = cz_ir_op_kind(op);
     cz_graph_node node;
 
-    if (kind > CZ_IR_BROADCAST || is_too_large(type))
+    if (kind > CZ_IR_FACTOR || is_too_large(type))
         return -1;
     if (kind == CZ_IR_SPLAT)
         return read_uniform(r, cz_ir_op_operand(op, 0), type);
@@ -277,6 +290,9 @@ static cz_ir_value write_node(cz_ir_builder *builder, cz_ir_op function,
                                n_dims);
     case CZ_GRAPH_PRODUCT:
         return cz_ir_matmul(builder, in[0], in[1]);
+    case CZ_GRAPH_FACTOR:
+        return cz_ir_factor(builder, node->factor, node->parameters, in,
+                            node->index);
     case CZ_GRAPH_CHOICE:
     case CZ_GRAPH_COPY:
         break;

@@ -53,7 +53,8 @@ static bool do_the_same(const merger *m, int first, int second)
     if (a->kind != b->kind || a->n_in == 0 || a->n_in != b->n_in ||
         a->op != b->op || a->dims != b->dims || a->index != b->index ||
         !cz_ir_type_equal(a->type, b->type) ||
-        !is_same_word(a->predicate, b->predicate))
+        !is_same_word(a->predicate, b->predicate) ||
+        !cz_graph_same_factor(a, b))
         return false;
     for (int k = 0; k < a->n_in; k++)
         if (!cz_ir_type_equal(node_at(m, a->in[k])->type,

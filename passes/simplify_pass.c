@@ -35,15 +35,8 @@ static bool is_ours(cz_ir_op op)
     if (kind == CZ_IR_ELEMENT)
         return cz_ir_op_opcode(op) == CZ_OP_HASH;
     return kind == CZ_IR_TRANSPOSE || kind == CZ_IR_INDEX ||
-           kind == CZ_IR_REDUCE || kind == CZ_IR_BROADCAST;
-}
-
-static bool same_operands(cz_ir_op a, cz_ir_op b)
-{
-    for (int i = 0; i < cz_ir_op_n_operands(a); i++)
-        if (cz_ir_op_operand(a, i).p != cz_ir_op_operand(b, i).p)
-            return false;
-    return true;
+           kind == CZ_IR_REDUCE || kind == CZ_IR_BROADCAST ||
+           kind == CZ_IR_FACTOR;
 }
 
 /* Of a reduction. */
@@ -67,12 +60,38 @@ static bool same_dims(cz_ir_op a, cz_ir_op b, cz_arena *arena)
     return left.n == right.n;
 }
 
+static bool same_factor(cz_ir_op a, cz_ir_op b, cz_arena *arena)
+{
+    const cz_reals left = cz_ir_op_reals(a, "parameters", arena);
+    const cz_reals right = cz_ir_op_reals(b, "parameters", arena);
+
+    for (int i = 0; i < left.n && i < right.n; i++)
+        if (left.v[i] != right.v[i])
+            return false;
+    return left.n == right.n &&
+           strcmp(cz_ir_op_string(a, "factor"), cz_ir_op_string(b, "factor")) ==
+               0 &&
+           cz_ir_op_int(a, "result") == cz_ir_op_int(b, "result");
+}
+
+static bool same_operands(cz_ir_op a, cz_ir_op b)
+{
+    const int n = cz_ir_op_n_operands(a);
+
+    for (int i = 0; i < n && n == cz_ir_op_n_operands(b); i++)
+        if (cz_ir_op_operand(a, i).p != cz_ir_op_operand(b, i).p)
+            return false;
+    return n == cz_ir_op_n_operands(b);
+}
+
 static bool are_equal(cz_ir_op a, cz_ir_op b, cz_arena *arena)
 {
     return cz_ir_op_kind(a) == cz_ir_op_kind(b) && same_operands(a, b) &&
            cz_ir_type_equal(cz_ir_value_type(cz_ir_op_result(a, 0)),
                             cz_ir_value_type(cz_ir_op_result(b, 0))) &&
-           same_kind(a, b) && same_dims(a, b, arena);
+           same_kind(a, b) &&
+           (cz_ir_op_kind(a) == CZ_IR_FACTOR ? same_factor(a, b, arena)
+                                             : same_dims(a, b, arena));
 }
 
 /* The operations of ours in a function, in order. */

@@ -39,6 +39,17 @@ static bool needs_accumulator(const cz_view_step *step)
             step->out_dtype[0] != CZ_F32);
 }
 
+/* What a step needs for itself: a product its accumulator, a factorisation the
+ * workspace of its routine. */
+static int64_t own_bytes(const cz_view_step *step)
+{
+    if (step->factor)
+        return cz_factor_work_bytes(step->factor, &step->size);
+    return needs_accumulator(step)
+               ? step->rows * step->columns * cz_dtype_bytes(CZ_F32)
+               : 0;
+}
+
 static int64_t add_buffer(workspace *w, int64_t bytes, int first, int last)
 {
     *CZ_PUSH(w->arena, w->buffers, w->n) =
@@ -59,11 +70,8 @@ static void add_step(workspace *w, int number, int value)
                              cz_view_result_elements(step, i) *
                                  cz_dtype_bytes(step->out_dtype[i]),
                              number, last_use(w->stage, value + i, number));
-    entries[step->n_out] =
-        needs_accumulator(step)
-            ? add_buffer(w, step->rows * step->columns * cz_dtype_bytes(CZ_F32),
-                         number, number)
-            : -1;
+    const int64_t own = own_bytes(step);
+    entries[step->n_out] = own ? add_buffer(w, own, number, number) : -1;
     (*w->offsets)[number] = entries;
 }
 

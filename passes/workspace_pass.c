@@ -14,7 +14,7 @@ static void write_offsets(cz_ir *ir, const cz_view_stage *stage,
 
     for (int s = 0; s < stage->n_steps; s++, op = cz_ir_next_op(op)) {
         const cz_view_step *step = &stage->steps[s];
-        int n = step->n_out + (step->is_product ? 1 : 0);
+        int n = step->n_out + (step->is_product || step->factor ? 1 : 0);
         cz_ir_op_set_ints(op, "offsets", (cz_ints){offsets[s], n});
     }
 }

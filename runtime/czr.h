@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 14u /* of the tables in the second part */
+#define CZR_ABI 15u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -33,7 +33,13 @@
     X(ERR_HYPER, "a run-time value without default was not given")             \
     X(ERR_TIMEOUT, "a rank did not come in time")                              \
     X(ERR_ABORTED, "another rank failed first")                                \
-    X(ERR_UNSUPPORTED, "not supported yet")
+    X(ERR_UNSUPPORTED, "not supported yet")                                    \
+    X(ERR_NO_LIBRARY,                                                          \
+      "no library for factorisations (LAPACK) on this machine")                \
+    X(ERR_NOT_FINITE, "a matrix to factorise is not finite")                   \
+    X(ERR_NOT_POSITIVE, "a matrix that must be positive definite is not")      \
+    X(ERR_SINGULAR, "a triangular matrix with a zero on its diagonal")         \
+    X(ERR_NO_CONVERGENCE, "eigenvalues did not converge, in float64 neither")
 
 typedef enum czr_status {
 #define CZR_STATUS(name, text) CZR_##name,
@@ -207,64 +213,7 @@ static inline czr_bf16 czr_f32_to_bf16(float f)
     return (czr_bf16)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
-/* c[m, n] = op(a) @ op(b), accumulated in f32, row-major, contiguous.
- * a is [m, k], or [k, m] when transpose_a; b is [k, n], or [n, k]. */
-typedef struct czr_product {
-    size_t m, n, k;
-    const void *a, *b;
-    float *c;
-    czr_dtype a_dtype, b_dtype;
-    int transpose_a, transpose_b;
-    int symmetric; /* c = x @ x' or x' @ x, or x @ x of an x = x', or another
-                    * c that equals its transpose where a is not b */
-    int blocks;    /* the fixed order sums over k in so many equal parts, a
-                    * power of two, and adds these up as a tree, neighbours
-                    * first; 0 and 1: all in turn */
-    int narrow;    /* with blocks: the sum of each is rounded to bf16, and so is
-                    * every sum of two of these */
-} czr_product;
-
-enum { CZR_MAX_BLOCKS = 8 };
-
-/* The sum of n_blocks * n_lanes numbers, which are used up: those of a block in
- * turn, then the blocks, a power of two of them, as a tree, neighbours first.
- */
-static inline double czr_sum_blocks(double *sums, int n_blocks, int n_lanes)
-{
-    for (int b = 0; b < n_blocks; b++) {
-        double sum = 0;
-        for (int lane = 0; lane < n_lanes; lane++)
-            sum += sums[b * n_lanes + lane];
-        sums[b] = sum;
-    }
-    for (size_t n = (size_t)n_blocks / 2; n > 0; n /= 2)
-        for (size_t i = 0; i < n; i++)
-            sums[i] = sums[2 * i] + sums[2 * i + 1];
-    return sums[0];
-}
-
-typedef struct czr_math {
-    void (*product)(const struct czr_math *math, const czr_product *product);
-} czr_math;
-
-/* One call of a stage: slots in the order of the stage's tables. */
-typedef struct czr_call {
-    const void *const *in;
-    void *const *out;
-    const float *scalars; /* [n_scalars] of the stage */
-    size_t count;         /* elements; whole stages know their own shape */
-    size_t part; /* of a shared matrix: which of its parts; else not used */
-    unsigned char *work;
-    const czr_math *math;
-} czr_call;
-
-typedef void (*czr_kernel)(const czr_call *call);
-
-static inline void czr_multiply(const czr_call *call,
-                                const czr_product *product)
-{
-    call->math->product(call->math, product);
-}
+#include "czr_math.h"
 
 typedef enum czr_slot_kind {
     CZR_SLOT_GRAD,

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <sched.h>
 
+#include "runtime/factor.h"
 #include "runtime/library.h"
 #include "runtime/memory.h"
 #include "runtime/product.h"
@@ -19,6 +20,7 @@ int czr_threads_per_rank(int n_ranks)
 czr_status czr_host_math_open(czr_host_math *math, int strict, int n_threads)
 {
     math->math.product = strict ? czr_product_fixed_order : czr_product_library;
+    math->math.factor = czr_factor_host;
     math->n_threads = n_threads;
     math->packed_a = czr_alloc((size_t)CZR_BLOCK_ROWS * CZR_BLOCK_DEPTH,
                                sizeof *math->packed_a);

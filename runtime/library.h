@@ -40,4 +40,27 @@ void czr_library_ssyrk(const czr_gemm *gemm);
  * the product: it is not there, or this CPU has no bf16 arithmetic. */
 bool czr_library_bf16(const czr_gemm *gemm, int n_threads);
 
+/* LAPACK; only where there is one.  Matrices are row-major and contiguous, work
+ * has the length that LAPACK asks for.  False: it did not converge, or the
+ * matrix is not positive definite. */
+bool czr_library_has_lapack(void);
+/* Eigenvectors of a replace its rows; the lengths are 1 + 6 n + 2 n^2, 3 + 5 n
+ * and 3 n. */
+bool czr_library_eigh_f32(size_t n, float *a, float *values, float *work,
+                          size_t n_work, int *integers, size_t n_integers);
+bool czr_library_eigh_f64(size_t n, double *a, double *values, double *work,
+                          size_t n_work);
+/* The lower triangle of a becomes that of l; what is above it stays. */
+bool czr_library_cholesky(size_t n, float *a);
+/* a [m, n]: on and above the diagonal r, and what the vectors are made of, with
+ * tau [min(m, n)]; then the vectors, the first min(m, n) of each row.  At least
+ * n numbers of work, and better 64 n. */
+void czr_library_qr(size_t m, size_t n, float *a, float *tau, float *work,
+                    size_t n_work);
+void czr_library_qr_vectors(size_t m, size_t n, float *a, const float *tau,
+                            float *work, size_t n_work);
+/* x [n, k] becomes that of op(a) x = what it was. */
+void czr_library_solve(size_t n, size_t k, const float *a, bool is_upper,
+                       bool is_transposed, float *x);
+
 #endif

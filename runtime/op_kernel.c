@@ -69,8 +69,9 @@ static bool writes_param(const czr_stage *stage)
     return false;
 }
 
-static void run_row(czr_engine *engine, const czr_kernel_row *row)
+static czr_status run_row(czr_engine *engine, const czr_kernel_row *row)
 {
+    czr_status status = CZR_OK;
     const czr_stage *stage = &engine->program->stages[row->stage];
 
     for (int i = 0; i < stage->n_in; i++)
@@ -86,12 +87,28 @@ static void run_row(czr_engine *engine, const czr_kernel_row *row)
                            .part = (size_t)row->offset,
                            .work = row->work < 0 ? NULL
                                                  : engine->scratch + row->work,
-                           .math = &engine->math.math};
+                           .math = &engine->math.math,
+                           .status = &status};
     engine->device->ops->launch(
         engine->device, czr_phase_body(engine, row->stage, row->param), &call);
     if (writes_param(stage))
         engine->updates[row->param] += row->count;
     engine->whole[row->param] += stage->is_whole;
+    return status;
+}
+
+/* Says which parameter; the rest of the step is not run. */
+static czr_status check_row(czr_engine *engine, const czr_kernel_row *row,
+                            czr_status status)
+{
+    char name[128];
+
+    if (status == CZR_OK)
+        return CZR_OK;
+    czr_program_name(engine->program, (int)row->param, engine->rank, name,
+                     sizeof name);
+    return czr_engine_poison(engine, status, "%s: %s", name,
+                             czr_status_text(status));
 }
 
 czr_status czr_op_kernel(czr_engine *engine, int op)
@@ -101,7 +118,11 @@ czr_status czr_op_kernel(czr_engine *engine, int op)
     const czr_range range = czr_program_rows(program, table, engine->rank);
     const czr_kernel_row *rows = program->tables[table].rows;
 
-    for (int64_t i = 0; i < range.n; i++)
-        run_row(engine, &rows[range.first + i]);
+    for (int64_t i = 0; i < range.n; i++) {
+        const czr_kernel_row *row = &rows[range.first + i];
+        const czr_status status = check_row(engine, row, run_row(engine, row));
+        if (status != CZR_OK)
+            return status;
+    }
     return CZR_OK;
 }

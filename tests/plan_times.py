@@ -32,6 +32,9 @@ def step_ps(m, step, batch, launch):
     move = ceil_div(step["bytes"] * batch * PS, m["memory_rate"])
     if step["kind"] == "map":
         return move + launch
+    if step["kind"] == "call":
+        effort = ceil_div(step["effort"] * batch * PS, m["f32_rate"])
+        return max(move, effort) + step["launches"] * launch
     waves = ceil_div(tiles(m, step) * batch, m["sms"])
     flops = (waves * m["sms"] * 2 * m["tile_rows"] * m["tile_columns"] *
              step["inner"])

@@ -102,6 +102,10 @@ class Costs:
     def step(self, step, batch):
         if step["kind"] == "map":
             return self.map(step["bytes"] * batch)
+        if step["kind"] == "call":
+            return (self.c["launch"] * step["launches"] +
+                    max(step["effort"] / self.c["f32_rate"],
+                        step["bytes"] / self.c["memory_rate"]) * batch * 1e12)
         tall, wide = self.c["tile_rows"], self.c["tile_columns"]
         rows, columns = -(-step["rows"] // tall), -(-step["columns"] // wide)
         tiles = rows * columns

@@ -27,7 +27,15 @@ void cz_report_put_kernel(cz_report *r, const cz_step_kernel *kernel,
 {
     cz_json *json = &r->json;
     cz_json_open(json, '{');
-    cz_json_put_string(json, "kind", kernel->is_product ? "product" : "map");
+    cz_json_put_string(json, "kind",
+                       kernel->factor       ? "call"
+                       : kernel->is_product ? "product"
+                                            : "map");
+    if (kernel->factor) {
+        cz_json_put_string(json, "factor", cz_factor_name(kernel->factor));
+        cz_json_put_int(json, "effort", kernel->call.effort);
+        cz_json_put_int(json, "launches", kernel->call.launches);
+    }
     if (kernel->is_product) {
         cz_json_put_int(json, "rows", kernel->product.rows);
         cz_json_put_int(json, "columns", kernel->product.columns);

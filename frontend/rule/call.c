@@ -147,6 +147,37 @@ static cz_rule_value *build_take(cz_rule *rule, const cz_node *call,
     return cz_rule_take(rule, call, args);
 }
 
+typedef cz_rule_value *(*of_one)(cz_rule *, const cz_node *, cz_rule_value *);
+
+/* Those of one matrix, by `detail`. */
+static cz_rule_value *build_factor(cz_rule *rule, const cz_node *call,
+                                   const primitive *row, cz_rule_value **args,
+                                   int n)
+{
+    static const of_one builders[] = {[CZ_FACTOR_NONE] = cz_rule_symmetric,
+                                      [CZ_FACTOR_EIGH] = cz_rule_eigh,
+                                      [CZ_FACTOR_QR] = cz_rule_qr,
+                                      [CZ_FACTOR_CHOLESKY] = cz_rule_cholesky};
+    (void)n;
+    return builders[row->detail](rule, call, args[0]);
+}
+
+static cz_rule_value *build_solve(cz_rule *rule, const cz_node *call,
+                                  const primitive *row, cz_rule_value **args,
+                                  int n)
+{
+    (void)row, (void)n;
+    return cz_rule_solve(rule, call, args[0], args[1]);
+}
+
+static cz_rule_value *build_root(cz_rule *rule, const cz_node *call,
+                                 const primitive *row, cz_rule_value **args,
+                                 int n)
+{
+    (void)row, (void)n;
+    return cz_rule_root(rule, call, args);
+}
+
 static cz_rule_value *refuse(cz_rule *rule, const cz_node *call,
                              const primitive *row, cz_rule_value **args, int n)
 {
@@ -183,12 +214,13 @@ static const primitive primitives[] = {
     {"f32", 1, 1, build_cast, CZ_F32},
     {"f16", 1, 1, refuse, 0},
     {"f64", 1, 1, refuse, 0},
-    {"eigh", 1, MAX_ARGUMENTS, refuse, 0},
-    {"qr", 1, MAX_ARGUMENTS, refuse, 0},
-    {"chol", 1, MAX_ARGUMENTS, refuse, 0},
+    {"symmetric", 1, 1, build_factor, CZ_FACTOR_NONE},
+    {"eigh", 1, 1, build_factor, CZ_FACTOR_EIGH},
+    {"qr", 1, 1, build_factor, CZ_FACTOR_QR},
+    {"cholesky", 1, 1, build_factor, CZ_FACTOR_CHOLESKY},
+    {"solve", 2, 2, build_solve, 0},
+    {"root", 3, 3, build_root, 0},
     {"svd", 1, MAX_ARGUMENTS, refuse, 0},
-    {"root", 1, MAX_ARGUMENTS, refuse, 0},
-    {"solve", 2, MAX_ARGUMENTS, refuse, 0},
     {"scatter", 1, MAX_ARGUMENTS, refuse, 0},
 };
 

@@ -24,6 +24,12 @@ typedef enum cz_rule_kind {
 
 enum { CZ_RULE_ROWS = 1, CZ_RULE_COLUMNS = 2, CZ_RULE_MATRIX = 3 };
 
+typedef enum cz_rule_triangle {
+    CZ_RULE_NO_TRIANGLE,
+    CZ_RULE_LOWER,
+    CZ_RULE_UPPER
+} cz_rule_triangle;
+
 /* A tensor as the rule sees it is the stored one, or its transpose where
  * `flipped`: transposing moves no data.  Element-wise arithmetic is in f32 and
  * rounded to `dtype` later, where the value is bound or enters a product; only
@@ -37,7 +43,8 @@ typedef struct cz_tensor {
     const cz_scalar *extent[2]; /* stored; 1 where a dimension is not there */
     bool flipped;               /* of matrices only */
     bool symmetric; /* equal to its transpose: `flipped` means nothing */
-    int serial;     /* equal: same elements up to transposition */
+    cz_rule_triangle triangle; /* as stored; the rest is 0 */
+    int serial;                /* equal: same elements up to transposition */
 } cz_tensor;
 
 /* How a table goes on behind its last row. */
@@ -262,6 +269,23 @@ cz_rule_value *cz_rule_index(cz_rule *rule, const cz_node *node,
  * and its place alone. */
 cz_rule_value *cz_rule_uniform(cz_rule *rule, const cz_node *node,
                                cz_rule_value **args, int n);
+
+/* ---- factor.c ---- */
+
+/* Tuples of two. */
+cz_rule_value *cz_rule_eigh(cz_rule *rule, const cz_node *node,
+                            cz_rule_value *a);
+cz_rule_value *cz_rule_qr(cz_rule *rule, const cz_node *node, cz_rule_value *a);
+cz_rule_value *cz_rule_cholesky(cz_rule *rule, const cz_node *node,
+                                cz_rule_value *a);
+/* x of a @ x = b. */
+cz_rule_value *cz_rule_solve(cz_rule *rule, const cz_node *node,
+                             cz_rule_value *a, cz_rule_value *b);
+/* Of a matrix, an exponent and a shift: dsl/factor.def. */
+cz_rule_value *cz_rule_root(cz_rule *rule, const cz_node *node,
+                            cz_rule_value *const *args);
+cz_rule_value *cz_rule_symmetric(cz_rule *rule, const cz_node *node,
+                                 cz_rule_value *a);
 
 /* ---- rule_eval.c, rule_call.c, rule_def.c, rule_table.c ---- */
 

@@ -106,6 +106,8 @@ static bool share_step(const cz_view_step *step, int first_result,
     /* A part does not know which rows of the matrix it has. */
     wanted w = {CZ_CUT_NONE, step->n_generated > 0};
     *share = (cz_step_share){0};
+    if (step->factor)
+        return false; /* of a whole matrix, on one rank */
     if (step->is_product)
         want_product(&w, step, cut_of, &share->inner);
     for (int i = step->is_product ? 2 : 0; i < step->n_in; i++)

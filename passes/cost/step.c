@@ -65,6 +65,23 @@ static int64_t reached(cz_access access, part p)
     return 1;
 }
 
+/* Elements of operand i. */
+static int64_t operand_elements(const cz_view_step *step, int i, part p)
+{
+    if (step->factor)
+        return cz_factor_operand_elements(i, &step->size);
+    if (step->is_product && i < 2)
+        return limited_mul(i == 0 ? p.rows : p.columns, p.inner);
+    return reached(step->access[i], p);
+}
+
+static int64_t result_elements(const cz_view_step *step, int i, part p)
+{
+    return step->factor
+               ? cz_factor_result_elements(step->factor, i, &step->size)
+               : reached(step->out_access[i], p);
+}
+
 static bool is_seen_before(const cz_view_step *step, int i)
 {
     for (int k = 0; k < i; k++)
@@ -79,9 +96,7 @@ static int64_t bytes_of(const cz_view_step *step, part p,
 {
     int64_t bytes = 0;
     for (int i = 0; i < step->n_in; i++) {
-        int64_t elements = reached(step->access[i], p);
-        if (step->is_product && i < 2)
-            elements = limited_mul(i == 0 ? p.rows : p.columns, p.inner);
+        const int64_t elements = operand_elements(step, i, p);
         if (!is_seen_before(step, i))
             bytes = cz_time_add(
                 bytes,
@@ -89,7 +104,7 @@ static int64_t bytes_of(const cz_view_step *step, part p,
     }
     for (int i = 0; i < step->n_out; i++)
         bytes =
-            cz_time_add(bytes, limited_mul(reached(step->out_access[i], p),
+            cz_time_add(bytes, limited_mul(result_elements(step, i, p),
                                            cz_dtype_bytes(step->out_dtype[i])));
     return bytes;
 }
@@ -122,6 +137,23 @@ static void add_product(const cz_machine *machine, cz_product_size size,
         limited_mul(limited_mul(size.rows, columns), size.inner), batch);
     size.batch = batch;
     out->compute_ps = cz_time_product(machine, &size);
+}
+
+static cz_call_size call_of(const cz_view_step *step, int64_t bytes)
+{
+    if (!step->factor)
+        return (cz_call_size){0, 0, 0};
+    return (cz_call_size){cz_factor_effort(step->factor, &step->size),
+                          cz_factor_launches(step->factor, &step->size), bytes};
+}
+
+static void add_call(const cz_machine *machine, const cz_view_step *step,
+                     int64_t bytes, int64_t batch, cz_step_cost *out)
+{
+    const cz_call_size size = call_of(step, bytes);
+
+    out->flops = limited_mul(cz_factor_flops(step->factor, &step->size), batch);
+    out->compute_ps = cz_time_call(machine, &size, batch);
 }
 
 static int64_t travelling(int64_t bytes, const cz_step_share *share,
@@ -164,7 +196,9 @@ void cz_cost_steps(cz_arena *scratch, const cz_machine *machine,
         const int64_t bytes = bytes_of(step, p, dtypes);
         cz_step_cost *out = &costs[s];
         *out = (cz_step_cost){.bytes = limited_mul(bytes, call->batch)};
-        if (step->is_product)
+        if (step->factor)
+            add_call(machine, step, bytes, call->batch, out);
+        else if (step->is_product)
             add_product(machine, size_of(step, p, dtypes, bytes), call->batch,
                         out);
         else
@@ -182,8 +216,9 @@ void cz_cost_kernels(cz_arena *scratch, const cz_view_stage *stage,
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
         const part p = part_of(step, group > 1 ? &shares[s] : &whole, group);
-        kernels[s] = (cz_step_kernel){
-            step->is_product,
-            size_of(step, p, dtypes, bytes_of(step, p, dtypes))};
+        const int64_t bytes = bytes_of(step, p, dtypes);
+        kernels[s] =
+            (cz_step_kernel){step->is_product, size_of(step, p, dtypes, bytes),
+                             step->factor, call_of(step, bytes)};
     }
 }

@@ -22,7 +22,9 @@ void cz_cost_steps(cz_arena *scratch, const cz_machine *machine,
 /* A kernel of one call of a stage on one matrix. */
 typedef struct cz_step_kernel {
     bool is_product;
-    cz_product_size product; /* batch 1; of a map the bytes alone */
+    cz_product_size product; /* batch 1; of others the bytes alone */
+    cz_factor factor;        /* or none */
+    cz_call_size call;       /* of a factorisation */
 } cz_step_kernel;
 
 /* kernels[n_steps], of each of the `group` ranks with these shares; with a

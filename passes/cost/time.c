@@ -60,6 +60,18 @@ int64_t cz_time_product(const cz_machine *m, const cz_product_size *size)
     return cz_time_add(compute > move ? compute : move, m->launch);
 }
 
+int64_t cz_time_call(const cz_machine *m, const cz_call_size *size,
+                     int64_t batch)
+{
+    const cz_wide most = (cz_wide)1 << 100;
+    const int64_t compute =
+        cz_time_of(times(size->effort, batch, most), m->f32_rate);
+    const int64_t move =
+        cz_time_of(times(size->bytes, batch, most), m->memory_rate);
+    const int64_t launch = cz_time_limit((cz_wide)m->launch * size->launches);
+    return cz_time_add(compute > move ? compute : move, launch);
+}
+
 int64_t cz_time_map(const cz_machine *m, int64_t bytes)
 {
     return cz_time_add(cz_time_of(bytes, m->memory_rate), m->launch);

@@ -30,6 +30,16 @@ typedef struct cz_product_size {
 
 int64_t cz_time_product(const cz_machine *machine, const cz_product_size *size);
 
+/* A factorisation: `effort` f32 operations at the full rate, not below the time
+ * to move `bytes`, in `launches` kernels; of one of a batch, which share the
+ * launches. */
+typedef struct cz_call_size {
+    int64_t effort, launches, bytes;
+} cz_call_size;
+
+int64_t cz_time_call(const cz_machine *machine, const cz_call_size *size,
+                     int64_t batch);
+
 /* An element-wise kernel that moves so many bytes. */
 int64_t cz_time_map(const cz_machine *machine, int64_t bytes);
 

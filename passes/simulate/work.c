@@ -98,6 +98,9 @@ static int64_t step_ps(const cz_simulation *s, const cz_figures_step *step,
                                   .symmetric = step->symmetric,
                                   .dtype = step->dtype,
                                   .bytes = step->bytes};
+    const cz_call_size call = {step->effort, step->launches, step->bytes};
+    if (step->effort > 0)
+        return cz_time_call(s->options->machine, &call, batch);
     return step->is_product
                ? cz_time_product(s->options->machine, &size)
                : cz_simulate_map_ps(s, (cz_wide)step->bytes * batch);

@@ -48,6 +48,18 @@ foreach(mesh 1:1 2:2 1:4 3:2 1:8)
   set_tests_properties(plan_json_fused_${dp}x${tp}
     PROPERTIES LABELS plan TIMEOUT 120)
 endforeach()
+# Factorisations, whose kernels are of a kind of their own.
+foreach(mesh 1:1 2:2 2:4)
+  string(REPLACE ":" ";" mesh ${mesh})
+  list(GET mesh 0 dp)
+  list(GET mesh 1 tp)
+  add_test(NAME plan_json_factor_${dp}x${tp}
+    COMMAND ${plan_checker} --run $<TARGET_FILE:canzona> plan --json
+      -D mesh.dp=${dp} -D mesh.tp=${tp}
+      ${CMAKE_CURRENT_SOURCE_DIR}/plans/factor.cz)
+  set_tests_properties(plan_json_factor_${dp}x${tp}
+    PROPERTIES LABELS plan TIMEOUT 120)
+endforeach()
 foreach(mesh 2:3 1:8 3:2)
   string(REPLACE ":" ";" mesh ${mesh})
   list(GET mesh 0 dp)
@@ -88,6 +100,8 @@ add_test(NAME plan_chunks_empty_tail COMMAND canzona plan --json
   ${CMAKE_CURRENT_SOURCE_DIR}/plans/chunks.cz)
 set_tests_properties(plan_chunks_empty_tail PROPERTIES LABELS plan TIMEOUT 60
   PASS_REGULAR_EXPRESSION "thin.weight\",\"shape\":.2,10.,\"dtype\":\"bf16\",\"shard\":..\"fsdp\".,...,\"bounds\":..0,1,1,2,2,2.,null")
+cz_plan_sees(plan_json_sees_factor -D mesh.dp=2 -D mesh.tp=2
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/factor.cz)
 cz_plan_sees(plan_json_sees_fused -D mesh.dp=1 -D mesh.tp=4
   ${CMAKE_CURRENT_SOURCE_DIR}/plans/fused.cz)
 

@@ -46,6 +46,15 @@ foreach(stem positions extremes random)
   endforeach()
 endforeach()
 
+# Factorisations: of matrices owned by one rank, bits of one rank on all meshes.
+foreach(mesh 1x1 2x2 4x2 2x4 1x8 4x2--late)
+  string(REGEX MATCH "^([0-9]+)x([0-9]+)(.*)$" _ ${mesh})
+  add_test(NAME run_factor_${mesh} COMMAND canzona run --check --steps=3
+    ${CMAKE_MATCH_3} -D mesh.dp=${CMAKE_MATCH_1} -D mesh.tp=${CMAKE_MATCH_2}
+    ${CMAKE_CURRENT_SOURCE_DIR}/plans/factor.cz)
+  set_tests_properties(run_factor_${mesh} PROPERTIES LABELS run TIMEOUT 120)
+endforeach()
+
 # FSDP's chunks, replicas x chunks.
 foreach(mesh 1x1 2x3 1x3 1x8 3x2)
   string(REGEX MATCH "^[0-9]+" dp ${mesh})

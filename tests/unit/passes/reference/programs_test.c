@@ -18,6 +18,7 @@ static const program programs[] = {
     {"tests/golden/passes/elementwise.cz", {NULL}},
     {"tests/golden/passes/epilogue.cz", {NULL}},
     {"tests/golden/passes/muon.cz", {NULL}},
+    {"tests/plans/factor.cz", {NULL}},
     {"tests/phases/elements.cz", {NULL}},
     {"tests/phases/matrices.cz", {NULL}},
     {"examples/embed/lesson.cz", {NULL}},

@@ -1,0 +1,111 @@
+/* The part of czr.h that stages of generated C compute with: products,
+ * factorisations, and the call of a stage.  Included by czr.h alone. */
+#ifndef CZR_MATH_H
+#define CZR_MATH_H
+
+/* c[m, n] = op(a) @ op(b), accumulated in f32, row-major, contiguous.
+ * a is [m, k], or [k, m] when transpose_a; b is [k, n], or [n, k]. */
+typedef struct czr_product {
+    size_t m, n, k;
+    const void *a, *b;
+    float *c;
+    czr_dtype a_dtype, b_dtype;
+    int transpose_a, transpose_b;
+    int symmetric; /* c = x @ x' or x' @ x, or x @ x of an x = x', or another
+                    * c that equals its transpose where a is not b */
+    int blocks;    /* the fixed order sums over k in so many equal parts, a
+                    * power of two, and adds these up as a tree, neighbours
+                    * first; 0 and 1: all in turn */
+    int narrow;    /* with blocks: the sum of each is rounded to bf16, and so is
+                    * every sum of two of these */
+} czr_product;
+
+enum { CZR_MAX_BLOCKS = 8 };
+
+/* The sum of n_blocks * n_lanes numbers, which are used up: those of a block in
+ * turn, then the blocks, a power of two of them, as a tree, neighbours first.
+ */
+static inline double czr_sum_blocks(double *sums, int n_blocks, int n_lanes)
+{
+    for (int b = 0; b < n_blocks; b++) {
+        double sum = 0;
+        for (int lane = 0; lane < n_lanes; lane++)
+            sum += sums[b * n_lanes + lane];
+        sums[b] = sum;
+    }
+    for (size_t n = (size_t)n_blocks / 2; n > 0; n /= 2)
+        for (size_t i = 0; i < n; i++)
+            sums[i] = sums[2 * i] + sums[2 * i + 1];
+    return sums[0];
+}
+
+/* Factorisations of whole matrices, in f32; dsl/factor.def of the compiler says
+ * which.  a is [m, n], square but for QR; b is [n, k]; row-major, contiguous,
+ * apart from the results.
+ *
+ *   EIGH      out[0] [n] eigenvalues, ascending; out[1] [n, n] eigenvectors,
+ * one in each column.  Where LAPACK's f32 routine does not converge, or gives
+ * what is not finite, once more in f64 QR        out[0] [m, s] with orthonormal
+ * columns, out[1] [s, n] upper triangular without negative diagonal; s = min(m,
+ * n) CHOLESKY  out[0] [n, n] lower triangular, zero above SOLVE_*   out[0] [n,
+ * k] = op(a)^-1 b, a lower or upper triangular ROOT      out[0] [n, n] = (a + d
+ * I)^parameters[0]; d = parameters[1], and where the least eigenvalue w is
+ * below 0, parameters[1] - w */
+typedef enum czr_factor_kind {
+    CZR_FACTOR_EIGH,
+    CZR_FACTOR_QR,
+    CZR_FACTOR_CHOLESKY,
+    CZR_FACTOR_SOLVE_LOWER,
+    CZR_FACTOR_SOLVE_LOWER_T,
+    CZR_FACTOR_SOLVE_UPPER,
+    CZR_FACTOR_SOLVE_UPPER_T,
+    CZR_FACTOR_ROOT,
+    CZR_N_FACTORS
+} czr_factor_kind;
+
+typedef struct czr_factor {
+    czr_factor_kind kind;
+    size_t m, n, k;
+    const float *a, *b;
+    float *out[2];
+    double parameters[2];
+    unsigned char *work; /* aligned to 64 */
+    size_t work_bytes;
+} czr_factor;
+
+typedef struct czr_math {
+    void (*product)(const struct czr_math *math, const czr_product *product);
+    czr_status (*factor)(const struct czr_math *math, const czr_factor *factor);
+} czr_math;
+
+/* One call of a stage: slots in the order of the stage's tables. */
+typedef struct czr_call {
+    const void *const *in;
+    void *const *out;
+    const float *scalars; /* [n_scalars] of the stage */
+    size_t count;         /* elements; whole stages know their own shape */
+    size_t part; /* of a shared matrix: which of its parts; else not used */
+    unsigned char *work;
+    const czr_math *math;
+    czr_status *status; /* set by what fails in the call; else left alone */
+} czr_call;
+
+typedef void (*czr_kernel)(const czr_call *call);
+
+static inline void czr_multiply(const czr_call *call,
+                                const czr_product *product)
+{
+    call->math->product(call->math, product);
+}
+
+/* False when it failed: the call then ends, and its outputs mean nothing. */
+static inline int czr_factorise(const czr_call *call, const czr_factor *factor)
+{
+    const czr_status status = call->math->factor(call->math, factor);
+
+    if (status != CZR_OK)
+        *call->status = status;
+    return status == CZR_OK;
+}
+
+#endif
