@@ -27,6 +27,13 @@ if(NOT INSTRUMENTED)
       LABELS oracle TIMEOUT 300 ENVIRONMENT OPENBLAS_NUM_THREADS=1)
   endforeach()
 
+  # The same beside what PyPI has: the first run installs 5 GB.
+  add_test(NAME witness COMMAND ${PYTHON} -B
+    ${CMAKE_CURRENT_SOURCE_DIR}/witness.py $<TARGET_FILE:canzona>
+    $<TARGET_FILE:czr> ${CMAKE_BINARY_DIR}/witness)
+  set_tests_properties(witness PROPERTIES LABELS nightly TIMEOUT 3600
+    SKIP_RETURN_CODE 77)
+
   add_test(NAME storage_batch COMMAND ${PYTHON} -B
     ${CMAKE_CURRENT_SOURCE_DIR}/storage_batch.py $<TARGET_FILE:canzona>
     $<TARGET_FILE:czr>)
