@@ -112,6 +112,22 @@ def polar_aol(u, table, cast):
     return iterate(cast(x / np.sqrt(np.maximum(rows, 1e-7))), table, cast)
 
 
+def polar_gram(u, table, cast, restart=2):
+    """Dao's gram-newton-schulz: Q x with Q from the Gram matrix alone."""
+    if u.shape[0] > u.shape[1]:
+        return polar_gram(u.T, table, cast, restart).T
+    x = cast(u / (frobenius(u) + 1e-7))
+    one = np.eye(len(x), dtype=u.dtype)
+    gram, q = x @ x.T, one
+    for i, (a, b, c) in enumerate(table):
+        if i == restart and i:
+            x = cast(q @ x)
+            gram, q = x @ x.T, one
+        z = a * one + b * gram + c * gram @ gram
+        q, gram = q @ z, z @ gram @ z
+    return q @ x
+
+
 # ---- momentum, scale, decay ----
 
 def average(m, g, b):

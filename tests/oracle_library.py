@@ -37,6 +37,12 @@ SHAPES = """
             turned : [20, 36/tp] stored transposed"""
 
 
+DEFS = """def straight(u, coefficients, precision) {
+    return polar_gram(u, coefficients, precision, 0)
+}
+"""
+
+
 def row(text, update, power=30, **hypers):
     """What a use says, its formula, the powers of ten by which gradients may be
     scaled, and the run-time values that both are given."""
@@ -90,6 +96,7 @@ def muons(precision):
 
 def scaled(precision):
     """What goes on from the polar factor, and other ways to it."""
+    express = formula.TABLES["polar_express_dao"]
     p = f"precision = {precision}"
     return {
         "adamuon": row(f"adamuon({p})", formula.adamuon, lr=0.02),
@@ -101,7 +108,14 @@ def scaled(precision):
         "spel": row(f"spel({p})", formula.spel, lr=0.02),
         "scion": row(f"scion({p})", formula.scion, lr=0.02, momentum=0.1,
                      radius=2.0),
-        "scion_eo": row(f"scion_eo({p})", formula.scion_eo, lr=0.02)}
+        "scion_eo": row(f"scion_eo({p})", formula.scion_eo, lr=0.02),
+        "gram": row(f"muon(lr, factor = polar_gram, coefficients = "
+                    f"polar_express_dao, {p})", formula.muon, lr=0.02,
+                    factor=formula.polar_gram, table=express),
+        "straight": row(f"muon(lr, factor = straight, coefficients = "
+                        f"polar_express_dao, {p})", formula.muon, lr=0.02,
+                        factor=functools.partial(formula.polar_gram, restart=0),
+                        table=express)}
 
 
 def others():
@@ -132,7 +146,7 @@ def program_of(family, rows):
     params = "\n".join(f"        {name} {{{SHAPES}\n        }}" for name in rows)
     uses = "\n".join(f"use {text} as {name} on {name}.**"
                      for name, (text, *_) in rows.items())
-    return (f"mesh dp = 1, tp = 1\nmodel {family} {{\n    params f32 {{\n"
+    return (f"mesh dp = 1, tp = 1\n{DEFS}model {family} {{\n    params f32 {{\n"
             f"{params}\n    }}\n}}\n{uses}\n")
 
 
