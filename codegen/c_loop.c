@@ -344,32 +344,8 @@ int cz_emit_map_loop(cz_emitter *emitter, const cz_loop *loop)
     return number;
 }
 
-/* alpha * acc + beta * s, or the accumulator alone. */
-static void put_affine(cz_text *out, const cz_view_step *step,
-                       const cz_loop *loop)
-{
-    const bool to_bf16 = step->out_dtype[0] == CZ_BF16;
-
-    cz_text_printf(out, "%sy0[i] = %s", inner_indent(loop),
-                   to_bf16 ? "czr_f32_to_bf16(" : "");
-    if (step->alpha != 1) {
-        cz_emit_f32(out, (float)step->alpha);
-        cz_text_puts(out, " * ");
-    }
-    cz_text_puts(out, "acc[i]");
-    if (step->beta != 0) {
-        cz_text_puts(out, " + ");
-        cz_emit_f32(out, (float)step->beta);
-        cz_text_puts(out, loop->in_dtype[2] == CZ_BF16
-                              ? " * czr_bf16_to_f32(x2[i])"
-                              : " * x2[i]");
-    }
-    cz_text_puts(out, to_bf16 ? ");\n" : ";\n");
-}
-
 int cz_emit_epilogue_loop(cz_emitter *emitter, const cz_loop *loop)
 {
-    const cz_view_step *step = loop->step;
     cz_text text = {0};
     int number;
 
@@ -380,11 +356,7 @@ int cz_emit_epilogue_loop(cz_emitter *emitter, const cz_loop *loop)
     else
         cz_text_puts(&text, "    for (size_t i = 0; i < rows; i++) {\n"
                             "        for (size_t j = 0; j < columns; j++) {\n");
-    if (step->body < 0)
-        put_affine(&text, step, loop);
-    else
-        put_call(&text, loop, 2,
-                 loop->flat ? "acc[i]" : "acc[i * columns + j]");
+    put_call(&text, loop, 2, loop->flat ? "acc[i]" : "acc[i * columns + j]");
     cz_text_puts(&text, loop->flat ? "    }\n" : "        }\n    }\n");
     number = emit_once(emitter, &text);
     cz_text_fini(&text);

@@ -232,8 +232,32 @@ static void put_arguments(stage_printer *p, const cz_loop *loop, int first_in,
     cz_text_puts(p->out, ");\n");
 }
 
+/* Whether a product ends in alpha * c + beta * s, which it does itself. */
+static bool is_affine(const cz_view_step *step)
+{
+    return step->is_product && step->body < 0 && step->offsets[1] >= 0;
+}
+
+static void put_affine(stage_printer *p, const cz_loop *loop, int first_result)
+{
+    const cz_view_step *step = loop->step;
+
+    cz_text_printf(p->out, ",\n        .out = %s, .out_dtype = %s, .alpha = ",
+                   part_of(p, p->names[first_result],
+                           part_elements(step, CZ_ACCESS_ELEMENT)),
+                   cz_dtype_czr_tag(step->out_dtype[0]));
+    cz_emit_f32(p->out, (float)step->alpha);
+    if (step->beta == 0)
+        return;
+    cz_text_printf(
+        p->out, ",\n        .addend = %s, .addend_dtype = %s, .beta = ",
+        part_of(p, p->names[step->in[2]], part_elements(step, step->access[2])),
+        cz_dtype_czr_tag(loop->in_dtype[2]));
+    cz_emit_f32(p->out, (float)step->beta);
+}
+
 static void put_product(stage_printer *p, const cz_loop *loop,
-                        const char *target)
+                        const char *target, int first_result)
 {
     const cz_view_step *step = loop->step;
 
@@ -254,6 +278,8 @@ static void put_product(stage_printer *p, const cz_loop *loop,
         cz_text_printf(p->out, ", .blocks = %lld%s",
                        (long long)step->blocks.inner,
                        step->narrow ? ", .narrow = 1" : "");
+    if (is_affine(step))
+        put_affine(p, loop, first_result);
     cz_text_puts(p->out, "});\n");
 }
 
@@ -323,8 +349,9 @@ static void put_step(stage_printer *p, int s, int first_result, int number)
         put_product(p, &loop,
                     *acc ? acc
                          : part_of(p, p->names[first_result],
-                                   part_elements(step, CZ_ACCESS_ELEMENT)));
-    if (step->is_product && !*acc)
+                                   part_elements(step, CZ_ACCESS_ELEMENT)),
+                    first_result);
+    if (step->is_product && (!*acc || is_affine(step)))
         return;
     cz_text_printf(p->out, "    loop_%d(", number);
     if (step->is_product)
@@ -342,8 +369,9 @@ static int emit_loop(stage_printer *p, int s, int first_result)
         return -1;
     if (!step->is_product)
         return cz_emit_map_loop(p->emitter, &loop);
-    return step->offsets[1] >= 0 ? cz_emit_epilogue_loop(p->emitter, &loop)
-                                 : -1;
+    return step->offsets[1] >= 0 && !is_affine(step)
+               ? cz_emit_epilogue_loop(p->emitter, &loop)
+               : -1;
 }
 
 /* An output that no step wrote where it belongs is copied there. */

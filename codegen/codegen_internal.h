@@ -45,7 +45,7 @@ typedef struct cz_loop {
 bool cz_loop_is_flat(const cz_view_step *step);
 /* Emit the loop function of a map once; returns its number. */
 int cz_emit_map_loop(cz_emitter *emitter, const cz_loop *loop);
-/* Emit the loop that ends a product; returns its number. */
+/* Emit the loop that ends a product in a body; returns its number. */
 int cz_emit_epilogue_loop(cz_emitter *emitter, const cz_loop *loop);
 
 /* The functions of a stage, one per body. */

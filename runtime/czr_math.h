@@ -12,12 +12,20 @@ typedef struct czr_product {
     czr_dtype a_dtype, b_dtype;
     int transpose_a, transpose_b;
     int symmetric; /* c = x @ x' or x' @ x, or x @ x of an x = x', or another
-                    * c that equals its transpose where a is not b */
+                    * c that equals its transpose where a is not b; so does the
+                    * addend */
     int blocks;    /* the fixed order sums over k in so many equal parts, a
                     * power of two, and adds these up as a tree, neighbours
                     * first; 0 and 1: all in turn */
     int narrow;    /* with blocks: the sum of each is rounded to bf16, and so is
                     * every sum of two of these */
+    /* With `out` the result is not c but alpha * op(a) @ op(b) + beta * addend,
+     * in f32 and rounded once to the type of `out`; c is room that a product
+     * may use.  The addend, [m, n] like out, may be NULL, or out itself. */
+    void *out;
+    const void *addend;
+    czr_dtype out_dtype, addend_dtype;
+    float alpha, beta;
 } czr_product;
 
 enum { CZR_MAX_BLOCKS = 8 };

@@ -70,16 +70,17 @@ static int transposition(const czr_operand *x)
     return x->is_transposed ? CBLAS_TRANSPOSE : CBLAS_NO_TRANSPOSE;
 }
 
-void czr_library_sgemm(const czr_gemm *g, float scale)
+void czr_library_sgemm(const czr_gemm *g)
 {
     cblas.sgemm(CBLAS_ROW_MAJOR, transposition(&g->a), transposition(&g->b),
-                (int)g->m, (int)g->n, (int)g->k, 1, g->a.data, (int)g->a.stride,
-                g->b.data, (int)g->b.stride, scale, g->c, (int)g->c_stride);
+                (int)g->m, (int)g->n, (int)g->k, g->alpha, g->a.data,
+                (int)g->a.stride, g->b.data, (int)g->b.stride, g->beta, g->c,
+                (int)g->c_stride);
 }
 
 void czr_library_ssyrk(const czr_gemm *g)
 {
     cblas.ssyrk(CBLAS_ROW_MAJOR, CBLAS_LOWER, transposition(&g->a), (int)g->m,
-                (int)g->k, 1, g->a.data, (int)g->a.stride, 0, g->c,
+                (int)g->k, g->alpha, g->a.data, (int)g->a.stride, g->beta, g->c,
                 (int)g->c_stride);
 }

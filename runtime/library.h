@@ -15,30 +15,32 @@ typedef struct czr_operand {
     bool is_transposed;
 } czr_operand;
 
-/* A product or a block of one: op(a) is [m, k], op(b) [k, n], c [m, n] with
- * rows c_stride apart. */
+/* c = alpha * op(a) @ op(b) + beta * c, or a block of it: op(a) is [m, k],
+ * op(b) [k, n], c [m, n] with rows c_stride apart.  With beta 0 c is not read.
+ */
 typedef struct czr_gemm {
     size_t m, n, k;
     czr_operand a, b;
-    float *c;
+    void *c;
     size_t c_stride;
+    float alpha, beta;
 } czr_gemm;
 
 /* Threads that one call may use; of the whole process, so ranks that are
  * threads must agree. */
 void czr_library_set_threads(int n);
 
+/* By a CBLAS, where there is one: all is f32. */
 bool czr_library_has_cblas(void);
-/* c = scale * c + a @ b by a CBLAS, operands f32; with scale 0 c is not read.
- * Only where there is a CBLAS. */
-void czr_library_sgemm(const czr_gemm *gemm, float scale);
-/* The triangle of c = a @ a' with its diagonal that lies below; b and n are not
- * used.  Only where there is a CBLAS. */
+void czr_library_sgemm(const czr_gemm *gemm);
+/* The lower triangle of c = alpha * op(a) @ op(a)' + beta * c with its
+ * diagonal; b and n are not used. */
 void czr_library_ssyrk(const czr_gemm *gemm);
 
-/* c = a @ b by oneDNN, operands bf16, accumulated in f32.  false, and c is not
- * the product: it is not there, or this CPU has no bf16 arithmetic. */
-bool czr_library_bf16(const czr_gemm *gemm, int n_threads);
+/* By oneDNN: operands bf16, c of type `c_dtype`, added up in f32 and rounded
+ * once.  false, and c is not the product: it is not there, or this CPU has no
+ * bf16 arithmetic. */
+bool czr_library_bf16(const czr_gemm *gemm, czr_dtype c_dtype, int n_threads);
 
 /* LAPACK; only where there is one.  Matrices are row-major and contiguous, work
  * has the length that LAPACK asks for.  False: it did not converge, or the

@@ -16,6 +16,13 @@
     X(dnnl_stream_destroy)                                                     \
     X(dnnl_memory_desc_init_by_strides)                                        \
     X(dnnl_matmul_desc_init)                                                   \
+    X(dnnl_post_ops_create)                                                    \
+    X(dnnl_post_ops_append_sum)                                                \
+    X(dnnl_post_ops_destroy)                                                   \
+    X(dnnl_primitive_attr_create)                                              \
+    X(dnnl_primitive_attr_set_output_scales)                                   \
+    X(dnnl_primitive_attr_set_post_ops)                                        \
+    X(dnnl_primitive_attr_destroy)                                             \
     X(dnnl_primitive_desc_create)                                              \
     X(dnnl_primitive_desc_destroy)                                             \
     X(dnnl_primitive_create)                                                   \
@@ -80,6 +87,8 @@ static bool describe(dnnl_memory_desc_t *memory, size_t rows, size_t columns,
 enum { A, B, C, OPERANDS };
 
 typedef struct call {
+    dnnl_post_ops_t after;
+    dnnl_primitive_attr_t attributes;
     dnnl_memory_desc_t shapes[OPERANDS];
     dnnl_memory_t memory[OPERANDS];
     dnnl_primitive_desc_t description;
@@ -87,19 +96,36 @@ typedef struct call {
     dnnl_stream_t stream;
 } call;
 
-static bool prepare(call *self, const czr_gemm *g)
+/* alpha and beta: of what is there by default, the product is all. */
+static bool scale(call *self, const czr_gemm *g)
+{
+    return lib.dnnl_post_ops_create(&self->after) == dnnl_success &&
+           lib.dnnl_primitive_attr_create(&self->attributes) == dnnl_success &&
+           (g->alpha == 1 ||
+            lib.dnnl_primitive_attr_set_output_scales(
+                self->attributes, 1, 0, &g->alpha) == dnnl_success) &&
+           (g->beta == 0 ||
+            (lib.dnnl_post_ops_append_sum(self->after, g->beta) ==
+                 dnnl_success &&
+             lib.dnnl_primitive_attr_set_post_ops(
+                 self->attributes, self->after) == dnnl_success));
+}
+
+static bool prepare(call *self, const czr_gemm *g, dnnl_data_type_t c_type)
 {
     const czr_operand c = {g->c, g->c_stride, false};
     dnnl_matmul_desc_t matmul;
 
     if (!describe(&self->shapes[A], g->m, g->k, &g->a, dnnl_bf16) ||
         !describe(&self->shapes[B], g->k, g->n, &g->b, dnnl_bf16) ||
-        !describe(&self->shapes[C], g->m, g->n, &c, dnnl_f32) ||
+        !describe(&self->shapes[C], g->m, g->n, &c, c_type) ||
         lib.dnnl_matmul_desc_init(&matmul, &self->shapes[A], &self->shapes[B],
                                   NULL, &self->shapes[C]) != dnnl_success)
         return false;
-    return lib.dnnl_primitive_desc_create(&self->description, &matmul, NULL,
-                                          lib.engine, NULL) == dnnl_success &&
+    return scale(self, g) &&
+           lib.dnnl_primitive_desc_create(&self->description, &matmul,
+                                          self->attributes, lib.engine,
+                                          NULL) == dnnl_success &&
            lib.dnnl_primitive_create(&self->primitive, self->description) ==
                dnnl_success &&
            lib.dnnl_stream_create(&self->stream, lib.engine,
@@ -135,11 +161,15 @@ static void finish(call *self)
         lib.dnnl_stream_destroy(self->stream);
     if (self->primitive)
         lib.dnnl_primitive_destroy(self->primitive);
+    if (self->attributes)
+        lib.dnnl_primitive_attr_destroy(self->attributes);
+    if (self->after)
+        lib.dnnl_post_ops_destroy(self->after);
     if (self->description)
         lib.dnnl_primitive_desc_destroy(self->description);
 }
 
-bool czr_library_bf16(const czr_gemm *gemm, int n_threads)
+bool czr_library_bf16(const czr_gemm *gemm, czr_dtype c_dtype, int n_threads)
 {
     call self = {.stream = NULL};
 
@@ -148,16 +178,19 @@ bool czr_library_bf16(const czr_gemm *gemm, int n_threads)
         return false;
     if (lib.omp_set_num_threads)
         lib.omp_set_num_threads(n_threads);
-    const bool is_done = prepare(&self, gemm) && execute(&self, gemm);
+    const bool is_done =
+        prepare(&self, gemm, c_dtype == CZR_BF16 ? dnnl_bf16 : dnnl_f32) &&
+        execute(&self, gemm);
     finish(&self);
     return is_done;
 }
 
 #else
 
-bool czr_library_bf16(const czr_gemm *gemm, int n_threads)
+bool czr_library_bf16(const czr_gemm *gemm, czr_dtype c_dtype, int n_threads)
 {
     (void)gemm;
+    (void)c_dtype;
     (void)n_threads;
     return false;
 }

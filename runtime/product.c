@@ -10,8 +10,7 @@ enum {
     COLUMNS = CZR_BLOCK_COLUMNS,
     DEPTH = CZR_BLOCK_DEPTH,
     LANES = 16,
-    STRIP = 4,
-    TURNED = 64 /* side of what is mirrored at once */
+    STRIP = 4
 };
 
 /* One operand as stored: element (row, column) of op(x). */
@@ -95,31 +94,6 @@ static void add_block(const czr_product *p, const czr_host_math *math,
         for (size_t j = 0; j < here->n_columns; j += LANES)
             if (!p->symmetric || here->column + j < here->row + i + STRIP)
                 add_tile(math, here, i, j);
-}
-
-/* A tile below the diagonal, or on it, to its mirror image, by way of a copy
- * that turns it: every line of c is met once. */
-static void mirror_tile(float *c, size_t n, size_t i, size_t j)
-{
-    float tile[TURNED][TURNED];
-    const size_t n_rows = least(TURNED, n - i),
-                 n_columns = least(TURNED, n - j);
-
-    for (size_t r = 0; r < n_rows; r++)
-        for (size_t s = 0; s < n_columns; s++)
-            tile[s][r] = c[(i + r) * n + j + s];
-    for (size_t s = 0; s < n_columns; s++) {
-        const size_t first = i == j ? s + 1 : 0;
-        memcpy(c + (j + s) * n + i + first, tile[s] + first,
-               (n_rows - first) * sizeof *c);
-    }
-}
-
-void czr_mirror_lower(float *c, size_t n)
-{
-    for (size_t i = 0; i < n; i += TURNED)
-        for (size_t j = 0; j <= i; j += TURNED)
-            mirror_tile(c, n, i, j);
 }
 
 typedef struct operands {
@@ -247,5 +221,7 @@ void czr_product_fixed_order(const czr_math *math, const czr_product *p)
     else
         czr_product_blocks(host, p, add_block);
     if (p->symmetric)
-        czr_mirror_lower(p->c, p->n);
+        czr_mirror_lower(p->c, CZR_F32, p->n);
+    if (p->out)
+        czr_product_finish(p);
 }

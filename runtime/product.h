@@ -29,9 +29,14 @@ void czr_product_fixed_order(const czr_math *math, const czr_product *product);
  * symmetric product about half is computed. */
 void czr_product_library(const czr_math *math, const czr_product *product);
 
-/* What lies above the diagonal of c[n, n] becomes the mirror image of what lies
- * below it. */
-void czr_mirror_lower(float *c, size_t n);
+/* What lies above the diagonal of x[n, n], f32 or bf16, becomes the mirror
+ * image of what lies below it. */
+void czr_mirror_lower(void *x, czr_dtype dtype, size_t n);
+
+/* Of a product that is in c: what is wanted of it, in `out`. */
+void czr_product_finish(const czr_product *product);
+/* What is to be added to: out, which is f32, becomes beta * addend. */
+void czr_product_preload(const czr_product *product);
 
 /* One block of a product: packed_a holds its rows of op(a), CZR_BLOCK_DEPTH
  * apart, packed_b its rows of op(b), CZR_BLOCK_COLUMNS apart, both f32. */

@@ -49,10 +49,10 @@ typedef struct bench_case {
     double (*plain)(const bench_matrix *matrices, int n, float *space);
 } bench_case;
 
-/* Each prints a row of its table, medians of `repeats` turns. */
+/* Each prints a row of its table: medians of turns. */
 enum { BENCH_REPEATS = 64 };
 czr_status bench_model(czr_world *world, const bench_case *what, int repeats);
-czr_status bench_vector(size_t n, int repeats);
+czr_status bench_vector(size_t n);
 
 double bench_median(const double *values, int n);
 /* n values between -1 and 1, the caller's to free; NULL without memory. */

@@ -67,7 +67,7 @@ static czr_status run_muon(czr_world *world, int repeats)
     return status;
 }
 
-static czr_status run_adamw(int repeats)
+static czr_status run_adamw(void)
 {
     static const size_t sizes[] = {1 << 12, 1 << 16, 1 << 20, 1 << 24};
     czr_status status = CZR_OK;
@@ -76,7 +76,7 @@ static czr_status run_adamw(int repeats)
            "|---:|---:|---:|---:|\n");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (status == CZR_OK)
-            status = bench_vector(sizes[i], repeats);
+            status = bench_vector(sizes[i]);
     return status;
 }
 
@@ -85,14 +85,15 @@ static czr_status run(czr_world *world, void *user)
     const int repeats = *(const int *)user;
     const czr_status status = run_muon(world, repeats);
 
-    return status == CZR_OK ? run_adamw(repeats) : status;
+    return status == CZR_OK ? run_adamw() : status;
 }
 
 int main(int argc, char **argv)
 {
-    int repeats = argc > 1 ? atoi(argv[1]) : 5;
+    int repeats = argc > 1 ? atoi(argv[1]) : 3;
     czr_status status;
 
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a row when it is done */
     if (repeats < 1 || repeats > BENCH_REPEATS) {
         fprintf(stderr, "bench_host: 1 to %d repeats\n", BENCH_REPEATS);
         return 2;

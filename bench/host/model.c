@@ -122,14 +122,13 @@ czr_status bench_model(czr_world *world, const bench_case *what, int repeats)
     model self;
     czr_status status = open_model(&self, what->program, world);
 
-    for (int i = -1; status == CZR_OK && i < repeats; i++) {
-        const int at = i < 0 ? 0 : i; /* the first round warms up */
+    for (int i = 0; status == CZR_OK && i < repeats; i++) {
         double start = bench_now();
         status = ours_step(&self.generated);
-        generated[at] = bench_now() - start;
+        generated[i] = bench_now() - start;
         start = bench_now();
-        products[at] = what->plain(self.plain, self.n, self.space);
-        plain[at] = bench_now() - start;
+        products[i] = what->plain(self.plain, self.n, self.space);
+        plain[i] = bench_now() - start;
     }
     if (status == CZR_OK)
         print_row(&self, what->name, generated, plain, products, repeats);

@@ -19,8 +19,8 @@ static real store(float x)
 }
 static void multiply(const czr_gemm *gemm)
 {
-    if (!czr_library_bf16(gemm, 1))
-        memset(gemm->c, 0, gemm->m * gemm->c_stride * sizeof *gemm->c);
+    if (!czr_library_bf16(gemm, CZR_F32, 1))
+        memset(gemm->c, 0, gemm->m * gemm->c_stride * sizeof(float));
 }
 #else
 typedef float real;
@@ -35,7 +35,7 @@ static real store(float x)
 }
 static void multiply(const czr_gemm *gemm)
 {
-    czr_library_sgemm(gemm, 0);
+    czr_library_sgemm(gemm);
 }
 #endif
 
@@ -84,8 +84,9 @@ static double make_gram(const bench_matrix *m, const spaces *s)
     const size_t side = tall ? m->columns : m->rows;
     const czr_operand x = {s->x, m->columns, tall};
     const czr_operand turned = {s->x, m->columns, !tall};
-    const double seconds = timed(&(czr_gemm){
-        side, side, tall ? m->rows : m->columns, x, turned, s->acc, side});
+    const double seconds =
+        timed(&(czr_gemm){side, side, tall ? m->rows : m->columns, x, turned,
+                          s->acc, side, 1, 0});
 
     for (size_t i = 0; i < side * side; i++)
         s->gram[i] = store(s->acc[i]);
@@ -97,7 +98,7 @@ static double make_polynomial(size_t side, const spaces *s)
 {
     const czr_operand gram = {s->gram, side, false};
     const double seconds =
-        timed(&(czr_gemm){side, side, side, gram, gram, s->acc, side});
+        timed(&(czr_gemm){side, side, side, gram, gram, s->acc, side, 1, 0});
 
     for (size_t i = 0; i < side * side; i++)
         s->polynomial[i] =
@@ -114,7 +115,7 @@ static double apply(const bench_matrix *m, const spaces *s)
     const czr_operand p = {s->polynomial, side, false};
     const double seconds =
         timed(&(czr_gemm){m->rows, m->columns, side, tall ? x : p, tall ? p : x,
-                          s->acc, m->columns});
+                          s->acc, m->columns, 1, 0});
 
     for (size_t i = 0; i < m->rows * m->columns; i++)
         s->x[i] = store(3.4445f * load(s->x[i]) + s->acc[i]);

@@ -79,13 +79,14 @@ static double time_copy(const vector *self)
     return bench_now() - start;
 }
 
-czr_status bench_vector(size_t n, int repeats)
+czr_status bench_vector(size_t n)
 {
-    double loop[BENCH_REPEATS], copy[BENCH_REPEATS], ratio[BENCH_REPEATS];
+    enum { REPEATS = 15 };
+    double loop[REPEATS], copy[REPEATS], ratio[REPEATS];
     vector self;
     const czr_status status = open_vector(&self, n);
 
-    for (int i = -1; status == CZR_OK && i < repeats; i++) {
+    for (int i = -1; status == CZR_OK && i < REPEATS; i++) {
         const int at = i < 0 ? 0 : i; /* the first round warms up */
         loop[at] = time_loop(&self);
         copy[at] = time_copy(&self);
@@ -93,8 +94,8 @@ czr_status bench_vector(size_t n, int repeats)
     }
     if (status == CZR_OK)
         printf("| %zu | %.1f | %.1f | %.2f |\n", n,
-               1e3 * bench_median(loop, repeats),
-               1e3 * bench_median(copy, repeats), bench_median(ratio, repeats));
+               1e3 * bench_median(loop, REPEATS),
+               1e3 * bench_median(copy, REPEATS), bench_median(ratio, REPEATS));
     close_vector(&self);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "runtime/product.h"
@@ -52,7 +53,7 @@ static float expected(const czr_product *p, size_t i, size_t j)
 }
 
 typedef struct buffers {
-    float *a, *b, *c;
+    float *a, *b, *c, *addend, *out;
     czr_host_math math;
 } buffers;
 
@@ -64,6 +65,8 @@ static int setup(void **state)
     self->a = calloc(n, sizeof(float));
     self->b = calloc(n, sizeof(float));
     self->c = calloc(n, sizeof(float));
+    self->addend = calloc(n, sizeof(float));
+    self->out = calloc(n, sizeof(float));
     *state = self;
     return czr_host_math_open(&self->math, 0, 1) != CZR_OK;
 }
@@ -76,6 +79,8 @@ static int teardown(void **state)
     free(self->a);
     free(self->b);
     free(self->c);
+    free(self->addend);
+    free(self->out);
     free(self);
     return 0;
 }
@@ -253,6 +258,87 @@ static void symmetric_products_of_libraries_are_mirrored(void **state)
         }
 }
 
+/* What follows the sum over k: variant % 3 says which addend there is, bit 0 of
+ * variant / 3 the type of the result, bit 1 whether they are one. */
+static void add_affine(const buffers *self, czr_product *p, int variant)
+{
+    p->out = self->out;
+    p->out_dtype = variant / 3 & 1 ? CZR_BF16 : CZR_F32;
+    p->alpha = variant % 3 == 2 ? 1 : 2.0315f;
+    p->beta = -4.775f;
+    if (variant % 3 == 0)
+        return;
+    p->addend_dtype = variant % 3 == 1 ? p->out_dtype : CZR_F32;
+    p->addend = self->addend;
+    fill(self->addend, p->addend_dtype, p->m * p->n);
+    for (size_t i = 0; p->symmetric && i < p->m; i++)
+        for (size_t j = 0; j < i; j++) {
+            const size_t bytes = czr_dtype_bytes(p->addend_dtype);
+            char *addend = (char *)self->addend;
+            memcpy(addend + (j * p->n + i) * bytes,
+                   addend + (i * p->n + j) * bytes, bytes);
+        }
+}
+
+static float affine_of(const czr_product *p, const void *addend, size_t i,
+                       size_t j)
+{
+    const float sum = p->alpha * expected(p, i, j);
+
+    return p->addend ? sum + p->beta * element(addend, p->addend_dtype, 0, p->m,
+                                               p->n, i, j)
+                     : sum;
+}
+
+/* All that may follow a product of m, n, k, or a symmetric one of m, m, k. */
+static void check_affine(const buffers *self, const size_t *size, int variant,
+                         bool is_square, bool is_library)
+{
+    for (int affine = 0; affine < 12; affine++) {
+        czr_product p = is_square ? make_square(self, size[0], size[2], variant)
+                                  : make(self, size, variant);
+        add_affine(self, &p, affine);
+        if (affine / 6 && p.addend && p.addend_dtype == p.out_dtype) {
+            memcpy(self->out, self->addend,
+                   p.m * p.n * czr_dtype_bytes(p.out_dtype));
+            p.addend = p.out;
+        }
+        (is_library ? czr_product_library
+                    : czr_product_fixed_order)(&self->math.math, &p);
+        for (size_t i = 0; i < p.m; i++)
+            for (size_t j = 0; j < p.n; j++) {
+                const float want = affine_of(&p, self->addend, i, j);
+                const float got =
+                    element(p.out, p.out_dtype, 0, p.m, p.n, i, j);
+                const float near = is_library ? 1e-3f : 0;
+                if (p.out_dtype == CZR_F32)
+                    assert_true(fabsf(got - want) <= near);
+                else /* what some number near it is rounded to */
+                    assert_true(
+                        got >= czr_bf16_to_f32(czr_f32_to_bf16(want - near)) &&
+                        got <= czr_bf16_to_f32(czr_f32_to_bf16(want + near)));
+            }
+    }
+}
+
+static void results_are_scaled_added_to_and_rounded_once(void **state)
+{
+    static const size_t shapes[][3] = {
+        {3, 5, 7}, {65, 40, 129}, {40, 40, 40}, {200, 200, 200}};
+    const buffers *self = *state;
+
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (int variant = 0; variant < 16; variant++)
+            for (int is_library = 0; is_library < 2; is_library++) {
+                const bool is_large = shapes[s][0] > 100;
+                if (is_large && (variant % 4 || !is_library))
+                    continue;
+                check_affine(self, shapes[s], variant, false, is_library);
+                if (shapes[s][0] == shapes[s][2] && variant < 8)
+                    check_affine(self, shapes[s], variant, true, is_library);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +352,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(
             symmetric_products_of_libraries_are_mirrored, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            results_are_scaled_added_to_and_rounded_once, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
