@@ -42,7 +42,10 @@ bool cz_loop_is_flat(const cz_view_step *step)
 /* What stands in the innermost loop is indented by its depth. */
 static const char *inner_indent(const cz_loop *loop)
 {
-    return loop->flat ? "        " : "            ";
+    static const char spaces[] = "                ";
+    const int depth = 2 + !loop->flat + loop->in_lanes;
+
+    return spaces + sizeof spaces - 1 - 4 * depth;
 }
 
 static const char *index_of(cz_access access, bool flat)
@@ -226,11 +229,7 @@ static void put_lane(cz_text *out, const cz_loop *loop, int i)
     char target[48], term[16];
 
     snprintf(term, sizeof term, "term%d", i);
-    if (n_blocks(loop->step) > 1)
-        snprintf(target, sizeof target, "sum%d[lane]", i);
-    else
-        snprintf(target, sizeof target, "sum%d[%s %% %d]", i,
-                 loop->flat ? "i" : "j", SUM_LANES);
+    snprintf(target, sizeof target, "sum%d[lane]", i);
     cz_text_puts(out, inner_indent(loop));
     put_more(out, loop, i, target, term);
 }
@@ -289,8 +288,68 @@ static void put_terms(cz_text *out, const cz_loop *loop)
             cz_text_printf(out, "%sdouble term%d;\n", inner_indent(loop), i);
 }
 
+/* What is done with one element. */
+static void put_element(cz_text *out, const cz_loop *loop)
+{
+    put_place(out, loop);
+    put_terms(out, loop);
+    put_call(out, loop, 0, "");
+    put_reduction_terms(out, loop);
+}
+
+/* Whether results are reduced in lanes that the innermost index counts. */
+static bool has_lanes(const cz_loop *loop)
+{
+    for (int i = 0; i < loop->step->n_out; i++)
+        if (cz_access_is_reduction(loop->step->out_access[i]) &&
+            !reduces_to(loop, i, CZ_ACCESS_COLUMN))
+            return n_blocks(loop->step) == 1;
+    return false;
+}
+
+/* The innermost loop, whose index is `index` below `end`. */
+static void put_innermost(cz_text *out, const cz_loop *loop, const char *index,
+                          const char *end)
+{
+    const char *indent = loop->flat ? "    " : "        ";
+
+    cz_text_printf(out, "%sfor (size_t %s = 0; %s < %s; %s++) {\n", indent,
+                   index, index, end, index);
+    put_element(out, loop);
+    cz_text_printf(out, "%s}\n", indent);
+}
+
+/* The same with all lanes side by side, so that compilers make vectors of
+ * them, and then the elements that are left. */
+static void put_in_lanes(cz_text *out, const cz_loop *loop, const char *index,
+                         const char *end)
+{
+    const char *indent = loop->flat ? "    " : "        ";
+    cz_loop lanes = *loop;
+
+    lanes.in_lanes = true;
+    cz_text_printf(out, "%sfor (size_t at = 0; at < %s / %d; at++)\n", indent,
+                   end, SUM_LANES);
+    cz_text_printf(out,
+                   "%s    for (size_t lane = 0; lane < %d; lane++) {\n"
+                   "%sconst size_t %s = at * %d + lane;\n",
+                   indent, SUM_LANES, inner_indent(&lanes), index, SUM_LANES);
+    put_element(out, &lanes);
+    cz_text_printf(out, "%s    }\n", indent);
+    cz_text_printf(out,
+                   "%sfor (size_t %s = %s / %d * %d; %s < %s; %s++) {\n"
+                   "%sconst size_t lane = %s %% %d;\n",
+                   indent, index, end, SUM_LANES, SUM_LANES, index, end, index,
+                   inner_indent(loop), index, SUM_LANES);
+    put_element(out, loop);
+    cz_text_printf(out, "%s}\n", indent);
+}
+
 static void put_loops(cz_text *out, const cz_loop *loop)
 {
+    const char *index = loop->flat ? "i" : "j";
+    const char *end = loop->flat ? "n" : "columns";
+
     for (int i = 0; i < loop->step->n_out; i++)
         if (reduces_to(loop, i, CZ_ACCESS_COLUMN))
             cz_text_printf(out,
@@ -298,22 +357,18 @@ static void put_loops(cz_text *out, const cz_loop *loop)
                            "        y%d[j] = %s;\n",
                            i, start_of(loop, i));
     put_reduction_begin(out, loop, CZ_ACCESS_ALL, "    ");
-    if (loop->flat) {
-        cz_text_puts(out, "    for (size_t i = 0; i < n; i++) {\n");
-    } else {
+    if (!loop->flat) {
         cz_text_puts(out, "    for (size_t i = 0; i < rows; i++) {\n");
         put_reduction_begin(out, loop, CZ_ACCESS_ROW, "        ");
-        cz_text_puts(out, "        for (size_t j = 0; j < columns; j++) {\n");
     }
-    put_place(out, loop);
-    put_terms(out, loop);
-    put_call(out, loop, 0, "");
-    put_reduction_terms(out, loop);
+    if (has_lanes(loop))
+        put_in_lanes(out, loop, index, end);
+    else
+        put_innermost(out, loop, index, end);
     if (!loop->flat) {
-        cz_text_puts(out, "        }\n");
         put_reduction_end(out, loop, CZ_ACCESS_ROW, "        ", "i");
+        cz_text_puts(out, "    }\n");
     }
-    cz_text_puts(out, "    }\n");
     put_reduction_end(out, loop, CZ_ACCESS_ALL, "    ", "0");
 }
 

@@ -175,7 +175,7 @@ static cz_loop make_loop(stage_printer *p, int s, int first_result)
                 strcmp(p->names[step->in[i]], p->names[first_result + o]) == 0)
                 in_place[o] = i;
     }
-    return (cz_loop){step, in_dtype, in_place, cz_loop_is_flat(step)};
+    return (cz_loop){step, in_dtype, in_place, cz_loop_is_flat(step), false};
 }
 
 /* How far from its start the rank's part of an operand, or of a result, lies

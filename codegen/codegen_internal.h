@@ -39,6 +39,7 @@ typedef struct cz_loop {
     const cz_dtype *in_dtype; /* [n_in] */
     const int *in_place;      /* [n_out]: number of the operand, or -1 */
     bool flat;                /* one index instead of row and column */
+    bool in_lanes;            /* while printed: one loop deeper */
 } cz_loop;
 
 /* True if all accesses go by one flat index. */
