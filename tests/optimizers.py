@@ -100,6 +100,21 @@ def polar_dion(u, table, cast):
     return iterate(cast(x / (frobenius(x) * 1.02 + 1e-7)), table, cast)
 
 
+def polar_eigh(u, *_):
+    """By singular values in float64; in float32 as the source does, by the Gram
+    matrix, which cannot tell small ones from 0."""
+    if u.shape[0] > u.shape[1]:
+        return polar_eigh(u.T).T
+    x, least = u / (frobenius(u) or 1), len(u) * 2.0 ** -23
+    if x.dtype == float:
+        left, s, right = np.linalg.svd(x, full_matrices=False)
+        return left * (s ** 2 > s[0] ** 2 * least) @ right
+    w, q = np.linalg.eigh(x @ x.T)
+    kept = w > w[-1] * np.float32(least)
+    weight = np.where(kept, 1 / np.sqrt(np.where(kept, w, 1)), 0)
+    return q @ (weight[:, None].astype(x.dtype) * (q.T @ x))
+
+
 def polar_eo(u, table, cast):
     return iterate(cast(u / max(frobenius(u), 1e-15)), table, cast)
 
@@ -245,10 +260,10 @@ def adamuon_eo(w, grads, cast, lr=3e-4, b=0.95, eps=1e-8, decay=0.01):
     return w
 
 
-def polargrad(w, grads, cast, lr=3e-4, decay=0.01):
+def polargrad(w, grads, cast, lr=3e-4, decay=0.01, factor=polar_eo):
     for m in momenta(grads, 0.95, average, False):
         w = w - lr * decay * w
-        o = polar_eo(m, QUINTIC, cast)
+        o = factor(m, QUINTIC, cast)
         w = w - lr * w.dtype.type(np.sum(o.astype(float) * m)) * o
     return w
 
