@@ -239,23 +239,24 @@ def adamuon(w, grads, cast, lr=0.02, beta2=0.999, eps=1e-8, decay=0.01):
     return w
 
 
-def adamuon_paper(w, grads, cast, lr=1e-3, b=0.95, eps=1e-8, decay=0.1):
+def adamuon_paper(w, grads, cast, lr=1e-3, momentum=0.95, eps=1e-8,
+                  decay=0.1):
     v = np.zeros_like(w)
-    for m in momenta(grads, b, accumulate, False):
+    for m in momenta(grads, momentum, accumulate, False):
         o = polar(np.sign(m), JORDAN, cast)
-        v = b * v + (1 - b) * o * o
+        v = momentum * v + (1 - momentum) * o * o
         d = o / (np.sqrt(v) + eps)
         length = 0.2 * np.sqrt(w.size) / (frobenius(d) + eps)
         w = w - lr * (length * d + decay * w)
     return w
 
 
-def adamuon_eo(w, grads, cast, lr=3e-4, b=0.95, eps=1e-8, decay=0.01):
+def adamuon_eo(w, grads, cast, lr=3e-4, beta2=0.95, eps=1e-8, decay=0.01):
     v = np.zeros_like(w)
-    for m in momenta(grads, b, average, False):
+    for m in momenta(grads, 0.95, average, False):
         w = w - lr * decay * w
         o = polar_eo(m, QUINTIC, cast)
-        v = b * v + (1 - b) * o * o
+        v = beta2 * v + (1 - beta2) * o * o
         w = w - lr * largest(w) * o / (np.sqrt(v) + eps)
     return w
 

@@ -34,6 +34,17 @@ if(NOT INSTRUMENTED)
   set_tests_properties(witness PROPERTIES LABELS nightly TIMEOUT 3600
     SKIP_RETURN_CODE 77)
 
+  # Each entry strictly, and its defaults.
+  foreach(mesh "2 2" "1 4")
+    string(REPLACE " " "x" name ${mesh})
+    separate_arguments(axes UNIX_COMMAND ${mesh})
+    add_test(NAME library_run_${name} COMMAND ${PYTHON} -B
+      ${CMAKE_CURRENT_SOURCE_DIR}/library_run.py $<TARGET_FILE:canzona>
+      ${CMAKE_SOURCE_DIR}/dsl/std/opt ${axes})
+    set_tests_properties(library_run_${name} PROPERTIES
+      LABELS "oracle;run" TIMEOUT 300)
+  endforeach()
+
   add_test(NAME storage_batch COMMAND ${PYTHON} -B
     ${CMAKE_CURRENT_SOURCE_DIR}/storage_batch.py $<TARGET_FILE:canzona>
     $<TARGET_FILE:czr>)

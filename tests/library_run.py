@@ -1,0 +1,80 @@
+#!/usr/bin/python3
+"""Every optimizer of the library, as a use with its defaults: the bits of one rank
+on dp x tp, the plan's counters, and within bounds of its text in float64
+(`canzona run --check`).
+
+    library_run.py CANZONA FOLDER DP TP
+
+Also, defaults are those of the formulas in optimizers.py, which were written from
+the sources apart from ours.
+"""
+import inspect
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import optimizers
+from optimizers_page import HEADER, formals
+
+CANZONA, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
+DP, TP = sys.argv[3:]
+STEPS = 4
+LEAST_DEFAULTS = 40
+SHAPES = """
+            wide   : [24/tp, 40]
+            tall   : [36, 20/tp]
+            odd    : [7, 11]"""
+
+
+def entries():
+    """name: its formals, of all that no trainer has to give an input."""
+    texts = [f.read_text(encoding="utf-8") for f in sorted(FOLDER.glob("*.cz"))]
+    return {name: formals(header) for text in texts
+            for name, header, _, body in HEADER.findall(text)
+            if not re.search(r"^ *extern ", body, re.M)}
+
+
+def program(names):
+    params = "\n".join(f"        {name} {{{SHAPES}\n        }}" for name in names)
+    uses = "\n".join(f"use {name}(lr = 0.01) on {name}.**" for name in names)
+    return (f"mesh dp = {DP}, tp = {TP}\nmodel library {{\n    params f32 {{\n"
+            f"{params}\n    }}\n}}\n{uses}\n")
+
+
+def run(names):
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "library.cz"
+        file.write_text(program(names), encoding="utf-8")
+        done = subprocess.run([CANZONA, "run", "--check", f"--steps={STEPS}",
+                               file], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, check=False)
+    return done.returncode, done.stdout
+
+
+def defaults(found):
+    """(entry, argument, ours, the formula's) of each number that both have."""
+    for name, given in found.items():
+        formula = getattr(optimizers, name, None)
+        signature = inspect.signature(formula).parameters if formula else {}
+        for argument, value in signature.items():
+            if isinstance(value.default, float) and given.get(argument):
+                yield name, argument, float(given[argument]), value.default
+
+
+def main():
+    found = entries()
+    pairs = list(defaults(found))
+    wrong = [f"{name}: {argument} is {ours}, the source's {theirs}"
+             for name, argument, ours, theirs in pairs if ours != theirs]
+    if len(pairs) < LEAST_DEFAULTS:
+        wrong.append(f"{len(pairs)} defaults were compared")
+    status, said = run(found)
+    print(said, "\n".join(wrong), sep="\n")
+    print(f"{len(found)} optimizers, {len(pairs)} defaults")
+    sys.exit(status or bool(wrong))
+
+
+if __name__ == "__main__":
+    main()
