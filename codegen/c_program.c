@@ -27,7 +27,8 @@ static void put_slots(cz_text *out, const char *name, int number,
 static void put_stage_scalars(cz_emitter *emitter, int number)
 {
     const cz_view_stage *stage = &emitter->view->stages[number];
-    const int first = emitter->view->rules[stage->rule].first_scalar;
+    const cz_view_rule *rule = &emitter->view->rules[stage->rule];
+    const int n_results = emitter->view->bodies[rule->prologue].n_out;
     const cz_ints *scalars = &stage->fact->scalars;
 
     if (scalars->n == 0)
@@ -35,8 +36,12 @@ static void put_stage_scalars(cz_emitter *emitter, int number)
     cz_text_printf(emitter->out, "static const uint16_t scalars_%d[] = {",
                    number);
     for (int i = 0; i < scalars->n; i++)
-        cz_text_printf(emitter->out, "%s%lld", i ? ", " : "",
-                       (ll)(first + scalars->v[i]));
+        if (scalars->v[i] < n_results)
+            cz_text_printf(emitter->out, "%s%lld", i ? ", " : "",
+                           (ll)(rule->first_scalar + scalars->v[i]));
+        else
+            cz_text_printf(emitter->out, "%sCZR_NAME_SCALAR + %lld",
+                           i ? ", " : "", (ll)(scalars->v[i] - n_results));
     cz_text_puts(emitter->out, "};\n");
 }
 

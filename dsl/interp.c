@@ -28,7 +28,17 @@ static double *fresh(const frame *f)
     return CZ_NEW(f->arena, double, f->call->count);
 }
 
-/* ---- the prologue as a function ---- */
+/* ---- scalars ---- */
+
+/* The parts of the parameter's name, behind the prologue's n results. */
+static void put_name(frame *f, int n)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (const char *c = f->call->name ? f->call->name : ""; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    f->scalars[n] = (double)(hash >> 40);
+    f->scalars[n + 1] = (double)(hash >> 16 & 0xffffff);
+}
 
 static void run_prologue(frame *f)
 {
@@ -42,10 +52,11 @@ static void run_prologue(frame *f)
     in[1] = &f->call->clip;
     for (int i = 2; i < n_in; i++)
         in[i] = &f->call->hypers[i - 2];
-    f->scalars = CZ_NEW(f->arena, double, n_out + 1);
+    f->scalars = CZ_NEW(f->arena, double, n_out + CZ_NAME_SCALARS);
     for (int i = 0; i < n_out; i++)
         out[i] = &f->scalars[i];
     cz_interp_function(prologue, f->call->round, 0, in, out);
+    put_name(f, n_out);
 }
 
 /* ---- math form ---- */
@@ -211,9 +222,11 @@ static void begin(frame *f)
     const cz_view_rule *rule = &f->view->rules[call->rule];
     f->rule = rule->fact;
     f->scalars =
-        CZ_NEW(f->arena, double, f->view->bodies[rule->prologue].n_out + 1);
+        CZ_NEW(f->arena, double,
+               f->view->bodies[rule->prologue].n_out + CZ_NAME_SCALARS);
     cz_interp_prologue(f->view, call->rule, call->round, call->t, call->clip,
                        call->hypers, f->scalars);
+    put_name(f, f->view->bodies[rule->prologue].n_out);
 }
 
 void cz_interp_rule(const cz_ir *ir, const cz_plan_view *view,

@@ -35,7 +35,8 @@ void cz_interp_function(cz_ir_op function, bool round, int64_t count,
                         const double *const *in, double *const *out);
 
 /* A stage in kernel form, in the first of its phases: in[i] and out[i] hold
- * slot i, `scalars` all results of the rule's prologue.  `count` elements where
+ * slot i, `scalars` all results of the rule's prologue and the parts of the
+ * name.  `count` elements where
  * the stage is element-wise, else 0. */
 void cz_interp_stage(const cz_plan_view *view, int stage, bool round,
                      int64_t count, const double *const *in,
@@ -55,7 +56,8 @@ typedef struct cz_interp_call {
     bool round;
     int64_t count;
     double t, clip;
-    int64_t turn; /* of the parameter */
+    int64_t turn;     /* of the parameter */
+    const char *name; /* its name; NULL: "" */
     const double *hypers;
     const double *grad, *param;
     const double *const *states;

@@ -169,6 +169,10 @@ typedef struct cz_view_phase {
     uint32_t fires; /* bit e: event e */
 } cz_view_phase;
 
+/* An update that asks for its parameter's name takes it behind the results of
+ * the prologue: two parts of a hash (IR.md). */
+enum { CZ_NAME_SCALARS = 2 };
+
 typedef struct cz_view_rule {
     const cz_fact_rule *fact;
     int use;
@@ -176,6 +180,7 @@ typedef struct cz_view_rule {
     int prologue;           /* body number; inputs f64: t, clip, then the
                              * run-time values of the use; outputs f32 */
     int first_scalar;       /* its first output among all rules' outputs */
+    int n_scalars; /* that stages may take: its outputs, and perhaps the name */
     int first_stage, n_stages;
     int n_events;
     const cz_event *events;

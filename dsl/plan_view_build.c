@@ -249,7 +249,7 @@ bool cz_view_check_update(cz_view_builder *b, const cz_view_rule *rule,
 {
     const cz_fact_rule *fact = rule->fact;
     const int n_tensors = 2 + fact->states.n;
-    const int n_scalars = b->bodies[rule->prologue].n_out;
+    const int n_scalars = rule->n_scalars;
     cz_ir_op f;
 
     if (!cz_view_find_function(b, update, &f))
@@ -270,6 +270,16 @@ bool cz_view_check_update(cz_view_builder *b, const cz_view_rule *rule,
                               fact->sym_name, update);
 }
 
+/* The prologue's results, and the name if there are as many arguments. */
+static int count_scalars(cz_view_builder *b, const cz_view_rule *rule)
+{
+    const int n = b->bodies[rule->prologue].n_out;
+    const int n_named = 2 + rule->fact->states.n + n + CZ_NAME_SCALARS;
+    const cz_ir_op f = cz_ir_find_function(b->ir, rule->fact->update);
+
+    return f.p && cz_ir_function_n_in(f) == n_named ? n + CZ_NAME_SCALARS : n;
+}
+
 static bool read_rule(cz_view_builder *b, cz_view_rule *rule)
 {
     bool ok = check_rule(b, rule->fact);
@@ -278,6 +288,7 @@ static bool read_rule(cz_view_builder *b, cz_view_rule *rule)
     ok &= cz_view_read_body(b, rule->fact->prologue, &rule->prologue);
     if (!ok || !check_prologue(b, rule))
         return false;
+    rule->n_scalars = count_scalars(b, rule);
     rule->first_scalar = b->view->n_scalars;
     b->view->n_scalars += b->bodies[rule->prologue].n_out;
     return cz_view_check_update(b, rule, rule->fact->update);

@@ -193,7 +193,7 @@ static bool check_signature(cz_view_builder *b, const cz_view_stage *stage,
 static bool read_numbers(cz_view_builder *b, cz_view_stage *stage)
 {
     const cz_fact_stage *fact = stage->fact;
-    const int prologue = b->view->rules[stage->rule].prologue;
+    const cz_view_rule *rule = &b->view->rules[stage->rule];
     int where;
     bool ok = cz_view_name(b, "stage: where", fact->where, where_names,
                            CZ_N_WHERES, &where);
@@ -203,7 +203,7 @@ static bool read_numbers(cz_view_builder *b, cz_view_stage *stage)
     stage->n_out = fact->outs.n;
     stage->n_segments = 1;
     ok &= cz_view_all_in(b, "stage: scalars", &fact->scalars, fact->scalars.n,
-                         0, b->bodies[prologue].n_out - 1);
+                         0, rule->n_scalars - 1);
     ok &= cz_view_in(b, "stage: flops", fact->flops, 0, CZ_VIEW_MAX_NUMBER);
     ok &= cz_view_in(b, "stage: work_bytes", fact->work_bytes, 0,
                      CZ_VIEW_MAX_NUMBER);

@@ -117,6 +117,7 @@ static void take_step(repetition *r, int step)
         .count = r->n,
         .t = step + 1,
         .turn = view->params[r->param].turn,
+        .name = view->params[r->param].name,
         .clip = clip_of(r, step),
         .hypers = view->uses[view->rules[r->rule].use]->defaults.v,
         .grad = r->grad,

@@ -227,7 +227,8 @@ static bool check_stages(const czr_check *c)
             !are_slots(stage->out, stage->n_out))
             return fail(c, "slots of stage", s);
         for (int i = 0; i < stage->n_scalars; i++)
-            if (stage->scalars[i] >= p->n_scalars)
+            if (stage->scalars[i] >= p->n_scalars &&
+                stage->scalars[i] < CZR_NAME_SCALAR)
                 return fail(c, "scalars of stage", s);
     }
     return true;

@@ -229,11 +229,13 @@ typedef struct czr_slot {
     uint8_t kind, index, dtype;
 } czr_slot;
 
+enum { CZR_NAME_SCALAR = 0xfffe, CZR_NAME_SCALARS = 2 };
+
 typedef struct czr_stage {
     const char *name;
     czr_kernel run;
     const czr_slot *in, *out;
-    const uint16_t *scalars; /* among the program's scalars */
+    const uint16_t *scalars; /* of the program, or CZR_NAME_SCALAR + part */
     uint8_t n_in, n_out;
     uint16_t n_scalars;
     uint8_t is_whole;

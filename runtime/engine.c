@@ -77,7 +77,9 @@ static czr_status open_step_memory(czr_engine *engine)
     engine->bindings = czr_alloc(n_params, sizeof *engine->bindings);
     engine->hypers = czr_alloc((size_t)program->n_hypers, sizeof(double));
     engine->scalars = czr_alloc(n_scalars, sizeof(float));
-    engine->call_scalars = czr_alloc(n_scalars, sizeof(float));
+    engine->call_scalars =
+        czr_alloc(n_scalars + CZR_NAME_SCALARS, sizeof(float));
+    engine->names = czr_alloc(n_params, sizeof *engine->names);
     engine->call_in = czr_alloc(CZR_MAX_SLOTS, sizeof(void *));
     engine->call_out = czr_alloc(CZR_MAX_SLOTS, sizeof(void *));
     engine->updates = czr_alloc(n_params, sizeof(int64_t));
@@ -85,9 +87,9 @@ static czr_status open_step_memory(czr_engine *engine)
     engine->sent = czr_alloc(n_ops, sizeof(int64_t));
     engine->received = czr_alloc(n_ops, sizeof(int64_t));
     return engine->comms && engine->bindings && engine->hypers &&
-                   engine->scalars && engine->call_scalars && engine->call_in &&
-                   engine->call_out && engine->updates && engine->whole &&
-                   engine->sent && engine->received
+                   engine->scalars && engine->call_scalars && engine->names &&
+                   engine->call_in && engine->call_out && engine->updates &&
+                   engine->whole && engine->sent && engine->received
                ? CZR_OK
                : CZR_ERR_NO_MEMORY;
 }
@@ -111,6 +113,23 @@ static czr_status open_device(czr_engine *engine, const czr_options *options)
                : czr_host_math_open(&engine->math, is_strict, n_threads);
 }
 
+/* FNV-1a of the name that a parameter has here: its first 24 bits, and 24
+ * behind these, exact in f32. */
+static void name_params(czr_engine *engine)
+{
+    char name[512];
+
+    for (int param = 0; param < engine->program->n_params; param++) {
+        uint64_t hash = UINT64_C(0xcbf29ce484222325);
+        czr_program_name(engine->program, param, engine->rank, name,
+                         sizeof name);
+        for (const char *c = name; *c; c++)
+            hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+        engine->names[param][0] = (float)(hash >> 40);
+        engine->names[param][1] = (float)(hash >> 16 & 0xffffff);
+    }
+}
+
 /* All that this rank can find out and take alone. */
 static czr_status prepare(czr_engine *engine, const czr_options *options)
 {
@@ -127,6 +146,7 @@ static czr_status prepare(czr_engine *engine, const czr_options *options)
         status = czr_spaces_open(engine);
     if (status != CZR_OK)
         return czr_engine_refuse(engine, status, "no memory for the plan");
+    name_params(engine);
     return CZR_OK;
 }
 
@@ -245,6 +265,7 @@ void czr_close(czr_engine *engine)
     czr_free(engine->hypers);
     czr_free(engine->scalars);
     czr_free(engine->call_scalars);
+    czr_free(engine->names);
     czr_free(engine->call_in);
     czr_free(engine->call_out);
     czr_free(engine->updates);

@@ -92,10 +92,11 @@ struct czr_engine {
     czr_norm norm;
     double grad_norm, clip; /* the coefficient */
     bool is_skipped;
-    double *hypers;       /* [n_hypers] */
-    float *scalars;       /* [n_scalars] */
-    float *call_scalars;  /* [n_scalars], one stage's */
-    const void **call_in; /* [CZR_MAX_SLOTS] */
+    double *hypers;      /* [n_hypers] */
+    float *scalars;      /* [n_scalars] */
+    float *call_scalars; /* [n_scalars + CZR_NAME_SCALARS], one stage's */
+    float (*names)[CZR_NAME_SCALARS]; /* [n_params] */
+    const void **call_in;             /* [CZR_MAX_SLOTS] */
     void **call_out;
 
     int64_t steps, skips; /* applied updates; steps that changed nothing */

@@ -61,6 +61,13 @@ static unsigned char *find_slot(const czr_engine *engine,
     return scratch_slot(engine, row, slot);
 }
 
+static float scalar_of(const czr_engine *engine, int param, unsigned number)
+{
+    return number < CZR_NAME_SCALAR
+               ? engine->scalars[number]
+               : engine->names[param][number - CZR_NAME_SCALAR];
+}
+
 static bool writes_param(const czr_stage *stage)
 {
     for (int i = 0; i < stage->n_out; i++)
@@ -79,7 +86,8 @@ static czr_status run_row(czr_engine *engine, const czr_kernel_row *row)
     for (int i = 0; i < stage->n_out; i++)
         engine->call_out[i] = find_slot(engine, row, stage->out[i]);
     for (int i = 0; i < stage->n_scalars; i++)
-        engine->call_scalars[i] = engine->scalars[stage->scalars[i]];
+        engine->call_scalars[i] =
+            scalar_of(engine, row->param, stage->scalars[i]);
     const czr_call call = {.in = engine->call_in,
                            .out = engine->call_out,
                            .scalars = engine->call_scalars,

@@ -17,7 +17,7 @@ ROWS, COLUMNS = 192, 256
 CELLS = ROWS * COLUMNS
 
 
-def made(expression, turned=False, t=1, seed=0.25):
+def made(expression, turned=False, t=1, seed=0.25, name=(0, 0)):
     """What the expression is, on a matrix that the optimizer sees as
     [ROWS, COLUMNS], stored as it is or transposed."""
     shape = (COLUMNS, ROWS) if turned else (ROWS, COLUMNS)
@@ -27,14 +27,14 @@ def made(expression, turned=False, t=1, seed=0.25):
     rule = rules["g.{}x{}".format(*shape) + (".t" if turned else "")]
     update, prologue, _ = rule
     zero = np.zeros(shape, np.float32)
-    got = update(zero, zero, *prologue(t, 1.0, seed))[0]
+    got = update(zero, zero, *prologue(t, 1.0, seed), *name)[0]
     return got.T if turned else got
 
 
-def defined(*keys):
+def defined(*keys, name=(0, 0)):
     """uniform(x, *keys), of f32 keys, from the text of the manual."""
     h = np.float64(np.float32(keys[0]))
-    for key in keys[1:]:
+    for key in (*keys[1:], *name):
         h = hashed(h, np.float64(np.float32(key)))
     h = hashed(h, np.arange(ROWS, dtype=np.float64))
     h = hashed(h[:, None] + np.zeros((ROWS, COLUMNS)),
@@ -52,6 +52,14 @@ class Random(unittest.TestCase):
             text = ", ".join(str(k) for k in keys)
             self.assertTrue(np.array_equal(made(f"uniform(param, {text})"),
                                            defined(*keys)), keys)
+
+    def test_names_make_others(self):
+        names = ((1, 0), (0, 1), (12345678, 87654))
+        got = [made("uniform(param, 3)", name=n) for n in names]
+        for n, u in zip(names, got):
+            self.assertTrue(np.array_equal(u, defined(3, name=n)))
+            self.assertLess(correlation(u, defined(3)), 4.5)
+        self.assertLess(correlation(got[0], got[1]), 4.5)
 
     def test_keys_of_run_time(self):
         got = made("uniform(param, seed, t)", t=17, seed=1.7)

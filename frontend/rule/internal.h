@@ -137,6 +137,8 @@ typedef struct cz_rule {
     int n_blocks;
     int n_conditional; /* how deep in such blocks */
 
+    bool asks_name; /* the update takes the parameter's name as well */
+
     bool building;
     cz_ir_builder builder;
     int n_states; /* found by the first run */
@@ -213,6 +215,8 @@ bool cz_rule_unify(cz_rule *rule, const cz_node *node,
 /* A number or tensor in f32, in the layout and shape of `as`. */
 cz_ir_value cz_rule_spread(cz_rule *rule, cz_rule_value *value,
                            const cz_tensor *as);
+/* While building: scalar argument i of the update function, likewise. */
+cz_ir_value cz_rule_spread_argument(cz_rule *rule, int i, const cz_tensor *as);
 /* Rounded to its type: what a name is bound to. */
 cz_rule_value *cz_rule_round(cz_rule *rule, cz_rule_value *value);
 /* bf16(e), f32(e). */

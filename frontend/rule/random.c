@@ -25,13 +25,29 @@ static cz_ir_value mix(const sampler *s, cz_ir_value a, cz_ir_value b)
     return s->rule->building ? cz_ir_binary(s->builder, CZ_OP_HASH, a, b) : a;
 }
 
-/* All keys, in every element of a tensor like `as`. */
+/* A part of the parameter's name, in every element of a tensor like `as`. */
+static cz_ir_value name_part(const sampler *s, int part, const cz_tensor *as)
+{
+    cz_rule *rule = s->rule;
+    rule->asks_name = true;
+    if (!rule->building)
+        return (cz_ir_value){0};
+    return cz_ir_convert(
+        s->builder,
+        cz_rule_spread_argument(
+            rule, 2 + rule->n_states + rule->n_results + part, as),
+        CZ_F64);
+}
+
+/* All keys and the name, in every element of a tensor like `as`. */
 static cz_ir_value mix_keys(const sampler *s, cz_rule_value *const *keys, int n,
                             const cz_tensor *as)
 {
     cz_ir_value hash = spread(s, keys[0]->number, as);
     for (int i = 1; i < n; i++)
         hash = mix(s, hash, spread(s, keys[i]->number, as));
+    for (int part = 0; part < CZ_NAME_SCALARS; part++)
+        hash = mix(s, hash, name_part(s, part, as));
     return hash;
 }
 
@@ -67,7 +83,7 @@ static cz_ir_value scale(const sampler *s, cz_ir_value hash)
     return cz_ir_convert(b, hash, CZ_F32);
 }
 
-/* Keys and the row, on a vector of the rows where there is one. */
+/* Keys, name and the row, on a vector of the rows where there is one. */
 static cz_ir_value mix_rows(const sampler *s, const cz_node *node,
                             cz_rule_value *const *keys, int n)
 {
@@ -77,7 +93,7 @@ static cz_ir_value mix_rows(const sampler *s, const cz_node *node,
     return cz_rule_spread(s->rule, cz_rule_tensor(s->rule, as), s->result);
 }
 
-/* Keys, rows, columns: each mixed to what came before. */
+/* Keys, name, row, column: each mixed to what came before. */
 static void sample(const sampler *s, const cz_node *node,
                    cz_rule_value *const *keys, int n)
 {

@@ -101,7 +101,8 @@ static cz_ir_type slot_type(const cz_rule *rule, cz_dtype dtype)
 static cz_ir_builder open_update(cz_rule *rule, cz_ir *ir, const char *name)
 {
     const int n_tensors = 1 + rule->n_slots;
-    const int n_in = n_tensors + rule->n_results;
+    const int n_in =
+        n_tensors + rule->n_results + (rule->asks_name ? CZ_NAME_SCALARS : 0);
     cz_ir_type *in = CZ_NEW(rule->arena, cz_ir_type, n_in);
     in[0] = slot_type(rule, CZ_F32);
     for (int i = 0; i < rule->n_slots; i++)

@@ -170,6 +170,14 @@ bool cz_rule_unify(cz_rule *rule, const cz_node *node,
 
 /* ---- spreading ---- */
 
+cz_ir_value cz_rule_spread_argument(cz_rule *rule, int i, const cz_tensor *as)
+{
+    const cz_ir_type type = type_of(as, CZ_F32);
+    return cz_ir_splat(&rule->builder,
+                       cz_ir_function_in(rule->builder.function, i), type.rank,
+                       type.shape);
+}
+
 static cz_ir_value spread_number(cz_rule *rule, const cz_scalar *number,
                                  const cz_tensor *as)
 {
@@ -179,11 +187,9 @@ static cz_ir_value spread_number(cz_rule *rule, const cz_scalar *number,
                    ? cz_ir_constant(&rule->builder, type, number->constant)
                    : (cz_ir_value){0};
     const int result = cz_rule_result(rule, number);
-    if (!rule->building)
-        return (cz_ir_value){0};
-    const cz_ir_value scalar =
-        cz_ir_function_in(rule->builder.function, 2 + rule->n_states + result);
-    return cz_ir_splat(&rule->builder, scalar, type.rank, type.shape);
+    return rule->building
+               ? cz_rule_spread_argument(rule, 2 + rule->n_states + result, as)
+               : (cz_ir_value){0};
 }
 
 /* From the kept dimensions of `laid` to those of `as`. */
