@@ -194,7 +194,10 @@ static void put_states_of(cz_emitter *emitter, int number)
         cz_text_printf(emitter->out, ", %s, ",
                        cz_c_dtype_tag(rule->state_dtypes.v[i]));
         cz_emit_f32(emitter->out, (float)rule->state_init.v[i]);
-        cz_text_puts(emitter->out, "},\n");
+        cz_text_printf(emitter->out, ", %lld, %lld, %lld},\n",
+                       (ll)rule->state_diagonal.v[i],
+                       (ll)rule->state_shapes.v[2 * i],
+                       (ll)rule->state_shapes.v[2 * i + 1]);
     }
     cz_text_puts(emitter->out, "};\n");
 }
@@ -464,13 +467,15 @@ static void put_places(cz_emitter *emitter)
     const cz_plan_view *view = emitter->view;
 
     cz_text_puts(emitter->out,
-                 "/* bucket, rule, element and turn of every parameter */\n"
+                 "/* bucket, rule, element, turn and owner of every "
+                 "parameter */\n"
                  "static const czr_place places[] = {\n");
     for (int i = 0; i < view->n_params; i++)
-        cz_text_printf(emitter->out, "    {%d, %d, %lld, %lld},\n",
-                       view->params[i].bucket,
-                       view->families[view->params[i].family].rule,
-                       (ll)view->params[i].offset, (ll)view->params[i].turn);
+        cz_text_printf(
+            emitter->out, "    {%d, %d, %lld, %lld, %lld, %lld},\n",
+            view->params[i].bucket, view->families[view->params[i].family].rule,
+            (ll)view->params[i].offset, (ll)view->params[i].turn,
+            (ll)view->params[i].split_owner, (ll)view->params[i].shard_owner);
     cz_text_puts(emitter->out, view->n_params ? "};\n\n" : "    {0}};\n\n");
 }
 

@@ -3,6 +3,7 @@
 #include "dsl/interp.h"
 
 #include "dsl/interp_internal.h"
+#include "dsl/state.h"
 
 #include <assert.h>
 #include <string.h>
@@ -18,14 +19,22 @@ typedef struct frame {
     double *scalars;
 } frame;
 
-static size_t bytes_of(const cz_interp_call *call)
+static double *fresh(const frame *f, int64_t elements)
 {
-    return (size_t)call->count * sizeof(double);
+    return CZ_NEW(f->arena, double, elements);
 }
 
-static double *fresh(const frame *f)
+/* Elements of a state, or, below 0, of what has the parameter's shape. */
+static int64_t elements_of(const frame *f, int state)
 {
-    return CZ_NEW(f->arena, double, f->call->count);
+    return state >= 0 && cz_state_is_whole(f->rule, state)
+               ? cz_state_elements(f->rule, state)
+               : f->call->count;
+}
+
+static size_t bytes_of(const frame *f, int state)
+{
+    return (size_t)elements_of(f, state) * sizeof(double);
 }
 
 /* ---- scalars ---- */
@@ -78,12 +87,12 @@ static void run_math(const frame *f)
     for (int i = 2 + n_states; i < n_in; i++)
         in[i] = &f->scalars[i - 2 - n_states];
     for (int i = 0; i <= n_states; i++)
-        out[i] = fresh(f);
+        out[i] = fresh(f, elements_of(f, i - 1));
     cz_interp_function(update, call->round, f->rule->shape.n ? 0 : call->count,
                        in, out);
-    memcpy(call->param_out, out[0], bytes_of(call));
+    memcpy(call->param_out, out[0], bytes_of(f, -1));
     for (int i = 0; i < n_states; i++)
-        memcpy(call->states_out[i], out[1 + i], bytes_of(call));
+        memcpy(call->states_out[i], out[1 + i], bytes_of(f, i));
 }
 
 /* ---- stages ---- */
@@ -121,6 +130,15 @@ static const char *state_slot(const frame *f, int state)
     return cz_arena_printf(f->arena, "state:%d", state);
 }
 
+/* Elements of a slot, by its name. */
+static int64_t slot_elements(const frame *f, const char *name)
+{
+    for (int i = 0; i < f->rule->states.n; i++)
+        if (strcmp(name, state_slot(f, i)) == 0)
+            return elements_of(f, i);
+    return f->call->count;
+}
+
 /* The body of a stage in math form takes its scalars behind the slots. */
 static void run_cut(const frame *f, const cz_fact_stage *fact, int64_t count,
                     const double *const *in, double *const *out)
@@ -153,7 +171,7 @@ static void run_stage(const frame *f, slots *s, const cz_fact_stage *fact,
         assert(in[i]);
     }
     for (int i = 0; i < fact->outs.n; i++)
-        out[i] = fresh(f);
+        out[i] = fresh(f, slot_elements(f, fact->outs.v[i]));
     if (variant)
         cz_interp_variant(f->view, variant, f->call->round, count, in,
                           f->scalars, out);
@@ -198,11 +216,11 @@ static void run_slots(const frame *f)
     run_stages(f, &s);
     const double *stored = find_slot(&s, "stored");
     if (stored && call->stored_out)
-        memcpy(call->stored_out, stored, bytes_of(call));
-    memmove(call->param_out, find_slot(&s, "param"), bytes_of(call));
+        memcpy(call->stored_out, stored, bytes_of(f, -1));
+    memmove(call->param_out, find_slot(&s, "param"), bytes_of(f, -1));
     for (int i = 0; i < n_states; i++)
         memmove(call->states_out[i], find_slot(&s, state_slot(f, i)),
-                bytes_of(call));
+                bytes_of(f, i));
 }
 
 /* ---- all forms ---- */

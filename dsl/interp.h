@@ -49,7 +49,8 @@ typedef enum cz_interp_form {
 } cz_interp_form;
 
 /* One update of `count` elements (those of the rule's shape, if it has one) in
- * stored layout, in the phase of t.  Outputs may be the inputs. */
+ * stored layout, in the phase of t; states that are whole have as many as their
+ * shape.  Outputs may be the inputs. */
 typedef struct cz_interp_call {
     int rule;
     cz_interp_form form;

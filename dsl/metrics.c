@@ -3,6 +3,7 @@
 
 #include "dsl/base/checked.h"
 #include "dsl/frequency.h"
+#include "dsl/state.h"
 
 #include <string.h>
 
@@ -302,8 +303,11 @@ static void count_states(counter *c, const cz_view_bucket *bucket,
         const int64_t n = (end < slice[1] ? end : slice[1]) -
                           (begin > slice[0] ? begin : slice[0]);
         for (int k = 0; n > 0 && k < rule->fact->states.n; k++)
-            c->out->memory[CZ_MEMORY_STATE] += cz_round_up(
-                n * cz_dtype_bytes(rule->states[k]), CZ_ALIGN_BYTES);
+            if (!cz_state_is_whole(rule->fact, k))
+                c->out->memory[CZ_MEMORY_STATE] += cz_round_up(
+                    n * cz_dtype_bytes(rule->states[k]), CZ_ALIGN_BYTES);
+        if (cz_view_is_owner(view, (int)fact->params.v[i], c->rank))
+            c->out->memory[CZ_MEMORY_STATE] += cz_state_whole_bytes(rule->fact);
     }
 }
 

@@ -261,6 +261,19 @@ int64_t cz_view_owner_elements(const cz_plan_view *view, int param)
     return cz_view_shard_elements(view, family, rank);
 }
 
+bool cz_view_is_owner(const cz_plan_view *view, int param, int64_t rank)
+{
+    const cz_view_param *p = &view->params[param];
+    const cz_ints *split =
+        &cz_view_family_reduction(view, p->family)->split_axes;
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_ints shard = cz_view_shard_axes(view, p->family, storage);
+    return p->split_owner >= 0 && cz_view_is_home(view, p->family, rank) &&
+           cz_view_coordinate(view, split, rank) == p->split_owner &&
+           (p->shard_owner < 0 ||
+            cz_view_coordinate(view, &shard, rank) == p->shard_owner);
+}
+
 /* The slot of the kind with the smallest index above `after`, among inputs
  * and outputs alike: both name the same slots. */
 static const cz_view_slot *next_slot(const cz_view_stage *stage,

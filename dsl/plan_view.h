@@ -369,6 +369,11 @@ typedef struct cz_plan_view {
 bool cz_view_is_shaped(const cz_view_stage *stage);
 /* The elements of a value that step `step` makes as its result i. */
 int64_t cz_view_result_elements(const cz_view_step *step, int i);
+/* Whether result `result` of step `at`, written where argument `in` lies, would
+ * change what a later step reads, or elements that the step itself reads for
+ * others. */
+bool cz_view_is_in_the_way(const cz_view_step *steps, int n_steps, int in,
+                           int at, int result);
 /* Rows of a step's results, also those that other ranks make. */
 int64_t cz_view_all_rows(const cz_view_step *step);
 /* Whether ranks that share the matrix exchange result i of the step behind its
@@ -470,6 +475,9 @@ int64_t cz_view_before(const int64_t map[3], int64_t size, int64_t stored);
 /* Elements of the shard that the owner of a matrix has itself; where all ranks
  * compute alike, of any one's. */
 int64_t cz_view_owner_elements(const cz_plan_view *view, int param);
+/* Whether the rank is the one that computes a matrix, in its row of replicas;
+ * of a matrix that is shared, the first of those. */
+bool cz_view_is_owner(const cz_plan_view *view, int param, int64_t rank);
 /* Bytes that a stage's slots of one kind take for `count` elements: in order of
  * index, each rounded up to CZ_ALIGN_BYTES; offsets[index] (may be NULL) gets
  * each slot's start. */

@@ -4,6 +4,7 @@
 
 #include "dsl/base/checked.h"
 #include "dsl/plan_view_internal.h"
+#include "dsl/state.h"
 
 #include <math.h>
 #include <string.h>
@@ -186,21 +187,43 @@ static bool read_uses(cz_view_builder *b)
     return ok;
 }
 
+/* A whole one is a matrix of its own; a diagonal is that of a square one. */
+static bool check_state(cz_view_builder *b, const cz_fact_rule *rule, int state)
+{
+    const cz_ints shape = {rule->state_shapes.v + 2 * state, 2};
+    const int64_t is_whole = shape.v[0] > 0;
+    bool ok =
+        cz_view_all_in(b, "rule: state_shapes", &shape, 2, is_whole,
+                       is_whole ? CZ_MAX_DIM : 0) &&
+        cz_view_in(b, "rule: state_diagonal", rule->state_diagonal.v[state], 0,
+                   is_whole && shape.v[0] == shape.v[1]);
+    int64_t elements;
+
+    if (ok && is_whole &&
+        (rule->shape.n != 2 || !cz_checked_product(shape.v, 2, &elements) ||
+         elements > CZ_VIEW_MAX_NUMBER))
+        ok = cz_view_fail(b,
+                          "rule '%s': state %d is too large, or of a rule "
+                          "that is not for matrices",
+                          rule->sym_name, state);
+    return ok;
+}
+
 static bool read_states(cz_view_builder *b, cz_view_rule *rule)
 {
     const cz_fact_rule *fact = rule->fact;
     cz_dtype *states = CZ_NEW(b->arena, cz_dtype, fact->states.n + 1);
     bool ok = true;
 
-    if (fact->state_dtypes.n != fact->states.n ||
-        fact->state_init.n != fact->states.n)
+    if (!cz_states_are_listed(fact))
         return cz_view_fail(b,
-                            "rule '%s': states, their types and their first "
-                            "values differ in number",
+                            "rule '%s': states, their types, their first "
+                            "values and their shapes differ in number",
                             fact->sym_name);
     for (int i = 0; i < fact->states.n; i++)
         ok &= cz_view_dtype(b, "rule: state_dtypes", fact->state_dtypes.v[i],
-                            &states[i]);
+                            &states[i]) &&
+              check_state(b, fact, i);
     rule->states = states;
     return ok;
 }
@@ -234,16 +257,6 @@ static bool check_prologue(cz_view_builder *b, const cz_view_rule *rule)
                               rule->fact->sym_name, n_hypers);
 }
 
-/* The type of argument or result i of the update, for a tensor. */
-static bool is_tensor_of(const cz_fact_rule *rule, cz_ir_type type)
-{
-    static const int64_t one[] = {1};
-    const cz_ints shape = rule->shape.n ? rule->shape : (cz_ints){one, 1};
-    return !type.is_bool &&
-           cz_ir_type_equal(type,
-                            cz_ir_tensor_type(type.dtype, shape.n, shape.v));
-}
-
 bool cz_view_check_update(cz_view_builder *b, const cz_view_rule *rule,
                           const char *update)
 {
@@ -257,13 +270,14 @@ bool cz_view_check_update(cz_view_builder *b, const cz_view_rule *rule,
     bool ok = cz_ir_function_n_in(f) == n_tensors + n_scalars &&
               cz_ir_function_n_out(f) == n_tensors - 1;
     for (int i = 0; ok && i < n_tensors; i++)
-        ok = is_tensor_of(fact, cz_ir_value_type(cz_ir_function_in(f, i)));
+        ok = cz_state_is_tensor(fact, i - 2,
+                                cz_ir_value_type(cz_ir_function_in(f, i)));
     for (int i = 0; ok && i < n_scalars; i++)
         ok = cz_ir_type_equal(
             cz_ir_value_type(cz_ir_function_in(f, n_tensors + i)),
             cz_ir_scalar_type(CZ_F32));
     for (int i = 0; ok && i < n_tensors - 1; i++)
-        ok = is_tensor_of(fact, cz_ir_function_out_type(f, i));
+        ok = cz_state_is_tensor(fact, i - 1, cz_ir_function_out_type(f, i));
     return ok || cz_view_fail(b,
                               "rule '%s': '%s' does not have the "
                               "arguments and results of an update",

@@ -1,6 +1,8 @@
 /* Stages: slots, then the steps of the kernel-form function behind each. */
 #include "dsl/plan_view_stage.h"
 
+#include "dsl/state.h"
+
 #include <string.h>
 
 static const char *const where_names[CZ_N_WHERES] = {
@@ -59,6 +61,13 @@ static bool check_slot(cz_view_builder *b, const cz_view_stage *stage,
     if (slot->index >= rule->states.n)
         return cz_view_fail(b, "stage '%s': rule '%s' has no state %d",
                             stage->fact->sym_name, rule->sym_name, slot->index);
+    if (cz_state_is_whole(rule, slot->index) !=
+        (stage->where == CZ_WHERE_WHOLE))
+        return cz_view_fail(b,
+                            "stage '%s': states that are whole are those of "
+                            "the stage on the whole matrix alone, and state "
+                            "%d is none of its",
+                            stage->fact->sym_name, slot->index);
     return strcmp(cz_dtype_name(slot->dtype),
                   rule->state_dtypes.v[slot->index]) == 0 ||
            cz_view_fail(b, "stage '%s': state %d is kept as %s",
@@ -163,27 +172,32 @@ static bool check_slots(cz_view_builder *b, const cz_view_stage *stages,
 
 /* ---- the function behind a stage ---- */
 
-static bool is_slot_type(cz_ir_type type, cz_dtype dtype)
+static bool is_slot_type(const cz_fact_rule *rule, cz_ir_type type,
+                         const cz_view_slot *slot)
 {
-    return type.rank >= 0 && !type.is_bool && type.dtype == dtype;
+    return type.rank >= 0 && !type.is_bool && type.dtype == slot->dtype &&
+           (slot->kind != CZ_SLOT_STATE ||
+            !cz_state_is_whole(rule, slot->index) ||
+            cz_state_is_tensor(rule, slot->index, type));
 }
 
 static bool check_signature(cz_view_builder *b, const cz_view_stage *stage,
                             cz_ir_op f)
 {
+    const cz_fact_rule *rule = b->view->rules[stage->rule].fact;
     const int n_scalars = stage->fact->scalars.n;
     bool ok = cz_ir_function_n_in(f) == stage->n_in + n_scalars &&
               cz_ir_function_n_out(f) == stage->n_out;
 
     for (int i = 0; ok && i < stage->n_in; i++)
-        ok = is_slot_type(cz_ir_value_type(cz_ir_function_in(f, i)),
-                          stage->in[i].dtype);
+        ok = is_slot_type(rule, cz_ir_value_type(cz_ir_function_in(f, i)),
+                          &stage->in[i]);
     for (int i = 0; ok && i < n_scalars; i++)
         ok = cz_ir_type_equal(
             cz_ir_value_type(cz_ir_function_in(f, stage->n_in + i)),
             cz_ir_scalar_type(CZ_F32));
     for (int i = 0; ok && i < stage->n_out; i++)
-        ok = is_slot_type(cz_ir_function_out_type(f, i), stage->out[i].dtype);
+        ok = is_slot_type(rule, cz_ir_function_out_type(f, i), &stage->out[i]);
     return ok || cz_view_fail(b,
                               "stage '%s': '%s' does not have its slots "
                               "and scalars as arguments and results",
@@ -216,7 +230,8 @@ bool cz_view_read_body_of_stage(cz_view_builder *b, cz_view_stage *stage)
 
     return cz_view_find_function(b, stage->fact->body, &function) &&
            check_signature(b, stage, function) &&
-           cz_view_read_steps(b, stage, function);
+           cz_view_read_steps(b, stage, function) &&
+           cz_view_check_renewed(b, stage);
 }
 
 static bool read_stage(cz_view_builder *b, cz_view_stage *stage)

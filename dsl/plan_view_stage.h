@@ -1,5 +1,6 @@
 /* Between plan_view_stage.c, plan_view_step.c, plan_view_call.c,
- * plan_view_generated.c, plan_view_shared.c and plan_view_phase.c alone. */
+ * plan_view_generated.c, plan_view_renew.c, plan_view_shared.c and
+ * plan_view_phase.c alone. */
 #ifndef CZ_DSL_PLAN_VIEW_STAGE_H
 #define CZ_DSL_PLAN_VIEW_STAGE_H
 
@@ -19,6 +20,10 @@ const char *cz_view_read_call(cz_view_builder *builder,
                               const cz_view_stage *stage, cz_ir_op op,
                               cz_view_step *step);
 
+/* Outputs that take the place of an input do so where nothing reads it any
+ * more. */
+bool cz_view_check_renewed(cz_view_builder *builder,
+                           const cz_view_stage *stage);
 /* The function behind a stage whose slots and scalars are known. */
 bool cz_view_read_body_of_stage(cz_view_builder *builder, cz_view_stage *stage);
 /* Who shares the shared ones, and in which segments. */

@@ -113,6 +113,15 @@ static unsigned char *whole_state(rank_run *r, const czr_state *state)
     return NULL;
 }
 
+/* A state in one piece, as a tensor that nothing shards. */
+static czr_layout_info layout_of_whole(const czr_state *state)
+{
+    return (czr_layout_info){.n = state->n,
+                             .n_dims = 2,
+                             .shape = {state->rows, state->columns},
+                             .global = {state->rows, state->columns}};
+}
+
 static czr_status collect_states(rank_run *r, bool compare, int64_t *differing)
 {
     for (int i = 0; i < czr_state_count(r->engine); i++) {
@@ -122,6 +131,7 @@ static czr_status collect_states(rank_run *r, bool compare, int64_t *differing)
         if (status != CZR_OK)
             return status;
         whole = whole_state(r, &state);
+        const czr_layout_info piece = layout_of_whole(&state);
         const cz_plan_view *view = r->request->view;
         const cz_ints *split =
             &cz_view_family_reduction(view, view->params[state.param].family)
@@ -129,8 +139,9 @@ static czr_status collect_states(rank_run *r, bool compare, int64_t *differing)
         if (whole && state.n &&
             (compare || is_first_replica(r, state.param, split)))
             *differing +=
-                exchange(&r->layouts[state.param], state.data, state.first,
-                         state.n, czr_dtype_bytes(state.dtype), whole, compare);
+                exchange(state.rows > 0 ? &piece : &r->layouts[state.param],
+                         state.data, state.first, state.n,
+                         czr_dtype_bytes(state.dtype), whole, compare);
     }
     return CZR_OK;
 }

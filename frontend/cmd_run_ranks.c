@@ -5,6 +5,8 @@
 
 #include "frontend/cmd_run_gradient.h"
 #include "frontend/cmd_run_internal.h"
+
+#include "dsl/state.h"
 #include "runtime/testing.h"
 
 #include <pthread.h>
@@ -216,11 +218,10 @@ static czr_status run_rank(czr_world *world, void *user)
 /* One at each coordinate of the parameter's spread. */
 static void add_tensors(const cz_plan_view *view, cz_arena *arena,
                         cz_run_result *result, int param, const char *state,
-                        int64_t element)
+                        int64_t n_bytes)
 {
     const cz_view_param *p = &view->params[param];
     const cz_view_family *family = &view->families[p->family];
-    const int64_t n_bytes = family->elements * element;
 
     for (int64_t c = 0; c < family->n_spread; c++)
         *CZ_PUSH(arena, result->tensors, result->n_tensors) = (cz_run_tensor){
@@ -234,16 +235,18 @@ static void make_tensors(const cz_plan_view *view, cz_arena *arena,
         const cz_view_family *family = &view->families[view->params[p].family];
         result->first_tensor[p] = result->n_tensors;
         add_tensors(view, arena, result, p, NULL,
-                    cz_dtype_bytes(family->dtype));
+                    family->elements * cz_dtype_bytes(family->dtype));
     }
     for (int p = 0; p < view->n_params; p++) {
         const cz_view_family *family = &view->families[view->params[p].family];
         const cz_fact_rule *rule = view->rules[family->rule].fact;
         for (int s = 0; s < rule->states.n; s++) {
-            cz_dtype dtype = CZ_F32;
-            cz_dtype_find(rule->state_dtypes.v[s], &dtype);
-            add_tensors(view, arena, result, p, rule->states.v[s],
-                        cz_dtype_bytes(dtype));
+            const int64_t n = cz_state_is_whole(rule, s)
+                                  ? cz_state_elements(rule, s)
+                                  : family->elements;
+            add_tensors(
+                view, arena, result, p, rule->states.v[s],
+                n * cz_dtype_bytes(view->rules[family->rule].states[s]));
         }
     }
 }

@@ -8,6 +8,7 @@
 
 #include "dsl/error_bound.h"
 #include "dsl/interp.h"
+#include "dsl/state.h"
 #include "frontend/cmd_run_gradient.h"
 
 #include <math.h>
@@ -64,9 +65,11 @@ static void begin(repetition *r)
     r->leaf = CZ_NEW(&r->arena, float, r->n);
     r->states = CZ_NEW(&r->arena, double *, r->n_states + 1);
     for (int s = 0; s < r->n_states; s++) {
-        r->states[s] = CZ_NEW(&r->arena, double, r->n);
-        for (int64_t i = 0; i < r->n; i++)
-            r->states[s][i] = rule->state_init.v[s];
+        const int64_t n =
+            cz_state_is_whole(rule, s) ? cz_state_elements(rule, s) : r->n;
+        r->states[s] = CZ_NEW(&r->arena, double, n);
+        for (int64_t i = 0; i < n; i++)
+            r->states[s][i] = cz_state_initial(rule, s, i);
     }
     cz_sample_fill(&sample, 0, r->n, r->sample);
     for (int64_t i = 0; i < r->n; i++)

@@ -16,81 +16,64 @@ enum {
     TRAVEL_PRICE = WIRE_PRICE + 2 * MEMORY_PRICE
 };
 
-enum { GRAD = 0, PARAM = 1, FIRST_STATE = 2 }; /* arguments of an update */
-
-typedef struct cutter {
-    cz_arena *arena;
-    const cz_cut_rule *rule;
-    const cz_graph *graph;
-    cz_ir_type shape;
-    bool *live;
-    bool *uniform;
-    bool *elementwise; /* on tensors of the rule's shape */
-    bool *whole;       /* depends on the whole matrix */
-    bool *fixed;       /* travels as wide as it is */
-    bool *forced;      /* the owner alone can compute it, or needs it */
-    bool *gathered;    /* crosses to the owner */
-    bool *at_owner;    /* the owner can compute it from what is gathered */
-    bool *crosses;     /* is handed to `after` */
-    int *state_of;     /* which new state the node is, written `before`; -1 */
-} cutter;
-
-static const cz_graph_node *node_at(const cutter *c, int i)
+static bool any_operand(const cz_cutter *c, int i, const bool *flags)
 {
-    return &c->graph->nodes[i];
-}
-
-static bool any_operand(const cutter *c, int i, const bool *flags)
-{
-    for (int k = 0; k < node_at(c, i)->n_in; k++)
-        if (flags[node_at(c, i)->in[k]])
+    for (int k = 0; k < cz_cut_node(c, i)->n_in; k++)
+        if (flags[cz_cut_node(c, i)->in[k]])
             return true;
     return false;
 }
 
-static bool all_operands(const cutter *c, int i, const bool *flags)
+static bool all_operands(const cz_cutter *c, int i, const bool *flags)
 {
-    for (int k = 0; k < node_at(c, i)->n_in; k++)
-        if (!flags[node_at(c, i)->in[k]])
+    for (int k = 0; k < cz_cut_node(c, i)->n_in; k++)
+        if (!flags[cz_cut_node(c, i)->in[k]])
             return false;
-    return node_at(c, i)->n_in > 0;
+    return cz_cut_node(c, i)->n_in > 0;
 }
 
-static void classify(cutter *c)
+static void classify(cz_cutter *c)
 {
     for (int i = 0; i < c->graph->n; i++) {
-        const cz_graph_node *node = node_at(c, i);
+        const cz_graph_node *node = cz_cut_node(c, i);
         c->uniform[i] = cz_graph_is_uniform(c->graph, i);
         c->elementwise[i] =
             (c->uniform[i] || node->kind == CZ_GRAPH_IN ||
              node->kind == CZ_GRAPH_ELEMENT || node->kind == CZ_GRAPH_CHOICE) &&
             cz_graph_same_shape(node->type, c->shape);
-        c->whole[i] = !c->uniform[i] &&
-                      (!c->elementwise[i] || any_operand(c, i, c->whole));
+        c->whole[i] = cz_cut_is_owners(c, i) ||
+                      (!c->uniform[i] &&
+                       (!c->elementwise[i] || any_operand(c, i, c->whole)));
         c->forced[i] = c->live[i] && c->whole[i] && !c->elementwise[i];
     }
+    for (int i = 0; i < c->graph->n_out; i++)
+        if (cz_cut_is_whole_state(c, cz_cut_argument_of(i)) &&
+            c->whole[c->graph->out[i]])
+            c->forced[c->graph->out[i]] = true;
     for (int i = c->graph->n - 1; i >= 0; i--)
-        for (int k = 0; c->forced[i] && k < node_at(c, i)->n_in; k++)
-            if (c->whole[node_at(c, i)->in[k]])
-                c->forced[node_at(c, i)->in[k]] = true;
+        for (int k = 0; c->forced[i] && k < cz_cut_node(c, i)->n_in; k++)
+            if (c->whole[cz_cut_node(c, i)->in[k]])
+                c->forced[cz_cut_node(c, i)->in[k]] = true;
 }
 
 /* What depends on the parameter or on positions, and results of the owner; of
  * one that shards write, a copy travels. */
-static void find_fixed(cutter *c)
+static void find_fixed(cz_cutter *c)
 {
     for (int i = 0; i < c->graph->n; i++) {
-        const cz_graph_node *node = node_at(c, i);
-        c->fixed[i] = !c->rule->narrows ||
-                      (node->kind == CZ_GRAPH_IN && node->index == PARAM) ||
-                      node->kind == CZ_GRAPH_INDEX ||
-                      any_operand(c, i, c->fixed);
+        const cz_graph_node *node = cz_cut_node(c, i);
+        c->fixed[i] =
+            !c->rule->narrows ||
+            (node->kind == CZ_GRAPH_IN && node->index == CZ_CUT_PARAM) ||
+            node->kind == CZ_GRAPH_INDEX || any_operand(c, i, c->fixed);
     }
     for (int i = 0; i < c->graph->n_out; i++)
-        c->fixed[c->graph->out[i]] |= c->whole[c->graph->out[i]];
+        c->fixed[c->graph->out[i]] |=
+            c->whole[c->graph->out[i]] ||
+            cz_cut_is_whole_state(c, cz_cut_argument_of(i));
 }
 
-static bool any(const cutter *c, const bool *flags)
+static bool any(const cz_cutter *c, const bool *flags)
 {
     for (int i = 0; i < c->graph->n; i++)
         if (flags[i])
@@ -100,8 +83,8 @@ static bool any(const cutter *c, const bool *flags)
 
 /* ---- problems of minimum cut ---- */
 
-static cz_min_cut problem_of(const cutter *c, int64_t **capacity, bool **source,
-                             bool **sink)
+static cz_min_cut problem_of(const cz_cutter *c, int64_t **capacity,
+                             bool **source, bool **sink)
 {
     *capacity = CZ_NEW(c->arena, int64_t, c->graph->n);
     *source = CZ_NEW(c->arena, bool, c->graph->n);
@@ -113,13 +96,13 @@ static cz_min_cut problem_of(const cutter *c, int64_t **capacity, bool **source,
 }
 
 /* Edges from operands to live element-wise nodes, but those marked. */
-static void add_edges(const cutter *c, cz_min_cut *problem,
+static void add_edges(const cz_cutter *c, cz_min_cut *problem,
                       const bool *not_users)
 {
     int(*edges)[2] = NULL;
 
     for (int i = 0; i < c->graph->n; i++) {
-        const cz_graph_node *node = node_at(c, i);
+        const cz_graph_node *node = cz_cut_node(c, i);
         if (!c->live[i] || !c->elementwise[i] || (not_users && not_users[i]))
             continue;
         for (int k = 0; k < node->n_in; k++) {
@@ -131,36 +114,29 @@ static void add_edges(const cutter *c, cz_min_cut *problem,
     problem->edges = (const int(*)[2])edges;
 }
 
-static int64_t price(const cutter *c, int i, cz_dtype dtype, int64_t per_byte)
+static int64_t price(const cz_cutter *c, int i, cz_dtype dtype,
+                     int64_t per_byte)
 {
-    const cz_ir_type *type = &node_at(c, i)->type;
+    const cz_ir_type *type = &cz_cut_node(c, i)->type;
 
     if (type->is_bool || !cz_graph_same_shape(*type, c->shape))
         return CZ_CUT_NEVER;
     return per_byte * cz_dtype_bytes(dtype);
 }
 
-/* What a node is while it travels. */
-static cz_dtype wire_dtype(const cutter *c, int i)
+static int64_t travel_price(const cz_cutter *c, int i, int64_t per_byte)
 {
-    const cz_dtype dtype = node_at(c, i)->type.dtype;
-
-    return dtype == CZ_F32 && !c->fixed[i] ? CZ_BF16 : dtype;
+    return price(c, i, cz_cut_wire_dtype(c, i), per_byte);
 }
 
-static int64_t travel_price(const cutter *c, int i, int64_t per_byte)
+static int64_t keep_price(const cz_cutter *c, int i)
 {
-    return price(c, i, wire_dtype(c, i), per_byte);
-}
-
-static int64_t keep_price(const cutter *c, int i)
-{
-    return price(c, i, node_at(c, i)->type.dtype, MEMORY_PRICE);
+    return price(c, i, cz_cut_node(c, i)->type.dtype, MEMORY_PRICE);
 }
 
 /* There is always a cut: arguments can be gathered, and what the owner alone
  * can compute, scattered. */
-static void solve(const cutter *c, const cz_min_cut *problem, bool *cut)
+static void solve(const cz_cutter *c, const cz_min_cut *problem, bool *cut)
 {
     const bool found = cz_min_cut_solve(c->arena, problem, cut);
 
@@ -168,9 +144,15 @@ static void solve(const cutter *c, const cz_min_cut *problem, bool *cut)
     (void)found;
 }
 
+/* The shards alone have it. */
+static bool needs_gather(const cz_cutter *c, int i)
+{
+    return !c->whole[i] && !c->uniform[i];
+}
+
 /* What travels to the owner: separates the arguments from the shard values
  * that the owner uses.  Near the sinks, so that shards do the work. */
-static void choose_gathered(cutter *c)
+static void choose_gathered(cz_cutter *c)
 {
     int64_t *capacity;
     bool *source, *sink;
@@ -178,63 +160,45 @@ static void choose_gathered(cutter *c)
 
     for (int i = 0; i < c->graph->n; i++) {
         capacity[i] = travel_price(c, i, 1);
-        source[i] = node_at(c, i)->kind == CZ_GRAPH_IN;
-        for (int k = 0; c->forced[i] && k < node_at(c, i)->n_in; k++)
-            sink[node_at(c, i)->in[k]] = !c->whole[node_at(c, i)->in[k]];
+        source[i] =
+            cz_cut_node(c, i)->kind == CZ_GRAPH_IN && !cz_cut_is_owners(c, i);
+        for (int k = 0; c->forced[i] && k < cz_cut_node(c, i)->n_in; k++)
+            sink[cz_cut_node(c, i)->in[k]] =
+                !c->whole[cz_cut_node(c, i)->in[k]];
     }
+    for (int i = 0; i < c->graph->n_out; i++)
+        if (cz_cut_is_whole_state(c, cz_cut_argument_of(i)))
+            sink[c->graph->out[i]] = needs_gather(c, c->graph->out[i]);
     problem.near_sink = true;
     add_edges(c, &problem, c->whole);
     solve(c, &problem, c->gathered);
 }
 
-static void find_at_owner(cutter *c)
+static void find_at_owner(cz_cutter *c)
 {
     for (int i = 0; i < c->graph->n; i++)
         c->at_owner[i] = c->gathered[i] || c->uniform[i] ||
-                         node_at(c, i)->kind == CZ_GRAPH_INDEX ||
+                         cz_cut_node(c, i)->kind == CZ_GRAPH_INDEX ||
+                         cz_cut_is_owners(c, i) ||
                          all_operands(c, i, c->at_owner);
 }
 
 /* ---- outputs ---- */
 
-static int n_outputs(const cutter *c)
+static bool is_written_before(const cz_cutter *c, int output)
 {
-    return c->rule->n_states + 1;
+    return !cz_cut_is_unchanged(c, output) &&
+           cz_cut_written_in(c, output) == CZ_WHERE_BEFORE;
 }
 
-static cz_view_slot argument_slot(const cutter *c, int argument)
-{
-    int state = argument - FIRST_STATE;
-
-    if (argument == GRAD)
-        return (cz_view_slot){CZ_SLOT_GRAD, 0, CZ_F32};
-    if (argument == PARAM)
-        return (cz_view_slot){CZ_SLOT_PARAM, 0, c->rule->param};
-    return (cz_view_slot){CZ_SLOT_STATE, state, c->rule->states[state]};
-}
-
-/* Output i of the update is argument i + 1, renewed. */
-static bool is_unchanged(const cutter *c, int output)
-{
-    const cz_graph_node *node = node_at(c, c->graph->out[output]);
-
-    return node->kind == CZ_GRAPH_IN && node->index == output + 1;
-}
-
-static bool is_written_before(const cutter *c, int output)
-{
-    return output > 0 && !is_unchanged(c, output) &&
-           !c->whole[c->graph->out[output]];
-}
-
-static void find_early_states(cutter *c)
+static void find_early_states(cz_cutter *c)
 {
     for (int i = 0; i < c->graph->n; i++)
         c->state_of[i] = -1;
-    for (int i = n_outputs(c) - 1; i > 0; i--) {
+    for (int i = cz_cut_n_outputs(c) - 1; i > 0; i--) {
         int node = c->graph->out[i];
         if (is_written_before(c, i) &&
-            node_at(c, node)->type.dtype == c->rule->states[i - 1])
+            cz_cut_node(c, node)->type.dtype == c->rule->states[i - 1])
             c->state_of[node] = i - 1;
     }
 }
@@ -242,18 +206,18 @@ static void find_early_states(cutter *c)
 /* ---- what `after` gets ---- */
 
 /* An argument whose slot `before` writes over. */
-static bool is_overwritten(const cutter *c, int i)
+static bool is_overwritten(const cz_cutter *c, int i)
 {
-    const cz_graph_node *node = node_at(c, i);
+    const cz_graph_node *node = cz_cut_node(c, i);
 
-    return node->kind == CZ_GRAPH_IN && node->index >= FIRST_STATE &&
+    return node->kind == CZ_GRAPH_IN && node->index >= CZ_CUT_FIRST_STATE &&
            is_written_before(c, node->index - 1);
 }
 
 /* Of equal prices the owner hands over its earliest value, so that shards do
  * the work, and a shard keeps its latest, so that nothing is done twice.  The
  * n nodes of a cut together never outweigh one unit of price. */
-static int64_t price_for_after(const cutter *c, int i)
+static int64_t price_for_after(const cz_cutter *c, int i)
 {
     const int64_t n = c->graph->n;
     const int64_t bytes =
@@ -268,7 +232,7 @@ static int64_t price_for_after(const cutter *c, int i)
 
 /* Separates the owner's work and the overwritten states from what `after`
  * writes. */
-static void choose_crossing(cutter *c)
+static void choose_crossing(cz_cutter *c)
 {
     int64_t *capacity;
     bool *source, *sink;
@@ -276,11 +240,13 @@ static void choose_crossing(cutter *c)
 
     for (int i = 0; i < c->graph->n; i++) {
         capacity[i] = price_for_after(c, i);
-        source[i] = c->live[i] && ((c->whole[i] && !c->elementwise[i]) ||
-                                   is_overwritten(c, i));
+        source[i] =
+            c->live[i] && ((c->whole[i] && !c->elementwise[i]) ||
+                           cz_cut_is_owners(c, i) || is_overwritten(c, i));
     }
-    for (int i = 0; i < n_outputs(c); i++)
-        if (!is_written_before(c, i) && !is_unchanged(c, i))
+    for (int i = 0; i < cz_cut_n_outputs(c); i++)
+        if (cz_cut_written_in(c, i) == CZ_WHERE_AFTER &&
+            !cz_cut_is_unchanged(c, i))
             sink[c->graph->out[i]] = true;
     add_edges(c, &problem, NULL);
     solve(c, &problem, c->crosses);
@@ -289,7 +255,7 @@ static void choose_crossing(cutter *c)
 /* ---- more to the owner ---- */
 
 /* Of all that travels and is kept, for an element of the matrix. */
-static int64_t total_price(const cutter *c)
+static int64_t total_price(const cz_cutter *c)
 {
     int64_t sum = 0;
 
@@ -305,12 +271,12 @@ static int64_t total_price(const cutter *c)
 
 /* Gathers the shard values besides which node i needs nothing but what the
  * owner has.  False: there are none, or one that cannot travel. */
-static bool gather_for(cutter *c, int i)
+static bool gather_for(cz_cutter *c, int i)
 {
     bool any = false;
 
-    for (int k = 0; k < node_at(c, i)->n_in; k++) {
-        const int operand = node_at(c, i)->in[k];
+    for (int k = 0; k < cz_cut_node(c, i)->n_in; k++) {
+        const int operand = cz_cut_node(c, i)->in[k];
         if (c->at_owner[operand])
             continue;
         if (c->whole[operand] || travel_price(c, operand, 1) == CZ_CUT_NEVER)
@@ -320,13 +286,13 @@ static bool gather_for(cutter *c, int i)
     return any;
 }
 
-static void take_gathered(cutter *c, const bool *gathered)
+static void take_gathered(cz_cutter *c, const bool *gathered)
 {
     memcpy(c->gathered, gathered, (size_t)c->graph->n * sizeof *gathered);
     find_at_owner(c);
 }
 
-static bool *copy_gathered(const cutter *c)
+static bool *copy_gathered(const cz_cutter *c)
 {
     bool *copy = CZ_NEW(c->arena, bool, c->graph->n);
 
@@ -336,7 +302,7 @@ static bool *copy_gathered(const cutter *c)
 
 /* Lets the owner go one node further, where that is cheapest; of equal ones
  * the first.  False: nowhere is it cheaper than as it is. */
-static bool improve(cutter *c)
+static bool improve(cz_cutter *c)
 {
     const bool *before = copy_gathered(c), *best = before;
     int64_t least = total_price(c);
@@ -359,133 +325,50 @@ static bool improve(cutter *c)
     return best != before;
 }
 
-/* ---- stages ---- */
-
-static void add_port(const cutter *c, cz_cut_ports *ports, int node,
-                     cz_view_slot slot)
-{
-    *CZ_PUSH(c->arena, ports->list, ports->n) = (cz_cut_port){node, slot};
-}
-
-static void add_arguments(const cutter *c, cz_cut_ports *ports)
-{
-    for (int i = 0; i < c->graph->n; i++)
-        if (node_at(c, i)->kind == CZ_GRAPH_IN)
-            add_port(c, ports, i, argument_slot(c, node_at(c, i)->index));
-}
-
-/* The nodes marked, numbered in their order, in slots of one kind. */
-static void add_marked(const cutter *c, cz_cut_ports *ports, const bool *marked,
-                       cz_slot_kind kind)
-{
-    int n = 0;
-
-    for (int i = 0; i < c->graph->n; i++)
-        if (marked[i])
-            add_port(c, ports, i,
-                     (cz_view_slot){kind, n++,
-                                    kind == CZ_SLOT_TEMP
-                                        ? node_at(c, i)->type.dtype
-                                        : wire_dtype(c, i)});
-}
-
-/* New parameter and states, either those written `before` or the others. */
-static void add_results(const cutter *c, cz_cut_ports *ports, bool before)
-{
-    for (int i = 0; i < n_outputs(c); i++)
-        if (!is_unchanged(c, i) && is_written_before(c, i) == before)
-            add_port(c, ports, c->graph->out[i], argument_slot(c, i + 1));
-    if (!before && c->rule->has_stored && !is_unchanged(c, 0))
-        add_port(c, ports, c->graph->out[0],
-                 (cz_view_slot){CZ_SLOT_STORED, 0, c->rule->stored});
-}
-
-static const bool *crossing(const cutter *c, bool from_owner)
-{
-    bool *marked = CZ_NEW(c->arena, bool, c->graph->n);
-
-    for (int i = 0; i < c->graph->n; i++)
-        marked[i] =
-            c->crosses[i] && c->whole[i] == from_owner && c->state_of[i] < 0;
-    return marked;
-}
-
-static void add_early_states(const cutter *c, cz_cut_ports *ports)
-{
-    for (int i = 0; i < c->graph->n; i++)
-        if (c->state_of[i] >= 0)
-            add_port(c, ports, i,
-                     argument_slot(c, c->state_of[i] + FIRST_STATE));
-}
-
-static int local_stage(const cutter *c, cz_cut_stage *stages)
-{
-    cz_cut_ports in = {0}, out = {0};
-
-    add_arguments(c, &in);
-    add_results(c, &out, true);
-    add_results(c, &out, false);
-    cz_cut_extract(c->arena, c->graph, &in, &out, CZ_WHERE_LOCAL, &stages[0]);
-    return 1;
-}
-
-static int three_stages(const cutter *c, cz_cut_stage *stages)
-{
-    const bool *scattered = crossing(c, true), *kept = crossing(c, false);
-    cz_cut_ports in[CZ_CUT_MAX_STAGES] = {{0}}, out[CZ_CUT_MAX_STAGES] = {{0}};
-
-    add_arguments(c, &in[0]);
-    add_results(c, &out[0], true);
-    add_marked(c, &out[0], c->gathered, CZ_SLOT_GATHER);
-    add_marked(c, &out[0], kept, CZ_SLOT_TEMP);
-    add_marked(c, &in[1], c->gathered, CZ_SLOT_GATHER);
-    add_marked(c, &out[1], scattered, CZ_SLOT_SCATTER);
-    add_marked(c, &in[2], scattered, CZ_SLOT_SCATTER);
-    add_marked(c, &in[2], kept, CZ_SLOT_TEMP);
-    add_early_states(c, &in[2]);
-    add_arguments(c, &in[2]);
-    add_results(c, &out[2], false);
-    for (int s = 0; s < CZ_CUT_MAX_STAGES; s++)
-        cz_cut_extract(c->arena, c->graph, &in[s], &out[s],
-                       (cz_where)(CZ_WHERE_BEFORE + s), &stages[s]);
-    return stages[2].n_out > 0 ? 3 : 2;
-}
-
-static cutter make_cutter(cz_arena *arena, const cz_cut_rule *rule)
+static cz_cutter make_cutter(cz_arena *arena, const cz_cut_rule *rule)
 {
     int n = rule->update->n;
 
-    return (cutter){.arena = arena,
-                    .rule = rule,
-                    .graph = rule->update,
-                    .shape = rule->update->nodes[0].type,
-                    .live = cz_graph_find_live(rule->update, arena),
-                    .uniform = CZ_NEW(arena, bool, n),
-                    .elementwise = CZ_NEW(arena, bool, n),
-                    .whole = CZ_NEW(arena, bool, n),
-                    .fixed = CZ_NEW(arena, bool, n),
-                    .forced = CZ_NEW(arena, bool, n),
-                    .gathered = CZ_NEW(arena, bool, n),
-                    .at_owner = CZ_NEW(arena, bool, n),
-                    .crosses = CZ_NEW(arena, bool, n),
-                    .state_of = CZ_NEW(arena, int, n)};
+    return (cz_cutter){.arena = arena,
+                       .rule = rule,
+                       .graph = rule->update,
+                       .shape = rule->update->nodes[0].type,
+                       .live = cz_graph_find_live(rule->update, arena),
+                       .uniform = CZ_NEW(arena, bool, n),
+                       .elementwise = CZ_NEW(arena, bool, n),
+                       .whole = CZ_NEW(arena, bool, n),
+                       .fixed = CZ_NEW(arena, bool, n),
+                       .forced = CZ_NEW(arena, bool, n),
+                       .gathered = CZ_NEW(arena, bool, n),
+                       .at_owner = CZ_NEW(arena, bool, n),
+                       .crosses = CZ_NEW(arena, bool, n),
+                       .state_of = CZ_NEW(arena, int, n)};
+}
+
+static bool writes_whole_state(const cz_cutter *c)
+{
+    for (int i = 0; i < cz_cut_n_outputs(c); i++)
+        if (cz_cut_written_in(c, i) == CZ_WHERE_WHOLE &&
+            !cz_cut_is_unchanged(c, i))
+            return true;
+    return false;
 }
 
 int cz_cut_solve(cz_arena *arena, const cz_cut_rule *rule,
                  cz_cut_stage stages[CZ_CUT_MAX_STAGES])
 {
-    cutter c = make_cutter(arena, rule);
+    cz_cutter c = make_cutter(arena, rule);
 
     assert(rule->update->nodes[0].kind == CZ_GRAPH_IN);
     classify(&c);
     find_fixed(&c);
-    if (!any(&c, c.forced))
-        return local_stage(&c, stages);
+    if (!any(&c, c.forced) && !writes_whole_state(&c))
+        return cz_cut_local_stage(&c, stages);
     choose_gathered(&c);
     find_at_owner(&c);
     find_early_states(&c);
     choose_crossing(&c);
     while (improve(&c))
         continue;
-    return three_stages(&c, stages);
+    return cz_cut_three_stages(&c, stages);
 }

@@ -20,6 +20,8 @@ typedef struct cz_cut_rule {
     const cz_graph *update; /* grad, param, states, scalars to param, states */
     int n_states;
     const cz_dtype *states; /* as stored */
+    const bool *whole;      /* [n_states] of a shape of its own, at the owner:
+                             * `whole` alone reads and writes it */
     cz_dtype param;         /* of slot PARAM */
     bool has_stored;        /* the master is apart from the parameter */
     cz_dtype stored;

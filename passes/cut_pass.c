@@ -6,6 +6,7 @@
  *           type
  * breaks:   nothing; update functions stay as the reference */
 #include "dsl/error_bound.h"
+#include "dsl/state.h"
 #include "passes/cut.h"
 #include "passes/math_form.h"
 #include "passes/passes.h"
@@ -245,28 +246,27 @@ static bool find_storage(cut_pass *pass, const char *rule, cz_cut_rule *out)
     return true;
 }
 
-/* grad, param and states, all of the rule's shape, to param and states. */
+/* grad, param and states, of the shapes that the rule says, to param and
+ * states. */
 static bool is_update(const cz_graph *graph, const cz_fact_rule *rule)
 {
-    const cz_ir_type shape =
-        rule->shape.n == 0
-            ? cz_ir_tensor_type(CZ_F32, 1, (int64_t[]){1})
-            : cz_ir_tensor_type(CZ_F32, rule->shape.n, rule->shape.v);
     int n_in = 0;
 
+    if (graph->n_out != rule->states.n + 1)
+        return false;
     for (int i = 0; i < graph->n; i++) {
-        if (graph->nodes[i].kind != CZ_GRAPH_IN)
+        const cz_graph_node *node = &graph->nodes[i];
+        if (node->kind != CZ_GRAPH_IN)
             continue;
-        if (!cz_graph_same_shape(graph->nodes[i].type, shape))
+        if (node->index >= rule->states.n + 2 ||
+            !cz_state_is_tensor(rule, node->index - 2, node->type))
             return false;
         n_in++;
     }
-    for (int i = 0; i < graph->n_out; i++) {
-        const cz_ir_type *type = &graph->nodes[graph->out[i]].type;
-        if (type->is_bool || !cz_graph_same_shape(*type, shape))
+    for (int i = 0; i < graph->n_out; i++)
+        if (!cz_state_is_tensor(rule, i - 1, graph->nodes[graph->out[i]].type))
             return false;
-    }
-    return n_in == rule->states.n + 2 && graph->n_out == rule->states.n + 1;
+    return n_in == rule->states.n + 2;
 }
 
 static phase_list phases_of(cut_pass *pass, const cz_fact_rule *rule)
@@ -335,21 +335,27 @@ static const cz_graph *read_updates(cut_pass *pass, const cz_fact_rule *rule,
 static bool cut_rule(cut_pass *pass, const cz_fact_rule *rule)
 {
     cz_dtype *states = CZ_NEW(pass->arena, cz_dtype, rule->states.n);
+    bool *whole = CZ_NEW(pass->arena, bool, rule->states.n);
     cz_cut_stage stages[CZ_CUT_MAX_STAGES];
     const phase_list phases = phases_of(pass, rule);
-    cz_cut_rule cut = {
-        .n_states = rule->states.n, .states = states, .narrows = pass->narrows};
+    cz_cut_rule cut = {.n_states = rule->states.n,
+                       .states = states,
+                       .whole = whole,
+                       .narrows = pass->narrows};
     int n;
 
+    if (!cz_states_are_listed(rule)) {
+        cz_diag_error(pass->diags, CZ_BAD_IR, (cz_span){0},
+                      "rule '%s' has %d states and not as many types, first "
+                      "values and shapes of them",
+                      rule->sym_name, rule->states.n);
+        return false;
+    }
+    for (int i = 0; i < rule->states.n; i++)
+        whole[i] = cz_state_is_whole(rule, i);
     cut.update = read_updates(pass, rule, &phases);
     if (!cut.update)
         return false;
-    if (rule->state_dtypes.n != rule->states.n) {
-        cz_diag_error(pass->diags, CZ_BAD_IR, (cz_span){0},
-                      "rule '%s' has %d states and %d types of them",
-                      rule->sym_name, rule->states.n, rule->state_dtypes.n);
-        return false;
-    }
     if (!dtypes_of(pass, &rule->state_dtypes, states) ||
         !find_storage(pass, rule->sym_name, &cut))
         return false;

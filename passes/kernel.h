@@ -26,4 +26,10 @@ cz_kernel *cz_kernel_build(cz_arena *arena, const cz_graph *graph, int n_in,
                            const cz_ir_type *in_types, int n_scalars,
                            bool flat);
 
+/* Results that take the place of an argument, renews[i] of result i or -1:
+ * where a step still reads the argument, or reads elements of it other than the
+ * one it writes, the result is made in the workspace and copied behind all
+ * steps. */
+void cz_kernel_renew(cz_arena *arena, cz_kernel *kernel, const int *renews);
+
 #endif

@@ -30,6 +30,20 @@ static const cz_ir_type *argument_types(cz_arena *arena, cz_ir_op function,
     return types;
 }
 
+/* The input whose place an output takes, or -1. */
+static int *find_renewed(cz_arena *arena, const cz_fact_stage *stage)
+{
+    int *renews = CZ_NEW(arena, int, stage->outs.n);
+
+    for (int i = 0; i < stage->outs.n; i++) {
+        renews[i] = -1;
+        for (int k = 0; k < stage->ins.n; k++)
+            if (strcmp(stage->outs.v[i], stage->ins.v[k]) == 0)
+                renews[i] = k;
+    }
+    return renews;
+}
+
 /* "R.whole.math" or "R.whole.phase1.math", without its end. */
 static const char *stem_of(cz_arena *arena, const char *body)
 {
@@ -47,7 +61,7 @@ static const char *form_body(kernel_pass *pass, const cz_fact_stage *stage,
     cz_arena *arena = pass->arena;
     cz_ir_op math = cz_ir_find_function(pass->ir, body);
     const cz_graph *graph = math.p ? cz_math_form_read(arena, math) : NULL;
-    const cz_kernel *kernel;
+    const bool is_whole = strcmp(stage->where, "whole") == 0;
     const char *stem = stem_of(arena, body), *name;
 
     if (!graph) {
@@ -55,9 +69,11 @@ static const char *form_body(kernel_pass *pass, const cz_fact_stage *stage,
                       "stage '%s' is not in math form", stage->sym_name);
         return NULL;
     }
-    kernel = cz_kernel_build(
+    cz_kernel *kernel = cz_kernel_build(
         arena, graph, stage->ins.n, argument_types(arena, math, stage->ins.n),
-        stage->scalars.n, strcmp(stage->where, "whole") != 0);
+        stage->scalars.n, !is_whole);
+    if (is_whole)
+        cz_kernel_renew(arena, kernel, find_renewed(arena, stage));
     name = cz_arena_printf(arena, "%s.kernel", stem);
     cz_kernel_write(&pass->writer, kernel, stem, name);
     cz_ir_function_erase(math);

@@ -1,6 +1,8 @@
 /* Outlining of shared stages: the steps once more, on a part of the matrix. */
 #include "passes/outline.h"
 
+#include "dsl/state.h"
+
 #include <assert.h>
 
 typedef struct outliner {
@@ -362,9 +364,12 @@ cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
     cz_step_share *shares = CZ_NEW(scratch, cz_step_share, stage->n_steps);
 
     assert(stage->where == CZ_WHERE_WHOLE && group > 1);
-    *out = (cz_outline){.cut = cz_share_find(scratch, stage)};
+    *out = (cz_outline){.cut = CZ_CUT_NONE};
     if (stage->n_variants > 0)
         return CZ_OUTLINE_PHASES;
+    if (cz_state_any_whole(view->rules[stage->rule].fact))
+        return CZ_OUTLINE_STATES;
+    out->cut = cz_share_find(scratch, stage);
     if (out->cut == CZ_CUT_NONE)
         return CZ_OUTLINE_NO_CUT;
     cz_share_stage(scratch, stage, out->cut, shares, NULL);
@@ -386,7 +391,9 @@ cz_outline_status cz_outline_build(cz_arena *arena, const cz_plan_view *view,
     cz_step_share *shares = CZ_NEW(arena, cz_step_share, stage->n_steps);
     cz_cut_of *cuts = CZ_NEW(arena, cz_cut_of, n_values);
     *out = (cz_outline){.cut = CZ_CUT_NONE};
-    if (stage->n_variants == 0 && !takes_matrices(stage, types))
+    if (stage->n_variants == 0 &&
+        !cz_state_any_whole(view->rules[stage->rule].fact) &&
+        !takes_matrices(stage, types))
         return CZ_OUTLINE_NO_CUT;
     const cz_outline_status status =
         cz_outline_check(arena, view, stage, types[0].shape, group, out);

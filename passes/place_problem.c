@@ -2,6 +2,7 @@
 #include "passes/place_problem.h"
 
 #include "dsl/base/checked.h"
+#include "dsl/state.h"
 #include "passes/bucket.h"
 #include "passes/cost/time.h"
 
@@ -23,19 +24,26 @@ static cz_rule_stages stages_of(const maker *m, int family)
 
 /* ---- classes ---- */
 
+/* Whole states lie at one of the ranks that shard the matrix: so much on each
+ * in the mean, rounded up. */
+static int64_t whole_bytes(const maker *m, int family)
+{
+    const cz_fact_rule *rule =
+        m->view->rules[m->view->families[family].rule].fact;
+    return cz_ceil_div(cz_state_whole_bytes(rule),
+                       cz_family_shards(m->view, family));
+}
+
 static int64_t state_bytes(const maker *m, int family)
 {
     const cz_view_family *f = &m->view->families[family];
     const cz_fact_rule *rule = m->view->rules[f->rule].fact;
-    cz_dtype master = CZ_F32, dtype;
-    int64_t bytes = 0;
+    cz_dtype master = CZ_F32;
+    int64_t bytes = cz_state_shard_bytes(rule);
     cz_dtype_find(m->view->policy->master_dtype, &master);
     if (cz_dtype_bytes(master) > cz_dtype_bytes(f->dtype))
         bytes += cz_dtype_bytes(master);
-    for (int i = 0; i < rule->state_dtypes.n; i++)
-        if (cz_dtype_find(rule->state_dtypes.v[i], &dtype))
-            bytes += cz_dtype_bytes(dtype);
-    return bytes * f->local_elements;
+    return bytes * f->local_elements + whole_bytes(m, family);
 }
 
 /* Families that are alike in all that counts. */

@@ -102,8 +102,11 @@ static void touch_slot(walk *w, accesses *a, const cz_view_stage *stage,
     case CZ_SLOT_GRAD:
         touch_whole(w, a, reduced(bucket), is_write);
         break;
-    case CZ_SLOT_PARAM:
     case CZ_SLOT_STATE:
+        if (!cz_view_is_shaped(stage)) /* nothing else touches a whole one */
+            touch_whole(w, a, values(bucket), is_write);
+        break;
+    case CZ_SLOT_PARAM:
     case CZ_SLOT_STORED:
         touch_whole(w, a, values(bucket), is_write);
         break;

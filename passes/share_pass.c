@@ -81,6 +81,12 @@ static bool refuse(const share_pass *p, int rule, int64_t group,
                       "is not supported yet",
                       name);
         break;
+    case CZ_OUTLINE_STATES:
+        cz_diag_error(p->diags, CZ_UNSUPPORTED, (cz_span){0},
+                      "'%s' cannot be shared: a rule with states of another "
+                      "shape than the parameter's is not supported yet",
+                      name);
+        break;
     case CZ_OUTLINE_LENGTH:
         cz_diag_error(p->diags, CZ_INFEASIBLE, (cz_span){0},
                       "'%s' cannot be shared by %" PRId64

@@ -248,13 +248,25 @@ static bool are_phases(const czr_phases *phases)
     return true;
 }
 
+/* Its type exists; a whole one has elements, on a diagonal only if square. */
+static bool is_state(const czr_state_desc *state)
+{
+    const int64_t rows = state->rows, columns = state->columns;
+    const bool is_shaped =
+        rows > 0 && columns > 0 && rows <= INT64_MAX / 16 / columns;
+
+    return (unsigned)state->dtype < CZR_N_DTYPES &&
+           (is_shaped || (rows == 0 && columns == 0)) &&
+           (!state->diagonal || (is_shaped && rows == columns));
+}
+
 static bool check_variants(const czr_check *c)
 {
     const czr_program *p = c->program;
 
     for (int r = 0; r < p->n_rules; r++)
         for (int k = 0; k < p->states[r].n; k++)
-            if ((unsigned)p->states[r].of[k].dtype >= CZR_N_DTYPES)
+            if (!is_state(&p->states[r].of[k]))
                 return fail(c, "states of rule", r);
     for (int r = 0; p->phases && r < p->n_rules; r++)
         if (p->phases[r] && !are_phases(p->phases[r]))

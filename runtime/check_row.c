@@ -20,26 +20,39 @@ static bool is_of(const czr_check *c, int param, int64_t offset, int64_t count)
                          czr_program_shard(c->program, param, c->rank).n);
 }
 
-/* The slots of a stage against the row's places: states exist, scratch slots
- * have a start, shard slots lie in the slice. */
+/* A slot that does not lie in scratch: states exist, whole ones at their owner;
+ * the others are elements of the slice. */
+static bool check_kept(const czr_check *c, const czr_kernel_row *row,
+                       czr_slot slot)
+{
+    const czr_states *states =
+        &c->program->states[c->program->places[row->param].rule];
+
+    if (slot.kind == CZR_SLOT_STATE) {
+        if (slot.index >= states->n)
+            return false;
+        if (states->of[slot.index].rows > 0)
+            return czr_program_is_owner(c->program, row->param, c->rank);
+        if (!is_of(c, row->param, row->offset, row->count))
+            return false;
+    }
+    return is_owned(c, row->param, row->offset, row->count);
+}
+
+/* The slots of a stage against the row's places: scratch slots have a start. */
 static bool check_slots(const czr_check *c, const czr_kernel_row *row,
                         const czr_slot *slots, int n)
 {
-    const int rule = c->program->places[row->param].rule;
     const int64_t starts[] = {row->gather, row->scatter, row->temp};
     int64_t ends[] = {row->gather, row->scatter, row->temp};
 
     for (int i = 0; i < n; i++) {
         const unsigned kind = slots[i].kind;
-        if (kind == CZR_SLOT_STATE &&
-            (slots[i].index >= c->program->states[rule].n ||
-             !is_of(c, row->param, row->offset, row->count)))
-            return false;
-        if (kind < CZR_SLOT_GATHER &&
-            !is_owned(c, row->param, row->offset, row->count))
-            return false;
-        if (kind < CZR_SLOT_GATHER)
+        if (kind < CZR_SLOT_GATHER) {
+            if (!check_kept(c, row, slots[i]))
+                return false;
             continue;
+        }
         const size_t bytes = czr_round_up(
             (size_t)row->count * czr_dtype_bytes((czr_dtype)slots[i].dtype));
         ends[kind - CZR_SLOT_GATHER] += (int64_t)bytes;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 16u /* of the tables in the second part */
+#define CZR_ABI 17u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -107,13 +107,14 @@ typedef struct czr_layout_info {
     int64_t start[8];  /* of the shard in it */
 } czr_layout_info;
 
-/* One state tensor, this rank's part: elements [first, first + n) of the
- * shard of parameter `param`, flat. */
+/* One state tensor, this rank's part: elements [first, first + n) of the shard
+ * of parameter `param`, flat; or, with rows > 0, all of a matrix of that shape,
+ * by rows, which the owner of the parameter's alone has. */
 typedef struct czr_state {
     const char *name; /* "mom" */
     int param;
     czr_dtype dtype;
-    int64_t first, n;
+    int64_t first, n, rows, columns;
     void *data;
 } czr_state;
 
@@ -293,13 +294,16 @@ typedef struct czr_storage {
 
 typedef struct czr_place {
     int32_t bucket, rule;
-    int64_t offset, turn; /* turn: of the rule's staggered events */
+    int64_t offset, turn;       /* turn: of the rule's staggered events */
+    int32_t owner, shard_owner; /* over split axes, over shards; -1: none */
 } czr_place;
 
 typedef struct czr_state_desc {
     const char *name;
     czr_dtype dtype;
     float init;
+    int32_t diagonal;      /* 1: init stands on it alone, zeros elsewhere */
+    int64_t rows, columns; /* of one that the owner has whole; else 0, 0 */
 } czr_state_desc;
 
 typedef struct czr_states { /* of a rule */

@@ -27,11 +27,12 @@ typedef struct czr_spaces {
     unsigned char *states;  /* of its parameters, as they lie in the slice */
 } czr_spaces;
 
-/* What of a parameter this rank updates: elements of its bucket, and the byte
- * of the bucket's states at which its own begin, one state behind the other,
- * each rounded up. */
+/* What of a parameter this rank updates: elements of its bucket, whether it
+ * owns the matrix, and the byte of the bucket's states at which its own begin,
+ * one state behind the other, each rounded up. */
 typedef struct czr_held {
     czr_range range;
+    bool owns;
     int64_t at;
 } czr_held;
 
@@ -122,8 +123,10 @@ void czr_spaces_close(czr_engine *engine);
 /* Masters from parameters, for the slices that this rank owns. */
 void czr_spaces_take_masters(czr_engine *engine);
 int64_t czr_spaces_peak_scratch(const czr_engine *engine);
+/* states.c: theirs, and the list of them.  Needs the slices of the spaces. */
+czr_status czr_states_open(czr_engine *engine);
 /* State `k` of element `offset` of a bucket, which is the parameter's and this
- * rank's. */
+ * rank's; of one that is whole, its first element. */
 unsigned char *czr_spaces_state(const czr_engine *engine, int param, int k,
                                 int64_t offset);
 

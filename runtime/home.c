@@ -1,5 +1,5 @@
-/* Which ranks have a bucket: all, or some coordinates over the axes of its
- * home.  Knows nothing of engines. */
+/* Which ranks have a bucket, and which owns a matrix: all, or some coordinates
+ * over the axes of a home, of a split, of shards.  Knows nothing of engines. */
 #include "runtime/program.h"
 
 bool czr_home_is_valid(const czr_program *program, const czr_bucket *bucket)
@@ -34,4 +34,27 @@ bool czr_program_is_home(const czr_program *program, int bucket, int rank)
 bool czr_program_has_param(const czr_program *program, int param, int rank)
 {
     return czr_program_is_home(program, program->places[param].bucket, rank);
+}
+
+/* Axes that shard a family. */
+static uint32_t shard_axes(const czr_family *family)
+{
+    uint32_t axes = 0;
+
+    for (int d = 0; d < family->n_dims; d++)
+        axes |= family->shard[d];
+    return axes;
+}
+
+bool czr_program_is_owner(const czr_program *program, int param, int rank)
+{
+    const czr_place *place = &program->places[param];
+    const uint32_t split = program->buckets[place->bucket].split_axes;
+
+    return place->owner >= 0 && czr_program_has_param(program, param, rank) &&
+           czr_program_coordinate(program, split, rank) == place->owner &&
+           (place->shard_owner < 0 ||
+            czr_program_coordinate(
+                program, shard_axes(czr_program_family(program, param)),
+                rank) == place->shard_owner);
 }

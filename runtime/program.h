@@ -65,6 +65,8 @@ size_t czr_program_name(const czr_program *program, int param, int rank,
  * for it and nothing to do. */
 bool czr_program_is_home(const czr_program *program, int bucket, int rank);
 bool czr_program_has_param(const czr_program *program, int param, int rank);
+/* Whether it is the one that computes a whole matrix. */
+bool czr_program_is_owner(const czr_program *program, int param, int rank);
 /* Is a bucket's home coordinates over axes that do not split it? */
 bool czr_home_is_valid(const czr_program *program, const czr_bucket *bucket);
 

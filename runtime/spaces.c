@@ -1,4 +1,4 @@
-/* The memory of a rank: spaces of buckets, scratch, and the list of states. */
+/* The memory of a rank: spaces of buckets, and scratch. */
 #include "runtime/engine.h"
 
 #include "runtime/memory.h"
@@ -16,100 +16,6 @@ static unsigned char *take(czr_engine *engine, int64_t n, int64_t leaves,
         return NULL;
     return engine->device->ops->alloc(engine->device, (size_t)(n * leaves),
                                       bytes);
-}
-
-/* ---- states ------------------------------------------------------------- */
-
-static const czr_states *states_of(const czr_engine *engine, int param)
-{
-    return &engine->program->states[engine->program->places[param].rule];
-}
-
-static czr_range find_held(const czr_engine *engine, int param)
-{
-    const czr_program *program = engine->program;
-    const czr_place *place = &program->places[param];
-    const czr_range slice = engine->spaces[place->bucket].slice;
-    const int64_t n = czr_program_shard(program, param, engine->rank).n;
-    int64_t first = place->offset, end = place->offset + n;
-
-    if (first < slice.first)
-        first = slice.first;
-    if (end > slice.first + slice.n)
-        end = slice.first + slice.n;
-    return (czr_range){first, end > first ? end - first : 0};
-}
-
-/* Of the first `n` states of so many elements. */
-static int64_t state_bytes(const czr_states *states, int n, int64_t elements)
-{
-    int64_t bytes = 0;
-
-    for (int k = 0; k < n; k++)
-        bytes += (int64_t)czr_round_up((size_t)elements *
-                                       czr_dtype_bytes(states->of[k].dtype));
-    return bytes;
-}
-
-unsigned char *czr_spaces_state(const czr_engine *engine, int param, int k,
-                                int64_t offset)
-{
-    const czr_states *states = states_of(engine, param);
-    const czr_held *held = &engine->held[param];
-    const int bucket = engine->program->places[param].bucket;
-
-    return engine->spaces[bucket].states + held->at +
-           state_bytes(states, k, held->range.n) +
-           (offset - held->range.first) *
-               (int64_t)czr_dtype_bytes(states->of[k].dtype);
-}
-
-/* Bytes of each bucket's states into `bytes`. */
-static void place_states(czr_engine *engine, int64_t *bytes)
-{
-    const czr_program *program = engine->program;
-
-    for (int p = 0; p < program->n_params; p++) {
-        int64_t *end = &bytes[program->places[p].bucket];
-        const czr_states *states = states_of(engine, p);
-        const czr_range range = find_held(engine, p);
-        engine->held[p] = (czr_held){range, *end};
-        *end += state_bytes(states, states->n, range.n);
-    }
-}
-
-static void fill_states(czr_engine *engine, int param)
-{
-    const czr_states *states = states_of(engine, param);
-    const czr_range range = engine->held[param].range;
-
-    for (int k = 0; range.n > 0 && k < states->n; k++)
-        czr_fill(czr_spaces_state(engine, param, k, range.first),
-                 states->of[k].dtype, (double)states->of[k].init,
-                 (size_t)range.n);
-}
-
-static czr_status open_states(czr_engine *engine)
-{
-    const czr_program *program = engine->program;
-    int64_t *bytes = czr_alloc((size_t)program->n_buckets, sizeof *bytes);
-    czr_status status = bytes ? CZR_OK : CZR_ERR_NO_MEMORY;
-
-    engine->held = czr_alloc((size_t)program->n_params, sizeof *engine->held);
-    if (!engine->held)
-        status = CZR_ERR_NO_MEMORY;
-    if (status == CZR_OK)
-        place_states(engine, bytes);
-    for (int b = 0; b < program->n_buckets && status == CZR_OK; b++) {
-        engine->spaces[b].states =
-            engine->device->ops->alloc(engine->device, (size_t)bytes[b], 1);
-        if (!engine->spaces[b].states)
-            status = CZR_ERR_NO_MEMORY;
-    }
-    czr_free(bytes);
-    for (int p = 0; p < program->n_params && status == CZR_OK; p++)
-        fill_states(engine, p);
-    return status;
 }
 
 /* ---- buckets ------------------------------------------------------------ */
@@ -211,39 +117,6 @@ static czr_status open_stages(czr_engine *engine)
     return CZR_OK;
 }
 
-/* The part of a parameter's shard whose states this rank has. */
-static czr_state state_of(const czr_engine *engine, int param, int k)
-{
-    const czr_state_desc *state = &states_of(engine, param)->of[k];
-    const czr_range held = engine->held[param].range;
-
-    return (czr_state){
-        .name = state->name,
-        .param = param,
-        .dtype = state->dtype,
-        .first = held.first - engine->program->places[param].offset,
-        .n = held.n,
-        .data =
-            held.n > 0 ? czr_spaces_state(engine, param, k, held.first) : NULL};
-}
-
-/* Lists the states; with `states` NULL it only counts. */
-static int list_states(const czr_engine *engine, czr_state *states)
-{
-    const czr_program *program = engine->program;
-    int n = 0;
-
-    for (int param = 0; param < program->n_params; param++) {
-        for (int k = 0; k < states_of(engine, param)->n; k++) {
-            const czr_state state = state_of(engine, param, k);
-            if (state.n && states)
-                states[n] = state;
-            n += state.n > 0;
-        }
-    }
-    return n;
-}
-
 czr_status czr_spaces_open(czr_engine *engine)
 {
     const czr_program *program = engine->program;
@@ -256,22 +129,14 @@ czr_status czr_spaces_open(czr_engine *engine)
     for (int b = 0; b < program->n_buckets && status == CZR_OK; b++)
         status = open_bucket(engine, b);
     if (status == CZR_OK)
-        status = open_states(engine);
+        status = czr_states_open(engine);
     if (status == CZR_OK)
         status = open_scratch(engine);
     if (status == CZR_OK)
         status = open_stages(engine);
     if (status == CZR_OK)
         status = open_moving(engine);
-    if (status != CZR_OK)
-        return status;
-    engine->n_states = list_states(engine, NULL);
-    engine->states =
-        czr_alloc((size_t)engine->n_states, sizeof *engine->states);
-    if (!engine->states)
-        return CZR_ERR_NO_MEMORY;
-    list_states(engine, engine->states);
-    return CZR_OK;
+    return status;
 }
 
 static void close_bucket(czr_engine *engine, int b)
@@ -323,20 +188,4 @@ int64_t czr_spaces_peak_scratch(const czr_engine *engine)
     while (n > 0 && engine->scratch[n - 1] == UNTOUCHED)
         n--;
     return (int64_t)czr_round_up((size_t)n);
-}
-
-/* ---- states, for callers ------------------------------------------------ */
-
-int czr_state_count(const czr_engine *engine)
-{
-    return engine->n_states;
-}
-
-czr_status czr_state_get(czr_engine *engine, int state, czr_state *out)
-{
-    if (!out || state < 0 || state >= engine->n_states)
-        return czr_engine_refuse(engine, CZR_ERR_ARGUMENT, "no state %d",
-                                 state);
-    *out = engine->states[state];
-    return CZR_OK;
 }

@@ -59,6 +59,7 @@ class Layout(ct.Structure):
 class State(ct.Structure):
     _fields_ = [("name", ct.c_char_p), ("param", ct.c_int),
                 ("dtype", ct.c_int), ("first", ct.c_int64), ("n", ct.c_int64),
+                ("rows", ct.c_int64), ("columns", ct.c_int64),
                 ("data", ct.c_void_p)]
 
 

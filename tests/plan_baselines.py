@@ -166,12 +166,20 @@ def whole_ps(plan, p):
     return stage["time_ps"] if stage else 0
 
 
-def state_bytes(plan, p):
+def shard_bytes(plan, p):
+    """Master and states of an element, those apart that are whole."""
     master = BYTES[plan.data["policy"]["master_dtype"]]
     each = master if master > BYTES[p["dtype"]] else 0
-    each += sum(BYTES[s["dtype"]] for s in plan.data["states"]
-                if s["rule"] == p["rule"])
-    return each * p["local_elements"]
+    return each + sum(plan.widths.get(p["rule"], []))
+
+
+def whole_bytes(plan, p):
+    """Of whole states, in the mean of the ranks that shard the parameter."""
+    return ceil_div(plan.whole_states.get(p["rule"], 0), plan.shards(p))
+
+
+def state_bytes(plan, p):
+    return shard_bytes(plan, p) * p["local_elements"] + whole_bytes(plan, p)
 
 
 class Expected:

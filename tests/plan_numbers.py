@@ -45,9 +45,15 @@ class Plan:
         self.matrix_of = {m["parameter"]: m for m in data["matrices"]}
         self.rows = {}
         self.held = {}
-        self.widths = {}
+        self.widths, self.whole_states = {}, {}
         for state in data["states"]:
-            self.widths.setdefault(state["rule"], []).append(BYTES[state["dtype"]])
+            width = BYTES[state["dtype"]]
+            if state["whole"]:
+                self.whole_states[state["rule"]] = round_up(
+                    math.prod(state["shape"]) * width, 64) + \
+                    self.whole_states.get(state["rule"], 0)
+            else:
+                self.widths.setdefault(state["rule"], []).append(width)
         self.stage_axes = [a for n in data["mesh"]["names"]
                            if n["name"] == "pp" for a in n["axes"]]
         self.stage_of = [self.over(rank, self.stage_axes)
@@ -163,7 +169,15 @@ class Plan:
         return sum(round_up(self.part(bucket, i, rank) * width, 64)
                    for i in self.held[key]
                    for width in self.widths.get(
-                       self.params[bucket["order"][i]]["rule"], []))
+                       self.params[bucket["order"][i]]["rule"], [])) + \
+            sum(self.whole_bytes(bucket["order"][i], rank)
+                for i in self.held[key])
+
+    def whole_bytes(self, number, rank):
+        """Of a parameter's whole states, which lie at its owner."""
+        found = self.whole_states.get(self.params[number]["rule"], 0)
+        matrix = self.matrix_of.get(number)
+        return found if found and matrix and rank in self.owners(matrix) else 0
 
     def part(self, bucket, i, rank):
         """Elements of the bucket's i-th parameter in a rank's slice."""

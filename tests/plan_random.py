@@ -20,7 +20,7 @@ import check_plan
 import plan_random_text
 import plan_schema
 import shrink
-from plan_baselines import state_bytes
+from plan_baselines import shard_bytes, whole_bytes
 from plan_numbers import BYTES, Plan, round_up
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -33,14 +33,17 @@ STATE_CAP = (110, 100)      # of any rank, over the mean
 
 def state_of(plan):
     """Bytes of master and state of each rank, without padding; shards that are
-    shorter than others count as long, as they do in baselines."""
+    shorter than others count as long, and whole states as spread over all
+    shards, as they are in baselines."""
     found = [0] * len(plan.ranks)
     for bucket in plan.data["buckets"]:
         params = [plan.params[n] for n in bucket["order"]]
-        own = [sum(plan.inside(bucket, i, p["local_elements"], r) *
-                   (state_bytes(plan, p) // p["local_elements"])
-                   for i, p in enumerate(params))
-               for r in range(plan.n_split(bucket))]
+        own = [0] * plan.n_split(bucket)
+        for r in range(len(own)):
+            for i, p in enumerate(params):
+                n = plan.inside(bucket, i, p["local_elements"], r)
+                own[r] += n * shard_bytes(plan, p) + \
+                    (whole_bytes(plan, p) if n else 0)
         for rank in plan.ranks:
             if plan.is_home(bucket, rank):
                 found[rank] += own[plan.split(rank, bucket)]

@@ -1,6 +1,8 @@
 /* Uses and micro-groups of a plan, read off its view. */
 #include "frontend/report/facts.h"
 
+#include "dsl/state.h"
+
 static int rule_of(const cz_plan_view *view, int param)
 {
     return view->families[view->params[param].family].rule;
@@ -18,15 +20,10 @@ const cz_view_stage *cz_report_stage(const cz_plan_view *view, int param,
 
 static int64_t state_bytes(const cz_plan_view *view, int param)
 {
-    const cz_strings dtypes =
-        view->rules[rule_of(view, param)].fact->state_dtypes;
-    int64_t bytes = 0;
-    for (int i = 0; i < dtypes.n; i++) {
-        cz_dtype dtype = CZ_F32;
-        cz_dtype_find(dtypes.v[i], &dtype);
-        bytes += cz_dtype_bytes(dtype);
-    }
-    return bytes * view->families[view->params[param].family].elements;
+    const cz_fact_rule *rule = view->rules[rule_of(view, param)].fact;
+    return cz_state_shard_bytes(rule) *
+               view->families[view->params[param].family].elements +
+           cz_state_logical_bytes(rule);
 }
 
 cz_use_facts cz_report_use(const cz_plan_view *view, int use)

@@ -3,6 +3,7 @@
 #include "frontend/report/stages.h"
 
 #include "dsl/error_bound.h"
+#include "dsl/state.h"
 
 /* ---- what is planned ---- */
 
@@ -203,6 +204,16 @@ static void put_parameters(cz_report *r)
     }
 }
 
+/* Of one that is whole; that of others is the parameter's. */
+static void put_state_shape(cz_report *r, const cz_fact_rule *rule, int state)
+{
+    const bool is_whole = cz_state_is_whole(rule, state);
+    const cz_ints shape = {rule->state_shapes.v + 2 * state, is_whole ? 2 : 0};
+    cz_json_put_bool(&r->json, "diagonal", rule->state_diagonal.v[state]);
+    cz_json_put_bool(&r->json, "whole", is_whole);
+    cz_json_put_ints(&r->json, "shape", shape.v, shape.n);
+}
+
 static void put_states(cz_report *r)
 {
     const cz_plan_view *view = r->view;
@@ -215,6 +226,7 @@ static void put_states(cz_report *r)
             cz_json_put_string(json, "name", rule->states.v[k]);
             cz_json_put_string(json, "dtype", rule->state_dtypes.v[k]);
             cz_report_put_real(r, "init", rule->state_init.v[k]);
+            put_state_shape(r, rule, k);
             cz_json_close(json, '}');
         }
     }

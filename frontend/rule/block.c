@@ -124,130 +124,6 @@ static void run_write(cz_rule *rule, const cz_node *statement)
     assign(rule, statement, statement->kids[0], value, write_slot);
 }
 
-/* ---- state a : f32[m, n] = 0 ---- */
-
-/* One dimension of a state. */
-static const cz_scalar *find_extent(cz_rule *rule, const cz_node *node)
-{
-    double length, at[CZ_PATH_SYMBOLS];
-    const cz_rule_value *value = cz_rule_eval(rule, node);
-    if (!cz_rule_constant(rule, node, value, "a dimension", &length))
-        return NULL;
-    if (!cz_scalar_is_dimension(value->number)) {
-        cz_rule_error(rule, CZ_BAD_DIMENSION, node,
-                      "a dimension is made of whole numbers and the header's "
-                      "names by +, -, *, min and max");
-        return NULL;
-    }
-    const cz_scalar *below =
-        cz_scalar_compare(&rule->scalars, "olt", value->number, rule->one);
-    if (cz_scalar_is_constant(below) ? below->constant == 0
-                                     : !cz_rule_path_can(rule->path, below, at))
-        return value->number;
-    cz_rule_error(rule, CZ_BAD_DIMENSION, node,
-                  "a dimension must be at least 1");
-    if (!cz_scalar_is_constant(below))
-        cz_diag_note(rule->diags, node->span, "with %s this is %.0f",
-                     cz_rule_path_text_at(rule->path, rule->arena, below, at),
-                     cz_scalar_at(value->number, at));
-    return NULL;
-}
-
-static bool is_parameters(cz_rule *rule, const cz_scalar *const *extent)
-{
-    const cz_tensor *param = &rule->slots[0].value->tensor;
-    return cz_rule_same_extent(rule, extent[0], cz_rule_extent(param, 0)) &&
-           cz_rule_same_extent(rule, extent[1], cz_rule_extent(param, 1));
-}
-
-/* As stored.  Shapes other than the parameter's are not supported yet; on a
- * path they are checked all the same. */
-static bool find_extents(cz_rule *rule, const cz_node *type,
-                         const cz_scalar *extent[2])
-{
-    const int n_dims = cz_rule_is_any(rule) ? 0 : 2;
-    extent[0] = rule->extent[0];
-    extent[1] = rule->extent[1];
-    if (type->n_kids == 0)
-        return true;
-    if (type->n_kids != n_dims) {
-        cz_rule_error(rule, CZ_UNSUPPORTED, type,
-                      n_dims ? "a state without the parameter's dimensions is "
-                               "not supported yet"
-                             : "a state of a rule `for any` has the "
-                               "parameter's shape: write no dimensions");
-        return false;
-    }
-    const cz_scalar *first = find_extent(rule, type->kids[0]);
-    const cz_scalar *seen[2] = {first, find_extent(rule, type->kids[1])};
-    if (!seen[0] || !seen[1])
-        return false;
-    if (is_parameters(rule, seen))
-        return true;
-    cz_rule_error(rule, CZ_UNSUPPORTED, type,
-                  "a state of another shape than the parameter's is not "
-                  "supported yet");
-    extent[0] = seen[0];
-    extent[1] = seen[1];
-    return rule->path != NULL;
-}
-
-static bool find_dtype(cz_rule *rule, const cz_node *type, cz_dtype *dtype)
-{
-    if (!cz_dtype_find(type->text, dtype))
-        cz_rule_error(rule, CZ_BAD_TYPE, type,
-                      "'%s' is no element type; there are f32 and bf16",
-                      type->text);
-    else if (*dtype == CZ_F64)
-        cz_rule_error(rule, CZ_UNSUPPORTED, type,
-                      "a state in f64 is not supported yet");
-    else
-        return true;
-    return false;
-}
-
-static void add_state(cz_rule *rule, const cz_node *statement, cz_dtype dtype,
-                      double init, const cz_scalar *const *extent)
-{
-    cz_rule_slot *slot = CZ_PUSH(rule->arena, rule->slots, rule->n_slots);
-    *slot = (cz_rule_slot){.name = statement->text,
-                           .dtype = dtype,
-                           .init = init,
-                           .declared = statement};
-    /* after the gradient and the slots before it */
-    slot->value = cz_rule_argument(rule, rule->n_slots, dtype, extent);
-}
-
-static void run_state(cz_rule *rule, const cz_node *statement)
-{
-    double init;
-    cz_dtype dtype = CZ_F32;
-    const cz_node *type = statement->kids[0];
-    if (rule->frame->call || rule->frame->n_loops || rule->n_conditional) {
-        cz_rule_error(rule, CZ_BAD_TYPE, statement,
-                      "states are declared by the optimizer itself, outside "
-                      "of loops, `first` and `every`");
-        return;
-    }
-    if (cz_rule_find_local(rule, statement->text)) {
-        cz_rule_error(rule, CZ_DUPLICATE_NAME, statement,
-                      "'%s' is already the name of something else here",
-                      statement->text);
-        return;
-    }
-    const cz_rule_value *value = cz_rule_eval(rule, statement->kids[1]);
-    const bool constant = cz_rule_constant(
-        rule, statement->kids[1], value, "the initial value of a state", &init);
-    const bool typed = find_dtype(rule, type, &dtype);
-    const cz_scalar *extent[2];
-    const bool fits = find_extents(rule, type, extent);
-    /* An ill-formed one is absorbed where it is read. */
-    if (constant && typed && fits)
-        add_state(rule, statement, dtype, init, extent);
-    else
-        cz_rule_bind(rule, statement->text, cz_rule_absorb(), statement);
-}
-
 /* ---- for, if, return ---- */
 
 static void absorb_name(cz_rule *rule, const cz_node *statement,
@@ -361,7 +237,7 @@ typedef void (*runner)(cz_rule *, const cz_node *);
 static const runner runners[CZ_AST_N_KINDS] = {
     [CZ_AST_BIND] = run_bind,
     [CZ_AST_WRITE] = run_write,
-    [CZ_AST_STATE] = run_state,
+    [CZ_AST_STATE] = cz_rule_run_state,
     [CZ_AST_FOR] = run_for,
     [CZ_AST_IF] = run_if,
     [CZ_AST_RETURN] = run_return,

@@ -86,9 +86,11 @@ typedef struct cz_rule_frame {
 /* What `<-` may write: the parameter, then the states in order. */
 typedef struct cz_rule_slot {
     const char *name;
-    cz_dtype dtype;
+    cz_tensor as;  /* how it lies between steps; no elements */
+    bool is_whole; /* in one piece, at the owner */
     double init;
-    cz_rule_value *value;    /* now */
+    bool is_diagonal;     /* the initial value stands on the diagonal alone */
+    cz_rule_value *value; /* now */
     const cz_node *declared; /* STATE, or the header */
     const cz_node *written;  /* the WRITE, or NULL */
 } cz_rule_slot;
@@ -165,10 +167,12 @@ cz_rule_value *cz_rule_number(cz_rule *rule, const cz_scalar *number);
 cz_rule_value *cz_rule_items(cz_rule *rule, cz_rule_kind kind,
                              cz_rule_value **items, int n);
 cz_rule_value *cz_rule_tensor(cz_rule *rule, cz_tensor tensor);
-/* Argument i of the update function: a whole tensor of these extents, as
- * stored. */
-cz_rule_value *cz_rule_argument(cz_rule *rule, int i, cz_dtype dtype,
-                                const cz_scalar *const *extent);
+/* Argument i of the update function, which lies like `as`. */
+cz_rule_value *cz_rule_argument(cz_rule *rule, int i, const cz_tensor *as);
+/* What lies as the parameter does. */
+cz_tensor cz_rule_as_parameter(const cz_rule *rule, cz_dtype dtype);
+/* The IR's type of a tensor stored like this. */
+cz_ir_type cz_rule_stored_type(const cz_tensor *tensor, cz_dtype dtype);
 bool cz_rule_is_any(const cz_rule *rule);
 /* A truth, of a number or element by element. */
 bool cz_rule_is_bool(const cz_rule_value *value);
@@ -340,6 +344,10 @@ void cz_rule_run(cz_rule *rule, const cz_node *block);
 /* Nobody knows whether the block runs: all that it binds, writes or returns
  * absorbs. */
 void cz_rule_absorb_block(cz_rule *rule, const cz_node *block);
+
+/* ---- state.c ---- */
+
+void cz_rule_run_state(cz_rule *rule, const cz_node *statement);
 
 /* ---- rule_phase.c ---- */
 

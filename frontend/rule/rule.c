@@ -44,7 +44,8 @@ bool cz_rule_signature_build(const cz_rule_use *use, cz_diags *diags,
 /* The gradient, clipped where the schedule says so. */
 static cz_rule_value *gradient(cz_rule *rule)
 {
-    cz_rule_value *grad = cz_rule_argument(rule, 0, CZ_F32, rule->extent);
+    const cz_tensor as = cz_rule_as_parameter(rule, CZ_F32);
+    cz_rule_value *grad = cz_rule_argument(rule, 0, &as);
     if (!rule->use->clip)
         return grad;
     cz_rule_value *factor =
@@ -69,11 +70,11 @@ static void run(cz_rule *rule)
     rule->slots = NULL;
     rule->n_slots = rule->n_steps = rule->n_serials = 0;
     rule->n_conditional = 0;
+    const cz_tensor as = cz_rule_as_parameter(rule, rule->shape->master_dtype);
     *CZ_PUSH(rule->arena, rule->slots, rule->n_slots) = (cz_rule_slot){
         .name = "param",
-        .dtype = rule->shape->master_dtype,
-        .value =
-            cz_rule_argument(rule, 1, rule->shape->master_dtype, rule->extent),
+        .as = as,
+        .value = cz_rule_argument(rule, 1, &as),
         .declared = header(rule),
     };
     for (int i = 0; i < rule->n_formals; i++)
@@ -89,12 +90,9 @@ static void run(cz_rule *rule)
 
 /* ---- building ---- */
 
-static cz_ir_type slot_type(const cz_rule *rule, cz_dtype dtype)
+static cz_ir_type slot_type(const cz_tensor *as)
 {
-    static const int64_t one = 1;
-    return cz_rule_is_any(rule)
-               ? cz_ir_tensor_type(dtype, 1, &one)
-               : cz_ir_tensor_type(dtype, 2, rule->shape->shape);
+    return cz_rule_stored_type(as, as->dtype);
 }
 
 /* (grad, param, states, scalars) -> (param, states). */
@@ -104,9 +102,9 @@ static cz_ir_builder open_update(cz_rule *rule, cz_ir *ir, const char *name)
     const int n_in =
         n_tensors + rule->n_results + (rule->asks_name ? CZ_NAME_SCALARS : 0);
     cz_ir_type *in = CZ_NEW(rule->arena, cz_ir_type, n_in);
-    in[0] = slot_type(rule, CZ_F32);
+    in[0] = cz_rule_stored_type(&rule->slots[0].as, CZ_F32);
     for (int i = 0; i < rule->n_slots; i++)
-        in[1 + i] = slot_type(rule, rule->slots[i].dtype);
+        in[1 + i] = slot_type(&rule->slots[i].as);
     for (int i = n_tensors; i < n_in; i++)
         in[i] = cz_ir_scalar_type(CZ_F32);
     const cz_ir_signature signature = {
@@ -139,10 +137,16 @@ static void add_fact(cz_rule *rule, cz_ir *ir, const char *symbol,
     const char **states = CZ_NEW(rule->arena, const char *, n);
     const char **dtypes = CZ_NEW(rule->arena, const char *, n);
     double *inits = CZ_NEW(rule->arena, double, n);
+    int64_t *diagonal = CZ_NEW(rule->arena, int64_t, n);
+    int64_t *shapes = CZ_NEW(rule->arena, int64_t, 2 * n);
     for (int i = 0; i < n; i++) {
-        states[i] = rule->slots[FIRST_STATE + i].name;
-        dtypes[i] = cz_dtype_name(rule->slots[FIRST_STATE + i].dtype);
-        inits[i] = rule->slots[FIRST_STATE + i].init;
+        const cz_rule_slot *slot = &rule->slots[FIRST_STATE + i];
+        states[i] = slot->name;
+        dtypes[i] = cz_dtype_name(slot->as.dtype);
+        inits[i] = slot->init;
+        diagonal[i] = slot->is_diagonal;
+        for (int dim = 0; dim < 2 && slot->is_whole; dim++)
+            shapes[2 * i + dim] = (int64_t)slot->as.extent[dim]->constant;
     }
     const cz_fact_rule fact = {
         .sym_name = symbol,
@@ -152,6 +156,8 @@ static void add_fact(cz_rule *rule, cz_ir *ir, const char *symbol,
         .states = {states, n},
         .state_dtypes = {dtypes, n},
         .state_init = {inits, n},
+        .state_diagonal = {diagonal, n},
+        .state_shapes = {shapes, 2 * n},
         .update = update,
         .prologue = prologue,
     };
@@ -250,14 +256,22 @@ static bool writes_param(const cz_rule *rule)
            (param->written && param->value->tensor.serial != PARAM_SERIAL);
 }
 
+static bool are_alike(cz_rule *rule, const cz_rule_slot *a,
+                      const cz_rule_slot *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->as.dtype == b->as.dtype &&
+           a->init == b->init && a->is_diagonal == b->is_diagonal &&
+           a->is_whole == b->is_whole && a->as.kept == b->as.kept &&
+           cz_rule_same_extent(rule, a->as.extent[0], b->as.extent[0]) &&
+           cz_rule_same_extent(rule, a->as.extent[1], b->as.extent[1]);
+}
+
 /* A name bound in one phase may decide an `if` around states. */
 static void check_states(cz_rule *rule, const cz_rule_slot *slots, int n)
 {
     bool alike = rule->n_slots == n;
     for (int i = 0; alike && i < n; i++)
-        alike = strcmp(rule->slots[i].name, slots[i].name) == 0 &&
-                rule->slots[i].dtype == slots[i].dtype &&
-                rule->slots[i].init == slots[i].init;
+        alike = are_alike(rule, &rule->slots[i], &slots[i]);
     if (!alike)
         cz_rule_error(rule, CZ_BAD_TYPE, rule->use->optimizer,
                       "'%s' has other states at some updates than at others",

@@ -9,8 +9,7 @@ static int rank_of(unsigned kept)
     return (int)(kept & 1) + (int)(kept >> 1);
 }
 
-/* The IR's type of a tensor stored like this. */
-static cz_ir_type type_of(const cz_tensor *tensor, cz_dtype dtype)
+cz_ir_type cz_rule_stored_type(const cz_tensor *tensor, cz_dtype dtype)
 {
     int64_t shape[2];
     int n = 0;
@@ -172,7 +171,7 @@ bool cz_rule_unify(cz_rule *rule, const cz_node *node,
 
 cz_ir_value cz_rule_spread_argument(cz_rule *rule, int i, const cz_tensor *as)
 {
-    const cz_ir_type type = type_of(as, CZ_F32);
+    const cz_ir_type type = cz_rule_stored_type(as, CZ_F32);
     return cz_ir_splat(&rule->builder,
                        cz_ir_function_in(rule->builder.function, i), type.rank,
                        type.shape);
@@ -181,7 +180,7 @@ cz_ir_value cz_rule_spread_argument(cz_rule *rule, int i, const cz_tensor *as)
 static cz_ir_value spread_number(cz_rule *rule, const cz_scalar *number,
                                  const cz_tensor *as)
 {
-    const cz_ir_type type = type_of(as, CZ_F32);
+    const cz_ir_type type = cz_rule_stored_type(as, CZ_F32);
     if (cz_scalar_is_constant(number))
         return rule->building
                    ? cz_ir_constant(&rule->builder, type, number->constant)
@@ -196,7 +195,7 @@ static cz_ir_value spread_number(cz_rule *rule, const cz_scalar *number,
 static cz_ir_value broadcast(cz_rule *rule, cz_ir_value value,
                              const cz_tensor *laid, const cz_tensor *as)
 {
-    const cz_ir_type type = type_of(as, CZ_F32);
+    const cz_ir_type type = cz_rule_stored_type(as, CZ_F32);
     int64_t dims[2];
     int n = 0, place = 0;
     for (int dim = 0; dim < 2; dim++) {

@@ -84,30 +84,24 @@ cz_rule_value *cz_rule_tensor(cz_rule *rule, cz_tensor tensor)
     return value;
 }
 
-/* A state [m, 1] is what sum(x, 1) leaves. */
-static unsigned kept_of(const cz_rule *rule, const cz_scalar *const *extent)
-{
-    unsigned kept = CZ_RULE_MATRIX;
-    for (int dim = 0; dim < 2 && rule->path; dim++)
-        if (extent[dim] == rule->one)
-            kept &= ~(1U << dim);
-    return kept;
-}
-
-cz_rule_value *cz_rule_argument(cz_rule *rule, int i, cz_dtype dtype,
-                                const cz_scalar *const *extent)
+cz_tensor cz_rule_as_parameter(const cz_rule *rule, cz_dtype dtype)
 {
     const bool any = cz_rule_is_any(rule);
-    cz_tensor tensor = {
+    return (cz_tensor){
         .dtype = dtype,
         .rounded = true,
-        .kept = any ? CZ_RULE_ROWS : kept_of(rule, extent),
-        .extent = {extent[0], extent[1]},
+        .kept = any ? CZ_RULE_ROWS : CZ_RULE_MATRIX,
+        .extent = {rule->extent[0], rule->extent[1]},
         .flipped = !any && rule->shape->transposed,
     };
+}
+
+cz_rule_value *cz_rule_argument(cz_rule *rule, int i, const cz_tensor *as)
+{
+    cz_tensor tensor = *as;
     if (rule->building) {
         const cz_ir_value in = cz_ir_function_in(rule->builder.function, i);
-        *(dtype == CZ_BF16 ? &tensor.narrow : &tensor.wide) = in;
+        *(as->dtype == CZ_BF16 ? &tensor.narrow : &tensor.wide) = in;
     }
     return cz_rule_tensor(rule, tensor);
 }

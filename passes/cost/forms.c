@@ -75,6 +75,7 @@ static cz_form_obstacle obstacle_of(const finder *f, const cz_form_class *of,
         [CZ_OUTLINE_OK] = CZ_FORM_POSSIBLE,
         [CZ_OUTLINE_NO_CUT] = CZ_FORM_NO_CUT,
         [CZ_OUTLINE_PHASES] = CZ_FORM_PHASES,
+        [CZ_OUTLINE_STATES] = CZ_FORM_STATES,
         [CZ_OUTLINE_LENGTH] = CZ_FORM_LENGTH,
         [CZ_OUTLINE_BLOCKS] = CZ_FORM_BLOCKS};
     const cz_fact_rule *rule = f->view->rules[of->rule].fact;
@@ -302,6 +303,7 @@ const char *cz_form_obstacle_text(cz_form_obstacle obstacle)
         [CZ_FORM_UNSHARDED] = "nothing shards it",
         [CZ_FORM_NO_CUT] = "a step needs elements of other ranks",
         [CZ_FORM_PHASES] = "its updates are not all alike",
+        [CZ_FORM_STATES] = "it has states that are whole",
         [CZ_FORM_LENGTH] = "it has no such equal parts",
         [CZ_FORM_BLOCKS] = "parts would cut blocks of its sums"};
     return texts[obstacle];

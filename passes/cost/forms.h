@@ -16,6 +16,7 @@ typedef enum cz_form_obstacle {
     CZ_FORM_UNSHARDED, /* no ranks have parts of it */
     CZ_FORM_NO_CUT,    /* as cz_outline_status */
     CZ_FORM_PHASES,
+    CZ_FORM_STATES,
     CZ_FORM_LENGTH,
     CZ_FORM_BLOCKS,
     CZ_FORM_N_OBSTACLES

@@ -209,7 +209,14 @@ static bool is_param(verifier *v, int op, int64_t rank, int64_t param)
     return v->n_errors == 0;
 }
 
-/* A stage on whole matrices sees scratch alone: shards lie elsewhere. */
+/* States of a stage on whole matrices are whole: the plan view sees to it. */
+static bool is_of_shard(cz_slot_kind kind)
+{
+    return kind < CZ_SLOT_GATHER && kind != CZ_SLOT_STATE;
+}
+
+/* A stage on whole matrices sees scratch, and its states: shards lie
+ * elsewhere. */
 static void check_whole(verifier *v, int op, int64_t rank,
                         const cz_view_kernel_row *row)
 {
@@ -222,9 +229,9 @@ static void check_whole(verifier *v, int op, int64_t rank,
     bool sees_shard = false;
 
     for (int i = 0; i < stage->n_in; i++)
-        sees_shard = sees_shard || stage->in[i].kind < CZ_SLOT_GATHER;
+        sees_shard = sees_shard || is_of_shard(stage->in[i].kind);
     for (int i = 0; i < stage->n_out; i++)
-        sees_shard = sees_shard || stage->out[i].kind < CZ_SLOT_GATHER;
+        sees_shard = sees_shard || is_of_shard(stage->out[i].kind);
     if (sees_shard)
         reject(v, (place){op, rank, row->param},
                "a stage on the whole matrix reads or writes a shard");

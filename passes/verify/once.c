@@ -131,6 +131,12 @@ static bool persists(cz_slot_kind kind)
            kind == CZ_SLOT_STORED;
 }
 
+/* A state that the owner alone has: check_owned() counts it. */
+static bool is_whole(const cz_view_stage *stage, const cz_view_slot *slot)
+{
+    return slot->kind == CZ_SLOT_STATE && cz_view_is_shaped(stage);
+}
+
 enum { MAX_STATES = 64 };
 
 static int64_t target_key(const cz_view_slot *slot)
@@ -147,11 +153,11 @@ static void add_writes(verifier *v, run_list *list, int op, int64_t rank,
     const int64_t lo = row->offset - v->view->params[row->param].offset;
 
     for (int i = 0; i < stage->n_out; i++) {
-        if (!persists(stage->out[i].kind))
+        if (!persists(stage->out[i].kind) || is_whole(stage, &stage->out[i]))
             continue;
         if (cz_view_is_shaped(stage)) {
             reject(v, (place){op, rank, row->param},
-                   "a stage on the whole matrix writes a parameter or state");
+                   "a stage on the whole matrix writes a parameter");
             return;
         }
         *CZ_PUSH(v->arena, list->v, list->n) = (run){row->param,
@@ -177,7 +183,8 @@ static int64_t n_targets_of(verifier *v, int64_t param, bool has_master)
         const cz_view_stage *stage = &v->view->stages[s];
         for (int i = 0; stage->rule == rule && i < stage->n_out; i++) {
             const int64_t key = target_key(&stage->out[i]);
-            if (persists(stage->out[i].kind) && !seen[key]) {
+            if (persists(stage->out[i].kind) &&
+                !is_whole(stage, &stage->out[i]) && !seen[key]) {
                 seen[key] = true;
                 n++;
             }

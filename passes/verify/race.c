@@ -88,7 +88,10 @@ static void add_slot(access_list *list, const cz_view_kernel_row *row,
     const int64_t where = slot_space(list, slot, bucket);
     int64_t lo = row->offset, hi = row->offset + row->count;
 
-    if (where == SPACE_SCRATCH) {
+    if (slot->kind == CZ_SLOT_STATE && cz_view_is_shaped(stage)) {
+        lo = list->v->view->params[row->param].offset;
+        hi = lo + 1; /* all of a whole state */
+    } else if (where == SPACE_SCRATCH) {
         int64_t offset, bytes;
         slot_extent(stage, slot, row->count, &offset, &bytes);
         lo = scratch_of(row, slot->kind) + offset;

@@ -136,6 +136,7 @@ void *sort_groups(cz_arena *arena, const void *list, int n, size_t size,
 /* The checks, in order; each may rely on those before it. */
 void check_form(verifier *v);
 void check_once(verifier *v);
+void check_owned(verifier *v);
 void check_norm(verifier *v);
 void check_uniform(verifier *v);
 void check_group_sums(verifier *v);

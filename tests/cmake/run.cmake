@@ -55,6 +55,25 @@ foreach(mesh 1x1 2x2 4x2 2x4 1x8 4x2--late)
   set_tests_properties(run_factor_${mesh} PROPERTIES LABELS run TIMEOUT 120)
 endforeach()
 
+# States of shapes of their own, whole at the owner; also as late as waits allow.
+foreach(mesh 1x1 4x2 2x4 1x8 3x2 6x1)
+  string(REGEX MATCH "^[0-9]+" dp ${mesh})
+  string(REGEX MATCH "[0-9]+$" tp ${mesh})
+  foreach(late "" _late)
+    set(name run_states_${mesh}${late})
+    string(REPLACE "_" "--" option "${late}")
+    add_test(NAME ${name} COMMAND canzona run --check --steps=4 ${option}
+      -D mesh.dp=${dp} -D mesh.tp=${tp}
+      ${CMAKE_CURRENT_SOURCE_DIR}/plans/states.cz)
+    set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)
+  endforeach()
+endforeach()
+foreach(stem fsdp experts pipeline)
+  add_test(NAME run_states_${stem} COMMAND canzona run --check --steps=3
+    ${CMAKE_CURRENT_SOURCE_DIR}/plans/states_${stem}.cz)
+  set_tests_properties(run_states_${stem} PROPERTIES LABELS run TIMEOUT 120)
+endforeach()
+
 # FSDP's chunks, replicas x chunks.
 foreach(mesh 1x1 2x3 1x3 1x8 3x2)
   string(REGEX MATCH "^[0-9]+" dp ${mesh})

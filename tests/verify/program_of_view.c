@@ -156,7 +156,10 @@ static void set_buckets(cz_arena *arena, czr_program *program,
     for (int i = 0; i < view->n_params; i++)
         places[i] = (czr_place){(int32_t)view->params[i].bucket,
                                 view->families[view->params[i].family].rule,
-                                view->params[i].offset, view->params[i].turn};
+                                view->params[i].offset,
+                                view->params[i].turn,
+                                (int32_t)view->params[i].split_owner,
+                                (int32_t)view->params[i].shard_owner};
     program->buckets = buckets;
     program->places = places;
 }

@@ -108,9 +108,11 @@ static void cut_for(fixture *f, int param, int mom, bool has_stored,
                     bool narrows)
 {
     static const cz_dtype states[] = {CZ_F32};
+    static const bool whole[] = {false};
     const cz_cut_rule rule = {.update = f->graph,
                               .n_states = 1,
                               .states = states,
+                              .whole = whole,
                               .param = CZ_F32,
                               .has_stored = has_stored,
                               .stored = CZ_BF16,

@@ -75,6 +75,7 @@ static inline void add_prologue(cz_ir *ir)
 
 static inline void add_rule(cz_ir *ir, const trial *t)
 {
+    static const int64_t none[2 * N_STATES] = {0};
     static const char *const states[] = {"a", "b"}, *const dtypes[] = {"f32",
                                                                        "f32"};
     static const double init[N_STATES] = {0};
@@ -91,6 +92,8 @@ static inline void add_rule(cz_ir *ir, const trial *t)
                                        .states = {states, N_STATES},
                                        .state_dtypes = {dtypes, N_STATES},
                                        .state_init = {init, N_STATES},
+                                       .state_diagonal = {none, N_STATES},
+                                       .state_shapes = {none, 2 * N_STATES},
                                        .update = "R.update",
                                        .prologue = "R.prologue"});
     cz_ir_add_family(ir,

@@ -391,11 +391,13 @@ static inline double **reference(trial *t)
 static inline void trial_begin(trial *t, unsigned seed)
 {
     static const cz_dtype states[N_STATES] = {CZ_F32, CZ_F32};
+    static const bool whole[N_STATES] = {false};
     random r = {seed};
     int64_t shape[2];
 
-    *t =
-        (trial){.seed = seed, .rule = {.n_states = N_STATES, .states = states}};
+    *t = (trial){
+        .seed = seed,
+        .rule = {.n_states = N_STATES, .states = states, .whole = whole}};
     cz_arena_init(&t->arena);
     shape[0] = 1 + draw(&r, 5);
     shape[1] = 1 + draw(&r, 5);

@@ -113,8 +113,8 @@ static const czr_stage toy_stages[] = {
     {"adamw", toy_kernel, toy_in, toy_out, toy_scalar_numbers, 4, 3, 4, 0},
     {"adamw_stored", toy_kernel_stored, toy_in, toy_out, toy_scalar_numbers, 4,
      4, 4, 0}};
-static const czr_state_desc toy_state_list[] = {{"m", CZR_F32, 0},
-                                                {"v", CZR_F32, 0}};
+static const czr_state_desc toy_state_list[] = {{"m", CZR_F32, 0, 0, 0, 0},
+                                                {"v", CZR_F32, 0, 0, 0, 0}};
 static const czr_states toy_states = {2, toy_state_list};
 static const czr_hyper_desc toy_hypers[] = {{"all", "lr", 0, 0},
                                             {"all", "decay", 0.1, 1}};
@@ -176,8 +176,9 @@ static inline void toy_fill_bucket(toy *self, const toy_options *options, int b)
         toy_local(options, 2 * b) + toy_local(options, 2 * b + 1);
     const int64_t length = used + 3; /* padding */
 
-    self->places[2 * b] = (czr_place){b, 0, 0, 0};
-    self->places[2 * b + 1] = (czr_place){b, 0, toy_local(options, 2 * b), 0};
+    self->places[2 * b] = (czr_place){b, 0, 0, 0, -1, -1};
+    self->places[2 * b + 1] =
+        (czr_place){b, 0, toy_local(options, 2 * b), 0, -1, -1};
     for (int i = 0; i <= options->dp; i++) /* uneven, some empty */
         self->slices[b][i] =
             i == options->dp ? length

@@ -1,0 +1,220 @@
+/* States: `state l : f32[m, m] = identity`.  One whose dimensions are the
+ * header's own names, in order, lies as the parameter does; any other is whole,
+ * at the owner. */
+#include "frontend/rule/internal.h"
+
+#include "dsl/base/checked.h"
+#include "frontend/rule/path.h"
+
+#include <string.h>
+
+/* ---- shape ---- */
+
+/* One dimension of a state. */
+static const cz_scalar *find_extent(cz_rule *rule, const cz_node *node)
+{
+    double length, at[CZ_PATH_SYMBOLS];
+    const cz_rule_value *value = cz_rule_eval(rule, node);
+    if (!cz_rule_constant(rule, node, value, "a dimension", &length))
+        return NULL;
+    if (!cz_scalar_is_dimension(value->number)) {
+        cz_rule_error(rule, CZ_BAD_DIMENSION, node,
+                      "a dimension is made of whole numbers and the header's "
+                      "names by +, -, *, min and max");
+        return NULL;
+    }
+    const cz_scalar *below =
+        cz_scalar_compare(&rule->scalars, "olt", value->number, rule->one);
+    if (cz_scalar_is_constant(below) ? below->constant == 0
+                                     : !cz_rule_path_can(rule->path, below, at))
+        return value->number;
+    cz_rule_error(rule, CZ_BAD_DIMENSION, node,
+                  "a dimension must be at least 1");
+    if (!cz_scalar_is_constant(below))
+        cz_diag_note(rule->diags, node->span, "with %s this is %.0f",
+                     cz_rule_path_text_at(rule->path, rule->arena, below, at),
+                     cz_scalar_at(value->number, at));
+    return NULL;
+}
+
+/* A name of the header, which means what it meant there. */
+static bool is_header_name(cz_rule *rule, const cz_node *node, int dim)
+{
+    const cz_node *header = rule->use->optimizer->kids[1];
+    const cz_tensor *param = &rule->slots[0].as;
+    if (node->kind != CZ_AST_NAME || dim >= header->n_kids ||
+        strcmp(node->text, header->kids[dim]->text) != 0)
+        return false;
+    const cz_rule_value *value = cz_rule_find_local(rule, node->text);
+    return value && value->kind == CZ_RULE_NUMBER &&
+           cz_rule_same_extent(rule, value->number, cz_rule_extent(param, dim));
+}
+
+/* What broadcasts: sum(x, 1) leaves [m, 1], too. */
+static bool is_literal_one(const cz_node *node)
+{
+    return node->kind == CZ_AST_NUMBER && node->number == 1;
+}
+
+/* A vector lies as the rule sees it, a matrix as the parameter. */
+static void lay(cz_rule *rule, const cz_scalar *const *seen, cz_tensor *as)
+{
+    as->flipped = as->kept == CZ_RULE_MATRIX && rule->shape->transposed;
+    for (int dim = 0; dim < 2; dim++)
+        as->extent[dim ^ (int)as->flipped] = seen[dim];
+}
+
+static bool is_too_large(const cz_tensor *as)
+{
+    return as->extent[0]->constant * as->extent[1]->constant >
+           (double)CZ_MAX_DIM;
+}
+
+static bool find_dimensions(cz_rule *rule, const cz_node *type,
+                            cz_rule_slot *slot)
+{
+    const cz_scalar *seen[2];
+    cz_tensor *as = &slot->as;
+    for (int dim = 0; dim < 2; dim++) {
+        seen[dim] = find_extent(rule, type->kids[dim]);
+        if (is_literal_one(type->kids[dim]))
+            as->kept &= ~(1U << dim);
+    }
+    if (!seen[0] || !seen[1])
+        return false;
+    slot->is_whole = !is_header_name(rule, type->kids[0], 0) ||
+                     !is_header_name(rule, type->kids[1], 1);
+    lay(rule, seen, as);
+    if (rule->path || !is_too_large(as))
+        return true;
+    cz_rule_error(rule, CZ_TOO_LARGE, type,
+                  "a state of more than 2^40 elements is too large");
+    return false;
+}
+
+/* `slot` is like the parameter, but for its type. */
+static bool find_shape(cz_rule *rule, const cz_node *type, cz_rule_slot *slot)
+{
+    const bool any = cz_rule_is_any(rule);
+    if (type->n_kids == 0)
+        return true;
+    if (any || type->n_kids != 2) {
+        cz_rule_error(rule, CZ_UNSUPPORTED, type,
+                      any ? "a state of a rule `for any` has the parameter's "
+                            "shape: write no dimensions"
+                          : "a state with other than two dimensions is not "
+                            "supported yet");
+        return false;
+    }
+    return find_dimensions(rule, type, slot);
+}
+
+static bool find_dtype(cz_rule *rule, const cz_node *type, cz_dtype *dtype)
+{
+    if (!cz_dtype_find(type->text, dtype))
+        cz_rule_error(rule, CZ_BAD_TYPE, type,
+                      "'%s' is no element type; there are f32 and bf16",
+                      type->text);
+    else if (*dtype == CZ_F64)
+        cz_rule_error(rule, CZ_UNSUPPORTED, type,
+                      "a state in f64 is not supported yet");
+    else
+        return true;
+    return false;
+}
+
+/* ---- initial value ---- */
+
+static bool is_identity(cz_rule *rule, const cz_node *node)
+{
+    return node->kind == CZ_AST_NAME && strcmp(node->text, "identity") == 0 &&
+           !cz_rule_find_local(rule, node->text);
+}
+
+/* `identity`, `E * identity` or `identity * E`. */
+static bool find_identity(cz_rule *rule, const cz_node *node,
+                          const cz_node **factor)
+{
+    *factor = NULL;
+    if (node->kind != CZ_AST_MUL)
+        return is_identity(rule, node);
+    for (int i = 0; i < 2; i++)
+        if (is_identity(rule, node->kids[i])) {
+            *factor = node->kids[!i];
+            return true;
+        }
+    return false;
+}
+
+static bool find_number(cz_rule *rule, const cz_node *node, double *out)
+{
+    return cz_rule_constant(rule, node, cz_rule_eval(rule, node),
+                            "the initial value of a state", out);
+}
+
+static bool find_initial(cz_rule *rule, const cz_node *node, cz_rule_slot *slot)
+{
+    const cz_node *factor;
+    slot->is_diagonal = find_identity(rule, node, &factor);
+    slot->init = 1;
+    if (!slot->is_diagonal || factor)
+        return find_number(rule, factor ? factor : node, &slot->init);
+    return true;
+}
+
+static bool check_diagonal(cz_rule *rule, const cz_node *node,
+                           const cz_rule_slot *slot)
+{
+    if (!slot->is_diagonal ||
+        (slot->is_whole &&
+         cz_rule_same_extent(rule, slot->as.extent[0], slot->as.extent[1])))
+        return true;
+    cz_rule_error(
+        rule, CZ_SHAPE_MISMATCH, node,
+        "`identity` is for a square state of a shape of its own, such "
+        "as f32[m, m]");
+    return false;
+}
+
+/* ---- the statement ---- */
+
+static bool is_declared_here(cz_rule *rule, const cz_node *statement)
+{
+    if (rule->frame->call || rule->frame->n_loops || rule->n_conditional)
+        cz_rule_error(rule, CZ_BAD_TYPE, statement,
+                      "states are declared by the optimizer itself, outside "
+                      "of loops, `first` and `every`");
+    else if (cz_rule_find_local(rule, statement->text))
+        cz_rule_error(rule, CZ_DUPLICATE_NAME, statement,
+                      "'%s' is already the name of something else here",
+                      statement->text);
+    else
+        return true;
+    return false;
+}
+
+static void add_state(cz_rule *rule, cz_rule_slot slot)
+{
+    *CZ_PUSH(rule->arena, rule->slots, rule->n_slots) = slot;
+    /* after the gradient and the slots before it */
+    rule->slots[rule->n_slots - 1].value =
+        cz_rule_argument(rule, rule->n_slots, &slot.as);
+}
+
+void cz_rule_run_state(cz_rule *rule, const cz_node *statement)
+{
+    const cz_node *type = statement->kids[0], *initial = statement->kids[1];
+    cz_rule_slot slot = {.name = statement->text,
+                         .as = rule->slots[0].as,
+                         .declared = statement};
+    if (!is_declared_here(rule, statement))
+        return;
+    const bool constant = find_initial(rule, initial, &slot);
+    const bool typed = find_dtype(rule, type, &slot.as.dtype);
+    const bool fits = find_shape(rule, type, &slot);
+    /* An ill-formed one is absorbed where it is read. */
+    if (constant && typed && fits && check_diagonal(rule, initial, &slot))
+        add_state(rule, slot);
+    else
+        cz_rule_bind(rule, statement->text, cz_rule_absorb(), statement);
+}
