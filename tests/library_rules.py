@@ -36,6 +36,7 @@ optimizer steps(lr, flat = false) for [m, n] {
     z    = polar_keller(u, quintic) + polar_torch(u, cubic5) + polar_dion(u, polar_express_dion)
     z    = z + polar_eo(u, take(jordan, 7)) + polar_aol(u, aol) + newton_schulz(u, cans)
     z    = z + gram_newton_schulz(u, cans, 3, bf16) + polar_gram(u, jordan, bf16, 2) + polar_eigh(u, jordan)
+    z    = z + row_normalized(u, jordan) + row_centered(u, jordan)
     z    = z + lmo_spectral(u, m, n) + lmo_sign(u, m, n) + lmo_column(u, m, n) + lmo_row(u, m, n)
     s    = match_rms_adamw(m, n) + shape_scaling(m, n) + spectral(m, n) + unit_rms_norm(m, n)
     w    = decoupled(param, z, lr, 0.1) + independent(param, z, lr, 0.1) + palm(param, z, lr, 0.1)

@@ -221,9 +221,9 @@ def muon_dion(w, grads, cast, lr=0.01, decay=0.01, scale=ratio,
 
 
 def muon_eo(w, grads, cast, lr=3e-4, decay=0.01, scale=largest,
-            shrink="decoupled"):
+            shrink="decoupled", factor=polar_eo):
     return muon(w, grads, cast, lr, decay=decay, nesterov=False,
-                table=QUINTIC, factor=polar_eo, scale=scale, shrink=shrink)
+                table=QUINTIC, factor=factor, scale=scale, shrink=shrink)
 
 
 # ---- after the polar factor ----
@@ -298,6 +298,15 @@ def rmnp(w, grads, cast, lr=0.01, decay=0.01, eps=1e-8):
     for m in momenta(grads, 0.95, accumulate, False):
         w = w * (1 - lr * decay) - lr * m / (lengths(m, 1) + eps)
     return w
+
+
+def row_normalized(u, table, cast):
+    return u / np.maximum(lengths(u, 1), 1e-8)
+
+
+def row_centered(u, table, cast):
+    x = row_normalized(u - u.mean(0, keepdims=True), table, cast)
+    return x - x.mean(0, keepdims=True)
 
 
 LMOS = {"lmo_spectral": lambda g, cast: ratio(g) * polar_keller(g, JORDAN, cast),

@@ -123,6 +123,10 @@ def others():
                       formula.scion, lr=0.02, momentum=0.1, lmo=name,
                       constrained=False)
             for name in ("lmo_sign", "lmo_column", "lmo_row")}
+    rows = {name: row(f"muon_eo(factor = {name}, scale = unscaled)",
+                      formula.muon_eo, lr=0.02, scale=lambda w: 1,
+                      factor=getattr(formula, name))
+            for name in ("row_normalized", "row_centered")}
     return {
         "rmnp": row("rmnp()", formula.rmnp, lr=0.02),
         "lion": row("lion()", formula.lion, lr=0.002, decay=0.1),
@@ -131,7 +135,7 @@ def others():
             sgd, momentum=0.9, nesterov=True), lr=0.02, decay=0.1),
         "adamw": row("adamw(lr)", element_wise(
             adamw, b1=0.9, b2=0.999, eps=1e-8), 15, lr=0.02, decay=0.1),
-        **lmos}
+        **lmos, **rows}
 
 
 FAMILIES = {"tables": (lambda: dict(tables()), formula.keep),
@@ -269,8 +273,8 @@ class Library(Measured):
                    np.linalg.norm(want - first) / np.linalg.norm(first))
 
     def compare(self, what, spectrum, scale=1.0, groups=None):
-        """Notes the worst tensor of each group; the share of those above the bound,
-        and the least move."""
+        """Notes the worst tensor of each group; the shares of those above the
+        bound and of those that hardly move."""
         outcome, drawn = self.trained(spectrum, scale)
         above, moves = [], []
         for group in groups or self.rows:
@@ -281,12 +285,12 @@ class Library(Measured):
             worst = max(found, key=lambda one: one[0] / one[1])
             with self.subTest(group=group, what=what):
                 self.note(f"{group}, {what}", MESH, *worst[:2])
-        return np.mean(above), min(moves)
+        return np.mean(above), np.mean(np.less(moves, 0.1))
 
     def test_gaussian(self):
-        above, move = self.compare("gaussian", gaussian)
+        above, still = self.compare("gaussian", gaussian)
         self.assertLess(above, 0.15)
-        self.assertGreater(move, 0.1)
+        self.assertLess(still, 0.02)  # row_centered's step of one row is zero
 
     def test_deficient(self):
         self.compare("half the rank", deficient)
