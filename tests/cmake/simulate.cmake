@@ -9,7 +9,7 @@ foreach(stem gpt gpt_adamw)
   cz_simulate_test(${stem} ${simulate} $<TARGET_FILE:canzona> 4
     ${CMAKE_SOURCE_DIR}/examples/${stem}.cz)
 endforeach()
-foreach(stem moe pipeline fsdp chunks batch)
+foreach(stem moe pipeline fsdp chunks batch factor)
   cz_simulate_test(${stem} ${simulate} $<TARGET_FILE:canzona> 4
     ${CMAKE_CURRENT_SOURCE_DIR}/plans/${stem}.cz)
 endforeach()

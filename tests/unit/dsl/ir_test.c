@@ -417,6 +417,68 @@ static void kernel_text_needs_all_of_its_attributes(void **state)
     }
 }
 
+#define CALL(arguments, attributes, types)                                     \
+    "func.func @f(%a: tensor<2x2xf32>, %b: tensor<2x3xf32>, %c: "              \
+    "tensor<2x2xbf16>) { %r = \"kernel.call\"(" arguments ") {" attributes     \
+    "} : " types " return }"
+#define PART(attributes)                                                       \
+    "func.func @f(%a: tensor<2x2xf32>) { %r = \"canzona.factor\"(%a) "         \
+    "{" attributes "} : (tensor<2x2xf32>) -> tensor<2x2xf32> return }"
+#define CHOLESKY "factor = \"cholesky\", parameters = array<f64>"
+#define PLACED ", offsets = array<i64: -1, -1>"
+
+static void factorisations_are_those_of_the_table(void **state)
+{
+    static const char right[] =
+        CALL("%a", CHOLESKY PLACED, "(tensor<2x2xf32>) -> tensor<2x2xf32>");
+    static const struct bad texts[] = {
+        {CALL("%a", "factor = \"svd\", parameters = array<f64>" PLACED,
+              "(tensor<2x2xf32>) -> tensor<2x2xf32>"),
+         "do not go together"},
+        {CALL("%a", CHOLESKY, "(tensor<2x2xf32>) -> tensor<2x2xf32>"),
+         "attribute 'offsets' is missing"},
+        {CALL("%a", "parameters = array<f64>" PLACED,
+              "(tensor<2x2xf32>) -> tensor<2x2xf32>"),
+         "attribute 'factor' is missing"},
+        {CALL("%a", CHOLESKY PLACED ", deal = 2 : i64",
+              "(tensor<2x2xf32>) -> tensor<2x2xf32>"),
+         "unknown attribute 'deal'"},
+        {CALL("%b", CHOLESKY PLACED, "(tensor<2x3xf32>) -> tensor<2x3xf32>"),
+         "do not go together"},
+        {CALL("%c", CHOLESKY PLACED, "(tensor<2x2xbf16>) -> tensor<2x2xf32>"),
+         "do not go together"},
+        {CALL("%a, %a", CHOLESKY PLACED,
+              "(tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>"),
+         "do not go together"},
+        {CALL("%a",
+              "factor = \"root\", parameters = array<f64: 0.5, 1.0>" PLACED,
+              "(tensor<2x2xf32>) -> tensor<2x2xf32>"),
+         "do not go together"},
+        {CALL("%a", "factor = \"root\", parameters = array<f64: -0.5>" PLACED,
+              "(tensor<2x2xf32>) -> tensor<2x2xf32>"),
+         "do not go together"},
+        {CALL("%a", "factor = \"eigh\", parameters = array<f64>" PLACED,
+              "(tensor<2x2xf32>) -> tensor<2x2xf32>"),
+         "do not go together"},
+        {PART(CHOLESKY ", result = 1 : i64"), "do not go together"},
+        {PART(CHOLESKY ", result = -1 : i64"), "do not go together"},
+        {PART("factor = \"eigh\", parameters = array<f64>, result = 0 : i64"),
+         "do not go together"},
+    };
+    fixture *f = *state;
+    cz_ir *ir = cz_ir_parse(right, strlen(right), &f->diags);
+
+    assert_non_null(ir);
+    cz_ir_close(ir);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        cz_diags_init(&f->diags, &f->arena);
+        assert_null(
+            cz_ir_parse(texts[i].text, strlen(texts[i].text), &f->diags));
+        if (!strstr(messages(f), texts[i].message))
+            fail_msg("%s\ngave %s", texts[i].text, messages(f));
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -428,6 +490,7 @@ int main(void)
         TEST(a_reader_sees_what_was_built),
         TEST(kernel_form_is_built_and_read),
         TEST(attributes_are_changed_in_place),
+        TEST(factorisations_are_those_of_the_table),
         TEST(a_pass_rewires_and_erases),
         TEST(kernel_text_needs_all_of_its_attributes),
     };

@@ -250,6 +250,26 @@ static const sample_change changes[] = {
      "array<i64: 320>} : (tensor<f64>) -> tensor<i1> return %y : "
      "tensor<4x6xf32>",
      "a result that its access does not fit"},
+    {"    return %y : tensor<4x6xf32>",
+     "    %q, %r = \"kernel.call\"(%y) {factor = \"qr\", parameters = "
+     "array<f64>, offsets = array<i64: 0, 64>} : (tensor<4x6xf32>) -> "
+     "(tensor<4x4xf32>, tensor<4x6xf32>) return %y : tensor<4x6xf32>",
+     "an array of the wrong length"},
+    {"    return %y : tensor<4x6xf32>",
+     "    %q, %r = \"kernel.call\"(%y) {factor = \"qr\", parameters = "
+     "array<f64>, offsets = array<i64: 0, 64, 1048576>} : (tensor<4x6xf32>) -> "
+     "(tensor<4x4xf32>, tensor<4x6xf32>) return %y : tensor<4x6xf32>",
+     "does not lie in the workspace"},
+    {"    return %y : tensor<4x6xf32>",
+     "    %q, %r = \"kernel.call\"(%y) {factor = \"qr\", parameters = "
+     "array<f64>, offsets = array<i64: 0, 32, -1>} : (tensor<4x6xf32>) -> "
+     "(tensor<4x4xf32>, tensor<4x6xf32>) return %y : tensor<4x6xf32>",
+     "does not lie in the workspace"},
+    {"    return %y : tensor<4x6xf32>",
+     "    %q, %r = \"kernel.call\"(%y) {factor = \"qr\", parameters = "
+     "array<f64>, offsets = array<i64: 0, 64, -1>} : (tensor<4x6xf32>) -> "
+     "(tensor<4x4xf32>, tensor<4x6xf32>) return %y : tensor<4x6xf32>",
+     "without its workspace"},
     {"body = @mat.square", "body = @mat.norm", "body does not take"},
     {"body = @mat.square", "body = @mat.square, generated = array<i64: 0>",
      "body does not take"},
