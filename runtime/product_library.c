@@ -69,8 +69,8 @@ static int threads_for(const czr_host_math *host, const czr_product *p)
     return work < SHARED_WORK ? 1 : host->n_threads;
 }
 
-/* Squares on the diagonal that are computed whole, measured by `make
- * bench-host`: smaller ones save work, larger ones calls.  Blocks begin at
+/* Squares on the diagonal that are computed whole: smaller ones save work,
+ * larger ones calls; bench/host.md has what was measured.  Blocks begin at
  * multiples of a line. */
 enum { DIAGONAL = 192, LINE = 32 };
 

@@ -59,8 +59,8 @@ static czr_status run_muon(czr_world *world, int repeats)
 
     printf("## Muon\n\n"
            "| matrices of | ours ms | plain ms | library GFLOP/s | faster "
-           "| ceiling | achieved | scratch MB | differs |\n"
-           "|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+           "| ceiling | achieved | scratch MB | largest MB | differs |\n"
+           "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (status == CZR_OK)
             status = bench_model(world, &cases[i], repeats);

@@ -8,6 +8,7 @@
 typedef struct model {
     ours generated;
     int n;
+    size_t largest;      /* elements of a matrix */
     bench_matrix *plain; /* [n], our matrices' equals */
     float *space;
     double full, necessary; /* operations of products */
@@ -48,7 +49,6 @@ static czr_status make_matrix(model *self, int i)
 static czr_status open_model(model *self, const czr_program *program,
                              czr_world *world)
 {
-    size_t largest = 0;
     czr_status status;
 
     *self = (model){.n = program->n_params};
@@ -57,10 +57,10 @@ static czr_status open_model(model *self, const czr_program *program,
                          : CZR_ERR_NO_MEMORY;
     for (int i = 0; i < self->n && status == CZR_OK; i++) {
         status = make_matrix(self, i);
-        if (self->plain[i].rows * self->plain[i].columns > largest)
-            largest = self->plain[i].rows * self->plain[i].columns;
+        if (self->plain[i].rows * self->plain[i].columns > self->largest)
+            self->largest = self->plain[i].rows * self->plain[i].columns;
     }
-    self->space = malloc(BENCH_SPACES * largest * sizeof(float));
+    self->space = malloc(BENCH_SPACES * self->largest * sizeof(float));
     return status == CZR_OK && !self->space ? CZR_ERR_NO_MEMORY : status;
 }
 
@@ -107,12 +107,13 @@ static void print_row(const model *self, const char *name, double *generated,
         rate[i] = (self->necessary / generated[i]) / (self->full / products[i]);
     }
     czr_counters_get(self->generated.engine, &counters);
-    printf("| %s | %.0f | %.0f | %.0f | %.2f | %.2f | %.2f | %.1f | %.0e |\n",
+    printf("| %s | %.0f | %.0f | %.0f | %.2f | %.2f | %.2f | %.1f | %.1f | "
+           "%.0e |\n",
            name, 1e3 * bench_median(generated, n), 1e3 * bench_median(plain, n),
            1e-9 * self->full / bench_median(products, n),
            bench_median(faster, n), self->full / self->necessary,
            bench_median(rate, n), 1e-6 * (double)counters.peak_scratch_bytes,
-           difference(self));
+           1e-6 * (double)(self->largest * sizeof(float)), difference(self));
 }
 
 czr_status bench_model(czr_world *world, const bench_case *what, int repeats)
