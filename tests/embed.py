@@ -241,10 +241,12 @@ class Rank:
         return result
 
     def states(self):
-        """(state name, parameter name, first element, values), copied."""
+        """(state name, parameter name, first element, values), copied; of one
+        that is whole the values have its shape."""
         for index in range(self.c.czr_state_count(self.engine)):
             state = State()
             self.must(self.c.czr_state_get(self.engine, index,
                                            ct.byref(state)))
+            shape = (state.rows, state.columns) if state.rows else (state.n,)
             yield (state.name.decode(), self.names[state.param], state.first,
-                   view(state.data, (state.n,), state.dtype).copy())
+                   view(state.data, shape, state.dtype).copy())
