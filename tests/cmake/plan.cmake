@@ -36,6 +36,14 @@ foreach(mesh 32:8 1:8 8:1)
   cz_plan_test(qwen3-32b ${mesh})
 endforeach()
 
+# States that are whole: at the owner alone, in memory and in baselines.
+foreach(stem states states_fsdp states_experts states_pipeline)
+  add_test(NAME plan_json_${stem} COMMAND ${plan_checker} --run
+    $<TARGET_FILE:canzona> plan --json
+    ${CMAKE_CURRENT_SOURCE_DIR}/plans/${stem}.cz)
+  set_tests_properties(plan_json_${stem} PROPERTIES LABELS plan TIMEOUT 120)
+endforeach()
+
 # Fused and padded storage: pieces, uneven shards, empty ones.
 foreach(mesh 1:1 2:2 1:4 3:2 1:8)
   string(REPLACE ":" ";" mesh ${mesh})
