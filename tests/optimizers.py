@@ -261,6 +261,16 @@ def adamuon_eo(w, grads, cast, lr=3e-4, beta2=0.95, eps=1e-8, decay=0.01):
     return w
 
 
+def namo(w, grads, cast, lr=3e-4, beta2=0.95, eps=1e-8, decay=0.01):
+    v = 0
+    for g, m in zip(grads, momenta(grads, 0.95, average, False)):
+        v = beta2 * v + (1 - beta2) * frobenius(g) ** 2
+        length = largest(w) * frobenius(m) / (np.sqrt(v) + eps)
+        w = w - lr * decay * w
+        w = w - lr * length * polar_eo(m, QUINTIC, cast)
+    return w
+
+
 def polargrad(w, grads, cast, lr=3e-4, decay=0.01, factor=polar_eo):
     for m in momenta(grads, 0.95, average, False):
         w = w - lr * decay * w

@@ -102,6 +102,7 @@ def scaled(precision):
         "adamuon": row(f"adamuon({p})", formula.adamuon, lr=0.02),
         "paper": row(f"adamuon_paper({p})", formula.adamuon_paper, lr=0.02),
         "eo": row(f"adamuon_eo({p})", formula.adamuon_eo, lr=0.002),
+        "namo": row(f"namo({p})", formula.namo, 15, lr=0.02),
         "polargrad": row(f"polargrad({p})", formula.polargrad, lr=0.002),
         "hyperball": row(f"muon_hyperball({p})", formula.muon_hyperball,
                          lr=0.05),
