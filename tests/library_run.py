@@ -5,8 +5,8 @@ on dp x tp, the plan's counters, and within bounds of its text in float64
 
     library_run.py CANZONA FOLDER DP TP
 
-Also, defaults are those of the formulas in optimizers.py, which were written from
-the sources apart from ours.
+Also, defaults are those of the formulas in optimizers.py and preconditioners.py,
+which were written from the sources apart from ours.
 """
 import inspect
 import pathlib
@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 import optimizers
+import preconditioners
 from optimizers_page import HEADER, formals
 
 CANZONA, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
@@ -26,6 +27,11 @@ SHAPES = """
             wide   : [24/tp, 40]
             tall   : [36, 20/tp]
             odd    : [7, 11]"""
+# Of what takes roots or eigenvectors at the first update: both sides of full rank.
+FACTORED = ("shampoo", "soap", "splus")
+SQUARES = """
+            sharded : [24/tp, 24]
+            odd     : [11, 11]"""
 
 
 def entries():
@@ -37,7 +43,9 @@ def entries():
 
 
 def program(names):
-    params = "\n".join(f"        {name} {{{SHAPES}\n        }}" for name in names)
+    params = "\n".join(f"        {name} {{"
+                       f"{SQUARES if name in FACTORED else SHAPES}\n        }}"
+                       for name in names)
     uses = "\n".join(f"use {name}(lr = 0.01) on {name}.**" for name in names)
     return (f"mesh dp = {DP}, tp = {TP}\nmodel library {{\n    params f32 {{\n"
             f"{params}\n    }}\n}}\n{uses}\n")
@@ -56,7 +64,8 @@ def run(names):
 def defaults(found):
     """(entry, argument, ours, the formula's) of each number that both have."""
     for name, given in found.items():
-        formula = getattr(optimizers, name, None)
+        formula = (getattr(optimizers, name, None) or
+                   getattr(preconditioners, name, None))
         signature = inspect.signature(formula).parameters if formula else {}
         for argument, value in signature.items():
             if isinstance(value.default, float) and given.get(argument):

@@ -66,7 +66,8 @@ def decay(body, given):
     """How weights decay: a function's name, or what the body writes."""
     if "shrink" in given:
         return given["shrink"]
-    if "param * (1 - lr * decay)" in body or "lr * decay * param" in body:
+    if re.search(r" \* \(1 - lr \* decay\)|\* \(p \+ decay \* param\)|"
+                 r"lr \* decay \* param", body):
         return "decoupled"
     if "grad + decay * param" in body:
         return "l2"

@@ -1,0 +1,113 @@
+#!/usr/bin/python3
+"""Optimizers with Kronecker factors, executed as generated C, beside NumPy in
+float64 (preconditioners.py): 20 updates, on one rank and on 2x2.
+
+    oracle_basis.py CANZONA LIBCZR.A
+
+Gradients have singular values from 1 to 2 in new bases at each update, and what a
+rule takes roots or eigenvectors of has full rank by then: square matrices, one side
+of others, or both sides after some updates.  States are compared as well.
+"""
+import numpy as np
+
+import embed
+import preconditioners as formula
+from training import TOOLS, Measured, main, shapes_of, train
+
+SEED, STEPS = 61, 20
+SQUARES = """
+            square : [24/tp, 24]
+            turned : [20, 20/tp] stored transposed
+            prime  : [13, 13]
+            one    : [1, 1]"""
+OTHERS = """
+            wide   : [24/tp, 40]
+            tall   : [38, 22/tp]
+            odd    : [13, 19]"""
+LINE = """
+            line   : [1, 34/tp]"""
+
+
+def row(text, update, shapes, **values):
+    """(its use, its formula, shapes, hyperparameters)."""
+    return text, update, shapes, values
+
+
+ROWS = {
+    "plain": row("shampoo(betas = (0.9, 1.0))", formula.shampoo, SQUARES,
+                 lr=0.02, decay=0.1),
+    "averaged": row("shampoo(betas = (0.8, 0.95), interval = 3)",
+                    formula.shampoo, SQUARES, lr=0.02, betas=(0.8, 0.95),
+                    interval=3),
+    "late": row("shampoo(interval = 2, start = 6, eps = 0.1)",
+                formula.shampoo, SQUARES + OTHERS + LINE, lr=0.02, interval=2,
+                start=6, eps=0.1),
+    "grafted": row("shampoo(interval = 4, graft = true, exponent = -1/2)",
+                   formula.shampoo, SQUARES + OTHERS, lr=0.02, interval=4,
+                   graft=True, exponent=-0.5),
+}
+
+
+def program():
+    params = "\n".join(f"        {name} {{{shapes}\n        }}"
+                       for name, (_, _, shapes, _) in ROWS.items())
+    uses = "\n".join(f"use {text} as {name} on {name}.**"
+                     for name, (text, *_) in ROWS.items())
+    return (f"mesh dp = 1, tp = 1\nmodel basis {{\n    params f32 {{\n{params}\n"
+            f"    }}\n}}\n{uses}\n")
+
+
+def matrix(random, shape):
+    """Singular values from 1 to 2."""
+    draw = lambda n: np.linalg.qr(random.standard_normal((n, min(shape))))[0]
+    values = 1 + np.arange(min(shape)) / min(shape)
+    return np.float32((draw(shape[0]) * values) @ draw(shape[1]).T)
+
+
+def apart(got, want, of):
+    return np.linalg.norm(got.astype(float) - want) / np.linalg.norm(of)
+
+
+class Basis(Measured):
+    def check(self, dp, tp):
+        built = embed.Program(*TOOLS, "basis", program(), dp, tp)
+        random = np.random.default_rng(SEED)
+        start = {name: np.float32(0.1 * random.standard_normal(shape))
+                 for name, shape in shapes_of(built).items()}
+        grads = [{name: [matrix(random, w.shape)] * dp
+                  for name, w in start.items()} for _ in range(STEPS)]
+        hypers = {f"{group}_{name}".upper(): value
+                  for group, (*_, values) in ROWS.items()
+                  for name, value in values.items()}
+        outcome = train(built, start, grads, {
+            name: hypers[name] for name in built.hypers if name in hypers})
+        for group in ROWS:
+            names = [n for n in start if n.startswith(group + ".")]
+            errors = [self.error(name, start, grads, outcome) for name in names]
+            self.assertEqual(len(names), ROWS[group][2].count(":"))
+            self.note(f"{group}, parameters", (dp, tp),
+                      max(moves for moves, _ in errors), 1e-5)
+            self.note(f"{group}, states", (dp, tp),
+                      max(states for _, states in errors), 1e-5)
+
+    def error(self, name, start, grads, outcome):
+        """Of the parameter's move and of the worst state."""
+        _, update, _, values = ROWS[name.split(".")[0]]
+        turn = np.transpose if name.endswith("turned") else np.asarray
+        first = turn(start[name].astype(float))
+        end = update(first, [turn(step[name][0].astype(float))
+                             for step in grads], **values)
+        want = end.pop("w")
+        return (apart(turn(outcome.params[name]), want, want - first),
+                max(apart(outcome.states[name, state], value, value)
+                    for state, value in end.items()))
+
+    def test_one_rank(self):
+        self.check(1, 1)
+
+    def test_four_ranks(self):
+        self.check(2, 2)
+
+
+if __name__ == "__main__":
+    main(f"Kronecker factors: seed {SEED}, {STEPS} steps")
