@@ -261,6 +261,35 @@ def adamuon_eo(w, grads, cast, lr=3e-4, beta2=0.95, eps=1e-8, decay=0.01):
     return w
 
 
+def rms(x):
+    return frobenius(x) / x.size ** 0.5
+
+
+def adafactor(w, grads, cast, lr=0.01, decay=0.0):
+    rows, columns, eps = 0, 0, np.finfo(np.float32).eps
+    for t, g in enumerate(grads, 1):
+        new = t ** -0.8
+        length = max(1e-3, rms(w)) * min(lr, t ** -0.5)
+        rows = rows + new * ((g * g).mean(1, keepdims=True) - rows)
+        columns = columns + new * ((g * g).mean(0, keepdims=True) - columns)
+        v = rows @ columns / max(rows.mean(), eps)
+        u = g / np.sqrt(np.maximum(v, eps ** 2))
+        w = w * (1 - lr * decay) - length / max(1, rms(u)) * u
+    return w
+
+
+def normuon(w, grads, cast, lr=0.01, beta2=0.95, eps=1e-8, decay=0.01,
+            table=EXPRESS_DION, scale=ratio, nesterov=False):
+    v = 0
+    for m in momenta(grads, 0.95, accumulate, nesterov):
+        o = polar_dion(m, table, cast)
+        v = beta2 * v + (1 - beta2) * (o * o).mean(1, keepdims=True)
+        d = o / (np.sqrt(v) + eps)
+        d = d * (frobenius(o) / max(frobenius(d), eps))
+        w = w * (1 - lr * decay) - lr * scale(w) * d
+    return w
+
+
 def namo(w, grads, cast, lr=3e-4, beta2=0.95, eps=1e-8, decay=0.01):
     v = 0
     for g, m in zip(grads, momenta(grads, 0.95, average, False)):

@@ -102,6 +102,7 @@ def scaled(precision):
         "adamuon": row(f"adamuon({p})", formula.adamuon, lr=0.02),
         "paper": row(f"adamuon_paper({p})", formula.adamuon_paper, lr=0.02),
         "eo": row(f"adamuon_eo({p})", formula.adamuon_eo, lr=0.002),
+        "normuon": row(f"normuon({p})", formula.normuon, lr=0.02),
         "namo": row(f"namo({p})", formula.namo, 15, lr=0.02),
         "polargrad": row(f"polargrad({p})", formula.polargrad, lr=0.002),
         "hyperball": row(f"muon_hyperball({p})", formula.muon_hyperball,
@@ -139,12 +140,19 @@ def others():
         **lmos, **rows}
 
 
+def factored():
+    """Beyond their scales these are not finite, which no family may be."""
+    return {"adafactor": row("adafactor()", formula.adafactor, 15, lr=0.5,
+                             decay=0.1)}
+
+
 FAMILIES = {"tables": (lambda: dict(tables()), formula.keep),
             "muons": (lambda: muons("f32"), formula.keep),
             "muons_bf16": (lambda: muons("bf16"), bf16),
             "scaled": (lambda: scaled("f32"), formula.keep),
             "scaled_bf16": (lambda: scaled("bf16"), bf16),
-            "others": (others, formula.keep)}
+            "others": (others, formula.keep),
+            "factored": (factored, formula.keep)}
 
 
 def program_of(family, rows):

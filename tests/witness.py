@@ -19,7 +19,8 @@ SKIPPED = 77
 INSTALL_S = 2400
 STEPS = 20
 SEED = 70
-# bf16 iterates of two libraries, and f32 arithmetic in another order.
+# bf16 iterates of two libraries (twice that where rows' own lengths divide them),
+# and f32 arithmetic in another order.
 NARROW, WIDE = 2e-2, 1e-5
 
 
@@ -107,6 +108,16 @@ def rows():
             source_of(source.lion, lr=2e-3, decay=0.1),
             lambda params: po.Lion(params, lr=2e-3, betas=(0.9, 0.99),
                                    weight_decay=0.1), WIDE),
+        Row("pytorch-optimizer NorMuon",
+            "normuon(lr, decay = 0, coefficients = jordan, scale = shape_scaling,"
+            " nesterov = true)", {"lr": 0.02},
+            source_of(source.normuon, lr=0.02, decay=0, table=source.JORDAN,
+                      scale=source.keller, nesterov=True),
+            matrices(po.NorMuon, lr=0.02), 2 * NARROW),
+        Row("torch.optim.Adafactor", "adafactor(lr, decay = 0.1)", {"lr": 0.5},
+            source_of(source.adafactor, lr=0.5, decay=0.1),
+            lambda params: torch.optim.Adafactor(params, lr=0.5,
+                                                 weight_decay=0.1), WIDE),
         Row("torch.optim.AdamW", "adamw(lr)", {"lr": 0.02},
             lambda w, grads: formulas.adamw(w, grads, 0.02, 0.9, 0.999, 1e-8,
                                             0.01),

@@ -20,7 +20,8 @@ if(NOT INSTRUMENTED)
   endforeach()
 
   # The library, family by family.
-  foreach(family tables muons muons_bf16 scaled scaled_bf16 others)
+  foreach(family tables muons muons_bf16 scaled scaled_bf16 others
+      factored)
     add_test(NAME oracle_library_${family} COMMAND ${PYTHON} -B
       ${CMAKE_CURRENT_SOURCE_DIR}/oracle_library.py ${family}
       $<TARGET_FILE:canzona> $<TARGET_FILE:czr>)
