@@ -26,7 +26,8 @@ CALLS = """optimizer calls(lr, flat = false) for [m, n] {
     v    = largest(grad, 1)
     w    = gather(grad, argsort(v)) + top_k(v, 3) * gather(mom, argsort(v, true))
     r    = normal(grad, 3, t) + normal(v, lr) * uniform(grad', 1, 2)'
-    param <- param - lr * (x + y' + z + w + ranks(v) + r)
+    (q, order) = next_basis(g @ g', descending_eigenvectors(g @ g'))
+    param <- param - lr * (x + y' + z + w + ranks(v) + r + gather(q @ grad, order))
 }
 
 optimizer steps(lr, flat = false) for [m, n] {

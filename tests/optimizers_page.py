@@ -47,7 +47,7 @@ def parts(text):
 
 def momentum(body, given):
     """What the state of the gradients is, and whether the step looks ahead."""
-    write = re.search(r"^ *(?:mom|m) +<- (\w*)(\(?)", body, re.M)
+    write = re.search(r"^ *(?:mom +<-|m +<-|turned +=) (\w*)(\(?)", body, re.M)
     if not write:
         return "none"
     name, call = write.groups()

@@ -23,7 +23,7 @@ SQUARES = """
 OTHERS = """
             wide   : [24/tp, 40]
             tall   : [38, 22/tp]
-            odd    : [13, 19]"""
+            odd    : [13, 29]"""
 LINE = """
             line   : [1, 34/tp]"""
 
@@ -45,7 +45,15 @@ ROWS = {
     "grafted": row("shampoo(interval = 4, graft = true, exponent = -1/2)",
                    formula.shampoo, SQUARES + OTHERS, lr=0.02, interval=4,
                    graft=True, exponent=-0.5),
+    "soap": row("soap(interval = 3)", formula.soap, SQUARES, lr=0.02,
+                decay=0.1, interval=3),
+    "soap_left": row("soap(interval = 4, max_dim = 24)", formula.soap, OTHERS,
+                     lr=0.02, interval=4, max_dim=24),
+    "soap_adam": row("soap(max_dim = 8)", formula.soap, OTHERS, lr=0.02,
+                     max_dim=8),
 }
+# Bases: their columns' signs mean nothing.
+BASES = ("left", "right")
 
 
 def program():
@@ -66,6 +74,19 @@ def matrix(random, shape):
 
 def apart(got, want, of):
     return np.linalg.norm(got.astype(float) - want) / np.linalg.norm(of)
+
+
+def in_order(q):
+    """Q diag(1, 2, ...) Q': Q but for signs, and orthogonal if it is right."""
+    return (q * np.arange(1, 1 + len(q))) @ q.T
+
+
+def state_error(state, got, want):
+    if state in BASES:
+        got = got.astype(float)
+        return max(np.linalg.norm(got.T @ got - np.eye(len(got)), 2),
+                   apart(in_order(got), in_order(want), in_order(want)))
+    return apart(got, want, want)
 
 
 class Basis(Measured):
@@ -91,7 +112,7 @@ class Basis(Measured):
                       max(states for _, states in errors), 1e-5)
 
     def error(self, name, start, grads, outcome):
-        """Of the parameter's move and of the worst state."""
+        """Of the parameter's move and of the worst state; all lie as stored."""
         _, update, _, values = ROWS[name.split(".")[0]]
         turn = np.transpose if name.endswith("turned") else np.asarray
         first = turn(start[name].astype(float))
@@ -99,7 +120,7 @@ class Basis(Measured):
                              for step in grads], **values)
         want = end.pop("w")
         return (apart(turn(outcome.params[name]), want, want - first),
-                max(apart(outcome.states[name, state], value, value)
+                max(state_error(state, turn(outcome.states[name, state]), value)
                     for state, value in end.items()))
 
     def test_one_rank(self):

@@ -39,3 +39,45 @@ def shampoo(w, grads, lr=0.01, betas=(0.9, 1.0), eps=1e-12, decay=0.0,
                                          (np.linalg.norm(p) + 1e-16))
         w = w - lr * (p + decay * w)
     return {"w": w, "l": l, "r": r, "a": a, "b": b}
+
+
+def vectors(a):
+    """By descending eigenvalues."""
+    return np.linalg.svd(a)[0]
+
+
+def refreshed(a, q):
+    """One step of the power method; where the columns of q went."""
+    order = np.argsort(-np.einsum("ij,ik,kj->j", q, a, q), kind="stable")
+    return np.linalg.qr(a @ q[:, order])[0], order
+
+
+def soap(w, grads, lr=3e-3, betas=(0.95, 0.95), eps=1e-8, decay=0.01,
+         interval=10, max_dim=10000):
+    """A side longer than max_dim has the identity, which stays."""
+    (b1, b2), (g, *rest) = betas, grads
+    keeps = [n <= max_dim for n in w.shape]
+    factors = [(1 - b2) * g @ g.T, (1 - b2) * g.T @ g]
+    p, q = (vectors(a) if keep else np.eye(len(a))
+            for a, keep in zip(factors, keeps))
+    m, v = np.zeros_like(w), np.zeros_like(w)
+    for t, g in enumerate(rest, 1):
+        turned = p.T @ g @ q
+        m = ema(m, turned, b1)
+        v = ema(v, turned ** 2, b2)
+        step = p @ (m / (np.sqrt(v) + eps)) @ q.T
+        w = w - lr * (1 - b2 ** t) ** 0.5 / (1 - b1 ** t) * step
+        w = w - lr * decay * w
+        m = p @ m @ q.T
+        factors = [ema(a, x, b2) for a, x in zip(factors, (g @ g.T, g.T @ g))]
+        if t % interval == 0:
+            if keeps[0]:
+                p, order = refreshed(factors[0], p)
+                v = v[order]
+            if keeps[1]:
+                q, order = refreshed(factors[1], q)
+                v = v[:, order]
+        m = p.T @ m @ q
+    sides = [("l", factors[0], "left", p), ("r", factors[1], "right", q)]
+    return {"w": w, "v": v, **{name: value for keep, (a, x, b, y) in zip(
+        keeps, sides) if keep for name, value in ((a, x), (b, y))}}

@@ -55,6 +55,15 @@ foreach(mesh 1x1 2x2 4x2 2x4 1x8 4x2--late)
   set_tests_properties(run_factor_${mesh} PROPERTIES LABELS run TIMEOUT 120)
 endforeach()
 
+# The library's rules with roots and eigenbases, through several refreshes.
+foreach(mesh 2x2 1x2)
+  string(REGEX MATCH "^([0-9]+)x([0-9]+)$" _ ${mesh})
+  add_test(NAME run_bases_${mesh} COMMAND canzona run --check --steps=6
+    -D mesh.dp=${CMAKE_MATCH_1} -D mesh.tp=${CMAKE_MATCH_2}
+    ${CMAKE_CURRENT_SOURCE_DIR}/plans/bases.cz)
+  set_tests_properties(run_bases_${mesh} PROPERTIES LABELS run TIMEOUT 60)
+endforeach()
+
 # States of shapes of their own, whole at the owner; also as late as waits allow.
 foreach(mesh 1x1 4x2 2x4 1x8 3x2 6x1)
   string(REGEX MATCH "^[0-9]+" dp ${mesh})
