@@ -21,7 +21,7 @@ from optimizers_page import HEADER, formals
 
 CANZONA, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
 DP, TP = sys.argv[3:]
-STEPS = 4
+STEPS = 11  # soap's first refresh, for which scratch is planned, is at the last
 LEAST_DEFAULTS = 40
 SHAPES = """
             wide   : [24/tp, 40]

@@ -66,7 +66,7 @@ def decay(body, given):
     """How weights decay: a function's name, or what the body writes."""
     if "shrink" in given:
         return given["shrink"]
-    if re.search(r" \* \(1 - lr \* decay\)|\* \(p \+ decay \* param\)|"
+    if re.search(r" \* \(1 - (?:lr|size) \* decay\)|\* \(p \+ decay \* param\)|"
                  r"lr \* decay \* param", body):
         return "decoupled"
     if "grad + decay * param" in body:

@@ -6,7 +6,9 @@ float64 (preconditioners.py): 20 updates, on one rank and on 2x2.
 
 Gradients have singular values from 1 to 2 in new bases at each update, and what a
 rule takes roots or eigenvectors of has full rank by then: square matrices, one side
-of others, or both sides after some updates.  States are compared as well.
+of others, or both sides after some updates.  SPlus's gradients have a matrix in
+common that keeps eigenvalues apart, as means of many without one do not: its
+eigenvectors decide signs.  States are compared as well.
 """
 import numpy as np
 
@@ -51,6 +53,10 @@ ROWS = {
                      lr=0.02, interval=4, max_dim=24),
     "soap_adam": row("soap(max_dim = 8)", formula.soap, OTHERS, lr=0.02,
                      max_dim=8),
+    "splus": row("splus(interval = 5)", formula.splus, SQUARES, interval=5,
+                 decay=0.1),
+    "splus_left": row("splus(interval = 4, max_dim = 25)", formula.splus,
+                      OTHERS, lr=10.0, interval=4, max_dim=25),
 }
 # Bases: their columns' signs mean nothing.
 BASES = ("left", "right")
@@ -69,7 +75,12 @@ def matrix(random, shape):
     """Singular values from 1 to 2."""
     draw = lambda n: np.linalg.qr(random.standard_normal((n, min(shape))))[0]
     values = 1 + np.arange(min(shape)) / min(shape)
-    return np.float32((draw(shape[0]) * values) @ draw(shape[1]).T)
+    return (draw(shape[0]) * values) @ draw(shape[1]).T
+
+
+def gradients(random, name, shape):
+    common = matrix(random, shape) * name.startswith("splus")
+    return [np.float32(common + matrix(random, shape)) for _ in range(STEPS)]
 
 
 def apart(got, want, of):
@@ -95,8 +106,10 @@ class Basis(Measured):
         random = np.random.default_rng(SEED)
         start = {name: np.float32(0.1 * random.standard_normal(shape))
                  for name, shape in shapes_of(built).items()}
-        grads = [{name: [matrix(random, w.shape)] * dp
-                  for name, w in start.items()} for _ in range(STEPS)]
+        drawn = {name: gradients(random, name, w.shape)
+                 for name, w in start.items()}
+        grads = [{name: [of[i]] * dp for name, of in drawn.items()}
+                 for i in range(STEPS)]
         hypers = {f"{group}_{name}".upper(): value
                   for group, (*_, values) in ROWS.items()
                   for name, value in values.items()}

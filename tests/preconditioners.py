@@ -52,6 +52,13 @@ def refreshed(a, q):
     return np.linalg.qr(a @ q[:, order])[0], order
 
 
+def sides(keeps, factors, bases):
+    """What a rule holds of the sides that are not left alone."""
+    names = zip(("l", "r"), ("left", "right"), keeps, factors, bases)
+    return {name: value for factor, basis, keep, a, q in names if keep
+            for name, value in ((factor, a), (basis, q))}
+
+
 def soap(w, grads, lr=3e-3, betas=(0.95, 0.95), eps=1e-8, decay=0.01,
          interval=10, max_dim=10000):
     """A side longer than max_dim has the identity, which stays."""
@@ -78,6 +85,25 @@ def soap(w, grads, lr=3e-3, betas=(0.95, 0.95), eps=1e-8, decay=0.01,
                 q, order = refreshed(factors[1], q)
                 v = v[:, order]
         m = p.T @ m @ q
-    sides = [("l", factors[0], "left", p), ("r", factors[1], "right", q)]
-    return {"w": w, "v": v, **{name: value for keep, (a, x, b, y) in zip(
-        keeps, sides) if keep for name, value in ((a, x), (b, y))}}
+    return {"w": w, "v": v, **sides(keeps, factors, (p, q))}
+
+
+def splus(w, grads, lr=0.1, betas=(0.9, 0.999), decay=0.01, average=0.999,
+          interval=100, max_dim=10000, nonstandard=0.001):
+    b1, b2 = betas
+    keeps = [n < max_dim for n in w.shape]
+    factors = [np.zeros((n, n)) for n in w.shape]
+    bases = [np.eye(n) for n in w.shape]
+    length = lr * nonstandard if max(w.shape) > max_dim else 2 * lr / sum(w.shape)
+    m, mean = np.zeros_like(w), np.zeros_like(w)
+    for t, g in enumerate(grads, 1):
+        m = ema(m, g, b1)
+        p, q = bases
+        w = w - length * (p @ np.sign(p.T @ m @ q) @ q.T)
+        mean = ema(mean, w, average)
+        w = w * (1 - length * decay)
+        factors = [ema(a, x, b2) for a, x in zip(factors, (g @ g.T, g.T @ g))]
+        if t == 1 or t % interval == 0:
+            bases = [vectors(a) if keep else b
+                     for a, b, keep in zip(factors, bases, keeps)]
+    return {"w": w, "mean": mean, **sides(keeps, factors, bases)}
