@@ -92,11 +92,26 @@ static cz_fact_arena arena_fact(const cz_scheduler *s)
     return (cz_fact_arena){selector, {values, n}};
 }
 
+/* Waits take time that grows with the square of their number. */
+enum { MOST_BUCKETS = 4096 };
+
+static bool check_buckets(const cz_plan_view *view, cz_diags *diags)
+{
+    if (view->n_buckets <= MOST_BUCKETS)
+        return true;
+    cz_diag_error(diags, CZ_TOO_LARGE, (cz_span){0},
+                  "a plan has at most %d buckets, and this one would have %d: "
+                  "a larger `bucket` makes fewer",
+                  MOST_BUCKETS, view->n_buckets);
+    return false;
+}
+
 bool cz_schedule_build(cz_arena *arena, const cz_plan_view *view,
                        cz_diags *diags, cz_schedule *out)
 {
     cz_scheduler s = {.arena = arena, .view = view, .diags = diags};
-    if (!cz_owner_grid_find(arena, view, diags, &s.grid) ||
+    if (!check_buckets(view, diags) ||
+        !cz_owner_grid_find(arena, view, diags, &s.grid) ||
         !cz_schedule_collect(&s))
         return false;
     cz_schedule_group(&s);

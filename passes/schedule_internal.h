@@ -128,6 +128,16 @@ typedef struct cz_scheduler {
     int64_t *class_bytes; /* end of the scratch that each class touches */
 } cz_scheduler;
 
+/* Who waits for whom while a list is simulated; of the scheduler's arena. */
+typedef struct cz_schedule_needs cz_schedule_needs;
+const cz_schedule_needs *cz_schedule_needs_find(const cz_scheduler *s);
+/* Whether operations of a role wait for others. */
+bool cz_schedule_needs_any(cz_role role);
+/* Those that operation `number` of s->ops waits for, ascending, as
+ * number_of[n_ops] calls them; who is -1 there is left out. */
+const int *cz_schedule_needs_of(const cz_schedule_needs *needs, int number,
+                                const int *number_of, int *n);
+
 /* Matrices of one row and group, `*n` of them. */
 cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
                                 int *n);

@@ -23,7 +23,7 @@ typedef struct timer {
     const cz_machine *machine;
     int n_cells;
     cz_row_place *cells;
-    bool *has; /* [groups * buckets] */
+    const cz_schedule_needs *needs;
     cz_pipeline_list list;
     cz_pipeline_comm *comms; /* [n_ops] */
     int *number_of;          /* [n_ops] in the list; -1: it takes no time */
@@ -288,63 +288,6 @@ static const int64_t *bucket_times(const timer *t, const cz_planned_op *op,
 
 /* ---- the list ---- */
 
-#define BIT(role) (1U << (role))
-
-/* What an operation waits for: those before it with one of these roles and
- * with something in common. */
-static unsigned waits_for(cz_role role)
-{
-    static const unsigned table[CZ_N_ROLES] = {
-        [CZ_ROLE_LOCAL] = BIT(CZ_ROLE_REDUCE),
-        [CZ_ROLE_ALONE] = BIT(CZ_ROLE_REDUCE),
-        [CZ_ROLE_BEFORE] = BIT(CZ_ROLE_REDUCE),
-        [CZ_ROLE_GATHER] = BIT(CZ_ROLE_BEFORE),
-        [CZ_ROLE_WHOLE] = BIT(CZ_ROLE_GATHER) | BIT(CZ_ROLE_ADD),
-        [CZ_ROLE_ADD] = BIT(CZ_ROLE_WHOLE),
-        [CZ_ROLE_SCATTER] = BIT(CZ_ROLE_WHOLE),
-        [CZ_ROLE_AFTER] = BIT(CZ_ROLE_SCATTER),
-        [CZ_ROLE_PUBLISH] =
-            BIT(CZ_ROLE_LOCAL) | BIT(CZ_ROLE_ALONE) | BIT(CZ_ROLE_AFTER),
-    };
-    assert(role >= 0 && role < CZ_N_ROLES);
-    return table[role];
-}
-
-static void find_buckets(timer *t)
-{
-    const cz_matrix_set *set = &t->s->sharded;
-    t->has = CZ_NEW(t->arena, bool, set->n_groups * t->view->n_buckets);
-    for (int i = 0; i < set->n; i++)
-        t->has[set->list[i].group * t->view->n_buckets + set->list[i].bucket] =
-            true;
-}
-
-/* The same group, or a bucket. */
-static bool share(const timer *t, const cz_planned_op *a,
-                  const cz_planned_op *b)
-{
-    const int group = a->group >= 0 ? a->group : b->group;
-    const int bucket = a->bucket >= 0 ? a->bucket : b->bucket;
-    if (a->group >= 0 && b->group >= 0)
-        return a->group == b->group;
-    return a->group < 0 && b->group < 0
-               ? a->bucket == b->bucket
-               : t->has[group * t->view->n_buckets + bucket];
-}
-
-static const int *waits_of(const timer *t, int number, int *n)
-{
-    const cz_planned_op *op = &t->s->ops[number];
-    int *waits = CZ_NEW(t->arena, int, number + 1);
-    *n = 0;
-    for (int i = 0; i < number; i++)
-        if (t->number_of[i] >= 0 &&
-            waits_for(op->role) & BIT(t->s->ops[i].role) &&
-            share(t, op, &t->s->ops[i]))
-            waits[(*n)++] = t->number_of[i];
-    return waits;
-}
-
 /* The axes that an operation's communicator spans; NULL: it has none. */
 static const cz_ints *axes_of(const timer *t, const cz_planned_op *op)
 {
@@ -378,7 +321,8 @@ static void append(timer *t, int number)
     const cz_ints *axes = axes_of(t, op);
     cz_pipeline_comm comm = {0, NULL};
     int n_waits;
-    const int *waits = waits_of(t, number, &n_waits);
+    const int *waits =
+        cz_schedule_needs_of(t->needs, number, t->number_of, &n_waits);
     if (axes)
         comm = comm_over(t, axes, cz_schedule_block(t->s, op));
     const int64_t *ps = !axes            ? kernel_times(t, op)
@@ -401,7 +345,7 @@ static void append(timer *t, int number)
 static bool takes_time(const timer *t, cz_role role)
 {
     return role == CZ_ROLE_REDUCE ? !cz_schedule_has_decision(t->view)
-                                  : waits_for(role) != 0;
+                                  : cz_schedule_needs_any(role);
 }
 
 static void list_cells(timer *t)
@@ -421,20 +365,26 @@ static void list_cells(timer *t)
  * and takes as long as that.  The last bucket is the first that it needs. */
 static void append_forward(timer *t)
 {
-    for (int b = t->view->n_buckets - 1; b >= 0; b--)
-        for (int i = 0; i < t->s->n_ops; i++) {
-            const cz_planned_op *op = &t->s->ops[i];
-            if (op->role != CZ_ROLE_PUBLISH || op->bucket != b)
-                continue;
-            t->comms[t->list.n_ops] = (cz_pipeline_comm){0, NULL};
-            t->list.ops[t->list.n_ops++] =
-                (cz_pipeline_op){.stream = CZ_PIPELINE_COMPUTE,
-                                 .of = -1,
-                                 .n = t->n_cells,
-                                 .ps = t->list.ops[t->number_of[i]].ps,
-                                 .waits = &t->number_of[i],
-                                 .n_waits = 1};
-        }
+    const int n_buckets = t->view->n_buckets;
+    int *publish = CZ_NEW(t->arena, int, n_buckets + 1);
+    for (int b = 0; b < n_buckets; b++)
+        publish[b] = -1;
+    for (int i = 0; i < t->s->n_ops; i++)
+        if (t->s->ops[i].role == CZ_ROLE_PUBLISH)
+            publish[t->s->ops[i].bucket] = i;
+    for (int b = n_buckets - 1; b >= 0; b--) {
+        if (publish[b] < 0)
+            continue;
+        const int *number = &t->number_of[publish[b]];
+        t->comms[t->list.n_ops] = (cz_pipeline_comm){0, NULL};
+        t->list.ops[t->list.n_ops++] =
+            (cz_pipeline_op){.stream = CZ_PIPELINE_COMPUTE,
+                             .of = -1,
+                             .n = t->n_cells,
+                             .ps = t->list.ops[*number].ps,
+                             .waits = number,
+                             .n_waits = 1};
+    }
 }
 
 cz_timed_list cz_schedule_timed_list(const cz_scheduler *s)
@@ -448,7 +398,7 @@ cz_timed_list cz_schedule_timed_list(const cz_scheduler *s)
                .number_of = CZ_NEW(s->arena, int, s->n_ops)};
     t.list.ops = CZ_NEW(s->arena, cz_pipeline_op, n_most);
     list_cells(&t);
-    find_buckets(&t);
+    t.needs = cz_schedule_needs_find(s);
     t.list.n_ranks = t.n_cells;
     for (int i = 0; i < s->n_ops; i++)
         if (takes_time(&t, s->ops[i].role))

@@ -80,6 +80,11 @@ CASES = [
         50_000, f"{MATRIX}\n{VECTOR}")), PLANNED, []),
     ("20,000 parameters on 64 ranks", model("mesh dp = 32, tp = 2", layers(
         10_000, f"w : [16/tp, 16]\n{VECTOR}")), PLANNED, []),
+    ("a bucket for each of 4,000 matrices", model("mesh dp = 2, tp = 2", layers(
+        4_000, "w : [8/tp, 8]"), ", bucket 1"), PLANNED, []),
+    ("a bucket for each of 5,000 matrices", model("mesh dp = 2, tp = 2", layers(
+        5_000, "w : [8/tp, 8]"), ", bucket 1"), ERRORS,
+     ["at most 4096 buckets", "5000", "a larger `bucket`"]),
 ]
 
 

@@ -281,24 +281,39 @@ static bool try_move(search *s, int open, cost *least)
 
 /* ---- what still runs ---- */
 
-static bool runs_at(const search *s, int number, int rank, int64_t start)
+/* [places][ranks] the latest end of what stands there and before. */
+static int64_t *latest_ends(cz_arena *arena, const search *s)
 {
-    return s->end[(int64_t)number * s->n_ranks + rank] > start;
+    int64_t *latest =
+        CZ_NEW(arena, int64_t, (int64_t)s->n_ops * s->n_ranks + 1);
+    for (int place = 0; place < s->n_ops; place++)
+        for (int rank = 0; rank < s->n_ranks; rank++) {
+            const int64_t at = (int64_t)place * s->n_ranks + rank;
+            const int64_t end =
+                s->end[(int64_t)s->order[place] * s->n_ranks + rank];
+            latest[at] =
+                place > 0 ? cz_solve_max(latest[at - s->n_ranks], end) : end;
+        }
+    return latest;
 }
 
 /* The first place before `place` that still runs when that starts. */
-static int since_of(const search *s, int place)
+static int since_of(const search *s, const int64_t *latest, int place)
 {
     const cz_folded_op *op = &s->folded.ops[s->order[place]];
     int since = place;
     for (int i = 0; i < op->n; i++) {
-        const int64_t end =
-            s->end[(int64_t)s->order[place] * s->n_ranks + op->ranks[i]];
-        int at = 0;
-        while (at < since &&
-               !runs_at(s, s->order[at], op->ranks[i], end - op->ps[i]))
-            at++;
-        since = at;
+        const int rank = op->ranks[i];
+        const int64_t start =
+            s->end[(int64_t)s->order[place] * s->n_ranks + rank] - op->ps[i];
+        int low = 0;
+        while (low < since) {
+            const int middle = low + (since - low) / 2;
+            if (latest[(int64_t)middle * s->n_ranks + rank] > start)
+                since = middle;
+            else
+                low = middle + 1;
+        }
     }
     return since;
 }
@@ -318,9 +333,10 @@ cz_pipeline_find_order(cz_arena *arena,
     for (int64_t left = count_tries(&s); left > 0; left--)
         try_move(&s, open, &least);
     least = cost_of(&s);
+    const int64_t *latest = latest_ends(&scratch, &s);
     for (int i = 0; i < n_ops; i++) {
         order[i] = s.order[i];
-        since[i] = since_of(&s, i);
+        since[i] = since_of(&s, latest, i);
     }
     cz_arena_fini(&scratch);
     return (cz_pipeline_order){least.makespan, least.groups_end, order, since};
