@@ -5,6 +5,11 @@ if(INSTRUMENTED)
   set(steps 3)
 endif()
 set(phases ${CMAKE_SOURCE_DIR}/tests/phases)
+# What another phase needs of scratch stays untouched.
+add_test(NAME run_phases_scratch_of_one_update
+  COMMAND canzona run --check --steps=1 ${phases}/turns.cz)
+set_tests_properties(run_phases_scratch_of_one_update PROPERTIES LABELS run)
+
 foreach(example elements matrices statistics staggered)
   set(meshes 1x1 2x1 1x2 2x2 3x2)
   if(example STREQUAL staggered)
