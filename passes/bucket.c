@@ -88,3 +88,14 @@ cz_bucket cz_bucket_lay_out(cz_arena *arena, const cz_bucket_problem *problem)
         bucket.slices[r + 1] = bucket.slices[r] + problem->amounts[r];
     return bucket;
 }
+
+bool cz_buckets_check(int64_t n, cz_diags *diags)
+{
+    if (n <= CZ_MAX_BUCKETS)
+        return true;
+    cz_diag_error(diags, CZ_TOO_LARGE, (cz_span){0},
+                  "a plan has at most %d buckets, and this one would have "
+                  "%lld: a larger `bucket` makes fewer",
+                  CZ_MAX_BUCKETS, (long long)n);
+    return false;
+}

@@ -3,6 +3,7 @@
 #ifndef CZ_PASSES_BUCKET_H
 #define CZ_PASSES_BUCKET_H
 
+#include "dsl/base/diag.h"
 #include "dsl/base/arena.h"
 
 #include <stdbool.h>
@@ -40,5 +41,11 @@ typedef struct cz_bucket {
  * others keep their order.  Elements of all items together, times slices where
  * padded, must stay below 2^62.  The result belongs to the arena. */
 cz_bucket cz_bucket_lay_out(cz_arena *arena, const cz_bucket_problem *problem);
+
+/* Waits of a schedule take time that grows with the square of their number. */
+enum { CZ_MAX_BUCKETS = 4096 };
+
+/* False after reporting that a plan would have more. */
+bool cz_buckets_check(int64_t n, cz_diags *diags);
 
 #endif

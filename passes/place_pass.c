@@ -7,6 +7,7 @@
 #include "dsl/base/checked.h"
 #include "dsl/ir.h"
 #include "dsl/plan_view_build.h"
+#include "passes/bucket.h"
 #include "passes/place_memory.h"
 #include "passes/place_public.h"
 #include "passes/place_shared.h"
@@ -69,6 +70,7 @@ static bool make_problems(placer *p, cz_diags *diags)
     }
     p->times = cz_stage_times(p->arena, p->view, &p->machine);
     p->domains = CZ_NEW(p->arena, cz_place_domain, p->n_domains + 1);
+    int64_t n_buckets = 0;
     for (int d = 0; d < p->n_domains; d++) {
         cz_place_domain *out = &p->domains[d];
         if (!cz_place_problem_make(p->arena, p->view, p->times, diags,
@@ -79,8 +81,9 @@ static bool make_problems(placer *p, cz_diags *diags)
             out->problem.order = CZ_ORDER_TRAINER;
         out->geometry = cz_place_geometry_of(p->view, &p->machine, out->params,
                                              &out->problem);
+        n_buckets += out->problem.n_buckets;
     }
-    return true;
+    return cz_buckets_check(n_buckets, diags);
 }
 
 static int64_t total_bytes(const cz_solve_problem *problem)

@@ -1,6 +1,8 @@
 /* From owners and buckets to a schedule, step by step. */
 #include "passes/schedule_internal.h"
 
+#include "passes/bucket.h"
+
 /* A tenth of a second; of lists with sums, which are longer, three. */
 enum { ORDER_EFFORT = 100000000, SHARED_EFFORT = 3 * ORDER_EFFORT };
 
@@ -92,25 +94,11 @@ static cz_fact_arena arena_fact(const cz_scheduler *s)
     return (cz_fact_arena){selector, {values, n}};
 }
 
-/* Waits take time that grows with the square of their number. */
-enum { MOST_BUCKETS = 4096 };
-
-static bool check_buckets(const cz_plan_view *view, cz_diags *diags)
-{
-    if (view->n_buckets <= MOST_BUCKETS)
-        return true;
-    cz_diag_error(diags, CZ_TOO_LARGE, (cz_span){0},
-                  "a plan has at most %d buckets, and this one would have %d: "
-                  "a larger `bucket` makes fewer",
-                  MOST_BUCKETS, view->n_buckets);
-    return false;
-}
-
 bool cz_schedule_build(cz_arena *arena, const cz_plan_view *view,
                        cz_diags *diags, cz_schedule *out)
 {
     cz_scheduler s = {.arena = arena, .view = view, .diags = diags};
-    if (!check_buckets(view, diags) ||
+    if (!cz_buckets_check(view->n_buckets, diags) ||
         !cz_owner_grid_find(arena, view, diags, &s.grid) ||
         !cz_schedule_collect(&s))
         return false;
