@@ -224,21 +224,13 @@ static void put_place(cz_text *out, const cz_loop *loop)
                    indent, by_rows ? "i" : "j", SUM_LANES, at, SUM_LANES);
 }
 
-static void put_lane(cz_text *out, const cz_loop *loop, int i)
+/* Sums down a column are the results themselves; others have lanes. */
+static void put_reduction_term(cz_text *out, const cz_loop *loop, int i)
 {
+    const bool by_column = reduces_to(loop, i, CZ_ACCESS_COLUMN);
     char target[48], term[16];
 
-    snprintf(term, sizeof term, "term%d", i);
-    snprintf(target, sizeof target, "sum%d[lane]", i);
-    cz_text_puts(out, inner_indent(loop));
-    put_more(out, loop, i, target, term);
-}
-
-static void put_column(cz_text *out, const cz_loop *loop, int i)
-{
-    char target[24], term[16];
-
-    snprintf(target, sizeof target, "y%d[j]", i);
+    snprintf(target, sizeof target, by_column ? "y%d[j]" : "sum%d[lane]", i);
     snprintf(term, sizeof term, "term%d", i);
     cz_text_puts(out, inner_indent(loop));
     put_more(out, loop, i, target, term);
@@ -246,12 +238,9 @@ static void put_column(cz_text *out, const cz_loop *loop, int i)
 
 static void put_reduction_terms(cz_text *out, const cz_loop *loop)
 {
-    for (int i = 0; i < loop->step->n_out; i++) {
-        if (reduces_to(loop, i, CZ_ACCESS_COLUMN))
-            put_column(out, loop, i);
-        else if (cz_access_is_reduction(loop->step->out_access[i]))
-            put_lane(out, loop, i);
-    }
+    for (int i = 0; i < loop->step->n_out; i++)
+        if (cz_access_is_reduction(loop->step->out_access[i]))
+            put_reduction_term(out, loop, i);
 }
 
 /* Lanes of one block one after the other, blocks as a tree; the largest does

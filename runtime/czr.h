@@ -109,7 +109,8 @@ typedef struct czr_layout_info {
 
 /* One state tensor, this rank's part: elements [first, first + n) of the shard
  * of parameter `param`, flat; or, with rows > 0, all of a matrix of that shape,
- * by rows, which the owner of the parameter's alone has. */
+ * by rows, which the owner of the parameter's alone has: of a parameter that is
+ * `stored transposed` the transpose of what its rule has, a vector as it is. */
 typedef struct czr_state {
     const char *name; /* "mom" */
     int param;

@@ -33,11 +33,12 @@ def install(folder):
     if done.exists() and done.read_text() == repr(PACKAGES):
         return python
     venv.create(folder, with_pip=True)
-    found = subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", "--no-compile",
-         "--disable-pip-version-check", *PACKAGES], timeout=INSTALL_S,
-        check=False)
-    if found.returncode:
+    try:
+        subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", "--no-compile",
+             "--disable-pip-version-check", *PACKAGES], timeout=INSTALL_S,
+            check=True)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
         return None
     done.write_text(repr(PACKAGES))
     return python

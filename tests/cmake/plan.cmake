@@ -18,23 +18,25 @@ function(cz_plan_sees name)
   set_tests_properties(${name} PROPERTIES LABELS plan TIMEOUT 300)
 endfunction()
 
-function(cz_plan_test stem dp tp)
-  add_test(NAME plan_json_${stem}_${dp}x${tp}
-    COMMAND ${plan_checker} --run $<TARGET_FILE:canzona> plan --json
-      -D mesh.dp=${dp} -D mesh.tp=${tp} ${plan_examples}/${stem}.cz)
-  set_tests_properties(plan_json_${stem}_${dp}x${tp}
-    PROPERTIES LABELS plan TIMEOUT 120)
+# plan_json_NAME_DPxAXIS of a file on meshes DP:AXIS, `axis` being tp or fsdp.
+function(cz_plan_tests name file axis)
+  foreach(mesh ${ARGN})
+    string(REPLACE ":" ";" sizes ${mesh})
+    list(GET sizes 0 dp)
+    list(GET sizes 1 size)
+    add_test(NAME plan_json_${name}_${dp}x${size}
+      COMMAND ${plan_checker} --run $<TARGET_FILE:canzona> plan --json
+        -D mesh.dp=${dp} -D mesh.${axis}=${size} ${file})
+    set_tests_properties(plan_json_${name}_${dp}x${size}
+      PROPERTIES LABELS plan TIMEOUT 120)
+  endforeach()
 endfunction()
 
-foreach(mesh 1:1 2:1 3:1 1:2 1:4 2:2 3:2 8:4)
-  string(REPLACE ":" ";" mesh ${mesh})
-  cz_plan_test(gpt ${mesh})
-  cz_plan_test(gpt_adamw ${mesh})
+foreach(example gpt gpt_adamw)
+  cz_plan_tests(${example} ${plan_examples}/${example}.cz tp
+    1:1 2:1 3:1 1:2 1:4 2:2 3:2 8:4)
 endforeach()
-foreach(mesh 32:8 1:8 8:1)
-  string(REPLACE ":" ";" mesh ${mesh})
-  cz_plan_test(qwen3-32b ${mesh})
-endforeach()
+cz_plan_tests(qwen3-32b ${plan_examples}/qwen3-32b.cz tp 32:8 1:8 8:1)
 
 # States that are whole: at the owner alone, in memory and in baselines.
 foreach(stem states states_fsdp states_experts states_pipeline)
@@ -45,40 +47,12 @@ foreach(stem states states_fsdp states_experts states_pipeline)
 endforeach()
 
 # Fused and padded storage: pieces, uneven shards, empty ones.
-foreach(mesh 1:1 2:2 1:4 3:2 1:8)
-  string(REPLACE ":" ";" mesh ${mesh})
-  list(GET mesh 0 dp)
-  list(GET mesh 1 tp)
-  add_test(NAME plan_json_fused_${dp}x${tp}
-    COMMAND ${plan_checker} --run $<TARGET_FILE:canzona> plan --json
-      -D mesh.dp=${dp} -D mesh.tp=${tp}
-      ${CMAKE_CURRENT_SOURCE_DIR}/plans/fused.cz)
-  set_tests_properties(plan_json_fused_${dp}x${tp}
-    PROPERTIES LABELS plan TIMEOUT 120)
-endforeach()
+cz_plan_tests(fused ${CMAKE_CURRENT_SOURCE_DIR}/plans/fused.cz tp
+  1:1 2:2 1:4 3:2 1:8)
+cz_plan_tests(chunks ${CMAKE_CURRENT_SOURCE_DIR}/plans/chunks.cz fsdp
+  2:3 1:8 3:2)
 # Factorisations, whose kernels are of a kind of their own.
-foreach(mesh 1:1 2:2 2:4)
-  string(REPLACE ":" ";" mesh ${mesh})
-  list(GET mesh 0 dp)
-  list(GET mesh 1 tp)
-  add_test(NAME plan_json_factor_${dp}x${tp}
-    COMMAND ${plan_checker} --run $<TARGET_FILE:canzona> plan --json
-      -D mesh.dp=${dp} -D mesh.tp=${tp}
-      ${CMAKE_CURRENT_SOURCE_DIR}/plans/factor.cz)
-  set_tests_properties(plan_json_factor_${dp}x${tp}
-    PROPERTIES LABELS plan TIMEOUT 120)
-endforeach()
-foreach(mesh 2:3 1:8 3:2)
-  string(REPLACE ":" ";" mesh ${mesh})
-  list(GET mesh 0 dp)
-  list(GET mesh 1 fsdp)
-  add_test(NAME plan_json_chunks_${dp}x${fsdp}
-    COMMAND ${plan_checker} --run $<TARGET_FILE:canzona> plan --json
-      -D mesh.dp=${dp} -D mesh.fsdp=${fsdp}
-      ${CMAKE_CURRENT_SOURCE_DIR}/plans/chunks.cz)
-  set_tests_properties(plan_json_chunks_${dp}x${fsdp}
-    PROPERTIES LABELS plan TIMEOUT 120)
-endforeach()
+cz_plan_tests(factor ${CMAKE_CURRENT_SOURCE_DIR}/plans/factor.cz tp 1:1 2:2 2:4)
 foreach(mesh 2:3:2 1:2:4 1:5:2)
   string(REPLACE ":" ";" sizes ${mesh})
   list(GET sizes 0 dp)

@@ -390,6 +390,17 @@ static void a_pass_rewires_and_erases(void **state)
     assert_null(cz_ir_first_function(f->ir).p);
 }
 
+static void assert_refused(fixture *f, const struct bad *texts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        cz_diags_init(&f->diags, &f->arena);
+        assert_null(
+            cz_ir_parse(texts[i].text, strlen(texts[i].text), &f->diags));
+        if (!strstr(messages(f), texts[i].message))
+            fail_msg("%s\ngave %s", texts[i].text, messages(f));
+    }
+}
+
 /* Text that MLIR would take, and we do not. */
 static void kernel_text_needs_all_of_its_attributes(void **state)
 {
@@ -408,13 +419,7 @@ static void kernel_text_needs_all_of_its_attributes(void **state)
          "attribute 'body' names no function"},
     };
     fixture *f = *state;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        cz_diags_init(&f->diags, &f->arena);
-        assert_null(
-            cz_ir_parse(texts[i].text, strlen(texts[i].text), &f->diags));
-        if (!strstr(messages(f), texts[i].message))
-            fail_msg("%s\ngave %s", texts[i].text, messages(f));
-    }
+    assert_refused(f, texts, sizeof texts / sizeof *texts);
 }
 
 #define CALL(arguments, attributes, types)                                     \
@@ -470,13 +475,7 @@ static void factorisations_are_those_of_the_table(void **state)
 
     assert_non_null(ir);
     cz_ir_close(ir);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        cz_diags_init(&f->diags, &f->arena);
-        assert_null(
-            cz_ir_parse(texts[i].text, strlen(texts[i].text), &f->diags));
-        if (!strstr(messages(f), texts[i].message))
-            fail_msg("%s\ngave %s", texts[i].text, messages(f));
-    }
+    assert_refused(f, texts, sizeof texts / sizeof *texts);
 }
 
 int main(void)
