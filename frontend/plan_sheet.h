@@ -53,10 +53,18 @@ typedef struct cz_sheet_bucket {
     int64_t longest, shortest; /* slices, elements */
 } cz_sheet_bucket;
 
+/* What a stage does in another way than its formula says, of one matrix. */
+typedef struct cz_sheet_rewrite {
+    const char *name, *unit; /* "symmetric"; "flops" or "bytes" */
+    int64_t count, before, after;
+} cz_sheet_rewrite;
+
 typedef struct cz_sheet_stage {
     const char *name;
     int64_t batch, time_ps;
     bool is_whole, is_measured;
+    int n_rewrites;
+    const cz_sheet_rewrite *rewrites;
 } cz_sheet_stage;
 
 typedef struct cz_sheet_op {

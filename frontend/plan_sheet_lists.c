@@ -49,6 +49,23 @@ static const char *joined(cz_sheet_reader *r, const cz_json_at *in,
 
 /* ---- lists ---- */
 
+typedef void (*entry_reader)(cz_sheet_reader *r, const cz_json_at *at,
+                             void *entry);
+
+/* Entries of `size` bytes, filled by `read`; *n of them. */
+static void *read_list(cz_sheet_reader *r, const cz_json_at *root,
+                       const char *key, size_t size, entry_reader read, int *n)
+{
+    const cz_json_at list = cz_json_member(root, key);
+    *n = cz_json_length(&list);
+    char *entries = cz_arena_alloc(r->reading->arena, (size_t)*n, size);
+    for (int i = 0; i < *n && !r->reading->failed; i++) {
+        const cz_json_at entry = cz_json_element(&list, i);
+        read(r, &entry, entries + (size_t)i * size);
+    }
+    return entries;
+}
+
 static void read_param(cz_sheet_reader *r, const cz_json_at *at, void *entry)
 {
     cz_sheet_param *out = entry;
@@ -152,10 +169,22 @@ static void read_bucket(cz_sheet_reader *r, const cz_json_at *at, void *entry)
     read_slices(r, at, out);
 }
 
+static void read_rewrite(cz_sheet_reader *r, const cz_json_at *at, void *entry)
+{
+    cz_sheet_rewrite *out = entry;
+    (void)r;
+    out->name = cz_json_word_of(at, "name");
+    out->unit = cz_json_word_of(at, "unit");
+    out->count = cz_json_number_of(at, "count", 1, CZ_MAX_DIM);
+    out->before = cz_json_number_of(at, "before", 0, CZ_MAX_BYTES);
+    out->after = cz_json_number_of(at, "after", 0, CZ_MAX_BYTES);
+}
+
 static void read_stage(cz_sheet_reader *r, const cz_json_at *at, void *entry)
 {
     cz_sheet_stage *out = entry;
-    (void)r;
+    out->rewrites = read_list(r, at, "rewrites", sizeof *out->rewrites,
+                              read_rewrite, &out->n_rewrites);
     out->name = cz_json_word_of(at, "name");
     out->is_whole = strcmp(cz_json_word_of(at, "where"), "whole") == 0;
     out->batch = cz_json_number_of(at, "batch", 0, CZ_MAX_DIM);
@@ -189,25 +218,6 @@ static void read_constant(cz_sheet_reader *r, const cz_json_at *at, void *entry)
     out->source = cz_json_word_of(at, "source");
     out->value = cz_json_number_of(at, "value", 0, INT64_MAX);
     out->is_measured = truth_of(at, "measured");
-}
-
-/* ---- all of them ---- */
-
-typedef void (*entry_reader)(cz_sheet_reader *r, const cz_json_at *at,
-                             void *entry);
-
-/* Entries of `size` bytes, filled by `read`; *n of them. */
-static void *read_list(cz_sheet_reader *r, const cz_json_at *root,
-                       const char *key, size_t size, entry_reader read, int *n)
-{
-    const cz_json_at list = cz_json_member(root, key);
-    *n = cz_json_length(&list);
-    char *entries = cz_arena_alloc(r->reading->arena, (size_t)*n, size);
-    for (int i = 0; i < *n && !r->reading->failed; i++) {
-        const cz_json_at entry = cz_json_element(&list, i);
-        read(r, &entry, entries + (size_t)i * size);
-    }
-    return entries;
 }
 
 static void read_option(cz_sheet_reader *r, const cz_json_at *at, void *entry)

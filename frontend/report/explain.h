@@ -5,7 +5,7 @@
 #include "frontend/report/look.h"
 
 /* Appends to `out`: what bounds the time and what would help, then each class
- * of matrices, then buckets. */
+ * of matrices, what was rewritten in their stages, then buckets. */
 void cz_report_explain(const cz_look *look, cz_text *out);
 
 #endif

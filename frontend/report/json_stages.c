@@ -4,6 +4,7 @@
 
 #include "dsl/base/checked.h"
 #include "passes/flops.h"
+#include "passes/rewrites.h"
 
 #include <string.h>
 
@@ -173,6 +174,25 @@ static void put_phases(cz_report *r, const cz_view_stage *stage)
     cz_json_close(json, ']');
 }
 
+static void put_rewrites(cz_report *r, const cz_view_stage *body)
+{
+    cz_rewrite list[CZ_N_REWRITES];
+    const int n = cz_rewrites_find(r->arena, r->view, body, list);
+    cz_json *json = &r->json;
+    cz_json_key(json, "rewrites");
+    cz_json_open(json, '[');
+    for (int i = 0; i < n; i++) {
+        cz_json_open(json, '{');
+        cz_json_put_string(json, "name", cz_rewrite_name(list[i].kind));
+        cz_json_put_int(json, "count", list[i].count);
+        cz_json_put_string(json, "unit", cz_rewrite_unit(list[i].kind));
+        cz_json_put_int(json, "before", list[i].before);
+        cz_json_put_int(json, "after", list[i].after);
+        cz_json_close(json, '}');
+    }
+    cz_json_close(json, ']');
+}
+
 static void put_stage(cz_report *r, const cz_view_stage *stage)
 {
     const cz_stage_time *time = &r->times[stage - r->view->stages];
@@ -189,6 +209,7 @@ static void put_stage(cz_report *r, const cz_view_stage *stage)
     put_phases(r, stage);
     put_sharing(r, stage);
     put_kernels(r, costliest(r, stage));
+    put_rewrites(r, costliest(r, stage));
     cz_json_put_int(json, "batch", time->batch);
     cz_json_put_int(json, "time_ps", time->time_ps);
     cz_json_put_bool(json, "measured", time->is_measured);

@@ -30,8 +30,9 @@ static part part_of(const cz_view_step *step, const cz_step_share *share,
 
 /* ---- types of values ---- */
 
-static void find_dtypes(const cz_view_stage *stage, cz_dtype *dtypes)
+cz_dtype *cz_cost_value_dtypes(cz_arena *scratch, const cz_view_stage *stage)
 {
+    cz_dtype *dtypes = CZ_NEW(scratch, cz_dtype, cz_share_n_values(stage));
     int n = 0;
     for (int i = 0; i < stage->n_in; i++)
         dtypes[n++] = stage->in[i].dtype;
@@ -40,14 +41,7 @@ static void find_dtypes(const cz_view_stage *stage, cz_dtype *dtypes)
     for (int s = 0; s < stage->n_steps; s++)
         for (int i = 0; i < stage->steps[s].n_out; i++)
             dtypes[n++] = stage->steps[s].out_dtype[i];
-}
-
-static int n_values(const cz_view_stage *stage)
-{
-    int n = stage->n_in + stage->fact->scalars.n;
-    for (int s = 0; s < stage->n_steps; s++)
-        n += stage->steps[s].n_out;
-    return n;
+    return dtypes;
 }
 
 /* ---- bytes ---- */
@@ -187,8 +181,7 @@ void cz_cost_steps(cz_arena *scratch, const cz_machine *machine,
                    cz_step_cost *costs)
 {
     const cz_view_stage *stage = call->stage;
-    cz_dtype *dtypes = CZ_NEW(scratch, cz_dtype, n_values(stage));
-    find_dtypes(stage, dtypes);
+    const cz_dtype *dtypes = cz_cost_value_dtypes(scratch, stage);
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
         const cz_step_share *share = call->group > 1 ? &shares[s] : &whole;
@@ -211,8 +204,7 @@ void cz_cost_kernels(cz_arena *scratch, const cz_view_stage *stage,
                      const cz_step_share *shares, int64_t group,
                      cz_step_kernel *kernels)
 {
-    cz_dtype *dtypes = CZ_NEW(scratch, cz_dtype, n_values(stage));
-    find_dtypes(stage, dtypes);
+    const cz_dtype *dtypes = cz_cost_value_dtypes(scratch, stage);
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
         const part p = part_of(step, group > 1 ? &shares[s] : &whole, group);

@@ -19,6 +19,9 @@ void cz_cost_steps(cz_arena *scratch, const cz_machine *machine,
                    const cz_stage_call *call, const cz_step_share *shares,
                    cz_step_cost *costs);
 
+/* The type of every value of a stage, cz_share_n_values() of them. */
+cz_dtype *cz_cost_value_dtypes(cz_arena *scratch, const cz_view_stage *stage);
+
 /* A kernel of one call of a stage on one matrix. */
 typedef struct cz_step_kernel {
     bool is_product;

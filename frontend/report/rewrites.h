@@ -1,0 +1,11 @@
+/* What stages do in another way than their formulas say, as text. */
+#ifndef CZ_FRONTEND_REPORT_REWRITES_H
+#define CZ_FRONTEND_REPORT_REWRITES_H
+
+#include "frontend/plan_sheet.h"
+
+/* Appends a section, a line for each rewrite: what, why, before and after, of
+ * one matrix.  Nothing where no stage has any. */
+void cz_report_rewrites(const cz_sheet *sheet, cz_text *out);
+
+#endif
