@@ -101,12 +101,34 @@ bool cz_factor_admits(cz_factor factor, const cz_factor_size *size)
            (!rows[factor].is_square || size->m == size->n);
 }
 
-bool cz_factor_takes(cz_factor factor, const double *parameters)
+bool cz_factor_is_root(cz_factor factor)
 {
-    if (factor != CZ_FACTOR_ROOT)
-        return true;
+    return factor == CZ_FACTOR_ROOT || factor == CZ_FACTOR_NEWTON_ROOT;
+}
+
+static bool is_power_and_shift(const double *parameters)
+{
     return parameters[0] < 0 && isfinite(parameters[0]) && parameters[1] >= 0 &&
            isfinite(parameters[1]);
+}
+
+/* -1/k as the nearest f64 has it; how the iteration ends. */
+static bool is_newton(const double *parameters)
+{
+    const double k = floor(-1 / parameters[0] + 0.5);
+
+    return k >= 1 && k <= CZ_FACTOR_DEGREE && parameters[0] == -1 / k &&
+           parameters[2] > 0 && parameters[2] < 1 && parameters[3] >= 1 &&
+           parameters[3] <= CZ_FACTOR_ITERATIONS &&
+           parameters[3] == floor(parameters[3]);
+}
+
+bool cz_factor_takes(cz_factor factor, const double *parameters)
+{
+    if (!cz_factor_is_root(factor))
+        return true;
+    return is_power_and_shift(parameters) &&
+           (factor == CZ_FACTOR_ROOT || is_newton(parameters));
 }
 
 cz_factor_result cz_factor_result_of(cz_factor factor, int result,

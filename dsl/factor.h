@@ -15,9 +15,11 @@ typedef enum cz_factor {
 enum {
     CZ_FACTOR_OPERANDS = 2, /* at most, and so on */
     CZ_FACTOR_RESULTS = 2,
-    CZ_FACTOR_PARAMETERS = 2,
-    CZ_FACTOR_SIDE = 32000,    /* min(m, n): LAPACK counts in 32 bits */
-    CZ_FACTOR_LENGTH = 1 << 24 /* m, n and k */
+    CZ_FACTOR_PARAMETERS = 4,
+    CZ_FACTOR_SIDE = 32000,     /* min(m, n): LAPACK counts in 32 bits */
+    CZ_FACTOR_LENGTH = 1 << 24, /* m, n and k */
+    CZ_FACTOR_DEGREE = 64,      /* k of a Newton root */
+    CZ_FACTOR_ITERATIONS = 1000 /* of one */
 };
 
 /* Operand 0 is [m, n], operand 1 [n, k]; k is 1 without one. */
@@ -39,6 +41,9 @@ int cz_factor_n_operands(cz_factor factor);
 int cz_factor_n_results(cz_factor factor);
 int cz_factor_n_parameters(cz_factor factor);
 bool cz_factor_is_square(cz_factor factor);
+/* Whether it is a power below 0 of a symmetric matrix, which is symmetric; its
+ * first parameters are the power and what is added to the diagonal. */
+bool cz_factor_is_root(cz_factor factor);
 /* Whether it takes operands of this size: square where it must be, and within
  * the limits above.  What follows needs that. */
 bool cz_factor_admits(cz_factor factor, const cz_factor_size *size);

@@ -121,7 +121,8 @@ static void run_eigh(cz_arena *arena, const double *in, int64_t n,
 
 /* ---- roots ---- */
 
-static void run_root(cz_arena *arena, const double *in, int64_t n,
+/* `lifts`: a least eigenvalue below 0 becomes 0 before the shift. */
+static void run_root(cz_arena *arena, const double *in, int64_t n, bool lifts,
                      const double *parameters, double *out)
 {
     double *w = CZ_NEW(arena, double, n);
@@ -130,7 +131,7 @@ static void run_root(cz_arena *arena, const double *in, int64_t n,
     double *turned = CZ_NEW(arena, double, n *n);
 
     run_eigh(arena, in, n, w, q);
-    const double shift = parameters[1] - (w[0] < 0 ? w[0] : 0);
+    const double shift = parameters[1] - (lifts && w[0] < 0 ? w[0] : 0);
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < n; k++)
             scaled[i * n + k] = q[i * n + k] * pow(w[k] + shift, parameters[0]);
@@ -275,7 +276,9 @@ void cz_interp_factor(cz_factor factor, const cz_factor_size *size,
         run_solve(in[0], in[1], size, true, false, out[0]);
         break;
     case CZ_FACTOR_ROOT:
-        run_root(&arena, in[0], size->n, parameters, out[0]);
+    case CZ_FACTOR_NEWTON_ROOT:
+        run_root(&arena, in[0], size->n, factor == CZ_FACTOR_ROOT, parameters,
+                 out[0]);
         break;
     case CZ_FACTOR_NONE:
     case CZ_N_FACTORS:

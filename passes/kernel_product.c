@@ -39,7 +39,7 @@ static bool *find_symmetric(const cz_kernel_work *work)
         else if (node->kind == CZ_GRAPH_BROADCAST)
             symmetric[i] = node->dims == 3;
         else if (node->kind == CZ_GRAPH_FACTOR)
-            symmetric[i] = node->factor == CZ_FACTOR_ROOT;
+            symmetric[i] = cz_factor_is_root(node->factor);
         else
             symmetric[i] = all || cz_graph_is_uniform(graph, i);
     }

@@ -58,7 +58,11 @@ static inline double czr_sum_blocks(double *sums, int n_blocks, int n_lanes)
  * n) CHOLESKY  out[0] [n, n] lower triangular, zero above SOLVE_*   out[0] [n,
  * k] = op(a)^-1 b, a lower or upper triangular ROOT      out[0] [n, n] = (a + d
  * I)^parameters[0]; d = parameters[1], and where the least eigenvalue w is
- * below 0, parameters[1] - w */
+ * below 0, parameters[1] - w
+ *
+ *   NEWTON_ROOT  out[0] [n, n] = (a + parameters[1] I)^parameters[0], iterated
+ * until no element is off by more than parameters[2], at most parameters[3]
+ * times; where f32 does not get there, once more in f64 */
 typedef enum czr_factor_kind {
     CZR_FACTOR_EIGH,
     CZR_FACTOR_QR,
@@ -68,6 +72,7 @@ typedef enum czr_factor_kind {
     CZR_FACTOR_SOLVE_UPPER,
     CZR_FACTOR_SOLVE_UPPER_T,
     CZR_FACTOR_ROOT,
+    CZR_FACTOR_NEWTON_ROOT,
     CZR_N_FACTORS
 } czr_factor_kind;
 
@@ -76,7 +81,7 @@ typedef struct czr_factor {
     size_t m, n, k;
     const float *a, *b;
     float *out[2];
-    double parameters[2];
+    double parameters[4];
     unsigned char *work; /* aligned to 64 */
     size_t work_bytes;
 } czr_factor;

@@ -2,6 +2,7 @@
 #include "runtime/factor.h"
 
 #include "runtime/library.h"
+#include "runtime/newton.h"
 #include "runtime/product.h"
 #include "runtime/testing.h"
 
@@ -279,6 +280,7 @@ czr_status czr_factor_host(const czr_math *math, const czr_factor *factor)
         [CZR_FACTOR_SOLVE_UPPER] = run_solve,
         [CZR_FACTOR_SOLVE_UPPER_T] = run_solve,
         [CZR_FACTOR_ROOT] = run_root,
+        [CZR_FACTOR_NEWTON_ROOT] = czr_newton_root,
     };
     const czr_host_math *host = (const czr_host_math *)math;
 

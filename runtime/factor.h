@@ -14,10 +14,12 @@
  *   CZR_ERR_NOT_FINITE      an operand has infinities or NaN
  *   CZR_ERR_NOT_POSITIVE    CHOLESKY; ROOT, if the least eigenvalue is below 0
  *                           by more than n * 2^-22 of the largest, or the shift
- *                           leaves none above 0
+ *                           leaves none above 0; NEWTON_ROOT, if iterates run
+ *                           away in f64, as they do from an eigenvalue below 0
  *   CZR_ERR_SINGULAR        SOLVE_*: a zero on the diagonal
- *   CZR_ERR_NO_CONVERGENCE  EIGH and ROOT, in f64 neither
- *   CZR_ERR_ARGUMENT        less workspace than it takes */
+ *   CZR_ERR_NO_CONVERGENCE  EIGH and ROOT, in f64 neither; NEWTON_ROOT, after
+ * as many iterations as it may take, in f64 neither CZR_ERR_ARGUMENT less
+ * workspace than it takes */
 czr_status czr_factor_host(const czr_math *math, const czr_factor *factor);
 
 #endif

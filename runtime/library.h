@@ -61,6 +61,9 @@ void czr_library_qr(size_t m, size_t n, float *a, float *tau, float *work,
                     size_t n_work);
 void czr_library_qr_vectors(size_t m, size_t n, float *a, const float *tau,
                             float *work, size_t n_work);
+/* c = a @ b in f64, all [n, n] and equal to their transposes. */
+void czr_library_multiply_f64(size_t n, const double *a, const double *b,
+                              double *c);
 /* x [n, k] becomes that of op(a) x = what it was. */
 void czr_library_solve(size_t n, size_t k, const float *a, bool is_upper,
                        bool is_transposed, float *x);

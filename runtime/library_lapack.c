@@ -13,6 +13,10 @@
        float *, const int *, int *, const int *, int *, size_t, size_t))       \
     X(dsyev, (const char *, const char *, const int *, double *, const int *,  \
               double *, double *, const int *, int *, size_t, size_t))         \
+    X(dsymm,                                                                   \
+      (const char *, const char *, const int *, const int *, const double *,   \
+       const double *, const int *, const double *, const int *,               \
+       const double *, double *, const int *, size_t, size_t))                 \
     X(spotrf,                                                                  \
       (const char *, const int *, float *, const int *, int *, size_t))        \
     X(sgelqf, (const int *, const int *, float *, const int *, float *,        \
@@ -121,6 +125,16 @@ void czr_library_qr_vectors(size_t m, size_t n, float *a, const float *tau,
 
     lapack.sorglq(&least, &columns, &least, a, &rows, tau, work, &length,
                   &info);
+}
+
+void czr_library_multiply_f64(size_t n, const double *a, const double *b,
+                              double *c)
+{
+    const int order = (int)n;
+    const double one = 1, zero = 0;
+
+    lapack.dsymm("L", "L", &order, &order, &one, a, &order, b, &order, &zero, c,
+                 &order, 1, 1);
 }
 
 /* x' op(a)' = b', where a' is what lies there column by column. */

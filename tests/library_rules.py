@@ -27,7 +27,8 @@ CALLS = """optimizer calls(lr, flat = false) for [m, n] {
     w    = gather(grad, argsort(v)) + top_k(v, 3) * gather(mom, argsort(v, true))
     r    = normal(grad, 3, t) + normal(v, lr) * uniform(grad', 1, 2)'
     (q, order) = next_basis(g @ g', descending_eigenvectors(g @ g'))
-    param <- param - lr * (x + y' + z + w + ranks(v) + r + gather(q @ grad, order))
+    s    = eigen_root(g @ g', -1/4, 1e-3) @ coupled_newton(g @ g', -1/4, 1e-3)
+    param <- param - lr * (x + y' + z + w + ranks(v) + r + gather(q @ s @ grad, order))
 }
 
 optimizer steps(lr, flat = false) for [m, n] {

@@ -44,6 +44,11 @@ ROWS = {
     "late": row("shampoo(interval = 2, start = 6, eps = 0.1)",
                 formula.shampoo, SQUARES + OTHERS + LINE, lr=0.02, interval=2,
                 start=6, eps=0.1),
+    "from_seven": row("shampoo(interval = 3, start = 7, eps = 0.1, "
+                      "inverse = coupled_newton)", formula.shampoo,
+                      SQUARES + OTHERS, lr=0.02, interval=3, start=7, eps=0.1),
+    "newton": row("shampoo(betas = (0.8, 0.95), inverse = coupled_newton)",
+                  formula.shampoo, SQUARES, lr=0.02, betas=(0.8, 0.95)),
     "grafted": row("shampoo(interval = 4, graft = true, exponent = -1/2)",
                    formula.shampoo, SQUARES + OTHERS, lr=0.02, interval=4,
                    graft=True, exponent=-0.5),
@@ -78,6 +83,11 @@ def matrix(random, shape):
     return (draw(shape[0]) * values) @ draw(shape[1]).T
 
 
+def draws(name):
+    """Numbers of the name's own, whatever rows there are besides."""
+    return np.random.default_rng([SEED, *name.encode()])
+
+
 def gradients(random, name, shape):
     common = matrix(random, shape) * name.startswith("splus")
     return [np.float32(common + matrix(random, shape)) for _ in range(STEPS)]
@@ -103,10 +113,9 @@ def state_error(state, got, want):
 class Basis(Measured):
     def check(self, dp, tp):
         built = embed.Program(*TOOLS, "basis", program(), dp, tp)
-        random = np.random.default_rng(SEED)
-        start = {name: np.float32(0.1 * random.standard_normal(shape))
+        start = {name: np.float32(0.1 * draws("W " + name).standard_normal(shape))
                  for name, shape in shapes_of(built).items()}
-        drawn = {name: gradients(random, name, w.shape)
+        drawn = {name: gradients(draws(name), name, w.shape)
                  for name, w in start.items()}
         grads = [{name: [of[i]] * dp for name, of in drawn.items()}
                  for i in range(STEPS)]

@@ -24,8 +24,12 @@ RULES = {
     "solved": "l = cholesky(a)\n    param <- solve(l', solve(l, grad))",
     "fourth": "param <- root(a, -1/4, 1e-3)",
     "inverse": "param <- root(a, -1, 0)",
+    "newton": "param <- newton_root(a, -1/4, 1e-3)",
+    "newton_third": "param <- newton_root(a, -1/3, 0, 1e-7, 200)",
 }
-DEFINITE = ("lower", "solved", "inverse")
+DEFINITE = ("lower", "solved", "inverse", "newton_third")
+POWERS = {"fourth": (-1 / 4, 1e-3), "inverse": (-1, 0), "newton": (-1 / 4, 1e-3),
+          "newton_third": (-1 / 3, 0)}
 SPECTRA = {
     "spread": lambda n: 1 + np.arange(n) / max(n - 1, 1),
     "clustered": lambda n: 1 + np.arange(n) % 3 + 1e-6 * np.arange(n) / n,
@@ -108,7 +112,7 @@ def error_of(name, got, a):
         return relative(got, np.linalg.cholesky(a)) / unit
     if name == "solved":
         return relative(got, one) / unit
-    p, eps = (-0.25, 1e-3) if name == "fourth" else (-1, 0)
+    p, eps = POWERS[name]
     lift = eps - min(w[0], 0)
     # the shift itself is known to rounding of the largest eigenvalue
     return relative(got, (q * (w + lift) ** p) @ q.T) / (
@@ -179,8 +183,15 @@ class Failures(Measured):
                                 -np.eye(n)).astype(np.float32)
         self.check("cholesky(symmetric(grad))", grad, "CZR_ERR_NOT_POSITIVE",
                    "second")
-        self.check("root(symmetric(grad), -1/2, 1e-6)", grad,
-                   "CZR_ERR_NOT_POSITIVE", "second")
+        for root in ("root", "newton_root"):
+            self.check(f"{root}(symmetric(grad), -1/2, 1e-6)", grad,
+                       "CZR_ERR_NOT_POSITIVE", "second")
+
+    def test_no_convergence(self):
+        grad = lambda n, name: np.diag(
+            np.float32([1] + (n - 1) * [1 if name == "first" else 1e-6]))
+        self.check("newton_root(symmetric(grad), -1/2, 0, 1e-6, 9)", grad,
+                   "CZR_ERR_NO_CONVERGENCE", "second")
 
     def test_not_finite(self):
         def grad(n, name):

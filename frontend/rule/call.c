@@ -174,8 +174,8 @@ static cz_rule_value *build_root(cz_rule *rule, const cz_node *call,
                                  const primitive *row, cz_rule_value **args,
                                  int n)
 {
-    (void)row, (void)n;
-    return cz_rule_root(rule, call, args);
+    (void)n;
+    return cz_rule_root(rule, call, (cz_factor)row->detail, args);
 }
 
 static cz_rule_value *refuse(cz_rule *rule, const cz_node *call,
@@ -219,7 +219,8 @@ static const primitive primitives[] = {
     {"qr", 1, 1, build_factor, CZ_FACTOR_QR},
     {"cholesky", 1, 1, build_factor, CZ_FACTOR_CHOLESKY},
     {"solve", 2, 2, build_solve, 0},
-    {"root", 3, 3, build_root, 0},
+    {"root", 3, 3, build_root, CZ_FACTOR_ROOT},
+    {"newton_root", 3, 5, build_root, CZ_FACTOR_NEWTON_ROOT},
     {"svd", 1, MAX_ARGUMENTS, refuse, 0},
     {"scatter", 1, MAX_ARGUMENTS, refuse, 0},
 };

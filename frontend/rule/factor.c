@@ -2,6 +2,11 @@
  * are known to be. */
 #include "frontend/rule/internal.h"
 
+/* What a Newton root ends at, as CoupledNewtonConfig of
+ * facebookresearch/optimizers has it. */
+#define NEWTON_TOLERANCE 1e-6
+enum { NEWTON_ITERATIONS = 100 };
+
 typedef struct factor_call {
     cz_rule *rule;
     const cz_node *node;
@@ -195,23 +200,38 @@ cz_rule_value *cz_rule_solve(cz_rule *rule, const cz_node *node,
                                          cz_rule_extent(&b->tensor, 1)}});
 }
 
-cz_rule_value *cz_rule_root(cz_rule *rule, const cz_node *node,
-                            cz_rule_value *const *args)
+static cz_rule_value *root_error(const factor_call *c)
 {
-    static const char *const what[] = {"the exponent", "the shift"};
-    factor_call c = begin(rule, node, CZ_FACTOR_ROOT);
+    cz_rule_value *error = cz_rule_error(
+        c->rule, CZ_WRONG_ARGUMENT, c->node,
+        "'%s' takes an exponent below 0 and a shift that is not", c->name);
 
+    if (c->factor == CZ_FACTOR_NEWTON_ROOT)
+        cz_diag_note(c->rule->diags, c->node->span,
+                     "the exponent is -1/k of a whole number k up to %d, the "
+                     "tolerance between 0 and 1, and there are 1 to %d "
+                     "iterations",
+                     CZ_FACTOR_DEGREE, CZ_FACTOR_ITERATIONS);
+    return error;
+}
+
+cz_rule_value *cz_rule_root(cz_rule *rule, const cz_node *node,
+                            cz_factor factor, cz_rule_value *const *args)
+{
+    static const char *const what[] = {"the exponent", "the shift",
+                                       "the tolerance", "the most iterations"};
+    factor_call c = begin(rule, node, factor);
+
+    c.parameters[2] = NEWTON_TOLERANCE;
+    c.parameters[3] = NEWTON_ITERATIONS;
     if (!takes_symmetric(&c, args[0]))
         return cz_rule_absorb();
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < node->n_kids - 1; i++)
         if (!cz_rule_constant(rule, node->kids[1 + i], args[1 + i], what[i],
                               &c.parameters[i]))
             return cz_rule_absorb();
-    if (!cz_factor_takes(CZ_FACTOR_ROOT, c.parameters))
-        return cz_rule_error(rule, CZ_WRONG_ARGUMENT, node,
-                             "'%s' takes an exponent below 0 and a shift that "
-                             "is not",
-                             c.name);
+    if (!cz_factor_takes(factor, c.parameters))
+        return root_error(&c);
     const cz_scalar *n = args[0]->tensor.extent[0];
     c.operands[0] = operand(&c, args[0], true);
     return result(&c, 0, (cz_tensor){.extent = {n, n}, .symmetric = true});

@@ -289,9 +289,10 @@ cz_rule_value *cz_rule_cholesky(cz_rule *rule, const cz_node *node,
 /* x of a @ x = b. */
 cz_rule_value *cz_rule_solve(cz_rule *rule, const cz_node *node,
                              cz_rule_value *a, cz_rule_value *b);
-/* Of a matrix, an exponent and a shift: dsl/factor.def. */
+/* ROOT or NEWTON_ROOT of a matrix, an exponent and a shift and, of the second,
+ * how it ends: dsl/factor.def. */
 cz_rule_value *cz_rule_root(cz_rule *rule, const cz_node *node,
-                            cz_rule_value *const *args);
+                            cz_factor factor, cz_rule_value *const *args);
 cz_rule_value *cz_rule_symmetric(cz_rule *rule, const cz_node *node,
                                  cz_rule_value *a);
 

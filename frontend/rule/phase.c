@@ -74,20 +74,21 @@ void cz_rule_run_first(cz_rule *rule, const cz_node *statement)
 
 /* A number of updates. */
 static bool read_count(cz_rule *rule, const cz_node *node, const char *what,
-                       int64_t *out)
+                       int least, int64_t *out)
 {
     double value;
     const cz_rule_value *count = cz_rule_eval(rule, node);
     if (!cz_rule_constant(rule, node, count, what, &value))
         return false;
     const bool is_count =
-        floor(value) == value && value >= 1 && value <= (double)CZ_MAX_TIME;
+        floor(value) == value && value >= least && value <= (double)CZ_MAX_TIME;
     if (!is_count && count->kind == CZ_RULE_NUMBER &&
         !cz_scalar_is_constant(count->number))
         return false; /* other shapes may give one */
     if (!is_count) {
         cz_rule_error(rule, CZ_BAD_TYPE, node,
-                      "%s must be a whole number of updates, at least 1", what);
+                      "%s must be a whole number of updates, at least %d", what,
+                      least);
         return false;
     }
     *out = (int64_t)value;
@@ -99,14 +100,14 @@ void cz_rule_run_every(cz_rule *rule, const cz_node *statement)
     cz_event event;
     const cz_node *from = cz_node_kid(statement, 2);
     bool good = read_count(rule, statement->kids[0], "the period of `every`",
-                           &event.period);
+                           from ? 0 : 1, &event.period);
     event.start = good ? event.period : 1;
     event.staggered =
         good && event.period > 1 && cz_node_has(statement, CZ_FLAG_STAGGERED);
     if (from)
-        good =
-            read_count(rule, from, "the first time of `every`", &event.start) &&
-            good;
+        good = read_count(rule, from, "the first time of `every`", 1,
+                          &event.start) &&
+               good;
     if (good)
         run_event(rule, statement, event, statement->kids[1], NULL);
     else

@@ -40,7 +40,7 @@ static int set_up(void **state)
     r = (room){.a = calloc(area, sizeof *r.a),
                .b = calloc(area, sizeof *r.b),
                .out = {calloc(area, sizeof *r.a), calloc(area, sizeof *r.a)},
-               .work = aligned_alloc(64, 16 * area + 64 * LARGEST * 16)};
+               .work = aligned_alloc(64, 32 * area + 64 * LARGEST * 16)};
     *state = &r;
     return czr_host_math_open(&r.math, 1, 1) == CZR_OK &&
                    czr_library_has_lapack()
@@ -76,7 +76,8 @@ static size_t work_of(czr_factor_kind kind, size_t m, size_t n)
 }
 
 /* Nothing is written behind the workspace. */
-static czr_status run(room *r, czr_factor_kind kind, size_t m, size_t n)
+static czr_status run_with(room *r, czr_factor_kind kind, size_t m, size_t n,
+                           const double *parameters)
 {
     const size_t bytes = work_of(kind, m, n);
     const czr_factor factor = {.kind = kind,
@@ -86,7 +87,8 @@ static czr_status run(room *r, czr_factor_kind kind, size_t m, size_t n)
                                .a = r->a,
                                .b = r->b,
                                .out = {r->out[0], r->out[1]},
-                               .parameters = {-0.5, 1e-3},
+                               .parameters = {parameters[0], parameters[1],
+                                              parameters[2], parameters[3]},
                                .work = r->work,
                                .work_bytes = bytes};
 
@@ -95,6 +97,11 @@ static czr_status run(room *r, czr_factor_kind kind, size_t m, size_t n)
     for (size_t i = 0; i < GUARD; i++)
         assert_int_equal(r->work[bytes + i], 0x5a);
     return status;
+}
+
+static czr_status run(room *r, czr_factor_kind kind, size_t m, size_t n)
+{
+    return run_with(r, kind, m, n, (const double[]){-0.5, 1e-3, 1e-6, 100});
 }
 
 /* x x' of n rows and `rank` columns, each weighed. */
@@ -237,6 +244,9 @@ static void a_root_inverts(void **state)
         make_gram(r, sizes[i], sizes[i]);
         assert_int_equal(run(r, CZR_FACTOR_ROOT, sizes[i], sizes[i]), CZR_OK);
         check_root(r, sizes[i], 1e-3);
+        assert_int_equal(run(r, CZR_FACTOR_NEWTON_ROOT, sizes[i], sizes[i]),
+                         CZR_OK);
+        check_root(r, sizes[i], 1e-3);
     }
 }
 
@@ -244,10 +254,53 @@ static void a_root_of_zeros_is_that_of_the_shift(void **state)
 {
     room *r = *state;
 
-    memset(r->a, 0, 9 * sizeof *r->a);
-    assert_int_equal(run(r, CZR_FACTOR_ROOT, 3, 3), CZR_OK);
-    for (size_t i = 0; i < 9; i++)
-        assert_true(fabs(r->out[0][i] - (i % 4 ? 0 : sqrt(1e3))) < 1e-4);
+    static const czr_factor_kind kinds[] = {CZR_FACTOR_ROOT,
+                                            CZR_FACTOR_NEWTON_ROOT};
+
+    for (int k = 0; k < 2; k++) {
+        memset(r->a, 0, 9 * sizeof *r->a);
+        assert_int_equal(run(r, kinds[k], 3, 3), CZR_OK);
+        for (size_t i = 0; i < 9; i++)
+            assert_true(fabs(r->out[0][i] - (i % 4 ? 0 : sqrt(1e3))) < 1e-4);
+    }
+}
+
+/* f32 does not come as near as the second tolerance wants; f64 does. */
+static void a_newton_root_tries_once_more_in_f64(void **state)
+{
+    room *r = *state;
+    static float first[17 * 17];
+    const double coarse[] = {-0.5, 1e-3, 1e-6, 100};
+    const double fine[] = {-0.5, 1e-3, 1e-12, 100};
+    const double short_of[] = {-0.5, 1e-3, 1e-12, 3};
+
+    make_gram(r, 17, 17);
+    assert_int_equal(run_with(r, CZR_FACTOR_NEWTON_ROOT, 17, 17, coarse),
+                     CZR_OK);
+    memcpy(first, r->out[0], sizeof first);
+    assert_int_equal(run_with(r, CZR_FACTOR_NEWTON_ROOT, 17, 17, fine), CZR_OK);
+    check_root(r, 17, 1e-3);
+    assert_memory_not_equal(first, r->out[0], sizeof first);
+    assert_int_equal(run_with(r, CZR_FACTOR_NEWTON_ROOT, 17, 17, short_of),
+                     CZR_ERR_NO_CONVERGENCE);
+}
+
+/* Each 1/k is another way through the powers. */
+static void newton_roots_of_each_degree(void **state)
+{
+    room *r = *state;
+
+    for (int k = 1; k <= 9; k++) {
+        memset(r->a, 0, 9 * sizeof *r->a);
+        for (size_t i = 0; i < 3; i++)
+            r->a[4 * i] = (float)(i + 1);
+        assert_int_equal(run_with(r, CZR_FACTOR_NEWTON_ROOT, 3, 3,
+                                  (const double[]){-1.0 / k, 0, 1e-6, 100}),
+                         CZR_OK);
+        for (size_t i = 0; i < 3; i++)
+            assert_true(fabs(r->out[0][4 * i] - pow((double)i + 1, -1.0 / k)) <
+                        1e-6);
+    }
 }
 
 static void check_qr(room *r, size_t m, size_t n)
@@ -330,9 +383,14 @@ static void what_is_not_positive_is_named(void **state)
     memcpy(r->a, indefinite, sizeof indefinite);
     assert_int_equal(run(r, CZR_FACTOR_CHOLESKY, 2, 2), CZR_ERR_NOT_POSITIVE);
     assert_int_equal(run(r, CZR_FACTOR_ROOT, 2, 2), CZR_ERR_NOT_POSITIVE);
+    assert_int_equal(run(r, CZR_FACTOR_NEWTON_ROOT, 2, 2),
+                     CZR_ERR_NOT_POSITIVE);
     assert_int_equal(run(r, CZR_FACTOR_EIGH, 2, 2), CZR_OK);
     memset(r->a, 0, sizeof indefinite);
     assert_int_equal(run(r, CZR_FACTOR_CHOLESKY, 2, 2), CZR_ERR_NOT_POSITIVE);
+    assert_int_equal(run_with(r, CZR_FACTOR_NEWTON_ROOT, 2, 2,
+                              (const double[]){-1, 0, 1e-6, 100}),
+                     CZR_ERR_NOT_POSITIVE);
 }
 
 static void what_is_not_finite_is_named(void **state)
@@ -365,18 +423,19 @@ static void what_is_singular_is_named(void **state)
 static void too_little_workspace_is_named(void **state)
 {
     static const czr_factor_kind kinds[] = {CZR_FACTOR_EIGH, CZR_FACTOR_QR,
-                                            CZR_FACTOR_ROOT};
+                                            CZR_FACTOR_ROOT,
+                                            CZR_FACTOR_NEWTON_ROOT};
     room *r = *state;
 
     make_gram(r, 64, 64);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         const czr_factor factor = {.kind = kinds[i],
                                    .m = 64,
                                    .n = 64,
                                    .k = 1,
                                    .a = r->a,
                                    .out = {r->out[0], r->out[1]},
-                                   .parameters = {-1, 1},
+                                   .parameters = {-1, 1, 1e-6, 100},
                                    .work = r->work,
                                    .work_bytes =
                                        work_of(kinds[i], 64, 64) - 512};
@@ -413,6 +472,8 @@ int main(void)
         cmocka_unit_test(eigh_tries_once_more_in_f64),
         cmocka_unit_test(a_root_inverts),
         cmocka_unit_test(a_root_of_zeros_is_that_of_the_shift),
+        cmocka_unit_test(a_newton_root_tries_once_more_in_f64),
+        cmocka_unit_test(newton_roots_of_each_degree),
         cmocka_unit_test(qr_gives_the_matrix_back),
         cmocka_unit_test(triangles_multiply_and_solve),
         cmocka_unit_test(what_is_not_positive_is_named),
