@@ -126,26 +126,39 @@ static bool is_above(const czr_product *p, const czr_block *here)
     return p->symmetric && here->column >= here->row + here->n_rows;
 }
 
-void czr_product_blocks(const czr_host_math *math, const czr_product *p,
-                        czr_add_block add)
+/* Adds the blocks of some rows and columns; packed_b holds what is wanted. */
+static void add_rows(const czr_host_math *math, const czr_product *p,
+                     const czr_rows *rows, czr_block *here, czr_add_block add)
 {
     const operands x = operands_of(p);
-    czr_block here = {.stride = p->n};
+    const size_t end = rows->first + rows->n_rows;
 
-    memset(p->c, 0, p->m * p->n * sizeof *p->c);
-    for (here.column = 0; here.column < p->n; here.column += COLUMNS) {
-        here.n_columns = least(COLUMNS, p->n - here.column);
+    for (here->row = rows->first; here->row < end; here->row += ROWS) {
+        here->n_rows = least(ROWS, end - here->row);
+        here->c =
+            rows->c + (here->row - rows->first) * rows->stride + here->column;
+        if (is_above(p, here))
+            continue;
+        pack_a(math, &x, here);
+        add(p, math, here);
+    }
+}
+
+void czr_product_blocks(const czr_host_math *math, const czr_product *p,
+                        const czr_rows *rows, czr_add_block add)
+{
+    const operands x = operands_of(p);
+    czr_block here = {.stride = rows->stride};
+
+    for (size_t i = 0; i < rows->n_rows; i++)
+        memset(rows->c + i * rows->stride, 0, rows->n_columns * sizeof *p->c);
+    for (here.column = 0; here.column < rows->n_columns;
+         here.column += COLUMNS) {
+        here.n_columns = least(COLUMNS, rows->n_columns - here.column);
         for (here.depth = 0; here.depth < p->k; here.depth += DEPTH) {
             here.n_depth = least(DEPTH, p->k - here.depth);
             pack_b(math, &x, &here);
-            for (here.row = 0; here.row < p->m; here.row += ROWS) {
-                here.n_rows = least(ROWS, p->m - here.row);
-                here.c = p->c + here.row * p->n + here.column;
-                if (is_above(p, &here))
-                    continue;
-                pack_a(math, &x, &here);
-                add(p, math, &here);
-            }
+            add_rows(math, p, rows, &here, add);
         }
     }
 }
@@ -193,35 +206,39 @@ static void add_parts(const czr_product *p, const czr_host_math *math,
     round_parts(p, sum, here->n_rows * COLUMNS);
 }
 
-static void multiply_in_parts(const czr_product *p, const czr_host_math *math)
+static void multiply_in_parts(const czr_host_math *math, const czr_product *p,
+                              const czr_rows *rows)
 {
+    const size_t end = rows->first + rows->n_rows;
     czr_block here = {.stride = COLUMNS};
 
-    for (here.column = 0; here.column < p->n; here.column += COLUMNS) {
-        here.n_columns = least(COLUMNS, p->n - here.column);
-        for (here.row = 0; here.row < p->m; here.row += ROWS) {
-            here.n_rows = least(ROWS, p->m - here.row);
+    for (here.column = 0; here.column < rows->n_columns;
+         here.column += COLUMNS) {
+        here.n_columns = least(COLUMNS, rows->n_columns - here.column);
+        for (here.row = rows->first; here.row < end; here.row += ROWS) {
+            here.n_rows = least(ROWS, end - here.row);
             if (is_above(p, &here))
                 continue;
             add_parts(p, math, &here, 0, (size_t)p->blocks, 0);
             for (size_t i = 0; i < here.n_rows; i++)
-                memcpy(p->c + (here.row + i) * p->n + here.column,
+                memcpy(rows->c + (here.row - rows->first + i) * rows->stride +
+                           here.column,
                        math->parts + i * COLUMNS,
                        here.n_columns * sizeof *p->c);
         }
     }
 }
 
+static void make_rows(const czr_host_math *math, const czr_product *p,
+                      const czr_rows *rows)
+{
+    if (p->blocks > 1 && math->parts)
+        multiply_in_parts(math, p, rows);
+    else
+        czr_product_blocks(math, p, rows, add_block);
+}
+
 void czr_product_fixed_order(const czr_math *math, const czr_product *p)
 {
-    const czr_host_math *host = (const czr_host_math *)math;
-
-    if (p->blocks > 1 && host->parts)
-        multiply_in_parts(p, host);
-    else
-        czr_product_blocks(host, p, add_block);
-    if (p->symmetric)
-        czr_mirror_lower(p->c, CZR_F32, p->n);
-    if (p->out)
-        czr_product_finish(p);
+    czr_product_by_strips((const czr_host_math *)math, p, make_rows);
 }

@@ -4,6 +4,8 @@
 
 #include "runtime/czr.h"
 
+#include <stdbool.h>
+
 /* What a czr_math of ours is: with room to pack one block of each operand. */
 typedef struct czr_host_math {
     czr_math math;
@@ -33,8 +35,19 @@ void czr_product_library(const czr_math *math, const czr_product *product);
  * image of what lies below it. */
 void czr_mirror_lower(void *x, czr_dtype dtype, size_t n);
 
-/* Of a product that is in c: what is wanted of it, in `out`. */
+/* The first n_columns of rows [first, first + n_rows) of a product, `stride`
+ * apart; of a symmetric one, up to the diagonal and perhaps beyond. */
+typedef struct czr_rows {
+    float *c;
+    size_t stride, first, n_rows, n_columns;
+} czr_rows;
+
+/* Of rows of a product: what is wanted of them, in `out`. */
+void czr_product_finish_rows(const czr_product *product, const czr_rows *rows);
+/* Of a product that is in c. */
 void czr_product_finish(const czr_product *product);
+/* Whether `out` may be written while operands are read. */
+bool czr_product_is_apart(const czr_product *product);
 /* What is to be added to: out, which is f32, becomes beta * addend. */
 void czr_product_preload(const czr_product *product);
 
@@ -55,9 +68,20 @@ typedef void (*czr_add_block)(const czr_product *product,
                               const czr_host_math *math,
                               const czr_block *block);
 
-/* Sets c to zero and adds all blocks, depth upwards for each of c; of a
- * symmetric product those that reach the diagonal or what lies below it. */
+/* Sets rows of c to zero and adds all their blocks, depth upwards for each; of
+ * a symmetric product those that reach the diagonal or what lies below it. */
 void czr_product_blocks(const czr_host_math *math, const czr_product *product,
-                        czr_add_block add_block);
+                        const czr_rows *rows, czr_add_block add_block);
+
+/* Rows of op(a) @ op(b), alone, into rows->c. */
+typedef void (*czr_make_rows)(const czr_host_math *math,
+                              const czr_product *product, const czr_rows *rows);
+
+/* The product, a strip of rows after the other; each is finished while caches
+ * hold it.  Where the result lies apart from both operands, strips have
+ * c's first CZR_STRIP_ROWS * n elements in turn. */
+enum { CZR_STRIP_ROWS = 192 };
+void czr_product_by_strips(const czr_host_math *math,
+                           const czr_product *product, czr_make_rows make_rows);
 
 #endif

@@ -1,6 +1,8 @@
 /* What is done with products that are there: mirrored, scaled, added to. */
 #include "runtime/product.h"
 
+#include <stdbool.h>
+
 enum { TURNED = 64, CHUNK = 1024 }; /* elements: side of a tile; at once */
 
 static size_t least(size_t a, size_t b)
@@ -39,7 +41,27 @@ void czr_mirror_lower(void *x, czr_dtype dtype, size_t n)
                 mirror_f32(x, n, i, j);
 }
 
-static void load(const void *from, czr_dtype dtype, size_t first, size_t n,
+/* Loops over the results are compiled for wide vectors, too. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#define WIDE __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+static bool has_wide(void)
+{
+    return __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+#else
+#define INLINE static inline
+#define WIDE
+static bool has_wide(void)
+{
+    return false;
+}
+#endif
+
+INLINE void load(const void *from, czr_dtype dtype, size_t first, size_t n,
                  float *to)
 {
     const czr_bf16 *bf16 = (const czr_bf16 *)from + first;
@@ -52,7 +74,7 @@ static void load(const void *from, czr_dtype dtype, size_t first, size_t n,
         to[i] = czr_bf16_to_f32(bf16[i]);
 }
 
-static void store(const float *from, void *to, czr_dtype dtype, size_t first,
+INLINE void store(const float *from, void *to, czr_dtype dtype, size_t first,
                   size_t n)
 {
     czr_bf16 *bf16 = (czr_bf16 *)to + first;
@@ -65,12 +87,14 @@ static void store(const float *from, void *to, czr_dtype dtype, size_t first,
         bf16[i] = czr_f32_to_bf16(from[i]);
 }
 
-static void finish_chunk(const czr_product *p, size_t first, size_t n)
+/* At most CHUNK elements of the result, from element `first` on. */
+INLINE void finish_chunk(const czr_product *p, const float *c, size_t first,
+                         size_t n)
 {
     float sum[CHUNK], other[CHUNK];
 
     for (size_t i = 0; i < n; i++)
-        sum[i] = p->alpha * p->c[first + i];
+        sum[i] = p->alpha * c[i];
     if (p->addend) {
         load(p->addend, p->addend_dtype, first, n, other);
         for (size_t i = 0; i < n; i++)
@@ -79,12 +103,31 @@ static void finish_chunk(const czr_product *p, size_t first, size_t n)
     store(sum, p->out, p->out_dtype, first, n);
 }
 
+INLINE void finish_rows(const czr_product *p, const czr_rows *rows)
+{
+    for (size_t i = 0; i < rows->n_rows; i++)
+        for (size_t j = 0; j < rows->n_columns; j += CHUNK)
+            finish_chunk(p, rows->c + i * rows->stride + j,
+                         (rows->first + i) * p->n + j,
+                         least(CHUNK, rows->n_columns - j));
+}
+
+WIDE static void finish_rows_wide(const czr_product *p, const czr_rows *rows)
+{
+    finish_rows(p, rows);
+}
+
+void czr_product_finish_rows(const czr_product *p, const czr_rows *rows)
+{
+    if (has_wide())
+        finish_rows_wide(p, rows);
+    else
+        finish_rows(p, rows);
+}
+
 void czr_product_finish(const czr_product *p)
 {
-    const size_t n = p->m * p->n;
-
-    for (size_t first = 0; first < n; first += CHUNK)
-        finish_chunk(p, first, least(CHUNK, n - first));
+    czr_product_finish_rows(p, &(czr_rows){p->c, p->n, 0, p->m, p->n});
 }
 
 void czr_product_preload(const czr_product *p)

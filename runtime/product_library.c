@@ -1,5 +1,5 @@
 /* Products by libraries.  Of a symmetric one they compute the lower triangle,
- * by a routine made for it or block by block, and the rest is mirrored. */
+ * by a routine made for it or strip by strip, and the rest is mirrored. */
 #include "runtime/library.h"
 #include "runtime/product.h"
 
@@ -22,12 +22,6 @@ static czr_gemm gemm_of(const czr_product *p)
                       .alpha = 1};
 }
 
-/* Whether the result may be written while operands are read. */
-static bool is_apart(const czr_product *p)
-{
-    return p->out && p->out != p->a && p->out != p->b;
-}
-
 /* Whether c = x @ x': where both are x as it is, it is symmetric itself. */
 static bool is_own_square(const czr_product *p)
 {
@@ -36,7 +30,7 @@ static bool is_own_square(const czr_product *p)
 
 static void multiply_f32(const czr_product *p)
 {
-    const bool is_direct = is_apart(p) && p->out_dtype == CZR_F32;
+    const bool is_direct = czr_product_is_apart(p) && p->out_dtype == CZR_F32;
     czr_gemm gemm = gemm_of(p);
 
     if (is_direct) {
@@ -58,110 +52,6 @@ static void multiply_f32(const czr_product *p)
 
 /* ---- bf16 ---- */
 
-/* Below this many multiplications, waking threads and having them spin costs
- * more than they save. */
-static const double SHARED_WORK = 1e8;
-
-static int threads_for(const czr_host_math *host, const czr_product *p)
-{
-    const double work = (double)p->m * (double)p->n * (double)p->k;
-
-    return work < SHARED_WORK ? 1 : host->n_threads;
-}
-
-/* Squares on the diagonal that are computed whole: smaller ones save work,
- * larger ones calls; bench/host.md has what was measured.  Blocks begin at
- * multiples of a line. */
-enum { DIAGONAL = 192, LINE = 32 };
-
-typedef struct bf16_product {
-    czr_gemm all;
-    czr_dtype c_dtype;
-    const czr_bf16 *addend; /* to be copied to c first, laid out like it */
-    int n_threads;
-} bf16_product;
-
-static const void *bf16_at(const void *data, size_t element)
-{
-    return (const czr_bf16 *)data + element;
-}
-
-/* Rows [row, row + m) and columns likewise of a product. */
-static czr_gemm block_of(const bf16_product *self, size_t row, size_t m,
-                         size_t column, size_t n)
-{
-    const czr_gemm *all = &self->all;
-    czr_gemm block = *all;
-
-    block.m = m;
-    block.n = n;
-    block.c = (char *)all->c +
-              (row * all->c_stride + column) * czr_dtype_bytes(self->c_dtype);
-    block.a.data =
-        bf16_at(all->a.data, row * (all->a.is_transposed ? 1 : all->a.stride));
-    block.b.data = bf16_at(all->b.data,
-                           column * (all->b.is_transposed ? all->b.stride : 1));
-    return block;
-}
-
-static bool multiply_block(const bf16_product *self, size_t row, size_t m,
-                           size_t column, size_t n)
-{
-    const czr_gemm block = block_of(self, row, m, column, n);
-    const size_t stride = block.c_stride;
-
-    for (size_t i = 0; self->addend && i < m; i++)
-        memcpy((czr_bf16 *)block.c + i * stride,
-               self->addend + (row + i) * stride + column,
-               n * sizeof(czr_bf16));
-    return czr_library_bf16(&block, self->c_dtype, self->n_threads);
-}
-
-/* The triangle from row and column `first` on: two of half the size, and the
- * square below them. */
-static bool multiply_triangle(const bf16_product *self, size_t first, size_t n)
-{
-    const size_t half = (n / 2 + LINE - 1) / LINE * LINE;
-
-    if (n <= DIAGONAL)
-        return multiply_block(self, first, n, first, n);
-    return multiply_block(self, first + half, n - half, first, half) &&
-           multiply_triangle(self, first, half) &&
-           multiply_triangle(self, first + half, n - half);
-}
-
-/* Whether oneDNN may round and scale: its addend has the type of the result,
- * and lies elsewhere, so that it is there still if oneDNN fails. */
-static bool rounds_itself(const czr_product *p)
-{
-    return is_apart(p) && p->out_dtype == CZR_BF16 &&
-           (!p->addend || (p->addend_dtype == CZR_BF16 && p->addend != p->out));
-}
-
-static bool multiply_bf16(const czr_product *p, int n_threads)
-{
-    const bool is_direct = rounds_itself(p), is_square = is_own_square(p);
-    bf16_product self = {gemm_of(p), CZR_F32, NULL, n_threads};
-
-    if (is_direct) {
-        self.all.c = p->out;
-        self.all.alpha = p->alpha;
-        self.all.beta = p->addend ? p->beta : 0;
-        self.addend = p->addend;
-        self.c_dtype = CZR_BF16;
-    }
-    if (is_square) /* a symmetric x may be transposed, which is faster */
-        self.all.b.is_transposed = !self.all.a.is_transposed;
-    if (!(is_square ? multiply_triangle(&self, 0, p->n)
-                    : multiply_block(&self, 0, p->m, 0, p->n)))
-        return false;
-    if (is_square)
-        czr_mirror_lower(self.all.c, self.c_dtype, p->n);
-    if (p->out && !is_direct)
-        czr_product_finish(p);
-    return true;
-}
-
 static void add_block(const czr_product *p, const czr_host_math *math,
                       const czr_block *block)
 {
@@ -179,25 +69,89 @@ static void add_block(const czr_product *p, const czr_host_math *math,
     czr_library_sgemm(&gemm);
 }
 
-/* Where nothing multiplies bf16: block by block in f32. */
-static void multiply_blocks(const czr_host_math *host, const czr_product *p)
+/* Below this many multiplications, waking threads and having them spin costs
+ * more than they save. */
+static const double SHARED_WORK = 1e8;
+
+static bool multiply_bf16(const czr_host_math *math, const czr_gemm *gemm,
+                          czr_dtype c_dtype)
 {
-    czr_product_blocks(host, p, add_block);
-    if (p->symmetric)
-        czr_mirror_lower(p->c, CZR_F32, p->n);
-    if (p->out)
-        czr_product_finish(p);
+    const double work = (double)gemm->m * (double)gemm->n * (double)gemm->k;
+
+    return czr_library_bf16(gemm, c_dtype,
+                            work < SHARED_WORK ? 1 : math->n_threads);
+}
+
+/* Whether oneDNN may scale, add and round: what is added has the type of the
+ * result, and lies elsewhere, so that it is there still if oneDNN fails.  Not
+ * where half of the result is enough. */
+static bool rounds_itself(const czr_product *p)
+{
+    return czr_product_is_apart(p) && !is_own_square(p) &&
+           (!p->addend ||
+            (p->addend_dtype == p->out_dtype && p->addend != p->out));
+}
+
+static bool multiply_directly(const czr_host_math *math, const czr_product *p)
+{
+    czr_gemm gemm = gemm_of(p);
+
+    if (!rounds_itself(p))
+        return false;
+    gemm.c = p->out;
+    gemm.alpha = p->alpha;
+    gemm.beta = p->addend ? p->beta : 0;
+    if (p->addend)
+        memcpy(p->out, p->addend, p->m * p->n * czr_dtype_bytes(p->out_dtype));
+    return multiply_bf16(math, &gemm, p->out_dtype);
+}
+
+/* op(a) from a row on; op(b) up to a column.  Where both are one symmetric
+ * matrix its transpose will do, of which fewer columns are contiguous. */
+static czr_gemm strip_of(const czr_product *p, const czr_rows *rows)
+{
+    czr_gemm gemm = gemm_of(p);
+    const size_t step = gemm.a.is_transposed ? 1 : gemm.a.stride;
+
+    gemm.m = rows->n_rows;
+    gemm.n = rows->n_columns;
+    gemm.a.data = (const czr_bf16 *)p->a + rows->first * step;
+    if (is_own_square(p))
+        gemm.b.is_transposed = !gemm.a.is_transposed;
+    gemm.c = rows->c;
+    gemm.c_stride = rows->stride;
+    return gemm;
+}
+
+static bool multiply_strip(const czr_host_math *math, const czr_product *p,
+                           const czr_rows *rows)
+{
+    const czr_gemm gemm = strip_of(p, rows);
+
+    return multiply_bf16(math, &gemm, CZR_F32);
+}
+
+static bool is_bf16(const czr_product *p)
+{
+    return p->a_dtype == CZR_BF16 && p->b_dtype == CZR_BF16;
+}
+
+/* Where nothing multiplies bf16: block by block in f32. */
+static void make_rows(const czr_host_math *math, const czr_product *p,
+                      const czr_rows *rows)
+{
+    if (!is_bf16(p) || !multiply_strip(math, p, rows))
+        czr_product_blocks(math, p, rows, add_block);
 }
 
 void czr_product_library(const czr_math *math, const czr_product *p)
 {
     const czr_host_math *host = (const czr_host_math *)math;
-    const int n_bf16 = (p->a_dtype == CZR_BF16) + (p->b_dtype == CZR_BF16);
 
     if (!p->m || !p->n || !p->k || !czr_library_has_cblas())
         czr_product_fixed_order(math, p);
-    else if (n_bf16 == 0)
+    else if (p->a_dtype == CZR_F32 && p->b_dtype == CZR_F32)
         multiply_f32(p);
-    else if (n_bf16 == 1 || !multiply_bf16(p, threads_for(host, p)))
-        multiply_blocks(host, p);
+    else if (!is_bf16(p) || !multiply_directly(host, p))
+        czr_product_by_strips(host, p, make_rows);
 }

@@ -1,5 +1,6 @@
-/* What the host's step costs, in ratios within one run: bench_host [REPEATS].
- * Processor time of one thread, so that other processes hardly matter. */
+/* What the host's step costs, in ratios within one run: bench_host [REPEATS
+ * [WORD]], of all models or those whose names contain the word.  Processor time
+ * of one thread, so that other processes hardly matter. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench/host/bench.h"
 
@@ -47,7 +48,12 @@ double bench_median(const double *values, int n)
     return sorted[n / 2];
 }
 
-static czr_status run_muon(czr_world *world, int repeats)
+typedef struct wish {
+    int repeats;
+    const char *word;
+} wish;
+
+static czr_status run_muon(czr_world *world, const wish *wanted)
 {
     const bench_case cases[] = {
         {"GPT-2 124M, f32", &gpt2_f32_program, plain_muon_f32},
@@ -62,8 +68,8 @@ static czr_status run_muon(czr_world *world, int repeats)
            "| ceiling | achieved | scratch MB | largest MB | differs |\n"
            "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (status == CZR_OK)
-            status = bench_model(world, &cases[i], repeats);
+        if (status == CZR_OK && strstr(cases[i].name, wanted->word))
+            status = bench_model(world, &cases[i], wanted->repeats);
     return status;
 }
 
@@ -82,23 +88,22 @@ static czr_status run_adamw(void)
 
 static czr_status run(czr_world *world, void *user)
 {
-    const int repeats = *(const int *)user;
-    const czr_status status = run_muon(world, repeats);
+    const czr_status status = run_muon(world, user);
 
     return status == CZR_OK ? run_adamw() : status;
 }
 
 int main(int argc, char **argv)
 {
-    int repeats = argc > 1 ? atoi(argv[1]) : 3;
+    wish wanted = {argc > 1 ? atoi(argv[1]) : 3, argc > 2 ? argv[2] : ""};
     czr_status status;
 
     setvbuf(stdout, NULL, _IOLBF, 0); /* a row when it is done */
-    if (repeats < 1 || repeats > BENCH_REPEATS) {
+    if (wanted.repeats < 1 || wanted.repeats > BENCH_REPEATS) {
         fprintf(stderr, "bench_host: 1 to %d repeats\n", BENCH_REPEATS);
         return 2;
     }
-    status = czr_world_threads_run(1, run, &repeats);
+    status = czr_world_threads_run(1, run, &wanted);
     if (status != CZR_OK)
         fprintf(stderr, "bench_host: %s\n", czr_status_text(status));
     return status != CZR_OK;
