@@ -22,12 +22,15 @@ RULES = {
     "triangle": "(q, r) = qr(a)\n    param <- r",
     "lower": "param <- cholesky(a)",
     "solved": "l = cholesky(a)\n    param <- solve(l', solve(l, grad))",
+    "above": "param <- solve(triu(grad), a)",
+    "below": "param <- solve(triu(grad)', a)",
     "fourth": "param <- root(a, -1/4, 1e-3)",
     "inverse": "param <- root(a, -1, 0)",
     "newton": "param <- newton_root(a, -1/4, 1e-3)",
     "newton_third": "param <- newton_root(a, -1/3, 0, 1e-7, 200)",
 }
-DEFINITE = ("lower", "solved", "inverse", "newton_third")
+DEFINITE = ("lower", "solved", "inverse", "above", "below",
+            "newton_third")
 POWERS = {"fourth": (-1 / 4, 1e-3), "inverse": (-1, 0), "newton": (-1 / 4, 1e-3),
           "newton_third": (-1 / 3, 0)}
 SPECTRA = {
@@ -40,6 +43,7 @@ SPECTRA = {
 def source():
     names = "\n".join(f"        {{{', '.join(RULES)}}}.n{n} : [{n}, {n}]"
                       for n in SIZES)
+    names += f"\n        {{{', '.join(RULES)}}}.turned : [33, 33] stored transposed"
     uses = "\n".join(f"use {name}_rule() as {name} on {name}.**" for name in RULES)
     rules = "\n".join(f"""optimizer {name}_rule() for [m, n] {{
     if m == n {{
@@ -112,6 +116,9 @@ def error_of(name, got, a):
         return relative(got, np.linalg.cholesky(a)) / unit
     if name == "solved":
         return relative(got, one) / unit
+    if name in ("above", "below"):
+        half = np.triu(a) if name == "above" else np.triu(a).T
+        return relative(got, np.linalg.solve(half, a)) / unit
     p, eps = POWERS[name]
     lift = eps - min(w[0], 0)
     # the shift itself is known to rounding of the largest eigenvalue
@@ -135,9 +142,11 @@ class Factors(Measured):
         grads = [{name: [a] * mesh[0] for name, a in names.items()}]
         outcome = train(program, start, grads, {}, options)
         for rule in RULES:
-            worst = max(error_of(rule, outcome.params[name], a)
-                        for name, a in names.items()
-                        if name.startswith(rule + "."))
+            seen = {name: value.T if name.endswith("turned") else value
+                    for name, value in outcome.params.items()
+                    if name.startswith(rule + ".")}
+            worst = max(error_of(rule, value, names[name])
+                        for name, value in seen.items())
             self.note(f"{rule}, {kind}{more}, parts of n 2^-23", mesh, worst, 3)
 
     def test_spectra(self):

@@ -32,6 +32,11 @@ class Index(unittest.TestCase):
                    lambda p, g: p + (g.sum(1) * np.arange(len(p)))[:, None]
                    - g.sum(0) * np.arange(p.shape[1]))
 
+    def test_numbers_of_no_tensor(self):
+        self.check("param <- param * iota(m) + grad * sum(iota(floor(1.5 * n) - n))",
+                   lambda p, g: p * np.arange(len(p))[:, None]
+                   + g * sum(range(p.shape[1] // 2)))
+
     def test_triangles(self):
         self.check("param <- triu(param) - lr * tril(grad)",
                    lambda p, g: np.triu(p) - 0.5 * np.tril(g))
@@ -91,6 +96,16 @@ class Index(unittest.TestCase):
     def test_gather(self):
         self.check_order("param <- gather(param, argsort(v))",
                          lambda p, g, v: p[np.argsort(v, kind="stable")])
+
+    def test_the_largest_rows_and_back(self):
+        def kept(p, v):
+            rows = np.argsort(-v, kind="stable")[:-(-len(v) // 4)]
+            out = np.zeros_like(p)
+            out[rows] = p[rows]
+            return out
+        self.check_order("s = largest_rows(v, ceil(m / 4))\n"
+                         "param <- scatter(gather(param, s), s, param) + grad",
+                         lambda p, g, v: kept(p, v) + g)
 
     def test_top_k(self):
         def largest(v, k):

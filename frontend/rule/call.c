@@ -113,6 +113,22 @@ static cz_rule_value *build_index(cz_rule *rule, const cz_node *call,
     return cz_rule_index(rule, call, args[0], row->detail);
 }
 
+static cz_rule_value *build_iota(cz_rule *rule, const cz_node *call,
+                                 const primitive *row, cz_rule_value **args,
+                                 int n)
+{
+    (void)row, (void)n;
+    return cz_rule_iota(rule, call, args[0]);
+}
+
+static cz_rule_value *build_part(cz_rule *rule, const cz_node *call,
+                                 const primitive *row, cz_rule_value **args,
+                                 int n)
+{
+    (void)n;
+    return cz_rule_part(rule, call, args[0], (cz_rule_triangle)row->detail);
+}
+
 static cz_rule_value *build_uniform(cz_rule *rule, const cz_node *call,
                                     const primitive *row, cz_rule_value **args,
                                     int n)
@@ -208,6 +224,9 @@ static const primitive primitives[] = {
     {"transpose", 1, 1, build_transpose, 0},
     {"row", 1, 1, build_index, 0},
     {"column", 1, 1, build_index, 1},
+    {"iota", 1, 1, build_iota, 0},
+    {"triu", 1, 1, build_part, CZ_RULE_UPPER},
+    {"tril", 1, 1, build_part, CZ_RULE_LOWER},
     {"uniform", 2, MAX_ARGUMENTS, build_uniform, 0},
     {"take", 2, 2, build_take, 0},
     {"bf16", 1, 1, build_cast, CZ_BF16},
@@ -222,7 +241,6 @@ static const primitive primitives[] = {
     {"root", 3, 3, build_root, CZ_FACTOR_ROOT},
     {"newton_root", 3, 5, build_root, CZ_FACTOR_NEWTON_ROOT},
     {"svd", 1, MAX_ARGUMENTS, refuse, 0},
-    {"scatter", 1, MAX_ARGUMENTS, refuse, 0},
 };
 
 enum { N_PRIMITIVES = sizeof primitives / sizeof *primitives };

@@ -183,9 +183,9 @@ cz_rule_value *cz_rule_solve(cz_rule *rule, const cz_node *node,
         return cz_rule_absorb();
     if (a->tensor.triangle == CZ_RULE_NO_TRIANGLE)
         return cz_rule_error(rule, CZ_BAD_TYPE, node,
-                             "'%s' needs a triangular matrix: what cholesky "
-                             "gives, or the second result of qr, or their "
-                             "transposes",
+                             "'%s' needs a triangular matrix: what cholesky, "
+                             "triu or tril gives, or the second result of qr, "
+                             "or their transposes",
                              c.name);
     if (!cz_rule_same_extent(rule, a->tensor.extent[0],
                              cz_rule_extent(&b->tensor, 0)))

@@ -270,6 +270,13 @@ cz_rule_value *cz_rule_reduce(cz_rule *rule, const cz_node *node,
  * or [1, n], in f32, which is exact up to CZ_IR_MAX_INDEX of them. */
 cz_rule_value *cz_rule_index(cz_rule *rule, const cz_node *node,
                              cz_rule_value *value, int dim);
+/* The numbers 0 to length - 1: [length, 1], of a dimension as states have. */
+cz_rule_value *cz_rule_iota(cz_rule *rule, const cz_node *node,
+                            const cz_rule_value *length);
+/* x on and above its diagonal (UPPER) or below (LOWER), and 0 elsewhere: a
+ * triangle by type, which `solve` takes. */
+cz_rule_value *cz_rule_part(cz_rule *rule, const cz_node *node,
+                            cz_rule_value *x, cz_rule_triangle triangle);
 
 /* ---- random.c ---- */
 
@@ -348,6 +355,10 @@ void cz_rule_absorb_block(cz_rule *rule, const cz_node *block);
 
 /* ---- state.c ---- */
 
+/* What `value`, of `node`, is as a dimension: a number of at least 1 that is
+ * whole at all shapes; NULL after reporting. */
+const cz_scalar *cz_rule_dimension(cz_rule *rule, const cz_node *node,
+                                   const cz_rule_value *value);
 void cz_rule_run_state(cz_rule *rule, const cz_node *statement);
 
 /* ---- rule_phase.c ---- */

@@ -268,7 +268,7 @@ static const cz_scalar *try_fold(cz_scalars *pool, cz_opcode op,
     }
     if (!fold(op, x, &value))
         return NULL;
-    return integers && keeps_integers(op, value)
+    return (integers || op == CZ_OP_FLOOR) && keeps_integers(op, value)
                ? cz_scalar_integer(pool, value)
                : cz_scalar_real(pool, value);
 }
@@ -309,31 +309,42 @@ const cz_scalar *cz_scalar_compare(cz_scalars *pool, const char *predicate,
 
 typedef struct dimension_form {
     const char *before, *between, *behind;
-    int strength;      /* of the operator: a weaker operand needs parentheses */
-    bool is_dimension; /* and how it is written */
+    int strength; /* of the operator: a weaker operand needs parentheses */
+    bool is_known, is_whole; /* a number where operands are; whole likewise */
 } dimension_form;
 
 static const dimension_form dimension_forms[CZ_N_OPCODES] = {
-    [CZ_OP_ADD] = {"", " + ", "", 1, true},
-    [CZ_OP_SUB] = {"", " - ", "", 1, true},
-    [CZ_OP_MUL] = {"", "*", "", 2, true},
-    [CZ_OP_NEG] = {"-", "", "", 3, true},
-    [CZ_OP_MIN] = {"min(", ", ", ")", 4, true},
-    [CZ_OP_MAX] = {"max(", ", ", ")", 4, true},
+    [CZ_OP_ADD] = {"", " + ", "", 1, true, true},
+    [CZ_OP_SUB] = {"", " - ", "", 1, true, true},
+    [CZ_OP_MUL] = {"", "*", "", 2, true, true},
+    [CZ_OP_DIV] = {"", "/", "", 2, true, false},
+    [CZ_OP_NEG] = {"-", "", "", 3, true, true},
+    [CZ_OP_MIN] = {"min(", ", ", ")", 4, true, true},
+    [CZ_OP_MAX] = {"max(", ", ", ")", 4, true, true},
+    [CZ_OP_SQRT] = {"sqrt(", "", ")", 4, true, false},
+    [CZ_OP_FLOOR] = {"floor(", "", ")", 4, true, true},
 };
 
-bool cz_scalar_is_dimension(const cz_scalar *scalar)
+/* Made of what dimension_forms has; a whole number where `whole`. */
+static bool is_made_up(const cz_scalar *scalar, bool whole)
 {
     if (scalar->form == CZ_SCALAR_SYMBOL)
         return !scalar->is_bool;
     if (scalar->form == CZ_SCALAR_CONSTANT)
-        return scalar->is_integer;
+        return scalar->is_integer || (!whole && !scalar->is_bool);
+    const dimension_form *form = &dimension_forms[scalar->op];
     bool good = scalar->form == CZ_SCALAR_APPLY &&
-                scalar->n_nodes < CZ_SCALAR_LARGE &&
-                dimension_forms[scalar->op].is_dimension;
+                scalar->n_nodes < CZ_SCALAR_LARGE && form->is_known &&
+                (form->is_whole || !whole);
     for (int i = 0; i < scalar->n_operands && good; i++)
-        good = cz_scalar_is_dimension(scalar->operands[i]);
+        good =
+            is_made_up(scalar->operands[i], whole && scalar->op != CZ_OP_FLOOR);
     return good;
+}
+
+bool cz_scalar_is_dimension(const cz_scalar *scalar)
+{
+    return is_made_up(scalar, true);
 }
 
 /* As an operand: in parentheses where the operator around it is stronger, or
@@ -360,7 +371,8 @@ const char *cz_scalar_text(cz_arena *arena, const cz_scalar *scalar,
     if (scalar->form == CZ_SCALAR_SYMBOL)
         return names[scalar->input];
     if (scalar->form == CZ_SCALAR_CONSTANT)
-        return cz_arena_printf(arena, "%.0f", scalar->constant);
+        return cz_arena_printf(arena, scalar->is_integer ? "%.0f" : "%g",
+                               scalar->constant);
     const dimension_form *form = &dimension_forms[scalar->op];
     const char *first = operand_text(arena, scalar, 0, names);
     const char *second =

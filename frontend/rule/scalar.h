@@ -67,8 +67,8 @@ const cz_scalar *cz_scalar_compare(cz_scalars *pool, const char *predicate,
 /* The value of a fixed scalar below CZ_SCALAR_LARGE nodes where symbol i is
  * symbols[i]. */
 double cz_scalar_at(const cz_scalar *scalar, const double *symbols);
-/* Made of symbols and integers by +, -, *, min and max: what a dimension may
- * be. */
+/* Made of symbols and integers by +, -, *, min, max, and floor of what these,
+ * /, sqrt and fractions make: what a dimension may be. */
 bool cz_scalar_is_dimension(const cz_scalar *scalar);
 /* A dimension for messages: "2*m + n", where symbol i is names[i]. */
 const char *cz_scalar_text(cz_arena *arena, const cz_scalar *scalar,

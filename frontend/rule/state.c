@@ -10,17 +10,16 @@
 
 /* ---- shape ---- */
 
-/* One dimension of a state. */
-static const cz_scalar *find_extent(cz_rule *rule, const cz_node *node)
+const cz_scalar *cz_rule_dimension(cz_rule *rule, const cz_node *node,
+                                   const cz_rule_value *value)
 {
     double length, at[CZ_PATH_SYMBOLS];
-    const cz_rule_value *value = cz_rule_eval(rule, node);
     if (!cz_rule_constant(rule, node, value, "a dimension", &length))
         return NULL;
     if (!cz_scalar_is_dimension(value->number)) {
         cz_rule_error(rule, CZ_BAD_DIMENSION, node,
                       "a dimension is made of whole numbers and the header's "
-                      "names by +, -, *, min and max");
+                      "names by +, -, *, min, max, floor and ceil");
         return NULL;
     }
     const cz_scalar *below =
@@ -76,8 +75,9 @@ static bool find_dimensions(cz_rule *rule, const cz_node *type,
     const cz_scalar *seen[2];
     cz_tensor *as = &slot->as;
     for (int dim = 0; dim < 2; dim++) {
-        seen[dim] = find_extent(rule, type->kids[dim]);
-        if (is_literal_one(type->kids[dim]))
+        const cz_node *node = type->kids[dim];
+        seen[dim] = cz_rule_dimension(rule, node, cz_rule_eval(rule, node));
+        if (is_literal_one(node))
             as->kept &= ~(1U << dim);
     }
     if (!seen[0] || !seen[1])

@@ -167,6 +167,28 @@ static void dimensions_read_as_written(void **state)
     assert_false(cz_scalar_is_dimension(cz_scalar_symbol(&pool, 2, true, 1)));
 }
 
+/* As many rows as a part of them rounds to. */
+static void what_is_rounded_is_a_dimension(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"m"};
+    const cz_scalar *m = cz_scalar_symbol(&pool, 0, false, 2);
+    const cz_scalar *part =
+        apply(CZ_OP_MUL, cz_scalar_real(&pool, 0.25),
+              apply(CZ_OP_DIV, m, cz_scalar_integer(&pool, 3)));
+    const cz_scalar *rounded = apply(CZ_OP_FLOOR, part, NULL);
+    const double at[] = {25};
+    assert_false(cz_scalar_is_dimension(part));
+    assert_true(cz_scalar_is_dimension(rounded));
+    assert_true(cz_scalar_at(rounded, at) == 2);
+    assert_string_equal(cz_scalar_text(&arena, rounded, names),
+                        "floor(0.25*(m/3))");
+    assert_false(cz_scalar_is_dimension(
+        apply(CZ_OP_MUL, rounded, cz_scalar_real(&pool, 0.5))));
+    assert_true(
+        apply(CZ_OP_FLOOR, cz_scalar_real(&pool, 2.5), NULL)->is_integer);
+}
+
 static void thousands_are_told_apart(void **state)
 {
     (void)state;
@@ -194,6 +216,7 @@ int main(void)
         TEST(symbols_have_an_example),
         TEST(libraries_decide_nothing),
         TEST(dimensions_read_as_written),
+        TEST(what_is_rounded_is_a_dimension),
         TEST(thousands_are_told_apart),
     };
     return cmocka_run_group_tests_name("rule_scalar", tests, NULL, NULL);
