@@ -26,10 +26,11 @@ CALLS = """optimizer calls(lr, flat = false) for [m, n] {
     v    = largest(grad, 1)
     w    = gather(grad, argsort(v)) + top_k(v, 3) * gather(mom, argsort(v, true))
     r    = normal(grad, 3, t) + normal(v, lr) * uniform(grad', 1, 2)'
+    (z2, chosen) = polar_of_largest(grad, ceil(m / 4), jordan, polar_keller, f32)
     v2   = scatter(gather(grad, largest_rows(v, multiple(ceil(m / 4), 2))), largest_rows(v, multiple(ceil(m / 4), 2)), grad)
     (q, order) = next_basis(g @ g', descending_eigenvectors(g @ g'))
     s    = eigen_root(g @ g', -1/4, 1e-3) @ coupled_newton(g @ g', -1/4, 1e-3)
-    param <- param + v2 - lr * (x + y' + z + w + ranks(v) + r + gather(q @ s @ grad, order))
+    param <- where(chosen, param, v2 - z2) - lr * (x + y' + z + w + ranks(v) + r + gather(q @ s @ grad, order))
 }
 
 optimizer steps(lr, flat = false) for [m, n] {

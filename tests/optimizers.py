@@ -2,6 +2,8 @@
 from ours: (w, grads, cast, **hypers) to the parameter at the end.  They compute
 in the type of w and grads, float64 or float32; `cast` is what the polar factor's
 iterate is rounded by.  Defaults are the sources'."""
+import math
+
 import numpy as np
 
 from formulas import JORDAN
@@ -287,6 +289,42 @@ def normuon(w, grads, cast, lr=0.01, beta2=0.95, eps=1e-8, decay=0.01,
         d = o / (np.sqrt(v) + eps)
         d = d * (frobenius(o) / max(frobenius(d), eps))
         w = w * (1 - lr * decay) - lr * scale(w) * d
+    return w
+
+
+def wide_of(x):
+    """A view of x with rows <= columns."""
+    return x if len(x) <= x.shape[1] else x.T
+
+
+def largest_rows(x, fraction):
+    """The rows with the largest sums of magnitudes."""
+    sums = np.abs(x).sum(1, dtype=float)
+    return np.argsort(-sums)[:max(1, math.ceil(fraction * len(x)))]
+
+
+def dion2(w, grads, cast, lr=0.01, ef_decay=0.95, decay=0.01, fraction=0.25):
+    m, length = np.zeros_like(w), lr * ratio(w)
+    for g in grads:
+        m, w = m + g, w * (1 - lr * decay)
+        x, y = wide_of(m), wide_of(w)
+        rows = largest_rows(x, fraction)
+        y[rows] -= length * polar_dion(x[rows], EXPRESS_DION, cast)
+        x[rows] *= ef_decay
+    return w
+
+
+def dion3(w, grads, cast, lr=0.01, momentum=0.95, beta2=0.95, eps=1e-8,
+          decay=0.01, fraction=0.25):
+    m, v, length = np.zeros_like(w), np.zeros_like(w[:, :1]), lr * ratio(w)
+    for g in grads:
+        m, w = m + g, w * (1 - lr * decay)
+        rows = largest_rows(m, fraction)
+        o = polar_dion(m[rows], EXPRESS_DION, cast)
+        m[rows] *= momentum
+        v[rows] = beta2 * v[rows] + (1 - beta2) * (o * o).mean(1, keepdims=True)
+        d = o / (np.sqrt(v[rows]) + eps)
+        w[rows] -= length * (frobenius(o) / max(frobenius(d), eps)) * d
     return w
 
 

@@ -29,8 +29,7 @@ RULES = {
     "newton": "param <- newton_root(a, -1/4, 1e-3)",
     "newton_third": "param <- newton_root(a, -1/3, 0, 1e-7, 200)",
 }
-DEFINITE = ("lower", "solved", "inverse", "above", "below",
-            "newton_third")
+DEFINITE = ("lower", "solved", "inverse", "above", "below", "newton_third")
 POWERS = {"fourth": (-1 / 4, 1e-3), "inverse": (-1, 0), "newton": (-1 / 4, 1e-3),
           "newton_third": (-1 / 3, 0)}
 SPECTRA = {

@@ -103,6 +103,9 @@ def scaled(precision):
         "paper": row(f"adamuon_paper({p})", formula.adamuon_paper, lr=0.02),
         "eo": row(f"adamuon_eo({p})", formula.adamuon_eo, lr=0.002),
         "normuon": row(f"normuon({p})", formula.normuon, lr=0.02),
+        "dion2": row(f"dion2({p})", formula.dion2, lr=0.02),
+        "dion3": row(f"dion3(fraction = 0.4, {p})", functools.partial(
+            formula.dion3, fraction=0.4), lr=0.02),
         "namo": row(f"namo({p})", formula.namo, 15, lr=0.02),
         "polargrad": row(f"polargrad({p})", formula.polargrad, lr=0.002),
         "hyperball": row(f"muon_hyperball({p})", formula.muon_hyperball,
