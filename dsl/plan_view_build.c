@@ -187,7 +187,8 @@ static bool read_uses(cz_view_builder *b)
     return ok;
 }
 
-/* A whole one is a matrix of its own; a diagonal is that of a square one. */
+/* A whole one is a matrix of its own; a diagonal is that of a square one; an
+ * extern is whole, in f32, without a first value. */
 static bool check_state(cz_view_builder *b, const cz_fact_rule *rule, int state)
 {
     const cz_ints shape = {rule->state_shapes.v + 2 * state, 2};
@@ -196,7 +197,11 @@ static bool check_state(cz_view_builder *b, const cz_fact_rule *rule, int state)
         cz_view_all_in(b, "rule: state_shapes", &shape, 2, is_whole,
                        is_whole ? CZ_MAX_DIM : 0) &&
         cz_view_in(b, "rule: state_diagonal", rule->state_diagonal.v[state], 0,
-                   is_whole && shape.v[0] == shape.v[1]);
+                   is_whole && shape.v[0] == shape.v[1]) &&
+        cz_view_in(b, "rule: state_extern", rule->state_extern.v[state], 0,
+                   is_whole &&
+                       strcmp(rule->state_dtypes.v[state], "f32") == 0 &&
+                       rule->state_init.v[state] == 0);
     int64_t elements;
 
     if (ok && is_whole &&

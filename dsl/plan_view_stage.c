@@ -151,10 +151,25 @@ static bool agree(const cz_view_stage *stage, const cz_view_stage *other)
     return true;
 }
 
+/* The trainer alone writes an extern. */
+static bool check_outputs(cz_view_builder *b, const cz_view_stage *stage)
+{
+    const cz_fact_rule *rule = b->view->rules[stage->rule].fact;
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out[i].kind == CZ_SLOT_STATE &&
+            cz_state_is_extern(rule, stage->out[i].index))
+            return cz_view_fail(b, "stage '%s' writes '%s', which is an extern",
+                                stage->fact->sym_name,
+                                rule->states.v[stage->out[i].index]);
+    return true;
+}
+
 static bool check_slots(cz_view_builder *b, const cz_view_stage *stages,
                         int number)
 {
     const cz_view_stage *stage = &stages[number];
+    if (!check_outputs(b, stage))
+        return false;
     for (int i = 0; i < stage->n_in + stage->n_out; i++)
         if (!is_dense(stage, slot_at(stage, i)))
             return cz_view_fail(b,

@@ -13,6 +13,8 @@
 bool cz_states_are_listed(const cz_fact_rule *rule);
 /* In one piece at the owner, of a shape of its own. */
 bool cz_state_is_whole(const cz_fact_rule *rule, int state);
+/* Given by the trainer before each update, written by no stage. */
+bool cz_state_is_extern(const cz_fact_rule *rule, int state);
 bool cz_state_any_whole(const cz_fact_rule *rule);
 /* Elements of one that is whole. */
 int64_t cz_state_elements(const cz_fact_rule *rule, int state);

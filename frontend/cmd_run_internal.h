@@ -21,7 +21,7 @@ typedef struct rank_run {
     czr_engine *engine;
     int rank;
     czr_layout_info *layouts; /* [n_params] */
-    float *row;               /* one row of any shard */
+    float *row;               /* one row of any shard; an extern */
     float *sum;
 } rank_run;
 

@@ -98,6 +98,55 @@ static void fill_grads(rank_run *r, int step)
                 fill_grad_row(r, p, step, leaf, row);
 }
 
+static const cz_fact_rule *rule_of(const cz_plan_view *view, int param)
+{
+    return view->rules[view->families[view->params[param].family].rule].fact;
+}
+
+/* Elements of the largest extern. */
+static int64_t longest_extern(const cz_plan_view *view)
+{
+    int64_t longest = 0;
+
+    for (int i = 0; i < view->n_rules; i++) {
+        const cz_fact_rule *rule = view->rules[i].fact;
+        for (int k = 0; k < rule->states.n; k++)
+            if (cz_state_is_extern(rule, k) &&
+                cz_state_elements(rule, k) > longest)
+                longest = cz_state_elements(rule, k);
+    }
+    return longest;
+}
+
+static czr_status give_externs_of(rank_run *r, int param, int step)
+{
+    const cz_fact_rule *rule = rule_of(r->request->view, param);
+    const char *name = cz_view_name_at(r->request->view, param, r->rank);
+    czr_status status = CZR_OK;
+
+    for (int k = 0; k < rule->states.n && status == CZR_OK; k++) {
+        if (!cz_state_is_extern(rule, k))
+            continue;
+        const int64_t n = cz_state_elements(rule, k);
+        cz_sample_extern(r->request->seed, name, rule->states.v[k], step, n,
+                         r->row);
+        status = czr_extern_set(r->engine, name, rule->states.v[k], r->row,
+                                (size_t)n);
+    }
+    return status;
+}
+
+static czr_status give_externs(rank_run *r, int step)
+{
+    const cz_plan_view *view = r->request->view;
+    czr_status status = CZR_OK;
+
+    for (int p = 0; p < view->n_params && status == CZR_OK; p++)
+        if (cz_view_is_home(view, view->params[p].family, r->rank))
+            status = give_externs_of(r, p, step);
+    return status;
+}
+
 /* What is at home elsewhere is not here, and has no elements. */
 static czr_status find_layouts(rank_run *r, int64_t *longest)
 {
@@ -120,7 +169,7 @@ static czr_status find_layouts(rank_run *r, int64_t *longest)
 static czr_status prepare(rank_run *r)
 {
     const cz_plan_view *view = r->request->view;
-    int64_t longest = 1;
+    int64_t longest = 1 + longest_extern(view);
     czr_status status;
 
     r->layouts = calloc((size_t)view->n_params, sizeof *r->layouts);
@@ -161,6 +210,9 @@ static czr_status take_steps(rank_run *r)
         double start;
         czr_status status;
         fill_grads(r, step);
+        status = give_externs(r, step);
+        if (status != CZR_OK)
+            return status;
         start = now();
         status = czr_step(r->engine, NULL, NULL, &result);
         if (status != CZR_OK)
@@ -241,6 +293,8 @@ static void make_tensors(const cz_plan_view *view, cz_arena *arena,
         const cz_view_family *family = &view->families[view->params[p].family];
         const cz_fact_rule *rule = view->rules[family->rule].fact;
         for (int s = 0; s < rule->states.n; s++) {
+            if (cz_state_is_extern(rule, s))
+                continue;
             const int64_t n = cz_state_is_whole(rule, s)
                                   ? cz_state_elements(rule, s)
                                   : family->elements;

@@ -110,6 +110,23 @@ static double clip_of(const repetition *r, int step)
     return bound > 0 ? fmin(1.0, bound / (r->result->norms[step] + 1e-6)) : 1.0;
 }
 
+static void fill_externs(repetition *r, int step)
+{
+    const cz_plan_view *view = r->job->view;
+    const cz_fact_rule *rule = view->rules[r->rule].fact;
+
+    for (int k = 0; k < rule->states.n; k++) {
+        if (!cz_state_is_extern(rule, k))
+            continue;
+        const int64_t n = cz_state_elements(rule, k);
+        float *values = CZ_NEW(&r->arena, float, n);
+        cz_sample_extern(r->request->seed, view->params[r->param].name,
+                         rule->states.v[k], step, n, values);
+        for (int64_t i = 0; i < n; i++)
+            r->states[k][i] = (double)values[i];
+    }
+}
+
 static void take_step(repetition *r, int step)
 {
     const cz_plan_view *view = r->job->view;
@@ -196,6 +213,7 @@ static bool repeat(repetition *r, double *error, double *bound)
     begin(r);
     for (int step = 0; step < r->request->steps; step++) {
         fill_grad(r, step);
+        fill_externs(r, step);
         take_step(r, step);
     }
     *error = compare(r, bound);

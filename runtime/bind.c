@@ -113,6 +113,17 @@ static czr_status refuse_absent(czr_engine *engine, const char *name)
                              name ? name : "without a name");
 }
 
+czr_status czr_bind_find(czr_engine *engine, const char *name, int *param)
+{
+    int member;
+
+    if (find_storage(engine, name, &member))
+        return czr_engine_refuse(engine, CZR_ERR_NOT_FOUND,
+                                 "%s holds several matrices: name one", name);
+    *param = find(engine, name);
+    return *param < 0 ? refuse_absent(engine, name) : CZR_OK;
+}
+
 czr_status czr_layout(const czr_engine *engine, const char *name,
                       czr_layout_info *out)
 {

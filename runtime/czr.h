@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 17u /* of the tables in the second part */
+#define CZR_ABI 18u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -31,6 +31,7 @@
     X(ERR_MISMATCH, "ranks run different plans")                               \
     X(ERR_WORLD_SIZE, "the world has another size than the mesh")              \
     X(ERR_HYPER, "a run-time value without default was not given")             \
+    X(ERR_EXTERN, "an extern was not given since the last step")               \
     X(ERR_TIMEOUT, "a rank did not come in time")                              \
     X(ERR_ABORTED, "another rank failed first")                                \
     X(ERR_UNSUPPORTED, "not supported yet")                                    \
@@ -107,10 +108,11 @@ typedef struct czr_layout_info {
     int64_t start[8];  /* of the shard in it */
 } czr_layout_info;
 
-/* One state tensor, this rank's part: elements [first, first + n) of the shard
- * of parameter `param`, flat; or, with rows > 0, all of a matrix of that shape,
- * by rows, which the owner of the parameter's alone has: of a parameter that is
- * `stored transposed` the transpose of what its rule has, a vector as it is. */
+/* One state tensor (externs are none), this rank's part: elements [first, first
+ * + n) of the shard of parameter `param`, flat; or, with rows > 0, all of a
+ * matrix of that shape, by rows, which the owner of the parameter's alone has:
+ * of a parameter that is `stored transposed` the transpose of what its rule
+ * has, a vector as it is. */
 typedef struct czr_state {
     const char *name; /* "mom" */
     int param;
@@ -178,7 +180,18 @@ czr_status czr_bind(czr_engine *engine, const char *name,
                     const czr_tensor *param, const czr_tensor *grad);
 /* All bound, nothing overlaps; masters are taken from the parameters. */
 czr_status czr_seal(czr_engine *engine);
-/* Collective.  Failure poisons the engine: later calls return the same. */
+/* Give a rule's extern `name` of a matrix, `n` elements by rows, which are
+ * copied; of a parameter that is `stored transposed` the transpose of what its
+ * rule has, a vector as it is.  From czr_seal on, before each step, also one
+ * that is skipped, and on every rank that has the parameter, alike: those that
+ * do not compute the matrix look at n alone.  Of fused storage and of a batch
+ * each matrix has its own, "linear_qkv.weight[q]", "experts.weight[3]".
+ * CZR_ERR_SHAPE: not as many elements; CZR_ERR_NOT_FOUND, CZR_ERR_FROZEN and
+ * CZR_ERR_ELSEWHERE as in czr_layout.  None of these changes anything. */
+czr_status czr_extern_set(czr_engine *engine, const char *param,
+                          const char *name, const float *values, size_t n);
+/* Collective.  Failure poisons the engine: later calls return the same.
+ * CZR_ERR_EXTERN: something that czr_extern_set gives was not given. */
 czr_status czr_step(czr_engine *engine, const czr_hyper *hyper,
                     czr_stream stream, czr_result *result);
 /* Any thread: this parameter's gradient is complete (of fused storage: call it
@@ -305,6 +318,7 @@ typedef struct czr_state_desc {
     float init;
     int32_t diagonal;      /* 1: init stands on it alone, zeros elsewhere */
     int64_t rows, columns; /* of one that the owner has whole; else 0, 0 */
+    int32_t is_extern;     /* 1: czr_extern_set writes it, and no stage does */
 } czr_state_desc;
 
 typedef struct czr_states { /* of a rule */

@@ -52,6 +52,12 @@ typedef struct czr_loose {
     czr_blocks blocks[9];
 } czr_loose;
 
+/* One that this rank's trainer gives, of a parameter at home. */
+typedef struct czr_extern {
+    int param, state;
+    bool is_given; /* since the last step */
+} czr_extern;
+
 typedef struct czr_binding {
     bool is_bound;
     bool is_ready; /* czr_grad_ready came since the last step */
@@ -87,6 +93,8 @@ struct czr_engine {
     czr_binding *bindings;      /* [n_params] */
     int n_states;
     czr_state *states;
+    int n_externs;
+    czr_extern *externs;
 
     /* The step under way. */
     int next_op; /* all before it have been submitted */
@@ -129,6 +137,16 @@ czr_status czr_states_open(czr_engine *engine);
  * rank's; of one that is whole, its first element. */
 unsigned char *czr_spaces_state(const czr_engine *engine, int param, int k,
                                 int64_t offset);
+
+/* bind.c: the parameter that has the name on this rank, or a refusal that says
+ * why there is none. */
+czr_status czr_bind_find(czr_engine *engine, const char *name, int *param);
+
+/* extern.c: what the trainer gives.  Whether all was given since the last step;
+ * a step that ended takes it. */
+czr_status czr_externs_open(czr_engine *engine);
+czr_status czr_externs_check(czr_engine *engine);
+void czr_externs_take(czr_engine *engine);
 
 /* phase.c: the number of the phase of update t for a turn, or -1; the phase of
  * every parameter at update t; the body of a stage for a parameter then. */

@@ -164,6 +164,7 @@ void czr_spaces_close(czr_engine *engine)
     czr_free(engine->phases);
     czr_free(engine->moving);
     czr_free(engine->states);
+    czr_free(engine->externs);
 }
 
 void czr_spaces_take_masters(czr_engine *engine)

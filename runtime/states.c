@@ -153,7 +153,7 @@ static czr_state state_of(const czr_engine *engine, int param, int k)
         .columns = state->columns};
 }
 
-/* Lists the states; with `states` NULL it only counts. */
+/* Lists the states without the externs; with `states` NULL it only counts. */
 static int list_states(const czr_engine *engine, czr_state *states)
 {
     const czr_program *program = engine->program;
@@ -162,9 +162,11 @@ static int list_states(const czr_engine *engine, czr_state *states)
     for (int param = 0; param < program->n_params; param++) {
         for (int k = 0; k < states_of(engine, param)->n; k++) {
             const czr_state state = state_of(engine, param, k);
-            if (state.n && states)
+            const bool is_listed =
+                state.n > 0 && !states_of(engine, param)->of[k].is_extern;
+            if (is_listed && states)
                 states[n] = state;
-            n += state.n > 0;
+            n += is_listed;
         }
     }
     return n;
@@ -186,7 +188,7 @@ czr_status czr_states_open(czr_engine *engine)
     if (!engine->states)
         return CZR_ERR_NO_MEMORY;
     list_states(engine, engine->states);
-    return CZR_OK;
+    return czr_externs_open(engine);
 }
 
 /* ---- for callers ------------------------------------------------------- */

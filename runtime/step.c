@@ -115,6 +115,7 @@ static void start_next_list(czr_engine *engine)
     engine->grad_norm = 0;
     engine->clip = 1;
     engine->is_skipped = false;
+    czr_externs_take(engine);
     for (int param = 0; param < engine->program->n_params; param++)
         engine->bindings[param].is_ready = false;
 }
@@ -139,6 +140,9 @@ static czr_status run_step(czr_engine *engine, const czr_hyper *hyper,
 {
     czr_status status = take_hypers(engine, hyper);
 
+    if (status != CZR_OK)
+        return status;
+    status = czr_externs_check(engine);
     if (status != CZR_OK)
         return status;
     status = czr_phase_choose(engine, engine->steps + 1);

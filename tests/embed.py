@@ -78,6 +78,8 @@ PROTOTYPES = {
     "czr_bind": (ct.c_int, [ct.c_void_p, ct.c_char_p, ct.POINTER(Tensor),
                             ct.POINTER(Tensor)]),
     "czr_seal": (ct.c_int, [ct.c_void_p]),
+    "czr_extern_set": (ct.c_int, [ct.c_void_p, ct.c_char_p, ct.c_char_p,
+                                  ct.POINTER(ct.c_float), ct.c_size_t]),
     "czr_step": (ct.c_int, [ct.c_void_p, ct.POINTER(Hyper), ct.c_void_p,
                             ct.POINTER(Result)]),
     "czr_state_count": (ct.c_int, [ct.c_void_p]),
@@ -227,6 +229,14 @@ class Rank:
 
     def seal(self):
         self.must(self.c.czr_seal(self.engine))
+
+    def give(self, unit, name, values):
+        """The extern `name` of a parameter; the status, as a name."""
+        flat = np.ascontiguousarray(values, np.float32).ravel()
+        status = self.c.czr_extern_set(
+            self.engine, unit.encode(), name.encode(),
+            flat.ctypes.data_as(ct.POINTER(ct.c_float)), flat.size)
+        return self.c.czr_status_name(status).decode()
 
     def step(self, hypers):
         """One update; `hypers` names the values that are not defaults."""

@@ -30,7 +30,7 @@ CALLS = """optimizer calls(lr, flat = false) for [m, n] {
     v2   = scatter(gather(grad, largest_rows(v, multiple(ceil(m / 4), 2))), largest_rows(v, multiple(ceil(m / 4), 2)), grad)
     (q, order) = next_basis(g @ g', descending_eigenvectors(g @ g'))
     s    = eigen_root(g @ g', -1/4, 1e-3) @ coupled_newton(g @ g', -1/4, 1e-3)
-    param <- where(chosen, param, v2 - z2) - lr * (x + y' + z + w + ranks(v) + r + gather(q @ s @ grad, order))
+    param <- where(chosen, param, v2 - z2) - lr * (x + y' + z + w + ranks(v) + r + spread_rows(v, grad) + gather(q @ s @ grad, order))
 }
 
 optimizer steps(lr, flat = false) for [m, n] {

@@ -70,15 +70,19 @@ class Outcome:
         flat[places] = values
 
 
-def train(program, start, grads, hypers, options=None):
-    """grads[step][name][dp rank] are whole; each rank takes its shard."""
+def train(program, start, grads, hypers, options=None, externs=None):
+    """grads[step][name][dp rank] are whole; each rank takes its shard.
+    externs[step][name, extern] are given alike on all ranks."""
     def body(rank):
         results = []
         for name, layout in rank.layouts.items():
             rank.params[name][...] = encode(start[name][layout.window()],
                                             layout.param_dtype)
         rank.seal()
-        for step in grads:
+        for number, step in enumerate(grads):
+            for (name, extern), values in (externs[number].items()
+                                           if externs else ()):
+                assert rank.give(name, extern, values) == "CZR_OK"
             for name, layout in rank.layouts.items():
                 rank.grads[name][...] = encode(
                     step[name][rank.dp][layout.window()], layout.grad_dtype)

@@ -227,6 +227,7 @@ static void put_states(cz_report *r)
             cz_json_put_string(json, "dtype", rule->state_dtypes.v[k]);
             cz_report_put_real(r, "init", rule->state_init.v[k]);
             put_state_shape(r, rule, k);
+            cz_json_put_bool(json, "extern", cz_state_is_extern(rule, k));
             cz_json_close(json, '}');
         }
     }

@@ -59,9 +59,12 @@ static void bind_name(cz_rule *rule, const cz_node *statement,
                       const cz_node *target, cz_rule_value *value)
 {
     (void)statement;
-    if (cz_rule_find_slot(rule, target->text))
+    const cz_rule_slot *slot = cz_rule_find_slot(rule, target->text);
+    if (slot)
         cz_rule_error(rule, CZ_NOT_WRITABLE, target,
-                      "'%s' is kept between steps; `<-` writes it",
+                      slot->is_extern
+                          ? "'%s' is an extern, which the trainer gives"
+                          : "'%s' is kept between steps; `<-` writes it",
                       target->text);
     else
         cz_rule_bind(rule, target->text, keep_type(rule, target->text, value),
@@ -79,11 +82,12 @@ static void run_bind(cz_rule *rule, const cz_node *statement)
 static void refuse_write(cz_rule *rule, const cz_node *target)
 {
     const char **names = CZ_NEW(rule->arena, const char *, rule->n_slots);
+    int n = 0;
     for (int i = 0; i < rule->n_slots; i++)
-        names[i] = rule->slots[i].name;
+        if (!rule->slots[i].is_extern)
+            names[n++] = rule->slots[i].name;
     const char *nearest =
-        rule->frame->call ? NULL
-                          : cz_diag_nearest(target->text, names, rule->n_slots);
+        rule->frame->call ? NULL : cz_diag_nearest(target->text, names, n);
     cz_rule_error_near(rule, CZ_NOT_WRITABLE, target, nearest,
                        "`<-` writes the parameter or a state, and '%s' is "
                        "neither",
@@ -94,7 +98,7 @@ static void write_slot(cz_rule *rule, const cz_node *statement,
                        const cz_node *target, cz_rule_value *value)
 {
     cz_rule_slot *slot = cz_rule_find_slot(rule, target->text);
-    if (!slot) {
+    if (!slot || slot->is_extern) {
         const cz_rule_value *local = cz_rule_find_local(rule, target->text);
         if (!local || local->kind != CZ_RULE_ERROR)
             refuse_write(rule, target);
@@ -143,7 +147,7 @@ static void absorb_statement(cz_rule *rule, const cz_node *statement)
     if (kind == CZ_AST_BIND || kind == CZ_AST_WRITE || kind == CZ_AST_FOR)
         assign(rule, statement, statement->kids[0], cz_rule_absorb(),
                absorb_name);
-    if (kind == CZ_AST_STATE)
+    if (kind == CZ_AST_STATE || kind == CZ_AST_EXTERN)
         cz_rule_bind(rule, statement->text, cz_rule_absorb(), statement);
     if (kind == CZ_AST_RETURN && rule->frame->call)
         rule->frame->result = cz_rule_absorb();
@@ -225,13 +229,6 @@ static void run_return(cz_rule *rule, const cz_node *statement)
 
 /* ---- all of them ---- */
 
-static void refuse(cz_rule *rule, const cz_node *statement)
-{
-    cz_rule_error(rule, CZ_UNSUPPORTED, statement,
-                  "`%s` in a rule is not supported yet",
-                  cz_kind_name(statement->kind));
-}
-
 typedef void (*runner)(cz_rule *, const cz_node *);
 
 static const runner runners[CZ_AST_N_KINDS] = {
@@ -241,7 +238,7 @@ static const runner runners[CZ_AST_N_KINDS] = {
     [CZ_AST_FOR] = run_for,
     [CZ_AST_IF] = run_if,
     [CZ_AST_RETURN] = run_return,
-    [CZ_AST_EXTERN] = refuse,
+    [CZ_AST_EXTERN] = cz_rule_run_extern,
     [CZ_AST_FIRST] = cz_rule_run_first,
     [CZ_AST_EVERY] = cz_rule_run_every,
 };

@@ -83,15 +83,17 @@ typedef struct cz_rule_frame {
     cz_rule_value *result; /* of a def, once returned */
 } cz_rule_frame;
 
-/* What `<-` may write: the parameter, then the states in order. */
+/* What lies there between steps: the parameter, then states and externs in
+ * order.  `<-` writes all but externs. */
 typedef struct cz_rule_slot {
     const char *name;
-    cz_tensor as;  /* how it lies between steps; no elements */
-    bool is_whole; /* in one piece, at the owner */
+    cz_tensor as;   /* how it lies between steps; no elements */
+    bool is_whole;  /* in one piece, at the owner */
+    bool is_extern; /* the trainer writes it before each step */
     double init;
     bool is_diagonal;     /* the initial value stands on the diagonal alone */
     cz_rule_value *value; /* now */
-    const cz_node *declared; /* STATE, or the header */
+    const cz_node *declared; /* STATE, EXTERN, or the header */
     const cz_node *written;  /* the WRITE, or NULL */
 } cz_rule_slot;
 
@@ -360,6 +362,7 @@ void cz_rule_absorb_block(cz_rule *rule, const cz_node *block);
 const cz_scalar *cz_rule_dimension(cz_rule *rule, const cz_node *node,
                                    const cz_rule_value *value);
 void cz_rule_run_state(cz_rule *rule, const cz_node *statement);
+void cz_rule_run_extern(cz_rule *rule, const cz_node *statement);
 
 /* ---- rule_phase.c ---- */
 

@@ -139,12 +139,14 @@ static void add_fact(cz_rule *rule, cz_ir *ir, const char *symbol,
     double *inits = CZ_NEW(rule->arena, double, n);
     int64_t *diagonal = CZ_NEW(rule->arena, int64_t, n);
     int64_t *shapes = CZ_NEW(rule->arena, int64_t, 2 * n);
+    int64_t *externs = CZ_NEW(rule->arena, int64_t, n);
     for (int i = 0; i < n; i++) {
         const cz_rule_slot *slot = &rule->slots[FIRST_STATE + i];
         states[i] = slot->name;
         dtypes[i] = cz_dtype_name(slot->as.dtype);
         inits[i] = slot->init;
         diagonal[i] = slot->is_diagonal;
+        externs[i] = slot->is_extern;
         for (int dim = 0; dim < 2 && slot->is_whole; dim++)
             shapes[2 * i + dim] = (int64_t)slot->as.extent[dim]->constant;
     }
@@ -158,6 +160,7 @@ static void add_fact(cz_rule *rule, cz_ir *ir, const char *symbol,
         .state_init = {inits, n},
         .state_diagonal = {diagonal, n},
         .state_shapes = {shapes, 2 * n},
+        .state_extern = {externs, n},
         .update = update,
         .prologue = prologue,
     };
@@ -261,7 +264,8 @@ static bool are_alike(cz_rule *rule, const cz_rule_slot *a,
 {
     return strcmp(a->name, b->name) == 0 && a->as.dtype == b->as.dtype &&
            a->init == b->init && a->is_diagonal == b->is_diagonal &&
-           a->is_whole == b->is_whole && a->as.kept == b->as.kept &&
+           a->is_whole == b->is_whole && a->is_extern == b->is_extern &&
+           a->as.kept == b->as.kept &&
            cz_rule_same_extent(rule, a->as.extent[0], b->as.extent[0]) &&
            cz_rule_same_extent(rule, a->as.extent[1], b->as.extent[1]);
 }

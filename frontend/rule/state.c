@@ -1,6 +1,7 @@
 /* States: `state l : f32[m, m] = identity`.  One whose dimensions are the
  * header's own names, in order, lies as the parameter does; any other is whole,
- * at the owner. */
+ * at the owner.  Externs, `extern s : f32[h]`, are whole states that the
+ * trainer writes and no rule. */
 #include "frontend/rule/internal.h"
 
 #include "dsl/base/checked.h"
@@ -69,26 +70,31 @@ static bool is_too_large(const cz_tensor *as)
            (double)CZ_MAX_DIM;
 }
 
+static const char *what_is(const cz_rule_slot *slot)
+{
+    return slot->is_extern ? "an extern" : "a state";
+}
+
+/* A dimension that is not written is 1. */
 static bool find_dimensions(cz_rule *rule, const cz_node *type,
                             cz_rule_slot *slot)
 {
-    const cz_scalar *seen[2];
+    const cz_scalar *seen[2] = {rule->one, rule->one};
     cz_tensor *as = &slot->as;
     for (int dim = 0; dim < 2; dim++) {
-        const cz_node *node = type->kids[dim];
-        seen[dim] = cz_rule_dimension(rule, node, cz_rule_eval(rule, node));
-        if (is_literal_one(node))
+        const cz_node *node = cz_node_kid(type, dim);
+        if (node)
+            seen[dim] = cz_rule_dimension(rule, node, cz_rule_eval(rule, node));
+        if (!node || is_literal_one(node))
             as->kept &= ~(1U << dim);
     }
     if (!seen[0] || !seen[1])
         return false;
-    slot->is_whole = !is_header_name(rule, type->kids[0], 0) ||
-                     !is_header_name(rule, type->kids[1], 1);
     lay(rule, seen, as);
     if (rule->path || !is_too_large(as))
         return true;
     cz_rule_error(rule, CZ_TOO_LARGE, type,
-                  "a state of more than 2^40 elements is too large");
+                  "%s of more than 2^40 elements is too large", what_is(slot));
     return false;
 }
 
@@ -106,18 +112,37 @@ static bool find_shape(cz_rule *rule, const cz_node *type, cz_rule_slot *slot)
                             "supported yet");
         return false;
     }
+    slot->is_whole = !is_header_name(rule, type->kids[0], 0) ||
+                     !is_header_name(rule, type->kids[1], 1);
     return find_dimensions(rule, type, slot);
 }
 
-static bool find_dtype(cz_rule *rule, const cz_node *type, cz_dtype *dtype)
+/* Nothing: a number; one dimension: a column. */
+static bool find_extern_shape(cz_rule *rule, const cz_node *type,
+                              cz_rule_slot *slot)
 {
+    slot->is_whole = true;
+    if (!cz_rule_is_any(rule) && type->n_kids <= 2)
+        return find_dimensions(rule, type, slot);
+    cz_rule_error(rule, CZ_UNSUPPORTED, type,
+                  cz_rule_is_any(rule)
+                      ? "an extern of a rule `for any` is not supported yet"
+                      : "an extern of more than two dimensions is not "
+                        "supported yet");
+    return false;
+}
+
+static bool find_dtype(cz_rule *rule, const cz_node *type, cz_rule_slot *slot)
+{
+    cz_dtype *dtype = &slot->as.dtype;
     if (!cz_dtype_find(type->text, dtype))
         cz_rule_error(rule, CZ_BAD_TYPE, type,
                       "'%s' is no element type; there are f32 and bf16",
                       type->text);
-    else if (*dtype == CZ_F64)
+    else if (*dtype == CZ_F64 || (slot->is_extern && *dtype != CZ_F32))
         cz_rule_error(rule, CZ_UNSUPPORTED, type,
-                      "a state in f64 is not supported yet");
+                      "%s in %s is not supported yet", what_is(slot),
+                      cz_dtype_name(*dtype));
     else
         return true;
     return false;
@@ -182,8 +207,10 @@ static bool is_declared_here(cz_rule *rule, const cz_node *statement)
 {
     if (rule->frame->call || rule->frame->n_loops || rule->n_conditional)
         cz_rule_error(rule, CZ_BAD_TYPE, statement,
-                      "states are declared by the optimizer itself, outside "
-                      "of loops, `first` and `every`");
+                      "%s declared by the optimizer itself, outside of "
+                      "loops, `first` and `every`",
+                      statement->kind == CZ_AST_EXTERN ? "an extern is"
+                                                       : "states are");
     else if (cz_rule_find_local(rule, statement->text))
         cz_rule_error(rule, CZ_DUPLICATE_NAME, statement,
                       "'%s' is already the name of something else here",
@@ -201,20 +228,44 @@ static void add_state(cz_rule *rule, cz_rule_slot slot)
         cz_rule_argument(rule, rule->n_slots, &slot.as);
 }
 
+/* Like the parameter. */
+static cz_rule_slot begin(const cz_rule *rule, const cz_node *statement)
+{
+    return (cz_rule_slot){.name = statement->text,
+                          .as = rule->slots[0].as,
+                          .is_extern = statement->kind == CZ_AST_EXTERN,
+                          .declared = statement};
+}
+
+/* An ill-formed one is absorbed where it is read. */
+static void end(cz_rule *rule, const cz_rule_slot *slot, bool is_good)
+{
+    if (is_good)
+        add_state(rule, *slot);
+    else
+        cz_rule_bind(rule, slot->name, cz_rule_absorb(), slot->declared);
+}
+
 void cz_rule_run_state(cz_rule *rule, const cz_node *statement)
 {
     const cz_node *type = statement->kids[0], *initial = statement->kids[1];
-    cz_rule_slot slot = {.name = statement->text,
-                         .as = rule->slots[0].as,
-                         .declared = statement};
     if (!is_declared_here(rule, statement))
         return;
+    cz_rule_slot slot = begin(rule, statement);
     const bool constant = find_initial(rule, initial, &slot);
-    const bool typed = find_dtype(rule, type, &slot.as.dtype);
+    const bool typed = find_dtype(rule, type, &slot);
     const bool fits = find_shape(rule, type, &slot);
-    /* An ill-formed one is absorbed where it is read. */
-    if (constant && typed && fits && check_diagonal(rule, initial, &slot))
-        add_state(rule, slot);
-    else
-        cz_rule_bind(rule, statement->text, cz_rule_absorb(), statement);
+    end(rule, &slot,
+        constant && typed && fits && check_diagonal(rule, initial, &slot));
+}
+
+void cz_rule_run_extern(cz_rule *rule, const cz_node *statement)
+{
+    const cz_node *type = statement->kids[0];
+    if (!is_declared_here(rule, statement))
+        return;
+    cz_rule_slot slot = begin(rule, statement);
+    const bool typed = find_dtype(rule, type, &slot);
+    const bool fits = find_extern_shape(rule, type, &slot);
+    end(rule, &slot, typed && fits);
 }

@@ -83,6 +83,24 @@ foreach(stem fsdp experts pipeline)
   set_tests_properties(run_states_${stem} PROPERTIES LABELS run TIMEOUT 120)
 endforeach()
 
+# What the trainer gives each step; also as late as waits allow, on stages of a
+# pipeline and of experts.
+foreach(mesh 1x1 2x2 4x2 2x4 1x8 3x2)
+  string(REGEX MATCH "^[0-9]+" dp ${mesh})
+  string(REGEX MATCH "[0-9]+$" tp ${mesh})
+  foreach(late "" _late)
+    set(name run_externs_${mesh}${late})
+    string(REPLACE "_" "--" option "${late}")
+    add_test(NAME ${name} COMMAND canzona run --check --steps=4 ${option}
+      -D mesh.dp=${dp} -D mesh.tp=${tp}
+      ${CMAKE_CURRENT_SOURCE_DIR}/plans/externs.cz)
+    set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)
+  endforeach()
+endforeach()
+add_test(NAME run_externs_stages COMMAND canzona run --check --steps=3
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/externs_stages.cz)
+set_tests_properties(run_externs_stages PROPERTIES LABELS run TIMEOUT 120)
+
 # FSDP's chunks, replicas x chunks.
 foreach(mesh 1x1 2x3 1x3 1x8 3x2)
   string(REGEX MATCH "^[0-9]+" dp ${mesh})
