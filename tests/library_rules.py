@@ -29,7 +29,8 @@ CALLS = """optimizer calls(lr, flat = false) for [m, n] {
     (z2, chosen) = polar_of_largest(grad, ceil(m / 4), jordan, polar_keller, f32)
     v2   = scatter(gather(grad, largest_rows(v, multiple(ceil(m / 4), 2))), largest_rows(v, multiple(ceil(m / 4), 2)), grad)
     (q, order) = next_basis(g @ g', descending_eigenvectors(g @ g'))
-    s    = eigen_root(g @ g', -1/4, 1e-3) @ coupled_newton(g @ g', -1/4, 1e-3)
+    o    = kl_scale(v, v, 0.9, 10) * ordered_iterate(g @ g', q)
+    s    = eigen_root(g @ g', -1/4, 1e-3) @ coupled_newton(g @ g', -1/4, 1e-3) @ o
     param <- where(chosen, param, v2 - z2) - lr * (x + y' + z + w + ranks(v) + r + spread_rows(v, grad) + gather(q @ s @ grad, order))
 }
 

@@ -28,7 +28,9 @@ SHAPES = """
             tall   : [36, 20/tp]
             odd    : [7, 11]"""
 # Of what takes roots or eigenvectors at the first update: both sides of full rank.
-FACTORED = ("shampoo", "soap", "splus")
+FACTORED = ("kl_shampoo", "shampoo", "soap", "soap_eo", "splus")
+# Else its first step divides rounding errors by themselves.
+MORE = {"soap_eo": ", eps = 0.01"}
 SQUARES = """
             sharded : [24/tp, 24]
             odd     : [11, 11]"""
@@ -46,7 +48,8 @@ def program(names):
     params = "\n".join(f"        {name} {{"
                        f"{SQUARES if name in FACTORED else SHAPES}\n        }}"
                        for name in names)
-    uses = "\n".join(f"use {name}(lr = 0.01) on {name}.**" for name in names)
+    uses = "\n".join(f"use {name}(lr = 0.01{MORE.get(name, '')}) on {name}.**"
+                     for name in names)
     return (f"mesh dp = {DP}, tp = {TP}\nmodel library {{\n    params f32 {{\n"
             f"{params}\n    }}\n}}\n{uses}\n")
 

@@ -8,7 +8,9 @@ Gradients have singular values from 1 to 2 in new bases at each update, and what
 rule takes roots or eigenvectors of has full rank by then: square matrices, one side
 of others, or both sides after some updates.  SPlus's gradients have a matrix in
 common that keeps eigenvalues apart, as means of many without one do not: its
-eigenvectors decide signs.  States are compared as well.
+eigenvectors decide signs.  soap_eo's first step is in bases in which the gradient is
+diagonal: eps is far above what rounding leaves beside the diagonal, or that would be
+divided by itself.  States are compared as well.
 """
 import numpy as np
 
@@ -58,6 +60,10 @@ ROWS = {
                      lr=0.02, interval=4, max_dim=24),
     "soap_adam": row("soap(max_dim = 8)", formula.soap, OTHERS, lr=0.02,
                      max_dim=8),
+    "soap_eo": row("soap_eo(max_update_rms = 0.5)", formula.soap_eo, SQUARES,
+                   lr=0.02, decay=0.1, eps=0.1, max_update_rms=0.5),
+    "kl": row("kl_shampoo(interval = 4)", formula.kl_shampoo, SQUARES, lr=0.02,
+              decay=0.1, interval=4),
     "splus": row("splus(interval = 5)", formula.splus, SQUARES, interval=5,
                  decay=0.1),
     "splus_left": row("splus(interval = 4, max_dim = 25)", formula.splus,
@@ -134,15 +140,17 @@ class Basis(Measured):
                       max(states for _, states in errors), 1e-5)
 
     def error(self, name, start, grads, outcome):
-        """Of the parameter's move and of the worst state; all lie as stored."""
+        """Of the parameter's move and of the worst state; matrices lie as
+        stored, vectors as the rule sees them."""
         _, update, _, values = ROWS[name.split(".")[0]]
         turn = np.transpose if name.endswith("turned") else np.asarray
         first = turn(start[name].astype(float))
         end = update(first, [turn(step[name][0].astype(float))
                              for step in grads], **values)
         want = end.pop("w")
+        lies = lambda x: x if 1 in x.shape else turn(x)
         return (apart(turn(outcome.params[name]), want, want - first),
-                max(state_error(state, turn(outcome.states[name, state]), value)
+                max(state_error(state, lies(outcome.states[name, state]), value)
                     for state, value in end.items()))
 
     def test_one_rank(self):

@@ -88,6 +88,66 @@ def soap(w, grads, lr=3e-3, betas=(0.95, 0.95), eps=1e-8, decay=0.01,
     return {"w": w, "v": v, **sides(keeps, factors, (p, q))}
 
 
+def soap_eo(w, grads, lr=3e-4, betas=(0.9, 0.95), factor_beta=0.95, eps=1e-8,
+            decay=0.01, max_update_rms=0.0):
+    """The second moment keeps its order when bases change theirs."""
+    b1, b2 = betas
+    l, r = (np.zeros((n, n)) for n in w.shape)
+    m, v = np.zeros_like(w), np.zeros_like(w)
+    for t, g in enumerate(grads, 1):
+        b = 1 - (1 - factor_beta) / (1 - factor_beta ** t)
+        l, r = ema(l, g @ g.T, b), ema(r, g.T @ g, b)
+        if t == 1:
+            p, q = vectors(l), vectors(r)
+        else:
+            m = p @ m @ q.T
+            p, q = (iterated(a, basis) for a, basis in ((l, p), (r, q)))
+            m = p.T @ m @ q
+        w = w - lr * decay * w
+        turned = p.T @ g @ q
+        m, v = ema(m, turned, b1), ema(v, turned ** 2, b2)
+        step = p @ (m / (1 - b1 ** t) /
+                    (np.sqrt(v / (1 - b2 ** t)) + eps)) @ q.T
+        if max_update_rms:
+            step = step * min(1, max_update_rms /
+                              ((step ** 2).mean() ** 0.5 + 1e-7))
+        w = w - lr * step
+    return {"w": w, "v": v, "l": l, "r": r, "left": p, "right": q}
+
+
+def iterated(a, q):
+    """One step of the power method, in order of what comes of it."""
+    q = np.linalg.qr(a @ q)[0]
+    return q[:, np.argsort(-np.diag(q.T @ a @ q), kind="stable")]
+
+
+def kl_shampoo(w, grads, lr=1e-4, betas=(0.9, 0.98), eps=1e-8, decay=0.01,
+               interval=10, initial=0.1, limit=4000.0):
+    """Eigenvalues are kept, where the source keeps their inverse roots; what it
+    clamps of these is a lower bound here."""
+    (b1, b2), (g, *rest), (rows, columns) = betas, grads, w.shape
+    least = [max(10, min(n, limit)) ** -2.0 for n in w.shape]
+    l = (1 - b2) / columns * g @ g.T
+    r = (1 - b2) / rows * g.T @ g
+    p, q = vectors(l), vectors(r)
+    dl, dr = np.full(rows, initial), np.full(columns, initial)
+    m = np.zeros_like(w)
+    for t, g in enumerate(rest, 1):
+        m = ema(m, g, b1)
+        root = np.sqrt(np.outer(dl, dr))
+        w = w - lr * p @ ((p.T @ m @ q) / (root + eps)) @ q.T
+        w = w - lr * decay * w
+        l = ema(l, g @ (q / dr) @ q.T @ g.T / columns, b2)
+        r = ema(r, g.T @ (p / dl) @ p.T @ g / rows, b2)
+        square = (p.T @ g @ q) ** 2
+        dl, dr = (np.maximum(ema(dl, (square / dr).mean(1), b2), least[0]),
+                  np.maximum(ema(dr, (square.T / dl).mean(1), b2), least[1]))
+        if t % interval == 0:
+            p, q = np.linalg.qr(l @ p)[0], np.linalg.qr(r @ q)[0]
+    return {"w": w, "l": l, "r": r, "left": p, "right": q,
+            "left_scale": dl[:, None] ** -0.5, "right_scale": dr[None] ** -0.5}
+
+
 def splus(w, grads, lr=0.1, betas=(0.9, 0.999), decay=0.01, average=0.999,
           interval=100, max_dim=10000, nonstandard=0.001):
     b1, b2 = betas
