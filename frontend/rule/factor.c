@@ -132,11 +132,10 @@ cz_rule_value *cz_rule_eigh(cz_rule *rule, const cz_node *node,
         return cz_rule_absorb();
     const cz_scalar *n = a->tensor.extent[0];
     c.operands[0] = operand(&c, a, true);
-    return pair(
-        rule,
-        result(&c, 0,
-               (cz_tensor){.kept = CZ_RULE_ROWS, .extent = {n, rule->one}}),
-        result(&c, 1, (cz_tensor){.extent = {n, n}}));
+    cz_rule_value *values = result(
+        &c, 0, (cz_tensor){.kept = CZ_RULE_ROWS, .extent = {n, rule->one}});
+    cz_rule_value *vectors = result(&c, 1, (cz_tensor){.extent = {n, n}});
+    return pair(rule, values, vectors);
 }
 
 cz_rule_value *cz_rule_qr(cz_rule *rule, const cz_node *node, cz_rule_value *a)
@@ -151,10 +150,10 @@ cz_rule_value *cz_rule_qr(cz_rule *rule, const cz_node *node, cz_rule_value *a)
         cz_rule_decide(rule, cz_scalar_compare(&rule->scalars, "oge", m, n));
     const cz_scalar *least = is_tall ? n : m;
     c.operands[0] = operand(&c, a, true);
-    return pair(
-        rule, result(&c, 0, (cz_tensor){.extent = {m, least}}),
-        result(&c, 1,
-               (cz_tensor){.extent = {least, n}, .triangle = CZ_RULE_UPPER}));
+    cz_rule_value *q = result(&c, 0, (cz_tensor){.extent = {m, least}});
+    cz_rule_value *r = result(
+        &c, 1, (cz_tensor){.extent = {least, n}, .triangle = CZ_RULE_UPPER});
+    return pair(rule, q, r);
 }
 
 cz_rule_value *cz_rule_cholesky(cz_rule *rule, const cz_node *node,
