@@ -1,6 +1,7 @@
 /* Tables: schedule rows, waits, buckets, families and places as static
  * constant arrays, a row a line. */
 #include "codegen/codegen_internal.h"
+#include "dsl/growth.h"
 
 #include <string.h>
 
@@ -211,8 +212,9 @@ static void put_states(cz_emitter *emitter)
     cz_text_puts(emitter->out, "static const czr_states states[] = {\n");
     for (int i = 0; i < view->n_rules; i++) {
         const int n = view->rules[i].fact->states.n;
-        cz_text_printf(emitter->out,
-                       n ? "    {%d, states_%d},\n" : "    {0},\n", n, i);
+        cz_text_printf(emitter->out, "    {%d, ", n);
+        cz_text_printf(emitter->out, n ? "states_%d" : "NULL", i);
+        cz_text_printf(emitter->out, ", %d},\n", cz_growth_limit(view, i));
     }
     cz_text_puts(emitter->out, view->n_rules ? "};\n\n" : "    {0}};\n\n");
 }

@@ -131,10 +131,11 @@ static void run_root(cz_arena *arena, const double *in, int64_t n, bool lifts,
     double *turned = CZ_NEW(arena, double, n *n);
 
     run_eigh(arena, in, n, w, q);
-    const double shift = parameters[1] - (lifts && w[0] < 0 ? w[0] : 0);
+    const double low = lifts && w[0] < 0 ? w[0] : 0;
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < n; k++)
-            scaled[i * n + k] = q[i * n + k] * pow(w[k] + shift, parameters[0]);
+            scaled[i * n + k] =
+                q[i * n + k] * pow(w[k] - low + parameters[1], parameters[0]);
     cz_interp_transpose(q, turned, n, n);
     cz_interp_matmul(scaled, turned, out, n, n, n);
 }

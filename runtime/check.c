@@ -235,6 +235,7 @@ static bool check_stages(const czr_check *c)
 }
 
 enum { MAX_EVENTS = 32, MAX_PHASES = 32 }; /* bits of sets of them */
+enum { MAX_LIMIT = 128 };                  /* f32 has no more */
 
 static bool are_phases(const czr_phases *phases)
 {
@@ -267,10 +268,13 @@ static bool check_variants(const czr_check *c)
 {
     const czr_program *p = c->program;
 
-    for (int r = 0; r < p->n_rules; r++)
+    for (int r = 0; r < p->n_rules; r++) {
+        if (!czr_is_below(p->states[r].limit, MAX_LIMIT + 1))
+            return fail(c, "limit of rule", r);
         for (int k = 0; k < p->states[r].n; k++)
             if (!is_state(&p->states[r].of[k]))
                 return fail(c, "states of rule", r);
+    }
     for (int r = 0; p->phases && r < p->n_rules; r++)
         if (p->phases[r] && !are_phases(p->phases[r]))
             return fail(c, "phases of rule", r);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 18u /* of the tables in the second part */
+#define CZR_ABI 19u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -40,7 +40,8 @@
     X(ERR_NOT_FINITE, "a matrix to factorise is not finite")                   \
     X(ERR_NOT_POSITIVE, "a matrix that must be positive definite is not")      \
     X(ERR_SINGULAR, "a triangular matrix with a zero on its diagonal")         \
-    X(ERR_NO_CONVERGENCE, "eigenvalues did not converge, in float64 neither")
+    X(ERR_NO_CONVERGENCE, "eigenvalues did not converge, in float64 neither")  \
+    X(ERR_GRADIENT, "a gradient is not finite, or too large for its rule")
 
 typedef enum czr_status {
 #define CZR_STATUS(name, text) CZR_##name,
@@ -86,7 +87,7 @@ typedef struct czr_hyper {
 
 typedef struct czr_result {
     double grad_norm; /* before clipping; 0 when the plan takes no norm */
-    int skipped;      /* 1: non-finite gradients, nothing was changed */
+    int skipped;      /* 1: gradients as below, nothing was changed */
     int64_t step;     /* applied updates so far */
 } czr_result;
 
@@ -190,7 +191,11 @@ czr_status czr_seal(czr_engine *engine);
  * CZR_ERR_ELSEWHERE as in czr_layout.  None of these changes anything. */
 czr_status czr_extern_set(czr_engine *engine, const char *param,
                           const char *name, const float *values, size_t n);
-/* Collective.  Failure poisons the engine: later calls return the same.
+/* Collective.  Gradients that are not finite, or without `clip` too large for
+ * their rule, are found before anything is written, by all ranks alike: the
+ * step is skipped where the plan says `skip nonfinite`; else it is
+ * CZR_ERR_GRADIENT, and the engine goes on at the same t with the next.  Any
+ * other failure poisons the engine: later calls return the same.
  * CZR_ERR_EXTERN: something that czr_extern_set gives was not given. */
 czr_status czr_step(czr_engine *engine, const czr_hyper *hyper,
                     czr_stream stream, czr_result *result);
@@ -324,6 +329,8 @@ typedef struct czr_state_desc {
 typedef struct czr_states { /* of a rule */
     int n;
     const czr_state_desc *of;
+    int32_t limit; /* elements of gradients stay below 2^limit in magnitude; 0:
+                    * whatever is finite */
 } czr_states;
 
 typedef struct czr_bucket {

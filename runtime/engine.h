@@ -97,7 +97,10 @@ struct czr_engine {
     czr_extern *externs;
 
     /* The step under way. */
-    int next_op; /* all before it have been submitted */
+    int next_op;     /* all before it have been submitted */
+    int32_t largest; /* bits of the largest magnitude of any reduced gradient */
+    bool is_guarded; /* czr_guard came */
+    czr_status refusal; /* why nothing is written, where no policy says so */
     czr_norm norm;
     double grad_norm, clip; /* the coefficient */
     bool is_skipped;
@@ -164,6 +167,13 @@ bool czr_loose_find_overlap(const czr_engine *engine, int *param, int *other,
 void czr_loose_copy_in(czr_engine *engine, int param);
 void czr_loose_copy_grad(czr_engine *engine, int param);
 void czr_loose_copy_out(czr_engine *engine, int param);
+
+/* guard.c: whether rules can compute with the gradients, the same on all ranks;
+ * comes when all of them are reduced, before anything is written.  If not, all
+ * updates of the step are skipped.  Fails when ranks cannot agree. */
+czr_status czr_guard(czr_engine *engine);
+/* Skips the step, and says why unless the plan's policy is to skip. */
+void czr_guard_skip(czr_engine *engine, const char *why);
 
 /* op.c: one operation on this rank; op_*.c: the kinds. */
 bool czr_op_is_skipped(const czr_engine *engine, int op);

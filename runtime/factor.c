@@ -134,23 +134,29 @@ static czr_status run_eigh(const czr_math *math, const czr_factor *f)
 
 /* ---- roots ---- */
 
-/* What is added to every eigenvalue; false: the matrix is not positive. */
-static bool find_shift(const czr_factor *f, const float *values, double *shift)
+/* What eigenvalue i becomes.  The least is taken away before eps is added,
+ * which would else be lost beside it. */
+static double lifted(const czr_factor *f, const float *values, size_t i)
+{
+    const double low = values[0] < 0 ? values[0] : 0;
+
+    return (double)values[i] - low + f->parameters[1];
+}
+
+static bool is_positive(const czr_factor *f, const float *values)
 {
     const double least = values[0], most = values[f->n - 1];
     const double size = fabs(least) > fabs(most) ? fabs(least) : fabs(most);
 
-    *shift = f->parameters[1] - (least < 0 ? least : 0);
-    return least >= -size * (double)f->n * 0x1p-22 && least + *shift > 0;
+    return least >= -size * (double)f->n * 0x1p-22 && lifted(f, values, 0) > 0;
 }
 
 /* Row i times the square root of what its eigenvalue becomes. */
-static void scale_rows(const czr_factor *f, const float *values, double shift,
-                       float *vectors)
+static void scale_rows(const czr_factor *f, const float *values, float *vectors)
 {
     for (size_t i = 0; i < f->n; i++) {
         const float scale =
-            (float)pow((double)values[i] + shift, f->parameters[0] / 2);
+            (float)pow(lifted(f, values, i), f->parameters[0] / 2);
         for (size_t j = 0; j < f->n; j++)
             vectors[i * f->n + j] *= scale;
     }
@@ -162,16 +168,15 @@ static czr_status run_root(const czr_math *math, const czr_factor *f)
     arena a = arena_of(f);
     float *vectors = take(&a, n * n, sizeof *vectors);
     float *values = take(&a, n, sizeof *values);
-    double shift;
 
     if (a.is_full)
         return CZR_ERR_ARGUMENT;
     const czr_status status = find_rows(a, f, values, vectors);
     if (status != CZR_OK)
         return status;
-    if (!find_shift(f, values, &shift))
+    if (!is_positive(f, values))
         return CZR_ERR_NOT_POSITIVE;
-    scale_rows(f, values, shift, vectors);
+    scale_rows(f, values, vectors);
     math->product(math, &(czr_product){.m = n,
                                        .n = n,
                                        .k = n,

@@ -62,7 +62,8 @@ czr_status czr_op_reduce_scatter(czr_engine *engine, int op)
                          .first = own.first,
                          .n = own.n,
                          .out = spaces->reduced + (equal ? spaces->slice.n : 0),
-                         .scale = (float)(1.0 / (double)bucket->terms)}};
+                         .scale = (float)(1.0 / (double)bucket->terms),
+                         .largest = &engine->largest}};
     engine->sent[op] += others_elements(engine, op, number) * element;
     engine->received[op] += own.n * element * (members - 1);
     const czr_status status = czr_op_communicate(engine, op, &unit);

@@ -35,7 +35,8 @@ czr_status czr_op_decide(czr_engine *engine, int op)
 
     (void)op;
     engine->grad_norm = czr_norm_root(&engine->norm);
-    engine->is_skipped = program->skip && !czr_norm_is_finite(&engine->norm);
+    if (!czr_norm_is_finite(&engine->norm))
+        czr_guard_skip(engine, "the norm of all gradients is not finite");
     engine->clip = 1;
     if (program->clip > 0) {
         const double clip = program->clip / (engine->grad_norm + floor);

@@ -111,6 +111,9 @@ static void copy_in(czr_engine *engine)
 static void start_next_list(czr_engine *engine)
 {
     engine->next_op = 0;
+    engine->largest = 0;
+    engine->is_guarded = false;
+    engine->refusal = CZR_OK;
     engine->norm = (czr_norm){{0}};
     engine->grad_norm = 0;
     engine->clip = 1;
@@ -135,6 +138,24 @@ static void commit(czr_engine *engine, czr_result *result)
                                .step = engine->steps};
 }
 
+/* The operations that czr_grad_ready has not submitted, and what stands between
+ * gradients and updates. */
+static czr_status run_list(czr_engine *engine)
+{
+    const czr_program *program = engine->program;
+    czr_status status = CZR_OK;
+
+    while (status == CZR_OK && engine->next_op < program->n_ops) {
+        if (!engine->is_guarded &&
+            program->ops[engine->next_op].section != CZR_SECTION_REDUCE)
+            status = czr_guard(engine);
+        if (status == CZR_OK)
+            status = submit(engine, engine->next_op++);
+    }
+    return status == CZR_OK ? engine->device->ops->finish(engine->device)
+                            : status;
+}
+
 static czr_status run_step(czr_engine *engine, const czr_hyper *hyper,
                            czr_result *result)
 {
@@ -149,15 +170,13 @@ static czr_status run_step(czr_engine *engine, const czr_hyper *hyper,
     if (status != CZR_OK)
         return status;
     copy_in(engine);
-    while (status == CZR_OK && engine->next_op < engine->program->n_ops)
-        status = submit(engine, engine->next_op++);
-    if (status == CZR_OK)
-        status = engine->device->ops->finish(engine->device);
+    status = run_list(engine);
     if (status != CZR_OK)
         return czr_engine_poison(engine, status, "the step failed");
+    status = engine->refusal;
     commit(engine, result);
     start_next_list(engine);
-    return CZR_OK;
+    return status;
 }
 
 czr_status czr_step(czr_engine *engine, const czr_hyper *hyper,

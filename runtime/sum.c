@@ -53,20 +53,46 @@ static void sum_in_rank_order(float *acc, const czr_unit *const *members,
     }
 }
 
+/* out = scale * sum; the bits of the largest magnitude, `largest` among them.
+ */
+static int32_t scale_chunk(float *restrict out, const float *restrict sum,
+                           size_t n, float scale, int32_t largest)
+{
+    for (size_t i = 0; i < n; i++) {
+        int32_t bits;
+        out[i] = sum[i] * scale;
+        memcpy(&bits, &out[i], sizeof bits);
+        bits &= INT32_MAX;
+        largest = bits > largest ? bits : largest;
+    }
+    return largest;
+}
+
+/* Elements from `at` on of a gradient that is the sum already; else NULL. */
+static const float *find_sum(const czr_reduce_scatter *mine, int n_members,
+                             int64_t at)
+{
+    return n_members == 1 && mine->leaves == 1 && mine->dtype == CZR_F32
+               ? (const float *)mine->grad + at
+               : NULL;
+}
+
 void czr_sum_leaves(const czr_reduce_scatter *mine,
                     const czr_unit *const *members, int n_members,
                     bool rank_order)
 {
+    float acc[CHUNK];
+
     for (int64_t done = 0; done < mine->n; done += CHUNK) {
-        const int64_t left = mine->n - done;
+        const int64_t left = mine->n - done, at = mine->first + done;
         const size_t n = (size_t)(left < CHUNK ? left : CHUNK);
-        float *acc = mine->out + done;
-        if (rank_order)
-            sum_in_rank_order(acc, members, n_members, mine->first + done, n);
-        else
-            sum_in_leaf_order(acc, members, n_members, mine->first + done, n);
-        for (size_t i = 0; i < n; i++)
-            acc[i] *= mine->scale;
+        const float *sum = find_sum(mine, n_members, at);
+        if (!sum && rank_order)
+            sum_in_rank_order(acc, members, n_members, at, n);
+        else if (!sum)
+            sum_in_leaf_order(acc, members, n_members, at, n);
+        *mine->largest = scale_chunk(mine->out + done, sum ? sum : acc, n,
+                                     mine->scale, *mine->largest);
     }
 }
 

@@ -4,8 +4,9 @@
 
 #include "runtime/world.h"
 
-/* `mine->out` becomes the sum over the members' gradients.  In rank order
- * (a fault that tests plant) each member's leaves are added up first. */
+/* `mine->out` becomes the scaled sum over the members' gradients, and its
+ * largest magnitude is noted.  In rank order (a fault that tests plant) each
+ * member's leaves are added up first. */
 void czr_sum_leaves(const czr_reduce_scatter *mine,
                     const czr_unit *const *members, int n_members,
                     bool rank_order);

@@ -44,7 +44,8 @@ typedef enum czr_sum {
 } czr_sum;
 
 /* The ordered sum of elements [first, first + n) of all members' gradients,
- * in f32: members by position, their leaves in order, then times `scale`. */
+ * in f32: members by position, their leaves in order, then times `scale`.  Bits
+ * of magnitudes are ordered as the numbers are, and those of NaN are above. */
 typedef struct czr_reduce_scatter {
     const void *grad; /* of leaf 0, whole bucket */
     czr_dtype dtype;
@@ -53,6 +54,7 @@ typedef struct czr_reduce_scatter {
     int64_t first, n;
     float *out; /* [n] */
     float scale;
+    int32_t *largest; /* raised to the bits of the largest magnitude in out */
 } czr_reduce_scatter;
 
 /* Each member's `send` goes to byte `at` of everybody's `receive`. */

@@ -144,7 +144,6 @@ def others():
 
 
 def factored():
-    """Beyond their scales these are not finite, which no family may be."""
     return {"adafactor": row("adafactor()", formula.adafactor, 15, lr=0.5,
                              decay=0.1)}
 
@@ -193,13 +192,14 @@ def zero(random, shape):
     return np.zeros
 
 
-def data(shapes, spectrum, scale=1.0):
-    """(start, grads[step][name][dp rank], mean gradients in float64)."""
+def data(shapes, spectrum, scale_of):
+    """(start, grads[step][name][dp rank], mean gradients in float64), gradients
+    times what scale_of says of a name."""
     random = np.random.default_rng(SEED)
     start = {name: np.float32(0.02 * random.standard_normal(shape))
              for name, shape in shapes.items()}
     draw = {name: spectrum(random, shape) for name, shape in shapes.items()}
-    grads = [{name: [np.float32(scale * draw[name](shape))
+    grads = [{name: [np.float32(scale_of(name) * draw[name](shape))
                      for _ in range(MESH[0])] for name, shape in shapes.items()}
              for _ in range(STEPS)]
     means = {name: [np.mean([g.astype(float) for g in step[name]], 0)
@@ -229,8 +229,11 @@ class Library(Measured):
                       for name, value in values.items()}
         cls.is_narrow = cls.cast is bf16
 
-    def trained(self, spectrum, scale=1.0):
-        drawn = data(shapes_of(self.program), spectrum, scale)
+    def trained(self, spectrum, scale, groups):
+        """Groups but these have gradients that are not scaled: beyond its range a
+        rule takes none, and then nothing is updated."""
+        drawn = data(shapes_of(self.program), spectrum,
+                     lambda name: scale if name.split(".")[0] in groups else 1)
         return train(self.program, drawn[0], drawn[1], self.hypers), drawn
 
     def formula_in(self, dtype, group, start, means, cast):
@@ -287,9 +290,10 @@ class Library(Measured):
     def compare(self, what, spectrum, scale=1.0, groups=None):
         """Notes the worst tensor of each group; the shares of those above the
         bound and of those that hardly move."""
-        outcome, drawn = self.trained(spectrum, scale)
+        groups = groups or list(self.rows)
+        outcome, drawn = self.trained(spectrum, scale, groups)
         above, moves = [], []
-        for group in groups or self.rows:
+        for group in groups:
             found = list(self.errors(group, outcome, drawn))
             self.assertEqual(len(found), SHAPES.count(":"))
             above += [is_above for *_, is_above, _ in found]
