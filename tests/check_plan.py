@@ -237,6 +237,19 @@ def check_wire(plan):
                                  "group_sum": sum_bytes})
 
 
+def check_gathered(plan):
+    """Rank by rank: gradients of a matrix that are elsewhere in its row."""
+    missing = 0
+    for matrix in plan.data["matrices"]:
+        p = plan.params[matrix["parameter"]]
+        if plan.shards(p) > 1:
+            missing += sum(p["element_count"] - plan.elements(p, rank)
+                           for rank in plan.row(matrix))
+    yield from equal("metrics.gathered_gradient_bytes",
+                     plan.data["metrics"]["gathered_gradient_bytes"],
+                     missing * BYTES["f32"])
+
+
 def check_ops(plan, reduce, publish):
     seen = {"reduce_scatter": [], "all_gather": [], "square_sum": [], "kernel": []}
     per_bucket = {"reduce_scatter": reduce, "all_gather": publish}
@@ -352,8 +365,8 @@ def check_load(plan):
 
 CHECKS = (check_mesh, check_reductions, check_parameters, check_families, check_sharing,
           check_matrices, check_buckets, check_layout, check_geometries,
-          check_groups, check_groupings, check_wire, check_trainer, check_memory, check_load,
-          check_times, check_limits, check_rewrites, check_classes, check_bounds,
+          check_groups, check_groupings, check_wire, check_gathered, check_trainer,
+          check_memory, check_load, check_times, check_limits, check_rewrites, check_classes, check_bounds,
           check_baselines)
 
 

@@ -2,6 +2,7 @@
 #include "frontend/report/json_internal.h"
 
 #include "dsl/base/checked.h"
+#include "passes/cost/gradient_gather.h"
 #include "passes/cost/time_bounds.h"
 #include "passes/cost/trainer_wire.h"
 #include "passes/cost/update_time.h"
@@ -205,6 +206,8 @@ void cz_report_put_metrics(cz_report *r)
     put_wire(r, "sent_bytes", sent_of);
     put_wire(r, "received_bytes", received_of);
     put_trainer_wire(r);
+    cz_json_put_int(&r->json, "gathered_gradient_bytes",
+                    cz_gradient_gather_bytes(r->view));
     cz_json_key(json, "memory_bytes");
     cz_json_open(json, '{');
     for (int k = 0; k < CZ_N_MEMORIES; k++)

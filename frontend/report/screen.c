@@ -7,6 +7,7 @@
 #include "frontend/report/number.h"
 #include "frontend/report/predict.h"
 #include "frontend/report/stages.h"
+#include "passes/cost/gradient_gather.h"
 #include "passes/cost/trainer_wire.h"
 
 #include <inttypes.h>
@@ -286,6 +287,23 @@ static void print_trainer_wire(screen *s)
     end(s);
 }
 
+/* "matrices  0.188 of sending f32 gradients to all who shard them, 3.41 GB" */
+static void print_matrix_wire(screen *s)
+{
+    const int64_t gathered = cz_gradient_gather_bytes(s->view);
+    const int64_t sent = s->metrics->sent[CZ_STEP_TRANSFER].sum +
+                         s->metrics->sent[CZ_STEP_GROUP_SUM].sum;
+    if (gathered == 0)
+        return;
+    label(s, "");
+    cz_text_printf(s->out, "%-15s", "matrices");
+    cz_number_ratio(s->out, sent, 1, gathered);
+    cz_text_puts(s->out, " of sending f32 gradients to all who shard them, ");
+    cz_number_short(s->out, gathered / s->view->n_ranks, "B");
+    cz_text_puts(s->out, " mean");
+    end(s);
+}
+
 static void print_wire(screen *s)
 {
     bool is_first = true;
@@ -305,6 +323,7 @@ static void print_wire(screen *s)
         label(s, "wire");
         cz_text_puts(s->out, "nothing is sent\n");
     }
+    print_matrix_wire(s);
     print_trainer_wire(s);
 }
 

@@ -61,3 +61,17 @@ add_test(NAME plan_wire_bytes COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/wire_bytes.py $<TARGET_FILE:canzona> ${wire}
   ${gpt})
 set_tests_properties(plan_wire_bytes PROPERTIES LABELS plan TIMEOUT 60)
+
+# Muon sends at most half of what gathered f32 gradients would be: among four
+# ranks and more as it is, between two as bf16.
+foreach(case 8: 4: 2:0.05)
+  string(REGEX MATCH "^([0-9]+):(.*)$" _ ${case})
+  set(tolerance "")
+  if(CMAKE_MATCH_2)
+    set(tolerance -D schedule.tolerance=${CMAKE_MATCH_2})
+  endif()
+  add_test(NAME plan_wire_half_${CMAKE_MATCH_1} COMMAND canzona plan
+    -D mesh.tp=${CMAKE_MATCH_1} ${tolerance} ${CMAKE_SOURCE_DIR}/examples/qwen3-32b.cz)
+  set_tests_properties(plan_wire_half_${CMAKE_MATCH_1} PROPERTIES
+    PASS_REGULAR_EXPRESSION "matrices       0.([0-4][0-9][0-9]|500) of sending f32")
+endforeach()
