@@ -346,6 +346,14 @@ def polargrad(w, grads, cast, lr=3e-4, decay=0.01, factor=polar_eo):
     return w
 
 
+def mop(w, grads, cast, lr=3e-4, decay=0.01):
+    for m in momenta(grads, 0.95, average, False):
+        nuclear = np.linalg.svd(m, compute_uv=False).sum()
+        w = w - lr * decay * w
+        w = w - lr * nuclear * polar_eigh(m)
+    return w
+
+
 def muon_hyperball(w, grads, cast, lr=3e-4, decay=0.0, eps=1e-8):
     for m in momenta(grads, 0.95, average, False):
         radius = frobenius(w)
@@ -363,6 +371,23 @@ def spel(w, grads, cast, lr=3e-4, decay=0.1):
     return w
 
 
+def muonclip(w, grads, cast, logits, lr=1e-3, decay=0.1, threshold=100.0,
+             power=0.5, tail=0, tail_power=1.0):
+    """logits[step] has the largest of each head."""
+    m = np.zeros_like(w)
+    for g, largest_logits in zip(grads, logits):
+        m = accumulate(m, g, 0.95)
+        o = adamw_rms(w) * polar_keller(m, JORDAN, cast)
+        w = w - lr * (o + decay * w)
+        heads = w.reshape(len(largest_logits), -1, w.shape[1])
+        for head, logit in zip(heads, largest_logits):
+            if logit > threshold:
+                split = len(head) - tail
+                head[:split] *= (threshold / logit) ** power
+                head[split:] *= (threshold / logit) ** tail_power
+    return w
+
+
 # ---- without a polar factor, and Scion ----
 
 def lengths(x, axis):
@@ -374,6 +399,25 @@ def lengths(x, axis):
 def rmnp(w, grads, cast, lr=0.01, decay=0.01, eps=1e-8):
     for m in momenta(grads, 0.95, accumulate, False):
         w = w * (1 - lr * decay) - lr * m / (lengths(m, 1) + eps)
+    return w
+
+
+def muown(w, grads, cast, lr=3e-4, momentum=0.95, decay=0.0, betas=(0.9, 0.95),
+          eps=1e-8):
+    """Weight normalisation: w = length * v / |v| by rows."""
+    length, v, first, second = lengths(w, 1), w, 0, 0
+    m = np.zeros_like(w)
+    for t, g in enumerate(grads, 1):
+        size = lengths(v, 1)
+        along = (g * v).sum(1, keepdims=True) / size
+        m = average(m, length / size * (g - v / size * along), momentum)
+        v = v - lr * largest(w) * polar_eo(m, QUINTIC, cast)
+        first = average(first, along, betas[0])
+        second = average(second, along * along, betas[1])
+        corrected = np.sqrt(second / (1 - betas[1] ** t)) + eps
+        length = length - lr * first / (1 - betas[0] ** t) / corrected
+        length = length - lr * decay * length
+        w = length * v / lengths(v, 1)
     return w
 
 

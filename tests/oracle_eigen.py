@@ -21,7 +21,7 @@ MESH = (2, 2)
 SOURCE = """mesh dp = 1, tp = 1
 model eigen {
     params f32 {
-        {polargrad, muon} {
+        {polargrad, muon, mop} {
             wide   : [24/tp, 60]
             tall   : [58, 22/tp]
             square : [40/tp, 40]
@@ -33,13 +33,16 @@ model eigen {
 }
 use polargrad(factor = polar_eigh) as polargrad on polargrad.**
 use muon(lr, factor = polar_eigh)  as muon      on muon.**
+use mop()                          as mop       on mop.**
 """
-HYPERS = {"POLARGRAD_LR": 0.002, "MUON_LR": 0.02, "MUON_DECAY": 0.1}
+HYPERS = {"POLARGRAD_LR": 0.002, "MUON_LR": 0.02, "MUON_DECAY": 0.1,
+          "MOP_LR": 0.002}
 FORMULAS = {
     "polargrad": lambda w, g: formula.polargrad(
         w, g, formula.keep, lr=0.002, factor=formula.polar_eigh),
     "muon": lambda w, g: formula.muon(
         w, g, formula.keep, lr=0.02, decay=0.1, factor=formula.polar_eigh),
+    "mop": lambda w, g: formula.mop(w, g, formula.keep, lr=0.002),
 }
 SPECTRA = {"1 to 2": (lambda n: 1 + np.arange(n) / n, 1e-5),
            "half of them 0": (lambda n: np.where(2 * np.arange(n) < n, 1.5, 0),
@@ -70,8 +73,8 @@ class Eigen(Measured):
         start, grads = data(shapes_of(self.program), spectrum, scale)
         outcome = train(self.program, start, grads, HYPERS)
         for group, update in FORMULAS.items():
-            if scale != 1 and group == "polargrad":
-                continue  # its steps are as long as gradients
+            if scale != 1 and group != "muon":
+                continue  # their steps are as long as gradients
             worst = 0
             for name in (n for n in start if n.startswith(group + ".")):
                 first, got = start[name].astype(float), outcome.params[name]

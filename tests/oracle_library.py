@@ -145,7 +145,8 @@ def others():
 
 def factored():
     return {"adafactor": row("adafactor()", formula.adafactor, 15, lr=0.5,
-                             decay=0.1)}
+                             decay=0.1),
+            "muown": row("muown()", formula.muown, 15, lr=0.002, decay=0.1)}
 
 
 FAMILIES = {"tables": (lambda: dict(tables()), formula.keep),

@@ -305,3 +305,15 @@ def check_groupings(plan):
         for i, way in enumerate(ways):
             if 2 * way["time_ps"] < max(plan.data["metrics"]["time_ps"]):
                 yield f"groupings[{i}]: all is done before the kernels of a rank"
+
+
+def check_states(plan):
+    """A whole one has rows and columns, and only such a one is square or given."""
+    for state in plan.data["states"]:
+        what, shape = f"state {state['name']} of {state['rule']}", state["shape"]
+        yield from equal(f"{what}: dimensions", len(shape), 2 * state["whole"])
+        if state["diagonal"] and not (shape and shape[0] == shape[1]):
+            yield f"{what} has a diagonal and is not square"
+        if state["extern"] and not (state["whole"] and state["dtype"] == "f32"
+                                    and not state["diagonal"]):
+            yield f"{what} is an extern and not whole in f32, without a first value"
