@@ -53,6 +53,12 @@ typedef struct cz_sheet_bucket {
     int64_t longest, shortest; /* slices, elements */
 } cz_sheet_bucket;
 
+typedef struct cz_sheet_state {
+    const char *rule, *name;
+    const char *shape; /* "48 x 1", as stored; "" that of the parameter */
+    bool is_extern;
+} cz_sheet_state;
+
 /* What a stage does in another way than its formula says, of one matrix. */
 typedef struct cz_sheet_rewrite {
     const char *name, *unit; /* "symmetric"; "flops" or "bytes" */
@@ -131,9 +137,10 @@ typedef struct cz_sheet {
     int n_axes, n_names, n_ranks;
     const cz_sheet_axis *axes;  /* their coordinates are a rank's */
     const cz_sheet_axis *names; /* as the source says them; experts' too */
-    int n_params, n_matrices, n_buckets, n_stages, n_ops;
+    int n_params, n_matrices, n_states, n_buckets, n_stages, n_ops;
     const cz_sheet_param *params;
     const cz_sheet_matrix *matrices;
+    const cz_sheet_state *states;
     const cz_sheet_bucket *buckets;
     const cz_sheet_stage *stages;
     const cz_sheet_op *ops;

@@ -169,6 +169,15 @@ static void read_bucket(cz_sheet_reader *r, const cz_json_at *at, void *entry)
     read_slices(r, at, out);
 }
 
+static void read_state(cz_sheet_reader *r, const cz_json_at *at, void *entry)
+{
+    cz_sheet_state *out = entry;
+    out->rule = cz_json_word_of(at, "rule");
+    out->name = cz_json_word_of(at, "name");
+    out->shape = joined(r, at, "shape", " x ");
+    out->is_extern = truth_of(at, "extern");
+}
+
 static void read_rewrite(cz_sheet_reader *r, const cz_json_at *at, void *entry)
 {
     cz_sheet_rewrite *out = entry;
@@ -261,6 +270,8 @@ void cz_sheet_read_lists(cz_sheet_reader *r, const cz_json_at *root)
                             read_param, &out->n_params);
     out->matrices = read_list(r, root, "matrices", sizeof *out->matrices,
                               read_matrix, &out->n_matrices);
+    out->states = read_list(r, root, "states", sizeof *out->states, read_state,
+                            &out->n_states);
     out->buckets = read_list(r, root, "buckets", sizeof *out->buckets,
                              read_bucket, &out->n_buckets);
     out->stages = read_list(r, root, "stages", sizeof *out->stages, read_stage,

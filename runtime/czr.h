@@ -122,6 +122,14 @@ typedef struct czr_state {
     void *data;
 } czr_state;
 
+/* An extern of a parameter that this rank has: `name` of its rule, rows times
+ * columns elements, as stored. */
+typedef struct czr_extern_info {
+    const char *name; /* "max_logit" */
+    int param;
+    int64_t rows, columns;
+} czr_extern_info;
+
 typedef struct czr_counters {
     int64_t steps, skips;
     const int64_t *updates; /* [n_params] elements updated here in all steps */
@@ -191,6 +199,9 @@ czr_status czr_seal(czr_engine *engine);
  * CZR_ERR_ELSEWHERE as in czr_layout.  None of these changes anything. */
 czr_status czr_extern_set(czr_engine *engine, const char *param,
                           const char *name, const float *values, size_t n);
+/* All that this rank has to be given, by parameter. */
+int czr_extern_count(const czr_engine *engine);
+czr_status czr_extern_get(czr_engine *engine, int number, czr_extern_info *out);
 /* Collective.  Gradients that are not finite, or without `clip` too large for
  * their rule, are found before anything is written, by all ranks alike: the
  * step is skipped where the plan says `skip nonfinite`; else it is

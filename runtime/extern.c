@@ -121,3 +121,22 @@ czr_status czr_extern_set(czr_engine *engine, const char *param,
     czr_engine_unlock(engine);
     return status;
 }
+
+int czr_extern_count(const czr_engine *engine)
+{
+    return engine->n_externs;
+}
+
+czr_status czr_extern_get(czr_engine *engine, int number, czr_extern_info *out)
+{
+    if (!out || number < 0 || number >= engine->n_externs)
+        return czr_engine_refuse(engine, CZR_ERR_ARGUMENT, "no extern %d",
+                                 number);
+    const czr_extern *e = &engine->externs[number];
+    const czr_state_desc *desc = desc_of(engine, e->param, e->state);
+    *out = (czr_extern_info){.name = desc->name,
+                             .param = e->param,
+                             .rows = desc->rows,
+                             .columns = desc->columns};
+    return CZR_OK;
+}

@@ -63,6 +63,11 @@ class State(ct.Structure):
                 ("data", ct.c_void_p)]
 
 
+class Extern(ct.Structure):
+    _fields_ = [("name", ct.c_char_p), ("param", ct.c_int),
+                ("rows", ct.c_int64), ("columns", ct.c_int64)]
+
+
 BODY = ct.CFUNCTYPE(ct.c_int, ct.c_void_p, ct.c_void_p)
 PROTOTYPES = {
     "czr_status_name": (ct.c_char_p, [ct.c_int]),
@@ -80,6 +85,8 @@ PROTOTYPES = {
     "czr_seal": (ct.c_int, [ct.c_void_p]),
     "czr_extern_set": (ct.c_int, [ct.c_void_p, ct.c_char_p, ct.c_char_p,
                                   ct.POINTER(ct.c_float), ct.c_size_t]),
+    "czr_extern_count": (ct.c_int, [ct.c_void_p]),
+    "czr_extern_get": (ct.c_int, [ct.c_void_p, ct.c_int, ct.POINTER(Extern)]),
     "czr_step": (ct.c_int, [ct.c_void_p, ct.POINTER(Hyper), ct.c_void_p,
                             ct.POINTER(Result)]),
     "czr_state_count": (ct.c_int, [ct.c_void_p]),
@@ -237,6 +244,17 @@ class Rank:
             self.engine, unit.encode(), name.encode(),
             flat.ctypes.data_as(ct.POINTER(ct.c_float)), flat.size)
         return self.c.czr_status_name(status).decode()
+
+    def externs(self):
+        """(parameter name, extern's name): its shape, of all to be given."""
+        found = {}
+        for index in range(self.c.czr_extern_count(self.engine)):
+            extern = Extern()
+            self.must(self.c.czr_extern_get(self.engine, index,
+                                            ct.byref(extern)))
+            found[self.names[extern.param], extern.name.decode()] = (
+                extern.rows, extern.columns)
+        return found
 
     def step(self, hypers):
         """One update; `hypers` names the values that are not defaults."""

@@ -148,6 +148,12 @@ class Externs(Measured):
             self.assertEqual(said, ["CZR_ERR_STATE"] + 3 * ["CZR_ERR_SHAPE"] +
                              5 * ["CZR_ERR_NOT_FOUND"])
 
+    def test_list(self):
+        wanted = {key: stored(key, values).shape for key, values in
+                  drawn(np.random.default_rng(SEED)).items()}
+        for found in self.on_ranks((2, 2), lambda rank: rank.externs()):
+            self.assertEqual(found, wanted)
+
     def give_all(self, rank, but=()):
         for key, values in drawn(np.random.default_rng(SEED)).items():
             if key not in but:
@@ -201,13 +207,16 @@ use scaled(lr) on **
 
         def body(rank):
             rank.seal()
-            return [rank.give(name, "length", 1) for name in
-                    ("layers.0.weight", "layers.3.weight", "still")]
-        first, last = program.run(body)
+            return ([rank.give(name, "length", 1) for name in
+                     ("layers.0.weight", "layers.3.weight", "still")],
+                    {name for name, _ in rank.externs()})
+        (first, ours), (last, theirs) = program.run(body)
         self.assertEqual(first, ["CZR_OK", "CZR_ERR_ELSEWHERE",
                                  "CZR_ERR_FROZEN"])
         self.assertEqual(last, ["CZR_ERR_ELSEWHERE", "CZR_OK",
                                 "CZR_ERR_FROZEN"])
+        self.assertEqual(ours, {"layers.0.weight", "layers.1.weight"})
+        self.assertEqual(theirs, {"layers.2.weight", "layers.3.weight"})
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 
 #include "frontend/report/bounds.h"
 #include "frontend/report/classes.h"
+#include "frontend/report/externs.h"
 #include "frontend/report/geometry.h"
 #include "frontend/report/number.h"
 #include "frontend/report/rewrites.h"
@@ -387,6 +388,7 @@ void cz_report_explain(const cz_look *look, cz_text *out)
     put_time(look, &text);
     put_advice(look, &text);
     put_matrices(look->sheet, &text);
+    cz_report_externs(look->sheet, &text);
     cz_report_rewrites(look->sheet, &text);
     put_buckets(look->sheet, &text);
     put_geometries(look->sheet, &text);

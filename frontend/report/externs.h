@@ -1,0 +1,11 @@
+/* What the trainer gives before each step, as text. */
+#ifndef CZ_FRONTEND_REPORT_EXTERNS_H
+#define CZ_FRONTEND_REPORT_EXTERNS_H
+
+#include "frontend/plan_sheet.h"
+
+/* Appends a section, a line for each rule that has externs, with their shapes.
+ * Nothing where no rule has any. */
+void cz_report_externs(const cz_sheet *sheet, cz_text *out);
+
+#endif
