@@ -177,6 +177,8 @@ typedef struct cz_view_rule {
     const cz_fact_rule *fact;
     int use;
     const cz_dtype *states; /* [fact->states.n] */
+    cz_ints settled;        /* states of the matrix's shape that are whole
+                             * because less travels then */
     int prologue;           /* body number; inputs f64: t, clip, then the
                              * run-time values of the use; outputs f32 */
     int first_scalar;       /* its first output among all rules' outputs */

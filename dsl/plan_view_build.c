@@ -313,6 +313,38 @@ static bool read_rule(cz_view_builder *b, cz_view_rule *rule)
     return cz_view_check_update(b, rule, rule->fact->update);
 }
 
+/* Of the matrix's shape, as stored, and whole. */
+static bool is_settled(const cz_fact_rule *rule, cz_ints states, int i)
+{
+    const int64_t state = states.v[i];
+
+    return state < rule->states.n && (i == 0 || states.v[i - 1] < state) &&
+           rule->shape.n == 2 && cz_state_is_whole(rule, (int)state) &&
+           memcmp(rule->state_shapes.v + 2 * state, rule->shape.v,
+                  2 * sizeof *rule->shape.v) == 0;
+}
+
+static bool read_settled(cz_view_builder *b, cz_view_rule *rules)
+{
+    int n, rule;
+    const cz_fact_settled *facts = cz_ir_read_settled(b->ir, b->arena, &n);
+
+    for (int f = 0; f < n; f++) {
+        bool ok = cz_view_find(b, CZ_FACT_rule, facts[f].rule, &rule) &&
+                  rules[rule].settled.n == 0;
+        for (int i = 0; ok && i < facts[f].states.n; i++)
+            ok = facts[f].states.v[i] >= 0 &&
+                 is_settled(rules[rule].fact, facts[f].states, i);
+        if (!ok)
+            return cz_view_fail(b,
+                                "settled: not the states of rule '%s' that "
+                                "are whole and of its shape, once, ascending",
+                                facts[f].rule);
+        rules[rule].settled = facts[f].states;
+    }
+    return true;
+}
+
 bool cz_view_read_rules(cz_view_builder *b)
 {
     int n;
@@ -324,6 +356,7 @@ bool cz_view_read_rules(cz_view_builder *b)
         rules[i].fact = &facts[i];
         ok = read_rule(b, &rules[i]);
     }
+    ok = ok && read_settled(b, rules);
     b->view->n_rules = n;
     b->view->rules = rules;
     return ok;

@@ -354,21 +354,78 @@ static bool writes_whole_state(const cz_cutter *c)
     return false;
 }
 
+/* False: shards do all alone. */
+static bool choose(cz_cutter *c)
+{
+    assert(c->graph->nodes[0].kind == CZ_GRAPH_IN);
+    classify(c);
+    find_fixed(c);
+    if (!any(c, c->forced) && !writes_whole_state(c))
+        return false;
+    choose_gathered(c);
+    find_at_owner(c);
+    find_early_states(c);
+    choose_crossing(c);
+    while (improve(c))
+        continue;
+    return true;
+}
+
+static int64_t least_price(cz_arena *arena, const cz_cut_rule *rule)
+{
+    cz_cutter c = make_cutter(arena, rule);
+
+    return choose(&c) ? total_price(&c) : 0;
+}
+
+/* ---- states at the owner ---- */
+
+/* The state that saves most, of equal ones the first; -1: none does. */
+static int best_settler(cz_arena *arena, const cz_cut_rule *rule, bool *whole)
+{
+    const cz_cut_rule tried = {.update = rule->update,
+                               .n_states = rule->n_states,
+                               .states = rule->states,
+                               .whole = whole,
+                               .param = rule->param,
+                               .has_stored = rule->has_stored,
+                               .stored = rule->stored,
+                               .narrows = rule->narrows};
+    int64_t least = least_price(arena, &tried);
+    int best = -1;
+
+    for (int s = 0; s < rule->n_states; s++) {
+        if (whole[s])
+            continue;
+        whole[s] = true;
+        const int64_t price = least_price(arena, &tried);
+        whole[s] = false;
+        if (price < least) {
+            least = price;
+            best = s;
+        }
+    }
+    return best;
+}
+
+int cz_cut_settle(cz_arena *arena, const cz_cut_rule *rule, bool *whole)
+{
+    int n = 0, state;
+
+    if (whole != rule->whole)
+        memcpy(whole, rule->whole, (size_t)rule->n_states * sizeof *whole);
+    while ((state = best_settler(arena, rule, whole)) >= 0) {
+        whole[state] = true;
+        n++;
+    }
+    return n;
+}
+
 int cz_cut_solve(cz_arena *arena, const cz_cut_rule *rule,
                  cz_cut_stage stages[CZ_CUT_MAX_STAGES])
 {
     cz_cutter c = make_cutter(arena, rule);
 
-    assert(rule->update->nodes[0].kind == CZ_GRAPH_IN);
-    classify(&c);
-    find_fixed(&c);
-    if (!any(&c, c.forced) && !writes_whole_state(&c))
-        return cz_cut_local_stage(&c, stages);
-    choose_gathered(&c);
-    find_at_owner(&c);
-    find_early_states(&c);
-    choose_crossing(&c);
-    while (improve(&c))
-        continue;
-    return cz_cut_three_stages(&c, stages);
+    return choose(&c) ? cz_cut_three_stages(&c, stages)
+                      : cz_cut_local_stage(&c, stages);
 }

@@ -42,6 +42,11 @@ typedef struct cz_cut_stage {
 
 enum { CZ_CUT_MAX_STAGES = 3 };
 
+/* Marks in `whole`, which may be rule->whole, the states of the matrix's shape
+ * that had better live at its owner: one after the other that which saves most
+ * of what travels and is kept, as long as one saves anything.  How many. */
+int cz_cut_settle(cz_arena *arena, const cz_cut_rule *rule, bool *whole);
+
 /* Writes the stages in the order they run and returns how many: one `local`,
  * or `before`, `whole` and, unless nothing is left for it, `after`. */
 int cz_cut_solve(cz_arena *arena, const cz_cut_rule *rule,

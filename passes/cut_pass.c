@@ -1,10 +1,10 @@
 /* Pass: cut every rule into stages.
  *
  * requires: rules with update functions in math form; families
- * provides: stage facts, each with a function in math form, and a variant in
- *           each phase of its rule; every rule serves families of one element
- *           type
- * breaks:   nothing; update functions stay as the reference */
+ * provides: states of the matrix's shape that are whole, where less travels
+ *           then, and which; stage facts, each with a function in math form,
+ * and a variant in each phase of its rule; every rule serves families of one
+ * element type breaks:   nothing; update functions stay as the reference */
 #include "dsl/error_bound.h"
 #include "dsl/state.h"
 #include "passes/cut.h"
@@ -332,7 +332,35 @@ static const cz_graph *read_updates(cut_pass *pass, const cz_fact_rule *rule,
     return cz_phases_merge(pass->arena, updates, phases->n);
 }
 
-static bool cut_rule(cut_pass *pass, const cz_fact_rule *rule)
+/* ---- states at the owner ---- */
+
+/* Where the owner has states as it is, those of the matrix's shape may become
+ * whole, too: such a rule is never shared, so no other form is lost. */
+static void settle(cut_pass *pass, int number, cz_fact_rule *rule,
+                   const cz_cut_rule *cut, bool *whole)
+{
+    const int n = rule->states.n;
+    int64_t *shapes = CZ_NEW(pass->arena, int64_t, 2 * n);
+    int64_t *states = CZ_NEW(pass->arena, int64_t, n);
+    int n_settled = 0;
+
+    if (!cz_state_any_whole(rule) || rule->shape.n != 2 ||
+        cz_cut_settle(pass->arena, cut, whole) == 0)
+        return;
+    memcpy(shapes, rule->state_shapes.v, 2 * (size_t)n * sizeof *shapes);
+    for (int s = 0; s < n; s++)
+        if (whole[s] && !cz_state_is_whole(rule, s)) {
+            memcpy(shapes + 2 * s, rule->shape.v, 2 * sizeof *shapes);
+            states[n_settled++] = s;
+        }
+    rule->state_shapes.v = shapes;
+    cz_ir_replace_rule(pass->ir, number, rule);
+    cz_ir_add_settled(pass->ir,
+                      &(cz_fact_settled){.rule = rule->sym_name,
+                                         .states = {states, n_settled}});
+}
+
+static bool cut_rule(cut_pass *pass, int number, cz_fact_rule *rule)
 {
     cz_dtype *states = CZ_NEW(pass->arena, cz_dtype, rule->states.n);
     bool *whole = CZ_NEW(pass->arena, bool, rule->states.n);
@@ -359,6 +387,7 @@ static bool cut_rule(cut_pass *pass, const cz_fact_rule *rule)
     if (!dtypes_of(pass, &rule->state_dtypes, states) ||
         !find_storage(pass, rule->sym_name, &cut))
         return false;
+    settle(pass, number, rule, &cut, whole);
     n = cz_cut_solve(pass->arena, &cut, stages);
     write_stages(pass, rule->sym_name, stages, n, &phases);
     return true;
@@ -382,9 +411,11 @@ static bool cut_rules(cut_pass *pass)
         cz_ir_read_family(pass->ir, pass->arena, &pass->n_families);
     pass->phases = cz_ir_read_phase(pass->ir, pass->arena, &pass->n_phases);
     rules = cz_ir_read_rule(pass->ir, pass->arena, &n_rules);
-    for (int i = 0; i < n_rules; i++)
-        if (!cut_rule(pass, &rules[i]))
+    for (int i = 0; i < n_rules; i++) {
+        cz_fact_rule rule = rules[i];
+        if (!cut_rule(pass, i, &rule))
             return false;
+    }
     return true;
 }
 

@@ -10,6 +10,7 @@ static const struct kind {
     const char *name, *unit;
 } kinds[CZ_N_REWRITES] = {
     [CZ_REWRITE_CUT] = {"cut", "bytes"},
+    [CZ_REWRITE_SETTLED] = {"settled", "bytes"},
     [CZ_REWRITE_SYMMETRIC] = {"symmetric", "flops"},
     [CZ_REWRITE_EPILOGUE] = {"epilogue", "bytes"},
     [CZ_REWRITE_TRANSPOSE] = {"transpose", "bytes"},
@@ -91,6 +92,17 @@ static void find_cut(const cz_plan_view *view, const cz_view_stage *stage,
     out->after = product_of(n[0], n[1], gathered + scattered);
 }
 
+static void find_settled(const cz_view_rule *rule, cz_rewrite *out)
+{
+    const int64_t *n = rule->fact->shape.v;
+
+    for (int i = 0; i < rule->settled.n; i++)
+        add(out,
+            product_of(n[0], n[1],
+                       2 * cz_dtype_bytes(rule->states[rule->settled.v[i]])),
+            0);
+}
+
 /* ---- products ---- */
 
 static bool has_epilogue(const cz_view_step *step)
@@ -158,6 +170,7 @@ int cz_rewrites_find(cz_arena *scratch, const cz_plan_view *view,
     if (body->where != CZ_WHERE_WHOLE)
         return 0;
     find_cut(view, body, &all[CZ_REWRITE_CUT]);
+    find_settled(&view->rules[body->rule], &all[CZ_REWRITE_SETTLED]);
     find_products(body, all);
     find_transposes(scratch, body, &all[CZ_REWRITE_TRANSPOSE]);
     for (int k = 0; k < CZ_N_REWRITES; k++) {

@@ -12,6 +12,9 @@ typedef enum cz_rewrite_kind {
     /* Bytes that travel: all slots of the rule to the owner and back, or what
      * the cut lets travel.  Count: slots that travel. */
     CZ_REWRITE_CUT,
+    /* Bytes of states of the matrix's shape that live at the owner: there and
+     * back, or not at all.  Count: such states. */
+    CZ_REWRITE_SETTLED,
     /* Flops of products that equal their transposes: all, or one triangle with
      * the diagonal. */
     CZ_REWRITE_SYMMETRIC,

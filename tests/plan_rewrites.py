@@ -15,6 +15,23 @@ def cut(plan, stage):
             rows * columns * sum(BYTES[d] for d in slots)]
 
 
+def check_settled(plan, stage, name, it):
+    """Of `count` states that are whole and of the matrix's shape, of all of these
+    unless that is square, as other states are."""
+    rule = stage["rule"]
+    shape = next(p["shape"] for p in plan.params if p["rule"] == rule)
+    alike = [s for s in plan.data["states"]
+             if s["rule"] == rule and s["whole"] and not s["extern"] and
+             s["shape"] == shape]
+    rows, columns = shape
+    count = it["count"] if it else 0
+    if count > len(alike) or (rows != columns and count < len(alike)):
+        yield f"{name}.count is {count} of {len(alike)} states"
+    if it:
+        yield from equal(f"{name}.before", it["before"],
+                         count * 2 * rows * columns * BYTES["f32"])
+
+
 def symmetric(stage):
     all_of = [s for s in stage["steps"]
               if s["kind"] == "product" and s["symmetric"]]
@@ -32,7 +49,7 @@ def check_copies(name, stage, it):
 
 
 def check_rewrites(plan):
-    order = ["cut", "symmetric", "epilogue", "transpose"]
+    order = ["cut", "settled", "symmetric", "epilogue", "transpose"]
     for i, stage in enumerate(plan.data["stages"]):
         name = f"stages[{i}].rewrites"
         listed = {it["name"]: it for it in stage["rewrites"]}
@@ -41,6 +58,8 @@ def check_rewrites(plan):
         wanted = {}
         if stage["where"] == "whole":
             wanted = {"cut": cut(plan, stage), "symmetric": symmetric(stage)}
+            yield from check_settled(plan, stage, f"{name}.settled",
+                                     listed.get("settled"))
         for kind in ("cut", "symmetric"):
             it = listed.get(kind)
             count, before, after = wanted.get(kind, [0, 0, 0])
@@ -50,5 +69,5 @@ def check_rewrites(plan):
         for it in stage["rewrites"]:
             yield from equal(f"{name}.{it['name']}.unit", it["unit"],
                              "flops" if it["name"] == "symmetric" else "bytes")
-            if it["name"] in ("epilogue", "transpose"):
+            if it["name"] in ("settled", "epilogue", "transpose"):
                 yield from check_copies(f"{name}.{it['name']}", stage, it)

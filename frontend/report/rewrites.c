@@ -12,6 +12,8 @@ static const struct reason {
 } reasons[] = {
     {"cut", "value%s that travel alone",
      "element-wise work is done on shards, as early and as late as it can be"},
+    {"settled", "state%s that live at the owner and do not travel",
+     "work on the whole matrix alone reads and writes them"},
     {"symmetric", "product%s of which one triangle is computed",
      "they equal their transposes"},
     {"epilogue",

@@ -40,7 +40,7 @@ cz_plan_tests(qwen3-32b ${plan_examples}/qwen3-32b.cz tp 32:8 1:8 8:1)
 
 # States that are whole, and externs: at the owner alone, in memory and in
 # baselines.
-foreach(stem states states_fsdp states_experts states_pipeline externs
+foreach(stem states states_fsdp states_experts states_pipeline bases externs
     externs_stages)
   add_test(NAME plan_json_${stem} COMMAND ${plan_checker} --run
     $<TARGET_FILE:canzona> plan --json

@@ -123,6 +123,25 @@ static void cut_for(fixture *f, int param, int mom, bool has_stored,
     f->n_stages = cz_cut_solve(&f->arena, &rule, f->stages);
 }
 
+/* Cuts with the momentum where it had better live; whether that is whole. */
+static bool settle(fixture *f, int param, int mom)
+{
+    static const cz_dtype states[] = {CZ_F32};
+    bool whole[] = {false};
+    const cz_cut_rule rule = {.update = f->graph,
+                              .n_states = 1,
+                              .states = states,
+                              .whole = whole,
+                              .param = CZ_F32};
+
+    cz_graph_add_out(f->graph, param);
+    cz_graph_add_out(f->graph, mom);
+    const int n = cz_cut_settle(&f->arena, &rule, whole);
+    assert_int_equal(n, whole[0]);
+    f->n_stages = cz_cut_solve(&f->arena, &rule, f->stages);
+    return whole[0];
+}
+
 static void cut(fixture *f, int param, int mom, bool has_stored)
 {
     cut_for(f, param, mom, has_stored, false);
@@ -408,6 +427,48 @@ static void test_shards_combine_two_results(void **state)
     check(&f, 3, want);
 }
 
+/* A state in another basis, as SOAP's moments are. */
+static void test_state_of_whole_work_settles(void **state)
+{
+    static const char *const want[] = {
+        "grad0 f32 -> gather0 bf16",
+        "state0 f32, gather0 bf16 -> state0 f32, scatter0 bf16",
+        "param0 f32, scatter0 bf16 -> param0 f32"};
+    fixture f;
+
+    (void)state;
+    begin(&f);
+    const int mom =
+        binary(&f, CZ_OP_ADD, scaled(&f, 0, MOM), whole_step(&f, GRAD));
+    assert_true(
+        settle(&f, binary(&f, CZ_OP_SUB, PARAM, whole_step(&f, mom)), mom));
+    check(&f, 3, want);
+}
+
+/* Muon's momentum travels as bf16, the gradient would in f32. */
+static void test_state_of_shards_stays(void **state)
+{
+    fixture f;
+
+    (void)state;
+    begin(&f);
+    const int mom = momentum(&f);
+    assert_false(
+        settle(&f, binary(&f, CZ_OP_SUB, PARAM, whole_step(&f, mom)), mom));
+}
+
+/* Nor where nothing travels, as much or as little as there is. */
+static void test_state_of_elements_stays(void **state)
+{
+    fixture f;
+
+    (void)state;
+    begin(&f);
+    const int mom = momentum(&f);
+    assert_false(settle(&f, binary(&f, CZ_OP_SUB, PARAM, mom), mom));
+    assert_int_equal(f.n_stages, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,6 +485,9 @@ int main(void)
         cmocka_unit_test(test_state_never_travels_narrow),
         cmocka_unit_test(test_owner_combines_three_results),
         cmocka_unit_test(test_shards_combine_two_results),
+        cmocka_unit_test(test_state_of_whole_work_settles),
+        cmocka_unit_test(test_state_of_shards_stays),
+        cmocka_unit_test(test_state_of_elements_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
