@@ -76,8 +76,8 @@ static cz_ir_value scale(const sampler *s, cz_ir_value hash)
     hash = cz_ir_binary(
         b, CZ_OP_MUL, hash,
         cz_ir_constant(b, type, 1.0 / (double)(1LL << (HASH_BITS - BITS))));
-    hash = cz_ir_binary(b, CZ_OP_ADD, cz_ir_unary(b, CZ_OP_FLOOR, hash),
-                        cz_ir_constant(b, type, 0.5));
+    hash = cz_ir_unary(b, CZ_OP_FLOOR, hash);
+    hash = cz_ir_binary(b, CZ_OP_ADD, hash, cz_ir_constant(b, type, 0.5));
     hash = cz_ir_binary(b, CZ_OP_MUL, hash,
                         cz_ir_constant(b, type, 1.0 / (1 << BITS)));
     return cz_ir_convert(b, hash, CZ_F32);
@@ -89,7 +89,8 @@ static cz_ir_value mix_rows(const sampler *s, const cz_node *node,
 {
     cz_rule_value *rows = places(s, node, 0);
     cz_tensor as = rows->kind == CZ_RULE_TENSOR ? rows->tensor : *s->result;
-    as.wide = mix(s, mix_keys(s, keys, n, &as), place(s, rows, &as));
+    const cz_ir_value hash = mix_keys(s, keys, n, &as);
+    as.wide = mix(s, hash, place(s, rows, &as));
     return cz_rule_spread(s->rule, cz_rule_tensor(s->rule, as), s->result);
 }
 
