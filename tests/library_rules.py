@@ -28,6 +28,9 @@ CALLS = """optimizer calls(lr, flat = false) for [m, n] {
     r    = normal(grad, 3, t) + normal(v, lr) * uniform(grad', 1, 2)'
     (z2, chosen) = polar_of_largest(grad, ceil(m / 4), jordan, polar_keller, f32)
     v2   = scatter(gather(grad, largest_rows(v, multiple(ceil(m / 4), 2))), largest_rows(v, multiple(ceil(m / 4), 2)), grad)
+    (l, r, s) = kron_fitted(triu(g), sum(grad, 0), grad, 0.1, true, false, 0, t)
+    z2   = z2 + kron_level(z2, l) + kron_triangle(g, g @ g', g @ g', lr) @ grad * kron_bound(g @ g')
+    z2   = z2 + kron_diagonal(v, v, v, lr) + (l @ s) * r
     (q, order) = next_basis(g @ g', descending_eigenvectors(g @ g'))
     o    = kl_scale(v, v, 0.9, 10) * ordered_iterate(g @ g', q)
     s    = eigen_root(g @ g', -1/4, 1e-3) @ coupled_newton(g @ g', -1/4, 1e-3) @ o

@@ -328,6 +328,35 @@ def dion3(w, grads, cast, lr=0.01, momentum=0.95, beta2=0.95, eps=1e-8,
     return w
 
 
+def orthonormal(x):
+    """Its columns by Gram and Schmidt, twice."""
+    q = x.copy()
+    for i in range(q.shape[1]):
+        for _ in range(2):
+            q[:, i] -= q[:, :i] @ (q[:, :i].T @ q[:, i])
+        q[:, i] /= np.linalg.norm(q[:, i]) or 1
+    return q
+
+
+def dion(w, grads, draw, lr=0.01, momentum=0.95, decay=0.01, eps=1e-8,
+         rank_fraction=1.0, multiple_of=1):
+    """`draw`: the first Q, of its shape."""
+    rank = multiple_of * math.ceil(rank_fraction * min(w.shape) / multiple_of)
+    q = draw((min(w.shape), min(rank, *w.shape))).astype(w.dtype)
+    m, length = np.zeros_like(w), lr * ratio(w)
+    for g in grads:
+        m, w = m + g, w * (1 - lr * decay)
+        tall, x = (m.T, w.T) if len(w) < w.shape[1] else (m, w)
+        p = orthonormal(tall @ q)
+        r = tall.T @ p
+        if not m.any():
+            p, r = np.zeros_like(p), q
+        tall -= (1 - momentum) * p @ r.T
+        q = r / (lengths(r, 0) + eps)
+        x -= length * p @ q.T
+    return w
+
+
 def namo(w, grads, cast, lr=3e-4, beta2=0.95, eps=1e-8, decay=0.01):
     v = 0
     for g, m in zip(grads, momenta(grads, 0.95, average, False)):

@@ -10,8 +10,8 @@ import unittest
 
 import numpy as np
 
+import drawn
 import oracle_rules
-from oracle_rules import hashed
 
 ROWS, COLUMNS = 192, 256
 CELLS = ROWS * COLUMNS
@@ -33,13 +33,7 @@ def made(expression, turned=False, t=1, seed=0.25, name=(0, 0)):
 
 def defined(*keys, name=(0, 0)):
     """uniform(x, *keys), of f32 keys, from the text of the manual."""
-    h = np.float64(np.float32(keys[0]))
-    for key in (*keys[1:], *name):
-        h = hashed(h, np.float64(np.float32(key)))
-    h = hashed(h, np.arange(ROWS, dtype=np.float64))
-    h = hashed(h[:, None] + np.zeros((ROWS, COLUMNS)),
-               np.zeros((ROWS, COLUMNS)) + np.arange(COLUMNS))
-    return (np.floor(h / 2 ** 30) + 0.5) / 2 ** 23
+    return drawn.uniform((ROWS, COLUMNS), keys, name)
 
 
 def correlation(a, b):

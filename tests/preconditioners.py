@@ -148,6 +148,64 @@ def kl_shampoo(w, grads, lr=1e-4, betas=(0.9, 0.98), eps=1e-8, decay=0.01,
             "left_scale": dl[:, None] ** -0.5, "right_scale": dr[None] ** -0.5}
 
 
+def at_most(bound, x):
+    """Its spectral norm from below: |x y| / |y| of y, what x makes of its
+    longest column."""
+    x = x / bound
+    y = x @ x[:, np.argmax((x * x).sum(0))]
+    return bound * np.linalg.norm(x @ y) / np.linalg.norm(y)
+
+
+def kron_moved(q, a, b, rate):
+    """A triangle, or a diagonal with sums of squares in place of products."""
+    tiny, size = np.finfo(np.float32).tiny, np.abs(a + b).max()
+    if q.ndim == 1:
+        return q - rate * (a - b) / max(size, tiny) * q
+    bound = at_most(size, a + b) if size > 0 else 0
+    return q - np.triu(rate * (a - b) / max(bound, tiny)) @ q
+
+
+def kron_products(x, is_triangle):
+    return x @ x.T if is_triangle else (x * x).sum(1)
+
+
+def kron_fitted(l, r, u, v, rate):
+    """L and R after an update with the gradient u and the noise v."""
+    full = lambda q: q if q.ndim == 2 else np.diag(q)
+    a = full(l) @ u @ full(r).T
+    b = np.linalg.inv(full(l)).T @ v @ np.linalg.inv(full(r))
+    return (kron_moved(l, kron_products(a, l.ndim == 2),
+                       kron_products(b, l.ndim == 2), rate),
+            kron_moved(r, kron_products(a.T, r.ndim == 2),
+                       kron_products(b.T, r.ndim == 2), rate))
+
+
+def psgd_kron(w, grads, normal, uniform, lr=3e-4, momentum=0.9, decay=0.0,
+              precond_lr=0.1, min_prob=0.03, prob_decay=0.001, flat_start=500,
+              interval=0, max_size=8192):
+    """normal(t): like w; uniform(t): one number."""
+    l, r = (np.eye(n, dtype=w.dtype) if n <= max_size else np.ones(n, w.dtype)
+            for n in w.shape)
+    m, waited = np.zeros_like(w), 0
+    for t, g in enumerate(grads, 1):
+        m = ema(m, g, momentum)
+        u, waited = m / (1 - momentum ** t), waited + 1
+        prob = min(1, max(min_prob, np.exp(-prob_decay * (t - 1 - flat_start))))
+        if (waited >= 1 / prob) if not interval else t % interval == 1 % interval:
+            waited, v = 0, normal(t).astype(w.dtype)
+            if uniform(t) < 0.01:
+                tops = [np.abs(q).max() for q in (l, r)]
+                l, r = (q * (np.sqrt(tops[0] * tops[1]) / top)
+                        for q, top in zip((l, r), tops))
+            u = u + np.sqrt(np.finfo(np.float32).eps) * np.abs(u).mean() * v
+            l, r = kron_fitted(l, r, u, v, precond_lr)
+        p, q = (x.T @ x if x.ndim == 2 else np.diag(x * x) for x in (l, r))
+        d = p @ u @ q
+        d = d * min(1, 1.1 / (np.linalg.norm(d) / np.sqrt(d.size) + 1e-12))
+        w = w - lr * (d + decay * w)
+    return {"w": w, "l": l, "r": r}
+
+
 def splus(w, grads, lr=0.1, betas=(0.9, 0.999), decay=0.01, average=0.999,
           interval=100, max_dim=10000, nonstandard=0.001):
     b1, b2 = betas

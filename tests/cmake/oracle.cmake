@@ -29,6 +29,15 @@ if(NOT INSTRUMENTED)
       LABELS oracle TIMEOUT 300 ENVIRONMENT OPENBLAS_NUM_THREADS=1)
   endforeach()
 
+  # What draws random numbers.
+  foreach(family dion kron)
+    add_test(NAME oracle_drawn_${family} COMMAND ${PYTHON} -B
+      ${CMAKE_CURRENT_SOURCE_DIR}/oracle_drawn.py ${family}
+      $<TARGET_FILE:canzona> $<TARGET_FILE:czr>)
+    set_tests_properties(oracle_drawn_${family} PROPERTIES
+      LABELS oracle TIMEOUT 300 ENVIRONMENT OPENBLAS_NUM_THREADS=1)
+  endforeach()
+
   # The same beside what PyPI has: the first run installs 5 GB.
   add_test(NAME witness COMMAND ${PYTHON} -B
     ${CMAKE_CURRENT_SOURCE_DIR}/witness.py $<TARGET_FILE:canzona>
