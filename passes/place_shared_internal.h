@@ -37,10 +37,12 @@ bool cz_place_list_classes(cz_place_sharer *s);
  * included. */
 int64_t cz_place_wire_cap(const cz_place_sharer *s, int hundredths);
 
-/* The best plan of rows of these classes, within the caps.  Where inputs come
- * over the network the planner is also asked as if transfers took half as long:
- * then it lets more ranks share, who wait less for the first and the last of
- * them than it finds out by single changes.  Times are what is in truth. */
+/* The best plan of rows of these classes, within the caps.  The planner is
+ * asked twice, once as if transfers took half as long, over the links that
+ * inputs take: then it lets more ranks share, who wait less for the first and
+ * the last of them than it finds out by single changes.  Times are what is in
+ * truth; of two that are within a part in 32 of each other the plan with
+ * shorter kernels is better. */
 cz_subgroup_plan cz_place_solve_rows(const cz_place_sharer *s,
                                      const cz_subgroup_class *classes,
                                      int64_t wire_cap_bytes);

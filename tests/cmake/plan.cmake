@@ -307,6 +307,11 @@ foreach(stem qwen3-32b-fsdp qwen3-32b-hsdp)
 endforeach()
 set_tests_properties(plan_json_qwen3-32b-fsdp PROPERTIES
   LABELS "plan;nightly") # 256 shards of each matrix: 40 s
+add_test(NAME plan_reach_kernels_longer_where_sums_overlap COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/plan_reach.py $<TARGET_FILE:canzona>
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/reach_qwen3_8b.cz)
+set_tests_properties(plan_reach_kernels_longer_where_sums_overlap PROPERTIES
+  LABELS plan TIMEOUT 300)
 
 # Micro-groups: the fastest, whatever the machine; shown by the screen.
 add_test(NAME plan_micro_groups COMMAND ${PYTHON} -B
