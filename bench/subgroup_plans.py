@@ -106,4 +106,5 @@ def main():
                 show(cells_of(canzona, source, case, *options))
 
 
-main()
+if __name__ == "__main__":
+    main()
