@@ -6,6 +6,11 @@ bool cz_error_admits_bf16(const cz_fact_policy *policy)
     return policy->tolerance * CZ_ERROR_UNIT >= CZ_ERROR_BF16;
 }
 
+bool cz_error_admits_gram(const cz_fact_policy *policy)
+{
+    return policy->tolerance * CZ_ERROR_UNIT >= CZ_ERROR_GRAM;
+}
+
 static bool makes_bf16(const cz_view_stage *stage)
 {
     for (int k = 0; k < stage->n_steps; k++)

@@ -16,12 +16,18 @@
  * nearly singular it is. */
 enum {
     CZ_ERROR_UNIT = 1000000, /* bounds are so many parts of one */
-    CZ_ERROR_F32 = 100,      /* all arithmetic and all that travels is f32 */
-    CZ_ERROR_BF16 = 50000    /* some of it is bf16 */
+    CZ_ERROR_GRAM = 1000, /* the least tolerance for iterations of f32 matrices
+                           * by their Gram matrices */
+    CZ_ERROR_F32 = 100,   /* all arithmetic and all that travels is f32 */
+    CZ_ERROR_BF16 = 50000 /* some of it is bf16 */
 };
 
 /* Whether the program's `tolerance` admits bf16 where the rule has none. */
 bool cz_error_admits_bf16(const cz_fact_policy *policy);
+
+/* Whether it admits that rounding is not the formula's, up to a few times as
+ * much in f32: from 0.001 on. */
+bool cz_error_admits_gram(const cz_fact_policy *policy);
 
 /* The bound for updates by a rule's stages, one of these. */
 int64_t cz_error_bound(const cz_plan_view *view, int rule);

@@ -336,6 +336,8 @@ typedef struct cz_plan_view {
     const cz_fact_reduction *reductions;
     int n_uses;
     const cz_fact_use *const *uses;
+    int n_rewrites;
+    const cz_fact_rewrite *rewrites; /* of updates, for people */
     int n_rules;
     const cz_view_rule *rules;
     int n_scalars; /* outputs of all prologues */

@@ -83,9 +83,10 @@ static bool read_policy(cz_view_builder *b)
     static const char *const geometries[] = {"uneven", "padded", "equal",
                                              "auto"};
     static const char *const layouts[] = {"engine", "trainer"};
+    static const char *const forms[] = {"standard", "gram", "auto"};
     const cz_fact_policy *p = b->view->policy;
     cz_dtype dtype;
-    int strategy, geometry, layout;
+    int strategy, geometry, layout, form;
     bool ok = cz_view_dtype(b, "policy: master_dtype", p->master_dtype, &dtype);
 
     ok &= cz_view_in(b, "policy: skip", p->skip, 0, 1);
@@ -101,6 +102,7 @@ static bool read_policy(cz_view_builder *b)
     ok &= cz_view_name(b, "policy: geometry", p->geometry, geometries, 4,
                        &geometry);
     ok &= cz_view_name(b, "policy: layout", p->layout, layouts, 2, &layout);
+    ok &= cz_view_name(b, "policy: form", p->form, forms, 3, &form);
     if (!isfinite(p->clip) || p->clip < 0.0)
         ok = cz_view_fail(b, "policy: clip is negative or not finite");
     if (!isfinite(p->tolerance) || p->tolerance < 0.0)
@@ -136,6 +138,24 @@ static bool read_reductions(cz_view_builder *b)
     return ok;
 }
 
+static bool read_rewrites(cz_view_builder *b)
+{
+    static const char *const names[] = {"gram"};
+    const cz_fact_rewrite *list =
+        cz_ir_read_rewrite(b->ir, b->arena, &b->view->n_rewrites);
+    bool ok = true;
+    int name;
+
+    for (int i = 0; i < b->view->n_rewrites; i++) {
+        ok &= cz_view_name(b, "rewrite: name", list[i].name, names, 1, &name);
+        ok &= cz_view_in(b, "rewrite: count", list[i].count, 1, CZ_MAX_DIM);
+        ok &= cz_view_in(b, "rewrite: before", list[i].before, 0, CZ_MAX_BYTES);
+        ok &= cz_view_in(b, "rewrite: after", list[i].after, 0, CZ_MAX_BYTES);
+    }
+    b->view->rewrites = list;
+    return ok;
+}
+
 static bool count_is(cz_view_builder *b, cz_fact_kind kind, const char *name,
                      int low, int high)
 {
@@ -161,7 +181,7 @@ bool cz_view_read_header(cz_view_builder *b)
     b->view->mesh = cz_ir_read_mesh(b->ir, b->arena, &n);
     b->view->policy = cz_ir_read_policy(b->ir, b->arena, &n);
     return read_program(b) && read_mesh(b) && read_policy(b) &&
-           cz_view_read_machine(b) && read_reductions(b);
+           cz_view_read_machine(b) && read_reductions(b) && read_rewrites(b);
 }
 
 /* ---- uses and rules ---- */

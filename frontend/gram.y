@@ -34,7 +34,7 @@
 
 /* Contextual keywords: names wherever the grammar does not ask for them. */
 %fallback ID ANY AS BLOCKS BUCKET CHUNK CHUNKS CLIP CONST CYCLE DEF DIM ELSE
-    EVEN EVERY EXTERN FIRST FOR FROM FROZEN GEOMETRY GRADS GROUP IF IMPORT IN
+    EVEN EVERY EXTERN FIRST FOR FORM FROM FROZEN GEOMETRY GRADS GROUP IF IMPORT IN
     LAST LAYOUT LET MACHINE MASTER MEASURED MEMORY MESH MODEL NONFINITE NORM OF ON
     OPTIMIZER OVER OVERLAP PARAMS PARTIAL PIPELINE REDUCED RETURN SCHEDULE
     SHARD SKIP SPLIT STAGE STAGGER STATE STORED STRICT SUM TABLE THEN TIE
@@ -308,6 +308,8 @@ clause(C) ::= LAYOUT(T) ID(N).
     { C = LIST(LAYOUT, JOIN(T, N), N.text, CZ_NO_KIDS); }
 clause(C) ::= GEOMETRY(T) ID(N).
     { C = LIST(GEOMETRY, JOIN(T, N), N.text, CZ_NO_KIDS); }
+clause(C) ::= FORM(T) ID(N).
+    { C = LIST(FORM, JOIN(T, N), N.text, CZ_NO_KIDS); }
 clause(C) ::= shard(A).                             { C = A; }
 clause(C) ::= shard(A) ON PATH(T).                  { C = cz_tree_on(p, A, T); }
 shard(C) ::= SHARD(T) DIM expr(E) OVER over(A).

@@ -259,6 +259,18 @@ static void read_geometry(clauses *c, const cz_node *node)
     set_geometry(c, node, node->text);
 }
 
+static void set_form(clauses *c, const cz_node *node, const char *form)
+{
+    const char *words[] = {"auto", "standard", "gram"};
+    if (check_word(c, node, form, words, 3))
+        c->policy->fact.form = form;
+}
+
+static void read_form(clauses *c, const cz_node *node)
+{
+    set_form(c, node, node->text);
+}
+
 static void read_shard(clauses *c, const cz_node *node)
 {
     cz_policy *policy = c->policy;
@@ -310,13 +322,13 @@ static void set_strategy(clauses *c, cz_span span, const char *strategy)
 static void read_strategy(clauses *c, const cz_node *node)
 {
     const char *words[] = {"auto", "owner", "gram", "replicated"};
-    const char *clause_words[] = {"grads",     "master",   "state",  "clip",
-                                  "skip",      "bucket",   "group",  "overlap",
-                                  "tolerance", "strict",   "layout", "geometry",
-                                  "shard",     "pipeline", "tp",     "memory"};
+    const char *clause_words[] = {
+        "grads", "master",   "state",     "clip",   "skip",   "bucket",
+        "group", "overlap",  "tolerance", "strict", "layout", "geometry",
+        "shard", "pipeline", "tp",        "memory", "form"};
     const char *strategy = node->kids[0]->text;
     if (strcmp(node->text, "tp") != 0)
-        check_word(c, node, node->text, clause_words, 16);
+        check_word(c, node, node->text, clause_words, 17);
     else if (check_word(c, node->kids[0], strategy, words, 4))
         set_strategy(c, node->span, strategy);
 }
@@ -333,6 +345,7 @@ static const struct clause {
     {CZ_AST_STRICT, read_strict},     {CZ_AST_LAYOUT, read_layout},
     {CZ_AST_GEOMETRY, read_geometry}, {CZ_AST_SHARD, read_shard},
     {CZ_AST_PIPELINE, read_pipeline}, {CZ_AST_AXIS_STRATEGY, read_strategy},
+    {CZ_AST_FORM, read_form},
 };
 
 static void read_clause(clauses *c, const cz_node *node)
@@ -358,6 +371,7 @@ void cz_policy_allow(cz_options *options)
     cz_options_allow(options, scope_name, "tp_group");
     cz_options_allow(options, scope_name, "geometry");
     cz_options_allow(options, scope_name, "layout");
+    cz_options_allow(options, scope_name, "form");
     cz_options_allow(options, scope_name, "tolerance");
 }
 
@@ -380,6 +394,7 @@ static void read_options(clauses *c, const cz_options *options)
     const char *words[] = {"auto", "owner", "gram", "replicated"};
     const cz_node *geometry = find_word(c, options, "geometry", "geometry");
     const cz_node *layout = find_word(c, options, "layout", "layout");
+    const cz_node *form = find_word(c, options, "form", "form");
     const cz_node *strategy = find_word(c, options, "tp_strategy", "strategy");
     const cz_node *group = cz_options_find(options, scope_name, "tp_group");
     cz_fact_policy *fact = &c->policy->fact;
@@ -389,6 +404,8 @@ static void read_options(clauses *c, const cz_options *options)
         set_geometry(c, geometry, geometry->text);
     if (layout)
         set_layout(c, layout, layout->text);
+    if (form)
+        set_form(c, form, form->text);
     if (tolerance)
         set_tolerance(c, tolerance);
     if (strategy && check_word(c, strategy, strategy->text, words, 4))
@@ -419,6 +436,7 @@ static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
         .tp_strategy = "auto",
         .geometry = "uneven",
         .layout = "engine",
+        .form = "auto",
     };
     cz_mesh_find(mesh, "dp", &policy->split);
     cz_grads *grads = CZ_PUSH(globals->arena, policy->grads, policy->n_grads);

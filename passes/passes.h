@@ -10,6 +10,7 @@
 /* A pass changes the module in place.  False after reporting; the module is
  * then of no further use. */
 bool cz_simplify_pass(cz_ir *ir, cz_diags *diags);
+bool cz_gram_pass(cz_ir *ir, cz_diags *diags);
 bool cz_cut_pass(cz_ir *ir, cz_diags *diags);
 bool cz_kernel_pass(cz_ir *ir, cz_diags *diags);
 bool cz_blocks_pass(cz_ir *ir, cz_diags *diags);

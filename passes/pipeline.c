@@ -6,6 +6,7 @@
 const cz_pass cz_passes[] = {
     {"simplify", "math form", "math form, nothing twice, nothing dead",
      cz_simplify_pass},
+    {"gram", "math form", "math form, iterations in Gram form", cz_gram_pass},
     {"cut", "math form", "stages in math form", cz_cut_pass},
     {"kernel", "stages in math form", "stages in kernel form", cz_kernel_pass},
     {"blocks", "stages in kernel form", "the order of strict sums",

@@ -1,6 +1,8 @@
 /* Counting what was saved, on the plan view. */
 #include "passes/rewrites.h"
 
+#include <string.h>
+
 #include "dsl/base/checked.h"
 #include "dsl/state.h"
 #include "passes/cost/step.h"
@@ -9,6 +11,7 @@
 static const struct kind {
     const char *name, *unit;
 } kinds[CZ_N_REWRITES] = {
+    [CZ_REWRITE_GRAM] = {"gram", "flops"},
     [CZ_REWRITE_CUT] = {"cut", "bytes"},
     [CZ_REWRITE_SETTLED] = {"settled", "bytes"},
     [CZ_REWRITE_SYMMETRIC] = {"symmetric", "flops"},
@@ -41,6 +44,20 @@ static void add(cz_rewrite *it, int64_t before, int64_t after)
     it->count++;
     it->before = limited((cz_wide)it->before + before);
     it->after = limited((cz_wide)it->after + after);
+}
+
+/* ---- what passes have written ---- */
+
+static void find_noted(const cz_plan_view *view, const char *update,
+                       cz_rewrite *out)
+{
+    for (int i = 0; i < view->n_rewrites; i++) {
+        const cz_fact_rewrite *fact = &view->rewrites[i];
+        if (strcmp(fact->update, update) == 0)
+            *out = (cz_rewrite){.count = fact->count,
+                                .before = fact->before,
+                                .after = fact->after};
+    }
 }
 
 /* ---- what travels ---- */
@@ -163,12 +180,19 @@ static void find_transposes(cz_arena *scratch, const cz_view_stage *body,
 }
 
 int cz_rewrites_find(cz_arena *scratch, const cz_plan_view *view,
-                     const cz_view_stage *body, cz_rewrite out[CZ_N_REWRITES])
+                     const cz_view_stage *stage, int phase,
+                     cz_rewrite out[CZ_N_REWRITES])
 {
+    const cz_view_rule *rule = &view->rules[stage->rule];
+    const cz_view_stage *body = cz_view_variant(stage, phase);
     cz_rewrite all[CZ_N_REWRITES] = {{0}};
     int n = 0;
-    if (body->where != CZ_WHERE_WHOLE)
+    if (stage->where != CZ_WHERE_WHOLE)
         return 0;
+    find_noted(view,
+               rule->n_phases > 0 ? rule->phases[phase].fact->update
+                                  : rule->fact->update,
+               &all[CZ_REWRITE_GRAM]);
     find_cut(view, body, &all[CZ_REWRITE_CUT]);
     find_settled(&view->rules[body->rule], &all[CZ_REWRITE_SETTLED]);
     find_products(body, all);

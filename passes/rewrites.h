@@ -9,6 +9,10 @@
 #include <stdint.h>
 
 typedef enum cz_rewrite_kind {
+    /* Flops of products and factorisations of an update, symmetric ones by one
+     * triangle: with iterations as written, or by way of the Gram matrix.
+     * Count: iterations.  As passes/gram_pass.c has counted them. */
+    CZ_REWRITE_GRAM,
     /* Bytes that travel: all slots of the rule to the owner and back, or what
      * the cut lets travel.  Count: slots that travel. */
     CZ_REWRITE_CUT,
@@ -37,9 +41,10 @@ typedef struct cz_rewrite {
 const char *cz_rewrite_name(cz_rewrite_kind kind);
 const char *cz_rewrite_unit(cz_rewrite_kind kind);
 
-/* Those of a stage `whole`, with the body of one of its phases, in the order of
- * kinds; of others none.  Returns how many. */
+/* Those of a stage `whole`, in its first phase or its variant `phase`, in the
+ * order of kinds; of other stages none.  Returns how many. */
 int cz_rewrites_find(cz_arena *scratch, const cz_plan_view *view,
-                     const cz_view_stage *body, cz_rewrite out[CZ_N_REWRITES]);
+                     const cz_view_stage *stage, int phase,
+                     cz_rewrite out[CZ_N_REWRITES]);
 
 #endif

@@ -48,11 +48,13 @@ def runs_nowhere(data, path):
 
 
 def is_of_copies(data, path):
-    """What was not made: values inside kernels, which plans do not show."""
+    """What was not made: values inside kernels, which plans do not show; and what
+    an update was before."""
     if path[0] != "stages" or path[2] != "rewrites":
         return False
     name = data["stages"][path[1]]["rewrites"][path[3]]["name"]
-    return name in ("epilogue", "transpose") and path[4] in ("count", "before")
+    return name == "gram" or (
+        name in ("epilogue", "transpose") and path[4] in ("count", "before"))
 
 
 def is_of_trials(data, path):

@@ -49,7 +49,7 @@ def check_copies(name, stage, it):
 
 
 def check_rewrites(plan):
-    order = ["cut", "settled", "symmetric", "epilogue", "transpose"]
+    order = ["gram", "cut", "settled", "symmetric", "epilogue", "transpose"]
     for i, stage in enumerate(plan.data["stages"]):
         name = f"stages[{i}].rewrites"
         listed = {it["name"]: it for it in stage["rewrites"]}
@@ -68,6 +68,6 @@ def check_rewrites(plan):
                              [count, before, after] if before != after else None)
         for it in stage["rewrites"]:
             yield from equal(f"{name}.{it['name']}.unit", it["unit"],
-                             "flops" if it["name"] == "symmetric" else "bytes")
+                             "flops" if it["name"] in ("gram", "symmetric") else "bytes")
             if it["name"] in ("settled", "epilogue", "transpose"):
                 yield from check_copies(f"{name}.{it['name']}", stage, it)

@@ -114,6 +114,7 @@ static void put_policy(cz_report *r)
     cz_json_put_string(json, "tp_strategy", policy->tp_strategy);
     cz_json_put_int(json, "tp_group", policy->tp_group);
     cz_json_put_int(json, "memory_bytes", policy->memory_bytes);
+    cz_json_put_string(json, "form", policy->form);
     cz_json_put_string(json, "geometry", policy->geometry);
     cz_json_put_string(json, "layout", policy->layout);
     cz_report_put_real(r, "tolerance", policy->tolerance);

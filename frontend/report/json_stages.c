@@ -57,14 +57,13 @@ void cz_report_put_kernel(cz_report *r, const cz_step_kernel *kernel,
     cz_json_close(json, '}');
 }
 
-/* That with most flops. */
-static const cz_view_stage *costliest(const cz_report *r,
-                                      const cz_view_stage *stage)
+/* The phase with most flops. */
+static int costliest(const cz_report *r, const cz_view_stage *stage)
 {
     for (int i = 0; i < stage->n_variants; i++)
         if (cz_flops_stage(r->view, &stage->variants[i]) == stage->fact->flops)
-            return &stage->variants[i];
-    return stage;
+            return i;
+    return 0;
 }
 
 /* Of a stage, or of one of its variants. */
@@ -174,10 +173,11 @@ static void put_phases(cz_report *r, const cz_view_stage *stage)
     cz_json_close(json, ']');
 }
 
-static void put_rewrites(cz_report *r, const cz_view_stage *body)
+static void put_rewrites(cz_report *r, const cz_view_stage *stage)
 {
     cz_rewrite list[CZ_N_REWRITES];
-    const int n = cz_rewrites_find(r->arena, r->view, body, list);
+    const int n =
+        cz_rewrites_find(r->arena, r->view, stage, costliest(r, stage), list);
     cz_json *json = &r->json;
     cz_json_key(json, "rewrites");
     cz_json_open(json, '[');
@@ -208,8 +208,8 @@ static void put_stage(cz_report *r, const cz_view_stage *stage)
     cz_report_put_slots(r, "temp", stage, CZ_SLOT_TEMP);
     put_phases(r, stage);
     put_sharing(r, stage);
-    put_kernels(r, costliest(r, stage));
-    put_rewrites(r, costliest(r, stage));
+    put_kernels(r, cz_view_variant(stage, costliest(r, stage)));
+    put_rewrites(r, stage);
     cz_json_put_int(json, "batch", time->batch);
     cz_json_put_int(json, "time_ps", time->time_ps);
     cz_json_put_bool(json, "measured", time->is_measured);

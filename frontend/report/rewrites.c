@@ -10,6 +10,8 @@ static const struct reason {
     const char *name;
     const char *what, *why; /* %s: an s where there are several */
 } reasons[] = {
+    {"gram", "iteration%s put in Gram form",
+     "products of square matrices are less than those with long ones"},
     {"cut", "value%s that travel alone",
      "element-wise work is done on shards, as early and as late as it can be"},
     {"settled", "state%s that live at the owner and do not travel",

@@ -86,6 +86,8 @@ set_tests_properties(plan_chunks_empty_tail PROPERTIES LABELS plan TIMEOUT 60
   PASS_REGULAR_EXPRESSION "thin.weight\",\"shape\":.2,10.,\"dtype\":\"bf16\",\"shard\":..\"fsdp\".,...,\"bounds\":..0,1,1,2,2,2.,null")
 cz_plan_sees(plan_json_sees_factor -D mesh.dp=2 -D mesh.tp=2
   ${CMAKE_CURRENT_SOURCE_DIR}/plans/factor.cz)
+cz_plan_sees(plan_json_sees_form -D form=gram -D mesh.dp=1
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/form_shared.cz)
 cz_plan_sees(plan_json_sees_fused -D mesh.dp=1 -D mesh.tp=4
   ${CMAKE_CURRENT_SOURCE_DIR}/plans/fused.cz)
 

@@ -46,6 +46,19 @@ foreach(stem positions extremes random)
   endforeach()
 endforeach()
 
+# Iterations by way of the Gram matrix; some of them on ranks that share matrices.
+foreach(mesh 1x1 2x2 1x4 3x2)
+  string(REGEX MATCH "^([0-9]+)x([0-9]+)$" _ ${mesh})
+  set(axes -D mesh.dp=${CMAKE_MATCH_1} -D mesh.tp=${CMAKE_MATCH_2})
+  add_test(NAME run_form_${mesh} COMMAND canzona run --check --steps=3
+    -D form=gram ${axes} ${CMAKE_CURRENT_SOURCE_DIR}/plans/form.cz)
+  add_test(NAME run_form_shared_${mesh} COMMAND canzona run --check --late
+    --steps=3 -D form=gram -D tp_strategy=gram ${axes}
+    ${CMAKE_CURRENT_SOURCE_DIR}/plans/form_shared.cz)
+  set_tests_properties(run_form_${mesh} run_form_shared_${mesh} PROPERTIES
+    LABELS run TIMEOUT 120)
+endforeach()
+
 # Factorisations: of matrices owned by one rank, bits of one rank on all meshes.
 foreach(mesh 1x1 2x2 4x2 2x4 1x8 4x2--late)
   string(REGEX MATCH "^([0-9]+)x([0-9]+)(.*)$" _ ${mesh})

@@ -18,7 +18,7 @@ static const char format[] =
     "\"canzona.mesh\"() {axes = [], sizes = array<i64>,"
     " names = [], sets = array<i64>} : () -> ()\n"
     "\"canzona.policy\"() {master_dtype = \"f32\", geometry = \"uneven\", "
-    "layout = \"engine\", memory_bytes = 0 : i64,"
+    "layout = \"engine\", form = \"auto\", memory_bytes = 0 : i64,"
     " tolerance = 0.0 : f64,"
     " clip = 0.0 : f64, skip = 0 : i64, bucket_elements = 100 : i64,"
     " group_bytes = 0 : i64, tp_strategy = \"auto\","

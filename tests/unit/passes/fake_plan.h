@@ -113,6 +113,7 @@ static inline void fake_mesh(fake_plan *f, int64_t dp, int64_t tp, int64_t cp)
     f->policy = (cz_fact_policy){.master_dtype = "f32",
                                  .geometry = "uneven",
                                  .layout = "engine",
+                                 .form = "auto",
                                  .clip = (double)fake_random(f, 2),
                                  .bucket_elements = 1 + fake_random(f, 4000),
                                  .group_bytes = fake_random(f, 3) * 4000};

@@ -40,7 +40,8 @@ static inline void add_head(cz_ir *ir, const char *master)
                                            .bucket_elements = 1000,
                                            .tp_strategy = "auto",
                                            .geometry = "uneven",
-                                           .layout = "engine"});
+                                           .layout = "engine",
+                                           .form = "auto"});
     cz_ir_add_reduction(ir, &(cz_fact_reduction){.sym_name = "r",
                                                  .dtype = "f32",
                                                  .reduce_axes = {dp, 1},

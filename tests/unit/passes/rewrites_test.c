@@ -29,7 +29,7 @@ static int rewrites_of(compiled_program *c, const char *file, const char *stage,
     assert_non_null(view);
     for (int i = 0; i < view->n_stages; i++)
         if (strcmp(view->stages[i].fact->sym_name, stage) == 0)
-            return cz_rewrites_find(&c->arena, view, &view->stages[i], out);
+            return cz_rewrites_find(&c->arena, view, &view->stages[i], 0, out);
     fail_msg("no stage %s", stage);
     return 0;
 }

@@ -330,8 +330,9 @@ static inline bool ref_pass(const cz_pass *pass, cz_arena *arena, cz_ir *ir,
     return false;
 }
 
-/* All of the pipeline.  Prints what went wrong. */
-static inline bool ref_pipeline(const char *name, cz_ir *ir, cz_diags *diags)
+/* The pipeline from pass `first` on.  Prints what went wrong. */
+static inline bool ref_passes(const char *name, const cz_pass *first, cz_ir *ir,
+                              cz_diags *diags)
 {
     cz_arena arena;
     cz_text why;
@@ -341,7 +342,7 @@ static inline bool ref_pipeline(const char *name, cz_ir *ir, cz_diags *diags)
     cz_arena_init(&arena);
     cz_text_init(&why);
     ok = ref_take(&arena, ir, diags, &taken);
-    for (const cz_pass *pass = cz_passes; ok && pass->name; pass++) {
+    for (const cz_pass *pass = first; ok && pass->name; pass++) {
         cz_text_fini(&why);
         cz_text_init(&why);
         ok = ref_pass(pass, &arena, ir, diags, &taken, &why);
@@ -351,6 +352,41 @@ static inline bool ref_pipeline(const char *name, cz_ir *ir, cz_diags *diags)
     cz_text_fini(&why);
     cz_arena_fini(&arena);
     return ok;
+}
+
+static inline bool ref_pipeline(const char *name, cz_ir *ir, cz_diags *diags)
+{
+    return ref_passes(name, cz_passes, ir, diags);
+}
+
+/* ---- passes that keep the mathematics, not the bits ---- */
+
+/* The largest difference, over the largest size of the part, of what is not
+ * rounded, in families whose names begin so; infinite where parts differ in
+ * name or number, or there are none. */
+static inline double ref_distance(const ref_taken *before,
+                                  const ref_taken *after, const char *start)
+{
+    const ref_values *a = &before->of[0][0], *b = &after->of[0][0];
+    double worst = a->n == b->n ? 0 : INFINITY;
+    bool any = false;
+
+    for (int i = 0; i < a->n && isfinite(worst); i++) {
+        const ref_part *p = &a->parts[i], *q = &b->parts[i];
+        double size = 0, off = 0;
+        if (strcmp(p->family, q->family) != 0 || p->n != q->n)
+            return INFINITY;
+        if (strncmp(p->family, start, strlen(start)) != 0)
+            continue;
+        any = true;
+        for (int64_t k = 0; k < p->n; k++) {
+            size = fmax(size, fabs(p->values[k]));
+            off = fmax(off, fabs(p->values[k] - q->values[k]));
+        }
+        worst =
+            fmax(worst, isfinite(off) ? off / fmax(size, 1e-300) : INFINITY);
+    }
+    return any ? worst : INFINITY;
 }
 
 #endif
