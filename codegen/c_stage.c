@@ -242,7 +242,10 @@ static void put_affine(stage_printer *p, const cz_loop *loop, int first_result)
 {
     const cz_view_step *step = loop->step;
 
-    cz_text_printf(p->out, ",\n        .out = %s, .out_dtype = %s, .alpha = ",
+    cz_text_printf(p->out,
+                   ", .room_rows = %lld,\n"
+                   "        .out = %s, .out_dtype = %s, .alpha = ",
+                   (long long)cz_view_accumulator_rows(step),
                    part_of(p, p->names[first_result],
                            part_elements(step, CZ_ACCESS_ELEMENT)),
                    cz_dtype_czr_tag(step->out_dtype[0]));

@@ -318,6 +318,13 @@ int64_t cz_view_element_bytes(const cz_view_slot *slots, int n,
 
 /* ---- phases ---- */
 
+int64_t cz_view_accumulator_rows(const cz_view_step *product)
+{
+    enum { STRIP_ROWS = 192 };
+    return product->body >= 0 || product->rows < STRIP_ROWS ? product->rows
+                                                            : STRIP_ROWS;
+}
+
 int64_t cz_view_result_elements(const cz_view_step *step, int i)
 {
     const cz_access access = step->out_access[i];

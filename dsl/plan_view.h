@@ -86,7 +86,8 @@ typedef struct cz_view_step {
     const cz_dtype *out_dtype;
     const int64_t *offsets; /* workspace byte of each result; -1: it is a
                              * stage output; product: one more entry, the
-                             * f32 accumulator, or -1 for none; call: one more,
+                             * f32 accumulator, of cz_view_accumulator_rows, or
+                             * -1 for none; call: one more,
                              * its workspace, or -1 for none */
     int64_t rows, columns;  /* space of the map, shape of the product */
     /* Parts of equal length that the rows, the columns and the contracted
@@ -371,6 +372,10 @@ typedef struct cz_plan_view {
 
 /* A stage that knows the shape of its matrix, all of it or a part. */
 bool cz_view_is_shaped(const cz_view_stage *stage);
+/* Rows of a product that its accumulator has room for: all where a body
+ * follows, else a strip, since scaling, adding and rounding go strip by strip.
+ */
+int64_t cz_view_accumulator_rows(const cz_view_step *product);
 /* The elements of a value that step `step` makes as its result i. */
 int64_t cz_view_result_elements(const cz_view_step *step, int i);
 /* Whether result `result` of step `at`, written where argument `in` lies, would

@@ -352,8 +352,8 @@ static bool read_product(reader *r, cz_ir_op op, cz_view_step *step)
            cz_view_read_generated(r->b, r->stage, op, step) &&
            read_ints(r, op, "offsets", 2, &step->offsets) &&
            read_results(r, op, step) && read_epilogue(r, op, step) &&
-           check_offset(r, step->offsets[1], step->rows * step->columns,
-                        CZ_F32);
+           check_offset(r, step->offsets[1],
+                        cz_view_accumulator_rows(step) * step->columns, CZ_F32);
 }
 
 /* ---- all steps ---- */

@@ -45,9 +45,9 @@ static int64_t own_bytes(const cz_view_step *step)
 {
     if (step->factor)
         return cz_factor_work_bytes(step->factor, &step->size);
-    return needs_accumulator(step)
-               ? step->rows * step->columns * cz_dtype_bytes(CZ_F32)
-               : 0;
+    return needs_accumulator(step) ? cz_view_accumulator_rows(step) *
+                                         step->columns * cz_dtype_bytes(CZ_F32)
+                                   : 0;
 }
 
 static int64_t add_buffer(workspace *w, int64_t bytes, int first, int last)

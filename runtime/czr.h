@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 19u /* of the tables in the second part */
+#define CZR_ABI 20u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 

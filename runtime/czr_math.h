@@ -20,8 +20,10 @@ typedef struct czr_product {
     int narrow;    /* with blocks: the sum of each is rounded to bf16, and so is
                     * every sum of two of these */
     /* With `out` the result is not c but alpha * op(a) @ op(b) + beta * addend,
-     * in f32 and rounded once to the type of `out`; c is room that a product
+     * in f32 and rounded once to the type of `out`, which lies apart from a and
+     * b; c is room for so many rows of n elements, 0: for all, that a product
      * may use.  The addend, [m, n] like out, may be NULL, or out itself. */
+    size_t room_rows;
     void *out;
     const void *addend;
     czr_dtype out_dtype, addend_dtype;

@@ -44,10 +44,6 @@ typedef struct czr_rows {
 
 /* Of rows of a product: what is wanted of them, in `out`. */
 void czr_product_finish_rows(const czr_product *product, const czr_rows *rows);
-/* Of a product that is in c. */
-void czr_product_finish(const czr_product *product);
-/* Whether `out` may be written while operands are read. */
-bool czr_product_is_apart(const czr_product *product);
 /* What is to be added to: out, which is f32, becomes beta * addend. */
 void czr_product_preload(const czr_product *product);
 
@@ -77,9 +73,9 @@ void czr_product_blocks(const czr_host_math *math, const czr_product *product,
 typedef void (*czr_make_rows)(const czr_host_math *math,
                               const czr_product *product, const czr_rows *rows);
 
-/* The product, a strip of rows after the other; each is finished while caches
- * hold it.  Where the result lies apart from both operands, strips have
- * c's first CZR_STRIP_ROWS * n elements in turn. */
+/* The product, a strip of rows after the other: at most CZR_STRIP_ROWS, and as
+ * many as there is room for.  With `out` each is finished while caches hold it.
+ */
 enum { CZR_STRIP_ROWS = 192 };
 void czr_product_by_strips(const czr_host_math *math,
                            const czr_product *product, czr_make_rows make_rows);

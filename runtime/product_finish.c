@@ -125,11 +125,6 @@ void czr_product_finish_rows(const czr_product *p, const czr_rows *rows)
         finish_rows(p, rows);
 }
 
-void czr_product_finish(const czr_product *p)
-{
-    czr_product_finish_rows(p, &(czr_rows){p->c, p->n, 0, p->m, p->n});
-}
-
 void czr_product_preload(const czr_product *p)
 {
     float *out = p->out;

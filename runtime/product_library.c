@@ -28,12 +28,12 @@ static bool is_own_square(const czr_product *p)
     return p->symmetric && p->a == p->b;
 }
 
+/* Into the result itself, which holds what is to be added before. */
 static void multiply_f32(const czr_product *p)
 {
-    const bool is_direct = czr_product_is_apart(p) && p->out_dtype == CZR_F32;
     czr_gemm gemm = gemm_of(p);
 
-    if (is_direct) {
+    if (p->out) {
         gemm.c = p->out;
         gemm.alpha = p->alpha;
         gemm.beta = p->addend ? 1 : 0;
@@ -46,11 +46,9 @@ static void multiply_f32(const czr_product *p)
     } else {
         czr_library_sgemm(&gemm);
     }
-    if (p->out && !is_direct)
-        czr_product_finish(p);
 }
 
-/* ---- bf16 ---- */
+/* ---- strip by strip ---- */
 
 static void add_block(const czr_product *p, const czr_host_math *math,
                       const czr_block *block)
@@ -87,7 +85,7 @@ static bool multiply_bf16(const czr_host_math *math, const czr_gemm *gemm,
  * where half of the result is enough. */
 static bool rounds_itself(const czr_product *p)
 {
-    return czr_product_is_apart(p) && !is_own_square(p) &&
+    return p->out && !is_own_square(p) &&
            (!p->addend ||
             (p->addend_dtype == p->out_dtype && p->addend != p->out));
 }
@@ -112,10 +110,11 @@ static czr_gemm strip_of(const czr_product *p, const czr_rows *rows)
 {
     czr_gemm gemm = gemm_of(p);
     const size_t step = gemm.a.is_transposed ? 1 : gemm.a.stride;
+    const size_t bytes = rows->first * step * czr_dtype_bytes(p->a_dtype);
 
     gemm.m = rows->n_rows;
     gemm.n = rows->n_columns;
-    gemm.a.data = (const czr_bf16 *)p->a + rows->first * step;
+    gemm.a.data = (const char *)p->a + bytes;
     if (is_own_square(p))
         gemm.b.is_transposed = !gemm.a.is_transposed;
     gemm.c = rows->c;
@@ -123,24 +122,20 @@ static czr_gemm strip_of(const czr_product *p, const czr_rows *rows)
     return gemm;
 }
 
-static bool multiply_strip(const czr_host_math *math, const czr_product *p,
-                           const czr_rows *rows)
+static bool has_operands(const czr_product *p, czr_dtype dtype)
 {
-    const czr_gemm gemm = strip_of(p, rows);
-
-    return multiply_bf16(math, &gemm, CZR_F32);
-}
-
-static bool is_bf16(const czr_product *p)
-{
-    return p->a_dtype == CZR_BF16 && p->b_dtype == CZR_BF16;
+    return p->a_dtype == dtype && p->b_dtype == dtype;
 }
 
 /* Where nothing multiplies bf16: block by block in f32. */
 static void make_rows(const czr_host_math *math, const czr_product *p,
                       const czr_rows *rows)
 {
-    if (!is_bf16(p) || !multiply_strip(math, p, rows))
+    const czr_gemm gemm = strip_of(p, rows);
+
+    if (has_operands(p, CZR_F32))
+        czr_library_sgemm(&gemm);
+    else if (!has_operands(p, CZR_BF16) || !multiply_bf16(math, &gemm, CZR_F32))
         czr_product_blocks(math, p, rows, add_block);
 }
 
@@ -150,8 +145,8 @@ void czr_product_library(const czr_math *math, const czr_product *p)
 
     if (!p->m || !p->n || !p->k || !czr_library_has_cblas())
         czr_product_fixed_order(math, p);
-    else if (p->a_dtype == CZR_F32 && p->b_dtype == CZR_F32)
+    else if (has_operands(p, CZR_F32) && (!p->out || p->out_dtype == CZR_F32))
         multiply_f32(p);
-    else if (!is_bf16(p) || !multiply_directly(host, p))
+    else if (!has_operands(p, CZR_BF16) || !multiply_directly(host, p))
         czr_product_by_strips(host, p, make_rows);
 }

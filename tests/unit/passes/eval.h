@@ -349,33 +349,50 @@ static inline float eval_accumulate(const eval_call *call,
     return acc;
 }
 
-/* All of the accumulator first, then the epilogue: an overlap shows. */
+/* What is made of row r of a product, from its row of the accumulator. */
+static inline void eval_epilogue(const eval_call *call,
+                                 const cz_view_step *step, const float *acc,
+                                 int value, int64_t r)
+{
+    for (int64_t c = 0; c < step->columns; c++) {
+        double x[EVAL_MAX_VALUES], y;
+        x[0] = (double)acc[c];
+        for (int i = 2; i < step->n_in; i++)
+            x[i - 1] =
+                eval_operand(call, step->in[i], step->access[i], step, r, c);
+        eval_generated(step, r, c, &x[step->n_in - 1]);
+        y = (double)((float)step->alpha * (float)x[0]);
+        if (step->body >= 0) {
+            eval_body(&call->kernel->bodies[step->body], x);
+            y = x[call->kernel->bodies[step->body].out[0]];
+        } else if (step->beta != 0) {
+            y = (double)((float)y + (float)step->beta * (float)x[1]);
+        }
+        eval_result(call, value, CZ_ACCESS_ELEMENT, step, r, c, y);
+    }
+}
+
+/* All that the accumulator has room for, then its epilogue: an overlap shows.
+ */
 static inline void eval_product(const eval_call *call, const cz_view_step *step,
                                 const int64_t *offsets, int value)
 {
-    float *acc = offsets[1] >= 0 ? (float *)(void *)(call->work + offsets[1])
-                                 : call->values[value];
+    const bool has_room = offsets[1] >= 0;
+    const int64_t columns = step->columns;
+    const int64_t room = has_room ? cz_view_accumulator_rows(step) : step->rows;
+    float *acc = has_room ? (float *)(void *)(call->work + offsets[1])
+                          : call->values[value];
 
-    for (int64_t r = 0; r < step->rows; r++)
-        for (int64_t c = 0; c < step->columns; c++)
-            acc[r * step->columns + c] = eval_accumulate(call, step, r, c);
-    for (int64_t r = 0; r < step->rows; r++)
-        for (int64_t c = 0; c < step->columns && offsets[1] >= 0; c++) {
-            double x[EVAL_MAX_VALUES], y;
-            x[0] = (double)acc[r * step->columns + c];
-            for (int i = 2; i < step->n_in; i++)
-                x[i - 1] = eval_operand(call, step->in[i], step->access[i],
-                                        step, r, c);
-            eval_generated(step, r, c, &x[step->n_in - 1]);
-            y = (double)((float)step->alpha * (float)x[0]);
-            if (step->body >= 0) {
-                eval_body(&call->kernel->bodies[step->body], x);
-                y = x[call->kernel->bodies[step->body].out[0]];
-            } else if (step->beta != 0) {
-                y = (double)((float)y + (float)step->beta * (float)x[1]);
-            }
-            eval_result(call, value, CZ_ACCESS_ELEMENT, step, r, c, y);
-        }
+    for (int64_t first = 0; first < step->rows; first += room) {
+        const int64_t left = step->rows - first;
+        const int64_t n = left < room ? left : room;
+        for (int64_t r = 0; r < n; r++)
+            for (int64_t c = 0; c < columns; c++)
+                acc[r * columns + c] =
+                    eval_accumulate(call, step, first + r, c);
+        for (int64_t r = 0; r < n && has_room; r++)
+            eval_epilogue(call, step, &acc[r * columns], value, first + r);
+    }
 }
 
 static inline int eval_out_of(int n_out, const int *out_value, int value)

@@ -102,6 +102,19 @@ static void test_workspace(void **state)
     cz_arena_fini(&arena);
 }
 
+/* Where a body follows it reads all of the accumulator. */
+static void accumulators_of_large_products_hold_a_strip(void **state)
+{
+    const cz_view_step large = {.rows = 1000, .body = -1},
+                       small = {.rows = 5, .body = -1},
+                       followed = {.rows = 1000, .body = 0};
+
+    (void)state;
+    assert_int_equal(cz_view_accumulator_rows(&large), 192);
+    assert_int_equal(cz_view_accumulator_rows(&small), 5);
+    assert_int_equal(cz_view_accumulator_rows(&followed), 1000);
+}
+
 static void test_flops(void **state)
 {
     const cz_plan_view view = {.n_bodies = 2, .bodies = bodies};
@@ -138,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_workspace),
+        cmocka_unit_test(accumulators_of_large_products_hold_a_strip),
         cmocka_unit_test(test_flops),
         cmocka_unit_test(test_flops_of_affine),
     };

@@ -258,11 +258,13 @@ static void symmetric_products_of_libraries_are_mirrored(void **state)
         }
 }
 
-/* What follows the sum over k: variant % 3 says which addend there is, bit 0 of
- * variant / 3 the type of the result, bit 1 whether they are one. */
+/* What follows the sum over k, with room for all rows or some: variant % 3 says
+ * which addend there is, bit 0 of variant / 3 the type of the result, bit 1
+ * whether they are one. */
 static void add_affine(const buffers *self, czr_product *p, int variant)
 {
     p->out = self->out;
+    p->room_rows = variant % 4 == 0 ? 0 : variant % 4 == 1 ? 7 : 64;
     p->out_dtype = variant / 3 & 1 ? CZR_BF16 : CZR_F32;
     p->alpha = variant % 3 == 2 ? 1 : 2.0315f;
     p->beta = -4.775f;
