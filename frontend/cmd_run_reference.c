@@ -3,25 +3,34 @@
  * Errors and bounds are those of dsl/error_bound.h: where values pass through
  * bf16, one that lies near a tie may round the other way, a relative 2^-8, and
  * what is rounded to travel is not rounded here.  The parameter's own rounding,
- * once a step, comes on top. */
+ * once a step, comes on top.
+ *
+ * Eigenvectors are anybody's but for what they span, and later values depend on
+ * which they are.  So of a rule that makes bases the interpreter takes one call
+ * after the other: each begins with the states that the run has then, which
+ * shorter runs give, and what it makes of them is compared as well. */
 #include "frontend/cmd_run_reference.h"
 
 #include "dsl/error_bound.h"
 #include "dsl/interp.h"
 #include "dsl/state.h"
 #include "frontend/cmd_run_gradient.h"
+#include "frontend/cmd_run_states.h"
 
 #include <math.h>
 #include <string.h>
 
 #define INITIAL_SCALE 0.02f
 #define FLOPS_LIMIT 2000000000 /* per rule, over all steps */
+#define CALLS_LIMIT 100000000  /* elements of all parameters, times steps^2 */
 
 /* One parameter on its way through the steps. */
 typedef struct repetition {
     cz_job *job;
     const cz_run_request *request;
     const cz_run_result *result;
+    const cz_run_result *after; /* [steps - 1] states to go on with after each
+                                 * step but the last; NULL: its own */
     cz_arena arena;
     int rule, param, n_states;
     int64_t n;
@@ -184,6 +193,123 @@ static double compare(const repetition *r, double *bound)
     return update > 0 ? sqrt(error / update) : sqrt(error);
 }
 
+/* ---- one call after the other ---- */
+
+static bool has_bases(const cz_plan_view *view, int rule)
+{
+    const cz_view_rule *it = &view->rules[rule];
+
+    for (int s = it->first_stage; s < it->first_stage + it->n_stages; s++)
+        for (int v = 0; v < cz_view_n_bodies(&view->stages[s]); v++) {
+            const cz_view_stage *body = cz_view_variant(&view->stages[s], v);
+            for (int i = 0; i < body->n_steps; i++)
+                if (body->steps[i].factor == CZ_FACTOR_EIGH ||
+                    body->steps[i].factor == CZ_FACTOR_QR)
+                    return true;
+        }
+    return false;
+}
+
+/* The run's results after 1, 2, ... steps, all but the last; NULL: no rule
+ * needs them, or they would take long, or a run failed. */
+static const cz_run_result *run_shorter(cz_job *job,
+                                        const cz_run_request *request)
+{
+    cz_run_result *after = CZ_NEW(&job->arena, cz_run_result, request->steps);
+    cz_run_request shorter = *request;
+    int64_t elements = 0;
+    bool any = false;
+
+    for (int i = 0; i < job->view->n_rules; i++)
+        any |= has_bases(job->view, i);
+    for (int p = 0; p < job->view->n_params; p++)
+        elements += job->view->families[job->view->params[p].family].elements;
+    if (!any || elements > CALLS_LIMIT / request->steps / request->steps)
+        return NULL;
+    shorter.progress = NULL;
+    for (int step = 1; step < request->steps; step++) {
+        shorter.steps = step;
+        if (cz_run_ranks(&shorter, &job->arena, &after[step - 1]) != CZR_OK)
+            return NULL;
+    }
+    return after;
+}
+
+static const float *state_values(const repetition *r,
+                                 const cz_run_result *result, int state)
+{
+    const cz_fact_rule *rule = r->job->view->rules[r->rule].fact;
+    const char *name = result->tensors[result->first_tensor[r->param]].name;
+
+    for (int i = 0; i < result->n_tensors; i++) {
+        const cz_run_tensor *tensor = &result->tensors[i];
+        if (tensor->state && strcmp(tensor->name, name) == 0 &&
+            strcmp(tensor->state, rule->states.v[state]) == 0)
+            return (const float *)(const void *)tensor->bytes;
+    }
+    return NULL; /* an extern */
+}
+
+/* Columns are as the rule sees them. */
+static cz_run_state state_of(repetition *r, const cz_run_result *result,
+                             int state)
+{
+    const cz_fact_rule *rule = r->job->view->rules[r->rule].fact;
+    const int64_t *shape = cz_state_is_whole(rule, state)
+                               ? rule->state_shapes.v + 2 * state
+                               : rule->shape.v;
+    const bool turns = rule->transposed && shape[0] > 1 && shape[1] > 1;
+    const int64_t n = shape[0] * shape[1];
+    const float *values = state_values(r, result, state);
+    double *got = CZ_NEW(&r->arena, double, n);
+    double *want = CZ_NEW(&r->arena, double, n);
+
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t at = turns ? i % shape[1] * shape[0] + i / shape[1] : i;
+        want[at] = r->states[state][i];
+        got[at] = values ? (double)values[i] : want[at];
+    }
+    return (cz_run_state){shape[turns ? 1 : 0], shape[turns ? 0 : 1], got,
+                          want};
+}
+
+static void go_on_from(repetition *r, const cz_run_result *result, int state)
+{
+    const cz_fact_rule *rule = r->job->view->rules[r->rule].fact;
+    const float *values = state_values(r, result, state);
+    const int64_t n =
+        cz_state_is_whole(rule, state) ? cz_state_elements(rule, state) : r->n;
+
+    for (int64_t i = 0; values && i < n; i++)
+        r->states[state][i] = (double)values[i];
+}
+
+/* Compares states after a step with the run's, and goes on with these. */
+static bool take_over(repetition *r, int step, double bound)
+{
+    const cz_run_result *result =
+        step + 1 < r->request->steps ? &r->after[step] : r->result;
+    const cz_plan_view *view = r->job->view;
+    cz_run_state *states = CZ_NEW(&r->arena, cz_run_state, r->n_states + 1);
+    bool ok = true;
+
+    for (int k = 0; k < r->n_states; k++)
+        states[k] = state_of(r, result, k);
+    for (int k = 0; k < r->n_states; k++) {
+        go_on_from(r, result, k);
+        if (!ok || cz_run_state_agrees(states, r->n_states, k, bound))
+            continue;
+        cz_diag_error(
+            &r->job->diags, CZ_CHECK_FAILED, (cz_span){0},
+            "state %s of %s is not what the float64 interpreter makes of the "
+            "states before, at update %d (bound %.2e)",
+            view->rules[r->rule].fact->states.v[k], view->params[r->param].name,
+            step + 1, bound);
+        ok = false;
+    }
+    return ok;
+}
+
 static int first_param(const cz_plan_view *view, int rule)
 {
     int best = -1;
@@ -209,17 +335,23 @@ static bool is_affordable(const cz_plan_view *view, int rule, int64_t elements,
 /* Repeat one rule; false if it is beyond its bound. */
 static bool repeat(repetition *r, double *error, double *bound)
 {
+    const double of_states =
+        (double)cz_error_bound(r->job->view, r->rule) / CZ_ERROR_UNIT;
+    bool ok = true;
+
     cz_arena_init(&r->arena);
     begin(r);
     for (int step = 0; step < r->request->steps; step++) {
         fill_grad(r, step);
         fill_externs(r, step);
         take_step(r, step);
+        if (r->after)
+            ok = take_over(r, step, of_states) && ok;
     }
     *error = compare(r, bound);
     cz_arena_fini(&r->arena);
     if (*error <= *bound)
-        return true;
+        return ok;
     cz_diag_error(&r->job->diags, CZ_CHECK_FAILED, (cz_span){0},
                   "%s is %.2e of its update from the float64 interpreter "
                   "(bound %.2e)",
@@ -231,6 +363,8 @@ bool cz_run_reference(cz_job *job, const cz_run_request *request,
                       const cz_run_result *result)
 {
     const cz_plan_view *view = job->view;
+    const cz_run_result *after =
+        result->last.step ? run_shorter(job, request) : NULL;
     int n_checked = 0;
     bool ok = true;
 
@@ -238,6 +372,7 @@ bool cz_run_reference(cz_job *job, const cz_run_request *request,
         repetition r = {.job = job,
                         .request = request,
                         .result = result,
+                        .after = has_bases(view, rule) ? after : NULL,
                         .rule = rule,
                         .param = first_param(view, rule)};
         double error, bound;

@@ -26,8 +26,8 @@ SHAPES = """
             wide   : [24/tp, 40]
             tall   : [36, 20/tp]
             odd    : [7, 11]"""
-# Of what takes roots or eigenvectors at the first update: both sides of full rank.
-FACTORED = ("kl_shampoo", "shampoo", "soap", "soap_eo", "splus")
+# Of what takes roots at the first update: both sides of full rank.
+ROOTED = ("shampoo",)
 # Else its first step divides rounding errors by themselves.
 MORE = {"soap_eo": ", eps = 0.01"}
 SQUARES = """
@@ -44,7 +44,7 @@ def entries():
 
 def program(names):
     params = "\n".join(f"        {name} {{"
-                       f"{SQUARES if name in FACTORED else SHAPES}\n        }}"
+                       f"{SQUARES if name in ROOTED else SHAPES}\n        }}"
                        for name in names)
     uses = "\n".join(f"use {name}(lr = 0.01{MORE.get(name, '')}) on {name}.**"
                      for name in names)
