@@ -96,12 +96,53 @@ static void stages_of_shards_have_none(void **state)
     program_close(&c);
 }
 
+/* Of two sides: to the bases, back, and both Gram matrices.  The moments stay
+ * in the bases, so that none turns back and forth. */
+enum { SOAP_PRODUCTS = 2 + 2 + 2 };
+
+static int count_products(const cz_view_stage *body)
+{
+    int n = 0;
+
+    for (int s = 0; s < body->n_steps; s++)
+        n += body->steps[s].is_product;
+    return n;
+}
+
+static void soap_turns_no_moment_between_refreshes(void **state)
+{
+    const program from = {"tests/unit/passes/soap.cz", {NULL}};
+    compiled_program c;
+    int n_checked = 0;
+
+    (void)state;
+    program_open(&c, &from);
+    assert_non_null(c.ir);
+    assert_true(cz_passes_run(c.ir, "flops", &c.diags));
+    const cz_plan_view *view = cz_plan_view_build(&c.arena, c.ir, &c.diags);
+    assert_non_null(view);
+    for (int i = 0; i < view->n_stages; i++) {
+        const cz_view_stage *stage = &view->stages[i];
+        const cz_view_rule *rule = &view->rules[stage->rule];
+        for (int p = 0; stage->where == CZ_WHERE_WHOLE && p < rule->n_phases;
+             p++)
+            if (rule->phases[p].fires == 0) {
+                assert_int_equal(count_products(cz_view_variant(stage, p)),
+                                 SOAP_PRODUCTS);
+                n_checked++;
+            }
+    }
+    assert_int_equal(n_checked, 1);
+    program_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_counted_by_hand),
         cmocka_unit_test(newton_schulz_is_counted_by_hand),
         cmocka_unit_test(stages_of_shards_have_none),
+        cmocka_unit_test(soap_turns_no_moment_between_refreshes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
