@@ -112,7 +112,9 @@ def tensor_of(array, dtype):
 
 
 class Program:
-    """One .cz text, built for one mesh and loaded."""
+    """One .cz text, built for one mesh and loaded.  Where it is_in_place, ranks
+    bind all tensors where the engine has them."""
+    is_in_place = False
 
     def __init__(self, canzona, library, name, source, dp=1, tp=1, pp=1):
         self.folder = tempfile.TemporaryDirectory()
@@ -221,7 +223,8 @@ class Rank:
         if name in self.layouts:
             return
         layout = self.layouts[name] = self.layout(name)
-        in_place = index % 3 == 0 and layout.bucket >= 0
+        in_place = layout.bucket >= 0 and (self.program.is_in_place or
+                                           index % 3 == 0)
         for arrays, place, dtype in (
                 (self.params, layout.param, layout.param_dtype),
                 (self.grads, layout.grad, layout.grad_dtype)):
