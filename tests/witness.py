@@ -8,13 +8,18 @@ Installs them to a virtual environment in FOLDER, which may be thrown away, and
 lists for each how far ours is from theirs after 20 updates, and either from the
 source's formula in float64 (optimizers.py).  Where the two disagree that says
 which follows the source; ours has to, and why they differ has to be known.  Status 77 without PyPI."""
+import contextlib
+import io
+import itertools
 import pathlib
 import subprocess
 import sys
 import typing
 import venv
+from unittest import mock
 
-PACKAGES = ["numpy", "torch", "pytorch-optimizer", "muon-optimizer"]
+PACKAGES = ["numpy", "torch", "pytorch-optimizer", "muon-optimizer",
+            "kron-torch"]
 SKIPPED = 77
 INSTALL_S = 2400
 STEPS = 20
@@ -59,7 +64,7 @@ class Row(typing.NamedTuple):
     name: str               # whose
     use: str                # ours
     hypers: dict            # its run-time values
-    source: typing.Callable # (first, grads) to the end, in float64
+    source: typing.Callable # (first, grads, name) to the end, in float64
     make: typing.Callable   # theirs, of a list of parameters
     bound: float = NARROW
     why: str = ""           # they differ
@@ -72,6 +77,7 @@ def rows():
 
     import formulas
     import optimizers as source
+    import oracle_drawn
 
     def matrices(make, **hypers):
         return lambda params: make([{"params": params, "use_muon": True,
@@ -82,7 +88,7 @@ def rows():
             params, lr=0.02, weight_decay=0.1, adjust_lr_fn=scale)
 
     def source_of(update, cast=formulas.bf16, **hypers):
-        return lambda w, grads: update(w, grads, cast, **hypers)
+        return lambda w, grads, _: update(w, grads, cast, **hypers)
 
     return [
         Row("torch.optim.Muon", "muon_torch(lr)", {"lr": 0.02},
@@ -119,15 +125,40 @@ def rows():
             source_of(source.adafactor, lr=0.5, decay=0.1),
             lambda params: torch.optim.Adafactor(params, lr=0.5,
                                                  weight_decay=0.1), WIDE),
+        Row("kron-torch", "psgd_kron(lr, decay = 0.1)", {"lr": 0.02},
+            lambda w, grads, name: oracle_drawn.psgd_kron(
+                w, grads, name, lr=0.02, decay=0.1),
+            kron_with_our_noise, WIDE),
         Row("torch.optim.AdamW", "adamw(lr)", {"lr": 0.02},
-            lambda w, grads: formulas.adamw(w, grads, 0.02, 0.9, 0.999, 1e-8,
+            lambda w, grads, _: formulas.adamw(w, grads, 0.02, 0.9, 0.999, 1e-8,
                                             0.01),
             lambda params: torch.optim.AdamW(params, lr=0.02), WIDE),
         Row("torch.optim.SGD", "sgd(lr, nesterov = true)", {"lr": 0.02},
-            lambda w, grads: formulas.sgd(w, grads, 0.02, 0.9, 0.0, True),
+            lambda w, grads, _: formulas.sgd(w, grads, 0.02, 0.9, 0.0, True),
             lambda params: torch.optim.SGD(params, lr=0.02, momentum=0.9,
                                            nesterov=True), WIDE),
     ]
+
+
+def kron_with_our_noise(params):
+    """kron-torch, which draws what psgd_kron does in place of its own."""
+    import drawn
+    import torch
+    from kron_torch import Kron
+    torch.compiler.set_stance("force_eager")
+    names, n_drawn = list(SHAPES), itertools.count()
+
+    def noise(like):
+        step, i = divmod(next(n_drawn), len(names))
+        return torch.tensor(drawn.normal(tuple(like.shape), 0, names[i],
+                                         step + 1), dtype=like.dtype)
+
+    class Kron_(Kron):
+        def step(self, closure=None):
+            with (mock.patch.object(torch, "randn_like", noise),
+                  contextlib.redirect_stdout(io.StringIO())):  # it prints
+                return super().step(closure)
+    return Kron_(params, lr=0.02, weight_decay=0.1)
 
 
 SHAPES = {"wide": (24, 60), "tall": (58, 22), "square": (40, 40),
@@ -192,7 +223,7 @@ def compare(tools):
         own = ours(tools, row.use, row.hypers, first, grads)
         other = theirs(row.make, first, grads)
         exact = {n: row.source(first[n].astype(float),
-                               [g[n].astype(float) for g in grads])
+                               [g[n].astype(float) for g in grads], n)
                  for n in first}
         distances = (apart(own, other, first), apart(own, exact, first),
                      apart(other, exact, first))
