@@ -220,6 +220,14 @@ static const struct change {
      "flops = 0 : i64} : () -> ()\n\"canzona.variant\"() {stage = @sgd.1,"
      " phase = @p2, body = @sgd.first, flops = 0 : i64} : () -> ()\n}",
      "variants of stages too many"},
+    {"flops = 0 : i64} : () -> ()\n}",
+     "flops = 0 : i64} : () -> ()\n\"canzona.settled\"() {rule = @mat,"
+     " states = array<i64: 0>} : () -> ()\n}",
+     "settled: not the states of rule 'mat' that are whole"},
+    {"flops = 0 : i64} : () -> ()\n}",
+     "flops = 0 : i64} : () -> ()\n\"canzona.settled\"() {rule = @sgd,"
+     " states = array<i64: -1>} : () -> ()\n}",
+     "settled: not the states of rule 'sgd' that are whole"},
     {"%p: f32) -> f32 { return %p : f32 }",
      "%p: f32) -> f64 { %q = arith.extf %p : f32 to f64 return %q : f64 }", ""},
 };
