@@ -281,7 +281,8 @@ static void place_one(placer *p, int number)
         cz_place_geometry_solve(p->arena, &domain->problem, &domain->geometry);
     cz_place_shared shared;
     if (should_share(p, &solved.score) &&
-        cz_place_share(p->arena, p->view, &p->machine, domain, &shared)) {
+        cz_place_share(p->arena, p->view, &p->machine, domain,
+                       solved.score.max_state_bytes, &shared)) {
         p->blocks_of[number] = shared.blocks;
         take(p, number, &shared.plan);
     } else {

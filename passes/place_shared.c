@@ -134,14 +134,17 @@ static bool choose_rows(cz_place_sharer *s)
 
 bool cz_place_share(cz_arena *arena, const cz_plan_view *view,
                     const cz_machine *machine, cz_place_domain *domain,
-                    cz_place_shared *out)
+                    int64_t alone, cz_place_shared *out)
 {
-    cz_place_sharer s = {
-        .arena = arena, .view = view, .machine = machine, .domain = domain};
+    cz_place_sharer s = {.arena = arena,
+                         .view = view,
+                         .machine = machine,
+                         .domain = domain,
+                         .state_bytes = alone};
     if (!choose_rows(&s) || !cz_place_list_classes(&s))
         return false;
-    const cz_subgroup_plan alone = solve_owners(&s);
+    const cz_subgroup_plan owners = solve_owners(&s);
     const cz_subgroup_plan shared = solve_shared(&s);
-    return is_worth(&shared, &alone, WORTH) &&
+    return is_worth(&shared, &owners, WORTH) &&
            cz_place_put_back(&s, &shared, out);
 }

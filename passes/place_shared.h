@@ -15,9 +15,11 @@ typedef struct cz_place_shared {
 
 /* Plans the domain with sub-groups (passes/solve/subgroup.h).  False where that
  * is not possible, or no better than owners alone by the same simulation: an
- * even number of ranks has the matrices' shards, all of one dimension. */
+ * even number of ranks has the matrices' shards, all of one dimension.  Nor
+ * where states are beyond their cap and beyond `alone`, in bytes, which the
+ * fullest rank has of owners alone. */
 bool cz_place_share(cz_arena *arena, const cz_plan_view *view,
                     const cz_machine *machine, cz_place_domain *domain,
-                    cz_place_shared *out);
+                    int64_t alone, cz_place_shared *out);
 
 #endif

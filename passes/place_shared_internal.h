@@ -18,6 +18,7 @@ typedef struct cz_place_sharer {
     const cz_plan_view *view;
     const cz_machine *machine;
     cz_place_domain *domain;
+    int64_t state_bytes; /* of the fullest rank where owners alone */
     int n_near;    /* ranks with consecutive shards that lie in one node */
     int width;     /* of a row: they, or all that shard a matrix */
     int n_rows;    /* of each split coordinate as many */
@@ -49,7 +50,7 @@ cz_subgroup_plan cz_place_solve_rows(const cz_place_sharer *s,
 
 /* The plan on the domain's slots, in the geometry that is best for it; fills
  * plan, blocks and time.  Rows are dealt out to split coordinates so that
- * states are even.  False where they are beyond their cap. */
+ * states are even.  False where they are beyond their cap and owners'. */
 bool cz_place_put_back(const cz_place_sharer *s, const cz_subgroup_plan *plan,
                        cz_place_shared *out);
 

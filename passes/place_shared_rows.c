@@ -153,7 +153,9 @@ bool cz_place_put_back(const cz_place_sharer *s, const cz_subgroup_plan *plan,
                        cz_place_shared *out)
 {
     dealer d = {s, plan, CZ_NEW(s->arena, int, s->n_rows)};
-    if (deal_rows(&d) > cz_solve_state_cap(&s->domain->problem))
+    const int64_t fullest = deal_rows(&d);
+    if (fullest > cz_solve_state_cap(&s->domain->problem) &&
+        fullest > s->state_bytes)
         return false;
     out->plan = cz_place_geometry_lay_out(s->arena, &s->domain->problem,
                                           &s->domain->geometry, plan->time_ps,

@@ -257,6 +257,10 @@ add_test(NAME plan_screen_few COMMAND canzona plan
   ${CMAKE_CURRENT_SOURCE_DIR}/plans/few.cz)
 set_tests_properties(plan_screen_few PROPERTIES
   PASS_REGULAR_EXPRESSION "gram: .*max/mean 1\\.0")
+add_test(NAME plan_owners_alone_where_states_cannot_be_even COMMAND canzona plan
+  -D mesh.dp=2 ${CMAKE_CURRENT_SOURCE_DIR}/plans/few.cz)
+set_tests_properties(plan_owners_alone_where_states_cannot_be_even PROPERTIES
+  PASS_REGULAR_EXPRESSION "gram: " LABELS plan TIMEOUT 60)
 cz_plan_sees(plan_json_sees_fit ${CMAKE_CURRENT_SOURCE_DIR}/plans/few.cz)
 cz_plan_sees(plan_json_sees_fit_of_stage
   ${CMAKE_CURRENT_SOURCE_DIR}/plans/fit_of_stage.cz)
