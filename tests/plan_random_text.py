@@ -23,6 +23,27 @@ RULES = {
     right = mom' @ mom
     param <- param - lr * (left @ mom + mom @ right)
 }""",
+    "rooted(lr = 0.1)": """optimizer rooted(lr, momentum = 0.9) for [m, n] {
+    state mom : f32[m, n] = 0
+    state left, base : f32[m, m] = 0
+    state columns : f32[1, n] = 0
+    mom <- ema(mom, grad, momentum)
+    first { left <- grad @ grad' } else { left <- ema(left, grad @ grad', 0.5) }
+    columns <- ema(columns, sum(grad * grad, 0), 0.5)
+    every 4 from 1 stagger {
+        base <- cholesky(symmetric(left + (1 + norm(left)) * eye(left)))
+    }
+    param <- param - lr * (base @ mom) / (1 + columns)
+}""",
+    "placed(lr = 0.1)": """optimizer placed(lr) for [m, n] {
+    state mom : f32[m, n] = 0
+    mom <- ema(mom, triu(grad) - tril(grad), 0.9)
+    u = mom * uniform(mom, 1, t) + 0.01 * row(mom)
+    param <- param - lr * u / (norm(u) + 1e-7)
+}""",
+    "soap(lr = 0.01)": "",
+    "shampoo(lr = 0.01)": "",
+    "adafactor(lr = 0.01)": "",
     "muon(lr = 0.02)": "",
     "muon(lr = 0.02, precision = f32)": "",
     "muon(lr = 0.02, coefficients = polar_express)": "",

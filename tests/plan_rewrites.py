@@ -17,7 +17,7 @@ def cut(plan, stage):
 
 def check_settled(plan, stage, name, it):
     """Of `count` states that are whole and of the matrix's shape, of all of these
-    unless that is square, as other states are."""
+    unless that is square or a vector's, as other states are."""
     rule = stage["rule"]
     shape = next(p["shape"] for p in plan.params if p["rule"] == rule)
     alike = [s for s in plan.data["states"]
@@ -25,7 +25,8 @@ def check_settled(plan, stage, name, it):
              s["shape"] == shape]
     rows, columns = shape
     count = it["count"] if it else 0
-    if count > len(alike) or (rows != columns and count < len(alike)):
+    is_like_others = rows == columns or 1 in shape
+    if count > len(alike) or (count < len(alike) and not is_like_others):
         yield f"{name}.count is {count} of {len(alike)} states"
     if it:
         yield from equal(f"{name}.before", it["before"],

@@ -203,16 +203,6 @@ static int64_t n_targets_of(verifier *v, int64_t param, bool has_master)
     return n;
 }
 
-/* The last operation that has the parameter in its rows or its bucket. */
-static int last_to_touch(const verifier *v, int64_t param)
-{
-    const int last = last_op_of(v, v->view->params[param].bucket);
-    place row = {-1, 0, param};
-
-    find_row(v, (row_filter){v->view->n_ops - 1, 0, -1, -1, -1, param}, &row);
-    return row.op > last ? row.op : last;
-}
-
 static void check_written(verifier *v, const counts *found,
                           const cz_ints *others)
 {

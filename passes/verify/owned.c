@@ -52,9 +52,9 @@ static void check_on_rank(verifier *v, int op, int64_t rank)
             reject(v, last[p], "writes states that are whole %s",
                    wanted ? "a second time" : "where they do not lie");
         else if (counts[p] < wanted)
-            reject(v, (place){v->view->n_ops - 1, rank, p},
-                   "is the last, and states that are whole were never "
-                   "updated at their owner");
+            reject(v, (place){last_to_touch(v, p), rank, p},
+                   "is the last that touches it, and states that are whole "
+                   "were never updated at their owner");
     }
 }
 

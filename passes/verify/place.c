@@ -203,3 +203,12 @@ place place_in_bucket(const verifier *v, int bucket, int64_t param)
     }
     return found;
 }
+
+int last_to_touch(const verifier *v, int64_t param)
+{
+    const int last = last_op_of(v, v->view->params[param].bucket);
+    place row = {-1, 0, param};
+
+    find_row(v, (row_filter){v->view->n_ops - 1, 0, -1, -1, -1, param}, &row);
+    return row.op > last ? row.op : last;
+}

@@ -70,6 +70,8 @@ void slice_of(const verifier *v, int bucket, int64_t rank, int64_t *lo,
               int64_t *hi);
 /* The last operation of a bucket, for what comes too late; -1: none. */
 int last_op_of(const verifier *v, int64_t bucket);
+/* The last that has rows of a parameter, or is about its bucket. */
+int last_to_touch(const verifier *v, int64_t param);
 int rule_of_param(const verifier *v, int64_t param);
 bool is_home(const verifier *v, int64_t param, int64_t rank);
 bool has_bucket(const verifier *v, int bucket, int64_t rank);

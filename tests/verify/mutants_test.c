@@ -41,6 +41,7 @@ typedef struct bench {
     int n_shared; /* plans with shared matrices */
     int n_apart;  /* of these, those whose sharers are no neighbours */
     int n_narrow; /* those that add up in bf16 */
+    int n_whole;  /* plans with states that owners alone have */
 } bench;
 
 /* Small models on 2 to 8 ranks; every mutant that is accepted runs. */
@@ -223,6 +224,7 @@ static bool test_plan(bench *b, int number, int n_mutants)
     b->n_shared += planned_is_shared(s.plan.view);
     b->n_apart += planned_has_strides(s.plan.view);
     b->n_narrow += planned_is_narrow(s.plan.view);
+    b->n_whole += planned_has_whole_states(s.plan.view);
     subject_close(&s);
     cz_text_fini(&text);
     return ok;
@@ -262,8 +264,10 @@ int main(int argc, char **argv)
     }
     print_line("all", &sum);
     printf("seed %" PRIu64 ", %d plans, %d of them with shared matrices, %d by "
-           "ranks that are no neighbours, %d with sums in bf16, %d broken\n",
-           b.seed, n_plans, b.n_shared, b.n_apart, b.n_narrow, n_broken);
-    return !b.n_apart || !b.n_narrow || sum.failed || n_broken ||
+           "ranks that are no neighbours, %d with sums in bf16, %d with whole "
+           "states, %d broken\n",
+           b.seed, n_plans, b.n_shared, b.n_apart, b.n_narrow, b.n_whole,
+           n_broken);
+    return !b.n_apart || !b.n_narrow || !b.n_whole || sum.failed || n_broken ||
            sum.mutants < n_plans * n_mutants;
 }

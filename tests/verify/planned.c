@@ -2,6 +2,7 @@
 #include "tests/verify/planned.h"
 
 #include "dsl/plan_view_build.h"
+#include "dsl/state.h"
 #include "frontend/compile.h"
 #include "passes/passes.h"
 #include "tests/verify/random.h"
@@ -9,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { N_STEPS = 2, DEADLINE_MS = 1000 };
+/* The third is the first at which what comes every other update comes again. */
+enum { N_STEPS = 3, DEADLINE_MS = 1000 };
 
 /* Shards of a dimension cut to n parts, dealt out from a random one on; some
  * without elements are likely. */
@@ -186,6 +188,17 @@ bool planned_is_narrow(const cz_plan_view *view)
     for (int i = 0; view && i < view->n_tables; i++)
         if (adds_bf16(&view->tables[i]))
             return true;
+    return false;
+}
+
+bool planned_has_whole_states(const cz_plan_view *view)
+{
+    for (int f = 0; view && f < view->n_families; f++) {
+        const cz_fact_rule *rule = view->rules[view->families[f].rule].fact;
+        for (int k = 0; k < rule->states.n; k++)
+            if (cz_state_is_whole(rule, k))
+                return true;
+    }
     return false;
 }
 

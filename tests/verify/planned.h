@@ -27,6 +27,8 @@ bool planned_has_strides(const cz_plan_view *view);
 bool planned_is_shared(const cz_plan_view *view);
 /* Whether some of their sums are in bf16. */
 bool planned_is_narrow(const cz_plan_view *view);
+/* Whether some parameter has a state that its owner alone has. */
+bool planned_has_whole_states(const cz_plan_view *view);
 void planned_close(planned *p);
 /* Text and diagnostics, to stdout. */
 void planned_print(const planned *p, const char *text);

@@ -108,8 +108,11 @@ static void put_model(writer *w)
 }
 
 /* Rules that need whole matrices: one that keeps values for "after" and reads
- * a second state there, one with norms along both dimensions, and one that
- * reads one of two statistics every other update. */
+ * a second state there, one with norms along both dimensions, one that reads
+ * one of two statistics every other update, one with whole states that it
+ * renews late, by a factorisation and a start of their own, beside one of the
+ * shards, and one that asks where elements stand and draws numbers by name,
+ * place and update. */
 static const char rules[] =
     "optimizer careful(lr, momentum = 0.9) for [m, n] {\n"
     "    state mom, slow : f32[m, n] = 0\n"
@@ -128,14 +131,36 @@ static const char rules[] =
     "    slow <- ema(slow, grad * grad, momentum)\n"
     "    every 2 from 1 { base <- slow / (norm(slow) + 1e-7) }\n"
     "    param <- param - lr * (base + mom / (norm(mom) + 1e-7))\n"
+    "}\n\n"
+    "optimizer rooted(lr, momentum = 0.9) for [m, n] {\n"
+    "    state mom : f32[m, n] = 0\n"
+    "    state left, base : f32[m, m] = 0\n"
+    "    state column : f32[1, n] = 0\n"
+    "    mom <- ema(mom, grad, momentum)\n"
+    "    first { left <- grad @ grad' } else {\n"
+    "        left <- ema(left, grad @ grad', 0.5)\n"
+    "    }\n"
+    "    column <- ema(column, sum(grad * grad, 0), 0.5)\n"
+    "    every 2 from 1 {\n"
+    "        base <- cholesky(symmetric(left + (1 + norm(left)) * eye(left)))\n"
+    "    }\n"
+    "    param <- param - lr * (base @ mom) / (1 + column)\n"
+    "}\n\n"
+    "optimizer placed(lr) for [m, n] {\n"
+    "    state mom : f32[m, n] = 0\n"
+    "    mom <- ema(mom, triu(grad) - tril(grad), 0.9)\n"
+    "    u = mom * uniform(mom, 1, t) + 0.01 * row(mom)\n"
+    "    param <- param - lr * u / (norm(u) + 1e-7)\n"
     "}\n\n";
 
 static void put_use(writer *w, const char *name, const char *on,
                     bool for_matrices)
 {
     static const char *const matrix_rules[] = {
-        "muon(lr = 0.02)", "muon(lr = 0.02, precision = f32)",
-        "careful(lr = 0.1)", "edges(lr = 0.1)", "seldom(lr = 0.1)"};
+        "muon(lr = 0.02)",   "muon(lr = 0.02, precision = f32)",
+        "careful(lr = 0.1)", "edges(lr = 0.1)",
+        "seldom(lr = 0.1)",  "rooted(lr = 0.1)",
+        "placed(lr = 0.1)"};
     static const char *const any_rules[] = {"adamw(lr = 0.01)",
                                             "sgd(lr = 0.1, nesterov = true)",
                                             "sgd(lr = 0.1, decay = 0.1)"};
@@ -143,7 +168,7 @@ static void put_use(writer *w, const char *name, const char *on,
     static const char *const views[] = {"", "", " view each", " view whole"};
 
     cz_text_printf(w->out, "use %s as %s on %s%s\n",
-                   for_matrices ? matrix_rules[draw(w->r, 5)]
+                   for_matrices ? matrix_rules[draw(w->r, 7)]
                                 : any_rules[draw(w->r, 3)],
                    name, on, views[draw(w->r, 4)]);
 }
