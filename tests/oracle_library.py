@@ -6,10 +6,11 @@ and stored transposed.
     oracle_library.py FAMILY CANZONA LIBCZR.A
 
 In f32 the moves of a parameter are within 1e-5 of those in float64 where
-gradients are well conditioned, elsewhere within 4 times the error of the same
-formulas in NumPy's float32, in one of four orders of rows and columns; in bf16
-within 2e-2 of formulas that round where LANGUAGE.md says, or twice what float32 or,
-where one rounding decides, rounding itself does to them.  Ends with a table of the errors.
+gradients are Gaussian, elsewhere within 4 times the error of the same formulas in
+NumPy's float32, in one of four orders of rows and columns; in bf16 within 2e-2 of
+formulas that round where LANGUAGE.md says, elsewhere or twice what float32 or, where
+one rounding decides, rounding itself does to them.  Three formulas magnify rounding
+(UNSTEADY): they are everywhere compared as elsewhere.  Ends with a table of the errors.
 """
 import functools
 import sys
@@ -28,6 +29,8 @@ MESH = (2, 2)
 # Makes the parameter anew at each step, so that a difference of one rounding grows
 # until it is as large as what rounding does at all: in bf16 that counts.
 CHAOTIC = "spel."
+# So do cans, whose polynomials are steep at 1, and a Gram form without restarts.
+UNSTEADY = CHAOTIC, "cans.", "straight."
 SHAPES = """
             wide   : [24/tp, 60]
             tall   : [58, 22/tp]
@@ -277,36 +280,38 @@ class Library(Measured):
         return limit, ours > bound
 
     def errors(self, group, outcome, drawn):
-        """(ours, its limit, whether ours is above the bound, how far it moved in
-        lengths of the parameter) of each tensor."""
+        """(ours, its limit, how far it moved in lengths of the parameter, its name
+        where ours is above the bound) of each tensor."""
         for name in (n for n in drawn[0] if n.startswith(group + ".")):
             first, got = drawn[0][name].astype(float), outcome.params[name]
             want, less_precisely = self.formulas(name, drawn)
             for numbers in (want, got):
                 self.assertTrue(np.isfinite(numbers).all(), name)
             ours = apart(got, want, first)
-            yield (ours, *self.limit(ours, first, want, less_precisely),
-                   np.linalg.norm(want - first) / np.linalg.norm(first))
+            limit, is_above = self.limit(ours, first, want, less_precisely)
+            yield (ours, limit, np.linalg.norm(want - first) /
+                   np.linalg.norm(first), name if is_above else None)
 
     def compare(self, what, spectrum, scale=1.0, groups=None):
-        """Notes the worst tensor of each group; the shares of those above the
-        bound and of those that hardly move."""
+        """Notes the worst tensor of each group; the names of those above the bound
+        and the share of those that hardly move."""
         groups = groups or list(self.rows)
         outcome, drawn = self.trained(spectrum, scale, groups)
         above, moves = [], []
         for group in groups:
             found = list(self.errors(group, outcome, drawn))
             self.assertEqual(len(found), SHAPES.count(":"))
-            above += [is_above for *_, is_above, _ in found]
-            moves += [move for *_, move in found]
+            above += [name for *_, name in found if name]
+            moves += [move for *_, move, _ in found]
             worst = max(found, key=lambda one: one[0] / one[1])
             with self.subTest(group=group, what=what):
                 self.note(f"{group}, {what}", MESH, *worst[:2])
-        return np.mean(above), np.mean(np.less(moves, 0.1))
+        return above, np.mean(np.less(moves, 0.1))
 
     def test_gaussian(self):
         above, still = self.compare("gaussian", gaussian)
-        self.assertLess(above, 0.15)
+        self.assertEqual([name for name in above
+                          if not name.startswith(UNSTEADY)], [])
         self.assertLess(still, 0.02)  # row_centered's step of one row is zero
 
     def test_deficient(self):
