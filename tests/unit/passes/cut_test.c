@@ -455,6 +455,7 @@ static void test_state_of_shards_stays(void **state)
     const int mom = momentum(&f);
     assert_false(
         settle(&f, binary(&f, CZ_OP_SUB, PARAM, whole_step(&f, mom)), mom));
+    cz_arena_fini(&f.arena);
 }
 
 /* Nor where nothing travels, as much or as little as there is. */
@@ -467,6 +468,7 @@ static void test_state_of_elements_stays(void **state)
     const int mom = momentum(&f);
     assert_false(settle(&f, binary(&f, CZ_OP_SUB, PARAM, mom), mom));
     assert_int_equal(f.n_stages, 1);
+    cz_arena_fini(&f.arena);
 }
 
 int main(void)

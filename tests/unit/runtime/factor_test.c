@@ -40,7 +40,7 @@ static int set_up(void **state)
     r = (room){.a = calloc(area, sizeof *r.a),
                .b = calloc(area, sizeof *r.b),
                .out = {calloc(area, sizeof *r.a), calloc(area, sizeof *r.a)},
-               .work = aligned_alloc(64, 32 * area + 64 * LARGEST * 16)};
+               .work = aligned_alloc(64, 64 * (area + LARGEST * 16))};
     *state = &r;
     return czr_host_math_open(&r.math, 1, 1) == CZR_OK &&
                    czr_library_has_lapack()
