@@ -77,19 +77,25 @@ foreach(mesh 2x2 1x2)
   set_tests_properties(run_bases_${mesh} PROPERTIES LABELS run TIMEOUT 60)
 endforeach()
 
-# States of shapes of their own, whole at the owner; also as late as waits allow.
-foreach(mesh 1x1 4x2 2x4 1x8 3x2 6x1)
-  string(REGEX MATCH "^[0-9]+" dp ${mesh})
-  string(REGEX MATCH "[0-9]+$" tp ${mesh})
-  foreach(late "" _late)
-    set(name run_states_${mesh}${late})
-    string(REPLACE "_" "--" option "${late}")
-    add_test(NAME ${name} COMMAND canzona run --check --steps=4 ${option}
-      -D mesh.dp=${dp} -D mesh.tp=${tp}
-      ${CMAKE_CURRENT_SOURCE_DIR}/plans/states.cz)
-    set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)
+# run_STEM_DPxTP of tests/plans/STEM.cz, and run_STEM_DPxTP_late, as late as waits
+# allow.
+function(cz_run_soon_and_late stem)
+  foreach(mesh ${ARGN})
+    string(REGEX MATCH "^[0-9]+" dp ${mesh})
+    string(REGEX MATCH "[0-9]+$" tp ${mesh})
+    foreach(late "" _late)
+      set(name run_${stem}_${mesh}${late})
+      string(REPLACE "_" "--" option "${late}")
+      add_test(NAME ${name} COMMAND canzona run --check --steps=4 ${option}
+        -D mesh.dp=${dp} -D mesh.tp=${tp}
+        ${CMAKE_CURRENT_SOURCE_DIR}/plans/${stem}.cz)
+      set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)
+    endforeach()
   endforeach()
-endforeach()
+endfunction()
+
+# States of shapes of their own, whole at the owner; also as late as waits allow.
+cz_run_soon_and_late(states 1x1 4x2 2x4 1x8 3x2 6x1)
 foreach(stem fsdp experts pipeline)
   add_test(NAME run_states_${stem} COMMAND canzona run --check --steps=3
     ${CMAKE_CURRENT_SOURCE_DIR}/plans/states_${stem}.cz)
@@ -98,18 +104,7 @@ endforeach()
 
 # What the trainer gives each step; also as late as waits allow, on stages of a
 # pipeline and of experts.
-foreach(mesh 1x1 2x2 4x2 2x4 1x8 3x2)
-  string(REGEX MATCH "^[0-9]+" dp ${mesh})
-  string(REGEX MATCH "[0-9]+$" tp ${mesh})
-  foreach(late "" _late)
-    set(name run_externs_${mesh}${late})
-    string(REPLACE "_" "--" option "${late}")
-    add_test(NAME ${name} COMMAND canzona run --check --steps=4 ${option}
-      -D mesh.dp=${dp} -D mesh.tp=${tp}
-      ${CMAKE_CURRENT_SOURCE_DIR}/plans/externs.cz)
-    set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)
-  endforeach()
-endforeach()
+cz_run_soon_and_late(externs 1x1 2x2 4x2 2x4 1x8 3x2)
 add_test(NAME run_externs_stages COMMAND canzona run --check --steps=3
   ${CMAKE_CURRENT_SOURCE_DIR}/plans/externs_stages.cz)
 set_tests_properties(run_externs_stages PROPERTIES LABELS run TIMEOUT 120)
