@@ -106,13 +106,26 @@ cz_ir *cz_ir_open(cz_diags *diags)
     return ir;
 }
 
+cz_ir *cz_ir_copy(const cz_ir *ir)
+{
+    cz_ir *copy = calloc(1, sizeof *copy);
+    if (!copy)
+        abort();
+    *copy = *ir;
+    copy->is_copy = true;
+    copy->module = mlirModuleFromOperation(
+        mlirOperationClone(mlirModuleGetOperation(ir->module)));
+    return copy;
+}
+
 void cz_ir_close(cz_ir *ir)
 {
     if (!ir)
         return;
     if (!mlirModuleIsNull(ir->module))
         mlirModuleDestroy(ir->module);
-    mlirContextDestroy(ir->context);
+    if (!ir->is_copy)
+        mlirContextDestroy(ir->context);
     free(ir);
 }
 

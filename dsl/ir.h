@@ -26,6 +26,9 @@ typedef struct cz_ir cz_ir;
 /* An empty module.  What MLIR has to say goes to `diags`, which outlives the
  * IR.  NULL, with an error, when the dialects do not load. */
 cz_ir *cz_ir_open(cz_diags *diags);
+/* A module of its own that says the same, to be closed before `ir` is; what
+ * MLIR has to say of it goes to where it goes of `ir`. */
+cz_ir *cz_ir_copy(const cz_ir *ir);
 /* Accepts NULL. */
 void cz_ir_close(cz_ir *ir);
 /* Let messages go elsewhere from now on. */

@@ -13,6 +13,7 @@ struct cz_ir {
     MlirContext context;
     MlirModule module;
     cz_diags *diags;
+    bool is_copy; /* the context is another's */
 };
 
 /* ---- strings (ir.c) ---- */

@@ -458,3 +458,11 @@ cz_metrics *cz_metrics_build(cz_arena *arena, const cz_plan_view *view)
     find_item(view, metrics);
     return metrics;
 }
+
+int64_t cz_metrics_memory(const cz_rank_metrics *rank)
+{
+    int64_t sum = 0;
+    for (int k = 0; k < CZ_N_MEMORIES; k++)
+        sum += rank->memory[k];
+    return sum;
+}

@@ -63,6 +63,8 @@ cz_metrics *cz_metrics_build(cz_arena *arena, const cz_plan_view *view);
 cz_rank_metrics cz_metrics_rank(cz_arena *arena, const cz_plan_view *view,
                                 int64_t rank, int64_t n_updates);
 
+/* Bytes of all kinds of memory. */
+int64_t cz_metrics_memory(const cz_rank_metrics *rank);
 /* Bytes that the member at a position of the communicator sends for one row of
  * a group_sum, and receives: each adds up its share of the elements for all, or
  * has it for all. */

@@ -87,14 +87,6 @@ static bool keep_group(cz_arena *arena, const cz_plan_view *view,
 
 /* ---- memory ---- */
 
-static int64_t memory_of(const cz_rank_metrics *rank)
-{
-    int64_t sum = 0;
-    for (int k = 0; k < CZ_N_MEMORIES; k++)
-        sum += rank->memory[k];
-    return sum;
-}
-
 static void note_parts(const cz_rank_metrics *rank, cz_diags *diags)
 {
     cz_text parts = {0};
@@ -114,8 +106,8 @@ static bool keep_memory(cz_arena *arena, const cz_plan_view *view,
     int64_t most = view->policy->memory_bytes;
     int fullest = -1;
     for (int rank = 0; rank < metrics->n_ranks; rank++)
-        if (memory_of(&metrics->ranks[rank]) > most) {
-            most = memory_of(&metrics->ranks[rank]);
+        if (cz_metrics_memory(&metrics->ranks[rank]) > most) {
+            most = cz_metrics_memory(&metrics->ranks[rank]);
             fullest = rank;
         }
     if (fullest < 0)

@@ -8,8 +8,8 @@
 #include "dsl/ir.h"
 #include "dsl/plan_view_build.h"
 #include "passes/bucket.h"
-#include "passes/place_memory.h"
 #include "passes/place_public.h"
+#include "passes/place_room.h"
 #include "passes/place_shared.h"
 #include "passes/place_turns.h"
 #include "passes/place_write.h"
@@ -377,34 +377,34 @@ static placer place_all(const placer *from, cz_solve_cap state)
     return p;
 }
 
-/* Room for states is an estimate: that it does is sure with this part of it. */
-enum { UNSURE = 3 };
-
-static bool is_roomy(const placer *p)
+static void write(const placer *p, cz_ir *ir)
 {
-    const int64_t cap =
-        p->mean_bytes / state_cap.denominator * state_cap.numerator;
-    if (p->view->policy->memory_bytes == 0)
-        return true;
-    const int64_t room = cz_place_state_room(p->arena, p->view, p->domains,
-                                             p->n_domains, p->n_cells);
-    return room - room / UNSURE >= cap;
+    const cz_place_all all = all_of(p);
+    cz_place_write_owners(p->arena, p->view, &all, p->blocks_of, ir);
+    cz_place_write_buckets(p->arena, p->view, &all, ir);
 }
 
-/* Where `memory` may not have room for the cap on state, state as even as can
- * be, so that what a refusal names is the least; if that takes less, slices
- * with their padding counted. */
-static placer place_in_room(const placer *from)
+/* Bytes of the fullest rank of the plan that it leads to. */
+static int64_t fullest_of(const placer *p, const cz_ir *ir)
+{
+    cz_ir *trial = cz_ir_copy(ir);
+    write(p, trial);
+    const int64_t bytes = cz_place_fullest(p->arena, trial);
+    cz_ir_close(trial);
+    return bytes;
+}
+
+/* Where `memory` has no room for it, state as even as can be, if that takes
+ * less, so that what a refusal names is the least. */
+static placer place_in_room(const placer *from, const cz_ir *ir)
 {
     const placer usual = place_all(from, state_cap);
-    if (is_roomy(from))
+    const int64_t cap = from->view->policy->memory_bytes;
+    const int64_t bytes = cap > 0 ? fullest_of(&usual, ir) : 0;
+    if (bytes <= cap)
         return usual;
     const placer even = place_all(from, (cz_solve_cap){1, 1});
-    const cz_place_all all[] = {all_of(&usual), all_of(&even)};
-    return cz_place_bytes(from->arena, from->view, &all[1]) <
-                   cz_place_bytes(from->arena, from->view, &all[0])
-               ? even
-               : usual;
+    return fullest_of(&even, ir) < bytes ? even : usual;
 }
 
 static bool place(cz_ir *ir, cz_arena *arena, cz_diags *diags)
@@ -417,10 +417,8 @@ static bool place(cz_ir *ir, cz_arena *arena, cz_diags *diags)
         return false;
     p.n_cells = p.grid.n_rows * p.grid.n_shard;
     find_mean(&p);
-    const placer done = place_in_room(&p);
-    const cz_place_all all = all_of(&done);
-    cz_place_write_owners(arena, done.view, &all, done.blocks_of, ir);
-    cz_place_write_buckets(arena, done.view, &all, ir);
+    const placer done = place_in_room(&p, ir);
+    write(&done, ir);
     return true;
 }
 

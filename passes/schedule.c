@@ -1,6 +1,7 @@
 /* From owners and buckets to a schedule, step by step. */
 #include "passes/schedule_internal.h"
 
+#include "dsl/metrics.h"
 #include "passes/bucket.h"
 
 /* A tenth of a second; of lists with sums, which are longer, three. */
@@ -94,22 +95,80 @@ static cz_fact_arena arena_fact(const cz_scheduler *s)
     return (cz_fact_arena){selector, {values, n}};
 }
 
+static const int64_t *fixed_bytes(cz_arena *arena, const cz_plan_view *view)
+{
+    if (view->policy->memory_bytes == 0)
+        return NULL;
+    const cz_metrics *metrics = cz_metrics_build(arena, view);
+    int64_t *bytes = CZ_NEW(arena, int64_t, metrics->n_ranks);
+    for (int r = 0; r < metrics->n_ranks; r++)
+        for (int k = 0; k < CZ_N_MEMORIES; k++)
+            bytes[r] +=
+                k == CZ_MEMORY_SCRATCH ? 0 : metrics->ranks[r].memory[k];
+    return bytes;
+}
+
+int64_t cz_schedule_excess(const cz_scheduler *s)
+{
+    int64_t excess = 0;
+    if (!s->fixed_bytes)
+        return 0;
+    for (int64_t r = 0; r < s->view->n_ranks; r++) {
+        const int64_t above = s->fixed_bytes[r] + bytes_of_rank(s, r) -
+                              s->view->policy->memory_bytes;
+        excess = above > excess ? above : excess;
+    }
+    return excess;
+}
+
+static bool schedule(cz_scheduler *s)
+{
+    if (!cz_schedule_collect(s))
+        return false;
+    cz_schedule_group(s);
+    cz_schedule_list(s);
+    if (s->prices && s->sharded.n > 0)
+        cz_schedule_order(s, cz_schedule_has_shared(s) ? SHARED_EFFORT
+                                                       : ORDER_EFFORT);
+    cz_schedule_scratch(s);
+    cz_schedule_tables(s);
+    cz_schedule_waits(s);
+    return true;
+}
+
+/* The quickest first: what keeps the cap on memory without it costs nothing.
+ * The first that keeps it, or the one that is the least above it. */
+static bool schedule_in_room(cz_scheduler *s)
+{
+    static const struct {
+        bool caps_groups, keeps_order;
+    } ways[] = {{false, false}, {true, false}, {true, true}};
+    const cz_scheduler start = *s;
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && least > 0; i++) {
+        cz_scheduler trial = start;
+        trial.caps_groups = ways[i].caps_groups;
+        trial.keeps_order = ways[i].keeps_order;
+        if (!schedule(&trial))
+            return false;
+        const int64_t excess = cz_schedule_excess(&trial);
+        if (excess < least) {
+            least = excess;
+            *s = trial;
+        }
+    }
+    return true;
+}
+
 bool cz_schedule_build(cz_arena *arena, const cz_plan_view *view,
                        cz_diags *diags, cz_schedule *out)
 {
     cz_scheduler s = {.arena = arena, .view = view, .diags = diags};
+    s.fixed_bytes = fixed_bytes(arena, view);
     if (!cz_buckets_check(view->n_buckets, diags) ||
         !cz_owner_grid_find(arena, view, diags, &s.grid) ||
-        !cz_schedule_collect(&s))
+        !schedule_in_room(&s))
         return false;
-    cz_schedule_group(&s);
-    cz_schedule_list(&s);
-    if (s.prices && s.sharded.n > 0)
-        cz_schedule_order(&s, cz_schedule_has_shared(&s) ? SHARED_EFFORT
-                                                         : ORDER_EFFORT);
-    cz_schedule_scratch(&s);
-    cz_schedule_tables(&s);
-    cz_schedule_waits(&s);
 
     cz_fact_op *ops = CZ_NEW(arena, cz_fact_op, s.n_ops);
     for (int i = 0; i < s.n_ops; i++)

@@ -4,8 +4,6 @@
  * fewer groups, which is tried first. */
 #include "passes/schedule_internal.h"
 
-#include "dsl/metrics.h"
-
 #include <string.h>
 
 /* Each number of groups up to the first, then a quarter more at a time: every
@@ -26,7 +24,6 @@ typedef struct chooser {
     int64_t effort;               /* to put each list in order */
     int64_t best_ps;              /* -1: nothing is tried yet */
     int64_t best_excess;          /* bytes above the cap on memory */
-    const int64_t *fixed_bytes;   /* [n_ranks] without scratch; NULL: no cap */
     int n_tried, n_times;
     int64_t *tried, *times;
 } chooser;
@@ -50,37 +47,15 @@ static void note(chooser *c, int n_groups, int64_t ps)
     *CZ_PUSH(c->s->arena, c->times, c->n_times) = ps;
 }
 
-static const int64_t *fixed_bytes(const cz_scheduler *s)
-{
-    if (s->view->policy->memory_bytes == 0)
-        return NULL;
-    const cz_metrics *metrics = cz_metrics_build(s->arena, s->view);
-    int64_t *bytes = CZ_NEW(s->arena, int64_t, metrics->n_ranks);
-    for (int r = 0; r < metrics->n_ranks; r++)
-        for (int k = 0; k < CZ_N_MEMORIES; k++)
-            bytes[r] +=
-                k == CZ_MEMORY_SCRATCH ? 0 : metrics->ranks[r].memory[k];
-    return bytes;
-}
-
 /* What of a listed trial the fullest rank has above the cap. */
-static int64_t excess_of(const chooser *c, cz_scheduler *trial)
+static int64_t excess_of(cz_scheduler *trial)
 {
-    int64_t excess = 0;
-    if (!c->fixed_bytes)
+    if (!trial->caps_groups)
         return 0;
     cz_schedule_scratch(trial);
     cz_schedule_tables(trial);
     cz_schedule_waits(trial);
-    for (int64_t r = 0; r < trial->view->n_ranks; r++) {
-        const int64_t coordinate =
-            cz_view_coordinate(trial->view, &trial->class_axes, r);
-        const int64_t above = c->fixed_bytes[r] +
-                              trial->class_bytes[coordinate] -
-                              trial->view->policy->memory_bytes;
-        excess = above > excess ? above : excess;
-    }
-    return excess;
+    return cz_schedule_excess(trial);
 }
 
 /* How long the list would take.  The scheduler itself stays as it is. */
@@ -97,7 +72,7 @@ static void try_wishes(chooser *c)
         cz_schedule_list(&trial);
         const int64_t ps = cz_schedule_order(&trial, c->effort);
         note(c, n_groups, ps);
-        const int64_t excess = excess_of(c, &trial);
+        const int64_t excess = excess_of(&trial);
         if (c->best_ps < 0 || excess < c->best_excess ||
             (excess == c->best_excess && ps < c->best_ps)) {
             c->best_ps = ps;
@@ -160,7 +135,6 @@ void cz_schedule_group(cz_scheduler *s)
     for (int l = 0; l < s->n_lots; l++)
         c.best[l].n_groups = 1;
     c.effort = cz_schedule_has_shared(s) ? TRIAL_EFFORT : 0;
-    c.fixed_bytes = fixed_bytes(s);
     cz_arena_init(&c.scratch);
     if (s->prices && has_choice(s))
         try_all(&c);

@@ -113,6 +113,10 @@ typedef struct cz_scheduler {
     cz_diags *diags;
     cz_owner_grid grid;
     cz_matrix_set sharded, alone;
+    const int64_t *fixed_bytes; /* [n_ranks] memory without scratch; NULL: it
+                                 * has no cap */
+    bool caps_groups;           /* micro-groups keep the cap, or come near */
+    bool keeps_order;           /* operations stay in the order of the list */
     const cz_schedule_prices *prices; /* NULL: the plan has no machine */
     int n_lots;
     cz_lot *lots;              /* in the order in which they are carried out */
@@ -196,10 +200,10 @@ typedef struct cz_timed_list {
 /* Needs prices. */
 cz_timed_list cz_schedule_timed_list(const cz_scheduler *s);
 /* Puts what is listed of the update in an order that is done sooner, with so
- * much effort (passes/solve/pipeline_order.h); where memory is capped, as
- * listed, for what is faster may take more of it.  Returns the mean of
- * when the list would be done and when the last matrix would be updated;
- * picoseconds.  Needs prices. */
+ * much effort (passes/solve/pipeline_order.h), unless it is to keep the order,
+ * for what is faster may take more memory.  Returns the mean of when the list
+ * would be done and when the last matrix would be updated; picoseconds.  Needs
+ * prices. */
 int64_t cz_schedule_order(cz_scheduler *s, int64_t effort);
 
 /* The steps of the scheduler, in this order; each fills what its name says.
@@ -210,6 +214,9 @@ void cz_schedule_list(cz_scheduler *s);
 void cz_schedule_scratch(cz_scheduler *s);
 void cz_schedule_tables(cz_scheduler *s);
 void cz_schedule_waits(cz_scheduler *s);
+/* Bytes that the fullest rank has above the cap on memory, 0 without one: of
+ * what is listed and has its scratch. */
+int64_t cz_schedule_excess(const cz_scheduler *s);
 /* The numbers of rows.def to a row of each kind. */
 enum {
     CZ_KERNEL_NUMBERS = 8,

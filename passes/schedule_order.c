@@ -42,16 +42,15 @@ int64_t cz_schedule_order(cz_scheduler *s, int64_t effort)
 {
     const cz_timed_list timed = cz_schedule_timed_list(s);
     const int first = first_moved(s, &timed);
-    const bool is_capped = s->view->policy->memory_bytes > 0;
     const cz_pipeline_order_problem problem = {.list = &timed.list,
                                                .comms = timed.comms,
                                                .first_moved = first,
                                                .end_moved = timed.n_timed,
                                                .n_groups = s->sharded.n_groups,
                                                .effort =
-                                                   is_capped ? 0 : effort};
+                                                   s->keeps_order ? 0 : effort};
     const cz_pipeline_order found = cz_pipeline_find_order(s->arena, &problem);
-    if (!is_capped)
+    if (!s->keeps_order)
         reorder(s, &timed, first, &found);
     return cz_ceil_div(found.makespan + found.groups_end, 2);
 }

@@ -125,7 +125,10 @@ def check_steered(tool, source):
     """With a byte less than the fastest plan has there is another one, down to
     what a refusal names."""
     tool.plan_text(source % "")
-    fastest = tool.memory()
+    fastest, times = tool.memory(), tool.data["metrics"]["time_ps"]
+    tool.plan_text(source % f", memory {fastest}B")
+    if tool.data["metrics"]["time_ps"] != times:
+        yield f"memory {fastest}B, which the fastest plan takes, costs time"
     status, said, found = tool.plan_text(source % f", memory {fastest - 1}B")
     if status != PLANNED or found or tool.memory() >= fastest:
         yield f"memory {fastest - 1}B: {said} {found[:3]}"
