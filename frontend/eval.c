@@ -261,6 +261,8 @@ static bool eval(eval_state *state, const cz_node *e, cz_env *env,
     else if (e->kind == CZ_AST_AND || e->kind == CZ_AST_OR ||
              e->kind == CZ_AST_NOT)
         return eval_logic(state, e, env, out);
+    else if (e->kind == CZ_AST_PIPE)
+        return eval(state, e->kids[0], env, out);
     else if (e->kind == CZ_AST_ERROR)
         return false;
     else

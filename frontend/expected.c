@@ -33,7 +33,7 @@ static const int expression_kinds[] = {TOK_ID,     TOK_NUMBER, TOK_STRING,
 static const int operator_kinds[] = {TOK_PLUS, TOK_MINUS, TOK_STAR, TOK_SLASH,
                                      TOK_AT,   TOK_CARET, TOK_TICK, TOK_LT,
                                      TOK_LE,   TOK_GT,    TOK_GE,   TOK_EQ,
-                                     TOK_NE,   TOK_AND,   TOK_OR};
+                                     TOK_NE,   TOK_AND,   TOK_OR,   TOK_PIPE};
 
 #define COUNT(array) (int)(sizeof(array) / sizeof *(array))
 

@@ -172,9 +172,9 @@ args(L) ::= .                                       { L = CZ_NO_KIDS; }
 args(L) ::= arg_list(A).                            { L = A; }
 arg_list(L) ::= arg(A).                             { L = ADD(CZ_NO_KIDS, A); }
 arg_list(L) ::= arg_list(A) COMMA arg(B).           { L = ADD(A, B); }
-arg(A) ::= expr(E).                 { A = NODE(ARG, E->span, NULL, E); }
-arg(A) ::= ID(N) ASSIGN expr(E).    { A = NODE(ARG, UPTO(N, E), N.text, E); }
-arg(A) ::= CONST(T) ID(N) ASSIGN expr(E).
+arg(A) ::= pipe(E).                 { A = NODE(ARG, E->span, NULL, E); }
+arg(A) ::= ID(N) ASSIGN pipe(E).    { A = NODE(ARG, UPTO(N, E), N.text, E); }
+arg(A) ::= CONST(T) ID(N) ASSIGN pipe(E).
     { A = cz_tree_mark(NODE(ARG, UPTO(T, E), N.text, E), CZ_FLAG_CONST,
                        E->span); }
 
@@ -344,8 +344,8 @@ states(L) ::= STATE names(A) COLON type(Y) ASSIGN expr(E).
     { L = cz_tree_states(p, A, Y, E); }
 rule(S) ::= EXTERN(T) ID(N) COLON type(Y).
     { S = NODE(EXTERN, UPTO(T, Y), N.text, Y); }
-rule(S) ::= target(A) ASSIGN expr(E).               { S = BINARY(BIND, A, E); }
-rule(S) ::= target(A) ARROW expr(E).                { S = BINARY(WRITE, A, E); }
+rule(S) ::= target(A) ASSIGN pipe(E).               { S = BINARY(BIND, A, E); }
+rule(S) ::= target(A) ARROW pipe(E).                { S = BINARY(WRITE, A, E); }
 rule(S) ::= FOR(T) target(A) IN expr(E) block(B).
     { S = NODE(FOR, UPTO(T, B), NULL, A, E, B); }
 rule(S) ::= FIRST(T) block(A).      { S = NODE(FIRST, UPTO(T, A), NULL, A); }
@@ -362,7 +362,7 @@ rule(S) ::= EVERY(T) expr(E) FROM expr(F) STAGGER(W) block(B).
     { S = cz_tree_mark(NODE(EVERY, UPTO(T, B), NULL, E, B, F),
                        CZ_FLAG_STAGGERED, W.span); }
 rule(S) ::= rule_if(A).                             { S = A; }
-rule(S) ::= RETURN(T) expr(E).      { S = NODE(RETURN, UPTO(T, E), NULL, E); }
+rule(S) ::= RETURN(T) pipe(E).      { S = NODE(RETURN, UPTO(T, E), NULL, E); }
 
 rule_if(S) ::= IF(T) expr(E) block(B).
     { S = NODE(IF, UPTO(T, B), NULL, E, B); }
@@ -387,7 +387,7 @@ expr(E) ::= TRUE(T).                { E = cz_tree_bool(p, T, true); }
 expr(E) ::= FALSE(T).               { E = cz_tree_bool(p, T, false); }
 expr(E) ::= ID(N) LPAREN args(A) RPAREN(R).
     { E = LIST(CALL, JOIN(N, R), N.text, A); }
-expr(E) ::= LPAREN(L) expr(A) RPAREN(R).
+expr(E) ::= LPAREN(L) pipe(A) RPAREN(R).
     { E = cz_tree_parens(A, JOIN(L, R)); }
 expr(E) ::= LPAREN(L) expr(A) COMMA exprs(B) RPAREN(R).
     { E = LIST(TUPLE, JOIN(L, R), NULL,
@@ -411,6 +411,11 @@ expr(E) ::= expr(A) EQ expr(B).     { E = BINARY(EQ, A, B); }
 expr(E) ::= expr(A) NE expr(B).     { E = BINARY(NE, A, B); }
 expr(E) ::= expr(A) AND expr(B).    { E = BINARY(AND, A, B); }
 expr(E) ::= expr(A) OR expr(B).     { E = BINARY(OR, A, B); }
+
+/* Where no operator can follow, so that nobody asks which comes first. */
+pipe(E) ::= expr(A).                                { E = A; }
+pipe(E) ::= pipe(A) PIPE ID(N) LPAREN args(L) RPAREN(R).
+    { E = cz_tree_pipe(p, A, LIST(CALL, JOIN(N, R), N.text, L)); }
 
 /* ---- behind the tables of the generated parser --------------------------- */
 

@@ -20,10 +20,11 @@ void cz_scan_init(cz_scanner *scanner, cz_arena *arena, const cz_source *source,
 /* After these a statement goes on. */
 static bool is_operator(int kind)
 {
-    static const int operators[] = {
-        TOK_COMMA, TOK_ASSIGN, TOK_ARROW, TOK_PLUS, TOK_MINUS, TOK_STAR,
-        TOK_SLASH, TOK_AT,     TOK_CARET, TOK_LT,   TOK_LE,    TOK_GT,
-        TOK_GE,    TOK_EQ,     TOK_NE,    TOK_AND,  TOK_OR,    TOK_NOT};
+    static const int operators[] = {TOK_COMMA, TOK_ASSIGN, TOK_ARROW, TOK_PLUS,
+                                    TOK_MINUS, TOK_STAR,   TOK_SLASH, TOK_AT,
+                                    TOK_CARET, TOK_LT,     TOK_LE,    TOK_GT,
+                                    TOK_GE,    TOK_EQ,     TOK_NE,    TOK_AND,
+                                    TOK_OR,    TOK_NOT,    TOK_PIPE};
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
         if (operators[i] == kind)
             return true;

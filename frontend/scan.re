@@ -318,6 +318,7 @@ next:
         ">="                    { KIND(GE); }
         "=="                    { KIND(EQ); }
         "!="                    { KIND(NE); }
+        "|>"                    { KIND(PIPE); }
         "."+ | [\x80-\xff]+     { bad_bytes(s, start, at); goto next; }
         $                       { return take(s, start, at, 0, token); }
         *                       { bad_bytes(s, start, at); goto next; }

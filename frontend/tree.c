@@ -90,6 +90,20 @@ cz_node *cz_tree_binary(cz_parser *parser, cz_kind kind, cz_node *left,
                         NULL, CZ_KIDS(left, right));
 }
 
+cz_node *cz_tree_pipe(cz_parser *parser, cz_node *left, cz_node *call)
+{
+    cz_node *first =
+        cz_tree_node(parser, CZ_AST_ARG, left->span, NULL, CZ_KIDS(left));
+    const cz_list args =
+        cz_list_join(parser, cz_list_add(parser, CZ_NO_KIDS, first),
+                     (cz_list){call->kids, call->n_kids});
+    cz_node *all =
+        cz_tree_node(parser, CZ_AST_CALL, call->span, call->text, args);
+    return cz_tree_node(parser, CZ_AST_PIPE,
+                        cz_span_join(left->span, call->span), NULL,
+                        CZ_KIDS(all));
+}
+
 cz_node *cz_tree_mark(cz_node *node, unsigned flag, cz_span last)
 {
     node->flags |= flag;

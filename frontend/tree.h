@@ -43,6 +43,8 @@ cz_node *cz_tree_unary(cz_parser *parser, cz_kind kind, cz_span span,
                        cz_node *operand);
 cz_node *cz_tree_binary(cz_parser *parser, cz_kind kind, cz_node *left,
                         cz_node *right);
+/* left |> call: the call with `left` before its arguments. */
+cz_node *cz_tree_pipe(cz_parser *parser, cz_node *left, cz_node *call);
 /* The same node, with this flag, and reaching to the end of `last`. */
 cz_node *cz_tree_mark(cz_node *node, unsigned flag, cz_span last);
 /* The same node with one more kid. */

@@ -34,6 +34,10 @@ CALLS = """optimizer calls(lr, flat = false) for [m, n] {
     (q, order) = next_basis(g @ g', descending_eigenvectors(g @ g'))
     o    = kl_scale(v, v, 0.9, 10) * ordered_iterate(g @ g', q)
     s    = eigen_root(g @ g', -1/4, 1e-3) @ coupled_newton(g @ g', -1/4, 1e-3) @ o
+    fast = summed(nesterov_ema(averaged(grad, 0.9), 0.9), lr)
+    u    = nesterov_sum(interpolated(fast, 0.9, 0.99), 0.9) |> adapted((0.9, 0.99), 1e-8)
+    u    = u |> normalized(0.9, 1e-8) |> scaled(lr) |> clipped(1.0) |> grafted(grad)
+    x    = descended(u, x, lr)
     param <- where(chosen, param, v2 - z2) - lr * (x + y' + z + w + ranks(v) + r + spread_rows(v, grad) + gather(q @ s @ grad, order))
 }
 

@@ -146,6 +146,7 @@ static int binding_before(const cz_fmt_word *word)
 {
     switch (word[-1].kind) {
     case TOK_COMMA:
+    case TOK_PIPE:
         return 0;
     case TOK_OR:
         return 1;

@@ -2,6 +2,7 @@
  * decided. */
 #include "frontend/rule/internal.h"
 #include "frontend/rule/path.h"
+#include "frontend/rule/sugar.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -71,8 +72,20 @@ static void bind_name(cz_rule *rule, const cz_node *statement,
                      target);
 }
 
+/* A call whose value gets a name gives that name to its states. */
+static void name_call(cz_rule *rule, const cz_node *statement)
+{
+    const cz_node *target = statement->kids[0];
+    const cz_node *call = cz_sole_call(statement->kids[1]);
+    if (!call || target->kind != CZ_AST_NAME)
+        return;
+    rule->bound_call = call;
+    rule->bound_name = target->text;
+}
+
 static void run_bind(cz_rule *rule, const cz_node *statement)
 {
+    name_call(rule, statement);
     cz_rule_value *value = cz_rule_eval(rule, statement->kids[1]);
     assign(rule, statement, statement->kids[0], value, bind_name);
 }

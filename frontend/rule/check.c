@@ -178,12 +178,14 @@ static void check_optimizer(checker *c, const cz_node *optimizer)
 static void run_def(cz_rule *rule, const cz_node *def)
 {
     const cz_node *formals = def->kids[0];
-    cz_rule_frame frame = {.call = def, .n_calls = 1};
+    cz_rule_frame frame = {
+        .call = def, .def = def, .id = ++rule->n_frames, .n_calls = 1};
     rule->frame = &frame;
     for (int i = 0; i < formals->n_kids; i++)
         cz_rule_bind(rule, formals->kids[i]->text, cz_rule_absorb(),
                      formals->kids[i]);
-    cz_rule_run(rule, def->kids[1]);
+    if (cz_rule_check_def(rule, def))
+        cz_rule_run(rule, def->kids[1]);
     if (!frame.result && !rule->failed)
         cz_rule_error(rule, CZ_BAD_TYPE, def, "'%s' returns no value",
                       def->text);

@@ -1,7 +1,44 @@
 /* Defs: inlined where they are called. */
 #include "frontend/rule/internal.h"
+#include "frontend/rule/sugar.h"
+
+#include <string.h>
 
 enum { MAX_CALLS = 16 }; /* defs that call defs */
+
+/* ---- defs with states ---- */
+
+static bool has_states(cz_rule *rule, const cz_node *def)
+{
+    for (int i = 0; i < rule->n_known; i++)
+        if (rule->known[i].def == def)
+            return rule->known[i].has_states;
+    const bool has = cz_def_has_states(rule->use->scope, rule->arena, def);
+    *CZ_PUSH(rule->arena, rule->known, rule->n_known) =
+        (struct cz_rule_known){def, has};
+    return has;
+}
+
+bool cz_rule_check_def(cz_rule *rule, const cz_node *def)
+{
+    if (!has_states(rule, def))
+        return true;
+    const cz_node *early = cz_def_early_return(def);
+    if (early)
+        cz_rule_error(rule, CZ_BAD_TYPE, early,
+                      "'%s' declares states: it returns at its end alone",
+                      def->text);
+    else if (cz_node_has(def, CZ_FLAG_WIDE))
+        cz_rule_error(rule, CZ_BAD_TYPE, def->kids[0],
+                      "'%s' declares states: it cannot be `wide`, and see "
+                      "matrices transposed",
+                      def->text);
+    else
+        return true;
+    return false;
+}
+
+/* ---- turning ---- */
 
 static bool is_matrix(const cz_rule_value *value)
 {
@@ -40,6 +77,8 @@ static cz_rule_value *turn(cz_rule *rule, cz_rule_value *value)
         items[i] = turn(rule, value->items[i]);
     return cz_rule_items(rule, CZ_RULE_TUPLE, items, value->n_items);
 }
+
+/* ---- the call ---- */
 
 /* The value of one formal: its argument, evaluated where the call stands, or
  * its default, which sees the formals before it. */
@@ -89,22 +128,33 @@ static cz_rule_value *run_body(cz_rule *rule, const cz_node *call,
             inner->bindings[i].value =
                 cz_rule_transpose(rule, inner->bindings[i].value);
     rule->frame = inner;
-    cz_rule_run(rule, def->kids[1]);
+    if (cz_rule_check_def(rule, def))
+        cz_rule_run(rule, def->kids[1]);
     rule->frame = inner->caller;
     if (!inner->result)
         return rule->failed
                    ? cz_rule_absorb()
                    : cz_rule_error(rule, CZ_BAD_TYPE, call,
                                    "'%s' returns no value here", def->text);
+    if (has_states(rule, def)) /* so that it may be written as equations */
+        return cz_rule_round(rule, inner->result);
     return turned ? turn(rule, inner->result) : inner->result;
 }
 
 cz_rule_value *cz_rule_inline(cz_rule *rule, const cz_node *call,
                               const cz_node *def)
 {
-    cz_rule_frame inner = {.caller = rule->frame,
-                           .call = call,
-                           .n_calls = rule->frame->n_calls + 1};
+    const bool is_bound = rule->bound_call == call;
+    cz_rule_frame inner = {
+        .caller = rule->frame,
+        .call = call,
+        .def = def,
+        .id = ++rule->n_frames,
+        .states = is_bound ? rule->bound_name : def->text,
+        .n_conditional = rule->n_conditional,
+        .is_by_value = cz_rule_find_local(rule, call->text) != NULL,
+        .n_calls = rule->frame->n_calls + 1,
+    };
     if (inner.n_calls > MAX_CALLS)
         return cz_rule_error(rule, CZ_CYCLE, call,
                              "'%s' calls itself, or calls go deeper than %d",

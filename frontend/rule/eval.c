@@ -273,6 +273,11 @@ static cz_rule_value *eval_logic(cz_rule *rule, const cz_node *node)
     return cz_rule_number(rule, cz_scalar_truth(&rule->scalars, truth));
 }
 
+static cz_rule_value *eval_pipe(cz_rule *rule, const cz_node *node)
+{
+    return cz_rule_eval(rule, node->kids[0]);
+}
+
 /* ---- all of them ---- */
 
 static const evaluator evaluators[CZ_AST_N_KINDS] = {
@@ -288,7 +293,7 @@ static const evaluator evaluators[CZ_AST_N_KINDS] = {
     [CZ_AST_GT] = eval_comparison, [CZ_AST_GE] = eval_comparison,
     [CZ_AST_EQ] = eval_comparison, [CZ_AST_NE] = eval_comparison,
     [CZ_AST_AND] = eval_logic,     [CZ_AST_OR] = eval_logic,
-    [CZ_AST_ERROR] = eval_error,
+    [CZ_AST_PIPE] = eval_pipe,     [CZ_AST_ERROR] = eval_error,
 };
 
 cz_rule_value *cz_rule_eval(cz_rule *rule, const cz_node *node)

@@ -77,6 +77,11 @@ typedef struct cz_rule_binding {
 typedef struct cz_rule_frame {
     struct cz_rule_frame *caller; /* NULL: nothing calls this one */
     const cz_node *call; /* CALL of a def, or DEF; NAME of a table or let */
+    const cz_node *def;  /* that runs here, or NULL */
+    int id;              /* 0: the optimizer's; of a def one for each call */
+    const char *states;  /* what names of states begin with, without callers' */
+    int n_conditional;   /* how deep in `first` and `every` it is called */
+    bool is_by_value;    /* called by a name that holds the def */
     cz_rule_binding *bindings;
     int n_bindings;
     int n_calls, n_loops;  /* how deep in calls, and in `for` here */
@@ -86,10 +91,13 @@ typedef struct cz_rule_frame {
 /* What lies there between steps: the parameter, then states and externs in
  * order.  `<-` writes all but externs. */
 typedef struct cz_rule_slot {
-    const char *name;
-    cz_tensor as;   /* how it lies between steps; no elements */
-    bool is_whole;  /* in one piece, at the owner */
-    bool is_extern; /* the trainer writes it before each step */
+    const char *name;    /* as the optimizer and the IR have it */
+    const char *local;   /* as the def has it that declares it */
+    int frame;           /* of that def; 0: of the optimizer itself */
+    const cz_node *call; /* of that def, or NULL */
+    cz_tensor as;        /* how it lies between steps; no elements */
+    bool is_whole;       /* in one piece, at the owner */
+    bool is_extern;      /* the trainer writes it before each step */
     double init;
     bool is_diagonal;     /* the initial value stands on the diagonal alone */
     cz_rule_value *value; /* now */
@@ -125,6 +133,15 @@ typedef struct cz_rule {
     int n_hypers;
 
     cz_rule_frame *frame;
+    int n_frames; /* calls of defs so far */
+    /* The call whose value a statement binds, and the name that it gets. */
+    const cz_node *bound_call;
+    const char *bound_name;
+    struct cz_rule_known { /* what was asked of defs before */
+        const cz_node *def;
+        bool has_states;
+    } * known;
+    int n_known;
     cz_rule_slot *slots;
     int n_slots;
     int n_serials, n_steps;
@@ -313,6 +330,9 @@ cz_rule_value *cz_rule_eval(cz_rule *rule, const cz_node *node);
 cz_rule_value *cz_rule_call(cz_rule *rule, const cz_node *call);
 cz_rule_value *cz_rule_inline(cz_rule *rule, const cz_node *call,
                               const cz_node *def);
+/* False after reporting a def with states that is `wide` or returns before its
+ * end. */
+bool cz_rule_check_def(cz_rule *rule, const cz_node *def);
 /* A TABLE's value with what `then` says of it. */
 cz_rule_value *cz_rule_go_on(cz_rule *rule, const cz_node *table,
                              cz_rule_value *value);
@@ -363,6 +383,16 @@ const cz_scalar *cz_rule_dimension(cz_rule *rule, const cz_node *node,
                                    const cz_rule_value *value);
 void cz_rule_run_state(cz_rule *rule, const cz_node *statement);
 void cz_rule_run_extern(cz_rule *rule, const cz_node *statement);
+
+/* ---- def_state.c ---- */
+
+/* Whether the call that runs may declare states where it stands; else reports
+ * the call around it that may not. */
+bool cz_rule_check_call(cz_rule *rule);
+/* What the optimizer calls the state `local` of the present frame. */
+const char *cz_rule_state_name(cz_rule *rule, const char *local);
+/* Whether the optimizer has nothing else of that name; else reports. */
+bool cz_rule_check_state_name(cz_rule *rule, const cz_rule_slot *slot);
 
 /* ---- rule_phase.c ---- */
 

@@ -32,11 +32,16 @@ const cz_node *cz_rule_find_place(cz_rule *rule, const char *name)
 
 cz_rule_slot *cz_rule_find_slot(cz_rule *rule, const char *name)
 {
-    if (rule->frame->call)
-        return NULL; /* a def sees its arguments alone */
-    for (int i = 0; i < rule->n_slots; i++)
-        if (strcmp(rule->slots[i].name, name) == 0)
-            return &rule->slots[i];
+    const cz_rule_frame *frame = rule->frame;
+    if (frame->call && !frame->def)
+        return NULL; /* a table or a let */
+    for (int i = 0; i < rule->n_slots; i++) {
+        cz_rule_slot *slot = &rule->slots[i];
+        if (frame->def
+                ? slot->frame == frame->id && strcmp(slot->local, name) == 0
+                : strcmp(slot->name, name) == 0)
+            return slot;
+    }
     return NULL;
 }
 

@@ -68,7 +68,7 @@ static void run(cz_rule *rule)
     cz_rule_frame frame = {0};
     rule->frame = &frame;
     rule->slots = NULL;
-    rule->n_slots = rule->n_steps = rule->n_serials = 0;
+    rule->n_slots = rule->n_steps = rule->n_serials = rule->n_frames = 0;
     rule->n_conditional = 0;
     const cz_tensor as = cz_rule_as_parameter(rule, rule->shape->master_dtype);
     *CZ_PUSH(rule->arena, rule->slots, rule->n_slots) = (cz_rule_slot){

@@ -6,6 +6,7 @@
 
 #include "dsl/base/checked.h"
 #include "frontend/rule/path.h"
+#include "frontend/rule/sugar.h"
 
 #include <string.h>
 
@@ -37,9 +38,28 @@ const cz_scalar *cz_rule_dimension(cz_rule *rule, const cz_node *node,
     return NULL;
 }
 
+static bool is_header_name(cz_rule *rule, const cz_node *node, int dim);
+
+/* In a def: a formal that is given such a name and nothing else. */
+static bool is_given_header_name(cz_rule *rule, const cz_node *node, int dim)
+{
+    cz_rule_frame *inner = rule->frame;
+    const cz_node *place =
+        node->kind == CZ_AST_NAME ? cz_rule_find_place(rule, node->text) : NULL;
+    if (!place || place->kind != CZ_AST_ARG || !inner->caller ||
+        cz_def_binds(inner->def, node->text))
+        return false;
+    rule->frame = inner->caller;
+    const bool is = is_header_name(rule, place->kids[0], dim);
+    rule->frame = inner;
+    return is;
+}
+
 /* A name of the header, which means what it meant there. */
 static bool is_header_name(cz_rule *rule, const cz_node *node, int dim)
 {
+    if (rule->frame->def)
+        return is_given_header_name(rule, node, dim);
     const cz_node *header = rule->use->optimizer->kids[1];
     const cz_tensor *param = &rule->slots[0].as;
     if (node->kind != CZ_AST_NAME || dim >= header->n_kids ||
@@ -205,18 +225,22 @@ static bool check_diagonal(cz_rule *rule, const cz_node *node,
 
 static bool is_declared_here(cz_rule *rule, const cz_node *statement)
 {
-    if (rule->frame->call || rule->frame->n_loops || rule->n_conditional)
+    const cz_rule_frame *frame = rule->frame;
+    const bool is_extern = statement->kind == CZ_AST_EXTERN;
+    if (frame->n_loops || rule->n_conditional > frame->n_conditional ||
+        (is_extern && frame->call))
         cz_rule_error(rule, CZ_BAD_TYPE, statement,
-                      "%s declared by the optimizer itself, outside of "
-                      "loops, `first` and `every`",
-                      statement->kind == CZ_AST_EXTERN ? "an extern is"
-                                                       : "states are");
+                      is_extern ? "an extern is declared by the optimizer "
+                                  "itself, outside of loops, `first` and "
+                                  "`every`"
+                                : "states are declared outside of loops, "
+                                  "`first` and `every`");
     else if (cz_rule_find_local(rule, statement->text))
         cz_rule_error(rule, CZ_DUPLICATE_NAME, statement,
                       "'%s' is already the name of something else here",
                       statement->text);
     else
-        return true;
+        return cz_rule_check_call(rule);
     return false;
 }
 
@@ -229,9 +253,13 @@ static void add_state(cz_rule *rule, cz_rule_slot slot)
 }
 
 /* Like the parameter. */
-static cz_rule_slot begin(const cz_rule *rule, const cz_node *statement)
+static cz_rule_slot begin(cz_rule *rule, const cz_node *statement)
 {
-    return (cz_rule_slot){.name = statement->text,
+    const cz_rule_frame *frame = rule->frame;
+    return (cz_rule_slot){.name = cz_rule_state_name(rule, statement->text),
+                          .local = statement->text,
+                          .frame = frame->id,
+                          .call = frame->call,
                           .as = rule->slots[0].as,
                           .is_extern = statement->kind == CZ_AST_EXTERN,
                           .declared = statement};
@@ -243,27 +271,41 @@ static void end(cz_rule *rule, const cz_rule_slot *slot, bool is_good)
     if (is_good)
         add_state(rule, *slot);
     else
-        cz_rule_bind(rule, slot->name, cz_rule_absorb(), slot->declared);
+        cz_rule_bind(rule, slot->local, cz_rule_absorb(), slot->declared);
+}
+
+/* What a state in a def would be that nobody calls, or that stands where it
+ * must not, is not known. */
+static void absorb_state(cz_rule *rule, const cz_node *statement)
+{
+    if (rule->frame->def && !cz_rule_find_place(rule, statement->text))
+        cz_rule_bind(rule, statement->text, cz_rule_absorb(), statement);
 }
 
 void cz_rule_run_state(cz_rule *rule, const cz_node *statement)
 {
     const cz_node *type = statement->kids[0], *initial = statement->kids[1];
-    if (!is_declared_here(rule, statement))
+    if (!is_declared_here(rule, statement) || !rule->n_slots) {
+        absorb_state(rule, statement);
         return;
+    }
     cz_rule_slot slot = begin(rule, statement);
+    const bool own = cz_rule_check_state_name(rule, &slot);
     const bool constant = find_initial(rule, initial, &slot);
     const bool typed = find_dtype(rule, type, &slot);
     const bool fits = find_shape(rule, type, &slot);
     end(rule, &slot,
-        constant && typed && fits && check_diagonal(rule, initial, &slot));
+        own && constant && typed && fits &&
+            check_diagonal(rule, initial, &slot));
 }
 
 void cz_rule_run_extern(cz_rule *rule, const cz_node *statement)
 {
     const cz_node *type = statement->kids[0];
-    if (!is_declared_here(rule, statement))
+    if (!is_declared_here(rule, statement)) {
+        absorb_state(rule, statement);
         return;
+    }
     cz_rule_slot slot = begin(rule, statement);
     const bool typed = find_dtype(rule, type, &slot);
     const bool fits = find_extern_shape(rule, type, &slot);
