@@ -98,7 +98,9 @@ static void put_parameters(cz_text *out, const cz_loop *loop, int first_in)
     for (int i = 0; i < step->n_out; i++)
         cz_text_printf(out, ",\n    %s *restrict y%d",
                        cz_c_type(step->out_dtype[i]), i);
-    cz_text_puts(out, ")\n{\n");
+    cz_text_puts(out, loop->checked < 0 ? ")\n{\n"
+                                        : ",\n    czr_status *status)\n{\n"
+                                          "    uint32_t wild = 0;\n");
 }
 
 static void put_operand(cz_text *out, const cz_loop *loop, int in)
@@ -119,6 +121,24 @@ static void put_target(cz_text *out, const cz_loop *loop, int i)
     else
         cz_text_printf(out, "y%d%s", i,
                        index_of(loop->step->out_access[i], loop->flat));
+}
+
+/* A flag of bits, which compilers can make vectors of. */
+static void put_check(cz_text *out, const cz_loop *loop)
+{
+    if (loop->checked < 0)
+        return;
+    cz_text_printf(out, "%swild |= czr_wild_%s(", inner_indent(loop),
+                   cz_dtype_name(loop->step->out_dtype[loop->checked]));
+    put_target(out, loop, loop->checked);
+    cz_text_puts(out, ");\n");
+}
+
+static void put_check_end(cz_text *out, const cz_loop *loop)
+{
+    if (loop->checked >= 0)
+        cz_text_puts(out, "    if (wild)\n"
+                          "        *status = CZR_ERR_PARAM;\n");
 }
 
 /* By way of int32_t, from which conversions are vectors. */
@@ -283,6 +303,7 @@ static void put_element(cz_text *out, const cz_loop *loop)
     put_place(out, loop);
     put_terms(out, loop);
     put_call(out, loop, 0, "");
+    put_check(out, loop);
     put_reduction_terms(out, loop);
 }
 
@@ -383,6 +404,7 @@ int cz_emit_map_loop(cz_emitter *emitter, const cz_loop *loop)
 
     put_parameters(&text, loop, 0);
     put_loops(&text, loop);
+    put_check_end(&text, loop);
     number = emit_once(emitter, &text);
     cz_text_fini(&text);
     return number;
@@ -401,7 +423,9 @@ int cz_emit_epilogue_loop(cz_emitter *emitter, const cz_loop *loop)
         cz_text_puts(&text, "    for (size_t i = 0; i < rows; i++) {\n"
                             "        for (size_t j = 0; j < columns; j++) {\n");
     put_call(&text, loop, 2, loop->flat ? "acc[i]" : "acc[i * columns + j]");
+    put_check(&text, loop);
     cz_text_puts(&text, loop->flat ? "    }\n" : "        }\n    }\n");
+    put_check_end(&text, loop);
     number = emit_once(emitter, &text);
     cz_text_fini(&text);
     return number;

@@ -158,6 +158,31 @@ static void declare_workspace(stage_printer *p)
     }
 }
 
+/* The slot that a trainer reads: of a parameter with a master what it is
+ * rounded to, which may overflow where the master does not; -1: none. */
+static int checked_slot(const cz_view_stage *stage)
+{
+    int found = -1;
+
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out[i].kind == CZ_SLOT_STORED ||
+            (stage->out[i].kind == CZ_SLOT_PARAM && found < 0))
+            found = i;
+    return found;
+}
+
+/* The result of a step that goes there, or -1. */
+static int checked_result(const cz_view_stage *stage, const cz_view_step *step,
+                          int first_result)
+{
+    const int slot = checked_slot(stage);
+
+    for (int o = 0; slot >= 0 && o < step->n_out; o++)
+        if (stage->out_value[slot] == first_result + o)
+            return o;
+    return -1;
+}
+
 /* Operands of step `s` and which of them its outputs overwrite. */
 static cz_loop make_loop(stage_printer *p, int s, int first_result)
 {
@@ -175,7 +200,9 @@ static cz_loop make_loop(stage_printer *p, int s, int first_result)
                 strcmp(p->names[step->in[i]], p->names[first_result + o]) == 0)
                 in_place[o] = i;
     }
-    return (cz_loop){step, in_dtype, in_place, cz_loop_is_flat(step), false};
+    return (cz_loop){step,     in_dtype,
+                     in_place, cz_loop_is_flat(step),
+                     false,    checked_result(p->stage, step, first_result)};
 }
 
 /* How far from its start the rank's part of an operand, or of a result, lies
@@ -229,7 +256,7 @@ static void put_arguments(stage_printer *p, const cz_loop *loop, int first_in,
         cz_text_printf(p->out, ", %s",
                        part_of(p, p->names[first_result + o],
                                part_elements(step, step->out_access[o])));
-    cz_text_puts(p->out, ");\n");
+    cz_text_puts(p->out, loop->checked < 0 ? ");\n" : ", call->status);\n");
 }
 
 /* Whether a product ends in alpha * c + beta * s, which it does itself. */

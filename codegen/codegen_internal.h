@@ -40,6 +40,8 @@ typedef struct cz_loop {
     const int *in_place;      /* [n_out]: number of the operand, or -1 */
     bool flat;                /* one index instead of row and column */
     bool in_lanes;            /* while printed: one loop deeper */
+    int checked; /* the output that must be finite, else -1: the loop then says
+                  * so in the call's status */
 } cz_loop;
 
 /* True if all accesses go by one flat index. */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 20u /* of the tables in the second part */
+#define CZR_ABI 21u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -41,7 +41,8 @@
     X(ERR_NOT_POSITIVE, "a matrix that must be positive definite is not")      \
     X(ERR_SINGULAR, "a triangular matrix with a zero on its diagonal")         \
     X(ERR_NO_CONVERGENCE, "eigenvalues did not converge, in float64 neither")  \
-    X(ERR_GRADIENT, "a gradient is not finite, or too large for its rule")
+    X(ERR_GRADIENT, "a gradient is not finite, or too large for its rule")     \
+    X(ERR_PARAM, "a rule made a parameter that is not finite")
 
 typedef enum czr_status {
 #define CZR_STATUS(name, text) CZR_##name,
@@ -77,6 +78,9 @@ typedef struct czr_options {
     int64_t deadline_ms;     /* of one wait for other ranks; 0: 600,000 */
     int threads; /* of a matrix library in one call; 0: the processors that this
                   * process may use, shared among the ranks, at least one */
+    int undo; /* a step whose rules fail is undone on all ranks, alike: takes a
+               * second copy of this rank's states and masters, and of its slice
+               * of the parameters.  All ranks have to agree */
 } czr_options;
 
 /* Run-time values in the order of NAME.h's enum; NaN or beyond n: default. */
@@ -87,7 +91,7 @@ typedef struct czr_hyper {
 
 typedef struct czr_result {
     double grad_norm; /* before clipping; 0 when the plan takes no norm */
-    int skipped;      /* 1: gradients as below, nothing was changed */
+    int skipped;      /* 1: nothing was changed, see czr_step */
     int64_t step;     /* applied updates so far */
 } czr_result;
 
@@ -205,8 +209,21 @@ czr_status czr_extern_get(czr_engine *engine, int number, czr_extern_info *out);
 /* Collective.  Gradients that are not finite, or without `clip` too large for
  * their rule, are found before anything is written, by all ranks alike: the
  * step is skipped where the plan says `skip nonfinite`; else it is
- * CZR_ERR_GRADIENT, and the engine goes on at the same t with the next.  Any
- * other failure poisons the engine: later calls return the same.
+ * CZR_ERR_GRADIENT, and the engine goes on at the same t with the next.
+ *
+ * A rule may fail where gradients do not: a factorisation that cannot be
+ * (CZR_ERR_NOT_FINITE to CZR_ERR_NO_CONVERGENCE), or a parameter that becomes
+ * infinite or NaN, by 0 / 0 or a rate of 1e38 (CZR_ERR_PARAM).
+ *   With czr_options.undo all ranks return that status from this very step,
+ *   with the parameter and its rank in czr_error; parameters, states and t are
+ *   bit for bit what they were, on all ranks, and the engine goes on.
+ *   Without, the engine is poisoned, and of parameters and states that a rule
+ *   writes nothing is known to be what it was: what is bound elsewhere than in
+ *   place still is, of this step.  A factorisation is said at once: the ranks
+ *   that it did not fail on return CZR_ERR_ABORTED.  CZR_ERR_PARAM is what all
+ *   ranks return from the next step, which writes nothing; czr_error says since
+ *   which update.
+ * Any other failure poisons the engine: later calls return the same.
  * CZR_ERR_EXTERN: something that czr_extern_set gives was not given. */
 czr_status czr_step(czr_engine *engine, const czr_hyper *hyper,
                     czr_stream stream, czr_result *result);
@@ -223,26 +240,6 @@ const char *czr_error(const czr_engine *engine);
 void czr_close(czr_engine *engine);
 
 /* ---- 2. For generated C ------------------------------------------------- */
-
-typedef uint16_t czr_bf16;
-
-static inline float czr_bf16_to_f32(czr_bf16 x)
-{
-    uint32_t bits = (uint32_t)x << 16;
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
-/* To nearest even; NaN stays NaN. */
-static inline czr_bf16 czr_f32_to_bf16(float f)
-{
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    if ((bits & 0x7fffffffu) > 0x7f800000u)
-        return (czr_bf16)((bits >> 16) | 0x40u);
-    return (czr_bf16)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
-}
 
 #include "czr_math.h"
 

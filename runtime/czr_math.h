@@ -1,7 +1,42 @@
-/* The part of czr.h that stages of generated C compute with: products,
+/* The part of czr.h that stages of generated C compute with: bf16, products,
  * factorisations, and the call of a stage.  Included by czr.h alone. */
 #ifndef CZR_MATH_H
 #define CZR_MATH_H
+
+typedef uint16_t czr_bf16;
+
+static inline float czr_bf16_to_f32(czr_bf16 x)
+{
+    uint32_t bits = (uint32_t)x << 16;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+/* To nearest even; NaN stays NaN. */
+static inline czr_bf16 czr_f32_to_bf16(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    if ((bits & 0x7fffffffu) > 0x7f800000u)
+        return (czr_bf16)((bits >> 16) | 0x40u);
+    return (czr_bf16)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+/* Not 0 where x is infinite or NaN: the bits of x - x, which is +0 else.  Two
+ * instructions of a vector, to test the exponent takes three. */
+static inline uint32_t czr_wild_f32(float x)
+{
+    const float nothing = x - x;
+    uint32_t bits;
+    memcpy(&bits, &nothing, sizeof bits);
+    return bits;
+}
+
+static inline uint32_t czr_wild_bf16(czr_bf16 x)
+{
+    return czr_wild_f32(czr_bf16_to_f32(x));
+}
 
 /* c[m, n] = op(a) @ op(b), accumulated in f32, row-major, contiguous.
  * a is [m, k], or [k, m] when transpose_a; b is [k, n], or [n, k]. */

@@ -34,19 +34,41 @@ czr_status czr_engine_refuse(czr_engine *engine, czr_status status,
     return status;
 }
 
+/* Whether it is the first failure that stays. */
+static bool stop(czr_engine *engine, czr_status status, const char *format,
+                 va_list args) __attribute__((format(printf, 3, 0)));
+
+static bool stop(czr_engine *engine, czr_status status, const char *format,
+                 va_list args)
+{
+    if (engine->status != CZR_OK)
+        return false;
+    write_error(engine, format, args);
+    engine->status = status;
+    return true;
+}
+
 czr_status czr_engine_poison(czr_engine *engine, czr_status status,
                              const char *format, ...)
 {
     va_list args;
 
-    if (engine->status != CZR_OK)
-        return engine->status;
     va_start(args, format);
-    write_error(engine, format, args);
+    if (stop(engine, status, format, args))
+        engine->world->ops->abort(engine->world, engine->error);
     va_end(args);
-    engine->status = status;
-    engine->world->ops->abort(engine->world, engine->error);
-    return status;
+    return engine->status;
+}
+
+czr_status czr_engine_stop(czr_engine *engine, czr_status status,
+                           const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    stop(engine, status, format, args);
+    va_end(args);
+    return engine->status;
 }
 
 const char *czr_error(const czr_engine *engine)
@@ -86,10 +108,13 @@ static czr_status open_step_memory(czr_engine *engine)
     engine->whole = czr_alloc(n_params, sizeof(int64_t));
     engine->sent = czr_alloc(n_ops, sizeof(int64_t));
     engine->received = czr_alloc(n_ops, sizeof(int64_t));
+    engine->faults =
+        czr_alloc((size_t)engine->world->size, sizeof *engine->faults);
     return engine->comms && engine->bindings && engine->hypers &&
                    engine->scalars && engine->call_scalars && engine->names &&
                    engine->call_in && engine->call_out && engine->updates &&
-                   engine->whole && engine->sent && engine->received
+                   engine->whole && engine->sent && engine->received &&
+                   engine->faults
                ? CZR_OK
                : CZR_ERR_NO_MEMORY;
 }
@@ -144,6 +169,9 @@ static czr_status prepare(czr_engine *engine, const czr_options *options)
         status = open_device(engine, options);
     if (status == CZR_OK)
         status = czr_spaces_open(engine);
+    engine->undoes = options->undo != 0;
+    if (status == CZR_OK && engine->undoes)
+        status = czr_undo_open(engine);
     if (status != CZR_OK)
         return czr_engine_refuse(engine, status, "no memory for the plan");
     name_params(engine);
@@ -272,6 +300,7 @@ void czr_close(czr_engine *engine)
     czr_free(engine->whole);
     czr_free(engine->sent);
     czr_free(engine->received);
+    czr_free(engine->faults);
     if (engine->has_lock)
         pthread_mutex_destroy(&engine->lock);
     czr_free(engine);

@@ -25,6 +25,9 @@ typedef struct czr_spaces {
     czr_transfer_row *rows; /* of an exchange; NULL: the bucket is not equal */
     unsigned char *master;  /* NULL: the parameter is its own */
     unsigned char *states;  /* of its parameters, as they lie in the slice */
+    size_t state_bytes;
+    unsigned char *kept; /* to undo a step: states, master, slice of `param`,
+                          * one behind the other; NULL: no step is undone */
 } czr_spaces;
 
 /* What of a parameter this rank updates: elements of its bucket, whether it
@@ -51,6 +54,12 @@ typedef struct czr_loose {
     int64_t shape[9], strides[9]; /* elements */
     czr_blocks blocks[9];
 } czr_loose;
+
+/* What a rule did wrong on this rank, or all zero. */
+typedef struct czr_fault {
+    int32_t status, param; /* czr_status */
+    int64_t update;        /* t */
+} czr_fault;
 
 /* One that this rank's trainer gives, of a parameter at home. */
 typedef struct czr_extern {
@@ -101,6 +110,7 @@ struct czr_engine {
     int32_t largest; /* bits of the largest magnitude of any reduced gradient */
     bool is_guarded; /* czr_guard came */
     czr_status refusal; /* why nothing is written, where no policy says so */
+    bool is_faulty;     /* a rule failed in an earlier step, on some rank */
     czr_norm norm;
     double grad_norm, clip; /* the coefficient */
     bool is_skipped;
@@ -110,6 +120,10 @@ struct czr_engine {
     float (*names)[CZR_NAME_SCALARS]; /* [n_params] */
     const void **call_in;             /* [CZR_MAX_SLOTS] */
     void **call_out;
+
+    bool undoes;
+    czr_fault fault;   /* the first that ranks have not agreed on */
+    czr_fault *faults; /* [ranks] while they do */
 
     int64_t steps, skips; /* applied updates; steps that changed nothing */
     int64_t *updates, *whole, *sent, *received;
@@ -123,6 +137,10 @@ czr_status czr_engine_refuse(czr_engine *engine, czr_status status,
     __attribute__((format(printf, 3, 4)));
 czr_status czr_engine_poison(czr_engine *engine, czr_status status,
                              const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Poisons where all ranks do so by themselves: nobody is told. */
+czr_status czr_engine_stop(czr_engine *engine, czr_status status,
+                           const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 void czr_engine_lock(czr_engine *engine);
@@ -174,6 +192,20 @@ void czr_loose_copy_out(czr_engine *engine, int param);
 czr_status czr_guard(czr_engine *engine);
 /* Skips the step, and says why unless the plan's policy is to skip. */
 void czr_guard_skip(czr_engine *engine, const char *why);
+
+/* Sums of n counts over all ranks, in place. */
+czr_status czr_guard_sum(czr_engine *engine, int64_t *counts, size_t n);
+
+/* fault.c: a rule failed for a parameter; false: the step cannot go on, as it
+ * is not undone.  When all of the step has run, ranks agree on who failed. */
+bool czr_fault_note(czr_engine *engine, czr_status status, int param);
+czr_status czr_fault_settle(czr_engine *engine);
+
+/* undo.c: what a step writes, kept before it and put back.  Memory is taken
+ * where options ask for it; to put it back is collective. */
+czr_status czr_undo_open(czr_engine *engine);
+void czr_undo_keep(czr_engine *engine);
+czr_status czr_undo_restore(czr_engine *engine);
 
 /* op.c: one operation on this rank; op_*.c: the kinds. */
 bool czr_op_is_skipped(const czr_engine *engine, int op);

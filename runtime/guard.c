@@ -52,22 +52,20 @@ static int find_beyond(const czr_engine *engine)
     return -1;
 }
 
-/* On how many ranks something is so. */
-static czr_status count_ranks(czr_engine *engine, bool is_so, int64_t *n)
+czr_status czr_guard_sum(czr_engine *engine, int64_t *counts, size_t n)
 {
     char why[CZR_WHY_BYTES];
     const czr_unit unit = {
         .kind = CZR_UNIT_ALL_REDUCE,
         .op = -1,
-        .of.all_reduce = {.data = n, .count = 1, .type = CZR_SUM_I64}};
+        .of.all_reduce = {.data = counts, .count = n, .type = CZR_SUM_I64}};
 
-    *n = is_so;
     const czr_status status =
         czr_comm_run(engine->world->everyone[CZR_CHANNEL_PLAN], &unit, why);
     return status == CZR_OK
                ? CZR_OK
                : czr_engine_poison(engine, status,
-                                   "comparing what gradients came: %s", why);
+                                   "agreeing with other ranks: %s", why);
 }
 
 static void skip_for(czr_engine *engine, int param)
@@ -88,6 +86,18 @@ static void skip_for(czr_engine *engine, int param)
     czr_guard_skip(engine, why);
 }
 
+/* The limit of some rule was reached: is it by a gradient of that rule? */
+static czr_status find_and_skip(czr_engine *engine)
+{
+    const int param = find_beyond(engine);
+    int64_t n = param >= 0;
+    const czr_status status = czr_guard_sum(engine, &n, 1);
+
+    if (status == CZR_OK && n > 0)
+        skip_for(engine, param);
+    return status;
+}
+
 void czr_guard_skip(czr_engine *engine, const char *why)
 {
     engine->is_skipped = true;
@@ -98,20 +108,21 @@ void czr_guard_skip(czr_engine *engine, const char *why)
 
 czr_status czr_guard(czr_engine *engine)
 {
-    int64_t n = 0;
-    int param = -1;
+    enum { BEYOND, FAULTY, N_COUNTS };
 
     engine->is_guarded = true;
     if (engine->program->clip > 0)
         return CZR_OK; /* the norm says whether all are finite */
     czr_status status = engine->device->ops->finish(engine->device);
+    int64_t counts[N_COUNTS] = {[BEYOND] = may_be_beyond(engine),
+                                [FAULTY] = engine->fault.status != CZR_OK};
     if (status == CZR_OK)
-        status = count_ranks(engine, may_be_beyond(engine), &n);
-    if (status != CZR_OK || n == 0)
+        status = czr_guard_sum(engine, counts, N_COUNTS);
+    if (status != CZR_OK)
         return status;
-    param = find_beyond(engine);
-    status = count_ranks(engine, param >= 0, &n);
-    if (status == CZR_OK && n > 0)
-        skip_for(engine, param);
-    return status;
+    if (counts[FAULTY] > 0) {
+        engine->is_faulty = engine->is_skipped = true;
+        return CZR_OK;
+    }
+    return counts[BEYOND] > 0 ? find_and_skip(engine) : CZR_OK;
 }

@@ -10,7 +10,7 @@ enum { RUNTIME_VERSION = 1, HASH_BYTES = 64 };
 typedef struct card {
     char hash[HASH_BYTES];
     uint32_t abi, runtime;
-    int32_t world_size, status;
+    int32_t world_size, status, undoes;
 } card;
 
 static bool is_same_plan(const card *a, const card *b)
@@ -31,6 +31,12 @@ static czr_status compare(czr_engine *engine, const card *cards, int n)
                 cards[0].hash, cards[rank].hash);
     if (mine->status != CZR_OK)
         return (czr_status)mine->status;
+    for (int rank = 1; rank < n; rank++)
+        if (cards[rank].status == CZR_OK &&
+            cards[rank].undoes != cards[0].undoes)
+            return czr_engine_refuse(
+                engine, CZR_ERR_MISMATCH,
+                "of ranks 0 and %d one alone is asked to undo steps", rank);
     for (int rank = 0; rank < n; rank++)
         if (cards[rank].status != CZR_OK)
             return czr_engine_refuse(
@@ -47,7 +53,8 @@ czr_status czr_handshake(czr_engine *engine, czr_status own)
     card mine = {.abi = engine->program->abi,
                  .runtime = RUNTIME_VERSION,
                  .world_size = world->size,
-                 .status = (int32_t)own};
+                 .status = (int32_t)own,
+                 .undoes = engine->undoes};
     card *cards = czr_alloc((size_t)world->size, sizeof *cards);
 
     if (!cards)

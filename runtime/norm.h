@@ -15,6 +15,7 @@ enum {
     CZR_NORM_DIGITS = 21,
     CZR_NORM_INFINITIES = CZR_NORM_DIGITS, /* how many were met */
     CZR_NORM_NANS,
+    CZR_NORM_FAULTS, /* ranks where a rule failed in an earlier step */
     CZR_NORM_WORDS
 };
 

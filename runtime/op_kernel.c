@@ -105,18 +105,25 @@ static czr_status run_row(czr_engine *engine, const czr_kernel_row *row)
     return status;
 }
 
-/* Says which parameter; the rest of the step is not run. */
+/* Says which parameter; the rest of the step is not run, where it is not
+ * undone. */
 static czr_status check_row(czr_engine *engine, const czr_kernel_row *row,
                             czr_status status)
 {
     char name[128];
 
-    if (status == CZR_OK)
+    if (status == CZR_OK || czr_fault_note(engine, status, (int)row->param))
         return CZR_OK;
     czr_program_name(engine->program, (int)row->param, engine->rank, name,
                      sizeof name);
     return czr_engine_poison(engine, status, "%s: %s", name,
                              czr_status_text(status));
+}
+
+/* All that this step writes will be undone. */
+static bool is_in_vain(const czr_engine *engine)
+{
+    return engine->undoes && engine->fault.status != CZR_OK;
 }
 
 czr_status czr_op_kernel(czr_engine *engine, int op)
@@ -126,7 +133,7 @@ czr_status czr_op_kernel(czr_engine *engine, int op)
     const czr_range range = czr_program_rows(program, table, engine->rank);
     const czr_kernel_row *rows = program->tables[table].rows;
 
-    for (int64_t i = 0; i < range.n; i++) {
+    for (int64_t i = 0; i < range.n && !is_in_vain(engine); i++) {
         const czr_kernel_row *row = &rows[range.first + i];
         const czr_status status = check_row(engine, row, run_row(engine, row));
         if (status != CZR_OK)

@@ -35,7 +35,10 @@ czr_status czr_op_decide(czr_engine *engine, int op)
 
     (void)op;
     engine->grad_norm = czr_norm_root(&engine->norm);
-    if (!czr_norm_is_finite(&engine->norm))
+    engine->is_faulty = engine->norm.words[CZR_NORM_FAULTS] > 0;
+    if (engine->is_faulty)
+        engine->is_skipped = true;
+    else if (!czr_norm_is_finite(&engine->norm))
         czr_guard_skip(engine, "the norm of all gradients is not finite");
     engine->clip = 1;
     if (program->clip > 0) {

@@ -150,6 +150,7 @@ static void close_bucket(czr_engine *engine, int b)
     device->ops->release(device, spaces->grad);
     device->ops->release(device, spaces->reduced);
     device->ops->release(device, spaces->master);
+    device->ops->release(device, spaces->kept);
 }
 
 void czr_spaces_close(czr_engine *engine)

@@ -121,6 +121,7 @@ static czr_status open_memory(czr_engine *engine)
     if (status == CZR_OK)
         place_states(engine, bytes);
     for (int b = 0; b < program->n_buckets && status == CZR_OK; b++) {
+        engine->spaces[b].state_bytes = (size_t)bytes[b];
         engine->spaces[b].states =
             engine->device->ops->alloc(engine->device, (size_t)bytes[b], 1);
         if (!engine->spaces[b].states)

@@ -113,8 +113,10 @@ static void start_next_list(czr_engine *engine)
     engine->next_op = 0;
     engine->largest = 0;
     engine->is_guarded = false;
+    engine->is_faulty = false;
     engine->refusal = CZR_OK;
     engine->norm = (czr_norm){{0}};
+    engine->norm.words[CZR_NORM_FAULTS] = engine->fault.status != CZR_OK;
     engine->grad_norm = 0;
     engine->clip = 1;
     engine->is_skipped = false;
@@ -170,7 +172,10 @@ static czr_status run_step(czr_engine *engine, const czr_hyper *hyper,
     if (status != CZR_OK)
         return status;
     copy_in(engine);
+    czr_undo_keep(engine);
     status = run_list(engine);
+    if (status == CZR_OK)
+        status = czr_fault_settle(engine);
     if (status != CZR_OK)
         return czr_engine_poison(engine, status, "the step failed");
     status = engine->refusal;

@@ -57,8 +57,12 @@ static double time_loop(vector *self)
     const void *in[MAX_SLOTS];
     void *out[MAX_SLOTS];
     float scalars[MAX_SCALARS];
-    const czr_call call = {
-        .in = in, .out = out, .scalars = scalars, .count = self->n};
+    czr_status status = CZR_OK; /* of a parameter that is not finite */
+    const czr_call call = {.in = in,
+                           .out = out,
+                           .scalars = scalars,
+                           .count = self->n,
+                           .status = &status};
 
     for (int i = 0; i < stage->n_in; i++)
         in[i] = array_of(self, stage->in[i]);
