@@ -1,0 +1,276 @@
+// c = alpha x y' + beta s + delta I in bf16, sums in f32, for sm_90a.
+//
+// SYMMETRIC: only 64x64 blocks on or above the diagonal are computed, and each
+// is stored twice, so that c is symmetric to the bit whatever x and y are; of s
+// what lies above the diagonal counts.
+// N_MAJOR: the second operand is given as [k, cols], not [cols, k]: c = x y.
+//
+// Specialised by KERNEL (its name), BM, BN (rows and columns of a tile, 64 rows
+// a consumer), STAGES, SYMMETRIC, N_MAJOR.  Maps of x, y and c have boxes of
+// 64 x 64 elements with 128-byte swizzle.  k_steps >= 1: without products there
+// would be no sums to begin with, and the host refuses.
+//
+// One warpgroup feeds TMA, the others multiply.  A block of threads goes
+// through tiles blockIdx.x, blockIdx.x + gridDim.x and so on of the table.
+
+enum {
+    BK = 64,
+    WARPGROUP = 128,
+    CONSUMERS = BM / 64,
+    ROW_BYTES = BK * 2,
+    X_BYTES = BM * ROW_BYTES,
+    STAGE_BYTES = X_BYTES + BN * ROW_BYTES,
+    BLOCK_BYTES = 64 * 64 * 2,
+    SHARED_LIMIT = 232448,
+    // 1024 for alignment, two barriers a stage.
+    SHARED_BYTES = STAGES * STAGE_BYTES + CONSUMERS * 2 * BLOCK_BYTES + 1024 +
+                   STAGES * 16
+};
+static_assert(BM % 64 == 0 && BN % 64 == 0, "tiles are of 64x64 blocks");
+static_assert(SHARED_BYTES <= SHARED_LIMIT, "stages do not fit");
+
+// Registers a thread, by consumers: as compiled (65536 dealt out to all, whole
+// eights), then what the producer gives away and the consumers take.
+struct register_split {
+    int entry, producer, consumer;
+};
+constexpr register_split SPLITS[] = {{0, 0, 0},
+                                     {0, 0, 0},
+                                     {168, 24, 240},
+                                     {128, 32, 160},
+                                     {96, 24, 112}};
+static_assert(CONSUMERS >= 2 && CONSUMERS <= 4, "no split of registers");
+constexpr register_split SPLIT = SPLITS[CONSUMERS];
+static_assert(SPLIT.producer + SPLIT.consumer * CONSUMERS <=
+                  SPLIT.entry * (CONSUMERS + 1),
+              "consumers would wait for registers for ever");
+
+// Matrix descriptors for wgmma, 128-byte swizzle.  K contiguous: groups of 8
+// rows lie 1024 bytes apart.  N contiguous: panels of 64 columns 8192 apart,
+// groups of 8 rows of k 1024.
+DEV u64 descriptor(u32 address, u32 panel_bytes)
+{
+    return (u64)((address & 0x3ffff) >> 4) | (u64)(panel_bytes >> 4) << 16 |
+           (u64)(1024 >> 4) << 32 | (u64)1 << 62;
+}
+
+// Addresses of shared memory.
+struct shared_plan {
+    u32 stages, blocks, full, empty;
+};
+
+DEV shared_plan plan_shared(u32 start)
+{
+    shared_plan p;
+    p.stages = (start + 1023) & ~1023u;
+    p.blocks = p.stages + STAGES * STAGE_BYTES;
+    p.full = p.blocks + CONSUMERS * 2 * BLOCK_BYTES;
+    p.empty = p.full + 8 * STAGES;
+    return p;
+}
+
+// The ring of stages: `n` stages were used before.
+struct ring {
+    u32 n;
+};
+
+DEV u32 ring_slot(ring r)
+{
+    return r.n % STAGES;
+}
+
+DEV u32 ring_parity(ring r)
+{
+    return r.n / STAGES & 1;
+}
+
+DEV void load_stage(const shared_plan &p, ring r, const tensor_map *x,
+                    const tensor_map *y, tile t, int k)
+{
+    const u32 at = p.stages + ring_slot(r) * STAGE_BYTES;
+    const u32 full = p.full + 8 * ring_slot(r);
+
+    mbarrier_wait(p.empty + 8 * ring_slot(r), ring_parity(r) ^ 1);
+    mbarrier_expect(full, STAGE_BYTES);
+    for (int row = 0; row < BM; row += 64)
+        tma_load(at + row * ROW_BYTES, x, full, k * BK, t.i * BM + row, t.z);
+    for (int row = 0; row < BN; row += 64) {
+        const u32 to = at + X_BYTES + row * ROW_BYTES;
+        const int col = t.j * BN + row;
+        if (N_MAJOR)
+            tma_load(to, y, full, col, k * BK, t.z);
+        else
+            tma_load(to, y, full, k * BK, col, t.z);
+    }
+}
+
+// d = the sums of 64 rows of the tile: those of consumer wg.  A stage is given
+// back when the products after it are under way.
+DEV void multiply(float (&d)[BN / 2], const shared_plan &p, ring &r, int wg,
+                  int k_steps)
+{
+    const bool is_first_lane = (threadIdx.x & 31) == 0;
+
+    for (int k = 0; k < k_steps; k++, r.n++) {
+        const u32 at = p.stages + ring_slot(r) * STAGE_BYTES;
+        const u64 a = descriptor(at + wg * 64 * ROW_BYTES, 16);
+        const u64 b = descriptor(at + X_BYTES, N_MAJOR ? BLOCK_BYTES : 16);
+        mbarrier_wait(p.full + 8 * ring_slot(r), ring_parity(r));
+        wgmma_fence();
+#pragma unroll
+        for (int kk = 0; kk < BK / 16; kk++)
+            wgmma<N_MAJOR>(d, a + kk * 2, b + kk * (N_MAJOR ? 128 : 2), k | kk);
+        wgmma_commit();
+        wgmma_wait<1>();
+        if (k && is_first_lane)
+            mbarrier_arrive(p.empty + 8 * ring_slot({r.n - 1}));
+    }
+    wgmma_wait<0>();
+    wgmma_finished(d);
+    if (is_first_lane)
+        mbarrier_arrive(p.empty + 8 * ring_slot({r.n - 1}));
+}
+
+// Where row `row` of the 8x8 block in column `chunk` lies in a swizzled block.
+DEV u32 place(u32 block, int row, int chunk)
+{
+    return block + row * 128 + ((chunk ^ (row & 7)) << 4);
+}
+
+// The four 8x8 blocks that a warp has at columns j and j + 1 of its 16 rows, to
+// `normal` and transposed to `mirror`.
+DEV void stage_pairs(u32 normal, u32 mirror, int warp, int j, const u32 (&v)[4])
+{
+    const int lane = threadIdx.x & 31, m = lane / 8, in = lane & 7;
+
+    stmatrix4(place(normal, 16 * warp + 8 * (m & 1) + in, j + (m >> 1)), v);
+    if (SYMMETRIC)
+        stmatrix4_transposed(
+            place(mirror, 8 * (j + (m >> 1)) + in, 2 * warp + (m & 1)), v);
+}
+
+// A block on the diagonal is its own mirror image: what lies below it comes
+// from above, also inside the 8x8 blocks that it crosses.
+DEV void stage_diagonal(u32 block, int warp, int j, const u32 (&v)[4])
+{
+    const int lane = threadIdx.x & 31, in = lane & 7;
+    const int row = lane / 4, col = 2 * (lane & 3);
+
+#pragma unroll
+    for (int q = 0; q < 4; q++) {
+        const int above = 2 * warp + (q & 1), right = j + (q >> 1);
+        if (right < above)
+            continue;
+        if (right > above) {
+            stmatrix1(place(block, 8 * above + in, right), v[q]);
+            stmatrix1_transposed(place(block, 8 * right + in, above), v[q]);
+            continue;
+        }
+        const u32 t = movmatrix(v[q]);
+        const u32 low = (row <= col ? v[q] : t) & 0xffffu;
+        const u32 high = (row <= col + 1 ? v[q] : t) & 0xffff0000u;
+        stmatrix1(place(block, 8 * above + in, right), low | high);
+    }
+}
+
+// The 64x64 block at (r0, c0), the number p of this consumer's, to c.
+DEV void store_block(const float (&d)[BN / 2], int p, u32 normal,
+                     const tensor_map *c, const epilogue &e, int wg, int r0,
+                     int c0, int z, int rows, int cols)
+{
+    const int in = threadIdx.x % WARPGROUP, warp = in / 32, lane = in & 31;
+    const u32 mirror = normal + BLOCK_BYTES;
+    const bool is_diagonal = SYMMETRIC && r0 == c0;
+
+    if (in == 0)
+        tma_store_wait_read();
+    named_barrier(1 + wg, WARPGROUP);
+#pragma unroll
+    for (int j = 0; j < 8; j += 2) {
+        u32 v[4];
+#pragma unroll
+        for (int q = 0; q < 4; q++) {
+            const int at = 4 * (p * 8 + j + (q >> 1)) + 2 * (q & 1);
+            const int row = r0 + 16 * warp + 8 * (q & 1) + lane / 4;
+            const int col = c0 + 8 * (j + (q >> 1)) + 2 * (lane & 3);
+            v[q] = epilogue_pair(e, d[at], d[at + 1], row, col, z, rows, cols);
+        }
+        if (is_diagonal)
+            stage_diagonal(normal, warp, j, v);
+        else
+            stage_pairs(normal, mirror, warp, j, v);
+    }
+    proxy_fence();
+    named_barrier(1 + wg, WARPGROUP);
+    if (in == 0) {
+        tma_store(c, normal, c0, r0, z);
+        if (SYMMETRIC && !is_diagonal)
+            tma_store(c, mirror, r0, c0, z);
+        tma_store_commit();
+    }
+}
+
+DEV void produce(const shared_plan &p, const tensor_map *x, const tensor_map *y,
+                 int k_steps, const u64 *tiles, int n_tiles)
+{
+    ring r = {0};
+
+    for (int t = blockIdx.x; t < n_tiles; t += gridDim.x)
+        for (int k = 0; k < k_steps; k++, r.n++)
+            load_stage(p, r, x, y, tile_at(tiles, t), k);
+}
+
+DEV void consume(const shared_plan &p, const tensor_map *c, const epilogue &e,
+                 int rows, int cols, int k_steps, const u64 *tiles, int n_tiles)
+{
+    const int wg = threadIdx.x / WARPGROUP;
+    ring r = {0};
+
+    for (int n = blockIdx.x; n < n_tiles; n += gridDim.x) {
+        const tile t = tile_at(tiles, n);
+        const int r0 = t.i * BM + wg * 64;
+        float d[BN / 2];
+        multiply(d, p, r, wg, k_steps);
+#pragma unroll
+        for (int b = 0; b < BN / 64; b++) {
+            const int c0 = t.j * BN + b * 64;
+            if (r0 >= rows || c0 >= cols || (SYMMETRIC && c0 < r0))
+                continue;
+            store_block(d, b, p.blocks + wg * 2 * BLOCK_BYTES, c, e, wg, r0, c0,
+                        t.z, rows, cols);
+        }
+    }
+    if (threadIdx.x % WARPGROUP == 0)
+        tma_store_wait();
+}
+
+extern "C" __global__ void __launch_bounds__(WARPGROUP *(CONSUMERS + 1), 1)
+    KERNEL(const __grid_constant__ tensor_map x,
+           const __grid_constant__ tensor_map y,
+           const __grid_constant__ tensor_map c, const epilogue e, int rows,
+           int cols, int k_steps, const u64 *tiles, int n_tiles)
+{
+    SHARED_DYNAMIC(shared);
+    const shared_plan p = plan_shared(shared_address(shared));
+
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < STAGES; s++) {
+            mbarrier_init(p.full + 8 * s, 1);
+            mbarrier_init(p.empty + 8 * s, CONSUMERS * 4);
+        }
+        mbarrier_init_fence();
+    }
+    __syncthreads();
+    if (threadIdx.x / WARPGROUP == CONSUMERS) {
+        registers_shrink<SPLIT.producer>();
+        if (threadIdx.x == CONSUMERS * WARPGROUP) {
+            tma_prefetch(&x);
+            tma_prefetch(&y);
+            tma_prefetch(&c);
+            produce(p, &x, &y, k_steps, tiles, n_tiles);
+        }
+    } else {
+        registers_grow<SPLIT.consumer>();
+        consume(p, &c, e, rows, cols, k_steps, tiles, n_tiles);
+    }
+}

@@ -1,0 +1,52 @@
+# CUDA without a GPU: kernel bodies run on a model of the device, in C++ and for
+# x86-64 alone; tests/cuda/simt/fibers.hpp switches stacks.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  if(CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  endif()
+  enable_language(CXX)
+  add_library(cuda_tiles OBJECT ${CMAKE_SOURCE_DIR}/passes/solve/tile_order.c)
+  target_include_directories(cuda_tiles PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(cuda_tiles PRIVATE cz_warnings)
+
+  # cz_cuda_test(NAME FILE DEFINITIONS...): one body, specialised.
+  function(cz_cuda_test name file)
+    add_executable(cuda_${name} cuda/${file}.cpp $<TARGET_OBJECTS:cuda_tiles>)
+    set_target_properties(cuda_${name} PROPERTIES CXX_STANDARD 17
+      CXX_STANDARD_REQUIRED ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    target_include_directories(cuda_${name} PRIVATE ${CMAKE_SOURCE_DIR}
+      ${CMAKE_SOURCE_DIR}/runtime/cuda)
+    target_compile_definitions(cuda_${name} PRIVATE ${ARGN})
+    target_compile_options(cuda_${name} PRIVATE -O2 -Wall -Wextra -Wshadow
+      -Werror -Wno-unknown-pragmas -Wno-psabi)
+    add_test(NAME cuda_${name} COMMAND cuda_${name} 2)
+    set_tests_properties(cuda_${name} PROPERTIES TIMEOUT 60 LABELS cuda)
+    add_test(NAME cuda_${name}_long COMMAND cuda_${name} 100 100)
+    set_tests_properties(cuda_${name}_long PROPERTIES TIMEOUT 600
+      LABELS "cuda;nightly")
+  endfunction()
+
+  # Rows and columns of a tile, stages.
+  foreach(tile "128;128;5" "128;192;4" "128;256;4" "192;192;3" "256;128;3")
+    list(GET tile 0 m)
+    list(GET tile 1 n)
+    list(GET tile 2 stages)
+    cz_cuda_test(sm90_symmetric_${m}x${n} product_sm90_test BM=${m} BN=${n}
+      STAGES=${stages} SYMMETRIC=1 N_MAJOR=0)
+  endforeach()
+  foreach(major 0 1)
+    cz_cuda_test(sm90_product_${major} product_sm90_test BM=128 BN=256 STAGES=4
+      SYMMETRIC=0 N_MAJOR=${major})
+    cz_cuda_test(sm80_product_${major} product_sm80_test SYMMETRIC=0
+      N_MAJOR=${major})
+  endforeach()
+  cz_cuda_test(sm80_symmetric product_sm80_test SYMMETRIC=1 N_MAJOR=0)
+
+  set(command ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/cuda/mutants.py
+    ${CMAKE_CXX_COMPILER} ${CMAKE_SOURCE_DIR})
+  add_test(NAME cuda_mutants COMMAND ${command} --few)
+  set_tests_properties(cuda_mutants PROPERTIES TIMEOUT 120 LABELS cuda)
+  add_test(NAME cuda_mutants_long COMMAND ${command})
+  set_tests_properties(cuda_mutants_long PROPERTIES TIMEOUT 600
+    LABELS "cuda;nightly")
+endif()

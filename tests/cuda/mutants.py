@@ -1,0 +1,161 @@
+#!/usr/bin/python3
+"""Plants bugs in kernel bodies, one at a time, and runs them on the model of
+the device: each must be noticed by its result or by the model, and the bodies
+as they are must pass (--few leaves that to other tests).
+
+mutants.py CXX SOURCE_FOLDER [--few]"""
+import os
+import subprocess
+import sys
+import tempfile
+
+SM90 = ("product_sm90_test.cpp", "-DBM=128", "-DBN=128", "-DSTAGES=3")
+WIDE = ("product_sm90_test.cpp", "-DBM=256", "-DBN=128", "-DSTAGES=3")
+SM80 = ("product_sm80_test.cpp",)
+SYMMETRIC = ("-DSYMMETRIC=1", "-DN_MAJOR=0")
+GENERAL = ("-DSYMMETRIC=0", "-DN_MAJOR=1")
+
+# name, test and specialisation, file, what stands there, what the mutant has
+MUTANTS = [
+    ("below the diagonal nothing is mirrored", SM90 + SYMMETRIC,
+     "product_sm90.cu", "is_diagonal = SYMMETRIC && r0 == c0",
+     "is_diagonal = false"),
+    ("products begin before their stage is there", SM90 + SYMMETRIC,
+     "product_sm90.cu",
+     "mbarrier_wait(p.full + 8 * ring_slot(r), ring_parity(r));", ""),
+    ("a stage is given back while it is read", SM90 + SYMMETRIC,
+     "product_sm90.cu", "ring_slot({r.n - 1}));\n    }",
+     "ring_slot({r.n}));\n    }"),
+    ("shared memory reaches TMA unfenced", SM90 + SYMMETRIC,
+     "product_sm90.cu", "    proxy_fence();\n", ""),
+    ("the producer does not wait for empty stages", SM90 + SYMMETRIC,
+     "product_sm90.cu",
+     "mbarrier_wait(p.empty + 8 * ring_slot(r), ring_parity(r) ^ 1);", ""),
+    ("parity of empty stages", SM90 + SYMMETRIC, "product_sm90.cu",
+     "ring_parity(r) ^ 1", "ring_parity(r)"),
+    ("too many bytes are promised", SM90 + SYMMETRIC, "product_sm90.cu",
+     "mbarrier_expect(full, STAGE_BYTES)",
+     "mbarrier_expect(full, STAGE_BYTES + 128)"),
+    ("too few arrivals end a phase", SM90 + SYMMETRIC, "product_sm90.cu",
+     "p.empty + 8 * s, CONSUMERS * 4", "p.empty + 8 * s, CONSUMERS"),
+    ("accumulators of the last tile are kept", SM90 + SYMMETRIC,
+     "product_sm90.cu", "k | kk)", "1)"),
+    ("accumulators are read under way", SM90 + SYMMETRIC, "product_sm90.cu",
+     "wgmma_wait<0>();", "wgmma_wait<1>();"),
+    ("staging is written while it is stored", SM90 + SYMMETRIC,
+     "product_sm90.cu", "        tma_store_wait_read();\n", "        ;\n"),
+    ("staging is stored while it is written", SM90 + SYMMETRIC,
+     "product_sm90.cu",
+     "proxy_fence();\n    named_barrier(1 + wg, WARPGROUP);", "proxy_fence();"),
+    ("the mirror image is not transposed", SM90 + SYMMETRIC,
+     "product_sm90.cu", "stmatrix4_transposed(", "stmatrix4("),
+    ("the mirror image is stored at its original's place", SM90 + SYMMETRIC,
+     "product_sm90.cu", "tma_store(c, mirror, r0, c0, z)",
+     "tma_store(c, mirror, c0, r0, z)"),
+    ("diagonal 8x8 blocks stay as computed", SM90 + SYMMETRIC,
+     "product_sm90.cu", "const u32 t = movmatrix(v[q]);",
+     "const u32 t = v[q];"),
+    ("swizzle of staging", SM90 + SYMMETRIC, "product_sm90.cu",
+     "(chunk ^ (row & 7))", "(chunk ^ (row & 3))"),
+    ("groups of rows lie elsewhere", SM90 + SYMMETRIC, "product_sm90.cu",
+     "(u64)(1024 >> 4) << 32", "(u64)(512 >> 4) << 32"),
+    ("the last stores are not waited for", SM90 + SYMMETRIC,
+     "product_sm90.cu", "        tma_store_wait();\n", "        ;\n"),
+    ("consumers take registers that nobody gave", WIDE + SYMMETRIC,
+     "product_sm90.cu", "{96, 24, 112}", "{104, 40, 112}"),
+    ("panels of the second operand lie elsewhere", SM90 + GENERAL,
+     "product_sm90.cu", "N_MAJOR ? BLOCK_BYTES : 16",
+     "N_MAJOR ? BLOCK_BYTES / 2 : 16"),
+    ("columns and k of the second operand change places", SM90 + GENERAL,
+     "product_sm90.cu", "full, col, k * BK, t.z", "full, k * BK, col, t.z"),
+    ("s has another stride", SM90 + SYMMETRIC, "product.cuh",
+     "row * e.s_stride", "row * cols"),
+    ("delta misses odd places of the diagonal", SM80 + SYMMETRIC,
+     "product.cuh", "if (row == col + 1)", "if (row == col + 2)"),
+    ("matrices of a batch share one s", SM80 + SYMMETRIC, "product.cuh",
+     "z * e.s_batch + ", ""),
+    ("a stage is read before all threads have it", SM80 + SYMMETRIC,
+     "product_sm80.cu",
+     "cp_async_wait<STAGES - 2>();\n        __syncthreads();",
+     "cp_async_wait<STAGES - 2>();"),
+    ("one copy too few is waited for", SM80 + SYMMETRIC, "product_sm80.cu",
+     "cp_async_wait<STAGES - 2>();", "cp_async_wait<STAGES - 1>();"),
+    ("rows past the last are read", SM80 + SYMMETRIC, "product_sm80.cu",
+     "row + r < rows ? bytes_before(k + chunk * 8, k_size) : 0",
+     "bytes_before(k + chunk * 8, k_size)"),
+    ("k past the last is read", SM80 + SYMMETRIC, "product_sm80.cu",
+     "size - at >= 8 ? 16 : 2 * (size - at)", "16"),
+    ("c is written past its columns", SM80 + SYMMETRIC, "product_sm80.cu",
+     "if (col + 8 <= cols) {", "if (true) {"),
+    ("the diagonal tile keeps both halves", SM80 + SYMMETRIC,
+     "product_sm80.cu", "if (SYMMETRIC && i0 == j0)", "if (false)"),
+    ("half a fragment is taken twice", SM80 + GENERAL, "product_sm80.cu",
+     "kk * 16 + half * 8", "kk * 16"),
+    ("the next tile is loaded over this one's output", SM80 + SYMMETRIC,
+     "product_sm80.cu",
+     "store_cols(c, shared, i0, j0, t.z, rows, cols);\n        __syncthreads();",
+     "store_cols(c, shared, i0, j0, t.z, rows, cols);"),
+]
+FEW = ("below the diagonal nothing is mirrored",
+       "shared memory reaches TMA unfenced",
+       "consumers take registers that nobody gave")
+
+
+def build(cxx, source, folder, out, tiles, flags):
+    """One test program; files in `folder` come before the bodies."""
+    test, *defines = flags
+    subprocess.run(
+        [cxx, "-std=c++17", "-O1", "-w", "-Wno-psabi", f"-I{folder}",
+         f"-I{source}", f"-I{source}/runtime/cuda", *defines, f"{source}/tests/cuda/{test}",
+         tiles, "-o", out], check=True)
+
+
+def status_of(program):
+    """Exit status with three seeds."""
+    run = subprocess.run([program, "3"], stdout=subprocess.DEVNULL,
+                         stderr=subprocess.PIPE, timeout=120, text=True)
+    return run.returncode, run.stderr.strip().split("\n")[-1]
+
+
+def plant(source, folder, name, old, new):
+    """The body with one place changed.  What a static assertion would say is
+    left to the model."""
+    with open(f"{source}/runtime/cuda/{name}") as file:
+        text = file.read()
+    if text.count(old) == 0:
+        sys.exit(f"{name} no longer has: {old}")
+    text = text.replace(old, new)
+    with open(f"{folder}/{name}", "w") as file:
+        file.write(text.replace("static_assert(SPLIT",
+                                "static_assert(true || SPLIT"))
+
+
+def main():
+    cxx, source = sys.argv[1:3]
+    is_short = "--few" in sys.argv
+    wanted = [m for m in MUTANTS if not is_short or m[0] in FEW]
+    missed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        tiles = f"{folder}/tile_order.o"
+        subprocess.run(["cc", "-O1", "-w", f"-I{source}", "-c",
+                        "-o", tiles,
+                        f"{source}/passes/solve/tile_order.c"], check=True)
+        for flags in sorted({m[1] for m in wanted} if not is_short else ()):
+            build(cxx, source, folder, f"{folder}/sound", tiles, flags)
+            status, words = status_of(f"{folder}/sound")
+            if status:
+                sys.exit(f"{flags}: the body as it is fails: {words}")
+        for name, flags, file, old, new in wanted:
+            plant(source, folder, file, old, new)
+            build(cxx, source, folder, f"{folder}/mutant", tiles, flags)
+            status, words = status_of(f"{folder}/mutant")
+            os.remove(f"{folder}/{file}")
+            noticed = status in (1, 2)
+            missed += not noticed
+            print(f"{'noticed' if noticed else 'MISSED'}: {name}: {words}")
+    print(f"{len(wanted) - missed} of {len(wanted)} planted bugs noticed")
+    return 1 if missed or not wanted else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

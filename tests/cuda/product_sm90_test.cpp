@@ -1,0 +1,36 @@
+// The body of runtime/cuda/product_sm90.cu on the model of the device.
+#include "simt/wgmma.hpp"
+
+#define KERNEL kernel
+#include "product.cuh"
+#include "product_sm90.cu"
+
+#include "product_test.hpp"
+
+const int TILE_ROWS = BM, TILE_COLS = BN;
+
+static tensor_map map_of(matrices &m, int batch)
+{
+    return {m.data,
+            {static_cast<u64>(m.cols), static_cast<u64>(m.rows),
+             static_cast<u64>(batch)},
+            {1, m.stride, m.size}};
+}
+
+void run_product(product &p)
+{
+    constexpr int threads = WARPGROUP * (CONSUMERS + 1);
+    const tensor_map x = map_of(p.x, p.size.batch);
+    const tensor_map y = map_of(p.y, p.size.batch);
+    const tensor_map c = map_of(p.c, p.size.batch);
+    const epilogue e = {p.s.data,     p.s.stride,  p.s.size,
+                        p.size.alpha, p.size.beta, p.size.delta};
+    const int steps = (p.size.k + BK - 1) / BK;
+
+    // What a compiler may give so many threads: whole eights.
+    simt::entry_registers = 65536 / threads / 8 * 8;
+    simt::launch(p.size.n_blocks, threads, [&] {
+        kernel(x, y, c, e, p.size.rows, p.size.cols, steps, p.tiles.data(),
+               static_cast<int>(p.tiles.size()));
+    });
+}
