@@ -108,3 +108,24 @@ void cz_ast_print(const cz_node *node, cz_text *out)
     put_node(node, 0, out);
     cz_text_put(out, "\n", 1);
 }
+
+/* Behind the call and the paths. */
+enum { FIRST_CLAUSE = 2 };
+
+static const cz_node *find_clause(const cz_node *use, bool tiles)
+{
+    for (int i = FIRST_CLAUSE; i < use->n_kids; i++)
+        if ((use->kids[i]->kind == CZ_AST_TILES) == tiles)
+            return use->kids[i];
+    return NULL;
+}
+
+const cz_node *cz_use_condition(const cz_node *use)
+{
+    return find_clause(use, false);
+}
+
+const cz_node *cz_use_tiles(const cz_node *use)
+{
+    return find_clause(use, true);
+}

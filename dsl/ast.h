@@ -82,6 +82,10 @@ static inline bool cz_node_has(const cz_node *node, unsigned flag)
     return (node->flags & flag) != 0;
 }
 
+/* A USE's condition and its TILES, or NULL: they stand in any order. */
+const cz_node *cz_use_condition(const cz_node *use);
+const cz_node *cz_use_tiles(const cz_node *use);
+
 /* "matmul" for CZ_AST_MATMUL: the name that cz_ast_print uses. */
 const char *cz_kind_name(cz_kind kind);
 

@@ -33,12 +33,17 @@ bool cz_pad_read(const cz_node *call, cz_env *env, const cz_mesh *mesh,
 
 /* ---- blocks ---- */
 
-/* The dimension that the optimizer sees as rows. */
-static int row_dim(const cz_family *family)
+int cz_matrix_dim(const cz_family *family, int k)
 {
     if (family->n_dims < 2)
         return 0;
-    return family->n_dims - (family->transposed ? 1 : 2);
+    return family->n_dims - ((k == 0) == family->transposed ? 1 : 2);
+}
+
+/* The dimension that the optimizer sees as rows. */
+static int row_dim(const cz_family *family)
+{
+    return cz_matrix_dim(family, 0);
 }
 
 static bool add_piece(cz_blocks *blocks, cz_piece *pieces, const cz_node *node,
@@ -102,7 +107,14 @@ bool cz_blocks_build(const cz_node *node, cz_env *env, const cz_mesh *mesh,
 
 cz_part cz_part_whole(void)
 {
-    return (cz_part){-1, -1, false};
+    return (cz_part){.piece = -1, .repeat = -1};
+}
+
+bool cz_part_equal(const cz_part *a, const cz_part *b)
+{
+    return a->piece == b->piece && a->repeat == b->repeat &&
+           a->batch == b->batch && a->tile == b->tile && a->at[0] == b->at[0] &&
+           a->at[1] == b->at[1];
 }
 
 /* The first dimension becomes the last index. */
@@ -122,6 +134,16 @@ static void take_batch(cz_family *family)
     }
 }
 
+/* Of a matrix its tile. */
+static void take_tile(cz_family *family, cz_part part)
+{
+    for (int k = 0; k < 2; k++) {
+        int64_t *size = &family->shape[cz_matrix_dim(family, k)];
+        const int64_t rest = *size - part.at[k] * part.tile;
+        *size = rest < part.tile ? rest : part.tile;
+    }
+}
+
 cz_family cz_part_family(const cz_family *family, cz_part part)
 {
     cz_family seen = *family;
@@ -133,6 +155,8 @@ cz_family cz_part_family(const cz_family *family, cz_part part)
     }
     if (part.batch)
         take_batch(&seen);
+    if (part.tile > 0)
+        take_tile(&seen, part);
     return seen;
 }
 
@@ -141,7 +165,7 @@ bool cz_part_is_stored(const cz_family *family, cz_part part)
     for (int d = 0; d < family->n_dims; d++)
         if (family->stored[d] != family->shape[d])
             return false;
-    return part.piece < 0 && !part.batch;
+    return part.piece < 0 && !part.batch && part.tile == 0;
 }
 
 const char *cz_part_suffix(cz_arena *arena, const cz_family *family,
@@ -149,16 +173,38 @@ const char *cz_part_suffix(cz_arena *arena, const cz_family *family,
 {
     if (cz_part_is_stored(family, part))
         return "";
-    if (part.piece < 0 && !part.batch)
+    if (part.piece < 0 && !part.batch && part.tile == 0)
         return "[unpadded]";
     const char *text =
         part.batch ? cz_arena_printf(arena, "{%d}", family->n_indices) : "";
     if (part.piece >= 0)
-        text = cz_arena_printf(arena, "%s%s%s", text, part.batch ? "." : "",
+        text = cz_arena_printf(arena, "%s%s%s", text, *text ? "." : "",
                                family->blocks->pieces[part.piece].name);
     if (part.repeat >= 0)
         text = cz_arena_printf(arena, "%s.%lld", text, (long long)part.repeat);
+    if (part.tile > 0)
+        text = cz_arena_printf(arena, "%s%s%lld,%lld", text, *text ? "." : "",
+                               (long long)part.at[0], (long long)part.at[1]);
     return cz_arena_printf(arena, "[%s]", text);
+}
+
+/* Along the rows: a piece of all repetitions, or of one. */
+static void map_piece(const cz_blocks *blocks, cz_part part, int64_t rows[3])
+{
+    const cz_piece *piece = &blocks->pieces[part.piece];
+    rows[0] =
+        piece->base + (part.repeat < 0 ? 0 : part.repeat * blocks->period);
+    rows[1] = piece->size;
+    rows[2] = part.repeat < 0 && blocks->n > 1 ? blocks->period : piece->size;
+}
+
+/* Elements [first, first + size) of what `map` says: whole blocks of it, the
+ * last one perhaps shorter, or a part of one block (tile.h). */
+static void map_tile(int64_t map[3], int64_t first, int64_t size)
+{
+    map[0] += first / map[1] * map[2] + first % map[1];
+    if (size <= map[1] || map[1] == map[2])
+        map[1] = map[2] = size;
 }
 
 void cz_part_map(const cz_family *family, cz_part part,
@@ -168,13 +214,12 @@ void cz_part_map(const cz_family *family, cz_part part,
         map[d][0] = 0;
         map[d][1] = map[d][2] = part.batch && d == 0 ? 1 : family->shape[d];
     }
-    if (part.piece < 0)
+    if (part.piece >= 0)
+        map_piece(family->blocks, part, map[row_dim(family)]);
+    if (part.tile == 0)
         return;
-    const cz_blocks *blocks = family->blocks;
-    const cz_piece *piece = &blocks->pieces[part.piece];
-    int64_t *rows = map[row_dim(family)];
-    rows[0] =
-        piece->base + (part.repeat < 0 ? 0 : part.repeat * blocks->period);
-    rows[1] = piece->size;
-    rows[2] = part.repeat < 0 && blocks->n > 1 ? blocks->period : piece->size;
+    const cz_family seen = cz_part_family(family, part);
+    for (int k = 0; k < 2; k++)
+        map_tile(map[cz_matrix_dim(family, k)], part.at[k] * part.tile,
+                 seen.shape[cz_matrix_dim(&seen, k)]);
 }

@@ -8,6 +8,7 @@
 
 #include "frontend/match.h"
 #include "frontend/suggest.h"
+#include "frontend/tile.h"
 
 enum { NO_USE = -1, MAX_NAMED = 3 };
 
@@ -92,7 +93,7 @@ static bool condition_holds(chooser *c, cz_use *use, const cz_family *family)
 {
     bool holds = true;
     cz_env env;
-    const cz_node *condition = cz_node_kid(use->node, 2);
+    const cz_node *condition = cz_use_condition(use->node);
     if (!condition || use->broken)
         return true;
     cz_env_init(&env, arena_of(c), c->globals);
@@ -131,7 +132,8 @@ static bool offer_whole(chooser *c, const cz_family *family, int number,
                         pieces *p)
 {
     cz_use *use = &c->uses->list[number];
-    const cz_part part = {-1, -1, sees_batch(use, family)};
+    const cz_part part = {
+        .piece = -1, .repeat = -1, .batch = sees_batch(use, family)};
     const cz_family seen = cz_part_family(family, part);
     if (!condition_holds(c, use, &seen))
         return false;
@@ -150,7 +152,8 @@ static void offer_pieces(chooser *c, const cz_family *family, int number,
     cz_use *use = &c->uses->list[number];
     const bool each = cz_node_has(use->node, CZ_FLAG_EACH) && !sees_whole(use);
     for (int i = 0; i < p->n; i++) {
-        const cz_part part = {i, each ? 0 : -1, family->n_dims > 2};
+        const cz_part part = {
+            .piece = i, .repeat = each ? 0 : -1, .batch = family->n_dims > 2};
         const cz_family seen = cz_part_family(family, part);
         if (!condition_holds(c, use, &seen))
             continue;
@@ -179,6 +182,21 @@ static void offer_all(chooser *c, const cz_family *family, pieces *p)
     }
 }
 
+static void report_unmapped(chooser *c, const cz_family *family, cz_part part,
+                            cz_use *use)
+{
+    const cz_piece *piece = &family->blocks->pieces[part.piece];
+    cz_diag_error(c->diags, CZ_UNSUPPORTED, cz_use_tiles(use->node)->span,
+                  "tiles of %lld rows that cut repetitions of %lld rows, as "
+                  "those of '%s' in %s are, are not supported yet",
+                  (long long)use->tile, (long long)piece->size, piece->name,
+                  cz_family_first_name(arena_of(c), family));
+    cz_diag_note(c->diags, cz_use_tiles(use->node)->span,
+                 "one has to divide the other; `view each tiles` and "
+                 "`view whole tiles` cut other matrices");
+    use->broken = true;
+}
+
 static void add_part(chooser *c, cell *out, cz_part part, int use)
 {
     if (c->n_parts++ >= CZ_MAX_FAMILIES) {
@@ -193,6 +211,27 @@ static void add_part(chooser *c, cell *out, cz_part part, int use)
     *CZ_PUSH(arena_of(c), out->parts, out->n) = (struct taken){part, use};
 }
 
+/* What a use took, or each of the tiles that it cuts that to. */
+static void add_tiles(chooser *c, cell *out, cz_part part, int number)
+{
+    cz_use *use = number == NO_USE ? NULL : &c->uses->list[number];
+    int64_t grid[2] = {1, 1};
+    if (use && !use->broken)
+        cz_tile_grid(&out->family, part, use->tile, grid);
+    if (grid[0] == 1 && grid[1] == 1) {
+        add_part(c, out, part, number);
+        return;
+    }
+    if (!cz_tile_is_mapped(&out->family, part, use->tile)) {
+        report_unmapped(c, &out->family, part, use);
+        return;
+    }
+    part.tile = use->tile;
+    for (part.at[0] = 0; part.at[0] < grid[0] && !c->stopped; part.at[0]++)
+        for (part.at[1] = 0; part.at[1] < grid[1] && !c->stopped; part.at[1]++)
+            add_part(c, out, part, number);
+}
+
 /* What became of the pieces, in order. */
 static void list_parts(chooser *c, cell *out, const pieces *p)
 {
@@ -200,15 +239,18 @@ static void list_parts(chooser *c, cell *out, const pieces *p)
     const int64_t n = blocks ? blocks->n : 0;
     const bool batch = out->family.n_dims > 2;
     if (p->whole != NO_USE || !p->taken) {
-        add_part(c, out, (cz_part){-1, -1, p->batch}, p->whole);
+        const cz_part part = {.piece = -1, .repeat = -1, .batch = p->batch};
+        add_tiles(c, out, part, p->whole);
         return;
     }
-    for (int i = 0; i < p->n && !c->stopped; i++)
-        if (p->each[i])
-            for (int64_t k = 0; k < n && !c->stopped; k++)
-                add_part(c, out, (cz_part){i, k, batch}, p->use[i]);
+    for (int i = 0; i < p->n && !c->stopped; i++) {
+        cz_part part = {.piece = i, .repeat = -1, .batch = batch};
+        if (!p->each[i])
+            add_tiles(c, out, part, p->use[i]);
         else
-            add_part(c, out, (cz_part){i, -1, batch}, p->use[i]);
+            for (part.repeat = 0; part.repeat < n && !c->stopped; part.repeat++)
+                add_tiles(c, out, part, p->use[i]);
+    }
 }
 
 static bool same_parts(const cell *a, const cell *b)
@@ -216,9 +258,7 @@ static bool same_parts(const cell *a, const cell *b)
     if (a->n != b->n)
         return false;
     for (int i = 0; i < a->n; i++)
-        if (a->parts[i].part.piece != b->parts[i].part.piece ||
-            a->parts[i].part.repeat != b->parts[i].part.repeat ||
-            a->parts[i].part.batch != b->parts[i].part.batch ||
+        if (!cz_part_equal(&a->parts[i].part, &b->parts[i].part) ||
             a->parts[i].use != b->parts[i].use)
             return false;
     return true;
@@ -329,9 +369,9 @@ static void report_nothing(chooser *c, const cz_use *use)
 {
     const cz_node *path = use->node->kids[1]->kids[0];
     if (use->matches_path)
-        cz_diag_error(c->diags, CZ_MATCHES_NOTHING, use->node->kids[2]->span,
-                      "this holds for no parameter that '%s' matches",
-                      path->text);
+        cz_diag_error(
+            c->diags, CZ_MATCHES_NOTHING, cz_use_condition(use->node)->span,
+            "this holds for no parameter that '%s' matches", path->text);
     else
         report_path(c, path);
 }
@@ -435,6 +475,7 @@ void cz_choose(const cz_model *model, cz_uses *uses, const cz_policy *policy,
                  .diags = diags,
                  .out = out};
     *out = (cz_choices){0};
+    cz_tiles_read(uses, globals, diags);
     for (int i = 0; i < model->n && !c.stopped; i++) {
         cz_family some = model->families[i];
         if (!some.frozen)

@@ -38,7 +38,7 @@
     LAST LAYOUT LET MACHINE MASTER MEASURED MEMORY MESH MODEL NONFINITE NORM OF ON
     OPTIMIZER OVER OVERLAP PARAMS PARTIAL PIPELINE REDUCED RETURN SCHEDULE
     SHARD SKIP SPLIT STAGE STAGGER STATE STORED STRICT SUM TABLE THEN TIE
-    TOLERANCE TRANSPOSED USE VIEW WHERE WIDE.
+    TILES TOLERANCE TRANSPOSED USE VIEW WHERE WIDE.
 
 %left OR.
 %left AND.
@@ -111,8 +111,13 @@ use(U) ::= USE(T) callee(C) AS ID(N) ON selection(P).
                        P->span); }
 use(U) ::= use(A) VIEW ID(N).
     { U = cz_tree_view(p, A, N); }
+use(U) ::= use(A) VIEW TILES(T) expr(E).
+    { U = cz_tree_attribute(p, A, NODE(TILES, UPTO(T, E), NULL, E), T); }
+use(U) ::= use(A) VIEW ID(N) TILES(T) expr(E).
+    { U = cz_tree_attribute(p, cz_tree_view(p, A, N),
+                            NODE(TILES, UPTO(T, E), NULL, E), T); }
 use(U) ::= use(A) WHERE(T) expr(E).
-    { U = cz_tree_once(p, A, E, 2, T); }
+    { U = cz_tree_where(p, A, E, T); }
 callee(C) ::= ID(N).
     { C = LIST(CALL, N.span, N.text, CZ_NO_KIDS); }
 callee(C) ::= ID(N) LPAREN args(A) RPAREN(R).

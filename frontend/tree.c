@@ -197,7 +197,7 @@ cz_node *cz_tree_view(cz_parser *parser, cz_node *use, cz_token word)
         if (strcmp(views[i].word, word.text) == 0)
             return cz_tree_mark(use, views[i].flag, word.span);
     cz_diag_error(parser->diags, CZ_SYNTAX, word.span,
-                  "a view is 'blocks', 'whole' or 'each'");
+                  "a view is 'blocks', 'whole', 'each' or 'tiles N'");
     return use;
 }
 
@@ -214,6 +214,14 @@ cz_node *cz_tree_once(cz_parser *parser, cz_node *node, cz_node *kid, int n,
     if (node->n_kids <= n)
         return cz_tree_extend(parser, node, kid, kid->span);
     return second_time(parser, node, word);
+}
+
+cz_node *cz_tree_where(cz_parser *parser, cz_node *use, cz_node *condition,
+                       cz_token word)
+{
+    if (cz_use_condition(use))
+        return second_time(parser, use, word);
+    return cz_tree_extend(parser, use, condition, condition->span);
 }
 
 cz_node *cz_tree_attribute(cz_parser *parser, cz_node *node, cz_node *kid,

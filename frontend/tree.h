@@ -62,6 +62,9 @@ cz_node *cz_tree_view(cz_parser *parser, cz_node *use, cz_token word);
  * clause that `word` begins stands there twice. */
 cz_node *cz_tree_once(cz_parser *parser, cz_node *node, cz_node *kid, int n,
                       cz_token word);
+/* `use` with its condition, which `word` begins. */
+cz_node *cz_tree_where(cz_parser *parser, cz_node *use, cz_node *condition,
+                       cz_token word);
 /* One more kid, which `word` begins: of each kind only one. */
 cz_node *cz_tree_attribute(cz_parser *parser, cz_node *node, cz_node *kid,
                            cz_token word);

@@ -9,6 +9,7 @@ typedef struct cz_use {
     const cz_node *node; /* USE */
     cz_rule_use rule;
     cz_rule_signature signature;
+    int64_t tile; /* rows and columns of its tiles (tile.h); 0: not cut */
     bool matches; /* some parameter's name and condition */
     bool matches_path;
     bool taken;  /* some parameter follows it */

@@ -10,7 +10,8 @@ of others, or both sides after some updates.  SPlus's gradients have a matrix in
 common that keeps eigenvalues apart, as means of many without one do not: its
 eigenvectors decide signs.  soap_eo's first step is in bases in which the gradient is
 diagonal: eps is far above what rounding leaves beside the diagonal, or that would be
-divided by itself.  States are compared as well.
+divided by itself.  States are compared as well.  What is cut to tiles is updated tile
+by tile, fused storage after its pieces were joined.
 """
 import numpy as np
 
@@ -30,6 +31,12 @@ OTHERS = """
             odd    : [13, 29]"""
 LINE = """
             line   : [1, 34/tp]"""
+FUSED = """
+            fused  : [36/tp, 20] blocks 3 { q = 8, k = 4 }"""
+# Repetitions, and rows of each piece in one.
+PIECES = {"fused": (3, {"q": 8, "k": 4})}
+# Rows and columns of the tiles of a group.
+TILES = {"tiled": 8, "tiled_grafted": 16}
 
 
 def row(text, update, shapes, **values):
@@ -54,6 +61,12 @@ ROWS = {
     "grafted": row("shampoo(interval = 4, graft = true, exponent = -1/2)",
                    formula.shampoo, SQUARES + OTHERS, lr=0.02, interval=4,
                    graft=True, exponent=-0.5),
+    "tiled": row("shampoo(interval = 2, eps = 0.1)", formula.shampoo,
+                 SQUARES + OTHERS + LINE + FUSED, lr=0.02, interval=2, eps=0.1),
+    "tiled_grafted": row("shampoo(interval = 4, start = 6, graft = true, "
+                         "eps = 0.1)", formula.shampoo,
+                         SQUARES + OTHERS + FUSED, lr=0.02, interval=4,
+                         start=6, graft=True, eps=0.1),
     "soap": row("soap(interval = 3)", formula.soap, SQUARES, lr=0.02,
                 decay=0.1, interval=3),
     "soap_left": row("soap(interval = 4, max_dim = 24)", formula.soap, OTHERS,
@@ -76,7 +89,8 @@ BASES = ("left", "right")
 def program():
     params = "\n".join(f"        {name} {{{shapes}\n        }}"
                        for name, (_, _, shapes, _) in ROWS.items())
-    uses = "\n".join(f"use {text} as {name} on {name}.**"
+    view = {name: f" view tiles {size}" for name, size in TILES.items()}
+    uses = "\n".join(f"use {text} as {name} on {name}.**{view.get(name, '')}"
                      for name, (text, *_) in ROWS.items())
     return (f"mesh dp = 1, tp = 1\nmodel basis {{\n    params f32 {{\n{params}\n"
             f"    }}\n}}\n{uses}\n")
@@ -97,6 +111,31 @@ def draws(name):
 def gradients(random, name, shape):
     common = matrix(random, shape) * name.startswith("splus")
     return [np.float32(common + matrix(random, shape)) for _ in range(STEPS)]
+
+
+def pieces(stem, n_rows):
+    """(name, rows) of what a view joins; one without a name of other storage."""
+    if stem not in PIECES:
+        return [("", np.arange(n_rows))]
+    repeats, sizes = PIECES[stem]
+    of, rows = sum(sizes.values()), np.arange(n_rows).reshape(repeats, -1)
+    assert rows.shape[1] == of
+    ends = np.cumsum(list(sizes.values()))
+    return [(name, rows[:, end - size:end].ravel())
+            for (name, size), end in zip(sizes.items(), ends)]
+
+
+def parts(group, stem, shape):
+    """(what follows the name, place) of each matrix of a tensor."""
+    for piece, rows in pieces(stem, shape[0]):
+        size = TILES.get(group, max(shape))
+        cut = [[axis[i:i + size] for i in range(0, len(axis), size)]
+               for axis in (rows, np.arange(shape[1]))]
+        for r, own in enumerate(cut[0]):
+            for c, columns in enumerate(cut[1]):
+                tile = f"{r},{c}" if len(cut[0]) * len(cut[1]) > 1 else ""
+                name = ".".join(filter(None, (piece, tile)))
+                yield f"[{name}]" if name else "", np.ix_(own, columns)
 
 
 def apart(got, want, of):
@@ -142,16 +181,20 @@ class Basis(Measured):
     def error(self, name, start, grads, outcome):
         """Of the parameter's move and of the worst state; matrices lie as
         stored, vectors as the rule sees them."""
-        _, update, _, values = ROWS[name.split(".")[0]]
-        turn = np.transpose if name.endswith("turned") else np.asarray
+        group, stem = name.split(".")
+        _, update, _, values = ROWS[group]
+        turn = np.transpose if stem == "turned" else np.asarray
         first = turn(start[name].astype(float))
-        end = update(first, [turn(step[name][0].astype(float))
-                             for step in grads], **values)
-        want = end.pop("w")
+        want, states = np.full_like(first, np.nan), []
         lies = lambda x: x if 1 in x.shape else turn(x)
+        for suffix, at in parts(group, stem, first.shape):
+            end = update(first[at], [turn(step[name][0].astype(float))[at]
+                                     for step in grads], **values)
+            want[at] = end.pop("w")
+            states += [state_error(state, lies(outcome.states[name + suffix, state]),
+                                   value) for state, value in end.items()]
         return (apart(turn(outcome.params[name]), want, want - first),
-                max(state_error(state, lies(outcome.states[name, state]), value)
-                    for state, value in end.items()))
+                max(states))
 
     def test_one_rank(self):
         self.check(1, 1)

@@ -189,6 +189,12 @@ def places(p):
         yield [base + r // block * stride + r % block for r in range(size)]
 
 
+def meet(where, other):
+    """Whether two pieces share elements: rows and columns of a tile, say."""
+    return not any(taken.isdisjoint(elements)
+                   for elements, taken in zip(where, other))
+
+
 def check_stored(plan):
     """Pieces lie apart in their tensors, and are cut where these are."""
     held, shapes = {}, {}
@@ -203,17 +209,15 @@ def check_stored(plan):
         yield from equal(f"{name}.map", len(stored["map"]), 3 * len(p["shape"]))
         where = list(places(p))
         at = stored["name"], stored["batch"]
-        rows = held.setdefault(at, [set() for _ in where])
+        others = held.setdefault(at, [])
         yield from check_batch(plan, name, p)
-        overlaps = True
         for d, elements in enumerate(where):
             if max(elements) >= whole[d] or sorted(set(elements)) != elements:
                 yield f"{name}: dimension {d} does not fit"
-            overlaps = overlaps and not rows[d].isdisjoint(elements)
-            rows[d].update(elements)
             yield from check_cuts(plan, name, p, d, elements)
-        if overlaps:
+        if any(meet(where, other) for other in others):
             yield f"{name}: overlaps another piece"
+        others.append([set(elements) for elements in where])
     yield from equal("names of stored tensors",
                      {at[0] for at in held} & set(every_name(plan)), set())
     yield from check_full(held, shapes)
@@ -221,13 +225,17 @@ def check_stored(plan):
 
 def check_full(held, shapes):
     """What no piece holds is padding, at the end of a dimension."""
-    for (name, _), rows in held.items():
+    for (name, _), pieces in held.items():
+        rows = [set.union(*of) for of in zip(*pieces)]
         sizes = shapes[name][0][-len(rows):]
         for d, elements in enumerate(rows):
             yield from equal(f"{name}: elements of dimension {d}",
                              sorted(elements), list(range(len(elements))))
             if len(elements) > sizes[d]:
                 yield f"{name} is too small"
+        yield from equal(f"{name}: elements that pieces have",
+                         sum(math.prod(map(len, of)) for of in pieces),
+                         math.prod(map(len, rows)))
 
 
 def check_batch(plan, name, p):

@@ -48,6 +48,11 @@ foreach(stem states states_fsdp states_experts states_pipeline bases externs
   set_tests_properties(plan_json_${stem} PROPERTIES LABELS plan TIMEOUT 120)
 endforeach()
 
+# Tiles: pieces apart by rows, or by columns.
+cz_plan_tests(tiles ${CMAKE_CURRENT_SOURCE_DIR}/plans/tiles.cz tp
+  1:1 2:2 1:4 3:2 1:8)
+cz_plan_sees(plan_json_sees_tiles -D mesh.dp=1
+  ${CMAKE_CURRENT_SOURCE_DIR}/plans/tiles_fsdp.cz)
 # Fused and padded storage: pieces, uneven shards, empty ones.
 cz_plan_tests(fused ${CMAKE_CURRENT_SOURCE_DIR}/plans/fused.cz tp
   1:1 2:2 1:4 3:2 1:8)

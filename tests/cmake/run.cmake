@@ -102,6 +102,21 @@ foreach(stem fsdp experts pipeline)
   set_tests_properties(run_states_${stem} PROPERTIES LABELS run TIMEOUT 120)
 endforeach()
 
+# Matrices cut to tiles, each with states and owner of its own; also as late as
+# waits allow, and of FSDP's chunks.
+cz_run_soon_and_late(tiles 2x2 1x4 4x2 3x2)
+foreach(mesh 2:3:2 1:2:4)
+  string(REPLACE ":" ";" sizes ${mesh})
+  list(GET sizes 0 dp)
+  list(GET sizes 1 fsdp)
+  list(GET sizes 2 tp)
+  set(name run_tiles_fsdp_${dp}x${fsdp}x${tp})
+  add_test(NAME ${name} COMMAND canzona run --check --late --steps=3
+    -D mesh.dp=${dp} -D mesh.fsdp=${fsdp} -D mesh.tp=${tp}
+    ${CMAKE_CURRENT_SOURCE_DIR}/plans/tiles_fsdp.cz)
+  set_tests_properties(${name} PROPERTIES LABELS run TIMEOUT 120)
+endforeach()
+
 # What the trainer gives each step; also as late as waits allow, on stages of a
 # pipeline and of experts.
 cz_run_soon_and_late(externs 1x1 2x2 4x2 2x4 1x8 3x2)
