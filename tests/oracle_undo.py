@@ -18,7 +18,8 @@ from training import TOOLS, decode, main
 MESHES = ((2, 2), (1, 4))
 MATRICES = [f"m{i}" for i in range(8)]
 VECTORS = ["e0", "e1"]
-POLICIES = ("", "clip norm 1e6", "skip nonfinite", "clip norm 1e6, skip nonfinite")
+POLICIES = ("", "clip norm 1e6", "skip nonfinite", "clip norm 1e6, skip nonfinite",
+            "geometry equal")
 UNDO = [embed.Options(undo=1, late_device=late) for late in (0, 1)]
 NO_UNDO = [None, embed.Options(late_device=1)]
 
@@ -203,6 +204,25 @@ class Undo(unittest.TestCase):
             self.assertIn("e1, on rank", third[1])
             self.assertIn("in update 2", third[1])
             self.assertEqual(second[3], third[3])
+
+    def test_one_rank_alone_asked_to_undo_is_refused(self):
+        program = self.plain[MESHES[0], "", "f32"]
+        c, opened = program.c, [None] * program.ranks
+
+        def on_rank(world, _):
+            rank, engine = c.czr_world_rank(world), ct.c_void_p()
+            status = c.czr_open(program.address, world, ct.byref(
+                embed.Options(undo=rank == 2)), ct.byref(engine))
+            opened[rank] = (c.czr_status_name(status).decode(),
+                            c.czr_error(engine).decode())
+            c.czr_close(engine)
+            return embed.OK
+        program.must(c.czr_world_threads_run(program.ranks,
+                                             embed.BODY(on_rank), None))
+        self.assertEqual({status for status, _ in opened},
+                         {"CZR_ERR_MISMATCH"})
+        for _, words in opened:
+            self.assertIn("of ranks 0 and 2 one alone", words)
 
     def test_a_factorisation_that_fails_poisons_where_nothing_is_undone(self):
         for mesh in MESHES:
