@@ -196,9 +196,10 @@ static void put_states_of(cz_emitter *emitter, int number)
                        cz_c_dtype_tag(rule->state_dtypes.v[i]));
         cz_emit_f32(emitter->out, (float)rule->state_init.v[i]);
         cz_text_printf(
-            emitter->out, ", %lld, %lld, %lld, %lld},\n",
+            emitter->out, ", %lld, %lld, %lld, %lld, %lld},\n",
             (ll)rule->state_diagonal.v[i], (ll)rule->state_shapes.v[2 * i],
-            (ll)rule->state_shapes.v[2 * i + 1], (ll)rule->state_extern.v[i]);
+            (ll)rule->state_shapes.v[2 * i + 1], (ll)rule->state_extern.v[i],
+            (ll)rule->state_symmetric.v[i]);
     }
     cz_text_puts(emitter->out, "};\n");
 }

@@ -207,18 +207,22 @@ static bool read_uses(cz_view_builder *b)
     return ok;
 }
 
-/* A whole one is a matrix of its own; a diagonal is that of a square one; an
- * extern is whole, in f32, without a first value. */
+/* A whole one is a matrix of its own; a diagonal is that of a square one, and
+ * so is symmetry; an extern is whole, in f32, without a first value. */
 static bool check_state(cz_view_builder *b, const cz_fact_rule *rule, int state)
 {
     const cz_ints shape = {rule->state_shapes.v + 2 * state, 2};
     const int64_t is_whole = shape.v[0] > 0;
+    const int64_t is_square = is_whole && shape.v[0] == shape.v[1];
+    const int64_t is_extern = rule->state_extern.v[state];
     bool ok =
         cz_view_all_in(b, "rule: state_shapes", &shape, 2, is_whole,
                        is_whole ? CZ_MAX_DIM : 0) &&
         cz_view_in(b, "rule: state_diagonal", rule->state_diagonal.v[state], 0,
-                   is_whole && shape.v[0] == shape.v[1]) &&
-        cz_view_in(b, "rule: state_extern", rule->state_extern.v[state], 0,
+                   is_square) &&
+        cz_view_in(b, "rule: state_symmetric", rule->state_symmetric.v[state],
+                   0, is_square && !is_extern) &&
+        cz_view_in(b, "rule: state_extern", is_extern, 0,
                    is_whole &&
                        strcmp(rule->state_dtypes.v[state], "f32") == 0 &&
                        rule->state_init.v[state] == 0);

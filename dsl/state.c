@@ -9,8 +9,8 @@ bool cz_states_are_listed(const cz_fact_rule *rule)
     const int n = rule->states.n;
 
     return rule->state_dtypes.n == n && rule->state_init.n == n &&
-           rule->state_diagonal.n == n && rule->state_shapes.n == 2 * n &&
-           rule->state_extern.n == n;
+           rule->state_diagonal.n == n && rule->state_symmetric.n == n &&
+           rule->state_shapes.n == 2 * n && rule->state_extern.n == n;
 }
 
 bool cz_state_is_whole(const cz_fact_rule *rule, int state)

@@ -41,8 +41,8 @@ cz_graph_cost cz_graph_cost_of(cz_arena *scratch, const cz_graph *graph,
                                const cz_machine *machine)
 {
     const arguments a = arguments_of(scratch, graph);
-    const cz_kernel *kernel =
-        cz_kernel_build(scratch, graph, a.n_in, a.types, a.n_scalars, false);
+    const cz_kernel *kernel = cz_kernel_build(scratch, graph, a.n_in, a.types,
+                                              a.n_scalars, false, NULL);
     cz_view_slot *in = CZ_NEW(scratch, cz_view_slot, a.n_in);
     const cz_fact_stage fact = {.scalars = {NULL, a.n_scalars}};
     const cz_view_stage stage = {.fact = &fact,

@@ -365,18 +365,21 @@ static void join_results(cz_kernel_work *work)
                 work->unit[i] = k;
 }
 
-static cz_kernel_work prepare(cz_arena *arena, const cz_graph *graph)
+static cz_kernel_work prepare(cz_arena *arena, const cz_graph *graph,
+                              const bool *symmetric)
 {
     cz_graph *prepared = cz_kernel_prepare(arena, graph);
     int n = prepared->n;
-    cz_kernel_work work = {.arena = arena,
-                           .graph = prepared,
-                           .live = cz_graph_find_live(prepared, arena),
-                           .stored = CZ_NEW(arena, bool, n),
-                           .unit = CZ_NEW(arena, int, n),
-                           .products = CZ_NEW(arena, cz_kernel_product, n),
-                           .step = CZ_NEW(arena, int, n),
-                           .value = CZ_NEW(arena, int, n)};
+    cz_kernel_work work = {
+        .arena = arena,
+        .graph = prepared,
+        .live = cz_graph_find_live(prepared, arena),
+        .symmetric = cz_kernel_find_symmetric(prepared, arena, symmetric),
+        .stored = CZ_NEW(arena, bool, n),
+        .unit = CZ_NEW(arena, int, n),
+        .products = CZ_NEW(arena, cz_kernel_product, n),
+        .step = CZ_NEW(arena, int, n),
+        .value = CZ_NEW(arena, int, n)};
 
     for (int i = 0; i < n; i++)
         work.unit[i] = i;
@@ -385,9 +388,10 @@ static cz_kernel_work prepare(cz_arena *arena, const cz_graph *graph)
 }
 
 cz_kernel *cz_kernel_build(cz_arena *arena, const cz_graph *graph, int n_in,
-                           const cz_ir_type *in_types, int n_scalars, bool flat)
+                           const cz_ir_type *in_types, int n_scalars, bool flat,
+                           const bool *symmetric)
 {
-    cz_kernel_work work = prepare(arena, graph);
+    cz_kernel_work work = prepare(arena, graph, symmetric);
     former f = {&work, CZ_NEW(arena, cz_kernel, 1)};
     cz_kernel *kernel = f.kernel;
     cz_kernel_unit *units;
@@ -408,7 +412,10 @@ cz_kernel *cz_kernel_build(cz_arena *arena, const cz_graph *graph, int n_in,
         form_step(&f, s);
     kernel->n_out = work.graph->n_out;
     kernel->out_value = CZ_NEW(arena, int, kernel->n_out);
-    for (int i = 0; i < kernel->n_out; i++)
+    kernel->out_symmetric = CZ_NEW(arena, bool, kernel->n_out);
+    for (int i = 0; i < kernel->n_out; i++) {
         kernel->out_value[i] = value_of(&f, work.graph->out[i]);
+        kernel->out_symmetric[i] = work.symmetric[work.graph->out[i]];
+    }
     return kernel;
 }

@@ -16,15 +16,17 @@ typedef struct cz_kernel {
     cz_view_body *bodies; /* names are NULL */
     int n_out;
     int *out_value;
+    bool *out_symmetric;
 } cz_kernel;
 
 /* The steps that compute `graph`.  With `flat`, tensors stand for any run of
  * elements that may be updated in place, and all is one map.  The operations
  * are those of the graph on the same operands, so no bit depends on how they
- * are grouped. */
+ * are grouped.  symmetric[i] says that tensor i equals its transpose, bit by
+ * bit; NULL: none does. */
 cz_kernel *cz_kernel_build(cz_arena *arena, const cz_graph *graph, int n_in,
-                           const cz_ir_type *in_types, int n_scalars,
-                           bool flat);
+                           const cz_ir_type *in_types, int n_scalars, bool flat,
+                           const bool *symmetric);
 
 /* Results that take the place of an argument, renews[i] of result i or -1:
  * where a step still reads the argument, or reads elements of it other than the

@@ -24,6 +24,7 @@ typedef struct cz_kernel_work {
     cz_arena *arena;
     const cz_graph *graph; /* prepared, see cz_kernel_prepare() */
     bool *live;
+    const bool *symmetric; /* its value equals its transpose */
     bool *stored; /* its value lies in memory however loops are formed */
     int *unit;    /* the product whose step computes the node, the first result
                    * of the node's factorisation, or the node */
@@ -50,6 +51,10 @@ int cz_kernel_peel(const cz_graph *graph, int node, bool *transposed);
 void cz_kernel_find_stored(cz_kernel_work *work);
 /* Fills work->products and work->unit. */
 void cz_kernel_fold_products(cz_kernel_work *work);
+/* [n]: which nodes equal their transposes, where in[i] says it of argument i;
+ * NULL: of none. */
+bool *cz_kernel_find_symmetric(const cz_graph *graph, cz_arena *arena,
+                               const bool *in);
 /* Is that node the product's, as alpha * acc + beta * s? */
 void cz_kernel_match_affine(const cz_kernel_work *work, int product,
                             cz_kernel_product *it);

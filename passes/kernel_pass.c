@@ -9,12 +9,16 @@
 #include "passes/math_form.h"
 #include "passes/passes.h"
 
+#include "dsl/state.h"
+
 #include <string.h>
 
 typedef struct kernel_pass {
     cz_ir *ir;
     cz_arena *arena;
     cz_diags *diags;
+    const cz_fact_rule *rules;
+    int n_rules;
     cz_kernel_writer writer;
 } kernel_pass;
 
@@ -44,6 +48,60 @@ static int *find_renewed(cz_arena *arena, const cz_fact_stage *stage)
     return renews;
 }
 
+/* ---- states that stay symmetric ---- */
+
+/* NULL: its lists are no lists of its states. */
+static const cz_fact_rule *rule_of(kernel_pass *pass,
+                                   const cz_fact_stage *stage)
+{
+    for (int i = 0; i < pass->n_rules; i++)
+        if (strcmp(pass->rules[i].sym_name, stage->rule) == 0 &&
+            cz_states_are_listed(&pass->rules[i]))
+            return &pass->rules[i];
+    return NULL;
+}
+
+/* Whether the slot is that of such a state. */
+static bool stays_symmetric(kernel_pass *pass, const cz_fact_rule *rule,
+                            const char *slot)
+{
+    for (int i = 0; rule && i < rule->states.n; i++)
+        if (rule->state_symmetric.v[i] &&
+            strcmp(slot, cz_arena_printf(pass->arena, "state:%d", i)) == 0)
+            return true;
+    return false;
+}
+
+static const bool *find_symmetric(kernel_pass *pass, const cz_fact_stage *stage)
+{
+    const cz_fact_rule *rule = rule_of(pass, stage);
+    bool *symmetric = CZ_NEW(pass->arena, bool, stage->ins.n);
+
+    for (int i = 0; i < stage->ins.n; i++)
+        symmetric[i] = stays_symmetric(pass, rule, stage->ins.v[i]);
+    return symmetric;
+}
+
+/* What the rule's fact says holds only if no stage breaks it. */
+static bool keeps_symmetric(kernel_pass *pass, const cz_fact_stage *stage,
+                            const cz_kernel *kernel)
+{
+    const cz_fact_rule *rule = rule_of(pass, stage);
+
+    for (int i = 0; i < stage->outs.n; i++)
+        if (stays_symmetric(pass, rule, stage->outs.v[i]) &&
+            !kernel->out_symmetric[i]) {
+            cz_diag_error(pass->diags, CZ_BAD_IR, (cz_span){0},
+                          "stage '%s' does not keep '%s' symmetric, as its "
+                          "rule says",
+                          stage->sym_name, stage->outs.v[i]);
+            return false;
+        }
+    return true;
+}
+
+/* ---- bodies ---- */
+
 /* "R.whole.math" or "R.whole.phase1.math", without its end. */
 static const char *stem_of(cz_arena *arena, const char *body)
 {
@@ -71,7 +129,9 @@ static const char *form_body(kernel_pass *pass, const cz_fact_stage *stage,
     }
     cz_kernel *kernel = cz_kernel_build(
         arena, graph, stage->ins.n, argument_types(arena, math, stage->ins.n),
-        stage->scalars.n, !is_whole);
+        stage->scalars.n, !is_whole, find_symmetric(pass, stage));
+    if (!keeps_symmetric(pass, stage, kernel))
+        return NULL;
     if (is_whole)
         cz_kernel_renew(arena, kernel, find_renewed(arena, stage));
     name = cz_arena_printf(arena, "%s.kernel", stem);
@@ -143,6 +203,7 @@ bool cz_kernel_pass(cz_ir *ir, cz_diags *diags)
     int n;
 
     cz_arena_init(&arena);
+    pass.rules = cz_ir_read_rule(ir, &arena, &pass.n_rules);
     stages = cz_ir_read_stage(ir, &arena, &n);
     for (int i = 0; i < n && ok; i++)
         ok = form_stage(&pass, i, stages[i]);

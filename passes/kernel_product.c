@@ -10,42 +10,6 @@ typedef struct folder {
     bool *taken; /* [n] nodes that would join the product's step */
 } folder;
 
-/* ---- symmetry ---- */
-
-static bool product_is_symmetric(const cz_graph *graph, int product,
-                                 const bool *symmetric)
-{
-    const cz_graph_node *node = &graph->nodes[product];
-    bool transpose_a, transpose_b;
-    int a = cz_kernel_peel(graph, node->in[0], &transpose_a);
-    int b = cz_kernel_peel(graph, node->in[1], &transpose_b);
-
-    return a == b && (transpose_a != transpose_b || symmetric[a]);
-}
-
-/* Equal to its transpose, bit by bit where sums are taken in equal order. */
-static bool *find_symmetric(const cz_kernel_work *work)
-{
-    const cz_graph *graph = work->graph;
-    bool *symmetric = CZ_NEW(work->arena, bool, graph->n);
-
-    for (int i = 0; i < graph->n; i++) {
-        const cz_graph_node *node = &graph->nodes[i];
-        bool all = node->n_in > 0 && node->kind != CZ_GRAPH_REDUCE;
-        for (int k = 0; k < node->n_in; k++)
-            all = all && symmetric[node->in[k]];
-        if (node->kind == CZ_GRAPH_PRODUCT)
-            symmetric[i] = product_is_symmetric(graph, i, symmetric);
-        else if (node->kind == CZ_GRAPH_BROADCAST)
-            symmetric[i] = node->dims == 3;
-        else if (node->kind == CZ_GRAPH_FACTOR)
-            symmetric[i] = cz_factor_is_root(node->factor);
-        else
-            symmetric[i] = all || cz_graph_is_uniform(graph, i);
-    }
-    return symmetric;
-}
-
 /* ---- folding ---- */
 
 static bool is_stored_elsewhere(const folder *f, int node)
@@ -159,7 +123,7 @@ static void fold(folder *f)
 void cz_kernel_fold_products(cz_kernel_work *work)
 {
     const cz_graph *graph = work->graph;
-    const bool *symmetric = find_symmetric(work);
+    const bool *symmetric = work->symmetric;
     const int *uses = cz_graph_count_uses(graph, work->arena);
 
     for (int i = 0; i < graph->n; i++) {

@@ -249,8 +249,8 @@ static bool are_phases(const czr_phases *phases)
     return true;
 }
 
-/* Its type exists; a whole one has elements, on a diagonal only if square; an
- * extern is whole, in f32. */
+/* Its type exists; a whole one has elements, on a diagonal or symmetric only if
+ * square; an extern is whole, in f32. */
 static bool is_state(const czr_state_desc *state)
 {
     const int64_t rows = state->rows, columns = state->columns;
@@ -259,7 +259,9 @@ static bool is_state(const czr_state_desc *state)
 
     return (unsigned)state->dtype < CZR_N_DTYPES &&
            (is_shaped || (rows == 0 && columns == 0)) &&
-           (!state->diagonal || (is_shaped && rows == columns)) &&
+           czr_is_below(state->symmetric, 2) &&
+           ((!state->diagonal && !state->symmetric) ||
+            (is_shaped && rows == columns)) &&
            czr_is_below(state->is_extern, 2) &&
            (!state->is_extern || (is_shaped && state->dtype == CZR_F32));
 }

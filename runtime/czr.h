@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 21u /* of the tables in the second part */
+#define CZR_ABI 22u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -117,12 +117,16 @@ typedef struct czr_layout_info {
  * + n) of the shard of parameter `param`, flat; or, with rows > 0, all of a
  * matrix of that shape, by rows, which the owner of the parameter's alone has:
  * of a parameter that is `stored transposed` the transpose of what its rule
- * has, a vector as it is. */
+ * has, a vector as it is.  A symmetric one stays equal to its transpose: of
+ * what a caller writes to `data` the triangle below the diagonal counts and the
+ * diagonal, and the first czr_step behind czr_state_get makes the rest its
+ * mirror image. */
 typedef struct czr_state {
     const char *name; /* "mom" */
     int param;
     czr_dtype dtype;
     int64_t first, n, rows, columns;
+    int symmetric;
     void *data;
 } czr_state;
 
@@ -332,6 +336,7 @@ typedef struct czr_state_desc {
     int32_t diagonal;      /* 1: init stands on it alone, zeros elsewhere */
     int64_t rows, columns; /* of one that the owner has whole; else 0, 0 */
     int32_t is_extern;     /* 1: czr_extern_set writes it, and no stage does */
+    int32_t symmetric;     /* 1: equal to its transpose, bit by bit */
 } czr_state_desc;
 
 typedef struct czr_states { /* of a rule */

@@ -102,6 +102,7 @@ struct czr_engine {
     czr_binding *bindings;      /* [n_params] */
     int n_states;
     czr_state *states;
+    bool has_given_states; /* since the last step: a caller may have written */
     int n_externs;
     czr_extern *externs;
 
@@ -154,6 +155,9 @@ void czr_spaces_take_masters(czr_engine *engine);
 int64_t czr_spaces_peak_scratch(const czr_engine *engine);
 /* states.c: theirs, and the list of them.  Needs the slices of the spaces. */
 czr_status czr_states_open(czr_engine *engine);
+/* Before a step: where callers had states, symmetric ones become so by what is
+ * below their diagonals. */
+void czr_states_mirror(czr_engine *engine);
 /* State `k` of element `offset` of a bucket, which is the parameter's and this
  * rank's; of one that is whole, its first element. */
 unsigned char *czr_spaces_state(const czr_engine *engine, int param, int k,

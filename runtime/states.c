@@ -2,6 +2,7 @@
 #include "runtime/engine.h"
 
 #include "runtime/memory.h"
+#include "runtime/product.h"
 
 static const czr_states *states_of(const czr_engine *engine, int param)
 {
@@ -151,7 +152,8 @@ static czr_state state_of(const czr_engine *engine, int param, int k)
         .data = n > 0 ? czr_spaces_state(engine, param, k, held->range.first)
                       : NULL,
         .rows = state->rows,
-        .columns = state->columns};
+        .columns = state->columns,
+        .symmetric = state->symmetric};
 }
 
 /* Lists the states without the externs; with `states` NULL it only counts. */
@@ -204,6 +206,19 @@ czr_status czr_state_get(czr_engine *engine, int state, czr_state *out)
     if (!out || state < 0 || state >= engine->n_states)
         return czr_engine_refuse(engine, CZR_ERR_ARGUMENT, "no state %d",
                                  state);
+    engine->has_given_states = true;
     *out = engine->states[state];
     return CZR_OK;
+}
+
+/* ---- before a step ------------------------------------------------------ */
+
+void czr_states_mirror(czr_engine *engine)
+{
+    for (int i = 0; engine->has_given_states && i < engine->n_states; i++) {
+        const czr_state *state = &engine->states[i];
+        if (state->symmetric)
+            czr_mirror_lower(state->data, state->dtype, (size_t)state->rows);
+    }
+    engine->has_given_states = false;
 }

@@ -172,6 +172,7 @@ static czr_status run_step(czr_engine *engine, const czr_hyper *hyper,
     if (status != CZR_OK)
         return status;
     copy_in(engine);
+    czr_states_mirror(engine);
     czr_undo_keep(engine);
     status = run_list(engine);
     if (status == CZR_OK)

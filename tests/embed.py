@@ -61,7 +61,7 @@ class State(ct.Structure):
     _fields_ = [("name", ct.c_char_p), ("param", ct.c_int),
                 ("dtype", ct.c_int), ("first", ct.c_int64), ("n", ct.c_int64),
                 ("rows", ct.c_int64), ("columns", ct.c_int64),
-                ("data", ct.c_void_p)]
+                ("symmetric", ct.c_int), ("data", ct.c_void_p)]
 
 
 class Extern(ct.Structure):
@@ -275,10 +275,15 @@ class Rank:
     def states(self):
         """(state name, parameter name, first element, values), copied; of one
         that is whole the values have its shape."""
+        for *names, values in self.lent_states():
+            yield (*names, values.copy())
+
+    def lent_states(self):
+        """The same where they lie."""
         for index in range(self.c.czr_state_count(self.engine)):
             state = State()
             self.must(self.c.czr_state_get(self.engine, index,
                                            ct.byref(state)))
             shape = (state.rows, state.columns) if state.rows else (state.n,)
             yield (state.name.decode(), self.names[state.param], state.first,
-                   view(state.data, shape, state.dtype).copy())
+                   view(state.data, shape, state.dtype))

@@ -144,6 +144,8 @@ typedef struct cz_rule {
     int n_known;
     cz_rule_slot *slots;
     int n_slots;
+    const char **asymmetric; /* states that do not stay symmetric: a run's */
+    int n_asymmetric;
     int n_serials, n_steps;
     int n_lookups; /* how deep in tables and lets */
 
@@ -394,6 +396,15 @@ const char *cz_rule_state_name(cz_rule *rule, const char *local);
 /* Whether the optimizer has nothing else of that name; else reports. */
 bool cz_rule_check_state_name(cz_rule *rule, const cz_rule_slot *slot);
 
+/* ---- symmetric.c ---- */
+
+/* Takes a square state that is whole, and so starts symmetric, to be equal to
+ * its transpose unless a run has found that it does not stay so. */
+void cz_rule_assume_symmetric(cz_rule *rule, cz_rule_slot *slot);
+/* Behind a run: whether a state that was taken to be symmetric did not stay
+ * so; the next run knows. */
+bool cz_rule_refute_symmetric(cz_rule *rule);
+
 /* ---- rule_phase.c ---- */
 
 void cz_rule_run_first(cz_rule *rule, const cz_node *statement);
@@ -406,8 +417,8 @@ typedef struct cz_rule_phases {
     int n;
 } cz_rule_phases;
 
-/* Finds the events, by running the body in silence, and the phases.  False
- * after reporting too many. */
+/* Finds the events, the phases, and which states stay symmetric in all of
+ * these, by running the body in silence.  False after reporting too many. */
 bool cz_rule_find_phases(cz_rule *rule, void (*run)(cz_rule *),
                          cz_rule_phases *out);
 /* Once all phases have been run: false after reporting a block that ran in

@@ -138,25 +138,40 @@ static bool list_phases(cz_rule *rule, cz_rule_phases *out)
     return false;
 }
 
+/* Whether a state proved not to stay symmetric. */
+static bool run_phases(cz_rule *rule, void (*run)(cz_rule *),
+                       const cz_rule_phases *phases)
+{
+    cz_diags *diags = rule->diags, unheard;
+    bool refuted = false;
+    /* A phase that will not be one may make mistakes that are none. */
+    cz_diags_init(&unheard, rule->arena);
+    rule->diags = &unheard;
+    for (int p = 0; p < phases->n; p++) {
+        rule->fires = phases->fires[p];
+        run(rule);
+        refuted = cz_rule_refute_symmetric(rule) || refuted;
+    }
+    rule->diags = diags;
+    rule->failed = false;
+    return refuted;
+}
+
 bool cz_rule_find_phases(cz_rule *rule, void (*run)(cz_rule *),
                          cz_rule_phases *out)
 {
-    cz_diags *diags = rule->diags, unheard;
-    int n_known;
-    do {
-        n_known = rule->n_events;
+    bool again = true;
+    rule->n_asymmetric = 0;
+    while (again) {
+        const int n_known = rule->n_events;
         if (!list_phases(rule, out))
             return false;
-        /* A phase that will not be one may make mistakes that are none. */
-        cz_diags_init(&unheard, rule->arena);
-        rule->diags = &unheard;
-        for (int p = 0; p < out->n; p++) {
-            rule->fires = out->fires[p];
-            run(rule);
+        again = run_phases(rule, run, out);
+        if (rule->n_events > n_known) {
+            rule->n_asymmetric = 0; /* by phases that will not be ones */
+            again = true;
         }
-        rule->diags = diags;
-        rule->failed = false;
-    } while (rule->n_events > n_known);
+    }
     rule->results = NULL;
     rule->n_blocks = rule->n_results = 0;
     rule->blocks = NULL;

@@ -138,6 +138,7 @@ static void add_fact(cz_rule *rule, cz_ir *ir, const char *symbol,
     const char **dtypes = CZ_NEW(rule->arena, const char *, n);
     double *inits = CZ_NEW(rule->arena, double, n);
     int64_t *diagonal = CZ_NEW(rule->arena, int64_t, n);
+    int64_t *symmetric = CZ_NEW(rule->arena, int64_t, n);
     int64_t *shapes = CZ_NEW(rule->arena, int64_t, 2 * n);
     int64_t *externs = CZ_NEW(rule->arena, int64_t, n);
     for (int i = 0; i < n; i++) {
@@ -146,6 +147,7 @@ static void add_fact(cz_rule *rule, cz_ir *ir, const char *symbol,
         dtypes[i] = cz_dtype_name(slot->as.dtype);
         inits[i] = slot->init;
         diagonal[i] = slot->is_diagonal;
+        symmetric[i] = slot->as.symmetric;
         externs[i] = slot->is_extern;
         for (int dim = 0; dim < 2 && slot->is_whole; dim++)
             shapes[2 * i + dim] = (int64_t)slot->as.extent[dim]->constant;
@@ -159,6 +161,7 @@ static void add_fact(cz_rule *rule, cz_ir *ir, const char *symbol,
         .state_dtypes = {dtypes, n},
         .state_init = {inits, n},
         .state_diagonal = {diagonal, n},
+        .state_symmetric = {symmetric, n},
         .state_shapes = {shapes, 2 * n},
         .state_extern = {externs, n},
         .update = update,

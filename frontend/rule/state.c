@@ -246,6 +246,7 @@ static bool is_declared_here(cz_rule *rule, const cz_node *statement)
 
 static void add_state(cz_rule *rule, cz_rule_slot slot)
 {
+    cz_rule_assume_symmetric(rule, &slot);
     *CZ_PUSH(rule->arena, rule->slots, rule->n_slots) = slot;
     /* after the gradient and the slots before it */
     rule->slots[rule->n_slots - 1].value =

@@ -292,7 +292,6 @@ cz_rule_value *cz_rule_fit(cz_rule *rule, const cz_node *node,
                            cz_rule_value *value, const cz_tensor *as)
 {
     cz_tensor tensor = *as;
-    tensor.symmetric = false;
     tensor.wide = tensor.narrow = (cz_ir_value){0};
     tensor.serial = 0;
     if (!cz_rule_is_scalar(value)) {

@@ -26,7 +26,7 @@ module {
     %0 = arith.truncf %arg2 : f64 to f32
     return %0 : f32
   }
-  "canzona.rule"() {prologue = @unit.4x4.prologue, shape = array<i64: 4, 4>, state_dtypes = [], state_diagonal = array<i64>, state_extern = array<i64>, state_init = array<f64>, state_shapes = array<i64>, states = [], sym_name = "unit.4x4", transposed = 0 : i64, update = @unit.4x4.update, use = @unit} : () -> ()
+  "canzona.rule"() {prologue = @unit.4x4.prologue, shape = array<i64: 4, 4>, state_dtypes = [], state_diagonal = array<i64>, state_symmetric = array<i64>, state_extern = array<i64>, state_init = array<f64>, state_shapes = array<i64>, states = [], sym_name = "unit.4x4", transposed = 0 : i64, update = @unit.4x4.update, use = @unit} : () -> ()
   "canzona.family"() {dtype = "f32", extents = array<i64>, first = array<i64>, pattern = "a", rule = @unit.4x4, shape = array<i64: 4, 4>, shard = array<i64: 2, 0>, sym_name = "param.0", reduction = @r, spread = 0 : i64, spread_index = 0 : i64, home_axes = 0 : i64, home = array<i64>} : () -> ()
   "canzona.family"() {dtype = "f32", extents = array<i64>, first = array<i64>, pattern = "b", rule = @unit.4x4, shape = array<i64: 4, 4>, shard = array<i64: 2, 0>, sym_name = "param.1", reduction = @r, spread = 0 : i64, spread_index = 0 : i64, home_axes = 0 : i64, home = array<i64>} : () -> ()
   "canzona.stage"() {body = @unit.4x4.before.kernel, flops = 0 : i64, in_dtypes = ["f32"], ins = ["grad"], out_dtypes = ["f32"], outs = ["gather:0"], rule = @unit.4x4, scalars = array<i64>, sym_name = "unit.4x4.before", where = "before", work_bytes = 0 : i64} : () -> ()

@@ -41,7 +41,7 @@ module {
     %b = arith.truncf %a : f64 to f32
     return %b : f32
   }
-  "canzona.rule"() {sym_name = "mat", use = @matrices, shape = array<i64: 4, 6>, transposed = 0 : i64, states = ["mom"], state_dtypes = ["f32"], state_diagonal = array<i64: 0>, state_extern = array<i64: 0>, state_init = array<f64: 0.0>, state_shapes = array<i64: 0, 0>, update = @mat.update, prologue = @mat.prologue} : () -> ()
+  "canzona.rule"() {sym_name = "mat", use = @matrices, shape = array<i64: 4, 6>, transposed = 0 : i64, states = ["mom"], state_dtypes = ["f32"], state_diagonal = array<i64: 0>, state_symmetric = array<i64: 0>, state_extern = array<i64: 0>, state_init = array<f64: 0.0>, state_shapes = array<i64: 0, 0>, update = @mat.update, prologue = @mat.prologue} : () -> ()
 
   // param <- param - lr * grad, unless grad is small
   func.func @sgd.update(%grad: tensor<1xf32>, %param: tensor<1xf32>, %lr: f32, %bias: f32) -> tensor<1xf32> {
@@ -61,7 +61,7 @@ module {
     %b = arith.truncf %power : f64 to f32
     return %a, %b : f32, f32
   }
-  "canzona.rule"() {sym_name = "sgd", use = @vectors, shape = array<i64>, transposed = 0 : i64, states = [], state_dtypes = [], state_diagonal = array<i64>, state_extern = array<i64>, state_init = array<f64>, state_shapes = array<i64>, update = @sgd.update, prologue = @sgd.prologue} : () -> ()
+  "canzona.rule"() {sym_name = "sgd", use = @vectors, shape = array<i64>, transposed = 0 : i64, states = [], state_dtypes = [], state_diagonal = array<i64>, state_symmetric = array<i64>, state_extern = array<i64>, state_init = array<f64>, state_shapes = array<i64>, update = @sgd.update, prologue = @sgd.prologue} : () -> ()
 
   "canzona.family"() {sym_name = "w", pattern = "layers.{0}.w", first = array<i64: 1>, extents = array<i64: 3>, shape = array<i64: 4, 6>, shard = array<i64: 2, 0>, dtype = "bf16", rule = @mat, reduction = @r, spread = 0 : i64, spread_index = 0 : i64, home_axes = 0 : i64, home = array<i64>} : () -> ()
   "canzona.family"() {sym_name = "v", pattern = "{1}.v.{0}", first = array<i64: 0, 5>, extents = array<i64: 2, 2>, shape = array<i64: 3>, shard = array<i64: 0>, dtype = "f32", rule = @sgd, reduction = @r, spread = 0 : i64, spread_index = 0 : i64, home_axes = 0 : i64, home = array<i64>} : () -> ()

@@ -30,6 +30,7 @@ static const char format[] =
     "\"canzona.rule\"() {sym_name = \"R\", use = @u, shape = array<i64: 2, 2>,"
     " transposed = 0 : i64, states = [\"m\"], state_dtypes = [\"f32\"],"
     " state_init = array<f64: 0.0>, state_diagonal = array<i64: 0>,"
+    " state_symmetric = array<i64: 0>,"
     " state_shapes = array<i64: 0, 0>, state_extern = array<i64: 0>,"
     " update = @R.update,"
     " prologue = @R.prologue} : () -> ()\n"

@@ -94,6 +94,7 @@ static inline void add_rule(cz_ir *ir, const trial *t)
                                        .state_dtypes = {dtypes, N_STATES},
                                        .state_init = {init, N_STATES},
                                        .state_diagonal = {none, N_STATES},
+                                       .state_symmetric = {none, N_STATES},
                                        .state_shapes = {none, 2 * N_STATES},
                                        .state_extern = {none, N_STATES},
                                        .update = "R.update",

@@ -113,8 +113,8 @@ static const czr_stage toy_stages[] = {
     {"adamw", toy_kernel, toy_in, toy_out, toy_scalar_numbers, 4, 3, 4, 0},
     {"adamw_stored", toy_kernel_stored, toy_in, toy_out, toy_scalar_numbers, 4,
      4, 4, 0}};
-static const czr_state_desc toy_state_list[] = {{"m", CZR_F32, 0, 0, 0, 0, 0},
-                                                {"v", CZR_F32, 0, 0, 0, 0, 0}};
+static const czr_state_desc toy_state_list[] = {
+    {"m", CZR_F32, 0, 0, 0, 0, 0, 0}, {"v", CZR_F32, 0, 0, 0, 0, 0, 0}};
 static const czr_states toy_states = {2, toy_state_list, 0};
 static const czr_hyper_desc toy_hypers[] = {{"all", "lr", 0, 0},
                                             {"all", "decay", 0.1, 1}};

@@ -19,7 +19,7 @@ module {
     %1 = arith.truncf %arg2 : f64 to f32
     return %0, %1 : f32, f32
   }
-  "canzona.rule"() {prologue = @first.any.prologue, shape = array<i64>, state_dtypes = [], state_diagonal = array<i64>, state_extern = array<i64>, state_init = array<f64>, state_shapes = array<i64>, states = [], sym_name = "first.any", transposed = 0 : i64, update = @first.any.update, use = @first} : () -> ()
+  "canzona.rule"() {prologue = @first.any.prologue, shape = array<i64>, state_dtypes = [], state_diagonal = array<i64>, state_symmetric = array<i64>, state_extern = array<i64>, state_init = array<f64>, state_shapes = array<i64>, states = [], sym_name = "first.any", transposed = 0 : i64, update = @first.any.update, use = @first} : () -> ()
   func.func @second.any.update(%arg0: tensor<1xf32>, %arg1: tensor<1xf32>, %arg2: f32, %arg3: f32) -> tensor<1xf32> {
     %splat = tensor.splat %arg2 : tensor<1xf32>
     %0 = arith.mulf %arg0, %splat : tensor<1xf32>
@@ -33,7 +33,7 @@ module {
     %1 = arith.truncf %arg2 : f64 to f32
     return %0, %1 : f32, f32
   }
-  "canzona.rule"() {prologue = @second.any.prologue, shape = array<i64>, state_dtypes = [], state_diagonal = array<i64>, state_extern = array<i64>, state_init = array<f64>, state_shapes = array<i64>, states = [], sym_name = "second.any", transposed = 0 : i64, update = @second.any.update, use = @second} : () -> ()
+  "canzona.rule"() {prologue = @second.any.prologue, shape = array<i64>, state_dtypes = [], state_diagonal = array<i64>, state_symmetric = array<i64>, state_extern = array<i64>, state_init = array<f64>, state_shapes = array<i64>, states = [], sym_name = "second.any", transposed = 0 : i64, update = @second.any.update, use = @second} : () -> ()
   func.func @both.any.update(%arg0: tensor<1xf32>, %arg1: tensor<1xf32>, %arg2: f32, %arg3: f32) -> tensor<1xf32> {
     %splat = tensor.splat %arg2 : tensor<1xf32>
     %0 = arith.mulf %arg0, %splat : tensor<1xf32>
@@ -47,7 +47,7 @@ module {
     %1 = arith.truncf %arg2 : f64 to f32
     return %0, %1 : f32, f32
   }
-  "canzona.rule"() {prologue = @both.any.prologue, shape = array<i64>, state_dtypes = [], state_diagonal = array<i64>, state_extern = array<i64>, state_init = array<f64>, state_shapes = array<i64>, states = [], sym_name = "both.any", transposed = 0 : i64, update = @both.any.update, use = @both} : () -> ()
+  "canzona.rule"() {prologue = @both.any.prologue, shape = array<i64>, state_dtypes = [], state_diagonal = array<i64>, state_symmetric = array<i64>, state_extern = array<i64>, state_init = array<f64>, state_shapes = array<i64>, states = [], sym_name = "both.any", transposed = 0 : i64, update = @both.any.update, use = @both} : () -> ()
   "canzona.family"() {dtype = "f32", extents = array<i64>, first = array<i64>, home = array<i64: 0>, home_axes = 1 : i64, pattern = "a", reduction = @reduction.0, rule = @first.any, shape = array<i64: 4, 4>, shard = array<i64: 0, 0>, spread = 0 : i64, spread_index = 0 : i64, sym_name = "param.0"} : () -> ()
   "canzona.family"() {dtype = "f32", extents = array<i64>, first = array<i64>, home = array<i64: 2>, home_axes = 1 : i64, pattern = "b", reduction = @reduction.0, rule = @second.any, shape = array<i64: 4>, shard = array<i64: 0>, spread = 0 : i64, spread_index = 0 : i64, sym_name = "param.1"} : () -> ()
   "canzona.family"() {dtype = "f32", extents = array<i64>, first = array<i64>, home = array<i64: 0, 2>, home_axes = 1 : i64, pattern = "c", reduction = @reduction.0, rule = @both.any, shape = array<i64: 8>, shard = array<i64: 0>, spread = 0 : i64, spread_index = 0 : i64, sym_name = "param.2"} : () -> ()

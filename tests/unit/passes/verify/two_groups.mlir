@@ -25,7 +25,7 @@ module {
     %1 = arith.truncf %arg2 : f64 to f32
     return %0, %1 : f32, f32
   }
-  "canzona.rule"() {prologue = @matrices.4x4.prologue, shape = array<i64: 4, 4>, state_dtypes = [], state_diagonal = array<i64>, state_extern = array<i64>, state_init = array<f64>, state_shapes = array<i64>, states = [], sym_name = "matrices.4x4", transposed = 0 : i64, update = @matrices.4x4.update, use = @matrices} : () -> ()
+  "canzona.rule"() {prologue = @matrices.4x4.prologue, shape = array<i64: 4, 4>, state_dtypes = [], state_diagonal = array<i64>, state_symmetric = array<i64>, state_extern = array<i64>, state_init = array<f64>, state_shapes = array<i64>, states = [], sym_name = "matrices.4x4", transposed = 0 : i64, update = @matrices.4x4.update, use = @matrices} : () -> ()
   func.func @rest.any.update(%arg0: tensor<1xf32>, %arg1: tensor<1xf32>, %arg2: tensor<1xf32>, %arg3: f32, %arg4: f32, %arg5: f32, %arg6: f32) -> (tensor<1xf32>, tensor<1xf32>) {
     %splat = tensor.splat %arg3 : tensor<1xf32>
     %0 = arith.mulf %arg0, %splat : tensor<1xf32>
@@ -47,7 +47,7 @@ module {
     %3 = arith.truncf %arg2 : f64 to f32
     return %0, %1, %2, %3 : f32, f32, f32, f32
   }
-  "canzona.rule"() {prologue = @rest.any.prologue, shape = array<i64>, state_dtypes = ["f32"], state_diagonal = array<i64: 0>, state_extern = array<i64: 0>, state_init = array<f64: 0.000000e+00>, state_shapes = array<i64: 0, 0>, states = ["mom"], sym_name = "rest.any", transposed = 0 : i64, update = @rest.any.update, use = @rest} : () -> ()
+  "canzona.rule"() {prologue = @rest.any.prologue, shape = array<i64>, state_dtypes = ["f32"], state_diagonal = array<i64: 0>, state_symmetric = array<i64: 0>, state_extern = array<i64: 0>, state_init = array<f64: 0.000000e+00>, state_shapes = array<i64: 0, 0>, states = ["mom"], sym_name = "rest.any", transposed = 0 : i64, update = @rest.any.update, use = @rest} : () -> ()
   "canzona.family"() {dtype = "f32", extents = array<i64>, first = array<i64>, pattern = "a", rule = @matrices.4x4, shape = array<i64: 4, 4>, shard = array<i64: 2, 0>, sym_name = "param.0", reduction = @r, spread = 0 : i64, spread_index = 0 : i64, home_axes = 0 : i64, home = array<i64>} : () -> ()
   "canzona.family"() {dtype = "f32", extents = array<i64>, first = array<i64>, pattern = "b", rule = @rest.any, shape = array<i64: 4>, shard = array<i64: 0>, sym_name = "param.1", reduction = @r, spread = 0 : i64, spread_index = 0 : i64, home_axes = 0 : i64, home = array<i64>} : () -> ()
   "canzona.stage"() {body = @matrices.4x4.before.kernel, flops = 1 : i64, in_dtypes = ["f32"], ins = ["grad"], out_dtypes = ["f32"], outs = ["gather:0"], rule = @matrices.4x4, scalars = array<i64: 0>, sym_name = "matrices.4x4.before", where = "before", work_bytes = 0 : i64} : () -> ()
