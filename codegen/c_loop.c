@@ -43,7 +43,7 @@ bool cz_loop_is_flat(const cz_view_step *step)
 static const char *inner_indent(const cz_loop *loop)
 {
     static const char spaces[] = "                ";
-    const int depth = 2 + !loop->flat + loop->in_lanes;
+    const size_t depth = 2u + !loop->flat + loop->in_lanes;
 
     return spaces + sizeof spaces - 1 - 4 * depth;
 }
