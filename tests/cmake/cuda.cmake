@@ -50,3 +50,20 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_tests_properties(cuda_mutants_long PROPERTIES TIMEOUT 600
     LABELS "cuda;nightly")
 endif()
+
+# Every kernel for every target, by an installed NVRTC; without one the test says
+# skipped.  What NVRTC itself never frees is no leak of ours.
+find_library(NVRTC NAMES libnvrtc.so.13 libnvrtc.so.12 nvrtc
+  HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES lib64 lib)
+add_executable(cuda_compile cuda/compile_test.c cuda/cubin.c)
+target_include_directories(cuda_compile PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(cuda_compile PRIVATE czr_cuda cz_warnings)
+set_target_properties(cuda_compile PROPERTIES
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+if(NOT NVRTC)
+  set(NVRTC libnvrtc.so)
+endif()
+add_test(NAME cuda_compile COMMAND cuda_compile ${CMAKE_SOURCE_DIR}/runtime/cuda
+  ${NVRTC})
+set_tests_properties(cuda_compile PROPERTIES TIMEOUT 300 LABELS cuda
+  SKIP_RETURN_CODE 77 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)

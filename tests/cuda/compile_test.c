@@ -1,0 +1,184 @@
+/* Compiles every kernel for what it is made for: no spills, the instructions
+ * that it is about, registers as its launch bounds allow; PTX too.
+ *
+ * compile_test FOLDER [NVRTC]; exit status 77 without NVRTC: skipped. */
+#include "runtime/cuda/nvrtc.h"
+#include "tests/cuda/cubin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SKIPPED = 77, MAX_TEXT = 1 << 18, MAX_FILES = 5, MAX_DEFINITIONS = 7 };
+
+static const char *const sm90[MAX_FILES] = {
+    "device.cuh", "sm90.cuh", "wgmma.cuh", "product.cuh", "product_sm90.cu"};
+static const char *const sm80[MAX_FILES] = {"device.cuh", "sm80.cuh",
+                                            "product.cuh", "product_sm80.cu"};
+
+typedef struct target {
+    const char *name, *arch;
+    const char *const *files;
+    const char *definitions[MAX_DEFINITIONS];
+    int registers; /* at most */
+} target;
+
+#define TILES(m, n, stages, symmetric, n_major)                                \
+    {                                                                          \
+        "-DKERNEL=kernel", "-DBM=" #m, "-DBN=" #n, "-DSTAGES=" #stages,        \
+            "-DSYMMETRIC=" #symmetric, "-DN_MAJOR=" #n_major                   \
+    }
+#define FIXED(symmetric, n_major)                                              \
+    {                                                                          \
+        "-DKERNEL=kernel", "-DSYMMETRIC=" #symmetric, "-DN_MAJOR=" #n_major    \
+    }
+
+static const target targets[] = {
+    {"symmetric 128x128", "sm_90a", sm90, TILES(128, 128, 5, 1, 0), 168},
+    {"symmetric 128x192", "sm_90a", sm90, TILES(128, 192, 4, 1, 0), 168},
+    {"symmetric 128x256", "sm_90a", sm90, TILES(128, 256, 4, 1, 0), 168},
+    {"symmetric 192x192", "sm_90a", sm90, TILES(192, 192, 3, 1, 0), 128},
+    {"symmetric 256x128", "sm_90a", sm90, TILES(256, 128, 3, 1, 0), 96},
+    {"x y' 128x256", "sm_90a", sm90, TILES(128, 256, 4, 0, 0), 168},
+    {"x y 128x256", "sm_90a", sm90, TILES(128, 256, 4, 0, 1), 168},
+    {"symmetric", "sm_80", sm80, FIXED(1, 0), 255},
+    {"x y'", "sm_80", sm80, FIXED(0, 0), 255},
+    {"x y", "sm_80", sm80, FIXED(0, 1), 255},
+    {"symmetric", "compute_80", sm80, FIXED(1, 0), 0},
+    {"x y", "compute_80", sm80, FIXED(0, 1), 0},
+};
+
+/* The files one after the other; static storage. */
+static const char *read_source(const char *folder, const char *const *files)
+{
+    static char text[MAX_TEXT];
+    size_t size = 0;
+
+    for (int i = 0; i < MAX_FILES && files[i]; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        FILE *file = fopen(path, "rb");
+        if (!file) {
+            perror(path);
+            exit(1);
+        }
+        size += fread(text + size, 1, sizeof text - 1 - size, file);
+        fclose(file);
+    }
+    text[size] = '\0';
+    return text;
+}
+
+/* Each of these is there; ended by 0. */
+static bool has_all(const cubin_kernel *k, const int *opcodes)
+{
+    for (; *opcodes; opcodes++)
+        if (!k->n_of[*opcodes])
+            return false;
+    return true;
+}
+
+static bool check_cubin(const target *t, const czr_nvrtc_code *code)
+{
+    static const int wanted_90[] = {CUBIN_HGMMA,      CUBIN_UTMALDG,
+                                    CUBIN_UTMASTG,    CUBIN_STSM,
+                                    CUBIN_USETMAXREG, 0};
+    static const int wanted_80[] = {CUBIN_HMMA, CUBIN_LDSM, CUBIN_LDGSTS, 0};
+    static cubin_kernel k;
+
+    if (!cubin_read(code->bytes, code->n_bytes, &k))
+        return false;
+    printf("%s, %s: %d registers, frame %d, %d instructions, tensor %d\n",
+           t->arch, t->name, k.registers, k.frame_bytes, k.n_instructions,
+           k.n_of[CUBIN_HGMMA] + k.n_of[CUBIN_HMMA]);
+    return has_all(&k, t->files == sm90 ? wanted_90 : wanted_80) &&
+           k.frame_bytes == 0 && !k.n_of[CUBIN_LDL] && !k.n_of[CUBIN_STL] &&
+           k.registers > 0 && k.registers <= t->registers;
+}
+
+static bool check_ptx(const target *t, const czr_nvrtc_code *code)
+{
+    const char *text = (const char *)code->bytes;
+
+    printf("%s, %s: %zu bytes of PTX\n", t->arch, t->name, code->n_bytes);
+    return strstr(text, ".target sm_80") && strstr(text, "mma.sync") &&
+           strstr(text, ".entry kernel");
+}
+
+static bool compile(czr_nvrtc *nvrtc, const char *folder, const target *t)
+{
+    const char *options[MAX_DEFINITIONS + 3];
+    char arch[32];
+    int n = 0;
+    czr_nvrtc_code code;
+
+    snprintf(arch, sizeof arch, "-arch=%s", t->arch);
+    options[n++] = arch;
+    options[n++] = "-default-device";
+    for (int i = 0; i < MAX_DEFINITIONS && t->definitions[i]; i++)
+        options[n++] = t->definitions[i];
+    const czr_nvrtc_status status = czr_nvrtc_compile(
+        nvrtc, read_source(folder, t->files), options, n, &code);
+    const bool is_right =
+        status == CZR_NVRTC_OK &&
+        (t->registers ? check_cubin(t, &code) : check_ptx(t, &code));
+    if (!is_right)
+        printf("FAILED: %s, %s\n%s\n", t->arch, t->name,
+               code.log ? code.log : "");
+    czr_nvrtc_code_fini(&code);
+    return is_right;
+}
+
+/* What must be refused, and a kernel that spills must be seen to. */
+static bool check_refusals(czr_nvrtc *nvrtc)
+{
+    static const char *const options[] = {"-arch=sm_90a", "-default-device",
+                                          "-maxrregcount=24"};
+    static const char spilling[] =
+        "extern \"C\" __global__ void kernel(float *p) {\n"
+        "float v[64];\n"
+        "#pragma unroll\n"
+        "for (int i = 0; i < 64; i++) v[i] = p[i * 32];\n"
+        "__syncthreads();\n"
+        "#pragma unroll\n"
+        "for (int i = 0; i < 64; i++) p[i * 64] = v[i] * v[(i + 7) % 64]; }\n";
+    static cubin_kernel k;
+    czr_nvrtc_code code;
+
+    bool is_right = czr_nvrtc_compile(nvrtc, "no program", options, 2, &code) ==
+                        CZR_NVRTC_REFUSED &&
+                    strstr(code.log, "error") && !code.bytes;
+    czr_nvrtc_code_fini(&code);
+    is_right &=
+        czr_nvrtc_compile(nvrtc, spilling, options, 3, &code) == CZR_NVRTC_OK &&
+        cubin_read(code.bytes, code.n_bytes, &k) && k.n_of[CUBIN_STL] > 0 &&
+        k.n_of[CUBIN_LDL] > 0;
+    for (size_t n = 0; n < code.n_bytes && n < 256; n++)
+        is_right &= !cubin_read(code.bytes, n, &k);
+    czr_nvrtc_code_fini(&code);
+    if (!is_right)
+        printf("FAILED: what must be refused or spill\n");
+    return is_right;
+}
+
+int main(int argc, char **argv)
+{
+    char message[CZR_NVRTC_MESSAGE];
+    czr_nvrtc *nvrtc;
+    bool is_right;
+
+    if (czr_nvrtc_open("/no such library", &nvrtc, message) !=
+            CZR_NVRTC_MISSING ||
+        nvrtc || !strstr(message, "not there"))
+        return 1;
+    if (argc < 2 || czr_nvrtc_open(argc > 2 ? argv[2] : NULL, &nvrtc,
+                                   message) != CZR_NVRTC_OK) {
+        printf("skipped: %s\n", message);
+        return SKIPPED;
+    }
+    is_right = check_refusals(nvrtc);
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        is_right &= compile(nvrtc, argv[1], &targets[i]);
+    czr_nvrtc_close(nvrtc);
+    return is_right ? 0 : 1;
+}

@@ -1,0 +1,31 @@
+/* What a cubin's kernels are made of, read from its ELF: no disassembler. */
+#ifndef CZ_TESTS_CUDA_CUBIN_H
+#define CZ_TESTS_CUDA_CUBIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Opcodes are the low 12 bits of a 16-byte instruction, from sm_70 on. */
+typedef struct cubin_kernel {
+    /* Of the one kernel a file has; -1: it does not say. */
+    int registers, frame_bytes;
+    int n_instructions, n_of[1 << 12];
+} cubin_kernel;
+
+enum {
+    CUBIN_HMMA = 0x23c,
+    CUBIN_HGMMA = 0x9f0,
+    CUBIN_LDSM = 0x83b,
+    CUBIN_LDGSTS = 0xfae,
+    CUBIN_STSM = 0x844,
+    CUBIN_UTMALDG = 0x5b4,
+    CUBIN_UTMASTG = 0x3b5,
+    CUBIN_USETMAXREG = 0x9c8,
+    CUBIN_LDL = 0x983,
+    CUBIN_STL = 0x387
+};
+
+/* False: this is no cubin of one kernel, or it is cut off. */
+bool cubin_read(const unsigned char *bytes, size_t n_bytes, cubin_kernel *out);
+
+#endif
