@@ -51,7 +51,7 @@ typedef struct cz_cmd_options {
     const char *html, *trace; /* of a plan: files to write */
     const char *target, *world;
     const char *mesh, *optimizer; /* of an import */
-    bool json, check, print_cflags, strict, late, planted, in_place;
+    bool json, check, print_cflags, strict, late, planted, in_place, expand;
     bool no_baselines, time, explain;
     bool diagnostics_are_output; /* JSON and SARIF to stdout, not stderr */
     bool rules_alone;            /* a file of rules alone will do */
@@ -73,6 +73,7 @@ enum {
     CZ_KEY_SEED,
     CZ_KEY_MICROBATCHES,
     CZ_KEY_CHECK,
+    CZ_KEY_EXPAND,
     CZ_KEY_LATE,
     CZ_KEY_WORLD,
     CZ_KEY_PLANT,

@@ -4,6 +4,8 @@
 
 #include "frontend/format/format.h"
 #include "frontend/parse.h"
+#include "frontend/rule/expand.h"
+#include "frontend/rule/rule.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,8 @@ static const struct argp_option options[] = {
      "Change and print no text; name the files that would change, exit 1", 0},
     {"in-place", 'i', NULL, 0, "Rewrite the files that are not as they should",
      0},
+    {"expand", CZ_KEY_EXPAND, NULL, 0,
+     "Write chains of optimizers as the equations that they are short for", 0},
     {0}};
 
 /* A link stays one: what it names is rewritten. */
@@ -44,6 +48,54 @@ static bool deliver(const cz_cmd_options *given, const char *path,
     return !(given->check && differs) && diags->n_errors == 0;
 }
 
+/* ---- chains as equations ---- */
+
+/* The scope of a text whose rules are right, or NULL after reporting. */
+static cz_scope *check_rules(cz_arena *arena, const char *path,
+                             const cz_text *text, cz_diags *diags)
+{
+    cz_rules_checked checked;
+    cz_scope *scope = cz_scope_build(arena, path, text, diags);
+
+    if (diags->n_errors == 0)
+        cz_rules_check(scope, false, arena, diags, &checked);
+    return diags->n_errors == 0 ? scope : NULL;
+}
+
+/* Equations that do not compile are our mistake, and better not shown. */
+static bool is_right(cz_arena *arena, const char *path, const cz_text *text,
+                     cz_diags *diags)
+{
+    cz_diags unheard;
+
+    cz_diags_init(&unheard, arena);
+    if (check_rules(arena, path, text, &unheard))
+        return true;
+    cz_diag_error(diags, CZ_CHECK_FAILED, (cz_span){0},
+                  "%s cannot be written as equations: that is a mistake of "
+                  "canzona",
+                  path);
+    cz_diag_note(diags, unheard.list[0].span, "%s", unheard.list[0].message);
+    return false;
+}
+
+/* `source`, as equations and in canonical layout. */
+static bool expand(cz_arena *arena, const char *path, const cz_text *before,
+                   cz_diags *diags, cz_text *after)
+{
+    cz_text text = {0};
+    cz_scope *scope = check_rules(arena, path, before, diags);
+    bool ok = scope && cz_expand(scope, arena, diags, &text) &&
+              is_right(arena, path, &text, diags);
+
+    if (ok) {
+        const cz_source source = {path, cz_text_string(&text), text.n};
+        ok = cz_format(arena, &source, diags, after);
+    }
+    cz_text_fini(&text);
+    return ok;
+}
+
 static bool format_file(const cz_cmd_options *given, const char *path)
 {
     cz_text before = {0}, after = {0};
@@ -57,7 +109,8 @@ static bool format_file(const cz_cmd_options *given, const char *path)
     cz_diags_init(&diags, &arena);
     if (cz_text_read_file(&before, path, CZ_MAX_SOURCE_BYTES, &why)) {
         source = (cz_source){path, cz_text_string(&before), before.n};
-        ok = cz_format(&arena, &source, &diags, &after) &&
+        ok = (given->expand ? expand(&arena, path, &before, &diags, &after)
+                            : cz_format(&arena, &source, &diags, &after)) &&
              deliver(given, path, &source, &after, &diags);
     } else {
         cz_diag_error(&diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s", path, why);
@@ -95,6 +148,7 @@ const cz_command cz_command_fmt = {
     "line\nbreaks are chosen anew.  A FILE with errors is left alone.\v"
     "Examples:\n\n"
     "  canzona fmt -i examples/gpt.cz\n"
-    "  canzona fmt --check examples/gpt.cz examples/gpt_adamw.cz\n",
+    "  canzona fmt --check examples/gpt.cz examples/gpt_adamw.cz\n"
+    "  canzona fmt --expand mine.cz\n",
     run,
     true};

@@ -69,6 +69,9 @@ static error_t parse_switch(int key, char *arg, struct argp_state *state,
     case CZ_KEY_CHECK:
         options->check = true;
         return 0;
+    case CZ_KEY_EXPAND:
+        options->expand = true;
+        return 0;
     case CZ_KEY_LATE:
         options->late = true;
         return 0;
