@@ -103,8 +103,9 @@ foreach(stem fsdp experts pipeline)
 endforeach()
 
 # Matrices cut to tiles, each with states and owner of its own; also as late as
-# waits allow, and of FSDP's chunks.
+# waits allow, shared by ranks, and of FSDP's chunks.
 cz_run_soon_and_late(tiles 2x2 1x4 4x2 3x2)
+cz_run_soon_and_late(tiles_shared 1x4 2x2)
 foreach(mesh 2:3:2 1:2:4)
   string(REPLACE ":" ";" sizes ${mesh})
   list(GET sizes 0 dp)
