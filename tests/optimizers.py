@@ -103,18 +103,11 @@ def polar_dion(u, table, cast):
 
 
 def polar_eigh(u, *_):
-    """By singular values in float64; in float32 as the source does, by the Gram
-    matrix, which cannot tell small ones from 0."""
-    if u.shape[0] > u.shape[1]:
-        return polar_eigh(u.T).T
-    x, least = u / (frobenius(u) or 1), len(u) * 2.0 ** -23
-    if x.dtype == float:
-        left, s, right = np.linalg.svd(x, full_matrices=False)
-        return left * (s ** 2 > s[0] ** 2 * least) @ right
-    w, q = np.linalg.eigh(x @ x.T)
-    kept = w > w[-1] * np.float32(least)
-    weight = np.where(kept, 1 / np.sqrt(np.where(kept, w, 1)), 0)
-    return q @ (weight[:, None].astype(x.dtype) * (q.T @ x))
+    """By singular values, which NumPy finds in float64 whatever the type; those
+    that rounding makes of 0 are 0."""
+    left, s, right = np.linalg.svd(u / (frobenius(u) or 1), full_matrices=False)
+    kept = s > min(u.shape) ** 0.5 * 2.0 ** -23
+    return left * kept.astype(u.dtype) @ right
 
 
 def polar_eo(u, table, cast):

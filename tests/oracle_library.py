@@ -31,6 +31,9 @@ MESH = (2, 2)
 CHAOTIC = "spel."
 # So do cans, whose polynomials are steep at 1, and a Gram form without restarts.
 UNSTEADY = CHAOTIC, "cans.", "straight."
+# What a singular value near the cutoff counts as is decided by the last bit of the
+# gradients, which float32 therefore tries anew as well.
+DECIDED = "eigen"
 SHAPES = """
             wide   : [24/tp, 60]
             tall   : [58, 22/tp]
@@ -152,12 +155,24 @@ def factored():
             "muown": row("muown()", formula.muown, 15, lr=0.002, decay=0.1)}
 
 
+def eigen():
+    """Polar factors by eigenvalues, where the sources have singular values."""
+    factor = {"factor": formula.polar_eigh}
+    return {
+        "muon": row("muon(lr, factor = polar_eigh)", functools.partial(
+            formula.muon, **factor), lr=0.02, decay=0.1),
+        "polargrad": row("polargrad(factor = polar_eigh)", functools.partial(
+            formula.polargrad, **factor), lr=0.002),
+        "mop": row("mop()", formula.mop, lr=0.002)}
+
+
 FAMILIES = {"tables": (lambda: dict(tables()), formula.keep),
             "muons": (lambda: muons("f32"), formula.keep),
             "muons_bf16": (lambda: muons("bf16"), bf16),
             "scaled": (lambda: scaled("f32"), formula.keep),
             "scaled_bf16": (lambda: scaled("bf16"), bf16),
             "others": (others, formula.keep),
+            "eigen": (eigen, formula.keep),
             "factored": (factored, formula.keep)}
 
 
@@ -256,11 +271,14 @@ class Library(Measured):
         group = name.split(".")[0]
         chaotic = self.is_narrow and name.startswith(CHAOTIC)
 
+        last_bit = 2.0 ** -24 if self.family == DECIDED else 0
+
         def in_order(random):
             at = np.ix_(*(random.permutation(n) for n in start.shape))
             out = np.empty_like(want)
-            out[at] = self.formula_in(np.float32, group, start[at],
-                                      [g[at] for g in means], cast)
+            grads = [(g * (1 + last_bit * random.uniform(-1, 1, g.shape)))[at]
+                     if last_bit else g[at] for g in means]
+            out[at] = self.formula_in(np.float32, group, start[at], grads, cast)
             return turn(out)
 
         want = self.formula_in(float, group, start, means, cast)

@@ -22,7 +22,7 @@ if(NOT INSTRUMENTED)
 
   # The library, family by family.
   foreach(family tables muons muons_bf16 scaled scaled_bf16 others
-      factored)
+      factored eigen)
     add_test(NAME oracle_library_${family} COMMAND ${PYTHON} -B
       ${CMAKE_CURRENT_SOURCE_DIR}/oracle_library.py ${family}
       $<TARGET_FILE:canzona> $<TARGET_FILE:czr>)
