@@ -18,7 +18,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
       ${CMAKE_SOURCE_DIR}/runtime/cuda)
     target_compile_definitions(cuda_${name} PRIVATE ${ARGN})
     target_compile_options(cuda_${name} PRIVATE -O2 -Wall -Wextra -Wshadow
-      -Werror -Wno-unknown-pragmas -Wno-psabi)
+      -Werror -Wno-unknown-pragmas -Wno-psabi -Wno-pass-failed)
     add_test(NAME cuda_${name} COMMAND cuda_${name} 2)
     set_tests_properties(cuda_${name} PROPERTIES TIMEOUT 60 LABELS cuda)
     add_test(NAME cuda_${name}_long COMMAND cuda_${name} 100 100)
