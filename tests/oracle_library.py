@@ -9,8 +9,9 @@ In f32 the moves of a parameter are within 1e-5 of those in float64 where
 gradients are Gaussian, elsewhere within 4 times the error of the same formulas in
 NumPy's float32, in one of four orders of rows and columns; in bf16 within 2e-2 of
 formulas that round where LANGUAGE.md says, elsewhere or twice what float32 or, where
-one rounding decides, rounding itself does to them.  Three formulas magnify rounding
-(UNSTEADY): they are everywhere compared as elsewhere.  Ends with a table of the errors.
+one rounding decides, rounding itself does to them.  Formulas that magnify rounding
+(UNSTEADY, in bf16 CHAOTIC too) are everywhere compared as elsewhere.  Ends with a table
+of the errors.
 """
 import functools
 import sys
@@ -30,7 +31,7 @@ MESH = (2, 2)
 # until it is as large as what rounding does at all: in bf16 that counts.
 CHAOTIC = "spel."
 # So do cans, whose polynomials are steep at 1, and a Gram form without restarts.
-UNSTEADY = CHAOTIC, "cans.", "straight."
+UNSTEADY = "cans.", "straight."
 # What a singular value near the cutoff counts as is decided by the last bit of the
 # gradients, which float32 therefore tries anew as well.
 DECIDED = "eigen"
@@ -328,8 +329,9 @@ class Library(Measured):
 
     def test_gaussian(self):
         above, still = self.compare("gaussian", gaussian)
+        unsteady = (*UNSTEADY, CHAOTIC) if self.is_narrow else UNSTEADY
         self.assertEqual([name for name in above
-                          if not name.startswith(UNSTEADY)], [])
+                          if not name.startswith(unsteady)], [])
         self.assertLess(still, 0.02)  # row_centered's step of one row is zero
 
     def test_deficient(self):
