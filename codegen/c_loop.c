@@ -430,3 +430,27 @@ int cz_emit_epilogue_loop(cz_emitter *emitter, const cz_loop *loop)
     cz_text_fini(&text);
     return number;
 }
+
+/* The slot that a trainer reads: of a parameter with a master what it is
+ * rounded to, which may overflow where the master does not; -1: none. */
+static int checked_slot(const cz_view_stage *stage)
+{
+    int found = -1;
+
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out[i].kind == CZ_SLOT_STORED ||
+            (stage->out[i].kind == CZ_SLOT_PARAM && found < 0))
+            found = i;
+    return found;
+}
+
+int cz_loop_checked_result(const cz_view_stage *stage, const cz_view_step *step,
+                           int first_result)
+{
+    const int slot = checked_slot(stage);
+
+    for (int o = 0; slot >= 0 && o < step->n_out; o++)
+        if (stage->out_value[slot] == first_result + o)
+            return o;
+    return -1;
+}

@@ -2,8 +2,16 @@
  * pointers of the call; other results lie in the workspace. */
 #include "codegen/codegen_internal.h"
 
+#include "dsl/plan_view_within.h"
+
 #include <stdio.h>
 #include <string.h>
+
+/* What a value lies in, as `within` says, and from which byte on; -1: it is a
+ * scalar. */
+typedef struct place {
+    int64_t within, offset;
+} place;
 
 /* A stage while it is printed: what every value is in C. */
 typedef struct stage_printer {
@@ -13,6 +21,7 @@ typedef struct stage_printer {
     int n_values;
     const char **names; /* [n_values] */
     cz_dtype *dtypes;
+    place *places;
 } stage_printer;
 
 static const char *const slot_names[CZ_N_SLOTS] = {
@@ -58,6 +67,10 @@ static void name_results(stage_printer *p, int value)
         for (int i = 0; i < step->n_out; i++, value++) {
             const int output = output_of(p->stage, value);
             p->dtypes[value] = step->out_dtype[i];
+            p->places[value] =
+                output >= 0
+                    ? (place){p->stage->n_in + output + 1, 0}
+                    : (place){cz_view_within(step, i), step->offsets[i]};
             p->names[value] = output >= 0
                                   ? slot_name(arena, &p->stage->out[output])
                                   : cz_arena_printf(arena, "w%d", value);
@@ -76,7 +89,9 @@ static void name_values(stage_printer *p)
         p->n_values += stage->steps[s].n_out;
     p->names = CZ_NEW(arena, const char *, p->n_values);
     p->dtypes = CZ_NEW(arena, cz_dtype, p->n_values);
+    p->places = CZ_NEW(arena, place, p->n_values);
     for (int i = 0; i < stage->n_in; i++) {
+        p->places[i] = (place){i + 1, 0};
         p->names[i] = slot_name(arena, &stage->in[i]);
         p->dtypes[i] = stage->in[i].dtype;
     }
@@ -84,6 +99,7 @@ static void name_values(stage_printer *p)
         p->names[stage->n_in + i] =
             cz_arena_printf(arena, "call->scalars[%d]", i);
         p->dtypes[stage->n_in + i] = CZ_F32;
+        p->places[stage->n_in + i] = (place){-1, -1};
     }
     name_results(p, stage->n_in + n_scalars);
 }
@@ -137,6 +153,21 @@ static void declare_slots(stage_printer *p)
                            slot_name(p->emitter->arena, &stage->out[i]), i);
 }
 
+static const char *address_of(const stage_printer *p, const cz_view_step *step,
+                              int entry)
+{
+    const long long slot = cz_view_within(step, entry) - 1;
+    const bool is_in = slot < p->stage->n_in;
+
+    if (slot < 0)
+        return cz_arena_printf(p->emitter->arena, "(void *)(call->work + %lld)",
+                               (long long)step->offsets[entry]);
+    return cz_arena_printf(p->emitter->arena, "czr_%s_bytes(call, %lld, %lld)",
+                           is_in ? "in" : "out",
+                           is_in ? slot : slot - p->stage->n_in,
+                           (long long)step->offsets[entry]);
+}
+
 static void declare_workspace(stage_printer *p)
 {
     int value = p->stage->n_in + p->stage->fact->scalars.n;
@@ -145,42 +176,24 @@ static void declare_workspace(stage_printer *p)
         const cz_view_step *step = &p->stage->steps[s];
         for (int i = 0; i < step->n_out; i++, value++)
             if (step->offsets[i] >= 0 && is_named(p->stage, s, value))
-                cz_text_printf(p->out,
-                               "    %s *const %s = (void *)(call->work + "
-                               "%lld);\n",
+                cz_text_printf(p->out, "    %s *const %s = %s;\n",
                                cz_c_type(p->dtypes[value]), p->names[value],
-                               (long long)step->offsets[i]);
+                               address_of(p, step, i));
         if (step->is_product && step->offsets[1] >= 0 && is_own(p->stage, s))
-            cz_text_printf(p->out,
-                           "    float *const acc%d = (void *)(call->work + "
-                           "%lld);\n",
-                           s, (long long)step->offsets[1]);
+            cz_text_printf(p->out, "    float *const acc%d = %s;\n", s,
+                           address_of(p, step, 1));
     }
 }
 
-/* The slot that a trainer reads: of a parameter with a master what it is
- * rounded to, which may overflow where the master does not; -1: none. */
-static int checked_slot(const cz_view_stage *stage)
+/* Whether a result takes an operand's place: a slot that has both, or the same
+ * bytes. */
+static bool is_overwritten(const stage_printer *p, int in, int result)
 {
-    int found = -1;
+    const place *a = &p->places[in], *b = &p->places[result];
 
-    for (int i = 0; i < stage->n_out; i++)
-        if (stage->out[i].kind == CZ_SLOT_STORED ||
-            (stage->out[i].kind == CZ_SLOT_PARAM && found < 0))
-            found = i;
-    return found;
-}
-
-/* The result of a step that goes there, or -1. */
-static int checked_result(const cz_view_stage *stage, const cz_view_step *step,
-                          int first_result)
-{
-    const int slot = checked_slot(stage);
-
-    for (int o = 0; slot >= 0 && o < step->n_out; o++)
-        if (stage->out_value[slot] == first_result + o)
-            return o;
-    return -1;
+    if (in < p->stage->n_in && strcmp(p->names[in], p->names[result]) == 0)
+        return true;
+    return a->within >= 0 && a->within == b->within && a->offset == b->offset;
 }
 
 /* Operands of step `s` and which of them its outputs overwrite. */
@@ -196,13 +209,13 @@ static cz_loop make_loop(stage_printer *p, int s, int first_result)
     for (int o = 0; o < step->n_out; o++) {
         in_place[o] = -1;
         for (int i = 0; i < step->n_in; i++)
-            if (step->in[i] < p->stage->n_in &&
-                strcmp(p->names[step->in[i]], p->names[first_result + o]) == 0)
+            if (is_overwritten(p, step->in[i], first_result + o))
                 in_place[o] = i;
     }
-    return (cz_loop){step,     in_dtype,
-                     in_place, cz_loop_is_flat(step),
-                     false,    checked_result(p->stage, step, first_result)};
+    return (cz_loop){
+        step,     in_dtype,
+        in_place, cz_loop_is_flat(step),
+        false,    cz_loop_checked_result(p->stage, step, first_result)};
 }
 
 /* How far from its start the rank's part of an operand, or of a result, lies
@@ -333,9 +346,8 @@ static void put_work(stage_printer *p, const cz_view_step *step)
 {
     if (step->offsets[step->n_out] < 0)
         return;
-    cz_text_printf(p->out,
-                   ",\n        .work = call->work + %lld, .work_bytes = %lld",
-                   (long long)step->offsets[step->n_out],
+    cz_text_printf(p->out, ",\n        .work = %s, .work_bytes = %lld",
+                   address_of(p, step, step->n_out),
                    (long long)cz_factor_work_bytes(step->factor, &step->size));
 }
 
@@ -440,7 +452,7 @@ static void emit_variant(cz_emitter *emitter, int number, int variant)
         "on a part of the matrix"};
     const cz_view_stage *stage =
         cz_view_variant(&emitter->view->stages[number], variant);
-    stage_printer p = {emitter, emitter->out, stage, 0, NULL, NULL};
+    stage_printer p = {.emitter = emitter, .out = emitter->out, .stage = stage};
     int *loops = CZ_NEW(emitter->arena, int, stage->n_steps);
     int first_result = stage->n_in + stage->fact->scalars.n;
 

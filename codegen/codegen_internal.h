@@ -46,6 +46,9 @@ typedef struct cz_loop {
 
 /* True if all accesses go by one flat index. */
 bool cz_loop_is_flat(const cz_view_step *step);
+/* The result of a step that goes to the slot that a trainer reads, or -1. */
+int cz_loop_checked_result(const cz_view_stage *stage, const cz_view_step *step,
+                           int first_result);
 /* Emit the loop function of a map once; returns its number. */
 int cz_emit_map_loop(cz_emitter *emitter, const cz_loop *loop);
 /* Emit the loop that ends a product in a body; returns its number. */

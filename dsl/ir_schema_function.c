@@ -70,6 +70,7 @@ static const struct attribute_rule {
     {"kernel.map", "out_access", mlirAttributeIsADenseI64Array},
     {"kernel.map", "space", mlirAttributeIsADenseI64Array},
     {"kernel.map", "offsets", mlirAttributeIsADenseI64Array},
+    {"kernel.map", "within", mlirAttributeIsADenseI64Array},
     {"kernel.map", "blocks", mlirAttributeIsADenseI64Array},
     {"kernel.map", "generated", mlirAttributeIsADenseI64Array},
     {"kernel.map", "segment", cz_ir_is_int},
@@ -84,6 +85,7 @@ static const struct attribute_rule {
     {"kernel.product", "alpha", cz_ir_is_real},
     {"kernel.product", "beta", cz_ir_is_real},
     {"kernel.product", "offsets", mlirAttributeIsADenseI64Array},
+    {"kernel.product", "within", mlirAttributeIsADenseI64Array},
     {"kernel.product", "blocks", mlirAttributeIsADenseI64Array},
     {"kernel.product", "generated", mlirAttributeIsADenseI64Array},
     {"kernel.product", "segment", cz_ir_is_int},
@@ -100,6 +102,7 @@ static const struct attribute_rule {
     {"kernel.call", "factor", mlirAttributeIsAString},
     {"kernel.call", "parameters", mlirAttributeIsADenseF64Array},
     {"kernel.call", "offsets", mlirAttributeIsADenseI64Array},
+    {"kernel.call", "within", mlirAttributeIsADenseI64Array},
     {"func.func", "sym_visibility", is_private},
 };
 
@@ -138,7 +141,7 @@ static bool may_be_absent(const char *name)
 {
     static const char *const names[] = {"blocks",  "generated", "segment",
                                         "partial", "scatter",   "deal",
-                                        "band",    "narrow"};
+                                        "band",    "narrow",    "within"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return true;

@@ -84,11 +84,11 @@ typedef struct cz_view_step {
     int n_out;
     const cz_access *out_access;
     const cz_dtype *out_dtype;
-    const int64_t *offsets; /* workspace byte of each result; -1: it is a
-                             * stage output; product: one more entry, the
-                             * f32 accumulator, of cz_view_accumulator_rows, or
-                             * -1 for none; call: one more,
-                             * its workspace, or -1 for none */
+    const int64_t *offsets; /* byte of each result; -1: it is a stage output;
+                             * product: one more entry, the f32 accumulator, of
+                             * cz_view_accumulator_rows, or -1 for none; call:
+                             * one more, its workspace, or -1 for none */
+    const int64_t *within;  /* what each entry is a byte of; NULL: workspace */
     int64_t rows, columns;  /* space of the map, shape of the product */
     /* Parts of equal length that the rows, the columns and the contracted
      * length are cut to, powers of two: sums over these dimensions are made
@@ -158,6 +158,7 @@ typedef struct cz_view_stage {
     const cz_fact_shared *shared; /* of a shared stage, whose steps are those
                                    * of all segments; else NULL */
     int n_segments;               /* of its body; else 1 */
+    const int64_t *room; /* whole: bytes of each slot, see plan_view_within.h */
     /* The stage in each phase of its rule: same slots and scalars, but a body
      * of its own; [0] has that of the stage.  0: the rule has no phases. */
     int n_variants;
@@ -370,7 +371,7 @@ typedef struct cz_plan_view {
     const cz_view_op *ops;
 } cz_plan_view;
 
-/* A stage that knows the shape of its matrix, all of it or a part. */
+/* A stage that knows the shape of its matrix, or part. */
 bool cz_view_is_shaped(const cz_view_stage *stage);
 /* Rows of a product that its accumulator has room for: all where a body
  * follows, else a strip, since scaling, adding and rounding go strip by strip.
@@ -403,8 +404,7 @@ const cz_view_stage *cz_view_shared_stage(const cz_plan_view *view, int rule,
 int64_t cz_view_member_at(const cz_view_param *param, int64_t shard);
 /* The block of an operation's positions that communicate together. */
 cz_block cz_view_op_block(const cz_plan_view *view, const cz_view_op *op);
-/* What member `member` of the ranks that share an owned matrix has of it: all,
- * where it is the only one. */
+/* What a member of the ranks that share an owned matrix has of it. */
 cz_view_shard cz_view_part_of(const cz_plan_view *view, int param,
                               int64_t member);
 /* The elements that two boxes of so many dimensions have in common. */

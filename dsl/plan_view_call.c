@@ -22,31 +22,10 @@ static void fill(cz_arena *arena, cz_ir_op op, cz_view_step *step)
     step->out_dtype = dtypes;
 }
 
-/* Whether so many bytes from there on are of the workspace. */
-static bool is_inside(int64_t offset, int64_t bytes, int64_t room)
-{
-    return offset == -1 ||
-           (offset >= 0 && offset <= room && offset % CZ_ALIGN_BYTES == 0 &&
-            bytes <= room - offset);
-}
-
-static bool has_places(const cz_view_step *step, int64_t room)
-{
-    for (int i = 0; i < step->n_out; i++)
-        if (!is_inside(step->offsets[i],
-                       cz_view_result_elements(step, i) *
-                           cz_dtype_bytes(CZ_F32),
-                       room))
-            return false;
-    return is_inside(step->offsets[step->n_out],
-                     cz_factor_work_bytes(step->factor, &step->size), room);
-}
-
 const char *cz_view_read_call(cz_view_builder *b, const cz_view_stage *stage,
                               cz_ir_op op, cz_view_step *step)
 {
     const cz_ints offsets = cz_ir_op_ints(op, "offsets", b->arena);
-    const bool is_placed = cz_ir_count(b->ir, CZ_FACT_bucket) > 0;
 
     if (stage->where != CZ_WHERE_WHOLE)
         return "a factorisation of what is no whole matrix";
@@ -54,10 +33,5 @@ const char *cz_view_read_call(cz_view_builder *b, const cz_view_stage *stage,
     step->offsets = offsets.v;
     if (offsets.n != step->n_out + 1)
         return "an array of the wrong length";
-    if (!has_places(step, stage->fact->work_bytes))
-        return "a result that does not lie in the workspace";
-    if (is_placed && offsets.v[step->n_out] == -1 &&
-        cz_factor_work_bytes(step->factor, &step->size) > 0)
-        return "a factorisation without its workspace";
     return NULL;
 }

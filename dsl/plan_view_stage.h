@@ -1,6 +1,6 @@
 /* Between plan_view_stage.c, plan_view_step.c, plan_view_call.c,
- * plan_view_generated.c, plan_view_renew.c, plan_view_shared.c and
- * plan_view_phase.c alone. */
+ * plan_view_generated.c, plan_view_renew.c, plan_view_shared.c,
+ * plan_view_within.c and plan_view_phase.c alone. */
 #ifndef CZ_DSL_PLAN_VIEW_STAGE_H
 #define CZ_DSL_PLAN_VIEW_STAGE_H
 
@@ -9,6 +9,15 @@
 /* The steps of a stage whose slots and scalars are known. */
 bool cz_view_read_steps(cz_view_builder *builder, cz_view_stage *stage,
                         cz_ir_op function);
+
+/* The bytes of slots that results may lie in. */
+void cz_view_read_rooms(cz_view_builder *builder, cz_view_stage *stage,
+                        cz_ir_op function);
+/* Where a step's results and accumulator, or workspace, lie: `within`, and that
+ * `offsets` are inside.  NULL, or what is wrong. */
+const char *cz_view_read_places(cz_view_builder *builder,
+                                const cz_view_stage *stage, cz_ir_op op,
+                                cz_view_step *step);
 
 /* The attribute `generated` of a map or product whose space is known. */
 bool cz_view_read_generated(cz_view_builder *builder,

@@ -157,20 +157,6 @@ static bool check_operands(reader *r, cz_ir_op op, const cz_view_step *step,
 
 /* ---- results ---- */
 
-/* Where results lie: inside the workspace, or in a slot. */
-static bool check_offset(reader *r, int64_t offset, int64_t n, cz_dtype dtype)
-{
-    const int64_t room = r->stage->fact->work_bytes;
-    int64_t bytes;
-    if (offset == -1)
-        return true;
-    if (offset < 0 || offset > room || offset % CZ_ALIGN_BYTES != 0 ||
-        !cz_checked_mul(n, cz_dtype_bytes(dtype), &bytes) ||
-        bytes > room - offset)
-        return fail(r, "a result that does not lie in the workspace");
-    return true;
-}
-
 static bool read_results(reader *r, cz_ir_op op, cz_view_step *step)
 {
     cz_dtype *dtypes = CZ_NEW(r->b->arena, cz_dtype, step->n_out + 1);
@@ -184,8 +170,6 @@ static bool read_results(reader *r, cz_ir_op op, cz_view_step *step)
         dtypes[i] = type.dtype;
         if (!is_stored || !fits(step, access, type))
             return fail(r, "a result that its access does not fit");
-        if (!check_offset(r, step->offsets[i], elements_of(type), type.dtype))
-            return false;
     }
     step->out_dtype = dtypes;
     return true;
@@ -351,9 +335,7 @@ static bool read_product(reader *r, cz_ir_op op, cz_view_step *step)
            check_operands(r, op, step, 2) &&
            cz_view_read_generated(r->b, r->stage, op, step) &&
            read_ints(r, op, "offsets", 2, &step->offsets) &&
-           read_results(r, op, step) && read_epilogue(r, op, step) &&
-           check_offset(r, step->offsets[1],
-                        cz_view_accumulator_rows(step) * step->columns, CZ_F32);
+           read_results(r, op, step) && read_epilogue(r, op, step);
 }
 
 /* ---- all steps ---- */
@@ -473,6 +455,7 @@ bool cz_view_read_steps(cz_view_builder *b, cz_view_stage *stage,
     reader r = {.b = b, .stage = stage, .name = stage->fact->sym_name};
     cz_view_step *steps = NULL;
 
+    cz_view_read_rooms(b, stage, function);
     for (int i = 0; i < cz_ir_function_n_in(function); i++)
         add_value(&r, cz_ir_function_in(function, i), -1, -1);
     r.n_first = r.n_values;
@@ -486,6 +469,9 @@ bool cz_view_read_steps(cz_view_builder *b, cz_view_stage *stage,
             !read_segment(&r, op, &step) || !check_narrow(&r, &step))
             return false;
         assert(step.offsets);
+        const char *misplaced = cz_view_read_places(b, stage, op, &step);
+        if (misplaced)
+            return fail(&r, misplaced);
         for (int i = 0; i < step.n_out; i++)
             add_value(&r, cz_ir_op_result(op, i), step.offsets[i],
                       cz_view_is_exchanged(&step, i, &how) ? step.segment : -1);

@@ -5,6 +5,7 @@
 
 #include "dsl/base/arena.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* One buffer, live from time `first` to time `last`, both included. */
@@ -12,7 +13,15 @@ typedef struct cz_live {
     int64_t bytes;
     int first, last;
     int64_t offset; /* result */
+    int room;       /* result, where there are several */
 } cz_live;
+
+/* Bytes that buffers may lie in, but at times `first` to `last`, when they hold
+ * something else; none such: first > last. */
+typedef struct cz_live_room {
+    int64_t bytes;
+    int first, last;
+} cz_live_room;
 
 /* Give every buffer an offset, a multiple of `align`; large ones first, each
  * at the lowest place that is free while it lives, empty ones at 0.  Returns
@@ -20,5 +29,13 @@ typedef struct cz_live {
  * stay below 2^62. O(n^2 log n). */
 int64_t cz_liveness_place(cz_arena *scratch, cz_live *buffers, int n,
                           int64_t align);
+
+/* The same with rooms besides: every buffer lies in the first of them in which
+ * it fits while it lives, and its `room` is that one's number, or behind all
+ * the others, n_rooms, whose bytes are returned.  Of equal buffers the one that
+ * lives first, or with `last_first` last, takes its place first. */
+int64_t cz_liveness_place_rooms(cz_arena *scratch, cz_live *buffers, int n,
+                                int64_t align, const cz_live_room *rooms,
+                                int n_rooms, bool last_first);
 
 #endif

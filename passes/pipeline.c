@@ -11,7 +11,7 @@ const cz_pass cz_passes[] = {
     {"kernel", "stages in math form", "stages in kernel form", cz_kernel_pass},
     {"blocks", "stages in kernel form", "the order of strict sums",
      cz_blocks_pass},
-    {"workspace", "stages in kernel form", "offsets, work_bytes",
+    {"workspace", "stages in kernel form", "offsets, within, work_bytes",
      cz_workspace_pass},
     {"flops", "stages in kernel form", "flops of stages", cz_flops_pass},
     {"place", "stages, a machine", "owners of matrices, buckets",

@@ -39,7 +39,8 @@ static group_ops *find_group_ops(cz_scheduler *s)
 static int add(buffers *b, int64_t bytes, int first, int last)
 {
     const int since = b->since ? b->since[first] : first;
-    *CZ_PUSH(b->arena, b->list, b->n) = (cz_live){bytes, since, last, 0};
+    *CZ_PUSH(b->arena, b->list, b->n) =
+        (cz_live){.bytes = bytes, .first = since, .last = last};
     return b->n - 1;
 }
 

@@ -6,6 +6,7 @@
 #include "passes/schedule_internal.h"
 
 #include "dsl/base/checked.h"
+#include "dsl/plan_view_within.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -127,7 +128,7 @@ static void touch_kernel(walk *w, accesses *a, const int64_t *row)
 {
     const cz_view_stage *stage = &w->s->view->stages[row[0]];
     for (int i = 0; i < stage->n_in; i++)
-        touch_slot(w, a, stage, row, &stage->in[i], false);
+        touch_slot(w, a, stage, row, &stage->in[i], cz_view_reuses(stage, i));
     for (int i = 0; i < stage->n_out; i++)
         touch_slot(w, a, stage, row, &stage->out[i], true);
     if (row[7] >= 0)

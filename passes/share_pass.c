@@ -141,6 +141,7 @@ static cz_view_stage stage_of(const cz_view_stage *whole,
     cz_view_stage stage = *whole;
 
     stage.where = CZ_WHERE_SHARED;
+    stage.room = NULL; /* sums travel from the workspace */
     stage.n_steps = kernel->n_steps;
     stage.steps = kernel->steps;
     stage.out_value = kernel->out_value;
@@ -151,11 +152,13 @@ static cz_view_stage stage_of(const cz_view_stage *whole,
 static int64_t lay_out(const share_pass *p, const cz_view_stage *stage,
                        cz_kernel *kernel)
 {
-    int64_t **offsets;
-    const int64_t bytes = cz_workspace_solve(p->arena, stage, &offsets);
+    cz_places places;
+    const int64_t bytes = cz_workspace_solve(p->arena, stage, &places);
 
-    for (int s = 0; s < kernel->n_steps; s++)
-        kernel->steps[s].offsets = offsets[s];
+    for (int s = 0; s < kernel->n_steps; s++) {
+        kernel->steps[s].offsets = places.offsets[s];
+        kernel->steps[s].within = places.within[s];
+    }
     return bytes;
 }
 

@@ -1,5 +1,6 @@
-/* Workspace of one call of a stage: a place for every intermediate result and
- * accumulator, by liveness.  Plain C on the plan view. */
+/* Places of one call of a stage for every intermediate result and accumulator,
+ * by liveness: in its workspace, or in slots that travel.  Plain C on the plan
+ * view. */
 #ifndef CZ_PASSES_WORKSPACE_H
 #define CZ_PASSES_WORKSPACE_H
 
@@ -8,13 +9,19 @@
 
 #include <stdint.h>
 
-/* (*offsets)[s] gets the entries of step s as cz_view_step has them: a byte
- * for each result, -1 where it is an output of the stage, and for a product
- * one more, its f32 accumulator, -1 where the result itself accumulates, for a
- * factorisation its own workspace, -1 where it needs none.
- * Returns the bytes in all.  What a step writes never overlaps what it
- * reads. */
+/* Of step s, [s][entry]: entries are those of plan_view_within.h. */
+typedef struct cz_places {
+    int64_t **offsets; /* -1: an output of the stage, or nothing is needed */
+    int64_t **within;  /* NULL where all are in the workspace */
+} cz_places;
+
+/* Returns the bytes of the workspace.  What a step writes never overlaps what
+ * is still to be read, nor what it reads itself, but where a map takes the
+ * place of an operand element by element.  A slot of the stage (its `room`)
+ * holds results after the last step that reads what was gathered, and before
+ * the step that makes what is scattered.  Of four ways to fill them the one
+ * that leaves the least for the workspace. */
 int64_t cz_workspace_solve(cz_arena *arena, const cz_view_stage *stage,
-                           int64_t ***offsets);
+                           cz_places *places);
 
 #endif

@@ -1,21 +1,23 @@
 /* Pass: workspace of stages.
  *
  * requires: stages in kernel form
- * provides: `offsets` of their steps, `work_bytes` of the stages
+ * provides: `offsets` and `within` of their steps, `work_bytes` of the stages
  * breaks:   nothing */
 #include "dsl/plan_view_build.h"
+#include "dsl/plan_view_within.h"
 #include "passes/passes.h"
 #include "passes/workspace.h"
 
-static void write_offsets(cz_ir *ir, const cz_view_stage *stage,
-                          int64_t **offsets)
+static void write_places(cz_ir *ir, const cz_view_stage *stage,
+                         const cz_places *places)
 {
     cz_ir_op op = cz_ir_first_op(cz_ir_find_function(ir, stage->fact->body));
 
     for (int s = 0; s < stage->n_steps; s++, op = cz_ir_next_op(op)) {
-        const cz_view_step *step = &stage->steps[s];
-        int n = step->n_out + (step->is_product || step->factor ? 1 : 0);
-        cz_ir_op_set_ints(op, "offsets", (cz_ints){offsets[s], n});
+        const int n = cz_view_n_places(&stage->steps[s]);
+        cz_ir_op_set_ints(op, "offsets", (cz_ints){places->offsets[s], n});
+        if (places->within[s])
+            cz_ir_op_set_ints(op, "within", (cz_ints){places->within[s], n});
     }
 }
 
@@ -26,9 +28,9 @@ static int64_t lay_out(cz_ir *ir, cz_arena *arena, const cz_view_stage *stage)
 
     for (int i = 0; i < cz_view_n_bodies(stage); i++) {
         const cz_view_stage *variant = cz_view_variant(stage, i);
-        int64_t **offsets;
-        const int64_t bytes = cz_workspace_solve(arena, variant, &offsets);
-        write_offsets(ir, variant, offsets);
+        cz_places places;
+        const int64_t bytes = cz_workspace_solve(arena, variant, &places);
+        write_places(ir, variant, &places);
         if (bytes > most)
             most = bytes;
     }

@@ -142,6 +142,25 @@ typedef struct czr_call {
 
 typedef void (*czr_kernel)(const czr_call *call);
 
+/* Bytes of a slot from one on, where the stage keeps results while the slot
+ * holds nothing: of an input after its last reader. */
+static inline void *czr_in_bytes(const czr_call *call, size_t slot,
+                                 size_t offset)
+{
+    union {
+        const void *given;
+        unsigned char *taken;
+    } in = {.given = call->in[slot]};
+
+    return in.taken + offset;
+}
+
+static inline void *czr_out_bytes(const czr_call *call, size_t slot,
+                                  size_t offset)
+{
+    return (unsigned char *)call->out[slot] + offset;
+}
+
 static inline void czr_multiply(const czr_call *call,
                                 const czr_product *product)
 {

@@ -46,7 +46,7 @@ TABLE = {
     "passes": Layer(r"(dsl|passes)/(?!verify/)"),
     "pass": Layer(r"(dsl|passes)/(?!verify/)", mlir=True),
     "solve": Layer(r"(dsl/base|passes/solve)/"),
-    "verify": Layer(r"(dsl/plan_view\.h|dsl/(step|opcode)\.def|dsl/base/"
+    "verify": Layer(r"(dsl/plan_view(_within)?\.h|dsl/(step|opcode)\.def|dsl/base/"
                     r"|passes/verify/)"),  # .def: the enums of plan_view.h
     "codegen": Layer(r"(dsl|codegen)/"),
     "runtime": Layer(r"runtime/", RUNTIME_HEADERS),

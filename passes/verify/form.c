@@ -1,4 +1,5 @@
 /* V0: every number in range, every row inside the memory it names. */
+#include "dsl/plan_view_within.h"
 #include "passes/verify/verify_internal.h"
 
 #include <string.h>
@@ -120,9 +121,10 @@ static int scratch_extents(const cz_view_kernel_row *row,
     int n = 0;
 
     for (int i = 0; i < stage->n_in + stage->n_out && n < MAX_EXTENTS; i++) {
-        const bool writes = i >= stage->n_in;
+        const bool is_out = i >= stage->n_in;
+        const bool writes = is_out || cz_view_reuses(stage, i);
         const cz_view_slot *slot =
-            writes ? &stage->out[i - stage->n_in] : &stage->in[i];
+            is_out ? &stage->out[i - stage->n_in] : &stage->in[i];
         int64_t offset, bytes;
         if (slot->kind < CZ_SLOT_GATHER)
             continue;

@@ -160,9 +160,7 @@ static void write_slots(run *r, int op, int64_t rank,
     const cz_view_stage *stage = &r->v->view->stages[row->stage];
     const int bucket = r->v->view->params[row->param].bucket;
 
-    if (stage->fact->work_bytes > 0)
-        region_forget(&r->scratch[rank], row->work,
-                      row->work + stage->fact->work_bytes);
+    forget_reused(stage, row, &r->scratch[rank]);
     if (stage->shared && stage->shared->segment + 1 < stage->n_segments) {
         forget_slots(r, rank, row);
         region_put(r->v->arena, &r->scratch[rank],

@@ -1,6 +1,7 @@
 /* V5: two operations of a rank that touch the same bytes, one of them
  * writing, need an order by streams and waits.  Inside one transfer, where
  * all rows move at once, no row may touch what another writes. */
+#include "dsl/plan_view_within.h"
 #include "passes/verify/conflict.h"
 #include "passes/verify/verify_internal.h"
 
@@ -105,7 +106,7 @@ static void add_kernel_row(access_list *list, const cz_view_kernel_row *row)
     const cz_view_stage *stage = &list->v->view->stages[row->stage];
 
     for (int i = 0; i < stage->n_in; i++)
-        add_slot(list, row, &stage->in[i], false);
+        add_slot(list, row, &stage->in[i], cz_view_reuses(stage, i));
     for (int i = 0; i < stage->n_out; i++)
         add_slot(list, row, &stage->out[i], true);
     if (stage->fact->work_bytes > 0)

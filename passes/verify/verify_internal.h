@@ -3,6 +3,7 @@
 #define CZ_PASSES_VERIFY_INTERNAL_H
 
 #include "passes/verify/rank_maps.h"
+#include "passes/verify/region.h"
 #include "passes/verify/verify.h"
 
 typedef struct verifier {
@@ -86,6 +87,16 @@ void slot_extent(const cz_view_stage *stage, const cz_view_slot *slot,
 /* The row's scratch offset for a kind of slot; -1 for kinds elsewhere. */
 int64_t scratch_of(const cz_view_kernel_row *row, cz_slot_kind kind);
 
+/* What a row leaves behind in its workspace is nothing that was there before,
+ * nor is it in a slot that results lay in after it was gathered. */
+void forget_reused(const cz_view_stage *stage, const cz_view_kernel_row *row,
+                   region_list *scratch);
+
+/* What is wrong with where a body's steps leave their results, and in which
+ * step; NULL: nothing. */
+const char *find_lost_value(cz_arena *arena, const cz_view_stage *body,
+                            int *step);
+
 /* A pair of rows that meet: a send and the receive it goes to. */
 typedef struct transfer_pair {
     int64_t source, target;   /* ranks */
@@ -146,5 +157,6 @@ void check_deadlock(verifier *v);
 void check_matched(verifier *v);
 void check_races(verifier *v);
 void check_provenance(verifier *v);
+void check_values(verifier *v);
 
 #endif

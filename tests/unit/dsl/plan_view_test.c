@@ -223,6 +223,14 @@ static const sample_change changes[] = {
     {"offsets = array<i64: 0, 64>", "offsets = array<i64: 0>", "length"},
     {"offsets = array<i64: 0, 64>", "offsets = array<i64: -1, 64>",
      "without a place"},
+    {"offsets = array<i64: 0, 64>",
+     "offsets = array<i64: 0, 64>, within = "
+     "array<i64: 0>",
+     "length"},
+    {"offsets = array<i64: 0, 64>",
+     "offsets = array<i64: 0, 64>, within = "
+     "array<i64: 9, 0>",
+     "the slot it names"},
     {"offsets = array<i64: -1, 256>", "offsets = array<i64: 256, 256>",
      "result of its own"},
     {"out_access = array<i64: 6>", "out_access = array<i64: 7>", "access"},

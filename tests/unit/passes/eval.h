@@ -416,13 +416,13 @@ static inline cz_view_step *eval_placed(cz_arena *arena,
                                  .steps = kernel->steps,
                                  .out_value = kernel->out_value};
     cz_view_step *steps = CZ_NEW(arena, cz_view_step, kernel->n_steps);
-    int64_t **offsets;
+    cz_places places;
 
-    *work = CZ_NEW(arena, char, cz_workspace_solve(arena, &stage, &offsets));
+    *work = CZ_NEW(arena, char, cz_workspace_solve(arena, &stage, &places));
     for (int s = 0; s < kernel->n_steps; s++) {
         steps[s] = kernel->steps[s];
         if (!steps[s].offsets)
-            steps[s].offsets = offsets[s];
+            steps[s].offsets = places.offsets[s];
     }
     return steps;
 }

@@ -21,7 +21,8 @@ static int64_t place(cz_live *buffers, int n)
 
 static void test_a_chain_needs_two(void **unused)
 {
-    cz_live chain[] = {{100, 0, 1, -1}, {100, 1, 2, -1}, {100, 2, 3, -1}};
+    cz_live chain[] = {
+        {100, 0, 1, -1, 0}, {100, 1, 2, -1, 0}, {100, 2, 3, -1, 0}};
     (void)unused;
     assert_int_equal(place(chain, 3), 256);
     assert_int_equal(chain[0].offset, chain[2].offset);
@@ -64,11 +65,57 @@ static void test_random_buffers_stay_apart(void **unused)
         for (int i = 0; i < n; i++) {
             const int first = (int)(next_random(&random) % 20);
             buffers[i] =
-                (cz_live){1 + (int64_t)(next_random(&random) % 1000), first,
-                          first + (int)(next_random(&random) % 5), -1};
+                (cz_live){.bytes = 1 + (int64_t)(next_random(&random) % 1000),
+                          .first = first,
+                          .last = first + (int)(next_random(&random) % 5)};
         }
         check_apart(buffers, n, place(buffers, n));
     }
+}
+
+/* Rooms one behind the other, so that buffers of two are apart. */
+static void in_line(cz_live *buffers, int n, const cz_live_room *rooms,
+                    int n_rooms)
+{
+    enum { FAR = 1 << 20 };
+    for (int i = 0; i < n; i++) {
+        const cz_live *b = &buffers[i];
+        if (b->room < n_rooms) {
+            const cz_live_room *room = &rooms[b->room];
+            assert_true(b->offset + b->bytes <= room->bytes);
+            assert_true(b->last < room->first || room->last < b->first);
+        }
+        buffers[i].offset += (int64_t)b->room * FAR;
+    }
+    check_apart(buffers, n, (int64_t)FAR * (n_rooms + 1));
+}
+
+static void random_buffers_stay_apart_in_rooms(void **unused)
+{
+    static const cz_live_room rooms[] = {{1500, -1, 7}, {900, 12, 24}};
+    int used = 0;
+
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        uint64_t random = seed;
+        cz_live buffers[MAX_BUFFERS];
+        cz_arena arena;
+        const int n = 1 + (int)(next_random(&random) % MAX_BUFFERS);
+        for (int i = 0; i < n; i++) {
+            const int first = (int)(next_random(&random) % 20);
+            buffers[i] =
+                (cz_live){.bytes = 1 + (int64_t)(next_random(&random) % 1000),
+                          .first = first,
+                          .last = first + (int)(next_random(&random) % 5)};
+        }
+        cz_arena_init(&arena);
+        cz_liveness_place_rooms(&arena, buffers, n, ALIGN, rooms, 2, seed % 2);
+        for (int i = 0; i < n; i++)
+            used += buffers[i].room < 2;
+        in_line(buffers, n, rooms, 2);
+        cz_arena_fini(&arena);
+    }
+    assert_true(used > 300);
 }
 
 int main(void)
@@ -77,6 +124,7 @@ int main(void)
         cmocka_unit_test(test_a_chain_needs_two),
         cmocka_unit_test(test_nothing_needs_nothing),
         cmocka_unit_test(test_random_buffers_stay_apart),
+        cmocka_unit_test(random_buffers_stay_apart_in_rooms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,6 +50,7 @@ static const cz_view_step steps[] = {
     {.body = 0,
      .n_in = 1,
      .in = y_only,
+     .access = accesses,
      .n_out = 1,
      .out_access = total,
      .out_dtype = f64,
@@ -58,6 +59,7 @@ static const cz_view_step steps[] = {
     {.body = 1,
      .n_in = 2,
      .in = y_s,
+     .access = accesses,
      .n_out = 1,
      .out_access = accesses,
      .out_dtype = f32,
@@ -83,12 +85,14 @@ static bool overlap(int64_t a, int64_t a_bytes, int64_t b, int64_t b_bytes)
 static void test_workspace(void **state)
 {
     cz_arena arena;
+    cz_places places;
     int64_t **offsets, bytes;
     const int64_t g_bytes = 2 * ROWS * ROWS, acc_bytes = 4 * ROWS * ROWS;
 
     (void)state;
     cz_arena_init(&arena);
-    bytes = cz_workspace_solve(&arena, &stage, &offsets);
+    bytes = cz_workspace_solve(&arena, &stage, &places);
+    offsets = places.offsets;
     assert_int_equal(offsets[3][0], -1);
     assert_int_equal(offsets[1][1], -1); /* f32 accumulates in place */
     assert_true(offsets[0][1] >= 0);
