@@ -65,7 +65,11 @@ bool cz_has_variants(const cz_plan_view *view);
 uint32_t cz_axis_mask(const cz_ints *axes);
 /* The runtime's tag of an element type that a fact names. */
 const char *cz_c_dtype_tag(const char *name);
+/* An array NAME_NUMBER of n integers; of a zero where n is 0. */
+void cz_emit_int_array(cz_text *out, const char *type, const char *name,
+                       int number, const int64_t *values, int n);
 void cz_emit_tables(cz_emitter *emitter);
+void cz_emit_params(cz_emitter *emitter); /* of them, and where they lie */
 void cz_emit_program(cz_emitter *emitter, const char *plan_hash);
 
 #endif
