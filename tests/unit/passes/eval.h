@@ -222,6 +222,7 @@ typedef struct eval_call {
     void *values[EVAL_MAX_VALUES]; /* bytes of each */
     int64_t count;                 /* of a flat stage; 0: whole */
     char *work;
+    char *slots[EVAL_MAX_VALUES]; /* ins, then outs */
 } eval_call;
 
 static inline void *eval_slot(void **slots, const cz_view_slot *slot)
@@ -372,16 +373,25 @@ static inline void eval_epilogue(const eval_call *call,
     }
 }
 
+/* Entry i of the step's places: in the workspace, or in a slot. */
+static inline void *eval_place(const eval_call *call, const cz_view_step *step,
+                               int i)
+{
+    const int64_t within = step->within ? step->within[i] : 0;
+    char *base = within ? call->slots[within - 1] : call->work;
+
+    return base + step->offsets[i];
+}
+
 /* All that the accumulator has room for, then its epilogue: an overlap shows.
  */
 static inline void eval_product(const eval_call *call, const cz_view_step *step,
-                                const int64_t *offsets, int value)
+                                int value)
 {
-    const bool has_room = offsets[1] >= 0;
+    const bool has_room = step->offsets[1] >= 0;
     const int64_t columns = step->columns;
     const int64_t room = has_room ? cz_view_accumulator_rows(step) : step->rows;
-    float *acc = has_room ? (float *)(void *)(call->work + offsets[1])
-                          : call->values[value];
+    float *acc = has_room ? eval_place(call, step, 1) : call->values[value];
 
     for (int64_t first = 0; first < step->rows; first += room) {
         const int64_t left = step->rows - first;
@@ -439,7 +449,9 @@ static inline void eval_stage(cz_arena *arena, const cz_cut_stage *cut,
     assert(kernel->n_values <= EVAL_MAX_VALUES);
     call.count = cut->where == CZ_WHERE_WHOLE ? 0 : count;
     for (int i = 0; i < cut->n_in; i++)
-        call.values[i] = eval_slot(slots, &cut->in[i]);
+        call.slots[i] = call.values[i] = eval_slot(slots, &cut->in[i]);
+    for (int i = 0; i < cut->n_out; i++)
+        call.slots[cut->n_in + i] = eval_slot(slots, &cut->out[i]);
     for (int i = 0; i < cut->scalars.n; i++) {
         float *place = CZ_NEW(arena, float, 1);
         *place = scalars[cut->scalars.v[i]];
@@ -451,10 +463,10 @@ static inline void eval_stage(cz_arena *arena, const cz_cut_stage *cut,
             int out = eval_out_of(cut->n_out, kernel->out_value, value + i);
             assert((out >= 0) == (step->offsets[i] < 0));
             call.values[value + i] = out >= 0 ? eval_slot(slots, &cut->out[out])
-                                              : call.work + step->offsets[i];
+                                              : eval_place(&call, step, i);
         }
         if (step->is_product)
-            eval_product(&call, step, step->offsets, value);
+            eval_product(&call, step, value);
         else
             eval_map(&call, step, value);
         value += step->n_out;
