@@ -12,6 +12,13 @@ bool cz_has_variants(const cz_plan_view *view)
     return false;
 }
 
+const char *cz_stage_name(cz_emitter *emitter, int number, int variant)
+{
+    return variant == 0 ? cz_arena_printf(emitter->arena, "stage_%d", number)
+                        : cz_arena_printf(emitter->arena, "stage_%d_phase%d",
+                                          number, variant);
+}
+
 static void put_phases(cz_text *out, const cz_view_rule *rule, int number)
 {
     cz_text_printf(out, "static const czr_event events_%d[] = {", number);

@@ -138,12 +138,42 @@ static bool is_output_named(const cz_view_stage *stage, int output)
     return true;
 }
 
+/* Whether a result takes an operand's place: a slot that has both, or the same
+ * bytes. */
+static bool is_overwritten(const stage_printer *p, int in, int result)
+{
+    const place *a = &p->places[in], *b = &p->places[result];
+
+    if (in < p->stage->n_in && strcmp(p->names[in], p->names[result]) == 0)
+        return true;
+    return a->within >= 0 && a->within == b->within && a->offset == b->offset;
+}
+
+/* Whether a step is handed the value under a name of its own: not where all
+ * that read it put a result in its place, and take that for both. */
+static bool is_passed(const stage_printer *p, int value)
+{
+    int result = p->stage->n_in + p->stage->fact->scalars.n;
+
+    for (int s = 0; s < p->stage->n_steps; result += p->stage->steps[s++].n_out)
+        for (int i = 0; is_own(p->stage, s) && i < p->stage->steps[s].n_in;
+             i++) {
+            bool is_replaced = p->stage->steps[s].in[i] != value;
+            for (int o = 0; o < p->stage->steps[s].n_out; o++)
+                is_replaced =
+                    is_replaced || is_overwritten(p, value, result + o);
+            if (!is_replaced)
+                return true;
+        }
+    return false;
+}
+
 static void declare_slots(stage_printer *p)
 {
     const cz_view_stage *stage = p->stage;
 
     for (int i = 0; i < stage->n_in; i++)
-        if (overwrites(stage, i) < 0 && is_read(stage, i))
+        if (overwrites(stage, i) < 0 && is_passed(p, i))
             cz_text_printf(p->out, "    const %s *const %s = call->in[%d];\n",
                            cz_c_type(stage->in[i].dtype), p->names[i], i);
     for (int i = 0; i < stage->n_out; i++)
@@ -183,17 +213,6 @@ static void declare_workspace(stage_printer *p)
             cz_text_printf(p->out, "    float *const acc%d = %s;\n", s,
                            address_of(p, step, 1));
     }
-}
-
-/* Whether a result takes an operand's place: a slot that has both, or the same
- * bytes. */
-static bool is_overwritten(const stage_printer *p, int in, int result)
-{
-    const place *a = &p->places[in], *b = &p->places[result];
-
-    if (in < p->stage->n_in && strcmp(p->names[in], p->names[result]) == 0)
-        return true;
-    return a->within >= 0 && a->within == b->within && a->offset == b->offset;
 }
 
 /* Operands of step `s` and which of them its outputs overwrite. */
@@ -429,13 +448,6 @@ static void put_copies(stage_printer *p)
                            "    memcpy(%s, %s, call->count * sizeof *%s);\n",
                            name, value, name);
     }
-}
-
-const char *cz_stage_name(cz_emitter *emitter, int number, int variant)
-{
-    return variant == 0 ? cz_arena_printf(emitter->arena, "stage_%d", number)
-                        : cz_arena_printf(emitter->arena, "stage_%d_phase%d",
-                                          number, variant);
 }
 
 /* Before an owner that needs nothing of shards. */
