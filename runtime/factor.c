@@ -293,5 +293,7 @@ czr_status czr_factor_host(const czr_math *math, const czr_factor *factor)
         return CZR_ERR_NO_LIBRARY;
     if (host->parts)
         czr_library_set_threads(1);
+    if (factor->work_bytes > 0) /* all of it counts as touched */
+        ((unsigned char *)factor->work)[factor->work_bytes - 1] = 0;
     return routines[factor->kind](math, factor);
 }

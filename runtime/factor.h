@@ -18,8 +18,8 @@
  *                           away in f64, as they do from an eigenvalue below 0
  *   CZR_ERR_SINGULAR        SOLVE_*: a zero on the diagonal
  *   CZR_ERR_NO_CONVERGENCE  EIGH and ROOT, in f64 neither; NEWTON_ROOT, after
- * as many iterations as it may take, in f64 neither CZR_ERR_ARGUMENT less
- * workspace than it takes */
+ *                           as many iterations as it may take, in f64 neither
+ *   CZR_ERR_ARGUMENT        less workspace than it takes */
 czr_status czr_factor_host(const czr_math *math, const czr_factor *factor);
 
 #endif
