@@ -20,6 +20,7 @@
 #include "dsl/factor.h"
 #include "dsl/facts.h"
 #include "dsl/phase.h"
+#include "dsl/view_update.h"
 
 #include <stdbool.h>
 
@@ -190,6 +191,8 @@ typedef struct cz_view_rule {
     const cz_event *events;
     int n_phases; /* 0: all updates are alike */
     const cz_view_phase *phases;
+    const cz_view_update *updates; /* what each phase says, or all updates do;
+                                    * NULL before scheduling */
 } cz_view_rule;
 
 /* How dimensions are cut: the first element and the end of each coordinate's

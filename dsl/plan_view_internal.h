@@ -114,6 +114,9 @@ bool cz_view_read_grouping(cz_view_builder *builder);
 bool cz_view_read_tables(cz_view_builder *builder);
 bool cz_view_read_ops(cz_view_builder *builder);
 
+/* What the rules' updates say, of a plan that is scheduled. */
+bool cz_view_read_updates(cz_view_builder *builder);
+
 /* Does the function have the arguments and results of the rule's update? */
 bool cz_view_check_update(cz_view_builder *builder, const cz_view_rule *rule,
                           const char *update);

@@ -10,8 +10,13 @@
  *   V4 no deadlock at zero buffering, with all operations of a rank in order
  *   V5 no race     conflicting accesses are ordered by streams and waits alone
  *   V6 right data  every stage reads the values it means to read
+ *   V8 steps       an update finds what it reads, whatever phase the one before
+ *                  it was in: all ordered pairs of phases of each rule
  *   V9 decision    the norm counts each logical element once, and nothing is
- *                  updated before the clip-and-skip decision */
+ *                  updated before the clip-and-skip decision
+ *   V10 meaning    stages do in each phase what the rule's update says, but for
+ *                  rounding: slots, scalars, operands, constants, what is
+ *                  generated */
 #ifndef CZ_PASSES_VERIFY_VERIFY_H
 #define CZ_PASSES_VERIFY_VERIFY_H
 

@@ -148,6 +148,7 @@ void *sort_groups(cz_arena *arena, const void *list, int n, size_t size,
 
 /* The checks, in order; each may rely on those before it. */
 void check_form(verifier *v);
+void check_meaning(verifier *v);
 void check_once(verifier *v);
 void check_owned(verifier *v);
 void check_norm(verifier *v);

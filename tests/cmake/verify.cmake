@@ -22,7 +22,7 @@ set_tests_properties(verify_random_plans_long PROPERTIES
 
 cz_verify_test(mutants_test verify/mutable_plan.c verify/program_of_view.c
   verify/mutation.c verify/mutation_row.c verify/mutation_op.c
-  verify/sentence.c)
+  verify/mutation_stage.c verify/mutable_stage.c verify/sentence.c)
 add_test(NAME verify_mutants COMMAND mutants_test 40 160 1)
 set_tests_properties(verify_mutants PROPERTIES LABELS tree TIMEOUT 600)
 add_test(NAME verify_mutants_long COMMAND mutants_test 200 320 2)

@@ -92,6 +92,7 @@ void mutable_plan_copy(mutable_plan *plan, cz_arena *arena,
         plan->families[i] = *view->families[i].fact;
     plan->arena_bytes =
         copy_ints(arena, view->arena->bytes.v, view->arena->bytes.n);
+    mutable_stages_copy(plan);
 }
 
 int64_t *mutable_row(mutable_table *table, int64_t row)
@@ -171,6 +172,8 @@ const cz_plan_view *mutable_plan_view(mutable_plan *plan)
     view->buckets = buckets;
     view->params = plan->params;
     view->families = families;
+    view->stages = plan->stages;
+    view->bodies = plan->bodies;
     view->arena = arena;
     return view;
 }

@@ -38,10 +38,14 @@ typedef struct mutable_plan {
     cz_view_param *params;
     cz_fact_family *families; /* only homes are ever changed */
     int64_t *arena_bytes;
+    cz_view_stage *stages; /* with lists and facts of their own */
+    cz_view_body *bodies;  /* with expressions of their own */
 } mutable_plan;
 
 void mutable_plan_copy(mutable_plan *plan, cz_arena *arena,
                        const cz_plan_view *view);
+/* The stages and bodies of it. */
+void mutable_stages_copy(mutable_plan *plan);
 int64_t *mutable_row(mutable_table *table, int64_t row);
 const cz_plan_view *mutable_plan_view(mutable_plan *plan);
 

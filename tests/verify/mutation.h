@@ -10,6 +10,7 @@ typedef struct mutation {
     const char *name;
     /* False if the plan has nothing of the kind, or nothing changed. */
     bool (*apply)(mutable_plan *plan, randoms *r);
+    bool of_stages; /* what kernels do: an unmutated program is another one */
 } mutation;
 
 extern const mutation mutations[];
@@ -58,5 +59,15 @@ bool change_owner(mutable_plan *plan, randoms *r);
 bool change_sharers(mutable_plan *plan, randoms *r);
 bool change_home(mutable_plan *plan, randoms *r);
 bool shrink_arena(mutable_plan *plan, randoms *r);
+
+bool swap_slots(mutable_plan *plan, randoms *r);
+bool shift_slot(mutable_plan *plan, randoms *r);
+bool change_scalar(mutable_plan *plan, randoms *r);
+bool change_operand(mutable_plan *plan, randoms *r);
+bool change_argument(mutable_plan *plan, randoms *r);
+bool change_constant(mutable_plan *plan, randoms *r);
+bool change_generated(mutable_plan *plan, randoms *r);
+bool change_output(mutable_plan *plan, randoms *r);
+bool swap_phases(mutable_plan *plan, randoms *r);
 
 #endif

@@ -1,0 +1,370 @@
+/* V10 and V8: stages do what the update says, phase by phase, and whatever
+ * phase the update before was in.
+ *
+ * Update and stages run on small matrices of random numbers: forms that are
+ * equal for matrices of any size are equal there, and forms that differ are
+ * not, but by a rare chance (Schwartz 1980, Zippel 1979: an identity of
+ * rational functions, tried at random points).  So a slot, an operand or the
+ * key of a random number that is another one shows in what the rule leaves.
+ *
+ * Of two updates the second begins with what stages have left of the first, in
+ * scratch too: only what outlives an update may count. */
+#include "passes/verify/small.h"
+#include "passes/verify/verify_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Numbers of both signs, and positive ones alone: of these roots and logarithms
+ * are numbers. */
+enum { N_TRIALS = 2, MAX_SLOTS = 100 };
+static const double NEAR = 1e-8;
+
+/* What a parameter has on all ranks together. */
+typedef struct memory {
+    small slots[CZ_N_SLOTS][MAX_SLOTS];
+} memory;
+
+/* A rule with the stage that does its whole matrices: `middle`, or a segment
+ * of it in its place. */
+typedef struct trial {
+    verifier *v;
+    cz_arena *arena; /* of one update */
+    const cz_view_rule *rule;
+    int number, middle;
+    bool has_signs;
+    int n_slots; /* of each kind at most */
+    uint64_t random;
+    double *scalars;
+} trial;
+
+/* ---- numbers ---- */
+
+static small draw_like(trial *t, small shape)
+{
+    for (int i = 0; i < SMALL * SMALL; i++) {
+        shape.v[i] = small_draw(&t->random);
+        if (t->has_signs && small_draw(&t->random) < 1.0)
+            shape.v[i] = -shape.v[i];
+    }
+    for (int i = shape.rows * shape.columns; i < SMALL * SMALL; i++)
+        shape.v[i] = 0.0;
+    return shape;
+}
+
+/* Input i of an update: gradient, parameter, states. */
+static small shape_of(const trial *t, int i)
+{
+    const cz_view_shape *shape = &t->rule->updates[0].shapes[i];
+
+    return small_of(shape->rank > 0 ? small_length(shape->size[0]) : 1,
+                    shape->rank > 1 ? small_length(shape->size[1]) : 1);
+}
+
+static bool is_extern(const trial *t, int state)
+{
+    return t->rule->fact->state_extern.v[state] != 0;
+}
+
+/* What the trainer gives anew. */
+static void draw_given(trial *t, memory *m)
+{
+    const int n_states = t->rule->fact->states.n;
+
+    m->slots[CZ_SLOT_GRAD][0] = draw_like(t, shape_of(t, 0));
+    for (int k = 0; k < n_states; k++)
+        if (is_extern(t, k))
+            m->slots[CZ_SLOT_STATE][k] = draw_like(t, shape_of(t, 2 + k));
+    for (int i = 0; i < t->rule->n_scalars; i++)
+        t->scalars[i] = small_draw(&t->random);
+}
+
+/* Before anything: nobody knows what lies in scratch. */
+static void draw_memory(trial *t, memory *m)
+{
+    const small full = small_of(SMALL, SMALL);
+
+    for (int kind = 0; kind < CZ_N_SLOTS; kind++)
+        for (int i = 0; i < t->n_slots; i++)
+            m->slots[kind][i] = draw_like(t, full);
+    m->slots[CZ_SLOT_PARAM][0] = draw_like(t, shape_of(t, 1));
+    for (int k = 0; k < t->rule->fact->states.n; k++)
+        m->slots[CZ_SLOT_STATE][k] = draw_like(t, shape_of(t, 2 + k));
+}
+
+/* ---- one update, by what it says and by stages ---- */
+
+static void run_update(const trial *t, int phase, const memory *m,
+                       small *expected)
+{
+    const cz_view_update *u = &t->rule->updates[phase];
+    const int n_states = t->rule->fact->states.n;
+    small *in = CZ_NEW(t->arena, small, u->n_in);
+
+    in[0] = m->slots[CZ_SLOT_GRAD][0];
+    in[1] = m->slots[CZ_SLOT_PARAM][0];
+    for (int k = 0; k < n_states; k++)
+        in[2 + k] = m->slots[CZ_SLOT_STATE][k];
+    for (int i = 2 + n_states; i < u->n_in; i++) {
+        in[i] = small_of(1, 1);
+        in[i].v[0] = t->scalars[i - 2 - n_states];
+    }
+    small_update(t->arena, u, in, expected);
+}
+
+static bool travels(const trial *t, int phase, const cz_view_slot *slot)
+{
+    return (slot->kind != CZ_SLOT_GATHER && slot->kind != CZ_SLOT_SCATTER) ||
+           cz_view_slot_phases(t->v->view, t->number, slot->kind,
+                               slot->index) >>
+                   phase &
+               1;
+}
+
+/* NULL, or what a stage does wrong by itself. */
+static const char *run_stage(const trial *t, int phase, int number, memory *m)
+{
+    const cz_view_stage *stage =
+        cz_view_variant(&t->v->view->stages[number], phase);
+    const small shape = shape_of(t, 1);
+    const int count = cz_view_is_shaped(stage) ? 0 : shape.rows * shape.columns;
+    small *in = CZ_NEW(t->arena, small, stage->n_in + 1);
+    small *out = CZ_NEW(t->arena, small, stage->n_out + 1);
+
+    for (int i = 0; i < stage->n_in; i++)
+        in[i] = m->slots[stage->in[i].kind][stage->in[i].index];
+    const char *fault =
+        small_stage(t->arena, t->v->view, stage, count, in, t->scalars, out);
+    for (int i = 0; i < stage->n_out; i++)
+        if (travels(t, phase, &stage->out[i]))
+            m->slots[stage->out[i].kind][stage->out[i].index] = out[i];
+    return fault;
+}
+
+static bool is_run(const trial *t, int number)
+{
+    return t->v->view->stages[number].where != CZ_WHERE_SHARED &&
+           t->v->view->stages[number].where != CZ_WHERE_WHOLE;
+}
+
+/* ---- what is wrong, and where ---- */
+
+/* The first row of a stage; false if none runs it. */
+static bool find_stage(const verifier *v, int number, place *at)
+{
+    for (int o = 0; o < v->view->n_ops; o++) {
+        const cz_view_op *op = &v->view->ops[o];
+        if (op->kind != CZ_STEP_KERNEL)
+            continue;
+        for (int64_t rank = 0; rank < v->view->n_ranks; rank++) {
+            const row_range rows = rows_of(v, op, rank);
+            for (int64_t i = rows.first; i < rows.end; i++) {
+                const cz_view_kernel_row *row =
+                    &v->view->tables[op->table].rows.kernel[i];
+                if (row->stage != number)
+                    continue;
+                *at = (place){o, rank, row->param};
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* What nobody runs does no harm. */
+static bool reject_stage(verifier *v, int number, const char *fault)
+{
+    place at;
+
+    if (!find_stage(v, number, &at))
+        return false;
+    reject(v, at, "stage %s %s", v->view->stages[number].fact->sym_name, fault);
+    return true;
+}
+
+/* The stage that writes a slot last, or one of the rule. */
+static int writer_of(const trial *t, cz_slot_kind kind, int index)
+{
+    int found = t->middle >= 0 ? t->middle : t->rule->first_stage;
+
+    for (int s = t->rule->first_stage;
+         s < t->rule->first_stage + t->rule->n_stages; s++) {
+        const cz_view_stage *stage = &t->v->view->stages[s];
+        for (int i = 0; i < stage->n_out; i++)
+            if ((s == t->middle || is_run(t, s)) &&
+                stage->out[i].kind == kind && stage->out[i].index == index)
+                found = s;
+    }
+    return found;
+}
+
+static bool is_close(double x, double y)
+{
+    if (!isfinite(x) || !isfinite(y))
+        return x == y || (isnan(x) && isnan(y));
+    return fabs(x - y) <= NEAR * (1.0 + fabs(x) + fabs(y));
+}
+
+static bool is_near(const small *a, const small *b)
+{
+    for (int i = 0; i < a->rows * a->columns; i++)
+        if (!is_close(a->v[i], b->v[i]))
+            return false;
+    return true;
+}
+
+static const char *phase_name(const trial *t, int phase)
+{
+    return t->rule->n_phases > 0 ? t->rule->phases[phase].fact->sym_name
+                                 : t->rule->fact->sym_name;
+}
+
+/* Nothing before: `before` is below 0. */
+static void compare(trial *t, int before, int phase, cz_slot_kind kind,
+                    int index, const small *expected, const small *found)
+{
+    const char *what = kind == CZ_SLOT_PARAM ? "the parameter"
+                       : kind == CZ_SLOT_STORED
+                           ? "the stored copy"
+                           : t->rule->fact->states.v[index];
+    const int stage = writer_of(t, kind, index);
+    char fault[300];
+
+    if (t->v->n_errors > 0 || is_near(expected, found))
+        return;
+    snprintf(fault, sizeof fault,
+             "leaves another value in %s than update %s says%s%s", what,
+             phase_name(t, phase), before < 0 ? "" : ", behind update ",
+             before < 0 ? "" : phase_name(t, before));
+    if (!reject_stage(t->v, stage, fault) && t->middle >= 0)
+        reject_stage(t->v, t->middle, fault);
+}
+
+static bool writes_stored(const trial *t)
+{
+    for (int s = t->rule->first_stage;
+         s < t->rule->first_stage + t->rule->n_stages; s++)
+        for (int i = 0; i < t->v->view->stages[s].n_out; i++)
+            if (t->v->view->stages[s].out[i].kind == CZ_SLOT_STORED)
+                return true;
+    return false;
+}
+
+static void compare_all(trial *t, int before, int phase, const small *expected,
+                        const memory *m)
+{
+    compare(t, before, phase, CZ_SLOT_PARAM, 0, &expected[0],
+            &m->slots[CZ_SLOT_PARAM][0]);
+    if (writes_stored(t))
+        compare(t, before, phase, CZ_SLOT_STORED, 0, &expected[0],
+                &m->slots[CZ_SLOT_STORED][0]);
+    for (int k = 0; k < t->rule->fact->states.n; k++)
+        compare(t, before, phase, CZ_SLOT_STATE, k, &expected[1 + k],
+                &m->slots[CZ_SLOT_STATE][k]);
+}
+
+/* One update on what m holds; `before` is the phase of the update that left it,
+ * or below 0. */
+static void try_update(trial *t, int before, int phase, memory *m)
+{
+    small *expected = CZ_NEW(t->arena, small, 1 + t->rule->fact->states.n);
+    bool is_middle_due = t->middle >= 0;
+
+    draw_given(t, m);
+    run_update(t, phase, m, expected);
+    for (int s = t->rule->first_stage;
+         s < t->rule->first_stage + t->rule->n_stages; s++) {
+        const bool is_middle =
+            !is_run(t, s) && is_middle_due; /* where the first of them stands */
+        if (!is_run(t, s) && !is_middle)
+            continue;
+        is_middle_due = is_middle_due && !is_middle;
+        const int number = is_middle ? t->middle : s;
+        const char *fault = run_stage(t, phase, number, m);
+        if (fault && reject_stage(t->v, number, fault))
+            break;
+    }
+    compare_all(t, before, phase, expected, m);
+    cz_arena_clear(t->arena);
+}
+
+/* ---- all phases, and all pairs of them ---- */
+
+static void try_pairs(trial *t)
+{
+    const int n = t->rule->n_phases > 0 ? t->rule->n_phases : 1;
+    memory *first = CZ_NEW(t->v->arena, memory, 2), *second = first + 1;
+
+    for (int p = 0; p < n && t->v->n_errors == 0; p++) {
+        draw_memory(t, first);
+        try_update(t, -1, p, first);
+        for (int q = 0; q < n && t->v->n_errors == 0; q++) {
+            *second = *first;
+            try_update(t, p, q, second);
+        }
+    }
+}
+
+static void try_rule(verifier *v, int number, int middle)
+{
+    const cz_view_rule *rule = &v->view->rules[number];
+    cz_arena arena;
+
+    cz_arena_init(&arena);
+    for (int i = 0; i < N_TRIALS && v->n_errors == 0; i++) {
+        trial t = {.v = v,
+                   .arena = &arena,
+                   .rule = rule,
+                   .number = number,
+                   .middle = middle,
+                   .has_signs = i == 0,
+                   .n_slots = MAX_SLOTS,
+                   .random = (uint64_t)number * N_TRIALS + (uint64_t)i,
+                   .scalars = CZ_NEW(v->arena, double, rule->n_scalars + 1)};
+        try_pairs(&t);
+    }
+    cz_arena_fini(&arena);
+}
+
+static bool is_slot(const cz_view_rule *rule, const cz_view_slot *slot)
+{
+    const int n = slot->kind == CZ_SLOT_STATE   ? rule->fact->states.n
+                  : slot->kind < CZ_SLOT_GATHER ? 1
+                                                : MAX_SLOTS;
+
+    return slot->index >= 0 && slot->index < n;
+}
+
+/* Numbers in range, in every phase. */
+static void check_numbers(verifier *v, int number)
+{
+    const cz_view_stage *stage = &v->view->stages[number];
+    const cz_view_rule *rule = &v->view->rules[stage->rule];
+    const char *fault = NULL;
+
+    for (int i = 0; i < stage->n_in; i++)
+        if (!is_slot(rule, &stage->in[i]))
+            fault = "reads a slot that its rule has not";
+    for (int i = 0; i < stage->n_out; i++)
+        if (!is_slot(rule, &stage->out[i]))
+            fault = "writes a slot that its rule has not";
+    for (int p = 0; !fault && p < cz_view_n_bodies(stage); p++)
+        fault = small_fault(v->view, cz_view_variant(stage, p));
+    if (fault && !reject_stage(v, number, fault))
+        reject(v, place_of(v, v->view->n_ops - 1),
+               "is the last, and stage %s, which none runs, %s",
+               stage->fact->sym_name, fault);
+}
+
+/* A shared stage in place of the whole one: the ranks' parts are small matrices
+ * like the whole, and sums over one rank its own. */
+void check_meaning(verifier *v)
+{
+    for (int s = 0; s < v->view->n_stages && v->n_errors == 0; s++)
+        check_numbers(v, s);
+    for (int s = 0; s < v->view->n_stages && v->n_errors == 0; s++) {
+        const cz_view_stage *stage = &v->view->stages[s];
+        if (cz_view_is_shaped(stage) || stage->where == CZ_WHERE_LOCAL)
+            try_rule(v, stage->rule, cz_view_is_shaped(stage) ? s : -1);
+    }
+}

@@ -1,0 +1,173 @@
+/* Arithmetic of small matrices, from IR.md and opcode.def alone. */
+#include "passes/verify/small.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+int small_length(int64_t length)
+{
+    return length == 1 ? 1 : SMALL;
+}
+
+small small_of(int rows, int columns)
+{
+    return (small){rows, columns, {0}};
+}
+
+/* ---- element by element ---- */
+
+double small_larger(double a, double b)
+{
+    if (isnan(a) || isnan(b))
+        return NAN;
+    return a > b ? a : b;
+}
+
+static bool compare(const char *predicate, double a, double b)
+{
+    const char first = predicate[1], last = predicate[2];
+
+    if (predicate[0] == 'u')
+        return a != b;
+    if (first == 'e')
+        return a == b;
+    return (first == 'g' ? a > b : a < b) || (last == 'e' && a == b);
+}
+
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+/* canzona.hash, IR.md. */
+static double hash(double a, double b)
+{
+    enum { TURN = 28, WORD = 64, DROPPED = 11 };
+    uint64_t x, y;
+
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    x += UINT64_C(0x9e3779b97f4a7c15) * (1 + (y >> TURN | y << (WORD - TURN)));
+    return (double)(mix(x) >> DROPPED);
+}
+
+double small_draw(uint64_t *state)
+{
+    *state += UINT64_C(0x9e3779b97f4a7c15);
+    return 0.5 + ldexp((double)(mix(*state) >> 11), -53);
+}
+
+static double apply_one(cz_opcode op, double a)
+{
+    switch ((int)op) {
+    case CZ_OP_NEG:
+        return -a;
+    case CZ_OP_SQRT:
+        return sqrt(a);
+    case CZ_OP_ABS:
+        return fabs(a);
+    case CZ_OP_EXP:
+        return exp(a);
+    case CZ_OP_LOG:
+        return log(a);
+    case CZ_OP_TANH:
+        return tanh(a);
+    case CZ_OP_FLOOR:
+        return floor(a);
+    default: /* EXTEND and TRUNCATE, which round nothing here */
+        return a;
+    }
+}
+
+double small_apply(int opcode, const char *predicate, double a, double b,
+                   double c)
+{
+    switch (opcode) {
+    case CZ_OP_ADD:
+        return a + b;
+    case CZ_OP_SUB:
+        return a - b;
+    case CZ_OP_MUL:
+        return a * b;
+    case CZ_OP_DIV:
+        return a / b;
+    case CZ_OP_MAX:
+        return small_larger(a, b);
+    case CZ_OP_MIN:
+        return -small_larger(-a, -b);
+    case CZ_OP_COMPARE:
+        return compare(predicate, a, b) ? 1.0 : 0.0;
+    case CZ_OP_SELECT:
+        return a != 0.0 ? b : c;
+    case CZ_OP_POW:
+        return pow(a, b);
+    case CZ_OP_COPYSIGN:
+        return copysign(a, b);
+    case CZ_OP_HASH:
+        return hash(a, b);
+    default:
+        return apply_one((cz_opcode)opcode, a);
+    }
+}
+
+/* ---- matrices ---- */
+
+static double at(const small *a, bool is_transposed, int row, int column)
+{
+    return is_transposed ? a->v[column * a->columns + row]
+                         : a->v[row * a->columns + column];
+}
+
+small small_product(const small *a, bool transpose_a, const small *b,
+                    bool transpose_b)
+{
+    const int inner = transpose_a ? a->rows : a->columns;
+    small out = small_of(transpose_a ? a->columns : a->rows,
+                         transpose_b ? b->rows : b->columns);
+
+    for (int i = 0; i < out.rows; i++)
+        for (int j = 0; j < out.columns; j++)
+            for (int k = 0; k < inner; k++)
+                out.v[i * out.columns + j] +=
+                    at(a, transpose_a, i, k) * at(b, transpose_b, k, j);
+    return out;
+}
+
+/* Weights are drawn by factorisation, result and place, so that both forms
+ * of a rule draw the same. */
+static double weigh(cz_factor factor, int result, int place,
+                    const double *parameters, const small *const *in)
+{
+    uint64_t state = ((uint64_t)factor * CZ_FACTOR_RESULTS + (uint64_t)result) *
+                         SMALL * SMALL +
+                     (uint64_t)place;
+    double sum = 0.0;
+
+    state = mix(state + 1);
+    for (int i = 0; i < cz_factor_n_parameters(factor); i++)
+        sum += small_draw(&state) * fabs(parameters[i]);
+    for (int i = 0; i < cz_factor_n_operands(factor); i++)
+        for (int e = 0; e < SMALL * SMALL; e++)
+            sum += small_draw(&state) * fabs(in[i]->v[e]);
+    return sum;
+}
+
+small small_factor(cz_factor factor, int result, const double *parameters,
+                   const small *const *in, cz_factor_size size)
+{
+    const cz_factor_result shape = cz_factor_result_of(factor, result, &size);
+    small out = small_of(small_length(shape.shape[0]),
+                         shape.rank == 2 ? small_length(shape.shape[1]) : 1);
+
+    for (int i = 0; i < out.rows; i++)
+        for (int j = 0; j < out.columns; j++) {
+            const bool below = cz_factor_is_root(factor) && i > j;
+            out.v[i * out.columns + j] =
+                weigh(factor, result, below ? j * SMALL + i : i * SMALL + j,
+                      parameters, in);
+        }
+    return out;
+}

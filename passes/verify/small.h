@@ -1,0 +1,52 @@
+/* Small matrices: every length of a rule that is not 1 becomes 2, and
+ * factorisations something as continuous that depends on all they take.  What
+ * is equal for matrices of any size is equal for these.
+ * Private to passes/verify/. */
+#ifndef CZ_PASSES_VERIFY_SMALL_H
+#define CZ_PASSES_VERIFY_SMALL_H
+
+#include "dsl/base/arena.h"
+#include "dsl/plan_view.h"
+
+enum { SMALL = 2 };
+
+/* Row-major; of a vector one of the two lengths is 1. */
+typedef struct small {
+    int rows, columns;
+    double v[SMALL * SMALL];
+} small;
+
+int small_length(int64_t length);
+small small_of(int rows, int columns);
+/* One element-wise operation other than CONSTANT, in float64; nothing is
+ * rounded. */
+double small_apply(int opcode, const char *predicate, double a, double b,
+                   double c);
+/* op(a) @ op(b). */
+small small_product(const small *a, bool transpose_a, const small *b,
+                    bool transpose_b);
+/* Stands for result `result`: positive, symmetric where that is promised, and
+ * another number for any other operand or parameter. */
+small small_factor(cz_factor factor, int result, const double *parameters,
+                   const small *const *in, cz_factor_size size);
+/* The larger one, NaN where either is. */
+double small_larger(double a, double b);
+
+/* Pseudo-random, in [0.5, 1.5): the same for the same state. */
+double small_draw(uint64_t *state);
+
+/* An update of math form on its inputs; out [n_out]. */
+void small_update(cz_arena *arena, const cz_view_update *update,
+                  const small *in, small *out);
+
+/* NULL, or what is wrong with the numbers and types of a stage's values. */
+const char *small_fault(const cz_plan_view *view, const cz_view_stage *stage);
+/* A stage in kernel form, all its segments together as one rank alone would run
+ * them: in [n_in] and out [n_out] hold its slots, scalars those of its rule.
+ * `count` elements where the stage is element-wise, else 0.  NULL; or what it
+ * promises of a value and does not keep.  small_fault() has found nothing. */
+const char *small_stage(cz_arena *arena, const cz_plan_view *view,
+                        const cz_view_stage *stage, int count, const small *in,
+                        const double *scalars, small *out);
+
+#endif
