@@ -136,6 +136,12 @@ small small_product(const small *a, bool transpose_a, const small *b,
     return out;
 }
 
+/* Continuous, and another number for any other one, also of the other sign. */
+static double positive(double x)
+{
+    return x > 0.0 ? x + log1p(exp(-x)) : log1p(exp(x));
+}
+
 /* Weights are drawn by factorisation, result and place, so that both forms
  * of a rule draw the same. */
 static double weigh(cz_factor factor, int result, int place,
@@ -148,10 +154,10 @@ static double weigh(cz_factor factor, int result, int place,
 
     state = mix(state + 1);
     for (int i = 0; i < cz_factor_n_parameters(factor); i++)
-        sum += small_draw(&state) * fabs(parameters[i]);
+        sum += small_draw(&state) * positive(parameters[i]);
     for (int i = 0; i < cz_factor_n_operands(factor); i++)
         for (int e = 0; e < SMALL * SMALL; e++)
-            sum += small_draw(&state) * fabs(in[i]->v[e]);
+            sum += small_draw(&state) * positive(in[i]->v[e]);
     return sum;
 }
 
