@@ -88,8 +88,12 @@ static void draw_memory(trial *t, memory *m)
         for (int i = 0; i < t->n_slots; i++)
             m->slots[kind][i] = draw_like(t, full);
     m->slots[CZ_SLOT_PARAM][0] = draw_like(t, shape_of(t, 1));
-    for (int k = 0; k < t->rule->fact->states.n; k++)
-        m->slots[CZ_SLOT_STATE][k] = draw_like(t, shape_of(t, 2 + k));
+    for (int k = 0; k < t->rule->fact->states.n; k++) {
+        small *state = &m->slots[CZ_SLOT_STATE][k];
+        *state = draw_like(t, shape_of(t, 2 + k));
+        if (t->rule->fact->state_symmetric.v[k])
+            state->v[2] = state->v[1];
+    }
 }
 
 /* ---- one update, by what it says and by stages ---- */
@@ -356,6 +360,17 @@ static void check_numbers(verifier *v, int number)
                stage->fact->sym_name, fault);
 }
 
+/* Of a matrix with one row or column a rank that shares it may have a single
+ * element, which does not say how it lies: such stages are not tried. */
+static bool is_tried(const verifier *v, const cz_view_stage *stage)
+{
+    const cz_ints *shape = &v->view->rules[stage->rule].fact->shape;
+
+    if (stage->where == CZ_WHERE_SHARED)
+        return shape->n == 2 && shape->v[0] > 1 && shape->v[1] > 1;
+    return cz_view_is_shaped(stage) || stage->where == CZ_WHERE_LOCAL;
+}
+
 /* A shared stage in place of the whole one: the ranks' parts are small matrices
  * like the whole, and sums over one rank its own. */
 void check_meaning(verifier *v)
@@ -364,7 +379,7 @@ void check_meaning(verifier *v)
         check_numbers(v, s);
     for (int s = 0; s < v->view->n_stages && v->n_errors == 0; s++) {
         const cz_view_stage *stage = &v->view->stages[s];
-        if (cz_view_is_shaped(stage) || stage->where == CZ_WHERE_LOCAL)
+        if (is_tried(v, stage))
             try_rule(v, stage->rule, cz_view_is_shaped(stage) ? s : -1);
     }
 }
