@@ -18,7 +18,9 @@
 /* Numbers of both signs, and positive ones alone: of these roots and logarithms
  * are numbers. */
 enum { N_TRIALS = 2, MAX_SLOTS = 100 };
-static const double NEAR = 1e-8;
+/* Rounding apart, and what an update makes of a change of its inputs that is
+ * larger than rounding. */
+static const double NEAR = 1e-8, CHANGE = 1e-13;
 
 /* What a parameter has on all ranks together. */
 typedef struct memory {
@@ -98,12 +100,23 @@ static void draw_memory(trial *t, memory *m)
 
 /* ---- one update, by what it says and by stages ---- */
 
-static void run_update(const trial *t, int phase, const memory *m,
-                       small *expected)
+/* What an update says of a value. */
+typedef struct result {
+    small exact, changed; /* the latter from inputs changed by CHANGE */
+} result;
+
+static void change(trial *t, small *value)
+{
+    for (int i = 0; i < value->rows * value->columns; i++)
+        value->v[i] *= 1.0 + CHANGE * small_draw(&t->random);
+}
+
+static void run_update(trial *t, int phase, const memory *m, result *said)
 {
     const cz_view_update *u = &t->rule->updates[phase];
     const int n_states = t->rule->fact->states.n;
     small *in = CZ_NEW(t->arena, small, u->n_in);
+    small *out = CZ_NEW(t->arena, small, u->n_out);
 
     in[0] = m->slots[CZ_SLOT_GRAD][0];
     in[1] = m->slots[CZ_SLOT_PARAM][0];
@@ -113,7 +126,14 @@ static void run_update(const trial *t, int phase, const memory *m,
         in[i] = small_of(1, 1);
         in[i].v[0] = t->scalars[i - 2 - n_states];
     }
-    small_update(t->arena, u, in, expected);
+    small_update(t->arena, u, in, out);
+    for (int i = 0; i < u->n_out; i++)
+        said[i].exact = out[i];
+    for (int i = 0; i < 2 + n_states; i++)
+        change(t, &in[i]);
+    small_update(t->arena, u, in, out);
+    for (int i = 0; i < u->n_out; i++)
+        said[i].changed = out[i];
 }
 
 static bool travels(const trial *t, int phase, const cz_view_slot *slot)
@@ -202,17 +222,19 @@ static int writer_of(const trial *t, cz_slot_kind kind, int index)
     return found;
 }
 
-static bool is_close(double x, double y)
+/* x as the update says, `changed` from inputs that are a little different. */
+static bool is_close(double x, double changed, double y)
 {
     if (!isfinite(x) || !isfinite(y))
         return x == y || (isnan(x) && isnan(y));
-    return fabs(x - y) <= NEAR * (1.0 + fabs(x) + fabs(y));
+    return !(fabs(x - y) >
+             NEAR * (1.0 + fabs(x) + fabs(y)) + fabs(x - changed));
 }
 
-static bool is_near(const small *a, const small *b)
+static bool is_near(const result *said, const small *found)
 {
-    for (int i = 0; i < a->rows * a->columns; i++)
-        if (!is_close(a->v[i], b->v[i]))
+    for (int i = 0; i < found->rows * found->columns; i++)
+        if (!is_close(said->exact.v[i], said->changed.v[i], found->v[i]))
             return false;
     return true;
 }
@@ -225,7 +247,7 @@ static const char *phase_name(const trial *t, int phase)
 
 /* Nothing before: `before` is below 0. */
 static void compare(trial *t, int before, int phase, cz_slot_kind kind,
-                    int index, const small *expected, const small *found)
+                    int index, const result *said, const small *found)
 {
     const char *what = kind == CZ_SLOT_PARAM ? "the parameter"
                        : kind == CZ_SLOT_STORED
@@ -234,7 +256,7 @@ static void compare(trial *t, int before, int phase, cz_slot_kind kind,
     const int stage = writer_of(t, kind, index);
     char fault[300];
 
-    if (t->v->n_errors > 0 || is_near(expected, found))
+    if (t->v->n_errors > 0 || is_near(said, found))
         return;
     snprintf(fault, sizeof fault,
              "leaves another value in %s than update %s says%s%s", what,
@@ -254,16 +276,16 @@ static bool writes_stored(const trial *t)
     return false;
 }
 
-static void compare_all(trial *t, int before, int phase, const small *expected,
+static void compare_all(trial *t, int before, int phase, const result *said,
                         const memory *m)
 {
-    compare(t, before, phase, CZ_SLOT_PARAM, 0, &expected[0],
+    compare(t, before, phase, CZ_SLOT_PARAM, 0, &said[0],
             &m->slots[CZ_SLOT_PARAM][0]);
     if (writes_stored(t))
-        compare(t, before, phase, CZ_SLOT_STORED, 0, &expected[0],
+        compare(t, before, phase, CZ_SLOT_STORED, 0, &said[0],
                 &m->slots[CZ_SLOT_STORED][0]);
     for (int k = 0; k < t->rule->fact->states.n; k++)
-        compare(t, before, phase, CZ_SLOT_STATE, k, &expected[1 + k],
+        compare(t, before, phase, CZ_SLOT_STATE, k, &said[1 + k],
                 &m->slots[CZ_SLOT_STATE][k]);
 }
 
@@ -271,11 +293,11 @@ static void compare_all(trial *t, int before, int phase, const small *expected,
  * or below 0. */
 static void try_update(trial *t, int before, int phase, memory *m)
 {
-    small *expected = CZ_NEW(t->arena, small, 1 + t->rule->fact->states.n);
+    result *said = CZ_NEW(t->arena, result, 1 + t->rule->fact->states.n);
     bool is_middle_due = t->middle >= 0;
 
     draw_given(t, m);
-    run_update(t, phase, m, expected);
+    run_update(t, phase, m, said);
     for (int s = t->rule->first_stage;
          s < t->rule->first_stage + t->rule->n_stages; s++) {
         const bool is_middle =
@@ -288,7 +310,7 @@ static void try_update(trial *t, int before, int phase, memory *m)
         if (fault && reject_stage(t->v, number, fault))
             break;
     }
-    compare_all(t, before, phase, expected, m);
+    compare_all(t, before, phase, said, m);
     cz_arena_clear(t->arena);
 }
 
