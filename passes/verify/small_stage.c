@@ -55,6 +55,19 @@ static bool fits_body(const cz_view_stage *stage, const cz_view_step *step,
     return true;
 }
 
+/* Scalars, and nothing else, are handed over by value. */
+static bool fits_access(const cz_view_stage *stage, const cz_view_step *step)
+{
+    const int end = stage->n_in + stage->fact->scalars.n;
+
+    for (int i = step->is_product ? 2 : 0; i < step->n_in; i++) {
+        const bool is_scalar = step->in[i] >= stage->n_in && step->in[i] < end;
+        if (is_scalar != (step->access[i] == CZ_ACCESS_SCALAR))
+            return false;
+    }
+    return true;
+}
+
 static const char *step_fault(const cz_plan_view *view,
                               const cz_view_stage *stage,
                               const cz_view_step *step, int n_known)
@@ -71,6 +84,8 @@ static const char *step_fault(const cz_plan_view *view,
     const cz_view_body *body = &view->bodies[step->body];
     if (body->n_in != n_taken(step) || body->n_out != step->n_out)
         return "has a body that takes or gives another number of values";
+    if (!fits_access(stage, step))
+        return "takes a scalar for a tensor, or a tensor for a scalar";
     if (!fits_body(stage, step, body))
         return "has a body that takes values of other types";
     return is_body_ordered(body) ? NULL : "computes with what is not there yet";
