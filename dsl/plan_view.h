@@ -20,6 +20,7 @@
 #include "dsl/factor.h"
 #include "dsl/facts.h"
 #include "dsl/phase.h"
+#include "dsl/view_rows.h"
 #include "dsl/view_update.h"
 
 #include <stdbool.h>
@@ -268,51 +269,6 @@ typedef struct cz_view_bucket {
     bool has_master; /* false: the parameter is its own master */
 } cz_view_bucket;
 
-typedef enum cz_row_kind {
-    CZ_ROW_KERNEL,
-    CZ_ROW_TRANSFER,
-    CZ_ROW_SUM,
-    CZ_ROW_SPAN
-} cz_row_kind;
-
-typedef struct cz_view_kernel_row {
-    int64_t stage, param, offset, count, gather, scatter, temp, work;
-} cz_view_kernel_row;
-
-typedef struct cz_view_transfer_row {
-    int64_t param, is_recv, peer, offset, n_rows, row_bytes, stride_bytes,
-        phases;
-} cz_view_transfer_row;
-
-/* What ranks that share a matrix do with a value of it; names in JSON. */
-typedef enum cz_exchange {
-    CZ_EXCHANGE_SUM,    /* all get the sums of all elements: "sum" */
-    CZ_EXCHANGE_GATHER, /* each has made an equal part, all get all: "gather" */
-    CZ_EXCHANGE_SCATTER, /* each gets the sums of an equal part: "scatter" */
-    CZ_N_EXCHANGES
-} cz_exchange;
-
-typedef struct cz_view_sum_row {
-    int64_t param, offset, count, width, how, side, band;
-} cz_view_sum_row;
-
-typedef struct cz_view_span_row {
-    int64_t param, offset, count;
-} cz_view_span_row;
-
-typedef struct cz_view_table {
-    const cz_fact_table *fact;
-    cz_row_kind kind;
-    int n_coordinates;     /* over the selector */
-    const int64_t *starts; /* [n_coordinates + 1] */
-    union {
-        const cz_view_kernel_row *kernel;
-        const cz_view_transfer_row *transfer;
-        const cz_view_sum_row *sum;
-        const cz_view_span_row *span;
-    } rows;
-} cz_view_table;
-
 typedef enum cz_section {
     CZ_SECTION_REDUCE,
     CZ_SECTION_DECIDE,
@@ -374,7 +330,7 @@ typedef struct cz_plan_view {
     const cz_view_op *ops;
 } cz_plan_view;
 
-/* A stage that knows the shape of its matrix, or part. */
+/* A stage that knows the shape of its matrix, all of it or a part. */
 bool cz_view_is_shaped(const cz_view_stage *stage);
 /* Rows of a product that its accumulator has room for: all where a body
  * follows, else a strip, since scaling, adding and rounding go strip by strip.
@@ -407,7 +363,8 @@ const cz_view_stage *cz_view_shared_stage(const cz_plan_view *view, int rule,
 int64_t cz_view_member_at(const cz_view_param *param, int64_t shard);
 /* The block of an operation's positions that communicate together. */
 cz_block cz_view_op_block(const cz_plan_view *view, const cz_view_op *op);
-/* What a member of the ranks that share an owned matrix has of it. */
+/* What member `member` of the ranks that share an owned matrix has of it: all,
+ * where it is the only one. */
 cz_view_shard cz_view_part_of(const cz_plan_view *view, int param,
                               int64_t member);
 /* The elements that two boxes of so many dimensions have in common. */
