@@ -9,13 +9,14 @@ SOURCES = $(shell git ls-files '*.c' '*.h')
 UNITS = $(filter-out tests/%,$(filter %.c,$(SOURCES)))
 
 .PHONY: help packages build test demo format lint clean coverage
-.PHONY: nightly test-asan test-tsan test-clang test-bytes test-nightly test-fuzz
+.PHONY: nightly test-asan test-tsan test-clang test-bytes test-nightly test-fuzz test-nvrtc
 
 help:
 	@echo 'make demo     the plan of Qwen3-32B, then a small GPT trained on 4 ranks'
 	@echo 'make test     all tests but the nightly ones'
 	@echo 'make build    the compiler, the runtime and the trainer, in $(BUILD)'
 	@echo 'make nightly  other compilers, sanitizers, full training, long fuzzing'
+	@echo 'make test-nvrtc  kernels by the pinned NVRTC, fetched with pip'
 	@echo 'make bench-X  the measurement bench/X.sh'
 	@echo 'make format   clang-format, in place;  make lint: the checkers'
 	@echo 'make coverage lines and branches of the front end that tests reach'
@@ -33,7 +34,13 @@ build: packages $(BUILD)/build.ninja
 # What tests leave out, by label.
 WITHOUT := nightly
 test: build
+	cmake --build $(BUILD) --target nvrtc_if_none
 	cd $(BUILD) && $(CTEST) -j 2 -LE '$(WITHOUT)'
+
+# Kernels by NVRTC of the pinned version too, fetched with Python's pip.
+test-nvrtc: build
+	cmake --build $(BUILD) --target nvrtc
+	cd $(BUILD) && $(CTEST) -V -R '^cuda_compile'
 
 demo: packages $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target canzona train_gpt
