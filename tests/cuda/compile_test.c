@@ -1,5 +1,6 @@
 /* Compiles every kernel for what it is made for: no spills, the instructions
- * that it is about, registers as its launch bounds allow; PTX too.
+ * that it is about, registers as its launch bounds allow, dealt out anew as the
+ * body's table says; PTX too.
  *
  * compile_test FOLDER NVRTC...: by the first of these libraries that serves;
  * exit status 77 if none does: skipped.
@@ -23,35 +24,45 @@ typedef struct target {
     const char *const *files;
     const char *definitions[MAX_DEFINITIONS];
     int registers; /* at most */
+    int consumers; /* 0: registers stay as they are */
 } target;
 
-#define TILES(m, n, stages, symmetric, n_major)                                \
+#define SM90(form, m, n, stages, symmetric, n_major, registers)                \
     {                                                                          \
-        "-DKERNEL=kernel", "-DBM=" #m, "-DBN=" #n, "-DSTAGES=" #stages,        \
-            "-DSYMMETRIC=" #symmetric, "-DN_MAJOR=" #n_major                   \
+        form " " #m "x" #n, "sm_90a", sm90,                                    \
+            {"-DKERNEL=kernel",                                                \
+             "-DBM=" #m,                                                       \
+             "-DBN=" #n,                                                       \
+             "-DSTAGES=" #stages,                                              \
+             "-DSYMMETRIC=" #symmetric,                                        \
+             "-DN_MAJOR=" #n_major},                                           \
+            registers, (m) / 64                                                \
     }
-#define FIXED(symmetric, n_major)                                              \
+#define SM80(form, arch, symmetric, n_major, registers)                        \
     {                                                                          \
-        "-DKERNEL=kernel", "-DSYMMETRIC=" #symmetric, "-DN_MAJOR=" #n_major    \
+        form, arch, sm80,                                                      \
+            {"-DKERNEL=kernel", "-DSYMMETRIC=" #symmetric,                     \
+             "-DN_MAJOR=" #n_major},                                           \
+            registers, 0                                                       \
     }
 
 static const target targets[] = {
-    {"symmetric 128x128", "sm_90a", sm90, TILES(128, 128, 5, 1, 0), 168},
-    {"symmetric 128x192", "sm_90a", sm90, TILES(128, 192, 4, 1, 0), 168},
-    {"symmetric 128x256", "sm_90a", sm90, TILES(128, 256, 4, 1, 0), 168},
-    {"symmetric 192x192", "sm_90a", sm90, TILES(192, 192, 3, 1, 0), 128},
-    {"symmetric 256x128", "sm_90a", sm90, TILES(256, 128, 3, 1, 0), 96},
-    {"x y' 128x256", "sm_90a", sm90, TILES(128, 256, 4, 0, 0), 168},
-    {"x y 128x256", "sm_90a", sm90, TILES(128, 256, 4, 0, 1), 168},
-    {"symmetric", "sm_80", sm80, FIXED(1, 0), 255},
-    {"x y'", "sm_80", sm80, FIXED(0, 0), 255},
-    {"x y", "sm_80", sm80, FIXED(0, 1), 255},
-    {"symmetric", "compute_80", sm80, FIXED(1, 0), 0},
-    {"x y", "compute_80", sm80, FIXED(0, 1), 0},
+    SM90("symmetric", 128, 128, 5, 1, 0, 168),
+    SM90("symmetric", 128, 192, 4, 1, 0, 168),
+    SM90("symmetric", 128, 256, 4, 1, 0, 168),
+    SM90("symmetric", 192, 192, 3, 1, 0, 128),
+    SM90("symmetric", 256, 128, 3, 1, 0, 96),
+    SM90("x y'", 128, 256, 4, 0, 0, 168),
+    SM90("x y", 128, 256, 4, 0, 1, 168),
+    SM80("symmetric", "sm_80", 1, 0, 255),
+    SM80("x y'", "sm_80", 0, 0, 255),
+    SM80("x y", "sm_80", 0, 1, 255),
+    SM80("symmetric", "compute_80", 1, 0, 0),
+    SM80("x y", "compute_80", 0, 1, 0),
 };
 
 /* The files one after the other; static storage. */
-static const char *read_source(const char *folder, const char *const *files)
+static char *read_source(const char *folder, const char *const *files)
 {
     static char text[MAX_TEXT];
     size_t size = 0;
@@ -80,7 +91,27 @@ static bool has_all(const cubin_kernel *k, const int *opcodes)
     return true;
 }
 
-static bool check_cubin(const target *t, const czr_nvrtc_code *code)
+/* Registers are dealt out anew as the body's table SPLITS says, whose rows are
+ * registers at entry, of the producer, of a consumer. */
+static bool has_split(const target *t, const char *text, const cubin_kernel *k)
+{
+    const char *at = strstr(text, "SPLITS[] = {");
+    int entry, producer, consumer;
+
+    for (int row = 0; at && row <= t->consumers; row++)
+        at = strpbrk(strchr(at, '{') + 1, "{;");
+    if (!at || sscanf(at, "{%d, %d, %d}", &entry, &producer, &consumer) != 3 ||
+        k->n_of[CUBIN_USETMAXREG] != 2)
+        return false;
+    const int less = k->setmaxreg[0] > k->setmaxreg[1];
+    printf("    setmaxnreg %d and %d\n", k->setmaxreg[less],
+           k->setmaxreg[!less]);
+    return k->registers == entry && k->setmaxreg[less] == producer &&
+           k->setmaxreg[!less] == consumer;
+}
+
+static bool check_cubin(const target *t, const char *text,
+                        const czr_nvrtc_code *code)
 {
     static const int wanted_90[] = {CUBIN_HGMMA,      CUBIN_UTMALDG,
                                     CUBIN_UTMASTG,    CUBIN_STSM,
@@ -95,7 +126,8 @@ static bool check_cubin(const target *t, const czr_nvrtc_code *code)
            k.n_of[CUBIN_HGMMA] + k.n_of[CUBIN_HMMA]);
     return has_all(&k, t->files == sm90 ? wanted_90 : wanted_80) &&
            k.frame_bytes == 0 && !k.n_of[CUBIN_LDL] && !k.n_of[CUBIN_STL] &&
-           k.registers > 0 && k.registers <= t->registers;
+           k.registers > 0 && k.registers <= t->registers &&
+           (!t->consumers || has_split(t, text, &k));
 }
 
 static bool check_ptx(const target *t, const czr_nvrtc_code *code)
@@ -107,27 +139,57 @@ static bool check_ptx(const target *t, const czr_nvrtc_code *code)
            strstr(text, ".entry kernel");
 }
 
-static bool compile(czr_nvrtc *nvrtc, const char *folder, const target *t)
+/* Whether `text` compiles to what the target is to have. */
+static bool compile(czr_nvrtc *nvrtc, const char *text, const target *t,
+                    czr_nvrtc_code *code)
 {
     const char *options[MAX_DEFINITIONS + 3];
     char arch[32];
     int n = 0;
-    czr_nvrtc_code code;
 
     snprintf(arch, sizeof arch, "-arch=%s", t->arch);
     options[n++] = arch;
     options[n++] = "-default-device";
     for (int i = 0; i < MAX_DEFINITIONS && t->definitions[i]; i++)
         options[n++] = t->definitions[i];
-    const czr_nvrtc_status status = czr_nvrtc_compile(
-        nvrtc, read_source(folder, t->files), options, n, &code);
+    return czr_nvrtc_compile(nvrtc, text, options, n, code) == CZR_NVRTC_OK &&
+           (t->registers ? check_cubin(t, text, code) : check_ptx(t, code));
+}
+
+static bool check_target(czr_nvrtc *nvrtc, const char *folder, const target *t)
+{
+    czr_nvrtc_code code;
     const bool is_right =
-        status == CZR_NVRTC_OK &&
-        (t->registers ? check_cubin(t, &code) : check_ptx(t, &code));
+        compile(nvrtc, read_source(folder, t->files), t, &code);
+
     if (!is_right)
         printf("FAILED: %s, %s\n%s\n", t->arch, t->name,
                code.log ? code.log : "");
     czr_nvrtc_code_fini(&code);
+    return is_right;
+}
+
+/* Immediates that are not the table's must be seen. */
+static bool check_planted(czr_nvrtc *nvrtc, const char *folder)
+{
+    static const char *const bugs[][2] = {
+        {"<SPLIT.consumer>", "<232           >"},
+        {"<SPLIT.producer>", "<32            >"},
+    };
+    bool is_right = true;
+
+    for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) {
+        char *text = read_source(folder, sm90);
+        char *at = strstr(text, bugs[i][0]);
+        czr_nvrtc_code code;
+        if (!at)
+            return false;
+        memcpy(at, bugs[i][1], strlen(bugs[i][1]));
+        is_right &= !compile(nvrtc, text, &targets[0], &code) && code.bytes;
+        czr_nvrtc_code_fini(&code);
+    }
+    if (!is_right)
+        printf("FAILED: planted immediates\n");
     return is_right;
 }
 
@@ -198,7 +260,8 @@ int main(int argc, char **argv)
     if (!is_right) {
         is_right = check_refusals(nvrtc);
         for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
-            is_right &= compile(nvrtc, argv[1], &targets[i]);
+            is_right &= check_target(nvrtc, argv[1], &targets[i]);
+        is_right &= check_planted(nvrtc, argv[1]);
     }
     czr_nvrtc_close(nvrtc);
     return is_right ? 0 : 1;

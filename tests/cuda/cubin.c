@@ -8,6 +8,8 @@
 enum {
     MACHINE_CUDA = 190,
     INSTRUCTION_BYTES = 16,
+    /* Where an instruction has its 32 bits of immediate operand. */
+    IMMEDIATE_AT = 4,
     /* .nv.info: format, attribute, 16 bits of size; format 4 has a value. */
     FORMAT_SIZED = 4,
     ATTRIBUTE_FRAME = 0x11,
@@ -51,8 +53,11 @@ static void count(view text, cubin_kernel *out)
     for (size_t i = 0; i + INSTRUCTION_BYTES <= text.n_bytes;
          i += INSTRUCTION_BYTES) {
         const unsigned char *at = text.bytes + i;
-        out->n_of[at[0] | (at[1] & 0xf) << 8]++;
+        const int opcode = at[0] | (at[1] & 0xf) << 8;
+        const int n = out->n_of[opcode]++;
         out->n_instructions++;
+        if (opcode == CUBIN_USETMAXREG && n < CUBIN_MAX_SETMAXREG)
+            memcpy(&out->setmaxreg[n], at + IMMEDIATE_AT, sizeof(int32_t));
     }
 }
 

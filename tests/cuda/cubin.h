@@ -5,11 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { CUBIN_MAX_SETMAXREG = 8 };
+
 /* Opcodes are the low 12 bits of a 16-byte instruction, from sm_70 on. */
 typedef struct cubin_kernel {
     /* Of the one kernel a file has; -1: it does not say. */
     int registers, frame_bytes;
     int n_instructions, n_of[1 << 12];
+    /* What each setmaxnreg asks for, as many as n_of[CUBIN_USETMAXREG] and no
+     * more than there is room for: in the order of instructions. */
+    int setmaxreg[CUBIN_MAX_SETMAXREG];
 } cubin_kernel;
 
 enum {
