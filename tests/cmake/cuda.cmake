@@ -42,6 +42,12 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   endforeach()
   cz_cuda_test(sm80_symmetric product_sm80_test SYMMETRIC=1 N_MAJOR=0)
 
+  # Against the LAPACK that the runtime opens, where there is one.
+  foreach(sweeps 4 30)
+    cz_cuda_test(eigen_${sweeps} eigen_test MAX_SWEEPS=${sweeps})
+    target_link_libraries(cuda_eigen_${sweeps} PRIVATE czr)
+  endforeach()
+
   set(command ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/cuda/mutants.py
     ${CMAKE_CXX_COMPILER} ${CMAKE_SOURCE_DIR})
   add_test(NAME cuda_mutants COMMAND ${command} --few)

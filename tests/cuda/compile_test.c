@@ -18,6 +18,7 @@ static const char *const sm90[MAX_FILES] = {
     "device.cuh", "sm90.cuh", "wgmma.cuh", "product.cuh", "product_sm90.cu"};
 static const char *const sm80[MAX_FILES] = {"device.cuh", "sm80.cuh",
                                             "product.cuh", "product_sm80.cu"};
+static const char *const eigen[MAX_FILES] = {"device.cuh", "eigen.cu"};
 
 typedef struct target {
     const char *name, *arch;
@@ -46,6 +47,12 @@ typedef struct target {
             registers, 0                                                       \
     }
 
+#define EIGEN(arch)                                                            \
+    {                                                                          \
+        "eigenvalues", arch, eigen, {"-DKERNEL=kernel", "-DMAX_SWEEPS=30"},    \
+            255, 0                                                             \
+    }
+
 static const target targets[] = {
     SM90("symmetric", 128, 128, 5, 1, 0, 168),
     SM90("symmetric", 128, 192, 4, 1, 0, 168),
@@ -57,6 +64,8 @@ static const target targets[] = {
     SM80("symmetric", "sm_80", 1, 0, 255),
     SM80("x y'", "sm_80", 0, 0, 255),
     SM80("x y", "sm_80", 0, 1, 255),
+    EIGEN("sm_90a"),
+    EIGEN("sm_80"),
     SM80("symmetric", "compute_80", 1, 0, 0),
     SM80("x y", "compute_80", 0, 1, 0),
 };
@@ -117,6 +126,10 @@ static bool check_cubin(const target *t, const char *text,
                                     CUBIN_UTMASTG,    CUBIN_STSM,
                                     CUBIN_USETMAXREG, 0};
     static const int wanted_80[] = {CUBIN_HMMA, CUBIN_LDSM, CUBIN_LDGSTS, 0};
+    static const int wanted_eigen[] = {CUBIN_FFMA, 0};
+    const int *wanted = t->files == sm90   ? wanted_90
+                        : t->files == sm80 ? wanted_80
+                                           : wanted_eigen;
     static cubin_kernel k;
 
     if (!cubin_read(code->bytes, code->n_bytes, &k))
@@ -124,9 +137,9 @@ static bool check_cubin(const target *t, const char *text,
     printf("%s, %s: %d registers, frame %d, %d instructions, tensor %d\n",
            t->arch, t->name, k.registers, k.frame_bytes, k.n_instructions,
            k.n_of[CUBIN_HGMMA] + k.n_of[CUBIN_HMMA]);
-    return has_all(&k, t->files == sm90 ? wanted_90 : wanted_80) &&
-           k.frame_bytes == 0 && !k.n_of[CUBIN_LDL] && !k.n_of[CUBIN_STL] &&
-           k.registers > 0 && k.registers <= t->registers &&
+    return has_all(&k, wanted) && k.frame_bytes == 0 && !k.n_of[CUBIN_LDL] &&
+           !k.n_of[CUBIN_STL] && k.registers > 0 &&
+           k.registers <= t->registers &&
            (!t->consumers || has_split(t, text, &k));
 }
 

@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 """Plants bugs in kernel bodies, one at a time, and runs them on the model of
 the device: each must be noticed by its result or by the model, and the bodies
-as they are must pass (--few leaves that to other tests).
+as they are must pass (--few leaves that to other tests).  --only takes the bugs
+of one test's body.
 
-mutants.py CXX SOURCE_FOLDER [--few]"""
+mutants.py CXX SOURCE_FOLDER [--few] [--only TEST]"""
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,6 +14,8 @@ import tempfile
 SM90 = ("product_sm90_test.cpp", "-DBM=128", "-DBN=128", "-DSTAGES=3")
 WIDE = ("product_sm90_test.cpp", "-DBM=256", "-DBN=128", "-DSTAGES=3")
 SM80 = ("product_sm80_test.cpp",)
+EIGEN = ("eigen_test.cpp", "-DMAX_SWEEPS=30")
+FEW_SWEEPS = ("eigen_test.cpp", "-DMAX_SWEEPS=4")
 SYMMETRIC = ("-DSYMMETRIC=1", "-DN_MAJOR=0")
 GENERAL = ("-DSYMMETRIC=0", "-DN_MAJOR=1")
 
@@ -95,26 +99,70 @@ MUTANTS = [
      "product_sm80.cu",
      "store_cols(c, shared, i0, j0, t.z, rows, cols);\n        __syncthreads();",
      "store_cols(c, shared, i0, j0, t.z, rows, cols);"),
+    ("rotations are applied before all are there", EIGEN, "eigen.cu",
+     "        __syncthreads();\n        turn_rest(r);", "        turn_rest(r);"),
+    ("the next round begins within this one", EIGEN, "eigen.cu",
+     "turn_rest(r);\n        __syncthreads();", "turn_rest(r);"),
+    ("eigenvalues are read before the matrix is scaled", EIGEN, "eigen.cu",
+     "scale_matrix(r, scale);\n    __syncthreads();",
+     "scale_matrix(r, scale);"),
+    ("a matrix is loaded while the last one's vectors are read", EIGEN,
+     "eigen.cu", "status[z] = result;\n        __syncthreads();",
+     "status[z] = result;"),
+    ("one round of a sweep is left out", EIGEN, "eigen.cu",
+     "round < r.even - 1;", "round < r.even - 2;"),
+    ("the tangent of the whole angle", EIGEN, "eigen.cu",
+     "t.tau = t.s / (1.f + cosine)", "t.tau = tangent"),
+    ("the diagonal turns the other way", EIGEN, "eigen.cu",
+     "pp = fmaf(-tangent, x, pp);\n    qq = fmaf(tangent, x, qq);",
+     "pp = fmaf(tangent, x, pp);\n    qq = fmaf(-tangent, x, qq);"),
+    ("mirror images are not written", EIGEN, "eigen.cu",
+     "q[u.p] = r.a[u.p * r.pitch + t.q] = qp;", "q[u.p] = qp;"),
+    ("sweeps end too early", EIGEN, "eigen.cu", "3.7252903e-9f", "1e-3f"),
+    ("equal eigenvalues share a place", EIGEN, "eigen.cu",
+     "other < mine || (other == mine && j < i)", "other < mine"),
+    ("the scale stays in the eigenvalues", EIGEN, "eigen.cu",
+     "r.a[at] / scale", "r.a[at]"),
+    ("vectors are in rows", EIGEN, "eigen.cu",
+     "vectors[row * r.n + col]", "vectors[col * r.n + row]"),
+    ("what is below the diagonal may be infinite", EIGEN, "eigen.cu",
+     "(row <= col || size >= INFINITE)", "row <= col"),
+    ("what is below the diagonal counts", EIGEN, "eigen.cu",
+     "if (row <= col) {", "{"),
+    ("eigenvalues beyond f32 are results", EIGEN, "eigen.cu",
+     "__syncthreads_or(fabsf(value) > 3.4028235e38f)", "false"),
+    ("no convergence is no failure", FEW_SWEEPS, "eigen.cu",
+     "            return EIGEN_NO_CONVERGENCE;", "            break;"),
 ]
 FEW = ("below the diagonal nothing is mirrored",
        "shared memory reaches TMA unfenced",
+       "rotations are applied before all are there",
        "consumers take registers that nobody gave")
 
 
-def build(cxx, source, folder, out, tiles, flags):
+def build(cxx, source, folder, out, objects, flags):
     """One test program; files in `folder` come before the bodies."""
     test, *defines = flags
     subprocess.run(
         [cxx, "-std=c++17", "-O1", "-w", "-Wno-psabi", f"-I{folder}",
          f"-I{source}", f"-I{source}/runtime/cuda", *defines, f"{source}/tests/cuda/{test}",
-         tiles, "-o", out], check=True)
+         *objects, "-ldl", "-pthread", "-o", out], check=True)
+
+
+def compile_c(source, folder, name):
+    """What tests need of the compiler and of the runtime."""
+    out = f"{folder}/{os.path.basename(name)}.o"
+    subprocess.run(["cc", "-O1", "-w", f"-I{source}", "-c", "-o", out,
+                    f"{source}/{name}"], check=True)
+    return out
 
 
 def status_of(program):
-    """Exit status with three seeds."""
+    """Exit status with three seeds, and what is said."""
     run = subprocess.run([program, "3"], stdout=subprocess.DEVNULL,
                          stderr=subprocess.PIPE, timeout=120, text=True)
-    return run.returncode, run.stderr.strip().split("\n")[-1]
+    words = run.stderr.strip().split("\n")[-1]
+    return run.returncode, words or f"status {run.returncode}"
 
 
 def plant(source, folder, name, old, new):
@@ -134,23 +182,26 @@ def main():
     cxx, source = sys.argv[1:3]
     is_short = "--few" in sys.argv
     wanted = [m for m in MUTANTS if not is_short or m[0] in FEW]
+    if "--only" in sys.argv:
+        test = sys.argv[sys.argv.index("--only") + 1]
+        wanted = [m for m in wanted if m[1][0].startswith(test)]
     missed = 0
     with tempfile.TemporaryDirectory() as folder:
-        tiles = f"{folder}/tile_order.o"
-        subprocess.run(["cc", "-O1", "-w", f"-I{source}", "-c",
-                        "-o", tiles,
-                        f"{source}/passes/solve/tile_order.c"], check=True)
+        objects = [compile_c(source, folder, name)
+                   for name in ("passes/solve/tile_order.c",
+                                "runtime/library_lapack.c")]
         for flags in sorted({m[1] for m in wanted} if not is_short else ()):
-            build(cxx, source, folder, f"{folder}/sound", tiles, flags)
+            build(cxx, source, folder, f"{folder}/sound", objects, flags)
             status, words = status_of(f"{folder}/sound")
             if status:
                 sys.exit(f"{flags}: the body as it is fails: {words}")
         for name, flags, file, old, new in wanted:
             plant(source, folder, file, old, new)
-            build(cxx, source, folder, f"{folder}/mutant", tiles, flags)
+            build(cxx, source, folder, f"{folder}/mutant", objects, flags)
             status, words = status_of(f"{folder}/mutant")
             os.remove(f"{folder}/{file}")
-            noticed = status in (1, 2)
+            # Or an index that nobody set ends it.
+            noticed = status in (1, 2, -signal.SIGSEGV)
             missed += not noticed
             print(f"{'noticed' if noticed else 'MISSED'}: {name}: {words}")
     print(f"{len(wanted) - missed} of {len(wanted)} planted bugs noticed")

@@ -73,6 +73,8 @@ struct barrier {
 
 inline meeting warps[MAX_THREADS / 32], warpgroups[MAX_THREADS / 128];
 inline barrier barriers[16];
+// Whether a thread of the block said yes.
+inline bool votes;
 
 template <class F>
 void meet(meeting &m, int n, const char *kind, void *argument, F act)
@@ -168,6 +170,7 @@ inline void reset_block()
         m = meeting();
     for (barrier &b : barriers)
         b = barrier();
+    votes = false;
     for (const work &reset : resets)
         reset();
 }
@@ -240,6 +243,32 @@ inline u16 half_of(u32 pair, int h)
 DEV void __syncthreads()
 {
     simt::wait_at(0, static_cast<int>(simt::block_size.x));
+}
+
+DEV int __syncthreads_or(int vote)
+{
+    simt::votes |= vote != 0;
+    __syncthreads();
+    const int result = simt::votes;
+    __syncthreads();
+    if (simt::current->thread.x == 0)
+        simt::votes = false;
+    __syncthreads();
+    return result;
+}
+
+DEV u32 __float_as_uint(float f)
+{
+    u32 bits;
+    std::memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+DEV float __uint_as_float(u32 bits)
+{
+    float f;
+    std::memcpy(&f, &bits, sizeof f);
+    return f;
 }
 
 DEV float __shfl_xor_sync(u32, float v, int mask)
