@@ -145,11 +145,12 @@ void cz_emit_hash(cz_emitter *emitter)
                      "}\n\n");
 }
 
-static void put_signature(cz_text *out, const cz_view_body *body, int number)
+static void put_signature(cz_text *out, const cz_view_body *body, int number,
+                          bool is_cuda)
 {
     const char *comma = "";
 
-    cz_text_printf(out, "static inline %s body_%d(",
+    cz_text_printf(out, "%s %s body_%d(", is_cuda ? "DEV" : "static inline",
                    body->n_out == 1 ? cz_c_type(body->out_dtype[0]) : "void",
                    number);
     for (int i = 0; i < body->n_in; i++, comma = ", ")
@@ -165,7 +166,7 @@ void cz_emit_body(cz_emitter *emitter, int number)
     const cz_view_body *body = &emitter->view->bodies[number];
     cz_text *out = emitter->out;
 
-    put_signature(out, body, number);
+    put_signature(out, body, number, emitter->is_cuda);
     for (int i = 0; i < body->n_exprs; i++)
         put_expr(out, body, i);
     for (int i = 0; i < body->n_out; i++) {

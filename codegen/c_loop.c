@@ -8,16 +8,14 @@
 /* Independent partial sums let the additions of a row overlap. */
 enum { SUM_LANES = 8 };
 
-/* Blocks that the sums of a map are made in, of rows or of columns. */
-static int n_blocks(const cz_view_step *step)
+int cz_loop_n_blocks(const cz_view_step *step)
 {
     return (int)(step->blocks.rows > 1      ? step->blocks.rows
                  : step->blocks.columns > 1 ? step->blocks.columns
                                             : 1);
 }
 
-/* Whether one index reaches everything, blocks apart. */
-static bool runs_through(const cz_view_step *step)
+bool cz_loop_runs_through(const cz_view_step *step)
 {
     if (step->n_generated > 0)
         return false;
@@ -36,7 +34,7 @@ static bool runs_through(const cz_view_step *step)
 
 bool cz_loop_is_flat(const cz_view_step *step)
 {
-    return n_blocks(step) == 1 && runs_through(step);
+    return cz_loop_n_blocks(step) == 1 && cz_loop_runs_through(step);
 }
 
 /* What stands in the innermost loop is indented by its depth. */
@@ -48,7 +46,7 @@ static const char *inner_indent(const cz_loop *loop)
     return spaces + sizeof spaces - 1 - 4 * depth;
 }
 
-static const char *index_of(cz_access access, bool flat)
+const char *cz_loop_index(cz_access access, bool flat)
 {
     switch (access) {
     case CZ_ACCESS_ELEMENT:
@@ -74,8 +72,7 @@ static const char *index_of(cz_access access, bool flat)
     return "";
 }
 
-/* The output that overwrites operand `in`, or -1. */
-static int written_by(const cz_loop *loop, int in)
+int cz_loop_written_by(const cz_loop *loop, int in)
 {
     for (int i = 0; i < loop->step->n_out; i++)
         if (loop->in_place[i] == in)
@@ -92,7 +89,7 @@ static void put_parameters(cz_text *out, const cz_loop *loop, int first_in)
         const char *type = cz_c_type(loop->in_dtype[i]);
         if (step->access[i] == CZ_ACCESS_SCALAR)
             cz_text_printf(out, ",\n    %s x%d", type, i);
-        else if (written_by(loop, i) < 0)
+        else if (cz_loop_written_by(loop, i) < 0)
             cz_text_printf(out, ",\n    const %s *restrict x%d", type, i);
     }
     for (int i = 0; i < step->n_out; i++)
@@ -105,13 +102,13 @@ static void put_parameters(cz_text *out, const cz_loop *loop, int first_in)
 
 static void put_operand(cz_text *out, const cz_loop *loop, int in)
 {
-    const int overwritten = written_by(loop, in);
+    const int overwritten = cz_loop_written_by(loop, in);
 
     if (overwritten >= 0)
         cz_text_printf(out, "y%d", overwritten);
     else
         cz_text_printf(out, "x%d", in);
-    cz_text_puts(out, index_of(loop->step->access[in], loop->flat));
+    cz_text_puts(out, cz_loop_index(loop->step->access[in], loop->flat));
 }
 
 static void put_target(cz_text *out, const cz_loop *loop, int i)
@@ -120,7 +117,7 @@ static void put_target(cz_text *out, const cz_loop *loop, int i)
         cz_text_printf(out, "term%d", i);
     else
         cz_text_printf(out, "y%d%s", i,
-                       index_of(loop->step->out_access[i], loop->flat));
+                       cz_loop_index(loop->step->out_access[i], loop->flat));
 }
 
 /* A flag of bits, which compilers can make vectors of. */
@@ -176,8 +173,7 @@ static void put_call(cz_text *out, const cz_loop *loop, int first_in,
 
 /* ---- sums, and the largest of many ---- */
 
-/* Whether result i is a reduction that lies like such an operand. */
-static bool reduces_to(const cz_loop *loop, int i, cz_access reach)
+bool cz_loop_reduces_to(const cz_loop *loop, int i, cz_access reach)
 {
     const cz_access access = loop->step->out_access[i];
 
@@ -209,10 +205,10 @@ static void put_more(cz_text *out, const cz_loop *loop, int i,
 static void put_reduction_begin(cz_text *out, const cz_loop *loop,
                                 cz_access reach, const char *indent)
 {
-    const int n = n_blocks(loop->step) * SUM_LANES;
+    const int n = cz_loop_n_blocks(loop->step) * SUM_LANES;
 
     for (int i = 0; i < loop->step->n_out; i++) {
-        if (!reduces_to(loop, i, reach))
+        if (!cz_loop_reduces_to(loop, i, reach))
             continue;
         cz_text_printf(out, "%sdouble sum%d[%d]%s;\n", indent, i, n,
                        is_largest(loop, i) ? "" : " = {0}");
@@ -229,16 +225,17 @@ static void put_reduction_begin(cz_text *out, const cz_loop *loop,
 static void put_place(cz_text *out, const cz_loop *loop)
 {
     const cz_view_step *step = loop->step;
-    const bool by_rows = step->blocks.rows > 1, runs = runs_through(step);
+    const bool by_rows = step->blocks.rows > 1,
+               runs = cz_loop_runs_through(step);
     const char *indent = inner_indent(loop);
     const char *at = by_rows ? runs ? "i % length * columns + j" : "j"
                      : runs  ? "i * length + j % length"
                              : "j % length";
 
-    if (n_blocks(step) == 1)
+    if (cz_loop_n_blocks(step) == 1)
         return;
     cz_text_printf(out, "%sconst size_t length = %s / %d;\n", indent,
-                   by_rows ? "rows" : "columns", n_blocks(step));
+                   by_rows ? "rows" : "columns", cz_loop_n_blocks(step));
     cz_text_printf(out,
                    "%sconst size_t lane = %s / length * %d + (%s) %% %d;\n",
                    indent, by_rows ? "i" : "j", SUM_LANES, at, SUM_LANES);
@@ -247,7 +244,7 @@ static void put_place(cz_text *out, const cz_loop *loop)
 /* Sums down a column are the results themselves; others have lanes. */
 static void put_reduction_term(cz_text *out, const cz_loop *loop, int i)
 {
-    const bool by_column = reduces_to(loop, i, CZ_ACCESS_COLUMN);
+    const bool by_column = cz_loop_reduces_to(loop, i, CZ_ACCESS_COLUMN);
     char target[48], term[16];
 
     snprintf(target, sizeof target, by_column ? "y%d[j]" : "sum%d[lane]", i);
@@ -272,12 +269,13 @@ static void put_reduction_end(cz_text *out, const cz_loop *loop,
     char target[24], lane[24];
 
     for (int i = 0; i < loop->step->n_out; i++) {
-        const bool in_blocks = n_blocks(loop->step) > 1 && !is_largest(loop, i);
-        if (!reduces_to(loop, i, reach))
+        const bool in_blocks =
+            cz_loop_n_blocks(loop->step) > 1 && !is_largest(loop, i);
+        if (!cz_loop_reduces_to(loop, i, reach))
             continue;
         if (in_blocks) {
             cz_text_printf(out, "%sy%d[%s] = czr_sum_blocks(sum%d, %d, %d);\n",
-                           indent, i, index, i, n_blocks(loop->step),
+                           indent, i, index, i, cz_loop_n_blocks(loop->step),
                            SUM_LANES);
             continue;
         }
@@ -285,7 +283,8 @@ static void put_reduction_end(cz_text *out, const cz_loop *loop,
         snprintf(lane, sizeof lane, "sum%d[lane]", i);
         cz_text_printf(out, "%s%s = %s;\n", indent, target, start_of(loop, i));
         cz_text_printf(out, "%sfor (int lane = 0; lane < %d; lane++)\n%s    ",
-                       indent, n_blocks(loop->step) * SUM_LANES, indent);
+                       indent, cz_loop_n_blocks(loop->step) * SUM_LANES,
+                       indent);
         put_more(out, loop, i, target, lane);
     }
 }
@@ -312,8 +311,8 @@ static bool has_lanes(const cz_loop *loop)
 {
     for (int i = 0; i < loop->step->n_out; i++)
         if (cz_access_is_reduction(loop->step->out_access[i]) &&
-            !reduces_to(loop, i, CZ_ACCESS_COLUMN))
-            return n_blocks(loop->step) == 1;
+            !cz_loop_reduces_to(loop, i, CZ_ACCESS_COLUMN))
+            return cz_loop_n_blocks(loop->step) == 1;
     return false;
 }
 
@@ -361,7 +360,7 @@ static void put_loops(cz_text *out, const cz_loop *loop)
     const char *end = loop->flat ? "n" : "columns";
 
     for (int i = 0; i < loop->step->n_out; i++)
-        if (reduces_to(loop, i, CZ_ACCESS_COLUMN))
+        if (cz_loop_reduces_to(loop, i, CZ_ACCESS_COLUMN))
             cz_text_printf(out,
                            "    for (size_t j = 0; j < columns; j++)\n"
                            "        y%d[j] = %s;\n",
@@ -382,19 +381,35 @@ static void put_loops(cz_text *out, const cz_loop *loop)
     put_reduction_end(out, loop, CZ_ACCESS_ALL, "    ", "0");
 }
 
-/* Number of the loop with this text; emits it unless it is there. */
-static int emit_once(cz_emitter *emitter, const cz_text *text)
+static int find_loop(const cz_emitter *emitter, const cz_text *text)
 {
-    const char *copy;
-
     for (int i = 0; i < emitter->n_loops; i++)
         if (strcmp(emitter->loops[i], cz_text_string(text)) == 0)
             return i;
+    return -1;
+}
+
+static int add_loop(cz_emitter *emitter, const cz_text *text)
+{
+    const char *copy;
+
     copy = cz_arena_copy(emitter->arena, cz_text_string(text), text->n);
     *CZ_PUSH(emitter->arena, emitter->loops, emitter->n_loops) = copy;
     cz_text_printf(emitter->out, "static void loop_%d(%s}\n\n",
                    emitter->n_loops - 1, copy);
     return emitter->n_loops - 1;
+}
+
+/* Number of the loop with this text; emits it unless it is there. */
+static int emit_once(cz_emitter *emitter, const cz_text *text,
+                     const cz_loop *loop, bool is_epilogue)
+{
+    const int found = find_loop(emitter, text);
+    const int number = found < 0 ? add_loop(emitter, text) : found;
+
+    if (emitter->heard)
+        emitter->heard(emitter, loop, number, found < 0, is_epilogue);
+    return number;
 }
 
 int cz_emit_map_loop(cz_emitter *emitter, const cz_loop *loop)
@@ -405,7 +420,7 @@ int cz_emit_map_loop(cz_emitter *emitter, const cz_loop *loop)
     put_parameters(&text, loop, 0);
     put_loops(&text, loop);
     put_check_end(&text, loop);
-    number = emit_once(emitter, &text);
+    number = emit_once(emitter, &text, loop, false);
     cz_text_fini(&text);
     return number;
 }
@@ -426,7 +441,7 @@ int cz_emit_epilogue_loop(cz_emitter *emitter, const cz_loop *loop)
     put_check(&text, loop);
     cz_text_puts(&text, loop->flat ? "    }\n" : "        }\n    }\n");
     put_check_end(&text, loop);
-    number = emit_once(emitter, &text);
+    number = emit_once(emitter, &text, loop, true);
     cz_text_fini(&text);
     return number;
 }

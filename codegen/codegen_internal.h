@@ -5,6 +5,8 @@
 #include "dsl/base/text.h"
 #include "dsl/plan_view.h"
 
+struct cz_loop;
+
 /* The generated file under way. */
 typedef struct cz_emitter {
     const cz_plan_view *view;
@@ -14,6 +16,11 @@ typedef struct cz_emitter {
      * text is emitted once */
     const char **loops;
     int n_loops;
+    bool is_cuda; /* functions of scalars are the device's */
+    /* Hears of each loop function that a stage calls, in order; may be NULL. */
+    void (*heard)(struct cz_emitter *emitter, const struct cz_loop *loop,
+                  int number, bool is_new, bool is_epilogue);
+    void *user;
 } cz_emitter;
 
 /* The shortest decimal literal that reads back as the same value. */
@@ -28,6 +35,8 @@ void cz_emit_upper(cz_text *out, const char *name);
 void cz_emit_body(cz_emitter *emitter, int number);
 /* The function behind the operation HASH, where a body has it. */
 void cz_emit_hash(cz_emitter *emitter);
+/* Bodies that are prologues are printed as such, not as inline functions. */
+bool cz_is_prologue(const cz_plan_view *view, int body);
 /* The function prologue_<rule>. */
 void cz_emit_prologue(cz_emitter *emitter, int rule);
 /* Type of a value in C. */
@@ -46,6 +55,16 @@ typedef struct cz_loop {
 
 /* True if all accesses go by one flat index. */
 bool cz_loop_is_flat(const cz_view_step *step);
+/* The same, blocks apart. */
+bool cz_loop_runs_through(const cz_view_step *step);
+/* Blocks that the sums of a map are made in, of rows or of columns. */
+int cz_loop_n_blocks(const cz_view_step *step);
+/* "[i * columns + j]" and the like; "" for what is no array. */
+const char *cz_loop_index(cz_access access, bool flat);
+/* The output that overwrites operand `in`, or -1. */
+int cz_loop_written_by(const cz_loop *loop, int in);
+/* Whether result i is a reduction that lies like such an operand. */
+bool cz_loop_reduces_to(const cz_loop *loop, int i, cz_access reach);
 /* The result of a step that goes to the slot that a trainer reads, or -1. */
 int cz_loop_checked_result(const cz_view_stage *stage, const cz_view_step *step,
                            int first_result);
@@ -53,6 +72,11 @@ int cz_loop_checked_result(const cz_view_stage *stage, const cz_view_step *step,
 int cz_emit_map_loop(cz_emitter *emitter, const cz_loop *loop);
 /* Emit the loop that ends a product in a body; returns its number. */
 int cz_emit_epilogue_loop(cz_emitter *emitter, const cz_loop *loop);
+
+/* The kernels of a loop with that number, in CUDA; of an epilogue, operands a
+ * and b are `acc`. */
+void cz_emit_cuda_loop(cz_text *out, const cz_loop *loop, int number,
+                       bool is_epilogue);
 
 /* The functions of a stage, one per body. */
 void cz_emit_stage(cz_emitter *emitter, int number);

@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-/* Bodies that are prologues are printed as such, not as inline functions. */
-static bool is_prologue(const cz_plan_view *view, int body)
+bool cz_is_prologue(const cz_plan_view *view, int body)
 {
     for (int i = 0; i < view->n_rules; i++)
         if (view->rules[i].prologue == body)
@@ -28,7 +27,7 @@ void cz_emit_c(const cz_plan_view *view, const char *plan_hash, cz_text *out)
     cz_text_puts(out, "/* ---- arithmetic ---- */\n\n");
     cz_emit_hash(&emitter);
     for (int i = 0; i < view->n_bodies; i++)
-        if (!is_prologue(view, i))
+        if (!cz_is_prologue(view, i))
             cz_emit_body(&emitter, i);
     for (int i = 0; i < view->n_rules; i++)
         cz_emit_prologue(&emitter, i);

@@ -11,6 +11,12 @@
  * verified; plan_hash is 64 hex digits.  Appends to *out. */
 void cz_emit_c(const cz_plan_view *view, const char *plan_hash, cz_text *out);
 
+/* NAME.cu: the loops of NAME.c, by the same numbers and with the same bodies,
+ * as kernels for any GPU from sm_80 on.  No text of its own includes anything:
+ * it stands behind device.cuh, global.cuh and elementwise.cuh of the runtime.
+ */
+void cz_emit_cuda(const cz_plan_view *view, cz_text *out);
+
 /* NAME.h: the program's declaration and the enum of run-time values. */
 void cz_emit_header(const cz_plan_view *view, cz_text *out);
 

@@ -1,4 +1,4 @@
-/* canzona build: write NAME.c and NAME.h. */
+/* canzona build: write NAME.c, NAME.h and perhaps NAME.cu. */
 #include "frontend/cmd.h"
 
 #include "codegen/emit.h"
@@ -14,8 +14,8 @@ static const struct argp_option options[] = {
     CZ_OPTION_DEFINE,
     CZ_OPTION_DIAGNOSTICS,
     {"output", 'o', "DIR", 0, "Folder for NAME.c and NAME.h (default: .)", 0},
-    {"target", CZ_KEY_TARGET, "LIST", 0, "cpu (others are not supported yet)",
-     0},
+    {"target", CZ_KEY_TARGET, "LIST", 0,
+     "cpu, sm_80, sm_90a (default: cpu); with a GPU's, NAME.cu too", 0},
     {"strict", CZ_KEY_STRICT, NULL, 0, "Bit-equal to one rank on any mesh", 0},
     {"print-cflags", CZ_KEY_CFLAGS, NULL, 0,
      "Print the flags that generated C wants, and stop", 0},
@@ -26,29 +26,87 @@ static bool make_folder(const char *path)
     return mkdir(path, 0777) == 0 || errno == EEXIST;
 }
 
-/* Both files or neither. */
-static bool write_files(cz_job *job, const char *folder)
+/* What targets there are; those of GPUs share one text. */
+static const struct {
+    const char *name;
+    bool is_gpu;
+} targets[] = {{"cpu", false}, {"sm_80", true}, {"sm_90a", true}};
+
+/* One of a list's targets: the first `n` characters of it.  False: there is no
+ * such target. */
+static bool take_target(const char *name, size_t n, bool *has_gpu)
+{
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        if (strlen(targets[i].name) == n &&
+            strncmp(targets[i].name, name, n) == 0) {
+            *has_gpu |= targets[i].is_gpu;
+            return true;
+        }
+    fprintf(stderr,
+            "canzona build: error: target \"%.*s\" is not supported yet: cpu, "
+            "sm_80 and sm_90a are\n",
+            (int)n, name);
+    return false;
+}
+
+static bool take_targets(const char *list, bool *has_gpu)
+{
+    *has_gpu = false;
+    for (;; list++) {
+        const size_t n = strcspn(list, ",");
+        if (!take_target(list, n, has_gpu))
+            return false;
+        list += n;
+        if (!*list)
+            return true;
+    }
+}
+
+enum { MAX_OUTPUTS = 3 };
+
+/* A file to be written. */
+typedef struct output {
+    cz_text text;
+    const char *path;
+} output;
+
+static int emit(cz_job *job, const char *folder, bool has_gpu,
+                output outputs[MAX_OUTPUTS])
 {
     const char *name = job->view->program->name;
-    const char *c_path = cz_arena_printf(&job->arena, "%s/%s.c", folder, name);
-    const char *h_path = cz_arena_printf(&job->arena, "%s/%s.h", folder, name);
-    cz_text c = {0}, header = {0};
-    const char *why = "cannot be made";
-    bool ok;
 
-    cz_emit_c(job->view, job->plan_hash, &c);
-    cz_emit_header(job->view, &header);
-    ok = make_folder(folder) && cz_text_write_file(&c, c_path, &why);
-    if (ok && !cz_text_write_file(&header, h_path, &why)) {
-        unlink(c_path);
-        ok = false;
-    }
-    if (!ok)
-        cz_diag_error(&job->diags, CZ_CANNOT_READ, (cz_span){0}, "%s/%s.c %s",
-                      folder, name, why);
-    cz_text_fini(&c);
-    cz_text_fini(&header);
-    return ok;
+    cz_emit_c(job->view, job->plan_hash, &outputs[0].text);
+    outputs[0].path = cz_arena_printf(&job->arena, "%s/%s.c", folder, name);
+    cz_emit_header(job->view, &outputs[1].text);
+    outputs[1].path = cz_arena_printf(&job->arena, "%s/%s.h", folder, name);
+    if (!has_gpu)
+        return 2;
+    cz_emit_cuda(job->view, &outputs[2].text);
+    outputs[2].path = cz_arena_printf(&job->arena, "%s/%s.cu", folder, name);
+    return 3;
+}
+
+/* All files or none. */
+static bool write_files(cz_job *job, const char *folder, bool has_gpu)
+{
+    output outputs[MAX_OUTPUTS] = {{{0}, NULL}};
+    const int n = emit(job, folder, has_gpu, outputs);
+    const char *why = "cannot be made";
+    int n_written = 0;
+
+    if (make_folder(folder))
+        while (n_written < n &&
+               cz_text_write_file(&outputs[n_written].text,
+                                  outputs[n_written].path, &why))
+            n_written++;
+    for (int i = 0; n_written < n && i < n_written; i++)
+        unlink(outputs[i].path);
+    if (n_written < n)
+        cz_diag_error(&job->diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s",
+                      outputs[0].path, why);
+    for (int i = 0; i < n; i++)
+        cz_text_fini(&outputs[i].text);
+    return n_written == n;
 }
 
 static void print_cflags(void)
@@ -60,6 +118,7 @@ static void print_cflags(void)
 
 static int run(const cz_cmd_options *given)
 {
+    bool has_gpu;
     cz_job job;
     int status;
 
@@ -67,15 +126,11 @@ static int run(const cz_cmd_options *given)
         print_cflags();
         return CZ_EXIT_OK;
     }
-    if (strcmp(given->target, "cpu") != 0) {
-        fprintf(stderr,
-                "canzona build: error: target \"%s\" is not supported yet\n",
-                given->target);
+    if (!take_targets(given->target, &has_gpu))
         return CZ_EXIT_INFEASIBLE;
-    }
     status = cz_job_open(&job, given, CZ_JOB_PLANNED);
     if (status == CZ_EXIT_OK &&
-        !write_files(&job, given->output ? given->output : "."))
+        !write_files(&job, given->output ? given->output : ".", has_gpu))
         status = cz_job_status(&job);
     cz_job_close(&job);
     return status;
@@ -85,8 +140,13 @@ const cz_command cz_command_build = {
     "build",
     "write embeddable C",
     options,
-    "Plan FILE and write NAME.c and NAME.h, where NAME is the stem of FILE.\v"
-    "The C needs czr.h and the runtime library alone.  Example:\n\n"
+    "Plan FILE and write NAME.c and NAME.h, where NAME is the stem of FILE, "
+    "and "
+    "NAME.cu if a GPU is a target.\v"
+    "The C needs czr.h and the runtime library alone.  For sm_80 and sm_90a, "
+    "NAME.cu has what is element-wise as kernels, without a header; the "
+    "runtime "
+    "does not launch them yet.  Example:\n\n"
     "  canzona build -o out examples/gpt.cz\n",
     run,
     false};

@@ -64,6 +64,11 @@ CASES = [
     (["run", "none.cz"], ERRORS, "none.cz"),
     (["build", "--print-cflags"], OK, "-ffp-contract=off"),
     (["build", "--target=abacus", GPT], UNSUPPORTED, 'target "abacus" is not'),
+    (["build", "--target=cpu,sm_90,x", GPT], UNSUPPORTED,
+     'target "sm_90" is not supported yet: cpu, sm_80 and sm_90a are'),
+    (["build", "--target=cpu,", GPT], UNSUPPORTED, 'target "" is not'),
+    (["build", "--target=sm_90a,cpu", "-o", "out", GPT], OK, ""),
+    (["build", "--target=sm_80", "-o", "lone_cu", GPT], ERRORS, "lone_cu/gpt"),
     (["build", "-o", "plain", GPT], ERRORS, "plain/gpt.c"),
     (["build", "-o", "lone", GPT], ERRORS, "lone/gpt.c"),
     (["build", "-o", "a/b/c", GPT], ERRORS, "a/b/c/gpt.c cannot be made"),
@@ -127,11 +132,12 @@ def complaints(folder):
 
 
 def check_files(folder):
-    """Both files or neither; IR that was printed verifies; -o - is a pipe."""
-    if list(folder.glob("lone/gpt.c")):
+    """All files or none; IR that was printed verifies; -o - is a pipe."""
+    if list(folder.glob("lone/gpt.c")) + list(folder.glob("lone_cu/gpt.[ch]")):
         yield "build leaves NAME.c where NAME.h cannot be written"
-    if sorted(p.name for p in folder.glob("out/*")) != ["gpt.c", "gpt.h"]:
-        yield "build does not write NAME.c and NAME.h"
+    if sorted(p.name for p in folder.glob("out/*")) != ["gpt.c", "gpt.cu",
+                                                          "gpt.h"]:
+        yield "build does not write NAME.c, NAME.cu and NAME.h"
     for stage in "source", "assigned", "scheduled":
         ir = folder / f"{stage}.mlir"
         ir.write_text(run(["plan", f"--ir={stage}", GPT], folder).stdout)
@@ -172,6 +178,7 @@ def main():
         folder = pathlib.Path(name)
         (folder / "plain").write_text("no folder")
         (folder / "lone" / "gpt.h").mkdir(parents=True)
+        (folder / "lone_cu" / "gpt.cu").mkdir(parents=True)
         (folder / "broken.cz").write_text("mesh dp = \n")
         (folder / "rules.cz").write_text(RULES)
         (folder / "norate.cz").write_text(NO_RATE)

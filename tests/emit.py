@@ -1,4 +1,4 @@
-"""Generated C and printed IR as bytes: the same from any folder and by way of
+"""Generated C and CUDA and printed IR as bytes: the same from any folder and by way of
 IR, free of warnings, and small.  (What names do to them: rename.py.)
 
 Usage: emit.py CANZONA
@@ -16,6 +16,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 EXAMPLES = ["examples/gpt", "examples/gpt_adamw", "examples/qwen3-32b",
             "tests/phases/elements", "tests/phases/matrices"]
+GPU = "--target=cpu,sm_90a"
 STRICT_C = ["-std=c17", "-Wall", "-Wextra", "-Werror", "-O2", "-c"]
 
 
@@ -43,16 +44,21 @@ def check(holds, sentence):
 def same_everywhere(canzona, example, work):
     """From the root, from elsewhere, and by way of printed IR."""
     source = ROOT / f"{example}.cz"
-    here = build(canzona, source, work)
+    here = build(canzona, source, work, GPU)
     copy = work / "elsewhere"
     shutil.copytree(source.parent, copy, dirs_exist_ok=True)
-    there = build(canzona, source.name, copy)
+    there = build(canzona, source.name, copy, GPU)
     ir = run([canzona, "plan", "--ir", source], work)
     empty = pathlib.Path(tempfile.mkdtemp(dir=work))
-    by_ir = build(canzona, "-", empty, data=ir)
+    by_ir = build(canzona, "-", empty, GPU, data=ir)
     assigned = run([canzona, "plan", "--ir=assigned", source], work)
-    again = build(canzona, "-", empty, data=assigned)
-    return (check(here == there, f"{example}: same bytes from two folders")
+    again = build(canzona, "-", empty, GPU, data=assigned)
+    bodies = re.compile(rb" (\w+ body_\d+\(.*?^})", re.S | re.M)
+    c, cuda = (bodies.findall(here[name]) for name in sorted(here)
+               if not name.endswith(".h"))
+    return (check(c and c == cuda, f"{example}: {len(c)} functions of scalars "
+                  "in CUDA are those of C")
+            & check(here == there, f"{example}: same bytes from two folders")
             & check(here == by_ir, f"{example}: same bytes by way of IR")
             & check(here == again,
                     f"{example}: same bytes by way of assigned IR")
