@@ -50,6 +50,7 @@ TABLE = {
                     r"|passes/verify/)"),  # .def: the enums of plan_view.h
     "codegen": Layer(r"(dsl|codegen)/"),
     "runtime": Layer(r"runtime/", RUNTIME_HEADERS),
+    "cuda": Layer(r"runtime/", RUNTIME_HEADERS | {"nettle/sha2.h"}),
 }
 
 
@@ -62,6 +63,8 @@ def layer_of(path):
         return "verify"
     if path.startswith("passes/solve/"):
         return "solve"
+    if path.startswith("runtime/cuda/"):
+        return "cuda"
     if path.startswith("passes/") and path.endswith("_pass.c"):
         return "pass"
     return path.split("/")[0]
@@ -170,6 +173,9 @@ PLANTED = {
     "codegen/c.c": ("#include <mlir-c/IR.h>\n", 1),
     "codegen/d.c": ('#include "nowhere.h"\n', 1),
     "runtime/w.c": ('#include <pthread.h>\n#include <oneapi/dnnl/dnnl.h>\n', 0),
+    "runtime/hash.c": ("#include <nettle/sha2.h>\n", 1),
+    "runtime/cuda/w.c": ('#include <nettle/sha2.h>\n'
+                         '#include "runtime/cuda/none.h"\n', 1),
     "runtime/bad.c": ('#include "dsl/plan_view.h"\n#include <jansson.h>\n', 2),
 }
 

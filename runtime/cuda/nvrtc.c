@@ -120,6 +120,13 @@ void czr_nvrtc_close(czr_nvrtc *nvrtc)
     free(nvrtc);
 }
 
+void czr_nvrtc_version(const czr_nvrtc *nvrtc, int *major, int *minor)
+{
+    /* It answered when it was opened. */
+    *major = *minor = 0;
+    nvrtc->version(major, minor);
+}
+
 /* One of the results that have a size: NULL without memory or result. */
 static char *get(program p, int (*size_of)(program, size_t *),
                  int (*copy)(program, char *), size_t *size)

@@ -31,6 +31,8 @@ czr_nvrtc_status czr_nvrtc_open(const char *path, czr_nvrtc **out,
                                 char message[CZR_NVRTC_MESSAGE]);
 /* NULL is allowed. */
 void czr_nvrtc_close(czr_nvrtc *nvrtc);
+/* Which one it is: code of another version is other code. */
+void czr_nvrtc_version(const czr_nvrtc *nvrtc, int *major, int *minor);
 
 /* A text without includes with NVRTC's options, among them the architecture: a
  * cubin for -arch=sm_N, else PTX with its final zero. */

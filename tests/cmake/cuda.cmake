@@ -89,3 +89,18 @@ add_custom_target(nvrtc COMMAND ${fetch} -P ${script} VERBATIM)
 add_custom_target(nvrtc_if_none COMMAND ${fetch}
   -DPROBE=$<TARGET_FILE:cuda_compile> -DINSTALLED=${installed} -P ${script}
   DEPENDS cuda_compile VERBATIM)
+
+# The cache of compiled code, above a compiler that is none.
+add_library(cuda_fake_nvrtc MODULE cuda/fake_nvrtc.c)
+target_link_libraries(cuda_fake_nvrtc PRIVATE cz_warnings)
+foreach(name cache cache_folder)
+  add_executable(cuda_${name} cuda/${name}_test.c cuda/cache_setting.c)
+  target_include_directories(cuda_${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(cuda_${name} PRIVATE czr_cuda PkgConfig::CMOCKA
+    ${CMAKE_DL_LIBS} cz_warnings)
+  set_target_properties(cuda_${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME cuda_${name}
+    COMMAND cuda_${name} $<TARGET_FILE:cuda_fake_nvrtc>)
+  set_tests_properties(cuda_${name} PROPERTIES TIMEOUT 60 LABELS cuda)
+endforeach()
