@@ -42,7 +42,10 @@
     X(ERR_SINGULAR, "a triangular matrix with a zero on its diagonal")         \
     X(ERR_NO_CONVERGENCE, "eigenvalues did not converge, in float64 neither")  \
     X(ERR_GRADIENT, "a gradient is not finite, or too large for its rule")     \
-    X(ERR_PARAM, "a rule made a parameter that is not finite")
+    X(ERR_PARAM, "a rule made a parameter that is not finite")                 \
+    X(ERR_NO_DEVICE, "no GPU, or no driver for one that is new enough")        \
+    X(ERR_DEVICE, "the GPU or its driver failed")                              \
+    X(ERR_DEVICE_CODE, "machine code or a kernel that this GPU does not have")
 
 typedef enum czr_status {
 #define CZR_STATUS(name, text) CZR_##name,

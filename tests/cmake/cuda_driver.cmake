@@ -1,0 +1,41 @@
+# What drives CUDA, on a test double of the driver: a shared library that does
+# what the driver's documentation says.  No GPU is needed, and none is proven.
+file(GLOB fake CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/fake_*.c)
+add_library(fake_cuda SHARED ${fake})
+target_include_directories(fake_cuda PRIVATE ${CMAKE_SOURCE_DIR}
+  ${CMAKE_SOURCE_DIR}/runtime)
+target_link_libraries(fake_cuda PRIVATE cz_warnings)
+set_target_properties(fake_cuda PROPERTIES
+  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+
+file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/*_test.c)
+foreach(file ${tests})
+  get_filename_component(stem ${file} NAME_WE)
+  set(name cuda_driver_${stem})
+  string(REPLACE "_driver_driver" "_driver" name ${name})
+  add_executable(${name} ${file})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE fake_cuda czr_cuda PkgConfig::CMOCKA
+    cz_warnings)
+  target_compile_definitions(${name} PRIVATE
+    FAKE_PATH="$<TARGET_FILE:fake_cuda>")
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name}
+    WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS "unit;cuda")
+endforeach()
+
+# Our prototypes against the driver's header, where there is one.
+find_path(CUDA_HEADER cuda.h HINTS ENV CUDA_PATH PATHS /usr/local/cuda
+  PATH_SUFFIXES include)
+if(CUDA_HEADER AND CMAKE_CXX_COMPILER)
+  add_executable(cuda_driver_header cuda/driver/header_test.cpp)
+  set_target_properties(cuda_driver_header PROPERTIES CXX_STANDARD 17
+    CXX_STANDARD_REQUIRED ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(cuda_driver_header PRIVATE ${CMAKE_SOURCE_DIR}
+    ${CMAKE_SOURCE_DIR}/runtime)
+  target_include_directories(cuda_driver_header SYSTEM PRIVATE ${CUDA_HEADER})
+  add_test(NAME cuda_driver_header COMMAND cuda_driver_header)
+  set_tests_properties(cuda_driver_header PROPERTIES LABELS cuda)
+endif()

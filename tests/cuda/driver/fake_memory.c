@@ -1,0 +1,218 @@
+/* Memory of the double's device: of the host, under addresses that are none
+ * there, and full of NaN. */
+#include "tests/cuda/driver/fake_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEVICE_TAG (UINT64_C(1) << 62)
+enum { POISON = 0xff, ALIGN = 256, DEFAULT_MEMORY = 1 << 26 };
+
+static size_t memory_bytes = DEFAULT_MEMORY;
+
+void fake_set_memory(size_t bytes)
+{
+    memory_bytes = bytes;
+}
+
+static size_t used(void)
+{
+    size_t bytes = 0;
+
+    for (const fake_object *o = fake_first(BLOCK); o; o = o->next)
+        bytes += ((const fake_block *)o)->bytes;
+    return bytes;
+}
+
+static void delete_block(fake_block *block)
+{
+    free(block->host);
+    fake_delete(block);
+}
+
+void fake_memory_reset(void)
+{
+    for (int kind = BLOCK; kind <= PINNED; kind++)
+        while (fake_first((enum fake_kind)kind))
+            delete_block((fake_block *)fake_first((enum fake_kind)kind));
+    memory_bytes = DEFAULT_MEMORY;
+}
+
+static bool is_device(uint64_t address)
+{
+    return address & DEVICE_TAG;
+}
+
+static fake_block *find_block(fake_kind kind, uint64_t address, size_t bytes)
+{
+    for (fake_object *o = fake_first(kind); o; o = o->next) {
+        fake_block *block = (struct fake_block *)o;
+        const uint64_t first = (uint64_t)(uintptr_t)block->host;
+        if (address >= first && bytes <= block->bytes &&
+            address - first <= block->bytes - bytes)
+            return block;
+    }
+    return NULL;
+}
+
+unsigned char *fake_find(uint64_t address, size_t bytes)
+{
+    const uint64_t host = address & ~DEVICE_TAG;
+
+    if (!is_device(address))
+        return (unsigned char *)(uintptr_t)host;
+    return find_block(BLOCK, host, bytes) ? (unsigned char *)(uintptr_t)host
+                                          : NULL;
+}
+
+void *fake_at(uint64_t address, size_t bytes)
+{
+    unsigned char *found =
+        is_device(address) ? fake_find(address, bytes) : NULL;
+
+    if (!found)
+        fake_lose(CZR_CUDA_ILLEGAL_ADDRESS);
+    return found;
+}
+
+static fake_block *new_block(fake_kind kind, size_t bytes)
+{
+    fake_block *block = fake_new(kind, sizeof *block);
+
+    block->bytes = bytes;
+    block->host = aligned_alloc(ALIGN, (bytes + ALIGN - 1) / ALIGN * ALIGN);
+    if (!block->host)
+        abort();
+    memset(block->host, POISON, bytes);
+    return block;
+}
+
+int cuMemGetInfo_v2(size_t *available, size_t *total)
+{
+    const int code = fake_enter_context("cuMemGetInfo_v2");
+
+    if (code)
+        return code;
+    *total = memory_bytes;
+    *available = memory_bytes - used();
+    return CZR_CUDA_SUCCESS;
+}
+
+int cuMemAlloc_v2(uint64_t *address, size_t bytes)
+{
+    const int code = fake_enter_context("cuMemAlloc_v2");
+
+    if (code)
+        return code;
+    if (fake_capture_forbids())
+        return CZR_CUDA_STREAM_CAPTURE_UNSUPPORTED;
+    if (!bytes)
+        return CZR_CUDA_INVALID_VALUE;
+    if (bytes > memory_bytes - used())
+        return CZR_CUDA_OUT_OF_MEMORY;
+    *address = (uint64_t)(uintptr_t)new_block(BLOCK, bytes)->host | DEVICE_TAG;
+    return CZR_CUDA_SUCCESS;
+}
+
+/* Does not wait for what still uses it. */
+int cuMemFree_v2(uint64_t address)
+{
+    const int code = fake_enter_context("cuMemFree_v2");
+    fake_block *block =
+        is_device(address) ? find_block(BLOCK, address & ~DEVICE_TAG, 0) : NULL;
+
+    if (!block || (uint64_t)(uintptr_t)block->host != (address & ~DEVICE_TAG))
+        return CZR_CUDA_INVALID_VALUE;
+    delete_block(block);
+    return code;
+}
+
+int cuMemAllocHost_v2(void **memory, size_t bytes)
+{
+    const int code = fake_enter_context("cuMemAllocHost_v2");
+
+    if (code)
+        return code;
+    if (fake_capture_forbids())
+        return CZR_CUDA_STREAM_CAPTURE_UNSUPPORTED;
+    if (!bytes)
+        return CZR_CUDA_INVALID_VALUE;
+    *memory = new_block(PINNED, bytes)->host;
+    return CZR_CUDA_SUCCESS;
+}
+
+int cuMemFreeHost(void *memory)
+{
+    const int code = fake_enter_context("cuMemFreeHost");
+    fake_block *block = find_block(PINNED, (uint64_t)(uintptr_t)memory, 0);
+
+    if (!block || block->host != memory)
+        return CZR_CUDA_INVALID_VALUE;
+    delete_block(block);
+    return code;
+}
+
+/* When its stream has come to it. */
+void fake_carry_out(const fake_node *node)
+{
+    unsigned char *to = fake_find(node->to, node->bytes);
+    const unsigned char *from =
+        node->staged ? node->staged : fake_find(node->from, node->bytes);
+
+    if (!to || (node->kind == COPY && !from))
+        fake_lose(CZR_CUDA_ILLEGAL_ADDRESS);
+    else if (node->kind == COPY)
+        memmove(to, from, node->bytes);
+    else
+        memset(to, node->value, node->bytes);
+}
+
+static bool is_unpinned(uint64_t address, size_t bytes)
+{
+    return !is_device(address) && !find_block(PINNED, address, bytes);
+}
+
+int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *handle)
+{
+    fake_stream *stream = handle;
+
+    int code = fake_enter_context("cuMemcpyAsync");
+    if (code)
+        return code;
+    if (!fake_is(stream, STREAM))
+        return CZR_CUDA_INVALID_HANDLE;
+    if (!fake_find(to, bytes) || !fake_find(from, bytes))
+        return CZR_CUDA_INVALID_VALUE;
+    fake_node *node = fake_make(COPY);
+    node->to = to;
+    node->from = from;
+    node->bytes = bytes;
+    if (!stream->capture && is_unpinned(from, bytes)) {
+        node->staged = fake_take(bytes);
+        memcpy(node->staged, fake_find(from, bytes), bytes);
+    }
+    fake_note(FAKE_COPY, stream, NULL, 0);
+    code = fake_push(stream, node);
+    if (!code && !stream->capture && is_unpinned(to, bytes))
+        fake_drain(stream);
+    return code ? code : fake_lost();
+}
+
+int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes,
+                    void *handle)
+{
+    const int code = fake_enter_context("cuMemsetD8Async");
+
+    if (code)
+        return code;
+    if (!fake_is(handle, STREAM))
+        return CZR_CUDA_INVALID_HANDLE;
+    if (!is_device(to) || !fake_find(to, bytes))
+        return CZR_CUDA_INVALID_VALUE;
+    fake_node *node = fake_make(FILL);
+    node->to = to;
+    node->value = value;
+    node->bytes = bytes;
+    fake_note(FAKE_COPY, handle, NULL, 0);
+    return fake_push(handle, node);
+}
