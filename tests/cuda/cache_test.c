@@ -211,12 +211,17 @@ static void the_oldest_make_room(void **state)
         setting_path_of(&s, path);
         assert_int_equal(access(path, F_OK), i == 1 || i == 2 ? -1 : 0);
     }
-    /* One that is larger than all may be does not push others out. */
+    /* One that is larger than all may be pushes no others out. */
+    char large[5 * sizeof setting_text];
+    memset(large, 'x', sizeof large);
+    large[sizeof large - 1] = '\0';
+    s.text = large;
     czr_cache_close(cache);
-    cache = setting_open(setting_folder, each - 1);
-    assert_int_equal(setting_count(""), 0);
-    assert_false(setting_is_kept(cache, &setting_source));
-    assert_int_equal(setting_count(""), 0);
+    cache = setting_open(setting_folder, sizeof large);
+    assert_int_equal(setting_count(""), 1);
+    assert_false(setting_is_kept(cache, &s));
+    assert_false(setting_is_kept(cache, &s));
+    assert_int_equal(setting_count(""), 1);
     assert_int_equal(setting_n_warnings, 0);
     czr_cache_close(cache);
 }

@@ -1,0 +1,83 @@
+/* Which tiles a product is computed in on sm_90a: a model of clocks, in
+ * integers, and measured times where there are any.  Nothing of the model was
+ * measured by us yet. */
+#ifndef CZ_PASSES_SOLVE_TILE_MODEL_H
+#define CZ_PASSES_SOLVE_TILE_MODEL_H
+
+#include "passes/solve/tile_order.h"
+
+/* Rows and columns of elements, and how many steps of 64 along k a block of
+ * threads holds at once: as many as shared memory has room for. */
+typedef struct cz_tile_shape {
+    int rows, cols, stages;
+} cz_tile_shape;
+
+enum { CZ_TILE_SHAPES = 5, CZ_TILE_STEP = 64 };
+/* All that are tested; among equals the first is taken. */
+extern const cz_tile_shape cz_tile_shapes[CZ_TILE_SHAPES];
+
+/* c = alpha x y' + beta s + delta I of 16-bit elements, x [m, k], y [n, k]. */
+typedef struct cz_tile_product {
+    int64_t m, n, k, batch;
+    bool is_symmetric; /* m = n, and c is: half of it is computed */
+    bool is_n_major;   /* y is given as [k, n] */
+    bool is_gram;      /* y is x */
+    bool has_addend;   /* beta is not 0 */
+} cz_tile_product;
+
+typedef struct cz_tile_machine {
+    int sms;              /* that the product may have */
+    int64_t memory_bytes; /* a clock, of all the device */
+} cz_tile_machine;
+
+/* A machine by the figures of dsl/std/machine, a second.  The clock is the one
+ * at which tensor cores do 4096 operations an SM, and come to bf16_rate. False:
+ * a figure is not positive, or too large. */
+bool cz_tile_machine_of(int sms, int64_t bf16_rate, int64_t memory_rate,
+                        cz_tile_machine *out);
+
+typedef struct cz_tile_cost {
+    int64_t n_tiles, n_waves;
+    /* For 64 of k of one tile: what the slowest of tensor cores, shared memory
+     * and L2 takes. */
+    int64_t step_clocks;
+    /* All of it. */
+    int64_t clocks;
+} cz_tile_cost;
+
+/* False: a size is not positive, k is 0, or clocks have no room. */
+bool cz_tile_cost_of(const cz_tile_product *product,
+                     const cz_tile_machine *machine, cz_tile_shape shape,
+                     cz_tile_cost *out);
+
+/* Of the elements that all waves have room for, how many are of the output; of
+ * a symmetric one, on or above the diagonal.  In thousandths, rounded. */
+int cz_tile_share(const cz_tiling *tiling, int sms);
+
+/* A time that was measured, in nanoseconds. */
+typedef struct cz_tile_measured {
+    cz_tile_product product;
+    int sms, rows, cols;
+    int64_t time;
+} cz_tile_measured;
+
+typedef struct cz_tile_choice {
+    cz_tile_shape shape;
+    cz_tiling tiling; /* for cz_tile_order */
+    cz_tile_cost cost;
+    bool is_measured;
+} cz_tile_choice;
+
+/* The shape of least time among those that were measured for just this product
+ * on so many SMs; if none was, of least clocks.  False as cz_tile_cost_of. */
+bool cz_tile_choose(const cz_tile_product *product,
+                    const cz_tile_machine *machine,
+                    const cz_tile_measured *measured, int n_measured,
+                    cz_tile_choice *out);
+
+/* Reads the table of bench/tiles.txt, whose head explains it.  `rows` has room
+ * for `max`.  False: *line says which line is wrong, counted from 1. */
+bool cz_tile_measured_read(const char *text, cz_tile_measured *rows, int max,
+                           int *n, int *line);
+
+#endif
