@@ -8,7 +8,10 @@
 /* Of |p - q| / |q - p0| in the Frobenius norm, after a few updates: p the
  * parameter as the plan computes it, q as float64 does, each value rounded
  * where the rule says so, p0 the first.  Measured, not proved: `canzona run
- * --check` measures and refuses what is beyond.
+ * --check` measures and refuses what is beyond.  Of a rule with factorisations
+ * q goes on from the run's own states wherever they are computed, and what f32
+ * moves in the rest comes on top (frontend/cmd_run_calls.c): a root of a matrix
+ * may be off by any part, the more nearly singular it is.
  *
  * What is proved: a value that is rounded to bf16 to travel is off by 2^-8 of
  * it at most, where it is no smaller than 2^-126.  What a rule makes of that

@@ -79,6 +79,7 @@ static void run_math(const frame *f)
     const int n_in = cz_ir_function_n_in(update);
     const double **in = CZ_NEW(f->arena, const double *, n_in);
     double **out = CZ_NEW(f->arena, double *, 1 + n_states);
+    const double **settled = CZ_NEW(f->arena, const double *, 1 + n_states);
 
     in[0] = call->grad;
     in[1] = call->param;
@@ -88,8 +89,11 @@ static void run_math(const frame *f)
         in[i] = &f->scalars[i - 2 - n_states];
     for (int i = 0; i <= n_states; i++)
         out[i] = fresh(f, elements_of(f, i - 1));
-    cz_interp_function(update, call->round, f->rule->shape.n ? 0 : call->count,
-                       in, out);
+    for (int i = 0; call->settled && i < n_states; i++)
+        settled[1 + i] = call->settled[i];
+    const cz_interp_way way = {call->round, call->noise, settled};
+    cz_interp_function_that_way(update, &way,
+                                f->rule->shape.n ? 0 : call->count, in, out);
     memcpy(call->param_out, out[0], bytes_of(f, -1));
     for (int i = 0; i < n_states; i++)
         memcpy(call->states_out[i], out[1 + i], bytes_of(f, i));

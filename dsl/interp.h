@@ -5,7 +5,12 @@
  * All values are doubles, all arithmetic and all sums are in float64.  With
  * `round`, TRUNCATE rounds to its type (to nearest, ties to even), as does a
  * bf16 result of a product of kernel form; without it nothing is rounded.
- * Either way two forms of a rule differ only by the order of arithmetic. */
+ * Either way two forms of a rule differ only by the order of arithmetic.
+ *
+ * Math form can be carried out in two other ways, for `run --check`: with
+ * states of somebody else's, and with what is f32 rounded at random, which
+ * shows how far rounding moves results (Parker 1997, Monte Carlo arithmetic).
+ */
 #ifndef CZ_DSL_INTERP_H
 #define CZ_DSL_INTERP_H
 
@@ -65,6 +70,12 @@ typedef struct cz_interp_call {
     double *param_out;
     double *const *states_out;
     double *stored_out; /* rounded copy, if a stage writes one; NULL: unasked */
+    /* [n_states] as states are after the update: once a state is computed, what
+     * reads it reads this instead, but states_out gets what was computed. NULL,
+     * the list or one of it: what was computed.  Of math form alone. */
+    const double *const *settled;
+    uint64_t noise; /* a seed: values of f32 are rounded up or down at random;
+                     * 0: not.  Of math form alone. */
 } cz_interp_call;
 
 /* Kernel form is run from the view, as code generators read it, prologue

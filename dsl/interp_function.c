@@ -6,11 +6,24 @@
 #include <math.h>
 #include <string.h>
 
+/* A result that somebody else's stands for, and the value that it is but for
+ * transposes. */
+typedef struct settled {
+    int result;
+    cz_ir_value value;
+    bool turns;
+    const double *given;
+    double *computed; /* as the result lies; NULL until then */
+} settled;
+
 /* What is known while one function runs. */
 typedef struct frame {
     cz_arena arena;
     bool round;
+    cz_interp_noise noise;
     int64_t count; /* elements of tensors of an element-wise function; or 0 */
+    int n_settled;
+    struct settled *settled;
     int n;
     struct known {
         cz_ir_value value;
@@ -108,7 +121,7 @@ static bool takes_back(cz_ir_op op)
 }
 
 /* What may be folded at compile time is rounded always, as folding does. */
-static void run_element(const frame *f, cz_ir_op op, double *out, int64_t n)
+static void run_element(frame *f, cz_ir_op op, double *out, int64_t n)
 {
     const int n_in = cz_ir_op_n_operands(op);
     const double *in[3] = {0};
@@ -129,16 +142,23 @@ static void run_element(const frame *f, cz_ir_op op, double *out, int64_t n)
         out[i] = cz_interp_apply(&what, in[0][i], in[1][i], in[2][i]);
         if (folds)
             out[i] = cz_interp_round(what.dtype, out[i]);
+        else if (what.dtype == CZ_F32)
+            out[i] = cz_interp_scatter(&f->noise, out[i]);
     }
 }
 
-static void run_matmul(const frame *f, cz_ir_op op, double *out)
+static void run_matmul(frame *f, cz_ir_op op, double *out)
 {
     const cz_ir_type a = cz_ir_value_type(cz_ir_op_operand(op, 0));
     const cz_ir_type b = cz_ir_value_type(cz_ir_op_operand(op, 1));
-    cz_interp_matmul(data_of(f, cz_ir_op_operand(op, 0)),
-                     data_of(f, cz_ir_op_operand(op, 1)), out, a.shape[0],
-                     a.shape[1], b.shape[1]);
+    const double *left = data_of(f, cz_ir_op_operand(op, 0));
+    const double *right = data_of(f, cz_ir_op_operand(op, 1));
+
+    if (f->noise.state)
+        cz_interp_matmul_noisy(&f->noise, left, right, out, a.shape[0],
+                               a.shape[1], b.shape[1]);
+    else
+        cz_interp_matmul(left, right, out, a.shape[0], a.shape[1], b.shape[1]);
 }
 
 static void run_transpose(const frame *f, cz_ir_op op, double *out)
@@ -196,7 +216,8 @@ static void run_reduce(frame *f, cz_ir_op op, double *out)
         out[small_index(big, strides, i)] = -INFINITY;
     for (int64_t i = 0; i < n; i++) {
         double *to = &out[small_index(big, strides, i)];
-        *to = largest ? cz_interp_larger(*to, in[i]) : *to + in[i];
+        *to = largest ? cz_interp_larger(*to, in[i])
+                      : cz_interp_scatter(&f->noise, *to + in[i]);
     }
 }
 
@@ -236,7 +257,76 @@ static void run_factor(frame *f, cz_ir_op op, double *out)
                      ? out
                      : CZ_NEW(&f->arena, double,
                               cz_factor_result_elements(factor, i, &size));
+    if (f->noise.state) {
+        const int64_t n = size.m * size.n;
+        double *moved = CZ_NEW(&f->arena, double, n);
+        memcpy(moved, in[0], (size_t)n * sizeof *moved);
+        cz_interp_factor_noise(&f->noise, factor, &size, moved);
+        in[0] = moved;
+    }
     cz_interp_factor(factor, &size, parameters.v, in, all);
+    const int64_t n = cz_factor_result_elements(factor, (int)result, &size);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = cz_interp_scatter(&f->noise, out[i]);
+}
+
+/* ---- results that are settled ---- */
+
+/* What the function has as an argument was not computed. */
+static void settle(frame *f, cz_ir_op function, int result, const double *given)
+{
+    settled s = {result, cz_ir_function_out(function, result), false, given,
+                 NULL};
+    cz_ir_op op = cz_ir_value_op(s.value);
+
+    for (; op.p && cz_ir_op_kind(op) == CZ_IR_TRANSPOSE;
+         op = cz_ir_value_op(s.value)) {
+        s.value = cz_ir_op_operand(op, 0);
+        s.turns = !s.turns;
+    }
+    if (op.p)
+        *CZ_PUSH(&f->arena, f->settled, f->n_settled) = s;
+}
+
+/* `to` as `from` lies, [type], or turned: [type]'. */
+static void copy_turned(cz_ir_type type, bool turns, int64_t n,
+                        const double *from, double *to)
+{
+    if (turns)
+        cz_interp_transpose(from, to, type.shape[0], type.shape[1]);
+    else
+        memcpy(to, from, (size_t)n * sizeof *to);
+}
+
+/* Keeps what was computed, and puts in its place what was given. */
+static void exchange(frame *f, cz_ir_value value, double *data, int64_t n)
+{
+    const cz_ir_type type = cz_ir_value_type(value);
+
+    for (int i = 0; i < f->n_settled; i++) {
+        settled *s = &f->settled[i];
+        if (s->value.p != value.p)
+            continue;
+        s->computed = CZ_NEW(&f->arena, double, n);
+        copy_turned(type, s->turns, n, data, s->computed);
+    }
+    for (int i = 0; i < f->n_settled; i++) {
+        const settled *s = &f->settled[i];
+        cz_ir_type lies = type;
+        if (s->value.p != value.p)
+            continue;
+        for (int d = 0; s->turns && d < 2; d++)
+            lies.shape[d] = type.shape[1 - d];
+        copy_turned(lies, s->turns, n, s->given, data);
+    }
+}
+
+static const double *result_of(const frame *f, cz_ir_op function, int result)
+{
+    for (int i = 0; i < f->n_settled; i++)
+        if (f->settled[i].result == result)
+            return f->settled[i].computed;
+    return data_of(f, cz_ir_function_out(function, result));
 }
 
 /* ---- all ---- */
@@ -283,24 +373,51 @@ static void run_op(frame *f, cz_ir_op op)
     case CZ_IR_OTHER:
         assert(!"an operation of math form");
     }
+    exchange(f, result, out, n);
     bind(f, result, out, is_constant(f, op));
 }
 
-void cz_interp_function(cz_ir_op function, bool round, int64_t count,
-                        const double *const *in, double *const *out)
+/* An argument: where rounding is drawn, tensors of f32 are such. */
+static const double *scattered(frame *f, cz_ir_type type, const double *data)
 {
-    frame f = {.round = round, .count = count};
+    const int64_t n = elements_of(f, type);
+
+    if (!f->noise.state || type.rank == 0 || type.dtype != CZ_F32)
+        return data;
+    double *copy = CZ_NEW(&f->arena, double, n);
+    for (int64_t i = 0; i < n; i++)
+        copy[i] = cz_interp_scatter(&f->noise, data[i]);
+    return copy;
+}
+
+void cz_interp_function_that_way(cz_ir_op function, const cz_interp_way *way,
+                                 int64_t count, const double *const *in,
+                                 double *const *out)
+{
+    frame f = {.round = way->round, .noise = {way->noise}, .count = count};
 
     cz_arena_init(&f.arena);
-    for (int i = 0; i < cz_ir_function_n_in(function); i++)
-        bind(&f, cz_ir_function_in(function, i), in[i], false);
+    for (int i = 0; way->settled && i < cz_ir_function_n_out(function); i++)
+        if (way->settled[i])
+            settle(&f, function, i, way->settled[i]);
+    for (int i = 0; i < cz_ir_function_n_in(function); i++) {
+        const cz_ir_value value = cz_ir_function_in(function, i);
+        bind(&f, value, scattered(&f, cz_ir_value_type(value), in[i]), false);
+    }
     for (cz_ir_op op = cz_ir_first_op(function);
          cz_ir_op_kind(op) != CZ_IR_RETURN; op = cz_ir_next_op(op))
         run_op(&f, op);
     for (int i = 0; i < cz_ir_function_n_out(function); i++) {
         const int64_t n = elements_of(&f, cz_ir_function_out_type(function, i));
-        memmove(out[i], data_of(&f, cz_ir_function_out(function, i)),
-                (size_t)n * sizeof **out);
+        memmove(out[i], result_of(&f, function, i), (size_t)n * sizeof **out);
     }
     cz_arena_fini(&f.arena);
+}
+
+void cz_interp_function(cz_ir_op function, bool round, int64_t count,
+                        const double *const *in, double *const *out)
+{
+    const cz_interp_way way = {.round = round};
+
+    cz_interp_function_that_way(function, &way, count, in, out);
 }

@@ -25,6 +25,37 @@ void cz_interp_matmul(const double *a, const double *b, double *out, int64_t m,
 /* out [n, m] = in' for in [m, n]. */
 void cz_interp_transpose(const double *in, double *out, int64_t m, int64_t n);
 
+/* Numbers that rounding at random draws; state 0: nothing is rounded. */
+typedef struct cz_interp_noise {
+    uint64_t state;
+} cz_interp_noise;
+
+/* x, or one of its two neighbours in f32, the nearer one more often: exact
+ * results stay (Connolly, Higham and Mary 2021, Stochastic rounding). */
+double cz_interp_scatter(cz_interp_noise *noise, double x);
+
+/* cz_interp_matmul() in f32, each partial sum rounded at random. */
+void cz_interp_matmul_noisy(cz_interp_noise *noise, const double *a,
+                            const double *b, double *out, int64_t m, int64_t k,
+                            int64_t n);
+
+/* Moves operand 0 as far as an algorithm that is backward stable in f32 may. */
+void cz_interp_factor_noise(cz_interp_noise *noise, cz_factor factor,
+                            const cz_factor_size *size, double *operand);
+
+/* How a function of math form is carried out; settled[i] stands for result i
+ * where that is read, as in cz_interp_call. */
+typedef struct cz_interp_way {
+    bool round;
+    uint64_t noise;
+    const double *const *settled; /* [n_out] */
+} cz_interp_way;
+
+/* cz_interp_function() that way. */
+void cz_interp_function_that_way(cz_ir_op function, const cz_interp_way *way,
+                                 int64_t count, const double *const *in,
+                                 double *const *out);
+
 /* A factorisation: operands and results row-major, in float64. */
 void cz_interp_factor(cz_factor factor, const cz_factor_size *size,
                       const double *parameters, const double *const *in,

@@ -4,40 +4,19 @@
  * bf16, one that lies near a tie may round the other way, a relative 2^-8, and
  * what is rounded to travel is not rounded here.  The parameter's own rounding,
  * once a step, comes on top.
- *
- * Eigenvectors are anybody's but for what they span, and later values depend on
- * which they are.  So of a rule that makes bases the interpreter takes one call
- * after the other: each begins with the states that the run has then, which
- * shorter runs give, and what it makes of them is compared as well. */
+ */
 #include "frontend/cmd_run_reference.h"
 
 #include "dsl/error_bound.h"
-#include "dsl/interp.h"
 #include "dsl/state.h"
+#include "frontend/cmd_run_calls.h"
 #include "frontend/cmd_run_gradient.h"
-#include "frontend/cmd_run_states.h"
 
 #include <math.h>
 #include <string.h>
 
 #define INITIAL_SCALE 0.02f
 #define FLOPS_LIMIT 2000000000 /* per rule, over all steps */
-#define CALLS_LIMIT 100000000  /* elements of all parameters, times steps^2 */
-
-/* One parameter on its way through the steps. */
-typedef struct repetition {
-    cz_job *job;
-    const cz_run_request *request;
-    const cz_run_result *result;
-    const cz_run_result *after; /* [steps - 1] states to go on with after each
-                                 * step but the last; NULL: its own */
-    cz_arena arena;
-    int rule, param, n_states;
-    int64_t n;
-    double *first, *value, *grad;
-    double **states;
-    float *sample, *leaf;
-} repetition;
 
 static double round_to(cz_dtype dtype, float value)
 {
@@ -52,12 +31,12 @@ static cz_dtype dtype_of(const char *name)
     return dtype;
 }
 
-static uint64_t tensor_of(const repetition *r)
+static uint64_t tensor_of(const cz_repetition *r)
 {
     return cz_sample_tensor(r->job->view->params[r->param].name);
 }
 
-static void begin(repetition *r)
+static void begin(cz_repetition *r)
 {
     const cz_plan_view *view = r->job->view;
     const cz_view_family *family =
@@ -73,6 +52,7 @@ static void begin(repetition *r)
     r->sample = CZ_NEW(&r->arena, float, r->n);
     r->leaf = CZ_NEW(&r->arena, float, r->n);
     r->states = CZ_NEW(&r->arena, double *, r->n_states + 1);
+    r->spreads = CZ_NEW(&r->arena, double, r->n_states + 1);
     for (int s = 0; s < r->n_states; s++) {
         const int64_t n =
             cz_state_is_whole(rule, s) ? cz_state_elements(rule, s) : r->n;
@@ -87,7 +67,7 @@ static void begin(repetition *r)
 }
 
 /* As ranks hand it over: leaves that are each rounded to their type. */
-static void fill_grad(repetition *r, int step)
+static void fill_grad(cz_repetition *r, int step)
 {
     const int n = r->request->microbatches;
     const cz_plan_view *view = r->job->view;
@@ -112,14 +92,14 @@ static void fill_grad(repetition *r, int step)
 }
 
 /* The coefficient of clipping, as dsl/SCHEDULE.md defines it. */
-static double clip_of(const repetition *r, int step)
+static double clip_of(const cz_repetition *r, int step)
 {
     const double bound = r->job->view->policy->clip;
 
     return bound > 0 ? fmin(1.0, bound / (r->result->norms[step] + 1e-6)) : 1.0;
 }
 
-static void fill_externs(repetition *r, int step)
+static void fill_externs(cz_repetition *r, int step)
 {
     const cz_plan_view *view = r->job->view;
     const cz_fact_rule *rule = view->rules[r->rule].fact;
@@ -136,7 +116,7 @@ static void fill_externs(repetition *r, int step)
     }
 }
 
-static void take_step(repetition *r, int step)
+static void take_step(cz_repetition *r, int step)
 {
     const cz_plan_view *view = r->job->view;
     const cz_interp_call call = {
@@ -155,10 +135,13 @@ static void take_step(repetition *r, int step)
         .param_out = r->value,
         .states_out = r->states};
 
-    cz_interp_rule(r->job->ir, view, &call);
+    if (cz_calls_have_factors(view, r->rule))
+        cz_calls_take(r, step, &call);
+    else
+        cz_interp_rule(r->job->ir, view, &call);
 }
 
-static double run_value(const repetition *r, cz_dtype dtype, int64_t i)
+static double run_value(const cz_repetition *r, cz_dtype dtype, int64_t i)
 {
     const unsigned char *bytes =
         r->result->tensors[r->result->first_tensor[r->param]].bytes;
@@ -174,7 +157,7 @@ static double run_value(const repetition *r, cz_dtype dtype, int64_t i)
 }
 
 /* Error of the update, and the bound that it must keep. */
-static double compare(const repetition *r, double *bound)
+static double compare(const cz_repetition *r, double *bound)
 {
     const cz_plan_view *view = r->job->view;
     const cz_dtype dtype = view->families[view->params[r->param].family].dtype;
@@ -189,125 +172,8 @@ static double compare(const repetition *r, double *bound)
         size += r->value[i] * r->value[i];
     }
     *bound = (double)cz_error_bound(view, r->rule) / CZ_ERROR_UNIT +
-             (update > 0 ? ulp * sqrt(size / update) : 0);
+             (update > 0 ? (ulp * sqrt(size) + r->spread) / sqrt(update) : 0);
     return update > 0 ? sqrt(error / update) : sqrt(error);
-}
-
-/* ---- one call after the other ---- */
-
-static bool has_bases(const cz_plan_view *view, int rule)
-{
-    const cz_view_rule *it = &view->rules[rule];
-
-    for (int s = it->first_stage; s < it->first_stage + it->n_stages; s++)
-        for (int v = 0; v < cz_view_n_bodies(&view->stages[s]); v++) {
-            const cz_view_stage *body = cz_view_variant(&view->stages[s], v);
-            for (int i = 0; i < body->n_steps; i++)
-                if (body->steps[i].factor == CZ_FACTOR_EIGH ||
-                    body->steps[i].factor == CZ_FACTOR_QR)
-                    return true;
-        }
-    return false;
-}
-
-/* The run's results after 1, 2, ... steps, all but the last; NULL: no rule
- * needs them, or they would take long, or a run failed. */
-static const cz_run_result *run_shorter(cz_job *job,
-                                        const cz_run_request *request)
-{
-    cz_run_result *after = CZ_NEW(&job->arena, cz_run_result, request->steps);
-    cz_run_request shorter = *request;
-    int64_t elements = 0;
-    bool any = false;
-
-    for (int i = 0; i < job->view->n_rules; i++)
-        any |= has_bases(job->view, i);
-    for (int p = 0; p < job->view->n_params; p++)
-        elements += job->view->families[job->view->params[p].family].elements;
-    if (!any || elements > CALLS_LIMIT / request->steps / request->steps)
-        return NULL;
-    shorter.progress = NULL;
-    for (int step = 1; step < request->steps; step++) {
-        shorter.steps = step;
-        if (cz_run_ranks(&shorter, &job->arena, &after[step - 1]) != CZR_OK)
-            return NULL;
-    }
-    return after;
-}
-
-static const float *state_values(const repetition *r,
-                                 const cz_run_result *result, int state)
-{
-    const cz_fact_rule *rule = r->job->view->rules[r->rule].fact;
-    const char *name = result->tensors[result->first_tensor[r->param]].name;
-
-    for (int i = 0; i < result->n_tensors; i++) {
-        const cz_run_tensor *tensor = &result->tensors[i];
-        if (tensor->state && strcmp(tensor->name, name) == 0 &&
-            strcmp(tensor->state, rule->states.v[state]) == 0)
-            return (const float *)(const void *)tensor->bytes;
-    }
-    return NULL; /* an extern */
-}
-
-/* Columns are as the rule sees them. */
-static cz_run_state state_of(repetition *r, const cz_run_result *result,
-                             int state)
-{
-    const cz_fact_rule *rule = r->job->view->rules[r->rule].fact;
-    const int64_t *shape = cz_state_is_whole(rule, state)
-                               ? rule->state_shapes.v + 2 * state
-                               : rule->shape.v;
-    const bool turns = rule->transposed && shape[0] > 1 && shape[1] > 1;
-    const int64_t n = shape[0] * shape[1];
-    const float *values = state_values(r, result, state);
-    double *got = CZ_NEW(&r->arena, double, n);
-    double *want = CZ_NEW(&r->arena, double, n);
-
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t at = turns ? i % shape[1] * shape[0] + i / shape[1] : i;
-        want[at] = r->states[state][i];
-        got[at] = values ? (double)values[i] : want[at];
-    }
-    return (cz_run_state){shape[turns ? 1 : 0], shape[turns ? 0 : 1], got,
-                          want};
-}
-
-static void go_on_from(repetition *r, const cz_run_result *result, int state)
-{
-    const cz_fact_rule *rule = r->job->view->rules[r->rule].fact;
-    const float *values = state_values(r, result, state);
-    const int64_t n =
-        cz_state_is_whole(rule, state) ? cz_state_elements(rule, state) : r->n;
-
-    for (int64_t i = 0; values && i < n; i++)
-        r->states[state][i] = (double)values[i];
-}
-
-/* Compares states after a step with the run's, and goes on with these. */
-static bool take_over(repetition *r, int step, double bound)
-{
-    const cz_run_result *result =
-        step + 1 < r->request->steps ? &r->after[step] : r->result;
-    const cz_plan_view *view = r->job->view;
-    cz_run_state *states = CZ_NEW(&r->arena, cz_run_state, r->n_states + 1);
-    bool ok = true;
-
-    for (int k = 0; k < r->n_states; k++)
-        states[k] = state_of(r, result, k);
-    for (int k = 0; k < r->n_states; k++) {
-        go_on_from(r, result, k);
-        if (!ok || cz_run_state_agrees(states, r->n_states, k, bound))
-            continue;
-        cz_diag_error(
-            &r->job->diags, CZ_CHECK_FAILED, (cz_span){0},
-            "state %s of %s is not what the float64 interpreter makes of the "
-            "states before, at update %d (bound %.2e)",
-            view->rules[r->rule].fact->states.v[k], view->params[r->param].name,
-            step + 1, bound);
-        ok = false;
-    }
-    return ok;
 }
 
 static int first_param(const cz_plan_view *view, int rule)
@@ -333,7 +199,7 @@ static bool is_affordable(const cz_plan_view *view, int rule, int64_t elements,
 }
 
 /* Repeat one rule; false if it is beyond its bound. */
-static bool repeat(repetition *r, double *error, double *bound)
+static bool repeat(cz_repetition *r, double *error, double *bound)
 {
     const double of_states =
         (double)cz_error_bound(r->job->view, r->rule) / CZ_ERROR_UNIT;
@@ -346,7 +212,7 @@ static bool repeat(repetition *r, double *error, double *bound)
         fill_externs(r, step);
         take_step(r, step);
         if (r->after)
-            ok = take_over(r, step, of_states) && ok;
+            ok = cz_calls_take_over(r, step, of_states) && ok;
     }
     *error = compare(r, bound);
     cz_arena_fini(&r->arena);
@@ -364,17 +230,18 @@ bool cz_run_reference(cz_job *job, const cz_run_request *request,
 {
     const cz_plan_view *view = job->view;
     const cz_run_result *after =
-        result->last.step ? run_shorter(job, request) : NULL;
+        result->last.step ? cz_calls_run_shorter(job, request) : NULL;
     int n_checked = 0;
     bool ok = true;
 
     for (int rule = 0; rule < view->n_rules && result->last.step; rule++) {
-        repetition r = {.job = job,
-                        .request = request,
-                        .result = result,
-                        .after = has_bases(view, rule) ? after : NULL,
-                        .rule = rule,
-                        .param = first_param(view, rule)};
+        cz_repetition r = {.job = job,
+                           .request = request,
+                           .result = result,
+                           .after =
+                               cz_calls_have_factors(view, rule) ? after : NULL,
+                           .rule = rule,
+                           .param = first_param(view, rule)};
         double error, bound;
         if (r.param < 0 ||
             !is_affordable(

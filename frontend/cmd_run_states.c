@@ -1,8 +1,14 @@
 /* States of a step: as they are, as bases, or as turned by these. */
 #include "frontend/cmd_run_states.h"
 
+#include "dsl/base/arena.h"
+
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
+
+/* Spread in parts of a state from which on rounding decides what it is. */
+#define UNSETTLED 0.1
 
 static double norm_of(const double *x, int64_t n)
 {
@@ -13,14 +19,18 @@ static double norm_of(const double *x, int64_t n)
     return sqrt(sum);
 }
 
-static bool is_near(const cz_run_state *s, double bound)
+static double distance(const cz_run_state *s)
 {
-    const int64_t n = s->rows * s->columns;
     double sum = 0;
 
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < s->rows * s->columns; i++)
         sum += (s->got[i] - s->want[i]) * (s->got[i] - s->want[i]);
-    return sqrt(sum) <= bound * norm_of(s->want, n);
+    return sqrt(sum);
+}
+
+static bool is_near(const cz_run_state *s, double bound)
+{
+    return distance(s) <= bound * norm_of(s->want, s->rows * s->columns);
 }
 
 static bool is_symmetric(const cz_run_state *s, double bound)
@@ -94,6 +104,88 @@ static bool is_basis(const cz_run_state *states, int n, int k, double bound)
     return true;
 }
 
+/* ---- powers below 0 ---- */
+
+/* a [n, n] becomes its inverse, if it is symmetric and positive definite: the
+ * pivots of Gauss and Jordan are positive then, and only then. */
+static bool invert(double *a, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++) {
+        const double pivot = a[k * n + k];
+        if (!(pivot > 0))
+            return false;
+        a[k * n + k] = 1;
+        for (int64_t j = 0; j < n; j++)
+            a[k * n + j] /= pivot;
+        for (int64_t i = 0; i < n; i++) {
+            const double by = i == k ? 0 : a[i * n + k];
+            a[i * n + k] = i == k ? a[i * n + k] : 0;
+            for (int64_t j = 0; j < n; j++)
+                a[i * n + j] -= by * a[k * n + j];
+        }
+    }
+    return true;
+}
+
+static void square(const double *a, int64_t n, double *out)
+{
+    memset(out, 0, (size_t)(n * n) * sizeof *out);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < n; k++)
+            for (int64_t j = 0; j < n; j++)
+                out[i * n + j] += a[i * n + k] * a[k * n + j];
+}
+
+/* a^-4 of n x n; its condition too, in the Frobenius norm.  NULL: a is not
+ * positive definite. */
+static const double *fourth_inverse(cz_arena *arena, const double *a, int64_t n,
+                                    double *condition)
+{
+    double *inverse = CZ_NEW(arena, double, n *n);
+    double *squared = CZ_NEW(arena, double, n *n);
+
+    memcpy(inverse, a, (size_t)(n * n) * sizeof *a);
+    if (!invert(inverse, n))
+        return NULL;
+    *condition = norm_of(a, n * n) * norm_of(inverse, n * n);
+    square(inverse, n, squared);
+    square(squared, n, inverse);
+    return inverse;
+}
+
+/* Whether a power below 0 of a matrix is that of one as good as the same.  A
+ * root of a singular matrix is as large as rounding makes it, but that matrix
+ * it gives back; f32 moves it by 2^-24 of its norm, its inverse by that times
+ * the condition, and the fourth power by four times as much. */
+static bool is_power_of_the_same(const cz_run_state *s, double bound)
+{
+    const int64_t n = s->rows;
+    double condition, other;
+    bool is = false;
+    cz_arena arena;
+
+    cz_arena_init(&arena);
+    const double *got = fourth_inverse(&arena, s->got, n, &condition);
+    const double *want = fourth_inverse(&arena, s->want, n, &other);
+    if (got && want) {
+        const cz_run_state powers = {n, n, got, want, 0};
+        is = is_near(&powers, bound + 4 * condition * 0x1p-24);
+    }
+    cz_arena_fini(&arena);
+    return is;
+}
+
+/* Eigenvectors move as far as they like: what they span counts, not how far. */
+static bool is_near_but_for_rounding(const cz_run_state *s, double bound)
+{
+    const double size = norm_of(s->want, s->rows * s->columns);
+
+    if (is_symmetric(s, bound) && s->spread > UNSETTLED * size)
+        return is_power_of_the_same(s, bound);
+    return isfinite(s->spread) && distance(s) <= bound * size + s->spread &&
+           (s->rows != s->columns || !is_orthonormal(s->want, s->rows, bound));
+}
+
 static bool is_some_basis_another(const cz_run_state *states, int n,
                                   double bound)
 {
@@ -128,7 +220,8 @@ bool cz_run_state_agrees(const cz_run_state *states, int n, int k, double bound)
 {
     const cz_run_state *s = &states[k];
 
-    if (is_near(s, bound) || is_basis(states, n, k, bound))
+    if (is_near(s, bound) || is_near_but_for_rounding(s, bound) ||
+        is_basis(states, n, k, bound))
         return true;
     return (is_symmetric(s, bound) ? is_near_but_for_signs(s, bound)
                                    : has_norm(s, bound)) &&

@@ -10,11 +10,16 @@ typedef struct cz_run_state {
     int64_t rows, columns;
     const double *got;  /* [rows, columns]: the run's */
     const double *want; /* the interpreter's */
+    double spread;      /* norm of what rounding may add to that;
+                         * infinite: it may leave nothing of it */
 } cz_run_state;
 
 /* Whether state k of n is what it ought to be, all relative to `bound`:
  *
- *   no further from the interpreter's than that; or
+ *   no further from the interpreter's than that and, where this is no basis,
+ *   its spread; or
+ *   if it is symmetric and its spread a tenth of it, as of a root of a singular
+ *   matrix: instead, S^-4 no further from the interpreter's than that; or
  *   a basis: columns orthonormal in both, and what is beside the diagonal of
  *   Q' S Q as large for the run's Q as for the interpreter's, for each state S
  *   that is symmetric and of that size.  Signs, and what stands for a null

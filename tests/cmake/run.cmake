@@ -238,6 +238,11 @@ add_test(NAME run_finds_rank_order_reduction COMMAND canzona run --check
 set_tests_properties(run_finds_rank_order_reduction PROPERTIES LABELS run
   PASS_REGULAR_EXPRESSION "has other bits than on one rank" TIMEOUT 120)
 
+# Shampoo's first updates, and what is planted in its C.
+add_test(NAME run_planted COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/run_planted.py $<TARGET_FILE:canzona>)
+set_tests_properties(run_planted PROPERTIES LABELS run TIMEOUT 240)
+
 # Generated C as text: bytes, sizes, warnings, round trips.
 add_test(NAME emit COMMAND ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/emit.py
   $<TARGET_FILE:canzona>)

@@ -2,6 +2,7 @@
  */
 #include "frontend/cmd_run_states.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,9 +39,9 @@ static void begin(fixture *f, const double *basis)
             for (int k = 0; k < N; k++)
                 f->moment[i * 2 + j] += basis[k * N + i] * moment[k * 2 + j];
         }
-    f->states[GRAM] = (cz_run_state){N, N, f->gram, gram};
-    f->states[BASIS] = (cz_run_state){N, N, f->basis, identity};
-    f->states[TURNED] = (cz_run_state){N, 2, f->moment, moment};
+    f->states[GRAM] = (cz_run_state){N, N, f->gram, gram, 0};
+    f->states[BASIS] = (cz_run_state){N, N, f->basis, identity, 0};
+    f->states[TURNED] = (cz_run_state){N, 2, f->moment, moment, 0};
 }
 
 static bool agrees(const fixture *f, int state)
@@ -131,6 +132,60 @@ static void swapped_moments_are_found(void **state)
     assert_false(agrees(&f, TURNED));
 }
 
+/* ---- what rounding may add ---- */
+
+/* Beyond the bound, within the spread, and a little beyond both. */
+static void spread_widens_the_bound_by_as_much(void **state)
+{
+    fixture f;
+
+    (void)state;
+    begin(&f, identity);
+    f.moment[0] += 0.1;
+    assert_false(agrees(&f, TURNED));
+    f.states[TURNED].spread = 0.1;
+    assert_true(agrees(&f, TURNED));
+    f.moment[0] += 0.001;
+    assert_false(agrees(&f, TURNED));
+}
+
+static void a_basis_gains_nothing_by_spread(void **state)
+{
+    fixture f;
+
+    (void)state;
+    begin(&f, identity);
+    f.basis[0] = 1.01;
+    f.states[BASIS].spread = 0.1;
+    assert_false(agrees(&f, BASIS));
+}
+
+/* Roots -1/4 of diag(256, 1, low, low) and of another such. */
+static bool root_agrees(double power, double low, double instead, double spread)
+{
+    double want[AREA] = {0}, got[AREA] = {0};
+    const double values[N] = {256, 1, low, low},
+                 others[N] = {256, 1, instead, low};
+    const cz_run_state root = {N, N, got, want, spread};
+
+    for (int i = 0; i < N; i++) {
+        want[i * N + i] = pow(values[i], -0.25);
+        got[i * N + i] = pow(others[i], power);
+    }
+    return cz_run_state_agrees(&root, 1, 0, BOUND);
+}
+
+/* An eigenvalue that rounding makes: of 1e-12 or 1e-5, beside 256. */
+static void a_root_of_what_rounding_decides_gives_its_matrix_back(void **state)
+{
+    (void)state;
+    assert_true(root_agrees(-0.25, 1e-12, 1e-5, 1000));
+    assert_true(root_agrees(-0.25, 1e-12, 1e-5, INFINITY));
+    assert_false(root_agrees(-0.25, 1e-12, 1e-5, 0.01));
+    assert_false(root_agrees(-0.25, 1e-12, 1, 1000));
+    assert_false(root_agrees(-0.2501, 1e-12, 1e-5, 1000));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +196,9 @@ int main(void)
         cmocka_unit_test(a_wrong_gram_matrix_is_found_whatever_the_basis),
         cmocka_unit_test(moments_of_another_norm_are_found),
         cmocka_unit_test(swapped_moments_are_found),
+        cmocka_unit_test(spread_widens_the_bound_by_as_much),
+        cmocka_unit_test(a_basis_gains_nothing_by_spread),
+        cmocka_unit_test(a_root_of_what_rounding_decides_gives_its_matrix_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
