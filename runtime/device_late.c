@@ -122,16 +122,6 @@ static const czr_device_ops late_ops = {
     .close = close_late,
 };
 
-static int count_streams(const czr_program *program)
-{
-    int n = 0;
-
-    for (int op = 0; op < program->n_ops; op++)
-        if (program->ops[op].stream >= n)
-            n = program->ops[op].stream + 1;
-    return n;
-}
-
 czr_status czr_device_late_open(const czr_program *program, czr_task task,
                                 void *user, czr_device **out)
 {
@@ -142,7 +132,7 @@ czr_status czr_device_late_open(const czr_program *program, czr_task task,
     if (!late)
         return CZR_ERR_NO_MEMORY;
     late->base = (czr_device){&late_ops, program, task, user};
-    late->n_streams = count_streams(program);
+    late->n_streams = czr_program_streams(program);
     late->states = czr_alloc(n, sizeof *late->states);
     late->before = czr_alloc(n, sizeof *late->before);
     late->comm_before = czr_alloc(n, sizeof *late->comm_before);

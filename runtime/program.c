@@ -319,6 +319,16 @@ czr_range czr_program_rows(const czr_program *program, int table, int rank)
                        rows->starts[at + 1] - rows->starts[at]};
 }
 
+int czr_program_streams(const czr_program *program)
+{
+    int n = 0;
+
+    for (int op = 0; op < program->n_ops; op++)
+        if (program->ops[op].stream >= n)
+            n = program->ops[op].stream + 1;
+    return n;
+}
+
 bool czr_op_is_communication(const czr_op *op)
 {
     return op->kind == CZR_REDUCE_SCATTER || op->kind == CZR_ALL_GATHER ||

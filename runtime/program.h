@@ -80,6 +80,9 @@ czr_range czr_program_slice(const czr_program *program, int bucket, int rank);
 /* Rows of a table that this rank has. */
 czr_range czr_program_rows(const czr_program *program, int table, int rank);
 
+/* Streams of all operations are below this. */
+int czr_program_streams(const czr_program *program);
+
 bool czr_op_is_communication(const czr_op *op);
 const char *czr_op_kind_name(unsigned kind);
 
