@@ -7,7 +7,7 @@
 #include "passes/solve/tile_order.h"
 
 /* Rows and columns of elements, and how many steps of 64 along k a block of
- * threads holds at once: as many as shared memory has room for. */
+ * threads holds at once. */
 typedef struct cz_tile_shape {
     int rows, cols, stages;
 } cz_tile_shape;

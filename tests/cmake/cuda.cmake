@@ -104,3 +104,13 @@ foreach(name cache cache_folder)
     COMMAND cuda_${name} $<TARGET_FILE:cuda_fake_nvrtc>)
   set_tests_properties(cuda_${name} PROPERTIES TIMEOUT 60 LABELS cuda)
 endforeach()
+
+# Plans of products with the compiler's tiles, and the runtime's checks of them.
+add_executable(cuda_product_host cuda/product_host_test.c)
+target_include_directories(cuda_product_host PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(cuda_product_host PRIVATE czr_cuda cz_solve
+  PkgConfig::CMOCKA cz_warnings)
+set_target_properties(cuda_product_host PROPERTIES
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+add_test(NAME cuda_product_host COMMAND cuda_product_host)
+set_tests_properties(cuda_product_host PROPERTIES TIMEOUT 60 LABELS cuda)
