@@ -17,6 +17,9 @@ typedef struct czr_device_ops {
     /* n * size zeroed bytes, aligned to CZR_ALIGN; NULL without memory. */
     void *(*alloc)(czr_device *device, size_t n, size_t size);
     void (*release)(czr_device *device, void *memory);
+    /* Called by the task, both may return before it is done: they belong to the
+     * operation that runs, in the order of the calls.  Where one fails, submit
+     * or finish says so.  A copy outside of operations is done on return. */
     void (*copy)(czr_device *device, void *to, const void *from, size_t bytes);
     void (*launch)(czr_device *device, czr_kernel kernel, const czr_call *call);
     /* Puts an operation behind its stream and its waits.  Operations come in

@@ -253,18 +253,22 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* CZR_CUDA_NOT_READY when the time is over. */
+/* CZR_CUDA_NOT_READY when the time is over.  At first it does not sleep: most
+ * streams are near their end. */
 static int poll_stream(const czr_driver *driver, void *stream,
                        int64_t deadline_ms)
 {
     static const struct timespec pause = {0, 50000};
-    const int64_t end = now_ms() + deadline_ms;
-    int code;
+    const int64_t start = now_ms();
 
-    while ((code = driver->stream_query(stream)) == CZR_CUDA_NOT_READY &&
-           now_ms() < end)
-        nanosleep(&pause, NULL);
-    return code;
+    for (;;) {
+        const int code = driver->stream_query(stream);
+        const int64_t passed = now_ms() - start;
+        if (code != CZR_CUDA_NOT_READY || passed >= deadline_ms)
+            return code;
+        if (passed > 1)
+            nanosleep(&pause, NULL);
+    }
 }
 
 czr_status czr_context_synchronize(czr_context *context, void *stream,

@@ -116,14 +116,22 @@ czr_status czr_queue_open(czr_context *context, const czr_program *program,
     return CZR_OK;
 }
 
+/* A stream that came to no end in time would hold whoever waits again. */
+void czr_queue_drain(czr_queue *queue)
+{
+    if (queue->context->status == CZR_ERR_TIMEOUT)
+        return;
+    for (int i = 0; i < queue->n_streams; i++)
+        if (queue->streams[i])
+            czr_context_synchronize(queue->context, queue->streams[i], 0);
+}
+
 void czr_queue_close(czr_queue *queue)
 {
     if (!queue)
         return;
     czr_context *context = queue->context;
-    for (int i = 0; i < queue->n_streams; i++)
-        if (queue->streams[i])
-            czr_context_synchronize(context, queue->streams[i], 0);
+    czr_queue_drain(queue);
     for (int op = 0; queue->n_streams && op < queue->program->n_ops; op++)
         czr_context_close_event(context, queue->events[op]);
     for (int i = 0; i < queue->n_streams; i++) {

@@ -22,6 +22,9 @@ czr_status czr_queue_open(czr_context *context, const czr_program *program,
                           bool is_timed, czr_queue **out);
 /* Waits for what is there.  NULL is allowed. */
 void czr_queue_close(czr_queue *queue);
+/* Before memory is given back: waits for what is there, failed or not, unless
+ * the context has timed out. */
+void czr_queue_drain(czr_queue *queue);
 
 /* The stream of a number of the plan's; closed by the queue. */
 void *czr_queue_stream(const czr_queue *queue, int number);

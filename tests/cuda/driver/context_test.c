@@ -65,7 +65,7 @@ static czr_status open_parts(czr_context *context, test_parts *parts)
 static void close_parts(czr_context *context, test_parts *parts)
 {
     for (int i = 0; i < 2; i++)
-        if (parts->streams[i])
+        if (parts->streams[i] && context->status != CZR_ERR_TIMEOUT)
             czr_context_synchronize(context, parts->streams[i], 0);
     czr_graph_close(&parts->graph);
     czr_module_close(&parts->module);

@@ -3,7 +3,8 @@
  * lets the stream that it waits for run first. */
 #include "tests/cuda/driver/fake_state.h"
 
-#include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 enum { KNOWN_STREAM_FLAGS = 1, KNOWN_EVENT_FLAGS = 3, CENT = 100 };
 
@@ -203,6 +204,13 @@ int cuStreamDestroy_v2(void *handle)
     return code ? code : fake_lost();
 }
 
+/* The real one would not come back either, but nobody would see why. */
+static void wait_for_ever(void)
+{
+    fputs("the double waits for a stream that hangs\n", stderr);
+    abort();
+}
+
 int cuStreamSynchronize(void *handle)
 {
     const int code = fake_enter_context("cuStreamSynchronize");
@@ -213,6 +221,8 @@ int cuStreamSynchronize(void *handle)
         return CZR_CUDA_INVALID_HANDLE;
     if (fake_capture_breaks(handle))
         return CZR_CUDA_STREAM_CAPTURE_UNSUPPORTED;
+    if (fake_is_hung() && ((fake_stream *)handle)->head)
+        wait_for_ever();
     fake_drain(handle);
     return fake_lost();
 }

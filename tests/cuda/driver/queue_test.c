@@ -3,100 +3,12 @@
  * order that runs things in, the bits are those of list order.
  *
  * queue_test [SEED [LISTS]] */
-#include "tests/cuda/driver/bench.h"
-#include "tests/cuda/driver/drawn.h"
-
-#include "runtime/cuda/queue.h"
+#include "tests/cuda/driver/lists.h"
 
 enum { MAX_ENTRIES = 512, ORDERS = 8, TRIES = 400, SAMPLES = 200 };
 
 static uint64_t seed = 20261123;
 static int n_lists = 300;
-
-/* mix(op, cells, read, read, write): see drawn_mix. */
-#define MIX_CODE "FAKE sm_90\nmix 0 8 8 4 4 4\n"
-
-static void mix(void **arguments)
-{
-    const int64_t op = *(int64_t *)arguments[0];
-    uint64_t *cells =
-        fake_at(*(uint64_t *)arguments[1], DRAWN_CELLS * sizeof *cells);
-
-    if (cells && op >= 0)
-        cells[*(int *)arguments[4]] =
-            drawn_mix(cells[*(int *)arguments[2]], cells[*(int *)arguments[3]],
-                      (uint64_t)op);
-}
-
-/* A queue, and what its operations are made of. */
-typedef struct queue_bench {
-    test_bench bench;
-    drawn_list *list;
-    czr_queue *queue;
-    czr_module module;
-    void *kernel, *user_stream;
-    czr_address cells;
-    uint64_t *host; /* pinned */
-} queue_bench;
-
-static void open_queue(queue_bench *q, drawn_list *list, uint64_t order,
-                       int eagerness)
-{
-    *q = (queue_bench){.list = list};
-    fake_reset(order, eagerness);
-    fake_register("mix", mix);
-    assert_int_equal(bench_open(&q->bench), CZR_OK);
-    czr_context *context = q->bench.context;
-    assert_int_equal(czr_queue_open(context, &list->program, true, &q->queue),
-                     CZR_OK);
-    assert_int_equal(czr_module_open(context, MIX_CODE, "mix", &q->module),
-                     CZR_OK);
-    assert_int_equal(czr_module_find(&q->module, "mix", 0, &q->kernel), CZR_OK);
-    const size_t bytes = DRAWN_CELLS * sizeof(uint64_t);
-    assert_int_equal(czr_context_alloc(context, bytes, &q->cells), CZR_OK);
-    assert_int_equal(
-        czr_context_alloc_pinned(context, bytes, (void **)&q->host), CZR_OK);
-    assert_int_equal(czr_context_open_stream(context, &q->user_stream), CZR_OK);
-}
-
-static void close_queue(queue_bench *q)
-{
-    czr_context *context = q->bench.context;
-
-    assert_int_equal(context->status, CZR_OK);
-    czr_queue_close(q->queue);
-    czr_context_close_stream(context, q->user_stream);
-    czr_context_free_pinned(context, q->host);
-    czr_context_free(context, q->cells);
-    czr_module_close(&q->module);
-    bench_close(&q->bench);
-    assert_int_equal(bench_leftovers(), 0);
-}
-
-static void launch(queue_bench *q, int64_t op, void *stream)
-{
-    static const czr_launch once = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
-    const int number = op < 0 ? 0 : (int)op;
-    void *arguments[] = {&op, &q->cells, &q->list->reads[number][0],
-                         &q->list->reads[number][1], &q->list->writes[number]};
-
-    assert_int_equal(czr_module_launch(q->bench.context, q->kernel, &once,
-                                       arguments, stream),
-                     CZR_OK);
-}
-
-static void put_list(queue_bench *q)
-{
-    void *stream;
-
-    for (int op = 0; op < q->list->program.n_ops; op++) {
-        if (q->list->is_skipped[op])
-            continue;
-        assert_int_equal(czr_queue_begin(q->queue, op, &stream), CZR_OK);
-        launch(q, op, stream);
-        assert_int_equal(czr_queue_end(q->queue, op), CZR_OK);
-    }
-}
 
 /* ---- happens-before ----------------------------------------------------- */
 
@@ -177,11 +89,11 @@ static void orders_what_the_list_says(void **state)
     printf("seed %llu\n", (unsigned long long)seed);
     for (int i = 0; i < n_lists; i++) {
         drawn_make(&list, &random);
-        open_queue(&q, &list, random, 50);
+        lists_open(&q, &list, random, 50);
         for (int turn = 0; turn < 2; turn++) {
             const czr_queue_counters before = czr_queue_count(q.queue);
             fake_clear_log();
-            put_list(&q);
+            lists_put(&q);
             const czr_queue_counters after = czr_queue_count(q.queue);
             relate(&orders);
             compare_orders(&list, &orders);
@@ -191,7 +103,7 @@ static void orders_what_the_list_says(void **state)
         }
         assert_true(czr_queue_count(q.queue).host_ns > 0 ||
                     czr_queue_count(q.queue).operations == 0);
-        close_queue(&q);
+        lists_close(&q, CZR_OK);
     }
 }
 
@@ -205,54 +117,44 @@ static void orders_lists_behind_and_before_others(void **state)
     (void)state;
     for (int i = 0; i < n_lists; i++) {
         drawn_make(&list, &random);
-        open_queue(&q, &list, random, 50);
+        lists_open(&q, &list, random, 50);
         for (int turn = 0; turn < 3; turn++) {
             /* On a stream of the caller's, then on one of the queue's. */
             void *stream =
                 turn == 1 ? czr_queue_stream(q.queue, 0) : q.user_stream;
             fake_clear_log();
-            launch(&q, -1, stream);
+            lists_launch(&q, -1, stream);
             assert_int_equal(czr_queue_fork(q.queue, stream), CZR_OK);
-            put_list(&q);
+            lists_put(&q);
             assert_int_equal(czr_queue_join(q.queue, stream), CZR_OK);
-            launch(&q, -2, stream);
+            lists_launch(&q, -2, stream);
             relate(&orders);
             compare_orders(&list, &orders);
             assert_int_equal(
                 czr_context_synchronize(q.bench.context, stream, 0), CZR_OK);
         }
-        close_queue(&q);
+        lists_close(&q, CZR_OK);
     }
 }
 
 /* ---- data --------------------------------------------------------------- */
 
-static void first_cells(uint64_t *cells)
-{
-    for (int i = 0; i < DRAWN_CELLS; i++)
-        cells[i] = (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15);
-}
-
 /* Two lists one after the other, in one order; what the cells are then. */
 static void run_lists(queue_bench *q, uint64_t *out)
 {
-    const size_t bytes = DRAWN_CELLS * sizeof *q->host;
-    czr_context *context = q->bench.context;
     void *first = czr_queue_stream(q->queue, 0);
-    const czr_address host = czr_address_of(q->host);
 
-    first_cells(q->host);
-    assert_int_equal(czr_context_copy(context, q->cells, host, bytes, first),
-                     CZR_OK);
+    lists_first_cells(q->host);
+    lists_copy(q, false, first);
     assert_int_equal(czr_queue_fork(q->queue, first), CZR_OK);
-    put_list(q);
+    lists_put(q);
     assert_int_equal(czr_queue_finish(q->queue, 0), CZR_OK);
-    put_list(q);
+    lists_put(q);
     assert_int_equal(czr_queue_join(q->queue, first), CZR_OK);
-    assert_int_equal(czr_context_copy(context, host, q->cells, bytes, first),
+    lists_copy(q, true, first);
+    assert_int_equal(czr_context_synchronize(q->bench.context, first, 0),
                      CZR_OK);
-    assert_int_equal(czr_context_synchronize(context, first, 0), CZR_OK);
-    memcpy(out, q->host, bytes);
+    memcpy(out, q->host, LISTS_BYTES);
 }
 
 static bool runs_alike(drawn_list *list, const drawn_list *meant,
@@ -261,12 +163,12 @@ static bool runs_alike(drawn_list *list, const drawn_list *meant,
     uint64_t expected[DRAWN_CELLS], got[DRAWN_CELLS];
     queue_bench q;
 
-    first_cells(expected);
+    lists_first_cells(expected);
     drawn_run(meant, expected);
     drawn_run(meant, expected);
-    open_queue(&q, list, order, eagerness);
+    lists_open(&q, list, order, eagerness);
     run_lists(&q, got);
-    close_queue(&q);
+    lists_close(&q, CZR_OK);
     return !memcmp(expected, got, sizeof got);
 }
 
@@ -345,11 +247,11 @@ static bool matters(const drawn_list *list, const drawn_list *meant,
 {
     uint64_t expected[DRAWN_CELLS], got[DRAWN_CELLS];
 
-    first_cells(expected);
+    lists_first_cells(expected);
     drawn_run(meant, expected);
     drawn_run(meant, expected);
     for (int i = 0; i < SAMPLES; i++) {
-        first_cells(got);
+        lists_first_cells(got);
         run_in_drawn_order(list, got, random);
         run_in_drawn_order(list, got, random);
         if (memcmp(expected, got, sizeof got) != 0)
@@ -401,7 +303,7 @@ static void refuses_what_is_out_of_turn(void **state)
         drawn_make(&list, &random);
     while (list.program.n_ops < 2);
     for (int fault = 0; fault < 3; fault++) {
-        open_queue(&q, &list, 1, 0);
+        lists_open(&q, &list, 1, 0);
         if (fault == 0) /* another one has begun */
             assert_int_equal(czr_queue_begin(q.queue, 0, &stream), CZR_OK);
         if (fault == 1) /* joined, and not forked */
@@ -412,7 +314,7 @@ static void refuses_what_is_out_of_turn(void **state)
         assert_int_equal(q.bench.context->status, CZR_ERR_STATE);
         assert_non_null(strstr(q.bench.context->error, "operation 1: "));
         q.bench.context->status = CZR_OK;
-        close_queue(&q);
+        lists_close(&q, CZR_OK);
     }
 }
 

@@ -1,0 +1,39 @@
+/* A GPU as a device of the runtime: operations on streams, kernels by a table.
+ *
+ * The memory that it gives is the GPU's, and nothing but its copies and kernels
+ * may touch that.  Operations that compute on the host, as the engine's
+ * reductions do, cannot run on it yet. */
+#ifndef CZR_CUDA_DEVICE_CUDA_H
+#define CZR_CUDA_DEVICE_CUDA_H
+
+#include "runtime/cuda/context.h"
+#include "runtime/cuda/queue.h"
+#include "runtime/device.h"
+
+/* What stands for a body of the host's. */
+typedef struct czr_cuda_body {
+    czr_kernel of;
+    /* Puts on `stream` what does the same with pointers of the device; `user`
+     * is the one below.  The call is gone when it returns. */
+    czr_status (*put)(const void *user, czr_context *context,
+                      const czr_call *call, void *stream);
+    const void *user;
+} czr_cuda_body;
+
+typedef struct czr_device_cuda_options {
+    czr_context *context; /* the caller's, open until the device is closed */
+    const czr_cuda_body *bodies; /* copied; each `of` once */
+    int n_bodies;
+    int64_t deadline_ms; /* of a finish for each stream; 0: none */
+    bool is_timed;       /* count the host's time */
+} czr_device_cuda_options;
+
+/* If it or anything later fails, the context says why. */
+czr_status czr_device_cuda_open(const czr_device_cuda_options *options,
+                                const czr_program *program, czr_task task,
+                                void *user, czr_device **out);
+
+/* Of a device that the above opened. */
+czr_queue *czr_device_cuda_queue(czr_device *device);
+
+#endif
