@@ -1,0 +1,38 @@
+# Generated element-wise kernels: on the model of the device beside the loops of C,
+# with bugs planted, and by NVRTC where cuda.cmake finds one.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(elementwise ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/cuda)
+  add_test(NAME cuda_elementwise COMMAND ${elementwise}/elementwise.py
+    $<TARGET_FILE:canzona> ${CMAKE_CXX_COMPILER} 3 1)
+  set_tests_properties(cuda_elementwise PROPERTIES TIMEOUT 240 LABELS cuda)
+  add_test(NAME cuda_elementwise_long COMMAND ${elementwise}/elementwise.py
+    $<TARGET_FILE:canzona> ${CMAKE_CXX_COMPILER} 40 100)
+  set_tests_properties(cuda_elementwise_long PROPERTIES TIMEOUT 1200
+    LABELS "cuda;nightly")
+  set(mutants ${elementwise}/elementwise_mutants.py $<TARGET_FILE:canzona>
+    ${CMAKE_CXX_COMPILER})
+  add_test(NAME cuda_elementwise_mutants COMMAND ${mutants} --few)
+  set_tests_properties(cuda_elementwise_mutants PROPERTIES TIMEOUT 120
+    LABELS cuda)
+  add_test(NAME cuda_elementwise_mutants_long COMMAND ${mutants})
+  set_tests_properties(cuda_elementwise_mutants_long PROPERTIES TIMEOUT 600
+    LABELS "cuda;nightly")
+endif()
+
+add_executable(cuda_elementwise_compile cuda/elementwise_compile_test.c)
+target_include_directories(cuda_elementwise_compile PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(cuda_elementwise_compile PRIVATE czr_cuda cz_warnings)
+set_target_properties(cuda_elementwise_compile PROPERTIES
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+set(golden ${CMAKE_CURRENT_SOURCE_DIR}/golden/cuda)
+set(compile $<TARGET_FILE:cuda_elementwise_compile>
+  ${CMAKE_SOURCE_DIR}/runtime/cuda ${installed} ${pinned})
+add_test(NAME cuda_elementwise_compile COMMAND ${compile} ${golden}/forms.cu
+  ${golden}/parts.strict.cu)
+add_test(NAME cuda_elementwise_compile_long COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/cuda/elementwise_compile.py $<TARGET_FILE:canzona>
+  ${compile})
+set_tests_properties(cuda_elementwise_compile cuda_elementwise_compile_long
+  PROPERTIES TIMEOUT 300 LABELS cuda SKIP_RETURN_CODE 77
+  ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+set_property(TEST cuda_elementwise_compile_long APPEND PROPERTY LABELS nightly)
