@@ -14,6 +14,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Numbers of both signs, and positive ones alone: of these roots and logarithms
  * are numbers. */
@@ -111,6 +112,16 @@ static void change(trial *t, small *value)
         value->v[i] *= 1.0 + CHANGE * small_draw(&t->random);
 }
 
+/* A slot's values as the update takes argument i: what stages leave there
+ * element by element lies in a row. */
+static small argument(const trial *t, int i, const small *slot)
+{
+    small value = shape_of(t, i);
+
+    memcpy(value.v, slot->v, sizeof value.v);
+    return value;
+}
+
 static void run_update(trial *t, int phase, const memory *m, result *said)
 {
     const cz_view_update *u = &t->rule->updates[phase];
@@ -118,10 +129,10 @@ static void run_update(trial *t, int phase, const memory *m, result *said)
     small *in = CZ_NEW(t->arena, small, u->n_in);
     small *out = CZ_NEW(t->arena, small, u->n_out);
 
-    in[0] = m->slots[CZ_SLOT_GRAD][0];
-    in[1] = m->slots[CZ_SLOT_PARAM][0];
+    in[0] = argument(t, 0, &m->slots[CZ_SLOT_GRAD][0]);
+    in[1] = argument(t, 1, &m->slots[CZ_SLOT_PARAM][0]);
     for (int k = 0; k < n_states; k++)
-        in[2 + k] = m->slots[CZ_SLOT_STATE][k];
+        in[2 + k] = argument(t, 2 + k, &m->slots[CZ_SLOT_STATE][k]);
     for (int i = 2 + n_states; i < u->n_in; i++) {
         in[i] = small_of(1, 1);
         in[i].v[0] = t->scalars[i - 2 - n_states];
