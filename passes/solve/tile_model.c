@@ -7,14 +7,13 @@
 /* Clocks of one SM of sm_90a.  Tensor cores: 989 Tflop/s of the data sheet on
  * 132 SMs at 1.83 GHz.  Shared memory: 128 bytes, by the programming guide. L2:
  * what a public library of matrix products reckons with, 8 TB/s at 1.3 GHz for
- * all SMs and at most 64 bytes for one.  What follows the last step: products
- * of 1024 and 5120 along k lose 25 to 33 % and 6 to 8 % to it, as public
- * kernels do that do not overlap it. */
+ * all SMs. What follows the last step: products of 1024 and 5120 along k lose
+ * 25 to 33 % and 6 to 8 % to it, as public kernels do that do not overlap it.
+ */
 enum {
     TENSOR_OPERATIONS = 4096,
     SHARED_BYTES = 128,
     L2_BYTES = 6154,
-    L2_BYTES_OF_ONE = 64,
     EPILOGUE_ELEMENTS = 6,
     ELEMENT_BYTES = 2,
     CONSUMER_ROWS = 64,
@@ -51,8 +50,7 @@ static int64_t l2_clocks(cz_tile_shape s, int64_t n_busy)
 {
     const int64_t bytes = (int64_t)(s.rows + s.cols) * STEP_BYTES;
 
-    return cz_solve_max(cz_ceil_div(bytes * n_busy, L2_BYTES),
-                        cz_ceil_div(bytes, L2_BYTES_OF_ONE));
+    return cz_ceil_div(bytes * n_busy, L2_BYTES);
 }
 
 static int64_t tensor_clocks(cz_tile_shape s)

@@ -146,8 +146,7 @@ static bool span(const czr_product_matrix *m, int64_t batch, int64_t rows,
 {
     int64_t matrices, within;
 
-    return !__builtin_mul_overflow(batch - 1, batch > 1 ? m->batch_stride : 0,
-                                   &matrices) &&
+    return !__builtin_mul_overflow(batch - 1, m->batch_stride, &matrices) &&
            !__builtin_mul_overflow(rows - 1, m->stride, &within) &&
            !__builtin_add_overflow(within, last, &within) &&
            !__builtin_add_overflow(matrices, within, n);

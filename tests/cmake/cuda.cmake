@@ -68,7 +68,7 @@ if(NOT NVRTC)
 endif()
 set(folder ${CMAKE_BINARY_DIR}/nvrtc)
 set(pinned ${folder}/nvidia/cuda_nvrtc/lib/libnvrtc.so.12)
-add_executable(cuda_compile cuda/compile_test.c cuda/cubin.c)
+add_executable(cuda_compile cuda/compile_test.c cuda/compiling.c cuda/cubin.c)
 target_include_directories(cuda_compile PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(cuda_compile PRIVATE czr_cuda cz_warnings)
 set_target_properties(cuda_compile PROPERTIES
@@ -114,3 +114,20 @@ set_target_properties(cuda_product_host PROPERTIES
   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_test(NAME cuda_product_host COMMAND cuda_product_host)
 set_tests_properties(cuda_product_host PROPERTIES TIMEOUT 60 LABELS cuda)
+
+# The text that a plan puts in front of a body, for all tiles and forms: what the
+# host reckons with is what the body has.  Machine code nightly.
+add_executable(cuda_specialise cuda/specialise_test.c cuda/compiling.c
+  cuda/cubin.c)
+target_include_directories(cuda_specialise PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(cuda_specialise PRIVATE czr_cuda cz_solve cz_warnings)
+set_target_properties(cuda_specialise PROPERTIES
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+add_test(NAME cuda_specialise COMMAND cuda_specialise
+  ${CMAKE_SOURCE_DIR}/runtime/cuda text ${installed} ${pinned})
+add_test(NAME cuda_specialise_long COMMAND cuda_specialise
+  ${CMAKE_SOURCE_DIR}/runtime/cuda code ${installed} ${pinned})
+set_tests_properties(cuda_specialise cuda_specialise_long PROPERTIES
+  TIMEOUT 300 LABELS cuda SKIP_RETURN_CODE 77
+  ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+set_property(TEST cuda_specialise_long APPEND PROPERTY LABELS nightly)

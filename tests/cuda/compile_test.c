@@ -8,21 +8,17 @@
  * compile_test --probe NVRTC: whether it does. */
 #define _XOPEN_SOURCE 700
 #include "runtime/cuda/cache.h"
+#include "tests/cuda/compiling.h"
 #include "tests/cuda/cubin.h"
 
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { SKIPPED = 77, MAX_TEXT = 1 << 18, MAX_FILES = 5, MAX_DEFINITIONS = 7 };
+enum { MAX_DEFINITIONS = 7 };
 
-static const char *const sm90[MAX_FILES] = {
-    "device.cuh", "sm90.cuh", "wgmma.cuh", "product.cuh", "product_sm90.cu"};
-static const char *const sm80[MAX_FILES] = {"device.cuh", "sm80.cuh",
-                                            "product.cuh", "product_sm80.cu"};
-static const char *const eigen[MAX_FILES] = {"device.cuh", "eigen.cu"};
+static const char *const eigen[COMPILING_FILES] = {"device.cuh", "eigen.cu"};
 
 typedef struct target {
     const char *name, *arch;
@@ -34,7 +30,7 @@ typedef struct target {
 
 #define SM90(form, m, n, stages, symmetric, n_major, registers)                \
     {                                                                          \
-        form " " #m "x" #n, "sm_90a", sm90,                                    \
+        form " " #m "x" #n, "sm_90a", compiling_sm90,                          \
             {"-DKERNEL=kernel",                                                \
              "-DBM=" #m,                                                       \
              "-DBN=" #n,                                                       \
@@ -45,7 +41,7 @@ typedef struct target {
     }
 #define SM80(form, arch, symmetric, n_major, registers)                        \
     {                                                                          \
-        form, arch, sm80,                                                      \
+        form, arch, compiling_sm80,                                            \
             {"-DKERNEL=kernel", "-DSYMMETRIC=" #symmetric,                     \
              "-DN_MAJOR=" #n_major},                                           \
             registers, 0                                                       \
@@ -73,27 +69,6 @@ static const target targets[] = {
     SM80("symmetric", "compute_80", 1, 0, 0),
     SM80("x y", "compute_80", 0, 1, 0),
 };
-
-/* The files one after the other; static storage. */
-static char *read_source(const char *folder, const char *const *files)
-{
-    static char text[MAX_TEXT];
-    size_t size = 0;
-
-    for (int i = 0; i < MAX_FILES && files[i]; i++) {
-        char path[4096];
-        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
-        FILE *file = fopen(path, "rb");
-        if (!file) {
-            perror(path);
-            exit(1);
-        }
-        size += fread(text + size, 1, sizeof text - 1 - size, file);
-        fclose(file);
-    }
-    text[size] = '\0';
-    return text;
-}
 
 /* Each of these is there; ended by 0. */
 static bool has_all(const cubin_kernel *k, const int *opcodes)
@@ -131,9 +106,9 @@ static bool check_cubin(const target *t, const char *text,
                                     CUBIN_USETMAXREG, 0};
     static const int wanted_80[] = {CUBIN_HMMA, CUBIN_LDSM, CUBIN_LDGSTS, 0};
     static const int wanted_eigen[] = {CUBIN_FFMA, 0};
-    const int *wanted = t->files == sm90   ? wanted_90
-                        : t->files == sm80 ? wanted_80
-                                           : wanted_eigen;
+    const int *wanted = t->files == compiling_sm90   ? wanted_90
+                        : t->files == compiling_sm80 ? wanted_80
+                                                     : wanted_eigen;
     static cubin_kernel k;
 
     if (!cubin_read(code->bytes, code->n_bytes, &k))
@@ -165,14 +140,6 @@ typedef struct pass {
     double seconds_90; /* until there was code for sm_90a */
 } pass;
 
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* Whether `text` compiles to what the target is to have. */
 static bool compile(pass *p, const char *text, const target *t,
                     czr_nvrtc_code *code)
@@ -187,11 +154,11 @@ static bool compile(pass *p, const char *text, const target *t,
     options[source.n_options++] = "-default-device";
     for (int i = 0; i < MAX_DEFINITIONS && t->definitions[i]; i++)
         options[source.n_options++] = t->definitions[i];
-    const double start = now();
+    const double start = compiling_seconds();
     const czr_nvrtc_status status =
         czr_cache_compile(p->cache, p->nvrtc, &source, code, &was_kept);
     if (t->consumers)
-        p->seconds_90 += now() - start;
+        p->seconds_90 += compiling_seconds() - start;
     return status == CZR_NVRTC_OK && was_kept == p->is_kept &&
            (t->registers ? check_cubin(t, text, code) : check_ptx(t, code));
 }
@@ -200,7 +167,7 @@ static bool check_target(pass *p, const target *t)
 {
     czr_nvrtc_code code;
     const bool is_right =
-        compile(p, read_source(p->folder, t->files), t, &code);
+        compile(p, compiling_read(p->folder, t->files), t, &code);
 
     if (!is_right)
         printf("FAILED: %s, %s\n%s\n", t->arch, t->name,
@@ -250,7 +217,8 @@ static bool check_targets(czr_nvrtc *nvrtc, const char *folder)
     bool is_right = check_pass(&cold, cache);
     is_right &= check_pass(&warm, cache);
     nftw(cache, remove_one, 4, FTW_DEPTH | FTW_PHYS);
-    printf("all for sm_90a: %.2f s compiled, %.1f ms from the cache\n",
+    printf("all for sm_90a: %.2f s of a processor compiled, %.1f ms from the "
+           "cache\n",
            cold.seconds_90, warm.seconds_90 * 1e3);
     return is_right && warm.seconds_90 < cold.seconds_90;
 }
@@ -266,7 +234,7 @@ static bool check_planted(czr_nvrtc *nvrtc, const char *folder)
     bool is_right = true;
 
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) {
-        char *text = read_source(folder, sm90);
+        char *text = compiling_read(folder, compiling_sm90);
         char *at = strstr(text, bugs[i][0]);
         czr_nvrtc_code code;
         if (!at)
@@ -312,20 +280,6 @@ static bool check_refusals(czr_nvrtc *nvrtc)
     return is_right;
 }
 
-/* The first of these libraries that serves, or NULL; says why others do not. */
-static czr_nvrtc *open_any(char **paths, int n_paths)
-{
-    char message[CZR_NVRTC_MESSAGE];
-    czr_nvrtc *nvrtc = NULL;
-
-    for (int i = 0; i < n_paths && !nvrtc; i++)
-        if (czr_nvrtc_open(paths[i], &nvrtc, message) == CZR_NVRTC_OK)
-            printf("by %s\n", paths[i]);
-        else
-            printf("%s\n", message);
-    return nvrtc;
-}
-
 int main(int argc, char **argv)
 {
     char message[CZR_NVRTC_MESSAGE];
@@ -338,10 +292,10 @@ int main(int argc, char **argv)
             CZR_NVRTC_MISSING ||
         nvrtc || !strstr(message, "not there"))
         return 1;
-    nvrtc = open_any(argv + 2, argc - 2);
+    nvrtc = compiling_open(argv + 2, argc - 2);
     if (!nvrtc) {
         printf("skipped\n");
-        return SKIPPED;
+        return COMPILING_SKIPPED;
     }
     is_right = !strcmp(argv[1], "--probe");
     if (!is_right) {

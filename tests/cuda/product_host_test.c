@@ -206,6 +206,10 @@ static void c_lies_apart(void **state)
             "");
     CHANGED(p.y.address = p.c.address + 16, CZR_PRODUCT_OVERLAP, "where y");
     CHANGED((p.beta = 0.f, p.c.address = p.s.address), CZR_PRODUCT_OK, "");
+    /* Rows of s are as long as its stride, the last one too. */
+    CHANGED((p.s.stride = 336, p.s.batch_stride = 200 * 336,
+             p.c.address = p.s.address + 2 * (399 * 336 + 328)),
+            CZR_PRODUCT_OVERLAP, "where s");
     /* x may be y. */
     CHANGED((p.is_symmetric = true, p.n = p.m, p.y = p.x), CZR_PRODUCT_OK, "");
 }

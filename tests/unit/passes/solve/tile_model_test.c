@@ -79,6 +79,8 @@ static void waves_of_symmetric_products_are_so_full(void **unused)
     const cz_tiling whole = {256, 256, 33, 128, 128, false, 1};
     assert_int_equal(cz_tile_share(&whole, 132), 1000);
     assert_int_equal(cz_tile_share(&whole, 131), 504);
+    const cz_tiling small = {128, 128, 1, 128, 128, true, 1};
+    assert_int_equal(cz_tile_share(&small, 1), 504);
 }
 
 /* Bytes of shared memory that full speed would need in a clock, of 128 that it
@@ -208,6 +210,26 @@ static void chosen_tiles_hold_each_element_once(void **unused)
     }
 }
 
+/* 132 tiles at once, as high as wide: 16 rows of 128 by 8 columns of 256. */
+static void groups_make_squares_of_what_runs_at_once(void **unused)
+{
+    static const int groups[][3] = {
+        {128, 256, 16}, {192, 192, 11}, {128, 128, 11}, {256, 128, 8}};
+    cz_tile_product p = {.m = 8192, .n = 8192, .k = 64, .batch = 1};
+    cz_tile_choice choice;
+    (void)unused;
+
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        const cz_tile_measured only = {p, 132, groups[i][0], groups[i][1], 1};
+        assert_true(cz_tile_choose(&p, &h100, &only, 1, &choice));
+        assert_int_equal(choice.tiling.group, groups[i][2]);
+    }
+    p.m = 300;
+    const cz_tile_measured only = {p, 132, 128, 256, 1};
+    assert_true(cz_tile_choose(&p, &h100, &only, 1, &choice));
+    assert_int_equal(choice.tiling.group, 3);
+}
+
 static void sizes_without_room_are_refused(void **unused)
 {
     const cz_tile_product good = {.m = 8, .n = 8, .k = 8, .batch = 1};
@@ -321,6 +343,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(machines_come_from_their_figures),
         cmocka_unit_test(what_is_chosen_costs_least),
         cmocka_unit_test(chosen_tiles_hold_each_element_once),
+        cmocka_unit_test(groups_make_squares_of_what_runs_at_once),
         cmocka_unit_test(sizes_without_room_are_refused),
         cmocka_unit_test(measured_times_win),
         cmocka_unit_test(tables_are_read),

@@ -1,0 +1,170 @@
+/* Bodies of products behind the text that a plan puts in front of them, for all
+ * tiles that the compiler chooses among and for all forms: the plan's threads,
+ * shared memory and registers are the body's.
+ *
+ * specialise_test FOLDER text|code NVRTC...: `text` compiles to PTX, `code` to
+ * machine code, where spills and registers show.  Exit status 77 without NVRTC.
+ */
+#include "passes/solve/tile_model.h"
+#include "runtime/cuda/product_host.h"
+#include "tests/cuda/compiling.h"
+#include "tests/cuda/cubin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_TEXT = 1 << 18, N_FORMS = 3 };
+
+typedef struct run {
+    czr_nvrtc *nvrtc;
+    const char *folder;
+    bool is_code;
+    int n_compiled;
+} run;
+
+static bool make_plan(int form, int architecture,
+                      const czr_product_tiles *tiles, czr_product_plan *plan)
+{
+    const czr_product_matrix m = {1 << 20, 512, 512 * 512};
+    const czr_product_device device = {architecture, 132};
+    char message[CZR_PRODUCT_MESSAGE];
+    czr_product p = {.m = 512, .n = 512, .k = 512, .batch = 2};
+
+    p.is_symmetric = form == 1;
+    p.is_n_major = form == 2;
+    p.x = p.y = p.c = m;
+    p.c.address *= 2;
+    return czr_product_plan_make(&p, &device, tiles, plan, message) ==
+           CZR_PRODUCT_OK;
+}
+
+/* The plan's text, the body, and what the host believes of it. */
+static const char *make_text(const run *r, const czr_product_plan *p)
+{
+    static char text[MAX_TEXT];
+    const char *body =
+        compiling_read(r->folder, p->is_sm90 ? compiling_sm90 : compiling_sm80);
+    int n = snprintf(text, sizeof text,
+                     "%s%s\nstatic_assert(SHARED_BYTES == %d, \"shared\");\n",
+                     p->header, body, p->shared_bytes);
+
+    if (p->is_sm90)
+        snprintf(text + n, sizeof text - (size_t)n,
+                 "static_assert(WARPGROUP * (CONSUMERS + 1) == %d, \"\");\n"
+                 "static_assert(SPLIT.entry == %d && SPLIT.producer == %d &&\n"
+                 "SPLIT.consumer == %d, \"registers\");\n",
+                 p->n_threads, p->split.entry, p->split.producer,
+                 p->split.consumer);
+    else
+        snprintf(text + n, sizeof text - (size_t)n,
+                 "static_assert(THREADS == %d, \"threads\");\n", p->n_threads);
+    return text;
+}
+
+static bool is_code_right(const czr_product_plan *p, const czr_nvrtc_code *code)
+{
+    static cubin_kernel k;
+
+    if (!cubin_read(code->bytes, code->n_bytes, &k) || k.frame_bytes ||
+        k.n_of[CUBIN_LDL] || k.n_of[CUBIN_STL])
+        return false;
+    if (!p->is_sm90)
+        return k.n_of[CUBIN_HMMA] > 0;
+    const int less = k.setmaxreg[0] > k.setmaxreg[1];
+    return k.n_of[CUBIN_HGMMA] > 0 && k.n_of[CUBIN_USETMAXREG] == 2 &&
+           k.registers == p->split.entry &&
+           k.setmaxreg[less] == p->split.producer &&
+           k.setmaxreg[!less] == p->split.consumer;
+}
+
+static bool is_text_right(const czr_product_plan *p, const czr_nvrtc_code *code)
+{
+    char entry[CZR_PRODUCT_NAME + 16];
+
+    snprintf(entry, sizeof entry, ".entry %s(", p->kernel);
+    return strstr((const char *)code->bytes, entry);
+}
+
+static bool compile(run *r, const czr_product_plan *p)
+{
+    static const char *const archs[2][2] = {
+        {"-arch=compute_80", "-arch=sm_80"},
+        {"-arch=compute_90a", "-arch=sm_90a"}};
+    const char *const options[] = {archs[p->is_sm90][r->is_code],
+                                   "-default-device"};
+    czr_nvrtc_code code;
+    const bool is_right =
+        czr_nvrtc_compile(r->nvrtc, make_text(r, p), options, 2, &code) ==
+            CZR_NVRTC_OK &&
+        (r->is_code ? is_code_right(p, &code) : is_text_right(p, &code));
+
+    r->n_compiled++;
+    if (!is_right)
+        printf("%s: %s\n", p->kernel, code.log ? code.log : "");
+    czr_nvrtc_code_fini(&code);
+    return is_right;
+}
+
+static bool check_forms(run *r, int architecture,
+                        const czr_product_tiles *tiles, bool has_all)
+{
+    bool is_right = true;
+
+    for (int form = 0; form < (has_all ? N_FORMS : 1); form++) {
+        czr_product_plan plan;
+        is_right &=
+            make_plan(form, architecture, tiles, &plan) && compile(r, &plan);
+    }
+    return is_right;
+}
+
+/* What is not the body's must be refused. */
+static bool check_planted(run *r)
+{
+    const czr_product_tiles tiles = {128, 256, 4, 1};
+    bool is_right = true;
+
+    for (int bug = 0; bug < 3; bug++) {
+        czr_product_plan plan;
+        if (!make_plan(0, 90, &tiles, &plan))
+            return false;
+        if (bug == 0)
+            plan.shared_bytes += 16;
+        else if (bug == 1)
+            plan.n_threads -= 128;
+        else
+            plan.split.consumer -= 8;
+        is_right &= !compile(r, &plan);
+    }
+    return is_right;
+}
+
+int main(int argc, char **argv)
+{
+    const czr_product_tiles sm80 = {128, 128, 3, 1};
+    bool is_right = true;
+
+    if (argc < 4)
+        return 2;
+    run r = {.folder = argv[1], .is_code = !strcmp(argv[2], "code")};
+    r.nvrtc = compiling_open(argv + 3, argc - 3);
+    if (!r.nvrtc) {
+        printf("skipped\n");
+        return COMPILING_SKIPPED;
+    }
+    const double start = compiling_seconds();
+    for (int i = 0; i < CZ_TILE_SHAPES; i++) {
+        const czr_product_tiles tiles = {cz_tile_shapes[i].rows,
+                                         cz_tile_shapes[i].cols,
+                                         cz_tile_shapes[i].stages, 1};
+        is_right &= check_forms(&r, 90, &tiles, r.is_code || !i);
+    }
+    is_right &= check_forms(&r, 80, &sm80, true);
+    printf("%d kernels in %.2f s of a processor\n", r.n_compiled,
+           compiling_seconds() - start);
+    printf("refused, as they must be:\n");
+    is_right &= check_planted(&r);
+    czr_nvrtc_close(r.nvrtc);
+    return is_right ? 0 : 1;
+}
