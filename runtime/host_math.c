@@ -32,7 +32,11 @@ czr_status czr_host_math_open(czr_host_math *math, int strict, int n_threads)
                                 sizeof *math->parts);
     else
         czr_library_set_threads(math->n_threads);
-    return math->packed_a && math->packed_b && (math->parts || !strict)
+    const bool has_syrk = !strict && czr_product_has_syrk();
+    math->pairs =
+        has_syrk ? czr_alloc(CZR_SYRK_ROOM, sizeof *math->pairs) : NULL;
+    return math->packed_a && math->packed_b && (math->parts || !strict) &&
+                   (math->pairs || !has_syrk)
                ? CZR_OK
                : CZR_ERR_NO_MEMORY;
 }
@@ -42,4 +46,5 @@ void czr_host_math_close(czr_host_math *math)
     czr_free(math->packed_a);
     czr_free(math->packed_b);
     czr_free(math->parts);
+    czr_free(math->pairs);
 }

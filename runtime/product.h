@@ -10,8 +10,9 @@
 typedef struct czr_host_math {
     czr_math math;
     float *packed_a, *packed_b;
-    float *parts;  /* strict: CZR_PART_LEVELS results of a block */
-    int n_threads; /* of a library, per call */
+    float *parts;    /* strict: CZR_PART_LEVELS results of a block */
+    czr_bf16 *pairs; /* CZR_SYRK_ROOM, where there is czr_product_syrk */
+    int n_threads;   /* of a library, per call */
 } czr_host_math;
 
 /* The processors that this process may use, shared among its ranks; at least
@@ -79,5 +80,17 @@ typedef void (*czr_make_rows)(const czr_host_math *math,
 enum { CZR_STRIP_ROWS = 192 };
 void czr_product_by_strips(const czr_host_math *math,
                            const czr_product *product, czr_make_rows make_rows);
+
+/* Rows of x @ x', which is own squares in bf16, up to the diagonal, by one
+ * thread; only where this CPU has what it takes, and nothing faster. */
+enum {
+    CZR_SYRK_DEPTH = 512, /* of k at once */
+    CZR_SYRK_COLUMNS = 48,
+    /* Two more, so that groups of rows do not share lines of a cache. */
+    CZR_SYRK_ROOM = 2 * CZR_STRIP_ROWS * (CZR_SYRK_DEPTH + 2)
+};
+bool czr_product_has_syrk(void);
+void czr_product_syrk(const czr_host_math *math, const czr_product *product,
+                      const czr_rows *rows);
 
 #endif

@@ -3,7 +3,9 @@
 
 #include <stdbool.h>
 
-enum { TURNED = 64, CHUNK = 1024 }; /* elements: side of a tile; at once */
+/* Elements: side of a tile, and of one that a CPU turns in registers; at once.
+ */
+enum { TURNED = 64, LANES = 32, CHUNK = 1024 };
 
 static size_t least(size_t a, size_t b)
 {
@@ -31,18 +33,9 @@ static size_t least(size_t a, size_t b)
 DEFINE_MIRROR(mirror_f32, float)
 DEFINE_MIRROR(mirror_bf16, czr_bf16)
 
-void czr_mirror_lower(void *x, czr_dtype dtype, size_t n)
-{
-    for (size_t i = 0; i < n; i += TURNED)
-        for (size_t j = 0; j <= i; j += TURNED)
-            if (dtype == CZR_BF16)
-                mirror_bf16(x, n, i, j);
-            else
-                mirror_f32(x, n, i, j);
-}
-
 /* Loops over the results are compiled for wide vectors, too. */
 #if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
 #define INLINE static inline __attribute__((always_inline))
 #define WIDE __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 static bool has_wide(void)
@@ -60,6 +53,79 @@ static bool has_wide(void)
     return false;
 }
 #endif
+
+/* ---- mirror images ---- */
+
+#ifdef __x86_64__
+/* Both halves of a and b, lanes of either in turn. */
+WIDE INLINE void interleave(__m512i a, __m512i b, __m512i to[2])
+{
+    const __m512i step = _mm512_set1_epi32(0x10001);
+    const __m512i lane =
+        _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i lower = _mm512_add_epi32(_mm512_mullo_epi32(lane, step),
+                                           _mm512_set1_epi32(LANES << 16));
+    const __m512i upper = _mm512_add_epi32(lower, _mm512_set1_epi32(0x100010));
+
+    to[0] = _mm512_permutex2var_epi16(a, lower, b);
+    to[1] = _mm512_permutex2var_epi16(a, upper, b);
+}
+
+WIDE INLINE void interleave_all(const __m512i from[LANES], __m512i to[LANES])
+{
+    for (int i = 0; i < LANES / 2; i++)
+        interleave(from[i], from[i + LANES / 2], to + 2 * i);
+}
+
+/* A tile at `from` to its transpose at `to`.  Interleaving moves each index by
+ * a bit, of ten; after five rows and columns have changed places. */
+WIDE static void turn_wide(const czr_bf16 *from, czr_bf16 *to, size_t stride)
+{
+    __m512i x[LANES], y[LANES];
+
+    for (size_t i = 0; i < LANES; i++)
+        x[i] = _mm512_loadu_si512(from + i * stride);
+    interleave_all(x, y);
+    interleave_all(y, x);
+    interleave_all(x, y);
+    interleave_all(y, x);
+    interleave_all(x, y);
+    for (size_t i = 0; i < LANES; i++)
+        _mm512_storeu_si512(to + i * stride, y[i]);
+}
+#else
+static void turn_wide(const czr_bf16 *from, czr_bf16 *to, size_t stride)
+{
+    (void)from;
+    (void)to;
+    (void)stride;
+}
+#endif
+
+/* As mirror_bf16, where rows of a tile fill vectors and it is off the diagonal.
+ */
+static void mirror_wide(czr_bf16 *x, size_t n, size_t i, size_t j)
+{
+    for (size_t r = 0; r < TURNED; r += LANES)
+        for (size_t s = 0; s < TURNED; s += LANES)
+            turn_wide(x + (i + r) * n + j + s, x + (j + s) * n + i + r, n);
+}
+
+void czr_mirror_lower(void *x, czr_dtype dtype, size_t n)
+{
+    const bool is_wide = has_wide();
+
+    for (size_t i = 0; i < n; i += TURNED)
+        for (size_t j = 0; j <= i; j += TURNED)
+            if (dtype == CZR_F32)
+                mirror_f32(x, n, i, j);
+            else if (is_wide && j < i && i + TURNED <= n)
+                mirror_wide(x, n, i, j);
+            else
+                mirror_bf16(x, n, i, j);
+}
+
+/* ---- scaled, added to, rounded ---- */
 
 INLINE void load(const void *from, czr_dtype dtype, size_t first, size_t n,
                  float *to)

@@ -71,13 +71,17 @@ static void add_block(const czr_product *p, const czr_host_math *math,
  * more than they save. */
 static const double SHARED_WORK = 1e8;
 
+static int threads_for(const czr_host_math *math, size_t m, size_t n, size_t k)
+{
+    return (double)m * (double)n * (double)k < SHARED_WORK ? 1
+                                                           : math->n_threads;
+}
+
 static bool multiply_bf16(const czr_host_math *math, const czr_gemm *gemm,
                           czr_dtype c_dtype)
 {
-    const double work = (double)gemm->m * (double)gemm->n * (double)gemm->k;
-
     return czr_library_bf16(gemm, c_dtype,
-                            work < SHARED_WORK ? 1 : math->n_threads);
+                            threads_for(math, gemm->m, gemm->n, gemm->k));
 }
 
 /* Whether oneDNN may scale, add and round: what is added has the type of the
@@ -127,13 +131,22 @@ static bool has_operands(const czr_product *p, czr_dtype dtype)
     return p->a_dtype == dtype && p->b_dtype == dtype;
 }
 
+/* Whether one thread makes x @ x' of bf16. */
+static bool is_syrk(const czr_host_math *math, const czr_product *p)
+{
+    return math->pairs && is_own_square(p) && has_operands(p, CZR_BF16) &&
+           threads_for(math, p->m, p->n, p->k) == 1;
+}
+
 /* Where nothing multiplies bf16: block by block in f32. */
 static void make_rows(const czr_host_math *math, const czr_product *p,
                       const czr_rows *rows)
 {
     const czr_gemm gemm = strip_of(p, rows);
 
-    if (has_operands(p, CZR_F32))
+    if (is_syrk(math, p))
+        czr_product_syrk(math, p, rows);
+    else if (has_operands(p, CZR_F32))
         czr_library_sgemm(&gemm);
     else if (!has_operands(p, CZR_BF16) || !multiply_bf16(math, &gemm, CZR_F32))
         czr_product_blocks(math, p, rows, add_block);

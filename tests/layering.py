@@ -22,7 +22,8 @@ C_HEADERS = {
     "sys/stat.h", "sys/types.h", "sys/wait.h", "sys/resource.h",
     "sys/mman.h", "poll.h", "strings.h", "dirent.h", "spawn.h", "sys/time.h",
 }
-RUNTIME_HEADERS = {"pthread.h", "dlfcn.h", "sched.h", "cblas.h"}
+RUNTIME_HEADERS = {"pthread.h", "dlfcn.h", "sched.h", "cblas.h",
+                   "immintrin.h", "cpuid.h"}  # the compiler's, of vectors
 DRIVER = re.compile(r"frontend/(main|cmd|cmd_\w+|driver\w*)\.[ch]$")
 GENERATED = {"gram.h": "frontend/gram.h"}
 

@@ -258,6 +258,42 @@ static void symmetric_products_of_libraries_are_mirrored(void **state)
         }
 }
 
+/* Of integers sums are exact, however they are cut into blocks of rows and of
+ * k.
+ */
+static void long_squares_of_integers_are_exact(void **state)
+{
+    enum { N = 401, K = 1031 };
+    const buffers *self = *state;
+    czr_bf16 *x = calloc((size_t)N * K, sizeof *x);
+    float *c = calloc((size_t)N * N, sizeof *c);
+
+    assert_non_null(x);
+    assert_non_null(c);
+    for (size_t i = 0; i < (size_t)N * K; i++)
+        x[i] = czr_f32_to_bf16(truncf(9 * next_value()));
+    for (int turned = 0; turned < 2; turned++) {
+        const czr_product p = {.m = N,
+                               .n = N,
+                               .k = K,
+                               .a = x,
+                               .b = x,
+                               .c = c,
+                               .a_dtype = CZR_BF16,
+                               .b_dtype = CZR_BF16,
+                               .transpose_a = turned,
+                               .transpose_b = !turned,
+                               .symmetric = 1};
+        czr_product_library(&self->math.math, &p);
+        for (size_t i = 0; i < N; i++)
+            for (size_t j = 0; j < N; j++)
+                assert_float_equal(
+                    c[i * N + j], i < j ? c[j * N + i] : expected(&p, i, j), 0);
+    }
+    free(c);
+    free(x);
+}
+
 /* What follows the sum over k, with room for all rows or some: variant % 3 says
  * which addend there is, bit 0 of variant / 3 the type of the result, bit 1
  * whether they are one. */
@@ -354,6 +390,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(
             symmetric_products_of_libraries_are_mirrored, setup, teardown),
+        cmocka_unit_test_setup_teardown(long_squares_of_integers_are_exact,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(
             results_are_scaled_added_to_and_rounded_once, setup, teardown),
     };
