@@ -5,6 +5,8 @@ add_library(fake_cuda SHARED ${fake})
 target_include_directories(fake_cuda PRIVATE ${CMAKE_SOURCE_DIR}
   ${CMAKE_SOURCE_DIR}/runtime)
 target_link_libraries(fake_cuda PRIVATE cz_warnings)
+# A test spoils names of functions: the library finds its own without them.
+target_link_options(fake_cuda PRIVATE -Wl,-Bsymbolic)
 set_target_properties(fake_cuda PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
@@ -25,6 +27,14 @@ foreach(file ${tests})
     WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS "unit;cuda")
 endforeach()
+
+set(command ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/mutants.py
+  ${CMAKE_C_COMPILER} ${CMAKE_SOURCE_DIR})
+add_test(NAME cuda_driver_mutants COMMAND ${command} --few)
+set_tests_properties(cuda_driver_mutants PROPERTIES TIMEOUT 120 LABELS cuda)
+add_test(NAME cuda_driver_mutants_long COMMAND ${command})
+set_tests_properties(cuda_driver_mutants_long PROPERTIES TIMEOUT 600
+  LABELS "cuda;nightly")
 
 # Our prototypes against the driver's header, where there is one.
 find_path(CUDA_HEADER cuda.h HINTS ENV CUDA_PATH PATHS /usr/local/cuda

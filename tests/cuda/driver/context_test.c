@@ -348,6 +348,7 @@ static void hears_of_an_illegal_address(void **state)
     expect_sentence(bench.context, CZR_ERR_DEVICE, "waiting for a stream");
     expect_sentence(bench.context, CZR_ERR_DEVICE, "(700)");
     assert_int_equal(launch_add(bench.context, &parts), CZR_ERR_DEVICE);
+    expect_sentence(bench.context, CZR_ERR_DEVICE, "waiting for a stream");
     close_parts(bench.context, &parts);
     end(&bench);
 }

@@ -1,0 +1,195 @@
+#!/usr/bin/python3
+"""Plants bugs in what drives CUDA, one at a time, and runs its tests on the
+driver's double: each must be noticed, and the sources as they are must pass.
+
+mutants.py CC SOURCE_FOLDER [--few]"""
+import os
+import subprocess
+import sys
+import tempfile
+
+RUNTIME = ("status.c", "memory.c", "program.c", "home.c", "device_host.c",
+           "device_late.c")
+DRIVEN = ("driver.c", "context.c", "module.c", "graph.c", "queue.c",
+          "device_cuda.c")
+TESTS = ("driver", "context", "queue", "graph", "device")
+FLAGS = ("-std=c17", "-O1", "-g", "-w", "-D_POSIX_C_SOURCE=200809L")
+
+# name, test, file, what stands there, what the mutant has
+MUTANTS = [
+    ("old drivers are taken", "driver", "driver.c",
+     "driver->version >= CZR_DRIVER_VERSION", "driver->version"),
+    ("missing functions are taken", "driver", "driver.c",
+     "        if (!found)\n            return functions[i].symbol;",
+     "        if (!found)\n            continue;"),
+    ("another driver's libraries are no missing device", "driver", "driver.c",
+     "{CZR_CUDA_SYSTEM_DRIVER_MISMATCH, CZR_ERR_NO_DEVICE},", ""),
+    ("any device is taken", "driver", "context.c",
+     "ordinal < 0 || ordinal >= n", "false"),
+    ("memory is not given back", "context", "context.c",
+     "context->driver->memory_free(address)", "0"),
+    ("pinned memory is not given back", "context", "context.c",
+     "context->driver->pinned_free(memory)", "0"),
+    ("the context is not given back", "context", "context.c",
+     "context->driver->primary_release(context->device);", ""),
+    ("streams are not given back", "context", "context.c",
+     "context->driver->stream_destroy(stream)", "0"),
+    ("later failures hide the first", "context", "context.c",
+     "    if (context->status != CZR_OK)\n        return status;", ""),
+    ("streams do not wait", "context", "context.c",
+     "context->driver->stream_wait(stream, event, 0)", "0"),
+    ("the caller does not wait", "context", "context.c",
+     "code != CZR_CUDA_NOT_READY || passed >= deadline_ms", "true"),
+    ("clusters are not asked for", "context", "module.c",
+     "config.n_attributes = 1;", ""),
+    ("shared memory is not asked for", "context", "module.c",
+     "bytes <= SHARED_UNASKED - fixed", "true"),
+    ("a kernel's own shared memory is forgotten", "context", "module.c",
+     "bytes > context->shared_bytes - fixed", "bytes > context->shared_bytes"),
+    ("machine code is not given back", "context", "module.c",
+     "module->context->driver->library_unload(module->library)", "0"),
+    ("captured graphs are not given back", "context", "graph.c",
+     "driver->graph_destroy(graph)", "0"),
+    ("graphs are not given back", "graph", "graph.c",
+     "graph->context->driver->graph_exec_destroy(graph->exec)", "0"),
+    ("waits are dropped", "queue", "queue.c",
+     "            wait_for(queue, queue->streams[row->stream], "
+     "queue->events[first]);", "CZR_OK;"),
+    ("operations that never came are waited for", "queue", "queue.c",
+     "!queue->has_come[first] || ", ""),
+    ("one wait stands for all of a stream", "queue", "queue.c",
+     "+ source] >= first)", "+ source] >= 0)"),
+    ("a later wait covers though its operation never came", "queue",
+     "queue.c", " &&\n            queue->has_come[row->waits[i]])", ")"),
+    ("events are not recorded", "queue", "queue.c",
+     "        queue->events[op]\n            ? record(",
+     "        false\n            ? record("),
+    ("an event behind each that is waited for", "queue", "queue.c",
+     "ops[first].stream != ops[op].stream && ", ""),
+    ("waits of the last list count", "queue", "queue.c",
+     "        queue->waited[i] = NONE;", "        ;"),
+    ("operations of the last list count", "queue", "queue.c",
+     "        memset(queue->has_come, 0,\n", "        memset(queue->has_come, 1,\n"),
+    ("a join leaves a stream out", "queue", "queue.c",
+     "            status = wait_for(queue, stream, queue->arrivals[i]);",
+     "            status = CZR_OK;"),
+    ("a fork leaves a stream out", "queue", "queue.c",
+     "status = wait_for(queue, queue->streams[i], queue->start);", ";"),
+    ("a finish leaves streams out", "queue", "queue.c",
+     "        status = czr_context_synchronize(queue->context, "
+     "queue->streams[i],\n                                         deadline_ms);",
+     "        status = i ? CZR_OK : czr_context_synchronize(queue->context, "
+     "queue->streams[i], deadline_ms);"),
+    ("nothing orders a list behind a join", "queue", "queue.c",
+     "    queue->is_joined = true;", ""),
+    ("a join leaves a stream out of a graph", "graph", "queue.c",
+     "            status = wait_for(queue, stream, queue->arrivals[i]);",
+     "            status = CZR_OK;"),
+    ("copies of an operation run elsewhere", "device", "device_cuda.c",
+     "czr_address_of(from), bytes, stream_of(device)",
+     "czr_address_of(from), bytes, device->outside"),
+    ("memory is as it was", "device", "device_cuda.c",
+     "czr_context_fill(device->context, address, 0,",
+     "czr_context_fill(device->context, address, 1,"),
+    ("what is outside is not waited for", "device", "device_cuda.c",
+     "status == CZR_OK && !device->current", "false"),
+    ("memory goes before what uses it is done", "device", "device_cuda.c",
+     "    czr_queue_drain(device->queue);\n", ""),
+    ("stages without a kernel are left out", "device", "device_cuda.c",
+     "CZR_CUDA_NOT_FOUND", "CZR_CUDA_SUCCESS"),
+    ("a failed operation does not end", "device", "device_cuda.c",
+     "    const czr_status ended = czr_queue_end(device->queue, op);\n"
+     "    if (status != CZR_OK)\n        return status;",
+     "    if (status != CZR_OK)\n        return status;\n"
+     "    const czr_status ended = czr_queue_end(device->queue, op);"),
+    ("a stream that hangs is waited for", "device", "queue.c",
+     "if (queue->context->status == CZR_ERR_TIMEOUT)", "if (false)"),
+]
+FEW = ("waits are dropped", "captured graphs are not given back",
+       "memory goes before what uses it is done")
+
+
+class Bench:
+    """Compiles in a folder of its own."""
+
+    def __init__(self, cc, source, folder):
+        self.cc, self.source, self.folder = cc, source, folder
+        self.fake = f"{folder}/libfake_cuda.so"
+        self.flags = [*FLAGS, f"-I{source}", f"-I{source}/runtime"]
+        self.run(*self.files("tests/cuda/driver", self.fakes()), "-shared",
+                 "-fPIC", "-Wl,-Bsymbolic", "-o", self.fake)
+        self.objects = {name: self.compile(f"{source}/runtime/{name}", name)
+                        for name in RUNTIME}
+        self.objects.update(
+            (name, self.compile(f"{source}/runtime/cuda/{name}", name))
+            for name in DRIVEN)
+        self.tests = {
+            name: self.compile(f"{source}/tests/cuda/driver/{name}_test.c",
+                               f"{name}_test.c") for name in TESTS}
+
+    def run(self, *words):
+        subprocess.run([self.cc, *self.flags, *words], check=True)
+
+    def files(self, folder, names):
+        return [f"{self.source}/{folder}/{name}" for name in names]
+
+    def fakes(self):
+        names = os.listdir(f"{self.source}/tests/cuda/driver")
+        return sorted(name for name in names
+                      if name.startswith("fake_") and name.endswith(".c"))
+
+    def compile(self, path, name):
+        out = f"{self.folder}/{name}.o"
+        self.run(f'-DFAKE_PATH="{self.fake}"', "-c", path, "-o", out)
+        return out
+
+    def status_of(self, test, objects):
+        """Of one test linked with these, and its first complaint."""
+        program = f"{self.folder}/{test}"
+        self.run(self.tests[test], *objects.values(), self.fake,
+                 f"-Wl,-rpath,{self.folder}", "-lcmocka", "-ldl", "-lm",
+                 "-pthread", "-o", program)
+        try:
+            run = subprocess.run([program], cwd=self.folder, timeout=60,
+                                 capture_output=True, text=True, check=False)
+        except subprocess.TimeoutExpired:
+            return 1, "it does not end"
+        said = [line for line in (run.stdout + run.stderr).split("\n")
+                if "FAILED" in line or "ERROR" in line]
+        return run.returncode, said[0] if said else f"status {run.returncode}"
+
+    def mutant(self, file, old, new):
+        """The objects with one of them changed; None: it has no such place."""
+        with open(f"{self.source}/runtime/cuda/{file}", encoding="utf-8") as f:
+            text = f.read()
+        if text.count(old) != 1:
+            return None
+        path = f"{self.folder}/mutant_{file}"
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text.replace(old, new))
+        return {**self.objects, file: self.compile(path, f"mutant_{file}")}
+
+
+def main():
+    cc, source = sys.argv[1:3]
+    wanted = [m for m in MUTANTS if "--few" not in sys.argv or m[0] in FEW]
+    missed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(cc, source, folder)
+        for test in TESTS:
+            status, said = bench.status_of(test, bench.objects)
+            if status:
+                sys.exit(f"{test}: the sources as they are fail: {said}")
+        for name, test, file, old, new in wanted:
+            objects = bench.mutant(file, old, new)
+            if not objects:
+                sys.exit(f"{name}: {file} does not have once: {old}")
+            status, said = bench.status_of(test, objects)
+            missed += status == 0
+            print(f"{name}: {said.strip() if status else 'NOT NOTICED'}")
+    print(f"{len(wanted) - missed} of {len(wanted)} noticed")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
