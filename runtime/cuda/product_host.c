@@ -31,20 +31,20 @@ enum {
 /* A map has 40 bits for the distance of rows and matrices. */
 #define MAX_STRIDE_BYTES (((int64_t)1 << 40) - 16)
 
-__attribute__((format(printf, 3, 4))) static czr_product_status
-say(char *message, czr_product_status status, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static czr_cuda_product_status
+say(char *message, czr_cuda_product_status status, const char *format, ...)
 {
     va_list list;
 
     va_start(list, format);
-    vsnprintf(message, CZR_PRODUCT_MESSAGE, format, list);
+    vsnprintf(message, CZR_CUDA_PRODUCT_MESSAGE, format, list);
     va_end(list);
     return status;
 }
 
 /* ---- tiles -------------------------------------------------------------- */
 
-int czr_product_shared_bytes(const czr_product_tiles *tiles)
+int czr_cuda_product_shared_bytes(const czr_cuda_product_tiles *tiles)
 {
     const int stage = (tiles->rows + tiles->cols) * BLOCK * ELEMENT_BYTES;
     const int consumers = tiles->rows / BLOCK;
@@ -54,18 +54,18 @@ int czr_product_shared_bytes(const czr_product_tiles *tiles)
     return tiles->stages * (stage + 16) + blocks + 1024;
 }
 
-bool czr_product_is_legal(const czr_product_tiles *tiles,
-                          czr_product_split *split)
+bool czr_cuda_product_is_legal(const czr_cuda_product_tiles *tiles,
+                               czr_cuda_product_split *split)
 {
     /* By consumers, as SPLITS of product_sm90.cu. */
-    static const czr_product_split splits[] = {
+    static const czr_cuda_product_split splits[] = {
         {168, 24, 240}, {128, 32, 160}, {96, 24, 112}};
     const int most = 4, least = 2, consumers = tiles->rows / BLOCK;
 
     if (tiles->rows % BLOCK || consumers < least || consumers > most ||
         tiles->cols < BLOCK || tiles->cols > 4 * BLOCK || tiles->cols % BLOCK ||
         tiles->stages < MIN_STAGES || tiles->stages > SHARED_LIMIT / BLOCK ||
-        czr_product_shared_bytes(tiles) > SHARED_LIMIT)
+        czr_cuda_product_shared_bytes(tiles) > SHARED_LIMIT)
         return false;
     *split = splits[consumers - least];
     /* A warpgroup's sums of 64 rows: half a row for each thread. */
@@ -73,75 +73,77 @@ bool czr_product_is_legal(const czr_product_tiles *tiles,
            split->entry * WARPGROUP * (consumers + 1) <= REGISTERS;
 }
 
-static czr_product_status check_tiles(char *message, const czr_product *p,
-                                      const czr_product_device *d,
-                                      const czr_product_tiles *tiles)
+static czr_cuda_product_status check_tiles(char *message,
+                                           const czr_cuda_product *p,
+                                           const czr_cuda_product_device *d,
+                                           const czr_cuda_product_tiles *tiles)
 {
-    czr_product_split split;
+    czr_cuda_product_split split;
     const bool is_right = d->architecture == 90
-                              ? czr_product_is_legal(tiles, &split)
+                              ? czr_cuda_product_is_legal(tiles, &split)
                               : tiles->rows == SM80_TILE &&
                                     tiles->cols == SM80_TILE &&
                                     tiles->stages == SM80_STAGES;
 
     if (d->architecture < 80 || d->sms < 1)
-        return say(message, CZR_PRODUCT_UNSUPPORTED,
+        return say(message, CZR_CUDA_PRODUCT_UNSUPPORTED,
                    "products need compute capability 8.0, this is %d.%d",
                    d->architecture / 10, d->architecture % 10);
     if (!is_right)
-        return say(message, CZR_PRODUCT_UNSUPPORTED,
+        return say(message, CZR_CUDA_PRODUCT_UNSUPPORTED,
                    "no kernel has tiles of %d x %d in %d stages", tiles->rows,
                    tiles->cols, tiles->stages);
     const int64_t rows = (p->m + tiles->rows - 1) / tiles->rows;
     const int64_t cols = (p->n + tiles->cols - 1) / tiles->cols;
     if (rows > 1 << INDEX_BITS || cols > 1 << INDEX_BITS ||
         p->batch > 1 << BATCH_BITS || tiles->n > MAX_TILES)
-        return say(message, CZR_PRODUCT_TOO_LARGE,
+        return say(message, CZR_CUDA_PRODUCT_TOO_LARGE,
                    "%lld x %lld tiles, %lld matrices: too many",
                    (long long)rows, (long long)cols, (long long)p->batch);
     /* Below 2^64: each tile has an element, and those were counted. */
     if (tiles->n < 1 || (uint64_t)tiles->n > (uint64_t)rows * (uint64_t)cols *
                                                  (uint64_t)p->batch)
-        return say(message, CZR_PRODUCT_CONTRARY,
+        return say(message, CZR_CUDA_PRODUCT_CONTRARY,
                    "a table of %lld tiles is not this product's",
                    (long long)tiles->n);
-    return CZR_PRODUCT_OK;
+    return CZR_CUDA_PRODUCT_OK;
 }
 
 /* ---- sizes -------------------------------------------------------------- */
 
-static czr_product_status check_sizes(char *message, const czr_product *p)
+static czr_cuda_product_status check_sizes(char *message,
+                                           const czr_cuda_product *p)
 {
     if (p->m < 0 || p->n < 0 || p->k < 0 || p->batch < 0)
-        return say(message, CZR_PRODUCT_CONTRARY, "a size is negative");
+        return say(message, CZR_CUDA_PRODUCT_CONTRARY, "a size is negative");
     if (p->is_symmetric && (p->m != p->n || p->is_n_major))
-        return say(message, CZR_PRODUCT_CONTRARY,
+        return say(message, CZR_CUDA_PRODUCT_CONTRARY,
                    "a symmetric product is x y', and square: this is %lld x "
                    "%lld%s",
                    (long long)p->m, (long long)p->n,
                    p->is_n_major ? ", N-major" : "");
     if (!p->m || !p->n || !p->batch)
-        return say(message, CZR_PRODUCT_EMPTY, "c has no element");
+        return say(message, CZR_CUDA_PRODUCT_EMPTY, "c has no element");
     if (!p->k)
-        return say(message, CZR_PRODUCT_NO_K,
+        return say(message, CZR_CUDA_PRODUCT_NO_K,
                    "k is 0: beta s + delta I is an element-wise kernel");
     if (p->m > MAX_EXTENT || p->n > MAX_EXTENT || p->k > MAX_EXTENT)
-        return say(message, CZR_PRODUCT_TOO_LARGE,
+        return say(message, CZR_CUDA_PRODUCT_TOO_LARGE,
                    "kernels count rows and columns up to %d", MAX_EXTENT);
-    return CZR_PRODUCT_OK;
+    return CZR_CUDA_PRODUCT_OK;
 }
 
 /* One operand: where it lies, once it is known to be right. */
 typedef struct view {
     const char *name;
-    const czr_product_matrix *matrix;
+    const czr_cuda_product_matrix *matrix;
     int64_t rows, cols;
     uint64_t end; /* address behind the last byte */
 } view;
 
 /* How many elements from the first to the last of `rows` rows, the last one
  * `last` long. */
-static bool span(const czr_product_matrix *m, int64_t batch, int64_t rows,
+static bool span(const czr_cuda_product_matrix *m, int64_t batch, int64_t rows,
                  int64_t last, int64_t *n)
 {
     int64_t matrices, within;
@@ -152,49 +154,51 @@ static bool span(const czr_product_matrix *m, int64_t batch, int64_t rows,
            !__builtin_add_overflow(matrices, within, n);
 }
 
-static czr_product_status check_view(char *message, view *v, int64_t batch,
-                                     int64_t last)
+static czr_cuda_product_status check_view(char *message, view *v, int64_t batch,
+                                          int64_t last)
 {
-    const czr_product_matrix *m = v->matrix;
+    const czr_cuda_product_matrix *m = v->matrix;
     int64_t elements, bytes, matrix;
 
     if (!m->address)
-        return say(message, CZR_PRODUCT_CONTRARY, "%s is nowhere", v->name);
+        return say(message, CZR_CUDA_PRODUCT_CONTRARY, "%s is nowhere",
+                   v->name);
     if (m->stride < v->cols)
-        return say(message, CZR_PRODUCT_CONTRARY,
+        return say(message, CZR_CUDA_PRODUCT_CONTRARY,
                    "rows of %s overlap: %lld columns, stride %lld", v->name,
                    (long long)v->cols, (long long)m->stride);
     if (m->stride % ALIGNMENT || (batch > 1 && m->batch_stride % ALIGNMENT))
-        return say(message, CZR_PRODUCT_PACK,
+        return say(message, CZR_CUDA_PRODUCT_PACK,
                    "a stride of %s is no multiple of %d: pack first", v->name,
                    ALIGNMENT);
     if (m->address % (ALIGNMENT * ELEMENT_BYTES))
-        return say(message, CZR_PRODUCT_PACK,
+        return say(message, CZR_CUDA_PRODUCT_PACK,
                    "%s begins at no multiple of %d bytes: pack first", v->name,
                    ALIGNMENT * ELEMENT_BYTES);
     if (!span(m, 1, v->rows, v->cols, &matrix) ||
         (batch > 1 && m->batch_stride < matrix))
-        return say(message, CZR_PRODUCT_CONTRARY, "matrices of %s overlap",
+        return say(message, CZR_CUDA_PRODUCT_CONTRARY, "matrices of %s overlap",
                    v->name);
     if (!span(m, batch, v->rows, last, &elements) ||
         __builtin_mul_overflow(elements, (int64_t)ELEMENT_BYTES, &bytes) ||
         __builtin_add_overflow(m->address, (uint64_t)bytes, &v->end))
-        return say(message, CZR_PRODUCT_TOO_LARGE, "%s ends beyond 64 bits",
-                   v->name);
-    return CZR_PRODUCT_OK;
+        return say(message, CZR_CUDA_PRODUCT_TOO_LARGE,
+                   "%s ends beyond 64 bits", v->name);
+    return CZR_CUDA_PRODUCT_OK;
 }
 
 /* Whole ranges are compared: c between the columns of an operand is refused. */
-static czr_product_status check_apart(char *message, const view *c,
-                                      const view *other)
+static czr_cuda_product_status check_apart(char *message, const view *c,
+                                           const view *other)
 {
     if (c->matrix->address < other->end && other->matrix->address < c->end)
-        return say(message, CZR_PRODUCT_OVERLAP, "c may lie where %s lies",
+        return say(message, CZR_CUDA_PRODUCT_OVERLAP, "c may lie where %s lies",
                    other->name);
-    return CZR_PRODUCT_OK;
+    return CZR_CUDA_PRODUCT_OK;
 }
 
-static czr_product_status check_operands(char *message, const czr_product *p)
+static czr_cuda_product_status check_operands(char *message,
+                                              const czr_cuda_product *p)
 {
     view views[] = {{"c", &p->c, p->m, p->n, 0},
                     {"x", &p->x, p->m, p->k, 0},
@@ -205,21 +209,21 @@ static czr_product_status check_operands(char *message, const czr_product *p)
 
     for (int i = 0; i < n_views; i++) {
         const int64_t last = i == 3 ? p->s.stride : views[i].cols;
-        czr_product_status status =
+        czr_cuda_product_status status =
             check_view(message, &views[i], p->batch, last);
-        if (status == CZR_PRODUCT_OK && i)
+        if (status == CZR_CUDA_PRODUCT_OK && i)
             status = check_apart(message, &views[0], &views[i]);
-        if (status != CZR_PRODUCT_OK)
+        if (status != CZR_CUDA_PRODUCT_OK)
             return status;
     }
-    return CZR_PRODUCT_OK;
+    return CZR_CUDA_PRODUCT_OK;
 }
 
 /* ---- numbers ------------------------------------------------------------ */
 
-static czr_product_status make_map(char *message, const czr_product_matrix *m,
-                                   int64_t rows, int64_t cols, int64_t batch,
-                                   czr_product_map *out)
+static czr_cuda_product_status
+make_map(char *message, const czr_cuda_product_matrix *m, int64_t rows,
+         int64_t cols, int64_t batch, czr_cuda_product_map *out)
 {
     int64_t matrix = m->batch_stride;
 
@@ -227,9 +231,9 @@ static czr_product_status make_map(char *message, const czr_product_matrix *m,
         matrix = INT64_MAX;
     if (m->stride > MAX_STRIDE_BYTES / ELEMENT_BYTES ||
         matrix > MAX_STRIDE_BYTES / ELEMENT_BYTES)
-        return say(message, CZR_PRODUCT_TOO_LARGE,
+        return say(message, CZR_CUDA_PRODUCT_TOO_LARGE,
                    "a map of tensors has 40 bits for a stride");
-    const czr_product_map map = {
+    const czr_cuda_product_map map = {
         .address = m->address,
         .dims = {(uint64_t)cols, (uint64_t)rows, (uint64_t)batch},
         .stride_bytes = {(uint64_t)m->stride * ELEMENT_BYTES,
@@ -239,27 +243,28 @@ static czr_product_status make_map(char *message, const czr_product_matrix *m,
         .swizzle_bytes = BLOCK * ELEMENT_BYTES,
     };
     *out = map;
-    return CZR_PRODUCT_OK;
+    return CZR_CUDA_PRODUCT_OK;
 }
 
-static const char *form_of(const czr_product *p)
+static const char *form_of(const czr_cuda_product *p)
 {
     return p->is_symmetric ? "symmetric"
            : p->is_n_major ? "n_major"
                            : "general";
 }
 
-static czr_product_status fill_sm90(char *message, const czr_product *p,
-                                    const czr_product_tiles *tiles,
-                                    czr_product_plan *plan)
+static czr_cuda_product_status fill_sm90(char *message,
+                                         const czr_cuda_product *p,
+                                         const czr_cuda_product_tiles *tiles,
+                                         czr_cuda_product_plan *plan)
 {
-    czr_product_status status;
+    czr_cuda_product_status status;
 
     plan->is_sm90 = true;
     plan->n_threads = WARPGROUP * (tiles->rows / BLOCK + 1);
-    plan->shared_bytes = czr_product_shared_bytes(tiles);
+    plan->shared_bytes = czr_cuda_product_shared_bytes(tiles);
     plan->depth = (int)((p->k + BLOCK - 1) / BLOCK);
-    czr_product_is_legal(tiles, &plan->split);
+    czr_cuda_product_is_legal(tiles, &plan->split);
     snprintf(plan->kernel, sizeof plan->kernel, "product_%s_%dx%dx%d",
              form_of(p), tiles->rows, tiles->cols, tiles->stages);
     snprintf(plan->header, sizeof plan->header,
@@ -268,15 +273,15 @@ static czr_product_status fill_sm90(char *message, const czr_product *p,
              plan->kernel, tiles->rows, tiles->cols, tiles->stages,
              p->is_symmetric, p->is_n_major);
     status = make_map(message, &p->x, p->m, p->k, p->batch, &plan->x);
-    if (status == CZR_PRODUCT_OK)
+    if (status == CZR_CUDA_PRODUCT_OK)
         status = make_map(message, &p->y, p->is_n_major ? p->k : p->n,
                           p->is_n_major ? p->n : p->k, p->batch, &plan->y);
-    if (status == CZR_PRODUCT_OK)
+    if (status == CZR_CUDA_PRODUCT_OK)
         status = make_map(message, &p->c, p->m, p->n, p->batch, &plan->c);
     return status;
 }
 
-static void fill_sm80(const czr_product *p, czr_product_plan *plan)
+static void fill_sm80(const czr_cuda_product *p, czr_cuda_product_plan *plan)
 {
     plan->n_threads = SM80_THREADS;
     plan->shared_bytes = SM80_STAGES * 2 * SM80_TILE * BLOCK * ELEMENT_BYTES;
@@ -287,22 +292,21 @@ static void fill_sm80(const czr_product *p, czr_product_plan *plan)
              plan->kernel, p->is_symmetric, p->is_n_major);
 }
 
-czr_product_status czr_product_plan_make(const czr_product *product,
-                                         const czr_product_device *device,
-                                         const czr_product_tiles *tiles,
-                                         czr_product_plan *plan,
-                                         char message[CZR_PRODUCT_MESSAGE])
+czr_cuda_product_status czr_cuda_product_plan_make(
+    const czr_cuda_product *product, const czr_cuda_product_device *device,
+    const czr_cuda_product_tiles *tiles, czr_cuda_product_plan *plan,
+    char message[CZR_CUDA_PRODUCT_MESSAGE])
 {
-    czr_product_status status;
+    czr_cuda_product_status status;
 
     message[0] = '\0';
     memset(plan, 0, sizeof *plan);
     status = check_sizes(message, product);
-    if (status == CZR_PRODUCT_OK)
+    if (status == CZR_CUDA_PRODUCT_OK)
         status = check_operands(message, product);
-    if (status == CZR_PRODUCT_OK)
+    if (status == CZR_CUDA_PRODUCT_OK)
         status = check_tiles(message, product, device, tiles);
-    if (status != CZR_PRODUCT_OK)
+    if (status != CZR_CUDA_PRODUCT_OK)
         return status;
     plan->rows = (int)product->m;
     plan->cols = (int)product->n;
@@ -311,5 +315,5 @@ czr_product_status czr_product_plan_make(const czr_product *product,
     if (device->architecture == 90)
         return fill_sm90(message, product, tiles, plan);
     fill_sm80(product, plan);
-    return CZR_PRODUCT_OK;
+    return CZR_CUDA_PRODUCT_OK;
 }

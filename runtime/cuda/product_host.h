@@ -8,91 +8,92 @@
 #include <stdint.h>
 
 enum {
-    CZR_PRODUCT_MESSAGE = 160,
-    CZR_PRODUCT_NAME = 64,
-    CZR_PRODUCT_HEADER = 256
+    CZR_CUDA_PRODUCT_MESSAGE = 160,
+    CZR_CUDA_PRODUCT_NAME = 64,
+    CZR_CUDA_PRODUCT_HEADER = 256
 };
 
-typedef enum czr_product_status {
-    CZR_PRODUCT_OK,
-    CZR_PRODUCT_EMPTY,       /* c has no element: nothing is to be done */
-    CZR_PRODUCT_NO_K,        /* k is 0: beta s + delta I, element by element */
-    CZR_PRODUCT_PACK,        /* strides or addresses: pack first */
-    CZR_PRODUCT_OVERLAP,     /* c lies where an operand may lie */
-    CZR_PRODUCT_TOO_LARGE,   /* for 64 bits, the kernel's counters or a map */
-    CZR_PRODUCT_CONTRARY,    /* what is asked for contradicts itself */
-    CZR_PRODUCT_UNSUPPORTED, /* no kernel for the device or for these tiles */
-} czr_product_status;
+typedef enum czr_cuda_product_status {
+    CZR_CUDA_PRODUCT_OK,
+    CZR_CUDA_PRODUCT_EMPTY,   /* c has no element: nothing is to be done */
+    CZR_CUDA_PRODUCT_NO_K,    /* k is 0: beta s + delta I, element by element */
+    CZR_CUDA_PRODUCT_PACK,    /* strides or addresses: pack first */
+    CZR_CUDA_PRODUCT_OVERLAP, /* c lies where an operand may lie */
+    CZR_CUDA_PRODUCT_TOO_LARGE,   /* for 64 bits, the kernel's counters or a map
+                                   */
+    CZR_CUDA_PRODUCT_CONTRARY,    /* what is asked for contradicts itself */
+    CZR_CUDA_PRODUCT_UNSUPPORTED, /* no kernel for the device or for these tiles
+                                   */
+} czr_cuda_product_status;
 
 /* A batch of matrices of 16-bit elements; strides in elements, of rows and of
  * matrices.  The latter does not count where there is one matrix. */
-typedef struct czr_product_matrix {
+typedef struct czr_cuda_product_matrix {
     uint64_t address;
     int64_t stride, batch_stride;
-} czr_product_matrix;
+} czr_cuda_product_matrix;
 
 /* c = alpha x y' + beta s + delta I, c [m, n], x [m, k], y [n, k] or, N-major,
  * [k, n].  s is looked at where beta is not 0, and its rows are as long as its
  * stride. */
-typedef struct czr_product {
+typedef struct czr_cuda_product {
     int64_t m, n, k, batch;
     bool is_symmetric, is_n_major;
-    czr_product_matrix x, y, s, c;
+    czr_cuda_product_matrix x, y, s, c;
     float alpha, beta, delta;
-} czr_product;
+} czr_cuda_product;
 
-typedef struct czr_product_device {
+typedef struct czr_cuda_product_device {
     int architecture; /* 10 major + minor */
     int sms;          /* that the product may have */
-} czr_product_device;
+} czr_cuda_product_device;
 
 /* Chosen by the compiler, with the table of `n` tiles.  The body for sm_80 has
  * tiles of 128 x 128 in 3 stages and no others. */
-typedef struct czr_product_tiles {
+typedef struct czr_cuda_product_tiles {
     int rows, cols, stages;
     int64_t n;
-} czr_product_tiles;
+} czr_cuda_product_tiles;
 
 /* What cuTensorMapEncodeTiled is told, innermost dimension first. */
-typedef struct czr_product_map {
+typedef struct czr_cuda_product_map {
     uint64_t address;
     uint64_t dims[3], stride_bytes[2];
     uint32_t box[3];
     int element_bytes, swizzle_bytes;
-} czr_product_map;
+} czr_cuda_product_map;
 
 /* Registers a thread: as compiled, then of producers and of consumers. */
-typedef struct czr_product_split {
+typedef struct czr_cuda_product_split {
     int entry, producer, consumer;
-} czr_product_split;
+} czr_cuda_product_split;
 
-typedef struct czr_product_plan {
+typedef struct czr_cuda_product_plan {
     bool is_sm90;
-    char kernel[CZR_PRODUCT_NAME];
+    char kernel[CZR_CUDA_PRODUCT_NAME];
     /* Goes in front of the body: definitions, a line each. */
-    char header[CZR_PRODUCT_HEADER];
+    char header[CZR_CUDA_PRODUCT_HEADER];
     int n_blocks, n_threads, shared_bytes;
     /* Arguments: rows and columns of c; steps of 64 along k for sm_90, k itself
      * for sm_80; tiles. */
     int rows, cols, depth, n_tiles;
     /* Of sm_90 alone. */
-    czr_product_split split;
-    czr_product_map x, y, c;
-} czr_product_plan;
+    czr_cuda_product_split split;
+    czr_cuda_product_map x, y, c;
+} czr_cuda_product_plan;
 
 /* Dynamic shared memory that the body for sm_90a takes with these tiles. */
-int czr_product_shared_bytes(const czr_product_tiles *tiles);
+int czr_cuda_product_shared_bytes(const czr_cuda_product_tiles *tiles);
 /* Whether the body for sm_90a can be had with these tiles: shapes of its
  * instructions, shared memory, registers.  Sets the split if so. */
-bool czr_product_is_legal(const czr_product_tiles *tiles,
-                          czr_product_split *split);
+bool czr_cuda_product_is_legal(const czr_cuda_product_tiles *tiles,
+                               czr_cuda_product_split *split);
 
 /* The plan of one product.  Unless OK, `message` says in one sentence what is
  * wrong, and the plan is not to be used. */
-czr_product_status czr_product_plan_make(const czr_product *product,
-                                         const czr_product_device *device,
-                                         const czr_product_tiles *tiles,
-                                         czr_product_plan *plan,
-                                         char message[CZR_PRODUCT_MESSAGE]);
+czr_cuda_product_status czr_cuda_product_plan_make(
+    const czr_cuda_product *product, const czr_cuda_product_device *device,
+    const czr_cuda_product_tiles *tiles, czr_cuda_product_plan *plan,
+    char message[CZR_CUDA_PRODUCT_MESSAGE]);
 
 #endif

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <time.h>
 
-static const czr_product_device h100 = {90, 132}, a100 = {80, 108};
-static const czr_product good = {
+static const czr_cuda_product_device h100 = {90, 132}, a100 = {80, 108};
+static const czr_cuda_product good = {
     .m = 200,
     .n = 328,
     .k = 136,
@@ -28,29 +28,30 @@ static const czr_product good = {
     .alpha = 1.f,
     .beta = 1.f,
 };
-static char message[CZR_PRODUCT_MESSAGE];
-static czr_product_plan plan;
+static char message[CZR_CUDA_PRODUCT_MESSAGE];
+static czr_cuda_product_plan plan;
 
 /* With as many tiles as a general product of `good` has, or fewer. */
-static czr_product_status make(const czr_product *p)
+static czr_cuda_product_status make(const czr_cuda_product *p)
 {
     const bool is_less = p->batch == 1 || p->is_symmetric;
-    const czr_product_tiles tiles = {128, 256, 4, is_less ? 3 : 8};
+    const czr_cuda_product_tiles tiles = {128, 256, 4, is_less ? 3 : 8};
 
-    return czr_product_plan_make(p, &h100, &tiles, &plan, message);
+    return czr_cuda_product_plan_make(p, &h100, &tiles, &plan, message);
 }
 
 /* The compiler's shapes are the kernels', and fill shared memory. */
 static void shapes_of_the_model_are_legal(void **state)
 {
-    czr_product_split split;
+    czr_cuda_product_split split;
     (void)state;
 
     for (int i = 0; i < CZ_TILE_SHAPES; i++) {
-        czr_product_tiles t = {cz_tile_shapes[i].rows, cz_tile_shapes[i].cols,
-                               cz_tile_shapes[i].stages, 1};
-        assert_true(czr_product_is_legal(&t, &split));
-        assert_true(czr_product_shared_bytes(&t) <= 232448);
+        czr_cuda_product_tiles t = {cz_tile_shapes[i].rows,
+                                    cz_tile_shapes[i].cols,
+                                    cz_tile_shapes[i].stages, 1};
+        assert_true(czr_cuda_product_is_legal(&t, &split));
+        assert_true(czr_cuda_product_shared_bytes(&t) <= 232448);
         const int consumers = t.rows / 64;
         assert_true(split.producer + split.consumer * consumers <=
                     split.entry * (consumers + 1));
@@ -58,26 +59,26 @@ static void shapes_of_the_model_are_legal(void **state)
         assert_true(split.entry % 8 == 0 && split.producer % 8 == 0 &&
                     split.consumer % 8 == 0 && split.producer >= 24);
         t.stages += 2;
-        assert_false(czr_product_is_legal(&t, &split));
+        assert_false(czr_cuda_product_is_legal(&t, &split));
     }
 }
 
 static void other_shapes_are_not(void **state)
 {
-    static const czr_product_tiles bad[] = {
+    static const czr_cuda_product_tiles bad[] = {
         {64, 256, 2, 1},         {320, 64, 2, 1},  {128, 320, 2, 1},
         {192, 256, 2, 1},        {256, 192, 2, 1}, {128, 100, 2, 1},
         {100, 128, 2, 1},        {128, 128, 1, 1}, {128, 128, 0, 1},
         {128, 0, 3, 1},          {0, 128, 3, 1},   {-128, 128, 3, 1},
         {128, 64, 1000000000, 1}};
-    czr_product_split split;
+    czr_cuda_product_split split;
     (void)state;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_false(czr_product_is_legal(&bad[i], &split));
+        assert_false(czr_cuda_product_is_legal(&bad[i], &split));
 }
 
-static void assert_map(const czr_product_map *map, uint64_t address,
+static void assert_map(const czr_cuda_product_map *map, uint64_t address,
                        const uint64_t dims[3], const uint64_t strides[2])
 {
     assert_true(map->address == address);
@@ -94,7 +95,7 @@ static void assert_map(const czr_product_map *map, uint64_t address,
 static void a_plan_is_by_hand(void **state)
 {
     (void)state;
-    assert_int_equal(make(&good), CZR_PRODUCT_OK);
+    assert_int_equal(make(&good), CZR_CUDA_PRODUCT_OK);
     assert_string_equal(message, "");
     assert_true(plan.is_sm90);
     assert_string_equal(plan.kernel, "product_general_128x256x4");
@@ -120,19 +121,20 @@ static void a_plan_is_by_hand(void **state)
 
 static void forms_have_their_own_names(void **state)
 {
-    const czr_product_tiles tiles = {128, 128, 3, 6};
-    czr_product p = good;
+    const czr_cuda_product_tiles tiles = {128, 128, 3, 6};
+    czr_cuda_product p = good;
     (void)state;
 
     p.is_n_major = true;
     p.y.stride = 328;
     p.y.batch_stride = 136 * 328;
-    assert_int_equal(make(&p), CZR_PRODUCT_OK);
+    assert_int_equal(make(&p), CZR_CUDA_PRODUCT_OK);
     assert_string_equal(plan.kernel, "product_n_major_128x256x4");
     assert_map(&plan.y, 2 << 20, (const uint64_t[]){328, 136, 2},
                (const uint64_t[]){656, 89216});
-    assert_int_equal(czr_product_plan_make(&p, &a100, &tiles, &plan, message),
-                     CZR_PRODUCT_OK);
+    assert_int_equal(
+        czr_cuda_product_plan_make(&p, &a100, &tiles, &plan, message),
+        CZR_CUDA_PRODUCT_OK);
     assert_string_equal(plan.header, "#define KERNEL product_n_major\n"
                                      "#define SYMMETRIC 0\n"
                                      "#define N_MAJOR 1\n");
@@ -143,12 +145,12 @@ static void forms_have_their_own_names(void **state)
     p = good;
     p.is_symmetric = true;
     p.n = p.m;
-    assert_int_equal(make(&p), CZR_PRODUCT_OK);
+    assert_int_equal(make(&p), CZR_CUDA_PRODUCT_OK);
     assert_string_equal(plan.kernel, "product_symmetric_128x256x4");
 }
 
 /* One change to what is right each. */
-static void assert_refused(czr_product p, czr_product_status status,
+static void assert_refused(czr_cuda_product p, czr_cuda_product_status status,
                            const char *why)
 {
     assert_int_equal(make(&p), status);
@@ -158,7 +160,7 @@ static void assert_refused(czr_product p, czr_product_status status,
 
 #define CHANGED(change, status, why)                                           \
     do {                                                                       \
-        czr_product p = good;                                                  \
+        czr_cuda_product p = good;                                             \
         change;                                                                \
         assert_refused(p, status, why);                                        \
     } while (0)
@@ -166,106 +168,111 @@ static void assert_refused(czr_product p, czr_product_status status,
 static void sizes_are_checked(void **state)
 {
     (void)state;
-    CHANGED(p.m = 0, CZR_PRODUCT_EMPTY, "no element");
-    CHANGED(p.n = 0, CZR_PRODUCT_EMPTY, "no element");
-    CHANGED(p.batch = 0, CZR_PRODUCT_EMPTY, "no element");
-    CHANGED(p.k = 0, CZR_PRODUCT_NO_K, "element-wise");
-    CHANGED(p.m = -1, CZR_PRODUCT_CONTRARY, "negative");
-    CHANGED(p.is_symmetric = true, CZR_PRODUCT_CONTRARY, "200 x 328");
+    CHANGED(p.m = 0, CZR_CUDA_PRODUCT_EMPTY, "no element");
+    CHANGED(p.n = 0, CZR_CUDA_PRODUCT_EMPTY, "no element");
+    CHANGED(p.batch = 0, CZR_CUDA_PRODUCT_EMPTY, "no element");
+    CHANGED(p.k = 0, CZR_CUDA_PRODUCT_NO_K, "element-wise");
+    CHANGED(p.m = -1, CZR_CUDA_PRODUCT_CONTRARY, "negative");
+    CHANGED(p.is_symmetric = true, CZR_CUDA_PRODUCT_CONTRARY, "200 x 328");
     CHANGED((p.is_symmetric = p.is_n_major = true, p.n = p.m),
-            CZR_PRODUCT_CONTRARY, "N-major");
-    CHANGED(p.m = INT_MAX, CZR_PRODUCT_TOO_LARGE, "count");
-    CHANGED(p.k = INT64_MAX, CZR_PRODUCT_TOO_LARGE, "count");
+            CZR_CUDA_PRODUCT_CONTRARY, "N-major");
+    CHANGED(p.m = INT_MAX, CZR_CUDA_PRODUCT_TOO_LARGE, "count");
+    CHANGED(p.k = INT64_MAX, CZR_CUDA_PRODUCT_TOO_LARGE, "count");
 }
 
 static void operands_are_checked(void **state)
 {
     (void)state;
-    CHANGED(p.x.address = 0, CZR_PRODUCT_CONTRARY, "x is nowhere");
-    CHANGED(p.y.stride = 128, CZR_PRODUCT_CONTRARY, "rows of y");
-    CHANGED(p.y.stride = -144, CZR_PRODUCT_CONTRARY, "rows of y");
-    CHANGED(p.c.batch_stride = 200 * 336 - 16, CZR_PRODUCT_CONTRARY,
+    CHANGED(p.x.address = 0, CZR_CUDA_PRODUCT_CONTRARY, "x is nowhere");
+    CHANGED(p.y.stride = 128, CZR_CUDA_PRODUCT_CONTRARY, "rows of y");
+    CHANGED(p.y.stride = -144, CZR_CUDA_PRODUCT_CONTRARY, "rows of y");
+    CHANGED(p.c.batch_stride = 200 * 336 - 16, CZR_CUDA_PRODUCT_CONTRARY,
             "matrices of c");
-    CHANGED(p.x.stride = 137, CZR_PRODUCT_PACK, "x is no multiple of 8: pack");
-    CHANGED(p.s.stride = 332, CZR_PRODUCT_PACK, "pack first");
-    CHANGED(p.c.batch_stride += 4, CZR_PRODUCT_PACK, "pack first");
-    CHANGED(p.c.address += 8, CZR_PRODUCT_PACK, "16 bytes: pack first");
-    CHANGED(p.s.address += 2, CZR_PRODUCT_PACK, "16 bytes: pack first");
+    CHANGED(p.x.stride = 137, CZR_CUDA_PRODUCT_PACK,
+            "x is no multiple of 8: pack");
+    CHANGED(p.s.stride = 332, CZR_CUDA_PRODUCT_PACK, "pack first");
+    CHANGED(p.c.batch_stride += 4, CZR_CUDA_PRODUCT_PACK, "pack first");
+    CHANGED(p.c.address += 8, CZR_CUDA_PRODUCT_PACK, "16 bytes: pack first");
+    CHANGED(p.s.address += 2, CZR_CUDA_PRODUCT_PACK, "16 bytes: pack first");
     /* What is not looked at may be anything. */
-    CHANGED((p.beta = 0.f, p.s.address = 1), CZR_PRODUCT_OK, "");
-    CHANGED((p.batch = 1, p.x.batch_stride = 1), CZR_PRODUCT_OK, "");
+    CHANGED((p.beta = 0.f, p.s.address = 1), CZR_CUDA_PRODUCT_OK, "");
+    CHANGED((p.batch = 1, p.x.batch_stride = 1), CZR_CUDA_PRODUCT_OK, "");
 }
 
 static void c_lies_apart(void **state)
 {
     (void)state;
-    CHANGED(p.c.address = p.s.address, CZR_PRODUCT_OVERLAP, "where s");
+    CHANGED(p.c.address = p.s.address, CZR_CUDA_PRODUCT_OVERLAP, "where s");
     CHANGED(p.c.address = p.x.address + 2 * (200 * 136 * 2 - 8),
-            CZR_PRODUCT_OVERLAP, "where x");
-    CHANGED(p.c.address = p.x.address + 2 * (200 * 136 * 2), CZR_PRODUCT_OK,
-            "");
-    CHANGED(p.y.address = p.c.address + 16, CZR_PRODUCT_OVERLAP, "where y");
-    CHANGED((p.beta = 0.f, p.c.address = p.s.address), CZR_PRODUCT_OK, "");
+            CZR_CUDA_PRODUCT_OVERLAP, "where x");
+    CHANGED(p.c.address = p.x.address + 2 * (200 * 136 * 2),
+            CZR_CUDA_PRODUCT_OK, "");
+    CHANGED(p.y.address = p.c.address + 16, CZR_CUDA_PRODUCT_OVERLAP,
+            "where y");
+    CHANGED((p.beta = 0.f, p.c.address = p.s.address), CZR_CUDA_PRODUCT_OK, "");
     /* Rows of s are as long as its stride, the last one too. */
     CHANGED((p.s.stride = 336, p.s.batch_stride = 200 * 336,
              p.c.address = p.s.address + 2 * (399 * 336 + 328)),
-            CZR_PRODUCT_OVERLAP, "where s");
+            CZR_CUDA_PRODUCT_OVERLAP, "where s");
     /* x may be y. */
-    CHANGED((p.is_symmetric = true, p.n = p.m, p.y = p.x), CZR_PRODUCT_OK, "");
+    CHANGED((p.is_symmetric = true, p.n = p.m, p.y = p.x), CZR_CUDA_PRODUCT_OK,
+            "");
 }
 
 /* More than 2^31 elements are planned; more than 64 bits hold are refused. */
 static void large_sizes_are_counted_in_full(void **state)
 {
-    const czr_product_tiles tiles = {128, 256, 4, 512 * 256};
-    czr_product p = {.m = 65536,
-                     .n = 65536,
-                     .k = 65536,
-                     .batch = 1,
-                     .x = {(uint64_t)1 << 40, 65536, 0},
-                     .y = {(uint64_t)2 << 40, 65536, 0},
-                     .c = {(uint64_t)3 << 40, 65536, 0}};
+    const czr_cuda_product_tiles tiles = {128, 256, 4, 512 * 256};
+    czr_cuda_product p = {.m = 65536,
+                          .n = 65536,
+                          .k = 65536,
+                          .batch = 1,
+                          .x = {(uint64_t)1 << 40, 65536, 0},
+                          .y = {(uint64_t)2 << 40, 65536, 0},
+                          .c = {(uint64_t)3 << 40, 65536, 0}};
     (void)state;
 
-    assert_int_equal(czr_product_plan_make(&p, &h100, &tiles, &plan, message),
-                     CZR_PRODUCT_OK);
+    assert_int_equal(
+        czr_cuda_product_plan_make(&p, &h100, &tiles, &plan, message),
+        CZR_CUDA_PRODUCT_OK);
     assert_true(plan.c.stride_bytes[1] == (uint64_t)1 << 33);
     assert_int_equal(plan.n_blocks, 132);
     p.c.address = p.x.address + ((uint64_t)1 << 33) - 16;
-    assert_refused(p, CZR_PRODUCT_OVERLAP, "where x");
+    assert_refused(p, CZR_CUDA_PRODUCT_OVERLAP, "where x");
     p.c.address = UINT64_MAX - 15;
-    assert_refused(p, CZR_PRODUCT_TOO_LARGE, "c ends beyond");
+    assert_refused(p, CZR_CUDA_PRODUCT_TOO_LARGE, "c ends beyond");
     p.c.address = (uint64_t)3 << 40;
     p.c.stride = (int64_t)1 << 60;
-    assert_refused(p, CZR_PRODUCT_CONTRARY, "matrices of c");
+    assert_refused(p, CZR_CUDA_PRODUCT_CONTRARY, "matrices of c");
     p.c.stride = (int64_t)1 << 45;
-    assert_refused(p, CZR_PRODUCT_TOO_LARGE, "40 bits");
+    assert_refused(p, CZR_CUDA_PRODUCT_TOO_LARGE, "40 bits");
     p.c.stride = 65536;
     p.batch = INT64_MAX;
     p.c.batch_stride = p.x.batch_stride = p.y.batch_stride = (int64_t)1 << 32;
-    assert_refused(p, CZR_PRODUCT_TOO_LARGE, "c ends beyond");
+    assert_refused(p, CZR_CUDA_PRODUCT_TOO_LARGE, "c ends beyond");
 }
 
 static void devices_and_tiles_are_checked(void **state)
 {
     static const struct {
-        czr_product_device device;
-        czr_product_tiles tiles;
-        czr_product_status status;
-    } cases[] = {{{75, 40}, {128, 128, 3, 6}, CZR_PRODUCT_UNSUPPORTED},
-                 {{90, 0}, {128, 256, 4, 8}, CZR_PRODUCT_UNSUPPORTED},
-                 {{90, 132}, {192, 256, 3, 8}, CZR_PRODUCT_UNSUPPORTED},
-                 {{80, 108}, {128, 256, 3, 8}, CZR_PRODUCT_UNSUPPORTED},
-                 {{80, 108}, {128, 128, 4, 8}, CZR_PRODUCT_UNSUPPORTED},
-                 {{100, 148}, {128, 128, 3, 12}, CZR_PRODUCT_OK},
-                 {{90, 132}, {128, 256, 4, 0}, CZR_PRODUCT_CONTRARY},
-                 {{90, 132}, {128, 256, 4, 9}, CZR_PRODUCT_CONTRARY},
-                 {{90, 3}, {128, 256, 4, 8}, CZR_PRODUCT_OK}};
+        czr_cuda_product_device device;
+        czr_cuda_product_tiles tiles;
+        czr_cuda_product_status status;
+    } cases[] = {{{75, 40}, {128, 128, 3, 6}, CZR_CUDA_PRODUCT_UNSUPPORTED},
+                 {{90, 0}, {128, 256, 4, 8}, CZR_CUDA_PRODUCT_UNSUPPORTED},
+                 {{90, 132}, {192, 256, 3, 8}, CZR_CUDA_PRODUCT_UNSUPPORTED},
+                 {{80, 108}, {128, 256, 3, 8}, CZR_CUDA_PRODUCT_UNSUPPORTED},
+                 {{80, 108}, {128, 128, 4, 8}, CZR_CUDA_PRODUCT_UNSUPPORTED},
+                 {{100, 148}, {128, 128, 3, 12}, CZR_CUDA_PRODUCT_OK},
+                 {{90, 132}, {128, 256, 4, 0}, CZR_CUDA_PRODUCT_CONTRARY},
+                 {{90, 132}, {128, 256, 4, 9}, CZR_CUDA_PRODUCT_CONTRARY},
+                 {{90, 3}, {128, 256, 4, 8}, CZR_CUDA_PRODUCT_OK}};
     (void)state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(czr_product_plan_make(&good, &cases[i].device,
-                                               &cases[i].tiles, &plan, message),
+        assert_int_equal(czr_cuda_product_plan_make(&good, &cases[i].device,
+                                                    &cases[i].tiles, &plan,
+                                                    message),
                          cases[i].status);
     assert_int_equal(plan.n_blocks, 3);
 }
@@ -295,7 +302,7 @@ static void chosen_tiles_are_planned(void **state)
         cz_tile_choice choice;
         assert_true(cz_tile_choose(&shape, &machine, NULL, 0, &choice));
         const int64_t x = (shape.k + 7) / 8 * 8, c = (shape.n + 7) / 8 * 8;
-        const czr_product p = {
+        const czr_cuda_product p = {
             .m = shape.m,
             .n = shape.n,
             .k = shape.k,
@@ -305,12 +312,12 @@ static void chosen_tiles_are_planned(void **state)
             .y = {(uint64_t)2 << 40, x, x * shape.n},
             .c = {(uint64_t)3 << 40, c, c * shape.m},
         };
-        const czr_product_tiles tiles = {choice.shape.rows, choice.shape.cols,
-                                         choice.shape.stages,
-                                         choice.cost.n_tiles};
+        const czr_cuda_product_tiles tiles = {
+            choice.shape.rows, choice.shape.cols, choice.shape.stages,
+            choice.cost.n_tiles};
         assert_int_equal(
-            czr_product_plan_make(&p, &h100, &tiles, &plan, message),
-            CZR_PRODUCT_OK);
+            czr_cuda_product_plan_make(&p, &h100, &tiles, &plan, message),
+            CZR_CUDA_PRODUCT_OK);
         assert_true(plan.n_blocks <= 132 && plan.n_blocks <= plan.n_tiles);
         assert_true((int64_t)plan.depth * 64 >= p.k &&
                     ((int64_t)plan.depth - 1) * 64 < p.k);

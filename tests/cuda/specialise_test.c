@@ -24,23 +24,24 @@ typedef struct run {
 } run;
 
 static bool make_plan(int form, int architecture,
-                      const czr_product_tiles *tiles, czr_product_plan *plan)
+                      const czr_cuda_product_tiles *tiles,
+                      czr_cuda_product_plan *plan)
 {
-    const czr_product_matrix m = {1 << 20, 512, 512 * 512};
-    const czr_product_device device = {architecture, 132};
-    char message[CZR_PRODUCT_MESSAGE];
-    czr_product p = {.m = 512, .n = 512, .k = 512, .batch = 2};
+    const czr_cuda_product_matrix m = {1 << 20, 512, 512 * 512};
+    const czr_cuda_product_device device = {architecture, 132};
+    char message[CZR_CUDA_PRODUCT_MESSAGE];
+    czr_cuda_product p = {.m = 512, .n = 512, .k = 512, .batch = 2};
 
     p.is_symmetric = form == 1;
     p.is_n_major = form == 2;
     p.x = p.y = p.c = m;
     p.c.address *= 2;
-    return czr_product_plan_make(&p, &device, tiles, plan, message) ==
-           CZR_PRODUCT_OK;
+    return czr_cuda_product_plan_make(&p, &device, tiles, plan, message) ==
+           CZR_CUDA_PRODUCT_OK;
 }
 
 /* The plan's text, the body, and what the host believes of it. */
-static const char *make_text(const run *r, const czr_product_plan *p)
+static const char *make_text(const run *r, const czr_cuda_product_plan *p)
 {
     static char text[MAX_TEXT];
     const char *body =
@@ -62,7 +63,8 @@ static const char *make_text(const run *r, const czr_product_plan *p)
     return text;
 }
 
-static bool is_code_right(const czr_product_plan *p, const czr_nvrtc_code *code)
+static bool is_code_right(const czr_cuda_product_plan *p,
+                          const czr_nvrtc_code *code)
 {
     static cubin_kernel k;
 
@@ -78,15 +80,16 @@ static bool is_code_right(const czr_product_plan *p, const czr_nvrtc_code *code)
            k.setmaxreg[!less] == p->split.consumer;
 }
 
-static bool is_text_right(const czr_product_plan *p, const czr_nvrtc_code *code)
+static bool is_text_right(const czr_cuda_product_plan *p,
+                          const czr_nvrtc_code *code)
 {
-    char entry[CZR_PRODUCT_NAME + 16];
+    char entry[CZR_CUDA_PRODUCT_NAME + 16];
 
     snprintf(entry, sizeof entry, ".entry %s(", p->kernel);
     return strstr((const char *)code->bytes, entry);
 }
 
-static bool compile(run *r, const czr_product_plan *p)
+static bool compile(run *r, const czr_cuda_product_plan *p)
 {
     static const char *const archs[2][2] = {
         {"-arch=compute_80", "-arch=sm_80"},
@@ -107,12 +110,12 @@ static bool compile(run *r, const czr_product_plan *p)
 }
 
 static bool check_forms(run *r, int architecture,
-                        const czr_product_tiles *tiles, bool has_all)
+                        const czr_cuda_product_tiles *tiles, bool has_all)
 {
     bool is_right = true;
 
     for (int form = 0; form < (has_all ? N_FORMS : 1); form++) {
-        czr_product_plan plan;
+        czr_cuda_product_plan plan;
         is_right &=
             make_plan(form, architecture, tiles, &plan) && compile(r, &plan);
     }
@@ -122,11 +125,11 @@ static bool check_forms(run *r, int architecture,
 /* What is not the body's must be refused. */
 static bool check_planted(run *r)
 {
-    const czr_product_tiles tiles = {128, 256, 4, 1};
+    const czr_cuda_product_tiles tiles = {128, 256, 4, 1};
     bool is_right = true;
 
     for (int bug = 0; bug < 3; bug++) {
-        czr_product_plan plan;
+        czr_cuda_product_plan plan;
         if (!make_plan(0, 90, &tiles, &plan))
             return false;
         if (bug == 0)
@@ -142,7 +145,7 @@ static bool check_planted(run *r)
 
 int main(int argc, char **argv)
 {
-    const czr_product_tiles sm80 = {128, 128, 3, 1};
+    const czr_cuda_product_tiles sm80 = {128, 128, 3, 1};
     bool is_right = true;
 
     if (argc < 4)
@@ -155,9 +158,9 @@ int main(int argc, char **argv)
     }
     const double start = compiling_seconds();
     for (int i = 0; i < CZ_TILE_SHAPES; i++) {
-        const czr_product_tiles tiles = {cz_tile_shapes[i].rows,
-                                         cz_tile_shapes[i].cols,
-                                         cz_tile_shapes[i].stages, 1};
+        const czr_cuda_product_tiles tiles = {cz_tile_shapes[i].rows,
+                                              cz_tile_shapes[i].cols,
+                                              cz_tile_shapes[i].stages, 1};
         is_right &= check_forms(&r, 90, &tiles, r.is_code || !i);
     }
     is_right &= check_forms(&r, 80, &sm80, true);
