@@ -17,6 +17,11 @@ DEV u32 bits_of(float x)
     return __float_as_uint(x);
 }
 
+DEV float float_of(u32 bits)
+{
+    return __uint_as_float(bits);
+}
+
 DEV u64 bits_of(double x)
 {
     return (u64)__double_as_longlong(x);

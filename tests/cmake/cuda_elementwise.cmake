@@ -17,6 +17,24 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_test(NAME cuda_elementwise_mutants_long COMMAND ${mutants})
   set_tests_properties(cuda_elementwise_mutants_long PROPERTIES TIMEOUT 600
     LABELS "cuda;nightly")
+
+  add_executable(cuda_pack cuda/pack_test.cpp ${CMAKE_SOURCE_DIR}/runtime/cuda/pack.c)
+  set_target_properties(cuda_pack PROPERTIES CXX_STANDARD 17
+    CXX_STANDARD_REQUIRED ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(cuda_pack PRIVATE ${CMAKE_SOURCE_DIR}
+    ${CMAKE_SOURCE_DIR}/runtime/cuda)
+  target_compile_options(cuda_pack PRIVATE -O2 -Wall -Wextra -Wshadow -Werror
+    -Wno-unknown-pragmas -Wno-psabi -Wno-pass-failed)
+  add_test(NAME cuda_pack COMMAND cuda_pack 100 1)
+  set(mutants ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/cuda/pack_mutants.py
+    ${CMAKE_CXX_COMPILER} ${CMAKE_SOURCE_DIR})
+  add_test(NAME cuda_pack_mutants COMMAND ${mutants} --few)
+  set_tests_properties(cuda_pack cuda_pack_mutants PROPERTIES TIMEOUT 60
+    LABELS cuda)
+  add_test(NAME cuda_pack_long COMMAND cuda_pack 5000 1000)
+  add_test(NAME cuda_pack_mutants_long COMMAND ${mutants})
+  set_tests_properties(cuda_pack_long cuda_pack_mutants_long PROPERTIES
+    TIMEOUT 600 LABELS "cuda;nightly")
 endif()
 
 add_executable(cuda_elementwise_compile cuda/elementwise_compile_test.c)
@@ -28,7 +46,7 @@ set(golden ${CMAKE_CURRENT_SOURCE_DIR}/golden/cuda)
 set(compile $<TARGET_FILE:cuda_elementwise_compile>
   ${CMAKE_SOURCE_DIR}/runtime/cuda ${installed} ${pinned})
 add_test(NAME cuda_elementwise_compile COMMAND ${compile} ${golden}/forms.cu
-  ${golden}/parts.strict.cu)
+  ${golden}/parts.strict.cu ${CMAKE_SOURCE_DIR}/runtime/cuda/pack.cu)
 add_test(NAME cuda_elementwise_compile_long COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/cuda/elementwise_compile.py $<TARGET_FILE:canzona>
   ${compile})

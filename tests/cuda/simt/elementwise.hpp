@@ -58,6 +58,13 @@ DEV u32 bits_of(float x)
     return bits;
 }
 
+DEV float float_of(u32 bits)
+{
+    float x;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 DEV u64 bits_of(double x)
 {
     u64 bits;
