@@ -13,27 +13,23 @@ DEV tile tile_at(const u64 *tiles, int t)
     return {(int)(v & 0xfffff), (int)(v >> 20 & 0xfffff), (int)(v >> 40)};
 }
 
-// c = alpha x y' + beta s + delta I.  s has rows `s_stride` elements apart and
-// matrices `s_batch` apart, is bf16, does not overlap c, and is not read where
-// beta is 0.  s_stride is a multiple of 8, and rows are so long.
+// c = alpha x y' + beta s + delta I.  s does not overlap c and is not read where
+// beta is 0.
 struct epilogue {
-    const u16 *s;
-    u64 s_stride, s_batch;
     float alpha, beta, delta;
 };
 
-// Two neighbours in a row, from their sums of products, at an even column.
-DEV u32 epilogue_pair(const epilogue &e, float x, float y, int row, int col,
-                      int z, int rows, int cols)
+// Of two neighbours in a row at an even column, from their sums of products:
+// without delta, given their neighbours in s.
+DEV void add_pair(const epilogue &e, float &x, float &y, u32 s)
 {
-    x *= e.alpha;
-    y *= e.alpha;
-    if (e.beta != 0.f && row < rows && col < cols) {
-        const u32 s =
-            load_global32(e.s + z * e.s_batch + row * e.s_stride + col);
-        x += e.beta * low_bf16(s);
-        y += e.beta * high_bf16(s);
-    }
+    x = fmaf(e.beta, low_bf16(s), x);
+    y = fmaf(e.beta, high_bf16(s), y);
+}
+
+// Then with delta.
+DEV u32 round_pair(const epilogue &e, float x, float y, int row, int col)
+{
     if (row == col)
         x += e.delta;
     if (row == col + 1)

@@ -253,24 +253,41 @@ static const char *form_of(const czr_cuda_product *p)
                            : "general";
 }
 
+/* A second buffer of staging a consumer, where there is room: of a symmetric
+ * product it holds a block and its mirror image, else two blocks. */
+static int count_buffers(const czr_cuda_product *p,
+                         const czr_cuda_product_tiles *tiles, int *more_bytes)
+{
+    const int all = tiles->rows / BLOCK * 2 * BLOCK * BLOCK * ELEMENT_BYTES;
+    const bool has_room =
+        !p->is_symmetric ||
+        czr_cuda_product_shared_bytes(tiles) + all <= SHARED_LIMIT;
+
+    *more_bytes = has_room && p->is_symmetric ? all : 0;
+    return has_room ? 2 : 1;
+}
+
 static czr_cuda_product_status fill_sm90(char *message,
                                          const czr_cuda_product *p,
                                          const czr_cuda_product_tiles *tiles,
                                          czr_cuda_product_plan *plan)
 {
     czr_cuda_product_status status;
+    int more_bytes;
+    const int buffers = count_buffers(p, tiles, &more_bytes);
 
     plan->is_sm90 = true;
     plan->n_threads = WARPGROUP * (tiles->rows / BLOCK + 1);
-    plan->shared_bytes = czr_cuda_product_shared_bytes(tiles);
+    plan->shared_bytes = czr_cuda_product_shared_bytes(tiles) + more_bytes;
     plan->depth = (int)((p->k + BLOCK - 1) / BLOCK);
     czr_cuda_product_is_legal(tiles, &plan->split);
     snprintf(plan->kernel, sizeof plan->kernel, "product_%s_%dx%dx%d",
              form_of(p), tiles->rows, tiles->cols, tiles->stages);
     snprintf(plan->header, sizeof plan->header,
              "#define KERNEL %s\n#define BM %d\n#define BN %d\n"
-             "#define STAGES %d\n#define SYMMETRIC %d\n#define N_MAJOR %d\n",
-             plan->kernel, tiles->rows, tiles->cols, tiles->stages,
+             "#define STAGES %d\n#define BUFFERS %d\n#define SYMMETRIC %d\n"
+             "#define N_MAJOR %d\n",
+             plan->kernel, tiles->rows, tiles->cols, tiles->stages, buffers,
              p->is_symmetric, p->is_n_major);
     status = make_map(message, &p->x, p->m, p->k, p->batch, &plan->x);
     if (status == CZR_CUDA_PRODUCT_OK)
@@ -278,6 +295,9 @@ static czr_cuda_product_status fill_sm90(char *message,
                           p->is_n_major ? p->n : p->k, p->batch, &plan->y);
     if (status == CZR_CUDA_PRODUCT_OK)
         status = make_map(message, &p->c, p->m, p->n, p->batch, &plan->c);
+    if (status == CZR_CUDA_PRODUCT_OK)
+        status = make_map(message, p->beta != 0.f ? &p->s : &p->c, p->m, p->n,
+                          p->batch, &plan->s);
     return status;
 }
 

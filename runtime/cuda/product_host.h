@@ -77,12 +77,13 @@ typedef struct czr_cuda_product_plan {
     /* Arguments: rows and columns of c; steps of 64 along k for sm_90, k itself
      * for sm_80; tiles. */
     int rows, cols, depth, n_tiles;
-    /* Of sm_90 alone. */
+    /* Of sm_90 alone; s is c where beta is 0, and is not read. */
     czr_cuda_product_split split;
-    czr_cuda_product_map x, y, c;
+    czr_cuda_product_map x, y, s, c;
 } czr_cuda_product_plan;
 
-/* Dynamic shared memory that the body for sm_90a takes with these tiles. */
+/* Dynamic shared memory that the body for sm_90a takes with these tiles at
+ * least; a plan takes more where that lets stores overlap. */
 int czr_cuda_product_shared_bytes(const czr_cuda_product_tiles *tiles);
 /* Whether the body for sm_90a can be had with these tiles: shapes of its
  * instructions, shared memory, registers.  Sets the split if so. */

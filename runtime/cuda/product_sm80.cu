@@ -160,9 +160,21 @@ DEV void multiply(sums &d, u32 shared, const operand &x, const operand &y,
     __syncthreads();
 }
 
+// Two neighbours of c, from their sums of products.
+DEV u32 finish_pair(const epilogue &e, const operand &s, float x, float y,
+                    int row, int col, int z, int rows, int cols)
+{
+    x *= e.alpha;
+    y *= e.alpha;
+    if (e.beta != 0.f && row < rows && col < cols)
+        add_pair(e, x, y,
+                 load_global32(s.data + z * s.batch + row * s.stride + col));
+    return round_pair(e, x, y, row, col);
+}
+
 // The tile of c to shared memory, rows PITCH bytes apart.
-DEV void stage_tile(const sums &d, u32 shared, const epilogue &e, int i0,
-                    int j0, int z, int rows, int cols)
+DEV void stage_tile(const sums &d, u32 shared, const epilogue &e,
+                    const operand &s, int i0, int j0, int z, int rows, int cols)
 {
     const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
 
@@ -173,12 +185,11 @@ DEV void stage_tile(const sums &d, u32 shared, const epilogue &e, int i0,
 #pragma unroll
             for (int h = 0; h < 2; h++) {
                 const int r = warp / 4 * WARP_ROWS + m * 16 + 8 * h + lane / 4;
-                const int q =
-                    warp % 4 * WARP_COLS + n * 8 + 2 * (lane & 3);
+                const int q = warp % 4 * WARP_COLS + n * 8 + 2 * (lane & 3);
                 store_shared32(shared + r * PITCH + q * 2,
-                               epilogue_pair(e, d[m][n][2 * h],
-                                             d[m][n][2 * h + 1], i0 + r, j0 + q,
-                                             z, rows, cols));
+                               finish_pair(e, s, d[m][n][2 * h],
+                                           d[m][n][2 * h + 1], i0 + r, j0 + q,
+                                           z, rows, cols));
             }
     __syncthreads();
 }
@@ -242,8 +253,9 @@ DEV void store_cols(const output &c, u32 shared, int i0, int j0, int z,
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    KERNEL(const operand x, const operand y, const output c, const epilogue e,
-           int rows, int cols, int k_size, const u64 *tiles, int n_tiles)
+    KERNEL(const operand x, const operand y, const operand s, const output c,
+           const epilogue e, int rows, int cols, int k_size, const u64 *tiles,
+           int n_tiles)
 {
     SHARED_DYNAMIC(bytes);
     const u32 shared = shared_address(bytes);
@@ -253,7 +265,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         const int i0 = t.i * TILE, j0 = t.j * TILE;
         sums d = {};
         multiply(d, shared, x, y, i0, j0, t.z, rows, cols, k_size);
-        stage_tile(d, shared, e, i0, j0, t.z, rows, cols);
+        stage_tile(d, shared, e, s, i0, j0, t.z, rows, cols);
         if (SYMMETRIC && i0 == j0)
             mirror_tile(shared);
         store_rows(c, shared, i0, j0, t.z, rows, cols);

@@ -6,9 +6,10 @@
 // N_MAJOR: the second operand is given as [k, cols], not [cols, k]: c = x y.
 //
 // Specialised by KERNEL (its name), BM, BN (rows and columns of a tile, 64 rows
-// a consumer), STAGES, SYMMETRIC, N_MAJOR.  Maps of x, y and c have boxes of
-// 64 x 64 elements with 128-byte swizzle.  k_steps >= 1: without products there
-// would be no sums to begin with, and the host refuses.
+// a consumer), STAGES, BUFFERS (of staging a consumer, 1 or 2), SYMMETRIC,
+// N_MAJOR.  Maps of x, y, s and c have boxes of 64 x 64 elements with 128-byte
+// swizzle.  k_steps >= 1: without products there would be no sums to begin
+// with, and the host refuses.
 //
 // One warpgroup feeds TMA, the others multiply.  A block of threads goes
 // through tiles blockIdx.x, blockIdx.x + gridDim.x and so on of the table.
@@ -21,11 +22,17 @@ enum {
     X_BYTES = BM * ROW_BYTES,
     STAGE_BYTES = X_BYTES + BN * ROW_BYTES,
     BLOCK_BYTES = 64 * 64 * 2,
+    // Blocks of a stage, and stages that the blocks of s fill.
+    STAGE_BLOCKS = STAGE_BYTES / BLOCK_BYTES,
+    ADDEND_STAGES = (CONSUMERS * (BN / 64) + STAGE_BLOCKS - 1) / STAGE_BLOCKS,
+    // A block and its mirror image.
+    BUFFER_BYTES = (SYMMETRIC ? 2 : 1) * BLOCK_BYTES,
+    STAGING_BYTES = CONSUMERS * BUFFERS * BUFFER_BYTES,
     SHARED_LIMIT = 232448,
     // 1024 for alignment, two barriers a stage.
-    SHARED_BYTES = STAGES * STAGE_BYTES + CONSUMERS * 2 * BLOCK_BYTES + 1024 +
-                   STAGES * 16
+    SHARED_BYTES = STAGES * STAGE_BYTES + STAGING_BYTES + 1024 + STAGES * 16
 };
+static_assert(ADDEND_STAGES <= STAGES, "s has no room in the ring");
 static_assert(BM % 64 == 0 && BN % 64 == 0, "tiles are of 64x64 blocks");
 static_assert(SHARED_BYTES <= SHARED_LIMIT, "stages do not fit");
 
@@ -34,11 +41,8 @@ static_assert(SHARED_BYTES <= SHARED_LIMIT, "stages do not fit");
 struct register_split {
     int entry, producer, consumer;
 };
-constexpr register_split SPLITS[] = {{0, 0, 0},
-                                     {0, 0, 0},
-                                     {168, 24, 240},
-                                     {128, 32, 160},
-                                     {96, 24, 112}};
+constexpr register_split SPLITS[] = {
+    {0, 0, 0}, {0, 0, 0}, {168, 24, 240}, {128, 32, 160}, {96, 24, 112}};
 static_assert(CONSUMERS >= 2 && CONSUMERS <= 4, "no split of registers");
 constexpr register_split SPLIT = SPLITS[CONSUMERS];
 static_assert(SPLIT.producer + SPLIT.consumer * CONSUMERS <=
@@ -64,7 +68,7 @@ DEV shared_plan plan_shared(u32 start)
     shared_plan p;
     p.stages = (start + 1023) & ~1023u;
     p.blocks = p.stages + STAGES * STAGE_BYTES;
-    p.full = p.blocks + CONSUMERS * 2 * BLOCK_BYTES;
+    p.full = p.blocks + STAGING_BYTES;
     p.empty = p.full + 8 * STAGES;
     return p;
 }
@@ -104,6 +108,39 @@ DEV void load_stage(const shared_plan &p, ring r, const tensor_map *x,
     }
 }
 
+// Whether the 64x64 block at (r0, c0) is computed.
+DEV bool has_block(int r0, int c0, int rows, int cols)
+{
+    return r0 < rows && c0 < cols && !(SYMMETRIC && c0 < r0);
+}
+
+// Blocks of s go through the ring behind the tile's last products, as if they
+// were operands: block b of consumer wg has number b CONSUMERS + wg.  Those
+// that nobody computes are left out.
+DEV void load_addend(const shared_plan &p, ring r, const tensor_map *s, tile t,
+                     int stage, int rows, int cols)
+{
+    const u32 at = p.stages + ring_slot(r) * STAGE_BYTES;
+    const u32 full = p.full + 8 * ring_slot(r);
+    int n = 0;
+
+    mbarrier_wait(p.empty + 8 * ring_slot(r), ring_parity(r) ^ 1);
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass)
+            mbarrier_expect(full, n * BLOCK_BYTES);
+        for (int i = 0; i < STAGE_BLOCKS; i++) {
+            const int id = stage * STAGE_BLOCKS + i;
+            const int r0 = t.i * BM + id % CONSUMERS * 64;
+            const int c0 = t.j * BN + id / CONSUMERS * 64;
+            if (id >= CONSUMERS * (BN / 64) || !has_block(r0, c0, rows, cols))
+                continue;
+            if (pass)
+                tma_load(at + i * BLOCK_BYTES, s, full, c0, r0, t.z);
+            n++;
+        }
+    }
+}
+
 // d = the sums of 64 rows of the tile: those of consumer wg.  A stage is given
 // back when the products after it are under way.
 DEV void multiply(float (&d)[BN / 2], const shared_plan &p, ring &r, int wg,
@@ -135,6 +172,40 @@ DEV void multiply(float (&d)[BN / 2], const shared_plan &p, ring &r, int wg,
 DEV u32 place(u32 block, int row, int chunk)
 {
     return block + row * 128 + ((chunk ^ (row & 7)) << 4);
+}
+
+// d = alpha d + beta s, and the ring goes on: stages are given back before the
+// blocks of c are stored.
+DEV void add_addend(float (&d)[BN / 2], const shared_plan &p, ring &r,
+                    const epilogue &e, int wg, int r0, int j0, int rows,
+                    int cols)
+{
+    const int warp = threadIdx.x % WARPGROUP / 32, lane = threadIdx.x & 31;
+
+    for (int stage = 0; stage < ADDEND_STAGES; stage++) {
+        const ring at = {r.n + stage};
+        mbarrier_wait(p.full + 8 * ring_slot(at), ring_parity(at));
+    }
+#pragma unroll
+    for (int b = 0; b < BN / 64; b++) {
+        const int id = b * CONSUMERS + wg;
+        const ring at = {r.n + id / STAGE_BLOCKS};
+        const u32 block = p.stages + ring_slot(at) * STAGE_BYTES +
+                          id % STAGE_BLOCKS * BLOCK_BYTES;
+        if (!has_block(r0, j0 + b * 64, rows, cols))
+            continue;
+#pragma unroll
+        for (int i = 0; i < 16; i++) {
+            const u32 row =
+                place(block, 16 * warp + 8 * (i & 1) + lane / 4, i >> 1);
+            const int x = 32 * b + 2 * i;
+            add_pair(e, d[x], d[x + 1], load_shared32(row + 4 * (lane & 3)));
+        }
+    }
+    __syncwarp();
+    for (int stage = 0; stage < ADDEND_STAGES; stage++, r.n++)
+        if (lane == 0)
+            mbarrier_arrive(p.empty + 8 * ring_slot(r));
 }
 
 // The four 8x8 blocks that a warp has at columns j and j + 1 of its 16 rows, to
@@ -173,17 +244,18 @@ DEV void stage_diagonal(u32 block, int warp, int j, const u32 (&v)[4])
     }
 }
 
-// The 64x64 block at (r0, c0), the number p of this consumer's, to c.
+// The 64x64 block at (r0, c0), the number p of this consumer's, to c.  The
+// store before it may still be under way where there are two buffers.
 DEV void store_block(const float (&d)[BN / 2], int p, u32 normal,
                      const tensor_map *c, const epilogue &e, int wg, int r0,
-                     int c0, int z, int rows, int cols)
+                     int c0, int z)
 {
     const int in = threadIdx.x % WARPGROUP, warp = in / 32, lane = in & 31;
     const u32 mirror = normal + BLOCK_BYTES;
     const bool is_diagonal = SYMMETRIC && r0 == c0;
 
     if (in == 0)
-        tma_store_wait_read();
+        tma_store_wait_read<BUFFERS - 1>();
     named_barrier(1 + wg, WARPGROUP);
 #pragma unroll
     for (int j = 0; j < 8; j += 2) {
@@ -193,7 +265,7 @@ DEV void store_block(const float (&d)[BN / 2], int p, u32 normal,
             const int at = 4 * (p * 8 + j + (q >> 1)) + 2 * (q & 1);
             const int row = r0 + 16 * warp + 8 * (q & 1) + lane / 4;
             const int col = c0 + 8 * (j + (q >> 1)) + 2 * (lane & 3);
-            v[q] = epilogue_pair(e, d[at], d[at + 1], row, col, z, rows, cols);
+            v[q] = round_pair(e, d[at], d[at + 1], row, col);
         }
         if (is_diagonal)
             stage_diagonal(normal, warp, j, v);
@@ -211,20 +283,28 @@ DEV void store_block(const float (&d)[BN / 2], int p, u32 normal,
 }
 
 DEV void produce(const shared_plan &p, const tensor_map *x, const tensor_map *y,
+                 const tensor_map *s, const epilogue &e, int rows, int cols,
                  int k_steps, const u64 *tiles, int n_tiles)
 {
+    const int addend_stages = e.beta != 0.f ? ADDEND_STAGES : 0;
     ring r = {0};
 
-    for (int t = blockIdx.x; t < n_tiles; t += gridDim.x)
+    for (int n = blockIdx.x; n < n_tiles; n += gridDim.x) {
+        const tile t = tile_at(tiles, n);
         for (int k = 0; k < k_steps; k++, r.n++)
-            load_stage(p, r, x, y, tile_at(tiles, t), k);
+            load_stage(p, r, x, y, t, k);
+        for (int stage = 0; stage < addend_stages; stage++, r.n++)
+            load_addend(p, r, s, t, stage, rows, cols);
+    }
 }
 
 DEV void consume(const shared_plan &p, const tensor_map *c, const epilogue &e,
                  int rows, int cols, int k_steps, const u64 *tiles, int n_tiles)
 {
     const int wg = threadIdx.x / WARPGROUP;
+    const u32 staging = p.blocks + wg * BUFFERS * BUFFER_BYTES;
     ring r = {0};
+    u32 n_stored = 0;
 
     for (int n = blockIdx.x; n < n_tiles; n += gridDim.x) {
         const tile t = tile_at(tiles, n);
@@ -232,12 +312,17 @@ DEV void consume(const shared_plan &p, const tensor_map *c, const epilogue &e,
         float d[BN / 2];
         multiply(d, p, r, wg, k_steps);
 #pragma unroll
+        for (int i = 0; i < BN / 2; i++)
+            d[i] *= e.alpha;
+        if (e.beta != 0.f)
+            add_addend(d, p, r, e, wg, r0, t.j * BN, rows, cols);
+#pragma unroll
         for (int b = 0; b < BN / 64; b++) {
             const int c0 = t.j * BN + b * 64;
-            if (r0 >= rows || c0 >= cols || (SYMMETRIC && c0 < r0))
+            if (!has_block(r0, c0, rows, cols))
                 continue;
-            store_block(d, b, p.blocks + wg * 2 * BLOCK_BYTES, c, e, wg, r0, c0,
-                        t.z, rows, cols);
+            store_block(d, b, staging + n_stored++ % BUFFERS * BUFFER_BYTES, c,
+                        e, wg, r0, c0, t.z);
         }
     }
     if (threadIdx.x % WARPGROUP == 0)
@@ -247,6 +332,7 @@ DEV void consume(const shared_plan &p, const tensor_map *c, const epilogue &e,
 extern "C" __global__ void __launch_bounds__(WARPGROUP *(CONSUMERS + 1), 1)
     KERNEL(const __grid_constant__ tensor_map x,
            const __grid_constant__ tensor_map y,
+           const __grid_constant__ tensor_map s,
            const __grid_constant__ tensor_map c, const epilogue e, int rows,
            int cols, int k_steps, const u64 *tiles, int n_tiles)
 {
@@ -254,9 +340,9 @@ extern "C" __global__ void __launch_bounds__(WARPGROUP *(CONSUMERS + 1), 1)
     const shared_plan p = plan_shared(shared_address(shared));
 
     if (threadIdx.x == 0) {
-        for (int s = 0; s < STAGES; s++) {
-            mbarrier_init(p.full + 8 * s, 1);
-            mbarrier_init(p.empty + 8 * s, CONSUMERS * 4);
+        for (int i = 0; i < STAGES; i++) {
+            mbarrier_init(p.full + 8 * i, 1);
+            mbarrier_init(p.empty + 8 * i, CONSUMERS * 4);
         }
         mbarrier_init_fence();
     }
@@ -267,7 +353,7 @@ extern "C" __global__ void __launch_bounds__(WARPGROUP *(CONSUMERS + 1), 1)
             tma_prefetch(&x);
             tma_prefetch(&y);
             tma_prefetch(&c);
-            produce(p, &x, &y, k_steps, tiles, n_tiles);
+            produce(p, &x, &y, &s, e, rows, cols, k_steps, tiles, n_tiles);
         }
     } else {
         registers_grow<SPLIT.consumer>();

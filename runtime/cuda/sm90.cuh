@@ -74,10 +74,10 @@ DEV void tma_store_commit()
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-// Until this thread's stores have read shared memory.
-DEV void tma_store_wait_read()
+// Until all but N committed groups of this thread have read shared memory.
+template <int N> DEV void tma_store_wait_read()
 {
-    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");
 }
 
 // Until this thread's stores are done.
@@ -169,4 +169,11 @@ DEV void stmatrix1_transposed(u32 row, u32 r)
         "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" ::"r"(row),
         "r"(r)
         : "memory");
+}
+
+DEV u32 load_shared32(u32 from)
+{
+    u32 v;
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(v) : "r"(from) : "memory");
+    return v;
 }

@@ -26,17 +26,19 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
       LABELS "cuda;nightly")
   endfunction()
 
-  # Rows and columns of a tile, stages.
-  foreach(tile "128;128;5" "128;192;4" "128;256;4" "192;192;3" "256;128;3")
+  # Rows and columns of a tile, stages, buffers.
+  foreach(tile "128;128;5;2" "128;192;4;2" "128;256;3;2" "128;256;4;1"
+      "192;192;3;1" "256;128;3;1")
     list(GET tile 0 m)
     list(GET tile 1 n)
     list(GET tile 2 stages)
-    cz_cuda_test(sm90_symmetric_${m}x${n} product_sm90_test BM=${m} BN=${n}
-      STAGES=${stages} SYMMETRIC=1 N_MAJOR=0)
+    list(GET tile 3 buffers)
+    cz_cuda_test(sm90_symmetric_${m}x${n}x${stages} product_sm90_test BM=${m}
+      BN=${n} STAGES=${stages} BUFFERS=${buffers} SYMMETRIC=1 N_MAJOR=0)
   endforeach()
   foreach(major 0 1)
     cz_cuda_test(sm90_product_${major} product_sm90_test BM=128 BN=256 STAGES=4
-      SYMMETRIC=0 N_MAJOR=${major})
+      BUFFERS=2 SYMMETRIC=0 N_MAJOR=${major})
     cz_cuda_test(sm80_product_${major} product_sm80_test SYMMETRIC=0
       N_MAJOR=${major})
   endforeach()

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEFINITIONS = 7 };
+enum { MAX_DEFINITIONS = 9 };
 
 static const char *const eigen[COMPILING_FILES] = {"device.cuh", "eigen.cu"};
 
@@ -28,13 +28,14 @@ typedef struct target {
     int consumers; /* 0: registers stay as they are */
 } target;
 
-#define SM90(form, m, n, stages, symmetric, n_major, registers)                \
+#define SM90(form, m, n, stages, buffers, symmetric, n_major, registers)       \
     {                                                                          \
         form " " #m "x" #n, "sm_90a", compiling_sm90,                          \
             {"-DKERNEL=kernel",                                                \
              "-DBM=" #m,                                                       \
              "-DBN=" #n,                                                       \
              "-DSTAGES=" #stages,                                              \
+             "-DBUFFERS=" #buffers,                                            \
              "-DSYMMETRIC=" #symmetric,                                        \
              "-DN_MAJOR=" #n_major},                                           \
             registers, (m) / 64                                                \
@@ -54,13 +55,14 @@ typedef struct target {
     }
 
 static const target targets[] = {
-    SM90("symmetric", 128, 128, 5, 1, 0, 168),
-    SM90("symmetric", 128, 192, 4, 1, 0, 168),
-    SM90("symmetric", 128, 256, 4, 1, 0, 168),
-    SM90("symmetric", 192, 192, 3, 1, 0, 128),
-    SM90("symmetric", 256, 128, 3, 1, 0, 96),
-    SM90("x y'", 128, 256, 4, 0, 0, 168),
-    SM90("x y", 128, 256, 4, 0, 1, 168),
+    SM90("symmetric", 128, 128, 5, 2, 1, 0, 168),
+    SM90("symmetric", 128, 192, 4, 2, 1, 0, 168),
+    SM90("symmetric", 128, 256, 4, 1, 1, 0, 168),
+    SM90("symmetric", 128, 256, 3, 2, 1, 0, 168),
+    SM90("symmetric", 192, 192, 3, 1, 1, 0, 128),
+    SM90("symmetric", 256, 128, 3, 1, 1, 0, 96),
+    SM90("x y'", 128, 256, 4, 2, 0, 0, 168),
+    SM90("x y", 128, 256, 4, 2, 0, 1, 168),
     SM80("symmetric", "sm_80", 1, 0, 255),
     SM80("x y'", "sm_80", 0, 0, 255),
     SM80("x y", "sm_80", 0, 1, 255),

@@ -11,8 +11,10 @@ import subprocess
 import sys
 import tempfile
 
-SM90 = ("product_sm90_test.cpp", "-DBM=128", "-DBN=128", "-DSTAGES=3")
-WIDE = ("product_sm90_test.cpp", "-DBM=256", "-DBN=128", "-DSTAGES=3")
+SM90 = ("product_sm90_test.cpp", "-DBM=128", "-DBN=128", "-DSTAGES=3",
+        "-DBUFFERS=2")
+WIDE = ("product_sm90_test.cpp", "-DBM=256", "-DBN=128", "-DSTAGES=3",
+        "-DBUFFERS=1")
 SM80 = ("product_sm80_test.cpp",)
 EIGEN = ("eigen_test.cpp", "-DMAX_SWEEPS=30")
 FEW_SWEEPS = ("eigen_test.cpp", "-DMAX_SWEEPS=4")
@@ -41,13 +43,42 @@ MUTANTS = [
      "mbarrier_expect(full, STAGE_BYTES)",
      "mbarrier_expect(full, STAGE_BYTES + 128)"),
     ("too few arrivals end a phase", SM90 + SYMMETRIC, "product_sm90.cu",
-     "p.empty + 8 * s, CONSUMERS * 4", "p.empty + 8 * s, CONSUMERS"),
+     "p.empty + 8 * i, CONSUMERS * 4", "p.empty + 8 * i, CONSUMERS"),
     ("accumulators of the last tile are kept", SM90 + SYMMETRIC,
      "product_sm90.cu", "k | kk)", "1)"),
     ("accumulators are read under way", SM90 + SYMMETRIC, "product_sm90.cu",
      "wgmma_wait<0>();", "wgmma_wait<1>();"),
     ("staging is written while it is stored", SM90 + SYMMETRIC,
-     "product_sm90.cu", "        tma_store_wait_read();\n", "        ;\n"),
+     "product_sm90.cu", "        tma_store_wait_read<BUFFERS - 1>();\n",
+     "        ;\n"),
+    ("one store too many is left under way", SM90 + SYMMETRIC,
+     "product_sm90.cu", "tma_store_wait_read<BUFFERS - 1>",
+     "tma_store_wait_read<BUFFERS>"),
+    ("all blocks are staged in the first buffer", SM90 + GENERAL,
+     "product_sm90.cu", "n_stored++ % BUFFERS * BUFFER_BYTES", "0"),
+    ("one buffer is as two", WIDE + SYMMETRIC, "product_sm90.cu",
+     "tma_store_wait_read<BUFFERS - 1>", "tma_store_wait_read<1>"),
+    ("s is read before it is there", SM90 + SYMMETRIC, "product_sm90.cu",
+     "mbarrier_wait(p.full + 8 * ring_slot(at), ring_parity(at));", ""),
+    ("s is waited for with the parity of the products", SM90 + SYMMETRIC,
+     "product_sm90.cu", "ring_slot(at), ring_parity(at))",
+     "ring_slot(at), ring_parity({r.n - 1}))"),
+    ("stages of s are given back before they are read", SM90 + SYMMETRIC,
+     "product_sm90.cu", "    __syncwarp();\n    for (int stage", "    for (int stage"),
+    ("s is loaded into stages that are in use", SM90 + SYMMETRIC,
+     "product_sm90.cu", "int n = 0;\n\n    mbarrier_wait(p.empty + 8 * "
+     "ring_slot(r), ring_parity(r) ^ 1);", "int n = 0;\n\n"),
+    ("blocks of s that nobody loads are promised", SM90 + SYMMETRIC,
+     "product_sm90.cu", "mbarrier_expect(full, n * BLOCK_BYTES)",
+     "mbarrier_expect(full, STAGE_BYTES)"),
+    ("blocks of s change places", SM90 + SYMMETRIC, "product_sm90.cu",
+     "const int id = b * CONSUMERS + wg;",
+     "const int id = wg * (BN / 64) + b;"),
+    ("the second stage of s is never read", WIDE + SYMMETRIC,
+     "product_sm90.cu", "const ring at = {r.n + id / STAGE_BLOCKS};",
+     "const ring at = {r.n};"),
+    ("rows and columns of s change places", SM90 + GENERAL,
+     "product_sm90.cu", "s, full, c0, r0, t.z", "s, full, r0, c0, t.z"),
     ("staging is stored while it is written", SM90 + SYMMETRIC,
      "product_sm90.cu",
      "proxy_fence();\n    named_barrier(1 + wg, WARPGROUP);", "proxy_fence();"),
@@ -72,12 +103,12 @@ MUTANTS = [
      "N_MAJOR ? BLOCK_BYTES / 2 : 16"),
     ("columns and k of the second operand change places", SM90 + GENERAL,
      "product_sm90.cu", "full, col, k * BK, t.z", "full, k * BK, col, t.z"),
-    ("s has another stride", SM90 + SYMMETRIC, "product.cuh",
-     "row * e.s_stride", "row * cols"),
+    ("s has another stride", SM80 + SYMMETRIC, "product_sm80.cu",
+     "row * s.stride + col", "row * cols + col"),
     ("delta misses odd places of the diagonal", SM80 + SYMMETRIC,
      "product.cuh", "if (row == col + 1)", "if (row == col + 2)"),
-    ("matrices of a batch share one s", SM80 + SYMMETRIC, "product.cuh",
-     "z * e.s_batch + ", ""),
+    ("matrices of a batch share one s", SM80 + SYMMETRIC,
+     "product_sm80.cu", "z * s.batch + ", ""),
     ("a stage is read before all threads have it", SM80 + SYMMETRIC,
      "product_sm80.cu",
      "cp_async_wait<STAGES - 2>();\n        __syncthreads();",
@@ -158,8 +189,8 @@ def compile_c(source, folder, name):
 
 
 def status_of(program):
-    """Exit status with three seeds, and what is said."""
-    run = subprocess.run([program, "3"], stdout=subprocess.DEVNULL,
+    """Exit status with ten seeds, and what is said."""
+    run = subprocess.run([program, "10"], stdout=subprocess.DEVNULL,
                          stderr=subprocess.PIPE, timeout=120, text=True)
     words = run.stderr.strip().split("\n")[-1]
     return run.returncode, words or f"status {run.returncode}"

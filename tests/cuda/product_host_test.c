@@ -99,10 +99,11 @@ static void a_plan_is_by_hand(void **state)
     assert_string_equal(message, "");
     assert_true(plan.is_sm90);
     assert_string_equal(plan.kernel, "product_general_128x256x4");
-    assert_string_equal(plan.header,
-                        "#define KERNEL product_general_128x256x4\n"
-                        "#define BM 128\n#define BN 256\n#define STAGES 4\n"
-                        "#define SYMMETRIC 0\n#define N_MAJOR 0\n");
+    assert_string_equal(
+        plan.header,
+        "#define KERNEL product_general_128x256x4\n"
+        "#define BM 128\n#define BN 256\n#define STAGES 4\n"
+        "#define BUFFERS 2\n#define SYMMETRIC 0\n#define N_MAJOR 0\n");
     assert_int_equal(plan.n_blocks, 8);
     assert_int_equal(plan.n_threads, 384);
     assert_int_equal(plan.shared_bytes, 4 * 49152 + 4 * 16 + 32768 + 1024);
@@ -115,8 +116,41 @@ static void a_plan_is_by_hand(void **state)
                (const uint64_t[]){272, 54400});
     assert_map(&plan.y, 2 << 20, (const uint64_t[]){136, 328, 2},
                (const uint64_t[]){288, 94464});
+    assert_map(&plan.s, 3 << 20, (const uint64_t[]){328, 200, 2},
+               (const uint64_t[]){656, 131200});
     assert_map(&plan.c, 4 << 20, (const uint64_t[]){328, 200, 2},
                (const uint64_t[]){672, 134400});
+}
+
+static void what_is_not_read_has_the_map_of_c(void **state)
+{
+    czr_cuda_product p = good;
+    (void)state;
+
+    p.beta = 0.f;
+    p.s.address = 0;
+    assert_int_equal(make(&p), CZR_CUDA_PRODUCT_OK);
+    assert_memory_equal(&plan.s, &plan.c, sizeof plan.c);
+}
+
+static void a_second_buffer_goes_where_there_is_room(void **state)
+{
+    const czr_cuda_product_tiles tiles[] = {{128, 128, 5, 3}, {128, 256, 4, 3}};
+    const int n_bytes[] = {5 * (32768 + 16) + 65536 + 1024,
+                           4 * (49152 + 16) + 32768 + 1024};
+    const char *const definitions[] = {"BUFFERS 2\n", "BUFFERS 1\n"};
+    czr_cuda_product p = good;
+    (void)state;
+
+    p.is_symmetric = true;
+    p.n = p.m;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(
+            czr_cuda_product_plan_make(&p, &h100, &tiles[i], &plan, message),
+            CZR_CUDA_PRODUCT_OK);
+        assert_non_null(strstr(plan.header, definitions[i]));
+        assert_int_equal(plan.shared_bytes, n_bytes[i]);
+    }
 }
 
 static void forms_have_their_own_names(void **state)
@@ -331,6 +365,8 @@ int main(void)
         cmocka_unit_test(other_shapes_are_not),
         cmocka_unit_test(a_plan_is_by_hand),
         cmocka_unit_test(forms_have_their_own_names),
+        cmocka_unit_test(what_is_not_read_has_the_map_of_c),
+        cmocka_unit_test(a_second_buffer_goes_where_there_is_room),
         cmocka_unit_test(sizes_are_checked),
         cmocka_unit_test(operands_are_checked),
         cmocka_unit_test(c_lies_apart),

@@ -14,11 +14,11 @@ void run_product(product &p)
     const operand x = {p.x.data, p.x.stride, p.x.size};
     const operand y = {p.y.data, p.y.stride, p.y.size};
     const output c = {p.c.data, p.c.stride, p.c.size};
-    const epilogue e = {p.s.data,     p.s.stride,  p.s.size,
-                        p.size.alpha, p.size.beta, p.size.delta};
+    const operand s = {p.s.data, p.s.stride, p.s.size};
+    const epilogue e = {p.size.alpha, p.size.beta, p.size.delta};
 
     simt::launch(p.size.n_blocks, THREADS, [&] {
-        kernel(x, y, c, e, p.size.rows, p.size.cols, p.size.k, p.tiles.data(),
-               static_cast<int>(p.tiles.size()));
+        kernel(x, y, s, c, e, p.size.rows, p.size.cols, p.size.k,
+               p.tiles.data(), static_cast<int>(p.tiles.size()));
     });
 }

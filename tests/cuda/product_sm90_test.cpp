@@ -22,15 +22,15 @@ void run_product(product &p)
     constexpr int threads = WARPGROUP * (CONSUMERS + 1);
     const tensor_map x = map_of(p.x, p.size.batch);
     const tensor_map y = map_of(p.y, p.size.batch);
+    const tensor_map s = map_of(p.s, p.size.batch);
     const tensor_map c = map_of(p.c, p.size.batch);
-    const epilogue e = {p.s.data,     p.s.stride,  p.s.size,
-                        p.size.alpha, p.size.beta, p.size.delta};
+    const epilogue e = {p.size.alpha, p.size.beta, p.size.delta};
     const int steps = (p.size.k + BK - 1) / BK;
 
     // What a compiler may give so many threads: whole eights.
     simt::entry_registers = 65536 / threads / 8 * 8;
     simt::launch(p.size.n_blocks, threads, [&] {
-        kernel(x, y, c, e, p.size.rows, p.size.cols, steps, p.tiles.data(),
+        kernel(x, y, s, c, e, p.size.rows, p.size.cols, steps, p.tiles.data(),
                static_cast<int>(p.tiles.size()));
     });
 }

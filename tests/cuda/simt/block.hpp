@@ -190,6 +190,8 @@ inline void run_block()
             idle = 0;
         else if (!pending.empty())
             do_pending(true);
+        else if (sleepers.n_rounds)
+            sleepers.n_rounds = 0;
         else if (++idle > 3)
             report_deadlock();
     }
@@ -243,6 +245,11 @@ inline u16 half_of(u32 pair, int h)
 DEV void __syncthreads()
 {
     simt::wait_at(0, static_cast<int>(simt::block_size.x));
+}
+
+DEV void __syncwarp()
+{
+    simt::in_warp("__syncwarp", nullptr, [](void **) {});
 }
 
 DEV int __syncthreads_or(int vote)

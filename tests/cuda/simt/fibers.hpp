@@ -113,18 +113,44 @@ inline void prepare(unsigned n)
     std::exit(2);
 }
 
-// Each thread that is not done once, beginning anywhere, in either direction.
+// Now and then one thread in eight, by lot, sleeps for some rounds: one round
+// in so many begins that.
+inline unsigned sleep_odds = 16;
+struct sleep {
+    unsigned n_rounds, key;
+};
+inline sleep sleepers;
+
+inline void draw_sleepers()
+{
+    if (sleepers.n_rounds)
+        sleepers.n_rounds--;
+    else if (draw() % sleep_odds == 0)
+        sleepers = {draw() % 16, draw()};
+}
+
+inline bool is_asleep(unsigned thread)
+{
+    return sleepers.n_rounds &&
+           (thread + 1) * 2654435761u * (sleepers.key | 1) >> 29 == 0;
+}
+
+// Each thread that is neither done nor asleep once, beginning anywhere, in
+// either direction.
 inline unsigned go_round()
 {
     const unsigned n = static_cast<unsigned>(fibers.size());
     const unsigned start = draw() % n, step = draw() & 1 ? 1 : n - 1;
     unsigned left = 0;
 
+    draw_sleepers();
     for (unsigned k = 0; k < n; k++) {
         fiber &f = fibers[(start + static_cast<std::uint64_t>(k) * step) % n];
         if (f.is_done)
             continue;
         left++;
+        if (is_asleep(f.thread.x))
+            continue;
         current = &f;
         simt_switch(&scheduler_stack, f.stack_pointer);
     }

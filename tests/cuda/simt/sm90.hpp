@@ -17,8 +17,9 @@ struct phase_barrier {
 };
 
 inline std::map<u32, phase_barrier> phase_barriers;
-inline std::vector<work> stores_open[MAX_THREADS],
-    stores_committed[MAX_THREADS];
+inline std::vector<work> stores_open[MAX_THREADS];
+// Groups, the oldest first, of stores that have not read shared memory yet.
+inline std::vector<std::vector<work>> stores_committed[MAX_THREADS];
 // Of 16 bytes of shared memory: thread + 1 that wrote them and has not fenced.
 inline u16 unfenced[SHARED_BYTES_LIMIT / 16];
 // Registers of the block that nobody has, and those a thread began with.
@@ -193,25 +194,32 @@ DEV void tma_store(const tensor_map *map, u32 from, int x, int y, int z)
     });
 }
 
+// Shared memory is read at once, or as late as waits allow.
 DEV void tma_store_commit()
 {
     auto &open = simt::stores_open[threadIdx.x];
-    auto &committed = simt::stores_committed[threadIdx.x];
-    committed.insert(committed.end(), open.begin(), open.end());
+    if (simt::draw() % 4 == 0) {
+        for (const simt::work &store : open)
+            store();
+        open.clear();
+    }
+    simt::stores_committed[threadIdx.x].push_back(open);
     open.clear();
 }
 
-// Shared memory is read as late as this allows.
-DEV void tma_store_wait_read()
+template <int N> DEV void tma_store_wait_read()
 {
-    for (const simt::work &store : simt::stores_committed[threadIdx.x])
-        store();
-    simt::stores_committed[threadIdx.x].clear();
+    auto &groups = simt::stores_committed[threadIdx.x];
+    while (groups.size() > N) {
+        for (const simt::work &store : groups.front())
+            store();
+        groups.erase(groups.begin());
+    }
 }
 
 DEV void tma_store_wait()
 {
-    tma_store_wait_read();
+    tma_store_wait_read<0>();
 }
 
 DEV void proxy_fence()
@@ -254,4 +262,12 @@ DEV void stmatrix1(u32 row, u32 r)
 DEV void stmatrix1_transposed(u32 row, u32 r)
 {
     simt::store_matrix<1, true>(row, &r);
+}
+
+DEV u32 load_shared32(u32 from)
+{
+    u32 v;
+    simt::check_shared(from, 4, 4);
+    std::memcpy(&v, simt::shared + from, sizeof v);
+    return v;
 }
