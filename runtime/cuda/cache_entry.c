@@ -54,18 +54,18 @@ void czr_cache_key(const czr_cache_source *source, int major, int minor,
 void czr_cache_name(const unsigned char key[CZR_CACHE_KEY_BYTES],
                     char name[CACHE_NAME_BYTES])
 {
-    for (size_t i = 0; i < CZR_CACHE_KEY_BYTES; i++) {
-        name[2 * i] = "0123456789abcdef"[key[i] >> 4];
-        name[2 * i + 1] = "0123456789abcdef"[key[i] & 15];
+    for (int i = 0; i < CZR_CACHE_KEY_BYTES; i++) {
+        *name++ = "0123456789abcdef"[key[i] >> 4];
+        *name++ = "0123456789abcdef"[key[i] & 15];
     }
-    memcpy(name + 2 * CZR_CACHE_KEY_BYTES, ending, sizeof ending);
+    memcpy(name, ending, sizeof ending);
 }
 
 bool czr_cache_is_name(const char *name)
 {
     const size_t n = strspn(name, "0123456789abcdef");
 
-    return n == 2 * CZR_CACHE_KEY_BYTES && !strcmp(name + n, ending);
+    return n == (size_t)2 * CZR_CACHE_KEY_BYTES && !strcmp(name + n, ending);
 }
 
 void czr_cache_write_header(const unsigned char key[CZR_CACHE_KEY_BYTES],

@@ -171,7 +171,7 @@ static czr_cuda_product_status check_view(char *message, view *v, int64_t batch,
         return say(message, CZR_CUDA_PRODUCT_PACK,
                    "a stride of %s is no multiple of %d: pack first", v->name,
                    ALIGNMENT);
-    if (m->address % (ALIGNMENT * ELEMENT_BYTES))
+    if (m->address % ((uint64_t)ALIGNMENT * ELEMENT_BYTES))
         return say(message, CZR_CUDA_PRODUCT_PACK,
                    "%s begins at no multiple of %d bytes: pack first", v->name,
                    ALIGNMENT * ELEMENT_BYTES);

@@ -15,15 +15,20 @@ enum {
 
 typedef enum czr_cuda_product_status {
     CZR_CUDA_PRODUCT_OK,
-    CZR_CUDA_PRODUCT_EMPTY,   /* c has no element: nothing is to be done */
-    CZR_CUDA_PRODUCT_NO_K,    /* k is 0: beta s + delta I, element by element */
-    CZR_CUDA_PRODUCT_PACK,    /* strides or addresses: pack first */
-    CZR_CUDA_PRODUCT_OVERLAP, /* c lies where an operand may lie */
-    CZR_CUDA_PRODUCT_TOO_LARGE,   /* for 64 bits, the kernel's counters or a map
-                                   */
-    CZR_CUDA_PRODUCT_CONTRARY,    /* what is asked for contradicts itself */
-    CZR_CUDA_PRODUCT_UNSUPPORTED, /* no kernel for the device or for these tiles
-                                   */
+    /* c has no element: nothing is to be done. */
+    CZR_CUDA_PRODUCT_EMPTY,
+    /* k is 0: beta s + delta I, element by element. */
+    CZR_CUDA_PRODUCT_NO_K,
+    /* A stride or an address is none that copies can begin at: pack first. */
+    CZR_CUDA_PRODUCT_PACK,
+    /* c lies where an operand may lie. */
+    CZR_CUDA_PRODUCT_OVERLAP,
+    /* For 64 bits, for the kernel's counters or for a map of tensors. */
+    CZR_CUDA_PRODUCT_TOO_LARGE,
+    /* What is asked for contradicts itself. */
+    CZR_CUDA_PRODUCT_CONTRARY,
+    /* No kernel for the device or for these tiles. */
+    CZR_CUDA_PRODUCT_UNSUPPORTED,
 } czr_cuda_product_status;
 
 /* A batch of matrices of 16-bit elements; strides in elements, of rows and of

@@ -133,3 +133,17 @@ set_tests_properties(cuda_specialise cuda_specialise_long PROPERTIES
   TIMEOUT 300 LABELS cuda SKIP_RETURN_CODE 77
   ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
 set_property(TEST cuda_specialise_long APPEND PROPERTY LABELS nightly)
+
+# What all kernels of a plan take to compile, and from the cache.
+add_executable(cuda_plan_kernels cuda/plan_kernels_test.c cuda/compiling.c)
+target_include_directories(cuda_plan_kernels PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(cuda_plan_kernels PRIVATE czr_cuda cz_solve cz_warnings)
+set_target_properties(cuda_plan_kernels PROPERTIES
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+add_test(NAME cuda_plan_kernels COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/cuda/plan_kernels.py $<TARGET_FILE:canzona>
+  ${CMAKE_SOURCE_DIR}/examples/qwen3-32b.cz $<TARGET_FILE:cuda_plan_kernels>
+  ${CMAKE_SOURCE_DIR}/runtime/cuda ${installed} ${pinned})
+set_tests_properties(cuda_plan_kernels PROPERTIES TIMEOUT 300
+  LABELS "cuda;nightly" SKIP_RETURN_CODE 77
+  ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)

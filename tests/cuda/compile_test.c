@@ -6,12 +6,10 @@
  * compile_test FOLDER NVRTC...: by the first of these libraries that serves;
  * exit status 77 if none does: skipped.
  * compile_test --probe NVRTC: whether it does. */
-#define _XOPEN_SOURCE 700
 #include "runtime/cuda/cache.h"
 #include "tests/cuda/compiling.h"
 #include "tests/cuda/cubin.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,27 +196,18 @@ static bool check_pass(pass *p, const char *cache)
     return is_right;
 }
 
-static int remove_one(const char *path, const struct stat *s, int type,
-                      struct FTW *at)
-{
-    (void)s;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
-
 /* Compiled into an empty folder, then taken from there. */
 static bool check_targets(czr_nvrtc *nvrtc, const char *folder)
 {
-    char cache[] = P_tmpdir "/czr-XXXXXX";
+    char cache[COMPILING_FOLDER];
     pass cold = {.nvrtc = nvrtc, .folder = folder};
     pass warm = {.nvrtc = nvrtc, .folder = folder, .is_kept = true};
 
-    if (!mkdtemp(cache))
+    if (!compiling_make_folder(cache))
         return false;
     bool is_right = check_pass(&cold, cache);
     is_right &= check_pass(&warm, cache);
-    nftw(cache, remove_one, 4, FTW_DEPTH | FTW_PHYS);
+    compiling_remove_folder(cache);
     printf("all for sm_90a: %.2f s of a processor compiled, %.1f ms from the "
            "cache\n",
            cold.seconds_90, warm.seconds_90 * 1e3);

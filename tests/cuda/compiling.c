@@ -1,6 +1,7 @@
 #define _XOPEN_SOURCE 700
 #include "tests/cuda/compiling.h"
 
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -43,6 +44,26 @@ char *compiling_read(const char *folder, const char *const *files)
     }
     text[size] = '\0';
     return text;
+}
+
+bool compiling_make_folder(char folder[COMPILING_FOLDER])
+{
+    snprintf(folder, COMPILING_FOLDER, "%s", P_tmpdir "/czr-XXXXXX");
+    return mkdtemp(folder);
+}
+
+static int remove_one(const char *path, const struct stat *s, int type,
+                      struct FTW *at)
+{
+    (void)s;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+void compiling_remove_folder(const char *folder)
+{
+    nftw(folder, remove_one, 4, FTW_DEPTH | FTW_PHYS);
 }
 
 double compiling_seconds(void)
