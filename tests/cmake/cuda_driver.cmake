@@ -28,6 +28,18 @@ foreach(file ${tests})
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS "unit;cuda")
 endforeach()
 
+# The same bits on a GPU, with an NVRTC that tests/cmake/cuda.cmake knows of;
+# without either the tests say skipped.
+add_test(NAME cuda_gpu_queue COMMAND cuda_driver_queue_test gpu ${installed}
+  ${pinned})
+add_test(NAME cuda_gpu_graph COMMAND cuda_driver_graph_test gpu ${installed}
+  ${pinned})
+add_test(NAME cuda_gpu_text COMMAND cuda_driver_queue_test text ${installed}
+  ${pinned})
+set_tests_properties(cuda_gpu_queue cuda_gpu_graph cuda_gpu_text PROPERTIES
+  TIMEOUT 120 LABELS "cuda;gpu" SKIP_RETURN_CODE 77
+  ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+
 set(command ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/mutants.py
   ${CMAKE_C_COMPILER} ${CMAKE_SOURCE_DIR})
 add_test(NAME cuda_driver_mutants COMMAND ${command} --few)

@@ -96,7 +96,7 @@ static void does_not_grow(void **state)
     for (int turn = 0; turn < LAUNCHES; turn++) {
         const int64_t calls = fake_calls();
         assert_int_equal(czr_graph_launch(&graph, first), CZR_OK);
-        assert_int_equal(fake_calls() - calls, 1);
+        assert_int_equal(fake_calls() - calls, bench_path ? 1 : 0);
         assert_int_equal(czr_context_synchronize(q.bench.context, first, 0),
                          CZR_OK);
         drawn_run(&list, expected);
@@ -106,7 +106,7 @@ static void does_not_grow(void **state)
         assert_memory_equal(&live, &now, sizeof now);
     }
     assert_int_equal(live.graphs, 0);
-    assert_int_equal(live.execs, 1);
+    assert_int_equal(live.execs, bench_path ? 1 : 0);
     expect_cells(&q, expected);
     printf("%d launches of %d operations: %lld internals of the double\n",
            LAUNCHES, list.program.n_ops, (long long)live.internals);
@@ -161,6 +161,8 @@ static void do_wrong(queue_bench *q, fault what, void *event)
     }
 }
 
+/* Whether code may be loaded in capture is not documented: the double refuses
+ * it, a GPU is not asked. */
 static void fails_and_leaves_streams_alone(void **state)
 {
     static drawn_list list;
@@ -168,7 +170,8 @@ static void fails_and_leaves_streams_alone(void **state)
 
     (void)state;
     drawn_make(&list, &random);
-    for (int what = NOT_JOINED; what < N_FAULTS; what++) {
+    for (int what = NOT_JOINED; what < (bench_path ? N_FAULTS : LOADS);
+         what++) {
         queue_bench q;
         czr_graph graph;
         void *event;
@@ -194,7 +197,7 @@ static void fails_and_leaves_streams_alone(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_what_was_captured),
@@ -202,5 +205,7 @@ int main(void)
         cmocka_unit_test(fails_and_leaves_streams_alone),
     };
 
+    if (argc > 1 && !strcmp(argv[1], "gpu") && !lists_use_gpu(argc, argv))
+        return LISTS_SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,36 @@
-/* Drawn lists on a queue over the double: what tests of queues and of graphs
- * have in common. */
+/* Drawn lists on a queue over the double, or over a GPU where there is one:
+ * what tests of queues and of graphs have in common. */
 #ifndef TESTS_CUDA_LISTS_H
 #define TESTS_CUDA_LISTS_H
 
 #include "tests/cuda/driver/bench.h"
 #include "tests/cuda/driver/drawn.h"
 
+#include "runtime/cuda/nvrtc.h"
 #include "runtime/cuda/queue.h"
 
 /* mix(op, cells, read, read, write): see drawn_mix.  Negative ones do nothing.
  */
 #define LISTS_CODE "FAKE sm_90\nmix 0 8 8 4 4 4\n"
 
-enum { LISTS_BYTES = DRAWN_CELLS * 8 };
+/* The same for a GPU; operations take longer and shorter. */
+static const char lists_text[] =
+    "extern \"C\" __global__ void mix(long long op, unsigned long long "
+    "*cells,\n"
+    "                               int a, int b, int out)\n"
+    "{\n"
+    "    const long long start = clock64();\n"
+    "    while (clock64() - start < (op & 7) * 3000) {}\n"
+    "    if (op < 0)\n"
+    "        return;\n"
+    "    const unsigned long long x =\n"
+    "        (cells[a] ^ (cells[b] << 23 | cells[b] >> 41)) + op;\n"
+    "    cells[out] = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ull;\n"
+    "}\n";
+
+enum { LISTS_BYTES = DRAWN_CELLS * 8, LISTS_SKIPPED = 77 };
+
+static const void *lists_code = LISTS_CODE;
 
 static inline void lists_mix(void **arguments)
 {
@@ -23,6 +41,62 @@ static inline void lists_mix(void **arguments)
         cells[*(int *)arguments[4]] =
             drawn_mix(cells[*(int *)arguments[2]], cells[*(int *)arguments[3]],
                       (uint64_t)op);
+}
+
+/* The first of the libraries that serves; NULL: none does, and why is printed.
+ */
+static inline czr_nvrtc *lists_open_nvrtc(int n, char **paths)
+{
+    char message[CZR_NVRTC_MESSAGE] = "no NVRTC was named";
+    czr_nvrtc *nvrtc;
+
+    for (int i = 0; i < n; i++)
+        if (czr_nvrtc_open(paths[i], &nvrtc, message) == CZR_NVRTC_OK)
+            return nvrtc;
+    printf("skipped: %s\n", message);
+    return NULL;
+}
+
+/* The code for an architecture, 10 major + minor, which stays; or NULL. */
+static inline void *lists_compile(czr_nvrtc *nvrtc, int architecture)
+{
+    char option[32];
+    const char *const options[] = {option};
+    czr_nvrtc_code code = {0};
+
+    snprintf(option, sizeof option, "-arch=sm_%d", architecture);
+    if (czr_nvrtc_compile(nvrtc, lists_text, options, 1, &code) !=
+        CZR_NVRTC_OK) {
+        printf("not compiled for sm_%d: %s\n", architecture,
+               code.log ? code.log : "no memory");
+        czr_nvrtc_code_fini(&code);
+        return NULL;
+    }
+    free(code.log);
+    return code.bytes;
+}
+
+/* The machine's own driver from now on, with the first NVRTC of argv[2], ...
+ * that serves.  False: there is none, or no GPU. */
+static inline bool lists_use_gpu(int argc, char **argv)
+{
+    test_bench bench;
+    int architecture = 0;
+
+    bench_path = NULL;
+    if (bench_open(&bench) == CZR_OK) {
+        architecture = 10 * bench.context->major + bench.context->minor;
+        printf("%s, sm_%d, driver for CUDA %d\n", bench.context->name,
+               architecture, bench.driver->version);
+    } else {
+        printf("skipped: %s\n", bench.message);
+    }
+    bench_close(&bench);
+    czr_nvrtc *nvrtc =
+        architecture ? lists_open_nvrtc(argc - 2, argv + 2) : NULL;
+    lists_code = nvrtc ? lists_compile(nvrtc, architecture) : NULL;
+    czr_nvrtc_close(nvrtc);
+    return lists_code != NULL;
 }
 
 /* A queue, and what its operations are made of. */
@@ -46,7 +120,7 @@ static inline void lists_open(queue_bench *q, drawn_list *list, uint64_t order,
     czr_context *context = q->bench.context;
     assert_int_equal(czr_queue_open(context, &list->program, true, &q->queue),
                      CZR_OK);
-    assert_int_equal(czr_module_open(context, LISTS_CODE, "mix", &q->module),
+    assert_int_equal(czr_module_open(context, lists_code, "mix", &q->module),
                      CZR_OK);
     assert_int_equal(czr_module_find(&q->module, "mix", 0, &q->kernel), CZR_OK);
     assert_int_equal(czr_context_alloc(context, LISTS_BYTES, &q->cells),

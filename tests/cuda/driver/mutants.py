@@ -11,7 +11,7 @@ import tempfile
 RUNTIME = ("status.c", "memory.c", "program.c", "home.c", "device_host.c",
            "device_late.c")
 DRIVEN = ("driver.c", "context.c", "module.c", "graph.c", "queue.c",
-          "device_cuda.c")
+          "device_cuda.c", "nvrtc.c")
 TESTS = ("driver", "context", "queue", "graph", "device")
 FLAGS = ("-std=c17", "-O1", "-g", "-w", "-D_POSIX_C_SOURCE=200809L")
 

@@ -2,7 +2,9 @@
  * waits say, by a brute-force closure of both; and on the double, whatever
  * order that runs things in, the bits are those of list order.
  *
- * queue_test [SEED [LISTS]] */
+ * queue_test [SEED [LISTS]]; queue_test gpu NVRTC...: the bits alone, on the
+ * machine's own driver; queue_test text NVRTC...: whether the kernel for that
+ * compiles.  Exit status 77 where one of them is not there: skipped. */
 #include "tests/cuda/driver/lists.h"
 
 enum { MAX_ENTRIES = 512, ORDERS = 8, TRIES = 400, SAMPLES = 200 };
@@ -318,6 +320,23 @@ static void refuses_what_is_out_of_turn(void **state)
     }
 }
 
+static int compile_text(int argc, char **argv)
+{
+    static const int architectures[] = {80, 90, 100};
+    czr_nvrtc *nvrtc = lists_open_nvrtc(argc - 2, argv + 2);
+    int status = 0;
+
+    if (!nvrtc)
+        return LISTS_SKIPPED;
+    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
+        void *code = lists_compile(nvrtc, architectures[i]);
+        status |= !code;
+        free(code);
+    }
+    czr_nvrtc_close(nvrtc);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +347,17 @@ int main(int argc, char **argv)
         cmocka_unit_test(refuses_what_is_out_of_turn),
     };
 
+    const struct CMUnitTest on_gpu[] = {
+        cmocka_unit_test(has_the_bits_of_list_order_in_every_order),
+        cmocka_unit_test(refuses_what_is_out_of_turn),
+    };
+
+    if (argc > 1 && !strcmp(argv[1], "text"))
+        return compile_text(argc, argv);
+    if (argc > 1 && !strcmp(argv[1], "gpu"))
+        return lists_use_gpu(argc, argv)
+                   ? cmocka_run_group_tests(on_gpu, NULL, NULL)
+                   : LISTS_SKIPPED;
     if (argc > 1)
         seed = strtoull(argv[1], NULL, 10);
     if (argc > 2)
