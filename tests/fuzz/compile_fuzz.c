@@ -34,16 +34,19 @@ static bool is_small(const cz_ir *ir, cz_arena *arena)
 
 static void emit(const cz_plan_view *view, const cz_diags *diags)
 {
-    cz_text c, header;
+    cz_text c, header, cuda;
     cz_text_init(&c);
     cz_text_init(&header);
+    cz_text_init(&cuda);
     cz_emit_c(view, "0", &c);
     cz_emit_header(view, &header);
+    cz_emit_cuda(view, &cuda);
     fuzz_demand(strstr(cz_text_string(&c), "czr_program") != NULL &&
                     strstr(cz_text_string(&header), "czr_program") != NULL,
                 "C without a program", diags);
     cz_text_fini(&c);
     cz_text_fini(&header);
+    cz_text_fini(&cuda);
 }
 
 /* The verifier must accept what the passes make of a valid program. */

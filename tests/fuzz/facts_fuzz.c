@@ -315,6 +315,7 @@ static void emit(const cz_plan_view *view)
     cz_text_init(&c);
     cz_emit_c(view, "0", &c);
     cz_emit_header(view, &c);
+    cz_emit_cuda(view, &c);
     cz_text_fini(&c);
 }
 
