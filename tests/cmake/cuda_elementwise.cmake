@@ -18,6 +18,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_tests_properties(cuda_elementwise_mutants_long PROPERTIES TIMEOUT 600
     LABELS "cuda;nightly")
 
+  add_test(NAME cuda_elementwise_parts COMMAND ${elementwise}/elementwise_parts.py
+    $<TARGET_FILE:canzona> ${CMAKE_CXX_COMPILER} 20 1)
+  set_tests_properties(cuda_elementwise_parts PROPERTIES TIMEOUT 240 LABELS cuda)
+
   add_executable(cuda_pack cuda/pack_test.cpp ${CMAKE_SOURCE_DIR}/runtime/cuda/pack.c)
   set_target_properties(cuda_pack PROPERTIES CXX_STANDARD 17
     CXX_STANDARD_REQUIRED ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

@@ -41,9 +41,9 @@ def build(canzona, options, source, folder):
                                              cuda.read_text())
 
 
-def compile_test(cxx, name, found, folder, first=""):
+def compile_test(cxx, name, found, folder, first="", **more):
     """The test program of these loops; files of `first` come before ours."""
-    c, cpp = elementwise_text.sources(name, found)
+    c, cpp = elementwise_text.sources(name, found, **more)
     (folder / "loops.c").write_text(c)
     (folder / "kernels.cpp").write_text(cpp)
     flags = ["-w", "-ffp-contract=off", *([f"-I{first}"] if first else []),

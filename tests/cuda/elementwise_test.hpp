@@ -303,7 +303,7 @@ inline shape draw_shape(const loop_case &c)
 }
 
 // Arguments: how many shapes for each loop, the seed.
-int main(int argc, char **argv)
+inline int test_loops(int argc, char **argv)
 {
     const int n_shapes = argc > 1 ? std::atoi(argv[1]) : 1;
 

@@ -153,12 +153,13 @@ def row(loop):
             f"cuda_{name}}},\n")
 
 
-def sources(name, found):
+def sources(name, found, test="test_loops", more=""):
     """The C text and the C++ text that test these loops of a program."""
     c = (f'#include "{name}.c"\n{CONVERSIONS}' + "".join(map(call_c, found)))
     rows = [row(loop) for loop in found]
-    cpp = (f'#include "elementwise_test.hpp"\n#include "{name}.cu"\n'
+    cpp = (f'#include "elementwise_parts_test.hpp"\n#include "{name}.cu"\n'
            + "".join(map(call_cuda, found)) + "".join(r[0] for r in rows)
            + "const loop_case cases[] = {\n" + "".join(r[1] for r in rows)
-           + f"}};\nconst int n_cases = {len(found)};\n")
+           + f"}};\nconst int n_cases = {len(found)};\n{more}"
+           f"int main(int argc, char **argv) {{ return {test}(argc, argv); }}\n")
     return c, cpp
