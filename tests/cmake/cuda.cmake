@@ -91,6 +91,10 @@ add_custom_target(nvrtc COMMAND ${fetch} -P ${script} VERBATIM)
 add_custom_target(nvrtc_if_none COMMAND ${fetch}
   -DPROBE=$<TARGET_FILE:cuda_compile> -DINSTALLED=${installed} -P ${script}
   DEPENDS cuda_compile VERBATIM)
+add_test(NAME cuda_nvrtc_fetch COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/cuda/nvrtc_fetch.py ${CMAKE_COMMAND}
+  ${CMAKE_SOURCE_DIR})
+set_tests_properties(cuda_nvrtc_fetch PROPERTIES TIMEOUT 60 LABELS cuda)
 
 # The cache of compiled code, above a compiler that is none.
 add_library(cuda_fake_nvrtc MODULE cuda/fake_nvrtc.c)
