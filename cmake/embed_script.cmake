@@ -1,5 +1,5 @@
 # Run by cz_embed at build time: files to byte arrays.
-set(text "#include \"dsl/base/embedded.h\"\n\n")
+set(text "#include \"${HEADER}\"\n\n")
 set(rows "")
 set(i 0)
 foreach(file ${FILES})
@@ -12,5 +12,5 @@ foreach(file ${FILES})
   string(APPEND rows "    {\"${path}\", bytes_${i}, ${n}},\n")
   math(EXPR i "${i} + 1")
 endforeach()
-string(APPEND text "const cz_embedded ${NAME}[] = {\n${rows}    {0, 0, 0}};\n")
+string(APPEND text "const ${TYPE} ${NAME}[] = {\n${rows}    {0, 0, 0}};\n")
 file(WRITE ${OUTPUT} "${text}")

@@ -17,7 +17,7 @@ foreach(file ${tests})
   string(REPLACE "_driver_driver" "_driver" name ${name})
   add_executable(${name} ${file})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
-  target_link_libraries(${name} PRIVATE fake_cuda czr_cuda PkgConfig::CMOCKA
+  target_link_libraries(${name} PRIVATE fake_cuda czr_cuda cz_solve PkgConfig::CMOCKA
     cz_warnings)
   target_compile_definitions(${name} PRIVATE
     FAKE_PATH="$<TARGET_FILE:fake_cuda>")

@@ -6,7 +6,7 @@
  * machine code, where spills and registers show.  Exit status 77 without NVRTC.
  */
 #include "passes/solve/tile_model.h"
-#include "runtime/cuda/product_host.h"
+#include "runtime/cuda/product_kernel.h"
 #include "tests/cuda/compiling.h"
 #include "tests/cuda/cubin.h"
 
@@ -80,13 +80,42 @@ static bool is_code_right(const czr_cuda_product_plan *p,
            k.setmaxreg[!less] == p->split.consumer;
 }
 
+/* Bytes of the parameter that a line of PTX declares: an array's or those of
+ * .u32 and .u64. */
+static int bytes_of_parameter(const char *line)
+{
+    const char *bracket = strchr(line, '['), *end = strchr(line, '\n');
+    int bits = 0;
+
+    if (bracket && end && bracket < end)
+        return atoi(bracket + 1);
+    sscanf(line, " .param .%*c%d", &bits);
+    return bits / 8;
+}
+
+/* The kernel's arguments are what the host launches it with. */
+static bool are_arguments_right(const czr_cuda_product_plan *p,
+                                const char *entry)
+{
+    const int *bytes = czr_product_kernel_bytes[p->is_sm90];
+
+    for (int i = 0; i < CZR_PRODUCT_ARGUMENTS; i++) {
+        entry = strchr(entry, '\n');
+        if (!entry || bytes_of_parameter(++entry) != bytes[i])
+            return false;
+    }
+    entry = strchr(entry, '\n');
+    return entry && entry[1] == ')';
+}
+
 static bool is_text_right(const czr_cuda_product_plan *p,
                           const czr_nvrtc_code *code)
 {
     char entry[CZR_CUDA_PRODUCT_NAME + 16];
 
     snprintf(entry, sizeof entry, ".entry %s(", p->kernel);
-    return strstr((const char *)code->bytes, entry);
+    const char *found = strstr((const char *)code->bytes, entry);
+    return found && are_arguments_right(p, found);
 }
 
 static bool compile(run *r, const czr_cuda_product_plan *p)

@@ -333,5 +333,7 @@ int cuTensorMapEncodeTiled(czr_tensor_map *map, int type, uint32_t rank,
     map->opaque[1] = dims[0];
     map->opaque[2] = rank > 1 ? dims[1] : 1;
     map->opaque[3] = (uint64_t)swizzle;
+    for (uint32_t i = 0; i + 1 < rank && i < 2; i++)
+        map->opaque[4 + i] = strides[i];
     return CZR_CUDA_SUCCESS;
 }

@@ -1,0 +1,46 @@
+/* stpcpy */
+#define _POSIX_C_SOURCE 200809L
+#include "runtime/cuda/source.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_FILES = 6 };
+
+/* In the order in which they stand. */
+static const char *const files_of[CZR_N_SOURCE_BODIES][MAX_FILES] = {
+    [CZR_SOURCE_PRODUCT_SM80] = {"device.cuh", "sm80.cuh", "product.cuh",
+                                 "product_sm80.cu"},
+    [CZR_SOURCE_PRODUCT_SM90] = {"device.cuh", "sm90.cuh", "wgmma.cuh",
+                                 "product.cuh", "product_sm90.cu"},
+    [CZR_SOURCE_ELEMENTWISE] = {"device.cuh", "global.cuh", "elementwise.cuh"},
+    [CZR_SOURCE_EIGEN] = {"device.cuh", "eigen.cu"},
+};
+
+static const czr_source_file *find(const char *name)
+{
+    const czr_source_file *file = czr_source_files;
+
+    while (file->path && strcmp(file->path + strlen("cuda/"), name) != 0)
+        file++;
+    assert(file->path);
+    return file;
+}
+
+char *czr_source_make(czr_source_body body, const char *header, const char *end)
+{
+    const char *const *names = files_of[body];
+    size_t n = strlen(header) + strlen(end) + 1;
+
+    for (int i = 0; i < MAX_FILES && names[i]; i++)
+        n += find(names[i])->n;
+    char *text = malloc(n);
+    if (!text)
+        return NULL;
+    char *at = stpcpy(text, header);
+    for (int i = 0; i < MAX_FILES && names[i]; i++)
+        at = stpcpy(at, find(names[i])->text);
+    stpcpy(at, end);
+    return text;
+}
