@@ -75,6 +75,15 @@ bool cz_tile_choose(const cz_tile_product *product,
                     const cz_tile_measured *measured, int n_measured,
                     cz_tile_choice *out);
 
+/* Of `available` products like this one (whose own batch does not count), how
+ * many to compute at once: the fewest whose tiles, as chosen, fill 95 % of
+ * their waves; if no number does, the fewest that take the least clocks each.
+ * 0 where cz_tile_choose would say false. */
+int64_t cz_tile_batch(const cz_tile_product *product,
+                      const cz_tile_machine *machine,
+                      const cz_tile_measured *measured, int n_measured,
+                      int64_t available);
+
 /* Reads the table of bench/tiles.txt, whose head explains it.  `rows` has room
  * for `max`.  False: *line says which line is wrong, counted from 1. */
 bool cz_tile_measured_read(const char *text, cz_tile_measured *rows, int max,

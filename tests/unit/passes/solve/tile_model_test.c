@@ -230,6 +230,66 @@ static void groups_make_squares_of_what_runs_at_once(void **unused)
     assert_int_equal(choice.tiling.group, 3);
 }
 
+/* By hand: a square of 4096 has 528 tiles of 128 x 128 above the diagonal, four
+ * full waves; one of 1024 has 36, and 7 of them fill 252 places of 264. */
+static void batches_fill_waves(void **unused)
+{
+    cz_tile_product p = {
+        .m = 4096, .n = 4096, .k = 512, .batch = 77, .is_symmetric = true};
+    const cz_tile_measured large = {p, 132, 128, 128, 1};
+    cz_tile_measured small[10];
+    (void)unused;
+
+    p.batch = 1;
+    cz_tile_measured one = large;
+    one.product.batch = 1;
+    assert_int_equal(cz_tile_batch(&p, &h100, &one, 1, 5), 1);
+    p.m = p.n = 1024;
+    for (int i = 0; i < 10; i++) {
+        const cz_tile_measured row = {p, 132, 128, 128, 1};
+        small[i] = row;
+        small[i].product.batch = i + 1;
+    }
+    assert_int_equal(cz_tile_batch(&p, &h100, small, 10, 10), 7);
+    /* 36, 72, 108 places of 132: one wave whatever it holds. */
+    assert_int_equal(cz_tile_batch(&p, &h100, small, 10, 3), 3);
+    /* A second wave for 12 tiles costs more than it brings. */
+    assert_int_equal(cz_tile_batch(&p, &h100, small, 10, 4), 3);
+    assert_int_equal(cz_tile_batch(&p, &h100, small, 10, 0), 0);
+    p.k = 0;
+    assert_int_equal(cz_tile_batch(&p, &h100, NULL, 0, 3), 0);
+}
+
+static bool is_full(const cz_tile_product *one, int64_t batch)
+{
+    cz_tile_product p = *one;
+    cz_tile_choice choice;
+
+    p.batch = batch;
+    assert_true(cz_tile_choose(&p, &h100, NULL, 0, &choice));
+    return 100 * choice.cost.n_tiles >= 95 * 132 * choice.cost.n_waves;
+}
+
+/* Fewer fill no waves, whatever the shape; nor do more, if the batch does not.
+ */
+static void no_smaller_batch_fills_waves(void **unused)
+{
+    enum { N = 20 };
+    int n_full = 0;
+    (void)unused;
+
+    for (int i = 0; i < 100; i++) {
+        const cz_tile_product p = draw_product(3000);
+        const int64_t batch = cz_tile_batch(&p, &h100, NULL, 0, N);
+        assert_true(batch >= 1 && batch <= N);
+        n_full += is_full(&p, batch);
+        for (int64_t other = 1; other <= N; other++)
+            if (other < batch || !is_full(&p, batch))
+                assert_false(is_full(&p, other));
+    }
+    assert_true(n_full > 0 && n_full < 100);
+}
+
 static void sizes_without_room_are_refused(void **unused)
 {
     const cz_tile_product good = {.m = 8, .n = 8, .k = 8, .batch = 1};
@@ -344,6 +404,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_chosen_costs_least),
         cmocka_unit_test(chosen_tiles_hold_each_element_once),
         cmocka_unit_test(groups_make_squares_of_what_runs_at_once),
+        cmocka_unit_test(batches_fill_waves),
+        cmocka_unit_test(no_smaller_batch_fills_waves),
         cmocka_unit_test(sizes_without_room_are_refused),
         cmocka_unit_test(measured_times_win),
         cmocka_unit_test(tables_are_read),
