@@ -61,3 +61,24 @@ if(CUDA_HEADER AND CMAKE_CXX_COMPILER)
   add_test(NAME cuda_driver_header COMMAND cuda_driver_header)
   set_tests_properties(cuda_driver_header PROPERTIES LABELS cuda)
 endif()
+
+# Plans of the compiler's on the queue.  What generated C computes is not run, so
+# it is not optimised.
+add_executable(cuda_driver_plan cuda/driver/plan_queue.c)
+target_include_directories(cuda_driver_plan PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(cuda_driver_plan PRIVATE fake_cuda czr_cuda
+  PkgConfig::CMOCKA cz_warnings)
+target_compile_definitions(cuda_driver_plan PRIVATE
+  FAKE_PATH="$<TARGET_FILE:fake_cuda>")
+set_target_properties(cuda_driver_plan PROPERTIES ENABLE_EXPORTS ON
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+foreach(plan examples/gpt tests/plans/form_shared tests/plans/pipeline_moe
+    tests/plans/groups tests/plans/fused tests/plans/factor)
+  get_filename_component(stem ${plan} NAME)
+  add_test(NAME cuda_driver_plan_${stem} COMMAND sh
+    ${CMAKE_CURRENT_SOURCE_DIR}/tools/plan_queue.sh $<TARGET_FILE:canzona>
+    ${CMAKE_C_COMPILER} $<TARGET_FILE:cuda_driver_plan> ${CMAKE_SOURCE_DIR}
+    ${plan})
+  set_tests_properties(cuda_driver_plan_${stem} PROPERTIES TIMEOUT 120
+    LABELS cuda)
+endforeach()
