@@ -21,8 +21,10 @@ static bool is_stored_elsewhere(const folder *f, int node)
 }
 
 /* May the step compute this operand of a node it takes: from what is stored
- * anyway, by operations that nobody else needs?  Marks these. */
-static bool take_operand(folder *f, int node)
+ * anyway, by operations that nobody else needs?  Marks these.  What is cheap,
+ * such as a widened value, everybody computes: `is_shared` if others compute it
+ * too, and so need what it is of. */
+static bool take_operand(folder *f, int node, bool is_shared)
 {
     cz_access access = CZ_ACCESS_ELEMENT;
     int source = cz_kernel_source(f->graph, node, &access);
@@ -33,13 +35,14 @@ static bool take_operand(folder *f, int node)
         return true;
     if (access != CZ_ACCESS_ELEMENT || it->kind != CZ_GRAPH_ELEMENT)
         return false;
+    is_shared = is_shared || f->uses[node] != 1 || f->uses[source] != 1;
     if (cz_kernel_is_real(f->graph, source)) {
-        if (f->uses[source] != 1)
+        if (is_shared)
             return false;
         f->taken[source] = true;
     }
     for (int k = 0; k < it->n_in; k++)
-        if (!take_operand(f, it->in[k]))
+        if (!take_operand(f, it->in[k], is_shared))
             return false;
     return true;
 }
@@ -66,7 +69,7 @@ static int take_next(folder *f, int node)
     if (user->kind != CZ_GRAPH_ELEMENT || user->type.dtype == CZ_F64)
         return -1;
     for (int k = 0; k < user->n_in; k++)
-        if (!take_operand(f, user->in[k]))
+        if (!take_operand(f, user->in[k], false))
             return -1;
     f->taken[next] = true;
     return next;

@@ -121,6 +121,9 @@ endforeach()
 # What is read as a matrix before it is written element by element.
 cz_run_soon_and_late(parameter_as_matrix 1x1 2x2)
 
+# What products take into their steps, and others need before these.
+cz_run_soon_and_late(widened_operand 1x1 2x2)
+
 # What the trainer gives each step; also as late as waits allow, on stages of a
 # pipeline and of experts.
 cz_run_soon_and_late(externs 1x1 2x2 4x2 2x4 1x8 3x2)
