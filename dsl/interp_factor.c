@@ -121,7 +121,8 @@ static void run_eigh(cz_arena *arena, const double *in, int64_t n,
 
 /* ---- roots ---- */
 
-/* `lifts`: a least eigenvalue below 0 becomes 0 before the shift. */
+/* `lifts`: a least eigenvalue below 0 becomes 0 before the shift.  The result
+ * is symmetric bit by bit, as IR promises. */
 static void run_root(cz_arena *arena, const double *in, int64_t n, bool lifts,
                      const double *parameters, double *out)
 {
@@ -138,6 +139,9 @@ static void run_root(cz_arena *arena, const double *in, int64_t n, bool lifts,
                 q[i * n + k] * pow(w[k] - low + parameters[1], parameters[0]);
     cz_interp_transpose(q, turned, n, n);
     cz_interp_matmul(scaled, turned, out, n, n, n);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = i + 1; k < n; k++)
+            out[i * n + k] = out[k * n + i];
 }
 
 /* ---- qr ---- */

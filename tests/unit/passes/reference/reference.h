@@ -12,6 +12,7 @@
 
 #include "dsl/interp.h"
 #include "dsl/plan_view_build.h"
+#include "dsl/state.h"
 #include "passes/passes.h"
 
 #include <math.h>
@@ -113,24 +114,42 @@ static inline void ref_find_hypers(ref_family *f)
     f->hypers = hypers;
 }
 
-/* Parameters of either sign, states of positive size, as second moments. */
+/* Elements of a state, or, below 0, of what has the parameter's shape. */
+static inline int64_t ref_elements(const ref_family *f, int state)
+{
+    return state >= 0 && cz_state_is_whole(f->rule, state)
+               ? cz_state_elements(f->rule, state)
+               : f->count;
+}
+
+/* Of positive size, as second moments; symmetric where it has to be. */
+static inline void ref_fill_state(ref_family *f, int state)
+{
+    const cz_dtype dtype = ref_dtype(f->rule->state_dtypes.v[state]);
+    const int64_t n = ref_elements(f, state);
+    const int64_t side = f->rule->state_shapes.v[2 * state];
+    double *values = CZ_NEW(f->arena, double, n);
+
+    for (int64_t i = 0; i < n; i++)
+        values[i] = cz_interp_round(dtype, cz_state_initial(f->rule, state, i) +
+                                               ref_uniform(f));
+    for (int64_t i = 0; f->rule->state_symmetric.v[state] && i < n; i++)
+        values[i] = i / side > i % side ? values[i]
+                                        : values[i % side * side + i / side];
+    f->states[state] = values;
+}
+
+/* Parameters of either sign. */
 static inline void ref_fill(ref_family *f)
 {
-    const int n_states = f->rule->states.n;
-
     f->grad = CZ_NEW(f->arena, double, f->count);
     f->param = CZ_NEW(f->arena, double, f->count);
     f->copy = CZ_NEW(f->arena, double, f->count);
-    f->states = CZ_NEW(f->arena, double *, n_states + 1);
+    f->states = CZ_NEW(f->arena, double *, f->rule->states.n + 1);
     for (int64_t i = 0; i < f->count; i++)
         f->param[i] = cz_interp_round(f->kept, 2.0 * ref_uniform(f) - 1.0);
-    for (int s = 0; s < n_states; s++) {
-        f->states[s] = CZ_NEW(f->arena, double, f->count);
-        for (int64_t i = 0; i < f->count; i++)
-            f->states[s][i] =
-                cz_interp_round(ref_dtype(f->rule->state_dtypes.v[s]),
-                                f->rule->state_init.v[s] + ref_uniform(f));
-    }
+    for (int s = 0; s < f->rule->states.n; s++)
+        ref_fill_state(f, s);
 }
 
 static inline void ref_begin(ref_family *f)
@@ -183,13 +202,14 @@ static inline void ref_step(ref_family *f, int step)
 /* ---- all families ---- */
 
 static inline void ref_keep(const ref_family *f, ref_values *values,
-                            const char *what, int step, const double *data)
+                            const char *what, int step, int64_t n,
+                            const double *data)
 {
-    double *copy = CZ_NEW(f->arena, double, f->count);
+    double *copy = CZ_NEW(f->arena, double, n);
 
-    memcpy(copy, data, (size_t)f->count * sizeof *copy);
+    memcpy(copy, data, (size_t)n * sizeof *copy);
     *CZ_PUSH(f->arena, values->parts, values->n) =
-        (ref_part){f->fact->sym_name, what, step, f->count, copy};
+        (ref_part){f->fact->sym_name, what, step, n, copy};
 }
 
 static inline void ref_run_family(ref_family *f, ref_values *values)
@@ -197,11 +217,12 @@ static inline void ref_run_family(ref_family *f, ref_values *values)
     ref_begin(f);
     for (int step = 0; step < REF_STEPS; step++) {
         ref_step(f, step);
-        ref_keep(f, values, "param", step, f->param);
+        ref_keep(f, values, "param", step, f->count, f->param);
         if (f->stored != f->kept)
-            ref_keep(f, values, "stored", step, f->copy);
+            ref_keep(f, values, "stored", step, f->count, f->copy);
         for (int s = 0; s < f->rule->states.n; s++)
-            ref_keep(f, values, f->rule->states.v[s], step, f->states[s]);
+            ref_keep(f, values, f->rule->states.v[s], step, ref_elements(f, s),
+                     f->states[s]);
     }
 }
 
