@@ -214,8 +214,11 @@ czr_status czr_device_cuda_open(const czr_device_cuda_options *options,
     if (status == CZR_OK)
         status = czr_context_open_stream(context, &device->outside);
     if (status == CZR_OK)
-        status =
-            czr_queue_open(context, program, options->is_timed, &device->queue);
+        status = czr_queue_open(
+            context, program,
+            &(czr_queue_options){.is_timed = options->is_timed,
+                                 .is_watched = options->deadline_ms > 0},
+            &device->queue);
     if (status != CZR_OK) {
         close_cuda(&device->base);
         return status;

@@ -24,7 +24,8 @@ struct czr_queue {
      * has waited for in this list, or NONE. */
     int *waited;
     int current; /* operation that has begun, or NONE */
-    bool is_joined, is_timed;
+    bool is_joined;
+    czr_queue_options options;
     int64_t begun_ns;
     czr_queue_counters counters;
 };
@@ -43,19 +44,27 @@ static void start_list(czr_queue *queue)
     queue->current = NONE;
 }
 
-/* An event for each operation that one of another stream waits for. */
+static czr_status open_event(czr_queue *queue, int op)
+{
+    return queue->events[op]
+               ? CZR_OK
+               : czr_context_open_event(queue->context, &queue->events[op]);
+}
+
+/* An event for each operation that one of another stream waits for, or for all.
+ */
 static czr_status open_events(czr_queue *queue)
 {
     const czr_op *ops = queue->program->ops;
     czr_status status = CZR_OK;
 
-    for (int op = 0; op < queue->program->n_ops; op++)
-        for (int i = 0; i < ops[op].n_waits && status == CZR_OK; i++) {
-            const int first = ops[op].waits[i];
-            if (ops[first].stream != ops[op].stream && !queue->events[first])
-                status = czr_context_open_event(queue->context,
-                                                &queue->events[first]);
-        }
+    for (int op = 0; op < queue->program->n_ops && status == CZR_OK; op++) {
+        if (queue->options.is_watched)
+            status = open_event(queue, op);
+        for (int i = 0; i < ops[op].n_waits && status == CZR_OK; i++)
+            if (ops[ops[op].waits[i]].stream != ops[op].stream)
+                status = open_event(queue, ops[op].waits[i]);
+    }
     return status;
 }
 
@@ -95,7 +104,7 @@ static bool take(czr_queue *queue, czr_context *context,
 }
 
 czr_status czr_queue_open(czr_context *context, const czr_program *program,
-                          bool is_timed, czr_queue **out)
+                          const czr_queue_options *options, czr_queue **out)
 {
     czr_queue *queue = czr_alloc(1, sizeof *queue);
 
@@ -105,13 +114,14 @@ czr_status czr_queue_open(czr_context *context, const czr_program *program,
         queue && take(queue, context, program) ? CZR_CUDA_SUCCESS
                                                : CZR_CUDA_OUT_OF_MEMORY,
         "a queue of %d operations", program->n_ops);
+    if (status == CZR_OK && options)
+        queue->options = *options;
     if (status == CZR_OK)
         status = open_all(queue);
     if (status != CZR_OK) {
         czr_queue_close(queue);
         return status;
     }
-    queue->is_timed = is_timed;
     *out = queue;
     return CZR_OK;
 }
@@ -228,7 +238,7 @@ czr_status czr_queue_begin(czr_queue *queue, int op, void **stream)
         return refuse(queue, op, "the one before has not ended");
     if (queue->is_joined)
         return refuse(queue, op, "nothing orders it behind the last list");
-    if (queue->is_timed)
+    if (queue->options.is_timed)
         queue->begun_ns = now_ns();
     const czr_status status = put_waits(queue, row);
     if (status != CZR_OK)
@@ -250,7 +260,7 @@ czr_status czr_queue_end(czr_queue *queue, int op)
             ? record(queue, queue->events[op],
                      queue->streams[queue->program->ops[op].stream])
             : CZR_OK;
-    if (queue->is_timed)
+    if (queue->options.is_timed)
         queue->counters.host_ns += now_ns() - queue->begun_ns;
     return status;
 }
@@ -285,13 +295,44 @@ czr_status czr_queue_join(czr_queue *queue, void *stream)
     return status;
 }
 
+/* The first operation of the list that is known not to be complete, or NONE. */
+static int find_late(const czr_queue *queue)
+{
+    for (int op = 0; op < queue->program->n_ops; op++)
+        if (queue->has_come[op] && queue->events[op] &&
+            queue->context->driver->event_query(queue->events[op]) ==
+                CZR_CUDA_NOT_READY)
+            return op;
+    return NONE;
+}
+
+/* Instead of the context's sentence about a stream. */
+static void name_late(czr_queue *queue, int64_t deadline_ms)
+{
+    czr_context *context = queue->context;
+    const int op = find_late(queue);
+
+    if (op == NONE)
+        return;
+    const czr_op *row = &queue->program->ops[op];
+    snprintf(context->error, sizeof context->error,
+             "operation %d, %s on stream %d%s, was not complete after %lld ms "
+             "on %s",
+             op, czr_op_kind_name(row->kind), row->stream,
+             queue->options.is_watched ? "" : ", or one before it",
+             (long long)deadline_ms, context->name);
+}
+
 czr_status czr_queue_finish(czr_queue *queue, int64_t deadline_ms)
 {
+    const bool is_sound = queue->context->status == CZR_OK;
     czr_status status = CZR_OK;
 
     for (int i = 0; i < queue->n_streams && status == CZR_OK; i++)
         status = czr_context_synchronize(queue->context, queue->streams[i],
                                          deadline_ms);
+    if (is_sound && status == CZR_ERR_TIMEOUT)
+        name_late(queue, deadline_ms);
     start_list(queue);
     queue->is_joined = false;
     return status;

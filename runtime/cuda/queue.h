@@ -16,10 +16,16 @@ typedef struct czr_queue_counters {
     int64_t host_ns; /* between begin and end of operations; 0: not timed */
 } czr_queue_counters;
 
-/* Of the program its list is looked at.  `is_timed` counts the host's time.  If
- * it fails, *out is NULL, and the context says why. */
+typedef struct czr_queue_options {
+    bool is_timed;   /* count the host's time */
+    bool is_watched; /* an event behind each operation, so that a finish that
+                      * takes too long names the one that it waits for */
+} czr_queue_options;
+
+/* Of the program its list is looked at; options may be NULL.  If it fails, *out
+ * is NULL, and the context says why. */
 czr_status czr_queue_open(czr_context *context, const czr_program *program,
-                          bool is_timed, czr_queue **out);
+                          const czr_queue_options *options, czr_queue **out);
 /* Waits for what is there.  NULL is allowed. */
 void czr_queue_close(czr_queue *queue);
 /* Before memory is given back: waits for what is there, failed or not, unless
@@ -41,7 +47,8 @@ czr_status czr_queue_end(czr_queue *queue, int op);
  * of it has completed. */
 czr_status czr_queue_join(czr_queue *queue, void *stream);
 /* Ends the list: the caller waits until all of it has completed, `deadline_ms`
- * at most for each stream; 0: for ever. */
+ * at most for each stream; 0: for ever.  CZR_ERR_TIMEOUT: the context says
+ * which operation was not complete, as far as there are events. */
 czr_status czr_queue_finish(czr_queue *queue, int64_t deadline_ms);
 
 czr_queue_counters czr_queue_count(const czr_queue *queue);

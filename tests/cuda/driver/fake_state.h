@@ -49,6 +49,7 @@ typedef struct fake_node {
     int refs;
     fake_kernel run;
     void **arguments; /* one piece of memory */
+    int64_t tag;
     uint64_t to, from;
     size_t bytes;
     unsigned char value;
@@ -106,7 +107,7 @@ int fake_enter(const char *symbol);
 int fake_enter_context(const char *symbol);
 int fake_lost(void);
 void fake_lose(int code);
-bool fake_is_hung(void);
+bool fake_hangs(const fake_node *node); /* when it is the next of a stream */
 void *fake_new(fake_kind kind, size_t bytes);
 bool fake_is(const void *handle, fake_kind kind);
 void fake_delete(void *handle);

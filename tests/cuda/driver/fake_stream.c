@@ -89,19 +89,34 @@ static void pop(fake_stream *stream)
     fake_node_drop(node);
 }
 
-/* One node: the stream's next, or the next of what that waits for. */
-static void step(fake_stream *stream)
+/* The stream that has to go on first: itself, or what it waits for; NULL: that
+ * was destroyed while it hung. */
+static fake_stream *find_first(fake_stream *stream)
 {
-    while (stream->head->kind == WAIT && !stream->head->ticket->is_done)
+    while (stream && stream->head->kind == WAIT &&
+           !stream->head->ticket->is_done)
         stream = stream->head->ticket->stream;
-    pop(stream);
+    return stream;
 }
 
-/* The k-th of the streams that have something to do; NULL: fewer have. */
+/* Whether the stream has something to do that can be done. */
+static bool is_busy(fake_stream *stream)
+{
+    const fake_stream *first = stream->head ? find_first(stream) : NULL;
+
+    return first && !fake_hangs(first->head);
+}
+
+static void step(fake_stream *stream)
+{
+    pop(find_first(stream));
+}
+
+/* The k-th of the busy streams; NULL: there are fewer. */
 static fake_stream *find_busy(uint32_t k)
 {
     for (fake_object *o = fake_first(STREAM); o; o = o->next)
-        if (((fake_stream *)o)->head && k-- == 0)
+        if (is_busy((fake_stream *)o) && k-- == 0)
             return (fake_stream *)o;
     return NULL;
 }
@@ -117,7 +132,7 @@ static fake_stream *draw_busy(void)
 
 void fake_run_some(void)
 {
-    while (!fake_is_hung() && (int)fake_draw(CENT) < eagerness) {
+    while ((int)fake_draw(CENT) < eagerness) {
         fake_stream *stream = draw_busy();
         if (!stream)
             return;
@@ -131,8 +146,8 @@ void fake_drain(fake_stream *stream)
 {
     struct fake_stream *favourite = stream;
 
-    while (stream->head && !fake_is_hung()) {
-        if (!favourite->head || fake_draw(4) == 0)
+    while (is_busy(stream)) {
+        if (!is_busy(favourite) || fake_draw(4) == 0)
             favourite = draw_busy();
         step(favourite);
     }
@@ -155,6 +170,8 @@ static void delete_stream(fake_stream *stream)
     while (stream->head) {
         fake_node *node = stream->head;
         stream->head = node->next;
+        if (node->kind == RECORD)
+            node->ticket->stream = NULL;
         fake_node_drop(node);
     }
     fake_drop(stream->frontier.nodes);
@@ -221,9 +238,9 @@ int cuStreamSynchronize(void *handle)
         return CZR_CUDA_INVALID_HANDLE;
     if (fake_capture_breaks(handle))
         return CZR_CUDA_STREAM_CAPTURE_UNSUPPORTED;
-    if (fake_is_hung() && ((fake_stream *)handle)->head)
-        wait_for_ever();
     fake_drain(handle);
+    if (((fake_stream *)handle)->head)
+        wait_for_ever();
     return fake_lost();
 }
 
@@ -238,8 +255,9 @@ int cuStreamQuery(void *handle)
         return CZR_CUDA_INVALID_HANDLE;
     if (fake_capture_breaks(stream))
         return CZR_CUDA_STREAM_CAPTURE_UNSUPPORTED;
-    if (stream->head && !fake_is_hung())
-        step(draw_busy());
+    fake_stream *busy = stream->head ? draw_busy() : NULL;
+    if (busy)
+        step(busy);
     if (fake_lost())
         return fake_lost();
     return stream->head ? CZR_CUDA_NOT_READY : CZR_CUDA_SUCCESS;
@@ -267,6 +285,22 @@ int cuEventDestroy_v2(void *handle)
         return CZR_CUDA_INVALID_HANDLE;
     delete_event(handle);
     return code;
+}
+
+/* 0 also of one that was never recorded. */
+int cuEventQuery(void *given)
+{
+    const fake_event *event = given;
+
+    const int code = fake_enter_context("cuEventQuery");
+    if (code)
+        return code;
+    if (!fake_is(event, EVENT))
+        return CZR_CUDA_INVALID_HANDLE;
+    if (event->capture)
+        return CZR_CUDA_CAPTURED_EVENT;
+    return event->last && !event->last->is_done ? CZR_CUDA_NOT_READY
+                                                : CZR_CUDA_SUCCESS;
 }
 
 int cuEventRecord(void *given, void *handle)

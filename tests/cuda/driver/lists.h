@@ -113,13 +113,15 @@ typedef struct queue_bench {
 static inline void lists_open(queue_bench *q, drawn_list *list, uint64_t order,
                               int eagerness)
 {
+    static const czr_queue_options options = {.is_timed = true};
+
     *q = (queue_bench){.list = list};
     fake_reset(order, eagerness);
     fake_register("mix", lists_mix);
     assert_int_equal(bench_open(&q->bench), CZR_OK);
     czr_context *context = q->bench.context;
-    assert_int_equal(czr_queue_open(context, &list->program, true, &q->queue),
-                     CZR_OK);
+    assert_int_equal(
+        czr_queue_open(context, &list->program, &options, &q->queue), CZR_OK);
     assert_int_equal(czr_module_open(context, lists_code, "mix", &q->module),
                      CZR_OK);
     assert_int_equal(czr_module_find(&q->module, "mix", 0, &q->kernel), CZR_OK);

@@ -65,7 +65,7 @@ MUTANTS = [
      "        queue->events[op]\n            ? record(",
      "        false\n            ? record("),
     ("an event behind each that is waited for", "queue", "queue.c",
-     "ops[first].stream != ops[op].stream && ", ""),
+     "if (ops[ops[op].waits[i]].stream != ops[op].stream)", "if (true)"),
     ("waits of the last list count", "queue", "queue.c",
      "        queue->waited[i] = NONE;", "        ;"),
     ("operations of the last list count", "queue", "queue.c",
@@ -102,6 +102,11 @@ MUTANTS = [
      "    if (status != CZR_OK)\n        return status;",
      "    if (status != CZR_OK)\n        return status;\n"
      "    const czr_status ended = czr_queue_end(device->queue, op);"),
+    ("the first operation that is complete is named", "device", "queue.c",
+     "                CZR_CUDA_NOT_READY)\n            return op;",
+     "                CZR_CUDA_SUCCESS)\n            return op;"),
+    ("operations that nobody waits for are not watched", "device", "queue.c",
+     "if (queue->options.is_watched)\n", "if (false)\n"),
     ("a stream that hangs is waited for", "device", "queue.c",
      "if (queue->context->status == CZR_ERR_TIMEOUT)", "if (false)"),
 ]

@@ -89,7 +89,7 @@ static czr_status run_on_queue(czr_context *context, const czr_program *given,
     if (status == CZR_OK)
         status = czr_context_alloc(context, bytes, &place);
     if (status == CZR_OK)
-        status = czr_queue_open(context, given, true, &queue);
+        status = czr_queue_open(context, given, NULL, &queue);
     if (status == CZR_OK) {
         void *first = czr_queue_stream(queue, 0);
         czr_context_copy(context, place, host, bytes, first);
