@@ -1,4 +1,4 @@
-// wgmma, bf16 operands in shared memory, f32 accumulators: d of 64 x N is N / 2
+// wgmma, operands in shared memory, f32 accumulators: d of 64 x N is N / 2
 // registers a thread, so each width is a function.  With `accumulate` 0 d is
 // the product, else the product is added.  `B_TRANSPOSED`: the second operand
 // lies with N contiguous.
@@ -19,7 +19,8 @@
         asm volatile("{ .reg .pred p;\n"                                       \
                      "setp.ne.b32 p, %" flag_at ", 0;\n"                       \
                      "wgmma.mma_async.sync.aligned.m64n" #width                \
-                     "k16.f32.bf16.bf16 {" registers "}, %" a_at ", %" b_at    \
+                     "k16.f32." ELEMENT "." ELEMENT " {" registers             \
+                     "}, %" a_at ", %" b_at                                    \
                      ", p, 1, 1, 0, %" transposed_at ";\n}"                    \
                      : __VA_ARGS__                                             \
                      : "l"(a), "l"(b), "r"(accumulate), "n"(B_TRANSPOSED));    \

@@ -22,52 +22,61 @@ typedef struct target {
     const char *name, *arch;
     const char *const *files;
     const char *definitions[MAX_DEFINITIONS];
-    int registers; /* at most */
-    int consumers; /* 0: registers stay as they are */
+    int registers;    /* at most */
+    int consumers;    /* 0: registers stay as they are */
+    const char *type; /* of products' operands, NULL for others */
 } target;
 
-#define SM90(form, m, n, stages, buffers, symmetric, n_major, registers)       \
+#define SM90(form, arch, m, n, stages, buffers, symmetric, n_major, fp16,      \
+             registers)                                                        \
     {                                                                          \
-        form " " #m "x" #n, "sm_90a", compiling_sm90,                          \
+        form " " #m "x" #n, arch, compiling_sm90,                              \
             {"-DKERNEL=kernel",                                                \
              "-DBM=" #m,                                                       \
              "-DBN=" #n,                                                       \
              "-DSTAGES=" #stages,                                              \
              "-DBUFFERS=" #buffers,                                            \
              "-DSYMMETRIC=" #symmetric,                                        \
-             "-DN_MAJOR=" #n_major},                                           \
-            registers, (m) / 64                                                \
+             "-DN_MAJOR=" #n_major,                                            \
+             "-DFP16=" #fp16},                                                 \
+            registers, (m) / 64, (fp16) ? ".f16" : ".bf16"                     \
     }
-#define SM80(form, arch, symmetric, n_major, registers)                        \
+#define SM80(form, arch, symmetric, n_major, fp16, registers)                  \
     {                                                                          \
         form, arch, compiling_sm80,                                            \
             {"-DKERNEL=kernel", "-DSYMMETRIC=" #symmetric,                     \
-             "-DN_MAJOR=" #n_major},                                           \
-            registers, 0                                                       \
+             "-DN_MAJOR=" #n_major, "-DFP16=" #fp16},                          \
+            registers, 0, (fp16) ? ".f16" : ".bf16"                            \
     }
-
 #define EIGEN(arch)                                                            \
     {                                                                          \
         "eigenvalues", arch, eigen, {"-DKERNEL=kernel", "-DMAX_SWEEPS=30"},    \
-            255, 0                                                             \
+            255, 0, NULL                                                       \
     }
 
 static const target targets[] = {
-    SM90("symmetric", 128, 128, 5, 2, 1, 0, 168),
-    SM90("symmetric", 128, 192, 4, 2, 1, 0, 168),
-    SM90("symmetric", 128, 256, 4, 1, 1, 0, 168),
-    SM90("symmetric", 128, 256, 3, 2, 1, 0, 168),
-    SM90("symmetric", 192, 192, 3, 1, 1, 0, 128),
-    SM90("symmetric", 256, 128, 3, 1, 1, 0, 96),
-    SM90("x y'", 128, 256, 4, 2, 0, 0, 168),
-    SM90("x y", 128, 256, 4, 2, 0, 1, 168),
-    SM80("symmetric", "sm_80", 1, 0, 255),
-    SM80("x y'", "sm_80", 0, 0, 255),
-    SM80("x y", "sm_80", 0, 1, 255),
+    SM90("symmetric", "sm_90a", 128, 128, 5, 2, 1, 0, 0, 168),
+    SM90("symmetric", "sm_90a", 128, 192, 4, 2, 1, 0, 0, 168),
+    SM90("symmetric", "sm_90a", 128, 256, 4, 1, 1, 0, 0, 168),
+    SM90("symmetric", "sm_90a", 128, 256, 3, 2, 1, 0, 0, 168),
+    SM90("symmetric", "sm_90a", 192, 192, 3, 1, 1, 0, 0, 128),
+    SM90("symmetric", "sm_90a", 256, 128, 3, 1, 1, 0, 0, 96),
+    SM90("x y'", "sm_90a", 128, 256, 4, 2, 0, 0, 0, 168),
+    SM90("x y", "sm_90a", 128, 256, 4, 2, 0, 1, 0, 168),
+    SM90("symmetric, fp16,", "sm_90a", 128, 256, 4, 1, 1, 0, 1, 168),
+    SM90("x y, fp16,", "sm_90a", 128, 256, 4, 2, 0, 1, 1, 168),
+    SM80("symmetric", "sm_80", 1, 0, 0, 255),
+    SM80("x y'", "sm_80", 0, 0, 0, 255),
+    SM80("x y", "sm_80", 0, 1, 0, 255),
+    SM80("symmetric, fp16", "sm_80", 1, 0, 1, 255),
+    SM80("x y, fp16", "sm_80", 0, 1, 1, 255),
     EIGEN("sm_90a"),
     EIGEN("sm_80"),
-    SM80("symmetric", "compute_80", 1, 0, 0),
-    SM80("x y", "compute_80", 0, 1, 0),
+    SM90("symmetric", "compute_90a", 128, 128, 3, 2, 1, 0, 0, 0),
+    SM90("symmetric, fp16,", "compute_90a", 128, 128, 3, 2, 1, 0, 1, 0),
+    SM80("symmetric", "compute_80", 1, 0, 0, 0),
+    SM80("x y", "compute_80", 0, 1, 0, 0),
+    SM80("x y, fp16", "compute_80", 0, 1, 1, 0),
 };
 
 /* Each of these is there; ended by 0. */
@@ -122,13 +131,24 @@ static bool check_cubin(const target *t, const char *text,
            (!t->consumers || has_split(t, text, &k));
 }
 
+/* The type stands in the names of instructions: of the products, and of what
+ * rounds and reads pairs of elements. */
 static bool check_ptx(const target *t, const czr_nvrtc_code *code)
 {
     const char *text = (const char *)code->bytes;
+    char arch[32], product[64], rounding[32];
+    const bool is_90 = t->files == compiling_sm90;
 
+    snprintf(arch, sizeof arch, ".target sm_%s", strchr(t->arch, '_') + 1);
+    snprintf(product, sizeof product,
+             is_90 ? "n128k16.f32%s%s"
+                   : "mma.sync.aligned.m16n8k16.row.col.f32%s%s.f32",
+             t->type, t->type);
+    snprintf(rounding, sizeof rounding, "cvt.rn%sx2.f32", t->type);
     printf("%s, %s: %zu bytes of PTX\n", t->arch, t->name, code->n_bytes);
-    return strstr(text, ".target sm_80") && strstr(text, "mma.sync") &&
-           strstr(text, ".entry kernel");
+    return strstr(text, arch) && strstr(text, product) &&
+           strstr(text, rounding) && strstr(text, ".entry kernel") &&
+           !strstr(text, "cvt.f32.f16") == !strcmp(t->type, ".bf16");
 }
 
 /* One pass over all targets. */

@@ -2,7 +2,7 @@
 // `run_product`; everything outside what a product may touch is poisoned.
 #pragma once
 
-#include "simt/block.hpp"
+#include "simt/element.hpp"
 
 extern "C" {
 #include "passes/solve/tile_order.h"
@@ -47,7 +47,7 @@ struct matrices {
 
     double value(int z, int r, int c)
     {
-        return static_cast<double>(simt::from_bf16(at(z, r, c)));
+        return static_cast<double>(simt::from_element(at(z, r, c)));
     }
 
     void fill(int batch)
@@ -55,7 +55,7 @@ struct matrices {
         for (int z = 0; z < batch; z++)
             for (int r = 0; r < rows; r++)
                 for (int c = 0; c < cols; c++)
-                    at(z, r, c) = simt::to_bf16(
+                    at(z, r, c) = simt::to_element(
                         static_cast<float>(simt::draw() % 2001) / 1000.f - 1.f);
     }
 };
@@ -99,7 +99,7 @@ inline void order_tiles(product &p)
     p.tiles.assign(order.begin(), order.end());
 }
 
-// Half a unit in the last place of bf16, and what f32 sums may lose.
+// Half a unit in the last place of an element, and what f32 sums may lose.
 inline bool is_close(product &p, int z, int r, int c)
 {
     double sum = 0, size = 0;
@@ -114,7 +114,8 @@ inline bool is_close(product &p, int z, int r, int c)
         wanted += static_cast<double>(p.size.beta) * p.s.value(z, r, c);
     if (r == c)
         wanted += static_cast<double>(p.size.delta);
-    const double bound = std::fabs(wanted) / 256 + 1e-5 * (size + 1);
+    const double bound =
+        std::fabs(wanted) / (FP16 ? 2048 : 256) + 1e-5 * (size + 1);
     return std::fabs(p.c.value(z, r, c) - wanted) <= bound;
 }
 
@@ -160,6 +161,22 @@ inline void test_product(const problem &size, std::uint64_t seed)
     check_product(p);
 }
 
+// Every fp16 comes back, and halfway between two the even one is taken.
+inline void test_fp16()
+{
+    for (u32 v = 0; v < 0x7c00; v++) {
+        const auto low = static_cast<u16>(v), high = static_cast<u16>(v + 1);
+        const float x = simt::from_fp16(low);
+        const float next = v == 0x7bff ? 65536.f : simt::from_fp16(high);
+        const float half = (x + next) / 2;
+        const u16 even = v & 1 ? high : low;
+        if (simt::to_fp16(x) != low || simt::to_fp16(half) != even ||
+            simt::to_fp16(std::nextafter(half, 0.f)) != low ||
+            simt::to_fp16(-std::nextafter(half, 1e9f)) != (high | 0x8000))
+            simt::fail("conversion to fp16");
+    }
+}
+
 // First argument: how many seeds, then which one is the first.
 int main(int argc, char **argv)
 {
@@ -175,6 +192,7 @@ int main(int argc, char **argv)
     const int n_seeds = argc > 1 ? std::atoi(argv[1]) : 1;
     const int first = argc > 2 ? std::atoi(argv[2]) : 1;
 
+    test_fp16();
     for (int i = 0; i < n_seeds; i++) {
         for (const problem &p : sizes)
             test_product(p, static_cast<std::uint64_t>(first + i));

@@ -227,13 +227,6 @@ inline u16 to_bf16(float f)
     return static_cast<u16>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-inline float shared_bf16(u32 address)
-{
-    u16 v;
-    std::memcpy(&v, shared + address, sizeof v);
-    return from_bf16(v);
-}
-
 // Element h of a pair of 16-bit elements.
 inline u16 half_of(u32 pair, int h)
 {

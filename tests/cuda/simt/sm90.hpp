@@ -3,7 +3,7 @@
 // our reading of the manual: a device has the last word.
 #pragma once
 
-#include "block.hpp"
+#include "element.hpp"
 
 namespace simt
 {
@@ -105,7 +105,7 @@ inline void change_registers(int to, bool is_growing)
 
 } // namespace simt
 
-// A tensor of bf16; x is contiguous.
+// A tensor of 16-bit elements; x is contiguous.
 struct alignas(128) tensor_map {
     u16 *data;
     u64 size[3], stride[3];

@@ -1,0 +1,76 @@
+// Elements of products: bf16, or fp16 where FP16 is 1.
+#pragma once
+
+#include "block.hpp"
+
+#ifndef FP16
+#define FP16 0
+#endif
+
+namespace simt
+{
+
+inline float from_fp16(u16 v)
+{
+    const int exponent = v >> 10 & 31, fraction = v & 1023;
+    float f = std::ldexp(static_cast<float>(fraction), -24);
+
+    if (exponent == 31)
+        f = fraction ? NAN : INFINITY;
+    else if (exponent)
+        f = std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+    return v >> 15 ? -f : f;
+}
+
+// To nearest even, as the processor rounds, in units of the last place: that
+// of the smallest normal number below it.
+inline u16 to_fp16(float f)
+{
+    const u32 sign = std::signbit(f) ? 0x8000 : 0;
+    const float size = std::fabs(f);
+
+    if (std::isnan(f))
+        return 0x7fff;
+    if (size >= 65520.f)
+        return static_cast<u16>(sign | 0x7c00);
+    const int exponent = size < 6.103515625e-5f ? -14 : std::ilogb(size);
+    const auto units =
+        static_cast<u32>(std::nearbyint(std::ldexp(size, 10 - exponent)));
+    return static_cast<u16>(sign |
+                            ((static_cast<u32>(exponent + 14) << 10) + units));
+}
+
+inline float from_element(u16 v)
+{
+    return FP16 ? from_fp16(v) : from_bf16(v);
+}
+
+inline u16 to_element(float f)
+{
+    return FP16 ? to_fp16(f) : to_bf16(f);
+}
+
+inline float shared_element(u32 address)
+{
+    u16 v;
+    std::memcpy(&v, shared + address, sizeof v);
+    return from_element(v);
+}
+
+} // namespace simt
+
+DEV u32 pack_pair(float low, float high)
+{
+    return simt::to_element(low) | static_cast<u32>(simt::to_element(high))
+                                       << 16;
+}
+
+DEV float low_of_pair(u32 pair)
+{
+    return simt::from_element(simt::half_of(pair, 0));
+}
+
+DEV float high_of_pair(u32 pair)
+{
+    return simt::from_element(simt::half_of(pair, 1));
+}
