@@ -37,7 +37,27 @@ bool cz_cuda_reduces(const cz_cuda_kernel *k)
 
 bool cz_cuda_is_wide(const cz_cuda_kernel *k)
 {
-    return k->is_run && k->loop->step->blocks.columns <= 1;
+    return k->form == CZ_CUDA_ROWS ||
+           (k->form == CZ_CUDA_RUN && k->loop->step->blocks.columns <= 1);
+}
+
+bool cz_cuda_is_sum(const cz_cuda_kernel *k, int i)
+{
+    return cz_cuda_makes(k, i) &&
+           cz_access_is_reduction(cz_cuda_step(k)->out_access[i]);
+}
+
+bool cz_cuda_is_largest(const cz_cuda_kernel *k, int i)
+{
+    return cz_access_is_largest(cz_cuda_step(k)->out_access[i]);
+}
+
+void cz_cuda_sums_begin(const cz_cuda_kernel *k)
+{
+    for (int i = 0; i < cz_cuda_step(k)->n_out; i++)
+        if (cz_cuda_is_sum(k, i))
+            cz_cuda_line(k, "double sum%d = %s;", i,
+                         cz_cuda_is_largest(k, i) ? "-INFINITY" : "0");
 }
 
 /* Where an array is reached: of neighbours in registers, or in memory. */
@@ -46,12 +66,15 @@ static void put_array(const cz_cuda_kernel *k, const char *name, int number,
 {
     const bool is_element = access == CZ_ACCESS_ELEMENT;
 
-    if (is_element && cz_cuda_is_wide(k))
+    if (cz_cuda_is_wide(k) && (is_element || access == CZ_ACCESS_COLUMN))
         cz_text_printf(k->out, "w%s%d.v[k]", name, number);
+    else if (k->form == CZ_CUDA_SQUARES && access == CZ_ACCESS_TRANSPOSED)
+        cz_text_printf(k->out, "t%d[x][y]", number);
     else
         cz_text_printf(k->out, "%s%d%s", name, number,
-                       is_element && k->is_run ? "[at]"
-                                               : cz_loop_index(access, false));
+                       is_element && k->form == CZ_CUDA_RUN
+                           ? "[at]"
+                           : cz_loop_index(access, false));
 }
 
 static void put_operand(const cz_cuda_kernel *k, int in)
@@ -79,9 +102,7 @@ static void put_target(const cz_cuda_kernel *k, int i)
 
 static const char *accumulator(const cz_cuda_kernel *k)
 {
-    return !k->is_run           ? "acc[i * columns + j]"
-           : cz_cuda_is_wide(k) ? "wacc.v[k]"
-                                : "acc[at]";
+    return cz_cuda_is_wide(k) ? "wacc.v[k]" : "acc[i * columns + j]";
 }
 
 static const char *const generators[CZ_N_GENERATORS] = {

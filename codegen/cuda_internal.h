@@ -4,6 +4,15 @@
 
 #include "codegen/codegen_internal.h"
 
+/* Which threads have what of a space. */
+typedef enum cz_cuda_form {
+    CZ_CUDA_RUN,     /* neighbours, reached by one index, blocks apart */
+    CZ_CUDA_ROWS,    /* a team for each row */
+    CZ_CUDA_SQUARES, /* a block of threads for each square, by way of shared
+                      * memory: what is transposed is read along its rows */
+    CZ_CUDA_COLUMNS  /* a thread for each column of a strip of rows */
+} cz_cuda_form;
+
 /* A kernel of a loop while it is printed.  A loop has one for what is reduced
  * down columns, and one for all else. */
 typedef struct cz_cuda_kernel {
@@ -11,10 +20,10 @@ typedef struct cz_cuda_kernel {
     const cz_loop *loop;
     bool is_epilogue; /* `acc` stands for operands a and b */
     bool by_columns;  /* the one that reduces down columns */
-    bool is_run;      /* one index reaches everything, blocks apart */
-    int parts;        /* blocks that sums are made in */
-    int width;        /* of a run: neighbours that a thread takes at once */
-    int depth;        /* of the lines that come next */
+    cz_cuda_form form;
+    int parts; /* blocks that sums are made in */
+    int width; /* neighbours that a thread of a run or row takes */
+    int depth; /* of the lines that come next */
 } cz_cuda_kernel;
 
 /* One line, indented. */
@@ -29,5 +38,27 @@ bool cz_cuda_reduces(const cz_cuda_kernel *k);
 bool cz_cuda_is_wide(const cz_cuda_kernel *k);
 /* What is done with one element: the body, and a term to each reduction. */
 void cz_cuda_element(const cz_cuda_kernel *k);
+
+static inline const cz_view_step *cz_cuda_step(const cz_cuda_kernel *k)
+{
+    return k->loop->step;
+}
+
+/* Whether the kernel makes result i, by adding up or as the largest. */
+bool cz_cuda_is_sum(const cz_cuda_kernel *k, int i);
+bool cz_cuda_is_largest(const cz_cuda_kernel *k, int i);
+/* Declares what reductions begin with. */
+void cz_cuda_sums_begin(const cz_cuda_kernel *k);
+/* Declares is_wide: whether `length`, if any, is a multiple of the width, and
+ * all arrays are aligned. */
+void cz_cuda_alignment(const cz_cuda_kernel *k, const char *length);
+/* What is done with neighbours, of which the last thread may have fewer: `left`
+ * is how many elements there are from the first of them on. */
+void cz_cuda_neighbours(cz_cuda_kernel *k, const char *left);
+
+/* The body of a kernel of each form. */
+void cz_cuda_rows(cz_cuda_kernel *k);
+void cz_cuda_squares(cz_cuda_kernel *k);
+void cz_cuda_columns(cz_cuda_kernel *k);
 
 #endif

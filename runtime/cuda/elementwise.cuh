@@ -21,6 +21,8 @@ enum {
     STRIP_ROWS = 64,
     // So long a row, or part of it, has one warp; a longer one a block.
     WARP_COLUMNS = 1024,
+    // Rows and columns of what is transposed at once.
+    SIDE = 32,
     MAX_PARTS = 8
 };
 
@@ -65,6 +67,7 @@ DEV double hash_of(double a, double b)
 
 // V elements that one thread has, 16 bytes or a multiple.
 template <class T, int V> union wide {
+    static_assert(sizeof(T) * V % 16 == 0, "neighbours are not whole quads");
     T v[V];
     uint4 quads[sizeof(T) * V / 16];
 };
@@ -253,6 +256,43 @@ DEV void team_largest(const team &t, double x, double *to)
     x = t.size == WARP ? warp_largest(x) : block_largest(x);
     if (t.lane == 0)
         *to = x;
+}
+
+// ---- squares ----
+
+// Where one begins; a block of threads has each.
+struct square {
+    u64 row, column, block;
+};
+
+DEV square square_at(u64 block, u64 columns)
+{
+    const u64 across = (columns + SIDE - 1) / SIDE;
+
+    return {block / across * SIDE, block % across * SIDE, block};
+}
+
+DEV square first_square(u64 columns)
+{
+    return square_at(blockIdx.x, columns);
+}
+
+DEV void next_square(square &s, u64 columns)
+{
+    s = square_at(s.block + gridDim.x, columns);
+}
+
+// t[x][y] is the element of row y and column x of the square, of a matrix that is
+// stored as [columns, rows]: it is read along its own rows.
+template <class T>
+DEV void load_transposed(T (&t)[SIDE][SIDE + 1], const T *stored,
+                         const square &s, u64 rows, u64 columns)
+{
+    const u32 y = threadIdx.x % SIDE;
+
+    for (u32 x = threadIdx.x / SIDE; x < SIDE; x += THREADS / SIDE)
+        if (s.row + y < rows && s.column + x < columns)
+            t[x][y] = stored[(s.column + x) * rows + s.row + y];
 }
 
 // ---- columns: strips of rows ----

@@ -50,7 +50,8 @@ set(golden ${CMAKE_CURRENT_SOURCE_DIR}/golden/cuda)
 set(compile $<TARGET_FILE:cuda_elementwise_compile>
   ${CMAKE_SOURCE_DIR}/runtime/cuda ${installed} ${pinned})
 add_test(NAME cuda_elementwise_compile COMMAND ${compile} ${golden}/forms.cu
-  ${golden}/parts.strict.cu ${CMAKE_SOURCE_DIR}/runtime/cuda/pack.cu)
+  ${golden}/numbers.cu ${golden}/parts.strict.cu
+  ${CMAKE_SOURCE_DIR}/runtime/cuda/pack.cu)
 add_test(NAME cuda_elementwise_compile_long COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/cuda/elementwise_compile.py $<TARGET_FILE:canzona>
   ${compile})

@@ -178,15 +178,24 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_4(u64 rows, u64 colum
 {
     const u64 length = columns / 8;
     const team t = team_of(length);
+    const bool is_wide = length % 8 == 0 && are_aligned(x0);
 
     for (u64 i = t.first; i < rows; i += t.step) {
         __shared__ double parts0[WARPS][MAX_PARTS];
         for (int part = 0; part < 8; part++) {
             double sum0 = 0;
-            for (u64 j = part * length + t.lane; j < (part + 1) * length; j += t.size) {
-                double term0;
-                term0 = body_6(x0[i * columns + j]);
-                sum0 += term0;
+            for (u64 e = part * length + 8 * t.lane; e < (part + 1) * length; e += 8 * t.size) {
+                const u64 at = i * columns + e;
+                const int left = left_of<8>((part + 1) * length - e);
+                wide<czr_bf16, 8> wx0 = read_wide<8>(x0 + at, left, is_wide);
+#pragma unroll
+                for (int k = 0; k < 8; k++) {
+                    if (k >= left)
+                        continue;
+                    double term0;
+                    term0 = body_6(wx0.v[k]);
+                    sum0 += term0;
+                }
             }
             team_sum(t, sum0, parts0[threadIdx.x / WARP] + part);
         }
@@ -224,14 +233,25 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_6(u64 rows, u64 colum
 {
     const u64 length = columns / 8;
     const team t = team_of(length);
+    const bool is_wide = length % 8 == 0 && are_aligned(x0, y0);
 
     for (u64 i = t.first; i < rows; i += t.step) {
         for (int part = 0; part < 8; part++) {
             double sum1 = 0;
-            for (u64 j = part * length + t.lane; j < (part + 1) * length; j += t.size) {
-                double term1;
-                body_8(x0[i * columns + j], x1[i], &y0[i * columns + j], &term1);
-                sum1 += term1;
+            for (u64 e = part * length + 8 * t.lane; e < (part + 1) * length; e += 8 * t.size) {
+                const u64 at = i * columns + e;
+                const int left = left_of<8>((part + 1) * length - e);
+                wide<czr_bf16, 8> wx0 = read_wide<8>(x0 + at, left, is_wide);
+                wide<float, 8> wy0;
+#pragma unroll
+                for (int k = 0; k < 8; k++) {
+                    if (k >= left)
+                        continue;
+                    double term1;
+                    body_8(wx0.v[k], x1[i], &wy0.v[k], &term1);
+                    sum1 += term1;
+                }
+                write_wide(y0 + at, wy0, left, is_wide);
             }
             team_sum(t, sum1, partial1 + part * rows + i);
         }
@@ -345,13 +365,22 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_11(u64 rows, u64 colu
     double *__restrict__ y0)
 {
     const team t = team_of(columns);
+    const bool is_wide = columns % 8 == 0 && are_aligned(x0);
 
     for (u64 i = t.first; i < rows; i += t.step) {
         double sum0 = 0;
-        for (u64 j = t.lane; j < columns; j += t.size) {
-            double term0;
-            term0 = body_6(x0[i * columns + j]);
-            sum0 += term0;
+        for (u64 e = 8 * t.lane; e < columns; e += 8 * t.size) {
+            const u64 at = i * columns + e;
+            const int left = left_of<8>(columns - e);
+            wide<czr_bf16, 8> wx0 = read_wide<8>(x0 + at, left, is_wide);
+#pragma unroll
+            for (int k = 0; k < 8; k++) {
+                if (k >= left)
+                    continue;
+                double term0;
+                term0 = body_6(wx0.v[k]);
+                sum0 += term0;
+            }
         }
         team_sum(t, sum0, y0 + i);
     }
@@ -365,13 +394,24 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_12(u64 rows, u64 colu
     double *__restrict__ partial1)
 {
     const team t = team_of(columns);
+    const bool is_wide = columns % 8 == 0 && are_aligned(x0, y0);
 
     for (u64 i = t.first; i < rows; i += t.step) {
         double sum1 = 0;
-        for (u64 j = t.lane; j < columns; j += t.size) {
-            double term1;
-            body_8(x0[i * columns + j], x1[i], &y0[i * columns + j], &term1);
-            sum1 += term1;
+        for (u64 e = 8 * t.lane; e < columns; e += 8 * t.size) {
+            const u64 at = i * columns + e;
+            const int left = left_of<8>(columns - e);
+            wide<czr_bf16, 8> wx0 = read_wide<8>(x0 + at, left, is_wide);
+            wide<float, 8> wy0;
+#pragma unroll
+            for (int k = 0; k < 8; k++) {
+                if (k >= left)
+                    continue;
+                double term1;
+                body_8(wx0.v[k], x1[i], &wy0.v[k], &term1);
+                sum1 += term1;
+            }
+            write_wide(y0 + at, wy0, left, is_wide);
         }
         team_sum(t, sum1, partial1 + i);
     }
