@@ -65,8 +65,9 @@ static czr_status run_muon(czr_world *world, const wish *wanted)
 
     printf("## Muon\n\n"
            "| matrices of | ours ms | plain ms | library GFLOP/s | faster "
-           "| ceiling | achieved | scratch MB | largest MB | differs |\n"
-           "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+           "| ceiling | achieved | scratch MB | largest MB | of a micro-group "
+           "| differs |\n"
+           "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (status == CZR_OK && strstr(cases[i].name, wanted->word))
             status = bench_model(world, &cases[i], wanted->repeats);

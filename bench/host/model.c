@@ -96,6 +96,32 @@ static double difference(const model *self)
     return worst / BENCH_LR;
 }
 
+/* Bytes of an element in the slots of a kind that a stage writes, at most. */
+static size_t slot_bytes(const czr_program *program, int kind)
+{
+    size_t most = 0;
+
+    for (int i = 0; i < program->n_stages; i++) {
+        const czr_stage *stage = &program->stages[i];
+        size_t bytes = 0;
+        for (int k = 0; k < stage->n_out; k++)
+            if (stage->out[k].kind == kind)
+                bytes += czr_dtype_bytes(stage->out[k].dtype);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+/* Bytes of what is gathered and scattered of the largest matrix: on one rank,
+ * which takes one matrix after the other, its micro-group's buffers. */
+static size_t micro_group_bytes(const model *self)
+{
+    const czr_program *program = self->generated.program;
+
+    return self->largest * (slot_bytes(program, CZR_SLOT_GATHER) +
+                            slot_bytes(program, CZR_SLOT_SCATTER));
+}
+
 static void print_row(const model *self, const char *name, double *generated,
                       double *plain, double *products, int n)
 {
@@ -107,13 +133,15 @@ static void print_row(const model *self, const char *name, double *generated,
         rate[i] = (self->necessary / generated[i]) / (self->full / products[i]);
     }
     czr_counters_get(self->generated.engine, &counters);
+    const double scratch = (double)counters.peak_scratch_bytes;
     printf("| %s | %.0f | %.0f | %.0f | %.2f | %.2f | %.2f | %.1f | %.1f | "
-           "%.0e |\n",
+           "%.2f | %.0e |\n",
            name, 1e3 * bench_median(generated, n), 1e3 * bench_median(plain, n),
            1e-9 * self->full / bench_median(products, n),
            bench_median(faster, n), self->full / self->necessary,
-           bench_median(rate, n), 1e-6 * (double)counters.peak_scratch_bytes,
-           1e-6 * (double)(self->largest * sizeof(float)), difference(self));
+           bench_median(rate, n), 1e-6 * scratch,
+           1e-6 * (double)(self->largest * sizeof(float)),
+           scratch / (double)micro_group_bytes(self), difference(self));
 }
 
 czr_status bench_model(czr_world *world, const bench_case *what, int repeats)
