@@ -27,7 +27,7 @@ static struct {
     sgemm_function sgemm;
     ssyrk_function ssyrk;
     set_threads_function set_threads;
-    int n_threads;
+    _Atomic int n_threads;
 } cblas = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void open_cblas(void)
@@ -72,6 +72,8 @@ static int transposition(const czr_operand *x)
 
 void czr_library_sgemm(const czr_gemm *g)
 {
+    if (cblas.n_threads == 1 && czr_library_dnnl_sgemm(g))
+        return;
     cblas.sgemm(CBLAS_ROW_MAJOR, transposition(&g->a), transposition(&g->b),
                 (int)g->m, (int)g->n, (int)g->k, g->alpha, g->a.data,
                 (int)g->a.stride, g->b.data, (int)g->b.stride, g->beta, g->c,

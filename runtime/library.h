@@ -30,7 +30,8 @@ typedef struct czr_gemm {
  * threads must agree. */
 void czr_library_set_threads(int n);
 
-/* By a CBLAS, where there is one: all is f32. */
+/* By a CBLAS, where there is one: all is f32.  One thread may multiply by
+ * oneDNN instead. */
 bool czr_library_has_cblas(void);
 void czr_library_sgemm(const czr_gemm *gemm);
 /* The lower triangle of c = alpha * op(a) @ op(a)' + beta * c with its
@@ -41,6 +42,10 @@ void czr_library_ssyrk(const czr_gemm *gemm);
  * once.  false, and c is not the product: it is not there, or this CPU has no
  * bf16 arithmetic. */
 bool czr_library_bf16(const czr_gemm *gemm, czr_dtype c_dtype, int n_threads);
+
+/* czr_library_sgemm by oneDNN and one thread, where that is the faster; else
+ * false, and c is as it was. */
+bool czr_library_dnnl_sgemm(const czr_gemm *gemm);
 
 /* LAPACK; only where there is one.  Matrices are row-major and contiguous, work
  * has the length that LAPACK asks for.  False: it did not converge, or the

@@ -10,6 +10,7 @@
 /* The functions used, each with the type its header gives it. */
 #define FUNCTIONS(X)                                                           \
     X(dnnl_version)                                                            \
+    X(dnnl_sgemm)                                                              \
     X(dnnl_engine_create)                                                      \
     X(dnnl_stream_create)                                                      \
     X(dnnl_stream_wait)                                                        \
@@ -40,6 +41,9 @@ static struct {
     FUNCTIONS(FUNCTION)
 #undef FUNCTION
 } lib = {.once = PTHREAD_ONCE_INIT};
+
+/* Multiplications, below which calls may cost more than they save. */
+static const double WORTH_A_CALL = 2e6;
 
 static bool has_bf16(void)
 {
@@ -185,6 +189,29 @@ bool czr_library_bf16(const czr_gemm *gemm, czr_dtype c_dtype, int n_threads)
     return is_done;
 }
 
+/* AMD's CPUs with AVX-512, for which OpenBLAS 0.3.21 has no kernels of its
+ * own: it runs those of Intel's, and oneDNN is faster. */
+static bool is_faster(const czr_gemm *g)
+{
+    return __builtin_cpu_is("amd") &&
+           (double)g->m * (double)g->n * (double)g->k >= WORTH_A_CALL;
+}
+
+bool czr_library_dnnl_sgemm(const czr_gemm *g)
+{
+    pthread_once(&lib.once, open_dnnl);
+    if (!lib.is_open || !is_faster(g))
+        return false;
+    if (lib.omp_set_num_threads)
+        lib.omp_set_num_threads(1);
+    return lib.dnnl_sgemm(g->a.is_transposed ? 'T' : 'N',
+                          g->b.is_transposed ? 'T' : 'N', (dnnl_dim_t)g->m,
+                          (dnnl_dim_t)g->n, (dnnl_dim_t)g->k, g->alpha,
+                          g->a.data, (dnnl_dim_t)g->a.stride, g->b.data,
+                          (dnnl_dim_t)g->b.stride, g->beta, g->c,
+                          (dnnl_dim_t)g->c_stride) == dnnl_success;
+}
+
 #else
 
 bool czr_library_bf16(const czr_gemm *gemm, czr_dtype c_dtype, int n_threads)
@@ -192,6 +219,12 @@ bool czr_library_bf16(const czr_gemm *gemm, czr_dtype c_dtype, int n_threads)
     (void)gemm;
     (void)c_dtype;
     (void)n_threads;
+    return false;
+}
+
+bool czr_library_dnnl_sgemm(const czr_gemm *gemm)
+{
+    (void)gemm;
     return false;
 }
 

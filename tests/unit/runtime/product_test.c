@@ -85,9 +85,10 @@ static int teardown(void **state)
     return 0;
 }
 
-static const size_t sizes[][3] = {{1, 1, 1},      {3, 5, 7},      {16, 16, 16},
-                                  {64, 256, 128}, {65, 257, 129}, {2, 300, 3},
-                                  {130, 17, 260}, {0, 4, 4},      {4, 4, 0}};
+static const size_t sizes[][3] = {{1, 1, 1},      {3, 5, 7},       {16, 16, 16},
+                                  {64, 256, 128}, {65, 257, 129},  {2, 300, 3},
+                                  {130, 17, 260}, {140, 140, 140}, {0, 4, 4},
+                                  {4, 4, 0}};
 
 /* Variant: bits 0 and 1 transposes, 2 and 3 bf16 operands. */
 static czr_product make(const buffers *self, const size_t *size, int variant)
