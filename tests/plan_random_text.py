@@ -41,6 +41,35 @@ RULES = {
     u = mom * uniform(mom, 1, t) + 0.01 * row(mom)
     param <- param - lr * u / (norm(u) + 1e-7)
 }""",
+    "headed(lr = 0.1)": """optimizer headed(lr, heads = 3) for [m, n] {
+    extern limit : f32[heads]
+    extern gain : f32
+    extern mask : f32[m]
+    state seen : f32[heads, 1] = 0
+    seen <- ema(seen, limit, 0.5)
+    param <- param - lr * mask * grad * gain / (1 + norm(seen))
+}""",
+    "chained(lr = 0.1)": """def rows_normalised(x, m) {
+    state v : f32[m, 1]
+    v <- ema(v, mean(x * x, 1), 0.9)
+    return x / (sqrt(v) + 1e-8)
+}
+def softened(x) { return x / (1 + abs(x)) }
+optimizer chained(lr) for [m, n] {
+    slow = averaged(grad, 0.99)
+    param <- lerp(slow, averaged(grad, 0.9), 0.5) |> rows_normalised(m) |> softened() |> polar(quintic) |> descended(param, lr)
+}""",
+    "even(lr = 0.1)": """optimizer even(lr) for [m, n] {
+    state left : f32[m, m] = identity
+    state right : f32[n, n] = 0.1 * identity
+    state turned : f32[n, m] = 0
+    left <- ema(left, grad @ grad', 0.9)
+    right <- ema(right, symmetric(param' @ param), 0.9)
+    every 3 { turned <- right @ grad' }
+    param <- param - lr * root(left, -1/4, 1e-3) @ (grad + 0.1 * turned') / (1 + norm(right))
+}""",
+    "normuon(lr = 0.01)": "",
+    "kl_shampoo(lr = 0.01, interval = 3)": "",
     "soap(lr = 0.01)": "",
     "shampoo(lr = 0.01)": "",
     "adafactor(lr = 0.01)": "",
@@ -48,8 +77,19 @@ RULES = {
     "muon(lr = 0.02, precision = f32)": "",
     "muon(lr = 0.02, coefficients = polar_express)": "",
 }
-OTHERS = ("adamw(lr = 0.01)", "sgd(lr = 0.1, nesterov = true)",
-          "sgd(lr = 0.1, decay = 0.1)")
+ELSEWHERE = {
+    "lookahead(lr = 0.1)": """optimizer lookahead(lr) for any {
+    state mom, slow : f32
+    first { slow <- param } else { mom <- ema(mom, grad, 0.9) }
+    next = param - lr * mom
+    every 5 stagger { next = lerp(slow, next, 0.5) }
+    param <- next
+}""",
+    "adamw(lr = 0.01)": "",
+    "sgd(lr = 0.1, nesterov = true)": "",
+    "sgd(lr = 0.1, decay = 0.1)": "",
+}
+OTHERS = tuple(ELSEWHERE)
 MACHINES = ("h100", "h200", "h800", "a100", "b200", "notes")
 PRIMES = (2, 3, 5, 7, 11, 13)
 MOST_RANKS = 96
@@ -210,7 +250,10 @@ class Writer:
     # ---- uses ----
 
     def use(self, rule, name, path):
-        view = self.r.choice(("", "", " view each", " view whole"))
+        view = self.r.choice(("", "", " view each", " view whole", " view tiles"))
+        if view == " view tiles":
+            view += f" {self.r.randint(1 + self.wide // 2, 2 + 4 * self.wide)}"
+            view *= rule in RULES       # tiles are of matrices
         return f"use {rule} as {name} on {path}{view}"
 
     def uses(self):
@@ -225,9 +268,9 @@ class Writer:
         if self.chance(4):
             found.append(self.use(rules[2], "ends", "embed"))
         found.append(f"use {self.r.choice(OTHERS)} as rest on **")
-        for rule in sorted(set(rules)):
-            if RULES[rule] and any(rule in use for use in found):
-                yield RULES[rule]
+        for rule, text in {**RULES, **ELSEWHERE}.items():
+            if text and any(rule in use for use in found):
+                yield text
         yield from found
 
     # ---- schedule and machine ----

@@ -111,8 +111,10 @@ static void put_model(writer *w)
  * a second state there, one with norms along both dimensions, one that reads
  * one of two statistics every other update, one with whole states that it
  * renews late, by a factorisation and a start of their own, beside one of the
- * shards, and one that asks where elements stand and draws numbers by name,
- * place and update. */
+ * shards, one that asks where elements stand and draws numbers by name, place
+ * and update, one that the trainer gives something, a chain of parts with
+ * states of their own, and one with symmetric states that reads the parameter
+ * as a matrix. */
 static const char rules[] =
     "optimizer careful(lr, momentum = 0.9) for [m, n] {\n"
     "    state mom, slow : f32[m, n] = 0\n"
@@ -151,6 +153,31 @@ static const char rules[] =
     "    mom <- ema(mom, triu(grad) - tril(grad), 0.9)\n"
     "    u = mom * uniform(mom, 1, t) + 0.01 * row(mom)\n"
     "    param <- param - lr * u / (norm(u) + 1e-7)\n"
+    "}\n\n"
+    "optimizer headed(lr) for [m, n] {\n"
+    "    extern limit : f32[3]\n"
+    "    extern mask : f32[m]\n"
+    "    state seen : f32[3, 1] = 0\n"
+    "    seen <- ema(seen, limit, 0.5)\n"
+    "    param <- param - lr * mask * grad / (1 + norm(seen))\n"
+    "}\n\n"
+    "def normalised(x, m) {\n"
+    "    state v : f32[m, 1]\n"
+    "    v <- ema(v, mean(x * x, 1), 0.9)\n"
+    "    return x / (sqrt(v) + 1e-4)\n"
+    "}\n\n"
+    "optimizer chained(lr) for [m, n] {\n"
+    "    slow = averaged(grad, 0.99)\n"
+    "    param <- lerp(slow, averaged(grad, 0.9), 0.5) |> normalised(m) |>\n"
+    "             polar(quintic) |> descended(param, lr)\n"
+    "}\n\n"
+    "optimizer even(lr) for [m, n] {\n"
+    "    state left : f32[m, m] = identity\n"
+    "    state right : f32[n, n] = 0.1 * identity\n"
+    "    left <- ema(left, grad @ grad', 0.9)\n"
+    "    right <- ema(right, symmetric(param' @ param), 0.9)\n"
+    "    param <- param - lr * root(left, -1/4, 1e-3) @ grad / (1 + "
+    "norm(right))\n"
     "}\n\n";
 
 static void put_use(writer *w, const char *name, const char *on,
@@ -160,17 +187,23 @@ static void put_use(writer *w, const char *name, const char *on,
         "muon(lr = 0.02)",   "muon(lr = 0.02, precision = f32)",
         "careful(lr = 0.1)", "edges(lr = 0.1)",
         "seldom(lr = 0.1)",  "rooted(lr = 0.1)",
-        "placed(lr = 0.1)"};
+        "placed(lr = 0.1)",  "headed(lr = 0.1)",
+        "chained(lr = 0.1)", "even(lr = 0.1)"};
     static const char *const any_rules[] = {"adamw(lr = 0.01)",
                                             "sgd(lr = 0.1, nesterov = true)",
                                             "sgd(lr = 0.1, decay = 0.1)"};
 
-    static const char *const views[] = {"", "", " view each", " view whole"};
+    static const char *const views[] = {"", "", " view each", " view whole",
+                                        " view whole tiles"};
+    const int64_t view = draw(w->r, for_matrices ? 5 : 4);
 
-    cz_text_printf(w->out, "use %s as %s on %s%s\n",
-                   for_matrices ? matrix_rules[draw(w->r, 7)]
+    cz_text_printf(w->out, "use %s as %s on %s%s",
+                   for_matrices ? matrix_rules[draw(w->r, 10)]
                                 : any_rules[draw(w->r, 3)],
-                   name, on, views[draw(w->r, 4)]);
+                   name, on, views[view]);
+    if (view == 4)
+        cz_text_printf(w->out, " %" PRId64, draw_in(w->r, 2, 16));
+    cz_text_puts(w->out, "\n");
 }
 
 static void put_uses(writer *w)
