@@ -72,11 +72,12 @@ static bool is_checked(const cz_cuda_kernel *k)
 
 static void put_signature(const cz_cuda_kernel *k, int number)
 {
-    cz_text_printf(k->out,
-                   "extern \"C\" __global__ void __launch_bounds__(THREADS) "
-                   "loop_%d%s(%s",
-                   number, k->by_columns ? "_columns" : "",
-                   k->loop->flat ? "u64 n" : "u64 rows, u64 columns");
+    cz_text_printf(
+        k->out,
+        "extern \"C\" __global__ void __launch_bounds__(THREADS, BLOCKS) "
+        "loop_%d%s(%s",
+        number, k->by_columns ? "_columns" : "",
+        k->loop->flat ? "u64 n" : "u64 rows, u64 columns");
     put_operands(k);
     put_results(k);
     if (is_checked(k))

@@ -61,7 +61,6 @@ static void put_row(cz_cuda_kernel *k)
             k, "for (u64 e = %d * t.lane; e < columns; e += %d * t.size) {",
             k->width, k->width);
     k->depth++;
-    cz_cuda_line(k, "const u64 at = i * columns + e;");
     cz_cuda_neighbours(k,
                        has_parts ? "(part + 1) * length - e" : "columns - e");
     k->depth--;

@@ -19,7 +19,8 @@ typedef void array_printer(const cz_cuda_kernel *k, const array *a);
 static void for_arrays(const cz_cuda_kernel *k, array_printer *put)
 {
     const cz_view_step *step = cz_cuda_step(k);
-    array a = {"acc", CZ_F32, true, false, "at", 0};
+    const char *const at = k->form == CZ_CUDA_RUN ? "at" : "i * columns + e";
+    array a = {"acc", CZ_F32, true, false, at, 0};
 
     if (k->is_epilogue) {
         put(k, &a);
@@ -31,13 +32,13 @@ static void for_arrays(const cz_cuda_kernel *k, array_printer *put)
             cz_loop_written_by(k->loop, i) >= 0)
             continue;
         snprintf(a.name, sizeof a.name, "x%d", i);
-        a.at = is_column ? "e" : "at";
+        a.at = is_column ? "e" : at;
         a.dtype = k->loop->in_dtype[i];
         put(k, &a);
         a.number++;
     }
     a.is_written = true;
-    a.at = "at";
+    a.at = at;
     for (int i = 0; i < step->n_out; i++) {
         if (step->out_access[i] != CZ_ACCESS_ELEMENT)
             continue;
@@ -68,8 +69,8 @@ static void put_read(const cz_cuda_kernel *k, const array *a)
 static void put_write(const cz_cuda_kernel *k, const array *a)
 {
     if (a->is_written)
-        cz_cuda_line(k, "write_wide(%s + at, w%s, left, is_wide);", a->name,
-                     a->name);
+        cz_cuda_line(k, "write_wide(%s + %s, w%s, left, is_wide);", a->name,
+                     a->at, a->name);
 }
 
 void cz_cuda_alignment(const cz_cuda_kernel *k, const char *length)

@@ -13,6 +13,9 @@ typedef u16 czr_bf16;
 
 enum {
     THREADS = 256,
+    // That share a multiprocessor at least.  Not told so, ptxas aims at more of
+    // them, and spills a few registers for that.
+    BLOCKS = 2,
     WARP = 32,
     WARPS = THREADS / WARP,
     // Elements that a block of threads adds up by itself.
@@ -330,7 +333,7 @@ DEV void next_strip(strip &s, u64 columns)
 
 // y = the sum of `parts` parts, as a tree, each of `length` partial sums; one
 // block of threads.
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     sum_parts(const double *partial, u64 length, int parts, double *y)
 {
     // Thread 0's own, but a local array would be memory of every thread.
@@ -348,7 +351,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         *y = tree_sum(sums, parts);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     largest_parts(const double *partial, u64 length, int parts, double *y)
 {
     double most = -INFINITY;
@@ -361,7 +364,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // y[columns] = the sums of `strips` rows of partial sums.
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     sum_strips(const double *partial, u64 strips, u64 columns, double *y)
 {
     for (u64 j = thread_in_grid(); j < columns; j += threads_in_grid()) {
@@ -372,7 +375,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     largest_strips(const double *partial, u64 strips, u64 columns, double *y)
 {
     for (u64 j = thread_in_grid(); j < columns; j += threads_in_grid()) {

@@ -141,7 +141,7 @@ DEV void move_unit(const move &m, u64 unit, const unsigned char *from,
         copy_unit<unsigned char>(m, unit, from, to);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     pack(const move *moves, int n_moves, u64 n_units, const unsigned char *from,
          unsigned char *to)
 {

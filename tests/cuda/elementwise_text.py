@@ -4,7 +4,7 @@ import re
 
 LOOP = re.compile(r"^static void loop_(\d+)\((.*?)\)\n\{\n(.*?)^}$", re.S | re.M)
 KERNEL = re.compile(r'((?:^// y\d+: [^\n]*\n)*)^extern "C" __global__ void '
-                    r"__launch_bounds__\(THREADS\) loop_(\d+)(_columns)?"
+                    r"__launch_bounds__\(THREADS, BLOCKS\) loop_(\d+)(_columns)?"
                     r"\((.*?)\)\n\{\n(.*?)^}$", re.S | re.M)
 FINISH = re.compile(r"// y(\d+): (\w+) of partial\d+(?:, (\d+) of them)?\.")
 CONVERSIONS = """unsigned short c_to_bf16(float x) { return czr_f32_to_bf16(x); }

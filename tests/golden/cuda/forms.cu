@@ -107,7 +107,7 @@ DEV float body_12(float x0, float x1, float x2)
 
 // stage_0: loop_0.
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_0(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_0(u64 n,
     const float *__restrict__ x1,
     float *__restrict__ y0,
     float *__restrict__ y1)
@@ -133,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_0(u64 n,
 // stage_1: loop_1, loop_2, loop_3, loop_4, loop_5, loop_6, loop_7, loop_8, loop_9, loop_10.
 
 // y0: sum_parts of partial0, 1 of them.
-extern "C" __global__ void __launch_bounds__(THREADS) loop_1(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_1(u64 n,
     const float *__restrict__ x0,
     double *__restrict__ partial0)
 {
@@ -160,7 +160,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_1(u64 n,
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_2(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_2(u64 n,
     const double *__restrict__ x0,
     float *__restrict__ y0)
 {
@@ -180,7 +180,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_2(u64 n,
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_3(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_3(u64 n,
     const float *__restrict__ x0,
     const float *__restrict__ x1,
     czr_bf16 *__restrict__ y0)
@@ -201,7 +201,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_3(u64 n,
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_4(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_4(u64 n,
     const czr_bf16 *__restrict__ x0,
     czr_bf16 *__restrict__ y0)
 {
@@ -222,7 +222,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_4(u64 n,
 }
 
 // y1: sum_strips of partial1.
-extern "C" __global__ void __launch_bounds__(THREADS) loop_5_columns(u64 rows, u64 columns,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_5_columns(u64 rows, u64 columns,
     const czr_bf16 *__restrict__ x0,
     double *__restrict__ partial1)
 {
@@ -241,7 +241,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_5_columns(u64 rows, u
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_5(u64 rows, u64 columns,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_5(u64 rows, u64 columns,
     const czr_bf16 *__restrict__ x0,
     double *__restrict__ y0)
 {
@@ -251,9 +251,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_5(u64 rows, u64 colum
     for (u64 i = t.first; i < rows; i += t.step) {
         double sum0 = 0;
         for (u64 e = 8 * t.lane; e < columns; e += 8 * t.size) {
-            const u64 at = i * columns + e;
             const int left = left_of<8>(columns - e);
-            wide<czr_bf16, 8> wx0 = read_wide<8>(x0 + at, left, is_wide);
+            wide<czr_bf16, 8> wx0 = read_wide<8>(x0 + i * columns + e, left, is_wide);
 #pragma unroll
             for (int k = 0; k < 8; k++) {
                 if (k >= left)
@@ -268,7 +267,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_5(u64 rows, u64 colum
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_6(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_6(u64 n,
     const double *__restrict__ x0,
     float *__restrict__ y0)
 {
@@ -288,7 +287,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_6(u64 n,
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_7(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_7(u64 n,
     const double *__restrict__ x0,
     float *__restrict__ y0)
 {
@@ -308,7 +307,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_7(u64 n,
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_8(u64 rows, u64 columns,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_8(u64 rows, u64 columns,
     float *__restrict__ y0)
 {
     const team t = team_of(columns);
@@ -316,7 +315,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_8(u64 rows, u64 colum
 
     for (u64 i = t.first; i < rows; i += t.step) {
         for (u64 e = 4 * t.lane; e < columns; e += 4 * t.size) {
-            const u64 at = i * columns + e;
             const int left = left_of<4>(columns - e);
             wide<float, 4> wy0;
 #pragma unroll
@@ -326,12 +324,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_8(u64 rows, u64 colum
                 const u64 j = e + k;
                 wy0.v[k] = body_9((float)(int)j);
             }
-            write_wide(y0 + at, wy0, left, is_wide);
+            write_wide(y0 + i * columns + e, wy0, left, is_wide);
         }
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_9(u64 rows, u64 columns,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_9(u64 rows, u64 columns,
     const czr_bf16 *__restrict__ x0,
     const czr_bf16 *__restrict__ x1,
     czr_bf16 *__restrict__ y0)
@@ -351,7 +349,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_9(u64 rows, u64 colum
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_10(u64 rows, u64 columns,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_10(u64 rows, u64 columns,
     const float *__restrict__ acc,
     const czr_bf16 *__restrict__ x2,
     const float *__restrict__ x3,
@@ -365,13 +363,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_10(u64 rows, u64 colu
 
     for (u64 i = t.first; i < rows; i += t.step) {
         for (u64 e = 8 * t.lane; e < columns; e += 8 * t.size) {
-            const u64 at = i * columns + e;
             const int left = left_of<8>(columns - e);
-            wide<float, 8> wacc = read_wide<8>(acc + at, left, is_wide);
-            wide<czr_bf16, 8> wx2 = read_wide<8>(x2 + at, left, is_wide);
+            wide<float, 8> wacc = read_wide<8>(acc + i * columns + e, left, is_wide);
+            wide<czr_bf16, 8> wx2 = read_wide<8>(x2 + i * columns + e, left, is_wide);
             wide<float, 8> wx4 = read_wide<8>(x4 + e, left, is_wide);
             wide<float, 8> wx5 = read_wide<8>(x5 + e, left, is_wide);
-            wide<float, 8> wx6 = read_wide<8>(x6 + at, left, is_wide);
+            wide<float, 8> wx6 = read_wide<8>(x6 + i * columns + e, left, is_wide);
             wide<float, 8> wy0;
 #pragma unroll
             for (int k = 0; k < 8; k++) {
@@ -379,14 +376,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_10(u64 rows, u64 colu
                     continue;
                 wy0.v[k] = body_11(wacc.v[k], wx2.v[k], x3[i], wx4.v[k], wx5.v[k], wx6.v[k]);
             }
-            write_wide(y0 + at, wy0, left, is_wide);
+            write_wide(y0 + i * columns + e, wy0, left, is_wide);
         }
     }
 }
 
 // stage_2: loop_11.
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_11(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_11(u64 n,
     float x0,
     const float *__restrict__ x1,
     float *__restrict__ y0,

@@ -63,7 +63,7 @@ DEV float body_6(float x0, float x1)
 
 // stage_0: loop_0.
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_0(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_0(u64 n,
     const float *__restrict__ x0,
     float *__restrict__ y0)
 {
@@ -85,7 +85,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_0(u64 n,
 
 // stage_1: loop_1, loop_2, loop_3, loop_4.
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_1(u64 rows, u64 columns,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_1(u64 rows, u64 columns,
     float x0,
     float x1,
     float x2,
@@ -96,7 +96,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_1(u64 rows, u64 colum
 
     for (u64 i = t.first; i < rows; i += t.step) {
         for (u64 e = 2 * t.lane; e < columns; e += 2 * t.size) {
-            const u64 at = i * columns + e;
             const int left = left_of<2>(columns - e);
             wide<double, 2> wy0;
 #pragma unroll
@@ -106,13 +105,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_1(u64 rows, u64 colum
                 const u64 j = e + k;
                 wy0.v[k] = body_2(x0, x1, x2, (float)(int)j);
             }
-            write_wide(y0 + at, wy0, left, is_wide);
+            write_wide(y0 + i * columns + e, wy0, left, is_wide);
         }
     }
 }
 
 // y1: largest_parts of partial1, 1 of them.
-extern "C" __global__ void __launch_bounds__(THREADS) loop_2(u64 rows, u64 columns,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_2(u64 rows, u64 columns,
     const double *__restrict__ x0,
     float *__restrict__ y0,
     double *__restrict__ partial1)
@@ -123,9 +122,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_2(u64 rows, u64 colum
     for (u64 i = t.first; i < rows; i += t.step) {
         double sum1 = -INFINITY;
         for (u64 e = 8 * t.lane; e < columns; e += 8 * t.size) {
-            const u64 at = i * columns + e;
             const int left = left_of<8>(columns - e);
-            wide<float, 8> wy0 = read_wide<8>(y0 + at, left, is_wide);
+            wide<float, 8> wy0 = read_wide<8>(y0 + i * columns + e, left, is_wide);
 #pragma unroll
             for (int k = 0; k < 8; k++) {
                 if (k >= left)
@@ -135,13 +133,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_2(u64 rows, u64 colum
                 body_3(x0[i], wy0.v[k], (float)(int)j, &wy0.v[k], &term1);
                 sum1 = larger(sum1, term1);
             }
-            write_wide(y0 + at, wy0, left, is_wide);
+            write_wide(y0 + i * columns + e, wy0, left, is_wide);
         }
         team_largest(t, sum1, partial1 + i);
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_3(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_3(u64 n,
     const double *__restrict__ x0,
     float *__restrict__ y0)
 {
@@ -161,7 +159,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_3(u64 n,
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_4(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_4(u64 n,
     float x0,
     const float *__restrict__ x1,
     const float *__restrict__ x2,
@@ -185,7 +183,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_4(u64 n,
 
 // stage_2: loop_5.
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_5(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_5(u64 n,
     const float *__restrict__ x1,
     float *__restrict__ y0,
     u32 *status)

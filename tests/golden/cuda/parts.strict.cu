@@ -81,7 +81,7 @@ DEV float body_11(float x0, float x1)
 
 // stage_0: loop_0.
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_0(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_0(u64 n,
     const float *__restrict__ x0,
     float *__restrict__ y0)
 {
@@ -104,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_0(u64 n,
 // stage_1: loop_1, loop_2, loop_3, loop_4, loop_5, loop_6, loop_7, loop_8.
 
 // y0: sum_parts of partial0, 8 of them.
-extern "C" __global__ void __launch_bounds__(THREADS) loop_1(u64 rows, u64 columns,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_1(u64 rows, u64 columns,
     const float *__restrict__ x0,
     double *__restrict__ partial0)
 {
@@ -131,7 +131,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_1(u64 rows, u64 colum
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_2(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_2(u64 n,
     const double *__restrict__ x0,
     float *__restrict__ y0)
 {
@@ -151,7 +151,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_2(u64 n,
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_3(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_3(u64 n,
     const float *__restrict__ x0,
     const float *__restrict__ x1,
     czr_bf16 *__restrict__ y0)
@@ -172,7 +172,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_3(u64 n,
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_4(u64 rows, u64 columns,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_4(u64 rows, u64 columns,
     const czr_bf16 *__restrict__ x0,
     double *__restrict__ y0)
 {
@@ -185,9 +185,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_4(u64 rows, u64 colum
         for (int part = 0; part < 8; part++) {
             double sum0 = 0;
             for (u64 e = part * length + 8 * t.lane; e < (part + 1) * length; e += 8 * t.size) {
-                const u64 at = i * columns + e;
                 const int left = left_of<8>((part + 1) * length - e);
-                wide<czr_bf16, 8> wx0 = read_wide<8>(x0 + at, left, is_wide);
+                wide<czr_bf16, 8> wx0 = read_wide<8>(x0 + i * columns + e, left, is_wide);
 #pragma unroll
                 for (int k = 0; k < 8; k++) {
                     if (k >= left)
@@ -204,7 +203,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_4(u64 rows, u64 colum
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_5(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_5(u64 n,
     const double *__restrict__ x0,
     float *__restrict__ y0)
 {
@@ -225,7 +224,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_5(u64 n,
 }
 
 // y1: sum_parts of partial1, 8 of them.
-extern "C" __global__ void __launch_bounds__(THREADS) loop_6(u64 rows, u64 columns,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_6(u64 rows, u64 columns,
     const czr_bf16 *__restrict__ x0,
     const float *__restrict__ x1,
     float *__restrict__ y0,
@@ -239,9 +238,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_6(u64 rows, u64 colum
         for (int part = 0; part < 8; part++) {
             double sum1 = 0;
             for (u64 e = part * length + 8 * t.lane; e < (part + 1) * length; e += 8 * t.size) {
-                const u64 at = i * columns + e;
                 const int left = left_of<8>((part + 1) * length - e);
-                wide<czr_bf16, 8> wx0 = read_wide<8>(x0 + at, left, is_wide);
+                wide<czr_bf16, 8> wx0 = read_wide<8>(x0 + i * columns + e, left, is_wide);
                 wide<float, 8> wy0;
 #pragma unroll
                 for (int k = 0; k < 8; k++) {
@@ -251,14 +249,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_6(u64 rows, u64 colum
                     body_8(wx0.v[k], x1[i], &wy0.v[k], &term1);
                     sum1 += term1;
                 }
-                write_wide(y0 + at, wy0, left, is_wide);
+                write_wide(y0 + i * columns + e, wy0, left, is_wide);
             }
             team_sum(t, sum1, partial1 + part * rows + i);
         }
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_7(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_7(u64 n,
     const double *__restrict__ x0,
     float *__restrict__ y0)
 {
@@ -278,7 +276,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_7(u64 n,
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_8(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_8(u64 n,
     float x0,
     const float *__restrict__ x2,
     float *__restrict__ y0)
@@ -300,7 +298,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_8(u64 n,
 
 // stage_2: loop_9.
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_9(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_9(u64 n,
     const float *__restrict__ x1,
     float *__restrict__ y0,
     u32 *status)
@@ -330,7 +328,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_9(u64 n,
 // stage_4: loop_10, loop_2, loop_3, loop_11, loop_5, loop_12, loop_7, loop_8.
 
 // y0: sum_parts of partial0, 8 of them.
-extern "C" __global__ void __launch_bounds__(THREADS) loop_10(u64 rows, u64 columns,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_10(u64 rows, u64 columns,
     const float *__restrict__ x0,
     double *__restrict__ partial0)
 {
@@ -360,7 +358,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_10(u64 rows, u64 colu
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) loop_11(u64 rows, u64 columns,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_11(u64 rows, u64 columns,
     const czr_bf16 *__restrict__ x0,
     double *__restrict__ y0)
 {
@@ -370,9 +368,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_11(u64 rows, u64 colu
     for (u64 i = t.first; i < rows; i += t.step) {
         double sum0 = 0;
         for (u64 e = 8 * t.lane; e < columns; e += 8 * t.size) {
-            const u64 at = i * columns + e;
             const int left = left_of<8>(columns - e);
-            wide<czr_bf16, 8> wx0 = read_wide<8>(x0 + at, left, is_wide);
+            wide<czr_bf16, 8> wx0 = read_wide<8>(x0 + i * columns + e, left, is_wide);
 #pragma unroll
             for (int k = 0; k < 8; k++) {
                 if (k >= left)
@@ -387,7 +384,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_11(u64 rows, u64 colu
 }
 
 // y1: sum_parts of partial1, 8 of them.
-extern "C" __global__ void __launch_bounds__(THREADS) loop_12(u64 rows, u64 columns,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_12(u64 rows, u64 columns,
     const czr_bf16 *__restrict__ x0,
     const float *__restrict__ x1,
     float *__restrict__ y0,
@@ -399,9 +396,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_12(u64 rows, u64 colu
     for (u64 i = t.first; i < rows; i += t.step) {
         double sum1 = 0;
         for (u64 e = 8 * t.lane; e < columns; e += 8 * t.size) {
-            const u64 at = i * columns + e;
             const int left = left_of<8>(columns - e);
-            wide<czr_bf16, 8> wx0 = read_wide<8>(x0 + at, left, is_wide);
+            wide<czr_bf16, 8> wx0 = read_wide<8>(x0 + i * columns + e, left, is_wide);
             wide<float, 8> wy0;
 #pragma unroll
             for (int k = 0; k < 8; k++) {
@@ -411,7 +407,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) loop_12(u64 rows, u64 colu
                 body_8(wx0.v[k], x1[i], &wy0.v[k], &term1);
                 sum1 += term1;
             }
-            write_wide(y0 + at, wy0, left, is_wide);
+            write_wide(y0 + i * columns + e, wy0, left, is_wide);
         }
         team_sum(t, sum1, partial1 + i);
     }
