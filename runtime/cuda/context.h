@@ -76,4 +76,13 @@ static inline czr_address czr_address_of(const void *pointer)
     return (czr_address)(uintptr_t)pointer;
 }
 
+static inline void *czr_pointer_of(czr_address address)
+{
+    void *pointer;
+
+    _Static_assert(sizeof pointer == sizeof address, "pointers of 64 bits");
+    memcpy(&pointer, &address, sizeof pointer);
+    return pointer;
+}
+
 #endif

@@ -54,7 +54,7 @@ static void *alloc_cuda(czr_device *base, size_t n, size_t size)
         czr_context_free(device->context, address);
         return NULL;
     }
-    return (void *)(uintptr_t)address;
+    return czr_pointer_of(address);
 }
 
 static void release_cuda(czr_device *base, void *memory)

@@ -81,6 +81,12 @@ static czr_status open_all(czr_queue *queue)
     return status == CZR_OK ? open_events(queue) : status;
 }
 
+static czr_status no_memory(czr_context *context, const czr_program *program)
+{
+    return czr_context_check(context, CZR_CUDA_OUT_OF_MEMORY,
+                             "a queue of %d operations", program->n_ops);
+}
+
 /* Memory of the host. */
 static bool take(czr_queue *queue, czr_context *context,
                  const czr_program *program)
@@ -109,15 +115,13 @@ czr_status czr_queue_open(czr_context *context, const czr_program *program,
     czr_queue *queue = czr_alloc(1, sizeof *queue);
 
     *out = NULL;
-    czr_status status = czr_context_check(
-        context,
-        queue && take(queue, context, program) ? CZR_CUDA_SUCCESS
-                                               : CZR_CUDA_OUT_OF_MEMORY,
-        "a queue of %d operations", program->n_ops);
-    if (status == CZR_OK && options)
+    if (!queue)
+        return no_memory(context, program);
+    if (options)
         queue->options = *options;
-    if (status == CZR_OK)
-        status = open_all(queue);
+    const czr_status status = take(queue, context, program)
+                                  ? open_all(queue)
+                                  : no_memory(context, program);
     if (status != CZR_OK) {
         czr_queue_close(queue);
         return status;
