@@ -43,7 +43,7 @@ typedef struct czr_cuda_product_matrix {
  * stride. */
 typedef struct czr_cuda_product {
     int64_t m, n, k, batch;
-    bool is_symmetric, is_n_major;
+    bool is_symmetric, is_n_major, is_fp16; /* else bf16 */
     czr_cuda_product_matrix x, y, s, c;
     float alpha, beta, delta;
 } czr_cuda_product;
