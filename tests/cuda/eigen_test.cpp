@@ -260,8 +260,6 @@ int main(int argc, char **argv)
     const int n_seeds = argc > 1 ? std::atoi(argv[1]) : 1;
     const int first = argc > 2 ? std::atoi(argv[2]) : 1;
 
-    // Thousands of barriers: sleep is dear.
-    simt::sleep_odds = 256;
     if (!czr_library_has_lapack())
         std::printf(
             "no LAPACK: eigenvalues are held against the matrix only\n");

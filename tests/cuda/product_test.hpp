@@ -192,6 +192,7 @@ int main(int argc, char **argv)
     const int n_seeds = argc > 1 ? std::atoi(argv[1]) : 1;
     const int first = argc > 2 ? std::atoi(argv[2]) : 1;
 
+    simt::sleep_odds = 16;
     test_fp16();
     for (int i = 0; i < n_seeds; i++) {
         for (const problem &p : sizes)

@@ -115,7 +115,7 @@ inline void prepare(unsigned n)
 
 // Now and then one thread in eight, by lot, sleeps for some rounds: one round
 // in so many begins that.
-inline unsigned sleep_odds = 16;
+inline unsigned sleep_odds = 256;
 struct sleep {
     unsigned n_rounds, key;
 };
