@@ -249,6 +249,19 @@ add_test(NAME run_planted COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/run_planted.py $<TARGET_FILE:canzona>)
 set_tests_properties(run_planted PROPERTIES LABELS run TIMEOUT 240)
 
+# Random programs of one rule, executed.
+add_executable(random_program_tool tools/random_program_tool.c)
+target_link_libraries(random_program_tool PRIVATE cz_dsl cz_warnings)
+set_target_properties(random_program_tool PROPERTIES
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+set(random ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/run_random.py
+  $<TARGET_FILE:canzona> $<TARGET_FILE:random_program_tool>)
+add_test(NAME run_random COMMAND ${random} 24 1)
+set_tests_properties(run_random PROPERTIES LABELS run TIMEOUT 240)
+add_test(NAME run_random_long COMMAND ${random} 600 1001)
+set_tests_properties(run_random_long PROPERTIES
+  LABELS "run;nightly" TIMEOUT 3600)
+
 # Generated C as text: bytes, sizes, warnings, round trips.
 add_test(NAME emit COMMAND ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/emit.py
   $<TARGET_FILE:canzona>)
