@@ -104,7 +104,8 @@ add_test(NAME cuda_nvrtc_fetch COMMAND ${PYTHON} -B
 set_tests_properties(cuda_nvrtc_fetch PROPERTIES TIMEOUT 60 LABELS cuda)
 
 # The cache of compiled code, above a compiler that is none.
-add_library(cuda_fake_nvrtc MODULE cuda/fake_nvrtc.c)
+add_library(cuda_fake_nvrtc MODULE cuda/fake_nvrtc.c cuda/fake_nvrtc_copy.c)
+target_include_directories(cuda_fake_nvrtc PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(cuda_fake_nvrtc PRIVATE cz_warnings)
 foreach(name cache cache_folder)
   add_executable(cuda_${name} cuda/${name}_test.c cuda/cache_setting.c)

@@ -10,12 +10,19 @@ target_link_options(fake_cuda PRIVATE -Wl,-Bsymbolic)
 set_target_properties(fake_cuda PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
+# Kernels that it runs.
+add_library(fake_bodies OBJECT cuda/driver/product_bodies.c)
+target_include_directories(fake_bodies PRIVATE ${CMAKE_SOURCE_DIR}
+  ${CMAKE_SOURCE_DIR}/runtime)
+target_link_libraries(fake_bodies PRIVATE cz_warnings)
+set_target_properties(fake_bodies PROPERTIES POSITION_INDEPENDENT_CODE ON)
+
 file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/*_test.c)
 foreach(file ${tests})
   get_filename_component(stem ${file} NAME_WE)
   set(name cuda_driver_${stem})
   string(REPLACE "_driver_driver" "_driver" name ${name})
-  add_executable(${name} ${file})
+  add_executable(${name} ${file} $<TARGET_OBJECTS:fake_bodies>)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE fake_cuda czr_cuda cz_solve PkgConfig::CMOCKA
     cz_warnings)
@@ -82,3 +89,18 @@ foreach(plan examples/gpt tests/plans/form_shared tests/plans/pipeline_moe
   set_tests_properties(cuda_driver_plan_${stem} PROPERTIES TIMEOUT 120
     LABELS cuda)
 endforeach()
+
+# The benchmark of products, whole, on doubles of all that it opens.
+add_library(double_nvrtc MODULE cuda/driver/double_nvrtc.c cuda/fake_nvrtc.c
+  $<TARGET_OBJECTS:fake_bodies>)
+add_library(double_cublas MODULE cuda/driver/double_cublas.c)
+foreach(name nvrtc cublas)
+  target_include_directories(double_${name} PRIVATE ${CMAKE_SOURCE_DIR}
+    ${CMAKE_SOURCE_DIR}/runtime)
+  target_link_libraries(double_${name} PRIVATE fake_cuda czr_cuda cz_warnings)
+endforeach()
+target_link_libraries(cuda_driver_bench_gpu_test PRIVATE bench_gpu_parts)
+target_compile_definitions(cuda_driver_bench_gpu_test PRIVATE
+  NVRTC_PATH="$<TARGET_FILE:double_nvrtc>"
+  CUBLAS_PATH="$<TARGET_FILE:double_cublas>")
+add_dependencies(cuda_driver_bench_gpu_test double_nvrtc double_cublas)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    MAX_KERNELS = 16,
+    MAX_KERNELS = 32,
     MAX_ARGUMENTS = 64,
     MAX_NAME = 32,
     MAX_THREADS = 1024,

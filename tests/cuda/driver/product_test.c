@@ -1,132 +1,20 @@
 /* Products from plan to launch, on the double of the driver: kernels that
- * compute what their arguments say, tile by tile of the table that they are
- * given.
+ * compute what their arguments say.
  *
  * product_test [TRIALS [SEED]] */
 #include "passes/solve/tile_model.h"
-#include "runtime/cuda/product_kernel.h"
 #include "tests/cuda/driver/bench.h"
+#include "tests/cuda/driver/product_bodies.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MAX_CODE = 256, MARGIN = 64 };
+enum { MARGIN = 64 };
 
 static int trials = 30;
 static unsigned first_seed = 1;
-/* Of the launch under way, which no argument tells. */
 static cz_tile_shape shape;
 static bool is_symmetric, is_n_major;
-
-/* ---- the kernels -------------------------------------------------------- */
-
-static float from_bf16(uint16_t x)
-{
-    const uint32_t bits = (uint32_t)x << 16;
-    float y;
-
-    memcpy(&y, &bits, sizeof y);
-    return y;
-}
-
-static uint16_t to_bf16(float x)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-typedef struct arguments {
-    czr_product_operand x, y, s, c;
-    const czr_product_epilogue *e;
-    int rows, cols, k;
-    const uint64_t *tiles;
-    int n_tiles;
-} arguments;
-
-static uint16_t *element(const czr_product_operand *m, int z, int i, int j)
-{
-    const uint64_t at = (uint64_t)z * m->batch + (uint64_t)i * m->stride;
-
-    return fake_at(m->data + 2 * (at + (uint64_t)j), 2);
-}
-
-static void compute(const arguments *a, int z, int i, int j)
-{
-    double sum = 0;
-
-    for (int k = 0; k < a->k; k++) {
-        const uint16_t *x = element(&a->x, z, i, k);
-        const uint16_t *y =
-            is_n_major ? element(&a->y, z, k, j) : element(&a->y, z, j, k);
-        if (!x || !y)
-            return;
-        sum += (double)from_bf16(*x) * from_bf16(*y);
-    }
-    sum *= a->e->alpha;
-    if (a->e->beta != 0.f)
-        sum += a->e->beta * from_bf16(*element(&a->s, z, i, j));
-    sum += i == j ? a->e->delta : 0.f;
-    *element(&a->c, z, i, j) = to_bf16((float)sum);
-    if (is_symmetric)
-        *element(&a->c, z, j, i) = to_bf16((float)sum);
-}
-
-static void compute_tile(const arguments *a, uint64_t tile)
-{
-    const int i0 = (int)(tile & 0xfffff) * shape.rows;
-    const int j0 = (int)(tile >> 20 & 0xfffff) * shape.cols;
-
-    for (int i = i0; i < i0 + shape.rows && i < a->rows; i++)
-        for (int j = j0; j < j0 + shape.cols && j < a->cols; j++)
-            if (!is_symmetric || i <= j)
-                compute(a, (int)(tile >> 40), i, j);
-}
-
-static void run(void **from, const czr_product_operand *operands, int k_step)
-{
-    const int n_tiles = *(int *)from[9];
-    const arguments a = {
-        .x = operands[0],
-        .y = operands[1],
-        .s = operands[2],
-        .c = operands[3],
-        .e = from[4],
-        .rows = *(int *)from[5],
-        .cols = *(int *)from[6],
-        .k = *(int *)from[7] * k_step,
-        .tiles = fake_at(*(czr_address *)from[8],
-                         (size_t)n_tiles * sizeof(uint64_t)),
-        .n_tiles = n_tiles,
-    };
-
-    for (int t = 0; a.tiles && t < a.n_tiles; t++)
-        compute_tile(&a, a.tiles[t]);
-}
-
-static void run_sm80(void **from)
-{
-    czr_product_operand operands[CZR_PRODUCT_OPERANDS];
-
-    for (int i = 0; i < CZR_PRODUCT_OPERANDS; i++)
-        memcpy(&operands[i], from[i], sizeof operands[i]);
-    run(from, operands, 1);
-}
-
-/* k counts steps of 64 here, so tests take multiples of it. */
-static void run_sm90(void **from)
-{
-    czr_product_operand operands[CZR_PRODUCT_OPERANDS];
-
-    for (int i = 0; i < CZR_PRODUCT_OPERANDS; i++) {
-        const czr_tensor_map *map = from[i];
-        const uint64_t *strides = &map->opaque[FAKE_MAP_STRIDES];
-        operands[i] = (czr_product_operand){map->opaque[FAKE_MAP_ADDRESS],
-                                            strides[0] / 2, strides[1] / 2};
-    }
-    run(from, operands, 64);
-}
 
 /* ---- one product -------------------------------------------------------- */
 
@@ -155,7 +43,7 @@ static void draw_matrix(trial *t, int i, czr_cuda_product_matrix *m)
     t->host[i] = malloc(t->bytes[i]);
     assert_non_null(t->host[i]);
     for (size_t e = 0; e < t->bytes[i] / 2; e++)
-        t->host[i][e] = to_bf16((float)draw(-8, 8) / 4);
+        t->host[i][e] = bf16_of((float)draw(-8, 8) / 4);
 }
 
 static czr_cuda_product_matrix *matrix_of(trial *t, int i)
@@ -175,7 +63,7 @@ static void draw_trial(trial *t, unsigned seed)
     czr_cuda_product *p = &t->product;
     p->m = draw(1, 300);
     p->n = is_symmetric ? p->m : draw(1, 300);
-    p->k = t->is_sm90 ? 64 * draw(1, 2) : draw(1, 90);
+    p->k = draw(1, 150);
     p->batch = draw(1, 3);
     p->is_symmetric = is_symmetric;
     p->is_n_major = is_n_major;
@@ -200,12 +88,12 @@ static double expected(const trial *t, int64_t z, int64_t i, int64_t j)
     double sum = 0;
 
     for (int64_t k = 0; k < p->k; k++)
-        sum += (double)from_bf16(x[k]) *
-               from_bf16(is_n_major ? y[k * p->y.stride + j]
-                                    : y[j * p->y.stride + k]);
+        sum += (double)bf16_to_f32(x[k]) *
+               bf16_to_f32(is_n_major ? y[k * p->y.stride + j]
+                                      : y[j * p->y.stride + k]);
     sum *= (double)p->alpha;
     sum += p->beta *
-           from_bf16(t->host[2][z * p->s.batch_stride + i * p->s.stride + j]);
+           bf16_to_f32(t->host[2][z * p->s.batch_stride + i * p->s.stride + j]);
     return sum + (i == j ? p->delta : 0.f);
 }
 
@@ -221,7 +109,7 @@ static void compare(const trial *t, const uint16_t *c)
                 const double want =
                     is_below ? expected(t, z, j, i) : expected(t, z, i, j);
                 const int64_t at = z * p->c.batch_stride + i * p->c.stride + j;
-                const double got = from_bf16(c[at]);
+                const double got = bf16_to_f32(c[at]);
                 if (fabs(got - want) > 1e-2 * (1 + fabs(want)))
                     fail_msg("c[%d, %d, %d] is %g, not %g", (int)z, (int)i,
                              (int)j, got, want);
@@ -252,28 +140,15 @@ static czr_status plan_tiles(trial *t, czr_cuda_product_plan *plan)
     return CZR_ERR_ARGUMENT;
 }
 
-/* The double's machine code has a kernel of the plan's name. */
-static void write_code(const trial *t, const czr_cuda_product_plan *plan,
-                       char code[MAX_CODE])
-{
-    int n = snprintf(code, MAX_CODE, "FAKE sm_90\n%s 0", plan->kernel);
-
-    for (int i = 0; i < CZR_PRODUCT_ARGUMENTS; i++)
-        n += snprintf(code + n, (size_t)(MAX_CODE - n), " %d",
-                      czr_product_kernel_bytes[t->is_sm90][i]);
-    snprintf(code + n, (size_t)(MAX_CODE - n), "\n");
-    fake_register(plan->kernel, t->is_sm90 ? run_sm90 : run_sm80);
-}
-
 static czr_status open_kernel(test_bench *bench, trial *t)
 {
-    char text[MAX_CODE];
+    char text[BODIES_CODE];
     czr_cuda_product_plan plan;
 
     czr_status status = plan_tiles(t, &plan);
     if (status != CZR_OK)
         return status;
-    write_code(t, &plan, text);
+    bodies_write_code(plan.kernel, t->is_sm90, text);
     const czr_nvrtc_code code = {.bytes = (unsigned char *)text};
     return czr_product_kernel_open(bench->context, &t->product, &plan, &code,
                                    t->tiles, t->stream, &t->kernel);
@@ -336,6 +211,7 @@ static void computes_what_was_asked_for(void **state)
         print_message("seed %u\n", seed);
         draw_trial(&t, seed);
         bench_reset(seed, 50);
+        bodies_register();
         assert_int_equal(bench_open(&bench), CZR_OK);
         uint16_t *c = malloc(t.bytes[3]);
         assert_non_null(c);
@@ -359,6 +235,7 @@ static void fails_cleanly_at_every_call(void **state)
         trial t;
         draw_trial(&t, first_seed);
         bench_reset(first_seed, 50);
+        bodies_register();
         assert_int_equal(bench_open(&bench), CZR_OK);
         fake_fail(NULL, n + 1, 2);
         uint16_t *c = malloc(t.bytes[3]);

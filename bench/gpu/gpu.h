@@ -1,0 +1,76 @@
+/* What `make bench-gpu` measures with: one GPU, our products on it, cuBLAS. */
+#ifndef BENCH_GPU_H
+#define BENCH_GPU_H
+
+#include "passes/solve/tile_model.h"
+#include "runtime/cuda/product_kernel.h"
+
+typedef struct gpu_cublas gpu_cublas;
+
+/* All that a measurement needs; what is missing is NULL. */
+typedef struct gpu_machine {
+    czr_driver *driver;
+    czr_context *context;
+    czr_nvrtc *nvrtc;
+    gpu_cublas *cublas;
+    void *stream;
+} gpu_machine;
+
+/* On the first GPU, with libraries at these paths or, where NULL, the ones that
+ * the loader finds; false: a sentence on stderr says what is missing. */
+typedef struct gpu_paths {
+    const char *driver, *nvrtc, *cublas;
+} gpu_paths;
+bool gpu_open(const gpu_paths *paths, gpu_machine *out);
+void gpu_close(gpu_machine *machine);
+/* False: with what the context says on stderr. */
+bool gpu_is_ok(const gpu_machine *machine, czr_status status);
+
+/* cublas.c.  On the machine's stream, bf16, sums in f32.  NULL and a sentence
+ * on stderr where there is none. */
+gpu_cublas *gpu_cublas_open(const char *path, void *stream);
+void gpu_cublas_close(gpu_cublas *cublas);
+/* c = x y', or with N-major operands x y: all of it. */
+bool gpu_cublas_multiply(const gpu_cublas *cublas,
+                         const czr_cuda_product *product);
+
+/* A product with operands of its own on the device: x and y random, c as NaN.
+ * s is not used. */
+typedef struct gpu_product {
+    const gpu_machine *machine;
+    czr_cuda_product product;
+    czr_product_kernel kernel;
+    size_t c_bytes;
+} gpu_product;
+
+/* By tiles of this shape; y is x where the product is a Gram matrix. */
+bool gpu_product_open(const gpu_machine *machine, const cz_tile_product *of,
+                      cz_tile_shape shape, gpu_product *out);
+void gpu_product_close(gpu_product *product);
+/* The largest difference from cuBLAS's c, over its largest magnitude; INFINITY:
+ * there is NaN left, or a symmetric c is not, bit by bit.  Negative: the device
+ * failed. */
+double gpu_product_compare(gpu_product *product);
+
+/* Medians of `pairs` turns, ours and cuBLAS's in alternation, each as often in
+ * a row as takes some milliseconds; microseconds of one. */
+typedef struct gpu_times {
+    double ours, cublas;
+} gpu_times;
+bool gpu_product_time(gpu_product *product, int pairs, gpu_times *out);
+
+/* What is wanted of a product: over the ceiling of cuBLAS's time * (n + 1) / 2n
+ * if `is_share`, else cuBLAS's time over ours. */
+typedef struct gpu_case {
+    cz_tile_product product;
+    double wanted;
+    bool is_share;
+} gpu_case;
+
+/* Tries every shape of tiles in a process of its own, small products first;
+ * then measures each case with those that passed.  A table to stdout, rows for
+ * bench/tiles.txt to the file.  False: nothing could be measured. */
+bool gpu_run(const gpu_paths *paths, const gpu_case *cases, int n_cases,
+             int pairs, const char *tiles_file);
+
+#endif

@@ -1,0 +1,273 @@
+/* One product on the device: made, compared with cuBLAS's, timed beside it. */
+#define _POSIX_C_SOURCE 200809L
+#include "bench/gpu/gpu.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ELEMENT = 2, PATTERN = 1 << 20, MAX_PAIRS = 99, TURN_US = 4000 };
+
+/* ---- operands ----------------------------------------------------------- */
+
+/* bf16 of sums of uniform numbers, of an odd count, so that rows differ. */
+static const uint16_t *random_pattern(void)
+{
+    static uint16_t pattern[PATTERN - 1];
+    uint64_t state = 88172645463325252u;
+
+    for (int i = 0; i < PATTERN - 1 && !pattern[PATTERN - 2]; i++) {
+        float sum = 0;
+        uint32_t bits;
+        for (int k = 0; k < 4; k++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            sum += (float)(int32_t)(state >> 32) * 0x1p-31f;
+        }
+        memcpy(&bits, &sum, sizeof bits);
+        pattern[i] = (uint16_t)(bits >> 16);
+    }
+    return pattern;
+}
+
+/* The pattern from element `first` on, again and again; NaN if that is
+ * negative. */
+static czr_status fill(const gpu_machine *m, czr_address to, size_t bytes,
+                       int64_t first)
+{
+    const size_t all = (PATTERN - 1) * (size_t)ELEMENT;
+    size_t from = (size_t)first * ELEMENT;
+    czr_status status = CZR_OK;
+
+    if (first < 0)
+        return czr_context_fill(m->context, to, 0xff, bytes, m->stream);
+    for (size_t n = 0; bytes > 0 && status == CZR_OK; to += n, bytes -= n) {
+        n = bytes < all - from ? bytes : all - from;
+        status = czr_context_copy(m->context, to,
+                                  czr_address_of(random_pattern()) + from, n,
+                                  m->stream);
+        from = 0;
+    }
+    return status;
+}
+
+static czr_status take(const gpu_machine *m, int64_t rows, int64_t cols,
+                       int64_t batch, int64_t first,
+                       czr_cuda_product_matrix *out)
+{
+    const int64_t stride = (cols + 7) / 8 * 8;
+    const size_t bytes = (size_t)(stride * rows * batch) * ELEMENT;
+
+    *out = (czr_cuda_product_matrix){.stride = stride,
+                                     .batch_stride = stride * rows};
+    const czr_status status =
+        czr_context_alloc(m->context, bytes, &out->address);
+    return status == CZR_OK ? fill(m, out->address, bytes, first) : status;
+}
+
+static czr_status take_all(gpu_product *g, const cz_tile_product *of)
+{
+    const gpu_machine *m = g->machine;
+    czr_cuda_product *p = &g->product;
+
+    *p = (czr_cuda_product){.m = of->m,
+                            .n = of->n,
+                            .k = of->k,
+                            .batch = of->batch,
+                            .is_symmetric = of->is_symmetric,
+                            .is_n_major = of->is_n_major,
+                            .alpha = 1};
+    czr_status status = take(m, of->m, of->k, of->batch, 0, &p->x);
+    p->y = p->x;
+    if (status == CZR_OK && !of->is_gram)
+        status =
+            take(m, of->is_n_major ? of->k : of->n,
+                 of->is_n_major ? of->n : of->k, of->batch, PATTERN / 3, &p->y);
+    if (status == CZR_OK)
+        status = take(m, of->m, of->n, of->batch, -1, &p->c);
+    g->c_bytes = (size_t)(p->c.batch_stride * p->batch) * (size_t)ELEMENT;
+    return status;
+}
+
+/* ---- the kernel --------------------------------------------------------- */
+
+static bool compile_and_load(gpu_product *g, const czr_cuda_product_plan *plan,
+                             const uint64_t *tiles)
+{
+    const gpu_machine *m = g->machine;
+    czr_nvrtc_code code;
+    bool is_ok =
+        czr_product_kernel_compile(NULL, m->nvrtc, plan, &code) == CZR_NVRTC_OK;
+
+    if (!is_ok)
+        fprintf(stderr, "%s: %s\n", plan->kernel, code.log ? code.log : "");
+    is_ok = is_ok && gpu_is_ok(m, czr_product_kernel_open(
+                                      m->context, &g->product, plan, &code,
+                                      tiles, m->stream, &g->kernel));
+    czr_nvrtc_code_fini(&code);
+    return is_ok;
+}
+
+static bool open_kernel(gpu_product *g, cz_tile_shape shape)
+{
+    const czr_context *c = g->machine->context;
+    const czr_cuda_product_device device = {c->major * 10 + c->minor,
+                                            c->n_processors};
+    const czr_cuda_product *p = &g->product;
+    const cz_tiling tiling = {
+        p->m, p->n, p->batch, shape.rows, shape.cols, p->is_symmetric, 8};
+    czr_cuda_product_tiles tiles = {shape.rows, shape.cols, shape.stages, 0};
+    czr_cuda_product_plan plan;
+    char message[CZR_CUDA_PRODUCT_MESSAGE];
+    uint64_t *table;
+
+    if (!cz_tile_count(&tiling, &tiles.n) ||
+        czr_cuda_product_plan_make(p, &device, &tiles, &plan, message) !=
+            CZR_CUDA_PRODUCT_OK ||
+        !(table = malloc((size_t)tiles.n * sizeof *table))) {
+        fprintf(stderr, "no plan: %s\n", message);
+        return false;
+    }
+    cz_tile_order(&tiling, table);
+    const bool is_ok = compile_and_load(g, &plan, table);
+    free(table);
+    return is_ok;
+}
+
+bool gpu_product_open(const gpu_machine *machine, const cz_tile_product *of,
+                      cz_tile_shape shape, gpu_product *out)
+{
+    *out = (gpu_product){.machine = machine};
+    if (gpu_is_ok(machine, take_all(out, of)) && open_kernel(out, shape))
+        return true;
+    gpu_product_close(out);
+    return false;
+}
+
+void gpu_product_close(gpu_product *product)
+{
+    czr_context *context = product->machine->context;
+    const czr_cuda_product *p = &product->product;
+
+    czr_context_synchronize(context, product->machine->stream, 0);
+    if (product->kernel.context)
+        czr_product_kernel_close(&product->kernel);
+    czr_context_free(context, p->c.address);
+    if (p->y.address != p->x.address)
+        czr_context_free(context, p->y.address);
+    czr_context_free(context, p->x.address);
+    *product = (gpu_product){.machine = product->machine};
+}
+
+/* ---- results ------------------------------------------------------------ */
+
+static czr_status fetch(gpu_product *g, uint16_t *to)
+{
+    const gpu_machine *m = g->machine;
+    const czr_status status =
+        czr_context_copy(m->context, czr_address_of(to), g->product.c.address,
+                         g->c_bytes, m->stream);
+
+    return status == CZR_OK ? czr_context_synchronize(m->context, m->stream, 0)
+                            : status;
+}
+
+static float from_bf16(uint16_t x)
+{
+    const uint32_t bits = (uint32_t)x << 16;
+    float y;
+
+    memcpy(&y, &bits, sizeof y);
+    return y;
+}
+
+static double compare(const czr_cuda_product *p, const uint16_t *ours,
+                      const uint16_t *theirs)
+{
+    double largest = 0, difference = 0;
+
+    for (int64_t z = 0; z < p->batch; z++)
+        for (int64_t i = 0; i < p->m; i++)
+            for (int64_t j = 0; j < p->n; j++) {
+                const int64_t matrix = z * p->c.batch_stride;
+                const int64_t at = matrix + i * p->c.stride + j;
+                const float x = from_bf16(ours[at]), y = from_bf16(theirs[at]);
+                if (!(fabsf(x - y) < INFINITY) ||
+                    (p->is_symmetric &&
+                     ours[at] != ours[matrix + j * p->c.stride + i]))
+                    return INFINITY;
+                largest = fmax(largest, fabs((double)y));
+                difference = fmax(difference, fabs((double)x - y));
+            }
+    return largest > 0 ? difference / largest : difference;
+}
+
+double gpu_product_compare(gpu_product *g)
+{
+    const gpu_machine *m = g->machine;
+    uint16_t *ours = malloc(g->c_bytes), *theirs = malloc(g->c_bytes);
+    double difference = -1;
+
+    if (ours && theirs &&
+        gpu_is_ok(m, czr_product_kernel_put(&g->kernel, m->stream)) &&
+        gpu_is_ok(m, fetch(g, ours)) &&
+        gpu_cublas_multiply(m->cublas, &g->product) &&
+        gpu_is_ok(m, fetch(g, theirs)))
+        difference = compare(&g->product, ours, theirs);
+    free(ours);
+    free(theirs);
+    return difference;
+}
+
+/* ---- times -------------------------------------------------------------- */
+
+static double now_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+/* Microseconds of one of `n` in a row; negative: the device failed. */
+static double turn(gpu_product *g, bool is_ours, int n)
+{
+    const gpu_machine *m = g->machine;
+    const double start = now_us();
+
+    for (int i = 0; i < n; i++)
+        if (is_ours ? czr_product_kernel_put(&g->kernel, m->stream) != CZR_OK
+                    : !gpu_cublas_multiply(m->cublas, &g->product))
+            return -1;
+    if (!gpu_is_ok(m, czr_context_synchronize(m->context, m->stream, 0)))
+        return -1;
+    return (now_us() - start) / n;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+bool gpu_product_time(gpu_product *product, int pairs, gpu_times *out)
+{
+    double ours[MAX_PAIRS], theirs[MAX_PAIRS];
+    const int n_pairs = pairs < MAX_PAIRS ? pairs : MAX_PAIRS;
+
+    turn(product, true, 1);
+    const double once = turn(product, true, 1);
+    const int n = once > TURN_US ? 1 : 1 + (int)(TURN_US / (once + 1));
+    for (int i = 0; i < n_pairs; i++) {
+        ours[i] = turn(product, true, n);
+        theirs[i] = turn(product, false, n);
+        if (ours[i] < 0 || theirs[i] < 0)
+            return false;
+    }
+    qsort(ours, (size_t)n_pairs, sizeof *ours, by_size);
+    qsort(theirs, (size_t)n_pairs, sizeof *theirs, by_size);
+    *out = (gpu_times){ours[n_pairs / 2], theirs[n_pairs / 2]};
+    return once >= 0;
+}

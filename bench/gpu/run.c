@@ -1,0 +1,175 @@
+/* All cases with all shapes of tiles that compute what they should. */
+#define _POSIX_C_SOURCE 200809L
+#include "bench/gpu/gpu.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Seconds that one shape's trial may take, to compile and all. */
+enum { TRIAL_SECONDS = 30 };
+/* bf16 rounds to 2^-9 of a number, and sums come in other orders. */
+#define MOST_DIFFERENT 0x1p-7
+
+static const char *form_of(const cz_tile_product *p)
+{
+    return p->is_symmetric ? "symmetric"
+           : p->is_n_major ? "n_major"
+                           : "general";
+}
+
+static bool is_right(const gpu_machine *machine, const cz_tile_product *of,
+                     cz_tile_shape shape)
+{
+    gpu_product product;
+
+    if (!gpu_product_open(machine, of, shape, &product))
+        return false;
+    const double difference = gpu_product_compare(&product);
+    gpu_product_close(&product);
+    if (difference < 0 || difference > MOST_DIFFERENT)
+        fprintf(stderr, "%s %lld x %lld x %lld in %d x %d: off by %g\n",
+                form_of(of), (long long)of->m, (long long)of->n,
+                (long long)of->k, shape.rows, shape.cols, difference);
+    return difference >= 0 && difference <= MOST_DIFFERENT;
+}
+
+/* Exit statuses of a trial. */
+enum { RIGHT, WRONG, NO_MACHINE };
+
+/* Ragged sizes, all forms, x = y and not. */
+static int try_shape(const gpu_paths *paths, cz_tile_shape shape)
+{
+    static const int64_t sizes[] = {64, 200, 520};
+    gpu_machine machine;
+    bool is_ok = true;
+
+    if (!gpu_open(paths, &machine))
+        return NO_MACHINE;
+    for (int i = 0; i < 3 && is_ok; i++) {
+        const int64_t n = sizes[i];
+        const cz_tile_product forms[] = {
+            {n, n, 136, 2, true, false, true, false},
+            {n, n + 64, 72, 2, false, false, false, false},
+            {n, n + 64, 72, 2, false, true, false, false}};
+        for (int f = 0; f < 3 && is_ok; f++)
+            is_ok = is_right(&machine, &forms[f], shape);
+    }
+    gpu_close(&machine);
+    return is_ok ? RIGHT : WRONG;
+}
+
+/* A kernel that does not end, or loses the context, takes a process with it
+ * and no more. */
+static int try_apart(const gpu_paths *paths, cz_tile_shape shape)
+{
+    int status = 0;
+
+    fflush(stdout);
+    const pid_t child = fork();
+    if (!child) {
+        alarm(TRIAL_SECONDS);
+        _exit(try_shape(paths, shape));
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return NO_MACHINE;
+    const bool is_late = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+    const int result = WIFEXITED(status) ? WEXITSTATUS(status) : WRONG;
+    if (result == WRONG)
+        fprintf(stderr, "tiles of %d x %d: %s, left out\n", shape.rows,
+                shape.cols, is_late ? "no end in time" : "wrong");
+    return result;
+}
+
+static void print_times(const gpu_case *c, cz_tile_shape shape, gpu_times t,
+                        double difference)
+{
+    const double n = (double)c->product.n;
+    const double ceiling = t.cublas * (n + 1) / (2 * n);
+    const cz_tile_product *p = &c->product;
+
+    printf("| %s %lld x %lld x %lld, %lld | %d x %d | %.1f | %.1f | %.1f | %s "
+           "%.3f | %.2f | %.1e |\n",
+           form_of(p), (long long)p->m, (long long)p->n, (long long)p->k,
+           (long long)p->batch, shape.rows, shape.cols, t.ours, t.cublas,
+           ceiling, c->is_share ? "of ceiling" : "times",
+           (c->is_share ? ceiling : t.cublas) / t.ours, c->wanted, difference);
+    fflush(stdout);
+}
+
+static void print_row(FILE *tiles, int sms, const cz_tile_product *p,
+                      cz_tile_shape shape, double us)
+{
+    fprintf(tiles, "%d %s %lld %lld %lld %lld %d %d %.0f\n", sms, form_of(p),
+            (long long)p->m, (long long)p->n, (long long)p->k,
+            (long long)p->batch, shape.rows, shape.cols, us * 1e3);
+}
+
+static bool measure(const gpu_machine *machine, const gpu_case *c,
+                    cz_tile_shape shape, int pairs, FILE *tiles)
+{
+    gpu_product product;
+    gpu_times times;
+
+    if (!gpu_product_open(machine, &c->product, shape, &product))
+        return false;
+    const double difference = gpu_product_compare(&product);
+    const bool is_ok = difference >= 0 && difference <= MOST_DIFFERENT &&
+                       gpu_product_time(&product, pairs, &times);
+    gpu_product_close(&product);
+    if (is_ok) {
+        print_times(c, shape, times, difference);
+        print_row(tiles, machine->context->n_processors, &c->product, shape,
+                  times.ours);
+    }
+    return is_ok;
+}
+
+static bool measure_all(const gpu_machine *machine, const bool *can,
+                        const gpu_case *cases, int n_cases, int pairs,
+                        FILE *tiles)
+{
+    bool is_ok = true;
+
+    printf(
+        "%s, sm_%d%d, %d SMs, driver for CUDA %d.%d; medians of %d pairs\n\n",
+        machine->context->name, machine->context->major,
+        machine->context->minor, machine->context->n_processors,
+        machine->driver->version / 1000, machine->driver->version / 10 % 100,
+        pairs);
+    printf("| product, batch | tiles | ours us | cuBLAS us | ceiling us | "
+           "reached | wanted | differs |\n"
+           "|---|---|---:|---:|---:|---:|---:|---:|\n");
+    for (int i = 0; i < n_cases; i++)
+        for (int s = 0; s < CZ_TILE_SHAPES; s++)
+            if (can[s])
+                is_ok &= measure(machine, &cases[i], cz_tile_shapes[s], pairs,
+                                 tiles);
+    return is_ok;
+}
+
+bool gpu_run(const gpu_paths *paths, const gpu_case *cases, int n_cases,
+             int pairs, const char *tiles_file)
+{
+    bool can[CZ_TILE_SHAPES], is_any = false;
+    gpu_machine machine;
+
+    for (int s = 0; s < CZ_TILE_SHAPES; s++) {
+        const int result = try_apart(paths, cz_tile_shapes[s]);
+        if (result == NO_MACHINE)
+            return false;
+        can[s] = result == RIGHT;
+        is_any |= can[s];
+    }
+    if (!is_any || !gpu_open(paths, &machine))
+        return false;
+    FILE *tiles = fopen(tiles_file, "w");
+    if (!tiles)
+        perror(tiles_file);
+    const bool is_ok =
+        tiles && measure_all(&machine, can, cases, n_cases, pairs, tiles);
+    gpu_close(&machine);
+    return tiles && fclose(tiles) == 0 && is_ok;
+}
