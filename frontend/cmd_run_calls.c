@@ -36,6 +36,11 @@ bool cz_calls_have_factors(const cz_plan_view *view, int rule)
     return false;
 }
 
+int cz_calls_per_update(const cz_plan_view *view, int rule)
+{
+    return cz_calls_have_factors(view, rule) ? 1 + SAMPLES : 1;
+}
+
 const cz_run_result *cz_calls_run_shorter(cz_job *job,
                                           const cz_run_request *request)
 {

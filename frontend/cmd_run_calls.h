@@ -26,6 +26,9 @@ typedef struct cz_repetition {
 /* Whether a rule has factorisations. */
 bool cz_calls_have_factors(const cz_plan_view *view, int rule);
 
+/* How many updates the interpreter computes for one of a rule's. */
+int cz_calls_per_update(const cz_plan_view *view, int rule);
+
 /* The run's results after 1, 2, ... steps, all but the last; NULL: no rule
  * needs them, or they would take long, or a run failed.  Lives in the job's
  * arena. */
