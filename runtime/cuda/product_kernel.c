@@ -39,11 +39,11 @@ czr_nvrtc_status czr_product_kernel_compile(czr_cache *cache, czr_nvrtc *nvrtc,
 
 /* ---- arguments ---------------------------------------------------------- */
 
-static czr_status encode(czr_context *context, const czr_cuda_product_map *map,
-                         czr_tensor_map *out)
+static czr_status encode(czr_context *context, int type,
+                         const czr_cuda_product_map *map, czr_tensor_map *out)
 {
     const czr_tiled tiled = {
-        .type = CZR_TENSOR_MAP_BFLOAT16,
+        .type = type,
         .rank = 3,
         .address = map->address,
         .dims = {map->dims[0], map->dims[1], map->dims[2]},
@@ -56,14 +56,17 @@ static czr_status encode(czr_context *context, const czr_cuda_product_map *map,
 }
 
 static czr_status encode_maps(czr_product_kernel *k,
+                              const czr_cuda_product *product,
                               const czr_cuda_product_plan *plan)
 {
+    const int type =
+        product->is_fp16 ? CZR_TENSOR_MAP_FLOAT16 : CZR_TENSOR_MAP_BFLOAT16;
     const czr_cuda_product_map *const maps[CZR_PRODUCT_OPERANDS] = {
         &plan->x, &plan->y, &plan->s, &plan->c};
     czr_status status = CZR_OK;
 
     for (int i = 0; i < CZR_PRODUCT_OPERANDS && status == CZR_OK; i++)
-        status = encode(k->context, maps[i], &k->maps[i]);
+        status = encode(k->context, type, maps[i], &k->maps[i]);
     return status;
 }
 
@@ -136,7 +139,8 @@ czr_status czr_product_kernel_open(czr_context *context,
 {
     *out = (czr_product_kernel){.context = context};
     set_arguments(out, product, plan);
-    czr_status status = plan->is_sm90 ? encode_maps(out, plan) : CZR_OK;
+    czr_status status =
+        plan->is_sm90 ? encode_maps(out, product, plan) : CZR_OK;
     if (status == CZR_OK)
         status = load(out, plan, code);
     if (status == CZR_OK)

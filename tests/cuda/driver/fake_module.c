@@ -10,7 +10,7 @@
 enum {
     MAX_KERNELS = 32,
     MAX_ARGUMENTS = 64,
-    MAX_NAME = 32,
+    MAX_NAME = 48,
     MAX_THREADS = 1024,
     MAX_CLUSTER = 8,
     UNASKED_SHARED = 48 << 10,
@@ -69,7 +69,7 @@ static bool parse_kernel(const char *line, fake_function *kernel)
     int at = 0, more = 0;
 
     kernel->most_shared = UNASKED_SHARED;
-    if (sscanf(line, "%31s %d%n", kernel->name, &kernel->fixed_shared, &at) < 2)
+    if (sscanf(line, "%47s %d%n", kernel->name, &kernel->fixed_shared, &at) < 2)
         return false;
     while (kernel->n_arguments < MAX_ARGUMENTS &&
            sscanf(line + at, "%*[ ]%d%n", &kernel->bytes[kernel->n_arguments],
@@ -334,7 +334,8 @@ int cuTensorMapEncodeTiled(czr_tensor_map *map, int type, uint32_t rank,
     map->opaque[1] = dims[0];
     map->opaque[2] = rank > 1 ? dims[1] : 1;
     map->opaque[3] = (uint64_t)swizzle;
+    map->opaque[FAKE_MAP_TYPE] = (uint64_t)type;
     for (uint32_t i = 0; i + 1 < rank && i < 2; i++)
-        map->opaque[4 + i] = strides[i];
+        map->opaque[FAKE_MAP_STRIDES + i] = strides[i];
     return CZR_CUDA_SUCCESS;
 }
