@@ -74,14 +74,13 @@ bool czr_library_has_lapack(void)
     return lapack.is_there;
 }
 
-/* Of OpenBLAS the upper triangle is the faster one. */
 bool czr_library_eigh_f32(size_t n, float *a, float *values, float *work,
                           size_t n_work, int *integers, size_t n_integers)
 {
     const int order = (int)n, length = (int)n_work, count = (int)n_integers;
     int info = 0;
 
-    lapack.ssyevd("V", "U", &order, a, &order, values, work, &length, integers,
+    lapack.ssyevd("V", "L", &order, a, &order, values, work, &length, integers,
                   &count, &info, 1, 1);
     return info == 0;
 }
