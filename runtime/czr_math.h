@@ -86,29 +86,28 @@ static inline double czr_sum_blocks(double *sums, int n_blocks, int n_lanes)
 
 /* Factorisations of whole matrices, in f32; dsl/factor.def of the compiler says
  * which.  a is [m, n], square but for QR; b is [n, k]; row-major, contiguous,
- * apart from the results.
- *
- *   EIGH      out[0] [n] eigenvalues, ascending; out[1] [n, n] eigenvectors,
- * one in each column.  Where LAPACK's f32 routine does not converge, or gives
- * what is not finite, once more in f64 QR        out[0] [m, s] with orthonormal
- * columns, out[1] [s, n] upper triangular without negative diagonal; s = min(m,
- * n) CHOLESKY  out[0] [n, n] lower triangular, zero above SOLVE_*   out[0] [n,
- * k] = op(a)^-1 b, a lower or upper triangular ROOT      out[0] [n, n] = (a + d
- * I)^parameters[0]; d = parameters[1], and where the least eigenvalue w is
- * below 0, parameters[1] - w
- *
- *   NEWTON_ROOT  out[0] [n, n] = (a + parameters[1] I)^parameters[0], iterated
- * until no element is off by more than parameters[2], at most parameters[3]
- * times; where f32 does not get there, once more in f64 */
+ * apart from the results. */
 typedef enum czr_factor_kind {
+    /* out[0] [n] eigenvalues, ascending; out[1] [n, n] eigenvectors, one in
+     * each column.  Where LAPACK's f32 routine does not converge, or gives what
+     * is not finite, once more in f64. */
     CZR_FACTOR_EIGH,
+    /* out[0] [m, s] with orthonormal columns, out[1] [s, n] upper triangular
+     * without negative diagonal; s = min(m, n). */
     CZR_FACTOR_QR,
+    /* out[0] [n, n] lower triangular, zero above. */
     CZR_FACTOR_CHOLESKY,
+    /* out[0] [n, k] = op(a)^-1 b, a lower or upper triangular. */
     CZR_FACTOR_SOLVE_LOWER,
     CZR_FACTOR_SOLVE_LOWER_T,
     CZR_FACTOR_SOLVE_UPPER,
     CZR_FACTOR_SOLVE_UPPER_T,
+    /* out[0] [n, n] = (a + d I)^parameters[0]; d = parameters[1], and where the
+     * least eigenvalue w is below 0, parameters[1] - w. */
     CZR_FACTOR_ROOT,
+    /* out[0] [n, n] = (a + parameters[1] I)^parameters[0], iterated until no
+     * element is off by more than parameters[2], at most parameters[3] times;
+     * where f32 does not get there, once more in f64. */
     CZR_FACTOR_NEWTON_ROOT,
     CZR_N_FACTORS
 } czr_factor_kind;
