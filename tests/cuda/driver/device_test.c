@@ -286,7 +286,7 @@ static void names_the_operation_that_hangs(void **state)
 {
     static drawn_list list;
     uint64_t random = seed + 2;
-    char sentence[64];
+    char sentence[80];
 
     (void)state;
     make_busy(&list, &random);
