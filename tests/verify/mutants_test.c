@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_KINDS = 64, MICROBATCHES = 12, N_TRIES = 20 };
+enum { MAX_KINDS = 64, MICROBATCHES = 12, N_TRIES = 20, N_TEXTS = 100 };
 
 static const char hash[] = "00000000000000000000000000000000"
                            "00000000000000000000000000000000";
@@ -224,7 +224,7 @@ static bool test_plan(bench *b, int number, int n_mutants)
     bool ok;
 
     draw(&r, 2);
-    for (int i = 0; i < N_TRIES; i++) {
+    for (int i = 0; i < N_TEXTS; i++) {
         make_text(&r, number % 4 != 0, &text);
         if (how == BY_NONE ||
             can_share(cz_text_string(&text), uneven, how, number % 4 == 3))

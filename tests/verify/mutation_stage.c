@@ -63,6 +63,9 @@ bool swap_slots(mutable_plan *plan, randoms *r)
 bool shift_slot(mutable_plan *plan, randoms *r)
 {
     cz_view_stage *stage = pick_stage(plan, r);
+
+    if (stage->n_in + stage->n_out == 0)
+        return false;
     const int i = (int)draw(r, stage->n_in + stage->n_out);
     cz_view_slot *slot = i < stage->n_in
                              ? &OWN(cz_view_slot, stage->in)[i]
