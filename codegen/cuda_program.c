@@ -30,6 +30,7 @@ static void emit_stage(cz_emitter *emitter, int number, cz_text *out)
                        cz_text_string(&stage.calls));
         cz_text_put(out, cz_text_string(&stage.kernels), stage.kernels.n);
     }
+    emitter->user = NULL;
     cz_text_fini(&stage.calls);
     cz_text_fini(&stage.kernels);
 }

@@ -73,7 +73,7 @@ WIDE INLINE void interleave(__m512i a, __m512i b, __m512i to[2])
 
 WIDE INLINE void interleave_all(const __m512i from[LANES], __m512i to[LANES])
 {
-    for (int i = 0; i < LANES / 2; i++)
+    for (size_t i = 0; i < LANES / 2; i++)
         interleave(from[i], from[i + LANES / 2], to + 2 * i);
 }
 

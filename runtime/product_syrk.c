@@ -18,12 +18,14 @@
 
 enum {
     LANES = 16,
+    PAIRS = 2 * LANES, /* numbers of a vector */
     TILE_ROWS = 8,
     TILE_COLUMNS = CZR_SYRK_COLUMNS,
     TILE_GROUPS = TILE_COLUMNS / LANES,
     STEP = CZR_SYRK_DEPTH + 2, /* numbers of a packed row */
-    AHEAD = 4 * LANES,         /* numbers of a row, asked for in time */
-    AHEAD_LINES = 16           /* of columns, likewise */
+    STRIP = CZR_STRIP_ROWS * STEP,
+    AHEAD = 4 * LANES, /* numbers of a row, asked for in time */
+    AHEAD_LINES = 16   /* of columns, likewise */
 };
 _Static_assert(CZR_STRIP_ROWS % CZR_SYRK_COLUMNS == 0, "tiles fill strips");
 _Static_assert(CZR_SYRK_COLUMNS % LANES == 0, "groups fill tiles");
@@ -69,7 +71,7 @@ INLINE __m512i interleave(__m512i a, __m512i b, bool is_upper)
 
 INLINE void interleave_all(const __m512i from[LANES], __m512i to[LANES])
 {
-    for (int i = 0; i < LANES / 2; i++) {
+    for (size_t i = 0; i < LANES / 2; i++) {
         to[2 * i] = interleave(from[i], from[i + LANES / 2], false);
         to[2 * i + 1] = interleave(from[i], from[i + LANES / 2], true);
     }
@@ -114,9 +116,9 @@ static void pack_rows(const piece *x, size_t row, czr_bf16 *packed)
     const czr_bf16 *from =
         (const czr_bf16 *)x->p->a + (x->row + row) * x->p->k + x->depth;
 
-    for (size_t k = 0; k < x->n_depth; k += 2 * LANES)
+    for (size_t k = 0; k < x->n_depth; k += PAIRS)
         pack_block(from + k, x->p->k, least(LANES, x->n_rows - row),
-                   least(2 * LANES, x->n_depth - k), packed + k * LANES);
+                   least(PAIRS, x->n_depth - k), packed + k * LANES);
 }
 
 /* A pair of a group whose columns are contiguous. */
@@ -246,7 +248,7 @@ static void add_depth(const czr_host_math *math, const czr_product *p,
                       const czr_rows *rows, size_t depth, size_t n_depth)
 {
     const size_t n_pairs = (n_depth + 1) / 2;
-    czr_bf16 *a = math->pairs, *b = a + CZR_STRIP_ROWS * STEP;
+    czr_bf16 *a = math->pairs, *b = a + STRIP;
 
     pack(&(piece){p, rows->first, rows->n_rows, depth, n_depth}, a);
     add_strip(rows, a, a, n_pairs, rows->first, rows->n_rows);

@@ -74,9 +74,13 @@ void gpu_cublas_close(gpu_cublas *cublas)
     free(cublas);
 }
 
-static void *pointer(const czr_cuda_product_matrix *m)
+static void *pointer_to(const czr_cuda_product_matrix *m)
 {
-    return (void *)(uintptr_t)m->address;
+    void *pointer;
+
+    _Static_assert(sizeof pointer == sizeof m->address, "64 bits");
+    memcpy(&pointer, &m->address, sizeof pointer);
+    return pointer;
 }
 
 /* It counts columns first, so it is told of c' = y x'. */
@@ -86,11 +90,11 @@ bool gpu_cublas_multiply(const gpu_cublas *cublas,
     const czr_cuda_product *p = product;
     const float one = 1, zero = 0;
 
-    return cublas->gemm(cublas->handle, p->is_n_major ? OP_N : OP_T, OP_N,
-                        (int)p->n, (int)p->m, (int)p->k, &one, pointer(&p->y),
-                        R_16BF, (int)p->y.stride, p->y.batch_stride,
-                        pointer(&p->x), R_16BF, (int)p->x.stride,
-                        p->x.batch_stride, &zero, pointer(&p->c), R_16BF,
-                        (int)p->c.stride, p->c.batch_stride, (int)p->batch,
-                        COMPUTE_32F, GEMM_DEFAULT) == 0;
+    return cublas->gemm(
+               cublas->handle, p->is_n_major ? OP_N : OP_T, OP_N, (int)p->n,
+               (int)p->m, (int)p->k, &one, pointer_to(&p->y), R_16BF,
+               (int)p->y.stride, p->y.batch_stride, pointer_to(&p->x), R_16BF,
+               (int)p->x.stride, p->x.batch_stride, &zero, pointer_to(&p->c),
+               R_16BF, (int)p->c.stride, p->c.batch_stride, (int)p->batch,
+               COMPUTE_32F, GEMM_DEFAULT) == 0;
 }

@@ -27,5 +27,5 @@ int main(int argc, char **argv)
         return 2;
     }
     return !gpu_run(&paths, cases, sizeof cases / sizeof *cases,
-                    argc > 2 ? atoi(argv[2]) : 21, argv[1]);
+                    argc > 2 ? (int)strtol(argv[2], NULL, 10) : 21, argv[1]);
 }

@@ -254,9 +254,11 @@ static int by_size(const void *a, const void *b)
 
 bool gpu_product_time(gpu_product *product, int pairs, gpu_times *out)
 {
-    double ours[MAX_PAIRS], theirs[MAX_PAIRS];
+    double ours[MAX_PAIRS] = {0}, theirs[MAX_PAIRS] = {0};
     const int n_pairs = pairs < MAX_PAIRS ? pairs : MAX_PAIRS;
 
+    if (n_pairs < 1)
+        return false;
     turn(product, true, 1);
     const double once = turn(product, true, 1);
     const int n = once > TURN_US ? 1 : 1 + (int)(TURN_US / (once + 1));
