@@ -287,9 +287,10 @@ static void long_squares_of_integers_are_exact(void **state)
                                .symmetric = 1};
         czr_product_library(&self->math.math, &p);
         for (size_t i = 0; i < N; i++)
-            for (size_t j = 0; j < N; j++)
-                assert_float_equal(
-                    c[i * N + j], i < j ? c[j * N + i] : expected(&p, i, j), 0);
+            for (size_t j = 0; j < N; j++) {
+                const float wanted = i < j ? c[j * N + i] : expected(&p, i, j);
+                assert_float_equal(c[i * N + j], wanted, 0);
+            }
     }
     free(c);
     free(x);
