@@ -190,16 +190,16 @@ static void put_states_of(cz_emitter *emitter, int number)
     cz_text_printf(emitter->out,
                    "static const czr_state_desc states_%d[] = {\n", number);
     for (int i = 0; i < rule->states.n; i++) {
+        const int64_t *shape = rule->state_shapes.v + 2 * (size_t)i;
         cz_text_puts(emitter->out, "    {");
         cz_emit_string(emitter->out, rule->states.v[i]);
         cz_text_printf(emitter->out, ", %s, ",
                        cz_c_dtype_tag(rule->state_dtypes.v[i]));
         cz_emit_f32(emitter->out, (float)rule->state_init.v[i]);
-        cz_text_printf(
-            emitter->out, ", %lld, %lld, %lld, %lld, %lld},\n",
-            (ll)rule->state_diagonal.v[i], (ll)rule->state_shapes.v[2 * i],
-            (ll)rule->state_shapes.v[2 * i + 1], (ll)rule->state_extern.v[i],
-            (ll)rule->state_symmetric.v[i]);
+        cz_text_printf(emitter->out, ", %lld, %lld, %lld, %lld, %lld},\n",
+                       (ll)rule->state_diagonal.v[i], (ll)shape[0],
+                       (ll)shape[1], (ll)rule->state_extern.v[i],
+                       (ll)rule->state_symmetric.v[i]);
     }
     cz_text_puts(emitter->out, "};\n");
 }

@@ -242,7 +242,7 @@ static void run_factor(frame *f, cz_ir_op op, double *out)
     const cz_factor factor = cz_factor_find(cz_ir_op_string(op, "factor"));
     const cz_reals parameters = cz_ir_op_reals(op, "parameters", &f->arena);
     const int64_t result = cz_ir_op_int(op, "result");
-    const double *in[CZ_FACTOR_OPERANDS];
+    const double *in[CZ_FACTOR_OPERANDS] = {NULL};
     double *all[CZ_FACTOR_RESULTS];
     cz_ir_type types[CZ_FACTOR_OPERANDS];
 
@@ -257,7 +257,7 @@ static void run_factor(frame *f, cz_ir_op op, double *out)
                      ? out
                      : CZ_NEW(&f->arena, double,
                               cz_factor_result_elements(factor, i, &size));
-    if (f->noise.state) {
+    if (f->noise.state && in[0]) {
         const int64_t n = size.m * size.n;
         double *moved = CZ_NEW(&f->arena, double, n);
         memcpy(moved, in[0], (size_t)n * sizeof *moved);

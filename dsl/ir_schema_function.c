@@ -238,7 +238,7 @@ static bool is_factor(cz_ir_op op, cz_arena *arena)
     const cz_factor factor = cz_factor_find(cz_ir_op_string(op, "factor"));
     const cz_reals given = cz_ir_op_reals(op, "parameters", arena);
     const bool is_call = cz_ir_op_kind(op) == CZ_IR_CALL;
-    cz_ir_type in[CZ_FACTOR_OPERANDS];
+    cz_ir_type in[CZ_FACTOR_OPERANDS] = {{0}};
 
     if (factor == CZ_FACTOR_NONE || given.n != cz_factor_n_parameters(factor) ||
         !cz_factor_takes(factor, given.v) ||

@@ -96,7 +96,8 @@ static czr_status run(czr_world *world, void *user)
 
 int main(int argc, char **argv)
 {
-    wish wanted = {argc > 1 ? atoi(argv[1]) : 3, argc > 2 ? argv[2] : ""};
+    wish wanted = {argc > 1 ? (int)strtol(argv[1], NULL, 10) : 3,
+                   argc > 2 ? argv[2] : ""};
     czr_status status;
 
     setvbuf(stdout, NULL, _IOLBF, 0); /* a row when it is done */

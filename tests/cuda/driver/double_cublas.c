@@ -33,8 +33,8 @@ int cublasCreate_v2(handle **out)
 
     *out = h;
     return !h ||
-           cuLibraryLoadData(&h->library, "FAKE sm_90\ngemm 0 96\n", NULL,
-                             NULL, 0, NULL, NULL, 0) != 0 ||
+           cuLibraryLoadData(&h->library, "FAKE sm_90\ngemm 0 96\n", NULL, NULL,
+                             0, NULL, NULL, 0) != 0 ||
            cuLibraryGetKernel(&h->kernel, h->library, "gemm") != 0;
 }
 
