@@ -25,7 +25,7 @@ PROGRAMS = [([], None, (1, 1)), (["--strict"], None, (2, 2)),
             ([], GOLDEN / "numbers.cz", None)]
 
 
-def library(dp, tp):
+def every_optimizer(dp, tp):
     """All optimizers of the library on matrices of three shapes."""
     sys.path.insert(0, str(ROOT / "tests"))
     sys.argv[1:] = ["", ROOT / "dsl" / "std" / "opt", str(dp), str(tp)]
@@ -71,7 +71,7 @@ def main():
             folder = pathlib.Path(name)
             if not source:
                 source = folder / "library.cz"
-                source.write_text(library(*mesh), encoding="utf-8")
+                source.write_text(every_optimizer(*mesh), encoding="utf-8")
             stem, found = build(canzona, options, source, folder)
             new = [loop for loop in found if loop.text() not in seen]
             seen |= {loop.text() for loop in found}

@@ -16,7 +16,7 @@ for options, source, mesh in elementwise.PROGRAMS:
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             source = folder / "library.cz"
-            source.write_text(elementwise.library(*mesh), encoding="utf-8")
+            source.write_text(elementwise.every_optimizer(*mesh), encoding="utf-8")
             stem, _ = elementwise.build(CANZONA, options, source, folder)
             status = status or subprocess.run(
                 [*COMMAND, folder / f"{stem}.cu"], check=False).returncode
