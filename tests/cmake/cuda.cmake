@@ -82,11 +82,9 @@ target_include_directories(cuda_compile PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(cuda_compile PRIVATE czr_cuda cz_warnings)
 set_target_properties(cuda_compile PROPERTIES
   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-add_test(NAME cuda_compile COMMAND cuda_compile ${CMAKE_SOURCE_DIR}/runtime/cuda
-  ${installed} ${pinned})
+add_test(NAME cuda_compile COMMAND cuda_compile ${installed} ${pinned})
 # Older versions pack instructions otherwise: `make test-nvrtc` has both.
-add_test(NAME cuda_compile_pinned COMMAND cuda_compile
-  ${CMAKE_SOURCE_DIR}/runtime/cuda ${pinned})
+add_test(NAME cuda_compile_pinned COMMAND cuda_compile ${pinned})
 set_tests_properties(cuda_compile cuda_compile_pinned PROPERTIES TIMEOUT 300
   LABELS cuda SKIP_RETURN_CODE 77 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
 set_property(TEST cuda_compile_pinned APPEND PROPERTY LABELS nightly)
@@ -137,10 +135,10 @@ target_include_directories(cuda_specialise PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(cuda_specialise PRIVATE czr_cuda cz_solve cz_warnings)
 set_target_properties(cuda_specialise PROPERTIES
   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-add_test(NAME cuda_specialise COMMAND cuda_specialise
-  ${CMAKE_SOURCE_DIR}/runtime/cuda text ${installed} ${pinned})
-add_test(NAME cuda_specialise_long COMMAND cuda_specialise
-  ${CMAKE_SOURCE_DIR}/runtime/cuda code ${installed} ${pinned})
+add_test(NAME cuda_specialise COMMAND cuda_specialise text ${installed}
+  ${pinned})
+add_test(NAME cuda_specialise_long COMMAND cuda_specialise code
+  ${installed} ${pinned})
 set_tests_properties(cuda_specialise cuda_specialise_long PROPERTIES
   TIMEOUT 300 LABELS cuda SKIP_RETURN_CODE 77
   ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
@@ -155,7 +153,7 @@ set_target_properties(cuda_plan_kernels PROPERTIES
 add_test(NAME cuda_plan_kernels COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/cuda/plan_kernels.py $<TARGET_FILE:canzona>
   ${CMAKE_SOURCE_DIR}/examples/qwen3-32b.cz $<TARGET_FILE:cuda_plan_kernels>
-  ${CMAKE_SOURCE_DIR}/runtime/cuda ${installed} ${pinned})
+  ${installed} ${pinned})
 set_tests_properties(cuda_plan_kernels PROPERTIES TIMEOUT 300
   LABELS "cuda;nightly" SKIP_RETURN_CODE 77
   ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)

@@ -41,14 +41,14 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     TIMEOUT 600 LABELS "cuda;nightly")
 endif()
 
-add_executable(cuda_elementwise_compile cuda/elementwise_compile_test.c)
+add_executable(cuda_elementwise_compile cuda/elementwise_compile_test.c
+  cuda/compiling.c)
 target_include_directories(cuda_elementwise_compile PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(cuda_elementwise_compile PRIVATE czr_cuda cz_warnings)
 set_target_properties(cuda_elementwise_compile PROPERTIES
   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 set(golden ${CMAKE_CURRENT_SOURCE_DIR}/golden/cuda)
-set(compile $<TARGET_FILE:cuda_elementwise_compile>
-  ${CMAKE_SOURCE_DIR}/runtime/cuda ${installed} ${pinned})
+set(compile $<TARGET_FILE:cuda_elementwise_compile> ${installed} ${pinned})
 add_test(NAME cuda_elementwise_compile COMMAND ${compile} ${golden}/forms.cu
   ${golden}/numbers.cu ${golden}/parts.strict.cu
   ${CMAKE_SOURCE_DIR}/runtime/cuda/pack.cu)

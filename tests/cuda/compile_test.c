@@ -3,7 +3,7 @@
  * body's table says; PTX too.  Then all of it again, from the cache, with the
  * time that either takes.
  *
- * compile_test FOLDER NVRTC...: by the first of these libraries that serves;
+ * compile_test NVRTC...: by the first of these libraries that serves;
  * exit status 77 if none does: skipped.
  * compile_test --probe NVRTC: whether it does. */
 #include "runtime/cuda/cache.h"
@@ -16,11 +16,9 @@
 
 enum { MAX_DEFINITIONS = 9 };
 
-static const char *const eigen[COMPILING_FILES] = {"device.cuh", "eigen.cu"};
-
 typedef struct target {
     const char *name, *arch;
-    const char *const *files;
+    czr_source_body body;
     const char *definitions[MAX_DEFINITIONS];
     int registers;    /* at most */
     int consumers;    /* 0: registers stay as they are */
@@ -30,7 +28,7 @@ typedef struct target {
 #define SM90(form, arch, m, n, stages, buffers, symmetric, n_major, fp16,      \
              registers)                                                        \
     {                                                                          \
-        form " " #m "x" #n, arch, compiling_sm90,                              \
+        form " " #m "x" #n, arch, CZR_SOURCE_PRODUCT_SM90,                     \
             {"-DKERNEL=kernel",                                                \
              "-DBM=" #m,                                                       \
              "-DBN=" #n,                                                       \
@@ -43,15 +41,15 @@ typedef struct target {
     }
 #define SM80(form, arch, symmetric, n_major, fp16, registers)                  \
     {                                                                          \
-        form, arch, compiling_sm80,                                            \
+        form, arch, CZR_SOURCE_PRODUCT_SM80,                                   \
             {"-DKERNEL=kernel", "-DSYMMETRIC=" #symmetric,                     \
              "-DN_MAJOR=" #n_major, "-DFP16=" #fp16},                          \
             registers, 0, (fp16) ? ".f16" : ".bf16"                            \
     }
 #define EIGEN(arch)                                                            \
     {                                                                          \
-        "eigenvalues", arch, eigen, {"-DKERNEL=kernel", "-DMAX_SWEEPS=30"},    \
-            255, 0, NULL                                                       \
+        "eigenvalues", arch, CZR_SOURCE_EIGEN,                                 \
+            {"-DKERNEL=kernel", "-DMAX_SWEEPS=30"}, 255, 0, NULL               \
     }
 
 static const target targets[] = {
@@ -115,9 +113,9 @@ static bool check_cubin(const target *t, const char *text,
                                     CUBIN_USETMAXREG, 0};
     static const int wanted_80[] = {CUBIN_HMMA, CUBIN_LDSM, CUBIN_LDGSTS, 0};
     static const int wanted_eigen[] = {CUBIN_FFMA, 0};
-    const int *wanted = t->files == compiling_sm90   ? wanted_90
-                        : t->files == compiling_sm80 ? wanted_80
-                                                     : wanted_eigen;
+    const int *wanted = t->body == CZR_SOURCE_PRODUCT_SM90   ? wanted_90
+                        : t->body == CZR_SOURCE_PRODUCT_SM80 ? wanted_80
+                                                             : wanted_eigen;
     static cubin_kernel k;
 
     if (!cubin_read(code->bytes, code->n_bytes, &k))
@@ -137,7 +135,7 @@ static bool check_ptx(const target *t, const czr_nvrtc_code *code)
 {
     const char *text = (const char *)code->bytes;
     char arch[32], product[64], rounding[32];
-    const bool is_90 = t->files == compiling_sm90;
+    const bool is_90 = t->body == CZR_SOURCE_PRODUCT_SM90;
 
     snprintf(arch, sizeof arch, ".target sm_%s", strchr(t->arch, '_') + 1);
     snprintf(product, sizeof product,
@@ -154,8 +152,7 @@ static bool check_ptx(const target *t, const czr_nvrtc_code *code)
 /* One pass over all targets. */
 typedef struct pass {
     czr_nvrtc *nvrtc;
-    czr_cache *cache; /* NULL: none */
-    const char *folder;
+    czr_cache *cache;  /* NULL: none */
     bool is_kept;      /* code is to come from the cache */
     double seconds_90; /* until there was code for sm_90a */
 } pass;
@@ -186,13 +183,14 @@ static bool compile(pass *p, const char *text, const target *t,
 static bool check_target(pass *p, const target *t)
 {
     czr_nvrtc_code code;
-    const bool is_right =
-        compile(p, compiling_read(p->folder, t->files), t, &code);
+    char *text = compiling_text(t->body, "", "");
+    const bool is_right = compile(p, text, t, &code);
 
     if (!is_right)
         printf("FAILED: %s, %s\n%s\n", t->arch, t->name,
                code.log ? code.log : "");
     czr_nvrtc_code_fini(&code);
+    free(text);
     return is_right;
 }
 
@@ -217,11 +215,11 @@ static bool check_pass(pass *p, const char *cache)
 }
 
 /* Compiled into an empty folder, then taken from there. */
-static bool check_targets(czr_nvrtc *nvrtc, const char *folder)
+static bool check_targets(czr_nvrtc *nvrtc)
 {
     char cache[COMPILING_FOLDER];
-    pass cold = {.nvrtc = nvrtc, .folder = folder};
-    pass warm = {.nvrtc = nvrtc, .folder = folder, .is_kept = true};
+    pass cold = {.nvrtc = nvrtc};
+    pass warm = {.nvrtc = nvrtc, .is_kept = true};
 
     if (!compiling_make_folder(cache))
         return false;
@@ -235,17 +233,17 @@ static bool check_targets(czr_nvrtc *nvrtc, const char *folder)
 }
 
 /* Immediates that are not the table's must be seen. */
-static bool check_planted(czr_nvrtc *nvrtc, const char *folder)
+static bool check_planted(czr_nvrtc *nvrtc)
 {
     static const char *const bugs[][2] = {
         {"<SPLIT.consumer>", "<232           >"},
         {"<SPLIT.producer>", "<32            >"},
     };
-    pass p = {.nvrtc = nvrtc, .folder = folder};
+    pass p = {.nvrtc = nvrtc};
     bool is_right = true;
 
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) {
-        char *text = compiling_read(folder, compiling_sm90);
+        char *text = compiling_text(CZR_SOURCE_PRODUCT_SM90, "", "");
         char *at = strstr(text, bugs[i][0]);
         czr_nvrtc_code code;
         if (!at)
@@ -253,6 +251,7 @@ static bool check_planted(czr_nvrtc *nvrtc, const char *folder)
         memcpy(at, bugs[i][1], strlen(bugs[i][1]));
         is_right &= !compile(&p, text, &targets[0], &code) && code.bytes;
         czr_nvrtc_code_fini(&code);
+        free(text);
     }
     if (!is_right)
         printf("FAILED: planted immediates\n");
@@ -297,22 +296,22 @@ int main(int argc, char **argv)
     czr_nvrtc *nvrtc;
     bool is_right;
 
-    if (argc < 3)
+    if (argc < 2)
         return 2;
+    const bool is_probe = !strcmp(argv[1], "--probe");
     if (czr_nvrtc_open("/no such library", &nvrtc, message) !=
             CZR_NVRTC_MISSING ||
         nvrtc || !strstr(message, "not there"))
         return 1;
-    nvrtc = compiling_open(argv + 2, argc - 2);
+    nvrtc = compiling_open(argv + 1 + is_probe, argc - 1 - is_probe);
     if (!nvrtc) {
         printf("skipped\n");
         return COMPILING_SKIPPED;
     }
-    is_right = !strcmp(argv[1], "--probe");
-    if (!is_right) {
-        is_right = check_refusals(nvrtc);
-        is_right &= check_targets(nvrtc, argv[1]);
-        is_right &= check_planted(nvrtc, argv[1]);
+    is_right = is_probe || check_refusals(nvrtc);
+    if (!is_probe) {
+        is_right &= check_targets(nvrtc);
+        is_right &= check_planted(nvrtc);
     }
     czr_nvrtc_close(nvrtc);
     return is_right ? 0 : 1;

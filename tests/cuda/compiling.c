@@ -6,12 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { MAX_TEXT = 1 << 18, MAX_PATH = 4096 };
-
-const char *const compiling_sm90[COMPILING_FILES] = {
-    "device.cuh", "sm90.cuh", "wgmma.cuh", "product.cuh", "product_sm90.cu"};
-const char *const compiling_sm80[COMPILING_FILES] = {
-    "device.cuh", "sm80.cuh", "product.cuh", "product_sm80.cu"};
+enum { MAX_TEXT = 1 << 22 };
 
 czr_nvrtc *compiling_open(char **paths, int n_paths)
 {
@@ -26,23 +21,30 @@ czr_nvrtc *compiling_open(char **paths, int n_paths)
     return nvrtc;
 }
 
-char *compiling_read(const char *folder, const char *const *files)
+char *compiling_text(czr_source_body body, const char *header, const char *end)
 {
-    static char text[MAX_TEXT];
-    size_t size = 0;
+    char *text = czr_source_make(body, header, end);
 
-    for (int i = 0; i < COMPILING_FILES && files[i]; i++) {
-        char path[MAX_PATH];
-        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
-        FILE *file = fopen(path, "rb");
-        if (!file) {
-            perror(path);
-            exit(1);
-        }
-        size += fread(text + size, 1, sizeof text - 1 - size, file);
-        fclose(file);
+    if (!text)
+        exit(1);
+    return text;
+}
+
+char *compiling_read(const char *path)
+{
+    char *text = calloc(1, MAX_TEXT);
+    FILE *file = fopen(path, "rb");
+
+    if (!file || !text) {
+        perror(path);
+        exit(1);
     }
-    text[size] = '\0';
+    const size_t n = fread(text, 1, MAX_TEXT, file);
+    fclose(file);
+    if (n == MAX_TEXT) {
+        fprintf(stderr, "%s: too long\n", path);
+        exit(1);
+    }
     return text;
 }
 

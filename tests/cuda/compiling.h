@@ -3,22 +3,19 @@
 #define CZ_TESTS_CUDA_COMPILING_H
 
 #include "runtime/cuda/nvrtc.h"
+#include "runtime/cuda/source.h"
 
 #include <stdbool.h>
 
 /* Exit status of a test that says skipped. */
-enum { COMPILING_SKIPPED = 77, COMPILING_FILES = 5, COMPILING_FOLDER = 64 };
-
-/* The parts of a product, in their order; ended by NULL where there are fewer.
- */
-extern const char *const compiling_sm90[COMPILING_FILES];
-extern const char *const compiling_sm80[COMPILING_FILES];
+enum { COMPILING_SKIPPED = 77, COMPILING_FOLDER = 64 };
 
 /* The first of these libraries that serves, or NULL; says why others do not. */
 czr_nvrtc *compiling_open(char **paths, int n_paths);
-/* The files one after the other; static storage, which may be changed.  Exits
- * where one cannot be read. */
-char *compiling_read(const char *folder, const char *const *files);
+/* As czr_source_make, and a file's text, the caller's to free.  They exit
+ * without memory, or where the file cannot be read. */
+char *compiling_text(czr_source_body body, const char *header, const char *end);
+char *compiling_read(const char *path);
 /* An empty folder for a cache, and its end. */
 bool compiling_make_folder(char folder[COMPILING_FOLDER]);
 void compiling_remove_folder(const char *folder);

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The kernels of every optimizer of the library, by NVRTC.
 
-elementwise_compile.py CANZONA TEST FOLDER NVRTC OTHER"""
+elementwise_compile.py CANZONA TEST NVRTC OTHER"""
 import pathlib
 import subprocess
 import sys

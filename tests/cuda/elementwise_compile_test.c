@@ -2,37 +2,15 @@
  * has a variable in local memory or more registers than let two blocks of 256
  * threads share a multiprocessor.
  *
- * elementwise_compile_test FOLDER NVRTC OTHER FILE...: of the two NVRTCs the
+ * elementwise_compile_test NVRTC OTHER FILE...: of the two NVRTCs the
  * first that opens; exit status 77 without any: skipped. */
-#include "runtime/cuda/nvrtc.h"
+#include "tests/cuda/compiling.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SKIPPED = 77, MAX_TEXT = 1 << 22, MAX_REGISTERS = 128, LARGE = 64 };
-
-static const char *const headers[] = {"device.cuh", "global.cuh",
-                                      "elementwise.cuh"};
-
-typedef struct text {
-    char *bytes;
-    size_t n;
-} text;
-
-static void append(text *to, const char *path)
-{
-    FILE *file = fopen(path, "rb");
-
-    if (!file) {
-        perror(path);
-        exit(1);
-    }
-    to->n += fread(to->bytes + to->n, 1, MAX_TEXT - 1 - to->n, file);
-    to->bytes[to->n] = '\0';
-    fclose(file);
-}
+enum { MAX_REGISTERS = 128, LARGE = 64 };
 
 /* What ptxas says of all kernels, read from its log. */
 typedef struct figures {
@@ -102,42 +80,27 @@ static bool notices_frames(czr_nvrtc *nvrtc)
     return !compile(nvrtc, planted, "planted", "-arch=sm_80");
 }
 
-/* The runtime's texts and a generated one behind each other. */
-static void read_source(text *source, const char *folder, const char *path)
-{
-    char header[4096];
-
-    source->n = 0;
-    for (size_t h = 0; h < sizeof headers / sizeof *headers; h++) {
-        snprintf(header, sizeof header, "%s/%s", folder, headers[h]);
-        append(source, header);
-    }
-    append(source, path);
-}
-
 int main(int argc, char **argv)
 {
-    char message[CZR_NVRTC_MESSAGE];
-    text source = {malloc(MAX_TEXT), 0};
-    czr_nvrtc *nvrtc = NULL;
+    czr_nvrtc *nvrtc;
     bool is_right;
 
-    if (argc < 5 || !source.bytes)
+    if (argc < 4)
         return 2;
-    for (int i = 2; i < 4 && !nvrtc; i++)
-        if (czr_nvrtc_open(argv[i], &nvrtc, message) != CZR_NVRTC_OK)
-            printf("%s\n", message);
+    nvrtc = compiling_open(argv + 1, 2);
     if (!nvrtc) {
         printf("skipped\n");
-        return SKIPPED;
+        return COMPILING_SKIPPED;
     }
     is_right = notices_frames(nvrtc);
-    for (int f = 4; f < argc; f++) {
-        read_source(&source, argv[1], argv[f]);
-        is_right &= compile(nvrtc, source.bytes, argv[f], "-arch=sm_80");
-        is_right &= compile(nvrtc, source.bytes, argv[f], "-arch=sm_90a");
+    for (int f = 3; f < argc; f++) {
+        char *generated = compiling_read(argv[f]);
+        char *text = compiling_text(CZR_SOURCE_ELEMENTWISE, "", generated);
+        is_right &= compile(nvrtc, text, argv[f], "-arch=sm_80");
+        is_right &= compile(nvrtc, text, argv[f], "-arch=sm_90a");
+        free(generated);
+        free(text);
     }
     czr_nvrtc_close(nvrtc);
-    free(source.bytes);
     return is_right ? 0 : 1;
 }

@@ -3,7 +3,7 @@
  * in the tiles that the compiler chooses.  Compiled into an empty cache, then
  * taken from there, each within a limit.
  *
- * plan_kernels_test FOLDER FILE NVRTC...; exit status 77 without NVRTC. */
+ * plan_kernels_test FILE NVRTC...; exit status 77 without NVRTC. */
 #include "passes/solve/tile_model.h"
 #include "runtime/cuda/cache.h"
 #include "runtime/cuda/product_host.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TEXT = 1 << 19, MAX_KERNELS = 32 };
+enum { MAX_KERNELS = 32 };
 
 /* Seconds of a processor. */
 static const double cold_limit = 5, warm_limit = 0.05;
@@ -24,38 +24,25 @@ typedef struct kernels {
     char *texts[MAX_KERNELS];
 } kernels;
 
-static void add(kernels *all, const char *name, const char *first,
-                const char *second)
+/* Takes the text. */
+static void add(kernels *all, const char *name, char *text)
 {
-    const size_t size = strlen(first) + strlen(second) + 1;
-    char *text = malloc(size);
-
-    if (!text || all->n == MAX_KERNELS)
+    if (all->n == MAX_KERNELS)
         exit(1);
-    snprintf(text, size, "%s%s", first, second);
     snprintf(all->names[all->n], sizeof all->names[0], "%s", name);
     all->texts[all->n++] = text;
 }
 
-static void add_generated(kernels *all, const char *folder, const char *path)
+static void add_generated(kernels *all, const char *path)
 {
-    static const char *const files[COMPILING_FILES] = {
-        "device.cuh", "global.cuh", "elementwise.cuh"};
-    static char text[MAX_TEXT];
-    FILE *file = fopen(path, "rb");
+    char *text = compiling_read(path);
 
-    if (!file) {
-        perror(path);
-        exit(1);
-    }
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
-    add(all, "element-wise", compiling_read(folder, files), text);
+    add(all, "element-wise", compiling_text(CZR_SOURCE_ELEMENTWISE, "", text));
+    free(text);
 }
 
 /* The kernel of a product that is not there yet. */
-static void add_product(kernels *all, const char *folder,
-                        const cz_tile_product *shape)
+static void add_product(kernels *all, const cz_tile_product *shape)
 {
     const cz_tile_machine machine = {132, 1950};
     const czr_cuda_product_device device = {90, 132};
@@ -90,12 +77,12 @@ static void add_product(kernels *all, const char *folder,
     for (int i = 0; i < all->n; i++)
         if (!strcmp(all->names[i], plan.kernel))
             return;
-    add(all, plan.kernel, plan.header, compiling_read(folder, compiling_sm90));
+    add(all, plan.kernel,
+        compiling_text(CZR_SOURCE_PRODUCT_SM90, plan.header, ""));
 }
 
 /* A = x x', B = b A + c A A, x = a x + B x. */
-static void add_newton_schulz(kernels *all, const char *folder, int64_t rows,
-                              int64_t cols)
+static void add_newton_schulz(kernels *all, int64_t rows, int64_t cols)
 {
     const cz_tile_product products[] = {
         {.m = rows, .n = rows, .k = cols, .batch = 1, .is_symmetric = true},
@@ -103,7 +90,7 @@ static void add_newton_schulz(kernels *all, const char *folder, int64_t rows,
         {.m = rows, .n = cols, .k = rows, .batch = 1, .is_n_major = true}};
 
     for (size_t i = 0; i < sizeof products / sizeof *products; i++)
-        add_product(all, folder, &products[i]);
+        add_product(all, &products[i]);
 }
 
 static void warn(void *user, const char *message)
@@ -163,16 +150,16 @@ int main(int argc, char **argv)
         {1024, 5120}, {5120, 5120}, {5120, 8192}, {5120, 25600}};
     static kernels all;
 
-    if (argc < 4)
+    if (argc < 3)
         return 2;
-    czr_nvrtc *nvrtc = compiling_open(argv + 3, argc - 3);
+    czr_nvrtc *nvrtc = compiling_open(argv + 2, argc - 2);
     if (!nvrtc) {
         printf("skipped\n");
         return COMPILING_SKIPPED;
     }
-    add_generated(&all, argv[1], argv[2]);
+    add_generated(&all, argv[1]);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        add_newton_schulz(&all, argv[1], sizes[i][0], sizes[i][1]);
+        add_newton_schulz(&all, sizes[i][0], sizes[i][1]);
     const bool is_right = check(&all, nvrtc);
     for (int i = 0; i < all.n; i++)
         free(all.texts[i]);

@@ -2,7 +2,7 @@
  * tiles that the compiler chooses among and for all forms: the plan's threads,
  * shared memory and registers are the body's.
  *
- * specialise_test FOLDER text|code NVRTC...: `text` compiles to PTX, `code` to
+ * specialise_test text|code NVRTC...: `text` compiles to PTX, `code` to
  * machine code, where spills and registers show.  Exit status 77 without NVRTC.
  */
 #include "passes/solve/tile_model.h"
@@ -14,11 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TEXT = 1 << 18, N_FORMS = 4 };
+enum { MAX_END = 512, N_FORMS = 4 };
 
 typedef struct run {
     czr_nvrtc *nvrtc;
-    const char *folder;
     bool is_code;
     int n_compiled;
 } run;
@@ -42,26 +41,26 @@ static bool make_plan(int form, int architecture,
 }
 
 /* The plan's text, the body, and what the host believes of it. */
-static const char *make_text(const run *r, const czr_cuda_product_plan *p)
+static char *make_text(const czr_cuda_product_plan *p)
 {
-    static char text[MAX_TEXT];
-    const char *body =
-        compiling_read(r->folder, p->is_sm90 ? compiling_sm90 : compiling_sm80);
-    int n = snprintf(text, sizeof text,
-                     "%s%s\nstatic_assert(SHARED_BYTES == %d, \"shared\");\n",
-                     p->header, body, p->shared_bytes);
+    char end[MAX_END];
+    const int n = snprintf(end, sizeof end,
+                           "\nstatic_assert(SHARED_BYTES == %d, \"shared\");\n",
+                           p->shared_bytes);
 
     if (p->is_sm90)
-        snprintf(text + n, sizeof text - (size_t)n,
+        snprintf(end + n, sizeof end - (size_t)n,
                  "static_assert(WARPGROUP * (CONSUMERS + 1) == %d, \"\");\n"
                  "static_assert(SPLIT.entry == %d && SPLIT.producer == %d &&\n"
                  "SPLIT.consumer == %d, \"registers\");\n",
                  p->n_threads, p->split.entry, p->split.producer,
                  p->split.consumer);
     else
-        snprintf(text + n, sizeof text - (size_t)n,
+        snprintf(end + n, sizeof end - (size_t)n,
                  "static_assert(THREADS == %d, \"threads\");\n", p->n_threads);
-    return text;
+    return compiling_text(p->is_sm90 ? CZR_SOURCE_PRODUCT_SM90
+                                     : CZR_SOURCE_PRODUCT_SM80,
+                          p->header, end);
 }
 
 static bool is_code_right(const czr_cuda_product_plan *p,
@@ -127,15 +126,16 @@ static bool compile(run *r, const czr_cuda_product_plan *p)
     const char *const options[] = {archs[p->is_sm90][r->is_code],
                                    "-default-device"};
     czr_nvrtc_code code;
+    char *text = make_text(p);
     const bool is_right =
-        czr_nvrtc_compile(r->nvrtc, make_text(r, p), options, 2, &code) ==
-            CZR_NVRTC_OK &&
+        czr_nvrtc_compile(r->nvrtc, text, options, 2, &code) == CZR_NVRTC_OK &&
         (r->is_code ? is_code_right(p, &code) : is_text_right(p, &code));
 
     r->n_compiled++;
     if (!is_right)
         printf("%s: %s\n", p->kernel, code.log ? code.log : "");
     czr_nvrtc_code_fini(&code);
+    free(text);
     return is_right;
 }
 
@@ -178,10 +178,10 @@ int main(int argc, char **argv)
     const czr_cuda_product_tiles sm80 = {128, 128, 3, 1};
     bool is_right = true;
 
-    if (argc < 4)
+    if (argc < 3)
         return 2;
-    run r = {.folder = argv[1], .is_code = !strcmp(argv[2], "code")};
-    r.nvrtc = compiling_open(argv + 3, argc - 3);
+    run r = {.is_code = !strcmp(argv[1], "code")};
+    r.nvrtc = compiling_open(argv + 2, argc - 2);
     if (!r.nvrtc) {
         printf("skipped\n");
         return COMPILING_SKIPPED;

@@ -53,16 +53,12 @@ DEV void store_global128(void *p, uint4 v)
 
 DEV u32 bits_of(float x)
 {
-    u32 bits;
-    std::memcpy(&bits, &x, sizeof bits);
-    return bits;
+    return __float_as_uint(x);
 }
 
 DEV float float_of(u32 bits)
 {
-    float x;
-    std::memcpy(&x, &bits, sizeof x);
-    return x;
+    return __uint_as_float(bits);
 }
 
 DEV u64 bits_of(double x)
