@@ -3,6 +3,7 @@
 #ifndef CZR_DEVICE_H
 #define CZR_DEVICE_H
 
+#include "runtime/band.h"
 #include "runtime/czr.h"
 
 #include <stdbool.h>
@@ -21,6 +22,23 @@ typedef struct czr_device_ops {
      * operation that runs, in the order of the calls.  Where one fails, submit
      * or finish says so.  A copy outside of operations is done on return. */
     void (*copy)(czr_device *device, void *to, const void *from, size_t bytes);
+    /* As copies.  Boxes of one shape behind two bases; elements from one type
+     * to another, no overlap; n elements, `step` apart, set to a value that is
+     * rounded to the type; czr_band_mirror; the part of a matrix of n rows
+     * above the diagonal from the one below. */
+    void (*copy_box)(czr_device *device, unsigned char *to_base,
+                     const czr_transfer_row *to, const unsigned char *from_base,
+                     const czr_transfer_row *from);
+    void (*convert)(czr_device *device, void *to, czr_dtype to_dtype,
+                    const void *from, czr_dtype from_dtype, size_t n);
+    void (*fill)(czr_device *device, void *to, czr_dtype dtype, double value,
+                 size_t n, size_t step);
+    void (*fill_bytes)(czr_device *device, void *to, unsigned char value,
+                       size_t bytes);
+    void (*mirror)(czr_device *device, const czr_band *band, void *matrix,
+                   size_t element_bytes);
+    void (*mirror_lower)(czr_device *device, void *matrix, czr_dtype dtype,
+                         size_t n);
     void (*launch)(czr_device *device, czr_kernel kernel, const czr_call *call);
     /* Puts an operation behind its stream and its waits.  Operations come in
      * list order; one that never comes is skipped and orders nothing. */
@@ -46,12 +64,7 @@ czr_status czr_device_host_open(const czr_program *program, czr_task task,
 czr_status czr_device_late_open(const czr_program *program, czr_task task,
                                 void *user, czr_device **out);
 
-/* Parts that both host devices have in common. */
-void *czr_host_alloc(czr_device *device, size_t n, size_t size);
-void czr_host_release(czr_device *device, void *memory);
-void czr_host_copy(czr_device *device, void *to, const void *from,
-                   size_t bytes);
-void czr_host_launch(czr_device *device, czr_kernel kernel,
-                     const czr_call *call);
+/* What both host devices have in common: all but submit, finish and close. */
+extern const czr_device_ops czr_host_ops;
 
 #endif

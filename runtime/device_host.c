@@ -2,29 +2,83 @@
  * one of the orders that streams and waits allow. */
 #include "runtime/device.h"
 
+#include "runtime/box.h"
 #include "runtime/memory.h"
+#include "runtime/product.h"
 
-void *czr_host_alloc(czr_device *device, size_t n, size_t size)
+static void *alloc_host(czr_device *device, size_t n, size_t size)
 {
     (void)device;
     return czr_alloc(n, size);
 }
 
-void czr_host_release(czr_device *device, void *memory)
+static void release_host(czr_device *device, void *memory)
 {
     (void)device;
     czr_free(memory);
 }
 
-void czr_host_copy(czr_device *device, void *to, const void *from, size_t bytes)
+static void copy_host(czr_device *device, void *to, const void *from,
+                      size_t bytes)
 {
     (void)device;
     if (bytes)
         memmove(to, from, bytes);
 }
 
-void czr_host_launch(czr_device *device, czr_kernel kernel,
-                     const czr_call *call)
+static void copy_box_host(czr_device *device, unsigned char *to_base,
+                          const czr_transfer_row *to,
+                          const unsigned char *from_base,
+                          const czr_transfer_row *from)
+{
+    (void)device;
+    czr_box_copy(to_base, to, from_base, from);
+}
+
+static void convert_host(czr_device *device, void *to, czr_dtype to_dtype,
+                         const void *from, czr_dtype from_dtype, size_t n)
+{
+    (void)device;
+    czr_convert(to, to_dtype, from, from_dtype, n);
+}
+
+static void fill_host(czr_device *device, void *to, czr_dtype dtype,
+                      double value, size_t n, size_t step)
+{
+    unsigned char *at = to;
+
+    (void)device;
+    if (step == 1) {
+        czr_fill(to, dtype, value, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        czr_fill(at + i * step * czr_dtype_bytes(dtype), dtype, value, 1);
+}
+
+static void fill_bytes_host(czr_device *device, void *to, unsigned char value,
+                            size_t bytes)
+{
+    (void)device;
+    memset(to, value, bytes);
+}
+
+static void mirror_host(czr_device *device, const czr_band *band, void *matrix,
+                        size_t element_bytes)
+{
+    (void)device;
+    czr_band_mirror(band, matrix, element_bytes);
+}
+
+static void mirror_lower_host(czr_device *device, void *matrix, czr_dtype dtype,
+                              size_t n)
+{
+    (void)device;
+    czr_mirror_lower(matrix, dtype, n);
+}
+
+static void launch_host(czr_device *device, czr_kernel kernel,
+                        const czr_call *call)
 {
     (void)device;
     kernel(call);
@@ -46,12 +100,18 @@ static void close_host(czr_device *device)
     czr_free(device);
 }
 
-static const czr_device_ops host_ops = {
+const czr_device_ops czr_host_ops = {
     .name = "host",
-    .alloc = czr_host_alloc,
-    .release = czr_host_release,
-    .copy = czr_host_copy,
-    .launch = czr_host_launch,
+    .alloc = alloc_host,
+    .release = release_host,
+    .copy = copy_host,
+    .copy_box = copy_box_host,
+    .convert = convert_host,
+    .fill = fill_host,
+    .fill_bytes = fill_bytes_host,
+    .mirror = mirror_host,
+    .mirror_lower = mirror_lower_host,
+    .launch = launch_host,
     .submit = submit,
     .finish = finish,
     .close = close_host,
@@ -65,6 +125,6 @@ czr_status czr_device_host_open(const czr_program *program, czr_task task,
     *out = device;
     if (!device)
         return CZR_ERR_NO_MEMORY;
-    *device = (czr_device){&host_ops, program, task, user};
+    *device = (czr_device){&czr_host_ops, program, task, user};
     return CZR_OK;
 }

@@ -10,6 +10,7 @@ typedef enum state { ABSENT, QUEUED, DONE } state;
 
 typedef struct late_device {
     czr_device base;
+    czr_device_ops ops;    /* the host's, but for when */
     unsigned char *states; /* [n_ops] of enum state */
     int *before;           /* [n_ops] previous op of the stream, or -1 */
     int *comm_before;      /* [n_ops] previous communication, or -1 */
@@ -111,17 +112,6 @@ static void close_late(czr_device *device)
     czr_free(late);
 }
 
-static const czr_device_ops late_ops = {
-    .name = "late host",
-    .alloc = czr_host_alloc,
-    .release = czr_host_release,
-    .copy = czr_host_copy,
-    .launch = czr_host_launch,
-    .submit = submit,
-    .finish = finish,
-    .close = close_late,
-};
-
 czr_status czr_device_late_open(const czr_program *program, czr_task task,
                                 void *user, czr_device **out)
 {
@@ -131,7 +121,12 @@ czr_status czr_device_late_open(const czr_program *program, czr_task task,
     *out = NULL;
     if (!late)
         return CZR_ERR_NO_MEMORY;
-    late->base = (czr_device){&late_ops, program, task, user};
+    late->ops = czr_host_ops;
+    late->ops.name = "late host";
+    late->ops.submit = submit;
+    late->ops.finish = finish;
+    late->ops.close = close_late;
+    late->base = (czr_device){&late->ops, program, task, user};
     late->n_streams = czr_program_streams(program);
     late->states = czr_alloc(n, sizeof *late->states);
     late->before = czr_alloc(n, sizeof *late->before);

@@ -119,7 +119,8 @@ static czr_status open_step_memory(czr_engine *engine)
                : CZR_ERR_NO_MEMORY;
 }
 
-static czr_status open_device(czr_engine *engine, const czr_options *options)
+static czr_status open_host(const void *user, czr_engine *engine,
+                            const czr_options *options)
 {
     const czr_program *program = engine->program;
     const bool is_strict = program->strict || options->fixed_order_product;
@@ -129,6 +130,10 @@ static czr_status open_device(czr_engine *engine, const czr_options *options)
             : czr_device_host_open(program, czr_op_run, engine,
                                    &engine->device);
 
+    (void)user;
+    engine->bodies = czr_op_host_bodies;
+    engine->largest_at = &engine->largest;
+    engine->norm_at = &engine->norm;
     const int n_threads = options->threads > 0
                               ? options->threads
                               : czr_threads_per_rank(engine->world->size);
@@ -156,7 +161,8 @@ static void name_params(czr_engine *engine)
 }
 
 /* All that this rank can find out and take alone. */
-static czr_status prepare(czr_engine *engine, const czr_options *options)
+static czr_status prepare(czr_engine *engine, const czr_options *options,
+                          const czr_device_source *source)
 {
     char why[CZR_ERROR_BYTES] = "";
     czr_status status = czr_check_program(engine->program, engine->world->size,
@@ -166,7 +172,7 @@ static czr_status prepare(czr_engine *engine, const czr_options *options)
         return czr_engine_refuse(engine, status, "%s", why);
     status = engine->has_lock ? open_step_memory(engine) : CZR_ERR_NO_MEMORY;
     if (status == CZR_OK)
-        status = open_device(engine, options);
+        status = source->open(source->user, engine, options);
     if (status == CZR_OK)
         status = czr_spaces_open(engine);
     engine->undoes = options->undo != 0;
@@ -178,7 +184,7 @@ static czr_status prepare(czr_engine *engine, const czr_options *options)
     return CZR_OK;
 }
 
-static czr_status join_comms(czr_engine *engine)
+czr_status czr_engine_join(czr_engine *engine)
 {
     const czr_program *program = engine->program;
     czr_status status = czr_world_set_mesh(engine->world, program);
@@ -189,17 +195,16 @@ static czr_status join_comms(czr_engine *engine)
                 engine->world, CZR_CHANNEL_PLAN, program, program->ops[op].comm,
                 program->ops[op].group, program->ops[op].stride,
                 &engine->comms[op]);
-    return status;
+    return status == CZR_OK
+               ? CZR_OK
+               : czr_engine_poison(engine, status, "no communicators: %s",
+                                   czr_status_text(status));
 }
 
-czr_status czr_open(const czr_program *program, czr_world *world,
-                    const czr_options *options, czr_engine **out)
+czr_status czr_engine_open(const czr_program *program, czr_world *world,
+                           const czr_options *options,
+                           const czr_device_source *source, czr_engine **out)
 {
-    static const czr_options defaults = {.late_device = 0};
-
-    if (!program || !world || !out)
-        return CZR_ERR_ARGUMENT;
-    options = options ? options : &defaults;
     world->deadline_ms = options->deadline_ms > 0 ? options->deadline_ms
                                                   : CZR_DEFAULT_DEADLINE_MS;
     czr_engine *engine = *out = czr_alloc(1, sizeof *engine);
@@ -212,16 +217,25 @@ czr_status czr_open(const czr_program *program, czr_world *world,
     engine->rank = world->rank;
     engine->clip = 1;
     engine->has_lock = pthread_mutex_init(&engine->lock, NULL) == 0;
+    return prepare(engine, options, source);
+}
 
-    czr_status status = prepare(engine, options);
-    status = czr_handshake(engine, status);
+czr_status czr_open(const czr_program *program, czr_world *world,
+                    const czr_options *options, czr_engine **out)
+{
+    static const czr_options defaults = {.late_device = 0};
+    static const czr_device_source host = {.open = open_host};
+
+    if (!program || !world || !out)
+        return CZR_ERR_ARGUMENT;
+    options = options ? options : &defaults;
+    czr_status status = czr_engine_open(program, world, options, &host, out);
+    if (!*out)
+        return status;
+    status = czr_handshake(*out, status);
     if (status != CZR_OK)
-        return engine->status = status;
-    status = join_comms(engine);
-    return status == CZR_OK
-               ? CZR_OK
-               : czr_engine_poison(engine, status, "no communicators: %s",
-                                   czr_status_text(status));
+        return (*out)->status = status;
+    return czr_engine_join(*out);
 }
 
 /* ---- sealing and closing ------------------------------------------------ */

@@ -73,6 +73,18 @@ typedef struct czr_binding {
     czr_loose param, grad;
 } czr_binding;
 
+/* An operation is one turn or several: work of the rank's own, then, where it
+ * says so, a unit for the world, which is complete before the next turn. */
+typedef struct czr_turn {
+    int number;   /* from 0 */
+    bool is_last; /* the operation is over behind it */
+    bool has_unit;
+    czr_unit unit;
+} czr_turn;
+
+/* How a kind of operation is carried out; sets is_last, and the unit. */
+typedef czr_status (*czr_op_body)(czr_engine *engine, int op, czr_turn *turn);
+
 /* Bytes of an element of each slot that lies in scratch, per stage. */
 typedef struct czr_slot_sizes {
     uint8_t bytes[CZR_SLOT_TEMP - CZR_SLOT_GATHER + 1][CZR_MAX_SLOTS + 1];
@@ -82,6 +94,7 @@ struct czr_engine {
     const czr_program *program;
     czr_world *world;
     czr_device *device;
+    const czr_op_body *bodies; /* [CZR_N_OP_KINDS] of that device */
     czr_host_math math;
     int rank;
     pthread_mutex_t lock; /* guards all below: hooks come from any thread */
@@ -109,10 +122,12 @@ struct czr_engine {
     /* The step under way. */
     int next_op;     /* all before it have been submitted */
     int32_t largest; /* bits of the largest magnitude of any reduced gradient */
-    bool is_guarded; /* czr_guard came */
-    czr_status refusal; /* why nothing is written, where no policy says so */
-    bool is_faulty;     /* a rule failed in an earlier step, on some rank */
+    int32_t *largest_at; /* that one, or the device's */
+    bool is_guarded;     /* czr_guard came */
+    czr_status refusal;  /* why nothing is written, where no policy says so */
+    bool is_faulty;      /* a rule failed in an earlier step, on some rank */
     czr_norm norm;
+    czr_norm *norm_at;      /* that one, or the device's */
     double grad_norm, clip; /* the coefficient */
     bool is_skipped;
     double *hypers;      /* [n_hypers] */
@@ -143,6 +158,20 @@ czr_status czr_engine_poison(czr_engine *engine, czr_status status,
 czr_status czr_engine_stop(czr_engine *engine, czr_status status,
                            const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* How an engine comes to its device, bodies, and what largest_at and norm_at
+ * are. */
+typedef struct czr_device_source {
+    czr_status (*open)(const void *user, czr_engine *engine,
+                       const czr_options *options);
+    const void *user;
+} czr_device_source;
+/* What a rank does alone of czr_open, of which the rest follows; as there. */
+czr_status czr_engine_open(const czr_program *program, czr_world *world,
+                           const czr_options *options,
+                           const czr_device_source *source, czr_engine **out);
+/* The rest when ranks have agreed: its seats in the world. */
+czr_status czr_engine_join(czr_engine *engine);
 
 void czr_engine_lock(czr_engine *engine);
 void czr_engine_unlock(czr_engine *engine);
@@ -214,9 +243,13 @@ czr_status czr_undo_restore(czr_engine *engine);
 /* op.c: one operation on this rank; op_*.c: the kinds. */
 bool czr_op_is_skipped(const czr_engine *engine, int op);
 czr_status czr_op_run(void *engine, int op);
-czr_status czr_op_communicate(czr_engine *engine, int op, czr_unit *unit);
-czr_status czr_op_reduce_scatter(czr_engine *engine, int op);
-czr_status czr_op_all_gather(czr_engine *engine, int op);
+/* The next turn of an operation that is not skipped: its own work alone. */
+czr_status czr_op_take_turn(czr_engine *engine, int op, czr_turn *turn);
+/* All turns, each with its unit. */
+czr_status czr_op_carry_out(czr_engine *engine, int op);
+extern const czr_op_body czr_op_host_bodies[CZR_N_OP_KINDS];
+czr_status czr_op_reduce_scatter(czr_engine *engine, int op, czr_turn *turn);
+czr_status czr_op_all_gather(czr_engine *engine, int op, czr_turn *turn);
 /* Between the parts and the slices of an equal bucket: element e of it lies
  * e + shift elements behind `base`. */
 typedef struct czr_exchange {
@@ -226,14 +259,19 @@ typedef struct czr_exchange {
     int64_t element; /* bytes */
     int64_t part_shift, slice_shift;
 } czr_exchange;
-czr_status czr_op_exchange(czr_engine *engine, int op,
-                           const czr_exchange *exchange);
-czr_status czr_op_all_reduce(czr_engine *engine, int op);
-czr_status czr_op_transfer(czr_engine *engine, int op);
-czr_status czr_op_group_sum(czr_engine *engine, int op);
-czr_status czr_op_kernel(czr_engine *engine, int op);
-czr_status czr_op_square_sum(czr_engine *engine, int op);
-czr_status czr_op_decide(czr_engine *engine, int op);
-czr_status czr_op_prologue(czr_engine *engine, int op);
+/* The turn's unit, where anything travels. */
+void czr_op_exchange(czr_engine *engine, int op, const czr_exchange *exchange,
+                     czr_turn *turn);
+czr_status czr_op_all_reduce(czr_engine *engine, int op, czr_turn *turn);
+czr_status czr_op_transfer(czr_engine *engine, int op, czr_turn *turn);
+czr_status czr_op_group_sum(czr_engine *engine, int op, czr_turn *turn);
+czr_status czr_op_kernel(czr_engine *engine, int op, czr_turn *turn);
+czr_status czr_op_square_sum(czr_engine *engine, int op, czr_turn *turn);
+czr_status czr_op_decide(czr_engine *engine, int op, czr_turn *turn);
+czr_status czr_op_prologue(czr_engine *engine, int op, czr_turn *turn);
+/* Where the slots of a row lie, into engine->call_in and call_out; and the
+ * row's counters. */
+void czr_op_find_slots(czr_engine *engine, const czr_kernel_row *row);
+void czr_op_count_row(czr_engine *engine, const czr_kernel_row *row);
 
 #endif

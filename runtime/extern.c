@@ -103,8 +103,9 @@ static czr_status give(czr_engine *engine, const char *param, const char *name,
                                  "%zu",
                                  name, param, wanted, n);
     if (engine->held[number].owns)
-        memcpy(czr_spaces_state(engine, number, e->state, 0), values,
-               n * sizeof *values);
+        engine->device->ops->copy(engine->device,
+                                  czr_spaces_state(engine, number, e->state, 0),
+                                  values, n * sizeof *values);
     e->is_given = true;
     return CZR_OK;
 }

@@ -1,7 +1,7 @@
 /* One operation of the plan on this rank: by kind, once its turn has come. */
 #include "runtime/engine.h"
 
-static czr_status (*const kinds[])(czr_engine *, int) = {
+const czr_op_body czr_op_host_bodies[CZR_N_OP_KINDS] = {
     [CZR_REDUCE_SCATTER] = czr_op_reduce_scatter,
     [CZR_ALL_GATHER] = czr_op_all_gather,
     [CZR_ALL_REDUCE] = czr_op_all_reduce,
@@ -26,22 +26,44 @@ bool czr_op_is_skipped(const czr_engine *engine, int op)
 czr_status czr_op_run(void *user, int op)
 {
     czr_engine *engine = user;
-    const czr_op *row = &engine->program->ops[op];
 
-    if (engine->is_skipped && row->section == CZR_SECTION_UPDATE)
+    if (engine->is_skipped &&
+        engine->program->ops[op].section == CZR_SECTION_UPDATE)
         return CZR_OK;
-    return kinds[row->kind](engine, op);
+    return czr_op_carry_out(engine, op);
 }
 
-czr_status czr_op_communicate(czr_engine *engine, int op, czr_unit *unit)
+czr_status czr_op_take_turn(czr_engine *engine, int op, czr_turn *turn)
+{
+    turn->is_last = turn->has_unit = false;
+    const czr_status status =
+        engine->bodies[engine->program->ops[op].kind](engine, op, turn);
+    turn->unit.op = op;
+    turn->number++;
+    return status;
+}
+
+static czr_status communicate(czr_engine *engine, int op, const czr_unit *unit)
 {
     char why[CZR_WHY_BYTES];
-
-    unit->op = op;
     const czr_status status = czr_comm_run(engine->comms[op], unit, why);
+
     return status == CZR_OK
                ? CZR_OK
                : czr_engine_poison(
                      engine, status, "operation %d, %s: %s", op,
                      czr_op_kind_name(engine->program->ops[op].kind), why);
+}
+
+czr_status czr_op_carry_out(czr_engine *engine, int op)
+{
+    czr_turn turn = {.is_last = false};
+    czr_status status = CZR_OK;
+
+    while (status == CZR_OK && !turn.is_last) {
+        status = czr_op_take_turn(engine, op, &turn);
+        if (status == CZR_OK && turn.has_unit)
+            status = communicate(engine, op, &turn.unit);
+    }
+    return status;
 }

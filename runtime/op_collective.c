@@ -27,7 +27,7 @@ static int64_t others_elements(const czr_engine *engine, int op, int bucket)
 }
 
 /* Sums of the part, behind the slice, to where owners have theirs. */
-static czr_status send_to_owners(czr_engine *engine, int op)
+static void send_to_owners(czr_engine *engine, int op, czr_turn *turn)
 {
     const int number = engine->program->ops[op].bucket;
     const czr_spaces *spaces = &engine->spaces[number];
@@ -38,10 +38,11 @@ static czr_status send_to_owners(czr_engine *engine, int op)
                                    .part_shift =
                                        spaces->slice.n - spaces->part.first,
                                    .slice_shift = -spaces->slice.first};
-    return czr_op_exchange(engine, op, &exchange);
+    czr_op_exchange(engine, op, &exchange, turn);
 }
 
-czr_status czr_op_reduce_scatter(czr_engine *engine, int op)
+/* Everybody's share of the sums; of an equal bucket, the next turn sends. */
+czr_status czr_op_reduce_scatter(czr_engine *engine, int op, czr_turn *turn)
 {
     const czr_program *program = engine->program;
     const int number = program->ops[op].bucket;
@@ -53,25 +54,31 @@ czr_status czr_op_reduce_scatter(czr_engine *engine, int op)
     const int64_t element =
         bucket->leaves * (int64_t)czr_dtype_bytes(bucket->grad_dtype);
 
-    czr_unit unit = {.kind = CZR_UNIT_REDUCE_SCATTER,
-                     .of.reduce_scatter = {
-                         .grad = spaces->grad,
-                         .dtype = bucket->grad_dtype,
-                         .leaves = bucket->leaves,
-                         .leaf_stride = bucket->length,
-                         .first = own.first,
-                         .n = own.n,
-                         .out = spaces->reduced + (equal ? spaces->slice.n : 0),
-                         .scale = (float)(1.0 / (double)bucket->terms),
-                         .largest = &engine->largest}};
+    turn->is_last = turn->number == equal;
+    if (turn->number == 1) {
+        send_to_owners(engine, op, turn);
+        return CZR_OK;
+    }
+    turn->has_unit = true;
+    turn->unit =
+        (czr_unit){.kind = CZR_UNIT_REDUCE_SCATTER,
+                   .of.reduce_scatter = {
+                       .grad = spaces->grad,
+                       .dtype = bucket->grad_dtype,
+                       .leaves = bucket->leaves,
+                       .leaf_stride = bucket->length,
+                       .first = own.first,
+                       .n = own.n,
+                       .out = spaces->reduced + (equal ? spaces->slice.n : 0),
+                       .scale = (float)(1.0 / (double)bucket->terms),
+                       .largest = engine->largest_at}};
     engine->sent[op] += others_elements(engine, op, number) * element;
     engine->received[op] += own.n * element * (members - 1);
-    const czr_status status = czr_op_communicate(engine, op, &unit);
-    return status == CZR_OK && equal ? send_to_owners(engine, op) : status;
+    return CZR_OK;
 }
 
 /* Parameters of owners to whoever has the part they lie in. */
-static czr_status fetch_from_owners(czr_engine *engine, int op)
+static void fetch_from_owners(czr_engine *engine, int op, czr_turn *turn)
 {
     const int number = engine->program->ops[op].bucket;
     const czr_bucket *bucket = &engine->program->buckets[number];
@@ -79,10 +86,10 @@ static czr_status fetch_from_owners(czr_engine *engine, int op)
                                    .base = engine->spaces[number].param,
                                    .element =
                                        (int64_t)czr_dtype_bytes(bucket->dtype)};
-    return czr_op_exchange(engine, op, &exchange);
+    czr_op_exchange(engine, op, &exchange, turn);
 }
 
-czr_status czr_op_all_gather(czr_engine *engine, int op)
+czr_status czr_op_all_gather(czr_engine *engine, int op, czr_turn *turn)
 {
     const czr_program *program = engine->program;
     const int bucket = program->ops[op].bucket;
@@ -93,14 +100,19 @@ czr_status czr_op_all_gather(czr_engine *engine, int op)
     const size_t at = (size_t)own.first * element;
     const size_t bytes = (size_t)own.n * element;
 
-    czr_unit unit = {.kind = CZR_UNIT_ALL_GATHER,
-                     .of.all_gather = {.send = spaces->param + at,
-                                       .bytes = bytes,
-                                       .at = at,
-                                       .receive = spaces->param}};
-    const czr_status status = equal ? fetch_from_owners(engine, op) : CZR_OK;
+    turn->is_last = turn->number == equal;
+    if (!turn->is_last) {
+        fetch_from_owners(engine, op, turn);
+        return CZR_OK;
+    }
+    turn->has_unit = true;
+    turn->unit = (czr_unit){.kind = CZR_UNIT_ALL_GATHER,
+                            .of.all_gather = {.send = spaces->param + at,
+                                              .bytes = bytes,
+                                              .at = at,
+                                              .receive = spaces->param}};
     engine->sent[op] += (int64_t)bytes * (engine->comms[op]->size - 1);
     engine->received[op] +=
         others_elements(engine, op, bucket) * (int64_t)element;
-    return status == CZR_OK ? czr_op_communicate(engine, op, &unit) : status;
+    return CZR_OK;
 }

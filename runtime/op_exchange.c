@@ -2,8 +2,6 @@
  * them on a rank and in the other on another travels between the two. */
 #include "runtime/engine.h"
 
-#include <string.h>
-
 static czr_range common(czr_range a, czr_range b)
 {
     const int64_t low = a.first > b.first ? a.first : b.first;
@@ -52,18 +50,22 @@ static bool is_peer(const czr_engine *engine, const czr_bucket *bucket,
 }
 
 /* To itself; a rank's part and slice that lie at one place stay. */
-static void copy_own(const czr_exchange *x, const czr_spaces *spaces)
+static void copy_own(const czr_engine *engine, const czr_exchange *x,
+                     const czr_spaces *spaces)
 {
     const czr_range own = common(spaces->part, spaces->slice);
     const int64_t part = own.first + x->part_shift;
     const int64_t slice = own.first + x->slice_shift;
     if (own.n > 0 && part != slice)
-        memcpy(x->base + (x->to_owners ? slice : part) * x->element,
-               x->base + (x->to_owners ? part : slice) * x->element,
-               (size_t)(own.n * x->element));
+        engine->device->ops->copy(
+            engine->device,
+            x->base + (x->to_owners ? slice : part) * x->element,
+            x->base + (x->to_owners ? part : slice) * x->element,
+            (size_t)(own.n * x->element));
 }
 
-czr_status czr_op_exchange(czr_engine *engine, int op, const czr_exchange *x)
+void czr_op_exchange(czr_engine *engine, int op, const czr_exchange *x,
+                     czr_turn *turn)
 {
     const czr_comm *comm = engine->comms[op];
     const czr_bucket *bucket = &engine->program->buckets[x->bucket];
@@ -73,13 +75,13 @@ czr_status czr_op_exchange(czr_engine *engine, int op, const czr_exchange *x)
     for (int i = 0; i < comm->size; i++)
         if (is_peer(engine, bucket, comm->ranks[i]))
             put_peer(engine, x, spaces, i, comm->ranks[i], spaces->rows, &n);
-    copy_own(x, spaces);
+    copy_own(engine, x, spaces);
     for (int64_t i = 0; i < n; i++) {
         const czr_transfer_row *row = &spaces->rows[i];
         int64_t *bytes = row->is_recv ? engine->received : engine->sent;
         bytes[op] += row->row_bytes;
     }
-    czr_unit unit = {.kind = CZR_UNIT_TRANSFER,
-                     .of.transfer = {spaces->rows, n, x->base}};
-    return n == 0 ? CZR_OK : czr_op_communicate(engine, op, &unit);
+    turn->has_unit = n > 0;
+    turn->unit = (czr_unit){.kind = CZR_UNIT_TRANSFER,
+                            .of.transfer = {spaces->rows, n, x->base}};
 }

@@ -77,31 +77,41 @@ static czr_unit unit_of(const czr_engine *engine, const czr_comm *comm,
                          : gather_of(engine, comm, row);
 }
 
-static czr_status exchange(czr_engine *engine, int op, const czr_sum_row *row)
+static void exchange(czr_engine *engine, int op, const czr_sum_row *row,
+                     czr_turn *turn)
 {
-    const czr_band band = band_of(row);
     const int64_t bytes = moved_bytes(engine->comms[op], row);
-    czr_unit unit = unit_of(engine, engine->comms[op], row);
 
+    turn->has_unit = true;
+    turn->unit = unit_of(engine, engine->comms[op], row);
     engine->sent[op] += bytes;
     engine->received[op] += bytes;
-    const czr_status status = czr_op_communicate(engine, op, &unit);
-    if (status == CZR_OK && unit.kind == CZR_UNIT_BAND_GATHER)
-        czr_band_mirror(&band, engine->scratch + row->offset,
-                        czr_dtype_bytes(row->dtype));
-    return status;
 }
 
-czr_status czr_op_group_sum(czr_engine *engine, int op)
+/* Behind a row's unit. */
+static void mirror(czr_engine *engine, const czr_sum_row *row)
+{
+    const czr_band band = band_of(row);
+
+    if (row->how == CZR_EXCHANGE_GATHER && row->band > 0)
+        engine->device->ops->mirror(engine->device, &band,
+                                    engine->scratch + row->offset,
+                                    czr_dtype_bytes(row->dtype));
+}
+
+/* Row after row. */
+czr_status czr_op_group_sum(czr_engine *engine, int op, czr_turn *turn)
 {
     const czr_program *program = engine->program;
     const int table = program->ops[op].table;
     const czr_range range = czr_program_rows(program, table, engine->rank);
-    const czr_sum_row *rows = program->tables[table].rows;
-    czr_status status = CZR_OK;
+    const czr_sum_row *rows =
+        (const czr_sum_row *)program->tables[table].rows + range.first;
 
-    for (int64_t i = range.first; i < range.first + range.n && status == CZR_OK;
-         i++)
-        status = exchange(engine, op, &rows[i]);
-    return status;
+    if (turn->number > 0)
+        mirror(engine, &rows[turn->number - 1]);
+    turn->is_last = turn->number == range.n;
+    if (!turn->is_last)
+        exchange(engine, op, &rows[turn->number], turn);
+    return CZR_OK;
 }

@@ -76,15 +76,31 @@ static bool writes_param(const czr_stage *stage)
     return false;
 }
 
-static czr_status run_row(czr_engine *engine, const czr_kernel_row *row)
+void czr_op_find_slots(czr_engine *engine, const czr_kernel_row *row)
 {
-    czr_status status = CZR_OK;
     const czr_stage *stage = &engine->program->stages[row->stage];
 
     for (int i = 0; i < stage->n_in; i++)
         engine->call_in[i] = find_slot(engine, row, stage->in[i]);
     for (int i = 0; i < stage->n_out; i++)
         engine->call_out[i] = find_slot(engine, row, stage->out[i]);
+}
+
+void czr_op_count_row(czr_engine *engine, const czr_kernel_row *row)
+{
+    const czr_stage *stage = &engine->program->stages[row->stage];
+
+    if (writes_param(stage))
+        engine->updates[row->param] += row->count;
+    engine->whole[row->param] += stage->is_whole;
+}
+
+static czr_status run_row(czr_engine *engine, const czr_kernel_row *row)
+{
+    czr_status status = CZR_OK;
+    const czr_stage *stage = &engine->program->stages[row->stage];
+
+    czr_op_find_slots(engine, row);
     for (int i = 0; i < stage->n_scalars; i++)
         engine->call_scalars[i] =
             scalar_of(engine, row->param, stage->scalars[i]);
@@ -99,9 +115,7 @@ static czr_status run_row(czr_engine *engine, const czr_kernel_row *row)
                            .status = &status};
     engine->device->ops->launch(
         engine->device, czr_phase_body(engine, row->stage, row->param), &call);
-    if (writes_param(stage))
-        engine->updates[row->param] += row->count;
-    engine->whole[row->param] += stage->is_whole;
+    czr_op_count_row(engine, row);
     return status;
 }
 
@@ -126,13 +140,14 @@ static bool is_in_vain(const czr_engine *engine)
     return engine->undoes && engine->fault.status != CZR_OK;
 }
 
-czr_status czr_op_kernel(czr_engine *engine, int op)
+czr_status czr_op_kernel(czr_engine *engine, int op, czr_turn *turn)
 {
     const czr_program *program = engine->program;
     const int table = program->ops[op].table;
     const czr_range range = czr_program_rows(program, table, engine->rank);
     const czr_kernel_row *rows = program->tables[table].rows;
 
+    turn->is_last = true;
     for (int64_t i = 0; i < range.n && !is_in_vain(engine); i++) {
         const czr_kernel_row *row = &rows[range.first + i];
         const czr_status status = check_row(engine, row, run_row(engine, row));

@@ -33,7 +33,8 @@ static czr_status copy_to_self(czr_engine *engine, int op,
                 engine, CZR_ERR_MISMATCH,
                 "operation %d, transfer: sends and receives to itself differ",
                 op);
-        czr_box_copy(transfer->base, to, transfer->base, from);
+        engine->device->ops->copy_box(engine->device, transfer->base, to,
+                                      transfer->base, from);
     }
 }
 
@@ -72,12 +73,13 @@ static czr_transfer moving_rows(czr_engine *engine, int op)
     return (czr_transfer){engine->moving, n, engine->scratch};
 }
 
-czr_status czr_op_transfer(czr_engine *engine, int op)
+czr_status czr_op_transfer(czr_engine *engine, int op, czr_turn *turn)
 {
-    czr_unit unit = {.kind = CZR_UNIT_TRANSFER,
-                     .of.transfer = moving_rows(engine, op)};
-    const czr_status status = copy_to_self(engine, op, &unit.of.transfer);
-    if (status != CZR_OK || !count_bytes(engine, op, &unit.of.transfer))
-        return status;
-    return czr_op_communicate(engine, op, &unit);
+    turn->is_last = true;
+    turn->unit = (czr_unit){.kind = CZR_UNIT_TRANSFER,
+                            .of.transfer = moving_rows(engine, op)};
+    const czr_status status = copy_to_self(engine, op, &turn->unit.of.transfer);
+    if (status == CZR_OK)
+        turn->has_unit = count_bytes(engine, op, &turn->unit.of.transfer);
+    return status;
 }

@@ -68,7 +68,8 @@ static czr_status open_scratch(czr_engine *engine)
         engine->device, (size_t)engine->scratch_bytes, 1);
     if (!engine->scratch)
         return CZR_ERR_NO_MEMORY;
-    memset(engine->scratch, UNTOUCHED, (size_t)engine->scratch_bytes);
+    engine->device->ops->fill_bytes(engine->device, engine->scratch, UNTOUCHED,
+                                    (size_t)engine->scratch_bytes);
     return CZR_OK;
 }
 
@@ -177,17 +178,27 @@ void czr_spaces_take_masters(czr_engine *engine)
         const czr_dtype dtype = program->buckets[b].dtype;
         const size_t first = (size_t)spaces->slice.first;
         if (spaces->master)
-            czr_convert(spaces->master, program->master_dtype,
-                        spaces->param + first * czr_dtype_bytes(dtype), dtype,
-                        (size_t)spaces->slice.n);
+            engine->device->ops->convert(
+                engine->device, spaces->master, program->master_dtype,
+                spaces->param + first * czr_dtype_bytes(dtype), dtype,
+                (size_t)spaces->slice.n);
     }
 }
 
 int64_t czr_spaces_peak_scratch(const czr_engine *engine)
 {
-    int64_t n = engine->scratch_bytes;
+    unsigned char piece[4096];
+    int64_t n = engine->scratch_bytes, first = n;
 
-    while (n > 0 && engine->scratch[n - 1] == UNTOUCHED)
-        n--;
+    for (; n > 0; n--) {
+        if (n == first) {
+            first = n > (int64_t)sizeof piece ? n - (int64_t)sizeof piece : 0;
+            engine->device->ops->copy(engine->device, piece,
+                                      engine->scratch + first,
+                                      (size_t)(n - first));
+        }
+        if (piece[n - 1 - first] != UNTOUCHED)
+            break;
+    }
     return (int64_t)czr_round_up((size_t)n);
 }

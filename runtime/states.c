@@ -2,7 +2,6 @@
 #include "runtime/engine.h"
 
 #include "runtime/memory.h"
-#include "runtime/product.h"
 
 static const czr_states *states_of(const czr_engine *engine, int param)
 {
@@ -85,16 +84,6 @@ static void place_states(czr_engine *engine, int64_t *bytes)
 
 /* ---- first values -------------------------------------------------------- */
 
-static void fill_diagonal(unsigned char *data, const czr_state_desc *state)
-{
-    const size_t bytes = czr_dtype_bytes(state->dtype);
-    const size_t n = (size_t)state->columns;
-
-    for (size_t i = 0; i < n; i++)
-        czr_fill(data + i * (n + 1) * bytes, state->dtype, (double)state->init,
-                 1);
-}
-
 static void fill_state(czr_engine *engine, int param, int k)
 {
     const czr_state_desc *state = &states_of(engine, param)->of[k];
@@ -102,12 +91,16 @@ static void fill_state(czr_engine *engine, int param, int k)
     const int64_t n = count_elements(held, state);
     unsigned char *data = czr_spaces_state(engine, param, k, held->range.first);
 
+    const size_t side = (size_t)state->columns;
+
     if (n == 0)
         return;
-    czr_fill(data, state->dtype, state->diagonal ? 0 : (double)state->init,
-             (size_t)n);
+    engine->device->ops->fill(engine->device, data, state->dtype,
+                              state->diagonal ? 0 : (double)state->init,
+                              (size_t)n, 1);
     if (state->diagonal)
-        fill_diagonal(data, state);
+        engine->device->ops->fill(engine->device, data, state->dtype,
+                                  (double)state->init, side, side + 1);
 }
 
 static czr_status open_memory(czr_engine *engine)
@@ -218,7 +211,8 @@ void czr_states_mirror(czr_engine *engine)
     for (int i = 0; engine->has_given_states && i < engine->n_states; i++) {
         const czr_state *state = &engine->states[i];
         if (state->symmetric)
-            czr_mirror_lower(state->data, state->dtype, (size_t)state->rows);
+            engine->device->ops->mirror_lower(
+                engine->device, state->data, state->dtype, (size_t)state->rows);
     }
     engine->has_given_states = false;
 }

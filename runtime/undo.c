@@ -83,6 +83,6 @@ czr_status czr_undo_restore(czr_engine *engine)
     for (int op = 0; op < program->n_ops && status == CZR_OK; op++)
         if (program->ops[op].kind == CZR_ALL_GATHER &&
             !czr_op_is_skipped(engine, op))
-            status = czr_op_all_gather(engine, op);
+            status = czr_op_carry_out(engine, op);
     return status;
 }
