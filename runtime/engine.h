@@ -95,6 +95,7 @@ struct czr_engine {
     czr_world *world;
     czr_device *device;
     const czr_op_body *bodies; /* [CZR_N_OP_KINDS] of that device */
+    void *stream; /* of the operation under way; NULL: the host's memory */
     czr_host_math math;
     int rank;
     pthread_mutex_t lock; /* guards all below: hooks come from any thread */

@@ -39,6 +39,7 @@ czr_status czr_op_take_turn(czr_engine *engine, int op, czr_turn *turn)
     const czr_status status =
         engine->bodies[engine->program->ops[op].kind](engine, op, turn);
     turn->unit.op = op;
+    turn->unit.stream = engine->stream;
     turn->number++;
     return status;
 }

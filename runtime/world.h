@@ -91,6 +91,10 @@ typedef struct czr_transfer {
 typedef struct czr_unit {
     czr_unit_kind kind;
     int op; /* its number in the plan; -1: a trainer's */
+    void
+        *stream; /* NULL: of the host's memory, and done when it is waited for.
+                  * Else all pointers are a device's, but for rows of transfers,
+                  * and waiting ends when the work is on this stream of it. */
     union {
         czr_reduce_scatter reduce_scatter;
         czr_all_gather all_gather;
@@ -105,7 +109,8 @@ typedef struct czr_world_ops {
     /* This rank's seat among `ranks` (ascending, this rank among them). */
     czr_status (*join)(czr_world *world, czr_channel channel, const int *ranks,
                        int n, czr_comm **out);
-    /* Starts a unit and returns at once.  The unit, and all it points at, is
+    /* Starts a unit and returns at once: of one with a stream, before or behind
+     * putting anything there.  The unit, and all it points at, is
      * the world's until `wait` has returned; one unit at a time per seat. */
     void (*post)(czr_comm *comm, const czr_unit *unit);
     /* Blocks until the posted unit is complete.  On failure no partner
