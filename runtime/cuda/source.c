@@ -15,6 +15,8 @@ static const char *const files_of[CZR_N_SOURCE_BODIES][MAX_FILES] = {
     [CZR_SOURCE_PRODUCT_SM90] = {"device.cuh", "sm90.cuh", "wgmma.cuh",
                                  "product.cuh", "product_sm90.cu"},
     [CZR_SOURCE_ELEMENTWISE] = {"device.cuh", "global.cuh", "elementwise.cuh"},
+    [CZR_SOURCE_PRODUCT_PLAIN] = {"device.cuh", "global.cuh", "elementwise.cuh",
+                                  "product_plain.cu"},
     [CZR_SOURCE_EIGEN] = {"device.cuh", "eigen.cu"},
 };
 

@@ -18,7 +18,8 @@ extern const czr_source_file czr_source_files[];
 typedef enum czr_source_body {
     CZR_SOURCE_PRODUCT_SM80,
     CZR_SOURCE_PRODUCT_SM90,
-    CZR_SOURCE_ELEMENTWISE, /* no body: generated text follows */
+    CZR_SOURCE_PRODUCT_PLAIN, /* compile with -fmad=false */
+    CZR_SOURCE_ELEMENTWISE,   /* no body: generated text follows */
     CZR_SOURCE_EIGEN,
     CZR_N_SOURCE_BODIES
 } czr_source_body;

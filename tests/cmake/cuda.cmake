@@ -57,6 +57,12 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     target_link_libraries(cuda_eigen_${sweeps} PRIVATE czr)
   endforeach()
 
+  # Against the host's product in a fixed order.
+  foreach(levels 0 3)
+    cz_cuda_test(plain_product_${levels} product_plain_test LEVELS=${levels})
+    target_link_libraries(cuda_plain_product_${levels} PRIVATE czr_cuda)
+  endforeach()
+
   set(command ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/cuda/mutants.py
     ${CMAKE_CXX_COMPILER} ${CMAKE_SOURCE_DIR})
   add_test(NAME cuda_mutants COMMAND ${command} --few)

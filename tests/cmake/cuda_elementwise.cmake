@@ -52,6 +52,12 @@ set(compile $<TARGET_FILE:cuda_elementwise_compile> ${installed} ${pinned})
 add_test(NAME cuda_elementwise_compile COMMAND ${compile} ${golden}/forms.cu
   ${golden}/numbers.cu ${golden}/parts.strict.cu
   ${CMAKE_SOURCE_DIR}/runtime/cuda/pack.cu)
+foreach(levels 0 3)
+  add_test(NAME cuda_plain_compile_${levels} COMMAND ${compile} -DKERNEL=kernel
+    -DLEVELS=${levels} ${CMAKE_SOURCE_DIR}/runtime/cuda/product_plain.cu)
+  set_tests_properties(cuda_plain_compile_${levels} PROPERTIES TIMEOUT 60
+    LABELS cuda SKIP_RETURN_CODE 77 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+endforeach()
 add_test(NAME cuda_elementwise_compile_long COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/cuda/elementwise_compile.py $<TARGET_FILE:canzona>
   ${compile})

@@ -2,15 +2,19 @@
  * has a variable in local memory or more registers than let two blocks of 256
  * threads share a multiprocessor.
  *
- * elementwise_compile_test NVRTC OTHER FILE...: of the two NVRTCs the
- * first that opens; exit status 77 without any: skipped. */
+ * elementwise_compile_test NVRTC OTHER [-DNAME=VALUE | FILE]...: of the two
+ * NVRTCs the first that opens; exit status 77 without any: skipped.  Files are
+ * compiled with what is defined before them, at most MAX_DEFINITIONS. */
 #include "tests/cuda/compiling.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_REGISTERS = 128, LARGE = 64 };
+enum { MAX_REGISTERS = 128, LARGE = 64, N_OPTIONS = 5, MAX_DEFINITIONS = 2 };
+
+static const char *definitions[MAX_DEFINITIONS];
+static int n_definitions;
 
 /* What ptxas says of all kernels, read from its log. */
 typedef struct figures {
@@ -49,11 +53,13 @@ static int count_kernels(const char *source)
 static bool compile(czr_nvrtc *nvrtc, const char *source, const char *path,
                     const char *arch)
 {
-    const char *const options[] = {arch, "-default-device", "-fmad=false",
-                                   "-Xptxas", "-v"};
+    const char *options[N_OPTIONS + MAX_DEFINITIONS] = {
+        arch, "-default-device", "-fmad=false", "-Xptxas", "-v"};
     czr_nvrtc_code code;
+
+    memcpy(options + N_OPTIONS, definitions, sizeof definitions);
     const czr_nvrtc_status status = czr_nvrtc_compile(
-        nvrtc, source, options, sizeof options / sizeof *options, &code);
+        nvrtc, source, options, N_OPTIONS + n_definitions, &code);
     const figures f = read_log(code.log ? code.log : "");
     const bool is_right = status == CZR_NVRTC_OK &&
                           f.n_kernels == count_kernels(source) &&
@@ -94,6 +100,10 @@ int main(int argc, char **argv)
     }
     is_right = notices_frames(nvrtc);
     for (int f = 3; f < argc; f++) {
+        if (argv[f][0] == '-' && n_definitions < MAX_DEFINITIONS) {
+            definitions[n_definitions++] = argv[f];
+            continue;
+        }
         char *generated = compiling_read(argv[f]);
         char *text = compiling_text(CZR_SOURCE_ELEMENTWISE, "", generated);
         is_right &= compile(nvrtc, text, argv[f], "-arch=sm_80");

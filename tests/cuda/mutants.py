@@ -17,6 +17,8 @@ WIDE = ("product_sm90_test.cpp", "-DBM=256", "-DBN=128", "-DSTAGES=3",
         "-DBUFFERS=1")
 SM80 = ("product_sm80_test.cpp",)
 EIGEN = ("eigen_test.cpp", "-DMAX_SWEEPS=30")
+PLAIN = ("product_plain_test.cpp", "-DLEVELS=0")
+IN_PARTS = ("product_plain_test.cpp", "-DLEVELS=3")
 FEW_SWEEPS = ("eigen_test.cpp", "-DMAX_SWEEPS=4")
 SYMMETRIC = ("-DSYMMETRIC=1", "-DN_MAJOR=0")
 GENERAL = ("-DSYMMETRIC=0", "-DN_MAJOR=1")
@@ -164,11 +166,42 @@ MUTANTS = [
      "__syncthreads_or(fabsf(value) > 3.4028235e38f)", "false"),
     ("no convergence is no failure", FEW_SWEEPS, "eigen.cu",
      "            return EIGEN_NO_CONVERGENCE;", "            break;"),
+    ("a tile is read before all of it is there", PLAIN, "product_plain.cu",
+     "depth, end);\n        __syncthreads();", "depth, end);"),
+    ("a tile is loaded while it is read", PLAIN, "product_plain.cu",
+     "y[d][j0 + j];\n        __syncthreads();", "y[d][j0 + j];"),
+    ("rows past the last are read", PLAIN, "product_plain.cu",
+     "row + r < x.rows && depth + d < end", "depth + d < end"),
+    ("k past the last is read", IN_PARTS, "product_plain.cu",
+     "row + r < x.rows && depth + d < end", "row + r < x.rows"),
+    ("a transposed operand is as the other", PLAIN, "product_plain.cu",
+     "p.transpose_b ? p.k : 1", "p.transpose_a ? p.k : 1"),
+    ("the result is written past its columns", PLAIN, "product_plain.cu",
+     "column >= p.n ||", ""),
+    ("the upper half of a diagonal tile has its own sums", PLAIN,
+     "product_plain.cu", "|| (p.symmetric && column > row))", ")"),
+    ("tiles are not mirrored", PLAIN, "product_plain.cu",
+     "if (p.symmetric && column < row)", "if (false)"),
+    ("what is added is scaled with the product", PLAIN, "product_plain.cu",
+     "x += p.beta *", "x += p.alpha * p.beta *"),
+    ("a skipped step writes", PLAIN, "product_plain.cu",
+     "if (skip && *skip)", "if (false)"),
+    ("parts are added from the right", IN_PARTS, "product_plain.cu",
+     "part >> level & 1", "level == 0 && part"),
+    ("sums of parts are not rounded", IN_PARTS, "product_plain.cu",
+     "add_sums(c, waiting[level]);\n            round_sums(c, narrow);",
+     "add_sums(c, waiting[level]);"),
+    ("parts themselves are not rounded", IN_PARTS, "product_plain.cu",
+     "round_sums(c, p.narrow);", ""),
 ]
+C_FILES = ("passes/solve/tile_order.c", "runtime/library_lapack.c",
+           "runtime/product.c", "runtime/product_strips.c",
+           "runtime/product_finish.c", "runtime/cuda/product_plain.c")
 FEW = ("below the diagonal nothing is mirrored",
        "shared memory reaches TMA unfenced",
        "rotations are applied before all are there",
-       "consumers take registers that nobody gave")
+       "consumers take registers that nobody gave",
+       "a tile is read before all of it is there")
 
 
 def build(cxx, source, folder, out, objects, flags):
@@ -218,9 +251,7 @@ def main():
         wanted = [m for m in wanted if m[1][0].startswith(test)]
     missed = 0
     with tempfile.TemporaryDirectory() as folder:
-        objects = [compile_c(source, folder, name)
-                   for name in ("passes/solve/tile_order.c",
-                                "runtime/library_lapack.c")]
+        objects = [compile_c(source, folder, name) for name in C_FILES]
         for flags in sorted({m[1] for m in wanted} if not is_short else ()):
             build(cxx, source, folder, f"{folder}/sound", objects, flags)
             status, words = status_of(f"{folder}/sound")
