@@ -221,10 +221,10 @@ void cz_emit_prologue(cz_emitter *emitter, int rule)
     if (body->n_out == 0)
         return;
     cz_text_printf(out,
-                   "static void prologue_%d(double t, double clip, "
+                   "%s void prologue_%d(double t, double clip, "
                    "const double *hypers,\n                       float "
                    "*scalars)\n{\n",
-                   rule);
+                   emitter->is_cuda ? "DEV" : "static", rule);
     for (int i = 0; i < body->n_in; i++)
         put_prologue_input(out, body, i);
     for (int i = 0; i < body->n_exprs; i++)

@@ -36,13 +36,13 @@ static void put_phases(cz_text *out, const cz_view_rule *rule, int number)
                    number, rule->n_events, rule->n_phases, number, number);
 }
 
-static void put_bodies(cz_emitter *emitter, int number)
+void cz_emit_stage_bodies(cz_emitter *emitter, int number, const char *type)
 {
     const cz_view_stage *stage = &emitter->view->stages[number];
 
     if (stage->n_variants == 0)
         return;
-    cz_text_printf(emitter->out, "static const czr_kernel bodies_%d[] = {",
+    cz_text_printf(emitter->out, "static const %s bodies_%d[] = {", type,
                    number);
     for (int i = 0; i < stage->n_variants; i++)
         cz_text_printf(
@@ -72,7 +72,7 @@ void cz_emit_variants(cz_emitter *emitter)
                        i);
     cz_text_puts(out, "};\n");
     for (int i = 0; i < view->n_stages; i++)
-        put_bodies(emitter, i);
+        cz_emit_stage_bodies(emitter, i, "czr_kernel");
     cz_text_puts(out, "static const czr_variants variants[] = {\n");
     for (int i = 0; i < view->n_stages; i++)
         if (view->stages[i].n_variants > 0)

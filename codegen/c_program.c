@@ -107,21 +107,28 @@ static int first_hyper(const cz_plan_view *view, int use)
     return n;
 }
 
-static void put_prologue(cz_emitter *emitter)
+void cz_emit_prologue_calls(cz_emitter *emitter, const char *t,
+                            const char *clip)
 {
     const cz_plan_view *view = emitter->view;
+
+    for (int i = 0; i < view->n_rules; i++)
+        if (view->bodies[view->rules[i].prologue].n_out)
+            cz_text_printf(emitter->out,
+                           "    prologue_%d(%s, %s, hypers + %d, scalars + "
+                           "%d);\n",
+                           i, t, clip, first_hyper(view, view->rules[i].use),
+                           view->rules[i].first_scalar);
+}
+
+static void put_prologue(cz_emitter *emitter)
+{
     cz_text *out = emitter->out;
 
     cz_text_puts(out,
                  "static void prologue(double t, double clip, const double "
                  "*hypers,\n                     float *scalars)\n{\n");
-    for (int i = 0; i < view->n_rules; i++)
-        if (view->bodies[view->rules[i].prologue].n_out)
-            cz_text_printf(out,
-                           "    prologue_%d(t, clip, hypers + %d, scalars + "
-                           "%d);\n",
-                           i, first_hyper(view, view->rules[i].use),
-                           view->rules[i].first_scalar);
+    cz_emit_prologue_calls(emitter, "t", "clip");
     cz_text_puts(out, "    (void)t, (void)clip, (void)hypers, (void)scalars;\n"
                       "}\n\n");
 }

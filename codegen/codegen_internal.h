@@ -17,6 +17,9 @@ typedef struct cz_emitter {
     const char **loops;
     int n_loops;
     bool is_cuda; /* functions of scalars are the device's */
+    /* Where stages go that launch kernels; NULL: they are the host's, and go
+     * behind their loops. */
+    cz_text *launches;
     /* Hears of each loop function that a stage calls, in order; may be NULL. */
     void (*heard)(struct cz_emitter *emitter, const struct cz_loop *loop,
                   int number, bool is_new, bool is_epilogue);
@@ -39,6 +42,9 @@ void cz_emit_hash(cz_emitter *emitter);
 bool cz_is_prologue(const cz_plan_view *view, int body);
 /* The function prologue_<rule>. */
 void cz_emit_prologue(cz_emitter *emitter, int rule);
+/* Calls of all of them, with arguments of these texts. */
+void cz_emit_prologue_calls(cz_emitter *emitter, const char *t,
+                            const char *clip);
 /* Type of a value in C. */
 const char *cz_c_type(cz_dtype dtype);
 
@@ -77,6 +83,10 @@ int cz_emit_epilogue_loop(cz_emitter *emitter, const cz_loop *loop);
  * and b are `acc`. */
 void cz_emit_cuda_loop(cz_text *out, const cz_loop *loop, int number,
                        bool is_epilogue);
+/* Rows of a table that tell a launcher about them: parameters into one text,
+ * kernels into another; returns how many kernels there are. */
+int cz_emit_cuda_rows(cz_text *arguments, cz_text *kernels, const cz_loop *loop,
+                      int number, bool is_epilogue);
 
 /* The functions of a stage, one per body. */
 void cz_emit_stage(cz_emitter *emitter, int number);
@@ -84,6 +94,9 @@ void cz_emit_stage(cz_emitter *emitter, int number);
 const char *cz_stage_name(cz_emitter *emitter, int number, int variant);
 /* What the stages of rules with phases choose by; nothing without any. */
 void cz_emit_variants(cz_emitter *emitter);
+/* bodies_<number>: a stage's functions of this type in every phase, if it has
+ * any. */
+void cz_emit_stage_bodies(cz_emitter *emitter, int number, const char *type);
 bool cz_has_variants(const cz_plan_view *view);
 /* Bit a for axis number a. */
 uint32_t cz_axis_mask(const cz_ints *axes);

@@ -18,6 +18,7 @@ typedef enum cz_cuda_form {
 typedef struct cz_cuda_kernel {
     cz_text *out;
     const cz_loop *loop;
+    int number;       /* of the loop */
     bool is_epilogue; /* `acc` stands for operands a and b */
     bool by_columns;  /* the one that reduces down columns */
     cz_cuda_form form;
@@ -25,6 +26,27 @@ typedef struct cz_cuda_kernel {
     int width; /* neighbours that a thread of a run or row takes */
     int depth; /* of the lines that come next */
 } cz_cuda_kernel;
+
+/* What parameters of a kernel are, behind its extents. */
+typedef enum cz_cuda_role {
+    CZ_CUDA_ACCUMULATOR,
+    CZ_CUDA_SCALAR, /* operand `i`, as the others; by its address */
+    CZ_CUDA_OPERAND,
+    CZ_CUDA_PARTIAL, /* partial sums of result `i` */
+    CZ_CUDA_RESULT,
+    CZ_CUDA_KEPT /* result that overwrites an operand, and is only read */
+} cz_cuda_role;
+
+typedef void cz_cuda_parameter(const cz_cuda_kernel *k, cz_cuda_role role,
+                               int i);
+/* Calls `put` for each of them, in order. */
+void cz_cuda_parameters(const cz_cuda_kernel *k, cz_cuda_parameter *put);
+/* Whether the kernel tells what is not finite: two more parameters. */
+bool cz_cuda_is_checked(const cz_cuda_kernel *k);
+/* Calls `put` for each kernel of a loop, in the order of their launches. */
+void cz_cuda_kernels(cz_text *out, const cz_loop *loop, int number,
+                     bool is_epilogue,
+                     void (*put)(cz_cuda_kernel *k, void *user), void *user);
 
 /* One line, indented. */
 void cz_cuda_line(const cz_cuda_kernel *k, const char *format, ...)

@@ -31,66 +31,93 @@ static int width_of(const cz_cuda_kernel *k)
 
 /* ---- signature ---- */
 
-static void put_operands(const cz_cuda_kernel *k)
+static void for_operands(const cz_cuda_kernel *k, cz_cuda_parameter *put)
 {
     const cz_view_step *step = cz_cuda_step(k);
 
-    if (k->is_epilogue)
-        cz_text_puts(k->out, ",\n    const float *__restrict__ acc");
-    for (int i = cz_cuda_first_in(k); i < step->n_in; i++) {
-        const char *type = cz_c_type(k->loop->in_dtype[i]);
+    for (int i = cz_cuda_first_in(k); i < step->n_in; i++)
         if (step->access[i] == CZ_ACCESS_SCALAR)
-            cz_text_printf(k->out, ",\n    %s x%d", type, i);
+            put(k, CZ_CUDA_SCALAR, i);
         else if (cz_loop_written_by(k->loop, i) < 0)
-            cz_text_printf(k->out, ",\n    const %s *__restrict__ x%d", type,
-                           i);
-    }
+            put(k, CZ_CUDA_OPERAND, i);
 }
 
-/* Results; of what is overwritten, too, where the kernel only reads it. */
-static void put_results(const cz_cuda_kernel *k)
+void cz_cuda_parameters(const cz_cuda_kernel *k, cz_cuda_parameter *put)
 {
-    const cz_view_step *step = cz_cuda_step(k);
-
-    for (int i = 0; i < step->n_out; i++) {
-        const char *type = cz_c_type(step->out_dtype[i]);
+    if (k->is_epilogue)
+        put(k, CZ_CUDA_ACCUMULATOR, 0);
+    for_operands(k, put);
+    for (int i = 0; i < cz_cuda_step(k)->n_out; i++)
         if (cz_cuda_is_sum(k, i) &&
             !cz_loop_reduces_to(k->loop, i, CZ_ACCESS_ROW))
-            cz_text_printf(k->out, ",\n    double *__restrict__ partial%d", i);
+            put(k, CZ_CUDA_PARTIAL, i);
         else if (cz_cuda_makes(k, i))
-            cz_text_printf(k->out, ",\n    %s *__restrict__ y%d", type, i);
+            put(k, CZ_CUDA_RESULT, i);
         else if (k->loop->in_place[i] >= 0)
-            cz_text_printf(k->out, ",\n    const %s *__restrict__ y%d", type,
-                           i);
-    }
+            put(k, CZ_CUDA_KEPT, i);
 }
 
-static bool is_checked(const cz_cuda_kernel *k)
+static void put_parameter(const cz_cuda_kernel *k, cz_cuda_role role, int i)
+{
+    static const struct {
+        const char *constant, *name;
+    } words[] = {
+        [CZ_CUDA_ACCUMULATOR] = {"const ", "acc"},
+        [CZ_CUDA_SCALAR] = {"const ", "at"},
+        [CZ_CUDA_OPERAND] = {"const ", "x"},
+        [CZ_CUDA_PARTIAL] = {"", "partial"},
+        [CZ_CUDA_RESULT] = {"", "y"},
+        [CZ_CUDA_KEPT] = {"const ", "y"},
+    };
+    cz_dtype dtype = CZ_F32;
+
+    if (role == CZ_CUDA_PARTIAL)
+        dtype = CZ_F64;
+    else if (role == CZ_CUDA_OPERAND || role == CZ_CUDA_SCALAR)
+        dtype = k->loop->in_dtype[i];
+    else if (role != CZ_CUDA_ACCUMULATOR)
+        dtype = cz_cuda_step(k)->out_dtype[i];
+    cz_text_printf(k->out, ",\n    %s%s *__restrict__ %s", words[role].constant,
+                   cz_c_type(dtype), words[role].name);
+    if (role != CZ_CUDA_ACCUMULATOR)
+        cz_text_printf(k->out, "%d", i);
+}
+
+static void put_scalar(const cz_cuda_kernel *k, cz_cuda_role role, int i)
+{
+    if (role == CZ_CUDA_SCALAR)
+        cz_cuda_line(k, "const %s x%d = *at%d;",
+                     cz_c_type(k->loop->in_dtype[i]), i, i);
+}
+
+bool cz_cuda_is_checked(const cz_cuda_kernel *k)
 {
     return k->loop->checked >= 0 && !k->by_columns;
 }
 
-static void put_signature(const cz_cuda_kernel *k, int number)
+static void put_signature(const cz_cuda_kernel *k)
 {
     cz_text_printf(
         k->out,
         "extern \"C\" __global__ void __launch_bounds__(THREADS, BLOCKS) "
         "loop_%d%s(%s",
-        number, k->by_columns ? "_columns" : "",
+        k->number, k->by_columns ? "_columns" : "",
         k->loop->flat ? "u64 n" : "u64 rows, u64 columns");
-    put_operands(k);
-    put_results(k);
-    if (is_checked(k))
-        cz_text_puts(k->out, ",\n    u32 *status");
-    cz_text_puts(k->out, ")\n{\n");
-    if (is_checked(k))
+    cz_cuda_parameters(k, put_parameter);
+    if (cz_cuda_is_checked(k))
+        cz_text_puts(k->out, ",\n    int *status, int failure");
+    cz_text_puts(k->out, ",\n    const int *skip)\n{\n");
+    cz_text_puts(k->out, "    if (is_skipped(skip))\n        return;\n");
+    cz_cuda_parameters(k, put_scalar);
+    if (cz_cuda_is_checked(k))
         cz_cuda_line(k, "u32 wild = 0;");
 }
 
 static void put_end(const cz_cuda_kernel *k)
 {
-    if (is_checked(k))
-        cz_text_puts(k->out, "    if (wild)\n        *status = 1;\n");
+    if (cz_cuda_is_checked(k))
+        cz_text_puts(k->out,
+                     "    if (wild)\n        keep_first(status, failure);\n");
     cz_text_puts(k->out, "}\n\n");
 }
 
@@ -229,7 +256,7 @@ static cz_cuda_form form_of(const cz_cuda_kernel *k)
     return CZ_CUDA_ROWS;
 }
 
-static void put_kernel(cz_cuda_kernel *k, int number)
+static void put_kernel(cz_cuda_kernel *k, void *user)
 {
     static void (*const put[])(cz_cuda_kernel *) = {
         [CZ_CUDA_RUN] = put_run,
@@ -238,29 +265,37 @@ static void put_kernel(cz_cuda_kernel *k, int number)
         [CZ_CUDA_COLUMNS] = cz_cuda_columns,
     };
 
-    if (!makes_any(k))
-        return;
-    k->form = form_of(k);
-    k->width = width_of(k);
+    (void)user;
     put_finish(k);
-    put_signature(k, number);
+    put_signature(k);
     put[k->form](k);
     put_end(k);
 }
 
 /* What is reduced down columns comes first: the other kernel may overwrite what
  * that is made of. */
+void cz_cuda_kernels(cz_text *out, const cz_loop *loop, int number,
+                     bool is_epilogue,
+                     void (*put)(cz_cuda_kernel *k, void *user), void *user)
+{
+    for (int by_columns = 1; by_columns >= 0; by_columns--) {
+        cz_cuda_kernel k = {.out = out,
+                            .loop = loop,
+                            .number = number,
+                            .is_epilogue = is_epilogue,
+                            .by_columns = by_columns,
+                            .parts = cz_loop_n_blocks(loop->step),
+                            .depth = 1};
+        if (!makes_any(&k))
+            continue;
+        k.form = form_of(&k);
+        k.width = width_of(&k);
+        put(&k, user);
+    }
+}
+
 void cz_emit_cuda_loop(cz_text *out, const cz_loop *loop, int number,
                        bool is_epilogue)
 {
-    cz_cuda_kernel k = {.out = out,
-                        .loop = loop,
-                        .is_epilogue = is_epilogue,
-                        .by_columns = true,
-                        .parts = cz_loop_n_blocks(loop->step),
-                        .depth = 1};
-
-    put_kernel(&k, number);
-    k.by_columns = false;
-    put_kernel(&k, number);
+    cz_cuda_kernels(out, loop, number, is_epilogue, put_kernel, NULL);
 }

@@ -35,6 +35,19 @@ static void emit_stage(cz_emitter *emitter, int number, cz_text *out)
     cz_text_fini(&stage.kernels);
 }
 
+/* One thread, in doubles as in C; what it reads lies on the device. */
+static void emit_prologue(cz_emitter *emitter)
+{
+    for (int i = 0; i < emitter->view->n_rules; i++)
+        cz_emit_prologue(emitter, i);
+    cz_text_puts(emitter->out,
+                 "extern \"C\" __global__ void prologue(const double *t, "
+                 "const double *clip,\n    const double *hypers, float "
+                 "*scalars)\n{\n");
+    cz_emit_prologue_calls(emitter, "*t", "*clip");
+    cz_text_puts(emitter->out, "}\n\n");
+}
+
 void cz_emit_cuda(const cz_plan_view *view, cz_text *out)
 {
     cz_arena arena;
@@ -55,6 +68,7 @@ void cz_emit_cuda(const cz_plan_view *view, cz_text *out)
     for (int i = 0; i < view->n_bodies; i++)
         if (!cz_is_prologue(view, i))
             cz_emit_body(&emitter, i);
+    emit_prologue(&emitter);
     cz_text_puts(out, "// ---- stages ----\n\n");
     emitter.out = &c;
     for (int i = 0; i < view->n_stages; i++)

@@ -88,7 +88,7 @@ static int name_hypers(cz_arena *arena, const cz_plan_view *view,
     return n;
 }
 
-void cz_emit_header(const cz_plan_view *view, cz_text *out)
+void cz_emit_header(const cz_plan_view *view, bool has_gpu, cz_text *out)
 {
     const char *name = view->program->name;
     const char **names;
@@ -100,9 +100,12 @@ void cz_emit_header(const cz_plan_view *view, cz_text *out)
     cz_text_puts(out, "_H\n#define ");
     cz_emit_upper(out, name);
     cz_text_printf(out,
-                   "_H\n\n#include \"czr.h\"\n\nextern const czr_program "
-                   "%s_program;\n\n/* Order of czr_hyper.values. */\nenum {\n",
-                   name);
+                   "_H\n\n#include \"%s.h\"\n\nextern const czr_program "
+                   "%s_program;\n",
+                   has_gpu ? "czr_cuda" : "czr", name);
+    if (has_gpu)
+        cz_text_printf(out, "extern const czr_cuda_program %s_cuda;\n", name);
+    cz_text_puts(out, "\n/* Order of czr_hyper.values. */\nenum {\n");
     const int n = name_hypers(&arena, view, &names);
     for (int i = 1; i < n; i++)
         cz_text_printf(out, "    %s,\n", names[i]);

@@ -17,7 +17,13 @@ void cz_emit_c(const cz_plan_view *view, const char *plan_hash, cz_text *out);
  */
 void cz_emit_cuda(const cz_plan_view *view, cz_text *out);
 
-/* NAME.h: the program's declaration and the enum of run-time values. */
-void cz_emit_header(const cz_plan_view *view, cz_text *out);
+/* NAME_cuda.c: stages that launch those kernels, the kernels' table, and
+ * `cuda`, the text of NAME.cu, whose size does not matter. */
+void cz_emit_launches(const cz_plan_view *view, const cz_text *cuda,
+                      cz_text *out);
+
+/* NAME.h: the program's declaration and the enum of run-time values; has_gpu:
+ * also that of what NAME_cuda.c exports. */
+void cz_emit_header(const cz_plan_view *view, bool has_gpu, cz_text *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* canzona build: write NAME.c, NAME.h and perhaps NAME.cu. */
+/* canzona build: write NAME.c, NAME.h and perhaps NAME.cu and NAME_cuda.c. */
 #include "frontend/cmd.h"
 
 #include "codegen/emit.h"
@@ -15,7 +15,9 @@ static const struct argp_option options[] = {
     CZ_OPTION_DIAGNOSTICS,
     {"output", 'o', "DIR", 0, "Folder for NAME.c and NAME.h (default: .)", 0},
     {"target", CZ_KEY_TARGET, "LIST", 0,
-     "cpu, sm_80, sm_90a (default: cpu); with a GPU's, NAME.cu too", 0},
+     "cpu, sm_80, sm_90a (default: cpu); with a GPU's, NAME.cu and NAME_cuda.c "
+     "too",
+     0},
     {"strict", CZ_KEY_STRICT, NULL, 0, "Bit-equal to one rank on any mesh", 0},
     {"print-cflags", CZ_KEY_CFLAGS, NULL, 0,
      "Print the flags that generated C wants, and stop", 0},
@@ -62,7 +64,7 @@ static bool take_targets(const char *list, bool *has_gpu)
     }
 }
 
-enum { MAX_OUTPUTS = 3 };
+enum { MAX_OUTPUTS = 4 };
 
 /* A file to be written. */
 typedef struct output {
@@ -77,13 +79,16 @@ static int emit(cz_job *job, const char *folder, bool has_gpu,
 
     cz_emit_c(job->view, job->plan_hash, &outputs[0].text);
     outputs[0].path = cz_arena_printf(&job->arena, "%s/%s.c", folder, name);
-    cz_emit_header(job->view, &outputs[1].text);
+    cz_emit_header(job->view, has_gpu, &outputs[1].text);
     outputs[1].path = cz_arena_printf(&job->arena, "%s/%s.h", folder, name);
     if (!has_gpu)
         return 2;
     cz_emit_cuda(job->view, &outputs[2].text);
     outputs[2].path = cz_arena_printf(&job->arena, "%s/%s.cu", folder, name);
-    return 3;
+    cz_emit_launches(job->view, &outputs[2].text, &outputs[3].text);
+    outputs[3].path =
+        cz_arena_printf(&job->arena, "%s/%s_cuda.c", folder, name);
+    return 4;
 }
 
 /* All files or none. */
@@ -142,11 +147,11 @@ const cz_command cz_command_build = {
     options,
     "Plan FILE and write NAME.c and NAME.h, where NAME is the stem of FILE, "
     "and "
-    "NAME.cu if a GPU is a target.\v"
+    "NAME.cu and NAME_cuda.c if a GPU is a target.\v"
     "The C needs czr.h and the runtime library alone.  For sm_80 and sm_90a, "
-    "NAME.cu has what is element-wise as kernels, without a header; the "
-    "runtime "
-    "does not launch them yet.  Example:\n\n"
+    "NAME.cu has what is element-wise as kernels, without a header, and "
+    "NAME_cuda.c the stages that launch them, and NAME.cu as text.  "
+    "Example:\n\n"
     "  canzona build -o out examples/gpt.cz\n",
     run,
     false};

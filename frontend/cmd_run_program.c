@@ -104,7 +104,7 @@ static bool write_sources(folder *f, cz_arena *arena, const cz_plan_view *view,
 
     *source = path_in(f, arena, cz_arena_printf(arena, "%s.c", name));
     cz_emit_c(view, plan_hash, &c);
-    cz_emit_header(view, &header);
+    cz_emit_header(view, false, &header);
     ok = write_text(&c, *source) && write_text(&header, header_path);
     for (const cz_embedded *file = cz_runtime_files; file->path && ok; file++)
         ok = write_embedded(f, arena, file);

@@ -29,6 +29,12 @@ enum {
     MAX_PARTS = 8
 };
 
+// Where a step is skipped kernels write nothing; no pointer: none is.
+DEV bool is_skipped(const int *skip)
+{
+    return skip && *skip;
+}
+
 // ---- numbers ----
 
 DEV float czr_bf16_to_f32(czr_bf16 x)
@@ -334,8 +340,11 @@ DEV void next_strip(strip &s, u64 columns)
 // y = the sum of `parts` parts, as a tree, each of `length` partial sums; one
 // block of threads.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    sum_parts(const double *partial, u64 length, int parts, double *y)
+    sum_parts(const double *partial, u64 length, int parts, double *y,
+              const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     // Thread 0's own, but a local array would be memory of every thread.
     __shared__ double sums[MAX_PARTS];
 
@@ -352,8 +361,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    largest_parts(const double *partial, u64 length, int parts, double *y)
+    largest_parts(const double *partial, u64 length, int parts, double *y,
+                  const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     double most = -INFINITY;
 
     for (u64 i = threadIdx.x; i < parts * length; i += THREADS)
@@ -365,8 +377,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 
 // y[columns] = the sums of `strips` rows of partial sums.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    sum_strips(const double *partial, u64 strips, u64 columns, double *y)
+    sum_strips(const double *partial, u64 strips, u64 columns, double *y,
+               const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     for (u64 j = thread_in_grid(); j < columns; j += threads_in_grid()) {
         double sum = 0;
         for (u64 s = 0; s < strips; s++)
@@ -376,12 +391,33 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    largest_strips(const double *partial, u64 strips, u64 columns, double *y)
+    largest_strips(const double *partial, u64 strips, u64 columns, double *y,
+                   const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     for (u64 j = thread_in_grid(); j < columns; j += threads_in_grid()) {
         double most = -INFINITY;
         for (u64 s = 0; s < strips; s++)
             most = larger(most, partial[s * columns + j]);
         y[j] = most;
+    }
+}
+
+// ---- copies ----
+
+// `n` bytes, 16 of them at once where both ends allow it.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    copy_bytes(const unsigned char *from, unsigned char *to, u64 n,
+               const int *skip)
+{
+    if (is_skipped(skip))
+        return;
+    const bool is_wide = are_aligned(from, to);
+
+    for (u64 at = 16 * thread_in_grid(); at < n; at += 16 * threads_in_grid()) {
+        const int left = left_of<16>(n - at);
+        write_wide(to + at, read_wide<16>(from + at, left, is_wide), left,
+                   is_wide);
     }
 }

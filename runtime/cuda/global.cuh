@@ -27,6 +27,12 @@ DEV u64 bits_of(double x)
     return (u64)__double_as_longlong(x);
 }
 
+// The first that is not 0 stays.
+DEV void keep_first(int *p, int value)
+{
+    atomicCAS(p, 0, value);
+}
+
 // The double of lane `lane ^ mask`.
 DEV double shuffle_xor(double x, int mask)
 {

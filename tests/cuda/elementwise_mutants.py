@@ -71,7 +71,7 @@ MUTANTS = [
      "if (k >= left)\n                    continue;", ";"),
     ("a result stays in registers", FORMS, None,
      "write_wide(y1 + at, wy1, left, is_wide);", ";"),
-    ("what is not finite is not told", FORMS, None, "*status = 1;", ";"),
+    ("what is not finite is not told", FORMS, None, "keep_first(status, failure);", ";"),
     ("all is told to be wild", FORMS, HEADER, "return bits_of(x - x);",
      "return bits_of(x);"),
     ("a partial sum of each row is the first's", PARTS, None,

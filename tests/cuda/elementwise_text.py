@@ -115,6 +115,12 @@ def call_kernel(loop, kernel):
             words.append("rows * columns")
         elif name.startswith("partial"):
             words.append(name)
+        elif name == "skip":
+            words.append("nullptr")
+        elif name == "failure":
+            words.append("1")
+        elif name.startswith("at"):
+            words.append(f"static_cast<const float *>(p[{given['x' + name[2:]]}])")
         elif "*" in text:
             words.append(f"static_cast<{text[:text.index('*') + 1].strip()}>"
                          f"(p[{given[name]}])")
@@ -126,7 +132,7 @@ def call_kernel(loop, kernel):
         last = "columns" if "strips" in verb else f"{parts}"
         grid = "" if "strips" in verb else "grid = 1; "
         lines.append(f"{grid}run([&] {{ {verb}(partial{y}, {length}, {last}, "
-                     f"static_cast<double *>(p[{given[f'y{y}']}])); }});")
+                     f"static_cast<double *>(p[{given[f'y{y}']}]), nullptr); }});")
     return "".join(f"        {line}\n" for line in lines)
 
 

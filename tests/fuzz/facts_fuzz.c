@@ -311,12 +311,15 @@ static void change(script *s, cz_ir *ir)
 
 static void emit(const cz_plan_view *view)
 {
-    cz_text c;
+    cz_text c, cuda;
     cz_text_init(&c);
+    cz_text_init(&cuda);
     cz_emit_c(view, "0", &c);
-    cz_emit_header(view, &c);
-    cz_emit_cuda(view, &c);
+    cz_emit_header(view, true, &c);
+    cz_emit_cuda(view, &cuda);
+    cz_emit_launches(view, &cuda, &c);
     cz_text_fini(&c);
+    cz_text_fini(&cuda);
 }
 
 /* As the driver has it: the form first, then what is not planned yet. */

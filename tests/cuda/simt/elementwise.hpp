@@ -68,6 +68,12 @@ DEV u64 bits_of(double x)
     return bits;
 }
 
+DEV void keep_first(int *p, int value)
+{
+    if (!*p)
+        *p = value;
+}
+
 DEV double shuffle_xor(double x, int mask)
 {
     struct exchange {

@@ -103,6 +103,21 @@ DEV float body_12(float x0, float x1, float x2)
     return v1;
 }
 
+DEV void prologue_0(double t, double clip, const double *hypers,
+                       float *scalars)
+{
+    const double x2 = hypers[0];
+    const float v0 = (float)(x2);
+    scalars[0] = v0;
+    (void)t, (void)clip, (void)hypers;
+}
+
+extern "C" __global__ void prologue(const double *t, const double *clip,
+    const double *hypers, float *scalars)
+{
+    prologue_0(*t, *clip, hypers + 0, scalars + 0);
+}
+
 // ---- stages ----
 
 // stage_0: loop_0.
@@ -110,8 +125,11 @@ DEV float body_12(float x0, float x1, float x2)
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_0(u64 n,
     const float *__restrict__ x1,
     float *__restrict__ y0,
-    float *__restrict__ y1)
+    float *__restrict__ y1,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const bool is_wide = are_aligned(x1, y0, y1);
 
     for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
@@ -135,8 +153,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_0(u64 n,
 // y0: sum_parts of partial0, 1 of them.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_1(u64 n,
     const float *__restrict__ x0,
-    double *__restrict__ partial0)
+    double *__restrict__ partial0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const bool is_wide = are_aligned(x0);
 
     for (u64 c = blockIdx.x; c < chunks_of(n); c += gridDim.x) {
@@ -162,8 +183,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_1(u64 n,
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_2(u64 n,
     const double *__restrict__ x0,
-    float *__restrict__ y0)
+    float *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const bool is_wide = are_aligned(x0, y0);
 
     for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
@@ -183,8 +207,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_2(u64 n,
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_3(u64 n,
     const float *__restrict__ x0,
     const float *__restrict__ x1,
-    czr_bf16 *__restrict__ y0)
+    czr_bf16 *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const bool is_wide = are_aligned(x0, y0);
 
     for (u64 at = 8 * thread_in_grid(); at < n; at += 8 * threads_in_grid()) {
@@ -203,8 +230,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_3(u64 n,
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_4(u64 n,
     const czr_bf16 *__restrict__ x0,
-    czr_bf16 *__restrict__ y0)
+    czr_bf16 *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const bool is_wide = are_aligned(x0, y0);
 
     for (u64 at = 8 * thread_in_grid(); at < n; at += 8 * threads_in_grid()) {
@@ -224,8 +254,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_4(u64 n,
 // y1: sum_strips of partial1.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_5_columns(u64 rows, u64 columns,
     const czr_bf16 *__restrict__ x0,
-    double *__restrict__ partial1)
+    double *__restrict__ partial1,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     for (strip s = first_strip(rows, columns); s.row < rows; next_strip(s, columns)) {
         const u64 j = s.column;
         if (j >= columns)
@@ -243,8 +276,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_5_columns(u64
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_5(u64 rows, u64 columns,
     const czr_bf16 *__restrict__ x0,
-    double *__restrict__ y0)
+    double *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const team t = team_of(columns);
     const bool is_wide = columns % 8 == 0 && are_aligned(x0);
 
@@ -269,8 +305,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_5(u64 rows, u
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_6(u64 n,
     const double *__restrict__ x0,
-    float *__restrict__ y0)
+    float *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const bool is_wide = are_aligned(x0, y0);
 
     for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
@@ -289,8 +328,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_6(u64 n,
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_7(u64 n,
     const double *__restrict__ x0,
-    float *__restrict__ y0)
+    float *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const bool is_wide = are_aligned(x0, y0);
 
     for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
@@ -308,8 +350,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_7(u64 n,
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_8(u64 rows, u64 columns,
-    float *__restrict__ y0)
+    float *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const team t = team_of(columns);
     const bool is_wide = columns % 4 == 0 && are_aligned(y0);
 
@@ -332,8 +377,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_8(u64 rows, u
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_9(u64 rows, u64 columns,
     const czr_bf16 *__restrict__ x0,
     const czr_bf16 *__restrict__ x1,
-    czr_bf16 *__restrict__ y0)
+    czr_bf16 *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     for (square s = first_square(columns); s.row < rows; next_square(s, columns)) {
         __shared__ czr_bf16 t1[SIDE][SIDE + 1];
         load_transposed(t1, x1, s, rows, columns);
@@ -356,8 +404,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_10(u64 rows, 
     const float *__restrict__ x4,
     const float *__restrict__ x5,
     const float *__restrict__ x6,
-    float *__restrict__ y0)
+    float *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const team t = team_of(columns);
     const bool is_wide = columns % 8 == 0 && are_aligned(acc, x2, x4, x5, x6, y0);
 
@@ -384,11 +435,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_10(u64 rows, 
 // stage_2: loop_11.
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_11(u64 n,
-    float x0,
+    const float *__restrict__ at0,
     const float *__restrict__ x1,
     float *__restrict__ y0,
-    u32 *status)
+    int *status, int failure,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
+    const float x0 = *at0;
     u32 wild = 0;
     const bool is_wide = are_aligned(x1, y0);
 
@@ -406,6 +461,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_11(u64 n,
         write_wide(y0 + at, wy0, left, is_wide);
     }
     if (wild)
-        *status = 1;
+        keep_first(status, failure);
 }
 

@@ -59,14 +59,35 @@ DEV float body_6(float x0, float x1)
     return v0;
 }
 
+DEV void prologue_0(double t, double clip, const double *hypers,
+                       float *scalars)
+{
+    const double x0 = t;
+    const double x2 = hypers[0];
+    const float v0 = (float)(x0);
+    const float v1 = (float)(x2);
+    scalars[0] = v0;
+    scalars[1] = v1;
+    (void)t, (void)clip, (void)hypers;
+}
+
+extern "C" __global__ void prologue(const double *t, const double *clip,
+    const double *hypers, float *scalars)
+{
+    prologue_0(*t, *clip, hypers + 0, scalars + 0);
+}
+
 // ---- stages ----
 
 // stage_0: loop_0.
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_0(u64 n,
     const float *__restrict__ x0,
-    float *__restrict__ y0)
+    float *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const bool is_wide = are_aligned(x0, y0);
 
     for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
@@ -86,11 +107,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_0(u64 n,
 // stage_1: loop_1, loop_2, loop_3, loop_4.
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_1(u64 rows, u64 columns,
-    float x0,
-    float x1,
-    float x2,
-    double *__restrict__ y0)
+    const float *__restrict__ at0,
+    const float *__restrict__ at1,
+    const float *__restrict__ at2,
+    double *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
+    const float x0 = *at0;
+    const float x1 = *at1;
+    const float x2 = *at2;
     const team t = team_of(columns);
     const bool is_wide = columns % 2 == 0 && are_aligned(y0);
 
@@ -114,8 +141,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_1(u64 rows, u
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_2(u64 rows, u64 columns,
     const double *__restrict__ x0,
     float *__restrict__ y0,
-    double *__restrict__ partial1)
+    double *__restrict__ partial1,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const team t = team_of(columns);
     const bool is_wide = columns % 8 == 0 && are_aligned(y0);
 
@@ -141,8 +171,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_2(u64 rows, u
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_3(u64 n,
     const double *__restrict__ x0,
-    float *__restrict__ y0)
+    float *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const bool is_wide = are_aligned(x0, y0);
 
     for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
@@ -160,11 +193,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_3(u64 n,
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_4(u64 n,
-    float x0,
+    const float *__restrict__ at0,
     const float *__restrict__ x1,
     const float *__restrict__ x2,
-    float *__restrict__ y0)
+    float *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
+    const float x0 = *at0;
     const bool is_wide = are_aligned(x1, y0);
 
     for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
@@ -186,8 +223,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_4(u64 n,
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_5(u64 n,
     const float *__restrict__ x1,
     float *__restrict__ y0,
-    u32 *status)
+    int *status, int failure,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     u32 wild = 0;
     const bool is_wide = are_aligned(x1, y0);
 
@@ -205,6 +245,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_5(u64 n,
         write_wide(y0 + at, wy0, left, is_wide);
     }
     if (wild)
-        *status = 1;
+        keep_first(status, failure);
 }
 

@@ -77,14 +77,42 @@ DEV float body_11(float x0, float x1)
     return v0;
 }
 
+DEV void prologue_0(double t, double clip, const double *hypers,
+                       float *scalars)
+{
+    const double x2 = hypers[0];
+    const float v0 = (float)(x2);
+    scalars[0] = v0;
+    (void)t, (void)clip, (void)hypers;
+}
+
+DEV void prologue_1(double t, double clip, const double *hypers,
+                       float *scalars)
+{
+    const double x2 = hypers[0];
+    const float v0 = (float)(x2);
+    scalars[0] = v0;
+    (void)t, (void)clip, (void)hypers;
+}
+
+extern "C" __global__ void prologue(const double *t, const double *clip,
+    const double *hypers, float *scalars)
+{
+    prologue_0(*t, *clip, hypers + 0, scalars + 0);
+    prologue_1(*t, *clip, hypers + 0, scalars + 1);
+}
+
 // ---- stages ----
 
 // stage_0: loop_0.
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_0(u64 n,
     const float *__restrict__ x0,
-    float *__restrict__ y0)
+    float *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const bool is_wide = are_aligned(x0, y0);
 
     for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
@@ -106,8 +134,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_0(u64 n,
 // y0: sum_parts of partial0, 8 of them.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_1(u64 rows, u64 columns,
     const float *__restrict__ x0,
-    double *__restrict__ partial0)
+    double *__restrict__ partial0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const u64 n = rows * columns;
     const u64 length = n / 8, chunks = chunks_of(length);
     for (u64 c = blockIdx.x; c < 8 * chunks; c += gridDim.x) {
@@ -133,8 +164,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_1(u64 rows, u
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_2(u64 n,
     const double *__restrict__ x0,
-    float *__restrict__ y0)
+    float *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const bool is_wide = are_aligned(x0, y0);
 
     for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
@@ -154,8 +188,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_2(u64 n,
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_3(u64 n,
     const float *__restrict__ x0,
     const float *__restrict__ x1,
-    czr_bf16 *__restrict__ y0)
+    czr_bf16 *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const bool is_wide = are_aligned(x0, y0);
 
     for (u64 at = 8 * thread_in_grid(); at < n; at += 8 * threads_in_grid()) {
@@ -174,8 +211,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_3(u64 n,
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_4(u64 rows, u64 columns,
     const czr_bf16 *__restrict__ x0,
-    double *__restrict__ y0)
+    double *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const u64 length = columns / 8;
     const team t = team_of(length);
     const bool is_wide = length % 8 == 0 && are_aligned(x0);
@@ -205,8 +245,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_4(u64 rows, u
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_5(u64 n,
     const double *__restrict__ x0,
-    float *__restrict__ y0)
+    float *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const bool is_wide = are_aligned(x0, y0);
 
     for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
@@ -228,8 +271,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_6(u64 rows, u
     const czr_bf16 *__restrict__ x0,
     const float *__restrict__ x1,
     float *__restrict__ y0,
-    double *__restrict__ partial1)
+    double *__restrict__ partial1,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const u64 length = columns / 8;
     const team t = team_of(length);
     const bool is_wide = length % 8 == 0 && are_aligned(x0, y0);
@@ -258,8 +304,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_6(u64 rows, u
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_7(u64 n,
     const double *__restrict__ x0,
-    float *__restrict__ y0)
+    float *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const bool is_wide = are_aligned(x0, y0);
 
     for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
@@ -277,10 +326,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_7(u64 n,
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_8(u64 n,
-    float x0,
+    const float *__restrict__ at0,
     const float *__restrict__ x2,
-    float *__restrict__ y0)
+    float *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
+    const float x0 = *at0;
     const bool is_wide = are_aligned(y0);
 
     for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
@@ -301,8 +354,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_8(u64 n,
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_9(u64 n,
     const float *__restrict__ x1,
     float *__restrict__ y0,
-    u32 *status)
+    int *status, int failure,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     u32 wild = 0;
     const bool is_wide = are_aligned(x1, y0);
 
@@ -320,7 +376,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_9(u64 n,
         write_wide(y0 + at, wy0, left, is_wide);
     }
     if (wild)
-        *status = 1;
+        keep_first(status, failure);
 }
 
 // stage_3: loop_0.
@@ -330,8 +386,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_9(u64 n,
 // y0: sum_parts of partial0, 8 of them.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_10(u64 rows, u64 columns,
     const float *__restrict__ x0,
-    double *__restrict__ partial0)
+    double *__restrict__ partial0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const u64 n = rows * columns;
     const bool is_wide = n / 8 % 8 == 0 && are_aligned(x0);
 
@@ -360,8 +419,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_10(u64 rows, 
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_11(u64 rows, u64 columns,
     const czr_bf16 *__restrict__ x0,
-    double *__restrict__ y0)
+    double *__restrict__ y0,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const team t = team_of(columns);
     const bool is_wide = columns % 8 == 0 && are_aligned(x0);
 
@@ -388,8 +450,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_12(u64 rows, 
     const czr_bf16 *__restrict__ x0,
     const float *__restrict__ x1,
     float *__restrict__ y0,
-    double *__restrict__ partial1)
+    double *__restrict__ partial1,
+    const int *skip)
 {
+    if (is_skipped(skip))
+        return;
     const team t = team_of(columns);
     const bool is_wide = columns % 8 == 0 && are_aligned(x0, y0);
 
