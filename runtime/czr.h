@@ -45,7 +45,10 @@
     X(ERR_PARAM, "a rule made a parameter that is not finite")                 \
     X(ERR_NO_DEVICE, "no GPU, or no driver for one that is new enough")        \
     X(ERR_DEVICE, "the GPU or its driver failed")                              \
-    X(ERR_DEVICE_CODE, "machine code or a kernel that this GPU does not have")
+    X(ERR_DEVICE_CODE, "machine code or a kernel that this GPU does not have") \
+    X(ERR_NO_NCCL, "no NCCL, or one that is too old")                          \
+    X(ERR_NCCL, "NCCL failed")                                                 \
+    X(ERR_SAME_DEVICE, "two ranks on one GPU")
 
 typedef enum czr_status {
 #define CZR_STATUS(name, text) CZR_##name,

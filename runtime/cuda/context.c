@@ -5,7 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "runtime/cuda/clock.h"
 
 /* ---- failures ----------------------------------------------------------- */
 
@@ -245,25 +246,17 @@ czr_status czr_context_wait(czr_context *context, void *stream, void *event)
                              "making a stream wait");
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* CZR_CUDA_NOT_READY when the time is over.  At first it does not sleep: most
  * streams are near their end. */
 static int poll_stream(const czr_driver *driver, void *stream,
                        int64_t deadline_ms)
 {
     static const struct timespec pause = {0, 50000};
-    const int64_t start = now_ms();
+    const int64_t start = czr_now_ms();
 
     for (;;) {
         const int code = driver->stream_query(stream);
-        const int64_t passed = now_ms() - start;
+        const int64_t passed = czr_now_ms() - start;
         if (code != CZR_CUDA_NOT_READY || passed >= deadline_ms)
             return code;
         if (passed > 1)

@@ -69,6 +69,30 @@ if(CUDA_HEADER AND CMAKE_CXX_COMPILER)
   set_tests_properties(cuda_driver_header PROPERTIES LABELS cuda)
 endif()
 
+# And NCCL's, with the library itself.
+find_path(NCCL_HEADER nccl.h HINTS ENV CUDA_PATH PATHS /usr/local/cuda
+  PATH_SUFFIXES include)
+if(CUDA_HEADER AND NCCL_HEADER AND CMAKE_CXX_COMPILER)
+  add_executable(cuda_nccl_header cuda/driver/nccl_header_test.cpp)
+  set_target_properties(cuda_nccl_header PROPERTIES CXX_STANDARD 17
+    CXX_STANDARD_REQUIRED ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(cuda_nccl_header PRIVATE ${CMAKE_SOURCE_DIR}
+    ${CMAKE_SOURCE_DIR}/runtime)
+  target_include_directories(cuda_nccl_header SYSTEM PRIVATE ${CUDA_HEADER}
+    ${NCCL_HEADER})
+  add_test(NAME cuda_nccl_header COMMAND cuda_nccl_header)
+  set_tests_properties(cuda_nccl_header PROPERTIES LABELS cuda)
+endif()
+find_library(NCCL_LIBRARY libnccl.so.2 HINTS ENV CUDA_PATH PATHS /usr/local/cuda
+  PATH_SUFFIXES lib lib64)
+if(NOT NCCL_LIBRARY)
+  set(NCCL_LIBRARY libnccl.so.2)
+endif()
+add_test(NAME cuda_nccl_library COMMAND cuda_driver_nccl_test library
+  ${NCCL_LIBRARY})
+set_tests_properties(cuda_nccl_library PROPERTIES TIMEOUT 60 LABELS cuda
+  SKIP_RETURN_CODE 77 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+
 # Plans of the compiler's on the queue.  What generated C computes is not run, so
 # it is not optimised.
 add_executable(cuda_driver_plan cuda/driver/plan_queue.c)

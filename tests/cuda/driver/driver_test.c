@@ -2,9 +2,7 @@
  * without a device.  Each is one status and one sentence. */
 #define _POSIX_C_SOURCE 200809L
 #include "tests/cuda/driver/bench.h"
-
-#include <string.h>
-#include <unistd.h>
+#include "tests/cuda/driver/spoil.h"
 
 static const char *const symbols[] = {
 #define CZR_CALL(symbol, name, arguments) #symbol,
@@ -116,55 +114,17 @@ static void says_that_there_is_no_such_device(void **state)
 
 /* ---- a driver that lacks a function ------------------------------------- */
 
-static char *read_file(const char *path, size_t *n)
-{
-    FILE *file = fopen(path, "rb");
-
-    assert_non_null(file);
-    assert_int_equal(fseek(file, 0, SEEK_END), 0);
-    *n = (size_t)ftell(file);
-    rewind(file);
-    char *bytes = malloc(*n);
-    assert_non_null(bytes);
-    assert_int_equal(fread(bytes, 1, *n, file), *n);
-    fclose(file);
-    return bytes;
-}
-
-/* Names of a library's symbols stand between zeros; a changed last letter
- * leaves a function that nobody finds.  Returns how many there were. */
-static int spoil(char *bytes, size_t n, const char *symbol)
-{
-    const size_t length = strlen(symbol);
-    int found = 0;
-
-    for (size_t i = 1; i + length < n; i++)
-        if (!bytes[i - 1] && !memcmp(bytes + i, symbol, length + 1)) {
-            bytes[i + length - 1] = '~';
-            found++;
-        }
-    return found;
-}
-
 static void names_the_function_that_is_missing(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        char path[] = "fake_cuda_XXXXXX", place[64], sentence[80];
-        size_t n;
-        char *bytes = read_file(FAKE_PATH, &n);
-        assert_true(spoil(bytes, n, symbols[i]) > 0);
-        const int file = mkstemp(path);
-        assert_true(file >= 0);
-        assert_int_equal(write(file, bytes, n), n);
-        close(file);
-        free(bytes);
-        snprintf(place, sizeof place, "./%s", path);
+        char place[SPOILED_BYTES], sentence[80];
+        spoil_library(FAKE_PATH, symbols[i], place);
         bench_reset(1, 0);
         snprintf(sentence, sizeof sentence, "the CUDA driver lacks %s",
                  symbols[i]);
         expect_open(place, CZR_ERR_NO_DEVICE, sentence);
-        unlink(path);
+        unlink(place);
     }
 }
 

@@ -18,8 +18,13 @@
  * somebody waits. */
 void fake_reset(uint64_t seed, int eagerness);
 
-/* The device: what cuDriverGetVersion tells (12090), how many there are (1),
- * and bytes of memory (2^26). */
+/* Several threads, one at a time: each has the turn between these two, and lets
+ * others go on where it waits for a stream or polls one.  Threads in order. */
+void fake_begin_turn(void);
+void fake_end_turn(void);
+
+/* The device: what cuDriverGetVersion tells (12090), how many there are (1, at
+ * most 16), and bytes of memory (2^26). */
 void fake_set_version(int version);
 void fake_set_devices(int n);
 void fake_set_memory(size_t bytes);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CALLS = 1 << 16, N_DEVICES = 1, DEVICE = 0 };
+enum { MAX_CALLS = 1 << 16, N_DEVICES = 1, MAX_DEVICES = 16 };
 
 static struct {
     uint64_t random;
@@ -25,7 +25,7 @@ static struct {
 } state = {.version = 12090, .n_devices = N_DEVICES};
 
 static _Thread_local void *current;
-static int context; /* its address is the handle */
+static int contexts[MAX_DEVICES]; /* their addresses are the handles */
 
 void *fake_take(size_t bytes)
 {
@@ -145,6 +145,8 @@ fake_object *fake_first(fake_kind kind)
 void fake_reset(uint64_t seed, int eagerness)
 {
     fake_stream_reset();
+    fake_nccl_reset();
+    fake_turn_reset();
     fake_graph_reset();
     fake_memory_reset();
     fake_module_reset();
@@ -164,6 +166,8 @@ void fake_set_version(int version)
 
 void fake_set_devices(int n)
 {
+    if (n > MAX_DEVICES)
+        abort();
     state.n_devices = n;
 }
 
@@ -357,7 +361,7 @@ int cuDevicePrimaryCtxRetain(void **out, int device)
     if (device < 0 || device >= state.n_devices)
         return CZR_CUDA_INVALID_DEVICE;
     state.retained++;
-    *out = &context;
+    *out = &contexts[device];
     return CZR_CUDA_SUCCESS;
 }
 
@@ -371,13 +375,26 @@ int cuDevicePrimaryCtxRelease_v2(int device)
     return code;
 }
 
+static bool is_context(const void *given)
+{
+    for (int i = 0; i < MAX_DEVICES; i++)
+        if (given == &contexts[i])
+            return true;
+    return false;
+}
+
+int fake_device(void)
+{
+    return current ? (int)((int *)current - contexts) : -1;
+}
+
 int cuCtxSetCurrent(void *given)
 {
     const int code = fake_enter("cuCtxSetCurrent");
 
     if (code)
         return code;
-    if (given && (given != &context || !state.retained))
+    if (given && (!is_context(given) || !state.retained))
         return CZR_CUDA_INVALID_CONTEXT;
     current = given;
     return CZR_CUDA_SUCCESS;

@@ -194,7 +194,7 @@ int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *handle)
     fake_note(FAKE_COPY, stream, NULL, 0);
     code = fake_push(stream, node);
     if (!code && !stream->capture && is_unpinned(to, bytes))
-        fake_drain(stream);
+        fake_finish(stream);
     return code ? code : fake_lost();
 }
 

@@ -41,7 +41,15 @@ typedef struct fake_ticket {
     struct fake_stream *stream;
 } fake_ticket;
 
-typedef enum node_kind { RUN, COPY, FILL, RECORD, WAIT, GRAPH_RUN } node_kind;
+typedef enum node_kind {
+    RUN,
+    COPY,
+    FILL,
+    RECORD,
+    WAIT,
+    GRAPH_RUN,
+    MEET /* communication: over when partners have come */
+} node_kind;
 
 /* What a stream does next, or a node of a graph. */
 typedef struct fake_node {
@@ -56,6 +64,7 @@ typedef struct fake_node {
     unsigned char *staged; /* what was copied from unpinned memory */
     fake_ticket *ticket;
     struct graph_body *graph;
+    struct fake_post *post;
     struct fake_node *next;
 } fake_node;
 
@@ -115,6 +124,20 @@ fake_object *fake_first(fake_kind kind);
 void fake_note(fake_entry_kind kind, const void *stream, const void *event,
                int64_t tag);
 const void *fake_thread(void);
+int fake_device(void); /* of the thread's context, -1: none */
+
+/* fake_turn.c: lets other threads go on; false: there is nobody to be let. */
+bool fake_yield(void);
+bool fake_has_turn(void); /* or turns are not taken at all */
+void fake_turn_reset(void);
+
+/* fake_nccl.c */
+void fake_nccl_reset(void);
+/* Whether a post at the head of its stream can go on; and makes it: true when
+ * it is over. */
+bool fake_can_meet(const struct fake_post *post);
+bool fake_meet(struct fake_post *post);
+void fake_post_drop(struct fake_post *post);
 
 /* fake_memory.c: the block that holds the bytes, or NULL. */
 void fake_memory_reset(void);
@@ -129,6 +152,7 @@ void fake_ticket_drop(fake_ticket *ticket);
 int fake_push(fake_stream *stream, fake_node *node);
 void fake_run_some(void);
 void fake_drain(fake_stream *stream);
+void fake_finish(fake_stream *stream); /* also when others have to come */
 void fake_stream_reset(void);
 void fake_set_eagerness(int eagerness);
 

@@ -41,6 +41,8 @@ void fake_node_drop(fake_node *node)
     fake_ticket_drop(node->ticket);
     if (node->graph)
         fake_graph_drop(node->graph);
+    if (node->post)
+        fake_post_drop(node->post);
     fake_drop(node);
 }
 
@@ -72,6 +74,7 @@ static void run_node(const fake_node *node)
         fake_graph_run(node->graph);
         break;
     case WAIT:
+    case MEET:
         break;
     }
 }
@@ -104,12 +107,16 @@ static bool is_busy(fake_stream *stream)
 {
     const fake_stream *first = stream->head ? find_first(stream) : NULL;
 
-    return first && !fake_hangs(first->head);
+    return first && !fake_hangs(first->head) &&
+           (first->head->kind != MEET || fake_can_meet(first->head->post));
 }
 
 static void step(fake_stream *stream)
 {
-    pop(find_first(stream));
+    struct fake_stream *first = find_first(stream);
+
+    if (first->head->kind != MEET || fake_meet(first->head->post))
+        pop(first);
 }
 
 /* The k-th of the busy streams; NULL: there are fewer. */
@@ -140,17 +147,32 @@ void fake_run_some(void)
     }
 }
 
+/* Whether its head waits, in the end, for partners on other streams. */
+static bool is_lonely(fake_stream *stream)
+{
+    const fake_stream *first = stream->head ? find_first(stream) : NULL;
+
+    return first && first->head->kind == MEET;
+}
+
 /* Some stream goes on for as long as it is drawn, and no other more than it
  * needs. */
 void fake_drain(fake_stream *stream)
 {
     struct fake_stream *favourite = stream;
 
-    while (is_busy(stream)) {
+    while (is_busy(stream) || (is_lonely(stream) && draw_busy())) {
         if (!is_busy(favourite) || fake_draw(4) == 0)
             favourite = draw_busy();
         step(favourite);
     }
+}
+
+void fake_finish(fake_stream *stream)
+{
+    fake_drain(stream);
+    while (is_lonely(stream) && fake_yield())
+        fake_drain(stream);
 }
 
 int fake_push(fake_stream *stream, fake_node *node)
@@ -238,7 +260,7 @@ int cuStreamSynchronize(void *handle)
         return CZR_CUDA_INVALID_HANDLE;
     if (fake_capture_breaks(handle))
         return CZR_CUDA_STREAM_CAPTURE_UNSUPPORTED;
-    fake_drain(handle);
+    fake_finish(handle);
     if (((fake_stream *)handle)->head)
         wait_for_ever();
     return fake_lost();
@@ -260,6 +282,8 @@ int cuStreamQuery(void *handle)
         step(busy);
     if (fake_lost())
         return fake_lost();
+    if (stream->head)
+        fake_yield();
     return stream->head ? CZR_CUDA_NOT_READY : CZR_CUDA_SUCCESS;
 }
 

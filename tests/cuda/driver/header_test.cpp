@@ -3,33 +3,16 @@
 // the test.
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include <cuda.h>
+
+#include "tests/cuda/driver/same.hpp"
 
 extern "C" {
 #define _Alignas alignas
 #include "runtime/cuda/driver.h"
 #undef _Alignas
 }
-
-template <typename A, typename B> constexpr bool is_same()
-{
-    return sizeof(A) == sizeof(B) &&
-           std::is_pointer<A>::value == std::is_pointer<B>::value;
-}
-
-template <typename F, typename G> struct same;
-template <typename... A, typename R, typename... B>
-struct same<int (*)(A...), R (*)(B...)> {
-    static constexpr bool value()
-    {
-        if constexpr (sizeof...(A) == sizeof...(B))
-            return sizeof(R) == sizeof(int) && (is_same<A, B>() && ...);
-        else
-            return false;
-    }
-};
 
 #define CZR_CALL(symbol, name, arguments)                                      \
     static_assert(same<int(*) arguments, decltype(&symbol)>::value(), #symbol);
