@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FILES = 6 };
+enum { MAX_FILES = 8 };
 
 /* In the order in which they stand. */
 static const char *const files_of[CZR_N_SOURCE_BODIES][MAX_FILES] = {
@@ -18,6 +18,9 @@ static const char *const files_of[CZR_N_SOURCE_BODIES][MAX_FILES] = {
     [CZR_SOURCE_PRODUCT_PLAIN] = {"device.cuh", "global.cuh", "elementwise.cuh",
                                   "product_plain.cu"},
     [CZR_SOURCE_EIGEN] = {"device.cuh", "eigen.cu"},
+    [CZR_SOURCE_COLLECT] = {"device.cuh", "global.cuh", "elementwise.cuh",
+                            "atomics.cuh", "collect_sum.cu", "collect_step.cu",
+                            "collect_memory.cu"},
 };
 
 static const czr_source_file *find(const char *name)

@@ -1,0 +1,88 @@
+/* What a step decides by: launches, and what the host reads. */
+#include "runtime/cuda/collect_internal.h"
+
+#include <stdatomic.h>
+
+void czr_collect_number(czr_collect_span *spans, size_t n_spans,
+                        uint64_t *n_units)
+{
+    *n_units = 0;
+    for (size_t i = 0; i < n_spans; i++) {
+        spans[i].first = *n_units;
+        *n_units +=
+            spans[i].n / CZR_COLLECT_UNIT + (spans[i].n % CZR_COLLECT_UNIT > 0);
+    }
+}
+
+static czr_status put_one(czr_collect *collect, czr_collect_kernel kernel,
+                          void **arguments, void *stream)
+{
+    return czr_collect_put(collect, (czr_collect_work){kernel, 1, 1}, arguments,
+                           stream);
+}
+
+static czr_status put_spans(czr_collect *collect, czr_collect_kernel kernel,
+                            const czr_collect_spans *spans,
+                            czr_collect_verdict *verdict, void *stream)
+{
+    czr_collect_spans of = *spans;
+    void *arguments[] = {&of.rows, &of.n, &of.n_units, &verdict};
+
+    return czr_collect_put(
+        collect,
+        (czr_collect_work){kernel, spans->n_units, CZR_COLLECT_THREADS},
+        arguments, stream);
+}
+
+czr_status czr_collect_begin(czr_collect *collect, czr_collect_verdict *verdict,
+                             void *stream)
+{
+    void *arguments[] = {&verdict};
+
+    return put_one(collect, CZR_COLLECT_begin, arguments, stream);
+}
+
+czr_status czr_collect_norm(czr_collect *collect,
+                            const czr_collect_spans *spans,
+                            czr_collect_verdict *verdict, void *stream)
+{
+    return put_spans(collect, CZR_COLLECT_norm, spans, verdict, stream);
+}
+
+czr_status czr_collect_ask(czr_collect *collect, czr_collect_verdict *verdict,
+                           int32_t limit, void *stream)
+{
+    void *arguments[] = {&verdict, &limit};
+
+    return put_one(collect, CZR_COLLECT_ask, arguments, stream);
+}
+
+czr_status czr_collect_guard(czr_collect *collect,
+                             const czr_collect_spans *spans,
+                             czr_collect_verdict *verdict, void *stream)
+{
+    return put_spans(collect, CZR_COLLECT_guard, spans, verdict, stream);
+}
+
+czr_status czr_collect_decide(czr_collect *collect,
+                              czr_collect_verdict *verdict, bool has_norm,
+                              double clip, czr_collect_result *result,
+                              void *stream)
+{
+    int norm = has_norm;
+    void *arguments[] = {&verdict, &norm, &clip, &result};
+
+    return put_one(collect, CZR_COLLECT_decide, arguments, stream);
+}
+
+bool czr_collect_read(const czr_collect_result *result, int64_t sequence,
+                      czr_collect_result *out)
+{
+    const volatile czr_collect_result *written = result;
+
+    if (written->sequence != sequence)
+        return false;
+    atomic_thread_fence(memory_order_acquire);
+    *out = *result;
+    return true;
+}

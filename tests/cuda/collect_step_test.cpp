@@ -1,0 +1,315 @@
+// runtime/cuda/collect_step.cu beside runtime/norm.c, runtime/op_norm.c and what
+// runtime/guard.c says.
+#include "collect_test.hpp"
+
+static_assert(sizeof(verdict) == sizeof(czr_collect_verdict) &&
+                  offsetof(verdict, counts) ==
+                      offsetof(czr_collect_verdict, counts) &&
+                  offsetof(verdict, clip) ==
+                      offsetof(czr_collect_verdict, clip) &&
+                  offsetof(verdict, largest) ==
+                      offsetof(czr_collect_verdict, largest) &&
+                  offsetof(verdict, status) ==
+                      offsetof(czr_collect_verdict, status),
+              "verdicts are other structs for C and for the device");
+static_assert(sizeof(span) == sizeof(czr_collect_span) &&
+                  offsetof(span, first) == offsetof(czr_collect_span, first) &&
+                  offsetof(span, limit) == offsetof(czr_collect_span, limit),
+              "spans are other structs for C and for the device");
+static_assert(sizeof(result) == sizeof(czr_collect_result) &&
+                  offsetof(result, beyond) ==
+                      offsetof(czr_collect_result, beyond) &&
+                  offsetof(result, sequence) ==
+                      offsetof(czr_collect_result, sequence),
+              "results are other structs for C and for the device");
+static_assert(int(NORM_DIGITS) == int(CZR_NORM_DIGITS) &&
+                  int(NORM_INFINITIES) == int(CZR_NORM_INFINITIES) &&
+                  int(NORM_NANS) == int(CZR_NORM_NANS) &&
+                  int(NORM_FAULTS) == int(CZR_NORM_FAULTS) &&
+                  int(NORM_WORDS) == int(CZR_NORM_WORDS) &&
+                  LOWEST_BIT == 2 * (-127 - 23) - CZR_NORM_LOWEST,
+              "norms are others for C and for the device");
+static_assert(int(MAY_BE_BEYOND) == int(CZR_COLLECT_MAY_BE_BEYOND) &&
+                  int(FAULTY) == int(CZR_COLLECT_FAULTY) &&
+                  int(BEYOND) == int(CZR_COLLECT_BEYOND) &&
+                  int(COUNTS) == int(CZR_COLLECT_COUNTS) &&
+                  int(APPLIED) == int(CZR_COLLECT_APPLIED) &&
+                  int(FAULT) == int(CZR_COLLECT_FAULT) &&
+                  int(GRADIENT) == int(CZR_COLLECT_GRADIENT) &&
+                  int(NORM) == int(CZR_COLLECT_NORM) &&
+                  int(SPAN_UNIT) == int(CZR_COLLECT_UNIT),
+              "numbers are others for C and for the device");
+
+// As the runtime lays them out.
+static void number_spans(std::vector<span> &spans, u64 &n_units)
+{
+    n_units = 0;
+    for (span &s : spans) {
+        s.first = n_units;
+        n_units += (s.n + SPAN_UNIT - 1) / SPAN_UNIT;
+    }
+}
+
+static verdict draw_verdict()
+{
+    verdict v = {};
+
+    for (u64 &word : v.norm)
+        word = pick(1ull << 40);
+    v.norm[NORM_INFINITIES] = v.norm[NORM_NANS] = v.norm[NORM_FAULTS] = 0;
+    return v;
+}
+
+// ---- the norm ----
+
+// A gradient: numbers of one size, of any, or zeros and some of one size.
+static float draw_gradient(u64 kind)
+{
+    if (kind == 0)
+        return draw_float(0);
+    if (kind == 1)
+        return draw_float(20);
+    if (kind == 2)
+        return pick(3) ? 0.f : draw_float(0) * 1e-30f;
+    // Exponents of all sizes, side by side.
+    return float_of((static_cast<u32>(pick(255)) << 23) |
+                    static_cast<u32>(pick(1 << 23)));
+}
+
+struct gradients {
+    std::vector<numbers> memory;
+    std::vector<span> spans;
+    u64 n_units;
+};
+
+static gradients draw_gradients(bool is_wild)
+{
+    const u64 kind = is_wild ? pick(4) : 0;
+    gradients g;
+
+    for (u64 k = pick(7); k; k--) {
+        const u64 n = pick(4) ? pick(400) : pick(3 * SPAN_UNIT);
+        g.memory.emplace_back(CZR_F32, n, pick(2) ? 0 : pick(4));
+        for (u64 i = 0; i < n; i++) {
+            const float x = draw_gradient(kind);
+            std::memcpy(g.memory.back().at(i), &x, sizeof x);
+        }
+        g.spans.push_back({nullptr, n, 0, static_cast<int>(k), 0});
+    }
+    for (std::size_t i = 0; i < g.spans.size(); i++)
+        g.spans[i].data = static_cast<const float *>(g.memory[i].at(0));
+    number_spans(g.spans, g.n_units);
+    return g;
+}
+
+// Digits as the host's: all but the top one below 2^32.
+static czr_norm carried(const u64 *words)
+{
+    czr_norm norm;
+    const float nothing = 0;
+
+    std::memcpy(norm.words, words, sizeof norm.words);
+    czr_norm_add(&norm, &nothing, 1);
+    return norm;
+}
+
+static void test_norm()
+{
+    const gradients g = draw_gradients(true);
+    verdict v = draw_verdict();
+    czr_norm wanted = carried(v.norm);
+
+    v.norm[NORM_FAULTS] = 3;
+    wanted.words[NORM_FAULTS] = 3;
+    for (const span &s : g.spans)
+        czr_norm_add(&wanted, s.data, s.n);
+    launch_some([&] {
+        collect_norm(g.spans.data(), static_cast<int>(g.spans.size()),
+                     g.n_units, &v);
+    });
+    const czr_norm mine = carried(v.norm);
+    for (u64 i = 0; i < NORM_WORDS; i++)
+        if (mine.words[i] != wanted.words[i])
+            differ("a word of the norm", i);
+}
+
+// ---- the guard ----
+
+static int limit_of(int exponent)
+{
+    return (exponent + 127) << 23;
+}
+
+static void test_guard()
+{
+    gradients g = draw_gradients(pick(2));
+    verdict v = draw_verdict();
+    int wanted = NOBODY;
+
+    v.counts[MAY_BE_BEYOND] = pick(4) > 0;
+    v.beyond = NOBODY;
+    for (span &s : g.spans) {
+        s.limit = limit_of(pick(2) ? 128 : static_cast<int>(pick(8)) - 4);
+        bool is_beyond = false;
+        for (u64 i = 0; i < s.n; i++)
+            is_beyond |=
+                !(std::fabs(s.data[i]) < std::ldexp(1., (s.limit >> 23) - 127));
+        if (is_beyond && v.counts[MAY_BE_BEYOND] && s.param < wanted)
+            wanted = s.param;
+    }
+    launch_some([&] {
+        collect_guard(g.spans.data(), static_cast<int>(g.spans.size()),
+                      g.n_units, &v);
+    });
+    if (v.beyond != wanted || v.counts[BEYOND] != (wanted != NOBODY))
+        differ("the first gradient that is beyond", static_cast<u64>(v.beyond));
+}
+
+static void test_begin_and_ask()
+{
+    verdict v, before;
+    std::memset(&v, 0x5a, sizeof v);
+    v.status = static_cast<int>(pick(3));
+    before = v;
+    simt::launch(1, 1, [&] { collect_begin(&v); });
+    const u64 faults = v.status != 0;
+    u64 sum = 0;
+    for (u64 word : v.norm)
+        sum += word;
+    if (sum != faults || v.norm[NORM_FAULTS] != faults ||
+        v.counts[FAULTY] != faults || v.counts[BEYOND] ||
+        v.counts[MAY_BE_BEYOND] || v.clip != 1 || v.grad_norm != 0 ||
+        v.largest || v.beyond != NOBODY || v.skip ||
+        v.status != before.status || v.steps != before.steps ||
+        v.sequence != before.sequence || v.t != before.t)
+        differ("a step's beginning", faults);
+    v.largest = limit_of(static_cast<int>(pick(9)) - 4) + int(pick(3)) - 1;
+    const int limit = limit_of(static_cast<int>(pick(9)) - 4);
+    simt::launch(1, 1, [&] { collect_ask(&v, limit); });
+    if (v.counts[MAY_BE_BEYOND] != (v.largest >= limit))
+        differ("what may be beyond", v.counts[MAY_BE_BEYOND]);
+}
+
+// ---- the decision ----
+
+// Sums near those that rounding has to tell apart: few bits set, or carries
+// left over from ranks.
+static void draw_words(u64 *words)
+{
+    const u64 kind = pick(4), low = pick(NORM_DIGITS), n = pick(8);
+
+    for (int i = 0; i < NORM_WORDS; i++)
+        words[i] = 0;
+    for (u64 d = low; d < NORM_DIGITS - 1 && d <= low + n; d++)
+        if (kind == 0)
+            words[d] = pick(1ull << 45);
+        else if (kind == 1)
+            words[d] = pick(1ull << 32);
+        else if (kind == 2)
+            words[d] = 1ull << pick(32) | (pick(2) ? 1ull << pick(32) : 0);
+        else
+            words[d] = 0xffffffff & ~(pick(2) ? 1ull << pick(32) : 0);
+    // Half of a last place that is even, exactly.
+    if (pick(4) == 0) {
+        words[low + 3 < NORM_DIGITS ? low + 3 : 3] = 1ull << 20 | pick(2);
+        words[low + 2 < NORM_DIGITS ? low + 2 : 2] = 1ull << 31;
+    }
+    if (pick(8) == 0)
+        words[NORM_INFINITIES] = pick(3);
+    if (pick(8) == 0)
+        words[NORM_NANS] = pick(3);
+    if (pick(8) == 0)
+        words[NORM_FAULTS] = pick(3);
+}
+
+// The host's decision, for a plan that skips.
+static void decide_on_host(const verdict &v, double clip, czr_engine &engine)
+{
+    static czr_program program;
+    czr_turn turn = {};
+
+    std::memset(&engine, 0, sizeof engine);
+    std::memset(&program, 0, sizeof program);
+    program.clip = clip;
+    program.skip = 1;
+    engine.program = &program;
+    std::memcpy(engine.norm.words, v.norm, sizeof engine.norm.words);
+    czr_op_decide(&engine, 0, &turn);
+}
+
+static int reason_wanted(const verdict &v, const czr_engine &engine)
+{
+    if (engine.is_faulty || v.counts[FAULTY])
+        return FAULT;
+    if (v.counts[BEYOND])
+        return GRADIENT;
+    return engine.is_skipped ? NORM : APPLIED;
+}
+
+static bool is_same_number(double a, double b)
+{
+    return bits_of(a) == bits_of(b) || (a != a && b != b);
+}
+
+static void test_decide()
+{
+    static const double clips[] = {0, 1, 0.5, 1e-3, 1e30};
+    const double clip = clips[pick(sizeof clips / sizeof *clips)];
+    static czr_engine engine;
+    verdict v = {};
+    result r = {};
+
+    draw_words(v.norm);
+    v.counts[FAULTY] = pick(6) == 0;
+    v.counts[BEYOND] = pick(6) == 0;
+    v.clip = 1;
+    v.steps = static_cast<long long>(pick(1000));
+    v.sequence = static_cast<long long>(pick(1000));
+    v.beyond = static_cast<int>(pick(9));
+    v.status = static_cast<int>(pick(9));
+    const verdict before = v;
+    decide_on_host(v, clip, engine);
+    simt::launch(1, 1, [&] { collect_decide(&v, 1, clip, &r); });
+    const int reason = reason_wanted(before, engine);
+    const long long steps = before.steps + (reason == APPLIED);
+    if (!is_same_number(v.grad_norm, engine.grad_norm))
+        differ("the norm", bits_of(v.grad_norm));
+    if (!is_same_number(v.clip, engine.clip))
+        differ("the coefficient", bits_of(v.clip));
+    if (v.skip != (reason != APPLIED) || v.steps != steps ||
+        v.t != static_cast<double>(steps) ||
+        v.sequence != before.sequence + 1)
+        differ("the decision", static_cast<u64>(v.skip));
+    if (!is_same_number(r.grad_norm, v.grad_norm) || r.step != steps ||
+        r.reason != reason || r.beyond != before.beyond ||
+        r.status != before.status || r.sequence != v.sequence)
+        differ("what the host is told", static_cast<u64>(r.reason));
+}
+
+// Many roots: they are quick.
+static void test_decisions()
+{
+    for (int i = 0; i < 50; i++)
+        test_decide();
+}
+
+static void test_without_norm()
+{
+    verdict v = draw_verdict();
+    result r = {};
+
+    v.clip = 1;
+    simt::launch(1, 1, [&] { collect_decide(&v, 0, 0, &r); });
+    if (v.grad_norm != 0 || v.clip != 1 || v.skip || r.grad_norm != 0 ||
+        v.steps != 1 || r.sequence != 1)
+        differ("a decision without norm", static_cast<u64>(v.skip));
+}
+
+// Arguments: how many draws, the first seed.
+int main(int argc, char **argv)
+{
+    static void (*const tests[])() = {test_norm, test_guard, test_begin_and_ask,
+                                      test_decisions, test_without_norm};
+
+    return run_tests(argc, argv, tests, sizeof tests / sizeof *tests);
+}
