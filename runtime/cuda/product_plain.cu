@@ -215,6 +215,20 @@ DEV void finish_tile(const plain_product &p, const plain_sums &c, u64 row,
             finish_element(p, c[i][j], row + i, column + j);
 }
 
+DEV void read_tile(const plain_product &p, const float *c, plain_sums &sums,
+                   u64 row, u64 column)
+{
+    row += threadIdx.x / PLAIN_ACROSS * PLAIN_SIDE;
+    column += threadIdx.x % PLAIN_ACROSS * PLAIN_SIDE;
+#pragma unroll
+    for (u32 i = 0; i < PLAIN_SIDE; i++)
+#pragma unroll
+        for (u32 j = 0; j < PLAIN_SIDE; j++)
+            sums[i][j] = row + i < p.m && column + j < p.n
+                             ? c[(row + i) * p.n + column + j]
+                             : 0.f;
+}
+
 // blocks is 1 at least.  Nothing is written where *skip is not 0; skip may be
 // null.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
@@ -233,5 +247,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             continue;
         sum_tile(p, c, row, column);
         finish_tile(p, c, row, column);
+    }
+}
+
+// The same of sums that are there, c [m, n] in f32: of a symmetric product those
+// on and below the diagonal.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    product_finish(const plain_product p, const float *c, const int *skip)
+{
+    const u64 across = (p.n + PLAIN_TILE - 1) / PLAIN_TILE;
+    const u64 n_tiles = (p.m + PLAIN_TILE - 1) / PLAIN_TILE * across;
+
+    if (skip && *skip)
+        return;
+    for (u64 t = blockIdx.x; t < n_tiles; t += gridDim.x) {
+        const u64 row = t / across * PLAIN_TILE;
+        const u64 column = t % across * PLAIN_TILE;
+        plain_sums sums;
+        if (p.symmetric && column > row)
+            continue;
+        read_tile(p, c, sums, row, column);
+        finish_tile(p, sums, row, column);
     }
 }

@@ -1,5 +1,6 @@
 #include "runtime/cuda/stage.h"
 
+#include "runtime/cuda/multiply.h"
 #include "runtime/cuda/source.h"
 
 #include <stdlib.h>
@@ -201,6 +202,7 @@ czr_status czr_cuda_stages_open(czr_context *context, czr_cache *cache,
 
 void czr_cuda_stages_close(czr_cuda_stages *stages)
 {
+    czr_cuda_products_close(stages);
     czr_module_close(&stages->module);
     free(stages->kernels);
     stages->kernels = NULL;

@@ -205,7 +205,7 @@ static void compare(const numbers &mine, const numbers &wanted,
     }
 }
 
-static void run(const czr_product &p, const int *skip)
+static void launch(const czr_product &p, const float *sums, const int *skip)
 {
     const czr_plain_product of_c = czr_plain_product_of(&p);
     const unsigned most = czr_plain_blocks(&p);
@@ -216,8 +216,31 @@ static void run(const czr_product &p, const int *skip)
     if (!most)
         return;
     std::memcpy(&arguments, &of_c, sizeof arguments);
-    simt::launch(pick(2) ? most : 1 + static_cast<unsigned>(pick(3)), THREADS,
-                 [&] { product_plain(arguments, skip); });
+    const unsigned grid = pick(2) ? most : 1 + static_cast<unsigned>(pick(3));
+    if (!sums)
+        simt::launch(grid, THREADS, [&] { product_plain(arguments, skip); });
+    else
+        simt::launch(grid, THREADS,
+                     [&] { product_finish(arguments, sums, skip); });
+}
+
+// In one kernel, or the sums first and then what is wanted of them.
+static void run(const czr_product &p, const int *skip)
+{
+    numbers sums(CZR_F32, p.m * p.n);
+    czr_product first = p;
+
+    if (pick(2)) {
+        launch(p, nullptr, skip);
+        return;
+    }
+    first.out = nullptr;
+    first.c = reinterpret_cast<float *>(sums.data);
+    launch(first, nullptr, nullptr);
+    for (size_t i = 0; i < sums.n; i++)
+        if (p.symmetric && i / p.n < i % p.n)
+            sums.put(i, NAN);
+    launch(p, first.c, skip);
 }
 
 // What czr_host_math_open gives in strict mode.

@@ -1,0 +1,260 @@
+/* Products as launches.  Knows shapes by what they are, not by where operands
+ * lie: those are nowhere while stages are opened. */
+#include "runtime/cuda/multiply_internal.h"
+
+#include "runtime/cuda/product_plain.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static czr_status no_memory(const czr_cuda_stages *stages)
+{
+    return czr_context_check(stages->context, CZR_CUDA_OUT_OF_MEMORY,
+                             "what products of %s are computed by",
+                             stages->program->program->name);
+}
+
+/* ---- machine code ------------------------------------------------------- */
+
+/* PTX, which the driver compiles, where no target of ours is the device's. */
+static const char *architecture(const czr_context *context)
+{
+    return context->major == 9   ? "-arch=sm_90a"
+           : context->major == 8 ? "-arch=sm_80"
+                                 : "-arch=compute_80";
+}
+
+static czr_status compile(const czr_cuda_stages *stages, czr_source_body body,
+                          const char *name, const char *header,
+                          czr_nvrtc_code *code)
+{
+    const char *const options[] = {architecture(stages->context), "-fmad=false",
+                                   "-default-device"};
+    char *text = czr_source_make(body, header, "");
+    const czr_cache_source source = {.name = name,
+                                     .text = text,
+                                     .options = options,
+                                     .n_options =
+                                         sizeof options / sizeof *options};
+
+    *code = (czr_nvrtc_code){0};
+    if (!text)
+        return no_memory(stages);
+    const czr_nvrtc_status status =
+        czr_cache_compile(stages->cache, stages->nvrtc, &source, code, NULL);
+    const char *log = code->log ? code->log : "";
+    free(text);
+    if (status == CZR_NVRTC_NO_MEMORY)
+        return no_memory(stages);
+    return status == CZR_NVRTC_OK
+               ? CZR_OK
+               : czr_context_check(stages->context, CZR_CUDA_INVALID_PTX,
+                                   "compiling %s: %.*s", name,
+                                   (int)strcspn(log, "\n"), log);
+}
+
+czr_status czr_cuda_products_load(czr_cuda_stages *stages, czr_source_body body,
+                                  const char *name, const char *header,
+                                  czr_module **out)
+{
+    czr_cuda_products *products = stages->products;
+    czr_cuda_loaded *loaded = products->loaded;
+    czr_nvrtc_code code;
+
+    *out = NULL;
+    while (loaded && strcmp(loaded->name, name) != 0)
+        loaded = loaded->next;
+    if (loaded) {
+        *out = &loaded->module;
+        return CZR_OK;
+    }
+    loaded = calloc(1, sizeof *loaded);
+    if (!loaded)
+        return no_memory(stages);
+    *loaded = (czr_cuda_loaded){.next = products->loaded, .name = name};
+    products->loaded = loaded;
+    *out = &loaded->module;
+    czr_status status = compile(stages, body, name, header, &code);
+    if (status == CZR_OK)
+        status =
+            czr_module_open(stages->context, code.bytes, name, &loaded->module);
+    czr_nvrtc_code_fini(&code);
+    return status;
+}
+
+/* ---- what is known ------------------------------------------------------ */
+
+czr_status czr_cuda_products_make(czr_cuda_stages *stages)
+{
+    czr_cuda_products *products = stages->products;
+
+    if (products)
+        return CZR_OK;
+    products = calloc(1, sizeof *products);
+    if (!products)
+        return no_memory(stages);
+    products->end = &products->known;
+    stages->products = products;
+    return CZR_OK;
+}
+
+/* Whether the same kernel or library computes both: all but addresses and
+ * factors. */
+static bool is_alike(const czr_product *a, const czr_product *b)
+{
+    return a->m == b->m && a->n == b->n && a->k == b->k &&
+           a->a_dtype == b->a_dtype && a->b_dtype == b->b_dtype &&
+           !a->transpose_a == !b->transpose_a &&
+           !a->transpose_b == !b->transpose_b &&
+           !a->symmetric == !b->symmetric && a->blocks == b->blocks &&
+           !a->narrow == !b->narrow && !a->out == !b->out &&
+           !a->addend == !b->addend &&
+           (!a->out || a->out_dtype == b->out_dtype) &&
+           (!a->addend || a->addend_dtype == b->addend_dtype);
+}
+
+static czr_cuda_known *find(const czr_cuda_products *products,
+                            const czr_product *product)
+{
+    czr_cuda_known *known = products ? products->known : NULL;
+
+    while (known && !is_alike(&known->shape, product))
+        known = known->next;
+    return known;
+}
+
+static czr_cuda_known *add(czr_cuda_products *products,
+                           const czr_product *product)
+{
+    czr_cuda_known *known = calloc(1, sizeof *known);
+
+    if (!known)
+        return NULL;
+    known->shape = *product;
+    *products->end = known;
+    products->end = &known->next;
+    return known;
+}
+
+/* ---- any product -------------------------------------------------------- */
+
+static czr_status load_plain(czr_cuda_stages *stages, czr_cuda_known *known)
+{
+    const bool is_in_parts = known->shape.blocks > 1;
+    const char *name = is_in_parts ? "product_parts" : "product_plain";
+    czr_module *module;
+
+    const czr_status status = czr_cuda_products_load(
+        stages, CZR_SOURCE_PRODUCT_PLAIN, name,
+        is_in_parts ? "#define KERNEL product_parts\n#define LEVELS 3\n"
+                    : "#define KERNEL product_plain\n#define LEVELS 0\n",
+        &module);
+    return status == CZR_OK ? czr_module_find(module, name, 0, &known->plain)
+                            : status;
+}
+
+static czr_status put_plain(const czr_cuda_call *call,
+                            const czr_cuda_known *known,
+                            const czr_product *product)
+{
+    czr_plain_product arguments = czr_plain_product_of(product);
+    const int32_t *skip = call->skip;
+    void *pointers[] = {&arguments, &skip};
+    const czr_launch launch = {.grid = {czr_plain_blocks(product), 1, 1},
+                               .block = {CZR_PLAIN_THREADS, 1, 1}};
+
+    return czr_module_launch(call->stages->context, known->plain, &launch,
+                             pointers, call->stream);
+}
+
+/* ---- what stages call --------------------------------------------------- */
+
+static czr_status prepare(czr_cuda_stages *stages, const czr_product *product)
+{
+    czr_status status = czr_cuda_products_make(stages);
+
+    if (status != CZR_OK || find(stages->products, product))
+        return status;
+    czr_cuda_known *known = add(stages->products, product);
+    return known ? load_plain(stages, known) : no_memory(stages);
+}
+
+czr_status czr_cuda_multiply(const czr_cuda_call *call,
+                             const czr_product *product)
+{
+    czr_cuda_stages *stages = call->stages;
+
+    if (!product->m || !product->n)
+        return CZR_OK;
+    if (stages->is_opening)
+        return prepare(stages, product);
+    const czr_cuda_known *known = find(stages->products, product);
+    if (!known)
+        return czr_context_check(stages->context, CZR_CUDA_NOT_FOUND,
+                                 "a product [%zu, %zu] x [%zu, %zu] that no "
+                                 "stage had when they were opened",
+                                 product->m, product->k, product->k,
+                                 product->n);
+    return put_plain(call, known, product);
+}
+
+/* ---- the list ----------------------------------------------------------- */
+
+static const char *dtype_name(czr_dtype dtype)
+{
+    return dtype == CZR_BF16 ? "bf16" : "f32";
+}
+
+static void describe(const czr_cuda_known *known, char line[CZR_CUDA_LINE])
+{
+    const czr_product *p = &known->shape;
+
+    snprintf(line, CZR_CUDA_LINE,
+             "%s%s[%zu, %zu] x %s%s[%zu, %zu] to %s%s%s: %s",
+             dtype_name(p->a_dtype), p->transpose_a ? "'" : "", p->m, p->k,
+             dtype_name(p->b_dtype), p->transpose_b ? "'" : "", p->k, p->n,
+             dtype_name(p->out ? p->out_dtype : CZR_F32),
+             p->addend ? ", added to" : "", p->symmetric ? ", symmetric" : "",
+             p->blocks > 1 ? "product_parts" : "product_plain");
+}
+
+void czr_cuda_products_describe(const czr_cuda_stages *stages,
+                                void (*say)(void *user, const char *line),
+                                void *user)
+{
+    const czr_cuda_products *products = stages->products;
+    char line[CZR_CUDA_LINE];
+
+    for (const czr_cuda_known *known = products ? products->known : NULL; known;
+         known = known->next) {
+        describe(known, line);
+        say(user, line);
+    }
+}
+
+bool czr_cuda_products_is_capturable(const czr_cuda_stages *stages)
+{
+    (void)stages;
+    return true;
+}
+
+/* ---- the end ------------------------------------------------------------ */
+
+void czr_cuda_products_close(czr_cuda_stages *stages)
+{
+    czr_cuda_products *products = stages->products;
+
+    while (products && products->known) {
+        czr_cuda_known *known = products->known;
+        products->known = known->next;
+        free(known);
+    }
+    while (products && products->loaded) {
+        czr_cuda_loaded *loaded = products->loaded;
+        products->loaded = loaded->next;
+        czr_module_close(&loaded->module);
+        free(loaded);
+    }
+    free(products);
+    stages->products = NULL;
+}

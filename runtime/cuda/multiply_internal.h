@@ -1,0 +1,38 @@
+/* What computes products and factorisations: private to multiply*.c and
+ * factorise.c. */
+#ifndef CZR_CUDA_MULTIPLY_INTERNAL_H
+#define CZR_CUDA_MULTIPLY_INTERNAL_H
+
+#include "runtime/cuda/multiply.h"
+#include "runtime/cuda/source.h"
+
+/* Machine code of one name, which several products share. */
+typedef struct czr_cuda_loaded {
+    struct czr_cuda_loaded *next;
+    const char *name;
+    czr_module module;
+} czr_cuda_loaded;
+
+/* A product of one kind, whatever its addresses. */
+typedef struct czr_cuda_known {
+    struct czr_cuda_known *next;
+    czr_product shape; /* its pointers are NULL or not, and not followed */
+    void *plain;       /* kernel of product_plain.cu */
+} czr_cuda_known;
+
+typedef struct czr_cuda_products {
+    czr_cuda_loaded *loaded;
+    czr_cuda_known *known, **end;
+} czr_cuda_products;
+
+/* While stages are opened: stages->products, made by the first call. */
+czr_status czr_cuda_products_make(czr_cuda_stages *stages);
+
+/* While stages are opened: what is there under this name, or `body` with
+ * `header` in front compiled with -fmad=false for the device, by NVRTC or from
+ * the cache, and loaded.  `name` stays where it is. */
+czr_status czr_cuda_products_load(czr_cuda_stages *stages, czr_source_body body,
+                                  const char *name, const char *header,
+                                  czr_module **out);
+
+#endif
