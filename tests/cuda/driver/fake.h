@@ -49,6 +49,18 @@ void fake_hang_at(int64_t tag);
  * machine code says their sizes, see fake_module.c. */
 typedef void (*fake_kernel)(void **arguments);
 void fake_register(const char *name, fake_kernel run);
+/* The same, and bytes of the arguments, which machine code may leave to us. */
+void fake_register_sized(const char *name, fake_kernel run, int n_arguments,
+                         const int *bytes);
+int fake_is_sized(const char *name);
+/* Blocks and threads of each, all axes, of the launch that runs. */
+unsigned fake_launch_blocks(void);
+unsigned fake_launch_threads(void);
+/* Until the next reset memory of the device has the addresses that it has on
+ * the host, so that kernels may follow pointers that lie there. */
+void fake_share_addresses(void);
+/* Whether it is in memory of the device, or at its end. */
+int fake_is_device(uint64_t address);
 /* Device memory for kernels and for what tests compare.  Out of bounds: NULL,
  * and the context is lost by an illegal address (700). */
 void *fake_at(uint64_t address, size_t bytes);

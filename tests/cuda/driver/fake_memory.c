@@ -9,6 +9,7 @@
 enum { POISON = 0xff, ALIGN = 256, DEFAULT_MEMORY = 1 << 26 };
 
 static size_t memory_bytes = DEFAULT_MEMORY;
+static bool is_shared;
 
 void fake_set_memory(size_t bytes)
 {
@@ -36,11 +37,7 @@ void fake_memory_reset(void)
         while (fake_first((enum fake_kind)kind))
             delete_block((fake_block *)fake_first((enum fake_kind)kind));
     memory_bytes = DEFAULT_MEMORY;
-}
-
-static bool is_device(uint64_t address)
-{
-    return address & DEVICE_TAG;
+    is_shared = false;
 }
 
 static fake_block *find_block(fake_kind kind, uint64_t address, size_t bytes)
@@ -53,6 +50,22 @@ static fake_block *find_block(fake_kind kind, uint64_t address, size_t bytes)
             return block;
     }
     return NULL;
+}
+
+void fake_share_addresses(void)
+{
+    is_shared = true;
+}
+
+static bool is_device(uint64_t address)
+{
+    return is_shared ? find_block(BLOCK, address, 0) != NULL
+                     : (address & DEVICE_TAG) != 0;
+}
+
+int fake_is_device(uint64_t address)
+{
+    return is_device(address) && find_block(BLOCK, address & ~DEVICE_TAG, 0);
 }
 
 unsigned char *fake_find(uint64_t address, size_t bytes)
@@ -110,7 +123,9 @@ int cuMemAlloc_v2(uint64_t *address, size_t bytes)
         return CZR_CUDA_INVALID_VALUE;
     if (bytes > memory_bytes - used())
         return CZR_CUDA_OUT_OF_MEMORY;
-    *address = (uint64_t)(uintptr_t)new_block(BLOCK, bytes)->host | DEVICE_TAG;
+    *address = (uint64_t)(uintptr_t)new_block(BLOCK, bytes)->host;
+    if (!is_shared)
+        *address |= DEVICE_TAG;
     return CZR_CUDA_SUCCESS;
 }
 

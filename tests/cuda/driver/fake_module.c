@@ -1,6 +1,7 @@
 /* Machine code of the double: a text whose first line is "FAKE sm_90" and whose
  * others each are a kernel: its name, its own shared memory, and the bytes of
- * each of its arguments.  What it does is what fake_register gave the name. */
+ * each of its arguments, or '*': those that it was registered with.  What it
+ * does is what fake_register gave the name. */
 #include "tests/cuda/driver/fake_state.h"
 
 #include <stdio.h>
@@ -8,14 +9,14 @@
 #include <string.h>
 
 enum {
-    MAX_KERNELS = 32,
+    MAX_KERNELS = 1024,
     MAX_ARGUMENTS = 64,
     MAX_NAME = 48,
     MAX_THREADS = 1024,
     MAX_CLUSTER = 8,
     UNASKED_SHARED = 48 << 10,
     MAX_SHARED = 232448,
-    ROOM = 128 /* of one argument: a tensor map's */
+    ALIGNED = 128 /* arguments: tensor maps are */
 };
 
 typedef struct fake_function {
@@ -27,22 +28,69 @@ typedef struct fake_function {
 typedef struct fake_library {
     fake_object base;
     int n_kernels;
-    fake_function kernels[MAX_KERNELS];
+    fake_function kernels[];
 } fake_library;
 
 static struct {
-    char name[MAX_NAME];
+    fake_function function;
     fake_kernel run;
+    bool is_sized;
 } registry[MAX_KERNELS];
 static int n_registered;
+static const fake_node *running;
 static unsigned last_cluster, last_shared;
 
 void fake_register(const char *name, fake_kernel run)
 {
     if (n_registered == MAX_KERNELS)
         abort();
-    snprintf(registry[n_registered].name, MAX_NAME, "%s", name);
+    snprintf(registry[n_registered].function.name, MAX_NAME, "%s", name);
+    registry[n_registered].is_sized = false;
     registry[n_registered++].run = run;
+}
+
+void fake_register_sized(const char *name, fake_kernel run, int n_arguments,
+                         const int *bytes)
+{
+    if (n_arguments > MAX_ARGUMENTS)
+        abort();
+    fake_register(name, run);
+    registry[n_registered - 1].is_sized = true;
+    fake_function *function = &registry[n_registered - 1].function;
+    function->n_arguments = n_arguments;
+    memcpy(function->bytes, bytes, (size_t)n_arguments * sizeof *bytes);
+}
+
+static int find_registered(const char *name)
+{
+    for (int i = 0; i < n_registered; i++)
+        if (!strcmp(registry[i].function.name, name))
+            return i;
+    return -1;
+}
+
+int fake_is_sized(const char *name)
+{
+    const int found = find_registered(name);
+
+    return found >= 0 && registry[found].is_sized;
+}
+
+void fake_launch(const fake_node *node)
+{
+    running = node;
+    node->run(node->arguments);
+    running = NULL;
+}
+
+unsigned fake_launch_blocks(void)
+{
+    return running ? running->n_blocks : 0;
+}
+
+unsigned fake_launch_threads(void)
+{
+    return running ? running->n_threads : 0;
 }
 
 void fake_module_reset(void)
@@ -64,6 +112,18 @@ unsigned fake_last_shared(void)
 
 /* ---- libraries ---------------------------------------------------------- */
 
+/* '*' */
+static bool take_sizes(fake_function *kernel)
+{
+    const int found = find_registered(kernel->name);
+
+    if (found < 0 || !registry[found].is_sized)
+        return false;
+    kernel->n_arguments = registry[found].function.n_arguments;
+    memcpy(kernel->bytes, registry[found].function.bytes, sizeof kernel->bytes);
+    return true;
+}
+
 static bool parse_kernel(const char *line, fake_function *kernel)
 {
     int at = 0, more = 0;
@@ -71,6 +131,8 @@ static bool parse_kernel(const char *line, fake_function *kernel)
     kernel->most_shared = UNASKED_SHARED;
     if (sscanf(line, "%47s %d%n", kernel->name, &kernel->fixed_shared, &at) < 2)
         return false;
+    if (!strncmp(line + at, " *", 2))
+        return take_sizes(kernel);
     while (kernel->n_arguments < MAX_ARGUMENTS &&
            sscanf(line + at, "%*[ ]%d%n", &kernel->bytes[kernel->n_arguments],
                   &more) == 1) {
@@ -78,6 +140,15 @@ static bool parse_kernel(const char *line, fake_function *kernel)
         kernel->n_arguments++;
     }
     return true;
+}
+
+static size_t count_lines(const char *code)
+{
+    size_t n = 1;
+
+    for (; *code; code++)
+        n += *code == '\n';
+    return n;
 }
 
 /* The code of the first thing that is wrong. */
@@ -91,8 +162,7 @@ static int parse(const char *code, fake_library *library)
     if (strncmp(code + strlen(first), "90\n", 3) != 0)
         return CZR_CUDA_NO_BINARY_FOR_GPU;
     while ((line = strchr(line, '\n')) && *++line)
-        if (library->n_kernels == MAX_KERNELS ||
-            !parse_kernel(line, &library->kernels[library->n_kernels++]))
+        if (!parse_kernel(line, &library->kernels[library->n_kernels++]))
             return CZR_CUDA_INVALID_IMAGE;
     return CZR_CUDA_SUCCESS;
 }
@@ -109,7 +179,9 @@ int cuLibraryLoadData(void **out, const void *code, int *jit_options,
         return CZR_CUDA_INVALID_VALUE;
     if (fake_capture_forbids())
         return CZR_CUDA_STREAM_CAPTURE_UNSUPPORTED;
-    fake_library *library = fake_new(LIBRARY, sizeof *library);
+    fake_library *library =
+        fake_new(LIBRARY, sizeof *library +
+                              count_lines(code) * sizeof *library->kernels);
     failure = parse(code, library);
     if (failure)
         fake_delete(library);
@@ -191,10 +263,9 @@ int cuKernelSetAttribute(int attribute, int value, void *handle, int device)
 
 static fake_kernel find_body(const fake_function *kernel)
 {
-    for (int i = 0; i < n_registered; i++)
-        if (!strcmp(registry[i].name, kernel->name))
-            return registry[i].run;
-    return NULL;
+    const int found = find_registered(kernel->name);
+
+    return found < 0 ? NULL : registry[found].run;
 }
 
 /* Blocks of a cluster, 1 without; 0: an attribute that cannot be. */
@@ -236,18 +307,27 @@ static int check_launch(const czr_launch_config *config,
     return find_body(kernel) ? CZR_CUDA_SUCCESS : CZR_CUDA_NOT_FOUND;
 }
 
+static size_t aligned_bytes(const fake_function *kernel, size_t argument)
+{
+    return ((size_t)kernel->bytes[argument] + ALIGNED - 1) / ALIGNED * ALIGNED;
+}
+
 /* Pointers to, and behind them, copies. */
 static void **copy_arguments(const fake_function *kernel, void **arguments)
 {
     const size_t n = (size_t)kernel->n_arguments;
-    void **copies = fake_take(n * sizeof *copies + (n + 1) * ROOM);
-    const uintptr_t end = (uintptr_t)(copies + n);
-    unsigned char *at =
-        (unsigned char *)copies + (n * sizeof *copies) + (ROOM - end % ROOM);
+    size_t bytes = n * sizeof(void *) + ALIGNED;
 
+    for (size_t i = 0; i < n; i++)
+        bytes += aligned_bytes(kernel, i);
+    void **copies = fake_take(bytes);
+    const uintptr_t end = (uintptr_t)(copies + n);
+    unsigned char *at = (unsigned char *)copies + (n * sizeof *copies) +
+                        (ALIGNED - end % ALIGNED);
     for (size_t i = 0; i < n; i++) {
-        copies[i] = at + i * ROOM;
-        memcpy(copies[i], arguments[i], (size_t)kernel->bytes[i]);
+        copies[i] = at;
+        memcpy(at, arguments[i], (size_t)kernel->bytes[i]);
+        at += aligned_bytes(kernel, i);
     }
     return copies;
 }
@@ -270,6 +350,8 @@ int cuLaunchKernelEx(const czr_launch_config *config, void *handle,
     last_shared = config->shared_bytes;
     fake_node *node = fake_make(RUN);
     node->run = find_body(kernel);
+    node->n_blocks = config->grid[0] * config->grid[1] * config->grid[2];
+    node->n_threads = config->block[0] * config->block[1] * config->block[2];
     node->arguments = copy_arguments(kernel, arguments);
     if (kernel->n_arguments && kernel->bytes[0] == sizeof tag)
         memcpy(&tag, arguments[0], sizeof tag);

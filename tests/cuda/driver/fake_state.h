@@ -56,6 +56,7 @@ typedef struct fake_node {
     node_kind kind;
     int refs;
     fake_kernel run;
+    unsigned n_blocks, n_threads;
     void **arguments; /* one piece of memory */
     int64_t tag;
     uint64_t to, from;
@@ -171,5 +172,6 @@ void fake_graph_reset(void);
 
 /* fake_module.c */
 void fake_module_reset(void);
+void fake_launch(const fake_node *node);
 
 #endif

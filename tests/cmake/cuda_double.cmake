@@ -1,0 +1,50 @@
+# A plan's NAME.cu on the double of the driver.
+#
+# cz_double_program(NAME FILE OPTIONS...) makes the library double_NAME of what
+# `canzona build` writes for FILE, whose stem is NAME: NAME_program, NAME_cuda,
+# and `void NAME_kernels(void)`, which gives the double of the driver all kernels
+# of NAME.cu, run by the model of the device.  A test links it and fake_cuda,
+# opens double_nvrtc in NVRTC's place, and behind each fake_reset calls
+# fake_share_addresses and NAME_kernels; tests/cuda/driver/stages_run.c does all
+# that.  Other bodies come by tests/cuda/driver/double_kernels.py.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  function(cz_double_program name file)
+    set(folder ${CMAKE_BINARY_DIR}/tests/double_${name})
+    set(bodies ${CMAKE_SOURCE_DIR}/runtime/cuda/elementwise.cuh)
+    set(script ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/double_kernels.py)
+    set(made ${folder}/${name}.c ${folder}/${name}_cuda.c ${folder}/kernels.cpp)
+    add_custom_command(OUTPUT ${made}
+      COMMAND canzona build --target=cpu,sm_80 ${ARGN} -o ${folder} ${file}
+      COMMAND ${PYTHON} -B ${script} ${name}_kernels ${folder}/kernels.cpp
+        ${bodies} ${folder}/${name}.cu
+      DEPENDS canzona ${file} ${bodies} ${script} VERBATIM)
+    add_library(double_${name} STATIC ${made})
+    target_include_directories(double_${name} PUBLIC ${folder}
+      ${CMAKE_SOURCE_DIR}/runtime PRIVATE ${CMAKE_SOURCE_DIR}
+      ${CMAKE_CURRENT_SOURCE_DIR}/cuda)
+    set_target_properties(double_${name} PROPERTIES CXX_STANDARD 17
+      CXX_STANDARD_REQUIRED ON)
+    # What canzona build --print-cflags says; the model's own warnings are
+    # those of cuda.cmake.
+    target_compile_options(double_${name} PRIVATE -O1 -ffp-contract=off
+      -fno-math-errno -Wall -Wextra -Werror -Wno-unknown-pragmas
+      $<$<COMPILE_LANGUAGE:C>:-Wpedantic>)
+    target_link_libraries(double_${name} PUBLIC fake_cuda)
+  endfunction()
+
+  cz_double_program(elements ${CMAKE_CURRENT_SOURCE_DIR}/cuda/elements.cz)
+  foreach(name elements)
+    add_executable(cuda_stages_${name} cuda/driver/stages_run.c)
+    target_include_directories(cuda_stages_${name} PRIVATE ${CMAKE_SOURCE_DIR})
+    target_compile_definitions(cuda_stages_${name} PRIVATE PROGRAM=${name}
+      FAKE_PATH="$<TARGET_FILE:fake_cuda>" NVRTC_PATH="$<TARGET_FILE:double_nvrtc>")
+    target_link_libraries(cuda_stages_${name} PRIVATE double_${name} fake_cuda
+      czr_cuda PkgConfig::CMOCKA cz_warnings)
+    set_target_properties(cuda_stages_${name} PROPERTIES LINKER_LANGUAGE CXX
+      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    add_dependencies(cuda_stages_${name} double_nvrtc)
+    add_test(NAME cuda_stages_${name} COMMAND cuda_stages_${name})
+    set_tests_properties(cuda_stages_${name} PROPERTIES TIMEOUT 240
+      LABELS cuda)
+  endforeach()
+endif()
