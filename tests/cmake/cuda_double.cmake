@@ -6,22 +6,18 @@
 # of NAME.cu, run by the model of the device.  A test links it and fake_cuda,
 # opens double_nvrtc in NVRTC's place, and behind each fake_reset calls
 # fake_share_addresses and NAME_kernels; tests/cuda/driver/stages_run.c does all
-# that.  Other bodies come by tests/cuda/driver/double_kernels.py.
+# that.
+#
+# cz_double_kernels(NAME FILES...) is the same for bodies of runtime/cuda, without
+# a program; double_collect has the engine's own, behind collect_kernels().
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  function(cz_double_program name file)
-    set(folder ${CMAKE_BINARY_DIR}/tests/double_${name})
-    set(bodies ${CMAKE_SOURCE_DIR}/runtime/cuda/elementwise.cuh)
-    set(script ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/double_kernels.py)
-    set(made ${folder}/${name}.c ${folder}/${name}_cuda.c ${folder}/kernels.cpp)
-    add_custom_command(OUTPUT ${made}
-      COMMAND canzona build --target=cpu,sm_80 ${ARGN} -o ${folder} ${file}
-      COMMAND ${PYTHON} -B ${script} ${name}_kernels ${folder}/kernels.cpp
-        ${bodies} ${folder}/${name}.cu
-      DEPENDS canzona ${file} ${bodies} ${script} VERBATIM)
-    add_library(double_${name} STATIC ${made})
-    target_include_directories(double_${name} PUBLIC ${folder}
-      ${CMAKE_SOURCE_DIR}/runtime PRIVATE ${CMAKE_SOURCE_DIR}
-      ${CMAKE_CURRENT_SOURCE_DIR}/cuda)
+  set(script ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/double_kernels.py)
+  set(elementwise ${CMAKE_SOURCE_DIR}/runtime/cuda/elementwise.cuh)
+
+  function(cz_double_library name)
+    add_library(double_${name} STATIC ${ARGN})
+    target_include_directories(double_${name} PUBLIC ${CMAKE_SOURCE_DIR}/runtime
+      PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/cuda)
     set_target_properties(double_${name} PROPERTIES CXX_STANDARD 17
       CXX_STANDARD_REQUIRED ON)
     # What canzona build --print-cflags says; the model's own warnings are
@@ -32,14 +28,41 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     target_link_libraries(double_${name} PUBLIC fake_cuda)
   endfunction()
 
+  function(cz_double_program name file)
+    set(folder ${CMAKE_BINARY_DIR}/tests/double_${name})
+    set(made ${folder}/${name}.c ${folder}/${name}_cuda.c ${folder}/kernels.cpp)
+    add_custom_command(OUTPUT ${made}
+      COMMAND canzona build --target=cpu,sm_80 ${ARGN} -o ${folder} ${file}
+      COMMAND ${PYTHON} -B ${script} ${name}_kernels ${folder}/kernels.cpp
+        ${elementwise} ${folder}/${name}.cu
+      DEPENDS canzona ${file} ${elementwise} ${script} VERBATIM)
+    cz_double_library(${name} ${made})
+    target_include_directories(double_${name} PUBLIC ${folder})
+  endfunction()
+
+  function(cz_double_kernels name)
+    set(made ${CMAKE_BINARY_DIR}/tests/double_${name}.cpp)
+    add_custom_command(OUTPUT ${made}
+      COMMAND ${PYTHON} -B ${script} ${name}_kernels ${made} ${elementwise} ${ARGN}
+      DEPENDS ${elementwise} ${ARGN} ${script} VERBATIM)
+    cz_double_library(${name} ${made})
+  endfunction()
+
+  set(bodies ${CMAKE_SOURCE_DIR}/runtime/cuda)
+  cz_double_kernels(collect ${bodies}/collect_sum.cu ${bodies}/collect_step.cu
+    ${bodies}/collect_memory.cu)
+
   cz_double_program(elements ${CMAKE_CURRENT_SOURCE_DIR}/cuda/elements.cz)
-  foreach(name elements)
+  cz_double_program(forms ${CMAKE_CURRENT_SOURCE_DIR}/golden/cuda/forms.cz)
+  cz_double_program(parts ${CMAKE_CURRENT_SOURCE_DIR}/golden/cuda/parts.cz
+    --strict)
+  foreach(name elements forms parts)
     add_executable(cuda_stages_${name} cuda/driver/stages_run.c)
     target_include_directories(cuda_stages_${name} PRIVATE ${CMAKE_SOURCE_DIR})
     target_compile_definitions(cuda_stages_${name} PRIVATE PROGRAM=${name}
       FAKE_PATH="$<TARGET_FILE:fake_cuda>" NVRTC_PATH="$<TARGET_FILE:double_nvrtc>")
-    target_link_libraries(cuda_stages_${name} PRIVATE double_${name} fake_cuda
-      czr_cuda PkgConfig::CMOCKA cz_warnings)
+    target_link_libraries(cuda_stages_${name} PRIVATE double_${name}
+      plain_bodies fake_cuda czr_cuda PkgConfig::CMOCKA cz_warnings)
     set_target_properties(cuda_stages_${name} PROPERTIES LINKER_LANGUAGE CXX
       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     add_dependencies(cuda_stages_${name} double_nvrtc)

@@ -3,8 +3,10 @@
 #pragma once
 
 #include "simt/block.hpp"
-// the model's global.cuh
+// the models of global.cuh and atomics.cuh
 #include "simt/elementwise.hpp"
+
+#include "simt/atomics.hpp"
 
 #include <type_traits>
 #include <utility>
@@ -16,13 +18,13 @@ extern "C" {
 namespace simt_double
 {
 
-// Pointers that are none of the device's are an illegal address, as there.
+// Pointers that the device has not are an illegal address, as there.
 template <class T> bool is_reachable(const void *argument)
 {
     if constexpr (std::is_pointer_v<T>) {
         const auto address = reinterpret_cast<std::uint64_t>(
             *static_cast<const T *>(argument));
-        if (address && !fake_is_device(address)) {
+        if (address && !fake_is_reachable(address)) {
             fake_at(address, 1);
             return false;
         }

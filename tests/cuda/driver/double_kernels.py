@@ -12,7 +12,7 @@ calls it after each fake_reset, behind fake_share_addresses() where kernels foll
 pointers that lie in device memory, and in all of its threads' one driver.
 KERNEL=NAME among the files is a definition for what follows.
 
-cz_double_program of tests/cmake/cuda_double.cmake does this for a plan."""
+tests/cmake/cuda_double.cmake does this for plans and for bodies of the runtime."""
 import pathlib
 import re
 import sys

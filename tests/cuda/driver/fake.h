@@ -59,8 +59,9 @@ unsigned fake_launch_threads(void);
 /* Until the next reset memory of the device has the addresses that it has on
  * the host, so that kernels may follow pointers that lie there. */
 void fake_share_addresses(void);
-/* Whether it is in memory of the device, or at its end. */
-int fake_is_device(uint64_t address);
+/* Whether kernels may follow it: in memory of the device or pinned, or at its
+ * end. */
+int fake_is_reachable(uint64_t address);
 /* Device memory for kernels and for what tests compare.  Out of bounds: NULL,
  * and the context is lost by an illegal address (700). */
 void *fake_at(uint64_t address, size_t bytes);

@@ -63,9 +63,11 @@ static bool is_device(uint64_t address)
                      : (address & DEVICE_TAG) != 0;
 }
 
-int fake_is_device(uint64_t address)
+int fake_is_reachable(uint64_t address)
 {
-    return is_device(address) && find_block(BLOCK, address & ~DEVICE_TAG, 0);
+    return is_device(address)
+               ? find_block(BLOCK, address & ~DEVICE_TAG, 0) != NULL
+               : find_block(PINNED, address, 0) != NULL;
 }
 
 unsigned char *fake_find(uint64_t address, size_t bytes)

@@ -8,6 +8,7 @@
 #include "runtime/product.h"
 #include "runtime/program.h"
 #include "tests/cuda/driver/bench.h"
+#include "tests/cuda/driver/plain_bodies.h"
 
 #include <math.h>
 #include <string.h>
@@ -156,7 +157,7 @@ static czr_status run_host(const setting *s, const layout *l, int stage,
                      .out = out,
                      .scalars = scalars,
                      .count = (size_t)row->count,
-                     .part = of->n_in ? (size_t)row->offset : 0,
+                     .part = (size_t)row->offset,
                      .work = memory + l->work,
                      .math = &math.math,
                      .status = &status});
@@ -186,7 +187,7 @@ static czr_status run_device(setting *s, const layout *l, int stage,
                                 .out = out,
                                 .scalars = scalars,
                                 .count = (size_t)row->count,
-                                .part = of->n_in ? (size_t)row->offset : 0,
+                                .part = (size_t)row->offset,
                                 .work = czr_pointer_of(s->memory + l->work),
                                 .room = czr_pointer_of(s->room),
                                 .status = czr_pointer_of(s->flags),
@@ -321,6 +322,7 @@ static void start(setting *s, unsigned seed)
     bench_reset(seed, (int)(seed * 37 % 100));
     fake_share_addresses();
     register_kernels();
+    plain_bodies_register();
     assert_int_equal(bench_open(&s->bench), CZR_OK);
 }
 
