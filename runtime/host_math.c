@@ -33,10 +33,13 @@ czr_status czr_host_math_open(czr_host_math *math, int strict, int n_threads)
     else
         czr_library_set_threads(math->n_threads);
     const bool has_syrk = !strict && czr_product_has_syrk();
+    const bool has_f32 = !strict && czr_product_has_syrk_f32();
     math->pairs =
         has_syrk ? czr_alloc(CZR_SYRK_ROOM, sizeof *math->pairs) : NULL;
+    math->panels =
+        has_f32 ? czr_alloc(CZR_SYRK_F32_ROOM, sizeof *math->panels) : NULL;
     return math->packed_a && math->packed_b && (math->parts || !strict) &&
-                   (math->pairs || !has_syrk)
+                   (math->pairs || !has_syrk) && (math->panels || !has_f32)
                ? CZR_OK
                : CZR_ERR_NO_MEMORY;
 }
@@ -47,4 +50,5 @@ void czr_host_math_close(czr_host_math *math)
     czr_free(math->packed_b);
     czr_free(math->parts);
     czr_free(math->pairs);
+    czr_free(math->panels);
 }

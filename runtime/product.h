@@ -12,7 +12,8 @@ typedef struct czr_host_math {
     float *packed_a, *packed_b;
     float *parts;    /* strict: CZR_PART_LEVELS results of a block */
     czr_bf16 *pairs; /* CZR_SYRK_ROOM, where there is czr_product_syrk */
-    int n_threads;   /* of a library, per call */
+    float *panels; /* CZR_SYRK_F32_ROOM, where there is czr_product_syrk_f32 */
+    int n_threads; /* of a library, per call */
 } czr_host_math;
 
 /* The processors that this process may use, shared among its ranks; at least
@@ -92,5 +93,18 @@ enum {
 bool czr_product_has_syrk(void);
 void czr_product_syrk(const czr_host_math *math, const czr_product *product,
                       const czr_rows *rows);
+
+/* A symmetric product of f32, all of it, with an addend in f32 if there is one,
+ * by one thread; only where this CPU has what it takes, and nothing faster. */
+enum {
+    CZR_SYRK_F32_DEPTH = 384, /* of k at once */
+    CZR_SYRK_F32_ROWS = 1024, /* of both operands at once */
+    /* Numbers of 16 rows: a line more, so that groups do not share lines. */
+    CZR_SYRK_F32_STEP = 16 * (CZR_SYRK_F32_DEPTH + 1),
+    CZR_SYRK_F32_ROOM = CZR_SYRK_F32_ROWS / 16 * CZR_SYRK_F32_STEP
+};
+bool czr_product_has_syrk_f32(void);
+void czr_product_syrk_f32(const czr_host_math *math,
+                          const czr_product *product);
 
 #endif

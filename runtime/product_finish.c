@@ -1,5 +1,6 @@
 /* What is done with products that are there: mirrored, scaled, added to. */
 #include "runtime/product.h"
+#include "runtime/product_wide.h"
 
 #include <stdbool.h>
 
@@ -34,25 +35,8 @@ DEFINE_MIRROR(mirror_f32, float)
 DEFINE_MIRROR(mirror_bf16, czr_bf16)
 
 /* Loops over the results are compiled for wide vectors, too. */
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#define INLINE static inline __attribute__((always_inline))
-#define WIDE __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
-static bool has_wide(void)
-{
-    return __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
-}
-#else
-#define INLINE static inline
-#define WIDE
-static bool has_wide(void)
-{
-    return false;
-}
-#endif
+#define WIDE CZR_WIDE
+#define INLINE CZR_INLINE
 
 /* ---- mirror images ---- */
 
@@ -93,34 +77,55 @@ WIDE static void turn_wide(const czr_bf16 *from, czr_bf16 *to, size_t stride)
     for (size_t i = 0; i < LANES; i++)
         _mm512_storeu_si512(to + i * stride, y[i]);
 }
-#else
-static void turn_wide(const czr_bf16 *from, czr_bf16 *to, size_t stride)
+
+/* Of f32 likewise, by half as many lanes. */
+WIDE static void turn_wide_f32(const float *from, float *to, size_t stride)
 {
-    (void)from;
-    (void)to;
-    (void)stride;
+    __m512i x[CZR_LANES];
+
+    for (size_t i = 0; i < CZR_LANES; i++)
+        x[i] = _mm512_loadu_si512(from + i * stride);
+    czr_transpose_lanes(x);
+    for (size_t i = 0; i < CZR_LANES; i++)
+        _mm512_storeu_si512(to + i * stride, x[i]);
+}
+
+/* As mirror_bf16 and mirror_f32, where rows of a tile fill vectors and it is
+ * off the diagonal. */
+static void mirror_wide(void *x, czr_dtype dtype, size_t n, size_t i, size_t j)
+{
+    const size_t step = dtype == CZR_F32 ? CZR_LANES : LANES;
+
+    for (size_t r = 0; r < TURNED; r += step)
+        for (size_t s = 0; s < TURNED; s += step) {
+            const size_t from = (i + r) * n + j + s, to = (j + s) * n + i + r;
+            if (dtype == CZR_F32)
+                turn_wide_f32((float *)x + from, (float *)x + to, n);
+            else
+                turn_wide((czr_bf16 *)x + from, (czr_bf16 *)x + to, n);
+        }
+}
+#else
+static void mirror_wide(void *x, czr_dtype dtype, size_t n, size_t i, size_t j)
+{
+    (void)x;
+    (void)dtype;
+    (void)n;
+    (void)i;
+    (void)j;
 }
 #endif
 
-/* As mirror_bf16, where rows of a tile fill vectors and it is off the diagonal.
- */
-static void mirror_wide(czr_bf16 *x, size_t n, size_t i, size_t j)
-{
-    for (size_t r = 0; r < TURNED; r += LANES)
-        for (size_t s = 0; s < TURNED; s += LANES)
-            turn_wide(x + (i + r) * n + j + s, x + (j + s) * n + i + r, n);
-}
-
 void czr_mirror_lower(void *x, czr_dtype dtype, size_t n)
 {
-    const bool is_wide = has_wide();
+    const bool is_wide = czr_has_wide();
 
     for (size_t i = 0; i < n; i += TURNED)
         for (size_t j = 0; j <= i; j += TURNED)
-            if (dtype == CZR_F32)
+            if (is_wide && j < i && i + TURNED <= n)
+                mirror_wide(x, dtype, n, i, j);
+            else if (dtype == CZR_F32)
                 mirror_f32(x, n, i, j);
-            else if (is_wide && j < i && i + TURNED <= n)
-                mirror_wide(x, n, i, j);
             else
                 mirror_bf16(x, n, i, j);
 }
@@ -185,7 +190,7 @@ WIDE static void finish_rows_wide(const czr_product *p, const czr_rows *rows)
 
 void czr_product_finish_rows(const czr_product *p, const czr_rows *rows)
 {
-    if (has_wide())
+    if (czr_has_wide())
         finish_rows_wide(p, rows);
     else
         finish_rows(p, rows);

@@ -28,11 +28,45 @@ static bool is_own_square(const czr_product *p)
     return p->symmetric && p->a == p->b;
 }
 
+/* Below this many multiplications, waking threads and having them spin costs
+ * more than they save. */
+static const double SHARED_WORK = 1e8;
+
+static int threads_for(const czr_host_math *math, size_t m, size_t n, size_t k)
+{
+    return (double)m * (double)n * (double)k < SHARED_WORK ? 1
+                                                           : math->n_threads;
+}
+
+/* Whether one thread makes a symmetric product of f32. */
+static bool is_syrk_f32(const czr_host_math *math, const czr_product *p)
+{
+    return math->panels && p->symmetric &&
+           threads_for(math, p->m, p->n, p->k) == 1;
+}
+
+static void make_syrk_f32(const czr_host_math *math, const czr_product *p)
+{
+    czr_product with = *p;
+
+    if (p->out && p->addend && p->addend_dtype != CZR_F32) {
+        czr_product_preload(p);
+        with.addend = p->out;
+        with.addend_dtype = CZR_F32;
+        with.beta = 1;
+    }
+    czr_product_syrk_f32(math, &with);
+}
+
 /* Into the result itself, which holds what is to be added before. */
-static void multiply_f32(const czr_product *p)
+static void multiply_f32(const czr_host_math *math, const czr_product *p)
 {
     czr_gemm gemm = gemm_of(p);
 
+    if (is_syrk_f32(math, p)) {
+        make_syrk_f32(math, p);
+        return;
+    }
     if (p->out) {
         gemm.c = p->out;
         gemm.alpha = p->alpha;
@@ -65,16 +99,6 @@ static void add_block(const czr_product *p, const czr_host_math *math,
 
     (void)p;
     czr_library_sgemm(&gemm);
-}
-
-/* Below this many multiplications, waking threads and having them spin costs
- * more than they save. */
-static const double SHARED_WORK = 1e8;
-
-static int threads_for(const czr_host_math *math, size_t m, size_t n, size_t k)
-{
-    return (double)m * (double)n * (double)k < SHARED_WORK ? 1
-                                                           : math->n_threads;
 }
 
 static bool multiply_bf16(const czr_host_math *math, const czr_gemm *gemm,
@@ -159,7 +183,7 @@ void czr_product_library(const czr_math *math, const czr_product *p)
     if (!p->m || !p->n || !p->k || !czr_library_has_cblas())
         czr_product_fixed_order(math, p);
     else if (has_operands(p, CZR_F32) && (!p->out || p->out_dtype == CZR_F32))
-        multiply_f32(p);
+        multiply_f32(host, p);
     else if (!has_operands(p, CZR_BF16) || !multiply_directly(host, p))
         czr_product_by_strips(host, p, make_rows);
 }

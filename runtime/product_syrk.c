@@ -6,18 +6,18 @@
  * of them in one vector, which serves for rows of the result as well as for its
  * columns. */
 #include "runtime/product.h"
+#include "runtime/product_wide.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
 #include <cpuid.h>
-#include <immintrin.h>
 
 #define WIDE                                                                   \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
 #define INLINE WIDE static inline __attribute__((always_inline))
 
 enum {
-    LANES = 16,
+    LANES = CZR_LANES,
     PAIRS = 2 * LANES, /* numbers of a vector */
     TILE_ROWS = 8,
     TILE_COLUMNS = CZR_SYRK_COLUMNS,
@@ -40,10 +40,7 @@ static bool has_amx(void)
 
 bool czr_product_has_syrk(void)
 {
-    return __builtin_cpu_supports("avx512bf16") &&
-           __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && !has_amx();
+    return czr_has_wide() && __builtin_cpu_supports("avx512bf16") && !has_amx();
 }
 
 static size_t least(size_t a, size_t b)
@@ -58,36 +55,6 @@ typedef struct piece {
     const czr_product *p;
     size_t row, n_rows, depth, n_depth;
 } piece;
-
-/* Lanes of both, in turn: their lower halves, or their upper ones. */
-INLINE __m512i interleave(__m512i a, __m512i b, bool is_upper)
-{
-    const __m512i lower = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3,
-                                           18, 2, 17, 1, 16, 0);
-    const __m512i first = _mm512_set1_epi32(is_upper ? LANES / 2 : 0);
-
-    return _mm512_permutex2var_epi32(a, _mm512_add_epi32(lower, first), b);
-}
-
-INLINE void interleave_all(const __m512i from[LANES], __m512i to[LANES])
-{
-    for (size_t i = 0; i < LANES / 2; i++) {
-        to[2 * i] = interleave(from[i], from[i + LANES / 2], false);
-        to[2 * i + 1] = interleave(from[i], from[i + LANES / 2], true);
-    }
-}
-
-/* Interleaving the upper half of the rows with the lower one moves each index
- * by a bit, of eight; after four the two have changed places. */
-INLINE void transpose(__m512i x[LANES])
-{
-    __m512i y[LANES];
-
-    interleave_all(x, y);
-    interleave_all(y, x);
-    interleave_all(x, y);
-    interleave_all(y, x);
-}
 
 INLINE __mmask32 first_lanes(size_t n)
 {
@@ -106,7 +73,7 @@ WIDE static void pack_block(const czr_bf16 *from, size_t stride, size_t n_rows,
             _mm512_maskz_loadu_epi16(i < n_rows ? mask : 0, from + i * stride);
         __builtin_prefetch(from + i * stride + AHEAD);
     }
-    transpose(lines);
+    czr_transpose_lanes(lines);
     for (size_t i = 0; i < LANES; i++)
         _mm512_storeu_si512(packed + i * 2 * LANES, lines[i]);
 }

@@ -21,13 +21,18 @@ static float next_value(void)
     return ((float)(seed >> 8) / (float)(1 << 23)) - 1;
 }
 
+static void put(void *data, czr_dtype dtype, size_t i, float value)
+{
+    if (dtype == CZR_BF16)
+        ((czr_bf16 *)data)[i] = czr_f32_to_bf16(value);
+    else
+        ((float *)data)[i] = value;
+}
+
 static void fill(void *data, czr_dtype dtype, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (dtype == CZR_BF16)
-            ((czr_bf16 *)data)[i] = czr_f32_to_bf16(next_value());
-        else
-            ((float *)data)[i] = next_value();
+        put(data, dtype, i, next_value());
 }
 
 static float element(const void *data, czr_dtype dtype, int transposed,
@@ -259,56 +264,68 @@ static void symmetric_products_of_libraries_are_mirrored(void **state)
         }
 }
 
-/* Of integers sums are exact, however they are cut into blocks of rows and of
- * k.
- */
-static void long_squares_of_integers_are_exact(void **state)
+/* x @ x' of integers, whose sums are exact however they are cut into blocks of
+ * rows and of k; with two operands the second is twice the first. */
+static void check_long_square(const buffers *self, czr_dtype dtype, size_t n,
+                              size_t k, int variant)
 {
-    enum { N = 401, K = 1031 };
-    const buffers *self = *state;
-    czr_bf16 *x = calloc((size_t)N * K, sizeof *x);
-    float *c = calloc((size_t)N * N, sizeof *c);
+    const size_t bytes = czr_dtype_bytes(dtype);
+    const bool has_two = variant & 2;
+    char *x = malloc(2 * n * k * bytes);
+    float *c = calloc(n * n, sizeof *c);
 
     assert_non_null(x);
     assert_non_null(c);
-    for (size_t i = 0; i < (size_t)N * K; i++)
-        x[i] = czr_f32_to_bf16(truncf(9 * next_value()));
-    for (int turned = 0; turned < 2; turned++) {
-        const czr_product p = {.m = N,
-                               .n = N,
-                               .k = K,
-                               .a = x,
-                               .b = x,
-                               .c = c,
-                               .a_dtype = CZR_BF16,
-                               .b_dtype = CZR_BF16,
-                               .transpose_a = turned,
-                               .transpose_b = !turned,
-                               .symmetric = 1};
-        czr_product_library(&self->math.math, &p);
-        for (size_t i = 0; i < N; i++)
-            for (size_t j = 0; j < N; j++) {
-                const float wanted = i < j ? c[j * N + i] : expected(&p, i, j);
-                assert_float_equal(c[i * N + j], wanted, 0);
-            }
+    for (size_t i = 0; i < n * k; i++) {
+        const float value = truncf(9 * next_value());
+        put(x, dtype, i, value);
+        put(x, dtype, n * k + i, 2 * value);
     }
+    const czr_product p = {.m = n,
+                           .n = n,
+                           .k = k,
+                           .a = x,
+                           .b = has_two ? x + n * k * bytes : x,
+                           .c = c,
+                           .a_dtype = dtype,
+                           .b_dtype = dtype,
+                           .transpose_a = variant & 1,
+                           .transpose_b = !(variant & 1),
+                           .symmetric = 1};
+    czr_product_library(&self->math.math, &p);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            const float wanted = i < j ? c[j * n + i] : expected(&p, i, j);
+            assert_float_equal(c[i * n + j], wanted, 0);
+        }
     free(c);
     free(x);
 }
 
-/* What follows the sum over k, with room for all rows or some: variant % 3 says
- * which addend there is, bit 0 of variant / 3 the type of the result, bit 1
+static void long_squares_of_integers_are_exact(void **state)
+{
+    for (int variant = 0; variant < 4; variant++) {
+        check_long_square(*state, CZR_BF16, 401, 1031, variant);
+        check_long_square(*state, CZR_F32, 401, 1031, variant);
+        check_long_square(*state, CZR_F32, 1041, 67, variant);
+    }
+}
+
+/* What follows the sum over k, with room for all rows or some: variant % 4 says
+ * which addend there is, bit 0 of variant / 4 the type of the result, bit 1
  * whether they are one. */
 static void add_affine(const buffers *self, czr_product *p, int variant)
 {
     p->out = self->out;
-    p->room_rows = variant % 4 == 0 ? 0 : variant % 4 == 1 ? 7 : 64;
-    p->out_dtype = variant / 3 & 1 ? CZR_BF16 : CZR_F32;
-    p->alpha = variant % 3 == 2 ? 1 : 2.0315f;
+    p->room_rows = variant % 3 == 0 ? 0 : variant % 3 == 1 ? 7 : 64;
+    p->out_dtype = variant / 4 & 1 ? CZR_BF16 : CZR_F32;
+    p->alpha = variant % 4 == 2 ? 1 : 2.0315f;
     p->beta = -4.775f;
-    if (variant % 3 == 0)
+    if (variant % 4 == 0)
         return;
-    p->addend_dtype = variant % 3 == 1 ? p->out_dtype : CZR_F32;
+    p->addend_dtype = variant % 4 == 1   ? p->out_dtype
+                      : variant % 4 == 2 ? CZR_F32
+                                         : CZR_BF16;
     p->addend = self->addend;
     fill(self->addend, p->addend_dtype, p->m * p->n);
     for (size_t i = 0; p->symmetric && i < p->m; i++)
@@ -334,11 +351,11 @@ static float affine_of(const czr_product *p, const void *addend, size_t i,
 static void check_affine(const buffers *self, const size_t *size, int variant,
                          bool is_square, bool is_library)
 {
-    for (int affine = 0; affine < 12; affine++) {
+    for (int affine = 0; affine < 16; affine++) {
         czr_product p = is_square ? make_square(self, size[0], size[2], variant)
                                   : make(self, size, variant);
         add_affine(self, &p, affine);
-        if (affine / 6 && p.addend && p.addend_dtype == p.out_dtype) {
+        if (affine / 8 && p.addend && p.addend_dtype == p.out_dtype) {
             memcpy(self->out, self->addend,
                    p.m * p.n * czr_dtype_bytes(p.out_dtype));
             p.addend = p.out;
