@@ -133,11 +133,11 @@ def complaints(folder):
 
 def check_files(folder):
     """All files or none; IR that was printed verifies; -o - is a pipe."""
-    if list(folder.glob("lone/gpt.c")) + list(folder.glob("lone_cu/gpt.[ch]")):
+    if list(folder.glob("lone/gpt.c")) + list(folder.glob("lone_cu/gpt*.[ch]")):
         yield "build leaves NAME.c where NAME.h cannot be written"
-    if sorted(p.name for p in folder.glob("out/*")) != ["gpt.c", "gpt.cu",
-                                                          "gpt.h"]:
-        yield "build does not write NAME.c, NAME.cu and NAME.h"
+    if sorted(p.name for p in folder.glob("out/*")) != [
+            "gpt.c", "gpt.cu", "gpt.h", "gpt_cuda.c"]:
+        yield "build does not write NAME.c, NAME.cu, NAME_cuda.c and NAME.h"
     for stage in "source", "assigned", "scheduled":
         ir = folder / f"{stage}.mlir"
         ir.write_text(run(["plan", f"--ir={stage}", GPT], folder).stdout)

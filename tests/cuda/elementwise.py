@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Element-wise kernels of CUDA, on the model of the device, beside the loops of
 generated C: of every optimizer of the library, and of what is strict and in parts.
-Results are the same to the bit, sums within their bound.
+Results are the same to the bit, sums within their bound.  What launches them compiles
+without a warning.
 
     elementwise.py CANZONA CXX SHAPES SEED
 
@@ -9,6 +10,7 @@ SHAPES is how many shapes each loop is run on.  Also, bugs planted in the kernel
 are noticed (elementwise_mutants.py).
 """
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -42,6 +44,16 @@ def build(canzona, options, source, folder):
                                              cuda.read_text())
 
 
+def compile_launches(stem, folder):
+    """NAME_cuda.c, by all C compilers that there are."""
+    compilers = [c for c in ("gcc", "clang") if shutil.which(c)]
+    for compiler in compilers or ["cc"]:
+        subprocess.run([compiler, "-std=c11", "-Wall", "-Wextra", "-Wpedantic",
+                        "-Werror", f"-I{folder}", f"-I{ROOT}/runtime", "-c",
+                        folder / f"{stem}_cuda.c", "-o", folder / "launches.o"],
+                       check=True)
+
+
 def compile_test(cxx, name, found, folder, first="", **more):
     """The test program of these loops; files of `first` come before ours."""
     c, cpp = elementwise_text.sources(name, found, **more)
@@ -73,6 +85,7 @@ def main():
                 source = folder / "library.cz"
                 source.write_text(every_optimizer(*mesh), encoding="utf-8")
             stem, found = build(canzona, options, source, folder)
+            compile_launches(stem, folder)
             new = [loop for loop in found if loop.text() not in seen]
             seen |= {loop.text() for loop in found}
             n_loops += len(new)
