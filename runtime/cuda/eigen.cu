@@ -252,23 +252,41 @@ DEV u32 solve(const room &r, const float *x, float *values, float *vectors)
                                                     : EIGEN_NO_CONVERGENCE;
 }
 
+// What a matrix came to, to those that want to know.
+DEV void tell(u32 result, u32 *status, int *first, int not_finite,
+              int no_convergence)
+{
+    if (status)
+        *status = result;
+    if (first && result != EIGEN_OK)
+        keep_first(first,
+                   result == EIGEN_NOT_FINITE ? not_finite : no_convergence);
+}
+
 // x, vectors [batch, n, n], values [batch, n], status [batch]: EIGEN_OK or why
 // values and vectors of that matrix are left as they were.  Of x what lies on
 // and above the diagonal counts, but all of it is finite.  Values ascend; each
 // column is a vector.
+//
+// The first failure stays in *first, as not_finite or no_convergence.  Nothing
+// is written where *skip is not 0.  Status, first and skip may be null.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     KERNEL(const float *x, float *values, float *vectors, u32 *status, int n,
-           int batch)
+           int batch, int *first, int not_finite, int no_convergence,
+           const int *skip)
 {
     SHARED_DYNAMIC(shared);
     const room r = plan_room(shared, n);
     const u64 size = (u64)n * n;
 
+    if (skip && *skip)
+        return;
     for (int z = blockIdx.x; z < batch; z += gridDim.x) {
         const u32 result =
             solve(r, x + z * size, values + (u64)z * n, vectors + z * size);
         if (threadIdx.x == 0)
-            status[z] = result;
+            tell(result, status ? status + z : status, first, not_finite,
+                 no_convergence);
         __syncthreads();
     }
 }

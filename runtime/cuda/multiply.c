@@ -94,6 +94,7 @@ czr_status czr_cuda_products_make(czr_cuda_stages *stages)
     if (!products)
         return no_memory(stages);
     products->end = &products->known;
+    products->factored_end = &products->factored;
     stages->products = products;
     return CZR_OK;
 }
@@ -230,12 +231,21 @@ void czr_cuda_products_describe(const czr_cuda_stages *stages,
         describe(known, line);
         say(user, line);
     }
+    for (const czr_cuda_factored *f = products ? products->factored : NULL; f;
+         f = f->next) {
+        czr_cuda_factored_describe(f, line);
+        say(user, line);
+    }
 }
 
 bool czr_cuda_products_is_capturable(const czr_cuda_stages *stages)
 {
-    (void)stages;
-    return true;
+    const czr_cuda_factored *factored =
+        stages->products ? stages->products->factored : NULL;
+
+    while (factored && factored->eigen)
+        factored = factored->next;
+    return !factored;
 }
 
 /* ---- the end ------------------------------------------------------------ */
@@ -244,12 +254,15 @@ void czr_cuda_products_close(czr_cuda_stages *stages)
 {
     czr_cuda_products *products = stages->products;
 
-    while (products && products->known) {
+    if (!products)
+        return;
+    czr_cuda_factored_close(stages);
+    while (products->known) {
         czr_cuda_known *known = products->known;
         products->known = known->next;
         free(known);
     }
-    while (products && products->loaded) {
+    while (products->loaded) {
         czr_cuda_loaded *loaded = products->loaded;
         products->loaded = loaded->next;
         czr_module_close(&loaded->module);

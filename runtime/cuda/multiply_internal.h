@@ -5,6 +5,7 @@
 
 #include "runtime/cuda/multiply.h"
 #include "runtime/cuda/source.h"
+#include "runtime/product.h"
 
 /* Machine code of one name, which several products share. */
 typedef struct czr_cuda_loaded {
@@ -20,9 +21,27 @@ typedef struct czr_cuda_known {
     void *plain;       /* kernel of product_plain.cu */
 } czr_cuda_known;
 
+/* A factorisation of one kind. */
+typedef struct czr_cuda_factored {
+    struct czr_cuda_factored *next;
+    czr_factor shape; /* its pointers are not followed */
+    void *eigen;      /* kernel of eigen.cu, or NULL: the host's */
+} czr_cuda_factored;
+
+/* What the host factorises with, one call at a time. */
+typedef struct czr_cuda_host {
+    bool is_open; /* math is */
+    czr_host_math math;
+    void *pinned;
+    unsigned char *work;
+    size_t pinned_bytes, work_bytes;
+} czr_cuda_host;
+
 typedef struct czr_cuda_products {
     czr_cuda_loaded *loaded;
     czr_cuda_known *known, **end;
+    czr_cuda_factored *factored, **factored_end;
+    czr_cuda_host host;
 } czr_cuda_products;
 
 /* While stages are opened: stages->products, made by the first call. */
@@ -34,5 +53,9 @@ czr_status czr_cuda_products_make(czr_cuda_stages *stages);
 czr_status czr_cuda_products_load(czr_cuda_stages *stages, czr_source_body body,
                                   const char *name, const char *header,
                                   czr_module **out);
+
+void czr_cuda_factored_describe(const czr_cuda_factored *known,
+                                char line[CZR_CUDA_LINE]);
+void czr_cuda_factored_close(czr_cuda_stages *stages);
 
 #endif

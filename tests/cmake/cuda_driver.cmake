@@ -17,9 +17,10 @@ target_include_directories(fake_bodies PRIVATE ${CMAKE_SOURCE_DIR}
 target_link_libraries(fake_bodies PRIVATE cz_warnings)
 set_target_properties(fake_bodies PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
-# The bodies of product_plain.cu themselves, on the model of the device.
+# Bodies themselves, on the model of the device.
 if(CMAKE_CXX_COMPILER)
-  add_library(plain_bodies STATIC cuda/driver/plain_bodies.cpp)
+  add_library(plain_bodies STATIC cuda/driver/plain_bodies.cpp
+    cuda/driver/eigen_bodies.cpp)
   set_target_properties(plain_bodies PROPERTIES CXX_STANDARD 17
     CXX_STANDARD_REQUIRED ON POSITION_INDEPENDENT_CODE ON)
   target_include_directories(plain_bodies PRIVATE ${CMAKE_SOURCE_DIR}
@@ -141,8 +142,10 @@ target_compile_definitions(cuda_driver_bench_gpu_test PRIVATE
 add_dependencies(cuda_driver_bench_gpu_test double_nvrtc double_cublas)
 target_link_libraries(double_nvrtc PRIVATE plain_bodies)
 
-# Products of stages.
-target_link_libraries(cuda_driver_multiply_test PRIVATE plain_bodies fake_cuda)
-target_compile_definitions(cuda_driver_multiply_test PRIVATE
-  NVRTC_PATH="$<TARGET_FILE:double_nvrtc>")
-add_dependencies(cuda_driver_multiply_test double_nvrtc)
+# Products and factorisations of stages.
+foreach(name multiply factorise)
+  target_link_libraries(cuda_driver_${name}_test PRIVATE plain_bodies fake_cuda)
+  target_compile_definitions(cuda_driver_${name}_test PRIVATE
+    NVRTC_PATH="$<TARGET_FILE:double_nvrtc>")
+  add_dependencies(cuda_driver_${name}_test double_nvrtc)
+endforeach()

@@ -2,6 +2,10 @@
 // known spectra, their vectors against the definition and their values against
 // LAPACK's in float64, where there is one.
 #include "simt/block.hpp"
+// the model's global.cuh
+#include "simt/elementwise.hpp"
+// without its pauses, which take long
+#undef __syncthreads
 
 #define KERNEL kernel
 #include "eigen.cu"
@@ -77,6 +81,7 @@ struct batch {
     int n, count;
     floats x, values, vectors;
     std::vector<u32> status;
+    int first = 0;
 
     // Results begin as what no result is.
     batch(int order, int n_matrices)
@@ -97,11 +102,11 @@ struct batch {
         std::copy(matrix.begin(), matrix.end(), &x[size() * z]);
     }
 
-    void run(unsigned n_blocks)
+    void run(unsigned n_blocks, const int *skip = nullptr)
     {
         simt::launch(n_blocks, THREADS, [&] {
             kernel(x.data(), values.data(), vectors.data(), status.data(), n,
-                   count);
+                   count, &first, 5, 6, skip);
         });
         for (u32 i = shared_bytes(n); i < simt::SHARED_BYTES_LIMIT; i++)
             if (simt::shared[i] != 0xff)
@@ -212,7 +217,7 @@ static void test_refusals()
                 b.set(z, make_matrix(spectra[z], 5));
             b.x[b.size() + static_cast<std::size_t>(at)] = bad;
             b.run(2);
-            if (b.status[1] != EIGEN_NOT_FINITE)
+            if (b.status[1] != EIGEN_NOT_FINITE || b.first != 5)
                 refuse("status", b.status[1], EIGEN_NOT_FINITE);
             b.check_untouched(1);
             check_matrix(b, 0);
@@ -221,9 +226,26 @@ static void test_refusals()
     batch b(2, 1);
     b.x = {3e38f, 3e38f, 3e38f, 3e38f};
     b.run(1);
-    if (b.status[0] != EIGEN_NO_CONVERGENCE)
+    if (b.status[0] != EIGEN_NO_CONVERGENCE || b.first != 6)
         refuse("status", b.status[0], EIGEN_NO_CONVERGENCE);
     b.check_untouched(0);
+}
+
+// The first failure stays; in a step that is skipped there is none.
+static void test_first()
+{
+    const int skip = 1;
+    batch b(2, 2);
+
+    b.x.assign(8, NAN);
+    b.run(1, &skip);
+    if (b.first != 0 || b.status[0] != 99)
+        refuse("a skipped step says", b.first, 0);
+    b.check_untouched(0);
+    b.first = 7;
+    b.run(1);
+    if (b.first != 7 || b.status[1] != EIGEN_NOT_FINITE)
+        refuse("the first failure becomes", b.first, 7);
 }
 
 // With too few sweeps allowed.
@@ -270,6 +292,7 @@ int main(int argc, char **argv)
             continue;
         }
         test_refusals();
+        test_first();
         test_order(34);
         for (const int n : {1, 2, 3, 31, 64, 127, 128}) {
             if (n > 64 && seed % 10 != 1)

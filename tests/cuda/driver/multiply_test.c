@@ -3,10 +3,8 @@
  * program is strict.
  *
  * multiply_test [TRIALS [SEED]] */
-#include "runtime/cuda/multiply.h"
 #include "runtime/product.h"
-#include "tests/cuda/driver/bench.h"
-#include "tests/cuda/driver/plain_bodies.h"
+#include "tests/cuda/driver/stages.h"
 
 #include <string.h>
 
@@ -14,56 +12,6 @@ enum { MOST = 80 };
 
 static int trials = 60;
 static unsigned first_seed = 1;
-
-static int draw(int least, int most)
-{
-    return least + rand() % (most - least + 1);
-}
-
-/* ---- a device with stages that have one product ------------------------- */
-
-typedef struct setting {
-    test_bench bench;
-    czr_nvrtc *nvrtc;
-    czr_program program;
-    czr_cuda_program cuda;
-    czr_cuda_stages stages;
-    void *stream;
-} setting;
-
-static czr_status open_setting(setting *s, bool is_strict)
-{
-    char message[CZR_NVRTC_MESSAGE];
-
-    *s = (setting){.program = {.name = "test", .strict = is_strict}};
-    s->cuda.program = &s->program;
-    assert_int_equal(czr_nvrtc_open(NVRTC_PATH, &s->nvrtc, message), 0);
-    const czr_status status = bench_open(&s->bench);
-    if (status != CZR_OK)
-        return status;
-    s->stages = (czr_cuda_stages){.program = &s->cuda,
-                                  .context = s->bench.context,
-                                  .nvrtc = s->nvrtc,
-                                  .is_opening = true};
-    return czr_context_open_stream(s->bench.context, &s->stream);
-}
-
-static void close_setting(setting *s)
-{
-    if (s->stream)
-        czr_context_synchronize(s->bench.context, s->stream, 0);
-    czr_cuda_products_close(&s->stages);
-    if (s->stream)
-        czr_context_close_stream(s->bench.context, s->stream);
-    bench_close(&s->bench);
-    czr_nvrtc_close(s->nvrtc);
-}
-
-static void restart(unsigned seed)
-{
-    bench_reset(seed, draw(0, 100));
-    plain_bodies_register();
-}
 
 /* ---- a drawn product ---------------------------------------------------- */
 
@@ -80,29 +28,29 @@ typedef struct trial {
 
 static czr_dtype draw_dtype(void)
 {
-    return draw(0, 1) ? CZR_BF16 : CZR_F32;
+    return stages_draw(0, 1) ? CZR_BF16 : CZR_F32;
 }
 
 static void draw_form(trial *t)
 {
     czr_product *p = &t->p;
 
-    p->symmetric = draw(0, 2) == 0;
-    p->m = (size_t)draw(draw(0, 9) > 0, MOST);
-    p->n = p->symmetric ? p->m : (size_t)draw(1, MOST);
-    p->k = (size_t)draw(draw(0, 9) > 0, 20);
-    p->blocks = 1 << draw(0, 3);
-    p->narrow = draw(0, 1);
+    p->symmetric = stages_draw(0, 2) == 0;
+    p->m = (size_t)stages_draw(stages_draw(0, 9) > 0, MOST);
+    p->n = p->symmetric ? p->m : (size_t)stages_draw(1, MOST);
+    p->k = (size_t)stages_draw(stages_draw(0, 9) > 0, 20);
+    p->blocks = 1 << stages_draw(0, 3);
+    p->narrow = stages_draw(0, 1);
     p->k *= (size_t)p->blocks;
     p->a_dtype = draw_dtype();
     p->b_dtype = draw_dtype();
     p->out_dtype = draw_dtype();
     p->addend_dtype = draw_dtype();
-    p->transpose_a = draw(0, 1);
-    p->transpose_b = draw(0, 1);
-    p->alpha = (float)draw(-9, 9) / 7;
-    p->beta = (float)draw(-9, 9) / 7;
-    t->skipped = draw(0, 7) == 0;
+    p->transpose_a = stages_draw(0, 1);
+    p->transpose_b = stages_draw(0, 1);
+    p->alpha = (float)stages_draw(-9, 9) / 7;
+    p->beta = (float)stages_draw(-9, 9) / 7;
+    t->skipped = stages_draw(0, 7) == 0;
 }
 
 static void *draw_numbers(size_t n, czr_dtype dtype)
@@ -111,7 +59,7 @@ static void *draw_numbers(size_t n, czr_dtype dtype)
 
     assert_non_null(memory);
     for (size_t i = 0; i < n; i++) {
-        const float x = (float)draw(-1000000, 1000000) / 333333;
+        const float x = (float)stages_draw(-1000000, 1000000) / 333333;
         const czr_bf16 narrow = czr_f32_to_bf16(x);
         if (dtype == CZR_BF16)
             memcpy((czr_bf16 *)memory + i, &narrow, sizeof narrow);
@@ -127,7 +75,7 @@ static void draw_trial(trial *t, unsigned seed)
     srand(seed);
     draw_form(t);
     const czr_product *p = &t->p;
-    const int form = draw(0, 3);
+    const int form = stages_draw(0, 3);
     const size_t n[] = {p->m * p->k, p->k * p->n, p->m * p->n, p->m * p->n,
                         p->m * p->n};
     const czr_dtype dtypes[] = {p->a_dtype, p->b_dtype, p->addend_dtype,
@@ -189,43 +137,22 @@ static czr_product on_paper(const trial *t)
 
 /* ---- run on either ------------------------------------------------------ */
 
-static czr_status send(setting *s, czr_address *to, const void *from,
-                       size_t bytes)
+static czr_status send_all(test_stages *s, trial *t)
 {
-    czr_status status = czr_context_alloc(s->bench.context, bytes + !bytes, to);
-
-    if (status == CZR_OK && bytes)
-        status = czr_context_copy(s->bench.context, *to, czr_address_of(from),
-                                  bytes, s->stream);
-    return status;
-}
-
-static czr_status send_all(setting *s, trial *t)
-{
-    czr_status status = send(s, &t->skip, &t->skipped, sizeof t->skipped);
+    czr_status status =
+        stages_send(s, &t->skip, &t->skipped, sizeof t->skipped);
 
     for (int i = 0; i < N_OPERANDS && status == CZR_OK; i++)
         if (t->host[i])
-            status = send(s, &t->device[i], t->host[i], t->bytes[i]);
+            status = stages_send(s, &t->device[i], t->host[i], t->bytes[i]);
     return status;
 }
 
-static czr_status fetch(setting *s, const trial *t, int i, void *to)
-{
-    czr_status status = CZR_OK;
-
-    if (t->bytes[i])
-        status = czr_context_copy(s->bench.context, czr_address_of(to),
-                                  t->device[i], t->bytes[i], s->stream);
-    return status == CZR_OK
-               ? czr_context_synchronize(s->bench.context, s->stream, 0)
-               : status;
-}
-
-static czr_status multiply(setting *s, trial *t, void *result)
+static czr_status multiply(test_stages *s, trial *t, void *result)
 {
     czr_product p = on_paper(t);
     czr_cuda_call call = {.stages = &s->stages};
+    const int which = t->host[OUT] ? OUT : C;
 
     czr_status status = czr_cuda_multiply(&call, &p);
     s->stages.is_opening = false;
@@ -237,11 +164,11 @@ static czr_status multiply(setting *s, trial *t, void *result)
     if (status == CZR_OK)
         status = czr_cuda_multiply(&call, &p);
     if (status == CZR_OK)
-        status = fetch(s, t, t->host[OUT] ? OUT : C, result);
+        status = stages_fetch(s, result, t->device[which], t->bytes[which]);
     return status;
 }
 
-static void free_all(setting *s, trial *t)
+static void free_all(test_stages *s, trial *t)
 {
     if (!s->stream)
         return;
@@ -270,20 +197,20 @@ static void strict_products_are_the_hosts(void **state)
     (void)state;
     for (int i = 0; i < trials; i++) {
         const unsigned seed = first_seed + (unsigned)i;
-        setting s;
+        test_stages s;
         trial t;
         draw_trial(&t, seed);
-        restart(seed);
+        stages_restart(seed);
         const int which = t.host[OUT] ? OUT : C;
         void *const mine = malloc(t.bytes[which] + 1);
         assert_non_null(mine);
-        assert_int_equal(open_setting(&s, true), CZR_OK);
+        assert_int_equal(stages_open(&s, true), CZR_OK);
         assert_int_equal(multiply(&s, &t, mine), CZR_OK);
         multiply_on_host(&t);
         if (memcmp(mine, t.host[which], t.bytes[which]) != 0)
             fail_msg("seed %u: another result than the host's", seed);
         free_all(&s, &t);
-        close_setting(&s);
+        stages_close(&s);
         assert_int_equal(bench_leftovers(), 0);
         free(mine);
         drop_trial(&t);
@@ -295,18 +222,18 @@ static void failures_leave_nothing(void **state)
 {
     (void)state;
     for (int64_t n = 1;; n++) {
-        setting s;
+        test_stages s;
         trial t;
         draw_trial(&t, first_seed);
-        restart(first_seed);
+        stages_restart(first_seed);
         void *const mine = malloc(t.bytes[OUT] + t.bytes[C] + 1);
         fake_fail(NULL, n, CZR_CUDA_OUT_OF_MEMORY);
-        czr_status status = open_setting(&s, true);
+        czr_status status = stages_open(&s, true);
         if (status == CZR_OK)
             status = multiply(&s, &t, mine);
         const bool has_failed = fake_has_failed();
         free_all(&s, &t);
-        close_setting(&s);
+        stages_close(&s);
         const bool is_over = !fake_has_failed();
         assert_int_equal(bench_leftovers(), 0);
         free(mine);
@@ -331,11 +258,11 @@ static void products_are_listed(void **state)
     const czr_cuda_call call_of = {0};
     char lines[1024] = "";
     czr_product p = {.m = 3, .n = 5, .k = 7, .a_dtype = CZR_BF16};
-    setting s;
+    test_stages s;
 
     (void)state;
-    restart(1);
-    assert_int_equal(open_setting(&s, true), CZR_OK);
+    stages_restart(1);
+    assert_int_equal(stages_open(&s, true), CZR_OK);
     czr_cuda_call call = call_of;
     call.stages = &s.stages;
     assert_int_equal(czr_cuda_multiply(&call, &p), CZR_OK);
@@ -354,7 +281,7 @@ static void products_are_listed(void **state)
     assert_true(czr_cuda_products_is_capturable(&s.stages));
     p.k = 9;
     assert_int_not_equal(czr_cuda_multiply(&call, &p), CZR_OK);
-    close_setting(&s);
+    stages_close(&s);
     assert_int_equal(bench_leftovers(), 0);
 }
 
