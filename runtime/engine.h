@@ -96,6 +96,8 @@ struct czr_engine {
     czr_device *device;
     const czr_op_body *bodies; /* [CZR_N_OP_KINDS] of that device */
     void *stream; /* of the operation under way; NULL: the host's memory */
+    struct czr_cuda_rank *cuda; /* NULL: the host; else whoever steps all ranks
+                                 * of the device steps this one */
     czr_host_math math;
     int rank;
     pthread_mutex_t lock; /* guards all below: hooks come from any thread */
@@ -220,12 +222,20 @@ void czr_loose_copy_in(czr_engine *engine, int param);
 void czr_loose_copy_grad(czr_engine *engine, int param);
 void czr_loose_copy_out(czr_engine *engine, int param);
 
+/* step.c: what precedes the list of a step; all of the next step is open. */
+czr_status czr_step_begin(czr_engine *engine, const czr_hyper *hyper);
+void czr_step_restart(czr_engine *engine);
+
 /* guard.c: whether rules can compute with the gradients, the same on all ranks;
  * comes when all of them are reduced, before anything is written.  If not, all
  * updates of the step are skipped.  Fails when ranks cannot agree. */
 czr_status czr_guard(czr_engine *engine);
+/* Bits of the least magnitude that is too large for a rule. */
+int32_t czr_guard_limit(const czr_states *rule);
 /* Skips the step, and says why unless the plan's policy is to skip. */
 void czr_guard_skip(czr_engine *engine, const char *why);
+/* For the gradient of a parameter; -1: of another rank. */
+void czr_guard_skip_for(czr_engine *engine, int param);
 
 /* Sums of n counts over all ranks, in place. */
 czr_status czr_guard_sum(czr_engine *engine, int64_t *counts, size_t n);

@@ -10,7 +10,7 @@
 enum { FRACTION_BITS = 23, BIAS = 127, ALL_FINITE = 128 };
 
 /* Bits of the least magnitude that is too large. */
-static int32_t limit_of(const czr_states *rule)
+int32_t czr_guard_limit(const czr_states *rule)
 {
     return ((rule->limit ? rule->limit : ALL_FINITE) + BIAS) << FRACTION_BITS;
 }
@@ -20,7 +20,7 @@ static bool may_be_beyond(const czr_engine *engine)
     const czr_program *program = engine->program;
 
     for (int rule = 0; rule < program->n_rules; rule++)
-        if (engine->largest >= limit_of(&program->states[rule]))
+        if (engine->largest >= czr_guard_limit(&program->states[rule]))
             return true;
     return false;
 }
@@ -31,7 +31,7 @@ static bool is_beyond(const czr_engine *engine, int param)
     const czr_place *place = &program->places[param];
     const czr_spaces *spaces = &engine->spaces[place->bucket];
     const czr_range range = engine->held[param].range;
-    const int32_t limit = limit_of(&program->states[place->rule]);
+    const int32_t limit = czr_guard_limit(&program->states[place->rule]);
 
     for (int64_t i = 0; i < range.n; i++) {
         int32_t bits;
@@ -68,7 +68,7 @@ czr_status czr_guard_sum(czr_engine *engine, int64_t *counts, size_t n)
                                    "agreeing with other ranks: %s", why);
 }
 
-static void skip_for(czr_engine *engine, int param)
+void czr_guard_skip_for(czr_engine *engine, int param)
 {
     char name[128], why[CZR_ERROR_BYTES];
 
@@ -94,7 +94,7 @@ static czr_status find_and_skip(czr_engine *engine)
     const czr_status status = czr_guard_sum(engine, &n, 1);
 
     if (status == CZR_OK && n > 0)
-        skip_for(engine, param);
+        czr_guard_skip_for(engine, param);
     return status;
 }
 

@@ -59,7 +59,8 @@ czr_status czr_grad_ready(czr_engine *engine, int param, czr_stream producer)
         !czr_program_has_param(engine->program, param, engine->rank))
         status = czr_engine_refuse(engine, CZR_ERR_ELSEWHERE,
                                    "parameter %d is one of other ranks", param);
-    if (status == CZR_OK && !engine->bindings[param].is_ready) {
+    if (status == CZR_OK && !engine->cuda &&
+        !engine->bindings[param].is_ready) {
         czr_loose_copy_grad(engine, param);
         engine->bindings[param].is_ready = true;
         status = submit_ready(engine);
@@ -108,7 +109,7 @@ static void copy_in(czr_engine *engine)
     }
 }
 
-static void start_next_list(czr_engine *engine)
+void czr_step_restart(czr_engine *engine)
 {
     engine->next_op = 0;
     engine->largest = 0;
@@ -158,8 +159,7 @@ static czr_status run_list(czr_engine *engine)
                             : status;
 }
 
-static czr_status run_step(czr_engine *engine, const czr_hyper *hyper,
-                           czr_result *result)
+czr_status czr_step_begin(czr_engine *engine, const czr_hyper *hyper)
 {
     czr_status status = take_hypers(engine, hyper);
 
@@ -174,6 +174,16 @@ static czr_status run_step(czr_engine *engine, const czr_hyper *hyper,
     copy_in(engine);
     czr_states_mirror(engine);
     czr_undo_keep(engine);
+    return CZR_OK;
+}
+
+static czr_status run_step(czr_engine *engine, const czr_hyper *hyper,
+                           czr_result *result)
+{
+    czr_status status = czr_step_begin(engine, hyper);
+
+    if (status != CZR_OK)
+        return status;
     status = run_list(engine);
     if (status == CZR_OK)
         status = czr_fault_settle(engine);
@@ -181,7 +191,7 @@ static czr_status run_step(czr_engine *engine, const czr_hyper *hyper,
         return czr_engine_poison(engine, status, "the step failed");
     status = engine->refusal;
     commit(engine, result);
-    start_next_list(engine);
+    czr_step_restart(engine);
     return status;
 }
 
@@ -194,6 +204,9 @@ czr_status czr_step(czr_engine *engine, const czr_hyper *hyper,
     czr_status status = engine->status;
     if (status == CZR_OK && !engine->is_sealed)
         status = czr_engine_refuse(engine, CZR_ERR_STATE, "not sealed yet");
+    if (status == CZR_OK && engine->cuda)
+        status = czr_engine_refuse(engine, CZR_ERR_STATE,
+                                   "ranks of a device step together");
     if (status == CZR_OK)
         status = run_step(engine, hyper, result);
     engine->step_allocations += czr_allocations() - before;

@@ -41,37 +41,12 @@ static czr_status await_arrivals(czr_comm *comm, char *why)
     return CZR_OK;
 }
 
-/* What all members must agree on, beyond kind and operation. */
-static size_t signature(const czr_unit *unit)
-{
-    switch (unit->kind) {
-    case CZR_UNIT_ALL_REDUCE:
-    case CZR_UNIT_SUM_SCATTER:
-        return (unit->of.all_reduce.count + unit->of.all_reduce.band.blocks) *
-                   CZR_N_SUMS +
-               unit->of.all_reduce.type;
-    case CZR_UNIT_BAND_GATHER:
-        return (unit->of.band_gather.band.side +
-                unit->of.band_gather.band.blocks) *
-               unit->of.band_gather.element_bytes;
-    case CZR_UNIT_REDUCE_SCATTER:
-        return (size_t)unit->of.reduce_scatter.leaf_stride * CZR_N_DTYPES +
-               unit->of.reduce_scatter.dtype;
-    case CZR_UNIT_ALL_GATHER:
-    case CZR_UNIT_BARRIER:
-    case CZR_UNIT_TRANSFER:
-        break;
-    }
-    return 0;
-}
-
 static czr_status check_agreement(const czr_room *room, const czr_unit *mine,
                                   char *why)
 {
     for (int i = 0; i < room->size; i++) {
         const czr_unit *other = room->posted[i];
-        if (other->kind == mine->kind && other->op == mine->op &&
-            signature(other) == signature(mine))
+        if (czr_unit_agrees(other, mine))
             continue;
         snprintf(why, CZR_WHY_BYTES,
                  "rank %d is in another collective, or of another size: "

@@ -28,6 +28,35 @@ czr_status czr_comm_run(czr_comm *comm, const czr_unit *unit, char *why)
     return ops->wait(comm, unit, why);
 }
 
+/* What all members must agree on, beyond kind and operation. */
+static size_t signature(const czr_unit *unit)
+{
+    switch (unit->kind) {
+    case CZR_UNIT_ALL_REDUCE:
+    case CZR_UNIT_SUM_SCATTER:
+        return (unit->of.all_reduce.count + unit->of.all_reduce.band.blocks) *
+                   CZR_N_SUMS +
+               unit->of.all_reduce.type;
+    case CZR_UNIT_BAND_GATHER:
+        return (unit->of.band_gather.band.side +
+                unit->of.band_gather.band.blocks) *
+               unit->of.band_gather.element_bytes;
+    case CZR_UNIT_REDUCE_SCATTER:
+        return (size_t)unit->of.reduce_scatter.leaf_stride * CZR_N_DTYPES +
+               unit->of.reduce_scatter.dtype;
+    case CZR_UNIT_ALL_GATHER:
+    case CZR_UNIT_BARRIER:
+    case CZR_UNIT_TRANSFER:
+        break;
+    }
+    return 0;
+}
+
+bool czr_unit_agrees(const czr_unit *a, const czr_unit *b)
+{
+    return a->kind == b->kind && a->op == b->op && signature(a) == signature(b);
+}
+
 czr_status czr_world_join_axes(czr_world *world, czr_channel channel,
                                const czr_program *program, uint32_t axes,
                                int group, int stride, czr_comm **out)

@@ -88,13 +88,13 @@ typedef struct czr_transfer {
     unsigned char *base; /* offsets of rows count from here */
 } czr_transfer;
 
+/* Of the host's memory, and done when it is waited for; or, where it has a
+ * stream, of a device's: all pointers but those to rows of transfers are the
+ * device's, and waiting ends when the work is on that stream. */
 typedef struct czr_unit {
     czr_unit_kind kind;
     int op; /* its number in the plan; -1: a trainer's */
-    void
-        *stream; /* NULL: of the host's memory, and done when it is waited for.
-                  * Else all pointers are a device's, but for rows of transfers,
-                  * and waiting ends when the work is on this stream of it. */
+    void *stream;
     union {
         czr_reduce_scatter reduce_scatter;
         czr_all_gather all_gather;
@@ -149,5 +149,7 @@ czr_status czr_world_join_axes(czr_world *world, czr_channel channel,
 /* post and wait; a single seat needs no partners but does its own work. */
 czr_status czr_comm_run(czr_comm *comm, const czr_unit *unit, char *why);
 size_t czr_sum_bytes(czr_sum type);
+/* Whether two members of a communicator are in the same collective. */
+bool czr_unit_agrees(const czr_unit *a, const czr_unit *b);
 
 #endif

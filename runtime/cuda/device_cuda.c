@@ -4,11 +4,13 @@
 
 #include <stdlib.h>
 
+#include "runtime/cuda/box_cuda.h"
 #include "runtime/memory.h"
 
 typedef struct cuda_device {
     czr_device base;
     czr_context *context;
+    czr_collect *collect;
     czr_queue *queue;
     czr_cuda_body *bodies; /* [n_bodies] by address of what they stand for */
     int n_bodies;
@@ -68,7 +70,7 @@ static void release_cuda(czr_device *base, void *memory)
     czr_context_free(device->context, czr_address_of(memory));
 }
 
-/* ---- operations --------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------- */
 
 /* Behind what was put on a stream outside of operations. */
 static void settle(cuda_device *device, czr_status status)
@@ -96,6 +98,95 @@ static void copy_cuda(czr_device *base, void *to, const void *from,
                              czr_address_of(from), bytes, stream_of(device));
     settle(device, status);
 }
+
+static void copy_box_cuda(czr_device *base, unsigned char *to_base,
+                          const czr_transfer_row *to,
+                          const unsigned char *from_base,
+                          const czr_transfer_row *from)
+{
+    cuda_device *device = (cuda_device *)base;
+    czr_status status = czr_context_enter(device->context);
+
+    if (status == CZR_OK)
+        status = czr_box_put(device->context, to_base, to, from_base, from,
+                             stream_of(device));
+    settle(device, status);
+}
+
+static void fill_bytes_cuda(czr_device *base, void *to, unsigned char value,
+                            size_t bytes)
+{
+    cuda_device *device = (cuda_device *)base;
+    czr_status status = czr_context_enter(device->context);
+
+    if (status == CZR_OK)
+        status = czr_context_fill(device->context, czr_address_of(to), value,
+                                  bytes, stream_of(device));
+    settle(device, status);
+}
+
+/* ---- arithmetic --------------------------------------------------------- */
+
+/* Whether there is what does it. */
+static czr_status enter_collect(cuda_device *device)
+{
+    return device->collect
+               ? czr_context_enter(device->context)
+               : czr_context_check(device->context, CZR_CUDA_NOT_FOUND,
+                                   "arithmetic of the engine on %s",
+                                   device->context->name);
+}
+
+static void convert_cuda(czr_device *base, void *to, czr_dtype to_dtype,
+                         const void *from, czr_dtype from_dtype, size_t n)
+{
+    cuda_device *device = (cuda_device *)base;
+    czr_status status = enter_collect(device);
+
+    if (status == CZR_OK)
+        status = czr_collect_convert(device->collect, to, to_dtype, from,
+                                     from_dtype, n, NULL, stream_of(device));
+    settle(device, status);
+}
+
+/* Neighbours, or the diagonal of a square matrix. */
+static void fill_cuda(czr_device *base, void *to, czr_dtype dtype, double value,
+                      size_t n, size_t step)
+{
+    cuda_device *device = (cuda_device *)base;
+    czr_status status = enter_collect(device);
+
+    if (status == CZR_OK)
+        status = (step == 1 ? czr_collect_fill : czr_collect_fill_diagonal)(
+            device->collect, to, dtype, value, n, stream_of(device));
+    settle(device, status);
+}
+
+static void mirror_cuda(czr_device *base, const czr_band *band, void *matrix,
+                        size_t element_bytes)
+{
+    cuda_device *device = (cuda_device *)base;
+    czr_status status = enter_collect(device);
+
+    if (status == CZR_OK)
+        status = czr_collect_band_mirror(device->collect, matrix, element_bytes,
+                                         *band, NULL, stream_of(device));
+    settle(device, status);
+}
+
+static void mirror_lower_cuda(czr_device *base, void *matrix, czr_dtype dtype,
+                              size_t n)
+{
+    cuda_device *device = (cuda_device *)base;
+    czr_status status = enter_collect(device);
+
+    if (status == CZR_OK)
+        status = czr_collect_mirror_lower(device->collect, matrix, dtype, n,
+                                          NULL, stream_of(device));
+    settle(device, status);
+}
+
+/* ---- operations --------------------------------------------------------- */
 
 static uintptr_t address_of(const czr_cuda_body *body)
 {
@@ -128,21 +219,51 @@ static void launch_cuda(czr_device *base, czr_kernel kernel,
     settle(device, status);
 }
 
-static czr_status submit_cuda(czr_device *base, int op)
+czr_status czr_device_cuda_begin(czr_device *base, int op, void **stream)
 {
     cuda_device *device = (cuda_device *)base;
 
     czr_status status = czr_context_enter(device->context);
     if (status == CZR_OK)
         status = czr_queue_begin(device->queue, op, &device->current);
+    *stream = device->current;
+    return status;
+}
+
+czr_status czr_device_cuda_end(czr_device *base, int op)
+{
+    cuda_device *device = (cuda_device *)base;
+
+    device->current = NULL;
+    const czr_status status = czr_queue_end(device->queue, op);
+    return device->status != CZR_OK ? device->status : status;
+}
+
+czr_status czr_device_cuda_use(czr_device *base, void *stream)
+{
+    cuda_device *device = (cuda_device *)base;
+
+    device->current = stream;
+    return device->status;
+}
+
+czr_status czr_device_cuda_follow(czr_device *base, void *event)
+{
+    const cuda_device *device = (const cuda_device *)base;
+
+    return czr_context_wait(device->context, device->outside, event);
+}
+
+static czr_status submit_cuda(czr_device *base, int op)
+{
+    void *stream;
+    czr_status status = czr_device_cuda_begin(base, op, &stream);
+
     if (status != CZR_OK)
         return status;
     status = base->task(base->user, op);
-    device->current = NULL;
-    const czr_status ended = czr_queue_end(device->queue, op);
-    if (status != CZR_OK)
-        return status;
-    return device->status != CZR_OK ? device->status : ended;
+    const czr_status ended = czr_device_cuda_end(base, op);
+    return status != CZR_OK ? status : ended;
 }
 
 static czr_status finish_cuda(czr_device *base)
@@ -173,6 +294,12 @@ static const czr_device_ops cuda_ops = {
     .alloc = alloc_cuda,
     .release = release_cuda,
     .copy = copy_cuda,
+    .copy_box = copy_box_cuda,
+    .convert = convert_cuda,
+    .fill = fill_cuda,
+    .fill_bytes = fill_bytes_cuda,
+    .mirror = mirror_cuda,
+    .mirror_lower = mirror_lower_cuda,
     .launch = launch_cuda,
     .submit = submit_cuda,
     .finish = finish_cuda,
@@ -207,6 +334,7 @@ czr_status czr_device_cuda_open(const czr_device_cuda_options *options,
         return czr_context_check(context, CZR_CUDA_OUT_OF_MEMORY, "a device");
     device->base = (czr_device){&cuda_ops, program, task, user};
     device->context = context;
+    device->collect = options->collect;
     device->deadline_ms = options->deadline_ms;
     czr_status status = take_bodies(device, options);
     if (status == CZR_OK)

@@ -1,11 +1,11 @@
 /* A GPU as a device of the runtime: operations on streams, kernels by a table.
  *
- * The memory that it gives is the GPU's, and nothing but its copies and kernels
- * may touch that.  Operations that compute on the host, as the engine's
- * reductions do, cannot run on it yet. */
+ * The memory that it gives is the GPU's, and nothing but its functions and
+ * kernels may touch that.  Copies reach memory of the host, too. */
 #ifndef CZR_CUDA_DEVICE_CUDA_H
 #define CZR_CUDA_DEVICE_CUDA_H
 
+#include "runtime/cuda/collect.h"
 #include "runtime/cuda/context.h"
 #include "runtime/cuda/queue.h"
 #include "runtime/device.h"
@@ -24,8 +24,10 @@ typedef struct czr_device_cuda_options {
     czr_context *context; /* the caller's, open until the device is closed */
     const czr_cuda_body *bodies; /* copied; each `of` once */
     int n_bodies;
-    int64_t deadline_ms; /* of a finish for each stream; 0: none */
-    bool is_timed;       /* count the host's time */
+    czr_collect *collect; /* the caller's, as the context; NULL: conversions,
+                           * fills and mirrors fail */
+    int64_t deadline_ms;  /* of a finish for each stream; 0: none */
+    bool is_timed;        /* count the host's time */
 } czr_device_cuda_options;
 
 /* If it or anything later fails, the context says why. */
@@ -33,7 +35,17 @@ czr_status czr_device_cuda_open(const czr_device_cuda_options *options,
                                 const czr_program *program, czr_task task,
                                 void *user, czr_device **out);
 
-/* Of a device that the above opened. */
+/* The rest is of a device that the above opened. */
 czr_queue *czr_device_cuda_queue(czr_device *device);
+/* submit in two halves, between which other devices may have theirs: what is
+ * asked for between begin and end is put on *stream. */
+czr_status czr_device_cuda_begin(czr_device *device, int op, void **stream);
+czr_status czr_device_cuda_end(czr_device *device, int op);
+/* From now on what is asked for outside of operations is put on `stream`, and
+ * not waited for; NULL: done at once, as in the beginning.  Returns the first
+ * failure of functions that return nothing. */
+czr_status czr_device_cuda_use(czr_device *device, void *stream);
+/* What is done at once comes behind the event from now on. */
+czr_status czr_device_cuda_follow(czr_device *device, void *event);
 
 #endif

@@ -1,11 +1,13 @@
 #!/bin/sh
-# plan_queue.sh CANZONA CC PLAN_QUEUE SOURCE_FOLDER PLAN: builds PLAN.cz and runs
-# its operations on the driver's double.
+# plan_queue.sh CANZONA CC PROGRAM SOURCE_FOLDER PLAN [OPTION...]: builds PLAN.cz
+# and has PROGRAM run its operations on the driver's double.
 set -e
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-"$1" build -o "$folder" "$4/$5.cz" > /dev/null
+canzona=$1 compiler=$2 program=$3 source=$4 plan=$5
+shift 5
+"$canzona" build -o "$folder" "$@" "$source/$plan.cz" > /dev/null
 name=$(basename "$folder"/*.c .c)
-"$2" -std=c17 -O0 -w -shared -fPIC -I"$4/runtime" "$folder/$name.c" \
+"$compiler" -std=c17 -O0 -w -shared -fPIC -I"$source/runtime" "$folder/$name.c" \
   -o "$folder/plan.so" -lm
-"$3" "$folder/plan.so" "${name}_program"
+"$program" "$folder/plan.so" "${name}_program"

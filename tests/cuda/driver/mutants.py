@@ -9,9 +9,11 @@ import sys
 import tempfile
 
 RUNTIME = ("status.c", "memory.c", "program.c", "home.c", "device_host.c",
-           "device_late.c")
+           "device_late.c", "box.c", "band.c", "norm.c", "sum.c",
+           "product_finish.c")
 DRIVEN = ("driver.c", "context.c", "module.c", "graph.c", "queue.c",
-          "device_cuda.c", "nvrtc.c")
+          "box_cuda.c", "device_cuda.c", "nvrtc.c")
+HELPERS = ("deferred.c", "host_collect.c", "host_judge.c")
 TESTS = ("driver", "context", "queue", "graph", "device")
 FLAGS = ("-std=c17", "-O1", "-g", "-w", "-D_POSIX_C_SOURCE=200809L")
 
@@ -128,6 +130,9 @@ class Bench:
         self.objects.update(
             (name, self.compile(f"{source}/runtime/cuda/{name}", name))
             for name in DRIVEN)
+        self.objects.update(
+            (name, self.compile(f"{source}/tests/cuda/driver/{name}", name))
+            for name in HELPERS)
         self.tests = {
             name: self.compile(f"{source}/tests/cuda/driver/{name}_test.c",
                                f"{name}_test.c") for name in TESTS}

@@ -1,0 +1,61 @@
+/* All ranks of a plan on one GPU, for one thread: N engines whose world copies
+ * and adds up between their memories.  It shows that a plan runs and what comes
+ * of it, with the bits of any other world in strict mode; it is no faster than
+ * one rank.
+ *
+ *     czr_loopback_open(&options, &NAME_cuda, &loopback);
+ *     for each rank: czr_bind, czr_seal with czr_loopback_engine(loopback,
+ * rank) czr_loopback_step(loopback, &hyper, stream, NULL), as often as you like
+ *     czr_loopback_close(loopback)
+ *
+ * Engines are used as on the host, but: tensors, places (czr_layout) and states
+ * (czr_state_get) are the device's, a bound tensor may lie on either; czr_step
+ * is not called; czr_grad_ready does nothing; steps are not undone
+ * (CZR_ERR_UNSUPPORTED); counters count what was put on streams, that of a step
+ * that the device skips, too; a rule that fails is said by its rank alone, not
+ * by its parameter.  What trainers call of a world is not there. */
+#ifndef CZR_CUDA_LOOPBACK_H
+#define CZR_CUDA_LOOPBACK_H
+
+#include "runtime/cuda/cache.h"
+#include "runtime/cuda/context.h"
+#include "runtime/cuda/nvrtc.h"
+#include "runtime/czr_cuda.h"
+
+typedef struct czr_loopback czr_loopback;
+
+typedef struct czr_loopback_options {
+    czr_context *context; /* the caller's, open as long as the ranks are */
+    czr_nvrtc *nvrtc;     /* the caller's, while this is opened; may be NULL
+                           * where the cache has all */
+    czr_cache *cache;     /* the caller's, or NULL */
+    czr_options engine;
+} czr_loopback_options;
+
+/* The engines of all ranks: all memory is taken and all code is loaded here. If
+ * it fails, *out is NULL, or says why (czr_loopback_error) and wants to be
+ * closed. */
+czr_status czr_loopback_open(const czr_loopback_options *options,
+                             const czr_cuda_program *program,
+                             czr_loopback **out);
+/* Waits for what is there.  NULL is allowed. */
+void czr_loopback_close(czr_loopback *loopback);
+/* The first failure, as a sentence; "" if none. */
+const char *czr_loopback_error(const czr_loopback *loopback);
+
+int czr_loopback_size(const czr_loopback *loopback);
+/* Closed with the rest; NULL: no such rank. */
+czr_engine *czr_loopback_engine(czr_loopback *loopback, int rank);
+
+/* A step of all ranks.  Work that `stream` has comes first, and what is put
+ * there later finds the updated parameters; NULL: gradients are there, and
+ * parameters wanted when somebody has waited.
+ *   With results, one for each rank, it waits until all is done, and returns
+ * what czr_step says.  With NULL it does not wait; what went wrong is said by a
+ * later call, which does nothing else then: CZR_ERR_GRADIENT once, all else for
+ * good.  But where rules have phases it waits for the decision of the step
+ * before, on which the phases depend. */
+czr_status czr_loopback_step(czr_loopback *loopback, const czr_hyper *hyper,
+                             czr_stream stream, czr_result *results);
+
+#endif

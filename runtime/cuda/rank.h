@@ -1,0 +1,62 @@
+/* One rank's engine on a device: what its operations and steps need there,
+ * taken when it is opened.  Who steps several of them puts each operation's
+ * turns on the streams of all, and the world puts the units. */
+#ifndef CZR_CUDA_RANK_H
+#define CZR_CUDA_RANK_H
+
+#include "runtime/cuda/collect.h"
+#include "runtime/cuda/device_cuda.h"
+#include "runtime/cuda/stage.h"
+#include "runtime/engine.h"
+
+/* What the ranks of a device share; the caller's, open as long as they are. */
+typedef struct czr_cuda_parts {
+    czr_context *context;
+    czr_collect *collect;
+    czr_cuda_stages *stages;
+} czr_cuda_parts;
+
+typedef struct czr_cuda_rank {
+    czr_cuda_parts parts;
+    czr_engine *engine;
+    czr_collect_verdict *verdict; /* the device's, as are those below it */
+    double *hypers;               /* [n_hypers] */
+    float *scalars;               /* [n_scalars], then CZR_NAME_SCALARS for
+                                   * each parameter */
+    unsigned char *rooms;         /* of stages, for each stream */
+    size_t room_bytes;            /* of one */
+    czr_collect_span *spans;
+    czr_collect_spans guarded;  /* of them, gradients of all parameters */
+    czr_collect_spans *summed;  /* [n_ops] of them, those of a square_sum */
+    const float **call_scalars; /* [n_scalars + CZR_NAME_SCALARS] */
+    czr_collect_result *result; /* pinned */
+    void *main;    /* stream: what precedes and follows a list, and guards */
+    void *harvest; /* stream that waits for decisions */
+    void *event, *decided;
+    bool has_decision; /* an operation of the list decides; else the guard */
+    int64_t sequence;  /* decisions that were asked for */
+    int64_t harvested; /* those that the engine has learned */
+} czr_cuda_rank;
+
+/* An engine of `world` whose memory and operations are the device's.  If it
+ * fails, *out wants to be closed and its engine, where there is one, or the
+ * context says why; or it is NULL. */
+czr_status czr_cuda_rank_open(const czr_cuda_parts *parts, czr_world *world,
+                              const czr_options *options, czr_cuda_rank **out);
+/* Waits for all its streams, failed or not: before memory that others read
+ * goes. NULL is allowed. */
+void czr_cuda_rank_drain(czr_cuda_rank *rank);
+/* With its engine.  NULL is allowed. */
+void czr_cuda_rank_close(czr_cuda_rank *rank);
+
+/* The failure of a call that the context knows of; others are told. */
+czr_status czr_cuda_rank_check(czr_cuda_rank *rank, czr_status status,
+                               const char *what);
+
+/* op_cuda.c: how kinds of operations are carried out. */
+extern const czr_op_body czr_op_cuda_bodies[CZR_N_OP_KINDS];
+/* The guard's turns (guard.c), on the stream of the engine: its units go to all
+ * ranks. */
+czr_status czr_cuda_guard(czr_cuda_rank *rank, czr_turn *turn);
+
+#endif

@@ -1,0 +1,35 @@
+/* The ranks of a device that one thread steps: all walk the list together, an
+ * operation's turns on each, and behind each turn the world's units.  No step
+ * waits for the device unless somebody asks what came of it. */
+#ifndef CZR_CUDA_TEAM_H
+#define CZR_CUDA_TEAM_H
+
+#include "runtime/cuda/rank.h"
+
+/* One of them, and where it is in an operation. */
+typedef struct czr_cuda_member {
+    czr_cuda_rank *rank;
+    czr_turn turn;
+    czr_comm *comm;  /* of the turn's unit */
+    bool is_active;  /* the operation is not skipped, and not over */
+    bool has_posted; /* and not waited */
+} czr_cuda_member;
+
+typedef struct czr_cuda_team {
+    czr_cuda_member *members; /* [n] */
+    int n;
+} czr_cuda_team;
+
+/* A step of all, whose engines are sealed.  Work that `stream` has comes first,
+ * and what is put there later finds the updated parameters; NULL: gradients are
+ * there, and parameters wanted when somebody has waited.
+ *   With results[n] it waits until all is done, and returns what czr_step says.
+ * With NULL it does not wait; what went wrong is said by a later call, which
+ * does nothing else then: a failure for good, CZR_ERR_GRADIENT once.  But where
+ * rules have phases it waits for the decision of the step before: which of them
+ * are next depends on it.
+ *   A failure of one is a failure of all. */
+czr_status czr_cuda_team_step(czr_cuda_team *team, const czr_hyper *hyper,
+                              czr_stream stream, czr_result *results);
+
+#endif

@@ -1,0 +1,31 @@
+# Plans of the compiler's on all ranks in loop-back: the engine on the double of
+# the driver, with the host's arithmetic as its kernels.
+add_executable(cuda_loopback_plan cuda/driver/loopback_plan.c
+  cuda/driver/loopback_rank.c
+  cuda/driver/deferred.c cuda/driver/host_collect.c
+  cuda/driver/host_judge.c cuda/driver/host_stage.c)
+target_include_directories(cuda_loopback_plan PRIVATE ${CMAKE_SOURCE_DIR}
+  ${CMAKE_SOURCE_DIR}/runtime)
+target_link_libraries(cuda_loopback_plan PRIVATE fake_cuda czr_cuda
+  PkgConfig::CMOCKA cz_warnings)
+target_compile_definitions(cuda_loopback_plan PRIVATE
+  FAKE_PATH="$<TARGET_FILE:fake_cuda>")
+set_target_properties(cuda_loopback_plan PROPERTIES ENABLE_EXPORTS ON
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+
+# Clipping; skipping; phases; narrow parameters with masters; shared matrices in
+# bands; experts, pipelines, fused storage, equal parts.
+set(run sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/plan_queue.sh
+  $<TARGET_FILE:canzona> ${CMAKE_C_COMPILER} $<TARGET_FILE:cuda_loopback_plan>
+  ${CMAKE_SOURCE_DIR})
+foreach(stem few form_shared tiles_shared factor externs pipeline_moe fused fsdp
+    grads bases chunks)
+  add_test(NAME cuda_loopback_${stem} COMMAND ${run} tests/plans/${stem})
+  set_tests_properties(cuda_loopback_${stem} PROPERTIES TIMEOUT 120 LABELS cuda)
+endforeach()
+add_test(NAME cuda_loopback_gpt COMMAND ${run} examples/gpt -D gpt.width=16
+  -D gpt.vocab=32 -D gpt.context=8)
+add_test(NAME cuda_loopback_gpt_strict COMMAND ${run} examples/gpt
+  -D gpt.width=16 -D gpt.vocab=32 -D gpt.context=8 --strict)
+set_tests_properties(cuda_loopback_gpt cuda_loopback_gpt_strict PROPERTIES
+  TIMEOUT 120 LABELS cuda)

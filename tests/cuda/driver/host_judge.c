@@ -1,0 +1,192 @@
+/* Gradients of parameters, and the decision. */
+#include "tests/cuda/driver/host_collect.h"
+
+void czr_collect_number(czr_collect_span *spans, size_t n_spans,
+                        uint64_t *n_units)
+{
+    *n_units = n_spans;
+    for (size_t i = 0; i < n_spans; i++)
+        spans[i].first = i;
+}
+
+typedef struct judged {
+    czr_collect_spans spans;
+    czr_collect_verdict *verdict;
+    czr_collect_result *result;
+    int32_t limit;
+    bool has_norm;
+    double clip;
+} judged;
+
+static czr_collect_verdict *verdict_of(const judged *of)
+{
+    return deferred_at(of->verdict, sizeof *of->verdict);
+}
+
+static void begin(const void *given)
+{
+    czr_collect_verdict *v = verdict_of(given);
+
+    if (!v)
+        return;
+    const czr_collect_verdict old = *v;
+    *v = (czr_collect_verdict){.steps = old.steps,
+                               .sequence = old.sequence,
+                               .t = old.t,
+                               .status = old.status,
+                               .beyond = INT32_MAX,
+                               .clip = 1};
+    v->norm[CZR_NORM_FAULTS] = v->counts[CZR_COLLECT_FAULTY] = old.status != 0;
+}
+
+czr_status czr_collect_begin(czr_collect *collect, czr_collect_verdict *verdict,
+                             void *stream)
+{
+    const judged given = {.verdict = verdict};
+
+    return PUT(collect, begin, given, stream);
+}
+
+/* One span after the other. */
+static const czr_collect_span *span_at(const judged *of, int i,
+                                       const float **data)
+{
+    const czr_collect_span *rows =
+        deferred_at(of->spans.rows, (size_t)of->spans.n * sizeof *rows);
+
+    *data = rows ? deferred_at(rows[i].data, rows[i].n * sizeof **data) : NULL;
+    return *data ? &rows[i] : NULL;
+}
+
+static void add_norm(const void *given)
+{
+    const judged *of = given;
+    czr_collect_verdict *v = verdict_of(of);
+
+    for (int i = 0; v && i < of->spans.n; i++) {
+        const float *data;
+        const czr_collect_span *span = span_at(of, i, &data);
+        if (!span)
+            return;
+        czr_norm_add((czr_norm *)(void *)v, data, span->n);
+    }
+}
+
+czr_status czr_collect_norm(czr_collect *collect,
+                            const czr_collect_spans *spans,
+                            czr_collect_verdict *verdict, void *stream)
+{
+    const judged given = {.spans = *spans, .verdict = verdict};
+
+    return spans->n ? PUT(collect, add_norm, given, stream) : CZR_OK;
+}
+
+static void ask(const void *given)
+{
+    const judged *of = given;
+    czr_collect_verdict *v = verdict_of(of);
+
+    if (v)
+        v->counts[CZR_COLLECT_MAY_BE_BEYOND] = v->largest >= of->limit;
+}
+
+czr_status czr_collect_ask(czr_collect *collect, czr_collect_verdict *verdict,
+                           int32_t limit, void *stream)
+{
+    const judged given = {.verdict = verdict, .limit = limit};
+
+    return PUT(collect, ask, given, stream);
+}
+
+static bool is_beyond(const czr_collect_span *span, const float *data)
+{
+    for (uint64_t i = 0; i < span->n; i++) {
+        int32_t bits;
+        memcpy(&bits, data + i, sizeof bits);
+        if ((bits & INT32_MAX) >= span->limit)
+            return true;
+    }
+    return false;
+}
+
+static void look(const void *given)
+{
+    const judged *of = given;
+    czr_collect_verdict *v = verdict_of(of);
+
+    for (int i = 0;
+         v && v->counts[CZR_COLLECT_MAY_BE_BEYOND] && i < of->spans.n; i++) {
+        const float *data;
+        const czr_collect_span *span = span_at(of, i, &data);
+        if (!span || !is_beyond(span, data))
+            continue;
+        v->counts[CZR_COLLECT_BEYOND] = 1;
+        if (span->param < v->beyond)
+            v->beyond = span->param;
+    }
+}
+
+czr_status czr_collect_guard(czr_collect *collect,
+                             const czr_collect_spans *spans,
+                             czr_collect_verdict *verdict, void *stream)
+{
+    const judged given = {.spans = *spans, .verdict = verdict};
+
+    return PUT(collect, look, given, stream);
+}
+
+static czr_collect_reason reason_of(const czr_collect_verdict *v, bool has_norm)
+{
+    if (v->counts[CZR_COLLECT_FAULTY] || v->norm[CZR_NORM_FAULTS])
+        return CZR_COLLECT_FAULT;
+    if (v->counts[CZR_COLLECT_BEYOND])
+        return CZR_COLLECT_GRADIENT;
+    return has_norm && !czr_norm_is_finite((const czr_norm *)(const void *)v)
+               ? CZR_COLLECT_NORM
+               : CZR_COLLECT_APPLIED;
+}
+
+static void decide(const void *given)
+{
+    const judged *of = given;
+    czr_collect_verdict *v = verdict_of(of);
+
+    if (!v)
+        return;
+    const czr_collect_reason reason = reason_of(v, of->has_norm);
+    if (of->has_norm)
+        v->grad_norm = czr_norm_root((const czr_norm *)(const void *)v);
+    if (of->clip > 0) {
+        const double clip = of->clip / (v->grad_norm + 1e-6);
+        v->clip = clip > 1 ? 1 : clip;
+    }
+    v->skip = reason != CZR_COLLECT_APPLIED;
+    v->steps += !v->skip;
+    v->t = (double)v->steps;
+    *of->result = (czr_collect_result){.grad_norm = v->grad_norm,
+                                       .step = v->steps,
+                                       .reason = (int32_t)reason,
+                                       .beyond = v->beyond,
+                                       .status = v->status,
+                                       .sequence = ++v->sequence};
+}
+
+czr_status czr_collect_decide(czr_collect *collect,
+                              czr_collect_verdict *verdict, bool has_norm,
+                              double clip, czr_collect_result *result,
+                              void *stream)
+{
+    const judged given = {.verdict = verdict,
+                          .result = result,
+                          .has_norm = has_norm,
+                          .clip = clip};
+
+    return PUT(collect, decide, given, stream);
+}
+
+bool czr_collect_read(const czr_collect_result *result, int64_t sequence,
+                      czr_collect_result *out)
+{
+    *out = *result;
+    return out->sequence == sequence;
+}

@@ -1,0 +1,12 @@
+/* A double of runtime/cuda/stage.c: the stages of a program for the host as
+ * kernels of the double of the driver. */
+#ifndef TESTS_CUDA_HOST_STAGE_H
+#define TESTS_CUDA_HOST_STAGE_H
+
+#include "runtime/cuda/stage.h"
+
+/* The program's stages, in all phases; one program at a time.  NULL: it has too
+ * many. */
+const czr_cuda_program *host_stages(const czr_program *program);
+
+#endif

@@ -1,0 +1,282 @@
+/* A compiled plan on all its ranks in loop-back, on the double of the driver
+ * with the host's arithmetic (host_collect.h, host_stage.h): results, and
+ * bits of parameters and states, are those of the host's engines on threads, in
+ * every order of streams that the double draws.  One step has a gradient that
+ * is not a number.  Then calls of the driver fail, one in each run, and many
+ * steps leave nothing behind.
+ *
+ * loopback_plan PLAN.so PROGRAM [ORDERS] */
+#include "tests/cuda/driver/bench.h"
+#include "tests/cuda/driver/host_stage.h"
+#include "tests/cuda/driver/loopback_rank.h"
+
+#include "runtime/cuda/loopback.h"
+
+#include <dlfcn.h>
+
+enum { STEPS = 6, BAD_STEP = 3, FAILURES = 60, REPLAYS = 100, MAX_RANKS = 64 };
+
+static int n_ranks, n_orders = 6;
+
+/* ---- the host ----------------------------------------------------------- */
+
+typedef struct host_run {
+    run base;
+    outcome *out;
+} host_run;
+
+static czr_status host_rank(czr_world *world, void *user)
+{
+    host_run *h = user;
+    const int rank = czr_world_rank(world);
+    trace *t = &h->out->of[rank];
+    double values[RANK_MAX_HYPERS];
+    const czr_options options = {.fixed_order_product = 1, .threads = 1};
+    czr_engine *engine;
+
+    czr_status status = czr_open(rank_program, world, &options, &engine);
+    if (status == CZR_OK)
+        status = rank_open(&h->base, engine, rank);
+    for (int step = 0; step < STEPS && status == CZR_OK; step++) {
+        czr_result result = {0};
+        const czr_hyper hyper = rank_hyper(step, values);
+        status = rank_give(&h->base, engine, rank, step);
+        if (status != CZR_OK)
+            break;
+        status = czr_step(engine, &hyper, NULL, &result);
+        rank_note_step(t, status, &result);
+        if (status == CZR_ERR_GRADIENT)
+            status = CZR_OK;
+    }
+    if (status == CZR_OK)
+        rank_note(&h->base, engine, rank, t);
+    else
+        printf("host: %s\n", engine ? czr_error(engine) : "no memory");
+    czr_close(engine);
+    rank_close(&h->base, rank);
+    return status;
+}
+
+static void run_on_host(bool has_bad_step, outcome *out)
+{
+    host_run h = {.base = {.has_bad_step = has_bad_step}, .out = out};
+
+    rank_drop(out);
+    if (czr_world_threads_run(n_ranks, host_rank, &h) != CZR_OK)
+        exit(1);
+}
+
+/* ---- the device --------------------------------------------------------- */
+
+/* What one run on the double is to be. */
+typedef struct wish {
+    bool has_bad_step, is_late;
+    int steps;
+    outcome *out;  /* NULL: nobody asks */
+    int64_t grown; /* what the later half of the steps left */
+    char message[512];
+} wish;
+
+static czr_status device_step(run *r, czr_loopback *loopback, int step,
+                              bool is_waited, outcome *out)
+{
+    double values[RANK_MAX_HYPERS];
+    czr_result results[RANK_MAX] = {{0}};
+    const czr_hyper hyper = rank_hyper(step % STEPS, values);
+    czr_status status = CZR_OK;
+
+    for (int rank = 0; rank < n_ranks && status == CZR_OK; rank++)
+        status = rank_give(r, czr_loopback_engine(loopback, rank), rank, step);
+    if (status != CZR_OK)
+        return status;
+    status = czr_loopback_step(loopback, &hyper, r->stream,
+                               is_waited ? results : NULL);
+    for (int rank = 0; rank < n_ranks && out && is_waited; rank++)
+        rank_note_step(&out->of[rank], status, &results[rank]);
+    return status == CZR_ERR_GRADIENT ? CZR_OK : status;
+}
+
+static int64_t held(void)
+{
+    return fake_handles() + fake_count().internals;
+}
+
+static czr_status run_steps(run *r, czr_loopback *loopback, wish *w)
+{
+    czr_status status = CZR_OK;
+    int64_t half = 0;
+
+    for (int step = 0; step < w->steps && status == CZR_OK; step++) {
+        if (step == w->steps / 2)
+            half = held();
+        status = device_step(r, loopback, step,
+                             !w->is_late || step == w->steps - 1, w->out);
+    }
+    w->grown = held() - half;
+    for (int rank = 0; rank < n_ranks && status == CZR_OK && w->out; rank++)
+        rank_note(r, czr_loopback_engine(loopback, rank), rank,
+                  &w->out->of[rank]);
+    return status;
+}
+
+static czr_status run_ranks(czr_context *context, wish *w)
+{
+    const czr_loopback_options options = {.context = context};
+    run r = {
+        .is_device = true, .has_bad_step = w->has_bad_step, .context = context};
+    czr_loopback *loopback;
+
+    czr_status status =
+        w->is_late ? czr_context_open_stream(context, &r.stream) : CZR_OK;
+    if (status != CZR_OK)
+        return status;
+    status = czr_loopback_open(&options, host_stages(rank_program), &loopback);
+    for (int rank = 0; rank < n_ranks && status == CZR_OK; rank++)
+        status = rank_open(&r, czr_loopback_engine(loopback, rank), rank);
+    if (status == CZR_OK)
+        status = run_steps(&r, loopback, w);
+    if (r.stream)
+        czr_context_synchronize(context, r.stream, 0);
+    if (loopback && status != CZR_OK)
+        snprintf(w->message, sizeof w->message, "%s",
+                 czr_loopback_error(loopback));
+    czr_loopback_close(loopback);
+    czr_context_close_stream(context, r.stream);
+    for (int rank = 0; rank < n_ranks; rank++)
+        rank_close(&r, rank);
+    return status == CZR_OK ? context->status : status;
+}
+
+static czr_status run_on_double(wish *w)
+{
+    test_bench bench;
+
+    w->message[0] = 0;
+    if (w->out)
+        rank_drop(w->out);
+    fake_set_memory((size_t)1 << 32);
+    czr_status status = bench_open(&bench);
+    if (status == CZR_OK)
+        status = run_ranks(bench.context, w);
+    if (status != CZR_OK && !w->message[0])
+        snprintf(w->message, sizeof w->message, "%s",
+                 bench.context && bench.context->error[0] ? bench.context->error
+                                                          : bench.message);
+    bench_close(&bench);
+    return status;
+}
+
+/* ---- what is said ------------------------------------------------------- */
+
+/* The first rank that differs, or -1; without results of single steps. */
+static int find_difference(const outcome *a, const outcome *b, bool ends_alone)
+{
+    const size_t n_results = ends_alone ? (STEPS - 1) * 4 * sizeof(int64_t) : 0;
+
+    for (int rank = 0; rank < n_ranks; rank++) {
+        const trace *x = &a->of[rank], *y = &b->of[rank];
+        if (x->n - n_results != y->n ||
+            memcmp(x->bytes + n_results, y->bytes, y->n) != 0)
+            return rank;
+    }
+    return -1;
+}
+
+static int compare_orders(void)
+{
+    outcome host = {{{0}}}, device = {{{0}}};
+    int n_wrong = 0;
+
+    for (int bad = 0; bad < 2; bad++) {
+        run_on_host(bad, &host);
+        for (int order = 1; order <= n_orders; order++) {
+            /* Without a policy each step is asked what it says. */
+            wish w = {.has_bad_step = bad,
+                      .is_late = order % 2 && (rank_program->skip || !bad),
+                      .steps = STEPS,
+                      .out = &device};
+            fake_reset((uint64_t)order + rank_seed, order % 3 * 40);
+            if (run_on_double(&w) != CZR_OK || bench_leftovers()) {
+                printf("order %d: %s, %lld left\n", order, w.message,
+                       (long long)bench_leftovers());
+                exit(1);
+            }
+            const int rank = find_difference(&host, &device, w.is_late);
+            if (rank >= 0)
+                printf("order %d%s%s: rank %d differs\n", order,
+                       bad ? ", bad step" : "", w.is_late ? ", late" : "",
+                       rank);
+            n_wrong += rank >= 0;
+        }
+    }
+    rank_drop(&host);
+    rank_drop(&device);
+    return n_wrong;
+}
+
+/* Runs whose call fails; those of the end, too. */
+static int fail_calls(void)
+{
+    wish w = {.steps = 2};
+    int n_wrong = 0;
+
+    fake_reset(3, 30);
+    if (run_on_double(&w) != CZR_OK)
+        return 1;
+    const int64_t n_calls = fake_calls();
+    for (int i = 0; i < FAILURES; i++) {
+        const int64_t call = 1 + n_calls * i / FAILURES;
+        const int code = i % 3 ? CZR_CUDA_ILLEGAL_ADDRESS : 2;
+        fake_reset(3, 30);
+        fake_fail(NULL, call, code);
+        const czr_status status = run_on_double(&w);
+        if (status != CZR_OK && w.message[0] && !bench_leftovers() &&
+            fake_has_failed())
+            continue;
+        printf("call %lld of %lld, %s, with %d: %s, %lld left, \"%s\"\n",
+               (long long)call, (long long)n_calls, fake_symbol(call - 1), code,
+               czr_status_name(status), (long long)bench_leftovers(),
+               w.message);
+        n_wrong++;
+    }
+    return n_wrong;
+}
+
+static int64_t replay(void)
+{
+    wish w = {.steps = REPLAYS};
+
+    fake_reset(5, 60);
+    if (run_on_double(&w) != CZR_OK) {
+        printf("%d steps: %s\n", REPLAYS, w.message);
+        exit(1);
+    }
+    return w.grown;
+}
+
+int main(int argc, char **argv)
+{
+    void *plan = argc > 2 ? dlopen(argv[1], RTLD_NOW) : NULL;
+
+    rank_program = plan ? dlsym(plan, argv[2]) : NULL;
+    if (!rank_program || czr_program_ranks(rank_program) > RANK_MAX) {
+        printf("loopback_plan PLAN.so PROGRAM [ORDERS]: %s\n",
+               argc > 2 ? dlerror() : "usage");
+        return 2;
+    }
+    if (argc > 3)
+        n_orders = atoi(argv[3]);
+    n_ranks = czr_program_ranks(rank_program);
+    const int n_wrong = compare_orders();
+    printf("%s, seed %llu: %d ranks, %d operations, %d orders of %d steps, "
+           "with and without a bad one: %d differ from the host\n",
+           rank_program->name, (unsigned long long)rank_seed, n_ranks,
+           rank_program->n_ops, n_orders, STEPS, n_wrong);
+    const int n_unclean = fail_calls();
+    printf("%d calls of the driver failed: %d not cleanly\n", FAILURES,
+           n_unclean);
+    const int64_t grown = replay();
+    printf("%d steps: %lld things more than after half of them\n", REPLAYS,
+           (long long)grown);
+    return n_wrong || n_unclean || grown > REPLAYS / 4;
+}

@@ -1,0 +1,48 @@
+/* What a test of a plan does on each of its ranks, on the host or on the double
+ * of a device: tensors, gradients, run-time values, and what is left at the
+ * end, for comparison. */
+#ifndef TESTS_CUDA_LOOPBACK_RANK_H
+#define TESTS_CUDA_LOOPBACK_RANK_H
+
+#include "runtime/cuda/context.h"
+#include "runtime/program.h"
+
+enum { RANK_MAX = 64, RANK_BAD_STEP = 3, RANK_MAX_HYPERS = 256 };
+
+extern const uint64_t rank_seed;
+extern const czr_program *rank_program; /* set by who runs it */
+
+typedef struct trace {
+    unsigned char *bytes;
+    size_t n, room;
+} trace;
+
+/* Of each rank: results of all steps, then parameters, states and counters. */
+typedef struct outcome {
+    trace of[RANK_MAX];
+} outcome;
+
+/* Every other parameter is bound where it lies, the rest to these. */
+typedef struct loose {
+    unsigned char *param, *grad; /* [n_params], NULL where in place */
+} loose;
+
+typedef struct run {
+    bool is_device, has_bad_step;
+    loose *tensors[RANK_MAX]; /* [n_params] */
+    void *stream; /* trainers' of the device; NULL: each step is waited for */
+    czr_context *context;
+} run;
+
+void rank_drop(outcome *out);
+/* Binds and seals; parameters are drawn. */
+czr_status rank_open(run *r, czr_engine *engine, int rank);
+void rank_close(run *r, int rank);
+/* Gradients and externs of a step. */
+czr_status rank_give(run *r, czr_engine *engine, int rank, int step);
+czr_hyper rank_hyper(int step, double values[RANK_MAX_HYPERS]);
+/* Into the trace of a rank: what a step said; parameters, states, counters. */
+void rank_note_step(trace *t, czr_status status, const czr_result *result);
+void rank_note(run *r, czr_engine *engine, int rank, trace *t);
+
+#endif
