@@ -8,4 +8,25 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set_tests_properties(cuda_collect_${part}_many PROPERTIES TIMEOUT 120
       LABELS cuda)
   endforeach()
+  set(mutants ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/cuda/collect_mutants.py
+    ${CMAKE_CXX_COMPILER} ${CMAKE_SOURCE_DIR} $<TARGET_FILE:czr>)
+  add_test(NAME cuda_collect_mutants COMMAND ${mutants} --few)
+  set_tests_properties(cuda_collect_mutants PROPERTIES TIMEOUT 120 LABELS cuda)
+  add_test(NAME cuda_collect_mutants_long COMMAND ${mutants})
+  set_tests_properties(cuda_collect_mutants_long PROPERTIES TIMEOUT 1200
+    LABELS "cuda;nightly")
+
+  # On the double of the driver; double_collect is cuda_double.cmake's.
+  add_executable(cuda_collect_run cuda/driver/collect_run.c)
+  target_include_directories(cuda_collect_run PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_definitions(cuda_collect_run PRIVATE
+    FAKE_PATH="$<TARGET_FILE:fake_cuda>"
+    NVRTC_PATH="$<TARGET_FILE:double_nvrtc>")
+  target_link_libraries(cuda_collect_run PRIVATE double_collect fake_cuda czr_cuda
+    PkgConfig::CMOCKA cz_warnings)
+  set_target_properties(cuda_collect_run PROPERTIES LINKER_LANGUAGE CXX
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_dependencies(cuda_collect_run double_nvrtc)
+  add_test(NAME cuda_collect_run COMMAND cuda_collect_run)
+  set_tests_properties(cuda_collect_run PROPERTIES TIMEOUT 120 LABELS cuda)
 endif()

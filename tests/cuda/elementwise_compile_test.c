@@ -1,6 +1,6 @@
-/* Compiles generated element-wise kernels by NVRTC for sm_80 and sm_90a: none
- * has a variable in local memory or more registers than let two blocks of 256
- * threads share a multiprocessor.
+/* Compiles generated element-wise kernels and the engine's own by NVRTC for
+ * sm_80 and sm_90a: none has a variable in local memory or more registers than
+ * let two blocks of 256 threads share a multiprocessor.
  *
  * elementwise_compile_test NVRTC OTHER [-DNAME=VALUE | FILE]...: of the two
  * NVRTCs the first that opens; exit status 77 without any: skipped.  Files are
@@ -86,6 +86,16 @@ static bool notices_frames(czr_nvrtc *nvrtc)
     return !compile(nvrtc, planted, "planted", "-arch=sm_80");
 }
 
+/* The text is freed. */
+static bool compile_for_both(czr_nvrtc *nvrtc, char *text, const char *path)
+{
+    bool is_right = compile(nvrtc, text, path, "-arch=sm_80");
+
+    is_right &= compile(nvrtc, text, path, "-arch=sm_90a");
+    free(text);
+    return is_right;
+}
+
 int main(int argc, char **argv)
 {
     czr_nvrtc *nvrtc;
@@ -99,17 +109,18 @@ int main(int argc, char **argv)
         return COMPILING_SKIPPED;
     }
     is_right = notices_frames(nvrtc);
+    is_right &= compile_for_both(
+        nvrtc, compiling_text(CZR_SOURCE_COLLECT, "", ""), "the engine's own");
     for (int f = 3; f < argc; f++) {
         if (argv[f][0] == '-' && n_definitions < MAX_DEFINITIONS) {
             definitions[n_definitions++] = argv[f];
             continue;
         }
         char *generated = compiling_read(argv[f]);
-        char *text = compiling_text(CZR_SOURCE_ELEMENTWISE, "", generated);
-        is_right &= compile(nvrtc, text, argv[f], "-arch=sm_80");
-        is_right &= compile(nvrtc, text, argv[f], "-arch=sm_90a");
+        is_right &= compile_for_both(
+            nvrtc, compiling_text(CZR_SOURCE_ELEMENTWISE, "", generated),
+            argv[f]);
         free(generated);
-        free(text);
     }
     czr_nvrtc_close(nvrtc);
     return is_right ? 0 : 1;

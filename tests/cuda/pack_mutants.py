@@ -62,7 +62,7 @@ def build(cxx, source, folder):
     return run.returncode, run.stderr.strip().split("\n")[-1]
 
 
-def try_mutant(cxx, source, mutant):
+def try_mutant(cxx, source, mutant, build_and_run):
     name, file, old, new = mutant
     with open(f"{source}/runtime/cuda/{file}", encoding="utf-8") as opened:
         text = opened.read()
@@ -71,19 +71,22 @@ def try_mutant(cxx, source, mutant):
     with tempfile.TemporaryDirectory() as folder:
         with open(f"{folder}/{file}", "w", encoding="utf-8") as opened:
             opened.write(text.replace(old, new))
-        status, words = build(cxx, source, folder)
+        status, words = build_and_run(cxx, source, folder)
     noticed = status in (1, 2)
     print(f"{'noticed' if noticed else 'MISSED'}: {name}: {words}", flush=True)
     return noticed
 
 
-def main():
+def try_all(mutants, few, build_and_run):
+    """Exit status of a program with the arguments above: 0 where all are noticed.
+    build_and_run(CXX, SOURCE_FOLDER, FOLDER) takes files of FOLDER before others;
+    it gives the test's exit status and last words."""
     cxx, source = sys.argv[1:3]
-    wanted = [m for m in MUTANTS if "--few" not in sys.argv or m[0] in FEW]
-    n_noticed = sum(try_mutant(cxx, source, m) for m in wanted)
+    wanted = [m for m in mutants if "--few" not in sys.argv or m[0] in few]
+    n_noticed = sum(try_mutant(cxx, source, m, build_and_run) for m in wanted)
     print(f"{n_noticed} of {len(wanted)} planted bugs noticed")
     return 0 if wanted and n_noticed == len(wanted) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(try_all(MUTANTS, FEW, build))
