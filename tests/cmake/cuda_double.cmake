@@ -11,8 +11,8 @@
 # cz_double_kernels(NAME FILES...) is the same for bodies of runtime/cuda, without
 # a program; double_collect has the engine's own, behind collect_kernels().
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set(script ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/double_kernels.py)
-  set(elementwise ${CMAKE_SOURCE_DIR}/runtime/cuda/elementwise.cuh)
+  set(double_script ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/double_kernels.py)
+  set(double_elementwise ${CMAKE_SOURCE_DIR}/runtime/cuda/elementwise.cuh)
 
   function(cz_double_library name)
     add_library(double_${name} STATIC ${ARGN})
@@ -33,9 +33,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set(made ${folder}/${name}.c ${folder}/${name}_cuda.c ${folder}/kernels.cpp)
     add_custom_command(OUTPUT ${made}
       COMMAND canzona build --target=cpu,sm_80 ${ARGN} -o ${folder} ${file}
-      COMMAND ${PYTHON} -B ${script} ${name}_kernels ${folder}/kernels.cpp
-        ${elementwise} ${folder}/${name}.cu
-      DEPENDS canzona ${file} ${elementwise} ${script} VERBATIM)
+      COMMAND ${PYTHON} -B ${double_script} ${name}_kernels ${folder}/kernels.cpp
+        ${double_elementwise} ${folder}/${name}.cu
+      DEPENDS canzona ${file} ${double_elementwise} ${double_script} VERBATIM)
     cz_double_library(${name} ${made})
     target_include_directories(double_${name} PUBLIC ${folder})
   endfunction()
@@ -43,8 +43,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   function(cz_double_kernels name)
     set(made ${CMAKE_BINARY_DIR}/tests/double_${name}.cpp)
     add_custom_command(OUTPUT ${made}
-      COMMAND ${PYTHON} -B ${script} ${name}_kernels ${made} ${elementwise} ${ARGN}
-      DEPENDS ${elementwise} ${ARGN} ${script} VERBATIM)
+      COMMAND ${PYTHON} -B ${double_script} ${name}_kernels ${made} ${double_elementwise} ${ARGN}
+      DEPENDS ${double_elementwise} ${ARGN} ${double_script} VERBATIM)
     cz_double_library(${name} ${made})
   endfunction()
 

@@ -1,7 +1,7 @@
 # Plans of the compiler's on all ranks in loop-back: the engine on the double of
 # the driver, with the host's arithmetic as its kernels.
 add_executable(cuda_loopback_plan cuda/driver/loopback_plan.c
-  cuda/driver/loopback_rank.c
+  cuda/driver/loopback_rank.c cuda/driver/loopback_host.c
   cuda/driver/deferred.c cuda/driver/host_collect.c
   cuda/driver/host_judge.c cuda/driver/host_stage.c)
 target_include_directories(cuda_loopback_plan PRIVATE ${CMAKE_SOURCE_DIR}
@@ -29,3 +29,28 @@ add_test(NAME cuda_loopback_gpt_strict COMMAND ${run} examples/gpt
   -D gpt.width=16 -D gpt.vocab=32 -D gpt.context=8 --strict)
 set_tests_properties(cuda_loopback_gpt cuda_loopback_gpt_strict PROPERTIES
   TIMEOUT 120 LABELS cuda)
+
+# The same with NAME.cu and the engine's own kernels on the model of the device.
+if(TARGET double_collect)
+  foreach(name loopback turns)
+    cz_double_program(${name} ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/${name}.cz
+      --strict)
+    add_executable(cuda_loopback_model_${name} cuda/driver/loopback_plan.c
+      cuda/driver/loopback_rank.c cuda/driver/loopback_model.c)
+    target_include_directories(cuda_loopback_model_${name} PRIVATE
+      ${CMAKE_SOURCE_DIR})
+    target_compile_definitions(cuda_loopback_model_${name} PRIVATE
+      PROGRAM=${name} FAKE_PATH="$<TARGET_FILE:fake_cuda>"
+      NVRTC_PATH="$<TARGET_FILE:double_nvrtc>")
+    target_link_libraries(cuda_loopback_model_${name} PRIVATE double_${name}
+      double_collect plain_bodies fake_cuda czr_cuda PkgConfig::CMOCKA
+      cz_warnings)
+    set_target_properties(cuda_loopback_model_${name} PROPERTIES
+      LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    add_dependencies(cuda_loopback_model_${name} double_nvrtc)
+    add_test(NAME cuda_loopback_model_${name}
+      COMMAND cuda_loopback_model_${name} 3 12 12)
+    set_tests_properties(cuda_loopback_model_${name} PROPERTIES TIMEOUT 240
+      LABELS cuda)
+  endforeach()
+endif()

@@ -1,22 +1,21 @@
-/* A compiled plan on all its ranks in loop-back, on the double of the driver
- * with the host's arithmetic (host_collect.h, host_stage.h): results, and
- * bits of parameters and states, are those of the host's engines on threads, in
- * every order of streams that the double draws.  One step has a gradient that
- * is not a number.  Then calls of the driver fail, one in each run, and many
- * steps leave nothing behind.
+/* A plan on all its ranks in loop-back, on the double of the driver with the
+ * kernels that loopback_kernels.h says: results, and bits of parameters and
+ * states, are those of the host's engines on threads, in every order of streams
+ * that the double draws.  One step has a gradient that is not a number.  Then
+ * calls of the driver fail, one in each run, and many steps leave nothing
+ * behind.
  *
- * loopback_plan PLAN.so PROGRAM [ORDERS] */
+ * loopback_plan [PLAN.so PROGRAM] [ORDERS [FAILURES [REPLAYS]]] */
 #include "tests/cuda/driver/bench.h"
-#include "tests/cuda/driver/host_stage.h"
+#include "tests/cuda/driver/loopback_kernels.h"
 #include "tests/cuda/driver/loopback_rank.h"
 
 #include "runtime/cuda/loopback.h"
 
-#include <dlfcn.h>
+enum { STEPS = 6 };
 
-enum { STEPS = 6, BAD_STEP = 3, FAILURES = 60, REPLAYS = 100, MAX_RANKS = 64 };
-
-static int n_ranks, n_orders = 6;
+static const czr_cuda_program *cuda_program;
+static int n_ranks, n_orders = 6, n_failures = 60, n_replays = 100;
 
 /* ---- the host ----------------------------------------------------------- */
 
@@ -119,9 +118,9 @@ static czr_status run_steps(run *r, czr_loopback *loopback, wish *w)
     return status;
 }
 
-static czr_status run_ranks(czr_context *context, wish *w)
+static czr_status run_ranks(czr_context *context, czr_nvrtc *nvrtc, wish *w)
 {
-    const czr_loopback_options options = {.context = context};
+    const czr_loopback_options options = {.context = context, .nvrtc = nvrtc};
     run r = {
         .is_device = true, .has_bad_step = w->has_bad_step, .context = context};
     czr_loopback *loopback;
@@ -130,7 +129,7 @@ static czr_status run_ranks(czr_context *context, wish *w)
         w->is_late ? czr_context_open_stream(context, &r.stream) : CZR_OK;
     if (status != CZR_OK)
         return status;
-    status = czr_loopback_open(&options, host_stages(rank_program), &loopback);
+    status = czr_loopback_open(&options, cuda_program, &loopback);
     for (int rank = 0; rank < n_ranks && status == CZR_OK; rank++)
         status = rank_open(&r, czr_loopback_engine(loopback, rank), rank);
     if (status == CZR_OK)
@@ -150,19 +149,27 @@ static czr_status run_ranks(czr_context *context, wish *w)
 static czr_status run_on_double(wish *w)
 {
     test_bench bench;
+    czr_nvrtc *nvrtc = NULL;
 
     w->message[0] = 0;
     if (w->out)
         rank_drop(w->out);
     fake_set_memory((size_t)1 << 32);
+    kernels_register();
+    if (kernels_nvrtc_path() && czr_nvrtc_open(kernels_nvrtc_path(), &nvrtc,
+                                               w->message) != CZR_NVRTC_OK) {
+        printf("%s\n", w->message);
+        exit(1);
+    }
     czr_status status = bench_open(&bench);
     if (status == CZR_OK)
-        status = run_ranks(bench.context, w);
+        status = run_ranks(bench.context, nvrtc, w);
     if (status != CZR_OK && !w->message[0])
         snprintf(w->message, sizeof w->message, "%s",
                  bench.context && bench.context->error[0] ? bench.context->error
                                                           : bench.message);
     bench_close(&bench);
+    czr_nvrtc_close(nvrtc);
     return status;
 }
 
@@ -224,8 +231,8 @@ static int fail_calls(void)
     if (run_on_double(&w) != CZR_OK)
         return 1;
     const int64_t n_calls = fake_calls();
-    for (int i = 0; i < FAILURES; i++) {
-        const int64_t call = 1 + n_calls * i / FAILURES;
+    for (int i = 0; i < n_failures; i++) {
+        const int64_t call = 1 + n_calls * i / n_failures;
         const int code = i % 3 ? CZR_CUDA_ILLEGAL_ADDRESS : 2;
         fake_reset(3, 30);
         fake_fail(NULL, call, code);
@@ -244,39 +251,47 @@ static int fail_calls(void)
 
 static int64_t replay(void)
 {
-    wish w = {.steps = REPLAYS};
+    wish w = {.steps = n_replays};
 
     fake_reset(5, 60);
     if (run_on_double(&w) != CZR_OK) {
-        printf("%d steps: %s\n", REPLAYS, w.message);
+        printf("%d steps: %s\n", n_replays, w.message);
         exit(1);
     }
     return w.grown;
 }
 
+/* The next argument as a number, or what there is. */
+static void take_number(char ***args, int *number)
+{
+    if (**args)
+        *number = atoi(*(*args)++);
+}
+
 int main(int argc, char **argv)
 {
-    void *plan = argc > 2 ? dlopen(argv[1], RTLD_NOW) : NULL;
+    char **args;
 
-    rank_program = plan ? dlsym(plan, argv[2]) : NULL;
-    if (!rank_program || czr_program_ranks(rank_program) > RANK_MAX) {
-        printf("loopback_plan PLAN.so PROGRAM [ORDERS]: %s\n",
-               argc > 2 ? dlerror() : "usage");
+    cuda_program = kernels_open(argc, argv, &args);
+    if (!cuda_program)
         return 2;
-    }
-    if (argc > 3)
-        n_orders = atoi(argv[3]);
+    rank_program = cuda_program->program;
     n_ranks = czr_program_ranks(rank_program);
+    if (n_ranks > RANK_MAX)
+        return 2;
+    take_number(&args, &n_orders);
+    take_number(&args, &n_failures);
+    take_number(&args, &n_replays);
     const int n_wrong = compare_orders();
     printf("%s, seed %llu: %d ranks, %d operations, %d orders of %d steps, "
            "with and without a bad one: %d differ from the host\n",
            rank_program->name, (unsigned long long)rank_seed, n_ranks,
            rank_program->n_ops, n_orders, STEPS, n_wrong);
     const int n_unclean = fail_calls();
-    printf("%d calls of the driver failed: %d not cleanly\n", FAILURES,
+    printf("%d calls of the driver failed: %d not cleanly\n", n_failures,
            n_unclean);
     const int64_t grown = replay();
-    printf("%d steps: %lld things more than after half of them\n", REPLAYS,
+    printf("%d steps: %lld things more than after half of them\n", n_replays,
            (long long)grown);
-    return n_wrong || n_unclean || grown > REPLAYS / 4;
+    return n_wrong || n_unclean || grown > n_replays / 4;
 }
