@@ -24,6 +24,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     # those of cuda.cmake.
     target_compile_options(double_${name} PRIVATE -O1 -ffp-contract=off
       -fno-math-errno -Wall -Wextra -Werror -Wno-unknown-pragmas
+      $<$<COMPILE_LANGUAGE:CXX>:-Wno-unused-variable>
       $<$<COMPILE_LANGUAGE:C>:-Wpedantic>)
     target_link_libraries(double_${name} PUBLIC fake_cuda)
   endfunction()
@@ -56,7 +57,15 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   cz_double_program(forms ${CMAKE_CURRENT_SOURCE_DIR}/golden/cuda/forms.cz)
   cz_double_program(parts ${CMAKE_CURRENT_SOURCE_DIR}/golden/cuda/parts.cz
     --strict)
-  foreach(name elements forms parts)
+  # All optimizers of the library; built when its test runs.
+  set(library ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/cuda/stages_library.py)
+  set(source ${CMAKE_BINARY_DIR}/tests/library.cz)
+  file(GLOB optimizers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/dsl/std/opt/*.cz)
+  add_custom_command(OUTPUT ${source} COMMAND ${library} write ${source}
+    DEPENDS ${optimizers} VERBATIM)
+  cz_double_program(library ${source} --strict)
+
+  foreach(name elements forms parts library)
     add_executable(cuda_stages_${name} cuda/driver/stages_run.c)
     target_include_directories(cuda_stages_${name} PRIVATE ${CMAKE_SOURCE_DIR})
     target_compile_definitions(cuda_stages_${name} PRIVATE PROGRAM=${name}
@@ -66,8 +75,22 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set_target_properties(cuda_stages_${name} PROPERTIES LINKER_LANGUAGE CXX
       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     add_dependencies(cuda_stages_${name} double_nvrtc)
+  endforeach()
+  set_target_properties(double_library cuda_stages_library PROPERTIES
+    EXCLUDE_FROM_ALL ON)
+
+  foreach(name elements forms parts)
     add_test(NAME cuda_stages_${name} COMMAND cuda_stages_${name})
     set_tests_properties(cuda_stages_${name} PROPERTIES TIMEOUT 240
       LABELS cuda)
   endforeach()
+  add_test(NAME cuda_stages_library_build COMMAND ${CMAKE_COMMAND} --build
+    ${CMAKE_BINARY_DIR} --target cuda_stages_library)
+  add_test(NAME cuda_stages_library COMMAND ${library} run
+    $<TARGET_FILE:cuda_stages_library>
+    ${CMAKE_BINARY_DIR}/tests/double_library/library_cuda.c 4 1)
+  set_tests_properties(cuda_stages_library_build PROPERTIES
+    FIXTURES_SETUP stages_library TIMEOUT 600 LABELS "cuda;nightly")
+  set_tests_properties(cuda_stages_library PROPERTIES
+    FIXTURES_REQUIRED stages_library TIMEOUT 600 LABELS "cuda;nightly")
 endif()
