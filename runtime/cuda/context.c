@@ -222,6 +222,29 @@ czr_status czr_context_copy(czr_context *context, czr_address to,
                              "copying %zu bytes", bytes);
 }
 
+czr_status czr_context_copy_box(czr_context *context, czr_address to,
+                                size_t to_stride, czr_address from,
+                                size_t from_stride, size_t n_rows,
+                                size_t row_bytes, void *stream)
+{
+    const czr_copy_box box = {.from = {.type = CZR_MEMORY_TYPE_DEVICE,
+                                       .address = from,
+                                       .stride = from_stride},
+                              .to = {.type = CZR_MEMORY_TYPE_DEVICE,
+                                     .address = to,
+                                     .stride = to_stride},
+                              .row_bytes = row_bytes,
+                              .n_rows = n_rows};
+
+    if (n_rows < 2 || (to_stride == row_bytes && from_stride == row_bytes))
+        return czr_context_copy(context, to, from, n_rows * row_bytes, stream);
+    if (!row_bytes)
+        return CZR_OK;
+    return czr_context_check(context, context->driver->copy_box(&box, stream),
+                             "copying %zu rows of %zu bytes", n_rows,
+                             row_bytes);
+}
+
 czr_status czr_context_fill(czr_context *context, czr_address to,
                             unsigned char value, size_t bytes, void *stream)
 {

@@ -62,6 +62,11 @@ void czr_context_close_event(czr_context *context, void *event);
  * of the host that is not pinned may make the caller wait.  No overlap. */
 czr_status czr_context_copy(czr_context *context, czr_address to,
                             czr_address from, size_t bytes, void *stream);
+/* `n_rows` runs of `row_bytes`, so far apart at either end; of the device. */
+czr_status czr_context_copy_box(czr_context *context, czr_address to,
+                                size_t to_stride, czr_address from,
+                                size_t from_stride, size_t n_rows,
+                                size_t row_bytes, void *stream);
 czr_status czr_context_fill(czr_context *context, czr_address to,
                             unsigned char value, size_t bytes, void *stream);
 czr_status czr_context_record(czr_context *context, void *event, void *stream);

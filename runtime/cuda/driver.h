@@ -85,6 +85,21 @@ typedef struct czr_launch_config {
     unsigned n_attributes;
 } czr_launch_config;
 
+/* CUDA_MEMCPY2D between two places of device memory. */
+enum { CZR_MEMORY_TYPE_DEVICE = 2 };
+typedef struct czr_copy_side {
+    size_t column, row; /* bytes and rows, 0 */
+    int type;
+    const void *host;
+    uint64_t address;
+    void *array;
+    size_t stride;
+} czr_copy_side;
+typedef struct czr_copy_box {
+    czr_copy_side from, to;
+    size_t row_bytes, n_rows;
+} czr_copy_box;
+
 /* CUtensorMap: opaque, and written by the driver alone. */
 typedef struct czr_tensor_map {
     _Alignas(128) uint64_t opaque[16];

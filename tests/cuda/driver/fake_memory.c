@@ -169,19 +169,30 @@ int cuMemFreeHost(void *memory)
     return code;
 }
 
+/* Bytes from the first to the last of rows so far apart. */
+static size_t reach(const fake_node *node, size_t stride)
+{
+    return node->n_rows > 1 ? (node->n_rows - 1) * stride + node->bytes
+                            : node->bytes;
+}
+
 /* When its stream has come to it. */
 void fake_carry_out(const fake_node *node)
 {
-    unsigned char *to = fake_find(node->to, node->bytes);
+    unsigned char *to = fake_find(node->to, reach(node, node->to_stride));
     const unsigned char *from =
-        node->staged ? node->staged : fake_find(node->from, node->bytes);
+        node->staged ? node->staged
+                     : fake_find(node->from, reach(node, node->from_stride));
 
-    if (!to || (node->kind == COPY && !from))
+    if (!to || (node->kind == COPY && !from)) {
         fake_lose(CZR_CUDA_ILLEGAL_ADDRESS);
-    else if (node->kind == COPY)
-        memmove(to, from, node->bytes);
-    else
+        return;
+    }
+    if (node->kind == FILL)
         memset(to, node->value, node->bytes);
+    for (size_t i = 0; node->kind == COPY && i < node->n_rows; i++)
+        memmove(to + i * node->to_stride, from + i * node->from_stride,
+                node->bytes);
 }
 
 static bool is_unpinned(uint64_t address, size_t bytes)
@@ -204,6 +215,7 @@ int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *handle)
     node->to = to;
     node->from = from;
     node->bytes = bytes;
+    node->n_rows = 1;
     if (!stream->capture && is_unpinned(from, bytes)) {
         node->staged = fake_take(bytes);
         memcpy(node->staged, fake_find(from, bytes), bytes);
@@ -213,6 +225,35 @@ int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *handle)
     if (!code && !stream->capture && is_unpinned(to, bytes))
         fake_finish(stream);
     return code ? code : fake_lost();
+}
+
+/* Of the device alone, without arrays. */
+int cuMemcpy2DAsync_v2(const czr_copy_box *box, void *handle)
+{
+    const czr_copy_side *sides[] = {&box->from, &box->to};
+
+    const int code = fake_enter_context("cuMemcpy2DAsync_v2");
+    if (code)
+        return code;
+    if (!fake_is(handle, STREAM))
+        return CZR_CUDA_INVALID_HANDLE;
+    fake_node *node = fake_make(COPY);
+    node->to = box->to.address;
+    node->from = box->from.address;
+    node->bytes = box->row_bytes;
+    node->n_rows = box->n_rows;
+    node->to_stride = box->to.stride;
+    node->from_stride = box->from.stride;
+    for (int i = 0; i < 2; i++)
+        if (sides[i]->type != CZR_MEMORY_TYPE_DEVICE || sides[i]->column ||
+            sides[i]->row || sides[i]->stride < box->row_bytes ||
+            !is_device(sides[i]->address) ||
+            !fake_find(sides[i]->address, reach(node, sides[i]->stride))) {
+            fake_node_drop(node);
+            return CZR_CUDA_INVALID_VALUE;
+        }
+    fake_note(FAKE_COPY, handle, NULL, 0);
+    return fake_push(handle, node);
 }
 
 int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes,

@@ -60,7 +60,7 @@ typedef struct fake_node {
     void **arguments; /* one piece of memory */
     int64_t tag;
     uint64_t to, from;
-    size_t bytes;
+    size_t bytes, n_rows, to_stride, from_stride; /* of a box; else 1 row */
     unsigned char value;
     unsigned char *staged; /* what was copied from unpinned memory */
     fake_ticket *ticket;
