@@ -15,8 +15,8 @@ typedef struct array {
 
 typedef void array_printer(const cz_cuda_kernel *k, const array *a);
 
-/* Calls `put` for each array of elements. */
-static void for_arrays(const cz_cuda_kernel *k, array_printer *put)
+/* Calls `put` for each array of elements; returns how many there are. */
+static int for_arrays(const cz_cuda_kernel *k, array_printer *put)
 {
     const cz_view_step *step = cz_cuda_step(k);
     const char *const at = k->form == CZ_CUDA_RUN ? "at" : "i * columns + e";
@@ -48,6 +48,7 @@ static void for_arrays(const cz_cuda_kernel *k, array_printer *put)
         put(k, &a);
         a.number++;
     }
+    return a.number;
 }
 
 static void put_name(const cz_cuda_kernel *k, const array *a)
@@ -73,8 +74,15 @@ static void put_write(const cz_cuda_kernel *k, const array *a)
                      a->at, a->name);
 }
 
+static void pass_over(const cz_cuda_kernel *k, const array *a)
+{
+    (void)k, (void)a;
+}
+
 void cz_cuda_alignment(const cz_cuda_kernel *k, const char *length)
 {
+    if (for_arrays(k, pass_over) == 0)
+        return;
     cz_text_puts(k->out, "    const bool is_wide = ");
     if (length)
         cz_text_printf(k->out, "%s %% %d == 0 && ", length, k->width);

@@ -24,7 +24,6 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     # those of cuda.cmake.
     target_compile_options(double_${name} PRIVATE -O1 -ffp-contract=off
       -fno-math-errno -Wall -Wextra -Werror -Wno-unknown-pragmas
-      $<$<COMPILE_LANGUAGE:CXX>:-Wno-unused-variable>
       $<$<COMPILE_LANGUAGE:C>:-Wpedantic>)
     target_link_libraries(double_${name} PUBLIC fake_cuda)
   endfunction()
