@@ -54,3 +54,15 @@ if(TARGET double_collect)
       LABELS cuda)
   endforeach()
 endif()
+
+# Objects of its own meet the libraries: instruments are in none of them.
+if(NOT INSTRUMENTED)
+  set(command ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/loopback_mutants.py
+    $<TARGET_FILE:canzona> ${CMAKE_C_COMPILER} ${CMAKE_SOURCE_DIR}
+    $<TARGET_FILE:fake_cuda> $<TARGET_FILE:czr_cuda> $<TARGET_FILE:czr>)
+  add_test(NAME cuda_loopback_mutants COMMAND ${command} --few)
+  set_tests_properties(cuda_loopback_mutants PROPERTIES TIMEOUT 120 LABELS cuda)
+  add_test(NAME cuda_loopback_mutants_long COMMAND ${command})
+  set_tests_properties(cuda_loopback_mutants_long PROPERTIES TIMEOUT 600
+    LABELS "cuda;nightly")
+endif()

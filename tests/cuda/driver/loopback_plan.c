@@ -121,8 +121,10 @@ static czr_status run_steps(run *r, czr_loopback *loopback, wish *w)
 static czr_status run_ranks(czr_context *context, czr_nvrtc *nvrtc, wish *w)
 {
     const czr_loopback_options options = {.context = context, .nvrtc = nvrtc};
-    run r = {
-        .is_device = true, .has_bad_step = w->has_bad_step, .context = context};
+    run r = {.is_device = true,
+             .has_bad_step = w->has_bad_step,
+             .is_placed = w->is_late,
+             .context = context};
     czr_loopback *loopback;
 
     czr_status status =
@@ -290,7 +292,7 @@ int main(int argc, char **argv)
     const int n_unclean = fail_calls();
     printf("%d calls of the driver failed: %d not cleanly\n", n_failures,
            n_unclean);
-    const int64_t grown = replay();
+    const int64_t grown = n_replays ? replay() : 0;
     printf("%d steps: %lld things more than after half of them\n", n_replays,
            (long long)grown);
     return n_wrong || n_unclean || grown > n_replays / 4;

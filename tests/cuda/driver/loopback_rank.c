@@ -92,7 +92,7 @@ static czr_status bind_param(run *r, czr_engine *engine, int rank, int param)
     const size_t n = (size_t)info.n;
 
     czr_param_name(engine, param, name, sizeof name);
-    if (param % 2 == 0)
+    if (param % 2 == 0 || r->is_placed)
         return czr_bind(engine, name, NULL, NULL);
     int64_t shape[9] = {info.leaves};
     const int lead = info.leaves > 1;

@@ -22,13 +22,15 @@ typedef struct outcome {
     trace of[RANK_MAX];
 } outcome;
 
-/* Every other parameter is bound where it lies, the rest to these. */
+/* Every other parameter is bound where it lies, the rest to these, unless all
+ * are placed. */
 typedef struct loose {
     unsigned char *param, *grad; /* [n_params], NULL where in place */
 } loose;
 
 typedef struct run {
     bool is_device, has_bad_step;
+    bool is_placed; /* all tensors: copies of the host's make it wait */
     loose *tensors[RANK_MAX]; /* [n_params] */
     void *stream; /* trainers' of the device; NULL: each step is waited for */
     czr_context *context;

@@ -1,0 +1,189 @@
+#!/usr/bin/python3
+"""Plants bugs in the engine's part on a device, one at a time, and runs plans in
+loop-back: each must be noticed, and the sources as they are must pass.
+
+loopback_mutants.py CANZONA CC SOURCE_FOLDER FAKE_CUDA CZR_CUDA CZR [--few]"""
+import os
+import subprocess
+import sys
+import tempfile
+
+TESTS = ("loopback_plan.c", "loopback_rank.c", "loopback_host.c", "deferred.c",
+         "host_collect.c", "host_judge.c", "host_stage.c")
+FLAGS = ("-std=c17", "-O1", "-g", "-w", "-D_POSIX_C_SOURCE=200809L")
+PLANS = {"loopback": "tests/cuda/driver/loopback",
+         "turns": "tests/cuda/driver/turns", "parts": "tests/plans/chunks",
+         "bands": "tests/plans/tiles_shared", "externs": "tests/plans/externs"}
+
+# name, plan, file, what stands there, what the mutant has
+MUTANTS = [
+    ("members read before all have come", "loopback", "loopback_unit.c",
+     "        status = meet(lobby);\n"
+     "    for (int i = 0; i < lobby->size && status == CZR_OK; i++)\n"
+     "        status = is_sum",
+     "        ;\n"
+     "    for (int i = 0; i < lobby->size && status == CZR_OK; i++)\n"
+     "        status = is_sum"),
+    ("boxes travel before they are filled", "loopback", "loopback_unit.c",
+     "    if (status == CZR_OK)\n"
+     "        status = meet(lobby);\n"
+     "    for (int i = 0; i < lobby->size && status == CZR_OK; i++)\n"
+     "        if (lobby->posted[i])",
+     "    for (int i = 0; i < lobby->size && status == CZR_OK; i++)\n"
+     "        if (lobby->posted[i])"),
+    ("boxes are filled anew while they travel", "loopback", "loopback_unit.c",
+     "            status = receive_rows(lobby, i);\n"
+     "    return status == CZR_OK ? meet(lobby) : status;",
+     "            status = receive_rows(lobby, i);\n    return status;"),
+    ("sums begin before all have come", "loopback", "loopback_unit.c",
+     "    czr_status status = gather_streams(lobby);\n\n"
+     "    if (status == CZR_OK)\n        status = unit->kind",
+     "    czr_status status = CZR_OK;\n\n"
+     "    if (status == CZR_OK)\n        status = unit->kind"),
+    ("nobody waits for sums", "loopback", "loopback_unit.c",
+     "                                                    : put_sums(lobby, unit);\n"
+     "    return status == CZR_OK ? release_streams(lobby) : status;",
+     "                                                    : put_sums(lobby, unit);\n"
+     "    return status;"),
+    ("a sender's first row is sent again", "loopback", "loopback_unit.c",
+     "&lobby->cursors[to->peer],", "&(int64_t){0},"),
+    ("a table of pointers is another unit's", "bands", "loopback_world.c",
+     "           memcmp(lobby->lanes[lane].sent, pointers,\n"
+     "                  (size_t)lobby->size * sizeof *pointers) == 0;",
+     "           true;"),
+    ("skipped steps write", "loopback", "op_cuda.c",
+     "        .skip = &rank->verdict->skip,",
+     "        .skip = &rank->verdict->beyond + 8,"),
+    ("names of parameters are those of the first", "loopback", "op_cuda.c",
+     "        .count = (size_t)row->count,", "        .count = 1,"),
+    ("phases are not looked at", "turns", "op_cuda.c",
+     "variants[rank->engine->phases[row->param]]", "variants[0]"),
+    ("the guard does not look", "turns", "op_cuda.c",
+     "        status = czr_collect_guard(collect, &rank->guarded, rank->verdict,\n"
+     "                                   rank->engine->stream);",
+     "        ;"),
+    ("ranks do not agree on gradients", "turns", "op_cuda.c",
+     "        sum_counts(rank, CZR_COLLECT_BEYOND, 1, turn);", "        ;"),
+    ("nothing is decided without a norm", "turns", "op_cuda.c",
+     "        if (!rank->has_decision)\n            status", "        if (false)\n"
+     "            status"),
+    ("the guard does not wait for reductions", "turns", "team.c",
+     "        status = fork_or_join(member->rank, true);\n"
+     "        member->rank->engine->stream", "        status = CZR_OK;\n"
+     "        member->rank->engine->stream"),
+    ("run-time values stay", "loopback", "team.c",
+     "(size_t)engine->program->n_hypers, rank->main);", "0, rank->main);"),
+    ("a step's words stay", "loopback", "team.c",
+     "            czr_collect_begin(rank->parts.collect, rank->verdict, "
+     "rank->main);", "            CZR_OK;"),
+    ("the trainer's stream is not waited for", "loopback", "team.c",
+     "        status = czr_context_wait(context, rank->main, rank->event);",
+     "        status = CZR_OK;"),
+    ("the trainer's stream does not wait", "loopback", "team.c",
+     "        status = czr_context_wait(context, stream, rank->event);",
+     "        status = CZR_OK;"),
+    ("what is given comes before a step has ended", "externs", "team.c",
+     "        status = czr_device_cuda_follow(rank->engine->device, "
+     "rank->event);", "        status = CZR_OK;"),
+    ("tensors are not copied out", "loopback", "team.c",
+     "        czr_loose_copy_out(engine, param);", "        ;"),
+    ("phases follow the step before the last", "turns", "team.c",
+     "harvest(team, program_of(team)->phases != NULL, false)",
+     "harvest(team, false, false)"),
+    ("a band is not mirrored", "bands", "device_cuda.c",
+     "czr_collect_band_mirror(device->collect, matrix, element_bytes,\n"
+     "                                         *band, NULL, "
+     "stream_of(device));", "CZR_OK;"),
+    ("masters are zeros", "loopback", "device_cuda.c",
+     "        status = czr_collect_convert(",
+     "        if (0) status = czr_collect_convert("),
+]
+FEW = ("boxes are filled anew while they travel", "ranks do not agree on gradients",
+       "skipped steps write")
+
+
+class Bench:
+    """Compiles in a folder of its own."""
+
+    def __init__(self, canzona, cc, source, libraries, folder):
+        self.canzona, self.cc, self.source = canzona, cc, source
+        self.libraries, self.folder, self.plans = libraries, folder, {}
+        self.objects = [self.compile(f"{source}/tests/cuda/driver/{name}", name)
+                        for name in TESTS]
+
+    def compile(self, path, name):
+        out = f"{self.folder}/{name}.o"
+        self.run(self.cc, *FLAGS, f"-I{self.source}",
+                 f"-I{self.source}/runtime",
+                 f'-DFAKE_PATH="{self.libraries[0]}"', "-c", path, "-o", out)
+        return out
+
+    def run(self, *words):
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+
+    def plan(self, name):
+        """The plan compiled, and the name of its program."""
+        if name not in self.plans:
+            path = PLANS[name]
+            stem = os.path.basename(path)
+            self.run(self.canzona, "build", "-o", self.folder,
+                     f"{self.source}/{path}.cz")
+            self.run(self.cc, "-std=c17", "-O1", "-w", "-shared", "-fPIC",
+                     f"-I{self.source}/runtime", f"{self.folder}/{stem}.c",
+                     "-o", f"{self.folder}/{stem}.so", "-lm")
+            self.plans[name] = (f"{self.folder}/{stem}.so", f"{stem}_program")
+        return self.plans[name]
+
+    def status_of(self, plan, mutant):
+        """Of the plan with one object put before the libraries, and its first
+        complaint."""
+        program = f"{self.folder}/mutant"
+        fake = self.libraries[0]
+        self.run(self.cc, *self.objects, *mutant, *self.libraries[1:], fake,
+                 f"-Wl,-rpath,{os.path.dirname(fake)}", "-rdynamic", "-lcmocka",
+                 "-ldl", "-lm", "-pthread", "-o", program)
+        try:
+            run = subprocess.run([program, *self.plan(plan), "12", "0", "0"],
+                                 timeout=100, capture_output=True, text=True,
+                                 check=False)
+        except subprocess.TimeoutExpired:
+            return 1, "it does not end"
+        said = run.stdout.strip().split("\n")[0]
+        return run.returncode, said or f"status {run.returncode}"
+
+    def mutant(self, file, old, new):
+        """The changed object; None: the file has no such place."""
+        with open(f"{self.source}/runtime/cuda/{file}", encoding="utf-8") as f:
+            text = f.read()
+        if text.count(old) != 1:
+            return None
+        path = f"{self.folder}/mutant_{file}"
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text.replace(old, new))
+        return [self.compile(path, f"mutant_{file}")]
+
+
+def main():
+    words = [word for word in sys.argv[1:] if word != "--few"]
+    wanted = [m for m in MUTANTS if "--few" not in sys.argv or m[0] in FEW]
+    missed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(*words[:3], words[3:], folder)
+        for plan in sorted({m[1] for m in wanted}):
+            status, said = bench.status_of(plan, [])
+            if status:
+                sys.exit(f"{plan}: the sources as they are fail: {said}")
+        for name, plan, file, old, new in wanted:
+            objects = bench.mutant(file, old, new)
+            if not objects:
+                sys.exit(f"{name}: {file} does not have once: {old}")
+            status, said = bench.status_of(plan, objects)
+            missed += status == 0
+            print(f"{name}: {said.strip() if status else 'NOT NOTICED'}",
+                  flush=True)
+    print(f"{len(wanted) - missed} of {len(wanted)} noticed")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
