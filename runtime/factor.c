@@ -1,6 +1,7 @@
 /* Factorisations: LAPACK's routines between checks of what goes in and out. */
 #include "runtime/factor.h"
 
+#include "runtime/eigh.h"
 #include "runtime/library.h"
 #include "runtime/newton.h"
 #include "runtime/product.h"
@@ -70,16 +71,19 @@ static void transpose(float *a, size_t n)
         }
 }
 
-static bool eigh_f32(arena a, size_t n, const float *in, float *values,
+/* A root is the same whatever signs vectors have, and whichever of equal
+ * eigenvalues; whoever asks for vectors gets those of LAPACK's routine. */
+static bool eigh_f32(arena a, const czr_factor *f, float *values,
                      float *vectors)
 {
+    const size_t n = f->n;
     const size_t n_work = 1 + 6 * n + 2 * n * n, n_integers = 3 + 5 * n;
     float *work = take(&a, n_work, sizeof *work);
     int *integers = take(&a, n_integers, sizeof *integers);
 
-    memcpy(vectors, in, n * n * sizeof *in);
-    return czr_library_eigh_f32(n, vectors, values, work, n_work, integers,
-                                n_integers) &&
+    memcpy(vectors, f->a, n * n * sizeof *vectors);
+    return (f->kind == CZR_FACTOR_ROOT ? czr_eigh_f32 : czr_library_eigh_f32)(
+               n, vectors, values, work, n_work, integers, n_integers) &&
            !is_planted() && is_finite(values, n) && is_finite(vectors, n * n);
 }
 
@@ -105,7 +109,7 @@ static bool eigh_f64(arena a, size_t n, const float *in, float *values,
 /* The most that either takes. */
 static bool has_room(arena a, size_t n)
 {
-    return take(&a, 8 * n * n + 44 * n + 2 * ALIGN, 1) != NULL;
+    return take(&a, 8 * n * n + 44 * n + 2 * (size_t)ALIGN, 1) != NULL;
 }
 
 /* Vectors in rows. */
@@ -116,7 +120,7 @@ static czr_status find_rows(arena a, const czr_factor *f, float *values,
         return CZR_ERR_NOT_FINITE;
     if (!has_room(a, f->n))
         return CZR_ERR_ARGUMENT;
-    return eigh_f32(a, f->n, f->a, values, vectors) ||
+    return eigh_f32(a, f, values, vectors) ||
                    eigh_f64(a, f->n, f->a, values, vectors)
                ? CZR_OK
                : CZR_ERR_NO_CONVERGENCE;

@@ -57,6 +57,19 @@ bool czr_library_eigh_f32(size_t n, float *a, float *values, float *work,
                           size_t n_work, int *integers, size_t n_integers);
 bool czr_library_eigh_f64(size_t n, double *a, double *values, double *work,
                           size_t n_work);
+/* Its steps.  a becomes what its tridiagonal form is made by: reflector i, of n
+ * - 1, has the first i numbers of row i + 1, a one, and zeros; `beside` and tau
+ * have n - 1 numbers.  Then eigenvalues in `values`, which held the diagonal,
+ * and the form's vectors in rows of `vectors`; the lengths are 1 + 4 n + n^2
+ * and 3 + 5 n.  Of k reflectors, rows of v [k, n], t' [k, k]: applied one after
+ * the other they make x - x v' t' v of rows of x. */
+void czr_library_tridiagonal(size_t n, float *a, float *values, float *beside,
+                             float *tau, float *work, size_t n_work);
+bool czr_library_tridiagonal_eigh(size_t n, float *values, float *beside,
+                                  float *vectors, float *work, size_t n_work,
+                                  int *integers, size_t n_integers);
+void czr_library_reflectors(size_t n, size_t k, const float *v,
+                            const float *tau, float *t);
 /* The lower triangle of a becomes that of l; what is above it stays. */
 bool czr_library_cholesky(size_t n, float *a);
 /* a [m, n]: on and above the diagonal r, and what the vectors are made of, with

@@ -11,6 +11,14 @@
     X(ssyevd,                                                                  \
       (const char *, const char *, const int *, float *, const int *, float *, \
        float *, const int *, int *, const int *, int *, size_t, size_t))       \
+    X(ssytrd, (const char *, const int *, float *, const int *, float *,       \
+               float *, float *, float *, const int *, int *, size_t))         \
+    X(sstedc,                                                                  \
+      (const char *, const int *, float *, float *, float *, const int *,      \
+       float *, const int *, int *, const int *, int *, size_t))               \
+    X(slarft,                                                                  \
+      (const char *, const char *, const int *, const int *, const float *,    \
+       const int *, const float *, float *, const int *, size_t, size_t))      \
     X(dsyev, (const char *, const char *, const int *, double *, const int *,  \
               double *, double *, const int *, int *, size_t, size_t))         \
     X(dsymm,                                                                   \
@@ -94,6 +102,40 @@ bool czr_library_eigh_f64(size_t n, double *a, double *values, double *work,
     lapack.dsyev("V", "L", &order, a, &order, values, work, &length, &info, 1,
                  1);
     return info == 0;
+}
+
+void czr_library_tridiagonal(size_t n, float *a, float *values, float *beside,
+                             float *tau, float *work, size_t n_work)
+{
+    const int order = (int)n, length = (int)n_work;
+    int info = 0;
+
+    lapack.ssytrd("U", &order, a, &order, values, beside, tau, work, &length,
+                  &info, 1);
+}
+
+bool czr_library_tridiagonal_eigh(size_t n, float *values, float *beside,
+                                  float *vectors, float *work, size_t n_work,
+                                  int *integers, size_t n_integers)
+{
+    const int order = (int)n, length = (int)n_work, count = (int)n_integers;
+    int info = 0;
+
+    lapack.sstedc("I", &order, values, beside, vectors, &order, work, &length,
+                  integers, &count, &info, 1);
+    return info == 0;
+}
+
+/* Of t, columns first, the lower triangle is set: of t', row by row, the upper
+ * one. */
+void czr_library_reflectors(size_t n, size_t k, const float *v,
+                            const float *tau, float *t)
+{
+    const int length = (int)n, count = (int)k;
+
+    for (size_t i = 0; i < k; i++)
+        memset(t + i * k, 0, i * sizeof *t);
+    lapack.slarft("B", "C", &length, &count, v, &length, tau, t, &count, 1, 1);
 }
 
 /* Row by row the lower triangle is, column by column, the upper one. */
