@@ -82,6 +82,12 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     add_test(NAME cuda_stages_${name} COMMAND cuda_stages_${name})
     set_tests_properties(cuda_stages_${name} PROPERTIES TIMEOUT 240
       LABELS cuda)
+    # The same bits on a GPU, where there is one.
+    add_test(NAME cuda_gpu_stages_${name} COMMAND cuda_stages_${name} gpu
+      ${installed} ${pinned})
+    set_tests_properties(cuda_gpu_stages_${name} PROPERTIES TIMEOUT 240
+      LABELS "cuda;gpu" SKIP_RETURN_CODE 77
+      ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
   endforeach()
   add_test(NAME cuda_stages_library_build COMMAND ${CMAKE_COMMAND} --build
     ${CMAKE_BINARY_DIR} --target cuda_stages_library)
