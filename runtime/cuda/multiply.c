@@ -71,7 +71,8 @@ czr_status czr_cuda_products_load(czr_cuda_stages *stages, czr_source_body body,
     loaded = calloc(1, sizeof *loaded);
     if (!loaded)
         return no_memory(stages);
-    *loaded = (czr_cuda_loaded){.next = products->loaded, .name = name};
+    loaded->next = products->loaded;
+    snprintf(loaded->name, sizeof loaded->name, "%s", name);
     products->loaded = loaded;
     *out = &loaded->module;
     czr_status status = compile(stages, body, name, header, &code);
@@ -127,11 +128,13 @@ static czr_cuda_known *find(const czr_cuda_products *products,
 static czr_cuda_known *add(czr_cuda_products *products,
                            const czr_product *product)
 {
-    czr_cuda_known *known = calloc(1, sizeof *known);
+    /* Maps of tensors want more than malloc's alignment. */
+    czr_cuda_known *known =
+        aligned_alloc(_Alignof(czr_cuda_known), sizeof *known);
 
     if (!known)
         return NULL;
-    known->shape = *product;
+    *known = (czr_cuda_known){.shape = *product};
     *products->end = known;
     products->end = &known->next;
     return known;
@@ -139,18 +142,30 @@ static czr_cuda_known *add(czr_cuda_products *products,
 
 /* ---- any product -------------------------------------------------------- */
 
+static const char *plain_name(const czr_product *p)
+{
+    return p->blocks > 1 ? "product_parts" : "product_plain";
+}
+
+czr_status czr_cuda_plain_module(czr_cuda_stages *stages,
+                                 const czr_product *product, czr_module **out)
+{
+    return czr_cuda_products_load(
+        stages, CZR_SOURCE_PRODUCT_PLAIN, plain_name(product),
+        product->blocks > 1
+            ? "#define KERNEL product_parts\n#define LEVELS 3\n"
+            : "#define KERNEL product_plain\n#define LEVELS 0\n",
+        out);
+}
+
 static czr_status load_plain(czr_cuda_stages *stages, czr_cuda_known *known)
 {
-    const bool is_in_parts = known->shape.blocks > 1;
-    const char *name = is_in_parts ? "product_parts" : "product_plain";
     czr_module *module;
 
-    const czr_status status = czr_cuda_products_load(
-        stages, CZR_SOURCE_PRODUCT_PLAIN, name,
-        is_in_parts ? "#define KERNEL product_parts\n#define LEVELS 3\n"
-                    : "#define KERNEL product_plain\n#define LEVELS 0\n",
-        &module);
-    return status == CZR_OK ? czr_module_find(module, name, 0, &known->plain)
+    const czr_status status =
+        czr_cuda_plain_module(stages, &known->shape, &module);
+    return status == CZR_OK ? czr_module_find(module, plain_name(&known->shape),
+                                              0, &known->plain)
                             : status;
 }
 
@@ -177,7 +192,10 @@ static czr_status prepare(czr_cuda_stages *stages, const czr_product *product)
     if (status != CZR_OK || find(stages->products, product))
         return status;
     czr_cuda_known *known = add(stages->products, product);
-    return known ? load_plain(stages, known) : no_memory(stages);
+    if (!known)
+        return no_memory(stages);
+    status = load_plain(stages, known);
+    return status == CZR_OK ? czr_cuda_tensor_prepare(stages, known) : status;
 }
 
 czr_status czr_cuda_multiply(const czr_cuda_call *call,
@@ -189,14 +207,17 @@ czr_status czr_cuda_multiply(const czr_cuda_call *call,
         return CZR_OK;
     if (stages->is_opening)
         return prepare(stages, product);
-    const czr_cuda_known *known = find(stages->products, product);
+    czr_cuda_known *known = find(stages->products, product);
+    czr_status status;
     if (!known)
         return czr_context_check(stages->context, CZR_CUDA_NOT_FOUND,
                                  "a product [%zu, %zu] x [%zu, %zu] that no "
                                  "stage had when they were opened",
                                  product->m, product->k, product->k,
                                  product->n);
-    return put_plain(call, known, product);
+    return czr_cuda_tensor_put(call, known, product, &status)
+               ? status
+               : put_plain(call, known, product);
 }
 
 /* ---- the list ----------------------------------------------------------- */
@@ -209,14 +230,17 @@ static const char *dtype_name(czr_dtype dtype)
 static void describe(const czr_cuda_known *known, char line[CZR_CUDA_LINE])
 {
     const czr_product *p = &known->shape;
+    const char *own = known->own.name, *tensor = known->tensor.name;
 
     snprintf(line, CZR_CUDA_LINE,
-             "%s%s[%zu, %zu] x %s%s[%zu, %zu] to %s%s%s: %s",
+             "%s%s[%zu, %zu] x %s%s[%zu, %zu] to %s%s%s: %s%s%s%s%s",
              dtype_name(p->a_dtype), p->transpose_a ? "'" : "", p->m, p->k,
              dtype_name(p->b_dtype), p->transpose_b ? "'" : "", p->k, p->n,
              dtype_name(p->out ? p->out_dtype : CZR_F32),
              p->addend ? ", added to" : "", p->symmetric ? ", symmetric" : "",
-             p->blocks > 1 ? "product_parts" : "product_plain");
+             own, *own ? ", of two matrices " : "", tensor,
+             *own || *tensor ? ", where they lie at odd places " : "",
+             plain_name(p));
 }
 
 void czr_cuda_products_describe(const czr_cuda_stages *stages,
@@ -260,6 +284,7 @@ void czr_cuda_products_close(czr_cuda_stages *stages)
     while (products->known) {
         czr_cuda_known *known = products->known;
         products->known = known->next;
+        czr_cuda_tensor_close(known);
         free(known);
     }
     while (products->loaded) {

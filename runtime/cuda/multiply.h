@@ -8,7 +8,7 @@
 #include "runtime/cuda/stage.h"
 
 /* Room for one line of what follows, with its final zero. */
-enum { CZR_CUDA_LINE = 200 };
+enum { CZR_CUDA_LINE = 400 };
 
 /* One line for each product and each factorisation that the stages asked for
  * when they were opened, in the order of asking: sizes, types, and the kernel

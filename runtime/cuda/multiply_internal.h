@@ -4,21 +4,32 @@
 #define CZR_CUDA_MULTIPLY_INTERNAL_H
 
 #include "runtime/cuda/multiply.h"
+#include "runtime/cuda/product_kernel.h"
 #include "runtime/cuda/source.h"
 #include "runtime/product.h"
 
 /* Machine code of one name, which several products share. */
 typedef struct czr_cuda_loaded {
     struct czr_cuda_loaded *next;
-    const char *name;
+    char name[CZR_CUDA_PRODUCT_NAME];
     czr_module module;
 } czr_cuda_loaded;
+
+/* A kernel of tensor cores for one shape. */
+typedef struct czr_cuda_tensor {
+    char name[CZR_CUDA_PRODUCT_NAME];
+    czr_cuda_product_tiles tiles;
+    czr_product_kernel kernel; /* without a context: there is none */
+} czr_cuda_tensor;
 
 /* A product of one kind, whatever its addresses. */
 typedef struct czr_cuda_known {
     struct czr_cuda_known *next;
     czr_product shape; /* its pointers are NULL or not, and not followed */
     void *plain;       /* kernel of product_plain.cu */
+    /* Of tensor cores: where b is a, and where it is not; what transposes. */
+    czr_cuda_tensor own, tensor;
+    void *turn;
 } czr_cuda_known;
 
 /* A factorisation of one kind. */
@@ -49,10 +60,24 @@ czr_status czr_cuda_products_make(czr_cuda_stages *stages);
 
 /* While stages are opened: what is there under this name, or `body` with
  * `header` in front compiled with -fmad=false for the device, by NVRTC or from
- * the cache, and loaded.  `name` stays where it is. */
+ * the cache, and loaded. */
 czr_status czr_cuda_products_load(czr_cuda_stages *stages, czr_source_body body,
                                   const char *name, const char *header,
                                   czr_module **out);
+
+/* While stages are opened: code of product_plain.cu for this product. */
+czr_status czr_cuda_plain_module(czr_cuda_stages *stages,
+                                 const czr_product *product, czr_module **out);
+
+/* While stages are opened: kernels of tensor cores, as far as the shape and the
+ * program allow; else nothing is done. */
+czr_status czr_cuda_tensor_prepare(czr_cuda_stages *stages,
+                                   czr_cuda_known *known);
+/* Puts the product on the call's stream; false: operands lie as tensor cores'
+ * kernels cannot have them, or there are none. */
+bool czr_cuda_tensor_put(const czr_cuda_call *call, czr_cuda_known *known,
+                         const czr_product *product, czr_status *status);
+void czr_cuda_tensor_close(czr_cuda_known *known);
 
 void czr_cuda_factored_describe(const czr_cuda_factored *known,
                                 char line[CZR_CUDA_LINE]);

@@ -10,7 +10,7 @@ enum { TILE_BYTES = 8 };
 #define OF(x) (int)sizeof(x)
 #define BEHIND_OPERANDS                                                        \
     OF(czr_product_epilogue), OF(int), OF(int), OF(int), OF(czr_address),      \
-        OF(int)
+        OF(int), OF(czr_address)
 #define FOUR(type) OF(type), OF(type), OF(type), OF(type)
 const int czr_product_kernel_bytes[2][CZR_PRODUCT_ARGUMENTS] = {
     {FOUR(czr_product_operand), BEHIND_OPERANDS},
@@ -94,8 +94,8 @@ static void set_arguments(czr_product_kernel *k,
     k->cols = plan->cols;
     k->depth = plan->depth;
     k->n_tiles = plan->n_tiles;
-    void *const rest[] = {&k->epilogue, &k->rows,  &k->cols,
-                          &k->depth,    &k->tiles, &k->n_tiles};
+    void *const rest[] = {&k->epilogue, &k->rows,    &k->cols, &k->depth,
+                          &k->tiles,    &k->n_tiles, &k->skip};
     memcpy(&k->arguments[CZR_PRODUCT_OPERANDS], rest, sizeof rest);
 }
 
@@ -118,16 +118,35 @@ static czr_status take_tiles(czr_product_kernel *k, const uint64_t *tiles,
 static czr_status load(czr_product_kernel *k, const czr_cuda_product_plan *plan,
                        const czr_nvrtc_code *code)
 {
-    czr_status status =
+    const czr_status status =
         czr_module_open(k->context, code->bytes, plan->kernel, &k->module);
 
-    if (status == CZR_OK)
-        status = czr_module_find(&k->module, plan->kernel, plan->shared_bytes,
-                                 &k->kernel);
+    return status == CZR_OK ? czr_module_find(&k->module, plan->kernel,
+                                              plan->shared_bytes, &k->kernel)
+                            : status;
+}
+
+czr_status czr_product_kernel_aim(czr_product_kernel *kernel,
+                                  const czr_cuda_product *product,
+                                  const czr_cuda_product_plan *plan,
+                                  czr_address skip)
+{
+    set_arguments(kernel, product, plan);
+    kernel->skip = skip;
+    return plan->is_sm90 ? encode_maps(kernel, product, plan) : CZR_OK;
+}
+
+/* Its kernel is known. */
+static czr_status prepare(czr_product_kernel *k,
+                          const czr_cuda_product *product,
+                          const czr_cuda_product_plan *plan,
+                          const uint64_t *tiles, void *stream)
+{
     k->launch = (czr_launch){.grid = {(unsigned)plan->n_blocks, 1, 1},
                              .block = {(unsigned)plan->n_threads, 1, 1},
                              .shared_bytes = (unsigned)plan->shared_bytes};
-    return status;
+    const czr_status status = czr_product_kernel_aim(k, product, plan, 0);
+    return status == CZR_OK ? take_tiles(k, tiles, stream) : status;
 }
 
 czr_status czr_product_kernel_open(czr_context *context,
@@ -138,13 +157,22 @@ czr_status czr_product_kernel_open(czr_context *context,
                                    czr_product_kernel *out)
 {
     *out = (czr_product_kernel){.context = context};
-    set_arguments(out, product, plan);
-    czr_status status =
-        plan->is_sm90 ? encode_maps(out, product, plan) : CZR_OK;
+    czr_status status = load(out, plan, code);
     if (status == CZR_OK)
-        status = load(out, plan, code);
-    if (status == CZR_OK)
-        status = take_tiles(out, tiles, stream);
+        status = prepare(out, product, plan, tiles, stream);
+    if (status != CZR_OK)
+        czr_product_kernel_close(out);
+    return status;
+}
+
+czr_status czr_product_kernel_take(czr_context *context,
+                                   const czr_cuda_product *product,
+                                   const czr_cuda_product_plan *plan,
+                                   void *kernel, const uint64_t *tiles,
+                                   void *stream, czr_product_kernel *out)
+{
+    *out = (czr_product_kernel){.context = context, .kernel = kernel};
+    const czr_status status = prepare(out, product, plan, tiles, stream);
     if (status != CZR_OK)
         czr_product_kernel_close(out);
     return status;

@@ -23,7 +23,7 @@ typedef struct czr_product_epilogue {
     float alpha, beta, delta;
 } czr_product_epilogue;
 
-enum { CZR_PRODUCT_OPERANDS = 4, CZR_PRODUCT_ARGUMENTS = 10 };
+enum { CZR_PRODUCT_OPERANDS = 4, CZR_PRODUCT_ARGUMENTS = 11 };
 /* Bytes of each argument, for sm_80 and later and for sm_90. */
 extern const int czr_product_kernel_bytes[2][CZR_PRODUCT_ARGUMENTS];
 
@@ -39,6 +39,7 @@ typedef struct czr_product_kernel {
     czr_product_operand matrices[CZR_PRODUCT_OPERANDS];
     czr_product_epilogue epilogue;
     int rows, cols, depth, n_tiles;
+    czr_address skip;
     void *arguments[CZR_PRODUCT_ARGUMENTS];
 } czr_product_kernel;
 
@@ -52,6 +53,18 @@ czr_status czr_product_kernel_open(czr_context *context,
                                    const czr_nvrtc_code *code,
                                    const uint64_t *tiles, void *stream,
                                    czr_product_kernel *out);
+/* The same, but `kernel` is found already, in a module that lives longer. */
+czr_status czr_product_kernel_take(czr_context *context,
+                                   const czr_cuda_product *product,
+                                   const czr_cuda_product_plan *plan,
+                                   void *kernel, const uint64_t *tiles,
+                                   void *stream, czr_product_kernel *out);
+/* Now for operands that lie elsewhere, of which `plan` is, too.  Where the
+ * device has something other than 0 at `skip`, c stays as it is; 0: nowhere. */
+czr_status czr_product_kernel_aim(czr_product_kernel *kernel,
+                                  const czr_cuda_product *product,
+                                  const czr_cuda_product_plan *plan,
+                                  czr_address skip);
 /* c is computed behind what the stream has. */
 czr_status czr_product_kernel_put(czr_product_kernel *kernel, void *stream);
 /* What was started has ended before. */

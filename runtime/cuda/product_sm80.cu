@@ -252,14 +252,17 @@ DEV void store_cols(const output &c, u32 shared, int i0, int j0, int z,
     }
 }
 
+// Nothing is written where *skip is not 0; skip may be null.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     KERNEL(const operand x, const operand y, const operand s, const output c,
            const epilogue e, int rows, int cols, int k_size, const u64 *tiles,
-           int n_tiles)
+           int n_tiles, const int *skip)
 {
     SHARED_DYNAMIC(bytes);
     const u32 shared = shared_address(bytes);
 
+    if (skip && *skip)
+        return;
     for (int n = blockIdx.x; n < n_tiles; n += gridDim.x) {
         const tile t = tile_at(tiles, n);
         const int i0 = t.i * TILE, j0 = t.j * TILE;

@@ -329,16 +329,20 @@ DEV void consume(const shared_plan &p, const tensor_map *c, const epilogue &e,
         tma_store_wait();
 }
 
+// Nothing is written where *skip is not 0; skip may be null.
 extern "C" __global__ void __launch_bounds__(WARPGROUP *(CONSUMERS + 1), 1)
     KERNEL(const __grid_constant__ tensor_map x,
            const __grid_constant__ tensor_map y,
            const __grid_constant__ tensor_map s,
            const __grid_constant__ tensor_map c, const epilogue e, int rows,
-           int cols, int k_steps, const u64 *tiles, int n_tiles)
+           int cols, int k_steps, const u64 *tiles, int n_tiles,
+           const int *skip)
 {
     SHARED_DYNAMIC(shared);
     const shared_plan p = plan_shared(shared_address(shared));
 
+    if (skip && *skip)
+        return;
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
             mbarrier_init(p.full + 8 * i, 1);

@@ -19,6 +19,6 @@ void run_product(product &p)
 
     simt::launch(p.size.n_blocks, THREADS, [&] {
         kernel(x, y, s, c, e, p.size.rows, p.size.cols, p.size.k,
-               p.tiles.data(), static_cast<int>(p.tiles.size()));
+               p.tiles.data(), static_cast<int>(p.tiles.size()), p.skip);
     });
 }

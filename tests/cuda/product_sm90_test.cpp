@@ -31,6 +31,6 @@ void run_product(product &p)
     simt::entry_registers = 65536 / threads / 8 * 8;
     simt::launch(p.size.n_blocks, threads, [&] {
         kernel(x, y, s, c, e, p.size.rows, p.size.cols, steps, p.tiles.data(),
-               static_cast<int>(p.tiles.size()));
+               static_cast<int>(p.tiles.size()), p.skip);
     });
 }

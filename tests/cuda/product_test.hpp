@@ -64,6 +64,7 @@ struct product {
     problem size;
     matrices x, y, s, c;
     std::vector<u64> tiles;
+    const int *skip = nullptr;
 
     explicit product(const problem &p)
         : size(p), x(p.batch, p.rows, p.k),
@@ -161,6 +162,19 @@ inline void test_product(const problem &size, std::uint64_t seed)
     check_product(p);
 }
 
+inline void test_skipped(const problem &size)
+{
+    const int skip = 1;
+    product p(size);
+
+    order_tiles(p);
+    p.skip = &skip;
+    run_product(p);
+    for (const u16 v : p.c.storage)
+        if (v != 0xffff)
+            simt::fail("a skipped step writes");
+}
+
 // Every fp16 comes back, and halfway between two the even one is taken.
 inline void test_fp16()
 {
@@ -194,6 +208,7 @@ int main(int argc, char **argv)
 
     simt::sleep_odds = 16;
     test_fp16();
+    test_skipped(sizes[0]);
     for (int i = 0; i < n_seeds; i++) {
         for (const problem &p : sizes)
             test_product(p, static_cast<std::uint64_t>(first + i));

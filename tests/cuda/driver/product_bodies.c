@@ -132,6 +132,10 @@ static void run(void **from, form of)
                   ? (int)columns
                   : a.k;
     }
+    const czr_address at_skip = *(czr_address *)from[10];
+    const int32_t *skip = at_skip ? fake_at(at_skip, sizeof *skip) : NULL;
+    if ((at_skip && !skip) || (skip && *skip))
+        return;
     a.tiles =
         fake_at(*(czr_address *)from[8], (size_t)a.n_tiles * sizeof(uint64_t));
     for (int t = 0; a.tiles && t < a.n_tiles; t++)

@@ -1,0 +1,226 @@
+/* Products of bf16 by tensor cores: the bodies product_sm90.cu and
+ * product_sm80.cu, in front of them an operand turned where they want rows, and
+ * behind them a mirror image where they would not see that c is symmetric. */
+#include "runtime/cuda/multiply_internal.h"
+
+#include "runtime/cuda/product_plain.h"
+#include "runtime/cuda/tiles.h"
+
+#include <stdlib.h>
+
+enum { ALIGNMENT = 8, TURN_SIDE = 32, BF16_BYTES = 2 };
+
+/* ---- what a product becomes --------------------------------------------- */
+
+/* Whether b is in rows as a is, if they are one matrix: x' @ x, or x @ x, which
+ * is x @ x' as x = x'. */
+static bool can_be_own(const czr_product *p)
+{
+    return p->symmetric && !p->transpose_b;
+}
+
+static czr_cuda_product_matrix matrix_at(czr_address address, size_t columns)
+{
+    return (czr_cuda_product_matrix){.address = address,
+                                     .stride = (int64_t)columns};
+}
+
+/* is_own: y is x, whatever b is said to be.  `x` is where op(a) lies in rows.
+ */
+static czr_cuda_product product_of(const czr_product *p, bool is_own,
+                                   czr_address x)
+{
+    const bool is_n_major = !is_own && !p->transpose_b;
+
+    return (czr_cuda_product){
+        .m = (int64_t)p->m,
+        .n = (int64_t)p->n,
+        .k = (int64_t)p->k,
+        .batch = 1,
+        .is_symmetric = p->symmetric && !is_n_major,
+        .is_n_major = is_n_major,
+        .x = matrix_at(x, p->k),
+        .y = is_own ? matrix_at(x, p->k)
+                    : matrix_at(czr_address_of(p->b), is_n_major ? p->n : p->k),
+        .s = matrix_at(czr_address_of(p->addend), p->n),
+        .c = matrix_at(czr_address_of(p->out), p->n),
+        .alpha = p->alpha,
+        .beta = p->addend ? p->beta : 0};
+}
+
+static bool is_for_tensor_cores(const czr_product *p)
+{
+    return p->a_dtype == CZR_BF16 && p->b_dtype == CZR_BF16 && p->out &&
+           p->out_dtype == CZR_BF16 &&
+           (!p->addend || p->addend_dtype == CZR_BF16) && p->blocks <= 1 &&
+           p->k > 0 && p->k % ALIGNMENT == 0 && p->n % ALIGNMENT == 0;
+}
+
+/* ---- while stages are opened -------------------------------------------- */
+
+static czr_cuda_product_device device_of(const czr_context *context)
+{
+    return (czr_cuda_product_device){10 * context->major + context->minor,
+                                     context->n_processors};
+}
+
+/* Somewhere each, and far apart: of shapes alone. */
+static czr_cuda_product on_paper(const czr_product *p, bool is_own)
+{
+    const czr_address apart = (czr_address)1 << 44;
+    czr_cuda_product product = product_of(p, is_own, apart);
+
+    if (!is_own)
+        product.y.address = 2 * apart;
+    product.s.address = 3 * apart;
+    product.c.address = 4 * apart;
+    return product;
+}
+
+/* A plan that has no kernel is none: *out stays as it is. */
+static czr_status take(czr_cuda_stages *stages, const czr_cuda_product *product,
+                       const czr_cuda_product_plan *plan, const uint64_t *table,
+                       czr_product_kernel *out)
+{
+    czr_module *module;
+    void *kernel, *stream;
+
+    czr_status status = czr_cuda_products_load(
+        stages,
+        plan->is_sm90 ? CZR_SOURCE_PRODUCT_SM90 : CZR_SOURCE_PRODUCT_SM80,
+        plan->kernel, plan->header, &module);
+    if (status == CZR_OK)
+        status =
+            czr_module_find(module, plan->kernel, plan->shared_bytes, &kernel);
+    if (status == CZR_OK)
+        status = czr_context_open_stream(stages->context, &stream);
+    if (status != CZR_OK)
+        return status;
+    status = czr_product_kernel_take(stages->context, product, plan, kernel,
+                                     table, stream, out);
+    czr_context_close_stream(stages->context, stream);
+    return status;
+}
+
+static czr_status prepare(czr_cuda_stages *stages, const czr_product *p,
+                          bool is_own, czr_cuda_tensor *out)
+{
+    const czr_cuda_product product = on_paper(p, is_own);
+    const czr_cuda_product_device device = device_of(stages->context);
+    char message[CZR_CUDA_PRODUCT_MESSAGE];
+    czr_cuda_product_plan plan;
+
+    if (!czr_tiles_choose(&product, &device, &out->tiles) ||
+        czr_cuda_product_plan_make(&product, &device, &out->tiles, &plan,
+                                   message) != CZR_CUDA_PRODUCT_OK)
+        return CZR_OK;
+    uint64_t *table = calloc((size_t)out->tiles.n, sizeof *table);
+    if (!table)
+        return czr_context_check(stages->context, CZR_CUDA_OUT_OF_MEMORY,
+                                 "a table of %lld tiles",
+                                 (long long)out->tiles.n);
+    czr_tiles_fill(&product, &out->tiles, table);
+    memcpy(out->name, plan.kernel, sizeof out->name);
+    const czr_status status =
+        take(stages, &product, &plan, table, &out->kernel);
+    free(table);
+    return status;
+}
+
+czr_status czr_cuda_tensor_prepare(czr_cuda_stages *stages,
+                                   czr_cuda_known *known)
+{
+    const czr_product *p = &known->shape;
+    czr_module *module;
+    czr_status status = CZR_OK;
+
+    if (stages->program->program->strict || !is_for_tensor_cores(p) ||
+        stages->context->major < 8)
+        return CZR_OK;
+    if (p->transpose_a)
+        czr_cuda_stages_need(stages, p->m * p->k * BF16_BYTES);
+    if (can_be_own(p))
+        status = prepare(stages, p, true, &known->own);
+    if (status == CZR_OK)
+        status = prepare(stages, p, false, &known->tensor);
+    if (status == CZR_OK)
+        status = czr_cuda_plain_module(stages, p, &module);
+    return status == CZR_OK
+               ? czr_module_find(module, "product_turn", 0, &known->turn)
+               : status;
+}
+
+void czr_cuda_tensor_close(czr_cuda_known *known)
+{
+    if (known->own.kernel.context)
+        czr_product_kernel_close(&known->own.kernel);
+    if (known->tensor.kernel.context)
+        czr_product_kernel_close(&known->tensor.kernel);
+}
+
+/* ---- in a step ---------------------------------------------------------- */
+
+static czr_status put_turn(const czr_cuda_call *call, void *kernel,
+                           const void *from, void *to, uint64_t rows,
+                           uint64_t columns, uint32_t is_mirror)
+{
+    const int32_t *skip = call->skip;
+    void *arguments[] = {&from, &to, &rows, &columns, &is_mirror, &skip};
+    const uint64_t side = TURN_SIDE, most = 1 << 20;
+    const uint64_t tiles =
+        ((rows + side - 1) / side) * ((columns + side - 1) / side);
+    const czr_launch launch = {
+        .grid = {(unsigned)(tiles < most ? tiles : most), 1, 1},
+        .block = {CZR_PLAIN_THREADS, 1, 1}};
+
+    return czr_module_launch(call->stages->context, kernel, &launch, arguments,
+                             call->stream);
+}
+
+/* Whether all lies as copies want it. */
+static bool make_plan(const czr_cuda_call *call, const czr_cuda_tensor *tensor,
+                      const czr_cuda_product *product,
+                      czr_cuda_product_plan *plan)
+{
+    const czr_cuda_product_device device = device_of(call->stages->context);
+    char message[CZR_CUDA_PRODUCT_MESSAGE];
+
+    return tensor->kernel.context &&
+           czr_cuda_product_plan_make(product, &device, &tensor->tiles, plan,
+                                      message) == CZR_CUDA_PRODUCT_OK;
+}
+
+/* Operands and results are where the plan says. */
+static czr_status put(const czr_cuda_call *call, const czr_cuda_known *known,
+                      czr_cuda_tensor *tensor, const czr_cuda_product *product,
+                      const czr_cuda_product_plan *plan, const czr_product *p)
+{
+    czr_status status = CZR_OK;
+
+    if (p->transpose_a)
+        status = put_turn(call, known->turn, p->a, call->room, p->k, p->m, 0);
+    if (status == CZR_OK)
+        status = czr_product_kernel_aim(&tensor->kernel, product, plan,
+                                        czr_address_of(call->skip));
+    if (status == CZR_OK)
+        status = czr_product_kernel_put(&tensor->kernel, call->stream);
+    if (status == CZR_OK && p->symmetric && !product->is_symmetric)
+        status = put_turn(call, known->turn, p->out, p->out, p->n, p->n, 1);
+    return status;
+}
+
+bool czr_cuda_tensor_put(const czr_cuda_call *call, czr_cuda_known *known,
+                         const czr_product *p, czr_status *status)
+{
+    const bool is_own = p->a == p->b && can_be_own(p);
+    czr_cuda_tensor *tensor = is_own ? &known->own : &known->tensor;
+    const czr_address x =
+        czr_address_of(p->transpose_a ? (const void *)call->room : p->a);
+    const czr_cuda_product product = product_of(p, is_own, x);
+    czr_cuda_product_plan plan;
+
+    if (!make_plan(call, tensor, &product, &plan))
+        return false;
+    *status = put(call, known, tensor, &product, &plan, p);
+    return true;
+}

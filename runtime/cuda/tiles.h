@@ -1,0 +1,21 @@
+/* Tiles of products that no compiler has chosen: by a rule of thumb, in an
+ * order of the runtime's own.  Plain integers. */
+#ifndef CZR_CUDA_TILES_H
+#define CZR_CUDA_TILES_H
+
+#include "runtime/cuda/product_host.h"
+
+/* On sm_90 the shape whose waves cost least: as many as the device needs, each
+ * the elements of a tile times what shared memory slows it by; of equal ones
+ * the larger.  Elsewhere the one that there is.  False: a size is not positive,
+ * or there are too many tiles. */
+bool czr_tiles_choose(const czr_cuda_product *product,
+                      const czr_cuda_product_device *device,
+                      czr_cuda_product_tiles *out);
+/* Their table, tiles->n entries as product.cuh takes them apart: eight rows of
+ * tiles are gone through column by column, so that what runs at once reads the
+ * same operands. */
+void czr_tiles_fill(const czr_cuda_product *product,
+                    const czr_cuda_product_tiles *tiles, uint64_t *table);
+
+#endif

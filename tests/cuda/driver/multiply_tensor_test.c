@@ -1,0 +1,420 @@
+/* Products of bf16 where a program is not strict, on the doubles of driver and
+ * NVRTC: all forms that tensor cores' kernels take, with numbers of which sums
+ * are exact, so that each is the host's to the bit; and the tiles of all.
+ *
+ * multiply_tensor_test [TRIALS [SEED]] */
+#include "passes/solve/tile_order.h"
+#include "runtime/cuda/tiles.h"
+#include "runtime/product.h"
+#include "tests/cuda/driver/stages.h"
+
+#include <string.h>
+
+enum { MOST = 9, UNIT = 8, MARGIN = 8 }; /* extents: units, numbers */
+
+static int trials = 60;
+static unsigned first_seed = 1;
+static bool has_plain_run;
+
+static void run_plain(void **arguments)
+{
+    (void)arguments;
+    has_plain_run = true;
+}
+
+/* ---- a drawn product ---------------------------------------------------- */
+
+enum { A, B, ADDEND, OUT, N_OPERANDS };
+
+typedef struct trial {
+    czr_product p;
+    size_t n[N_OPERANDS], at[N_OPERANDS]; /* first number of each */
+    czr_bf16 *host[N_OPERANDS];
+    czr_address device[N_OPERANDS], skip;
+    bool is_own; /* b is a */
+    int32_t skipped;
+} trial;
+
+static void draw_form(trial *t)
+{
+    /* What is 0 has a sign that kernels may lose: alpha is above 0. */
+    static const float factors[] = {0.5F, 1, 2, 0.25F};
+    czr_product *p = &t->p;
+    const bool is_square = stages_draw(0, 1);
+
+    *p = (czr_product){.symmetric = stages_draw(0, 1),
+                       .transpose_a = stages_draw(0, 1),
+                       .transpose_b = stages_draw(0, 1),
+                       .a_dtype = CZR_BF16,
+                       .b_dtype = CZR_BF16,
+                       .out_dtype = CZR_BF16,
+                       .addend_dtype = CZR_BF16,
+                       .alpha = factors[stages_draw(0, 3)],
+                       .beta = -factors[stages_draw(0, 3)]};
+    p->n = (size_t)stages_draw(1, MOST) * UNIT;
+    p->m = p->symmetric ? p->n : (size_t)stages_draw(1, MOST * UNIT);
+    p->k = is_square ? p->n : (size_t)stages_draw(1, MOST) * UNIT;
+    t->is_own = p->symmetric && stages_draw(0, 1) &&
+                (p->transpose_a != p->transpose_b || p->k == p->n);
+    t->skipped = stages_draw(0, 7) == 0;
+}
+
+static czr_bf16 *room_for(size_t n)
+{
+    czr_bf16 *x = calloc(n + MARGIN, sizeof *x);
+
+    assert_non_null(x);
+    for (size_t i = 0; i < n + MARGIN; i++)
+        x[i] = czr_f32_to_bf16((float)stages_draw(-8, 8) / 4);
+    return x;
+}
+
+static void make_symmetric(czr_bf16 *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            x[i * n + j] = x[j * n + i];
+}
+
+/* op(b) becomes op(a)': the product is symmetric, and b another matrix. */
+static void make_own(trial *t)
+{
+    const czr_product *p = &t->p;
+
+    for (size_t i = 0; i < p->m; i++)
+        for (size_t k = 0; k < p->k; k++)
+            t->host[B][p->transpose_b ? i * p->k + k : k * p->n + i] =
+                t->host[A][p->transpose_a ? k * p->m + i : i * p->k + k];
+}
+
+static void draw_trial(trial *t, unsigned seed)
+{
+    *t = (trial){0};
+    srand(seed);
+    draw_form(t);
+    const czr_product *p = &t->p;
+    const bool has_addend = stages_draw(0, 1);
+    const size_t n[] = {p->m * p->k, p->k * p->n, p->m * p->n, p->m * p->n};
+    for (int i = 0; i < N_OPERANDS; i++) {
+        t->n[i] = n[i];
+        if (i != ADDEND || has_addend)
+            t->host[i] = room_for(n[i]);
+    }
+    if (t->is_own && p->transpose_a == p->transpose_b)
+        make_symmetric(t->host[A], p->n);
+    /* Where a mirror image is made it hides what b is. */
+    if (p->symmetric && (t->is_own || p->transpose_b))
+        make_own(t);
+    if (p->symmetric && has_addend)
+        make_symmetric(t->host[ADDEND], p->n);
+}
+
+static void drop_trial(trial *t)
+{
+    for (int i = 0; i < N_OPERANDS; i++)
+        free(t->host[i]);
+}
+
+/* Where the test says; b is a if it is its own. */
+static czr_product product_at(const trial *t, void *const at[N_OPERANDS])
+{
+    czr_product p = t->p;
+
+    p.a = at[A];
+    p.b = t->is_own ? at[A] : at[B];
+    p.addend = at[ADDEND];
+    p.out = at[OUT];
+    return p;
+}
+
+static czr_product on_device(const trial *t)
+{
+    void *at[N_OPERANDS] = {NULL};
+
+    for (int i = 0; i < N_OPERANDS; i++)
+        if (t->host[i])
+            at[i] = czr_pointer_of(t->device[i] + t->at[i] * sizeof(czr_bf16));
+    return product_at(t, at);
+}
+
+/* Where stages are opened: there, but nowhere. */
+static czr_product on_paper(const trial *t)
+{
+    void *at[N_OPERANDS] = {NULL};
+
+    for (int i = 0; i < N_OPERANDS; i++)
+        if (t->host[i])
+            at[i] = czr_pointer_of(1 << 20);
+    return product_at(t, at);
+}
+
+/* ---- run on either ------------------------------------------------------ */
+
+static czr_status send_all(test_stages *s, trial *t, czr_address *room)
+{
+    czr_status status =
+        czr_context_alloc(s->bench.context, s->stages.room_bytes + 1, room);
+
+    if (status == CZR_OK)
+        status = stages_send(s, &t->skip, &t->skipped, sizeof t->skipped);
+    for (int i = 0; i < N_OPERANDS && status == CZR_OK; i++)
+        if (t->host[i]) {
+            memmove(t->host[i] + t->at[i], t->host[i],
+                    t->n[i] * sizeof(czr_bf16));
+            status = stages_send(s, &t->device[i], t->host[i],
+                                 (t->n[i] + MARGIN) * sizeof(czr_bf16));
+            memmove(t->host[i], t->host[i] + t->at[i],
+                    t->n[i] * sizeof(czr_bf16));
+        }
+    return status;
+}
+
+static czr_status multiply(test_stages *s, trial *t, czr_address *room,
+                           czr_bf16 *result)
+{
+    czr_product p = on_paper(t);
+    czr_cuda_call call = {.stages = &s->stages};
+
+    czr_status status = czr_cuda_multiply(&call, &p);
+    s->stages.is_opening = false;
+    if (status == CZR_OK)
+        status = send_all(s, t, room);
+    p = on_device(t);
+    call.stream = s->stream;
+    call.skip = czr_pointer_of(t->skip);
+    call.room = czr_pointer_of(*room);
+    if (status == CZR_OK)
+        status = czr_cuda_multiply(&call, &p);
+    if (status == CZR_OK)
+        status = stages_fetch(s, result, czr_address_of(p.out),
+                              t->n[OUT] * sizeof *result);
+    return status;
+}
+
+static void free_all(test_stages *s, trial *t, czr_address room)
+{
+    if (!s->stream)
+        return;
+    czr_context_synchronize(s->bench.context, s->stream, 0);
+    for (int i = 0; i < N_OPERANDS; i++)
+        czr_context_free(s->bench.context, t->device[i]);
+    czr_context_free(s->bench.context, t->skip);
+    czr_context_free(s->bench.context, room);
+}
+
+static void multiply_on_host(const trial *t)
+{
+    void *const at[] = {t->host[A], t->host[B], t->host[ADDEND], t->host[OUT]};
+    czr_product p = product_at(t, at);
+    float *c = calloc(t->n[OUT], sizeof *c);
+    czr_host_math math;
+
+    assert_non_null(c);
+    p.c = c;
+    assert_int_equal(czr_host_math_open(&math, 1, 1), CZR_OK);
+    if (!t->skipped)
+        math.math.product(&math.math, &p);
+    czr_host_math_close(&math);
+    free(c);
+}
+
+static void run_trial(trial *t, unsigned seed)
+{
+    czr_bf16 *const mine = calloc(t->n[OUT], sizeof *mine);
+    czr_address room = 0;
+    test_stages s;
+
+    stages_restart(seed);
+    assert_non_null(mine);
+    assert_int_equal(stages_open(&s, false), CZR_OK);
+    assert_int_equal(multiply(&s, t, &room, mine), CZR_OK);
+    multiply_on_host(t);
+    if (memcmp(mine, t->host[OUT], t->n[OUT] * sizeof *mine) != 0)
+        fail_msg("seed %u: another result than the host's", seed);
+    free_all(&s, t, room);
+    stages_close(&s);
+    assert_int_equal(bench_leftovers(), 0);
+    free(mine);
+}
+
+/* ---- tests -------------------------------------------------------------- */
+
+static void tensor_products_are_the_hosts(void **state)
+{
+    (void)state;
+    for (int i = 0; i < trials; i++) {
+        trial t;
+        draw_trial(&t, first_seed + (unsigned)i);
+        run_trial(&t, first_seed + (unsigned)i);
+        drop_trial(&t);
+    }
+}
+
+static int count_launches(void)
+{
+    int64_t n;
+    int launches = 0;
+    const fake_entry *log = fake_log(&n);
+
+    for (int64_t i = 0; i < n; i++)
+        launches += log[i].kind == FAKE_LAUNCH;
+    return launches;
+}
+
+/* One kernel, and those that turn an operand and make a mirror image. */
+static int launches_of(const trial *t)
+{
+    const czr_product *p = &t->p;
+
+    return 1 + (p->transpose_a != 0) +
+           (p->symmetric && !p->transpose_b && !t->is_own);
+}
+
+/* Of the forms that tensor cores take none falls back, whatever it computes. */
+static void tensor_cores_take_all_forms(void **state)
+{
+    (void)state;
+    for (int i = 0; i < trials; i++) {
+        czr_address room = 0;
+        test_stages s;
+        trial t;
+        draw_trial(&t, first_seed + (unsigned)i);
+        bench_reset(first_seed, 50);
+        fake_register("product_plain", run_plain);
+        bodies_register();
+        plain_bodies_register();
+        has_plain_run = false;
+        czr_bf16 *const mine = calloc(t.n[OUT], sizeof *mine);
+        assert_int_equal(stages_open(&s, false), CZR_OK);
+        assert_int_equal(multiply(&s, &t, &room, mine), CZR_OK);
+        assert_false(has_plain_run);
+        assert_int_equal(count_launches(), launches_of(&t));
+        free_all(&s, &t, room);
+        stages_close(&s);
+        free(mine);
+        drop_trial(&t);
+    }
+}
+
+/* An operand that begins at no multiple of 16 bytes. */
+static void odd_places_are_for_the_plain_kernel(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2 * N_OPERANDS; i++) {
+        trial t;
+        draw_trial(&t, first_seed + (unsigned)i);
+        t.at[i % N_OPERANDS] = 1 + (size_t)i;
+        run_trial(&t, first_seed);
+        drop_trial(&t);
+    }
+}
+
+/* Each call of the driver fails in turn: a status, and nothing is left. */
+static void failures_leave_nothing(void **state)
+{
+    (void)state;
+    for (int64_t n = 1;; n++) {
+        czr_address room = 0;
+        test_stages s;
+        trial t;
+        draw_trial(&t, first_seed);
+        stages_restart(first_seed);
+        czr_bf16 *const mine = calloc(t.n[OUT], sizeof *mine);
+        fake_fail(NULL, n, CZR_CUDA_OUT_OF_MEMORY);
+        czr_status status = stages_open(&s, false);
+        if (status == CZR_OK)
+            status = multiply(&s, &t, &room, mine);
+        const bool has_failed = fake_has_failed();
+        free_all(&s, &t, room);
+        stages_close(&s);
+        const bool is_over = !fake_has_failed();
+        assert_int_equal(bench_leftovers(), 0);
+        free(mine);
+        drop_trial(&t);
+        if (has_failed && status == CZR_OK &&
+            strcmp(fake_symbol(n - 1), "cuStreamDestroy_v2") != 0)
+            fail_msg("call %d fails, and nobody says so", (int)n);
+        if (is_over)
+            break;
+    }
+}
+
+/* The compiler's tables of the same tiles. */
+static void tiles_are_the_compilers(void **state)
+{
+    (void)state;
+    srand(first_seed);
+    for (int i = 0; i < 10 * trials; i++) {
+        const czr_cuda_product_device device = {stages_draw(0, 1) ? 90 : 80,
+                                                stages_draw(1, 132)};
+        czr_cuda_product p = {.m = stages_draw(1, 3000),
+                              .batch = stages_draw(1, 3),
+                              .is_symmetric = stages_draw(0, 1)};
+        czr_cuda_product_tiles tiles;
+        int64_t n;
+        p.n = p.is_symmetric ? p.m : stages_draw(1, 3000);
+        assert_true(czr_tiles_choose(&p, &device, &tiles));
+        const cz_tiling tiling = {
+            p.m, p.n, p.batch, tiles.rows, tiles.cols, p.is_symmetric, 8};
+        assert_true(cz_tile_count(&tiling, &n));
+        assert_int_equal(n, tiles.n);
+        uint64_t *const mine = calloc((size_t)n, sizeof *mine);
+        uint64_t *const theirs = calloc((size_t)n, sizeof *theirs);
+        czr_tiles_fill(&p, &tiles, mine);
+        cz_tile_order(&tiling, theirs);
+        assert_memory_equal(mine, theirs, (size_t)n * sizeof *mine);
+        free(mine);
+        free(theirs);
+    }
+}
+
+static int rows_chosen(int64_t n, int64_t *cols)
+{
+    const czr_cuda_product_device device = {90, 132};
+    const czr_cuda_product p = {
+        .m = n, .n = n, .batch = 1, .is_symmetric = true};
+    czr_cuda_product_tiles tiles;
+
+    assert_true(czr_tiles_choose(&p, &device, &tiles));
+    *cols = tiles.cols;
+    return tiles.rows;
+}
+
+/* As the shares of waves say that notes have reckoned by hand. */
+static void tiles_fill_waves(void **state)
+{
+    const czr_cuda_product huge = {.m = (int64_t)1 << 40, .n = 1, .batch = 1};
+    const czr_cuda_product none = {.m = 0, .n = 1, .batch = 1};
+    const czr_cuda_product_device device = {90, 132};
+    czr_cuda_product_tiles tiles;
+    int64_t cols;
+
+    (void)state;
+    assert_int_equal(rows_chosen(8192, &cols), 128);
+    assert_int_equal(cols, 256);
+    assert_int_equal(rows_chosen(6144, &cols), 192);
+    assert_int_equal(cols, 192);
+    assert_int_equal(rows_chosen(1024, &cols), 128);
+    assert_int_equal(cols, 128);
+    assert_false(czr_tiles_choose(&huge, &device, &tiles));
+    assert_false(czr_tiles_choose(&none, &device, &tiles));
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tensor_products_are_the_hosts),
+        cmocka_unit_test(tensor_cores_take_all_forms),
+        cmocka_unit_test(odd_places_are_for_the_plain_kernel),
+        cmocka_unit_test(failures_leave_nothing),
+        cmocka_unit_test(tiles_are_the_compilers),
+        cmocka_unit_test(tiles_fill_waves),
+    };
+
+    if (argc > 1)
+        trials = atoi(argv[1]);
+    if (argc > 2)
+        first_seed = (unsigned)strtoul(argv[2], NULL, 10);
+    printf("%d trials, seed %u\n", trials, first_seed);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
