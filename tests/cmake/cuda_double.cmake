@@ -52,8 +52,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   cz_double_kernels(collect ${bodies}/collect_sum.cu ${bodies}/collect_step.cu
     ${bodies}/collect_memory.cu)
 
+  # Strict where there are products: only then their bits are those of C.
   cz_double_program(elements ${CMAKE_CURRENT_SOURCE_DIR}/cuda/elements.cz)
-  cz_double_program(forms ${CMAKE_CURRENT_SOURCE_DIR}/golden/cuda/forms.cz)
+  cz_double_program(forms ${CMAKE_CURRENT_SOURCE_DIR}/golden/cuda/forms.cz
+    --strict)
   cz_double_program(parts ${CMAKE_CURRENT_SOURCE_DIR}/golden/cuda/parts.cz
     --strict)
   # All optimizers of the library; built when its test runs.
