@@ -55,7 +55,7 @@ typedef struct czr_collect_leaves_argument {
 } czr_collect_leaves_argument;
 
 typedef struct czr_collect_slice_argument {
-    uint64_t first, n, part;
+    uint64_t first, n, is_part;
 } czr_collect_slice_argument;
 
 typedef struct czr_collect_band_argument {

@@ -102,11 +102,9 @@ czr_status czr_collect_sum_parts(czr_collect *collect,
         return is_divided(&band, (size_t)members->n_members)
                    ? sum_band(collect, members, type, band, skip, stream)
                    : CZR_ERR_ARGUMENT;
-    const size_t part = count / (size_t)members->n_members;
-    const size_t n_parts = (size_t)(members->to_end - members->to);
     return put_slice(collect, members, type,
-                     (czr_collect_slice_argument){(size_t)members->to * part,
-                                                  n_parts * part, part},
+                     (czr_collect_slice_argument){
+                         .n = count / (size_t)members->n_members, .is_part = 1},
                      skip, stream);
 }
 

@@ -107,8 +107,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 // As enum czr_sum.
 enum sum_type { SUM_F64, SUM_F32, SUM_BF16, SUM_BF16_EACH, SUM_I64 };
 
-// Levels of the tree: 2^16 members.
-enum { LEVELS = 17 };
+// Levels of the tree: 2^16 members, or below 2^5.
+enum { LEVELS = 17, FEW_LEVELS = 5 };
 
 template <class T> struct plain_sum {
     typedef T element, number;
@@ -161,68 +161,140 @@ template <class T> DEV T *data_of(const members &t, int m)
     return reach((T *)reach(t.data)[m]);
 }
 
-// Sums lie like the digits of a counter: sums[l] is of 2^l members where that
-// bit of `m`, which is how many came before, is set.  Indices are constants, so
-// that all lies in registers.
-template <class S>
-DEV void count_in(typename S::number (&sums)[LEVELS], int m,
-                  typename S::number x)
+// V neighbours; those that are not there are not touched.
+template <int V, class T> DEV void read_some(T (&v)[V], const T *p, int left)
+{
+    if constexpr (V == 1) {
+        v[0] = p[0];
+    } else {
+        const wide<T, V> w = read_wide<V>(p, left, are_aligned(p));
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            if (k < left)
+                v[k] = w.v[k];
+    }
+}
+
+template <int V, class T> DEV void write_some(T *p, const T (&v)[V], int left)
+{
+    if constexpr (V == 1) {
+        p[0] = v[0];
+    } else {
+        wide<T, V> w;
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            w.v[k] = v[k];
+        write_wide(p, w, left, are_aligned(p));
+    }
+}
+
+// Sums of neighbours lie like the digits of a counter: row l is of 2^l members
+// where that bit of how many came is set.  Indices are constants, so that all
+// lies in registers.
+template <class S, int V, int L> struct counter {
+    typename S::number rows[L][V];
+};
+
+// Member m, behind the m before it; x is used up.
+template <class S, int V, int L>
+DEV void count_in(counter<S, V, L> &sums, int m, typename S::number (&x)[V])
 {
     bool is_placed = false;
 
 #pragma unroll
-    for (int l = 0; l < LEVELS; l++)
-        if (!is_placed && (m >> l & 1)) {
-            x = S::keep(sums[l] + x);
-        } else if (!is_placed) {
-            sums[l] = x;
-            is_placed = true;
-        }
+    for (int l = 0; l < L; l++) {
+        const bool is_set = m >> l & 1;
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            if (is_set && !is_placed)
+                x[k] = S::keep(sums.rows[l][k] + x[k]);
+            else if (!is_placed)
+                sums.rows[l][k] = x[k];
+        is_placed |= !is_set;
+    }
 }
 
 // What is left of n members: the smaller trees first.
-template <class S>
-DEV typename S::number count_out(const typename S::number (&sums)[LEVELS],
-                                 int n)
+template <class S, int V, int L>
+DEV void count_out(const counter<S, V, L> &sums, int n,
+                   typename S::number (&sum)[V])
 {
-    typename S::number sum = 0;
     bool is_first = true;
 
 #pragma unroll
-    for (int l = 0; l < LEVELS; l++)
+    for (int l = 0; l < L; l++)
         if (n >> l & 1) {
-            sum = is_first ? sums[l] : S::keep(sums[l] + sum);
+#pragma unroll
+            for (int k = 0; k < V; k++)
+                sum[k] = is_first ? sums.rows[l][k]
+                                  : S::keep(sums.rows[l][k] + sum[k]);
             is_first = false;
         }
-    return sum;
 }
 
-// Element i of members from `to` to before `to_end` becomes the sum over all.
-template <class S> DEV void sum_element(const members &t, u64 i, int to, int to_end)
+// Elements i, i + 1, ... of members from `to` to before `to_end` become the sums
+// over all.
+template <class S, int V, int L>
+DEV void sum_elements(const members &t, u64 i, int left, int to, int to_end)
 {
     typedef typename S::element element;
-    typename S::number sums[LEVELS];
+    counter<S, V, L> sums;
+    typename S::number x[V] = {};
+    element v[V] = {};
 
-    for (int m = 0; m < t.n; m++)
-        count_in<S>(sums, m, S::load(data_of<element>(t, m)[i]));
-    const element sum = S::round(count_out<S>(sums, t.n));
+    for (int m = 0; m < t.n; m++) {
+        read_some(v, data_of<element>(t, m) + i, left);
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            x[k] = S::load(v[k]);
+        count_in(sums, m, x);
+    }
+    count_out(sums, t.n, x);
+#pragma unroll
+    for (int k = 0; k < V; k++)
+        v[k] = S::round(x[k]);
     for (int m = to; m < to_end; m++)
-        data_of<element>(t, m)[i] = sum;
+        write_some(data_of<element>(t, m) + i, v, left);
 }
 
-// Elements [first, first + n), for all that get something; with `part` the k-th
-// so many elements for the k-th member.
+// Elements [first, first + n), by threads of which this is one.
+struct run {
+    u64 first, n, thread, threads;
+};
+
+template <class S, int V, int L>
+DEV void sum_neighbours(const members &t, const run &r, int to, int to_end)
+{
+    for (u64 k = r.thread * V; k < r.n; k += r.threads * V)
+        sum_elements<S, V, L>(t, r.first + k, left_of<V>(r.n - k), to, to_end);
+}
+
+// Of few members 16 bytes at once; what more have in registers leaves room for
+// one element.
+template <class S>
+DEV void sum_run(const members &t, const run &r, int to, int to_end)
+{
+    if (t.n >> FEW_LEVELS)
+        sum_neighbours<S, 1, LEVELS>(t, r, to, to_end);
+    else
+        sum_neighbours<S, 16 / sizeof(typename S::element), FEW_LEVELS>(
+            t, r, to, to_end);
+}
+
+// Elements [first, first + n), for all that get something; or, where `is_part`,
+// the k-th n elements for the k-th member.
 struct slice {
-    u64 first, n, part;
+    u64 first, n, is_part;
 };
 
 template <class S> DEV void sum_slice(const members &t, const slice &s)
 {
-    for (u64 k = thread_in_grid(); k < s.n; k += threads_in_grid()) {
-        const u64 i = s.first + k;
-        const int own = s.part ? (int)(i / s.part) : t.to;
-        sum_element<S>(t, i, own, s.part ? own + 1 : t.to_end);
-    }
+    const u64 thread = thread_in_grid(), threads = threads_in_grid();
+
+    if (!s.is_part)
+        sum_run<S>(t, {s.first, s.n, thread, threads}, t.to, t.to_end);
+    for (int own = t.to; s.is_part && own < t.to_end; own++)
+        sum_run<S>(t, {own * s.n, s.n, thread, threads}, own, own + 1);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
@@ -245,25 +317,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 // ---- bands ----
 
 struct band {
-    u64 side, blocks;
+    u64 side, blocks; // below 2^31
 };
 
 // The elements of a row that lie in the band: `head` from `first` on, and `rest`
 // from the row's first.
 struct band_row {
-    u64 first, head, row, rest;
+    u64 first, row;
+    u32 head, rest;
 };
 
-DEV band_row find_row(const band &b, u64 row)
+DEV band_row find_row(const band &b, u32 row)
 {
-    const u64 block = b.side / b.blocks, start = row / block * block;
-    const u64 width = (b.blocks / 2 + 1) * block, room = b.side - start;
-    const u64 head = width < room ? width : room;
+    const u32 side = (u32)b.side, blocks = (u32)b.blocks, block = side / blocks;
+    const u32 start = row / block * block, width = (blocks / 2 + 1) * block;
+    const u32 room = side - start, head = width < room ? width : room;
 
-    return {row * b.side + start, head, row * b.side, width - head};
+    return {row * b.side + start, row * b.side, head, width - head};
 }
 
-DEV u64 at_in_row(const band_row &r, u64 k)
+DEV u64 at_in_row(const band_row &r, u32 k)
 {
     return k < r.head ? r.first + k : r.row + (k - r.head);
 }
@@ -271,14 +344,18 @@ DEV u64 at_in_row(const band_row &r, u64 k)
 // Rows of `to` to before `to_end`, one block of threads each.
 template <class S> DEV void sum_band(const members &t, const band &b)
 {
-    const u64 rows = b.side / t.n;
+    const u32 rows = (u32)b.side / t.n;
 
-    for (u64 row = t.to * rows + blockIdx.x; row < t.to_end * rows;
+    for (u32 row = t.to * rows + blockIdx.x; row < t.to_end * rows;
          row += gridDim.x) {
         const band_row r = find_row(b, row);
         const int own = (int)(row / rows);
-        for (u64 k = threadIdx.x; k < r.head + r.rest; k += THREADS)
-            sum_element<S>(t, at_in_row(r, k), own, own + 1);
+#pragma unroll 1
+        for (int second = 0; second < 2; second++)
+            sum_run<S>(t,
+                       {second ? r.row : r.first, second ? r.rest : r.head,
+                        threadIdx.x, THREADS},
+                       own, own + 1);
     }
 }
 
@@ -302,12 +379,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 // Every member's rows to those from `to` to before `to_end`.
 template <class T> DEV void gather_band(const members &t, const band &b)
 {
-    const u64 rows = b.side / t.n;
+    const u32 rows = (u32)b.side / t.n;
 
-    for (u64 row = blockIdx.x; row < rows * t.n; row += gridDim.x) {
+    for (u32 row = blockIdx.x; row < rows * t.n; row += gridDim.x) {
         const band_row r = find_row(b, row);
         const int own = (int)(row / rows);
-        for (u64 k = threadIdx.x; k < r.head + r.rest; k += THREADS) {
+        for (u32 k = threadIdx.x; k < r.head + r.rest; k += THREADS) {
             const u64 i = at_in_row(r, k);
             const T x = data_of<T>(t, own)[i];
             for (int m = t.to; m < t.to_end; m++)

@@ -113,24 +113,45 @@ static czr_norm carried(const u64 *words)
     return norm;
 }
 
-static void test_norm()
+static void check_norm(const std::vector<span> &spans, u64 n_units)
 {
-    const gradients g = draw_gradients(true);
     verdict v = draw_verdict();
     czr_norm wanted = carried(v.norm);
 
     v.norm[NORM_FAULTS] = 3;
     wanted.words[NORM_FAULTS] = 3;
-    for (const span &s : g.spans)
+    for (const span &s : spans)
         czr_norm_add(&wanted, s.data, s.n);
     launch_some([&] {
-        collect_norm(g.spans.data(), static_cast<int>(g.spans.size()),
-                     g.n_units, &v);
+        collect_norm(spans.data(), static_cast<int>(spans.size()), n_units, &v);
     });
     const czr_norm mine = carried(v.norm);
     for (u64 i = 0; i < NORM_WORDS; i++)
         if (mine.words[i] != wanted.words[i])
             differ("a word of the norm", i);
+}
+
+static void test_norm()
+{
+    const gradients g = draw_gradients(true);
+
+    check_norm(g.spans, g.n_units);
+}
+
+// 3 (1 + 4 + ... + 4^n) + 1 = 4^(n + 1): a carry goes through all digits.
+static void test_carries()
+{
+    const int low = static_cast<int>(pick(60)) - 60, n = 20 + int(pick(60));
+    std::vector<float> powers = {std::ldexp(1.f, low)};
+    u64 n_units;
+
+    for (int i = 0; i < 3 * n; i++)
+        powers.push_back(std::ldexp(1.f, low + i / 3));
+    for (std::size_t i = powers.size() - 1; i; i--)
+        std::swap(powers[i], powers[pick(i + 1)]);
+    std::vector<span> spans = {{powers.data(), powers.size(), 0, 0, 0}};
+    number_spans(spans, n_units);
+    check_norm(spans, n_units);
 }
 
 // ---- the guard ----
@@ -308,7 +329,7 @@ static void test_without_norm()
 // Arguments: how many draws, the first seed.
 int main(int argc, char **argv)
 {
-    static void (*const tests[])() = {test_norm, test_guard, test_begin_and_ask,
+    static void (*const tests[])() = {test_norm, test_carries, test_guard, test_begin_and_ask,
                                       test_decisions, test_without_norm};
 
     return run_tests(argc, argv, tests, sizeof tests / sizeof *tests);

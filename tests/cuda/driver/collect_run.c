@@ -12,13 +12,14 @@
 static int trials = 20;
 static unsigned first_seed = 1;
 
-static czr_sum draw_sum(czr_dtype *dtype)
+static czr_sum draw_sum(setting *s, czr_dtype *dtype)
 {
     static const czr_dtype dtypes[CZR_N_SUMS] = {CZR_F64, CZR_F32, CZR_BF16,
                                                  CZR_BF16, CZR_F64};
     const czr_sum type = (czr_sum)draw(CZR_N_SUMS);
 
     *dtype = dtypes[type];
+    s->draws_integers = type == CZR_SUM_I64;
     return type;
 }
 
@@ -73,7 +74,7 @@ static void sum_slice(setting *s)
     const size_t count = draw(2000), first = draw(count / 2 + 1);
     const size_t n = draw(count - first + 1);
     czr_dtype dtype;
-    const czr_sum type = draw_sum(&dtype);
+    const czr_sum type = draw_sum(s, &dtype);
     group g;
 
     open_group(s, &g, 1 + (int)draw(MAX_MEMBERS), count, dtype);
@@ -93,7 +94,7 @@ static void sum_parts(setting *s)
     const size_t blocks = (size_t)n * (1 + draw(2)), side = blocks * 3;
     const czr_band band = {side, draw(2) ? blocks : 0};
     czr_dtype dtype;
-    const czr_sum type = draw_sum(&dtype);
+    const czr_sum type = draw_sum(s, &dtype);
     group g;
 
     open_group(s, &g, n, side * side, dtype);
@@ -299,8 +300,10 @@ static void run_all(setting *s)
         sum_leaves,  sum_slice, sum_parts, gather_band, decide,
         take_hypers, fill,      convert,   mirror};
 
-    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        s->draws_integers = false;
         runs[i](s);
+    }
 }
 
 static void leaves_what_the_host_leaves(void **state)

@@ -24,6 +24,7 @@ typedef struct setting {
     int n_taken;
     czr_address taken[MAX_TAKEN];
     czr_collect_result *result;
+    bool draws_integers;
 } setting;
 
 static inline bool note(setting *s, czr_status status)
@@ -112,6 +113,15 @@ static inline void draw_numbers(void *to, czr_dtype dtype, size_t n)
                  ((double)draw(20001) - 10000) / 777, 1);
 }
 
+/* int64 */
+static inline void draw_integers(unsigned char *to, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const int64_t x = ((int64_t)draw(1 << 30) - (1 << 29)) * (1 << 20);
+        memcpy(to + i * sizeof x, &x, sizeof x);
+    }
+}
+
 /* ---- members ------------------------------------------------------------ */
 
 /* One piece of memory of each member. */
@@ -137,7 +147,10 @@ static inline void open_group(setting *s, group *g, int n, size_t count,
     for (int m = 0; m < n; m++) {
         g->host[m] = malloc(bytes_of(g) + 1);
         assert_non_null(g->host[m]);
-        draw_numbers(g->host[m], dtype, count);
+        if (s->draws_integers)
+            draw_integers(g->host[m], count);
+        else
+            draw_numbers(g->host[m], dtype, count);
         g->device[m] = give(s, g->host[m], bytes_of(g));
         g->posted[m] = &g->units[m];
     }
