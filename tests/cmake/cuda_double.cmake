@@ -91,6 +91,22 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
       LABELS "cuda;gpu" SKIP_RETURN_CODE 77
       ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
   endforeach()
+  # Objects of its own meet the libraries: instruments are in none of them.
+  if(NOT INSTRUMENTED)
+    set(command ${PYTHON} -B
+      ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/stages_mutants.py
+      ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER} ${CMAKE_SOURCE_DIR}
+      $<TARGET_FILE:fake_cuda> $<TARGET_FILE:double_nvrtc>
+      $<TARGET_FILE:double_elements> $<TARGET_FILE:plain_bodies>
+      $<TARGET_FILE:fake_cuda> $<TARGET_FILE:czr_cuda> $<TARGET_FILE:czr>
+      -Wl,-rpath,$<TARGET_FILE_DIR:fake_cuda>)
+    add_test(NAME cuda_stages_mutants COMMAND ${command} --few)
+    set_tests_properties(cuda_stages_mutants PROPERTIES TIMEOUT 120 LABELS cuda)
+    add_test(NAME cuda_stages_mutants_long COMMAND ${command})
+    set_tests_properties(cuda_stages_mutants_long PROPERTIES TIMEOUT 600
+      LABELS "cuda;nightly")
+  endif()
+
   add_test(NAME cuda_stages_library_build COMMAND ${CMAKE_COMMAND} --build
     ${CMAKE_BINARY_DIR} --target cuda_stages_library)
   add_test(NAME cuda_stages_library COMMAND ${library} run
