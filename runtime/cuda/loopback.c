@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "runtime/cuda/loopback_world.h"
+#include "runtime/cuda/script.h"
 #include "runtime/cuda/team.h"
 #include "runtime/memory.h"
 
@@ -171,7 +172,11 @@ czr_status czr_loopback_open(const czr_loopback_options *options,
         return refuse(loopback, status, "ranks");
     loopback->hall->stop = stop;
     loopback->hall->user = loopback;
-    return open_ranks(loopback, n, &options->engine);
+    status = open_ranks(loopback, n, &options->engine);
+    if (status != CZR_OK || !options->is_captured)
+        return status;
+    status = czr_cuda_scripts_open(&loopback->team);
+    return status == CZR_OK ? CZR_OK : refuse(loopback, status, "graphs");
 }
 
 void czr_loopback_close(czr_loopback *loopback)
@@ -181,6 +186,7 @@ void czr_loopback_close(czr_loopback *loopback)
     czr_context_enter(loopback->context);
     for (int i = 0; i < loopback->team.n; i++)
         czr_cuda_rank_drain(loopback->team.members[i].rank);
+    czr_cuda_scripts_close(&loopback->team);
     for (int i = 0; i < loopback->team.n; i++)
         czr_cuda_rank_close(loopback->team.members[i].rank);
     czr_lobby_close(loopback->hall);
@@ -201,6 +207,11 @@ czr_engine *czr_loopback_engine(czr_loopback *loopback, int rank)
     return rank < 0 || rank >= loopback->team.n
                ? NULL
                : loopback->team.members[rank].rank->engine;
+}
+
+int czr_loopback_graphs(const czr_loopback *loopback)
+{
+    return loopback->team.n_scripts;
 }
 
 /* ---- steps -------------------------------------------------------------- */

@@ -22,6 +22,8 @@
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/czr_cuda.h"
 
+#include <stdbool.h>
+
 typedef struct czr_loopback czr_loopback;
 
 typedef struct czr_loopback_options {
@@ -30,6 +32,11 @@ typedef struct czr_loopback_options {
                            * where the cache has all */
     czr_cache *cache;     /* the caller's, or NULL */
     czr_options engine;
+    bool is_captured; /* steps behind the first are launched as graphs, one for
+                       * each choice of phases, as far as 32; not where tensors
+                       * are copied in and out, nor where a stage waits for the
+                       * device, as large factorisations do.  With phases each
+                       * step then waits for the end of the one before. */
 } czr_loopback_options;
 
 /* The engines of all ranks: all memory is taken and all code is loaded here. If
@@ -46,6 +53,9 @@ const char *czr_loopback_error(const czr_loopback *loopback);
 int czr_loopback_size(const czr_loopback *loopback);
 /* Closed with the rest; NULL: no such rank. */
 czr_engine *czr_loopback_engine(czr_loopback *loopback, int rank);
+
+/* How many graphs there are so far. */
+int czr_loopback_graphs(const czr_loopback *loopback);
 
 /* A step of all ranks.  Work that `stream` has comes first, and what is put
  * there later finds the updated parameters; NULL: gradients are there, and

@@ -2,6 +2,7 @@
 #include "runtime/cuda/team.h"
 
 #include "runtime/cuda/queue.h"
+#include "runtime/cuda/script.h"
 #include "runtime/memory.h"
 
 enum { GUARD = -1 }; /* in place of an operation */
@@ -183,17 +184,15 @@ static czr_status let_follow(czr_cuda_rank *rank, void *stream)
     return czr_cuda_rank_check(rank, status, "the end of a step");
 }
 
-static czr_status put_numbers(czr_cuda_rank *rank)
+static czr_status put_hypers(czr_cuda_rank *rank)
 {
     const czr_engine *engine = rank->engine;
-    czr_status status =
-        czr_collect_hypers(rank->parts.collect, rank->hypers, engine->hypers,
-                           (size_t)engine->program->n_hypers, rank->main);
 
-    if (status == CZR_OK)
-        status =
-            czr_collect_begin(rank->parts.collect, rank->verdict, rank->main);
-    return status;
+    return czr_cuda_rank_check(
+        rank,
+        czr_collect_hypers(rank->parts.collect, rank->hypers, engine->hypers,
+                           (size_t)engine->program->n_hypers, rank->main),
+        "the step's run-time values");
 }
 
 static czr_status begin_step(czr_cuda_rank *rank, const czr_hyper *hyper,
@@ -210,24 +209,18 @@ static czr_status begin_step(czr_cuda_rank *rank, const czr_hyper *hyper,
     if (status != CZR_OK)
         return status;
     status = czr_cuda_rank_check(rank, copied, "copying tensors in");
-    if (status == CZR_OK)
-        status = czr_cuda_rank_check(rank, put_numbers(rank),
-                                     "the step's run-time values");
-    return status == CZR_OK ? fork_or_join(rank, false) : status;
+    return status == CZR_OK ? put_hypers(rank) : status;
 }
 
 /* Tensors of a step that is skipped get what they have. */
 static czr_status end_step(czr_cuda_rank *rank, czr_stream stream)
 {
     czr_engine *engine = rank->engine;
-    czr_status status = fork_or_join(rank, true);
 
-    if (status != CZR_OK)
-        return status;
     czr_device_cuda_use(engine->device, rank->main);
     for (int param = 0; param < engine->program->n_params; param++)
         czr_loose_copy_out(engine, param);
-    status = czr_cuda_rank_check(
+    const czr_status status = czr_cuda_rank_check(
         rank, czr_device_cuda_use(engine->device, NULL), "copying tensors out");
     czr_step_restart(engine);
     engine->stream = NULL;
@@ -346,6 +339,45 @@ static czr_status check(czr_cuda_team *team)
     return CZR_OK;
 }
 
+static czr_status open_list(czr_cuda_rank *rank)
+{
+    const czr_status status = czr_cuda_rank_check(
+        rank, czr_collect_begin(rank->parts.collect, rank->verdict, rank->main),
+        "a new verdict");
+
+    return status == CZR_OK ? fork_or_join(rank, false) : status;
+}
+
+/* What is the same in all steps of these phases. */
+static czr_status put_body(czr_cuda_team *team)
+{
+    czr_status status = CZR_OK;
+
+    for (int i = 0; i < team->n && status == CZR_OK; i++)
+        status = open_list(team->members[i].rank);
+    if (status == CZR_OK)
+        status = run_list(team);
+    for (int i = 0; i < team->n && status == CZR_OK; i++)
+        status = fork_or_join(team->members[i].rank, true);
+    return status;
+}
+
+/* As a graph, where that is wished and can be. */
+static czr_status run_body(czr_cuda_team *team)
+{
+    czr_cuda_script *script = czr_cuda_script_find(team);
+    czr_status status = CZR_OK;
+
+    if (!script && czr_cuda_script_is_possible(team)) {
+        status = czr_cuda_script_capture(team, put_body);
+        script = czr_cuda_script_find(team);
+    }
+    if (status != CZR_OK)
+        return status;
+    team->has_run = true;
+    return script ? czr_cuda_script_launch(team, script) : put_body(team);
+}
+
 static czr_status put_step(czr_cuda_team *team, const czr_hyper *hyper,
                            czr_stream stream)
 {
@@ -354,7 +386,7 @@ static czr_status put_step(czr_cuda_team *team, const czr_hyper *hyper,
     for (int i = 0; i < team->n && status == CZR_OK; i++)
         status = begin_step(team->members[i].rank, hyper, stream);
     if (status == CZR_OK)
-        status = run_list(team);
+        status = run_body(team);
     for (int i = 0; i < team->n && status == CZR_OK; i++)
         status = end_step(team->members[i].rank, stream);
     return status;

@@ -18,6 +18,10 @@ typedef struct czr_cuda_member {
 typedef struct czr_cuda_team {
     czr_cuda_member *members; /* [n] */
     int n;
+    struct czr_cuda_script
+        *scripts; /* script.h; NULL: every step is put anew */
+    int n_scripts;
+    bool has_run; /* a step has been put so */
 } czr_cuda_team;
 
 /* A step of all, whose engines are sealed.  Work that `stream` has comes first,

@@ -12,7 +12,13 @@ typedef struct record {
     _Alignas(16) unsigned char given[];
 } record;
 
-static record *records; /* that no stream has come to */
+static record *records; /* that no stream has come to, or all */
+static bool is_kept;
+
+void deferred_keep(bool keeps)
+{
+    is_kept = keeps;
+}
 
 static void drop(record *r)
 {
@@ -27,7 +33,8 @@ static void run(void **arguments)
     record *r = *(record **)arguments[0];
 
     r->work(r->given);
-    drop(r);
+    if (!is_kept)
+        drop(r);
 }
 
 czr_status deferred_open(czr_context *context, deferred *out)

@@ -20,6 +20,10 @@ void deferred_close(deferred *d);
 czr_status deferred_put(const deferred *d, deferred_work work,
                         const void *given, size_t bytes, void *stream);
 
+/* From now on what was run may be run again, as graphs do; all is dropped when
+ * a launcher closes. */
+void deferred_keep(bool keeps);
+
 /* For works: so many bytes of the device's memory, or, out of bounds, NULL, and
  * the context is lost. */
 void *deferred_at(const void *pointer, size_t bytes);

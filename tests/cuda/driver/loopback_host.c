@@ -1,6 +1,7 @@
 /* PLAN.so PROGRAM, on the host's arithmetic. */
 #include "tests/cuda/driver/loopback_kernels.h"
 
+#include "tests/cuda/driver/deferred.h"
 #include "tests/cuda/driver/host_stage.h"
 
 #include <dlfcn.h>
@@ -18,8 +19,9 @@ const czr_cuda_program *kernels_open(int argc, char **argv, char ***args)
     return program ? host_stages(program) : NULL;
 }
 
-void kernels_register(void)
+void kernels_register(bool has_graphs)
 {
+    deferred_keep(has_graphs);
 }
 
 const char *kernels_nvrtc_path(void)

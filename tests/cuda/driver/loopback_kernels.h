@@ -7,11 +7,13 @@
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/czr_cuda.h"
 
+#include <stdbool.h>
+
 /* Once; NULL, and a sentence was printed: there is none.  *args are the
  * arguments of the program that are left. */
 const czr_cuda_program *kernels_open(int argc, char **argv, char ***args);
-/* Behind each fake_reset. */
-void kernels_register(void);
+/* Behind each fake_reset; launches may come again, by graphs. */
+void kernels_register(bool has_graphs);
 /* The double that compiles; NULL: nothing needs it. */
 const char *kernels_nvrtc_path(void);
 

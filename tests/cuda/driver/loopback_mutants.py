@@ -72,10 +72,10 @@ MUTANTS = [
      "        member->rank->engine->stream", "        status = CZR_OK;\n"
      "        member->rank->engine->stream"),
     ("run-time values stay", "loopback", "team.c",
-     "(size_t)engine->program->n_hypers, rank->main);", "0, rank->main);"),
+     "(size_t)engine->program->n_hypers, rank->main),", "0, rank->main),"),
     ("a step's words stay", "loopback", "team.c",
-     "            czr_collect_begin(rank->parts.collect, rank->verdict, "
-     "rank->main);", "            CZR_OK;"),
+     "rank, czr_collect_begin(rank->parts.collect, rank->verdict, rank->main),",
+     "rank, CZR_OK,"),
     ("the trainer's stream is not waited for", "loopback", "team.c",
      "        status = czr_context_wait(context, rank->main, rank->event);",
      "        status = CZR_OK;"),
@@ -90,6 +90,17 @@ MUTANTS = [
     ("phases follow the step before the last", "turns", "team.c",
      "harvest(team, program_of(team)->phases != NULL, false)",
      "harvest(team, false, false)"),
+    ("a graph of other phases is launched", "turns", "script.c",
+     "memcmp(team->scripts[i].phases, phases, n) == 0", "true"),
+    ("captured decisions count", "loopback", "script.c",
+     "        team->members[i].rank->sequence--;", "        ;"),
+    ("launched operations do not count", "loopback", "script.c",
+     "    add_counts(team, script->counts, 1);", ""),
+    ("a graph does not wait for the ranks' streams", "loopback", "script.c",
+     "    czr_status status = meet(team, true);\n\n    if (status == CZR_OK)\n"
+     "        status = czr_graph_launch",
+     "    czr_status status = CZR_OK;\n\n    if (status == CZR_OK)\n"
+     "        status = czr_graph_launch"),
     ("a band is not mirrored", "bands", "device_cuda.c",
      "czr_collect_band_mirror(device->collect, matrix, element_bytes,\n"
      "                                         *band, NULL, "

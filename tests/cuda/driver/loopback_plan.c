@@ -69,7 +69,9 @@ static void run_on_host(bool has_bad_step, outcome *out)
 
 /* What one run on the double is to be. */
 typedef struct wish {
-    bool has_bad_step, is_late;
+    bool has_bad_step, is_late; /* late: nobody waits for steps but the last */
+    bool is_captured;
+    int graphs; /* that there were at the end */
     int steps;
     outcome *out;  /* NULL: nobody asks */
     int64_t grown; /* what the later half of the steps left */
@@ -120,10 +122,11 @@ static czr_status run_steps(run *r, czr_loopback *loopback, wish *w)
 
 static czr_status run_ranks(czr_context *context, czr_nvrtc *nvrtc, wish *w)
 {
-    const czr_loopback_options options = {.context = context, .nvrtc = nvrtc};
+    const czr_loopback_options options = {
+        .context = context, .nvrtc = nvrtc, .is_captured = w->is_captured};
     run r = {.is_device = true,
              .has_bad_step = w->has_bad_step,
-             .is_placed = w->is_late,
+             .is_placed = w->is_late || w->is_captured,
              .context = context};
     czr_loopback *loopback;
 
@@ -136,6 +139,7 @@ static czr_status run_ranks(czr_context *context, czr_nvrtc *nvrtc, wish *w)
         status = rank_open(&r, czr_loopback_engine(loopback, rank), rank);
     if (status == CZR_OK)
         status = run_steps(&r, loopback, w);
+    w->graphs = loopback ? czr_loopback_graphs(loopback) : 0;
     if (r.stream)
         czr_context_synchronize(context, r.stream, 0);
     if (loopback && status != CZR_OK)
@@ -157,7 +161,7 @@ static czr_status run_on_double(wish *w)
     if (w->out)
         rank_drop(w->out);
     fake_set_memory((size_t)1 << 32);
-    kernels_register();
+    kernels_register(w->is_captured);
     if (kernels_nvrtc_path() && czr_nvrtc_open(kernels_nvrtc_path(), &nvrtc,
                                                w->message) != CZR_NVRTC_OK) {
         printf("%s\n", w->message);
@@ -191,69 +195,91 @@ static int find_difference(const outcome *a, const outcome *b, bool ends_alone)
     return -1;
 }
 
+/* By turns: each step waited for or not, captured or not; where it is neither
+ * late nor captured, every other tensor is copied. */
+static wish wish_of(int order, bool has_bad_step)
+{
+    return (wish){.has_bad_step = has_bad_step,
+                  /* Without a policy each step is asked what it says. */
+                  .is_late = order % 2 && (rank_program->skip || !has_bad_step),
+                  .is_captured = order % 4 == 3 || order % 4 == 0,
+                  .steps = STEPS};
+}
+
+/* Whether it went as on the host. */
+static bool try_order(int order, bool has_bad_step, const outcome *host)
+{
+    outcome device = {{{0}}};
+    wish w = wish_of(order, has_bad_step);
+
+    w.out = &device;
+    fake_reset((uint64_t)order + rank_seed, order % 3 * 40);
+    if (run_on_double(&w) != CZR_OK || bench_leftovers()) {
+        printf("order %d: %s, %lld left\n", order, w.message,
+               (long long)bench_leftovers());
+        exit(1);
+    }
+    const int rank = find_difference(host, &device, w.is_late);
+    const bool is_right = rank < 0 && w.is_captured == (w.graphs > 0);
+    if (!is_right)
+        printf("order %d%s%s: rank %d differs, %d graphs%s\n", order,
+               has_bad_step ? ", bad step" : "", w.is_late ? ", late" : "",
+               rank, w.graphs, w.is_captured ? ", captured" : "");
+    rank_drop(&device);
+    return is_right;
+}
+
 static int compare_orders(void)
 {
-    outcome host = {{{0}}}, device = {{{0}}};
+    outcome host = {{{0}}};
     int n_wrong = 0;
 
     for (int bad = 0; bad < 2; bad++) {
         run_on_host(bad, &host);
-        for (int order = 1; order <= n_orders; order++) {
-            /* Without a policy each step is asked what it says. */
-            wish w = {.has_bad_step = bad,
-                      .is_late = order % 2 && (rank_program->skip || !bad),
-                      .steps = STEPS,
-                      .out = &device};
-            fake_reset((uint64_t)order + rank_seed, order % 3 * 40);
-            if (run_on_double(&w) != CZR_OK || bench_leftovers()) {
-                printf("order %d: %s, %lld left\n", order, w.message,
-                       (long long)bench_leftovers());
-                exit(1);
-            }
-            const int rank = find_difference(&host, &device, w.is_late);
-            if (rank >= 0)
-                printf("order %d%s%s: rank %d differs\n", order,
-                       bad ? ", bad step" : "", w.is_late ? ", late" : "",
-                       rank);
-            n_wrong += rank >= 0;
-        }
+        for (int order = 1; order <= n_orders; order++)
+            n_wrong += !try_order(order, bad, &host);
     }
     rank_drop(&host);
-    rank_drop(&device);
     return n_wrong;
 }
 
-/* Runs whose call fails; those of the end, too. */
-static int fail_calls(void)
+/* Whether the run is clean whose call fails. */
+static bool fail_call(wish w, int64_t call, int code, int64_t n_calls)
 {
-    wish w = {.steps = 2};
+    fake_reset(3, 30);
+    fake_fail(NULL, call, code);
+    const czr_status status = run_on_double(&w);
+    const bool is_clean = status != CZR_OK && w.message[0] &&
+                          !bench_leftovers() && fake_has_failed();
+
+    if (!is_clean)
+        printf("call %lld of %lld, %s, with %d: %s, %lld left, \"%s\"\n",
+               (long long)call, (long long)n_calls, fake_symbol(call - 1), code,
+               czr_status_name(status), (long long)bench_leftovers(),
+               w.message);
+    return is_clean;
+}
+
+/* Calls of the end, too. */
+static int fail_calls(bool is_captured)
+{
+    wish w = {.steps = 3, .is_captured = is_captured};
     int n_wrong = 0;
 
     fake_reset(3, 30);
     if (run_on_double(&w) != CZR_OK)
         return 1;
     const int64_t n_calls = fake_calls();
-    for (int i = 0; i < n_failures; i++) {
-        const int64_t call = 1 + n_calls * i / n_failures;
-        const int code = i % 3 ? CZR_CUDA_ILLEGAL_ADDRESS : 2;
-        fake_reset(3, 30);
-        fake_fail(NULL, call, code);
-        const czr_status status = run_on_double(&w);
-        if (status != CZR_OK && w.message[0] && !bench_leftovers() &&
-            fake_has_failed())
-            continue;
-        printf("call %lld of %lld, %s, with %d: %s, %lld left, \"%s\"\n",
-               (long long)call, (long long)n_calls, fake_symbol(call - 1), code,
-               czr_status_name(status), (long long)bench_leftovers(),
-               w.message);
-        n_wrong++;
-    }
+    for (int i = 0; i < n_failures; i++)
+        n_wrong += !fail_call(
+            w, 1 + n_calls * i / n_failures,
+            i % 3 ? CZR_CUDA_ILLEGAL_ADDRESS : CZR_CUDA_OUT_OF_MEMORY, n_calls);
     return n_wrong;
 }
 
-static int64_t replay(void)
+static int64_t replay(bool is_captured)
 {
-    wish w = {.steps = n_replays};
+    wish w = {.steps = n_replays, .is_captured = is_captured};
 
     fake_reset(5, 60);
     if (run_on_double(&w) != CZR_OK) {
@@ -289,10 +315,10 @@ int main(int argc, char **argv)
            "with and without a bad one: %d differ from the host\n",
            rank_program->name, (unsigned long long)rank_seed, n_ranks,
            rank_program->n_ops, n_orders, STEPS, n_wrong);
-    const int n_unclean = fail_calls();
-    printf("%d calls of the driver failed: %d not cleanly\n", n_failures,
+    const int n_unclean = fail_calls(false) + fail_calls(true);
+    printf("%d calls of the driver failed: %d not cleanly\n", 2 * n_failures,
            n_unclean);
-    const int64_t grown = n_replays ? replay() : 0;
+    const int64_t grown = n_replays ? replay(false) + replay(true) : 0;
     printf("%d steps: %lld things more than after half of them\n", n_replays,
            (long long)grown);
     return n_wrong || n_unclean || grown > n_replays / 4;
