@@ -28,5 +28,11 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_dependencies(cuda_collect_run double_nvrtc)
   add_test(NAME cuda_collect_run COMMAND cuda_collect_run)
-  set_tests_properties(cuda_collect_run PROPERTIES TIMEOUT 120 LABELS cuda)
+  set_tests_properties(cuda_collect_run PROPERTIES TIMEOUT 240 LABELS cuda)
+  # The same bits on a GPU, where there is one.
+  add_test(NAME cuda_gpu_collect COMMAND cuda_collect_run gpu ${installed}
+    ${pinned})
+  set_tests_properties(cuda_gpu_collect PROPERTIES TIMEOUT 240
+    LABELS "cuda;gpu" SKIP_RETURN_CODE 77
+    ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
 endif()

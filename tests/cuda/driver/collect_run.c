@@ -2,7 +2,9 @@
  * bodies of collect_*.cu on the model of the device: what each call of
  * collect.h leaves in the device's memory is what the host's function leaves.
  *
- * collect_run [TRIALS [SEED]] */
+ * collect_run [TRIALS [SEED]]
+ * collect_run gpu NVRTC...: on the machine's GPU, with the first NVRTC that
+ * serves.  Exit status 77 where one of them is not there: skipped. */
 #include "runtime/product.h"
 #include "runtime/sum.h"
 #include "tests/cuda/driver/collect_setting.h"
@@ -410,6 +412,15 @@ int main(int argc, char **argv)
         cmocka_unit_test(says_why_it_does_not_open),
     };
 
+    const struct CMUnitTest on_gpu[] = {
+        cmocka_unit_test(leaves_what_the_host_leaves),
+    };
+
+    if (argc > 1 && !strcmp(argv[1], "gpu")) {
+        setting_nvrtc = gpu_bench_use(argc, argv);
+        return setting_nvrtc ? cmocka_run_group_tests(on_gpu, NULL, NULL)
+                             : GPU_BENCH_SKIPPED;
+    }
     if (argc > 1)
         trials = atoi(argv[1]);
     if (argc > 2)

@@ -7,10 +7,11 @@
  * bits are not those of C.
  * stages_run gpu NVRTC...: on the machine's GPU, with the first NVRTC that
  * serves. Exit status 77 where one of them is not there: skipped. */
+#include "tests/cuda/driver/gpu_bench.h"
 #include "tests/cuda/driver/stage_setting.h"
 
 /* Stages that run where calls fail. */
-enum { SKIPPED = 77, MAX_RUN = 5 };
+enum { MAX_RUN = 5 };
 
 static int trials = 2;
 static unsigned first_seed = 1;
@@ -201,27 +202,6 @@ static void names_what_is_missing(void **state)
     close_setting(&s);
 }
 
-/* False: there is no GPU, or no NVRTC. */
-static bool use_gpu(int argc, char **argv)
-{
-    char message[CZR_NVRTC_MESSAGE] = "no NVRTC was named";
-    czr_nvrtc *nvrtc = NULL;
-    test_bench bench;
-
-    bench_path = NULL;
-    const bool has_gpu = bench_open(&bench) == CZR_OK;
-    printf("%s\n", has_gpu ? bench.context->name : bench.message);
-    bench_close(&bench);
-    setting_nvrtc = NULL;
-    for (int i = 2; i < argc && !setting_nvrtc; i++)
-        if (czr_nvrtc_open(argv[i], &nvrtc, message) == CZR_NVRTC_OK)
-            setting_nvrtc = argv[i];
-    czr_nvrtc_close(nvrtc);
-    if (!setting_nvrtc)
-        printf("%s\n", message);
-    return has_gpu && setting_nvrtc;
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -234,9 +214,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(computes_what_c_does),
     };
 
-    if (argc > 1 && !strcmp(argv[1], "gpu"))
-        return use_gpu(argc, argv) ? cmocka_run_group_tests(on_gpu, NULL, NULL)
-                                   : SKIPPED;
+    if (argc > 1 && !strcmp(argv[1], "gpu")) {
+        setting_nvrtc = gpu_bench_use(argc, argv);
+        return setting_nvrtc ? cmocka_run_group_tests(on_gpu, NULL, NULL)
+                             : GPU_BENCH_SKIPPED;
+    }
     if (argc > 1)
         trials = atoi(argv[1]);
     if (argc > 2)
