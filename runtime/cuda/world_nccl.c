@@ -345,8 +345,11 @@ void czr_world_nccl_close(czr_world *base)
     czr_world_nccl *world = (czr_world_nccl *)base;
 
     /* One whose watch hangs in NCCL stays, for that may come back to it. */
-    if (!world || !czr_nccl_watch_close(world))
+    if (!world || !czr_nccl_watch_close(world)) {
+        if (world)
+            pthread_detach(world->watch);
         return;
+    }
     czr_world_clear_mesh(base);
     czr_context_enter(world->context);
     if (world->failure != CZR_OK)
@@ -364,5 +367,15 @@ void czr_world_nccl_close(czr_world *base)
     czr_context_free(world->context, world->beat);
     czr_context_free_pinned(world->context, world->beat_now);
     czr_context_close_stream(world->context, world->stream);
+    if (world->has_lock) {
+        pthread_cond_destroy(&world->wake);
+        pthread_mutex_destroy(&world->lock);
+    }
     czr_free(world);
+}
+
+void czr_world_nccl_stop(czr_world *base, const char *why)
+{
+    abort_world(base, why);
+    czr_nccl_watch_close((czr_world_nccl *)base);
 }

@@ -63,6 +63,10 @@ czr_status czr_world_nccl_begin(czr_world *world, void *stream);
 /* Whether all went well so far; if not, why[CZR_WHY_BYTES] says what did not:
  * CZR_ERR_TIMEOUT, CZR_ERR_ABORTED, CZR_ERR_NCCL. */
 czr_status czr_world_nccl_check(czr_world *world, char *why);
+/* Aborts all communicators, unless that was done, and waits for it, until the
+ * deadline: then what is on streams comes to its end.  All that may follow is a
+ * close. */
+void czr_world_nccl_stop(czr_world *world, const char *why);
 /* Collective, where nothing has failed.  Streams are empty, graphs that hold
  * units are gone.  NULL is allowed. */
 void czr_world_nccl_close(czr_world *world);

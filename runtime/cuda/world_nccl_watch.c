@@ -174,7 +174,7 @@ bool czr_nccl_watch_close(czr_world_nccl *world)
     const struct timespec deadline = after_ms(world->base.deadline_ms);
     int code = 0;
 
-    if (!world->has_lock)
+    if (!world->has_thread)
         return true;
     pthread_mutex_lock(&world->lock);
     world->is_over = true;
@@ -183,14 +183,9 @@ bool czr_nccl_watch_close(czr_world_nccl *world)
         code = pthread_cond_timedwait(&world->wake, &world->lock, &deadline);
     const bool is_gone = !world->is_watched;
     pthread_mutex_unlock(&world->lock);
-    if (!is_gone) {
-        pthread_detach(world->watch);
+    if (!is_gone)
         return false;
-    }
-    if (world->has_thread)
-        pthread_join(world->watch, NULL);
-    pthread_cond_destroy(&world->wake);
-    pthread_mutex_destroy(&world->lock);
-    world->has_lock = false;
+    pthread_join(world->watch, NULL);
+    world->has_thread = false;
     return true;
 }

@@ -1,17 +1,20 @@
 # Plans of the compiler's on all ranks in loop-back: the engine on the double of
 # the driver, with the host's arithmetic as its kernels.
-add_executable(cuda_loopback_plan cuda/driver/loopback_plan.c
-  cuda/driver/loopback_rank.c cuda/driver/loopback_host.c
-  cuda/driver/deferred.c cuda/driver/host_collect.c
-  cuda/driver/host_judge.c cuda/driver/host_stage.c)
-target_include_directories(cuda_loopback_plan PRIVATE ${CMAKE_SOURCE_DIR}
-  ${CMAKE_SOURCE_DIR}/runtime)
-target_link_libraries(cuda_loopback_plan PRIVATE fake_cuda czr_cuda
-  PkgConfig::CMOCKA cz_warnings)
-target_compile_definitions(cuda_loopback_plan PRIVATE
-  FAKE_PATH="$<TARGET_FILE:fake_cuda>")
-set_target_properties(cuda_loopback_plan PROPERTIES ENABLE_EXPORTS ON
-  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+foreach(world loopback nccl)
+  add_executable(cuda_${world}_plan cuda/driver/${world}_plan.c
+    cuda/driver/host_plan.c cuda/driver/loopback_rank.c
+    cuda/driver/loopback_host.c cuda/driver/deferred.c
+    cuda/driver/host_collect.c cuda/driver/host_judge.c
+    cuda/driver/host_stage.c)
+  target_include_directories(cuda_${world}_plan PRIVATE ${CMAKE_SOURCE_DIR}
+    ${CMAKE_SOURCE_DIR}/runtime)
+  target_link_libraries(cuda_${world}_plan PRIVATE fake_cuda czr_cuda
+    PkgConfig::CMOCKA cz_warnings)
+  target_compile_definitions(cuda_${world}_plan PRIVATE
+    FAKE_PATH="$<TARGET_FILE:fake_cuda>")
+  set_target_properties(cuda_${world}_plan PROPERTIES ENABLE_EXPORTS ON
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endforeach()
 
 # Clipping; skipping; phases; narrow parameters with masters; shared matrices in
 # bands; experts, pipelines, fused storage, equal parts.
@@ -30,28 +33,44 @@ add_test(NAME cuda_loopback_gpt_strict COMMAND ${run} examples/gpt
 set_tests_properties(cuda_loopback_gpt cuda_loopback_gpt_strict PROPERTIES
   TIMEOUT 120 LABELS cuda)
 
+# Some of them with a rank for each thread and GPU of the double, over the double
+# of NCCL.  Strict: else NCCL adds up in an order of its own.
+set(run sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/plan_queue.sh
+  $<TARGET_FILE:canzona> ${CMAKE_C_COMPILER} $<TARGET_FILE:cuda_nccl_plan>
+  ${CMAKE_SOURCE_DIR})
+foreach(stem few form_shared pipeline_moe fused fsdp chunks bases)
+  add_test(NAME cuda_nccl_${stem} COMMAND ${run} tests/plans/${stem} --strict)
+  set_tests_properties(cuda_nccl_${stem} PROPERTIES TIMEOUT 120 LABELS cuda)
+endforeach()
+add_test(NAME cuda_nccl_tiles_shared COMMAND ${run} tests/plans/tiles_shared
+  --strict)
+set_tests_properties(cuda_nccl_tiles_shared PROPERTIES TIMEOUT 300
+  LABELS "cuda;nightly")
+
 # The same with NAME.cu and the engine's own kernels on the model of the device.
 if(TARGET double_collect)
   foreach(name loopback turns)
     cz_double_program(${name} ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/${name}.cz
       --strict)
-    add_executable(cuda_loopback_model_${name} cuda/driver/loopback_plan.c
-      cuda/driver/loopback_rank.c cuda/driver/loopback_model.c)
-    target_include_directories(cuda_loopback_model_${name} PRIVATE
-      ${CMAKE_SOURCE_DIR})
-    target_compile_definitions(cuda_loopback_model_${name} PRIVATE
-      PROGRAM=${name} FAKE_PATH="$<TARGET_FILE:fake_cuda>"
-      NVRTC_PATH="$<TARGET_FILE:double_nvrtc>")
-    target_link_libraries(cuda_loopback_model_${name} PRIVATE double_${name}
-      double_collect plain_bodies fake_cuda czr_cuda PkgConfig::CMOCKA
-      cz_warnings)
-    set_target_properties(cuda_loopback_model_${name} PROPERTIES
-      LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    add_dependencies(cuda_loopback_model_${name} double_nvrtc)
+    foreach(world loopback nccl)
+      set(test cuda_${world}_model_${name})
+      add_executable(${test} cuda/driver/${world}_plan.c cuda/driver/host_plan.c
+        cuda/driver/loopback_rank.c cuda/driver/loopback_model.c)
+      target_include_directories(${test} PRIVATE ${CMAKE_SOURCE_DIR})
+      target_compile_definitions(${test} PRIVATE PROGRAM=${name}
+        FAKE_PATH="$<TARGET_FILE:fake_cuda>"
+        NVRTC_PATH="$<TARGET_FILE:double_nvrtc>")
+      target_link_libraries(${test} PRIVATE double_${name} double_collect
+        plain_bodies fake_cuda czr_cuda PkgConfig::CMOCKA cz_warnings)
+      set_target_properties(${test} PROPERTIES LINKER_LANGUAGE CXX
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+      add_dependencies(${test} double_nvrtc)
+    endforeach()
     add_test(NAME cuda_loopback_model_${name}
       COMMAND cuda_loopback_model_${name} 3 12 12)
-    set_tests_properties(cuda_loopback_model_${name} PROPERTIES TIMEOUT 240
-      LABELS cuda)
+    add_test(NAME cuda_nccl_model_${name} COMMAND cuda_nccl_model_${name} 1)
+    set_tests_properties(cuda_loopback_model_${name} cuda_nccl_model_${name}
+      PROPERTIES TIMEOUT 240 LABELS cuda)
   endforeach()
 endif()
 

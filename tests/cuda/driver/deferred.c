@@ -8,6 +8,7 @@
 
 typedef struct record {
     struct record *next, **link;
+    const deferred *of;
     deferred_work work;
     _Alignas(16) unsigned char given[];
 } record;
@@ -51,8 +52,11 @@ czr_status deferred_open(czr_context *context, deferred *out)
 void deferred_close(deferred *d)
 {
     czr_module_close(&d->module);
-    while (records)
-        drop(records);
+    for (record *r = records, *next; r; r = next) {
+        next = r->next;
+        if (r->of == d)
+            drop(r);
+    }
 }
 
 czr_status deferred_put(const deferred *d, deferred_work work,
@@ -63,6 +67,7 @@ czr_status deferred_put(const deferred *d, deferred_work work,
 
     if (!r)
         abort();
+    r->of = d;
     r->work = work;
     memcpy(r->given, given, bytes);
     r->next = records;

@@ -109,18 +109,37 @@ static bool find_members(const sums *of, size_t bytes, czr_unit *units,
     return data != NULL && n <= MAX_MEMBERS;
 }
 
+/* Those who get nothing are read elsewhere, of so many bytes. */
+static void sum_slice(const sums *of, czr_unit *units, const czr_unit **members,
+                      size_t bytes)
+{
+    void *copies[MAX_MEMBERS] = {NULL};
+
+    for (int m = 0; m < of->members.n_members; m++) {
+        if (m >= of->members.to && m < of->members.to_end)
+            continue;
+        copies[m] = malloc(bytes);
+        if (!copies[m])
+            abort();
+        memcpy(copies[m], units[m].of.all_reduce.data, bytes);
+        units[m].of.all_reduce.data = copies[m];
+    }
+    czr_sum_slice(members, of->members.n_members, of->first, of->n);
+    for (int m = 0; m < of->members.n_members; m++)
+        free(copies[m]);
+}
+
 static void sum_members(const void *given)
 {
     const sums *of = given;
+    const size_t bytes = (of->first + of->n) * czr_sum_bytes(of->type);
     czr_unit units[MAX_MEMBERS];
     const czr_unit *members[MAX_MEMBERS];
 
-    if (is_skipped(of->skip) ||
-        !find_members(of, (of->first + of->n) * czr_sum_bytes(of->type), units,
-                      members))
+    if (is_skipped(of->skip) || !find_members(of, bytes, units, members))
         return;
     if (!of->is_parts)
-        czr_sum_slice(members, of->members.n_members, of->first, of->n);
+        sum_slice(of, units, members, bytes);
     for (int m = of->members.to; of->is_parts && m < of->members.to_end; m++)
         czr_sum_part(members, of->members.n_members, m);
 }
@@ -136,8 +155,6 @@ czr_status czr_collect_sum_slice(czr_collect *collect,
                         .n = n,
                         .skip = skip};
 
-    if (members->to != 0 || members->to_end != members->n_members)
-        return CZR_ERR_ARGUMENT;
     return PUT(collect, sum_members, given, stream);
 }
 

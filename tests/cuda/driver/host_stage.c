@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_STAGES = 512, MAX_SLOTS = 64, MAX_SCALARS = 64 };
+enum { MAX_STAGES = 512, MAX_SLOTS = 64, MAX_SCALARS = 64, MAX_OPEN = 16 };
 
 /* What stands for body `number`. */
 static struct {
@@ -14,9 +14,22 @@ static struct {
     czr_kernel body;
 } bodies[MAX_STAGES];
 static int n_bodies;
-static deferred launcher;
-static czr_host_math math;
+static czr_host_math math; /* for whoever runs */
 static int n_opened;
+
+/* Of each that is open. */
+static struct {
+    const czr_cuda_stages *of; /* NULL: free */
+    deferred launcher;
+} launchers[MAX_OPEN];
+
+static deferred *find_launcher(const czr_cuda_stages *of)
+{
+    for (int i = 0; i < MAX_OPEN; i++)
+        if (launchers[i].of == of)
+            return &launchers[i].launcher;
+    return NULL;
+}
 
 typedef struct record {
     int number;
@@ -87,7 +100,8 @@ static czr_status put(const czr_cuda_call *call, int number)
     memcpy(r.in, call->in, stage->n_in * sizeof *r.in);
     memcpy(r.out, call->out, stage->n_out * sizeof *r.out);
     memcpy(r.scalars, call->scalars, stage->n_scalars * sizeof *r.scalars);
-    return deferred_put(&launcher, run, &r, sizeof r, call->stream);
+    return deferred_put(find_launcher(call->stages), run, &r, sizeof r,
+                        call->stream);
 }
 
 #define BODY(n)                                                                \
@@ -167,23 +181,36 @@ czr_status czr_cuda_stages_open(czr_context *context, czr_cache *cache,
                              .cache = cache,
                              .nvrtc = nvrtc,
                              .room_bytes = 1};
-    czr_status status = deferred_open(context, &launcher);
-    if (status == CZR_OK)
+    int number = 0;
+    while (number < MAX_OPEN && launchers[number].of)
+        number++;
+    if (number == MAX_OPEN)
+        return CZR_ERR_NO_MEMORY;
+    deferred *launcher = &launchers[number].launcher;
+    czr_status status = deferred_open(context, launcher);
+    if (status == CZR_OK && n_opened == 0)
         status = czr_host_math_open(&math, 1, 1);
-    if (status != CZR_OK)
-        deferred_close(&launcher);
-    n_opened += status == CZR_OK;
-    return status;
+    if (status != CZR_OK) {
+        deferred_close(launcher);
+        return status;
+    }
+    launchers[number].of = out;
+    n_opened++;
+    return CZR_OK;
 }
 
 void czr_cuda_stages_close(czr_cuda_stages *stages)
 {
-    (void)stages;
-    if (n_opened == 0)
+    deferred *launcher = find_launcher(stages);
+
+    if (!launcher)
         return;
-    n_opened--;
-    deferred_close(&launcher);
-    czr_host_math_close(&math);
+    deferred_close(launcher);
+    for (int i = 0; i < MAX_OPEN; i++)
+        if (launchers[i].of == stages)
+            launchers[i].of = NULL;
+    if (--n_opened == 0)
+        czr_host_math_close(&math);
 }
 
 typedef struct scalars {
@@ -212,7 +239,8 @@ czr_status czr_cuda_prologue(const czr_cuda_stages *stages, const double *t,
 {
     const scalars given = {stages->program->program, t, clip, hypers, to};
 
-    return deferred_put(&launcher, run_prologue, &given, sizeof given, stream);
+    return deferred_put(find_launcher(stages), run_prologue, &given,
+                        sizeof given, stream);
 }
 
 bool czr_cuda_products_is_capturable(const czr_cuda_stages *stages)

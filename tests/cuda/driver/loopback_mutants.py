@@ -8,8 +8,9 @@ import subprocess
 import sys
 import tempfile
 
-TESTS = ("loopback_plan.c", "loopback_rank.c", "loopback_host.c", "deferred.c",
-         "host_collect.c", "host_judge.c", "host_stage.c")
+TESTS = ("loopback_plan.c", "host_plan.c", "loopback_rank.c",
+         "loopback_host.c", "deferred.c", "host_collect.c", "host_judge.c",
+         "host_stage.c")
 FLAGS = ("-std=c17", "-O1", "-g", "-w", "-D_POSIX_C_SOURCE=200809L")
 PLANS = {"loopback": "tests/cuda/driver/loopback",
          "turns": "tests/cuda/driver/turns", "parts": "tests/plans/chunks",

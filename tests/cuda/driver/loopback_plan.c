@@ -7,8 +7,8 @@
  *
  * loopback_plan [PLAN.so PROGRAM] [ORDERS [FAILURES [REPLAYS]]] */
 #include "tests/cuda/driver/bench.h"
+#include "tests/cuda/driver/host_plan.h"
 #include "tests/cuda/driver/loopback_kernels.h"
-#include "tests/cuda/driver/loopback_rank.h"
 
 #include "runtime/cuda/loopback.h"
 
@@ -16,54 +16,6 @@ enum { STEPS = 6 };
 
 static const czr_cuda_program *cuda_program;
 static int n_ranks, n_orders = 6, n_failures = 60, n_replays = 100;
-
-/* ---- the host ----------------------------------------------------------- */
-
-typedef struct host_run {
-    run base;
-    outcome *out;
-} host_run;
-
-static czr_status host_rank(czr_world *world, void *user)
-{
-    host_run *h = user;
-    const int rank = czr_world_rank(world);
-    trace *t = &h->out->of[rank];
-    double values[RANK_MAX_HYPERS];
-    const czr_options options = {.fixed_order_product = 1, .threads = 1};
-    czr_engine *engine;
-
-    czr_status status = czr_open(rank_program, world, &options, &engine);
-    if (status == CZR_OK)
-        status = rank_open(&h->base, engine, rank);
-    for (int step = 0; step < STEPS && status == CZR_OK; step++) {
-        czr_result result = {0};
-        const czr_hyper hyper = rank_hyper(step, values);
-        status = rank_give(&h->base, engine, rank, step);
-        if (status != CZR_OK)
-            break;
-        status = czr_step(engine, &hyper, NULL, &result);
-        rank_note_step(t, status, &result);
-        if (status == CZR_ERR_GRADIENT)
-            status = CZR_OK;
-    }
-    if (status == CZR_OK)
-        rank_note(&h->base, engine, rank, t);
-    else
-        printf("host: %s\n", engine ? czr_error(engine) : "no memory");
-    czr_close(engine);
-    rank_close(&h->base, rank);
-    return status;
-}
-
-static void run_on_host(bool has_bad_step, outcome *out)
-{
-    host_run h = {.base = {.has_bad_step = has_bad_step}, .out = out};
-
-    rank_drop(out);
-    if (czr_world_threads_run(n_ranks, host_rank, &h) != CZR_OK)
-        exit(1);
-}
 
 /* ---- the device --------------------------------------------------------- */
 
@@ -181,20 +133,6 @@ static czr_status run_on_double(wish *w)
 
 /* ---- what is said ------------------------------------------------------- */
 
-/* The first rank that differs, or -1; without results of single steps. */
-static int find_difference(const outcome *a, const outcome *b, bool ends_alone)
-{
-    const size_t n_results = ends_alone ? (STEPS - 1) * 4 * sizeof(int64_t) : 0;
-
-    for (int rank = 0; rank < n_ranks; rank++) {
-        const trace *x = &a->of[rank], *y = &b->of[rank];
-        if (x->n - n_results != y->n ||
-            memcmp(x->bytes + n_results, y->bytes, y->n) != 0)
-            return rank;
-    }
-    return -1;
-}
-
 /* By turns: each step waited for or not, captured or not; where it is neither
  * late nor captured, every other tensor is copied. */
 static wish wish_of(int order, bool has_bad_step)
@@ -219,7 +157,8 @@ static bool try_order(int order, bool has_bad_step, const outcome *host)
                (long long)bench_leftovers());
         exit(1);
     }
-    const int rank = find_difference(host, &device, w.is_late);
+    const int rank =
+        host_plan_difference(host, &device, n_ranks, w.is_late ? STEPS - 1 : 0);
     const bool is_right = rank < 0 && w.is_captured == (w.graphs > 0);
     if (!is_right)
         printf("order %d%s%s: rank %d differs, %d graphs%s\n", order,
@@ -235,7 +174,7 @@ static int compare_orders(void)
     int n_wrong = 0;
 
     for (int bad = 0; bad < 2; bad++) {
-        run_on_host(bad, &host);
+        host_plan_run(n_ranks, STEPS, bad, &host);
         for (int order = 1; order <= n_orders; order++)
             n_wrong += !try_order(order, bad, &host);
     }

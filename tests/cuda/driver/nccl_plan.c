@@ -1,0 +1,194 @@
+/* A plan with a thread and a GPU for each rank, over the double of NCCL, on the
+ * double of the driver with the kernels that loopback_kernels.h says: results,
+ * and bits of parameters and states, are those of the host's engines on
+ * threads.  One step has a gradient that is not a number.  Then a rank leaves
+ * in the middle: all others say so within the deadline.
+ *
+ * nccl_plan [PLAN.so PROGRAM] [ORDERS] */
+#include "tests/cuda/driver/bench.h"
+#include "tests/cuda/driver/host_plan.h"
+#include "tests/cuda/driver/loopback_kernels.h"
+#include "tests/cuda/driver/ranks.h"
+
+#include "runtime/cuda/process.h"
+
+enum { STEPS = 5, DEADLINE_MS = 60000, SHORT_MS = 1000, SLOT_BYTES = 4096 };
+
+static const czr_cuda_program *cuda_program;
+static int n_ranks, n_orders = 2;
+
+/* What one run is to be. */
+typedef struct wish {
+    bool has_bad_step, is_late;
+    int leaver; /* a rank that stops behind its second step, -1: none */
+    czr_nccl_id id;
+    czr_nvrtc *nvrtc;
+    outcome out;
+    char said[RANKS_MOST][CZR_DRIVER_MESSAGE];
+} wish;
+
+static czr_status run_steps(test_rank *self, wish *w, run *r,
+                            czr_process *process)
+{
+    czr_engine *engine = czr_process_engine(process);
+    czr_status status = rank_open(r, engine, self->rank);
+
+    for (int step = 0; step < STEPS && status == CZR_OK; step++) {
+        double values[RANK_MAX_HYPERS];
+        czr_result result = {0};
+        const czr_hyper hyper = rank_hyper(step, values);
+        const bool is_waited = !w->is_late || step == STEPS - 1;
+        if (self->rank == w->leaver && step == 2)
+            return CZR_OK;
+        status = rank_give(r, engine, self->rank, step);
+        if (status != CZR_OK)
+            break;
+        status = czr_process_step(process, &hyper, r->stream,
+                                  is_waited ? &result : NULL);
+        if (is_waited)
+            rank_note_step(&w->out.of[self->rank], status, &result);
+        status = status == CZR_ERR_GRADIENT ? CZR_OK : status;
+    }
+    if (status == CZR_OK)
+        rank_note(r, engine, self->rank, &w->out.of[self->rank]);
+    return status;
+}
+
+static void run_rank(test_rank *self, void *user)
+{
+    wish *w = user;
+    const czr_process_options options = {
+        .context = self->context,
+        .nvrtc = w->nvrtc,
+        .engine = {.deadline_ms = w->leaver < 0 ? DEADLINE_MS : SHORT_MS},
+        .world = {.nccl = self->nccl,
+                  .id = &w->id,
+                  .rank = self->rank,
+                  .size = self->size,
+                  .slot_bytes = SLOT_BYTES}};
+    run r = {.is_device = true,
+             .has_bad_step = w->has_bad_step,
+             .context = self->context};
+    czr_process *process = NULL;
+
+    RANK_CHECK(!w->is_late ||
+               czr_context_open_stream(self->context, &r.stream) == CZR_OK);
+    self->status = czr_process_open(&options, cuda_program, &process);
+    if (self->status == CZR_OK)
+        self->status = run_steps(self, w, &r, process);
+    if (process)
+        snprintf(w->said[self->rank], sizeof w->said[0], "%.*s",
+                 (int)sizeof w->said[0] - 1, czr_process_error(process));
+    czr_process_close(process);
+    czr_context_close_stream(self->context, r.stream);
+    rank_close(&r, self->rank);
+}
+
+/* All ranks; nothing is left. */
+static void run_on_double(wish *w, test_rank *ranks, uint64_t order)
+{
+    char message[CZR_NCCL_MESSAGE];
+    czr_driver *driver;
+    czr_nccl *nccl;
+
+    rank_drop(&w->out);
+    fake_reset(order, 0);
+    RANK_CHECK(czr_driver_open(FAKE_PATH, &driver, message) == CZR_OK);
+    RANK_CHECK(czr_nccl_open(FAKE_PATH, &nccl, message) == CZR_OK);
+    ranks_init(ranks, n_ranks, order, driver, nccl);
+    RANK_CHECK(driver->init(0) == 0);
+    fake_set_memory((size_t)1 << 32);
+    kernels_register(false);
+    RANK_CHECK(!kernels_nvrtc_path() ||
+               czr_nvrtc_open(kernels_nvrtc_path(), &w->nvrtc, message) ==
+                   CZR_NVRTC_OK);
+    RANK_CHECK(czr_nccl_make_id(nccl, &w->id, message) == CZR_OK);
+    ranks_run(ranks, n_ranks, run_rank, w);
+    if (fake_nccl_comms() || fake_nccl_fault() || bench_leftovers()) {
+        printf("order %llu: %lld communicators and %lld things left, \"%s\"\n",
+               (unsigned long long)order, (long long)fake_nccl_comms(),
+               (long long)bench_leftovers(),
+               fake_nccl_fault() ? fake_nccl_fault() : "");
+        exit(1);
+    }
+    czr_nvrtc_close(w->nvrtc);
+    w->nvrtc = NULL;
+    czr_nccl_close(nccl);
+    czr_driver_close(driver);
+}
+
+static int compare_orders(void)
+{
+    static outcome host;
+    static wish w;
+    int n_wrong = 0;
+
+    for (int i = 0; i < 2 * n_orders; i++) {
+        test_rank ranks[RANKS_MOST];
+        const bool bad = i % 2;
+        host_plan_run(n_ranks, STEPS, bad, &host);
+        w.has_bad_step = bad;
+        w.is_late = i % 4 > 1 && (rank_program->skip || !bad);
+        w.leaver = -1;
+        run_on_double(&w, ranks, rank_seed + (uint64_t)i);
+        for (int rank = 0; rank < n_ranks; rank++)
+            if (ranks[rank].status != CZR_OK) {
+                printf("rank %d: %s\n", rank, w.said[rank]);
+                exit(1);
+            }
+        const int rank = host_plan_difference(&host, &w.out, n_ranks,
+                                              w.is_late ? STEPS - 1 : 0);
+        if (rank >= 0)
+            printf("order %d%s%s: rank %d differs\n", i,
+                   bad ? ", bad step" : "", w.is_late ? ", late" : "", rank);
+        n_wrong += rank >= 0;
+    }
+    rank_drop(&host);
+    rank_drop(&w.out);
+    return n_wrong;
+}
+
+/* Those that wait for it say so; how many do not. */
+static int leave(void)
+{
+    static wish w;
+    test_rank ranks[RANKS_MOST];
+    int n_quiet = 0;
+
+    w.leaver = n_ranks - 1;
+    run_on_double(&w, ranks, rank_seed);
+    for (int rank = 0; rank < n_ranks - 1; rank++)
+        if (ranks[rank].status != CZR_ERR_TIMEOUT ||
+            !strstr(w.said[rank], "waited")) {
+            printf("rank %d: %s, \"%s\"\n", rank,
+                   czr_status_name(ranks[rank].status), w.said[rank]);
+            n_quiet++;
+        }
+    rank_drop(&w.out);
+    return n_quiet;
+}
+
+int main(int argc, char **argv)
+{
+    char **args;
+
+    cuda_program = kernels_open(argc, argv, &args);
+    if (!cuda_program)
+        return 2;
+    rank_program = cuda_program->program;
+    n_ranks = czr_program_ranks(rank_program);
+    if (n_ranks > RANKS_MOST) {
+        printf("%d ranks are too many\n", n_ranks);
+        return 2;
+    }
+    if (*args)
+        n_orders = atoi(*args);
+    const int n_wrong = compare_orders();
+    printf("%s, seed %llu: %d ranks, %d orders of %d steps, with and without a "
+           "bad one: %d differ from the host\n",
+           rank_program->name, (unsigned long long)rank_seed, n_ranks, n_orders,
+           STEPS, n_wrong);
+    const int n_quiet = n_ranks > 1 ? leave() : 0;
+    printf("a rank that leaves: %d others do not say so\n", n_quiet);
+    return n_wrong || n_quiet;
+}
