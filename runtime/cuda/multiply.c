@@ -195,7 +195,9 @@ static czr_status prepare(czr_cuda_stages *stages, const czr_product *product)
     if (!known)
         return no_memory(stages);
     status = load_plain(stages, known);
-    return status == CZR_OK ? czr_cuda_tensor_prepare(stages, known) : status;
+    if (status == CZR_OK)
+        status = czr_cuda_tensor_prepare(stages, known);
+    return status == CZR_OK ? czr_cuda_library_prepare(stages, known) : status;
 }
 
 czr_status czr_cuda_multiply(const czr_cuda_call *call,
@@ -215,7 +217,8 @@ czr_status czr_cuda_multiply(const czr_cuda_call *call,
                                  "stage had when they were opened",
                                  product->m, product->k, product->k,
                                  product->n);
-    return czr_cuda_tensor_put(call, known, product, &status)
+    return czr_cuda_tensor_put(call, known, product, &status) ||
+                   czr_cuda_library_put(call, known, product, &status)
                ? status
                : put_plain(call, known, product);
 }
@@ -230,7 +233,8 @@ static const char *dtype_name(czr_dtype dtype)
 static void describe(const czr_cuda_known *known, char line[CZR_CUDA_LINE])
 {
     const czr_product *p = &known->shape;
-    const char *own = known->own.name, *tensor = known->tensor.name;
+    const char *own = known->own.name;
+    const char *tensor = known->library ? "cuBLASLt" : known->tensor.name;
 
     snprintf(line, CZR_CUDA_LINE,
              "%s%s[%zu, %zu] x %s%s[%zu, %zu] to %s%s%s: %s%s%s%s%s",
@@ -260,6 +264,10 @@ void czr_cuda_products_describe(const czr_cuda_stages *stages,
         czr_cuda_factored_describe(f, line);
         say(user, line);
     }
+    if (products && *products->warning) {
+        snprintf(line, sizeof line, "not by cuBLASLt: %s", products->warning);
+        say(user, line);
+    }
 }
 
 bool czr_cuda_products_is_capturable(const czr_cuda_stages *stages)
@@ -285,6 +293,7 @@ void czr_cuda_products_close(czr_cuda_stages *stages)
         czr_cuda_known *known = products->known;
         products->known = known->next;
         czr_cuda_tensor_close(known);
+        czr_cublas_plan_close(known->library);
         free(known);
     }
     while (products->loaded) {
@@ -293,6 +302,7 @@ void czr_cuda_products_close(czr_cuda_stages *stages)
         czr_module_close(&loaded->module);
         free(loaded);
     }
+    czr_cublas_close(products->cublas);
     free(products);
     stages->products = NULL;
 }

@@ -3,6 +3,7 @@
 #ifndef CZR_CUDA_MULTIPLY_INTERNAL_H
 #define CZR_CUDA_MULTIPLY_INTERNAL_H
 
+#include "runtime/cuda/cublas.h"
 #include "runtime/cuda/multiply.h"
 #include "runtime/cuda/product_kernel.h"
 #include "runtime/cuda/source.h"
@@ -30,6 +31,9 @@ typedef struct czr_cuda_known {
     /* Of tensor cores: where b is a, and where it is not; what transposes. */
     czr_cuda_tensor own, tensor;
     void *turn;
+    /* By cuBLASLt, or NULL, and what ends that. */
+    czr_cublas_plan *library;
+    void *finish;
 } czr_cuda_known;
 
 /* A factorisation of one kind. */
@@ -53,6 +57,9 @@ typedef struct czr_cuda_products {
     czr_cuda_known *known, **end;
     czr_cuda_factored *factored, **factored_end;
     czr_cuda_host host;
+    bool is_cublas_tried;
+    czr_cublas *cublas;
+    char warning[CZR_CUBLAS_MESSAGE]; /* why there is none; "": not asked */
 } czr_cuda_products;
 
 /* While stages are opened: stages->products, made by the first call. */
@@ -78,6 +85,13 @@ czr_status czr_cuda_tensor_prepare(czr_cuda_stages *stages,
 bool czr_cuda_tensor_put(const czr_cuda_call *call, czr_cuda_known *known,
                          const czr_product *product, czr_status *status);
 void czr_cuda_tensor_close(czr_cuda_known *known);
+
+/* Both as those of tensor cores, which go before. */
+czr_status czr_cuda_library_prepare(czr_cuda_stages *stages,
+                                    czr_cuda_known *known);
+bool czr_cuda_library_put(const czr_cuda_call *call,
+                          const czr_cuda_known *known,
+                          const czr_product *product, czr_status *status);
 
 void czr_cuda_factored_describe(const czr_cuda_factored *known,
                                 char line[CZR_CUDA_LINE]);

@@ -31,6 +31,7 @@ struct czr_cuda_stages {
      * nothing: nothing is launched, each call compiles and loads what it will
      * need and asks for its room. */
     bool is_opening;
+    const char *cublas; /* where cuBLASLt is; NULL: where the loader finds it */
     struct czr_cuda_products *products; /* of multiply.c and factorise.c; NULL:
                                          * nobody asked for one */
 };

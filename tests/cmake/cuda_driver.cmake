@@ -130,7 +130,8 @@ endforeach()
 add_library(double_nvrtc MODULE cuda/driver/double_nvrtc.c cuda/fake_nvrtc.c
   $<TARGET_OBJECTS:fake_bodies>)
 add_library(double_cublas MODULE cuda/driver/double_cublas.c)
-foreach(name nvrtc cublas)
+add_library(double_cublaslt MODULE cuda/driver/double_cublaslt.c)
+foreach(name nvrtc cublas cublaslt)
   target_include_directories(double_${name} PRIVATE ${CMAKE_SOURCE_DIR}
     ${CMAKE_SOURCE_DIR}/runtime)
   target_link_libraries(double_${name} PRIVATE fake_cuda czr_cuda cz_warnings)
@@ -143,9 +144,10 @@ add_dependencies(cuda_driver_bench_gpu_test double_nvrtc double_cublas)
 target_link_libraries(double_nvrtc PRIVATE plain_bodies)
 
 # Products and factorisations of stages.
-foreach(name multiply multiply_tensor factorise)
+foreach(name multiply multiply_tensor multiply_library factorise)
   target_link_libraries(cuda_driver_${name}_test PRIVATE plain_bodies fake_cuda)
   target_compile_definitions(cuda_driver_${name}_test PRIVATE
-    NVRTC_PATH="$<TARGET_FILE:double_nvrtc>")
-  add_dependencies(cuda_driver_${name}_test double_nvrtc)
+    NVRTC_PATH="$<TARGET_FILE:double_nvrtc>"
+    CUBLAS_PATH="$<TARGET_FILE:double_cublaslt>")
+  add_dependencies(cuda_driver_${name}_test double_nvrtc double_cublaslt)
 endforeach()

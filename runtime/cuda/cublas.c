@@ -1,0 +1,269 @@
+/* cuBLASLt by dlopen, its prototypes declared here.  It counts columns first,
+ * so it is told of c' = op(b)' op(a)'. */
+#include "runtime/cuda/cublas.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* cudaDataType, cublasComputeType_t, cublasOperation_t, and attributes. */
+enum {
+    R_32F = 0,
+    R_16BF = 14,
+    COMPUTE_32F = 68,
+    OP_N = 0,
+    OP_T = 1,
+    DESC_TRANSPOSE_A = 3,
+    DESC_TRANSPOSE_B = 4,
+    PREFER_WORKSPACE = 1,
+    PREFER_ALIGNMENT_A = 5,
+    N_ALIGNMENTS = 4 /* of a, b, c and d */
+};
+
+/* cublasLtMatmulHeuristicResult_t. */
+typedef struct heuristic {
+    uint64_t algorithm[8];
+    size_t workspace;
+    int state;
+    float waves;
+    int reserved[4];
+} heuristic;
+
+struct czr_cublas {
+    void *library, *handle;
+    size_t (*version)(void);
+    int (*create)(void **handle);
+    int (*destroy)(void *handle);
+    int (*desc_create)(void **desc, int compute, int scale_type);
+    int (*desc_destroy)(void *desc);
+    int (*desc_set)(void *desc, int attribute, const void *from, size_t bytes);
+    int (*layout_create)(void **layout, int type, uint64_t rows,
+                         uint64_t columns, int64_t stride);
+    int (*layout_destroy)(void *layout);
+    int (*preference_create)(void **preference);
+    int (*preference_destroy)(void *preference);
+    int (*preference_set)(void *preference, int attribute, const void *from,
+                          size_t bytes);
+    int (*choose)(void *handle, void *desc, void *a, void *b, void *c, void *d,
+                  void *preference, int n, heuristic *results, int *n_results);
+    int (*multiply)(void *handle, void *desc, const void *alpha, const void *a,
+                    void *a_layout, const void *b, void *b_layout,
+                    const void *beta, const void *c, void *c_layout, void *d,
+                    void *d_layout, const uint64_t *algorithm, void *workspace,
+                    size_t workspace_bytes, void *stream);
+};
+
+struct czr_cublas_plan {
+    czr_cublas *cublas;
+    void *desc, *a, *b, *c;
+    heuristic chosen;
+};
+
+/* ---- the library -------------------------------------------------------- */
+
+static const struct {
+    const char *symbol;
+    size_t offset;
+} functions[] = {
+    {"cublasLtGetVersion", offsetof(czr_cublas, version)},
+    {"cublasLtCreate", offsetof(czr_cublas, create)},
+    {"cublasLtDestroy", offsetof(czr_cublas, destroy)},
+    {"cublasLtMatmulDescCreate", offsetof(czr_cublas, desc_create)},
+    {"cublasLtMatmulDescDestroy", offsetof(czr_cublas, desc_destroy)},
+    {"cublasLtMatmulDescSetAttribute", offsetof(czr_cublas, desc_set)},
+    {"cublasLtMatrixLayoutCreate", offsetof(czr_cublas, layout_create)},
+    {"cublasLtMatrixLayoutDestroy", offsetof(czr_cublas, layout_destroy)},
+    {"cublasLtMatmulPreferenceCreate", offsetof(czr_cublas, preference_create)},
+    {"cublasLtMatmulPreferenceDestroy",
+     offsetof(czr_cublas, preference_destroy)},
+    {"cublasLtMatmulPreferenceSetAttribute",
+     offsetof(czr_cublas, preference_set)},
+    {"cublasLtMatmulAlgoGetHeuristic", offsetof(czr_cublas, choose)},
+    {"cublasLtMatmul", offsetof(czr_cublas, multiply)},
+};
+
+static void *open_library(const char *path)
+{
+    static const char *const names[] = {"libcublasLt.so.13",
+                                        "libcublasLt.so.12"};
+    void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+
+    for (int i = 0; i < 2 && !path && !library; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    return library;
+}
+
+/* The first function that is missing, or NULL. */
+static const char *find_functions(czr_cublas *c)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        void *found = dlsym(c->library, functions[i].symbol);
+        if (!found)
+            return functions[i].symbol;
+        memcpy((char *)c + functions[i].offset, &found, sizeof found);
+    }
+    return NULL;
+}
+
+static bool is_usable(czr_cublas *c, char message[CZR_CUBLAS_MESSAGE])
+{
+    const char *missing;
+    int code;
+
+    if (!c->library)
+        snprintf(message, CZR_CUBLAS_MESSAGE, "cuBLASLt is missing");
+    else if ((missing = find_functions(c)))
+        snprintf(message, CZR_CUBLAS_MESSAGE, "cuBLASLt has no %s", missing);
+    else if (c->version() < CZR_CUBLAS_VERSION)
+        snprintf(message, CZR_CUBLAS_MESSAGE,
+                 "cuBLASLt is of version %zu, and %d is needed", c->version(),
+                 CZR_CUBLAS_VERSION);
+    else if ((code = c->create(&c->handle)) != 0)
+        snprintf(message, CZR_CUBLAS_MESSAGE, "cuBLASLt does not start (%d)",
+                 code);
+    else
+        return true;
+    return false;
+}
+
+czr_status czr_cublas_open(const char *path, czr_cublas **out,
+                           char message[CZR_CUBLAS_MESSAGE])
+{
+    czr_cublas *c = calloc(1, sizeof *c);
+
+    *out = NULL;
+    snprintf(message, CZR_CUBLAS_MESSAGE, "no memory");
+    if (!c)
+        return CZR_ERR_NO_MEMORY;
+    c->library = open_library(path);
+    if (!is_usable(c, message)) {
+        c->handle = NULL;
+        czr_cublas_close(c);
+        return CZR_ERR_NO_LIBRARY;
+    }
+    message[0] = '\0';
+    *out = c;
+    return CZR_OK;
+}
+
+void czr_cublas_close(czr_cublas *cublas)
+{
+    if (!cublas)
+        return;
+    if (cublas->handle)
+        cublas->destroy(cublas->handle);
+    if (cublas->library)
+        dlclose(cublas->library);
+    free(cublas);
+}
+
+/* ---- plans -------------------------------------------------------------- */
+
+/* What lies as `rows` rows of `columns` numbers. */
+static bool lay_out(const czr_cublas *c, void **layout, int type, size_t rows,
+                    size_t columns)
+{
+    return c->layout_create(layout, type, columns, rows, (int64_t)columns) == 0;
+}
+
+/* a of ours is the library's b. */
+static bool describe(czr_cublas_plan *plan, const czr_product *p)
+{
+    const czr_cublas *c = plan->cublas;
+    const int type = p->a_dtype == CZR_BF16 ? R_16BF : R_32F;
+    const int of_a = p->transpose_b ? OP_T : OP_N;
+    const int of_b = p->transpose_a ? OP_T : OP_N;
+
+    return c->desc_create(&plan->desc, COMPUTE_32F, R_32F) == 0 &&
+           c->desc_set(plan->desc, DESC_TRANSPOSE_A, &of_a, sizeof of_a) == 0 &&
+           c->desc_set(plan->desc, DESC_TRANSPOSE_B, &of_b, sizeof of_b) == 0 &&
+           lay_out(c, &plan->a, type, p->transpose_b ? p->n : p->k,
+                   p->transpose_b ? p->k : p->n) &&
+           lay_out(c, &plan->b, type, p->transpose_a ? p->k : p->m,
+                   p->transpose_a ? p->m : p->k) &&
+           lay_out(c, &plan->c, R_32F, p->m, p->n);
+}
+
+static bool prefer(const czr_cublas *c, void *preference, size_t workspace)
+{
+    const uint32_t alignment = CZR_CUBLAS_ALIGNMENT;
+    const uint64_t bytes = workspace;
+    bool is_set = c->preference_set(preference, PREFER_WORKSPACE, &bytes,
+                                    sizeof bytes) == 0;
+
+    for (int i = 0; i < N_ALIGNMENTS; i++)
+        is_set &= c->preference_set(preference, PREFER_ALIGNMENT_A + i,
+                                    &alignment, sizeof alignment) == 0;
+    return is_set;
+}
+
+static bool choose(czr_cublas_plan *plan, size_t workspace)
+{
+    const czr_cublas *c = plan->cublas;
+    void *preference = NULL;
+    int n = 0;
+
+    if (c->preference_create(&preference) != 0)
+        return false;
+    const bool is_chosen =
+        prefer(c, preference, workspace) &&
+        c->choose(c->handle, plan->desc, plan->a, plan->b, plan->c, plan->c,
+                  preference, 1, &plan->chosen, &n) == 0 &&
+        n == 1 && plan->chosen.state == 0 &&
+        plan->chosen.workspace <= workspace;
+    c->preference_destroy(preference);
+    return is_chosen;
+}
+
+czr_status czr_cublas_plan_open(czr_cublas *cublas, const czr_product *product,
+                                size_t workspace, czr_cublas_plan **out,
+                                char message[CZR_CUBLAS_MESSAGE])
+{
+    czr_cublas_plan *plan = calloc(1, sizeof *plan);
+
+    *out = NULL;
+    snprintf(message, CZR_CUBLAS_MESSAGE, "no memory");
+    if (!plan)
+        return CZR_ERR_NO_MEMORY;
+    plan->cublas = cublas;
+    if (!describe(plan, product) || !choose(plan, workspace)) {
+        snprintf(message, CZR_CUBLAS_MESSAGE,
+                 "cuBLASLt has nothing for [%zu, %zu] x [%zu, %zu]", product->m,
+                 product->k, product->k, product->n);
+        czr_cublas_plan_close(plan);
+        return CZR_ERR_UNSUPPORTED;
+    }
+    message[0] = '\0';
+    *out = plan;
+    return CZR_OK;
+}
+
+void czr_cublas_plan_close(czr_cublas_plan *plan)
+{
+    if (!plan)
+        return;
+    if (plan->desc)
+        plan->cublas->desc_destroy(plan->desc);
+    void *const layouts[] = {plan->a, plan->b, plan->c};
+    for (int i = 0; i < 3; i++)
+        if (layouts[i])
+            plan->cublas->layout_destroy(layouts[i]);
+    free(plan);
+}
+
+size_t czr_cublas_plan_workspace(const czr_cublas_plan *plan)
+{
+    return plan->chosen.workspace;
+}
+
+bool czr_cublas_put(const czr_cublas_plan *plan, const void *a, const void *b,
+                    float *c, void *workspace, void *stream)
+{
+    const czr_cublas *cublas = plan->cublas;
+    const float one = 1, zero = 0;
+
+    return cublas->multiply(cublas->handle, plan->desc, &one, b, plan->a, a,
+                            plan->b, &zero, c, plan->c, c, plan->c,
+                            plan->chosen.algorithm, workspace,
+                            plan->chosen.workspace, stream) == 0;
+}

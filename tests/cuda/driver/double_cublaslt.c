@@ -1,0 +1,248 @@
+/* The functions of cuBLASLt that the runtime calls, on the double of the
+ * driver: a product is a launch of "product_plain", so that its bits are known.
+ * What is not as promised is refused.  Opened by its path; a test finds the two
+ * variables below by name. */
+#include "runtime/cuda/driver.h"
+#include "runtime/cuda/product_plain.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int cuLibraryLoadData(void **library, const void *code, int *jit_options,
+                      void **jit_values, unsigned n_jit, int *options,
+                      void **values, unsigned n);
+int cuLibraryUnload(void *library);
+int cuLibraryGetKernel(void **kernel, void *library, const char *name);
+int cuLaunchKernelEx(const czr_launch_config *config, void *kernel,
+                     void **arguments, void **extra);
+
+/* The call from now on that fails, 0: none; and how many products came. */
+extern int double_cublaslt_fails, double_cublaslt_products;
+int double_cublaslt_fails, double_cublaslt_products;
+
+enum { FAILED = 14, BF16 = 14, WORKSPACE = 512, OP_T = 1 };
+static const uint64_t chosen = 0x5eed;
+
+typedef struct handle {
+    void *library, *kernel;
+} handle;
+
+/* Of a product, of a matrix, of a preference: what was said of it. */
+typedef struct said {
+    int transposes[2], type;
+    uint64_t rows, columns, workspace;
+    uint32_t alignment[4];
+} said;
+
+typedef struct heuristic {
+    uint64_t algorithm[8];
+    size_t workspace;
+    int state;
+    float waves;
+    int reserved[4];
+} heuristic;
+
+size_t cublasLtGetVersion(void);
+int cublasLtCreate(handle **out);
+int cublasLtDestroy(handle *h);
+int cublasLtMatmulDescCreate(said **out, int compute, int scale_type);
+int cublasLtMatmulDescDestroy(said *s);
+int cublasLtMatmulDescSetAttribute(said *s, int attribute, const void *from,
+                                   size_t bytes);
+int cublasLtMatrixLayoutCreate(said **out, int type, uint64_t rows,
+                               uint64_t columns, int64_t stride);
+int cublasLtMatrixLayoutDestroy(said *s);
+int cublasLtMatmulPreferenceCreate(said **out);
+int cublasLtMatmulPreferenceDestroy(said *s);
+int cublasLtMatmulPreferenceSetAttribute(said *s, int attribute,
+                                         const void *from, size_t bytes);
+int cublasLtMatmulAlgoGetHeuristic(handle *h, said *desc, said *a, said *b,
+                                   said *c, said *d, said *preference, int n,
+                                   heuristic *results, int *n_results);
+int cublasLtMatmul(handle *h, said *desc, const float *alpha, const void *a,
+                   said *of_a, const void *b, said *of_b, const float *beta,
+                   const void *c, said *of_c, void *d, said *of_d,
+                   const uint64_t *algorithm, void *workspace, size_t bytes,
+                   void *stream);
+
+static bool fails(void)
+{
+    return double_cublaslt_fails > 0 && --double_cublaslt_fails == 0;
+}
+
+static int make(said **out)
+{
+    *out = fails() ? NULL : calloc(1, sizeof **out);
+    return *out ? 0 : FAILED;
+}
+
+static int drop(said *s)
+{
+    free(s);
+    return 0;
+}
+
+size_t cublasLtGetVersion(void)
+{
+    return 120304;
+}
+
+int cublasLtCreate(handle **out)
+{
+    char code[64];
+
+    snprintf(code, sizeof code, "FAKE sm_90\nproduct_plain 8704 %zu 8\n",
+             sizeof(czr_plain_product));
+    *out = fails() ? NULL : calloc(1, sizeof **out);
+    if (*out &&
+        cuLibraryLoadData(&(*out)->library, code, NULL, NULL, 0, NULL, NULL,
+                          0) == 0 &&
+        cuLibraryGetKernel(&(*out)->kernel, (*out)->library, "product_plain") ==
+            0)
+        return 0;
+    if (*out && (*out)->library)
+        cuLibraryUnload((*out)->library);
+    free(*out);
+    return FAILED;
+}
+
+int cublasLtDestroy(handle *h)
+{
+    cuLibraryUnload(h->library);
+    free(h);
+    return 0;
+}
+
+int cublasLtMatmulDescCreate(said **out, int compute, int scale_type)
+{
+    return compute == 68 && scale_type == 0 ? make(out) : FAILED;
+}
+
+int cublasLtMatmulDescDestroy(said *s)
+{
+    return drop(s);
+}
+
+int cublasLtMatmulDescSetAttribute(said *s, int attribute, const void *from,
+                                   size_t bytes)
+{
+    const int first = 3; /* of the first operand; then of the second */
+
+    if (fails() || bytes != sizeof(int) || attribute < first ||
+        attribute > first + 1)
+        return FAILED;
+    s->transposes[attribute - first] = *(const int *)from;
+    return 0;
+}
+
+int cublasLtMatrixLayoutCreate(said **out, int type, uint64_t rows,
+                               uint64_t columns, int64_t stride)
+{
+    if ((uint64_t)stride != rows || make(out) != 0)
+        return FAILED;
+    (*out)->type = type;
+    (*out)->rows = rows;
+    (*out)->columns = columns;
+    return 0;
+}
+
+int cublasLtMatrixLayoutDestroy(said *s)
+{
+    return drop(s);
+}
+
+int cublasLtMatmulPreferenceCreate(said **out)
+{
+    return make(out);
+}
+
+int cublasLtMatmulPreferenceDestroy(said *s)
+{
+    return drop(s);
+}
+
+int cublasLtMatmulPreferenceSetAttribute(said *s, int attribute,
+                                         const void *from, size_t bytes)
+{
+    const int first = 5, last = 8; /* alignments */
+
+    if (fails())
+        return FAILED;
+    if (attribute == 1 && bytes == sizeof s->workspace)
+        s->workspace = *(const uint64_t *)from;
+    else if (attribute >= first && attribute <= last &&
+             bytes == sizeof *s->alignment)
+        s->alignment[attribute - first] = *(const uint32_t *)from;
+    else
+        return FAILED;
+    return 0;
+}
+
+/* Extents of op(a), op(b) and c are those of one product. */
+static bool do_fit(const said *desc, const said *a, const said *b,
+                   const said *c)
+{
+    const bool of_a = desc->transposes[0] == OP_T;
+    const bool of_b = desc->transposes[1] == OP_T;
+
+    return (of_a ? a->columns : a->rows) == c->rows &&
+           (of_b ? b->rows : b->columns) == c->columns &&
+           (of_a ? a->rows : a->columns) == (of_b ? b->columns : b->rows) &&
+           a->type == b->type && c->type == 0;
+}
+
+int cublasLtMatmulAlgoGetHeuristic(handle *h, said *desc, said *a, said *b,
+                                   said *c, said *d, said *preference, int n,
+                                   heuristic *results, int *n_results)
+{
+    if (fails() || !h || c != d || n != 1 || !do_fit(desc, a, b, c) ||
+        preference->workspace < WORKSPACE)
+        return FAILED;
+    for (int i = 0; i < 4; i++)
+        if (preference->alignment[i] != 16)
+            return FAILED;
+    *results =
+        (heuristic){.algorithm = {chosen}, .workspace = WORKSPACE, .waves = 1};
+    *n_results = 1;
+    return 0;
+}
+
+static bool is_aligned(const void *p)
+{
+    return (uintptr_t)p % 16 == 0;
+}
+
+/* Its a is the second operand by rows. */
+int cublasLtMatmul(handle *h, said *desc, const float *alpha, const void *a,
+                   said *of_a, const void *b, said *of_b, const float *beta,
+                   const void *c, said *of_c, void *d, said *of_d,
+                   const uint64_t *algorithm, void *workspace, size_t bytes,
+                   void *stream)
+{
+    const bool is_transposed = desc->transposes[0] == OP_T;
+    const czr_launch_config config = {
+        .grid = {1, 1, 1}, .block = {256, 1, 1}, .stream = stream};
+    czr_plain_product p = {.m = of_c->columns,
+                           .n = of_c->rows,
+                           .k = is_transposed ? of_a->rows : of_a->columns,
+                           .a = b,
+                           .b = a,
+                           .out = d,
+                           .alpha = 1,
+                           .a_is_bf16 = of_b->type == BF16,
+                           .b_is_bf16 = of_a->type == BF16,
+                           .transpose_a = desc->transposes[1] == OP_T,
+                           .transpose_b = is_transposed,
+                           .blocks = 1};
+    const void *skip = NULL;
+    void *arguments[] = {&p, &skip};
+
+    if (fails() || *alpha != 1.F || *beta != 0.F || c != d || of_c != of_d ||
+        algorithm[0] != chosen || bytes != WORKSPACE || !is_aligned(a) ||
+        !is_aligned(b) || !is_aligned(d) || (uintptr_t)workspace % 256 != 0 ||
+        !workspace || !do_fit(desc, of_a, of_b, of_c))
+        return FAILED;
+    double_cublaslt_products++;
+    return cuLaunchKernelEx(&config, h->kernel, arguments, NULL);
+}
