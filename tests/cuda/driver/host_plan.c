@@ -44,10 +44,12 @@ static czr_status host_rank(czr_world *world, void *user)
     return status;
 }
 
-void host_plan_run(int n_ranks, int steps, bool has_bad_step, outcome *out)
+void host_plan_run(int n_ranks, int steps, rank_variety kind, outcome *out)
 {
-    host_run h = {
-        .base = {.has_bad_step = has_bad_step}, .out = out, .steps = steps};
+    host_run h = {.base = {.has_bad_step = kind == RANK_BAD,
+                           .is_constant = kind == RANK_CONSTANT},
+                  .out = out,
+                  .steps = steps};
 
     rank_drop(out);
     if (czr_world_threads_run(n_ranks, host_rank, &h) != CZR_OK)

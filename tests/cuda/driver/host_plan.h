@@ -5,10 +5,8 @@
 
 #include "tests/cuda/driver/loopback_rank.h"
 
-#include <stdbool.h>
-
 /* All ranks of rank_program, so many steps; ends the test where they fail. */
-void host_plan_run(int n_ranks, int steps, bool has_bad_step, outcome *out);
+void host_plan_run(int n_ranks, int steps, rank_variety kind, outcome *out);
 /* The first rank that differs, or -1; of `a` without results of as many single
  * steps. */
 int host_plan_difference(const outcome *a, const outcome *b, int n_ranks,

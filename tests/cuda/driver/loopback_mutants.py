@@ -102,6 +102,9 @@ MUTANTS = [
      "        status = czr_graph_launch",
      "    czr_status status = CZR_OK;\n\n    if (status == CZR_OK)\n"
      "        status = czr_graph_launch"),
+    ("the ranks' streams do not wait for a graph", "loopback", "script.c",
+     "    if (status == CZR_OK)\n        status = meet(team, false);\n"
+     "    add_counts", "    add_counts"),
     ("a band is not mirrored", "bands", "device_cuda.c",
      "czr_collect_band_mirror(device->collect, matrix, element_bytes,\n"
      "                                         *band, NULL, "

@@ -21,7 +21,8 @@ static int n_ranks, n_orders = 6, n_failures = 60, n_replays = 100;
 
 /* What one run on the double is to be. */
 typedef struct wish {
-    bool has_bad_step, is_late; /* late: nobody waits for steps but the last */
+    bool has_bad_step, is_constant;
+    bool is_late; /* nobody waits for steps but the last */
     bool is_captured;
     int graphs; /* that there were at the end */
     int steps;
@@ -78,12 +79,14 @@ static czr_status run_ranks(czr_context *context, czr_nvrtc *nvrtc, wish *w)
         .context = context, .nvrtc = nvrtc, .is_captured = w->is_captured};
     run r = {.is_device = true,
              .has_bad_step = w->has_bad_step,
+             .is_constant = w->is_constant,
              .is_placed = w->is_late || w->is_captured,
              .context = context};
     czr_loopback *loopback;
 
-    czr_status status =
-        w->is_late ? czr_context_open_stream(context, &r.stream) : CZR_OK;
+    czr_status status = w->is_late && !w->is_constant
+                            ? czr_context_open_stream(context, &r.stream)
+                            : CZR_OK;
     if (status != CZR_OK)
         return status;
     status = czr_loopback_open(&options, cuda_program, &loopback);
@@ -135,20 +138,23 @@ static czr_status run_on_double(wish *w)
 
 /* By turns: each step waited for or not, captured or not; where it is neither
  * late nor captured, every other tensor is copied. */
-static wish wish_of(int order, bool has_bad_step)
+static wish wish_of(int order, rank_variety kind)
 {
-    return (wish){.has_bad_step = has_bad_step,
+    return (wish){.has_bad_step = kind == RANK_BAD,
+                  .is_constant = kind == RANK_CONSTANT,
                   /* Without a policy each step is asked what it says. */
-                  .is_late = order % 2 && (rank_program->skip || !has_bad_step),
+                  .is_late =
+                      order % 2 && (rank_program->skip || kind != RANK_BAD),
                   .is_captured = order % 4 == 3 || order % 4 == 0,
                   .steps = STEPS};
 }
 
 /* Whether it went as on the host. */
-static bool try_order(int order, bool has_bad_step, const outcome *host)
+static bool try_order(int order, rank_variety kind, const outcome *host)
 {
+    static const char *const names[] = {"", ", bad step", ", constant"};
     outcome device = {{{0}}};
-    wish w = wish_of(order, has_bad_step);
+    wish w = wish_of(order, kind);
 
     w.out = &device;
     fake_reset((uint64_t)order + rank_seed, order % 3 * 40);
@@ -162,8 +168,8 @@ static bool try_order(int order, bool has_bad_step, const outcome *host)
     const bool is_right = rank < 0 && w.is_captured == (w.graphs > 0);
     if (!is_right)
         printf("order %d%s%s: rank %d differs, %d graphs%s\n", order,
-               has_bad_step ? ", bad step" : "", w.is_late ? ", late" : "",
-               rank, w.graphs, w.is_captured ? ", captured" : "");
+               names[kind], w.is_late ? ", late" : "", rank, w.graphs,
+               w.is_captured ? ", captured" : "");
     rank_drop(&device);
     return is_right;
 }
@@ -173,10 +179,10 @@ static int compare_orders(void)
     outcome host = {{{0}}};
     int n_wrong = 0;
 
-    for (int bad = 0; bad < 2; bad++) {
-        host_plan_run(n_ranks, STEPS, bad, &host);
+    for (int kind = 0; kind < RANK_VARIETIES; kind++) {
+        host_plan_run(n_ranks, STEPS, (rank_variety)kind, &host);
         for (int order = 1; order <= n_orders; order++)
-            n_wrong += !try_order(order, bad, &host);
+            n_wrong += !try_order(order, (rank_variety)kind, &host);
     }
     rank_drop(&host);
     return n_wrong;
@@ -251,7 +257,7 @@ int main(int argc, char **argv)
     take_number(&args, &n_replays);
     const int n_wrong = compare_orders();
     printf("%s, seed %llu: %d ranks, %d operations, %d orders of %d steps, "
-           "with and without a bad one: %d differ from the host\n",
+           "drawn, with a bad one, constant: %d differ from the host\n",
            rank_program->name, (unsigned long long)rank_seed, n_ranks,
            rank_program->n_ops, n_orders, STEPS, n_wrong);
     const int n_unclean = fail_calls(false) + fail_calls(true);

@@ -221,7 +221,7 @@ czr_status rank_give(run *r, czr_engine *engine, int rank, int step)
     czr_status status = give_externs(engine, step);
 
     for (int p = 0; p < rank_program->n_params && status == CZR_OK; p++)
-        if (has(rank, p))
+        if (has(rank, p) && (step == 0 || !r->is_constant))
             status = give_grad(r, engine, rank, p, step);
     return status;
 }

@@ -9,6 +9,15 @@
 
 enum { RANK_MAX = 64, RANK_BAD_STEP = 3, RANK_MAX_HYPERS = 256 };
 
+/* Gradients are drawn for each step, or so and one is not a number, or they
+ * stay: then no trainer's stream orders steps. */
+typedef enum rank_variety {
+    RANK_DRAWN,
+    RANK_BAD,
+    RANK_CONSTANT,
+    RANK_VARIETIES
+} rank_variety;
+
 extern const uint64_t rank_seed;
 extern const czr_program *rank_program; /* set by who runs it */
 
@@ -30,7 +39,9 @@ typedef struct loose {
 
 typedef struct run {
     bool is_device, has_bad_step;
-    bool is_placed; /* all tensors: copies of the host's make it wait */
+    bool is_constant; /* gradients, which are given before the first step alone
+                       */
+    bool is_placed;   /* all tensors: copies of the host's make it wait */
     loose *tensors[RANK_MAX]; /* [n_params] */
     void *stream; /* trainers' of the device; NULL: each step is waited for */
     czr_context *context;

@@ -126,7 +126,7 @@ static int compare_orders(void)
     for (int i = 0; i < 2 * n_orders; i++) {
         test_rank ranks[RANKS_MOST];
         const bool bad = i % 2;
-        host_plan_run(n_ranks, STEPS, bad, &host);
+        host_plan_run(n_ranks, STEPS, bad ? RANK_BAD : RANK_DRAWN, &host);
         w.has_bad_step = bad;
         w.is_late = i % 4 > 1 && (rank_program->skip || !bad);
         w.leaver = -1;
