@@ -7,6 +7,9 @@
 
 __extension__ typedef __int128 cz_wide;
 
+/* Later than any time that is known exactly, in ps. */
+#define CZ_SOLVE_NEVER (((int64_t)1 << 62) - 1)
+
 /* floor(whole * part / n), 0 <= part <= n.  Of pieces [a, b) the differences
  * part(b) - part(a) add up to the whole. */
 static inline int64_t cz_solve_part(int64_t whole, int64_t part, int64_t n)
@@ -29,6 +32,13 @@ static inline int64_t cz_solve_min(int64_t a, int64_t b)
 static inline int64_t cz_solve_max(int64_t a, int64_t b)
 {
     return a > b ? a : b;
+}
+
+/* The end of what takes `ps`, at most 2^62, from `start` on: at most
+ * CZ_SOLVE_NEVER, so that two such times can be added. */
+static inline int64_t cz_solve_end(int64_t start, int64_t ps)
+{
+    return start < CZ_SOLVE_NEVER - ps ? start + ps : CZ_SOLVE_NEVER;
 }
 
 #endif

@@ -28,9 +28,10 @@ static void run_on(state *s, int index, int rank, int64_t start)
     const cz_pipeline_op *op = &s->list->ops[index];
     const int n_ranks = s->list->n_ranks;
     const int64_t ps = op->ps[rank - op->first];
-    const int64_t end = start + ps;
+    const int64_t end = cz_solve_end(start, ps);
+    int64_t *busy = &s->times.busy[(int)op->stream * n_ranks + rank];
     s->times.end[index * n_ranks + rank] = end;
-    s->times.busy[(int)op->stream * n_ranks + rank] += ps;
+    *busy = cz_solve_end(*busy, ps);
     s->stream_free[(int)op->stream * n_ranks + rank] = end;
     s->times.makespan = cz_solve_max(s->times.makespan, end);
 }

@@ -78,7 +78,7 @@ static void finish_at(search *s, int number, const cz_folded_op *w, int i,
                       int64_t start)
 {
     const int rank = w->ranks[i];
-    const int64_t end = start + w->ps[i];
+    const int64_t end = cz_solve_end(start, w->ps[i]);
     s->end[(int64_t)number * s->n_ranks + rank] = end;
     s->free_at[(int)w->stream * s->n_ranks + rank] = end;
 }

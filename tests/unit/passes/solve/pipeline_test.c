@@ -1,6 +1,8 @@
 /* The simulated executor: streams in order, waits, joint operations, skips. */
 #include "passes/solve/pipeline.h"
 
+#include "passes/solve/pipeline_order.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -99,6 +101,33 @@ test_ranks_of_one_communicator_alone_wait_for_each_other(void **unused)
     cz_arena_fini(&arena);
 }
 
+/* In the executor, and in the search for an order. */
+static void test_times_of_2_62_ps_do_not_overflow(void **unused)
+{
+    const int64_t most = (int64_t)1 << 62;
+    cz_pipeline_op ops[] = {
+        {COMPUTE, 0, false, 0, 1, PS(most), NULL, 0},
+        {COMPUTE, 0, false, 0, 1, PS(most), AFTER(0)},
+        {LINK, 0, true, 0, 1, PS(most), AFTER(1)},
+    };
+    cz_pipeline_comm comms[3] = {{0, NULL}};
+    const cz_pipeline_list list = {1, 3, ops};
+    const cz_pipeline_order_problem problem = {.list = &list,
+                                               .comms = comms,
+                                               .end_moved = 3,
+                                               .n_groups = 1,
+                                               .effort = 100};
+    cz_arena arena;
+    (void)unused;
+    cz_arena_init(&arena);
+    const cz_pipeline_times times = simulate(&arena, 1, ops, 3);
+    const cz_pipeline_order found = cz_pipeline_find_order(&arena, &problem);
+    assert_true(times.makespan == most - 1);
+    assert_true(times.busy[COMPUTE] == most - 1);
+    assert_true(found.makespan == most - 1 && found.groups_end == most - 1);
+    cz_arena_fini(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -106,6 +135,7 @@ int main(void)
             test_ranks_of_one_communicator_alone_wait_for_each_other),
         cmocka_unit_test(test_streams_overlap_unless_waits_say_otherwise),
         cmocka_unit_test(test_a_joint_operation_waits_for_its_last_rank),
+        cmocka_unit_test(test_times_of_2_62_ps_do_not_overflow),
         cmocka_unit_test(test_who_skips_is_not_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
