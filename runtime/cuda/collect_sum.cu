@@ -161,7 +161,7 @@ template <class T> DEV T *data_of(const members &t, int m)
     return reach((T *)reach(t.data)[m]);
 }
 
-// V neighbours; those that are not there are not touched.
+// V neighbours, 16 bytes or one; those that are not there are not touched.
 template <int V, class T> DEV void read_some(T (&v)[V], const T *p, int left)
 {
     if constexpr (V == 1) {
@@ -184,7 +184,14 @@ template <int V, class T> DEV void write_some(T *p, const T (&v)[V], int left)
 #pragma unroll
         for (int k = 0; k < V; k++)
             w.v[k] = v[k];
-        write_wide(p, w, left, are_aligned(p));
+        if (left == V && are_aligned(p)) {
+            store_whole128(p, w.quads[0]);
+            return;
+        }
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            if (k < left)
+                p[k] = v[k];
     }
 }
 

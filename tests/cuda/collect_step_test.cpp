@@ -161,6 +161,20 @@ static int limit_of(int exponent)
     return (exponent + 127) << 23;
 }
 
+// All small, but for one that may be at the limit, or next to it, of either sign.
+static void calm(gradients &g, std::size_t i)
+{
+    const span &s = g.spans[i];
+    const u32 bits = static_cast<u32>(s.limit) - static_cast<u32>(pick(2));
+
+    for (u64 k = 0; k < s.n; k++)
+        czr_fill(g.memory[i].at(k), CZR_F32, 1e-9, 1);
+    if (s.n) {
+        const float x = float_of(bits | static_cast<u32>(pick(2)) << 31);
+        std::memcpy(g.memory[i].at(pick(s.n)), &x, sizeof x);
+    }
+}
+
 static void test_guard()
 {
     gradients g = draw_gradients(pick(2));
@@ -169,8 +183,11 @@ static void test_guard()
 
     v.counts[MAY_BE_BEYOND] = pick(4) > 0;
     v.beyond = NOBODY;
-    for (span &s : g.spans) {
+    for (std::size_t k = 0; k < g.spans.size(); k++) {
+        span &s = g.spans[k];
         s.limit = limit_of(pick(2) ? 128 : static_cast<int>(pick(8)) - 4);
+        if (pick(2))
+            calm(g, k);
         bool is_beyond = false;
         for (u64 i = 0; i < s.n; i++)
             is_beyond |=

@@ -47,6 +47,13 @@ DEV u32 atomic_add(u32 *p, u32 x)
     return before;
 }
 
+DEV void store_whole128(void *p, uint4 v)
+{
+    if (reinterpret_cast<std::uintptr_t>(p) % sizeof v)
+        simt::fail("16 bytes at an address that is no multiple of 16");
+    std::memcpy(p, &v, sizeof v);
+}
+
 DEV void fence_for_host()
 {
 }
