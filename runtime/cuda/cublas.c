@@ -2,61 +2,24 @@
  * so it is told of c' = op(b)' op(a)'. */
 #include "runtime/cuda/cublas.h"
 
+#include "runtime/cuda/cublas_internal.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* cudaDataType, cublasComputeType_t, cublasOperation_t, and attributes. */
-enum {
-    R_32F = 0,
-    R_16BF = 14,
-    COMPUTE_32F = 68,
-    OP_N = 0,
-    OP_T = 1,
-    DESC_TRANSPOSE_A = 3,
-    DESC_TRANSPOSE_B = 4,
-    PREFER_WORKSPACE = 1,
-    PREFER_ALIGNMENT_A = 5,
-    N_ALIGNMENTS = 4 /* of a, b, c and d */
-};
-
-/* cublasLtMatmulHeuristicResult_t. */
-typedef struct heuristic {
-    uint64_t algorithm[8];
-    size_t workspace;
-    int state;
-    float waves;
-    int reserved[4];
-} heuristic;
-
 struct czr_cublas {
     void *library, *handle;
-    size_t (*version)(void);
-    int (*create)(void **handle);
-    int (*destroy)(void *handle);
-    int (*desc_create)(void **desc, int compute, int scale_type);
-    int (*desc_destroy)(void *desc);
-    int (*desc_set)(void *desc, int attribute, const void *from, size_t bytes);
-    int (*layout_create)(void **layout, int type, uint64_t rows,
-                         uint64_t columns, int64_t stride);
-    int (*layout_destroy)(void *layout);
-    int (*preference_create)(void **preference);
-    int (*preference_destroy)(void *preference);
-    int (*preference_set)(void *preference, int attribute, const void *from,
-                          size_t bytes);
-    int (*choose)(void *handle, void *desc, void *a, void *b, void *c, void *d,
-                  void *preference, int n, heuristic *results, int *n_results);
-    int (*multiply)(void *handle, void *desc, const void *alpha, const void *a,
-                    void *a_layout, const void *b, void *b_layout,
-                    const void *beta, const void *c, void *c_layout, void *d,
-                    void *d_layout, const uint64_t *algorithm, void *workspace,
-                    size_t workspace_bytes, void *stream);
+#define CZR_CUBLAS_CALL(symbol, name, result, arguments)                       \
+    result(*name) arguments;
+#include "runtime/cuda/cublas_calls.def"
+#undef CZR_CUBLAS_CALL
 };
 
 struct czr_cublas_plan {
     czr_cublas *cublas;
     void *desc, *a, *b, *c;
-    heuristic chosen;
+    czr_cublas_choice chosen;
 };
 
 /* ---- the library -------------------------------------------------------- */
@@ -65,21 +28,10 @@ static const struct {
     const char *symbol;
     size_t offset;
 } functions[] = {
-    {"cublasLtGetVersion", offsetof(czr_cublas, version)},
-    {"cublasLtCreate", offsetof(czr_cublas, create)},
-    {"cublasLtDestroy", offsetof(czr_cublas, destroy)},
-    {"cublasLtMatmulDescCreate", offsetof(czr_cublas, desc_create)},
-    {"cublasLtMatmulDescDestroy", offsetof(czr_cublas, desc_destroy)},
-    {"cublasLtMatmulDescSetAttribute", offsetof(czr_cublas, desc_set)},
-    {"cublasLtMatrixLayoutCreate", offsetof(czr_cublas, layout_create)},
-    {"cublasLtMatrixLayoutDestroy", offsetof(czr_cublas, layout_destroy)},
-    {"cublasLtMatmulPreferenceCreate", offsetof(czr_cublas, preference_create)},
-    {"cublasLtMatmulPreferenceDestroy",
-     offsetof(czr_cublas, preference_destroy)},
-    {"cublasLtMatmulPreferenceSetAttribute",
-     offsetof(czr_cublas, preference_set)},
-    {"cublasLtMatmulAlgoGetHeuristic", offsetof(czr_cublas, choose)},
-    {"cublasLtMatmul", offsetof(czr_cublas, multiply)},
+#define CZR_CUBLAS_CALL(symbol, name, result, arguments)                       \
+    {#symbol, offsetof(czr_cublas, name)},
+#include "runtime/cuda/cublas_calls.def"
+#undef CZR_CUBLAS_CALL
 };
 
 static void *open_library(const char *path)
@@ -170,30 +122,34 @@ static bool lay_out(const czr_cublas *c, void **layout, int type, size_t rows,
 static bool describe(czr_cublas_plan *plan, const czr_product *p)
 {
     const czr_cublas *c = plan->cublas;
-    const int type = p->a_dtype == CZR_BF16 ? R_16BF : R_32F;
-    const int of_a = p->transpose_b ? OP_T : OP_N;
-    const int of_b = p->transpose_a ? OP_T : OP_N;
+    const int type = p->a_dtype == CZR_BF16 ? CZR_CUBLAS_16BF : CZR_CUBLAS_32F;
+    const int of_a = p->transpose_b ? CZR_CUBLAS_OP_T : CZR_CUBLAS_OP_N;
+    const int of_b = p->transpose_a ? CZR_CUBLAS_OP_T : CZR_CUBLAS_OP_N;
 
-    return c->desc_create(&plan->desc, COMPUTE_32F, R_32F) == 0 &&
-           c->desc_set(plan->desc, DESC_TRANSPOSE_A, &of_a, sizeof of_a) == 0 &&
-           c->desc_set(plan->desc, DESC_TRANSPOSE_B, &of_b, sizeof of_b) == 0 &&
+    return c->desc_create(&plan->desc, CZR_CUBLAS_COMPUTE_32F,
+                          CZR_CUBLAS_32F) == 0 &&
+           c->desc_set(plan->desc, CZR_CUBLAS_DESC_TRANSPOSE_A, &of_a,
+                       sizeof of_a) == 0 &&
+           c->desc_set(plan->desc, CZR_CUBLAS_DESC_TRANSPOSE_B, &of_b,
+                       sizeof of_b) == 0 &&
            lay_out(c, &plan->a, type, p->transpose_b ? p->n : p->k,
                    p->transpose_b ? p->k : p->n) &&
            lay_out(c, &plan->b, type, p->transpose_a ? p->k : p->m,
                    p->transpose_a ? p->m : p->k) &&
-           lay_out(c, &plan->c, R_32F, p->m, p->n);
+           lay_out(c, &plan->c, CZR_CUBLAS_32F, p->m, p->n);
 }
 
 static bool prefer(const czr_cublas *c, void *preference, size_t workspace)
 {
     const uint32_t alignment = CZR_CUBLAS_ALIGNMENT;
     const uint64_t bytes = workspace;
-    bool is_set = c->preference_set(preference, PREFER_WORKSPACE, &bytes,
-                                    sizeof bytes) == 0;
+    bool is_set = c->preference_set(preference, CZR_CUBLAS_PREFER_WORKSPACE,
+                                    &bytes, sizeof bytes) == 0;
 
-    for (int i = 0; i < N_ALIGNMENTS; i++)
-        is_set &= c->preference_set(preference, PREFER_ALIGNMENT_A + i,
-                                    &alignment, sizeof alignment) == 0;
+    for (int which = CZR_CUBLAS_PREFER_ALIGNMENT_A;
+         which <= CZR_CUBLAS_PREFER_ALIGNMENT_D; which++)
+        is_set &= c->preference_set(preference, which, &alignment,
+                                    sizeof alignment) == 0;
     return is_set;
 }
 

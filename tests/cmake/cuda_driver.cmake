@@ -81,6 +81,20 @@ if(CUDA_HEADER AND CMAKE_CXX_COMPILER)
   set_tests_properties(cuda_driver_header PROPERTIES LABELS cuda)
 endif()
 
+# And cuBLASLt's.
+find_path(CUBLAS_HEADER cublasLt.h HINTS ENV CUDA_PATH PATHS /usr/local/cuda
+  PATH_SUFFIXES include)
+if(CUBLAS_HEADER AND CMAKE_CXX_COMPILER)
+  add_executable(cuda_cublas_header cuda/driver/cublas_header_test.cpp)
+  set_target_properties(cuda_cublas_header PROPERTIES CXX_STANDARD 17
+    CXX_STANDARD_REQUIRED ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(cuda_cublas_header PRIVATE ${CMAKE_SOURCE_DIR}
+    ${CMAKE_SOURCE_DIR}/runtime)
+  target_include_directories(cuda_cublas_header SYSTEM PRIVATE ${CUBLAS_HEADER})
+  add_test(NAME cuda_cublas_header COMMAND cuda_cublas_header)
+  set_tests_properties(cuda_cublas_header PROPERTIES LABELS cuda)
+endif()
+
 # And NCCL's, with the library itself.
 find_path(NCCL_HEADER nccl.h HINTS ENV CUDA_PATH PATHS /usr/local/cuda
   PATH_SUFFIXES include)

@@ -1,5 +1,5 @@
 // Whether a prototype of ours is that of a header: as many arguments, each of the
-// same size, pointers where it has pointers.
+// same size, pointers where it has pointers; likewise the result.
 #ifndef TESTS_CUDA_SAME_HPP
 #define TESTS_CUDA_SAME_HPP
 
@@ -12,12 +12,12 @@ template <typename A, typename B> constexpr bool is_same()
 }
 
 template <typename F, typename G> struct same;
-template <typename... A, typename R, typename... B>
-struct same<int (*)(A...), R (*)(B...)> {
+template <typename Q, typename... A, typename R, typename... B>
+struct same<Q (*)(A...), R (*)(B...)> {
     static constexpr bool value()
     {
         if constexpr (sizeof...(A) == sizeof...(B))
-            return sizeof(R) == sizeof(int) && (is_same<A, B>() && ...);
+            return is_same<Q, R>() && (is_same<A, B>() && ...);
         else
             return false;
     }
