@@ -43,6 +43,9 @@ typedef struct czr_device_ops {
     /* Puts an operation behind its stream and its waits.  Operations come in
      * list order; one that never comes is skipped and orders nothing. */
     czr_status (*submit)(czr_device *device, int op);
+    /* What is put on a stream of the caller's from now on comes behind the last
+     * step; NULL: where there are no streams. */
+    czr_status (*follow)(czr_device *device, czr_stream stream);
     /* Completes all that was submitted, and starts a new list. */
     czr_status (*finish)(czr_device *device);
     void (*close)(czr_device *device);

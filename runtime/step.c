@@ -72,11 +72,13 @@ czr_status czr_grad_ready(czr_engine *engine, int param, czr_stream producer)
 
 czr_status czr_param_wait(czr_engine *engine, int param, czr_stream consumer)
 {
-    (void)consumer; /* the host has finished when czr_step returns */
     if (param < 0 || param >= engine->program->n_params)
         return CZR_ERR_ARGUMENT;
     czr_engine_lock(engine);
-    const czr_status status = engine->status;
+    czr_status status = engine->status;
+    /* The host has finished when czr_step returns. */
+    if (status == CZR_OK && engine->device->ops->follow)
+        status = engine->device->ops->follow(engine->device, consumer);
     czr_engine_unlock(engine);
     return status;
 }

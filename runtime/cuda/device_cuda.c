@@ -17,6 +17,7 @@ typedef struct cuda_device {
     int64_t deadline_ms;
     void *current; /* stream of the operation that runs; NULL: none does */
     void *outside; /* stream of what is done at once */
+    void *ended;   /* event of the last step; NULL: none */
     czr_status status;
 } cuda_device;
 
@@ -249,9 +250,20 @@ czr_status czr_device_cuda_use(czr_device *base, void *stream)
 
 czr_status czr_device_cuda_follow(czr_device *base, void *event)
 {
-    const cuda_device *device = (const cuda_device *)base;
+    cuda_device *device = (cuda_device *)base;
 
+    device->ended = event;
     return czr_context_wait(device->context, device->outside, event);
+}
+
+static czr_status follow_cuda(czr_device *base, czr_stream stream)
+{
+    cuda_device *device = (cuda_device *)base;
+    const czr_status status = czr_context_enter(device->context);
+
+    return status == CZR_OK && device->ended
+               ? czr_context_wait(device->context, stream, device->ended)
+               : status;
 }
 
 static czr_status submit_cuda(czr_device *base, int op)
@@ -302,6 +314,7 @@ static const czr_device_ops cuda_ops = {
     .mirror_lower = mirror_lower_cuda,
     .launch = launch_cuda,
     .submit = submit_cuda,
+    .follow = follow_cuda,
     .finish = finish_cuda,
     .close = close_cuda,
 };

@@ -45,7 +45,8 @@ czr_status czr_device_cuda_end(czr_device *device, int op);
  * not waited for; NULL: done at once, as in the beginning.  Returns the first
  * failure of functions that return nothing. */
 czr_status czr_device_cuda_use(czr_device *device, void *stream);
-/* What is done at once comes behind the event from now on. */
+/* What is done at once comes behind the event from now on, and so do streams
+ * that are asked to follow; it stays where it is. */
 czr_status czr_device_cuda_follow(czr_device *device, void *event);
 
 #endif

@@ -34,6 +34,8 @@ static czr_status open_streams(czr_cuda_rank *rank)
         status = czr_context_open_event(context, &rank->event);
     if (status == CZR_OK)
         status = czr_context_open_event(context, &rank->decided);
+    if (status == CZR_OK)
+        status = czr_context_open_event(context, &rank->ended);
     return status;
 }
 
@@ -274,6 +276,7 @@ void czr_cuda_rank_close(czr_cuda_rank *rank)
     czr_context_close_stream(context, rank->harvest);
     czr_context_close_event(context, rank->event);
     czr_context_close_event(context, rank->decided);
+    czr_context_close_event(context, rank->ended);
     if (rank->engine && rank->engine->device)
         release_all(rank, rank->engine->device);
     czr_context_free_pinned(context, rank->result);

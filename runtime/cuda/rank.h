@@ -32,7 +32,7 @@ typedef struct czr_cuda_rank {
     czr_collect_result *result; /* pinned */
     void *main;    /* stream: what precedes and follows a list, and guards */
     void *harvest; /* stream that waits for decisions */
-    void *event, *decided;
+    void *event, *decided, *ended; /* at hand; behind a decision; a step */
     bool has_decision; /* an operation of the list decides; else the guard */
     int64_t sequence;  /* decisions that were asked for */
     int64_t harvested; /* those that the engine has learned */

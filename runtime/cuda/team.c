@@ -175,12 +175,12 @@ static czr_status wait_for_stream(czr_cuda_rank *rank, void *stream)
 static czr_status let_follow(czr_cuda_rank *rank, void *stream)
 {
     czr_context *context = rank->parts.context;
-    czr_status status = czr_context_record(context, rank->event, rank->main);
+    czr_status status = czr_context_record(context, rank->ended, rank->main);
 
     if (status == CZR_OK)
-        status = czr_device_cuda_follow(rank->engine->device, rank->event);
+        status = czr_device_cuda_follow(rank->engine->device, rank->ended);
     if (status == CZR_OK && stream)
-        status = czr_context_wait(context, stream, rank->event);
+        status = czr_context_wait(context, stream, rank->ended);
     return czr_cuda_rank_check(rank, status, "the end of a step");
 }
 

@@ -81,11 +81,11 @@ MUTANTS = [
      "        status = czr_context_wait(context, rank->main, rank->event);",
      "        status = CZR_OK;"),
     ("the trainer's stream does not wait", "loopback", "team.c",
-     "        status = czr_context_wait(context, stream, rank->event);",
+     "        status = czr_context_wait(context, stream, rank->ended);",
      "        status = CZR_OK;"),
     ("what is given comes before a step has ended", "externs", "team.c",
      "        status = czr_device_cuda_follow(rank->engine->device, "
-     "rank->event);", "        status = CZR_OK;"),
+     "rank->ended);", "        status = CZR_OK;"),
     ("tensors are not copied out", "loopback", "team.c",
      "        czr_loose_copy_out(engine, param);", "        ;"),
     ("phases follow the step before the last", "turns", "team.c",
@@ -105,6 +105,8 @@ MUTANTS = [
     ("the ranks' streams do not wait for a graph", "loopback", "script.c",
      "    if (status == CZR_OK)\n        status = meet(team, false);\n"
      "    add_counts", "    add_counts"),
+    ("who reads parameters does not wait", "loopback", "device_cuda.c",
+     "? czr_context_wait(device->context, stream, device->ended)", "? CZR_OK"),
     ("a band is not mirrored", "bands", "device_cuda.c",
      "czr_collect_band_mirror(device->collect, matrix, element_bytes,\n"
      "                                         *band, NULL, "
