@@ -2,7 +2,9 @@
  * host does are the host's to the bit; eigenvalues of small matrices come from
  * the device's own kernel.
  *
- * factorise_test [SEED] */
+ * factorise_test [SEED]
+ * factorise_test gpu NVRTC...: on the machine's GPU, with the first NVRTC that
+ * serves; exit status 77 without either: skipped. */
 #include "runtime/factor.h"
 #include "runtime/library.h"
 #include "runtime/memory.h"
@@ -404,11 +406,17 @@ int main(int argc, char **argv)
         cmocka_unit_test(failures_leave_nothing),
         cmocka_unit_test(what_waits_is_in_no_graph),
     };
+    const struct CMUnitTest on_gpu[] = {
+        cmocka_unit_test(the_hosts_are_the_hosts),
+        cmocka_unit_test(small_eigenvalues_are_the_devices),
+        cmocka_unit_test(what_is_not_finite_is_told),
+        cmocka_unit_test(skipped_steps_write_nothing),
+    };
 
-    if (argc > 1)
+    if (argc > 1 && strcmp(argv[1], "gpu") != 0)
         seed = (unsigned)strtoul(argv[1], NULL, 10);
     srand(seed);
     printf("seed %u, %s\n", seed,
            czr_library_has_lapack() ? "with LAPACK" : "without LAPACK");
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return STAGES_RUN(argc, argv, tests, on_gpu);
 }

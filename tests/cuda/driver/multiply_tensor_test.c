@@ -2,7 +2,9 @@
  * NVRTC: all forms that tensor cores' kernels take, with numbers of which sums
  * are exact, so that each is the host's to the bit; and the tiles of all.
  *
- * multiply_tensor_test [TRIALS [SEED]] */
+ * multiply_tensor_test [TRIALS [SEED]]
+ * multiply_tensor_test gpu NVRTC...: on the machine's GPU, with the first NVRTC
+ * that serves; exit status 77 without either: skipped. */
 #include "passes/solve/tile_order.h"
 #include "runtime/cuda/tiles.h"
 #include "runtime/product.h"
@@ -410,11 +412,15 @@ int main(int argc, char **argv)
         cmocka_unit_test(tiles_are_the_compilers),
         cmocka_unit_test(tiles_fill_waves),
     };
+    const struct CMUnitTest on_gpu[] = {
+        cmocka_unit_test(tensor_products_are_the_hosts),
+        cmocka_unit_test(odd_places_are_for_the_plain_kernel),
+    };
 
-    if (argc > 1)
+    if (argc > 1 && strcmp(argv[1], "gpu") != 0)
         trials = atoi(argv[1]);
-    if (argc > 2)
+    if (argc > 2 && strcmp(argv[1], "gpu") != 0)
         first_seed = (unsigned)strtoul(argv[2], NULL, 10);
     printf("%d trials, seed %u\n", trials, first_seed);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return STAGES_RUN(argc, argv, tests, on_gpu);
 }

@@ -2,7 +2,9 @@
  * NVRTC: drawn ones beside the host's in a fixed order, to the bit, where a
  * program is strict.
  *
- * multiply_test [TRIALS [SEED]] */
+ * multiply_test [TRIALS [SEED]]
+ * multiply_test gpu NVRTC...: on the machine's GPU, with the first NVRTC that
+ * serves; exit status 77 without either: skipped. */
 #include "runtime/product.h"
 #include "tests/cuda/driver/stages.h"
 
@@ -292,11 +294,14 @@ int main(int argc, char **argv)
         cmocka_unit_test(failures_leave_nothing),
         cmocka_unit_test(products_are_listed),
     };
+    const struct CMUnitTest on_gpu[] = {
+        cmocka_unit_test(strict_products_are_the_hosts),
+    };
 
-    if (argc > 1)
+    if (argc > 1 && strcmp(argv[1], "gpu") != 0)
         trials = atoi(argv[1]);
-    if (argc > 2)
+    if (argc > 2 && strcmp(argv[1], "gpu") != 0)
         first_seed = (unsigned)strtoul(argv[2], NULL, 10);
     printf("%d trials, seed %u\n", trials, first_seed);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return STAGES_RUN(argc, argv, tests, on_gpu);
 }

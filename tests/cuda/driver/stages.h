@@ -4,9 +4,11 @@
 #define TESTS_CUDA_STAGES_H
 
 #include "runtime/cuda/multiply.h"
-#include "tests/cuda/driver/bench.h"
+#include "tests/cuda/driver/gpu_bench.h"
 #include "tests/cuda/driver/plain_bodies.h"
 #include "tests/cuda/driver/product_bodies.h"
+
+#include <string.h>
 
 typedef struct test_stages {
     test_bench bench;
@@ -16,6 +18,9 @@ typedef struct test_stages {
     czr_cuda_stages stages;
     void *stream;
 } test_stages;
+
+/* NVRTC's double, or what a GPU wants. */
+static const char *stages_nvrtc = NVRTC_PATH;
 
 static inline int stages_draw(int least, int most)
 {
@@ -38,7 +43,7 @@ static inline czr_status stages_open(test_stages *s, bool is_strict)
 
     *s = (test_stages){.program = {.name = "test", .strict = is_strict}};
     s->cuda.program = &s->program;
-    assert_int_equal(czr_nvrtc_open(NVRTC_PATH, &s->nvrtc, message), 0);
+    assert_int_equal(czr_nvrtc_open(stages_nvrtc, &s->nvrtc, message), 0);
     const czr_status status = bench_open(&s->bench);
     if (status != CZR_OK)
         return status;
@@ -59,6 +64,15 @@ static inline void stages_close(test_stages *s)
     bench_close(&s->bench);
     czr_nvrtc_close(s->nvrtc);
 }
+
+/* main of a test: where its first argument is "gpu", those of its tests that
+ * can run there, on the machine's GPU. */
+#define STAGES_RUN(argc, argv, tests, on_gpu)                                  \
+    ((argc) > 1 && !strcmp((argv)[1], "gpu")                                   \
+         ? (stages_nvrtc = gpu_bench_use(argc, argv))                          \
+               ? cmocka_run_group_tests(on_gpu, NULL, NULL)                    \
+               : GPU_BENCH_SKIPPED                                             \
+         : cmocka_run_group_tests(tests, NULL, NULL))
 
 /* To memory of the device that is taken for it. */
 static inline czr_status stages_send(test_stages *s, czr_address *to,
