@@ -42,7 +42,7 @@ static inline bool cz_checked_product(const int64_t *sizes, int n, int64_t *out)
 
 static inline int64_t cz_ceil_div(int64_t a, int64_t b)
 {
-    return (a + b - 1) / b;
+    return a / b + (a % b > 0);
 }
 
 static inline int64_t cz_round_up(int64_t a, int64_t multiple)

@@ -176,6 +176,8 @@ static void overflow_is_seen(void **state)
     assert_true(cz_checked_product(NULL, 0, &out));
     assert_int_equal(out, 1);
     assert_int_equal(cz_ceil_div(7, 4), 2);
+    assert_int_equal(cz_ceil_div(-7, 4), -1);
+    assert_true(cz_ceil_div(INT64_MAX - 1, 2) == INT64_MAX / 2);
     assert_int_equal(cz_round_up(8, 4), 8);
 }
 
