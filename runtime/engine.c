@@ -179,7 +179,10 @@ static czr_status prepare(czr_engine *engine, const czr_options *options,
     if (status == CZR_OK && engine->undoes)
         status = czr_undo_open(engine);
     if (status != CZR_OK)
-        return czr_engine_refuse(engine, status, "no memory for the plan");
+        return czr_engine_refuse(engine, status, "%s",
+                                 status == CZR_ERR_NO_MEMORY
+                                     ? "no memory for the plan"
+                                     : czr_status_text(status));
     name_params(engine);
     return CZR_OK;
 }

@@ -160,6 +160,8 @@ czr_status czr_loopback_open(const czr_loopback_options *options,
     if (!loopback)
         return CZR_ERR_NO_MEMORY;
     loopback->context = options->context;
+    if (options->engine.undo)
+        return refuse(loopback, CZR_ERR_UNSUPPORTED, "undoing steps on a GPU");
     czr_status status = czr_context_enter(loopback->context);
     if (status != CZR_OK)
         return refuse(loopback, status, "the device");

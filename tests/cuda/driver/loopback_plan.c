@@ -23,8 +23,10 @@ static int n_ranks, n_orders = 6, n_failures = 60, n_replays = 100;
 typedef struct wish {
     bool has_bad_step, is_constant;
     bool is_late; /* nobody waits for steps but the last; constant: for none */
-    bool is_captured;
-    int graphs; /* that there were at the end */
+    bool is_captured, is_undone;
+    bool hangs;          /* from the second step on */
+    size_t memory_bytes; /* of the device; 0: more than enough */
+    int graphs;          /* that there were at the end */
     int steps;
     outcome *out;  /* NULL: nobody asks */
     int64_t grown; /* what the later half of the steps left */
@@ -82,6 +84,8 @@ static czr_status run_steps(run *r, czr_loopback *loopback, wish *w)
     for (int step = 0; step < w->steps && status == CZR_OK; step++) {
         if (step == w->steps / 2)
             half = held();
+        if (step == 1 && w->hangs)
+            fake_hang();
         status = device_step(r, loopback, step, is_waited(w, step), w->out);
     }
     if (status == CZR_OK && w->is_late && w->is_constant)
@@ -96,7 +100,10 @@ static czr_status run_steps(run *r, czr_loopback *loopback, wish *w)
 static czr_status run_ranks(czr_context *context, czr_nvrtc *nvrtc, wish *w)
 {
     const czr_loopback_options options = {
-        .context = context, .nvrtc = nvrtc, .is_captured = w->is_captured};
+        .context = context,
+        .nvrtc = nvrtc,
+        .is_captured = w->is_captured,
+        .engine = {.undo = w->is_undone, .deadline_ms = w->hangs ? 50 : 0}};
     run r = {.is_device = true,
              .has_bad_step = w->has_bad_step,
              .is_constant = w->is_constant,
@@ -135,7 +142,7 @@ static czr_status run_on_double(wish *w)
     w->message[0] = 0;
     if (w->out)
         rank_drop(w->out);
-    fake_set_memory((size_t)1 << 32);
+    fake_set_memory(w->memory_bytes ? w->memory_bytes : (size_t)1 << 32);
     kernels_register(w->is_captured);
     if (kernels_nvrtc_path() && czr_nvrtc_open(kernels_nvrtc_path(), &nvrtc,
                                                w->message) != CZR_NVRTC_OK) {
@@ -244,6 +251,36 @@ static int fail_calls(bool is_captured)
     return n_wrong;
 }
 
+/* What cannot be is said by its name, and leaves nothing. */
+static int refuse_all(void)
+{
+    static const struct {
+        wish of;
+        czr_status status;
+    } cases[] = {
+        {{.steps = 1, .memory_bytes = 20000}, CZR_ERR_NO_MEMORY},
+        {{.steps = 1, .is_undone = true}, CZR_ERR_UNSUPPORTED},
+        {{.steps = 2, .hangs = true}, CZR_ERR_TIMEOUT},
+        {{.steps = 2, .hangs = true, .is_captured = true}, CZR_ERR_TIMEOUT},
+    };
+    int n_wrong = 0;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        wish w = cases[i].of;
+        fake_reset(7, 100);
+        const czr_status status = run_on_double(&w);
+        /* What hangs holds the streams that would be closed. */
+        const bool is_right = status == cases[i].status && w.message[0] &&
+                              (w.hangs || !bench_leftovers());
+        if (!is_right)
+            printf("refusal %zu: %s, not %s, %lld left, \"%s\"\n", i,
+                   czr_status_name(status), czr_status_name(cases[i].status),
+                   (long long)bench_leftovers(), w.message);
+        n_wrong += !is_right;
+    }
+    return n_wrong;
+}
+
 static int64_t replay(bool is_captured)
 {
     wish w = {.steps = n_replays, .is_captured = is_captured};
@@ -288,5 +325,7 @@ int main(int argc, char **argv)
     const int64_t grown = n_replays ? replay(false) + replay(true) : 0;
     printf("%d steps: %lld things more than after half of them\n", n_replays,
            (long long)grown);
-    return n_wrong || n_unclean || grown > n_replays / 4;
+    const int n_unsaid = refuse_all();
+    printf("what cannot be: %d not as it should be said\n", n_unsaid);
+    return n_wrong || n_unclean || n_unsaid || grown > n_replays / 4;
 }
