@@ -96,6 +96,8 @@ void czr_nccl_post(czr_comm *comm, const czr_unit *unit);
 czr_status czr_nccl_wait(czr_comm *comm, const czr_unit *unit, char *why);
 
 /* world_nccl_watch.c */
+/* Lock held: what NCCL says of each communicator, while nothing has failed. */
+void czr_nccl_look(czr_world_nccl *world);
 czr_status czr_nccl_watch_open(czr_world_nccl *world);
 /* Returns when the thread is over, or after the deadline: false. */
 bool czr_nccl_watch_close(czr_world_nccl *world);

@@ -287,7 +287,7 @@ static const char *reason(const czr_world_nccl *world, czr_status status)
                                     : czr_status_text(status);
 }
 
-/* What has begun and failed is not taken up again: others wait for it. */
+/* What has failed is not taken up again: others wait for it. */
 static void give_up(const czr_nccl_work *work)
 {
     czr_world_nccl *world = work->world;
@@ -314,8 +314,10 @@ void czr_nccl_post(czr_comm *comm, const czr_unit *unit)
                           .size = comm->size};
 
     work.status = seat->status = start(&work);
-    if (work.status != CZR_OK)
+    if (work.status != CZR_OK) {
+        give_up(&work);
         return;
+    }
     follow_last(&work);
     put_mark(&work, false);
     if (unit->stream)
@@ -341,8 +343,11 @@ czr_status czr_nccl_wait(czr_comm *comm, const czr_unit *unit, char *why)
     if (!unit->stream && status == CZR_OK)
         status = czr_context_synchronize(world->context, world->stream,
                                          2 * world->base.deadline_ms);
-    if (status == CZR_OK || czr_nccl_failure(world) != CZR_OK)
+    const czr_status failure = czr_nccl_failure(world);
+    if (failure != CZR_OK || (status == CZR_OK && !unit->stream))
         return czr_world_nccl_check(&world->base, why);
+    if (status == CZR_OK)
+        return CZR_OK;
     snprintf(why, CZR_WHY_BYTES, "%.*s", CZR_WHY_BYTES - 1,
              reason(world, status));
     return status;

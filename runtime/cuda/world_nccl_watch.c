@@ -92,16 +92,21 @@ static void look_at_state(czr_world_nccl *world, const czr_nccl_seat *seat)
                   op < -1 ? "none under way" : name_of(world, op), message);
 }
 
+void czr_nccl_look(czr_world_nccl *world)
+{
+    for (const czr_nccl_seat *seat = world->seats; seat; seat = seat->next)
+        if (seat->nccl.handle && world->failure == CZR_OK)
+            look_at_state(world, seat);
+}
+
 static void look(czr_world_nccl *world)
 {
     const int64_t now = czr_now_ms();
 
-    for (czr_nccl_seat *seat = world->seats; seat; seat = seat->next) {
-        if (!seat->nccl.handle)
-            continue;
-        look_at_state(world, seat);
-        look_at_time(world, seat, now);
-    }
+    czr_nccl_look(world);
+    for (czr_nccl_seat *seat = world->seats; seat; seat = seat->next)
+        if (seat->nccl.handle)
+            look_at_time(world, seat, now);
 }
 
 /* The parent carries nothing, and may be in use. */

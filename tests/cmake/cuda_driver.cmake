@@ -75,6 +75,15 @@ add_test(NAME cuda_driver_mutants_long COMMAND ${command})
 set_tests_properties(cuda_driver_mutants_long PROPERTIES TIMEOUT 600
   LABELS "cuda;nightly")
 
+set(command ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/nccl_mutants.py ${CMAKE_C_COMPILER}
+  ${CMAKE_SOURCE_DIR})
+add_test(NAME cuda_nccl_mutants COMMAND ${command} --few)
+set_tests_properties(cuda_nccl_mutants PROPERTIES TIMEOUT 240 LABELS cuda)
+add_test(NAME cuda_nccl_mutants_long COMMAND ${command})
+set_tests_properties(cuda_nccl_mutants_long PROPERTIES TIMEOUT 1200
+  LABELS "cuda;nightly")
+
 # Our prototypes against the driver's header, where there is one.
 find_path(CUDA_HEADER cuda.h HINTS ENV CUDA_PATH PATHS /usr/local/cuda
   PATH_SUFFIXES include)

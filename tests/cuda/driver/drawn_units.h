@@ -66,6 +66,12 @@ static inline void units_draw_bucket(units_plan *plan, int op, uint64_t *random)
         .terms = 3,
         .slices = plan->slices[op],
         .is_equal = units_draw(random, 2) != 0};
+    if (units_draw(random, 2)) { /* equal parts, of what NCCL may add up */
+        bucket->grad_dtype = CZR_F32;
+        bucket->length = CZR_PART_ALIGN * 24 * (1 + units_draw(random, 7));
+        bucket->split_axes = row->comm;
+        bucket->leaves = bucket->is_equal = 1;
+    }
     const int n = czr_program_extent(&plan->program, bucket->split_axes);
     for (int i = 1; i <= n; i++) {
         const int64_t left = bucket->length - plan->slices[op][i - 1];

@@ -128,7 +128,7 @@ static bool is_over(const fake_post *post)
 
 bool fake_can_meet(const fake_post *post)
 {
-    if (!post->has_arrived || post->comm->broken || is_over(post))
+    if (!post->has_arrived || !post->comm->is_alive || is_over(post))
         return true;
     for (int i = 0; i < post->n; i++)
         if (can_do(post, &post->ops[i]))
@@ -226,7 +226,7 @@ static void meet_all(const fake_post *post, fake_op *op)
 bool fake_meet(fake_post *post)
 {
     post->has_arrived = true;
-    if (post->comm->broken)
+    if (!post->comm->is_alive)
         return true;
     for (int i = 0; i < post->n; i++) {
         fake_op *op = &post->ops[i];

@@ -15,12 +15,14 @@
 enum { STEPS = 5, DEADLINE_MS = 60000, SHORT_MS = 1000, SLOT_BYTES = 4096 };
 
 static const czr_cuda_program *cuda_program;
-static int n_ranks, n_orders = 2;
+static int n_ranks, n_orders = 2, n_failures = 6;
+static int64_t n_calls; /* of a run */
 
 /* What one run is to be. */
 typedef struct wish {
     bool has_bad_step, is_late;
-    int leaver; /* a rank that stops behind its second step, -1: none */
+    int leaver;      /* a rank that stops behind its second step, -1: none */
+    int64_t fail_at; /* a call, 0: none */
     czr_nccl_id id;
     czr_nvrtc *nvrtc;
     outcome out;
@@ -60,7 +62,8 @@ static void run_rank(test_rank *self, void *user)
     const czr_process_options options = {
         .context = self->context,
         .nvrtc = w->nvrtc,
-        .engine = {.deadline_ms = w->leaver < 0 ? DEADLINE_MS : SHORT_MS},
+        .engine = {.deadline_ms =
+                       w->leaver < 0 && !w->fail_at ? DEADLINE_MS : SHORT_MS},
         .world = {.nccl = self->nccl,
                   .id = &w->id,
                   .rank = self->rank,
@@ -103,7 +106,10 @@ static void run_on_double(wish *w, test_rank *ranks, uint64_t order)
                czr_nvrtc_open(kernels_nvrtc_path(), &w->nvrtc, message) ==
                    CZR_NVRTC_OK);
     RANK_CHECK(czr_nccl_make_id(nccl, &w->id, message) == CZR_OK);
+    if (w->fail_at)
+        fake_fail(NULL, w->fail_at, CZR_CUDA_ILLEGAL_ADDRESS);
     ranks_run(ranks, n_ranks, run_rank, w);
+    n_calls = fake_calls();
     if (fake_nccl_comms() || fake_nccl_fault() || bench_leftovers()) {
         printf("order %llu: %lld communicators and %lld things left, \"%s\"\n",
                (unsigned long long)order, (long long)fake_nccl_comms(),
@@ -168,6 +174,53 @@ static int leave(void)
     return n_quiet;
 }
 
+/* Runs of which a rank says that all is well, and it is not. */
+static int fail_calls(void)
+{
+    static outcome host;
+    static wish w;
+    const int64_t n = n_calls;
+    int n_wrong = 0, n_said = 0;
+
+    w.leaver = -1;
+    host_plan_run(n_ranks, STEPS, false, &host);
+    for (int i = 0; i < n_failures; i++) {
+        test_rank ranks[RANKS_MOST];
+        bool is_said = false, is_wrong = false;
+        w.fail_at = 1 + n * i / n_failures;
+        run_on_double(&w, ranks, rank_seed + (uint64_t)i);
+        for (int rank = 0; rank < n_ranks; rank++) {
+            const trace *x = &host.of[rank], *y = &w.out.of[rank];
+            is_said |= ranks[rank].status != CZR_OK && *w.said[rank];
+            is_wrong |= ranks[rank].status == CZR_OK &&
+                        (x->n != y->n || memcmp(x->bytes, y->bytes, x->n));
+        }
+        if (is_wrong)
+            printf("call %lld of %lld: a rank takes wrong bits for right\n",
+                   (long long)w.fail_at, (long long)n);
+        n_wrong += is_wrong;
+        n_said += is_said;
+    }
+    printf("%d calls failed, %d are said: %d taken for right\n", n_failures,
+           n_said, n_wrong);
+    rank_drop(&host);
+    rank_drop(&w.out);
+    return n_wrong + (n_said < n_failures / 2);
+}
+
+static int test_plan(void)
+{
+    const int n_wrong = compare_orders();
+    printf("%s, seed %llu: %d ranks, %d orders of %d steps, with and without a "
+           "bad one: %d differ from the host\n",
+           rank_program->name, (unsigned long long)rank_seed, n_ranks, n_orders,
+           STEPS, n_wrong);
+    const int n_failed = fail_calls();
+    const int n_quiet = n_ranks > 1 ? leave() : 0;
+    printf("a rank that leaves: %d others do not say so\n", n_quiet);
+    return n_wrong || n_failed || n_quiet;
+}
+
 int main(int argc, char **argv)
 {
     char **args;
@@ -181,14 +234,9 @@ int main(int argc, char **argv)
         printf("%d ranks are too many\n", n_ranks);
         return 2;
     }
-    if (*args)
-        n_orders = atoi(*args);
-    const int n_wrong = compare_orders();
-    printf("%s, seed %llu: %d ranks, %d orders of %d steps, with and without a "
-           "bad one: %d differ from the host\n",
-           rank_program->name, (unsigned long long)rank_seed, n_ranks, n_orders,
-           STEPS, n_wrong);
-    const int n_quiet = n_ranks > 1 ? leave() : 0;
-    printf("a rank that leaves: %d others do not say so\n", n_quiet);
-    return n_wrong || n_quiet;
+    if (args[0])
+        n_orders = atoi(args[0]);
+    if (args[0] && args[1])
+        n_failures = atoi(args[1]);
+    return test_plan();
 }

@@ -3,12 +3,21 @@
  * connection that breaks, an abort, a call that fails, units out of turn.
  *
  * world_nccl_fault_test [SEED [FAILURES]] */
+#define _POSIX_C_SOURCE 200809L
 #include "tests/cuda/driver/nccl_bench.h"
 
-enum { N = 500, OPS = 3, LEAST_CALLS = 50, PATIENCE_MS = 60000 };
+#include <time.h>
+
+enum {
+    N = 500,
+    OPS = 3,
+    LEAST_CALLS = 50,
+    PATIENCE_MS = 60000,
+    PAUSE_NS = 300000000
+};
 
 /* What is not to end by it waits longer: machines may be busy. */
-static const int64_t deadlines_ms[] = {20000, 1000, 1000, 1000, 100};
+static const int64_t deadlines_ms[] = {20000, 1000, 1000, 1000, 1000, 100};
 
 static uint64_t seed = 20261123;
 static int n_failures = 40;
@@ -28,6 +37,7 @@ typedef enum fault {
     ABSENT, /* rank 1 does not come to operation 1 */
     BROKEN, /* its connection breaks then */
     ABORTS, /* it aborts the world then */
+    BREAKS, /* it does not come, and rank 0's connection breaks */
     FAILING /* some call fails */
 } fault;
 
@@ -57,7 +67,14 @@ static bool misbehave(const session *s, const test_rank *self, czr_world *world)
         fake_nccl_break(self->device, CZR_NCCL_REMOTE_ERROR);
     if (s->fault == ABORTS)
         world->ops->abort(world, "rank 1 has had enough");
-    return s->fault == ABSENT;
+    if (s->fault == BREAKS) {
+        const struct timespec pause = {0, PAUSE_NS};
+        fake_end_turn(); /* while others wait already */
+        nanosleep(&pause, NULL);
+        fake_begin_turn();
+        fake_nccl_break(0, CZR_NCCL_REMOTE_ERROR);
+    }
+    return s->fault == ABSENT || s->fault == BREAKS;
 }
 
 static czr_status put_units(session *s, const test_rank *self, czr_world *world,
@@ -71,6 +88,9 @@ static czr_status put_units(session *s, const test_rank *self, czr_world *world,
         if (op == 1 && misbehave(s, self, world))
             return CZR_OK;
         status = czr_comm_run(comm, &unit, why);
+        /* What has begun and failed is over for all units. */
+        RANK_CHECK(status == CZR_OK ||
+                   czr_world_nccl_check(world, why) != CZR_OK);
     }
     const czr_status ended =
         czr_context_synchronize(self->context, stream, PATIENCE_MS);
@@ -200,6 +220,18 @@ static void says_that_a_connection_broke(void **state)
     nccl_bench_close(&s.bench);
 }
 
+static void says_that_it_broke_while_it_waited(void **state)
+{
+    static session s;
+
+    (void)state;
+    run_session(&s, BREAKS, seed);
+    ranks_run(s.bench.ranks, 3, run_rank, &s);
+    expect(&s, 0, CZR_ERR_ABORTED, "sentence of NCCL for 6");
+    expect(&s, 2, CZR_ERR_TIMEOUT, "operation 1, all_reduce: rank 2");
+    nccl_bench_close(&s.bench);
+}
+
 static void ends_what_is_aborted(void **state)
 {
     static session s;
@@ -307,6 +339,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(goes_well_without_faults),
         cmocka_unit_test(names_the_operation_that_nobody_comes_to),
         cmocka_unit_test(says_that_a_connection_broke),
+        cmocka_unit_test(says_that_it_broke_while_it_waited),
         cmocka_unit_test(ends_what_is_aborted),
         cmocka_unit_test(leaves_nothing_where_a_call_fails),
         cmocka_unit_test(refuses_units_out_of_turn),

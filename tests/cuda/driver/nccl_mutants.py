@@ -1,0 +1,87 @@
+#!/usr/bin/python3
+"""Plants bugs in what drives NCCL, one at a time, and runs its tests on the
+doubles: each must be noticed, and the sources as they are must pass.
+
+nccl_mutants.py CC SOURCE_FOLDER [--few]"""
+import sys
+
+import mutants
+
+mutants.RUNTIME += ("world.c", "world_threads.c", "threads_collective.c",
+                    "threads_transfer.c")
+mutants.DRIVEN += ("nccl.c", "world_nccl.c", "world_nccl_seat.c",
+                   "world_nccl_sum.c", "world_nccl_trade.c",
+                   "world_nccl_unit.c", "world_nccl_watch.c")
+mutants.TESTS = ("nccl", "world_nccl", "world_nccl_fault")
+
+# name, test, file, what stands there, what the mutant has
+mutants.MUTANTS = [
+    ("old versions are taken", "nccl", "nccl.c",
+     "nccl->version >= CZR_NCCL_VERSION", "nccl->version"),
+    ("missing functions are taken", "nccl", "nccl.c",
+     "        if (!found)\n            return lacks(functions[i].symbol, "
+     "message);", "        if (!found)\n            continue;"),
+    ("ranks on one GPU are any failure", "nccl", "nccl.c",
+     "code == CZR_NCCL_INVALID_USAGE", "false"),
+    ("a parent that failed is closed as others", "nccl", "nccl.c",
+     "parent->has_failed || status != CZR_OK", "false"),
+    ("the child is taken before the parent has settled", "nccl", "nccl.c",
+     "settle(parent, code, deadline_ms, what, message);",
+     "settle(parent, 0, deadline_ms, what, message);"),
+    ("borrowed ones are any size", "nccl", "nccl.c",
+     "its_size != size || its_rank != rank", "false"),
+    ("borrowed ones are aborted", "nccl", "nccl.c",
+     "comm->handle && !comm->is_borrowed", "comm->handle"),
+    ("calls follow before the last is over", "world_nccl",
+     "world_nccl_trade.c", "code == CZR_NCCL_IN_PROGRESS)\n        settle(work);",
+     "false)\n        settle(work);"),
+    ("a unit on another stream does not follow the last", "world_nccl",
+     "world_nccl_unit.c", "seat->last_stream != work->stream", "false"),
+    ("leaves lie on each other", "world_nccl", "world_nccl_sum.c",
+     "(size_t)leaf * (size_t)own.n * element", "0 * (size_t)leaf"),
+    ("all send what the first chunk has", "world_nccl", "world_nccl_sum.c",
+     "const int64_t first = k * (int64_t)chunk, left",
+     "const int64_t first = 0 * k, left"),
+    ("NCCL adds up where the plan is strict", "world_nccl",
+     "world_nccl_sum.c", "return is_strict ? -1 : CZR_NCCL_FLOAT32;",
+     "return CZR_NCCL_FLOAT32;"),
+    ("NCCL reduces where the plan is strict", "world_nccl",
+     "world_nccl_sum.c", "!world->options.is_strict && unit->dtype",
+     "unit->dtype"),
+    ("sums are not returned", "world_nccl", "world_nccl_sum.c",
+     "        return_chunk(work, chunk, k);", ""),
+    ("what is beside the diagonal is not packed", "world_nccl",
+     "world_nccl_sum.c", "packed + (i ? runs[0].n * element : 0)", "packed"),
+    ("boxes are not unpacked", "world_nccl", "world_nccl_unit.c",
+     "    pack(work, true);", ""),
+    ("packed boxes lie on each other", "world_nccl", "world_nccl_unit.c",
+     "*at += czr_round_up(", "*at += 0 * czr_round_up("),
+    ("unequal parts are gathered as equal ones", "world_nccl",
+     "world_nccl_sum.c",
+     "shares[i].n != shares[0].n ||", "false &&"),
+    ("options that differ are taken", "world_nccl", "world_nccl.c",
+     "memcmp(&cards[i], &mine, sizeof mine) == 0", "true"),
+    ("nobody looks at the time", "world_nccl_fault", "world_nccl_watch.c",
+     "now - seat->since_ms >= deadline_ms", "false"),
+    ("nobody looks at the state", "world_nccl_fault", "world_nccl_watch.c",
+     "state == CZR_NCCL_SUCCESS || state == CZR_NCCL_IN_PROGRESS", "true"),
+    ("communicators are not aborted", "world_nccl_fault",
+     "world_nccl_watch.c", "    if (world->failure != CZR_OK)\n"
+     "        abort_all(world);", ""),
+    ("the operation is another one", "world_nccl_fault",
+     "world_nccl_watch.c", "(int)(*mark / 2) - 2", "(int)(*mark / 2) - 1"),
+    ("units of no plan are put", "world_nccl_fault", "world_nccl_unit.c",
+     "czr_nccl_mark_of(work->unit->op, true) >= world->n_marks", "false"),
+    ("what failed is let be", "world_nccl_fault",
+     "world_nccl_unit.c", "status == CZR_OK || status == CZR_ERR_STATE ||",
+     "true ||"),
+    ("staging is not given back", "world_nccl", "world_nccl_seat.c",
+     "    czr_context_free(world->context, seat->staging);\n"
+     "    czr_context_free(world->context, seat->table);",
+     "    czr_context_free(world->context, seat->table);"),
+]
+mutants.FEW = ("old versions are taken", "sums are not returned",
+               "boxes are not unpacked")
+
+if __name__ == "__main__":
+    sys.exit(mutants.main())
