@@ -67,7 +67,7 @@ if(TARGET double_collect)
       add_dependencies(${test} double_nvrtc)
     endforeach()
     add_test(NAME cuda_loopback_model_${name}
-      COMMAND cuda_loopback_model_${name} 4 6 6)
+      COMMAND cuda_loopback_model_${name} 4 6 12)
     add_test(NAME cuda_nccl_model_${name} COMMAND cuda_nccl_model_${name} 1)
     set_tests_properties(cuda_loopback_model_${name} cuda_nccl_model_${name}
       PROPERTIES TIMEOUT 300 LABELS cuda)
