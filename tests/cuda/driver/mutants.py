@@ -98,12 +98,14 @@ MUTANTS = [
     ("memory goes before what uses it is done", "device", "device_cuda.c",
      "    czr_queue_drain(device->queue);\n", ""),
     ("stages without a kernel are left out", "device", "device_cuda.c",
-     "CZR_CUDA_NOT_FOUND", "CZR_CUDA_SUCCESS"),
+     "CZR_CUDA_NOT_FOUND,\n"
+     "                                          \"a stage without",
+     "CZR_CUDA_SUCCESS,\n"
+     "                                          \"a stage without"),
     ("a failed operation does not end", "device", "device_cuda.c",
-     "    const czr_status ended = czr_queue_end(device->queue, op);\n"
-     "    if (status != CZR_OK)\n        return status;",
-     "    if (status != CZR_OK)\n        return status;\n"
-     "    const czr_status ended = czr_queue_end(device->queue, op);"),
+     "    const czr_status ended = czr_device_cuda_end(base, op);\n"
+     "    return status != CZR_OK ? status : ended;",
+     "    return status != CZR_OK ? status : czr_device_cuda_end(base, op);"),
     ("the first operation that is complete is named", "device", "queue.c",
      "                CZR_CUDA_NOT_READY)\n            return op;",
      "                CZR_CUDA_SUCCESS)\n            return op;"),
