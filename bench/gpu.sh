@@ -1,8 +1,9 @@
 #!/bin/sh
-# Products on a GPU of this machine beside cuBLAS: writes bench/gpu.md, and the
-# times that override the model of tiles, bench/tiles.txt.  Takes minutes.  What
-# waits for a GPU: bench/PENDING.md.  BUILD comes from the Makefile; NVRTC names
-# a library to compile with, else the loader's.
+# On a GPU of this machine products beside cuBLAS, then steps and stages of plans
+# beside PyTorch and a copy: writes bench/gpu.md, and the times that override the
+# model of tiles, bench/tiles.txt.  At most ten minutes.  What waits for a GPU:
+# bench/PENDING.md.  BUILD and PYTHON come from the Makefile; NVRTC names a
+# library to compile with, else the loader's; TORCH a Python that has PyTorch.
 set -eu
 here=$(dirname "$0")
 pinned=$BUILD/nvrtc/nvidia/cuda_nvrtc/lib/libnvrtc.so.12
@@ -11,13 +12,17 @@ if [ -z "${NVRTC:-}" ] && [ -e "$pinned" ]; then
     export NVRTC="$pinned"
 fi
 rows=$BUILD/bench/tiles.txt
-if ! "$BUILD/bench/bench_gpu" "$rows" "${PAIRS:-21}" >"$BUILD/bench/gpu.md"; then
+status=0
+"$BUILD/bench/bench_gpu" "$rows" "${PAIRS:-21}" "${TORCH:-$PYTHON}" -B \
+    "$here/gpu_torch.py" >"$BUILD/bench/gpu.md" || status=$?
+# 3: a row of the table says what failed
+if [ $status -ne 0 ] && [ $status -ne 3 ]; then
     cat "$BUILD/bench/gpu.md"
     echo "nothing was written; what is unmeasured: bench/PENDING.md" >&2
     exit 1
 fi
 {
-    echo '# Products on a GPU, beside cuBLAS in the same run'
+    echo '# Products and plans on a GPU, beside others in the same run'
     echo
     echo "$(date -u +%F), $(nvidia-smi --format=csv,noheader \
         --query-gpu=driver_version,clocks.sm,power.draw | head -1)"
@@ -30,3 +35,4 @@ fi
 } >"$BUILD/bench/tiles.new"
 cp "$BUILD/bench/tiles.new" "$here/tiles.txt"
 cat "$here/gpu.md"
+exit $status

@@ -67,6 +67,32 @@ typedef struct gpu_case {
     bool is_share;
 } gpu_case;
 
+/* ---- what all measure with ---------------------------------------------- */
+
+enum { GPU_MAX_PAIRS = 99, GPU_TURN_US = 4000 };
+
+/* values.c: n random elements to the device, those of one long pattern from
+ * `first` on, again and again. */
+czr_status gpu_fill(const gpu_machine *machine, czr_address to, czr_dtype dtype,
+                    int64_t n, int64_t first);
+double gpu_now_us(void);
+/* Sorts them; n > 0. */
+double gpu_median(double *values, int n);
+
+/* apart.c: a kernel that does not end, or loses the context, takes a process
+ * with it and no more.  `trial` returns one of these; no GPU is open here. */
+typedef enum gpu_trial {
+    GPU_RIGHT,
+    GPU_WRONG,
+    GPU_NO_MACHINE,
+    GPU_LATE /* no end in time: of who tries alone */
+} gpu_trial;
+gpu_trial gpu_try_apart(int (*trial)(const gpu_paths *paths, const void *user),
+                        const gpu_paths *paths, const void *user,
+                        unsigned seconds);
+
+/* ---- products ----------------------------------------------------------- */
+
 /* Tries every shape of tiles in a process of its own, small products first;
  * then measures each case with those that passed.  A table to stdout, rows for
  * bench/tiles.txt to the file.  False: nothing could be measured. */

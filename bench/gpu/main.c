@@ -1,6 +1,8 @@
-/* bench_gpu TILES [PAIRS]: products on this machine's first GPU beside cuBLAS,
- * and what is wanted of them.  Exit status 1: no GPU, or something failed. */
-#include "bench/gpu/gpu.h"
+/* bench_gpu TILES PAIRS PEER...: on this machine's first GPU products beside
+ * cuBLAS, then plans beside the peer, a program as gpu_torch.py, and what is
+ * wanted of them.  Exit status 1: no GPU, or no product could be measured; 3:
+ * of plans a row failed. */
+#include "bench/gpu/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,14 +20,58 @@ static const gpu_case cases[] = {
     {GRAM(1024, 5120, 64), 1.5, false}, {GRAM(768, 2048, 128), 1.3, false},
 };
 
+extern const czr_cuda_program qwen3_cuda, qwen3_gram_cuda, elements_cuda;
+extern const czr_cuda_program ns_5120_cuda, ns_8192_cuda, ns_25600_cuda,
+    ns_1024_cuda, ns_768_cuda;
+extern const czr_cuda_program ns_8192_gram_cuda, ns_25600_gram_cuda,
+    ns_1024_gram_cuda, ns_768_gram_cuda;
+
+/* Newton-Schulz of so many matrices, standard and by the Gram matrix. */
+#define SCHULZ(m, n, of, program, wanted)                                      \
+    {                                                                          \
+        "Newton-Schulz " #m " x " #n ", " #of, &program, false,                \
+            "schulz " #m " " #n " " #of, wanted, 0, 0                          \
+    }
+#define GRAM_SCHULZ(m, n, of, program, wanted)                                 \
+    {                                                                          \
+        "the same by its Gram matrix, " #m " x " #n ", " #of, &program, false, \
+            "schulz " #m " " #n " " #of, wanted, 0, 0                          \
+    }
+
+static const gpu_row rows[] = {
+    {"Muon, matrices of Qwen3-1.7B; torch.optim.Muon", &qwen3_cuda, false,
+     "muon", 2.0, 62e3, 1000},
+    {"the same; compiled and captured", &qwen3_cuda, false, "captured", 1.7,
+     62e3, 0},
+    {"the same by Gram matrices", &qwen3_gram_cuda, false, "captured", 1.7,
+     62e3, 0},
+    SCHULZ(5120, 5120, 1, ns_5120_cuda, 1.35),
+    SCHULZ(5120, 8192, 1, ns_8192_cuda, 1.30),
+    GRAM_SCHULZ(5120, 8192, 1, ns_8192_gram_cuda, 1.6),
+    SCHULZ(5120, 25600, 1, ns_25600_cuda, 1.24),
+    GRAM_SCHULZ(5120, 25600, 1, ns_25600_gram_cuda, 2.2),
+    SCHULZ(1024, 5120, 64, ns_1024_cuda, 1.24),
+    GRAM_SCHULZ(1024, 5120, 64, ns_1024_gram_cuda, 2.1),
+    SCHULZ(768, 2048, 128, ns_768_cuda, 1.27),
+    GRAM_SCHULZ(768, 2048, 128, ns_768_gram_cuda, 1.8),
+    {"AdamW of 2^27 elements; a copy", &elements_cuda, true, NULL, 0.90, 0, 0},
+};
+
 int main(int argc, char **argv)
 {
     const gpu_paths paths = {NULL, getenv("NVRTC"), NULL};
+    const char *peer[4] = {0};
 
-    if (argc < 2) {
-        fprintf(stderr, "bench_gpu TILES [PAIRS]\n");
+    if (argc < 4) {
+        fprintf(stderr, "bench_gpu TILES PAIRS PEER...\n");
         return 2;
     }
-    return !gpu_run(&paths, cases, sizeof cases / sizeof *cases,
-                    argc > 2 ? (int)strtol(argv[2], NULL, 10) : 21, argv[1]);
+    const int pairs = (int)strtol(argv[2], NULL, 10);
+    for (int i = 0; i < 3 && 3 + i < argc; i++)
+        peer[i] = argv[3 + i];
+    if (!gpu_run(&paths, cases, sizeof cases / sizeof *cases, pairs, argv[1]))
+        return 1;
+    return gpu_rows_run(&paths, peer, rows, sizeof rows / sizeof *rows, pairs)
+               ? 0
+               : 3;
 }

@@ -1,55 +1,22 @@
 /* One product on the device: made, compared with cuBLAS's, timed beside it. */
-#define _POSIX_C_SOURCE 200809L
 #include "bench/gpu/gpu.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { ELEMENT = 2, PATTERN = 1 << 20, MAX_PAIRS = 99, TURN_US = 4000 };
+enum { ELEMENT = 2, FIRST_OF_Y = 349525 };
 
 /* ---- operands ----------------------------------------------------------- */
 
-/* bf16 of sums of uniform numbers, of an odd count, so that rows differ. */
-static const uint16_t *random_pattern(void)
-{
-    static uint16_t pattern[PATTERN - 1];
-    uint64_t state = 88172645463325252u;
-
-    for (int i = 0; i < PATTERN - 1 && !pattern[PATTERN - 2]; i++) {
-        float sum = 0;
-        uint32_t bits;
-        for (int k = 0; k < 4; k++) {
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            sum += (float)(int32_t)(state >> 32) * 0x1p-31f;
-        }
-        memcpy(&bits, &sum, sizeof bits);
-        pattern[i] = (uint16_t)(bits >> 16);
-    }
-    return pattern;
-}
-
-/* The pattern from element `first` on, again and again; NaN if that is
- * negative. */
+/* NaN where `first` is negative. */
 static czr_status fill(const gpu_machine *m, czr_address to, size_t bytes,
                        int64_t first)
 {
-    const size_t all = (PATTERN - 1) * (size_t)ELEMENT;
-    size_t from = (size_t)first * ELEMENT;
-    czr_status status = CZR_OK;
-
-    if (first < 0)
-        return czr_context_fill(m->context, to, 0xff, bytes, m->stream);
-    for (size_t n = 0; bytes > 0 && status == CZR_OK; to += n, bytes -= n) {
-        n = bytes < all - from ? bytes : all - from;
-        status = czr_context_copy(m->context, to,
-                                  czr_address_of(random_pattern()) + from, n,
-                                  m->stream);
-        from = 0;
-    }
-    return status;
+    return first < 0
+               ? czr_context_fill(m->context, to, 0xff, bytes, m->stream)
+               : gpu_fill(m, to, CZR_BF16, (int64_t)(bytes / ELEMENT), first);
 }
 
 static czr_status take(const gpu_machine *m, int64_t rows, int64_t cols,
@@ -83,7 +50,7 @@ static czr_status take_all(gpu_product *g, const cz_tile_product *of)
     if (status == CZR_OK && !of->is_gram)
         status =
             take(m, of->is_n_major ? of->k : of->n,
-                 of->is_n_major ? of->n : of->k, of->batch, PATTERN / 3, &p->y);
+                 of->is_n_major ? of->n : of->k, of->batch, FIRST_OF_Y, &p->y);
     if (status == CZR_OK)
         status = take(m, of->m, of->n, of->batch, -1, &p->c);
     g->c_bytes = (size_t)(p->c.batch_stride * p->batch) * (size_t)ELEMENT;
@@ -222,19 +189,11 @@ double gpu_product_compare(gpu_product *g)
 
 /* ---- times -------------------------------------------------------------- */
 
-static double now_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
 /* Microseconds of one of `n` in a row; negative: the device failed. */
 static double turn(gpu_product *g, bool is_ours, int n)
 {
     const gpu_machine *m = g->machine;
-    const double start = now_us();
+    const double start = gpu_now_us();
 
     for (int i = 0; i < n; i++)
         if (is_ours ? czr_product_kernel_put(&g->kernel, m->stream) != CZR_OK
@@ -242,34 +201,25 @@ static double turn(gpu_product *g, bool is_ours, int n)
             return -1;
     if (!gpu_is_ok(m, czr_context_synchronize(m->context, m->stream, 0)))
         return -1;
-    return (now_us() - start) / n;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
+    return (gpu_now_us() - start) / n;
 }
 
 bool gpu_product_time(gpu_product *product, int pairs, gpu_times *out)
 {
-    double ours[MAX_PAIRS] = {0}, theirs[MAX_PAIRS] = {0};
-    const int n_pairs = pairs < MAX_PAIRS ? pairs : MAX_PAIRS;
+    double ours[GPU_MAX_PAIRS] = {0}, theirs[GPU_MAX_PAIRS] = {0};
+    const int n_pairs = pairs < GPU_MAX_PAIRS ? pairs : GPU_MAX_PAIRS;
 
     if (n_pairs < 1)
         return false;
     turn(product, true, 1);
     const double once = turn(product, true, 1);
-    const int n = once > TURN_US ? 1 : 1 + (int)(TURN_US / (once + 1));
+    const int n = once > GPU_TURN_US ? 1 : 1 + (int)(GPU_TURN_US / (once + 1));
     for (int i = 0; i < n_pairs; i++) {
         ours[i] = turn(product, true, n);
         theirs[i] = turn(product, false, n);
         if (ours[i] < 0 || theirs[i] < 0)
             return false;
     }
-    qsort(ours, (size_t)n_pairs, sizeof *ours, by_size);
-    qsort(theirs, (size_t)n_pairs, sizeof *theirs, by_size);
-    *out = (gpu_times){ours[n_pairs / 2], theirs[n_pairs / 2]};
+    *out = (gpu_times){gpu_median(ours, n_pairs), gpu_median(theirs, n_pairs)};
     return once >= 0;
 }

@@ -1,12 +1,8 @@
 /* All cases with all shapes of tiles that compute what they should. */
-#define _POSIX_C_SOURCE 200809L
 #include "bench/gpu/gpu.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* Seconds that one shape's trial may take, to compile and all. */
 enum { TRIAL_SECONDS = 30 };
@@ -36,18 +32,16 @@ static bool is_right(const gpu_machine *machine, const cz_tile_product *of,
     return difference >= 0 && difference <= MOST_DIFFERENT;
 }
 
-/* Exit statuses of a trial. */
-enum { RIGHT, WRONG, NO_MACHINE };
-
 /* Ragged sizes, all forms, x = y and not. */
-static int try_shape(const gpu_paths *paths, cz_tile_shape shape)
+static int try_shape(const gpu_paths *paths, const void *user)
 {
     static const int64_t sizes[] = {64, 200, 520};
+    const cz_tile_shape shape = *(const cz_tile_shape *)user;
     gpu_machine machine;
     bool is_ok = true;
 
     if (!gpu_open(paths, &machine))
-        return NO_MACHINE;
+        return GPU_NO_MACHINE;
     for (int i = 0; i < 3 && is_ok; i++) {
         const int64_t n = sizes[i];
         const cz_tile_product forms[] = {
@@ -58,28 +52,17 @@ static int try_shape(const gpu_paths *paths, cz_tile_shape shape)
             is_ok = is_right(&machine, &forms[f], shape);
     }
     gpu_close(&machine);
-    return is_ok ? RIGHT : WRONG;
+    return is_ok ? GPU_RIGHT : GPU_WRONG;
 }
 
-/* A kernel that does not end, or loses the context, takes a process with it
- * and no more. */
-static int try_apart(const gpu_paths *paths, cz_tile_shape shape)
+static gpu_trial try_apart(const gpu_paths *paths, cz_tile_shape shape)
 {
-    int status = 0;
+    const gpu_trial result =
+        gpu_try_apart(try_shape, paths, &shape, TRIAL_SECONDS);
 
-    fflush(stdout);
-    const pid_t child = fork();
-    if (!child) {
-        alarm(TRIAL_SECONDS);
-        _exit(try_shape(paths, shape));
-    }
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        return NO_MACHINE;
-    const bool is_late = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
-    const int result = WIFEXITED(status) ? WEXITSTATUS(status) : WRONG;
-    if (result == WRONG)
+    if (result == GPU_WRONG || result == GPU_LATE)
         fprintf(stderr, "tiles of %d x %d: %s, left out\n", shape.rows,
-                shape.cols, is_late ? "no end in time" : "wrong");
+                shape.cols, result == GPU_LATE ? "no end in time" : "wrong");
     return result;
 }
 
@@ -157,10 +140,10 @@ bool gpu_run(const gpu_paths *paths, const gpu_case *cases, int n_cases,
     gpu_machine machine;
 
     for (int s = 0; s < CZ_TILE_SHAPES; s++) {
-        const int result = try_apart(paths, cz_tile_shapes[s]);
-        if (result == NO_MACHINE)
+        const gpu_trial result = try_apart(paths, cz_tile_shapes[s]);
+        if (result == GPU_NO_MACHINE)
             return false;
-        can[s] = result == RIGHT;
+        can[s] = result == GPU_RIGHT;
         is_any |= can[s];
     }
     if (!is_any || !gpu_open(paths, &machine))
