@@ -4,8 +4,9 @@
  * one rank.
  *
  *     czr_loopback_open(&options, &NAME_cuda, &loopback);
- *     for each rank: czr_bind, czr_seal with czr_loopback_engine(loopback,
- * rank) czr_loopback_step(loopback, &hyper, stream, NULL), as often as you like
+ *     engine = czr_loopback_engine(loopback, rank), and for each
+ *         czr_bind(engine, ...), czr_seal(engine)
+ *     czr_loopback_step(loopback, &hyper, stream, NULL), step by step
  *     czr_loopback_close(loopback)
  *
  * Engines are used as on the host, but: tensors, places (czr_layout) and states
