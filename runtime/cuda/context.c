@@ -302,3 +302,10 @@ czr_status czr_context_synchronize(czr_context *context, void *stream,
                  context->name, (long long)deadline_ms);
     return context->status = CZR_ERR_TIMEOUT;
 }
+
+/* A stream that came to no end in time would hold whoever waits again. */
+void czr_context_drain(czr_context *context, void *stream)
+{
+    if (context->status != CZR_ERR_TIMEOUT)
+        czr_context_synchronize(context, stream, 0);
+}

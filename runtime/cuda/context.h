@@ -75,6 +75,9 @@ czr_status czr_context_wait(czr_context *context, void *stream, void *event);
  * after `deadline_ms`; 0: for ever. */
 czr_status czr_context_synchronize(czr_context *context, void *stream,
                                    int64_t deadline_ms);
+/* Before memory that the stream's work uses is given back: waits for that,
+ * failed or not, unless the context has timed out. */
+void czr_context_drain(czr_context *context, void *stream);
 
 static inline czr_address czr_address_of(const void *pointer)
 {

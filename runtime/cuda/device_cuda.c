@@ -54,6 +54,7 @@ static void *alloc_cuda(czr_device *base, size_t n, size_t size)
     if (czr_context_alloc(device->context, bytes, &address) != CZR_OK)
         return NULL;
     if (zero(device, address, bytes) != CZR_OK) {
+        czr_context_drain(device->context, device->outside);
         czr_context_free(device->context, address);
         return NULL;
     }
@@ -68,6 +69,7 @@ static void release_cuda(czr_device *base, void *memory)
         return;
     czr_context_enter(device->context);
     czr_queue_drain(device->queue);
+    czr_context_drain(device->context, device->outside);
     czr_context_free(device->context, czr_address_of(memory));
 }
 

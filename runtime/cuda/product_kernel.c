@@ -112,6 +112,8 @@ static czr_status take_tiles(czr_product_kernel *k, const uint64_t *tiles,
                                   bytes, stream);
     if (status == CZR_OK)
         status = czr_context_synchronize(k->context, stream, 0);
+    if (status != CZR_OK)
+        czr_context_drain(k->context, stream);
     return status;
 }
 

@@ -130,14 +130,11 @@ czr_status czr_queue_open(czr_context *context, const czr_program *program,
     return CZR_OK;
 }
 
-/* A stream that came to no end in time would hold whoever waits again. */
 void czr_queue_drain(czr_queue *queue)
 {
-    if (queue->context->status == CZR_ERR_TIMEOUT)
-        return;
     for (int i = 0; i < queue->n_streams; i++)
         if (queue->streams[i])
-            czr_context_synchronize(queue->context, queue->streams[i], 0);
+            czr_context_drain(queue->context, queue->streams[i]);
 }
 
 void czr_queue_close(czr_queue *queue)

@@ -256,12 +256,12 @@ static void release_all(czr_cuda_rank *rank, czr_device *device)
 
 void czr_cuda_rank_drain(czr_cuda_rank *rank)
 {
-    if (!rank || rank->parts.context->status == CZR_ERR_TIMEOUT)
+    if (!rank)
         return;
     if (rank->main)
-        czr_context_synchronize(rank->parts.context, rank->main, 0);
+        czr_context_drain(rank->parts.context, rank->main);
     if (rank->harvest)
-        czr_context_synchronize(rank->parts.context, rank->harvest, 0);
+        czr_context_drain(rank->parts.context, rank->harvest);
     if (rank->engine && rank->engine->device)
         czr_queue_drain(czr_device_cuda_queue(rank->engine->device));
 }

@@ -341,6 +341,16 @@ czr_status czr_world_nccl_open(czr_context *context,
     return CZR_OK;
 }
 
+/* Then no stream waits for other ranks any more. */
+static void close_comms(czr_world_nccl *world)
+{
+    for (czr_nccl_seat *seat = world->seats; seat; seat = seat->next) {
+        seat->nccl.has_failed |= world->parent.has_failed;
+        czr_nccl_comm_close(&seat->nccl, world->base.deadline_ms);
+    }
+    czr_nccl_comm_close(&world->parent, world->base.deadline_ms);
+}
+
 void czr_world_nccl_close(czr_world *base)
 {
     czr_world_nccl *world = (czr_world_nccl *)base;
@@ -355,14 +365,14 @@ void czr_world_nccl_close(czr_world *base)
     czr_context_enter(world->context);
     if (world->failure != CZR_OK)
         world->parent.has_failed = true;
-    for (czr_nccl_seat *seat = world->seats; seat; seat = seat->next)
-        seat->nccl.has_failed |= world->parent.has_failed;
+    close_comms(world);
+    if (world->stream)
+        czr_context_drain(world->context, world->stream);
     while (world->seats) {
         czr_nccl_seat *seat = world->seats;
         world->seats = seat->next;
         czr_nccl_seat_close(world, seat);
     }
-    czr_nccl_comm_close(&world->parent, base->deadline_ms);
     drop_ranges(world);
     czr_context_free(world->context, world->marks);
     czr_context_free(world->context, world->beat);

@@ -45,7 +45,7 @@ static inline void bench_scale(void **arguments)
 /* Handles that were not given back, and what the double holds for them. */
 static inline int64_t bench_leftovers(void)
 {
-    return fake_handles() + fake_count().internals;
+    return fake_handles() + fake_count().internals + fake_gone();
 }
 
 /* The double as new, with its kernels; "beyond" is scale too. */

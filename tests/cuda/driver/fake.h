@@ -73,6 +73,8 @@ typedef struct fake_live {
     int64_t internals; /* the double's own pieces of memory */
 } fake_live;
 fake_live fake_count(void);
+/* Copies and fills that a stream came to when their memory had been freed. */
+int64_t fake_gone(void);
 /* The sum of all handles. */
 int64_t fake_handles(void);
 

@@ -10,6 +10,12 @@ enum { POISON = 0xff, ALIGN = 256, DEFAULT_MEMORY = 1 << 26 };
 
 static size_t memory_bytes = DEFAULT_MEMORY;
 static bool is_shared;
+static int64_t n_gone; /* copies and fills whose memory had been freed */
+
+int64_t fake_gone(void)
+{
+    return n_gone;
+}
 
 void fake_set_memory(size_t bytes)
 {
@@ -38,6 +44,7 @@ void fake_memory_reset(void)
             delete_block((fake_block *)fake_first((enum fake_kind)kind));
     memory_bytes = DEFAULT_MEMORY;
     is_shared = false;
+    n_gone = 0;
 }
 
 static fake_block *find_block(fake_kind kind, uint64_t address, size_t bytes)
@@ -176,15 +183,32 @@ static size_t reach(const fake_node *node, size_t stride)
                             : node->bytes;
 }
 
+static void set_ends(fake_node *node, uint64_t to, uint64_t from)
+{
+    node->to = to;
+    node->from = from;
+    node->is_to_device = is_device(to);
+    node->is_from_device = is_device(from);
+}
+
+/* What was the device's when it was put, and still is there. */
+static unsigned char *find_end(uint64_t address, bool was_device, size_t bytes)
+{
+    return was_device && !is_device(address) ? NULL : fake_find(address, bytes);
+}
+
 /* When its stream has come to it. */
 void fake_carry_out(const fake_node *node)
 {
-    unsigned char *to = fake_find(node->to, reach(node, node->to_stride));
-    const unsigned char *from =
-        node->staged ? node->staged
-                     : fake_find(node->from, reach(node, node->from_stride));
+    unsigned char *to =
+        find_end(node->to, node->is_to_device, reach(node, node->to_stride));
+    const unsigned char *from = node->staged
+                                    ? node->staged
+                                    : find_end(node->from, node->is_from_device,
+                                               reach(node, node->from_stride));
 
     if (!to || (node->kind == COPY && !from)) {
+        n_gone++;
         fake_lose(CZR_CUDA_ILLEGAL_ADDRESS);
         return;
     }
@@ -212,8 +236,7 @@ int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *handle)
     if (!fake_find(to, bytes) || !fake_find(from, bytes))
         return CZR_CUDA_INVALID_VALUE;
     fake_node *node = fake_make(COPY);
-    node->to = to;
-    node->from = from;
+    set_ends(node, to, from);
     node->bytes = bytes;
     node->n_rows = 1;
     if (!stream->capture && is_unpinned(from, bytes)) {
@@ -238,8 +261,7 @@ int cuMemcpy2DAsync_v2(const czr_copy_box *box, void *handle)
     if (!fake_is(handle, STREAM))
         return CZR_CUDA_INVALID_HANDLE;
     fake_node *node = fake_make(COPY);
-    node->to = box->to.address;
-    node->from = box->from.address;
+    set_ends(node, box->to.address, box->from.address);
     node->bytes = box->row_bytes;
     node->n_rows = box->n_rows;
     node->to_stride = box->to.stride;
@@ -268,7 +290,7 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes,
     if (!is_device(to) || !fake_find(to, bytes))
         return CZR_CUDA_INVALID_VALUE;
     fake_node *node = fake_make(FILL);
-    node->to = to;
+    set_ends(node, to, 0);
     node->value = value;
     node->bytes = bytes;
     fake_note(FAKE_COPY, handle, NULL, 0);

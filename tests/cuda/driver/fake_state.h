@@ -60,6 +60,7 @@ typedef struct fake_node {
     void **arguments; /* one piece of memory */
     int64_t tag;
     uint64_t to, from;
+    bool is_to_device, is_from_device;
     size_t bytes, n_rows, to_stride, from_stride; /* of a box; else 1 row */
     unsigned char value;
     unsigned char *staged; /* what was copied from unpinned memory */

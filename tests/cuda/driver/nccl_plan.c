@@ -111,9 +111,11 @@ static void run_on_double(wish *w, test_rank *ranks, uint64_t order)
     ranks_run(ranks, n_ranks, run_rank, w);
     n_calls = fake_calls();
     if (fake_nccl_comms() || fake_nccl_fault() || bench_leftovers()) {
-        printf("order %llu: %lld communicators and %lld things left, \"%s\"\n",
-               (unsigned long long)order, (long long)fake_nccl_comms(),
-               (long long)bench_leftovers(),
+        printf("order %llu, failing %s: %lld communicators and %lld things "
+               "left, \"%s\"\n",
+               (unsigned long long)order,
+               w->fail_at ? fake_symbol(w->fail_at) : "nothing",
+               (long long)fake_nccl_comms(), (long long)bench_leftovers(),
                fake_nccl_fault() ? fake_nccl_fault() : "");
         exit(1);
     }
