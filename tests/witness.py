@@ -27,6 +27,8 @@ SEED = 70
 # bf16 iterates of two libraries (twice that where rows' own lengths divide them),
 # and f32 arithmetic in another order.
 NARROW, WIDE = 2e-2, 1e-5
+# Eigenvectors of an f32 matrix of full rank.
+BASES = 1e-4
 
 
 # ---- the virtual environment ----
@@ -68,6 +70,7 @@ class Row(typing.NamedTuple):
     make: typing.Callable   # theirs, of a list of parameters
     bound: float = NARROW
     why: str = ""           # they differ
+    shapes: tuple = ()      # those compared; all
 
 
 def rows():
@@ -78,6 +81,7 @@ def rows():
     import formulas
     import optimizers as source
     import oracle_drawn
+    import preconditioners
 
     def matrices(make, **hypers):
         return lambda params: make([{"params": params, "use_muon": True,
@@ -129,6 +133,10 @@ def rows():
             lambda w, grads, name: oracle_drawn.psgd_kron(
                 w, grads, name, lr=0.02, decay=0.1),
             kron_with_our_noise, WIDE),
+        Row("pytorch-optimizer SOAP", "soap(lr)", {"lr": 3e-3},
+            lambda w, grads, _: preconditioners.soap(w, grads)["w"],
+            lambda params: po.SOAP(params, lr=3e-3), BASES,
+            shapes=("square",)),
         Row("torch.optim.AdamW", "adamw(lr)", {"lr": 0.02},
             lambda w, grads, _: formulas.adamw(w, grads, 0.02, 0.9, 0.999, 1e-8,
                                             0.01),
@@ -224,9 +232,9 @@ def compare(tools):
         other = theirs(row.make, first, grads)
         exact = {n: row.source(first[n].astype(float),
                                [g[n].astype(float) for g in grads], n)
-                 for n in first}
-        distances = (apart(own, other, first), apart(own, exact, first),
-                     apart(other, exact, first))
+                 for n in row.shapes or first}
+        distances = [apart(a, b, {n: first[n] for n in exact})
+                     for a, b in ((own, other), (own, exact), (other, exact))]
         said, is_well = verdict(distances, row)
         n_wrong += not is_well
         print(f"{row.name:36} {distances[0]:11.1e} {distances[1]:11.1e} "
