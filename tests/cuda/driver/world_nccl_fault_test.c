@@ -131,6 +131,10 @@ static czr_status work(session *s, test_rank *self, czr_world *world,
     s->is_right[self->rank] = true;
     for (int i = 0; i < N; i++)
         s->is_right[self->rank] &= numbers[i] == 54; /* 6 * 3 * 3 */
+    if (status != CZR_OK) {                          /* as engines do */
+        czr_world_nccl_stop(world, "a rank has failed");
+        czr_context_drain(context, stream);
+    }
     czr_context_free(context, data);
     return status;
 }
@@ -151,8 +155,6 @@ static void run_rank(test_rank *self, void *user)
             &world);
     if (self->status == CZR_OK)
         self->status = work(s, self, world, stream);
-    if (world && self->status != CZR_OK) /* as engines do */
-        world->ops->abort(world, "a rank has failed");
     czr_world_nccl_close(world);
     czr_module_close(&sums.module);
     czr_context_close_stream(self->context, stream);
