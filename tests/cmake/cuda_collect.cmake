@@ -8,13 +8,16 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set_tests_properties(cuda_collect_${part}_many PROPERTIES TIMEOUT 120
       LABELS cuda)
   endforeach()
-  set(mutants ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/cuda/collect_mutants.py
-    ${CMAKE_CXX_COMPILER} ${CMAKE_SOURCE_DIR} $<TARGET_FILE:czr>)
-  add_test(NAME cuda_collect_mutants COMMAND ${mutants} --few)
-  set_tests_properties(cuda_collect_mutants PROPERTIES TIMEOUT 120 LABELS cuda)
-  add_test(NAME cuda_collect_mutants_long COMMAND ${mutants})
-  set_tests_properties(cuda_collect_mutants_long PROPERTIES TIMEOUT 1200
-    LABELS "cuda;nightly")
+  # Mutants are built without sanitizers, so the library has to be.
+  if(NOT CANZONA_SANITIZE AND NOT CANZONA_TSAN)
+    set(mutants ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/cuda/collect_mutants.py
+      ${CMAKE_CXX_COMPILER} ${CMAKE_SOURCE_DIR} $<TARGET_FILE:czr>)
+    add_test(NAME cuda_collect_mutants COMMAND ${mutants} --few)
+    set_tests_properties(cuda_collect_mutants PROPERTIES TIMEOUT 120 LABELS cuda)
+    add_test(NAME cuda_collect_mutants_long COMMAND ${mutants})
+    set_tests_properties(cuda_collect_mutants_long PROPERTIES TIMEOUT 1200
+      LABELS "cuda;nightly")
+  endif()
 
   # On the double of the driver; double_collect is cuda_double.cmake's.
   add_executable(cuda_collect_run cuda/driver/collect_run.c)
