@@ -86,18 +86,13 @@ czr_status czr_cuda_factorise(const czr_cuda_call *call,
 static inline void *czr_cuda_in_bytes(const czr_cuda_call *call, size_t slot,
                                       size_t offset)
 {
-    union {
-        const void *given;
-        unsigned char *taken;
-    } in = {.given = call->in[slot]};
-
-    return in.taken + offset;
+    return czr_slot_bytes(call->in[slot], offset);
 }
 
 static inline void *czr_cuda_out_bytes(const czr_cuda_call *call, size_t slot,
                                        size_t offset)
 {
-    return (unsigned char *)call->out[slot] + offset;
+    return czr_slot_bytes(call->out[slot], offset);
 }
 
 /* ---- the program -------------------------------------------------------- */

@@ -143,21 +143,26 @@ typedef void (*czr_kernel)(const czr_call *call);
 
 /* Bytes of a slot from one on, where the stage keeps results while the slot
  * holds nothing: of an input after its last reader. */
-static inline void *czr_in_bytes(const czr_call *call, size_t slot,
-                                 size_t offset)
+static inline void *czr_slot_bytes(const void *slot, size_t offset)
 {
     union {
         const void *given;
         unsigned char *taken;
-    } in = {.given = call->in[slot]};
+    } bytes = {.given = slot};
 
-    return in.taken + offset;
+    return bytes.taken + offset;
+}
+
+static inline void *czr_in_bytes(const czr_call *call, size_t slot,
+                                 size_t offset)
+{
+    return czr_slot_bytes(call->in[slot], offset);
 }
 
 static inline void *czr_out_bytes(const czr_call *call, size_t slot,
                                   size_t offset)
 {
-    return (unsigned char *)call->out[slot] + offset;
+    return czr_slot_bytes(call->out[slot], offset);
 }
 
 static inline void czr_multiply(const czr_call *call,

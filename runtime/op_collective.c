@@ -2,27 +2,15 @@
  * from them.  What they do is said in dsl/SCHEDULE.md. */
 #include "runtime/engine.h"
 
-/* Reduced to equal parts, and gathered from them: the members have all of the
- * split.  Else every member has its slice. */
-static bool is_equal(const czr_engine *engine, int op)
-{
-    const czr_op *row = &engine->program->ops[op];
-    const czr_bucket *bucket = &engine->program->buckets[row->bucket];
-    return bucket->is_equal && !(bucket->split_axes & ~row->comm);
-}
-
 /* Elements of a bucket that the other members have. */
-static int64_t others_elements(const czr_engine *engine, int op, int bucket)
+static int64_t others_elements(const czr_engine *engine, int op)
 {
     const czr_comm *comm = engine->comms[op];
-    const czr_program *program = engine->program;
-    const bool equal = is_equal(engine, op);
     int64_t n = 0;
 
     for (int i = 0; i < comm->size; i++)
         if (i != comm->position)
-            n += equal ? czr_program_part(program, bucket, comm->ranks[i]).n
-                       : czr_program_slice(program, bucket, comm->ranks[i]).n;
+            n += czr_program_share(engine->program, op, comm->ranks[i]).n;
     return n;
 }
 
@@ -48,7 +36,7 @@ czr_status czr_op_reduce_scatter(czr_engine *engine, int op, czr_turn *turn)
     const int number = program->ops[op].bucket;
     const czr_bucket *bucket = &program->buckets[number];
     const czr_spaces *spaces = &engine->spaces[number];
-    const bool equal = is_equal(engine, op);
+    const bool equal = czr_program_has_parts(program, op);
     const czr_range own = equal ? spaces->part : spaces->slice;
     const int members = engine->comms[op]->size;
     const int64_t element =
@@ -72,7 +60,7 @@ czr_status czr_op_reduce_scatter(czr_engine *engine, int op, czr_turn *turn)
                        .out = spaces->reduced + (equal ? spaces->slice.n : 0),
                        .scale = (float)(1.0 / (double)bucket->terms),
                        .largest = engine->largest_at}};
-    engine->sent[op] += others_elements(engine, op, number) * element;
+    engine->sent[op] += others_elements(engine, op) * element;
     engine->received[op] += own.n * element * (members - 1);
     return CZR_OK;
 }
@@ -94,7 +82,7 @@ czr_status czr_op_all_gather(czr_engine *engine, int op, czr_turn *turn)
     const czr_program *program = engine->program;
     const int bucket = program->ops[op].bucket;
     const czr_spaces *spaces = &engine->spaces[bucket];
-    const bool equal = is_equal(engine, op);
+    const bool equal = czr_program_has_parts(program, op);
     const czr_range own = equal ? spaces->part : spaces->slice;
     const size_t element = czr_dtype_bytes(program->buckets[bucket].dtype);
     const size_t at = (size_t)own.first * element;
@@ -112,7 +100,6 @@ czr_status czr_op_all_gather(czr_engine *engine, int op, czr_turn *turn)
                                               .at = at,
                                               .receive = spaces->param}};
     engine->sent[op] += (int64_t)bytes * (engine->comms[op]->size - 1);
-    engine->received[op] +=
-        others_elements(engine, op, bucket) * (int64_t)element;
+    engine->received[op] += others_elements(engine, op) * (int64_t)element;
     return CZR_OK;
 }

@@ -310,6 +310,23 @@ czr_range czr_program_part(const czr_program *program, int bucket, int rank)
     return (czr_range){first, left < step ? left : step};
 }
 
+bool czr_program_has_parts(const czr_program *program, int op)
+{
+    const czr_op *row = &program->ops[op];
+    const czr_bucket *bucket = &program->buckets[row->bucket];
+
+    return bucket->is_equal && !(bucket->split_axes & ~row->comm);
+}
+
+czr_range czr_program_share(const czr_program *program, int op, int rank)
+{
+    const int bucket = program->ops[op].bucket;
+
+    return czr_program_has_parts(program, op)
+               ? czr_program_part(program, bucket, rank)
+               : czr_program_slice(program, bucket, rank);
+}
+
 czr_range czr_program_rows(const czr_program *program, int table, int rank)
 {
     const czr_table *rows = &program->tables[table];

@@ -70,12 +70,16 @@ bool czr_program_is_owner(const czr_program *program, int param, int rank);
 /* Is a bucket's home coordinates over axes that do not split it? */
 bool czr_home_is_valid(const czr_program *program, const czr_bucket *bucket);
 
-/* The slice of a bucket that this rank owns, where it is at home. */
 /* The part of an equal bucket that a rank sums: equal ones, but for the last,
  * that begin at multiples of CZR_PART_ALIGN elements. */
 enum { CZR_PART_ALIGN = 16 };
 czr_range czr_program_part(const czr_program *program, int bucket, int rank);
+/* The slice of a bucket that a rank owns, where that is at home. */
 czr_range czr_program_slice(const czr_program *program, int bucket, int rank);
+/* Whether a reduce_scatter or all_gather is between equal parts: its members
+ * have all of the split.  Else each has its slice.  And that part or slice. */
+bool czr_program_has_parts(const czr_program *program, int op);
+czr_range czr_program_share(const czr_program *program, int op, int rank);
 
 /* Rows of a table that this rank has. */
 czr_range czr_program_rows(const czr_program *program, int table, int rank);

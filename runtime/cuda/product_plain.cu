@@ -229,21 +229,36 @@ DEV void read_tile(const plain_product &p, const float *c, plain_sums &sums,
                              : 0.f;
 }
 
+DEV u64 tiles_across(const plain_product &p)
+{
+    return (p.n + PLAIN_TILE - 1) / PLAIN_TILE;
+}
+
+DEV u64 count_tiles(const plain_product &p)
+{
+    return (p.m + PLAIN_TILE - 1) / PLAIN_TILE * tiles_across(p);
+}
+
+// Where tile t begins; false: it is another's mirror image.
+DEV bool find_tile(const plain_product &p, u64 t, u64 &row, u64 &column)
+{
+    row = t / tiles_across(p) * PLAIN_TILE;
+    column = t % tiles_across(p) * PLAIN_TILE;
+    return !p.symmetric || column <= row;
+}
+
 // blocks is 1 at least.  Nothing is written where *skip is not 0; skip may be
 // null.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     KERNEL(const plain_product p, const int *skip)
 {
-    const u64 across = (p.n + PLAIN_TILE - 1) / PLAIN_TILE;
-    const u64 n_tiles = (p.m + PLAIN_TILE - 1) / PLAIN_TILE * across;
+    u64 row, column;
 
     if (skip && *skip)
         return;
-    for (u64 t = blockIdx.x; t < n_tiles; t += gridDim.x) {
-        const u64 row = t / across * PLAIN_TILE;
-        const u64 column = t % across * PLAIN_TILE;
+    for (u64 t = blockIdx.x; t < count_tiles(p); t += gridDim.x) {
         plain_sums c;
-        if (p.symmetric && column > row)
+        if (!find_tile(p, t, row, column))
             continue;
         sum_tile(p, c, row, column);
         finish_tile(p, c, row, column);
@@ -255,16 +270,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     product_finish(const plain_product p, const float *c, const int *skip)
 {
-    const u64 across = (p.n + PLAIN_TILE - 1) / PLAIN_TILE;
-    const u64 n_tiles = (p.m + PLAIN_TILE - 1) / PLAIN_TILE * across;
+    u64 row, column;
 
     if (skip && *skip)
         return;
-    for (u64 t = blockIdx.x; t < n_tiles; t += gridDim.x) {
-        const u64 row = t / across * PLAIN_TILE;
-        const u64 column = t % across * PLAIN_TILE;
+    for (u64 t = blockIdx.x; t < count_tiles(p); t += gridDim.x) {
         plain_sums sums;
-        if (p.symmetric && column > row)
+        if (!find_tile(p, t, row, column))
             continue;
         read_tile(p, c, sums, row, column);
         finish_tile(p, sums, row, column);

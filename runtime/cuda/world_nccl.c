@@ -68,18 +68,12 @@ static void raise(size_t *at, size_t bytes)
 static czr_status find_ranges(czr_world_nccl *world, int op,
                               const czr_comm *comm)
 {
-    const czr_program *program = world->program;
-    const czr_op *row = &program->ops[op];
-    const czr_bucket *bucket = &program->buckets[row->bucket];
-    const bool equal = bucket->is_equal && !(bucket->split_axes & ~row->comm);
     czr_range *ranges = czr_alloc((size_t)comm->size, sizeof *ranges);
 
     if (!ranges)
         return CZR_ERR_NO_MEMORY;
     for (int i = 0; i < comm->size; i++)
-        ranges[i] =
-            equal ? czr_program_part(program, row->bucket, comm->ranks[i])
-                  : czr_program_slice(program, row->bucket, comm->ranks[i]);
+        ranges[i] = czr_program_share(world->program, op, comm->ranks[i]);
     world->ranges[op] = ranges;
     return CZR_OK;
 }

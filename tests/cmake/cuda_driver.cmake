@@ -84,48 +84,31 @@ add_test(NAME cuda_nccl_mutants_long COMMAND ${command})
 set_tests_properties(cuda_nccl_mutants_long PROPERTIES TIMEOUT 1200
   LABELS "cuda;nightly")
 
-# Our prototypes against the driver's header, where there is one.
+# Our prototypes of a library against its header, and cuda.h, where these are:
+# cz_cuda_header(NAME SOURCE HEADER).
+function(cz_cuda_header name source header)
+  string(TOUPPER ${name}_HEADER found)
+  find_path(${found} ${header} HINTS ENV CUDA_PATH PATHS /usr/local/cuda
+    PATH_SUFFIXES include)
+  if(NOT CUDA_HEADER OR NOT ${found} OR NOT CMAKE_CXX_COMPILER)
+    return()
+  endif()
+  set(test cuda_${name}_header)
+  add_executable(${test} cuda/driver/${source})
+  set_target_properties(${test} PROPERTIES CXX_STANDARD 17
+    CXX_STANDARD_REQUIRED ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(${test} PRIVATE ${CMAKE_SOURCE_DIR}
+    ${CMAKE_SOURCE_DIR}/runtime)
+  target_include_directories(${test} SYSTEM PRIVATE ${CUDA_HEADER} ${${found}})
+  add_test(NAME ${test} COMMAND ${test})
+  set_tests_properties(${test} PROPERTIES LABELS cuda)
+endfunction()
+
 find_path(CUDA_HEADER cuda.h HINTS ENV CUDA_PATH PATHS /usr/local/cuda
   PATH_SUFFIXES include)
-if(CUDA_HEADER AND CMAKE_CXX_COMPILER)
-  add_executable(cuda_driver_header cuda/driver/header_test.cpp)
-  set_target_properties(cuda_driver_header PROPERTIES CXX_STANDARD 17
-    CXX_STANDARD_REQUIRED ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  target_include_directories(cuda_driver_header PRIVATE ${CMAKE_SOURCE_DIR}
-    ${CMAKE_SOURCE_DIR}/runtime)
-  target_include_directories(cuda_driver_header SYSTEM PRIVATE ${CUDA_HEADER})
-  add_test(NAME cuda_driver_header COMMAND cuda_driver_header)
-  set_tests_properties(cuda_driver_header PROPERTIES LABELS cuda)
-endif()
-
-# And cuBLASLt's.
-find_path(CUBLAS_HEADER cublasLt.h HINTS ENV CUDA_PATH PATHS /usr/local/cuda
-  PATH_SUFFIXES include)
-if(CUBLAS_HEADER AND CMAKE_CXX_COMPILER)
-  add_executable(cuda_cublas_header cuda/driver/cublas_header_test.cpp)
-  set_target_properties(cuda_cublas_header PROPERTIES CXX_STANDARD 17
-    CXX_STANDARD_REQUIRED ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  target_include_directories(cuda_cublas_header PRIVATE ${CMAKE_SOURCE_DIR}
-    ${CMAKE_SOURCE_DIR}/runtime)
-  target_include_directories(cuda_cublas_header SYSTEM PRIVATE ${CUBLAS_HEADER})
-  add_test(NAME cuda_cublas_header COMMAND cuda_cublas_header)
-  set_tests_properties(cuda_cublas_header PROPERTIES LABELS cuda)
-endif()
-
-# And NCCL's, with the library itself.
-find_path(NCCL_HEADER nccl.h HINTS ENV CUDA_PATH PATHS /usr/local/cuda
-  PATH_SUFFIXES include)
-if(CUDA_HEADER AND NCCL_HEADER AND CMAKE_CXX_COMPILER)
-  add_executable(cuda_nccl_header cuda/driver/nccl_header_test.cpp)
-  set_target_properties(cuda_nccl_header PROPERTIES CXX_STANDARD 17
-    CXX_STANDARD_REQUIRED ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  target_include_directories(cuda_nccl_header PRIVATE ${CMAKE_SOURCE_DIR}
-    ${CMAKE_SOURCE_DIR}/runtime)
-  target_include_directories(cuda_nccl_header SYSTEM PRIVATE ${CUDA_HEADER}
-    ${NCCL_HEADER})
-  add_test(NAME cuda_nccl_header COMMAND cuda_nccl_header)
-  set_tests_properties(cuda_nccl_header PROPERTIES LABELS cuda)
-endif()
+cz_cuda_header(driver header_test.cpp cuda.h)
+cz_cuda_header(cublas cublas_header_test.cpp cublasLt.h)
+cz_cuda_header(nccl nccl_header_test.cpp nccl.h)
 find_library(NCCL_LIBRARY libnccl.so.2 HINTS ENV CUDA_PATH PATHS /usr/local/cuda
   PATH_SUFFIXES lib lib64)
 if(NOT NCCL_LIBRARY)
