@@ -114,6 +114,14 @@ static bool write_files(cz_job *job, const char *folder, bool has_gpu)
     return n_written == n;
 }
 
+/* What the runtime makes of the text, by the rule of runtime/cuda/target.h. */
+static void say_targets(void)
+{
+    fputs("canzona build: GPUs 8.x get machine code of sm_80, 9.0 of sm_90a, "
+          "later ones PTX of compute_80 that their driver compiles\n",
+          stderr);
+}
+
 static void print_cflags(void)
 {
     for (int i = 0; cz_program_cflags[i]; i++)
@@ -137,6 +145,8 @@ static int run(const cz_cmd_options *given)
     if (status == CZ_EXIT_OK &&
         !write_files(&job, given->output ? given->output : ".", has_gpu))
         status = cz_job_status(&job);
+    else if (status == CZ_EXIT_OK && has_gpu)
+        say_targets();
     cz_job_close(&job);
     return status;
 }
@@ -150,7 +160,9 @@ const cz_command cz_command_build = {
     "NAME.cu and NAME_cuda.c if a GPU is a target.\v"
     "The C needs czr.h and the runtime library alone.  For sm_80 and sm_90a, "
     "NAME.cu has what is element-wise as kernels, without a header, and "
-    "NAME_cuda.c the stages that launch them, and NAME.cu as text.  "
+    "NAME_cuda.c the stages that launch them, and NAME.cu as text, which is "
+    "compiled when the plan is opened: on GPUs that are newer to PTX, which "
+    "their driver compiles.  "
     "Example:\n\n"
     "  canzona build -o out examples/gpt.cz\n",
     run,

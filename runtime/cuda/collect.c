@@ -2,6 +2,7 @@
 #include "runtime/cuda/collect_internal.h"
 
 #include "runtime/cuda/source.h"
+#include "runtime/cuda/target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,20 +11,11 @@
 /* Blocks that a multiprocessor has at once, at most. */
 enum { BLOCKS_AT_ONCE = 8 };
 
-/* Machine code where we name the architecture, else what the driver compiles.
- */
-static const char *arch_of(const czr_context *context)
-{
-    if (context->major == 9 && context->minor == 0)
-        return "-arch=sm_90a";
-    return context->major == 8 ? "-arch=sm_80" : "-arch=compute_80";
-}
-
 static czr_status compile(const czr_context *context, czr_nvrtc *nvrtc,
                           czr_cache *cache, czr_nvrtc_code *code,
                           char message[CZR_DRIVER_MESSAGE])
 {
-    const char *const options[] = {arch_of(context), "-default-device",
+    const char *const options[] = {czr_target_arch(context), "-default-device",
                                    "-fmad=false"};
     char *text = czr_source_make(CZR_SOURCE_COLLECT, "", "");
     const czr_cache_source source = {
@@ -81,12 +73,13 @@ czr_status czr_collect_open(czr_context *context, czr_nvrtc *nvrtc,
     collect->context = context;
     collect->module.context = context;
     collect->most_blocks = (uint64_t)context->n_processors * BLOCKS_AT_ONCE;
-    czr_status status = compile(context, nvrtc, cache, &code, message);
-    if (status == CZR_OK) {
+    czr_status status = czr_target_check(context, nvrtc);
+    if (status == CZR_OK)
+        status = compile(context, nvrtc, cache, &code, message);
+    if (status == CZR_OK)
         status = load(collect, &code);
-        if (status != CZR_OK)
-            snprintf(message, CZR_DRIVER_MESSAGE, "%s", context->error);
-    }
+    if (status != CZR_OK && !*message)
+        snprintf(message, CZR_DRIVER_MESSAGE, "%s", context->error);
     czr_nvrtc_code_fini(&code);
     if (status != CZR_OK) {
         czr_collect_close(collect);

@@ -77,12 +77,25 @@ static czr_status ask_attributes(czr_context *context)
     return status;
 }
 
+static czr_status check_age(czr_context *context)
+{
+    if (context->major >= CZR_CONTEXT_MAJOR)
+        return CZR_OK;
+    return czr_context_check(context, CZR_CUDA_NO_BINARY_FOR_GPU,
+                             "%s has compute capability %d.%d, and %d.0 or "
+                             "later is needed",
+                             context->name, context->major, context->minor,
+                             CZR_CONTEXT_MAJOR);
+}
+
 static czr_status prepare(czr_context *context, int ordinal)
 {
     czr_status status = check_ordinal(context, ordinal);
 
     if (status == CZR_OK)
         status = ask_attributes(context);
+    if (status == CZR_OK)
+        status = check_age(context);
     if (status != CZR_OK)
         return status;
     status = czr_context_check(

@@ -8,6 +8,9 @@
 
 #include <stdbool.h>
 
+/* The oldest compute capability that there is code for: 8.0. */
+enum { CZR_CONTEXT_MAJOR = 8 };
+
 /* Of the device's memory; 0 is nowhere.  The host does not touch it. */
 typedef uint64_t czr_address;
 
@@ -25,7 +28,8 @@ typedef struct czr_context {
 } czr_context;
 
 /* Device `ordinal` of those that the driver shows, current on this thread then.
- * If it fails, *out is NULL and `message` says why: CZR_ERR_NO_DEVICE, or what
+ * If it fails, *out is NULL and `message` says why: CZR_ERR_NO_DEVICE,
+ * CZR_ERR_DEVICE_CODE where the device is older than CZR_CONTEXT_MAJOR, or what
  * the driver says. */
 czr_status czr_context_open(const czr_driver *driver, int ordinal,
                             czr_context **out,

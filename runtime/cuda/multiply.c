@@ -3,6 +3,7 @@
 #include "runtime/cuda/multiply_internal.h"
 
 #include "runtime/cuda/product_plain.h"
+#include "runtime/cuda/target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,20 +17,12 @@ static czr_status no_memory(const czr_cuda_stages *stages)
 
 /* ---- machine code ------------------------------------------------------- */
 
-/* PTX, which the driver compiles, where no target of ours is the device's. */
-static const char *architecture(const czr_context *context)
-{
-    return context->major == 9   ? "-arch=sm_90a"
-           : context->major == 8 ? "-arch=sm_80"
-                                 : "-arch=compute_80";
-}
-
 static czr_status compile(const czr_cuda_stages *stages, czr_source_body body,
                           const char *name, const char *header,
                           czr_nvrtc_code *code)
 {
-    const char *const options[] = {architecture(stages->context), "-fmad=false",
-                                   "-default-device"};
+    const char *const options[] = {czr_target_arch(stages->context),
+                                   "-fmad=false", "-default-device"};
     char *text = czr_source_make(body, header, "");
     const czr_cache_source source = {.name = name,
                                      .text = text,
@@ -254,6 +247,9 @@ void czr_cuda_products_describe(const czr_cuda_stages *stages,
     const czr_cuda_products *products = stages->products;
     char line[CZR_CUDA_LINE];
 
+    czr_target_describe(stages->context, line);
+    if (*line)
+        say(user, line);
     for (const czr_cuda_known *known = products ? products->known : NULL; known;
          known = known->next) {
         describe(known, line);

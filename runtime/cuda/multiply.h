@@ -10,9 +10,10 @@
 /* Room for one line of what follows, with its final zero. */
 enum { CZR_CUDA_LINE = 400 };
 
-/* One line for each product and each factorisation that the stages asked for
- * when they were opened, in the order of asking: sizes, types, and the kernel
- * or library that computes it.  A line is gone when the call returns. */
+/* One line where kernels are PTX, as target.h says.  One line for each product
+ * and each factorisation that the stages asked for when they were opened, in
+ * the order of asking: sizes, types, and the kernel or library that computes
+ * it.  A line is gone when the call returns. */
 void czr_cuda_products_describe(const czr_cuda_stages *stages,
                                 void (*say)(void *user, const char *line),
                                 void *user);

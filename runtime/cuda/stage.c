@@ -2,6 +2,7 @@
 
 #include "runtime/cuda/multiply.h"
 #include "runtime/cuda/source.h"
+#include "runtime/cuda/target.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,19 +36,6 @@ static char *make_source(const czr_cuda_program *program)
     return source;
 }
 
-/* PTX, which the driver compiles, where no target of ours is the device's. */
-static const char *architecture(const czr_context *context)
-{
-    switch (context->major) {
-    case 8:
-        return "-arch=sm_80";
-    case 9:
-        return "-arch=sm_90a";
-    default:
-        return "-arch=compute_80";
-    }
-}
-
 /* What kept the text from being compiled; the log's first line says where. */
 static czr_status refuse(const czr_cuda_stages *stages, czr_nvrtc_status why,
                          const char *log)
@@ -71,8 +59,8 @@ static czr_status refuse(const czr_cuda_stages *stages, czr_nvrtc_status why,
 
 static czr_status compile(const czr_cuda_stages *stages, czr_nvrtc_code *code)
 {
-    const char *const options[] = {architecture(stages->context), "-fmad=false",
-                                   "-default-device"};
+    const char *const options[] = {czr_target_arch(stages->context),
+                                   "-fmad=false", "-default-device"};
     char *text = make_source(stages->program);
     const czr_cache_source source = {.name = stages->program->program->name,
                                      .text = text,
@@ -190,7 +178,9 @@ czr_status czr_cuda_stages_open(czr_context *context, czr_cache *cache,
                              .cache = cache,
                              .nvrtc = nvrtc,
                              .is_opening = true};
-    czr_status status = load(out);
+    czr_status status = czr_target_check(context, nvrtc);
+    if (status == CZR_OK)
+        status = load(out);
     for (int i = 0; i < program->program->n_stages && status == CZR_OK; i++)
         status = rehearse_phases(out, i);
     out->is_opening = false;

@@ -26,6 +26,8 @@ void fake_end_turn(void);
 /* The device: what cuDriverGetVersion tells (12090), how many there are (1, at
  * most 16), and bytes of memory (2^26). */
 void fake_set_version(int version);
+/* Compute capability, 10 major + minor: 90. */
+void fake_set_capability(int capability);
 void fake_set_devices(int n);
 void fake_set_memory(size_t bytes);
 

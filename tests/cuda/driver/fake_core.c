@@ -9,7 +9,7 @@ enum { MAX_CALLS = 1 << 16, N_DEVICES = 1, MAX_DEVICES = 16 };
 
 static struct {
     uint64_t random;
-    int version, n_devices;
+    int version, capability, n_devices;
     const char *fail_symbol;
     int64_t fail_nth;
     int fail_code;
@@ -22,7 +22,7 @@ static struct {
     fake_object *objects[N_KINDS];
     fake_entry *log;
     int64_t n_log, log_room;
-} state = {.version = 12090, .n_devices = N_DEVICES};
+} state = {.version = 12090, .capability = 90, .n_devices = N_DEVICES};
 
 static _Thread_local void *current;
 static int contexts[MAX_DEVICES]; /* their addresses are the handles */
@@ -153,6 +153,7 @@ void fake_reset(uint64_t seed, int eagerness)
     free(state.log);
     memset(&state, 0, sizeof state);
     state.version = 12090;
+    state.capability = 90;
     state.n_devices = N_DEVICES;
     state.random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
     current = NULL;
@@ -162,6 +163,30 @@ void fake_reset(uint64_t seed, int eagerness)
 void fake_set_version(int version)
 {
     state.version = version;
+}
+
+void fake_set_capability(int capability)
+{
+    state.capability = capability;
+}
+
+/* Machine code runs on what it is for, PTX on that and all that is newer, if
+ * the driver is as new as what wrote it. */
+int fake_read_target(const char *code)
+{
+    char machine[16];
+    int n = 0, ptx = 0;
+
+    snprintf(machine, sizeof machine, "sm_%d",
+             state.capability / 10 == 8 ? 80 : state.capability);
+    n = (int)strlen(machine);
+    if (!strncmp(code, machine, (size_t)n) &&
+        (code[n] == '\n' || !strncmp(code + n, "a\n", 2)))
+        return CZR_CUDA_SUCCESS;
+    if (sscanf(code, "compute_%d\n", &ptx) != 1 || state.capability < ptx)
+        return CZR_CUDA_NO_BINARY_FOR_GPU;
+    return state.version >= 12090 ? CZR_CUDA_SUCCESS
+                                  : CZR_CUDA_UNSUPPORTED_PTX_VERSION;
 }
 
 void fake_set_devices(int n)
@@ -332,11 +357,11 @@ int cuDeviceGetName(char *name, int length, int device)
 
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
-    static const struct {
+    const struct {
         int attribute, value;
     } rows[] = {{CZR_DEVICE_MULTIPROCESSOR_COUNT, 132},
-                {CZR_DEVICE_COMPUTE_CAPABILITY_MAJOR, 9},
-                {CZR_DEVICE_COMPUTE_CAPABILITY_MINOR, 0},
+                {CZR_DEVICE_COMPUTE_CAPABILITY_MAJOR, state.capability / 10},
+                {CZR_DEVICE_COMPUTE_CAPABILITY_MINOR, state.capability % 10},
                 {CZR_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448}};
     const int code = fake_enter("cuDeviceGetAttribute");
 

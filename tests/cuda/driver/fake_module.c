@@ -1,7 +1,7 @@
-/* Machine code of the double: a text whose first line is "FAKE sm_90" and whose
- * others each are a kernel: its name, its own shared memory, and the bytes of
- * each of its arguments, or '*': those that it was registered with.  What it
- * does is what fake_register gave the name. */
+/* Machine code of the double: a text whose first line is "FAKE TARGET" and
+ * whose others each are a kernel: its name, its own shared memory, and the
+ * bytes of each of its arguments, or '*': those that it was registered with.
+ * What it does is what fake_register gave the name. */
 #include "tests/cuda/driver/fake_state.h"
 
 #include <stdio.h>
@@ -154,13 +154,14 @@ static size_t count_lines(const char *code)
 /* The code of the first thing that is wrong. */
 static int parse(const char *code, fake_library *library)
 {
-    static const char first[] = "FAKE sm_";
+    static const char first[] = "FAKE ";
     const char *line = code;
 
     if (strncmp(code, first, strlen(first)) != 0)
         return CZR_CUDA_INVALID_IMAGE;
-    if (strncmp(code + strlen(first), "90\n", 3) != 0)
-        return CZR_CUDA_NO_BINARY_FOR_GPU;
+    const int failure = fake_read_target(code + strlen(first));
+    if (failure)
+        return failure;
     while ((line = strchr(line, '\n')) && *++line)
         if (!parse_kernel(line, &library->kernels[library->n_kernels++]))
             return CZR_CUDA_INVALID_IMAGE;

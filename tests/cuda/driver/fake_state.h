@@ -117,6 +117,8 @@ uint32_t fake_draw(uint32_t n); /* in [0, n) */
 int fake_enter(const char *symbol);
 int fake_enter_context(const char *symbol);
 int fake_lost(void);
+/* The CUresult of loading code whose first line goes on so. */
+int fake_read_target(const char *code);
 void fake_lose(int code);
 bool fake_hangs(const fake_node *node); /* when it is the next of a stream */
 void *fake_new(fake_kind kind, size_t bytes);
