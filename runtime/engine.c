@@ -78,12 +78,12 @@ const char *czr_error(const czr_engine *engine)
 
 void czr_engine_lock(czr_engine *engine)
 {
-    pthread_mutex_lock(&engine->lock);
+    pthread_mutex_lock(engine->lock_at);
 }
 
 void czr_engine_unlock(czr_engine *engine)
 {
-    pthread_mutex_unlock(&engine->lock);
+    pthread_mutex_unlock(engine->lock_at);
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -219,6 +219,7 @@ czr_status czr_engine_open(const czr_program *program, czr_world *world,
     engine->world = world;
     engine->rank = world->rank;
     engine->clip = 1;
+    engine->lock_at = &engine->lock;
     engine->has_lock = pthread_mutex_init(&engine->lock, NULL) == 0;
     return prepare(engine, options, source);
 }

@@ -100,8 +100,13 @@ struct czr_engine {
                                  * of the device steps this one */
     czr_host_math math;
     int rank;
-    pthread_mutex_t lock; /* guards all below: hooks come from any thread */
+    pthread_mutex_t lock;     /* guards all below: hooks come from any thread */
+    pthread_mutex_t *lock_at; /* that one, or of another rank, which is stepped
+                               * by the same thread */
     bool has_lock;
+    /* With `cuda`: the gradient of a parameter is there behind what the
+     * producer has; lock held.  NULL: the host. */
+    czr_status (*arrive)(czr_engine *engine, int param, czr_stream producer);
     bool is_sealed;
     czr_status status; /* not OK: poisoned */
     char error[CZR_ERROR_BYTES];
@@ -222,7 +227,9 @@ void czr_loose_copy_in(czr_engine *engine, int param);
 void czr_loose_copy_grad(czr_engine *engine, int param);
 void czr_loose_copy_out(czr_engine *engine, int param);
 
-/* step.c: what precedes the list of a step; all of the next step is open. */
+/* step.c: whether operation `op` is a reduction whose gradients are there; what
+ * precedes the list of a step; all of the next step is open. */
+bool czr_step_is_ready(const czr_engine *engine, int op);
 czr_status czr_step_begin(czr_engine *engine, const czr_hyper *hyper);
 void czr_step_restart(czr_engine *engine);
 

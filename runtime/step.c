@@ -28,25 +28,39 @@ static bool is_bucket_ready(const czr_engine *engine, int bucket)
     return true;
 }
 
+bool czr_step_is_ready(const czr_engine *engine, int op)
+{
+    const czr_program *program = engine->program;
+
+    return op < program->n_ops &&
+           program->ops[op].section == CZR_SECTION_REDUCE &&
+           program->ops[op].bucket >= 0 &&
+           is_bucket_ready(engine, program->ops[op].bucket);
+}
+
 /* Submits the operations whose gradients are there, in list order. */
 static czr_status submit_ready(czr_engine *engine)
 {
-    const czr_program *program = engine->program;
     czr_status status = CZR_OK;
 
-    while (status == CZR_OK && engine->next_op < program->n_ops) {
-        const czr_op *row = &program->ops[engine->next_op];
-        if (row->section != CZR_SECTION_REDUCE || row->bucket < 0 ||
-            !is_bucket_ready(engine, row->bucket))
-            break;
+    while (status == CZR_OK && czr_step_is_ready(engine, engine->next_op))
         status = submit(engine, engine->next_op++);
-    }
     return status;
+}
+
+static czr_status arrive(czr_engine *engine, int param, czr_stream producer)
+{
+    if (engine->bindings[param].is_ready)
+        return CZR_OK;
+    if (engine->arrive)
+        return engine->arrive(engine, param, producer);
+    czr_loose_copy_grad(engine, param);
+    engine->bindings[param].is_ready = true;
+    return submit_ready(engine);
 }
 
 czr_status czr_grad_ready(czr_engine *engine, int param, czr_stream producer)
 {
-    (void)producer;
     czr_engine_lock(engine);
     const int64_t before = czr_allocations();
     czr_status status = engine->status;
@@ -59,12 +73,8 @@ czr_status czr_grad_ready(czr_engine *engine, int param, czr_stream producer)
         !czr_program_has_param(engine->program, param, engine->rank))
         status = czr_engine_refuse(engine, CZR_ERR_ELSEWHERE,
                                    "parameter %d is one of other ranks", param);
-    if (status == CZR_OK && !engine->cuda &&
-        !engine->bindings[param].is_ready) {
-        czr_loose_copy_grad(engine, param);
-        engine->bindings[param].is_ready = true;
-        status = submit_ready(engine);
-    }
+    if (status == CZR_OK)
+        status = arrive(engine, param, producer);
     engine->step_allocations += czr_allocations() - before;
     czr_engine_unlock(engine);
     return status;

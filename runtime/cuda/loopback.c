@@ -146,7 +146,10 @@ static czr_status open_ranks(czr_loopback *loopback, int n,
     if (status != CZR_OK)
         return status;
     status = czr_lobby_take_memory(loopback->hall);
-    return status == CZR_OK ? CZR_OK : refuse(loopback, status, "tables");
+    if (status != CZR_OK)
+        return refuse(loopback, status, "tables");
+    czr_cuda_team_join(&loopback->team);
+    return CZR_OK;
 }
 
 czr_status czr_loopback_open(const czr_loopback_options *options,

@@ -11,8 +11,10 @@
  *
  * Engines are used as on the host, but: tensors, places (czr_layout) and states
  * (czr_state_get) are the device's, a bound tensor may lie on either; czr_step
- * is not called; czr_grad_ready does nothing, and czr_param_wait makes a stream
- * wait for the end of the last step; steps are not undone
+ * is not called; behind czr_grad_ready the reductions of buckets that are
+ * complete on all ranks wait for what the producers' streams have, and for
+ * nothing else; czr_param_wait makes a stream wait for the end of the last
+ * step; steps are not undone
  * (CZR_ERR_UNSUPPORTED); counters count what was put on streams, that of a step
  * that the device skips, too; a rule that fails is said by its rank alone, not
  * by its parameter.  What trainers call of a world is not there. */

@@ -14,6 +14,7 @@ struct czr_process {
     czr_cuda_stages stages;
     bool has_stages;
     czr_cuda_member member;
+    czr_cuda_team team; /* of that one */
     char error[CZR_ERROR_BYTES];
 };
 
@@ -97,6 +98,22 @@ static czr_status open_code(czr_process *process,
                             : refuse(process, status, "the plan's kernels");
 }
 
+static czr_status begin_units(void *user, void *stream)
+{
+    const czr_process *process = user;
+
+    return czr_world_nccl_begin(process->world, stream);
+}
+
+static void join_team(czr_process *process)
+{
+    process->team = (czr_cuda_team){.members = &process->member,
+                                    .n = 1,
+                                    .begin = begin_units,
+                                    .user = process};
+    czr_cuda_team_join(&process->team);
+}
+
 /* The rank alone; where that fails, the others are told. */
 static czr_status open_rank(czr_process *process, const czr_options *options)
 {
@@ -115,8 +132,10 @@ static czr_status open_rank(czr_process *process, const czr_options *options)
     if (status == CZR_OK)
         status = czr_world_nccl_prepare(process->world, engine->program,
                                         engine->comms);
-    if (status == CZR_OK)
+    if (status == CZR_OK) {
+        join_team(process);
         return CZR_OK;
+    }
     const char *why = czr_error(engine);
     return refuse(process, status, *why ? why : "opening a rank");
 }
@@ -206,11 +225,10 @@ czr_world *czr_process_world(czr_process *process)
 czr_status czr_process_step(czr_process *process, const czr_hyper *hyper,
                             czr_stream stream, czr_result *result)
 {
-    czr_cuda_team team = {.members = &process->member, .n = 1};
-    czr_status status =
-        czr_world_nccl_begin(process->world, process->member.rank->main);
+    czr_status status = explain(process, CZR_OK);
 
-    if (status == CZR_OK)
-        status = czr_cuda_team_step(&team, hyper, stream, result);
+    if (status != CZR_OK)
+        return status;
+    status = czr_cuda_team_step(&process->team, hyper, stream, result);
     return explain(process, status);
 }

@@ -8,9 +8,10 @@
  *
  * The engine is used as on the host, but: tensors, places (czr_layout) and
  * states (czr_state_get) are the device's, a bound tensor may lie on either;
- * czr_step is not called; czr_grad_ready does nothing; steps are not undone
- * (CZR_ERR_UNSUPPORTED).  What trainers call of a world (czr_world_all_reduce
- * and the like) is for memory of the host. */
+ * czr_step is not called; behind czr_grad_ready the reductions of complete
+ * buckets wait for what the producer's stream has, and for nothing else; steps
+ * are not undone (CZR_ERR_UNSUPPORTED).  What trainers call of a world
+ * (czr_world_all_reduce and the like) is for memory of the host. */
 #ifndef CZR_CUDA_PROCESS_H
 #define CZR_CUDA_PROCESS_H
 

@@ -19,6 +19,7 @@ typedef struct czr_cuda_parts {
 typedef struct czr_cuda_rank {
     czr_cuda_parts parts;
     czr_engine *engine;
+    struct czr_cuda_team *team;   /* that it is stepped with; NULL: not yet */
     czr_collect_verdict *verdict; /* the device's, as are those below it */
     double *hypers;               /* [n_hypers] */
     float *scalars;               /* [n_scalars], then CZR_NAME_SCALARS for

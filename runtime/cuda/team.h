@@ -1,4 +1,4 @@
-/* The ranks of a device that one thread steps: all walk the list together, an
+/* The ranks of a device that are stepped together: all walk the list, an
  * operation's turns on each, and behind each turn the world's units.  No step
  * waits for the device unless somebody asks what came of it. */
 #ifndef CZR_CUDA_TEAM_H
@@ -22,7 +22,17 @@ typedef struct czr_cuda_team {
         *scripts; /* script.h; NULL: every step is put anew */
     int n_scripts;
     bool has_run; /* a step has been put so */
+    int next_op;  /* of the next step: all before it have been put */
+    bool is_open; /* its list has begun */
+    /* Where it is not NULL: on member 0's main stream, before the units of a
+     * step. */
+    czr_status (*begin)(void *user, void *stream);
+    void *user;
 } czr_cuda_team;
+
+/* When all members have been opened: they are stepped together from now on, and
+ * share one lock. */
+void czr_cuda_team_join(czr_cuda_team *team);
 
 /* A step of all, whose engines are sealed.  Work that `stream` has comes first,
  * and what is put there later finds the updated parameters; NULL: gradients are

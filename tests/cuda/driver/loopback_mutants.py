@@ -68,18 +68,34 @@ MUTANTS = [
     ("nothing is decided without a norm", "turns", "op_cuda.c",
      "        if (!rank->has_decision)\n            status", "        if (false)\n"
      "            status"),
-    ("the guard does not wait for reductions", "turns", "team.c",
+    ("the guard does not wait for reductions", "turns", "team_list.c",
      "        status = fork_or_join(member->rank, true);\n"
      "        member->rank->engine->stream", "        status = CZR_OK;\n"
      "        member->rank->engine->stream"),
     ("run-time values stay", "loopback", "team.c",
      "(size_t)engine->program->n_hypers, rank->main),", "0, rank->main),"),
-    ("a step's words stay", "loopback", "team.c",
-     "rank, czr_collect_begin(rank->parts.collect, rank->verdict, rank->main),",
-     "rank, CZR_OK,"),
-    ("the trainer's stream is not waited for", "loopback", "team.c",
+    ("a step's words stay", "loopback", "team_list.c",
+     "            czr_collect_begin(rank->parts.collect, rank->verdict, rank->main),",
+     "            CZR_OK,"),
+    ("a step's words are cleared behind reductions", "turns", "team_list.c",
+     "team->is_open ? CZR_OK : begin_all(team)", "begin_all(team)"),
+    ("a trainer's stream is not waited for", "loopback", "team_list.c",
      "        status = czr_context_wait(context, rank->main, rank->event);",
      "        status = CZR_OK;"),
+    ("reductions do not wait for the producer", "loopback", "team_list.c",
+     "    if (status == CZR_OK && producer)", "    if (false)"),
+    ("what is left does not wait for main streams", "parts", "team_list.c", "    if (status == CZR_OK)\n        status = fork_all(team);\n"
+     "    team->is_open", "    if (status == CZR_OK && !team->is_open)\n"
+     "        status = fork_all(team);\n    team->is_open"),
+    ("threads of hooks do not have the device", "loopback", "team_list.c",
+     "rank, czr_context_enter(rank->parts.context)", "rank, CZR_OK"),
+    ("one rank's gradients are enough", "loopback", "team_list.c",
+     "    for (int i = 0; i < team->n; i++)\n        if (!czr_step_is_ready",
+     "    for (int i = 0; i < 1; i++)\n        if (!czr_step_is_ready"),
+    ("reductions wait for their step", "loopback", "team_list.c",
+     "is_ready(team, team->next_op)", "false"),
+    ("reductions are made again", "loopback", "team_list.c",
+     "int op = team->next_op;", "int op = 0;"),
     ("the trainer's stream does not wait", "loopback", "team.c",
      "        status = czr_context_wait(context, stream, rank->ended);",
      "        status = CZR_OK;"),
@@ -89,8 +105,7 @@ MUTANTS = [
     ("tensors are not copied out", "loopback", "team.c",
      "        czr_loose_copy_out(engine, param);", "        ;"),
     ("phases follow the step before the last", "turns", "team.c",
-     "harvest(team, program_of(team)->phases != NULL, false)",
-     "harvest(team, false, false)"),
+     "team, program_of(team)->phases != NULL,", "team, false,"),
     ("a graph of other phases is launched", "turns", "script.c",
      "memcmp(team->scripts[i].phases, phases, n) == 0", "true"),
     ("captured decisions count", "loopback", "script.c",
@@ -115,8 +130,9 @@ MUTANTS = [
      "        status = czr_collect_convert(",
      "        if (0) status = czr_collect_convert("),
 ]
-FEW = ("boxes are filled anew while they travel", "ranks do not agree on gradients",
-       "skipped steps write")
+FEW = ("reductions do not wait for the producer",
+       "boxes are filled anew while they travel",
+       "ranks do not agree on gradients", "skipped steps write")
 
 
 class Bench:

@@ -24,25 +24,65 @@ typedef struct wish {
     bool has_bad_step, is_constant;
     bool is_late; /* nobody waits for steps but the last; constant: for none */
     bool is_captured, is_undone;
-    bool hangs;          /* from the second step on */
-    size_t memory_bytes; /* of the device; 0: more than enough */
-    int graphs;          /* that there were at the end */
+    bool is_early;            /* gradients are told one by one */
+    int64_t n_early, n_waits; /* launches before their steps, and waits */
+    bool hangs;               /* from the second step on */
+    size_t memory_bytes;      /* of the device; 0: more than enough */
+    int graphs;               /* that there were at the end */
     int steps;
     outcome *out;  /* NULL: nobody asks */
     int64_t grown; /* what the later half of the steps left */
     char message[512];
 } wish;
 
-static czr_status device_step(run *r, czr_loopback *loopback, int step,
-                              bool is_waited, outcome *out)
+/* Launches so far. */
+static int64_t launches(void)
 {
-    double values[RANK_MAX_HYPERS];
-    czr_result results[RANK_MAX] = {{0}};
-    const czr_hyper hyper = rank_hyper(step % STEPS, values);
+    int64_t n, sum = 0;
+    const fake_entry *log = fake_log(&n);
+
+    for (int64_t i = 0; i < n; i++)
+        sum += log[i].kind == FAKE_LAUNCH || log[i].kind == FAKE_GRAPH;
+    return sum;
+}
+
+/* Which are copied at once. */
+static bool has_externs(czr_loopback *loopback)
+{
+    int n = 0;
+
+    for (int rank = 0; rank < n_ranks; rank++)
+        n += czr_extern_count(czr_loopback_engine(loopback, rank));
+    return n > 0;
+}
+
+/* Gradients of all ranks; what was put meanwhile, and how often the host
+ * waited. */
+static czr_status give_all(run *r, czr_loopback *loopback, int step, wish *w)
+{
+    const int64_t before = launches();
+    int64_t call = fake_calls();
     czr_status status = CZR_OK;
 
     for (int rank = 0; rank < n_ranks && status == CZR_OK; rank++)
         status = rank_give(r, czr_loopback_engine(loopback, rank), rank, step);
+    w->n_early += launches() - before;
+    for (; r->is_placed && !has_externs(loopback) && call < fake_calls();
+         call++)
+        w->n_waits += strcmp(fake_symbol(call), "cuStreamQuery") == 0 ||
+                      strcmp(fake_symbol(call), "cuStreamSynchronize") == 0;
+    return status;
+}
+
+static czr_status device_step(run *r, czr_loopback *loopback, int step,
+                              bool is_waited, wish *w)
+{
+    outcome *out = w->out;
+    double values[RANK_MAX_HYPERS];
+    czr_result results[RANK_MAX] = {{0}};
+    const czr_hyper hyper = rank_hyper(step % STEPS, values);
+    czr_status status = give_all(r, loopback, step, w);
+
     if (status != CZR_OK)
         return status;
     status = czr_loopback_step(loopback, &hyper, r->stream,
@@ -86,7 +126,7 @@ static czr_status run_steps(run *r, czr_loopback *loopback, wish *w)
             half = held();
         if (step == 1 && w->hangs)
             fake_hang();
-        status = device_step(r, loopback, step, is_waited(w, step), w->out);
+        status = device_step(r, loopback, step, is_waited(w, step), w);
     }
     if (status == CZR_OK && w->is_late && w->is_constant)
         status = read_behind(r->context, loopback);
@@ -94,6 +134,17 @@ static czr_status run_steps(run *r, czr_loopback *loopback, wish *w)
     for (int rank = 0; rank < n_ranks && status == CZR_OK && w->out; rank++)
         rank_note(r, czr_loopback_engine(loopback, rank), rank,
                   &w->out->of[rank]);
+    return status;
+}
+
+static czr_status open_streams(run *r)
+{
+    czr_status status = czr_context_open_stream(r->context, &r->stream);
+
+    if (status == CZR_OK)
+        status = czr_context_open_stream(r->context, &r->side);
+    if (status != CZR_OK)
+        czr_context_close_stream(r->context, r->stream);
     return status;
 }
 
@@ -108,12 +159,13 @@ static czr_status run_ranks(czr_context *context, czr_nvrtc *nvrtc, wish *w)
              .has_bad_step = w->has_bad_step,
              .is_constant = w->is_constant,
              .is_placed = w->is_late || w->is_captured,
+             .is_early = w->is_early,
+             .has_hooks = true,
              .context = context};
     czr_loopback *loopback;
 
-    czr_status status = w->is_late && !w->is_constant
-                            ? czr_context_open_stream(context, &r.stream)
-                            : CZR_OK;
+    czr_status status =
+        w->is_late && !w->is_constant ? open_streams(&r) : CZR_OK;
     if (status != CZR_OK)
         return status;
     status = czr_loopback_open(&options, cuda_program, &loopback);
@@ -122,13 +174,16 @@ static czr_status run_ranks(czr_context *context, czr_nvrtc *nvrtc, wish *w)
     if (status == CZR_OK)
         status = run_steps(&r, loopback, w);
     w->graphs = loopback ? czr_loopback_graphs(loopback) : 0;
-    if (r.stream)
+    if (r.stream) {
         czr_context_synchronize(context, r.stream, 0);
+        czr_context_synchronize(context, r.side, 0);
+    }
     if (loopback && status != CZR_OK)
         snprintf(w->message, sizeof w->message, "%s",
                  czr_loopback_error(loopback));
     czr_loopback_close(loopback);
     czr_context_close_stream(context, r.stream);
+    czr_context_close_stream(context, r.side);
     for (int rank = 0; rank < n_ranks; rank++)
         rank_close(&r, rank);
     return status == CZR_OK ? context->status : status;
@@ -173,6 +228,7 @@ static wish wish_of(int order, rank_variety kind)
                   .is_late =
                       order % 2 && (rank_program->skip || kind != RANK_BAD),
                   .is_captured = order % 4 == 3 || order % 4 == 0,
+                  .is_early = order % 3 != 0,
                   .steps = STEPS};
 }
 
@@ -194,11 +250,15 @@ static bool try_order(int order, rank_variety kind, const outcome *host)
     for (int step = 0; step < STEPS; step++)
         n_silent += !is_waited(&w, step);
     const int rank = host_plan_difference(host, &device, n_ranks, n_silent);
-    const bool is_right = rank < 0 && w.is_captured == (w.graphs > 0);
+    const bool is_right = rank < 0 && w.is_captured == (w.graphs > 0) &&
+                          (w.is_captured || w.is_early == (w.n_early > 0)) &&
+                          !w.n_waits;
     if (!is_right)
-        printf("order %d%s%s: rank %d differs, %d graphs%s\n", order,
-               names[kind], w.is_late ? ", late" : "", rank, w.graphs,
-               w.is_captured ? ", captured" : "");
+        printf("order %d%s%s: rank %d differs, %d graphs%s, %lld launches "
+               "before steps%s, %lld waits\n",
+               order, names[kind], w.is_late ? ", late" : "", rank, w.graphs,
+               w.is_captured ? ", captured" : "", (long long)w.n_early,
+               w.is_early ? ", early" : "", (long long)w.n_waits);
     rank_drop(&device);
     return is_right;
 }
@@ -237,7 +297,10 @@ static bool fail_call(wish w, int64_t call, int code, int64_t n_calls)
 /* Calls of the end, too. */
 static int fail_calls(bool is_captured)
 {
-    wish w = {.steps = 3, .is_captured = is_captured};
+    wish w = {.steps = 3,
+              .is_captured = is_captured,
+              .is_late = !is_captured,
+              .is_early = true};
     int n_wrong = 0;
 
     fake_reset(3, 30);
@@ -283,7 +346,7 @@ static int refuse_all(void)
 
 static int64_t replay(bool is_captured)
 {
-    wish w = {.steps = n_replays, .is_captured = is_captured};
+    wish w = {.steps = n_replays, .is_captured = is_captured, .is_early = true};
 
     fake_reset(5, 60);
     if (run_on_double(&w) != CZR_OK) {

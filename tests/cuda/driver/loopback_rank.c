@@ -4,6 +4,7 @@
 #include "runtime/memory.h"
 #include "tests/cuda/driver/fake.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -153,16 +154,27 @@ static int last_param(int rank)
     return last;
 }
 
-/* One leaf of a gradient to where it lies, behind the trainer's stream where
+static bool is_told(const run *r, int param, int step)
+{
+    return r->is_early && (step % 2 || (step + param) % 3);
+}
+
+static void *stream_of(const run *r, int param, int step)
+{
+    return r->side && param % 2 && is_told(r, param, step) ? r->side
+                                                           : r->stream;
+}
+
+/* One leaf of a gradient to where it lies, behind a trainer's stream where
  * there is one. */
 static czr_status give_leaf(run *r, const czr_layout_info *info, void *to,
-                            const void *values)
+                            const void *values, void *stream)
 {
     const size_t bytes = (size_t)info->n * czr_dtype_bytes(info->grad_dtype);
 
-    if (r->is_device && r->stream)
+    if (r->is_device && stream)
         return czr_context_copy(r->context, czr_address_of(to),
-                                czr_address_of(values), bytes, r->stream);
+                                czr_address_of(values), bytes, stream);
     void *at = reach(r, to, bytes);
     if (at && bytes)
         memcpy(at, values, bytes);
@@ -190,7 +202,7 @@ static czr_status give_grad(run *r, const czr_engine *engine, int rank,
                                (unsigned char *)info.grad +
                                    (size_t)(leaf * info.leaf_stride) *
                                        czr_dtype_bytes(info.grad_dtype),
-                               values);
+                               values, stream_of(r, param, step));
     }
     free(values);
     return status;
@@ -216,13 +228,49 @@ static czr_status give_externs(czr_engine *engine, int step)
     return status;
 }
 
+/* What a hook of a trainer's does, on a thread of its own. */
+typedef struct hook {
+    czr_engine *engine;
+    int param;
+    void *stream;
+    czr_status status;
+} hook;
+
+static void *run_hook(void *argument)
+{
+    hook *h = argument;
+
+    h->status = czr_grad_ready(h->engine, h->param, h->stream);
+    return NULL;
+}
+
+static czr_status tell(const run *r, czr_engine *engine, int param, int step)
+{
+    hook h = {engine, param, stream_of(r, param, step), CZR_OK};
+    pthread_t thread;
+
+    if (!r->has_hooks || param % 3)
+        run_hook(&h);
+    else if (pthread_create(&thread, NULL, run_hook, &h) != 0 ||
+             pthread_join(thread, NULL) != 0)
+        exit(1);
+    return h.status;
+}
+
 czr_status rank_give(run *r, czr_engine *engine, int rank, int step)
 {
     czr_status status = give_externs(engine, step);
 
-    for (int p = 0; p < rank_program->n_params && status == CZR_OK; p++)
-        if (has(rank, p) && (step == 0 || !r->is_constant))
+    if (status == CZR_OK && r->side)
+        status = czr_param_wait(engine, 0, r->side);
+    for (int p = rank_program->n_params - 1; p >= 0 && status == CZR_OK; p--) {
+        if (!has(rank, p))
+            continue;
+        if (step == 0 || !r->is_constant)
             status = give_grad(r, engine, rank, p, step);
+        if (status == CZR_OK && is_told(r, p, step))
+            status = tell(r, engine, p, step);
+    }
     return status;
 }
 

@@ -43,7 +43,12 @@ typedef struct run {
                        */
     bool is_placed;   /* all tensors: copies of the host's make it wait */
     loose *tensors[RANK_MAX]; /* [n_params] */
-    void *stream; /* trainers' of the device; NULL: each step is waited for */
+    void *stream;   /* trainers' of the device; NULL: each step is waited for */
+    bool is_early;  /* gradients are said to be there one by one, in every other
+                     * step all of them */
+    bool has_hooks; /* some of them on a thread of their own */
+    void *side;     /* with `stream`: another of trainers', which steps do not
+                     * wait for by themselves */
     czr_context *context;
 } run;
 
@@ -51,7 +56,7 @@ void rank_drop(outcome *out);
 /* Binds and seals; parameters are drawn. */
 czr_status rank_open(run *r, czr_engine *engine, int rank);
 void rank_close(run *r, int rank);
-/* Gradients and externs of a step. */
+/* Gradients and externs of a step, the last gradient first. */
 czr_status rank_give(run *r, czr_engine *engine, int rank, int step);
 czr_hyper rank_hyper(int step, double values[RANK_MAX_HYPERS]);
 /* Into the trace of a rank: what a step said; parameters, states, counters. */

@@ -20,7 +20,7 @@ static int64_t n_calls; /* of a run */
 
 /* What one run is to be. */
 typedef struct wish {
-    bool has_bad_step, is_late;
+    bool has_bad_step, is_late, is_early;
     int leaver;      /* a rank that stops behind its second step, -1: none */
     int64_t fail_at; /* a call, 0: none */
     czr_nccl_id id;
@@ -71,11 +71,13 @@ static void run_rank(test_rank *self, void *user)
                   .slot_bytes = SLOT_BYTES}};
     run r = {.is_device = true,
              .has_bad_step = w->has_bad_step,
+             .is_early = w->is_early,
              .context = self->context};
     czr_process *process = NULL;
 
     RANK_CHECK(!w->is_late ||
-               czr_context_open_stream(self->context, &r.stream) == CZR_OK);
+               (czr_context_open_stream(self->context, &r.stream) == CZR_OK &&
+                czr_context_open_stream(self->context, &r.side) == CZR_OK));
     self->status = czr_process_open(&options, cuda_program, &process);
     if (self->status == CZR_OK)
         self->status = run_steps(self, w, &r, process);
@@ -83,7 +85,10 @@ static void run_rank(test_rank *self, void *user)
         snprintf(w->said[self->rank], sizeof w->said[0], "%.*s",
                  (int)sizeof w->said[0] - 1, czr_process_error(process));
     czr_process_close(process);
+    if (r.side)
+        czr_context_drain(self->context, r.side);
     czr_context_close_stream(self->context, r.stream);
+    czr_context_close_stream(self->context, r.side);
     rank_close(&r, self->rank);
 }
 
@@ -137,6 +142,7 @@ static int compare_orders(void)
         host_plan_run(n_ranks, STEPS, bad ? RANK_BAD : RANK_DRAWN, &host);
         w.has_bad_step = bad;
         w.is_late = i % 4 > 1 && (rank_program->skip || !bad);
+        w.is_early = i % 3 != 1;
         w.leaver = -1;
         run_on_double(&w, ranks, rank_seed + (uint64_t)i);
         for (int rank = 0; rank < n_ranks; rank++)
@@ -185,6 +191,7 @@ static int fail_calls(void)
     int n_wrong = 0, n_said = 0;
 
     w.leaver = -1;
+    w.is_early = true;
     host_plan_run(n_ranks, STEPS, false, &host);
     for (int i = 0; i < n_failures; i++) {
         test_rank ranks[RANKS_MOST];

@@ -1,0 +1,107 @@
+/* What the device has told: decisions, and failures of rules. */
+#include "runtime/cuda/team_outcome.h"
+
+/* Until the last decision, or the last step, is there. */
+static czr_status wait_for_device(czr_cuda_rank *rank, bool is_step)
+{
+    czr_context *context = rank->parts.context;
+    czr_status status =
+        is_step ? CZR_OK
+                : czr_context_wait(context, rank->harvest, rank->decided);
+
+    if (status == CZR_OK)
+        status = czr_context_synchronize(context,
+                                         is_step ? rank->main : rank->harvest,
+                                         rank->engine->world->deadline_ms);
+    return czr_cuda_rank_check(rank, status, "waiting for the device");
+}
+
+/* The gradient of one of this rank's parameters, or of another's. */
+static czr_status note_skip(czr_engine *engine, const czr_collect_result *of)
+{
+    engine->is_skipped = true;
+    if (of->reason == CZR_COLLECT_NORM)
+        czr_guard_skip(engine, "the norm of all gradients is not finite");
+    else if (of->reason == CZR_COLLECT_GRADIENT)
+        czr_guard_skip_for(
+            engine, of->beyond < engine->program->n_params ? of->beyond : -1);
+    const czr_status refusal = engine->refusal;
+    engine->is_skipped = false;
+    engine->refusal = CZR_OK;
+    return refusal;
+}
+
+/* What the last decision was, where it has come; of the steps before it, how
+ * many were applied. */
+static czr_status learn(czr_cuda_rank *rank, czr_collect_result *of)
+{
+    czr_engine *engine = rank->engine;
+    const bool is_next = rank->sequence == rank->harvested + 1;
+    const int64_t expected =
+        engine->steps + (of->reason == CZR_COLLECT_APPLIED);
+
+    if (is_next && of->step != expected)
+        return czr_engine_poison(engine, CZR_ERR_STATE,
+                                 "the device has made %lld updates, not %lld",
+                                 (long long)of->step, (long long)expected);
+    engine->steps = of->step;
+    engine->skips = rank->sequence - of->step;
+    engine->grad_norm = of->grad_norm;
+    rank->harvested = rank->sequence;
+    return of->reason == CZR_COLLECT_APPLIED ? CZR_OK : note_skip(engine, of);
+}
+
+/* All ranks say what the first of them says that had a rule fail. */
+static czr_status stop_all(czr_cuda_team *team)
+{
+    int first = 0;
+
+    while (first < team->n - 1 &&
+           team->members[first].rank->result->status == CZR_OK)
+        first++;
+    const czr_status status =
+        (czr_status)team->members[first].rank->result->status;
+    for (int i = 0; i < team->n; i++)
+        czr_engine_stop(team->members[i].rank->engine, status,
+                        "a rule failed on rank %d in an earlier update: %s",
+                        first, czr_status_text(status));
+    return status;
+}
+
+czr_status czr_cuda_outcome_learn(czr_cuda_team *team, bool waits, bool is_step)
+{
+    czr_status status = CZR_OK, refusal = CZR_OK;
+    czr_collect_result of = {.reason = CZR_COLLECT_APPLIED};
+
+    if (team->members[0].rank->sequence == team->members[0].rank->harvested)
+        return CZR_OK;
+    for (int i = 0; i < team->n && waits && status == CZR_OK; i++)
+        status = wait_for_device(team->members[i].rank, is_step);
+    for (int i = 0; i < team->n && status == CZR_OK; i++) {
+        const czr_cuda_rank *rank = team->members[i].rank;
+        if (!czr_collect_read(rank->result, rank->sequence, &of))
+            return waits ? CZR_ERR_STATE : CZR_OK;
+    }
+    for (int i = 0; i < team->n && status == CZR_OK; i++) {
+        czr_cuda_rank *rank = team->members[i].rank;
+        if (rank->harvested == rank->sequence)
+            continue;
+        czr_collect_read(rank->result, rank->sequence, &of);
+        const czr_status said = learn(rank, &of);
+        refusal = refusal == CZR_OK ? said : refusal;
+        status = rank->engine->status;
+    }
+    if (status == CZR_OK && of.reason == CZR_COLLECT_FAULT)
+        return stop_all(team);
+    return status == CZR_OK ? refusal : status;
+}
+
+void czr_cuda_outcome_give(const czr_cuda_team *team, czr_result *results)
+{
+    for (int i = 0; i < team->n; i++) {
+        const czr_collect_result *of = team->members[i].rank->result;
+        results[i] = (czr_result){.grad_norm = of->grad_norm,
+                                  .skipped = of->reason != CZR_COLLECT_APPLIED,
+                                  .step = of->step};
+    }
+}
