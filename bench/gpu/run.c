@@ -26,9 +26,12 @@ static bool is_right(const gpu_machine *machine, const cz_tile_product *of,
     const double difference = gpu_product_compare(&product);
     gpu_product_close(&product);
     if (difference < 0 || difference > MOST_DIFFERENT)
-        fprintf(stderr, "%s %lld x %lld x %lld in %d x %d: off by %g\n",
+        fprintf(stderr,
+                "%s %lld x %lld x %lld in %d x %d, %d a cluster: off "
+                "by %g\n",
                 form_of(of), (long long)of->m, (long long)of->n,
-                (long long)of->k, shape.rows, shape.cols, difference);
+                (long long)of->k, shape.rows, shape.cols, shape.cluster,
+                difference);
     return difference >= 0 && difference <= MOST_DIFFERENT;
 }
 
@@ -61,8 +64,9 @@ static gpu_trial try_apart(const gpu_paths *paths, cz_tile_shape shape)
         gpu_try_apart(try_shape, paths, &shape, TRIAL_SECONDS);
 
     if (result == GPU_WRONG || result == GPU_LATE)
-        fprintf(stderr, "tiles of %d x %d: %s, left out\n", shape.rows,
-                shape.cols, result == GPU_LATE ? "no end in time" : "wrong");
+        fprintf(stderr, "tiles of %d x %d, %d a cluster: %s, left out\n",
+                shape.rows, shape.cols, shape.cluster,
+                result == GPU_LATE ? "no end in time" : "wrong");
     return result;
 }
 
@@ -73,21 +77,23 @@ static void print_times(const gpu_case *c, cz_tile_shape shape, gpu_times t,
     const double ceiling = t.cublas * (n + 1) / (2 * n);
     const cz_tile_product *p = &c->product;
 
-    printf("| %s %lld x %lld x %lld, %lld | %d x %d | %.1f | %.1f | %.1f | %s "
-           "%.3f | %.2f | %.1e |\n",
-           form_of(p), (long long)p->m, (long long)p->n, (long long)p->k,
-           (long long)p->batch, shape.rows, shape.cols, t.ours, t.cublas,
-           ceiling, c->is_share ? "of ceiling" : "times",
-           (c->is_share ? ceiling : t.cublas) / t.ours, c->wanted, difference);
+    printf(
+        "| %s %lld x %lld x %lld, %lld | %d x %d, %d | %.1f | %.1f | %.1f | %s "
+        "%.3f | %.2f | %.1e |\n",
+        form_of(p), (long long)p->m, (long long)p->n, (long long)p->k,
+        (long long)p->batch, shape.rows, shape.cols, shape.cluster, t.ours,
+        t.cublas, ceiling, c->is_share ? "of ceiling" : "times",
+        (c->is_share ? ceiling : t.cublas) / t.ours, c->wanted, difference);
     fflush(stdout);
 }
 
 static void print_row(FILE *tiles, int sms, const cz_tile_product *p,
                       cz_tile_shape shape, double us)
 {
-    fprintf(tiles, "%d %s %lld %lld %lld %lld %d %d %.0f\n", sms, form_of(p),
+    fprintf(tiles, "%d %s %lld %lld %lld %lld %d %d %d %.0f\n", sms, form_of(p),
             (long long)p->m, (long long)p->n, (long long)p->k,
-            (long long)p->batch, shape.rows, shape.cols, us * 1e3);
+            (long long)p->batch, shape.rows, shape.cols, shape.cluster,
+            us * 1e3);
 }
 
 static bool measure(const gpu_machine *machine, const gpu_case *c,
@@ -122,7 +128,8 @@ static bool measure_all(const gpu_machine *machine, const bool *can,
         machine->context->minor, machine->context->n_processors,
         machine->driver->version / 1000, machine->driver->version / 10 % 100,
         pairs);
-    printf("| product, batch | tiles | ours us | cuBLAS us | ceiling us | "
+    printf("| product, batch | tiles, blocks a cluster | ours us | cuBLAS us | "
+           "ceiling us | "
            "reached | wanted | differs |\n"
            "|---|---|---:|---:|---:|---:|---:|---:|\n");
     for (int i = 0; i < n_cases; i++)

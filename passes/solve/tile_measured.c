@@ -48,10 +48,11 @@ static const char *read_form(const char *at, cz_tile_product *p)
     return NULL;
 }
 
-static bool is_shape(int64_t rows, int64_t cols)
+static bool is_shape(int64_t rows, int64_t cols, int64_t cluster)
 {
     for (int i = 0; i < CZ_TILE_SHAPES; i++)
-        if (cz_tile_shapes[i].rows == rows && cz_tile_shapes[i].cols == cols)
+        if (cz_tile_shapes[i].rows == rows && cz_tile_shapes[i].cols == cols &&
+            cz_tile_shapes[i].cluster == cluster)
             return true;
     return false;
 }
@@ -60,9 +61,9 @@ static bool is_shape(int64_t rows, int64_t cols)
 static const char *read_row(const char *at, cz_tile_measured *row)
 {
     cz_tile_product *p = &row->product;
-    int64_t sms = 0, rows = 0, cols = 0;
-    int64_t *const numbers[] = {&p->m, &p->n, &p->k,     &p->batch,
-                                &rows, &cols, &row->time};
+    int64_t sms = 0, rows = 0, cols = 0, cluster = 0;
+    int64_t *const numbers[] = {&p->m, &p->n, &p->k,    &p->batch,
+                                &rows, &cols, &cluster, &row->time};
 
     memset(row, 0, sizeof *row);
     at = read_number(at, &sms);
@@ -70,12 +71,13 @@ static const char *read_row(const char *at, cz_tile_measured *row)
     for (size_t i = 0; at && i < sizeof numbers / sizeof *numbers; i++)
         at = read_number(at, numbers[i]);
     at = at ? skip_blanks(at) : NULL;
-    if (!at || (*at && *at != '\n') || sms > INT_MAX || !is_shape(rows, cols) ||
-        (p->is_symmetric && p->m != p->n))
+    if (!at || (*at && *at != '\n') || sms > INT_MAX ||
+        !is_shape(rows, cols, cluster) || (p->is_symmetric && p->m != p->n))
         return NULL;
     row->sms = (int)sms;
     row->rows = (int)rows;
     row->cols = (int)cols;
+    row->cluster = (int)cluster;
     return at;
 }
 

@@ -6,13 +6,14 @@
 
 #include "passes/solve/tile_order.h"
 
-/* Rows and columns of elements, and how many steps of 64 along k a block of
- * threads holds at once. */
+/* Rows and columns of elements, how many steps of 64 along k a block of threads
+ * holds at once, and blocks of a cluster: 2 read what they need of y once for
+ * both. */
 typedef struct cz_tile_shape {
-    int rows, cols, stages;
+    int rows, cols, stages, cluster;
 } cz_tile_shape;
 
-enum { CZ_TILE_SHAPES = 5, CZ_TILE_STEP = 64 };
+enum { CZ_TILE_SHAPES = 8, CZ_TILE_STEP = 64 };
 /* All that are tested; among equals the first is taken. */
 extern const cz_tile_shape cz_tile_shapes[CZ_TILE_SHAPES];
 
@@ -57,7 +58,7 @@ int cz_tile_share(const cz_tiling *tiling, int sms);
 /* A time that was measured, in nanoseconds. */
 typedef struct cz_tile_measured {
     cz_tile_product product;
-    int sms, rows, cols;
+    int sms, rows, cols, cluster;
     int64_t time;
 } cz_tile_measured;
 
@@ -69,7 +70,8 @@ typedef struct cz_tile_choice {
 } cz_tile_choice;
 
 /* The shape of least time among those that were measured for just this product
- * on so many SMs; if none was, of least clocks.  False as cz_tile_cost_of. */
+ * on so many SMs; if none was, of least clocks.  Clusters are for outputs whose
+ * rows of tiles they divide, unless measured.  False as cz_tile_cost_of. */
 bool cz_tile_choose(const cz_tile_product *product,
                     const cz_tile_machine *machine,
                     const cz_tile_measured *measured, int n_measured,

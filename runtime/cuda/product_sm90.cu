@@ -6,13 +6,20 @@
 // N_MAJOR: the second operand is given as [k, cols], not [cols, k]: c = x y.
 //
 // Specialised by KERNEL (its name), BM, BN (rows and columns of a tile, 64 rows
-// a consumer), STAGES, BUFFERS (of staging a consumer, 1 or 2), SYMMETRIC,
-// N_MAJOR, FP16.  Maps of x, y, s and c have boxes of 64 x 64 elements with 128-byte
+// a consumer), STAGES, BUFFERS (of staging a consumer, 1 or 2), CLUSTER (1 or
+// 2), SYMMETRIC, N_MAJOR, FP16.  Maps of x, y, s and c have boxes of 64 x 64 elements with 128-byte
 // swizzle.  k_steps >= 1: without products there would be no sums to begin
 // with, and the host refuses.
 //
 // One warpgroup feeds TMA, the others multiply.  A block of threads goes
 // through tiles blockIdx.x, blockIdx.x + gridDim.x and so on of the table.
+//
+// CLUSTER 2: blocks 2 b and 2 b + 1 are a cluster, launched as one, and the
+// grid and the table are even.  Tiles 2 b and 2 b + 1 of the table are of one
+// column and of one matrix: each block loads half of what they need of y and
+// TMA writes it to both, so both go through the ring in step, and a slot is
+// empty when both have read it.  No block leaves before the other is done with
+// its barriers.
 
 enum {
     BK = 64,
@@ -34,6 +41,8 @@ enum {
 };
 static_assert(ADDEND_STAGES <= STAGES, "s has no room in the ring");
 static_assert(BM % 64 == 0 && BN % 64 == 0, "tiles are of 64x64 blocks");
+static_assert(CLUSTER == 1 || (CLUSTER == 2 && BN >= 128),
+              "each block of a cluster loads some of y");
 static_assert(SHARED_BYTES <= SHARED_LIMIT, "stages do not fit");
 
 // Registers a thread, by consumers: as compiled (65536 dealt out to all, whole
@@ -42,7 +51,7 @@ struct register_split {
     int entry, producer, consumer;
 };
 constexpr register_split SPLITS[] = {
-    {0, 0, 0}, {0, 0, 0}, {168, 24, 240}, {128, 32, 160}, {96, 24, 112}};
+    {0, 0, 0}, {0, 0, 0}, {168, 40, 232}, {128, 32, 160}, {96, 24, 112}};
 static_assert(CONSUMERS >= 2 && CONSUMERS <= 4, "no split of registers");
 constexpr register_split SPLIT = SPLITS[CONSUMERS];
 static_assert(SPLIT.producer + SPLIT.consumer * CONSUMERS <=
@@ -88,23 +97,58 @@ DEV u32 ring_parity(ring r)
     return r.n / STAGES & 1;
 }
 
+// Until all blocks of the cluster have read what was in the slot.
+DEV void wait_empty(const shared_plan &p, ring r)
+{
+    const u32 empty = p.empty + 8 * ring_slot(r);
+
+    if (CLUSTER > 1)
+        mbarrier_wait_cluster(empty, ring_parity(r) ^ 1);
+    else
+        mbarrier_wait(empty, ring_parity(r) ^ 1);
+}
+
+// This warp has read the slot, for all who load into it.
+DEV void give_back(const shared_plan &p, ring r)
+{
+    const u32 lane = threadIdx.x & 31, empty = p.empty + 8 * ring_slot(r);
+
+    if (CLUSTER > 1 && lane < CLUSTER)
+        mbarrier_arrive_at(empty, lane);
+    else if (CLUSTER == 1 && lane == 0)
+        mbarrier_arrive(empty);
+}
+
+// 64 columns of y at (x, y, z) of its map, for all blocks of the cluster.
+DEV void load_shared_block(u32 to, const tensor_map *map, u32 full, int x,
+                           int y, int z)
+{
+    if (CLUSTER > 1)
+        tma_load_multicast(to, map, full, x, y, z, (1 << CLUSTER) - 1);
+    else
+        tma_load(to, map, full, x, y, z);
+}
+
+// Of y the blocks of a cluster load every second 64 columns, in turn even and
+// odd ones.
 DEV void load_stage(const shared_plan &p, ring r, const tensor_map *x,
                     const tensor_map *y, tile t, int k)
 {
     const u32 at = p.stages + ring_slot(r) * STAGE_BYTES;
     const u32 full = p.full + 8 * ring_slot(r);
+    const u32 first = (blockIdx.x + r.n) % CLUSTER;
 
-    mbarrier_wait(p.empty + 8 * ring_slot(r), ring_parity(r) ^ 1);
+    wait_empty(p, r);
     mbarrier_expect(full, STAGE_BYTES);
     for (int row = 0; row < BM; row += 64)
         tma_load(at + row * ROW_BYTES, x, full, k * BK, t.i * BM + row, t.z);
-    for (int row = 0; row < BN; row += 64) {
+    for (int row = 64 * first; row < BN; row += 64 * CLUSTER) {
         const u32 to = at + X_BYTES + row * ROW_BYTES;
         const int col = t.j * BN + row;
         if (N_MAJOR)
-            tma_load(to, y, full, col, k * BK, t.z);
+            load_shared_block(to, y, full, col, k * BK, t.z);
         else
-            tma_load(to, y, full, k * BK, col, t.z);
+            load_shared_block(to, y, full, k * BK, col, t.z);
     }
 }
 
@@ -124,7 +168,7 @@ DEV void load_addend(const shared_plan &p, ring r, const tensor_map *s, tile t,
     const u32 full = p.full + 8 * ring_slot(r);
     int n = 0;
 
-    mbarrier_wait(p.empty + 8 * ring_slot(r), ring_parity(r) ^ 1);
+    wait_empty(p, r);
     for (int pass = 0; pass < 2; pass++) {
         if (pass)
             mbarrier_expect(full, n * BLOCK_BYTES);
@@ -146,8 +190,6 @@ DEV void load_addend(const shared_plan &p, ring r, const tensor_map *s, tile t,
 DEV void multiply(float (&d)[BN / 2], const shared_plan &p, ring &r, int wg,
                   int k_steps)
 {
-    const bool is_first_lane = (threadIdx.x & 31) == 0;
-
     for (int k = 0; k < k_steps; k++, r.n++) {
         const u32 at = p.stages + ring_slot(r) * STAGE_BYTES;
         const u64 a = descriptor(at + wg * 64 * ROW_BYTES, 16);
@@ -159,13 +201,12 @@ DEV void multiply(float (&d)[BN / 2], const shared_plan &p, ring &r, int wg,
             wgmma<N_MAJOR>(d, a + kk * 2, b + kk * (N_MAJOR ? 128 : 2), k | kk);
         wgmma_commit();
         wgmma_wait<1>();
-        if (k && is_first_lane)
-            mbarrier_arrive(p.empty + 8 * ring_slot({r.n - 1}));
+        if (k)
+            give_back(p, {r.n - 1});
     }
     wgmma_wait<0>();
     wgmma_finished(d);
-    if (is_first_lane)
-        mbarrier_arrive(p.empty + 8 * ring_slot({r.n - 1}));
+    give_back(p, {r.n - 1});
 }
 
 // Where row `row` of the 8x8 block in column `chunk` lies in a swizzled block.
@@ -204,8 +245,7 @@ DEV void add_addend(float (&d)[BN / 2], const shared_plan &p, ring &r,
     }
     __syncwarp();
     for (int stage = 0; stage < ADDEND_STAGES; stage++, r.n++)
-        if (lane == 0)
-            mbarrier_arrive(p.empty + 8 * ring_slot(r));
+        give_back(p, r);
 }
 
 // The four 8x8 blocks that a warp has at columns j and j + 1 of its 16 rows, to
@@ -329,6 +369,15 @@ DEV void consume(const shared_plan &p, const tensor_map *c, const epilogue &e,
         tma_store_wait();
 }
 
+// What each block of a cluster did before is seen by all after.
+DEV void synchronize()
+{
+    if (CLUSTER > 1)
+        cluster_sync();
+    else
+        __syncthreads();
+}
+
 // Nothing is written where *skip is not 0; skip may be null.
 extern "C" __global__ void __launch_bounds__(WARPGROUP *(CONSUMERS + 1), 1)
     KERNEL(const __grid_constant__ tensor_map x,
@@ -346,11 +395,11 @@ extern "C" __global__ void __launch_bounds__(WARPGROUP *(CONSUMERS + 1), 1)
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
             mbarrier_init(p.full + 8 * i, 1);
-            mbarrier_init(p.empty + 8 * i, CONSUMERS * 4);
+            mbarrier_init(p.empty + 8 * i, CLUSTER * CONSUMERS * 4);
         }
         mbarrier_init_fence();
     }
-    __syncthreads();
+    synchronize();
     if (threadIdx.x / WARPGROUP == CONSUMERS) {
         registers_shrink<SPLIT.producer>();
         if (threadIdx.x == CONSUMERS * WARPGROUP) {
@@ -363,4 +412,6 @@ extern "C" __global__ void __launch_bounds__(WARPGROUP *(CONSUMERS + 1), 1)
         registers_grow<SPLIT.consumer>();
         consume(p, &c, e, rows, cols, k_steps, tiles, n_tiles);
     }
+    if (CLUSTER > 1)
+        cluster_sync();
 }

@@ -34,6 +34,17 @@ DEV void mbarrier_arrive(u32 barrier)
                  : "memory");
 }
 
+// At the barrier that lies at this place in block `rank` of the cluster.
+DEV void mbarrier_arrive_at(u32 barrier, u32 rank)
+{
+    asm volatile("{ .reg .b32 there;\n"
+                 "mapa.shared::cluster.u32 there, %0, %1;\n"
+                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, "
+                 "[there]; }" ::"r"(barrier),
+                 "r"(rank)
+                 : "memory");
+}
+
 // Until the phase of this parity is over; of a new barrier the phase before the
 // first, parity 1, is.
 DEV void mbarrier_wait(u32 barrier, u32 parity)
@@ -48,6 +59,28 @@ DEV void mbarrier_wait(u32 barrier, u32 parity)
                  : "memory");
 }
 
+// The same, and what other blocks of the cluster did before they arrived is
+// over, too.
+DEV void mbarrier_wait_cluster(u32 barrier, u32 parity)
+{
+    asm volatile("{ .reg .pred over;\n"
+                 "AGAIN: mbarrier.try_wait.parity.acquire.cluster.shared::cta"
+                 ".b64 over, [%0], %1;\n"
+                 "@over bra OVER;\n"
+                 "bra AGAIN;\n"
+                 "OVER: }" ::"r"(barrier),
+                 "r"(parity)
+                 : "memory");
+}
+
+// All threads of all blocks of the cluster.
+DEV void cluster_sync()
+{
+    asm volatile("barrier.cluster.arrive.release;\n"
+                 "barrier.cluster.wait.acquire;" ::
+                     : "memory");
+}
+
 // A box of the tensor at (x, y, z) to shared memory; what lies outside the
 // tensor is zero and counts among the barrier's bytes.
 DEV void tma_load(u32 to, const tensor_map *map, u32 barrier, int x, int y,
@@ -57,6 +90,18 @@ DEV void tma_load(u32 to, const tensor_map *map, u32 barrier, int x, int y,
                  ".mbarrier::complete_tx::bytes [%0], [%1, {%3,%4,%5}], [%2];" ::
                      "r"(to),
                  "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z)
+                 : "memory");
+}
+
+// The same to this place in each block of the cluster whose bit is in `blocks`,
+// for the barrier at this place there.
+DEV void tma_load_multicast(u32 to, const tensor_map *map, u32 barrier, int x,
+                            int y, int z, u16 blocks)
+{
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile"
+                 ".mbarrier::complete_tx::bytes.multicast::cluster "
+                 "[%0], [%1, {%3,%4,%5}], [%2], %6;" ::"r"(to),
+                 "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "h"(blocks)
                  : "memory");
 }
 

@@ -31,8 +31,15 @@ static int64_t first_column(const czr_cuda_product *p,
     return p->is_symmetric ? i * t->rows / t->cols : 0;
 }
 
+/* Entries of the table that two blocks compute together, or one. */
+static int64_t cluster_of(const czr_cuda_product_tiles *t)
+{
+    return t->cluster > 1 ? t->cluster : 1;
+}
+
 static bool count(const czr_cuda_product *p, czr_cuda_product_tiles *t)
 {
+    const int64_t cluster = cluster_of(t);
     const int64_t rows = divide_up(p->m, t->rows);
     const int64_t cols = divide_up(p->n, t->cols);
     const int64_t most = (int64_t)1 << INDEX_BITS;
@@ -40,8 +47,8 @@ static bool count(const czr_cuda_product *p, czr_cuda_product_tiles *t)
     t->n = 0;
     if (rows > most || cols > most || p->batch > MAX_TILES)
         return false;
-    for (int64_t i = 0; i < rows; i++)
-        t->n += cols - first_column(p, t, i);
+    for (int64_t i = 0; i < rows; i += cluster)
+        t->n += (cols - first_column(p, t, i)) * cluster;
     if (t->n > MAX_TILES / p->batch)
         return false;
     t->n *= p->batch;
@@ -58,12 +65,12 @@ bool czr_tiles_choose(const czr_cuda_product *product,
         device->sms < 1)
         return false;
     if (device->architecture != 90) {
-        *out = (czr_cuda_product_tiles){128, 128, 3, 0};
+        *out = (czr_cuda_product_tiles){128, 128, 3, 0, 1};
         return count(product, out);
     }
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         czr_cuda_product_tiles t = {shapes[i].rows, shapes[i].cols,
-                                    shapes[i].stages, 0};
+                                    shapes[i].stages, 0, 1};
         if (!count(product, &t))
             return false;
         const int64_t cost =
@@ -80,13 +87,14 @@ static uint64_t *fill_group(const czr_cuda_product *p,
                             const czr_cuda_product_tiles *t, int64_t z,
                             int64_t first, uint64_t *to)
 {
-    const int64_t rows = divide_up(p->m, t->rows);
+    const int64_t cluster = cluster_of(t);
+    const int64_t rows = divide_up(p->m, t->rows * cluster) * cluster;
     const int64_t cols = divide_up(p->n, t->cols);
     const int64_t end = first + GROUP < rows ? first + GROUP : rows;
 
     for (int64_t j = first_column(p, t, first); j < cols; j++)
         for (int64_t i = first; i < end; i++)
-            if (j >= first_column(p, t, i))
+            if (j >= first_column(p, t, i - i % cluster))
                 *to++ = (uint64_t)i | (uint64_t)j << INDEX_BITS |
                         (uint64_t)z << 2 * INDEX_BITS;
     return to;

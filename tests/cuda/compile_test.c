@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEFINITIONS = 9 };
+/* The first target that has clusters. */
+enum { MAX_DEFINITIONS = 10, CLUSTERED = 6 };
 
 typedef struct target {
     const char *name, *arch;
@@ -23,10 +24,11 @@ typedef struct target {
     int registers;    /* at most */
     int consumers;    /* 0: registers stay as they are */
     const char *type; /* of products' operands, NULL for others */
+    int cluster;      /* of blocks; 0 as 1 */
 } target;
 
-#define SM90(form, arch, m, n, stages, buffers, symmetric, n_major, fp16,      \
-             registers)                                                        \
+#define SM90(form, arch, m, n, stages, buffers, cluster, symmetric, n_major,   \
+             fp16, registers)                                                  \
     {                                                                          \
         form " " #m "x" #n, arch, CZR_SOURCE_PRODUCT_SM90,                     \
             {"-DKERNEL=kernel",                                                \
@@ -34,35 +36,40 @@ typedef struct target {
              "-DBN=" #n,                                                       \
              "-DSTAGES=" #stages,                                              \
              "-DBUFFERS=" #buffers,                                            \
+             "-DCLUSTER=" #cluster,                                            \
              "-DSYMMETRIC=" #symmetric,                                        \
              "-DN_MAJOR=" #n_major,                                            \
              "-DFP16=" #fp16},                                                 \
-            registers, (m) / 64, (fp16) ? ".f16" : ".bf16"                     \
+            registers, (m) / 64, (fp16) ? ".f16" : ".bf16", cluster            \
     }
 #define SM80(form, arch, symmetric, n_major, fp16, registers)                  \
     {                                                                          \
         form, arch, CZR_SOURCE_PRODUCT_SM80,                                   \
             {"-DKERNEL=kernel", "-DSYMMETRIC=" #symmetric,                     \
              "-DN_MAJOR=" #n_major, "-DFP16=" #fp16},                          \
-            registers, 0, (fp16) ? ".f16" : ".bf16"                            \
+            registers, 0, (fp16) ? ".f16" : ".bf16", 1                         \
     }
 #define EIGEN(arch)                                                            \
     {                                                                          \
         "eigenvalues", arch, CZR_SOURCE_EIGEN,                                 \
-            {"-DKERNEL=kernel", "-DMAX_SWEEPS=30"}, 255, 0, NULL               \
+            {"-DKERNEL=kernel", "-DMAX_SWEEPS=30"}, 255, 0, NULL, 1            \
     }
 
 static const target targets[] = {
-    SM90("symmetric", "sm_90a", 128, 128, 5, 2, 1, 0, 0, 168),
-    SM90("symmetric", "sm_90a", 128, 192, 4, 2, 1, 0, 0, 168),
-    SM90("symmetric", "sm_90a", 128, 256, 4, 1, 1, 0, 0, 168),
-    SM90("symmetric", "sm_90a", 128, 256, 3, 2, 1, 0, 0, 168),
-    SM90("symmetric", "sm_90a", 192, 192, 3, 1, 1, 0, 0, 128),
-    SM90("symmetric", "sm_90a", 256, 128, 3, 1, 1, 0, 0, 96),
-    SM90("x y'", "sm_90a", 128, 256, 4, 2, 0, 0, 0, 168),
-    SM90("x y", "sm_90a", 128, 256, 4, 2, 0, 1, 0, 168),
-    SM90("symmetric, fp16,", "sm_90a", 128, 256, 4, 1, 1, 0, 1, 168),
-    SM90("x y, fp16,", "sm_90a", 128, 256, 4, 2, 0, 1, 1, 168),
+    SM90("symmetric", "sm_90a", 128, 128, 5, 2, 1, 1, 0, 0, 168),
+    SM90("symmetric", "sm_90a", 128, 192, 4, 2, 1, 1, 0, 0, 168),
+    SM90("symmetric", "sm_90a", 128, 256, 4, 1, 1, 1, 0, 0, 168),
+    SM90("symmetric", "sm_90a", 128, 256, 3, 2, 1, 1, 0, 0, 168),
+    SM90("symmetric", "sm_90a", 192, 192, 3, 1, 1, 1, 0, 0, 128),
+    SM90("symmetric", "sm_90a", 256, 128, 3, 1, 1, 1, 0, 0, 96),
+    SM90("symmetric, clusters,", "sm_90a", 128, 128, 5, 2, 2, 1, 0, 0, 168),
+    SM90("symmetric, clusters,", "sm_90a", 128, 192, 4, 2, 2, 1, 0, 0, 168),
+    SM90("symmetric, clusters,", "sm_90a", 128, 256, 4, 1, 2, 1, 0, 0, 168),
+    SM90("x y'", "sm_90a", 128, 256, 4, 2, 1, 0, 0, 0, 168),
+    SM90("x y, clusters,", "sm_90a", 128, 256, 4, 2, 2, 0, 1, 0, 168),
+    SM90("x y", "sm_90a", 128, 256, 4, 2, 1, 0, 1, 0, 168),
+    SM90("symmetric, fp16,", "sm_90a", 128, 256, 4, 1, 1, 1, 0, 1, 168),
+    SM90("x y, fp16,", "sm_90a", 128, 256, 4, 2, 1, 0, 1, 1, 168),
     SM80("symmetric", "sm_80", 1, 0, 0, 255),
     SM80("x y'", "sm_80", 0, 0, 0, 255),
     SM80("x y", "sm_80", 0, 1, 0, 255),
@@ -70,8 +77,8 @@ static const target targets[] = {
     SM80("x y, fp16", "sm_80", 0, 1, 1, 255),
     EIGEN("sm_90a"),
     EIGEN("sm_80"),
-    SM90("symmetric", "compute_90a", 128, 128, 3, 2, 1, 0, 0, 0),
-    SM90("symmetric, fp16,", "compute_90a", 128, 128, 3, 2, 1, 0, 1, 0),
+    SM90("symmetric", "compute_90a", 128, 128, 3, 2, 1, 1, 0, 0, 0),
+    SM90("symmetric, fp16,", "compute_90a", 128, 128, 3, 2, 1, 1, 0, 1, 0),
     SM80("symmetric", "compute_80", 1, 0, 0, 0),
     SM80("x y", "compute_80", 0, 1, 0, 0),
     SM80("x y, fp16", "compute_80", 0, 1, 1, 0),
@@ -105,6 +112,17 @@ static bool has_split(const target *t, const char *text, const cubin_kernel *k)
            k->setmaxreg[!less] == consumer;
 }
 
+/* Blocks of a cluster load for each other, and wait for each other when they
+ * begin and before they end. */
+static bool has_clusters(const target *t, const cubin_kernel *k)
+{
+    const int n_waits = t->cluster > 1 ? 2 : 0;
+
+    return (k->n_of[CUBIN_UTMALDG_MULTICAST] > 0) == (t->cluster > 1) &&
+           k->n_of[CUBIN_CLUSTER_ARRIVE] == n_waits &&
+           k->n_of[CUBIN_CLUSTER_WAIT] == n_waits;
+}
+
 static bool check_cubin(const target *t, const char *text,
                         const czr_nvrtc_code *code)
 {
@@ -125,7 +143,7 @@ static bool check_cubin(const target *t, const char *text,
            k.n_of[CUBIN_HGMMA] + k.n_of[CUBIN_HMMA]);
     return has_all(&k, wanted) && k.frame_bytes == 0 && !k.n_of[CUBIN_LDL] &&
            !k.n_of[CUBIN_STL] && k.registers > 0 &&
-           k.registers <= t->registers &&
+           k.registers <= t->registers && has_clusters(t, &k) &&
            (!t->consumers || has_split(t, text, &k));
 }
 
@@ -232,12 +250,18 @@ static bool check_targets(czr_nvrtc *nvrtc)
     return is_right && warm.seconds_90 < cold.seconds_90;
 }
 
-/* Immediates that are not the table's must be seen. */
+/* Immediates that are not the table's, and clusters that are none, must be
+ * seen.
+ */
 static bool check_planted(czr_nvrtc *nvrtc)
 {
     static const char *const bugs[][2] = {
-        {"<SPLIT.consumer>", "<232           >"},
+        {"<SPLIT.consumer>", "<240           >"},
         {"<SPLIT.producer>", "<32            >"},
+        {"tma_load_multicast(to, map, full, x, y, z, (1 << CLUSTER) - 1)",
+         "tma_load(to, map, full, x, y, z)                              "},
+        {"(CLUSTER > 1)\n        cluster_sync();\n}",
+         "(false      )\n        cluster_sync();\n}"},
     };
     pass p = {.nvrtc = nvrtc};
     bool is_right = true;
@@ -249,12 +273,14 @@ static bool check_planted(czr_nvrtc *nvrtc)
         if (!at)
             return false;
         memcpy(at, bugs[i][1], strlen(bugs[i][1]));
-        is_right &= !compile(&p, text, &targets[0], &code) && code.bytes;
+        is_right &=
+            !compile(&p, text, &targets[i < 2 ? 0 : CLUSTERED], &code) &&
+            code.bytes;
         czr_nvrtc_code_fini(&code);
         free(text);
     }
     if (!is_right)
-        printf("FAILED: planted immediates\n");
+        printf("FAILED: planted immediates or clusters\n");
     return is_right;
 }
 

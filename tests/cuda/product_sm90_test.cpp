@@ -7,7 +7,7 @@
 
 #include "product_test.hpp"
 
-const int TILE_ROWS = BM, TILE_COLS = BN;
+const int TILE_ROWS = BM, TILE_COLS = BN, TILE_CLUSTER = CLUSTER;
 
 static tensor_map map_of(matrices &m, int batch)
 {
@@ -29,8 +29,11 @@ void run_product(product &p)
 
     // What a compiler may give so many threads: whole eights.
     simt::entry_registers = 65536 / threads / 8 * 8;
-    simt::launch(p.size.n_blocks, threads, [&] {
-        kernel(x, y, s, c, e, p.size.rows, p.size.cols, steps, p.tiles.data(),
-               static_cast<int>(p.tiles.size()), p.skip);
-    });
+    simt::launch(
+        p.size.n_blocks * CLUSTER, threads,
+        [&] {
+            kernel(x, y, s, c, e, p.size.rows, p.size.cols, steps,
+                   p.tiles.data(), static_cast<int>(p.tiles.size()), p.skip);
+        },
+        CLUSTER);
 }

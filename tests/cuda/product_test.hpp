@@ -11,7 +11,7 @@ extern "C" {
 struct problem {
     int rows, cols, k, batch;
     float alpha, beta, delta;
-    unsigned n_blocks;
+    unsigned n_blocks; // or clusters of them
 };
 
 // Matrices [batch][rows][cols] with rows `stride` apart, NaNs between.
@@ -79,9 +79,9 @@ struct product {
     }
 };
 
-// By the architecture: tiles of TILE_ROWS x TILE_COLS.
+// By the architecture: tiles of TILE_ROWS x TILE_COLS, so many a cluster.
 void run_product(product &p);
-extern const int TILE_ROWS, TILE_COLS;
+extern const int TILE_ROWS, TILE_COLS, TILE_CLUSTER;
 
 inline void order_tiles(product &p)
 {
@@ -91,7 +91,8 @@ inline void order_tiles(product &p)
                               TILE_ROWS,
                               TILE_COLS,
                               SYMMETRIC,
-                              2};
+                              2,
+                              TILE_CLUSTER};
     int64_t n;
     if (!cz_tile_count(&tiling, &n))
         simt::fail("no tiles");

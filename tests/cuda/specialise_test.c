@@ -74,8 +74,9 @@ static bool is_code_right(const czr_cuda_product_plan *p,
     if (!p->is_sm90)
         return k.n_of[CUBIN_HMMA] > 0;
     const int less = k.setmaxreg[0] > k.setmaxreg[1];
-    return k.n_of[CUBIN_HGMMA] > 0 && k.n_of[CUBIN_USETMAXREG] == 2 &&
-           k.registers == p->split.entry &&
+    const bool is_cluster = k.n_of[CUBIN_UTMALDG_MULTICAST] > 0;
+    return k.n_of[CUBIN_HGMMA] > 0 && is_cluster == (p->cluster > 1) &&
+           k.n_of[CUBIN_USETMAXREG] == 2 && k.registers == p->split.entry &&
            k.setmaxreg[less] == p->split.producer &&
            k.setmaxreg[!less] == p->split.consumer;
 }
@@ -155,10 +156,10 @@ static bool check_forms(run *r, int architecture,
 /* What is not the body's must be refused. */
 static bool check_planted(run *r)
 {
-    const czr_cuda_product_tiles tiles = {128, 256, 4, 1};
+    const czr_cuda_product_tiles tiles = {128, 256, 4, 2, 2};
     bool is_right = true;
 
-    for (int bug = 0; bug < 3; bug++) {
+    for (int bug = 0; bug < 4; bug++) {
         czr_cuda_product_plan plan;
         if (!make_plan(0, 90, &tiles, &plan))
             return false;
@@ -166,6 +167,8 @@ static bool check_planted(run *r)
             plan.shared_bytes += 16;
         else if (bug == 1)
             plan.n_threads -= 128;
+        else if (bug == 2)
+            memcpy(strstr(plan.header, "CLUSTER 2"), "CLUSTER 3", 9);
         else
             plan.split.consumer -= 8;
         is_right &= !compile(r, &plan);
@@ -175,7 +178,7 @@ static bool check_planted(run *r)
 
 int main(int argc, char **argv)
 {
-    const czr_cuda_product_tiles sm80 = {128, 128, 3, 1};
+    const czr_cuda_product_tiles sm80 = {128, 128, 3, 1, 1};
     bool is_right = true;
 
     if (argc < 3)
@@ -188,9 +191,9 @@ int main(int argc, char **argv)
     }
     const double start = compiling_seconds();
     for (int i = 0; i < CZ_TILE_SHAPES; i++) {
-        const czr_cuda_product_tiles tiles = {cz_tile_shapes[i].rows,
-                                              cz_tile_shapes[i].cols,
-                                              cz_tile_shapes[i].stages, 1};
+        const czr_cuda_product_tiles tiles = {
+            cz_tile_shapes[i].rows, cz_tile_shapes[i].cols,
+            cz_tile_shapes[i].stages, 2, cz_tile_shapes[i].cluster};
         is_right &= check_forms(&r, 90, &tiles, r.is_code || !i);
     }
     is_right &= check_forms(&r, 80, &sm80, true);

@@ -183,7 +183,10 @@ static void run_gemm(void **from)
         run(from, (form){false, symmetric, n_major, m, m});                    \
     }
 #define NAME_90(name, symmetric, n_major, m, n, stages)                        \
-    fake_register("product_" #name "_" #m "x" #n "x" #stages, name##_##m##x##n);
+    fake_register("product_" #name "_" #m "x" #n "x" #stages,                  \
+                  name##_##m##x##n);                                           \
+    fake_register("product_" #name "_" #m "x" #n "x" #stages "_cluster2",      \
+                  name##_##m##x##n);
 #define NAME_80(name, symmetric, n_major, m)                                   \
     fake_register("product_" #name, name##_80);
 

@@ -77,7 +77,7 @@ static void draw_trial(trial *t, unsigned seed)
     for (int i = 0; i < 4; i++)
         draw_matrix(t, i, matrix_of(t, i));
     shape = t->is_sm90 ? cz_tile_shapes[draw(0, CZ_TILE_SHAPES - 1)]
-                       : (cz_tile_shape){128, 128, 3};
+                       : (cz_tile_shape){128, 128, 3, 1};
 }
 
 static double expected(const trial *t, int64_t z, int64_t i, int64_t j)
@@ -125,8 +125,10 @@ static czr_status plan_tiles(trial *t, czr_cuda_product_plan *plan)
                               shape.rows,
                               shape.cols,
                               is_symmetric,
-                              2};
-    czr_cuda_product_tiles tiles = {shape.rows, shape.cols, shape.stages, 0};
+                              2,
+                              shape.cluster};
+    czr_cuda_product_tiles tiles = {shape.rows, shape.cols, shape.stages, 0,
+                                    shape.cluster};
     char message[CZR_CUDA_PRODUCT_MESSAGE];
 
     assert_true(cz_tile_count(&tiling, &tiles.n));
@@ -217,6 +219,7 @@ static void computes_what_was_asked_for(void **state)
         assert_non_null(c);
         if (compute_all(&bench, &t, c) != CZR_OK)
             fail_msg("%s", bench.context->error);
+        assert_int_equal(fake_last_cluster(), t.is_sm90 ? shape.cluster : 1);
         compare(&t, c);
         free(c);
         drop_trial(&bench, &t);

@@ -15,7 +15,7 @@
 #define __shared__ static
 #define DEV [[maybe_unused]] static inline
 #define threadIdx (simt::current->thread)
-#define blockIdx (simt::block)
+#define blockIdx (simt::current->block)
 #define blockDim (simt::block_size)
 #define gridDim (simt::grid_size)
 #define SHARED_DYNAMIC(name) unsigned char *name = simt::shared
@@ -52,7 +52,10 @@ constexpr unsigned MAX_THREADS = 1024;
 
 using work = std::function<void()>;
 
-alignas(1024) inline unsigned char shared[SHARED_BYTES_LIMIT];
+alignas(1024) inline unsigned char
+    shared_of[MAX_CLUSTER][SHARED_BYTES_LIMIT];
+// Of the block whose thread runs; between launches, of the first.
+inline unsigned char *shared = shared_of[0];
 // Work of other engines, done in any order, late.
 inline std::vector<work> pending;
 // What architectures' models forget between blocks.
@@ -71,10 +74,11 @@ struct barrier {
     u64 generation = 0;
 };
 
-inline meeting warps[MAX_THREADS / 32], warpgroups[MAX_THREADS / 128];
-inline barrier barriers[16];
+inline meeting warps[MAX_CLUSTER * MAX_THREADS / 32];
+inline meeting warpgroups[MAX_CLUSTER * MAX_THREADS / 128];
+inline barrier barriers[MAX_CLUSTER][16];
 // Whether a thread of the block said yes.
-inline bool votes;
+inline bool votes[MAX_CLUSTER];
 
 template <class F>
 void meet(meeting &m, int n, const char *kind, void *argument, F act)
@@ -97,17 +101,17 @@ void meet(meeting &m, int n, const char *kind, void *argument, F act)
 
 template <class F> void in_warp(const char *kind, void *argument, F act)
 {
-    meet(warps[current->thread.x / 32], 32, kind, argument, act);
+    meet(warps[current->number / 32], 32, kind, argument, act);
 }
 
 template <class F> void in_warpgroup(const char *kind, void *argument, F act)
 {
-    meet(warpgroups[current->thread.x / 128], 128, kind, argument, act);
+    meet(warpgroups[current->number / 128], 128, kind, argument, act);
 }
 
 inline void wait_at(int id, int n)
 {
-    barrier &b = barriers[id];
+    barrier &b = barriers[current->rank][id];
     if (b.n && b.needed != n)
         fail("two counts of threads at one barrier");
     b.needed = n;
@@ -160,27 +164,30 @@ inline void do_pending(bool is_all)
     }
 }
 
-inline void reset_block()
+inline void reset_blocks()
 {
-    std::memset(shared, 0xff, sizeof shared);
+    std::memset(shared_of, 0xff, cluster_size * sizeof *shared_of);
     pending.clear();
     for (meeting &m : warps)
         m = meeting();
     for (meeting &m : warpgroups)
         m = meeting();
-    for (barrier &b : barriers)
-        b = barrier();
-    votes = false;
+    for (unsigned rank = 0; rank < MAX_CLUSTER; rank++) {
+        for (barrier &b : barriers[rank])
+            b = barrier();
+        votes[rank] = false;
+    }
+    at_switch = [](const fiber &f) { shared = shared_of[f.rank]; };
     for (const work &reset : resets)
         reset();
 }
 
-inline void run_block()
+inline void run_cluster()
 {
     int idle = 0;
 
-    reset_block();
-    prepare(block_size.x);
+    reset_blocks();
+    prepare();
     for (;;) {
         const u64 before = progress;
         if (!go_round())
@@ -196,17 +203,24 @@ inline void run_block()
             report_deadlock();
     }
     do_pending(true);
+    shared = shared_of[0];
 }
 
-// The blocks one after the other: they do not wait for each other.
-template <class F> void launch(unsigned n_blocks, unsigned n_threads, F kernel)
+// The clusters, a block each unless said otherwise, one after the other: they
+// do not wait for each other.
+template <class F>
+void launch(unsigned n_blocks, unsigned n_threads, F kernel,
+            unsigned n_in_cluster = 1)
 {
+    if (n_in_cluster > MAX_CLUSTER || n_blocks % n_in_cluster)
+        fail("the grid is not of such clusters");
     grid_size.x = n_blocks;
     block_size.x = n_threads;
+    cluster_size = n_in_cluster;
     body = kernel;
-    for (unsigned b = 0; b < n_blocks; b++) {
+    for (unsigned b = 0; b < n_blocks; b += n_in_cluster) {
         block.x = b;
-        run_block();
+        run_cluster();
     }
 }
 
@@ -247,12 +261,13 @@ DEV void __syncwarp()
 
 DEV int __syncthreads_or(int vote)
 {
-    simt::votes |= vote != 0;
+    bool &votes = simt::votes[simt::current->rank];
+    votes |= vote != 0;
     __syncthreads();
-    const int result = simt::votes;
+    const int result = votes;
     __syncthreads();
     if (simt::current->thread.x == 0)
-        simt::votes = false;
+        votes = false;
     __syncthreads();
     return result;
 }

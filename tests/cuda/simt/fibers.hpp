@@ -1,5 +1,6 @@
-// A block of threads as fibers of one CPU thread, in an order drawn anew from a
-// printed seed.  Knows nothing of what the threads do.  x86-64 alone.
+// A block of threads, or a cluster of blocks, as fibers of one CPU thread, in an
+// order drawn anew from a printed seed.  Knows nothing of what the threads do.
+// x86-64 alone.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +22,12 @@ struct index {
     unsigned x = 1, y = 1, z = 1;
 };
 
+// Of a cluster the blocks' threads come one block after the other.
 struct fiber {
     void *stack_pointer;
     std::unique_ptr<unsigned char[]> stack;
-    index thread;
+    unsigned number, rank;
+    index thread, block;
     bool is_done;
     const char *waits_at;
 };
@@ -33,7 +36,17 @@ inline std::vector<fiber> fibers;
 inline fiber *current;
 inline void *scheduler_stack;
 inline std::function<void()> body;
-inline index block_size, grid_size, block;
+inline index block_size, grid_size;
+// The first block of the cluster; how many it has; of each, threads that are
+// not done.
+constexpr unsigned MAX_CLUSTER = 2;
+inline index block;
+inline unsigned cluster_size = 1;
+inline unsigned n_left[MAX_CLUSTER];
+// Rounds until a block of the cluster begins: not all begin at once.
+inline unsigned begins_in[MAX_CLUSTER];
+// Called before a fiber goes on.
+inline void (*at_switch)(const fiber &) = [](const fiber &) {};
 inline std::uint64_t seed = 1;
 // Grows with everything that may let a waiting thread go on.
 inline std::uint64_t progress;
@@ -48,7 +61,8 @@ inline unsigned draw()
 
 [[noreturn]] inline void fail(const char *what)
 {
-    std::fprintf(stderr, "block %u, thread %u: %s\n", block.x,
+    std::fprintf(stderr, "block %u, thread %u: %s\n",
+                 current ? current->block.x : block.x,
                  current ? current->thread.x : 0, what);
     // Stacks go where the program ends, and this may stand on one.
     std::fflush(nullptr);
@@ -73,21 +87,31 @@ inline void enter()
 {
     body();
     current->is_done = true;
+    n_left[current->rank]--;
     progress++;
     yield("the end");
     std::abort();
 }
 
 // Stacks begin as NaNs: a local that nobody set shows.
-inline void prepare(unsigned n)
+inline void prepare()
 {
+    const unsigned n = block_size.x * cluster_size;
+
+    for (unsigned &left : n_left)
+        left = block_size.x;
+    for (unsigned &rounds : begins_in)
+        rounds = cluster_size > 1 ? draw() % 16 : 0;
     fibers.resize(n);
     for (unsigned i = 0; i < n; i++) {
         fiber &f = fibers[i];
         if (!f.stack)
             f.stack.reset(new unsigned char[STACK_BYTES]);
         std::memset(f.stack.get(), 0xff, STACK_BYTES);
-        f.thread.x = i;
+        f.number = i;
+        f.rank = i / block_size.x;
+        f.thread.x = i % block_size.x;
+        f.block.x = block.x + f.rank;
         f.is_done = false;
         f.waits_at = "the start";
         const auto end =
@@ -146,14 +170,20 @@ inline unsigned go_round()
     unsigned left = 0;
 
     draw_sleepers();
+    for (unsigned &rounds : begins_in)
+        if (rounds) {
+            rounds--;
+            progress++;
+        }
     for (unsigned k = 0; k < n; k++) {
         fiber &f = fibers[(start + static_cast<std::uint64_t>(k) * step) % n];
         if (f.is_done)
             continue;
         left++;
-        if (is_asleep(f.thread.x))
+        if (begins_in[f.rank] || is_asleep(f.number))
             continue;
         current = &f;
+        at_switch(f);
         simt_switch(&scheduler_stack, f.stack_pointer);
     }
     current = nullptr;

@@ -1,57 +1,33 @@
-// A model of what runtime/cuda/sm90.cuh has besides wgmma: mbarriers, TMA of
-// 64x64 boxes with 128-byte swizzle, stmatrix, the pool of registers.  It is
-// our reading of the manual: a device has the last word.
+// A model of what runtime/cuda/sm90.cuh has besides wgmma: TMA of 64x64 boxes
+// with 128-byte swizzle, stmatrix, the pool of registers.  It is our reading of
+// the manual: a device has the last word.
 #pragma once
 
-#include "element.hpp"
+#include "mbarrier.hpp"
 
 namespace simt
 {
 
 constexpr u32 BOX = 64, BOX_BYTES = BOX * BOX * 2;
 
-struct phase_barrier {
-    u32 count, n_missing;
-    long bytes_missing;
-    u32 parity;
-};
-
-inline std::map<u32, phase_barrier> phase_barriers;
-inline std::vector<work> stores_open[MAX_THREADS];
+inline std::vector<work> stores_open[MAX_CLUSTER * MAX_THREADS];
 // Groups, the oldest first, of stores that have not read shared memory yet.
-inline std::vector<std::vector<work>> stores_committed[MAX_THREADS];
+inline std::vector<std::vector<work>> stores_committed[MAX_CLUSTER *
+                                                       MAX_THREADS];
 // Of 16 bytes of shared memory: thread + 1 that wrote them and has not fenced.
-inline u16 unfenced[SHARED_BYTES_LIMIT / 16];
+inline u16 unfenced[MAX_CLUSTER][SHARED_BYTES_LIMIT / 16];
 // Registers of the block that nobody has, and those a thread began with.
-inline int pool, entry_registers;
+inline int pool[MAX_CLUSTER], entry_registers;
 
 [[maybe_unused]] static const bool resets_sm90 = (resets.push_back([] {
-    phase_barriers.clear();
     for (auto &s : stores_open)
         s.clear();
     for (auto &s : stores_committed)
         s.clear();
     std::memset(unfenced, 0, sizeof unfenced);
-    pool = 0;
+    std::memset(pool, 0, sizeof pool);
 }),
                                                   true);
-
-inline phase_barrier &find_barrier(u32 address)
-{
-    const auto found = phase_barriers.find(address);
-    if (found == phase_barriers.end())
-        fail("mbarrier that nobody initialised");
-    return found->second;
-}
-
-inline void end_phase(phase_barrier &b)
-{
-    if (b.n_missing || b.bytes_missing)
-        return;
-    b.parity ^= 1;
-    b.n_missing = b.count;
-    progress++;
-}
 
 // The 128-byte swizzle: bits 4 to 6 of an address with bits 7 to 9.
 inline u32 swizzle(u32 address)
@@ -77,7 +53,8 @@ template <int N, bool IS_TRANSPOSED> void store_matrices(void **all)
             const u16 v = half_of(static_cast<stored *>(all[lane])->r[m], h);
             check_shared(to->row, 16, 16);
             std::memcpy(shared + to->row + 2 * col, &v, sizeof v);
-            unfenced[to->row / 16] = static_cast<u16>(to->thread + 1);
+            unfenced[current->rank][to->row / 16] =
+                static_cast<u16>(to->thread + 1);
         }
 }
 
@@ -95,9 +72,9 @@ inline void change_registers(int to, bool is_growing)
     if (to % 8 || to < 24 || to > 256 || (change > 0) != is_growing)
         fail("setmaxnreg: no such number of registers");
     if (current->thread.x % 32 == 0) {
-        while (pool < change)
+        while (pool[current->rank] < change)
             yield("setmaxnreg");
-        pool -= change;
+        pool[current->rank] -= change;
         progress++;
     }
     in_warp("setmaxnreg", nullptr, [](void **) {});
@@ -111,38 +88,6 @@ struct alignas(128) tensor_map {
     u64 size[3], stride[3];
 };
 
-DEV void mbarrier_init(u32 barrier, u32 count)
-{
-    simt::check_shared(barrier, 8, 8);
-    simt::phase_barriers[barrier] = {count, count, 0, 0};
-}
-
-DEV void mbarrier_init_fence()
-{
-}
-
-DEV void mbarrier_arrive(u32 barrier)
-{
-    simt::phase_barrier &b = simt::find_barrier(barrier);
-    if (!b.n_missing)
-        simt::fail("more arrivals than an mbarrier counts");
-    b.n_missing--;
-    simt::end_phase(b);
-}
-
-DEV void mbarrier_expect(u32 barrier, u32 n_bytes)
-{
-    simt::find_barrier(barrier).bytes_missing += n_bytes;
-    mbarrier_arrive(barrier);
-}
-
-DEV void mbarrier_wait(u32 barrier, u32 parity)
-{
-    const simt::phase_barrier &b = simt::find_barrier(barrier);
-    while (b.parity == parity)
-        simt::yield("an mbarrier");
-}
-
 DEV u16 *tensor_at(const tensor_map &m, u64 x, u64 y, u64 z)
 {
     const bool is_inside = x < m.size[0] && y < m.size[1] && z < m.size[2];
@@ -153,37 +98,60 @@ DEV void tma_prefetch(const tensor_map *)
 {
 }
 
-DEV void tma_load(u32 to, const tensor_map *map, u32 barrier, int x, int y,
-                  int z)
+namespace simt
 {
-    const tensor_map m = *map;
-    simt::check_shared(to, simt::BOX_BYTES, 1024);
-    simt::find_barrier(barrier);
-    simt::pending.push_back([=] {
-        for (u32 r = 0; r < simt::BOX; r++)
-            for (u32 c = 0; c < simt::BOX; c++) {
+
+// A box on its way to one block of the cluster.
+inline void load_box(unsigned rank, u32 to, const tensor_map &m, u32 barrier,
+                     int x, int y, int z)
+{
+    check_shared(to, BOX_BYTES, 1024);
+    find_barrier(current->rank, barrier);
+    pending.push_back([=] {
+        check_present(rank);
+        for (u32 r = 0; r < BOX; r++)
+            for (u32 c = 0; c < BOX; c++) {
                 const u16 *from =
                     tensor_at(m, static_cast<u64>(x) + c,
                               static_cast<u64>(y) + r, static_cast<u64>(z));
                 const u16 v = from ? *from : static_cast<u16>(0);
-                std::memcpy(simt::shared + simt::swizzle(to + r * 128 + c * 2),
-                            &v, sizeof v);
+                std::memcpy(shared_of[rank] + swizzle(to + r * 128 + c * 2), &v,
+                            sizeof v);
             }
-        simt::phase_barrier &b = simt::find_barrier(barrier);
-        b.bytes_missing -= simt::BOX_BYTES;
-        simt::end_phase(b);
+        phase_barrier &b = find_known_barrier(rank, barrier);
+        b.bytes_missing -= BOX_BYTES;
+        end_phase(b);
     });
+}
+
+} // namespace simt
+
+DEV void tma_load(u32 to, const tensor_map *map, u32 barrier, int x, int y,
+                  int z)
+{
+    simt::load_box(simt::current->rank, to, *map, barrier, x, y, z);
+}
+
+// Each block has its box at another time.
+DEV void tma_load_multicast(u32 to, const tensor_map *map, u32 barrier, int x,
+                            int y, int z, u16 blocks)
+{
+    if (!blocks || blocks >> simt::cluster_size)
+        simt::fail("multicast to blocks that the cluster does not have");
+    for (unsigned rank = 0; rank < simt::cluster_size; rank++)
+        if (blocks >> rank & 1)
+            simt::load_box(rank, to, *map, barrier, x, y, z);
 }
 
 DEV void tma_store(const tensor_map *map, u32 from, int x, int y, int z)
 {
     const tensor_map m = *map;
     simt::check_shared(from, simt::BOX_BYTES, 1024);
-    simt::stores_open[threadIdx.x].push_back([=] {
+    simt::stores_open[simt::current->number].push_back([=] {
         for (u32 r = 0; r < simt::BOX; r++)
             for (u32 c = 0; c < simt::BOX; c++) {
                 const u32 at = simt::swizzle(from + r * 128 + c * 2);
-                if (simt::unfenced[at / 16])
+                if (simt::unfenced[simt::current->rank][at / 16])
                     simt::fail("TMA reads what no fence.proxy.async follows");
                 u16 *to =
                     tensor_at(m, static_cast<u64>(x) + c,
@@ -197,19 +165,19 @@ DEV void tma_store(const tensor_map *map, u32 from, int x, int y, int z)
 // Shared memory is read at once, or as late as waits allow.
 DEV void tma_store_commit()
 {
-    auto &open = simt::stores_open[threadIdx.x];
+    auto &open = simt::stores_open[simt::current->number];
     if (simt::draw() % 4 == 0) {
         for (const simt::work &store : open)
             store();
         open.clear();
     }
-    simt::stores_committed[threadIdx.x].push_back(open);
+    simt::stores_committed[simt::current->number].push_back(open);
     open.clear();
 }
 
 template <int N> DEV void tma_store_wait_read()
 {
-    auto &groups = simt::stores_committed[threadIdx.x];
+    auto &groups = simt::stores_committed[simt::current->number];
     while (groups.size() > N) {
         for (const simt::work &store : groups.front())
             store();
@@ -224,7 +192,7 @@ DEV void tma_store_wait()
 
 DEV void proxy_fence()
 {
-    for (u16 &writer : simt::unfenced)
+    for (u16 &writer : simt::unfenced[simt::current->rank])
         if (writer == threadIdx.x + 1)
             writer = 0;
 }
