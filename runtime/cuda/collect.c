@@ -1,4 +1,5 @@
-/* The kernels of collect_*.cu, compiled together, and how they are launched. */
+/* The kernels of collect_*.cu and pack.cu, compiled together, and how they are
+ * launched. */
 #include "runtime/cuda/collect_internal.h"
 
 #include "runtime/cuda/source.h"

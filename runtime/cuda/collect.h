@@ -13,6 +13,7 @@
 
 #include "runtime/cuda/cache.h"
 #include "runtime/cuda/module.h"
+#include "runtime/cuda/pack.h"
 #include "runtime/norm.h"
 #include "runtime/world.h"
 
@@ -195,5 +196,13 @@ czr_status czr_collect_convert(czr_collect *collect, void *to,
 czr_status czr_collect_mirror_lower(czr_collect *collect, void *matrix,
                                     czr_dtype dtype, size_t n,
                                     const int32_t *skip, void *stream);
+
+/* ---- boxes -------------------------------------------------------------- */
+
+/* The first n moves of a table, whose `first` it sets; the table is copied.  No
+ * move writes what another reads or writes.  CZR_ERR_ARGUMENT: the kernel knows
+ * no such moves. */
+czr_status czr_collect_pack(czr_collect *collect, czr_move_table *moves, int n,
+                            void *stream);
 
 #endif

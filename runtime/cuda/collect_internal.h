@@ -5,7 +5,7 @@
 
 #include "runtime/cuda/collect.h"
 
-/* Kernels of collect_*.cu; their names have collect_ in front. */
+/* Kernels of collect_*.cu and pack.cu; their names have collect_ in front. */
 #define CZR_COLLECT_KERNELS(X)                                                 \
     X(leaves_f32)                                                              \
     X(leaves_bf16)                                                             \
@@ -21,7 +21,8 @@
     X(hypers)                                                                  \
     X(fill)                                                                    \
     X(convert)                                                                 \
-    X(copy)
+    X(copy)                                                                    \
+    X(pack)
 
 typedef enum czr_collect_kernel {
 #define CZR_COLLECT_KERNEL(name) CZR_COLLECT_##name,

@@ -91,3 +91,20 @@ czr_status czr_collect_convert(czr_collect *collect, void *to,
                              count, 1),
         is_copy ? of_copy : of_convert, stream);
 }
+
+/* ---- boxes ---- */
+
+czr_status czr_collect_pack(czr_collect *collect, czr_move_table *moves, int n,
+                            void *stream)
+{
+    uint64_t n_units;
+    void *arguments[] = {moves, &n, &n_units};
+
+    if (n < 0 || n > CZR_PACK_MOVES ||
+        !czr_moves_number(moves->of, (size_t)n, &n_units))
+        return CZR_ERR_ARGUMENT;
+    return czr_collect_put(
+        collect,
+        (czr_collect_work){CZR_COLLECT_pack, n_units, CZR_COLLECT_THREADS},
+        arguments, stream);
+}

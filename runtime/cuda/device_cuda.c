@@ -108,12 +108,15 @@ static void copy_box_cuda(czr_device *base, unsigned char *to_base,
                           const czr_transfer_row *from)
 {
     cuda_device *device = (cuda_device *)base;
+    czr_boxes boxes = {.collect = device->collect,
+                       .pack = czr_collect_pack,
+                       .stream = stream_of(device)};
     czr_status status = czr_context_enter(device->context);
 
     if (status == CZR_OK)
-        status = czr_box_put(device->context, to_base, to, from_base, from,
-                             stream_of(device));
-    settle(device, status);
+        status = czr_box_put(device->context, &boxes, to_base, to, from_base,
+                             from, boxes.stream);
+    settle(device, status == CZR_OK ? czr_boxes_put(&boxes) : status);
 }
 
 static void fill_bytes_cuda(czr_device *base, void *to, unsigned char value,

@@ -199,7 +199,7 @@ static czr_status refuse_row(czr_lobby *lobby, int receiver, int sender)
 }
 
 static czr_status receive_row(czr_lobby *lobby, int receiver,
-                              const czr_transfer_row *to)
+                              const czr_transfer_row *to, czr_boxes *boxes)
 {
     const czr_unit *mine = lobby->posted[receiver];
     const czr_unit *theirs = lobby->posted[to->peer];
@@ -210,12 +210,12 @@ static czr_status receive_row(czr_lobby *lobby, int receiver,
 
     if (!from || from->n_rows != to->n_rows || from->row_bytes != to->row_bytes)
         return refuse_row(lobby, receiver, to->peer);
-    return czr_box_put(lobby->hall->context, mine->of.transfer.base, to,
+    return czr_box_put(lobby->hall->context, boxes, mine->of.transfer.base, to,
                        theirs->of.transfer.base, from, mine->stream);
 }
 
 /* All that `receiver` receives; whoever sends it more is refused. */
-static czr_status receive_rows(czr_lobby *lobby, int receiver)
+static czr_status receive_rows(czr_lobby *lobby, int receiver, czr_boxes *boxes)
 {
     const czr_transfer *mine = &lobby->posted[receiver]->of.transfer;
     czr_status status = CZR_OK;
@@ -223,7 +223,7 @@ static czr_status receive_rows(czr_lobby *lobby, int receiver)
     memset(lobby->cursors, 0, (size_t)lobby->size * sizeof *lobby->cursors);
     for (int64_t i = 0; i < mine->n_rows && status == CZR_OK; i++)
         if (mine->rows[i].is_recv && mine->rows[i].peer != receiver)
-            status = receive_row(lobby, receiver, &mine->rows[i]);
+            status = receive_row(lobby, receiver, &mine->rows[i], boxes);
     for (int i = 0; i < lobby->size && status == CZR_OK; i++)
         if (i != receiver && lobby->posted[i] &&
             next_row(&lobby->posted[i]->of.transfer, &lobby->cursors[i],
@@ -248,15 +248,22 @@ static czr_status check_absent(czr_lobby *lobby)
     return CZR_OK;
 }
 
+/* Boxes of many runs on the first stream, for everybody; the others on their
+ * receivers'. */
 static czr_status put_transfer(czr_lobby *lobby)
 {
+    czr_boxes boxes = {.collect = lobby->hall->collect,
+                       .pack = czr_collect_pack,
+                       .stream = stream_of(lobby, first_of(lobby))};
     czr_status status = check_absent(lobby);
 
     if (status == CZR_OK)
         status = meet(lobby);
     for (int i = 0; i < lobby->size && status == CZR_OK; i++)
         if (lobby->posted[i])
-            status = receive_rows(lobby, i);
+            status = receive_rows(lobby, i, &boxes);
+    if (status == CZR_OK)
+        status = czr_boxes_put(&boxes);
     return status == CZR_OK ? meet(lobby) : status;
 }
 

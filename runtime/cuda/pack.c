@@ -7,13 +7,13 @@ czr_move czr_move_bytes(uint64_t n_rows, uint64_t row_bytes, czr_strided from,
                         czr_strided to)
 {
     const uint64_t strides = n_rows > 1 ? from.stride | to.stride : 0;
-    const uint64_t all = row_bytes | from.offset | to.offset | strides;
+    const uint64_t all = row_bytes | from.address | to.address | strides;
     uint32_t bytes = WIDEST;
 
     while (all % bytes)
         bytes /= 2;
-    return (czr_move){.from = from.offset,
-                      .to = to.offset,
+    return (czr_move){.from = from.address,
+                      .to = to.address,
                       .from_stride = n_rows > 1 ? from.stride : 0,
                       .to_stride = n_rows > 1 ? to.stride : 0,
                       .rows = n_rows,

@@ -2,8 +2,8 @@
 // moves says (runtime/cuda/pack.h).  No two moves of a table write one byte, and
 // none writes what another reads.
 //
-// Stands behind device.cuh, global.cuh and elementwise.cuh.  Blocks of THREADS
-// take units of work in turn; the kernel works for any grid.
+// Stands behind device.cuh, global.cuh, elementwise.cuh and atomics.cuh.  Blocks
+// of THREADS take units of work in turn; the kernel works for any grid.
 
 // As struct czr_move.  Elements have from_bytes at the source and to_bytes at
 // the target: 1, 2, 4, 8 or 16 where they are alike, else one is f32, the other
@@ -14,9 +14,15 @@ struct move {
 };
 
 enum {
+    // Moves of a launch.
+    MOVES = 56,
     // Elements of a unit that is not transposed; side of one that is.
-    UNIT = 16 * THREADS,
+    UNIT = 4 * THREADS,
     TILE_SIDE = 32
+};
+
+struct move_table {
+    move of[MOVES];
 };
 
 // The move that unit `unit` is of: the last that begins there or before.
@@ -54,18 +60,39 @@ DEV void write_float(unsigned char *p, u64 column, u32 bytes, float x)
         ((u16 *)p)[column] = czr_f32_to_bf16(x);
 }
 
+template <class T> DEV void copy_element(T *to, const T *from)
+{
+    *to = *from;
+}
+
+DEV void copy_element(uint4 *to, const uint4 *from)
+{
+    store_whole128(to, load_global128(from));
+}
+
+// N counts elements: narrow ones divide sooner.
+template <class T, class N>
+DEV void copy_elements(const move &m, N first, const unsigned char *from,
+                       unsigned char *to)
+{
+    const N end = (N)(m.rows * m.columns), columns = (N)m.columns;
+
+    for (N e = first + threadIdx.x; e < first + UNIT; e += THREADS) {
+        const N r = e / columns, c = e % columns;
+        if (e < end)
+            copy_element((T *)(to + r * m.to_stride) + c,
+                         (const T *)(from + r * m.from_stride) + c);
+    }
+}
+
 template <class T>
 DEV void copy_unit(const move &m, u64 unit, const unsigned char *from,
                    unsigned char *to)
 {
-    const u64 end = m.rows * m.columns;
-
-    for (u64 k = threadIdx.x; k < UNIT; k += THREADS) {
-        const u64 e = unit * UNIT + k, r = e / m.columns, c = e % m.columns;
-        if (e < end)
-            ((T *)(to + r * m.to_stride))[c] =
-                read_at<T>(from + r * m.from_stride, c);
-    }
+    if (m.rows * m.columns < (u64)1 << 31)
+        copy_elements<T>(m, (u32)(unit * UNIT), from, to);
+    else
+        copy_elements<T>(m, unit * UNIT, from, to);
 }
 
 DEV void cast_unit(const move &m, u64 unit, const unsigned char *from,
@@ -141,12 +168,14 @@ DEV void move_unit(const move &m, u64 unit, const unsigned char *from,
         copy_unit<unsigned char>(m, unit, from, to);
 }
 
+// From and to are addresses.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    pack(const move *moves, int n_moves, u64 n_units, const unsigned char *from,
-         unsigned char *to)
+    collect_pack(const __grid_constant__ move_table moves, int n_moves,
+                 u64 n_units)
 {
     for (u64 u = blockIdx.x; u < n_units; u += gridDim.x) {
-        const move m = moves[find_move(moves, n_moves, u)];
-        move_unit(m, u - m.first, from + m.from, to + m.to);
+        const move m = moves.of[find_move(moves.of, n_moves, u)];
+        move_unit(m, u - m.first, reach((const unsigned char *)m.from),
+                  reach((unsigned char *)m.to));
     }
 }

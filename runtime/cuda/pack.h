@@ -9,9 +9,9 @@
 /* A box of `rows` x `columns` elements at the source; if transposed, columns x
  * rows at the target.  Elements have from_bytes and to_bytes: 1, 2, 4, 8 or 16
  * where these are equal; 4 and 2 are f32 and bf16, rounded to nearest even.
- * Transposed elements have 2 or 4.  `from` and `to` are bytes behind the bases
- * that a launch gives, multiples of 16; these, and strides from one row to the
- * next, in bytes, are multiples of the element's size. */
+ * Transposed elements have 2 or 4.  `from` and `to` are addresses; these, and
+ * strides from one row to the next, in bytes, are multiples of the element's
+ * size. */
 typedef struct czr_move {
     uint64_t from, to, from_stride, to_stride;
     uint64_t first; /* units of work of all moves before it: see below */
@@ -20,12 +20,22 @@ typedef struct czr_move {
 } czr_move;
 
 /* As in pack.cu and elementwise.cuh. */
-enum { CZR_PACK_THREADS = 256, CZR_PACK_UNIT = 4096, CZR_PACK_SIDE = 32 };
+enum {
+    CZR_PACK_MOVES = 56,
+    CZR_PACK_THREADS = 256,
+    CZR_PACK_UNIT = 4 * CZR_PACK_THREADS,
+    CZR_PACK_SIDE = 32
+};
+
+/* What a launch is given: devices take 4096 bytes of arguments. */
+typedef struct czr_move_table {
+    czr_move of[CZR_PACK_MOVES];
+} czr_move_table;
 
 /* One side of a box that is copied: `n_rows` runs of `row_bytes`, so far apart.
  */
 typedef struct czr_strided {
-    uint64_t offset, stride;
+    uint64_t address, stride;
 } czr_strided;
 
 /* The move of such a box in the widest elements that both sides allow. */

@@ -77,7 +77,8 @@ static czr_status open_world(czr_process *process,
     world.deadline_ms = options->engine.deadline_ms;
     world.sums = (czr_nccl_sums){.collect = process->collect,
                                  .leaves = czr_collect_sum_leaves,
-                                 .slice = czr_collect_sum_slice};
+                                 .slice = czr_collect_sum_slice,
+                                 .pack = czr_collect_pack};
     const czr_status status =
         czr_world_nccl_open(options->context, &world, &process->world, message);
     if (status != CZR_OK)

@@ -105,7 +105,7 @@ static void need_of_sum(const czr_sum_row *row, int members, need *all)
 }
 
 static void need_of_rows(const czr_world_nccl *world, int op,
-                         const czr_comm *comm, need *all)
+                         czr_nccl_seat *seat, need *all)
 {
     const czr_program *program = world->program;
     const int table = program->ops[op].table;
@@ -113,29 +113,30 @@ static void need_of_rows(const czr_world_nccl *world, int op,
 
     if (program->ops[op].kind == CZR_TRANSFER)
         raise(&all->boxes,
-              czr_nccl_packed_bytes(
+              czr_nccl_lay_out(
+                  seat,
                   (const czr_transfer_row *)program->tables[table].rows +
                       range.first,
-                  range.n, comm->position));
+                  range.n));
     for (int64_t i = range.first;
          program->ops[op].kind == CZR_GROUP_SUM && i < range.first + range.n;
          i++)
         need_of_sum((const czr_sum_row *)program->tables[table].rows + i,
-                    comm->size, all);
+                    seat->comm.size, all);
 }
 
-static czr_status prepare_op(czr_world_nccl *world, int op,
-                             const czr_comm *comm, need *all)
+static czr_status prepare_op(czr_world_nccl *world, int op, czr_nccl_seat *seat,
+                             need *all)
 {
     const czr_op *row = &world->program->ops[op];
     czr_status status = CZR_OK;
 
     if (row->kind == CZR_REDUCE_SCATTER || row->kind == CZR_ALL_GATHER) {
-        status = find_ranges(world, op, comm);
+        status = find_ranges(world, op, &seat->comm);
         if (status == CZR_OK)
-            need_of_bucket(world, op, comm->size, all);
+            need_of_bucket(world, op, seat->comm.size, all);
     } else if (row->table >= 0) {
-        need_of_rows(world, op, comm, all);
+        need_of_rows(world, op, seat, all);
     }
     return status;
 }
@@ -148,7 +149,7 @@ static czr_status prepare_seat(czr_world_nccl *world, czr_nccl_seat *seat,
 
     for (int op = 0; op < world->program->n_ops && status == CZR_OK; op++)
         if (comms[op] == &seat->comm)
-            status = prepare_op(world, op, comms[op], &all);
+            status = prepare_op(world, op, seat, &all);
     if (status != CZR_OK)
         return status;
     if (all.slot > world->options.slot_bytes)

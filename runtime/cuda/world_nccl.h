@@ -17,8 +17,9 @@
 #include "runtime/cuda/nccl.h"
 #include "runtime/world.h"
 
-/* What adds up on the device: czr_collect_sum_leaves and czr_collect_sum_slice,
- * of one that is open as long as the world. */
+/* What adds up and packs on the device: czr_collect_sum_leaves,
+ * czr_collect_sum_slice and czr_collect_pack, of one that is open as long as
+ * the world. */
 typedef struct czr_nccl_sums {
     czr_collect *collect;
     czr_status (*leaves)(czr_collect *collect, const czr_collect_leaves *sum,
@@ -27,6 +28,8 @@ typedef struct czr_nccl_sums {
                         const czr_collect_members *members, czr_sum type,
                         size_t first, size_t n, const int32_t *skip,
                         void *stream);
+    czr_status (*pack)(czr_collect *collect, czr_move_table *moves, int n,
+                       void *stream);
 } czr_nccl_sums;
 
 typedef struct czr_world_nccl_options {

@@ -24,6 +24,14 @@ typedef struct czr_nccl_pieces {
     size_t *from_bytes, *to_bytes;
 } czr_nccl_pieces;
 
+/* What one other member is sent, or sends, of a transfer, but for large boxes.
+ */
+typedef struct czr_nccl_letter {
+    size_t bytes, at;             /* at: behind the start of packed boxes */
+    size_t done;                  /* bytes of the boxes that were looked at */
+    const czr_transfer_row *only; /* travels from its place, or to it */
+} czr_nccl_letter;
+
 typedef struct czr_nccl_seat {
     czr_comm comm;
     struct czr_nccl_seat *next;
@@ -36,6 +44,7 @@ typedef struct czr_nccl_seat {
     size_t slot_bytes, box_bytes;
     czr_address table; /* [size] the slots, device */
     czr_nccl_pieces pieces;
+    czr_nccl_letter *letters;               /* [size] sent, [size] received */
     czr_range *shares;                      /* [size] of the unit under way */
     void *event, *last_stream;              /* behind the last unit */
     int64_t *cells;                         /* pinned, CZR_NCCL_CELLS */
@@ -89,9 +98,13 @@ void czr_nccl_seat_close(czr_world_nccl *world, czr_nccl_seat *seat);
 /* What the watch takes as going on. */
 czr_status czr_nccl_beat(czr_world_nccl *world, void *stream);
 
+/* world_nccl_boxes.c */
+/* The seat's letters of a transfer; returns what is packed, large boxes first,
+ * in bytes.  No more for some of the rows than for all. */
+size_t czr_nccl_lay_out(czr_nccl_seat *seat, const czr_transfer_row *rows,
+                        int64_t n);
+
 /* world_nccl_unit.c */
-/* Of the boxes to and from others that are packed. */
-size_t czr_nccl_packed_bytes(const czr_transfer_row *rows, int64_t n, int self);
 void czr_nccl_post(czr_comm *comm, const czr_unit *unit);
 czr_status czr_nccl_wait(czr_comm *comm, const czr_unit *unit, char *why);
 

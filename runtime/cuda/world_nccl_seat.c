@@ -100,12 +100,13 @@ static bool open_arrays(czr_nccl_seat *seat, const int *ranks)
 
     seat->ranks = czr_alloc(n, sizeof *seat->ranks);
     seat->shares = czr_alloc(n, sizeof *seat->shares);
+    seat->letters = czr_alloc(2 * n, sizeof *seat->letters);
     pieces->from = czr_alloc(n, sizeof *pieces->from);
     pieces->to = czr_alloc(n, sizeof *pieces->to);
     pieces->from_bytes = czr_alloc(n, sizeof *pieces->from_bytes);
     pieces->to_bytes = czr_alloc(n, sizeof *pieces->to_bytes);
-    if (!seat->ranks || !seat->shares || !pieces->from || !pieces->to ||
-        !pieces->from_bytes || !pieces->to_bytes)
+    if (!seat->ranks || !seat->shares || !seat->letters || !pieces->from ||
+        !pieces->to || !pieces->from_bytes || !pieces->to_bytes)
         return false;
     memcpy(seat->ranks, ranks, n * sizeof *ranks);
     seat->comm.ranks = seat->ranks;
@@ -208,6 +209,7 @@ void czr_nccl_seat_close(czr_world_nccl *world, czr_nccl_seat *seat)
     czr_context_free_pinned(world->context, seat->cells);
     czr_free(seat->ranks);
     czr_free(seat->shares);
+    czr_free(seat->letters);
     czr_free(seat->pieces.from);
     czr_free(seat->pieces.to);
     czr_free(seat->pieces.from_bytes);

@@ -53,4 +53,7 @@ void czr_nccl_all_reduce(czr_nccl_work *work);
 void czr_nccl_sum_scatter(czr_nccl_work *work);
 void czr_nccl_band_gather(czr_nccl_work *work);
 
+/* world_nccl_boxes.c */
+void czr_nccl_transfer(czr_nccl_work *work);
+
 #endif

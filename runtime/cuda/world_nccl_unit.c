@@ -1,5 +1,5 @@
-/* One unit from its post to the end of its wait; gathers, transfers, and what
- * the host asks for. */
+/* One unit from its post to the end of its wait; gathers, and what the host
+ * asks for. */
 #include "runtime/cuda/world_nccl_trade.h"
 
 #include <stdio.h>
@@ -66,86 +66,6 @@ static void all_gather(czr_nccl_work *work)
     czr_nccl_trade(work);
     czr_nccl_copy(work, gather->receive + gather->at, gather->send,
                   gather->bytes);
-}
-
-/* ---- transfers ---------------------------------------------------------- */
-
-static bool is_strided(const czr_transfer_row *row)
-{
-    return row->n_rows > 1 && row->stride_bytes != row->row_bytes;
-}
-
-/* Where a row travels from or to: its place, or among the packed boxes, behind
- * *at, which goes on. */
-static unsigned char *place_of(const czr_nccl_work *work,
-                               const czr_transfer_row *row, size_t *at)
-{
-    unsigned char *packed = czr_nccl_boxes(work) + *at;
-
-    if (!is_strided(row))
-        return work->unit->of.transfer.base + row->offset;
-    *at += czr_round_up((size_t)(row->n_rows * row->row_bytes));
-    return packed;
-}
-
-/* Strided boxes of one direction to where they are packed, or from there. */
-static void pack(czr_nccl_work *work, bool is_recv)
-{
-    const czr_transfer *transfer = &work->unit->of.transfer;
-    size_t at = 0;
-
-    for (int64_t i = 0; i < transfer->n_rows; i++) {
-        const czr_transfer_row *row = &transfer->rows[i];
-        if (row->peer == work->self)
-            continue;
-        unsigned char *packed = place_of(work, row, &at);
-        unsigned char *place = transfer->base + row->offset;
-        const size_t bytes = (size_t)row->row_bytes;
-        const size_t stride = (size_t)row->stride_bytes;
-        if (packed == place || row->is_recv != is_recv)
-            continue;
-        czr_nccl_copy_box(work, is_recv ? place : packed,
-                          is_recv ? stride : bytes, is_recv ? packed : place,
-                          is_recv ? bytes : stride, (size_t)row->n_rows, bytes);
-    }
-}
-
-size_t czr_nccl_packed_bytes(const czr_transfer_row *rows, int64_t n, int self)
-{
-    size_t bytes = 0;
-
-    for (int64_t i = 0; i < n; i++)
-        if (rows[i].peer != self && is_strided(&rows[i]))
-            bytes += czr_round_up((size_t)(rows[i].n_rows * rows[i].row_bytes));
-    return bytes;
-}
-
-static void transfer(czr_nccl_work *work)
-{
-    const czr_transfer *unit = &work->unit->of.transfer;
-    size_t at = 0;
-
-    if (czr_nccl_packed_bytes(unit->rows, unit->n_rows, work->self) >
-        work->seat->box_bytes) {
-        work->status = CZR_ERR_STATE;
-        return;
-    }
-    pack(work, false);
-    if (!czr_nccl_begin(work))
-        return;
-    for (int64_t i = 0; i < unit->n_rows; i++) {
-        const czr_transfer_row *row = &unit->rows[i];
-        if (row->peer == work->self)
-            continue;
-        unsigned char *place = place_of(work, row, &at);
-        const size_t bytes = (size_t)(row->n_rows * row->row_bytes);
-        if (row->is_recv)
-            czr_nccl_receive(work, place, bytes, row->peer);
-        else
-            czr_nccl_send(work, place, bytes, row->peer);
-    }
-    czr_nccl_end(work);
-    pack(work, true);
 }
 
 /* ---- for the host ------------------------------------------------------- */
@@ -232,7 +152,7 @@ static void run_on_stream(czr_nccl_work *work)
         czr_nccl_band_gather(work);
         break;
     case CZR_UNIT_TRANSFER:
-        transfer(work);
+        czr_nccl_transfer(work);
         break;
     }
 }

@@ -1,8 +1,10 @@
 // runtime/cuda/pack.cu on the model of the device: drawn tables of moves,
 // beside plain loops.
 #include "simt/block.hpp"
-// the model's global.cuh
+// the models of global.cuh and atomics.cuh
 #include "simt/elementwise.hpp"
+
+#include "simt/atomics.hpp"
 
 #include "elementwise.cuh"
 #include "pack.cu"
@@ -19,8 +21,11 @@ static_assert(sizeof(move) == sizeof(czr_move) &&
                   offsetof(move, to_bytes) == offsetof(czr_move, to_bytes),
               "moves are other structs for C and for the device");
 static_assert(int(CZR_PACK_THREADS) == THREADS && int(CZR_PACK_UNIT) == UNIT &&
-                  int(CZR_PACK_SIDE) == TILE_SIDE,
+                  int(CZR_PACK_SIDE) == TILE_SIDE &&
+                  int(CZR_PACK_MOVES) == MOVES,
               "units are others for C and for the device");
+static_assert(sizeof(move_table) + sizeof(int) + sizeof(u64) <= 4096,
+              "a launch has no room for its arguments");
 
 typedef std::vector<unsigned char> bytes;
 
@@ -40,7 +45,7 @@ static czr_strided place(u64 &size, u64 rows, u64 row_bytes, u64 unit)
     const u64 gap = pick(4) ? 0 : pick(9) * unit;
     const czr_strided box = {size + pick(3) * unit, row_bytes + gap};
 
-    size = box.offset + rows * box.stride;
+    size = box.address + rows * box.stride;
     size = (size + 15) / 16 * 16;
     return box;
 }
@@ -66,8 +71,8 @@ static czr_move draw_numbers(table &t, bool is_transposed)
     const u64 to_rows = is_transposed ? columns : rows;
     const u64 to_columns = is_transposed ? rows : columns;
     const czr_strided to = place(t.to_size, to_rows, to_columns * b, b);
-    return {from.offset, to.offset, from.stride, to.stride,     0, rows,
-            columns,     a,         b,           is_transposed, 0};
+    return {from.address, to.address, from.stride, to.stride,     0, rows,
+            columns,      a,          b,           is_transposed, 0};
 }
 
 static table draw_table()
@@ -125,6 +130,25 @@ static bytes draw_memory(u64 n)
     return memory;
 }
 
+static u64 address_of(const bytes &memory)
+{
+    return reinterpret_cast<std::uintptr_t>(memory.data());
+}
+
+// The table of a launch, of memory that begins at multiples of 16.
+static move_table place_moves(const table &t, const bytes &from,
+                              const bytes &to)
+{
+    move_table moves = {};
+
+    std::memcpy(moves.of, t.moves.data(), t.moves.size() * sizeof(move));
+    for (u64 i = 0; i < t.moves.size(); i++) {
+        moves.of[i].from += address_of(from);
+        moves.of[i].to += address_of(to);
+    }
+    return moves;
+}
+
 static void test_table(std::uint64_t seed)
 {
     uint64_t n_units;
@@ -137,18 +161,34 @@ static void test_table(std::uint64_t seed)
     bytes mine = draw_memory(t.to_size), wanted = mine;
     for (const czr_move &m : t.moves)
         move_by_loops(m, from, wanted);
-    std::vector<move> moves(t.moves.size());
-    std::memcpy(moves.data(), t.moves.data(), moves.size() * sizeof(move));
-    simt::launch(1 + simt::draw() % 5, THREADS, [&] {
-        pack(moves.data(), static_cast<int>(moves.size()), n_units, from.data(),
-             mine.data());
-    });
+    const int n = static_cast<int>(t.moves.size());
+    const move_table moves = place_moves(t, from, mine);
+    simt::launch(1 + simt::draw() % 5, THREADS,
+                 [&] { collect_pack(moves, n, n_units); });
     for (u64 i = 0; i < mine.size(); i++)
         if (mine[i] != wanted[i]) {
             std::fprintf(stderr, "seed %llu: byte %llu differs\n",
                          static_cast<u64>(seed), i);
             std::exit(1);
         }
+}
+
+// One unit of a move whose elements 32 bits do not count: all rows lie on each
+// other, as do their targets.
+static void test_many()
+{
+    const u64 columns = 8 * UNIT, unit = (u64(1) << 32) / UNIT + 3;
+    const move m = {0, 0, 0, 0, 0, u64(1) << 30, columns, 2, 2, 0, 0};
+    const bytes from = draw_memory(2 * columns);
+    bytes mine = draw_memory(2 * columns), wanted = mine;
+
+    std::memcpy(&wanted[3 * 2 * UNIT], &from[3 * 2 * UNIT], 2 * UNIT);
+    simt::launch(1, THREADS,
+                 [&] { copy_unit<u16>(m, unit, from.data(), mine.data()); });
+    if (mine == wanted)
+        return;
+    std::fprintf(stderr, "elements that 32 bits do not count differ\n");
+    std::exit(1);
 }
 
 static void refuse(const czr_move &m, const char *what)
@@ -195,6 +235,7 @@ int main(int argc, char **argv)
     std::printf("%d tables from seed %d on\n", n, first);
     std::fflush(stdout);
     test_refusals();
+    test_many();
     for (int i = 0; i < n; i++)
         test_table(static_cast<std::uint64_t>(first + i) * 7919);
     return 0;

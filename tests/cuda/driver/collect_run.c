@@ -294,13 +294,56 @@ static void mirror(setting *s)
     close_group(s, &g);
 }
 
+enum { BOX_ROOM = 2048 };
+
+static czr_strided draw_side(size_t bytes, size_t unit)
+{
+    return (czr_strided){draw(3) * unit, bytes + draw(3) * unit};
+}
+
+/* A box between two rooms of the host, and its move between the device's. */
+static czr_move draw_move(const unsigned char *from, unsigned char *to,
+                          const unsigned char *source, unsigned char *made)
+{
+    const size_t unit = (size_t)1 << draw(5), rows = 1 + draw(8);
+    const size_t bytes = unit * (1 + draw(6));
+    czr_strided a = draw_side(bytes, unit), b = draw_side(bytes, unit);
+
+    for (size_t row = 0; row < rows; row++)
+        memcpy(to + b.address + row * b.stride,
+               from + a.address + row * a.stride, bytes);
+    a.address += czr_address_of(source);
+    b.address += czr_address_of(made);
+    return czr_move_bytes(rows, bytes, a, b);
+}
+
+static void pack(setting *s)
+{
+    static unsigned char from[CZR_PACK_MOVES * BOX_ROOM], wanted[sizeof from];
+    const int n = 1 + (int)draw(CZR_PACK_MOVES);
+    const size_t size = (size_t)n * BOX_ROOM;
+    czr_move_table moves;
+
+    for (size_t i = 0; i < size; i++)
+        from[i] = (unsigned char)draw(256);
+    memset(wanted, 7, sizeof wanted);
+    const unsigned char *source = give(s, from, size);
+    unsigned char *made = give(s, wanted, size);
+    for (size_t at = 0; at < size && s->status == CZR_OK; at += BOX_ROOM)
+        moves.of[at / BOX_ROOM] =
+            draw_move(from + at, wanted + at, source + at, made + at);
+    if (s->status == CZR_OK)
+        note(s, czr_collect_pack(s->collect, &moves, n, s->stream));
+    expect(s, made, wanted, size);
+}
+
 /* ---- tests -------------------------------------------------------------- */
 
 static void run_all(setting *s)
 {
     static void (*const runs[])(setting * s) = {
         sum_leaves,  sum_slice, sum_parts, gather_band, decide,
-        take_hypers, fill,      convert,   mirror};
+        take_hypers, fill,      convert,   mirror,      pack};
 
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         s->draws_integers = false;
@@ -383,6 +426,11 @@ static void refuses_what_makes_no_sense(void **state)
     assert_int_equal(
         czr_collect_band_mirror(c, NULL, 4, (czr_band){8, 0}, NULL, s.stream),
         refused);
+    czr_move_table moves = {{{.rows = 1, .columns = 1, .from_bytes = 3}}};
+    assert_int_equal(czr_collect_pack(c, &moves, 1, s.stream), refused);
+    assert_int_equal(czr_collect_pack(c, &moves, CZR_PACK_MOVES + 1, s.stream),
+                     refused);
+    assert_int_equal(czr_collect_pack(c, &moves, 0, s.stream), CZR_OK);
     fake_log(&n_log);
     assert_int_equal(n_log, 0);
     close_setting(&s);

@@ -187,11 +187,15 @@ static inline void units_draw_transfer(units_plan *plan, int op,
     row->table = op;
     plan->at[op] = plan->bytes;
     const int n = czr_program_extent(&plan->program, row->comm);
+    /* Each of them is a message of its own. */
+    int n_large = units_draw(random, 4) ? 0 : 3;
     for (int from = 0; from < n; from++)
         for (int to = 0; to < n; to++)
             for (int k = units_draw(random, 3); from != to && k > 0; k--) {
-                const int64_t rows = 1 + units_draw(random, 4);
-                const int64_t bytes = 1 + units_draw(random, 200);
+                const bool is_large = n_large-- > 0;
+                const int64_t rows = 1 + units_draw(random, is_large ? 4 : 9);
+                const int64_t bytes =
+                    1 + (is_large ? 131072 : units_draw(random, 200));
                 czr_transfer_row end =
                     units_draw_end(plan, rows, bytes, random);
                 end.peer = (int16_t)to;

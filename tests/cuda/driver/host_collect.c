@@ -4,6 +4,7 @@
 #include "runtime/memory.h"
 #include "runtime/product.h"
 #include "runtime/sum.h"
+#include "tests/cuda/driver/host_move.h"
 
 #include <stdlib.h>
 
@@ -349,4 +350,27 @@ czr_status czr_collect_band_mirror(czr_collect *collect, void *matrix,
                           .skip = skip};
 
     return PUT(collect, mirror_band, given, stream);
+}
+
+/* ---- boxes -------------------------------------------------------------- */
+
+typedef struct boxes {
+    int n;
+    czr_move_table moves;
+} boxes;
+
+static void pack(const void *given)
+{
+    const boxes *of = given;
+
+    for (int i = 0; i < of->n; i++)
+        move_on_host(&of->moves.of[i]);
+}
+
+czr_status czr_collect_pack(czr_collect *collect, czr_move_table *moves, int n,
+                            void *stream)
+{
+    const boxes given = {.n = n, .moves = *moves};
+
+    return n ? PUT(collect, pack, given, stream) : CZR_OK;
 }

@@ -33,9 +33,14 @@ MUTANTS = [
      "    for (int i = 0; i < lobby->size && status == CZR_OK; i++)\n"
      "        if (lobby->posted[i])"),
     ("boxes are filled anew while they travel", "loopback", "loopback_unit.c",
-     "            status = receive_rows(lobby, i);\n"
+     "        status = czr_boxes_put(&boxes);\n"
      "    return status == CZR_OK ? meet(lobby) : status;",
-     "            status = receive_rows(lobby, i);\n    return status;"),
+     "        status = czr_boxes_put(&boxes);\n    return status;"),
+    ("boxes of many runs stay where they are", "loopback", "loopback_unit.c",
+     "        status = czr_boxes_put(&boxes);\n", "        ;\n"),
+    ("boxes of many runs travel on a stream of their own", "loopback",
+     "loopback_unit.c", ".stream = stream_of(lobby, first_of(lobby))",
+     ".stream = NULL"),
     ("sums begin before all have come", "loopback", "loopback_unit.c",
      "    czr_status status = gather_streams(lobby);\n\n"
      "    if (status == CZR_OK)\n        status = unit->kind",

@@ -12,9 +12,9 @@ RUNTIME = ("status.c", "memory.c", "program.c", "home.c", "device_host.c",
            "device_late.c", "box.c", "band.c", "norm.c", "sum.c",
            "product_finish.c")
 DRIVEN = ("driver.c", "context.c", "module.c", "graph.c", "queue.c",
-          "box_cuda.c", "device_cuda.c", "nvrtc.c")
+          "box_cuda.c", "device_cuda.c", "nvrtc.c", "pack.c")
 HELPERS = ("deferred.c", "host_collect.c", "host_judge.c")
-TESTS = ("driver", "context", "queue", "graph", "device")
+TESTS = ("driver", "context", "queue", "graph", "device", "box")
 FLAGS = ("-std=c17", "-O1", "-g", "-w", "-D_POSIX_C_SOURCE=200809L")
 
 # name, test, file, what stands there, what the mutant has
@@ -90,6 +90,22 @@ MUTANTS = [
     ("copies of an operation run elsewhere", "device", "device_cuda.c",
      "czr_address_of(from), bytes, stream_of(device)",
      "czr_address_of(from), bytes, device->outside"),
+    ("the 57th box is not put", "box", "box_cuda.c",
+     "    if (boxes->n == CZR_PACK_MOVES)\n        czr_boxes_put(boxes);",
+     "    if (boxes->n == CZR_PACK_MOVES)\n        boxes->n = 0;"),
+    ("boxes are put twice", "box", "box_cuda.c", "    boxes->n = 0;", ""),
+    ("a launch that failed is forgotten", "box", "box_cuda.c",
+     "boxes->status == CZR_OK && boxes->n > 0", "boxes->n > 0"),
+    ("strided runs are copied as one", "box", "box_cuda.c",
+     "is_flat(to_row) && is_flat(from_row)", "is_flat(to_row)"),
+    ("runs are read one behind the other", "box", "box_cuda.c",
+     "{source, (uint64_t)from->stride_bytes}",
+     "{source, (uint64_t)from->row_bytes}"),
+    ("few runs have a kernel", "box", "box_cuda.c",
+     "to->n_rows <= FEW_RUNS ||", ""),
+    ("elements are wider than addresses allow", "box", "pack.c",
+     "row_bytes | from.address | to.address | strides",
+     "row_bytes | from.address | strides"),
     ("memory is as it was", "device", "device_cuda.c",
      "czr_context_fill(device->context, address, 0,",
      "czr_context_fill(device->context, address, 1,"),
@@ -112,7 +128,7 @@ MUTANTS = [
     ("operations that nobody waits for are not watched", "device", "queue.c",
      "if (queue->options.is_watched)\n", "if (false)\n"),
     ("a stream that hangs is waited for", "device", "queue.c",
-     "if (queue->context->status == CZR_ERR_TIMEOUT)", "if (false)"),
+     "if (is_sound && status == CZR_ERR_TIMEOUT)", "if (false)"),
 ]
 FEW = ("waits are dropped", "captured graphs are not given back",
        "memory goes before what uses it is done")

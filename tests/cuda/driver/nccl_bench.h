@@ -5,16 +5,22 @@
 #include "runtime/cuda/world_nccl.h"
 #include "runtime/sum.h"
 #include "tests/cuda/driver/bench.h"
+#include "tests/cuda/driver/host_move.h"
 #include "tests/cuda/driver/ranks.h"
 
-#define SUMS_CODE "FAKE sm_90\nleaves 0 72\nslice 0 48\n"
+#define SUMS_CODE "FAKE sm_90\nleaves 0 72\nslice 0 48\npack 0 4040\n"
 
 /* What stands for a czr_collect. */
 typedef struct sums_bench {
     czr_context *context;
     czr_module module;
-    void *leaves, *slice;
+    void *leaves, *slice, *pack;
 } sums_bench;
+
+typedef struct sums_moves {
+    czr_move_table table;
+    int64_t n;
+} sums_moves;
 
 typedef struct sums_slice {
     czr_collect_members members;
@@ -94,25 +100,31 @@ static inline void sums_run_slice(void **arguments)
     }
 }
 
-static inline czr_status sums_put(czr_collect *collect, bool is_slice,
+static inline void sums_run_pack(void **arguments)
+{
+    const sums_moves *moves = arguments[0];
+
+    for (int64_t i = 0; i < moves->n; i++)
+        move_on_host(&moves->table.of[i]);
+}
+
+static inline czr_status sums_put(const sums_bench *bench, void *kernel,
                                   void *argument, void *stream)
 {
     static const czr_launch once = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
-    const sums_bench *bench = (const void *)collect;
     void *arguments[] = {argument};
 
-    return czr_module_launch(bench->context,
-                             is_slice ? bench->slice : bench->leaves, &once,
-                             arguments, stream);
+    return czr_module_launch(bench->context, kernel, &once, arguments, stream);
 }
 
 static inline czr_status sums_put_leaves(czr_collect *collect,
                                          const czr_collect_leaves *sum,
                                          void *stream)
 {
+    const sums_bench *bench = (const void *)collect;
     czr_collect_leaves copy = *sum;
 
-    return sums_put(collect, false, &copy, stream);
+    return sums_put(bench, bench->leaves, &copy, stream);
 }
 
 static inline czr_status sums_put_slice(czr_collect *collect,
@@ -120,10 +132,20 @@ static inline czr_status sums_put_slice(czr_collect *collect,
                                         czr_sum type, size_t first, size_t n,
                                         const int32_t *skip, void *stream)
 {
+    const sums_bench *bench = (const void *)collect;
     sums_slice s = {*members, type, first, n};
 
     RANK_CHECK(!skip);
-    return sums_put(collect, true, &s, stream);
+    return sums_put(bench, bench->slice, &s, stream);
+}
+
+static inline czr_status
+sums_put_pack(czr_collect *collect, czr_move_table *moves, int n, void *stream)
+{
+    const sums_bench *bench = (const void *)collect;
+    sums_moves copy = {*moves, n};
+
+    return sums_put(bench, bench->pack, &copy, stream);
 }
 
 static inline czr_status sums_open(czr_context *context, sums_bench *out)
@@ -135,6 +157,8 @@ static inline czr_status sums_open(czr_context *context, sums_bench *out)
         status = czr_module_find(&out->module, "leaves", 0, &out->leaves);
     if (status == CZR_OK)
         status = czr_module_find(&out->module, "slice", 0, &out->slice);
+    if (status == CZR_OK)
+        status = czr_module_find(&out->module, "pack", 0, &out->pack);
     return status;
 }
 
@@ -156,12 +180,14 @@ static inline void nccl_bench_open(nccl_bench *bench, int size, uint64_t order)
     fake_reset(order, 0);
     fake_register("leaves", sums_run_leaves);
     fake_register("slice", sums_run_slice);
+    fake_register("pack", sums_run_pack);
     assert_int_equal(czr_driver_open(FAKE_PATH, &bench->driver, message),
                      CZR_OK);
     assert_int_equal(czr_nccl_open(FAKE_PATH, &bench->nccl, message), CZR_OK);
     ranks_init(bench->ranks, size, order, bench->driver, bench->nccl);
     fake_register("leaves", sums_run_leaves);
     fake_register("slice", sums_run_slice);
+    fake_register("pack", sums_run_pack);
     assert_int_equal(bench->driver->init(0), 0);
     assert_int_equal(czr_nccl_make_id(bench->nccl, &bench->id, message),
                      CZR_OK);
@@ -193,7 +219,7 @@ static inline czr_status nccl_bench_world(const nccl_bench *bench,
     options.rank = self->rank;
     options.size = self->size;
     options.sums = (czr_nccl_sums){(czr_collect *)(void *)sums, sums_put_leaves,
-                                   sums_put_slice};
+                                   sums_put_slice, sums_put_pack};
     return czr_world_nccl_open(self->context, &options, out, self->message);
 }
 
