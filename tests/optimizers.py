@@ -99,7 +99,7 @@ def polar_torch(u, table, cast):
 
 def polar_dion(u, table, cast):
     x = cast(u)
-    return iterate(cast(x / (frobenius(x) * 1.02 + 1e-7)), table, cast)
+    return iterate(cast(x / (frobenius(x) * 1.02 + 1e-8)), table, cast)
 
 
 def polar_eigh(u, *_):
