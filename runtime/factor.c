@@ -155,15 +155,21 @@ static bool is_positive(const czr_factor *f, const float *values)
     return least >= -size * (double)f->n * 0x1p-22 && lifted(f, values, 0) > 0;
 }
 
-/* Row i times the square root of what its eigenvalue becomes. */
-static void scale_rows(const czr_factor *f, const float *values, float *vectors)
+bool czr_factor_root_scales(const czr_factor *f, const float *values,
+                            float *scales)
 {
-    for (size_t i = 0; i < f->n; i++) {
-        const float scale =
-            (float)pow(lifted(f, values, i), f->parameters[0] / 2);
-        for (size_t j = 0; j < f->n; j++)
-            vectors[i * f->n + j] *= scale;
-    }
+    if (!is_positive(f, values))
+        return false;
+    for (size_t i = f->n; i-- > 0;)
+        scales[i] = (float)pow(lifted(f, values, i), f->parameters[0] / 2);
+    return true;
+}
+
+static void scale_rows(size_t n, const float *scales, float *vectors)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            vectors[i * n + j] *= scales[i];
 }
 
 static czr_status run_root(const czr_math *math, const czr_factor *f)
@@ -178,9 +184,10 @@ static czr_status run_root(const czr_math *math, const czr_factor *f)
     const czr_status status = find_rows(a, f, values, vectors);
     if (status != CZR_OK)
         return status;
-    if (!is_positive(f, values))
+    /* From the last to the first: each is read before it is replaced. */
+    if (!czr_factor_root_scales(f, values, values))
         return CZR_ERR_NOT_POSITIVE;
-    scale_rows(f, values, vectors);
+    scale_rows(n, values, vectors);
     math->product(math, &(czr_product){.m = n,
                                        .n = n,
                                        .k = n,

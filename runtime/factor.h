@@ -22,4 +22,10 @@
  *   CZR_ERR_ARGUMENT        less workspace than it takes */
 czr_status czr_factor_host(const czr_math *math, const czr_factor *factor);
 
+/* Of ROOT, whose eigenvalues are values [n], ascending: the factor of each
+ * eigenvector, so that the root is the sum of their outer products.  Scales may
+ * be values.  False: it is CZR_ERR_NOT_POSITIVE. */
+bool czr_factor_root_scales(const czr_factor *factor, const float *values,
+                            float *scales);
+
 #endif

@@ -1,5 +1,6 @@
-/* Factorisations: eigenvalues of small matrices by the device, all else by the
- * host, which the stream waits for. */
+/* Factorisations: eigenvalues of small matrices by a kernel, others by cuSOLVER
+ * where it is found and the plan is not strict, and all else by the host, which
+ * the stream waits for. */
 #include "runtime/cuda/multiply_internal.h"
 
 #include "runtime/factor.h"
@@ -173,12 +174,9 @@ static czr_status send(const czr_cuda_call *call, const czr_factor *f,
     return status == CZR_OK ? wait(call) : status;
 }
 
-/* The factorisation failed: the device hears of it, unless it knows of a
- * failure already.  What cannot be told is said by the context. */
-static czr_status tell(const czr_cuda_call *call, const copies *c,
-                       czr_status failure)
+czr_status czr_cuda_factor_tell(const czr_cuda_call *call, int32_t *word,
+                                czr_status failure)
 {
-    int32_t *word = &c->words[1];
     czr_status status = CZR_OK;
 
     if (!call->status)
@@ -195,7 +193,7 @@ static czr_status tell(const czr_cuda_call *call, const copies *c,
     return status == CZR_OK ? failure : status;
 }
 
-static czr_status run_on_host(const czr_cuda_call *call, const czr_factor *f)
+czr_status czr_cuda_host_put(const czr_cuda_call *call, const czr_factor *f)
 {
     const czr_cuda_host *host = &call->stages->products->host;
     const copies c = lay_out(host->pinned, f);
@@ -210,7 +208,8 @@ static czr_status run_on_host(const czr_cuda_call *call, const czr_factor *f)
     there.out[1] = c.out[1];
     there.work = host->work;
     status = czr_factor_host(&host->math.math, &there);
-    return status == CZR_OK ? send(call, f, &c) : tell(call, &c, status);
+    return status == CZR_OK ? send(call, f, &c)
+                            : czr_cuda_factor_tell(call, &c.words[1], status);
 }
 
 /* Room for the largest call so far. */
@@ -298,8 +297,12 @@ static czr_status prepare(czr_cuda_stages *stages, const czr_factor *f)
     known->shape = *f;
     *stages->products->factored_end = known;
     stages->products->factored_end = &known->next;
-    return is_for_device(stages, f) ? load_eigen(stages, known)
-                                    : open_host(stages, f);
+    if (is_for_device(stages, f))
+        return load_eigen(stages, known);
+    status = czr_cuda_solver_prepare(stages, known);
+    return status == CZR_OK && (!known->is_solved || czr_cuda_solver_repeats(f))
+               ? open_host(stages, f)
+               : status;
 }
 
 czr_status czr_cuda_factorise(const czr_cuda_call *call,
@@ -318,11 +321,23 @@ czr_status czr_cuda_factorise(const czr_cuda_call *call,
                                  "a factorisation of [%zu, %zu] that no stage "
                                  "had when they were opened",
                                  factor->m, factor->n);
-    return known->eigen ? put_eigen(call, known->eigen, factor)
-                        : run_on_host(call, factor);
+    if (known->eigen)
+        return put_eigen(call, known->eigen, factor);
+    return known->is_solved ? czr_cuda_solver_put(call, known, factor)
+                            : czr_cuda_host_put(call, factor);
 }
 
 /* ---- the list ----------------------------------------------------------- */
+
+static const char *by_whom(const czr_cuda_factored *known)
+{
+    if (known->eigen)
+        return "eigen";
+    if (!known->is_solved)
+        return "the host, for which its stream waits";
+    return count(&known->shape).b ? "cuBLAS, behind a look of the host's"
+                                  : "cuSOLVER, for which the host waits";
+}
 
 void czr_cuda_factored_describe(const czr_cuda_factored *known,
                                 char line[CZR_CUDA_LINE])
@@ -342,6 +357,5 @@ void czr_cuda_factored_describe(const czr_cuda_factored *known,
     const bool is_square = f->kind != CZR_FACTOR_QR;
 
     snprintf(line, CZR_CUDA_LINE, "%s of f32[%zu, %zu]: %s", names[f->kind],
-             is_square ? f->n : f->m, f->n,
-             known->eigen ? "eigen" : "the host, for which its stream waits");
+             is_square ? f->n : f->m, f->n, by_whom(known));
 }

@@ -264,6 +264,11 @@ void czr_cuda_products_describe(const czr_cuda_stages *stages,
         snprintf(line, sizeof line, "not by cuBLASLt: %s", products->warning);
         say(user, line);
     }
+    if (products && *products->solver.warning) {
+        snprintf(line, sizeof line, "not by cuSOLVER: %s",
+                 products->solver.warning);
+        say(user, line);
+    }
 }
 
 bool czr_cuda_products_is_capturable(const czr_cuda_stages *stages)
@@ -285,6 +290,7 @@ void czr_cuda_products_close(czr_cuda_stages *stages)
     if (!products)
         return;
     czr_cuda_factored_close(stages);
+    czr_cuda_solver_close(stages);
     while (products->known) {
         czr_cuda_known *known = products->known;
         products->known = known->next;

@@ -4,6 +4,7 @@
 #define CZR_CUDA_MULTIPLY_INTERNAL_H
 
 #include "runtime/cuda/cublas.h"
+#include "runtime/cuda/cusolver.h"
 #include "runtime/cuda/multiply.h"
 #include "runtime/cuda/product_kernel.h"
 #include "runtime/cuda/source.h"
@@ -40,8 +41,33 @@ typedef struct czr_cuda_known {
 typedef struct czr_cuda_factored {
     struct czr_cuda_factored *next;
     czr_factor shape; /* its pointers are not followed */
-    void *eigen;      /* kernel of eigen.cu, or NULL: the host's */
+    void *eigen;      /* kernel of eigen.cu */
+    /* By cuSOLVER, which takes this besides; neither: the host's. */
+    bool is_solved;
+    czr_cusolver_room room;
 } czr_cuda_factored;
+
+/* Kernels of factor.cu. */
+typedef enum czr_cuda_factor_kernel {
+    CZR_CUDA_FACTOR_CHECK,
+    CZR_CUDA_FACTOR_TURN,
+    CZR_CUDA_FACTOR_LOWER,
+    CZR_CUDA_FACTOR_MIRROR,
+    CZR_CUDA_FACTOR_ROWS,
+    CZR_CUDA_FACTOR_SCALE,
+    CZR_CUDA_N_FACTOR_KERNELS
+} czr_cuda_factor_kernel;
+
+/* What cuSOLVER factorises with, one call at a time. */
+typedef struct czr_cuda_solver {
+    bool is_tried;
+    czr_cusolver *library;
+    void *kernels[CZR_CUDA_N_FACTOR_KERNELS];
+    void *pinned;
+    unsigned char *host;
+    size_t pinned_bytes, host_bytes;
+    char warning[CZR_CUSOLVER_MESSAGE]; /* why there is none; "": not asked */
+} czr_cuda_solver;
 
 /* What the host factorises with, one call at a time. */
 typedef struct czr_cuda_host {
@@ -57,6 +83,7 @@ typedef struct czr_cuda_products {
     czr_cuda_known *known, **end;
     czr_cuda_factored *factored, **factored_end;
     czr_cuda_host host;
+    czr_cuda_solver solver;
     bool is_cublas_tried;
     czr_cublas *cublas;
     char warning[CZR_CUBLAS_MESSAGE]; /* why there is none; "": not asked */
@@ -92,6 +119,26 @@ czr_status czr_cuda_library_prepare(czr_cuda_stages *stages,
 bool czr_cuda_library_put(const czr_cuda_call *call,
                           const czr_cuda_known *known,
                           const czr_product *product, czr_status *status);
+
+/* While stages are opened: by cuSOLVER, where it is found and the plan is not
+ * strict; else nothing is done. */
+czr_status czr_cuda_solver_prepare(czr_cuda_stages *stages,
+                                   czr_cuda_factored *known);
+/* Whether the host computes it once more where eigenvalues do not converge. */
+bool czr_cuda_solver_repeats(const czr_factor *factor);
+/* Computes the whole and waits for the stream. */
+czr_status czr_cuda_solver_put(const czr_cuda_call *call,
+                               const czr_cuda_factored *known,
+                               const czr_factor *factor);
+void czr_cuda_solver_close(czr_cuda_stages *stages);
+
+/* By the host, with what was prepared for it; the stream is waited for. */
+czr_status czr_cuda_host_put(const czr_cuda_call *call, const czr_factor *f);
+/* The factorisation failed: the device hears of it, unless it knows of a
+ * failure already.  What cannot be told is said by the context.  `word` is
+ * pinned and free to use. */
+czr_status czr_cuda_factor_tell(const czr_cuda_call *call, int32_t *word,
+                                czr_status failure);
 
 void czr_cuda_factored_describe(const czr_cuda_factored *known,
                                 char line[CZR_CUDA_LINE]);

@@ -31,7 +31,8 @@ struct czr_cuda_stages {
      * nothing: nothing is launched, each call compiles and loads what it will
      * need and asks for its room. */
     bool is_opening;
-    const char *cublas; /* where cuBLASLt is; NULL: where the loader finds it */
+    /* Where libraries are; NULL: where the loader finds them. */
+    const char *cublas, *cusolver;
     struct czr_cuda_products *products; /* of multiply.c and factorise.c; NULL:
                                          * nobody asked for one */
 };

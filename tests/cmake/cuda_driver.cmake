@@ -30,6 +30,13 @@ if(CMAKE_CXX_COMPILER)
 endif()
 
 file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/*_test.c)
+# Where cuda_double.cmake has kernels run.
+if(TARGET double_factor)
+  set(factorise factorise factorise_library)
+else()
+  set(factorise factorise)
+  list(FILTER tests EXCLUDE REGEX factorise_library_test)
+endif()
 foreach(file ${tests})
   get_filename_component(stem ${file} NAME_WE)
   set(name cuda_driver_${stem})
@@ -59,7 +66,7 @@ set_tests_properties(cuda_gpu_queue cuda_gpu_graph cuda_gpu_text PROPERTIES
   TIMEOUT 120 LABELS "cuda;gpu" SKIP_RETURN_CODE 77
   ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
 
-foreach(name multiply multiply_tensor factorise)
+foreach(name multiply multiply_tensor ${factorise})
   add_test(NAME cuda_gpu_${name} COMMAND cuda_driver_${name}_test gpu
     ${installed} ${pinned})
   set_tests_properties(cuda_gpu_${name} PROPERTIES TIMEOUT 240
@@ -108,6 +115,7 @@ find_path(CUDA_HEADER cuda.h HINTS ENV CUDA_PATH PATHS /usr/local/cuda
   PATH_SUFFIXES include)
 cz_cuda_header(driver header_test.cpp cuda.h)
 cz_cuda_header(cublas cublas_header_test.cpp cublasLt.h)
+cz_cuda_header(cusolver cusolver_header_test.cpp cusolverDn.h)
 cz_cuda_header(nccl nccl_header_test.cpp nccl.h)
 find_library(NCCL_LIBRARY libnccl.so.2 HINTS ENV CUDA_PATH PATHS /usr/local/cuda
   PATH_SUFFIXES lib lib64)
@@ -145,7 +153,8 @@ add_library(double_nvrtc MODULE cuda/driver/double_nvrtc.c cuda/fake_nvrtc.c
   $<TARGET_OBJECTS:fake_bodies>)
 add_library(double_cublas MODULE cuda/driver/double_cublas.c)
 add_library(double_cublaslt MODULE cuda/driver/double_cublaslt.c)
-foreach(name nvrtc cublas cublaslt)
+add_library(double_cusolver MODULE cuda/driver/double_cusolver.c)
+foreach(name nvrtc cublas cublaslt cusolver)
   target_include_directories(double_${name} PRIVATE ${CMAKE_SOURCE_DIR}
     ${CMAKE_SOURCE_DIR}/runtime)
   target_link_libraries(double_${name} PRIVATE fake_cuda czr_cuda cz_warnings)
@@ -158,10 +167,26 @@ add_dependencies(cuda_driver_bench_gpu_test double_nvrtc double_cublas)
 target_link_libraries(double_nvrtc PRIVATE plain_bodies)
 
 # Products and factorisations of stages.
-foreach(name multiply multiply_tensor multiply_library factorise target)
+foreach(name multiply multiply_tensor multiply_library ${factorise} target)
   target_link_libraries(cuda_driver_${name}_test PRIVATE plain_bodies fake_cuda)
   target_compile_definitions(cuda_driver_${name}_test PRIVATE
     NVRTC_PATH="$<TARGET_FILE:double_nvrtc>"
-    CUBLAS_PATH="$<TARGET_FILE:double_cublaslt>")
-  add_dependencies(cuda_driver_${name}_test double_nvrtc double_cublaslt)
+    CUBLAS_PATH="$<TARGET_FILE:double_cublaslt>"
+    CUSOLVER_PATH="$<TARGET_FILE:double_cusolver>")
+  add_dependencies(cuda_driver_${name}_test double_nvrtc double_cublaslt
+    double_cusolver)
 endforeach()
+if(TARGET double_factor)
+  target_link_libraries(cuda_driver_factorise_library_test PRIVATE double_factor)
+  set_tests_properties(cuda_driver_factorise_library_test PROPERTIES
+    SKIP_RETURN_CODE 77)
+  find_library(CUSOLVER_LIBRARY NAMES libcusolver.so.12 libcusolver.so.11
+    HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES lib lib64)
+  if(NOT CUSOLVER_LIBRARY)
+    set(CUSOLVER_LIBRARY libcusolver.so.12)
+  endif()
+  add_test(NAME cuda_cusolver_library COMMAND
+    cuda_driver_factorise_library_test library ${CUSOLVER_LIBRARY})
+  set_tests_properties(cuda_cusolver_library PROPERTIES TIMEOUT 60 LABELS cuda
+    SKIP_RETURN_CODE 77 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+endif()

@@ -111,6 +111,8 @@ int main(int argc, char **argv)
     is_right = notices_frames(nvrtc);
     is_right &= compile_for_both(
         nvrtc, compiling_text(CZR_SOURCE_COLLECT, "", ""), "the engine's own");
+    is_right &= compile_for_both(
+        nvrtc, compiling_text(CZR_SOURCE_FACTOR, "", ""), "beside cuSOLVER");
     for (int f = 3; f < argc; f++) {
         if (argv[f][0] == '-' && n_definitions < MAX_DEFINITIONS) {
             definitions[n_definitions++] = argv[f];
