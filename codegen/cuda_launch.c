@@ -1,13 +1,13 @@
 /* NAME_cuda.c: stages that launch the kernels of NAME.cu, and its text. */
-#include "codegen/codegen_internal.h"
-#include "codegen/emit.h"
+#include "codegen/cuda_tiles.h"
 
 #include <string.h>
 
-/* What loops turn into, in the order of their numbers. */
+/* What loops turn into, in the order of their numbers, and products. */
 typedef struct tables {
     cz_text arguments, kernels, loops;
     int n_kernels, n_loops;
+    cz_tile_rows tiles;
 } tables;
 
 static void hear(cz_emitter *emitter, const cz_loop *loop, int number,
@@ -22,6 +22,15 @@ static void hear(cz_emitter *emitter, const cz_loop *loop, int number,
     cz_text_printf(&t->loops, "    {%d, %d},\n", t->n_kernels, n);
     t->n_kernels += n;
     t->n_loops++;
+}
+
+/* The fixed order has tiles of its own. */
+static void hear_product(cz_emitter *emitter, const cz_loop *loop)
+{
+    tables *t = emitter->user;
+
+    if (!emitter->view->program->strict)
+        cz_emit_tiles_of(&t->tiles, loop, emitter->arena);
 }
 
 /* ISO C promises literals of 4095 characters. */
@@ -62,6 +71,12 @@ static void put_tables(cz_text *out, const tables *t)
     cz_text_puts(out, "};\nstatic const czr_cuda_loop_kernels loops[] = {\n");
     cz_text_puts(out, t->n_loops ? cz_text_string(&t->loops) : none);
     cz_text_puts(out, "};\n\n");
+    if (t->tiles.n)
+        cz_text_printf(out,
+                       "/* m, n, k, symmetric, N-major, addend; rows, columns, "
+                       "stages, cluster */\n"
+                       "static const czr_cuda_tiling tilings[] = {\n%s};\n\n",
+                       cz_text_string(&t->tiles.text));
 }
 
 static void put_variants(cz_emitter *emitter)
@@ -105,21 +120,28 @@ static void put_program(cz_emitter *emitter, const tables *t)
         cz_text_puts(emitter->out, "    .variants = variants,\n");
     cz_text_printf(emitter->out,
                    "    .n_kernels = %d,\n    .n_loops = %d,\n"
-                   "    .kernels = kernels,\n    .loops = loops,\n};\n",
+                   "    .kernels = kernels,\n    .loops = loops,\n",
                    t->n_kernels, t->n_loops);
+    if (t->tiles.n)
+        cz_text_printf(emitter->out,
+                       "    .tiled_sms = %d,\n    .n_tilings = %d,\n"
+                       "    .tilings = tilings,\n",
+                       t->tiles.tiler->sms, t->tiles.n);
+    cz_text_puts(emitter->out, "};\n");
 }
 
 void cz_emit_launches(const cz_plan_view *view, const cz_text *cuda,
-                      cz_text *out)
+                      const cz_emit_tiler *tiler, cz_text *out)
 {
     cz_arena arena;
     cz_text c = {0};
-    tables t = {.n_kernels = 0};
+    tables t = {.tiles = {.tiler = tiler}};
     cz_emitter emitter = {.view = view,
                           .arena = &arena,
                           .out = &c,
                           .launches = out,
                           .heard = hear,
+                          .heard_product = hear_product,
                           .user = &t};
 
     cz_arena_init(&arena);
@@ -140,6 +162,7 @@ void cz_emit_launches(const cz_plan_view *view, const cz_text *cuda,
     cz_text_fini(&t.arguments);
     cz_text_fini(&t.kernels);
     cz_text_fini(&t.loops);
+    cz_text_fini(&t.tiles.text);
     cz_text_fini(&c);
     cz_arena_fini(&arena);
 }

@@ -17,10 +17,36 @@ void cz_emit_c(const cz_plan_view *view, const char *plan_hash, cz_text *out);
  */
 void cz_emit_cuda(const cz_plan_view *view, cz_text *out);
 
-/* NAME_cuda.c: stages that launch those kernels, the kernels' table, and
- * `cuda`, the text of NAME.cu, whose size does not matter. */
+/* A product of bf16 as tensor cores compute it, alpha x y' + beta s: x [m, k],
+ * y [n, k] or, N-major, [k, n]. */
+typedef struct cz_emit_product {
+    int64_t m, n, k;
+    bool is_symmetric; /* half of it is computed */
+    bool is_n_major;
+    bool is_gram;    /* y is x */
+    bool has_addend; /* beta is not 0 */
+} cz_emit_product;
+
+/* Rows and columns of a tile, steps along k that a block holds at once, blocks
+ * of a cluster. */
+typedef struct cz_emit_tiles {
+    int rows, cols, stages, cluster;
+} cz_emit_tiles;
+
+/* Who chooses tiles for sm_90a. */
+typedef struct cz_emit_tiler {
+    int sms; /* of the GPU that they are for */
+    /* False: the runtime shall choose. */
+    bool (*choose)(const void *user, const cz_emit_product *product,
+                   cz_emit_tiles *out);
+    const void *user;
+} cz_emit_tiler;
+
+/* NAME_cuda.c: stages that launch those kernels, the kernels' table, tiles of
+ * products (NULL: the runtime chooses all), and `cuda`, the text of NAME.cu,
+ * whose size does not matter. */
 void cz_emit_launches(const cz_plan_view *view, const cz_text *cuda,
-                      cz_text *out);
+                      const cz_emit_tiler *tiler, cz_text *out);
 
 /* NAME.h: the program's declaration and the enum of run-time values; has_gpu:
  * also that of what NAME_cuda.c exports. */

@@ -2,6 +2,7 @@
 #include "frontend/cmd.h"
 
 #include "codegen/emit.h"
+#include "frontend/cmd_build_tiles.h"
 #include "frontend/cmd_run_program.h"
 
 #include <errno.h>
@@ -76,6 +77,7 @@ static int emit(cz_job *job, const char *folder, bool has_gpu,
                 output outputs[MAX_OUTPUTS])
 {
     const char *name = job->view->program->name;
+    cz_build_tiles tiles;
 
     cz_emit_c(job->view, job->plan_hash, &outputs[0].text);
     outputs[0].path = cz_arena_printf(&job->arena, "%s/%s.c", folder, name);
@@ -85,7 +87,9 @@ static int emit(cz_job *job, const char *folder, bool has_gpu,
         return 2;
     cz_emit_cuda(job->view, &outputs[2].text);
     outputs[2].path = cz_arena_printf(&job->arena, "%s/%s.cu", folder, name);
-    cz_emit_launches(job->view, &outputs[2].text, &outputs[3].text);
+    cz_emit_launches(job->view, &outputs[2].text,
+                     cz_build_tiles_open(&job->arena, job->view, &tiles),
+                     &outputs[3].text);
     outputs[3].path =
         cz_arena_printf(&job->arena, "%s/%s_cuda.c", folder, name);
     return 4;

@@ -95,6 +95,17 @@ static inline void *czr_cuda_out_bytes(const czr_cuda_call *call, size_t slot,
     return czr_slot_bytes(call->out[slot], offset);
 }
 
+/* ---- products ----------------------------------------------------------- */
+
+/* In which tiles a product of bf16 is computed on sm_90a: out [m, n], k long;
+ * half of it where it is symmetric; N-major: of the second operand's rows. */
+typedef struct czr_cuda_tiling {
+    int64_t m, n, k;
+    uint8_t is_symmetric, is_n_major, has_addend;
+    int16_t rows, cols; /* of a tile */
+    uint8_t stages, cluster;
+} czr_cuda_tiling;
+
 /* ---- the program -------------------------------------------------------- */
 
 /* NAME_cuda.  A stage finds pointers of a call by the tables of
@@ -109,6 +120,9 @@ typedef struct czr_cuda_program {
     int n_kernels, n_loops;
     const czr_cuda_kernel *kernels;
     const czr_cuda_loop_kernels *loops; /* by number */
+    int tiled_sms; /* processors of the GPU that tilings are for */
+    int n_tilings;
+    const czr_cuda_tiling *tilings; /* others are chosen by the runtime */
 } czr_cuda_program;
 
 #endif

@@ -110,7 +110,10 @@ static czr_status prepare(czr_cuda_stages *stages, const czr_product *p,
     char message[CZR_CUDA_PRODUCT_MESSAGE];
     czr_cuda_product_plan plan;
 
-    if (!czr_tiles_choose(&product, &device, &out->tiles) ||
+    const bool is_chosen =
+        czr_tiles_find(stages->program, &product, &device, &out->tiles);
+
+    if ((!is_chosen && !czr_tiles_choose(&product, &device, &out->tiles)) ||
         czr_cuda_product_plan_make(&product, &device, &out->tiles, &plan,
                                    message) != CZR_CUDA_PRODUCT_OK)
         return CZR_OK;

@@ -83,6 +83,32 @@ bool czr_tiles_choose(const czr_cuda_product *product,
     return true;
 }
 
+static bool is_of(const czr_cuda_tiling *t, const czr_cuda_product *p)
+{
+    return t->m == p->m && t->n == p->n && t->k == p->k && p->batch == 1 &&
+           t->is_symmetric == p->is_symmetric &&
+           t->is_n_major == p->is_n_major && t->has_addend == (p->beta != 0);
+}
+
+bool czr_tiles_find(const czr_cuda_program *program,
+                    const czr_cuda_product *product,
+                    const czr_cuda_product_device *device,
+                    czr_cuda_product_tiles *out)
+{
+    const czr_cuda_tiling *t = program->tilings;
+    const czr_cuda_tiling *end = t + program->n_tilings;
+    czr_cuda_product_split split;
+
+    if (device->architecture != 90 || device->sms != program->tiled_sms)
+        return false;
+    while (t != end && !is_of(t, product))
+        t++;
+    if (t == end)
+        return false;
+    *out = (czr_cuda_product_tiles){t->rows, t->cols, t->stages, 0, t->cluster};
+    return czr_cuda_product_is_legal(out, &split) && count(product, out);
+}
+
 static uint64_t *fill_group(const czr_cuda_product *p,
                             const czr_cuda_product_tiles *t, int64_t z,
                             int64_t first, uint64_t *to)

@@ -1,10 +1,17 @@
-/* Tiles of products that no compiler has chosen: by a rule of thumb, in an
- * order of the runtime's own.  Plain integers. */
+/* Tiles of products: those that the compiler has chosen, or by a rule of thumb,
+ * in an order of the runtime's own.  Plain integers. */
 #ifndef CZR_CUDA_TILES_H
 #define CZR_CUDA_TILES_H
 
 #include "runtime/cuda/product_host.h"
+#include "runtime/czr_cuda.h"
 
+/* What the program says of a product whose addresses do not count.  False: it
+ * says nothing, or is for another GPU, or there is no kernel for it. */
+bool czr_tiles_find(const czr_cuda_program *program,
+                    const czr_cuda_product *product,
+                    const czr_cuda_product_device *device,
+                    czr_cuda_product_tiles *out);
 /* On sm_90 the shape whose waves cost least: as many as the device needs, each
  * the elements of a tile times what shared memory slows it by; of equal ones
  * the larger.  Elsewhere the one that there is.  False: a size is not positive,

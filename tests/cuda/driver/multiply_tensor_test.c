@@ -17,6 +17,11 @@ enum { MOST = 9, UNIT = 8, MARGIN = 8 }; /* extents: units, numbers */
 static int trials = 60;
 static unsigned first_seed = 1;
 static bool has_plain_run;
+/* What programs of trials say of tiles, and what was said of the last product.
+ */
+static czr_cuda_tiling program_tiling;
+static int tiled_sms;
+static char line_said[CZR_CUDA_LINE];
 
 static void run_plain(void **arguments)
 {
@@ -220,6 +225,12 @@ static void multiply_on_host(const trial *t)
     free(c);
 }
 
+static void keep_line(void *user, const char *line)
+{
+    (void)user;
+    snprintf(line_said, sizeof line_said, "%s", line);
+}
+
 static void run_trial(trial *t, unsigned seed)
 {
     czr_bf16 *const mine = calloc(t->n[OUT], sizeof *mine);
@@ -229,7 +240,11 @@ static void run_trial(trial *t, unsigned seed)
     stages_restart(seed);
     assert_non_null(mine);
     assert_int_equal(stages_open(&s, false), CZR_OK);
+    s.cuda.tilings = &program_tiling;
+    s.cuda.n_tilings = 1;
+    s.cuda.tiled_sms = tiled_sms;
     assert_int_equal(multiply(&s, t, &room, mine), CZR_OK);
+    czr_cuda_products_describe(&s.stages, keep_line, NULL);
     multiply_on_host(t);
     if (memcmp(mine, t->host[OUT], t->n[OUT] * sizeof *mine) != 0)
         fail_msg("seed %u: another result than the host's", seed);
@@ -294,6 +309,54 @@ static void tensor_cores_take_all_forms(void **state)
         free_all(&s, &t, room);
         stages_close(&s);
         free(mine);
+        drop_trial(&t);
+    }
+}
+
+/* A trial whose program says these tiles of it, for so many processors. */
+static void run_in_tiles(trial *t, const czr_cuda_tiling *tiles, int sms)
+{
+    const czr_product *p = &t->p;
+    const bool is_n_major = !t->is_own && !p->transpose_b;
+
+    program_tiling = *tiles;
+    program_tiling.m = (int64_t)p->m;
+    program_tiling.n = (int64_t)p->n;
+    program_tiling.k = (int64_t)p->k;
+    program_tiling.is_n_major = is_n_major;
+    program_tiling.is_symmetric = p->symmetric && !is_n_major;
+    program_tiling.has_addend = t->host[ADDEND] != NULL;
+    tiled_sms = sms;
+    run_trial(t, first_seed);
+    tiled_sms = 0;
+}
+
+/* On the GPU that a program was compiled for, and on no other; nor where no
+ * kernel has such tiles. */
+static void programs_say_their_tiles(void **state)
+{
+    static const struct {
+        czr_cuda_tiling tiling;
+        const char *name;
+    } said[] = {
+        {{.rows = 192, .cols = 192, .stages = 3, .cluster = 1}, "_192x192x3"},
+        {{.rows = 128, .cols = 256, .stages = 4, .cluster = 2},
+         "_128x256x4_cluster2"},
+        {{.rows = 256, .cols = 128, .stages = 3, .cluster = 1}, "_256x128x3"},
+        {{.rows = 192, .cols = 256, .stages = 3, .cluster = 1}, "_192x256x3"},
+    };
+    const int n = (int)(sizeof said / sizeof *said);
+
+    (void)state;
+    for (int i = 0; i < trials; i++) {
+        const int sms = i / n % 3 ? 132 : 131, illegal = n - 1;
+        trial t;
+        draw_trial(&t, first_seed + (unsigned)i);
+        run_in_tiles(&t, &said[i % n].tiling, sms);
+        const bool is_said = sms == 132 && i % n != illegal;
+        if (!strstr(line_said, is_said ? said[i % n].name : "_128x128x5") ||
+            (!is_said && strstr(line_said, said[i % n].name)))
+            fail_msg("seed %u: %s", first_seed + (unsigned)i, line_said);
         drop_trial(&t);
     }
 }
@@ -409,6 +472,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensor_products_are_the_hosts),
         cmocka_unit_test(tensor_cores_take_all_forms),
+        cmocka_unit_test(programs_say_their_tiles),
         cmocka_unit_test(odd_places_are_for_the_plain_kernel),
         cmocka_unit_test(failures_leave_nothing),
         cmocka_unit_test(tiles_are_the_compilers),

@@ -1,0 +1,71 @@
+/* Which tiles generated code asks for. */
+#include "frontend/cmd_build_tiles.h"
+
+#include "dsl/base/embedded.h"
+#include "passes/cost/machine.h"
+
+#include <assert.h>
+#include <limits.h>
+
+extern const cz_embedded cz_tile_files[];
+
+static bool choose(const void *user, const cz_emit_product *product,
+                   cz_emit_tiles *out)
+{
+    const cz_build_tiles *tiles = user;
+    const cz_tile_product shape = {.m = product->m,
+                                   .n = product->n,
+                                   .k = product->k,
+                                   .batch = 1,
+                                   .is_symmetric = product->is_symmetric,
+                                   .is_n_major = product->is_n_major,
+                                   .is_gram = product->is_gram,
+                                   .has_addend = product->has_addend};
+    cz_tile_choice choice;
+
+    if (!cz_tile_choose(&shape, &tiles->machine, tiles->measured,
+                        tiles->n_measured, &choice))
+        return false;
+    *out = (cz_emit_tiles){choice.shape.rows, choice.shape.cols,
+                           choice.shape.stages, choice.shape.cluster};
+    return true;
+}
+
+static int count_lines(const char *text)
+{
+    int n = 1;
+
+    for (; *text; text++)
+        n += *text == '\n';
+    return n;
+}
+
+/* A table that is wrong was noticed by the test of tile_model.h. */
+static void read_measured(cz_arena *arena, cz_build_tiles *tiles)
+{
+    const char *text = cz_tile_files[0].bytes;
+    const int most = count_lines(text);
+    int line;
+
+    tiles->measured = CZ_NEW(arena, cz_tile_measured, (size_t)most);
+    const bool is_read = cz_tile_measured_read(text, tiles->measured, most,
+                                               &tiles->n_measured, &line);
+    assert(is_read);
+    if (!is_read)
+        tiles->n_measured = 0;
+}
+
+const cz_emit_tiler *cz_build_tiles_open(cz_arena *arena,
+                                         const cz_plan_view *view,
+                                         cz_build_tiles *out)
+{
+    cz_machine machine;
+
+    if (!cz_machine_of(arena, view, &machine) || machine.sms > INT_MAX ||
+        !cz_tile_machine_of((int)machine.sms, machine.bf16_rate,
+                            machine.memory_rate, &out->machine))
+        return NULL;
+    read_measured(arena, out);
+    out->tiler = (cz_emit_tiler){out->machine.sms, choose, out};
+    return &out->tiler;
+}
