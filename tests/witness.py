@@ -121,7 +121,7 @@ def compare_row(tools, row, first, grads):
     distances = [apart(a, b, {n: first[n] for n in exact})
                  for a, b in ((own, other), (own, exact), (other, exact))]
     said, is_well = verdict(distances, row)
-    print(f"{row.name:38} {distances[0]:11.1e} {distances[1]:11.1e} "
+    print(f"{row.name:40} {distances[0]:11.1e} {distances[1]:11.1e} "
           f"{distances[2]:13.1e} {said}", flush=True)
     return is_well
 
@@ -133,7 +133,7 @@ def compare(tools):
     torch.compiler.set_stance("force_eager")
     first, grads = draw()
     n_wrong = 0
-    print(f"{'':38} ours-theirs ours-source theirs-source")
+    print(f"{'':40} ours-theirs ours-source theirs-source")
     for heading, rows in [
             ("PyPI's packages", witness_rows.rows()),
             *witness_checkouts.groups(os.environ.get("WITNESS_CHECKOUTS", ""))]:

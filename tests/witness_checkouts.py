@@ -5,9 +5,9 @@ import pathlib
 import re
 import subprocess
 import sys
-from unittest import mock
 
-from witness_rows import NARROW, SHAPES, WIDE, Row, drawing, source_of
+from witness_rows import (NARROW, SHAPES, WIDE, Row, drawing, in_f32, source_in_f32,
+                          source_of)
 
 # ---- Distributed Shampoo ----
 
@@ -86,23 +86,6 @@ def with_our_start(kind):
     return drawing(kind, "randn", normal)
 
 
-def in_f32(make):
-    """Theirs with f32 for bf16, whose rounding would hide all but large errors."""
-    import torch
-
-    def made(params):
-        optimizer = make(params)
-        step = optimizer.step
-
-        def wide():
-            with (mock.patch.object(torch, "bfloat16", torch.float32),
-                  mock.patch.object(torch.Tensor, "bfloat16", torch.Tensor.float)):
-                step()
-        optimizer.step = wide
-        return optimizer
-    return made
-
-
 def dion_rows():
     import dion
 
@@ -122,11 +105,9 @@ def dion_rows():
 
     def polar(kind, what, entry, arguments="", theirs=(), times=1.0, **hypers):
         """In f32."""
-        update = getattr(source, entry)
         return Row(f"dion {what}, in f32", f"{entry}(lr, precision = f32{arguments})",
                    {"lr": 0.02},
-                   lambda w, grads, _: update(w, grads, source.keep, lr=0.02,
-                                              **hypers),
+                   source_in_f32(getattr(source, entry), lr=0.02, **hypers),
                    in_f32(lambda params: kind(params, lr=0.02, **dict(theirs))),
                    WIDE, times=times)
 

@@ -36,6 +36,28 @@ def source_of(update, **hypers):
     return lambda w, grads, _: update(w, grads, formulas.bf16, **hypers)
 
 
+def source_in_f32(update, **hypers):
+    import optimizers
+    return lambda w, grads, _: update(w, grads, optimizers.keep, **hypers)
+
+
+def in_f32(make):
+    """Theirs with f32 for bf16, whose rounding would hide all but large errors."""
+    import torch
+
+    def made(params):
+        optimizer = make(params)
+        step = optimizer.step
+
+        def wide():
+            with (mock.patch.object(torch, "bfloat16", torch.float32),
+                  mock.patch.object(torch.Tensor, "bfloat16", torch.Tensor.float)):
+                step()
+        optimizer.step = wide
+        return optimizer
+    return made
+
+
 def drawing(kind, function, draw):
     """`kind`, an optimizer, whose steps call `draw` in place of torch's `function`,
     and print nothing."""
@@ -68,6 +90,14 @@ def rows():
         return lambda params: torch.optim.Muon(
             params, lr=0.02, weight_decay=0.1, adjust_lr_fn=scale)
 
+    def jordan(params):
+        return keller.SingleDeviceMuon(params, lr=0.02)
+
+    def wide(name, entry, make, times=1.0):
+        return Row(f"{name}, in f32", f"{entry}(lr, precision = f32)", {"lr": 0.02},
+                   source_in_f32(getattr(source, entry), lr=0.02), in_f32(make),
+                   WIDE, times=times)
+
     return [
         Row("torch.optim.Muon", "muon_torch(lr)", {"lr": 0.02},
             source_of(source.muon_torch, lr=0.02), torch_muon("original")),
@@ -75,9 +105,13 @@ def rows():
             "muon_torch(lr, scale = match_rms_adamw)", {"lr": 0.02},
             source_of(source.muon_torch, lr=0.02, scale=source.adamw_rms),
             torch_muon("match_rms_adamw")),
+        wide("torch.optim.Muon", "muon_torch", torch_muon("original")),
+        wide("torch.optim.Muon, tiny gradients", "muon_torch",
+             torch_muon("original"), 1e-9),
         Row("muon-optimizer (Jordan)", "muon_keller(lr)", {"lr": 0.02},
-            source_of(source.muon_keller, lr=0.02),
-            lambda params: keller.SingleDeviceMuon(params, lr=0.02)),
+            source_of(source.muon_keller, lr=0.02), jordan),
+        wide("muon-optimizer", "muon_keller", jordan),
+        wide("muon-optimizer, tiny gradients", "muon_keller", jordan, 1e-9),
         Row("pytorch-optimizer Muon", "muon_keller(lr)", {"lr": 0.02},
             source_of(source.muon_keller, lr=0.02), matrices(po.Muon, lr=0.02)),
         Row("pytorch-optimizer AdaMuon", "adamuon(lr)", {"lr": 0.02},
