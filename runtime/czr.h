@@ -86,7 +86,8 @@ typedef struct czr_options {
                   * process may use, shared among the ranks, at least one */
     int undo; /* a step whose rules fail is undone on all ranks, alike: takes a
                * second copy of this rank's states and masters, and of its slice
-               * of the parameters.  All ranks have to agree */
+               * of the parameters, on a GPU of all that it has of them.  All
+               * ranks have to agree */
 } czr_options;
 
 /* Run-time values in the order of NAME.h's enum; NaN or beyond n: default. */

@@ -26,8 +26,8 @@ typedef struct czr_spaces {
     unsigned char *master;  /* NULL: the parameter is its own */
     unsigned char *states;  /* of its parameters, as they lie in the slice */
     size_t state_bytes;
-    unsigned char *kept; /* to undo a step: states, master, slice of `param`,
-                          * one behind the other; NULL: no step is undone */
+    unsigned char *kept; /* to undo a step: czr_undo_find's, one behind the
+                          * other; NULL: no step is undone */
 } czr_spaces;
 
 /* What of a parameter this rank updates: elements of its bucket, whether it
@@ -255,6 +255,17 @@ czr_status czr_fault_settle(czr_engine *engine);
 /* undo.c: what a step writes, kept before it and put back.  Memory is taken
  * where options ask for it; to put it back is collective. */
 czr_status czr_undo_open(czr_engine *engine);
+/* What updates write of a bucket at home, and where it is kept, NULL before
+ * there is memory: states, masters, parameters. */
+enum { CZR_UNDO_REGIONS = 3 };
+typedef struct czr_undo_region {
+    unsigned char *at, *kept;
+    size_t bytes;
+} czr_undo_region;
+typedef struct czr_undo_regions {
+    czr_undo_region of[CZR_UNDO_REGIONS];
+} czr_undo_regions;
+void czr_undo_find(const czr_engine *engine, int b, czr_undo_regions *out);
 void czr_undo_keep(czr_engine *engine);
 czr_status czr_undo_restore(czr_engine *engine);
 

@@ -1,29 +1,35 @@
 /* What a step writes, kept before it: states, masters and the slice of the
  * parameters that this rank updates.  Other slices are their owners', from whom
- * they are gathered again. */
+ * they are gathered again; but a GPU, which nobody waits for, puts all of them
+ * back. */
 #include "runtime/engine.h"
 
-/* A region of a bucket that updates write, and where it is kept. */
-typedef struct region {
-    unsigned char *at;
-    size_t bytes;
-} region;
+static czr_range written(const czr_engine *engine, int b)
+{
+    return engine->cuda ? (czr_range){0, engine->program->buckets[b].length}
+                        : engine->spaces[b].slice;
+}
 
-enum { N_REGIONS = 3 };
-
-static void find_regions(const czr_engine *engine, int b, region *regions)
+void czr_undo_find(const czr_engine *engine, int b, czr_undo_regions *out)
 {
     const czr_program *program = engine->program;
     const czr_spaces *spaces = &engine->spaces[b];
     const size_t element = czr_dtype_bytes(program->buckets[b].dtype);
-    const size_t n = (size_t)spaces->slice.n;
+    const size_t master =
+        spaces->master ? czr_dtype_bytes(program->master_dtype) : 0;
+    const czr_range params = written(engine, b);
+    unsigned char *kept = spaces->kept;
 
-    regions[0] = (region){spaces->states, spaces->state_bytes};
-    regions[1] = (region){
-        spaces->master,
-        spaces->master ? n * czr_dtype_bytes(program->master_dtype) : 0};
-    regions[2] = (region){spaces->param + (size_t)spaces->slice.first * element,
-                          n * element};
+    out->of[0] = (czr_undo_region){spaces->states, NULL, spaces->state_bytes};
+    out->of[1] = (czr_undo_region){spaces->master, NULL,
+                                   (size_t)spaces->slice.n * master};
+    out->of[2] =
+        (czr_undo_region){spaces->param + (size_t)params.first * element, NULL,
+                          (size_t)params.n * element};
+    for (int i = 0; kept && i < CZR_UNDO_REGIONS; i++) {
+        out->of[i].kept = kept;
+        kept += out->of[i].bytes;
+    }
 }
 
 czr_status czr_undo_open(czr_engine *engine)
@@ -32,13 +38,13 @@ czr_status czr_undo_open(czr_engine *engine)
 
     for (int b = 0; b < engine->program->n_buckets; b++) {
         czr_spaces *spaces = &engine->spaces[b];
-        region regions[N_REGIONS];
+        czr_undo_regions regions;
         size_t bytes = 0;
         if (!spaces->param)
             continue;
-        find_regions(engine, b, regions);
-        for (int i = 0; i < N_REGIONS; i++)
-            bytes += regions[i].bytes;
+        czr_undo_find(engine, b, &regions);
+        for (int i = 0; i < CZR_UNDO_REGIONS; i++)
+            bytes += regions.of[i].bytes;
         spaces->kept = device->ops->alloc(device, bytes, 1);
         if (!spaces->kept)
             return CZR_ERR_NO_MEMORY;
@@ -49,16 +55,14 @@ czr_status czr_undo_open(czr_engine *engine)
 static void copy_bucket(czr_engine *engine, int b, bool is_back)
 {
     czr_device *device = engine->device;
-    unsigned char *kept = engine->spaces[b].kept;
-    region regions[N_REGIONS];
+    czr_undo_regions regions;
 
-    find_regions(engine, b, regions);
-    for (int i = 0; i < N_REGIONS; i++) {
-        unsigned char *at = regions[i].at;
-        if (regions[i].bytes)
-            device->ops->copy(device, is_back ? at : kept, is_back ? kept : at,
-                              regions[i].bytes);
-        kept += regions[i].bytes;
+    czr_undo_find(engine, b, &regions);
+    for (int i = 0; i < CZR_UNDO_REGIONS; i++) {
+        const czr_undo_region *r = &regions.of[i];
+        if (r->bytes)
+            device->ops->copy(device, is_back ? r->at : r->kept,
+                              is_back ? r->kept : r->at, r->bytes);
     }
 }
 

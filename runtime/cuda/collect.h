@@ -120,11 +120,14 @@ typedef struct czr_collect_verdict {
     int32_t beyond;   /* the first param with such a span, or INT32_MAX */
     int32_t skip;     /* 1: updates write nothing */
     int32_t status;   /* czr_status of the first rule that failed; stays */
+    int32_t sound;    /* 0: what the update wrote is undone */
+    int32_t mark;     /* of `status`: the row that failed, */
+    int64_t update;   /* and when */
+    int64_t undone;   /* updates so far */
 } czr_collect_verdict;
 
-/* Before the first gradient of a step is added up: all but `steps`, `sequence`,
- * `t` and `status` begins anew; `status` makes the words that tell of faults.
- */
+/* Before the first gradient of a step is added up: norm, counts and what is
+ * decided begin anew; `status` makes the words that tell of faults. */
 czr_status czr_collect_begin(czr_collect *collect, czr_collect_verdict *verdict,
                              void *stream);
 /* czr_norm_add of all spans to verdict->norm; carried, its words are those of
@@ -146,7 +149,8 @@ typedef enum czr_collect_reason {
     CZR_COLLECT_APPLIED,
     CZR_COLLECT_FAULT,    /* a rule failed in an earlier step, on some rank */
     CZR_COLLECT_GRADIENT, /* one is beyond its limit, on some rank */
-    CZR_COLLECT_NORM      /* is not finite */
+    CZR_COLLECT_NORM,     /* is not finite */
+    CZR_COLLECT_UNDONE    /* a rule failed in this one, on some rank */
 } czr_collect_reason;
 
 /* In pinned memory of the host, zero before the first step. */
@@ -155,8 +159,12 @@ typedef struct czr_collect_result {
     int64_t step; /* applied updates */
     int32_t reason;
     int32_t beyond; /* a parameter of this rank, or INT32_MAX */
-    int32_t status; /* of this rank */
+    int32_t status; /* of this rank, or of the last update that was undone */
+    int32_t mark;   /* of `status`, */
+    int64_t update;
+    int32_t rank; /* and, of one that was undone, where; else 0 */
     int32_t unused;
+    int64_t undone;   /* updates so far */
     int64_t sequence; /* written last */
 } czr_collect_result;
 
@@ -170,6 +178,29 @@ czr_status czr_collect_decide(czr_collect *collect,
  */
 bool czr_collect_read(const czr_collect_result *result, int64_t sequence,
                       czr_collect_result *out);
+
+/* Kernel rows of a rank, in list order, each with a word that says how it
+ * failed in the update, or 0. */
+typedef struct czr_collect_marks {
+    int32_t *words;
+    uint64_t n;
+} czr_collect_marks;
+
+/* The first row that failed to verdict's status, mark and update, unless an
+ * update before had one, and to faults[rank] of [n_ranks], the others 0; all
+ * rows begin anew.  Sums over ranks of `faults` have them all. */
+czr_status czr_collect_note(czr_collect *collect,
+                            const czr_collect_marks *marks,
+                            czr_collect_verdict *verdict, int64_t *faults,
+                            int rank, int n_ranks, void *stream);
+/* From faults that are summed over all ranks: verdict's `sound`, and where that
+ * is 0 one step less and no status; then *told, which says what *decided does,
+ * or that the update is undone and who failed first. */
+czr_status czr_collect_settle(czr_collect *collect,
+                              czr_collect_verdict *verdict,
+                              const int64_t *faults, int n_ranks,
+                              const czr_collect_result *decided,
+                              czr_collect_result *told, void *stream);
 
 /* ---- memory ------------------------------------------------------------- */
 

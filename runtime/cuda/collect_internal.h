@@ -18,6 +18,8 @@
     X(guard)                                                                   \
     X(begin)                                                                   \
     X(decide)                                                                  \
+    X(note)                                                                    \
+    X(settle)                                                                  \
     X(hypers)                                                                  \
     X(fill)                                                                    \
     X(convert)                                                                 \

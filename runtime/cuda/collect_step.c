@@ -75,6 +75,30 @@ czr_status czr_collect_decide(czr_collect *collect,
     return put_one(collect, CZR_COLLECT_decide, arguments, stream);
 }
 
+czr_status czr_collect_note(czr_collect *collect,
+                            const czr_collect_marks *marks,
+                            czr_collect_verdict *verdict, int64_t *faults,
+                            int rank, int n_ranks, void *stream)
+{
+    czr_collect_marks of = *marks;
+    void *arguments[] = {&of.words, &of.n, &verdict, &faults, &rank, &n_ranks};
+
+    return czr_collect_put(
+        collect, (czr_collect_work){CZR_COLLECT_note, 1, CZR_COLLECT_THREADS},
+        arguments, stream);
+}
+
+czr_status czr_collect_settle(czr_collect *collect,
+                              czr_collect_verdict *verdict,
+                              const int64_t *faults, int n_ranks,
+                              const czr_collect_result *decided,
+                              czr_collect_result *told, void *stream)
+{
+    void *arguments[] = {&verdict, &faults, &n_ranks, &decided, &told};
+
+    return put_one(collect, CZR_COLLECT_settle, arguments, stream);
+}
+
 bool czr_collect_read(const czr_collect_result *result, int64_t sequence,
                       czr_collect_result *out)
 {

@@ -14,6 +14,8 @@ struct verdict {
     long long steps, sequence;
     double t, clip, grad_norm;
     int largest, beyond, skip, status;
+    int sound, mark;
+    long long update, undone;
 };
 
 // ---- spans of gradients ----
@@ -261,7 +263,7 @@ DEV double norm_root(const u64 *words)
 }
 
 // As enum czr_collect_reason.
-enum { APPLIED, FAULT, GRADIENT, NORM };
+enum { APPLIED, FAULT, GRADIENT, NORM, UNDONE };
 
 DEV int reason_of(const verdict &v)
 {
@@ -276,8 +278,10 @@ DEV int reason_of(const verdict &v)
 struct result {
     double grad_norm;
     long long step;
-    int reason, beyond, status, unused;
-    long long sequence;
+    int reason, beyond, status, mark;
+    long long update;
+    int rank, unused;
+    long long undone, sequence;
 };
 
 DEV void tell(const verdict &v, int reason, volatile result *r)
@@ -286,7 +290,11 @@ DEV void tell(const verdict &v, int reason, volatile result *r)
     r->step = v.steps;
     r->reason = reason;
     r->beyond = v.beyond;
-    r->status = v.status;
+    if (v.status) {
+        r->status = v.status;
+        r->mark = v.mark;
+        r->update = v.update;
+    }
     fence_for_host();
     r->sequence = v.sequence;
 }
@@ -309,4 +317,67 @@ extern "C" __global__ void __launch_bounds__(1)
     v.t = (double)v.steps;
     v.sequence++;
     tell(v, reason, reach(r));
+}
+
+// ---- rules that failed ----
+
+// The first row that did in this update, which all ranks may be told of; all
+// rows begin anew.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    collect_note(int *given_marks, u64 n, verdict *given, u64 *faults, int rank,
+                 int n_ranks)
+{
+    __shared__ u64 firsts[THREADS];
+    __shared__ int status;
+    int *marks = reach(given_marks);
+    verdict *v = reach(given);
+    u64 first = threadIdx.x;
+
+    while (first < n && !marks[first])
+        first += THREADS;
+    firsts[threadIdx.x] = first;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int i = 1; i < THREADS; i++)
+            first = firsts[i] < first ? firsts[i] : first;
+        firsts[0] = first;
+        status = first < n ? marks[first] : 0;
+        if (status && !v->status) {
+            v->status = status;
+            v->mark = (int)first;
+            v->update = v->steps;
+        }
+    }
+    __syncthreads();
+    for (u64 i = threadIdx.x; status && i < n; i += THREADS)
+        marks[i] = 0;
+    for (int k = (int)threadIdx.x; k < n_ranks; k += THREADS)
+        reach(faults)[k] =
+            k == rank && status ? (firsts[0] + 1) << 8 | (u64)status : 0;
+}
+
+// From the faults of all ranks: the lowest that has one speaks for all.
+extern "C" __global__ void __launch_bounds__(1)
+    collect_settle(verdict *given, const u64 *faults, int n_ranks,
+                   const result *decided, result *told)
+{
+    verdict &v = *reach(given);
+    result *r = reach(told);
+    int reason = reach(decided)->reason, rank = 0;
+
+    while (rank < n_ranks && !reach(faults)[rank])
+        rank++;
+    v.sound = rank == n_ranks;
+    if (!v.sound) {
+        const u64 fault = reach(faults)[rank];
+        reason = UNDONE;
+        r->status = (int)(fault & 0xff);
+        r->mark = (int)(fault >> 8) - 1;
+        r->rank = rank;
+        r->update = v.steps;
+        r->undone = ++v.undone;
+        v.t = (double)--v.steps;
+        v.status = 0;
+    }
+    tell(v, reason, r);
 }

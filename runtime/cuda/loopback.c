@@ -116,17 +116,17 @@ static int64_t count_tables(const czr_engine *engine, int op)
     return 0;
 }
 
-/* The first member of each communicator counts for all; the guard has two. */
+/* The first member of each communicator counts for all; the guard has two, and
+ * the end of a step that may be undone one. */
 static void reserve_tables(const czr_engine *engine)
 {
-    enum { GUARD_UNITS = 2 };
+    enum { UNITS = 3 };
 
     for (int op = 0; op < engine->program->n_ops; op++)
         if (engine->comms[op] && engine->comms[op]->position == 0)
             czr_lobby_reserve(engine->comms[op], count_tables(engine, op));
     if (engine->rank == 0)
-        czr_lobby_reserve(engine->world->everyone[CZR_CHANNEL_PLAN],
-                          GUARD_UNITS);
+        czr_lobby_reserve(engine->world->everyone[CZR_CHANNEL_PLAN], UNITS);
 }
 
 static czr_status open_ranks(czr_loopback *loopback, int n,
@@ -163,8 +163,6 @@ czr_status czr_loopback_open(const czr_loopback_options *options,
     if (!loopback)
         return CZR_ERR_NO_MEMORY;
     loopback->context = options->context;
-    if (options->engine.undo)
-        return refuse(loopback, CZR_ERR_UNSUPPORTED, "undoing steps on a GPU");
     czr_status status = czr_context_enter(loopback->context);
     if (status != CZR_OK)
         return refuse(loopback, status, "the device");

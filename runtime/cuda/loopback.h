@@ -14,10 +14,10 @@
  * is not called; behind czr_grad_ready the reductions of buckets that are
  * complete on all ranks wait for what the producers' streams have, and for
  * nothing else; czr_param_wait makes a stream wait for the end of the last
- * step; steps are not undone
- * (CZR_ERR_UNSUPPORTED); counters count what was put on streams, that of a step
- * that the device skips, too; a rule that fails is said by its rank alone, not
- * by its parameter.  What trainers call of a world is not there. */
+ * step; where steps are undone, all of the parameters has a second copy;
+ * without, every failure of a rule is said as a parameter's that is not finite;
+ * counters count what was put on streams, that of a step that the device skips,
+ * too.  What trainers call of a world is not there. */
 #ifndef CZR_CUDA_LOOPBACK_H
 #define CZR_CUDA_LOOPBACK_H
 
@@ -66,9 +66,10 @@ int czr_loopback_graphs(const czr_loopback *loopback);
  * parameters wanted when somebody has waited.
  *   With results, one for each rank, it waits until all is done, and returns
  * what czr_step says.  With NULL it does not wait; what went wrong is said by a
- * later call, which does nothing else then: CZR_ERR_GRADIENT once, all else for
- * good.  But where rules have phases it waits for the decision of the step
- * before, on which the phases depend. */
+ * later call, which does nothing else then: CZR_ERR_GRADIENT and a step that is
+ * undone once, all else for good.  But where rules have phases it waits for the
+ * decision of the step before, on which the phases depend; where steps are
+ * undone, with results too. */
 czr_status czr_loopback_step(czr_loopback *loopback, const czr_hyper *hyper,
                              czr_stream stream, czr_result *results);
 

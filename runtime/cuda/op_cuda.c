@@ -31,10 +31,12 @@ static czr_cuda_stage body_of(const czr_cuda_rank *rank,
                     : program->stages[row->stage];
 }
 
-static czr_status run_row(czr_cuda_rank *rank, int stream,
+/* Row `number` of this rank's in the operation. */
+static czr_status run_row(czr_cuda_rank *rank, int op, int64_t number,
                           const czr_kernel_row *row)
 {
     czr_engine *engine = rank->engine;
+    const size_t stream = engine->program->ops[op].stream;
 
     czr_op_find_slots(engine, row);
     czr_op_count_row(engine, row);
@@ -46,8 +48,8 @@ static czr_status run_row(czr_cuda_rank *rank, int stream,
         .count = (size_t)row->count,
         .part = (size_t)row->offset,
         .work = row->work < 0 ? NULL : engine->scratch + row->work,
-        .room = rank->rooms + (size_t)stream * rank->room_bytes,
-        .status = &rank->verdict->status,
+        .room = rank->rooms + stream * rank->room_bytes,
+        .status = rank->marks.words + rank->first_marks[op] + number,
         .skip = &rank->verdict->skip,
         .stream = engine->stream,
         .stages = rank->parts.stages};
@@ -57,14 +59,14 @@ static czr_status run_row(czr_cuda_rank *rank, int stream,
 static czr_status kernel(czr_engine *engine, int op, czr_turn *turn)
 {
     const czr_program *program = engine->program;
-    const czr_op *row = &program->ops[op];
-    const czr_range range = czr_program_rows(program, row->table, engine->rank);
-    const czr_kernel_row *rows = program->tables[row->table].rows;
+    const int table = program->ops[op].table;
+    const czr_range range = czr_program_rows(program, table, engine->rank);
+    const czr_kernel_row *rows = program->tables[table].rows;
     czr_status status = CZR_OK;
 
     turn->is_last = true;
     for (int64_t i = 0; i < range.n && status == CZR_OK; i++)
-        status = run_row(engine->cuda, row->stream, &rows[range.first + i]);
+        status = run_row(engine->cuda, op, i, &rows[range.first + i]);
     return czr_cuda_rank_check(engine->cuda, status, "kernels");
 }
 
@@ -82,13 +84,14 @@ static czr_status square_sum(czr_engine *engine, int op, czr_turn *turn)
                                "the norm of gradients");
 }
 
-/* With the event that a harvest waits for. */
+/* With the event that a harvest waits for, which comes again where an update
+ * may be undone. */
 static czr_status put_decision(czr_cuda_rank *rank)
 {
     const czr_engine *engine = rank->engine;
     czr_status status = czr_collect_decide(
         rank->parts.collect, rank->verdict, rank->has_decision,
-        engine->program->clip, rank->result, engine->stream);
+        engine->program->clip, rank->draft, engine->stream);
 
     if (status == CZR_OK)
         status = czr_context_record(rank->parts.context, rank->decided,

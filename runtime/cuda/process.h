@@ -9,8 +9,10 @@
  * The engine is used as on the host, but: tensors, places (czr_layout) and
  * states (czr_state_get) are the device's, a bound tensor may lie on either;
  * czr_step is not called; behind czr_grad_ready the reductions of complete
- * buckets wait for what the producer's stream has, and for nothing else; steps
- * are not undone (CZR_ERR_UNSUPPORTED).  What trainers call of a world
+ * buckets wait for what the producer's stream has, and for nothing else; where
+ * steps are undone, all of the parameters has a second copy; without, a failure
+ * of a rule is said by a later step, by the rank's own status where it has one,
+ * and as CZR_ERR_ABORTED by the other ranks.  What trainers call of a world
  * (czr_world_all_reduce and the like) is for memory of the host. */
 #ifndef CZR_CUDA_PROCESS_H
 #define CZR_CUDA_PROCESS_H
@@ -53,8 +55,9 @@ czr_world *czr_process_world(czr_process *process);
  * there, and parameters wanted when somebody has waited. With a result it waits
  * until all is done, and returns what czr_step says. With NULL it does not
  * wait; what went wrong is said by a later call, which does nothing else then:
- * CZR_ERR_GRADIENT once, all else for good.  But where rules have phases it
- * waits for the decision of the step before. */
+ * CZR_ERR_GRADIENT and a step that is undone once, all else for good.  But
+ * where rules have phases it waits for the decision of the step before; where
+ * steps are undone, with a result too. */
 czr_status czr_process_step(czr_process *process, const czr_hyper *hyper,
                             czr_stream stream, czr_result *result);
 

@@ -39,16 +39,18 @@ static czr_status open_streams(czr_cuda_rank *rank)
     return status;
 }
 
-static czr_status open_result(czr_cuda_rank *rank)
+static czr_status open_result(czr_cuda_rank *rank, bool undoes)
 {
+    const size_t bytes = (1 + (size_t)undoes) * sizeof *rank->result;
     void *pinned;
-    const czr_status status = czr_context_alloc_pinned(
-        rank->parts.context, sizeof *rank->result, &pinned);
+    const czr_status status =
+        czr_context_alloc_pinned(rank->parts.context, bytes, &pinned);
 
     if (status != CZR_OK)
         return status;
+    memset(pinned, 0, bytes);
     rank->result = pinned;
-    memset(rank->result, 0, sizeof *rank->result);
+    rank->draft = rank->result + undoes;
     return CZR_OK;
 }
 
@@ -63,8 +65,6 @@ static czr_status open_device(const void *user, czr_engine *engine,
                                                    engine->world->deadline_ms};
 
     rank->engine = engine;
-    if (options->undo)
-        return CZR_ERR_UNSUPPORTED;
     engine->cuda = rank;
     engine->bodies = czr_op_cuda_bodies;
     czr_status status = czr_device_cuda_open(
@@ -72,7 +72,7 @@ static czr_status open_device(const void *user, czr_engine *engine,
     if (status == CZR_OK)
         status = open_streams(rank);
     if (status == CZR_OK)
-        status = open_result(rank);
+        status = open_result(rank, options->undo != 0);
     if (status != CZR_OK)
         return status;
     rank->verdict = take(engine, 1, sizeof *rank->verdict);
@@ -218,6 +218,8 @@ static czr_status open_rest(czr_cuda_rank *rank)
         status = open_scalars(rank);
     if (status == CZR_OK)
         status = open_rooms(rank);
+    if (status == CZR_OK)
+        status = czr_cuda_faults_open(rank);
     /* Nothing that was asked for in between has failed. */
     if (status == CZR_OK)
         status = czr_device_cuda_use(engine->device, NULL);
@@ -248,7 +250,8 @@ czr_status czr_cuda_rank_open(const czr_cuda_parts *parts, czr_world *world,
 static void release_all(czr_cuda_rank *rank, czr_device *device)
 {
     void *const memory[] = {rank->verdict, rank->hypers, rank->scalars,
-                            rank->rooms, rank->spans};
+                            rank->rooms,   rank->spans,  rank->marks.words,
+                            rank->faults};
 
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         device->ops->release(device, memory[i]);
@@ -283,5 +286,6 @@ void czr_cuda_rank_close(czr_cuda_rank *rank)
     czr_close(rank->engine);
     czr_free(rank->summed);
     czr_free(rank->call_scalars);
+    czr_free(rank->first_marks);
     czr_free(rank);
 }

@@ -29,14 +29,20 @@ typedef struct czr_cuda_rank {
     czr_collect_span *spans;
     czr_collect_spans guarded;  /* of them, gradients of all parameters */
     czr_collect_spans *summed;  /* [n_ops] of them, those of a square_sum */
+    czr_collect_marks marks;    /* of this rank's kernel rows */
+    int64_t *first_marks;       /* [n_ops] the first of each, on the host */
+    int64_t *faults;            /* [ranks] */
     const float **call_scalars; /* [n_scalars + CZR_NAME_SCALARS] */
     czr_collect_result *result; /* pinned */
+    czr_collect_result *draft;  /* pinned, of a decision on an update that may
+                                 * be undone; else the same */
     void *main;    /* stream: what precedes and follows a list, and guards */
     void *harvest; /* stream that waits for decisions */
     void *event, *decided, *ended; /* at hand; behind a decision; a step */
     bool has_decision; /* an operation of the list decides; else the guard */
     int64_t sequence;  /* decisions that were asked for */
     int64_t harvested; /* those that the engine has learned */
+    int64_t undone;    /* updates that it has learned of */
 } czr_cuda_rank;
 
 /* An engine of `world` whose memory and operations are the device's.  If it
@@ -59,5 +65,13 @@ extern const czr_op_body czr_op_cuda_bodies[CZR_N_OP_KINDS];
 /* The guard's turns (guard.c), on the stream of the engine: its units go to all
  * ranks. */
 czr_status czr_cuda_guard(czr_cuda_rank *rank, czr_turn *turn);
+
+/* fault_cuda.c: memory for what rules do wrong. */
+czr_status czr_cuda_faults_open(czr_cuda_rank *rank);
+/* The turns behind a list (fault.c), on the stream of the engine: who failed,
+ * and where steps are undone what was kept is put back. */
+czr_status czr_cuda_settle(czr_cuda_rank *rank, czr_turn *turn);
+/* The parameter of a row that failed on rank `number`, any of the plan's. */
+int czr_cuda_fault_param(const czr_program *program, int number, int mark);
 
 #endif

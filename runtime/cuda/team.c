@@ -119,6 +119,13 @@ static czr_status put_step(czr_cuda_team *team, const czr_hyper *hyper,
     return status;
 }
 
+/* Phases depend on the step before; and one that was undone is not taken for
+ * this one. */
+static bool is_ordered(const czr_cuda_team *team, const czr_result *results)
+{
+    return program_of(team)->phases || (results && engine_of(team, 0)->undoes);
+}
+
 static czr_status step(czr_cuda_team *team, const czr_hyper *hyper,
                        czr_stream stream, czr_result *results)
 {
@@ -127,14 +134,14 @@ static czr_status step(czr_cuda_team *team, const czr_hyper *hyper,
     if (status == CZR_OK)
         status = czr_context_enter(team->members[0].rank->parts.context);
     if (status == CZR_OK)
-        status = czr_cuda_outcome_learn(team, program_of(team)->phases != NULL,
-                                        false);
+        status = czr_cuda_outcome_learn(team, is_ordered(team, results), false);
     if (status == CZR_OK)
         status = put_step(team, hyper, stream);
-    if (status == CZR_OK && results) {
-        status = czr_cuda_outcome_learn(team, true, true);
+    if (status != CZR_OK || !results)
+        return status;
+    status = czr_cuda_outcome_learn(team, true, true);
+    if (engine_of(team, 0)->status == CZR_OK)
         czr_cuda_outcome_give(team, results);
-    }
     return status;
 }
 

@@ -4,7 +4,7 @@
 
 #include "runtime/cuda/queue.h"
 
-enum { GUARD = -1 }; /* in place of an operation */
+enum { GUARD = -1, SETTLE = -2 }; /* in place of an operation */
 
 static czr_engine *engine_of(const czr_cuda_team *team, int i)
 {
@@ -21,15 +21,16 @@ static const czr_program *program_of(const czr_cuda_team *team)
 static czr_status take_turn(czr_cuda_member *member, int op)
 {
     czr_engine *engine = member->rank->engine;
-    const czr_status status = op == GUARD
-                                  ? czr_cuda_guard(member->rank, &member->turn)
-                                  : czr_op_take_turn(engine, op, &member->turn);
+    const czr_status status =
+        op == GUARD    ? czr_cuda_guard(member->rank, &member->turn)
+        : op == SETTLE ? czr_cuda_settle(member->rank, &member->turn)
+                       : czr_op_take_turn(engine, op, &member->turn);
 
     member->is_active = !member->turn.is_last;
     if (status != CZR_OK || !member->turn.has_unit)
         return status;
-    member->comm = op == GUARD ? engine->world->everyone[CZR_CHANNEL_PLAN]
-                               : engine->comms[op];
+    member->comm =
+        op < 0 ? engine->world->everyone[CZR_CHANNEL_PLAN] : engine->comms[op];
     member->comm->world->ops->post(member->comm, &member->turn.unit);
     member->has_posted = true;
     return CZR_OK;
@@ -47,8 +48,9 @@ static czr_status await_unit(czr_cuda_member *member, int op)
         return CZR_OK;
     return czr_engine_poison(
         member->rank->engine, status, "operation %d, %s: %s", op,
-        op == GUARD ? "the guard"
-                    : czr_op_kind_name(engine->program->ops[op].kind),
+        op == GUARD    ? "the guard"
+        : op == SETTLE ? "the end of a step"
+                       : czr_op_kind_name(engine->program->ops[op].kind),
         why);
 }
 
@@ -123,8 +125,8 @@ static czr_status fork_or_join(czr_cuda_rank *rank, bool is_join)
                                "ordering streams");
 }
 
-/* Behind all reductions, before all that follows. */
-static czr_status guard(czr_cuda_team *team)
+/* Turns of all on their main streams, which wait for all that was put. */
+static czr_status join_for(czr_cuda_team *team, int what)
 {
     czr_status status = CZR_OK;
 
@@ -134,11 +136,7 @@ static czr_status guard(czr_cuda_team *team)
         member->rank->engine->stream = member->rank->main;
         member->is_active = true;
     }
-    if (status == CZR_OK)
-        status = take_all_turns(team, GUARD);
-    for (int i = 0; i < team->n && status == CZR_OK; i++)
-        status = fork_or_join(team->members[i].rank, false);
-    return status;
+    return status == CZR_OK ? take_all_turns(team, what) : status;
 }
 
 /* What follows on streams comes behind what main streams have. */
@@ -160,7 +158,9 @@ static czr_status run_list(czr_cuda_team *team)
     for (int op = team->next_op; op < program->n_ops && status == CZR_OK;
          op++) {
         if (!is_guarded && program->ops[op].section != CZR_SECTION_REDUCE) {
-            status = guard(team);
+            status = join_for(team, GUARD);
+            if (status == CZR_OK)
+                status = fork_all(team);
             is_guarded = true;
         }
         if (status == CZR_OK)
@@ -206,8 +206,8 @@ czr_status czr_cuda_list_end(czr_cuda_team *team)
 
     if (status == CZR_OK)
         status = run_list(team);
-    for (int i = 0; i < team->n && status == CZR_OK; i++)
-        status = fork_or_join(team->members[i].rank, true);
+    if (status == CZR_OK)
+        status = join_for(team, SETTLE);
     team->is_open = false;
     team->next_op = 0;
     return status;

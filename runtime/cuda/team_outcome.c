@@ -31,6 +31,32 @@ static czr_status note_skip(czr_engine *engine, const czr_collect_result *of)
     return refusal;
 }
 
+/* The name of the parameter whose rule failed. */
+static void name_fault(const czr_cuda_rank *rank, int number, char *name,
+                       size_t n)
+{
+    const czr_program *program = rank->engine->program;
+
+    czr_program_name(program,
+                     czr_cuda_fault_param(program, number, rank->result->mark),
+                     number, name, n);
+}
+
+/* Of an update that is undone, once. */
+static czr_status tell_undone(czr_cuda_rank *rank, const czr_collect_result *of)
+{
+    char name[128];
+    const czr_status why = (czr_status)of->status;
+
+    if (of->undone == rank->undone)
+        return CZR_OK;
+    rank->undone = of->undone;
+    name_fault(rank, of->rank, name, sizeof name);
+    return czr_engine_refuse(rank->engine, why,
+                             "%s, on rank %d: %s; the step is undone", name,
+                             (int)of->rank, czr_status_text(why));
+}
+
 /* What the last decision was, where it has come; of the steps before it, how
  * many were applied. */
 static czr_status learn(czr_cuda_rank *rank, czr_collect_result *of)
@@ -48,23 +74,34 @@ static czr_status learn(czr_cuda_rank *rank, czr_collect_result *of)
     engine->skips = rank->sequence - of->step;
     engine->grad_norm = of->grad_norm;
     rank->harvested = rank->sequence;
-    return of->reason == CZR_COLLECT_APPLIED ? CZR_OK : note_skip(engine, of);
+    const czr_status skipped =
+        of->reason == CZR_COLLECT_APPLIED ? CZR_OK : note_skip(engine, of);
+    const czr_status undone = tell_undone(rank, of);
+    return undone == CZR_OK ? skipped : undone;
 }
 
-/* All ranks say what the first of them says that had a rule fail. */
+/* All members say what the first of them says that had a rule fail. */
 static czr_status stop_all(czr_cuda_team *team)
 {
+    char name[128];
     int first = 0;
 
     while (first < team->n - 1 &&
            team->members[first].rank->result->status == CZR_OK)
         first++;
-    const czr_status status =
-        (czr_status)team->members[first].rank->result->status;
+    const czr_cuda_rank *rank = team->members[first].rank;
+    const czr_status status = (czr_status)rank->result->status;
+    const int number = rank->engine->rank;
+    if (status == CZR_OK) /* all members are here, but not all ranks */
+        return czr_engine_stop(team->members[0].rank->engine, CZR_ERR_ABORTED,
+                               "a rule failed on another rank, in an earlier "
+                               "update");
+    name_fault(rank, number, name, sizeof name);
     for (int i = 0; i < team->n; i++)
         czr_engine_stop(team->members[i].rank->engine, status,
-                        "a rule failed on rank %d in an earlier update: %s",
-                        first, czr_status_text(status));
+                        "%s, on rank %d, in update %lld: %s", name, number,
+                        (long long)rank->result->update,
+                        czr_status_text(status));
     return status;
 }
 

@@ -26,12 +26,13 @@ foreach(stem few form_shared tiles_shared factor externs pipeline_moe fused fsdp
   add_test(NAME cuda_loopback_${stem} COMMAND ${run} tests/plans/${stem})
   set_tests_properties(cuda_loopback_${stem} PROPERTIES TIMEOUT 300 LABELS cuda)
 endforeach()
+add_test(NAME cuda_loopback_failing COMMAND ${run} tests/cuda/driver/failing)
 add_test(NAME cuda_loopback_gpt COMMAND ${run} examples/gpt -D gpt.width=16
   -D gpt.vocab=32 -D gpt.context=8)
 add_test(NAME cuda_loopback_gpt_strict COMMAND ${run} examples/gpt
   -D gpt.width=16 -D gpt.vocab=32 -D gpt.context=8 --strict)
-set_tests_properties(cuda_loopback_gpt cuda_loopback_gpt_strict PROPERTIES
-  TIMEOUT 300 LABELS cuda)
+set_tests_properties(cuda_loopback_failing cuda_loopback_gpt
+  cuda_loopback_gpt_strict PROPERTIES TIMEOUT 300 LABELS cuda)
 
 # Some of them with a rank for each thread and GPU of the double, over the double
 # of NCCL.  Strict: else NCCL adds up in an order of its own.
@@ -42,6 +43,9 @@ foreach(stem few form_shared pipeline_moe fused fsdp chunks bases)
   add_test(NAME cuda_nccl_${stem} COMMAND ${run} tests/plans/${stem} --strict)
   set_tests_properties(cuda_nccl_${stem} PROPERTIES TIMEOUT 120 LABELS cuda)
 endforeach()
+add_test(NAME cuda_nccl_failing COMMAND ${run} tests/cuda/driver/failing
+  --strict)
+set_tests_properties(cuda_nccl_failing PROPERTIES TIMEOUT 120 LABELS cuda)
 add_test(NAME cuda_nccl_tiles_shared COMMAND ${run} tests/plans/tiles_shared
   --strict)
 set_tests_properties(cuda_nccl_tiles_shared PROPERTIES TIMEOUT 300
@@ -67,7 +71,7 @@ if(TARGET double_collect)
       add_dependencies(${test} double_nvrtc)
     endforeach()
     add_test(NAME cuda_loopback_model_${name}
-      COMMAND cuda_loopback_model_${name} 4 6 12)
+      COMMAND cuda_loopback_model_${name} 3 6 12)
     add_test(NAME cuda_nccl_model_${name} COMMAND cuda_nccl_model_${name} 1)
     set_tests_properties(cuda_loopback_model_${name} cuda_nccl_model_${name}
       PROPERTIES TIMEOUT 300 LABELS cuda)

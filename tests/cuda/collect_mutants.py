@@ -158,6 +158,22 @@ MUTANTS = [
     ("skipped steps count", STEP, "v.steps += reason == APPLIED", "v.steps++"),
     ("decisions are not counted", STEP, "    v.sequence++;\n", ""),
 
+    ("any row that failed is named", STEP,
+     "first = firsts[i] < first ? firsts[i] : first", "first = firsts[i]"),
+    ("rows stay failed", STEP, "status && i < n; i += THREADS", "false;"),
+    ("a later failure is named", STEP, "if (status && !v->status)",
+     "if (status)"),
+    ("a rank's fault is all ranks'", STEP, "k == rank && status", "status"),
+    ("the last rank speaks", STEP,
+     "while (rank < n_ranks && !reach(faults)[rank])\n        rank++;",
+     "for (int k = 0; k < n_ranks; k++)\n        "
+     "rank = reach(faults)[k] || !k ? k : rank;\n"
+     "    rank = reach(faults)[rank] ? rank : n_ranks;"),
+    ("an undone update counts", STEP, "(double)--v.steps", "(double)v.steps"),
+    ("an undone update is a fault of the next", STEP,
+     "        v.status = 0;\n", ""),
+    ("what is undone is told as applied", STEP, "reason = UNDONE;", ";"),
+
     ("the last run-time value is left out", MEMORY, "(int)threadIdx.x < n",
      "(int)threadIdx.x + 1 < n"),
     ("a diagonal is a row", MEMORY, "to[i * stride] = value", "to[i] = value"),

@@ -10,7 +10,11 @@ static_assert(sizeof(verdict) == sizeof(czr_collect_verdict) &&
                   offsetof(verdict, largest) ==
                       offsetof(czr_collect_verdict, largest) &&
                   offsetof(verdict, status) ==
-                      offsetof(czr_collect_verdict, status),
+                      offsetof(czr_collect_verdict, status) &&
+                  offsetof(verdict, mark) ==
+                      offsetof(czr_collect_verdict, mark) &&
+                  offsetof(verdict, undone) ==
+                      offsetof(czr_collect_verdict, undone),
               "verdicts are other structs for C and for the device");
 static_assert(sizeof(span) == sizeof(czr_collect_span) &&
                   offsetof(span, first) == offsetof(czr_collect_span, first) &&
@@ -19,6 +23,11 @@ static_assert(sizeof(span) == sizeof(czr_collect_span) &&
 static_assert(sizeof(result) == sizeof(czr_collect_result) &&
                   offsetof(result, beyond) ==
                       offsetof(czr_collect_result, beyond) &&
+                  offsetof(result, update) ==
+                      offsetof(czr_collect_result, update) &&
+                  offsetof(result, rank) == offsetof(czr_collect_result, rank) &&
+                  offsetof(result, undone) ==
+                      offsetof(czr_collect_result, undone) &&
                   offsetof(result, sequence) ==
                       offsetof(czr_collect_result, sequence),
               "results are other structs for C and for the device");
@@ -37,6 +46,7 @@ static_assert(int(MAY_BE_BEYOND) == int(CZR_COLLECT_MAY_BE_BEYOND) &&
                   int(FAULT) == int(CZR_COLLECT_FAULT) &&
                   int(GRADIENT) == int(CZR_COLLECT_GRADIENT) &&
                   int(NORM) == int(CZR_COLLECT_NORM) &&
+                  int(UNDONE) == int(CZR_COLLECT_UNDONE) &&
                   int(SPAN_UNIT) == int(CZR_COLLECT_UNIT),
               "numbers are others for C and for the device");
 
@@ -305,6 +315,8 @@ static void test_decide()
     v.sequence = static_cast<long long>(pick(1000));
     v.beyond = static_cast<int>(pick(9));
     v.status = static_cast<int>(pick(9));
+    v.mark = static_cast<int>(pick(9));
+    v.update = static_cast<long long>(pick(9));
     const verdict before = v;
     decide_on_host(v, clip, engine);
     simt::launch(1, 1, [&] { collect_decide(&v, 1, clip, &r); });
@@ -320,7 +332,9 @@ static void test_decide()
         differ("the decision", static_cast<u64>(v.skip));
     if (!is_same_number(r.grad_norm, v.grad_norm) || r.step != steps ||
         r.reason != reason || r.beyond != before.beyond ||
-        r.status != before.status || r.sequence != v.sequence)
+        r.status != before.status || r.mark != (r.status ? before.mark : 0) ||
+        r.update != (r.status ? before.update : 0) ||
+        r.sequence != v.sequence)
         differ("what the host is told", static_cast<u64>(r.reason));
 }
 
@@ -343,11 +357,95 @@ static void test_without_norm()
         differ("a decision without norm", static_cast<u64>(v.skip));
 }
 
+// ---- rules that failed ----
+
+// Few rows fail, or none; some are behind the first of each thread.
+static void test_note()
+{
+    const u64 n = pick(1200);
+    const int n_ranks = 1 + static_cast<int>(pick(600));
+    const int rank = static_cast<int>(pick(static_cast<u64>(n_ranks)));
+    std::vector<int> marks(n + 1, 0);
+    std::vector<u64> faults(static_cast<size_t>(n_ranks) + 1, 7);
+    u64 first = n;
+
+    for (u64 i = pick(4); i > 0 && n > 0; i--) {
+        const u64 at = pick(n);
+        marks[at] = 1 + static_cast<int>(pick(30));
+        first = at < first ? at : first;
+    }
+    marks[n] = 5; // behind the last
+    verdict v = {};
+    v.steps = 3;
+    v.status = pick(3) == 0 ? 9 : 0;
+    v.mark = 77;
+    const int status = first < n ? marks[first] : 0;
+    const verdict before = v;
+    simt::launch(1, THREADS, [&] {
+        collect_note(marks.data(), n, &v, faults.data(), rank, n_ranks);
+    });
+    const bool is_new = status && !before.status;
+    if (v.status != (is_new ? status : before.status) ||
+        v.mark != (is_new ? static_cast<int>(first) : before.mark) ||
+        v.update != (is_new ? 3 : 0))
+        differ("the row that failed", first);
+    for (u64 i = 0; i < n; i++)
+        if (marks[i])
+            differ("a row that begins anew", i);
+    for (int k = 0; k < n_ranks; k++)
+        if (faults[static_cast<size_t>(k)] !=
+            (k == rank && status ? (first + 1) * 256 + static_cast<u64>(status)
+                                 : 0))
+            differ("a rank's fault", static_cast<u64>(k));
+    if (marks[n] != 5 || faults[static_cast<size_t>(n_ranks)] != 7)
+        differ("what is behind the last", n);
+}
+
+static void test_settle()
+{
+    const int n_ranks = 1 + static_cast<int>(pick(9));
+    std::vector<u64> faults(static_cast<size_t>(n_ranks) + 1, 0);
+    verdict v = {};
+    result decided = {}, told = {};
+    int first = n_ranks;
+
+    for (u64 i = pick(3); i > 0; i--) {
+        const int k = static_cast<int>(pick(static_cast<u64>(n_ranks)));
+        faults[static_cast<size_t>(k)] = (pick(99) + 1) << 8 | (1 + pick(30));
+        first = k < first ? k : first;
+    }
+    faults[static_cast<size_t>(n_ranks)] = 0x101; // no rank's
+    v.steps = 8;
+    v.sequence = 11;
+    v.grad_norm = 0.5;
+    v.undone = 2;
+    v.status = first < n_ranks ? 4 : 0;
+    decided.reason = static_cast<int>(pick(4));
+    simt::launch(1, 1, [&] {
+        collect_settle(&v, faults.data(), n_ranks, &decided, &told);
+    });
+    const bool is_undone = first < n_ranks;
+    const u64 fault = is_undone ? faults[static_cast<size_t>(first)] : 0x100;
+    if (v.sound == is_undone || v.steps != 8 - is_undone ||
+        v.undone != 2 + is_undone || v.status ||
+        (is_undone && v.t != static_cast<double>(v.steps)))
+        differ("what becomes of an update", static_cast<u64>(first));
+    if (told.reason != (is_undone ? int(UNDONE) : decided.reason) ||
+        told.status != static_cast<int>(fault % 256) ||
+        told.mark != static_cast<int>(fault / 256) - 1 ||
+        told.rank != (is_undone ? first : 0) ||
+        told.update != (is_undone ? 8 : 0) ||
+        told.undone != (is_undone ? v.undone : 0) || told.sequence != 11 ||
+        told.step != v.steps || told.grad_norm != 0.5)
+        differ("what the host is told of it", static_cast<u64>(told.reason));
+}
+
 // Arguments: how many draws, the first seed.
 int main(int argc, char **argv)
 {
     static void (*const tests[])() = {test_norm, test_carries, test_guard, test_begin_and_ask,
-                                      test_decisions, test_without_norm};
+                                      test_decisions, test_without_norm, test_note,
+                                      test_settle};
 
     return run_tests(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -34,6 +34,9 @@ static void begin(const void *given)
                                .sequence = old.sequence,
                                .t = old.t,
                                .status = old.status,
+                               .mark = old.mark,
+                               .update = old.update,
+                               .undone = old.undone,
                                .beyond = INT32_MAX,
                                .clip = 1};
     v->norm[CZR_NORM_FAULTS] = v->counts[CZR_COLLECT_FAULTY] = old.status != 0;
@@ -146,6 +149,21 @@ static czr_collect_reason reason_of(const czr_collect_verdict *v, bool has_norm)
                : CZR_COLLECT_APPLIED;
 }
 
+static void tell(const czr_collect_verdict *v, czr_collect_reason reason,
+                 czr_collect_result *to)
+{
+    to->grad_norm = v->grad_norm;
+    to->step = v->steps;
+    to->reason = (int32_t)reason;
+    to->beyond = v->beyond;
+    if (v->status) {
+        to->status = v->status;
+        to->mark = v->mark;
+        to->update = v->update;
+    }
+    to->sequence = v->sequence;
+}
+
 static void decide(const void *given)
 {
     const judged *of = given;
@@ -163,12 +181,8 @@ static void decide(const void *given)
     v->skip = reason != CZR_COLLECT_APPLIED;
     v->steps += !v->skip;
     v->t = (double)v->steps;
-    *of->result = (czr_collect_result){.grad_norm = v->grad_norm,
-                                       .step = v->steps,
-                                       .reason = (int32_t)reason,
-                                       .beyond = v->beyond,
-                                       .status = v->status,
-                                       .sequence = ++v->sequence};
+    v->sequence++;
+    tell(v, reason, of->result);
 }
 
 czr_status czr_collect_decide(czr_collect *collect,
@@ -182,6 +196,104 @@ czr_status czr_collect_decide(czr_collect *collect,
                           .clip = clip};
 
     return PUT(collect, decide, given, stream);
+}
+
+/* ---- rules that failed -------------------------------------------------- */
+
+typedef struct failing {
+    czr_collect_marks marks;
+    czr_collect_verdict *verdict;
+    int64_t *faults;
+    int rank, n_ranks;
+    const czr_collect_result *decided;
+    czr_collect_result *told;
+} failing;
+
+static void note(const void *given)
+{
+    const failing *of = given;
+    czr_collect_verdict *v = deferred_at(of->verdict, sizeof *v);
+    const size_t bytes = of->marks.n * sizeof(int32_t);
+    int32_t *marks = bytes ? deferred_at(of->marks.words, bytes) : NULL;
+    int64_t *faults =
+        deferred_at(of->faults, (size_t)of->n_ranks * sizeof *faults);
+    uint64_t first = 0;
+
+    if (!v || !faults || (bytes && !marks))
+        return;
+    while (first < of->marks.n && !marks[first])
+        first++;
+    memset(faults, 0, (size_t)of->n_ranks * sizeof *faults);
+    if (first == of->marks.n)
+        return;
+    faults[of->rank] = (int64_t)(first + 1) * 256 + marks[first];
+    if (!v->status) {
+        v->status = marks[first];
+        v->mark = (int32_t)first;
+        v->update = v->steps;
+    }
+    memset(marks, 0, bytes);
+}
+
+czr_status czr_collect_note(czr_collect *collect,
+                            const czr_collect_marks *marks,
+                            czr_collect_verdict *verdict, int64_t *faults,
+                            int rank, int n_ranks, void *stream)
+{
+    const failing given = {.marks = *marks,
+                           .verdict = verdict,
+                           .faults = faults,
+                           .rank = rank,
+                           .n_ranks = n_ranks};
+
+    return PUT(collect, note, given, stream);
+}
+
+static void settle(const void *given)
+{
+    const failing *of = given;
+    czr_collect_verdict *v = deferred_at(of->verdict, sizeof *v);
+    const int64_t *faults =
+        deferred_at(of->faults, (size_t)of->n_ranks * sizeof *faults);
+    int rank = 0;
+
+    if (!v || !faults)
+        return;
+    while (rank < of->n_ranks && !faults[rank])
+        rank++;
+    v->sound = rank == of->n_ranks;
+    if (!v->sound) {
+        of->told->status = (int32_t)(faults[rank] % 256);
+        of->told->mark = (int32_t)(faults[rank] / 256 - 1);
+        of->told->rank = rank;
+        of->told->update = v->steps;
+        of->told->undone = ++v->undone;
+        v->t = (double)--v->steps;
+        v->status = CZR_OK;
+    }
+    tell(v,
+         v->sound ? (czr_collect_reason)of->decided->reason
+                  : CZR_COLLECT_UNDONE,
+         of->told);
+}
+
+czr_status czr_collect_settle(czr_collect *collect,
+                              czr_collect_verdict *verdict,
+                              const int64_t *faults, int n_ranks,
+                              const czr_collect_result *decided,
+                              czr_collect_result *told, void *stream)
+{
+    union {
+        const int64_t *given;
+        int64_t *taken;
+    } all = {.given = faults};
+    const failing given = {.verdict = verdict,
+                           .faults = all.taken,
+                           .n_ranks = n_ranks,
+                           .decided = decided,
+                           .told = told};
+
+    return PUT(collect, settle, given, stream);
 }
 
 bool czr_collect_read(const czr_collect_result *result, int64_t sequence,

@@ -14,7 +14,8 @@ TESTS = ("loopback_plan.c", "host_plan.c", "loopback_rank.c",
 FLAGS = ("-std=c17", "-O1", "-g", "-w", "-D_POSIX_C_SOURCE=200809L")
 PLANS = {"loopback": "tests/cuda/driver/loopback",
          "turns": "tests/cuda/driver/turns", "parts": "tests/plans/chunks",
-         "bands": "tests/plans/tiles_shared", "externs": "tests/plans/externs"}
+         "bands": "tests/plans/tiles_shared", "externs": "tests/plans/externs",
+         "failing": "tests/cuda/driver/failing"}
 
 # name, plan, file, what stands there, what the mutant has
 MUTANTS = [
@@ -77,6 +78,27 @@ MUTANTS = [
      "        status = fork_or_join(member->rank, true);\n"
      "        member->rank->engine->stream", "        status = CZR_OK;\n"
      "        member->rank->engine->stream"),
+    ("what is undone is not put back", "loopback", "fault_cuda.c",
+     "        status = put_all_back(rank);", "        ;"),
+    ("what is sound is put back", "loopback", "fault_cuda.c",
+     "&rank->verdict->sound, engine->stream);", "NULL, engine->stream);"),
+    ("ranks do not tell each other of rules", "failing", "fault_cuda.c",
+     "        gather(rank, turn);", "        ;"),
+    ("another row is named", "failing", "fault_cuda.c",
+     "rows[range.first + left]", "rows[range.first]"),
+    ("rows fail for the first of theirs", "failing", "op_cuda.c",
+     "rank->first_marks[op] + number", "rank->first_marks[op]"),
+    ("rows of another operation fail", "failing", "fault_cuda.c",
+     "        n += rows_of(program, op, engine->rank).n;", "        n += 0;"),
+    ("what is undone is said again", "loopback", "team_outcome.c",
+     "    rank->undone = of->undone;\n", ""),
+    ("what is undone is not said", "loopback", "team_outcome.c",
+     "    if (of->undone == rank->undone)", "    if (true)"),
+    ("an update before is taken for this one", "loopback", "team.c",
+     "(results && engine_of(team, 0)->undoes)", "false"),
+    ("another rank's rule is said as this one's", "failing", "team_outcome.c",
+     "(program, number, rank->result->mark)",
+     "(program, rank->engine->rank, rank->result->mark)"),
     ("run-time values stay", "loopback", "team.c",
      "(size_t)engine->program->n_hypers, rank->main),", "0, rank->main),"),
     ("a step's words stay", "loopback", "team_list.c",

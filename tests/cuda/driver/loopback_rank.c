@@ -181,6 +181,13 @@ static czr_status give_leaf(run *r, const czr_layout_info *info, void *to,
     return CZR_OK;
 }
 
+/* The same on all ranks. */
+static bool has_zeros(const run *r, int param, int step)
+{
+    return r->is_failing && ((step == RANK_BAD_STEP && param % 7 == 4) ||
+                             (step == RANK_BAD_STEP + 1 && param % 3 == 1));
+}
+
 static czr_status give_grad(run *r, const czr_engine *engine, int rank,
                             int param, int step)
 {
@@ -192,6 +199,8 @@ static czr_status give_grad(run *r, const czr_engine *engine, int rank,
 
     for (int64_t leaf = 0; leaf < info.leaves && status == CZR_OK; leaf++) {
         fill(values, info.grad_dtype, info.n, rank, param, step * 64 + leaf);
+        if (has_zeros(r, param, step))
+            memset(values, 0, bytes);
         if (r->has_bad_step && step == RANK_BAD_STEP &&
             param == last_param(rank) && leaf == 0 && info.n > 0)
             czr_fill(values, info.grad_dtype, (double)NAN, 1);
@@ -274,24 +283,40 @@ czr_status rank_give(run *r, czr_engine *engine, int rank, int step)
     return status;
 }
 
-czr_hyper rank_hyper(int step, double values[RANK_MAX_HYPERS])
+czr_hyper rank_hyper(const run *r, int step, double values[RANK_MAX_HYPERS])
 {
+    const double times = r->is_failing && step == RANK_WILD_STEP ? 1e38 : 1;
+
     for (int i = 0; i < rank_program->n_hypers; i++)
-        values[i] = rank_program->hypers[i].has_default
-                        ? rank_program->hypers[i].value * (1 - step * 0.01)
-                        : 0.01 / (step + 1);
+        values[i] =
+            times * (rank_program->hypers[i].has_default
+                         ? rank_program->hypers[i].value * (1 - step * 0.01)
+                         : 0.01 / (step + 1));
     return (czr_hyper){values, (size_t)rank_program->n_hypers};
 }
 
 /* ---- behind it ---------------------------------------------------------- */
 
-void rank_note_step(trace *t, czr_status status, const czr_result *result)
+bool rank_is_refusal(const run *r, czr_status status)
+{
+    return status == CZR_ERR_GRADIENT ||
+           (r->is_failing &&
+            (status == CZR_ERR_PARAM || (status >= CZR_ERR_NOT_FINITE &&
+                                         status <= CZR_ERR_NO_CONVERGENCE)));
+}
+
+void rank_note_step(const run *r, const czr_engine *engine, trace *t,
+                    czr_status status, const czr_result *result)
 {
     const int64_t words[] = {status, status == CZR_OK ? result->skipped : 1};
+    char text[RANK_TEXT] = "";
 
+    if (r->is_failing && status != CZR_OK)
+        snprintf(text, sizeof text, "%.*s", RANK_TEXT - 1, czr_error(engine));
     put(t, words, sizeof words);
     put(t, &result->grad_norm, sizeof result->grad_norm);
     put(t, &result->step, sizeof result->step);
+    put(t, text, sizeof text);
 }
 
 static void note_memory(run *r, trace *t, void *at, size_t bytes)
@@ -311,7 +336,7 @@ static void note_counters(const run *r, czr_engine *engine, trace *t)
         exit(1);
     put(t, &counters.peak_scratch_bytes, sizeof(int64_t));
     put(t, &counters.step_allocations, sizeof(int64_t));
-    if (r->has_bad_step)
+    if (r->has_bad_step || r->is_failing)
         return;
     put(t, counters.updates, n_params * sizeof(int64_t));
     put(t, counters.whole, n_params * sizeof(int64_t));

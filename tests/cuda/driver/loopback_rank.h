@@ -10,13 +10,18 @@
 enum { RANK_MAX = 64, RANK_BAD_STEP = 3, RANK_MAX_HYPERS = 256 };
 
 /* Gradients are drawn for each step, or so and one is not a number, or they
- * stay: then no trainer's stream orders steps. */
+ * stay: then no trainer's stream orders steps; or they are drawn, but run-time
+ * values of one step have no bounds, some gradients of two others are zeros,
+ * and what rules make of that is undone; or it is not. */
 typedef enum rank_variety {
     RANK_DRAWN,
     RANK_BAD,
     RANK_CONSTANT,
-    RANK_VARIETIES
+    RANK_UNDONE,
+    RANK_VARIETIES,
+    RANK_POISONED = RANK_VARIETIES
 } rank_variety;
+enum { RANK_WILD_STEP = 1, RANK_TEXT = 320, RANK_STEP_BYTES = 32 + RANK_TEXT };
 
 extern const uint64_t rank_seed;
 extern const czr_program *rank_program; /* set by who runs it */
@@ -39,6 +44,7 @@ typedef struct loose {
 
 typedef struct run {
     bool is_device, has_bad_step;
+    bool is_failing;  /* rules, in two steps */
     bool is_constant; /* gradients, which are given before the first step alone
                        */
     bool is_placed;   /* all tensors: copies of the host's make it wait */
@@ -58,9 +64,13 @@ czr_status rank_open(run *r, czr_engine *engine, int rank);
 void rank_close(run *r, int rank);
 /* Gradients and externs of a step, the last gradient first. */
 czr_status rank_give(run *r, czr_engine *engine, int rank, int step);
-czr_hyper rank_hyper(int step, double values[RANK_MAX_HYPERS]);
-/* Into the trace of a rank: what a step said; parameters, states, counters. */
-void rank_note_step(trace *t, czr_status status, const czr_result *result);
+czr_hyper rank_hyper(const run *r, int step, double values[RANK_MAX_HYPERS]);
+/* A failure behind which an engine goes on. */
+bool rank_is_refusal(const run *r, czr_status status);
+/* Into the trace of a rank: what a step said, in RANK_STEP_BYTES; parameters,
+ * states, counters. */
+void rank_note_step(const run *r, const czr_engine *engine, trace *t,
+                    czr_status status, const czr_result *result);
 void rank_note(run *r, czr_engine *engine, int rank, trace *t);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "runtime/cuda/process.h"
 
-enum { STEPS = 5, DEADLINE_MS = 60000, SHORT_MS = 1000, SLOT_BYTES = 4096 };
+enum { STEPS = 6, DEADLINE_MS = 60000, SHORT_MS = 1000, SLOT_BYTES = 4096 };
 
 static const czr_cuda_program *cuda_program;
 static int n_ranks, n_orders = 2, n_failures = 6;
@@ -21,6 +21,7 @@ static int64_t n_calls; /* of a run */
 /* What one run is to be. */
 typedef struct wish {
     bool has_bad_step, is_late, is_early;
+    bool is_failing, undoes; /* rules in three steps, which are undone */
     int leaver;      /* a rank that stops behind its second step, -1: none */
     int64_t fail_at; /* a call, 0: none */
     czr_nccl_id id;
@@ -38,18 +39,23 @@ static czr_status run_steps(test_rank *self, wish *w, run *r,
     for (int step = 0; step < STEPS && status == CZR_OK; step++) {
         double values[RANK_MAX_HYPERS];
         czr_result result = {0};
-        const czr_hyper hyper = rank_hyper(step, values);
+        const czr_hyper hyper = rank_hyper(r, step, values);
         const bool is_waited = !w->is_late || step == STEPS - 1;
         if (self->rank == w->leaver && step == 2)
             return CZR_OK;
         status = rank_give(r, engine, self->rank, step);
         if (status != CZR_OK)
             break;
-        status = czr_process_step(process, &hyper, r->stream,
-                                  is_waited ? &result : NULL);
+        /* What is said of the step before is said instead of this one. */
+        for (int tries = 0; tries == 0 || (w->is_late && tries < 3 &&
+                                           rank_is_refusal(r, status));
+             tries++)
+            status = czr_process_step(process, &hyper, r->stream,
+                                      is_waited ? &result : NULL);
         if (is_waited)
-            rank_note_step(&w->out.of[self->rank], status, &result);
-        status = status == CZR_ERR_GRADIENT ? CZR_OK : status;
+            rank_note_step(r, engine, &w->out.of[self->rank], status, &result);
+        if (rank_is_refusal(r, status) && (w->undoes || !w->is_failing))
+            status = CZR_OK;
     }
     if (status == CZR_OK)
         rank_note(r, engine, self->rank, &w->out.of[self->rank]);
@@ -62,7 +68,8 @@ static void run_rank(test_rank *self, void *user)
     const czr_process_options options = {
         .context = self->context,
         .nvrtc = w->nvrtc,
-        .engine = {.deadline_ms =
+        .engine = {.undo = w->undoes,
+                   .deadline_ms =
                        w->leaver < 0 && !w->fail_at ? DEADLINE_MS : SHORT_MS},
         .world = {.nccl = self->nccl,
                   .id = &w->id,
@@ -72,6 +79,7 @@ static void run_rank(test_rank *self, void *user)
     run r = {.is_device = true,
              .has_bad_step = w->has_bad_step,
              .is_early = w->is_early,
+             .is_failing = w->is_failing,
              .context = self->context};
     czr_process *process = NULL;
 
@@ -136,13 +144,15 @@ static int compare_orders(void)
     static wish w;
     int n_wrong = 0;
 
-    for (int i = 0; i < 2 * n_orders; i++) {
+    for (int i = 0; i < 3 * n_orders; i++) {
+        static const rank_variety kinds[] = {RANK_DRAWN, RANK_BAD, RANK_UNDONE};
         test_rank ranks[RANKS_MOST];
-        const bool bad = i % 2;
-        host_plan_run(n_ranks, STEPS, bad ? RANK_BAD : RANK_DRAWN, &host);
-        w.has_bad_step = bad;
-        w.is_late = i % 4 > 1 && (rank_program->skip || !bad);
-        w.is_early = i % 3 != 1;
+        const rank_variety kind = kinds[i % 3];
+        host_plan_run(n_ranks, STEPS, kind, &host);
+        w.has_bad_step = kind == RANK_BAD;
+        w.is_failing = w.undoes = kind == RANK_UNDONE;
+        w.is_late = i / 3 % 2 && (rank_program->skip || !w.has_bad_step);
+        w.is_early = i % 4 != 1;
         w.leaver = -1;
         run_on_double(&w, ranks, rank_seed + (uint64_t)i);
         for (int rank = 0; rank < n_ranks; rank++)
@@ -153,8 +163,9 @@ static int compare_orders(void)
         const int rank = host_plan_difference(&host, &w.out, n_ranks,
                                               w.is_late ? STEPS - 1 : 0);
         if (rank >= 0)
-            printf("order %d%s%s: rank %d differs\n", i,
-                   bad ? ", bad step" : "", w.is_late ? ", late" : "", rank);
+            printf("order %d%s%s%s: rank %d differs\n", i,
+                   w.has_bad_step ? ", bad step" : "",
+                   w.undoes ? ", undone" : "", w.is_late ? ", late" : "", rank);
         n_wrong += rank >= 0;
     }
     rank_drop(&host);
@@ -217,17 +228,38 @@ static int fail_calls(void)
     return n_wrong + (n_said < n_failures / 2);
 }
 
+/* Ranks that take a rule's failure, which is not undone, for right. */
+static int poison(void)
+{
+    static wish w;
+    test_rank ranks[RANKS_MOST];
+    int n_wrong = 0, n_named = 0;
+
+    w.is_failing = true;
+    w.leaver = -1;
+    run_on_double(&w, ranks, rank_seed);
+    for (int rank = 0; rank < n_ranks; rank++) {
+        n_named += ranks[rank].status == CZR_ERR_PARAM &&
+                   strstr(w.said[rank], "in update") != NULL;
+        n_wrong += ranks[rank].status == CZR_OK || !*w.said[rank];
+    }
+    rank_drop(&w.out);
+    return n_wrong + !n_named;
+}
+
 static int test_plan(void)
 {
     const int n_wrong = compare_orders();
-    printf("%s, seed %llu: %d ranks, %d orders of %d steps, with and without a "
-           "bad one: %d differ from the host\n",
+    printf("%s, seed %llu: %d ranks, %d orders of %d steps, drawn, with a bad "
+           "one, undone: %d differ from the host\n",
            rank_program->name, (unsigned long long)rank_seed, n_ranks, n_orders,
            STEPS, n_wrong);
     const int n_failed = fail_calls();
     const int n_quiet = n_ranks > 1 ? leave() : 0;
     printf("a rank that leaves: %d others do not say so\n", n_quiet);
-    return n_wrong || n_failed || n_quiet;
+    const int n_poisoned = poison();
+    printf("rules that fail for good: %d ranks do not say so\n", n_poisoned);
+    return n_wrong || n_failed || n_quiet || n_poisoned;
 }
 
 int main(int argc, char **argv)
