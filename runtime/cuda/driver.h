@@ -67,6 +67,11 @@ enum {
     CZR_TENSOR_MAP_MAX_RANK = 5
 };
 
+/* CUuuid: of a GPU, or of the part of one that MIG makes. */
+typedef struct czr_uuid {
+    unsigned char bytes[16];
+} czr_uuid;
+
 /* CUlaunchAttribute, of whose values we set clusterDim alone. */
 typedef struct czr_launch_attribute {
     int id;

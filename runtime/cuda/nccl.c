@@ -212,8 +212,8 @@ czr_status czr_nccl_comm_open(const czr_nccl *nccl, const czr_nccl_id *id,
         /* All else that it calls so we do not do. */
         status = CZR_ERR_SAME_DEVICE;
         snprintf(message, CZR_NCCL_MESSAGE,
-                 "rank %d of %d shares its GPU with another rank, says NCCL",
-                 rank, size);
+                 "two ranks are on one GPU, says NCCL to rank %d of %d", rank,
+                 size);
     }
     if (status != CZR_OK)
         czr_nccl_comm_abort(out);

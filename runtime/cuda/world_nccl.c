@@ -195,6 +195,25 @@ static const czr_world_ops nccl_ops = {
     .abort = abort_world,
 };
 
+/* Before there is a communicator ranks cannot tell each other where they are:
+ * NCCL says that a GPU has two of them, and not whose it is. */
+static czr_status open_own(czr_world_nccl *world, char *message)
+{
+    const czr_world_nccl_options *options = &world->options;
+    char gpu[CZR_UUID_TEXT];
+
+    const czr_status status = czr_nccl_comm_open(
+        options->nccl, options->id, options->size, options->rank,
+        world->base.deadline_ms, &world->parent, message);
+    if (status == CZR_ERR_SAME_DEVICE) {
+        czr_uuid_text(&world->context->uuid, gpu);
+        snprintf(message, CZR_NCCL_MESSAGE,
+                 "two ranks are on one GPU, says NCCL; rank %d of %d is on %s",
+                 options->rank, options->size, gpu);
+    }
+    return status;
+}
+
 static czr_status open_parent(czr_world_nccl *world, char *message)
 {
     const czr_world_nccl_options *options = &world->options;
@@ -203,9 +222,7 @@ static czr_status open_parent(czr_world_nccl *world, char *message)
                ? czr_nccl_comm_borrow(options->nccl, options->borrowed,
                                       options->size, options->rank,
                                       &world->parent, message)
-               : czr_nccl_comm_open(options->nccl, options->id, options->size,
-                                    options->rank, world->base.deadline_ms,
-                                    &world->parent, message);
+               : open_own(world, message);
 }
 
 static czr_status open_memory(czr_world_nccl *world)
@@ -243,39 +260,67 @@ static czr_status join_everyone(czr_world_nccl *world)
     return status;
 }
 
-/* What all ranks have to have alike. */
+/* What a rank says of itself: what all have to have alike, and its GPU, which
+ * is nobody else's. */
 typedef struct card {
     int64_t slot_bytes, version, is_strict, is_borrowed;
+    czr_uuid uuid;
 } card;
+
+static czr_status compare_options(const card *cards, size_t mine, size_t other,
+                                  char *message)
+{
+    if (memcmp(&cards[mine], &cards[other], offsetof(card, uuid)) == 0)
+        return CZR_OK;
+    snprintf(message, CZR_NCCL_MESSAGE,
+             "ranks %zu and %zu open the world with other options, or another "
+             "NCCL (%lld, %lld)",
+             mine, other, (long long)cards[mine].version,
+             (long long)cards[other].version);
+    return CZR_ERR_MISMATCH;
+}
+
+/* All ranks find the same two. */
+static czr_status compare_devices(const card *cards, size_t n, char *message)
+{
+    char gpu[CZR_UUID_TEXT];
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (!memcmp(&cards[i].uuid, &cards[j].uuid, sizeof cards[i].uuid)) {
+                czr_uuid_text(&cards[i].uuid, gpu);
+                snprintf(message, CZR_NCCL_MESSAGE,
+                         "ranks %zu and %zu are both on %s: each needs a GPU "
+                         "of its own",
+                         j, i, gpu);
+                return CZR_ERR_SAME_DEVICE;
+            }
+    return CZR_OK;
+}
 
 static czr_status compare(czr_world_nccl *world, char *message)
 {
     const czr_world_nccl_options *options = &world->options;
     const size_t n = (size_t)world->base.size;
+    const size_t rank = (size_t)world->base.rank;
     const card mine = {(int64_t)options->slot_bytes, options->nccl->version,
-                       options->is_strict, options->borrowed != NULL};
+                       options->is_strict, options->borrowed != NULL,
+                       world->context->uuid};
     card *cards = czr_alloc(n, sizeof *cards);
-    const czr_unit unit = {
-        .kind = CZR_UNIT_ALL_GATHER,
-        .op = -1,
-        .of.all_gather = {&mine, sizeof mine,
-                          (size_t)world->base.rank * sizeof mine,
-                          (unsigned char *)cards}};
+    const czr_unit unit = {.kind = CZR_UNIT_ALL_GATHER,
+                           .op = -1,
+                           .of.all_gather = {&mine, sizeof mine,
+                                             rank * sizeof mine,
+                                             (unsigned char *)cards}};
 
     if (!cards)
         return CZR_ERR_NO_MEMORY;
     czr_status status =
         czr_comm_run(world->base.everyone[CZR_CHANNEL_PLAN], &unit, message);
-    for (size_t i = 0; i < n && status == CZR_OK; i++) {
-        if (memcmp(&cards[i], &mine, sizeof mine) == 0)
-            continue;
-        snprintf(message, CZR_NCCL_MESSAGE,
-                 "ranks %d and %zu open the world with other options, or "
-                 "another NCCL (%lld, %lld)",
-                 world->base.rank, i, (long long)mine.version,
-                 (long long)cards[i].version);
-        status = CZR_ERR_MISMATCH;
-    }
+    for (size_t i = 0; i < n && status == CZR_OK; i++)
+        status = compare_options(cards, rank, i, message);
+    if (status == CZR_OK)
+        status = compare_devices(cards, n, message);
     czr_free(cards);
     return status;
 }

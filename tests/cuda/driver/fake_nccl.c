@@ -11,6 +11,7 @@ enum { DEFAULT_VERSION = 22809, MOST_POLLS = 3, LEAST_CONFIG = 48 };
 
 static struct {
     int version;
+    bool is_shared;
     uint64_t n_ids;
     fake_clique *cliques;
     fake_comm *comms;
@@ -27,6 +28,11 @@ static _Thread_local void *group_stream;
 void fake_nccl_set_version(int version)
 {
     state.version = version;
+}
+
+void fake_nccl_share_devices(void)
+{
+    state.is_shared = true;
 }
 
 void fake_nccl_break(int device, int code)
@@ -142,7 +148,8 @@ static void enter_clique(fake_comm *comm, fake_clique *clique, int rank)
     if (clique->members[rank])
         fake_nccl_wrong("two ranks of one number");
     clique->members[rank] = comm;
-    if (++clique->n_members == clique->size && shares_device(clique))
+    if (++clique->n_members == clique->size && !state.is_shared &&
+        shares_device(clique))
         for (int i = 0; i < clique->size; i++)
             clique->members[i]->broken = CZR_NCCL_INVALID_USAGE;
 }
