@@ -40,6 +40,7 @@ typedef struct gpu_product {
     const gpu_machine *machine;
     czr_cuda_product product;
     czr_product_kernel kernel;
+    czr_address sums; /* of parts, 0: none */
     size_t c_bytes;
 } gpu_product;
 

@@ -1,5 +1,6 @@
 /* One product on the device: made, compared with cuBLAS's, timed beside it. */
 #include "bench/gpu/gpu.h"
+#include "runtime/cuda/tiles.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -76,6 +77,19 @@ static bool compile_and_load(gpu_product *g, const czr_cuda_product_plan *plan,
     return is_ok;
 }
 
+/* Where the last wave is in parts: room for their sums. */
+static bool take_sums(gpu_product *g, const czr_cuda_product_plan *plan)
+{
+    czr_context *context = g->machine->context;
+
+    return !plan->sums_bytes ||
+           (gpu_is_ok(g->machine,
+                      czr_context_alloc(context, plan->sums_bytes, &g->sums)) &&
+            gpu_is_ok(g->machine,
+                      czr_product_kernel_aim(&g->kernel, &g->product, plan,
+                                             g->sums, 0)));
+}
+
 static bool open_kernel(gpu_product *g, cz_tile_shape shape)
 {
     const czr_context *c = g->machine->context;
@@ -99,7 +113,9 @@ static bool open_kernel(gpu_product *g, cz_tile_shape shape)
         return false;
     }
     cz_tile_order(&tiling, table);
-    const bool is_ok = compile_and_load(g, &plan, table);
+    czr_cuda_product_plan_split(p, &device, &tiles,
+                                czr_tiles_parts(p, &device, &tiles), &plan);
+    const bool is_ok = compile_and_load(g, &plan, table) && take_sums(g, &plan);
     free(table);
     return is_ok;
 }
@@ -122,6 +138,7 @@ void gpu_product_close(gpu_product *product)
     czr_context_synchronize(context, product->machine->stream, 0);
     if (product->kernel.context)
         czr_product_kernel_close(&product->kernel);
+    czr_context_free(context, product->sums);
     czr_context_free(context, p->c.address);
     if (p->y.address != p->x.address)
         czr_context_free(context, p->y.address);

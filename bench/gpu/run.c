@@ -54,6 +54,9 @@ static int try_shape(const gpu_paths *paths, const void *user)
         for (int f = 0; f < 3 && is_ok; f++)
             is_ok = is_right(&machine, &forms[f], shape);
     }
+    /* Long enough for parts of k. */
+    const cz_tile_product deep = {72, 72, 2048, 1, true, false, true, false};
+    is_ok = is_ok && is_right(&machine, &deep, shape);
     gpu_close(&machine);
     return is_ok ? GPU_RIGHT : GPU_WRONG;
 }

@@ -42,6 +42,10 @@ typedef struct cz_tile_cost {
     /* For 64 of k of one tile: what the slowest of tensor cores, shared memory
      * and L2 takes. */
     int64_t step_clocks;
+    /* In how many parts of k the tiles of a last wave that is not full are
+     * computed, each by a block of its own; 1 where that would not be faster.
+     */
+    int64_t parts;
     /* All of it. */
     int64_t clocks;
 } cz_tile_cost;

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { ALIGNMENT = 8, TURN_SIDE = 32, BF16_BYTES = 2 };
+enum { ALIGNMENT = 8, TURN_SIDE = 32, BF16_BYTES = 2, SUMS_ALIGNMENT = 256 };
 
 /* ---- what a product becomes --------------------------------------------- */
 
@@ -56,6 +56,15 @@ static bool is_for_tensor_cores(const czr_product *p)
            p->k > 0 && p->k % ALIGNMENT == 0 && p->n % ALIGNMENT == 0;
 }
 
+/* Of the call's room, before sums of parts: op(a) in rows; so many as keep them
+ * aligned. */
+static size_t turned_bytes(const czr_product *p)
+{
+    const size_t bytes = p->transpose_a ? p->m * p->k * BF16_BYTES : 0;
+
+    return (bytes + SUMS_ALIGNMENT - 1) / SUMS_ALIGNMENT * SUMS_ALIGNMENT;
+}
+
 /* ---- while stages are opened -------------------------------------------- */
 
 static czr_cuda_product_device device_of(const czr_context *context)
@@ -75,6 +84,22 @@ static czr_cuda_product on_paper(const czr_product *p, bool is_own)
     product.s.address = 3 * apart;
     product.c.address = 4 * apart;
     return product;
+}
+
+/* The last wave in parts where that is faster. */
+static bool plan_product(const czr_cuda_product *product,
+                         const czr_cuda_product_device *device,
+                         const czr_cuda_product_tiles *tiles,
+                         czr_cuda_product_plan *plan)
+{
+    char message[CZR_CUDA_PRODUCT_MESSAGE];
+
+    if (czr_cuda_product_plan_make(product, device, tiles, plan, message) !=
+        CZR_CUDA_PRODUCT_OK)
+        return false;
+    czr_cuda_product_plan_split(product, device, tiles,
+                                czr_tiles_parts(product, device, tiles), plan);
+    return true;
 }
 
 /* A plan that has no kernel is none: *out stays as it is. */
@@ -107,16 +132,15 @@ static czr_status prepare(czr_cuda_stages *stages, const czr_product *p,
 {
     const czr_cuda_product product = on_paper(p, is_own);
     const czr_cuda_product_device device = device_of(stages->context);
-    char message[CZR_CUDA_PRODUCT_MESSAGE];
     czr_cuda_product_plan plan;
 
     const bool is_chosen =
         czr_tiles_find(stages->program, &product, &device, &out->tiles);
 
     if ((!is_chosen && !czr_tiles_choose(&product, &device, &out->tiles)) ||
-        czr_cuda_product_plan_make(&product, &device, &out->tiles, &plan,
-                                   message) != CZR_CUDA_PRODUCT_OK)
+        !plan_product(&product, &device, &out->tiles, &plan))
         return CZR_OK;
+    czr_cuda_stages_need(stages, turned_bytes(p) + plan.sums_bytes);
     uint64_t *table = calloc((size_t)out->tiles.n, sizeof *table);
     if (!table)
         return czr_context_check(stages->context, CZR_CUDA_OUT_OF_MEMORY,
@@ -141,7 +165,7 @@ czr_status czr_cuda_tensor_prepare(czr_cuda_stages *stages,
         stages->context->major < 8)
         return CZR_OK;
     if (p->transpose_a)
-        czr_cuda_stages_need(stages, p->m * p->k * BF16_BYTES);
+        czr_cuda_stages_need(stages, turned_bytes(p));
     if (can_be_own(p))
         status = prepare(stages, p, true, &known->own);
     if (status == CZR_OK)
@@ -186,11 +210,9 @@ static bool make_plan(const czr_cuda_call *call, const czr_cuda_tensor *tensor,
                       czr_cuda_product_plan *plan)
 {
     const czr_cuda_product_device device = device_of(call->stages->context);
-    char message[CZR_CUDA_PRODUCT_MESSAGE];
 
     return tensor->kernel.context &&
-           czr_cuda_product_plan_make(product, &device, &tensor->tiles, plan,
-                                      message) == CZR_CUDA_PRODUCT_OK;
+           plan_product(product, &device, &tensor->tiles, plan);
 }
 
 /* Operands and results are where the plan says. */
@@ -203,8 +225,10 @@ static czr_status put(const czr_cuda_call *call, const czr_cuda_known *known,
     if (p->transpose_a)
         status = put_turn(call, known->turn, p->a, call->room, p->k, p->m, 0);
     if (status == CZR_OK)
-        status = czr_product_kernel_aim(&tensor->kernel, product, plan,
-                                        czr_address_of(call->skip));
+        status =
+            czr_product_kernel_aim(&tensor->kernel, product, plan,
+                                   czr_address_of(call->room + turned_bytes(p)),
+                                   czr_address_of(call->skip));
     if (status == CZR_OK)
         status = czr_product_kernel_put(&tensor->kernel, call->stream);
     if (status == CZR_OK && p->symmetric && !product->is_symmetric)

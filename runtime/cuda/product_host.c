@@ -324,6 +324,15 @@ static void fill_sm80(const czr_cuda_product *p, czr_cuda_product_plan *plan)
              plan->kernel, p->is_symmetric, p->is_n_major, p->is_fp16);
 }
 
+/* Blocks for so many tiles or parts. */
+static int fill_wave(const czr_cuda_product_device *device, int cluster,
+                     int64_t n)
+{
+    const int most = device->sms - device->sms % cluster;
+
+    return n < most ? (int)n : most;
+}
+
 czr_cuda_product_status czr_cuda_product_plan_make(
     const czr_cuda_product *product, const czr_cuda_product_device *device,
     const czr_cuda_product_tiles *tiles, czr_cuda_product_plan *plan,
@@ -342,13 +351,32 @@ czr_cuda_product_status czr_cuda_product_plan_make(
         return status;
     plan->rows = (int)product->m;
     plan->cols = (int)product->n;
-    plan->n_tiles = (int)tiles->n;
+    plan->n_tiles = plan->n_whole = (int)tiles->n;
+    plan->parts = 1;
     plan->cluster = cluster_of(tiles);
-    plan->n_blocks = device->sms < plan->n_tiles
-                         ? device->sms - device->sms % plan->cluster
-                         : plan->n_tiles;
+    plan->n_blocks = fill_wave(device, plan->cluster, tiles->n);
     if (device->architecture == 90)
         return fill_sm90(message, product, tiles, plan);
     fill_sm80(product, plan);
     return CZR_CUDA_PRODUCT_OK;
+}
+
+bool czr_cuda_product_plan_split(const czr_cuda_product *product,
+                                 const czr_cuda_product_device *device,
+                                 const czr_cuda_product_tiles *tiles, int parts,
+                                 czr_cuda_product_plan *plan)
+{
+    const int wave = fill_wave(device, plan->cluster, MAX_TILES);
+    const int n_split = plan->n_tiles % wave;
+    const int64_t n_sums = (int64_t)n_split * parts;
+
+    if (parts < 2 || parts > (product->k + BLOCK - 1) / BLOCK || !n_split ||
+        n_sums > MAX_TILES - plan->n_tiles)
+        return false;
+    plan->n_whole = plan->n_tiles - n_split;
+    plan->parts = parts;
+    plan->sums_bytes = (size_t)n_sums * (size_t)tiles->rows *
+                       (size_t)tiles->cols * sizeof(float);
+    plan->n_blocks = fill_wave(device, plan->cluster, plan->n_whole + n_sums);
+    return true;
 }

@@ -5,6 +5,7 @@
 #define CZR_CUDA_PRODUCT_HOST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -86,6 +87,11 @@ typedef struct czr_cuda_product_plan {
     /* Arguments: rows and columns of c; steps of 64 along k for sm_90, k itself
      * for sm_80; tiles. */
     int rows, cols, depth, n_tiles;
+    /* Tiles that a block computes alone, then those of which it computes one of
+     * so many parts along k; a second launch adds the parts.  Of a plan that is
+     * not split all tiles and 1. */
+    int n_whole, parts;
+    size_t sums_bytes; /* of all parts' sums, 0: none */
     /* Of sm_90 alone; s is c where beta is 0, and is not read. */
     czr_cuda_product_split split;
     czr_cuda_product_map x, y, s, c;
@@ -105,5 +111,13 @@ czr_cuda_product_status czr_cuda_product_plan_make(
     const czr_cuda_product *product, const czr_cuda_product_device *device,
     const czr_cuda_product_tiles *tiles, czr_cuda_product_plan *plan,
     char message[CZR_CUDA_PRODUCT_MESSAGE]);
+
+/* Splits the tiles that do not fill a wave of the device in so many parts of k,
+ * where a plan is whole.  False, and it stays so: fewer than 2 parts, more than
+ * there are steps of 64, too many, or all waves are full. */
+bool czr_cuda_product_plan_split(const czr_cuda_product *product,
+                                 const czr_cuda_product_device *device,
+                                 const czr_cuda_product_tiles *tiles, int parts,
+                                 czr_cuda_product_plan *plan);
 
 #endif

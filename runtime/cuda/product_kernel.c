@@ -9,8 +9,8 @@ enum { TILE_BYTES = 8 };
 
 #define OF(x) (int)sizeof(x)
 #define BEHIND_OPERANDS                                                        \
-    OF(czr_product_epilogue), OF(int), OF(int), OF(int), OF(czr_address),      \
-        OF(int), OF(czr_address)
+    OF(czr_product_epilogue), OF(int), OF(int), OF(int), OF(czr_product_list), \
+        OF(czr_address)
 #define FOUR(type) OF(type), OF(type), OF(type), OF(type)
 const int czr_product_kernel_bytes[2][CZR_PRODUCT_ARGUMENTS] = {
     {FOUR(czr_product_operand), BEHIND_OPERANDS},
@@ -93,9 +93,11 @@ static void set_arguments(czr_product_kernel *k,
     k->rows = plan->rows;
     k->cols = plan->cols;
     k->depth = plan->depth;
-    k->n_tiles = plan->n_tiles;
-    void *const rest[] = {&k->epilogue, &k->rows,    &k->cols, &k->depth,
-                          &k->tiles,    &k->n_tiles, &k->skip};
+    k->list.n_tiles = plan->n_tiles;
+    k->list.n_whole = plan->n_whole;
+    k->list.parts = plan->parts;
+    void *const rest[] = {&k->epilogue, &k->rows, &k->cols,
+                          &k->depth,    &k->list, &k->skip};
     memcpy(&k->arguments[CZR_PRODUCT_OPERANDS], rest, sizeof rest);
 }
 
@@ -104,12 +106,12 @@ static void set_arguments(czr_product_kernel *k,
 static czr_status take_tiles(czr_product_kernel *k, const uint64_t *tiles,
                              void *stream)
 {
-    const size_t bytes = (size_t)k->n_tiles * TILE_BYTES;
-    czr_status status = czr_context_alloc(k->context, bytes, &k->tiles);
+    const size_t bytes = (size_t)k->list.n_tiles * TILE_BYTES;
+    czr_status status = czr_context_alloc(k->context, bytes, &k->list.tiles);
 
     if (status == CZR_OK)
-        status = czr_context_copy(k->context, k->tiles, czr_address_of(tiles),
-                                  bytes, stream);
+        status = czr_context_copy(k->context, k->list.tiles,
+                                  czr_address_of(tiles), bytes, stream);
     if (status == CZR_OK)
         status = czr_context_synchronize(k->context, stream, 0);
     if (status != CZR_OK)
@@ -131,9 +133,10 @@ static czr_status load(czr_product_kernel *k, const czr_cuda_product_plan *plan,
 czr_status czr_product_kernel_aim(czr_product_kernel *kernel,
                                   const czr_cuda_product *product,
                                   const czr_cuda_product_plan *plan,
-                                  czr_address skip)
+                                  czr_address sums, czr_address skip)
 {
     set_arguments(kernel, product, plan);
+    kernel->list.sums = sums;
     kernel->skip = skip;
     return plan->is_sm90 ? encode_maps(kernel, product, plan) : CZR_OK;
 }
@@ -148,7 +151,7 @@ static czr_status prepare(czr_product_kernel *k,
                              .block = {(unsigned)plan->n_threads, 1, 1},
                              .cluster = (unsigned)plan->cluster,
                              .shared_bytes = (unsigned)plan->shared_bytes};
-    const czr_status status = czr_product_kernel_aim(k, product, plan, 0);
+    const czr_status status = czr_product_kernel_aim(k, product, plan, 0, 0);
     return status == CZR_OK ? take_tiles(k, tiles, stream) : status;
 }
 
@@ -181,15 +184,28 @@ czr_status czr_product_kernel_take(czr_context *context,
     return status;
 }
 
+static czr_status launch(czr_product_kernel *k, bool is_end, void *stream)
+{
+    const int n_split = k->list.n_tiles - k->list.n_whole;
+    czr_launch at = k->launch;
+
+    if (is_end && at.grid[0] > (unsigned)n_split)
+        at.grid[0] = (unsigned)n_split;
+    k->list.is_end = is_end;
+    return czr_module_launch(k->context, k->kernel, &at, k->arguments, stream);
+}
+
 czr_status czr_product_kernel_put(czr_product_kernel *kernel, void *stream)
 {
-    return czr_module_launch(kernel->context, kernel->kernel, &kernel->launch,
-                             kernel->arguments, stream);
+    const bool is_split = kernel->list.n_whole < kernel->list.n_tiles;
+    const czr_status status = launch(kernel, false, stream);
+
+    return status == CZR_OK && is_split ? launch(kernel, true, stream) : status;
 }
 
 void czr_product_kernel_close(czr_product_kernel *kernel)
 {
-    czr_context_free(kernel->context, kernel->tiles);
+    czr_context_free(kernel->context, kernel->list.tiles);
     czr_module_close(&kernel->module);
-    kernel->tiles = 0;
+    kernel->list.tiles = 0;
 }

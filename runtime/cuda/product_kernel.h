@@ -23,7 +23,13 @@ typedef struct czr_product_epilogue {
     float alpha, beta, delta;
 } czr_product_epilogue;
 
-enum { CZR_PRODUCT_OPERANDS = 4, CZR_PRODUCT_ARGUMENTS = 11 };
+typedef struct czr_product_list {
+    czr_address tiles; /* 64 bits for each */
+    czr_address sums;
+    int n_tiles, n_whole, parts, is_end;
+} czr_product_list;
+
+enum { CZR_PRODUCT_OPERANDS = 4, CZR_PRODUCT_ARGUMENTS = 10 };
 /* Bytes of each argument, for sm_80 and later and for sm_90. */
 extern const int czr_product_kernel_bytes[2][CZR_PRODUCT_ARGUMENTS];
 
@@ -33,12 +39,12 @@ typedef struct czr_product_kernel {
     czr_module module;
     void *kernel;
     czr_launch launch;
-    czr_address tiles; /* 64 bits for each */
+    czr_product_list list;
     /* Arguments: of sm_90 maps, else where operands lie; x, y, s, c. */
     czr_tensor_map maps[CZR_PRODUCT_OPERANDS];
     czr_product_operand matrices[CZR_PRODUCT_OPERANDS];
     czr_product_epilogue epilogue;
-    int rows, cols, depth, n_tiles;
+    int rows, cols, depth;
     czr_address skip;
     void *arguments[CZR_PRODUCT_ARGUMENTS];
 } czr_product_kernel;
@@ -59,13 +65,16 @@ czr_status czr_product_kernel_take(czr_context *context,
                                    const czr_cuda_product_plan *plan,
                                    void *kernel, const uint64_t *tiles,
                                    void *stream, czr_product_kernel *out);
-/* Now for operands that lie elsewhere, of which `plan` is, too.  Where the
- * device has something other than 0 at `skip`, c stays as it is; 0: nowhere. */
+/* Now for operands that lie elsewhere, of which `plan` is, too, split as the
+ * one that it was opened with: plan->sums_bytes at `sums`, a multiple of 4, are
+ * its own while it runs.  Where the device has something other than 0 at
+ * `skip`, c stays as it is; 0: nowhere. */
 czr_status czr_product_kernel_aim(czr_product_kernel *kernel,
                                   const czr_cuda_product *product,
                                   const czr_cuda_product_plan *plan,
-                                  czr_address skip);
-/* c is computed behind what the stream has. */
+                                  czr_address sums, czr_address skip);
+/* c is computed behind what the stream has: by two launches if the plan is
+ * split. */
 czr_status czr_product_kernel_put(czr_product_kernel *kernel, void *stream);
 /* What was started has ended before. */
 void czr_product_kernel_close(czr_product_kernel *kernel);

@@ -135,21 +135,23 @@ DEV void load_stage(u32 shared, int step, const operand &x, const operand &y,
         load_k_major(to + OPERAND_BYTES, y, j0, step * BK, z, cols, k_size);
 }
 
+// Steps w.first to w.end of k.
 DEV void multiply(sums &d, u32 shared, const operand &x, const operand &y,
-                  int i0, int j0, int z, int rows, int cols, int k_size)
+                  const work &w, int rows, int cols, int k_size)
 {
-    const int warp = threadIdx.x / 32, steps = (k_size + BK - 1) / BK;
+    const int i0 = w.t.i * TILE, j0 = w.t.j * TILE, z = w.t.z;
+    const int warp = threadIdx.x / 32;
     const int warp_row = warp / 4 * WARP_ROWS, warp_col = warp % 4 * WARP_COLS;
 
-    for (int s = 0; s < STAGES - 1; s++) {
-        if (s < steps)
+    for (int s = w.first; s < w.first + STAGES - 1; s++) {
+        if (s < w.end)
             load_stage(shared, s, x, y, i0, j0, z, rows, cols, k_size);
         cp_async_commit();
     }
-    for (int s = 0; s < steps; s++) {
+    for (int s = w.first; s < w.end; s++) {
         cp_async_wait<STAGES - 2>();
         __syncthreads();
-        if (s + STAGES - 1 < steps)
+        if (s + STAGES - 1 < w.end)
             load_stage(shared, s + STAGES - 1, x, y, i0, j0, z, rows, cols,
                        k_size);
         cp_async_commit();
@@ -158,6 +160,34 @@ DEV void multiply(sums &d, u32 shared, const operand &x, const operand &y,
     }
     cp_async_wait<0>();
     __syncthreads();
+}
+
+// Sums of a part, of each what thread after thread has.
+DEV void put_sums(const sums &d, float *to)
+{
+#pragma unroll
+    for (int m = 0; m < M_FRAGMENTS; m++)
+#pragma unroll
+        for (int n = 0; n < N_FRAGMENTS; n++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                to[((m * N_FRAGMENTS + n) * 4 + i) * THREADS + threadIdx.x] =
+                    d[m][n][i];
+}
+
+// d, which is 0, and those of all parts in their order.
+DEV void add_parts(sums &d, const float *from, int parts)
+{
+    for (int part = 0; part < parts; part++, from += TILE * TILE)
+#pragma unroll
+        for (int m = 0; m < M_FRAGMENTS; m++)
+#pragma unroll
+            for (int n = 0; n < N_FRAGMENTS; n++)
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    d[m][n][i] += from[((m * N_FRAGMENTS + n) * 4 + i) *
+                                           THREADS +
+                                       threadIdx.x];
 }
 
 // Two neighbours of c, from their sums of products.
@@ -255,19 +285,28 @@ DEV void store_cols(const output &c, u32 shared, int i0, int j0, int z,
 // Nothing is written where *skip is not 0; skip may be null.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     KERNEL(const operand x, const operand y, const operand s, const output c,
-           const epilogue e, int rows, int cols, int k_size, const u64 *tiles,
-           int n_tiles, const int *skip)
+           const epilogue e, int rows, int cols, int k_size,
+           const work_list list, const int *skip)
 {
     SHARED_DYNAMIC(bytes);
     const u32 shared = shared_address(bytes);
 
     if (skip && *skip)
         return;
-    for (int n = blockIdx.x; n < n_tiles; n += gridDim.x) {
-        const tile t = tile_at(tiles, n);
+    for (int n = blockIdx.x; n < count_work(list); n += gridDim.x) {
+        const work w =
+            work_at(list, n, (k_size + BK - 1) / BK, 1, TILE * TILE);
+        const tile t = w.t;
         const int i0 = t.i * TILE, j0 = t.j * TILE;
         sums d = {};
-        multiply(d, shared, x, y, i0, j0, t.z, rows, cols, k_size);
+        if (list.is_end)
+            add_parts(d, w.sums, list.parts);
+        else
+            multiply(d, shared, x, y, w, rows, cols, k_size);
+        if (w.sums && !list.is_end) {
+            put_sums(d, w.sums);
+            continue;
+        }
         stage_tile(d, shared, e, s, i0, j0, t.z, rows, cols);
         if (SYMMETRIC && i0 == j0)
             mirror_tile(shared);

@@ -12,10 +12,10 @@
 // with, and the host refuses.
 //
 // One warpgroup feeds TMA, the others multiply.  A block of threads goes
-// through tiles blockIdx.x, blockIdx.x + gridDim.x and so on of the table.
+// through numbers blockIdx.x, blockIdx.x + gridDim.x and so on of the work list.
 //
 // CLUSTER 2: blocks 2 b and 2 b + 1 are a cluster, launched as one, and the
-// grid and the table are even.  Tiles 2 b and 2 b + 1 of the table are of one
+// grid, n_tiles and n_whole are even.  Tiles 2 b and 2 b + 1 of the table are of one
 // column and of one matrix: each block loads half of what they need of y and
 // TMA writes it to both, so both go through the ring in step, and a slot is
 // empty when both have read it.  No block leaves before the other is done with
@@ -33,6 +33,7 @@ enum {
     STAGE_BLOCKS = STAGE_BYTES / BLOCK_BYTES,
     ADDEND_STAGES = (CONSUMERS * (BN / 64) + STAGE_BLOCKS - 1) / STAGE_BLOCKS,
     // A block and its mirror image.
+    TILE_SIZE = BM * BN,
     BUFFER_BYTES = (SYMMETRIC ? 2 : 1) * BLOCK_BYTES,
     STAGING_BYTES = CONSUMERS * BUFFERS * BUFFER_BYTES,
     SHARED_LIMIT = 232448,
@@ -185,12 +186,12 @@ DEV void load_addend(const shared_plan &p, ring r, const tensor_map *s, tile t,
     }
 }
 
-// d = the sums of 64 rows of the tile: those of consumer wg.  A stage is given
-// back when the products after it are under way.
+// d = the sums of 64 rows of the tile: those of consumer wg, of n_steps >= 1 of
+// k.  A stage is given back when the products after it are under way.
 DEV void multiply(float (&d)[BN / 2], const shared_plan &p, ring &r, int wg,
-                  int k_steps)
+                  int n_steps)
 {
-    for (int k = 0; k < k_steps; k++, r.n++) {
+    for (int k = 0; k < n_steps; k++, r.n++) {
         const u32 at = p.stages + ring_slot(r) * STAGE_BYTES;
         const u64 a = descriptor(at + wg * 64 * ROW_BYTES, 16);
         const u64 b = descriptor(at + X_BYTES, N_MAJOR ? BLOCK_BYTES : 16);
@@ -207,6 +208,33 @@ DEV void multiply(float (&d)[BN / 2], const shared_plan &p, ring &r, int wg,
     wgmma_wait<0>();
     wgmma_finished(d);
     give_back(p, {r.n - 1});
+}
+
+// Sums of a part, 64 rows of the tile one after the other, of each what thread
+// after thread has.
+DEV void put_sums(const float (&d)[BN / 2], float *sums, int wg)
+{
+    float *to = sums + wg * 64 * BN + threadIdx.x % WARPGROUP;
+
+#pragma unroll
+    for (int i = 0; i < BN / 2; i++)
+        to[i * WARPGROUP] = d[i];
+}
+
+// d = those of all parts, in their order.
+DEV void add_parts(float (&d)[BN / 2], const float *sums, int wg, int parts)
+{
+    const float *from = sums + wg * 64 * BN + threadIdx.x % WARPGROUP;
+
+#pragma unroll
+    for (int i = 0; i < BN / 2; i++)
+        d[i] = from[i * WARPGROUP];
+    for (int part = 1; part < parts; part++) {
+        from += TILE_SIZE;
+#pragma unroll
+        for (int i = 0; i < BN / 2; i++)
+            d[i] += from[i * WARPGROUP];
+    }
 }
 
 // Where row `row` of the 8x8 block in column `chunk` lies in a swizzled block.
@@ -324,46 +352,62 @@ DEV void store_block(const float (&d)[BN / 2], int p, u32 normal,
 
 DEV void produce(const shared_plan &p, const tensor_map *x, const tensor_map *y,
                  const tensor_map *s, const epilogue &e, int rows, int cols,
-                 int k_steps, const u64 *tiles, int n_tiles)
+                 int k_steps, const work_list &list)
 {
-    const int addend_stages = e.beta != 0.f ? ADDEND_STAGES : 0;
     ring r = {0};
 
-    for (int n = blockIdx.x; n < n_tiles; n += gridDim.x) {
-        const tile t = tile_at(tiles, n);
-        for (int k = 0; k < k_steps; k++, r.n++)
-            load_stage(p, r, x, y, t, k);
-        for (int stage = 0; stage < addend_stages; stage++, r.n++)
-            load_addend(p, r, s, t, stage, rows, cols);
+    for (int n = blockIdx.x; n < count_work(list); n += gridDim.x) {
+        const work w = work_at(list, n, k_steps, CLUSTER, TILE_SIZE);
+        const bool has_addend = e.beta != 0.f && (!w.sums || list.is_end);
+#pragma unroll 1
+        for (int k = w.first; k < w.end; k++, r.n++)
+            load_stage(p, r, x, y, w.t, k);
+        for (int stage = 0; has_addend && stage < ADDEND_STAGES; stage++, r.n++)
+            load_addend(p, r, s, w.t, stage, rows, cols);
+    }
+}
+
+// Of all blocks of the consumer's rows, c from their sums.
+DEV void end_tile(float (&d)[BN / 2], const shared_plan &p, ring &r,
+                  const tensor_map *c, const epilogue &e, int rows, int cols,
+                  tile t, u32 &n_stored)
+{
+    const int wg = threadIdx.x / WARPGROUP, r0 = t.i * BM + wg * 64;
+    const u32 staging = p.blocks + wg * BUFFERS * BUFFER_BYTES;
+
+#pragma unroll
+    for (int i = 0; i < BN / 2; i++)
+        d[i] *= e.alpha;
+    if (e.beta != 0.f)
+        add_addend(d, p, r, e, wg, r0, t.j * BN, rows, cols);
+#pragma unroll
+    for (int b = 0; b < BN / 64; b++) {
+        const int c0 = t.j * BN + b * 64;
+        if (!has_block(r0, c0, rows, cols))
+            continue;
+        store_block(d, b, staging + n_stored++ % BUFFERS * BUFFER_BYTES, c, e,
+                    wg, r0, c0, t.z);
     }
 }
 
 DEV void consume(const shared_plan &p, const tensor_map *c, const epilogue &e,
-                 int rows, int cols, int k_steps, const u64 *tiles, int n_tiles)
+                 int rows, int cols, int k_steps, const work_list &list)
 {
     const int wg = threadIdx.x / WARPGROUP;
-    const u32 staging = p.blocks + wg * BUFFERS * BUFFER_BYTES;
     ring r = {0};
     u32 n_stored = 0;
 
-    for (int n = blockIdx.x; n < n_tiles; n += gridDim.x) {
-        const tile t = tile_at(tiles, n);
-        const int r0 = t.i * BM + wg * 64;
+    for (int n = blockIdx.x; n < count_work(list); n += gridDim.x) {
+        const work w = work_at(list, n, k_steps, CLUSTER, TILE_SIZE);
         float d[BN / 2];
-        multiply(d, p, r, wg, k_steps);
-#pragma unroll
-        for (int i = 0; i < BN / 2; i++)
-            d[i] *= e.alpha;
-        if (e.beta != 0.f)
-            add_addend(d, p, r, e, wg, r0, t.j * BN, rows, cols);
-#pragma unroll
-        for (int b = 0; b < BN / 64; b++) {
-            const int c0 = t.j * BN + b * 64;
-            if (!has_block(r0, c0, rows, cols))
-                continue;
-            store_block(d, b, staging + n_stored++ % BUFFERS * BUFFER_BYTES, c,
-                        e, wg, r0, c0, t.z);
-        }
+        if (list.is_end)
+            add_parts(d, w.sums, wg, list.parts);
+        else
+            multiply(d, p, r, wg, w.end - w.first);
+        if (w.sums && !list.is_end)
+            put_sums(d, w.sums, wg);
+        else
+            end_tile(d, p, r, c, e, rows, cols, w.t, n_stored);
     }
     if (threadIdx.x % WARPGROUP == 0)
         tma_store_wait();
@@ -384,8 +428,7 @@ extern "C" __global__ void __launch_bounds__(WARPGROUP *(CONSUMERS + 1), 1)
            const __grid_constant__ tensor_map y,
            const __grid_constant__ tensor_map s,
            const __grid_constant__ tensor_map c, const epilogue e, int rows,
-           int cols, int k_steps, const u64 *tiles, int n_tiles,
-           const int *skip)
+           int cols, int k_steps, const work_list list, const int *skip)
 {
     SHARED_DYNAMIC(shared);
     const shared_plan p = plan_shared(shared_address(shared));
@@ -406,11 +449,11 @@ extern "C" __global__ void __launch_bounds__(WARPGROUP *(CONSUMERS + 1), 1)
             tma_prefetch(&x);
             tma_prefetch(&y);
             tma_prefetch(&c);
-            produce(p, &x, &y, &s, e, rows, cols, k_steps, tiles, n_tiles);
+            produce(p, &x, &y, &s, e, rows, cols, k_steps, list);
         }
     } else {
         registers_grow<SPLIT.consumer>();
-        consume(p, &c, e, rows, cols, k_steps, tiles, n_tiles);
+        consume(p, &c, e, rows, cols, k_steps, list);
     }
     if (CLUSTER > 1)
         cluster_sync();

@@ -5,6 +5,10 @@
 enum {
     MAX_TILES = 1 << 30,
     GROUP = 8, /* rows of tiles */
+    STEP = 64, /* of k */
+    /* So that sums stay in L2. */
+    MAX_PARTS = 8,
+    MAX_ROUNDS = 2,
     INDEX_BITS = 20
 };
 
@@ -107,6 +111,37 @@ bool czr_tiles_find(const czr_cuda_program *program,
         return false;
     *out = (czr_cuda_product_tiles){t->rows, t->cols, t->stages, 0, t->cluster};
     return czr_cuda_product_is_legal(out, &split) && count(product, out);
+}
+
+/* Steps of k that the last wave takes in so many parts, and what adding them
+ * costs in the time of a step: the launch, and writing and reading sums. */
+static int64_t last_wave(int64_t n_split, int64_t wave, int64_t steps,
+                         int64_t parts)
+{
+    return divide_up(n_split * parts, wave) * (divide_up(steps, parts) + 3) +
+           8 + 2 * parts;
+}
+
+int czr_tiles_parts(const czr_cuda_product *product,
+                    const czr_cuda_product_device *device,
+                    const czr_cuda_product_tiles *tiles)
+{
+    const int64_t wave = device->sms / cluster_of(tiles) * cluster_of(tiles);
+    const int64_t steps = divide_up(product->k, STEP);
+    const int64_t n_split = wave ? tiles->n % wave : 0;
+    int64_t least = steps;
+    int best = 1;
+
+    for (int parts = 2; n_split && parts <= MAX_PARTS && parts <= steps &&
+                        n_split * parts <= MAX_ROUNDS * wave;
+         parts++) {
+        const int64_t cost = last_wave(n_split, wave, steps, parts);
+        if (cost < least) {
+            least = cost;
+            best = parts;
+        }
+    }
+    return best;
 }
 
 static uint64_t *fill_group(const czr_cuda_product *p,

@@ -160,6 +160,44 @@ static void clusters_are_planned(void **state)
     assert_string_equal(plan.kernel, "product_general_128x256x4");
 }
 
+/* 8 tiles for 5 blocks: 5 whole, 3 in 3 parts of its 3 steps. */
+static void last_waves_are_split(void **state)
+{
+    const czr_cuda_product_device five = {90, 5}, all = {90, 9};
+    const czr_cuda_product_tiles tiles = {128, 256, 4, 8, 1};
+    czr_cuda_product_tiles pairs = tiles;
+    (void)state;
+
+    assert_int_equal(
+        czr_cuda_product_plan_make(&good, &five, &tiles, &plan, message),
+        CZR_CUDA_PRODUCT_OK);
+    assert_int_equal(plan.n_whole, 8);
+    assert_int_equal(plan.parts, 1);
+    assert_true(plan.sums_bytes == 0);
+    assert_false(czr_cuda_product_plan_split(&good, &five, &tiles, 1, &plan));
+    assert_false(czr_cuda_product_plan_split(&good, &five, &tiles, 4, &plan));
+    assert_true(czr_cuda_product_plan_split(&good, &five, &tiles, 3, &plan));
+    assert_int_equal(plan.n_whole, 5);
+    assert_int_equal(plan.parts, 3);
+    assert_int_equal(plan.n_blocks, 5);
+    assert_true(plan.sums_bytes == 3 * 3 * 128 * 256 * 4);
+    /* All at once have no last wave but themselves. */
+    assert_int_equal(
+        czr_cuda_product_plan_make(&good, &all, &tiles, &plan, message),
+        CZR_CUDA_PRODUCT_OK);
+    assert_int_equal(plan.n_blocks, 8);
+    assert_true(czr_cuda_product_plan_split(&good, &all, &tiles, 2, &plan));
+    assert_int_equal(plan.n_whole, 0);
+    assert_int_equal(plan.n_blocks, 9);
+    /* Full waves stay; clusters have 4 of 5 SMs. */
+    pairs.cluster = 2;
+    assert_int_equal(
+        czr_cuda_product_plan_make(&good, &five, &pairs, &plan, message),
+        CZR_CUDA_PRODUCT_OK);
+    assert_false(czr_cuda_product_plan_split(&good, &five, &pairs, 2, &plan));
+    assert_int_equal(plan.n_whole, 8);
+}
+
 static void what_is_not_read_has_the_map_of_c(void **state)
 {
     czr_cuda_product p = good;
@@ -419,6 +457,7 @@ int main(void)
         cmocka_unit_test(other_shapes_are_not),
         cmocka_unit_test(a_plan_is_by_hand),
         cmocka_unit_test(clusters_are_planned),
+        cmocka_unit_test(last_waves_are_split),
         cmocka_unit_test(forms_have_their_own_names),
         cmocka_unit_test(what_is_not_read_has_the_map_of_c),
         cmocka_unit_test(a_second_buffer_goes_where_there_is_room),

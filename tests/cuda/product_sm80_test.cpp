@@ -9,7 +9,7 @@
 
 const int TILE_ROWS = TILE, TILE_COLS = TILE, TILE_CLUSTER = 1;
 
-void run_product(product &p)
+void run_product(product &p, bool is_end)
 {
     const operand x = {p.x.data, p.x.stride, p.x.size};
     const operand y = {p.y.data, p.y.stride, p.y.size};
@@ -19,6 +19,6 @@ void run_product(product &p)
 
     simt::launch(p.size.n_blocks, THREADS, [&] {
         kernel(x, y, s, c, e, p.size.rows, p.size.cols, p.size.k,
-               p.tiles.data(), static_cast<int>(p.tiles.size()), p.skip);
+               list_of(p, is_end), p.skip);
     });
 }

@@ -17,7 +17,7 @@ static tensor_map map_of(matrices &m, int batch)
             {1, m.stride, m.size}};
 }
 
-void run_product(product &p)
+void run_product(product &p, bool is_end)
 {
     constexpr int threads = WARPGROUP * (CONSUMERS + 1);
     const tensor_map x = map_of(p.x, p.size.batch);
@@ -33,7 +33,7 @@ void run_product(product &p)
         p.size.n_blocks * CLUSTER, threads,
         [&] {
             kernel(x, y, s, c, e, p.size.rows, p.size.cols, steps,
-                   p.tiles.data(), static_cast<int>(p.tiles.size()), p.skip);
+                   list_of(p, is_end), p.skip);
         },
         CLUSTER);
 }

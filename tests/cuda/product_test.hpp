@@ -4,6 +4,8 @@
 
 #include "simt/element.hpp"
 
+#include <algorithm>
+
 extern "C" {
 #include "passes/solve/tile_order.h"
 }
@@ -65,6 +67,9 @@ struct product {
     matrices x, y, s, c;
     std::vector<u64> tiles;
     const int *skip = nullptr;
+    // The last tiles in so many parts of k, and their sums, NaNs before.
+    int n_whole = 0, parts = 1;
+    std::vector<float> sums;
 
     explicit product(const problem &p)
         : size(p), x(p.batch, p.rows, p.k),
@@ -79,8 +84,15 @@ struct product {
     }
 };
 
-// By the architecture: tiles of TILE_ROWS x TILE_COLS, so many a cluster.
-void run_product(product &p);
+// What of one launch, or of the one behind it, is to be computed.
+inline work_list list_of(product &p, bool is_end)
+{
+    return {p.tiles.data(), p.sums.data(), static_cast<int>(p.tiles.size()),
+            p.n_whole,      p.parts,       is_end};
+}
+
+// By the architecture, one launch: tiles of TILE_ROWS x TILE_COLS, so many a cluster.
+void run_product(product &p, bool is_end);
 extern const int TILE_ROWS, TILE_COLS, TILE_CLUSTER;
 
 inline void order_tiles(product &p)
@@ -99,6 +111,30 @@ inline void order_tiles(product &p)
     std::vector<uint64_t> order(static_cast<std::size_t>(n));
     cz_tile_order(&tiling, order.data());
     p.tiles.assign(order.begin(), order.end());
+    p.n_whole = static_cast<int>(n);
+}
+
+// Some of the last tiles in parts, by lot.
+inline void split_tiles(product &p)
+{
+    const unsigned n_steps = (static_cast<unsigned>(p.size.k) + 63) / 64;
+    const auto n = static_cast<unsigned>(p.tiles.size() / TILE_CLUSTER);
+    p.parts = static_cast<int>(1 + simt::draw() % std::min(n_steps, 4u));
+    if (p.parts > 1)
+        p.n_whole = static_cast<int>(simt::draw() % (n + 1)) * TILE_CLUSTER;
+    const auto n_split = p.tiles.size() - static_cast<std::size_t>(p.n_whole);
+    p.sums.assign(n_split * static_cast<std::size_t>(p.parts) * TILE_ROWS *
+                          TILE_COLS + 1,
+                  NAN);
+}
+
+inline void compute(product &p)
+{
+    run_product(p, false);
+    if (p.n_whole < static_cast<int>(p.tiles.size()))
+        run_product(p, true);
+    if (!p.sums.empty() && !std::isnan(p.sums.back()))
+        simt::fail("sums are written past their end");
 }
 
 // Half a unit in the last place of an element, and what f32 sums may lose.
@@ -158,8 +194,9 @@ inline void test_product(const problem &size, std::uint64_t seed)
     simt::seed = seed;
     product p(size);
     order_tiles(p);
+    split_tiles(p);
     simt::readable = {p.x.range(), p.y.range(), p.s.range()};
-    run_product(p);
+    compute(p);
     check_product(p);
 }
 
@@ -170,7 +207,14 @@ inline void test_skipped(const problem &size)
 
     order_tiles(p);
     p.skip = &skip;
-    run_product(p);
+    for (int turn = 0; turn < 2; turn++) {
+        compute(p);
+        p.n_whole = 0;
+        p.sums.assign(static_cast<std::size_t>(TILE_ROWS) * TILE_COLS + 1, NAN);
+    }
+    for (const float sum : p.sums)
+        if (!std::isnan(sum))
+            simt::fail("a skipped step writes sums");
     for (const u16 v : p.c.storage)
         if (v != 0xffff)
             simt::fail("a skipped step writes");

@@ -33,9 +33,14 @@ typedef struct arguments {
     czr_product_operand x, y, s, c;
     czr_product_epilogue e;
     int rows, cols, k;
-    const uint64_t *tiles;
-    int n_tiles;
+    czr_product_list list;
 } arguments;
+
+/* Of a tile k from first to end; what sums there are already, or are to be. */
+typedef struct part {
+    int first, end;
+    float *sums;
+} part;
 
 /* Matrix z, of which so many rows and columns are touched; NULL: not there. */
 static uint16_t *matrix(const czr_product_operand *m, int z, int rows, int cols)
@@ -54,17 +59,37 @@ static double dot(const uint16_t *x, const uint16_t *y, uint64_t stride, int k)
     return sum;
 }
 
-/* Element (i, j) of sums of products. */
+/* Element (i, j) of sums of products, over k from `first` to `end`. */
 static double product_at(const arguments *a, const uint16_t *x,
-                         const uint16_t *y, int i, int j)
+                         const uint16_t *y, int i, int j, part p)
 {
-    const uint16_t *row = x + (uint64_t)i * a->x.stride;
+    const uint16_t *row = x + (uint64_t)i * a->x.stride + p.first;
+    const uint64_t stride = a->y.stride, first = (uint64_t)p.first;
 
-    return a->of.is_n_major ? dot(row, y + j, a->y.stride, a->k)
-                            : dot(row, y + (uint64_t)j * a->y.stride, 1, a->k);
+    return a->of.is_n_major
+               ? dot(row, y + first * stride + j, stride, p.end - p.first)
+               : dot(row, y + (uint64_t)j * stride + first, 1, p.end - p.first);
 }
 
-static void compute_tile(const arguments *a, uint64_t tile)
+/* Number `at` of the tile. */
+static double sum_at(const arguments *a, const uint16_t *x, const uint16_t *y,
+                     int i, int j, part p, int at)
+{
+    const int size = a->of.rows * a->of.cols;
+    double sum = 0;
+
+    if (!p.sums || !a->list.is_end)
+        sum = product_at(a, x, y, i, j, p);
+    for (int n = 0; a->list.is_end && n < a->list.parts; n++)
+        sum += (double)p.sums[n * size + at];
+    if (p.sums && !a->list.is_end)
+        p.sums[at] = (float)sum;
+    return sum;
+}
+
+/* With `sums`, of as many elements as the tile has: of a part those alone, at
+ * the end c from those of all parts. */
+static void compute_tile(const arguments *a, uint64_t tile, part p)
 {
     const int z = (int)(tile >> 40);
     const int i0 = (int)(tile & 0xfffff) * a->of.rows;
@@ -83,7 +108,11 @@ static void compute_tile(const arguments *a, uint64_t tile)
         for (int j = j0; j < j0 + a->of.cols && j < a->cols; j++) {
             if (a->of.is_symmetric && i > j)
                 continue;
-            double sum = product_at(a, x, y, i, j) * (double)a->e.alpha;
+            double sum =
+                sum_at(a, x, y, i, j, p, (i - i0) * a->of.cols + j - j0);
+            if (p.sums && !a->list.is_end)
+                continue;
+            sum *= (double)a->e.alpha;
             if (a->e.beta != 0.f)
                 sum += (double)a->e.beta *
                        bf16_to_f32(s[(uint64_t)i * a->s.stride + (uint64_t)j]);
@@ -110,6 +139,30 @@ static czr_product_operand operand(const void *argument, bool is_map)
                                  strides[1] / 2};
 }
 
+/* Number `split` of the tiles that are in parts, negative: not in parts. */
+static void compute_parts(const arguments *a, uint64_t tile, int split)
+{
+    const czr_product_list *l = &a->list;
+    const size_t size = (size_t)a->of.rows * (size_t)a->of.cols * sizeof(float);
+    const int64_t steps = (a->k + 63) / 64;
+
+    if (split < 0) {
+        if (!l->is_end)
+            compute_tile(a, tile, (part){0, a->k, NULL});
+        return;
+    }
+    for (int64_t i = 0; i < (l->is_end ? 1 : l->parts); i++) {
+        const int end = (int)(steps * (i + 1) / l->parts) * 64;
+        const czr_address at =
+            l->sums + size * (size_t)(split * (int64_t)l->parts + i);
+        const part p = {
+            (int)(steps * i / l->parts) * 64, end < a->k ? end : a->k,
+            fake_at(at, l->is_end ? size * (size_t)l->parts : size)};
+        if (p.sums)
+            compute_tile(a, tile, p);
+    }
+}
+
 /* For sm_90 k is in steps of 64, beyond the end of x: what is there is 0 and
  * is left out. */
 static void run(void **from, form of)
@@ -121,10 +174,10 @@ static void run(void **from, form of)
                    .c = operand(from[3], of.is_sm90),
                    .rows = *(int *)from[5],
                    .cols = *(int *)from[6],
-                   .k = *(int *)from[7] * (of.is_sm90 ? 64 : 1),
-                   .n_tiles = *(int *)from[9]};
+                   .k = *(int *)from[7] * (of.is_sm90 ? 64 : 1)};
 
     memcpy(&a.e, from[4], sizeof a.e);
+    memcpy(&a.list, from[8], sizeof a.list);
     if (of.is_sm90) {
         const uint64_t columns =
             ((const czr_tensor_map *)from[0])->opaque[FAKE_MAP_COLUMNS];
@@ -132,14 +185,14 @@ static void run(void **from, form of)
                   ? (int)columns
                   : a.k;
     }
-    const czr_address at_skip = *(czr_address *)from[10];
+    const czr_address at_skip = *(czr_address *)from[9];
     const int32_t *skip = at_skip ? fake_at(at_skip, sizeof *skip) : NULL;
     if ((at_skip && !skip) || (skip && *skip))
         return;
-    a.tiles =
-        fake_at(*(czr_address *)from[8], (size_t)a.n_tiles * sizeof(uint64_t));
-    for (int t = 0; a.tiles && t < a.n_tiles; t++)
-        compute_tile(&a, a.tiles[t]);
+    const uint64_t *tiles =
+        fake_at(a.list.tiles, (size_t)a.list.n_tiles * sizeof(uint64_t));
+    for (int t = 0; tiles && t < a.list.n_tiles; t++)
+        compute_parts(&a, tiles[t], t - a.list.n_whole);
 }
 
 static void run_gemm(void **from)
@@ -157,7 +210,7 @@ static void run_gemm(void **from)
         .cols = g.n,
         .k = g.k};
     for (int z = 0; z < g.batch; z++)
-        compute_tile(&a, (uint64_t)z << 40);
+        compute_tile(&a, (uint64_t)z << 40, (part){0, g.k, NULL});
 }
 
 /* ---- by name ------------------------------------------------------------ */

@@ -15,6 +15,7 @@ static int trials = 30;
 static unsigned first_seed = 1;
 static cz_tile_shape shape;
 static bool is_symmetric, is_n_major;
+static int n_split; /* plans whose last wave is in parts */
 
 /* ---- one product -------------------------------------------------------- */
 
@@ -25,6 +26,8 @@ typedef struct trial {
     size_t bytes[4];
     bool is_sm90;
     uint64_t *tiles;
+    int parts;
+    czr_address sums;
     void *stream;
     czr_product_kernel kernel;
 } trial;
@@ -65,6 +68,7 @@ static void draw_trial(trial *t, unsigned seed)
     p->n = is_symmetric ? p->m : draw(1, 300);
     p->k = draw(1, 150);
     p->batch = draw(1, 3);
+    t->parts = (int)draw(1, 3);
     p->is_symmetric = is_symmetric;
     p->is_n_major = is_n_major;
     p->alpha = (float)draw(-4, 4) / 2;
@@ -136,8 +140,11 @@ static czr_status plan_tiles(trial *t, czr_cuda_product_plan *plan)
     assert_non_null(t->tiles);
     cz_tile_order(&tiling, t->tiles);
     if (czr_cuda_product_plan_make(&t->product, &device, &tiles, plan,
-                                   message) == CZR_CUDA_PRODUCT_OK)
+                                   message) == CZR_CUDA_PRODUCT_OK) {
+        n_split += czr_cuda_product_plan_split(&t->product, &device, &tiles,
+                                               t->parts, plan);
         return CZR_OK;
+    }
     fail_msg("%s", message);
     return CZR_ERR_ARGUMENT;
 }
@@ -152,8 +159,14 @@ static czr_status open_kernel(test_bench *bench, trial *t)
         return status;
     bodies_write_code(plan.kernel, t->is_sm90, text);
     const czr_nvrtc_code code = {.bytes = (unsigned char *)text};
-    return czr_product_kernel_open(bench->context, &t->product, &plan, &code,
-                                   t->tiles, t->stream, &t->kernel);
+    status = czr_product_kernel_open(bench->context, &t->product, &plan, &code,
+                                     t->tiles, t->stream, &t->kernel);
+    if (status == CZR_OK && plan.sums_bytes)
+        status = czr_context_alloc(bench->context, plan.sums_bytes, &t->sums);
+    return status == CZR_OK && plan.sums_bytes
+               ? czr_product_kernel_aim(&t->kernel, &t->product, &plan, t->sums,
+                                        0)
+               : status;
 }
 
 static czr_status send(test_bench *bench, trial *t)
@@ -197,6 +210,7 @@ static void drop_trial(test_bench *bench, trial *t)
         czr_context_free(bench->context, matrix_of(t, i)->address);
         free(t->host[i]);
     }
+    czr_context_free(bench->context, t->sums);
     czr_context_close_stream(bench->context, t->stream);
     free(t->tiles);
 }
@@ -226,6 +240,7 @@ static void computes_what_was_asked_for(void **state)
         bench_close(&bench);
         assert_int_equal(bench_leftovers(), 0);
     }
+    assert_true(trials < 30 || n_split > 0);
 }
 
 /* Of a product on sm_90 that is opened and not run. */
