@@ -2,6 +2,7 @@
  * row a line. */
 #include "codegen/codegen_internal.h"
 #include "dsl/growth.h"
+#include "dsl/state.h"
 
 #include <string.h>
 
@@ -190,7 +191,7 @@ static void put_states_of(cz_emitter *emitter, int number)
     cz_text_printf(emitter->out,
                    "static const czr_state_desc states_%d[] = {\n", number);
     for (int i = 0; i < rule->states.n; i++) {
-        const int64_t *shape = rule->state_shapes.v + 2 * (size_t)i;
+        const int64_t *shape = cz_state_shape(rule, i);
         cz_text_puts(emitter->out, "    {");
         cz_emit_string(emitter->out, rule->states.v[i]);
         cz_text_printf(emitter->out, ", %s, ",

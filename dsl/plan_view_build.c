@@ -211,7 +211,7 @@ static bool read_uses(cz_view_builder *b)
  * so is symmetry; an extern is whole, in f32, without a first value. */
 static bool check_state(cz_view_builder *b, const cz_fact_rule *rule, int state)
 {
-    const cz_ints shape = {rule->state_shapes.v + 2 * (size_t)state, 2};
+    const cz_ints shape = {cz_state_shape(rule, state), 2};
     const int64_t is_whole = shape.v[0] > 0;
     const int64_t is_square = is_whole && shape.v[0] == shape.v[1];
     const int64_t is_extern = rule->state_extern.v[state];
@@ -344,7 +344,7 @@ static bool is_settled(const cz_fact_rule *rule, cz_ints states, int i)
 
     return state < rule->states.n && (i == 0 || states.v[i - 1] < state) &&
            rule->shape.n == 2 && cz_state_is_whole(rule, (int)state) &&
-           memcmp(rule->state_shapes.v + 2 * state, rule->shape.v,
+           memcmp(cz_state_shape(rule, (int)state), rule->shape.v,
                   2 * sizeof *rule->shape.v) == 0;
 }
 

@@ -374,6 +374,7 @@ static bool read_segment(reader *r, cz_ir_op op, cz_view_step *step)
         return fail(r, "a segment out of order");
     if (partial < 0 || partial >> step->n_out != 0)
         return fail(r, "partial sums that are no results");
+    assert(r->values || step->n_in == 0);
     for (int i = 0; i < step->n_in; i++)
         if (r->values[step->in[i]].sum_of == segment)
             return fail(r, "an operand that is not added up or gathered yet");

@@ -13,9 +13,14 @@ bool cz_states_are_listed(const cz_fact_rule *rule)
            rule->state_shapes.n == 2 * n && rule->state_extern.n == n;
 }
 
+const int64_t *cz_state_shape(const cz_fact_rule *rule, int state)
+{
+    return rule->state_shapes.v + (size_t)state * 2;
+}
+
 bool cz_state_is_whole(const cz_fact_rule *rule, int state)
 {
-    return rule->state_shapes.v[2 * state] > 0;
+    return cz_state_shape(rule, state)[0] > 0;
 }
 
 bool cz_state_is_extern(const cz_fact_rule *rule, int state)
@@ -33,8 +38,9 @@ bool cz_state_any_whole(const cz_fact_rule *rule)
 
 int64_t cz_state_elements(const cz_fact_rule *rule, int state)
 {
-    return rule->state_shapes.v[2 * state] *
-           rule->state_shapes.v[2 * state + 1];
+    const int64_t *shape = cz_state_shape(rule, state);
+
+    return shape[0] * shape[1];
 }
 
 static int64_t element_bytes(const cz_fact_rule *rule, int state)
@@ -77,7 +83,7 @@ int64_t cz_state_shard_bytes(const cz_fact_rule *rule)
 
 double cz_state_initial(const cz_fact_rule *rule, int state, int64_t i)
 {
-    const int64_t columns = rule->state_shapes.v[2 * state + 1];
+    const int64_t columns = cz_state_shape(rule, state)[1];
     const bool is_zero = rule->state_diagonal.v[state] && columns > 0 &&
                          i / columns != i % columns;
 
@@ -95,7 +101,7 @@ bool cz_state_is_tensor(const cz_fact_rule *rule, int state, cz_ir_type type)
         return cz_ir_type_equal(type,
                                 cz_ir_tensor_type(type.dtype, as.n, as.v));
     }
-    const int64_t *shape = rule->state_shapes.v + 2 * state;
+    const int64_t *shape = cz_state_shape(rule, state);
     if (type.rank == 2)
         return type.shape[0] == shape[0] && type.shape[1] == shape[1];
     if (type.rank == 1)

@@ -11,6 +11,8 @@
 
 /* Lists of the rule are as long as they have to be. */
 bool cz_states_are_listed(const cz_fact_rule *rule);
+/* Rows and columns, as stored, of one that is whole; 0, 0 of others. */
+const int64_t *cz_state_shape(const cz_fact_rule *rule, int state);
 /* In one piece at the owner, of a shape of its own. */
 bool cz_state_is_whole(const cz_fact_rule *rule, int state);
 /* Given by the trainer before each update, written by no stage. */

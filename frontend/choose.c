@@ -4,6 +4,7 @@
  * member decides for its cell. */
 #include "frontend/choose.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "frontend/match.h"
@@ -185,6 +186,7 @@ static void offer_all(chooser *c, const cz_family *family, pieces *p)
 static void report_unmapped(chooser *c, const cz_family *family, cz_part part,
                             cz_use *use)
 {
+    assert(family->blocks);
     const cz_piece *piece = &family->blocks->pieces[part.piece];
     cz_diag_error(c->diags, CZ_UNSUPPORTED, cz_use_tiles(use->node)->span,
                   "tiles of %lld rows that cut repetitions of %lld rows, as "

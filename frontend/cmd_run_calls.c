@@ -180,7 +180,7 @@ static cz_run_state state_of(cz_repetition *r, const cz_run_result *result,
 {
     const cz_fact_rule *rule = r->job->view->rules[r->rule].fact;
     const int64_t *shape = cz_state_is_whole(rule, state)
-                               ? rule->state_shapes.v + 2 * (size_t)state
+                               ? cz_state_shape(rule, state)
                                : rule->shape.v;
     const bool turns = rule->transposed && shape[0] > 1 && shape[1] > 1;
     const int64_t n = shape[0] * shape[1];

@@ -208,7 +208,7 @@ static void put_parameters(cz_report *r)
 static void put_state_shape(cz_report *r, const cz_fact_rule *rule, int state)
 {
     const bool is_whole = cz_state_is_whole(rule, state);
-    const cz_ints shape = {rule->state_shapes.v + 2 * state, is_whole ? 2 : 0};
+    const cz_ints shape = {cz_state_shape(rule, state), is_whole ? 2 : 0};
     cz_json_put_bool(&r->json, "diagonal", rule->state_diagonal.v[state]);
     cz_json_put_bool(&r->json, "symmetric", rule->state_symmetric.v[state]);
     cz_json_put_bool(&r->json, "whole", is_whole);

@@ -2,6 +2,8 @@
  * its states are called. */
 #include "frontend/rule/internal.h"
 
+#include <assert.h>
+
 /* ---- where it stands ---- */
 
 /* What forbids a call that declares states where it stands, or NULL; then *at
@@ -28,6 +30,7 @@ bool cz_rule_check_call(cz_rule *rule)
     const char *where = inner->caller ? find_obstacle(rule, &at) : NULL;
     if (!where)
         return true;
+    assert(at);
     rule->frame = at->caller;
     cz_rule_error(rule, CZ_BAD_TYPE, at->call,
                   "'%s' declares states: it is called %s", at->def->text,
