@@ -350,7 +350,7 @@ static void settle(cut_pass *pass, int number, cz_fact_rule *rule,
     memcpy(shapes, rule->state_shapes.v, 2 * (size_t)n * sizeof *shapes);
     for (int s = 0; s < n; s++)
         if (whole[s] && !cz_state_is_whole(rule, s)) {
-            memcpy(shapes + 2 * s, rule->shape.v, 2 * sizeof *shapes);
+            memcpy(shapes + 2 * (size_t)s, rule->shape.v, 2 * sizeof *shapes);
             states[n_settled++] = s;
         }
     rule->state_shapes.v = shapes;

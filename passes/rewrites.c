@@ -116,7 +116,7 @@ static void find_settled(const cz_view_rule *rule, cz_rewrite *out)
     for (int i = 0; i < rule->settled.n; i++)
         add(out,
             product_of(n[0], n[1],
-                       2 * cz_dtype_bytes(rule->states[rule->settled.v[i]])),
+                       2LL * cz_dtype_bytes(rule->states[rule->settled.v[i]])),
             0);
 }
 
@@ -139,7 +139,7 @@ static void find_products(const cz_view_stage *body, cz_rewrite *out)
                 product_of(it->rows, it->columns + 1, it->inner));
         if (has_epilogue(it))
             add(&out[CZ_REWRITE_EPILOGUE],
-                product_of(it->rows, it->columns, 2 * cz_dtype_bytes(CZ_F32)),
+                product_of(it->rows, it->columns, 2LL * cz_dtype_bytes(CZ_F32)),
                 0);
     }
 }
