@@ -1,6 +1,7 @@
 /* Files and names: reading, following imports, looking up. */
 #include "frontend/import.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -321,6 +322,7 @@ static const cz_source *keep_main(cz_scope *scope, const cz_text *text,
 
 static void read_main(cz_scope *scope, const char *path, const cz_text *text)
 {
+    assert(path);
     const bool is_stdin = strcmp(path, "-") == 0;
     const char *slash = strrchr(path, '/');
     const char *name = is_stdin ? "<stdin>" : slash ? slash + 1 : path;

@@ -3,6 +3,8 @@
  * a value for the last time may leave its result in its place. */
 #include "passes/workspace.h"
 
+#include <assert.h>
+
 #include "dsl/plan_view_within.h"
 #include "passes/liveness.h"
 
@@ -169,6 +171,7 @@ static bool join(workspace *w, int s, int value, int first_result)
     if (before == NOWHERE || is_taken(w, w->homes[before], first_result, value))
         return false;
     const home at = w->homes[before];
+    assert(w->moved || at.buffer == NOWHERE);
     if (at.buffer != NOWHERE) {
         if (w->moved[at.buffer] != NOWHERE)
             return false;
@@ -195,6 +198,7 @@ static void join_output(workspace *w, int s, int value, int output,
     if (room == NOWHERE || before == NOWHERE)
         return;
     const int buffer = w->homes[before].buffer;
+    assert(w->moved || buffer == NOWHERE);
     if (buffer == NOWHERE || w->moved[buffer] != NOWHERE ||
         is_taken(w, w->homes[before], first_result, value) ||
         w->buffers[buffer].bytes != w->rooms[room].bytes)

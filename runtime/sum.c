@@ -81,7 +81,7 @@ void czr_sum_leaves(const czr_reduce_scatter *mine,
                     const czr_unit *const *members, int n_members,
                     bool rank_order)
 {
-    float acc[CHUNK];
+    float acc[CHUNK] = {0};
 
     for (int64_t done = 0; done < mine->n; done += CHUNK) {
         const int64_t left = mine->n - done, at = mine->first + done;

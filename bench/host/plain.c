@@ -151,9 +151,9 @@ double NAME(const bench_matrix *matrices, int n, float *space)
     for (int i = 0; i < n; i++)
         if (matrices[i].rows * matrices[i].columns > largest)
             largest = matrices[i].rows * matrices[i].columns;
-    const spaces s = {space, space + largest, (real *)(space + 2 * largest),
-                      (real *)(space + 3 * largest),
-                      (real *)(space + 4 * largest)};
+    const spaces s = {space, space + largest, (void *)(space + 2 * largest),
+                      (void *)(space + 3 * largest),
+                      (void *)(space + 4 * largest)};
     for (int i = 0; i < n; i++)
         seconds += step(&matrices[i], &s);
     return seconds;
