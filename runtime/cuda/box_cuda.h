@@ -1,5 +1,5 @@
-/* Boxes of transfers between memories of a device: a copy for each run where
- * there are few, else one kernel for many boxes. */
+/* Boxes of transfers between memories of a device: a copy of a box of few runs,
+ * else one kernel for many boxes. */
 #ifndef CZR_CUDA_BOX_CUDA_H
 #define CZR_CUDA_BOX_CUDA_H
 
@@ -27,8 +27,8 @@ void czr_boxes_add(czr_boxes *boxes, int64_t n_rows, int64_t row_bytes,
 /* Puts on the stream what has been added, and returns the status. */
 czr_status czr_boxes_put(czr_boxes *boxes);
 
-/* czr_box_copy, either among `boxes`, or by copies behind what the stream has:
- * for a box of few runs, or whose runs are neighbours at both ends. */
+/* czr_box_copy, either among `boxes`, or by a copy behind what the stream has:
+ * of a box of few runs, or whose runs are neighbours at both ends. */
 czr_status czr_box_put(czr_context *context, czr_boxes *boxes,
                        unsigned char *to_base, const czr_transfer_row *to,
                        const unsigned char *from_base,

@@ -26,7 +26,7 @@ typedef struct czr_device_cuda_options {
     int n_bodies;
     czr_collect *collect; /* the caller's, as the context; NULL: conversions,
                            * fills and mirrors fail, and boxes
-                           * are copied run by run */
+                           * are copied one by one */
     int64_t deadline_ms;  /* of a finish for each stream; 0: none */
     bool is_timed;        /* count the host's time */
 } czr_device_cuda_options;

@@ -5,7 +5,6 @@
  * Both ends know how large a box is, and in which order theirs are; whether one
  * lies in one piece is each end's own affair. */
 #include "runtime/box.h"
-#include "runtime/cuda/box_cuda.h"
 #include "runtime/cuda/world_nccl_trade.h"
 #include "runtime/memory.h"
 
@@ -106,11 +105,7 @@ static void move_row(czr_boxes *boxes, const czr_transfer_row *row,
 static void pack(czr_nccl_work *work, bool is_recv)
 {
     const czr_transfer *transfer = &work->unit->of.transfer;
-    const czr_nccl_sums *sums = &work->world->options.sums;
-    czr_boxes boxes = {.collect = sums->collect,
-                       .pack = sums->pack,
-                       .stream = work->stream,
-                       .status = work->status};
+    czr_boxes boxes = czr_nccl_boxes_of(work);
     size_t at = 0;
 
     for (int i = 0; i < 2 * work->size; i++)

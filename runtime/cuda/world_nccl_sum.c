@@ -266,7 +266,7 @@ void czr_nccl_all_reduce(czr_nccl_work *work)
 
 /* A member's rows [first, first + n) of a band, between a matrix and where they
  * are packed. */
-static void copy_band(czr_nccl_work *work, const czr_band *band,
+static void move_band(czr_boxes *boxes, const czr_band *band,
                       unsigned char *matrix, unsigned char *packed,
                       size_t element, czr_range rows, bool is_back)
 {
@@ -280,13 +280,14 @@ static void copy_band(czr_nccl_work *work, const czr_band *band,
         next = (row / block + 1) * block;
         next = next < end ? next : end;
         for (int i = 0; i < n_runs; i++) {
-            unsigned char *at = packed + (i ? runs[0].n * element : 0);
-            unsigned char *place = matrix + runs[i].first * element;
-            czr_nccl_copy_box(work, is_back ? place : at,
-                              is_back ? band->side * element : width,
-                              is_back ? at : place,
-                              is_back ? width : band->side * element,
-                              next - row, runs[i].n * element);
+            const czr_strided at = {
+                czr_address_of(packed + (i ? runs[0].n * element : 0)), width};
+            const czr_strided place = {
+                czr_address_of(matrix + runs[i].first * element),
+                band->side * element};
+            czr_boxes_add(boxes, (int64_t)(next - row),
+                          (int64_t)(runs[i].n * element), is_back ? at : place,
+                          is_back ? place : at);
         }
         packed += (next - row) * width;
     }
@@ -316,21 +317,25 @@ static void sum_band_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
     const size_t element = czr_sum_bytes(sum->type);
     const czr_range own = chunk_of(work->seat->shares[work->self], chunk, k);
     const size_t own_bytes = band_bytes(&sum->band, element, own);
+    czr_boxes out = czr_nccl_boxes_of(work);
 
     for (int i = 0; i < work->size; i++) {
         const czr_range theirs = chunk_of(work->seat->shares[i], chunk, k);
         unsigned char *packed =
             i == work->self ? czr_nccl_slot(work, i) : czr_nccl_outbox(work, i);
-        copy_band(work, &sum->band, sum->data, packed, element, theirs, false);
+        move_band(&out, &sum->band, sum->data, packed, element, theirs, false);
         pieces->from[i] = packed;
         pieces->from_bytes[i] = band_bytes(&sum->band, element, theirs);
         pieces->to[i] = czr_nccl_slot(work, i);
         pieces->to_bytes[i] = own_bytes;
     }
+    work->status = czr_boxes_put(&out);
     czr_nccl_trade(work);
     czr_nccl_sum(work, sum->type, own_bytes / element);
-    copy_band(work, &sum->band, sum->data, czr_nccl_slot(work, work->self),
+    czr_boxes back = czr_nccl_boxes_of(work);
+    move_band(&back, &sum->band, sum->data, czr_nccl_slot(work, work->self),
               element, own, true);
+    work->status = czr_boxes_put(&back);
 }
 
 void czr_nccl_sum_scatter(czr_nccl_work *work)
@@ -366,14 +371,18 @@ void czr_nccl_band_gather(czr_nccl_work *work)
     for (int64_t k = 0; k < n_chunks; k++) {
         const czr_range own =
             chunk_of(work->seat->shares[work->self], chunk, k);
-        copy_band(work, &unit->band, unit->data,
+        czr_boxes out = czr_nccl_boxes_of(work);
+        move_band(&out, &unit->band, unit->data,
                   czr_nccl_slot(work, work->self), unit->element_bytes, own,
                   false);
+        work->status = czr_boxes_put(&out);
         czr_nccl_share(work, band_bytes(&unit->band, unit->element_bytes, own));
+        czr_boxes back = czr_nccl_boxes_of(work);
         for (int i = 0; i < work->size; i++)
             if (i != work->self)
-                copy_band(work, &unit->band, unit->data, czr_nccl_slot(work, i),
-                          unit->element_bytes,
+                move_band(&back, &unit->band, unit->data,
+                          czr_nccl_slot(work, i), unit->element_bytes,
                           chunk_of(work->seat->shares[i], chunk, k), true);
+        work->status = czr_boxes_put(&back);
     }
 }

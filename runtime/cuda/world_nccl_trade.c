@@ -36,14 +36,14 @@ void czr_nccl_copy(czr_nccl_work *work, const void *to, const void *from,
                              czr_address_of(from), bytes, work->stream);
 }
 
-void czr_nccl_copy_box(czr_nccl_work *work, const void *to, size_t to_stride,
-                       const void *from, size_t from_stride, size_t n_rows,
-                       size_t row_bytes)
+czr_boxes czr_nccl_boxes_of(const czr_nccl_work *work)
 {
-    if (work->status == CZR_OK)
-        work->status = czr_context_copy_box(
-            work->world->context, czr_address_of(to), to_stride,
-            czr_address_of(from), from_stride, n_rows, row_bytes, work->stream);
+    const czr_nccl_sums *sums = &work->world->options.sums;
+
+    return (czr_boxes){.collect = sums->collect,
+                       .pack = sums->pack,
+                       .stream = work->stream,
+                       .status = work->status};
 }
 
 /* ---- groups ------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #ifndef CZR_CUDA_WORLD_NCCL_TRADE_H
 #define CZR_CUDA_WORLD_NCCL_TRADE_H
 
+#include "runtime/cuda/box_cuda.h"
 #include "runtime/cuda/world_nccl_internal.h"
 
 /* The first failure stays: what comes behind it does nothing. */
@@ -22,10 +23,8 @@ unsigned char *czr_nccl_boxes(const czr_nccl_work *work);
 
 void czr_nccl_copy(czr_nccl_work *work, const void *to, const void *from,
                    size_t bytes);
-/* Rows that lie so far apart at either end. */
-void czr_nccl_copy_box(czr_nccl_work *work, const void *to, size_t to_stride,
-                       const void *from, size_t from_stride, size_t n_rows,
-                       size_t row_bytes);
+/* For boxes on the work's stream; what they end with is the work's status. */
+czr_boxes czr_nccl_boxes_of(const czr_nccl_work *work);
 
 /* A group: what is put between these two goes on together; false: nothing may
  * be put.  The end waits until NCCL has taken it. */

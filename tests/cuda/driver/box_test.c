@@ -1,5 +1,5 @@
-/* Boxes between memories of a device, beside the host's: which are copied run
- * by run and which by one kernel, and how many a launch takes.
+/* Boxes between memories of a device, beside the host's: which are copied,
+ * which are moved by one kernel, and how many a launch takes.
  *
  * box_test [SEED [TRIALS]] */
 #include "runtime/box.h"
@@ -21,7 +21,7 @@ typedef struct session {
     czr_address from, to;
     czr_boxes boxes;
     unsigned char given[ALL], wanted[ALL], made[ALL];
-    int n_packed, n_copied; /* boxes, and runs */
+    int n_packed, n_copied; /* boxes */
 } session;
 
 typedef struct pack_argument {
@@ -112,7 +112,7 @@ static void put_box(session *s, int i, bool has_kernel)
     const bool is_packed = has_kernel && !is_one && n_rows > 3;
 
     s->n_packed += is_packed;
-    s->n_copied += is_packed ? 0 : is_one ? 1 : (int)n_rows;
+    s->n_copied += !is_packed;
     czr_box_copy(s->wanted, &to, s->given, &from);
     assert_int_equal(czr_box_put(s->bench.context, &s->boxes,
                                  czr_pointer_of(s->to), &to,

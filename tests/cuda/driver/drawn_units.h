@@ -188,7 +188,7 @@ static inline void units_draw_transfer(units_plan *plan, int op,
     plan->at[op] = plan->bytes;
     const int n = czr_program_extent(&plan->program, row->comm);
     /* Each of them is a message of its own. */
-    int n_large = units_draw(random, 4) ? 0 : 3;
+    int n_large = units_draw(random, 4) || plan->bytes > 1 << 21 ? 0 : 3;
     for (int from = 0; from < n; from++)
         for (int to = 0; to < n; to++)
             for (int k = units_draw(random, 3); from != to && k > 0; k--) {
