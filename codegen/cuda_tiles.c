@@ -59,11 +59,12 @@ static void add(cz_tile_rows *rows, const cz_emit_product *product,
     keep(rows, product, arena);
     if (!rows->tiler->choose(rows->tiler->user, product, &tiles))
         return;
-    cz_text_printf(
-        &rows->text, "    {%lld, %lld, %lld, %d, %d, %d, %d, %d, %d, %d},\n",
-        (long long)product->m, (long long)product->n, (long long)product->k,
-        product->is_symmetric, product->is_n_major, product->has_addend,
-        tiles.rows, tiles.cols, tiles.stages, tiles.cluster);
+    cz_text_printf(&rows->text,
+                   "    {%lld, %lld, %lld, %d, %d, %d, %d, %d, %d, %d, %d},\n",
+                   (long long)product->m, (long long)product->n,
+                   (long long)product->k, product->is_symmetric,
+                   product->is_n_major, product->has_addend, tiles.rows,
+                   tiles.cols, tiles.stages, tiles.cluster, tiles.parts);
     rows->n++;
 }
 

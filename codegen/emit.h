@@ -28,9 +28,9 @@ typedef struct cz_emit_product {
 } cz_emit_product;
 
 /* Rows and columns of a tile, steps along k that a block holds at once, blocks
- * of a cluster. */
+ * of a cluster, parts of k for tiles that fill no wave. */
 typedef struct cz_emit_tiles {
-    int rows, cols, stages, cluster;
+    int rows, cols, stages, cluster, parts;
 } cz_emit_tiles;
 
 /* Who chooses tiles for sm_90a. */

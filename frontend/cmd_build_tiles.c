@@ -27,7 +27,8 @@ static bool choose(const void *user, const cz_emit_product *product,
                         tiles->n_measured, &choice))
         return false;
     *out = (cz_emit_tiles){choice.shape.rows, choice.shape.cols,
-                           choice.shape.stages, choice.shape.cluster};
+                           choice.shape.stages, choice.shape.cluster,
+                           (int)choice.cost.parts};
     return true;
 }
 

@@ -98,12 +98,13 @@ static inline void *czr_cuda_out_bytes(const czr_cuda_call *call, size_t slot,
 /* ---- products ----------------------------------------------------------- */
 
 /* In which tiles a product of bf16 is computed on sm_90a: out [m, n], k long;
- * half of it where it is symmetric; N-major: of the second operand's rows. */
+ * half of it where it is symmetric; N-major: of the second operand's rows.
+ * parts: of k, for tiles that fill no wave of the GPU; 1: they are whole. */
 typedef struct czr_cuda_tiling {
     int64_t m, n, k;
     uint8_t is_symmetric, is_n_major, has_addend;
     int16_t rows, cols; /* of a tile */
-    uint8_t stages, cluster;
+    uint8_t stages, cluster, parts;
 } czr_cuda_tiling;
 
 /* ---- the program -------------------------------------------------------- */

@@ -19,8 +19,9 @@ typedef struct czr_cuda_loaded {
 
 /* A kernel of tensor cores for one shape. */
 typedef struct czr_cuda_tensor {
-    char name[CZR_CUDA_PRODUCT_NAME];
+    char name[CZR_CUDA_PRODUCT_NAME + 48]; /* and what is in parts */
     czr_cuda_product_tiles tiles;
+    int parts;                 /* of k, for tiles that fill no wave */
     czr_product_kernel kernel; /* without a context: there is none */
 } czr_cuda_tensor;
 

@@ -6,6 +6,7 @@
 #include "runtime/cuda/product_plain.h"
 #include "runtime/cuda/tiles.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { ALIGNMENT = 8, TURN_SIDE = 32, BF16_BYTES = 2, SUMS_ALIGNMENT = 256 };
@@ -86,19 +87,18 @@ static czr_cuda_product on_paper(const czr_product *p, bool is_own)
     return product;
 }
 
-/* The last wave in parts where that is faster. */
 static bool plan_product(const czr_cuda_product *product,
                          const czr_cuda_product_device *device,
-                         const czr_cuda_product_tiles *tiles,
+                         const czr_cuda_tensor *tensor,
                          czr_cuda_product_plan *plan)
 {
     char message[CZR_CUDA_PRODUCT_MESSAGE];
 
-    if (czr_cuda_product_plan_make(product, device, tiles, plan, message) !=
-        CZR_CUDA_PRODUCT_OK)
+    if (czr_cuda_product_plan_make(product, device, &tensor->tiles, plan,
+                                   message) != CZR_CUDA_PRODUCT_OK)
         return false;
-    czr_cuda_product_plan_split(product, device, tiles,
-                                czr_tiles_parts(product, device, tiles), plan);
+    czr_cuda_product_plan_split(product, device, &tensor->tiles, tensor->parts,
+                                plan);
     return true;
 }
 
@@ -127,6 +127,28 @@ static czr_status take(czr_cuda_stages *stages, const czr_cuda_product *product,
     return status;
 }
 
+/* As the program says, or by the rule of thumb. */
+static bool choose(const czr_cuda_program *program,
+                   const czr_cuda_product *product,
+                   const czr_cuda_product_device *device, czr_cuda_tensor *out)
+{
+    if (czr_tiles_find(program, product, device, &out->tiles, &out->parts))
+        return true;
+    if (!czr_tiles_choose(product, device, &out->tiles))
+        return false;
+    out->parts = czr_tiles_parts(product, device, &out->tiles);
+    return true;
+}
+
+static void describe(czr_cuda_tensor *tensor, const czr_cuda_product_plan *plan)
+{
+    if (plan->parts > 1)
+        snprintf(tensor->name, sizeof tensor->name,
+                 "%s (last wave in %d parts)", plan->kernel, plan->parts);
+    else
+        snprintf(tensor->name, sizeof tensor->name, "%s", plan->kernel);
+}
+
 static czr_status prepare(czr_cuda_stages *stages, const czr_product *p,
                           bool is_own, czr_cuda_tensor *out)
 {
@@ -134,11 +156,8 @@ static czr_status prepare(czr_cuda_stages *stages, const czr_product *p,
     const czr_cuda_product_device device = device_of(stages->context);
     czr_cuda_product_plan plan;
 
-    const bool is_chosen =
-        czr_tiles_find(stages->program, &product, &device, &out->tiles);
-
-    if ((!is_chosen && !czr_tiles_choose(&product, &device, &out->tiles)) ||
-        !plan_product(&product, &device, &out->tiles, &plan))
+    if (!choose(stages->program, &product, &device, out) ||
+        !plan_product(&product, &device, out, &plan))
         return CZR_OK;
     czr_cuda_stages_need(stages, turned_bytes(p) + plan.sums_bytes);
     uint64_t *table = calloc((size_t)out->tiles.n, sizeof *table);
@@ -147,7 +166,7 @@ static czr_status prepare(czr_cuda_stages *stages, const czr_product *p,
                                  "a table of %lld tiles",
                                  (long long)out->tiles.n);
     czr_tiles_fill(&product, &out->tiles, table);
-    memcpy(out->name, plan.kernel, sizeof out->name);
+    describe(out, &plan);
     const czr_status status =
         take(stages, &product, &plan, table, &out->kernel);
     free(table);
@@ -212,7 +231,7 @@ static bool make_plan(const czr_cuda_call *call, const czr_cuda_tensor *tensor,
     const czr_cuda_product_device device = device_of(call->stages->context);
 
     return tensor->kernel.context &&
-           plan_product(product, &device, &tensor->tiles, plan);
+           plan_product(product, &device, tensor, plan);
 }
 
 /* Operands and results are where the plan says. */

@@ -97,7 +97,7 @@ static bool is_of(const czr_cuda_tiling *t, const czr_cuda_product *p)
 bool czr_tiles_find(const czr_cuda_program *program,
                     const czr_cuda_product *product,
                     const czr_cuda_product_device *device,
-                    czr_cuda_product_tiles *out)
+                    czr_cuda_product_tiles *out, int *parts)
 {
     const czr_cuda_tiling *t = program->tilings;
     const czr_cuda_tiling *end = t + program->n_tilings;
@@ -110,6 +110,7 @@ bool czr_tiles_find(const czr_cuda_program *program,
     if (t == end)
         return false;
     *out = (czr_cuda_product_tiles){t->rows, t->cols, t->stages, 0, t->cluster};
+    *parts = t->parts;
     return czr_cuda_product_is_legal(out, &split) && count(product, out);
 }
 

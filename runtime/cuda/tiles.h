@@ -6,12 +6,13 @@
 #include "runtime/cuda/product_host.h"
 #include "runtime/czr_cuda.h"
 
-/* What the program says of a product whose addresses do not count.  False: it
+/* What the program says of a product whose addresses do not count, also in how
+ * many parts of k tiles are that fill no wave.  False: it
  * says nothing, or is for another GPU, or there is no kernel for it. */
 bool czr_tiles_find(const czr_cuda_program *program,
                     const czr_cuda_product *product,
                     const czr_cuda_product_device *device,
-                    czr_cuda_product_tiles *out);
+                    czr_cuda_product_tiles *out, int *parts);
 /* On sm_90 the shape whose waves cost least: as many as the device needs, each
  * the elements of a tile times what shared memory slows it by; of equal ones
  * the larger.  Elsewhere the one that there is.  False: a size is not positive,

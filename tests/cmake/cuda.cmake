@@ -74,7 +74,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_test(NAME cuda_mutants COMMAND ${command} --few)
   set_tests_properties(cuda_mutants PROPERTIES TIMEOUT 120 LABELS cuda)
   add_test(NAME cuda_mutants_long COMMAND ${command})
-  set_tests_properties(cuda_mutants_long PROPERTIES TIMEOUT 1200
+  set_tests_properties(cuda_mutants_long PROPERTIES TIMEOUT 2400
     LABELS "cuda;nightly")
 endif()
 
