@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "runtime/cuda/loopback_world.h"
+#include "runtime/cuda/multiply.h"
 #include "runtime/cuda/script.h"
 #include "runtime/cuda/team.h"
 #include "runtime/memory.h"
@@ -210,6 +211,13 @@ czr_engine *czr_loopback_engine(czr_loopback *loopback, int rank)
     return rank < 0 || rank >= loopback->team.n
                ? NULL
                : loopback->team.members[rank].rank->engine;
+}
+
+void czr_loopback_describe(const czr_loopback *loopback,
+                           void (*say)(void *user, const char *line),
+                           void *user)
+{
+    czr_cuda_products_describe(&loopback->stages, say, user);
 }
 
 int czr_loopback_graphs(const czr_loopback *loopback)

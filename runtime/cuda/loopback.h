@@ -58,6 +58,12 @@ int czr_loopback_size(const czr_loopback *loopback);
 /* Closed with the rest; NULL: no such rank. */
 czr_engine *czr_loopback_engine(czr_loopback *loopback, int rank);
 
+/* For a log, when it has opened: which code the GPU runs, and what computes
+ * each product and factorisation, as czr_cuda_products_describe says. */
+void czr_loopback_describe(const czr_loopback *loopback,
+                           void (*say)(void *user, const char *line),
+                           void *user);
+
 /* How many graphs there are so far. */
 int czr_loopback_graphs(const czr_loopback *loopback);
 

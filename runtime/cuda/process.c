@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "runtime/cuda/multiply.h"
 #include "runtime/cuda/team.h"
 #include "runtime/memory.h"
 
@@ -209,6 +210,12 @@ void czr_process_close(czr_process *process)
         czr_cuda_stages_close(&process->stages);
     czr_collect_close(process->collect);
     czr_free(process);
+}
+
+void czr_process_describe(const czr_process *process,
+                          void (*say)(void *user, const char *line), void *user)
+{
+    czr_cuda_products_describe(&process->stages, say, user);
 }
 
 czr_engine *czr_process_engine(czr_process *process)

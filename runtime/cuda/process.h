@@ -46,6 +46,11 @@ void czr_process_close(czr_process *process);
 /* The first failure, as a sentence; "" if none. */
 const char *czr_process_error(const czr_process *process);
 
+/* As czr_loopback_describe. */
+void czr_process_describe(const czr_process *process,
+                          void (*say)(void *user, const char *line),
+                          void *user);
+
 /* Closed with the rest. */
 czr_engine *czr_process_engine(czr_process *process);
 czr_world *czr_process_world(czr_process *process);

@@ -243,6 +243,16 @@ czr_status czr_cuda_prologue(const czr_cuda_stages *stages, const double *t,
                         sizeof given, stream);
 }
 
+/* No kernel and no library is there. */
+void czr_cuda_products_describe(const czr_cuda_stages *stages,
+                                void (*say)(void *user, const char *line),
+                                void *user)
+{
+    (void)stages;
+    (void)say;
+    (void)user;
+}
+
 bool czr_cuda_products_is_capturable(const czr_cuda_stages *stages)
 {
     (void)stages;
