@@ -18,7 +18,7 @@ CONFIG = os.path.join(HERE, "..", "examples", "configs", "qwen3-32b.json")
 SOURCE = """mesh dp = 32, tp = 8
 model qwen3_megatron from "qwen3-32b.json"
 machine notes
-use muon(lr, momentum = 0.95, decay = 0.1) as matrices on **.{linear_qkv,linear_proj,linear_fc1,linear_fc2}.weight view whole
+use muon(lr, momentum = 0.95, decay = 0.1, factor = polar_norm_first) as matrices on **.{linear_qkv,linear_proj,linear_fc1,linear_fc2}.weight view whole
 use adamw(lr, decay = 0)   as vectors on ** where ndim == 1
 use adamw(lr, decay = 0.1) as rest    on **
 schedule { grads %s partial over dp, clip norm 1.0, skip nonfinite, bucket 400M }

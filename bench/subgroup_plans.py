@@ -15,7 +15,7 @@ CONFIGS = os.path.join(HERE, "..", "examples", "configs")
 SOURCE = """mesh %s
 model %s from "qwen3-%s.json"
 machine notes
-use muon(lr, momentum = 0.95, decay = 0.1) as matrices on %s
+use muon(lr, momentum = 0.95, decay = 0.1, factor = polar_norm_first) as matrices on %s
 use adamw(lr, decay = 0)   as vectors on ** where ndim == 1
 use adamw(lr, decay = 0.1) as rest    on **
 schedule { grads f32 %s, clip norm 1.0, skip nonfinite, bucket 400M, tp auto

@@ -29,7 +29,8 @@ def bf16(x):
 def newton_schulz(u, table, cast=lambda x: x):
     if u.shape[0] > u.shape[1]:
         return newton_schulz(u.T, table, cast).T
-    x = cast(u / (np.linalg.norm(u) + 1e-7))
+    x = cast(u)
+    x = cast(x / (np.linalg.norm(x) + 1e-7))
     for a, b, c in table:
         g = cast(x @ x.T)
         x = cast(a * x + cast(b * g + c * (g @ g)) @ x)

@@ -26,7 +26,7 @@ CALLS = """optimizer calls(lr, flat = false) for [m, n] {
     v    = largest(grad, 1)
     w    = gather(grad, argsort(v)) + top_k(v, 3) * gather(mom, argsort(v, true))
     r    = normal(grad, 3, t) + normal(v, lr) * uniform(grad', 1, 2)'
-    (z2, chosen) = polar_of_largest(grad, ceil(m / 4), jordan, polar_keller, f32)
+    (z2, chosen) = polar_of_largest(grad, ceil(m / 4), jordan, polar_norm_first, f32)
     v2   = scatter(gather(grad, largest_rows(v, multiple(ceil(m / 4), 2))), largest_rows(v, multiple(ceil(m / 4), 2)), grad)
     (l, r, s) = kron_fitted(triu(g), sum(grad, 0), grad, 0.1, true, false, 0, t)
     z2   = z2 + kron_level(z2, l) + kron_triangle(g, g @ g', g @ g', lr) @ grad * kron_bound(g @ g')
@@ -45,7 +45,7 @@ optimizer steps(lr, flat = false) for [m, n] {
     state mom : f32[m, n]
     mom <- total(mom, grad, 0.5)
     u    = direction(mom, decayed(grad, param, l2, 0.1), 0.9, ema, flat)
-    z    = polar_keller(u, quintic) + polar_torch(u, cubic5) + polar_dion(u, polar_express_dion)
+    z    = polar_norm_first(u, quintic) + polar_torch(u, cubic5) + polar_dion(u, polar_express_dion)
     z    = z + polar_eo(u, take(jordan, 7)) + polar_aol(u, aol) + newton_schulz(u, cans)
     z    = z + gram_newton_schulz(u, cans, 3, bf16) + polar_gram(u, jordan, bf16, 2) + polar_eigh(u, jordan)
     z    = z + row_normalized(u, jordan) + row_centered(u, jordan)

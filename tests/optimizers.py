@@ -83,13 +83,13 @@ def frobenius(x):
     return x.dtype.type(np.linalg.norm(x.astype(float)))
 
 
-def polar(u, table, cast, eps=1e-7):
-    return iterate(cast(u / (frobenius(u) + eps)), table, cast)
-
-
-def polar_keller(u, table, cast):
+def polar(u, table, cast):
     x = cast(u)
     return iterate(cast(x / (frobenius(x) + 1e-7)), table, cast)
+
+
+def polar_norm_first(u, table, cast):
+    return iterate(cast(u / (frobenius(u) + 1e-7)), table, cast)
 
 
 def polar_torch(u, table, cast):
@@ -194,8 +194,7 @@ def muon(w, grads, cast, lr, momentum=0.95, decay=0.1, form=average,
 
 
 def muon_keller(w, grads, cast, lr=0.02, momentum=0.95, decay=0.0):
-    return muon(w, grads, cast, lr, momentum, decay, factor=polar_keller,
-                scale=keller)
+    return muon(w, grads, cast, lr, momentum, decay, scale=keller)
 
 
 def muon_torch(w, grads, cast, lr=1e-3, decay=0.1, scale=keller):
@@ -204,8 +203,7 @@ def muon_torch(w, grads, cast, lr=1e-3, decay=0.1, scale=keller):
 
 
 def muon_moonlight(w, grads, cast, lr=1e-3, decay=0.1):
-    return muon(w, grads, cast, lr, decay=decay, form=accumulate,
-                factor=polar_keller)
+    return muon(w, grads, cast, lr, decay=decay, form=accumulate)
 
 
 def muon_dion(w, grads, cast, lr=0.01, decay=0.01, scale=ratio,
@@ -226,7 +224,7 @@ def muon_eo(w, grads, cast, lr=3e-4, decay=0.01, scale=largest,
 def adamuon(w, grads, cast, lr=0.02, beta2=0.999, eps=1e-8, decay=0.01):
     v = np.zeros_like(w)
     for t, u in enumerate(momenta(grads, 0.95, average, True), 1):
-        o = polar_keller(u, JORDAN, cast)
+        o = polar(u, JORDAN, cast)
         v = beta2 * v + (1 - beta2) * o * o
         d = o / (np.sqrt(v / (1 - beta2 ** t)) + eps)
         d = d * (min(w.shape) ** 0.5 / (frobenius(d) + eps))
@@ -399,7 +397,7 @@ def muonclip(w, grads, cast, logits, lr=1e-3, decay=0.1, threshold=100.0,
     m = np.zeros_like(w)
     for g, largest_logits in zip(grads, logits):
         m = accumulate(m, g, 0.95)
-        o = adamw_rms(w) * polar_keller(m, JORDAN, cast)
+        o = adamw_rms(w) * polar(m, JORDAN, cast)
         w = w - lr * (o + decay * w)
         heads = w.reshape(len(largest_logits), -1, w.shape[1])
         for head, logit in zip(heads, largest_logits):
@@ -452,7 +450,7 @@ def row_centered(u, table, cast):
     return x - x.mean(0, keepdims=True)
 
 
-LMOS = {"lmo_spectral": lambda g, cast: ratio(g) * polar_keller(g, JORDAN, cast),
+LMOS = {"lmo_spectral": lambda g, cast: ratio(g) * polar(g, JORDAN, cast),
         "lmo_sign": lambda g, cast: np.sign(g) / g.shape[1],
         "lmo_column": lambda g, cast: g / (
             lengths(g, 0) / g.shape[0] ** 0.5 + 1e-8),

@@ -32,7 +32,7 @@ schedule {{ {cap} }}
 # (name, mesh, cap that is too small, what is said besides)
 CASES = [
     ("a matrix above the cap", "dp = 2, tp = 4", "group 1KiB", "h.0.up"),
-    ("a matrix just above the cap", "dp = 2, tp = 8", "group 98303B", "98.30 kB"),
+    ("a matrix just above the cap", "dp = 2, tp = 8", "group 65535B", "65.54 kB"),
     ("no memory", "dp = 2, tp = 4", "memory 1", "scratch"),
     ("a rank above its memory", "dp = 3, tp = 2", "memory 100KiB", "state"),
     ("memory of one rank", "dp = 1", "memory 64KiB", "grad"),

@@ -67,13 +67,20 @@ def product(x, y):
     return around(x.middle() @ y.middle(), spread)
 
 
+def normalised(x):
+    """x / (norm(x) + 1e-7) of bf16 x: sums in float64, the rest rounded to f32."""
+    least = np.maximum(np.abs(x.middle()) - x.radius(), 0)
+    norms = [np.float32(np.linalg.norm(end) * (1 + by)) + np.float32(1e-7)
+             for end, by in ((least, -1e-12), (x.size(), 1e-12))]
+    ends = [np.float32(end) / norm for end in x for norm in norms]
+    return Interval(np.min(ends, 0), np.max(ends, 0))
+
+
 def newton_schulz(u, spread, table):
     """Bounds of the polar factor of any matrix within `spread` of u."""
     if u.shape[0] > u.shape[1]:
         return newton_schulz(u.T, spread.T, table).T
-    norm = np.linalg.norm(u) + 1e-7
-    x = around(u, spread + 4 * UNIT * np.abs(u))
-    x = rounded(Interval(x.low / norm, x.high / norm))
+    x = rounded(normalised(rounded(around(u, spread))))
     for a, b, c in table:
         g = rounded(product(x, x.T))
         inner = rounded(plus(scaled(b, g), scaled(c, product(g, g))))
@@ -108,9 +115,10 @@ def in_halves(x, y):
 
 
 # What stands at a place of polar.cz, and what stands there by mistake.
-RIGHT = {"first": bf16, "gram": bf16, "square": wide, "inner": bf16,
+RIGHT = {"input": bf16, "first": bf16, "gram": bf16, "square": wide, "inner": bf16,
          "times": wide, "last": bf16, "product": np.matmul}
-FAULTS = {"iterate kept in f32 at first": ("first", wide),
+FAULTS = {"normalised before it is rounded": ("input", wide),
+          "iterate kept in f32 at first": ("first", wide),
           "g kept in f32": ("gram", wide),
           "g truncated": ("gram", truncated),
           "g @ g rounded before the sum": ("square", bf16),
@@ -128,7 +136,8 @@ def planted(u, table, *faults):
         return planted(u.T, table, *faults).T
     do = {**RIGHT, **dict(FAULTS[name] for name in faults)}
     matmul = do["product"]
-    x = do["first"](u / (np.linalg.norm(u) + 1e-7))
+    x = do["input"](u)
+    x = do["first"](x / (np.linalg.norm(x) + 1e-7))
     for row in table:
         a, b, c = np.float32(row)
         g = do["gram"](matmul(x, x.T))

@@ -65,16 +65,19 @@ static void update_momentum(const bench_matrix *m, float *update)
         update[i] = take * m->grad[i] + keep * m->momentum[i];
 }
 
+/* Rounded before the norm is taken, as ours. */
 static void normalise(const float *update, real *x, size_t n)
 {
     double sum = 0;
     float norm;
 
-    for (size_t i = 0; i < n; i++)
-        sum += (double)update[i] * (double)update[i];
+    for (size_t i = 0; i < n; i++) {
+        x[i] = store(update[i]);
+        sum += (double)load(x[i]) * (double)load(x[i]);
+    }
     norm = (float)sqrt(sum) + 1e-7f;
     for (size_t i = 0; i < n; i++)
-        x[i] = store(update[i] / norm);
+        x[i] = store(load(x[i]) / norm);
 }
 
 /* x x', or x' x of a tall x, which is the smaller. */

@@ -5,7 +5,7 @@ set_tests_properties(embed_lesson PROPERTIES LABELS oracle TIMEOUT 60)
 # These link the runtime themselves, without what an instrumented one needs.
 if(NOT INSTRUMENTED)
   foreach(name oracle_run oracle_run_polar oracle_guard oracle_undo oracle_factor oracle_eigen
-      oracle_form oracle_states oracle_basis oracle_externs oracle_muonclip
+      oracle_form oracle_rounding oracle_states oracle_basis oracle_externs oracle_muonclip
       oracle_symmetric)
     add_test(NAME ${name} COMMAND ${PYTHON} -B
       ${CMAKE_CURRENT_SOURCE_DIR}/${name}.py $<TARGET_FILE:canzona>

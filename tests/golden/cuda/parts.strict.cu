@@ -4,16 +4,18 @@
 
 // ---- arithmetic ----
 
-DEV float body_2(float x0)
+DEV czr_bf16 body_2(float x0)
 {
-    return x0;
+    const czr_bf16 v0 = czr_f32_to_bf16(x0);
+    return v0;
 }
 
-DEV double body_3(float x0)
+DEV double body_3(czr_bf16 x0)
 {
-    const double v0 = (double)(x0);
-    const double v1 = v0 * v0;
-    return v1;
+    const float v0 = czr_bf16_to_f32(x0);
+    const double v1 = (double)(v0);
+    const double v2 = v1 * v1;
+    return v2;
 }
 
 DEV float body_4(double x0)
@@ -24,11 +26,12 @@ DEV float body_4(double x0)
     return v3;
 }
 
-DEV czr_bf16 body_5(float x0, float x1)
+DEV czr_bf16 body_5(czr_bf16 x0, float x1)
 {
-    const float v0 = x0 / x1;
-    const czr_bf16 v1 = czr_f32_to_bf16(v0);
-    return v1;
+    const float v0 = czr_bf16_to_f32(x0);
+    const float v1 = v0 / x1;
+    const czr_bf16 v2 = czr_f32_to_bf16(v1);
+    return v2;
 }
 
 DEV double body_6(czr_bf16 x0)
@@ -108,19 +111,19 @@ extern "C" __global__ void prologue(const double *t, const double *clip,
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_0(u64 n,
     const float *__restrict__ x0,
-    float *__restrict__ y0,
+    czr_bf16 *__restrict__ y0,
     const int *skip)
 {
     if (is_skipped(skip))
         return;
     const bool is_wide = are_aligned(x0, y0);
 
-    for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
-        const int left = left_of<4>(n - at);
-        wide<float, 4> wx0 = read_wide<4>(x0 + at, left, is_wide);
-        wide<float, 4> wy0;
+    for (u64 at = 8 * thread_in_grid(); at < n; at += 8 * threads_in_grid()) {
+        const int left = left_of<8>(n - at);
+        wide<float, 8> wx0 = read_wide<8>(x0 + at, left, is_wide);
+        wide<czr_bf16, 8> wy0;
 #pragma unroll
-        for (int k = 0; k < 4; k++) {
+        for (int k = 0; k < 8; k++) {
             if (k >= left)
                 continue;
             wy0.v[k] = body_2(wx0.v[k]);
@@ -133,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_0(u64 n,
 
 // y0: sum_parts of partial0, 8 of them.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_1(u64 rows, u64 columns,
-    const float *__restrict__ x0,
+    const czr_bf16 *__restrict__ x0,
     double *__restrict__ partial0,
     const int *skip)
 {
@@ -186,7 +189,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_2(u64 n,
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_3(u64 n,
-    const float *__restrict__ x0,
+    const czr_bf16 *__restrict__ x0,
     const float *__restrict__ x1,
     czr_bf16 *__restrict__ y0,
     const int *skip)
@@ -197,7 +200,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_3(u64 n,
 
     for (u64 at = 8 * thread_in_grid(); at < n; at += 8 * threads_in_grid()) {
         const int left = left_of<8>(n - at);
-        wide<float, 8> wx0 = read_wide<8>(x0 + at, left, is_wide);
+        wide<czr_bf16, 8> wx0 = read_wide<8>(x0 + at, left, is_wide);
         wide<czr_bf16, 8> wy0;
 #pragma unroll
         for (int k = 0; k < 8; k++) {
@@ -385,7 +388,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_9(u64 n,
 
 // y0: sum_parts of partial0, 8 of them.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_10(u64 rows, u64 columns,
-    const float *__restrict__ x0,
+    const czr_bf16 *__restrict__ x0,
     double *__restrict__ partial0,
     const int *skip)
 {
@@ -401,7 +404,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_10(u64 rows, 
         for (u64 e = start + 8 * threadIdx.x; e < end_of(start, length); e += 8 * THREADS) {
             const u64 at = part * length + e;
             const int left = left_of<8>(length - e);
-            wide<float, 8> wx0 = read_wide<8>(x0 + at, left, is_wide);
+            wide<czr_bf16, 8> wx0 = read_wide<8>(x0 + at, left, is_wide);
 #pragma unroll
             for (int k = 0; k < 8; k++) {
                 if (k >= left)
