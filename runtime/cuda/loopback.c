@@ -222,7 +222,7 @@ void czr_loopback_describe(const czr_loopback *loopback,
 
 int czr_loopback_graphs(const czr_loopback *loopback)
 {
-    return loopback->team.n_scripts;
+    return czr_cuda_scripts_count(&loopback->team);
 }
 
 /* ---- steps -------------------------------------------------------------- */

@@ -37,6 +37,7 @@ typedef struct czr_loopback_options {
     czr_cache *cache;     /* the caller's, or NULL */
     czr_options engine;
     bool is_captured; /* steps behind the first are launched as graphs, one for
+                       * each reduction of a bucket, and one of what follows for
                        * each choice of phases, as far as 32; not where tensors
                        * are copied in and out, nor where a stage waits for the
                        * device, as large factorisations do.  With phases each

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "runtime/cuda/multiply.h"
-#include "runtime/cuda/team.h"
+#include "runtime/cuda/script.h"
 #include "runtime/memory.h"
 
 struct czr_process {
@@ -142,6 +142,23 @@ static czr_status open_rank(czr_process *process, const czr_options *options)
     return refuse(process, status, *why ? why : "opening a rank");
 }
 
+/* All ranks, or none. */
+static czr_status open_scripts(czr_process *process, bool is_captured)
+{
+    czr_engine *engine = engine_of(process);
+    int64_t n = is_captured;
+    czr_status status = czr_guard_sum(engine, &n, 1);
+
+    if (status == CZR_OK && n != (is_captured ? engine->world->size : 0))
+        status = czr_engine_stop(engine, CZR_ERR_MISMATCH,
+                                 "%lld of %d ranks capture steps", (long long)n,
+                                 engine->world->size);
+    if (status != CZR_OK)
+        return refuse(process, status, czr_error(engine));
+    status = is_captured ? czr_cuda_scripts_open(&process->team) : CZR_OK;
+    return status == CZR_OK ? CZR_OK : refuse(process, status, "graphs");
+}
+
 static czr_status open_parts(czr_process *process,
                              const czr_process_options *options,
                              const czr_cuda_program *program)
@@ -163,6 +180,8 @@ static czr_status open_parts(czr_process *process,
     status = open_code(process, options, program);
     if (status == CZR_OK)
         status = open_rank(process, &options->engine);
+    if (status == CZR_OK)
+        status = open_scripts(process, options->is_captured);
     if (status != CZR_OK)
         process->world->ops->abort(process->world, process->error);
     return status;
@@ -204,6 +223,7 @@ void czr_process_close(czr_process *process)
     czr_context_enter(process->context);
     if (process->world)
         drain(process);
+    czr_cuda_scripts_close(&process->team);
     czr_cuda_rank_close(process->member.rank);
     czr_world_nccl_close(process->world);
     if (process->has_stages)
@@ -226,6 +246,11 @@ czr_engine *czr_process_engine(czr_process *process)
 czr_world *czr_process_world(czr_process *process)
 {
     return process->world;
+}
+
+int czr_process_graphs(const czr_process *process)
+{
+    return czr_cuda_scripts_count(&process->team);
 }
 
 /* ---- steps -------------------------------------------------------------- */

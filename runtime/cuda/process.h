@@ -33,6 +33,10 @@ typedef struct czr_process_options {
     /* But for `sums`, `is_strict` and `deadline_ms`, which the plan, the
      * engine's options and this know. */
     czr_world_nccl_options world;
+    bool is_captured; /* steps behind the first are launched as graphs, as in
+                       * loopback.h, by all ranks or by none: they agree on it
+                       * at the end of the first step, for which all wait.  All
+                       * ask for it alike: else CZR_ERR_MISMATCH */
 } czr_process_options;
 
 /* Collective: all ranks of the plan's mesh come, or none gets on.  All memory
@@ -54,6 +58,8 @@ void czr_process_describe(const czr_process *process,
 /* Closed with the rest. */
 czr_engine *czr_process_engine(czr_process *process);
 czr_world *czr_process_world(czr_process *process);
+/* How many graphs there are so far. */
+int czr_process_graphs(const czr_process *process);
 
 /* A step of this rank, collective.  Work that `stream` has comes first, and
  * what is put there later finds the updated parameters; NULL: gradients are

@@ -88,23 +88,6 @@ static czr_status check(czr_cuda_team *team)
     return CZR_OK;
 }
 
-/* As a graph, where that is wished and can be. */
-static czr_status run_body(czr_cuda_team *team)
-{
-    czr_cuda_script *script = czr_cuda_script_find(team);
-    czr_status status = CZR_OK;
-
-    if (!script && czr_cuda_script_is_possible(team)) {
-        status = czr_cuda_script_capture(team, czr_cuda_list_end);
-        script = czr_cuda_script_find(team);
-    }
-    if (status != CZR_OK)
-        return status;
-    team->has_run = true;
-    return script ? czr_cuda_script_launch(team, script)
-                  : czr_cuda_list_end(team);
-}
-
 static czr_status put_step(czr_cuda_team *team, const czr_hyper *hyper,
                            czr_stream stream)
 {
@@ -113,10 +96,10 @@ static czr_status put_step(czr_cuda_team *team, const czr_hyper *hyper,
     for (int i = 0; i < team->n && status == CZR_OK; i++)
         status = begin_step(team->members[i].rank, hyper, stream);
     if (status == CZR_OK)
-        status = run_body(team);
+        status = czr_cuda_list_end(team);
     for (int i = 0; i < team->n && status == CZR_OK; i++)
         status = end_step(team->members[i].rank, stream);
-    return status;
+    return status == CZR_OK ? czr_cuda_scripts_agree(team) : status;
 }
 
 /* Phases depend on the step before; and one that was undone is not taken for

@@ -21,7 +21,10 @@ typedef struct czr_cuda_team {
     struct czr_cuda_script
         *scripts; /* script.h; NULL: every step is put anew */
     int n_scripts;
-    bool has_run; /* a step has been put so */
+    struct czr_cuda_script *reductions; /* [n_reductions], operations of the
+                                         * list before all others */
+    int n_reductions;
+    bool has_agreed, is_captured; /* whether steps are; whether that is known */
     int next_op;  /* of the next step: all before it have been put */
     bool is_open; /* its list has begun */
     /* Where it is not NULL: on member 0's main stream, before the units of a

@@ -3,6 +3,7 @@
 #include "runtime/cuda/team_list.h"
 
 #include "runtime/cuda/queue.h"
+#include "runtime/cuda/script.h"
 
 enum { GUARD = -1, SETTLE = -2 }; /* in place of an operation */
 
@@ -190,24 +191,76 @@ static czr_status begin_all(czr_cuda_team *team)
     return status;
 }
 
-czr_status czr_cuda_list_open(czr_cuda_team *team)
+static czr_status open_list(czr_cuda_team *team)
 {
-    czr_status status = team->is_open ? CZR_OK : begin_all(team);
+    const czr_status status = team->is_open ? CZR_OK : begin_all(team);
 
-    if (status == CZR_OK)
-        status = fork_all(team);
     team->is_open = status == CZR_OK;
     return status;
 }
 
-czr_status czr_cuda_list_end(czr_cuda_team *team)
+static czr_status join_all(czr_cuda_team *team)
 {
-    czr_status status = czr_cuda_list_open(team);
+    czr_status status = CZR_OK;
+
+    for (int i = 0; i < team->n && status == CZR_OK; i++)
+        status = fork_or_join(team->members[i].rank, true);
+    return status;
+}
+
+/* One reduction, from main streams to main streams. */
+static czr_status put_reduction(czr_cuda_team *team)
+{
+    czr_status status = fork_all(team);
+
+    if (status == CZR_OK)
+        status = run_op(team, team->next_op);
+    return status == CZR_OK ? join_all(team) : status;
+}
+
+/* The next operation, behind what main streams have. */
+static czr_status reduce_next(czr_cuda_team *team)
+{
+    czr_status status;
+
+    if (czr_cuda_scripts_are_used(team)) {
+        status = czr_cuda_script_reduce(team, team->next_op, put_reduction);
+    } else {
+        status = fork_all(team);
+        if (status == CZR_OK)
+            status = run_op(team, team->next_op);
+    }
+    team->next_op++;
+    return status;
+}
+
+/* What is left, from main streams to main streams. */
+static czr_status put_rest(czr_cuda_team *team)
+{
+    czr_status status = fork_all(team);
 
     if (status == CZR_OK)
         status = run_list(team);
+    return status == CZR_OK ? join_for(team, SETTLE) : status;
+}
+
+/* By graphs, of which the last begins with what no gradient is waited for. */
+static czr_status launch_rest(czr_cuda_team *team)
+{
+    czr_status status = CZR_OK;
+
+    while (status == CZR_OK && team->next_op < team->n_reductions)
+        status = reduce_next(team);
+    return status == CZR_OK ? czr_cuda_script_follow(team, put_rest) : status;
+}
+
+czr_status czr_cuda_list_end(czr_cuda_team *team)
+{
+    czr_status status = open_list(team);
+
     if (status == CZR_OK)
-        status = join_for(team, SETTLE);
+        status = czr_cuda_scripts_are_used(team) ? launch_rest(team)
+                                                 : put_rest(team);
     team->is_open = false;
     team->next_op = 0;
     return status;
@@ -233,16 +286,15 @@ static bool is_ready(const czr_cuda_team *team, int op)
     return true;
 }
 
-/* In list order; where steps are graphs, they hold the reductions. */
+/* In list order. */
 static czr_status run_ready(czr_cuda_team *team)
 {
     czr_status status = CZR_OK;
 
-    while (status == CZR_OK && !team->scripts &&
-           is_ready(team, team->next_op)) {
-        status = czr_cuda_list_open(team);
+    while (status == CZR_OK && is_ready(team, team->next_op)) {
+        status = open_list(team);
         if (status == CZR_OK)
-            status = run_op(team, team->next_op++);
+            status = reduce_next(team);
     }
     return status;
 }

@@ -5,11 +5,8 @@
 
 #include "runtime/cuda/team.h"
 
-/* Behind what the members' main streams have: the list of the next step begins,
- * or what is left of it, of which nothing runs before. */
-czr_status czr_cuda_list_open(czr_cuda_team *team);
-/* Puts what is left of an open list, and has main streams wait for all of it.
- */
+/* Puts what is left of the step's list, and has main streams wait for all of
+ * it. */
 czr_status czr_cuda_list_end(czr_cuda_team *team);
 /* The gradient of one of the engine's parameters is there behind what
  * `producer` has (NULL: now): the reductions of buckets that are complete on

@@ -1,18 +1,20 @@
 /* What the device has told: decisions, and failures of rules. */
 #include "runtime/cuda/team_outcome.h"
 
-/* Until the last decision, or the last step, is there. */
+/* Until the last decision, or the last step, is there.  A world that watches is
+ * left the time to name what does not end. */
 static czr_status wait_for_device(czr_cuda_rank *rank, bool is_step)
 {
     czr_context *context = rank->parts.context;
+    const int64_t deadline_ms =
+        rank->engine->world->deadline_ms * (rank->team->begin ? 2 : 1);
     czr_status status =
         is_step ? CZR_OK
                 : czr_context_wait(context, rank->harvest, rank->decided);
 
     if (status == CZR_OK)
-        status = czr_context_synchronize(context,
-                                         is_step ? rank->main : rank->harvest,
-                                         rank->engine->world->deadline_ms);
+        status = czr_context_synchronize(
+            context, is_step ? rank->main : rank->harvest, deadline_ms);
     return czr_cuda_rank_check(rank, status, "waiting for the device");
 }
 

@@ -43,9 +43,11 @@ foreach(stem few form_shared pipeline_moe fused fsdp chunks bases)
   add_test(NAME cuda_nccl_${stem} COMMAND ${run} tests/plans/${stem} --strict)
   set_tests_properties(cuda_nccl_${stem} PROPERTIES TIMEOUT 120 LABELS cuda)
 endforeach()
-add_test(NAME cuda_nccl_failing COMMAND ${run} tests/cuda/driver/failing
-  --strict)
-set_tests_properties(cuda_nccl_failing PROPERTIES TIMEOUT 120 LABELS cuda)
+foreach(stem failing signs)
+  add_test(NAME cuda_nccl_${stem} COMMAND ${run} tests/cuda/driver/${stem}
+    --strict)
+  set_tests_properties(cuda_nccl_${stem} PROPERTIES TIMEOUT 120 LABELS cuda)
+endforeach()
 add_test(NAME cuda_nccl_tiles_shared COMMAND ${run} tests/plans/tiles_shared
   --strict)
 set_tests_properties(cuda_nccl_tiles_shared PROPERTIES TIMEOUT 300

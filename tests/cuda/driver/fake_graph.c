@@ -40,7 +40,8 @@ void fake_capture_drop(fake_capture *capture)
 {
     if (!capture || --capture->refs > 0)
         return;
-    fake_graph_drop(capture->graph);
+    if (capture->graph)
+        fake_graph_drop(capture->graph);
     fake_drop(capture);
 }
 
@@ -205,6 +206,8 @@ int cuStreamEndCapture(void *handle, void **out)
         capture->graph->refs++;
     }
     capture->is_open = false;
+    fake_graph_drop(capture->graph);
+    capture->graph = NULL;
     for (fake_object *o = fake_first(STREAM); o; o = o->next)
         if (((struct fake_stream *)o)->capture == capture &&
             (struct fake_stream *)o != stream)
@@ -237,14 +240,30 @@ static bool is_ready(const graph_body *graph, const bool *is_done, int number)
     return !is_done[number];
 }
 
+/* Communication goes on in the order in which it was captured. */
 static int draw_ready(const graph_body *graph, const bool *is_done)
 {
     int n = 0, drawn = -1;
+    bool meets = true;
 
-    for (int i = 0; i < graph->n; i++)
-        if (is_ready(graph, is_done, i) && fake_draw((uint32_t)++n) == 0)
+    for (int i = 0; i < graph->n; i++) {
+        const bool is_next = graph->nodes[i]->kind != MEET || meets;
+        if (is_next && is_ready(graph, is_done, i) &&
+            fake_draw((uint32_t)++n) == 0)
             drawn = i;
+        meets = meets && (graph->nodes[i]->kind != MEET || is_done[i]);
+    }
     return drawn;
+}
+
+void fake_graph_run_part(const graph_body *graph, int part)
+{
+    const fake_node *node = graph->nodes[part];
+
+    if (node->kind == RUN)
+        fake_launch(node);
+    else
+        fake_carry_out(node);
 }
 
 void fake_graph_run(const graph_body *graph)
@@ -253,11 +272,35 @@ void fake_graph_run(const graph_body *graph)
 
     for (int i = 0; i < graph->n && !fake_lost(); i++) {
         const int drawn = draw_ready(graph, is_done);
-        const fake_node *node = graph->nodes[drawn];
-        if (node->kind == RUN)
-            fake_launch(node);
-        else
-            fake_carry_out(node);
+        fake_graph_run_part(graph, drawn);
+        is_done[drawn] = true;
+    }
+    fake_drop(is_done);
+}
+
+static bool communicates(const graph_body *graph)
+{
+    for (int i = 0; i < graph->n; i++)
+        if (graph->nodes[i]->kind == MEET)
+            return true;
+    return false;
+}
+
+/* One node after the other, as partners are waited for. */
+static void put_parts(graph_body *graph, fake_stream *stream)
+{
+    bool *is_done = fake_take((size_t)graph->n);
+
+    for (int i = 0; i < graph->n; i++) {
+        const int drawn = draw_ready(graph, is_done);
+        const bool meets = graph->nodes[drawn]->kind == MEET;
+        fake_node *node = fake_make(meets ? MEET : PART);
+        if (meets)
+            node->post = fake_post_again(graph->nodes[drawn]->post);
+        node->graph = graph;
+        node->part = drawn;
+        graph->refs++;
+        fake_push(stream, node);
         is_done[drawn] = true;
     }
     fake_drop(is_done);
@@ -312,10 +355,14 @@ int cuGraphLaunch(void *given, void *handle)
         wait->ticket->refs++;
         fake_push(stream, wait);
     }
-    fake_node *run = fake_make(GRAPH_RUN);
-    run->graph = exec->body;
-    run->graph->refs++;
-    fake_push(stream, run);
+    if (communicates(exec->body)) {
+        put_parts(exec->body, stream);
+    } else {
+        fake_node *run = fake_make(GRAPH_RUN);
+        run->graph = exec->body;
+        run->graph->refs++;
+        fake_push(stream, run);
+    }
     fake_node *end = fake_make(RECORD);
     end->ticket = fake_take(sizeof(fake_ticket));
     *end->ticket = (fake_ticket){.refs = 2, .stream = stream};

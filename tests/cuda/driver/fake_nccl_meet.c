@@ -19,14 +19,6 @@ fake_post *fake_post_make(fake_comm *comm)
 
 void fake_post_add(fake_post *post, fake_op op)
 {
-    fake_comm *comm = post->comm;
-
-    if (op.kind == FAKE_SEND)
-        op.number = comm->sent[op.peer]++;
-    else if (op.kind == FAKE_RECEIVE)
-        op.number = comm->received[op.peer]++;
-    else
-        op.number = comm->n_collectives++;
     if (post->n == post->room) {
         post->room = 2 * post->room + 8;
         fake_op *ops = fake_take((size_t)post->room * sizeof *ops);
@@ -49,6 +41,22 @@ void fake_post_drop(fake_post *post)
     fake_drop(post);
 }
 
+/* As it comes behind all that the communicator has. */
+static void number(fake_post *post)
+{
+    fake_comm *comm = post->comm;
+
+    for (int i = 0; i < post->n; i++) {
+        fake_op *op = &post->ops[i];
+        if (op->kind == FAKE_SEND)
+            op->number = comm->sent[op->peer]++;
+        else if (op->kind == FAKE_RECEIVE)
+            op->number = comm->received[op->peer]++;
+        else
+            op->number = comm->n_collectives++;
+    }
+}
+
 int fake_post_push(fake_comm *comm)
 {
     struct fake_stream *stream = comm->pending_stream;
@@ -56,11 +64,19 @@ int fake_post_push(fake_comm *comm)
 
     node->post = comm->pending;
     comm->pending = NULL;
-    if (stream->capture) {
-        fake_node_drop(node);
-        return fake_nccl_wrong("the double captures no communication");
-    }
+    if (!stream->capture)
+        number(node->post);
     return fake_push(stream, node);
+}
+
+fake_post *fake_post_again(const fake_post *post)
+{
+    fake_post *again = fake_post_make(post->comm);
+
+    for (int i = 0; i < post->n; i++)
+        fake_post_add(again, post->ops[i]);
+    number(again);
+    return again;
 }
 
 bool fake_is_posted(const fake_comm *comm)

@@ -48,7 +48,8 @@ typedef enum node_kind {
     RECORD,
     WAIT,
     GRAPH_RUN,
-    MEET /* communication: over when partners have come */
+    PART, /* one node of a graph that communicates */
+    MEET  /* communication: over when partners have come */
 } node_kind;
 
 /* What a stream does next, or a node of a graph. */
@@ -66,6 +67,7 @@ typedef struct fake_node {
     unsigned char *staged; /* what was copied from unpinned memory */
     fake_ticket *ticket;
     struct graph_body *graph;
+    int part;
     struct fake_post *post;
     struct fake_node *next;
 } fake_node;
@@ -142,6 +144,8 @@ void fake_nccl_reset(void);
 bool fake_can_meet(const struct fake_post *post);
 bool fake_meet(struct fake_post *post);
 void fake_post_drop(struct fake_post *post);
+/* What was captured, once more. */
+struct fake_post *fake_post_again(const struct fake_post *post);
 
 /* fake_memory.c: the block that holds the bytes, or NULL. */
 void fake_memory_reset(void);
@@ -170,6 +174,7 @@ int fake_capture_breaks(fake_stream *stream);
 void fake_capture_drop(fake_capture *capture);
 void fake_frontier_copy(fake_frontier *to, const fake_frontier *from);
 void fake_graph_run(const graph_body *graph);
+void fake_graph_run_part(const graph_body *graph, int part);
 void fake_graph_drop(graph_body *graph);
 void fake_graph_reset(void);
 

@@ -73,6 +73,9 @@ static void run_node(const fake_node *node)
     case GRAPH_RUN:
         fake_graph_run(node->graph);
         break;
+    case PART:
+        fake_graph_run_part(node->graph, node->part);
+        break;
     case WAIT:
     case MEET:
         break;

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Plants bugs in the engine's part on a device, one at a time, and runs plans in
-loop-back: each must be noticed, and the sources as they are must pass.
+loop-back, or with a rank for each thread over the double of NCCL: each must be
+noticed, and the sources as they are must pass.
 
 loopback_mutants.py CANZONA CC SOURCE_FOLDER FAKE_CUDA CZR_CUDA CZR [--few]"""
 import os
@@ -8,14 +9,17 @@ import subprocess
 import sys
 import tempfile
 
-TESTS = ("loopback_plan.c", "host_plan.c", "loopback_rank.c",
+TESTS = ("host_plan.c", "loopback_rank.c",
          "loopback_host.c", "deferred.c", "host_collect.c", "host_judge.c",
          "host_stage.c")
 FLAGS = ("-std=c17", "-O1", "-g", "-w", "-D_POSIX_C_SOURCE=200809L")
 PLANS = {"loopback": "tests/cuda/driver/loopback",
          "turns": "tests/cuda/driver/turns", "parts": "tests/plans/chunks",
          "bands": "tests/plans/tiles_shared", "externs": "tests/plans/externs",
-         "failing": "tests/cuda/driver/failing"}
+         "failing": "tests/cuda/driver/failing",
+         "buckets": "tests/plans/pipeline_moe",
+         "nccl": "tests/cuda/driver/loopback",
+         "nccl_signs": "tests/cuda/driver/signs"}
 
 # name, plan, file, what stands there, what the mutant has
 MUTANTS = [
@@ -136,14 +140,31 @@ MUTANTS = [
     ("a graph of other phases is launched", "turns", "script.c",
      "memcmp(team->scripts[i].phases, phases, n) == 0", "true"),
     ("captured decisions count", "loopback", "script.c",
-     "        team->members[i].rank->sequence--;", "        ;"),
+     "        team->members[i].rank->sequence -= script->decisions;",
+     "        ;"),
     ("launched operations do not count", "loopback", "script.c",
      "    add_counts(team, script->counts, 1);", ""),
     ("a graph does not wait for the ranks' streams", "loopback", "script.c",
-     "    czr_status status = meet(team, true);\n\n    if (status == CZR_OK)\n"
+     "        status = meet(team, true);\n    if (status == CZR_OK)\n"
      "        status = czr_graph_launch",
-     "    czr_status status = CZR_OK;\n\n    if (status == CZR_OK)\n"
-     "        status = czr_graph_launch"),
+     "        ;\n    if (status == CZR_OK)\n        status = czr_graph_launch"),
+    ("a bucket's graph is the first one's", "buckets", "script.c",
+     "&team->reductions[op], put)", "&team->reductions[0], put)"),
+    ("what was captured is waited for", "nccl_signs", "script.c",
+     "    czr_status status = begin_units(team);\n\n    if (status == CZR_OK)\n"
+     "        status = meet", "    czr_status status = CZR_OK;\n\n"
+     "    if (status == CZR_OK)\n        status = meet"),
+    ("a rank captures what others do not", "nccl", "script.c",
+     "    if (team->n < size)\n", "    n = n ? size : 0;\n    if (false)\n"),
+    ("nobody asks whether others capture", "nccl", "process.c",
+     "n != (is_captured ? engine->world->size : 0)", "false"),
+    ("graphs are closed behind communicators", "nccl", "process.c",
+     "    czr_cuda_scripts_close(&process->team);\n"
+     "    czr_cuda_rank_close(process->member.rank);\n"
+     "    czr_world_nccl_close(process->world);\n",
+     "    czr_cuda_rank_close(process->member.rank);\n"
+     "    czr_world_nccl_close(process->world);\n"
+     "    czr_cuda_scripts_close(&process->team);\n"),
     ("the ranks' streams do not wait for a graph", "loopback", "script.c",
      "    if (status == CZR_OK)\n        status = meet(team, false);\n"
      "    add_counts", "    add_counts"),
@@ -168,8 +189,12 @@ class Bench:
     def __init__(self, canzona, cc, source, libraries, folder):
         self.canzona, self.cc, self.source = canzona, cc, source
         self.libraries, self.folder, self.plans = libraries, folder, {}
-        self.objects = [self.compile(f"{source}/tests/cuda/driver/{name}", name)
-                        for name in TESTS]
+        self.objects = [self.of_test(name) for name in TESTS]
+        self.worlds = {name: self.of_test(f"{name}_plan.c")
+                       for name in ("loopback", "nccl")}
+
+    def of_test(self, name):
+        return self.compile(f"{self.source}/tests/cuda/driver/{name}", name)
 
     def compile(self, path, name):
         out = f"{self.folder}/{name}.o"
@@ -187,11 +212,12 @@ class Bench:
             path = PLANS[name]
             stem = os.path.basename(path)
             self.run(self.canzona, "build", "-o", self.folder,
-                     f"{self.source}/{path}.cz")
+                     f"{self.source}/{path}.cz",
+                     *(["--strict"] if "nccl" in name else []))
             self.run(self.cc, "-std=c17", "-O1", "-w", "-shared", "-fPIC",
                      f"-I{self.source}/runtime", f"{self.folder}/{stem}.c",
-                     "-o", f"{self.folder}/{stem}.so", "-lm")
-            self.plans[name] = (f"{self.folder}/{stem}.so", f"{stem}_program")
+                     "-o", f"{self.folder}/{name}.so", "-lm")
+            self.plans[name] = (f"{self.folder}/{name}.so", f"{stem}_program")
         return self.plans[name]
 
     def status_of(self, plan, mutant):
@@ -199,11 +225,13 @@ class Bench:
         complaint."""
         program = f"{self.folder}/mutant"
         fake = self.libraries[0]
-        self.run(self.cc, *self.objects, *mutant, *self.libraries[1:], fake,
+        world = "nccl" if "nccl" in plan else "loopback"
+        orders = "3" if world == "nccl" else "12"
+        self.run(self.cc, self.worlds[world], *self.objects, *mutant, *self.libraries[1:], fake,
                  f"-Wl,-rpath,{os.path.dirname(fake)}", "-rdynamic", "-lcmocka",
                  "-ldl", "-lm", "-pthread", "-o", program)
         try:
-            run = subprocess.run([program, *self.plan(plan), "12", "0", "0"],
+            run = subprocess.run([program, *self.plan(plan), orders, "0", "0"],
                                  timeout=100, capture_output=True, text=True,
                                  check=False)
         except subprocess.TimeoutExpired:

@@ -22,6 +22,10 @@ static int64_t n_calls; /* of a run */
 typedef struct wish {
     bool has_bad_step, is_late, is_early;
     bool is_failing, undoes; /* rules in three steps, which are undone */
+    bool is_captured;
+    bool is_odd_loose, is_odd_eager; /* the last rank has tensors that are
+                                      * copied, or asks for no graphs */
+    _Atomic int n_graphs;            /* of all ranks */
     int leaver;      /* a rank that stops behind its second step, -1: none */
     int64_t fail_at; /* a call, 0: none */
     czr_nccl_id id;
@@ -65,6 +69,7 @@ static czr_status run_steps(test_rank *self, wish *w, run *r,
 static void run_rank(test_rank *self, void *user)
 {
     wish *w = user;
+    const bool is_odd = self->rank == n_ranks - 1;
     const czr_process_options options = {
         .context = self->context,
         .nvrtc = w->nvrtc,
@@ -75,11 +80,13 @@ static void run_rank(test_rank *self, void *user)
                   .id = &w->id,
                   .rank = self->rank,
                   .size = self->size,
-                  .slot_bytes = SLOT_BYTES}};
+                  .slot_bytes = SLOT_BYTES},
+        .is_captured = w->is_captured && !(is_odd && w->is_odd_eager)};
     run r = {.is_device = true,
              .has_bad_step = w->has_bad_step,
              .is_early = w->is_early,
              .is_failing = w->is_failing,
+             .is_placed = w->is_captured && !(is_odd && w->is_odd_loose),
              .context = self->context};
     czr_process *process = NULL;
 
@@ -89,6 +96,8 @@ static void run_rank(test_rank *self, void *user)
     self->status = czr_process_open(&options, cuda_program, &process);
     if (self->status == CZR_OK)
         self->status = run_steps(self, w, &r, process);
+    if (process)
+        w->n_graphs += czr_process_graphs(process);
     if (process)
         snprintf(w->said[self->rank], sizeof w->said[0], "%.*s",
                  (int)sizeof w->said[0] - 1, czr_process_error(process));
@@ -108,13 +117,14 @@ static void run_on_double(wish *w, test_rank *ranks, uint64_t order)
     czr_nccl *nccl;
 
     rank_drop(&w->out);
+    w->n_graphs = 0;
     fake_reset(order, 0);
     RANK_CHECK(czr_driver_open(FAKE_PATH, &driver, message) == CZR_OK);
     RANK_CHECK(czr_nccl_open(FAKE_PATH, &nccl, message) == CZR_OK);
     ranks_init(ranks, n_ranks, order, driver, nccl);
     RANK_CHECK(driver->init(0) == 0);
     fake_set_memory((size_t)1 << 32);
-    kernels_register(false);
+    kernels_register(w->is_captured);
     RANK_CHECK(!kernels_nvrtc_path() ||
                czr_nvrtc_open(kernels_nvrtc_path(), &w->nvrtc, message) ==
                    CZR_NVRTC_OK);
@@ -153,6 +163,7 @@ static int compare_orders(void)
         w.is_failing = w.undoes = kind == RANK_UNDONE;
         w.is_late = i / 3 % 2 && (rank_program->skip || !w.has_bad_step);
         w.is_early = i % 4 != 1;
+        w.is_captured = (i + i / 3) % 2;
         w.leaver = -1;
         run_on_double(&w, ranks, rank_seed + (uint64_t)i);
         for (int rank = 0; rank < n_ranks; rank++)
@@ -162,11 +173,15 @@ static int compare_orders(void)
             }
         const int rank = host_plan_difference(&host, &w.out, n_ranks,
                                               w.is_late ? STEPS - 1 : 0);
-        if (rank >= 0)
-            printf("order %d%s%s%s: rank %d differs\n", i,
+        const bool is_right =
+            rank < 0 &&
+            (w.is_captured ? w.n_graphs >= 2 * n_ranks : w.n_graphs == 0);
+        if (!is_right)
+            printf("order %d%s%s%s%s: rank %d differs, %d graphs\n", i,
                    w.has_bad_step ? ", bad step" : "",
-                   w.undoes ? ", undone" : "", w.is_late ? ", late" : "", rank);
-        n_wrong += rank >= 0;
+                   w.undoes ? ", undone" : "", w.is_late ? ", late" : "",
+                   w.is_captured ? ", captured" : "", rank, w.n_graphs);
+        n_wrong += !is_right;
     }
     rank_drop(&host);
     rank_drop(&w.out);
@@ -174,13 +189,14 @@ static int compare_orders(void)
 }
 
 /* Those that wait for it say so; how many do not. */
-static int leave(void)
+static int leave(bool is_captured)
 {
     static wish w;
     test_rank ranks[RANKS_MOST];
     int n_quiet = 0;
 
     w.leaver = n_ranks - 1;
+    w.is_captured = is_captured;
     run_on_double(&w, ranks, rank_seed);
     for (int rank = 0; rank < n_ranks - 1; rank++)
         if (ranks[rank].status != CZR_ERR_TIMEOUT ||
@@ -198,14 +214,15 @@ static int fail_calls(void)
 {
     static outcome host;
     static wish w;
-    const int64_t n = n_calls;
-    int n_wrong = 0, n_said = 0;
+    test_rank ranks[RANKS_MOST];
+    int n_wrong = 0, n_said = 0, n_came = 0;
 
     w.leaver = -1;
-    w.is_early = true;
+    w.is_early = w.is_captured = true;
     host_plan_run(n_ranks, STEPS, false, &host);
+    run_on_double(&w, ranks, rank_seed);
+    const int64_t n = n_calls;
     for (int i = 0; i < n_failures; i++) {
-        test_rank ranks[RANKS_MOST];
         bool is_said = false, is_wrong = false;
         w.fail_at = 1 + n * i / n_failures;
         run_on_double(&w, ranks, rank_seed + (uint64_t)i);
@@ -220,12 +237,38 @@ static int fail_calls(void)
                    (long long)w.fail_at, (long long)n);
         n_wrong += is_wrong;
         n_said += is_said;
+        n_came += fake_has_failed(); /* how often streams are asked varies */
     }
-    printf("%d calls failed, %d are said: %d taken for right\n", n_failures,
-           n_said, n_wrong);
+    printf("%d calls failed, %d are said: %d taken for right\n", n_came, n_said,
+           n_wrong);
     rank_drop(&host);
     rank_drop(&w.out);
-    return n_wrong + (n_said < n_failures / 2);
+    return n_wrong + (n_said < n_came / 2) + (n_failures > 0 && n_came == 0);
+}
+
+/* All ranks capture or none; how many do not hold to it. */
+static int agree(void)
+{
+    static outcome host;
+    static wish w;
+    test_rank ranks[RANKS_MOST];
+    int n_wrong = 0;
+
+    w.leaver = -1;
+    w.is_captured = w.is_odd_loose = true;
+    host_plan_run(n_ranks, STEPS, RANK_DRAWN, &host);
+    run_on_double(&w, ranks, rank_seed);
+    n_wrong +=
+        w.n_graphs || host_plan_difference(&host, &w.out, n_ranks, 0) >= 0;
+    w.is_odd_loose = false;
+    w.is_odd_eager = true;
+    run_on_double(&w, ranks, rank_seed);
+    for (int rank = 0; rank < n_ranks && n_ranks > 1; rank++)
+        n_wrong += ranks[rank].status != CZR_ERR_MISMATCH ||
+                   !strstr(w.said[rank], "capture");
+    rank_drop(&host);
+    rank_drop(&w.out);
+    return n_wrong;
 }
 
 /* Ranks that take a rule's failure, which is not undone, for right. */
@@ -255,11 +298,13 @@ static int test_plan(void)
            rank_program->name, (unsigned long long)rank_seed, n_ranks, n_orders,
            STEPS, n_wrong);
     const int n_failed = fail_calls();
-    const int n_quiet = n_ranks > 1 ? leave() : 0;
+    const int n_quiet = n_ranks > 1 ? leave(false) + leave(true) : 0;
     printf("a rank that leaves: %d others do not say so\n", n_quiet);
     const int n_poisoned = poison();
     printf("rules that fail for good: %d ranks do not say so\n", n_poisoned);
-    return n_wrong || n_failed || n_quiet || n_poisoned;
+    const int n_apart = agree();
+    printf("graphs of all ranks or none: %d do not hold to it\n", n_apart);
+    return n_wrong || n_failed || n_quiet || n_poisoned || n_apart;
 }
 
 int main(int argc, char **argv)
