@@ -15,9 +15,9 @@
  * complete on all ranks wait for what the producers' streams have, and for
  * nothing else; czr_param_wait makes a stream wait for the end of the last
  * step; where steps are undone, all of the parameters has a second copy;
- * without, every failure of a rule is said as a parameter's that is not finite;
- * counters count what was put on streams, that of a step that the device skips,
- * too.  What trainers call of a world is not there. */
+ * without, a rule that failed, a factorisation too, is said by all ranks from
+ * the next step on; counters count what was put on streams, that of a step
+ * that the device skips, too.  What trainers call of a world is not there. */
 #ifndef CZR_CUDA_LOOPBACK_H
 #define CZR_CUDA_LOOPBACK_H
 
