@@ -32,8 +32,8 @@ typedef struct czr_loopback czr_loopback;
 
 typedef struct czr_loopback_options {
     czr_context *context; /* the caller's, open as long as the ranks are */
-    czr_nvrtc *nvrtc;     /* the caller's, while this is opened; may be NULL
-                           * where the cache has all */
+    czr_nvrtc *nvrtc;     /* the caller's, while this is opened; NULL:
+                           * CZR_ERR_DEVICE_CODE */
     czr_cache *cache;     /* the caller's, or NULL */
     czr_options engine;
     bool is_captured; /* steps behind the first are launched as graphs, one for

@@ -26,9 +26,9 @@ typedef struct czr_process czr_process;
 typedef struct czr_process_options {
     czr_context *context; /* of this rank's own GPU, entered; the caller's, open
                            * as long as the process is */
-    czr_nvrtc *nvrtc; /* the caller's, while this is opened; may be NULL where
-                       * the cache has all */
-    czr_cache *cache; /* the caller's, or NULL */
+    czr_nvrtc *nvrtc;     /* the caller's, while this is opened; NULL:
+                           * CZR_ERR_DEVICE_CODE */
+    czr_cache *cache;     /* the caller's, or NULL */
     czr_options engine;
     /* But for `sums`, `is_strict` and `deadline_ms`, which the plan, the
      * engine's options and this know. */

@@ -136,7 +136,7 @@ MUTANTS = [
     ("tensors are not copied out", "loopback", "team.c",
      "        czr_loose_copy_out(engine, param);", "        ;"),
     ("phases follow the step before the last", "turns", "team.c",
-     "team, program_of(team)->phases != NULL,", "team, false,"),
+     "program_of(team)->phases || (results", "(results"),
     ("a graph of other phases is launched", "turns", "script.c",
      "memcmp(team->scripts[i].phases, phases, n) == 0", "true"),
     ("captured decisions count", "loopback", "script.c",
