@@ -3,6 +3,7 @@
 #include "runtime/cuda/cublas.h"
 
 #include "runtime/cuda/cublas_internal.h"
+#include "runtime/cuda/dynamic.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -24,38 +25,15 @@ struct czr_cublas_plan {
 
 /* ---- the library -------------------------------------------------------- */
 
-static const struct {
-    const char *symbol;
-    size_t offset;
-} functions[] = {
+static const czr_dynamic_symbol functions[] = {
 #define CZR_CUBLAS_CALL(symbol, name, result, arguments)                       \
     {#symbol, offsetof(czr_cublas, name)},
 #include "runtime/cuda/cublas_calls.def"
 #undef CZR_CUBLAS_CALL
 };
 
-static void *open_library(const char *path)
-{
-    static const char *const names[] = {"libcublasLt.so.13",
+static const char *const libraries[] = {"libcublasLt.so.13",
                                         "libcublasLt.so.12"};
-    void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-
-    for (int i = 0; i < 2 && !path && !library; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return library;
-}
-
-/* The first function that is missing, or NULL. */
-static const char *find_functions(czr_cublas *c)
-{
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *found = dlsym(c->library, functions[i].symbol);
-        if (!found)
-            return functions[i].symbol;
-        memcpy((char *)c + functions[i].offset, &found, sizeof found);
-    }
-    return NULL;
-}
 
 static bool is_usable(czr_cublas *c, char message[CZR_CUBLAS_MESSAGE])
 {
@@ -64,7 +42,8 @@ static bool is_usable(czr_cublas *c, char message[CZR_CUBLAS_MESSAGE])
 
     if (!c->library)
         snprintf(message, CZR_CUBLAS_MESSAGE, "cuBLASLt is missing");
-    else if ((missing = find_functions(c)))
+    else if ((missing = czr_dynamic_find(c->library, functions,
+                                         CZR_N_SYMBOLS(functions), c)))
         snprintf(message, CZR_CUBLAS_MESSAGE, "cuBLASLt has no %s", missing);
     else if (c->version() < CZR_CUBLAS_VERSION)
         snprintf(message, CZR_CUBLAS_MESSAGE,
@@ -87,7 +66,7 @@ czr_status czr_cublas_open(const char *path, czr_cublas **out,
     snprintf(message, CZR_CUBLAS_MESSAGE, "no memory");
     if (!c)
         return CZR_ERR_NO_MEMORY;
-    c->library = open_library(path);
+    c->library = czr_dynamic_open(path, libraries, CZR_N_SYMBOLS(libraries));
     if (!is_usable(c, message)) {
         c->handle = NULL;
         czr_cublas_close(c);

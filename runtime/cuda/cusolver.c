@@ -3,6 +3,7 @@
 #include "runtime/cuda/cusolver.h"
 
 #include "runtime/cuda/cusolver_internal.h"
+#include "runtime/cuda/dynamic.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -17,39 +18,16 @@ struct czr_cusolver {
 
 /* ---- the library -------------------------------------------------------- */
 
-static const struct {
-    const char *symbol;
-    size_t offset;
-} functions[] = {
+/* Those of cuBLAS are found in the library that cuSOLVER itself has. */
+static const czr_dynamic_symbol functions[] = {
 #define CZR_CUSOLVER_CALL(symbol, name, arguments)                             \
     {#symbol, offsetof(czr_cusolver, name)},
 #include "runtime/cuda/cusolver_calls.def"
 #undef CZR_CUSOLVER_CALL
 };
 
-static void *open_library(const char *path)
-{
-    static const char *const names[] = {"libcusolver.so.12",
+static const char *const libraries[] = {"libcusolver.so.12",
                                         "libcusolver.so.11"};
-    void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-
-    for (int i = 0; i < 2 && !path && !library; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return library;
-}
-
-/* The first function that is missing, or NULL.  Those of cuBLAS are found in
- * the library that cuSOLVER itself has. */
-static const char *find_functions(czr_cusolver *c)
-{
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *found = dlsym(c->library, functions[i].symbol);
-        if (!found)
-            return functions[i].symbol;
-        memcpy((char *)c + functions[i].offset, &found, sizeof found);
-    }
-    return NULL;
-}
 
 /* 0, or the code of what failed. */
 static int start(czr_cusolver *c)
@@ -78,7 +56,8 @@ static bool is_usable(czr_cusolver *c, char message[CZR_CUSOLVER_MESSAGE])
 
     if (!c->library)
         snprintf(message, CZR_CUSOLVER_MESSAGE, "cuSOLVER is missing");
-    else if ((missing = find_functions(c)))
+    else if ((missing = czr_dynamic_find(c->library, functions,
+                                         CZR_N_SYMBOLS(functions), c)))
         snprintf(message, CZR_CUSOLVER_MESSAGE, "cuSOLVER has no %s", missing);
     else if (c->version(&version) != 0 || version < CZR_CUSOLVER_VERSION)
         snprintf(message, CZR_CUSOLVER_MESSAGE,
@@ -101,7 +80,7 @@ czr_status czr_cusolver_open(const char *path, czr_cusolver **out,
     snprintf(message, CZR_CUSOLVER_MESSAGE, "no memory");
     if (!c)
         return CZR_ERR_NO_MEMORY;
-    c->library = open_library(path);
+    c->library = czr_dynamic_open(path, libraries, CZR_N_SYMBOLS(libraries));
     if (!is_usable(c, message)) {
         czr_cusolver_close(c);
         return CZR_ERR_NO_LIBRARY;

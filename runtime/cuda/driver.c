@@ -2,15 +2,14 @@
  * before anything is called that an old one may lack. */
 #include "runtime/cuda/driver.h"
 
+#include "runtime/cuda/dynamic.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* Where each function goes. */
-static const struct {
-    const char *symbol;
-    size_t offset;
-} functions[] = {
+static const czr_dynamic_symbol functions[] = {
 #define CZR_CALL(symbol, name, arguments) {#symbol, offsetof(czr_driver, name)},
 #include "runtime/cuda/driver_calls.def"
 #undef CZR_CALL
@@ -52,18 +51,6 @@ const char *czr_driver_text(const czr_driver *driver, int code)
     const char *text = NULL;
 
     return driver->error_string(code, &text) || !text ? "unknown error" : text;
-}
-
-/* The name of the first function that is missing, or NULL. */
-static const char *find_functions(czr_driver *driver)
-{
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *found = dlsym(driver->library, functions[i].symbol);
-        if (!found)
-            return functions[i].symbol;
-        memcpy((char *)driver + functions[i].offset, &found, sizeof found);
-    }
-    return NULL;
 }
 
 static czr_status lacks(const char *symbol, char *message)
@@ -108,7 +95,8 @@ static czr_status start(czr_driver *driver, char *message)
     const czr_status status = check_version(driver, message);
     if (status != CZR_OK)
         return status;
-    const char *missing = find_functions(driver);
+    const char *missing = czr_dynamic_find(driver->library, functions,
+                                           CZR_N_SYMBOLS(functions), driver);
     if (missing)
         return lacks(missing, message);
     const int code = driver->init(0);

@@ -8,16 +8,14 @@
 #include <stdlib.h>
 
 #include "runtime/cuda/clock.h"
+#include "runtime/cuda/dynamic.h"
 
 /* Of a configuration: its mark, what is left to NCCL, and off. */
 #define MAGIC 0xcafebeefu
 enum { UNDEFINED = INT_MIN, OFF = 0 };
 
 /* Where each function goes. */
-static const struct {
-    const char *symbol;
-    size_t offset;
-} functions[] = {
+static const czr_dynamic_symbol functions[] = {
     {"ncclGetErrorString", offsetof(czr_nccl, error_string)},
 #define CZR_CALL(symbol, name, arguments) {#symbol, offsetof(czr_nccl, name)},
 #include "runtime/cuda/nccl_calls.def"
@@ -30,17 +28,6 @@ static czr_status lacks(const char *symbol, char *message)
 {
     snprintf(message, CZR_NCCL_MESSAGE, "NCCL lacks %s", symbol);
     return CZR_ERR_NO_NCCL;
-}
-
-static czr_status find_functions(czr_nccl *nccl, char *message)
-{
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *found = dlsym(nccl->library, functions[i].symbol);
-        if (!found)
-            return lacks(functions[i].symbol, message);
-        memcpy((char *)nccl + functions[i].offset, &found, sizeof found);
-    }
-    return CZR_OK;
 }
 
 /* Asked first, for an old one lacks functions as well. */
@@ -74,7 +61,11 @@ static czr_status start(czr_nccl *nccl, char *message)
         return CZR_ERR_NO_NCCL;
     }
     const czr_status status = check_version(nccl, message);
-    return status == CZR_OK ? find_functions(nccl, message) : status;
+    if (status != CZR_OK)
+        return status;
+    const char *missing = czr_dynamic_find(nccl->library, functions,
+                                           CZR_N_SYMBOLS(functions), nccl);
+    return missing ? lacks(missing, message) : CZR_OK;
 }
 
 czr_status czr_nccl_open(const char *path, czr_nccl **out,

@@ -2,6 +2,8 @@
  */
 #include "runtime/cuda/nvrtc.h"
 
+#include "runtime/cuda/dynamic.h"
+
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,10 +29,7 @@ struct czr_nvrtc {
 };
 
 /* Where each function goes. */
-static const struct {
-    const char *name;
-    size_t offset;
-} functions[] = {
+static const czr_dynamic_symbol functions[] = {
     {"nvrtcVersion", offsetof(czr_nvrtc, version)},
     {"nvrtcCreateProgram", offsetof(czr_nvrtc, create)},
     {"nvrtcCompileProgram", offsetof(czr_nvrtc, compile)},
@@ -43,30 +42,8 @@ static const struct {
     {"nvrtcGetProgramLog", offsetof(czr_nvrtc, log)},
 };
 
-static void *open_library(const char *path)
-{
-    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12",
+static const char *const libraries[] = {"libnvrtc.so.13", "libnvrtc.so.12",
                                         "libnvrtc.so"};
-    void *library = NULL;
-
-    if (path)
-        return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return library;
-}
-
-/* The name of the first function that is missing, or NULL. */
-static const char *find_functions(czr_nvrtc *nvrtc)
-{
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *found = dlsym(nvrtc->library, functions[i].name);
-        if (!found)
-            return functions[i].name;
-        memcpy((char *)nvrtc + functions[i].offset, &found, sizeof found);
-    }
-    return NULL;
-}
 
 /* Fills the message where something is wrong. */
 static int is_usable(czr_nvrtc *nvrtc, char message[CZR_NVRTC_MESSAGE])
@@ -78,7 +55,8 @@ static int is_usable(czr_nvrtc *nvrtc, char message[CZR_NVRTC_MESSAGE])
                  dlerror());
         return 0;
     }
-    const char *missing = find_functions(nvrtc);
+    const char *missing = czr_dynamic_find(nvrtc->library, functions,
+                                           CZR_N_SYMBOLS(functions), nvrtc);
     if (missing) {
         snprintf(message, CZR_NVRTC_MESSAGE, "NVRTC lacks %s", missing);
         return 0;
@@ -102,7 +80,8 @@ czr_nvrtc_status czr_nvrtc_open(const char *path, czr_nvrtc **out,
     message[0] = '\0';
     if (!nvrtc)
         return CZR_NVRTC_NO_MEMORY;
-    nvrtc->library = open_library(path);
+    nvrtc->library =
+        czr_dynamic_open(path, libraries, CZR_N_SYMBOLS(libraries));
     if (!is_usable(nvrtc, message)) {
         czr_nvrtc_close(nvrtc);
         return CZR_NVRTC_MISSING;

@@ -7,9 +7,9 @@
 //
 // Specialised by KERNEL (its name), BM, BN (rows and columns of a tile, 64 rows
 // a consumer), STAGES, BUFFERS (of staging a consumer, 1 or 2), CLUSTER (1 or
-// 2), SYMMETRIC, N_MAJOR, FP16.  Maps of x, y, s and c have boxes of 64 x 64 elements with 128-byte
-// swizzle.  k_steps >= 1: without products there would be no sums to begin
-// with, and the host refuses.
+// 2), SYMMETRIC, N_MAJOR, FP16.  Maps of x, y, s and c have boxes of 64 x 64
+// elements with 128-byte swizzle.  k_steps >= 1: without products there would
+// be no sums to begin with, and the host refuses.
 //
 // One warpgroup feeds TMA, the others multiply.  A block of threads goes
 // through numbers blockIdx.x, blockIdx.x + gridDim.x and so on of the work list.

@@ -12,7 +12,7 @@ RUNTIME = ("status.c", "memory.c", "program.c", "home.c", "device_host.c",
            "device_late.c", "box.c", "band.c", "norm.c", "sum.c",
            "product_finish.c")
 DRIVEN = ("driver.c", "context.c", "module.c", "graph.c", "queue.c",
-          "box_cuda.c", "device_cuda.c", "nvrtc.c", "pack.c")
+          "box_cuda.c", "device_cuda.c", "dynamic.c", "nvrtc.c", "pack.c")
 HELPERS = ("deferred.c", "host_collect.c", "host_judge.c")
 TESTS = ("driver", "context", "queue", "graph", "device", "box")
 FLAGS = ("-std=c17", "-O1", "-g", "-w", "-D_POSIX_C_SOURCE=200809L")
@@ -21,8 +21,8 @@ FLAGS = ("-std=c17", "-O1", "-g", "-w", "-D_POSIX_C_SOURCE=200809L")
 MUTANTS = [
     ("old drivers are taken", "driver", "driver.c",
      "driver->version >= CZR_DRIVER_VERSION", "driver->version"),
-    ("missing functions are taken", "driver", "driver.c",
-     "        if (!found)\n            return functions[i].symbol;",
+    ("missing functions are taken", "driver", "dynamic.c",
+     "        if (!found)\n            return symbols[i].name;",
      "        if (!found)\n            continue;"),
     ("another driver's libraries are no missing device", "driver", "driver.c",
      "{CZR_CUDA_SYSTEM_DRIVER_MISMATCH, CZR_ERR_NO_DEVICE},", ""),
