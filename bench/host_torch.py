@@ -4,9 +4,10 @@ Gaussian gradients: torch.optim.Muon, and SOAP and Shampoo as host_reference.py 
 them.  A turn of these is one period of their bases and roots.  Their matrices are
 square: the factors of others have null spaces, whose eigenvectors are anybody's.
 
-    host_torch.py CANZONA LIBCZR.A
+    [WITNESS_CHECKOUTS=CLONES] host_torch.py CANZONA LIBCZR.A
 
-A line that says so where PyTorch cannot be imported."""
+A line that says so where PyTorch cannot be imported.  Where CLONES has
+facebookresearch/optimizers (tests/witness.py), beside its Shampoo as well."""
 import pathlib
 import statistics
 import sys
@@ -17,7 +18,7 @@ sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests")]
 
-LR, TURNS, INTERVAL, SEED = 0.02, 3, 10, 70
+LR, INTERVAL, SEED = 0.02, 10, 70
 GPT2 = 12 * [(2304, 768), (768, 768), (3072, 768), (768, 3072)]
 QWEN3 = 4 * ([(2048, 1024)] + 2 * [(1024, 1024)] + [(1024, 2048)] +
              2 * [(3072, 1024)] + [(1024, 3072)])
@@ -30,6 +31,15 @@ class Case(typing.NamedTuple):
     shapes: list
     make: typing.Callable  # step(grads), of a list of parameters
     steps: int             # of a turn
+    turns: int = 3
+
+
+def steps_of(optimizer, params):
+    def step(grads):
+        for param, grad in zip(params, grads):
+            param.grad = grad
+        optimizer.step()
+    return step
 
 
 def cases():
@@ -37,13 +47,7 @@ def cases():
     import host_reference as reference
 
     def muon(params):
-        optimizer = torch.optim.Muon(params, lr=LR, weight_decay=0.1)
-
-        def step(grads):
-            for param, grad in zip(params, grads):
-                param.grad = grad
-            optimizer.step()
-        return step
+        return steps_of(torch.optim.Muon(params, lr=LR, weight_decay=0.1), params)
 
     def plain(kind):
         def make(params):
@@ -60,11 +64,30 @@ def cases():
         Case("torch.optim.Muon, Qwen3-0.6B, 4 layers", "muon_torch(lr)", QWEN3,
              muon, 1),
         Case("SOAP, two of 768x768", f"soap(lr, interval = {INTERVAL})",
-             SQUARES, plain(reference.Soap), INTERVAL),
+             SQUARES, plain(reference.Soap), INTERVAL, 9),
         Case("Shampoo, two of 768x768",
              f"shampoo(lr, interval = {INTERVAL})", SQUARES,
-             plain(reference.Shampoo), INTERVAL),
+             plain(reference.Shampoo), INTERVAL, 9),
     ]
+
+
+def shampoo_of_its_authors():
+    """A list of the case, and what is said of it."""
+    import witness_checkouts
+    heading, is_there = witness_checkouts.enter("facebookresearch/optimizers")
+    if not is_there:
+        return [], f"Distributed Shampoo: {heading}"
+    import distributed_shampoo
+    witness_checkouts.silence(distributed_shampoo)
+
+    def make(params):
+        optimizer = distributed_shampoo.DistributedShampoo(
+            params, lr=LR, max_preconditioner_dim=max(SQUARES[0]) + 1,
+            precondition_frequency=INTERVAL, start_preconditioning_step=INTERVAL)
+        return steps_of(optimizer, params)
+    return [Case("Distributed Shampoo, the same",
+                 f"shampoo(lr, interval = {INTERVAL})", SQUARES, make,
+                 INTERVAL, 9)], f"Distributed Shampoo: {heading}"
 
 
 def seconds_of(step):
@@ -101,7 +124,7 @@ class Turns:
         for name, first in zip(self.names, self.first):
             rank.params[name][...] = first.numpy()
         rank.seal()
-        pairs = [self.turn(rank) for _ in range(TURNS + 1)]
+        pairs = [self.turn(rank) for _ in range(self.case.turns + 1)]
         return pairs[1:], max(map(self.apart,
                                   (rank.params[n] for n in self.names),
                                   self.theirs, self.first))
@@ -141,8 +164,10 @@ def main(*tools):
     torch.set_grad_enabled(False)
     print("| theirs, on matrices of | ours ms | theirs ms | faster | differs |\n"
           "|---|---:|---:|---:|---:|")
-    for case in cases():
+    authors, heading = shampoo_of_its_authors()
+    for case in cases() + authors:
         measure(tools, case)
+    print(f"\n{heading}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ which follows the source; ours has to, and why they differ has to be known.  Sta
 Distributed Shampoo and dion are not there: clone facebookresearch/optimizers and
 microsoft/dion from GitHub to CLONES/optimizers and CLONES/dion.  What is missing
 there is skipped, and named."""
-import os
 import pathlib
 import subprocess
 import sys
@@ -136,7 +135,7 @@ def compare(tools):
     print(f"{'':40} ours-theirs ours-source theirs-source")
     for heading, rows in [
             ("PyPI's packages", witness_rows.rows()),
-            *witness_checkouts.groups(os.environ.get("WITNESS_CHECKOUTS", ""))]:
+            *witness_checkouts.groups()]:
         print(heading)
         n_wrong += sum(not compare_row(tools, row, first, grads) for row in rows)
     return 1 if n_wrong else 0

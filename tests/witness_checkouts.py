@@ -1,6 +1,7 @@
 """Whom the witness calls that are on no package index: checkouts of their
 repositories, FOLDER/optimizers and FOLDER/dion (witness.py)."""
 import logging
+import os
 import pathlib
 import re
 import subprocess
@@ -34,6 +35,11 @@ def in_blocks(most, hypers):
     return end
 
 
+def silence(shampoo):
+    """It warns of a start that is not given."""
+    logging.getLogger(shampoo.distributed_shampoo.__name__).setLevel(logging.ERROR)
+
+
 def shampoo_rows():
     import distributed_shampoo as fb
 
@@ -50,8 +56,7 @@ def shampoo_rows():
                        params, lr=0.02, max_preconditioner_dim=most, **theirs),
                    3 * WIDE, view=f"view tiles {most}" if most < WHOLE else "")
 
-    # It warns of a start that is not given.
-    logging.getLogger(fb.distributed_shampoo.__name__).setLevel(logging.ERROR)
+    silence(fb)
     newton = {"amortized_computation_config": fb.CoupledNewtonConfig()}
     return [
         row("", "start = 5", start=5),
@@ -175,13 +180,19 @@ def version_of(folder):
     return ", ".join(said)
 
 
-def groups(folder):
-    """(heading, rows) of each repository; no rows of one that `folder`, a path or
-    "", has not."""
+def enter(repository):
+    """The heading of a repository whose modules can be imported now, and whether
+    $WITNESS_CHECKOUTS has it."""
+    folder = os.environ.get("WITNESS_CHECKOUTS", "")
+    checkout = pathlib.Path(folder, repository.split("/")[1])
+    if not folder or not checkout.is_dir():
+        return f"skipped: no checkout of {repository} in $WITNESS_CHECKOUTS", False
+    sys.path.append(str(checkout.resolve()))
+    return f"{repository} ({version_of(checkout)})", True
+
+
+def groups():
+    """(heading, rows) of each repository; no rows of one that is not there."""
     for repository, rows in CHECKOUTS.items():
-        checkout = pathlib.Path(folder, repository.split("/")[1])
-        if not folder or not checkout.is_dir():
-            yield f"skipped: no checkout of {repository} in $WITNESS_CHECKOUTS", []
-            continue
-        sys.path.append(str(checkout.resolve()))
-        yield f"{repository} ({version_of(checkout)})", rows()
+        heading, is_there = enter(repository)
+        yield heading, rows() if is_there else []
