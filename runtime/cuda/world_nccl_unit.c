@@ -259,10 +259,13 @@ czr_status czr_nccl_wait(czr_comm *comm, const czr_unit *unit, char *why)
     czr_world_nccl *world = (czr_world_nccl *)comm->world;
     czr_status status = seat->status;
 
-    /* The watch ends what does not end by itself. */
+    /* The watch ends what does not end by itself; what was put of a unit that
+     * failed is of the caller's memory, too. */
     if (!unit->stream && status == CZR_OK)
         status = czr_context_synchronize(world->context, world->stream,
                                          2 * world->base.deadline_ms);
+    if (!unit->stream && status != CZR_OK)
+        czr_context_drain(world->context, world->stream);
     const czr_status failure = czr_nccl_failure(world);
     if (failure != CZR_OK || (status == CZR_OK && !unit->stream))
         return czr_world_nccl_check(&world->base, why);

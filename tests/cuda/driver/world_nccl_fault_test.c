@@ -295,6 +295,25 @@ static void leaves_nothing_where_a_call_fails(void **state)
     assert_true(n_said > n_failures / 2);
 }
 
+/* Copies that a failed wait left on a stream came to memory that was gone. */
+static void waits_for_copies_where_a_wait_fails(void **state)
+{
+    enum { WAITS = 40 };
+    int n_came = 0;
+
+    (void)state;
+    for (int nth = 1; nth <= WAITS; nth++) {
+        static session s;
+        run_session(&s, FAILING, seed + (uint64_t)nth);
+        fake_fail("cuStreamQuery", nth, 999);
+        ranks_run(s.bench.ranks, 3, run_rank, &s);
+        n_came += fake_has_failed();
+        check_ranks(&s, nth);
+        nccl_bench_close(&s.bench);
+    }
+    assert_true(n_came > WAITS / 2);
+}
+
 /* ---- out of turn -------------------------------------------------------- */
 
 static void put_out_of_turn(test_rank *self, void *user)
@@ -343,6 +362,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(says_that_a_connection_broke),
         cmocka_unit_test(says_that_it_broke_while_it_waited),
         cmocka_unit_test(ends_what_is_aborted),
+        cmocka_unit_test(waits_for_copies_where_a_wait_fails),
         cmocka_unit_test(leaves_nothing_where_a_call_fails),
         cmocka_unit_test(refuses_units_out_of_turn),
     };
