@@ -126,11 +126,11 @@ static czr_cusolver *open_library(czr_cuda_stages *stages)
     char message[CZR_CUSOLVER_MESSAGE];
 
     if (!solver->is_tried &&
-        czr_cusolver_open(stages->cusolver, &solver->library, message) !=
+        czr_cusolver_open(stages->cusolver, &solver->cusolver, message) !=
             CZR_OK)
         snprintf(solver->warning, sizeof solver->warning, "%s", message);
     solver->is_tried = true;
-    return solver->library;
+    return solver->cusolver;
 }
 
 /* Memory of the host for the largest call so far. */
@@ -186,7 +186,7 @@ void czr_cuda_solver_close(czr_cuda_stages *stages)
 {
     czr_cuda_solver *solver = &stages->products->solver;
 
-    czr_cusolver_close(solver->library);
+    czr_cusolver_close(solver->cusolver);
     czr_free(solver->host);
     czr_context_free_pinned(stages->context, solver->pinned);
 }
@@ -196,7 +196,7 @@ void czr_cuda_solver_close(czr_cuda_stages *stages)
 typedef struct work {
     const czr_cuda_call *call;
     const czr_factor *f;
-    const czr_cusolver *library;
+    const czr_cusolver *cusolver;
     seen *seen;
     float *numbers; /* pinned, behind seen */
     places at;
@@ -301,7 +301,7 @@ static bool find_rows(work *w, float *values)
     const size_t n = w->f->n;
 
     if (!copy(w, w->at.matrix, w->f->a, n * n * sizeof(float)) ||
-        !agree(w, czr_cusolver_eigh(w->library, n, w->at.matrix, values,
+        !agree(w, czr_cusolver_eigh(w->cusolver, n, w->at.matrix, values,
                                     &w->of_library)) ||
         !check(w, w->at.matrix, n * n, 0) || !check(w, values, n, 0) ||
         (w->f->kind == CZR_FACTOR_ROOT &&
@@ -340,7 +340,7 @@ static void run_root(work *w)
     }
     if (copy(w, w->at.scales, w->numbers, n * sizeof *w->numbers) &&
         put(w, CZR_CUDA_FACTOR_SCALE, n * n, arguments) &&
-        agree(w, czr_cusolver_gram(w->library, n, w->at.matrix, w->f->out[0],
+        agree(w, czr_cusolver_gram(w->cusolver, n, w->at.matrix, w->f->out[0],
                                    w->call->stream)))
         finish_square(w, CZR_CUDA_FACTOR_MIRROR, w->f->out[0]);
     wait(w); /* for the scales: they are the next call's room */
@@ -352,7 +352,7 @@ static void run_cholesky(work *w)
     float *l = w->f->out[0];
 
     if (!copy(w, l, w->f->a, n * n * sizeof *l) ||
-        !agree(w, czr_cusolver_cholesky(w->library, n, l, &w->of_library)) ||
+        !agree(w, czr_cusolver_cholesky(w->cusolver, n, l, &w->of_library)) ||
         !look(w))
         return;
     if (w->seen->said[INFO] != 0)
@@ -371,10 +371,10 @@ static void run_qr(work *w)
     void *arguments[] = {&a, &m, &n, &rows, &r, &signs};
 
     if (turn(w, f->a, w->at.matrix, f->m, f->n, NULL) &&
-        agree(w, czr_cusolver_qr(w->library, f->m, f->n, w->at.matrix,
+        agree(w, czr_cusolver_qr(w->cusolver, f->m, f->n, w->at.matrix,
                                  w->at.values, &w->of_library)) &&
         put(w, CZR_CUDA_FACTOR_ROWS, s * f->n, arguments) &&
-        agree(w, czr_cusolver_qr_vectors(w->library, f->m, f->n, w->at.matrix,
+        agree(w, czr_cusolver_qr_vectors(w->cusolver, f->m, f->n, w->at.matrix,
                                          w->at.values, &w->of_library)) &&
         turn(w, w->at.matrix, f->out[0], s, f->m, signs) && look(w))
         agree(w, w->seen->said[INFO] == 0);
@@ -389,7 +389,7 @@ static void run_solve(work *w)
                                f->kind == CZR_FACTOR_SOLVE_UPPER_T;
 
     if (copy(w, f->out[0], f->b, f->n * f->k * sizeof *f->b))
-        agree(w, czr_cusolver_solve(w->library, f->n, f->k, f->a, is_upper,
+        agree(w, czr_cusolver_solve(w->cusolver, f->n, f->k, f->a, is_upper,
                                     is_transposed, f->out[0], w->call->stream));
 }
 
@@ -438,7 +438,7 @@ czr_status czr_cuda_solver_put(const czr_cuda_call *call,
     const czr_cuda_solver *solver = &call->stages->products->solver;
     work w = {.call = call,
               .f = f,
-              .library = solver->library,
+              .cusolver = solver->cusolver,
               .seen = solver->pinned,
               .numbers =
                   (void *)((unsigned char *)solver->pinned + sizeof(seen)),

@@ -62,7 +62,7 @@ typedef enum czr_cuda_factor_kernel {
 /* What cuSOLVER factorises with, one call at a time. */
 typedef struct czr_cuda_solver {
     bool is_tried;
-    czr_cusolver *library;
+    czr_cusolver *cusolver;
     void *kernels[CZR_CUDA_N_FACTOR_KERNELS];
     void *pinned;
     unsigned char *host;
