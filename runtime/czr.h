@@ -242,6 +242,8 @@ czr_status czr_step(czr_engine *engine, const czr_hyper *hyper,
  * for each of its matrices).  Buckets start in plan
  * order whatever the order of calls; optional. */
 czr_status czr_grad_ready(czr_engine *engine, int param, czr_stream producer);
+/* What is put on the consumer's stream later finds the parameter as the last
+ * step leaves it; on the host all of that is done when czr_step returns. */
 czr_status czr_param_wait(czr_engine *engine, int param, czr_stream consumer);
 int czr_state_count(const czr_engine *engine);
 czr_status czr_state_get(czr_engine *engine, int state, czr_state *out);

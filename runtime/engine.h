@@ -107,6 +107,9 @@ struct czr_engine {
     /* With `cuda`: the gradient of a parameter is there behind what the
      * producer has; lock held.  NULL: the host. */
     czr_status (*arrive)(czr_engine *engine, int param, czr_stream producer);
+    /* With `cuda`: the consumer waits for the parameter; lock held.  NULL: the
+     * host. */
+    czr_status (*await)(czr_engine *engine, int param, czr_stream consumer);
     bool is_sealed;
     czr_status status; /* not OK: poisoned */
     char error[CZR_ERROR_BYTES];

@@ -87,8 +87,8 @@ czr_status czr_param_wait(czr_engine *engine, int param, czr_stream consumer)
     czr_engine_lock(engine);
     czr_status status = engine->status;
     /* The host has finished when czr_step returns. */
-    if (status == CZR_OK && engine->device->ops->follow)
-        status = engine->device->ops->follow(engine->device, consumer);
+    if (status == CZR_OK && engine->await)
+        status = engine->await(engine, param, consumer);
     czr_engine_unlock(engine);
     return status;
 }

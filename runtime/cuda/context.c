@@ -289,6 +289,16 @@ czr_status czr_context_record(czr_context *context, void *event, void *stream)
                              "recording an event");
 }
 
+czr_status czr_context_announce(czr_context *context, void *event, void *stream)
+{
+    if (!context->is_capturing)
+        return czr_context_record(context, event, stream);
+    return czr_context_check(context,
+                             context->driver->event_record_with(
+                                 event, stream, CZR_EVENT_RECORD_EXTERNAL),
+                             "recording an event in a graph");
+}
+
 czr_status czr_context_wait(czr_context *context, void *stream, void *event)
 {
     return czr_context_check(context,

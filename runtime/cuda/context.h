@@ -24,6 +24,7 @@ typedef struct czr_context {
     int major, minor;  /* compute capability */
     int n_processors;  /* multiprocessors */
     int shared_bytes;  /* of one block, at most, when a kernel asks for it */
+    bool is_capturing; /* between the begin and the end of a graph */
     czr_status status; /* of the first failure */
     char error[CZR_DRIVER_MESSAGE]; /* its sentence, "" if none */
 } czr_context;
@@ -79,6 +80,10 @@ czr_status czr_context_copy_box(czr_context *context, czr_address to,
 czr_status czr_context_fill(czr_context *context, czr_address to,
                             unsigned char value, size_t bytes, void *stream);
 czr_status czr_context_record(czr_context *context, void *event, void *stream);
+/* The same; where the stream is captured, each launch of the graph records it,
+ * so that streams beside the graph wait for what the stream has here. */
+czr_status czr_context_announce(czr_context *context, void *event,
+                                void *stream);
 czr_status czr_context_wait(czr_context *context, void *stream, void *event);
 /* The caller waits until the stream is empty.  CZR_ERR_TIMEOUT: it was not
  * after `deadline_ms`; 0: for ever. */

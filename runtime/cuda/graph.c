@@ -3,10 +3,13 @@
 
 czr_status czr_graph_begin(czr_context *context, void *stream)
 {
-    return czr_context_check(
+    const czr_status status = czr_context_check(
         context,
         context->driver->capture_begin(stream, CZR_CAPTURE_MODE_THREAD_LOCAL),
         "beginning to capture a graph");
+
+    context->is_capturing = status == CZR_OK;
+    return status;
 }
 
 czr_status czr_graph_end(czr_context *context, void *stream, czr_graph *out)
@@ -14,6 +17,7 @@ czr_status czr_graph_end(czr_context *context, void *stream, czr_graph *out)
     const czr_driver *driver = context->driver;
     void *graph = NULL;
 
+    context->is_capturing = false;
     *out = (czr_graph){.context = context};
     czr_status status = czr_context_check(
         context, driver->capture_end(stream, &graph), "capturing a graph");

@@ -13,11 +13,13 @@
  * (czr_state_get) are the device's, a bound tensor may lie on either; czr_step
  * is not called; behind czr_grad_ready the reductions of buckets that are
  * complete on all ranks wait for what the producers' streams have, and for
- * nothing else; czr_param_wait makes a stream wait for the end of the last
- * step; where steps are undone, all of the parameters has a second copy;
- * without, a rule that failed, a factorisation too, is said by all ranks from
- * the next step on; counters count what was put on streams, that of a step
- * that the device skips, too.  What trainers call of a world is not there. */
+ * nothing else; czr_param_wait makes a stream wait for the parameter's bucket
+ * in the last step, and for the end of that step where it may be undone, where
+ * the parameter is copied, and where other ranks have it; where steps are
+ * undone, all of the parameters has a second copy; without, a rule that failed,
+ * a factorisation too, is said by all ranks from the next step on; counters
+ * count what was put on streams, that of a step that the device skips, too.
+ * What trainers call of a world is not there. */
 #ifndef CZR_CUDA_LOOPBACK_H
 #define CZR_CUDA_LOOPBACK_H
 

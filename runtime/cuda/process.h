@@ -9,11 +9,12 @@
  * The engine is used as on the host, but: tensors, places (czr_layout) and
  * states (czr_state_get) are the device's, a bound tensor may lie on either;
  * czr_step is not called; behind czr_grad_ready the reductions of complete
- * buckets wait for what the producer's stream has, and for nothing else; where
- * steps are undone, all of the parameters has a second copy; without, a failure
- * of a rule is said by a later step, by the rank's own status where it has one,
- * and as CZR_ERR_ABORTED by the other ranks.  What trainers call of a world
- * (czr_world_all_reduce and the like) is for memory of the host. */
+ * buckets wait for what the producer's stream has, and for nothing else;
+ * czr_param_wait is as in loopback.h; where steps are undone, all of the
+ * parameters has a second copy; without, a failure of a rule is said by a later
+ * step, by the rank's own status where it has one, and as CZR_ERR_ABORTED by
+ * the other ranks.  What trainers call of a world (czr_world_all_reduce and the
+ * like) is for memory of the host. */
 #ifndef CZR_CUDA_PROCESS_H
 #define CZR_CUDA_PROCESS_H
 

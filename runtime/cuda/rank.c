@@ -220,6 +220,9 @@ static czr_status open_rest(czr_cuda_rank *rank)
         status = open_rooms(rank);
     if (status == CZR_OK)
         status = czr_cuda_faults_open(rank);
+    if (status == CZR_OK)
+        status = czr_cuda_delivery_open(rank->parts.context, engine,
+                                        &rank->delivery);
     /* Nothing that was asked for in between has failed. */
     if (status == CZR_OK)
         status = czr_device_cuda_use(engine->device, NULL);
@@ -280,6 +283,7 @@ void czr_cuda_rank_close(czr_cuda_rank *rank)
     czr_context_close_event(context, rank->event);
     czr_context_close_event(context, rank->decided);
     czr_context_close_event(context, rank->ended);
+    czr_cuda_delivery_close(context, &rank->delivery);
     if (rank->engine && rank->engine->device)
         release_all(rank, rank->engine->device);
     czr_context_free_pinned(context, rank->result);

@@ -5,6 +5,7 @@
 #define CZR_CUDA_RANK_H
 
 #include "runtime/cuda/collect.h"
+#include "runtime/cuda/delivery.h"
 #include "runtime/cuda/device_cuda.h"
 #include "runtime/cuda/stage.h"
 #include "runtime/engine.h"
@@ -39,6 +40,7 @@ typedef struct czr_cuda_rank {
     void *main;    /* stream: what precedes and follows a list, and guards */
     void *harvest; /* stream that waits for decisions */
     void *event, *decided, *ended; /* at hand; behind a decision; a step */
+    czr_cuda_delivery delivery;
     bool has_decision; /* an operation of the list decides; else the guard */
     int64_t sequence;  /* decisions that were asked for */
     int64_t harvested; /* those that the engine has learned */

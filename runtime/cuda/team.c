@@ -147,6 +147,7 @@ void czr_cuda_team_join(czr_cuda_team *team)
         czr_engine *engine = engine_of(team, i);
         engine->cuda->team = team;
         engine->arrive = czr_cuda_list_arrive;
+        engine->await = czr_cuda_delivery_await;
         engine->lock_at = &engine_of(team, 0)->lock;
     }
 }

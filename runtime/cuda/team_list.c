@@ -94,13 +94,16 @@ static czr_status begin(czr_cuda_member *member, int op)
 
 static czr_status end(czr_cuda_member *member, int op)
 {
-    const czr_engine *engine = member->rank->engine;
+    czr_cuda_rank *rank = member->rank;
+    const czr_engine *engine = rank->engine;
 
-    return czr_op_is_skipped(engine, op)
-               ? CZR_OK
-               : czr_cuda_rank_check(member->rank,
-                                     czr_device_cuda_end(engine->device, op),
-                                     "ending an operation");
+    if (czr_op_is_skipped(engine, op))
+        return CZR_OK;
+    czr_status status = czr_device_cuda_end(engine->device, op);
+    if (status == CZR_OK)
+        status = czr_cuda_delivery_note(rank->parts.context, &rank->delivery,
+                                        op, engine->stream);
+    return czr_cuda_rank_check(rank, status, "ending an operation");
 }
 
 static czr_status run_op(czr_cuda_team *team, int op)

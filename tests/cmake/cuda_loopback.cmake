@@ -26,13 +26,16 @@ foreach(stem few form_shared tiles_shared factor externs pipeline_moe fused fsdp
   add_test(NAME cuda_loopback_${stem} COMMAND ${run} tests/plans/${stem})
   set_tests_properties(cuda_loopback_${stem} PROPERTIES TIMEOUT 300 LABELS cuda)
 endforeach()
-add_test(NAME cuda_loopback_failing COMMAND ${run} tests/cuda/driver/failing)
+foreach(stem failing buckets)
+  add_test(NAME cuda_loopback_${stem} COMMAND ${run} tests/cuda/driver/${stem})
+  set_tests_properties(cuda_loopback_${stem} PROPERTIES TIMEOUT 300 LABELS cuda)
+endforeach()
 add_test(NAME cuda_loopback_gpt COMMAND ${run} examples/gpt -D gpt.width=16
   -D gpt.vocab=32 -D gpt.context=8)
 add_test(NAME cuda_loopback_gpt_strict COMMAND ${run} examples/gpt
   -D gpt.width=16 -D gpt.vocab=32 -D gpt.context=8 --strict)
-set_tests_properties(cuda_loopback_failing cuda_loopback_gpt
-  cuda_loopback_gpt_strict PROPERTIES TIMEOUT 300 LABELS cuda)
+set_tests_properties(cuda_loopback_gpt cuda_loopback_gpt_strict PROPERTIES
+  TIMEOUT 300 LABELS cuda)
 
 # Some of them with a rank for each thread and GPU of the double, over the double
 # of NCCL.  Strict: else NCCL adds up in an order of its own.
@@ -43,7 +46,7 @@ foreach(stem few form_shared pipeline_moe fused fsdp chunks bases)
   add_test(NAME cuda_nccl_${stem} COMMAND ${run} tests/plans/${stem} --strict)
   set_tests_properties(cuda_nccl_${stem} PROPERTIES TIMEOUT 120 LABELS cuda)
 endforeach()
-foreach(stem failing signs)
+foreach(stem failing signs buckets)
   add_test(NAME cuda_nccl_${stem} COMMAND ${run} tests/cuda/driver/${stem}
     --strict)
   set_tests_properties(cuda_nccl_${stem} PROPERTIES TIMEOUT 120 LABELS cuda)

@@ -18,6 +18,10 @@
  * somebody waits. */
 void fake_reset(uint64_t seed, int eagerness);
 
+/* From now on whoever waits for a stream has nothing else run that it does not
+ * wait for, but for what may bring partners of a communication. */
+void fake_be_lazy(void);
+
 /* Several threads, one at a time: each has the turn between these two, and lets
  * others go on where it waits for a stream or polls one.  Threads in order. */
 void fake_begin_turn(void);

@@ -104,10 +104,20 @@ int fake_capture_push(fake_stream *stream, fake_node *node)
     return CZR_CUDA_SUCCESS;
 }
 
+int fake_capture_announce(fake_stream *stream, fake_event *event)
+{
+    fake_node *node = fake_make(RECORD);
+
+    node->event = event;
+    return fake_capture_push(stream, node);
+}
+
 int fake_capture_record(fake_stream *stream, fake_event *event)
 {
     if (stream->capture->is_broken)
         return CZR_CUDA_STREAM_CAPTURE_INVALIDATED;
+    fake_ticket_drop(event->last);
+    event->last = NULL;
     event->capture = stream->capture;
     event->capture->refs++;
     fake_frontier_copy(&event->frontier, &stream->frontier);
@@ -278,29 +288,41 @@ void fake_graph_run(const graph_body *graph)
     fake_drop(is_done);
 }
 
-static bool communicates(const graph_body *graph)
+/* Whether other streams are to see it go on: where it communicates, or records
+ * events. */
+static bool has_parts(const graph_body *graph)
 {
     for (int i = 0; i < graph->n; i++)
-        if (graph->nodes[i]->kind == MEET)
+        if (graph->nodes[i]->kind == MEET || graph->nodes[i]->kind == RECORD)
             return true;
     return false;
 }
 
-/* One node after the other, as partners are waited for. */
+static void put_part(graph_body *graph, int part, fake_stream *stream)
+{
+    const fake_node *of = graph->nodes[part];
+
+    if (of->kind == RECORD) {
+        fake_record(stream, of->event);
+        return;
+    }
+    fake_node *node = fake_make(of->kind == MEET ? MEET : PART);
+    if (of->kind == MEET)
+        node->post = fake_post_again(of->post);
+    node->graph = graph;
+    node->part = part;
+    graph->refs++;
+    fake_push(stream, node);
+}
+
+/* One node after the other. */
 static void put_parts(graph_body *graph, fake_stream *stream)
 {
     bool *is_done = fake_take((size_t)graph->n);
 
     for (int i = 0; i < graph->n; i++) {
         const int drawn = draw_ready(graph, is_done);
-        const bool meets = graph->nodes[drawn]->kind == MEET;
-        fake_node *node = fake_make(meets ? MEET : PART);
-        if (meets)
-            node->post = fake_post_again(graph->nodes[drawn]->post);
-        node->graph = graph;
-        node->part = drawn;
-        graph->refs++;
-        fake_push(stream, node);
+        put_part(graph, drawn, stream);
         is_done[drawn] = true;
     }
     fake_drop(is_done);
@@ -355,7 +377,7 @@ int cuGraphLaunch(void *given, void *handle)
         wait->ticket->refs++;
         fake_push(stream, wait);
     }
-    if (communicates(exec->body)) {
+    if (has_parts(exec->body)) {
         put_parts(exec->body, stream);
     } else {
         fake_node *run = fake_make(GRAPH_RUN);

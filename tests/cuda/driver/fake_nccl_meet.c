@@ -37,6 +37,11 @@ void fake_post_drop(fake_post *post)
     while (*at != post)
         at = &(*at)->next;
     *at = post->next;
+    for (at = &post->comm->clique->arrived; *at; at = &(*at)->next_arrived)
+        if (*at == post) {
+            *at = post->next_arrived;
+            break;
+        }
     fake_drop(post->ops);
     fake_drop(post);
 }
@@ -111,8 +116,8 @@ static bool is_partner(const fake_op *a, int a_rank, const fake_op *b,
 /* The operation of a member that has arrived and that meets this one. */
 static fake_op *find_partner(const fake_post *post, const fake_op *op, int rank)
 {
-    for (fake_post *p = post->comm->clique->posts; p; p = p->next) {
-        if (!p->has_arrived || p->comm->rank != rank)
+    for (fake_post *p = post->comm->clique->arrived; p; p = p->next_arrived) {
+        if (p->comm->rank != rank)
             continue;
         for (int i = 0; i < p->n; i++)
             if (!p->ops[i].is_done &&
@@ -239,9 +244,18 @@ static void meet_all(const fake_post *post, fake_op *op)
         ops[rank]->is_done = true;
 }
 
+static void arrive(fake_post *post)
+{
+    if (post->has_arrived)
+        return;
+    post->has_arrived = true;
+    post->next_arrived = post->comm->clique->arrived;
+    post->comm->clique->arrived = post;
+}
+
 bool fake_meet(fake_post *post)
 {
-    post->has_arrived = true;
+    arrive(post);
     if (!post->comm->is_alive)
         return true;
     for (int i = 0; i < post->n; i++) {

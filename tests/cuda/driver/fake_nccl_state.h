@@ -35,7 +35,7 @@ typedef struct fake_op {
 
 /* What is put on a stream at once. */
 typedef struct fake_post {
-    struct fake_post *next;
+    struct fake_post *next, *next_arrived;
     struct fake_comm *comm;
     fake_op *ops;
     int n, room;
@@ -48,7 +48,7 @@ typedef struct fake_clique {
     uint64_t id;
     int size, n_members;
     struct fake_comm *members[FAKE_MAX_RANKS];
-    fake_post *posts;
+    fake_post *posts, *arrived; /* arrived: those of them at heads */
 } fake_clique;
 
 /* One rank's end.  What other threads look at is atomic. */

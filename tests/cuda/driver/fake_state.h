@@ -66,6 +66,7 @@ typedef struct fake_node {
     unsigned char value;
     unsigned char *staged; /* what was copied from unpinned memory */
     fake_ticket *ticket;
+    struct fake_event *event; /* that a graph records */
     struct graph_body *graph;
     int part;
     struct fake_post *post;
@@ -161,12 +162,16 @@ int fake_push(fake_stream *stream, fake_node *node);
 void fake_run_some(void);
 void fake_drain(fake_stream *stream);
 void fake_finish(fake_stream *stream); /* also when others have to come */
+/* Puts a record of the event behind the stream, which is not captured. */
+int fake_record(fake_stream *stream, fake_event *event);
 void fake_stream_reset(void);
 void fake_set_eagerness(int eagerness);
 
 /* fake_graph.c */
 int fake_capture_push(fake_stream *stream, fake_node *node);
 int fake_capture_record(fake_stream *stream, fake_event *event);
+/* Each launch of the graph records it. */
+int fake_capture_announce(fake_stream *stream, fake_event *event);
 int fake_capture_wait(fake_stream *stream, fake_event *event);
 /* An error where the thread captures: what is called cannot be. */
 int fake_capture_forbids(void);

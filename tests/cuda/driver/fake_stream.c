@@ -9,10 +9,18 @@
 enum { KNOWN_STREAM_FLAGS = 1, KNOWN_EVENT_FLAGS = 3, CENT = 100 };
 
 static int eagerness;
+static bool is_lazy;
 
 void fake_set_eagerness(int value)
 {
     eagerness = value;
+    is_lazy = false;
+}
+
+void fake_be_lazy(void)
+{
+    eagerness = 0;
+    is_lazy = true;
 }
 
 /* ---- nodes -------------------------------------------------------------- */
@@ -165,7 +173,9 @@ void fake_drain(fake_stream *stream)
     struct fake_stream *favourite = stream;
 
     while (is_busy(stream) || (is_lonely(stream) && draw_busy())) {
-        if (!is_busy(favourite) || fake_draw(4) == 0)
+        if (is_lazy && is_busy(stream))
+            favourite = stream;
+        else if (!is_busy(favourite) || fake_draw(4) == 0)
             favourite = draw_busy();
         step(favourite);
     }
@@ -330,6 +340,16 @@ int cuEventQuery(void *given)
                                                 : CZR_CUDA_SUCCESS;
 }
 
+int fake_record(fake_stream *stream, fake_event *event)
+{
+    fake_node *node = fake_make(RECORD);
+
+    fake_ticket_drop(event->last);
+    event->last = node->ticket = new_ticket(stream);
+    event->last->refs = 2;
+    return fake_push(stream, node);
+}
+
 int cuEventRecord(void *given, void *handle)
 {
     fake_event *event = given;
@@ -341,16 +361,27 @@ int cuEventRecord(void *given, void *handle)
     if (!fake_is(event, EVENT) || !fake_is(stream, STREAM))
         return CZR_CUDA_INVALID_HANDLE;
     fake_note(FAKE_RECORD, stream, event, 0);
-    fake_ticket_drop(event->last);
-    event->last = NULL;
     fake_capture_drop(event->capture);
     event->capture = NULL;
     if (stream->capture)
         return fake_capture_record(stream, event);
-    fake_node *node = fake_make(RECORD);
-    event->last = node->ticket = new_ticket(stream);
-    event->last->refs = 2;
-    return fake_push(stream, node);
+    return fake_record(stream, event);
+}
+
+int cuEventRecordWithFlags(void *given, void *handle, unsigned flags)
+{
+    fake_event *event = given;
+    fake_stream *stream = handle;
+
+    const int code = fake_enter_context("cuEventRecordWithFlags");
+    if (code)
+        return code;
+    if (!fake_is(event, EVENT) || !fake_is(stream, STREAM))
+        return CZR_CUDA_INVALID_HANDLE;
+    if (flags != CZR_EVENT_RECORD_EXTERNAL || !stream->capture)
+        return CZR_CUDA_INVALID_VALUE;
+    fake_note(FAKE_RECORD, stream, event, 0);
+    return fake_capture_announce(stream, event);
 }
 
 /* Waits for the record that the event had last when this was called. */

@@ -3,7 +3,13 @@
  * that fail leave streams as they were. */
 #include "tests/cuda/driver/lists.h"
 
-enum { LISTS = 60, LAUNCHES = 1000, FEW_LAUNCHES = 5 };
+enum {
+    LISTS = 60,
+    LAUNCHES = 1000,
+    FEW_LAUNCHES = 5,
+    FILLS = 50,
+    BLOCK_BYTES = 1 << 20
+};
 
 static const uint64_t seed = 90210;
 
@@ -114,6 +120,77 @@ static void does_not_grow(void **state)
     lists_close(&q, CZR_OK);
 }
 
+/* Fills a block again and again, says so, and goes on with another one. */
+static void capture_announcement(test_bench *bench, const czr_address *blocks,
+                                 void *event, czr_graph *graph, void *stream)
+{
+    czr_context *context = bench->context;
+
+    assert_int_equal(czr_graph_begin(context, stream), CZR_OK);
+    for (int i = 1; i <= FILLS; i++)
+        assert_int_equal(czr_context_fill(context, blocks[0], (unsigned char)i,
+                                          BLOCK_BYTES, stream),
+                         CZR_OK);
+    assert_int_equal(czr_context_announce(context, event, stream), CZR_OK);
+    assert_int_equal(
+        czr_context_fill(context, blocks[1], FILLS, BLOCK_BYTES, stream),
+        CZR_OK);
+    assert_int_equal(czr_graph_end(context, stream, graph), CZR_OK);
+}
+
+/* What the stream finds in a block behind the event. */
+static void expect_filled(czr_context *context, czr_address block, void *event,
+                          void *stream)
+{
+    void *pinned;
+
+    assert_int_equal(czr_context_alloc_pinned(context, BLOCK_BYTES, &pinned),
+                     CZR_OK);
+    assert_int_equal(czr_context_wait(context, stream, event), CZR_OK);
+    assert_int_equal(czr_context_copy(context, czr_address_of(pinned), block,
+                                      BLOCK_BYTES, stream),
+                     CZR_OK);
+    assert_int_equal(czr_context_synchronize(context, stream, 0), CZR_OK);
+    for (int i = 0; i < BLOCK_BYTES; i++)
+        assert_int_equal(((unsigned char *)pinned)[i], FILLS);
+    czr_context_free_pinned(context, pinned);
+}
+
+/* Each launch lets a stream beside it go on from there, and no earlier. */
+static void says_how_far_it_is(void **state)
+{
+    static drawn_list list;
+    uint64_t random = seed + 3;
+    queue_bench q;
+    czr_graph graph;
+    czr_address blocks[2];
+    void *event;
+
+    (void)state;
+    drawn_make(&list, &random);
+    lists_open(&q, &list, random, 0);
+    czr_context *context = q.bench.context;
+    void *first = czr_queue_stream(q.queue, 0);
+    assert_int_equal(czr_context_open_event(context, &event), CZR_OK);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(czr_context_alloc(context, BLOCK_BYTES, &blocks[i]),
+                         CZR_OK);
+    capture_announcement(&q.bench, blocks, event, &graph, first);
+    for (int turn = 0; turn < FEW_LAUNCHES; turn++) {
+        assert_int_equal(
+            czr_context_fill(context, blocks[0], 0, BLOCK_BYTES, first),
+            CZR_OK);
+        assert_int_equal(czr_graph_launch(&graph, first), CZR_OK);
+        expect_filled(context, blocks[0], event, q.user_stream);
+    }
+    assert_int_equal(czr_context_synchronize(context, first, 0), CZR_OK);
+    czr_graph_close(&graph);
+    czr_context_close_event(context, event);
+    for (int i = 0; i < 2; i++)
+        czr_context_free(context, blocks[i]);
+    lists_close(&q, CZR_OK);
+}
+
 /* ---- captures that fail ------------------------------------------------- */
 
 typedef enum fault {
@@ -202,6 +279,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_what_was_captured),
         cmocka_unit_test(does_not_grow),
+        cmocka_unit_test(says_how_far_it_is),
         cmocka_unit_test(fails_and_leaves_streams_alone),
     };
 

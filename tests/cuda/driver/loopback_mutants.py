@@ -18,6 +18,8 @@ PLANS = {"loopback": "tests/cuda/driver/loopback",
          "bands": "tests/plans/tiles_shared", "externs": "tests/plans/externs",
          "failing": "tests/cuda/driver/failing",
          "buckets": "tests/plans/pipeline_moe",
+         "several": "tests/cuda/driver/buckets",
+         "nccl_several": "tests/cuda/driver/buckets",
          "nccl": "tests/cuda/driver/loopback",
          "nccl_signs": "tests/cuda/driver/signs"}
 
@@ -168,8 +170,30 @@ MUTANTS = [
     ("the ranks' streams do not wait for a graph", "loopback", "script.c",
      "    if (status == CZR_OK)\n        status = meet(team, false);\n"
      "    add_counts", "    add_counts"),
-    ("who reads parameters does not wait", "loopback", "device_cuda.c",
+    ("who reads parameters that may be undone does not wait", "loopback",
+     "device_cuda.c",
      "? czr_context_wait(device->context, stream, device->ended)", "? CZR_OK"),
+    ("who reads a bucket does not wait", "several", "delivery.c",
+     "            status = czr_context_wait(context, stream,\n"
+     "                                      rank->delivery.events[lasts[i]]);",
+     "            status = CZR_OK;"),
+    ("who reads a bucket waits for all of them", "several", "delivery.c",
+     "|| !has_last", "|| true"),
+    ("who reads a bucket waits for it alone where it may be undone",
+     "nccl_several",
+     "delivery.c", "engine->undoes ||", ""),
+    ("who reads a bucket waits for another", "several", "delivery.c",
+     "engine->program->places[param].bucket);", "0);"),
+    ("a bucket is there before it is gathered", "several", "delivery.c",
+     "program->ops[op].kind == CZR_ALL_GATHER", "false"),
+    ("graphs keep to themselves when a bucket is there", "several", "context.c",
+     "if (!context->is_capturing)", "if (true)"),
+    ("who reads a bucket over NCCL does not wait", "nccl_several", "delivery.c",
+     "            status = czr_context_wait(context, stream,\n"
+     "                                      rank->delivery.events[lasts[i]]);",
+     "            status = CZR_OK;"),
+    ("who reads a bucket over NCCL waits for all of them", "nccl_several",
+     "delivery.c", "|| !has_last", "|| true"),
     ("a band is not mirrored", "bands", "device_cuda.c",
      "czr_collect_band_mirror(device->collect, matrix, element_bytes,\n"
      "                                         *band, NULL, "
@@ -179,6 +203,7 @@ MUTANTS = [
      "        if (0) status = czr_collect_convert("),
 ]
 FEW = ("reductions do not wait for the producer",
+       "who reads a bucket does not wait",
        "boxes are filled anew while they travel",
        "ranks do not agree on gradients", "skipped steps write")
 

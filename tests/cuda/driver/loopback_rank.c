@@ -1,6 +1,7 @@
 /* Tensors of a rank, drawn from counters. */
 #include "tests/cuda/driver/loopback_rank.h"
 
+#include "runtime/cuda/rank.h"
 #include "runtime/memory.h"
 #include "tests/cuda/driver/fake.h"
 
@@ -138,6 +139,7 @@ void rank_close(run *r, int rank)
     for (int p = 0; r->tensors[rank] && p < rank_program->n_params; p++) {
         free(r->tensors[rank][p].param);
         free(r->tensors[rank][p].grad);
+        czr_context_free_pinned(r->context, r->tensors[rank][p].seen);
     }
     free(r->tensors[rank]);
     r->tensors[rank] = NULL;
@@ -344,6 +346,73 @@ static void note_counters(const run *r, czr_engine *engine, trace *t)
     put(t, counters.bytes_received, n_ops * sizeof(int64_t));
 }
 
+/* Buckets that are not there yet, or parts of them. */
+static int count_pending(const run *r, const czr_engine *engine)
+{
+    const czr_cuda_delivery *delivery = &engine->cuda->delivery;
+    int n = 0;
+
+    for (int op = 0; op < delivery->n_ops; op++)
+        n += delivery->events[op] &&
+             r->context->driver->event_query(delivery->events[op]) ==
+                 CZR_CUDA_NOT_READY;
+    return n;
+}
+
+static czr_status read_param(run *r, czr_engine *engine, int rank, int param,
+                             void *stream)
+{
+    const czr_layout_info info = layout_of(engine, param);
+    const size_t bytes = (size_t)info.n * czr_dtype_bytes(info.param_dtype);
+    void *seen;
+
+    czr_status status = czr_param_wait(engine, param, stream);
+    if (status == CZR_OK)
+        status = czr_context_alloc_pinned(r->context, bytes + 1, &seen);
+    if (status != CZR_OK)
+        return status;
+    r->tensors[rank][param].seen = seen;
+    if (bytes)
+        status = czr_context_copy(r->context, czr_address_of(seen),
+                                  czr_address_of(info.param), bytes, stream);
+    return status == CZR_OK ? czr_context_synchronize(r->context, stream, 0)
+                            : status;
+}
+
+/* The last operation that its bucket waits for, or -1. */
+static int last_of(const czr_engine *engine, int param)
+{
+    const czr_cuda_delivery *delivery = &engine->cuda->delivery;
+    const int n = delivery->n_streams;
+    int last = -1;
+
+    for (int i = 0; i < n; i++) {
+        const int op =
+            delivery->lasts[rank_program->places[param].bucket * n + i];
+        last = op > last ? op : last;
+    }
+    return last;
+}
+
+/* Buckets in the order of the list. */
+czr_status rank_read(run *r, czr_engine *engine, int rank)
+{
+    void *stream;
+    czr_status status = czr_context_open_stream(r->context, &stream);
+
+    fake_be_lazy();
+    for (int op = -1; op < rank_program->n_ops; op++)
+        for (int p = 0; p < rank_program->n_params && status == CZR_OK; p++) {
+            if (!has(rank, p) || r->tensors[rank][p].param ||
+                last_of(engine, p) != op)
+                continue;
+            status = read_param(r, engine, rank, p, stream);
+            r->n_ahead += count_pending(r, engine);
+        }
+    czr_context_close_stream(r->context, stream);
+    return status;
+}
+
 void rank_note(run *r, czr_engine *engine, int rank, trace *t)
 {
     for (int p = 0; p < rank_program->n_params; p++) {
@@ -351,8 +420,9 @@ void rank_note(run *r, czr_engine *engine, int rank, trace *t)
             continue;
         const czr_layout_info info = layout_of(engine, p);
         const size_t bytes = (size_t)info.n * czr_dtype_bytes(info.param_dtype);
-        if (r->tensors[rank][p].param)
-            put(t, r->tensors[rank][p].param, bytes);
+        const loose *own = &r->tensors[rank][p];
+        if (own->param || own->seen)
+            put(t, own->param ? own->param : own->seen, bytes);
         else
             note_memory(r, t, info.param, bytes);
     }

@@ -40,6 +40,7 @@ typedef struct outcome {
  * are placed. */
 typedef struct loose {
     unsigned char *param, *grad; /* [n_params], NULL where in place */
+    unsigned char *seen; /* what rank_read read of the parameter, or NULL */
 } loose;
 
 typedef struct run {
@@ -56,6 +57,8 @@ typedef struct run {
     void *side;     /* with `stream`: another of trainers', which steps do not
                      * wait for by themselves */
     czr_context *context;
+    int n_ahead; /* by rank_read: other buckets that were not there yet when one
+                  * was, again and again */
 } run;
 
 void rank_drop(outcome *out);
@@ -72,5 +75,8 @@ bool rank_is_refusal(const run *r, czr_status status);
 void rank_note_step(const run *r, const czr_engine *engine, trace *t,
                     czr_status status, const czr_result *result);
 void rank_note(run *r, czr_engine *engine, int rank, trace *t);
+/* Each parameter on a stream that waits for it alone, which is what rank_note
+ * notes then; the rest of the step may be on its way still. */
+czr_status rank_read(run *r, czr_engine *engine, int rank);
 
 #endif

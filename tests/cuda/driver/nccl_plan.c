@@ -11,21 +11,26 @@
 #include "tests/cuda/driver/ranks.h"
 
 #include "runtime/cuda/process.h"
+#include "runtime/cuda/rank.h"
 
 enum { STEPS = 6, DEADLINE_MS = 60000, SHORT_MS = 1000, SLOT_BYTES = 4096 };
 
 static const czr_cuda_program *cuda_program;
 static int n_ranks, n_orders = 2, n_failures = 6;
 static int64_t n_calls; /* of a run */
+static int n_ahead;     /* of the orders */
 
 /* What one run is to be. */
 typedef struct wish {
     bool has_bad_step, is_late, is_early;
+    int steps;       /* 0: STEPS */
+    bool is_reading; /* parameters of the last step, which nobody waits for */
     bool is_failing, undoes; /* rules in three steps, which are undone */
     bool is_captured;
     bool is_odd_loose, is_odd_eager; /* the last rank has tensors that are
                                       * copied, or asks for no graphs */
     _Atomic int n_graphs;            /* of all ranks */
+    _Atomic int n_ahead;             /* of all ranks */
     int leaver;      /* a rank that stops behind its second step, -1: none */
     int64_t fail_at; /* a call, 0: none */
     czr_nccl_id id;
@@ -34,17 +39,31 @@ typedef struct wish {
     char said[RANKS_MOST][CZR_DRIVER_MESSAGE];
 } wish;
 
+/* Parameters behind their waits; then the step comes to its end. */
+static czr_status read_behind(test_rank *self, wish *w, run *r,
+                              czr_engine *engine)
+{
+    const czr_status status = rank_read(r, engine, self->rank);
+
+    w->n_ahead += r->n_ahead;
+    return status == CZR_OK
+               ? czr_context_synchronize(self->context, engine->cuda->main, 0)
+               : status;
+}
+
 static czr_status run_steps(test_rank *self, wish *w, run *r,
                             czr_process *process)
 {
     czr_engine *engine = czr_process_engine(process);
+    const int steps = w->steps ? w->steps : STEPS;
     czr_status status = rank_open(r, engine, self->rank);
 
-    for (int step = 0; step < STEPS && status == CZR_OK; step++) {
+    for (int step = 0; step < steps && status == CZR_OK; step++) {
         double values[RANK_MAX_HYPERS];
         czr_result result = {0};
         const czr_hyper hyper = rank_hyper(r, step, values);
-        const bool is_waited = !w->is_late || step == STEPS - 1;
+        const bool is_waited =
+            !w->is_late || (step == steps - 1 && !w->is_reading);
         if (self->rank == w->leaver && step == 2)
             return CZR_OK;
         status = rank_give(r, engine, self->rank, step);
@@ -61,6 +80,8 @@ static czr_status run_steps(test_rank *self, wish *w, run *r,
         if (rank_is_refusal(r, status) && (w->undoes || !w->is_failing))
             status = CZR_OK;
     }
+    if (status == CZR_OK && w->is_reading)
+        status = read_behind(self, w, r, engine);
     if (status == CZR_OK)
         rank_note(r, engine, self->rank, &w->out.of[self->rank]);
     return status;
@@ -162,8 +183,9 @@ static int compare_orders(void)
         w.has_bad_step = kind == RANK_BAD;
         w.is_failing = w.undoes = kind == RANK_UNDONE;
         w.is_late = i / 3 % 2 && (rank_program->skip || !w.has_bad_step);
+        w.is_reading = w.is_late && kind == RANK_DRAWN;
         w.is_early = i % 4 != 1;
-        w.is_captured = (i + i / 3) % 2;
+        w.is_captured = (i + i / 6) % 2;
         w.leaver = -1;
         run_on_double(&w, ranks, rank_seed + (uint64_t)i);
         for (int rank = 0; rank < n_ranks; rank++)
@@ -171,8 +193,8 @@ static int compare_orders(void)
                 printf("rank %d: %s\n", rank, w.said[rank]);
                 exit(1);
             }
-        const int rank = host_plan_difference(&host, &w.out, n_ranks,
-                                              w.is_late ? STEPS - 1 : 0);
+        const int rank = host_plan_difference(
+            &host, &w.out, n_ranks, w.is_late ? STEPS - !w.is_reading : 0);
         const bool is_right =
             rank < 0 &&
             (w.is_captured ? w.n_graphs >= 2 * n_ranks : w.n_graphs == 0);
@@ -185,7 +207,27 @@ static int compare_orders(void)
     }
     rank_drop(&host);
     rank_drop(&w.out);
-    return n_wrong;
+    n_ahead = w.n_ahead;
+    return n_wrong + (n_orders > 1 && rank_program->n_buckets > 1 && !n_ahead);
+}
+
+/* Whether parameters of a step that is undone are read before it is. */
+static int read_undone(void)
+{
+    static outcome host;
+    static wish w;
+    test_rank ranks[RANKS_MOST];
+
+    w.leaver = -1;
+    w.is_late = w.is_reading = w.is_captured = true;
+    w.is_failing = w.undoes = true;
+    w.steps = RANK_WILD_STEP + 1;
+    host_plan_run(n_ranks, w.steps, RANK_UNDONE, &host);
+    run_on_double(&w, ranks, rank_seed);
+    const int rank = host_plan_difference(&host, &w.out, n_ranks, w.steps);
+    rank_drop(&host);
+    rank_drop(&w.out);
+    return rank >= 0;
 }
 
 /* Those that wait for it say so; how many do not. */
@@ -222,6 +264,11 @@ static int fail_calls(void)
     host_plan_run(n_ranks, STEPS, false, &host);
     run_on_double(&w, ranks, rank_seed);
     const int64_t n = n_calls;
+    for (int rank = 0; rank < n_ranks; rank++)
+        if (ranks[rank].status != CZR_OK) {
+            printf("rank %d: %s\n", rank, w.said[rank]);
+            n_wrong++;
+        }
     for (int i = 0; i < n_failures; i++) {
         bool is_said = false, is_wrong = false;
         w.fail_at = 1 + n * i / n_failures;
@@ -297,6 +344,10 @@ static int test_plan(void)
            "one, undone: %d differ from the host\n",
            rank_program->name, (unsigned long long)rank_seed, n_ranks, n_orders,
            STEPS, n_wrong);
+    printf("%d buckets: read ahead of others %d times\n",
+           rank_program->n_buckets, n_ahead);
+    const int n_rash = read_undone();
+    printf("a step that is undone: %d times read before that\n", n_rash);
     const int n_failed = fail_calls();
     const int n_quiet = n_ranks > 1 ? leave(false) + leave(true) : 0;
     printf("a rank that leaves: %d others do not say so\n", n_quiet);
@@ -304,7 +355,7 @@ static int test_plan(void)
     printf("rules that fail for good: %d ranks do not say so\n", n_poisoned);
     const int n_apart = agree();
     printf("graphs of all ranks or none: %d do not hold to it\n", n_apart);
-    return n_wrong || n_failed || n_quiet || n_poisoned || n_apart;
+    return n_wrong || n_rash || n_failed || n_quiet || n_poisoned || n_apart;
 }
 
 int main(int argc, char **argv)
