@@ -21,7 +21,7 @@ static bool is_for_tensor_cores(const cz_loop *loop)
 static bool is_same(const cz_emit_product *a, const cz_emit_product *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k &&
-           a->is_symmetric == b->is_symmetric &&
+           a->batch == b->batch && a->is_symmetric == b->is_symmetric &&
            a->is_n_major == b->is_n_major && a->has_addend == b->has_addend;
 }
 
@@ -60,12 +60,22 @@ static void add(cz_tile_rows *rows, const cz_emit_product *product,
     if (!rows->tiler->choose(rows->tiler->user, product, &tiles))
         return;
     cz_text_printf(&rows->text,
-                   "    {%lld, %lld, %lld, %d, %d, %d, %d, %d, %d, %d, %d},\n",
+                   "    {%lld, %lld, %lld, %lld, %d, %d, %d, %d, %d, %d, %d, "
+                   "%d},\n",
                    (long long)product->m, (long long)product->n,
-                   (long long)product->k, product->is_symmetric,
-                   product->is_n_major, product->has_addend, tiles.rows,
-                   tiles.cols, tiles.stages, tiles.cluster, tiles.parts);
+                   (long long)product->k, (long long)product->batch,
+                   product->is_symmetric, product->is_n_major,
+                   product->has_addend, tiles.rows, tiles.cols, tiles.stages,
+                   tiles.cluster, tiles.parts);
     rows->n++;
+}
+
+static void add_to_stage(cz_tile_rows *rows, const cz_emit_product *product,
+                         bool is_expected, cz_arena *arena)
+{
+    *CZ_PUSH(arena, rows->of_stages, rows->n_of_stages) =
+        (cz_stage_product){rows->stage, is_expected, *product};
+    add(rows, product, arena);
 }
 
 void cz_emit_tiles_of(cz_tile_rows *rows, const cz_loop *loop, cz_arena *arena)
@@ -75,18 +85,31 @@ void cz_emit_tiles_of(cz_tile_rows *rows, const cz_loop *loop, cz_arena *arena)
     cz_emit_product product = {.m = step->rows,
                                .n = step->columns,
                                .k = step->inner,
+                               .batch = 1,
                                .is_symmetric = is_symmetric,
                                .is_gram = step->in[0] == step->in[1],
                                .has_addend = step->beta != 0};
+    const bool is_own = is_symmetric && product.is_gram;
 
     if (!rows->tiler || !is_for_tensor_cores(loop))
         return;
     if (!step->transpose_b) {
         /* Of one matrix its rows are read twice; else columns of the other. */
         if (is_symmetric)
-            add(rows, &product, arena);
+            add_to_stage(rows, &product, is_own, arena);
         product.is_symmetric = false;
         product.is_n_major = true;
     }
-    add(rows, &product, arena);
+    add_to_stage(rows, &product, step->transpose_b || !is_own, arena);
+}
+
+void cz_emit_tiles_of_batch(cz_tile_rows *rows, int stage, int64_t batch,
+                            cz_arena *arena)
+{
+    for (int i = 0; i < rows->n_of_stages; i++) {
+        cz_emit_product product = rows->of_stages[i].product;
+        product.batch = batch;
+        if (rows->of_stages[i].stage == stage)
+            add(rows, &product, arena);
+    }
 }

@@ -73,8 +73,9 @@ typedef struct output {
     const char *path;
 } output;
 
+/* *batch_bytes: as cz_emit_launches. */
 static int emit(cz_job *job, const char *folder, bool has_gpu,
-                output outputs[MAX_OUTPUTS])
+                output outputs[MAX_OUTPUTS], int64_t *batch_bytes)
 {
     const char *name = job->view->program->name;
     cz_build_tiles tiles;
@@ -83,23 +84,25 @@ static int emit(cz_job *job, const char *folder, bool has_gpu,
     outputs[0].path = cz_arena_printf(&job->arena, "%s/%s.c", folder, name);
     cz_emit_header(job->view, has_gpu, &outputs[1].text);
     outputs[1].path = cz_arena_printf(&job->arena, "%s/%s.h", folder, name);
+    *batch_bytes = 0;
     if (!has_gpu)
         return 2;
     cz_emit_cuda(job->view, &outputs[2].text);
     outputs[2].path = cz_arena_printf(&job->arena, "%s/%s.cu", folder, name);
-    cz_emit_launches(job->view, &outputs[2].text,
-                     cz_build_tiles_open(&job->arena, job->view, &tiles),
-                     &outputs[3].text);
+    *batch_bytes = cz_emit_launches(
+        job->view, &outputs[2].text,
+        cz_build_tiles_open(&job->arena, job->view, &tiles), &outputs[3].text);
     outputs[3].path =
         cz_arena_printf(&job->arena, "%s/%s_cuda.c", folder, name);
     return 4;
 }
 
 /* All files or none. */
-static bool write_files(cz_job *job, const char *folder, bool has_gpu)
+static bool write_files(cz_job *job, const char *folder, bool has_gpu,
+                        int64_t *batch_bytes)
 {
     output outputs[MAX_OUTPUTS] = {{{0}, NULL}};
-    const int n = emit(job, folder, has_gpu, outputs);
+    const int n = emit(job, folder, has_gpu, outputs, batch_bytes);
     const char *why = "cannot be made";
     int n_written = 0;
 
@@ -126,6 +129,17 @@ static void say_targets(void)
           stderr);
 }
 
+/* What is in no other figure of the plan. */
+static void say_batches(int64_t bytes)
+{
+    if (bytes > 0)
+        fprintf(
+            stderr,
+            "canzona build: a GPU computes equal matrices as one, for which "
+            "a rank has %lld bytes more than its arena at most\n",
+            (long long)bytes);
+}
+
 static void print_cflags(void)
 {
     for (int i = 0; cz_program_cflags[i]; i++)
@@ -136,6 +150,7 @@ static void print_cflags(void)
 static int run(const cz_cmd_options *given)
 {
     bool has_gpu;
+    int64_t batch_bytes;
     cz_job job;
     int status;
 
@@ -147,10 +162,13 @@ static int run(const cz_cmd_options *given)
         return CZ_EXIT_INFEASIBLE;
     status = cz_job_open(&job, given, CZ_JOB_PLANNED);
     if (status == CZ_EXIT_OK &&
-        !write_files(&job, given->output ? given->output : ".", has_gpu))
+        !write_files(&job, given->output ? given->output : ".", has_gpu,
+                     &batch_bytes))
         status = cz_job_status(&job);
-    else if (status == CZ_EXIT_OK && has_gpu)
+    else if (status == CZ_EXIT_OK && has_gpu) {
         say_targets();
+        say_batches(batch_bytes);
+    }
     cz_job_close(&job);
     return status;
 }

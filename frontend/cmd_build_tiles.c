@@ -9,18 +9,23 @@
 
 extern const cz_embedded cz_tile_files[];
 
+static cz_tile_product shape_of(const cz_emit_product *product)
+{
+    return (cz_tile_product){.m = product->m,
+                             .n = product->n,
+                             .k = product->k,
+                             .batch = product->batch,
+                             .is_symmetric = product->is_symmetric,
+                             .is_n_major = product->is_n_major,
+                             .is_gram = product->is_gram,
+                             .has_addend = product->has_addend};
+}
+
 static bool choose(const void *user, const cz_emit_product *product,
                    cz_emit_tiles *out)
 {
     const cz_build_tiles *tiles = user;
-    const cz_tile_product shape = {.m = product->m,
-                                   .n = product->n,
-                                   .k = product->k,
-                                   .batch = 1,
-                                   .is_symmetric = product->is_symmetric,
-                                   .is_n_major = product->is_n_major,
-                                   .is_gram = product->is_gram,
-                                   .has_addend = product->has_addend};
+    const cz_tile_product shape = shape_of(product);
     cz_tile_choice choice;
 
     if (!cz_tile_choose(&shape, &tiles->machine, tiles->measured,
@@ -30,6 +35,16 @@ static bool choose(const void *user, const cz_emit_product *product,
                            choice.shape.stages, choice.shape.cluster,
                            (int)choice.cost.parts};
     return true;
+}
+
+static int64_t batch(const void *user, const cz_emit_product *product,
+                     int64_t available)
+{
+    const cz_build_tiles *tiles = user;
+    const cz_tile_product shape = shape_of(product);
+
+    return cz_tile_batch(&shape, &tiles->machine, tiles->measured,
+                         tiles->n_measured, available);
 }
 
 static int count_lines(const char *text)
@@ -67,6 +82,6 @@ const cz_emit_tiler *cz_build_tiles_open(cz_arena *arena,
                             machine.memory_rate, &out->machine))
         return NULL;
     read_measured(arena, out);
-    out->tiler = (cz_emit_tiler){out->machine.sms, choose, out};
+    out->tiler = (cz_emit_tiler){out->machine.sms, choose, batch, out};
     return &out->tiler;
 }

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 22u /* of the tables in the second part */
+#define CZR_ABI 23u /* of the tables in the second part */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -150,7 +150,9 @@ typedef struct czr_counters {
     const int64_t *updates; /* [n_params] elements updated here in all steps */
     const int64_t *whole;   /* [n_params] whole-matrix stages run here */
     const int64_t *bytes_sent, *bytes_received; /* [n_ops] over all steps */
-    int64_t peak_scratch_bytes; /* written so far, rounded up to 64 */
+    int64_t peak_scratch_bytes; /* written so far, rounded up to 64; without
+                                 * what a GPU has for equal matrices that it
+                                 * computes as one */
     int64_t step_allocations;   /* by us, inside czr_step: 0 */
 } czr_counters;
 

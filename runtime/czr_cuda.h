@@ -8,6 +8,8 @@
 
 /* What is loaded on a device for one program; runtime/cuda/stage.h. */
 typedef struct czr_cuda_stages czr_cuda_stages;
+/* What calls of several matrices ask for; runtime/cuda/notes.h. */
+typedef struct czr_cuda_notes czr_cuda_notes;
 
 /* One call of a stage, as czr_call; it is gone when the call returns, but the
  * memory that it names stays until the stream has done the work. */
@@ -25,6 +27,8 @@ typedef struct czr_cuda_call {
     const int32_t *skip; /* not 0: kernels write nothing; NULL: they do */
     void *stream;
     czr_cuda_stages *stages;
+    czr_cuda_notes *notes; /* work is noted there, to be put later; NULL: it is
+                            * put at once */
 } czr_cuda_call;
 
 /* Puts all work of a stage on call->stream.  What fails at that is said by the
@@ -97,15 +101,35 @@ static inline void *czr_cuda_out_bytes(const czr_cuda_call *call, size_t slot,
 
 /* ---- products ----------------------------------------------------------- */
 
-/* In which tiles a product of bf16 is computed on sm_90a: out [m, n], k long;
- * half of it where it is symmetric; N-major: of the second operand's rows.
- * parts: of k, for tiles that fill no wave of the GPU; 1: they are whole. */
+/* In which tiles so many products of bf16 at once are computed on sm_90a: out
+ * [m, n], k long; half of it where it is symmetric; N-major: of the second
+ * operand's rows.  parts: of k, for tiles that fill no wave of the GPU; 1: they
+ * are whole. */
 typedef struct czr_cuda_tiling {
-    int64_t m, n, k;
+    int64_t m, n, k, batch;
     uint8_t is_symmetric, is_n_major, has_addend;
     int16_t rows, cols; /* of a tile */
     uint8_t stages, cluster, parts;
 } czr_cuda_tiling;
+
+/* ---- batches ------------------------------------------------------------ */
+
+/* Equal matrices that are computed as one.  A unit is n_rows neighbours of a
+ * kernel table that are of one parameter; the units have the same stages, and
+ * may run in any order.  Scratch bytes [scratch, scratch + bytes), which all of
+ * them use in turn, each has for itself, behind the plan's scratch. */
+typedef struct czr_cuda_batch {
+    int64_t first; /* row that the first unit begins with */
+    int32_t n_rows, n_units;
+    int64_t scratch, bytes;
+} czr_cuda_batch;
+
+/* Of a kernel table: rows of batch b have b + 1 in of_row, others 0; list NULL:
+ * there is none. */
+typedef struct czr_cuda_batches {
+    const czr_cuda_batch *list;
+    const int32_t *of_row; /* as many as the table has rows */
+} czr_cuda_batches;
 
 /* ---- the program -------------------------------------------------------- */
 
@@ -123,7 +147,8 @@ typedef struct czr_cuda_program {
     const czr_cuda_loop_kernels *loops; /* by number */
     int tiled_sms; /* processors of the GPU that tilings are for */
     int n_tilings;
-    const czr_cuda_tiling *tilings; /* others are chosen by the runtime */
+    const czr_cuda_tiling *tilings;  /* others are chosen by the runtime */
+    const czr_cuda_batches *batches; /* [n_tables]; NULL: rows run one by one */
 } czr_cuda_program;
 
 #endif

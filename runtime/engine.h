@@ -118,7 +118,9 @@ struct czr_engine {
     czr_spaces *spaces; /* [n_buckets] */
     czr_held *held;     /* [n_params] */
     unsigned char *scratch;
-    int64_t scratch_bytes;
+    int64_t scratch_bytes; /* of the plan's */
+    int64_t batch_bytes;   /* behind them, where matrices of a batch have what
+                            * they use in turn; 0: none */
     czr_slot_sizes *slot_sizes; /* [n_stages] */
     uint8_t *phases;            /* [n_params], at the update under way */
     czr_transfer_row *moving;   /* rows of one transfer that travel then; NULL:

@@ -65,7 +65,8 @@ static czr_status open_scratch(czr_engine *engine)
 
     engine->scratch_bytes = program->arena_bytes ? program->arena_bytes[at] : 0;
     engine->scratch = engine->device->ops->alloc(
-        engine->device, (size_t)engine->scratch_bytes, 1);
+        engine->device, (size_t)(engine->scratch_bytes + engine->batch_bytes),
+        1);
     if (!engine->scratch)
         return CZR_ERR_NO_MEMORY;
     engine->device->ops->fill_bytes(engine->device, engine->scratch, UNTOUCHED,

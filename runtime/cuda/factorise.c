@@ -3,6 +3,7 @@
  * the stream waits for. */
 #include "runtime/cuda/multiply_internal.h"
 
+#include "runtime/cuda/notes.h"
 #include "runtime/factor.h"
 #include "runtime/memory.h"
 
@@ -313,8 +314,11 @@ czr_status czr_cuda_factorise(const czr_cuda_call *call,
 
     if (n.out[0] + n.out[1] == 0)
         return CZR_OK;
-    if (stages->is_opening)
-        return prepare(stages, factor);
+    if (stages->is_opening || call->notes) {
+        const czr_status status = czr_cuda_note_factor(call, factor);
+        return status == CZR_OK && !call->notes ? prepare(stages, factor)
+                                                : status;
+    }
     const czr_cuda_factored *known = find(stages->products, factor);
     if (!known)
         return czr_context_check(stages->context, CZR_CUDA_NOT_FOUND,

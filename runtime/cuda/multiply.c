@@ -93,9 +93,7 @@ czr_status czr_cuda_products_make(czr_cuda_stages *stages)
     return CZR_OK;
 }
 
-/* Whether the same kernel or library computes both: all but addresses and
- * factors. */
-static bool is_alike(const czr_product *a, const czr_product *b)
+bool czr_cuda_product_is_alike(const czr_product *a, const czr_product *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k &&
            a->a_dtype == b->a_dtype && a->b_dtype == b->b_dtype &&
@@ -108,18 +106,23 @@ static bool is_alike(const czr_product *a, const czr_product *b)
            (!a->addend || a->addend_dtype == b->addend_dtype);
 }
 
+/* What computes so many at once, or up to the fewest that are more; not one
+ * with others. */
 static czr_cuda_known *find(const czr_cuda_products *products,
-                            const czr_product *product)
+                            const czr_product *product, int64_t batch)
 {
-    czr_cuda_known *known = products ? products->known : NULL;
+    czr_cuda_known *known = products ? products->known : NULL, *found = NULL;
 
-    while (known && !is_alike(&known->shape, product))
-        known = known->next;
-    return known;
+    for (; known; known = known->next)
+        if (known->batch >= batch && (known->batch == 1) == (batch == 1) &&
+            (!found || known->batch < found->batch) &&
+            czr_cuda_product_is_alike(&known->shape, product))
+            found = known;
+    return found;
 }
 
 static czr_cuda_known *add(czr_cuda_products *products,
-                           const czr_product *product)
+                           const czr_product *product, int64_t batch)
 {
     /* Maps of tensors want more than malloc's alignment. */
     czr_cuda_known *known =
@@ -127,7 +130,7 @@ static czr_cuda_known *add(czr_cuda_products *products,
 
     if (!known)
         return NULL;
-    *known = (czr_cuda_known){.shape = *product};
+    *known = (czr_cuda_known){.shape = *product, .batch = batch};
     *products->end = known;
     products->end = &known->next;
     return known;
@@ -178,19 +181,40 @@ static czr_status put_plain(const czr_cuda_call *call,
 
 /* ---- what stages call --------------------------------------------------- */
 
+static czr_status prepare_one(czr_cuda_stages *stages,
+                              const czr_product *product)
+{
+    if (find(stages->products, product, 1))
+        return CZR_OK;
+    czr_cuda_known *known = add(stages->products, product, 1);
+    if (!known)
+        return no_memory(stages);
+    czr_status status = load_plain(stages, known);
+    if (status == CZR_OK)
+        status = czr_cuda_tensor_prepare(stages, known);
+    return status == CZR_OK ? czr_cuda_library_prepare(stages, known) : status;
+}
+
+/* By tensor cores alone; others are computed one by one. */
+static czr_status prepare_batch(czr_cuda_stages *stages,
+                                const czr_product *product)
+{
+    const czr_cuda_known *found =
+        find(stages->products, product, stages->batch);
+
+    if (stages->batch < 2 || (found && found->batch == stages->batch))
+        return CZR_OK;
+    czr_cuda_known *known = add(stages->products, product, stages->batch);
+    return known ? czr_cuda_tensor_prepare(stages, known) : no_memory(stages);
+}
+
 static czr_status prepare(czr_cuda_stages *stages, const czr_product *product)
 {
     czr_status status = czr_cuda_products_make(stages);
 
-    if (status != CZR_OK || find(stages->products, product))
-        return status;
-    czr_cuda_known *known = add(stages->products, product);
-    if (!known)
-        return no_memory(stages);
-    status = load_plain(stages, known);
     if (status == CZR_OK)
-        status = czr_cuda_tensor_prepare(stages, known);
-    return status == CZR_OK ? czr_cuda_library_prepare(stages, known) : status;
+        status = prepare_one(stages, product);
+    return status == CZR_OK ? prepare_batch(stages, product) : status;
 }
 
 czr_status czr_cuda_multiply(const czr_cuda_call *call,
@@ -200,9 +224,13 @@ czr_status czr_cuda_multiply(const czr_cuda_call *call,
 
     if (!product->m || !product->n)
         return CZR_OK;
-    if (stages->is_opening)
-        return prepare(stages, product);
-    czr_cuda_known *known = find(stages->products, product);
+    if (stages->is_opening || call->notes) {
+        const czr_status noted = czr_cuda_note_product(call, product);
+        return noted == CZR_OK && !call->notes ? prepare(stages, product)
+                                               : noted;
+    }
+    czr_cuda_known *known = find(stages->products, product, 1);
+    const czr_cuda_batched one = {.n = 1};
     czr_status status;
     if (!known)
         return czr_context_check(stages->context, CZR_CUDA_NOT_FOUND,
@@ -210,10 +238,20 @@ czr_status czr_cuda_multiply(const czr_cuda_call *call,
                                  "stage had when they were opened",
                                  product->m, product->k, product->k,
                                  product->n);
-    return czr_cuda_tensor_put(call, known, product, &status) ||
+    return czr_cuda_tensor_put(call, known, product, &one, &status) ||
                    czr_cuda_library_put(call, known, product, &status)
                ? status
                : put_plain(call, known, product);
+}
+
+bool czr_cuda_multiply_batch(const czr_cuda_call *call,
+                             const czr_product *product, size_t n,
+                             const czr_cuda_apart *apart, czr_status *status)
+{
+    czr_cuda_known *known = find(call->stages->products, product, (int64_t)n);
+    const czr_cuda_batched batched = {(int64_t)n, *apart};
+
+    return known && czr_cuda_tensor_put(call, known, product, &batched, status);
 }
 
 /* ---- the list ----------------------------------------------------------- */
@@ -228,16 +266,20 @@ static void describe(const czr_cuda_known *known, char line[CZR_CUDA_LINE])
     const czr_product *p = &known->shape;
     const char *own = known->own.name;
     const char *tensor = known->library ? "cuBLASLt" : known->tensor.name;
+    char batch[48] = "";
 
+    if (known->batch > 1)
+        snprintf(batch, sizeof batch, "up to %lld at once of ",
+                 (long long)known->batch);
     snprintf(line, CZR_CUDA_LINE,
-             "%s%s[%zu, %zu] x %s%s[%zu, %zu] to %s%s%s: %s%s%s%s%s",
+             "%s%s%s[%zu, %zu] x %s%s[%zu, %zu] to %s%s%s: %s%s%s%s%s", batch,
              dtype_name(p->a_dtype), p->transpose_a ? "'" : "", p->m, p->k,
              dtype_name(p->b_dtype), p->transpose_b ? "'" : "", p->k, p->n,
              dtype_name(p->out ? p->out_dtype : CZR_F32),
              p->addend ? ", added to" : "", p->symmetric ? ", symmetric" : "",
              own, *own ? ", of two matrices " : "", tensor,
              *own || *tensor ? ", where they lie at odd places " : "",
-             plain_name(p));
+             known->batch > 1 ? "one by one" : plain_name(p));
 }
 
 void czr_cuda_products_describe(const czr_cuda_stages *stages,
@@ -252,6 +294,8 @@ void czr_cuda_products_describe(const czr_cuda_stages *stages,
         say(user, line);
     for (const czr_cuda_known *known = products ? products->known : NULL; known;
          known = known->next) {
+        if (known->batch > 1 && !*known->own.name && !*known->tensor.name)
+            continue;
         describe(known, line);
         say(user, line);
     }

@@ -5,10 +5,21 @@
 #ifndef CZR_CUDA_MULTIPLY_H
 #define CZR_CUDA_MULTIPLY_H
 
-#include "runtime/cuda/stage.h"
+#include "runtime/cuda/notes.h"
 
 /* Room for one line of what follows, with its final zero. */
 enum { CZR_CUDA_LINE = 400 };
+
+/* Whether the same kernel or library computes both: all but addresses and
+ * factors. */
+bool czr_cuda_product_is_alike(const czr_product *a, const czr_product *b);
+/* Puts n of them, alike and with the same factors, as one, where that was
+ * prepared while stages were opened and they lie as tensor cores' kernels can
+ * have them; the bits of each are those that it has alone unless the plan is
+ * not strict and the last wave is split along k.  False: nothing was put. */
+bool czr_cuda_multiply_batch(const czr_cuda_call *call,
+                             const czr_product *product, size_t n,
+                             const czr_cuda_apart *apart, czr_status *status);
 
 /* One line where kernels are PTX, as target.h says.  One line for each product
  * and each factorisation that the stages asked for when they were opened, in

@@ -29,6 +29,7 @@ typedef struct czr_cuda_tensor {
 typedef struct czr_cuda_known {
     struct czr_cuda_known *next;
     czr_product shape; /* its pointers are NULL or not, and not followed */
+    int64_t batch;     /* 1, or up to so many at once, by tensor cores alone */
     void *plain;       /* kernel of product_plain.cu */
     /* Of tensor cores: where b is a, and where it is not; what transposes. */
     czr_cuda_tensor own, tensor;
@@ -90,6 +91,12 @@ typedef struct czr_cuda_products {
     char warning[CZR_CUBLAS_MESSAGE]; /* why there is none; "": not asked */
 } czr_cuda_products;
 
+/* So many products at once; apart does not count where n is 1. */
+typedef struct czr_cuda_batched {
+    int64_t n;
+    czr_cuda_apart apart;
+} czr_cuda_batched;
+
 /* While stages are opened: stages->products, made by the first call. */
 czr_status czr_cuda_products_make(czr_cuda_stages *stages);
 
@@ -108,10 +115,12 @@ czr_status czr_cuda_plain_module(czr_cuda_stages *stages,
  * program allow; else nothing is done. */
 czr_status czr_cuda_tensor_prepare(czr_cuda_stages *stages,
                                    czr_cuda_known *known);
-/* Puts the product on the call's stream; false: operands lie as tensor cores'
- * kernels cannot have them, or there are none. */
+/* Puts the product, or as many as known->batch at most, on the call's stream;
+ * false: operands lie as tensor cores' kernels cannot have them, or there are
+ * none. */
 bool czr_cuda_tensor_put(const czr_cuda_call *call, czr_cuda_known *known,
-                         const czr_product *product, czr_status *status);
+                         const czr_product *product,
+                         const czr_cuda_batched *batched, czr_status *status);
 void czr_cuda_tensor_close(czr_cuda_known *known);
 
 /* Both as those of tensor cores, which go before. */

@@ -20,31 +20,47 @@ static bool can_be_own(const czr_product *p)
     return p->symmetric && !p->transpose_b;
 }
 
-static czr_cuda_product_matrix matrix_at(czr_address address, size_t columns)
+/* Matrices that are so many bytes apart, a multiple of an element's. */
+static czr_cuda_product_matrix matrix_at(czr_address address, size_t columns,
+                                         int64_t apart)
 {
     return (czr_cuda_product_matrix){.address = address,
-                                     .stride = (int64_t)columns};
+                                     .stride = (int64_t)columns,
+                                     .batch_stride = apart / BF16_BYTES};
+}
+
+/* Of the call's room: op(a) in rows; so many as keep what is behind it aligned.
+ */
+static size_t turned_bytes(const czr_product *p)
+{
+    const size_t bytes = p->transpose_a ? p->m * p->k * BF16_BYTES : 0;
+
+    return (bytes + SUMS_ALIGNMENT - 1) / SUMS_ALIGNMENT * SUMS_ALIGNMENT;
 }
 
 /* is_own: y is x, whatever b is said to be.  `x` is where op(a) lies in rows.
  */
-static czr_cuda_product product_of(const czr_product *p, bool is_own,
+static czr_cuda_product product_of(const czr_product *p,
+                                   const czr_cuda_batched *batched, bool is_own,
                                    czr_address x)
 {
     const bool is_n_major = !is_own && !p->transpose_b;
+    const czr_cuda_apart *by = &batched->apart;
+    const int64_t x_by = p->transpose_a ? (int64_t)turned_bytes(p) : by->a;
 
     return (czr_cuda_product){
         .m = (int64_t)p->m,
         .n = (int64_t)p->n,
         .k = (int64_t)p->k,
-        .batch = 1,
+        .batch = batched->n,
         .is_symmetric = p->symmetric && !is_n_major,
         .is_n_major = is_n_major,
-        .x = matrix_at(x, p->k),
-        .y = is_own ? matrix_at(x, p->k)
-                    : matrix_at(czr_address_of(p->b), is_n_major ? p->n : p->k),
-        .s = matrix_at(czr_address_of(p->addend), p->n),
-        .c = matrix_at(czr_address_of(p->out), p->n),
+        .x = matrix_at(x, p->k, x_by),
+        .y = is_own ? matrix_at(x, p->k, x_by)
+                    : matrix_at(czr_address_of(p->b), is_n_major ? p->n : p->k,
+                                by->b),
+        .s = matrix_at(czr_address_of(p->addend), p->n, by->addend),
+        .c = matrix_at(czr_address_of(p->out), p->n, by->out),
         .alpha = p->alpha,
         .beta = p->addend ? p->beta : 0};
 }
@@ -57,15 +73,6 @@ static bool is_for_tensor_cores(const czr_product *p)
            p->k > 0 && p->k % ALIGNMENT == 0 && p->n % ALIGNMENT == 0;
 }
 
-/* Of the call's room, before sums of parts: op(a) in rows; so many as keep them
- * aligned. */
-static size_t turned_bytes(const czr_product *p)
-{
-    const size_t bytes = p->transpose_a ? p->m * p->k * BF16_BYTES : 0;
-
-    return (bytes + SUMS_ALIGNMENT - 1) / SUMS_ALIGNMENT * SUMS_ALIGNMENT;
-}
-
 /* ---- while stages are opened -------------------------------------------- */
 
 static czr_cuda_product_device device_of(const czr_context *context)
@@ -75,10 +82,15 @@ static czr_cuda_product_device device_of(const czr_context *context)
 }
 
 /* Somewhere each, and far apart: of shapes alone. */
-static czr_cuda_product on_paper(const czr_product *p, bool is_own)
+static czr_cuda_product on_paper(const czr_product *p, int64_t batch,
+                                 bool is_own)
 {
     const czr_address apart = (czr_address)1 << 44;
-    czr_cuda_product product = product_of(p, is_own, apart);
+    const int64_t a = (int64_t)(p->m * p->k * BF16_BYTES);
+    const int64_t b = (int64_t)(p->k * p->n * BF16_BYTES);
+    const int64_t c = (int64_t)(p->m * p->n * BF16_BYTES);
+    const czr_cuda_batched batched = {batch, {a, b, c, c}};
+    czr_cuda_product product = product_of(p, &batched, is_own, apart);
 
     if (!is_own)
         product.y.address = 2 * apart;
@@ -149,17 +161,50 @@ static void describe(czr_cuda_tensor *tensor, const czr_cuda_product_plan *plan)
         snprintf(tensor->name, sizeof tensor->name, "%s", plan->kernel);
 }
 
-static czr_status prepare(czr_cuda_stages *stages, const czr_product *p,
-                          bool is_own, czr_cuda_tensor *out)
+/* Of the whole batch, or of as many first ones as there are: their tiles come
+ * first in the table, which is in order of matrices. */
+static bool plan_some(const czr_cuda_product *product,
+                      const czr_cuda_product_device *device,
+                      const czr_cuda_tensor *tensor, int64_t batch,
+                      czr_cuda_product_plan *plan)
 {
-    const czr_cuda_product product = on_paper(p, is_own);
+    czr_cuda_tensor some = {.tiles = tensor->tiles, .parts = tensor->parts};
+
+    if (product->batch != batch) {
+        some.tiles.n = tensor->tiles.n / batch * product->batch;
+        some.parts = czr_tiles_parts(product, device, &some.tiles);
+    }
+    return plan_product(product, device, &some, plan);
+}
+
+/* The most that sums of parts take of any number of matrices. */
+static size_t most_sums(const czr_cuda_product *product,
+                        const czr_cuda_product_device *device,
+                        const czr_cuda_tensor *tensor)
+{
+    czr_cuda_product some = *product;
+    czr_cuda_product_plan plan;
+    size_t most = 0;
+
+    for (some.batch = 1; some.batch <= product->batch; some.batch++)
+        if (plan_some(&some, device, tensor, product->batch, &plan) &&
+            plan.sums_bytes > most)
+            most = plan.sums_bytes;
+    return most;
+}
+
+static czr_status prepare(czr_cuda_stages *stages, const czr_product *p,
+                          int64_t batch, bool is_own, czr_cuda_tensor *out)
+{
+    const czr_cuda_product product = on_paper(p, batch, is_own);
     const czr_cuda_product_device device = device_of(stages->context);
     czr_cuda_product_plan plan;
 
     if (!choose(stages->program, &product, &device, out) ||
         !plan_product(&product, &device, out, &plan))
         return CZR_OK;
-    czr_cuda_stages_need(stages, turned_bytes(p) + plan.sums_bytes);
+    czr_cuda_stages_need(stages, (size_t)batch * turned_bytes(p) +
+                                     most_sums(&product, &device, out));
     uint64_t *table = calloc((size_t)out->tiles.n, sizeof *table);
     if (!table)
         return czr_context_check(stages->context, CZR_CUDA_OUT_OF_MEMORY,
@@ -183,12 +228,10 @@ czr_status czr_cuda_tensor_prepare(czr_cuda_stages *stages,
     if (stages->program->program->strict || !is_for_tensor_cores(p) ||
         stages->context->major < 8)
         return CZR_OK;
-    if (p->transpose_a)
-        czr_cuda_stages_need(stages, turned_bytes(p));
     if (can_be_own(p))
-        status = prepare(stages, p, true, &known->own);
+        status = prepare(stages, p, known->batch, true, &known->own);
     if (status == CZR_OK)
-        status = prepare(stages, p, false, &known->tensor);
+        status = prepare(stages, p, known->batch, false, &known->tensor);
     if (status == CZR_OK)
         status = czr_cuda_plain_module(stages, p, &module);
     return status == CZR_OK
@@ -223,50 +266,95 @@ static czr_status put_turn(const czr_cuda_call *call, void *kernel,
                              call->stream);
 }
 
-/* Whether all lies as copies want it. */
-static bool make_plan(const czr_cuda_call *call, const czr_cuda_tensor *tensor,
-                      const czr_cuda_product *product,
-                      czr_cuda_product_plan *plan)
+/* What a known product is put with. */
+typedef struct aimed {
+    czr_cuda_tensor *tensor;
+    czr_cuda_product product;
+    czr_cuda_product_plan plan;
+    czr_cuda_batched batched;
+} aimed;
+
+/* Whether all lies as elements, and as copies want it. */
+static bool make_plan(const czr_cuda_call *call, const czr_cuda_known *known,
+                      aimed *of)
 {
     const czr_cuda_product_device device = device_of(call->stages->context);
+    const czr_cuda_apart *by = &of->batched.apart;
 
-    return tensor->kernel.context &&
-           plan_product(product, &device, tensor, plan);
+    return of->tensor->kernel.context &&
+           (of->batched.n == 1 ||
+            (by->a | by->b | by->addend | by->out) % BF16_BYTES == 0) &&
+           plan_some(&of->product, &device, of->tensor, known->batch,
+                     &of->plan);
+}
+
+static const unsigned char *behind(const void *first, int64_t apart, int64_t i)
+{
+    return czr_pointer_of(czr_address_of(first) + (czr_address)(apart * i));
+}
+
+/* op(a) of each in rows. */
+static czr_status put_turns(const czr_cuda_call *call,
+                            const czr_cuda_known *known, const aimed *of,
+                            const czr_product *p)
+{
+    czr_status status = CZR_OK;
+
+    for (int64_t i = 0; i < of->batched.n && status == CZR_OK; i++)
+        status =
+            put_turn(call, known->turn, behind(p->a, of->batched.apart.a, i),
+                     call->room + turned_bytes(p) * (size_t)i, p->k, p->m, 0);
+    return status;
+}
+
+static czr_status put_mirrors(const czr_cuda_call *call,
+                              const czr_cuda_known *known, const aimed *of,
+                              const czr_product *p)
+{
+    czr_status status = CZR_OK;
+
+    for (int64_t i = 0; i < of->batched.n && status == CZR_OK; i++) {
+        void *const out = czr_pointer_of(
+            czr_address_of(behind(p->out, of->batched.apart.out, i)));
+        status = put_turn(call, known->turn, out, out, p->n, p->n, 1);
+    }
+    return status;
 }
 
 /* Operands and results are where the plan says. */
 static czr_status put(const czr_cuda_call *call, const czr_cuda_known *known,
-                      czr_cuda_tensor *tensor, const czr_cuda_product *product,
-                      const czr_cuda_product_plan *plan, const czr_product *p)
+                      const aimed *of, const czr_product *p)
 {
+    czr_product_kernel *kernel = &of->tensor->kernel;
+    const size_t turned = turned_bytes(p) * (size_t)of->batched.n;
     czr_status status = CZR_OK;
 
     if (p->transpose_a)
-        status = put_turn(call, known->turn, p->a, call->room, p->k, p->m, 0);
+        status = put_turns(call, known, of, p);
     if (status == CZR_OK)
-        status =
-            czr_product_kernel_aim(&tensor->kernel, product, plan,
-                                   czr_address_of(call->room + turned_bytes(p)),
-                                   czr_address_of(call->skip));
+        status = czr_product_kernel_aim(kernel, &of->product, &of->plan,
+                                        czr_address_of(call->room + turned),
+                                        czr_address_of(call->skip));
     if (status == CZR_OK)
-        status = czr_product_kernel_put(&tensor->kernel, call->stream);
-    if (status == CZR_OK && p->symmetric && !product->is_symmetric)
-        status = put_turn(call, known->turn, p->out, p->out, p->n, p->n, 1);
+        status = czr_product_kernel_put(kernel, call->stream);
+    if (status == CZR_OK && p->symmetric && !of->product.is_symmetric)
+        status = put_mirrors(call, known, of, p);
     return status;
 }
 
 bool czr_cuda_tensor_put(const czr_cuda_call *call, czr_cuda_known *known,
-                         const czr_product *p, czr_status *status)
+                         const czr_product *p, const czr_cuda_batched *batched,
+                         czr_status *status)
 {
     const bool is_own = p->a == p->b && can_be_own(p);
-    czr_cuda_tensor *tensor = is_own ? &known->own : &known->tensor;
     const czr_address x =
         czr_address_of(p->transpose_a ? (const void *)call->room : p->a);
-    const czr_cuda_product product = product_of(p, is_own, x);
-    czr_cuda_product_plan plan;
+    aimed of = {.tensor = is_own ? &known->own : &known->tensor,
+                .product = product_of(p, batched, is_own, x),
+                .batched = *batched};
 
-    if (!make_plan(call, tensor, &product, &plan))
+    if (!make_plan(call, known, &of))
         return false;
-    *status = put(call, known, tensor, &product, &plan, p);
+    *status = put(call, known, &of, p);
     return true;
 }

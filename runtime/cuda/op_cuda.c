@@ -31,9 +31,8 @@ static czr_cuda_stage body_of(const czr_cuda_rank *rank,
                     : program->stages[row->stage];
 }
 
-/* Row `number` of this rank's in the operation. */
-static czr_status run_row(czr_cuda_rank *rank, int op, int64_t number,
-                          const czr_kernel_row *row)
+czr_status czr_cuda_run_row(czr_cuda_rank *rank, int op, int64_t number,
+                            const czr_kernel_row *row, czr_cuda_notes *notes)
 {
     czr_engine *engine = rank->engine;
     const size_t stream = engine->program->ops[op].stream;
@@ -52,8 +51,28 @@ static czr_status run_row(czr_cuda_rank *rank, int op, int64_t number,
         .status = rank->marks.words + rank->first_marks[op] + number,
         .skip = &rank->verdict->skip,
         .stream = engine->stream,
-        .stages = rank->parts.stages};
+        .stages = rank->parts.stages,
+        .notes = notes};
     return body_of(rank, row)(&call);
+}
+
+/* Row `number` of this rank's, or the batch that begins with it; one that has
+ * come with another is left out. */
+static czr_status run_row(czr_cuda_rank *rank, int op, czr_range range,
+                          int64_t number)
+{
+    const czr_program *program = rank->engine->program;
+    const czr_kernel_row *rows = program->tables[program->ops[op].table].rows;
+    const czr_cuda_batches of =
+        czr_cuda_batches_of(rank->parts.stages->program, op);
+    const int64_t row = range.first + number;
+    const int32_t batch = of.list ? of.of_row[row] : 0;
+
+    if (!batch)
+        return czr_cuda_run_row(rank, op, number, &rows[row], NULL);
+    return of.list[batch - 1].first == row
+               ? czr_cuda_run_batch(rank, op, &of, batch)
+               : CZR_OK;
 }
 
 static czr_status kernel(czr_engine *engine, int op, czr_turn *turn)
@@ -61,12 +80,11 @@ static czr_status kernel(czr_engine *engine, int op, czr_turn *turn)
     const czr_program *program = engine->program;
     const int table = program->ops[op].table;
     const czr_range range = czr_program_rows(program, table, engine->rank);
-    const czr_kernel_row *rows = program->tables[table].rows;
     czr_status status = CZR_OK;
 
     turn->is_last = true;
     for (int64_t i = 0; i < range.n && status == CZR_OK; i++)
-        status = run_row(engine->cuda, op, i, &rows[range.first + i]);
+        status = run_row(engine->cuda, op, range, i);
     return czr_cuda_rank_check(engine->cuda, status, "kernels");
 }
 

@@ -196,11 +196,38 @@ static czr_cuda_product_status check_view(char *message, view *v, int64_t batch,
     return CZR_CUDA_PRODUCT_OK;
 }
 
+/* Bytes from the first of a matrix to the last. */
+static uint64_t matrix_bytes(const view *v, int64_t batch)
+{
+    const uint64_t others = (uint64_t)(batch - 1) *
+                            (uint64_t)v->matrix->batch_stride * ELEMENT_BYTES;
+
+    return v->end - v->matrix->address - others;
+}
+
+/* Whether matrices of both, which are equally far from one to the next, lie in
+ * turn: then none of one reaches into one of the other. */
+static bool is_in_turn(const view *c, const view *other, int64_t batch)
+{
+    const uint64_t by = (uint64_t)c->matrix->batch_stride * ELEMENT_BYTES;
+
+    if (batch < 2 || c->matrix->batch_stride != other->matrix->batch_stride)
+        return false;
+    const bool is_behind = other->matrix->address >= c->matrix->address;
+    const uint64_t from =
+        is_behind ? (other->matrix->address - c->matrix->address) % by
+                  : (c->matrix->address - other->matrix->address) % by;
+    const view *first = is_behind ? c : other, *second = is_behind ? other : c;
+    return from >= matrix_bytes(first, batch) &&
+           by - from >= matrix_bytes(second, batch);
+}
+
 /* Whole ranges are compared: c between the columns of an operand is refused. */
 static czr_cuda_product_status check_apart(char *message, const view *c,
-                                           const view *other)
+                                           const view *other, int64_t batch)
 {
-    if (c->matrix->address < other->end && other->matrix->address < c->end)
+    if (c->matrix->address < other->end && other->matrix->address < c->end &&
+        !is_in_turn(c, other, batch))
         return say(message, CZR_CUDA_PRODUCT_OVERLAP, "c may lie where %s lies",
                    other->name);
     return CZR_CUDA_PRODUCT_OK;
@@ -221,7 +248,7 @@ static czr_cuda_product_status check_operands(char *message,
         czr_cuda_product_status status =
             check_view(message, &views[i], p->batch, last);
         if (status == CZR_CUDA_PRODUCT_OK && i)
-            status = check_apart(message, &views[0], &views[i]);
+            status = check_apart(message, &views[0], &views[i], p->batch);
         if (status != CZR_CUDA_PRODUCT_OK)
             return status;
     }

@@ -136,6 +136,7 @@ czr_status czr_product_kernel_aim(czr_product_kernel *kernel,
                                   czr_address sums, czr_address skip)
 {
     set_arguments(kernel, product, plan);
+    kernel->launch.grid[0] = (unsigned)plan->n_blocks;
     kernel->list.sums = sums;
     kernel->skip = skip;
     return plan->is_sm90 ? encode_maps(kernel, product, plan) : CZR_OK;

@@ -65,10 +65,10 @@ czr_status czr_product_kernel_take(czr_context *context,
                                    const czr_cuda_product_plan *plan,
                                    void *kernel, const uint64_t *tiles,
                                    void *stream, czr_product_kernel *out);
-/* Now for operands that lie elsewhere, of which `plan` is, too, split as the
- * one that it was opened with: plan->sums_bytes at `sums`, a multiple of 4, are
- * its own while it runs.  Where the device has something other than 0 at
- * `skip`, c stays as it is; 0: nowhere. */
+/* Now for operands that lie elsewhere, of which `plan` is, too; of a batch also
+ * for fewer matrices, whose tiles come first in the table.  plan->sums_bytes at
+ * `sums`, a multiple of 4, are its own while it runs.  Where the device has
+ * something other than 0 at `skip`, c stays as it is; 0: nowhere. */
 czr_status czr_product_kernel_aim(czr_product_kernel *kernel,
                                   const czr_cuda_product *product,
                                   const czr_cuda_product_plan *plan,

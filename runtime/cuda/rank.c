@@ -67,6 +67,8 @@ static czr_status open_device(const void *user, czr_engine *engine,
     rank->engine = engine;
     engine->cuda = rank;
     engine->bodies = czr_op_cuda_bodies;
+    engine->batch_bytes = czr_cuda_batch_bytes(rank->parts.stages->program,
+                                               czr_world_rank(engine->world));
     czr_status status = czr_device_cuda_open(
         &of_device, engine->program, czr_op_run, engine, &engine->device);
     if (status == CZR_OK)
@@ -219,6 +221,8 @@ static czr_status open_rest(czr_cuda_rank *rank)
     if (status == CZR_OK)
         status = open_rooms(rank);
     if (status == CZR_OK)
+        status = czr_cuda_batches_open(rank);
+    if (status == CZR_OK)
         status = czr_cuda_faults_open(rank);
     if (status == CZR_OK)
         status = czr_cuda_delivery_open(rank->parts.context, engine,
@@ -291,5 +295,6 @@ void czr_cuda_rank_close(czr_cuda_rank *rank)
     czr_free(rank->summed);
     czr_free(rank->call_scalars);
     czr_free(rank->first_marks);
+    czr_cuda_notes_close(rank->notes);
     czr_free(rank);
 }

@@ -7,7 +7,7 @@
 #include "runtime/cuda/collect.h"
 #include "runtime/cuda/delivery.h"
 #include "runtime/cuda/device_cuda.h"
-#include "runtime/cuda/stage.h"
+#include "runtime/cuda/notes.h"
 #include "runtime/engine.h"
 
 /* What the ranks of a device share; the caller's, open as long as they are. */
@@ -34,6 +34,7 @@ typedef struct czr_cuda_rank {
     int64_t *first_marks;       /* [n_ops] the first of each, on the host */
     int64_t *faults;            /* [ranks] */
     const float **call_scalars; /* [n_scalars + CZR_NAME_SCALARS] */
+    czr_cuda_notes *notes;      /* of batches; NULL: there is none */
     czr_collect_result *result; /* pinned */
     czr_collect_result *draft;  /* pinned, of a decision on an update that may
                                  * be undone; else the same */
@@ -64,6 +65,20 @@ czr_status czr_cuda_rank_check(czr_cuda_rank *rank, czr_status status,
 
 /* op_cuda.c: how kinds of operations are carried out. */
 extern const czr_op_body czr_op_cuda_bodies[CZR_N_OP_KINDS];
+/* Row `number` of this rank's in a kernel operation, which lies where `row`
+ * says; notes NULL: at once. */
+czr_status czr_cuda_run_row(czr_cuda_rank *rank, int op, int64_t number,
+                            const czr_kernel_row *row, czr_cuda_notes *notes);
+
+/* op_batch.c: rows of an operation that run as one; list NULL: none. */
+czr_cuda_batches czr_cuda_batches_of(const czr_cuda_program *program, int op);
+/* Bytes behind its scratch that a rank wants for them. */
+int64_t czr_cuda_batch_bytes(const czr_cuda_program *program, int rank);
+czr_status czr_cuda_batches_open(czr_cuda_rank *rank);
+/* All units of batch `number`, from 1, of those that an operation has. */
+czr_status czr_cuda_run_batch(czr_cuda_rank *rank, int op,
+                              const czr_cuda_batches *of, int32_t number);
+
 /* The guard's turns (guard.c), on the stream of the engine: its units go to all
  * ranks. */
 czr_status czr_cuda_guard(czr_cuda_rank *rank, czr_turn *turn);

@@ -3,6 +3,7 @@
 #include "runtime/cuda/multiply.h"
 #include "runtime/cuda/source.h"
 #include "runtime/cuda/target.h"
+#include "runtime/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -146,9 +147,34 @@ static czr_status rehearse(czr_cuda_stages *stages, czr_cuda_stage stage,
                                 .work = nowhere,
                                 .room = nowhere,
                                 .stages = stages};
+    stages->n_notes = stages->n_pointers = 0;
     const czr_status status = stage(&call);
     free(scalars);
+    if (stages->most_notes < stages->n_notes)
+        stages->most_notes = stages->n_notes;
+    if (stages->most_pointers < stages->n_pointers)
+        stages->most_pointers = stages->n_pointers;
     return status;
+}
+
+/* The most units of a batch that the stage has part in; 1: of none. */
+static int64_t batch_of(const czr_cuda_program *program, int stage)
+{
+    int64_t most = 1;
+
+    for (int t = 0; program->batches && t < program->program->n_tables; t++) {
+        const czr_table *table = &program->program->tables[t];
+        const czr_cuda_batches *batches = &program->batches[t];
+        const int n = czr_program_extent(program->program, table->selector);
+        const czr_kernel_row *rows = table->rows;
+        for (int64_t i = 0; batches->list && i < table->starts[n]; i++) {
+            const int32_t b = batches->of_row[i];
+            if (b && rows[i].stage == stage &&
+                batches->list[b - 1].n_units > most)
+                most = batches->list[b - 1].n_units;
+        }
+    }
+    return most;
 }
 
 static czr_status rehearse_phases(czr_cuda_stages *stages, int stage)
@@ -160,6 +186,7 @@ static czr_status rehearse_phases(czr_cuda_stages *stages, int stage)
     const int n =
         bodies ? program->program->variants[stage].phases->n_phases : 0;
 
+    stages->batch = batch_of(program, stage);
     czr_status status = rehearse(stages, program->stages[stage], n_scalars);
     for (int i = 0; i < n && status == CZR_OK; i++)
         status = rehearse(stages, bodies[i], n_scalars);

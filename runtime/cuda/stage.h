@@ -31,6 +31,10 @@ struct czr_cuda_stages {
      * nothing: nothing is launched, each call compiles and loads what it will
      * need and asks for its room. */
     bool is_opening;
+    /* While it is: matrices that the stage's products may have at once; steps
+     * and pointers of the call, and the most of any. */
+    int64_t batch;
+    size_t n_notes, n_pointers, most_notes, most_pointers;
     /* Where libraries are; NULL: where the loader finds them. */
     const char *cublas, *cusolver;
     struct czr_cuda_products *products; /* of multiply.c and factorise.c; NULL:

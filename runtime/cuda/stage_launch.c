@@ -1,6 +1,6 @@
 /* Loops as launches: grids from extents and multiprocessors, partial sums in
  * the call's room, and the kernels that end them. */
-#include "runtime/cuda/stage.h"
+#include "runtime/cuda/notes.h"
 
 /* As in elementwise.cuh. */
 enum {
@@ -210,6 +210,24 @@ static void ask_for_room(const space *s)
     czr_cuda_stages_need(s->call->stages, n * sizeof(double));
 }
 
+/* How many of the loop's pointers the kernels are given. */
+static size_t count_pointers(const czr_cuda_program *program, int number)
+{
+    const czr_cuda_loop_kernels loop = program->loops[number];
+    size_t n = 0;
+
+    for (int i = loop.first; i < loop.first + loop.n; i++) {
+        const czr_cuda_kernel *kernel = &program->kernels[i];
+        for (int k = 0; k < kernel->n_arguments; k++) {
+            const unsigned argument = kernel->arguments[k];
+            const size_t at = argument % CZR_CUDA_SUM;
+            if (argument != CZR_CUDA_STATUS && at >= n)
+                n = at + 1;
+        }
+    }
+    return n;
+}
+
 /* ---- what stages call --------------------------------------------------- */
 
 czr_status czr_cuda_loop(const czr_cuda_call *call, int number, size_t rows,
@@ -219,7 +237,11 @@ czr_status czr_cuda_loop(const czr_cuda_call *call, int number, size_t rows,
     const czr_cuda_loop_kernels loop = stages->program->loops[number];
     czr_status status = CZR_OK;
 
-    for (int i = loop.first; i < loop.first + loop.n && status == CZR_OK; i++) {
+    if (stages->is_opening || call->notes)
+        status = czr_cuda_note_loop(call, number, rows, columns, pointers,
+                                    count_pointers(stages->program, number));
+    for (int i = loop.first;
+         !call->notes && i < loop.first + loop.n && status == CZR_OK; i++) {
         const space s = {.call = call,
                          .kernel = &stages->program->kernels[i],
                          .rows = rows,
@@ -244,8 +266,8 @@ czr_status czr_cuda_copy(const czr_cuda_call *call, void *to, const void *from,
     uint64_t n = bytes;
     void *arguments[] = {&from, &to, &n, &skip};
 
-    if (stages->is_opening)
-        return CZR_OK;
+    if (stages->is_opening || call->notes)
+        return czr_cuda_note_copy(call, to, from, bytes);
     return put(stages, stages->shared[CZR_CUDA_COPY],
                divide_up(bytes, 16 * (size_t)THREADS), arguments, call->stream);
 }

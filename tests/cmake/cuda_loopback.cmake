@@ -83,6 +83,24 @@ if(TARGET double_collect)
   endforeach()
 endif()
 
+# Equal matrices of a plan that is not strict as one, with doubles of products.
+if(TARGET double_collect)
+  cz_double_program(batches ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/batches.cz)
+  add_executable(cuda_batch_run cuda/driver/batch_run.c
+    cuda/driver/loopback_rank.c $<TARGET_OBJECTS:fake_bodies>)
+  target_include_directories(cuda_batch_run PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_definitions(cuda_batch_run PRIVATE
+    FAKE_PATH="$<TARGET_FILE:fake_cuda>"
+    NVRTC_PATH="$<TARGET_FILE:double_nvrtc>")
+  target_link_libraries(cuda_batch_run PRIVATE double_batches double_collect
+    plain_bodies fake_cuda czr_cuda PkgConfig::CMOCKA cz_warnings)
+  set_target_properties(cuda_batch_run PROPERTIES LINKER_LANGUAGE CXX
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_dependencies(cuda_batch_run double_nvrtc)
+  add_test(NAME cuda_batch_run COMMAND cuda_batch_run)
+  set_tests_properties(cuda_batch_run PROPERTIES TIMEOUT 300 LABELS cuda)
+endif()
+
 # Objects of its own meet the libraries: instruments are in none of them.
 if(NOT INSTRUMENTED)
   set(command ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/loopback_mutants.py

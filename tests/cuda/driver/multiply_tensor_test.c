@@ -346,6 +346,7 @@ static void run_in_tiles(trial *t, const czr_cuda_tiling *tiles, int sms)
     program_tiling.m = (int64_t)p->m;
     program_tiling.n = (int64_t)p->n;
     program_tiling.k = (int64_t)p->k;
+    program_tiling.batch = 1;
     program_tiling.is_n_major = is_n_major;
     program_tiling.is_symmetric = p->symmetric && !is_n_major;
     program_tiling.has_addend = t->host[ADDEND] != NULL;

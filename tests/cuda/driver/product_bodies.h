@@ -15,6 +15,8 @@ float bf16_to_f32(uint16_t x);
 /* All that product_host.h can plan, under the plan's names; and "gemm", which
  * has a bodies_gemm as its argument. */
 void bodies_register(void);
+/* Launches of those since then, also by graphs. */
+int64_t bodies_launches(void);
 
 /* The double's machine code for the kernel of this name. */
 enum { BODIES_CODE = 256 };
