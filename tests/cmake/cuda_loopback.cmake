@@ -2,7 +2,8 @@
 # the driver, with the host's arithmetic as its kernels.
 foreach(world loopback nccl)
   add_executable(cuda_${world}_plan cuda/driver/${world}_plan.c
-    cuda/driver/host_plan.c cuda/driver/loopback_rank.c
+    cuda/driver/nccl_rank.c cuda/driver/host_plan.c
+    cuda/driver/loopback_rank.c
     cuda/driver/loopback_host.c cuda/driver/deferred.c
     cuda/driver/host_collect.c cuda/driver/host_judge.c
     cuda/driver/host_stage.c)
@@ -63,7 +64,8 @@ if(TARGET double_collect)
       --strict)
     foreach(world loopback nccl)
       set(test cuda_${world}_model_${name})
-      add_executable(${test} cuda/driver/${world}_plan.c cuda/driver/host_plan.c
+      add_executable(${test} cuda/driver/${world}_plan.c
+        cuda/driver/nccl_rank.c cuda/driver/host_plan.c
         cuda/driver/loopback_rank.c cuda/driver/loopback_model.c)
       target_include_directories(${test} PRIVATE ${CMAKE_SOURCE_DIR})
       target_compile_definitions(${test} PRIVATE PROGRAM=${name}

@@ -56,10 +56,32 @@ static bool has(int rank, int param)
     return czr_program_has_param(rank_program, param, rank);
 }
 
+/* By the copier, and waited for. */
+static void copy(const run *r, void *to, const void *from, size_t bytes)
+{
+    if (czr_context_copy(r->context, czr_address_of(to), czr_address_of(from),
+                         bytes, r->copier) != CZR_OK ||
+        czr_context_synchronize(r->context, r->copier, 0) != CZR_OK) {
+        printf("%s\n", r->context->error);
+        exit(1);
+    }
+}
+
 /* Bytes of the device, or of the host as they are. */
 static void *reach(const run *r, void *at, size_t bytes)
 {
     return r->is_device && bytes ? fake_at(czr_address_of(at), bytes) : at;
+}
+
+/* To where a tensor lies. */
+static void store(const run *r, void *to, const void *values, size_t bytes)
+{
+    void *at = r->copier ? NULL : reach(r, to, bytes);
+
+    if (r->copier && bytes)
+        copy(r, to, values, bytes);
+    else if (at && bytes)
+        memcpy(at, values, bytes);
 }
 
 static float draw(uint64_t a, uint64_t b, uint64_t c)
@@ -113,6 +135,20 @@ static czr_status bind_param(run *r, czr_engine *engine, int rank, int param)
     return czr_bind(engine, name, &tensor, &grad);
 }
 
+/* A parameter that lies where its engine says. */
+static void draw_param(const run *r, const czr_layout_info *info, int rank,
+                       int param)
+{
+    const size_t bytes = (size_t)info->n * czr_dtype_bytes(info->param_dtype);
+    unsigned char *values = malloc(bytes + 1);
+
+    if (!values)
+        exit(1);
+    fill(values, info->param_dtype, info->n, rank, param, -1);
+    store(r, info->param, values, bytes);
+    free(values);
+}
+
 czr_status rank_open(run *r, czr_engine *engine, int rank)
 {
     czr_status status = CZR_OK;
@@ -124,12 +160,10 @@ czr_status rank_open(run *r, czr_engine *engine, int rank)
         status = bind_param(r, engine, rank, p);
         const czr_layout_info info = layout_of(engine, p);
         void *own = r->tensors[rank][p].param;
-        void *to =
-            own ? own
-                : reach(r, info.param,
-                        (size_t)info.n * czr_dtype_bytes(info.param_dtype));
-        if (to)
-            fill(to, info.param_dtype, info.n, rank, p, -1);
+        if (own)
+            fill(own, info.param_dtype, info.n, rank, p, -1);
+        else
+            draw_param(r, &info, rank, p);
     }
     return status == CZR_OK ? czr_seal(engine) : status;
 }
@@ -177,9 +211,7 @@ static czr_status give_leaf(run *r, const czr_layout_info *info, void *to,
     if (r->is_device && stream)
         return czr_context_copy(r->context, czr_address_of(to),
                                 czr_address_of(values), bytes, stream);
-    void *at = reach(r, to, bytes);
-    if (at && bytes)
-        memcpy(at, values, bytes);
+    store(r, to, values, bytes);
     return CZR_OK;
 }
 
@@ -323,8 +355,13 @@ void rank_note_step(const run *r, const czr_engine *engine, trace *t,
 
 static void note_memory(run *r, trace *t, void *at, size_t bytes)
 {
+    unsigned char *values = r->copier ? malloc(bytes + 1) : NULL;
+
+    if (values && bytes)
+        copy(r, values, at, bytes);
     if (bytes)
-        put(t, reach(r, at, bytes), bytes);
+        put(t, values ? values : reach(r, at, bytes), bytes);
+    free(values);
 }
 
 /* Skipped steps make the device's counters differ. */

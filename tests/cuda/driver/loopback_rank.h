@@ -1,6 +1,6 @@
-/* What a test of a plan does on each of its ranks, on the host or on the double
- * of a device: tensors, gradients, run-time values, and what is left at the
- * end, for comparison. */
+/* What a test of a plan does on each of its ranks, on the host, on the double
+ * of a device or on one: tensors, gradients, run-time values, and what is left
+ * at the end, for comparison. */
 #ifndef TESTS_CUDA_LOOPBACK_RANK_H
 #define TESTS_CUDA_LOOPBACK_RANK_H
 
@@ -59,6 +59,8 @@ typedef struct run {
     czr_context *context;
     int n_ahead; /* by rank_read: other buckets that were not there yet when one
                   * was, again and again */
+    void *copier; /* on the machine's GPU, a stream by which its memory is read
+                   * and written; NULL: the host reaches memory of the double */
 } run;
 
 void rank_drop(outcome *out);

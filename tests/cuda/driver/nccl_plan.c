@@ -8,127 +8,13 @@
 #include "tests/cuda/driver/bench.h"
 #include "tests/cuda/driver/host_plan.h"
 #include "tests/cuda/driver/loopback_kernels.h"
-#include "tests/cuda/driver/ranks.h"
+#include "tests/cuda/driver/nccl_rank.h"
 
-#include "runtime/cuda/process.h"
-#include "runtime/cuda/rank.h"
+enum { STEPS = NCCL_RANK_STEPS, DEADLINE_MS = 60000, SHORT_MS = 1000 };
 
-enum { STEPS = 6, DEADLINE_MS = 60000, SHORT_MS = 1000, SLOT_BYTES = 4096 };
-
-static const czr_cuda_program *cuda_program;
 static int n_ranks, n_orders = 2, n_failures = 6;
 static int64_t n_calls; /* of a run */
 static int n_ahead;     /* of the orders */
-
-/* What one run is to be. */
-typedef struct wish {
-    bool has_bad_step, is_late, is_early;
-    int steps;       /* 0: STEPS */
-    bool is_reading; /* parameters of the last step, which nobody waits for */
-    bool is_failing, undoes; /* rules in three steps, which are undone */
-    bool is_captured;
-    bool is_odd_loose, is_odd_eager; /* the last rank has tensors that are
-                                      * copied, or asks for no graphs */
-    _Atomic int n_graphs;            /* of all ranks */
-    _Atomic int n_ahead;             /* of all ranks */
-    int leaver;      /* a rank that stops behind its second step, -1: none */
-    int64_t fail_at; /* a call, 0: none */
-    czr_nccl_id id;
-    czr_nvrtc *nvrtc;
-    outcome out;
-    char said[RANKS_MOST][CZR_DRIVER_MESSAGE];
-} wish;
-
-/* Parameters behind their waits; then the step comes to its end. */
-static czr_status read_behind(test_rank *self, wish *w, run *r,
-                              czr_engine *engine)
-{
-    const czr_status status = rank_read(r, engine, self->rank);
-
-    w->n_ahead += r->n_ahead;
-    return status == CZR_OK
-               ? czr_context_synchronize(self->context, engine->cuda->main, 0)
-               : status;
-}
-
-static czr_status run_steps(test_rank *self, wish *w, run *r,
-                            czr_process *process)
-{
-    czr_engine *engine = czr_process_engine(process);
-    const int steps = w->steps ? w->steps : STEPS;
-    czr_status status = rank_open(r, engine, self->rank);
-
-    for (int step = 0; step < steps && status == CZR_OK; step++) {
-        double values[RANK_MAX_HYPERS];
-        czr_result result = {0};
-        const czr_hyper hyper = rank_hyper(r, step, values);
-        const bool is_waited =
-            !w->is_late || (step == steps - 1 && !w->is_reading);
-        if (self->rank == w->leaver && step == 2)
-            return CZR_OK;
-        status = rank_give(r, engine, self->rank, step);
-        if (status != CZR_OK)
-            break;
-        /* What is said of the step before is said instead of this one. */
-        for (int tries = 0; tries == 0 || (w->is_late && tries < 3 &&
-                                           rank_is_refusal(r, status));
-             tries++)
-            status = czr_process_step(process, &hyper, r->stream,
-                                      is_waited ? &result : NULL);
-        if (is_waited)
-            rank_note_step(r, engine, &w->out.of[self->rank], status, &result);
-        if (rank_is_refusal(r, status) && (w->undoes || !w->is_failing))
-            status = CZR_OK;
-    }
-    if (status == CZR_OK && w->is_reading)
-        status = read_behind(self, w, r, engine);
-    if (status == CZR_OK)
-        rank_note(r, engine, self->rank, &w->out.of[self->rank]);
-    return status;
-}
-
-static void run_rank(test_rank *self, void *user)
-{
-    wish *w = user;
-    const bool is_odd = self->rank == n_ranks - 1;
-    const czr_process_options options = {
-        .context = self->context,
-        .nvrtc = w->nvrtc,
-        .engine = {.undo = w->undoes,
-                   .deadline_ms =
-                       w->leaver < 0 && !w->fail_at ? DEADLINE_MS : SHORT_MS},
-        .world = {.nccl = self->nccl,
-                  .id = &w->id,
-                  .rank = self->rank,
-                  .size = self->size,
-                  .slot_bytes = SLOT_BYTES},
-        .is_captured = w->is_captured && !(is_odd && w->is_odd_eager)};
-    run r = {.is_device = true,
-             .has_bad_step = w->has_bad_step,
-             .is_early = w->is_early,
-             .is_failing = w->is_failing,
-             .is_placed = w->is_captured && !(is_odd && w->is_odd_loose),
-             .context = self->context};
-    czr_process *process = NULL;
-
-    RANK_CHECK(!w->is_late ||
-               (czr_context_open_stream(self->context, &r.stream) == CZR_OK &&
-                czr_context_open_stream(self->context, &r.side) == CZR_OK));
-    self->status = czr_process_open(&options, cuda_program, &process);
-    if (self->status == CZR_OK)
-        self->status = run_steps(self, w, &r, process);
-    if (process)
-        w->n_graphs += czr_process_graphs(process);
-    if (process)
-        snprintf(w->said[self->rank], sizeof w->said[0], "%.*s",
-                 (int)sizeof w->said[0] - 1, czr_process_error(process));
-    czr_process_close(process);
-    if (r.side)
-        czr_context_drain(self->context, r.side);
-    czr_context_close_stream(self->context, r.stream);
-    czr_context_close_stream(self->context, r.side);
-    rank_close(&r, self->rank);
-}
 
 /* All ranks; nothing is left. */
 static void run_on_double(wish *w, test_rank *ranks, uint64_t order)
@@ -139,6 +25,7 @@ static void run_on_double(wish *w, test_rank *ranks, uint64_t order)
 
     rank_drop(&w->out);
     w->n_graphs = 0;
+    w->deadline_ms = w->leaver < 0 && !w->fail_at ? DEADLINE_MS : SHORT_MS;
     fake_reset(order, 0);
     RANK_CHECK(czr_driver_open(FAKE_PATH, &driver, message) == CZR_OK);
     RANK_CHECK(czr_nccl_open(FAKE_PATH, &nccl, message) == CZR_OK);
@@ -152,7 +39,7 @@ static void run_on_double(wish *w, test_rank *ranks, uint64_t order)
     RANK_CHECK(czr_nccl_make_id(nccl, &w->id, message) == CZR_OK);
     if (w->fail_at)
         fake_fail(NULL, w->fail_at, CZR_CUDA_ILLEGAL_ADDRESS);
-    ranks_run(ranks, n_ranks, run_rank, w);
+    ranks_run(ranks, n_ranks, nccl_rank_run, w);
     n_calls = fake_calls();
     if (fake_nccl_comms() || fake_nccl_fault() || bench_leftovers()) {
         printf("order %llu, failing %s: %lld communicators and %lld things "
@@ -362,10 +249,10 @@ int main(int argc, char **argv)
 {
     char **args;
 
-    cuda_program = kernels_open(argc, argv, &args);
-    if (!cuda_program)
+    nccl_rank_program = kernels_open(argc, argv, &args);
+    if (!nccl_rank_program)
         return 2;
-    rank_program = cuda_program->program;
+    rank_program = nccl_rank_program->program;
     n_ranks = czr_program_ranks(rank_program);
     if (n_ranks > RANKS_MOST) {
         printf("%d ranks are too many\n", n_ranks);

@@ -1,0 +1,52 @@
+# Plans in strict mode on the machine's GPUs beside the host's engines: in loop-back
+# on one, and over NCCL in as many processes as ranks; they say skipped without.
+# The same programs on the doubles: loop-back of two ranks, one process over NCCL.
+# It is behind cuda_loopback.cmake: double_loopback and double_turns are there.
+if(TARGET double_collect)
+  foreach(pair solo:1 pair:2)
+    string(REPLACE ":" ";" pair ${pair})
+    list(GET pair 0 name)
+    list(GET pair 1 dp)
+    set(source ${CMAKE_BINARY_DIR}/tests/world/${name}.cz)
+    configure_file(${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/loopback.cz ${source}
+      COPYONLY)
+    cz_double_program(${name} ${source} --strict -D mesh.dp=${dp} -D mesh.tp=1)
+  endforeach()
+
+  foreach(name solo pair loopback turns)
+    set(test cuda_world_${name})
+    add_executable(${test} cuda/driver/world_gpu.c cuda/driver/processes.c
+      cuda/driver/nccl_rank.c cuda/driver/host_plan.c
+      cuda/driver/loopback_rank.c cuda/driver/loopback_model.c)
+    target_include_directories(${test} PRIVATE ${CMAKE_SOURCE_DIR})
+    target_compile_definitions(${test} PRIVATE PROGRAM=${name}
+      FAKE_PATH="$<TARGET_FILE:fake_cuda>"
+      NVRTC_PATH="$<TARGET_FILE:double_nvrtc>")
+    target_link_libraries(${test} PRIVATE double_${name} double_collect
+      plain_bodies fake_cuda czr_cuda PkgConfig::CMOCKA cz_warnings)
+    set_target_properties(${test} PROPERTIES LINKER_LANGUAGE CXX
+      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    add_dependencies(${test} double_nvrtc)
+  endforeach()
+
+  foreach(test pair:loopback solo:nccl)
+    string(REPLACE ":" ";" test ${test})
+    list(GET test 0 name)
+    list(GET test 1 world)
+    add_test(NAME cuda_world_double_${world} COMMAND cuda_world_${name} ${world}
+      double)
+    set_tests_properties(cuda_world_double_${world} PROPERTIES TIMEOUT 240
+      LABELS cuda ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+  endforeach()
+  foreach(test loopback:loopback turns:loopback pair:nccl loopback:nccl
+      turns:nccl)
+    string(REPLACE ":" ";" test ${test})
+    list(GET test 0 name)
+    list(GET test 1 world)
+    add_test(NAME cuda_gpu_${world}_${name} COMMAND cuda_world_${name} ${world}
+      ${installed} ${pinned})
+    set_tests_properties(cuda_gpu_${world}_${name} PROPERTIES TIMEOUT 300
+      LABELS "cuda;gpu" SKIP_RETURN_CODE 77
+      ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+  endforeach()
+endif()
