@@ -10,6 +10,7 @@ UNITS = $(filter-out tests/%,$(filter %.c,$(SOURCES)))
 
 .PHONY: help packages build test demo format lint clean coverage
 .PHONY: nightly test-asan test-tsan test-clang test-bytes test-nightly test-fuzz test-nvrtc
+.PHONY: test-gpu record-gpu
 
 help:
 	@echo 'make demo     the plan of Qwen3-32B, then a small GPT trained on 4 ranks'
@@ -17,6 +18,8 @@ help:
 	@echo 'make build    the compiler, the runtime and the trainer, in $(BUILD)'
 	@echo 'make nightly  other compilers, sanitizers, full training, long fuzzing'
 	@echo 'make test-nvrtc  kernels by the pinned NVRTC, fetched with pip'
+	@echo 'make test-gpu  what a GPU has to say, compute-sanitizer too'
+	@echo 'make record-gpu  what single instructions do, to tests/cuda/golden'
 	@echo 'make bench-X  the measurement bench/X.sh'
 	@echo 'make format   clang-format, in place;  make lint: the checkers'
 	@echo 'make coverage lines and branches of the front end that tests reach'
@@ -41,6 +44,18 @@ test: build
 test-nvrtc: build
 	cmake --build $(BUILD) --target nvrtc
 	cd $(BUILD) && $(CTEST) -V -R '^cuda_compile'
+
+# One test at a time, each in a process of its own that ends in time: a kernel that
+# hangs takes nothing with it.  Without a GPU all say skipped.
+test-gpu: build
+	cmake --build $(BUILD) --target nvrtc_if_none
+	cd $(BUILD) && $(CTEST) -j 1 -L gpu -LE sanitizer
+	cd $(BUILD) && $(CTEST) -j 1 -L sanitizer
+
+# The model of the device is held to these from then on, on any machine.
+record-gpu: build
+	cmake --build $(BUILD) --target nvrtc_if_none
+	cmake --build $(BUILD) --target cuda_gpu_record -- -k 0
 
 demo: packages $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target canzona train_gpt
