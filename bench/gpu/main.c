@@ -21,40 +21,56 @@ static const gpu_case cases[] = {
 };
 
 extern const czr_cuda_program qwen3_cuda, qwen3_gram_cuda, elements_cuda;
-extern const czr_cuda_program ns_5120_cuda, ns_8192_cuda, ns_25600_cuda,
-    ns_1024_cuda, ns_768_cuda;
+extern const czr_cuda_program ns_5120_cuda, ns_four_cuda, ns_8192_cuda,
+    ns_25600_cuda, ns_1024_cuda, ns_768_cuda;
 extern const czr_cuda_program ns_8192_gram_cuda, ns_25600_gram_cuda,
     ns_1024_gram_cuda, ns_768_gram_cuda;
 
-/* Newton-Schulz of so many matrices, standard and by the Gram matrix. */
-#define SCHULZ(m, n, of, program, wanted)                                      \
+/* Newton-Schulz of so many matrices, standard and by the Gram matrix; beside
+ * nobody where nothing is wanted but floors. */
+#define SCHULZ(form, m, n, of, ours, over_theirs, over_floor)                  \
     {                                                                          \
-        "Newton-Schulz " #m " x " #n ", " #of, &program, false,                \
-            "schulz " #m " " #n " " #of, wanted, 0, 0                          \
+        .name = form #m " x " #n ", " #of, .program = &ours,                   \
+        .request = (over_theirs) > 0 ? "schulz " #m " " #n " " #of : NULL,     \
+        .wanted = over_theirs, .schulz = {m, n, of}, .floors = over_floor      \
     }
-#define GRAM_SCHULZ(m, n, of, program, wanted)                                 \
-    {                                                                          \
-        "the same by its Gram matrix, " #m " x " #n ", " #of, &program, false, \
-            "schulz " #m " " #n " " #of, wanted, 0, 0                          \
-    }
+#define STANDARD "Newton-Schulz "
+#define BY_GRAM "the same by its Gram matrix, "
 
 static const gpu_row rows[] = {
-    {"Muon, matrices of Qwen3-1.7B; torch.optim.Muon", &qwen3_cuda, false,
-     "muon", 2.0, 62e3, 1000},
-    {"the same; compiled and captured", &qwen3_cuda, false, "captured", 1.7,
-     62e3, 0},
-    {"the same by Gram matrices", &qwen3_gram_cuda, false, "captured", 1.7,
-     62e3, 0},
-    SCHULZ(5120, 5120, 1, ns_5120_cuda, 1.35),
-    SCHULZ(5120, 8192, 1, ns_8192_cuda, 1.30),
-    GRAM_SCHULZ(5120, 8192, 1, ns_8192_gram_cuda, 1.6),
-    SCHULZ(5120, 25600, 1, ns_25600_cuda, 1.24),
-    GRAM_SCHULZ(5120, 25600, 1, ns_25600_gram_cuda, 2.2),
-    SCHULZ(1024, 5120, 64, ns_1024_cuda, 1.24),
-    GRAM_SCHULZ(1024, 5120, 64, ns_1024_gram_cuda, 2.1),
-    SCHULZ(768, 2048, 128, ns_768_cuda, 1.27),
-    GRAM_SCHULZ(768, 2048, 128, ns_768_gram_cuda, 1.8),
-    {"AdamW of 2^27 elements; a copy", &elements_cuda, true, NULL, 0.90, 0, 0},
+    {.name = "Muon, matrices of Qwen3-1.7B; torch.optim.Muon",
+     .program = &qwen3_cuda,
+     .request = "muon",
+     .wanted = 2.0,
+     .wanted_us = 62e3,
+     .steps = 1000},
+    {.name = "the same; compiled and captured",
+     .program = &qwen3_cuda,
+     .request = "captured",
+     .wanted = 1.7,
+     .wanted_us = 62e3},
+    {.name = "the same, operations launched one by one",
+     .program = &qwen3_cuda,
+     .is_eager = true},
+    {.name = "the same by Gram matrices",
+     .program = &qwen3_gram_cuda,
+     .request = "captured",
+     .wanted = 1.7,
+     .wanted_us = 62e3},
+    SCHULZ(STANDARD, 5120, 5120, 1, ns_5120_cuda, 1.35, 1.25),
+    SCHULZ(STANDARD, 5120, 5120, 4, ns_four_cuda, 0, 1.15),
+    SCHULZ(STANDARD, 5120, 8192, 1, ns_8192_cuda, 1.30, 1.25),
+    SCHULZ(BY_GRAM, 5120, 8192, 1, ns_8192_gram_cuda, 1.6, 1.25),
+    SCHULZ(STANDARD, 5120, 25600, 1, ns_25600_cuda, 1.24, 1.25),
+    SCHULZ(BY_GRAM, 5120, 25600, 1, ns_25600_gram_cuda, 2.2, 1.25),
+    SCHULZ(STANDARD, 1024, 5120, 64, ns_1024_cuda, 1.24, 0),
+    SCHULZ(BY_GRAM, 1024, 5120, 64, ns_1024_gram_cuda, 2.1, 0),
+    SCHULZ(STANDARD, 768, 2048, 128, ns_768_cuda, 1.27, 0),
+    SCHULZ(BY_GRAM, 768, 2048, 128, ns_768_gram_cuda, 1.8, 0),
+    {.name = "AdamW of 2^27 elements; a copy",
+     .program = &elements_cuda,
+     .is_stage = true,
+     .wanted = 0.90},
 };
 
 int main(int argc, char **argv)

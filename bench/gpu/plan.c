@@ -52,11 +52,11 @@ static czr_status give_all(const gpu_plan *plan)
 }
 
 bool gpu_plan_open(const gpu_machine *machine, const czr_cuda_program *program,
-                   gpu_plan *out)
+                   bool is_eager, gpu_plan *out)
 {
     const czr_loopback_options options = {.context = machine->context,
                                           .nvrtc = machine->nvrtc,
-                                          .is_captured = true};
+                                          .is_captured = !is_eager};
 
     *out = (gpu_plan){.machine = machine, .program = program->program};
     if (czr_program_ranks(program->program) != 1) {

@@ -34,9 +34,10 @@ typedef struct gpu_plan {
     int64_t steps; /* that were put on the stream */
 } gpu_plan;
 
-/* Random parameters and gradients, in place.  False: stderr says why. */
+/* Random parameters and gradients, in place; steps are captured as graphs, or,
+ * `is_eager`, their operations launched one by one.  False: stderr says why. */
 bool gpu_plan_open(const gpu_machine *machine, const czr_cuda_program *program,
-                   gpu_plan *out);
+                   bool is_eager, gpu_plan *out);
 void gpu_plan_close(gpu_plan *plan);
 
 /* Medians, microseconds: of a step where many follow one another; of the call
@@ -70,15 +71,29 @@ typedef struct gpu_stage_times {
 bool gpu_stage_time(const gpu_machine *machine, const czr_cuda_program *program,
                     int pairs, gpu_stage_times *out);
 
+/* ---- floor.c: what cannot be less --------------------------------------- */
+
+/* Five steps of Newton-Schulz for so many matrices, rows <= columns; none is of
+ * no rows. */
+typedef struct gpu_schulz {
+    int rows, columns, batch;
+} gpu_schulz;
+/* Of an H200, microseconds: by operations or by bytes, whichever takes longer,
+ * of the form that takes less, standard or by the Gram matrix. */
+double gpu_schulz_floor_us(const gpu_schulz *of);
+
 /* ---- rows.c: a table ---------------------------------------------------- */
 
 typedef struct gpu_row {
     const char *name;
     const czr_cuda_program *program;
     bool is_stage;       /* beside a copy; else a step */
+    bool is_eager;       /* operations are launched one by one */
+    gpu_schulz schulz;   /* whose floor a step's time is compared with */
+    double floors;       /* so many of them are wanted; 0: nothing is */
     const char *request; /* to the peer; NULL: there is none */
     double wanted;       /* the peer's time, or the copy's, over ours */
-    double wanted_us;    /* of a step; 0: nothing */
+    double wanted_us;    /* of a step; 0: nothing, or what `floors` says */
     int64_t steps;       /* after which memory is as before; 0: not asked */
 } gpu_row;
 

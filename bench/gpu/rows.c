@@ -56,20 +56,44 @@ static bool run_stage(const gpu_machine *machine, const job *j)
 
 /* ---- a step ------------------------------------------------------------- */
 
+/* A call that launches one by one has no wanted time. */
+static void print_host(const gpu_row *row, double us)
+{
+    const bool is_forked = gpu_plan_is_forked(row->program->program);
+
+    printf(" %.1f |", us);
+    print_us(row->is_eager ? 0 : is_forked ? FORKED_US : LINEAR_US);
+}
+
+static void print_floor(const gpu_row *row, double us)
+{
+    const double floor_us = gpu_schulz_floor_us(&row->schulz);
+
+    if (floor_us > 0)
+        printf("%.3f of its floor of %.1f us, ", us / floor_us, floor_us);
+    if (floor_us > 0 && row->floors > 0)
+        printf("%.2f wanted, ", row->floors);
+}
+
 static void print_step(const gpu_row *row, const gpu_step_times *t,
                        const char *said)
 {
+    const double by_floor = row->floors * gpu_schulz_floor_us(&row->schulz);
+
     printf("| %s |", row->name);
     print_us(t->us);
-    print_us(row->wanted_us);
+    print_us(row->wanted_us > 0 ? row->wanted_us : by_floor);
     print_us(t->peer_us);
     if (row->request)
         print_ratio(t->peer_us, t->us, row->wanted);
     else
         printf(" | |");
-    printf(" %.1f | %d | %d | %s", t->host_us,
-           gpu_plan_is_forked(row->program->program) ? FORKED_US : LINEAR_US,
-           t->pairs, t->graphs ? "captured; " : "not captured; ");
+    print_host(row, t->host_us);
+    printf(" %d | %s", t->pairs,
+           t->graphs       ? "captured; "
+           : row->is_eager ? "launched one by one; "
+                           : "not captured; ");
+    print_floor(row, t->us);
     printf("%s", said);
 }
 
@@ -99,7 +123,7 @@ static bool run_step(const gpu_machine *machine, gpu_peer *peer, const job *j)
 {
     gpu_plan plan;
 
-    if (!gpu_plan_open(machine, j->row->program, &plan))
+    if (!gpu_plan_open(machine, j->row->program, j->row->is_eager, &plan))
         return false;
     const bool is_ok = measure_step(&plan, peer, j);
     gpu_plan_close(&plan);

@@ -103,6 +103,60 @@ static void measures_batches(void **state)
     assert_non_null(strstr(table, "captured; ok two three +0 bytes"));
 }
 
+/* Such a step has no graph, and its call no wanted time. */
+static void measures_steps_one_by_one(void **state)
+{
+    gpu_row row = row_of(&bench_matrices_cuda);
+    char table[TABLE];
+
+    (void)state;
+    row.is_eager = true;
+    row.request = NULL;
+    restart(bench_matrices_kernels);
+    assert_true(print_rows(&row, 1, peer, table));
+    assert_non_null(strstr(table, " | | 2 | launched one by one;  +0 bytes"));
+    assert_null(strstr(table, "captured"));
+}
+
+/* Over its floor, and so many of them are what is wanted. */
+static void measures_over_the_floor(void **state)
+{
+    gpu_row row = row_of(&bench_schulz_cuda);
+    char table[TABLE], wanted[64];
+
+    (void)state;
+    row.schulz = (gpu_schulz){512, 1024, 2};
+    row.floors = 1.15;
+    row.wanted_us = 0;
+    const double us = gpu_schulz_floor_us(&row.schulz);
+    restart(bench_schulz_kernels);
+    assert_true(print_rows(&row, 1, peer, table));
+    snprintf(wanted, sizeof wanted, " of its floor of %.1f us, 1.15 wanted, ",
+             us);
+    assert_non_null(strstr(table, wanted));
+    snprintf(wanted, sizeof wanted, " | %.1f | 2000.0 |", 1.15 * us);
+    assert_non_null(strstr(table, wanted));
+}
+
+/* Milliseconds of Newton-Schulz on an H200, as its arithmetic and its memory
+ * allow; long matrices by their Gram matrices. */
+static void knows_floors(void **state)
+{
+    static const struct {
+        gpu_schulz of;
+        double ms;
+    } cases[] = {{{5120, 5120, 1}, 3.40},   {{5120, 5120, 4}, 13.6},
+                 {{5120, 8192, 1}, 4.01},   {{5120, 25600, 1}, 7.48},
+                 {{1024, 5120, 128}, 7.66}, {{768, 2048, 128}, 2.20},
+                 {{64, 65536, 1}, 0.0117},  {{0, 0, 0}, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const double ms = gpu_schulz_floor_us(&cases[i].of) * 1e-3;
+        assert_true(ms <= 1.005 * cases[i].ms && ms >= 0.995 * cases[i].ms);
+    }
+}
+
 /* Of 1,000 elements: seven times four bytes of each are moved. */
 static void measures_a_stage_beside_a_copy(void **state)
 {
@@ -154,7 +208,7 @@ static void gives_all_back(void **state)
     (void)state;
     restart(bench_matrices_kernels);
     assert_true(gpu_open(&paths, &machine));
-    assert_true(gpu_plan_open(&machine, program, &plan));
+    assert_true(gpu_plan_open(&machine, program, false, &plan));
     assert_true(gpu_plan_time(&plan, NULL, PAIRS, 60, &times));
     assert_int_equal(times.pairs, PAIRS);
     /* A reduction of a bucket each, and what follows. */
@@ -181,7 +235,7 @@ static void notices_what_is_skipped(void **state)
     (void)state;
     restart(bench_matrices_kernels);
     assert_true(gpu_open(&paths, &machine));
-    assert_true(gpu_plan_open(&machine, program, &plan));
+    assert_true(gpu_plan_open(&machine, program, false, &plan));
     czr_engine *engine = czr_loopback_engine(plan.loopback, 0);
     assert_int_equal(czr_param_name(engine, 0, name, sizeof name), CZR_OK);
     assert_int_equal(czr_layout(engine, name, &info), CZR_OK);
@@ -212,6 +266,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measures_steps),
         cmocka_unit_test(measures_batches),
+        cmocka_unit_test(measures_steps_one_by_one),
+        cmocka_unit_test(measures_over_the_floor),
+        cmocka_unit_test(knows_floors),
         cmocka_unit_test(measures_a_stage_beside_a_copy),
         cmocka_unit_test(compares_with_nobody_where_there_is_none),
         cmocka_unit_test(gives_all_back),
