@@ -124,6 +124,9 @@ typedef struct czr_collect_verdict {
     int32_t mark;     /* of `status`: the row that failed, */
     int64_t update;   /* and when */
     int64_t undone;   /* updates so far */
+    int64_t refused;  /* steps so far, by their gradients or their norm; */
+    int32_t refusal;  /* the reason of the last of them, */
+    int32_t refused_beyond; /* and what was `beyond` then */
 } czr_collect_verdict;
 
 /* Before the first gradient of a step is added up: norm, counts and what is
@@ -162,8 +165,11 @@ typedef struct czr_collect_result {
     int32_t status; /* of this rank, or of the last update that was undone */
     int32_t mark;   /* of `status`, */
     int64_t update;
-    int32_t rank; /* and, of one that was undone, where; else 0 */
+    int32_t rank;           /* and, of one that was undone, where; else 0 */
+    int32_t refusal;        /* as in the verdict, */
+    int32_t refused_beyond; /* and, */
     int32_t unused;
+    int64_t refused;  /* and; all decisions before are counted, too */
     int64_t undone;   /* updates so far */
     int64_t sequence; /* written last */
 } czr_collect_result;

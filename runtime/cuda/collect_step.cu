@@ -15,7 +15,8 @@ struct verdict {
     double t, clip, grad_norm;
     int largest, beyond, skip, status;
     int sound, mark;
-    long long update, undone;
+    long long update, undone, refused;
+    int refusal, refused_beyond;
 };
 
 // ---- spans of gradients ----
@@ -280,8 +281,8 @@ struct result {
     long long step;
     int reason, beyond, status, mark;
     long long update;
-    int rank, unused;
-    long long undone, sequence;
+    int rank, refusal, refused_beyond, unused;
+    long long refused, undone, sequence;
 };
 
 DEV void tell(const verdict &v, int reason, volatile result *r)
@@ -295,6 +296,9 @@ DEV void tell(const verdict &v, int reason, volatile result *r)
         r->mark = v.mark;
         r->update = v.update;
     }
+    r->refused = v.refused;
+    r->refusal = v.refusal;
+    r->refused_beyond = v.refused_beyond;
     fence_for_host();
     r->sequence = v.sequence;
 }
@@ -311,6 +315,11 @@ extern "C" __global__ void __launch_bounds__(1)
     if (clip > 0) {
         const double least = clip / (v.grad_norm + floor);
         v.clip = least > 1 ? 1 : least; // NaN stays
+    }
+    if (reason == GRADIENT || reason == NORM) {
+        v.refused++;
+        v.refusal = reason;
+        v.refused_beyond = v.beyond;
     }
     v.skip = reason != APPLIED;
     v.steps += reason == APPLIED;

@@ -77,8 +77,8 @@ int czr_loopback_graphs(const czr_loopback *loopback);
  * what czr_step says.  With NULL it does not wait; what went wrong is said by a
  * later call, which does nothing else then: CZR_ERR_GRADIENT and a step that is
  * undone once, all else for good.  But where rules have phases it waits for the
- * decision of the step before, on which the phases depend; where steps are
- * undone, with results too. */
+ * decision of the step before, on which the phases depend; with results, too.
+ */
 czr_status czr_loopback_step(czr_loopback *loopback, const czr_hyper *hyper,
                              czr_stream stream, czr_result *results);
 

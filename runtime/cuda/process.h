@@ -68,8 +68,8 @@ int czr_process_graphs(const czr_process *process);
  * until all is done, and returns what czr_step says. With NULL it does not
  * wait; what went wrong is said by a later call, which does nothing else then:
  * CZR_ERR_GRADIENT and a step that is undone once, all else for good.  But
- * where rules have phases it waits for the decision of the step before; where
- * steps are undone, with a result too. */
+ * where rules have phases it waits for the decision of the step before; with a
+ * result, too. */
 czr_status czr_process_step(czr_process *process, const czr_hyper *hyper,
                             czr_stream stream, czr_result *result);
 

@@ -45,7 +45,9 @@ typedef struct czr_cuda_rank {
     bool has_decision; /* an operation of the list decides; else the guard */
     int64_t sequence;  /* decisions that were asked for */
     int64_t harvested; /* those that the engine has learned */
-    int64_t undone;    /* updates that it has learned of */
+    int64_t undone;    /* updates that it has learned of, */
+    int64_t refused;   /* and steps */
+    bool has_more;     /* to say of what it has learned */
 } czr_cuda_rank;
 
 /* An engine of `world` whose memory and operations are the device's.  If it

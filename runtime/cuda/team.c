@@ -102,11 +102,11 @@ static czr_status put_step(czr_cuda_team *team, const czr_hyper *hyper,
     return status == CZR_OK ? czr_cuda_scripts_agree(team) : status;
 }
 
-/* Phases depend on the step before; and one that was undone is not taken for
- * this one. */
+/* Phases depend on the step before; and what went wrong there is not taken for
+ * what this one says. */
 static bool is_ordered(const czr_cuda_team *team, const czr_result *results)
 {
-    return program_of(team)->phases || (results && engine_of(team, 0)->undoes);
+    return program_of(team)->phases || results;
 }
 
 static czr_status step(czr_cuda_team *team, const czr_hyper *hyper,

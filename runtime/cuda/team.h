@@ -45,7 +45,7 @@ void czr_cuda_team_join(czr_cuda_team *team);
  * does nothing else then: a failure for good, CZR_ERR_GRADIENT and an update
  * that is undone once.  But where rules have phases it waits for the decision
  * of the step before: which of them are next depends on it; and so it does with
- * results where steps are undone.
+ * results.
  *   A failure of one is a failure of all. */
 czr_status czr_cuda_team_step(czr_cuda_team *team, const czr_hyper *hyper,
                               czr_stream stream, czr_result *results);

@@ -18,15 +18,22 @@ static czr_status wait_for_device(czr_cuda_rank *rank, bool is_step)
     return czr_cuda_rank_check(rank, status, "waiting for the device");
 }
 
-/* The gradient of one of this rank's parameters, or of another's. */
-static czr_status note_skip(czr_engine *engine, const czr_collect_result *of)
+/* Of a step that was skipped for the gradient of one of this rank's parameters,
+ * or of another's, once; decisions behind it may have come since. */
+static czr_status tell_refused(czr_cuda_rank *rank,
+                               const czr_collect_result *of)
 {
-    engine->is_skipped = true;
-    if (of->reason == CZR_COLLECT_NORM)
+    czr_engine *engine = rank->engine;
+    const int param = of->refused_beyond;
+
+    if (of->refused == rank->refused)
+        return CZR_OK;
+    rank->refused = of->refused;
+    if (of->refusal == CZR_COLLECT_NORM)
         czr_guard_skip(engine, "the norm of all gradients is not finite");
-    else if (of->reason == CZR_COLLECT_GRADIENT)
-        czr_guard_skip_for(
-            engine, of->beyond < engine->program->n_params ? of->beyond : -1);
+    else
+        czr_guard_skip_for(engine,
+                           param < engine->program->n_params ? param : -1);
     const czr_status refusal = engine->refusal;
     engine->is_skipped = false;
     engine->refusal = CZR_OK;
@@ -76,10 +83,15 @@ static czr_status learn(czr_cuda_rank *rank, czr_collect_result *of)
     engine->skips = rank->sequence - of->step;
     engine->grad_norm = of->grad_norm;
     rank->harvested = rank->sequence;
-    const czr_status skipped =
-        of->reason == CZR_COLLECT_APPLIED ? CZR_OK : note_skip(engine, of);
     const czr_status undone = tell_undone(rank, of);
-    return undone == CZR_OK ? skipped : undone;
+    const czr_status said = undone == CZR_OK ? tell_refused(rank, of) : undone;
+    rank->has_more = of->refused != rank->refused;
+    return said;
+}
+
+static bool has_news(const czr_cuda_rank *rank)
+{
+    return rank->sequence != rank->harvested || rank->has_more;
 }
 
 /* All members say what the first of them says that had a rule fail. */
@@ -112,7 +124,7 @@ czr_status czr_cuda_outcome_learn(czr_cuda_team *team, bool waits, bool is_step)
     czr_status status = CZR_OK, refusal = CZR_OK;
     czr_collect_result of = {.reason = CZR_COLLECT_APPLIED};
 
-    if (team->members[0].rank->sequence == team->members[0].rank->harvested)
+    if (!has_news(team->members[0].rank))
         return CZR_OK;
     for (int i = 0; i < team->n && waits && status == CZR_OK; i++)
         status = wait_for_device(team->members[i].rank, is_step);
@@ -123,7 +135,7 @@ czr_status czr_cuda_outcome_learn(czr_cuda_team *team, bool waits, bool is_step)
     }
     for (int i = 0; i < team->n && status == CZR_OK; i++) {
         czr_cuda_rank *rank = team->members[i].rank;
-        if (rank->harvested == rank->sequence)
+        if (!has_news(rank))
             continue;
         czr_collect_read(rank->result, rank->sequence, &of);
         const czr_status said = learn(rank, &of);

@@ -156,6 +156,11 @@ MUTANTS = [
     ("gradients beyond are applied", STEP,
      "    if (v.counts[BEYOND])\n        return GRADIENT;\n", ""),
     ("skipped steps count", STEP, "v.steps += reason == APPLIED", "v.steps++"),
+    ("refused steps are not counted", STEP, "        v.refused++;\n", ""),
+    ("faults are refused steps", STEP,
+     "if (reason == GRADIENT || reason == NORM)", "if (reason != APPLIED)"),
+    ("who was refused is not told", STEP,
+     "    r->refused_beyond = v.refused_beyond;\n", ""),
     ("decisions are not counted", STEP, "    v.sequence++;\n", ""),
 
     ("any row that failed is named", STEP,

@@ -14,7 +14,9 @@ static_assert(sizeof(verdict) == sizeof(czr_collect_verdict) &&
                   offsetof(verdict, mark) ==
                       offsetof(czr_collect_verdict, mark) &&
                   offsetof(verdict, undone) ==
-                      offsetof(czr_collect_verdict, undone),
+                      offsetof(czr_collect_verdict, undone) &&
+                  offsetof(verdict, refused_beyond) ==
+                      offsetof(czr_collect_verdict, refused_beyond),
               "verdicts are other structs for C and for the device");
 static_assert(sizeof(span) == sizeof(czr_collect_span) &&
                   offsetof(span, first) == offsetof(czr_collect_span, first) &&
@@ -26,6 +28,10 @@ static_assert(sizeof(result) == sizeof(czr_collect_result) &&
                   offsetof(result, update) ==
                       offsetof(czr_collect_result, update) &&
                   offsetof(result, rank) == offsetof(czr_collect_result, rank) &&
+                  offsetof(result, refused_beyond) ==
+                      offsetof(czr_collect_result, refused_beyond) &&
+                  offsetof(result, refused) ==
+                      offsetof(czr_collect_result, refused) &&
                   offsetof(result, undone) ==
                       offsetof(czr_collect_result, undone) &&
                   offsetof(result, sequence) ==
@@ -299,6 +305,17 @@ static bool is_same_number(double a, double b)
     return bits_of(a) == bits_of(b) || (a != a && b != b);
 }
 
+// Those of all steps so far, and of what the last was.
+static void expect_refusal(const verdict &before, int reason, const result &r)
+{
+    const bool is_refused = reason == GRADIENT || reason == NORM;
+
+    if (r.refused != before.refused + is_refused ||
+        r.refusal != (is_refused ? reason : int(GRADIENT)) ||
+        r.refused_beyond != (is_refused ? before.beyond : 9))
+        differ("what was refused", static_cast<u64>(r.refused));
+}
+
 static void test_decide()
 {
     static const double clips[] = {0, 1, 0.5, 1e-3, 1e30};
@@ -317,6 +334,9 @@ static void test_decide()
     v.status = static_cast<int>(pick(9));
     v.mark = static_cast<int>(pick(9));
     v.update = static_cast<long long>(pick(9));
+    v.refused = static_cast<long long>(pick(9));
+    v.refusal = GRADIENT;
+    v.refused_beyond = 9;
     const verdict before = v;
     decide_on_host(v, clip, engine);
     simt::launch(1, 1, [&] { collect_decide(&v, 1, clip, &r); });
@@ -336,6 +356,7 @@ static void test_decide()
         r.update != (r.status ? before.update : 0) ||
         r.sequence != v.sequence)
         differ("what the host is told", static_cast<u64>(r.reason));
+    expect_refusal(before, reason, r);
 }
 
 // Many roots: they are quick.

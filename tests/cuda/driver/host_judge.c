@@ -37,6 +37,9 @@ static void begin(const void *given)
                                .mark = old.mark,
                                .update = old.update,
                                .undone = old.undone,
+                               .refused = old.refused,
+                               .refusal = old.refusal,
+                               .refused_beyond = old.refused_beyond,
                                .beyond = INT32_MAX,
                                .clip = 1};
     v->norm[CZR_NORM_FAULTS] = v->counts[CZR_COLLECT_FAULTY] = old.status != 0;
@@ -161,6 +164,9 @@ static void tell(const czr_collect_verdict *v, czr_collect_reason reason,
         to->mark = v->mark;
         to->update = v->update;
     }
+    to->refused = v->refused;
+    to->refusal = v->refusal;
+    to->refused_beyond = v->refused_beyond;
     to->sequence = v->sequence;
 }
 
@@ -177,6 +183,11 @@ static void decide(const void *given)
     if (of->clip > 0) {
         const double clip = of->clip / (v->grad_norm + 1e-6);
         v->clip = clip > 1 ? 1 : clip;
+    }
+    if (reason == CZR_COLLECT_GRADIENT || reason == CZR_COLLECT_NORM) {
+        v->refused++;
+        v->refusal = (int32_t)reason;
+        v->refused_beyond = v->beyond;
     }
     v->skip = reason != CZR_COLLECT_APPLIED;
     v->steps += !v->skip;

@@ -36,7 +36,7 @@ typedef struct wish {
     bool hangs;               /* from the second step on */
     size_t memory_bytes;      /* of the device; 0: more than enough */
     int graphs;               /* that there were at the end */
-    int steps;
+    int steps, n_refused;
     outcome *out;  /* NULL: nobody asks */
     int64_t grown; /* what the later half of the steps left */
     char message[512];
@@ -95,9 +95,11 @@ static czr_status device_step(run *r, czr_loopback *loopback, int step,
     /* What is said of the step before is said instead of this one. */
     for (int tries = 0;
          tries == 0 || (w->is_late && tries < 3 && rank_is_refusal(r, status));
-         tries++)
+         tries++) {
         status = czr_loopback_step(loopback, &hyper, r->stream,
                                    is_waited ? results : NULL);
+        w->n_refused += status == CZR_ERR_GRADIENT;
+    }
     for (int rank = 0; rank < n_ranks && out && is_waited; rank++)
         rank_note_step(r, czr_loopback_engine(loopback, rank), &out->of[rank],
                        status, &results[rank]);
@@ -267,9 +269,7 @@ static wish wish_of(int order, rank_variety kind)
                   .is_constant = kind == RANK_CONSTANT,
                   .is_failing = kind >= RANK_UNDONE,
                   .undoes = kind == RANK_UNDONE,
-                  /* Without a policy each step is asked what it says. */
-                  .is_late =
-                      order % 2 && (rank_program->skip || kind != RANK_BAD),
+                  .is_late = order % 2,
                   .is_captured = order % 4 == 3 || order % 4 == 0,
                   .is_early = order % 3 != 0,
                   .steps = STEPS};
@@ -290,18 +290,18 @@ static bool try_order(int order, rank_variety kind, const outcome *host)
                (long long)bench_leftovers());
         exit(1);
     }
-    int n_silent = 0; /* steps that said nothing */
-    for (int step = 0; step < STEPS; step++)
-        n_silent += !is_waited(&w, step);
+    const int n_silent = w.is_late ? STEPS - !w.is_constant : 0; /* steps */
     const int rank = host_plan_difference(host, &device, n_ranks, n_silent);
-    const bool is_right = rank < 0 && w.is_captured == (w.graphs > 0) &&
-                          w.is_early == (w.n_early > 0) && !w.n_waits;
+    const bool is_right =
+        rank < 0 && w.is_captured == (w.graphs > 0) &&
+        w.is_early == (w.n_early > 0) && !w.n_waits &&
+        w.n_refused == (kind == RANK_BAD && !rank_program->skip);
     if (!is_right)
         printf("order %d%s%s: rank %d differs, %d graphs%s, %lld launches "
-               "before steps%s, %lld waits\n",
+               "before steps%s, %lld waits, %d gradients refused\n",
                order, names[kind], w.is_late ? ", late" : "", rank, w.graphs,
                w.is_captured ? ", captured" : "", (long long)w.n_early,
-               w.is_early ? ", early" : "", (long long)w.n_waits);
+               w.is_early ? ", early" : "", (long long)w.n_waits, w.n_refused);
     rank_drop(&device);
     return is_right;
 }

@@ -24,7 +24,7 @@ static void run_on_double(wish *w, test_rank *ranks, uint64_t order)
     czr_nccl *nccl;
 
     rank_drop(&w->out);
-    w->n_graphs = 0;
+    w->n_graphs = w->n_refused = 0;
     w->deadline_ms = w->leaver < 0 && !w->fail_at ? DEADLINE_MS : SHORT_MS;
     fake_reset(order, 0);
     RANK_CHECK(czr_driver_open(FAKE_PATH, &driver, message) == CZR_OK);
@@ -69,7 +69,7 @@ static int compare_orders(void)
         host_plan_run(n_ranks, STEPS, kind, &host);
         w.has_bad_step = kind == RANK_BAD;
         w.is_failing = w.undoes = kind == RANK_UNDONE;
-        w.is_late = i / 3 % 2 && (rank_program->skip || !w.has_bad_step);
+        w.is_late = i / 3 % 2;
         w.is_reading = w.is_late && kind == RANK_DRAWN;
         w.is_early = i % 4 != 1;
         w.is_captured = (i + i / 6) % 2;
@@ -84,12 +84,15 @@ static int compare_orders(void)
             &host, &w.out, n_ranks, w.is_late ? STEPS - !w.is_reading : 0);
         const bool is_right =
             rank < 0 &&
+            w.n_refused == n_ranks * (w.has_bad_step && !rank_program->skip) &&
             (w.is_captured ? w.n_graphs >= 2 * n_ranks : w.n_graphs == 0);
         if (!is_right)
-            printf("order %d%s%s%s%s: rank %d differs, %d graphs\n", i,
-                   w.has_bad_step ? ", bad step" : "",
+            printf("order %d%s%s%s%s: rank %d differs, %d graphs, %d gradients "
+                   "refused\n",
+                   i, w.has_bad_step ? ", bad step" : "",
                    w.undoes ? ", undone" : "", w.is_late ? ", late" : "",
-                   w.is_captured ? ", captured" : "", rank, w.n_graphs);
+                   w.is_captured ? ", captured" : "", rank, w.n_graphs,
+                   w.n_refused);
         n_wrong += !is_right;
     }
     rank_drop(&host);
@@ -115,6 +118,24 @@ static int read_undone(void)
     rank_drop(&host);
     rank_drop(&w.out);
     return rank >= 0;
+}
+
+/* Steps that are undone and one that is refused, of which nobody asks before
+ * the last: whether the refusal is lost on some rank. */
+static int refuse_among_undone(void)
+{
+    static wish w;
+    test_rank ranks[RANKS_MOST];
+    int n_wrong = 0;
+
+    w.leaver = -1;
+    w.is_late = w.is_captured = w.has_bad_step = true;
+    w.is_failing = w.undoes = true;
+    run_on_double(&w, ranks, rank_seed);
+    for (int rank = 0; rank < n_ranks; rank++)
+        n_wrong += ranks[rank].status != CZR_OK;
+    rank_drop(&w.out);
+    return n_wrong + (w.n_refused != (rank_program->skip ? 0 : n_ranks));
 }
 
 /* Those that wait for it say so; how many do not. */
@@ -235,6 +256,8 @@ static int test_plan(void)
            rank_program->n_buckets, n_ahead);
     const int n_rash = read_undone();
     printf("a step that is undone: %d times read before that\n", n_rash);
+    const int n_lost = refuse_among_undone();
+    printf("a gradient that is refused: %d ranks do not say so once\n", n_lost);
     const int n_failed = fail_calls();
     const int n_quiet = n_ranks > 1 ? leave(false) + leave(true) : 0;
     printf("a rank that leaves: %d others do not say so\n", n_quiet);
@@ -242,7 +265,8 @@ static int test_plan(void)
     printf("rules that fail for good: %d ranks do not say so\n", n_poisoned);
     const int n_apart = agree();
     printf("graphs of all ranks or none: %d do not hold to it\n", n_apart);
-    return n_wrong || n_rash || n_failed || n_quiet || n_poisoned || n_apart;
+    return n_wrong || n_rash || n_lost || n_failed || n_quiet || n_poisoned ||
+           n_apart;
 }
 
 int main(int argc, char **argv)

@@ -64,9 +64,11 @@ static czr_status run_steps(test_rank *self, wish *w, run *r,
         /* What is said of the step before is said instead of this one. */
         for (int tries = 0; tries == 0 || (w->is_late && tries < 3 &&
                                            rank_is_refusal(r, status));
-             tries++)
+             tries++) {
             status = czr_process_step(process, &hyper, r->stream,
                                       is_waited ? &result : NULL);
+            w->n_refused += status == CZR_ERR_GRADIENT;
+        }
         if (is_waited)
             rank_note_step(r, engine, &w->out.of[self->rank], status, &result);
         if (rank_is_refusal(r, status) && (w->undoes || !w->is_failing))

@@ -22,12 +22,13 @@ typedef struct wish {
     bool is_odd_loose, is_odd_eager; /* the last rank has tensors that are
                                       * copied, or asks for no graphs */
     bool has_copier; /* memory of the device is read and written by a stream */
-    _Atomic int n_graphs; /* of all ranks */
-    _Atomic int n_ahead;  /* of all ranks, by rank_read */
-    int leaver;           /* a rank that stops behind its second step, -1:
-                           * none */
-    void (*leave)(void);  /* how; NULL: it returns */
-    int64_t fail_at;      /* a call, 0: none */
+    _Atomic int n_graphs;  /* of all ranks */
+    _Atomic int n_ahead;   /* of all ranks, by rank_read */
+    _Atomic int n_refused; /* of all ranks: a gradient of a step was */
+    int leaver;            /* a rank that stops behind its second step, -1:
+                            * none */
+    void (*leave)(void);   /* how; NULL: it returns */
+    int64_t fail_at;       /* a call, 0: none */
     int64_t deadline_ms;
     czr_nccl_id id;
     czr_nvrtc *nvrtc;
