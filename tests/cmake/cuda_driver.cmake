@@ -167,7 +167,8 @@ add_dependencies(cuda_driver_bench_gpu_test double_nvrtc double_cublas)
 target_link_libraries(double_nvrtc PRIVATE plain_bodies)
 
 # Products and factorisations of stages.
-foreach(name multiply multiply_tensor multiply_library ${factorise} target)
+foreach(name multiply multiply_tensor multiply_batch multiply_library ${factorise}
+    target)
   target_link_libraries(cuda_driver_${name}_test PRIVATE plain_bodies fake_cuda)
   target_compile_definitions(cuda_driver_${name}_test PRIVATE
     NVRTC_PATH="$<TARGET_FILE:double_nvrtc>"

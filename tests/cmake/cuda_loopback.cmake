@@ -101,6 +101,21 @@ if(TARGET double_collect)
   add_dependencies(cuda_batch_run double_nvrtc)
   add_test(NAME cuda_batch_run COMMAND cuda_batch_run)
   set_tests_properties(cuda_batch_run PROPERTIES TIMEOUT 300 LABELS cuda)
+  if(NOT INSTRUMENTED)
+    set(command ${PYTHON} -B
+      ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/batch_mutants.py
+      ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER} ${CMAKE_SOURCE_DIR}
+      $<TARGET_FILE:fake_cuda> $<TARGET_FILE:double_nvrtc>
+      $<TARGET_FILE:double_batches> $<TARGET_FILE:double_collect>
+      $<TARGET_FILE:plain_bodies> $<TARGET_FILE:fake_cuda>
+      $<TARGET_FILE:czr_cuda> $<TARGET_FILE:czr>
+      -Wl,-rpath,$<TARGET_FILE_DIR:fake_cuda>)
+    add_test(NAME cuda_batch_mutants COMMAND ${command} --few)
+    set_tests_properties(cuda_batch_mutants PROPERTIES TIMEOUT 120 LABELS cuda)
+    add_test(NAME cuda_batch_mutants_long COMMAND ${command})
+    set_tests_properties(cuda_batch_mutants_long PROPERTIES TIMEOUT 300
+      LABELS "cuda;nightly")
+  endif()
 endif()
 
 # Objects of its own meet the libraries: instruments are in none of them.

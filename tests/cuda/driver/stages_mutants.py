@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 FLAGS = ("-std=c17", "-O1", "-w", "-D_POSIX_C_SOURCE=200809L", "-DPROGRAM=elements")
+TESTS, ARGUMENTS = ("stages_run.c",), ("2",)
 LAUNCH, STAGE = "stage_launch.c", "stage.c"
 
 # name, file, what stands there, what the mutant has
@@ -52,12 +53,15 @@ FEW = ("kernels write in a step that is skipped", "a partial sum is left out",
 class Bench:
     """Compiles in a folder of its own."""
 
-    def __init__(self, cc, cxx, source, fake_cuda, nvrtc, libraries, folder):
+    def __init__(self, cc, cxx, source, fake_cuda, nvrtc, libraries, folder,
+                 tests=TESTS, arguments=ARGUMENTS):
         self.cc, self.cxx, self.source, self.folder = cc, cxx, source, folder
         self.libraries = libraries
         self.flags = (*FLAGS, f"-I{source}", f"-I{source}/runtime",
                       f'-DFAKE_PATH="{fake_cuda}"', f'-DNVRTC_PATH="{nvrtc}"')
-        self.test = self.compile(f"{source}/tests/cuda/driver/stages_run.c", "test")
+        self.arguments = arguments
+        self.tests = [self.compile(f"{source}/tests/cuda/driver/{test}", test)
+                      for test in tests]
 
     def compile(self, path, name):
         out = f"{self.folder}/{name}.o"
@@ -69,13 +73,13 @@ class Bench:
         path, program = f"{self.folder}/mutant.c", f"{self.folder}/program"
         with open(path, "w", encoding="utf-8") as out:
             out.write(text)
-        subprocess.run([self.cxx, self.test, self.compile(path, "mutant"),
+        subprocess.run([self.cxx, *self.tests, self.compile(path, "mutant"),
                         *self.libraries, "-lcmocka", "-lnettle", "-ldl", "-lm",
                         "-lpthread", "-o", program], check=True)
-        done = subprocess.run([program, "2"], stdout=subprocess.PIPE,
+        done = subprocess.run([program, *self.arguments], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=120, check=False)
         said = [line for line in done.stdout.decode(errors="replace").split("\n")
-                if "ERROR" in line]
+                if "ERROR" in line or line.startswith("order")]
         return done.returncode != 0, said[0].strip() if said else ""
 
     def sound(self, file):

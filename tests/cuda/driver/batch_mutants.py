@@ -1,0 +1,104 @@
+#!/usr/bin/python3
+"""Plants bugs in what computes equal matrices as one, one at a time: each must be
+noticed by batch_run.c, or by multiply_batch_test.c, and the sources as they are must
+pass.
+
+batch_mutants.py CC CXX SOURCE_FOLDER FAKE_CUDA NVRTC LIBRARY... [--few]
+
+The libraries are double_batches and all that it stands on."""
+import sys
+import tempfile
+
+from stages_mutants import Bench, plant
+
+TESTS = ("batch_run.c", "loopback_rank.c", "product_bodies.c")
+PRODUCT_TESTS = ("multiply_batch_test.c", "product_bodies.c")
+NOTES, ROWS, TENSOR = "notes.c", "op_batch.c", "multiply_tensor.c"
+
+# name, file, what stands there, what the mutant has
+MUTANTS = [
+    ("b is as far as a", NOTES, "distance(a->b, b->b)", "distance(a->a, b->a)"),
+    ("results are as far as addends", NOTES, "distance(a->out, b->out)",
+     "distance(a->addend, b->addend)"),
+    ("steps of the first unit alone", NOTES,
+     "&notes->notes[unit * notes->most_notes + step]",
+     "&notes->notes[0 * notes->most_notes + step]"),
+    ("pointers of a unit are those of the one before", NOTES,
+     "const void **kept = notes->pointers +\n"
+     "                        (notes->n_units - 1)",
+     "const void **kept = notes->pointers +\n"
+     "                        (notes->n_units - 2 + (notes->n_units < 2))"),
+    ("a unit that is alike is left out", NOTES, "    size_t n = 1;\n",
+     "    size_t n = 2;\n"),
+    ("all units have the same workspace", ROWS, "unit * batch->bytes",
+     "0 * batch->bytes"),
+    ("workspace stays where the plan has it", ROWS,
+     "    to.work = move(engine, batch, unit, row->work);\n", ""),
+    ("what was gathered stays where the plan has it", ROWS,
+     "    to.gather = move(engine, batch, unit, row->gather);\n", ""),
+    ("memory for a unit less", ROWS, "batch->n_units * batch->bytes;",
+     "(batch->n_units - 1) * batch->bytes;"),
+    ("the last unit is left out", ROWS, "unit < batch->n_units &&",
+     "unit < batch->n_units - 1 &&"),
+    ("a unit's first row alone", ROWS, "i < first + batch->n_rows &&",
+     "i < first + 1 &&"),
+    ("rows of a batch run alone, too", "op_cuda.c", "    if (!batch)\n",
+     "    if (!batch || of.list[batch - 1].first != row)\n"),
+    ("a batch that is not full has tiles of a full one", TENSOR,
+     "        some.tiles.n = tensor->tiles.n / batch * product->batch;\n", ""),
+    ("operands are turned to one place", TENSOR,
+     "call->room + turned_bytes(p) * (size_t)i,", "call->room,"),
+    ("nothing is prepared for batches", "stage.c",
+     "stages->batch = batch_of(program, stage);", "stages->batch = 1;"),
+]
+PRODUCTS = [
+    ("turned operands are as far apart as they were", TENSOR,
+     "p->transpose_a ? (int64_t)turned_bytes(p) : by->a", "by->a"),
+    ("mirror images of the first matrix alone", TENSOR,
+     "czr_address_of(behind(p->out, of->batched.apart.out, i))",
+     "czr_address_of(behind(p->out, of->batched.apart.out, 0))"),
+    ("addends are as far as results", TENSOR,
+     "matrix_at(czr_address_of(p->addend), p->n, by->addend)",
+     "matrix_at(czr_address_of(p->addend), p->n, by->out)"),
+    ("sums of parts lie where turned operands do", TENSOR,
+     "czr_address_of(call->room + turned)", "czr_address_of(call->room)"),
+    ("room for one turned operand", TENSOR, "(size_t)batch * turned_bytes(p)",
+     "turned_bytes(p)"),
+    ("halves of elements are left out", TENSOR,
+     "(by->a | by->b | by->addend | by->out) % BF16_BYTES == 0", "true"),
+    ("what is prepared for fewer is taken", "multiply.c",
+     "known->batch >= batch && (known", "(known"),
+    ("matrices in turn are said to overlap", "product_host.c",
+     "    if (batch < 2 ||", "    if (true ||"),
+    ("matrices in turn may overlap", "product_host.c",
+     "    return from >= matrix_bytes(first, batch) &&\n",
+     "    return true ||\n"),
+    ("matrices in turn may overlap behind the first", "product_host.c",
+     "           by - from >= matrix_bytes(second, batch);", "           true;"),
+]
+FEW = ("b is as far as a", "all units have the same workspace",
+       "the last unit is left out", "addends are as far as results")
+
+
+def plant_all(arguments, tests, words, mutants):
+    """How many of them are noticed."""
+    wanted = [m for m in mutants if "--few" not in sys.argv or m[0] in FEW]
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(*arguments[:5], arguments[5:], folder, tests, words)
+        noticed, said = bench.is_noticed(NOTES, bench.sound(NOTES))
+        if noticed:
+            sys.exit(f"{NOTES} as it is fails: {said}")
+        n_noticed = sum([plant(bench, m) for m in wanted])
+    print(f"{tests[0]}: {n_noticed} of {len(wanted)} planted bugs noticed")
+    return n_noticed == len(wanted)
+
+
+def main():
+    arguments = [a for a in sys.argv[1:] if a != "--few"]
+    are_noticed = [plant_all(arguments, TESTS, ("1", "0"), MUTANTS),
+                   plant_all(arguments, PRODUCT_TESTS, (), PRODUCTS)]
+    return 0 if all(are_noticed) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
