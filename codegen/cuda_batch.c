@@ -23,7 +23,8 @@ typedef struct unit {
 typedef enum place {
     NOWHERE,
     IN_TURN, /* all at the same bytes */
-    APART,
+    APART,   /* the first one where no other is; if others are where one of them
+              * is, that is a conflict */
     MIXED
 } place;
 
@@ -212,34 +213,28 @@ static void add_uses(const finder *f, int number, const cz_batches *batches,
         }
 }
 
-/* The furthest end so far, and of other units than that one's. */
+/* The furthest end so far. */
 typedef struct reach {
-    int64_t end, other_end;
+    int64_t end;
     int unit;
 } reach;
 
 static void extend(reach *r, const use *u)
 {
-    if (u->unit != r->unit && u->at.end > r->end) {
-        r->other_end = r->end;
-        *r = (reach){u->at.end, r->end, u->unit};
-    } else if (u->unit == r->unit) {
-        r->end = u->at.end > r->end ? u->at.end : r->end;
-    } else if (u->at.end > r->other_end) {
-        r->other_end = u->at.end;
-    }
+    if (u->at.end > r->end)
+        *r = (reach){u->at.end, u->unit};
 }
 
 static bool reaches(const reach *r, const use *u)
 {
-    return (r->unit == u->unit ? r->other_end : r->end) > u->at.start;
+    return r->unit != u->unit && r->end > u->at.start;
 }
 
 /* Whether a batched unit has bytes that another unit has, too, which come to
  * it in another order then. */
 static bool has_conflict(const finder *f, const cz_batches *batches)
 {
-    reach batched = {0, 0, -1}, single = {0, 0, -1};
+    reach batched = {0, -1}, single = {0, -1};
     uses all = {NULL, 0};
 
     for (int u = 0; u < f->n_units; u++)

@@ -87,8 +87,8 @@ static czr_bf16 *matrix(const trial *t, int operand, int64_t z)
                     (size_t)(t->apart[operand] * z));
 }
 
-/* op(b) becomes op(a)', but where a mirror image hides what b is, and the addend
- * its own transpose. */
+/* op(b) becomes op(a)', but where a mirror image hides what b is, and the
+ * addend its own transpose. */
 static void make_symmetric(const trial *t, int64_t z)
 {
     const czr_product *p = &t->p;
