@@ -9,9 +9,13 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   foreach(element bf16 fp16)
     set(name cuda_primitives_${element})
     add_library(${name}_model OBJECT ${here}/model.cpp)
-    add_executable(${name} ${here}/run.c ${here}/cases.c ${here}/device.c
-      ${here}/golden.c cuda/compiling.c $<TARGET_OBJECTS:${name}_model>)
-    foreach(target ${name} ${name}_model)
+    set(files ${here}/run.c ${here}/cases.c ${here}/device.c ${here}/golden.c
+      cuda/compiling.c $<TARGET_OBJECTS:${name}_model>)
+    set(gpu cuda_gpu_primitives_${element})
+    add_executable(${name} ${files})
+    # Without the double, whose functions have the names of the driver's.
+    add_executable(${gpu} ${files} cuda/driver/no_double.c)
+    foreach(target ${name} ${gpu} ${name}_model)
       target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}
         ${CMAKE_CURRENT_SOURCE_DIR}/cuda)
       target_compile_definitions(${target} PRIVATE
@@ -24,6 +28,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
       -Werror -Wno-unused-parameter -Wno-unknown-pragmas -Wno-psabi
       -Wno-pass-failed)
     target_link_libraries(${name} PRIVATE fake_cuda czr_cuda cz_warnings)
+    target_link_libraries(${gpu} PRIVATE czr_cuda cz_warnings)
     set(sources ${here}/bodies_sm80.cu ${here}/bodies_sm90.cu ${installed}
       ${pinned})
 
@@ -31,17 +36,17 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     add_test(NAME cuda_compile_primitives_${element} COMMAND ${name} compile
       ${sources})
     add_test(NAME cuda_golden_${element} COMMAND ${name} golden ${golden})
-    add_test(NAME cuda_gpu_primitives_${element} COMMAND ${name} device
+    add_test(NAME ${gpu} COMMAND ${gpu} device
       ${sources})
     set_tests_properties(${name} cuda_compile_primitives_${element}
       cuda_golden_${element} PROPERTIES TIMEOUT 120 LABELS cuda
       SKIP_RETURN_CODE 77 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
-    set_tests_properties(cuda_gpu_primitives_${element} PROPERTIES TIMEOUT 240
+    set_tests_properties(${gpu} PROPERTIES TIMEOUT 240
       LABELS "cuda;gpu" SKIP_RETURN_CODE 77
       ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
     add_custom_target(${name}_record
       COMMAND ${CMAKE_COMMAND} -E make_directory ${golden}
-      COMMAND ${name} device --record ${golden} ${sources} VERBATIM)
+      COMMAND ${gpu} device --record ${golden} ${sources} VERBATIM)
     add_dependencies(cuda_gpu_record ${name}_record)
   endforeach()
 

@@ -6,11 +6,11 @@ find_program(COMPUTE_SANITIZER compute-sanitizer HINTS ENV CUDA_PATH
 set(sanitize ${CMAKE_CURRENT_SOURCE_DIR}/tools/sanitize.sh)
 if(TARGET double_collect)
   set(here ${CMAKE_CURRENT_SOURCE_DIR}/cuda/primitives)
-  set(primitives cuda_primitives_bf16 device --seeds 1 ${here}/bodies_sm80.cu
+  set(primitives cuda_gpu_primitives_bf16 device --seeds 1 ${here}/bodies_sm80.cu
     ${here}/bodies_sm90.cu)
   set(tensor cuda_driver_multiply_tensor_test gpu)
   set(collect cuda_collect_run gpu)
-  set(loopback cuda_world_pair loopback)
+  set(loopback cuda_gpu_world_pair loopback)
   foreach(program primitives tensor collect loopback)
     list(POP_FRONT ${program} target)
     foreach(tool memcheck racecheck synccheck initcheck)

@@ -45,6 +45,8 @@ extern "C" __global__ void copy_async(const u32 *in, u32 *out)
 
     for (int i = 0; i < 4; i++)
         store_shared32(to + 4 * i, 0xbadbadu);
+    // What is copied is ordered behind it by a barrier alone.
+    __syncthreads();
     cp_async16(to, in + 4 * threadIdx.x, (int)(threadIdx.x % 17));
     cp_async_commit();
     cp_async_wait<0>();
