@@ -65,8 +65,8 @@ static bool compile_and_load(gpu_product *g, const czr_cuda_product_plan *plan,
 {
     const gpu_machine *m = g->machine;
     czr_nvrtc_code code;
-    bool is_ok =
-        czr_product_kernel_compile(NULL, m->nvrtc, plan, &code) == CZR_NVRTC_OK;
+    bool is_ok = czr_product_kernel_compile(m->context, NULL, m->nvrtc, plan,
+                                            &code) == CZR_NVRTC_OK;
 
     if (!is_ok)
         fprintf(stderr, "%s: %s\n", plan->kernel, code.log ? code.log : "");

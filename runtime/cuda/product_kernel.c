@@ -1,6 +1,7 @@
 #include "runtime/cuda/product_kernel.h"
 
 #include "runtime/cuda/source.h"
+#include "runtime/cuda/target.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +17,12 @@ const int czr_product_kernel_bytes[2][CZR_PRODUCT_ARGUMENTS] = {
     {FOUR(czr_product_operand), BEHIND_OPERANDS},
     {FOUR(czr_tensor_map), BEHIND_OPERANDS}};
 
-czr_nvrtc_status czr_product_kernel_compile(czr_cache *cache, czr_nvrtc *nvrtc,
+czr_nvrtc_status czr_product_kernel_compile(const czr_context *context,
+                                            czr_cache *cache, czr_nvrtc *nvrtc,
                                             const czr_cuda_product_plan *plan,
                                             czr_nvrtc_code *code)
 {
-    const char *const options[] = {
-        plan->is_sm90 ? "-arch=sm_90a" : "-arch=sm_80", "-default-device"};
+    const char *const options[] = {czr_target_arch(context), "-default-device"};
     char *text = czr_source_make(plan->is_sm90 ? CZR_SOURCE_PRODUCT_SM90
                                                : CZR_SOURCE_PRODUCT_SM80,
                                  plan->header, "");

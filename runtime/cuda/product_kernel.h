@@ -7,9 +7,11 @@
 #include "runtime/cuda/module.h"
 #include "runtime/cuda/product_host.h"
 
-/* By NVRTC or from the cache (which may be NULL), machine code for the plan's
- * architecture; czr_nvrtc_code_fini frees it.  REFUSED: the log says why. */
-czr_nvrtc_status czr_product_kernel_compile(czr_cache *cache, czr_nvrtc *nvrtc,
+/* By NVRTC or from the cache (which may be NULL), code for the context's device
+ * (target.h), which the plan is for; czr_nvrtc_code_fini frees it.  REFUSED:
+ * the log says why. */
+czr_nvrtc_status czr_product_kernel_compile(const czr_context *context,
+                                            czr_cache *cache, czr_nvrtc *nvrtc,
                                             const czr_cuda_product_plan *plan,
                                             czr_nvrtc_code *code);
 

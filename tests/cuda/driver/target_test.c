@@ -4,6 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "runtime/cuda/cache.h"
 #include "runtime/cuda/collect.h"
+#include "runtime/cuda/product_kernel.h"
 #include "runtime/cuda/target.h"
 #include "tests/cuda/driver/stages.h"
 
@@ -52,6 +53,25 @@ static int remove_cache(void **state)
     return open ? rmdir(folder) : 0;
 }
 
+/* A kernel of the products that the compiler plans; machine code of the double
+ * says what it is for. */
+static void expect_product_code(const test_stages *s, const char *arch)
+{
+    const czr_cuda_product_plan plan = {.kernel = "product_x",
+                                        .header = "#define KERNEL product_x\n",
+                                        .is_sm90 = strstr(arch, "sm_90a")};
+    char target[64];
+    czr_nvrtc_code code;
+
+    snprintf(target, sizeof target, "FAKE %s\n", strchr(arch, '=') + 1);
+    assert_int_equal(czr_product_kernel_compile(s->bench.context, NULL,
+                                                s->nvrtc, &plan, &code),
+                     CZR_NVRTC_OK);
+    assert_true(code.n_bytes > strlen(target));
+    assert_int_equal(memcmp(code.bytes, target, strlen(target)), 0);
+    czr_nvrtc_code_fini(&code);
+}
+
 /* What is kept of one GPU's code is not taken for another's, which could not
  * load it. */
 static void each_device_has_its_code(void **state)
@@ -67,6 +87,7 @@ static void each_device_has_its_code(void **state)
         start(&s, rules[i % N_RULES].capability);
         assert_string_equal(czr_target_arch(s.bench.context),
                             rules[i % N_RULES].arch);
+        expect_product_code(&s, rules[i % N_RULES].arch);
         s.stages.cache = cache;
         const czr_cuda_call call = {.stages = &s.stages};
         assert_int_equal(czr_cuda_multiply(&call, &p), CZR_OK);
