@@ -38,6 +38,14 @@ add_test(NAME cuda_loopback_gpt_strict COMMAND ${run} examples/gpt
 set_tests_properties(cuda_loopback_gpt cuda_loopback_gpt_strict PROPERTIES
   TIMEOUT 300 LABELS cuda)
 
+# In batches, where equal matrices have scratch of their own and come in another
+# order.
+foreach(stem fused pipeline_moe moe)
+  add_test(NAME cuda_batch_${stem} COMMAND ${run} tests/plans/${stem}
+    --target=cpu,sm_90a)
+  set_tests_properties(cuda_batch_${stem} PROPERTIES TIMEOUT 300 LABELS cuda)
+endforeach()
+
 # Some of them with a rank for each thread and GPU of the double, over the double
 # of NCCL.  Strict: else NCCL adds up in an order of its own.
 set(run sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/plan_queue.sh

@@ -287,3 +287,41 @@ czr_status czr_cuda_notes_put(czr_cuda_notes *notes)
     (void)notes;
     return CZR_OK;
 }
+
+/* What stages of a GPU would call, which are not run. */
+czr_status czr_cuda_loop(const czr_cuda_call *call, int number, size_t rows,
+                         size_t columns, const void *const *pointers)
+{
+    (void)call;
+    (void)number;
+    (void)rows;
+    (void)columns;
+    (void)pointers;
+    return CZR_ERR_UNSUPPORTED;
+}
+
+czr_status czr_cuda_copy(const czr_cuda_call *call, void *to, const void *from,
+                         size_t bytes)
+{
+    (void)call;
+    (void)to;
+    (void)from;
+    (void)bytes;
+    return CZR_ERR_UNSUPPORTED;
+}
+
+czr_status czr_cuda_multiply(const czr_cuda_call *call,
+                             const czr_product *product)
+{
+    (void)call;
+    (void)product;
+    return CZR_ERR_UNSUPPORTED;
+}
+
+czr_status czr_cuda_factorise(const czr_cuda_call *call,
+                              const czr_factor *factor)
+{
+    (void)call;
+    (void)factor;
+    return CZR_ERR_UNSUPPORTED;
+}

@@ -11,6 +11,7 @@
 
 const uint64_t rank_seed = 2024;
 const czr_program *rank_program;
+bool rank_has_batches;
 
 /* ---- what a run leaves -------------------------------------------------- */
 
@@ -373,7 +374,8 @@ static void note_counters(const run *r, czr_engine *engine, trace *t)
 
     if (czr_counters_get(engine, &counters) != CZR_OK)
         exit(1);
-    put(t, &counters.peak_scratch_bytes, sizeof(int64_t));
+    if (!rank_has_batches)
+        put(t, &counters.peak_scratch_bytes, sizeof(int64_t));
     put(t, &counters.step_allocations, sizeof(int64_t));
     if (r->has_bad_step || r->is_failing)
         return;

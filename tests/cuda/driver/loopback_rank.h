@@ -25,6 +25,7 @@ enum { RANK_WILD_STEP = 1, RANK_TEXT = 320, RANK_STEP_BYTES = 32 + RANK_TEXT };
 
 extern const uint64_t rank_seed;
 extern const czr_program *rank_program; /* set by who runs it */
+extern bool rank_has_batches; /* which use less of the plan's scratch */
 
 typedef struct trace {
     unsigned char *bytes;
