@@ -10,7 +10,7 @@ UNITS = $(filter-out tests/%,$(filter %.c,$(SOURCES)))
 
 .PHONY: help packages build test demo format lint clean coverage
 .PHONY: nightly test-asan test-tsan test-clang test-bytes test-nightly test-fuzz test-nvrtc
-.PHONY: test-gpu record-gpu
+.PHONY: test-gpu record-gpu bundle-gpu
 
 help:
 	@echo 'make demo     the plan of Qwen3-32B, then a small GPT trained on 4 ranks'
@@ -20,6 +20,7 @@ help:
 	@echo 'make test-nvrtc  kernels by the pinned NVRTC, fetched with pip'
 	@echo 'make test-gpu  what a GPU has to say, compute-sanitizer too'
 	@echo 'make record-gpu  what single instructions do, to tests/cuda/golden'
+	@echo 'make bundle-gpu  all of it in one folder, for a GPU machine that cannot build'
 	@echo 'make bench-X  the measurement bench/X.sh'
 	@echo 'make format   clang-format, in place;  make lint: the checkers'
 	@echo 'make coverage lines and branches of the front end that tests reach'
@@ -56,6 +57,11 @@ test-gpu: build
 record-gpu: build
 	cmake --build $(BUILD) --target nvrtc_if_none
 	cmake --build $(BUILD) --target cuda_gpu_record -- -k 0
+
+# $(BUILD)/gpu, some 7 MB: run.sh test, nccl, sanitizer or bench, at most 570 s each.
+bundle-gpu: build
+	cmake --build $(BUILD) --target bench_gpu
+	sh tests/tools/gpu_bundle.sh $(BUILD) . $(BUILD)/gpu
 
 demo: packages $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target canzona train_gpt

@@ -26,3 +26,8 @@ endif()
 add_test(NAME cuda_sanitize_sees COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/cuda/sanitize.py ${sanitize})
 set_tests_properties(cuda_sanitize_sees PROPERTIES TIMEOUT 60 LABELS cuda)
+# What a machine that cannot build runs: `make bundle-gpu`.
+add_test(NAME cuda_gpu_run_sees COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/cuda/gpu_run.py
+  ${CMAKE_CURRENT_SOURCE_DIR}/tools/gpu_run.sh)
+set_tests_properties(cuda_gpu_run_sees PROPERTIES TIMEOUT 60 LABELS cuda)

@@ -5,7 +5,7 @@
 # SANITIZER.
 sanitizer=$1 tool=$2
 shift 2
-if ! [ -x "$sanitizer" ]; then
+if ! command -v "$sanitizer" >/dev/null; then
     echo "skipped: no compute-sanitizer"
     exit 77
 fi
