@@ -66,7 +66,7 @@ set_tests_properties(cuda_gpu_queue cuda_gpu_graph cuda_gpu_text PROPERTIES
   TIMEOUT 120 LABELS "cuda;gpu" SKIP_RETURN_CODE 77
   ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
 
-foreach(name multiply multiply_tensor ${factorise})
+foreach(name multiply multiply_tensor multiply_batch ${factorise})
   add_test(NAME cuda_gpu_${name} COMMAND cuda_driver_${name}_test gpu
     ${installed} ${pinned})
   set_tests_properties(cuda_gpu_${name} PROPERTIES TIMEOUT 240
