@@ -17,6 +17,14 @@ status=0
 found=$(find /usr /opt -name 'libnvrtc.so.1[23]' 2>/dev/null | sort -r | tr '\n' ' ')
 nvrtc="${NVRTC:-} libnvrtc.so.13 libnvrtc.so.12 $found"
 
+# Libraries that the loader does not have lie among Python's packages, if anywhere.
+for name in libcublas.so.13 libcusolver.so.12 libnccl.so.2; do
+    if ! /sbin/ldconfig -p 2>/dev/null | grep -q "$name"; then
+        there=$(find /usr /opt -name "$name" 2>/dev/null | sort | head -n 1)
+        [ -z "$there" ] || LD_LIBRARY_PATH="$LD_LIBRARY_PATH:$(dirname "$there")"
+    fi
+done
+
 run_one()
 {
     limit=$1 name=$2
