@@ -5,6 +5,7 @@
 #include "dsl/state.h"
 #include "passes/bucket.h"
 #include "passes/cost/time.h"
+#include "passes/cost/ways.h"
 
 typedef struct maker {
     cz_arena *arena;
@@ -46,6 +47,15 @@ static int64_t state_bytes(const maker *m, int family)
     return bytes * f->local_elements + whole_bytes(m, family);
 }
 
+/* Which way shards cut matrices that have owners; else no matter. */
+static cz_cut_of cut_of(const maker *m, int family)
+{
+    return cz_family_is_owned(m->view, family) &&
+                   cz_family_shards(m->view, family) > 1
+               ? cz_ways_sharded_along(m->view, family)
+               : CZ_CUT_NONE;
+}
+
 /* Families that are alike in all that counts. */
 static bool is_alike(const maker *m, int a, int b)
 {
@@ -53,7 +63,8 @@ static bool is_alike(const maker *m, int a, int b)
     const cz_view_family *g = &m->view->families[b];
     return f->rule == g->rule && f->dtype == g->dtype &&
            f->local_elements == g->local_elements &&
-           cz_family_shards(m->view, a) == cz_family_shards(m->view, b);
+           cz_family_shards(m->view, a) == cz_family_shards(m->view, b) &&
+           cut_of(m, a) == cut_of(m, b);
 }
 
 static void number_class(maker *m, int family)

@@ -27,7 +27,7 @@ static cz_subgroup_plan solve_owners(const cz_place_sharer *s)
             n++;
         classes[c].n_ways = n;
     }
-    return cz_place_solve_rows(s, classes, INT64_MAX);
+    return cz_place_solve_rows(s, classes, INT64_MAX, CZ_ROWS_AS_DEALT);
 }
 
 /* Whether a plan takes less time than another by so many hundredths of it. */
@@ -42,18 +42,30 @@ static bool is_worth(const cz_subgroup_plan *plan,
 
 /* With few bytes on the wire, and with as many more as are worth it where sums
  * travel within a node, whose links have time to spare. */
-static cz_subgroup_plan solve_shared(const cz_place_sharer *s)
+static cz_subgroup_plan solve_light(const cz_place_sharer *s)
 {
-    const cz_subgroup_plan any = cz_place_solve_rows(s, s->classes, INT64_MAX);
+    const cz_subgroup_plan any =
+        cz_place_solve_rows(s, s->classes, INT64_MAX, CZ_ROWS_AS_DEALT);
     if (any.wire_bytes <= cz_place_wire_cap(s, wire_more[0]))
         return any;
     for (int i = 0; i < N_WIRE_MORE; i++) {
         const cz_subgroup_plan light = cz_place_solve_rows(
-            s, s->classes, cz_place_wire_cap(s, wire_more[i]));
+            s, s->classes, cz_place_wire_cap(s, wire_more[i]),
+            CZ_ROWS_AS_DEALT);
         if (s->width > s->n_near || !is_worth(&any, &light, BYTES_WORTH))
             return light;
     }
     return any;
+}
+
+/* Beyond the most that matrices may send, rows may have others. */
+static cz_subgroup_plan solve_shared(const cz_place_sharer *s)
+{
+    const cz_subgroup_plan light = solve_light(s);
+    const int64_t most = cz_place_wire_most(s);
+    return light.wire_bytes <= most
+               ? light
+               : cz_place_solve_rows(s, s->classes, most, CZ_ROWS_REDEALT);
 }
 
 /* ---- rows ---- */

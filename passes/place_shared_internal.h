@@ -38,6 +38,15 @@ bool cz_place_list_classes(cz_place_sharer *s);
  * included. */
 int64_t cz_place_wire_cap(const cz_place_sharer *s, int hundredths);
 
+/* What matrices may send at all: half of their gradients as f32, gathered by
+ * all who shard them, where owners alone send a third of that at most; else no
+ * limit. */
+int64_t cz_place_wire_most(const cz_place_sharer *s);
+
+/* Whether rows may have other matrices than they are dealt first, which evens
+ * out their work. */
+typedef enum cz_place_rows { CZ_ROWS_AS_DEALT, CZ_ROWS_REDEALT } cz_place_rows;
+
 /* The best plan of rows of these classes, within the caps.  The planner is
  * asked twice, once as if transfers took half as long, over the links that
  * inputs take: then it lets more ranks share, who wait less for the first and
@@ -46,7 +55,8 @@ int64_t cz_place_wire_cap(const cz_place_sharer *s, int hundredths);
  * shorter kernels is better. */
 cz_subgroup_plan cz_place_solve_rows(const cz_place_sharer *s,
                                      const cz_subgroup_class *classes,
-                                     int64_t wire_cap_bytes);
+                                     int64_t wire_cap_bytes,
+                                     cz_place_rows rows);
 
 /* The plan on the domain's slots, in the geometry that is best for it; fills
  * plan, blocks and time.  Rows are dealt out to split coordinates so that

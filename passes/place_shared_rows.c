@@ -149,6 +149,10 @@ static cz_block *find_blocks(const dealer *d, const cz_solve_plan *laid_out)
     return blocks;
 }
 
+/* What may be cut anywhere fills up ranks whose rows compute less, as long as
+ * their states are no more than so much of the mean. */
+static const cz_solve_cap even_states = {105, 100};
+
 bool cz_place_put_back(const cz_place_sharer *s, const cz_subgroup_plan *plan,
                        cz_place_shared *out)
 {
@@ -157,6 +161,7 @@ bool cz_place_put_back(const cz_place_sharer *s, const cz_subgroup_plan *plan,
     if (fullest > cz_solve_state_cap(&s->domain->problem) &&
         fullest > s->state_bytes)
         return false;
+    s->domain->problem.state = even_states;
     out->plan = cz_place_geometry_lay_out(s->arena, &s->domain->problem,
                                           &s->domain->geometry, plan->time_ps,
                                           lay_out, &d);

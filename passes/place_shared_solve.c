@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-/* Plans tried: a second of work is too much for what the last percent gains. */
-enum { EFFORT = 8192, BUFFER_BITS = 30 };
+/* Plans tried: a second of work is too much for what the last percent gains;
+ * exchanges between rows are much cheaper. */
+enum { EFFORT = 8192, REDEALS = 20000, BUFFER_BITS = 30 };
 
 static int64_t staging_cap(const cz_place_sharer *s)
 {
@@ -21,7 +22,8 @@ static cz_link inputs_link(const cz_place_sharer *s)
 
 static cz_subgroup_problem problem_of(const cz_place_sharer *s,
                                       const cz_subgroup_class *classes,
-                                      int64_t wire_cap_bytes)
+                                      int64_t wire_cap_bytes,
+                                      cz_place_rows rows)
 {
     return (cz_subgroup_problem){
         .n_rows = s->n_rows,
@@ -32,6 +34,7 @@ static cz_subgroup_problem problem_of(const cz_place_sharer *s,
         .staging_cap_bytes = staging_cap(s),
         .state_cap_bytes = INT64_MAX,
         .wire_cap_bytes = wire_cap_bytes,
+        .n_redeals = rows == CZ_ROWS_REDEALT ? REDEALS : 0,
         .effort = EFFORT};
 }
 
@@ -99,28 +102,12 @@ static cz_subgroup_plan solve_eased(const cz_place_sharer *s,
 
 /* ---- the better ---- */
 
-/* What the rank of a row computes that computes most. */
-static int64_t row_kernels(const cz_subgroup_problem *problem,
-                           const cz_subgroup_row *row)
-{
-    int64_t ranks[CZ_SUBGROUP_MAX_WIDTH] = {0}, most = 0;
-    for (int i = 0; i < row->n_jobs; i++) {
-        const cz_subgroup_job *job = &row->jobs[i];
-        const cz_subgroup_way *way = &problem->classes[job->of].ways[job->way];
-        for (int rank = job->first; rank < job->first + way->g; rank++)
-            ranks[rank] += cz_subgroup_work_ps(way) / way->g;
-    }
-    for (int rank = 0; rank < problem->width; rank++)
-        most = ranks[rank] > most ? ranks[rank] : most;
-    return most;
-}
-
 static int64_t kernels(const cz_subgroup_problem *problem,
                        const cz_subgroup_plan *plan)
 {
     int64_t most = 0;
     for (int row = 0; row < problem->n_rows; row++) {
-        const int64_t ps = row_kernels(problem, &plan->rows[row]);
+        const int64_t ps = cz_subgroup_kernels_ps(problem, &plan->rows[row]);
         most = ps > most ? ps : most;
     }
     return most;
@@ -149,9 +136,10 @@ static bool is_better(const cz_subgroup_problem *problem,
 
 cz_subgroup_plan cz_place_solve_rows(const cz_place_sharer *s,
                                      const cz_subgroup_class *classes,
-                                     int64_t wire_cap_bytes)
+                                     int64_t wire_cap_bytes, cz_place_rows rows)
 {
-    const cz_subgroup_problem problem = problem_of(s, classes, wire_cap_bytes);
+    const cz_subgroup_problem problem =
+        problem_of(s, classes, wire_cap_bytes, rows);
     const cz_subgroup_plan plan = cz_subgroup_solve(s->arena, &problem);
     const cz_subgroup_plan eased = solve_eased(s, &problem);
     return is_better(&problem, &eased, &plan) ? eased : plan;

@@ -81,9 +81,12 @@ typedef struct cz_subgroup_problem {
     int64_t staging_cap_bytes; /* of any rank, at any time */
     int64_t state_cap_bytes;   /* of any rank */
     int64_t wire_cap_bytes;    /* of all rows together */
-    int effort; /* plans tried per kind of row, fewer where a row has more
-                 * than 32 matrices, as each then takes longer: quadratically
-                 * in them.  0: CZ_SUBGROUP_EFFORT */
+    int n_redeals; /* exchanges of matrices between rows that are tried for
+                    * each better plan; 0: rows keep what they are dealt first,
+                    * which evens out their work */
+    int effort;    /* plans tried per kind of row, fewer where a row has more
+                    * than 32 matrices, as each then takes longer: quadratically
+                    * in them.  0: CZ_SUBGROUP_EFFORT */
 } cz_subgroup_problem;
 
 enum { CZ_SUBGROUP_EFFORT = 20000 };
@@ -137,6 +140,9 @@ static inline int cz_subgroup_batch(const cz_subgroup_way *way)
     return way->batch > 1 ? way->batch : 1;
 }
 
+/* What the rank of a row computes that computes most. */
+int64_t cz_subgroup_kernels_ps(const cz_subgroup_problem *problem,
+                               const cz_subgroup_row *row);
 /* Rank-seconds of a way: compute of all ranks of its block. */
 int64_t cz_subgroup_work_ps(const cz_subgroup_way *way);
 /* Time of a batch alone in a row: gather, all parts, scatter. */

@@ -69,10 +69,6 @@ cz_subgroup_search_front(const cz_subgroup_search *search);
 /* Try n_tries more plans: light ones that take target_ps or less. */
 void cz_subgroup_search_on(cz_subgroup_search *search, int64_t target_ps,
                            int n_tries);
-/* The lightest plan within the time; NULL: none. */
-const cz_subgroup_row *cz_subgroup_front_find(const cz_subgroup_front *front,
-                                              int64_t time_ps);
-
 /* Memory for cz_subgroup_run_within() with at most max_jobs jobs. */
 typedef struct cz_subgroup_room cz_subgroup_room;
 cz_subgroup_room *cz_subgroup_room_make(cz_arena *arena, int width,

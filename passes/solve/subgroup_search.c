@@ -357,15 +357,6 @@ static void walk(search *s, int n_tries)
             n_tries, what);
 }
 
-const cz_subgroup_row *cz_subgroup_front_find(const cz_subgroup_front *front,
-                                              int64_t time_ps)
-{
-    int i = front->n - 1;
-    while (i >= 0 && front->rows[i].cost.time_ps > time_ps)
-        i--;
-    return i < 0 ? NULL : &front->rows[i];
-}
-
 const cz_subgroup_front *cz_subgroup_search_front(const cz_subgroup_search *s)
 {
     return &s->front;

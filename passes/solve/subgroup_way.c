@@ -52,3 +52,18 @@ int64_t cz_subgroup_state_bytes(const cz_subgroup_problem *problem,
         most = cz_solve_max(most, state[k]);
     return most;
 }
+
+int64_t cz_subgroup_kernels_ps(const cz_subgroup_problem *problem,
+                               const cz_subgroup_row *row)
+{
+    int64_t ranks[CZ_SUBGROUP_MAX_WIDTH] = {0}, most = 0;
+    for (int i = 0; i < row->n_jobs; i++) {
+        const cz_subgroup_job *job = &row->jobs[i];
+        const cz_subgroup_way *way = cz_subgroup_way_of(problem, job);
+        for (int rank = job->first; rank < job->first + way->g; rank++)
+            ranks[rank] += cz_subgroup_work_ps(way) / way->g;
+    }
+    for (int rank = 0; rank < problem->width; rank++)
+        most = cz_solve_max(most, ranks[rank]);
+    return most;
+}

@@ -80,3 +80,9 @@ foreach(case 2:500:750 4:250:375 8:125:188)
   cz_wire_half(${CMAKE_MATCH_1}_tolerance "0\\.${CMAKE_MATCH_2}" ${tp}
     -D schedule.tolerance=0.05 ${norm_first})
 endforeach()
+
+# Among eight ranks also where they share matrices and sums travel.
+foreach(storage fused split)
+  cz_wire_half(shared_${storage} "0\\.(4[0-9][0-9]|500)"
+    ${CMAKE_CURRENT_SOURCE_DIR}/wire/shared_${storage}.cz)
+endforeach()
