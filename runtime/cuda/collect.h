@@ -127,12 +127,22 @@ typedef struct czr_collect_verdict {
     int64_t refused;  /* steps so far, by their gradients or their norm; */
     int32_t refusal;  /* the reason of the last of them, */
     int32_t refused_beyond; /* and what was `beyond` then */
+    int32_t stopped; /* 1: a decision was FAULT, and all that follow are */
+    int32_t unused;
 } czr_collect_verdict;
 
+/* What ranks tell each other of rules that failed: words[rank] of [n_ranks] is
+ * this rank's, or 0; sums over ranks have them all. */
+typedef struct czr_collect_faults {
+    int64_t *words;
+    int rank, n_ranks;
+} czr_collect_faults;
+
 /* Before the first gradient of a step is added up: norm, counts and what is
- * decided begin anew; `status` makes the words that tell of faults. */
+ * decided begin anew; `status` makes the words that tell of faults, and
+ * `faults`. */
 czr_status czr_collect_begin(czr_collect *collect, czr_collect_verdict *verdict,
-                             void *stream);
+                             const czr_collect_faults *faults, void *stream);
 /* czr_norm_add of all spans to verdict->norm; carried, its words are those of
  * the host. */
 czr_status czr_collect_norm(czr_collect *collect,
@@ -162,28 +172,33 @@ typedef struct czr_collect_result {
     int64_t step; /* applied updates */
     int32_t reason;
     int32_t beyond; /* a parameter of this rank, or INT32_MAX */
-    int32_t status; /* of this rank, or of the last update that was undone */
+    int32_t status; /* of this rank; with FAULT and of an update that was undone
+                     * of the lowest that failed */
     int32_t mark;   /* of `status`, */
     int64_t update;
-    int32_t rank;           /* and, of one that was undone, where; else 0 */
+    int32_t rank;           /* and, with FAULT or undone, where; else 0 */
     int32_t refusal;        /* as in the verdict, */
-    int32_t refused_beyond; /* and, */
+    int32_t refused_beyond; /* too, */
     int32_t unused;
-    int64_t refused;  /* and; all decisions before are counted, too */
+    int64_t refused;  /* and this: of all decisions so far */
     int64_t undone;   /* updates so far */
     int64_t sequence; /* written last */
 } czr_collect_result;
 
-/* The decision, from words and counts that are summed over all ranks: verdict's
- * grad_norm, clip, skip, steps, t and sequence, then *result. */
+/* The decision, from words, counts and faults that are summed over all ranks:
+ * verdict's grad_norm, clip, skip, steps, t and sequence, then *result. */
 czr_status czr_collect_decide(czr_collect *collect,
                               czr_collect_verdict *verdict, bool has_norm,
                               double clip /* the plan's; 0: none */,
+                              const czr_collect_faults *faults,
                               czr_collect_result *result, void *stream);
 /* On the host: whether decision `sequence` (from 1) has come; then *out is it.
  */
 bool czr_collect_read(const czr_collect_result *result, int64_t sequence,
                       czr_collect_result *out);
+/* On the host: whether a decision has come that was FAULT, as are all that may
+ * come behind it. */
+bool czr_collect_has_fault(const czr_collect_result *result);
 
 /* Kernel rows of a rank, in list order, each with a word that says how it
  * failed in the update, or 0. */

@@ -35,11 +35,14 @@ static czr_status put_spans(czr_collect *collect, czr_collect_kernel kernel,
 }
 
 czr_status czr_collect_begin(czr_collect *collect, czr_collect_verdict *verdict,
-                             void *stream)
+                             const czr_collect_faults *faults, void *stream)
 {
-    void *arguments[] = {&verdict};
+    czr_collect_faults of = *faults;
+    void *arguments[] = {&verdict, &of.words, &of.rank, &of.n_ranks};
 
-    return put_one(collect, CZR_COLLECT_begin, arguments, stream);
+    return czr_collect_put(
+        collect, (czr_collect_work){CZR_COLLECT_begin, 1, CZR_COLLECT_THREADS},
+        arguments, stream);
 }
 
 czr_status czr_collect_norm(czr_collect *collect,
@@ -66,11 +69,13 @@ czr_status czr_collect_guard(czr_collect *collect,
 
 czr_status czr_collect_decide(czr_collect *collect,
                               czr_collect_verdict *verdict, bool has_norm,
-                              double clip, czr_collect_result *result,
-                              void *stream)
+                              double clip, const czr_collect_faults *faults,
+                              czr_collect_result *result, void *stream)
 {
     int norm = has_norm;
-    void *arguments[] = {&verdict, &norm, &clip, &result};
+    czr_collect_faults of = *faults;
+    void *arguments[] = {&verdict,  &norm,       &clip,
+                         &of.words, &of.n_ranks, &result};
 
     return put_one(collect, CZR_COLLECT_decide, arguments, stream);
 }
@@ -109,4 +114,14 @@ bool czr_collect_read(const czr_collect_result *result, int64_t sequence,
     atomic_thread_fence(memory_order_acquire);
     *out = *result;
     return true;
+}
+
+bool czr_collect_has_fault(const czr_collect_result *result)
+{
+    const volatile czr_collect_result *written = result;
+
+    if (!written->sequence)
+        return false;
+    atomic_thread_fence(memory_order_acquire);
+    return written->reason == CZR_COLLECT_FAULT;
 }

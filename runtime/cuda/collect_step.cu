@@ -16,7 +16,7 @@ struct verdict {
     int largest, beyond, skip, status;
     int sound, mark;
     long long update, undone, refused;
-    int refusal, refused_beyond;
+    int refusal, refused_beyond, stopped, unused;
 };
 
 // ---- spans of gradients ----
@@ -202,10 +202,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 
 // ---- one thread ----
 
-extern "C" __global__ void __launch_bounds__(1) collect_begin(verdict *given)
+// A rank's word of its row that failed, and how.
+DEV u64 fault_of(int status, u64 mark)
+{
+    return status ? (mark + 1) << 8 | (u64)status : 0;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    collect_begin(verdict *given, u64 *faults, int rank, int n_ranks)
 {
     verdict *v = reach(given);
 
+    for (int k = (int)threadIdx.x; k < n_ranks; k += THREADS)
+        reach(faults)[k] = k == rank ? fault_of(v->status, (u64)v->mark) : 0;
+    if (threadIdx.x)
+        return;
     for (int i = 0; i < NORM_WORDS; i++)
         v->norm[i] = 0;
     for (int i = 0; i < COUNTS; i++)
@@ -268,7 +279,7 @@ enum { APPLIED, FAULT, GRADIENT, NORM, UNDONE };
 
 DEV int reason_of(const verdict &v)
 {
-    if (v.counts[FAULTY] || v.norm[NORM_FAULTS])
+    if (v.counts[FAULTY] || v.norm[NORM_FAULTS] || v.stopped)
         return FAULT;
     if (v.counts[BEYOND])
         return GRADIENT;
@@ -291,7 +302,7 @@ DEV void tell(const verdict &v, int reason, volatile result *r)
     r->step = v.steps;
     r->reason = reason;
     r->beyond = v.beyond;
-    if (v.status) {
+    if (v.status && reason != FAULT) {
         r->status = v.status;
         r->mark = v.mark;
         r->update = v.update;
@@ -303,8 +314,27 @@ DEV void tell(const verdict &v, int reason, volatile result *r)
     r->sequence = v.sequence;
 }
 
+// The lowest rank with a fault speaks for all; n_ranks: there is none.
+DEV int first_fault(const u64 *faults, int n_ranks)
+{
+    int rank = 0;
+
+    while (rank < n_ranks && !faults[rank])
+        rank++;
+    return rank;
+}
+
+DEV void name_fault(const verdict &v, const u64 *faults, int rank, result *r)
+{
+    r->status = (int)(faults[rank] & 0xff);
+    r->mark = (int)(faults[rank] >> 8) - 1;
+    r->rank = rank;
+    r->update = v.steps;
+}
+
 extern "C" __global__ void __launch_bounds__(1)
-    collect_decide(verdict *given, int has_norm, double clip, result *r)
+    collect_decide(verdict *given, int has_norm, double clip, const u64 *faults,
+                   int n_ranks, result *r)
 {
     const double floor = 1e-6; // keeps 0 / 0 away, as trainers have it
     verdict &v = *reach(given);
@@ -325,6 +355,10 @@ extern "C" __global__ void __launch_bounds__(1)
     v.steps += reason == APPLIED;
     v.t = (double)v.steps;
     v.sequence++;
+    const int rank = first_fault(reach(faults), n_ranks);
+    if (reason == FAULT && rank < n_ranks && !v.stopped)
+        name_fault(v, reach(faults), rank, reach(r));
+    v.stopped = reason == FAULT;
     tell(v, reason, reach(r));
 }
 
@@ -361,29 +395,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     for (u64 i = threadIdx.x; status && i < n; i += THREADS)
         marks[i] = 0;
     for (int k = (int)threadIdx.x; k < n_ranks; k += THREADS)
-        reach(faults)[k] =
-            k == rank && status ? (firsts[0] + 1) << 8 | (u64)status : 0;
+        reach(faults)[k] = k == rank ? fault_of(status, firsts[0]) : 0;
 }
 
-// From the faults of all ranks: the lowest that has one speaks for all.
+// From the faults of all ranks.
 extern "C" __global__ void __launch_bounds__(1)
     collect_settle(verdict *given, const u64 *faults, int n_ranks,
                    const result *decided, result *told)
 {
     verdict &v = *reach(given);
     result *r = reach(told);
-    int reason = reach(decided)->reason, rank = 0;
+    int reason = reach(decided)->reason;
+    const int rank = first_fault(reach(faults), n_ranks);
 
-    while (rank < n_ranks && !reach(faults)[rank])
-        rank++;
     v.sound = rank == n_ranks;
     if (!v.sound) {
-        const u64 fault = reach(faults)[rank];
         reason = UNDONE;
-        r->status = (int)(fault & 0xff);
-        r->mark = (int)(fault >> 8) - 1;
-        r->rank = rank;
-        r->update = v.steps;
+        name_fault(v, reach(faults), rank, r);
         r->undone = ++v.undone;
         v.t = (double)--v.steps;
         v.status = 0;

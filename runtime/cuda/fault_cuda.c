@@ -52,9 +52,7 @@ czr_status czr_cuda_faults_open(czr_cuda_rank *rank)
     }
     rank->marks.n = (uint64_t)n;
     rank->marks.words = take(engine, (size_t)n, sizeof *rank->marks.words);
-    rank->faults =
-        take(engine, (size_t)engine->world->size, sizeof *rank->faults);
-    return rank->marks.words && rank->faults ? CZR_OK : CZR_ERR_NO_MEMORY;
+    return rank->marks.words ? CZR_OK : CZR_ERR_NO_MEMORY;
 }
 
 /* ---- behind a list ------------------------------------------------------ */
@@ -92,16 +90,16 @@ static czr_status note(const czr_cuda_rank *rank)
     const czr_engine *engine = rank->engine;
 
     return czr_collect_note(rank->parts.collect, &rank->marks, rank->verdict,
-                            rank->faults, engine->rank, engine->world->size,
-                            engine->stream);
+                            rank->faults.words, engine->rank,
+                            engine->world->size, engine->stream);
 }
 
 static czr_status settle(const czr_cuda_rank *rank)
 {
     const czr_engine *engine = rank->engine;
     czr_status status = czr_collect_settle(
-        rank->parts.collect, rank->verdict, rank->faults, engine->world->size,
-        rank->draft, rank->result, engine->stream);
+        rank->parts.collect, rank->verdict, rank->faults.words,
+        engine->world->size, rank->draft, rank->result, engine->stream);
 
     if (status == CZR_OK)
         status = put_all_back(rank);
@@ -121,7 +119,7 @@ static void gather(const czr_cuda_rank *rank, czr_turn *turn)
         (czr_unit){.kind = CZR_UNIT_ALL_REDUCE,
                    .op = -1,
                    .stream = engine->stream,
-                   .of.all_reduce = {.data = rank->faults,
+                   .of.all_reduce = {.data = rank->faults.words,
                                      .count = (size_t)engine->world->size,
                                      .type = CZR_SUM_I64}};
 }

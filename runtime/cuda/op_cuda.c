@@ -109,13 +109,34 @@ static czr_status put_decision(czr_cuda_rank *rank)
     const czr_engine *engine = rank->engine;
     czr_status status = czr_collect_decide(
         rank->parts.collect, rank->verdict, rank->has_decision,
-        engine->program->clip, rank->draft, engine->stream);
+        engine->program->clip, &rank->faults, rank->draft, engine->stream);
 
     if (status == CZR_OK)
         status = czr_context_record(rank->parts.context, rank->decided,
                                     engine->stream);
     rank->sequence += status == CZR_OK;
     return czr_cuda_rank_check(rank, status, "the decision");
+}
+
+/* Faults of all ranks, and the first words of the verdict. */
+static void sum_words(const czr_cuda_rank *rank, size_t n, czr_turn *turn)
+{
+    turn->has_unit = true;
+    turn->unit =
+        (czr_unit){.kind = CZR_UNIT_ALL_REDUCE,
+                   .op = -1,
+                   .stream = rank->engine->stream,
+                   .of.all_reduce = {.data = rank->faults.words,
+                                     .count = (size_t)rank->faults.n_ranks + n,
+                                     .type = CZR_SUM_I64}};
+}
+
+static czr_status all_reduce(czr_engine *engine, int op, czr_turn *turn)
+{
+    (void)op;
+    turn->is_last = true;
+    sum_words(engine->cuda, CZR_NORM_WORDS, turn);
+    return CZR_OK;
 }
 
 static czr_status decide(czr_engine *engine, int op, czr_turn *turn)
@@ -142,7 +163,7 @@ static czr_status prologue(czr_engine *engine, int op, czr_turn *turn)
 const czr_op_body czr_op_cuda_bodies[CZR_N_OP_KINDS] = {
     [CZR_REDUCE_SCATTER] = czr_op_reduce_scatter,
     [CZR_ALL_GATHER] = czr_op_all_gather,
-    [CZR_ALL_REDUCE] = czr_op_all_reduce,
+    [CZR_ALL_REDUCE] = all_reduce,
     [CZR_TRANSFER] = czr_op_transfer,
     [CZR_GROUP_SUM] = czr_op_group_sum,
     [CZR_KERNEL] = kernel,
@@ -153,18 +174,17 @@ const czr_op_body czr_op_cuda_bodies[CZR_N_OP_KINDS] = {
 
 /* ---- the guard ---------------------------------------------------------- */
 
-/* Counts of all ranks from one of them on. */
-static void sum_counts(const czr_cuda_rank *rank, int first, int n,
-                       czr_turn *turn)
+/* Whether a gradient is beyond its limit on any rank. */
+static void sum_beyond(const czr_cuda_rank *rank, czr_turn *turn)
 {
     turn->has_unit = true;
-    turn->unit =
-        (czr_unit){.kind = CZR_UNIT_ALL_REDUCE,
-                   .op = -1,
-                   .stream = rank->engine->stream,
-                   .of.all_reduce = {.data = rank->verdict->counts + first,
-                                     .count = (size_t)n,
-                                     .type = CZR_SUM_I64}};
+    turn->unit = (czr_unit){
+        .kind = CZR_UNIT_ALL_REDUCE,
+        .op = -1,
+        .stream = rank->engine->stream,
+        .of.all_reduce = {.data = rank->verdict->counts + CZR_COLLECT_BEYOND,
+                          .count = 1,
+                          .type = CZR_SUM_I64}};
 }
 
 static int32_t least_limit(const czr_program *program)
@@ -192,12 +212,12 @@ czr_status czr_cuda_guard(czr_cuda_rank *rank, czr_turn *turn)
         status = czr_collect_ask(collect, rank->verdict,
                                  least_limit(rank->engine->program),
                                  rank->engine->stream);
-        sum_counts(rank, CZR_COLLECT_MAY_BE_BEYOND, CZR_COLLECT_BEYOND, turn);
+        sum_words(rank, CZR_NORM_WORDS + CZR_COLLECT_BEYOND, turn);
         break;
     case LOOK:
         status = czr_collect_guard(collect, &rank->guarded, rank->verdict,
                                    rank->engine->stream);
-        sum_counts(rank, CZR_COLLECT_BEYOND, 1, turn);
+        sum_beyond(rank, turn);
         break;
     default:
         if (!rank->has_decision)

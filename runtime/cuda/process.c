@@ -6,6 +6,7 @@
 
 #include "runtime/cuda/multiply.h"
 #include "runtime/cuda/script.h"
+#include "runtime/cuda/team_outcome.h"
 #include "runtime/memory.h"
 
 struct czr_process {
@@ -37,19 +38,24 @@ static czr_engine *engine_of(const czr_process *process)
     return process->member.rank ? process->member.rank->engine : NULL;
 }
 
-/* The world knows best, for it names the operation; then the engine. */
+/* A rule that failed comes before what came of that; then the world knows best,
+ * for it names the operation; then the engine. */
 static czr_status explain(czr_process *process, czr_status status)
 {
     char why[CZR_WHY_BYTES] = "";
     czr_engine *engine = engine_of(process);
     const czr_status failure = czr_world_nccl_check(process->world, why);
 
+    const czr_status fault = czr_cuda_outcome_fault(&process->team);
+    if (fault != CZR_OK)
+        status = fault;
     if (*process->error || (status == CZR_OK && failure == CZR_OK))
         return status == CZR_OK ? failure : status;
-    if (engine && engine->status == CZR_OK && failure != CZR_OK)
+    if (fault == CZR_OK && engine && engine->status == CZR_OK &&
+        failure != CZR_OK)
         status = czr_engine_stop(engine, failure, "%s", why);
     /* An abort of our own says what the engine said. */
-    if (failure != CZR_OK && failure != CZR_ERR_ABORTED)
+    if (fault == CZR_OK && failure != CZR_OK && failure != CZR_ERR_ABORTED)
         snprintf(process->error, sizeof process->error, "rank %d: %s",
                  czr_world_rank(process->world), why);
     else if (engine && *czr_error(engine))

@@ -12,9 +12,9 @@
  * buckets wait for what the producer's stream has, and for nothing else;
  * czr_param_wait is as in loopback.h; where steps are undone, all of the
  * parameters has a second copy; without, a failure of a rule is said by a later
- * step, by the rank's own status where it has one, and as CZR_ERR_ABORTED by
- * the other ranks.  What trainers call of a world (czr_world_all_reduce and the
- * like) is for memory of the host. */
+ * step, by all ranks alike, but by one that has begun more steps without asking
+ * no later than its deadline.  What trainers call of a world
+ * (czr_world_all_reduce and the like) is for memory of the host. */
 #ifndef CZR_CUDA_PROCESS_H
 #define CZR_CUDA_PROCESS_H
 

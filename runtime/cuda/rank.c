@@ -77,9 +77,14 @@ static czr_status open_device(const void *user, czr_engine *engine,
         status = open_result(rank, options->undo != 0);
     if (status != CZR_OK)
         return status;
-    rank->verdict = take(engine, 1, sizeof *rank->verdict);
-    if (!rank->verdict)
+    const size_t n_ranks = (size_t)engine->world->size;
+    int64_t *words =
+        take(engine, 1, n_ranks * sizeof *words + sizeof(czr_collect_verdict));
+    if (!words)
         return CZR_ERR_NO_MEMORY;
+    rank->faults = (czr_collect_faults){
+        .words = words, .rank = engine->rank, .n_ranks = (int)n_ranks};
+    rank->verdict = (czr_collect_verdict *)(void *)(words + n_ranks);
     engine->largest_at = &rank->verdict->largest;
     engine->norm_at = (czr_norm *)(void *)rank->verdict;
     return CZR_OK;
@@ -256,9 +261,9 @@ czr_status czr_cuda_rank_open(const czr_cuda_parts *parts, czr_world *world,
 /* No stream of the engine's has anything to do any more. */
 static void release_all(czr_cuda_rank *rank, czr_device *device)
 {
-    void *const memory[] = {rank->verdict, rank->hypers, rank->scalars,
-                            rank->rooms,   rank->spans,  rank->marks.words,
-                            rank->faults};
+    void *const memory[] = {rank->faults.words, rank->hypers,
+                            rank->scalars,      rank->rooms,
+                            rank->spans,        rank->marks.words};
 
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         device->ops->release(device, memory[i]);

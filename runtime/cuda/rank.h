@@ -32,7 +32,8 @@ typedef struct czr_cuda_rank {
     czr_collect_spans *summed;  /* [n_ops] of them, those of a square_sum */
     czr_collect_marks marks;    /* of this rank's kernel rows */
     int64_t *first_marks;       /* [n_ops] the first of each, on the host */
-    int64_t *faults;            /* [ranks] */
+    czr_collect_faults faults;  /* right before the verdict, so that one sum
+                                 * over ranks has them and the norm */
     const float **call_scalars; /* [n_scalars + CZR_NAME_SCALARS] */
     czr_cuda_notes *notes;      /* of batches; NULL: there is none */
     czr_collect_result *result; /* pinned */

@@ -188,7 +188,8 @@ static czr_status begin_all(czr_cuda_team *team)
         czr_cuda_rank *rank = team->members[i].rank;
         status = czr_cuda_rank_check(
             rank,
-            czr_collect_begin(rank->parts.collect, rank->verdict, rank->main),
+            czr_collect_begin(rank->parts.collect, rank->verdict, &rank->faults,
+                              rank->main),
             "a new verdict");
     }
     return status;

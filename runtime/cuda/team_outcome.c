@@ -1,6 +1,12 @@
 /* What the device has told: decisions, and failures of rules. */
 #include "runtime/cuda/team_outcome.h"
 
+/* No other rank goes on behind it: later decisions may never come. */
+static bool knows_fault(const czr_cuda_rank *rank)
+{
+    return czr_collect_has_fault(rank->result);
+}
+
 /* Until the last decision, or the last step, is there.  A world that watches is
  * left the time to name what does not end. */
 static czr_status wait_for_device(czr_cuda_rank *rank, bool is_step)
@@ -15,7 +21,9 @@ static czr_status wait_for_device(czr_cuda_rank *rank, bool is_step)
     if (status == CZR_OK)
         status = czr_context_synchronize(
             context, is_step ? rank->main : rank->harvest, deadline_ms);
-    return czr_cuda_rank_check(rank, status, "waiting for the device");
+    return status != CZR_OK && knows_fault(rank)
+               ? CZR_OK
+               : czr_cuda_rank_check(rank, status, "waiting for the device");
 }
 
 /* Of a step that was skipped for the gradient of one of this rank's parameters,
@@ -94,29 +102,29 @@ static bool has_news(const czr_cuda_rank *rank)
     return rank->sequence != rank->harvested || rank->has_more;
 }
 
-/* All members say what the first of them says that had a rule fail. */
-static czr_status stop_all(czr_cuda_team *team)
+/* All ranks say the same: the device has told each of the first that failed. */
+static czr_status stop_all(const czr_cuda_team *team)
 {
     char name[128];
-    int first = 0;
+    const czr_cuda_rank *rank = team->members[0].rank;
+    const czr_collect_result *of = rank->result;
+    const czr_status status = (czr_status)of->status;
 
-    while (first < team->n - 1 &&
-           team->members[first].rank->result->status == CZR_OK)
-        first++;
-    const czr_cuda_rank *rank = team->members[first].rank;
-    const czr_status status = (czr_status)rank->result->status;
-    const int number = rank->engine->rank;
-    if (status == CZR_OK) /* all members are here, but not all ranks */
-        return czr_engine_stop(team->members[0].rank->engine, CZR_ERR_ABORTED,
-                               "a rule failed on another rank, in an earlier "
-                               "update");
-    name_fault(rank, number, name, sizeof name);
+    name_fault(rank, of->rank, name, sizeof name);
     for (int i = 0; i < team->n; i++)
         czr_engine_stop(team->members[i].rank->engine, status,
-                        "%s, on rank %d, in update %lld: %s", name, number,
-                        (long long)rank->result->update,
+                        "%s, on rank %d, in update %lld: %s", name,
+                        (int)of->rank, (long long)of->update,
                         czr_status_text(status));
     return status;
+}
+
+czr_status czr_cuda_outcome_fault(const czr_cuda_team *team)
+{
+    for (int i = 0; i < team->n; i++)
+        if (!knows_fault(team->members[i].rank))
+            return CZR_OK;
+    return team->n ? stop_all(team) : CZR_OK;
 }
 
 czr_status czr_cuda_outcome_learn(czr_cuda_team *team, bool waits, bool is_step)
@@ -131,7 +139,9 @@ czr_status czr_cuda_outcome_learn(czr_cuda_team *team, bool waits, bool is_step)
     for (int i = 0; i < team->n && status == CZR_OK; i++) {
         const czr_cuda_rank *rank = team->members[i].rank;
         if (!czr_collect_read(rank->result, rank->sequence, &of))
-            return waits ? CZR_ERR_STATE : CZR_OK;
+            return knows_fault(rank) ? czr_cuda_outcome_fault(team)
+                   : waits           ? CZR_ERR_STATE
+                                     : CZR_OK;
     }
     for (int i = 0; i < team->n && status == CZR_OK; i++) {
         czr_cuda_rank *rank = team->members[i].rank;

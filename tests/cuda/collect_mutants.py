@@ -161,6 +161,10 @@ MUTANTS = [
      "if (reason == GRADIENT || reason == NORM)", "if (reason != APPLIED)"),
     ("who was refused is not told", STEP,
      "    r->refused_beyond = v.refused_beyond;\n", ""),
+    ("ranks do not tell of a rule that failed before", STEP,
+     "k == rank ? fault_of(v->status, (u64)v->mark) : 0", "0"),
+    ("all are told of the rank's own rule", STEP, "if (reason == FAULT && rank",
+     "if (false && rank"),
     ("decisions are not counted", STEP, "    v.sequence++;\n", ""),
 
     ("any row that failed is named", STEP,

@@ -224,8 +224,20 @@ static void test_begin_and_ask()
     verdict v, before;
     std::memset(&v, 0x5a, sizeof v);
     v.status = static_cast<int>(pick(3));
+    v.mark = static_cast<int>(pick(1000));
     before = v;
-    simt::launch(1, 1, [&] { collect_begin(&v); });
+    const int n_ranks = 1 + static_cast<int>(pick(600));
+    const int rank = static_cast<int>(pick(static_cast<u64>(n_ranks)));
+    std::vector<u64> told(static_cast<size_t>(n_ranks), 77);
+    simt::launch(1, THREADS,
+                 [&] { collect_begin(&v, told.data(), rank, n_ranks); });
+    for (int k = 0; k < n_ranks; k++)
+        if (told[static_cast<size_t>(k)] !=
+            (k == rank && v.status
+                 ? (static_cast<u64>(v.mark) + 1) * 256 +
+                       static_cast<u64>(v.status)
+                 : 0))
+            differ("what ranks are told of a rule", static_cast<u64>(k));
     const u64 faults = v.status != 0;
     u64 sum = 0;
     for (u64 word : v.norm)
@@ -293,7 +305,7 @@ static void decide_on_host(const verdict &v, double clip, czr_engine &engine)
 
 static int reason_wanted(const verdict &v, const czr_engine &engine)
 {
-    if (engine.is_faulty || v.counts[FAULTY])
+    if (engine.is_faulty || v.counts[FAULTY] || v.stopped)
         return FAULT;
     if (v.counts[BEYOND])
         return GRADIENT;
@@ -316,6 +328,23 @@ static void expect_refusal(const verdict &before, int reason, const result &r)
         differ("what was refused", static_cast<u64>(r.refused));
 }
 
+// The rank's own, or that of the lowest rank that all are stopped for.
+static void expect_fault(const verdict &before, int reason, const result &r)
+{
+    const bool stops = reason == FAULT;
+    const int status = stops ? 7 : before.status;
+
+    if (before.stopped) { // it was told before
+        if (r.status || r.rank)
+            differ("who failed first", static_cast<u64>(r.status));
+        return;
+    }
+    if (r.status != status || r.rank != stops ||
+        r.mark != (stops ? 4 : status ? before.mark : 0) ||
+        r.update != (stops ? before.steps : status ? before.update : 0))
+        differ("which rule failed", static_cast<u64>(r.status));
+}
+
 static void test_decide()
 {
     static const double clips[] = {0, 1, 0.5, 1e-3, 1e30};
@@ -326,6 +355,7 @@ static void test_decide()
 
     draw_words(v.norm);
     v.counts[FAULTY] = pick(6) == 0;
+    v.stopped = pick(9) == 0;
     v.counts[BEYOND] = pick(6) == 0;
     v.clip = 1;
     v.steps = static_cast<long long>(pick(1000));
@@ -339,7 +369,8 @@ static void test_decide()
     v.refused_beyond = 9;
     const verdict before = v;
     decide_on_host(v, clip, engine);
-    simt::launch(1, 1, [&] { collect_decide(&v, 1, clip, &r); });
+    const u64 faults[3] = {0, 5 * 256 + 7, 256 + 1};
+    simt::launch(1, 1, [&] { collect_decide(&v, 1, clip, faults, 3, &r); });
     const int reason = reason_wanted(before, engine);
     const long long steps = before.steps + (reason == APPLIED);
     if (!is_same_number(v.grad_norm, engine.grad_norm))
@@ -352,10 +383,9 @@ static void test_decide()
         differ("the decision", static_cast<u64>(v.skip));
     if (!is_same_number(r.grad_norm, v.grad_norm) || r.step != steps ||
         r.reason != reason || r.beyond != before.beyond ||
-        r.status != before.status || r.mark != (r.status ? before.mark : 0) ||
-        r.update != (r.status ? before.update : 0) ||
         r.sequence != v.sequence)
         differ("what the host is told", static_cast<u64>(r.reason));
+    expect_fault(before, reason, r);
     expect_refusal(before, reason, r);
 }
 
@@ -372,7 +402,8 @@ static void test_without_norm()
     result r = {};
 
     v.clip = 1;
-    simt::launch(1, 1, [&] { collect_decide(&v, 0, 0, &r); });
+    u64 faults = 0;
+    simt::launch(1, 1, [&] { collect_decide(&v, 0, 0, &faults, 1, &r); });
     if (v.grad_norm != 0 || v.clip != 1 || v.skip || r.grad_norm != 0 ||
         v.steps != 1 || r.sequence != 1)
         differ("a decision without norm", static_cast<u64>(v.skip));

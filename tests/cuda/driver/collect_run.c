@@ -148,20 +148,22 @@ static void gather_band(setting *s)
 
 /* ---- a step's decision -------------------------------------------------- */
 
-enum { SPANS = 3 };
+enum { SPANS = 3, RANKS = 5 };
 
 static void put_step(setting *s, const czr_collect_spans *spans,
-                     czr_collect_verdict *verdict, int32_t limit)
+                     czr_collect_verdict *verdict,
+                     const czr_collect_faults *faults, int32_t limit)
 {
     czr_collect *c = s->collect;
 
     if (s->status != CZR_OK)
         return;
-    note(s, czr_collect_begin(c, verdict, s->stream));
+    note(s, czr_collect_begin(c, verdict, faults, s->stream));
     note(s, czr_collect_norm(c, spans, verdict, s->stream));
     note(s, czr_collect_ask(c, verdict, limit, s->stream));
     note(s, czr_collect_guard(c, spans, verdict, s->stream));
-    note(s, czr_collect_decide(c, verdict, true, 1, s->result, s->stream));
+    note(s,
+         czr_collect_decide(c, verdict, true, 1, faults, s->result, s->stream));
 }
 
 static void check_result(const setting *s, const czr_norm *norm)
@@ -185,6 +187,7 @@ static void decide(setting *s)
     czr_collect_span rows[SPANS];
     czr_collect_spans spans = {.n = SPANS};
     const czr_collect_verdict verdict = {.steps = 0};
+    const int64_t words[RANKS] = {9};
     czr_norm norm = {{0}};
     void *pinned = NULL;
 
@@ -208,7 +211,9 @@ static void decide(setting *s)
     }
     czr_collect_number(rows, SPANS, &spans.n_units);
     spans.rows = give(s, rows, sizeof rows);
-    put_step(s, &spans, give(s, &verdict, sizeof verdict), limit);
+    const czr_collect_faults faults = {.words = give(s, words, sizeof words),
+                                       .n_ranks = RANKS};
+    put_step(s, &spans, give(s, &verdict, sizeof verdict), &faults, limit);
     if (s->status == CZR_OK)
         note(s, czr_context_synchronize(s->bench.context, s->stream, 0));
     check_result(s, &norm);

@@ -13,6 +13,7 @@ typedef struct judged {
     czr_collect_spans spans;
     czr_collect_verdict *verdict;
     czr_collect_result *result;
+    czr_collect_faults faults;
     int32_t limit;
     bool has_norm;
     double clip;
@@ -23,13 +24,24 @@ static czr_collect_verdict *verdict_of(const judged *of)
     return deferred_at(of->verdict, sizeof *of->verdict);
 }
 
+static int64_t *faults_of(const judged *of)
+{
+    return deferred_at(of->faults.words,
+                       (size_t)of->faults.n_ranks * sizeof(int64_t));
+}
+
 static void begin(const void *given)
 {
     czr_collect_verdict *v = verdict_of(given);
+    int64_t *faults = faults_of(given);
 
-    if (!v)
+    if (!v || !faults)
         return;
     const czr_collect_verdict old = *v;
+    const czr_collect_faults *of = &((const judged *)given)->faults;
+    memset(faults, 0, (size_t)of->n_ranks * sizeof *faults);
+    if (old.status)
+        faults[of->rank] = (int64_t)(old.mark + 1) * 256 + old.status;
     *v = (czr_collect_verdict){.steps = old.steps,
                                .sequence = old.sequence,
                                .t = old.t,
@@ -39,6 +51,7 @@ static void begin(const void *given)
                                .undone = old.undone,
                                .refused = old.refused,
                                .refusal = old.refusal,
+                               .stopped = old.stopped,
                                .refused_beyond = old.refused_beyond,
                                .beyond = INT32_MAX,
                                .clip = 1};
@@ -46,9 +59,9 @@ static void begin(const void *given)
 }
 
 czr_status czr_collect_begin(czr_collect *collect, czr_collect_verdict *verdict,
-                             void *stream)
+                             const czr_collect_faults *faults, void *stream)
 {
-    const judged given = {.verdict = verdict};
+    const judged given = {.verdict = verdict, .faults = *faults};
 
     return PUT(collect, begin, given, stream);
 }
@@ -143,7 +156,7 @@ czr_status czr_collect_guard(czr_collect *collect,
 
 static czr_collect_reason reason_of(const czr_collect_verdict *v, bool has_norm)
 {
-    if (v->counts[CZR_COLLECT_FAULTY] || v->norm[CZR_NORM_FAULTS])
+    if (v->counts[CZR_COLLECT_FAULTY] || v->norm[CZR_NORM_FAULTS] || v->stopped)
         return CZR_COLLECT_FAULT;
     if (v->counts[CZR_COLLECT_BEYOND])
         return CZR_COLLECT_GRADIENT;
@@ -159,7 +172,7 @@ static void tell(const czr_collect_verdict *v, czr_collect_reason reason,
     to->step = v->steps;
     to->reason = (int32_t)reason;
     to->beyond = v->beyond;
-    if (v->status) {
+    if (v->status && reason != CZR_COLLECT_FAULT) {
         to->status = v->status;
         to->mark = v->mark;
         to->update = v->update;
@@ -170,12 +183,31 @@ static void tell(const czr_collect_verdict *v, czr_collect_reason reason,
     to->sequence = v->sequence;
 }
 
+static int first_fault(const int64_t *faults, int n_ranks)
+{
+    int rank = 0;
+
+    while (rank < n_ranks && !faults[rank])
+        rank++;
+    return rank;
+}
+
+static void name_fault(const czr_collect_verdict *v, const int64_t *faults,
+                       int rank, czr_collect_result *to)
+{
+    to->status = (int32_t)(faults[rank] % 256);
+    to->mark = (int32_t)(faults[rank] / 256 - 1);
+    to->rank = rank;
+    to->update = v->steps;
+}
+
 static void decide(const void *given)
 {
     const judged *of = given;
     czr_collect_verdict *v = verdict_of(of);
+    const int64_t *faults = faults_of(of);
 
-    if (!v)
+    if (!v || !faults)
         return;
     const czr_collect_reason reason = reason_of(v, of->has_norm);
     if (of->has_norm)
@@ -193,15 +225,20 @@ static void decide(const void *given)
     v->steps += !v->skip;
     v->t = (double)v->steps;
     v->sequence++;
+    if (reason == CZR_COLLECT_FAULT && !v->stopped)
+        name_fault(v, faults, first_fault(faults, of->faults.n_ranks),
+                   of->result);
+    v->stopped = reason == CZR_COLLECT_FAULT;
     tell(v, reason, of->result);
 }
 
 czr_status czr_collect_decide(czr_collect *collect,
                               czr_collect_verdict *verdict, bool has_norm,
-                              double clip, czr_collect_result *result,
-                              void *stream)
+                              double clip, const czr_collect_faults *faults,
+                              czr_collect_result *result, void *stream)
 {
     const judged given = {.verdict = verdict,
+                          .faults = *faults,
                           .result = result,
                           .has_norm = has_norm,
                           .clip = clip};
@@ -266,18 +303,13 @@ static void settle(const void *given)
     czr_collect_verdict *v = deferred_at(of->verdict, sizeof *v);
     const int64_t *faults =
         deferred_at(of->faults, (size_t)of->n_ranks * sizeof *faults);
-    int rank = 0;
 
     if (!v || !faults)
         return;
-    while (rank < of->n_ranks && !faults[rank])
-        rank++;
+    const int rank = first_fault(faults, of->n_ranks);
     v->sound = rank == of->n_ranks;
     if (!v->sound) {
-        of->told->status = (int32_t)(faults[rank] % 256);
-        of->told->mark = (int32_t)(faults[rank] / 256 - 1);
-        of->told->rank = rank;
-        of->told->update = v->steps;
+        name_fault(v, faults, rank, of->told);
         of->told->undone = ++v->undone;
         v->t = (double)--v->steps;
         v->status = CZR_OK;
@@ -312,4 +344,9 @@ bool czr_collect_read(const czr_collect_result *result, int64_t sequence,
 {
     *out = *result;
     return out->sequence == sequence;
+}
+
+bool czr_collect_has_fault(const czr_collect_result *result)
+{
+    return result->reason == CZR_COLLECT_FAULT;
 }

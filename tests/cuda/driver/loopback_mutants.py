@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-TESTS = ("host_plan.c", "loopback_rank.c",
+TESTS = ("host_plan.c", "loopback_rank.c", "nccl_rank.c",
          "loopback_host.c", "deferred.c", "host_collect.c", "host_judge.c",
          "host_stage.c")
 FLAGS = ("-std=c17", "-O1", "-g", "-w", "-D_POSIX_C_SOURCE=200809L")
@@ -77,7 +77,7 @@ MUTANTS = [
      "                                   rank->engine->stream);",
      "        ;"),
     ("ranks do not agree on gradients", "turns", "op_cuda.c",
-     "        sum_counts(rank, CZR_COLLECT_BEYOND, 1, turn);", "        ;"),
+     "        sum_beyond(rank, turn);", "        ;"),
     ("nothing is decided without a norm", "turns", "op_cuda.c",
      "        if (!rank->has_decision)\n            status", "        if (false)\n"
      "            status"),
@@ -113,11 +113,18 @@ MUTANTS = [
     ("another rank's rule is said as this one's", "failing", "team_outcome.c",
      "(program, number, rank->result->mark)",
      "(program, rank->engine->rank, rank->result->mark)"),
+    ("ranks over NCCL do not sum faults", "nccl", "op_cuda.c",
+     "= {.data = rank->faults.words,", "= {.data = rank->verdict,"),
+    ("what a fault leaves behind is said instead", "nccl",
+     "team_outcome.c",
+     "return czr_collect_has_fault(rank->result);",
+     "return rank->harvested < 0;"),
     ("run-time values stay", "loopback", "team.c",
      "(size_t)engine->program->n_hypers, rank->main),", "0, rank->main),"),
     ("a step's words stay", "loopback", "team_list.c",
-     "            czr_collect_begin(rank->parts.collect, rank->verdict, rank->main),",
-     "            CZR_OK,"),
+     "czr_collect_begin(rank->parts.collect, rank->verdict, &rank->faults,\n"
+     "                              rank->main)",
+     "CZR_OK"),
     ("a step's words are cleared behind reductions", "turns", "team_list.c",
      "team->is_open ? CZR_OK : begin_all(team)", "begin_all(team)"),
     ("a trainer's stream is not waited for", "loopback", "team_list.c",
@@ -125,9 +132,11 @@ MUTANTS = [
      "        status = CZR_OK;"),
     ("reductions do not wait for the producer", "loopback", "team_list.c",
      "    if (status == CZR_OK && producer)", "    if (false)"),
-    ("what is left does not wait for main streams", "parts", "team_list.c", "    if (status == CZR_OK)\n        status = fork_all(team);\n"
-     "    team->is_open", "    if (status == CZR_OK && !team->is_open)\n"
-     "        status = fork_all(team);\n    team->is_open"),
+    ("what is left does not wait for main streams", "parts", "team_list.c",
+     "    czr_status status = fork_all(team);\n\n    if (status == CZR_OK)\n"
+     "        status = run_list(team);",
+     "    czr_status status = team->next_op ? CZR_OK : fork_all(team);\n\n"
+     "    if (status == CZR_OK)\n        status = run_list(team);"),
     ("threads of hooks do not have the device", "loopback", "team_list.c",
      "rank, czr_context_enter(rank->parts.context)", "rank, CZR_OK"),
     ("one rank's gradients are enough", "loopback", "team_list.c",

@@ -122,6 +122,7 @@ void nccl_rank_run(test_rank *self, void *user)
              .has_bad_step = w->has_bad_step,
              .is_early = w->is_early,
              .is_failing = w->is_failing,
+             .is_constant = w->is_constant,
              .is_placed = w->is_captured && !(is_odd && w->is_odd_loose),
              .context = self->context};
     czr_process *process = NULL;

@@ -19,6 +19,7 @@ typedef struct wish {
     bool is_reading; /* parameters of the last step, which nobody waits for */
     bool is_failing, undoes; /* rules in three steps, which are undone */
     bool is_captured;
+    bool is_constant; /* gradients are given before the first step alone */
     bool is_odd_loose, is_odd_eager; /* the last rank has tensors that are
                                       * copied, or asks for no graphs */
     bool has_copier; /* memory of the device is read and written by a stream */
