@@ -172,12 +172,13 @@ MUTANTS = [
     ("rows stay failed", STEP, "status && i < n; i += THREADS", "false;"),
     ("a later failure is named", STEP, "if (status && !v->status)",
      "if (status)"),
-    ("a rank's fault is all ranks'", STEP, "k == rank && status", "status"),
+    ("a rank's fault is all ranks'", STEP,
+     "k == rank ? fault_of(status, firsts[0]) : 0",
+     "fault_of(status, firsts[0])"),
     ("the last rank speaks", STEP,
-     "while (rank < n_ranks && !reach(faults)[rank])\n        rank++;",
-     "for (int k = 0; k < n_ranks; k++)\n        "
-     "rank = reach(faults)[k] || !k ? k : rank;\n"
-     "    rank = reach(faults)[rank] ? rank : n_ranks;"),
+     "while (rank < n_ranks && !faults[rank])\n        rank++;",
+     "rank = n_ranks;\n    for (int k = 0; k < n_ranks; k++)\n        "
+     "rank = faults[k] ? k : rank;"),
     ("an undone update counts", STEP, "(double)--v.steps", "(double)v.steps"),
     ("an undone update is a fault of the next", STEP,
      "        v.status = 0;\n", ""),
