@@ -47,7 +47,7 @@ class Mutant:
         self.at = max(c for c, start in enumerate(starts[:-1]) if start <= row)
         column = rng.choice(sorted(FATAL[kind]))
         place = row * WIDTH[kind] + FATAL[kind][column]
-        rows[place] += -1 if rows[place] > 0 else 1
+        rows[place] += -1 if rows[place] > 1 else 1
         self.name = f"{kind} {column} at {self.at} over axes {self.axes}"
         self.text = (text[:table.start(2)] + ", ".join(map(str, rows))
                      + text[table.end(2):])

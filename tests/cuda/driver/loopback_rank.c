@@ -21,11 +21,11 @@ static void put(trace *t, const void *bytes, size_t n)
         t->room = 2 * (t->n + n);
         t->bytes = realloc(t->bytes, t->room);
     }
-    if (!t->bytes || (n && !bytes)) {
+    if (n && (!t->bytes || !bytes)) {
         printf("no memory\n");
         exit(1);
     }
-    if (n)
+    if (n) /* a rank may have none of a plan's */
         memcpy(t->bytes + t->n, bytes, n);
     t->n += n;
 }
