@@ -16,6 +16,7 @@ foreach(seed 1 2)
   set_tests_properties(verify_random_plans_${seed} PROPERTIES
     LABELS tree TIMEOUT 600)
 endforeach()
+set_tests_properties(verify_random_plans_2 PROPERTIES LABELS "tree;nightly")
 add_test(NAME verify_random_plans_long COMMAND random_plans_test 4000 80 3)
 set_tests_properties(verify_random_plans_long PROPERTIES
   LABELS "tree;nightly" TIMEOUT 3600)
@@ -32,7 +33,8 @@ set_tests_properties(verify_mutants_long PROPERTIES
 # Several mutations at once: no longer a likely mistake, but sound all the
 # same, and never a crash.
 add_test(NAME verify_mutants_several COMMAND mutants_test 40 96 3 2)
-set_tests_properties(verify_mutants_several PROPERTIES LABELS tree TIMEOUT 600)
+set_tests_properties(verify_mutants_several PROPERTIES
+  LABELS "tree;nightly" TIMEOUT 600)
 
 # One wrong number on one of 4096 ranks.
 add_test(NAME verify_large COMMAND ${PYTHON} -B
