@@ -75,7 +75,7 @@ static void put_tables(cz_text *out, const tables *t)
     if (t->tiles.n)
         cz_text_printf(out,
                        "/* m, n, k, batch, symmetric, N-major, addend; rows, "
-                       "columns, stages, cluster, parts */\n"
+                       "columns, stages, cluster, parts, cuBLASLt */\n"
                        "static const czr_cuda_tiling tilings[] = {\n%s};\n\n",
                        cz_text_string(&t->tiles.text));
     if (t->batches.n)

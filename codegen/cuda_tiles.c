@@ -61,12 +61,12 @@ static void add(cz_tile_rows *rows, const cz_emit_product *product,
         return;
     cz_text_printf(&rows->text,
                    "    {%lld, %lld, %lld, %lld, %d, %d, %d, %d, %d, %d, %d, "
-                   "%d},\n",
+                   "%d, %d},\n",
                    (long long)product->m, (long long)product->n,
                    (long long)product->k, (long long)product->batch,
                    product->is_symmetric, product->is_n_major,
                    product->has_addend, tiles.rows, tiles.cols, tiles.stages,
-                   tiles.cluster, tiles.parts);
+                   tiles.cluster, tiles.parts, tiles.is_library);
     rows->n++;
 }
 

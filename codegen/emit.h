@@ -28,9 +28,11 @@ typedef struct cz_emit_product {
 } cz_emit_product;
 
 /* Rows and columns of a tile, steps along k that a block holds at once, blocks
- * of a cluster, parts of k for tiles that fill no wave. */
+ * of a cluster, parts of k for tiles that fill no wave.  is_library: by
+ * cuBLASLt where there is one, unless the product is symmetric. */
 typedef struct cz_emit_tiles {
     int rows, cols, stages, cluster, parts;
+    bool is_library;
 } cz_emit_tiles;
 
 /* Who chooses tiles for sm_90a. */

@@ -73,9 +73,15 @@ typedef struct output {
     const char *path;
 } output;
 
-/* *batch_bytes: as cz_emit_launches. */
+/* What is said of a GPU's files: bytes as cz_emit_launches, and products by
+ * cuBLASLt, a line each. */
+typedef struct gpu_facts {
+    int64_t batch_bytes;
+    cz_text library;
+} gpu_facts;
+
 static int emit(cz_job *job, const char *folder, bool has_gpu,
-                output outputs[MAX_OUTPUTS], int64_t *batch_bytes)
+                output outputs[MAX_OUTPUTS], gpu_facts *facts)
 {
     const char *name = job->view->program->name;
     cz_build_tiles tiles;
@@ -84,14 +90,14 @@ static int emit(cz_job *job, const char *folder, bool has_gpu,
     outputs[0].path = cz_arena_printf(&job->arena, "%s/%s.c", folder, name);
     cz_emit_header(job->view, has_gpu, &outputs[1].text);
     outputs[1].path = cz_arena_printf(&job->arena, "%s/%s.h", folder, name);
-    *batch_bytes = 0;
     if (!has_gpu)
         return 2;
     cz_emit_cuda(job->view, &outputs[2].text);
     outputs[2].path = cz_arena_printf(&job->arena, "%s/%s.cu", folder, name);
-    *batch_bytes = cz_emit_launches(
+    facts->batch_bytes = cz_emit_launches(
         job->view, &outputs[2].text,
-        cz_build_tiles_open(&job->arena, job->view, &tiles), &outputs[3].text);
+        cz_build_tiles_open(&job->arena, job->view, &facts->library, &tiles),
+        &outputs[3].text);
     outputs[3].path =
         cz_arena_printf(&job->arena, "%s/%s_cuda.c", folder, name);
     return 4;
@@ -99,10 +105,10 @@ static int emit(cz_job *job, const char *folder, bool has_gpu,
 
 /* All files or none. */
 static bool write_files(cz_job *job, const char *folder, bool has_gpu,
-                        int64_t *batch_bytes)
+                        gpu_facts *facts)
 {
     output outputs[MAX_OUTPUTS] = {{{0}, NULL}};
-    const int n = emit(job, folder, has_gpu, outputs, batch_bytes);
+    const int n = emit(job, folder, has_gpu, outputs, facts);
     const char *why = "cannot be made";
     int n_written = 0;
 
@@ -140,6 +146,15 @@ static void say_batches(int64_t bytes)
             (long long)bytes);
 }
 
+/* By what was measured on a GPU like the plan's. */
+static void say_library(const cz_text *library)
+{
+    if (library->n)
+        fprintf(stderr,
+                "canzona build: by cuBLASLt, measured to be faster:\n%s",
+                cz_text_string(library));
+}
+
 static void print_cflags(void)
 {
     for (int i = 0; cz_program_cflags[i]; i++)
@@ -150,7 +165,7 @@ static void print_cflags(void)
 static int run(const cz_cmd_options *given)
 {
     bool has_gpu;
-    int64_t batch_bytes;
+    gpu_facts facts = {0, {0}};
     cz_job job;
     int status;
 
@@ -163,12 +178,14 @@ static int run(const cz_cmd_options *given)
     status = cz_job_open(&job, given, CZ_JOB_PLANNED);
     if (status == CZ_EXIT_OK &&
         !write_files(&job, given->output ? given->output : ".", has_gpu,
-                     &batch_bytes))
+                     &facts))
         status = cz_job_status(&job);
     else if (status == CZ_EXIT_OK && has_gpu) {
         say_targets();
-        say_batches(batch_bytes);
+        say_batches(facts.batch_bytes);
+        say_library(&facts.library);
     }
+    cz_text_fini(&facts.library);
     cz_job_close(&job);
     return status;
 }

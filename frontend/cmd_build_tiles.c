@@ -21,6 +21,20 @@ static cz_tile_product shape_of(const cz_emit_product *product)
                              .has_addend = product->has_addend};
 }
 
+/* As the runtime lists products. */
+static void say_library(cz_text *said, const cz_tile_product *p,
+                        const cz_tile_choice *choice)
+{
+    if (p->batch > 1)
+        cz_text_printf(said, "%lld of ", (long long)p->batch);
+    cz_text_printf(said,
+                   "bf16[%lld, %lld] x bf16%s[%lld, %lld], unless symmetric: "
+                   "%lld ns, ours %lld ns\n",
+                   (long long)p->m, (long long)p->k, p->is_n_major ? "" : "'",
+                   (long long)p->k, (long long)p->n,
+                   (long long)choice->library_time, (long long)choice->time);
+}
+
 static bool choose(const void *user, const cz_emit_product *product,
                    cz_emit_tiles *out)
 {
@@ -31,9 +45,11 @@ static bool choose(const void *user, const cz_emit_product *product,
     if (!cz_tile_choose(&shape, &tiles->machine, tiles->measured,
                         tiles->n_measured, &choice))
         return false;
-    *out = (cz_emit_tiles){choice.shape.rows, choice.shape.cols,
-                           choice.shape.stages, choice.shape.cluster,
-                           (int)choice.cost.parts};
+    *out = (cz_emit_tiles){choice.shape.rows,      choice.shape.cols,
+                           choice.shape.stages,    choice.shape.cluster,
+                           (int)choice.cost.parts, choice.is_library};
+    if (choice.is_library)
+        say_library(tiles->said, &shape, &choice);
     return true;
 }
 
@@ -73,7 +89,7 @@ static void read_measured(cz_arena *arena, cz_build_tiles *tiles)
 
 const cz_emit_tiler *cz_build_tiles_open(cz_arena *arena,
                                          const cz_plan_view *view,
-                                         cz_build_tiles *out)
+                                         cz_text *said, cz_build_tiles *out)
 {
     cz_machine machine;
 
@@ -82,6 +98,7 @@ const cz_emit_tiler *cz_build_tiles_open(cz_arena *arena,
                             machine.memory_rate, &out->machine))
         return NULL;
     read_measured(arena, out);
+    out->said = said;
     out->tiler = (cz_emit_tiler){out->machine.sms, choose, batch, out};
     return &out->tiler;
 }

@@ -110,6 +110,8 @@ typedef struct czr_cuda_tiling {
     uint8_t is_symmetric, is_n_major, has_addend;
     int16_t rows, cols; /* of a tile */
     uint8_t stages, cluster, parts;
+    uint8_t is_library; /* measured to be faster by cuBLASLt, which computes
+                         * it where there is one and it is not symmetric */
 } czr_cuda_tiling;
 
 /* ---- batches ------------------------------------------------------------ */

@@ -57,28 +57,50 @@ static bool is_shape(int64_t rows, int64_t cols, int64_t cluster)
     return false;
 }
 
-/* The end of the line, or NULL. */
-static const char *read_row(const char *at, cz_tile_measured *row)
+static const char *read_product(const char *at, cz_tile_measured *row)
 {
     cz_tile_product *p = &row->product;
-    int64_t sms = 0, rows = 0, cols = 0, cluster = 0;
-    int64_t *const numbers[] = {&p->m, &p->n, &p->k,    &p->batch,
-                                &rows, &cols, &cluster, &row->time};
+    int64_t *const sizes[] = {&p->m, &p->n, &p->k, &p->batch};
+    int64_t sms = 0;
 
-    memset(row, 0, sizeof *row);
     at = read_number(at, &sms);
     at = at ? read_form(at, p) : NULL;
-    for (size_t i = 0; at && i < sizeof numbers / sizeof *numbers; i++)
-        at = read_number(at, numbers[i]);
-    at = at ? skip_blanks(at) : NULL;
-    if (!at || (*at && *at != '\n') || sms > INT_MAX ||
-        !is_shape(rows, cols, cluster) || (p->is_symmetric && p->m != p->n))
+    for (size_t i = 0; at && i < sizeof sizes / sizeof *sizes; i++)
+        at = read_number(at, sizes[i]);
+    if (!at || sms > INT_MAX || (p->is_symmetric && p->m != p->n))
         return NULL;
     row->sms = (int)sms;
+    return at;
+}
+
+/* A shape of tiles, or `library`, which symmetric products never go to. */
+static const char *read_way(const char *at, cz_tile_measured *row)
+{
+    static const char library[] = "library";
+    const size_t n = sizeof library - 1;
+    int64_t rows, cols, cluster;
+
+    at = skip_blanks(at);
+    if (strcspn(at, " \t\n") == n && !memcmp(at, library, n))
+        return row->product.is_symmetric ? NULL : at + n;
+    if (!(at = read_number(at, &rows)) || !(at = read_number(at, &cols)) ||
+        !(at = read_number(at, &cluster)) || !is_shape(rows, cols, cluster))
+        return NULL;
     row->rows = (int)rows;
     row->cols = (int)cols;
     row->cluster = (int)cluster;
     return at;
+}
+
+/* The end of the line, or NULL. */
+static const char *read_row(const char *at, cz_tile_measured *row)
+{
+    memset(row, 0, sizeof *row);
+    at = read_product(at, row);
+    at = at ? read_way(at, row) : NULL;
+    at = at ? read_number(at, &row->time) : NULL;
+    at = at ? skip_blanks(at) : NULL;
+    return at && (!*at || *at == '\n') ? at : NULL;
 }
 
 bool cz_tile_measured_read(const char *text, cz_tile_measured *rows, int max,

@@ -25,7 +25,9 @@ enum {
     MAX_ROUNDS = 2,
     ELEMENT_BYTES = 2,
     CONSUMER_ROWS = 64,
-    STEP_BYTES = CZ_TILE_STEP * ELEMENT_BYTES
+    STEP_BYTES = CZ_TILE_STEP * ELEMENT_BYTES,
+    /* Of cuBLASLt's speed, in hundredths: below it ours is not taken. */
+    LIBRARY_SHARE = 97
 };
 
 /* Clusters where L2 would take longest: not of 192 x 192 and 256 x 128. */
@@ -224,6 +226,21 @@ static bool find_measured(const cz_tile_product *p, int sms, cz_tile_shape s,
     return is_found;
 }
 
+/* A row of no shape is the library's.  Where ours was not measured its time is
+ * 0, and never too long. */
+static const cz_tile_shape of_library = {0, 0, 0, 0};
+
+static void compare_library(const cz_tile_product *p, int sms,
+                            const cz_tile_measured *rows, int n,
+                            cz_tile_choice *choice)
+{
+    if (p->is_symmetric ||
+        !find_measured(p, sms, of_library, rows, n, &choice->library_time))
+        return;
+    choice->is_library = (cz_wide)choice->library_time * 100 <
+                         (cz_wide)choice->time * LIBRARY_SHARE;
+}
+
 /* Whether no cluster goes past the last row of tiles. */
 static bool divides_rows(const cz_tile_product *p, cz_tile_shape s)
 {
@@ -254,10 +271,14 @@ bool cz_tile_choose(const cz_tile_product *product,
         best = value;
         is_found = true;
         is_measured = has_time;
-        out->shape = shape;
-        out->tiling = tiling_of(product, machine->sms, shape);
-        out->cost = cost;
-        out->is_measured = has_time;
+        *out =
+            (cz_tile_choice){.shape = shape,
+                             .tiling = tiling_of(product, machine->sms, shape),
+                             .cost = cost,
+                             .is_measured = has_time,
+                             .time = time};
     }
+    if (is_found)
+        compare_library(product, machine->sms, measured, n_measured, out);
     return is_found;
 }

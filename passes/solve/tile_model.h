@@ -59,7 +59,8 @@ bool cz_tile_cost_of(const cz_tile_product *product,
  * a symmetric one, on or above the diagonal.  In thousandths, rounded. */
 int cz_tile_share(const cz_tiling *tiling, int sms);
 
-/* A time that was measured, in nanoseconds. */
+/* A time that was measured, in nanoseconds: in tiles of this shape, or, where
+ * they have no rows, by cuBLASLt as the runtime has it compute the product. */
 typedef struct cz_tile_measured {
     cz_tile_product product;
     int sms, rows, cols, cluster;
@@ -71,11 +72,17 @@ typedef struct cz_tile_choice {
     cz_tiling tiling; /* for cz_tile_order */
     cz_tile_cost cost;
     bool is_measured;
+    /* cuBLASLt was measured to be faster; the shape is for where it is missing.
+     */
+    bool is_library;
+    int64_t time, library_time; /* of both; 0: not measured */
 } cz_tile_choice;
 
 /* The shape of least time among those that were measured for just this product
  * on so many SMs; if none was, of least clocks.  Clusters are for outputs whose
- * rows of tiles they divide, unless measured.  False as cz_tile_cost_of. */
+ * rows of tiles they divide, unless measured.  cuBLASLt where that shape does
+ * not reach 0.97 of it, both measured; never for a symmetric product, which it
+ * would not make symmetric bit by bit.  False as cz_tile_cost_of. */
 bool cz_tile_choose(const cz_tile_product *product,
                     const cz_tile_machine *machine,
                     const cz_tile_measured *measured, int n_measured,

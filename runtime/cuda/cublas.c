@@ -97,11 +97,17 @@ static bool lay_out(const czr_cublas *c, void **layout, int type, size_t rows,
     return c->layout_create(layout, type, columns, rows, (int64_t)columns) == 0;
 }
 
+static int type_of(czr_dtype dtype)
+{
+    return dtype == CZR_BF16 ? CZR_CUBLAS_16BF : CZR_CUBLAS_32F;
+}
+
 /* a of ours is the library's b. */
-static bool describe(czr_cublas_plan *plan, const czr_product *p)
+static bool describe(czr_cublas_plan *plan, const czr_product *p,
+                     czr_dtype result)
 {
     const czr_cublas *c = plan->cublas;
-    const int type = p->a_dtype == CZR_BF16 ? CZR_CUBLAS_16BF : CZR_CUBLAS_32F;
+    const int type = type_of(p->a_dtype);
     const int of_a = p->transpose_b ? CZR_CUBLAS_OP_T : CZR_CUBLAS_OP_N;
     const int of_b = p->transpose_a ? CZR_CUBLAS_OP_T : CZR_CUBLAS_OP_N;
 
@@ -115,15 +121,18 @@ static bool describe(czr_cublas_plan *plan, const czr_product *p)
                    p->transpose_b ? p->k : p->n) &&
            lay_out(c, &plan->b, type, p->transpose_a ? p->k : p->m,
                    p->transpose_a ? p->m : p->k) &&
-           lay_out(c, &plan->c, CZR_CUBLAS_32F, p->m, p->n);
+           lay_out(c, &plan->c, type_of(result), p->m, p->n);
 }
 
 static bool prefer(const czr_cublas *c, void *preference, size_t workspace)
 {
     const uint32_t alignment = CZR_CUBLAS_ALIGNMENT;
+    const uint32_t reductions = CZR_CUBLAS_REDUCE_SUMS;
     const uint64_t bytes = workspace;
     bool is_set = c->preference_set(preference, CZR_CUBLAS_PREFER_WORKSPACE,
-                                    &bytes, sizeof bytes) == 0;
+                                    &bytes, sizeof bytes) == 0 &&
+                  c->preference_set(preference, CZR_CUBLAS_PREFER_REDUCTIONS,
+                                    &reductions, sizeof reductions) == 0;
 
     for (int which = CZR_CUBLAS_PREFER_ALIGNMENT_A;
          which <= CZR_CUBLAS_PREFER_ALIGNMENT_D; which++)
@@ -151,7 +160,8 @@ static bool choose(czr_cublas_plan *plan, size_t workspace)
 }
 
 czr_status czr_cublas_plan_open(czr_cublas *cublas, const czr_product *product,
-                                size_t workspace, czr_cublas_plan **out,
+                                czr_dtype result, size_t workspace,
+                                czr_cublas_plan **out,
                                 char message[CZR_CUBLAS_MESSAGE])
 {
     czr_cublas_plan *plan = calloc(1, sizeof *plan);
@@ -161,7 +171,7 @@ czr_status czr_cublas_plan_open(czr_cublas *cublas, const czr_product *product,
     if (!plan)
         return CZR_ERR_NO_MEMORY;
     plan->cublas = cublas;
-    if (!describe(plan, product) || !choose(plan, workspace)) {
+    if (!describe(plan, product, result) || !choose(plan, workspace)) {
         snprintf(message, CZR_CUBLAS_MESSAGE,
                  "cuBLASLt has nothing for [%zu, %zu] x [%zu, %zu]", product->m,
                  product->k, product->k, product->n);
@@ -191,14 +201,15 @@ size_t czr_cublas_plan_workspace(const czr_cublas_plan *plan)
     return plan->chosen.workspace;
 }
 
-bool czr_cublas_put(const czr_cublas_plan *plan, const void *a, const void *b,
-                    float *c, void *workspace, void *stream)
+bool czr_cublas_put(const czr_cublas_plan *plan, const czr_cublas_operands *of,
+                    void *workspace, void *stream)
 {
     const czr_cublas *cublas = plan->cublas;
-    const float one = 1, zero = 0;
+    const float beta = of->c ? of->beta : 0;
 
-    return cublas->multiply(cublas->handle, plan->desc, &one, b, plan->a, a,
-                            plan->b, &zero, c, plan->c, c, plan->c,
+    return cublas->multiply(cublas->handle, plan->desc, &of->alpha, of->b,
+                            plan->a, of->a, plan->b, &beta,
+                            of->c ? of->c : of->d, plan->c, of->d, plan->c,
                             plan->chosen.algorithm, workspace,
                             plan->chosen.workspace, stream) == 0;
 }

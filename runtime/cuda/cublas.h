@@ -1,4 +1,4 @@
-/* cuBLASLt, opened when asked for: products in f32 and bf16 with sums in f32,
+/* cuBLASLt, opened when asked for: products of f32 and bf16 with sums in f32,
  * each by one algorithm that is chosen once.  No header of CUDA is needed. */
 #ifndef CZR_CUDA_CUBLAS_H
 #define CZR_CUDA_CUBLAS_H
@@ -26,21 +26,31 @@ czr_status czr_cublas_open(const char *path, czr_cublas **out,
 /* NULL is allowed; its plans are closed before. */
 void czr_cublas_close(czr_cublas *cublas);
 
-/* c = op(a) @ op(b) of the product, f32 and not symmetric to the bit, with at
- * most `workspace` bytes besides.  No TF32.  Only sizes, types and transposes
- * count, a and b have one type, and nothing is empty.  As czr_cublas_open;
+/* d = alpha op(a) @ op(b) + beta c of the product, c and d of type `result`,
+ * f32 or, where a and b are bf16, that: summed in f32, also where k is in
+ * parts, and rounded once.  Not symmetric to the bit; no TF32.  At most
+ * `workspace` bytes are taken besides.  Only sizes, types and transposes of a
+ * and b count, which have one type, and nothing is empty.  As czr_cublas_open;
  * CZR_ERR_UNSUPPORTED: there is no algorithm. */
 czr_status czr_cublas_plan_open(czr_cublas *cublas, const czr_product *product,
-                                size_t workspace, czr_cublas_plan **out,
+                                czr_dtype result, size_t workspace,
+                                czr_cublas_plan **out,
                                 char message[CZR_CUBLAS_MESSAGE]);
 /* NULL is allowed. */
 void czr_cublas_plan_close(czr_cublas_plan *plan);
 /* Bytes that czr_cublas_put takes besides, aligned to 256. */
 size_t czr_cublas_plan_workspace(const czr_cublas_plan *plan);
 
+/* c NULL: beta is 0. */
+typedef struct czr_cublas_operands {
+    const void *a, *b, *c;
+    void *d; /* c, or where no operand lies */
+    float alpha, beta;
+} czr_cublas_operands;
+
 /* Behind what the stream has; all pointers are the device's, aligned to
  * CZR_CUBLAS_ALIGNMENT.  False: the library refuses. */
-bool czr_cublas_put(const czr_cublas_plan *plan, const void *a, const void *b,
-                    float *c, void *workspace, void *stream);
+bool czr_cublas_put(const czr_cublas_plan *plan, const czr_cublas_operands *of,
+                    void *workspace, void *stream);
 
 #endif

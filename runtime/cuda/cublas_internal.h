@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 /* cudaDataType, cublasComputeType_t, cublasOperation_t,
- * cublasLtMatmulDescAttributes_t, cublasLtMatmulPreferenceAttributes_t. */
+ * cublasLtMatmulDescAttributes_t, cublasLtMatmulPreferenceAttributes_t,
+ * cublasLtReductionScheme_t. */
 enum {
     CZR_CUBLAS_32F = 0,
     CZR_CUBLAS_16BF = 14,
@@ -17,8 +18,10 @@ enum {
     CZR_CUBLAS_DESC_TRANSPOSE_A = 3,
     CZR_CUBLAS_DESC_TRANSPOSE_B = 4,
     CZR_CUBLAS_PREFER_WORKSPACE = 1,
+    CZR_CUBLAS_PREFER_REDUCTIONS = 3,
     CZR_CUBLAS_PREFER_ALIGNMENT_A = 5,
-    CZR_CUBLAS_PREFER_ALIGNMENT_D = 8 /* between them b and c */
+    CZR_CUBLAS_PREFER_ALIGNMENT_D = 8, /* between them b and c */
+    CZR_CUBLAS_REDUCE_SUMS = 2         /* in the type of sums */
 };
 
 /* cublasLtMatmulHeuristicResult_t. */

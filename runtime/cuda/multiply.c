@@ -181,6 +181,16 @@ static czr_status put_plain(const czr_cuda_call *call,
 
 /* ---- what stages call --------------------------------------------------- */
 
+/* Tensor cores, by the library or by us. */
+static czr_status prepare_fast(czr_cuda_stages *stages, czr_cuda_known *known)
+{
+    const czr_status status = czr_cuda_library_choose(stages, known);
+
+    return status == CZR_OK && !known->library
+               ? czr_cuda_tensor_prepare(stages, known)
+               : status;
+}
+
 static czr_status prepare_one(czr_cuda_stages *stages,
                               const czr_product *product)
 {
@@ -191,11 +201,11 @@ static czr_status prepare_one(czr_cuda_stages *stages,
         return no_memory(stages);
     czr_status status = load_plain(stages, known);
     if (status == CZR_OK)
-        status = czr_cuda_tensor_prepare(stages, known);
+        status = prepare_fast(stages, known);
     return status == CZR_OK ? czr_cuda_library_prepare(stages, known) : status;
 }
 
-/* By tensor cores alone; others are computed one by one. */
+/* Of bf16; others are computed one by one. */
 static czr_status prepare_batch(czr_cuda_stages *stages,
                                 const czr_product *product)
 {
@@ -205,7 +215,7 @@ static czr_status prepare_batch(czr_cuda_stages *stages,
     if (stages->batch < 2 || (found && found->batch == stages->batch))
         return CZR_OK;
     czr_cuda_known *known = add(stages->products, product, stages->batch);
-    return known ? czr_cuda_tensor_prepare(stages, known) : no_memory(stages);
+    return known ? prepare_fast(stages, known) : no_memory(stages);
 }
 
 static czr_status prepare(czr_cuda_stages *stages, const czr_product *product)
@@ -239,7 +249,7 @@ czr_status czr_cuda_multiply(const czr_cuda_call *call,
                                  product->m, product->k, product->k,
                                  product->n);
     return czr_cuda_tensor_put(call, known, product, &one, &status) ||
-                   czr_cuda_library_put(call, known, product, &status)
+                   czr_cuda_library_put(call, known, product, &one, &status)
                ? status
                : put_plain(call, known, product);
 }
@@ -251,7 +261,9 @@ bool czr_cuda_multiply_batch(const czr_cuda_call *call,
     czr_cuda_known *known = find(call->stages->products, product, (int64_t)n);
     const czr_cuda_batched batched = {(int64_t)n, *apart};
 
-    return known && czr_cuda_tensor_put(call, known, product, &batched, status);
+    return known &&
+           (czr_cuda_tensor_put(call, known, product, &batched, status) ||
+            czr_cuda_library_put(call, known, product, &batched, status));
 }
 
 /* ---- the list ----------------------------------------------------------- */
@@ -269,8 +281,9 @@ static void describe(const czr_cuda_known *known, char line[CZR_CUDA_LINE])
     char batch[48] = "";
 
     if (known->batch > 1)
-        snprintf(batch, sizeof batch, "up to %lld at once of ",
-                 (long long)known->batch);
+        snprintf(batch, sizeof batch, "up to %lld %s of ",
+                 (long long)known->batch,
+                 known->library ? "in turn" : "at once");
     snprintf(line, CZR_CUDA_LINE,
              "%s%s%s[%zu, %zu] x %s%s[%zu, %zu] to %s%s%s: %s%s%s%s%s", batch,
              dtype_name(p->a_dtype), p->transpose_a ? "'" : "", p->m, p->k,
@@ -294,7 +307,8 @@ void czr_cuda_products_describe(const czr_cuda_stages *stages,
         say(user, line);
     for (const czr_cuda_known *known = products ? products->known : NULL; known;
          known = known->next) {
-        if (known->batch > 1 && !*known->own.name && !*known->tensor.name)
+        if (known->batch > 1 && !*known->own.name && !*known->tensor.name &&
+            !known->library)
             continue;
         describe(known, line);
         say(user, line);

@@ -29,13 +29,14 @@ typedef struct czr_cuda_tensor {
 typedef struct czr_cuda_known {
     struct czr_cuda_known *next;
     czr_product shape; /* its pointers are NULL or not, and not followed */
-    int64_t batch;     /* 1, or up to so many at once, by tensor cores alone */
+    int64_t batch;     /* 1, or up to so many, by `tensor` or `library` */
     void *plain;       /* kernel of product_plain.cu */
     /* Of tensor cores: where b is a, and where it is not; what transposes. */
     czr_cuda_tensor own, tensor;
     void *turn;
-    /* By cuBLASLt, or NULL, and what ends that. */
+    /* By cuBLASLt, or NULL, and the kernel behind it. */
     czr_cublas_plan *library;
+    bool is_chosen; /* by the program, which measured it: to bf16 */
     void *finish;
 } czr_cuda_known;
 
@@ -97,6 +98,12 @@ typedef struct czr_cuda_batched {
     czr_cuda_apart apart;
 } czr_cuda_batched;
 
+/* What the i-th has that lies so many bytes apart. */
+static inline void *czr_cuda_behind(const void *first, int64_t apart, int64_t i)
+{
+    return czr_pointer_of(czr_address_of(first) + (czr_address)(apart * i));
+}
+
 /* While stages are opened: stages->products, made by the first call. */
 czr_status czr_cuda_products_make(czr_cuda_stages *stages);
 
@@ -122,13 +129,22 @@ bool czr_cuda_tensor_put(const czr_cuda_call *call, czr_cuda_known *known,
                          const czr_product *product,
                          const czr_cuda_batched *batched, czr_status *status);
 void czr_cuda_tensor_close(czr_cuda_known *known);
+/* Whether they could compute it, and the program says that cuBLASLt shall. */
+bool czr_cuda_tensor_is_left(const czr_cuda_stages *stages,
+                             const czr_cuda_known *known);
 
-/* Both as those of tensor cores, which go before. */
+/* While stages are opened: by cuBLASLt, where it is found and the program says
+ * so; else nothing is done. */
+czr_status czr_cuda_library_choose(czr_cuda_stages *stages,
+                                   czr_cuda_known *known);
+/* The same of what tensor cores do not take, which are prepared before. */
 czr_status czr_cuda_library_prepare(czr_cuda_stages *stages,
                                     czr_cuda_known *known);
+/* As czr_cuda_tensor_put; several one by one. */
 bool czr_cuda_library_put(const czr_cuda_call *call,
                           const czr_cuda_known *known,
-                          const czr_product *product, czr_status *status);
+                          const czr_product *product,
+                          const czr_cuda_batched *batched, czr_status *status);
 
 /* While stages are opened: by cuSOLVER, where it is found and the plan is not
  * strict; else nothing is done. */

@@ -65,9 +65,11 @@ static czr_cuda_product product_of(const czr_product *p,
         .beta = p->addend ? p->beta : 0};
 }
 
-static bool is_for_tensor_cores(const czr_product *p)
+static bool is_for_tensor_cores(const czr_cuda_stages *stages,
+                                const czr_product *p)
 {
-    return p->a_dtype == CZR_BF16 && p->b_dtype == CZR_BF16 && p->out &&
+    return !stages->program->program->strict && stages->context->major >= 8 &&
+           p->a_dtype == CZR_BF16 && p->b_dtype == CZR_BF16 && p->out &&
            p->out_dtype == CZR_BF16 &&
            (!p->addend || p->addend_dtype == CZR_BF16) && p->blocks <= 1 &&
            p->k > 0 && p->k % ALIGNMENT == 0 && p->n % ALIGNMENT == 0;
@@ -225,8 +227,7 @@ czr_status czr_cuda_tensor_prepare(czr_cuda_stages *stages,
     czr_module *module;
     czr_status status = CZR_OK;
 
-    if (stages->program->program->strict || !is_for_tensor_cores(p) ||
-        stages->context->major < 8)
+    if (!is_for_tensor_cores(stages, p))
         return CZR_OK;
     if (can_be_own(p))
         status = prepare(stages, p, known->batch, true, &known->own);
@@ -237,6 +238,17 @@ czr_status czr_cuda_tensor_prepare(czr_cuda_stages *stages,
     return status == CZR_OK
                ? czr_module_find(module, "product_turn", 0, &known->turn)
                : status;
+}
+
+bool czr_cuda_tensor_is_left(const czr_cuda_stages *stages,
+                             const czr_cuda_known *known)
+{
+    const czr_product *p = &known->shape;
+    const czr_cuda_product_device device = device_of(stages->context);
+    const czr_cuda_product product = on_paper(p, known->batch, false);
+
+    return !p->symmetric && is_for_tensor_cores(stages, p) &&
+           czr_tiles_is_library(stages->program, &product, &device);
 }
 
 void czr_cuda_tensor_close(czr_cuda_known *known)
@@ -288,11 +300,6 @@ static bool make_plan(const czr_cuda_call *call, const czr_cuda_known *known,
                      &of->plan);
 }
 
-static const unsigned char *behind(const void *first, int64_t apart, int64_t i)
-{
-    return czr_pointer_of(czr_address_of(first) + (czr_address)(apart * i));
-}
-
 /* op(a) of each in rows. */
 static czr_status put_turns(const czr_cuda_call *call,
                             const czr_cuda_known *known, const aimed *of,
@@ -301,9 +308,9 @@ static czr_status put_turns(const czr_cuda_call *call,
     czr_status status = CZR_OK;
 
     for (int64_t i = 0; i < of->batched.n && status == CZR_OK; i++)
-        status =
-            put_turn(call, known->turn, behind(p->a, of->batched.apart.a, i),
-                     call->room + turned_bytes(p) * (size_t)i, p->k, p->m, 0);
+        status = put_turn(
+            call, known->turn, czr_cuda_behind(p->a, of->batched.apart.a, i),
+            call->room + turned_bytes(p) * (size_t)i, p->k, p->m, 0);
     return status;
 }
 
@@ -314,8 +321,7 @@ static czr_status put_mirrors(const czr_cuda_call *call,
     czr_status status = CZR_OK;
 
     for (int64_t i = 0; i < of->batched.n && status == CZR_OK; i++) {
-        void *const out = czr_pointer_of(
-            czr_address_of(behind(p->out, of->batched.apart.out, i)));
+        void *const out = czr_cuda_behind(p->out, of->batched.apart.out, i);
         status = put_turn(call, known->turn, out, out, p->n, p->n, 1);
     }
     return status;

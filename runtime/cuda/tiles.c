@@ -94,20 +94,39 @@ static bool is_of(const czr_cuda_tiling *t, const czr_cuda_product *p)
            t->is_n_major == p->is_n_major && t->has_addend == (p->beta != 0);
 }
 
+/* NULL: the program says nothing of it, or is for another GPU. */
+static const czr_cuda_tiling *find(const czr_cuda_program *program,
+                                   const czr_cuda_product *product,
+                                   const czr_cuda_product_device *device)
+{
+    const czr_cuda_tiling *t = program->tilings;
+    const czr_cuda_tiling *end = t + program->n_tilings;
+
+    if (device->architecture != 90 || device->sms != program->tiled_sms)
+        return NULL;
+    while (t != end && !is_of(t, product))
+        t++;
+    return t == end ? NULL : t;
+}
+
+bool czr_tiles_is_library(const czr_cuda_program *program,
+                          const czr_cuda_product *product,
+                          const czr_cuda_product_device *device)
+{
+    const czr_cuda_tiling *t = find(program, product, device);
+
+    return t && t->is_library;
+}
+
 bool czr_tiles_find(const czr_cuda_program *program,
                     const czr_cuda_product *product,
                     const czr_cuda_product_device *device,
                     czr_cuda_product_tiles *out, int *parts)
 {
-    const czr_cuda_tiling *t = program->tilings;
-    const czr_cuda_tiling *end = t + program->n_tilings;
+    const czr_cuda_tiling *t = find(program, product, device);
     czr_cuda_product_split split;
 
-    if (device->architecture != 90 || device->sms != program->tiled_sms)
-        return false;
-    while (t != end && !is_of(t, product))
-        t++;
-    if (t == end)
+    if (!t)
         return false;
     *out = (czr_cuda_product_tiles){t->rows, t->cols, t->stages, 0, t->cluster};
     *parts = t->parts;

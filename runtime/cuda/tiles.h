@@ -13,6 +13,11 @@ bool czr_tiles_find(const czr_cuda_program *program,
                     const czr_cuda_product *product,
                     const czr_cuda_product_device *device,
                     czr_cuda_product_tiles *out, int *parts);
+/* Whether the program says that cuBLASLt computes it, if it is not symmetric.
+ */
+bool czr_tiles_is_library(const czr_cuda_program *program,
+                          const czr_cuda_product *product,
+                          const czr_cuda_product_device *device);
 /* On sm_90 the shape whose waves cost least: as many as the device needs, each
  * the elements of a tile times what shared memory slows it by; of equal ones
  * the larger.  Elsewhere the one that there is.  False: a size is not positive,

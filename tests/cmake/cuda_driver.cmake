@@ -66,7 +66,7 @@ set_tests_properties(cuda_gpu_queue cuda_gpu_graph cuda_gpu_text PROPERTIES
   TIMEOUT 120 LABELS "cuda;gpu" SKIP_RETURN_CODE 77
   ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
 
-foreach(name multiply multiply_tensor multiply_batch ${factorise})
+foreach(name multiply multiply_tensor multiply_batch multiply_chosen ${factorise})
   add_test(NAME cuda_gpu_${name} COMMAND cuda_driver_${name}_test gpu
     ${installed} ${pinned})
   set_tests_properties(cuda_gpu_${name} PROPERTIES TIMEOUT 240
@@ -167,8 +167,8 @@ add_dependencies(cuda_driver_bench_gpu_test double_nvrtc double_cublas)
 target_link_libraries(double_nvrtc PRIVATE plain_bodies)
 
 # Products and factorisations of stages.
-foreach(name multiply multiply_tensor multiply_batch multiply_library ${factorise}
-    target)
+foreach(name multiply multiply_tensor multiply_batch multiply_chosen
+    multiply_library ${factorise} target)
   target_link_libraries(cuda_driver_${name}_test PRIVATE plain_bodies fake_cuda)
   target_compile_definitions(cuda_driver_${name}_test PRIVATE
     NVRTC_PATH="$<TARGET_FILE:double_nvrtc>"

@@ -38,8 +38,8 @@ for element in bf16 fp16; do
     add test 120 "primitives_$element" "cuda_gpu_primitives_$element" device \
         --record "{out}" bodies_sm80.cu bodies_sm90.cu "{nvrtc}"
 done
-for test in queue graph multiply multiply_tensor multiply_batch factorise \
-    factorise_library; do
+for test in queue graph multiply multiply_tensor multiply_batch multiply_chosen \
+    factorise factorise_library; do
     add test 120 "$test" "cuda_driver_${test}_test" gpu "{nvrtc}"
 done
 add test 120 collect cuda_collect_run gpu "{nvrtc}"

@@ -17,11 +17,15 @@ int cuLibraryGetKernel(void **kernel, void *library, const char *name);
 int cuLaunchKernelEx(const czr_launch_config *config, void *kernel,
                      void **arguments, void **extra);
 
-/* The call from now on that fails, 0: none; and how many products came. */
-extern int double_cublaslt_fails, double_cublaslt_products;
-int double_cublaslt_fails, double_cublaslt_products;
+/* The call from now on that fails, 0: none; and how many products came, and of
+ * them with results of bf16. */
+extern int double_cublaslt_fails, double_cublaslt_products,
+    double_cublaslt_narrow;
+int double_cublaslt_fails, double_cublaslt_products, double_cublaslt_narrow;
 
-enum { FAILED = 14, BF16 = 14, WORKSPACE = 512, OP_T = 1 };
+enum { FAILED = 14, F32 = 0, BF16 = 14, WORKSPACE = 512, OP_T = 1 };
+/* Sums of parts of k in f32, not in the type of results. */
+enum { REDUCTIONS = 3, COMPUTE_TYPE = 2 };
 static const uint64_t chosen = 0x5eed;
 
 typedef struct handle {
@@ -32,7 +36,7 @@ typedef struct handle {
 typedef struct said {
     int transposes[2], type;
     uint64_t rows, columns, workspace;
-    uint32_t alignment[4];
+    uint32_t alignment[4], reductions;
 } said;
 
 typedef struct heuristic {
@@ -171,6 +175,8 @@ int cublasLtMatmulPreferenceSetAttribute(said *s, int attribute,
         return FAILED;
     if (attribute == 1 && bytes == sizeof s->workspace)
         s->workspace = *(const uint64_t *)from;
+    else if (attribute == REDUCTIONS && bytes == sizeof s->reductions)
+        s->reductions = *(const uint32_t *)from;
     else if (attribute >= first && attribute <= last &&
              bytes == sizeof *s->alignment)
         s->alignment[attribute - first] = *(const uint32_t *)from;
@@ -189,7 +195,7 @@ static bool do_fit(const said *desc, const said *a, const said *b,
     return (of_a ? a->columns : a->rows) == c->rows &&
            (of_b ? b->rows : b->columns) == c->columns &&
            (of_a ? a->rows : a->columns) == (of_b ? b->columns : b->rows) &&
-           a->type == b->type && c->type == 0;
+           a->type == b->type && (c->type == F32 || c->type == a->type);
 }
 
 int cublasLtMatmulAlgoGetHeuristic(handle *h, said *desc, said *a, said *b,
@@ -197,7 +203,8 @@ int cublasLtMatmulAlgoGetHeuristic(handle *h, said *desc, said *a, said *b,
                                    heuristic *results, int *n_results)
 {
     if (fails() || !h || c != d || n != 1 || !do_fit(desc, a, b, c) ||
-        preference->workspace < WORKSPACE)
+        preference->workspace < WORKSPACE ||
+        preference->reductions != COMPUTE_TYPE)
         return FAILED;
     for (int i = 0; i < 4; i++)
         if (preference->alignment[i] != 16)
@@ -228,21 +235,26 @@ int cublasLtMatmul(handle *h, said *desc, const float *alpha, const void *a,
                            .k = is_transposed ? of_a->rows : of_a->columns,
                            .a = b,
                            .b = a,
+                           .addend = *beta != 0.F ? c : NULL,
                            .out = d,
-                           .alpha = 1,
+                           .alpha = *alpha,
+                           .beta = *beta,
                            .a_is_bf16 = of_b->type == BF16,
                            .b_is_bf16 = of_a->type == BF16,
+                           .addend_is_bf16 = of_c->type == BF16,
+                           .out_is_bf16 = of_d->type == BF16,
                            .transpose_a = desc->transposes[1] == OP_T,
                            .transpose_b = is_transposed,
                            .blocks = 1};
     const void *skip = NULL;
     void *arguments[] = {&p, &skip};
 
-    if (fails() || *alpha != 1.F || *beta != 0.F || c != d || of_c != of_d ||
-        algorithm[0] != chosen || bytes != WORKSPACE || !is_aligned(a) ||
-        !is_aligned(b) || !is_aligned(d) || (uintptr_t)workspace % 256 != 0 ||
+    if (fails() || of_c != of_d || algorithm[0] != chosen ||
+        bytes != WORKSPACE || !is_aligned(a) || !is_aligned(b) ||
+        !is_aligned(c) || !is_aligned(d) || (uintptr_t)workspace % 256 != 0 ||
         !workspace || !do_fit(desc, of_a, of_b, of_c))
         return FAILED;
     double_cublaslt_products++;
+    double_cublaslt_narrow += of_d->type == BF16;
     return cuLaunchKernelEx(&config, h->kernel, arguments, NULL);
 }

@@ -94,6 +94,23 @@ void run_turn(void **arguments)
             product_turn(from, to, rows, columns, is_mirror, skip);
         });
 }
+
+void run_copy(void **arguments)
+{
+    u64 at[2], bytes, at_skip;
+
+    std::memcpy(&at[0], arguments[0], 8);
+    std::memcpy(&at[1], arguments[1], 8);
+    std::memcpy(&bytes, arguments[2], 8);
+    std::memcpy(&at_skip, arguments[3], 8);
+    const auto *from = static_cast<const unsigned char *>(fake_at(at[0], bytes));
+    auto *to = static_cast<unsigned char *>(fake_at(at[1], bytes));
+    const auto *skip =
+        at_skip ? static_cast<const int *>(fake_at(at_skip, 4)) : nullptr;
+    if (from && to && (skip || !at_skip))
+        simt::launch(fake_launch_blocks(), THREADS,
+                     [&] { copy_bytes(from, to, bytes, skip); });
+}
 } // namespace
 
 void plain_bodies_register(void)
@@ -102,6 +119,7 @@ void plain_bodies_register(void)
     fake_register("product_parts", run_product);
     fake_register("product_finish", run_finish);
     fake_register("product_turn", run_turn);
+    fake_register("copy_bytes", run_copy);
 }
 
 bool plain_bodies_write_code(const char *text, char *code, size_t n)
@@ -113,7 +131,7 @@ bool plain_bodies_write_code(const char *text, char *code, size_t n)
          std::strcmp(kernel, "product_parts") != 0))
         return false;
     std::snprintf(code, n, "FAKE sm_90\n%s 8704 %zu 8\nproduct_finish 0 %zu 8 8\n"
-                  "product_turn 2112 8 8 8 8 4 8\n",
+                  "product_turn 2112 8 8 8 8 4 8\ncopy_bytes 0 8 8 8 8\n",
                   kernel, sizeof(plain_product), sizeof(plain_product));
     return true;
 }
