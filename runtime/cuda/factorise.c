@@ -1,6 +1,6 @@
-/* Factorisations: eigenvalues of small matrices by a kernel, others by cuSOLVER
- * where it is found and the plan is not strict, and all else by the host, which
- * the stream waits for. */
+/* Factorisations: eigenvalues of small matrices by a kernel, roots of Newton's
+ * by products, others by cuSOLVER where it is found and the plan is not strict,
+ * and all else by the host, which the stream waits for. */
 #include "runtime/cuda/multiply_internal.h"
 
 #include "runtime/cuda/notes.h"
@@ -284,6 +284,15 @@ static bool is_for_device(const czr_cuda_stages *stages, const czr_factor *f)
     return f->kind == CZR_FACTOR_EIGH && f->n <= eigen_largest(stages->context);
 }
 
+/* Whether the host may have to do it. */
+static bool is_for_host(const czr_cuda_stages *stages,
+                        const czr_cuda_factored *known)
+{
+    if (known->is_iterated)
+        return stages->program->program->strict;
+    return !known->is_solved || czr_cuda_solver_repeats(&known->shape);
+}
+
 static czr_status prepare(czr_cuda_stages *stages, const czr_factor *f)
 {
     czr_status status = czr_cuda_products_make(stages);
@@ -300,10 +309,11 @@ static czr_status prepare(czr_cuda_stages *stages, const czr_factor *f)
     stages->products->factored_end = &known->next;
     if (is_for_device(stages, f))
         return load_eigen(stages, known);
-    status = czr_cuda_solver_prepare(stages, known);
-    return status == CZR_OK && (!known->is_solved || czr_cuda_solver_repeats(f))
-               ? open_host(stages, f)
-               : status;
+    status = f->kind == CZR_FACTOR_NEWTON_ROOT
+                 ? czr_cuda_newton_prepare(stages, known)
+                 : czr_cuda_solver_prepare(stages, known);
+    return status == CZR_OK && is_for_host(stages, known) ? open_host(stages, f)
+                                                          : status;
 }
 
 czr_status czr_cuda_factorise(const czr_cuda_call *call,
@@ -327,6 +337,8 @@ czr_status czr_cuda_factorise(const czr_cuda_call *call,
                                  factor->m, factor->n);
     if (known->eigen)
         return put_eigen(call, known->eigen, factor);
+    if (known->is_iterated)
+        return czr_cuda_newton_put(call, known, factor);
     return known->is_solved ? czr_cuda_solver_put(call, known, factor)
                             : czr_cuda_host_put(call, factor);
 }
@@ -337,6 +349,8 @@ static const char *by_whom(const czr_cuda_factored *known)
 {
     if (known->eigen)
         return "eigen";
+    if (known->is_iterated)
+        return "products and kernels of newton.cu, for which the host waits";
     if (!known->is_solved)
         return "the host, for which its stream waits";
     return count(&known->shape).b ? "cuBLAS, behind a look of the host's"

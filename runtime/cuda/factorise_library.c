@@ -1,7 +1,7 @@
 /* Factorisations by cuSOLVER.  The host waits twice: before, for whether the
  * step is skipped and the operands are finite, so that the library is given
  * neither; and after, for whether it came to an end. */
-#include "runtime/cuda/multiply_internal.h"
+#include "runtime/cuda/factorise_internal.h"
 
 #include "runtime/factor.h"
 #include "runtime/library.h"
@@ -9,21 +9,10 @@
 
 #include <stdio.h>
 
-enum { ALIGN = 256, THREADS = 256, BLOCKS_AT_ONCE = 8 };
-
-/* What the device says of a call: of factor_check, and the library's info. */
-enum { NOT_FINITE, ZERO, INFO, N_SAID };
-
-/* Pinned: what was said, a flag and a status, then n numbers. */
-typedef struct seen {
-    int32_t said[N_SAID], skip, word;
-} seen;
-
 /* ---- room --------------------------------------------------------------- */
 
-/* Where things lie in the call's room. */
+/* Where things lie in the call's room, behind what is said. */
 typedef struct places {
-    int32_t *said;
     float *matrix; /* that the library works on; of EIGH, QR and ROOT */
     float *values; /* of ROOT; of QR: tau */
     float *scales; /* of ROOT; of QR: signs */
@@ -32,10 +21,7 @@ typedef struct places {
 
 static float *take(unsigned char *base, size_t *bytes, size_t n)
 {
-    float *const at = base ? (void *)(base + *bytes) : NULL;
-
-    *bytes += (n * sizeof(float) + ALIGN - 1) / ALIGN * ALIGN;
-    return at;
+    return czr_cuda_work_take(base, bytes, n * sizeof(float));
 }
 
 static size_t least(const czr_factor *f)
@@ -49,7 +35,7 @@ static places lay_out(unsigned char *base, const czr_factor *f)
     const bool is_qr = f->kind == CZR_FACTOR_QR;
     const bool is_root = f->kind == CZR_FACTOR_ROOT;
     const size_t order = is_qr ? least(f) : is_root ? f->n : 0;
-    places p = {.said = (void *)base, .bytes = ALIGN};
+    places p = {.bytes = CZR_CUDA_WORK_ALIGN};
 
     p.matrix = take(base, &p.bytes,
                     is_qr || is_root || f->kind == CZR_FACTOR_EIGH
@@ -58,12 +44,6 @@ static places lay_out(unsigned char *base, const czr_factor *f)
     p.values = take(base, &p.bytes, order);
     p.scales = take(base, &p.bytes, order);
     return p;
-}
-
-static size_t pinned_bytes(const czr_factor *f)
-{
-    return sizeof(seen) +
-           (f->kind == CZR_FACTOR_ROOT ? f->n : 0) * sizeof(float);
 }
 
 /* ---- while stages are opened -------------------------------------------- */
@@ -99,26 +79,6 @@ static bool ask_room(const czr_cusolver *library, const czr_factor *f,
     return false;
 }
 
-static czr_status load_kernels(czr_cuda_stages *stages)
-{
-    static const char *const names[CZR_CUDA_N_FACTOR_KERNELS] = {
-        [CZR_CUDA_FACTOR_CHECK] = "factor_check",
-        [CZR_CUDA_FACTOR_TURN] = "factor_turn",
-        [CZR_CUDA_FACTOR_LOWER] = "factor_lower",
-        [CZR_CUDA_FACTOR_MIRROR] = "factor_mirror",
-        [CZR_CUDA_FACTOR_ROWS] = "factor_rows",
-        [CZR_CUDA_FACTOR_SCALE] = "factor_scale",
-    };
-    czr_module *module;
-    czr_status status = czr_cuda_products_load(stages, CZR_SOURCE_FACTOR,
-                                               "factor", "", &module);
-
-    for (int i = 0; i < CZR_CUDA_N_FACTOR_KERNELS && status == CZR_OK; i++)
-        status = czr_module_find(module, names[i], 0,
-                                 &stages->products->solver.kernels[i]);
-    return status;
-}
-
 /* Once; what is missing stays missing, and is no failure. */
 static czr_cusolver *open_library(czr_cuda_stages *stages)
 {
@@ -138,7 +98,6 @@ static czr_status make_room(czr_cuda_stages *stages, const czr_factor *f,
                             size_t host_bytes)
 {
     czr_cuda_solver *solver = &stages->products->solver;
-    const size_t bytes = pinned_bytes(f);
 
     if (solver->host_bytes < host_bytes) {
         czr_free(solver->host);
@@ -149,12 +108,8 @@ static czr_status make_room(czr_cuda_stages *stages, const czr_factor *f,
                                      "%zu bytes of the host for cuSOLVER",
                                      host_bytes);
     }
-    if (solver->pinned_bytes >= bytes)
-        return CZR_OK;
-    czr_context_free_pinned(stages->context, solver->pinned);
-    solver->pinned = NULL;
-    solver->pinned_bytes = bytes;
-    return czr_context_alloc_pinned(stages->context, bytes, &solver->pinned);
+    return czr_cuda_work_prepare(
+        stages, (f->kind == CZR_FACTOR_ROOT ? f->n : 0) * sizeof(float));
 }
 
 czr_status czr_cuda_solver_prepare(czr_cuda_stages *stages,
@@ -163,8 +118,7 @@ czr_status czr_cuda_solver_prepare(czr_cuda_stages *stages,
     const czr_factor *f = &known->shape;
     czr_cusolver *library;
 
-    if (stages->program->program->strict || f->kind == CZR_FACTOR_NEWTON_ROOT ||
-        !(library = open_library(stages)))
+    if (stages->program->program->strict || !(library = open_library(stages)))
         return CZR_OK;
     if (!ask_room(library, f, &known->room)) {
         snprintf(stages->products->solver.warning, CZR_CUSOLVER_MESSAGE,
@@ -173,8 +127,7 @@ czr_status czr_cuda_solver_prepare(czr_cuda_stages *stages,
     }
     known->is_solved = true;
     czr_cuda_stages_need(stages, lay_out(NULL, f).bytes + known->room.device);
-    const czr_status status = load_kernels(stages);
-    return status == CZR_OK ? make_room(stages, f, known->room.host) : status;
+    return make_room(stages, f, known->room.host);
 }
 
 bool czr_cuda_solver_repeats(const czr_factor *f)
@@ -194,80 +147,52 @@ void czr_cuda_solver_close(czr_cuda_stages *stages)
 /* ---- one call ----------------------------------------------------------- */
 
 typedef struct work {
-    const czr_cuda_call *call;
+    czr_cuda_work base;
     const czr_factor *f;
     const czr_cusolver *cusolver;
-    seen *seen;
-    float *numbers; /* pinned, behind seen */
     places at;
     czr_cusolver_call of_library;
-    czr_status status; /* the first failure; nothing is put behind it */
 } work;
-
-static bool note(work *w, czr_status status)
-{
-    if (w->status == CZR_OK)
-        w->status = status;
-    return w->status == CZR_OK;
-}
 
 /* What the library says of a call. */
 static bool agree(work *w, bool is_put)
 {
     return is_put ||
-           note(w, czr_context_check(w->call->stages->context,
-                                     CZR_CUDA_INVALID_VALUE,
-                                     "cuSOLVER: a factorisation of [%zu, %zu]",
-                                     w->f->m, w->f->n));
-}
-
-/* n: numbers that it goes over. */
-static bool put(work *w, czr_cuda_factor_kernel kernel, size_t n,
-                void **arguments)
-{
-    czr_context *context = w->call->stages->context;
-    const size_t most = (size_t)context->n_processors * BLOCKS_AT_ONCE;
-    const size_t blocks = (n + THREADS - 1) / THREADS;
-    const czr_launch launch = {
-        .grid = {(unsigned)(blocks < most ? blocks : most), 1, 1},
-        .block = {THREADS, 1, 1}};
-
-    if (w->status != CZR_OK || n == 0)
-        return w->status == CZR_OK;
-    return note(
-        w, czr_module_launch(context,
-                             w->call->stages->products->solver.kernels[kernel],
-                             &launch, arguments, w->call->stream));
+           czr_cuda_work_note(
+               &w->base, czr_context_check(w->base.call->stages->context,
+                                           CZR_CUDA_INVALID_VALUE,
+                                           "cuSOLVER: a factorisation of [%zu, "
+                                           "%zu]",
+                                           w->f->m, w->f->n));
 }
 
 static bool copy(work *w, void *to, const void *from, size_t bytes)
 {
-    return w->status == CZR_OK &&
-           note(w,
-                czr_context_copy(w->call->stages->context, czr_address_of(to),
-                                 czr_address_of(from), bytes, w->call->stream));
+    return czr_cuda_work_copy(&w->base, to, from, bytes);
 }
 
-static bool wait(work *w)
-{
-    return w->status == CZR_OK &&
-           note(w, czr_context_synchronize(w->call->stages->context,
-                                           w->call->stream, 0));
-}
-
-/* Waits for what the device has to say. */
 static bool look(work *w)
 {
-    return copy(w, w->seen->said, w->at.said, sizeof w->seen->said) && wait(w);
+    return czr_cuda_work_look(&w->base);
+}
+
+static bool tell(work *w, czr_status failure)
+{
+    return czr_cuda_work_tell(&w->base, failure);
+}
+
+static int32_t said(const work *w, int what)
+{
+    return w->base.seen->said[what];
 }
 
 static bool check(work *w, const float *x, size_t n, size_t stride)
 {
     uint64_t count = n, apart = stride;
-    int32_t *said = w->at.said;
-    void *arguments[] = {&x, &count, &apart, &said};
+    int32_t *words = w->base.said;
+    void *arguments[] = {&x, &count, &apart, &words};
 
-    return put(w, CZR_CUDA_FACTOR_CHECK, n, arguments);
+    return czr_cuda_work_put(&w->base, CZR_CUDA_FACTOR_CHECK, n, arguments);
 }
 
 static bool turn(work *w, const float *from, float *to, size_t rows,
@@ -276,7 +201,8 @@ static bool turn(work *w, const float *from, float *to, size_t rows,
     uint64_t m = rows, n = columns;
     void *arguments[] = {&from, &to, &m, &n, &signs};
 
-    return put(w, CZR_CUDA_FACTOR_TURN, rows * columns, arguments);
+    return czr_cuda_work_put(&w->base, CZR_CUDA_FACTOR_TURN, rows * columns,
+                             arguments);
 }
 
 static bool finish_square(work *w, czr_cuda_factor_kernel kernel, float *x)
@@ -284,15 +210,10 @@ static bool finish_square(work *w, czr_cuda_factor_kernel kernel, float *x)
     uint64_t n = w->f->n;
     void *arguments[] = {&x, &n};
 
-    return put(w, kernel, w->f->n * w->f->n, arguments);
+    return czr_cuda_work_put(&w->base, kernel, w->f->n * w->f->n, arguments);
 }
 
 /* ---- what each kind is -------------------------------------------------- */
-
-static bool tell(work *w, czr_status failure)
-{
-    return note(w, czr_cuda_factor_tell(w->call, &w->seen->word, failure));
-}
 
 /* Vectors in rows at w->at.matrix.  False, with a status that may be CZR_OK: no
  * more is to be done. */
@@ -305,14 +226,14 @@ static bool find_rows(work *w, float *values)
                                     &w->of_library)) ||
         !check(w, w->at.matrix, n * n, 0) || !check(w, values, n, 0) ||
         (w->f->kind == CZR_FACTOR_ROOT &&
-         !copy(w, w->numbers, values, n * sizeof *values)) ||
+         !copy(w, w->base.numbers, values, n * sizeof *values)) ||
         !look(w))
         return false;
-    if (w->seen->said[INFO] == 0 && !w->seen->said[NOT_FINITE])
+    if (said(w, CZR_SAID_INFO) == 0 && !said(w, CZR_SAID_NOT_FINITE))
         return true;
     /* The host has another routine, and one in f64. */
     if (czr_library_has_lapack())
-        note(w, czr_cuda_host_put(w->call, w->f));
+        czr_cuda_work_note(&w->base, czr_cuda_host_put(w->base.call, w->f));
     else
         tell(w, CZR_ERR_NO_CONVERGENCE);
     return false;
@@ -330,20 +251,22 @@ static void run_root(work *w)
 {
     const size_t n = w->f->n;
     uint64_t order = n;
+    float *const numbers = w->base.numbers;
     void *arguments[] = {&w->at.matrix, &w->at.scales, &order};
 
     if (!find_rows(w, w->at.values))
         return;
-    if (!czr_factor_root_scales(w->f, w->numbers, w->numbers)) {
+    if (!czr_factor_root_scales(w->f, numbers, numbers)) {
         tell(w, CZR_ERR_NOT_POSITIVE);
         return;
     }
-    if (copy(w, w->at.scales, w->numbers, n * sizeof *w->numbers) &&
-        put(w, CZR_CUDA_FACTOR_SCALE, n * n, arguments) &&
+    if (copy(w, w->at.scales, numbers, n * sizeof *numbers) &&
+        czr_cuda_work_put(&w->base, CZR_CUDA_FACTOR_SCALE, n * n, arguments) &&
         agree(w, czr_cusolver_gram(w->cusolver, n, w->at.matrix, w->f->out[0],
-                                   w->call->stream)))
+                                   w->base.call->stream)))
         finish_square(w, CZR_CUDA_FACTOR_MIRROR, w->f->out[0]);
-    wait(w); /* for the scales: they are the next call's room */
+    /* For the scales: they are the next call's room. */
+    czr_cuda_work_wait(&w->base);
 }
 
 static void run_cholesky(work *w)
@@ -355,7 +278,7 @@ static void run_cholesky(work *w)
         !agree(w, czr_cusolver_cholesky(w->cusolver, n, l, &w->of_library)) ||
         !look(w))
         return;
-    if (w->seen->said[INFO] != 0)
+    if (said(w, CZR_SAID_INFO) != 0)
         tell(w, CZR_ERR_NOT_POSITIVE);
     else
         finish_square(w, CZR_CUDA_FACTOR_LOWER, l);
@@ -373,11 +296,12 @@ static void run_qr(work *w)
     if (turn(w, f->a, w->at.matrix, f->m, f->n, NULL) &&
         agree(w, czr_cusolver_qr(w->cusolver, f->m, f->n, w->at.matrix,
                                  w->at.values, &w->of_library)) &&
-        put(w, CZR_CUDA_FACTOR_ROWS, s * f->n, arguments) &&
+        czr_cuda_work_put(&w->base, CZR_CUDA_FACTOR_ROWS, s * f->n,
+                          arguments) &&
         agree(w, czr_cusolver_qr_vectors(w->cusolver, f->m, f->n, w->at.matrix,
                                          w->at.values, &w->of_library)) &&
         turn(w, w->at.matrix, f->out[0], s, f->m, signs) && look(w))
-        agree(w, w->seen->said[INFO] == 0);
+        agree(w, said(w, CZR_SAID_INFO) == 0);
 }
 
 static void run_solve(work *w)
@@ -390,7 +314,8 @@ static void run_solve(work *w)
 
     if (copy(w, f->out[0], f->b, f->n * f->k * sizeof *f->b))
         agree(w, czr_cusolver_solve(w->cusolver, f->n, f->k, f->a, is_upper,
-                                    is_transposed, f->out[0], w->call->stream));
+                                    is_transposed, f->out[0],
+                                    w->base.call->stream));
 }
 
 static void run(work *w)
@@ -419,16 +344,10 @@ static bool begin(work *w)
     const bool has_b = is_solve(f->kind);
     const size_t rows = f->kind == CZR_FACTOR_QR ? f->m : f->n;
 
-    w->seen->skip = 0;
-    if (!note(w, czr_context_fill(w->call->stages->context,
-                                  czr_address_of(w->at.said), 0, ALIGN,
-                                  w->call->stream)) ||
-        !check(w, f->a, rows * f->n, has_b ? f->n + 1 : 0) ||
-        (has_b && !check(w, f->b, f->n * f->k, 0)) ||
-        (w->call->skip &&
-         !copy(w, &w->seen->skip, w->call->skip, sizeof w->seen->skip)))
-        return false;
-    return look(w) && w->seen->skip == 0;
+    return czr_cuda_work_clear(&w->base) &&
+           check(w, f->a, rows * f->n, has_b ? f->n + 1 : 0) &&
+           (!has_b || check(w, f->b, f->n * f->k, 0)) &&
+           czr_cuda_work_begin(&w->base);
 }
 
 czr_status czr_cuda_solver_put(const czr_cuda_call *call,
@@ -436,26 +355,23 @@ czr_status czr_cuda_solver_put(const czr_cuda_call *call,
                                const czr_factor *f)
 {
     const czr_cuda_solver *solver = &call->stages->products->solver;
-    work w = {.call = call,
+    work w = {.base = czr_cuda_work_of(call),
               .f = f,
               .cusolver = solver->cusolver,
-              .seen = solver->pinned,
-              .numbers =
-                  (void *)((unsigned char *)solver->pinned + sizeof(seen)),
               .at = lay_out(call->room, f)};
 
     w.of_library = (czr_cusolver_call){.room = known->room,
                                        .device = call->room + w.at.bytes,
                                        .host = solver->host,
-                                       .info = w.at.said + INFO,
+                                       .info = w.base.said + CZR_SAID_INFO,
                                        .stream = call->stream};
     if (!begin(&w))
-        return w.status;
-    if (w.seen->said[NOT_FINITE])
+        return w.base.status;
+    if (said(&w, CZR_SAID_NOT_FINITE))
         tell(&w, CZR_ERR_NOT_FINITE);
-    else if (w.seen->said[ZERO])
+    else if (said(&w, CZR_SAID_ZERO))
         tell(&w, CZR_ERR_SINGULAR);
     else
         run(&w);
-    return w.status;
+    return w.base.status;
 }

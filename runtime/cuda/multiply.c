@@ -191,18 +191,44 @@ static czr_status prepare_fast(czr_cuda_stages *stages, czr_cuda_known *known)
                : status;
 }
 
+static czr_status load_one(czr_cuda_stages *stages, czr_cuda_known *known)
+{
+    czr_status status = load_plain(stages, known);
+
+    if (status == CZR_OK)
+        status = prepare_fast(stages, known);
+    return status == CZR_OK ? czr_cuda_library_prepare(stages, known) : status;
+}
+
 static czr_status prepare_one(czr_cuda_stages *stages,
                               const czr_product *product)
 {
+    const size_t before = stages->room_bytes;
+
     if (find(stages->products, product, 1))
         return CZR_OK;
     czr_cuda_known *known = add(stages->products, product, 1);
     if (!known)
         return no_memory(stages);
-    czr_status status = load_plain(stages, known);
+    stages->room_bytes = 0;
+    const czr_status status = load_one(stages, known);
+    known->room_bytes = stages->room_bytes;
+    czr_cuda_stages_need(stages, before);
+    return status;
+}
+
+czr_status czr_cuda_product_prepare(czr_cuda_stages *stages,
+                                    const czr_product *product,
+                                    size_t *room_bytes)
+{
+    czr_status status = czr_cuda_products_make(stages);
+
+    *room_bytes = 0;
     if (status == CZR_OK)
-        status = prepare_fast(stages, known);
-    return status == CZR_OK ? czr_cuda_library_prepare(stages, known) : status;
+        status = prepare_one(stages, product);
+    if (status == CZR_OK)
+        *room_bytes = find(stages->products, product, 1)->room_bytes;
+    return status;
 }
 
 /* Of bf16; others are computed one by one. */

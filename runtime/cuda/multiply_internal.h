@@ -1,5 +1,5 @@
 /* What computes products and factorisations: private to multiply*.c and
- * factorise.c. */
+ * factorise*.c. */
 #ifndef CZR_CUDA_MULTIPLY_INTERNAL_H
 #define CZR_CUDA_MULTIPLY_INTERNAL_H
 
@@ -38,6 +38,7 @@ typedef struct czr_cuda_known {
     czr_cublas_plan *library;
     bool is_chosen; /* by the program, which measured it: to bf16 */
     void *finish;
+    size_t room_bytes; /* that a call takes of its room */
 } czr_cuda_known;
 
 /* A factorisation of one kind. */
@@ -48,9 +49,12 @@ typedef struct czr_cuda_factored {
     /* By cuSOLVER, which takes this besides; neither: the host's. */
     bool is_solved;
     czr_cusolver_room room;
+    /* By kernels of newton.cu, with so much room in front of its products'. */
+    bool is_iterated;
+    size_t iteration_bytes;
 } czr_cuda_factored;
 
-/* Kernels of factor.cu. */
+/* Kernels of factor.cu and newton.cu. */
 typedef enum czr_cuda_factor_kernel {
     CZR_CUDA_FACTOR_CHECK,
     CZR_CUDA_FACTOR_TURN,
@@ -58,10 +62,17 @@ typedef enum czr_cuda_factor_kernel {
     CZR_CUDA_FACTOR_MIRROR,
     CZR_CUDA_FACTOR_ROWS,
     CZR_CUDA_FACTOR_SCALE,
+    CZR_CUDA_NEWTON_NORM,
+    CZR_CUDA_NEWTON_START,
+    CZR_CUDA_NEWTON_TURN,
+    CZR_CUDA_NEWTON_MULTIPLY,
+    CZR_CUDA_NEWTON_DISTANCE,
+    CZR_CUDA_NEWTON_TAKE,
     CZR_CUDA_N_FACTOR_KERNELS
 } czr_cuda_factor_kernel;
 
-/* What cuSOLVER factorises with, one call at a time. */
+/* What the device factorises with, by cuSOLVER and without, one call at a time.
+ */
 typedef struct czr_cuda_solver {
     bool is_tried;
     czr_cusolver *cusolver;
@@ -157,6 +168,19 @@ czr_status czr_cuda_solver_put(const czr_cuda_call *call,
                                const czr_cuda_factored *known,
                                const czr_factor *factor);
 void czr_cuda_solver_close(czr_cuda_stages *stages);
+
+/* While stages are opened: what a call of one product, which is no stage's own,
+ * will need, and in *room_bytes how much of its room. */
+czr_status czr_cuda_product_prepare(czr_cuda_stages *stages,
+                                    const czr_product *product,
+                                    size_t *room_bytes);
+
+/* NEWTON_ROOT where matrices stay on the device; as the solver's. */
+czr_status czr_cuda_newton_prepare(czr_cuda_stages *stages,
+                                   czr_cuda_factored *known);
+czr_status czr_cuda_newton_put(const czr_cuda_call *call,
+                               const czr_cuda_factored *known,
+                               const czr_factor *factor);
 
 /* By the host, with what was prepared for it; the stream is waited for. */
 czr_status czr_cuda_host_put(const czr_cuda_call *call, const czr_factor *f);

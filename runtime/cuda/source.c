@@ -19,7 +19,7 @@ static const char *const files_of[CZR_N_SOURCE_BODIES][MAX_FILES] = {
                                   "product_plain.cu"},
     [CZR_SOURCE_EIGEN] = {"device.cuh", "global.cuh", "eigen.cu"},
     [CZR_SOURCE_FACTOR] = {"device.cuh", "global.cuh", "elementwise.cuh",
-                           "factor.cu"},
+                           "factor.cu", "newton.cu"},
     [CZR_SOURCE_COLLECT] = {"device.cuh", "global.cuh", "elementwise.cuh",
                             "atomics.cuh", "collect_sum.cu", "collect_step.cu",
                             "collect_memory.cu", "pack.cu"},

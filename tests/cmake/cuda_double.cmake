@@ -52,7 +52,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   cz_double_kernels(collect ${bodies}/collect_sum.cu ${bodies}/collect_step.cu
     ${bodies}/collect_memory.cu ${bodies}/pack.cu)
 
-  cz_double_kernels(factor ${bodies}/factor.cu)
+  cz_double_kernels(factor ${bodies}/factor.cu ${bodies}/newton.cu)
 
   # Strict where there are products: only then their bits are those of C.
   cz_double_program(elements ${CMAKE_CURRENT_SOURCE_DIR}/cuda/elements.cz)

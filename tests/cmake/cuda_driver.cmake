@@ -32,10 +32,10 @@ endif()
 file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/*_test.c)
 # Where cuda_double.cmake has kernels run.
 if(TARGET double_factor)
-  set(factorise factorise factorise_library)
+  set(factorise factorise factorise_library factorise_newton)
 else()
   set(factorise factorise)
-  list(FILTER tests EXCLUDE REGEX factorise_library_test)
+  list(FILTER tests EXCLUDE REGEX "factorise_(library|newton)_test")
 endif()
 foreach(file ${tests})
   get_filename_component(stem ${file} NAME_WE)
@@ -178,9 +178,11 @@ foreach(name multiply multiply_tensor multiply_batch multiply_chosen
     double_cusolver)
 endforeach()
 if(TARGET double_factor)
-  target_link_libraries(cuda_driver_factorise_library_test PRIVATE double_factor)
-  set_tests_properties(cuda_driver_factorise_library_test PROPERTIES
-    SKIP_RETURN_CODE 77)
+  foreach(name library newton)
+    target_link_libraries(cuda_driver_factorise_${name}_test PRIVATE double_factor)
+    set_tests_properties(cuda_driver_factorise_${name}_test PROPERTIES
+      SKIP_RETURN_CODE 77)
+  endforeach()
   find_library(CUSOLVER_LIBRARY NAMES libcusolver.so.12 libcusolver.so.11
     HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES lib lib64)
   if(NOT CUSOLVER_LIBRARY)

@@ -15,7 +15,8 @@ enum { WORK = 1 << 20, N_OUT = 2 };
 /* What tests say before they try. */
 static unsigned seed = 1;
 static bool trial_is_strict = true;
-static const char *trial_cusolver; /* where it is; not asked of strict plans */
+/* Where they are; not asked of strict plans. */
+static const char *trial_cusolver, *trial_cublas;
 /* Kernels of factor.cu, behind fake_reset; NULL: not run. */
 static void (*trial_kernels)(void);
 
@@ -88,14 +89,24 @@ static inline trial make_trial(czr_factor_kind kind, size_t m, size_t n,
     return t;
 }
 
+static inline float *trial_operand(const trial *t)
+{
+    const union {
+        const float *given;
+        float *taken;
+    } a = {t->f.a};
+
+    return a.taken;
+}
+
 static inline void drop_trial(trial *t)
 {
     const union {
         const float *given;
         float *taken;
-    } a = {t->f.a}, b = {t->f.b};
+    } b = {t->f.b};
 
-    free(a.taken);
+    free(trial_operand(t));
     free(b.taken);
     free(t->f.out[0]);
     free(t->f.out[1]);
@@ -128,6 +139,7 @@ static inline czr_status trial_open(test_stages *s)
     const czr_status status = stages_open(s, trial_is_strict);
 
     s->stages.cusolver = trial_cusolver;
+    s->stages.cublas = trial_cublas;
     return status;
 }
 
@@ -256,7 +268,7 @@ static inline double residual(const trial *t, float *const results[N_OUT])
 
 static inline void note_warning(void *user, const char *line)
 {
-    *(bool *)user |= strstr(line, "not by cuSOLVER") != NULL;
+    *(bool *)user |= strstr(line, "not by cu") != NULL;
 }
 
 /* Each call of the driver fails in turn: a status, and nothing is left. */
@@ -274,7 +286,7 @@ static inline void fail_in_turn(czr_factor_kind kind, size_t n_rows)
         if (status == CZR_OK)
             status = factorise(&s, &t, results, &other);
         const bool has_failed = fake_has_failed();
-        bool is_warned = false; /* and the host takes over */
+        bool is_warned = false; /* and others take over */
         if (s.stages.context)
             czr_cuda_products_describe(&s.stages, note_warning, &is_warned);
         free_all(&s, &t);

@@ -46,16 +46,6 @@ static trial trial_of(const shape *s)
     return make_trial(s->kind, s->m, s->n, s->k);
 }
 
-static float *operand(trial *t)
-{
-    const union {
-        const float *given;
-        float *taken;
-    } a = {t->f.a};
-
-    return a.taken;
-}
-
 /* ---- as the host -------------------------------------------------------- */
 
 static void expect_near(const float *mine, const float *its, size_t n)
@@ -167,7 +157,7 @@ static void what_fails_has_a_name(void **state)
         trial t = trial_of(&spoiled[i / 2].of);
         const czr_status before = i % 2 ? CZR_ERR_PARAM : CZR_OK;
         float *results[N_OUT];
-        operand(&t)[spoiled[i / 2].at] = spoiled[i / 2].value;
+        trial_operand(&t)[spoiled[i / 2].at] = spoiled[i / 2].value;
         t.failed = (int32_t)before;
         assert_int_equal(run(&t, results), spoiled[i / 2].status);
         assert_int_equal(t.failed,
@@ -232,15 +222,14 @@ static void list(const char *path, char *lines)
 {
     const czr_factor both[] = {
         {.kind = CZR_FACTOR_QR, .m = 3, .n = 5},
-        {.kind = CZR_FACTOR_SOLVE_LOWER, .m = 4, .n = 4, .k = 2},
-        {.kind = CZR_FACTOR_NEWTON_ROOT, .m = 4, .n = 4}};
+        {.kind = CZR_FACTOR_SOLVE_LOWER, .m = 4, .n = 4, .k = 2}};
     test_stages s;
 
     trial_restart();
     assert_int_equal(stages_open(&s, false), CZR_OK);
     s.stages.cusolver = path;
     const czr_cuda_call call = {.stages = &s.stages};
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 2; i++)
         assert_int_equal(czr_cuda_factorise(&call, &both[i]), CZR_OK);
     assert_false(czr_cuda_products_is_capturable(&s.stages));
     lines[0] = '\0';
@@ -258,15 +247,13 @@ static void what_is_missing_is_said(void **state)
     list(CUSOLVER_PATH, lines);
     snprintf(expected, sizeof expected,
              "qr of f32[3, 5]: cuSOLVER, for which the host waits\n"
-             "solve_lower of f32[4, 4]: cuBLAS, behind a look of the host's\n"
-             "newton_root of f32[4, 4]: %s",
-             host);
+             "solve_lower of f32[4, 4]: cuBLAS, behind a look of the host's\n");
     assert_string_equal(lines, expected);
     list("/nowhere/libcusolver.so", lines);
     snprintf(expected, sizeof expected,
-             "qr of f32[3, 5]: %ssolve_lower of f32[4, 4]: %snewton_root of "
-             "f32[4, 4]: %snot by cuSOLVER: cuSOLVER is missing\n",
-             host, host, host);
+             "qr of f32[3, 5]: %ssolve_lower of f32[4, 4]: %snot by cuSOLVER: "
+             "cuSOLVER is missing\n",
+             host, host);
     assert_string_equal(lines, expected);
     list(NVRTC_PATH, lines);
     assert_non_null(strstr(lines, "cuSOLVER has no cusolverGetVersion\n"));
