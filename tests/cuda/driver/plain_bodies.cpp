@@ -115,11 +115,14 @@ void run_copy(void **arguments)
 
 void plain_bodies_register(void)
 {
+    // Other bodies have this one, too.
+    static const int copy_arguments[] = {8, 8, 8, 8};
+
     fake_register("product_plain", run_product);
     fake_register("product_parts", run_product);
     fake_register("product_finish", run_finish);
     fake_register("product_turn", run_turn);
-    fake_register("copy_bytes", run_copy);
+    fake_register_sized("copy_bytes", run_copy, 4, copy_arguments);
 }
 
 bool plain_bodies_write_code(const char *text, char *code, size_t n)
