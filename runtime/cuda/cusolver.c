@@ -112,20 +112,25 @@ static bool aim(const czr_cusolver *c, void *stream)
 
 /* ---- eigenvalues -------------------------------------------------------- */
 
-bool czr_cusolver_eigh_room(const czr_cusolver *c, size_t n,
+static int type_of(bool is_wide)
+{
+    return is_wide ? CZR_CUSOLVER_64F : CZR_CUSOLVER_32F;
+}
+
+bool czr_cusolver_eigh_room(const czr_cusolver *c, bool is_wide, size_t n,
                             czr_cusolver_room *out)
 {
-    const int type = CZR_CUSOLVER_32F;
+    const int type = type_of(is_wide);
 
     return c->syevd_room(c->handle, c->parameters, CZR_CUSOLVER_VECTORS,
                          CZR_CUSOLVER_LOWER, (int64_t)n, type, NULL, (int64_t)n,
                          type, NULL, type, &out->device, &out->host) == 0;
 }
 
-bool czr_cusolver_eigh(const czr_cusolver *c, size_t n, float *a, float *values,
-                       const czr_cusolver_call *call)
+bool czr_cusolver_eigh(const czr_cusolver *c, bool is_wide, size_t n, void *a,
+                       void *values, const czr_cusolver_call *call)
 {
-    const int type = CZR_CUSOLVER_32F;
+    const int type = type_of(is_wide);
 
     return aim(c, call->stream) &&
            c->syevd(c->handle, c->parameters, CZR_CUSOLVER_VECTORS,

@@ -1,5 +1,6 @@
 /* cuSOLVER, opened when asked for, and the cuBLAS that it brings along:
- * factorisations of f32 matrices.  No header of CUDA is needed.
+ * factorisations of f32 matrices, eigenvalues in f64, too.  No header of CUDA
+ * is needed.
  *
  * Matrices of ours lie by rows, and what the library has column by column is
  * said to lie by columns.  Each function but the rooms' puts its work behind
@@ -40,12 +41,12 @@ czr_status czr_cusolver_open(const char *path, czr_cusolver **out,
 void czr_cusolver_close(czr_cusolver *cusolver);
 
 /* Of a symmetric matrix [n, n], of which the triangle on and above the diagonal
- * counts: values ascend, and rows of a become vectors.  info > 0: they did not
- * converge. */
-bool czr_cusolver_eigh_room(const czr_cusolver *c, size_t n,
+ * counts: values ascend, and rows of a become vectors; all f32, or f64 where
+ * is_wide.  info > 0: they did not converge. */
+bool czr_cusolver_eigh_room(const czr_cusolver *c, bool is_wide, size_t n,
                             czr_cusolver_room *out);
-bool czr_cusolver_eigh(const czr_cusolver *c, size_t n, float *a, float *values,
-                       const czr_cusolver_call *call);
+bool czr_cusolver_eigh(const czr_cusolver *c, bool is_wide, size_t n, void *a,
+                       void *values, const czr_cusolver_call *call);
 
 /* Of a positive matrix: its triangle on and below the diagonal becomes the
  * factor's, what is above is left as it was.  info > 0: it is not positive. */

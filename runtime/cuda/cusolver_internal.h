@@ -10,6 +10,7 @@
  * cublasSideMode_t, cublasDiagType_t. */
 enum {
     CZR_CUSOLVER_32F = 0,
+    CZR_CUSOLVER_64F = 1,
     CZR_CUSOLVER_VECTORS = 1,
     CZR_CUSOLVER_LOWER = 0,
     CZR_CUSOLVER_UPPER = 1,

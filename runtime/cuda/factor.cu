@@ -85,3 +85,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     for (u64 i = thread_in_grid(); i < n * n; i += threads_in_grid())
         x[i] *= scales[i / n];
 }
+
+// to [n] = from [n], which are exact there.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    factor_widen(const float *from, double *to, u64 n)
+{
+    for (u64 i = thread_in_grid(); i < n; i += threads_in_grid())
+        to[i] = from[i];
+}
+
+// to [n] = from [n], to nearest even; what is beyond f32 becomes infinity.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    factor_narrow(const double *from, float *to, u64 n)
+{
+    for (u64 i = thread_in_grid(); i < n; i += threads_in_grid())
+        to[i] = (float)from[i];
+}

@@ -288,9 +288,8 @@ static bool is_for_device(const czr_cuda_stages *stages, const czr_factor *f)
 static bool is_for_host(const czr_cuda_stages *stages,
                         const czr_cuda_factored *known)
 {
-    if (known->is_iterated)
-        return stages->program->program->strict;
-    return !known->is_solved || czr_cuda_solver_repeats(&known->shape);
+    return known->is_iterated ? stages->program->program->strict
+                              : !known->is_solved;
 }
 
 static czr_status prepare(czr_cuda_stages *stages, const czr_factor *f)

@@ -1,10 +1,11 @@
 /* Factorisations by cuSOLVER.  The host waits twice: before, for whether the
  * step is skipped and the operands are finite, so that the library is given
- * neither; and after, for whether it came to an end. */
+ * neither; and after, for whether it came to an end: eigenvalues that do not
+ * converge in f32 are sought once more in f64, for which there is room always.
+ */
 #include "runtime/cuda/factorise_internal.h"
 
 #include "runtime/factor.h"
-#include "runtime/library.h"
 #include "runtime/memory.h"
 
 #include <stdio.h>
@@ -17,11 +18,20 @@ typedef struct places {
     float *values; /* of ROOT; of QR: tau */
     float *scales; /* of ROOT; of QR: signs */
     size_t bytes;  /* behind them is the library's own room */
+    /* Of EIGH and ROOT in f64, where that room was: what the library works on,
+     * and again its own. */
+    double *wide, *wide_values;
+    size_t wide_bytes;
 } places;
 
 static float *take(unsigned char *base, size_t *bytes, size_t n)
 {
     return czr_cuda_work_take(base, bytes, n * sizeof(float));
+}
+
+static bool has_eigenvalues(const czr_factor *f)
+{
+    return f->kind == CZR_FACTOR_EIGH || f->kind == CZR_FACTOR_ROOT;
 }
 
 static size_t least(const czr_factor *f)
@@ -37,12 +47,18 @@ static places lay_out(unsigned char *base, const czr_factor *f)
     const size_t order = is_qr ? least(f) : is_root ? f->n : 0;
     places p = {.bytes = CZR_CUDA_WORK_ALIGN};
 
-    p.matrix = take(base, &p.bytes,
-                    is_qr || is_root || f->kind == CZR_FACTOR_EIGH
-                        ? (is_qr ? f->m : f->n) * f->n
-                        : 0);
+    p.matrix =
+        take(base, &p.bytes,
+             is_qr || has_eigenvalues(f) ? (is_qr ? f->m : f->n) * f->n : 0);
     p.values = take(base, &p.bytes, order);
     p.scales = take(base, &p.bytes, order);
+    p.wide_bytes = p.bytes;
+    if (has_eigenvalues(f)) {
+        p.wide = czr_cuda_work_take(base, &p.wide_bytes,
+                                    f->n * f->n * sizeof(double));
+        p.wide_values =
+            czr_cuda_work_take(base, &p.wide_bytes, f->n * sizeof(double));
+    }
     return p;
 }
 
@@ -54,15 +70,21 @@ static bool is_solve(czr_factor_kind kind)
            kind == CZR_FACTOR_SOLVE_UPPER || kind == CZR_FACTOR_SOLVE_UPPER_T;
 }
 
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 /* False: not by the library. */
 static bool ask_room(const czr_cusolver *library, const czr_factor *f,
-                     czr_cusolver_room *out)
+                     czr_cusolver_room *out, czr_cusolver_room *wide)
 {
-    *out = (czr_cusolver_room){0, 0};
+    *out = *wide = (czr_cusolver_room){0, 0};
     switch (f->kind) {
     case CZR_FACTOR_EIGH:
     case CZR_FACTOR_ROOT:
-        return czr_cusolver_eigh_room(library, f->n, out);
+        return czr_cusolver_eigh_room(library, false, f->n, out) &&
+               czr_cusolver_eigh_room(library, true, f->n, wide);
     case CZR_FACTOR_QR:
         return czr_cusolver_qr_room(library, f->m, f->n, out);
     case CZR_FACTOR_CHOLESKY:
@@ -120,19 +142,17 @@ czr_status czr_cuda_solver_prepare(czr_cuda_stages *stages,
 
     if (stages->program->program->strict || !(library = open_library(stages)))
         return CZR_OK;
-    if (!ask_room(library, f, &known->room)) {
+    if (!ask_room(library, f, &known->room, &known->wide_room)) {
         snprintf(stages->products->solver.warning, CZR_CUSOLVER_MESSAGE,
                  "cuSOLVER has nothing for [%zu, %zu]", f->m, f->n);
         return CZR_OK;
     }
     known->is_solved = true;
-    czr_cuda_stages_need(stages, lay_out(NULL, f).bytes + known->room.device);
-    return make_room(stages, f, known->room.host);
-}
-
-bool czr_cuda_solver_repeats(const czr_factor *f)
-{
-    return f->kind == CZR_FACTOR_EIGH || f->kind == CZR_FACTOR_ROOT;
+    const places at = lay_out(NULL, f);
+    czr_cuda_stages_need(stages, at.bytes + known->room.device);
+    czr_cuda_stages_need(stages, at.wide_bytes + known->wide_room.device);
+    return make_room(stages, f,
+                     larger(known->room.host, known->wide_room.host));
 }
 
 void czr_cuda_solver_close(czr_cuda_stages *stages)
@@ -151,7 +171,7 @@ typedef struct work {
     const czr_factor *f;
     const czr_cusolver *cusolver;
     places at;
-    czr_cusolver_call of_library;
+    czr_cusolver_call of_library, of_wide;
 } work;
 
 /* What the library says of a call. */
@@ -215,26 +235,59 @@ static bool finish_square(work *w, czr_cuda_factor_kernel kernel, float *x)
 
 /* ---- what each kind is -------------------------------------------------- */
 
+/* Whether there are vectors at w->at.matrix now, and values; it waits. */
+static bool has_converged(work *w, const float *values)
+{
+    const size_t n = w->f->n;
+
+    return check(w, w->at.matrix, n * n, 0) && check(w, values, n, 0) &&
+           (w->f->kind != CZR_FACTOR_ROOT ||
+            copy(w, w->base.numbers, values, n * sizeof *values)) &&
+           look(w) && said(w, CZR_SAID_INFO) == 0 &&
+           !said(w, CZR_SAID_NOT_FINITE);
+}
+
+static bool find_in_f32(work *w, float *values)
+{
+    const size_t n = w->f->n;
+
+    return copy(w, w->at.matrix, w->f->a, n * n * sizeof(float)) &&
+           agree(w, czr_cusolver_eigh(w->cusolver, false, n, w->at.matrix,
+                                      values, &w->of_library)) &&
+           has_converged(w, values);
+}
+
+static bool narrow(work *w, const double *from, float *to, size_t n)
+{
+    uint64_t count = n;
+    void *arguments[] = {&from, &to, &count};
+
+    return czr_cuda_work_put(&w->base, CZR_CUDA_FACTOR_NARROW, n, arguments);
+}
+
+static bool find_in_f64(work *w, float *values)
+{
+    const size_t n = w->f->n;
+    const float *a = w->f->a;
+    uint64_t count = n * n;
+    void *widen[] = {&a, &w->at.wide, &count};
+
+    return czr_cuda_work_clear(&w->base) &&
+           czr_cuda_work_put(&w->base, CZR_CUDA_FACTOR_WIDEN, n * n, widen) &&
+           agree(w, czr_cusolver_eigh(w->cusolver, true, n, w->at.wide,
+                                      w->at.wide_values, &w->of_wide)) &&
+           narrow(w, w->at.wide, w->at.matrix, n * n) &&
+           narrow(w, w->at.wide_values, values, n) && has_converged(w, values);
+}
+
 /* Vectors in rows at w->at.matrix.  False, with a status that may be CZR_OK: no
  * more is to be done. */
 static bool find_rows(work *w, float *values)
 {
-    const size_t n = w->f->n;
-
-    if (!copy(w, w->at.matrix, w->f->a, n * n * sizeof(float)) ||
-        !agree(w, czr_cusolver_eigh(w->cusolver, n, w->at.matrix, values,
-                                    &w->of_library)) ||
-        !check(w, w->at.matrix, n * n, 0) || !check(w, values, n, 0) ||
-        (w->f->kind == CZR_FACTOR_ROOT &&
-         !copy(w, w->base.numbers, values, n * sizeof *values)) ||
-        !look(w))
-        return false;
-    if (said(w, CZR_SAID_INFO) == 0 && !said(w, CZR_SAID_NOT_FINITE))
+    if (find_in_f32(w, values) ||
+        (w->base.status == CZR_OK && find_in_f64(w, values)))
         return true;
-    /* The host has another routine, and one in f64. */
-    if (czr_library_has_lapack())
-        czr_cuda_work_note(&w->base, czr_cuda_host_put(w->base.call, w->f));
-    else
+    if (w->base.status == CZR_OK)
         tell(w, CZR_ERR_NO_CONVERGENCE);
     return false;
 }
@@ -365,6 +418,9 @@ czr_status czr_cuda_solver_put(const czr_cuda_call *call,
                                        .host = solver->host,
                                        .info = w.base.said + CZR_SAID_INFO,
                                        .stream = call->stream};
+    w.of_wide = w.of_library;
+    w.of_wide.room = known->wide_room;
+    w.of_wide.device = call->room + w.at.wide_bytes;
     if (!begin(&w))
         return w.base.status;
     if (said(&w, CZR_SAID_NOT_FINITE))

@@ -14,6 +14,8 @@ static czr_status load_kernels(czr_cuda_stages *stages)
         [CZR_CUDA_FACTOR_MIRROR] = "factor_mirror",
         [CZR_CUDA_FACTOR_ROWS] = "factor_rows",
         [CZR_CUDA_FACTOR_SCALE] = "factor_scale",
+        [CZR_CUDA_FACTOR_WIDEN] = "factor_widen",
+        [CZR_CUDA_FACTOR_NARROW] = "factor_narrow",
         [CZR_CUDA_NEWTON_NORM] = "newton_norm",
         [CZR_CUDA_NEWTON_START] = "newton_start",
         [CZR_CUDA_NEWTON_TURN] = "newton_turn",

@@ -46,9 +46,10 @@ typedef struct czr_cuda_factored {
     struct czr_cuda_factored *next;
     czr_factor shape; /* its pointers are not followed */
     void *eigen;      /* kernel of eigen.cu */
-    /* By cuSOLVER, which takes this besides; neither: the host's. */
+    /* By cuSOLVER, which takes this besides, for eigenvalues in f64 that; by
+     * nothing of these: the host's. */
     bool is_solved;
-    czr_cusolver_room room;
+    czr_cusolver_room room, wide_room;
     /* By kernels of newton.cu, with so much room in front of its products'. */
     bool is_iterated;
     size_t iteration_bytes;
@@ -62,6 +63,8 @@ typedef enum czr_cuda_factor_kernel {
     CZR_CUDA_FACTOR_MIRROR,
     CZR_CUDA_FACTOR_ROWS,
     CZR_CUDA_FACTOR_SCALE,
+    CZR_CUDA_FACTOR_WIDEN,
+    CZR_CUDA_FACTOR_NARROW,
     CZR_CUDA_NEWTON_NORM,
     CZR_CUDA_NEWTON_START,
     CZR_CUDA_NEWTON_TURN,
@@ -161,8 +164,6 @@ bool czr_cuda_library_put(const czr_cuda_call *call,
  * strict; else nothing is done. */
 czr_status czr_cuda_solver_prepare(czr_cuda_stages *stages,
                                    czr_cuda_factored *known);
-/* Whether the host computes it once more where eigenvalues do not converge. */
-bool czr_cuda_solver_repeats(const czr_factor *factor);
 /* Computes the whole and waits for the stream. */
 czr_status czr_cuda_solver_put(const czr_cuda_call *call,
                                const czr_cuda_factored *known,

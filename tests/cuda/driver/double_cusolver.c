@@ -30,13 +30,14 @@ extern int double_cusolver_fails, double_cusolver_diverges,
     double_cusolver_launches;
 int double_cusolver_fails, double_cusolver_diverges, double_cusolver_launches;
 
-enum { FAILED = 7, DEVICE = 768, HOST = 96, BLOCK = 64 };
+/* Room of a routine; in f64 it is more by WIDER. */
+enum { FAILED = 7, DEVICE = 768, HOST = 96, WIDER = 256, BLOCK = 64 };
 
 typedef enum routine { SYEVD, POTRF, GEQRF, ORGQR, TRSM, SYRK } routine;
 
 typedef struct job {
     routine routine;
-    int is_lower, is_transposed;
+    int is_lower, is_transposed, is_wide;
     size_t m, n, k;
     float *a, *b;
     void *room;
@@ -71,23 +72,49 @@ static void *take(size_t n)
     return memory;
 }
 
-static int syevd(const job *j, float *a)
+static bool find_f32(size_t n, float *a, float *values)
 {
-    const size_t n = j->n, n_work = 1 + 6 * n + 2 * n * n;
-    float *values = memory(j->b, n), *work = take(n_work);
+    const size_t n_work = 1 + 6 * n + 2 * n * n;
+    float *work = take(n_work);
     int *integers = take(3 + 5 * n);
     const bool is_found =
-        values &&
         czr_library_eigh_f32(n, a, values, work, n_work, integers, 3 + 5 * n);
 
     free(work);
     free(integers);
+    return is_found;
+}
+
+static bool find_f64(size_t n, double *a, double *values)
+{
+    double *work = take(6 * n);
+    const bool is_found = czr_library_eigh_f64(n, a, values, work, 3 * n);
+
+    free(work);
+    return is_found;
+}
+
+static int syevd(const job *j, float *a)
+{
+    const size_t n = j->n, size = j->is_wide ? 2 : 1;
+    float *values = memory(j->b, n * size);
+    const union {
+        float *narrow;
+        void *any;
+        double *wide;
+    } matrix = {a}, found = {values};
+
+    if (!values)
+        return 1;
     if (double_cusolver_diverges > 0) {
         double_cusolver_diverges--;
-        memset(a, 0x3f, n * n * sizeof *a); /* finite, and no vectors */
+        /* NaN, and then what is finite, but no vectors. */
+        memset(a, j->is_wide ? 0x3f : 0xff, n * n * size * sizeof *a);
+        memset(values, 0x3f, n * size * sizeof *values);
         return 1;
     }
-    return !is_found;
+    return j->is_wide ? !find_f64(n, matrix.wide, found.wide)
+                      : !find_f32(n, a, values);
 }
 
 /* a [m, n] by columns; LAPACK of ours has it by rows. */
@@ -154,12 +181,13 @@ static void run(void **arguments)
     job j;
 
     memcpy(&j, arguments[0], sizeof j);
-    float *a = memory(j.a, j.m * j.n);
-    float *room = j.room ? memory(j.room, DEVICE / sizeof(float)) : NULL;
+    const size_t room_bytes = DEVICE + (j.is_wide ? WIDER : 0);
+    float *a = memory(j.a, j.m * j.n * (j.is_wide ? 2 : 1));
+    float *room = j.room ? memory(j.room, room_bytes / sizeof(float)) : NULL;
     int *info =
         j.info ? fake_at((uint64_t)(uintptr_t)j.info, sizeof *info) : NULL;
     if (room)
-        memset(room, 0xff, DEVICE);
+        memset(room, 0xff, room_bytes);
     if (!a || (j.info && !info))
         return;
     const int said = compute(&j, a);
@@ -193,14 +221,20 @@ static int tell_room(size_t *device, size_t *host)
     return 0;
 }
 
+static bool is_room_for(size_t wider, const void *device, size_t device_bytes,
+                        void *host, size_t host_bytes)
+{
+    if ((uintptr_t)device % 256 || !device || device_bytes != DEVICE + wider ||
+        !host || host_bytes != HOST + wider)
+        return false;
+    memset(host, 0xff, host_bytes);
+    return true;
+}
+
 static bool is_room(const void *device, size_t device_bytes, void *host,
                     size_t host_bytes)
 {
-    if ((uintptr_t)device % 256 || !device || device_bytes != DEVICE || !host ||
-        host_bytes != HOST)
-        return false;
-    memset(host, 0xff, HOST);
-    return true;
+    return is_room_for(0, device, device_bytes, host, host_bytes);
 }
 
 int cusolverGetVersion(int *version)
@@ -264,10 +298,12 @@ int cusolverDnXsyevd_bufferSize(void *h, void *parameters, int mode,
 {
     (void)a;
     (void)w;
-    return !h || !parameters || mode != 1 || triangle || stride != n ||
-                   a_type || w_type || type
-               ? FAILED
-               : tell_room(device, host);
+    if (!h || !parameters || mode != 1 || triangle || stride != n ||
+        a_type != type || w_type != type || tell_room(device, host) != 0)
+        return FAILED;
+    *device += type ? WIDER : 0;
+    *host += type ? WIDER : 0;
+    return type != 0 && type != 1;
 }
 
 int cusolverDnXsyevd(void *h, void *parameters, int mode, int triangle,
@@ -276,6 +312,7 @@ int cusolverDnXsyevd(void *h, void *parameters, int mode, int triangle,
                      void *host, size_t host_bytes, int *info)
 {
     job j = {.routine = SYEVD,
+             .is_wide = type,
              .m = (size_t)n,
              .n = (size_t)n,
              .a = a,
@@ -284,8 +321,9 @@ int cusolverDnXsyevd(void *h, void *parameters, int mode, int triangle,
              .info = info};
 
     return fails() || !parameters || mode != 1 || triangle || stride != n ||
-                   a_type || w_type || type ||
-                   !is_room(device, device_bytes, host, host_bytes)
+                   a_type != type || w_type != type ||
+                   !is_room_for(type ? WIDER : 0, device, device_bytes, host,
+                                host_bytes)
                ? FAILED
                : put(h, &j);
 }

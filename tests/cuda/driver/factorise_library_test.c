@@ -167,20 +167,22 @@ static void what_fails_has_a_name(void **state)
     }
 }
 
-/* ---- by the host after all ---------------------------------------------- */
+/* ---- once more ---------------------------------------------------------- */
 
-static void the_host_tries_once_more(void **state)
+static const shape with_eigenvalues[] = {{CZR_FACTOR_EIGH, 130, 130, 0},
+                                         {CZR_FACTOR_ROOT, 12, 12, 0}};
+
+static void what_f32_does_not_find_f64_does(void **state)
 {
-    static const shape both[] = {{CZR_FACTOR_EIGH, 130, 130, 0},
-                                 {CZR_FACTOR_ROOT, 12, 12, 0}};
-
     (void)state;
     for (int i = 0; i < 2; i++) {
-        trial t = trial_of(&both[i]);
+        trial t = trial_of(&with_eigenvalues[i]);
         float *results[N_OUT];
         *diverges = 1;
+        *launches = 0;
         assert_int_equal(run(&t, results), CZR_OK);
         assert_int_equal(*diverges, 0);
+        assert_true(*launches >= 2);
         assert_int_equal(t.failed, CZR_OK);
         assert_int_equal(factorise_on_host(&t), CZR_OK);
         expect_right(&t, results, false);
@@ -188,6 +190,26 @@ static void the_host_tries_once_more(void **state)
         drop_trial(&t);
     }
 }
+
+static void what_f64_does_not_find_is_told(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        trial t = trial_of(&with_eigenvalues[i / 2]);
+        float *results[N_OUT];
+        const czr_status before = i % 2 ? CZR_ERR_PARAM : CZR_OK;
+        t.failed = (int32_t)before;
+        *diverges = 2;
+        assert_int_equal(run(&t, results), CZR_ERR_NO_CONVERGENCE);
+        assert_int_equal(*diverges, 0);
+        assert_int_equal(t.failed,
+                         before == CZR_OK ? CZR_ERR_NO_CONVERGENCE : before);
+        drop_results(results);
+        drop_trial(&t);
+    }
+}
+
+/* ---- by the host -------------------------------------------------------- */
 
 /* Strict plans do not ask. */
 static void others_are_the_hosts(void **state)
@@ -346,7 +368,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(results_are_those_of_the_host),
         cmocka_unit_test(skipped_steps_ask_nothing),
         cmocka_unit_test(what_fails_has_a_name),
-        cmocka_unit_test(the_host_tries_once_more),
+        cmocka_unit_test(what_f32_does_not_find_f64_does),
+        cmocka_unit_test(what_f64_does_not_find_is_told),
         cmocka_unit_test(others_are_the_hosts),
         cmocka_unit_test(what_is_missing_is_said),
         cmocka_unit_test(failures_of_the_library_are_no_wrong_results),

@@ -288,23 +288,24 @@ static void what_has_no_root_has_a_name(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 4 * (sizeof spoiled / sizeof *spoiled); i++) {
-        const of_matrix *m = &spoiled[i / 4].of;
+        const size_t which = i / 4;
+        const of_matrix *m = &spoiled[which].of;
         const czr_status before = i % 2 ? CZR_ERR_PARAM : CZR_OK;
         double *root;
         trial t = newton_trial(m, &root);
         float *results[N_OUT], *a = trial_operand(&t);
-        if (spoiled[i / 4].at < m->n * m->n)
-            a[spoiled[i / 4].at] = spoiled[i / 4].value;
-        for (size_t e = 0; spoiled[i / 4].at == m->n * m->n && e < 49; e++)
-            a[e] *= spoiled[i / 4].value;
-        t.f.parameters[3] = spoiled[i / 4].most;
+        if (spoiled[which].at < m->n * m->n)
+            a[spoiled[which].at] = spoiled[which].value;
+        for (size_t e = 0; spoiled[which].at == m->n * m->n && e < 49; e++)
+            a[e] *= spoiled[which].value;
+        t.f.parameters[3] = spoiled[which].most;
         t.failed = (int32_t)before;
         trial_is_strict = i % 4 > 1;
-        assert_int_equal(run(&t, results), spoiled[i / 4].status);
+        assert_int_equal(run(&t, results), spoiled[which].status);
         trial_is_strict = false;
         assert_int_equal(t.failed,
-                         before == CZR_OK ? spoiled[i / 4].status : before);
-        assert_int_equal(factorise_on_host(&t), spoiled[i / 4].status);
+                         before == CZR_OK ? spoiled[which].status : before);
+        assert_int_equal(factorise_on_host(&t), spoiled[which].status);
         drop_results(results);
         drop_trial(&t);
         free(root);
