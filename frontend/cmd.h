@@ -17,7 +17,8 @@ enum {
     CZ_EXIT_ERRORS,
     CZ_EXIT_USAGE,
     CZ_EXIT_INFEASIBLE,
-    CZ_EXIT_DIFFERENT /* of diff */
+    CZ_EXIT_DIFFERENT, /* of diff */
+    CZ_EXIT_NO_GPU     /* of run: what E0703 says */
 };
 
 /* How diagnostics are written. */
@@ -49,7 +50,8 @@ typedef struct cz_cmd_options {
     const char *output;
     const char *ir; /* NULL: none; "scheduled", "assigned", "source" */
     const char *html, *trace; /* of a plan: files to write */
-    const char *target, *world;
+    const char *target;
+    const char *world;            /* NULL: what the target's ranks run in */
     const char *mesh, *optimizer; /* of an import */
     bool json, check, print_cflags, strict, late, planted, in_place, expand;
     bool no_baselines, time, explain;

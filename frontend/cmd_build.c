@@ -4,6 +4,7 @@
 #include "codegen/emit.h"
 #include "frontend/cmd_build_tiles.h"
 #include "frontend/cmd_run_program.h"
+#include "frontend/cmd_target.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -29,35 +30,12 @@ static bool make_folder(const char *path)
     return mkdir(path, 0777) == 0 || errno == EEXIST;
 }
 
-/* What targets there are; those of GPUs share one text. */
-static const struct {
-    const char *name;
-    bool is_gpu;
-} targets[] = {{"cpu", false}, {"sm_80", true}, {"sm_90a", true}};
-
-/* One of a list's targets: the first `n` characters of it.  False: there is no
- * such target. */
-static bool take_target(const char *name, size_t n, bool *has_gpu)
-{
-    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
-        if (strlen(targets[i].name) == n &&
-            strncmp(targets[i].name, name, n) == 0) {
-            *has_gpu |= targets[i].is_gpu;
-            return true;
-        }
-    fprintf(stderr,
-            "canzona build: error: target \"%.*s\" is not supported yet: cpu, "
-            "sm_80 and sm_90a are\n",
-            (int)n, name);
-    return false;
-}
-
 static bool take_targets(const char *list, bool *has_gpu)
 {
     *has_gpu = false;
     for (;; list++) {
         const size_t n = strcspn(list, ",");
-        if (!take_target(list, n, has_gpu))
+        if (!cz_target_take("build", list, n, has_gpu))
             return false;
         list += n;
         if (!*list)

@@ -85,20 +85,40 @@ static int64_t spread_of(const rank_run *r, int param)
     return cz_view_coordinate(view, &axes, r->rank);
 }
 
-static int64_t collect_params(rank_run *r, bool compare)
+/* For the host to read. */
+static czr_status fetch(const rank_run *r, const void *at, size_t bytes,
+                        const void **out)
+{
+    cz_run_gpu *gpu = r->request->gpu;
+    void *room;
+
+    *out = at;
+    if (!gpu || !bytes)
+        return CZR_OK;
+    *out = room = cz_run_gpu_room(gpu, bytes);
+    return room ? cz_run_gpu_copy(gpu, room, at, bytes) : CZR_ERR_NO_MEMORY;
+}
+
+static czr_status collect_params(rank_run *r, bool compare, int64_t *differing)
 {
     const cz_run_result *result = r->shared->result;
-    int64_t differing = 0;
 
-    for (int p = 0; p < r->request->view->n_params; p++)
-        if (compare || is_first_replica(r, p, NULL))
-            differing += exchange(
-                &r->layouts[p], r->layouts[p].param, 0, r->layouts[p].n,
-                czr_dtype_bytes(r->layouts[p].param_dtype),
-                result->tensors[result->first_tensor[p] + spread_of(r, p)]
-                    .bytes,
-                compare);
-    return differing;
+    for (int p = 0; p < r->request->view->n_params; p++) {
+        const czr_layout_info *layout = &r->layouts[p];
+        const size_t element = czr_dtype_bytes(layout->param_dtype);
+        const void *data;
+        if (!compare && !is_first_replica(r, p, NULL))
+            continue;
+        const czr_status status =
+            fetch(r, layout->param, (size_t)layout->n * element, &data);
+        if (status != CZR_OK)
+            return status;
+        *differing += exchange(
+            layout, data, 0, layout->n, element,
+            result->tensors[result->first_tensor[p] + spread_of(r, p)].bytes,
+            compare);
+    }
+    return CZR_OK;
 }
 
 static unsigned char *whole_state(rank_run *r, const czr_state *state)
@@ -122,28 +142,41 @@ static czr_layout_info layout_of_whole(const czr_state *state)
                              .global = {state->rows, state->columns}};
 }
 
+static czr_status collect_state(rank_run *r, const czr_state *state,
+                                bool compare, int64_t *differing)
+{
+    unsigned char *whole = whole_state(r, state);
+    const czr_layout_info piece = layout_of_whole(state);
+    const cz_plan_view *view = r->request->view;
+    const cz_ints *split =
+        &cz_view_family_reduction(view, view->params[state->param].family)
+             ->split_axes;
+    const size_t element = czr_dtype_bytes(state->dtype);
+    const void *data;
+
+    if (!whole || !state->n ||
+        (!compare && !is_first_replica(r, state->param, split)))
+        return CZR_OK;
+    const czr_status status =
+        fetch(r, state->data, (size_t)state->n * element, &data);
+    if (status == CZR_OK)
+        *differing +=
+            exchange(state->rows > 0 ? &piece : &r->layouts[state->param], data,
+                     state->first, state->n, element, whole, compare);
+    return status;
+}
+
 static czr_status collect_states(rank_run *r, bool compare, int64_t *differing)
 {
-    for (int i = 0; i < czr_state_count(r->engine); i++) {
+    czr_status status = CZR_OK;
+
+    for (int i = 0; i < czr_state_count(r->engine) && status == CZR_OK; i++) {
         czr_state state;
-        unsigned char *whole;
-        const czr_status status = czr_state_get(r->engine, i, &state);
-        if (status != CZR_OK)
-            return status;
-        whole = whole_state(r, &state);
-        const czr_layout_info piece = layout_of_whole(&state);
-        const cz_plan_view *view = r->request->view;
-        const cz_ints *split =
-            &cz_view_family_reduction(view, view->params[state.param].family)
-                 ->split_axes;
-        if (whole && state.n &&
-            (compare || is_first_replica(r, state.param, split)))
-            *differing +=
-                exchange(state.rows > 0 ? &piece : &r->layouts[state.param],
-                         state.data, state.first, state.n,
-                         czr_dtype_bytes(state.dtype), whole, compare);
+        status = czr_state_get(r->engine, i, &state);
+        if (status == CZR_OK)
+            status = collect_state(r, &state, compare, differing);
     }
-    return CZR_OK;
+    return status;
 }
 
 static czr_status collect_counters(rank_run *r)
@@ -172,23 +205,27 @@ static czr_status collect_counters(rank_run *r)
     return CZR_OK;
 }
 
-czr_status cz_rank_collect(rank_run *r)
+static czr_status collect_tensors(rank_run *r, bool compare)
 {
     int64_t differing = 0;
-    czr_status status = collect_counters(r);
+    czr_status status = collect_params(r, compare, &differing);
 
-    if (status != CZR_OK)
-        return status;
-    collect_params(r, false);
-    status = collect_states(r, false, &differing);
     if (status == CZR_OK)
-        status = czr_world_barrier(r->world);
-    if (status != CZR_OK)
-        return status;
-    differing = collect_params(r, true);
-    status = collect_states(r, true, &differing);
+        status = collect_states(r, compare, &differing);
     pthread_mutex_lock(&r->shared->lock);
     r->shared->result->replica_mismatches += differing;
     pthread_mutex_unlock(&r->shared->lock);
     return status;
+}
+
+czr_status cz_rank_collect(rank_run *r)
+{
+    const czr_status status = collect_counters(r);
+
+    return status == CZR_OK ? collect_tensors(r, false) : status;
+}
+
+czr_status cz_rank_compare(rank_run *r)
+{
+    return collect_tensors(r, true);
 }

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "frontend/cmd_run_program.h"
 
-#include "codegen/emit.h"
 #include "dsl/base/embedded.h"
 
 #include <dlfcn.h>
@@ -15,7 +14,7 @@
 #include <unistd.h>
 
 extern char **environ;
-extern const cz_embedded cz_runtime_files[]; /* czr.h and what it includes */
+extern const cz_embedded cz_runtime_files[]; /* what generated C includes */
 
 const char *const cz_program_cflags[] = {"-std=c17", "-O3", "-fno-math-errno",
                                          "-ffp-contract=off", NULL};
@@ -23,9 +22,19 @@ const char *const cz_program_cflags[] = {"-std=c17", "-O3", "-fno-math-errno",
 /* A folder and the files that were put there, to be removed again. */
 typedef struct folder {
     char *path;
-    const char *files[8];
+    const char *files[10];
     int n_files;
+    const char *sources[3]; /* of the files, to be compiled; NULL ends */
+    int n_sources;
 } folder;
+
+/* What is generated. */
+typedef struct content {
+    const cz_plan_view *view;
+    const char *plan_hash;
+    bool has_gpu;
+    const cz_emit_tiler *tiler;
+} content;
 
 static const char *path_in(folder *f, cz_arena *arena, const char *name)
 {
@@ -42,10 +51,9 @@ static void remove_folder(folder *f)
     rmdir(f->path);
 }
 
-static bool compile(const char *source, const char *library,
-                    const char *include)
+static bool compile(const folder *f, const char *library)
 {
-    enum { MAX_ARGUMENTS = 16 };
+    enum { MAX_ARGUMENTS = 20 };
     const char *chosen = getenv("CC");
     const char *cc = chosen && *chosen ? chosen : "cc";
     const char *argv[MAX_ARGUMENTS] = {cc};
@@ -59,10 +67,11 @@ static bool compile(const char *source, const char *library,
     argv[n++] = "-shared";
     argv[n++] = "-fPIC";
     argv[n++] = "-I";
-    argv[n++] = include;
+    argv[n++] = f->path;
     argv[n++] = "-o";
     argv[n++] = library;
-    argv[n++] = source;
+    for (int i = 0; i < f->n_sources; i++)
+        argv[n++] = f->sources[i];
     for (int i = 0; i < n; i++)
         memcpy(&arguments[i], &argv[i], sizeof argv[i]);
     arguments[n] = NULL;
@@ -93,47 +102,72 @@ static bool write_embedded(folder *f, cz_arena *arena, const cz_embedded *file)
     return ok;
 }
 
-static bool write_sources(folder *f, cz_arena *arena, const cz_plan_view *view,
-                          const char *plan_hash, const char **source)
+/* NAME and `ending`; the text is gone then. */
+static bool write_made(folder *f, cz_arena *arena, const content *of,
+                       const char *ending, cz_text *text)
 {
-    const char *name = view->program->name;
-    const char *header_path =
-        path_in(f, arena, cz_arena_printf(arena, "%s.h", name));
-    cz_text c = {0}, header = {0};
-    bool ok;
+    const char *path = path_in(
+        f, arena,
+        cz_arena_printf(arena, "%s%s", of->view->program->name, ending));
+    const bool ok = write_text(text, path);
 
-    *source = path_in(f, arena, cz_arena_printf(arena, "%s.c", name));
-    cz_emit_c(view, plan_hash, &c);
-    cz_emit_header(view, false, &header);
-    ok = write_text(&c, *source) && write_text(&header, header_path);
-    for (const cz_embedded *file = cz_runtime_files; file->path && ok; file++)
-        ok = write_embedded(f, arena, file);
-    cz_text_fini(&c);
-    cz_text_fini(&header);
+    if (ending[strlen(ending) - 1] == 'c')
+        f->sources[f->n_sources++] = path;
+    cz_text_fini(text);
     return ok;
 }
 
-static bool load(const char *library, const char *name, cz_arena *arena,
+static bool write_cuda(folder *f, cz_arena *arena, const content *of)
+{
+    cz_text kernels = {0}, launches = {0};
+
+    cz_emit_cuda(of->view, &kernels);
+    cz_emit_launches(of->view, &kernels, of->tiler, &launches);
+    cz_text_fini(&kernels);
+    return write_made(f, arena, of, "_cuda.c", &launches);
+}
+
+static bool write_sources(folder *f, cz_arena *arena, const content *of)
+{
+    cz_text c = {0}, header = {0};
+    bool ok;
+
+    cz_emit_c(of->view, of->plan_hash, &c);
+    cz_emit_header(of->view, of->has_gpu, &header);
+    ok = write_made(f, arena, of, ".c", &c);
+    ok = write_made(f, arena, of, ".h", &header) && ok;
+    if (of->has_gpu)
+        ok = write_cuda(f, arena, of) && ok;
+    for (const cz_embedded *file = cz_runtime_files; file->path && ok; file++)
+        ok = write_embedded(f, arena, file);
+    return ok;
+}
+
+static bool load(const char *library, const content *of, cz_arena *arena,
                  cz_loaded *out)
 {
+    const char *name = of->view->program->name;
+
     out->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     if (!out->library)
         return false;
     out->program =
         dlsym(out->library, cz_arena_printf(arena, "%s_program", name));
-    return out->program != NULL;
+    if (of->has_gpu)
+        out->cuda =
+            dlsym(out->library, cz_arena_printf(arena, "%s_cuda", name));
+    return out->program && (out->cuda || !of->has_gpu);
 }
 
-bool cz_loaded_open(const cz_plan_view *view, const char *plan_hash,
-                    cz_diags *diags, cz_loaded *out)
+static bool open_content(const content *of, cz_diags *diags, cz_loaded *out)
 {
     const char *temporary = getenv("TMPDIR");
-    const char *source, *library;
+    const char *library;
     const char *failed = NULL;
     cz_arena arena;
     folder f = {0};
 
-    *out = (cz_loaded){NULL, NULL};
+    *out = (cz_loaded){NULL, NULL, NULL};
     cz_arena_init(&arena);
     f.path = cz_arena_printf(&arena, "%s/canzona.XXXXXX",
                              temporary && *temporary ? temporary : "/tmp");
@@ -141,11 +175,11 @@ bool cz_loaded_open(const cz_plan_view *view, const char *plan_hash,
         failed = "no temporary folder can be made";
     } else {
         library = path_in(&f, &arena, "program.so");
-        if (!write_sources(&f, &arena, view, plan_hash, &source))
+        if (!write_sources(&f, &arena, of))
             failed = "generated C cannot be written to the temporary folder";
-        else if (!compile(source, library, f.path))
+        else if (!compile(&f, library))
             failed = "the C compiler ($CC, else cc) failed on generated C";
-        else if (!load(library, view->program->name, &arena, out))
+        else if (!load(library, of, &arena, out))
             failed = "the compiled program cannot be loaded";
         remove_folder(&f);
     }
@@ -155,9 +189,26 @@ bool cz_loaded_open(const cz_plan_view *view, const char *plan_hash,
     return failed == NULL;
 }
 
+bool cz_loaded_open(const cz_plan_view *view, const char *plan_hash,
+                    cz_diags *diags, cz_loaded *out)
+{
+    const content of = {view, plan_hash, false, NULL};
+
+    return open_content(&of, diags, out);
+}
+
+bool cz_loaded_open_cuda(const cz_plan_view *view, const char *plan_hash,
+                         const cz_emit_tiler *tiler, cz_diags *diags,
+                         cz_loaded *out)
+{
+    const content of = {view, plan_hash, true, tiler};
+
+    return open_content(&of, diags, out);
+}
+
 void cz_loaded_close(cz_loaded *loaded)
 {
     if (loaded->library)
         dlclose(loaded->library);
-    *loaded = (cz_loaded){NULL, NULL};
+    *loaded = (cz_loaded){NULL, NULL, NULL};
 }

@@ -1,15 +1,18 @@
-/* Executing a loaded program on the ranks of a threads world, with gradients
- * that do not depend on the mesh, and collecting what came out. */
+/* Executing a loaded program on the ranks of a threads world, or of one GPU in
+ * loop-back, with gradients that do not depend on the mesh, and collecting what
+ * came out. */
 #ifndef CZ_FRONTEND_CMD_RUN_RANKS_H
 #define CZ_FRONTEND_CMD_RUN_RANKS_H
 
 #include "dsl/plan_view.h"
 
-#include "runtime/czr.h"
+#include "runtime/czr_cuda.h"
 
 typedef struct cz_run_request {
     const cz_plan_view *view;
     const czr_program *program;
+    const czr_cuda_program *cuda; /* of a GPU's run */
+    struct cz_run_gpu *gpu;       /* the caller's, open; NULL: threads */
     uint64_t seed;
     int steps, microbatches; /* of one step, over all ranks */
     int64_t deadline_ms;     /* of one wait; 0: the runtime's */
@@ -17,6 +20,8 @@ typedef struct cz_run_request {
     bool planted; /* tests: the naive reduction, to be found out */
     /* called by rank 0 after each step; may be NULL */
     void (*progress)(int step, const czr_result *result, void *user);
+    /* called when a GPU's ranks are open, with lines for a log; may be NULL */
+    void (*say)(void *user, const char *line);
     void *user;
 } cz_run_request;
 
@@ -35,8 +40,11 @@ typedef struct cz_run_result {
                              * of its spread; the others follow */
     int64_t replica_mismatches; /* bytes that differ between replicas */
     czr_result last;
-    double *norms;  /* [steps] */
-    double seconds; /* wall time of all steps, on rank 0 */
+    double *norms;        /* [steps] */
+    double seconds;       /* wall time of all steps, on rank 0 */
+    double first_seconds; /* of the first of them */
+    int graphs;           /* that a GPU has of steps behind the first */
+    bool is_unopened;     /* what failed is opening a GPU's ranks */
     /* per rank, over all steps */
     int64_t *updates;         /* [n_ranks * n_params] */
     int64_t *whole;           /* [n_ranks * n_params] */

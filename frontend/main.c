@@ -180,8 +180,7 @@ static int run_command(const cz_command *command, int argc, char **argv)
     cz_cmd_options options = {.takes_files = command->takes_files,
                               .steps = 1,
                               .microbatches = 12,
-                              .target = "cpu",
-                              .world = "threads"};
+                              .target = "cpu"};
     char program[64];
     int status = CZ_EXIT_ERRORS;
 

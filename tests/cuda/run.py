@@ -1,0 +1,181 @@
+#!/usr/bin/python3
+"""`canzona run` with a GPU as target.
+
+    run.py double CANZONA NVRTC FILE STEPS [OPTION...]   on the double of the driver,
+        libcuda.so.1 beside FILE: bits and figures of --check are those of threads,
+        in several orders of streams, for each target; machine code is kept
+    run.py faults CANZONA NVRTC FILE STEPS               what is missing or fails: one
+        error each, its exit status, and nothing stays
+    run.py gpu CANZONA NVRTC FILE STEPS [OPTION...]      on the machine's GPU; NVRTC is
+        the one to take where the loader has none.  77: skipped"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+SKIPPED, NO_GPU = 77, 5
+SUMMARY = re.compile(r"^(\w+: \d+ steps on \d+ ranks), [0-9.]+ s per step, (.*)$", re.M)
+FIGURES = re.compile(r"^(?:bits|counters|float64) .*$", re.M)
+NVRTC_NAMES = ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")
+
+
+class Bench:
+    """A folder for temporary files, one for the cache, and one for libraries that the
+    loader finds first."""
+
+    def __init__(self, folder, canzona, file, options):
+        self.folder, self.canzona = pathlib.Path(folder), canzona
+        self.file, self.options = file, options
+        for name in ("tmp", "cache", "lib"):
+            (self.folder / name).mkdir()
+
+    def have(self, name, library):
+        """The loader finds `library` by this name; None: nothing that it can load."""
+        link = self.folder / "lib" / name
+        if link.exists() or link.is_symlink():
+            link.unlink()
+        if library is None:
+            link.write_bytes(b"")
+        else:
+            link.symlink_to(pathlib.Path(library).resolve())
+
+    def run(self, *options, double="", cache=None):
+        environment = dict(os.environ, TMPDIR=str(self.folder / "tmp"),
+                           XDG_CACHE_HOME=str(cache or self.folder / "cache"),
+                           RUN_DOUBLE=double)
+        environment["LD_LIBRARY_PATH"] = ":".join(
+            [str(self.folder / "lib"), os.environ.get("LD_LIBRARY_PATH", "")])
+        done = subprocess.run(
+            [self.canzona, "run", *self.options, *options, self.file],
+            env=environment, text=True, check=False, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+        return done
+
+    def left(self):
+        return sorted(str(p) for p in (self.folder / "tmp").iterdir())
+
+    def kept(self):
+        return sorted(p.name for p in (self.folder / "cache").rglob("*") if p.is_file())
+
+
+def figures(done):
+    """What threads and GPUs say alike."""
+    summary = SUMMARY.search(done.stdout)
+    lines = [line.replace(" on a thread", "") for line in FIGURES.findall(done.stdout)]
+    return (summary.groups() if summary else None, lines)
+
+
+def hold(is_right, what, done=None):
+    print(f"{'ok' if is_right else 'FAILED'}: {what}")
+    if not is_right and done:
+        print(f"exit status {done.returncode}\n{done.stdout}{done.stderr}")
+    return not is_right
+
+
+def check_double(bench, steps):
+    wanted = figures(bench.run("--check", f"--steps={steps}"))
+    n_wrong = hold(wanted[0] is not None and len(wanted[1]) > 3, f"threads: {wanted[0]}")
+    n_kept = 0
+    for target, double in (("sm_90a", "seed=1"), ("sm_90a", "seed=2"),
+                           ("sm_80", "capability=86 seed=3"),
+                           ("sm_80", "capability=120 seed=4")):
+        done = bench.run("--check", f"--steps={steps}", f"--target={target}", double=double)
+        lines = done.stdout.split("\n")
+        is_right = done.returncode == 0 and figures(done) == wanted and (
+            lines[0].startswith("gpu       ") and not done.stderr
+            and any(line.startswith("kernel    ") for line in lines)
+            and any(line.startswith("graphs    ") for line in lines))
+        n_wrong += hold(is_right, f"{target}, {double}: {figures(done)[1][:1]}", done)
+        is_new = double.startswith("seed=2")
+        n_wrong += hold((len(bench.kept()) == n_kept) == is_new and bench.kept(),
+                        f"{len(bench.kept())} entries are kept")
+        n_kept = len(bench.kept())
+    mode = (bench.folder / "cache/canzona").stat().st_mode & 0o777
+    n_wrong += hold(mode == 0o700, f"the cache is private: {mode:o}")
+    return n_wrong + hold(not bench.left(), f"nothing stays: {bench.left()}")
+
+
+# What the double is like, options, exit status, and what the error says.
+FAULTS = (
+    ("version=11080", (), NO_GPU, "the CUDA driver knows CUDA 11.8"),
+    ("devices=0", (), NO_GPU, "(cuInit, 100)"),
+    ("capability=75", (), NO_GPU, "7.5"),
+    ("capability=80", (), NO_GPU, "runs no code of sm_90a"),
+    ("capability=90", ("--target=sm_80",), NO_GPU, "runs no code of sm_80"),
+    ("capability=120 version=12000", ("--target=sm_80",), NO_GPU, "PTX of NVRTC 12.9"),
+    ("bytes=20000", (), NO_GPU, "20000"),
+    ("fail=cuInit:1:999", (), NO_GPU, "does not start"),
+    ("fail=cuLibraryLoadData:1:200", (), NO_GPU, "(200)"),
+    ("fail=cuLaunchKernelEx:90:719", (), 1, "(719)"),
+    ("fail=cuMemcpyAsync:40:700", (), 1, "(700)"),
+    ("", ("--late",), 2, "--late is for threads"),
+    ("", ("--world=nccl",), 3, 'world "nccl" is not supported yet'),
+    ("", ("--world=threads",), 3, 'world "threads" is not supported yet'),
+    ("", ("--target=cpu", "--world=loopback"), 3, "threads is"),
+    ("", ("--target=sm_90",), 3, 'target "sm_90" is not supported yet'),
+    ("", ("--microbatches=7",), 1, "cannot be shared by 2 ranks"),
+)
+
+
+def check_faults(bench, steps, driver, nvrtc):
+    n_wrong = 0
+
+    def fails(what, options, double, status, sentence):
+        done = bench.run("--check", f"--steps={steps}", "--target=sm_90a", *options,
+                         double=double)
+        is_right = (done.returncode == status and sentence in done.stderr
+                    and done.stderr.count("error: ") == 1 and not bench.left()
+                    and not SUMMARY.search(done.stdout))
+        said = done.stderr.split("\n")[0]
+        return hold(is_right, f"{what}: {status}, {said}", done)
+
+    for double, options, status, sentence in FAULTS:
+        n_wrong += fails(f"{double} {' '.join(options)}", options, double, status, sentence)
+    bench.have("libcuda.so.1", None)
+    n_wrong += fails("no driver", (), "", NO_GPU, "the CUDA driver is not there")
+    bench.have("libcuda.so.1", driver)
+    for name in NVRTC_NAMES:
+        bench.have(name, None)
+    n_wrong += fails("no NVRTC", (), "", NO_GPU, "NVRTC is not there")
+    bench.have(NVRTC_NAMES[0], nvrtc)
+    done = bench.run("--check", f"--steps={steps}", "--target=sm_90a", cache=bench.file)
+    is_right = (done.returncode == 0 and SUMMARY.search(done.stdout)
+                and done.stderr.count("warning: cache of compiled code") == 1)
+    return n_wrong + hold(is_right, "no cache: a warning, and it runs", done)
+
+
+def check_gpu(bench, steps, nvrtc):
+    options = ["--check", f"--steps={steps}"]
+    wanted = figures(bench.run(*options))
+    done = bench.run(*options, "--target=sm_90a")
+    if "NVRTC is not there" in done.stderr and pathlib.Path(nvrtc).exists():
+        bench.have(NVRTC_NAMES[1], nvrtc)
+        done = bench.run(*options, "--target=sm_90a")
+    other = re.search(r"try --target=(\w+)", done.stderr)
+    if other:
+        done = bench.run(*options, f"--target={other.group(1)}")
+    if done.returncode == NO_GPU:
+        print(f"skipped: {done.stderr}")
+        sys.exit(SKIPPED)
+    print(done.stdout)
+    return hold(done.returncode == 0 and figures(done) == wanted, "figures of threads", done)
+
+
+def main():
+    what, canzona, nvrtc, file, steps, *options = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(folder, canzona, file, options)
+        if what == "gpu":
+            return check_gpu(bench, steps, nvrtc) != 0
+        driver = pathlib.Path(file).parent / "libcuda.so.1"
+        bench.have("libcuda.so.1", driver)
+        bench.have(NVRTC_NAMES[0], nvrtc)
+        if what == "double":
+            return check_double(bench, steps) != 0
+        return check_faults(bench, steps, driver, nvrtc) != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
