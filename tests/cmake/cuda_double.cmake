@@ -60,6 +60,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     --strict)
   cz_double_program(parts ${CMAKE_CURRENT_SOURCE_DIR}/golden/cuda/parts.cz
     --strict)
+  cz_double_program(roots ${CMAKE_CURRENT_SOURCE_DIR}/cuda/roots.cz --strict)
   # All optimizers of the library; built when its test runs.
   set(library ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/cuda/stages_library.py)
   set(source ${CMAKE_BINARY_DIR}/tests/library.cz)
@@ -68,7 +69,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     DEPENDS ${optimizers} VERBATIM)
   cz_double_program(library ${source} --strict)
 
-  foreach(name elements forms parts library)
+  foreach(name elements forms parts roots library)
     add_executable(cuda_stages_${name} cuda/driver/stages_run.c)
     target_include_directories(cuda_stages_${name} PRIVATE ${CMAKE_SOURCE_DIR})
     target_compile_definitions(cuda_stages_${name} PRIVATE PROGRAM=${name}
@@ -79,10 +80,13 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     add_dependencies(cuda_stages_${name} double_nvrtc)
   endforeach()
+  # Kernels that no NAME.cu has.
+  target_compile_definitions(cuda_stages_roots PRIVATE WITH_FACTORS)
+  target_link_libraries(cuda_stages_roots PRIVATE double_factor)
   set_target_properties(double_library cuda_stages_library PROPERTIES
     EXCLUDE_FROM_ALL ON)
 
-  foreach(name elements forms parts)
+  foreach(name elements forms parts roots)
     add_test(NAME cuda_stages_${name} COMMAND cuda_stages_${name})
     set_tests_properties(cuda_stages_${name} PROPERTIES TIMEOUT 240
       LABELS cuda)

@@ -39,11 +39,11 @@ for element in bf16 fp16; do
         --record "{out}" bodies_sm80.cu bodies_sm90.cu "{nvrtc}"
 done
 for test in queue graph multiply multiply_tensor multiply_batch multiply_chosen \
-    factorise factorise_library; do
+    factorise factorise_library factorise_newton; do
     add test 120 "$test" "cuda_driver_${test}_test" gpu "{nvrtc}"
 done
 add test 120 collect cuda_collect_run gpu "{nvrtc}"
-for plan in elements forms parts; do
+for plan in elements forms parts roots; do
     add test 120 "stages_$plan" "cuda_stages_$plan" gpu "{nvrtc}"
 done
 for plan in loopback turns; do

@@ -21,6 +21,7 @@
 extern const czr_program plan;
 extern const czr_cuda_program plan_cuda;
 void register_kernels(void);
+void factor_kernels(void); /* of factor.cu, where a test is built with them */
 
 enum { MAX_SLOTS = 64, MAX_SCALARS = 4096, SPARE = 1 << 14, ALIGN = 256 };
 
@@ -346,6 +347,9 @@ static inline void start(setting *s, unsigned seed)
     bench_reset(seed, (int)(seed * 37 % 100));
     fake_share_addresses();
     register_kernels();
+#ifdef WITH_FACTORS
+    factor_kernels();
+#endif
     plain_bodies_register();
     eigen_bodies_register();
     assert_int_equal(bench_open(&s->bench), CZR_OK);
