@@ -6,6 +6,8 @@
 #include "runtime/cuda/product_kernel.h"
 
 typedef struct gpu_cublas gpu_cublas;
+typedef struct gpu_library gpu_library;
+typedef struct gpu_codes gpu_codes;
 
 /* All that a measurement needs; what is missing is NULL. */
 typedef struct gpu_machine {
@@ -13,13 +15,15 @@ typedef struct gpu_machine {
     czr_context *context;
     czr_nvrtc *nvrtc;
     gpu_cublas *cublas;
+    const char *cublaslt; /* its path */
+    gpu_codes *codes;     /* of kernels, so that none is compiled twice */
     void *stream;
 } gpu_machine;
 
 /* On the first GPU, with libraries at these paths or, where NULL, the ones that
  * the loader finds; false: a sentence on stderr says what is missing. */
 typedef struct gpu_paths {
-    const char *driver, *nvrtc, *cublas;
+    const char *driver, *nvrtc, *cublas, *cublaslt;
 } gpu_paths;
 bool gpu_open(const gpu_paths *paths, gpu_machine *out);
 void gpu_close(gpu_machine *machine);
@@ -34,10 +38,31 @@ void gpu_cublas_close(gpu_cublas *cublas);
 bool gpu_cublas_multiply(const gpu_cublas *cublas,
                          const czr_cuda_product *product);
 
+/* library.c.  cuBLASLt as the runtime has it compute such a product, which is
+ * not symmetric: by stages that were opened for it alone.  NULL and a sentence
+ * on stderr where there is none. */
+gpu_library *gpu_library_open(const gpu_machine *machine,
+                              const cz_tile_product *of);
+/* NULL is allowed. */
+void gpu_library_close(gpu_library *library);
+/* Behind what the machine's stream has; strides are the sizes of rows. */
+bool gpu_library_multiply(gpu_library *library,
+                          const czr_cuda_product *product);
+
+/* codes.c.  NULL: no memory. */
+gpu_codes *gpu_codes_open(void);
+/* Of the plan's kernel, compiled once; the machine's.  NULL and a sentence on
+ * stderr. */
+const czr_nvrtc_code *gpu_codes_find(const gpu_machine *machine,
+                                     const czr_cuda_product_plan *plan);
+/* NULL is allowed. */
+void gpu_codes_close(gpu_codes *codes);
+
 /* A product with operands of its own on the device: x and y random, c as NaN.
  * s is not used. */
 typedef struct gpu_product {
     const gpu_machine *machine;
+    gpu_library *library; /* the caller's, of such a product; NULL: none */
     czr_cuda_product product;
     czr_product_kernel kernel;
     czr_address sums; /* of parts, 0: none */
@@ -48,20 +73,24 @@ typedef struct gpu_product {
 bool gpu_product_open(const gpu_machine *machine, const cz_tile_product *of,
                       cz_tile_shape shape, gpu_product *out);
 void gpu_product_close(gpu_product *product);
+/* By our kernel, by cuBLAS, by `library`. */
+typedef enum gpu_way { GPU_OURS, GPU_CUBLAS, GPU_LIBRARY, GPU_N_WAYS } gpu_way;
+
 /* The largest difference from cuBLAS's c, over its largest magnitude; INFINITY:
  * there is NaN left, or a symmetric c is not, bit by bit.  Negative: the device
  * failed. */
-double gpu_product_compare(gpu_product *product);
+double gpu_product_compare(gpu_product *product, gpu_way by);
 
-/* Medians of `pairs` turns, ours and cuBLAS's in alternation, each as often in
- * a row as takes some milliseconds; microseconds of one. */
+/* Medians of `pairs` turns, ours, cuBLAS's and the library's in alternation,
+ * each as often in a row as takes some milliseconds; microseconds of one. */
 typedef struct gpu_times {
-    double ours, cublas;
+    double ours, cublas, library; /* library 0: none */
 } gpu_times;
 bool gpu_product_time(gpu_product *product, int pairs, gpu_times *out);
 
 /* What is wanted of a product: over the ceiling of cuBLAS's time * (n + 1) / 2n
- * if `is_share`, else cuBLAS's time over ours. */
+ * if `is_share`; else cuBLAS's time over ours, or where it is not symmetric the
+ * library's. */
 typedef struct gpu_case {
     cz_tile_product product;
     double wanted;

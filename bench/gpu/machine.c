@@ -27,8 +27,9 @@ bool gpu_open(const gpu_paths *paths, gpu_machine *out)
 {
     char message[CZR_NVRTC_MESSAGE];
 
-    *out = (gpu_machine){0};
-    if (!open_device(paths, out)) {
+    *out =
+        (gpu_machine){.cublaslt = paths->cublaslt, .codes = gpu_codes_open()};
+    if (!out->codes || !open_device(paths, out)) {
         gpu_close(out);
         return false;
     }
@@ -44,6 +45,7 @@ bool gpu_open(const gpu_paths *paths, gpu_machine *out)
 void gpu_close(gpu_machine *machine)
 {
     gpu_cublas_close(machine->cublas);
+    gpu_codes_close(machine->codes);
     czr_nvrtc_close(machine->nvrtc);
     if (machine->stream)
         czr_context_close_stream(machine->context, machine->stream);

@@ -13,11 +13,22 @@
         n, n, k, batch, true, false, true, false                               \
     }
 
+/* The last product of a step of Newton-Schulz, as many as plans have at once.
+ */
+#define LAST(m, n, batch)                                                      \
+    {                                                                          \
+        m, n, m, batch, false, true, false, false                              \
+    }
+
 static const gpu_case cases[] = {
-    {GRAM(8192, 8192, 1), 0.93, true},  {GRAM(6144, 6144, 1), 0.90, true},
-    {GRAM(5120, 5120, 1), 0.88, true},  {GRAM(5120, 5120, 4), 0.92, true},
-    {GRAM(4096, 4096, 1), 0.88, true},  {GRAM(2048, 2048, 8), 1.6, false},
-    {GRAM(1024, 5120, 64), 1.5, false}, {GRAM(768, 2048, 128), 1.3, false},
+    {GRAM(8192, 8192, 1), 0.93, true},   {GRAM(6144, 6144, 1), 0.90, true},
+    {GRAM(5120, 5120, 1), 0.88, true},   {GRAM(5120, 5120, 4), 0.92, true},
+    {GRAM(4096, 4096, 1), 0.88, true},   {GRAM(2048, 2048, 8), 1.6, false},
+    {GRAM(1024, 5120, 64), 1.5, false},  {GRAM(768, 2048, 128), 1.3, false},
+    {LAST(5120, 5120, 1), 0.97, false},  {LAST(5120, 8192, 1), 0.97, false},
+    {LAST(5120, 25600, 1), 0.97, false}, {LAST(1024, 5120, 4), 0.97, false},
+    {LAST(768, 2048, 6), 0.97, false},   {LAST(2048, 2048, 2), 0.97, false},
+    {LAST(2048, 6144, 2), 0.97, false},
 };
 
 extern const czr_cuda_program qwen3_cuda, qwen3_gram_cuda, elements_cuda;
@@ -75,7 +86,7 @@ static const gpu_row rows[] = {
 
 int main(int argc, char **argv)
 {
-    const gpu_paths paths = {NULL, getenv("NVRTC"), NULL};
+    const gpu_paths paths = {NULL, getenv("NVRTC"), NULL, NULL};
     const char *peer[4] = {0};
 
     if (argc < 4) {

@@ -64,17 +64,11 @@ static bool compile_and_load(gpu_product *g, const czr_cuda_product_plan *plan,
                              const uint64_t *tiles)
 {
     const gpu_machine *m = g->machine;
-    czr_nvrtc_code code;
-    bool is_ok = czr_product_kernel_compile(m->context, NULL, m->nvrtc, plan,
-                                            &code) == CZR_NVRTC_OK;
+    const czr_nvrtc_code *code = gpu_codes_find(m, plan);
 
-    if (!is_ok)
-        fprintf(stderr, "%s: %s\n", plan->kernel, code.log ? code.log : "");
-    is_ok = is_ok && gpu_is_ok(m, czr_product_kernel_open(
-                                      m->context, &g->product, plan, &code,
-                                      tiles, m->stream, &g->kernel));
-    czr_nvrtc_code_fini(&code);
-    return is_ok;
+    return code && gpu_is_ok(m, czr_product_kernel_open(m->context, &g->product,
+                                                        plan, code, tiles,
+                                                        m->stream, &g->kernel));
 }
 
 /* Where the last wave is in parts: room for their sums. */
@@ -146,6 +140,30 @@ void gpu_product_close(gpu_product *product)
     *product = (gpu_product){.machine = product->machine};
 }
 
+/* ---- who computes it ---------------------------------------------------- */
+
+static bool has(const gpu_product *g, gpu_way by)
+{
+    return by != GPU_LIBRARY || g->library;
+}
+
+static bool put(gpu_product *g, gpu_way by)
+{
+    const gpu_machine *m = g->machine;
+
+    switch (by) {
+    case GPU_OURS:
+        return gpu_is_ok(m, czr_product_kernel_put(&g->kernel, m->stream));
+    case GPU_CUBLAS:
+        return gpu_cublas_multiply(m->cublas, &g->product);
+    case GPU_LIBRARY:
+        return gpu_library_multiply(g->library, &g->product);
+    case GPU_N_WAYS:
+        break;
+    }
+    return false;
+}
+
 /* ---- results ------------------------------------------------------------ */
 
 static czr_status fetch(gpu_product *g, uint16_t *to)
@@ -189,19 +207,24 @@ static double compare(const czr_cuda_product *p, const uint16_t *ours,
     return largest > 0 ? difference / largest : difference;
 }
 
-double gpu_product_compare(gpu_product *g)
+/* Into a c that has nothing but NaN before. */
+static bool compute(gpu_product *g, gpu_way by, uint16_t *to)
 {
     const gpu_machine *m = g->machine;
-    uint16_t *ours = malloc(g->c_bytes), *theirs = malloc(g->c_bytes);
+
+    return gpu_is_ok(m, fill(m, g->product.c.address, g->c_bytes, -1)) &&
+           put(g, by) && gpu_is_ok(m, fetch(g, to));
+}
+
+double gpu_product_compare(gpu_product *g, gpu_way by)
+{
+    uint16_t *some = malloc(g->c_bytes), *theirs = malloc(g->c_bytes);
     double difference = -1;
 
-    if (ours && theirs &&
-        gpu_is_ok(m, czr_product_kernel_put(&g->kernel, m->stream)) &&
-        gpu_is_ok(m, fetch(g, ours)) &&
-        gpu_cublas_multiply(m->cublas, &g->product) &&
-        gpu_is_ok(m, fetch(g, theirs)))
-        difference = compare(&g->product, ours, theirs);
-    free(ours);
+    if (some && theirs && compute(g, by, some) &&
+        compute(g, GPU_CUBLAS, theirs))
+        difference = compare(&g->product, some, theirs);
+    free(some);
     free(theirs);
     return difference;
 }
@@ -209,36 +232,49 @@ double gpu_product_compare(gpu_product *g)
 /* ---- times -------------------------------------------------------------- */
 
 /* Microseconds of one of `n` in a row; negative: the device failed. */
-static double turn(gpu_product *g, bool is_ours, int n)
+static double turn(gpu_product *g, gpu_way by, int n)
 {
     const gpu_machine *m = g->machine;
     const double start = gpu_now_us();
 
     for (int i = 0; i < n; i++)
-        if (is_ours ? czr_product_kernel_put(&g->kernel, m->stream) != CZR_OK
-                    : !gpu_cublas_multiply(m->cublas, &g->product))
+        if (!put(g, by))
             return -1;
     if (!gpu_is_ok(m, czr_context_synchronize(m->context, m->stream, 0)))
         return -1;
     return (gpu_now_us() - start) / n;
 }
 
+/* How many of them take some milliseconds; one that fails does so again; 0:
+ * there are none. */
+static int count_turn(gpu_product *g, gpu_way by)
+{
+    if (!has(g, by))
+        return 0;
+    turn(g, by, 1);
+    const double once = turn(g, by, 1);
+    return once < 0 || once > GPU_TURN_US ? 1
+                                          : 1 + (int)(GPU_TURN_US / (once + 1));
+}
+
 bool gpu_product_time(gpu_product *product, int pairs, gpu_times *out)
 {
-    double ours[GPU_MAX_PAIRS] = {0}, theirs[GPU_MAX_PAIRS] = {0};
+    double us[GPU_N_WAYS][GPU_MAX_PAIRS] = {{0}};
     const int n_pairs = pairs < GPU_MAX_PAIRS ? pairs : GPU_MAX_PAIRS;
+    int n[GPU_N_WAYS];
 
     if (n_pairs < 1)
         return false;
-    turn(product, true, 1);
-    const double once = turn(product, true, 1);
-    const int n = once > GPU_TURN_US ? 1 : 1 + (int)(GPU_TURN_US / (once + 1));
-    for (int i = 0; i < n_pairs; i++) {
-        ours[i] = turn(product, true, n);
-        theirs[i] = turn(product, false, n);
-        if (ours[i] < 0 || theirs[i] < 0)
-            return false;
-    }
-    *out = (gpu_times){gpu_median(ours, n_pairs), gpu_median(theirs, n_pairs)};
-    return once >= 0;
+    for (gpu_way by = GPU_OURS; by < GPU_N_WAYS; by++)
+        n[by] = count_turn(product, by);
+    for (int i = 0; i < n_pairs; i++)
+        for (gpu_way by = GPU_OURS; by < GPU_N_WAYS; by++) {
+            us[by][i] = n[by] ? turn(product, by, n[by]) : 0;
+            if (us[by][i] < 0)
+                return false;
+        }
+    *out = (gpu_times){gpu_median(us[GPU_OURS], n_pairs),
+                       gpu_median(us[GPU_CUBLAS], n_pairs),
+                       gpu_median(us[GPU_LIBRARY], n_pairs)};
+    return true;
 }

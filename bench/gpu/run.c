@@ -23,7 +23,7 @@ static bool is_right(const gpu_machine *machine, const cz_tile_product *of,
 
     if (!gpu_product_open(machine, of, shape, &product))
         return false;
-    const double difference = gpu_product_compare(&product);
+    const double difference = gpu_product_compare(&product, GPU_OURS);
     gpu_product_close(&product);
     if (difference < 0 || difference > MOST_DIFFERENT)
         fprintf(stderr,
@@ -73,48 +73,115 @@ static gpu_trial try_apart(const gpu_paths *paths, cz_tile_shape shape)
     return result;
 }
 
-static void print_times(const gpu_case *c, cz_tile_shape shape, gpu_times t,
-                        double difference)
+/* What is wanted: a share of a ceiling, of cuBLAS's time, or of the library's.
+ */
+static void print_reached(const gpu_case *c, gpu_times t)
 {
     const double n = (double)c->product.n;
     const double ceiling = t.cublas * (n + 1) / (2 * n);
+
+    if (c->is_share)
+        printf(" | %.1f | of ceiling %.3f |", ceiling, ceiling / t.ours);
+    else if (c->product.is_symmetric)
+        printf(" | | times %.3f |", t.cublas / t.ours);
+    else if (t.library > 0)
+        printf(" %.1f | | of cuBLASLt %.3f |", t.library, t.library / t.ours);
+    else
+        printf(" none | | unmeasured |");
+}
+
+static void print_times(const gpu_case *c, cz_tile_shape shape, gpu_times t,
+                        double difference)
+{
     const cz_tile_product *p = &c->product;
 
-    printf(
-        "| %s %lld x %lld x %lld, %lld | %d x %d, %d | %.1f | %.1f | %.1f | %s "
-        "%.3f | %.2f | %.1e |\n",
-        form_of(p), (long long)p->m, (long long)p->n, (long long)p->k,
-        (long long)p->batch, shape.rows, shape.cols, shape.cluster, t.ours,
-        t.cublas, ceiling, c->is_share ? "of ceiling" : "times",
-        (c->is_share ? ceiling : t.cublas) / t.ours, c->wanted, difference);
+    printf("| %s %lld x %lld x %lld, %lld | %d x %d, %d | %.1f | %.1f |",
+           form_of(p), (long long)p->m, (long long)p->n, (long long)p->k,
+           (long long)p->batch, shape.rows, shape.cols, shape.cluster, t.ours,
+           t.cublas);
+    print_reached(c, t);
+    printf(" %.2f | %.1e |\n", c->wanted, difference);
     fflush(stdout);
 }
 
-static void print_row(FILE *tiles, int sms, const cz_tile_product *p,
+/* What a case is measured with. */
+typedef struct bench {
+    const gpu_machine *machine;
+    gpu_library *library; /* NULL: none */
+    int pairs;
+    FILE *tiles;
+    double library_us[CZ_TILE_SHAPES]; /* beside each shape */
+    int n_library;
+} bench;
+
+static void print_product(const bench *b, const cz_tile_product *p)
+{
+    fprintf(b->tiles, "%d %s %lld %lld %lld %lld ",
+            b->machine->context->n_processors, form_of(p), (long long)p->m,
+            (long long)p->n, (long long)p->k, (long long)p->batch);
+}
+
+static void print_row(const bench *b, const cz_tile_product *p,
                       cz_tile_shape shape, double us)
 {
-    fprintf(tiles, "%d %s %lld %lld %lld %lld %d %d %d %.0f\n", sms, form_of(p),
-            (long long)p->m, (long long)p->n, (long long)p->k,
-            (long long)p->batch, shape.rows, shape.cols, shape.cluster,
+    print_product(b, p);
+    fprintf(b->tiles, "%d %d %d %.0f\n", shape.rows, shape.cols, shape.cluster,
             us * 1e3);
 }
 
-static bool measure(const gpu_machine *machine, const gpu_case *c,
-                    cz_tile_shape shape, int pairs, FILE *tiles)
+/* Once for a case: where its results are not those of cuBLAS it is left out,
+ * and said. */
+static void take_library(bench *b, gpu_product *product)
+{
+    product->library = b->library;
+    if (!b->library || b->n_library)
+        return;
+    const double difference = gpu_product_compare(product, GPU_LIBRARY);
+    if (difference >= 0 && difference <= MOST_DIFFERENT)
+        return;
+    fprintf(stderr, "cuBLASLt: off by %g, left out\n", difference);
+    gpu_library_close(b->library);
+    b->library = product->library = NULL;
+}
+
+static bool measure(bench *b, const gpu_case *c, cz_tile_shape shape)
 {
     gpu_product product;
     gpu_times times;
 
-    if (!gpu_product_open(machine, &c->product, shape, &product))
+    if (!gpu_product_open(b->machine, &c->product, shape, &product))
         return false;
-    const double difference = gpu_product_compare(&product);
+    take_library(b, &product);
+    const double difference = gpu_product_compare(&product, GPU_OURS);
     const bool is_ok = difference >= 0 && difference <= MOST_DIFFERENT &&
-                       gpu_product_time(&product, pairs, &times);
+                       gpu_product_time(&product, b->pairs, &times);
     gpu_product_close(&product);
     if (is_ok) {
         print_times(c, shape, times, difference);
-        print_row(tiles, machine->context->n_processors, &c->product, shape,
-                  times.ours);
+        print_row(b, &c->product, shape, times.ours);
+        if (times.library > 0)
+            b->library_us[b->n_library++] = times.library;
+    }
+    return is_ok;
+}
+
+/* In all shapes that can be; beside the library where it may be chosen. */
+static bool measure_case(bench *b, const bool *can, const gpu_case *c)
+{
+    bool is_ok = true;
+
+    b->n_library = 0;
+    b->library = c->product.is_symmetric
+                     ? NULL
+                     : gpu_library_open(b->machine, &c->product);
+    for (int s = 0; s < CZ_TILE_SHAPES; s++)
+        if (can[s])
+            is_ok &= measure(b, c, cz_tile_shapes[s]);
+    gpu_library_close(b->library);
+    if (b->n_library) {
+        print_product(b, &c->product);
+        fprintf(b->tiles, "library %.0f\n",
+                gpu_median(b->library_us, b->n_library) * 1e3);
     }
     return is_ok;
 }
@@ -123,6 +190,7 @@ static bool measure_all(const gpu_machine *machine, const bool *can,
                         const gpu_case *cases, int n_cases, int pairs,
                         FILE *tiles)
 {
+    bench b = {.machine = machine, .pairs = pairs, .tiles = tiles};
     bool is_ok = true;
 
     printf(
@@ -132,14 +200,10 @@ static bool measure_all(const gpu_machine *machine, const bool *can,
         machine->driver->version / 1000, machine->driver->version / 10 % 100,
         pairs);
     printf("| product, batch | tiles, blocks a cluster | ours us | cuBLAS us | "
-           "ceiling us | "
-           "reached | wanted | differs |\n"
-           "|---|---|---:|---:|---:|---:|---:|---:|\n");
+           "cuBLASLt us | ceiling us | reached | wanted | differs |\n"
+           "|---|---|---:|---:|---:|---:|---:|---:|---:|\n");
     for (int i = 0; i < n_cases; i++)
-        for (int s = 0; s < CZ_TILE_SHAPES; s++)
-            if (can[s])
-                is_ok &= measure(machine, &cases[i], cz_tile_shapes[s], pairs,
-                                 tiles);
+        is_ok &= measure_case(&b, can, &cases[i]);
     return is_ok;
 }
 

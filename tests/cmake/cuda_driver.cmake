@@ -162,8 +162,11 @@ endforeach()
 target_link_libraries(cuda_driver_bench_gpu_test PRIVATE bench_gpu_parts)
 target_compile_definitions(cuda_driver_bench_gpu_test PRIVATE
   NVRTC_PATH="$<TARGET_FILE:double_nvrtc>"
-  CUBLAS_PATH="$<TARGET_FILE:double_cublas>")
-add_dependencies(cuda_driver_bench_gpu_test double_nvrtc double_cublas)
+  CUBLAS_PATH="$<TARGET_FILE:double_cublas>"
+  CUBLASLT_PATH="$<TARGET_FILE:double_cublaslt>")
+add_dependencies(cuda_driver_bench_gpu_test double_nvrtc double_cublas
+  double_cublaslt)
+target_link_libraries(cuda_driver_bench_gpu_test PRIVATE plain_bodies)
 target_link_libraries(double_nvrtc PRIVATE plain_bodies)
 
 # Products and factorisations of stages.
@@ -173,6 +176,7 @@ foreach(name multiply multiply_tensor multiply_batch multiply_chosen
   target_compile_definitions(cuda_driver_${name}_test PRIVATE
     NVRTC_PATH="$<TARGET_FILE:double_nvrtc>"
     CUBLAS_PATH="$<TARGET_FILE:double_cublaslt>"
+    CUBLASLT_PATH="$<TARGET_FILE:double_cublaslt>"
     CUSOLVER_PATH="$<TARGET_FILE:double_cusolver>")
   add_dependencies(cuda_driver_${name}_test double_nvrtc double_cublaslt
     double_cusolver)

@@ -19,7 +19,7 @@ void bench_schulz_kernels(void);
 void bench_elements_kernels(void);
 void collect_kernels(void);
 
-static const gpu_paths paths = {FAKE_PATH, NVRTC_PATH, CUBLAS_PATH};
+static const gpu_paths paths = {FAKE_PATH, NVRTC_PATH, CUBLAS_PATH, NULL};
 
 /* As gpu_torch.py; it says 2 ms to each turn. */
 static const char *const peer[] = {

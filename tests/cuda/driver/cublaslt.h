@@ -1,4 +1,4 @@
-/* What the double of cuBLASLt counts, for who opens it by CUBLAS_PATH. */
+/* What the double of cuBLASLt counts, for who opens it by CUBLASLT_PATH. */
 #ifndef TESTS_CUDA_CUBLASLT_H
 #define TESTS_CUDA_CUBLASLT_H
 
@@ -15,7 +15,7 @@ typedef struct test_cublaslt {
 /* Stays loaded until the process ends. */
 static inline test_cublaslt test_cublaslt_open(void)
 {
-    test_cublaslt c = {.library = dlopen(CUBLAS_PATH, RTLD_NOW | RTLD_LOCAL)};
+    test_cublaslt c = {.library = dlopen(CUBLASLT_PATH, RTLD_NOW | RTLD_LOCAL)};
 
     if (!c.library)
         abort();

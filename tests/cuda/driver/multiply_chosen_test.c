@@ -33,7 +33,7 @@ typedef struct outcome {
 
 static setting usual(void)
 {
-    return (setting){.path = bench_path ? CUBLAS_PATH : NULL};
+    return (setting){.path = bench_path ? CUBLASLT_PATH : NULL};
 }
 
 /* ---- a run -------------------------------------------------------------- */
@@ -190,8 +190,8 @@ static void lists_say_the_library(void **state)
 /* On other GPUs than the program is for, and in strict plans. */
 static void others_are_left_to_us(void **state)
 {
-    const setting others = {.path = CUBLAS_PATH, .other_sms = 1};
-    const setting strict = {.path = CUBLAS_PATH, .is_strict = true};
+    const setting others = {.path = CUBLASLT_PATH, .other_sms = 1};
+    const setting strict = {.path = CUBLASLT_PATH, .is_strict = true};
 
     (void)state;
     for (int i = 0; i < 4; i++) {

@@ -209,7 +209,7 @@ static void the_library_is_used(void **state)
         const unsigned seed = first_seed + (unsigned)i;
         trial t;
         draw_trial(&t, seed);
-        assert_int_equal(run(&t, CUBLAS_PATH, seed), CZR_OK);
+        assert_int_equal(run(&t, CUBLASLT_PATH, seed), CZR_OK);
         assert_int_equal(*products, 1);
         drop_trial(&t);
     }
@@ -223,7 +223,7 @@ static void odd_places_are_for_the_plain_kernel(void **state)
         draw_trial(&t, first_seed + (unsigned)i);
         t.shift = sizeof(float);
         t.moved = i % 2 ? A : B;
-        assert_int_equal(run(&t, CUBLAS_PATH, first_seed), CZR_OK);
+        assert_int_equal(run(&t, CUBLASLT_PATH, first_seed), CZR_OK);
         assert_int_equal(*products, 0);
         drop_trial(&t);
     }
@@ -240,7 +240,7 @@ static void failures_are_no_wrong_results(void **state)
         trial t;
         draw_trial(&t, first_seed);
         *fails = n + 1;
-        const czr_status status = run(&t, CUBLAS_PATH, first_seed);
+        const czr_status status = run(&t, CUBLASLT_PATH, first_seed);
         has_failed = *fails == 0;
         if (status != CZR_OK)
             assert_int_equal(status, CZR_ERR_DEVICE);
@@ -261,7 +261,7 @@ static void failures_of_the_driver_leave_nothing(void **state)
         stages_restart(first_seed);
         void *const mine = calloc(t.bytes[OUT] + 1, 1);
         fake_fail(NULL, n, CZR_CUDA_OUT_OF_MEMORY);
-        czr_status status = open_stages(&s, CUBLAS_PATH);
+        czr_status status = open_stages(&s, CUBLASLT_PATH);
         if (status == CZR_OK)
             status = multiply(&s, &t, mine);
         free_all(&s, &t);
@@ -301,7 +301,7 @@ static void what_is_missing_is_said(void **state)
     char lines[1024];
 
     (void)state;
-    list(CUBLAS_PATH, lines);
+    list(CUBLASLT_PATH, lines);
     assert_string_equal(lines, "f32[3, 7] x f32[7, 5] to f32: cuBLASLt, where "
                                "they lie at odd places product_plain\n");
     list("/nowhere/libcublasLt.so", lines);
@@ -310,7 +310,7 @@ static void what_is_missing_is_said(void **state)
     list(NVRTC_PATH, lines);
     assert_non_null(strstr(lines, "cuBLASLt has no cublasLtGetVersion\n"));
     *fails = 1;
-    list(CUBLAS_PATH, lines);
+    list(CUBLASLT_PATH, lines);
     assert_non_null(strstr(lines, "cuBLASLt does not start (14)\n"));
 }
 
