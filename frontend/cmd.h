@@ -55,6 +55,7 @@ typedef struct cz_cmd_options {
     const char *mesh, *optimizer; /* of an import */
     bool json, check, print_cflags, strict, late, planted, in_place, expand;
     bool no_baselines, time, explain;
+    bool of_values; /* a run's check, of the plan that `build` makes */
     bool diagnostics_are_output; /* JSON and SARIF to stdout, not stderr */
     bool rules_alone;            /* a file of rules alone will do */
     bool takes_files;            /* any number of FILEs, not one */

@@ -27,8 +27,11 @@ static const struct argp_option options[] = {
     {"seed", CZ_KEY_SEED, "N", 0, "Of parameters and gradients (default 0)", 0},
     {"microbatches", CZ_KEY_MICROBATCHES, "N", 0,
      "Gradients of one step, over all ranks (default 12)", 0},
-    {"check", CZ_KEY_CHECK, NULL, 0,
-     "Strict: compare with one rank, the interpreter and the plan", 0},
+    {"check", CZ_KEY_CHECK, "bits|values", OPTION_ARG_OPTIONAL,
+     "Compare with one rank, the interpreter and the plan, which is strict "
+     "then "
+     "(bits, the default); or without one rank, the plan as `build` makes it",
+     0},
     {"late", CZ_KEY_LATE, NULL, 0,
      "Run every stream as late as its waits allow; not on a GPU", 0},
     {"plant-rank-order", CZ_KEY_PLANT, NULL, OPTION_HIDDEN, "", 0},
@@ -247,7 +250,7 @@ static int run(const cz_cmd_options *given)
 
     if (status != CZ_EXIT_OK)
         return status;
-    options_used.strict = given->strict || given->check;
+    options_used.strict = given->strict || (given->check && !given->of_values);
     status = cz_job_open(&job, &options_used, CZ_JOB_PLANNED);
     if (status == CZ_EXIT_OK)
         status = build_and_run(&job, &options_used, has_gpu);
@@ -265,7 +268,9 @@ const cz_command cz_command_run = {
     "that it runs there and what comes of it, no faster than one rank.\v"
     "On a GPU it needs the driver and NVRTC, and keeps machine code in "
     "$XDG_CACHE_HOME/canzona or ~/.cache/canzona.  It says what computes each "
-    "product; --check compares with the bits of one rank on a thread.  Exit "
+    "product; --check compares with the bits of one rank on a thread, in the "
+    "fixed order of strict plans, --check=values what tensor cores and "
+    "libraries make of a plan with the interpreter.  Exit "
     "status 5: there is no GPU that will do, or no driver or NVRTC, or too "
     "little memory.  "
     "Examples:\n\n"

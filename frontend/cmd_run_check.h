@@ -5,7 +5,8 @@
 #include "frontend/cmd.h"
 #include "frontend/cmd_run_ranks.h"
 
-/* The same source on one rank must give the same bits; the float64
+/* The same source on one rank must give the same bits, unless values alone are
+ * asked for; ranks that have the same tensor must have the same; the float64
  * interpreter of the math form must agree within the bound that is printed;
  * the engine's counters must equal the plan's.  Prints a line for each that
  * holds and reports what does not. */

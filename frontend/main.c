@@ -53,6 +53,16 @@ static cz_diagnostics_form parse_form(const char *text,
     return CZ_DIAGNOSTICS_TEXT;
 }
 
+/* What a run is checked for. */
+static bool parse_check(const char *text, struct argp_state *state)
+{
+    const bool of_values = text && strcmp(text, "values") == 0;
+
+    if (text && !of_values && strcmp(text, "bits") != 0)
+        argp_error(state, "--check is bits or values, not \"%s\"", text);
+    return of_values;
+}
+
 static error_t parse_switch(int key, char *arg, struct argp_state *state,
                             cz_cmd_options *options)
 {
@@ -68,6 +78,7 @@ static error_t parse_switch(int key, char *arg, struct argp_state *state,
         return 0;
     case CZ_KEY_CHECK:
         options->check = true;
+        options->of_values = parse_check(arg, state);
         return 0;
     case CZ_KEY_EXPAND:
         options->expand = true;

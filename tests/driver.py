@@ -54,6 +54,9 @@ CASES = [
     (["run", "--steps=many", GPT], USAGE, '--steps takes a number from 0 to'),
     (["run", "--seed=-1", GPT], USAGE, "--seed takes a number"),
     (["run", "--microbatches=99999999999999999999", GPT], USAGE, "takes a n"),
+    (["run", "--check=bytes", GPT], USAGE, "--check is bits or values"),
+    (["run", "--target=sm_80,sm_90a", GPT], UNSUPPORTED, "is not supported yet"),
+    (["run", "--target=sm_80", "--late", GPT], USAGE, "--late is for threads"),
     (["run", "--world=mars", GPT], UNSUPPORTED, 'world "mars" is not supp'),
     (["run", "--microbatches=7", "-D", "mesh.dp=2", GPT], ERRORS,
      "7 microbatches do not divide over 2 ranks that sum gradients; "

@@ -6,23 +6,29 @@ set(run_script ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/cuda/run.py)
 if(TARGET double_collect)
   set_target_properties(double_collect PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
-  # NAME FILE STEPS OPTIONS...: plans are strict, as those of --check.
-  function(cz_run_on_double name file steps)
+  # NAME FILE WHAT STEPS OPTIONS...: `double` runs strict plans, as --check does,
+  # `values` those of `build`, as --check=values.
+  function(cz_run_on_double name file what steps)
     set(folder ${CMAKE_BINARY_DIR}/tests/run/${name})
     set(source ${folder}/run_${name}.cz)
     configure_file(${CMAKE_SOURCE_DIR}/${file} ${source} COPYONLY)
-    cz_double_program(run_${name} ${source} --strict ${ARGN})
+    if(what STREQUAL double)
+      cz_double_program(run_${name} ${source} --strict ${ARGN})
+    else()
+      cz_double_program(run_${name} ${source} ${ARGN})
+    endif()
     set_target_properties(double_run_${name} PROPERTIES
       POSITION_INDEPENDENT_CODE ON)
-    add_library(cuda_run_${name} SHARED cuda/driver/run_double.c)
+    add_library(cuda_run_${name} SHARED cuda/driver/run_double.c
+      $<TARGET_OBJECTS:fake_bodies>)
     target_include_directories(cuda_run_${name} PRIVATE ${CMAKE_SOURCE_DIR})
     target_compile_definitions(cuda_run_${name} PRIVATE PROGRAM=run_${name})
     target_link_libraries(cuda_run_${name} PRIVATE double_run_${name}
-      double_collect plain_bodies fake_cuda cz_warnings)
+      double_collect plain_bodies fake_cuda czr_cuda cz_warnings)
     set_target_properties(cuda_run_${name} PROPERTIES LINKER_LANGUAGE CXX
       OUTPUT_NAME cuda SUFFIX .so.1 LIBRARY_OUTPUT_DIRECTORY ${folder})
     add_dependencies(cuda_run_${name} double_nvrtc)
-    add_test(NAME cuda_run_${name} COMMAND ${run_script} double
+    add_test(NAME cuda_run_${name} COMMAND ${run_script} ${what}
       $<TARGET_FILE:canzona> $<TARGET_FILE:double_nvrtc> ${source} ${steps}
       ${ARGN})
     set_tests_properties(cuda_run_${name} PROPERTIES TIMEOUT 240 LABELS cuda
@@ -31,12 +37,14 @@ if(TARGET double_collect)
 
   # Matrices that four ranks share, and on a mesh of both kinds of axes; fused
   # storage, in bf16; roots, by the host; one by one.
-  cz_run_on_double(few tests/plans/few.cz 2 -D few.d=16)
-  cz_run_on_double(few_square tests/plans/few.cz 2 -D few.d=16
+  cz_run_on_double(few tests/plans/few.cz double 2 -D few.d=16)
+  cz_run_on_double(few_square tests/plans/few.cz double 2 -D few.d=16
     -D mesh.dp=2 -D mesh.tp=2)
-  cz_run_on_double(fused tests/plans/fused.cz 2)
-  cz_run_on_double(shampoo tests/cuda/driver/shampoo.cz 4)
-  cz_run_on_double(loopback tests/cuda/driver/loopback.cz 3)
+  cz_run_on_double(fused tests/plans/fused.cz double 2)
+  cz_run_on_double(shampoo tests/cuda/driver/shampoo.cz double 4)
+  cz_run_on_double(loopback tests/cuda/driver/loopback.cz double 3)
+  # Bodies of tensor cores, of equal matrices at once.
+  cz_run_on_double(batches tests/cuda/driver/batches.cz values 2)
 
   add_test(NAME cuda_run_faults COMMAND ${run_script} faults
     $<TARGET_FILE:canzona> $<TARGET_FILE:double_nvrtc>

@@ -244,6 +244,13 @@ add_test(NAME run_finds_rank_order_reduction COMMAND canzona run --check
 set_tests_properties(run_finds_rank_order_reduction PROPERTIES LABELS run
   PASS_REGULAR_EXPRESSION "has other bits than on one rank" TIMEOUT 120)
 
+# As `build` plans it, beside the interpreter.
+foreach(stem few fused bases)
+  add_test(NAME run_values_${stem} COMMAND canzona run --check=values --steps=3
+    ${CMAKE_CURRENT_SOURCE_DIR}/plans/${stem}.cz)
+  set_tests_properties(run_values_${stem} PROPERTIES LABELS run TIMEOUT 60)
+endforeach()
+
 # Shampoo's first updates, and what is planted in its C.
 add_test(NAME run_planted COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/run_planted.py $<TARGET_FILE:canzona>)

@@ -4,6 +4,8 @@
     run.py double CANZONA NVRTC FILE STEPS [OPTION...]   on the double of the driver,
         libcuda.so.1 beside FILE: bits and figures of --check are those of threads,
         in several orders of streams, for each target; machine code is kept
+    run.py values CANZONA NVRTC FILE STEPS [OPTION...]   the same by --check=values, whose
+        figures are within their bounds
     run.py faults CANZONA NVRTC FILE STEPS               what is missing or fails: one
         error each, its exit status, and nothing stays
     run.py gpu CANZONA NVRTC FILE STEPS [OPTION...]      on the machine's GPU; NVRTC is
@@ -97,6 +99,25 @@ def check_double(bench, steps):
     return n_wrong + hold(not bench.left(), f"nothing stays: {bench.left()}")
 
 
+def check_values(bench, steps):
+    """By the kernels of tensor cores, several matrices at once."""
+    options = ["--check=values", f"--steps={steps}"]
+    wanted = figures(bench.run(*options))
+    n_wrong = hold(wanted[0] is not None and len(wanted[1]) > 2, f"threads: {wanted[0]}")
+    for target, double, kernel in (
+            ("sm_90a", "seed=1", "product_symmetric_128x128"),
+            ("sm_90a", "seed=2", "product_symmetric_128x128"),
+            ("sm_80", "capability=80 seed=3", "product_symmetric,")):
+        done = bench.run(*options, f"--target={target}", double=double)
+        said = figures(done)
+        names = [[line.split(":")[0] for line in lines] for lines in (said[1], wanted[1])]
+        kernels = [line for line in done.stdout.split("\n") if line.startswith("kernel ")]
+        is_right = (done.returncode == 0 and not done.stderr and names[0] == names[1]
+                    and any("up to " in k and kernel in k for k in kernels))
+        n_wrong += hold(is_right, f"{target}, {double}: {said[1][1:2]}", done)
+    return n_wrong + hold(not bench.left(), f"nothing stays: {bench.left()}")
+
+
 # What the double is like, options, exit status, and what the error says.
 FAULTS = (
     ("version=11080", (), NO_GPU, "the CUDA driver knows CUDA 11.8"),
@@ -153,14 +174,20 @@ def check_gpu(bench, steps, nvrtc):
     if "NVRTC is not there" in done.stderr and pathlib.Path(nvrtc).exists():
         bench.have(NVRTC_NAMES[1], nvrtc)
         done = bench.run(*options, "--target=sm_90a")
+    target = "sm_90a"
     other = re.search(r"try --target=(\w+)", done.stderr)
     if other:
-        done = bench.run(*options, f"--target={other.group(1)}")
+        target = other.group(1)
+        done = bench.run(*options, f"--target={target}")
     if done.returncode == NO_GPU:
         print(f"skipped: {done.stderr}")
         sys.exit(SKIPPED)
     print(done.stdout)
-    return hold(done.returncode == 0 and figures(done) == wanted, "figures of threads", done)
+    n_wrong = hold(done.returncode == 0 and figures(done) == wanted, "figures of threads",
+                   done)
+    done = bench.run("--check=values", f"--steps={steps}", f"--target={target}")
+    print(done.stdout)
+    return n_wrong + hold(done.returncode == 0, "values of the plan that build makes", done)
 
 
 def main():
@@ -172,8 +199,9 @@ def main():
         driver = pathlib.Path(file).parent / "libcuda.so.1"
         bench.have("libcuda.so.1", driver)
         bench.have(NVRTC_NAMES[0], nvrtc)
-        if what == "double":
-            return check_double(bench, steps) != 0
+        if what in ("double", "values"):
+            check = check_double if what == "double" else check_values
+            return check(bench, steps) != 0
         return check_faults(bench, steps, driver, nvrtc) != 0
 
 

@@ -9,6 +9,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tests/cuda/driver/fake.h"
 #include "tests/cuda/driver/plain_bodies.h"
+#include "tests/cuda/driver/product_bodies.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -58,6 +59,7 @@ __attribute__((constructor)) static void begin(void)
     collect_kernels();
     plain_bodies_register();
     eigen_bodies_register();
+    bodies_register();
     plan_failure();
 }
 
