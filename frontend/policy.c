@@ -1,5 +1,5 @@
 /* The schedule block: one function per clause, found in a table. */
-#include "frontend/policy.h"
+#include "frontend/policy_internal.h"
 
 #include <string.h>
 
@@ -9,111 +9,9 @@
 
 enum { DEFAULT_BUCKET_ELEMENTS = 400000000 };
 
-typedef struct clauses {
-    cz_policy *policy;
-    const cz_mesh *mesh;
-    cz_env *env;
-    cz_diags *diags;
-    const cz_node *seen[CZ_AST_N_KINDS];
-    bool failed;
-} clauses;
-
-static void unsupported(clauses *c, cz_span span, const char *what)
-{
-    cz_diag_error(c->diags, CZ_UNSUPPORTED, span, "%s not supported yet", what);
-    c->failed = true;
-}
-
-static void said_before(clauses *c, const cz_node *node, const cz_node *before)
-{
-    cz_diag_error(c->diags, CZ_BAD_SCHEDULE, node->span,
-                  "this was said before");
-    cz_diag_note(c->diags, before->span, "here");
-    c->failed = true;
-}
-
-/* One of `words`; what is not among them is reported. */
-static bool check_word(clauses *c, const cz_node *node, const char *word,
-                       const char *const *words, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (strcmp(words[i], word) == 0)
-            return true;
-    const char *near = cz_diag_nearest(word, words, n);
-    cz_diag_error(c->diags, CZ_BAD_SCHEDULE, node->span,
-                  "'%s' makes no sense here", word);
-    if (near)
-        cz_diag_note(c->diags, node->span, "did you mean '%s'?", near);
-    c->failed = true;
-    return false;
-}
-
-/* ---- axes and types ---- */
-
-static bool read_axis(clauses *c, const cz_node *name, bool of_data,
-                      int64_t *axes)
-{
-    int64_t set;
-    if (!cz_mesh_is_axis(name->text)) {
-        cz_diag_error(c->diags, CZ_UNKNOWN_NAME, name->span,
-                      "the mesh has no axis '%s'", name->text);
-        return false;
-    }
-    cz_mesh_find(c->mesh, name->text, &set);
-    const bool is_data =
-        strcmp(name->text, "dp") == 0 || strcmp(name->text, "cp") == 0;
-    if (strcmp(name->text, "pp") == 0 && cz_mesh_extent(c->mesh, set) > 1) {
-        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, name->span,
-                      "stages have parameters of their own: pp cannot stand "
-                      "here");
-        return false;
-    }
-    if (of_data && !is_data && cz_mesh_extent(c->mesh, set) > 1) {
-        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, name->span,
-                      "%s cuts the parameters themselves: only dp and cp can "
-                      "stand here",
-                      name->text);
-        return false;
-    }
-    if (set & *axes) {
-        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, name->span,
-                      "an axis stands here twice");
-        return false;
-    }
-    /* axes of size 1 change nothing and are left out, dp apart */
-    if (cz_mesh_extent(c->mesh, set) > 1 || strcmp(name->text, "dp") == 0)
-        *axes |= set;
-    return true;
-}
-
-/* `of_data`: axes that hold replicas of every dense parameter. */
-static int64_t read_axes(clauses *c, const cz_node *node, bool of_data)
-{
-    int64_t axes = 0;
-    for (int i = 0; i < node->n_kids; i++)
-        if (!read_axis(c, node->kids[i], of_data, &axes))
-            c->failed = true;
-    return axes;
-}
-
-/* The type that a clause names; with `narrow` it may be bf16. */
-static cz_dtype read_dtype(clauses *c, const cz_node *node, const char *what,
-                           bool narrow)
-{
-    cz_dtype dtype = CZ_F32;
-    const char *known[] = {"f32", "bf16", "f64"};
-    if (!cz_dtype_find(node->text, &dtype))
-        check_word(c, node, node->text, known, 3);
-    else if (dtype != CZ_F32 && !(narrow && dtype == CZ_BF16))
-        unsupported(
-            c, node->span,
-            cz_arena_printf(c->env->arena, "%s in %s are", what, node->text));
-    return dtype;
-}
-
 /* ---- clauses ---- */
 
-static void read_grads(clauses *c, const cz_node *node)
+static void read_grads(cz_clauses *c, const cz_node *node)
 {
     cz_policy *policy = c->policy;
     const cz_node *paths = cz_node_kid(node, 1);
@@ -121,33 +19,33 @@ static void read_grads(clauses *c, const cz_node *node)
                       .paths = paths,
                       .sum = cz_node_has(node, CZ_FLAG_SUM),
                       .reduced = cz_node_has(node, CZ_FLAG_REDUCED)};
-    grads.dtype = read_dtype(c, node, "gradients", true);
-    grads.axes = read_axes(c, node->kids[0], !paths);
+    grads.dtype = cz_clause_dtype(c, node, "gradients", true);
+    grads.axes = cz_clause_axes(c, node->kids[0], !paths);
     if (paths) {
         *CZ_PUSH(c->env->arena, policy->grads, policy->n_grads) = grads;
     } else if (policy->grads[0].node) {
-        said_before(c, node, policy->grads[0].node);
+        cz_clause_said_before(c, node, policy->grads[0].node);
     } else {
         policy->grads[0] = grads;
     }
 }
 
-static void read_master(clauses *c, const cz_node *node)
+static void read_master(cz_clauses *c, const cz_node *node)
 {
     if (strcmp(node->text, "none") == 0)
         c->policy->master_none = node->span;
     else
-        read_dtype(c, node, "master weights", false);
+        cz_clause_dtype(c, node, "master weights", false);
 }
 
-static void read_state(clauses *c, const cz_node *node)
+static void read_state(cz_clauses *c, const cz_node *node)
 {
     const cz_node *axes = cz_node_kid(node, 0);
-    read_dtype(c, node, "states", false);
-    c->policy->split = axes ? read_axes(c, axes, true) : 0;
+    cz_clause_dtype(c, node, "states", false);
+    c->policy->split = axes ? cz_clause_axes(c, axes, true) : 0;
 }
 
-static void read_clip(clauses *c, const cz_node *node)
+static void read_clip(cz_clauses *c, const cz_node *node)
 {
     double clip;
     if (!cz_eval_real(node->kids[0], c->env, c->diags, &clip)) {
@@ -162,14 +60,14 @@ static void read_clip(clauses *c, const cz_node *node)
     c->policy->fact.clip = clip;
 }
 
-static void read_skip(clauses *c, const cz_node *node)
+static void read_skip(cz_clauses *c, const cz_node *node)
 {
     (void)node;
     c->policy->fact.skip = 1;
 }
 
 /* A size that the user chose, in the unit of the number. */
-static int64_t read_amount(clauses *c, const cz_node *e, const char *what)
+static int64_t read_amount(cz_clauses *c, const cz_node *e, const char *what)
 {
     int64_t amount = 0;
     if (!cz_eval_size(e, c->env, c->diags, what, 1, CZ_MAX_DIM, &amount))
@@ -177,7 +75,7 @@ static int64_t read_amount(clauses *c, const cz_node *e, const char *what)
     return amount;
 }
 
-static void read_bucket(clauses *c, const cz_node *node)
+static void read_bucket(cz_clauses *c, const cz_node *node)
 {
     const cz_node *e = node->kids[0];
     const int64_t amount = read_amount(c, e, "size of a bucket");
@@ -186,7 +84,7 @@ static void read_bucket(clauses *c, const cz_node *node)
         bytes ? cz_ceil_div(amount, cz_dtype_bytes(CZ_F32)) : amount;
 }
 
-static void read_group(clauses *c, const cz_node *node)
+static void read_group(cz_clauses *c, const cz_node *node)
 {
     const cz_node *e = node->kids[0];
     const int64_t amount = read_amount(c, e, "size of a group");
@@ -196,19 +94,19 @@ static void read_group(clauses *c, const cz_node *node)
 }
 
 /* Bytes, with B or without. */
-static void read_memory(clauses *c, const cz_node *node)
+static void read_memory(cz_clauses *c, const cz_node *node)
 {
     c->policy->fact.memory_bytes =
         read_amount(c, node->kids[0], "memory of a rank");
 }
 
-static void read_overlap(clauses *c, const cz_node *node)
+static void read_overlap(cz_clauses *c, const cz_node *node)
 {
     const char *words[] = {"backward", "none"};
-    check_word(c, node, node->text, words, 2);
+    cz_clause_check_word(c, node, node->text, words, 2);
 }
 
-static void set_tolerance(clauses *c, const cz_node *e)
+static void set_tolerance(cz_clauses *c, const cz_node *e)
 {
     double *tolerance = &c->policy->fact.tolerance;
     if (!cz_eval_real(e, c->env, c->diags, tolerance)) {
@@ -220,58 +118,59 @@ static void set_tolerance(clauses *c, const cz_node *e)
     }
 }
 
-static void read_tolerance(clauses *c, const cz_node *node)
+static void read_tolerance(cz_clauses *c, const cz_node *node)
 {
     set_tolerance(c, node->kids[0]);
 }
 
-static void read_strict(clauses *c, const cz_node *node)
+static void read_strict(cz_clauses *c, const cz_node *node)
 {
     (void)node;
     c->policy->strict = true;
 }
 
-static void set_layout(clauses *c, const cz_node *node, const char *layout)
+static void set_layout(cz_clauses *c, const cz_node *node, const char *layout)
 {
     const char *words[] = {"engine", "trainer", "scattered"};
-    if (!check_word(c, node, layout, words, 3))
+    if (!cz_clause_check_word(c, node, layout, words, 3))
         return;
     if (strcmp(layout, "scattered") == 0)
-        unsupported(c, node->span, "this layout is");
+        cz_clause_unsupported(c, node->span, "this layout is");
     else
         c->policy->fact.layout = layout;
 }
 
-static void read_layout(clauses *c, const cz_node *node)
+static void read_layout(cz_clauses *c, const cz_node *node)
 {
     set_layout(c, node, node->text);
 }
 
-static void set_geometry(clauses *c, const cz_node *node, const char *geometry)
+static void set_geometry(cz_clauses *c, const cz_node *node,
+                         const char *geometry)
 {
     const char *words[] = {"auto", "uneven", "padded", "equal"};
-    if (check_word(c, node, geometry, words, 4))
+    if (cz_clause_check_word(c, node, geometry, words, 4))
         c->policy->fact.geometry = geometry;
 }
 
-static void read_geometry(clauses *c, const cz_node *node)
+static void read_geometry(cz_clauses *c, const cz_node *node)
 {
     set_geometry(c, node, node->text);
 }
 
-static void set_form(clauses *c, const cz_node *node, const char *form)
+static void set_form(cz_clauses *c, const cz_node *node, const char *form)
 {
     const char *words[] = {"auto", "standard", "gram"};
-    if (check_word(c, node, form, words, 3))
+    if (cz_clause_check_word(c, node, form, words, 3))
         c->policy->fact.form = form;
 }
 
-static void read_form(clauses *c, const cz_node *node)
+static void read_form(cz_clauses *c, const cz_node *node)
 {
     set_form(c, node, node->text);
 }
 
-static void read_shard(clauses *c, const cz_node *node)
+static void read_shard(cz_clauses *c, const cz_node *node)
 {
     cz_policy *policy = c->policy;
     const cz_node *axes = node->kids[1];
@@ -280,7 +179,7 @@ static void read_shard(clauses *c, const cz_node *node)
                         .chunk = cz_node_has(node, CZ_FLAG_CHUNK)};
     int64_t dim;
     if (axes->n_kids != 1) {
-        unsupported(c, node->span, "sharding over several axes is");
+        cz_clause_unsupported(c, node->span, "sharding over several axes is");
         return;
     }
     if (strcmp(axes->kids[0]->text, "fsdp") != 0) {
@@ -299,27 +198,27 @@ static void read_shard(clauses *c, const cz_node *node)
     if (shards.paths)
         *CZ_PUSH(c->env->arena, policy->shards, policy->n_shards) = shards;
     else if (policy->shards[0].node)
-        said_before(c, node, policy->shards[0].node);
+        cz_clause_said_before(c, node, policy->shards[0].node);
     else
         policy->shards[0] = shards;
 }
 
-static void read_pipeline(clauses *c, const cz_node *node)
+static void read_pipeline(cz_clauses *c, const cz_node *node)
 {
     if (!cz_pipeline_read(node, c->mesh, c->env, c->diags,
                           &c->policy->pipeline))
         c->failed = true;
 }
 
-static void set_strategy(clauses *c, cz_span span, const char *strategy)
+static void set_strategy(cz_clauses *c, cz_span span, const char *strategy)
 {
     if (strcmp(strategy, "replicated") == 0)
-        unsupported(c, span, "this strategy is");
+        cz_clause_unsupported(c, span, "this strategy is");
     else
         c->policy->fact.tp_strategy = strategy;
 }
 
-static void read_strategy(clauses *c, const cz_node *node)
+static void read_strategy(cz_clauses *c, const cz_node *node)
 {
     const char *words[] = {"auto", "owner", "gram", "replicated"};
     const char *clause_words[] = {
@@ -328,14 +227,14 @@ static void read_strategy(clauses *c, const cz_node *node)
         "shard", "pipeline", "tp",        "memory", "form"};
     const char *strategy = node->kids[0]->text;
     if (strcmp(node->text, "tp") != 0)
-        check_word(c, node, node->text, clause_words, 17);
-    else if (check_word(c, node->kids[0], strategy, words, 4))
+        cz_clause_check_word(c, node, node->text, clause_words, 17);
+    else if (cz_clause_check_word(c, node->kids[0], strategy, words, 4))
         set_strategy(c, node->span, strategy);
 }
 
 static const struct clause {
     cz_kind kind;
-    void (*read)(clauses *c, const cz_node *node);
+    void (*read)(cz_clauses *c, const cz_node *node);
 } table[] = {
     {CZ_AST_GRADS, read_grads},       {CZ_AST_MASTER, read_master},
     {CZ_AST_KEEP, read_state},        {CZ_AST_CLIP, read_clip},
@@ -348,11 +247,11 @@ static const struct clause {
     {CZ_AST_FORM, read_form},
 };
 
-static void read_clause(clauses *c, const cz_node *node)
+static void read_clause(cz_clauses *c, const cz_node *node)
 {
     if (c->seen[node->kind] && node->kind != CZ_AST_AXIS_STRATEGY &&
         node->kind != CZ_AST_GRADS && node->kind != CZ_AST_SHARD) {
-        said_before(c, node, c->seen[node->kind]);
+        cz_clause_said_before(c, node, c->seen[node->kind]);
         return;
     }
     c->seen[node->kind] = node;
@@ -376,7 +275,7 @@ void cz_policy_allow(cz_options *options)
 }
 
 /* What is chosen by its name; NULL: nothing, or reported. */
-static const cz_node *find_word(clauses *c, const cz_options *options,
+static const cz_node *find_word(cz_clauses *c, const cz_options *options,
                                 const char *name, const char *what)
 {
     const cz_node *node = cz_options_find(options, scope_name, name);
@@ -389,7 +288,7 @@ static const cz_node *find_word(clauses *c, const cz_options *options,
 }
 
 /* What -D says, over what the source says. */
-static void read_options(clauses *c, const cz_options *options)
+static void read_options(cz_clauses *c, const cz_options *options)
 {
     const char *words[] = {"auto", "owner", "gram", "replicated"};
     const cz_node *geometry = find_word(c, options, "geometry", "geometry");
@@ -408,7 +307,7 @@ static void read_options(clauses *c, const cz_options *options)
         set_form(c, form, form->text);
     if (tolerance)
         set_tolerance(c, tolerance);
-    if (strategy && check_word(c, strategy, strategy->text, words, 4))
+    if (strategy && cz_clause_check_word(c, strategy, strategy->text, words, 4))
         set_strategy(c, strategy->span, strategy->text);
     if (!group || c->failed)
         return;
@@ -447,7 +346,7 @@ static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
 }
 
 /* One asks for what the other rules out. */
-static void check_strict(clauses *c)
+static void check_strict(cz_clauses *c)
 {
     const cz_node *strict = c->seen[CZ_AST_STRICT];
     const cz_node *tolerance = c->seen[CZ_AST_TOLERANCE];
@@ -459,7 +358,7 @@ static void check_strict(clauses *c)
     c->failed = true;
 }
 
-static void read_block(clauses *c, const cz_node *block)
+static void read_block(cz_clauses *c, const cz_node *block)
 {
     for (int i = 0; i < block->n_kids; i++)
         read_clause(c, block->kids[i]);
@@ -470,7 +369,8 @@ bool cz_policy_build(const cz_node *file, const cz_mesh *mesh,
                      const cz_options *options, cz_env *globals,
                      cz_diags *diags, cz_policy *out)
 {
-    clauses c = {.policy = out, .mesh = mesh, .env = globals, .diags = diags};
+    cz_clauses c = {
+        .policy = out, .mesh = mesh, .env = globals, .diags = diags};
     const cz_node *seen = NULL;
     set_defaults(out, mesh, globals, diags);
     for (int i = 0; i < file->n_kids; i++) {
