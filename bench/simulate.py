@@ -21,7 +21,7 @@ machine notes
 use muon(lr, momentum = 0.95, decay = 0.1, factor = polar_norm_first) as matrices on **.{linear_qkv,linear_proj,linear_fc1,linear_fc2}.weight view whole
 use adamw(lr, decay = 0)   as vectors on ** where ndim == 1
 use adamw(lr, decay = 0.1) as rest    on **
-schedule { grads %s partial over dp, clip norm 1.0, skip nonfinite, bucket 400M }
+schedule { grads %s partial over dp, clip norm 1.0, skip nonfinite, bucket 400M, wire 4 }
 """
 HEAD = """# Simulated iterations of Qwen3-32B on 256 GPUs
 

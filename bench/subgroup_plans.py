@@ -18,7 +18,7 @@ machine notes
 use muon(lr, momentum = 0.95, decay = 0.1, factor = polar_norm_first) as matrices on %s
 use adamw(lr, decay = 0)   as vectors on ** where ndim == 1
 use adamw(lr, decay = 0.1) as rest    on **
-schedule { grads f32 %s, clip norm 1.0, skip nonfinite, bucket 400M, tp auto
+schedule { grads f32 %s, clip norm 1.0, skip nonfinite, bucket 400M, tp auto, wire 4
 %s }
 """
 PARTIAL, CHUNKS = "partial over dp", "shard dim 0 over fsdp chunk"

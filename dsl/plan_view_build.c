@@ -107,6 +107,8 @@ static bool read_policy(cz_view_builder *b)
         ok = cz_view_fail(b, "policy: clip is negative or not finite");
     if (!isfinite(p->tolerance) || p->tolerance < 0.0)
         ok = cz_view_fail(b, "policy: tolerance is negative or not finite");
+    if (!isfinite(p->wire) || p->wire <= 0.0)
+        ok = cz_view_fail(b, "policy: wire is not positive or not finite");
     return ok;
 }
 

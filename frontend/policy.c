@@ -7,7 +7,7 @@
 #include "dsl/dtype.h"
 #include "frontend/family.h"
 
-enum { DEFAULT_BUCKET_ELEMENTS = 400000000 };
+enum { DEFAULT_BUCKET_ELEMENTS = 400000000, WIRE_END = 1000 };
 
 /* ---- clauses ---- */
 
@@ -106,21 +106,40 @@ static void read_overlap(cz_clauses *c, const cz_node *node)
     cz_clause_check_word(c, node, node->text, words, 2);
 }
 
-static void set_tolerance(cz_clauses *c, const cz_node *e)
+/* A number above 0 and below `end`. */
+static void set_share(cz_clauses *c, const cz_node *e, double *share, int end,
+                      const char *what)
 {
-    double *tolerance = &c->policy->fact.tolerance;
-    if (!cz_eval_real(e, c->env, c->diags, tolerance)) {
+    if (!cz_eval_real(e, c->env, c->diags, share)) {
         c->failed = true;
-    } else if (!(*tolerance > 0 && *tolerance < 1)) {
+    } else if (!(*share > 0 && *share < end)) {
         cz_diag_error(c->diags, CZ_BAD_SCHEDULE, e->span,
-                      "a tolerance is a share of the update, between 0 and 1");
+                      "%s, between 0 and %d", what, end);
         c->failed = true;
     }
+}
+
+static void set_tolerance(cz_clauses *c, const cz_node *e)
+{
+    set_share(c, e, &c->policy->fact.tolerance, 1,
+              "a tolerance is a share of the update");
 }
 
 static void read_tolerance(cz_clauses *c, const cz_node *node)
 {
     set_tolerance(c, node->kids[0]);
+}
+
+static void set_wire(cz_clauses *c, const cz_node *e)
+{
+    set_share(
+        c, e, &c->policy->fact.wire, WIRE_END,
+        "wire is a multiple of f32 gradients gathered by all who shard them");
+}
+
+static void read_wire(cz_clauses *c, const cz_node *node)
+{
+    set_wire(c, node->kids[0]);
 }
 
 static void read_strict(cz_clauses *c, const cz_node *node)
@@ -210,26 +229,29 @@ static void read_pipeline(cz_clauses *c, const cz_node *node)
         c->failed = true;
 }
 
-static void set_strategy(cz_clauses *c, cz_span span, const char *strategy)
+static void set_strategy(cz_clauses *c, const cz_node *node,
+                         const char *strategy)
 {
+    const char *words[] = {"auto", "owner", "gram", "replicated"};
+    if (!cz_clause_check_word(c, node, strategy, words, 4))
+        return;
     if (strcmp(strategy, "replicated") == 0)
-        cz_clause_unsupported(c, span, "this strategy is");
+        cz_clause_unsupported(c, node->span, "this strategy is");
     else
         c->policy->fact.tp_strategy = strategy;
 }
 
 static void read_strategy(cz_clauses *c, const cz_node *node)
 {
-    const char *words[] = {"auto", "owner", "gram", "replicated"};
-    const char *clause_words[] = {
+    const char *words[] = {
         "grads", "master",   "state",     "clip",   "skip",   "bucket",
         "group", "overlap",  "tolerance", "strict", "layout", "geometry",
-        "shard", "pipeline", "tp",        "memory", "form"};
-    const char *strategy = node->kids[0]->text;
+        "shard", "pipeline", "tp",        "memory", "form",   "wire"};
     if (strcmp(node->text, "tp") != 0)
-        cz_clause_check_word(c, node, node->text, clause_words, 17);
-    else if (cz_clause_check_word(c, node->kids[0], strategy, words, 4))
-        set_strategy(c, node->span, strategy);
+        cz_clause_check_word(c, node, node->text, words,
+                             sizeof words / sizeof *words);
+    else
+        set_strategy(c, node->kids[0], node->kids[0]->text);
 }
 
 static const struct clause {
@@ -244,7 +266,7 @@ static const struct clause {
     {CZ_AST_STRICT, read_strict},     {CZ_AST_LAYOUT, read_layout},
     {CZ_AST_GEOMETRY, read_geometry}, {CZ_AST_SHARD, read_shard},
     {CZ_AST_PIPELINE, read_pipeline}, {CZ_AST_AXIS_STRATEGY, read_strategy},
-    {CZ_AST_FORM, read_form},
+    {CZ_AST_FORM, read_form},         {CZ_AST_WIRE_CAP, read_wire},
 };
 
 static void read_clause(cz_clauses *c, const cz_node *node)
@@ -264,53 +286,49 @@ static void read_clause(cz_clauses *c, const cz_node *node)
 
 static const char scope_name[] = "schedule";
 
+/* What is chosen by its name. */
+static const struct word_option {
+    const char *name, *what;
+    void (*set)(cz_clauses *c, const cz_node *node, const char *word);
+} word_options[] = {{"geometry", "geometry", set_geometry},
+                    {"layout", "layout", set_layout},
+                    {"form", "form", set_form},
+                    {"tp_strategy", "strategy", set_strategy}};
+
+static const struct share_option {
+    const char *name;
+    void (*set)(cz_clauses *c, const cz_node *e);
+} share_options[] = {{"tolerance", set_tolerance}, {"wire", set_wire}};
+
+enum {
+    N_WORD_OPTIONS = sizeof word_options / sizeof *word_options,
+    N_SHARE_OPTIONS = sizeof share_options / sizeof *share_options
+};
+
 void cz_policy_allow(cz_options *options)
 {
-    cz_options_allow(options, scope_name, "tp_strategy");
+    for (int i = 0; i < N_WORD_OPTIONS; i++)
+        cz_options_allow(options, scope_name, word_options[i].name);
+    for (int i = 0; i < N_SHARE_OPTIONS; i++)
+        cz_options_allow(options, scope_name, share_options[i].name);
     cz_options_allow(options, scope_name, "tp_group");
-    cz_options_allow(options, scope_name, "geometry");
-    cz_options_allow(options, scope_name, "layout");
-    cz_options_allow(options, scope_name, "form");
-    cz_options_allow(options, scope_name, "tolerance");
 }
 
-/* What is chosen by its name; NULL: nothing, or reported. */
-static const cz_node *find_word(cz_clauses *c, const cz_options *options,
-                                const char *name, const char *what)
+static void read_word(cz_clauses *c, const cz_node *node,
+                      const struct word_option *option)
 {
-    const cz_node *node = cz_options_find(options, scope_name, name);
-    if (!node || node->kind == CZ_AST_NAME)
-        return node;
-    cz_diag_error(c->diags, CZ_BAD_OPTION, node->span,
-                  "a %s is chosen by its name", what);
-    c->failed = true;
-    return NULL;
-}
-
-/* What -D says, over what the source says. */
-static void read_options(cz_clauses *c, const cz_options *options)
-{
-    const char *words[] = {"auto", "owner", "gram", "replicated"};
-    const cz_node *geometry = find_word(c, options, "geometry", "geometry");
-    const cz_node *layout = find_word(c, options, "layout", "layout");
-    const cz_node *form = find_word(c, options, "form", "form");
-    const cz_node *strategy = find_word(c, options, "tp_strategy", "strategy");
-    const cz_node *group = cz_options_find(options, scope_name, "tp_group");
-    cz_fact_policy *fact = &c->policy->fact;
-    const cz_node *tolerance =
-        cz_options_find(options, scope_name, "tolerance");
-    if (geometry)
-        set_geometry(c, geometry, geometry->text);
-    if (layout)
-        set_layout(c, layout, layout->text);
-    if (form)
-        set_form(c, form, form->text);
-    if (tolerance)
-        set_tolerance(c, tolerance);
-    if (strategy && cz_clause_check_word(c, strategy, strategy->text, words, 4))
-        set_strategy(c, strategy->span, strategy->text);
-    if (!group || c->failed)
+    if (node->kind == CZ_AST_NAME) {
+        option->set(c, node, node->text);
         return;
+    }
+    cz_diag_error(c->diags, CZ_BAD_OPTION, node->span,
+                  "a %s is chosen by its name", option->what);
+    c->failed = true;
+}
+
+static void read_group_size(cz_clauses *c, const cz_node *group)
+{
+    cz_fact_policy *fact = &c->policy->fact;
     if (!cz_eval_size(group, c->env, c->diags, "size of a group", 1, CZ_MAX_DIM,
                       &fact->tp_group)) {
         c->failed = true;
@@ -319,6 +337,22 @@ static void read_options(cz_clauses *c, const cz_options *options)
                       "only with tp gram do several ranks share a matrix");
         c->failed = true;
     }
+}
+
+/* What -D says, over what the source says. */
+static void read_options(cz_clauses *c, const cz_options *options)
+{
+    const cz_node *node;
+    for (int i = 0; i < N_WORD_OPTIONS; i++)
+        if ((node = cz_options_find(options, scope_name, word_options[i].name)))
+            read_word(c, node, &word_options[i]);
+    for (int i = 0; i < N_SHARE_OPTIONS; i++)
+        if ((node =
+                 cz_options_find(options, scope_name, share_options[i].name)))
+            share_options[i].set(c, node);
+    node = cz_options_find(options, scope_name, "tp_group");
+    if (node && !c->failed)
+        read_group_size(c, node);
 }
 
 /* ---- the whole ---- */
@@ -336,6 +370,7 @@ static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
         .geometry = "uneven",
         .layout = "engine",
         .form = "auto",
+        .wire = 0.5,
     };
     cz_mesh_find(mesh, "dp", &policy->split);
     cz_grads *grads = CZ_PUSH(globals->arena, policy->grads, policy->n_grads);

@@ -38,9 +38,8 @@ bool cz_place_list_classes(cz_place_sharer *s);
  * included. */
 int64_t cz_place_wire_cap(const cz_place_sharer *s, int hundredths);
 
-/* What matrices may send at all: half of their gradients as f32, gathered by
- * all who shard them, where owners alone send a third of that at most; else no
- * limit. */
+/* What matrices may send at all: as much as `wire` says of their gradients as
+ * f32, gathered by all who shard them, or what owners alone send. */
 int64_t cz_place_wire_most(const cz_place_sharer *s);
 
 /* Whether rows may have other matrices than they are dealt first, which evens

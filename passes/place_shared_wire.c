@@ -38,9 +38,11 @@ static cz_wide owned_bytes(const cz_place_sharer *s)
 
 int64_t cz_place_wire_most(const cz_place_sharer *s)
 {
-    const cz_wide half = share_of(s, cz_gradient_gather_bytes(s->view)) / 2;
+    const double gathered =
+        (double)share_of(s, cz_gradient_gather_bytes(s->view));
+    const cz_wide most = (cz_wide)(gathered * s->view->policy->wire);
     const cz_wide owned = owned_bytes(s);
-    return owned > half / 3 ? INT64_MAX : cz_time_limit(half);
+    return cz_time_limit(owned > most ? owned : most);
 }
 
 int64_t cz_place_wire_cap(const cz_place_sharer *s, int hundredths)

@@ -237,17 +237,30 @@ def check_wire(plan):
                                  "group_sum": sum_bytes})
 
 
+def gathered_bytes(plan, matrix):
+    """Rank by rank: f32 gradients of a matrix that are elsewhere in its row."""
+    p = plan.params[matrix["parameter"]]
+    if plan.shards(p) == 1:
+        return 0
+    return BYTES["f32"] * sum(p["element_count"] - plan.elements(p, rank)
+                              for rank in plan.row(matrix))
+
+
 def check_gathered(plan):
-    """Rank by rank: gradients of a matrix that are elsewhere in its row."""
-    missing = 0
-    for matrix in plan.data["matrices"]:
-        p = plan.params[matrix["parameter"]]
-        if plan.shards(p) > 1:
-            missing += sum(p["element_count"] - plan.elements(p, rank)
-                           for rank in plan.row(matrix))
+    """What f32 gradients gathered by all would be, and that `tp auto` shares no
+    more than `wire` says of it, or than owners alone send."""
+    metrics, policy = plan.data["metrics"], plan.data["policy"]
+    matrices = plan.data["matrices"]
+    gathered = [gathered_bytes(plan, m) for m in matrices]
     yield from equal("metrics.gathered_gradient_bytes",
-                     plan.data["metrics"]["gathered_gradient_bytes"],
-                     missing * BYTES["f32"])
+                     metrics["gathered_gradient_bytes"], sum(gathered))
+    sent = sum(sum(metrics["sent_bytes"][kind]) for kind in ("transfer", "group_sum"))
+    owned = [sum(out for out, _ in transfer_bytes(
+        plan, [dict(m, group_size=1, stride=1)])) for m in matrices]
+    most = sum(max(float(policy["wire"]) * g, o) for g, o in zip(gathered, owned))
+    if policy["tp_strategy"] == "auto" and sent > most + len(matrices):
+        yield (f"matrices send {sent} bytes, and {most:.0f} at most by wire "
+               f"{policy['wire']}")
 
 
 def check_ops(plan, reduce, publish):

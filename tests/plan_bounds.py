@@ -229,15 +229,26 @@ def check_class(plan, m, of):
 
 # ---- the other ways ----
 
+def spare_bytes(plan):
+    """What all matrices together may send besides."""
+    metrics, policy = plan.data["metrics"], plan.data["policy"]
+    if policy["tp_strategy"] != "auto":
+        return float("inf")
+    return (int(metrics["gathered_gradient_bytes"] * float(policy["wire"])) -
+            sum(sum(metrics["sent_bytes"][kind]) for kind in ("transfer", "group_sum")))
+
+
 def why_not(plan, form, time, chosen):
     cap = plan.data["policy"]["group_bytes"] or CAP
-    group, own_time, own_link = chosen
+    group, own_time, own_link, own_bytes = chosen
     if not form["admitted"]:
         return "the schedule asks for another"
     if form["staging_bytes"] > cap:
         return "its buffers are beyond the cap"
     if time + form["link_ps"] >= own_time + own_link:
         return "slower by itself"
+    if form["bytes"] - own_bytes > spare_bytes(plan):
+        return "`wire` does not let matrices send as much"
     if form["group_size"] * time > group * own_time:
         return "more work in all"
     return "no better for the whole plan"
@@ -249,8 +260,9 @@ def candidates(plan, of, matrix):
            "bytes": None, "why": "the update needs the whole matrix"}
     open_forms = [f for f in of["forms"] if not f["why"]]
     executed = {f["group_size"]: f for f in open_forms}  # dealt where possible
-    own_link = executed[matrix["group_size"]]["link_ps"]
-    chosen = matrix["group_size"], matrix["cost"]["time_ps"], own_link
+    own = executed[matrix["group_size"]]
+    chosen = (matrix["group_size"], matrix["cost"]["time_ps"], own["link_ps"],
+              own["bytes"])
     for group, form in executed.items():
         time, measured = form["batches"][0]["time_ps"], form["batches"][0]["measured"]
         if group == 1:

@@ -312,6 +312,8 @@ class Writer:
             yield (f"shard dim {self.r.randrange(3)} over fsdp chunk on h.*.m0")
         yield f"tp {self.r.choice(('auto', 'auto', 'auto', 'owner', 'gram'))}"
         yield from self.buffers()
+        if self.chance(2):
+            yield f"wire {self.r.choice(('0.1', '1', '4'))}"
         yield "}"
 
     def buffers(self):

@@ -1,6 +1,9 @@
 /* Why matrices are not updated in other ways. */
 #include "frontend/report/candidates.h"
 
+#include <string.h>
+
+#include "passes/cost/gradient_gather.h"
 #include "passes/cost/time.h"
 #include "passes/owned.h"
 
@@ -9,8 +12,18 @@
 
 /* One way, alone: kernels, then links. */
 typedef struct way {
-    int64_t group, time_ps, link_ps;
+    int64_t group, time_ps, link_ps, wire_bytes;
 } way;
+
+int64_t cz_candidates_spare(const cz_plan_view *view, const cz_metrics *metrics)
+{
+    const double gathered = (double)cz_gradient_gather_bytes(view);
+    if (strcmp(view->policy->tp_strategy, "auto") != 0)
+        return INT64_MAX;
+    return (int64_t)(gathered * view->policy->wire) -
+           metrics->sent[CZ_STEP_TRANSFER].sum -
+           metrics->sent[CZ_STEP_GROUP_SUM].sum;
+}
 
 static int64_t alone_ps(const way *w)
 {
@@ -24,7 +37,7 @@ static way way_of(const cz_plan_view *view, const cz_stage_time *times,
     const int whole = cz_rule_stages_find(view, of->rule).whole;
     return (way){form->group,
                  form->group == 1 ? times[whole].time_ps : form->time_ps[0],
-                 form->link_ps};
+                 form->link_ps, form->wire_bytes};
 }
 
 /* Of forms of one group from `first` on the last, which is what is executed:
@@ -44,17 +57,21 @@ static const cz_form *executed(const cz_form_class *of, int first, int *end)
 static way chosen_way(const cz_plan_view *view, const cz_stage_time *times,
                       const cz_form_class *of, int param)
 {
-    way w = {view->params[param].group, cz_matrix_time(view, times, param), 0};
+    way w = {view->params[param].group, cz_matrix_time(view, times, param), 0,
+             0};
     for (int i = 0; i < of->n_forms; i++) {
         const cz_form *form = &of->forms[i];
-        if (form->obstacle == CZ_FORM_POSSIBLE && form->group == w.group)
+        if (form->obstacle == CZ_FORM_POSSIBLE && form->group == w.group) {
             w.link_ps = form->link_ps;
+            w.wire_bytes = form->wire_bytes;
+        }
     }
     return w;
 }
 
 static const char *why_not(const cz_plan_view *view, const cz_form *form,
-                           const way *other, const way *chosen)
+                           int64_t spare_bytes, const way *other,
+                           const way *chosen)
 {
     const int64_t asked = view->policy->group_bytes;
     if (!form->is_admitted)
@@ -63,6 +80,8 @@ static const char *why_not(const cz_plan_view *view, const cz_form *form,
         return "its buffers are beyond the cap";
     if (alone_ps(other) >= alone_ps(chosen))
         return "slower by itself";
+    if (other->wire_bytes - chosen->wire_bytes > spare_bytes)
+        return "`wire` does not let matrices send as much";
     if ((cz_wide)other->group * other->time_ps >
         (cz_wide)chosen->group * chosen->time_ps)
         return "more work in all";
@@ -72,7 +91,7 @@ static const char *why_not(const cz_plan_view *view, const cz_form *form,
 static cz_candidate candidate_of(const cz_plan_view *view,
                                  const cz_stage_time *times,
                                  const cz_form_class *of, const cz_form *form,
-                                 const way *chosen)
+                                 int64_t spare_bytes, const way *chosen)
 {
     const int whole = cz_rule_stages_find(view, of->rule).whole;
     const bool is_owner = form->form == CZ_SUBGROUP_OWNER;
@@ -86,13 +105,14 @@ static cz_candidate candidate_of(const cz_plan_view *view,
     out.wire_bytes = form->wire_bytes;
     out.is_measured =
         is_owner ? times[whole].is_measured : form->is_measured[0];
-    out.why = why_not(view, form, &other, chosen);
+    out.why = why_not(view, form, spare_bytes, &other, chosen);
     return out;
 }
 
 cz_candidate *cz_candidates_find(cz_arena *arena, const cz_plan_view *view,
                                  const cz_stage_time *times,
-                                 const cz_forms *forms, int param, int *n)
+                                 const cz_forms *forms, int64_t spare_bytes,
+                                 int param, int *n)
 {
     const cz_form_class *of =
         &forms->classes[forms->class_of[view->params[param].family]];
@@ -106,7 +126,7 @@ cz_candidate *cz_candidates_find(cz_arena *arena, const cz_plan_view *view,
         if (form->obstacle == CZ_FORM_POSSIBLE && form->group == chosen.group)
             continue;
         *CZ_PUSH(arena, list, *n) =
-            candidate_of(view, times, of, form, &chosen);
+            candidate_of(view, times, of, form, spare_bytes, &chosen);
     }
     return list;
 }

@@ -2,6 +2,7 @@
 #ifndef CZ_FRONTEND_REPORT_CANDIDATES_H
 #define CZ_FRONTEND_REPORT_CANDIDATES_H
 
+#include "dsl/metrics.h"
 #include "passes/cost/forms.h"
 
 /* -1 where there is no such way: why says what is in it. */
@@ -14,10 +15,16 @@ typedef struct cz_candidate {
     const char *why; /* not */
 } cz_candidate;
 
+/* What the schedule's `wire` lets matrices send besides what they do, bytes of
+ * all ranks; negative where owners send more.  INT64_MAX: it sets no limit. */
+int64_t cz_candidates_spare(const cz_plan_view *view,
+                            const cz_metrics *metrics);
+
 /* Of a parameter that is an owned matrix, all but what the plan has: local,
  * owner, groups by size.  *n of them, in the arena. */
 cz_candidate *cz_candidates_find(cz_arena *arena, const cz_plan_view *view,
                                  const cz_stage_time *times,
-                                 const cz_forms *forms, int param, int *n);
+                                 const cz_forms *forms, int64_t spare_bytes,
+                                 int param, int *n);
 
 #endif

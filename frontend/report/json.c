@@ -1,5 +1,6 @@
 /* A plan as JSON.  Every figure is an integer that follows from the numbers
  * beside it: tests/check_plan.py computes them all again. */
+#include "frontend/report/candidates.h"
 #include "frontend/report/json.h"
 
 #include <stdio.h>
@@ -118,6 +119,7 @@ static void put_policy(cz_report *r)
     cz_json_put_string(json, "geometry", policy->geometry);
     cz_json_put_string(json, "layout", policy->layout);
     cz_report_put_real(r, "tolerance", policy->tolerance);
+    cz_report_put_real(r, "wire", policy->wire);
     cz_json_close(json, '}');
 }
 
@@ -154,6 +156,7 @@ void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
                    .view = view,
                    .metrics = cz_metrics_build(&arena, view),
                    .frequencies = cz_frequencies(&arena, view, CZ_MEAN_UPDATE)};
+    r.spare_bytes = cz_candidates_spare(view, r.metrics);
     find_groups(&arena, &r);
     find_times(&r);
     cz_json_init(&r.json, out);

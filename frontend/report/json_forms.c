@@ -124,7 +124,7 @@ void cz_report_put_candidates(cz_report *r, int param)
     const cz_candidate *list =
         class < 0 ? NULL
                   : cz_candidates_find(r->arena, r->view, r->times, &r->forms,
-                                       param, &n);
+                                       r->spare_bytes, param, &n);
     cz_json_put_optional(&r->json, "class", class);
     cz_json_key(&r->json, "candidates");
     cz_json_open(&r->json, '[');

@@ -13,6 +13,7 @@ typedef struct cz_report {
     cz_arena *arena;
     const cz_plan_view *view;
     const cz_metrics *metrics;
+    int64_t spare_bytes;             /* cz_candidates_spare */
     const cz_frequency *frequencies; /* of the mean update */
     int n_groups;
     const cz_group_facts *groups;

@@ -4,7 +4,7 @@
 module {
   "canzona.program"() {compiler = "by hand", name = "tiny", source_hash = "0000000000000000000000000000000000000000000000000000000000000000", strict = 0 : i64} : () -> ()
   "canzona.mesh"() {axes = ["dp", "tp"], sizes = array<i64: 1, 2>, names = ["dp", "tp"], sets = array<i64: 1, 2>} : () -> ()
-  "canzona.policy"() {tolerance = 0.0 : f64, bucket_elements = 400000000 : i64, clip = 0.000000e+00 : f64, group_bytes = 0 : i64, master_dtype = "f32", skip = 0 : i64, tp_strategy = "auto", geometry = "uneven", layout = "engine", form = "auto", tp_group = 0 : i64, memory_bytes = 0 : i64} : () -> ()
+  "canzona.policy"() {tolerance = 0.0 : f64, wire = 0.5 : f64, bucket_elements = 400000000 : i64, clip = 0.000000e+00 : f64, group_bytes = 0 : i64, master_dtype = "f32", skip = 0 : i64, tp_strategy = "auto", geometry = "uneven", layout = "engine", form = "auto", tp_group = 0 : i64, memory_bytes = 0 : i64} : () -> ()
   "canzona.reduction"() {dtype = "f32", sym_name = "r", reduce_axes = array<i64: 0>, split_axes = array<i64: 0>, leaves = 1 : i64, terms = 1 : i64} : () -> ()
   "canzona.use"() {defaults = array<f64: 1.000000e-01>, has_default = array<i64: 1>, hypers = ["lr"], optimizer = "unit", sym_name = "unit"} : () -> ()
   func.func @unit.4x4.update(%arg0: tensor<4x4xf32>, %arg1: tensor<4x4xf32>, %arg2: f32) -> tensor<4x4xf32> {

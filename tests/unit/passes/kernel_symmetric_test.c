@@ -127,7 +127,7 @@ static const char format[] =
     " names = [], sets = array<i64>} : () -> ()\n"
     "\"canzona.policy\"() {master_dtype = \"f32\", geometry = \"uneven\", "
     "layout = \"engine\", form = \"auto\", memory_bytes = 0 : i64,"
-    " tolerance = 0.0 : f64,"
+    " tolerance = 0.0 : f64, wire = 0.5 : f64,"
     " clip = 0.0 : f64, skip = 0 : i64, bucket_elements = 100 : i64,"
     " group_bytes = 0 : i64, tp_strategy = \"auto\","
     " tp_group = 0 : i64} : () -> ()\n"

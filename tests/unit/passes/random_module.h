@@ -39,6 +39,7 @@ static inline void add_head(cz_ir *ir, const char *master)
     cz_ir_add_policy(ir, &(cz_fact_policy){.master_dtype = master,
                                            .bucket_elements = 1000,
                                            .tp_strategy = "auto",
+                                           .wire = 0.5,
                                            .geometry = "uneven",
                                            .layout = "engine",
                                            .form = "auto"});
