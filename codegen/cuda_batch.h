@@ -39,5 +39,8 @@ void cz_batch_find(const cz_plan_view *view, const cz_batch_rule *rule,
  * else nothing.  Returns the bytes that a rank takes at most for them. */
 int64_t cz_emit_batches(const cz_plan_view *view, cz_tile_rows *tiles,
                         cz_arena *arena, cz_text *out);
+/* The bytes of each rank: [n_ranks]. */
+void cz_batch_bytes_of_ranks(const cz_plan_view *view, cz_tile_rows *tiles,
+                             cz_arena *arena, int64_t *bytes);
 
 #endif

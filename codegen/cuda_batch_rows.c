@@ -139,6 +139,11 @@ static void add_tiles(const cz_plan_view *view, const cz_batches *all,
             cz_emit_tiles_of_batch(tiles, stage, most[stage], arena);
 }
 
+static int64_t bytes_of(const cz_batch *batch)
+{
+    return batch->n_units * batch->bytes;
+}
+
 static int64_t most_bytes(const cz_plan_view *view, const cz_batches *all,
                           int *n)
 {
@@ -147,11 +152,17 @@ static int64_t most_bytes(const cz_plan_view *view, const cz_batches *all,
     *n = 0;
     for (int t = 0; t < view->n_tables; t++)
         for (int b = 0; b < all[t].n; b++) {
-            const int64_t bytes = all[t].list[b].n_units * all[t].list[b].bytes;
+            const int64_t bytes = bytes_of(&all[t].list[b]);
             most = bytes > most ? bytes : most;
             ++*n;
         }
     return most;
+}
+
+/* What they take is in no cap on memory. */
+static bool may_batch(const cz_plan_view *view, const cz_tile_rows *tiles)
+{
+    return tiles->tiler && view->policy->memory_bytes <= 0;
 }
 
 int64_t cz_emit_batches(const cz_plan_view *view, cz_tile_rows *tiles,
@@ -160,8 +171,7 @@ int64_t cz_emit_batches(const cz_plan_view *view, cz_tile_rows *tiles,
     counter c = {.tiles = tiles, .arena = arena};
     int n;
 
-    /* What they take is in no cap on memory. */
-    if (!tiles->tiler || view->policy->memory_bytes > 0)
+    if (!may_batch(view, tiles))
         return 0;
     const cz_batches *all = find_all(view, &c);
     const int64_t bytes = most_bytes(view, all, &n);
@@ -170,4 +180,32 @@ int64_t cz_emit_batches(const cz_plan_view *view, cz_tile_rows *tiles,
     add_tiles(view, all, tiles, arena);
     put_all(view, all, out);
     return bytes;
+}
+
+static int64_t most_of_rank(const cz_plan_view *view, const cz_batches *all,
+                            int64_t rank)
+{
+    int64_t most = 0;
+
+    for (int t = 0; t < view->n_tables; t++) {
+        const cz_view_table *of = &view->tables[t];
+        const int64_t at = cz_view_coordinate(view, &of->fact->selector, rank);
+        for (int b = 0; b < all[t].n; b++) {
+            const cz_batch *batch = &all[t].list[b];
+            if (batch->first >= of->starts[at] &&
+                batch->first < of->starts[at + 1] && bytes_of(batch) > most)
+                most = bytes_of(batch);
+        }
+    }
+    return most;
+}
+
+void cz_batch_bytes_of_ranks(const cz_plan_view *view, cz_tile_rows *tiles,
+                             cz_arena *arena, int64_t *bytes)
+{
+    counter c = {.tiles = tiles, .arena = arena};
+    const cz_batches *all = may_batch(view, tiles) ? find_all(view, &c) : NULL;
+
+    for (int rank = 0; rank < view->n_ranks; rank++)
+        bytes[rank] = all ? most_of_rank(view, all, rank) : 0;
 }

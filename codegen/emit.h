@@ -56,6 +56,10 @@ typedef struct cz_emit_tiler {
 int64_t cz_emit_launches(const cz_plan_view *view, const cz_text *cuda,
                          const cz_emit_tiler *tiler, cz_text *out);
 
+/* Of each rank what that is of the one that takes most: bytes [n_ranks]. */
+void cz_emit_batch_bytes(const cz_plan_view *view, const cz_emit_tiler *tiler,
+                         int64_t *bytes);
+
 /* NAME.h: the program's declaration and the enum of run-time values; has_gpu:
  * also that of what NAME_cuda.c exports. */
 void cz_emit_header(const cz_plan_view *view, bool has_gpu, cz_text *out);

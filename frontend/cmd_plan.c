@@ -3,7 +3,9 @@
 #define _POSIX_C_SOURCE 200809L
 #include "frontend/cmd.h"
 
+#include "frontend/cmd_build_tiles.h"
 #include "frontend/cmd_look.h"
+#include "frontend/cmd_target.h"
 #include "frontend/report/explain.h"
 #include "frontend/report/html.h"
 #include "frontend/report/json.h"
@@ -18,6 +20,10 @@ static const struct argp_option options[] = {
     CZ_OPTION_DEFINE,
     CZ_OPTION_DIAGNOSTICS,
     {"json", CZ_KEY_JSON, NULL, 0, "Print the plan as JSON (canzona.plan/1)",
+     0},
+    {"target", CZ_KEY_TARGET, "NAME", 0,
+     "With --json, sm_80 or sm_90a: what a GPU takes besides (default: cpu, "
+     "nothing)",
      0},
     {"ir", CZ_KEY_IR, "STAGE", OPTION_ARG_OPTIONAL,
      "Print IR: source, assigned or scheduled (default)", 0},
@@ -56,15 +62,37 @@ static cz_bar_style style_of(int file)
 }
 
 /* `look` is NULL where nothing was asked for that needs it. */
-static void print(const cz_cmd_options *given, const cz_job *job,
-                  const cz_look *look)
+/* Of each rank, by the tiles that `build` chooses. */
+static const int64_t *batch_bytes(cz_job *job)
+{
+    int64_t *bytes = CZ_NEW(&job->arena, int64_t, job->view->n_ranks);
+    cz_text said = {0};
+    cz_build_tiles tiles;
+
+    cz_emit_batch_bytes(
+        job->view, cz_build_tiles_open(&job->arena, job->view, &said, &tiles),
+        bytes);
+    cz_text_fini(&said);
+    return bytes;
+}
+
+static void print_json(const cz_cmd_options *given, cz_job *job, cz_text *out)
+{
+    bool has_gpu = false;
+
+    cz_target_take("plan", given->target, strlen(given->target), &has_gpu);
+    cz_report_json(job->view, job->plan_hash, !given->no_baselines,
+                   has_gpu ? batch_bytes(job) : NULL, out);
+}
+
+static void print(const cz_cmd_options *given, cz_job *job, const cz_look *look)
 {
     cz_text out = {0};
 
     if (given->ir)
         cz_ir_print(job->ir, &out);
     else if (given->json)
-        cz_report_json(job->view, job->plan_hash, !given->no_baselines, &out);
+        print_json(given, job, &out);
     else if (given->explain)
         cz_report_explain(look, &out);
     else
@@ -138,11 +166,18 @@ static void print_time(cz_parts *parts)
 
 static int run(const cz_cmd_options *given)
 {
+    bool has_gpu = false;
     cz_job job;
     int status;
 
     if (!is_clear(given))
         return CZ_EXIT_USAGE;
+    if (!cz_target_take("plan", given->target, strlen(given->target), &has_gpu))
+        return CZ_EXIT_INFEASIBLE;
+    if (has_gpu && !given->json) {
+        fputs("canzona plan: --target goes with --json\n", stderr);
+        return CZ_EXIT_USAGE;
+    }
     status = cz_job_open(&job, given, goal_of(given));
     if (status == CZ_EXIT_OK)
         status = show(given, &job);

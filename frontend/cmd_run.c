@@ -10,6 +10,8 @@
 #include "frontend/cmd_run_ranks.h"
 #include "frontend/cmd_target.h"
 
+#include "runtime/cuda/rank.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -102,6 +104,22 @@ static void print_kernel(void *user, const char *line)
     printf("kernel    %s\n", line);
 }
 
+/* What equal matrices that are computed as one take besides. */
+static void print_batches(const cz_job *job, const czr_cuda_program *program)
+{
+    int64_t most = 0, all = 0;
+
+    for (int rank = 0; rank < job->view->n_ranks; rank++) {
+        const int64_t bytes = czr_cuda_batch_bytes(program, rank);
+        most = bytes > most ? bytes : most;
+        all += bytes;
+    }
+    if (all)
+        printf("batches   %lld bytes behind the arena of a rank at most, %lld "
+               "of all ranks\n",
+               (long long)most, (long long)all);
+}
+
 static void print_graphs(const cz_cmd_options *given,
                          const cz_run_result *result)
 {
@@ -178,8 +196,10 @@ static bool execute(cz_job *job, const cz_cmd_options *given, const opened *o,
     if (!report_run(job, cz_run_ranks(request, &job->arena, &result), &result))
         return false;
     print_summary(job, given, &result);
-    if (o->has_gpu)
+    if (o->has_gpu) {
+        print_batches(job, o->loaded.cuda);
         print_graphs(given, &result);
+    }
     return !given->check || cz_run_check(job, given, request, &result);
 }
 

@@ -326,6 +326,15 @@ def expected_buckets(plan):
     }
 
 
+def check_batches(plan):
+    """On a GPU; a strict plan has none, nor has one with a cap on memory."""
+    data = plan.data
+    bytes_of = data["metrics"].get("batch_bytes", [0] * len(plan.ranks))
+    yield from equal("ranks of metrics.batch_bytes", len(bytes_of), len(plan.ranks))
+    if data["header"]["strict"] or data["policy"]["memory_bytes"] > 0:
+        yield from equal("metrics.batch_bytes", bytes_of, [0] * len(plan.ranks))
+
+
 def check_memory(plan):
     data, metrics = plan.data, plan.data["metrics"]
     memory, policy = metrics["memory_bytes"], data["policy"]
@@ -379,8 +388,8 @@ def check_load(plan):
 CHECKS = (check_mesh, check_reductions, check_parameters, check_states, check_families, check_sharing,
           check_matrices, check_buckets, check_layout, check_geometries,
           check_groups, check_groupings, check_wire, check_gathered, check_trainer,
-          check_memory, check_load, check_times, check_limits, check_rewrites, check_classes, check_bounds,
-          check_baselines)
+          check_memory, check_batches, check_load, check_times, check_limits,
+          check_rewrites, check_classes, check_bounds, check_baselines)
 
 
 def complaints(data, validator):

@@ -65,6 +65,8 @@ CASES = [
     (["run", "--steps=0", "norate.cz"], OK, "norate: 0 steps on 1 ranks"),
     (["run", "norate.cz"], ERRORS, "-D NAME=VALUE"),
     (["run", "none.cz"], ERRORS, "none.cz"),
+    (["plan", "--target=sm_80", GPT], USAGE, "--target goes with --json"),
+    (["plan", "--json", "--target=sm_9", GPT], UNSUPPORTED, "is not supported yet"),
     (["build", "--print-cflags"], OK, "-ffp-contract=off"),
     (["build", "--target=abacus", GPT], UNSUPPORTED, 'target "abacus" is not'),
     (["build", "--target=cpu,sm_90,x", GPT], UNSUPPORTED,

@@ -6,8 +6,9 @@
 #include "dsl/plan_view.h"
 
 /* Appends to `out`.  The view is of a scheduled plan; `hash` is its hash in
- * hex.  Without baselines their list is empty. */
+ * hex.  Without baselines their list is empty.  batch_bytes: of each rank what
+ * its batches take on a GPU; NULL: nobody asked. */
 void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
-                    cz_text *out);
+                    const int64_t *batch_bytes, cz_text *out);
 
 #endif

@@ -14,6 +14,7 @@ typedef struct cz_report {
     const cz_plan_view *view;
     const cz_metrics *metrics;
     int64_t spare_bytes;             /* cz_candidates_spare */
+    const int64_t *batch_bytes;      /* [n_ranks], or NULL */
     const cz_frequency *frequencies; /* of the mean update */
     int n_groups;
     const cz_group_facts *groups;

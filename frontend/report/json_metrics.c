@@ -214,6 +214,8 @@ void cz_report_put_metrics(cz_report *r)
         put_figure(r, cz_memory_name((cz_memory)k), memory_of, k);
     cz_json_close(json, '}');
     put_figure(r, "peak_scratch_bytes", peak_of, 0);
+    if (r->batch_bytes)
+        cz_json_put_ints(json, "batch_bytes", r->batch_bytes, r->view->n_ranks);
     cz_json_put_ints(
         json, "max_over_mean",
         (const int64_t[]){load.max_ps, load.sum_ps, r->view->n_ranks}, 3);

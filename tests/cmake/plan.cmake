@@ -48,6 +48,14 @@ foreach(stem states states_fsdp states_experts states_pipeline bases externs
   set_tests_properties(plan_json_${stem} PROPERTIES LABELS plan TIMEOUT 120)
 endforeach()
 
+# What a GPU takes besides.
+foreach(stem fused pipeline_moe)
+  add_test(NAME plan_json_gpu_${stem} COMMAND ${plan_checker} --run
+    $<TARGET_FILE:canzona> plan --json --target=sm_90a
+    ${CMAKE_CURRENT_SOURCE_DIR}/plans/${stem}.cz)
+  set_tests_properties(plan_json_gpu_${stem} PROPERTIES LABELS plan TIMEOUT 120)
+endforeach()
+
 # Tiles: pieces apart by rows, or by columns.
 cz_plan_tests(tiles ${CMAKE_CURRENT_SOURCE_DIR}/plans/tiles.cz tp
   1:1 2:2 1:4 3:2 1:8)

@@ -10,6 +10,7 @@
         error each, its exit status, and nothing stays
     run.py gpu CANZONA NVRTC FILE STEPS [OPTION...]      on the machine's GPU; NVRTC is
         the one to take where the loader has none.  77: skipped"""
+import json
 import os
 import pathlib
 import re
@@ -99,8 +100,19 @@ def check_double(bench, steps):
     return n_wrong + hold(not bench.left(), f"nothing stays: {bench.left()}")
 
 
+def planned_batches(bench):
+    """What `plan` says that `run` says of batches, by tables of the program's."""
+    done = subprocess.run([bench.canzona, "plan", "--json", "--target=sm_90a",
+                           "--no-baselines", *bench.options, bench.file],
+                          text=True, check=True, stdout=subprocess.PIPE)
+    planned = json.loads(done.stdout)["metrics"]["batch_bytes"]
+    return (f"batches   {max(planned)} bytes behind the arena of a rank at most, "
+            f"{sum(planned)} of all ranks")
+
+
 def check_values(bench, steps):
     """By the kernels of tensor cores, several matrices at once."""
+    batches = planned_batches(bench)
     options = ["--check=values", f"--steps={steps}"]
     wanted = figures(bench.run(*options))
     n_wrong = hold(wanted[0] is not None and len(wanted[1]) > 2, f"threads: {wanted[0]}")
@@ -113,8 +125,9 @@ def check_values(bench, steps):
         names = [[line.split(":")[0] for line in lines] for lines in (said[1], wanted[1])]
         kernels = [line for line in done.stdout.split("\n") if line.startswith("kernel ")]
         is_right = (done.returncode == 0 and not done.stderr and names[0] == names[1]
-                    and any("up to " in k and kernel in k for k in kernels))
-        n_wrong += hold(is_right, f"{target}, {double}: {said[1][1:2]}", done)
+                    and any("up to " in k and kernel in k for k in kernels)
+                    and batches in done.stdout.split("\n"))
+        n_wrong += hold(is_right, f"{target}, {double}: {batches}", done)
     return n_wrong + hold(not bench.left(), f"nothing stays: {bench.left()}")
 
 
