@@ -4,8 +4,12 @@
 // as in a round-robin tournament, so the order of all operations depends on n
 // alone and results are the same bits wherever they are computed.
 //
-// Specialised by KERNEL (its name) and MAX_SWEEPS.  THREADS threads, and
-// dynamic shared memory of shared_bytes(n).
+// What does not converge so, as matrices of few clusters now and then, is begun
+// anew in f64, in memory of the device; only what does not converge there either
+// is told as such.
+//
+// Specialised by KERNEL (its name), MAX_SWEEPS and WIDE_SWEEPS, those in f64.
+// THREADS threads, and dynamic shared memory of shared_bytes(n).
 enum {
     THREADS = 256,
     WARPS = THREADS / 32,
@@ -24,29 +28,79 @@ enum {
 #define TOLERANCE 3.7252903e-9f // 2^-28
 #define ROUNDING 1.1920929e-7f  // 2^-23
 
+// ---- numbers of either type ----
+
+DEV float size_of(float x)
+{
+    return fabsf(x);
+}
+
+DEV double size_of(double x)
+{
+    return fabs(x);
+}
+
+DEV float root_of(float x)
+{
+    return sqrtf(x);
+}
+
+DEV double root_of(double x)
+{
+    return sqrt(x);
+}
+
+DEV float with_sign(float x, float sign)
+{
+    return copysignf(x, sign);
+}
+
+DEV double with_sign(double x, double sign)
+{
+    return copysign(x, sign);
+}
+
+// x y + z, rounded once.
+DEV float add_product(float x, float y, float z)
+{
+    return fmaf(x, y, z);
+}
+
+DEV double add_product(double x, double y, double z)
+{
+    return fma(x, y, z);
+}
+
+template <class T> DEV T larger(T x, T y)
+{
+    return x > y ? x : y;
+}
+
+// ---- the matrix ----
+
 // Of the plane of p and q: tau is the tangent of half the angle, s its sine.
-struct rotation {
+template <class T> struct rotation {
     int p, q;
-    float s, tau;
+    T s, tau;
 };
 
 // a [even, even] is turned until it is diagonal, rows of v [even, even] become
 // the vectors; rows lie `pitch` apart, an odd number, so that columns meet all
 // banks.  An odd n gets one more row and column, zeros, that nothing turns.
-struct room {
-    float *a, *v;
-    rotation *rotations;
+template <class T> struct room {
+    T *a, *v;
+    rotation<T> *rotations;
     u32 *words; // THREADS
     int n, even, pitch;
 };
 
-DEV room plan_room(unsigned char *shared, int n)
+DEV room<float> plan_room(unsigned char *shared, int n)
 {
-    room r;
+    room<float> r;
     r.n = n;
     r.even = n + (n & 1);
     r.pitch = r.even + 1;
-    r.rotations = (rotation *)shared;
+    r.rotations = (rotation<float> *)shared;
     r.words = (u32 *)(r.rotations + r.even / 2);
     r.a = (float *)(r.words + THREADS);
     r.v = r.a + r.even * r.pitch;
@@ -55,15 +109,35 @@ DEV room plan_room(unsigned char *shared, int n)
 
 constexpr u32 shared_bytes(int n)
 {
-    return (n + 1) / 2 * sizeof(rotation) + THREADS * sizeof(u32) +
+    return (n + 1) / 2 * sizeof(rotation<float>) + THREADS * sizeof(u32) +
            2 * (n + (n & 1)) * (n + (n & 1) + 1) * sizeof(float);
+}
+
+// Of one block's memory for f64.
+constexpr u32 wide_bytes(int n)
+{
+    return (n + 1) / 2 * sizeof(rotation<double>) +
+           2 * (n + (n & 1)) * (n + (n & 1) + 1) * sizeof(double);
+}
+
+DEV room<double> plan_wide_room(const room<float> &narrow, unsigned char *wide)
+{
+    room<double> r;
+    r.n = narrow.n;
+    r.even = narrow.even;
+    r.pitch = narrow.pitch;
+    r.words = narrow.words;
+    r.rotations = (rotation<double> *)wide;
+    r.a = (double *)(r.rotations + r.even / 2);
+    r.v = r.a + r.even * r.pitch;
+    return r;
 }
 static_assert(shared_bytes(LARGEST_ORDER) <= 166912, "sm_80 has no such room");
 
 // What lies on and above the diagonal, as it is, and the unit matrix.  The
 // largest absolute value there, and what below is not finite, as bits: they are
 // ordered as values are, infinity and NaN last.
-DEV u32 load_matrix(const room &r, const float *x)
+template <class T> DEV u32 load_matrix(const room<T> &r, const float *x)
 {
     const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
     u32 largest = 0;
@@ -95,7 +169,7 @@ DEV float scale_of(u32 largest)
     return __uint_as_float((exponent < 254 ? 254 - exponent : 1) << 23);
 }
 
-DEV void scale_matrix(const room &r, float scale)
+template <class T> DEV void scale_matrix(const room<T> &r, float scale)
 {
     const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
 
@@ -105,7 +179,7 @@ DEV void scale_matrix(const room &r, float scale)
 }
 
 // Pair k of this round: the last row stands still, the others go round.
-DEV rotation pair_of(const room &r, int round, int k)
+template <class T> DEV rotation<T> pair_of(const room<T> &r, int round, int k)
 {
     const int others = r.even - 1;
     const int ahead = round + k, behind = round - k;
@@ -116,40 +190,42 @@ DEV rotation pair_of(const room &r, int round, int k)
 
 // The rotation that makes a[p][q] zero, done to the three elements that it has
 // alone.  Whether that was above the limit.
-DEV bool turn_pair(const room &r, float limit, rotation &t)
+template <class T> DEV bool turn_pair(const room<T> &r, T limit, rotation<T> &t)
 {
-    float &pp = r.a[t.p * r.pitch + t.p], &qq = r.a[t.q * r.pitch + t.q];
-    float &pq = r.a[t.p * r.pitch + t.q], &qp = r.a[t.q * r.pitch + t.p];
-    const float x = pq, beside = fmaxf(fabsf(pp), fabsf(qq));
+    T &pp = r.a[t.p * r.pitch + t.p], &qq = r.a[t.q * r.pitch + t.q];
+    T &pq = r.a[t.p * r.pitch + t.q], &qp = r.a[t.q * r.pitch + t.p];
+    const T x = pq, beside = larger(size_of(pp), size_of(qq)), one = 1;
 
-    if (x == 0.f)
+    if (x == 0)
         return false;
-    const float cotangent = (qq - pp) / (2.f * x);
-    const float tangent =
-        copysignf(1.f, cotangent) /
-        (fabsf(cotangent) + sqrtf(fmaf(cotangent, cotangent, 1.f)));
-    const float cosine = 1.f / sqrtf(fmaf(tangent, tangent, 1.f));
+    const T cotangent = (qq - pp) / (2 * x);
+    const T tangent =
+        with_sign(one, cotangent) /
+        (size_of(cotangent) + root_of(add_product(cotangent, cotangent, one)));
+    const T cosine = one / root_of(add_product(tangent, tangent, one));
     t.s = tangent * cosine;
-    t.tau = t.s / (1.f + cosine);
-    pp = fmaf(-tangent, x, pp);
-    qq = fmaf(tangent, x, qq);
-    pq = qp = 0.f;
-    return fabsf(x) > fmaxf(limit, beside * ROUNDING);
+    t.tau = t.s / (one + cosine);
+    pp = add_product(-tangent, x, pp);
+    qq = add_product(tangent, x, qq);
+    pq = qp = 0;
+    return size_of(x) > larger(limit, beside * (T)ROUNDING);
 }
 
 // (c x - s y, s x + c y) with c = 1 - s tau: exact where the angle is small.
-DEV void turn(float &x, float &y, const rotation &t)
+template <class T> DEV void turn(T &x, T &y, const rotation<T> &t)
 {
-    const float old = x;
-    x = fmaf(-t.s, fmaf(t.tau, x, y), x);
-    y = fmaf(t.s, fmaf(-t.tau, y, old), y);
+    const T old = x;
+    x = add_product(-t.s, add_product(t.tau, x, y), x);
+    y = add_product(t.s, add_product(-t.tau, y, old), y);
 }
 
 // The four elements where two pairs meet, and their mirror images.
-DEV void turn_meeting(const room &r, const rotation &t, const rotation &u)
+template <class T>
+DEV void turn_meeting(const room<T> &r, const rotation<T> &t,
+                      const rotation<T> &u)
 {
-    float *const p = r.a + t.p * r.pitch, *const q = r.a + t.q * r.pitch;
-    float pp = p[u.p], pq = p[u.q], qp = q[u.p], qq = q[u.q];
+    T *const p = r.a + t.p * r.pitch, *const q = r.a + t.q * r.pitch;
+    T pp = p[u.p], pq = p[u.q], qp = q[u.p], qq = q[u.q];
 
     turn(pp, qp, t);
     turn(pq, qq, t);
@@ -162,13 +238,13 @@ DEV void turn_meeting(const room &r, const rotation &t, const rotation &u)
 }
 
 // One warp has the row of meetings of a pair, and its two vectors.
-DEV void turn_rest(const room &r)
+template <class T> DEV void turn_rest(const room<T> &r)
 {
     const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
     const int pairs = r.even / 2;
 
     for (int k = warp; k < pairs; k += WARPS) {
-        const rotation t = r.rotations[k];
+        const rotation<T> t = r.rotations[k];
         for (int other = k + 1 + lane; other < pairs; other += 32)
             turn_meeting(r, t, r.rotations[other]);
         for (int i = lane; i < r.even; i += 32)
@@ -177,14 +253,14 @@ DEV void turn_rest(const room &r)
 }
 
 // Whether any pair was above the limit when it met.
-DEV bool sweep(const room &r, float limit)
+template <class T> DEV bool sweep(const room<T> &r, T limit)
 {
     const int k = threadIdx.x;
     bool is_any = false;
 
     for (int round = 0; round < r.even - 1; round++) {
         if (k < r.even / 2) {
-            rotation t = pair_of(r, round, k);
+            rotation<T> t = pair_of(r, round, k);
             is_any |= turn_pair(r, limit, t);
             r.rotations[k] = t;
         }
@@ -197,15 +273,15 @@ DEV bool sweep(const room &r, float limit)
 
 // words[j]: the row of the eigenvalue that is number j, ascending, equal ones
 // in the order of their rows.
-DEV void sort_values(const room &r)
+template <class T> DEV void sort_values(const room<T> &r)
 {
     const int i = threadIdx.x;
 
     if (i < r.n) {
-        const float mine = r.a[i * r.pitch + i];
+        const T mine = r.a[i * r.pitch + i];
         int before = 0;
         for (int j = 0; j < r.n; j++) {
-            const float other = r.a[j * r.pitch + j];
+            const T other = r.a[j * r.pitch + j];
             before += other < mine || (other == mine && j < i);
         }
         r.words[before] = i;
@@ -214,42 +290,57 @@ DEV void sort_values(const room &r)
 }
 
 // False, and nothing is written: a value is beyond f32.
-DEV bool store_results(const room &r, float scale, float *values,
+template <class T>
+DEV bool store_results(const room<T> &r, float scale, float *values,
                        float *vectors)
 {
     const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
     const int i = threadIdx.x;
     const bool is_mine = i < r.n;
     const int at = is_mine ? (int)r.words[i] * (r.pitch + 1) : 0;
-    const float value = is_mine ? r.a[at] / scale : 0.f;
+    const T value = is_mine ? r.a[at] / scale : 0;
 
-    if (__syncthreads_or(fabsf(value) > 3.4028235e38f))
+    if (__syncthreads_or(size_of(value) > 3.4028235e38f))
         return false;
     if (is_mine)
-        values[i] = value;
+        values[i] = (float)value;
     for (int row = warp; row < r.n; row += WARPS)
         for (int col = lane; col < r.n; col += 32)
-            vectors[row * r.n + col] = r.v[r.words[col] * r.pitch + row];
+            vectors[row * r.n + col] = (float)r.v[r.words[col] * r.pitch + row];
     return true;
 }
 
-DEV u32 solve(const room &r, const float *x, float *values, float *vectors)
+template <class T>
+DEV u32 solve(const room<T> &r, int left, const float *x, float *values,
+              float *vectors)
 {
     const u32 largest = load_matrix(r, x);
     const float scale = scale_of(largest);
-    const float limit = __uint_as_float(largest) * scale * TOLERANCE;
+    const T limit = __uint_as_float(largest) * scale * TOLERANCE;
 
     if (largest >= INFINITE)
         return EIGEN_NOT_FINITE;
     scale_matrix(r, scale);
     __syncthreads();
-    int left = MAX_SWEEPS;
     while (sweep(r, limit))
         if (--left == 0)
             return EIGEN_NO_CONVERGENCE;
     sort_values(r);
     return store_results(r, scale, values, vectors) ? EIGEN_OK
                                                     : EIGEN_NO_CONVERGENCE;
+}
+
+// In f32, else in f64.
+DEV u32 solve_either(const room<float> &r, unsigned char *wide, const float *x,
+                     float *values, float *vectors)
+{
+    const u32 result = solve(r, MAX_SWEEPS, x, values, vectors);
+
+    if (result != EIGEN_NO_CONVERGENCE || !wide)
+        return result;
+    __syncthreads();
+    return solve(plan_wide_room(r, wide + (u64)blockIdx.x * wide_bytes(r.n)),
+                 WIDE_SWEEPS, x, values, vectors);
 }
 
 // What a matrix came to, to those that want to know.
@@ -269,21 +360,22 @@ DEV void tell(u32 result, u32 *status, int *first, int not_finite,
 // column is a vector.
 //
 // The first failure stays in *first, as not_finite or no_convergence.  Nothing
-// is written where *skip is not 0.  Status, first and skip may be null.
+// is written where *skip is not 0.  wide is wide_bytes(n) for each block.
+// Status, first and skip may be null; wide, too: then f64 is not tried.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     KERNEL(const float *x, float *values, float *vectors, u32 *status, int n,
            int batch, int *first, int not_finite, int no_convergence,
-           const int *skip)
+           const int *skip, unsigned char *wide)
 {
     SHARED_DYNAMIC(shared);
-    const room r = plan_room(shared, n);
+    const room<float> r = plan_room(shared, n);
     const u64 size = (u64)n * n;
 
     if (skip && *skip)
         return;
     for (int z = blockIdx.x; z < batch; z += gridDim.x) {
-        const u32 result =
-            solve(r, x + z * size, values + (u64)z * n, vectors + z * size);
+        const u32 result = solve_either(
+            r, wide, x + z * size, values + (u64)z * n, vectors + z * size);
         if (threadIdx.x == 0)
             tell(result, status ? status + z : status, first, not_finite,
                  no_convergence);

@@ -64,6 +64,14 @@ static int eigen_bytes(size_t n)
                  2 * even * (even + 1) * sizeof(float));
 }
 
+/* Memory of a block for what does not converge in f32. */
+static size_t eigen_wide_bytes(size_t n)
+{
+    const size_t even = n + n % 2;
+
+    return even / 2 * 24 + 2 * even * (even + 1) * sizeof(double);
+}
+
 /* The largest order that the device has shared memory for. */
 static size_t eigen_largest(const czr_context *context)
 {
@@ -79,9 +87,11 @@ static czr_status load_eigen(czr_cuda_stages *stages, czr_cuda_factored *known)
     const int bytes = eigen_bytes(eigen_largest(stages->context));
     czr_module *module;
 
+    czr_cuda_stages_need(stages, eigen_wide_bytes(known->shape.n));
     const czr_status status = czr_cuda_products_load(
         stages, CZR_SOURCE_EIGEN, "eigen",
-        "#define KERNEL eigen\n#define MAX_SWEEPS 30\n", &module);
+        "#define KERNEL eigen\n#define MAX_SWEEPS 30\n#define WIDE_SWEEPS 30\n",
+        &module);
     return status == CZR_OK
                ? czr_module_find(module, "eigen", bytes, &known->eigen)
                : status;
@@ -101,8 +111,10 @@ static czr_status put_eigen(const czr_cuda_call *call, void *kernel,
     int not_finite = CZR_ERR_NOT_FINITE;
     int no_convergence = CZR_ERR_NO_CONVERGENCE;
     const int32_t *skip = call->skip;
+    unsigned char *wide = call->room;
     void *arguments[] = {&x,     &values, &vectors,    &each,           &n,
-                         &batch, &first,  &not_finite, &no_convergence, &skip};
+                         &batch, &first,  &not_finite, &no_convergence, &skip,
+                         &wide};
 
     return czr_module_launch(call->stages->context, kernel, &launch, arguments,
                              call->stream);

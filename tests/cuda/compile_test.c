@@ -52,7 +52,8 @@ typedef struct target {
 #define EIGEN(arch)                                                            \
     {                                                                          \
         "eigenvalues", arch, CZR_SOURCE_EIGEN,                                 \
-            {"-DKERNEL=kernel", "-DMAX_SWEEPS=30"}, 255, 0, NULL, 1            \
+            {"-DKERNEL=kernel", "-DMAX_SWEEPS=30", "-DWIDE_SWEEPS=30"}, 255,   \
+            0, NULL, 1                                                         \
     }
 
 static const target targets[] = {

@@ -17,10 +17,11 @@ WIDE = ("product_sm90_test.cpp", "-DBM=256", "-DBN=128", "-DSTAGES=3",
         "-DBUFFERS=1", "-DCLUSTER=1")
 CLUSTERS = SM90[:-1] + ("-DCLUSTER=2",)
 SM80 = ("product_sm80_test.cpp",)
-EIGEN = ("eigen_test.cpp", "-DMAX_SWEEPS=30")
+EIGEN = ("eigen_test.cpp", "-DMAX_SWEEPS=30", "-DWIDE_SWEEPS=30")
 PLAIN = ("product_plain_test.cpp", "-DLEVELS=0")
 IN_PARTS = ("product_plain_test.cpp", "-DLEVELS=3")
-FEW_SWEEPS = ("eigen_test.cpp", "-DMAX_SWEEPS=4")
+FEW_SWEEPS = ("eigen_test.cpp", "-DMAX_SWEEPS=4", "-DWIDE_SWEEPS=3")
+IN_F64 = ("eigen_test.cpp", "-DMAX_SWEEPS=2", "-DWIDE_SWEEPS=30")
 SYMMETRIC = ("-DSYMMETRIC=1", "-DN_MAJOR=0")
 GENERAL = ("-DSYMMETRIC=0", "-DN_MAJOR=1")
 
@@ -205,10 +206,10 @@ MUTANTS = [
     ("one round of a sweep is left out", EIGEN, "eigen.cu",
      "round < r.even - 1;", "round < r.even - 2;"),
     ("the tangent of the whole angle", EIGEN, "eigen.cu",
-     "t.tau = t.s / (1.f + cosine)", "t.tau = tangent"),
+     "t.tau = t.s / (one + cosine)", "t.tau = tangent"),
     ("the diagonal turns the other way", EIGEN, "eigen.cu",
-     "pp = fmaf(-tangent, x, pp);\n    qq = fmaf(tangent, x, qq);",
-     "pp = fmaf(tangent, x, pp);\n    qq = fmaf(-tangent, x, qq);"),
+     "pp = add_product(-tangent, x, pp);\n    qq = add_product(tangent, x, qq);",
+     "pp = add_product(tangent, x, pp);\n    qq = add_product(-tangent, x, qq);"),
     ("mirror images are not written", EIGEN, "eigen.cu",
      "q[u.p] = r.a[u.p * r.pitch + t.q] = qp;", "q[u.p] = qp;"),
     ("sweeps end too early", EIGEN, "eigen.cu", "3.7252903e-9f", "1e-3f"),
@@ -223,9 +224,15 @@ MUTANTS = [
     ("what is below the diagonal counts", EIGEN, "eigen.cu",
      "if (row <= col) {", "{"),
     ("eigenvalues beyond f32 are results", EIGEN, "eigen.cu",
-     "__syncthreads_or(fabsf(value) > 3.4028235e38f)", "false"),
+     "__syncthreads_or(size_of(value) > 3.4028235e38f)", "false"),
     ("no convergence is no failure", FEW_SWEEPS, "eigen.cu",
      "            return EIGEN_NO_CONVERGENCE;", "            break;"),
+    ("blocks have the same memory for f64", IN_F64, "eigen.cu",
+     "wide + (u64)blockIdx.x * wide_bytes(r.n)", "wide + 0 * wide_bytes(r.n)"),
+    ("f64 is not tried", IN_F64, "eigen.cu",
+     "result != EIGEN_NO_CONVERGENCE || !wide", "true || !wide"),
+    ("f64 begins where f32 ended", IN_F64, "eigen.cu",
+     "if (row <= col) {", "if (row <= col && sizeof *r.a == 4) {"),
     ("a tile is read before all of it is there", PLAIN, "product_plain.cu",
      "depth, end);\n        __syncthreads();", "depth, end);"),
     ("a tile is loaded while it is read", PLAIN, "product_plain.cu",

@@ -12,6 +12,7 @@ extern "C" {
 
 #define KERNEL eigen
 #define MAX_SWEEPS 30
+#define WIDE_SWEEPS 30
 namespace
 {
 #include "eigen.cu"
@@ -46,7 +47,8 @@ void run_eigen(void **arguments)
     simt::launch(1, THREADS, [&] {
         eigen(x, values, vectors, nullptr, n, batch,
               memory<int>(arguments[6], 1), argument<int>(arguments[7]),
-              argument<int>(arguments[8]), memory<const int>(arguments[9], 1));
+              argument<int>(arguments[8]), memory<const int>(arguments[9], 1),
+              memory<unsigned char>(arguments[10], wide_bytes(n)));
     });
 }
 } // namespace
@@ -62,6 +64,6 @@ bool eigen_bodies_write_code(const char *text, char *code, size_t n)
 
     if (std::strncmp(text, start, sizeof start - 1) != 0)
         return false;
-    std::snprintf(code, n, "FAKE sm_90\neigen 0 8 8 8 8 4 4 8 4 4 8\n");
+    std::snprintf(code, n, "FAKE sm_90\neigen 0 8 8 8 8 4 4 8 4 4 8 8\n");
     return true;
 }
