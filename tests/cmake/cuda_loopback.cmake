@@ -109,6 +109,18 @@ if(TARGET double_collect)
   add_dependencies(cuda_batch_run double_nvrtc)
   add_test(NAME cuda_batch_run COMMAND cuda_batch_run)
   set_tests_properties(cuda_batch_run PROPERTIES TIMEOUT 300 LABELS cuda)
+  # With cuBLASLt where the loader finds it: its double, under its name.
+  set(present ${CMAKE_BINARY_DIR}/tests/present)
+  add_library(present_cublaslt MODULE cuda/driver/double_cublaslt.c)
+  target_include_directories(present_cublaslt PRIVATE ${CMAKE_SOURCE_DIR}
+    ${CMAKE_SOURCE_DIR}/runtime)
+  target_link_libraries(present_cublaslt PRIVATE fake_cuda czr_cuda cz_warnings)
+  set_target_properties(present_cublaslt PROPERTIES OUTPUT_NAME cublasLt
+    SUFFIX .so.13 LIBRARY_OUTPUT_DIRECTORY ${present})
+  add_dependencies(cuda_batch_run present_cublaslt)
+  add_test(NAME cuda_batch_library COMMAND cuda_batch_run library)
+  set_tests_properties(cuda_batch_library PROPERTIES TIMEOUT 300 LABELS cuda
+    ENVIRONMENT LD_LIBRARY_PATH=${present}:$ENV{LD_LIBRARY_PATH})
   if(NOT INSTRUMENTED)
     set(command ${PYTHON} -B
       ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/batch_mutants.py

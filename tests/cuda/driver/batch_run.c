@@ -6,7 +6,9 @@
  * driver fail while ranks are opened, one in each run, and there is
  * memory for all but batches.
  *
- * batch_run [ORDERS [FAILURES]] */
+ * batch_run [ORDERS [FAILURES]]
+ * batch_run library [ORDERS [FAILURES]]: all products that are not symmetric by
+ * cuBLASLt, which the loader finds: a double of it that counts them. */
 #include "tests/cuda/driver/bench.h"
 #include "tests/cuda/driver/host_plan.h"
 #include "tests/cuda/driver/plain_bodies.h"
@@ -15,11 +17,23 @@
 #include "runtime/cuda/loopback.h"
 #include "runtime/engine.h"
 
-enum { STEPS = 4, MAX_ROWS = 256, MAX_TABLES = 64, PRODUCTS = 15 };
+#include <dlfcn.h>
+#include <string.h>
+
+enum { STEPS = 4, MAX_ROWS = 256, MAX_TABLES = 64, MOST_BATCH = 3 };
+enum { MAX_TILINGS = 64 };
+/* Of a matrix in a step, and which of them are symmetric. */
+enum { PRODUCTS = 15, SYMMETRIC = 10 };
+/* Where steps are replayed so many are put: the first, and what is captured. */
+enum { CAPTURED = 2 };
 
 extern const czr_cuda_program batches_cuda;
 void batches_kernels(void);
 void collect_kernels(void);
+
+/* The compiler's, or with the library at all that it may have. */
+static czr_cuda_program compiled;
+static int *library_products; /* NULL: it is not asked for */
 
 /* What a run is to be, and what it was. */
 typedef struct wish {
@@ -86,9 +100,9 @@ static void cut_batch(const czr_cuda_batches *from, int32_t batch, int most,
 
 static void make_smaller(smaller *s, int most)
 {
-    *s = (smaller){.program = batches_cuda};
+    *s = (smaller){.program = compiled};
     for (int t = 0; t < rank_program->n_tables; t++) {
-        const czr_cuda_batches *from = &batches_cuda.batches[t];
+        const czr_cuda_batches *from = &compiled.batches[t];
         const int64_t n_rows = count_rows(&rank_program->tables[t]);
         int n = 0;
         if (!from->list)
@@ -108,9 +122,8 @@ static bool is_whole(const czr_kernel_row *row)
     return rank_program->stages[row->stage].is_whole;
 }
 
-/* Launches of products in a step of all ranks: those of each matrix that is in
- * no batch, and of each batch. */
-static int64_t count_launches(const czr_cuda_program *program)
+/* Matrices that are in no batch, and batches, of a step of all ranks. */
+static int64_t count_matrices(const czr_cuda_program *program)
 {
     int64_t n = 0;
 
@@ -129,7 +142,44 @@ static int64_t count_launches(const czr_cuda_program *program)
                 else
                     n += of->list[of->of_row[i] - 1].first == i;
         }
-    return n * PRODUCTS;
+    return n;
+}
+
+/* Launches of our products in a step of all ranks. */
+static int64_t count_launches(const czr_cuda_program *program)
+{
+    return count_matrices(program) * (library_products ? SYMMETRIC : PRODUCTS);
+}
+
+/* The library has matrices of batches one by one. */
+static int64_t count_library(void)
+{
+    return count_matrices(&(czr_cuda_program){.program = rank_program}) *
+           (PRODUCTS - SYMMETRIC);
+}
+
+/* False: there is no double of the library, or a table too many. */
+static bool use_library(void)
+{
+    static czr_cuda_tiling tilings[MAX_TILINGS];
+    void *const library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_LOCAL);
+
+    if (!library ||
+        !(library_products = dlsym(library, "double_cublaslt_narrow")))
+        return false;
+    compiled.tilings = tilings;
+    compiled.n_tilings = 0;
+    for (int i = 0; i < batches_cuda.n_tilings; i++)
+        for (int n = 1; n <= MOST_BATCH && batches_cuda.tilings[i].batch == 1;
+             n++) {
+            if (compiled.n_tilings == MAX_TILINGS)
+                return false;
+            czr_cuda_tiling *added = &tilings[compiled.n_tilings++];
+            *added = batches_cuda.tilings[i];
+            added->batch = n;
+            added->is_library = true;
+        }
+    return true;
 }
 
 /* ---- one run ------------------------------------------------------------ */
@@ -214,18 +264,36 @@ static czr_status run_on_double(wish *w)
 
 /* ---- what is said ------------------------------------------------------- */
 
+/* Calls of the library: of each step, or of those that are put to be captured.
+ */
+static bool is_by_library(const wish *w, int order)
+{
+    const int64_t wanted =
+        count_library() * (w->is_captured ? CAPTURED : STEPS);
+
+    if (!library_products || *library_products == wanted)
+        return true;
+    printf("order %d: %d products by cuBLASLt, not %lld\n", order,
+           *library_products, (long long)wanted);
+    return false;
+}
+
 static bool run_rightly(const czr_cuda_program *program, int order,
                         outcome *out)
 {
     wish w = {.program = program, .is_captured = order % 2 == 1, .out = out};
 
     fake_reset((uint64_t)order + rank_seed, order % 3 * 40);
+    if (library_products)
+        *library_products = 0;
     if (run_on_double(&w) != CZR_OK || bench_leftovers()) {
         printf("order %d: %s, %lld left\n", order, w.message,
                (long long)bench_leftovers());
         exit(1);
     }
     const int64_t wanted = count_launches(program) * STEPS;
+    if (!is_by_library(&w, order))
+        return false;
     if (w.launches != wanted)
         printf("order %d: %lld launches of products, not %lld\n", order,
                (long long)w.launches, (long long)wanted);
@@ -273,7 +341,7 @@ static int compare_orders(int n_orders)
         for (int i = 1; i <= 3; i++) {
             outcome out = {{{0}}};
             const czr_cuda_program *program =
-                i < 3 ? &made[i].program : &batches_cuda;
+                i < 3 ? &made[i].program : &compiled;
             const bool is_counted = run_rightly(program, order, &out);
             const bool is_right = is_counted && is_same(&alone, &out);
             if (!is_right)
@@ -289,7 +357,7 @@ static int compare_orders(int n_orders)
 
 static int fail_calls(int n_failures)
 {
-    wish w = {.program = &batches_cuda, .is_opened_alone = true};
+    wish w = {.program = &compiled, .is_opened_alone = true};
     int n_unclean = 0;
 
     fake_reset(3, 30);
@@ -350,9 +418,13 @@ static int refuse_batches(void)
 
 int main(int argc, char **argv)
 {
-    const int n_orders = argc > 1 ? atoi(argv[1]) : 3;
-    const int n_failures = argc > 2 ? atoi(argv[2]) : 20;
+    const int by = argc > 1 && !strcmp(argv[1], "library");
+    const int n_orders = argc > by + 1 ? atoi(argv[by + 1]) : 3;
+    const int n_failures = argc > by + 2 ? atoi(argv[by + 2]) : 20;
 
+    compiled = batches_cuda;
+    if (by && !use_library())
+        return 2;
     rank_program = batches_cuda.program;
     if (!batches_cuda.batches || rank_program->n_tables > MAX_TABLES)
         return 2;
@@ -364,7 +436,7 @@ int main(int argc, char **argv)
         "seed %llu: %d orders of %d steps, %lld launches of products in a "
         "step for %lld: %d differ\n",
         (unsigned long long)rank_seed, n_orders, STEPS,
-        (long long)count_launches(&batches_cuda),
+        (long long)count_launches(&compiled),
         (long long)count_launches(&(czr_cuda_program){.program = rank_program}),
         n_wrong);
     const int n_unclean = fail_calls(n_failures) + refuse_batches();
