@@ -23,6 +23,9 @@ typedef struct czr_cuda_call {
     unsigned char *room; /* what czr_cuda_stages_room says, aligned to 256, and
                           * of no other stage until the stream has done this
                           * one */
+    unsigned char *scratch; /* the rank's, [scratch_bytes]: nobody asks what a
+                             * skipped step leaves there; NULL: none */
+    size_t scratch_bytes;
     int32_t *status;     /* the first failure stays; 0 is CZR_OK */
     const int32_t *skip; /* not 0: kernels write nothing; NULL: they do */
     void *stream;

@@ -39,8 +39,8 @@ bool gpu_cublas_multiply(const gpu_cublas *cublas,
                          const czr_cuda_product *product);
 
 /* library.c.  cuBLASLt as the runtime has it compute such a product, which is
- * not symmetric: by stages that were opened for it alone.  NULL and a sentence
- * on stderr where there is none. */
+ * not symmetric, and whose result lies in scratch: by stages that were opened
+ * for it alone.  NULL and a sentence on stderr where there is none. */
 gpu_library *gpu_library_open(const gpu_machine *machine,
                               const cz_tile_product *of);
 /* NULL is allowed. */

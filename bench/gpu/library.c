@@ -138,6 +138,10 @@ bool gpu_library_multiply(gpu_library *library, const czr_cuda_product *product)
                                   .out = p->c.batch_stride * ELEMENT};
     const czr_cuda_call call = {.room = czr_pointer_of(library->room),
                                 .skip = czr_pointer_of(library->skip),
+                                .scratch = czr_pointer_of(p->c.address),
+                                .scratch_bytes =
+                                    (size_t)(p->c.batch_stride * p->batch) *
+                                    (size_t)ELEMENT,
                                 .stream = library->machine->stream,
                                 .stages = &library->stages};
     czr_status status = CZR_OK;

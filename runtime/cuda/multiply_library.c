@@ -1,9 +1,9 @@
 /* Products by cuBLASLt, where it is found.  Of what our tensor cores' kernels
  * do not take, its sums go to the call's room, and a kernel of ours scales,
  * adds, rounds and mirrors.  Of bf16 that the program says it is faster at, it
- * does all but mirror.  It knows nothing of skipped steps: its results go to
- * the room all the same, and a copy leaves them there if need be, which moves 4
- * bytes an element more than results in place would, and sums 8. */
+ * does all but mirror.  It knows nothing of skipped steps: results go where
+ * they belong if that is scratch, as most do, else to the room, from where a
+ * copy takes them or not: 4 bytes more an element, where sums would be 8. */
 #include "runtime/cuda/multiply_internal.h"
 
 #include "runtime/cuda/product_plain.h"
@@ -136,13 +136,50 @@ static czr_status put_copy(const czr_cuda_call *call,
                              arguments, call->stream);
 }
 
+/* NULL, too. */
+static bool is_aligned(const void *p, int64_t apart)
+{
+    return (czr_address_of(p) | (czr_address)apart) % CZR_CUBLAS_ALIGNMENT == 0;
+}
+
+static bool is_within(const void *p, size_t bytes, const void *all,
+                      size_t all_bytes)
+{
+    const czr_address at = czr_address_of(p) - czr_address_of(all);
+
+    return all && at <= all_bytes && bytes <= all_bytes - at;
+}
+
+static bool do_meet(const void *p, size_t p_bytes, const void *q,
+                    size_t q_bytes)
+{
+    const czr_address a = czr_address_of(p), b = czr_address_of(q);
+
+    return a < b + q_bytes && b < a + p_bytes;
+}
+
+/* Whether results may go where they belong: the addend may lie just there. */
+static bool is_in_place(const czr_cuda_call *call, const czr_cuda_known *known,
+                        const czr_product *p)
+{
+    const size_t bytes = result_bytes(known);
+
+    return known->is_chosen && is_aligned(p->out, 0) &&
+           is_within(p->out, bytes, call->scratch, call->scratch_bytes) &&
+           !do_meet(p->out, bytes, p->a, p->m * p->k * sizeof(czr_bf16)) &&
+           !do_meet(p->out, bytes, p->b, p->k * p->n * sizeof(czr_bf16)) &&
+           (!p->addend || p->addend == p->out ||
+            !do_meet(p->out, bytes, p->addend, bytes));
+}
+
 static czr_status put(const czr_cuda_call *call, const czr_cuda_known *known,
                       const czr_product *p)
 {
+    const bool in_place = is_in_place(call, known, p);
     const czr_cublas_operands of = {.a = p->a,
                                     .b = p->b,
                                     .c = known->is_chosen ? p->addend : NULL,
-                                    .d = call->room,
+                                    .d = in_place ? p->out : call->room,
                                     .alpha = known->is_chosen ? p->alpha : 1,
                                     .beta = p->beta};
 
@@ -151,14 +188,10 @@ static czr_status put(const czr_cuda_call *call, const czr_cuda_known *known,
         return czr_context_check(call->stages->context, CZR_CUDA_INVALID_VALUE,
                                  "cuBLASLt: a product [%zu, %zu] x [%zu, %zu]",
                                  p->m, p->k, p->k, p->n);
+    if (in_place)
+        return CZR_OK;
     return known->is_chosen ? put_copy(call, known, p->out)
                             : put_finish(call, known->finish, p);
-}
-
-/* NULL, too. */
-static bool is_aligned(const void *p, int64_t apart)
-{
-    return (czr_address_of(p) | (czr_address)apart) % CZR_CUBLAS_ALIGNMENT == 0;
 }
 
 bool czr_cuda_library_put(const czr_cuda_call *call,

@@ -22,12 +22,14 @@ static test_cublaslt library = {NULL, &uncounted, &uncounted, &uncounted};
 typedef struct setting {
     const char *path; /* of the library */
     bool is_strict;
-    int other_sms; /* that the program is for others than there are */
+    int other_sms;        /* that the program is for others than there are */
+    size_t scratch_bytes; /* of the trial's memory, from its beginning on */
 } setting;
 
 typedef struct outcome {
     czr_status status;
-    bool is_put; /* several: as such */
+    bool is_put;      /* several: as such */
+    int64_t launches; /* of a matrix */
     char lines[LINES];
 } outcome;
 
@@ -98,8 +100,12 @@ static outcome run(trial *t, const setting *with)
         o.status = prepare_device(&d, t);
         czr_cuda_products_describe(&d.s.stages, keep_line, o.lines);
     }
+    const int64_t before = bench_path ? count_launches() : 0;
+    d.call.scratch = czr_pointer_of(with->scratch_bytes ? d.memory : 0);
+    d.call.scratch_bytes = with->scratch_bytes;
     if (o.status == CZR_OK)
         o.status = put(&d, t, &o.is_put);
+    o.launches = bench_path ? (count_launches() - before) / t->n : 0;
     if (o.status == CZR_OK)
         o.status = stages_fetch(&d.s, mine, d.memory, t->all_bytes);
     if (o.status == CZR_OK && o.is_put) {
@@ -242,6 +248,71 @@ static void odd_places_are_for_other_kernels(void **state)
         }
 }
 
+/* One of which the result is no larger than any operand. */
+static void draw_covered(trial *t, bool is_several)
+{
+    for (unsigned seed = first_seed;; seed++) {
+        draw(t, seed);
+        if (!t->p.symmetric && (t->n > 1) == is_several && t->has_addend &&
+            t->bytes[OUT] <= t->bytes[A] && t->bytes[OUT] <= t->bytes[B])
+            break;
+        free(t->memory);
+    }
+    t->skipped = 0;
+}
+
+/* To the last byte of it; another way where it would spoil what the
+ * library reads. */
+static void results_in_scratch_are_in_place(void **state)
+{
+    static const struct {
+        int place;    /* where results lie */
+        size_t shift; /* or so many bytes behind all, */
+        size_t less;  /* of which scratch lacks so many */
+        int64_t launches;
+    } wanted[] = {{OUT, 0, 0, 1}, {ADDEND, 0, 0, 1}, {A, 0, 0, 2},
+                  {B, 0, 0, 2},   {OUT, 0, 1, 2},    {OUT, 0, 2, 2},
+                  {OUT, 2, 0, 2}, {OUT, 16, 0, 1}};
+    setting with = usual();
+
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof wanted / sizeof *wanted; i++) {
+        const int place = wanted[i / 2].place;
+        trial t;
+        draw_covered(&t, i % 2);
+        if (place == OUT)
+            move_behind(&t, OUT, 64 - t.all_bytes % 64 + wanted[i / 2].shift);
+        t.at[OUT] = t.at[place];
+        t.apart[OUT] = t.apart[place];
+        with.scratch_bytes = t.at[OUT] + (size_t)t.apart[OUT] * (size_t)t.n;
+        if (wanted[i / 2].less)
+            with.scratch_bytes = t.at[OUT] + t.bytes[OUT] - wanted[i / 2].less;
+        const outcome o = run(&t, &with);
+        assert_int_equal(o.status, CZR_OK);
+        assert_int_equal(o.launches, wanted[i / 2].launches);
+        assert_int_equal(*library.narrow, t.n);
+        free(t.memory);
+    }
+}
+
+/* Of a skipped step the library knows nothing: then only scratch is written. */
+static void skipped_steps_leave_the_rest(void **state)
+{
+    setting with = usual();
+
+    (void)state;
+    for (int several = 0; several < 2; several++) {
+        trial t;
+        draw_general(&t, several, true);
+        move_behind(&t, OUT, 64 - t.all_bytes % 64);
+        t.skipped = 1;
+        with.scratch_bytes = t.at[OUT];
+        assert_int_equal(run(&t, &with).status, CZR_OK);
+        assert_int_equal(*library.narrow, t.n);
+        free(t.memory);
+    }
+}
+
 /* One line says so, and our tensor cores' kernels take it. */
 static void without_the_library_kernels_are_ours(void **state)
 {
@@ -309,6 +380,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(lists_say_the_library),
         cmocka_unit_test(others_are_left_to_us),
         cmocka_unit_test(odd_places_are_for_other_kernels),
+        cmocka_unit_test(results_in_scratch_are_in_place),
+        cmocka_unit_test(skipped_steps_leave_the_rest),
         cmocka_unit_test(without_the_library_kernels_are_ours),
         cmocka_unit_test(failures_of_the_library_are_said),
         cmocka_unit_test(failures_of_the_driver_leave_nothing),
