@@ -185,7 +185,7 @@ if(TARGET double_factor)
   foreach(name library newton)
     target_link_libraries(cuda_driver_factorise_${name}_test PRIVATE double_factor)
     set_tests_properties(cuda_driver_factorise_${name}_test PROPERTIES
-      SKIP_RETURN_CODE 77)
+      TIMEOUT 240 SKIP_RETURN_CODE 77)
   endforeach()
   find_library(CUSOLVER_LIBRARY NAMES libcusolver.so.12 libcusolver.so.11
     HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES lib lib64)

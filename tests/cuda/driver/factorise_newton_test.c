@@ -218,12 +218,13 @@ static void without_cublaslt_they_are_as_near(void **state)
     trial_cublas = before;
 }
 
-/* The device's launches in f32, the host's f64. */
+/* The device's launches in f32, the host's f64, which need not be of the last
+ * matrix: that is long. */
 static void strict_roots_are_the_hosts_to_the_bit(void **state)
 {
     (void)state;
     trial_is_strict = true;
-    for (int i = 0; i < N_MATRICES + N_WIDE; i++) {
+    for (int i = 0; i < N_MATRICES + N_WIDE - 1; i++) {
         double *root;
         trial t = newton_trial(i < N_MATRICES ? &matrices[i]
                                               : &wide_matrices[i - N_MATRICES],
