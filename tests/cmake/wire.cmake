@@ -81,8 +81,17 @@ foreach(case 2:500:750 4:250:375 8:125:188)
     -D schedule.tolerance=0.05 ${norm_first})
 endforeach()
 
-# Among eight ranks also where they share matrices and sums travel.
+# Also where ranks share matrices and sums travel, on any mesh, but as far beyond as
+# `wire` says.
 foreach(storage fused split)
-  cz_wire_half(shared_${storage} "0\\.(4[0-9][0-9]|500)"
-    ${CMAKE_CURRENT_SOURCE_DIR}/wire/shared_${storage}.cz)
+  set(shared ${CMAKE_CURRENT_SOURCE_DIR}/wire/shared_${storage}.cz)
+  cz_wire_half(shared_${storage} "0\\.(4[0-9][0-9]|500)" ${shared})
+  foreach(mesh 64:4 128:2)
+    string(REGEX MATCH "^([0-9]+):([0-9]+)$" _ ${mesh})
+    cz_wire_half(shared_${storage}_${CMAKE_MATCH_1}x${CMAKE_MATCH_2}
+      "0\\.([234][0-9][0-9]|500)" -D mesh.dp=${CMAKE_MATCH_1}
+      -D mesh.tp=${CMAKE_MATCH_2} ${shared})
+  endforeach()
+  cz_wire_half(shared_${storage}_wire_1 "0\\.[6-9][0-9][0-9]" -D wire=1
+    -D mesh.dp=64 -D mesh.tp=4 ${shared})
 endforeach()
