@@ -17,8 +17,8 @@
 #include <string.h>
 
 /* Numbers of both signs, and positive ones alone: of these roots and logarithms
- * are numbers. */
-enum { N_TRIALS = 2, MAX_SLOTS = 100 };
+ * are numbers.  Both with comparisons that are decided, and blended. */
+enum { N_TRIALS = 4, MAX_SLOTS = 100 };
 /* Rounding apart, and what an update makes of a change of its inputs that is
  * larger than rounding. */
 static const double NEAR = 1e-8, CHANGE = 1e-13;
@@ -32,7 +32,7 @@ typedef struct memory {
  * of it in its place. */
 typedef struct trial {
     verifier *v;
-    cz_arena *arena; /* of one update */
+    small_run run; /* its arena is of one update */
     const cz_view_rule *rule;
     int number, middle;
     bool has_signs;
@@ -126,8 +126,8 @@ static void run_update(trial *t, int phase, const memory *m, result *said)
 {
     const cz_view_update *u = &t->rule->updates[phase];
     const int n_states = t->rule->fact->states.n;
-    small *in = CZ_NEW(t->arena, small, u->n_in);
-    small *out = CZ_NEW(t->arena, small, u->n_out);
+    small *in = CZ_NEW(t->run.arena, small, u->n_in);
+    small *out = CZ_NEW(t->run.arena, small, u->n_out);
 
     in[0] = argument(t, 0, &m->slots[CZ_SLOT_GRAD][0]);
     in[1] = argument(t, 1, &m->slots[CZ_SLOT_PARAM][0]);
@@ -137,12 +137,12 @@ static void run_update(trial *t, int phase, const memory *m, result *said)
         in[i] = small_of(1, 1);
         in[i].v[0] = t->scalars[i - 2 - n_states];
     }
-    small_update(t->arena, u, in, out);
+    small_update(&t->run, u, in, out);
     for (int i = 0; i < u->n_out; i++)
         said[i].exact = out[i];
     for (int i = 0; i < 2 + n_states; i++)
         change(t, &in[i]);
-    small_update(t->arena, u, in, out);
+    small_update(&t->run, u, in, out);
     for (int i = 0; i < u->n_out; i++)
         said[i].changed = out[i];
 }
@@ -163,13 +163,13 @@ static const char *run_stage(const trial *t, int phase, int number, memory *m)
         cz_view_variant(&t->v->view->stages[number], phase);
     const small shape = shape_of(t, 1);
     const int count = cz_view_is_shaped(stage) ? 0 : shape.rows * shape.columns;
-    small *in = CZ_NEW(t->arena, small, stage->n_in + 1);
-    small *out = CZ_NEW(t->arena, small, stage->n_out + 1);
+    small *in = CZ_NEW(t->run.arena, small, stage->n_in + 1);
+    small *out = CZ_NEW(t->run.arena, small, stage->n_out + 1);
 
     for (int i = 0; i < stage->n_in; i++)
         in[i] = m->slots[stage->in[i].kind][stage->in[i].index];
     const char *fault =
-        small_stage(t->arena, t->v->view, stage, count, in, t->scalars, out);
+        small_stage(&t->run, t->v->view, stage, count, in, t->scalars, out);
     for (int i = 0; i < stage->n_out; i++)
         if (travels(t, phase, &stage->out[i]))
             m->slots[stage->out[i].kind][stage->out[i].index] = out[i];
@@ -304,7 +304,7 @@ static void compare_all(trial *t, int before, int phase, const result *said,
  * or below 0. */
 static void try_update(trial *t, int before, int phase, memory *m)
 {
-    result *said = CZ_NEW(t->arena, result, 1 + t->rule->fact->states.n);
+    result *said = CZ_NEW(t->run.arena, result, 1 + t->rule->fact->states.n);
     bool is_middle_due = t->middle >= 0;
 
     draw_given(t, m);
@@ -322,7 +322,7 @@ static void try_update(trial *t, int before, int phase, memory *m)
             break;
     }
     compare_all(t, before, phase, said, m);
-    cz_arena_clear(t->arena);
+    cz_arena_clear(t->run.arena);
 }
 
 /* ---- all phases, and all pairs of them ---- */
@@ -350,11 +350,11 @@ static void try_rule(verifier *v, int number, int middle)
     cz_arena_init(&arena);
     for (int i = 0; i < N_TRIALS && v->n_errors == 0; i++) {
         trial t = {.v = v,
-                   .arena = &arena,
+                   .run = {&arena, i < 2 ? SMALL_DECIDED : SMALL_BLENDED},
                    .rule = rule,
                    .number = number,
                    .middle = middle,
-                   .has_signs = i == 0,
+                   .has_signs = i % 2 == 0,
                    .n_slots = MAX_SLOTS,
                    .random = (uint64_t)number * N_TRIALS + (uint64_t)i,
                    .scalars = CZ_NEW(v->arena, double, rule->n_scalars + 1)};

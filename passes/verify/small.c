@@ -35,6 +35,28 @@ static bool compare(const char *predicate, double a, double b)
     return (first == 'g' ? a > b : a < b) || (last == 'e' && a == b);
 }
 
+/* Where a > b is, b < a is as much, and as much as it is a <= b is not; far
+ * from b it still depends on both. */
+static double blend(const char *predicate, double a, double b)
+{
+    const double off = a - b, equal = 1.0 / (1.0 + off * off);
+    const double larger = 0.5 + 0.5 * off / (1.0 + fabs(off));
+
+    if (predicate[0] == 'u')
+        return 1.0 - equal;
+    if (predicate[1] == 'e')
+        return equal;
+    return predicate[1] == 'g' ? larger : 1.0 - larger;
+}
+
+static double choose(small_conditions conditions, double share, double a,
+                     double b)
+{
+    if (conditions == SMALL_BLENDED)
+        return share * a + (1.0 - share) * b;
+    return share != 0.0 ? a : b;
+}
+
 static uint64_t mix(uint64_t x)
 {
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -82,8 +104,8 @@ static double apply_one(cz_opcode op, double a)
     }
 }
 
-double small_apply(int opcode, const char *predicate, double a, double b,
-                   double c)
+double small_apply(small_conditions conditions, int opcode,
+                   const char *predicate, double a, double b, double c)
 {
     switch (opcode) {
     case CZ_OP_ADD:
@@ -99,9 +121,11 @@ double small_apply(int opcode, const char *predicate, double a, double b,
     case CZ_OP_MIN:
         return -small_larger(-a, -b);
     case CZ_OP_COMPARE:
-        return compare(predicate, a, b) ? 1.0 : 0.0;
+        return conditions == SMALL_BLENDED ? blend(predicate, a, b)
+               : compare(predicate, a, b)  ? 1.0
+                                           : 0.0;
     case CZ_OP_SELECT:
-        return a != 0.0 ? b : c;
+        return choose(conditions, a, b, c);
     case CZ_OP_POW:
         return pow(a, b);
     case CZ_OP_COPYSIGN:

@@ -18,10 +18,23 @@ typedef struct small {
 
 int small_length(int64_t length);
 small small_of(int rows, int columns);
+/* What comparisons are. */
+typedef enum small_conditions {
+    SMALL_DECIDED, /* true or false */
+    SMALL_BLENDED  /* a share of the true side, smooth in what is compared, so
+                    * that both sides of a choice and what it depends on show,
+                    * however far it is from changing */
+} small_conditions;
+
+typedef struct small_run {
+    cz_arena *arena; /* for what is made besides */
+    small_conditions conditions;
+} small_run;
+
 /* One element-wise operation other than CONSTANT, in float64; nothing is
  * rounded. */
-double small_apply(int opcode, const char *predicate, double a, double b,
-                   double c);
+double small_apply(small_conditions conditions, int opcode,
+                   const char *predicate, double a, double b, double c);
 /* op(a) @ op(b). */
 small small_product(const small *a, bool transpose_a, const small *b,
                     bool transpose_b);
@@ -36,7 +49,7 @@ double small_larger(double a, double b);
 double small_draw(uint64_t *state);
 
 /* An update of math form on its inputs; out [n_out]. */
-void small_update(cz_arena *arena, const cz_view_update *update,
+void small_update(const small_run *run, const cz_view_update *update,
                   const small *in, small *out);
 
 /* NULL, or what is wrong with the numbers and types of a stage's values. */
@@ -45,7 +58,7 @@ const char *small_fault(const cz_plan_view *view, const cz_view_stage *stage);
  * them: in [n_in] and out [n_out] hold its slots, scalars those of its rule.
  * `count` elements where the stage is element-wise, else 0.  NULL; or what it
  * promises of a value and does not keep.  small_fault() has found nothing. */
-const char *small_stage(cz_arena *arena, const cz_plan_view *view,
+const char *small_stage(const small_run *run, const cz_plan_view *view,
                         const cz_view_stage *stage, int count, const small *in,
                         const double *scalars, small *out);
 

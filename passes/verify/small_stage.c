@@ -150,24 +150,27 @@ static void store(const space *s, int row, int column, const double *results)
 }
 
 /* values [n_in + n_exprs], inputs put there. */
-static void run_body(const cz_view_body *body, double *values, double *results)
+static void run_body(const small_run *run, const cz_view_body *body,
+                     double *values, double *results)
 {
     for (int e = 0; e < body->n_exprs; e++) {
         const cz_view_expr *x = &body->exprs[e];
         values[body->n_in + e] =
             x->op == CZ_OP_CONSTANT
                 ? x->constant
-                : small_apply((int)x->op, x->predicate, values[x->args[0]],
-                              values[x->args[1]], values[x->args[2]]);
+                : small_apply(run->conditions, (int)x->op, x->predicate,
+                              values[x->args[0]], values[x->args[1]],
+                              values[x->args[2]]);
     }
     for (int i = 0; i < body->n_out; i++)
         results[i] = values[body->out[i]];
 }
 
-static void run_space(cz_arena *arena, const cz_view_body *body, const space *s)
+static void run_space(const small_run *run, const cz_view_body *body,
+                      const space *s)
 {
-    double *values = CZ_NEW(arena, double, body->n_in + body->n_exprs + 1);
-    double *results = CZ_NEW(arena, double, body->n_out + 1);
+    double *values = CZ_NEW(run->arena, double, body->n_in + body->n_exprs + 1);
+    double *results = CZ_NEW(run->arena, double, body->n_out + 1);
 
     for (int row = 0; row < s->rows; row++)
         for (int column = 0; column < s->columns; column++) {
@@ -176,7 +179,7 @@ static void run_space(cz_arena *arena, const cz_view_body *body, const space *s)
             for (int i = 0; i < s->step->n_generated; i++)
                 values[s->n_in + i] =
                     s->step->generated[i] == CZ_GENERATE_ROW ? row : column;
-            run_body(body, values, results);
+            run_body(run, body, values, results);
             store(s, row, column, results);
         }
 }
@@ -216,12 +219,12 @@ static void widen(space *s)
     }
 }
 
-static void run_map(cz_arena *arena, const cz_plan_view *view,
+static void run_map(const small_run *run, const cz_plan_view *view,
                     const cz_view_step *step, int count, const small *values,
                     small *out)
 {
-    const small **in = CZ_NEW(arena, const small *, step->n_in + 1);
-    small **to = CZ_NEW(arena, small *, step->n_out + 1);
+    const small **in = CZ_NEW(run->arena, const small *, step->n_in + 1);
+    small **to = CZ_NEW(run->arena, small *, step->n_out + 1);
     space s = {step,
                count > 0 ? count : small_length(step->rows),
                count > 0 ? 1 : small_length(step->columns),
@@ -238,7 +241,7 @@ static void run_map(cz_arena *arena, const cz_plan_view *view,
         out[i] = result_of(&s, step->out_access[i]);
         to[i] = &out[i];
     }
-    run_space(arena, &view->bodies[step->body], &s);
+    run_space(run, &view->bodies[step->body], &s);
 }
 
 /* Its factor number `which`.  A row or a column lies as the step says, which a
@@ -257,13 +260,13 @@ static small factor_of(const cz_view_step *step, const small *values, int which)
     return out;
 }
 
-static void run_epilogue(cz_arena *arena, const cz_plan_view *view,
+static void run_epilogue(const small_run *run, const cz_plan_view *view,
                          const cz_view_step *step, const small *values,
                          const small *sum, small *out)
 {
     const int n_in = step->n_in - 1;
-    const small **in = CZ_NEW(arena, const small *, n_in);
-    cz_access *access = CZ_NEW(arena, cz_access, n_in);
+    const small **in = CZ_NEW(run->arena, const small *, n_in);
+    cz_access *access = CZ_NEW(run->arena, cz_access, n_in);
     const space s = {step, sum->rows, sum->columns, n_in, in, access, &out};
 
     in[0] = sum;
@@ -273,10 +276,10 @@ static void run_epilogue(cz_arena *arena, const cz_plan_view *view,
         access[i] = step->access[i + 1];
     }
     *out = small_of(sum->rows, sum->columns);
-    run_space(arena, &view->bodies[step->body], &s);
+    run_space(run, &view->bodies[step->body], &s);
 }
 
-static void run_product(cz_arena *arena, const cz_plan_view *view,
+static void run_product(const small_run *run, const cz_plan_view *view,
                         const cz_view_step *step, const small *values,
                         small *out)
 {
@@ -285,7 +288,7 @@ static void run_product(cz_arena *arena, const cz_plan_view *view,
         small_product(&a, step->transpose_a, &b, step->transpose_b);
 
     if (step->body >= 0) {
-        run_epilogue(arena, view, step, values, &sum, out);
+        run_epilogue(run, view, step, values, &sum, out);
         return;
     }
     *out = sum;
@@ -316,7 +319,7 @@ static bool is_symmetric(const small *a)
             fabs(x - y) <= 1e-9 * (1.0 + fabs(x) + fabs(y)));
 }
 
-const char *small_stage(cz_arena *arena, const cz_plan_view *view,
+const char *small_stage(const small_run *run, const cz_plan_view *view,
                         const cz_view_stage *stage, int count, const small *in,
                         const double *scalars, small *out)
 {
@@ -324,7 +327,7 @@ const char *small_stage(cz_arena *arena, const cz_plan_view *view,
 
     for (int s = 0; s < stage->n_steps; s++)
         n += stage->steps[s].n_out;
-    small *values = CZ_NEW(arena, small, n + 1);
+    small *values = CZ_NEW(run->arena, small, n + 1);
     for (int i = 0; i < stage->n_in; i++)
         values[i] = in[i];
     for (int i = 0; i < stage->fact->scalars.n; i++) {
@@ -336,9 +339,9 @@ const char *small_stage(cz_arena *arena, const cz_plan_view *view,
         if (step->factor != CZ_FACTOR_NONE)
             run_call(step, values, &values[made]);
         else if (step->is_product)
-            run_product(arena, view, step, values, &values[made]);
+            run_product(run, view, step, values, &values[made]);
         else
-            run_map(arena, view, step, count, values, &values[made]);
+            run_map(run, view, step, count, values, &values[made]);
         if (step->symmetric && !is_symmetric(&values[made]))
             return "says of a product that it is symmetric, which it is not";
         made += step->n_out;

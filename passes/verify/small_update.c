@@ -9,18 +9,19 @@ static small shaped(const cz_view_shape *shape)
                     shape->rank > 1 ? small_length(shape->size[1]) : 1);
 }
 
-static void run_element(const cz_view_term *term, const small *values,
-                        small *out)
+static void run_element(const small_run *run, const cz_view_term *term,
+                        const small *values, small *out)
 {
     const small *in[CZ_VIEW_TERM_ARGS];
 
     for (int i = 0; i < CZ_VIEW_TERM_ARGS; i++)
         in[i] = &values[term->args[i < term->n_args ? i : 0]];
     for (int i = 0; i < out->rows * out->columns; i++)
-        out->v[i] = term->opcode == CZ_OP_CONSTANT
-                        ? term->constant
-                        : small_apply(term->opcode, term->predicate,
-                                      in[0]->v[i], in[1]->v[i], in[2]->v[i]);
+        out->v[i] =
+            term->opcode == CZ_OP_CONSTANT
+                ? term->constant
+                : small_apply(run->conditions, term->opcode, term->predicate,
+                              in[0]->v[i], in[1]->v[i], in[2]->v[i]);
 }
 
 /* Where element (row, column) of the larger one lies in that without `dims`. */
@@ -72,14 +73,14 @@ static small run_factor(const cz_view_update *u, const cz_view_term *term,
     return small_factor(term->factor, term->result, term->parameters, in, size);
 }
 
-static void run_term(const cz_view_update *u, const cz_view_term *term,
-                     const small *values, small *out)
+static void run_term(const small_run *run, const cz_view_update *u,
+                     const cz_view_term *term, const small *values, small *out)
 {
     const small *first = &values[term->args[0]];
 
     switch (term->kind) {
     case CZ_TERM_ELEMENT:
-        run_element(term, values, out);
+        run_element(run, term, values, out);
         break;
     case CZ_TERM_SPLAT:
         for (int i = 0; i < out->rows * out->columns; i++)
@@ -107,17 +108,17 @@ static void run_term(const cz_view_update *u, const cz_view_term *term,
     }
 }
 
-void small_update(cz_arena *arena, const cz_view_update *u, const small *in,
-                  small *out)
+void small_update(const small_run *run, const cz_view_update *u,
+                  const small *in, small *out)
 {
-    small *values = CZ_NEW(arena, small, u->n_in + u->n_terms);
+    small *values = CZ_NEW(run->arena, small, u->n_in + u->n_terms);
 
     for (int i = 0; i < u->n_in; i++)
         values[i] = in[i];
     for (int i = 0; i < u->n_terms; i++) {
         small *value = &values[u->n_in + i];
         *value = shaped(&u->shapes[u->n_in + i]);
-        run_term(u, &u->terms[i], values, value);
+        run_term(run, u, &u->terms[i], values, value);
     }
     for (int i = 0; i < u->n_out; i++)
         out[i] = values[u->out[i]];

@@ -36,6 +36,10 @@ add_test(NAME verify_mutants_several COMMAND mutants_test 40 96 3 2)
 set_tests_properties(verify_mutants_several PROPERTIES
   LABELS "tree;nightly" TIMEOUT 600)
 
+add_test(NAME verify_choices COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/verify_choices.py $<TARGET_FILE:canzona>)
+set_tests_properties(verify_choices PROPERTIES LABELS tree TIMEOUT 60)
+
 # One wrong number on one of 4096 ranks.
 add_test(NAME verify_large COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/verify_large.py $<TARGET_FILE:canzona> 1 30)

@@ -253,7 +253,8 @@ static void put_schedule(writer *w)
     put_buffers(w);
     if (chance(w->r, 2))
         cz_text_puts(w->out, "\n    tolerance 0.05");
-    cz_text_puts(w->out, "\n    wire 4");
+    if (chance(w->r, 2))
+        cz_text_puts(w->out, "\n    wire 4");
     cz_text_puts(w->out, "\n}\n");
 }
 
