@@ -47,10 +47,11 @@ test-nvrtc: build
 	cd $(BUILD) && $(CTEST) -V -R '^cuda_compile'
 
 # One test at a time, each in a process of its own that ends in time: a kernel that
-# hangs takes nothing with it.  Without a GPU all say skipped.
+# hangs takes nothing with it; products that wait for 2 s trap and say where.
+# Without a GPU all say skipped.
 test-gpu: build
 	cmake --build $(BUILD) --target nvrtc_if_none
-	cd $(BUILD) && $(CTEST) -j 1 -L gpu -LE sanitizer
+	cd $(BUILD) && CZR_CUDA_DEBUG=1 $(CTEST) -j 1 -L gpu -LE sanitizer
 	cd $(BUILD) && $(CTEST) -j 1 -L sanitizer
 
 # The model of the device is held to these from then on, on any machine.

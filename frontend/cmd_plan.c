@@ -61,7 +61,6 @@ static cz_bar_style style_of(int file)
                : CZ_BARS_ASCII;
 }
 
-/* `look` is NULL where nothing was asked for that needs it. */
 /* Of each rank, by the tiles that `build` chooses. */
 static const int64_t *batch_bytes(cz_job *job)
 {
@@ -85,6 +84,7 @@ static void print_json(const cz_cmd_options *given, cz_job *job, cz_text *out)
                    has_gpu ? batch_bytes(job) : NULL, out);
 }
 
+/* `look` is NULL where nothing was asked for that needs it. */
 static void print(const cz_cmd_options *given, cz_job *job, const cz_look *look)
 {
     cz_text out = {0};

@@ -31,8 +31,8 @@ static const struct argp_option options[] = {
      "Gradients of one step, over all ranks (default 12)", 0},
     {"check", CZ_KEY_CHECK, "bits|values", OPTION_ARG_OPTIONAL,
      "Compare with one rank, the interpreter and the plan, which is strict "
-     "then "
-     "(bits, the default); or without one rank, the plan as `build` makes it",
+     "then (bits, the default); or without one rank, the plan as `build` makes "
+     "it",
      0},
     {"late", CZ_KEY_LATE, NULL, 0,
      "Run every stream as late as its waits allow; not on a GPU", 0},
@@ -134,8 +134,7 @@ static void print_graphs(const cz_cmd_options *given,
                    (double)(given->steps - 1));
 }
 
-/* ---- a run -----------------------------------------------------------------
- */
+/* ---- a run ---- */
 
 /* What was opened for a run. */
 typedef struct opened {
@@ -284,15 +283,13 @@ const cz_command cz_command_run = {
     options,
     "Plan and build FILE, and execute it on as many threads as it has ranks, "
     "with gradients of its own making; or all its ranks on one GPU, which "
-    "shows "
-    "that it runs there and what comes of it, no faster than one rank.\v"
+    "shows that it runs there and what comes of it, no faster than one rank.\v"
     "On a GPU it needs the driver and NVRTC, and keeps machine code in "
     "$XDG_CACHE_HOME/canzona or ~/.cache/canzona.  It says what computes each "
     "product; --check compares with the bits of one rank on a thread, in the "
     "fixed order of strict plans, --check=values what tensor cores and "
-    "libraries make of a plan with the interpreter.  Exit "
-    "status 5: there is no GPU that will do, or no driver or NVRTC, or too "
-    "little memory.  "
+    "libraries make of a plan with the interpreter.  Exit status 5: there is "
+    "no GPU that will do, or no driver or NVRTC, or too little memory.  "
     "Examples:\n\n"
     "  canzona run --steps=10 --check -D mesh.dp=2 -D mesh.tp=2 "
     "examples/gpt.cz\n"

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static czr_status no_memory(const czr_cuda_stages *stages)
 {
@@ -17,13 +18,28 @@ static czr_status no_memory(const czr_cuda_stages *stages)
 
 /* ---- machine code ------------------------------------------------------- */
 
+/* `header` and the body; the caller's to free. */
+static char *make_text(czr_source_body body, const char *header)
+{
+    const char *watch = czr_source_watch();
+    const size_t n = strlen(watch) + strlen(header) + 1;
+    char *watched = malloc(n);
+
+    if (!watched)
+        return NULL;
+    snprintf(watched, n, "%s%s", watch, header);
+    char *text = czr_source_make(body, watched, "");
+    free(watched);
+    return text;
+}
+
 static czr_status compile(const czr_cuda_stages *stages, czr_source_body body,
                           const char *name, const char *header,
                           czr_nvrtc_code *code)
 {
     const char *const options[] = {czr_target_arch(stages->context),
                                    "-fmad=false", "-default-device"};
-    char *text = czr_source_make(body, header, "");
+    char *text = make_text(body, header);
     const czr_cache_source source = {.name = name,
                                      .text = text,
                                      .options = options,

@@ -73,6 +73,54 @@ DEV void mbarrier_wait_cluster(u32 barrier, u32 parity)
                  : "memory");
 }
 
+// WAIT_LIMIT: ns after which a wait that is not over fails as an assertion does:
+// the kernel traps, and the driver prints in which function, block and thread.
+#ifdef WAIT_LIMIT
+// What the toolkit's assert() calls.
+extern "C" __device__ void __assertfail(const char *message, const char *file,
+                                        unsigned line, const char *function,
+                                        unsigned long char_bytes);
+
+DEV u64 now_ns()
+{
+    u64 ns;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+}
+
+#define TRY_WAIT(semantics)                                                    \
+    "{ .reg .pred over;\n"                                                     \
+    "mbarrier.try_wait.parity" semantics ".b64 over, [%1], %2;\n"              \
+    "selp.u32 %0, 1, 0, over; }"
+
+DEV void mbarrier_watch(u32 barrier, u32 parity, bool of_cluster,
+                        const char *where)
+{
+    const u64 start = now_ns();
+
+    for (u32 is_over = 0; !is_over;) {
+        if (of_cluster)
+            asm volatile(TRY_WAIT(".acquire.cluster.shared::cta")
+                         : "=r"(is_over)
+                         : "r"(barrier), "r"(parity)
+                         : "memory");
+        else
+            asm volatile(TRY_WAIT(".shared::cta")
+                         : "=r"(is_over)
+                         : "r"(barrier), "r"(parity)
+                         : "memory");
+        if (!is_over && now_ns() - start > WAIT_LIMIT)
+            __assertfail("a wait ends in time", "a product's kernel", 0, where,
+                         1);
+    }
+}
+
+#define mbarrier_wait(barrier, parity)                                         \
+    mbarrier_watch(barrier, parity, false, __func__)
+#define mbarrier_wait_cluster(barrier, parity)                                 \
+    mbarrier_watch(barrier, parity, true, __func__)
+#endif
+
 // All threads of all blocks of the cluster.
 DEV void cluster_sync()
 {

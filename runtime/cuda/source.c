@@ -51,3 +51,15 @@ char *czr_source_make(czr_source_body body, const char *header, const char *end)
     stpcpy(at, end);
     return text;
 }
+
+const char *czr_source_watch(void)
+{
+    static const char watch[] = "#define WAIT_LIMIT 2000000000\n";
+#ifdef CZR_CUDA_DEBUG
+    return watch;
+#else
+    const char *asked = getenv("CZR_CUDA_DEBUG");
+
+    return asked && *asked && strcmp(asked, "0") != 0 ? watch : "";
+#endif
+}

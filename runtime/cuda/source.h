@@ -31,4 +31,9 @@ typedef enum czr_source_body {
 char *czr_source_make(czr_source_body body, const char *header,
                       const char *end);
 
+/* To stand in front of a header: the line that makes waits of products on
+ * sm_90a a failed assertion after 2 s, in debug builds and where CZR_CUDA_DEBUG
+ * is set in the environment and not 0; else "". */
+const char *czr_source_watch(void);
+
 #endif

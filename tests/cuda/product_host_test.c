@@ -1,7 +1,9 @@
 /* Plans of products: legal tiles, numbers by hand, bad input, and chosen tiles
  * of random shapes. */
+#define _POSIX_C_SOURCE 200809L
 #include "passes/solve/tile_model.h"
 #include "runtime/cuda/product_host.h"
+#include "runtime/cuda/source.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -450,6 +452,22 @@ static void chosen_tiles_are_planned(void **state)
     }
 }
 
+static void waits_are_watched_where_it_is_asked_for(void **state)
+{
+    static const char name[] = "CZR_CUDA_DEBUG";
+    (void)state;
+
+    setenv(name, "1", 1);
+    assert_string_equal(czr_source_watch(), "#define WAIT_LIMIT 2000000000\n");
+#ifndef CZR_CUDA_DEBUG
+    setenv(name, "0", 1);
+    assert_string_equal(czr_source_watch(), "");
+    unsetenv(name);
+    assert_string_equal(czr_source_watch(), "");
+#endif
+    unsetenv(name);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +485,7 @@ int main(void)
         cmocka_unit_test(large_sizes_are_counted_in_full),
         cmocka_unit_test(devices_and_tiles_are_checked),
         cmocka_unit_test(chosen_tiles_are_planned),
+        cmocka_unit_test(waits_are_watched_where_it_is_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

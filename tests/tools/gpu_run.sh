@@ -12,6 +12,8 @@ out=$(cd "${3:-out}" && pwd)
 end=$(($(date +%s) + seconds))
 export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 status=0
+# A product that waits for 2 s traps and says where.
+[ "$part" != test ] || export CZR_CUDA_DEBUG=1
 
 # The loader's, then whatever there is, Python's packages too.
 found=$(find /usr /opt -name 'libnvrtc.so.1[23]' 2>/dev/null | sort -r | tr '\n' ' ')
