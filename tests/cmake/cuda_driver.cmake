@@ -86,7 +86,8 @@ set(command ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/nccl_mutants.py ${CMAKE_C_COMPILER}
   ${CMAKE_SOURCE_DIR})
 add_test(NAME cuda_nccl_mutants COMMAND ${command} --few)
-set_tests_properties(cuda_nccl_mutants PROPERTIES TIMEOUT 240 LABELS cuda)
+set_tests_properties(cuda_nccl_mutants PROPERTIES TIMEOUT 240
+  LABELS "cuda;nightly")
 add_test(NAME cuda_nccl_mutants_long COMMAND ${command})
 set_tests_properties(cuda_nccl_mutants_long PROPERTIES TIMEOUT 1200
   LABELS "cuda;nightly")

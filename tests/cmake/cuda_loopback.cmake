@@ -60,6 +60,11 @@ foreach(stem failing signs buckets)
     --strict)
   set_tests_properties(cuda_nccl_${stem} PROPERTIES TIMEOUT 120 LABELS cuda)
 endforeach()
+# The longest, which show little that the others do not.
+foreach(name loopback_tiles_shared loopback_grads nccl_pipeline_moe nccl_fsdp
+    nccl_bases)
+  set_tests_properties(cuda_${name} PROPERTIES LABELS "cuda;nightly")
+endforeach()
 add_test(NAME cuda_nccl_tiles_shared COMMAND ${run} tests/plans/tiles_shared
   --strict)
 set_tests_properties(cuda_nccl_tiles_shared PROPERTIES TIMEOUT 300

@@ -30,4 +30,5 @@ set_tests_properties(cuda_sanitize_sees PROPERTIES TIMEOUT 60 LABELS cuda)
 add_test(NAME cuda_gpu_run_sees COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/cuda/gpu_run.py
   ${CMAKE_CURRENT_SOURCE_DIR}/tools/gpu_run.sh)
-set_tests_properties(cuda_gpu_run_sees PROPERTIES TIMEOUT 60 LABELS cuda)
+set_tests_properties(cuda_gpu_run_sees PROPERTIES TIMEOUT 240
+  LABELS "cuda;nightly")

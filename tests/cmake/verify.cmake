@@ -11,8 +11,12 @@ endfunction()
 
 cz_verify_test(random_plans_test)
 foreach(seed 1 2)
+  set(count 250)
+  if(seed EQUAL 2)
+    set(count 500)
+  endif()
   add_test(NAME verify_random_plans_${seed}
-    COMMAND random_plans_test 500 10 ${seed})
+    COMMAND random_plans_test ${count} 10 ${seed})
   set_tests_properties(verify_random_plans_${seed} PROPERTIES
     LABELS tree TIMEOUT 600)
 endforeach()
@@ -24,8 +28,11 @@ set_tests_properties(verify_random_plans_long PROPERTIES
 cz_verify_test(mutants_test verify/mutable_plan.c verify/program_of_view.c
   verify/mutation.c verify/mutation_row.c verify/mutation_op.c
   verify/mutation_stage.c verify/mutable_stage.c verify/sentence.c)
-add_test(NAME verify_mutants COMMAND mutants_test 40 160 1)
+add_test(NAME verify_mutants COMMAND mutants_test 20 160 1)
+add_test(NAME verify_mutants_40 COMMAND mutants_test 40 160 1)
 set_tests_properties(verify_mutants PROPERTIES LABELS tree TIMEOUT 600)
+set_tests_properties(verify_mutants_40 PROPERTIES
+  LABELS "tree;nightly" TIMEOUT 600)
 add_test(NAME verify_mutants_long COMMAND mutants_test 200 320 2)
 set_tests_properties(verify_mutants_long PROPERTIES
   LABELS "tree;nightly" TIMEOUT 3600)
