@@ -1,10 +1,10 @@
 /* Bytes on the wire that sharing may add. */
 #include "passes/place_shared_internal.h"
 
-#include "passes/cost/gradient_gather.h"
 #include "passes/cost/time.h"
 #include "passes/cost/trainer_wire.h"
 #include "passes/cost/wire_bound.h"
+#include "passes/owned.h"
 
 /* Of all ranks, what the domain's ranks have. */
 static cz_wide share_of(const cz_place_sharer *s, int64_t bytes)
@@ -36,11 +36,24 @@ static cz_wide owned_bytes(const cz_place_sharer *s)
     return owned;
 }
 
+/* Of the domain's matrices: f32 gradients to all in a row who shard them. */
+static cz_wide gathered_bytes(const cz_place_sharer *s)
+{
+    cz_wide gathered = 0;
+    for (int i = 0; i < s->domain->problem.n_items; i++) {
+        const int of = s->view->params[s->domain->params[i]].family;
+        if (cz_place_is_gathered(s, of))
+            gathered += (cz_wide)s->view->families[of].elements *
+                        (cz_family_shards(s->view, of) - 1) *
+                        cz_dtype_bytes(CZ_F32);
+    }
+    return gathered;
+}
+
 int64_t cz_place_wire_most(const cz_place_sharer *s)
 {
-    const double gathered =
-        (double)share_of(s, cz_gradient_gather_bytes(s->view));
-    const cz_wide most = (cz_wide)(gathered * s->view->policy->wire);
+    const cz_wide most =
+        (cz_wide)((double)gathered_bytes(s) * s->view->policy->wire);
     const cz_wide owned = owned_bytes(s);
     return cz_time_limit(owned > most ? owned : most);
 }
