@@ -61,8 +61,8 @@ foreach(stem failing signs buckets)
   set_tests_properties(cuda_nccl_${stem} PROPERTIES TIMEOUT 120 LABELS cuda)
 endforeach()
 # The longest, which show little that the others do not.
-foreach(name loopback_tiles_shared loopback_grads nccl_pipeline_moe nccl_fsdp
-    nccl_bases)
+foreach(name loopback_tiles_shared loopback_grads loopback_fsdp
+    batch_pipeline_moe nccl_pipeline_moe nccl_fsdp nccl_bases)
   set_tests_properties(cuda_${name} PROPERTIES LABELS "cuda;nightly")
 endforeach()
 add_test(NAME cuda_nccl_tiles_shared COMMAND ${run} tests/plans/tiles_shared
@@ -136,7 +136,8 @@ if(TARGET double_collect)
       $<TARGET_FILE:czr_cuda> $<TARGET_FILE:czr>
       -Wl,-rpath,$<TARGET_FILE_DIR:fake_cuda>)
     add_test(NAME cuda_batch_mutants COMMAND ${command} --few)
-    set_tests_properties(cuda_batch_mutants PROPERTIES TIMEOUT 120 LABELS cuda)
+    set_tests_properties(cuda_batch_mutants PROPERTIES TIMEOUT 120
+      LABELS "cuda;nightly")
     add_test(NAME cuda_batch_mutants_long COMMAND ${command})
     set_tests_properties(cuda_batch_mutants_long PROPERTIES TIMEOUT 300
       LABELS "cuda;nightly")
