@@ -55,7 +55,7 @@ typedef struct output {
  * cuBLASLt, a line each. */
 typedef struct gpu_facts {
     int64_t batch_bytes;
-    cz_text library;
+    cz_text by_library;
 } gpu_facts;
 
 static int emit(cz_job *job, const char *folder, bool has_gpu,
@@ -74,7 +74,7 @@ static int emit(cz_job *job, const char *folder, bool has_gpu,
     outputs[2].path = cz_arena_printf(&job->arena, "%s/%s.cu", folder, name);
     facts->batch_bytes = cz_emit_launches(
         job->view, &outputs[2].text,
-        cz_build_tiles_open(&job->arena, job->view, &facts->library, &tiles),
+        cz_build_tiles_open(&job->arena, job->view, &facts->by_library, &tiles),
         &outputs[3].text);
     outputs[3].path =
         cz_arena_printf(&job->arena, "%s/%s_cuda.c", folder, name);
@@ -161,9 +161,9 @@ static int run(const cz_cmd_options *given)
     else if (status == CZ_EXIT_OK && has_gpu) {
         say_targets();
         say_batches(facts.batch_bytes);
-        say_library(&facts.library);
+        say_library(&facts.by_library);
     }
-    cz_text_fini(&facts.library);
+    cz_text_fini(&facts.by_library);
     cz_job_close(&job);
     return status;
 }

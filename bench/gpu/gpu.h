@@ -84,7 +84,7 @@ double gpu_product_compare(gpu_product *product, gpu_way by);
 /* Medians of `pairs` turns, ours, cuBLAS's and the library's in alternation,
  * each as often in a row as takes some milliseconds; microseconds of one. */
 typedef struct gpu_times {
-    double ours, cublas, library; /* library 0: none */
+    double ours, cublas, lt; /* lt, cuBLASLt: 0 if none */
 } gpu_times;
 bool gpu_product_time(gpu_product *product, int pairs, gpu_times *out);
 

@@ -84,8 +84,8 @@ static void print_reached(const gpu_case *c, gpu_times t)
         printf(" | %.1f | of ceiling %.3f |", ceiling, ceiling / t.ours);
     else if (c->product.is_symmetric)
         printf(" | | times %.3f |", t.cublas / t.ours);
-    else if (t.library > 0)
-        printf(" %.1f | | of cuBLASLt %.3f |", t.library, t.library / t.ours);
+    else if (t.lt > 0)
+        printf(" %.1f | | of cuBLASLt %.3f |", t.lt, t.lt / t.ours);
     else
         printf(" none | | unmeasured |");
 }
@@ -159,8 +159,8 @@ static bool measure(bench *b, const gpu_case *c, cz_tile_shape shape)
     if (is_ok) {
         print_times(c, shape, times, difference);
         print_row(b, &c->product, shape, times.ours);
-        if (times.library > 0)
-            b->library_us[b->n_library++] = times.library;
+        if (times.lt > 0)
+            b->library_us[b->n_library++] = times.lt;
     }
     return is_ok;
 }
