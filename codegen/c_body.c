@@ -184,7 +184,7 @@ static bool is_read(const cz_view_body *body, int value)
 {
     static const int arities[CZ_N_OPCODES] = {
 #define CZ_OPCODE(tag, mlir_name, arity) [CZ_OP_##tag] = arity,
-#include "dsl/opcode.def"
+#include "dsl/vocab/opcode.def"
 #undef CZ_OPCODE
     };
 

@@ -1,8 +1,8 @@
 /* Tables: schedule rows, waits, buckets and states as static constant arrays, a
  * row a line. */
 #include "codegen/codegen_internal.h"
-#include "dsl/growth.h"
-#include "dsl/state.h"
+#include "dsl/plan/growth.h"
+#include "dsl/plan/state.h"
 
 #include <string.h>
 
@@ -141,7 +141,7 @@ static void put_table_list(cz_emitter *emitter)
 
 static const char *const op_names[CZ_N_STEPS] = {
 #define CZ_STEP(tag, name, what) [CZ_STEP_##tag] = "CZR_" #tag,
-#include "dsl/step.def"
+#include "dsl/vocab/step.def"
 #undef CZ_STEP
 };
 

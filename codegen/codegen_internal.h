@@ -3,7 +3,7 @@
 #define CZ_CODEGEN_INTERNAL_H
 
 #include "dsl/base/text.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 struct cz_loop;
 

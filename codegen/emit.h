@@ -5,7 +5,7 @@
 #define CZ_CODEGEN_EMIT_H
 
 #include "dsl/base/text.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 /* NAME.c: kernels, tables and the program.  The view must be scheduled and
  * verified; plan_hash is 64 hex digits.  Appends to *out. */

@@ -2,7 +2,7 @@
  * pointers of the call, other results lie in the workspace. */
 #include "codegen/stage_internal.h"
 
-#include "dsl/plan_view_within.h"
+#include "dsl/plan/within.h"
 
 #include <string.h>
 

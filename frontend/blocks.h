@@ -43,7 +43,8 @@ bool cz_part_is_stored(const cz_family *family, cz_part part);
  * "[0,1]", "[q.0,1]", "[q.3.0,1]" and so on. */
 const char *cz_part_suffix(cz_arena *arena, const cz_family *family,
                            cz_part part);
-/* Base, block and stride of each stored dimension (dsl/facts.def, piece). */
+/* Base, block and stride of each stored dimension (dsl/vocab/facts.def, piece).
+ */
 void cz_part_map(const cz_family *family, cz_part part,
                  int64_t map[CZ_MAX_NDIM][3]);
 

@@ -4,8 +4,8 @@
 #define CZ_FRONTEND_CMD_H
 
 #include "dsl/base/diag.h"
-#include "dsl/ir.h"
-#include "dsl/plan_view.h"
+#include "dsl/ir/ir.h"
+#include "dsl/plan/plan.h"
 #include "frontend/parts.h"
 #include "frontend/rule/rule.h"
 

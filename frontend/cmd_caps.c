@@ -2,7 +2,7 @@
  * then, and is what a larger cap has to be. */
 #include "frontend/cmd_caps.h"
 
-#include "dsl/metrics.h"
+#include "dsl/plan/metrics.h"
 #include "frontend/report/number.h"
 #include "passes/owned.h"
 #include "passes/share_group.h"

@@ -3,7 +3,7 @@
 #define CZ_FRONTEND_CMD_CAPS_H
 
 #include "dsl/base/diag.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 /* False after reporting a matrix whose buffers are more than a micro-group may
  * have (`group`), or a rank that allocates more than it may (`memory`), with

@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "frontend/cmd.h"
 
-#include "dsl/plan_view_build.h"
+#include "dsl/plan/build/build.h"
 #include "frontend/cmd_caps.h"
 #include "frontend/compile.h"
 #include "frontend/diagnostics_json.h"

@@ -1,11 +1,12 @@
-/* The machine of a plan: its constants in the order of dsl/machine.def. */
+/* The machine of a plan: its constants in the order of dsl/vocab/machine.def.
+ */
 #include "frontend/cmd_machine.h"
 
 #include <string.h>
 
 static const char *const constant_names[] = {
 #define CZ_CONSTANT(field, unit, scale, low, what) #field,
-#include "dsl/machine.def"
+#include "dsl/vocab/machine.def"
 #undef CZ_CONSTANT
 };
 enum { N_CONSTANTS = sizeof constant_names / sizeof *constant_names };
@@ -48,7 +49,7 @@ static bool check(const char *input, const cz_machine_said *said,
 {
     static const int64_t lows[] = {
 #define CZ_CONSTANT(field, unit, scale, low, what) low,
-#include "dsl/machine.def"
+#include "dsl/vocab/machine.def"
 #undef CZ_CONSTANT
     };
     for (int i = 0; i < N_CONSTANTS; i++)
@@ -82,7 +83,7 @@ bool cz_cmd_machine_fill(cz_arena *arena, const char *input,
                         .unevens = unevens_of(arena, said)};
 #define CZ_CONSTANT(field, unit, scale, low, what)                             \
     out->field = said->fact.values.v[i++];
-#include "dsl/machine.def"
+#include "dsl/vocab/machine.def"
 #undef CZ_CONSTANT
     return true;
 }

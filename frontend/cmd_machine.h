@@ -3,7 +3,7 @@
 #define CZ_FRONTEND_CMD_MACHINE_H
 
 #include "dsl/base/diag.h"
-#include "dsl/plan_figures.h"
+#include "dsl/plan/figures.h"
 #include "frontend/machine.h"
 #include "passes/cost/machine.h"
 

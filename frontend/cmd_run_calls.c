@@ -7,13 +7,14 @@
  * parameter, from equal states.
  *
  * How far that may be follows from the same update repeated in f32, its
- * rounding drawn (dsl/interp.h): SPREAD_TIMES the largest of SAMPLES distances
- * is added to the bound.  Where a is a matrix and E what rounds, a^p moves by
- * at most |p| w^(p-1) |E| to first order, w the least eigenvalue: the samples
- * say what it is for this a, and for all that is computed from it. */
+ * rounding drawn (dsl/reference/reference.h): SPREAD_TIMES the largest of
+ * SAMPLES distances is added to the bound.  Where a is a matrix and E what
+ * rounds, a^p moves by at most |p| w^(p-1) |E| to first order, w the least
+ * eigenvalue: the samples say what it is for this a, and for all that is
+ * computed from it. */
 #include "frontend/cmd_run_calls.h"
 
-#include "dsl/state.h"
+#include "dsl/plan/state.h"
 #include "frontend/cmd_run_states.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef CZ_FRONTEND_CMD_RUN_CALLS_H
 #define CZ_FRONTEND_CMD_RUN_CALLS_H
 
-#include "dsl/interp.h"
+#include "dsl/reference/reference.h"
 #include "frontend/cmd.h"
 #include "frontend/cmd_run_ranks.h"
 

@@ -1,7 +1,7 @@
 /* run --check: one rank's bits, the interpreter's values, the plan's counts. */
 #include "frontend/cmd_run_check.h"
 
-#include "dsl/metrics.h"
+#include "dsl/plan/metrics.h"
 #include "frontend/cmd_run_program.h"
 #include "frontend/cmd_run_reference.h"
 

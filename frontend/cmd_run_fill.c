@@ -4,7 +4,7 @@
 
 #include "frontend/cmd_run_gradient.h"
 
-#include "dsl/state.h"
+#include "dsl/plan/state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "codegen/emit.h"
 #include "dsl/base/diag.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 #include "runtime/czr_cuda.h"
 

@@ -4,7 +4,7 @@
 
 #include "frontend/cmd_run_internal.h"
 
-#include "dsl/state.h"
+#include "dsl/plan/state.h"
 #include "runtime/testing.h"
 
 #include <pthread.h>

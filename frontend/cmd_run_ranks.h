@@ -4,7 +4,7 @@
 #ifndef CZ_FRONTEND_CMD_RUN_RANKS_H
 #define CZ_FRONTEND_CMD_RUN_RANKS_H
 
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 #include "runtime/czr_cuda.h"
 

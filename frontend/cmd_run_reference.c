@@ -1,14 +1,14 @@
 /* The run again, in float64: the same gradients, whole tensors, one rank.
  *
- * Errors and bounds are those of dsl/error_bound.h: where values pass through
- * bf16, one that lies near a tie may round the other way, a relative 2^-8, and
- * what is rounded to travel is not rounded here.  The parameter's own rounding,
- * once a step, comes on top.
+ * Errors and bounds are those of dsl/plan/error_bound.h: where values pass
+ * through bf16, one that lies near a tie may round the other way, a relative
+ * 2^-8, and what is rounded to travel is not rounded here.  The parameter's own
+ * rounding, once a step, comes on top.
  */
 #include "frontend/cmd_run_reference.h"
 
-#include "dsl/error_bound.h"
-#include "dsl/state.h"
+#include "dsl/plan/error_bound.h"
+#include "dsl/plan/state.h"
 #include "frontend/cmd_run_calls.h"
 #include "frontend/cmd_run_gradient.h"
 

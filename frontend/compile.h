@@ -5,7 +5,7 @@
 
 #include "dsl/base/diag.h"
 #include "dsl/base/text.h"
-#include "dsl/ir.h"
+#include "dsl/ir/ir.h"
 #include "frontend/rule/rule.h"
 
 typedef struct cz_compile_options {

@@ -2,7 +2,7 @@
 #ifndef CZ_FRONTEND_EMIT_H
 #define CZ_FRONTEND_EMIT_H
 
-#include "dsl/ir.h"
+#include "dsl/ir/ir.h"
 #include "frontend/choose.h"
 #include "frontend/compile.h"
 #include "frontend/machine.h"

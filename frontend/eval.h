@@ -4,7 +4,7 @@
 #ifndef CZ_FRONTEND_EVAL_H
 #define CZ_FRONTEND_EVAL_H
 
-#include "dsl/ast.h"
+#include "dsl/syntax/ast.h"
 
 typedef enum cz_value_kind {
     CZ_VALUE_POISON, /* what should be here is wrong, and that was reported */

@@ -4,8 +4,8 @@
 #ifndef CZ_FRONTEND_FAMILY_H
 #define CZ_FRONTEND_FAMILY_H
 
-#include "dsl/ast.h"
-#include "dsl/dtype.h"
+#include "dsl/syntax/ast.h"
+#include "dsl/vocab/dtype.h"
 
 enum { CZ_MAX_INDICES = 4, CZ_MAX_WORDS = 32, CZ_MAX_NDIM = 3 };
 

@@ -3,7 +3,7 @@
 #ifndef CZ_FRONTEND_HOME_H
 #define CZ_FRONTEND_HOME_H
 
-#include "dsl/facts.h"
+#include "dsl/vocab/facts.h"
 #include "frontend/choose.h"
 
 /* The coordinates over *axes, a set of pieces of the mesh, of the ranks that

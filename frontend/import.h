@@ -3,7 +3,7 @@
 #ifndef CZ_FRONTEND_IMPORT_H
 #define CZ_FRONTEND_IMPORT_H
 
-#include "dsl/ast.h"
+#include "dsl/syntax/ast.h"
 
 typedef struct cz_scope cz_scope;
 

@@ -17,7 +17,7 @@ typedef struct constant {
 
 static const constant constants[] = {
 #define CZ_CONSTANT(field, unit, scale, low, what) {#field, scale, low},
-#include "dsl/machine.def"
+#include "dsl/vocab/machine.def"
 #undef CZ_CONSTANT
 };
 

@@ -2,7 +2,7 @@
 #ifndef CZ_FRONTEND_MACHINE_H
 #define CZ_FRONTEND_MACHINE_H
 
-#include "dsl/facts.h"
+#include "dsl/vocab/facts.h"
 #include "frontend/eval.h"
 #include "frontend/import.h"
 #include "frontend/options.h"

@@ -3,7 +3,7 @@
 #ifndef CZ_FRONTEND_MATCH_H
 #define CZ_FRONTEND_MATCH_H
 
-#include "dsl/ast.h"
+#include "dsl/syntax/ast.h"
 
 /* Whether one SEGMENT of a path matches one segment of a name.  Linear in
  * the pattern times the square of the word. */

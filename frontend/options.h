@@ -4,7 +4,7 @@
 #ifndef CZ_FRONTEND_OPTIONS_H
 #define CZ_FRONTEND_OPTIONS_H
 
-#include "dsl/ast.h"
+#include "dsl/syntax/ast.h"
 
 typedef struct cz_options {
     cz_arena *arena;

@@ -3,7 +3,7 @@
 #ifndef CZ_FRONTEND_PARSE_H
 #define CZ_FRONTEND_PARSE_H
 
-#include "dsl/ast.h"
+#include "dsl/syntax/ast.h"
 
 /* Longest source text in bytes. */
 #define CZ_MAX_SOURCE_BYTES ((size_t)4 << 20)

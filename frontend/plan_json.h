@@ -4,7 +4,7 @@
 
 #include "dsl/base/diag.h"
 #include "dsl/base/text.h"
-#include "dsl/plan_figures.h"
+#include "dsl/plan/figures.h"
 
 /* Texts up to this size are read. */
 enum { CZ_PLAN_JSON_MAX_BYTES = 256 << 20 };

@@ -2,7 +2,7 @@
 #ifndef CZ_FRONTEND_PLAN_JSON_INTERNAL_H
 #define CZ_FRONTEND_PLAN_JSON_INTERNAL_H
 
-#include "dsl/plan_figures.h"
+#include "dsl/plan/figures.h"
 #include "frontend/json_read.h"
 
 typedef struct cz_plan_reader {

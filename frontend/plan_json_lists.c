@@ -246,7 +246,7 @@ static void read_op(cz_plan_reader *r, const cz_json_at *at, int number,
 {
     static const char *const kinds[CZ_N_STEPS] = {
 #define CZ_STEP(tag, name, what) name,
-#include "dsl/step.def"
+#include "dsl/vocab/step.def"
 #undef CZ_STEP
     };
     static const char *const sections[] = {"reduce", "decide", "update"};

@@ -24,7 +24,7 @@ static void read_sent(cz_sheet_reader *r, const cz_json_at *metrics)
 {
     static const char *const kinds[CZ_N_STEPS] = {
 #define CZ_STEP(tag, name, what) name,
-#include "dsl/step.def"
+#include "dsl/vocab/step.def"
 #undef CZ_STEP
     };
     const cz_json_at sent = cz_json_member(metrics, "sent_bytes");

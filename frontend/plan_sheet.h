@@ -1,6 +1,6 @@
 /* A plan as people look at it: what the page, the explanation and the
  * comparison of plans show, read back from plan JSON (tests/plan.schema.json).
- * What a simulation needs besides is in dsl/plan_figures.h.
+ * What a simulation needs besides is in dsl/plan/figures.h.
  *
  * Times are picoseconds, sizes bytes unless a name says otherwise.  -1 where a
  * plan has none of something. */
@@ -9,7 +9,7 @@
 
 #include "dsl/base/diag.h"
 #include "dsl/base/text.h"
-#include "dsl/metrics.h"
+#include "dsl/plan/metrics.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "dsl/base/checked.h"
-#include "dsl/dtype.h"
+#include "dsl/vocab/dtype.h"
 #include "frontend/family.h"
 
 enum { DEFAULT_BUCKET_ELEMENTS = 400000000, WIRE_END = 1000 };

@@ -2,8 +2,8 @@
 #ifndef CZ_FRONTEND_POLICY_H
 #define CZ_FRONTEND_POLICY_H
 
-#include "dsl/dtype.h"
-#include "dsl/facts.h"
+#include "dsl/vocab/dtype.h"
+#include "dsl/vocab/facts.h"
 #include "frontend/eval.h"
 #include "frontend/mesh.h"
 #include "frontend/options.h"

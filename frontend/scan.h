@@ -3,7 +3,7 @@
 #ifndef CZ_FRONTEND_SCAN_H
 #define CZ_FRONTEND_SCAN_H
 
-#include "dsl/ast.h"
+#include "dsl/syntax/ast.h"
 
 typedef struct cz_token {
     cz_span span;

@@ -15,7 +15,7 @@ void cz_tiles_read(cz_uses *uses, cz_env *globals, cz_diags *diags);
 void cz_tile_grid(const cz_family *family, cz_part part, int64_t tile,
                   int64_t grid[2]);
 /* Whether each tile's rows are whole repetitions of a joined piece, or lie in
- * one of them: a piece's map (dsl/facts.def) says no other. */
+ * one of them: a piece's map (dsl/vocab/facts.def) says no other. */
 bool cz_tile_is_mapped(const cz_family *family, cz_part part, int64_t tile);
 
 #endif

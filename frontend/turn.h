@@ -3,7 +3,7 @@
 #ifndef CZ_FRONTEND_TURN_H
 #define CZ_FRONTEND_TURN_H
 
-#include "dsl/ir.h"
+#include "dsl/ir/ir.h"
 #include "frontend/choose.h"
 
 /* Adds a `turn` for each family of such a rule.  The module has its events, and

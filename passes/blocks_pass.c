@@ -6,8 +6,8 @@
  *           that who shares it, or nobody, changes no bit; with a tolerance
  *           that admits bf16, `narrow` on products of them whose result is bf16
  * breaks:   nothing */
-#include "dsl/error_bound.h"
-#include "dsl/plan_view_build.h"
+#include "dsl/plan/error_bound.h"
+#include "dsl/plan/build/build.h"
 #include "passes/cost/share.h"
 #include "passes/passes.h"
 

@@ -4,7 +4,7 @@
 #define CZ_PASSES_COMPARE_H
 
 #include "dsl/base/arena.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 #include "passes/cost/plan_time.h"
 
 #include <stdbool.h>

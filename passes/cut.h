@@ -13,7 +13,7 @@
 #ifndef CZ_PASSES_CUT_H
 #define CZ_PASSES_CUT_H
 
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 #include "passes/graph.h"
 
 typedef struct cz_cut_rule {

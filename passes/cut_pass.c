@@ -5,8 +5,8 @@
  *           then, and which; stage facts, each with a function in math form,
  * and a variant in each phase of its rule; every rule serves families of one
  * element type breaks:   nothing; update functions stay as the reference */
-#include "dsl/error_bound.h"
-#include "dsl/state.h"
+#include "dsl/plan/error_bound.h"
+#include "dsl/plan/state.h"
 #include "passes/cut.h"
 #include "passes/math_form.h"
 #include "passes/passes.h"

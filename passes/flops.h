@@ -2,7 +2,7 @@
 #ifndef CZ_PASSES_FLOPS_H
 #define CZ_PASSES_FLOPS_H
 
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 #include <stdint.h>
 

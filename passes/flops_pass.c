@@ -4,7 +4,7 @@
  * provides: `flops` of variants, and of stages: those of the costliest phase,
  *           since the ranks of a step wait for each other
  * breaks:   nothing */
-#include "dsl/plan_view_build.h"
+#include "dsl/plan/build/build.h"
 #include "passes/flops.h"
 #include "passes/passes.h"
 

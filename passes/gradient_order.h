@@ -4,7 +4,7 @@
 #define CZ_PASSES_GRADIENT_ORDER_H
 
 #include "dsl/base/arena.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 /* [n_params] the place of each parameter among all, as their gradients come.
  * Its layer is the first segment of its name that is a number, behind some

@@ -9,8 +9,8 @@
  *           where small singular values matter (tests/oracle_form.py).  So
  *           `auto` takes f32 ones where a tolerance admits it alone, and either
  *           where it is predicted to be quicker */
-#include "dsl/error_bound.h"
-#include "dsl/ir_mlir.h"
+#include "dsl/plan/error_bound.h"
+#include "dsl/ir/mlir.h"
 #include "passes/gram.h"
 #include "passes/graph_cost.h"
 #include "passes/math_form.h"

@@ -1,5 +1,5 @@
 /* A straight-line function of math form as arrays: what the solvers of this
- * folder work on.  Knows the types of dsl/ir.h but nothing of a module.
+ * folder work on.  Knows the types of dsl/ir/ir.h but nothing of a module.
  *
  * A node stands behind its operands.  Equal nodes are one node, so nobody
  * computes anything twice, and moved values are brought to one form: what is
@@ -9,7 +9,7 @@
 #define CZ_PASSES_GRAPH_H
 
 #include "dsl/base/arena.h"
-#include "dsl/ir.h"
+#include "dsl/ir/ir.h"
 
 #include <stdbool.h>
 

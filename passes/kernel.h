@@ -1,10 +1,10 @@
 /* Kernel form of one stage: maps and products out of a graph.  Plain C; the
- * result uses the structs of the plan view (dsl/plan_view.h), which say what
+ * result uses the structs of the plan view (dsl/plan/plan.h), which say what
  * everything means. */
 #ifndef CZ_PASSES_KERNEL_H
 #define CZ_PASSES_KERNEL_H
 
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 #include "passes/graph.h"
 
 typedef struct cz_kernel {

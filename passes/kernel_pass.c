@@ -9,7 +9,7 @@
 #include "passes/math_form.h"
 #include "passes/passes.h"
 
-#include "dsl/state.h"
+#include "dsl/plan/state.h"
 
 #include <string.h>
 

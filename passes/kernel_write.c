@@ -19,7 +19,7 @@ static int n_args(cz_opcode op)
 {
     static const int arity[CZ_N_OPCODES] = {
 #define CZ_OPCODE(tag, mlir_name, arity) arity,
-#include "dsl/opcode.def"
+#include "dsl/vocab/opcode.def"
 #undef CZ_OPCODE
     };
     return arity[op];

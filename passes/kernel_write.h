@@ -3,7 +3,7 @@
 #ifndef CZ_PASSES_KERNEL_WRITE_H
 #define CZ_PASSES_KERNEL_WRITE_H
 
-#include "dsl/ir.h"
+#include "dsl/ir/ir.h"
 #include "passes/kernel.h"
 
 typedef struct cz_kernel_writer {

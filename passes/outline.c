@@ -1,7 +1,7 @@
 /* Outlining of shared stages: the steps once more, on a part of the matrix. */
 #include "passes/outline.h"
 
-#include "dsl/state.h"
+#include "dsl/plan/state.h"
 
 #include <assert.h>
 

@@ -12,7 +12,7 @@
 
 #include "dsl/base/arena.h"
 #include "dsl/base/diag.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 #include <stdbool.h>
 

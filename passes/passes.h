@@ -3,7 +3,7 @@
 #define CZ_PASSES_PASSES_H
 
 #include "dsl/base/diag.h"
-#include "dsl/ir.h"
+#include "dsl/ir/ir.h"
 
 #include <stdbool.h>
 

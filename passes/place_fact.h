@@ -2,7 +2,7 @@
 #ifndef CZ_PASSES_PLACE_FACT_H
 #define CZ_PASSES_PLACE_FACT_H
 
-#include "dsl/ir.h"
+#include "dsl/ir/ir.h"
 #include "passes/place_problem.h"
 #include "passes/solve/problem.h"
 

@@ -3,7 +3,7 @@
 #ifndef CZ_PASSES_PLACE_GEOMETRY_H
 #define CZ_PASSES_PLACE_GEOMETRY_H
 
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 #include "passes/cost/machine.h"
 #include "passes/solve/geometry.h"
 #include "passes/solve/joint.h"

@@ -5,8 +5,8 @@
 #include "passes/passes.h"
 
 #include "dsl/base/checked.h"
-#include "dsl/ir.h"
-#include "dsl/plan_view_build.h"
+#include "dsl/ir/ir.h"
+#include "dsl/plan/build/build.h"
 #include "passes/bucket.h"
 #include "passes/place_public.h"
 #include "passes/place_room.h"

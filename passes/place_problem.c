@@ -2,7 +2,7 @@
 #include "passes/place_problem.h"
 
 #include "dsl/base/checked.h"
-#include "dsl/state.h"
+#include "dsl/plan/state.h"
 #include "passes/bucket.h"
 #include "passes/cost/time.h"
 #include "passes/cost/ways.h"

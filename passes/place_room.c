@@ -1,8 +1,8 @@
 /* Memory of the schedule that the passes behind this one make. */
 #include "passes/place_room.h"
 
-#include "dsl/metrics.h"
-#include "dsl/plan_view_build.h"
+#include "dsl/plan/metrics.h"
+#include "dsl/plan/build/build.h"
 #include "passes/passes.h"
 
 static int64_t fullest(const cz_metrics *metrics)

@@ -2,7 +2,7 @@
 #ifndef CZ_PASSES_PLACE_ROOM_H
 #define CZ_PASSES_PLACE_ROOM_H
 
-#include "dsl/ir.h"
+#include "dsl/ir/ir.h"
 
 /* Bytes of the fullest rank, all that the engine allocates, of the plan that a
  * module with owners and buckets leads to; it becomes that plan.  INT64_MAX:

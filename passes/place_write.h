@@ -3,7 +3,7 @@
 #ifndef CZ_PASSES_PLACE_WRITE_H
 #define CZ_PASSES_PLACE_WRITE_H
 
-#include "dsl/ir.h"
+#include "dsl/ir/ir.h"
 #include "passes/place_fact.h"
 #include "passes/place_public.h"
 

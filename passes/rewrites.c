@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "dsl/base/checked.h"
-#include "dsl/state.h"
+#include "dsl/plan/state.h"
 #include "passes/cost/step.h"
 #include "passes/cost/time.h"
 

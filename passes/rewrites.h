@@ -4,7 +4,7 @@
 #define CZ_PASSES_REWRITES_H
 
 #include "dsl/base/arena.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 #include <stdint.h>
 

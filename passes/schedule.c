@@ -1,7 +1,7 @@
 /* From owners and buckets to a schedule, step by step. */
 #include "passes/schedule_internal.h"
 
-#include "dsl/metrics.h"
+#include "dsl/plan/metrics.h"
 #include "passes/bucket.h"
 
 /* A tenth of a second; of lists with sums, which are longer, three. */

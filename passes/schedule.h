@@ -6,7 +6,7 @@
 
 #include "dsl/base/arena.h"
 #include "dsl/base/diag.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 #include <stdbool.h>
 

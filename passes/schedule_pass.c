@@ -4,8 +4,8 @@
  * tables, ops.  breaks: nothing. */
 #include "passes/passes.h"
 
-#include "dsl/ir.h"
-#include "dsl/plan_view_build.h"
+#include "dsl/ir/ir.h"
+#include "dsl/plan/build/build.h"
 #include "passes/schedule.h"
 
 static bool schedule(cz_ir *ir, cz_arena *arena, cz_diags *diags)

@@ -6,7 +6,7 @@
 #include "passes/schedule_internal.h"
 
 #include "dsl/base/checked.h"
-#include "dsl/plan_view_within.h"
+#include "dsl/plan/within.h"
 
 #include <limits.h>
 #include <stdlib.h>

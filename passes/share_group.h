@@ -4,7 +4,7 @@
 
 #include "dsl/base/arena.h"
 #include "dsl/base/diag.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 /* The family's matrices are owned, and ranks have shards of them. */
 bool cz_share_is_gathered(const cz_plan_view *view, int family);

@@ -4,7 +4,7 @@
  * provides: a stage "shared" for each segment, for each rule and group that
  *           some parameter asks for
  * breaks:   numbers of stages; nothing names them yet */
-#include "dsl/plan_view_build.h"
+#include "dsl/plan/build/build.h"
 #include "passes/flops.h"
 #include "passes/kernel_write.h"
 #include "passes/outline.h"

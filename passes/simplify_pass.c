@@ -6,7 +6,7 @@
  *           operations of our own, which MLIR takes to have side effects
  * breaks:   nothing; every identity that is used is exact, so no bit of any
  *           result depends on this pass */
-#include "dsl/ir_mlir.h"
+#include "dsl/ir/mlir.h"
 #include "passes/passes.h"
 
 #include <mlir-c/Pass.h>

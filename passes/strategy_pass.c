@@ -4,7 +4,7 @@
  * provides: with "gram" groups of ranks that share matrices, each the block of
  *           its owner; else groups stay as placement chose them
  * breaks:   nothing */
-#include "dsl/plan_view_build.h"
+#include "dsl/plan/build/build.h"
 #include "passes/cost/ways.h"
 #include "passes/owned.h"
 #include "passes/passes.h"

@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#include "dsl/plan_view_within.h"
+#include "dsl/plan/within.h"
 #include "passes/liveness.h"
 
 enum { NOWHERE = -1 };

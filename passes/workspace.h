@@ -5,11 +5,11 @@
 #define CZ_PASSES_WORKSPACE_H
 
 #include "dsl/base/arena.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 #include <stdint.h>
 
-/* Of step s, [s][entry]: entries are those of plan_view_within.h. */
+/* Of step s, [s][entry]: entries are those of dsl/plan/within.h. */
 typedef struct cz_places {
     int64_t **offsets; /* -1: an output of the stage, or nothing is needed */
     int64_t **within;  /* NULL where all are in the workspace */

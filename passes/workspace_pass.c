@@ -3,8 +3,8 @@
  * requires: stages in kernel form
  * provides: `offsets` and `within` of their steps, `work_bytes` of the stages
  * breaks:   nothing */
-#include "dsl/plan_view_build.h"
-#include "dsl/plan_view_within.h"
+#include "dsl/plan/build/build.h"
+#include "dsl/plan/within.h"
 #include "passes/passes.h"
 #include "passes/workspace.h"
 

@@ -84,9 +84,9 @@ static inline double czr_sum_blocks(double *sums, int n_blocks, int n_lanes)
     return sums[0];
 }
 
-/* Factorisations of whole matrices, in f32; dsl/factor.def of the compiler says
- * which.  a is [m, n], square but for QR; b is [n, k]; row-major, contiguous,
- * apart from the results. */
+/* Factorisations of whole matrices, in f32; dsl/vocab/factor.def of the
+ * compiler says which.  a is [m, n], square but for QR; b is [n, k]; row-major,
+ * contiguous, apart from the results. */
 typedef enum czr_factor_kind {
     /* out[0] [n] eigenvalues, ascending; out[1] [n, n] eigenvectors, one in
      * each column.  Where LAPACK's f32 routine does not converge, or gives what

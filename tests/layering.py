@@ -47,8 +47,8 @@ TABLE = {
     "passes": Layer(r"(dsl|passes)/(?!verify/)"),
     "pass": Layer(r"(dsl|passes)/(?!verify/)", mlir=True),
     "solve": Layer(r"(dsl/base|passes/solve)/"),
-    "verify": Layer(r"(dsl/plan_view(_within)?\.h|dsl/(step|opcode)\.def|dsl/base/"
-                    r"|passes/verify/)"),  # .def: the enums of plan_view.h
+    "verify": Layer(r"(dsl/plan/(plan|within)\.h|dsl/vocab/(step|opcode)\.def|dsl/base/"
+                    r"|passes/verify/)"),  # .def: the enums of plan.h
     "codegen": Layer(r"(dsl|codegen)/"),
     "runtime": Layer(r"runtime/", RUNTIME_HEADERS),
     "cuda": Layer(r"runtime/", RUNTIME_HEADERS | {"nettle/sha2.h"}),
@@ -155,8 +155,8 @@ def check_tree(root):
 
 
 PLANTED = {
-    "dsl/ir.h": ("#include <mlir-c/IR.h>\n", 0),
-    "dsl/plan_view.h": ("#include <stddef.h>\n", 0),
+    "dsl/ir/ir.h": ("#include <mlir-c/IR.h>\n", 0),
+    "dsl/plan/plan.h": ("#include <stddef.h>\n", 0),
     "dsl/bad.c": ('#include "passes/cost.h"\n', 1),
     "passes/cost.h": ("/* mlirThis is a comment */\n", 0),
     "passes/cost.c": ("int f(void) { return mlirOpGetX(); }\n", 1),
@@ -164,9 +164,9 @@ PLANTED = {
     "passes/bad.c": ('#include "passes/verify/v.h"\n', 1),
     "passes/solve/s.h": ("#include <string.h>\n", 0),
     "passes/solve/s.c": ('#include "passes/solve/s.h"\n'
-                         '#include "dsl/plan_view.h"\nint x = mlirX;\n', 2),
-    "passes/verify/v.h": ('#include "dsl/plan_view.h"\n', 0),
-    "passes/verify/v.c": ('#include "dsl/ir.h"\n', 2),
+                         '#include "dsl/plan/plan.h"\nint x = mlirX;\n', 2),
+    "passes/verify/v.h": ('#include "dsl/plan/plan.h"\n', 0),
+    "passes/verify/v.c": ('#include "dsl/ir/ir.h"\n', 2),
     "frontend/ast.c": ('#include "gram.h"\n#include <jansson.h>\n', 0),
     "frontend/bad.c": ('#include "passes/cost.h"\n#include <dlfcn.h>\n', 2),
     "frontend/cmd_plan.c": ('#include "passes/cost.h"\n', 0),
@@ -177,7 +177,7 @@ PLANTED = {
     "runtime/hash.c": ("#include <nettle/sha2.h>\n", 1),
     "runtime/cuda/w.c": ('#include <nettle/sha2.h>\n'
                          '#include "runtime/cuda/none.h"\n', 1),
-    "runtime/bad.c": ('#include "dsl/plan_view.h"\n#include <jansson.h>\n', 2),
+    "runtime/bad.c": ('#include "dsl/plan/plan.h"\n#include <jansson.h>\n', 2),
 }
 
 

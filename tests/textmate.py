@@ -169,7 +169,7 @@ def check_words():
         known |= set(re.match(r"\\b\(\?:([a-z|]+)\)", rule["match"])[1].split("|"))
     demand(known == scanner, f"keywords differ: {sorted(known ^ scanner)}")
     types = set(re.findall(r'CZ_DTYPE\(\w+, "(\w+)"',
-                           (ROOT / "dsl/dtype.def").read_text()))
+                           (ROOT / "dsl/vocab/dtype.def").read_text()))
     listed = re.search(r"\(\?:([\w|]+)\)", REPOSITORY["type"]["match"])[1]
     demand(types and types == set(listed.split("|")), f"types are {types}")
     for word in sorted(contextual - {"on", "tie"}):

@@ -5,7 +5,7 @@
 #define CZ_FRONTEND_CONVERT_FAMILIES_H
 
 #include "dsl/base/diag.h"
-#include "dsl/dtype.h"
+#include "dsl/vocab/dtype.h"
 
 #include <stdint.h>
 

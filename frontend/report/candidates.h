@@ -2,7 +2,7 @@
 #ifndef CZ_FRONTEND_REPORT_CANDIDATES_H
 #define CZ_FRONTEND_REPORT_CANDIDATES_H
 
-#include "dsl/metrics.h"
+#include "dsl/plan/metrics.h"
 #include "passes/cost/forms.h"
 
 /* -1 where there is no such way: why says what is in it. */

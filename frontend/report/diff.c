@@ -208,7 +208,7 @@ static void compare_wire(diff *d)
 {
     static const char *const kinds[CZ_N_STEPS] = {
 #define CZ_STEP(tag, name, what) name,
-#include "dsl/step.def"
+#include "dsl/vocab/step.def"
 #undef CZ_STEP
     };
     for (int k = 0; k < CZ_N_STEPS; k++)

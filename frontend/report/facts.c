@@ -1,7 +1,7 @@
 /* Uses and micro-groups of a plan, read off its view. */
 #include "frontend/report/facts.h"
 
-#include "dsl/state.h"
+#include "dsl/plan/state.h"
 
 static int rule_of(const cz_plan_view *view, int param)
 {

@@ -1,12 +1,12 @@
-/* What both reports say of a plan that is not in dsl/metrics.h: uses and
+/* What both reports say of a plan that is not in dsl/plan/metrics.h: uses and
  * micro-groups, read off the plan view. */
 #ifndef CZ_FRONTEND_REPORT_FACTS_H
 #define CZ_FRONTEND_REPORT_FACTS_H
 
 #include "dsl/base/arena.h"
 #include "dsl/base/text.h"
-#include "dsl/frequency.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/frequency.h"
+#include "dsl/plan/plan.h"
 
 #include <stdbool.h>
 

@@ -4,7 +4,7 @@
 
 #include "dsl/base/arena.h"
 #include "dsl/base/text.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 #include "frontend/plan_sheet.h"
 
 /* With the formulas of passes/solve/geometry.h.  Lives in the arena. */

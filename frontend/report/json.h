@@ -3,7 +3,7 @@
 #define CZ_FRONTEND_REPORT_JSON_H
 
 #include "dsl/base/text.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 /* Appends to `out`.  The view is of a scheduled plan; `hash` is its hash in
  * hex.  Without baselines their list is empty.  batch_bytes: of each rank what

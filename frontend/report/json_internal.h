@@ -2,8 +2,8 @@
 #ifndef CZ_FRONTEND_REPORT_JSON_INTERNAL_H
 #define CZ_FRONTEND_REPORT_JSON_INTERNAL_H
 
-#include "dsl/frequency.h"
-#include "dsl/metrics.h"
+#include "dsl/plan/frequency.h"
+#include "dsl/plan/metrics.h"
 #include "frontend/json.h"
 #include "frontend/report/facts.h"
 #include "passes/cost/forms.h"

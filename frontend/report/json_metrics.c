@@ -11,7 +11,7 @@ static const char *step_name(cz_step_kind kind)
 {
     static const char *const names[CZ_N_STEPS] = {
 #define CZ_STEP(tag, name, what) name,
-#include "dsl/step.def"
+#include "dsl/vocab/step.def"
 #undef CZ_STEP
     };
     return names[kind];

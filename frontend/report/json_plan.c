@@ -2,8 +2,8 @@
 #include "frontend/report/json_internal.h"
 #include "frontend/report/stages.h"
 
-#include "dsl/error_bound.h"
-#include "dsl/state.h"
+#include "dsl/plan/error_bound.h"
+#include "dsl/plan/state.h"
 
 /* ---- what is planned ---- */
 

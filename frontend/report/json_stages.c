@@ -230,7 +230,7 @@ static const char *unit_of(const char *constant)
 #define CZ_CONSTANT(field, unit, scale, low, what)                             \
     if (strcmp(constant, #field) == 0)                                         \
         return unit;
-#include "dsl/machine.def"
+#include "dsl/vocab/machine.def"
 #undef CZ_CONSTANT
     return "1";
 }

@@ -4,7 +4,7 @@
 #define CZ_FRONTEND_REPORT_PREDICT_H
 
 #include "dsl/base/text.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 #include "frontend/report/bars.h"
 
 /* Appends to `out`; nothing where the plan names no machine. */

@@ -1,7 +1,7 @@
 /* One screen about a plan: what it moves, who owns what, what it costs. */
 #include "frontend/report/screen.h"
 
-#include "dsl/metrics.h"
+#include "dsl/plan/metrics.h"
 #include "frontend/report/facts.h"
 #include "frontend/report/geometry.h"
 #include "frontend/report/number.h"
@@ -237,7 +237,7 @@ static const char *kind_name(cz_step_kind kind)
 {
     static const char *const names[CZ_N_STEPS] = {
 #define CZ_STEP(tag, name, what) name,
-#include "dsl/step.def"
+#include "dsl/vocab/step.def"
 #undef CZ_STEP
     };
     return names[kind];

@@ -3,7 +3,7 @@
 #define CZ_FRONTEND_REPORT_SCREEN_H
 
 #include "dsl/base/text.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 #include "frontend/report/bars.h"
 
 /* Appends to `out`.  The view is of a scheduled plan; `hash` is its hash in

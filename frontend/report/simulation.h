@@ -4,7 +4,7 @@
 #define CZ_FRONTEND_REPORT_SIMULATION_H
 
 #include "dsl/base/text.h"
-#include "dsl/plan_figures.h"
+#include "dsl/plan/figures.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 
 #include "dsl/base/arena.h"
 #include "dsl/base/text.h"
-#include "dsl/metrics.h"
+#include "dsl/plan/metrics.h"
 
 int64_t cz_report_n_stages(const cz_plan_view *view); /* 1: no pipeline */
 /* Whether a family is at home on some stages alone, and on this one. */

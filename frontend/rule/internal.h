@@ -5,8 +5,8 @@
 #ifndef CZ_FRONTEND_RULE_INTERNAL_H
 #define CZ_FRONTEND_RULE_INTERNAL_H
 
-#include "dsl/ir.h"
-#include "dsl/phase.h"
+#include "dsl/ir/ir.h"
+#include "dsl/plan/phase.h"
 #include "frontend/rule/rule.h"
 #include "frontend/rule/scalar.h"
 
@@ -318,7 +318,7 @@ cz_rule_value *cz_rule_cholesky(cz_rule *rule, const cz_node *node,
 cz_rule_value *cz_rule_solve(cz_rule *rule, const cz_node *node,
                              cz_rule_value *a, cz_rule_value *b);
 /* ROOT or NEWTON_ROOT of a matrix, an exponent and a shift and, of the second,
- * how it ends: dsl/factor.def. */
+ * how it ends: dsl/vocab/factor.def. */
 cz_rule_value *cz_rule_root(cz_rule *rule, const cz_node *node,
                             cz_factor factor, cz_rule_value *const *args);
 cz_rule_value *cz_rule_symmetric(cz_rule *rule, const cz_node *node,

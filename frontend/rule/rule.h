@@ -8,8 +8,8 @@
 #ifndef CZ_FRONTEND_RULE_H
 #define CZ_FRONTEND_RULE_H
 
-#include "dsl/ast.h"
-#include "dsl/dtype.h"
+#include "dsl/syntax/ast.h"
+#include "dsl/vocab/dtype.h"
 #include "frontend/import.h"
 
 struct cz_ir;

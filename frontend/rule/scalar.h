@@ -7,7 +7,7 @@
 #define CZ_FRONTEND_RULE_SCALAR_H
 
 #include "dsl/base/arena.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 #include <stdbool.h>
 

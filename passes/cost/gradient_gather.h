@@ -4,7 +4,7 @@
 #ifndef CZ_PASSES_COST_GRADIENT_GATHER_H
 #define CZ_PASSES_COST_GRADIENT_GATHER_H
 
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 /* Bytes of all ranks in one step: of each matrix that has a whole stage and p
  * shards, p - 1 times its elements, times four, for every set of ranks that

@@ -112,7 +112,7 @@ bool cz_machine_of(cz_arena *arena, const cz_plan_view *view, cz_machine *out)
                         .unevens = unevens};
 #define CZ_CONSTANT(field, unit, scale, low, what)                             \
     out->field = constant(fact, #field);
-#include "dsl/machine.def"
+#include "dsl/vocab/machine.def"
 #undef CZ_CONSTANT
     for (int i = 0; i < view->n_timings; i++)
         times[i] = time_of(&view->timings[i]);

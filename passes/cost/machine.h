@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "dsl/base/arena.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 /* The classes of links: between GPUs of one node, and between nodes. */
 typedef enum cz_link { CZ_LINK_NODE, CZ_LINK_NETWORK, CZ_N_LINKS } cz_link;
@@ -36,11 +36,11 @@ typedef struct cz_machine_uneven {
 
 /* Matrix products run on `sms` processors, each computing tiles of tile_rows
  * by tile_columns; all of them together reach bf16_rate or f32_rate.  The
- * constants are those of dsl/machine.def, in its units. */
+ * constants are those of dsl/vocab/machine.def, in its units. */
 typedef struct cz_machine {
     const char *name;
 #define CZ_CONSTANT(field, unit, scale, low, what) int64_t field;
-#include "dsl/machine.def"
+#include "dsl/vocab/machine.def"
 #undef CZ_CONSTANT
     int n_times;
     const cz_machine_time *times;

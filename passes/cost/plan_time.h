@@ -4,7 +4,7 @@
 #define CZ_PASSES_COST_PLAN_TIME_H
 
 #include "dsl/base/arena.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 #include "passes/cost/machine.h"
 
 #include <stdbool.h>

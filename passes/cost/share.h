@@ -8,7 +8,7 @@
 #define CZ_PASSES_COST_SHARE_H
 
 #include "dsl/base/arena.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 #include <stdbool.h>
 

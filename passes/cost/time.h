@@ -4,7 +4,7 @@
 #define CZ_PASSES_COST_TIME_H
 
 #include "dsl/base/checked.h"
-#include "dsl/dtype.h"
+#include "dsl/vocab/dtype.h"
 #include "passes/cost/machine.h"
 
 #define CZ_MAX_PS CZ_MAX_BYTES

@@ -2,7 +2,8 @@
  * machine and schedule, never from what the planner chose.
  *
  * Kernels: what any plan's busiest rank computes, as cz_rank_times() counts
- * it.  Links: what an average rank sends, by the counters of dsl/metrics.h. */
+ * it.  Links: what an average rank sends, by the counters of
+ * dsl/plan/metrics.h. */
 #ifndef CZ_PASSES_COST_TIME_BOUNDS_H
 #define CZ_PASSES_COST_TIME_BOUNDS_H
 

@@ -4,7 +4,7 @@
 #ifndef CZ_PASSES_COST_TRAINER_WIRE_H
 #define CZ_PASSES_COST_TRAINER_WIRE_H
 
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 /* Of one step and all ranks, if it sends each of these once and no element
  * more often than it has to.  Among n ranks whose gradients differ (along dp,

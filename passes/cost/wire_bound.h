@@ -4,7 +4,7 @@
 #define CZ_PASSES_COST_WIRE_BOUND_H
 
 #include "dsl/base/arena.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 #include "passes/cost/machine.h"
 
 /* An element of which n ranks have a summand each is sent n - 1 times before

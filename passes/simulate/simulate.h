@@ -5,7 +5,7 @@
 #define CZ_PASSES_SIMULATE_SIMULATE_H
 
 #include "dsl/base/arena.h"
-#include "dsl/plan_figures.h"
+#include "dsl/plan/figures.h"
 #include "passes/cost/machine.h"
 
 /* Fractions are counted in these. */

@@ -1,5 +1,5 @@
 /* V0: every number in range, every row inside the memory it names. */
-#include "dsl/plan_view_within.h"
+#include "dsl/plan/within.h"
 #include "passes/verify/verify_internal.h"
 
 #include <string.h>

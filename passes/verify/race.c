@@ -1,7 +1,7 @@
 /* V5: two operations of a rank that touch the same bytes, one of them
  * writing, need an order by streams and waits.  Inside one transfer, where
  * all rows move at once, no row may touch what another writes. */
-#include "dsl/plan_view_within.h"
+#include "dsl/plan/within.h"
 #include "passes/verify/conflict.h"
 #include "passes/verify/verify_internal.h"
 

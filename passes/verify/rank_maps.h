@@ -4,7 +4,7 @@
 #ifndef CZ_PASSES_VERIFY_RANK_MAPS_H
 #define CZ_PASSES_VERIFY_RANK_MAPS_H
 
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 /* Coordinates of all ranks over some axes. */
 typedef struct rank_map {

@@ -3,7 +3,7 @@
 #ifndef CZ_PASSES_VERIFY_REGION_H
 #define CZ_PASSES_VERIFY_REGION_H
 
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 /* Rows [row, row + rows) and columns of a matrix, in elements. */
 typedef struct box {

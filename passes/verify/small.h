@@ -6,7 +6,7 @@
 #define CZ_PASSES_VERIFY_SMALL_H
 
 #include "dsl/base/arena.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 enum { SMALL = 2 };
 

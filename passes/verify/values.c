@@ -1,7 +1,7 @@
 /* V5 inside stages: a body reads what it wrote, or what its slots hold, where
  * nothing else was put since; its results share their step's bytes with nothing
  * but an operand that they replace, element by element. */
-#include "dsl/plan_view_within.h"
+#include "dsl/plan/within.h"
 #include "passes/verify/verify_internal.h"
 
 /* Bytes [lo, hi) of the workspace, or of a slot. */

@@ -78,7 +78,7 @@ int64_t home_of(const verifier *v, int bucket)
 
 static const char *const step_names[CZ_N_STEPS] = {
 #define CZ_STEP(tag, name, what) [CZ_STEP_##tag] = name,
-#include "dsl/step.def"
+#include "dsl/vocab/step.def"
 #undef CZ_STEP
 };
 

@@ -20,7 +20,7 @@
 #ifndef CZ_PASSES_VERIFY_VERIFY_H
 #define CZ_PASSES_VERIFY_VERIFY_H
 
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 /* True if the plan holds.  Else at least one E0602 is reported, with tensor,
  * rank and operation.  Runs at any size the view builder admits; a schedule of

@@ -3,7 +3,7 @@
  * what does not says why.  What a text may ask for is limited by the compiler;
  * the bounds here keep an execution short. */
 #include "codegen/emit.h"
-#include "dsl/plan_view_build.h"
+#include "dsl/plan/build/build.h"
 #include "frontend/compile.h"
 #include "passes/passes.h"
 #include "passes/verify/verify.h"

@@ -3,9 +3,9 @@
  * Schema, passes, view, verifier and C must answer with an error or a plan.
  * The text itself is ir_fuzz's: MLIR's parser is not ours to crash. */
 #include "codegen/emit.h"
-#include "dsl/facts_schema.h"
-#include "dsl/ir_internal.h"
-#include "dsl/plan_view_build.h"
+#include "dsl/vocab/schema.h"
+#include "dsl/ir/internal.h"
+#include "dsl/plan/build/build.h"
 #include "frontend/compile.h"
 #include "passes/passes.h"
 #include "passes/verify/verify.h"
@@ -67,7 +67,7 @@ static void base_read(base *b)
     b->facts[kind] =                                                           \
         (const char *)cz_ir_read_##fact(b->ir, &b->arena, &b->n_facts[kind]);  \
     kind++;
-#include "dsl/facts.def"
+#include "dsl/vocab/facts.def"
 }
 
 static void base_open(base *b, const char *program, int level)
@@ -287,7 +287,7 @@ static void replace(cz_ir *ir, cz_fact_kind kind, int i, const void *value)
 #define CZ_FACT(fact)                                                          \
     if (at++ == kind)                                                          \
         cz_ir_replace_##fact(ir, i, value);
-#include "dsl/facts.def"
+#include "dsl/vocab/facts.def"
 }
 
 /* One field of one fact. */

@@ -1,7 +1,7 @@
 /* Fuzz target for IR text: the scan before the parser, the child process that
  * MLIR's parser may crash, and what reads the module.  An error or a module
  * that has a print; never the end of this process. */
-#include "dsl/ir.h"
+#include "dsl/ir/ir.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MAX_BYTES = 1 << 16 };

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "dsl/ir.h"
+#include "dsl/ir/ir.h"
 #include "frontend/rule/rule.h"
 
 enum { N_MATRICES = 3 };

@@ -2,8 +2,8 @@
  * happens when it runs all the same on threads that buffer nothing.
  *
  *   schedule_tool FILE      prints a line for each */
-#include "dsl/ir.h"
-#include "dsl/plan_view_build.h"
+#include "dsl/ir/ir.h"
+#include "dsl/plan/build/build.h"
 #include "frontend/cmd_run_program.h"
 #include "passes/verify/verify.h"
 

@@ -3,7 +3,7 @@
 #ifndef CZ_TESTS_VERIFY_MUTABLE_PLAN_H
 #define CZ_TESTS_VERIFY_MUTABLE_PLAN_H
 
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 #include "runtime/czr.h"
 
 typedef struct mutable_table {

@@ -1,8 +1,8 @@
 /* What both tests of the verifier do with a program. */
 #include "tests/verify/planned.h"
 
-#include "dsl/plan_view_build.h"
-#include "dsl/state.h"
+#include "dsl/plan/build/build.h"
+#include "dsl/plan/state.h"
 #include "frontend/compile.h"
 #include "passes/passes.h"
 #include "tests/verify/random.h"

@@ -2,7 +2,7 @@
 #ifndef CZ_TESTS_VERIFY_PLANNED_H
 #define CZ_TESTS_VERIFY_PLANNED_H
 
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 #include "frontend/cmd_run_ranks.h"
 
 typedef struct planned {

@@ -10,7 +10,7 @@ typedef struct named {
 
 static const char *const step_names[CZ_N_STEPS] = {
 #define CZ_STEP(tag, name, what) [CZ_STEP_##tag] = name,
-#include "dsl/step.def"
+#include "dsl/vocab/step.def"
 #undef CZ_STEP
 };
 

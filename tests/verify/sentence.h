@@ -2,7 +2,7 @@
 #ifndef CZ_TESTS_VERIFY_SENTENCE_H
 #define CZ_TESTS_VERIFY_SENTENCE_H
 
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 
 /* NULL if the sentence begins "operation 3 (kernel) on rank 1, h.0.w: ", where
  * the plan has such an operation of such a kind, such a rank and such a tensor,

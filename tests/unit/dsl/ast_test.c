@@ -1,5 +1,5 @@
 /* The printed tree: one line where it fits, names and flags for all. */
-#include "dsl/ast.h"
+#include "dsl/syntax/ast.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

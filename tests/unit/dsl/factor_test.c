@@ -1,7 +1,7 @@
 /* The interpreter's factorisations by what defines them: products that give the
  * operand back, orthonormal columns, order, triangles; and what the table
  * admits. */
-#include "dsl/factor.h"
+#include "dsl/vocab/factor.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "dsl/base/checked.h"
-#include "dsl/interp_internal.h"
+#include "dsl/reference/internal.h"
 #include "tests/unit/dsl/reals.h"
 
 enum { MOST = 33, AREA = MOST * MOST };

@@ -1,6 +1,6 @@
 /* Facts: what is written is what is read, also through text. */
-#include "dsl/facts_schema.h"
-#include "dsl/ir.h"
+#include "dsl/vocab/schema.h"
+#include "dsl/ir/ir.h"
 
 #include <float.h>
 #include <math.h>
@@ -191,13 +191,13 @@ static bool has_symbol(const cz_fact_schema *schema)
         cz_ir_remove(f->ir, CZ_FACT_##fact);                                   \
         assert_int_equal(cz_ir_count(f->ir, CZ_FACT_##fact), 0);               \
     }
-#include "dsl/facts.def"
+#include "dsl/vocab/facts.def"
 
 static void every_fact_survives_text(void **state)
 {
     fixture *f = *state;
 #define CZ_FACT(fact) fact##_survives(f);
-#include "dsl/facts.def"
+#include "dsl/vocab/facts.def"
 }
 
 static void order_is_that_of_adding(void **state)

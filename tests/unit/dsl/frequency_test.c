@@ -1,5 +1,5 @@
 /* Bytes of a rule that reads one slot every third update, another always. */
-#include "dsl/frequency.h"
+#include "dsl/plan/frequency.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The interpreter of kernel form: single steps, from a view made by hand. */
-#include "dsl/interp.h"
+#include "dsl/reference/reference.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

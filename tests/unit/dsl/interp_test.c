@@ -1,7 +1,7 @@
 /* The interpreter: against C's own arithmetic, against sums written out by
  * hand, and one form of a rule against the other. */
-#include "dsl/interp.h"
-#include "dsl/plan_view_build.h"
+#include "dsl/reference/reference.h"
+#include "dsl/plan/build/build.h"
 
 #include <math.h>
 #include <setjmp.h>

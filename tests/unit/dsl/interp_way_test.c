@@ -1,6 +1,6 @@
 /* Functions carried out with results of somebody else's, and with rounding that
  * is drawn. */
-#include "dsl/interp_internal.h"
+#include "dsl/reference/internal.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* Seeded mutants of tests/unit/dsl/sample.mlir: each is either rejected with a
  * sentence or accepted, printed, and read again to the same print.  None may
  * crash.  MUTANTS in the environment asks for more than the default. */
-#include "dsl/plan_view_build.h"
+#include "dsl/plan/build/build.h"
 
 #include <ctype.h>
 #include <setjmp.h>

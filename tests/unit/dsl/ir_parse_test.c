@@ -1,5 +1,5 @@
 /* IR text from outside: the scan before the parser, and the parser's crash. */
-#include "dsl/ir.h"
+#include "dsl/ir/ir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The IR's builder and reader, its print and its parser. */
-#include "dsl/ir.h"
+#include "dsl/ir/ir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Metrics of a schedule small enough to count by hand. */
-#include "dsl/frequency.h"
-#include "dsl/metrics.h"
+#include "dsl/plan/frequency.h"
+#include "dsl/plan/metrics.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "dsl/plan_view_build.h"
+#include "dsl/plan/build/build.h"
 
 enum { GATHER = 3, SCATTER = 5, SHARD_BYTES = 8 * 4 };
 

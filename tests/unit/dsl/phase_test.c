@@ -1,5 +1,5 @@
 /* Which blocks of a rule fire together, against a walk over all updates. */
-#include "dsl/phase.h"
+#include "dsl/plan/phase.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Phases in the plan view: the sample's `sgd`, told to differ at its first
  * update, and what is said about that text with one thing changed. */
-#include "dsl/plan_view_build.h"
+#include "dsl/plan/build/build.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #ifndef SAMPLED_H
 #define SAMPLED_H
 
-#include "dsl/plan_view_build.h"
+#include "dsl/plan/build/build.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "dsl/ir.h"
+#include "dsl/ir/ir.h"
 
 typedef struct fixture {
     cz_arena arena;

@@ -5,7 +5,7 @@
 #define FAKE_PLAN_H
 
 #include "dsl/base/checked.h"
-#include "dsl/plan_view.h"
+#include "dsl/plan/plan.h"
 #include "passes/bucket.h"
 
 #include <stdint.h>

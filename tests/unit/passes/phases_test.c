@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "dsl/interp.h"
-#include "dsl/plan_view_build.h"
+#include "dsl/reference/reference.h"
+#include "dsl/plan/build/build.h"
 #include "passes/passes.h"
 #include "passes/phases.h"
 #include "tests/unit/passes/random_module.h"

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "dsl/plan_view_build.h"
+#include "dsl/plan/build/build.h"
 #include "passes/passes.h"
 #include "tests/unit/passes/random_module.h"
 

@@ -2,7 +2,7 @@
 #ifndef CZ_TESTS_PASSES_RANDOM_MODULE_H
 #define CZ_TESTS_PASSES_RANDOM_MODULE_H
 
-#include "dsl/ir.h"
+#include "dsl/ir/ir.h"
 #include "passes/math_form.h"
 #include "tests/unit/passes/random_rule.h"
 
@@ -11,7 +11,7 @@ static inline void add_machine(cz_ir *ir)
 {
     static const char *const names[] = {
 #define CZ_CONSTANT(field, unit, scale, low, what) #field,
-#include "dsl/machine.def"
+#include "dsl/vocab/machine.def"
 #undef CZ_CONSTANT
     };
     enum { N = sizeof names / sizeof *names };

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "dsl/plan_view_build.h"
+#include "dsl/plan/build/build.h"
 #include "passes/passes.h"
 #include "passes/rewrites.h"
 #include "tests/unit/passes/reference/program.h"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "dsl/plan_view_build.h"
+#include "dsl/plan/build/build.h"
 #include "frontend/compile.h"
 #include "passes/passes.h"
 

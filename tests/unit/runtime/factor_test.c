@@ -70,7 +70,7 @@ static size_t work_of(czr_factor_kind kind, size_t m, size_t n)
 #define CZ_FACTOR(tag, name, operands, results, parameters, square, work,      \
                   flops, part, launches)                                       \
     bytes[CZR_FACTOR_##tag] = (work);
-#include "dsl/factor.def"
+#include "dsl/vocab/factor.def"
     (void)k, (void)s;
     return bytes[kind];
 }

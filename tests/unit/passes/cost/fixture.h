@@ -3,7 +3,7 @@
 #ifndef CZ_TESTS_PASSES_COST_FIXTURE_H
 #define CZ_TESTS_PASSES_COST_FIXTURE_H
 
-#include "dsl/plan_view_build.h"
+#include "dsl/plan/build/build.h"
 #include "frontend/compile.h"
 #include "passes/cost/stage.h"
 #include "passes/passes.h"

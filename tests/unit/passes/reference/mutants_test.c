@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "dsl/ir_mlir.h"
+#include "dsl/ir/mlir.h"
 #include "tests/unit/passes/reference/program.h"
 #include "tests/unit/passes/reference/reference.h"
 

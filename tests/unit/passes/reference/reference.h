@@ -10,9 +10,9 @@
 #ifndef CZ_TESTS_PASSES_REFERENCE_H
 #define CZ_TESTS_PASSES_REFERENCE_H
 
-#include "dsl/interp.h"
-#include "dsl/plan_view_build.h"
-#include "dsl/state.h"
+#include "dsl/reference/reference.h"
+#include "dsl/plan/build/build.h"
+#include "dsl/plan/state.h"
 #include "passes/passes.h"
 
 #include <math.h>

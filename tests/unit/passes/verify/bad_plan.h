@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dsl/plan_view_build.h"
+#include "dsl/plan/build/build.h"
 #include "passes/verify/verify.h"
 
 /* A matrix with one owner and an element-wise vector, clipped, on 2 x 2. */

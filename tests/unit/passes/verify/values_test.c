@@ -1,7 +1,7 @@
 /* An iteration x <- a x + (b g + c g g) x, g = x x', of what was gathered over
  * its norm: places that the solver finds, and random ones, as the check sees
  * them and as bytes do that remember who wrote them. */
-#include "dsl/plan_view_within.h"
+#include "dsl/plan/within.h"
 #include "passes/verify/verify_internal.h"
 #include "passes/workspace.h"
 

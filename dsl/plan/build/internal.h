@@ -1,0 +1,127 @@
+/* Shared by the files that build the plan view (dsl/plan/build) alone.
+ * Every step checks the form of what it reads, reports each mistake as one
+ * E0601, and says whether all was well. */
+#ifndef CZ_DSL_PLAN_BUILD_INTERNAL_H
+#define CZ_DSL_PLAN_BUILD_INTERNAL_H
+
+#include "dsl/base/arena.h"
+#include "dsl/base/diag.h"
+#include "dsl/ir/ir.h"
+#include "dsl/plan/plan.h"
+
+enum {
+    CZ_VIEW_MAX_INDICES = 4,
+    CZ_VIEW_MAX_RANKS = 1 << 20,
+    CZ_VIEW_MAX_PROGRAM_NAME = 64, /* bytes */
+    CZ_VIEW_MAX_PARAMS = 1 << 22,
+    CZ_VIEW_MAX_STREAMS = 32
+};
+/* No number of a table is beyond this: sums and products with element sizes
+ * cannot overflow. */
+#define CZ_VIEW_MAX_NUMBER ((int64_t)1 << 48)
+
+typedef struct cz_view_symbol {
+    const char *name;
+    int kind;    /* cz_fact_kind, or CZ_N_FACTS for a function */
+    int number;  /* among its kind */
+    cz_ir_op op; /* of a function */
+} cz_view_symbol;
+
+typedef struct cz_view_builder {
+    cz_arena *arena;
+    const cz_ir *ir;
+    cz_diags *diags;
+    cz_plan_view *view;
+    int n_symbols;
+    cz_view_symbol *symbols; /* sorted by name */
+    cz_view_body *bodies;    /* the view's, still growing */
+    /* by family, frozen family and storage */
+    cz_view_cuts *bounds, *frozen_bounds, *storage_bounds;
+    cz_view_family *families; /* the view's */
+    cz_view_storage *storages;
+} cz_view_builder;
+
+/* Report; always false, which a reader of the caller alone is to see. */
+#define cz_view_fail(...) (cz_view_report(__VA_ARGS__), false)
+void cz_view_report(cz_view_builder *builder, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- small checks (check.c) ---- */
+
+void cz_view_index_symbols(cz_view_builder *builder);
+/* Number of the fact that a reference names; fails on "". */
+bool cz_view_find(cz_view_builder *builder, cz_fact_kind kind, const char *name,
+                  int *number);
+bool cz_view_find_function(cz_view_builder *builder, const char *name,
+                           cz_ir_op *function);
+bool cz_view_in(cz_view_builder *builder, const char *what, int64_t value,
+                int64_t low, int64_t high);
+/* Numbers of mesh axes, ascending. */
+bool cz_view_axes(cz_view_builder *builder, const char *what,
+                  const cz_ints *axes);
+/* n numbers, each in [low, high]. */
+bool cz_view_all_in(cz_view_builder *builder, const char *what,
+                    const cz_ints *list, int n, int64_t low, int64_t high);
+bool cz_view_dtype(cz_view_builder *builder, const char *what, const char *name,
+                   cz_dtype *dtype);
+/* Place of `name` in a list of names. */
+bool cz_view_name(cz_view_builder *builder, const char *what, const char *name,
+                  const char *const *names, int n, int *number);
+/* [0, ..., n], ascending, of n_parts + 1 entries. */
+bool cz_view_bounds(cz_view_builder *builder, const char *what,
+                    const cz_ints *bounds, int64_t n_parts, int64_t n);
+
+/* ---- boxes of names (params.c) ---- */
+
+/* All of a family but its rule; `n` counts the parameters of its kind. */
+bool cz_view_read_box(cz_view_builder *builder, cz_view_family *family, int *n);
+/* Coordinates of the spread deal out the values of one index: how many. */
+bool cz_view_read_spread(cz_view_builder *builder, cz_view_family *family);
+/* The names of a family's member `k`, by coordinate of the spread. */
+const char **cz_view_names_of(cz_view_builder *builder,
+                              const cz_view_family *family, int k);
+
+/* ---- turns (phase.c) ---- */
+
+/* Those of families, which are there; parameters are not yet. */
+bool cz_view_read_turns(cz_view_builder *builder);
+
+/* ---- storage (storage.c) ---- */
+
+/* Storages and pieces; families are there. */
+bool cz_view_read_storages(cz_view_builder *builder);
+
+/* ---- shapes (shape.c) ---- */
+
+/* Who has which uneven shards. */
+bool cz_view_read_uneven(cz_view_builder *builder);
+/* Shape and shards of a family, whose fact and bounds are there. */
+bool cz_view_read_shape(cz_view_builder *builder, cz_view_family *family);
+
+/* ---- steps, in this order ---- */
+
+bool cz_view_read_header(cz_view_builder *builder);
+/* Part of the header: the machine and its timings. */
+bool cz_view_read_machine(cz_view_builder *builder);
+bool cz_view_read_rules(cz_view_builder *builder);
+bool cz_view_read_phases(cz_view_builder *builder);
+bool cz_view_read_families(cz_view_builder *builder);
+bool cz_view_read_stages(cz_view_builder *builder);
+bool cz_view_read_assigns(cz_view_builder *builder);
+bool cz_view_read_buckets(cz_view_builder *builder);
+bool cz_view_read_geometries(cz_view_builder *builder);
+bool cz_view_read_grouping(cz_view_builder *builder);
+bool cz_view_read_tables(cz_view_builder *builder);
+bool cz_view_read_ops(cz_view_builder *builder);
+
+/* What the rules' updates say, of a plan that is scheduled. */
+bool cz_view_read_updates(cz_view_builder *builder);
+
+/* Does the function have the arguments and results of the rule's update? */
+bool cz_view_check_update(cz_view_builder *builder, const cz_view_rule *rule,
+                          const char *update);
+
+/* A function of scalars as a body; the same function has one number. */
+bool cz_view_read_body(cz_view_builder *builder, const char *name, int *number);
+
+#endif

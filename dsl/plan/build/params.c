@@ -1,0 +1,403 @@
+/* Parameters: families, their expansion to names; frozen ones; ties. */
+#include "dsl/base/checked.h"
+#include "dsl/plan/build/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- families ---- */
+
+/* Every {i} of the pattern names an index, and every index appears once: else
+ * two parameters would have one name. */
+static bool check_pattern(cz_view_builder *b, const cz_fact_family *family)
+{
+    int seen[CZ_VIEW_MAX_INDICES] = {0};
+
+    for (const char *c = strchr(family->pattern, '{'); c;
+         c = strchr(c + 1, '{')) {
+        const int i = c[1] - '0';
+        if (i < 0 || i >= family->extents.n || c[2] != '}' || seen[i]++)
+            return cz_view_fail(b,
+                                "family '%s': the pattern's {} are not its "
+                                "%d indices",
+                                family->sym_name, family->extents.n);
+    }
+    for (int i = 0; i < family->extents.n; i++)
+        if (!seen[i])
+            return cz_view_fail(b, "family '%s': the pattern lacks {%d}",
+                                family->sym_name, i);
+    return true;
+}
+
+/* How many members there are; `n_others` are taken by others. */
+static bool check_indices(cz_view_builder *b, const cz_fact_family *family,
+                          int n_others, int64_t *n_params)
+{
+    const int n = family->extents.n;
+    return cz_view_in(b, "family: number of indices", n, 0,
+                      CZ_VIEW_MAX_INDICES) &&
+           cz_view_all_in(b, "family: first", &family->first, n, 0,
+                          CZ_VIEW_MAX_PARAMS) &&
+           cz_view_all_in(b, "family: extents", &family->extents, n, 1,
+                          CZ_VIEW_MAX_PARAMS) &&
+           check_pattern(b, family) &&
+           ((cz_checked_product(family->extents.v, n, n_params) &&
+             *n_params <= CZ_VIEW_MAX_PARAMS - n_others) ||
+            cz_view_fail(b, "more than %d parameters", CZ_VIEW_MAX_PARAMS));
+}
+
+/* A rule of a shape serves that shape alone. */
+static bool check_rule(cz_view_builder *b, const cz_view_family *family)
+{
+    const cz_ints *want = &b->view->rules[family->rule].fact->shape;
+    const cz_ints *have = &family->fact->shape;
+    const size_t n = (size_t)have->n;
+    return want->n == 0 ||
+           (want->n == have->n &&
+            memcmp(want->v, have->v, n * sizeof *have->v) == 0) ||
+           cz_view_fail(b, "family '%s' and its rule '%s' differ in shape",
+                        family->fact->sym_name, family->fact->rule);
+}
+
+bool cz_view_read_spread(cz_view_builder *b, cz_view_family *family)
+{
+    const cz_fact_family *fact = family->fact;
+    const int64_t all = ((int64_t)1 << b->view->mesh->axes.n) - 1;
+    int64_t values;
+
+    family->n_spread = 1;
+    if (fact->spread == 0)
+        return true;
+    if (!cz_view_in(b, "family: spread", fact->spread, 0, all) ||
+        !cz_view_in(b, "family: spread_index", fact->spread_index, 0,
+                    fact->extents.n - 1))
+        return false;
+    family->n_spread = cz_view_parts(b->view, fact->spread);
+    if (fact->spread & cz_view_shard_set_of(&fact->shard))
+        return cz_view_fail(b, "family '%s': one axis shards and spreads",
+                            fact->sym_name);
+    return (cz_checked_mul(family->n_spread, family->n_params, &values) &&
+            values <= CZ_VIEW_MAX_PARAMS) ||
+           cz_view_fail(b, "more than %d parameters", CZ_VIEW_MAX_PARAMS);
+}
+
+/* Which coordinates of which axes have the family: others than those that hold
+ * parts of it. */
+static bool read_home(cz_view_builder *b, const cz_view_family *family)
+{
+    const cz_fact_family *fact = family->fact;
+    const int64_t all = ((int64_t)1 << b->view->mesh->axes.n) - 1;
+    const int64_t distinct = cz_view_shard_set_of(&fact->shard) | fact->spread;
+
+    if (!cz_view_in(b, "family: home_axes", fact->home_axes, 0, all) ||
+        !cz_view_all_in(b, "family: home", &fact->home, fact->home.n, 0,
+                        cz_view_parts(b->view, fact->home_axes) - 1))
+        return false;
+    for (int i = 1; i < fact->home.n; i++)
+        if (fact->home.v[i] <= fact->home.v[i - 1])
+            return cz_view_fail(b, "family '%s': its home does not ascend",
+                                fact->sym_name);
+    if ((fact->home_axes == 0) != (fact->home.n == 0))
+        return cz_view_fail(b, "family '%s': a home is axes and coordinates",
+                            fact->sym_name);
+    return !(fact->home_axes & distinct) ||
+           cz_view_fail(b, "family '%s': an axis of its home holds parts of it",
+                        fact->sym_name);
+}
+
+/* How the family's gradients are reduced: over axes whose coordinates hold the
+ * same elements, all of them on ranks that have it. */
+static bool read_reduction(cz_view_builder *b, cz_view_family *family)
+{
+    if (!cz_view_find(b, CZ_FACT_reduction, family->fact->reduction,
+                      &family->reduction))
+        return false;
+    const cz_fact_reduction *reduction =
+        &b->view->reductions[family->reduction];
+    const int64_t distinct = cz_view_shard_set_of(&family->fact->shard) |
+                             family->fact->spread | family->fact->home_axes;
+    const cz_ints *const lists[] = {&reduction->reduce_axes,
+                                    &reduction->split_axes};
+
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < lists[k]->n; i++)
+            if (distinct >> lists[k]->v[i] & 1)
+                return cz_view_fail(b,
+                                    "family '%s': axis '%s' both reduces or "
+                                    "splits and tells elements apart",
+                                    family->fact->sym_name,
+                                    b->view->mesh->axes.v[lists[k]->v[i]]);
+    return true;
+}
+
+bool cz_view_read_box(cz_view_builder *b, cz_view_family *family, int *n)
+{
+    int64_t n_params = 0;
+    bool ok = check_indices(b, family->fact, *n, &n_params);
+
+    ok &=
+        cz_view_dtype(b, "family: dtype", family->fact->dtype, &family->dtype);
+    if (!ok || !cz_view_read_shape(b, family))
+        return false;
+    family->first_param = *n;
+    family->n_params = (int)n_params;
+    *n += family->n_params;
+    return true;
+}
+
+static bool read_family(cz_view_builder *b, cz_view_family *family)
+{
+    return cz_view_find(b, CZ_FACT_rule, family->fact->rule, &family->rule) &&
+           cz_view_read_box(b, family, &b->view->n_params) &&
+           check_rule(b, family) && cz_view_read_spread(b, family) &&
+           read_home(b, family) && read_reduction(b, family);
+}
+
+/* ---- names ---- */
+
+/* Digits of an index, which is no negative number, from the end backwards;
+ * where they begin. */
+static char *put_index(char *end, int64_t index)
+{
+    do
+        *--end = (char)('0' + index % 10);
+    while ((index /= 10) > 0);
+    return end;
+}
+
+/* Written backwards, without printf: models have names by the ten thousand, and
+ * a view is built for every pass. */
+static const char *make_name(cz_arena *arena, const char *pattern,
+                             const int64_t *index)
+{
+    enum { MORE_DIGITS = 20 - 3 }; /* than there are bytes in "{0}" */
+    char buffer[CZ_IR_MAX_STRING + MORE_DIGITS * CZ_VIEW_MAX_INDICES];
+    char *const end = buffer + sizeof buffer;
+    char *start = end;
+    for (const char *c = pattern + strlen(pattern); c > pattern; c--)
+        if (c[-1] == '}' && c - pattern >= 3 && c[-3] == '{') {
+            start = put_index(start, index[c[-2] - '0']);
+            c -= 2;
+        } else {
+            *--start = c[-1];
+        }
+    return cz_arena_copy(arena, start, (size_t)(end - start));
+}
+
+/* The indices of a box's member `number`, row-major. */
+static void unrank(const cz_ints *first, const cz_ints *extents, int64_t number,
+                   int64_t *index)
+{
+    for (int i = extents->n - 1; i >= 0; i--) {
+        index[i] = first->v[i] + number % extents->v[i];
+        number /= extents->v[i];
+    }
+}
+
+const char **cz_view_names_of(cz_view_builder *b, const cz_view_family *family,
+                              int k)
+{
+    const cz_fact_family *fact = family->fact;
+    const char **names = CZ_NEW(b->arena, const char *, family->n_spread);
+    int64_t index[CZ_VIEW_MAX_INDICES] = {0};
+
+    unrank(&fact->first, &fact->extents, k, index);
+    for (int64_t c = 0; c < family->n_spread; c++) {
+        names[c] = make_name(b->arena, fact->pattern, index);
+        if (family->n_spread > 1)
+            index[fact->spread_index] += fact->extents.v[fact->spread_index];
+    }
+    return names;
+}
+
+/* Of a family's member `k`. */
+static int64_t turn_of(const cz_view_family *family, int k)
+{
+    const cz_fact_turn *turn = family->turn;
+    int64_t index[CZ_VIEW_MAX_INDICES] = {0}, sum = turn ? turn->base : 0;
+
+    unrank(&family->fact->first, &family->fact->extents, k, index);
+    for (int i = 0; turn && i < turn->indices.n; i++)
+        sum += index[turn->indices.v[i]];
+    return sum;
+}
+
+static void expand(cz_view_builder *b, const cz_view_family *family, int number,
+                   cz_view_param *params)
+{
+    for (int k = 0; k < family->n_params; k++) {
+        cz_view_param *param = &params[family->first_param + k];
+        param->family = number;
+        param->names = cz_view_names_of(b, family, k);
+        param->name = param->names[0];
+        param->bucket = -1;
+        param->split_owner = param->shard_owner = -1;
+        param->group = param->stride = 1;
+        param->turn = turn_of(family, k);
+    }
+}
+
+static cz_view_param *expand_all(cz_view_builder *b,
+                                 const cz_view_family *families, int n_families,
+                                 int n_params)
+{
+    cz_view_param *params = CZ_NEW(b->arena, cz_view_param, n_params);
+    for (int i = 0; i < n_families; i++)
+        expand(b, &families[i], i, params);
+    return params;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool check_names(cz_view_builder *b)
+{
+    const cz_plan_view *view = b->view;
+    const char **names = NULL;
+    int n = 0;
+
+    for (int i = 0; i < view->n_params; i++)
+        for (int64_t c = 0; c < view->families[view->params[i].family].n_spread;
+             c++)
+            *CZ_PUSH(b->arena, names, n) = view->params[i].names[c];
+    for (int i = 0; i < view->n_frozen_params; i++)
+        *CZ_PUSH(b->arena, names, n) = view->frozen_params[i].name;
+    for (int t = 0; t < view->n_ties; t++)
+        for (int i = 0; i < view->ties[t].n_names; i++)
+            *CZ_PUSH(b->arena, names, n) = view->ties[t].names[i];
+    for (int s = 0; s < view->n_storages; s++)
+        for (int64_t i = 0; i < view->storages[s].n_names; i++)
+            *CZ_PUSH(b->arena, names, n) = view->storages[s].names[i];
+    if (n == 0)
+        return true;
+    qsort(names, (size_t)n, sizeof *names, by_name);
+    for (int i = 1; i < n; i++)
+        if (strcmp(names[i], names[i - 1]) == 0)
+            return cz_view_fail(b, "two parameters are named '%s'", names[i]);
+    return true;
+}
+
+/* ---- frozen parameters and ties ---- */
+
+static bool read_frozen(cz_view_builder *b)
+{
+    int n, n_params = 0;
+    const cz_fact_frozen *facts = cz_ir_read_frozen(b->ir, b->arena, &n);
+    cz_fact_family *boxes = CZ_NEW(b->arena, cz_fact_family, n);
+    cz_view_family *families = CZ_NEW(b->arena, cz_view_family, n);
+
+    for (int i = 0; i < n; i++) {
+        const cz_fact_frozen *f = &facts[i];
+        boxes[i] = (cz_fact_family){.sym_name = f->sym_name,
+                                    .pattern = f->pattern,
+                                    .first = f->first,
+                                    .extents = f->extents,
+                                    .shape = f->shape,
+                                    .shard = f->shard,
+                                    .dtype = f->dtype};
+        families[i] = (cz_view_family){.fact = &boxes[i],
+                                       .rule = -1,
+                                       .reduction = -1,
+                                       .n_spread = 1,
+                                       .bounds = b->frozen_bounds[i]};
+        if (!cz_view_read_box(b, &families[i], &n_params))
+            return false;
+    }
+    b->view->n_frozen_families = n;
+    b->view->frozen_families = families;
+    b->view->n_frozen_params = n_params;
+    b->view->frozen_params = expand_all(b, families, n, n_params);
+    return true;
+}
+
+/* The parameter of a family at an index. */
+static bool find_target(cz_view_builder *b, const cz_fact_tie *fact, int *param)
+{
+    int number;
+    if (!cz_view_find(b, CZ_FACT_family, fact->family, &number))
+        return false;
+    const cz_view_family *family = &b->view->families[number];
+    const cz_ints *first = &family->fact->first;
+    const cz_ints *extents = &family->fact->extents;
+    int64_t place = 0;
+
+    if (family->n_spread > 1)
+        return cz_view_fail(b, "tie '%s': its parameter is spread",
+                            fact->pattern);
+    if (fact->index.n != extents->n)
+        return cz_view_fail(b, "tie '%s': %d indices for a family of %d",
+                            fact->pattern, fact->index.n, extents->n);
+    for (int i = 0; i < extents->n; i++) {
+        if (!cz_view_in(b, "tie: index", fact->index.v[i], first->v[i],
+                        first->v[i] + extents->v[i] - 1))
+            return false;
+        place = place * extents->v[i] + fact->index.v[i] - first->v[i];
+    }
+    *param = family->first_param + (int)place;
+    return true;
+}
+
+static bool read_tie(cz_view_builder *b, cz_view_tie *tie, int *n_all)
+{
+    const cz_fact_tie *fact = tie->fact;
+    const cz_fact_family box = {.sym_name = fact->pattern,
+                                .pattern = fact->pattern,
+                                .first = fact->first,
+                                .extents = fact->extents};
+    int64_t n = 0, index[CZ_VIEW_MAX_INDICES] = {0};
+
+    if (!check_indices(b, &box, *n_all, &n) ||
+        !find_target(b, fact, &tie->param))
+        return false;
+    const char **names = CZ_NEW(b->arena, const char *, n);
+    for (int64_t k = 0; k < n; k++) {
+        unrank(&fact->first, &fact->extents, k, index);
+        names[k] = make_name(b->arena, fact->pattern, index);
+    }
+    tie->names = names;
+    tie->n_names = (int)n;
+    *n_all += tie->n_names;
+    return true;
+}
+
+static bool read_ties(cz_view_builder *b)
+{
+    int n, n_names = 0;
+    const cz_fact_tie *facts = cz_ir_read_tie(b->ir, b->arena, &n);
+    cz_view_tie *ties = CZ_NEW(b->arena, cz_view_tie, n);
+
+    for (int i = 0; i < n; i++) {
+        ties[i].fact = &facts[i];
+        if (!read_tie(b, &ties[i], &n_names))
+            return false;
+    }
+    b->view->n_ties = n;
+    b->view->ties = ties;
+    return true;
+}
+
+bool cz_view_read_families(cz_view_builder *b)
+{
+    int n;
+    const cz_fact_family *facts = cz_ir_read_family(b->ir, b->arena, &n);
+    cz_view_family *families = CZ_NEW(b->arena, cz_view_family, n);
+
+    if (!cz_view_read_uneven(b))
+        return false;
+    for (int i = 0; i < n; i++) {
+        families[i].fact = &facts[i];
+        families[i].bounds = b->bounds[i];
+        if (!read_family(b, &families[i]))
+            return false;
+    }
+    b->view->n_families = n;
+    b->families = families;
+    b->view->families = families;
+    if (!cz_view_read_turns(b))
+        return false;
+    b->view->params = expand_all(b, families, n, b->view->n_params);
+    return cz_view_read_storages(b) && read_frozen(b) && read_ties(b) &&
+           check_names(b);
+}

@@ -1,0 +1,229 @@
+/* Where parameters go: their owners and their places in buckets. */
+#include "dsl/base/checked.h"
+#include "dsl/plan/build/internal.h"
+
+#include <string.h>
+
+/* ---- owners ---- */
+
+static cz_view_param *params_of(cz_view_builder *b)
+{
+    /* They were made here and are not yet handed out. */
+    union {
+        const cz_view_param *given;
+        cz_view_param *made;
+    } params = {.given = b->view->params};
+    return params.made;
+}
+
+/* Ranks that share a matrix are a block of those that shard it. */
+static bool check_group(cz_view_builder *b, const cz_view_param *param,
+                        int64_t n_shards)
+{
+    const cz_block block = {param->group, param->stride};
+    if (block.size == 1 ? block.stride == 1
+                        : cz_block_divides(block, n_shards) &&
+                              cz_view_member_at(param, param->shard_owner) == 0)
+        return true;
+    return cz_view_fail(b,
+                        "'%s': %lld ranks from coordinate %lld on, %lld apart, "
+                        "are no block of its %lld shards",
+                        param->name, (long long)block.size,
+                        (long long)param->shard_owner, (long long)block.stride,
+                        (long long)n_shards);
+}
+
+static bool read_assign(cz_view_builder *b, const cz_fact_assign *fact,
+                        bool *is_assigned)
+{
+    const cz_plan_view *view = b->view;
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    int number;
+
+    if (!cz_view_find(b, CZ_FACT_family, fact->family, &number))
+        return false;
+    if (is_assigned[number])
+        return cz_view_fail(b, "family '%s' is assigned twice", fact->family);
+    is_assigned[number] = true;
+    const cz_view_family *family = &view->families[number];
+    const cz_ints axes = cz_view_shard_axes(view, number, storage);
+    const cz_ints *split = &cz_view_family_reduction(view, number)->split_axes;
+    if (!cz_view_all_in(b, "assign: split_owner", &fact->split_owner,
+                        family->n_params, -1,
+                        cz_view_extent(view, split) - 1) ||
+        !cz_view_all_in(b, "assign: shard_owner", &fact->shard_owner,
+                        family->n_params, -1,
+                        cz_view_extent(view, &axes) - 1) ||
+        !cz_view_all_in(b, "assign: group", &fact->group, family->n_params, 1,
+                        cz_view_extent(view, &axes)) ||
+        !cz_view_all_in(b, "assign: stride", &fact->stride, family->n_params, 1,
+                        cz_view_extent(view, &axes)))
+        return false;
+    for (int i = 0; i < family->n_params; i++) {
+        cz_view_param *param = &params_of(b)[family->first_param + i];
+        param->split_owner = fact->split_owner.v[i];
+        param->shard_owner = fact->shard_owner.v[i];
+        param->group = fact->group.v[i];
+        param->stride = fact->stride.v[i];
+        if (!check_group(b, param, cz_view_extent(view, &axes)))
+            return false;
+    }
+    return true;
+}
+
+bool cz_view_read_assigns(cz_view_builder *b)
+{
+    int n;
+    const cz_fact_assign *facts = cz_ir_read_assign(b->ir, b->arena, &n);
+    bool *is_assigned = CZ_NEW(b->arena, bool, b->view->n_families);
+    bool ok = true;
+
+    for (int i = 0; i < n; i++)
+        ok &= read_assign(b, &facts[i], is_assigned);
+    return ok;
+}
+
+/* ---- buckets ---- */
+
+/* One parameter takes its place in a bucket. */
+static bool place(cz_view_builder *b, const cz_view_bucket *bucket, int number,
+                  int i)
+{
+    const cz_fact_bucket *fact = bucket->fact;
+    cz_view_param *param = &params_of(b)[fact->params.v[i]];
+    const cz_view_family *family = &b->view->families[param->family];
+
+    if (param->bucket >= 0)
+        return cz_view_fail(b, "parameter '%s' lies in two buckets",
+                            param->name);
+    if (family->dtype != bucket->dtype ||
+        family->reduction != bucket->reduction ||
+        !cz_view_same_home(family->fact,
+                           b->view->families[bucket->family].fact))
+        return cz_view_fail(b,
+                            "parameter '%s' has not the reduction, home and "
+                            "type of bucket '%s'",
+                            param->name, fact->sym_name);
+    if (fact->offsets.v[i] > fact->length - family->local_elements)
+        return cz_view_fail(b, "parameter '%s' goes beyond bucket '%s'",
+                            param->name, fact->sym_name);
+    param->bucket = number;
+    param->offset = fact->offsets.v[i];
+    return true;
+}
+
+static const char *const geometries[] = {"uneven", "padded", "equal"};
+enum { N_GEOMETRIES = sizeof geometries / sizeof *geometries };
+
+/* Slices of one length, where they are padded. */
+static bool check_geometry(cz_view_builder *b, const cz_fact_bucket *fact)
+{
+    const cz_ints slices = fact->slices;
+    int geometry;
+    if (!cz_view_name(b, "bucket: geometry", fact->geometry, geometries,
+                      N_GEOMETRIES, &geometry))
+        return false;
+    for (int r = 1; geometry == 1 && r < slices.n; r++)
+        if (slices.v[r] - slices.v[r - 1] != slices.v[1])
+            return cz_view_fail(b,
+                                "bucket '%s' is padded, but its slices are "
+                                "not of one length",
+                                fact->sym_name);
+    return true;
+}
+
+static bool read_bucket(cz_view_builder *b, cz_view_bucket *bucket, int number)
+{
+    const cz_fact_bucket *fact = bucket->fact;
+    cz_dtype master;
+    bool ok = true;
+
+    if (!cz_view_find(b, CZ_FACT_reduction, fact->reduction,
+                      &bucket->reduction))
+        return false;
+    const int64_t n_slices = cz_view_extent(
+        b->view, &b->view->reductions[bucket->reduction].split_axes);
+
+    ok &= cz_view_dtype(b, "bucket: dtype", fact->dtype, &bucket->dtype);
+    ok &= cz_view_in(b, "bucket: length", fact->length, 0, CZ_VIEW_MAX_NUMBER);
+    ok &= cz_view_all_in(b, "bucket: params", &fact->params, fact->params.n, 0,
+                         b->view->n_params - 1);
+    ok &= cz_view_all_in(b, "bucket: offsets", &fact->offsets, fact->params.n,
+                         0, fact->length);
+    ok &= cz_view_bounds(b, "bucket: slices", &fact->slices, n_slices,
+                         fact->length);
+    ok = ok && check_geometry(b, fact);
+    bucket->family = -1;
+    if (ok && fact->params.n > 0)
+        bucket->family = b->view->params[fact->params.v[0]].family;
+    for (int i = 0; ok && i < fact->params.n; i++)
+        ok = place(b, bucket, number, i);
+    cz_dtype_find(b->view->policy->master_dtype, &master);
+    bucket->has_master =
+        ok && cz_dtype_bytes(master) > cz_dtype_bytes(bucket->dtype);
+    return ok;
+}
+
+bool cz_view_read_buckets(cz_view_builder *b)
+{
+    int n;
+    const cz_fact_bucket *facts = cz_ir_read_bucket(b->ir, b->arena, &n);
+    cz_view_bucket *buckets = CZ_NEW(b->arena, cz_view_bucket, n);
+    bool ok = true;
+
+    for (int i = 0; ok && i < n; i++) {
+        buckets[i].fact = &facts[i];
+        ok = read_bucket(b, &buckets[i], i);
+    }
+    b->view->n_buckets = n;
+    b->view->buckets = buckets;
+    return ok;
+}
+
+/* ---- what geometries were compared ---- */
+
+static bool read_geometry(cz_view_builder *b, const cz_fact_geometry *fact)
+{
+    const int n = fact->names.n;
+    int number;
+    bool ok = cz_view_in(b, "geometry: low", fact->low, 1, 1000) &&
+              cz_view_in(b, "geometry: high", fact->high, fact->low, 1000) &&
+              cz_view_all_in(b, "geometry: buckets", &fact->buckets,
+                             fact->buckets.n, 0, b->view->n_buckets - 1) &&
+              cz_view_all_in(b, "geometry: load_ps", &fact->load_ps, n, 0,
+                             CZ_MAX_BYTES) &&
+              cz_view_all_in(b, "geometry: wire_ps", &fact->wire_ps, n, 0,
+                             CZ_MAX_BYTES) &&
+              cz_view_all_in(b, "geometry: is_kept", &fact->is_kept, n, 0, 1);
+    for (int i = 0; ok && i < n; i++)
+        ok = cz_view_name(b, "geometry: names", fact->names.v[i], geometries,
+                          N_GEOMETRIES, &number);
+    for (int i = 0; ok && i < fact->buckets.n; i++)
+        ok = cz_view_name(b, "geometry: that of a bucket",
+                          b->view->buckets[fact->buckets.v[i]].fact->geometry,
+                          fact->names.v, n, &number);
+    return ok;
+}
+
+bool cz_view_read_geometries(cz_view_builder *b)
+{
+    bool ok = true;
+    const cz_fact_geometry *facts =
+        cz_ir_read_geometry(b->ir, b->arena, &b->view->n_geometries);
+    for (int i = 0; ok && i < b->view->n_geometries; i++)
+        ok = read_geometry(b, &facts[i]);
+    b->view->geometries = facts;
+    return ok;
+}
+
+bool cz_view_read_grouping(cz_view_builder *b)
+{
+    int n;
+    const cz_fact_grouping *fact = cz_ir_read_grouping(b->ir, b->arena, &n);
+    b->view->grouping = n > 0 ? fact : NULL;
+    return n == 0 || (cz_view_in(b, "grouping: how many", n, 1, 1) &&
+                      cz_view_all_in(b, "grouping: n_groups", &fact->n_groups,
+                                     fact->n_groups.n, 1, INT32_MAX) &&
+                      cz_view_all_in(b, "grouping: time_ps", &fact->time_ps,
+                                     fact->n_groups.n, 0, CZ_MAX_BYTES));
+}

@@ -1,0 +1,297 @@
+/* Stages: slots, then the steps of the kernel-form function behind each. */
+#include "dsl/plan/build/stage.h"
+
+#include "dsl/plan/state.h"
+
+#include <string.h>
+
+static const char *const where_names[CZ_N_WHERES] = {
+    [CZ_WHERE_LOCAL] = "local",   [CZ_WHERE_BEFORE] = "before",
+    [CZ_WHERE_WHOLE] = "whole",   [CZ_WHERE_AFTER] = "after",
+    [CZ_WHERE_SHARED] = "shared",
+};
+
+static const struct {
+    const char *name;
+    bool has_index; /* "state:0" */
+} slot_kinds[CZ_N_SLOTS] = {
+    [CZ_SLOT_GRAD] = {"grad", false},    [CZ_SLOT_PARAM] = {"param", false},
+    [CZ_SLOT_STATE] = {"state", true},   [CZ_SLOT_STORED] = {"stored", false},
+    [CZ_SLOT_GATHER] = {"gather", true}, [CZ_SLOT_SCATTER] = {"scatter", true},
+    [CZ_SLOT_TEMP] = {"temp", true},
+};
+enum { MAX_SLOT_INDEX = 99 };
+
+/* ---- slots ---- */
+
+/* ":12" of a slot's name: at most two digits, no sign, no leading zero. */
+static bool read_index(const char *text, int *index)
+{
+    const size_t n = strspn(text + 1, "0123456789");
+    if (text[0] != ':' || n < 1 || n > 2 || text[1 + n] ||
+        (n > 1 && text[1] == '0'))
+        return false;
+    *index = text[1] - '0';
+    if (n > 1)
+        *index = *index * 10 + (text[2] - '0');
+    return *index <= MAX_SLOT_INDEX;
+}
+
+static bool parse_slot(const char *name, cz_view_slot *slot)
+{
+    for (int kind = 0; kind < CZ_N_SLOTS; kind++) {
+        const size_t n = strlen(slot_kinds[kind].name);
+        if (strncmp(name, slot_kinds[kind].name, n) != 0)
+            continue;
+        slot->kind = (cz_slot_kind)kind;
+        slot->index = 0;
+        if (slot_kinds[kind].has_index)
+            return read_index(name + n, &slot->index);
+        return name[n] == 0;
+    }
+    return false;
+}
+
+static bool check_slot(cz_view_builder *b, const cz_view_stage *stage,
+                       const cz_view_slot *slot)
+{
+    const cz_fact_rule *rule = b->view->rules[stage->rule].fact;
+    if (slot->kind != CZ_SLOT_STATE)
+        return true;
+    if (slot->index >= rule->states.n)
+        return cz_view_fail(b, "stage '%s': rule '%s' has no state %d",
+                            stage->fact->sym_name, rule->sym_name, slot->index);
+    if (cz_state_is_whole(rule, slot->index) !=
+        (stage->where == CZ_WHERE_WHOLE))
+        return cz_view_fail(b,
+                            "stage '%s': states that are whole are those of "
+                            "the stage on the whole matrix alone, and state "
+                            "%d is none of its",
+                            stage->fact->sym_name, slot->index);
+    return strcmp(cz_dtype_name(slot->dtype),
+                  rule->state_dtypes.v[slot->index]) == 0 ||
+           cz_view_fail(b, "stage '%s': state %d is kept as %s",
+                        stage->fact->sym_name, slot->index,
+                        rule->state_dtypes.v[slot->index]);
+}
+
+static bool is_same_slot(const cz_view_slot *a, const cz_view_slot *b)
+{
+    return a->kind == b->kind && a->index == b->index;
+}
+
+static const cz_view_slot *read_slots(cz_view_builder *b,
+                                      const cz_view_stage *stage,
+                                      const cz_strings *names,
+                                      const cz_strings *dtypes)
+{
+    cz_view_slot *slots = CZ_NEW(b->arena, cz_view_slot, names->n + 1);
+    const char *stage_name = stage->fact->sym_name;
+
+    if (names->n != dtypes->n) {
+        cz_view_report(b, "stage '%s': slots and their types differ in number",
+                       stage_name);
+        return NULL;
+    }
+    for (int i = 0; i < names->n; i++) {
+        if (!parse_slot(names->v[i], &slots[i])) {
+            cz_view_report(b, "stage '%s': '%s' is no slot", stage_name,
+                           names->v[i]);
+            return NULL;
+        }
+        if (!cz_view_dtype(b, "stage: slot", dtypes->v[i], &slots[i].dtype) ||
+            !check_slot(b, stage, &slots[i]))
+            return NULL;
+        for (int k = 0; k < i; k++)
+            if (is_same_slot(&slots[k], &slots[i])) {
+                cz_view_report(b, "stage '%s': slot '%s' appears twice",
+                               stage_name, names->v[i]);
+                return NULL;
+            }
+    }
+    return slots;
+}
+
+/* ---- agreement of the stages of a rule ---- */
+
+/* Slot number i of a stage, inputs first. */
+static const cz_view_slot *slot_at(const cz_view_stage *stage, int i)
+{
+    return i < stage->n_in ? &stage->in[i] : &stage->out[i - stage->n_in];
+}
+
+static const cz_view_slot *find_slot(const cz_view_stage *stage,
+                                     cz_slot_kind kind, int index)
+{
+    for (int i = 0; i < stage->n_in + stage->n_out; i++)
+        if (slot_at(stage, i)->kind == kind &&
+            slot_at(stage, i)->index == index)
+            return slot_at(stage, i);
+    return NULL;
+}
+
+/* Slots lie one behind the other in scratch, so that a stage must know all
+ * before the one it uses, and all stages of a rule must mean the same. */
+static bool is_dense(const cz_view_stage *stage, const cz_view_slot *slot)
+{
+    if (slot->kind != CZ_SLOT_GATHER && slot->kind != CZ_SLOT_SCATTER &&
+        slot->kind != CZ_SLOT_TEMP)
+        return true;
+    return slot->index == 0 || find_slot(stage, slot->kind, slot->index - 1);
+}
+
+static bool agree(const cz_view_stage *stage, const cz_view_stage *other)
+{
+    for (int i = 0; i < stage->n_in + stage->n_out; i++) {
+        const cz_view_slot *slot = slot_at(stage, i);
+        const cz_view_slot *twin = find_slot(other, slot->kind, slot->index);
+        if (twin && twin->dtype != slot->dtype)
+            return false;
+    }
+    return true;
+}
+
+/* The trainer alone writes an extern. */
+static bool check_outputs(cz_view_builder *b, const cz_view_stage *stage)
+{
+    const cz_fact_rule *rule = b->view->rules[stage->rule].fact;
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out[i].kind == CZ_SLOT_STATE &&
+            cz_state_is_extern(rule, stage->out[i].index))
+            return cz_view_fail(b, "stage '%s' writes '%s', which is an extern",
+                                stage->fact->sym_name,
+                                rule->states.v[stage->out[i].index]);
+    return true;
+}
+
+static bool check_slots(cz_view_builder *b, const cz_view_stage *stages,
+                        int number)
+{
+    const cz_view_stage *stage = &stages[number];
+    if (!check_outputs(b, stage))
+        return false;
+    for (int i = 0; i < stage->n_in + stage->n_out; i++)
+        if (!is_dense(stage, slot_at(stage, i)))
+            return cz_view_fail(b,
+                                "stage '%s': slot %d of its kind without "
+                                "the one before it",
+                                stage->fact->sym_name,
+                                slot_at(stage, i)->index);
+    for (int k = number; k >= 0 && stages[k].rule == stage->rule; k--)
+        if (!agree(stage, &stages[k]))
+            return cz_view_fail(b, "stages '%s' and '%s': a slot has two types",
+                                stages[k].fact->sym_name,
+                                stage->fact->sym_name);
+    return true;
+}
+
+/* ---- the function behind a stage ---- */
+
+static bool is_slot_type(const cz_fact_rule *rule, cz_ir_type type,
+                         const cz_view_slot *slot)
+{
+    return type.rank >= 0 && !type.is_bool && type.dtype == slot->dtype &&
+           (slot->kind != CZ_SLOT_STATE ||
+            !cz_state_is_whole(rule, slot->index) ||
+            cz_state_is_tensor(rule, slot->index, type));
+}
+
+static bool check_signature(cz_view_builder *b, const cz_view_stage *stage,
+                            cz_ir_op f)
+{
+    const cz_fact_rule *rule = b->view->rules[stage->rule].fact;
+    const int n_scalars = stage->fact->scalars.n;
+    bool ok = cz_ir_function_n_in(f) == stage->n_in + n_scalars &&
+              cz_ir_function_n_out(f) == stage->n_out;
+
+    for (int i = 0; ok && i < stage->n_in; i++)
+        ok = is_slot_type(rule, cz_ir_value_type(cz_ir_function_in(f, i)),
+                          &stage->in[i]);
+    for (int i = 0; ok && i < n_scalars; i++)
+        ok = cz_ir_type_equal(
+            cz_ir_value_type(cz_ir_function_in(f, stage->n_in + i)),
+            cz_ir_scalar_type(CZ_F32));
+    for (int i = 0; ok && i < stage->n_out; i++)
+        ok = is_slot_type(rule, cz_ir_function_out_type(f, i), &stage->out[i]);
+    return ok || cz_view_fail(b,
+                              "stage '%s': '%s' does not have its slots "
+                              "and scalars as arguments and results",
+                              stage->fact->sym_name, stage->fact->body);
+}
+
+static bool read_numbers(cz_view_builder *b, cz_view_stage *stage)
+{
+    const cz_fact_stage *fact = stage->fact;
+    const cz_view_rule *rule = &b->view->rules[stage->rule];
+    int where;
+    bool ok = cz_view_name(b, "stage: where", fact->where, where_names,
+                           CZ_N_WHERES, &where);
+
+    stage->where = (cz_where)where;
+    stage->n_in = fact->ins.n;
+    stage->n_out = fact->outs.n;
+    stage->n_segments = 1;
+    ok &= cz_view_all_in(b, "stage: scalars", &fact->scalars, fact->scalars.n,
+                         0, rule->n_scalars - 1);
+    ok &= cz_view_in(b, "stage: flops", fact->flops, 0, CZ_VIEW_MAX_NUMBER);
+    ok &= cz_view_in(b, "stage: work_bytes", fact->work_bytes, 0,
+                     CZ_VIEW_MAX_NUMBER);
+    return ok;
+}
+
+bool cz_view_read_body_of_stage(cz_view_builder *b, cz_view_stage *stage)
+{
+    cz_ir_op function;
+
+    return cz_view_find_function(b, stage->fact->body, &function) &&
+           check_signature(b, stage, function) &&
+           cz_view_read_steps(b, stage, function) &&
+           cz_view_check_renewed(b, stage);
+}
+
+static bool read_stage(cz_view_builder *b, cz_view_stage *stage)
+{
+    const cz_fact_stage *fact = stage->fact;
+
+    if (!cz_view_find(b, CZ_FACT_rule, fact->rule, &stage->rule) ||
+        !read_numbers(b, stage))
+        return false;
+    stage->in = read_slots(b, stage, &fact->ins, &fact->in_dtypes);
+    stage->out = read_slots(b, stage, &fact->outs, &fact->out_dtypes);
+    return stage->in && stage->out && cz_view_read_body_of_stage(b, stage);
+}
+
+/* Stages of a rule stand together. */
+static bool join_rule(cz_view_builder *b, int number, int rule)
+{
+    union {
+        const cz_view_rule *given;
+        cz_view_rule *made;
+    } rules = {.given = b->view->rules};
+    cz_view_rule *view = &rules.made[rule];
+
+    if (view->n_stages == 0)
+        view->first_stage = number;
+    if (view->first_stage + view->n_stages++ == number)
+        return true;
+    return cz_view_fail(b, "the stages of rule '%s' do not stand together",
+                        view->fact->sym_name);
+}
+
+bool cz_view_read_stages(cz_view_builder *b)
+{
+    int n;
+    const cz_fact_stage *facts = cz_ir_read_stage(b->ir, b->arena, &n);
+    cz_view_stage *stages = CZ_NEW(b->arena, cz_view_stage, n);
+
+    for (int i = 0; i < n; i++) {
+        stages[i].fact = &facts[i];
+        if (!read_stage(b, &stages[i]) || !join_rule(b, i, stages[i].rule) ||
+            !check_slots(b, stages, i))
+            return false;
+    }
+    b->view->n_stages = n;
+    b->view->stages = stages;
+    return cz_view_read_shared(b, stages, n) &&
+           cz_view_read_variants(b, stages, n);
+}

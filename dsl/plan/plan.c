@@ -1,0 +1,374 @@
+/* Coordinates and slot sizes of the plan view.  Knows nothing of MLIR. */
+#include "dsl/plan/plan.h"
+
+#include "dsl/base/checked.h"
+
+#include <string.h>
+
+int64_t cz_view_extent(const cz_plan_view *view, const cz_ints *axes)
+{
+    int64_t extent = 1;
+    for (int i = 0; i < axes->n; i++)
+        extent *= view->mesh->sizes.v[axes->v[i]];
+    return extent;
+}
+
+/* The last axis runs fastest, in ranks as in coordinates; lists ascend. */
+int64_t cz_view_coordinate(const cz_plan_view *view, const cz_ints *axes,
+                           int64_t rank)
+{
+    int64_t coordinate = 0, weight = 1;
+    int i = axes->n - 1; /* the axis to be met next */
+    for (int axis = view->mesh->sizes.n - 1; i >= 0 && axis >= 0; axis--) {
+        const int64_t size = view->mesh->sizes.v[axis];
+        if (axes->v[i] == axis) {
+            coordinate += rank % size * weight;
+            weight *= size;
+            i--;
+        }
+        rank /= size;
+    }
+    return coordinate;
+}
+
+int64_t cz_view_rank_at(const cz_plan_view *view, const cz_ints *axes,
+                        int64_t coordinate, int64_t rank)
+{
+    int64_t result = 0, weight = 1;
+    int i = axes->n - 1;
+    for (int axis = view->mesh->sizes.n - 1; axis >= 0; axis--) {
+        const int64_t size = view->mesh->sizes.v[axis];
+        if (i >= 0 && axes->v[i] == axis) {
+            result += coordinate % size * weight;
+            coordinate /= size;
+            i--;
+        } else {
+            result += rank % size * weight;
+        }
+        weight *= size;
+        rank /= size;
+    }
+    return result;
+}
+
+cz_ints cz_view_axes_of(const cz_plan_view *view, int64_t set, int64_t *storage)
+{
+    int n = 0;
+    for (int axis = 0; axis < view->mesh->sizes.n; axis++)
+        if (set >> axis & 1)
+            storage[n++] = axis;
+    return (cz_ints){storage, n};
+}
+
+int64_t cz_view_named_set(const cz_plan_view *view, const char *name)
+{
+    const cz_fact_mesh *mesh = view->mesh;
+    for (int i = 0; i < mesh->names.n; i++)
+        if (strcmp(mesh->names.v[i], name) == 0)
+            return mesh->sets.v[i];
+    return 0;
+}
+
+int64_t cz_view_set_of(const cz_ints *axes)
+{
+    int64_t set = 0;
+    for (int i = 0; i < axes->n; i++)
+        set |= INT64_C(1) << axes->v[i];
+    return set;
+}
+
+int64_t cz_view_parts(const cz_plan_view *view, int64_t set)
+{
+    int64_t parts = 1;
+    for (int axis = 0; axis < view->mesh->sizes.n; axis++)
+        if (set >> axis & 1)
+            parts *= view->mesh->sizes.v[axis];
+    return parts;
+}
+
+int64_t cz_view_shard_set_of(const cz_ints *shard)
+{
+    int64_t set = 0;
+    for (int d = 0; d < shard->n; d++)
+        set |= shard->v[d];
+    return set;
+}
+
+int64_t cz_view_shard_set(const cz_plan_view *view, int family)
+{
+    return cz_view_shard_set_of(&view->families[family].fact->shard);
+}
+
+int64_t cz_view_distinct_set(const cz_plan_view *view, int family)
+{
+    return cz_view_shard_set(view, family) |
+           view->families[family].fact->spread;
+}
+
+const cz_fact_reduction *cz_view_family_reduction(const cz_plan_view *view,
+                                                  int family)
+{
+    return &view->reductions[view->families[family].reduction];
+}
+
+const cz_fact_reduction *cz_view_bucket_reduction(const cz_plan_view *view,
+                                                  int bucket)
+{
+    return &view->reductions[view->buckets[bucket].reduction];
+}
+
+/* ---- homes ---- */
+
+bool cz_view_is_home(const cz_plan_view *view, int family, int64_t rank)
+{
+    const cz_fact_family *fact = view->families[family].fact;
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    if (fact->home_axes == 0)
+        return true;
+    const cz_ints axes = cz_view_axes_of(view, fact->home_axes, storage);
+    const int64_t own = cz_view_coordinate(view, &axes, rank);
+    for (int i = 0; i < fact->home.n; i++)
+        if (fact->home.v[i] == own)
+            return true;
+    return false;
+}
+
+bool cz_view_bucket_is_home(const cz_plan_view *view, int bucket, int64_t rank)
+{
+    const int family = view->buckets[bucket].family;
+    return family < 0 || cz_view_is_home(view, family, rank);
+}
+
+bool cz_view_storage_is_home(const cz_plan_view *view, int storage,
+                             int64_t rank)
+{
+    return cz_view_is_home(view, view->storages[storage].pieces[0], rank);
+}
+
+bool cz_view_same_home(const cz_fact_family *a, const cz_fact_family *b)
+{
+    const size_t n = (size_t)a->home.n;
+    return a->home_axes == b->home_axes && a->home.n == b->home.n &&
+           (n == 0 || memcmp(a->home.v, b->home.v, n * sizeof *a->home.v) == 0);
+}
+
+int64_t cz_view_home_rank(const cz_plan_view *view, int family, int k,
+                          int64_t near)
+{
+    const cz_fact_family *fact = view->families[family].fact;
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    if (fact->home_axes == 0)
+        return near;
+    const cz_ints axes = cz_view_axes_of(view, fact->home_axes, storage);
+    return cz_view_rank_at(view, &axes, fact->home.v[k], near);
+}
+
+int cz_view_n_homes(const cz_plan_view *view, int family)
+{
+    const cz_fact_family *fact = view->families[family].fact;
+    return fact->home_axes == 0 ? 1 : fact->home.n;
+}
+
+/* ---- names and shards ---- */
+
+const char *cz_view_name_at(const cz_plan_view *view, int param, int64_t rank)
+{
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_view_param *p = &view->params[param];
+    const cz_ints axes =
+        cz_view_axes_of(view, view->families[p->family].fact->spread, storage);
+    return p->names[cz_view_coordinate(view, &axes, rank)];
+}
+
+cz_ints cz_view_shard_axes(const cz_plan_view *view, int family,
+                           int64_t *storage)
+{
+    return cz_view_axes_of(view, cz_view_shard_set(view, family), storage);
+}
+
+/* Dimension d of a shard: where it starts, and how long it is. */
+static void cut_dimension(const cz_plan_view *view,
+                          const cz_view_family *family, int64_t rank, int d,
+                          cz_view_shard *shard)
+{
+    const cz_fact_family *fact = family->fact;
+    const int64_t size = fact->shape.v[d];
+    shard->start[d] = 0;
+    shard->shape[d] = size;
+    if (fact->shard.v[d] == 0)
+        return;
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_ints axes = cz_view_axes_of(view, fact->shard.v[d], storage);
+    const int64_t part = cz_view_coordinate(view, &axes, rank);
+    if (family->bounds.of[d]) {
+        const int64_t *bounds = family->bounds.of[d] + 2 * part;
+        shard->start[d] = bounds[0];
+        shard->shape[d] = bounds[1] - bounds[0];
+    } else {
+        shard->shape[d] = size / cz_view_extent(view, &axes);
+        shard->start[d] = shard->shape[d] * part;
+    }
+}
+
+cz_view_shard cz_view_shard_of(const cz_plan_view *view,
+                               const cz_view_family *family, int64_t rank)
+{
+    cz_view_shard shard = {.elements = 1};
+    for (int d = 0; d < family->n_dims; d++) {
+        cut_dimension(view, family, rank, d, &shard);
+        shard.elements *= shard.shape[d];
+    }
+    return shard;
+}
+
+bool cz_view_is_uneven(const cz_view_family *family)
+{
+    for (int d = 0; d < family->n_dims; d++)
+        if (family->bounds.of[d])
+            return true;
+    return false;
+}
+
+int64_t cz_view_shard_elements(const cz_plan_view *view,
+                               const cz_view_family *family, int64_t rank)
+{
+    return cz_view_is_uneven(family)
+               ? cz_view_shard_of(view, family, rank).elements
+               : family->local_elements;
+}
+
+int64_t cz_view_before(const int64_t map[3], int64_t size, int64_t stored)
+{
+    const int64_t base = map[0], block = map[1], stride = map[2];
+    if (stored <= base)
+        return 0;
+    const int64_t whole = (stored - base) / stride;
+    const int64_t rest = (stored - base) % stride;
+    if (whole > size / block)
+        return size;
+    const int64_t n = whole * block + (rest < block ? rest : block);
+    return n < size ? n : size;
+}
+
+int64_t cz_view_owner_elements(const cz_plan_view *view, int param)
+{
+    const cz_view_param *p = &view->params[param];
+    const cz_view_family *family = &view->families[p->family];
+    int64_t storage[CZ_VIEW_MAX_AXES], rank = 0;
+    const cz_ints axes = cz_view_shard_axes(view, p->family, storage);
+    if (p->shard_owner >= 0)
+        rank = cz_view_rank_at(view, &axes, p->shard_owner, rank);
+    return cz_view_shard_elements(view, family, rank);
+}
+
+bool cz_view_is_owner(const cz_plan_view *view, int param, int64_t rank)
+{
+    const cz_view_param *p = &view->params[param];
+    const cz_ints *split =
+        &cz_view_family_reduction(view, p->family)->split_axes;
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_ints shard = cz_view_shard_axes(view, p->family, storage);
+    return p->split_owner >= 0 && cz_view_is_home(view, p->family, rank) &&
+           cz_view_coordinate(view, split, rank) == p->split_owner &&
+           (p->shard_owner < 0 ||
+            cz_view_coordinate(view, &shard, rank) == p->shard_owner);
+}
+
+/* The slot of the kind with the smallest index above `after`, among inputs
+ * and outputs alike: both name the same slots. */
+static const cz_view_slot *next_slot(const cz_view_stage *stage,
+                                     cz_slot_kind kind, int after)
+{
+    const cz_view_slot *next = NULL;
+    for (int i = 0; i < stage->n_in + stage->n_out; i++) {
+        const cz_view_slot *slot =
+            i < stage->n_in ? &stage->in[i] : &stage->out[i - stage->n_in];
+        if (slot->kind == kind && slot->index > after &&
+            (!next || slot->index < next->index))
+            next = slot;
+    }
+    return next;
+}
+
+int64_t cz_view_slot_bytes(const cz_view_stage *stage, cz_slot_kind kind,
+                           int64_t count, int64_t *offsets)
+{
+    const cz_view_slot *slot = next_slot(stage, kind, -1);
+    int64_t bytes = 0;
+
+    for (; slot; slot = next_slot(stage, kind, slot->index)) {
+        if (offsets)
+            *offsets++ = bytes;
+        bytes +=
+            cz_round_up(count * cz_dtype_bytes(slot->dtype), CZ_ALIGN_BYTES);
+    }
+    return bytes;
+}
+
+int64_t cz_view_element_bytes(const cz_view_slot *slots, int n,
+                              cz_slot_kind kind)
+{
+    int64_t bytes = 0;
+
+    for (int i = 0; i < n; i++)
+        if (slots[i].kind == kind)
+            bytes += cz_dtype_bytes(slots[i].dtype);
+    return bytes;
+}
+
+/* ---- phases ---- */
+
+int64_t cz_view_accumulator_rows(const cz_view_step *product)
+{
+    enum { STRIP_ROWS = 192 };
+    return product->body >= 0 || product->rows < STRIP_ROWS ? product->rows
+                                                            : STRIP_ROWS;
+}
+
+int64_t cz_view_result_elements(const cz_view_step *step, int i)
+{
+    const cz_access access = step->out_access[i];
+
+    if (step->factor)
+        return cz_factor_result_elements(step->factor, i, &step->size);
+    if (!cz_access_is_reduction(access))
+        return cz_view_all_rows(step) * step->columns;
+    return cz_access_reach(access) == CZ_ACCESS_ALL   ? 1
+           : cz_access_reach(access) == CZ_ACCESS_ROW ? step->rows
+                                                      : step->columns;
+}
+
+int64_t cz_view_all_rows(const cz_view_step *step)
+{
+    return step->deal > 1 ? step->rows * step->deal : step->rows;
+}
+
+int cz_view_phase_at(const cz_view_rule *rule, int64_t turn, int64_t t)
+{
+    const uint32_t fires = cz_events_at(rule->events, rule->n_events, turn, t);
+    int p = rule->n_phases;
+
+    while (--p > 0 && rule->phases[p].fires != fires)
+        continue;
+    return p < 0 ? 0 : p;
+}
+
+int cz_view_n_bodies(const cz_view_stage *stage)
+{
+    return stage->n_variants > 0 ? stage->n_variants : 1;
+}
+
+const cz_view_stage *cz_view_variant(const cz_view_stage *stage, int i)
+{
+    return stage->n_variants > 0 ? &stage->variants[i] : stage;
+}
+
+int cz_view_first_alike(const cz_view_stage *stage, int i)
+{
+    const char *body = cz_view_variant(stage, i)->fact->body;
+    int first = 0;
+
+    while (strcmp(cz_view_variant(stage, first)->fact->body, body) != 0)
+        first++;
+    return first;
+}
