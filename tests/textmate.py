@@ -150,9 +150,9 @@ def tokenize(line, rules=None, at=0, end=None):
 def keywords():
     """What the scanner reserves, and what the grammar takes for names too."""
     scanner = set(re.findall(r'^CZ_(?:KEYWORD|RESERVED)\([A-Z]+, "(\w+)"\)',
-                             (ROOT / "frontend/tokens.def").read_text(), re.M))
+                             (ROOT / "frontend/syntax/tokens.def").read_text(), re.M))
     fallback = re.search(r"%fallback ID ([A-Z\s]+)\.",
-                         (ROOT / "frontend/gram.y").read_text())
+                         (ROOT / "frontend/syntax/gram.y").read_text())
     return scanner, {word.lower() for word in fallback[1].split()}
 
 

@@ -10,7 +10,7 @@
  * where the rule says so, p0 the first.  Measured, not proved: `canzona run
  * --check` measures and refuses what is beyond.  Of a rule with factorisations
  * q goes on from the run's own states wherever they are computed, and what f32
- * moves in the rest comes on top (frontend/cmd_run_calls.c): a root of a matrix
+ * moves in the rest comes on top (frontend/cmd/run/calls.c): a root of a matrix
  * may be off by any part, the more nearly singular it is.
  *
  * What is proved: a value that is rounded to bf16 to travel is off by 2^-8 of

@@ -1,9 +1,9 @@
-/* Private to frontend/format*.c: a text as statements, blocks and comments,
+/* Private to frontend/format: a text as statements, blocks and comments,
  * and as the lines that it becomes.  All of it lives in the caller's arena. */
 #ifndef CZ_FRONTEND_FORMAT_INTERNAL_H
 #define CZ_FRONTEND_FORMAT_INTERNAL_H
 
-#include "frontend/parse.h"
+#include "frontend/syntax/parse.h"
 
 enum { CZ_FMT_LIMIT = 92, CZ_FMT_INDENT = 4 };
 

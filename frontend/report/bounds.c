@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "frontend/report/number.h"
+#include "frontend/document/number.h"
 
 static void put_param(const cz_sheet *sheet, int64_t param, cz_text *out)
 {

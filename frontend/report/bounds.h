@@ -2,7 +2,7 @@
 #ifndef CZ_FRONTEND_REPORT_BOUNDS_H
 #define CZ_FRONTEND_REPORT_BOUNDS_H
 
-#include "frontend/plan_sheet.h"
+#include "frontend/document/sheet.h"
 
 /* What shows that a bound holds: a matrix, a count, bytes. */
 void cz_bound_witness(const cz_sheet *sheet, const cz_sheet_bound *bound,

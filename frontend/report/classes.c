@@ -8,7 +8,7 @@
 #include "dsl/base/checked.h"
 #include "frontend/report/look.h"
 
-#include "frontend/report/number.h"
+#include "frontend/document/number.h"
 
 int64_t cz_sum(int64_t a, int64_t b)
 {

@@ -2,7 +2,7 @@
 #ifndef CZ_FRONTEND_REPORT_CLASSES_H
 #define CZ_FRONTEND_REPORT_CLASSES_H
 
-#include "frontend/plan_sheet.h"
+#include "frontend/document/sheet.h"
 
 /* Matrices of one shape, optimizer, strategy and number of ranks. */
 typedef struct cz_matrix_class {

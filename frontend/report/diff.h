@@ -2,7 +2,7 @@
 #ifndef CZ_FRONTEND_REPORT_DIFF_H
 #define CZ_FRONTEND_REPORT_DIFF_H
 
-#include "frontend/plan_sheet.h"
+#include "frontend/document/sheet.h"
 
 typedef enum cz_diff_unit {
     CZ_DIFF_TEXT,

@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "frontend/json.h"
+#include "frontend/document/write.h"
 #include "frontend/report/look.h"
-#include "frontend/report/number.h"
+#include "frontend/document/number.h"
 
 enum { MAX_SHOWN = 5 }; /* of a section */
 

@@ -7,8 +7,8 @@
 #include "frontend/report/bounds.h"
 #include "frontend/report/classes.h"
 #include "frontend/report/externs.h"
-#include "frontend/report/geometry.h"
-#include "frontend/report/number.h"
+#include "frontend/document/plan/geometry.h"
+#include "frontend/document/number.h"
 #include "frontend/report/rewrites.h"
 #include "frontend/report/wrap.h"
 

@@ -2,7 +2,7 @@
 #ifndef CZ_FRONTEND_REPORT_EXTERNS_H
 #define CZ_FRONTEND_REPORT_EXTERNS_H
 
-#include "frontend/plan_sheet.h"
+#include "frontend/document/sheet.h"
 
 /* Appends a section, a line for each rule that has externs, with their shapes.
  * Nothing where no rule has any. */

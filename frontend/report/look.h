@@ -2,7 +2,7 @@
 #ifndef CZ_FRONTEND_REPORT_LOOK_H
 #define CZ_FRONTEND_REPORT_LOOK_H
 
-#include "frontend/plan_sheet.h"
+#include "frontend/document/sheet.h"
 #include "passes/simulate/simulate.h"
 
 typedef struct cz_look {

@@ -1,7 +1,7 @@
 /* Predicted times for people. */
 #include "frontend/report/predict.h"
 
-#include "frontend/report/number.h"
+#include "frontend/document/number.h"
 #include "passes/compare.h"
 #include "passes/cost/time_bounds.h"
 

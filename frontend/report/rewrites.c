@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "frontend/report/number.h"
+#include "frontend/document/number.h"
 
 static const struct reason {
     const char *name;

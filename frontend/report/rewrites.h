@@ -2,7 +2,7 @@
 #ifndef CZ_FRONTEND_REPORT_REWRITES_H
 #define CZ_FRONTEND_REPORT_REWRITES_H
 
-#include "frontend/plan_sheet.h"
+#include "frontend/document/sheet.h"
 
 /* Appends a section, a line for each rewrite: what, why, before and after, of
  * one matrix.  Nothing where no stage has any. */

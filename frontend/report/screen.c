@@ -2,11 +2,11 @@
 #include "frontend/report/screen.h"
 
 #include "dsl/plan/metrics.h"
-#include "frontend/report/facts.h"
-#include "frontend/report/geometry.h"
-#include "frontend/report/number.h"
+#include "frontend/document/plan/facts.h"
+#include "frontend/document/plan/geometry.h"
+#include "frontend/document/number.h"
 #include "frontend/report/predict.h"
-#include "frontend/report/stages.h"
+#include "frontend/document/plan/stages.h"
 #include "passes/cost/gradient_gather.h"
 #include "passes/cost/trainer_wire.h"
 

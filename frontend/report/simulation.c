@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "frontend/json.h"
-#include "frontend/report/number.h"
+#include "frontend/document/write.h"
+#include "frontend/document/number.h"
 
 /* ---- screen ---- */
 

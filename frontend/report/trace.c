@@ -1,7 +1,7 @@
 /* A timeline as trace events, rank by rank. */
 #include "frontend/report/trace.h"
 
-#include "frontend/json.h"
+#include "frontend/document/write.h"
 
 typedef struct trace {
     const cz_look *look;

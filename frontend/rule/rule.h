@@ -1,7 +1,7 @@
 /* Optimizer rules to IR: what the rest of the front end asks for, and what it
- * gets.  `use` statements are resolved by frontend/use.h; here an optimizer
- * is checked for all shapes, checked against its arguments, and lowered at one
- * static shape.
+ * gets.  `use` statements are resolved by frontend/program/use.h; here an
+ * optimizer is checked for all shapes, checked against its arguments, and
+ * lowered at one static shape.
  *
  * Facts produced: `rule` and its two functions.  Facts needed before: `use`
  * of the same name. */
@@ -10,7 +10,7 @@
 
 #include "dsl/syntax/ast.h"
 #include "dsl/vocab/dtype.h"
-#include "frontend/import.h"
+#include "frontend/names/sources.h"
 
 struct cz_ir;
 

@@ -1,7 +1,7 @@
 /* Layer-wise and equal-slice baselines. */
 #include "passes/solve/baseline.h"
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * bucket is at least as good, so only maximal shares are looked at. */
 #include "passes/solve/line.h"
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "passes/solve/bound.h"
 
 #include "dsl/base/checked.h"
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 #include "passes/solve/pigeonhole.h"
 
 /* Initial loads: their sum, and the least of them. */

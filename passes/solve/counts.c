@@ -2,7 +2,7 @@
 #include "passes/solve/counts.h"
 
 #include "dsl/base/checked.h"
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * side is already too full. */
 #include "passes/solve/deal.h"
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Coordinate descent over buckets, each by parametric search. */
 #include "passes/solve/line.h"
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 #include <string.h>
 

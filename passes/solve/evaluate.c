@@ -2,7 +2,7 @@
 #include "passes/solve/evaluate.h"
 
 #include "dsl/base/checked.h"
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "passes/solve/place.h"
 
 #include "dsl/base/checked.h"
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 typedef struct evener {
     const cz_solve_problem *problem;

@@ -2,7 +2,7 @@
  * linear program of what loads of ranks hold all matrices. */
 #include "passes/solve/fit.h"
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 #include "passes/solve/subgroup_cover.h"
 
 #include <string.h>

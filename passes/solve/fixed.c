@@ -2,7 +2,7 @@
 #include "passes/solve/choice.h"
 #include "passes/solve/line.h"
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 enum {
     WORK = 1 << 24,         /* shares that a beam looks at */

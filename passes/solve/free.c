@@ -1,7 +1,7 @@
 /* Plans where we choose the order. */
 #include "passes/solve/choice.h"
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 #include "passes/solve/bound.h"
 #include "passes/solve/place.h"
 

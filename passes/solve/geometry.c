@@ -2,7 +2,7 @@
  * of the range. */
 #include "passes/solve/geometry.h"
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 enum { FULL_SPEED = 1000 };
 

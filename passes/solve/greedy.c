@@ -2,7 +2,7 @@
  * multiples of 1 / (100 R sum d'), where d' = R d. */
 #include "passes/solve/baseline.h"
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Local search from the fullest slot. */
 #include "passes/solve/counts.h"
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 #include "passes/solve/deal.h"
 
 enum {

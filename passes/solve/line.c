@@ -2,7 +2,7 @@
 #include "passes/solve/line.h"
 
 #include "dsl/base/checked.h"
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 enum { LITTLE = 2048 }; /* of a rank's mean weight: not worth a cut */
 

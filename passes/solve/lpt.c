@@ -2,7 +2,7 @@
  * slot whose key is out of date is noticed when it comes to the top. */
 #include "passes/solve/counts.h"
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 #include "passes/solve/heap.h"
 
 #include <assert.h>

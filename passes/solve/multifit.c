@@ -3,7 +3,7 @@
 #include "passes/solve/counts.h"
 
 #include "dsl/base/checked.h"
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 /* How many more of a kind fit a slot under the capacity. */
 static int64_t fitting(const cz_counts *counts, int slot, int kind,

@@ -1,7 +1,7 @@
 /* Items into buckets' shares, with load second. */
 #include "passes/solve/counts.h"
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 typedef struct state {
     const cz_pipeline_list *list;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "dsl/base/checked.h"
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 typedef struct builder {
     const cz_pipeline_problem *problem;

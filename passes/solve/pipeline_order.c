@@ -3,7 +3,7 @@
  * is no worse is kept. */
 #include "passes/solve/pipeline_order.h"
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 #include "passes/solve/deal.h"
 #include "passes/solve/pipeline_fold.h"
 

@@ -2,7 +2,7 @@
 #include "passes/solve/place.h"
 
 #include "dsl/base/checked.h"
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 #include "passes/solve/heap.h"
 
 #include <string.h>

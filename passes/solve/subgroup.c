@@ -2,7 +2,7 @@
  * the lightest plan is taken that is as fast as the slowest row must be. */
 #include "passes/solve/subgroup_kinds.h"
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 enum {
     N_STAGES = 16,

@@ -1,7 +1,7 @@
 /* The revised simplex method with an explicit inverse of the basis. */
 #include "passes/solve/subgroup_cover.h"
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 enum {
     OVER = 64,       /* what being above the last row's 1 costs */

@@ -2,7 +2,7 @@
 #ifndef CZ_PASSES_SOLVE_SUBGROUP_INTERNAL_H
 #define CZ_PASSES_SOLVE_SUBGROUP_INTERNAL_H
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 #include "passes/solve/subgroup_bound.h"
 
 /* Plans of one row of which none is both faster and lighter on the wire than

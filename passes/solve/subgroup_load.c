@@ -2,7 +2,7 @@
  * pieces by what a second of them is worth. */
 #include "passes/solve/subgroup_load.h"
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 typedef enum next { GATHER, COMPUTE, EXCHANGE, SCATTER, FINISHED } next;
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 enum {
     N_THRESHOLDS = 6, /* least time of the row times 8/8, 9/8, ... */

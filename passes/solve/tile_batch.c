@@ -1,7 +1,7 @@
 /* How many equal products to compute at once. */
 #include "passes/solve/tile_model.h"
 
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 /* Waves that are full enough, in hundredths. */
 enum { FULL = 95 };

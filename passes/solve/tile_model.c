@@ -2,7 +2,7 @@
 #include "passes/solve/tile_model.h"
 
 #include "dsl/base/checked.h"
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 
 /* Clocks of one SM of sm_90a.  Tensor cores: 989 Tflop/s of the data sheet on
  * 132 SMs at 1.83 GHz.  Shared memory: 128 bytes, by the programming guide. L2:

@@ -53,7 +53,7 @@ file(GLOB facts CONFIGURE_DEPENDS ${here}/fuzz/facts/*)
 
 # The keywords as libFuzzer reads them.
 set(words ${CMAKE_CURRENT_BINARY_DIR}/source.dict)
-file(STRINGS ${CMAKE_SOURCE_DIR}/frontend/tokens.def rows
+file(STRINGS ${CMAKE_SOURCE_DIR}/frontend/syntax/tokens.def rows
   REGEX "^CZ_(KEYWORD|RESERVED)")
 list(TRANSFORM rows REPLACE "^.*(\"[a-z]+\").*$" "\\1")
 list(JOIN rows "\n" rows)
@@ -90,7 +90,7 @@ foreach(stem two_sided few found/types_of_a_bucket_poured_anew)
   list(APPEND plans ${plan})
 endforeach()
 add_custom_target(fuzz_plan_seeds ALL DEPENDS ${plans})
-cz_fuzz(plan 300 80000 16384 ${CMAKE_SOURCE_DIR}/frontend/cmd_machine.c
+cz_fuzz(plan 300 80000 16384 ${CMAKE_SOURCE_DIR}/frontend/cmd/machine.c
   cz_frontend cz_passes ${jansson} WORDS ${here}/fuzz/plan.dict
   SEEDS ${plans})
 if(CANZONA_FUZZ)

@@ -4,7 +4,7 @@
  * the bounds here keep an execution short. */
 #include "codegen/emit.h"
 #include "dsl/plan/build/build.h"
-#include "frontend/compile.h"
+#include "frontend/program/compile.h"
 #include "passes/passes.h"
 #include "passes/verify/verify.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,6 +1,6 @@
 /* Fuzz target for config.json: reading it, what messages say about its keys,
  * and importing it, which compiles the program that it makes. */
-#include "frontend/config.h"
+#include "frontend/names/config.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/import_fuzz.h"
 

@@ -6,7 +6,7 @@
 #include "dsl/vocab/schema.h"
 #include "dsl/ir/internal.h"
 #include "dsl/plan/build/build.h"
-#include "frontend/compile.h"
+#include "frontend/program/compile.h"
 #include "passes/passes.h"
 #include "passes/verify/verify.h"
 #include "tests/fuzz/fuzz.h"

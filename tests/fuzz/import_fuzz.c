@@ -2,7 +2,7 @@
  * is one is checked by import itself, which lays it out. */
 #include "tests/fuzz/import_fuzz.h"
 
-#include "frontend/convert/convert.h"
+#include "frontend/import/import.h"
 #include "tests/fuzz/fuzz.h"
 
 void fuzz_import(const char *path)

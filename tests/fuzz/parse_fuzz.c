@@ -1,6 +1,6 @@
 /* Fuzz target for scanner, parser, tree and diagnostics: nothing crashes, and
  * what must hold for every text holds. */
-#include "frontend/parse.h"
+#include "frontend/syntax/parse.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Fuzz target for plan JSON: both readers of it, what tells a plan from itself,
  * and one simulated step.  Either one error, or figures that hold. */
-#include "frontend/cmd_machine.h"
-#include "frontend/plan_json.h"
+#include "frontend/cmd/machine.h"
+#include "frontend/document/figures.h"
 #include "frontend/report/diff.h"
 #include "passes/simulate/simulate.h"
 #include "tests/fuzz/fuzz.h"

@@ -2,7 +2,7 @@
  * counts.
  * usage: compile_tool FILE [NAME=VALUE...].  Exit status as the driver's: 0,
  * 1 after errors, 3 where something is not supported yet. */
-#include "frontend/compile.h"
+#include "frontend/program/compile.h"
 
 #include <stdio.h>
 

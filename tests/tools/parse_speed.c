@@ -1,7 +1,7 @@
 /* Megabytes of source that the parser takes in a second, the best of several
  * rounds.  usage: parse_speed LEAST FILE.  Exit status 1 below LEAST. */
 #define _POSIX_C_SOURCE 200809L
-#include "frontend/parse.h"
+#include "frontend/syntax/parse.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Prints the syntax tree of a file, or its diagnostics: for golden tests.
  * usage: parse_tool FILE.  Exit status 0 for a tree, 1 for diagnostics. */
-#include "frontend/parse.h"
+#include "frontend/syntax/parse.h"
 
 #include <stdio.h>
 #include <string.h>

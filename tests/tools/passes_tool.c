@@ -3,7 +3,7 @@
  * and end with status 1. */
 #include <stdio.h>
 
-#include "frontend/compile.h"
+#include "frontend/program/compile.h"
 #include "passes/passes.h"
 
 /* The hash covers the library too: a comment there would change every file. */

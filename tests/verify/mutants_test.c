@@ -5,7 +5,7 @@
  *   mutants_test PLANS MUTANTS_PER_PLAN [SEED] [MORE] [-v]
  *
  * MORE mutations of random kinds follow the first one of each mutant. */
-#include "frontend/cmd_run_program.h"
+#include "frontend/cmd/run/program.h"
 #include "passes/verify/verify.h"
 #include "tests/verify/mutation.h"
 #include "tests/verify/planned.h"

@@ -3,7 +3,7 @@
 
 #include "dsl/plan/build/build.h"
 #include "dsl/plan/state.h"
-#include "frontend/compile.h"
+#include "frontend/program/compile.h"
 #include "passes/passes.h"
 #include "tests/verify/random.h"
 

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "frontend/match.h"
-#include "frontend/parse.h"
+#include "frontend/names/match.h"
+#include "frontend/syntax/parse.h"
 
 /* ---- families as text ---- */
 

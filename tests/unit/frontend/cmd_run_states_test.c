@@ -1,6 +1,6 @@
 /* States beside the interpreter's: what may be another basis, and what may not.
  */
-#include "frontend/cmd_run_states.h"
+#include "frontend/cmd/run/states.h"
 
 #include <math.h>
 #include <setjmp.h>

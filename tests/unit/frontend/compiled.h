@@ -2,7 +2,7 @@
 #ifndef CZ_TESTS_UNIT_FRONTEND_COMPILED_H
 #define CZ_TESTS_UNIT_FRONTEND_COMPILED_H
 
-#include "frontend/compile.h"
+#include "frontend/program/compile.h"
 
 #include <string.h>
 

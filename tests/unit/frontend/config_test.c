@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "frontend/config.h"
+#include "frontend/names/config.h"
 
 typedef struct world {
     cz_arena arena;

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "frontend/eval.h"
-#include "frontend/parse.h"
+#include "frontend/names/eval.h"
+#include "frontend/syntax/parse.h"
 
 typedef struct world {
     cz_arena arena;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "frontend/format/format.h"
-#include "frontend/parse.h"
+#include "frontend/syntax/parse.h"
 
 static const char *const sources[] = {"dsl/std/arch/qwen3.cz",
                                       "dsl/std/opt/adamw.cz",

@@ -1,6 +1,6 @@
 /* Files and names: imports from the importing file's folder, the library,
  * and who comes first. */
-#include "frontend/import.h"
+#include "frontend/names/sources.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Canonical JSON: commas, lines, escapes. */
-#include "frontend/json.h"
+#include "frontend/document/write.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

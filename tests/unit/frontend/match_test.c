@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "frontend/match.h"
-#include "frontend/parse.h"
+#include "frontend/names/match.h"
+#include "frontend/syntax/parse.h"
 
 enum { MAX_NAME = 256, MAX_SEGMENTS = 64 };
 

@@ -1,5 +1,5 @@
 /* Parsing: places, numbers and limits, which the golden trees do not show. */
-#include "frontend/parse.h"
+#include "frontend/syntax/parse.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

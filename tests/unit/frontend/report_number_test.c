@@ -1,5 +1,5 @@
 /* Numbers for people. */
-#include "frontend/report/number.h"
+#include "frontend/document/number.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

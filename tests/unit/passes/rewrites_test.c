@@ -10,7 +10,7 @@
 
 #include "dsl/plan/build/build.h"
 #include "passes/passes.h"
-#include "passes/rewrites.h"
+#include "frontend/document/plan/rewrites.h"
 #include "tests/unit/passes/reference/program.h"
 
 enum { ELEMENTS = 4 * 6, F32 = 4, BF16 = 2 };

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "dsl/plan/build/build.h"
-#include "frontend/compile.h"
+#include "frontend/program/compile.h"
 #include "passes/passes.h"
 
 typedef struct fixture {

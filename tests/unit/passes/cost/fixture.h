@@ -4,7 +4,7 @@
 #define CZ_TESTS_PASSES_COST_FIXTURE_H
 
 #include "dsl/plan/build/build.h"
-#include "frontend/compile.h"
+#include "frontend/program/compile.h"
 #include "passes/cost/stage.h"
 #include "passes/passes.h"
 

@@ -2,7 +2,7 @@
 #ifndef CZ_TESTS_PASSES_REFERENCE_PROGRAM_H
 #define CZ_TESTS_PASSES_REFERENCE_PROGRAM_H
 
-#include "frontend/compile.h"
+#include "frontend/program/compile.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "frontend/compile.h"
+#include "frontend/program/compile.h"
 #include "tests/unit/passes/reference/random_program.h"
 #include "tests/unit/passes/reference/reference.h"
 

@@ -5,7 +5,7 @@
 #define CZ_TESTS_UNIT_PASSES_SOLVE_PUBLISHED_WAYS_H
 
 #include "dsl/base/checked.h"
-#include "passes/solve/arithmetic.h"
+#include "dsl/base/arithmetic.h"
 #include "passes/solve/subgroup.h"
 
 /* X <- a X + (b A + c A A) X with A = X X', n_rounds times, n x l with n <= l.

@@ -1,0 +1,186 @@
+/* canzona build: write NAME.c, NAME.h and perhaps NAME.cu and NAME_cuda.c. */
+#include "frontend/cmd/cmd.h"
+
+#include "codegen/emit.h"
+#include "frontend/cmd/tiles.h"
+#include "frontend/cmd/run/program.h"
+#include "frontend/cmd/target.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct argp_option options[] = {
+    CZ_OPTION_DEFINE,
+    CZ_OPTION_DIAGNOSTICS,
+    {"output", 'o', "DIR", 0, "Folder for NAME.c and NAME.h (default: .)", 0},
+    {"target", CZ_KEY_TARGET, "LIST", 0,
+     "cpu, sm_80, sm_90a (default: cpu); with a GPU's, NAME.cu and NAME_cuda.c "
+     "too",
+     0},
+    {"strict", CZ_KEY_STRICT, NULL, 0, "Bit-equal to one rank on any mesh", 0},
+    {"print-cflags", CZ_KEY_CFLAGS, NULL, 0,
+     "Print the flags that generated C wants, and stop", 0},
+    {0}};
+
+static bool make_folder(const char *path)
+{
+    return mkdir(path, 0777) == 0 || errno == EEXIST;
+}
+
+static bool take_targets(const char *list, bool *has_gpu)
+{
+    *has_gpu = false;
+    for (;; list++) {
+        const size_t n = strcspn(list, ",");
+        if (!cz_target_take("build", list, n, has_gpu))
+            return false;
+        list += n;
+        if (!*list)
+            return true;
+    }
+}
+
+enum { MAX_OUTPUTS = 4 };
+
+/* A file to be written. */
+typedef struct output {
+    cz_text text;
+    const char *path;
+} output;
+
+/* What is said of a GPU's files: bytes as cz_emit_launches, and products by
+ * cuBLASLt, a line each. */
+typedef struct gpu_facts {
+    int64_t batch_bytes;
+    cz_text by_library;
+} gpu_facts;
+
+static int emit(cz_job *job, const char *folder, bool has_gpu,
+                output outputs[MAX_OUTPUTS], gpu_facts *facts)
+{
+    const char *name = job->view->program->name;
+    cz_build_tiles tiles;
+
+    cz_emit_c(job->view, job->plan_hash, &outputs[0].text);
+    outputs[0].path = cz_arena_printf(&job->arena, "%s/%s.c", folder, name);
+    cz_emit_header(job->view, has_gpu, &outputs[1].text);
+    outputs[1].path = cz_arena_printf(&job->arena, "%s/%s.h", folder, name);
+    if (!has_gpu)
+        return 2;
+    cz_emit_cuda(job->view, &outputs[2].text);
+    outputs[2].path = cz_arena_printf(&job->arena, "%s/%s.cu", folder, name);
+    facts->batch_bytes = cz_emit_launches(
+        job->view, &outputs[2].text,
+        cz_build_tiles_open(&job->arena, job->view, &facts->by_library, &tiles),
+        &outputs[3].text);
+    outputs[3].path =
+        cz_arena_printf(&job->arena, "%s/%s_cuda.c", folder, name);
+    return 4;
+}
+
+/* All files or none. */
+static bool write_files(cz_job *job, const char *folder, bool has_gpu,
+                        gpu_facts *facts)
+{
+    output outputs[MAX_OUTPUTS] = {{{0}, NULL}};
+    const int n = emit(job, folder, has_gpu, outputs, facts);
+    const char *why = "cannot be made";
+    int n_written = 0;
+
+    if (make_folder(folder))
+        while (n_written < n &&
+               cz_text_write_file(&outputs[n_written].text,
+                                  outputs[n_written].path, &why))
+            n_written++;
+    for (int i = 0; n_written < n && i < n_written; i++)
+        unlink(outputs[i].path);
+    if (n_written < n)
+        cz_diag_error(&job->diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s",
+                      outputs[0].path, why);
+    for (int i = 0; i < n; i++)
+        cz_text_fini(&outputs[i].text);
+    return n_written == n;
+}
+
+/* What the runtime makes of the text, by the rule of runtime/cuda/target.h. */
+static void say_targets(void)
+{
+    fputs("canzona build: GPUs 8.x get machine code of sm_80, 9.0 of sm_90a, "
+          "later ones PTX of compute_80 that their driver compiles\n",
+          stderr);
+}
+
+/* What is in no other figure of the plan. */
+static void say_batches(int64_t bytes)
+{
+    if (bytes > 0)
+        fprintf(
+            stderr,
+            "canzona build: a GPU computes equal matrices as one, for which "
+            "a rank has %lld bytes more than its arena at most\n",
+            (long long)bytes);
+}
+
+/* By what was measured on a GPU like the plan's. */
+static void say_library(const cz_text *library)
+{
+    if (library->n)
+        fprintf(stderr,
+                "canzona build: by cuBLASLt, measured to be faster:\n%s",
+                cz_text_string(library));
+}
+
+static void print_cflags(void)
+{
+    for (int i = 0; cz_program_cflags[i]; i++)
+        printf("%s%s", i ? " " : "", cz_program_cflags[i]);
+    puts("");
+}
+
+static int run(const cz_cmd_options *given)
+{
+    bool has_gpu;
+    gpu_facts facts = {0, {0}};
+    cz_job job;
+    int status;
+
+    if (given->print_cflags) {
+        print_cflags();
+        return CZ_EXIT_OK;
+    }
+    if (!take_targets(given->target, &has_gpu))
+        return CZ_EXIT_INFEASIBLE;
+    status = cz_job_open(&job, given, CZ_JOB_PLANNED);
+    if (status == CZ_EXIT_OK &&
+        !write_files(&job, given->output ? given->output : ".", has_gpu,
+                     &facts))
+        status = cz_job_status(&job);
+    else if (status == CZ_EXIT_OK && has_gpu) {
+        say_targets();
+        say_batches(facts.batch_bytes);
+        say_library(&facts.by_library);
+    }
+    cz_text_fini(&facts.by_library);
+    cz_job_close(&job);
+    return status;
+}
+
+const cz_command cz_command_build = {
+    "build",
+    "write embeddable C",
+    options,
+    "Plan FILE and write NAME.c and NAME.h, where NAME is the stem of FILE, "
+    "and "
+    "NAME.cu and NAME_cuda.c if a GPU is a target.\v"
+    "The C needs czr.h and the runtime library alone.  For sm_80 and sm_90a, "
+    "NAME.cu has what is element-wise as kernels, without a header, and "
+    "NAME_cuda.c the stages that launch them, and NAME.cu as text, which is "
+    "compiled when the plan is opened: on GPUs that are newer to PTX, which "
+    "their driver compiles.  "
+    "Example:\n\n"
+    "  canzona build -o out examples/gpt.cz\n",
+    run,
+    false};

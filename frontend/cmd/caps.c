@@ -1,0 +1,133 @@
+/* Caps on staging and memory, checked on the whole plan: what it needs is known
+ * then, and is what a larger cap has to be. */
+#include "frontend/cmd/caps.h"
+
+#include "dsl/plan/metrics.h"
+#include "frontend/document/number.h"
+#include "passes/owned.h"
+#include "passes/share_group.h"
+
+#include <inttypes.h>
+
+/* ---- micro-groups ---- */
+
+/* Buffers of a matrix on each of those who share it. */
+static int64_t staging_of(const cz_plan_view *view, int family, int64_t group)
+{
+    const cz_rule_stages stages =
+        cz_rule_stages_find(view, view->families[family].rule);
+    const cz_view_stage *whole = &view->stages[stages.whole];
+    const int64_t n = view->families[family].elements / group;
+    return cz_view_slot_bytes(whole, CZ_SLOT_GATHER, n, NULL) +
+           cz_view_slot_bytes(whole, CZ_SLOT_SCATTER, n, NULL);
+}
+
+static bool helps(cz_arena *arena, const cz_plan_view *view, int64_t group)
+{
+    for (int f = 0; f < view->n_families; f++)
+        if (cz_share_is_gathered(view, f) &&
+            (!cz_share_can(arena, view, f, group) ||
+             staging_of(view, f, group) > view->policy->group_bytes))
+            return false;
+    return true;
+}
+
+/* The fewest ranks that have to share each matrix; 0: sharing does not help. */
+static int64_t least_group(cz_arena *arena, const cz_plan_view *view)
+{
+    int64_t most = 1;
+    for (int f = 0; f < view->n_families; f++)
+        if (cz_share_is_gathered(view, f) && cz_family_shards(view, f) > most)
+            most = cz_family_shards(view, f);
+    for (int64_t group = 2; group <= most; group++)
+        if (most % group == 0 && helps(arena, view, group))
+            return group;
+    return 0;
+}
+
+static void report_group(cz_arena *arena, const cz_plan_view *view, int param,
+                         int64_t bytes, cz_diags *diags)
+{
+    const int64_t group = least_group(arena, view);
+    cz_text size = {0};
+    cz_number_short(&size, bytes, "B");
+    cz_diag_error(diags, CZ_INFEASIBLE, (cz_span){0},
+                  "'%s' needs %s of buffers where it is updated, more than "
+                  "`group` allows: at least `group %" PRId64 "B` has room",
+                  view->params[param].name, cz_text_string(&size), bytes);
+    if (group > 0)
+        cz_diag_note(diags, (cz_span){0},
+                     "or let %" PRId64 " ranks share each matrix: "
+                     "`-D tp_strategy=gram -D tp_group=%" PRId64 "`",
+                     group, group);
+    cz_text_fini(&size);
+}
+
+/* A group is above its cap where one matrix alone is. */
+static bool keep_group(cz_arena *arena, const cz_plan_view *view,
+                       cz_diags *diags)
+{
+    int64_t most = view->policy->group_bytes;
+    int param = -1;
+    for (int p = 0; p < view->n_params; p++) {
+        const int family = view->params[p].family;
+        if (!cz_share_is_gathered(view, family))
+            continue;
+        const int64_t bytes = staging_of(view, family, view->params[p].group);
+        if (bytes > most) {
+            most = bytes;
+            param = p;
+        }
+    }
+    if (param < 0)
+        return true;
+    report_group(arena, view, param, most, diags);
+    return false;
+}
+
+/* ---- memory ---- */
+
+static void note_parts(const cz_rank_metrics *rank, cz_diags *diags)
+{
+    cz_text parts = {0};
+    for (int k = 0; k < CZ_N_MEMORIES; k++) {
+        cz_text_printf(&parts, "%s%s ", k > 0 ? ", " : "",
+                       cz_memory_name((cz_memory)k));
+        cz_number_short(&parts, rank->memory[k], "B");
+    }
+    cz_diag_note(diags, (cz_span){0}, "these are %s", cz_text_string(&parts));
+    cz_text_fini(&parts);
+}
+
+static bool keep_memory(cz_arena *arena, const cz_plan_view *view,
+                        cz_diags *diags)
+{
+    const cz_metrics *metrics = cz_metrics_build(arena, view);
+    int64_t most = view->policy->memory_bytes;
+    int fullest = -1;
+    for (int rank = 0; rank < metrics->n_ranks; rank++)
+        if (cz_metrics_memory(&metrics->ranks[rank]) > most) {
+            most = cz_metrics_memory(&metrics->ranks[rank]);
+            fullest = rank;
+        }
+    if (fullest < 0)
+        return true;
+    cz_diag_error(diags, CZ_INFEASIBLE, (cz_span){0},
+                  "rank %d allocates %" PRId64
+                  " bytes, more than `memory` allows: at least `memory "
+                  "%" PRId64 "B` has room",
+                  fullest, most, most);
+    note_parts(&metrics->ranks[fullest], diags);
+    return false;
+}
+
+bool cz_cmd_caps_keep(cz_arena *arena, const cz_plan_view *view,
+                      cz_diags *diags)
+{
+    bool ok = true;
+    if (view->policy->group_bytes > 0)
+        ok &= keep_group(arena, view, diags);
+    if (ok && view->policy->memory_bytes > 0)
+        ok &= keep_memory(arena, view, diags);
+    return ok;
+}

@@ -1,0 +1,150 @@
+/* The command line: options, commands, and the job they share.
+ * The driver (frontend/cmd) is the one place that sees every layer. */
+#ifndef CZ_FRONTEND_CMD_CMD_H
+#define CZ_FRONTEND_CMD_CMD_H
+
+#include "dsl/base/diag.h"
+#include "dsl/ir/ir.h"
+#include "dsl/plan/plan.h"
+#include "frontend/cmd/parts.h"
+#include "frontend/rule/rule.h"
+
+#include <argp.h>
+
+/* Exit statuses. */
+enum {
+    CZ_EXIT_OK,
+    CZ_EXIT_ERRORS,
+    CZ_EXIT_USAGE,
+    CZ_EXIT_INFEASIBLE,
+    CZ_EXIT_DIFFERENT, /* of diff */
+    CZ_EXIT_NO_GPU     /* of run: what E0703 says */
+};
+
+/* How diagnostics are written. */
+typedef enum cz_diagnostics_form {
+    CZ_DIAGNOSTICS_TEXT,
+    CZ_DIAGNOSTICS_JSON,
+    CZ_DIAGNOSTICS_SARIF
+} cz_diagnostics_form;
+
+/* What a simulation can be told, as it was written. */
+typedef enum cz_setting {
+    CZ_SETTING_MACHINE,
+    CZ_SETTING_TOKENS,
+    CZ_SETTING_MFU,
+    CZ_SETTING_ACTIVE,
+    CZ_SETTING_E,
+    CZ_SETTING_JITTER,
+    CZ_SETTING_STRAGGLERS,
+    CZ_N_SETTINGS
+} cz_setting;
+
+typedef struct cz_cmd_options {
+    const char *input; /* the first of them */
+    const char **inputs;
+    int n_inputs;
+    const char **defines;
+    int n_defines;
+    bool one_rank; /* every axis of the mesh is 1; no option sets it */
+    const char *output;
+    const char *ir; /* NULL: none; "scheduled", "assigned", "source" */
+    const char *html, *trace; /* of a plan: files to write */
+    const char *target;
+    const char *world;            /* NULL: what the target's ranks run in */
+    const char *mesh, *optimizer; /* of an import */
+    bool json, check, print_cflags, strict, late, planted, in_place, expand;
+    bool no_baselines, time, explain;
+    bool of_values; /* a run's check, of the plan that `build` makes */
+    bool diagnostics_are_output; /* JSON and SARIF to stdout, not stderr */
+    bool rules_alone;            /* a file of rules alone will do */
+    bool takes_files;            /* any number of FILEs, not one */
+    cz_diagnostics_form diagnostics;
+    int64_t steps, seed, microbatches;
+    const cz_text *text; /* what `input` holds, where it was read already */
+    const char *settings[CZ_N_SETTINGS]; /* of simulate; NULL: not given */
+} cz_cmd_options;
+
+/* Option keys beyond characters. */
+enum {
+    CZ_KEY_JSON = 256,
+    CZ_KEY_IR,
+    CZ_KEY_TARGET,
+    CZ_KEY_CFLAGS,
+    CZ_KEY_STRICT,
+    CZ_KEY_STEPS,
+    CZ_KEY_SEED,
+    CZ_KEY_MICROBATCHES,
+    CZ_KEY_CHECK,
+    CZ_KEY_EXPAND,
+    CZ_KEY_LATE,
+    CZ_KEY_WORLD,
+    CZ_KEY_PLANT,
+    CZ_KEY_DIAGNOSTICS,
+    CZ_KEY_MESH,
+    CZ_KEY_OPTIMIZER,
+    CZ_KEY_NO_BASELINES,
+    CZ_KEY_TIME,
+    CZ_KEY_HTML,
+    CZ_KEY_TRACE,
+    CZ_KEY_EXPLAIN,
+    CZ_KEY_SETTING /* the first cz_setting; the others behind it */
+};
+
+typedef struct cz_command {
+    const char *name, *summary;
+    const struct argp_option *options;
+    const char *doc; /* what it does; behind \v the example */
+    int (*run)(const cz_cmd_options *options);
+    bool takes_files; /* any number of FILEs, not one */
+} cz_command;
+
+extern const cz_command cz_command_check, cz_command_plan, cz_command_build,
+    cz_command_run, cz_command_verify, cz_command_fmt, cz_command_import,
+    cz_command_simulate, cz_command_diff;
+
+#define CZ_OPTION_DEFINE                                                       \
+    {                                                                          \
+        "define", 'D', "NAME=VALUE", 0, "Set a value of the source", 0         \
+    }
+
+#define CZ_OPTION_DIAGNOSTICS                                                  \
+    {                                                                          \
+        "diagnostics", CZ_KEY_DIAGNOSTICS, "FORM", 0,                          \
+            "Write errors as text (default), json or sarif; to standard "      \
+            "error, but json and sarif of `check` to standard output",         \
+            0                                                                  \
+    }
+
+/* How far a job goes. */
+typedef enum cz_job_goal {
+    CZ_JOB_LOWERED,  /* front end only */
+    CZ_JOB_ASSIGNED, /* owners and buckets */
+    CZ_JOB_PLANNED   /* scheduled and verified */
+} cz_job_goal;
+
+typedef struct cz_job {
+    cz_rules_checked rules; /* where they were checked alone */
+    cz_diagnostics_form diagnostics;
+    bool diagnostics_are_output;
+    cz_arena arena;
+    cz_diags diags;
+    cz_ir *ir;
+    const cz_plan_view *view; /* of the planned module */
+    char plan_hash[65];       /* SHA-256 of the printed module, hex */
+    cz_parts parts;           /* processor time so far */
+} cz_job;
+
+/* Read the input (.cz, or IR that `plan --ir` printed), and take it to the
+ * goal.  Returns an exit status; cz_job_close() prints what there is to say
+ * in any case. */
+int cz_job_open(cz_job *job, const cz_cmd_options *options, cz_job_goal goal);
+/* The exit status that the diagnostics ask for. */
+int cz_job_status(const cz_job *job);
+/* Write diagnostics in the form and to the stream that the options ask for,
+ * and let everything go. */
+void cz_job_close(cz_job *job);
+/* Diagnostics as text to stderr, in colour on a terminal unless NO_COLOR. */
+void cz_print_diagnostics(const cz_diags *diags);
+
+#endif

@@ -1,0 +1,180 @@
+/* A job: input to plan, one call a stage, and the messages at the end. */
+#define _POSIX_C_SOURCE 200809L
+#include "frontend/cmd/cmd.h"
+
+#include "dsl/plan/build/build.h"
+#include "frontend/cmd/caps.h"
+#include "frontend/program/compile.h"
+#include "frontend/document/diagnostics.h"
+#include "frontend/syntax/parse.h"
+#include "passes/passes.h"
+#include "passes/verify/verify.h"
+
+#include <nettle/sha2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Printed IR begins with the module, perhaps behind comments; a source never
+ * does. */
+static bool is_ir(const cz_text *text)
+{
+    const char *start = cz_text_string(text);
+
+    for (;;) {
+        start += strspn(start, " \t\r\n");
+        if (strncmp(start, "//", 2) != 0)
+            break;
+        start += strcspn(start, "\n");
+    }
+    return strncmp(start, "module", strlen("module")) == 0 &&
+           strstr(start, "canzona.program") != NULL;
+}
+
+/* What was edited by hand is believed in nothing: the view checks the form of
+ * every fact before a pass reads it. */
+static cz_ir *read_ir(cz_job *job, const cz_text *text)
+{
+    cz_ir *ir = cz_ir_parse(cz_text_string(text), text->n, &job->diags);
+    if (!ir || cz_plan_view_build(&job->arena, ir, &job->diags))
+        return ir;
+    cz_ir_close(ir);
+    return NULL;
+}
+
+static bool read_text(const cz_cmd_options *options, cz_text *text,
+                      const char **why)
+{
+    if (!options->text)
+        return cz_text_read_file(text, options->input, CZ_IR_MAX_TEXT, why);
+    cz_text_put(text, cz_text_string(options->text), options->text->n);
+    return true;
+}
+
+static cz_ir *read_input(cz_job *job, const cz_cmd_options *options)
+{
+    const cz_compile_options compile = {
+        .path = options->input,
+        .defines = options->defines,
+        .n_defines = options->n_defines,
+        .one_rank = options->one_rank,
+        .strict = options->strict,
+        .microbatches = options->strict ? options->microbatches : 0,
+        .compiler = CANZONA_VERSION,
+        .alone = options->rules_alone ? &job->rules : NULL};
+    const char *why = "";
+    cz_text text = {0};
+    cz_ir *ir = NULL;
+
+    if (!read_text(options, &text, &why)) {
+        cz_diag_error(&job->diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s",
+                      options->input, why);
+    } else if (is_ir(&text)) {
+        ir = read_ir(job, &text);
+    } else {
+        cz_compile_options with_text = compile;
+        with_text.text = &text;
+        ir = cz_compile(&job->arena, &with_text, &job->diags);
+    }
+    cz_text_fini(&text);
+    return ir;
+}
+
+static void hash_plan(cz_job *job)
+{
+    struct sha256_ctx context;
+    uint8_t digest[SHA256_DIGEST_SIZE];
+    cz_text text = {0};
+
+    cz_ir_print(job->ir, &text);
+    sha256_init(&context);
+    sha256_update(&context, text.n, (const uint8_t *)cz_text_string(&text));
+    sha256_digest(&context, sizeof digest, digest);
+    for (size_t i = 0; i < sizeof digest; i++)
+        snprintf(job->plan_hash + 2 * i, 3, "%02x", digest[i]);
+    cz_text_fini(&text);
+}
+
+/* Plan what is not planned yet; then verify, whoever planned it. */
+static bool plan(cz_job *job, cz_job_goal goal)
+{
+    const bool is_assigned = cz_ir_count(job->ir, CZ_FACT_bucket) > 0;
+    const bool is_scheduled = cz_ir_count(job->ir, CZ_FACT_op) > 0;
+
+    if (!is_assigned && !cz_passes_assign(job->ir, &job->diags))
+        return false;
+    cz_parts_end(&job->parts, CZ_PART_OWNERS);
+    if (goal == CZ_JOB_ASSIGNED)
+        return true;
+    if (!is_scheduled && !cz_passes_schedule(job->ir, &job->diags))
+        return false;
+    cz_parts_end(&job->parts, CZ_PART_SCHEDULE);
+    job->view = cz_plan_view_build(&job->arena, job->ir, &job->diags);
+    cz_parts_end(&job->parts, CZ_PART_VIEW);
+    if (!job->view || !cz_verify(job->view, &job->diags))
+        return false;
+    cz_parts_end(&job->parts, CZ_PART_VERIFIER);
+    if (!cz_cmd_caps_keep(&job->arena, job->view, &job->diags))
+        return false;
+    hash_plan(job);
+    cz_parts_end(&job->parts, CZ_PART_HASH);
+    return true;
+}
+
+int cz_job_status(const cz_job *job)
+{
+    if (job->diags.n_errors == 0)
+        return CZ_EXIT_OK;
+    return job->diags.refused ? CZ_EXIT_INFEASIBLE : CZ_EXIT_ERRORS;
+}
+
+int cz_job_open(cz_job *job, const cz_cmd_options *options, cz_job_goal goal)
+{
+    memset(job, 0, sizeof *job);
+    job->diagnostics = options->diagnostics;
+    job->diagnostics_are_output = options->diagnostics_are_output;
+    cz_arena_init(&job->arena);
+    cz_diags_init(&job->diags, &job->arena);
+    cz_parts_begin(&job->parts);
+    job->ir = read_input(job, options);
+    cz_parts_end(&job->parts, CZ_PART_FRONT);
+    if (job->ir && goal != CZ_JOB_LOWERED)
+        plan(job, goal);
+    return cz_job_status(job);
+}
+
+void cz_print_diagnostics(const cz_diags *diags)
+{
+    const char *no_color = getenv("NO_COLOR");
+    const bool colour = isatty(STDERR_FILENO) && !(no_color && *no_color);
+    cz_text text = {0};
+
+    cz_diags_print(diags, &text, colour);
+    fwrite(cz_text_string(&text), 1, text.n, stderr);
+    cz_text_fini(&text);
+}
+
+/* For another program to read. */
+static void write_document(const cz_job *job)
+{
+    cz_text text = {0};
+
+    if (job->diagnostics == CZ_DIAGNOSTICS_SARIF)
+        cz_diagnostics_sarif(&job->diags, CANZONA_VERSION, &text);
+    else
+        cz_diagnostics_json(&job->diags, &text);
+    fwrite(cz_text_string(&text), 1, text.n,
+           job->diagnostics_are_output ? stdout : stderr);
+    cz_text_fini(&text);
+}
+
+void cz_job_close(cz_job *job)
+{
+    fflush(stdout);
+    if (job->diagnostics == CZ_DIAGNOSTICS_TEXT)
+        cz_print_diagnostics(&job->diags);
+    else
+        write_document(job);
+    cz_ir_close(job->ir);
+    cz_arena_fini(&job->arena);
+}

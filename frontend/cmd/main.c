@@ -1,0 +1,236 @@
+/* canzona: the driver.  Finds the command and reads its options. */
+#include "frontend/cmd/cmd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const cz_command *const commands[] = {
+    &cz_command_check, &cz_command_plan,     &cz_command_build,
+    &cz_command_run,   &cz_command_simulate, &cz_command_verify,
+    &cz_command_diff,  &cz_command_fmt,      &cz_command_import};
+
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_usage(FILE *out)
+{
+    fputs("Usage: canzona COMMAND [OPTION...] FILE\n"
+          "Compile matrix optimizers to static distributed plans.\n\n",
+          out);
+    for (int i = 0; i < N_COMMANDS; i++)
+        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("\n`canzona COMMAND --help` has options and an example.  FILE may be "
+          "- for\nstandard input.  Start with:\n\n"
+          "  canzona plan examples/qwen3-32b.cz\n",
+          out);
+}
+
+static int64_t parse_count(const char *text, struct argp_state *state,
+                           const char *what)
+{
+    char *end;
+    long long value;
+
+    errno = 0;
+    value = strtoll(text, &end, 10);
+    if (errno || end == text || *end || value < 0 || value > INT32_MAX)
+        argp_error(state, "%s takes a number from 0 to %d, not \"%s\"", what,
+                   INT32_MAX, text);
+    return value;
+}
+
+static cz_diagnostics_form parse_form(const char *text,
+                                      struct argp_state *state)
+{
+    static const char *const forms[] = {[CZ_DIAGNOSTICS_TEXT] = "text",
+                                        [CZ_DIAGNOSTICS_JSON] = "json",
+                                        [CZ_DIAGNOSTICS_SARIF] = "sarif"};
+
+    for (int i = CZ_DIAGNOSTICS_TEXT; i <= CZ_DIAGNOSTICS_SARIF; i++)
+        if (strcmp(text, forms[i]) == 0)
+            return (cz_diagnostics_form)i;
+    argp_error(state, "--diagnostics is text, json or sarif, not \"%s\"", text);
+    return CZ_DIAGNOSTICS_TEXT;
+}
+
+/* What a run is checked for. */
+static bool parse_check(const char *text, struct argp_state *state)
+{
+    const bool of_values = text && strcmp(text, "values") == 0;
+
+    if (text && !of_values && strcmp(text, "bits") != 0)
+        argp_error(state, "--check is bits or values, not \"%s\"", text);
+    return of_values;
+}
+
+static error_t parse_switch(int key, char *arg, struct argp_state *state,
+                            cz_cmd_options *options)
+{
+    switch (key) {
+    case CZ_KEY_JSON:
+        options->json = true;
+        return 0;
+    case CZ_KEY_CFLAGS:
+        options->print_cflags = true;
+        return 0;
+    case CZ_KEY_STRICT:
+        options->strict = true;
+        return 0;
+    case CZ_KEY_CHECK:
+        options->check = true;
+        options->of_values = parse_check(arg, state);
+        return 0;
+    case CZ_KEY_EXPAND:
+        options->expand = true;
+        return 0;
+    case CZ_KEY_LATE:
+        options->late = true;
+        return 0;
+    case CZ_KEY_PLANT:
+        options->planted = true;
+        return 0;
+    case CZ_KEY_NO_BASELINES:
+        options->no_baselines = true;
+        return 0;
+    case CZ_KEY_TIME:
+        options->time = true;
+        return 0;
+    case CZ_KEY_EXPLAIN:
+        options->explain = true;
+        return 0;
+    case CZ_KEY_IR:
+        options->ir = arg ? arg : "scheduled";
+        if (strcmp(options->ir, "scheduled") &&
+            strcmp(options->ir, "assigned") && strcmp(options->ir, "source"))
+            argp_error(state,
+                       "--ir is source, assigned or scheduled, not \"%s\"",
+                       arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* Where an option's words go as they are; NULL: it has none such. */
+static const char **words_of(cz_cmd_options *options, int key)
+{
+    switch (key) {
+    case 'o':
+        return &options->output;
+    case CZ_KEY_TARGET:
+        return &options->target;
+    case CZ_KEY_WORLD:
+        return &options->world;
+    case CZ_KEY_MESH:
+        return &options->mesh;
+    case CZ_KEY_OPTIMIZER:
+        return &options->optimizer;
+    case CZ_KEY_HTML:
+        return &options->html;
+    case CZ_KEY_TRACE:
+        return &options->trace;
+    default:
+        return key >= CZ_KEY_SETTING && key < CZ_KEY_SETTING + CZ_N_SETTINGS
+                   ? &options->settings[key - CZ_KEY_SETTING]
+                   : NULL;
+    }
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    cz_cmd_options *options = state->input;
+    const char **words = words_of(options, key);
+
+    if (words) {
+        *words = arg;
+        return 0;
+    }
+    switch (key) {
+    case 'D':
+        options->defines[options->n_defines++] = arg;
+        return 0;
+    case 'i':
+        options->in_place = true;
+        return 0;
+    case CZ_KEY_DIAGNOSTICS:
+        options->diagnostics = parse_form(arg, state);
+        return 0;
+    case CZ_KEY_STEPS:
+        options->steps = parse_count(arg, state, "--steps");
+        return 0;
+    case CZ_KEY_SEED:
+        options->seed = parse_count(arg, state, "--seed");
+        return 0;
+    case CZ_KEY_MICROBATCHES:
+        options->microbatches = parse_count(arg, state, "--microbatches");
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->n_inputs > 0 && !options->takes_files)
+            argp_error(state, "one FILE only");
+        options->inputs[options->n_inputs++] = arg;
+        options->input = options->inputs[0];
+        return 0;
+    case ARGP_KEY_END:
+        if (!options->input && !options->print_cflags)
+            argp_error(state, "which FILE?");
+        return 0;
+    default:
+        return parse_switch(key, arg, state, options);
+    }
+}
+
+static int run_command(const cz_command *command, int argc, char **argv)
+{
+    const struct argp argp = {command->options,
+                              parse_option,
+                              command->takes_files ? "FILE..." : "FILE",
+                              command->doc,
+                              NULL,
+                              NULL,
+                              NULL};
+    cz_cmd_options options = {.takes_files = command->takes_files,
+                              .steps = 1,
+                              .microbatches = 12,
+                              .target = "cpu"};
+    char program[64];
+    int status = CZ_EXIT_ERRORS;
+
+    snprintf(program, sizeof program, "canzona %s", command->name);
+    argv[0] = program;
+    options.defines = calloc((size_t)argc + 1, sizeof *options.defines);
+    options.inputs = calloc((size_t)argc + 1, sizeof *options.inputs);
+    argp_err_exit_status = CZ_EXIT_USAGE;
+    if (options.defines && options.inputs) {
+        argp_parse(&argp, argc, argv, 0, NULL, &options);
+        status = command->run(&options);
+    }
+    free(options.defines);
+    free(options.inputs);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fputs("canzona: error: standard output cannot be written\n", stderr);
+        return CZ_EXIT_ERRORS;
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return run_command(commands[i], argc - 1, argv + 1);
+    if (strcmp(name, "--version") == 0) {
+        puts("canzona " CANZONA_VERSION);
+        return CZ_EXIT_OK;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
+        strcmp(name, "help") == 0) {
+        print_usage(stdout);
+        return CZ_EXIT_OK;
+    }
+    if (*name)
+        fprintf(stderr, "canzona: there is no command \"%s\"\n\n", name);
+    print_usage(stderr);
+    return CZ_EXIT_USAGE;
+}

@@ -1,0 +1,202 @@
+/* canzona plan: plan, and print it as a screen, JSON, IR or an explanation;
+ * write a page and a trace. */
+#define _POSIX_C_SOURCE 200809L
+#include "frontend/cmd/cmd.h"
+
+#include "frontend/cmd/tiles.h"
+#include "frontend/cmd/look.h"
+#include "frontend/cmd/target.h"
+#include "frontend/report/explain.h"
+#include "frontend/report/page/page.h"
+#include "frontend/document/plan/plan.h"
+#include "frontend/report/screen.h"
+#include "frontend/report/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct argp_option options[] = {
+    CZ_OPTION_DEFINE,
+    CZ_OPTION_DIAGNOSTICS,
+    {"json", CZ_KEY_JSON, NULL, 0, "Print the plan as JSON (canzona.plan/1)",
+     0},
+    {"target", CZ_KEY_TARGET, "NAME", 0,
+     "With --json, sm_80 or sm_90a: what a GPU takes besides (default: cpu, "
+     "nothing)",
+     0},
+    {"ir", CZ_KEY_IR, "STAGE", OPTION_ARG_OPTIONAL,
+     "Print IR: source, assigned or scheduled (default)", 0},
+    {"html", CZ_KEY_HTML, "FILE", 0, "Write a page about the plan", 0},
+    {"trace", CZ_KEY_TRACE, "FILE", 0,
+     "Write the timeline of a step, for Perfetto", 0},
+    {"explain", CZ_KEY_EXPLAIN, NULL, 0,
+     "Print why the plan is as it is, and what would help", 0},
+    {"no-baselines", CZ_KEY_NO_BASELINES, NULL, 0,
+     "Compare the plan with no other; JSON has an empty list of them", 0},
+    {"time", CZ_KEY_TIME, NULL, 0,
+     "Print the processor time of each part to standard error", 0},
+    {0}};
+
+static cz_job_goal goal_of(const cz_cmd_options *given)
+{
+    if (given->ir && strcmp(given->ir, "source") == 0)
+        return CZ_JOB_LOWERED;
+    if (given->ir && strcmp(given->ir, "assigned") == 0)
+        return CZ_JOB_ASSIGNED;
+    return CZ_JOB_PLANNED;
+}
+
+/* Blocks where a terminal says that it writes UTF-8. */
+static cz_bar_style style_of(int file)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    const char *said = NULL;
+
+    for (int i = 0; i < 3 && !(said && *said); i++)
+        said = getenv(names[i]);
+    return isatty(file) && said &&
+                   (strstr(said, "UTF-8") || strstr(said, "utf8"))
+               ? CZ_BARS_BLOCKS
+               : CZ_BARS_ASCII;
+}
+
+/* Of each rank, by the tiles that `build` chooses. */
+static const int64_t *batch_bytes(cz_job *job)
+{
+    int64_t *bytes = CZ_NEW(&job->arena, int64_t, job->view->n_ranks);
+    cz_text said = {0};
+    cz_build_tiles tiles;
+
+    cz_emit_batch_bytes(
+        job->view, cz_build_tiles_open(&job->arena, job->view, &said, &tiles),
+        bytes);
+    cz_text_fini(&said);
+    return bytes;
+}
+
+static void print_json(const cz_cmd_options *given, cz_job *job, cz_text *out)
+{
+    bool has_gpu = false;
+
+    cz_target_take("plan", given->target, strlen(given->target), &has_gpu);
+    cz_report_json(job->view, job->plan_hash, !given->no_baselines,
+                   has_gpu ? batch_bytes(job) : NULL, out);
+}
+
+/* `look` is NULL where nothing was asked for that needs it. */
+static void print(const cz_cmd_options *given, cz_job *job, const cz_look *look)
+{
+    cz_text out = {0};
+
+    if (given->ir)
+        cz_ir_print(job->ir, &out);
+    else if (given->json)
+        print_json(given, job, &out);
+    else if (given->explain)
+        cz_report_explain(look, &out);
+    else
+        cz_report_screen(job->view, job->plan_hash, style_of(STDOUT_FILENO),
+                         &out);
+    fwrite(cz_text_string(&out), 1, out.n, stdout);
+    cz_text_fini(&out);
+}
+
+typedef void (*report)(const cz_look *look, cz_text *out);
+
+static void write_report(cz_job *job, const cz_look *look, const char *path,
+                         report make)
+{
+    const char *why = "cannot be written";
+    cz_text out = {0};
+
+    if (!path)
+        return;
+    make(look, &out);
+    if (!cz_text_write_file(&out, path, &why))
+        cz_diag_error(&job->diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s", path,
+                      why);
+    cz_text_fini(&out);
+}
+
+static int show(const cz_cmd_options *given, cz_job *job)
+{
+    const cz_look *look = NULL;
+
+    if (given->html || given->trace || given->explain) {
+        look = cz_cmd_look(job, given);
+        if (!look)
+            return cz_job_status(job);
+    }
+    write_report(job, look, given->html, cz_report_html);
+    write_report(job, look, given->trace, cz_report_trace);
+    if (given->trace && job->view->n_ranks > CZ_TRACE_MAX_RANKS)
+        fprintf(stderr, "canzona plan: %s has the first %d of %d ranks\n",
+                given->trace, CZ_TRACE_MAX_RANKS, job->view->n_ranks);
+    if (cz_job_status(job) == CZ_EXIT_OK)
+        print(given, job, look);
+    return cz_job_status(job);
+}
+
+/* What looks at a plan wants a whole one, and one thing is printed. */
+static bool is_clear(const cz_cmd_options *given)
+{
+    const bool looks = given->html || given->trace || given->explain;
+
+    if (given->ir && looks)
+        fputs("canzona plan: --ir goes without --html, --trace and "
+              "--explain\n",
+              stderr);
+    else if (given->json && given->explain)
+        fputs("canzona plan: --json or --explain, not both\n", stderr);
+    else
+        return true;
+    return false;
+}
+
+static void print_time(cz_parts *parts)
+{
+    cz_text out = {0};
+
+    cz_parts_end(parts, CZ_PART_REPORT);
+    cz_parts_print(parts, &out);
+    fputs(cz_text_string(&out), stderr);
+    cz_text_fini(&out);
+}
+
+static int run(const cz_cmd_options *given)
+{
+    bool has_gpu = false;
+    cz_job job;
+    int status;
+
+    if (!is_clear(given))
+        return CZ_EXIT_USAGE;
+    if (!cz_target_take("plan", given->target, strlen(given->target), &has_gpu))
+        return CZ_EXIT_INFEASIBLE;
+    if (has_gpu && !given->json) {
+        fputs("canzona plan: --target goes with --json\n", stderr);
+        return CZ_EXIT_USAGE;
+    }
+    status = cz_job_open(&job, given, goal_of(given));
+    if (status == CZ_EXIT_OK)
+        status = show(given, &job);
+    if (status == CZ_EXIT_OK && given->time)
+        print_time(&job.parts);
+    cz_job_close(&job);
+    return status;
+}
+
+const cz_command cz_command_plan = {
+    "plan",
+    "plan, verify, and show the plan",
+    options,
+    "Plan FILE, verify the plan and print one screen about it.\v"
+    "Examples:\n\n"
+    "  canzona plan examples/qwen3-32b.cz\n"
+    "  canzona plan --json -D mesh.dp=8 examples/qwen3-32b.cz\n"
+    "  canzona plan --html=plan.html --trace=plan.trace.json "
+    "examples/gpt.cz\n"
+    "  canzona plan --explain examples/qwen3-32b.cz\n",
+    run,
+    false};

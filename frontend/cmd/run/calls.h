@@ -1,0 +1,46 @@
+/* The interpreter beside a run, update after update, for run --check. */
+#ifndef CZ_FRONTEND_CMD_RUN_CALLS_H
+#define CZ_FRONTEND_CMD_RUN_CALLS_H
+
+#include "dsl/reference/reference.h"
+#include "frontend/cmd/cmd.h"
+#include "frontend/cmd/run/ranks.h"
+
+/* One parameter on its way through the steps. */
+typedef struct cz_repetition {
+    cz_job *job;
+    const cz_run_request *request;
+    const cz_run_result *result;
+    const cz_run_result *after; /* [steps - 1] the run after each step but the
+                                 * last; NULL: states are its own */
+    cz_arena arena;
+    int rule, param, n_states;
+    int64_t n;
+    double *first, *value, *grad;
+    double **states;
+    double *spreads; /* [n_states] norms of what rounding may add in one call */
+    double spread;   /* of what it may add to the parameter in all calls */
+    float *sample, *leaf;
+} cz_repetition;
+
+/* Whether a rule has factorisations. */
+bool cz_calls_have_factors(const cz_plan_view *view, int rule);
+
+/* How many updates the interpreter computes for one of a rule's. */
+int cz_calls_per_update(const cz_plan_view *view, int rule);
+
+/* The run's results after 1, 2, ... steps, all but the last; NULL: no rule
+ * needs them, or they would take long, or a run failed.  Lives in the job's
+ * arena. */
+const cz_run_result *cz_calls_run_shorter(cz_job *job,
+                                          const cz_run_request *request);
+
+/* One update from where the repetition stands: with the run's states from
+ * where each is computed, if it knows them; adds to spreads, too. */
+void cz_calls_take(cz_repetition *r, int step, const cz_interp_call *call);
+
+/* Compares states after a step with the run's, and goes on with these.  False,
+ * and an error, if one is beyond the bound. */
+bool cz_calls_take_over(cz_repetition *r, int step, double bound);
+
+#endif

@@ -1,0 +1,262 @@
+/* The run again, in float64: the same gradients, whole tensors, one rank.
+ *
+ * Errors and bounds are those of dsl/plan/error_bound.h: where values pass
+ * through bf16, one that lies near a tie may round the other way, a relative
+ * 2^-8, and what is rounded to travel is not rounded here.  The parameter's own
+ * rounding, once a step, comes on top.
+ */
+#include "frontend/cmd/run/reference.h"
+
+#include "dsl/plan/error_bound.h"
+#include "dsl/plan/state.h"
+#include "frontend/cmd/run/calls.h"
+#include "frontend/cmd/run/gradient.h"
+
+#include <math.h>
+#include <string.h>
+
+#define INITIAL_SCALE 0.02f
+#define FLOPS_LIMIT 2000000000 /* per rule, over all steps */
+
+static double round_to(cz_dtype dtype, float value)
+{
+    return cz_interp_round(dtype, (double)value);
+}
+
+static cz_dtype dtype_of(const char *name)
+{
+    cz_dtype dtype = CZ_F32;
+
+    cz_dtype_find(name, &dtype);
+    return dtype;
+}
+
+static uint64_t tensor_of(const cz_repetition *r)
+{
+    return cz_sample_tensor(r->job->view->params[r->param].name);
+}
+
+static void begin(cz_repetition *r)
+{
+    const cz_plan_view *view = r->job->view;
+    const cz_view_family *family =
+        &view->families[view->params[r->param].family];
+    const cz_fact_rule *rule = view->rules[r->rule].fact;
+    const cz_sample sample = {r->request->seed, tensor_of(r), -1, -1};
+
+    r->n = family->elements;
+    r->n_states = rule->states.n;
+    r->first = CZ_NEW(&r->arena, double, r->n);
+    r->value = CZ_NEW(&r->arena, double, r->n);
+    r->grad = CZ_NEW(&r->arena, double, r->n);
+    r->sample = CZ_NEW(&r->arena, float, r->n);
+    r->leaf = CZ_NEW(&r->arena, float, r->n);
+    r->states = CZ_NEW(&r->arena, double *, r->n_states + 1);
+    r->spreads = CZ_NEW(&r->arena, double, r->n_states + 1);
+    for (int s = 0; s < r->n_states; s++) {
+        const int64_t n =
+            cz_state_is_whole(rule, s) ? cz_state_elements(rule, s) : r->n;
+        r->states[s] = CZ_NEW(&r->arena, double, n);
+        for (int64_t i = 0; i < n; i++)
+            r->states[s][i] = cz_state_initial(rule, s, i);
+    }
+    cz_sample_fill(&sample, 0, r->n, r->sample);
+    for (int64_t i = 0; i < r->n; i++)
+        r->first[i] = r->value[i] =
+            round_to(family->dtype, r->sample[i] * INITIAL_SCALE);
+}
+
+/* As ranks hand it over: leaves that are each rounded to their type. */
+static void fill_grad(cz_repetition *r, int step)
+{
+    const int n = r->request->microbatches;
+    const cz_plan_view *view = r->job->view;
+    const cz_fact_reduction *reduction =
+        cz_view_family_reduction(view, view->params[r->param].family);
+    const cz_dtype dtype = dtype_of(reduction->dtype);
+    const int64_t merged =
+        n / (cz_view_extent(view, &reduction->reduce_axes) * reduction->leaves);
+    const float scale = (float)cz_run_leaf_scale(view, reduction, n);
+
+    memset(r->grad, 0, (size_t)r->n * sizeof *r->grad);
+    for (int m = 0; m < n; m++) {
+        const cz_sample sample = {r->request->seed, tensor_of(r), m, step};
+        cz_sample_fill(&sample, 0, r->n, r->sample);
+        for (int64_t i = 0; i < r->n; i++)
+            r->leaf[i] = (m % merged ? r->leaf[i] : 0) + r->sample[i];
+        for (int64_t i = 0; i < r->n && (m + 1) % merged == 0; i++)
+            r->grad[i] += round_to(dtype, r->leaf[i] * scale);
+    }
+    for (int64_t i = 0; i < r->n; i++)
+        r->grad[i] /= (double)reduction->terms;
+}
+
+/* The coefficient of clipping, as dsl/SCHEDULE.md defines it. */
+static double clip_of(const cz_repetition *r, int step)
+{
+    const double bound = r->job->view->policy->clip;
+
+    return bound > 0 ? fmin(1.0, bound / (r->result->norms[step] + 1e-6)) : 1.0;
+}
+
+static void fill_externs(cz_repetition *r, int step)
+{
+    const cz_plan_view *view = r->job->view;
+    const cz_fact_rule *rule = view->rules[r->rule].fact;
+
+    for (int k = 0; k < rule->states.n; k++) {
+        if (!cz_state_is_extern(rule, k))
+            continue;
+        const int64_t n = cz_state_elements(rule, k);
+        float *values = CZ_NEW(&r->arena, float, n);
+        cz_sample_extern(r->request->seed, view->params[r->param].name,
+                         rule->states.v[k], step, n, values);
+        for (int64_t i = 0; i < n; i++)
+            r->states[k][i] = (double)values[i];
+    }
+}
+
+static void take_step(cz_repetition *r, int step)
+{
+    const cz_plan_view *view = r->job->view;
+    const cz_interp_call call = {
+        .rule = r->rule,
+        .form = CZ_INTERP_MATH,
+        .round = true,
+        .count = r->n,
+        .t = step + 1,
+        .turn = view->params[r->param].turn,
+        .name = view->params[r->param].name,
+        .clip = clip_of(r, step),
+        .hypers = view->uses[view->rules[r->rule].use]->defaults.v,
+        .grad = r->grad,
+        .param = r->value,
+        .states = (const double *const *)r->states,
+        .param_out = r->value,
+        .states_out = r->states};
+
+    if (cz_calls_have_factors(view, r->rule))
+        cz_calls_take(r, step, &call);
+    else
+        cz_interp_rule(r->job->ir, view, &call);
+}
+
+static double run_value(const cz_repetition *r, cz_dtype dtype, int64_t i)
+{
+    const unsigned char *bytes =
+        r->result->tensors[r->result->first_tensor[r->param]].bytes;
+    czr_bf16 narrow;
+    float value;
+
+    if (dtype == CZ_BF16) {
+        memcpy(&narrow, bytes + i * 2, sizeof narrow);
+        return (double)czr_bf16_to_f32(narrow);
+    }
+    memcpy(&value, bytes + i * 4, sizeof value);
+    return (double)value;
+}
+
+/* Error of the update, and the bound that it must keep. */
+static double compare(const cz_repetition *r, double *bound)
+{
+    const cz_plan_view *view = r->job->view;
+    const cz_dtype dtype = view->families[view->params[r->param].family].dtype;
+    const double ulp = dtype == CZ_BF16 ? 0x1p-8 : 0x1p-23 * r->request->steps;
+    double error = 0, update = 0, size = 0;
+
+    for (int64_t i = 0; i < r->n; i++) {
+        const double difference = run_value(r, dtype, i) - r->value[i];
+        const double moved = r->value[i] - r->first[i];
+        error += difference * difference;
+        update += moved * moved;
+        size += r->value[i] * r->value[i];
+    }
+    *bound = (double)cz_error_bound(view, r->rule) / CZ_ERROR_UNIT +
+             (update > 0 ? (ulp * sqrt(size) + r->spread) / sqrt(update) : 0);
+    return update > 0 ? sqrt(error / update) : sqrt(error);
+}
+
+static int first_param(const cz_plan_view *view, int rule)
+{
+    int best = -1;
+
+    for (int f = 0; f < view->n_families; f++)
+        if (view->families[f].rule == rule &&
+            (best < 0 ||
+             view->families[f].elements <
+                 view->families[view->params[best].family].elements))
+            best = view->families[f].first_param;
+    return best;
+}
+
+static bool is_affordable(const cz_plan_view *view, int rule, int64_t elements,
+                          const cz_run_request *request)
+{
+    const int64_t flops = elements * request->microbatches * 32 +
+                          cz_view_rule_flops(view, rule, 1, elements) *
+                              cz_calls_per_update(view, rule);
+
+    return flops <= FLOPS_LIMIT / (request->steps ? request->steps : 1);
+}
+
+/* Repeat one rule; false if it is beyond its bound. */
+static bool repeat(cz_repetition *r, double *error, double *bound)
+{
+    const double of_states =
+        (double)cz_error_bound(r->job->view, r->rule) / CZ_ERROR_UNIT;
+    bool ok = true;
+
+    cz_arena_init(&r->arena);
+    begin(r);
+    for (int step = 0; step < r->request->steps; step++) {
+        fill_grad(r, step);
+        fill_externs(r, step);
+        take_step(r, step);
+        if (r->after)
+            ok = cz_calls_take_over(r, step, of_states) && ok;
+    }
+    *error = compare(r, bound);
+    cz_arena_fini(&r->arena);
+    if (*error <= *bound)
+        return ok;
+    cz_diag_error(&r->job->diags, CZ_CHECK_FAILED, (cz_span){0},
+                  "%s is %.2e of its update from the float64 interpreter "
+                  "(bound %.2e)",
+                  r->job->view->params[r->param].name, *error, *bound);
+    return false;
+}
+
+bool cz_run_reference(cz_job *job, const cz_run_request *request,
+                      const cz_run_result *result)
+{
+    const cz_plan_view *view = job->view;
+    const cz_run_result *after =
+        result->last.step ? cz_calls_run_shorter(job, request) : NULL;
+    int n_checked = 0;
+    bool ok = true;
+
+    for (int rule = 0; rule < view->n_rules && result->last.step; rule++) {
+        cz_repetition r = {.job = job,
+                           .request = request,
+                           .result = result,
+                           .after =
+                               cz_calls_have_factors(view, rule) ? after : NULL,
+                           .rule = rule,
+                           .param = first_param(view, rule)};
+        double error, bound;
+        if (r.param < 0 ||
+            !is_affordable(
+                view, rule,
+                view->families[view->params[r.param].family].elements, request))
+            continue;
+        n_checked++;
+        if (!repeat(&r, &error, &bound))
+            ok = false;
+        else
+            printf("float64   %s: %.2e of the update (bound %.2e)\n",
+                   view->params[r.param].name, error, bound);
+    }
+    printf("float64   %d of %d rules repeated by the interpreter\n", n_checked,
+           view->n_rules);
+    return ok;
+}

@@ -1,0 +1,299 @@
+/* canzona run: build for this machine, execute on N ranks, on threads or on one
+ * GPU, and, with --check, hold the result against one rank, the interpreter and
+ * the plan. */
+#include "frontend/cmd/cmd.h"
+
+#include "frontend/cmd/tiles.h"
+#include "frontend/cmd/run/check.h"
+#include "frontend/cmd/run/gpu.h"
+#include "frontend/cmd/run/program.h"
+#include "frontend/cmd/run/ranks.h"
+#include "frontend/cmd/target.h"
+
+#include "runtime/cuda/rank.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct argp_option options[] = {
+    CZ_OPTION_DEFINE,
+    CZ_OPTION_DIAGNOSTICS,
+    {"target", CZ_KEY_TARGET, "NAME", 0,
+     "cpu, or sm_80 or sm_90a: all ranks on this machine's first GPU (default: "
+     "cpu)",
+     0},
+    {"world", CZ_KEY_WORLD, "NAME", 0,
+     "threads, on a GPU loopback (others: not supported yet)", 0},
+    {"steps", CZ_KEY_STEPS, "N", 0, "Optimizer steps (default 1)", 0},
+    {"seed", CZ_KEY_SEED, "N", 0, "Of parameters and gradients (default 0)", 0},
+    {"microbatches", CZ_KEY_MICROBATCHES, "N", 0,
+     "Gradients of one step, over all ranks (default 12)", 0},
+    {"check", CZ_KEY_CHECK, "bits|values", OPTION_ARG_OPTIONAL,
+     "Compare with one rank, the interpreter and the plan, which is strict "
+     "then (bits, the default); or without one rank, the plan as `build` makes "
+     "it",
+     0},
+    {"late", CZ_KEY_LATE, NULL, 0,
+     "Run every stream as late as its waits allow; not on a GPU", 0},
+    {"plant-rank-order", CZ_KEY_PLANT, NULL, OPTION_HIDDEN, "", 0},
+    {0}};
+
+/* Does a bar, on a terminal only. */
+static void show_progress(int step, const czr_result *result, void *user)
+{
+    const cz_cmd_options *given = user;
+
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\rstep %d of %lld  grad norm %.4g ", step + 1,
+                (long long)given->steps, result->grad_norm);
+    if (isatty(STDERR_FILENO) && step + 1 == given->steps)
+        fputs("\r\033[K", stderr);
+}
+
+static bool members_divide(cz_job *job, const cz_cmd_options *given)
+{
+    int64_t members = 1;
+    bool divide = given->microbatches > 0;
+
+    for (int k = 0; k < job->view->n_reductions; k++) {
+        const int64_t n =
+            cz_view_extent(job->view, &job->view->reductions[k].reduce_axes);
+        divide = divide && given->microbatches % n == 0;
+        members = n > members ? n : members;
+    }
+    if (divide)
+        return true;
+    cz_diag_error(&job->diags, CZ_BAD_OPTION, (cz_span){0},
+                  "%lld microbatches do not divide over %lld ranks that sum "
+                  "gradients; try --microbatches=%lld",
+                  (long long)given->microbatches, (long long)members,
+                  (long long)(members * (given->microbatches / members + 1)));
+    return false;
+}
+
+static void print_summary(const cz_job *job, const cz_cmd_options *given,
+                          const cz_run_result *result)
+{
+    printf(
+        "%s: %lld steps on %d ranks, %.3f s per step, %lld skipped, grad "
+        "norm %.6g\n",
+        job->view->program->name, (long long)given->steps, job->view->n_ranks,
+        given->steps ? result->seconds / (double)given->steps : 0.0,
+        (long long)(given->steps - result->last.step), result->last.grad_norm);
+}
+
+/* ---- a GPU's lines ------------------------------------------------------- */
+
+static void print_gpu(const cz_run_gpu *gpu)
+{
+    const czr_context *context = gpu->context;
+    int major, minor;
+
+    czr_nvrtc_version(gpu->nvrtc, &major, &minor);
+    printf("gpu       %s, compute capability %d.%d, driver for CUDA %d.%d, "
+           "NVRTC %d.%d\n",
+           context->name, context->major, context->minor,
+           gpu->driver->version / 1000, gpu->driver->version % 1000 / 10, major,
+           minor);
+}
+
+static void print_kernel(void *user, const char *line)
+{
+    (void)user;
+    printf("kernel    %s\n", line);
+}
+
+/* What equal matrices that are computed as one take besides. */
+static void print_batches(const cz_job *job, const czr_cuda_program *program)
+{
+    int64_t most = 0, all = 0;
+
+    for (int rank = 0; rank < job->view->n_ranks; rank++) {
+        const int64_t bytes = czr_cuda_batch_bytes(program, rank);
+        most = bytes > most ? bytes : most;
+        all += bytes;
+    }
+    if (all)
+        printf("batches   %lld bytes behind the arena of a rank at most, %lld "
+               "of all ranks\n",
+               (long long)most, (long long)all);
+}
+
+static void print_graphs(const cz_cmd_options *given,
+                         const cz_run_result *result)
+{
+    if (result->graphs == 0 || given->steps < 2)
+        printf("graphs    none: %s\n",
+               given->steps < 2 ? "the first step is never one"
+                                : "something in a step waits for the GPU");
+    else
+        printf("graphs    %d; %.6f s per step behind the first\n",
+               result->graphs,
+               (result->seconds - result->first_seconds) /
+                   (double)(given->steps - 1));
+}
+
+/* ---- a run ---- */
+
+/* What was opened for a run. */
+typedef struct opened {
+    cz_loaded loaded;
+    cz_run_gpu gpu;
+    bool has_gpu;
+} opened;
+
+static bool open_run(cz_job *job, const cz_cmd_options *given, opened *o)
+{
+    cz_build_tiles tiles;
+    cz_text said = {0}; /* of products that kernels' lines name, too */
+
+    if (!o->has_gpu)
+        return cz_loaded_open(job->view, job->plan_hash, &job->diags,
+                              &o->loaded);
+    if (!cz_run_gpu_open(given->target, &job->diags, &o->gpu))
+        return false;
+    print_gpu(&o->gpu);
+    const bool ok = cz_loaded_open_cuda(
+        job->view, job->plan_hash,
+        cz_build_tiles_open(&job->arena, job->view, &said, &tiles), &job->diags,
+        &o->loaded);
+    cz_text_fini(&said);
+    return ok;
+}
+
+static void close_run(opened *o)
+{
+    cz_loaded_close(&o->loaded);
+    cz_run_gpu_close(&o->gpu);
+}
+
+static bool report_run(cz_job *job, czr_status status,
+                       const cz_run_result *result)
+{
+    if (status == CZR_OK)
+        return true;
+    cz_diag_error(&job->diags, result->is_unopened ? CZ_NO_GPU : CZ_RUN_FAILED,
+                  (cz_span){0}, "%s", result->error);
+    if (status == CZR_ERR_HYPER)
+        cz_diag_note(&job->diags, (cz_span){0},
+                     "give it a value in the source, or with -D NAME=VALUE");
+    if (result->is_unopened && status == CZR_ERR_NO_MEMORY)
+        cz_diag_note(&job->diags, (cz_span){0},
+                     "one GPU has the memory of all %d ranks in loop-back",
+                     job->view->n_ranks);
+    return false;
+}
+
+static bool execute(cz_job *job, const cz_cmd_options *given, const opened *o,
+                    cz_run_request *request)
+{
+    cz_run_result result;
+
+    request->program = o->loaded.program;
+    request->cuda = o->loaded.cuda;
+    if (!report_run(job, cz_run_ranks(request, &job->arena, &result), &result))
+        return false;
+    print_summary(job, given, &result);
+    if (o->has_gpu) {
+        print_batches(job, o->loaded.cuda);
+        print_graphs(given, &result);
+    }
+    return !given->check || cz_run_check(job, given, request, &result);
+}
+
+static bool lacks_gpu(const cz_diags *diags)
+{
+    for (int i = 0; i < diags->n; i++)
+        if (diags->list[i].code == CZ_NO_GPU)
+            return true;
+    return false;
+}
+
+/* An exit status. */
+static int build_and_run(cz_job *job, const cz_cmd_options *given, bool has_gpu)
+{
+    opened o = {.has_gpu = has_gpu};
+    cz_run_request request = {.view = job->view,
+                              .seed = (uint64_t)given->seed,
+                              .steps = (int)given->steps,
+                              .microbatches = (int)given->microbatches,
+                              .late_device = given->late,
+                              .planted = given->planted,
+                              .gpu = has_gpu ? &o.gpu : NULL,
+                              .progress = show_progress,
+                              .say = print_kernel};
+    bool ok;
+
+    request.user = CZ_NEW(&job->arena, cz_cmd_options, 1);
+    memcpy(request.user, given, sizeof *given);
+    ok = members_divide(job, given) && open_run(job, given, &o) &&
+         execute(job, given, &o, &request);
+    close_run(&o);
+    if (ok)
+        return CZ_EXIT_OK;
+    return lacks_gpu(&job->diags) ? CZ_EXIT_NO_GPU : CZ_EXIT_ERRORS;
+}
+
+/* Whether options go together; an exit status. */
+static int check_options(const cz_cmd_options *given, bool *has_gpu)
+{
+    const char *target = given->target;
+
+    *has_gpu = false;
+    if (!cz_target_take("run", target, strlen(target), has_gpu))
+        return CZ_EXIT_INFEASIBLE;
+    const char *world = *has_gpu ? "loopback" : "threads";
+    if (given->world && strcmp(given->world, world) != 0) {
+        fprintf(stderr,
+                "canzona run: error: world \"%s\" is not supported yet where "
+                "the target is %s: %s is\n",
+                given->world, target, world);
+        return CZ_EXIT_INFEASIBLE;
+    }
+    if (!*has_gpu || (!given->late && !given->planted))
+        return CZ_EXIT_OK;
+    fprintf(stderr,
+            "canzona run: error: %s is for threads: on a GPU nobody chooses "
+            "when streams run\n",
+            given->late ? "--late" : "--plant-rank-order");
+    return CZ_EXIT_USAGE;
+}
+
+static int run(const cz_cmd_options *given)
+{
+    cz_cmd_options options_used = *given;
+    bool has_gpu;
+    cz_job job;
+    int status = check_options(given, &has_gpu);
+
+    if (status != CZ_EXIT_OK)
+        return status;
+    options_used.strict = given->strict || (given->check && !given->of_values);
+    status = cz_job_open(&job, &options_used, CZ_JOB_PLANNED);
+    if (status == CZ_EXIT_OK)
+        status = build_and_run(&job, &options_used, has_gpu);
+    cz_job_close(&job);
+    return status;
+}
+
+const cz_command cz_command_run = {
+    "run",
+    "build, and execute on the ranks of this machine",
+    options,
+    "Plan and build FILE, and execute it on as many threads as it has ranks, "
+    "with gradients of its own making; or all its ranks on one GPU, which "
+    "shows that it runs there and what comes of it, no faster than one rank.\v"
+    "On a GPU it needs the driver and NVRTC, and keeps machine code in "
+    "$XDG_CACHE_HOME/canzona or ~/.cache/canzona.  It says what computes each "
+    "product; --check compares with the bits of one rank on a thread, in the "
+    "fixed order of strict plans, --check=values what tensor cores and "
+    "libraries make of a plan with the interpreter.  Exit status 5: there is "
+    "no GPU that will do, or no driver or NVRTC, or too little memory.  "
+    "Examples:\n\n"
+    "  canzona run --steps=10 --check -D mesh.dp=2 -D mesh.tp=2 "
+    "examples/gpt.cz\n"
+    "  canzona run --steps=10 --check --target=sm_90a -D mesh.dp=2 "
+    "examples/gpt.cz\n",
+    run,
+    false};

@@ -1,0 +1,193 @@
+/* canzona simulate: training iterations of a plan and its baselines. */
+#define _POSIX_C_SOURCE 200809L
+#include "frontend/cmd/cmd.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "frontend/cmd/machine.h"
+#include "frontend/cmd/plan_text.h"
+#include "frontend/cmd/simulate_options.h"
+#include "frontend/document/figures.h"
+#include "frontend/report/simulation.h"
+
+static const struct argp_option options[] = {
+    CZ_OPTION_DEFINE,
+    CZ_OPTION_DIAGNOSTICS,
+    {"machine", CZ_SETTING_KEY(MACHINE), "NAME|FILE.cz", 0,
+     "Another machine than the plan's", 0},
+    {"tokens", CZ_SETTING_KEY(TOKENS), "N", 0,
+     "Tokens of an iteration, over all ranks (1048576)", 0},
+    {"mfu", CZ_SETTING_KEY(MFU), "PERCENT", 0,
+     "Of the machine's bf16 rate that forward and backward reach (45)", 0},
+    {"active", CZ_SETTING_KEY(ACTIVE), "PERCENT", 0,
+     "Of experts' parameters that work on a token (100)", 0},
+    {"e", CZ_SETTING_KEY(E), "PERCENT", 0,
+     "Of a link that reductions and gathers of unequal slices reach (as the "
+     "machine says, else 100)",
+     0},
+    {"jitter", CZ_SETTING_KEY(JITTER), "PERCENT", 0,
+     "Kernels are up to so much slower, at random (0)", 0},
+    {"seed", CZ_KEY_SEED, "N", 0, "Of what is random (0)", 0},
+    {"stragglers", CZ_SETTING_KEY(STRAGGLERS), "RANKS:FACTOR", 0,
+     "So many ranks are slower by a factor, as 2:1.5", 0},
+    {"json", CZ_KEY_JSON, NULL, 0, "Print JSON (canzona.simulation/1)", 0},
+    {0}};
+
+/* All that is read before anything is simulated. */
+typedef struct simulation {
+    const cz_cmd_options *given;
+    cz_arena arena;
+    cz_diags diags;
+    cz_figures figures;
+    cz_machine machine;
+    cz_simulate_options options;
+} simulation;
+
+/* ---- the machine ---- */
+
+static bool read_machine(simulation *s, bool has_defines)
+{
+    const char *name = s->given->settings[CZ_SETTING_MACHINE];
+    const int n = has_defines ? s->given->n_defines : 0;
+    cz_machine_said said;
+    if ((!name && !cz_cmd_machine_said(&s->arena, s->given->input, &s->figures,
+                                       &s->diags, &said)) ||
+        ((name || n > 0) && !cz_machine_load(&s->arena, name, s->given->defines,
+                                             n, &s->diags, &said)) ||
+        !cz_cmd_machine_fill(&s->arena, s->given->input, &said, &s->diags,
+                             &s->machine))
+        return false;
+    s->options.machine = &s->machine;
+    s->options.is_plans_machine = !name && n == 0;
+    return true;
+}
+
+/* ---- the simulation ---- */
+
+static void show_progress(const char *name)
+{
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r\033[Ksimulating %s", name);
+}
+
+static void end_progress(void)
+{
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+}
+
+static cz_simulation_row row_of(const char *name,
+                                const cz_simulate_times *times)
+{
+    return (cz_simulation_row){
+        name,           times->iteration, times->step,   times->step_gather,
+        times->forward, times->backward,  times->reduce, times->gather,
+        times->update,  times->update_sum};
+}
+
+static cz_simulation_row *simulate(simulation *s)
+{
+    const cz_figures *f = &s->figures;
+    cz_simulation_row *rows =
+        CZ_NEW(&s->arena, cz_simulation_row, f->n_baselines + 1);
+    show_progress("the plan");
+    cz_simulate_times times = cz_simulate_plan(f, &s->options);
+    rows[0] = row_of("plan", &times);
+    for (int i = 0; i < f->n_baselines; i++) {
+        show_progress(f->baselines[i].name);
+        times = cz_simulate_baseline(f, &s->options, i);
+        rows[i + 1] = row_of(f->baselines[i].name, &times);
+    }
+    end_progress();
+    return rows;
+}
+
+static int64_t replicas_of(const cz_figures *f)
+{
+    int64_t n = 1;
+    for (int a = 0; a < f->n_axes; a++)
+        n *= f->data_set >> a & 1 ? f->sizes[a] : 1;
+    return n;
+}
+
+static bool has_experts(const cz_figures *f)
+{
+    for (int p = 0; p < f->n_params; p++)
+        if (f->params[p].is_spread)
+            return true;
+    return false;
+}
+
+static void print(simulation *s, const cz_simulation_row *rows)
+{
+    const cz_simulate_options *o = &s->options;
+    const cz_simulation_report report = {
+        .figures = &s->figures,
+        .machine = s->machine.name,
+        .has_experts = has_experts(&s->figures),
+        .tokens = o->tokens,
+        .tokens_per_rank = o->tokens / replicas_of(&s->figures),
+        .mfu = o->mfu,
+        .active = o->active,
+        .e = o->uneven,
+        .jitter = o->jitter,
+        .slowdown = o->slowdown,
+        .seed = o->seed,
+        .n_stragglers = o->n_stragglers,
+        .n_rows = s->figures.n_baselines + 1,
+        .rows = rows};
+    cz_text out = {0};
+    if (s->given->json)
+        cz_simulation_json(&report, &out);
+    else
+        cz_simulation_screen(&report, &out);
+    fwrite(cz_text_string(&out), 1, out.n, stdout);
+    cz_text_fini(&out);
+}
+
+static int run_text(simulation *s, cz_text *text)
+{
+    bool is_json;
+    const int status =
+        cz_cmd_plan_text(s->given, s->given->input, &s->diags, &is_json, text);
+    if (status != CZ_EXIT_OK)
+        return status;
+    if (!cz_plan_json_read(&s->arena, s->given->input, text, &s->diags,
+                           &s->figures) ||
+        !read_machine(s, is_json))
+        return CZ_EXIT_ERRORS;
+    print(s, simulate(s));
+    return CZ_EXIT_OK;
+}
+
+static int run(const cz_cmd_options *given)
+{
+    simulation s = {.given = given};
+    cz_text text = {0};
+    if (!cz_cmd_simulate_options(given, &s.options))
+        return CZ_EXIT_USAGE;
+    cz_arena_init(&s.arena);
+    cz_diags_init(&s.diags, &s.arena);
+    const int status = run_text(&s, &text);
+    cz_print_diagnostics(&s.diags);
+    cz_text_fini(&text);
+    cz_arena_fini(&s.arena);
+    return status;
+}
+
+const cz_command cz_command_simulate = {
+    "simulate",
+    "simulate training iterations of a plan and its baselines",
+    options,
+    "Simulate training iterations of FILE, which is what `plan --json` "
+    "printed, "
+    "or a source, which is planned first.  Of the machine, -D "
+    "machine.KEY=VALUE "
+    "sets one constant.\v"
+    "Examples:\n\n"
+    "  canzona simulate --tokens=262144 examples/qwen3-32b.cz\n"
+    "  canzona plan --json examples/qwen3-32b.cz > plan.json\n"
+    "  canzona simulate --machine=h800 --e=85 plan.json\n",
+    run,
+    false};

@@ -1,0 +1,110 @@
+/* Options of a simulation: decimal numbers, read without floating point. */
+#include "frontend/cmd/simulate_options.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DECIMALS = 6 };
+
+/* Digits and up to six decimals, in millionths; `end` is behind them.  False
+ * where there are none, or too many. */
+static bool read_decimal(const char *text, int64_t *out, const char **end)
+{
+    const char *at = text;
+    int64_t value = 0;
+    int n_decimals = -1;
+    for (; (*at >= '0' && *at <= '9') || (*at == '.' && n_decimals < 0); at++) {
+        if (*at == '.') {
+            n_decimals = 0;
+            continue;
+        }
+        if (value > INT64_MAX / 10 / CZ_SIMULATE_MILLION - 1 ||
+            n_decimals == DECIMALS)
+            return false;
+        value = 10 * value + *at - '0';
+        n_decimals += n_decimals >= 0;
+    }
+    if (at == text || at[-1] == '.')
+        return false;
+    for (int i = n_decimals < 0 ? 0 : n_decimals; i < DECIMALS; i++)
+        value *= 10;
+    *out = value;
+    *end = at;
+    return true;
+}
+
+static bool complain(const char *option, const char *wanted, const char *text)
+{
+    fprintf(stderr, "canzona simulate: --%s takes %s, not \"%s\"\n", option,
+            wanted, text);
+    return false;
+}
+
+/* A percentage, as millionths of the whole. */
+static bool read_percent(const char *text, const char *option, int64_t low,
+                         int64_t high, int64_t *out)
+{
+    const char *end;
+    char wanted[64];
+    int64_t value;
+    if (!text)
+        return true;
+    snprintf(wanted, sizeof wanted, "a percentage from %" PRId64 " to %" PRId64,
+             low, high);
+    if (!read_decimal(text, &value, &end) || *end ||
+        value < low * CZ_SIMULATE_MILLION || value > high * CZ_SIMULATE_MILLION)
+        return complain(option, wanted, text);
+    *out = value / 100;
+    return true;
+}
+
+static bool read_tokens(const char *text, int64_t *out)
+{
+    const char *end;
+    int64_t value;
+    if (!text)
+        return true;
+    if (!read_decimal(text, &value, &end) || *end ||
+        value % CZ_SIMULATE_MILLION != 0 || value == 0 ||
+        value > ((int64_t)1 << 40) * CZ_SIMULATE_MILLION)
+        return complain("tokens", "a number from 1 to 2^40", text);
+    *out = value / CZ_SIMULATE_MILLION;
+    return true;
+}
+
+/* N:FACTOR */
+static bool read_stragglers(const char *text, cz_simulate_options *out)
+{
+    const char *end;
+    int64_t n;
+    if (!text)
+        return true;
+    if (!read_decimal(text, &n, &end) || *end != ':' ||
+        n % CZ_SIMULATE_MILLION != 0 || n > CZ_SIMULATE_MILLION * 1000000LL ||
+        !read_decimal(end + 1, &out->slowdown, &end) || *end ||
+        out->slowdown < CZ_SIMULATE_MILLION ||
+        out->slowdown > CZ_SIMULATE_MILLION * 1000LL)
+        return complain("stragglers", "RANKS:FACTOR, as 2:1.5", text);
+    out->n_stragglers = (int)(n / CZ_SIMULATE_MILLION);
+    return true;
+}
+
+bool cz_cmd_simulate_options(const cz_cmd_options *given,
+                             cz_simulate_options *out)
+{
+    const char *const *said = given->settings;
+    *out = (cz_simulate_options){.tokens = 1 << 20,
+                                 .mfu = 45LL * (CZ_SIMULATE_MILLION / 100),
+                                 .active = CZ_SIMULATE_MILLION,
+                                 .seed = given->seed,
+                                 .slowdown = CZ_SIMULATE_MILLION};
+    return read_tokens(said[CZ_SETTING_TOKENS], &out->tokens) &&
+           read_percent(said[CZ_SETTING_MFU], "mfu", 1, 100, &out->mfu) &&
+           read_percent(said[CZ_SETTING_ACTIVE], "active", 0, 100,
+                        &out->active) &&
+           read_percent(said[CZ_SETTING_E], "e", 1, 100, &out->uneven) &&
+           read_percent(said[CZ_SETTING_JITTER], "jitter", 0, 1000,
+                        &out->jitter) &&
+           read_stragglers(said[CZ_SETTING_STRAGGLERS], out);
+}

@@ -1,0 +1,182 @@
+/* A plan as JSON.  Every figure is an integer that follows from the numbers
+ * beside it: tests/check_plan.py computes them all again. */
+#include "frontend/document/plan/candidates.h"
+#include "frontend/document/plan/plan.h"
+
+#include <stdio.h>
+
+#include "frontend/document/plan/internal.h"
+
+void cz_report_put_axis_names(cz_report *r, const cz_ints *axes)
+{
+    cz_json_open(&r->json, '[');
+    for (int i = 0; i < axes->n; i++)
+        cz_json_string(&r->json, r->view->mesh->axes.v[axes->v[i]]);
+    cz_json_close(&r->json, ']');
+}
+
+void cz_report_put_axes(cz_report *r, const char *key, const cz_ints *axes)
+{
+    cz_json_key(&r->json, key);
+    cz_report_put_axis_names(r, axes);
+}
+
+void cz_report_put_real(cz_report *r, const char *key, double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.17g", value);
+    cz_json_put_string(&r->json, key, text);
+}
+
+static void put_header(cz_report *r, const char *hash)
+{
+    const cz_fact_program *program = r->view->program;
+    cz_json *json = &r->json;
+    cz_json_put_string(json, "schema", "canzona.plan/1");
+    cz_json_key(json, "header");
+    cz_json_open(json, '{');
+    cz_json_put_string(json, "name", program->name);
+    cz_json_put_string(json, "compiler", program->compiler);
+    cz_json_put_string(json, "source_hash", program->source_hash);
+    cz_json_put_string(json, "plan_hash", hash);
+    cz_json_put_string(json, "objective", "least time on the busiest rank");
+    cz_json_put_bool(json, "strict", program->strict != 0);
+    cz_json_key(json, "units");
+    cz_json_open(json, '{');
+    cz_json_put_string(json, "offsets", "elements");
+    cz_json_put_string(json, "flops", "floating-point operations");
+    cz_json_put_string(json, "time", "picoseconds");
+    cz_json_put_string(json, "memory", "bytes");
+    cz_json_put_string(json, "wire", "bytes");
+    cz_json_close(json, '}');
+    cz_json_close(json, '}');
+}
+
+static void put_mesh(cz_report *r)
+{
+    const cz_fact_mesh *mesh = r->view->mesh;
+    cz_json *json = &r->json;
+    cz_json_key(json, "mesh");
+    cz_json_open(json, '{');
+    cz_json_key(json, "axes");
+    cz_json_open(json, '[');
+    for (int i = 0; i < mesh->axes.n; i++) {
+        cz_json_open(json, '{');
+        cz_json_put_string(json, "name", mesh->axes.v[i]);
+        cz_json_put_int(json, "size", mesh->sizes.v[i]);
+        cz_json_close(json, '}');
+    }
+    cz_json_close(json, ']');
+    cz_json_key(json, "names");
+    cz_json_open(json, '[');
+    for (int i = 0; i < mesh->names.n; i++) {
+        int64_t storage[CZ_VIEW_MAX_AXES];
+        const cz_ints axes = cz_view_axes_of(r->view, mesh->sets.v[i], storage);
+        cz_json_open(json, '{');
+        cz_json_put_string(json, "name", mesh->names.v[i]);
+        cz_report_put_axes(r, "axes", &axes);
+        cz_json_close(json, '}');
+    }
+    cz_json_close(json, ']');
+    cz_json_put_int(json, "ranks", r->view->n_ranks);
+    cz_json_close(json, '}');
+}
+
+static void put_reductions(cz_report *r)
+{
+    cz_json *json = &r->json;
+    cz_json_key(json, "reductions");
+    cz_json_open(json, '[');
+    for (int i = 0; i < r->view->n_reductions; i++) {
+        const cz_fact_reduction *reduction = &r->view->reductions[i];
+        cz_json_open(json, '{');
+        cz_json_put_string(json, "name", reduction->sym_name);
+        cz_json_put_string(json, "dtype", reduction->dtype);
+        cz_report_put_axes(r, "reduce_axes", &reduction->reduce_axes);
+        cz_report_put_axes(r, "split_axes", &reduction->split_axes);
+        cz_json_put_int(json, "leaves", reduction->leaves);
+        cz_json_put_int(json, "terms", reduction->terms);
+        cz_json_close(json, '}');
+    }
+    cz_json_close(json, ']');
+}
+
+static void put_policy(cz_report *r)
+{
+    const cz_fact_policy *policy = r->view->policy;
+    cz_json *json = &r->json;
+    cz_json_key(json, "policy");
+    cz_json_open(json, '{');
+    cz_json_put_string(json, "master_dtype", policy->master_dtype);
+    cz_report_put_real(r, "clip", policy->clip);
+    cz_json_put_bool(json, "skip", policy->skip != 0);
+    cz_json_put_int(json, "bucket_elements", policy->bucket_elements);
+    cz_json_put_int(json, "group_bytes", policy->group_bytes);
+    cz_json_put_string(json, "tp_strategy", policy->tp_strategy);
+    cz_json_put_int(json, "tp_group", policy->tp_group);
+    cz_json_put_int(json, "memory_bytes", policy->memory_bytes);
+    cz_json_put_string(json, "form", policy->form);
+    cz_json_put_string(json, "geometry", policy->geometry);
+    cz_json_put_string(json, "layout", policy->layout);
+    cz_report_put_real(r, "tolerance", policy->tolerance);
+    cz_report_put_real(r, "wire", policy->wire);
+    cz_json_close(json, '}');
+}
+
+static void find_groups(cz_arena *arena, cz_report *r)
+{
+    int *group_of = CZ_NEW(arena, int, r->view->n_params);
+    r->groups = cz_report_groups(arena, r->view, &r->n_groups);
+    for (int p = 0; p < r->view->n_params; p++)
+        group_of[p] = -1;
+    for (int g = 0; g < r->n_groups; g++)
+        for (int i = 0; i < r->groups[g].n; i++)
+            group_of[r->groups[g].params[i]] = g;
+    r->group_of = group_of;
+}
+
+static void find_times(cz_report *r)
+{
+    r->has_machine = cz_machine_of(r->arena, r->view, &r->machine);
+    if (r->has_machine) {
+        r->times = cz_stage_times(r->arena, r->view, &r->machine);
+        r->forms = cz_forms_find(r->arena, r->view, &r->machine);
+    } else {
+        r->times = CZ_NEW(r->arena, cz_stage_time, r->view->n_stages + 1);
+    }
+    r->rank_ps = cz_rank_times(r->arena, r->view, r->times);
+}
+
+void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
+                    const int64_t *batch_bytes, cz_text *out)
+{
+    cz_arena arena;
+    cz_arena_init(&arena);
+    cz_report r = {.arena = &arena,
+                   .view = view,
+                   .metrics = cz_metrics_build(&arena, view),
+                   .batch_bytes = batch_bytes,
+                   .frequencies = cz_frequencies(&arena, view, CZ_MEAN_UPDATE)};
+    r.spare_bytes = cz_candidates_spare(view, r.metrics);
+    find_groups(&arena, &r);
+    find_times(&r);
+    cz_json_init(&r.json, out);
+    cz_json_open(&r.json, '{');
+    put_header(&r, hash);
+    put_mesh(&r);
+    put_policy(&r);
+    put_reductions(&r);
+    cz_report_put_lists(&r);
+    cz_report_put_schedule(&r);
+    cz_report_put_metrics(&r);
+    cz_json_key(&r.json, "baselines");
+    cz_json_open(&r.json, '[');
+    if (baselines)
+        cz_report_put_baselines(&r);
+    cz_json_close(&r.json, ']');
+    cz_report_put_constants(&r);
+    cz_report_put_geometries(&r);
+    cz_report_put_groupings(&r);
+    cz_json_close(&r.json, '}');
+    cz_arena_fini(&arena);
+}

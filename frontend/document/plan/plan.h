@@ -1,0 +1,14 @@
+/* A plan as JSON, schema canzona.plan/1: tests/plan.schema.json. */
+#ifndef CZ_FRONTEND_DOCUMENT_PLAN_PLAN_H
+#define CZ_FRONTEND_DOCUMENT_PLAN_PLAN_H
+
+#include "dsl/base/text.h"
+#include "dsl/plan/plan.h"
+
+/* Appends to `out`.  The view is of a scheduled plan; `hash` is its hash in
+ * hex.  Without baselines their list is empty.  batch_bytes: of each rank what
+ * its batches take on a GPU; NULL: nobody asked. */
+void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
+                    const int64_t *batch_bytes, cz_text *out);
+
+#endif

@@ -1,0 +1,30 @@
+/* What the stages of a pipeline have and do, read off the plan view. */
+#ifndef CZ_FRONTEND_DOCUMENT_PLAN_STAGES_H
+#define CZ_FRONTEND_DOCUMENT_PLAN_STAGES_H
+
+#include "dsl/base/arena.h"
+#include "dsl/base/text.h"
+#include "dsl/plan/metrics.h"
+
+int64_t cz_report_n_stages(const cz_plan_view *view); /* 1: no pipeline */
+/* Whether a family is at home on some stages alone, and on this one. */
+bool cz_report_is_staged(const cz_plan_view *view,
+                         const cz_fact_family *family);
+bool cz_report_has_stage(const cz_plan_view *view, const cz_fact_family *family,
+                         int64_t stage);
+
+typedef struct cz_stage_facts {
+    int n_layers;     /* values of the first index that is dealt out */
+    int64_t elements; /* logical, of all parameters that it has */
+    cz_spread flops;  /* of its ranks */
+} cz_stage_facts;
+
+/* One per stage, in the arena; *n is 0 where there is no pipeline. */
+cz_stage_facts *cz_report_stages(cz_arena *arena, const cz_plan_view *view,
+                                 const cz_metrics *metrics, int *n);
+/* Append the screen's lines about stages, one for neighbours that are alike;
+ * none without a pipeline. */
+void cz_report_stage_lines(cz_arena *arena, const cz_plan_view *view,
+                           const cz_metrics *metrics, cz_text *out);
+
+#endif

@@ -1,0 +1,206 @@
+/* Statements under an index.  Lines that are the same under several values are
+ * one statement; statements under the same values are one group. */
+#include "frontend/import/block.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/import/condition.h"
+
+enum { WINDOW = 64 /* groups in which an `else` is looked for */ };
+
+/* A statement, and under which values it stands. */
+typedef struct statement {
+    cz_convert_line line;
+    cz_index_set values;
+    const char *condition;
+    int order;
+} statement;
+
+/* Statements under one condition: list[from..end). */
+typedef struct condition_group {
+    int from, end;
+    bool printed;
+} condition_group;
+
+/* Statements in the order of their conditions, and groups in the order in
+ * which their first statements came. */
+typedef struct statements {
+    statement *list;
+    int n;
+    condition_group *groups;
+    int n_groups;
+} statements;
+
+static int by_line(const void *left, const void *right)
+{
+    const cz_convert_member *a = left, *b = right;
+    const int order = cz_convert_line_compare(&a->line, &b->line);
+
+    return order != 0 ? order : a->value - b->value;
+}
+
+static int by_condition(const void *left, const void *right)
+{
+    const statement *a = left, *b = right;
+    const int order = strcmp(a->condition, b->condition);
+
+    return order != 0 ? order : a->order - b->order;
+}
+
+/* The statement that members[0..n) are, one for each value. */
+static statement statement_of(cz_arena *arena, const cz_convert_member *members,
+                              int n, int extent, const char *index)
+{
+    statement out = {.line = members->line,
+                     .values = {.n = extent},
+                     .order = members->order};
+
+    for (int i = 0; i < n; i++) {
+        cz_index_set_add(arena, &out.values, members[i].value);
+        if (members[i].order < out.order)
+            out.order = members[i].order;
+    }
+    out.condition = cz_condition_text(arena, out.values, index);
+    return out;
+}
+
+/* Statements with the order of their group in the file. */
+typedef struct ordered_group {
+    condition_group group;
+    int order;
+} ordered_group;
+
+static int by_order(const void *left, const void *right)
+{
+    const ordered_group *a = left, *b = right;
+
+    return a->order - b->order;
+}
+
+/* Sort the statements by condition, and what has the same one is a group. */
+static void make_groups(cz_arena *arena, statements *all)
+{
+    ordered_group *groups = CZ_NEW(arena, ordered_group, all->n);
+
+    qsort(all->list, (size_t)all->n, sizeof *all->list, by_condition);
+    for (int at = 0, end; at < all->n; at = end) {
+        const statement *first = &all->list[at];
+        for (end = at + 1; end < all->n && strcmp(all->list[end].condition,
+                                                  first->condition) == 0;)
+            end++;
+        groups[all->n_groups++] =
+            (ordered_group){{at, end, false}, first->order};
+    }
+    qsort(groups, (size_t)all->n_groups, sizeof *groups, by_order);
+    all->groups = CZ_NEW(arena, condition_group, all->n_groups);
+    for (int i = 0; i < all->n_groups; i++)
+        all->groups[i] = groups[i].group;
+}
+
+/* Equal lines become one statement. */
+static statements gather(cz_arena *arena, cz_convert_member *members, int n,
+                         int extent, const char *index)
+{
+    statements out = {.list = CZ_NEW(arena, statement, n)};
+
+    if (!members)
+        return out;
+    qsort(members, (size_t)n, sizeof *members, by_line);
+    for (int at = 0, end; at < n; at = end) {
+        for (end = at + 1;
+             end < n && cz_convert_line_compare(&members[at].line,
+                                                &members[end].line) == 0;)
+            end++;
+        out.list[out.n++] =
+            statement_of(arena, members + at, end - at, extent, index);
+    }
+    make_groups(arena, &out);
+    return out;
+}
+
+static const char *condition_of(statements all, int at)
+{
+    return all.list[all.groups[at].from].condition;
+}
+
+static void print_group(cz_arena *arena, statements all, int at, cz_text *out)
+{
+    condition_group *group = &all.groups[at];
+    const int n = group->end - group->from;
+    cz_convert_lines lines = {CZ_NEW(arena, cz_convert_line, n), n};
+
+    for (int i = 0; i < n; i++)
+        lines.list[i] = all.list[group->from + i].line;
+    group->printed = true;
+    cz_convert_lines_print(arena, lines, out);
+}
+
+/* The group, one of the next few, that stands under the opposite condition;
+ * or -1. */
+static int find_opposite(cz_arena *arena, statements all, int at,
+                         const char *index)
+{
+    const statement *first = &all.list[all.groups[at].from];
+    const char *condition = cz_condition_text(
+        arena, cz_index_set_complement(arena, first->values), index);
+    const int end = at + WINDOW < all.n_groups ? at + WINDOW : all.n_groups;
+
+    for (int i = at + 1; i < end; i++)
+        if (!all.groups[i].printed &&
+            strcmp(condition_of(all, i), condition) == 0)
+            return i;
+    return -1;
+}
+
+/* A condition of several lines is as many conditions, of which one holds. */
+static void print_conditional(cz_arena *arena, statements all, int at,
+                              const char *index, cz_text *out)
+{
+    const char *condition = condition_of(all, at);
+    const int opposite =
+        strchr(condition, '\n') ? -1 : find_opposite(arena, all, at, index);
+
+    for (size_t n; *condition; condition += n + (condition[n] != '\0')) {
+        n = strcspn(condition, "\n");
+        cz_text_printf(out, "if %.*s {\n", (int)n, condition);
+        print_group(arena, all, at, out);
+        if (opposite >= 0) {
+            cz_text_puts(out, "} else {\n");
+            print_group(arena, all, opposite, out);
+        }
+        cz_text_puts(out, "}\n");
+    }
+}
+
+/* " {" the statements "}" */
+static const char *block_text(cz_arena *arena, statements all,
+                              const char *index)
+{
+    cz_text out = {0};
+
+    cz_text_puts(&out, " {\n");
+    for (int at = 0; at < all.n_groups; at++) {
+        if (all.groups[at].printed)
+            continue;
+        if (*condition_of(all, at))
+            print_conditional(arena, all, at, index, &out);
+        else
+            print_group(arena, all, at, &out);
+    }
+    cz_text_puts(&out, "}");
+    const char *text = cz_arena_copy(arena, cz_text_string(&out), out.n);
+    cz_text_fini(&out);
+    return text;
+}
+
+cz_convert_line cz_convert_block(cz_arena *arena, cz_convert_member *members,
+                                 int n, int extent, const char *index)
+{
+    const statements all = gather(arena, members, n, extent, index);
+
+    if (all.n == 1 && !*all.list[0].condition)
+        return all.list[0].line;
+    return (cz_convert_line){.rest = block_text(arena, all, index)};
+}

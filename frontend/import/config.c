@@ -1,0 +1,261 @@
+/* config.json to a program.  The file stays where it is and is named by its
+ * path from the program; the compiler reads it each time. */
+#define _XOPEN_SOURCE 700
+#include "frontend/import/config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dsl/base/embedded.h"
+#include "dsl/base/utf8.h"
+#include "frontend/model/architecture.h"
+#include "frontend/program/compile.h"
+#include "frontend/names/config.h"
+#include "frontend/import/write.h"
+#include "frontend/model/mesh.h"
+
+/* ---- architectures ---- */
+
+static const char folder[] = "std/arch/", ending[] = ".cz";
+
+/* The model_type that a file of the library is named for, or NULL: a program
+ * that is imported has the storage of the configuration's publisher. */
+static const char *architecture_of(cz_arena *arena, const cz_embedded *file)
+{
+    const size_t n = strlen(file->path);
+    const size_t around = strlen(folder) + strlen(ending);
+
+    if (strncmp(file->path, folder, strlen(folder)) != 0 || n <= around)
+        return NULL;
+    return cz_arena_copy(arena, file->path + strlen(folder), n - around);
+}
+
+typedef struct names {
+    const char **list;
+    int n;
+} name_list;
+
+static name_list architectures(cz_arena *arena)
+{
+    name_list out = {NULL, 0};
+
+    for (const cz_embedded *file = cz_std_files; file->path; file++) {
+        const char *name = architecture_of(arena, file);
+        if (name && !cz_architecture_has_storage(name))
+            *CZ_PUSH(arena, out.list, out.n) = name;
+    }
+    return out;
+}
+
+static const char *joined(cz_arena *arena, name_list names)
+{
+    const char *out = "";
+
+    for (int i = 0; i < names.n; i++)
+        out = cz_arena_printf(arena, "%s%s%s", out, i > 0 ? ", " : "",
+                              names.list[i]);
+    return out;
+}
+
+static void unknown_type(const cz_convert *convert, cz_span place,
+                         const char *type, name_list known)
+{
+    const char *near = cz_diag_nearest(type, known.list, known.n);
+
+    cz_diag_error(convert->diags, CZ_UNKNOWN_NAME, place,
+                  "the library has no architecture for model_type \"%.64s\"; "
+                  "it has %s",
+                  type, joined(convert->arena, known));
+    if (near)
+        cz_diag_note(convert->diags, (cz_span){0}, "did you mean '%s'?", near);
+    cz_diag_note(convert->diags, (cz_span){0},
+                 "import the model's safetensors (a header or the index is "
+                 "enough), or write the architecture: \"Models\" in "
+                 "dsl/LANGUAGE.md");
+}
+
+/* The model_type, which the library knows; NULL after reporting. */
+static const char *find_type(const cz_convert *convert, const cz_config *config)
+{
+    const cz_config_entry *entry = cz_config_find(config, "model_type");
+    const cz_span place = {.source = config->source};
+    const name_list known = architectures(convert->arena);
+
+    if (!entry || !entry->is_scalar || entry->value.kind != CZ_VALUE_STRING) {
+        cz_diag_error(convert->diags, CZ_MISSING_KEY, place,
+                      "a configuration has a string \"model_type\"; the "
+                      "library knows %s",
+                      joined(convert->arena, known));
+        return NULL;
+    }
+    for (int i = 0; i < known.n; i++)
+        if (strcmp(known.list[i], entry->value.string) == 0)
+            return known.list[i];
+    unknown_type(convert, place, entry->value.string, known);
+    return NULL;
+}
+
+/* What Muon moves: the products with activations, no embedding, no router. */
+static const char *matrices_of(const char *type)
+{
+    static const struct {
+        const char *type, *path;
+    } table[] = {{"gpt2", "transformer.h.**.c_*.weight"},
+                 {"deepseek_v3", "model.layers.**.*_proj*.weight"}};
+
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(table[i].type, type) == 0)
+            return table[i].path;
+    return "model.layers.**.*_proj.weight";
+}
+
+/* ---- the path ---- */
+
+/* The folder of a file, without links and dots; NULL when there is none. */
+static const char *folder_of(cz_arena *arena, const char *path)
+{
+    const char *base = cz_convert_base_name(path);
+    const char *name =
+        cz_arena_printf(arena, "%.*s.", (int)(base - path), path);
+    char *real = realpath(name, NULL);
+    const char *out = real ? cz_arena_copy(arena, real, strlen(real)) : NULL;
+
+    free(real);
+    return out && strcmp(out, "/") == 0 ? "" : out;
+}
+
+/* Bytes that both begin with, up to a slash or the end. */
+static size_t common_folders(const char *a, const char *b)
+{
+    size_t common = 0;
+
+    for (size_t i = 0;; i++) {
+        const bool ends = (a[i] == '/' || !a[i]) && (b[i] == '/' || !b[i]);
+        if (ends)
+            common = i;
+        if (a[i] != b[i] || !a[i])
+            return common;
+    }
+}
+
+/* `path`, as seen from the folder of the program. */
+static const char *path_from_program(const cz_convert *convert)
+{
+    cz_arena *arena = convert->arena;
+    const char *base = cz_convert_base_name(convert->input);
+    const char *to = folder_of(arena, convert->input);
+    const char *from = folder_of(arena, convert->output ? convert->output : "");
+
+    if (!to || !from)
+        return NULL;
+    const size_t common = common_folders(from, to);
+    const char *up = "";
+    for (const char *at = from + common; *at; at++)
+        if (*at == '/')
+            up = cz_arena_printf(arena, "../%s", up);
+    const char *down = to + common + (to[common] == '/');
+    return cz_arena_printf(arena, "%s%s%s%s", up, down, *down ? "/" : "", base);
+}
+
+/* A string of the language, or NULL when none can hold the text. */
+static const char *quoted(cz_arena *arena, const char *text)
+{
+    cz_text out = {0};
+    const char *end = text + strlen(text);
+
+    cz_text_puts(&out, "\"");
+    while (*text) {
+        const size_t n = cz_utf8_length(text, (size_t)(end - text));
+        if (n == 0 || (unsigned char)*text < ' ') {
+            cz_text_fini(&out);
+            return NULL;
+        }
+        if (*text == '"' || *text == '\\')
+            cz_text_puts(&out, "\\");
+        cz_text_put(&out, text, n);
+        text += n;
+    }
+    cz_text_puts(&out, "\"");
+    const char *string = cz_arena_copy(arena, cz_text_string(&out), out.n);
+    cz_text_fini(&out);
+    return string;
+}
+
+/* ---- the program ---- */
+
+/* Compile what was written, so that a key that the configuration lacks shows
+ * now.  What is not supported yet is not the configuration's fault. */
+static bool check(const cz_convert *convert, const cz_text *text)
+{
+    cz_diags diags;
+
+    cz_diags_init(&diags, convert->arena);
+    const cz_compile_options options = {
+        .path = convert->output ? convert->output : "imported.cz",
+        .text = text,
+        .compiler = ""};
+    cz_ir_close(cz_compile(convert->arena, &options, &diags));
+    for (int i = 0; i < diags.n; i++)
+        if (diags.list[i].severity == CZ_ERROR &&
+            diags.list[i].code != CZ_UNSUPPORTED) {
+            cz_diag_error(convert->diags, diags.list[i].code, (cz_span){0},
+                          "%s", diags.list[i].message);
+            return false;
+        }
+    return true;
+}
+
+static int64_t layers_of(const cz_config *config)
+{
+    static const char *const keys[] = {"num_hidden_layers", "n_layer"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const cz_config_entry *entry = cz_config_find(config, keys[i]);
+        if (entry && entry->is_scalar && entry->value.kind == CZ_VALUE_INT)
+            return entry->value.integer;
+    }
+    return 0;
+}
+
+/* Layers that stages cannot have equally many of are listed, as even as it
+ * goes. */
+static void write_pipeline(const cz_convert *convert, const cz_config *config,
+                           cz_text *out)
+{
+    const int64_t pp = cz_convert_mesh_size(&convert->mesh, "pp");
+    const int64_t n = layers_of(config);
+
+    if (pp <= 1 || pp > CZ_MAX_STAGES || n <= 0 || n % pp == 0)
+        return;
+    cz_text_puts(out, "\nschedule {\n    pipeline (");
+    for (int64_t stage = 0; stage < pp; stage++)
+        cz_text_printf(out, "%s%" PRId64, stage > 0 ? ", " : "",
+                       n / pp + (stage < n % pp));
+    cz_text_printf(out, ")  # of %" PRId64 " layers\n}\n", n);
+}
+
+bool cz_convert_config(const cz_convert *convert, cz_text *out)
+{
+    cz_config config;
+    const char *path = path_from_program(convert);
+    const char *string = path ? quoted(convert->arena, path) : NULL;
+
+    if (!cz_config_read(convert->arena, convert->input,
+                        cz_convert_base_name(convert->input), (cz_span){0},
+                        convert->diags, &config))
+        return false;
+    const char *type = find_type(convert, &config);
+    if (type && !string)
+        cz_diag_error(convert->diags, CZ_CANNOT_READ, (cz_span){0},
+                      "no path leads from the program to '%s'", convert->input);
+    if (!type || !string)
+        return false;
+    cz_convert_write_title(convert, out);
+    cz_convert_mesh_print(&convert->mesh, out);
+    cz_text_printf(out, "model %s from %s\n\n", type, string);
+    cz_convert_write_uses(convert, matrices_of(type), out);
+    cz_convert_write_schedule(out);
+    write_pipeline(convert, &config, out);
+    return check(convert, out);
+}

@@ -1,0 +1,28 @@
+/* `canzona import`: from what trainers publish about a model to a program.
+ * Each kind of input has a file of its own, KIND.c; this one tells
+ * them apart.  (frontend/names/sources.h is about the statement `import`.) */
+#ifndef CZ_FRONTEND_IMPORT_IMPORT_H
+#define CZ_FRONTEND_IMPORT_IMPORT_H
+
+#include "frontend/import/json.h"
+#include "frontend/import/mesh.h"
+
+enum {
+    CZ_CONVERT_MAX_HEADER = 100 * 1000 * 1000, /* as safetensors has it */
+    CZ_CONVERT_MAX_JSON = CZ_CONVERT_MAX_HEADER + 8
+};
+
+typedef struct cz_convert {
+    cz_arena *arena;
+    cz_diags *diags;
+    const char *input;    /* "-": standard input */
+    const char *output;   /* the .cz, or NULL: the current folder */
+    bool adamw;           /* for everything; else Muon moves the matrices */
+    cz_convert_mesh mesh; /* as asked for; n = 0: not */
+} cz_convert;
+
+/* Read the input and append the program to `out`.  False after reporting;
+ * `out` is untouched then. */
+bool cz_convert_run(const cz_convert *convert, cz_text *out);
+
+#endif

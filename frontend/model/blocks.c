@@ -1,0 +1,225 @@
+/* Fused storage. */
+#include "frontend/model/blocks.h"
+
+#include <string.h>
+
+#include "dsl/base/checked.h"
+
+/* ---- padding ---- */
+
+bool cz_pad_read(const cz_node *call, cz_env *env, const cz_mesh *mesh,
+                 cz_diags *diags, int64_t *size, int64_t *stored)
+{
+    cz_env inner;
+    int64_t multiple;
+    if (call->n_kids != 2 || call->kids[0]->text || call->kids[1]->text) {
+        cz_diag_error(diags, CZ_WRONG_ARGUMENT, call->span,
+                      "pad() takes a size and what to make it a multiple of");
+        return false;
+    }
+    cz_mesh_bind(mesh, env, &inner);
+    if (!cz_eval_size(call->kids[0]->kids[0], &inner, diags, "dimension", 1,
+                      CZ_MAX_DIM, size) ||
+        !cz_eval_size(call->kids[1]->kids[0], &inner, diags, "multiple", 1,
+                      CZ_MAX_DIM, &multiple))
+        return false;
+    *stored = cz_round_up(*size, multiple);
+    if (*stored <= CZ_MAX_DIM)
+        return true;
+    cz_diag_error(diags, CZ_TOO_LARGE, call->span,
+                  "a dimension is at most 2^%d", CZ_MAX_DIM_BITS);
+    return false;
+}
+
+/* ---- blocks ---- */
+
+int cz_matrix_dim(const cz_family *family, int k)
+{
+    if (family->n_dims < 2)
+        return 0;
+    return family->n_dims - ((k == 0) == family->transposed ? 1 : 2);
+}
+
+/* The dimension that the optimizer sees as rows. */
+static int row_dim(const cz_family *family)
+{
+    return cz_matrix_dim(family, 0);
+}
+
+static bool add_piece(cz_blocks *blocks, cz_piece *pieces, const cz_node *node,
+                      int64_t size, cz_diags *diags)
+{
+    for (int i = 0; i < blocks->n_pieces; i++)
+        if (strcmp(pieces[i].name, node->text) == 0) {
+            cz_diag_error(diags, CZ_DUPLICATE_NAME, node->span,
+                          "two pieces are called '%s'", node->text);
+            return false;
+        }
+    pieces[blocks->n_pieces++] = (cz_piece){node->text, blocks->period, size};
+    return cz_checked_add(blocks->period, size, &blocks->period);
+}
+
+static bool check_sum(const cz_node *node, const cz_blocks *blocks,
+                      const cz_family *family, cz_diags *diags)
+{
+    const int64_t rows = family->shape[row_dim(family)];
+    int64_t sum;
+    if (cz_checked_mul(blocks->n, blocks->period, &sum) && sum == rows)
+        return true;
+    cz_diag_error(diags, CZ_SHAPE_MISMATCH, node->span,
+                  "%lld times %lld rows of pieces are not the %lld rows of the "
+                  "tensor",
+                  (long long)blocks->n, (long long)blocks->period,
+                  (long long)rows);
+    return false;
+}
+
+bool cz_blocks_build(const cz_node *node, cz_env *env, const cz_mesh *mesh,
+                     cz_diags *diags, cz_family *family)
+{
+    cz_env inner;
+    cz_blocks *blocks = CZ_NEW(env->arena, cz_blocks, 1);
+    cz_piece *pieces = CZ_NEW(env->arena, cz_piece, node->n_kids);
+    cz_mesh_bind(mesh, env, &inner);
+    if (!cz_eval_size(node->kids[0], &inner, diags, "number of repetitions", 1,
+                      CZ_MAX_DIM, &blocks->n))
+        return false;
+    for (int i = 1; i < node->n_kids; i++) {
+        int64_t size;
+        if (!cz_eval_size(node->kids[i]->kids[0], &inner, diags,
+                          "size of a piece", 1, CZ_MAX_DIM, &size) ||
+            !add_piece(blocks, pieces, node->kids[i], size, diags))
+            return false;
+    }
+    blocks->pieces = pieces;
+    for (int d = 0; d < family->n_dims; d++)
+        if (family->stored[d] != family->shape[d]) {
+            cz_diag_error(diags, CZ_UNSUPPORTED, node->span,
+                          "padding of storage that holds several matrices is "
+                          "not supported yet");
+            return false;
+        }
+    family->blocks = blocks;
+    return check_sum(node, blocks, family, diags);
+}
+
+/* ---- parts ---- */
+
+cz_part cz_part_whole(void)
+{
+    return (cz_part){.piece = -1, .repeat = -1};
+}
+
+bool cz_part_equal(const cz_part *a, const cz_part *b)
+{
+    return a->piece == b->piece && a->repeat == b->repeat &&
+           a->batch == b->batch && a->tile == b->tile && a->at[0] == b->at[0] &&
+           a->at[1] == b->at[1];
+}
+
+/* The first dimension becomes the last index. */
+static void take_batch(cz_family *family)
+{
+    const int k = family->n_indices++;
+    family->first[k] = 0;
+    family->extents[k] = family->shape[0];
+    family->spread = family->shard[0];
+    family->spread_index = k;
+    family->shared |= 1U << k;
+    family->n_dims--;
+    for (int d = 0; d < family->n_dims; d++) {
+        family->shape[d] = family->shape[d + 1];
+        family->stored[d] = family->stored[d + 1];
+        family->shard[d] = family->shard[d + 1];
+    }
+}
+
+/* Of a matrix its tile. */
+static void take_tile(cz_family *family, cz_part part)
+{
+    for (int k = 0; k < 2; k++) {
+        int64_t *size = &family->shape[cz_matrix_dim(family, k)];
+        const int64_t rest = *size - part.at[k] * part.tile;
+        *size = rest < part.tile ? rest : part.tile;
+    }
+}
+
+cz_family cz_part_family(const cz_family *family, cz_part part)
+{
+    cz_family seen = *family;
+    seen.blocks = NULL;
+    if (part.piece >= 0) {
+        const int64_t size = family->blocks->pieces[part.piece].size;
+        seen.shape[row_dim(family)] =
+            part.repeat < 0 ? size * family->blocks->n : size;
+    }
+    if (part.batch)
+        take_batch(&seen);
+    if (part.tile > 0)
+        take_tile(&seen, part);
+    return seen;
+}
+
+bool cz_part_is_stored(const cz_family *family, cz_part part)
+{
+    for (int d = 0; d < family->n_dims; d++)
+        if (family->stored[d] != family->shape[d])
+            return false;
+    return part.piece < 0 && !part.batch && part.tile == 0;
+}
+
+const char *cz_part_suffix(cz_arena *arena, const cz_family *family,
+                           cz_part part)
+{
+    if (cz_part_is_stored(family, part))
+        return "";
+    if (part.piece < 0 && !part.batch && part.tile == 0)
+        return "[unpadded]";
+    const char *text =
+        part.batch ? cz_arena_printf(arena, "{%d}", family->n_indices) : "";
+    if (part.piece >= 0)
+        text = cz_arena_printf(arena, "%s%s%s", text, *text ? "." : "",
+                               family->blocks->pieces[part.piece].name);
+    if (part.repeat >= 0)
+        text = cz_arena_printf(arena, "%s.%lld", text, (long long)part.repeat);
+    if (part.tile > 0)
+        text = cz_arena_printf(arena, "%s%s%lld,%lld", text, *text ? "." : "",
+                               (long long)part.at[0], (long long)part.at[1]);
+    return cz_arena_printf(arena, "[%s]", text);
+}
+
+/* Along the rows: a piece of all repetitions, or of one. */
+static void map_piece(const cz_blocks *blocks, cz_part part, int64_t rows[3])
+{
+    const cz_piece *piece = &blocks->pieces[part.piece];
+    rows[0] =
+        piece->base + (part.repeat < 0 ? 0 : part.repeat * blocks->period);
+    rows[1] = piece->size;
+    rows[2] = part.repeat < 0 && blocks->n > 1 ? blocks->period : piece->size;
+}
+
+/* Elements [first, first + size) of what `map` says: whole blocks of it, the
+ * last one perhaps shorter, or a part of one block (tile.h). */
+static void map_tile(int64_t map[3], int64_t first, int64_t size)
+{
+    map[0] += first / map[1] * map[2] + first % map[1];
+    if (size <= map[1] || map[1] == map[2])
+        map[1] = map[2] = size;
+}
+
+void cz_part_map(const cz_family *family, cz_part part,
+                 int64_t map[CZ_MAX_NDIM][3])
+{
+    for (int d = 0; d < family->n_dims; d++) {
+        map[d][0] = 0;
+        map[d][1] = map[d][2] = part.batch && d == 0 ? 1 : family->shape[d];
+    }
+    if (part.piece >= 0)
+        map_piece(family->blocks, part, map[row_dim(family)]);
+    if (part.tile == 0)
+        return;
+    const cz_family seen = cz_part_family(family, part);
+    for (int k = 0; k < 2; k++)
+        map_tile(map[cz_matrix_dim(family, k)], part.at[k] * part.tile,
+                 seen.shape[cz_matrix_dim(&seen, k)]);
+}

@@ -1,0 +1,208 @@
+/* What a model must be as a whole, once its parameters are known. */
+#include "frontend/model/check.h"
+
+#include "dsl/base/checked.h"
+#include "frontend/model/suggest.h"
+
+enum { MAX_NAMED = 3 };
+
+typedef struct checker {
+    cz_arena *arena;
+    const cz_mesh *mesh;
+    cz_diags *diags;
+    cz_model *model;
+    bool failed;
+} checker;
+
+/* ---- names ---- */
+
+static void check_apart(checker *c, const cz_family *a, const cz_family *b)
+{
+    if (!cz_family_overlaps(a, b))
+        return;
+    cz_diag_error(c->diags, CZ_DUPLICATE_NAME, b->node->span,
+                  "parameter %s is defined twice",
+                  cz_family_first_name(c->arena, b));
+    cz_diag_note(c->diags, a->node->span, "first here");
+    c->failed = true;
+}
+
+static void check_names(checker *c)
+{
+    const cz_model *model = c->model;
+    for (int i = 0; i < model->n; i++)
+        for (int k = 0; k < i; k++)
+            check_apart(c, &model->families[k], &model->families[i]);
+    for (int i = 0; i < model->n_ties; i++) {
+        for (int k = 0; k < model->n; k++)
+            check_apart(c, &model->families[k], &model->ties[i].names);
+        for (int k = 0; k < i; k++)
+            check_apart(c, &model->ties[k].names, &model->ties[i].names);
+    }
+}
+
+/* ---- ties ---- */
+
+/* The family's number, or -1. */
+static int find_target(const cz_model *model, const cz_tie *tie, int64_t *index)
+{
+    for (int i = 0; i < model->n; i++)
+        if (cz_tie_finds(tie, &model->families[i], index))
+            return i;
+    return -1;
+}
+
+static void check_tie(checker *c, const cz_tie *tie)
+{
+    const cz_node *path = tie->names.node->kids[1];
+    const int target = find_target(c->model, tie, NULL);
+    if (target >= 0 && !c->model->families[target].frozen)
+        return;
+    c->failed = true;
+    if (target >= 0) {
+        cz_diag_error(c->diags, CZ_UNSUPPORTED, path->span,
+                      "a tie to a frozen parameter is not supported yet");
+        return;
+    }
+    const cz_family *near = cz_suggest_family(c->arena, path, c->model);
+    cz_diag_error(c->diags, CZ_UNKNOWN_NAME, path->span,
+                  "no parameter is called '%s'",
+                  cz_family_first_name(c->arena, &tie->target));
+    if (near)
+        cz_diag_note(c->diags, path->span, "the nearest is '%s'",
+                     cz_family_first_name(c->arena, near));
+}
+
+static void check_ties(checker *c)
+{
+    for (int i = 0; i < c->model->n_ties; i++)
+        check_tie(c, &c->model->ties[i]);
+}
+
+/* ---- stages ---- */
+
+static void add_family(checker *c, const cz_family *family)
+{
+    if (c->model->n < CZ_MAX_FAMILIES) {
+        *CZ_PUSH(c->arena, c->model->families, c->model->n) = *family;
+        return;
+    }
+    if (!c->failed)
+        cz_diag_error(c->diags, CZ_TOO_LARGE, family->node->span,
+                      "more than %d families of parameters", CZ_MAX_FAMILIES);
+    c->failed = true;
+}
+
+/* Cut the member at `index` out of family `target`: the others become families
+ * behind all. */
+static void cut_out(checker *c, int target, const int64_t *index)
+{
+    for (int k = 0; k < c->model->families[target].n_indices; k++) {
+        const cz_family all = c->model->families[target];
+        cz_family rest = all;
+        rest.extents[k] = index[k] - all.first[k];
+        if (rest.extents[k] > 0)
+            add_family(c, &rest);
+        rest.first[k] = index[k] + 1;
+        rest.extents[k] = all.first[k] + all.extents[k] - rest.first[k];
+        if (rest.extents[k] > 0)
+            add_family(c, &rest);
+        c->model->families[target].first[k] = index[k];
+        c->model->families[target].extents[k] = 1;
+    }
+}
+
+/* A parameter lives wherever one of its names does. */
+static void join_homes(checker *c, const cz_tie *tie)
+{
+    int64_t index[CZ_MAX_INDICES];
+    const int target = find_target(c->model, tie, index);
+    const uint64_t home = c->model->families[target].home;
+    if ((home | tie->names.home) == home || home == 0)
+        return;
+    cut_out(c, target, index);
+    c->model->families[target].home |= tie->names.home;
+}
+
+static bool is_homeless(const cz_family *family)
+{
+    return !family->frozen && family->home == 0;
+}
+
+/* One complaint for all of them. */
+static void check_homes(checker *c)
+{
+    const cz_family *list = c->model->families;
+    const cz_node *named = NULL;
+    int64_t n = 0, n_named = 0;
+    for (int i = 0; i < c->model->n; i++)
+        n += is_homeless(&list[i]) ? cz_family_count(&list[i]) : 0;
+    if (n == 0)
+        return;
+    c->failed = true;
+    for (int i = 0; i < c->model->n && n_named < MAX_NAMED; i++) {
+        if (!is_homeless(&list[i]) || list[i].node == named)
+            continue;
+        named = list[i].node;
+        if (n_named++ == 0)
+            cz_diag_error(c->diags, CZ_NO_STAGE, named->span,
+                          "pp = %lld, and no stage is said for %lld of the "
+                          "parameters",
+                          (long long)cz_mesh_stages(c->mesh), (long long)n);
+        cz_diag_note(c->diags, named->span,
+                     list[i].n_indices > 0
+                         ? "%s, for one: deal its index out with "
+                           "`[i < n/pp]`, or write `stage first` or `stage "
+                           "last` behind it"
+                         : "%s, for one: write `stage first` or `stage last` "
+                           "behind it",
+                     cz_family_first_name(c->arena, &list[i]));
+    }
+}
+
+static void check_stages(checker *c)
+{
+    if (cz_mesh_stages(c->mesh) == 1)
+        return;
+    for (int i = 0; i < c->model->n_ties && !c->failed; i++)
+        join_homes(c, &c->model->ties[i]);
+    if (!c->failed)
+        check_homes(c);
+}
+
+/* ---- sizes ---- */
+
+static void too_large(checker *c, cz_span span, const char *what, int limit)
+{
+    cz_diag_error(c->diags, CZ_TOO_LARGE, span, "more than %d %s", limit, what);
+    c->failed = true;
+}
+
+static void count(checker *c)
+{
+    cz_model *model = c->model;
+    for (int i = 0; i < model->n && !c->failed; i++) {
+        const cz_family *family = &model->families[i];
+        const int64_t n = cz_family_count(family);
+        int64_t elements;
+        model->n_params += n;
+        if (n == 0 || n > CZ_MAX_PARAMS || model->n_params > CZ_MAX_PARAMS)
+            too_large(c, family->node->span, "parameters", CZ_MAX_PARAMS);
+        else if (!cz_checked_mul(n, cz_family_numel(family), &elements) ||
+                 !cz_checked_add(model->n_elements, elements,
+                                 &model->n_elements))
+            too_large(c, family->node->span, "bits in the count of elements",
+                      63);
+    }
+}
+
+bool cz_model_check(cz_model *model, cz_arena *arena, const cz_mesh *mesh,
+                    cz_diags *diags)
+{
+    checker c = {arena, mesh, diags, model, false};
+    static void (*const checks[])(checker * c) = {check_names, check_ties,
+                                                  count, check_stages};
+    for (size_t i = 0; i < sizeof checks / sizeof *checks && !c.failed; i++)
+        checks[i](&c);
+    return !c.failed;
+}

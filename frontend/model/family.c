@@ -1,0 +1,152 @@
+/* Parameter families. */
+#include "frontend/model/family.h"
+
+#include <string.h>
+
+#include "dsl/base/checked.h"
+
+const char *cz_family_pattern(cz_arena *arena, const cz_family *family)
+{
+    const char *out = "";
+    for (int i = 0; i < family->n_words; i++) {
+        const cz_word *word = &family->words[i];
+        const char *dot = i == 0 ? "" : ".";
+        out = word->text
+                  ? cz_arena_printf(arena, "%s%s%s", out, dot, word->text)
+                  : cz_arena_printf(arena, "%s%s{%d}", out, dot, word->index);
+    }
+    return out;
+}
+
+void cz_family_words(cz_arena *arena, const cz_family *family,
+                     const int64_t *index, const char **words)
+{
+    for (int i = 0; i < family->n_words; i++) {
+        const cz_word *word = &family->words[i];
+        words[i] = word->text ? word->text
+                              : cz_arena_printf(arena, "%lld",
+                                                (long long)index[word->index]);
+    }
+}
+
+const char *cz_family_first_name(cz_arena *arena, const cz_family *family)
+{
+    const char *words[CZ_MAX_WORDS];
+    const char *out = "";
+    cz_family_words(arena, family, family->first, words);
+    for (int i = 0; i < family->n_words; i++)
+        out =
+            cz_arena_printf(arena, "%s%s%s", out, i == 0 ? "" : ".", words[i]);
+    return out;
+}
+
+int64_t cz_family_count(const cz_family *family)
+{
+    int64_t count = 0;
+    if (!cz_checked_product(family->extents, family->n_indices, &count))
+        return 0;
+    return count;
+}
+
+int64_t cz_family_numel(const cz_family *family)
+{
+    int64_t numel = 1;
+    for (int i = 0; i < family->n_dims; i++)
+        numel *= family->shape[i]; /* checked where the family was made */
+    return numel;
+}
+
+static bool same_words(const cz_family *a, const cz_family *b)
+{
+    if (a->n_words != b->n_words)
+        return false;
+    for (int i = 0; i < a->n_words; i++) {
+        const cz_word *x = &a->words[i], *y = &b->words[i];
+        if (!x->text != !y->text)
+            return false;
+        if (x->text ? strcmp(x->text, y->text) != 0 : x->index != y->index)
+            return false;
+    }
+    return true;
+}
+
+static bool same_blocks(const cz_blocks *a, const cz_blocks *b)
+{
+    if (!a || !b || a == b)
+        return a == b;
+    if (a->n != b->n || a->n_pieces != b->n_pieces)
+        return false;
+    for (int i = 0; i < a->n_pieces; i++)
+        if (a->pieces[i].size != b->pieces[i].size ||
+            strcmp(a->pieces[i].name, b->pieces[i].name) != 0)
+            return false;
+    return true;
+}
+
+static bool same_shape(const cz_family *a, const cz_family *b)
+{
+    if (a->n_dims != b->n_dims || a->dtype != b->dtype ||
+        a->transposed != b->transposed || !same_blocks(a->blocks, b->blocks) ||
+        a->spread != b->spread || a->spread_index != b->spread_index ||
+        a->expert != b->expert || a->home != b->home ||
+        a->share_axes != b->share_axes || a->share != b->share)
+        return false;
+    for (int i = 0; i < a->n_dims; i++)
+        if (a->shape[i] != b->shape[i] || a->stored[i] != b->stored[i] ||
+            a->shard[i] != b->shard[i])
+            return false;
+    return true;
+}
+
+bool cz_family_is_alike(const cz_family *a, const cz_family *b, int k)
+{
+    if (a->n_indices != b->n_indices || !same_words(a, b) || !same_shape(a, b))
+        return false;
+    for (int i = 0; i < a->n_indices; i++)
+        if (i != k &&
+            (a->first[i] != b->first[i] || a->extents[i] != b->extents[i]))
+            return false;
+    return true;
+}
+
+/* Whether a number in a name is a value of the family's index. */
+static bool holds(const cz_family *family, int index, const char *text)
+{
+    int64_t value = 0;
+    if (*text == '\0' || strlen(text) > 18 || (*text == '0' && text[1]))
+        return false;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9')
+            return false;
+        value = value * 10 + (*text - '0');
+    }
+    return value >= family->first[index] &&
+           value < family->first[index] + family->extents[index];
+}
+
+static bool ranges_meet(const cz_family *a, int i, const cz_family *b, int k)
+{
+    return a->first[i] < b->first[k] + b->extents[k] &&
+           b->first[k] < a->first[i] + a->extents[i];
+}
+
+bool cz_family_overlaps(const cz_family *a, const cz_family *b)
+{
+    if (a->n_words != b->n_words)
+        return false;
+    for (int i = 0; i < a->n_words; i++) {
+        const cz_word *x = &a->words[i], *y = &b->words[i];
+        bool meet;
+        if (x->text && y->text)
+            meet = strcmp(x->text, y->text) == 0;
+        else if (x->text)
+            meet = holds(b, y->index, x->text);
+        else if (y->text)
+            meet = holds(a, x->index, y->text);
+        else
+            meet = ranges_meet(a, x->index, b, y->index);
+        if (!meet)
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,321 @@
+/* Which model, with which values. */
+#include "frontend/model/instance.h"
+
+#include <string.h>
+
+#include "frontend/model/architecture.h"
+
+/* ---- which model ---- */
+
+static bool is_instance(cz_kind kind)
+{
+    return kind == CZ_AST_MODEL_FROM || kind == CZ_AST_MODEL_CALL;
+}
+
+/* The only statement that says which model; more than one is reported. */
+static const cz_node *find_statement(const cz_node *file, cz_diags *diags)
+{
+    const cz_node *found = NULL, *defined = NULL;
+    int n_defined = 0;
+    for (int i = 0; i < file->n_kids; i++) {
+        const cz_node *kid = file->kids[i];
+        if (kid->kind == CZ_AST_MODEL) {
+            defined = kid;
+            n_defined++;
+        }
+        if (!is_instance(kid->kind))
+            continue;
+        if (found) {
+            cz_diag_error(diags, CZ_DUPLICATE_NAME, kid->span,
+                          "a program is about one model");
+            cz_diag_note(diags, found->span, "the first is here");
+            continue;
+        }
+        found = kid;
+    }
+    return found ? found : n_defined == 1 ? defined : NULL;
+}
+
+bool cz_instance_find(cz_scope *scope, const cz_node *file, cz_diags *diags,
+                      cz_instance *out)
+{
+    *out = (cz_instance){.from = find_statement(file, diags)};
+    if (!out->from) {
+        cz_diag_error(diags, CZ_MISSING_KEY, (cz_span){0},
+                      "'%s' does not say which model it is about: write "
+                      "`model NAME from \"config.json\"`",
+                      file->text);
+        return false;
+    }
+    out->model = cz_scope_find(scope, CZ_AST_MODEL, out->from->text);
+    if (out->model)
+        return true;
+    const char *near = cz_scope_nearest(scope, CZ_AST_MODEL, out->from->text);
+    cz_diag_error(diags, CZ_UNKNOWN_NAME, out->from->span,
+                  "no model is called '%s'", out->from->text);
+    if (near)
+        cz_diag_note(diags, out->from->span, "did you mean '%s'?", near);
+    return false;
+}
+
+void cz_instance_allow(const cz_instance *instance, cz_options *options)
+{
+    const cz_node *formals = instance->model->kids[0];
+    for (int i = 0; i < formals->n_kids; i++)
+        cz_options_allow(options, instance->model->text,
+                         formals->kids[i]->text);
+}
+
+/* ---- the configuration ---- */
+
+static bool check_model_type(const cz_instance *instance, cz_diags *diags)
+{
+    const cz_config_entry *type =
+        cz_config_find(&instance->config, "model_type");
+    if (!type || !type->is_scalar || type->value.kind != CZ_VALUE_STRING ||
+        cz_architecture_serves(instance->from->text, type->value.string))
+        return true;
+    cz_diag_error(diags, CZ_BAD_CONFIG, instance->from->span,
+                  "this is model %s, but '%s' has model_type \"%.64s\"",
+                  instance->from->text, instance->config.source->name,
+                  type->value.string);
+    cz_diag_note(diags, cz_config_place(&instance->config, "model_type"),
+                 "here");
+    return false;
+}
+
+/* The path is relative to the file that names it. */
+static bool read_config(cz_instance *instance, cz_scope *scope, cz_arena *arena,
+                        cz_diags *diags)
+{
+    const cz_node *string = cz_node_kid(instance->from, 0);
+    if (!string || string->kind != CZ_AST_STRING)
+        return false;
+    const char *name = string->text;
+    const char *path =
+        *name == '/'
+            ? name
+            : cz_arena_printf(arena, "%s/%s", cz_scope_folder(scope), name);
+    return cz_config_read(arena, path, name, string->span, diags,
+                          &instance->config) &&
+           check_model_type(instance, diags);
+}
+
+/* ---- formals ---- */
+
+typedef struct binder {
+    cz_instance *instance;
+    const cz_options *options;
+    cz_env *globals;
+    cz_arena *arena;
+    cz_diags *diags;
+} binder;
+
+static const cz_node *find_argument(const binder *b, int position,
+                                    const char *name)
+{
+    const cz_node *from = b->instance->from;
+    int n_positional = 0;
+    if (from->kind != CZ_AST_MODEL_CALL)
+        return NULL;
+    for (int i = 0; i < from->n_kids; i++) {
+        const cz_node *arg = from->kids[i];
+        if (arg->text ? strcmp(arg->text, name) == 0
+                      : n_positional++ == position)
+            return arg->kids[0];
+    }
+    return NULL;
+}
+
+static const cz_node *find_formal(const cz_node *formals, const char *name)
+{
+    for (int i = 0; i < formals->n_kids; i++)
+        if (strcmp(formals->kids[i]->text, name) == 0)
+            return formals->kids[i];
+    return NULL;
+}
+
+static void unknown_argument(const binder *b, const cz_node *arg,
+                             const cz_node *formals)
+{
+    const char **names = NULL;
+    int n = 0;
+    for (int i = 0; i < formals->n_kids; i++)
+        *CZ_PUSH(b->arena, names, n) = formals->kids[i]->text;
+    const char *near = cz_diag_nearest(arg->text, names, n);
+    cz_diag_error(b->diags, CZ_WRONG_ARGUMENT, arg->span,
+                  "model %s has no '%s'", b->instance->model->text, arg->text);
+    if (near)
+        cz_diag_note(b->diags, arg->span, "did you mean '%s'?", near);
+}
+
+/* An earlier argument that sets what the i-th sets too, or NULL. */
+static const cz_node *find_earlier(const cz_node *from, const cz_node *formals,
+                                   int i)
+{
+    int n_positional = 0;
+    for (int k = 0; k < i; k++) {
+        const cz_node *earlier = from->kids[k];
+        const char *name = earlier->text;
+        if (!name && n_positional < formals->n_kids)
+            name = formals->kids[n_positional++]->text;
+        if (name && strcmp(name, from->kids[i]->text) == 0)
+            return earlier;
+    }
+    return NULL;
+}
+
+static void check_argument(const binder *b, int i, int *n_positional)
+{
+    const cz_node *from = b->instance->from;
+    const cz_node *model = b->instance->model;
+    const cz_node *arg = from->kids[i], *formals = model->kids[0];
+    const cz_node *earlier;
+    if (!arg->text) {
+        if ((*n_positional)++ >= formals->n_kids)
+            cz_diag_error(b->diags, CZ_WRONG_ARGUMENT, arg->span,
+                          "model %s takes %d arguments", model->text,
+                          formals->n_kids);
+    } else if (!find_formal(formals, arg->text)) {
+        unknown_argument(b, arg, formals);
+    } else if ((earlier = find_earlier(from, formals, i)) != NULL) {
+        cz_diag_error(b->diags, CZ_WRONG_ARGUMENT, arg->span,
+                      "'%s' is given twice", arg->text);
+        cz_diag_note(b->diags, earlier->span, "first here");
+    }
+}
+
+static void check_arguments(const binder *b)
+{
+    const cz_node *from = b->instance->from;
+    int n_positional = 0;
+    for (int i = 0; i < from->n_kids && from->kind == CZ_AST_MODEL_CALL; i++)
+        check_argument(b, i, &n_positional);
+}
+
+static bool missing(const binder *b, const cz_node *formal)
+{
+    const cz_instance *instance = b->instance;
+    const cz_node *from = instance->from;
+    if (!instance->config.source) {
+        cz_diag_error(b->diags, CZ_MISSING_KEY, from->span,
+                      "model %s needs a value for '%s'", from->text,
+                      formal->text);
+        return false;
+    }
+    cz_diag_error(b->diags, CZ_MISSING_KEY, from->span,
+                  "'%s' has no key '%s', which model %s needs",
+                  instance->config.source->name, formal->text, from->text);
+    const char *near =
+        cz_config_nearest(b->arena, &instance->config, formal->text);
+    if (near)
+        cz_diag_note(b->diags, cz_config_place(&instance->config, near),
+                     "it has '%s'", near);
+    return false;
+}
+
+static bool config_value(const binder *b, const cz_config_entry *entry,
+                         cz_value *out)
+{
+    cz_span *place = CZ_NEW(b->arena, cz_span, 1);
+    *place = cz_config_place(&b->instance->config, entry->key);
+    *out = entry->value;
+    out->from = place;
+    if (!entry->is_scalar) {
+        cz_diag_error(b->diags, CZ_BAD_CONFIG, *place,
+                      "'%s' must be a number, a truth or a string", entry->key);
+        cz_diag_note(b->diags, b->instance->from->span, "it is needed here");
+    }
+    return entry->is_scalar;
+}
+
+static const char *kind_of(cz_value value)
+{
+    switch (value.kind) {
+    case CZ_VALUE_INT:
+    case CZ_VALUE_REAL:
+        return "a number";
+    case CZ_VALUE_BOOL:
+        return "a truth";
+    case CZ_VALUE_STRING:
+        return "a string";
+    case CZ_VALUE_POISON:
+        break;
+    }
+    return NULL;
+}
+
+/* A value that is given here is of the default's kind: else each place that
+ * uses it would complain. */
+static bool check_kind(const binder *b, const cz_node *formal,
+                       const cz_node *given, cz_value value)
+{
+    cz_diags unheard;
+    cz_value standard;
+    cz_diags_init(&unheard, b->arena);
+    if (formal->n_kids == 0 ||
+        !cz_eval(formal->kids[0], &b->instance->env, &unheard, &standard) ||
+        kind_of(value) == kind_of(standard))
+        return true;
+    cz_diag_error(b->diags, CZ_BAD_TYPE, given->span,
+                  "'%s' takes %s, as its default is; this is %s", formal->text,
+                  kind_of(standard), kind_of(value));
+    return false;
+}
+
+static bool formal_value(const binder *b, int i, cz_value *out)
+{
+    cz_instance *instance = b->instance;
+    const cz_node *formal = instance->model->kids[0]->kids[i];
+    const cz_node *value =
+        cz_options_find(b->options, instance->model->text, formal->text);
+    if (!value)
+        value = find_argument(b, i, formal->text);
+    if (value) {
+        const bool good = cz_eval(value, b->globals, b->diags, out) &&
+                          check_kind(b, formal, value, *out);
+        out->from = &value->span;
+        return good;
+    }
+    const cz_config_entry *entry =
+        cz_config_find(&instance->config, formal->text);
+    if (entry)
+        return config_value(b, entry, out);
+    if (formal->n_kids > 0)
+        return cz_eval(formal->kids[0], &instance->env, b->diags, out);
+    return missing(b, formal);
+}
+
+static void check_formals(const binder *b)
+{
+    const cz_node *formals = b->instance->model->kids[0];
+    for (int i = 0; i < formals->n_kids; i++) {
+        const cz_node *formal = formals->kids[i];
+        const cz_node *first = find_formal(formals, formal->text);
+        if (first == formal)
+            continue;
+        cz_diag_error(b->diags, CZ_DUPLICATE_NAME, formal->span,
+                      "model %s has '%s' twice", b->instance->model->text,
+                      formal->text);
+        cz_diag_note(b->diags, first->span, "first here");
+    }
+}
+
+void cz_instance_bind(cz_instance *instance, cz_scope *scope,
+                      const cz_options *options, cz_env *globals,
+                      cz_diags *diags)
+{
+    const binder b = {instance, options, globals, globals->arena, diags};
+    const cz_node *formals = instance->model->kids[0];
+    const bool has_values = instance->from->kind != CZ_AST_MODEL_FROM ||
+                            read_config(instance, scope, globals->arena, diags);
+    check_formals(&b);
+    check_arguments(&b);
+    cz_env_init(&instance->env, globals->arena, globals);
+    for (int i = 0; i < formals->n_kids; i++) {
+        cz_value value;
+        if (!has_values || !formal_value(&b, i, &value))
+            value = (cz_value){.kind = CZ_VALUE_POISON};
+        cz_env_bind(&instance->env, formals->kids[i]->text, value);
+    }
+}

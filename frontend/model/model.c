@@ -1,0 +1,463 @@
+/* A model's parameters: walking params blocks. */
+#include "frontend/model/model.h"
+
+#include <string.h>
+
+#include "frontend/model/blocks.h"
+#include "frontend/model/check.h"
+#include "frontend/model/shape.h"
+
+/* Bounds on what one text may ask for, beyond any real model. */
+enum {
+    MAX_STEPS = 1 << 22,   /* of the walk, all index values counted */
+    MAX_EXTENT = 1 << 20,  /* values of one index */
+    MAX_WORD_LENGTH = 128, /* bytes of one segment of a name */
+    MAX_NAME_LENGTH = 240, /* of a whole name: IR strings have 256 */
+    MAX_PARTS = 64,        /* of one segment of a path */
+    MAX_RANGE = 1024       /* values of {0..n} in a definition */
+};
+
+typedef struct walk {
+    cz_arena *arena;
+    const cz_mesh *mesh;
+    const cz_pipeline *pipeline;
+    cz_diags *diags;
+    cz_model *model;
+    cz_dtype dtype; /* of the params block */
+    cz_word words[CZ_MAX_WORDS];
+    int n_words;
+    size_t length; /* of the name so far */
+    int64_t first[CZ_MAX_INDICES], extents[CZ_MAX_INDICES];
+    int n_indices;
+    int64_t spread; /* pieces of the mesh that share out spread_index */
+    int spread_index;
+    unsigned shared; /* bit i: index i is one that the text shares out */
+    uint64_t home;   /* stages, as said so far */
+    bool expert;     /* inside an index that names the experts' axes */
+    int n_steps;
+    bool failed;  /* something was reported: results are not used */
+    bool stopped; /* a limit was reached */
+} walk;
+
+static void fail(walk *w)
+{
+    w->failed = true;
+}
+
+static void too_large(walk *w, cz_span span, const char *what, int limit)
+{
+    cz_diag_error(w->diags, CZ_TOO_LARGE, span, "more than %d %s", limit, what);
+    w->failed = w->stopped = true;
+}
+
+/* Count the work, so that no text makes us walk for ever. */
+static bool step(walk *w, const cz_node *node)
+{
+    if (!w->stopped && w->n_steps++ == MAX_STEPS)
+        too_large(w, node->span, "steps, counted per index and alternative",
+                  MAX_STEPS);
+    return !w->stopped;
+}
+
+/* ---- parameters ---- */
+
+static bool find_dtype(walk *w, const cz_node *node, cz_dtype *out)
+{
+    const char *names[CZ_N_DTYPES];
+    if (cz_dtype_find(node->text, out))
+        return true;
+    for (int i = 0; i < CZ_N_DTYPES; i++)
+        names[i] = cz_dtype_name((cz_dtype)i);
+    const char *near = cz_diag_nearest(node->text, names, CZ_N_DTYPES);
+    cz_diag_error(w->diags, CZ_BAD_TYPE, node->span,
+                  "no element type is called '%s'", node->text);
+    if (near)
+        cz_diag_note(w->diags, node->span, "did you mean '%s'?", near);
+    fail(w);
+    return false;
+}
+
+static void check_flags(walk *w, const cz_node *param, const cz_family *family)
+{
+    if (family->n_dims > 2 &&
+        (family->spread || family->n_indices == CZ_MAX_INDICES)) {
+        cz_diag_error(w->diags, CZ_UNSUPPORTED, param->span,
+                      family->spread
+                          ? "a batch of matrices inside an index that ranks "
+                            "share out is not supported yet"
+                          : "a batch of matrices inside so many indices is not "
+                            "supported yet");
+        fail(w);
+    }
+    if (family->transposed && family->n_dims < 2) {
+        cz_diag_error(w->diags, CZ_SHAPE_MISMATCH, param->span,
+                      "only a matrix can be stored transposed");
+        fail(w);
+    }
+}
+
+/* The name as walked so far, with its box of indices. */
+static cz_family name_here(const walk *w, const cz_node *node)
+{
+    cz_family family = {.n_words = w->n_words, .n_indices = w->n_indices};
+    cz_word *words = CZ_NEW(w->arena, cz_word, w->n_words);
+    memcpy(words, w->words, (size_t)w->n_words * sizeof *words);
+    family.words = words;
+    family.node = node;
+    memcpy(family.first, w->first, sizeof family.first);
+    memcpy(family.extents, w->extents, sizeof family.extents);
+    family.spread = w->spread;
+    family.spread_index = w->spread_index;
+    family.shared = w->shared;
+    family.home = w->home;
+    family.expert = w->expert;
+    return family;
+}
+
+static void add_param(walk *w, const cz_node *param, cz_env *env)
+{
+    cz_family family = name_here(w, param);
+    family.frozen = cz_node_has(param, CZ_FLAG_FROZEN);
+    family.transposed = cz_node_has(param, CZ_FLAG_TRANSPOSED);
+    family.dtype = w->dtype;
+    if ((param->text && !find_dtype(w, param, &family.dtype)) ||
+        !cz_shape_build(param->kids[1], env, w->mesh, w->diags, &family) ||
+        !cz_stage_read(param, w->mesh, env, w->diags, &family.home)) {
+        fail(w);
+        return;
+    }
+    for (int i = 2; i < param->n_kids; i++)
+        if (param->kids[i]->kind == CZ_AST_BLOCKS &&
+            !cz_blocks_build(param->kids[i], env, w->mesh, w->diags, &family)) {
+            fail(w);
+            return;
+        }
+    check_flags(w, param, &family);
+    if (w->model->n == CZ_MAX_FAMILIES) {
+        too_large(w, param->span, "families of parameters", CZ_MAX_FAMILIES);
+        return;
+    }
+    *CZ_PUSH(w->arena, w->model->families, w->model->n) = family;
+}
+
+static void add_tie(walk *w, const cz_node *node, cz_env *env)
+{
+    cz_tie tie = {.names = name_here(w, node)};
+    if (w->model->n_ties == CZ_MAX_FAMILIES)
+        too_large(w, node->span, "ties", CZ_MAX_FAMILIES);
+    else if (cz_tie_target(w->arena, node, w->diags, &tie.target) &&
+             cz_stage_read(node, w->mesh, env, w->diags, &tie.names.home))
+        *CZ_PUSH(w->arena, w->model->ties, w->model->n_ties) = tie;
+    else
+        fail(w);
+}
+
+/* ---- paths ---- */
+
+static void walk_path(walk *w, const cz_node *node, int at, cz_env *env);
+static void walk_block(walk *w, const cz_node *block, cz_env *parent);
+
+static void push_word(walk *w, const cz_node *node, int at, cz_word word,
+                      cz_env *env)
+{
+    const size_t n = word.text ? strlen(word.text) + 1 : 8;
+    const cz_span span = node->kids[0]->kids[at]->span;
+    if (w->n_words == CZ_MAX_WORDS) {
+        too_large(w, span, "segments in a name", CZ_MAX_WORDS);
+        return;
+    }
+    if (w->length + n > MAX_NAME_LENGTH) {
+        too_large(w, span, "bytes in a name", MAX_NAME_LENGTH);
+        return;
+    }
+    w->words[w->n_words++] = word;
+    w->length += n;
+    walk_path(w, node, at + 1, env);
+    w->length -= n;
+    w->n_words--;
+}
+
+/* The rest of a segment behind the text so far, part by part. */
+static void walk_parts(walk *w, const cz_node *node, int at, int part,
+                       const char *text, cz_env *env);
+
+static void walk_range(walk *w, const cz_node *node, int at, int part,
+                       const cz_node *range, const char *text, cz_env *env)
+{
+    const int64_t low = range->kids[0]->integer;
+    const int64_t high = range->kids[1]->integer;
+    if (high - low >= MAX_RANGE) {
+        too_large(w, range->span, "values in a range", MAX_RANGE);
+        return;
+    }
+    for (int64_t i = low; i <= high; i++)
+        walk_parts(w, node, at, part + 1,
+                   cz_arena_printf(w->arena, "%s%lld", text, (long long)i),
+                   env);
+}
+
+static void walk_choice(walk *w, const cz_node *node, int at, int part,
+                        const char *text, cz_env *env)
+{
+    const cz_node *choice = node->kids[0]->kids[at]->kids[part];
+    for (int i = 0; i < choice->n_kids; i++) {
+        const cz_node *option = choice->kids[i];
+        if (option->kind == CZ_AST_RANGE)
+            walk_range(w, node, at, part, option, text, env);
+        else
+            walk_parts(w, node, at, part + 1,
+                       cz_arena_printf(w->arena, "%s%s", text, option->text),
+                       env);
+    }
+}
+
+static void walk_parts(walk *w, const cz_node *node, int at, int part,
+                       const char *text, cz_env *env)
+{
+    const cz_node *segment = node->kids[0]->kids[at];
+    const cz_node *here = cz_node_kid(segment, part);
+    if (!step(w, segment))
+        return;
+    if (strlen(text) > MAX_WORD_LENGTH) {
+        too_large(w, segment->span, "bytes in a segment", MAX_WORD_LENGTH);
+    } else if (!here) {
+        push_word(w, node, at, (cz_word){text, 0}, env);
+    } else if (here->kind == CZ_AST_PART) {
+        walk_parts(w, node, at, part + 1,
+                   cz_arena_printf(w->arena, "%s%s", text, here->text), env);
+    } else if (here->kind == CZ_AST_CHOICE) {
+        walk_choice(w, node, at, part, text, env);
+    } else {
+        cz_diag_error(w->diags, CZ_BAD_PATH, segment->span,
+                      "a parameter's name cannot hold *");
+        fail(w);
+    }
+}
+
+static void walk_segment(walk *w, const cz_node *node, int at, cz_env *env)
+{
+    const cz_node *segment = node->kids[0]->kids[at];
+    if (segment->n_kids == 0)
+        push_word(w, node, at, (cz_word){segment->text, 0}, env);
+    else if (segment->n_kids > MAX_PARTS)
+        too_large(w, segment->span, "parts in a segment", MAX_PARTS);
+    else
+        walk_parts(w, node, at, 0, "", env);
+}
+
+/* ---- indices ---- */
+
+/* Join families from `from` on, made for index k = value, to those from
+ * `start` on that end just before. */
+static void join(cz_model *model, int start, int from, int k)
+{
+    int kept = from;
+    for (int i = from; i < model->n; i++) {
+        const cz_family family = model->families[i];
+        cz_family *match = NULL;
+        for (int j = start; j < from && !match; j++) {
+            cz_family *old = &model->families[j];
+            if (old->first[k] + old->extents[k] == family.first[k] &&
+                old->node == family.node && cz_family_is_alike(old, &family, k))
+                match = old;
+        }
+        if (match)
+            match->extents[k]++;
+        else
+            model->families[kept++] = family;
+    }
+    model->n = kept;
+}
+
+/* One run of the values of the last index, one by one. */
+static void walk_values(walk *w, const cz_node *node, int at, int64_t first,
+                        int64_t extent, cz_env *env)
+{
+    const cz_node *index = node->kids[0]->kids[at];
+    const int k = w->n_indices - 1;
+    const int start = w->model->n;
+    for (int64_t i = first; i < first + extent && !w->failed; i++) {
+        cz_env inner;
+        const int from = w->model->n;
+        w->first[k] = i;
+        w->extents[k] = 1;
+        cz_env_init(&inner, w->arena, env);
+        cz_env_bind(&inner, index->text, cz_value_int(i));
+        push_word(w, node, at, (cz_word){NULL, k}, &inner);
+        join(w->model, start, from, k);
+    }
+}
+
+/* The values of index k are dealt out: nothing may depend on one of them. */
+static bool spread_over(walk *w, const cz_node *node, const cz_node *index,
+                        int k, int64_t spread)
+{
+    const bool reads = cz_node_reads(node, index->text);
+    if (w->spread || reads) {
+        cz_diag_error(w->diags, CZ_UNSUPPORTED, index->span, "%s",
+                      reads ? "what depends on an index that ranks share out "
+                              "is not supported yet"
+                            : "two indices that ranks share out are not "
+                              "supported yet");
+        fail(w);
+        return false;
+    }
+    w->spread = spread;
+    w->spread_index = k;
+    return true;
+}
+
+/* How many values an index has, and who has which. */
+static bool find_runs(walk *w, const cz_node *node, const cz_node *index,
+                      cz_env *env, cz_runs *runs)
+{
+    const cz_node *bound = index->kids[0];
+    int64_t extent, spread;
+    if (cz_stage_is_dealt(bound))
+        return cz_stage_deal(bound, w->pipeline, w->mesh, env, w->diags,
+                             MAX_EXTENT, runs);
+    if (!cz_shape_count(bound, env, w->mesh, w->diags, MAX_EXTENT, &extent,
+                        &spread, &w->expert) ||
+        (spread && !spread_over(w, node, index, w->n_indices, spread)))
+        return false;
+    w->shared |= (unsigned)cz_shape_is_shared(bound) << w->n_indices;
+    *runs = (cz_runs){CZ_NEW(w->arena, cz_run, 1), extent > 0};
+    runs->list[0] = (cz_run){0, extent, w->home};
+    return true;
+}
+
+static void walk_run(walk *w, const cz_node *node, int at, const cz_run *run,
+                     cz_env *env)
+{
+    const int k = w->n_indices - 1;
+    w->first[k] = run->first;
+    w->extents[k] = run->extent;
+    w->home = run->home;
+    if (cz_node_reads(node, node->kids[0]->kids[at]->text))
+        walk_values(w, node, at, run->first, run->extent, env);
+    else
+        push_word(w, node, at, (cz_word){NULL, k}, env);
+}
+
+static void walk_index(walk *w, const cz_node *node, int at, cz_env *env)
+{
+    const cz_node *index = node->kids[0]->kids[at];
+    const walk outer = *w;
+    cz_runs runs;
+    if (w->n_indices == CZ_MAX_INDICES) {
+        too_large(w, index->span, "indices in a name", CZ_MAX_INDICES);
+        return;
+    }
+    if (!find_runs(w, node, index, env, &runs)) {
+        fail(w);
+        return;
+    }
+    w->n_indices++;
+    for (int i = 0; i < runs.n && !w->stopped; i++)
+        walk_run(w, node, at, &runs.list[i], env);
+    w->n_indices--;
+    w->home = outer.home;
+    w->spread = outer.spread;
+    w->spread_index = outer.spread_index;
+    w->shared = outer.shared;
+    w->expert = outer.expert;
+}
+
+static void walk_group(walk *w, const cz_node *node, cz_env *env)
+{
+    const uint64_t outer = w->home;
+    if (cz_stage_read(node, w->mesh, env, w->diags, &w->home))
+        walk_block(w, node->kids[1], env);
+    else
+        fail(w);
+    w->home = outer;
+}
+
+static void walk_path(walk *w, const cz_node *node, int at, cz_env *env)
+{
+    const cz_node *path = node->kids[0];
+    const cz_node *here = cz_node_kid(path, at);
+    if (!here && node->kind == CZ_AST_GROUP) {
+        walk_group(w, node, env);
+    } else if (!here && node->kind == CZ_AST_TIE) {
+        add_tie(w, node, env);
+    } else if (!here) {
+        add_param(w, node, env);
+    } else if (here->kind == CZ_AST_INDEX) {
+        walk_index(w, node, at, env);
+    } else if (here->kind == CZ_AST_SEGMENT) {
+        walk_segment(w, node, at, env);
+    } else {
+        cz_diag_error(w->diags, CZ_BAD_PATH, here->span,
+                      "a parameter's name cannot hold **");
+        fail(w);
+    }
+}
+
+/* ---- statements ---- */
+
+static void walk_if(walk *w, const cz_node *node, cz_env *env)
+{
+    bool truth;
+    if (!cz_eval_bool(node->kids[0], env, w->diags, &truth)) {
+        fail(w);
+        return;
+    }
+    const cz_node *branch = cz_node_kid(node, truth ? 1 : 2);
+    if (branch)
+        walk_block(w, branch, env);
+}
+
+static void walk_statement(walk *w, const cz_node *node, cz_env *env)
+{
+    if (!step(w, node))
+        return;
+    if (node->kind == CZ_AST_PARAM || node->kind == CZ_AST_GROUP ||
+        node->kind == CZ_AST_TIE)
+        walk_path(w, node, 0, env);
+    else if (node->kind == CZ_AST_IF)
+        walk_if(w, node, env);
+    else if (node->kind == CZ_AST_LET)
+        cz_env_bind_now(env, node, w->diags);
+}
+
+static void walk_block(walk *w, const cz_node *block, cz_env *parent)
+{
+    cz_env env;
+    cz_env_init(&env, w->arena, parent);
+    for (int i = 0; i < block->n_kids; i++)
+        walk_statement(w, block->kids[i], &env);
+}
+
+static void walk_model(walk *w, const cz_node *block, cz_env *env)
+{
+    for (int i = 0; i < block->n_kids; i++) {
+        const cz_node *node = block->kids[i];
+        if (node->kind == CZ_AST_LET)
+            cz_env_bind_now(env, node, w->diags);
+        else if (node->kind == CZ_AST_PARAMS && find_dtype(w, node, &w->dtype))
+            walk_block(w, node, env);
+    }
+}
+
+/* ---- the whole ---- */
+
+bool cz_model_build(cz_instance *instance, const cz_mesh *mesh,
+                    const cz_pipeline *pipeline, cz_diags *diags, cz_model *out)
+{
+    const int n_errors = diags->n_errors;
+    walk w = {.arena = instance->env.arena,
+              .mesh = mesh,
+              .pipeline = pipeline,
+              .diags = diags};
+    *out = (cz_model){0};
+    w.model = out;
+    walk_model(&w, instance->model->kids[1], &instance->env);
+    if (w.failed || diags->n_errors > n_errors)
+        return false;
+    if (out->n > 0)
+        return cz_model_check(out, w.arena, mesh, diags);
+    cz_diag_error(diags, CZ_MISSING_KEY, instance->from->span,
+                  "model %s has no parameters", instance->from->text);
+    return false;
+}

@@ -1,0 +1,191 @@
+/* Shapes of parameters. */
+#include "frontend/model/shape.h"
+
+#include <string.h>
+
+#include "dsl/base/checked.h"
+#include "frontend/model/blocks.h"
+
+typedef struct shaper {
+    cz_env *env;
+    const cz_mesh *mesh;
+    cz_diags *diags;
+    bool *expert; /* set when an axis of the experts appears */
+} shaper;
+
+static bool unsupported(const shaper *s, cz_span span, const char *what)
+{
+    cz_diag_error(s->diags, CZ_UNSUPPORTED, span, "%s not supported yet", what);
+    return false;
+}
+
+/* `axis` also divides this dimension, and stands before those so far. */
+static bool take_axis(const shaper *s, const cz_node *name, int64_t *shard)
+{
+    int64_t set;
+    if (strcmp(name->text, "pp") == 0) {
+        cz_diag_error(s->diags, CZ_BAD_DIMENSION, name->span,
+                      "pp cuts no dimension: `[i < n/pp]` deals the values of "
+                      "one index out to stages");
+        return false;
+    }
+    *s->expert = *s->expert || cz_mesh_is_expert_axis(name->text);
+    cz_mesh_find(s->mesh, name->text, &set);
+    const bool cuts = cz_mesh_extent(s->mesh, set) > 1;
+    if (cuts &&
+        (strcmp(name->text, "dp") == 0 || strcmp(name->text, "edp") == 0))
+        return unsupported(
+            s, name->span,
+            cz_arena_printf(s->env->arena, "sharding over %s is", name->text));
+    if (set & *shard) {
+        cz_diag_error(s->diags, CZ_BAD_DIMENSION, name->span,
+                      "axis %s cuts this dimension twice", name->text);
+        return false;
+    }
+    /* the pieces of what is major come first in the mesh */
+    if (cz_mesh_extent(s->mesh, *shard) > 1 && cuts &&
+        (set & -set) > (*shard & -*shard))
+        return unsupported(s, name->span,
+                           "axes in another order than the mesh's are");
+    *shard |= set;
+    return true;
+}
+
+static bool is_axis(const cz_node *node)
+{
+    return node->kind == CZ_AST_NAME && cz_mesh_is_axis(node->text);
+}
+
+bool cz_shape_is_shared(const cz_node *count)
+{
+    return count->kind == CZ_AST_DIV && is_axis(count->kids[1]);
+}
+
+/* Split `V/dp/tp` into V and its axes. */
+static const cz_node *peel(const shaper *s, const cz_node *dim, int64_t *shard)
+{
+    while (cz_shape_is_shared(dim)) {
+        if (!take_axis(s, dim->kids[1], shard))
+            return NULL;
+        dim = dim->kids[0];
+    }
+    return dim;
+}
+
+/* The axes that divide a dimension, as the text has them: "dp/tp". */
+static const char *axes_of(const shaper *s, const cz_node *dim)
+{
+    const char *out = "";
+    for (; dim->kind == CZ_AST_DIV && is_axis(dim->kids[1]); dim = dim->kids[0])
+        out = *out ? cz_arena_printf(s->env->arena, "%s/%s", dim->kids[1]->text,
+                                     out)
+                   : dim->kids[1]->text;
+    return out;
+}
+
+/* The nearest size of an axis that divides; below before above. */
+static int64_t nearest_divisor(int64_t dim, int64_t size)
+{
+    for (int64_t step = 1; step < size; step++) {
+        if (dim % (size - step) == 0)
+            return size - step;
+        if (dim % (size + step) == 0)
+            return size + step;
+    }
+    return 1;
+}
+
+static bool check_divides(const shaper *s, const cz_node *dim, const char *what,
+                          int64_t size, int64_t set)
+{
+    const int64_t ways = cz_mesh_extent(s->mesh, set);
+    if (size % ways == 0)
+        return true;
+    const char *name = axes_of(s, dim);
+    const char *message =
+        cz_arena_printf(s->env->arena, "%s of %lld cannot be cut by %s = %lld",
+                        what, (long long)size, name, (long long)ways);
+    if (cz_diag_has(s->diags, CZ_NOT_DIVISIBLE, message))
+        return false; /* of another parameter: one mistake, one message */
+    cz_diag_error(s->diags, CZ_NOT_DIVISIBLE, dim->span, "%s", message);
+    cz_diag_note(s->diags, dim->span,
+                 "the nearest size that works is %s = %lld", name,
+                 (long long)nearest_divisor(size, ways));
+    return false;
+}
+
+/* The size, and what is stored of it with padding. */
+static bool eval_dim(const shaper *s, const cz_node *e, int64_t *size,
+                     int64_t *stored)
+{
+    if (e->kind == CZ_AST_CALL && strcmp(e->text, "pad") == 0)
+        return cz_pad_read(e, s->env, s->mesh, s->diags, size, stored);
+    if (!cz_eval_size(e, s->env, s->diags, "dimension", 1, CZ_MAX_DIM, size))
+        return false;
+    *stored = *size;
+    return true;
+}
+
+static bool build_dim(const shaper *s, const cz_node *dim, cz_family *family,
+                      int d)
+{
+    int64_t *shard = &family->shard[d];
+    *shard = 0;
+    const cz_node *e = peel(s, dim, shard);
+    if (!e)
+        return false;
+    return eval_dim(s, e, &family->shape[d], &family->stored[d]) &&
+           check_divides(s, dim, "a dimension", family->stored[d], *shard);
+}
+
+static bool check_shards(const shaper *s, const cz_node *dims,
+                         const cz_family *family)
+{
+    int64_t seen = 0;
+    for (int d = 0; d < family->n_dims; d++) {
+        if (seen & family->shard[d]) {
+            cz_diag_error(s->diags, CZ_BAD_DIMENSION, dims->span,
+                          "%s cuts two dimensions", axes_of(s, dims->kids[d]));
+            return false;
+        }
+        seen |= family->shard[d];
+    }
+    return true;
+}
+
+bool cz_shape_build(const cz_node *dims, cz_env *env, const cz_mesh *mesh,
+                    cz_diags *diags, cz_family *out)
+{
+    const shaper s = {env, mesh, diags, &out->expert};
+    bool good = true;
+    int64_t numel;
+    if (dims->n_kids < 1 || dims->n_kids > CZ_MAX_NDIM)
+        return unsupported(&s, dims->span,
+                           "a parameter without dimensions, or with more than "
+                           "three, is");
+    out->n_dims = dims->n_kids;
+    for (int i = 0; i < dims->n_kids; i++)
+        good &= build_dim(&s, dims->kids[i], out, i);
+    if (good && !cz_checked_product(out->stored, out->n_dims, &numel)) {
+        cz_diag_error(diags, CZ_TOO_LARGE, dims->span,
+                      "a parameter has at most 2^62 elements");
+        return false;
+    }
+    return good && check_shards(&s, dims, out);
+}
+
+bool cz_shape_count(const cz_node *count, cz_env *env, const cz_mesh *mesh,
+                    cz_diags *diags, int64_t high, int64_t *extent,
+                    int64_t *spread, bool *expert)
+{
+    const shaper s = {env, mesh, diags, expert};
+    *spread = 0;
+    const cz_node *e = peel(&s, count, spread);
+    if (!e ||
+        !cz_eval_size(e, env, diags, "number of indices", 0, high, extent) ||
+        !check_divides(&s, count, "an index", *extent, *spread))
+        return false;
+    if (cz_mesh_extent(mesh, *spread) == 1)
+        *spread = 0;
+    return true;
+}

@@ -1,0 +1,213 @@
+/* Model configurations: JSON to values. */
+#include "frontend/names/config.h"
+
+#include <jansson.h>
+#include <string.h>
+
+/* ---- nesting ---- */
+
+/* Jansson's own limit is deeper than what our stack should be asked for. */
+static bool is_too_deep(const char *bytes, size_t n, size_t *where)
+{
+    int depth = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < n; i++) {
+        const char c = bytes[i];
+        if (in_string) {
+            i += c == '\\';
+            in_string = c != '"';
+            continue;
+        }
+        in_string = c == '"';
+        depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+        *where = i;
+        if (depth > CZ_MAX_CONFIG_DEPTH)
+            return true;
+    }
+    return false;
+}
+
+/* ---- places ---- */
+
+static cz_span span_at(const cz_source *source, size_t offset)
+{
+    cz_span span = {.source = source, .length = 1, .line = 1, .column = 1};
+    span.offset = (uint32_t)(offset < source->n ? offset : source->n);
+    for (size_t i = 0; i < span.offset; i++) {
+        span.column++;
+        if (source->bytes[i] == '\n') {
+            span.line++;
+            span.column = 1;
+        }
+    }
+    return span;
+}
+
+/* The byte behind the string that starts at `at`. */
+static size_t string_end(const cz_source *source, size_t at)
+{
+    for (at++; at < source->n && source->bytes[at] != '"'; at++)
+        at += source->bytes[at] == '\\';
+    return at + 1 < source->n ? at + 1 : source->n;
+}
+
+/* Whether the string from `at` to `end` is `key` and a colon follows. */
+static bool is_key(const cz_source *source, size_t at, size_t end,
+                   const char *key)
+{
+    const size_t n = strlen(key);
+    if (end - at != n + 2 || memcmp(source->bytes + at + 1, key, n) != 0)
+        return false;
+    while (end < source->n && strchr(" \t\r\n", source->bytes[end]))
+        end++;
+    return end < source->n && source->bytes[end] == ':';
+}
+
+/* A key with escapes in it is not found: then the text begins with it. */
+cz_span cz_config_place(const cz_config *config, const char *key)
+{
+    const cz_source *source = config->source;
+    int depth = 0;
+    for (size_t i = 0; i < source->n; i++) {
+        const char c = source->bytes[i];
+        depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+        if (c != '"')
+            continue;
+        const size_t end = string_end(source, i);
+        if (depth == 1 && is_key(source, i, end, key)) {
+            cz_span span = span_at(source, i);
+            span.length = (uint32_t)(end - i);
+            return span;
+        }
+        i = end - 1;
+    }
+    return span_at(source, 0);
+}
+
+/* Of a key that ends at `end`: where it was first, if on the same level. */
+static void note_first(const cz_source *source, size_t end, cz_diags *diags)
+{
+    size_t from = end;
+    while (from > 0 && source->bytes[from - 1] != '"')
+        from--;
+    const cz_config config = {.source = source};
+    char key[128];
+    if (from == 0 || end - from >= sizeof key)
+        return;
+    memcpy(key, source->bytes + from, end - from);
+    key[end - from] = '\0';
+    const cz_span first = cz_config_place(&config, key);
+    if (first.length > 1 && first.offset + 1 < from)
+        cz_diag_note(diags, first, "first here");
+}
+
+/* Jansson's position is behind the token that it did not like. */
+static size_t error_offset(const json_error_t *error)
+{
+    return error->position > 0 ? (size_t)error->position - 1 : 0;
+}
+
+/* ---- values ---- */
+
+static cz_config_entry entry_of(cz_arena *arena, const char *key,
+                                const json_t *json)
+{
+    cz_config_entry entry = {.is_scalar = true};
+    entry.key = cz_arena_copy(arena, key, strlen(key));
+    if (json_is_integer(json))
+        entry.value = cz_value_int(json_integer_value(json));
+    else if (json_is_real(json))
+        entry.value = cz_value_real(json_real_value(json));
+    else if (json_is_boolean(json))
+        entry.value = cz_value_bool(json_is_true(json));
+    else if (json_is_string(json))
+        entry.value = cz_value_string(cz_arena_copy(
+            arena, json_string_value(json), json_string_length(json)));
+    else
+        entry.is_scalar = false;
+    return entry;
+}
+
+static void read_entries(cz_arena *arena, json_t *root, cz_config *out)
+{
+    cz_config_entry *entries = NULL;
+    const char *key;
+    json_t *value;
+    json_object_foreach(root, key, value)
+    {
+        if (!json_is_null(value))
+            *CZ_PUSH(arena, entries, out->n) = entry_of(arena, key, value);
+    }
+    out->entries = entries;
+}
+
+/* ---- the file ---- */
+
+static bool parse(cz_arena *arena, const cz_source *source, cz_span place,
+                  cz_diags *diags, cz_config *out)
+{
+    size_t where = 0;
+    json_error_t error;
+    if (is_too_deep(source->bytes, source->n, &where)) {
+        cz_diag_error(diags, CZ_TOO_LARGE, span_at(source, where),
+                      "nesting deeper than %d", CZ_MAX_CONFIG_DEPTH);
+        return false;
+    }
+    json_t *root =
+        json_loadb(source->bytes, source->n, JSON_REJECT_DUPLICATES, &error);
+    if (!root) {
+        cz_diag_error(
+            diags, CZ_BAD_CONFIG, span_at(source, error_offset(&error)),
+            "this is not the JSON of a configuration: %s", error.text);
+        if (json_error_code(&error) == json_error_duplicate_key)
+            note_first(source, error_offset(&error), diags);
+        return false;
+    }
+    const bool is_object = json_is_object(root);
+    if (is_object)
+        read_entries(arena, root, out);
+    else
+        cz_diag_error(diags, CZ_BAD_CONFIG, place, "'%s' holds no JSON object",
+                      source->name);
+    json_decref(root);
+    return is_object;
+}
+
+bool cz_config_read(cz_arena *arena, const char *path, const char *name,
+                    cz_span place, cz_diags *diags, cz_config *out)
+{
+    cz_text text;
+    const char *why = NULL;
+    *out = (cz_config){0};
+    cz_text_init(&text);
+    if (!cz_text_read_file(&text, path, CZ_MAX_CONFIG_BYTES, &why)) {
+        cz_diag_error(diags, CZ_CANNOT_READ, place, "'%s' %s", name, why);
+        cz_text_fini(&text);
+        return false;
+    }
+    cz_source *source = CZ_NEW(arena, cz_source, 1);
+    source->name = name;
+    source->bytes = cz_arena_copy(arena, cz_text_string(&text), text.n);
+    source->n = text.n;
+    cz_text_fini(&text);
+    out->source = source;
+    return parse(arena, source, place, diags, out);
+}
+
+const cz_config_entry *cz_config_find(const cz_config *config, const char *key)
+{
+    for (int i = 0; i < config->n; i++)
+        if (strcmp(config->entries[i].key, key) == 0)
+            return &config->entries[i];
+    return NULL;
+}
+
+const char *cz_config_nearest(cz_arena *arena, const cz_config *config,
+                              const char *key)
+{
+    const char **names = NULL;
+    int n = 0;
+    for (int i = 0; i < config->n; i++)
+        *CZ_PUSH(arena, names, n) = config->entries[i].key;
+    return cz_diag_nearest(key, names, n);
+}

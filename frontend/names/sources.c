@@ -1,0 +1,398 @@
+/* Files and names: reading, following imports, looking up. */
+#include "frontend/names/sources.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dsl/base/embedded.h"
+#include "frontend/syntax/parse.h"
+
+/* More files than anybody writes by hand. */
+enum { MAX_FILES = 1000, MAX_IMPORT_DEPTH = 32 };
+
+typedef struct definition {
+    const cz_node *node;
+    int order; /* in the texts */
+} definition;
+
+typedef struct definitions {
+    definition *list;
+    int n;
+} definitions;
+
+struct cz_scope {
+    cz_arena *arena;
+    cz_diags *diags;
+    const char *folder;
+    cz_scope_file *files;
+    int n_files, n_user_files;
+    definitions user; /* by kind, name and order, once all texts are there */
+    bool library_read;
+    const char *open[MAX_IMPORT_DEPTH]; /* names, the main file first */
+    int n_open;
+};
+
+/* ---- paths ---- */
+
+static const char *folder_of(cz_arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return ".";
+    return cz_arena_copy(arena, path,
+                         slash == path ? 1 : (size_t)(slash - path));
+}
+
+/* Take `..` and `.` out of a relative path.  NULL when it climbs out. */
+static const char *normalise(cz_arena *arena, const char *path)
+{
+    char *out = cz_arena_alloc(arena, strlen(path) + 2, 1);
+    size_t n = 0;
+    while (*path) {
+        const size_t length = strcspn(path, "/");
+        if (length == 2 && memcmp(path, "..", 2) == 0) {
+            if (n == 0)
+                return NULL;
+            for (n--; n > 0 && out[n - 1] != '/';)
+                n--;
+        } else if (length > 0 && !(length == 1 && *path == '.')) {
+            memcpy(out + n, path, length);
+            n += length;
+            out[n++] = '/';
+        }
+        path += length + (path[length] == '/');
+    }
+    if (n == 0)
+        return NULL;
+    out[n - 1] = '\0';
+    return out;
+}
+
+/* `path` as written in `from`, relative to the main file's folder. */
+static const char *resolve(cz_scope *scope, const cz_source *from,
+                           const char *path)
+{
+    if (*path == '/')
+        return NULL;
+    const char *folder = folder_of(scope->arena, from->name);
+    return normalise(scope->arena,
+                     cz_arena_printf(scope->arena, "%s/%s", folder, path));
+}
+
+/* ---- reading ---- */
+
+static const cz_source *keep_source(cz_scope *scope, const cz_text *text,
+                                    const char *name)
+{
+    cz_source *source = CZ_NEW(scope->arena, cz_source, 1);
+    source->name = name;
+    source->n = text->n;
+    source->bytes = cz_arena_copy(scope->arena, cz_text_string(text), text->n);
+    return source;
+}
+
+static const cz_source *read_source(cz_scope *scope, const char *path,
+                                    const char *name, cz_span place)
+{
+    cz_text text;
+    const char *why = NULL;
+    const cz_source *source = NULL;
+    cz_text_init(&text);
+    if (cz_text_read_file(&text, path, CZ_MAX_SOURCE_BYTES, &why))
+        source = keep_source(scope, &text, name);
+    else
+        cz_diag_error(scope->diags, CZ_CANNOT_READ, place, "'%s' %s", name,
+                      why);
+    cz_text_fini(&text);
+    return source;
+}
+
+static void add_file(cz_scope *scope, const cz_source *source, bool library)
+{
+    cz_scope_file *file = CZ_PUSH(scope->arena, scope->files, scope->n_files);
+    file->source = source;
+    file->library = library;
+    file->used = !library;
+    file->tree = cz_parse(scope->arena, source, scope->diags);
+}
+
+static bool is_read(const cz_scope *scope, const char *name)
+{
+    for (int i = 0; i < scope->n_files; i++)
+        if (strcmp(scope->files[i].source->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* ---- imports ---- */
+
+static void read_imports(cz_scope *scope, const cz_scope_file *file);
+
+static bool is_cycle(cz_scope *scope, const cz_node *import, const char *name)
+{
+    const char *chain = name;
+    for (int i = scope->n_open - 1; i >= 0; i--) {
+        chain =
+            cz_arena_printf(scope->arena, "%s -> %s", scope->open[i], chain);
+        if (strcmp(scope->open[i], name) == 0) {
+            cz_diag_error(scope->diags, CZ_CYCLE, import->span,
+                          "files import each other: %s", chain);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_too_many(cz_scope *scope, const cz_node *import)
+{
+    if (scope->n_files < MAX_FILES && scope->n_open < MAX_IMPORT_DEPTH)
+        return false;
+    cz_diag_error(scope->diags, CZ_TOO_LARGE, import->span,
+                  "more than %d files, or imports deeper than %d", MAX_FILES,
+                  MAX_IMPORT_DEPTH);
+    return true;
+}
+
+static void read_import(cz_scope *scope, const cz_source *from,
+                        const cz_node *import)
+{
+    const char *name = resolve(scope, from, import->text);
+    if (!name) {
+        cz_diag_error(scope->diags, CZ_CANNOT_READ, import->span,
+                      "'%s' is not under the main file's folder", import->text);
+        return;
+    }
+    if (is_cycle(scope, import, name) || is_read(scope, name) ||
+        is_too_many(scope, import))
+        return;
+    const char *path =
+        cz_arena_printf(scope->arena, "%s/%s", scope->folder, name);
+    const cz_source *source = read_source(scope, path, name, import->span);
+    if (!source)
+        return;
+    add_file(scope, source, false);
+    const cz_scope_file file = scope->files[scope->n_files - 1];
+    read_imports(scope, &file);
+}
+
+static void read_imports(cz_scope *scope, const cz_scope_file *file)
+{
+    scope->open[scope->n_open++] = file->source->name;
+    for (int i = 0; i < file->tree->n_kids; i++)
+        if (file->tree->kids[i]->kind == CZ_AST_IMPORT)
+            read_import(scope, file->source, file->tree->kids[i]);
+    scope->n_open--;
+}
+
+static bool is_definition(cz_kind kind)
+{
+    return kind == CZ_AST_MODEL || kind == CZ_AST_OPTIMIZER ||
+           kind == CZ_AST_DEF || kind == CZ_AST_TABLE || kind == CZ_AST_LET ||
+           kind == CZ_AST_MACHINE;
+}
+
+/* mesh, model ... from, use, schedule and which machine are the main file's to
+ * say. */
+static void check_imported(cz_scope *scope, const cz_node *tree)
+{
+    for (int i = 0; i < tree->n_kids; i++) {
+        const cz_node *kid = tree->kids[i];
+        if (!is_definition(kid->kind) && kid->kind != CZ_AST_IMPORT &&
+            kid->kind != CZ_AST_ERROR)
+            cz_diag_error(scope->diags, CZ_MISPLACED, kid->span,
+                          "an imported file holds definitions only: this "
+                          "belongs in the main file");
+    }
+}
+
+/* ---- names ---- */
+
+static const cz_node *find_in(const cz_node *tree, cz_kind kind,
+                              const char *name)
+{
+    for (int i = 0; i < tree->n_kids; i++) {
+        const cz_node *kid = tree->kids[i];
+        if (kid->kind == kind && kid->text && strcmp(kid->text, name) == 0)
+            return kid;
+    }
+    return NULL;
+}
+
+/* ---- duplicates ---- */
+
+static void collect_definitions(cz_scope *scope, const cz_node *tree,
+                                definitions *out)
+{
+    for (int i = 0; i < tree->n_kids; i++) {
+        const cz_node *kid = tree->kids[i];
+        const int order = out->n;
+        if (is_definition(kid->kind) && kid->text)
+            *CZ_PUSH(scope->arena, out->list, out->n) =
+                (definition){kid, order};
+    }
+}
+
+static int compare_names(const definition *a, const definition *b)
+{
+    if (a->node->kind != b->node->kind)
+        return a->node->kind < b->node->kind ? -1 : 1;
+    return strcmp(a->node->text, b->node->text);
+}
+
+static int compare_definitions(const void *left, const void *right)
+{
+    const definition *a = left, *b = right;
+    const int names = compare_names(a, b);
+    return names ? names : a->order - b->order;
+}
+
+/* The first definition of the name among the user's. */
+static const cz_node *find_user(const cz_scope *scope, cz_kind kind,
+                                const char *name)
+{
+    const cz_node key = {.kind = kind, .text = name};
+    const definition wanted = {&key, -1};
+    int low = 0, high = scope->user.n;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (compare_names(&scope->user.list[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < scope->user.n &&
+                   compare_names(&scope->user.list[low], &wanted) == 0
+               ? scope->user.list[low].node
+               : NULL;
+}
+
+/* The definitions in order of name, equal ones in order of the texts. */
+static void check_twice(cz_scope *scope)
+{
+    definitions all = {0};
+    for (int i = 0; i < scope->n_user_files; i++)
+        collect_definitions(scope, scope->files[i].tree, &all);
+    const cz_node **first = CZ_NEW(scope->arena, const cz_node *, all.n);
+    definition *sorted = CZ_NEW(scope->arena, definition, all.n);
+    if (all.n > 0)
+        memcpy(sorted, all.list, (size_t)all.n * sizeof *sorted);
+    if (all.n > 0)
+        qsort(sorted, (size_t)all.n, sizeof *sorted, compare_definitions);
+    scope->user = (definitions){sorted, all.n};
+    for (int i = 0; i < all.n; i++)
+        first[sorted[i].order] =
+            i > 0 && compare_names(&sorted[i - 1], &sorted[i]) == 0
+                ? first[sorted[i - 1].order]
+                : sorted[i].node;
+    for (int i = 0; i < all.n; i++) {
+        const cz_node *node = all.list[i].node;
+        if (first[i] == node)
+            continue;
+        cz_diag_error(scope->diags, CZ_DUPLICATE_NAME, node->span,
+                      "%s '%s' is defined twice", cz_kind_name(node->kind),
+                      node->text);
+        cz_diag_note(scope->diags, first[i]->span, "first here");
+    }
+}
+
+static void read_library(cz_scope *scope)
+{
+    if (scope->library_read)
+        return;
+    scope->library_read = true;
+    for (const cz_embedded *file = cz_std_files; file->path; file++) {
+        cz_source *source = CZ_NEW(scope->arena, cz_source, 1);
+        *source = (cz_source){file->path, file->bytes, file->n};
+        add_file(scope, source, true);
+    }
+}
+
+/* ---- entries ---- */
+
+static const cz_source *keep_main(cz_scope *scope, const cz_text *text,
+                                  const char *name)
+{
+    if (text->n <= CZ_MAX_SOURCE_BYTES)
+        return keep_source(scope, text, name);
+    cz_diag_error(scope->diags, CZ_TOO_LARGE, (cz_span){0},
+                  "'%s' is larger than 4 MiB", name);
+    return NULL;
+}
+
+static void read_main(cz_scope *scope, const char *path, const cz_text *text)
+{
+    assert(path);
+    const bool is_stdin = strcmp(path, "-") == 0;
+    const char *slash = strrchr(path, '/');
+    const char *name = is_stdin ? "<stdin>" : slash ? slash + 1 : path;
+    const cz_source *source =
+        text ? keep_main(scope, text, name)
+             : read_source(scope, path, name, (cz_span){0});
+
+    scope->folder = is_stdin ? "." : folder_of(scope->arena, path);
+    if (!source)
+        return;
+    add_file(scope, source, false);
+    const cz_scope_file file = scope->files[0];
+    read_imports(scope, &file);
+}
+
+cz_scope *cz_scope_build(cz_arena *arena, const char *path, const cz_text *text,
+                         cz_diags *diags)
+{
+    cz_scope *scope = CZ_NEW(arena, cz_scope, 1);
+    scope->arena = arena;
+    scope->diags = diags;
+    read_main(scope, path, text);
+    scope->n_user_files = scope->n_files;
+    for (int i = 1; i < scope->n_user_files; i++)
+        check_imported(scope, scope->files[i].tree);
+    check_twice(scope);
+    return scope;
+}
+
+const cz_node *cz_scope_find(cz_scope *scope, cz_kind kind, const char *name)
+{
+    const cz_node *found = find_user(scope, kind, name);
+    if (found)
+        return found;
+    read_library(scope);
+    for (int i = scope->n_user_files; i < scope->n_files; i++) {
+        found = find_in(scope->files[i].tree, kind, name);
+        if (found) {
+            scope->files[i].used = true;
+            return found;
+        }
+    }
+    return NULL;
+}
+
+const char *cz_scope_nearest(cz_scope *scope, cz_kind kind, const char *name)
+{
+    const char **names = NULL;
+    int n = 0;
+    read_library(scope);
+    for (int i = 0; i < scope->n_files; i++) {
+        const cz_node *tree = scope->files[i].tree;
+        for (int k = 0; k < tree->n_kids; k++)
+            if (tree->kids[k]->kind == kind && tree->kids[k]->text)
+                *CZ_PUSH(scope->arena, names, n) = tree->kids[k]->text;
+    }
+    return cz_diag_nearest(name, names, n);
+}
+
+int cz_scope_n_files(const cz_scope *scope)
+{
+    return scope->n_files;
+}
+
+const cz_scope_file *cz_scope_file_at(const cz_scope *scope, int i)
+{
+    return &scope->files[i];
+}
+
+const char *cz_scope_folder(const cz_scope *scope)
+{
+    return scope->folder;
+}

@@ -1,0 +1,493 @@
+/* Which parameter follows which use.
+ * Two values of an index are alike when every segment of every path matches
+ * both or neither.  Runs of alike values cut a family into cells, and one
+ * member decides for its cell. */
+#include "frontend/program/choose.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "frontend/names/match.h"
+#include "frontend/model/suggest.h"
+#include "frontend/program/tile.h"
+
+enum { NO_USE = -1, MAX_NAMED = 3 };
+
+/* Members that every use treats alike, and who takes which part of them. */
+typedef struct cell {
+    cz_family family;
+    struct taken {
+        cz_part part;
+        int use;
+    } * parts;
+    int n;
+    int grads; /* clause of the policy */
+} cell;
+
+typedef struct chooser {
+    const cz_model *model;
+    cz_uses *uses;
+    const cz_policy *policy;
+    const cz_mesh *mesh;
+    bool *grads_match; /* [policy->n_grads] the clause matches something */
+    cz_env *globals;
+    cz_diags *diags;
+    cz_choices *out;
+    cell *cells;
+    int n_cells, n_parts;
+    bool stopped; /* a limit was reached */
+} chooser;
+
+static cz_arena *arena_of(const chooser *c)
+{
+    return c->globals->arena;
+}
+
+/* ---- cells ---- */
+
+static bool are_alike(const chooser *c, const char *a, const char *b)
+{
+    for (int i = 0; i < c->uses->n; i++)
+        if (cz_match_tells_apart(c->uses->list[i].node->kids[1], a, b))
+            return false;
+    for (int i = 1; i < c->policy->n_grads; i++)
+        if (cz_match_tells_apart(c->policy->grads[i].paths, a, b))
+            return false;
+    return true;
+}
+
+static void print_value(char *out, size_t n, int64_t value)
+{
+    snprintf(out, n, "%lld", (long long)value);
+}
+
+/* The first value at or behind `from` that is not like `from`. */
+static int64_t run_end(const chooser *c, int64_t from, int64_t end)
+{
+    char first[24], other[24];
+    print_value(first, sizeof first, from);
+    for (int64_t value = from + 1; value < end; value++) {
+        print_value(other, sizeof other, value);
+        if (!are_alike(c, first, other))
+            return value;
+    }
+    return end;
+}
+
+/* ---- one cell ---- */
+
+static void bind_shape(cz_env *env, const cz_family *family)
+{
+    const int last = family->n_dims - 1;
+    const int64_t outer = last > 0 ? family->shape[last - 1] : 1;
+    const int64_t inner = family->shape[last];
+    const bool swap = family->transposed || last == 0;
+    const int64_t rows = swap ? inner : outer;
+    const int64_t cols = swap ? outer : inner;
+    cz_env_bind(env, "ndim", cz_value_int(family->n_dims));
+    cz_env_bind(env, "rows", cz_value_int(rows));
+    cz_env_bind(env, "cols", cz_value_int(cols));
+    cz_env_bind(env, "numel", cz_value_int(cz_family_numel(family)));
+}
+
+static bool condition_holds(chooser *c, cz_use *use, const cz_family *family)
+{
+    bool holds = true;
+    cz_env env;
+    const cz_node *condition = cz_use_condition(use->node);
+    if (!condition || use->broken)
+        return true;
+    cz_env_init(&env, arena_of(c), c->globals);
+    bind_shape(&env, family);
+    if (!cz_eval_bool(condition, &env, c->diags, &holds))
+        use->broken = true;
+    return holds;
+}
+
+/* The pieces of one cell while uses take them. */
+typedef struct pieces {
+    int n;
+    int *use;   /* that took each, or NO_USE */
+    bool *each; /* every repetition is a matrix of its own */
+    int whole;  /* the use that took the tensor as it is, or NO_USE */
+    bool batch; /* that use took each matrix of a batch */
+    bool taken; /* something was */
+} pieces;
+
+/* Element-wise rules see no pieces. */
+static bool sees_whole(const cz_use *use)
+{
+    return cz_node_has(use->node, CZ_FLAG_WHOLE) ||
+           (!use->broken && use->signature.n_dims < 0);
+}
+
+/* Rules for matrices see each matrix of a batch. */
+static bool sees_batch(const cz_use *use, const cz_family *family)
+{
+    return family->n_dims > 2 && !use->broken && use->signature.n_dims >= 0;
+}
+
+/* A use that sees the tensor as one takes it, unless an earlier use took a
+ * piece: then it takes what is left, piece by piece, as any other. */
+static bool offer_whole(chooser *c, const cz_family *family, int number,
+                        pieces *p)
+{
+    cz_use *use = &c->uses->list[number];
+    const cz_part part = {
+        .piece = -1, .repeat = -1, .batch = sees_batch(use, family)};
+    const cz_family seen = cz_part_family(family, part);
+    if (!condition_holds(c, use, &seen))
+        return false;
+    use->matches = true;
+    if (p->taken)
+        return true;
+    use->taken = p->taken = true;
+    p->whole = number;
+    p->batch = part.batch;
+    return false;
+}
+
+static void offer_pieces(chooser *c, const cz_family *family, int number,
+                         pieces *p)
+{
+    cz_use *use = &c->uses->list[number];
+    const bool each = cz_node_has(use->node, CZ_FLAG_EACH) && !sees_whole(use);
+    for (int i = 0; i < p->n; i++) {
+        const cz_part part = {
+            .piece = i, .repeat = each ? 0 : -1, .batch = family->n_dims > 2};
+        const cz_family seen = cz_part_family(family, part);
+        if (!condition_holds(c, use, &seen))
+            continue;
+        use->matches = true;
+        if (p->whole != NO_USE || p->use[i] != NO_USE)
+            continue;
+        use->taken = p->taken = true;
+        p->use[i] = number;
+        p->each[i] = each;
+    }
+}
+
+/* Every use learns whether it matches; the first one takes a part. */
+static void offer_all(chooser *c, const cz_family *family, pieces *p)
+{
+    const char *words[CZ_MAX_WORDS];
+    cz_family_words(arena_of(c), family, family->first, words);
+    for (int i = 0; i < c->uses->n; i++) {
+        cz_use *use = &c->uses->list[i];
+        if (!cz_match_paths(use->node->kids[1], words, family->n_words))
+            continue;
+        use->matches_path = true;
+        const bool by_piece = p->n > 0 && !sees_whole(use);
+        if (by_piece || (offer_whole(c, family, i, p) && p->n > 0))
+            offer_pieces(c, family, i, p);
+    }
+}
+
+static void report_unmapped(chooser *c, const cz_family *family, cz_part part,
+                            cz_use *use)
+{
+    assert(family->blocks);
+    const cz_piece *piece = &family->blocks->pieces[part.piece];
+    cz_diag_error(c->diags, CZ_UNSUPPORTED, cz_use_tiles(use->node)->span,
+                  "tiles of %lld rows that cut repetitions of %lld rows, as "
+                  "those of '%s' in %s are, are not supported yet",
+                  (long long)use->tile, (long long)piece->size, piece->name,
+                  cz_family_first_name(arena_of(c), family));
+    cz_diag_note(c->diags, cz_use_tiles(use->node)->span,
+                 "one has to divide the other; `view each tiles` and "
+                 "`view whole tiles` cut other matrices");
+    use->broken = true;
+}
+
+static void add_part(chooser *c, cell *out, cz_part part, int use)
+{
+    if (c->n_parts++ >= CZ_MAX_FAMILIES) {
+        if (!c->stopped)
+            cz_diag_error(c->diags, CZ_TOO_LARGE, out->family.node->span,
+                          "paths and views cut the parameters into more than "
+                          "%d families",
+                          CZ_MAX_FAMILIES);
+        c->stopped = true;
+        return;
+    }
+    *CZ_PUSH(arena_of(c), out->parts, out->n) = (struct taken){part, use};
+}
+
+/* What a use took, or each of the tiles that it cuts that to. */
+static void add_tiles(chooser *c, cell *out, cz_part part, int number)
+{
+    cz_use *use = number == NO_USE ? NULL : &c->uses->list[number];
+    int64_t grid[2] = {1, 1};
+    if (use && !use->broken)
+        cz_tile_grid(&out->family, part, use->tile, grid);
+    if (grid[0] == 1 && grid[1] == 1) {
+        add_part(c, out, part, number);
+        return;
+    }
+    if (!cz_tile_is_mapped(&out->family, part, use->tile)) {
+        report_unmapped(c, &out->family, part, use);
+        return;
+    }
+    part.tile = use->tile;
+    for (part.at[0] = 0; part.at[0] < grid[0] && !c->stopped; part.at[0]++)
+        for (part.at[1] = 0; part.at[1] < grid[1] && !c->stopped; part.at[1]++)
+            add_part(c, out, part, number);
+}
+
+/* What became of the pieces, in order. */
+static void list_parts(chooser *c, cell *out, const pieces *p)
+{
+    const cz_blocks *blocks = out->family.blocks;
+    const int64_t n = blocks ? blocks->n : 0;
+    const bool batch = out->family.n_dims > 2;
+    if (p->whole != NO_USE || !p->taken) {
+        const cz_part part = {.piece = -1, .repeat = -1, .batch = p->batch};
+        add_tiles(c, out, part, p->whole);
+        return;
+    }
+    for (int i = 0; i < p->n && !c->stopped; i++) {
+        cz_part part = {.piece = i, .repeat = -1, .batch = batch};
+        if (!p->each[i])
+            add_tiles(c, out, part, p->use[i]);
+        else
+            for (part.repeat = 0; part.repeat < n && !c->stopped; part.repeat++)
+                add_tiles(c, out, part, p->use[i]);
+    }
+}
+
+static bool same_parts(const cell *a, const cell *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (int i = 0; i < a->n; i++)
+        if (!cz_part_equal(&a->parts[i].part, &b->parts[i].part) ||
+            a->parts[i].use != b->parts[i].use)
+            return false;
+    return true;
+}
+
+/* The last clause about gradients that matches; 0: that of all others. */
+static int choose_grads(chooser *c, const cz_family *family)
+{
+    const char *words[CZ_MAX_WORDS];
+    int chosen = 0;
+    cz_family_words(arena_of(c), family, family->first, words);
+    for (int i = 1; i < c->policy->n_grads; i++) {
+        if (!cz_match_paths(c->policy->grads[i].paths, words, family->n_words))
+            continue;
+        c->grads_match[i] = true;
+        chosen = i;
+    }
+    return chosen;
+}
+
+/* Grow an earlier cell of the same family by this one. */
+static bool extend(chooser *c, int start, const cell *by)
+{
+    const cz_family *family = &by->family;
+    for (int i = c->n_cells - 1; i >= start; i--) {
+        cz_family *old = &c->cells[i].family;
+        for (int k = 0; k < family->n_indices; k++)
+            if (old->first[k] + old->extents[k] == family->first[k] &&
+                cz_family_is_alike(old, family, k) &&
+                c->cells[i].grads == by->grads &&
+                same_parts(&c->cells[i], by)) {
+                old->extents[k] += family->extents[k];
+                c->n_parts -= by->n;
+                return true;
+            }
+    }
+    return false;
+}
+
+static void take(chooser *c, int start, const cz_family *family)
+{
+    const int n = family->blocks ? family->blocks->n_pieces : 0;
+    pieces p = {n,
+                CZ_NEW(arena_of(c), int, n),
+                CZ_NEW(arena_of(c), bool, n),
+                NO_USE,
+                false,
+                false};
+    cell made = {.family = *family, .grads = choose_grads(c, family)};
+    for (int i = 0; i < n; i++)
+        p.use[i] = NO_USE;
+    offer_all(c, family, &p);
+    list_parts(c, &made, &p);
+    if (!c->stopped && !extend(c, start, &made))
+        *CZ_PUSH(arena_of(c), c->cells, c->n_cells) = made;
+}
+
+static void cut(chooser *c, int start, const cz_family *family, cz_family *some,
+                int k);
+
+/* Index k, which ranks share out, coordinate by coordinate. */
+static void cut_shares(chooser *c, int start, const cz_family *family,
+                       const cz_family *some, int k)
+{
+    const int64_t n = cz_mesh_extent(c->mesh, family->spread);
+    for (int64_t share = 0; share < n && !c->stopped; share++) {
+        cz_family all = *family, part = *some;
+        all.extents[k] = family->extents[k] / n;
+        all.first[k] = family->first[k] + share * all.extents[k];
+        part.share_axes = family->spread;
+        part.share = share;
+        part.spread = 0;
+        part.spread_index = 0;
+        cut(c, start, &all, &part, k);
+    }
+}
+
+/* All cells of `family` whose indices below `k` are fixed in `some`. */
+static void cut(chooser *c, int start, const cz_family *family, cz_family *some,
+                int k)
+{
+    if (k == family->n_indices) {
+        take(c, start, some);
+        return;
+    }
+    const int64_t end = family->first[k] + family->extents[k];
+    for (int64_t from = family->first[k]; from < end && !c->stopped;) {
+        const int64_t to = run_end(c, from, end);
+        if (to < end && some->spread && k == some->spread_index) {
+            cut_shares(c, start, family, some, k);
+            return;
+        }
+        some->first[k] = from;
+        some->extents[k] = to - from;
+        cut(c, start, family, some, k + 1);
+        from = to;
+    }
+}
+
+/* ---- what is wrong ---- */
+
+static void report_path(chooser *c, const cz_node *path)
+{
+    cz_suggest_report(arena_of(c), c->diags, path, c->model);
+}
+
+static void report_nothing(chooser *c, const cz_use *use)
+{
+    const cz_node *path = use->node->kids[1]->kids[0];
+    if (use->matches_path)
+        cz_diag_error(
+            c->diags, CZ_MATCHES_NOTHING, cz_use_condition(use->node)->span,
+            "this holds for no parameter that '%s' matches", path->text);
+    else
+        report_path(c, path);
+}
+
+static void check_grads(chooser *c)
+{
+    for (int i = 1; i < c->policy->n_grads; i++)
+        if (!c->grads_match[i])
+            report_path(c, c->policy->grads[i].paths->kids[0]);
+}
+
+static void check_uses(chooser *c)
+{
+    for (int i = 0; i < c->uses->n; i++) {
+        const cz_use *use = &c->uses->list[i];
+        if (use->broken)
+            continue;
+        if (!use->matches)
+            report_nothing(c, use);
+        else if (!use->taken)
+            cz_diag_warning(c->diags, CZ_NEVER_CHOSEN, use->node->span,
+                            "every parameter that '%s' matches follows an "
+                            "earlier use",
+                            use->node->kids[1]->kids[0]->text);
+    }
+}
+
+static void check_covered(chooser *c, cz_span model_place)
+{
+    int64_t n = 0;
+    int n_named = 0;
+    for (int i = 0; i < c->out->n; i++)
+        if (c->out->list[i].use == NO_USE)
+            n += cz_family_count(&c->out->list[i].family);
+    if (n == 0)
+        return;
+    cz_diag_error(c->diags, CZ_UNCOVERED, model_place,
+                  "no use covers %lld of the parameters", (long long)n);
+    for (int i = 0; i < c->out->n && n_named < MAX_NAMED; i++) {
+        const cz_choice *choice = &c->out->list[i];
+        if (choice->use != NO_USE)
+            continue;
+        n_named++;
+        cz_diag_note(
+            c->diags, choice->family.node->span, "%s%s, for one",
+            cz_family_first_name(arena_of(c), &choice->family),
+            cz_part_suffix(arena_of(c), &choice->family, choice->part));
+    }
+}
+
+static bool check_dims(chooser *c, const cz_use *use, const cz_family *family)
+{
+    const int n_dims = use->signature.n_dims;
+    if (n_dims < 0 || n_dims == family->n_dims)
+        return true;
+    cz_diag_error(c->diags, CZ_SHAPE_MISMATCH,
+                  use->node->kids[1]->kids[0]->span,
+                  "%s is for %d dimension%s, and %s has %d",
+                  use->rule.optimizer->text, n_dims, n_dims == 1 ? "" : "s",
+                  cz_family_first_name(arena_of(c), family), family->n_dims);
+    cz_diag_note(c->diags, use->node->kids[1]->kids[0]->span,
+                 "`where ndim == %d` leaves it to a later use", n_dims);
+    return false;
+}
+
+/* One complaint per use. */
+static void check_choices(chooser *c)
+{
+    for (int i = 0; i < c->out->n; i++) {
+        const cz_choice *choice = &c->out->list[i];
+        cz_use *use = choice->use < 0 ? NULL : &c->uses->list[choice->use];
+        if (!use || use->broken)
+            continue;
+        const cz_family seen = cz_part_family(&choice->family, choice->part);
+        use->broken = !check_dims(c, use, &seen);
+    }
+}
+
+/* The parts of all cells, one behind the other. */
+static void list_choices(chooser *c)
+{
+    for (int i = 0; i < c->n_cells; i++)
+        for (int k = 0; k < c->cells[i].n; k++) {
+            const struct taken *taken = &c->cells[i].parts[k];
+            *CZ_PUSH(arena_of(c), c->out->list, c->out->n) =
+                (cz_choice){c->cells[i].family, taken->part, taken->use,
+                            c->cells[i].grads, i};
+        }
+}
+
+void cz_choose(const cz_model *model, cz_uses *uses, const cz_policy *policy,
+               const cz_mesh *mesh, cz_span model_place, cz_env *globals,
+               cz_diags *diags, cz_choices *out)
+{
+    chooser c = {.model = model,
+                 .uses = uses,
+                 .policy = policy,
+                 .mesh = mesh,
+                 .grads_match = CZ_NEW(globals->arena, bool, policy->n_grads),
+                 .globals = globals,
+                 .diags = diags,
+                 .out = out};
+    *out = (cz_choices){0};
+    cz_tiles_read(uses, globals, diags);
+    for (int i = 0; i < model->n && !c.stopped; i++) {
+        cz_family some = model->families[i];
+        if (!some.frozen)
+            cut(&c, c.n_cells, &model->families[i], &some, 0);
+    }
+    if (c.stopped)
+        return;
+    list_choices(&c);
+    check_uses(&c);
+    check_grads(&c);
+    check_covered(&c, model_place);
+    check_choices(&c);
+}

@@ -1,0 +1,138 @@
+/* The front end, stage by stage.  Each stage reports what it finds; a stage
+ * that needs what an earlier one did not deliver is not run, so that one
+ * mistake is one message. */
+#include "frontend/program/compile.h"
+
+#include "frontend/program/chunk.h"
+#include "frontend/program/emit.h"
+
+typedef struct front {
+    cz_arena *arena;
+    cz_diags *diags;
+    const cz_node *file;
+    cz_env globals;
+    cz_options defines;
+    cz_instance instance;
+    cz_unit unit;
+} front;
+
+/* File-level lets: the user's, and none of the library. */
+static void bind_globals(front *f)
+{
+    cz_env_init(&f->globals, f->arena, NULL);
+    for (int i = 0; i < cz_scope_n_files(f->unit.scope); i++) {
+        const cz_scope_file *file = cz_scope_file_at(f->unit.scope, i);
+        for (int k = 0; k < file->tree->n_kids && !file->library; k++)
+            if (file->tree->kids[k]->kind == CZ_AST_LET)
+                cz_env_bind_let(&f->globals, file->tree->kids[k]);
+    }
+}
+
+/* -D needs to know all names that can be set before any value is read. */
+static bool resolve_defines(front *f, const cz_compile_options *options)
+{
+    const bool found =
+        cz_instance_find(f->unit.scope, f->file, f->diags, &f->instance);
+    cz_uses_find(f->unit.scope, f->file, f->arena, f->diags, &f->unit.uses);
+    cz_options_build(f->arena, options->defines, options->n_defines, f->diags,
+                     &f->defines);
+    cz_mesh_allow(f->file, &f->defines);
+    if (found)
+        cz_instance_allow(&f->instance, &f->defines);
+    cz_uses_allow(&f->unit.uses, &f->defines);
+    cz_policy_allow(&f->defines);
+    cz_machine_allow(&f->defines);
+    if (found)
+        cz_options_resolve(&f->defines, f->diags);
+    return found;
+}
+
+/* Nothing says what to compile, and there are rules. */
+static bool has_rules_alone(const front *f)
+{
+    int n_rules = 0, n_beside = 0;
+    for (int i = 0; i < f->file->n_kids; i++) {
+        const cz_kind kind = f->file->kids[i]->kind;
+        n_rules += kind == CZ_AST_OPTIMIZER || kind == CZ_AST_DEF ||
+                   kind == CZ_AST_TABLE;
+        n_beside += kind == CZ_AST_IMPORT || kind == CZ_AST_LET;
+    }
+    return n_rules > 0 && n_rules + n_beside == f->file->n_kids;
+}
+
+/* Whether there is more to do.  Rules are checked before anything is asked of
+ * them, so that a mistake in one is reported for all shapes, once. */
+static bool check_rules(front *f, const cz_compile_options *options)
+{
+    cz_rules_checked checked;
+    const bool alone = options->alone && has_rules_alone(f);
+    cz_rules_check(f->unit.scope, alone, f->arena, f->diags, &checked);
+    if (!alone)
+        return true;
+    *options->alone = checked;
+    cz_options_build(f->arena, options->defines, options->n_defines, f->diags,
+                     &f->defines);
+    cz_options_resolve(&f->defines, f->diags); /* there is nothing to set */
+    return false;
+}
+
+/* Everything but the model's parameters. */
+static void read_statements(front *f)
+{
+    cz_mesh_build(f->file, &f->defines, f->unit.options->one_rank, &f->globals,
+                  f->diags, &f->unit.mesh);
+    cz_policy_build(f->file, &f->unit.mesh, &f->defines, &f->globals, f->diags,
+                    &f->unit.policy);
+    cz_uses_bind(&f->unit.uses, &f->defines, f->unit.policy.fact.clip > 0,
+                 f->diags);
+    cz_machine_read(f->unit.scope, f->file, &f->defines, &f->globals, f->diags,
+                    &f->unit.machine);
+}
+
+static bool build_model(front *f)
+{
+    cz_instance_bind(&f->instance, f->unit.scope, &f->defines, &f->globals,
+                     f->diags);
+    f->unit.config = f->instance.config.source;
+    return cz_model_build(&f->instance, &f->unit.mesh, &f->unit.policy.pipeline,
+                          f->diags, &f->unit.model) &&
+           cz_chunk_model(&f->unit.policy, &f->unit.mesh, f->arena, f->diags,
+                          &f->unit.model);
+}
+
+/* Every stage up to facts.  False after an error. */
+static bool check(front *f, const cz_compile_options *options)
+{
+    f->unit.options = options;
+    f->unit.scope =
+        cz_scope_build(f->arena, options->path, options->text, f->diags);
+    if (f->diags->n_errors > 0)
+        return false;
+    f->file = cz_scope_file_at(f->unit.scope, 0)->tree;
+    bind_globals(f);
+    if (!check_rules(f, options))
+        return false;
+    const bool has_model = resolve_defines(f, options);
+    read_statements(f);
+    if (has_model && build_model(f))
+        cz_choose(&f->unit.model, &f->unit.uses, &f->unit.policy, &f->unit.mesh,
+                  f->instance.from->span, &f->globals, f->diags,
+                  &f->unit.choices);
+    return f->diags->n_errors == 0;
+}
+
+cz_ir *cz_compile(cz_arena *arena, const cz_compile_options *options,
+                  cz_diags *diags)
+{
+    front f = {.arena = arena, .diags = diags};
+    if (!check(&f, options))
+        return NULL;
+    cz_ir *ir = cz_ir_open(diags);
+    if (!ir)
+        return NULL;
+    if (cz_emit(ir, &f.unit, arena, diags) && diags->n_errors == 0 &&
+        cz_ir_verify(ir))
+        return ir;
+    cz_ir_close(ir);
+    return NULL;
+}

@@ -1,0 +1,487 @@
+/* Facts from what the front end found out. */
+#include "frontend/program/emit.h"
+
+#include "frontend/program/chunk.h"
+#include "frontend/program/home.h"
+#include "frontend/program/reduction.h"
+#include "frontend/program/stagger.h"
+
+#include <nettle/sha2.h>
+#include <string.h>
+#include <strings.h>
+
+typedef struct emitter {
+    cz_ir *ir;
+    const cz_unit *unit;
+    cz_arena *arena;
+    cz_diags *diags;
+    struct lowered {
+        int use;
+        cz_rule_shape shape;
+        const char *symbol; /* NULL: reported */
+    } * lowered;
+    int n_lowered;
+    bool strict;
+    cz_reduction *reductions;
+    int n_reductions;
+    int *reduction_of; /* [choices.n] */
+} emitter;
+
+/* ---- program ---- */
+
+/* Each text with its length in front, so that no two lists of texts hash
+ * alike. */
+static void hash_text(struct sha256_ctx *context, const char *bytes, size_t n)
+{
+    uint8_t length[8];
+    for (int i = 0; i < 8; i++)
+        length[i] = (uint8_t)((uint64_t)n >> (8 * i));
+    sha256_update(context, sizeof length, length);
+    sha256_update(context, n, (const uint8_t *)bytes);
+}
+
+static const char *source_hash(const emitter *e)
+{
+    struct sha256_ctx context;
+    uint8_t digest[SHA256_DIGEST_SIZE];
+    const cz_compile_options *options = e->unit->options;
+    char *hex = cz_arena_alloc(e->arena, 2 * sizeof digest + 1, 1);
+
+    sha256_init(&context);
+    for (int i = 0; i < cz_scope_n_files(e->unit->scope); i++) {
+        const cz_scope_file *file = cz_scope_file_at(e->unit->scope, i);
+        if (file->used)
+            hash_text(&context, file->source->bytes, file->source->n);
+    }
+    if (e->unit->config)
+        hash_text(&context, e->unit->config->bytes, e->unit->config->n);
+    for (int i = 0; i < options->n_defines; i++)
+        hash_text(&context, options->defines[i], strlen(options->defines[i]));
+    sha256_digest(&context, sizeof digest, digest);
+    for (size_t i = 0; i < sizeof digest; i++) {
+        hex[2 * i] = "0123456789abcdef"[digest[i] >> 4];
+        hex[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
+    }
+    return hex;
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* The stem of the main file, as a C identifier: it names generated files and
+ * symbols. */
+static const char *program_name(const emitter *e)
+{
+    enum { MAX_STEM = 64 };
+    const char *file = cz_scope_file_at(e->unit->scope, 0)->source->name;
+    if (strcmp(e->unit->options->path, "-") == 0)
+        return "stdin";
+    const char *dot = strrchr(file, '.');
+    const size_t n = dot && dot > file ? (size_t)(dot - file) : strlen(file);
+    char *name = cz_arena_copy(e->arena, file, n);
+    bool good = n <= MAX_STEM && is_letter(name[0]);
+    for (size_t i = 0; i < n; i++) {
+        if (name[i] == '-' || name[i] == '.')
+            name[i] = '_';
+        good &= is_letter(name[i]) || (name[i] >= '0' && name[i] <= '9');
+    }
+    if (good && strncasecmp(name, "czr", 3) != 0)
+        return name;
+    cz_diag_error(e->diags, CZ_BAD_FILE_NAME, (cz_span){0},
+                  "'%s' names generated C: its stem must be letters, digits, "
+                  "'_', '-' and '.', with a letter but not 'czr' in front, at "
+                  "most %d",
+                  file, MAX_STEM);
+    return NULL;
+}
+
+static bool emit_program(const emitter *e)
+{
+    cz_fact_program program = {.name = program_name(e)};
+    program.strict = e->strict;
+    program.compiler = e->unit->options->compiler;
+    program.source_hash = source_hash(e);
+    if (program.name)
+        cz_ir_add_program(e->ir, &program);
+    return program.name != NULL;
+}
+
+/* ---- mesh, policy, uses ---- */
+
+static void emit_mesh(const emitter *e)
+{
+    const cz_mesh *mesh = &e->unit->mesh;
+    const cz_fact_mesh fact = {.axes = {mesh->axes, mesh->n},
+                               .sizes = {mesh->sizes, mesh->n},
+                               .names = {mesh->names, mesh->n_names},
+                               .sets = {mesh->sets, mesh->n_names}};
+    cz_ir_add_mesh(e->ir, &fact);
+}
+
+/* `master none` says that there is nothing to keep apart. */
+static bool check_master(const emitter *e)
+{
+    const cz_policy *policy = &e->unit->policy;
+    for (int i = 0; i < e->unit->choices.n && policy->master_none.source; i++)
+        if (e->unit->choices.list[i].family.dtype != CZ_F32) {
+            cz_diag_error(e->diags, CZ_UNSUPPORTED, policy->master_none,
+                          "parameters narrower than f32 without a master are "
+                          "not supported yet");
+            return false;
+        }
+    return true;
+}
+
+/* ---- reductions ---- */
+
+static int find_reduction(emitter *e, const cz_reduction *reduction)
+{
+    for (int i = 0; i < e->n_reductions; i++)
+        if (cz_reduction_equal(&e->reductions[i], reduction))
+            return i;
+    *CZ_PUSH(e->arena, e->reductions, e->n_reductions) = *reduction;
+    return e->n_reductions - 1;
+}
+
+static bool find_reductions(emitter *e)
+{
+    const cz_choices *choices = &e->unit->choices;
+    cz_reduction reduction;
+    e->reduction_of = CZ_NEW(e->arena, int, choices->n);
+    for (int i = 0; i < choices->n; i++) {
+        if (!cz_reduction_find(e->unit->options, &e->unit->mesh,
+                               &e->unit->policy, e->strict, &choices->list[i],
+                               e->arena, e->diags, &reduction))
+            return false;
+        e->reduction_of[i] = find_reduction(e, &reduction);
+    }
+    return true;
+}
+
+static cz_ints axes_of(const emitter *e, int64_t set)
+{
+    int64_t *axes = CZ_NEW(e->arena, int64_t, e->unit->mesh.n);
+    int n = 0;
+    for (int a = 0; a < e->unit->mesh.n; a++)
+        if (set >> a & 1)
+            axes[n++] = a;
+    return (cz_ints){axes, n};
+}
+
+static const char *reduction_name(const emitter *e, int number)
+{
+    return cz_arena_printf(e->arena, "reduction.%d", number);
+}
+
+static void emit_reductions(const emitter *e)
+{
+    for (int i = 0; i < e->n_reductions; i++) {
+        const cz_reduction *r = &e->reductions[i];
+        const cz_fact_reduction fact = {.sym_name = reduction_name(e, i),
+                                        .dtype = cz_dtype_name(r->dtype),
+                                        .reduce_axes = axes_of(e, r->reduce),
+                                        .split_axes = axes_of(e, r->split),
+                                        .leaves = r->leaves,
+                                        .terms = r->terms};
+        cz_ir_add_reduction(e->ir, &fact);
+    }
+}
+
+static void emit_uses(const emitter *e)
+{
+    for (int i = 0; i < e->unit->uses.n; i++) {
+        const cz_use *use = &e->unit->uses.list[i];
+        const cz_rule_signature *signature = &use->signature;
+        const int n = signature->n_hypers;
+        const cz_fact_use fact = {.sym_name = use->rule.name,
+                                  .optimizer = use->rule.optimizer->text,
+                                  .hypers = {signature->hypers, n},
+                                  .defaults = {signature->defaults, n},
+                                  .has_default = {signature->has_default, n}};
+        if (use->taken)
+            cz_ir_add_use(e->ir, &fact);
+    }
+}
+
+static void emit_machine(const emitter *e)
+{
+    const cz_machine_said *machine = &e->unit->machine;
+    cz_ir_add_machine(e->ir, &machine->fact);
+    for (int i = 0; i < machine->n_timings; i++)
+        cz_ir_add_timing(e->ir, &machine->timings[i]);
+    for (int i = 0; i < machine->n_uneven_reduces; i++)
+        cz_ir_add_uneven_reduce(e->ir, &machine->uneven_reduces[i]);
+}
+
+/* ---- rules ---- */
+
+static cz_rule_shape rule_shape(const cz_use *use, const cz_family *family)
+{
+    cz_rule_shape shape = {.master_dtype = CZ_F32};
+    if (use->signature.n_dims < 0)
+        return shape;
+    shape.n_dims = family->n_dims;
+    shape.transposed = family->transposed;
+    /* the rule itself refuses more than two */
+    for (int i = 0; i < family->n_dims && i < 2; i++)
+        shape.shape[i] = family->shape[i];
+    return shape;
+}
+
+static bool same_shape(const cz_rule_shape *a, const cz_rule_shape *b)
+{
+    return a->n_dims == b->n_dims && a->transposed == b->transposed &&
+           a->shape[0] == b->shape[0] && a->shape[1] == b->shape[1];
+}
+
+static struct lowered *find_lowered(const emitter *e, int use,
+                                    const cz_rule_shape *shape)
+{
+    for (int i = 0; i < e->n_lowered; i++)
+        if (e->lowered[i].use == use && same_shape(&e->lowered[i].shape, shape))
+            return &e->lowered[i];
+    return NULL;
+}
+
+/* Uses in order, so that rules stand as dsl/IR.md says. */
+static bool emit_rules(emitter *e, int number)
+{
+    const cz_use *use = &e->unit->uses.list[number];
+    bool good = true;
+    /* what is wrong at one shape is mostly wrong at all */
+    for (int i = 0; i < e->unit->choices.n && good; i++) {
+        const cz_choice *choice = &e->unit->choices.list[i];
+        const cz_family seen = cz_part_family(&choice->family, choice->part);
+        const cz_rule_shape shape = rule_shape(use, &seen);
+        if (choice->use != number || find_lowered(e, number, &shape))
+            continue;
+        struct lowered *lowered = CZ_PUSH(e->arena, e->lowered, e->n_lowered);
+        *lowered = (struct lowered){number, shape, NULL};
+        good = cz_rule_lower(e->ir, &use->rule, &shape, e->diags,
+                             &lowered->symbol);
+    }
+    return good;
+}
+
+/* ---- families ---- */
+
+static cz_ints shard_of(const emitter *e, const cz_family *family)
+{
+    int64_t *shard = CZ_NEW(e->arena, int64_t, family->n_dims);
+    for (int i = 0; i < family->n_dims; i++)
+        shard[i] = family->shard[i];
+    return (cz_ints){shard, family->n_dims};
+}
+
+/* How many values of each index a rank has. */
+static cz_ints extents_of(const emitter *e, const cz_family *family)
+{
+    int64_t *extents = CZ_NEW(e->arena, int64_t, family->n_indices);
+    for (int i = 0; i < family->n_indices; i++)
+        extents[i] = family->extents[i];
+    if (family->spread)
+        extents[family->spread_index] /=
+            cz_mesh_extent(&e->unit->mesh, family->spread);
+    return (cz_ints){extents, family->n_indices};
+}
+
+static const char *family_symbol(const emitter *e, int number)
+{
+    return cz_arena_printf(e->arena, "param.%d", number);
+}
+
+static void emit_family(const emitter *e, int number, const cz_choice *choice)
+{
+    const cz_family *stored = &choice->family;
+    const cz_family family = cz_part_family(stored, choice->part);
+    const cz_use *use = &e->unit->uses.list[choice->use];
+    const cz_rule_shape shape = rule_shape(use, &family);
+    int64_t home_axes;
+    const cz_ints home =
+        cz_home_find(e->arena, &e->unit->mesh, &family, &home_axes);
+    const cz_fact_family fact = {
+        .sym_name = family_symbol(e, number),
+        .pattern = cz_arena_printf(
+            e->arena, "%s%s", cz_family_pattern(e->arena, stored),
+            cz_part_suffix(e->arena, stored, choice->part)),
+        .first = {family.first, family.n_indices},
+        .extents = extents_of(e, &family),
+        .shape = {family.shape, family.n_dims},
+        .shard = shard_of(e, &family),
+        .dtype = cz_dtype_name(stored->dtype),
+        .rule = find_lowered(e, choice->use, &shape)->symbol,
+        .reduction = reduction_name(e, e->reduction_of[number]),
+        .spread = family.spread,
+        .spread_index = family.spread_index,
+        .home_axes = home_axes,
+        .home = home,
+    };
+    cz_ir_add_family(e->ir, &fact);
+}
+
+/* ---- storage ---- */
+
+/* Tensors that are cut unevenly, as parts or as storage. */
+typedef struct uneven_names {
+    const char *family, *frozen, *storage;
+} uneven_names;
+
+static void emit_storage(const emitter *e, const cz_choice *choice,
+                         const char *symbol)
+{
+    const cz_family *family = &choice->family;
+    const cz_fact_storage fact = {
+        .sym_name = symbol,
+        .pattern = cz_family_pattern(e->arena, family),
+        .first = {family->first, family->n_indices},
+        .extents = extents_of(e, family),
+        .shape = {family->stored, family->n_dims},
+        .shard = shard_of(e, family),
+        .dtype = cz_dtype_name(family->dtype),
+        .spread = family->spread,
+        .spread_index = family->spread_index,
+    };
+    cz_ir_add_storage(e->ir, &fact);
+}
+
+/* Where the shards of a part lie along dimension `d`; none where they are
+ * equal parts in order of the coordinate. */
+static cz_ints bounds_of(const emitter *e, const cz_family *stored,
+                         cz_part part, int d)
+{
+    const cz_mesh *mesh = &e->unit->mesh;
+    const cz_family seen = cz_part_family(stored, part);
+    const int64_t size = seen.shape[d - part.batch];
+    const int64_t parts = cz_mesh_extent(mesh, stored->shard[d]);
+    int64_t map[CZ_MAX_NDIM][3];
+    int64_t *bounds = CZ_NEW(e->arena, int64_t, 2 * parts);
+    bool equal = size % parts == 0;
+    cz_part_map(stored, part, map);
+    for (int64_t p = 0; p < parts; p++) {
+        int64_t *own = bounds + 2 * p, shard[2];
+        cz_chunk_shard(mesh, stored, d, p, shard);
+        for (int end = 0; end < 2; end++) {
+            own[end] = cz_view_before(map[d], size, shard[end]);
+            equal &= own[end] == size / parts * (p + end);
+        }
+    }
+    return (cz_ints){bounds, equal ? 0 : 2 * (int)parts};
+}
+
+static void emit_uneven(const emitter *e, const cz_family *stored, cz_part part,
+                        uneven_names names)
+{
+    for (int d = part.batch; d < stored->n_dims; d++) {
+        const cz_fact_uneven fact = {names.family, names.frozen, names.storage,
+                                     d - part.batch,
+                                     bounds_of(e, stored, part, d)};
+        if (fact.bounds.n > 0)
+            cz_ir_add_uneven(e->ir, &fact);
+    }
+}
+
+static void emit_piece(const emitter *e, int number, const char *storage)
+{
+    const cz_choice *choice = &e->unit->choices.list[number];
+    int64_t map[CZ_MAX_NDIM][3];
+    cz_part_map(&choice->family, choice->part, map);
+    const cz_fact_piece fact = {family_symbol(e, number),
+                                storage,
+                                {map[0], 3 * choice->family.n_dims},
+                                choice->part.batch};
+    cz_ir_add_piece(e->ir, &fact);
+}
+
+/* Parts of one cell stand together: its storage comes with the first. */
+static void emit_pieces(const emitter *e)
+{
+    const cz_choices *choices = &e->unit->choices;
+    const char *symbol = NULL;
+    for (int i = 0; i < choices->n; i++) {
+        const cz_choice *choice = &choices->list[i];
+        emit_uneven(e, &choice->family, choice->part,
+                    (uneven_names){family_symbol(e, i), "", ""});
+        if (cz_part_is_stored(&choice->family, choice->part))
+            continue;
+        if (i == 0 || choices->list[i - 1].cell != choice->cell) {
+            cz_family padded = choice->family;
+            memcpy(padded.shape, padded.stored, sizeof padded.shape);
+            symbol = cz_arena_printf(e->arena, "storage.%d", choice->cell);
+            emit_storage(e, choice, symbol);
+            emit_uneven(e, &padded, cz_part_whole(),
+                        (uneven_names){"", "", symbol});
+        }
+        emit_piece(e, i, symbol);
+    }
+}
+
+static void emit_frozen(const emitter *e, int number, const cz_family *family)
+{
+    const cz_fact_frozen fact = {
+        .sym_name = cz_arena_printf(e->arena, "frozen.%d", number),
+        .pattern = cz_family_pattern(e->arena, family),
+        .first = {family->first, family->n_indices},
+        .extents = {family->extents, family->n_indices},
+        .shape = {family->shape, family->n_dims},
+        .shard = shard_of(e, family),
+        .dtype = cz_dtype_name(family->dtype),
+    };
+    cz_ir_add_frozen(e->ir, &fact);
+    emit_uneven(e, family, cz_part_whole(),
+                (uneven_names){"", fact.sym_name, ""});
+}
+
+/* The part of its family that has the parameter is named param.N. */
+static void emit_tie(const emitter *e, const cz_tie *tie)
+{
+    int64_t index[CZ_MAX_INDICES] = {0};
+    int i = 0;
+    while (!cz_tie_finds(tie, &e->unit->choices.list[i].family, index))
+        i++;
+    const cz_choice *target = &e->unit->choices.list[i];
+    const cz_family seen = cz_part_family(&target->family, target->part);
+    const cz_fact_tie fact = {
+        .pattern = cz_family_pattern(e->arena, &tie->names),
+        .first = {tie->names.first, tie->names.n_indices},
+        .extents = {tie->names.extents, tie->names.n_indices},
+        .family = family_symbol(e, i),
+        .index = {index, seen.n_indices},
+    };
+    cz_ir_add_tie(e->ir, &fact);
+}
+
+static void emit_untrained(const emitter *e)
+{
+    const cz_model *model = &e->unit->model;
+    for (int i = 0, n = 0; i < model->n; i++)
+        if (model->families[i].frozen)
+            emit_frozen(e, n++, &model->families[i]);
+    for (int i = 0; i < model->n_ties; i++)
+        emit_tie(e, &model->ties[i]);
+}
+
+bool cz_emit(cz_ir *ir, const cz_unit *unit, cz_arena *arena, cz_diags *diags)
+{
+    emitter e = {.ir = ir, .unit = unit, .arena = arena, .diags = diags};
+    e.strict = unit->options->strict || unit->policy.strict;
+    bool good = check_master(&e) && find_reductions(&e) && emit_program(&e);
+    if (!good)
+        return false;
+    emit_mesh(&e);
+    cz_ir_add_policy(ir, &unit->policy.fact);
+    emit_machine(&e);
+    emit_reductions(&e);
+    emit_uses(&e);
+    for (int i = 0; i < unit->uses.n; i++)
+        good &= emit_rules(&e, i);
+    for (int i = 0; i < unit->choices.n && good; i++)
+        emit_family(&e, i, &unit->choices.list[i]);
+    if (good) {
+        cz_turn_emit(ir, arena, &unit->choices);
+        emit_untrained(&e);
+        emit_pieces(&e);
+    }
+    return good;
+}

@@ -1,0 +1,426 @@
+/* The schedule block: one function per clause, found in a table. */
+#include "frontend/program/policy_internal.h"
+
+#include <string.h>
+
+#include "dsl/base/checked.h"
+#include "dsl/vocab/dtype.h"
+#include "frontend/model/family.h"
+
+enum { DEFAULT_BUCKET_ELEMENTS = 400000000, WIRE_END = 1000 };
+
+/* ---- clauses ---- */
+
+static void read_grads(cz_clauses *c, const cz_node *node)
+{
+    cz_policy *policy = c->policy;
+    const cz_node *paths = cz_node_kid(node, 1);
+    cz_grads grads = {.node = node,
+                      .paths = paths,
+                      .sum = cz_node_has(node, CZ_FLAG_SUM),
+                      .reduced = cz_node_has(node, CZ_FLAG_REDUCED)};
+    grads.dtype = cz_clause_dtype(c, node, "gradients", true);
+    grads.axes = cz_clause_axes(c, node->kids[0], !paths);
+    if (paths) {
+        *CZ_PUSH(c->env->arena, policy->grads, policy->n_grads) = grads;
+    } else if (policy->grads[0].node) {
+        cz_clause_said_before(c, node, policy->grads[0].node);
+    } else {
+        policy->grads[0] = grads;
+    }
+}
+
+static void read_master(cz_clauses *c, const cz_node *node)
+{
+    if (strcmp(node->text, "none") == 0)
+        c->policy->master_none = node->span;
+    else
+        cz_clause_dtype(c, node, "master weights", false);
+}
+
+static void read_state(cz_clauses *c, const cz_node *node)
+{
+    const cz_node *axes = cz_node_kid(node, 0);
+    cz_clause_dtype(c, node, "states", false);
+    c->policy->split = axes ? cz_clause_axes(c, axes, true) : 0;
+}
+
+static void read_clip(cz_clauses *c, const cz_node *node)
+{
+    double clip;
+    if (!cz_eval_real(node->kids[0], c->env, c->diags, &clip)) {
+        c->failed = true;
+        return;
+    }
+    if (!(clip > 0)) {
+        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, node->kids[0]->span,
+                      "a norm to clip at is larger than zero");
+        c->failed = true;
+    }
+    c->policy->fact.clip = clip;
+}
+
+static void read_skip(cz_clauses *c, const cz_node *node)
+{
+    (void)node;
+    c->policy->fact.skip = 1;
+}
+
+/* A size that the user chose, in the unit of the number. */
+static int64_t read_amount(cz_clauses *c, const cz_node *e, const char *what)
+{
+    int64_t amount = 0;
+    if (!cz_eval_size(e, c->env, c->diags, what, 1, CZ_MAX_DIM, &amount))
+        c->failed = true;
+    return amount;
+}
+
+static void read_bucket(cz_clauses *c, const cz_node *node)
+{
+    const cz_node *e = node->kids[0];
+    const int64_t amount = read_amount(c, e, "size of a bucket");
+    const bool bytes = cz_node_has(e, CZ_FLAG_BYTES);
+    c->policy->fact.bucket_elements =
+        bytes ? cz_ceil_div(amount, cz_dtype_bytes(CZ_F32)) : amount;
+}
+
+static void read_group(cz_clauses *c, const cz_node *node)
+{
+    const cz_node *e = node->kids[0];
+    const int64_t amount = read_amount(c, e, "size of a group");
+    const bool bytes = cz_node_has(e, CZ_FLAG_BYTES);
+    c->policy->fact.group_bytes =
+        bytes ? amount : amount * cz_dtype_bytes(CZ_F32);
+}
+
+/* Bytes, with B or without. */
+static void read_memory(cz_clauses *c, const cz_node *node)
+{
+    c->policy->fact.memory_bytes =
+        read_amount(c, node->kids[0], "memory of a rank");
+}
+
+static void read_overlap(cz_clauses *c, const cz_node *node)
+{
+    const char *words[] = {"backward", "none"};
+    cz_clause_check_word(c, node, node->text, words, 2);
+}
+
+/* A number above 0 and below `end`. */
+static void set_share(cz_clauses *c, const cz_node *e, double *share, int end,
+                      const char *what)
+{
+    if (!cz_eval_real(e, c->env, c->diags, share)) {
+        c->failed = true;
+    } else if (!(*share > 0 && *share < end)) {
+        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, e->span,
+                      "%s, between 0 and %d", what, end);
+        c->failed = true;
+    }
+}
+
+static void set_tolerance(cz_clauses *c, const cz_node *e)
+{
+    set_share(c, e, &c->policy->fact.tolerance, 1,
+              "a tolerance is a share of the update");
+}
+
+static void read_tolerance(cz_clauses *c, const cz_node *node)
+{
+    set_tolerance(c, node->kids[0]);
+}
+
+static void set_wire(cz_clauses *c, const cz_node *e)
+{
+    set_share(
+        c, e, &c->policy->fact.wire, WIRE_END,
+        "wire is a multiple of f32 gradients gathered by all who shard them");
+}
+
+static void read_wire(cz_clauses *c, const cz_node *node)
+{
+    set_wire(c, node->kids[0]);
+}
+
+static void read_strict(cz_clauses *c, const cz_node *node)
+{
+    (void)node;
+    c->policy->strict = true;
+}
+
+static void set_layout(cz_clauses *c, const cz_node *node, const char *layout)
+{
+    const char *words[] = {"engine", "trainer", "scattered"};
+    if (!cz_clause_check_word(c, node, layout, words, 3))
+        return;
+    if (strcmp(layout, "scattered") == 0)
+        cz_clause_unsupported(c, node->span, "this layout is");
+    else
+        c->policy->fact.layout = layout;
+}
+
+static void read_layout(cz_clauses *c, const cz_node *node)
+{
+    set_layout(c, node, node->text);
+}
+
+static void set_geometry(cz_clauses *c, const cz_node *node,
+                         const char *geometry)
+{
+    const char *words[] = {"auto", "uneven", "padded", "equal"};
+    if (cz_clause_check_word(c, node, geometry, words, 4))
+        c->policy->fact.geometry = geometry;
+}
+
+static void read_geometry(cz_clauses *c, const cz_node *node)
+{
+    set_geometry(c, node, node->text);
+}
+
+static void set_form(cz_clauses *c, const cz_node *node, const char *form)
+{
+    const char *words[] = {"auto", "standard", "gram"};
+    if (cz_clause_check_word(c, node, form, words, 3))
+        c->policy->fact.form = form;
+}
+
+static void read_form(cz_clauses *c, const cz_node *node)
+{
+    set_form(c, node, node->text);
+}
+
+static void read_shard(cz_clauses *c, const cz_node *node)
+{
+    cz_policy *policy = c->policy;
+    const cz_node *axes = node->kids[1];
+    cz_shards shards = {.node = node,
+                        .paths = cz_node_kid(node, 2),
+                        .chunk = cz_node_has(node, CZ_FLAG_CHUNK)};
+    int64_t dim;
+    if (axes->n_kids != 1) {
+        cz_clause_unsupported(c, node->span, "sharding over several axes is");
+        return;
+    }
+    if (strcmp(axes->kids[0]->text, "fsdp") != 0) {
+        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, axes->kids[0]->span,
+                      "what the schedule shards over is the axis fsdp");
+        c->failed = true;
+        return;
+    }
+    if (!cz_eval_size(node->kids[0], c->env, c->diags, "dimension", 0,
+                      CZ_MAX_NDIM - 1, &dim)) {
+        c->failed = true;
+        return;
+    }
+    shards.dim = (int)dim;
+    cz_mesh_find(c->mesh, "fsdp", &shards.axes);
+    if (shards.paths)
+        *CZ_PUSH(c->env->arena, policy->shards, policy->n_shards) = shards;
+    else if (policy->shards[0].node)
+        cz_clause_said_before(c, node, policy->shards[0].node);
+    else
+        policy->shards[0] = shards;
+}
+
+static void read_pipeline(cz_clauses *c, const cz_node *node)
+{
+    if (!cz_pipeline_read(node, c->mesh, c->env, c->diags,
+                          &c->policy->pipeline))
+        c->failed = true;
+}
+
+static void set_strategy(cz_clauses *c, const cz_node *node,
+                         const char *strategy)
+{
+    const char *words[] = {"auto", "owner", "gram", "replicated"};
+    if (!cz_clause_check_word(c, node, strategy, words, 4))
+        return;
+    if (strcmp(strategy, "replicated") == 0)
+        cz_clause_unsupported(c, node->span, "this strategy is");
+    else
+        c->policy->fact.tp_strategy = strategy;
+}
+
+static void read_strategy(cz_clauses *c, const cz_node *node)
+{
+    const char *words[] = {
+        "grads", "master",   "state",     "clip",   "skip",   "bucket",
+        "group", "overlap",  "tolerance", "strict", "layout", "geometry",
+        "shard", "pipeline", "tp",        "memory", "form",   "wire"};
+    if (strcmp(node->text, "tp") != 0)
+        cz_clause_check_word(c, node, node->text, words,
+                             sizeof words / sizeof *words);
+    else
+        set_strategy(c, node->kids[0], node->kids[0]->text);
+}
+
+static const struct clause {
+    cz_kind kind;
+    void (*read)(cz_clauses *c, const cz_node *node);
+} table[] = {
+    {CZ_AST_GRADS, read_grads},       {CZ_AST_MASTER, read_master},
+    {CZ_AST_KEEP, read_state},        {CZ_AST_CLIP, read_clip},
+    {CZ_AST_SKIP, read_skip},         {CZ_AST_BUCKET, read_bucket},
+    {CZ_AST_GROUP_CAP, read_group},   {CZ_AST_MEMORY_CAP, read_memory},
+    {CZ_AST_OVERLAP, read_overlap},   {CZ_AST_TOLERANCE, read_tolerance},
+    {CZ_AST_STRICT, read_strict},     {CZ_AST_LAYOUT, read_layout},
+    {CZ_AST_GEOMETRY, read_geometry}, {CZ_AST_SHARD, read_shard},
+    {CZ_AST_PIPELINE, read_pipeline}, {CZ_AST_AXIS_STRATEGY, read_strategy},
+    {CZ_AST_FORM, read_form},         {CZ_AST_WIRE_CAP, read_wire},
+};
+
+static void read_clause(cz_clauses *c, const cz_node *node)
+{
+    if (c->seen[node->kind] && node->kind != CZ_AST_AXIS_STRATEGY &&
+        node->kind != CZ_AST_GRADS && node->kind != CZ_AST_SHARD) {
+        cz_clause_said_before(c, node, c->seen[node->kind]);
+        return;
+    }
+    c->seen[node->kind] = node;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].kind == node->kind)
+            table[i].read(c, node);
+}
+
+/* ---- options ---- */
+
+static const char scope_name[] = "schedule";
+
+/* What is chosen by its name. */
+static const struct word_option {
+    const char *name, *what;
+    void (*set)(cz_clauses *c, const cz_node *node, const char *word);
+} word_options[] = {{"geometry", "geometry", set_geometry},
+                    {"layout", "layout", set_layout},
+                    {"form", "form", set_form},
+                    {"tp_strategy", "strategy", set_strategy}};
+
+static const struct share_option {
+    const char *name;
+    void (*set)(cz_clauses *c, const cz_node *e);
+} share_options[] = {{"tolerance", set_tolerance}, {"wire", set_wire}};
+
+enum {
+    N_WORD_OPTIONS = sizeof word_options / sizeof *word_options,
+    N_SHARE_OPTIONS = sizeof share_options / sizeof *share_options
+};
+
+void cz_policy_allow(cz_options *options)
+{
+    for (int i = 0; i < N_WORD_OPTIONS; i++)
+        cz_options_allow(options, scope_name, word_options[i].name);
+    for (int i = 0; i < N_SHARE_OPTIONS; i++)
+        cz_options_allow(options, scope_name, share_options[i].name);
+    cz_options_allow(options, scope_name, "tp_group");
+}
+
+static void read_word(cz_clauses *c, const cz_node *node,
+                      const struct word_option *option)
+{
+    if (node->kind == CZ_AST_NAME) {
+        option->set(c, node, node->text);
+        return;
+    }
+    cz_diag_error(c->diags, CZ_BAD_OPTION, node->span,
+                  "a %s is chosen by its name", option->what);
+    c->failed = true;
+}
+
+static void read_group_size(cz_clauses *c, const cz_node *group)
+{
+    cz_fact_policy *fact = &c->policy->fact;
+    if (!cz_eval_size(group, c->env, c->diags, "size of a group", 1, CZ_MAX_DIM,
+                      &fact->tp_group)) {
+        c->failed = true;
+    } else if (strcmp(fact->tp_strategy, "gram") != 0) {
+        cz_diag_error(c->diags, CZ_BAD_OPTION, group->span,
+                      "only with tp gram do several ranks share a matrix");
+        c->failed = true;
+    }
+}
+
+/* What -D says, over what the source says. */
+static void read_options(cz_clauses *c, const cz_options *options)
+{
+    const cz_node *node;
+    for (int i = 0; i < N_WORD_OPTIONS; i++)
+        if ((node = cz_options_find(options, scope_name, word_options[i].name)))
+            read_word(c, node, &word_options[i]);
+    for (int i = 0; i < N_SHARE_OPTIONS; i++)
+        if ((node =
+                 cz_options_find(options, scope_name, share_options[i].name)))
+            share_options[i].set(c, node);
+    node = cz_options_find(options, scope_name, "tp_group");
+    if (node && !c->failed)
+        read_group_size(c, node);
+}
+
+/* ---- the whole ---- */
+
+static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
+                         cz_env *globals, cz_diags *diags)
+{
+    int64_t cp;
+    *policy = (cz_policy){0};
+    cz_pipeline_read(NULL, mesh, globals, diags, &policy->pipeline);
+    policy->fact = (cz_fact_policy){
+        .master_dtype = "f32",
+        .bucket_elements = DEFAULT_BUCKET_ELEMENTS,
+        .tp_strategy = "auto",
+        .geometry = "uneven",
+        .layout = "engine",
+        .form = "auto",
+        .wire = 0.5,
+    };
+    cz_mesh_find(mesh, "dp", &policy->split);
+    cz_grads *grads = CZ_PUSH(globals->arena, policy->grads, policy->n_grads);
+    *grads = (cz_grads){.dtype = CZ_F32, .axes = policy->split};
+    if (cz_mesh_find(mesh, "cp", &cp) && cz_mesh_extent(mesh, cp) > 1)
+        grads->axes |= cp;
+    *CZ_PUSH(globals->arena, policy->shards, policy->n_shards) = (cz_shards){0};
+}
+
+/* One asks for what the other rules out. */
+static void check_strict(cz_clauses *c)
+{
+    const cz_node *strict = c->seen[CZ_AST_STRICT];
+    const cz_node *tolerance = c->seen[CZ_AST_TOLERANCE];
+    if (!strict || !tolerance)
+        return;
+    cz_diag_error(c->diags, CZ_BAD_SCHEDULE, tolerance->span,
+                  "a strict schedule tolerates nothing");
+    cz_diag_note(c->diags, strict->span, "strict here");
+    c->failed = true;
+}
+
+static void read_block(cz_clauses *c, const cz_node *block)
+{
+    for (int i = 0; i < block->n_kids; i++)
+        read_clause(c, block->kids[i]);
+    check_strict(c);
+}
+
+bool cz_policy_build(const cz_node *file, const cz_mesh *mesh,
+                     const cz_options *options, cz_env *globals,
+                     cz_diags *diags, cz_policy *out)
+{
+    cz_clauses c = {
+        .policy = out, .mesh = mesh, .env = globals, .diags = diags};
+    const cz_node *seen = NULL;
+    set_defaults(out, mesh, globals, diags);
+    for (int i = 0; i < file->n_kids; i++) {
+        const cz_node *node = file->kids[i];
+        if (node->kind != CZ_AST_SCHEDULE)
+            continue;
+        if (seen) {
+            cz_diag_error(diags, CZ_DUPLICATE_NAME, node->span,
+                          "there is a schedule already");
+            cz_diag_note(diags, seen->span, "here");
+            return false;
+        }
+        seen = node;
+        read_block(&c, node);
+    }
+    read_options(&c, options);
+    return !c.failed;
+}

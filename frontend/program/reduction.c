@@ -1,0 +1,99 @@
+/* Gradients of families. */
+#include "frontend/program/reduction.h"
+
+bool cz_reduction_equal(const cz_reduction *a, const cz_reduction *b)
+{
+    return a->reduce == b->reduce && a->split == b->split &&
+           a->dtype == b->dtype && a->leaves == b->leaves &&
+           a->terms == b->terms;
+}
+
+typedef struct finder {
+    const cz_compile_options *options;
+    const cz_mesh *mesh;
+    cz_arena *arena;
+    cz_diags *diags;
+    bool strict;
+} finder;
+
+/* Gradients that each of the ranks along `set` hands over. */
+static bool count_leaves(const finder *f, int64_t set, int64_t *leaves)
+{
+    const int64_t microbatches = f->options->microbatches;
+    const int64_t ranks = cz_mesh_extent(f->mesh, set);
+    *leaves = 1;
+    if (!f->strict || microbatches == 0)
+        return true;
+    *leaves = microbatches / ranks;
+    if (microbatches > 0 && microbatches % ranks == 0)
+        return true;
+    const char *message = cz_arena_printf(
+        f->arena, "%lld microbatches cannot be shared by %lld ranks",
+        (long long)microbatches, (long long)ranks);
+    if (!cz_diag_has(f->diags, CZ_NOT_DIVISIBLE, message))
+        cz_diag_error(f->diags, CZ_NOT_DIVISIBLE, (cz_span){0}, "%s", message);
+    return false;
+}
+
+/* Terms of a mean: those of the dense gradients, which say how many ranks and
+ * microbatches there are; or, where these arrive reduced, one's own. */
+static bool count_terms(const finder *f, const cz_grads *dense,
+                        const cz_grads *grads, const cz_reduction *r,
+                        int64_t *terms)
+{
+    int64_t leaves = r->leaves;
+    const int64_t set = dense->reduced ? r->reduce : dense->axes;
+    *terms = 1;
+    if (grads->sum || grads->reduced)
+        return true;
+    if (!dense->reduced && !count_leaves(f, dense->axes, &leaves))
+        return false;
+    *terms = cz_mesh_extent(f->mesh, set) * leaves;
+    return true;
+}
+
+static bool overlaps(const finder *f, int64_t set, const cz_family *family,
+                     cz_span place, const char *what)
+{
+    int64_t distinct = family->spread | family->share_axes;
+    for (int d = 0; d < family->n_dims; d++)
+        distinct |= family->shard[d];
+    set &= distinct;
+    if (cz_mesh_extent(f->mesh, set) == 1)
+        return false;
+    cz_diag_error(f->diags, CZ_BAD_SCHEDULE, place,
+                  "%s over %s, along which ranks hold different parts of %s",
+                  what, cz_mesh_text(f->arena, f->mesh, set),
+                  cz_family_first_name(f->arena, family));
+    return true;
+}
+
+bool cz_reduction_find(const cz_compile_options *options, const cz_mesh *mesh,
+                       const cz_policy *policy, bool strict,
+                       const cz_choice *choice, cz_arena *arena,
+                       cz_diags *diags, cz_reduction *out)
+{
+    const finder f = {options, mesh, arena, diags, strict};
+    const cz_grads *dense = &policy->grads[0];
+    const cz_grads *grads = &policy->grads[choice->grads];
+    const bool expert = choice->family.expert && mesh->has_experts;
+    int64_t edp;
+    cz_mesh_find(mesh, "edp", &edp);
+    *out = (cz_reduction){
+        .dtype = grads->dtype,
+        .reduce =
+            expert && grads == dense && !dense->reduced ? edp : grads->axes,
+        .split = expert && policy->split ? edp : policy->split};
+    const cz_span place =
+        grads->node ? grads->node->span : choice->family.node->span;
+    if (overlaps(&f, out->reduce, &choice->family, place,
+                 "gradients cannot be summed") ||
+        overlaps(&f, out->split, &choice->family, choice->family.node->span,
+                 "states cannot be split"))
+        return false;
+    if (grads->reduced)
+        out->leaves = 1;
+    else if (!count_leaves(&f, out->reduce, &out->leaves))
+        return false;
+    return count_terms(&f, dense, grads, out, &out->terms);
+}

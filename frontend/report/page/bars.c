@@ -1,0 +1,199 @@
+/* One number of every rank, as bars from the largest to the least. */
+#include "frontend/report/page/internal.h"
+
+#include "frontend/document/number.h"
+
+enum {
+    MAX_BARS = 128,
+    LEFT = 70 * CZ_PAGE_UNIT,
+    RIGHT = 790 * CZ_PAGE_UNIT,
+    TOP = 20 * CZ_PAGE_UNIT,
+    FLOOR = 150 * CZ_PAGE_UNIT,
+    HEIGHT = 172 * CZ_PAGE_UNIT,
+    MAX_GAP = 6 * CZ_PAGE_UNIT,
+    SPACE = 12 * CZ_PAGE_UNIT /* between two labels, one below the other */
+};
+
+typedef void (*format)(cz_text *out, int64_t value);
+
+typedef struct chart {
+    cz_page *page;
+    const int64_t *values;
+    const int *sorted;
+    cz_rank_sums sums;
+    int64_t bound; /* -1: none */
+    format put;
+} chart;
+
+static int64_t most_of(const chart *c)
+{
+    return c->sums.max > c->bound ? c->sums.max : c->bound;
+}
+
+static int64_t y_of(const chart *c, int64_t value)
+{
+    return FLOOR - cz_page_scale(value, most_of(c), FLOOR - TOP);
+}
+
+/* ---- bars ---- */
+
+/* Ranks [from, to) of the sorted ones, as high as the first of them. */
+static void put_bar(chart *c, int from, int to, int64_t x, int64_t width)
+{
+    const int64_t most = c->values[c->sorted[from]];
+    const int64_t least = c->values[c->sorted[to - 1]];
+    const int64_t y = y_of(c, most);
+    cz_text title = {0};
+    if (to - from > 1)
+        cz_text_printf(&title, "%d ranks, from rank %d: ", to - from,
+                       c->sorted[from]);
+    else
+        cz_text_printf(&title, "rank %d: ", c->sorted[from]);
+    c->put(&title, most);
+    if (least != most) {
+        cz_text_puts(&title, " to ");
+        c->put(&title, least);
+    }
+    cz_page_rect(c->page, (const int64_t[]){x, y, width, FLOOR - y}, "compute",
+                 cz_text_string(&title));
+    cz_text_fini(&title);
+}
+
+static void put_bars(chart *c)
+{
+    const int n = c->sums.n;
+    const int together = (n + MAX_BARS - 1) / MAX_BARS;
+    const int n_bars = (n + together - 1) / together;
+    const int64_t pitch = (RIGHT - LEFT) / n_bars;
+    const int64_t gap = pitch / 6 < MAX_GAP ? pitch / 6 : MAX_GAP;
+    for (int b = 0; b < n_bars; b++) {
+        const int to = (b + 1) * together;
+        put_bar(c, b * together, to < n ? to : n, LEFT + b * pitch,
+                pitch - gap);
+    }
+}
+
+/* ---- lines ---- */
+
+static void put_line(chart *c, int64_t value, const char *style,
+                     const char *what, int64_t label_y)
+{
+    const int64_t y = y_of(c, value);
+    cz_text label = {0};
+    cz_text_printf(&label, "%s ", what);
+    c->put(&label, value);
+    cz_page_line(c->page, (const int64_t[]){LEFT, y, RIGHT, y}, style);
+    cz_page_label(c->page, RIGHT + 6 * CZ_PAGE_UNIT, label_y + 4 * CZ_PAGE_UNIT,
+                  "start", cz_text_string(&label));
+    cz_text_fini(&label);
+}
+
+/* Labels keep apart, the lower line's below. */
+static void put_lines(chart *c)
+{
+    int64_t mean_y = y_of(c, c->sums.mean);
+    int64_t bound_y = c->bound < 0 ? 0 : y_of(c, c->bound);
+    int64_t *lower = c->bound < c->sums.mean ? &bound_y : &mean_y;
+    const int64_t upper = c->bound < c->sums.mean ? mean_y : bound_y;
+    if (c->bound >= 0 && *lower < upper + SPACE)
+        *lower = upper + SPACE;
+    if (c->bound >= 0)
+        put_line(c, c->bound, "bound", "bound", bound_y);
+    put_line(c, c->sums.mean, "mean", "mean", mean_y);
+}
+
+static void put_axis(chart *c)
+{
+    cz_text most = {0};
+    c->put(&most, c->sums.max);
+    cz_page_line(c->page, (const int64_t[]){LEFT, FLOOR, RIGHT, FLOOR}, "grid");
+    cz_page_label(c->page, LEFT - 6 * CZ_PAGE_UNIT,
+                  y_of(c, c->sums.max) + 4 * CZ_PAGE_UNIT, "end",
+                  cz_text_string(&most));
+    cz_page_label(c->page, LEFT - 6 * CZ_PAGE_UNIT, FLOOR, "end", "0");
+    cz_text_fini(&most);
+    cz_text ranks = {0};
+    cz_text_printf(&ranks, "%d rank%s, the fullest first", c->sums.n,
+                   c->sums.n == 1 ? "" : "s");
+    if (c->sums.n > MAX_BARS)
+        cz_text_printf(&ranks, "; a bar is %d of them",
+                       (c->sums.n + MAX_BARS - 1) / MAX_BARS);
+    cz_page_label(c->page, LEFT, FLOOR + 16 * CZ_PAGE_UNIT, "start",
+                  cz_text_string(&ranks));
+    cz_text_fini(&ranks);
+}
+
+static void put_chart(cz_page *page, const char *title, const int64_t *values,
+                      int64_t bound, format put)
+{
+    const int n = page->look->sheet->n_ranks;
+    chart c = {page,
+               values,
+               cz_ranks_sorted(page->arena, values, n),
+               cz_rank_sums_of(values, n),
+               bound,
+               put};
+    cz_page_raw(page, "<h3>");
+    cz_page_escape(page, title);
+    cz_page_raw(page, ": max over mean ");
+    cz_page_ratio(page, c.sums.max, c.sums.n, c.sums.sum);
+    cz_page_raw(page, "</h3>\n");
+    cz_page_open_svg(page, HEIGHT, title);
+    put_bars(&c);
+    put_axis(&c);
+    put_lines(&c);
+    cz_page_close_svg(page);
+}
+
+/* ---- memory by kind ---- */
+
+static void put_bytes(cz_text *out, int64_t bytes)
+{
+    cz_number_short(out, bytes, "B");
+}
+
+static void put_memory(cz_page *page, const char *name, const int64_t *values)
+{
+    const cz_rank_sums sums =
+        cz_rank_sums_of(values, page->look->sheet->n_ranks);
+    const int64_t shown[] = {sums.mean, sums.max, sums.min};
+    cz_page_row(page);
+    cz_page_word(page, name);
+    for (int i = 0; i < 3; i++) {
+        cz_page_cell(page, true);
+        cz_page_bytes(page, shown[i]);
+        cz_page_end_cell(page);
+    }
+    cz_page_cell(page, true);
+    cz_page_ratio(page, sums.max, sums.n, sums.sum);
+    cz_page_end_cell(page);
+    cz_page_end_row(page);
+}
+
+static void put_memories(cz_page *page)
+{
+    static const char *const columns[] = {"memory of a rank", "#mean", "#max",
+                                          "#min", "#max/mean"};
+    cz_page_open_table(page, columns, 5);
+    for (int k = 0; k < CZ_N_MEMORIES; k++)
+        put_memory(page, cz_memory_name((cz_memory)k),
+                   page->look->sheet->memory[k]);
+    cz_page_close_table(page);
+}
+
+void cz_page_bars(cz_page *page)
+{
+    const cz_sheet *s = page->look->sheet;
+    const cz_sheet_bound *bound = cz_sheet_binding(s);
+    cz_page_open_section(
+        page, "Ranks",
+        "What each rank computes in a step, and the optimizer's state that it "
+        "holds. No plan is below the bound on its busiest rank; the mean is of "
+        "this plan's own work.");
+    put_chart(page, "Time of the optimizer's kernels", s->time_ps,
+              bound ? bound->value : -1, cz_number_time);
+    put_chart(page, "Optimizer state", s->memory[CZ_MEMORY_STATE], -1,
+              put_bytes);
+    put_memories(page);
+    cz_page_close_section(page);
+}

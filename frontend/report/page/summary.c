@@ -1,0 +1,192 @@
+/* The head of a page: what is planned, and how good the plan is. */
+#include "frontend/report/bounds.h"
+#include "frontend/report/page/internal.h"
+
+#include <inttypes.h>
+
+#include "frontend/document/number.h"
+
+static void put_mesh(cz_page *page)
+{
+    const cz_sheet *s = page->look->sheet;
+    for (int a = 0; a < s->n_names; a++)
+        cz_page_print(page, "%s%s %" PRId64, a ? ", " : "mesh ",
+                      s->names[a].name, s->names[a].size);
+    cz_page_print(page, "%s%d rank%s", s->n_names > 0 ? ": " : "", s->n_ranks,
+                  s->n_ranks == 1 ? "" : "s");
+}
+
+static void put_size(cz_page *page)
+{
+    const cz_sheet *s = page->look->sheet;
+    int64_t elements = 0, n_matrices = 0;
+    int n = 0;
+    for (int i = 0; i < s->n_matrices; i++)
+        n_matrices += s->matrices[i].batch;
+    for (int i = 0; i < s->n_params; i++)
+        if (!s->params[i].is_tied) {
+            elements += s->params[i].elements * s->params[i].n_names;
+            n += s->params[i].n_names;
+        }
+    cz_number_short(page->out, elements, "");
+    cz_page_print(
+        page, " elements in %d parameters, %" PRId64 " matrices with owners", n,
+        n_matrices);
+}
+
+static void put_head(cz_page *page)
+{
+    const cz_sheet *s = page->look->sheet;
+    cz_page_raw(page, "<h1>");
+    cz_page_escape(page, s->name);
+    cz_page_raw(page, "</h1>\n<p>");
+    put_mesh(page);
+    cz_page_raw(page, "; ");
+    put_size(page);
+    cz_page_raw(page, "<br/>\nplan <code>");
+    cz_page_escape(page, s->plan_hash);
+    cz_page_raw(page, "</code><br/>\nsource <code>");
+    cz_page_escape(page, s->source_hash);
+    cz_page_raw(page, "</code><br/>\n");
+    cz_page_print(page, "canzona %s; objective: %s%s", s->compiler,
+                  s->objective, s->is_strict ? "; strict" : "");
+    cz_page_raw(page, "</p>\n");
+}
+
+/* ---- cards ---- */
+
+static void open_card(cz_page *page)
+{
+    cz_page_raw(page, "<div class=\"card\"><b>");
+}
+
+static void end_card(cz_page *page, const char *what)
+{
+    cz_page_raw(page, "</b><span>");
+    cz_page_escape(page, what);
+    cz_page_raw(page, "</span></div>\n");
+}
+
+static void put_time_card(cz_page *page, int64_t ps, const char *what)
+{
+    const cz_basis basis = cz_basis_of(page->look->sheet);
+    open_card(page);
+    cz_page_time(page, ps);
+    cz_page_basis(page, cz_basis_word(&basis));
+    end_card(page, what);
+}
+
+static void put_ratio_card(cz_page *page, int64_t value, int64_t factor,
+                           int64_t by, const char *what)
+{
+    open_card(page);
+    cz_page_ratio(page, value, factor, by);
+    end_card(page, what);
+}
+
+static void put_sent_card(cz_page *page)
+{
+    const cz_sheet *s = page->look->sheet;
+    int64_t most = 0;
+    for (int r = 0; r < s->n_ranks; r++) {
+        int64_t sum = 0;
+        for (int k = 0; k < CZ_N_STEPS; k++)
+            sum += s->sent[k] ? s->sent[k][r] : 0;
+        most = sum > most ? sum : most;
+    }
+    open_card(page);
+    cz_page_bytes(page, most);
+    end_card(page, "sent in a step by the rank that sends most");
+}
+
+static void put_cards(cz_page *page)
+{
+    const cz_sheet *s = page->look->sheet;
+    const cz_sheet_bound *bound = cz_sheet_binding(s);
+    const cz_sheet_bound *of_step = cz_sheet_binding_step(s);
+    const cz_rank_sums time = cz_rank_sums_of(s->time_ps, s->n_ranks);
+    const cz_rank_sums state =
+        cz_rank_sums_of(s->memory[CZ_MEMORY_STATE], s->n_ranks);
+    cz_page_raw(page, "<div class=\"cards\">\n");
+    put_time_card(page, time.max, "optimizer's kernels on the busiest rank");
+    if (bound) {
+        put_time_card(page, bound->value, "lower bound of that time");
+        put_ratio_card(page, time.max, 1, bound->value, "time over bound");
+    }
+    put_ratio_card(page, time.max, time.n, time.sum, "load, max over mean");
+    put_time_card(page, page->look->timeline->makespan,
+                  "one step by itself, links included");
+    if (of_step)
+        put_ratio_card(page, page->look->timeline->makespan, 1, of_step->value,
+                       "a step over the largest of all bounds");
+    put_ratio_card(page, state.max, state.n, state.sum,
+                   "state bytes, max over mean");
+    put_sent_card(page);
+    cz_page_raw(page, "</div>\n");
+}
+
+/* ---- bounds ---- */
+
+/* A dash where it is not known. */
+static void put_gap(cz_page *page, const cz_sheet_bound *bound)
+{
+    cz_page_cell(page, true);
+    if (bound->plan >= 0 && bound->value > 0)
+        cz_page_ratio(page, bound->plan, 1, bound->value);
+    else
+        cz_page_raw(page, "-");
+    cz_page_end_cell(page);
+}
+
+static void put_admits(cz_page *page, const cz_sheet_bound *bound)
+{
+    cz_text admits = {0};
+    cz_bound_admits(bound, &admits);
+    cz_page_word(page, cz_text_string(&admits));
+    cz_text_fini(&admits);
+}
+
+static void put_bound(cz_page *page, const cz_sheet_bound *bound)
+{
+    const cz_basis basis = cz_basis_of(page->look->sheet);
+    cz_text witness = {0};
+    cz_bound_witness(page->look->sheet, bound, &witness);
+    cz_page_row(page);
+    cz_page_cell(page, false);
+    cz_page_print(page, "%s of %s", bound->name,
+                  bound->is_of_links ? "links" : "kernels");
+    if (bound == cz_sheet_binding(page->look->sheet))
+        cz_page_raw(page, " <b>(binding)</b>");
+    cz_page_end_cell(page);
+    cz_page_cell(page, true);
+    cz_page_time(page, bound->value);
+    cz_page_basis(page, cz_basis_word(&basis));
+    cz_page_end_cell(page);
+    put_gap(page, bound);
+    put_admits(page, bound);
+    cz_page_word(page, cz_text_string(&witness));
+    cz_page_end_row(page);
+    cz_text_fini(&witness);
+}
+
+void cz_page_summary(cz_page *page)
+{
+    static const char *const columns[] = {"bound", "#at least", "#plan's",
+                                          "for", "witness"};
+    const cz_sheet *s = page->look->sheet;
+    const cz_basis basis = cz_basis_of(s);
+    put_head(page);
+    put_cards(page);
+    cz_page_open_table(page, columns, 5);
+    for (int i = 0; i < s->n_bounds; i++)
+        put_bound(page, &s->bounds[i]);
+    cz_page_close_table(page);
+    cz_page_raw(page, "<p>");
+    cz_page_print(page,
+                  "Times follow from %d constants of a machine, %d of them "
+                  "measured, and from %d times of whole matrices, %d of them "
+                  "measured; the rest is assumed.",
+                  basis.n_constants, basis.n_measured_constants, basis.n_stages,
+                  basis.n_measured_stages);
+    cz_page_raw(page, "</p>\n");
+}

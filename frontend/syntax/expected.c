@@ -1,0 +1,168 @@
+/* "unexpected `x`; expected ')' or ','". */
+#include "frontend/syntax/expected.h"
+
+#include "gram.h"
+
+/* Longer lists help nobody. */
+enum { MAX_LISTED = 10 };
+
+void cz_expected_collect(cz_expected *expected, const cz_grammar *grammar)
+{
+    const int n = cz_grammar_n_tokens();
+
+    expected->n = 0;
+    for (int kind = 1; kind < n && kind < CZ_MAX_TOKEN_KINDS; kind++)
+        if (cz_grammar_accepts(grammar, kind))
+            expected->kinds[expected->n++] = kind;
+}
+
+static bool has_kind(const cz_expected *expected, int kind)
+{
+    for (int i = 0; i < expected->n; i++)
+        if (expected->kinds[i] == kind)
+            return true;
+    return false;
+}
+
+/* ---- kinds that are named together ----------------------------------------
+ */
+
+static const int expression_kinds[] = {TOK_ID,     TOK_NUMBER, TOK_STRING,
+                                       TOK_TRUE,   TOK_FALSE,  TOK_LPAREN,
+                                       TOK_LBRACK, TOK_MINUS,  TOK_NOT};
+static const int operator_kinds[] = {TOK_PLUS, TOK_MINUS, TOK_STAR, TOK_SLASH,
+                                     TOK_AT,   TOK_CARET, TOK_TICK, TOK_LT,
+                                     TOK_LE,   TOK_GT,    TOK_GE,   TOK_EQ,
+                                     TOK_NE,   TOK_AND,   TOK_OR,   TOK_PIPE};
+
+#define COUNT(array) (int)(sizeof(array) / sizeof *(array))
+
+static const struct family {
+    const char *name;
+    const int *kinds;
+    int n;
+    int sign; /* the family is expected where this kind is */
+} families[] = {
+    {"an expression", expression_kinds, COUNT(expression_kinds), TOK_NUMBER},
+    {"an operator", operator_kinds, COUNT(operator_kinds), TOK_TICK}};
+
+static bool is_member(const struct family *family, int kind)
+{
+    for (int i = 0; i < family->n; i++)
+        if (family->kinds[i] == kind)
+            return true;
+    return false;
+}
+
+static bool is_covered(const cz_expected *expected, int kind)
+{
+    for (int i = 0; i < COUNT(families); i++)
+        if (has_kind(expected, families[i].sign) &&
+            is_member(&families[i], kind))
+            return true;
+    return false;
+}
+
+/* ---- the message ------------------------------------------------------------
+ */
+
+typedef struct name_list {
+    const char *names[CZ_MAX_TOKEN_KINDS];
+    int n;
+} name_list;
+
+static void collect_names(const cz_expected *expected, name_list *list)
+{
+    list->n = 0;
+    for (int i = 0; i < COUNT(families); i++)
+        if (has_kind(expected, families[i].sign))
+            list->names[list->n++] = families[i].name;
+    for (int i = 0; i < expected->n; i++)
+        if (!is_covered(expected, expected->kinds[i]))
+            list->names[list->n++] = cz_token_name(expected->kinds[i]);
+}
+
+static const char *join_names(cz_arena *arena, const name_list *list)
+{
+    const char *text = "";
+
+    if (list->n > MAX_LISTED)
+        return "";
+    for (int i = 0; i < list->n; i++) {
+        const bool is_last = i + 1 == list->n;
+        const char *comma = i == 0 ? "; expected " : is_last ? " or " : ", ";
+        text = cz_arena_printf(arena, "%s%s%s", text, comma, list->names[i]);
+    }
+    return text;
+}
+
+/* The keyword that this word was meant to be, or NULL. */
+static const char *nearest_keyword(const cz_expected *expected,
+                                   const char *word)
+{
+    const char *candidates[CZ_MAX_TOKEN_KINDS];
+    int n = 0;
+
+    for (int i = 0; i < expected->n; i++) {
+        const char *keyword = cz_token_keyword(expected->kinds[i]);
+        if (keyword)
+            candidates[n++] = keyword;
+    }
+    return cz_diag_nearest(word, candidates, n);
+}
+
+static void note_open_bracket(const cz_parser *parser)
+{
+    const cz_scanner *scanner = &parser->scanner;
+    if (scanner->n_open == 0)
+        return;
+    const cz_open *open = &scanner->open[scanner->n_open - 1];
+    cz_diag_note(parser->diags, open->span, "%s was opened here",
+                 cz_token_name(open->kind));
+}
+
+/* A bracket may have been forgotten on an earlier line. */
+static void note_earlier_bracket(const cz_parser *parser, cz_token token)
+{
+    const cz_scanner *scanner = &parser->scanner;
+    if (cz_scan_in_brackets(scanner) &&
+        scanner->open[scanner->n_open - 1].span.line < token.span.line)
+        note_open_bracket(parser);
+}
+
+static void report_end(const char *list, cz_parser *parser, cz_token token)
+{
+    if (parser->end_reported)
+        return;
+    parser->end_reported = true;
+    cz_diag_error(parser->diags, CZ_SYNTAX, token.span,
+                  "unexpected end of input%s", list);
+    note_open_bracket(parser);
+}
+
+void cz_expected_report(const cz_expected *expected, cz_parser *parser,
+                        int kind, cz_token token)
+{
+    name_list names;
+
+    collect_names(expected, &names);
+    const char *list = join_names(parser->arena, &names);
+    if (token.span.offset == token.span.source->n) {
+        report_end(list, parser, token);
+        return;
+    }
+    if (parser->error_line == token.span.line)
+        return;
+    parser->error_line = token.span.line;
+    if (token.text && kind != TOK_STRING)
+        cz_diag_error(parser->diags, CZ_SYNTAX, token.span, "unexpected '%s'%s",
+                      token.text, list);
+    else
+        cz_diag_error(parser->diags, CZ_SYNTAX, token.span, "unexpected %s%s",
+                      cz_token_name(kind), list);
+    const char *meant =
+        token.text ? nearest_keyword(expected, token.text) : NULL;
+    if (meant)
+        cz_diag_note(parser->diags, (cz_span){0}, "did you mean '%s'?", meant);
+    note_earlier_bracket(parser, token);
+}

@@ -1,0 +1,241 @@
+/* Making syntax nodes.  Every node is made here, so that the limit on depth
+ * holds for every tree. */
+#include "frontend/syntax/tree.h"
+
+#include <string.h>
+
+cz_list cz_list_add(cz_parser *parser, cz_list list, cz_node *node)
+{
+    /* The elements are pointers.  NOLINTNEXTLINE(bugprone-sizeof-expression) */
+    *CZ_PUSH(parser->arena, list.items, list.n) = node;
+    return list;
+}
+
+cz_list cz_list_join(cz_parser *parser, cz_list a, cz_list b)
+{
+    for (int i = 0; i < b.n; i++)
+        a = cz_list_add(parser, a, b.items[i]);
+    return a;
+}
+
+cz_span cz_span_join(cz_span a, cz_span b)
+{
+    a.length = b.offset + b.length - a.offset;
+    return a;
+}
+
+static int depth_of(const cz_node *const *kids, int n)
+{
+    int deepest = 0;
+    for (int i = 0; i < n; i++)
+        if (kids[i]->depth > deepest)
+            deepest = kids[i]->depth;
+    return deepest + 1;
+}
+
+/* Kids were set: derive the depth, and cut the tree where it is too deep. */
+static cz_node *seal(cz_parser *parser, cz_node *node)
+{
+    node->depth = depth_of((const cz_node *const *)node->kids, node->n_kids);
+    if (node->depth <= CZ_MAX_DEPTH)
+        return node;
+    cz_diag_error(parser->diags, CZ_TOO_LARGE, node->span,
+                  "this is nested more than %d deep", CZ_MAX_DEPTH);
+    *node = (cz_node){.kind = CZ_AST_ERROR, .depth = 1, .span = node->span};
+    return node;
+}
+
+cz_node *cz_tree_node(cz_parser *parser, cz_kind kind, cz_span span,
+                      const char *text, cz_list kids)
+{
+    cz_node *node = CZ_NEW(parser->arena, cz_node, 1);
+    *node = (cz_node){.kind = kind, .span = span, .text = text};
+    node->n_kids = kids.n;
+    if (kids.n > 0) {
+        node->kids = CZ_NEW(parser->arena, cz_node *, kids.n);
+        for (int i = 0; i < kids.n; i++)
+            node->kids[i] = kids.items[i];
+    }
+    return seal(parser, node);
+}
+
+cz_node *cz_tree_leaf(cz_parser *parser, cz_kind kind, cz_token token)
+{
+    cz_node *node =
+        cz_tree_node(parser, kind, token.span, token.text, CZ_NO_KIDS);
+    node->flags = token.flags;
+    node->number = token.number;
+    node->integer = token.integer;
+    return node;
+}
+
+cz_node *cz_tree_bool(cz_parser *parser, cz_token token, bool value)
+{
+    cz_node *node =
+        cz_tree_node(parser, CZ_AST_BOOL, token.span, NULL, CZ_NO_KIDS);
+    node->integer = value;
+    return node;
+}
+
+cz_node *cz_tree_unary(cz_parser *parser, cz_kind kind, cz_span span,
+                       cz_node *operand)
+{
+    return cz_tree_node(parser, kind, span, NULL, CZ_KIDS(operand));
+}
+
+cz_node *cz_tree_binary(cz_parser *parser, cz_kind kind, cz_node *left,
+                        cz_node *right)
+{
+    return cz_tree_node(parser, kind, cz_span_join(left->span, right->span),
+                        NULL, CZ_KIDS(left, right));
+}
+
+cz_node *cz_tree_pipe(cz_parser *parser, cz_node *left, cz_node *call)
+{
+    cz_node *first =
+        cz_tree_node(parser, CZ_AST_ARG, left->span, NULL, CZ_KIDS(left));
+    const cz_list args =
+        cz_list_join(parser, cz_list_add(parser, CZ_NO_KIDS, first),
+                     (cz_list){call->kids, call->n_kids});
+    cz_node *all =
+        cz_tree_node(parser, CZ_AST_CALL, call->span, call->text, args);
+    return cz_tree_node(parser, CZ_AST_PIPE,
+                        cz_span_join(left->span, call->span), NULL,
+                        CZ_KIDS(all));
+}
+
+cz_node *cz_tree_mark(cz_node *node, unsigned flag, cz_span last)
+{
+    node->flags |= flag;
+    node->span = cz_span_join(node->span, last);
+    return node;
+}
+
+cz_node *cz_tree_parens(cz_node *node, cz_span span)
+{
+    node->flags |= CZ_FLAG_PARENS;
+    node->span = span;
+    return node;
+}
+
+cz_node *cz_tree_extend(cz_parser *parser, cz_node *node, cz_node *kid,
+                        cz_span last)
+{
+    const cz_list kids = cz_list_add(
+        parser,
+        cz_list_join(parser, CZ_NO_KIDS, (cz_list){node->kids, node->n_kids}),
+        kid);
+    node->kids = kids.items;
+    node->n_kids = kids.n;
+    node->span = cz_span_join(node->span, last);
+    return seal(parser, node);
+}
+
+/* ---- parts of statements --------------------------------------------------
+ */
+
+/* NAME, NAME = E or const NAME = E; NULL where it is none of them. */
+static cz_node *formal_of(cz_parser *parser, const cz_node *arg)
+{
+    const cz_node *value = cz_node_kid(arg, 0);
+    const bool is_bare = !arg->text && value && value->kind == CZ_AST_NAME &&
+                         !cz_node_has(value, CZ_FLAG_PARENS);
+    const bool is_named = arg->text != NULL;
+
+    if (!is_bare && !is_named)
+        return NULL;
+    cz_node *formal = cz_tree_node(parser, CZ_AST_FORMAL, arg->span,
+                                   is_bare ? value->text : arg->text,
+                                   (cz_list){arg->kids, is_named});
+    formal->flags = arg->flags;
+    return formal;
+}
+
+cz_node *cz_tree_formals(cz_parser *parser, cz_span span, cz_list args)
+{
+    cz_list formals = CZ_NO_KIDS;
+
+    for (int i = 0; i < args.n; i++) {
+        cz_node *formal = formal_of(parser, args.items[i]);
+        if (formal)
+            formals = cz_list_add(parser, formals, formal);
+        else if (args.items[i]->kind != CZ_AST_ERROR)
+            cz_diag_error(parser->diags, CZ_SYNTAX, args.items[i]->span,
+                          "what is defined here takes 'name' or "
+                          "'name = default'");
+    }
+    return cz_tree_node(parser, CZ_AST_FORMALS, span, NULL, formals);
+}
+
+cz_list cz_tree_states(cz_parser *parser, cz_list names, cz_node *type,
+                       cz_node *initial)
+{
+    cz_list states = CZ_NO_KIDS;
+
+    if (!initial) {
+        const cz_token zero = {type->span, "0", 0, 0, CZ_FLAG_INTEGER};
+        initial = cz_tree_leaf(parser, CZ_AST_NUMBER, zero);
+    }
+    for (int i = 0; i < names.n; i++) {
+        const cz_node *name = names.items[i];
+        states = cz_list_add(parser, states,
+                             cz_tree_node(parser, CZ_AST_STATE, name->span,
+                                          name->text, CZ_KIDS(type, initial)));
+    }
+    return states;
+}
+
+cz_node *cz_tree_view(cz_parser *parser, cz_node *use, cz_token word)
+{
+    static const struct view {
+        const char *word;
+        unsigned flag;
+    } views[] = {
+        {"blocks", 0}, {"whole", CZ_FLAG_WHOLE}, {"each", CZ_FLAG_EACH}};
+
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+        if (strcmp(views[i].word, word.text) == 0)
+            return cz_tree_mark(use, views[i].flag, word.span);
+    cz_diag_error(parser->diags, CZ_SYNTAX, word.span,
+                  "a view is 'blocks', 'whole', 'each' or 'tiles N'");
+    return use;
+}
+
+static cz_node *second_time(cz_parser *parser, cz_node *node, cz_token word)
+{
+    cz_diag_error(parser->diags, CZ_SYNTAX, word.span,
+                  "'%s' stands here for the second time", word.text);
+    return node;
+}
+
+cz_node *cz_tree_once(cz_parser *parser, cz_node *node, cz_node *kid, int n,
+                      cz_token word)
+{
+    if (node->n_kids <= n)
+        return cz_tree_extend(parser, node, kid, kid->span);
+    return second_time(parser, node, word);
+}
+
+cz_node *cz_tree_where(cz_parser *parser, cz_node *use, cz_node *condition,
+                       cz_token word)
+{
+    if (cz_use_condition(use))
+        return second_time(parser, use, word);
+    return cz_tree_extend(parser, use, condition, condition->span);
+}
+
+cz_node *cz_tree_attribute(cz_parser *parser, cz_node *node, cz_node *kid,
+                           cz_token word)
+{
+    for (int i = 0; i < node->n_kids; i++)
+        if (node->kids[i]->kind == kid->kind)
+            return second_time(parser, node, word);
+    return cz_tree_extend(parser, node, kid, kid->span);
+}
+
+cz_node *cz_tree_on(cz_parser *parser, cz_node *clause, cz_token path)
+{
+    cz_node *paths = cz_tree_node(parser, CZ_AST_PATHS, path.span, NULL,
+                                  CZ_KIDS(cz_path_of_token(parser, path)));
+    return cz_tree_extend(parser, clause, paths, path.span);
+}
