@@ -1,7 +1,7 @@
 /* Code generation, in the order of the file that it writes. */
 #include "codegen/emit.h"
 
-#include "codegen/codegen_internal.h"
+#include "codegen/common/internal.h"
 
 #include <string.h>
 

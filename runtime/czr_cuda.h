@@ -41,7 +41,7 @@ typedef czr_status (*czr_cuda_stage)(const czr_cuda_call *call);
 
 /* ---- loops as kernels --------------------------------------------------- */
 
-/* Which threads have what; as in codegen/cuda_internal.h. */
+/* Which threads have what; as in codegen/cuda/internal.h. */
 typedef enum czr_cuda_form {
     CZR_CUDA_RUN,     /* neighbours, reached by one index */
     CZR_CUDA_ROWS,    /* a warp or a block for each row */

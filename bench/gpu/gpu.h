@@ -2,7 +2,7 @@
 #ifndef BENCH_GPU_H
 #define BENCH_GPU_H
 
-#include "passes/solve/tile_model.h"
+#include "passes/gpu/tile_model.h"
 #include "runtime/cuda/product_kernel.h"
 
 typedef struct gpu_cublas gpu_cublas;

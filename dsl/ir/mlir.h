@@ -1,4 +1,4 @@
-/* MLIR's handles behind those of dsl/ir/ir.h, for passes (passes/ *_pass.c) and
+/* MLIR's handles behind those of dsl/ir/ir.h, for passes (*_pass.c) and
  * for this folder.  Nobody else includes it. */
 #ifndef CZ_DSL_IR_MLIR_H
 #define CZ_DSL_IR_MLIR_H

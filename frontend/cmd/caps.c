@@ -4,8 +4,8 @@
 
 #include "dsl/plan/metrics.h"
 #include "frontend/document/number.h"
-#include "passes/owned.h"
-#include "passes/share_group.h"
+#include "passes/grid/owned.h"
+#include "passes/share/group.h"
 
 #include <inttypes.h>
 

@@ -3,7 +3,7 @@
 #define CZ_FRONTEND_CMD_TILES_H
 
 #include "codegen/emit.h"
-#include "passes/solve/tile_model.h"
+#include "passes/gpu/tile_model.h"
 
 typedef struct cz_build_tiles {
     cz_tile_machine machine;

@@ -2,8 +2,8 @@
 #include "frontend/report/predict.h"
 
 #include "frontend/document/number.h"
-#include "passes/compare.h"
-#include "passes/cost/time_bounds.h"
+#include "passes/place/compare.h"
+#include "passes/bound/time_bounds.h"
 
 #include <inttypes.h>
 

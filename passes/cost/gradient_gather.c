@@ -2,7 +2,7 @@
 #include "passes/cost/gradient_gather.h"
 
 #include "passes/cost/time.h"
-#include "passes/owned.h"
+#include "passes/grid/owned.h"
 
 /* Ranks at home that have a shard of each of the family's matrices where its
  * owner is: a coordinate of the axes along which owners are dealt out. */

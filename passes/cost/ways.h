@@ -7,7 +7,7 @@
 #define CZ_PASSES_COST_WAYS_H
 
 #include "passes/cost/stage.h"
-#include "passes/solve/subgroup.h"
+#include "passes/solve/subgroup/subgroup.h"
 
 /* How a matrix lies on the ranks of its row before and after. */
 typedef enum cz_ways_lie {
@@ -30,14 +30,14 @@ typedef struct cz_ways_call {
     int max_g;         /* at most so many ranks share a matrix */
     int max_batch;     /* at least 1 */
     bool packs;        /* symmetric sums travel as a triangle; not as_run */
-    bool as_run;       /* as passes/outline.h has it: partial sums of products
-                        * travel in f32, of narrow ones in bf16, and a map
-                        * behind each makes of them what the product did; dealt
-                        * out, with cz_share_scatter(); else in the type of the
-                        * result, with nothing behind them.  The k-th rank of a
-                        * block has the k-th part in one piece, in which its own
-                        * shard lies where cz_ways_stride() is width / g, and
-                        * else not */
+    bool as_run; /* as passes/share/outline.h has it: partial sums of products
+                  * travel in f32, of narrow ones in bf16, and a map
+                  * behind each makes of them what the product did; dealt
+                  * out, with cz_share_scatter(); else in the type of the
+                  * result, with nothing behind them.  The k-th rank of a
+                  * block has the k-th part in one piece, in which its own
+                  * shard lies where cz_ways_stride() is width / g, and
+                  * else not */
 } cz_ways_call;
 
 /* How far apart are the g of `width` ranks that share a matrix.  Where all of

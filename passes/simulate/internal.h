@@ -12,7 +12,7 @@
 
 #include "passes/cost/time.h"
 #include "passes/simulate/simulate.h"
-#include "passes/solve/pipeline.h"
+#include "passes/timeline/pipeline.h"
 
 /* Layers in the order of the forward pass: what comes before the first, each
  * layer, what comes behind the last.  Picoseconds on each rank, -1 where it

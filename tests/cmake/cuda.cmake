@@ -5,7 +5,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
   endif()
   enable_language(CXX)
-  add_library(cuda_tiles OBJECT ${CMAKE_SOURCE_DIR}/passes/solve/tile_order.c)
+  add_library(cuda_tiles OBJECT ${CMAKE_SOURCE_DIR}/passes/gpu/tile_order.c)
   target_include_directories(cuda_tiles PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(cuda_tiles PRIVATE cz_warnings)
 

@@ -261,7 +261,7 @@ MUTANTS = [
     ("parts themselves are not rounded", IN_PARTS, "product_plain.cu",
      "round_sums(c, p.narrow);", ""),
 ]
-C_FILES = ("passes/solve/tile_order.c", "runtime/library_lapack.c",
+C_FILES = ("passes/gpu/tile_order.c", "runtime/library_lapack.c",
            "runtime/product.c", "runtime/product_strips.c",
            "runtime/product_finish.c", "runtime/cuda/product_plain.c")
 FEW = ("below the diagonal nothing is mirrored",

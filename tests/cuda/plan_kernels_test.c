@@ -4,7 +4,7 @@
  * taken from there, each within a limit.
  *
  * plan_kernels_test FILE NVRTC...; exit status 77 without NVRTC. */
-#include "passes/solve/tile_model.h"
+#include "passes/gpu/tile_model.h"
 #include "runtime/cuda/cache.h"
 #include "runtime/cuda/product_host.h"
 #include "tests/cuda/compiling.h"

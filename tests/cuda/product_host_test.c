@@ -1,7 +1,7 @@
 /* Plans of products: legal tiles, numbers by hand, bad input, and chosen tiles
  * of random shapes. */
 #define _POSIX_C_SOURCE 200809L
-#include "passes/solve/tile_model.h"
+#include "passes/gpu/tile_model.h"
 #include "runtime/cuda/product_host.h"
 #include "runtime/cuda/source.h"
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 extern "C" {
-#include "passes/solve/tile_order.h"
+#include "passes/gpu/tile_order.h"
 }
 
 struct problem {

@@ -5,7 +5,7 @@
  * specialise_test text|code NVRTC...: `text` compiles to PTX, `code` to
  * machine code, where spills and registers show.  Exit status 77 without NVRTC.
  */
-#include "passes/solve/tile_model.h"
+#include "passes/gpu/tile_model.h"
 #include "runtime/cuda/product_kernel.h"
 #include "tests/cuda/compiling.h"
 #include "tests/cuda/cubin.h"

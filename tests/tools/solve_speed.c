@@ -3,7 +3,7 @@
  * of the numbers of ranks takes longer than its limit. */
 #define _POSIX_C_SOURCE 200809L
 #include "passes/solve/inventory.h"
-#include "passes/solve/bound.h"
+#include "passes/solve/bound/bound.h"
 #include "passes/solve/solve.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* What public optimizers would make of the same matrices, as JSON. */
 #include "frontend/document/plan/internal.h"
 
-#include "passes/compare.h"
+#include "passes/place/compare.h"
 
 static void put_message(cz_report *r, const cz_compared_message *message)
 {

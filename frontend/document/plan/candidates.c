@@ -5,7 +5,7 @@
 
 #include "passes/cost/gradient_gather.h"
 #include "passes/cost/time.h"
-#include "passes/owned.h"
+#include "passes/grid/owned.h"
 
 /* Of buffers, where the schedule names no cap. */
 #define DEFAULT_CAP ((int64_t)1 << 30)

@@ -3,7 +3,7 @@
 #define CZ_FRONTEND_DOCUMENT_PLAN_CANDIDATES_H
 
 #include "dsl/plan/metrics.h"
-#include "passes/cost/forms.h"
+#include "passes/bound/forms.h"
 
 /* -1 where there is no such way: why says what is in it. */
 typedef struct cz_candidate {

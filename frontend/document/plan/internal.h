@@ -6,7 +6,7 @@
 #include "dsl/plan/metrics.h"
 #include "frontend/document/write.h"
 #include "frontend/document/plan/facts.h"
-#include "passes/cost/forms.h"
+#include "passes/bound/forms.h"
 #include "passes/cost/step.h"
 
 typedef struct cz_report {

@@ -3,7 +3,7 @@
 
 #include "dsl/base/checked.h"
 #include "passes/cost/gradient_gather.h"
-#include "passes/cost/time_bounds.h"
+#include "passes/bound/time_bounds.h"
 #include "passes/cost/trainer_wire.h"
 #include "passes/cost/update_time.h"
 

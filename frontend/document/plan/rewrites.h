@@ -11,7 +11,7 @@
 typedef enum cz_rewrite_kind {
     /* Flops of products and factorisations of an update, symmetric ones by one
      * triangle: with iterations as written, or by way of the Gram matrix.
-     * Count: iterations.  As passes/gram_pass.c has counted them. */
+     * Count: iterations.  As passes/math/gram_pass.c has counted them. */
     CZ_REWRITE_GRAM,
     /* Bytes that travel: all slots of the rule to the owner and back, or what
      * the cut lets travel.  Count: slots that travel. */

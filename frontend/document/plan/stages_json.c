@@ -3,7 +3,7 @@
 #include "frontend/document/plan/internal.h"
 
 #include "dsl/base/checked.h"
-#include "passes/flops.h"
+#include "passes/kernel/flops.h"
 #include "frontend/document/plan/rewrites.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  * compute what their arguments say.
  *
  * product_test [TRIALS [SEED]] */
-#include "passes/solve/tile_model.h"
+#include "passes/gpu/tile_model.h"
 #include "tests/cuda/driver/bench.h"
 #include "tests/cuda/driver/product_bodies.h"
 

@@ -1,6 +1,6 @@
 /* Tiles that the runtime chooses: tables are the compiler's, shapes and parts
  * of the last wave by hand. */
-#include "passes/solve/tile_order.h"
+#include "passes/gpu/tile_order.h"
 #include "runtime/cuda/tiles.h"
 
 #include <setjmp.h>

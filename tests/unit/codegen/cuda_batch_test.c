@@ -2,7 +2,7 @@
  * every pair.
  *
  * cuda_batch_test [TRIALS [SEED]] */
-#include "codegen/cuda_batch.h"
+#include "codegen/cuda/batch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

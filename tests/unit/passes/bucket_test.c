@@ -1,6 +1,6 @@
 /* The layout of a bucket: every item once, aligned, owned items inside their
  * slice, slices that cover the bucket and are as long as was asked. */
-#include "passes/bucket.h"
+#include "passes/grid/bucket.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

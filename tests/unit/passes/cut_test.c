@@ -1,5 +1,5 @@
 /* The cut: what crosses, in which type, and what is recomputed instead. */
-#include "passes/cut.h"
+#include "passes/cut/cut.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,9 +4,9 @@
 #ifndef CZ_TESTS_PASSES_EVAL_H
 #define CZ_TESTS_PASSES_EVAL_H
 
-#include "passes/cut.h"
-#include "passes/kernel.h"
-#include "passes/workspace.h"
+#include "passes/cut/cut.h"
+#include "passes/kernel/kernel.h"
+#include "passes/kernel/workspace.h"
 
 #include <assert.h>
 #include <math.h>

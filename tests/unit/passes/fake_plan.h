@@ -6,7 +6,7 @@
 
 #include "dsl/base/checked.h"
 #include "dsl/plan/plan.h"
-#include "passes/bucket.h"
+#include "passes/grid/bucket.h"
 
 #include <stdint.h>
 

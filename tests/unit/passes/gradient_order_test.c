@@ -1,6 +1,6 @@
 /* Layers, not families, come one after the other: a bucket is complete when
  * few layers have passed the backward pass. */
-#include "passes/gradient_order.h"
+#include "passes/grid/gradient_order.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

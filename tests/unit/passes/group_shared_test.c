@@ -1,6 +1,6 @@
 /* Groups of shared matrices: one of each owner in a group, the costliest
  * first; many are a few groups, and the cap makes more. */
-#include "passes/group_shared.h"
+#include "passes/schedule/micro_group_shared.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Micro-groups: the cap holds, order within an owner is kept, no group is
  * empty, and owners with equal work fill groups alike. */
-#include "passes/group.h"
+#include "passes/schedule/micro_group.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

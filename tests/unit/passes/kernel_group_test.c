@@ -1,5 +1,5 @@
 /* Grouping: what is joined, what must not be, and the order of steps. */
-#include "passes/kernel_group.h"
+#include "passes/kernel/group.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

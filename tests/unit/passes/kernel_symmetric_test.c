@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "passes/kernel_internal.h"
+#include "passes/kernel/internal.h"
 #include "passes/passes.h"
 
 /* ---- graphs ---- */

@@ -1,6 +1,6 @@
 /* Placement by liveness: what lives together never shares bytes, what does
  * not may, and the peak is no less than the bytes alive at any time. */
-#include "passes/liveness.h"
+#include "passes/kernel/liveness.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

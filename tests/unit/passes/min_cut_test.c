@@ -1,5 +1,5 @@
 /* Minimum cuts: by hand, and against every subset of random small graphs. */
-#include "passes/min_cut.h"
+#include "passes/cut/min_cut.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

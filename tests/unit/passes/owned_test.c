@@ -1,5 +1,5 @@
 /* The grid of owners, and what is refused before anything is scheduled. */
-#include "passes/owned.h"
+#include "passes/grid/owned.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "fake_plan.h"
-#include "passes/schedule.h"
+#include "passes/schedule/schedule.h"
 
 /* A plan on dp 2 x tp 2 with one matrix, sharded as `rows` and `columns`. */
 typedef struct fixture {

@@ -12,7 +12,7 @@
 #include "dsl/reference/reference.h"
 #include "dsl/plan/build/build.h"
 #include "passes/passes.h"
-#include "passes/phases.h"
+#include "passes/cut/phases.h"
 #include "tests/unit/passes/random_module.h"
 
 enum { N_PHASE_MODULES = 200, MAX_UPDATES = 3 };

@@ -1,7 +1,7 @@
 /* Schedules of random plans, against naive readings of dsl/SCHEDULE.md: every
  * element once, sends and receives that fit, order by transitive closure, and
  * scratch that is exactly what rows touch. */
-#include "passes/schedule.h"
+#include "passes/schedule/schedule.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

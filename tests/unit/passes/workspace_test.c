@@ -1,7 +1,7 @@
 /* Workspace and flops of a stage by hand: g = bf16(x @ x'), y = bf16(g @ x),
  * s = sum(y * y), and z = f32 of y over s, the output. */
-#include "passes/flops.h"
-#include "passes/workspace.h"
+#include "passes/kernel/flops.h"
+#include "passes/kernel/workspace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The bound by fit of forms, by hand. */
-#include "passes/cost/fit_bound.h"
+#include "passes/bound/fit_bound.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * keeps all its caps at once.  Prints a table of bench/subgroup.md; an argument
  * is how many plans are tried. */
 #include "passes/cost/ways.h"
-#include "passes/solve/subgroup_bound.h"
+#include "passes/solve/subgroup/bound.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Bounds by hand, and what they must not depend on. */
-#include "passes/cost/time_bounds.h"
+#include "passes/bound/time_bounds.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

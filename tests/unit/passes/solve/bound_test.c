@@ -1,5 +1,5 @@
 /* Bounds by hand, with their witnesses. */
-#include "passes/solve/bound.h"
+#include "passes/solve/bound/bound.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The bound by fit: by hand, and against all ways to deal pieces out. */
-#include "passes/solve/fit.h"
+#include "passes/solve/bound/fit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

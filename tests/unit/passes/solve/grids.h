@@ -5,7 +5,7 @@
 #ifndef CZ_TESTS_UNIT_PASSES_SOLVE_GRIDS_H
 #define CZ_TESTS_UNIT_PASSES_SOLVE_GRIDS_H
 
-#include "passes/solve/subgroup_bound.h"
+#include "passes/solve/subgroup/bound.h"
 #include "published_ways.h"
 
 static inline published_machine notes_machine(void)

@@ -1,6 +1,6 @@
 /* Dense matrices and experts on the same ranks, whose owners are alike for all
  * coordinates of ep: what they reach together, and that plans are plans. */
-#include "passes/solve/joint.h"
+#include "passes/solve/search/joint.h"
 
 #include "inventory.h"
 

@@ -1,5 +1,5 @@
 /* Contiguous shares: cuts by budget, and optima found by trying all. */
-#include "passes/solve/line.h"
+#include "passes/solve/search/line.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

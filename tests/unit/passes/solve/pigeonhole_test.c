@@ -1,5 +1,5 @@
 /* Pigeons by hand, and against the same items one by one. */
-#include "passes/solve/pigeonhole.h"
+#include "passes/solve/bound/pigeonhole.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Micro-groups: the study's table of public groupings comes out, staging is
  * what is held, and nothing beats the bound. */
-#include "passes/solve/pipeline_group.h"
+#include "passes/timeline/group.h"
 
 #include "grids.h"
 

@@ -1,8 +1,8 @@
 /* Orders of random lists against the simulated executor and all orders. */
-#include "passes/solve/pipeline_order.h"
+#include "passes/solve/order.h"
 
 #include "passes/solve/deal.h"
-#include "passes/solve/pipeline_fold.h"
+#include "passes/timeline/fold.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* The simulated executor: streams in order, waits, joint operations, skips. */
-#include "passes/solve/pipeline.h"
+#include "passes/timeline/pipeline.h"
 
-#include "passes/solve/pipeline_order.h"
+#include "passes/solve/order.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Pouring what is divisible, and dealing equal items out to buckets. */
-#include "passes/solve/place.h"
+#include "passes/solve/search/place.h"
 
 #include "passes/solve/evaluate.h"
 

@@ -6,7 +6,7 @@
 
 #include "dsl/base/checked.h"
 #include "dsl/base/arithmetic.h"
-#include "passes/solve/subgroup.h"
+#include "passes/solve/subgroup/subgroup.h"
 
 /* X <- a X + (b A + c A A) X with A = X X', n_rounds times, n x l with n <= l.
  * A product of m x k by k x n takes ceil(tiles / n_units) waves of tiles and a

@@ -3,7 +3,7 @@
 
 #include "inventory.h"
 #include "passes/solve/baseline.h"
-#include "passes/solve/bound.h"
+#include "passes/solve/bound/bound.h"
 #include "passes/solve/geometry.h"
 
 #include <setjmp.h>

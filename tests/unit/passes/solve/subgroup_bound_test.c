@@ -1,6 +1,6 @@
 /* Lower bounds: by hand, with their witnesses, and against the best of all
  * placements of matrices that cannot be split. */
-#include "passes/solve/subgroup_bound.h"
+#include "passes/solve/subgroup/bound.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The bound by fit: by hand, and against all plans of small rows. */
-#include "passes/solve/subgroup_bound.h"
+#include "passes/solve/subgroup/bound.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* What a rank can hold, against dynamic programming over the seconds. */
-#include "passes/solve/subgroup_load.h"
+#include "passes/solve/subgroup/load.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

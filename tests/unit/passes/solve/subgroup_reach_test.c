@@ -2,7 +2,7 @@
  * is measured on, all caps kept at once; and that it stays faster than any
  * plan of whole matrices when all gathers, n x n products and reductions
  * take twice as long as modelled.  Prints the table. */
-#include "passes/solve/subgroup.h"
+#include "passes/solve/subgroup/subgroup.h"
 
 #include "grids.h"
 

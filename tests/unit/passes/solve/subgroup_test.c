@@ -1,7 +1,7 @@
 /* The sub-group planner: lists are as fast as they claim, caps hold, every
  * matrix is planned once, tiny problems are solved to the optimum, and no
  * plan at all beats a bound. */
-#include "passes/solve/subgroup.h"
+#include "passes/solve/subgroup/subgroup.h"
 
 #include "grids.h"
 

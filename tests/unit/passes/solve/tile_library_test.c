@@ -1,6 +1,6 @@
 /* Whether cuBLASLt computes a product: by times of a table, and of drawn ones.
  */
-#include "passes/solve/tile_model.h"
+#include "passes/gpu/tile_model.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* The choice of tiles: the model's figures by hand, properties of random
  * shapes, measured times, their table. */
-#include "passes/solve/tile_model.h"
+#include "passes/gpu/tile_model.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

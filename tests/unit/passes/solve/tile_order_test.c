@@ -1,7 +1,7 @@
 /* Tables of tiles: every element of the output that a kernel must compute lies
  * in exactly one tile, no tile or cluster of tiles is without one, whatever the
  * sizes. */
-#include "passes/solve/tile_order.h"
+#include "passes/gpu/tile_order.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

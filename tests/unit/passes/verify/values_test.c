@@ -3,7 +3,7 @@
  * them and as bytes do that remember who wrote them. */
 #include "dsl/plan/within.h"
 #include "passes/verify/verify_internal.h"
-#include "passes/workspace.h"
+#include "passes/kernel/workspace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

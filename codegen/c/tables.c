@@ -1,0 +1,292 @@
+/* Tables: schedule rows, waits, buckets and states as static constant arrays, a
+ * row a line. */
+#include "codegen/common/internal.h"
+#include "dsl/plan/growth.h"
+#include "dsl/plan/state.h"
+
+#include <string.h>
+
+typedef long long ll;
+
+/* Integers, several to a line. */
+static void put_ints(cz_text *out, const int64_t *values, int n)
+{
+    for (int i = 0; i < n; i++)
+        cz_text_printf(out, "%s%lld,", i % 12 == 0 ? "\n    " : " ",
+                       (ll)values[i]);
+}
+
+void cz_emit_int_array(cz_text *out, const char *type, const char *name,
+                       int number, const int64_t *values, int n)
+{
+    cz_text_printf(out, "static const %s %s_%d[] = {", type, name, number);
+    put_ints(out, values, n);
+    cz_text_puts(out, n ? "};\n" : "0};\n");
+}
+
+static void put_kernel_row(cz_text *out, const cz_view_kernel_row *row)
+{
+    cz_text_printf(
+        out, "    {%lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld},\n",
+        (ll)row->stage, (ll)row->param, (ll)row->offset, (ll)row->count,
+        (ll)row->gather, (ll)row->scatter, (ll)row->temp, (ll)row->work);
+}
+
+static void put_transfer_row(cz_text *out, const cz_view_transfer_row *row)
+{
+    cz_text_printf(out,
+                   "    {%lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld},\n",
+                   (ll)row->param, (ll)row->is_recv, (ll)row->peer,
+                   (ll)row->offset, (ll)row->n_rows, (ll)row->row_bytes,
+                   (ll)row->stride_bytes, (ll)row->phases);
+}
+
+static void put_sum_row(cz_text *out, const cz_view_sum_row *row)
+{
+    const char *const type = row->width == cz_dtype_bytes(CZ_F64)   ? "F64"
+                             : row->width == cz_dtype_bytes(CZ_F32) ? "F32"
+                                                                    : "BF16";
+    cz_text_printf(out, "    {%lld, CZR_%s, %lld, %lld, %lld, %lld, %lld},\n",
+                   (ll)row->param, type, (ll)row->how, (ll)row->band,
+                   (ll)row->offset, (ll)row->count, (ll)row->side);
+}
+
+static void put_span_row(cz_text *out, const cz_view_span_row *row)
+{
+    cz_text_printf(out, "    {%lld, %lld, %lld},\n", (ll)row->param,
+                   (ll)row->offset, (ll)row->count);
+}
+
+static const char *row_type(cz_row_kind kind)
+{
+    switch (kind) {
+    case CZ_ROW_KERNEL:
+        return "kernel";
+    case CZ_ROW_TRANSFER:
+        return "transfer";
+    case CZ_ROW_SUM:
+        return "sum";
+    case CZ_ROW_SPAN:
+        break;
+    }
+    return "span";
+}
+
+static void put_row(cz_text *out, const cz_view_table *table, int64_t i)
+{
+    switch (table->kind) {
+    case CZ_ROW_KERNEL:
+        put_kernel_row(out, &table->rows.kernel[i]);
+        break;
+    case CZ_ROW_TRANSFER:
+        put_transfer_row(out, &table->rows.transfer[i]);
+        break;
+    case CZ_ROW_SUM:
+        put_sum_row(out, &table->rows.sum[i]);
+        break;
+    case CZ_ROW_SPAN:
+        put_span_row(out, &table->rows.span[i]);
+        break;
+    }
+}
+
+static void put_table(cz_emitter *emitter, int number)
+{
+    const cz_view_table *table = &emitter->view->tables[number];
+    const int64_t n_rows = table->starts[table->n_coordinates];
+    cz_text *out = emitter->out;
+
+    cz_emit_int_array(out, "int32_t", "starts", number, table->starts,
+                      table->n_coordinates + 1);
+    if (n_rows == 0)
+        return;
+    cz_text_printf(out, "static const czr_%s_row rows_%d[] = {\n",
+                   row_type(table->kind), number);
+    for (int64_t i = 0; i < n_rows; i++)
+        put_row(out, table, i);
+    cz_text_puts(out, "};\n");
+}
+
+uint32_t cz_axis_mask(const cz_ints *axes)
+{
+    uint32_t mask = 0;
+
+    for (int i = 0; i < axes->n; i++)
+        mask |= 1u << axes->v[i];
+    return mask;
+}
+
+static const char *const row_tags[] = {
+    [CZ_ROW_KERNEL] = "KERNEL",
+    [CZ_ROW_TRANSFER] = "TRANSFER",
+    [CZ_ROW_SUM] = "SUM",
+    [CZ_ROW_SPAN] = "SPAN",
+};
+
+static void put_table_list(cz_emitter *emitter)
+{
+    const cz_plan_view *view = emitter->view;
+
+    cz_text_puts(emitter->out, "static const czr_table tables[] = {\n");
+    for (int i = 0; i < view->n_tables; i++) {
+        const cz_view_table *table = &view->tables[i];
+        const bool has_rows = table->starts[table->n_coordinates] > 0;
+        cz_text_printf(emitter->out, "    {CZR_ROW_%s, %u, starts_%d, ",
+                       row_tags[table->kind],
+                       cz_axis_mask(&table->fact->selector), i);
+        cz_text_printf(emitter->out, has_rows ? "rows_%d},\n" : "NULL},\n", i);
+    }
+    cz_text_puts(emitter->out, view->n_tables ? "};\n\n" : "    {0}};\n\n");
+}
+
+static const char *const op_names[CZ_N_STEPS] = {
+#define CZ_STEP(tag, name, what) [CZ_STEP_##tag] = "CZR_" #tag,
+#include "dsl/vocab/step.def"
+#undef CZ_STEP
+};
+
+static const char *const sections[] = {"REDUCE", "DECIDE", "UPDATE"};
+
+static void put_ops(cz_emitter *emitter)
+{
+    const cz_plan_view *view = emitter->view;
+    cz_text *out = emitter->out;
+
+    for (int i = 0; i < view->n_ops; i++)
+        if (view->ops[i].fact->waits.n)
+            cz_emit_int_array(out, "int32_t", "waits", i,
+                              view->ops[i].fact->waits.v,
+                              view->ops[i].fact->waits.n);
+    cz_text_puts(out, "\n/* kind, stream, section, axes of the communicator, "
+                      "blocks,\n * their stride, bucket, table, waits */\n"
+                      "static const czr_op ops[] = {\n");
+    for (int i = 0; i < view->n_ops; i++) {
+        const cz_view_op *op = &view->ops[i];
+        cz_text_printf(
+            out,
+            "    {%s, %lld, CZR_SECTION_%s, %u, %lld, %lld, %lld, %d, %d, ",
+            op_names[op->kind], (ll)op->fact->stream, sections[op->section],
+            cz_axis_mask(&op->fact->comm), (ll)op->fact->group,
+            (ll)op->fact->stride, (ll)op->fact->bucket, op->table,
+            op->fact->waits.n);
+        cz_text_printf(out, op->fact->waits.n ? "waits_%d},\n" : "NULL},\n", i);
+    }
+    cz_text_puts(out, view->n_ops ? "};\n\n" : "    {0}};\n\n");
+}
+
+const char *cz_c_dtype_tag(const char *name)
+{
+    cz_dtype dtype = CZ_F32;
+
+    cz_dtype_find(name, &dtype);
+    return cz_dtype_czr_tag(dtype);
+}
+
+static void put_states_of(cz_emitter *emitter, int number)
+{
+    const cz_fact_rule *rule = emitter->view->rules[number].fact;
+
+    if (rule->states.n == 0)
+        return;
+    cz_text_printf(emitter->out,
+                   "static const czr_state_desc states_%d[] = {\n", number);
+    for (int i = 0; i < rule->states.n; i++) {
+        const int64_t *shape = cz_state_shape(rule, i);
+        cz_text_puts(emitter->out, "    {");
+        cz_emit_string(emitter->out, rule->states.v[i]);
+        cz_text_printf(emitter->out, ", %s, ",
+                       cz_c_dtype_tag(rule->state_dtypes.v[i]));
+        cz_emit_f32(emitter->out, (float)rule->state_init.v[i]);
+        cz_text_printf(emitter->out, ", %lld, %lld, %lld, %lld, %lld},\n",
+                       (ll)rule->state_diagonal.v[i], (ll)shape[0],
+                       (ll)shape[1], (ll)rule->state_extern.v[i],
+                       (ll)rule->state_symmetric.v[i]);
+    }
+    cz_text_puts(emitter->out, "};\n");
+}
+
+static void put_states(cz_emitter *emitter)
+{
+    const cz_plan_view *view = emitter->view;
+
+    for (int i = 0; i < view->n_rules; i++)
+        put_states_of(emitter, i);
+    cz_text_puts(emitter->out, "static const czr_states states[] = {\n");
+    for (int i = 0; i < view->n_rules; i++) {
+        const int n = view->rules[i].fact->states.n;
+        cz_text_printf(emitter->out, "    {%d, ", n);
+        cz_text_printf(emitter->out, n ? "states_%d" : "NULL", i);
+        cz_text_printf(emitter->out, ", %d},\n", cz_growth_limit(view, i));
+    }
+    cz_text_puts(emitter->out, view->n_rules ? "};\n\n" : "    {0}};\n\n");
+}
+
+/* The family whose home is the bucket's; NULL: every rank has it. */
+static const cz_fact_family *home_of(const cz_plan_view *view, int bucket)
+{
+    const int family = view->buckets[bucket].family;
+    const cz_fact_family *fact =
+        family < 0 ? NULL : view->families[family].fact;
+
+    return fact && fact->home_axes ? fact : NULL;
+}
+
+static void put_home(cz_emitter *emitter, int number)
+{
+    const cz_fact_family *fact = home_of(emitter->view, number);
+
+    if (fact)
+        cz_emit_int_array(emitter->out, "int32_t", "home", number, fact->home.v,
+                          fact->home.n);
+}
+
+static void put_home_name(cz_text *out, const cz_fact_family *fact, int number)
+{
+    if (fact)
+        cz_text_printf(out, "%lld, %d, home_%d, ", (ll)fact->home_axes,
+                       fact->home.n, number);
+    else
+        cz_text_puts(out, "0, 0, NULL, ");
+}
+
+static void put_buckets(cz_emitter *emitter)
+{
+    const cz_plan_view *view = emitter->view;
+    cz_text *out = emitter->out;
+
+    for (int i = 0; i < view->n_buckets; i++) {
+        cz_emit_int_array(out, "int64_t", "slices", i,
+                          view->buckets[i].fact->slices.v,
+                          view->buckets[i].fact->slices.n);
+        put_home(emitter, i);
+    }
+    cz_text_puts(out, "\nstatic const czr_bucket buckets[] = {\n");
+    for (int i = 0; i < view->n_buckets; i++) {
+        const cz_view_bucket *bucket = &view->buckets[i];
+        const cz_fact_reduction *reduction = cz_view_bucket_reduction(view, i);
+        cz_text_printf(
+            out, "    {%s, %s, %d, %lld, %u, %lld, %lld, slices_%d, ",
+            cz_dtype_czr_tag(bucket->dtype), cz_c_dtype_tag(reduction->dtype),
+            bucket->has_master, (ll)bucket->fact->length,
+            cz_axis_mask(&reduction->split_axes), (ll)reduction->leaves,
+            (ll)reduction->terms, i);
+        put_home_name(out, home_of(view, i), i);
+        cz_text_printf(out, "%d},\n",
+                       strcmp(bucket->fact->geometry, "equal") == 0);
+    }
+    cz_text_puts(out, view->n_buckets ? "};\n\n" : "    {0}};\n\n");
+}
+
+void cz_emit_tables(cz_emitter *emitter)
+{
+    cz_emit_params(emitter);
+    put_states(emitter);
+    put_buckets(emitter);
+    cz_text_puts(emitter->out, "/* Schedule tables: rows of coordinate c are "
+                               "starts[c] to starts[c + 1]. */\n");
+    for (int i = 0; i < emitter->view->n_tables; i++)
+        put_table(emitter, i);
+    cz_text_puts(emitter->out, "\n");
+    put_table_list(emitter);
+    put_ops(emitter);
+}

@@ -1,0 +1,310 @@
+/* Forms of matrices, class by class. */
+#include "passes/bound/forms.h"
+
+#include "passes/cost/time.h"
+#include "passes/share/outline.h"
+#include "passes/grid/owned.h"
+
+#include <string.h>
+
+typedef struct finder {
+    cz_arena *arena;
+    const cz_plan_view *view;
+    const cz_machine *machine;
+} finder;
+
+/* ---- classes ---- */
+
+/* Of the ranks that shard a family, how many consecutive ones from the first
+ * on are in its node. */
+static int count_near(const finder *f, int family)
+{
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_ints axes = cz_view_shard_axes(f->view, family, storage);
+    const int64_t n = cz_view_extent(f->view, &axes);
+    int64_t near = 1;
+    while (near < n &&
+           cz_view_rank_at(f->view, &axes, near, 0) < f->machine->gpus_per_node)
+        near++;
+    return (int)near;
+}
+
+static int count_batches(const cz_plan_view *view, int rule)
+{
+    int64_t n_matrices = 0;
+    int n = 1;
+    for (int f = 0; f < view->n_families; f++)
+        if (view->families[f].rule == rule)
+            n_matrices +=
+                view->families[f].n_params * view->families[f].n_spread;
+    while (n < CZ_FORM_BATCHES && (int64_t)1 << n <= n_matrices)
+        n++;
+    return n;
+}
+
+static cz_ways_call call_of(const finder *f, int family)
+{
+    const int rule = f->view->families[family].rule;
+    const int n = (int)cz_family_shards(f->view, family);
+    return (cz_ways_call){
+        .stage = &f->view->stages[cz_rule_stages_find(f->view, rule).whole],
+        .lie = CZ_LIES_IN_SHARDS,
+        .sharded = cz_ways_sharded_along(f->view, family),
+        .width = n,
+        .n_near = count_near(f, family),
+        .max_g = n,
+        .max_batch = 1,
+        .as_run = true};
+}
+
+static bool is_alike(const cz_plan_view *view, int a, int b)
+{
+    const cz_view_family *f = &view->families[a], *g = &view->families[b];
+    bool same = f->rule == g->rule && f->n_dims == g->n_dims;
+    for (int d = 0; same && d < f->n_dims; d++)
+        same = f->fact->shard.v[d] == g->fact->shard.v[d];
+    return same;
+}
+
+/* ---- forms ---- */
+
+static cz_form_obstacle obstacle_of(const finder *f, const cz_form_class *of,
+                                    int64_t group)
+{
+    static const cz_form_obstacle obstacles[] = {
+        [CZ_OUTLINE_OK] = CZ_FORM_POSSIBLE,
+        [CZ_OUTLINE_NO_CUT] = CZ_FORM_NO_CUT,
+        [CZ_OUTLINE_PHASES] = CZ_FORM_PHASES,
+        [CZ_OUTLINE_STATES] = CZ_FORM_STATES,
+        [CZ_OUTLINE_LENGTH] = CZ_FORM_LENGTH,
+        [CZ_OUTLINE_BLOCKS] = CZ_FORM_BLOCKS};
+    const cz_fact_rule *rule = f->view->rules[of->rule].fact;
+    cz_outline outline;
+    if (of->n_shards == 1 || rule->shape.n != 2)
+        return CZ_FORM_UNSHARDED;
+    return obstacles[cz_outline_check(f->arena, f->view, of->call.stage,
+                                      rule->shape.v, group, &outline)];
+}
+
+/* `tp owner`: owners; `tp gram`: groups of what it says, or of all that shard
+ * the matrix. */
+static bool is_admitted(const cz_plan_view *view, const cz_form_class *of,
+                        int64_t group)
+{
+    const cz_fact_policy *policy = view->policy;
+    const int64_t asked =
+        policy->tp_group > 0 ? policy->tp_group : of->n_shards;
+    if (of->n_shards == 1 || strcmp(policy->tp_strategy, "owner") == 0)
+        return group == 1;
+    return strcmp(policy->tp_strategy, "gram") != 0 || group == asked;
+}
+
+static int64_t kernels_ps(const cz_subgroup_way *way)
+{
+    int64_t sum = 0;
+    for (int p = 0; p < way->n_parts; p++)
+        sum = cz_time_add(sum, way->parts[p].compute_ps);
+    return sum;
+}
+
+static bool is_measured(const finder *f, const cz_form_class *of,
+                        const cz_subgroup_way *way)
+{
+    const cz_stage_call call = {.stage = of->call.stage,
+                                .batch = way->batch,
+                                .group = way->g,
+                                .cut = cz_share_find(f->arena, of->call.stage)};
+    cz_stage_cost cost;
+    return cz_cost_stage_mean(f->arena, f->view, f->machine, &call, &cost) &&
+           cost.is_measured;
+}
+
+static void set_one(const finder *f, const cz_form_class *of,
+                    const cz_subgroup_way *way, cz_form *out)
+{
+    const cz_link link =
+        of->call.width <= of->call.n_near ? CZ_LINK_NODE : CZ_LINK_NETWORK;
+    const int64_t latency = cz_machine_link(f->machine, link).latency;
+    out->group = way->g;
+    out->is_admitted = is_admitted(f->view, of, way->g);
+    out->link_ps = cz_subgroup_alone_ps(way, latency) - kernels_ps(way);
+    out->wire_bytes = way->wire_bytes;
+    out->staging_bytes = way->staging_bytes;
+}
+
+/* One form, or two: products that all would compute alike may be dealt out.
+ * What was measured is the time of both. */
+static int time_forms(const finder *f, const cz_form_class *of, int group,
+                      cz_form forms[2])
+{
+    int n_forms = 1;
+    for (int b = 0; b < of->n_batches; b++) {
+        cz_subgroup_way ways[2];
+        const int n = cz_cost_forms(f->arena, f->view, f->machine, &of->call,
+                                    1 << b, group, ways);
+        n_forms = n > n_forms ? n : n_forms;
+        for (int i = 0; i < 2; i++) {
+            const cz_subgroup_way *way = &ways[i < n ? i : 0];
+            forms[i].time_ps[b] = kernels_ps(way);
+            forms[i].is_measured[b] = is_measured(f, of, way);
+            if (b == 0)
+                set_one(f, of, way, &forms[i]);
+        }
+    }
+    return n_forms;
+}
+
+/* A plan that was edited may do what its schedule does not ask for. */
+static void admit_one(cz_form_class *of, cz_form *forms)
+{
+    for (int i = 0; i < of->n_forms; i++)
+        if (cz_form_is_open(&forms[i]))
+            return;
+    forms[0].is_admitted = true;
+}
+
+static void list_forms(const finder *f, cz_arena *kept, cz_form_class *of)
+{
+    cz_form *list = NULL;
+    cz_form_obstacle last = CZ_FORM_POSSIBLE;
+    bool can_share = false;
+    for (int g = 1; g <= of->n_shards; g++) {
+        cz_form forms[2] = {
+            {.form = g == 1 ? CZ_SUBGROUP_OWNER : CZ_SUBGROUP_GRAM},
+            {.form = CZ_SUBGROUP_SHARED}};
+        if (of->n_shards % g != 0)
+            continue;
+        last = g > 1 ? obstacle_of(f, of, g) : CZ_FORM_POSSIBLE;
+        if (last != CZ_FORM_POSSIBLE)
+            continue;
+        can_share |= g > 1;
+        const int n = time_forms(f, of, g, forms);
+        for (int i = 0; i < n; i++)
+            *CZ_PUSH(kept, list, of->n_forms) = forms[i];
+    }
+    if (!can_share)
+        *CZ_PUSH(kept, list, of->n_forms) =
+            (cz_form){.form = CZ_SUBGROUP_GRAM,
+                      .group = of->n_shards,
+                      .obstacle = obstacle_of(f, of, of->n_shards)};
+    admit_one(of, list);
+    of->forms = list;
+}
+
+static cz_form_class make_class(cz_arena *arena, const cz_plan_view *view,
+                                const cz_machine *machine, int family)
+{
+    cz_arena scratch;
+    cz_arena_init(&scratch);
+    const finder f = {&scratch, view, machine};
+    cz_form_class of = {.rule = view->families[family].rule,
+                        .first_family = family,
+                        .n_shards = cz_family_shards(view, family),
+                        .n_batches =
+                            count_batches(view, view->families[family].rule),
+                        .call = call_of(&f, family)};
+    list_forms(&f, arena, &of);
+    cz_arena_fini(&scratch);
+    return of;
+}
+
+cz_forms cz_forms_find(cz_arena *arena, const cz_plan_view *view,
+                       const cz_machine *machine)
+{
+    cz_forms out = {.n_classes = 0};
+    cz_form_class *classes = NULL;
+    int *class_at = CZ_NEW(arena, int, view->n_families + 1);
+    for (int f = 0; f < view->n_families; f++) {
+        const cz_view_family *family = &view->families[f];
+        int c = 0;
+        class_at[f] = -1;
+        if (!cz_family_is_owned(view, f))
+            continue;
+        while (c < out.n_classes && !is_alike(view, classes[c].first_family, f))
+            c++;
+        if (c == out.n_classes)
+            *CZ_PUSH(arena, classes, out.n_classes) =
+                make_class(arena, view, machine, f);
+        classes[c].n_matrices += family->n_params * family->n_spread;
+        class_at[f] = c;
+    }
+    out.classes = classes;
+    out.class_of = class_at;
+    return out;
+}
+
+/* ---- the least of them ---- */
+
+bool cz_form_is_open(const cz_form *form)
+{
+    return form->obstacle == CZ_FORM_POSSIBLE && form->is_admitted;
+}
+
+int64_t cz_form_least_work(const cz_form_class *of)
+{
+    int64_t least = CZ_MAX_PS;
+    for (int i = 0; i < of->n_forms; i++) {
+        const cz_form *form = &of->forms[i];
+        if (!cz_form_is_open(form))
+            continue;
+        for (int b = 0; b < of->n_batches; b++) {
+            const int64_t work = cz_time_limit((cz_wide)form->time_ps[b] *
+                                               form->group / (1 << b));
+            least = work < least ? work : least;
+        }
+    }
+    return least;
+}
+
+int64_t cz_form_least_time(const cz_form_class *of, int64_t *group)
+{
+    int64_t least = CZ_MAX_PS;
+    *group = 1;
+    for (int i = 0; i < of->n_forms; i++) {
+        if (!cz_form_is_open(&of->forms[i]) || of->forms[i].time_ps[0] >= least)
+            continue;
+        least = of->forms[i].time_ps[0];
+        *group = of->forms[i].group;
+    }
+    return least;
+}
+
+bool cz_form_may_share(const cz_form_class *of)
+{
+    for (int i = 0; i < of->n_forms; i++)
+        if (cz_form_is_open(&of->forms[i]) && of->forms[i].group > 1)
+            return true;
+    return false;
+}
+
+int64_t *cz_forms_admitted(cz_arena *arena, const cz_forms *forms, int *n)
+{
+    int64_t *groups = NULL, last = 0;
+    *n = 0;
+    for (;;) {
+        int64_t next = INT64_MAX;
+        for (int c = 0; c < forms->n_classes; c++)
+            for (int i = 0; i < forms->classes[c].n_forms; i++) {
+                const cz_form *form = &forms->classes[c].forms[i];
+                if (cz_form_is_open(form) && form->group > last &&
+                    form->group < next)
+                    next = form->group;
+            }
+        if (next == INT64_MAX)
+            return groups;
+        *CZ_PUSH(arena, groups, *n) = last = next;
+    }
+}
+
+const char *cz_form_obstacle_text(cz_form_obstacle obstacle)
+{
+    static const char *const texts[CZ_FORM_N_OBSTACLES] = {
+        [CZ_FORM_POSSIBLE] = "",
+        [CZ_FORM_UNSHARDED] = "nothing shards it",
+        [CZ_FORM_NO_CUT] = "a step needs elements of other ranks",
+        [CZ_FORM_PHASES] = "its updates are not all alike",
+        [CZ_FORM_STATES] = "it has states that are whole",
+        [CZ_FORM_LENGTH] = "it has no such equal parts",
+        [CZ_FORM_BLOCKS] = "parts would cut blocks of its sums"};
+    return texts[obstacle];
+}

@@ -1,0 +1,205 @@
+/* Owned matrices and the grid of their owners, read off the plan view. */
+#include "passes/grid/owned.h"
+
+cz_rule_stages cz_rule_stages_find(const cz_plan_view *view, int rule)
+{
+    cz_rule_stages found = {-1, -1, -1, -1};
+    int *const places[CZ_N_WHERES] = {
+        [CZ_WHERE_LOCAL] = &found.local,
+        [CZ_WHERE_BEFORE] = &found.before,
+        [CZ_WHERE_WHOLE] = &found.whole,
+        [CZ_WHERE_AFTER] = &found.after,
+    };
+    const cz_view_rule *r = &view->rules[rule];
+    for (int i = 0; i < r->n_stages; i++) {
+        const int number = r->first_stage + i;
+        if (!view->stages[number].shared)
+            *places[view->stages[number].where] = number;
+    }
+    return found;
+}
+
+bool cz_family_is_owned(const cz_plan_view *view, int family)
+{
+    return cz_rule_stages_find(view, view->families[family].rule).whole >= 0;
+}
+
+int64_t cz_family_shards(const cz_plan_view *view, int family)
+{
+    return cz_view_parts(view, cz_view_shard_set(view, family));
+}
+
+static bool has_axis(cz_ints axes, int64_t axis)
+{
+    for (int i = 0; i < axes.n; i++)
+        if (axes.v[i] == axis)
+            return true;
+    return false;
+}
+
+/* Axes of `a` and `b` together, ascending. */
+static cz_ints join_axes(cz_arena *arena, const cz_plan_view *view, cz_ints a,
+                         cz_ints b)
+{
+    int64_t *axes = CZ_NEW(arena, int64_t, view->mesh->axes.n);
+    int n = 0;
+    for (int axis = 0; axis < view->mesh->axes.n; axis++)
+        if (has_axis(a, axis) || has_axis(b, axis))
+            axes[n++] = axis;
+    return (cz_ints){axes, n};
+}
+
+static bool refuse(cz_diags *diags, const cz_plan_view *view, int family,
+                   cz_code code, const char *why)
+{
+    cz_diag_error(diags, code, (cz_span){0}, "'%s' %s",
+                  view->families[family].fact->pattern, why);
+    return false;
+}
+
+static bool check_slots(const cz_plan_view *view, int rule)
+{
+    const cz_view_rule *r = &view->rules[rule];
+    for (int i = 0; i < r->n_stages; i++) {
+        const cz_view_stage *stage = &view->stages[r->first_stage + i];
+        if (stage->n_in + stage->n_out > CZ_MAX_STAGE_SLOTS)
+            return false;
+    }
+    return true;
+}
+
+static bool check_stages(const cz_plan_view *view, int family, cz_diags *diags)
+{
+    const cz_rule_stages stages =
+        cz_rule_stages_find(view, view->families[family].rule);
+    const bool complete = cz_family_is_owned(view, family)
+                              ? stages.before >= 0 && stages.whole >= 0
+                              : stages.local >= 0;
+    if (!complete)
+        return refuse(diags, view, family, CZ_BAD_IR,
+                      "has a rule that lacks a stage");
+    return check_slots(view, view->families[family].rule) ||
+           refuse(diags, view, family, CZ_UNSUPPORTED,
+                  "has a rule with too many tensors");
+}
+
+static bool add_family(cz_arena *arena, const cz_plan_view *view,
+                       cz_diags *diags, int family, cz_owner_grid *grid)
+{
+    if (!check_stages(view, family, diags))
+        return false;
+    if (!cz_family_is_owned(view, family) ||
+        cz_family_shards(view, family) == 1)
+        return true;
+    int64_t *storage = CZ_NEW(arena, int64_t, view->mesh->axes.n);
+    const cz_ints axes = cz_view_shard_axes(view, family, storage);
+    if (view->families[family].n_dims != 2)
+        return refuse(diags, view, family, CZ_UNSUPPORTED,
+                      "is sharded and no matrix: not supported yet");
+    grid->shard_axes = join_axes(arena, view, grid->shard_axes, axes);
+    return true;
+}
+
+int cz_owner_grid_split(const cz_owner_grid *grid, int family, int row)
+{
+    return grid->split_of_row[family][row];
+}
+
+int cz_owner_grid_splits(const cz_plan_view *view, int family)
+{
+    return (int)cz_view_extent(
+        view, &cz_view_family_reduction(view, family)->split_axes);
+}
+
+/* Split coordinates of a family in every row. */
+static const int *find_splits(cz_arena *arena, const cz_plan_view *view,
+                              const cz_owner_grid *grid, int family)
+{
+    const cz_ints *split = &cz_view_family_reduction(view, family)->split_axes;
+    int *rows = CZ_NEW(arena, int, grid->n_rows);
+    for (int row = 0; row < grid->n_rows; row++) {
+        const int64_t rank = cz_view_rank_at(view, &grid->row_axes, row, 0);
+        rows[row] = cz_view_is_home(view, family, rank)
+                        ? (int)cz_view_coordinate(view, split, rank)
+                        : -1;
+    }
+    return rows;
+}
+
+/* An earlier family whose rows are the same; -1: none. */
+static int find_alike(const cz_plan_view *view, int family)
+{
+    const cz_view_family *f = &view->families[family];
+    for (int k = 0; k < family; k++)
+        if (view->families[k].reduction == f->reduction &&
+            cz_view_same_home(view->families[k].fact, f->fact))
+            return k;
+    return -1;
+}
+
+static void find_rows(cz_arena *arena, const cz_plan_view *view,
+                      cz_owner_grid *grid)
+{
+    grid->n_rows = (int)cz_view_extent(view, &grid->row_axes);
+    grid->split_of_row = CZ_NEW(arena, const int *, view->n_families);
+    for (int f = 0; f < view->n_families; f++) {
+        const int alike = find_alike(view, f);
+        grid->split_of_row[f] = alike >= 0 ? grid->split_of_row[alike]
+                                           : find_splits(arena, view, grid, f);
+    }
+}
+
+/* Shard coordinates of a family in every column. */
+static const int *find_shards(cz_arena *arena, const cz_plan_view *view,
+                              const cz_owner_grid *grid, int family)
+{
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_ints axes = cz_view_shard_axes(view, family, storage);
+    int *columns = CZ_NEW(arena, int, grid->n_shard);
+    for (int t = 0; t < grid->n_shard; t++)
+        columns[t] = (int)cz_view_coordinate(
+            view, &axes, cz_view_rank_at(view, &grid->shard_axes, t, 0));
+    return columns;
+}
+
+static void find_columns(cz_arena *arena, const cz_plan_view *view,
+                         cz_owner_grid *grid)
+{
+    grid->n_shard = (int)cz_view_extent(view, &grid->shard_axes);
+    grid->shard_of_column = CZ_NEW(arena, const int *, view->n_families);
+    for (int f = 0; f < view->n_families; f++)
+        if (cz_family_is_owned(view, f))
+            grid->shard_of_column[f] = find_shards(arena, view, grid, f);
+}
+
+/* Row and column agree on the axes that both have. */
+bool cz_owner_grid_has_rank(const cz_owner_grid *grid, const cz_plan_view *view,
+                            int row, int column)
+{
+    const int64_t in_row = cz_view_rank_at(view, &grid->row_axes, row, 0);
+    const int64_t rank =
+        cz_view_rank_at(view, &grid->shard_axes, column, in_row);
+    return cz_view_coordinate(view, &grid->row_axes, rank) == row;
+}
+
+bool cz_owner_grid_find(cz_arena *arena, const cz_plan_view *view,
+                        cz_diags *diags, cz_owner_grid *out)
+{
+    bool ok = true;
+    *out = (cz_owner_grid){.row_axes = {NULL, 0}};
+    for (int k = 0; k < view->n_reductions; k++)
+        out->row_axes = join_axes(arena, view, out->row_axes,
+                                  view->reductions[k].split_axes);
+    for (int f = 0; f < view->n_families; f++) {
+        int64_t storage[CZ_VIEW_MAX_AXES];
+        out->row_axes = join_axes(
+            arena, view, out->row_axes,
+            cz_view_axes_of(view, view->families[f].fact->home_axes, storage));
+    }
+    for (int f = 0; f < view->n_families; f++)
+        ok &= add_family(arena, view, diags, f, out);
+    out->axes = join_axes(arena, view, out->row_axes, out->shard_axes);
+    find_columns(arena, view, out);
+    find_rows(arena, view, out);
+    return ok;
+}

@@ -1,0 +1,139 @@
+/* First fit by falling size over intervals of time. */
+#include "passes/kernel/liveness.h"
+
+#include "dsl/base/checked.h"
+
+#include <stdlib.h>
+
+typedef struct range {
+    int64_t lo, hi;
+} range;
+
+typedef struct entry {
+    int64_t bytes;
+    int first, last, number;
+} entry;
+
+static int by_falling_size(const void *left, const void *right)
+{
+    const entry *a = left, *b = right;
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? 1 : -1;
+    if (a->first != b->first)
+        return a->first < b->first ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const range *a = left, *b = right;
+    if (a->lo != b->lo)
+        return a->lo < b->lo ? -1 : 1;
+    return (a->hi > b->hi) - (a->hi < b->hi);
+}
+
+static int by_falling_end(const void *left, const void *right)
+{
+    const entry *a = left, *b = right;
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? 1 : -1;
+    if (a->last != b->last)
+        return a->last < b->last ? 1 : -1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static entry *largest_first(cz_arena *scratch, const cz_live *buffers, int n,
+                            bool last_first)
+{
+    entry *order = CZ_NEW(scratch, entry, n);
+    for (int i = 0; i < n; i++)
+        order[i] =
+            (entry){buffers[i].bytes, buffers[i].first, buffers[i].last, i};
+    qsort(order, (size_t)n, sizeof *order,
+          last_first ? by_falling_end : by_falling_size);
+    return order;
+}
+
+/* The lowest offset with `bytes` free behind it, among sorted ranges. */
+static int64_t first_gap(const range *taken, int n, int64_t bytes)
+{
+    int64_t offset = 0;
+    for (int i = 0; i < n; i++) {
+        if (taken[i].lo >= offset + bytes)
+            break;
+        if (taken[i].hi > offset)
+            offset = taken[i].hi;
+    }
+    return offset;
+}
+
+/* What is placed already, and room to sort what of it is in the way. */
+typedef struct placed {
+    const cz_live *buffers;
+    const entry *order;
+    int n;
+    range *taken;
+    int64_t align;
+} placed;
+
+static bool overlaps(const cz_live *buffer, int first, int last)
+{
+    return first <= buffer->last && buffer->first <= last;
+}
+
+static int64_t gap_in(const placed *p, const cz_live *buffer, int room)
+{
+    int n_taken = 0;
+    for (int k = 0; k < p->n; k++) {
+        const cz_live *other = &p->buffers[p->order[k].number];
+        if (other->room == room && overlaps(buffer, other->first, other->last))
+            p->taken[n_taken++] =
+                (range){other->offset,
+                        other->offset + cz_round_up(other->bytes, p->align)};
+    }
+    qsort(p->taken, (size_t)n_taken, sizeof *p->taken, by_start);
+    return first_gap(p->taken, n_taken, cz_round_up(buffer->bytes, p->align));
+}
+
+static void place_one(const placed *p, cz_live *buffer,
+                      const cz_live_room *rooms, int n_rooms)
+{
+    for (int r = 0; r < n_rooms; r++) {
+        if (overlaps(buffer, rooms[r].first, rooms[r].last))
+            continue;
+        buffer->offset = gap_in(p, buffer, r);
+        buffer->room = r;
+        if (buffer->offset <= rooms[r].bytes - buffer->bytes)
+            return;
+    }
+    buffer->offset = gap_in(p, buffer, n_rooms);
+    buffer->room = n_rooms;
+}
+
+int64_t cz_liveness_place_rooms(cz_arena *scratch, cz_live *buffers, int n,
+                                int64_t align, const cz_live_room *rooms,
+                                int n_rooms, bool last_first)
+{
+    const entry *order = largest_first(scratch, buffers, n, last_first);
+    placed p = {buffers, order, 0, CZ_NEW(scratch, range, n), align};
+    int64_t peak = 0;
+
+    for (; p.n < n; p.n++) {
+        cz_live *buffer = &buffers[order[p.n].number];
+        buffer->offset = 0;
+        buffer->room = n_rooms;
+        if (buffer->bytes == 0)
+            continue;
+        place_one(&p, buffer, rooms, n_rooms);
+        const int64_t end = buffer->offset + cz_round_up(buffer->bytes, align);
+        if (buffer->room == n_rooms && end > peak)
+            peak = end;
+    }
+    return peak;
+}
+
+int64_t cz_liveness_place(cz_arena *scratch, cz_live *buffers, int n,
+                          int64_t align)
+{
+    return cz_liveness_place_rooms(scratch, buffers, n, align, NULL, 0, false);
+}

@@ -1,0 +1,357 @@
+/* Polynomial iterations found and written in Gram form. */
+#include "passes/math/gram.h"
+
+/* ---- what is behind a value ---- */
+
+/* factor * node, where node is no constant multiple. */
+typedef struct term {
+    double factor;
+    int node;
+} term;
+
+static const cz_graph_node *at(const cz_graph *graph, int node)
+{
+    return &graph->nodes[node];
+}
+
+static bool is_element(const cz_graph *graph, int node, cz_opcode op)
+{
+    return at(graph, node)->kind == CZ_GRAPH_ELEMENT &&
+           at(graph, node)->op == op;
+}
+
+/* Behind conversions to wider types. */
+static int widened(const cz_graph *graph, int node)
+{
+    while (is_element(graph, node, CZ_OP_EXTEND))
+        node = at(graph, node)->in[0];
+    return node;
+}
+
+/* Behind all conversions, also roundings. */
+static int core_of(const cz_graph *graph, int node)
+{
+    while (is_element(graph, node, CZ_OP_EXTEND) ||
+           is_element(graph, node, CZ_OP_TRUNCATE))
+        node = at(graph, node)->in[0];
+    return node;
+}
+
+static int constant_operand(const cz_graph *graph, int node)
+{
+    for (int k = 0; is_element(graph, node, CZ_OP_MUL) && k < 2; k++)
+        if (at(graph, at(graph, node)->in[k])->kind == CZ_GRAPH_CONSTANT)
+            return k;
+    return -1;
+}
+
+static term term_of(const cz_graph *graph, int node)
+{
+    term it = {1, core_of(graph, node)};
+    for (;;) {
+        const cz_graph_node *n = at(graph, it.node);
+        const int k = constant_operand(graph, it.node);
+        if (k >= 0)
+            it.factor *= at(graph, n->in[k])->constant;
+        else if (is_element(graph, it.node, CZ_OP_NEG))
+            it.factor = -it.factor;
+        else
+            return it;
+        it.node = core_of(graph, n->in[k >= 0 ? 1 - k : 0]);
+    }
+}
+
+/* The two terms of a sum or difference. */
+static bool terms_of(const cz_graph *graph, int node, term out[2])
+{
+    const cz_graph_node *n = at(graph, node);
+    const bool is_difference = is_element(graph, node, CZ_OP_SUB);
+    if (!is_difference && !is_element(graph, node, CZ_OP_ADD))
+        return false;
+    out[0] = term_of(graph, n->in[0]);
+    out[1] = term_of(graph, n->in[1]);
+    if (is_difference)
+        out[1].factor = -out[1].factor;
+    return true;
+}
+
+/* ---- one row ---- */
+
+/* x <- a x + p(x x') x, or x p(x' x): node from x. */
+typedef struct row_match {
+    int x; /* operand of the product, behind conversions to wider types */
+    bool is_right;
+    cz_gram_row row;
+} row_match;
+
+static bool is_product(const cz_graph *graph, int node)
+{
+    return at(graph, node)->kind == CZ_GRAPH_PRODUCT;
+}
+
+static int operand_of(const cz_graph *graph, int product, int k)
+{
+    return widened(graph, at(graph, product)->in[k]);
+}
+
+static bool is_transpose_of(const cz_graph *graph, int a, int b)
+{
+    return (at(graph, a)->kind == CZ_GRAPH_TRANSPOSE &&
+            at(graph, a)->in[0] == b) ||
+           (at(graph, b)->kind == CZ_GRAPH_TRANSPOSE &&
+            at(graph, b)->in[0] == a);
+}
+
+/* x x', or x' x. */
+static bool is_gram(const cz_graph *graph, int node, int x, bool is_right)
+{
+    return is_product(graph, node) &&
+           operand_of(graph, node, is_right ? 1 : 0) == x &&
+           is_transpose_of(graph, operand_of(graph, node, is_right ? 0 : 1), x);
+}
+
+static bool is_square_of(const cz_graph *graph, int node, int gram)
+{
+    return is_product(graph, node) &&
+           core_of(graph, at(graph, node)->in[0]) == gram &&
+           core_of(graph, at(graph, node)->in[1]) == gram;
+}
+
+/* Is `node` b g + c g g, or b g? */
+static bool match_polynomial(const cz_graph *graph, int node, row_match *it)
+{
+    term terms[2] = {term_of(graph, node), {0, -1}};
+    const double factor = terms[0].factor;
+    if (is_gram(graph, terms[0].node, it->x, it->is_right)) {
+        it->row.b = factor;
+        return true;
+    }
+    if (!terms_of(graph, terms[0].node, terms))
+        return false;
+    for (int k = 0; k < 2; k++)
+        if (is_gram(graph, terms[k].node, it->x, it->is_right) &&
+            is_square_of(graph, terms[1 - k].node, terms[k].node)) {
+            it->row.b = factor * terms[k].factor;
+            it->row.c = factor * terms[1 - k].factor;
+            return true;
+        }
+    return false;
+}
+
+/* The same of the sum's term `product` and its other one. */
+static bool match_sum(const cz_graph *graph, term product, term other,
+                      row_match *out)
+{
+    if (!is_product(graph, product.node))
+        return false;
+    for (int side = 0; side < 2; side++) {
+        row_match it = {.x = operand_of(graph, product.node, 1 - side),
+                        .is_right = side == 1};
+        const term x = term_of(graph, it.x);
+        it.row.a = other.factor * x.factor; /* which is its own inverse */
+        if (other.node != x.node || x.factor * x.factor != 1 ||
+            !match_polynomial(graph, at(graph, product.node)->in[side], &it))
+            continue;
+        it.row.b *= product.factor;
+        it.row.c *= product.factor;
+        *out = it;
+        return true;
+    }
+    return false;
+}
+
+static bool match_row(const cz_graph *graph, int node, row_match *out)
+{
+    term terms[2];
+    return at(graph, node)->type.dtype == CZ_F32 &&
+           terms_of(graph, node, terms) &&
+           (match_sum(graph, terms[0], terms[1], out) ||
+            match_sum(graph, terms[1], terms[0], out));
+}
+
+/* ---- chains ---- */
+
+/* Marks the nodes behind which rows of this chain end. */
+static cz_gram_chain chain_to(cz_arena *arena, const cz_graph *graph, int last,
+                              bool *taken)
+{
+    cz_gram_chain chain = {.first = last, .last = last};
+    cz_gram_row *rows = NULL;
+    row_match it;
+    int n = 0;
+    for (int node = last; match_row(graph, node, &it) &&
+                          (n == 0 || it.is_right == chain.is_right);
+         node = core_of(graph, it.x)) {
+        taken[node] = true;
+        chain.first = it.x;
+        chain.is_right = it.is_right;
+        *CZ_PUSH(arena, rows, n) = it.row;
+    }
+    for (int i = 0; i < n / 2; i++) {
+        const cz_gram_row row = rows[i];
+        rows[i] = rows[n - 1 - i];
+        rows[n - 1 - i] = row;
+    }
+    chain.rows = rows;
+    chain.n_rows = n;
+    return chain;
+}
+
+cz_gram_chain *cz_gram_find(cz_arena *arena, const cz_graph *graph, int *n)
+{
+    const bool *live = cz_graph_find_live(graph, arena);
+    bool *taken = CZ_NEW(arena, bool, graph->n);
+    cz_gram_chain *chains = NULL;
+    *n = 0;
+    for (int i = graph->n - 1; i >= 0; i--) {
+        if (!live[i] || taken[i])
+            continue;
+        const cz_gram_chain chain = chain_to(arena, graph, i, taken);
+        if (chain.n_rows >= 2)
+            *CZ_PUSH(arena, chains, *n) = chain;
+    }
+    return chains;
+}
+
+/* ---- writing ---- */
+
+typedef struct writer {
+    cz_graph *to;
+    cz_ir_op origin;
+} writer;
+
+static int add(writer *w, cz_graph_node node)
+{
+    node.origin = w->origin;
+    return cz_graph_add(w->to, &node);
+}
+
+static int binary(writer *w, cz_opcode op, int a, int b)
+{
+    return add(w, (cz_graph_node){.kind = CZ_GRAPH_ELEMENT,
+                                  .op = op,
+                                  .type = at(w->to, a)->type,
+                                  .n_in = 2,
+                                  .in = {a, b}});
+}
+
+static int scaled(writer *w, double factor, int node)
+{
+    const int constant = add(w, (cz_graph_node){.kind = CZ_GRAPH_CONSTANT,
+                                                .op = CZ_OP_CONSTANT,
+                                                .type = at(w->to, node)->type,
+                                                .constant = factor});
+    return binary(w, CZ_OP_MUL, node, constant);
+}
+
+static int widen(writer *w, int node)
+{
+    return at(w->to, node)->type.dtype == CZ_F32
+               ? node
+               : cz_graph_unary(w->to, CZ_OP_EXTEND, node, CZ_F32);
+}
+
+static int transpose(writer *w, int node)
+{
+    cz_ir_type type = at(w->to, node)->type;
+    const int64_t rows = type.shape[0];
+    type.shape[0] = type.shape[1];
+    type.shape[1] = rows;
+    return add(w, (cz_graph_node){.kind = CZ_GRAPH_TRANSPOSE,
+                                  .type = type,
+                                  .n_in = 1,
+                                  .in = {node}});
+}
+
+static int product(writer *w, int a, int b)
+{
+    cz_ir_type type = cz_ir_type_with(at(w->to, a)->type, CZ_F32);
+    type.shape[1] = at(w->to, b)->type.shape[1];
+    return add(w, (cz_graph_node){.kind = CZ_GRAPH_PRODUCT,
+                                  .type = type,
+                                  .n_in = 2,
+                                  .in = {a, b}});
+}
+
+/* factor * node + to */
+static int add_scaled(writer *w, int to, double factor, int node)
+{
+    return binary(w, CZ_OP_ADD, scaled(w, factor, node), to);
+}
+
+/* b r + c r r */
+static int polynomial(writer *w, const cz_gram_row *row, int r)
+{
+    const int linear = scaled(w, row->b, r);
+    return row->c == 0 ? linear
+                       : add_scaled(w, linear, row->c, product(w, r, r));
+}
+
+/* (a + z) r (a + z) */
+static int next_gram(writer *w, double a, int z, int r)
+{
+    const int t = add_scaled(w, product(w, r, z), a, r);
+    return add_scaled(w, product(w, z, t), a, t);
+}
+
+/* x behind rows [from, to): their product is k + q. */
+static int write_segment(writer *w, const cz_gram_chain *chain, int from,
+                         int to, int x)
+{
+    const int turned = transpose(w, x);
+    int r = chain->is_right ? product(w, turned, x) : product(w, x, turned);
+    double k = 1;
+    int q = -1;
+    for (int i = from; i < to; i++) {
+        const double a = chain->rows[i].a;
+        const int z = polynomial(w, &chain->rows[i], r);
+        q = i == from
+                ? z
+                : add_scaled(w, add_scaled(w, product(w, q, z), a, q), k, z);
+        k *= a;
+        if (i + 1 < to)
+            r = next_gram(w, a, z, r);
+    }
+    return add_scaled(w, chain->is_right ? product(w, x, q) : product(w, q, x),
+                      k, widen(w, x));
+}
+
+static int write_chain(writer *w, const cz_gram_chain *chain, int x)
+{
+    const bool is_narrow = at(w->to, x)->type.dtype == CZ_BF16;
+    const int length = is_narrow ? chain->n_rows : CZ_GRAM_SEGMENT;
+    for (int from = 0; from < chain->n_rows; from += length) {
+        const int rest = chain->n_rows - from;
+        x = write_segment(w, chain, from,
+                          from + (rest < length ? rest : length), x);
+    }
+    return x;
+}
+
+static const cz_gram_chain *chain_behind(const cz_gram_chain *chains, int n,
+                                         int node)
+{
+    for (int i = 0; i < n; i++)
+        if (chains[i].last == node)
+            return &chains[i];
+    return NULL;
+}
+
+cz_graph *cz_gram_rewrite(cz_arena *arena, const cz_graph *graph,
+                          const cz_gram_chain *chains, int n)
+{
+    int *image = CZ_NEW(arena, int, graph->n);
+    writer w = {.to = cz_graph_make(arena)};
+    for (int i = 0; i < graph->n; i++) {
+        const cz_gram_chain *chain = chain_behind(chains, n, i);
+        cz_graph_node node = graph->nodes[i];
+        for (int k = 0; k < node.n_in; k++)
+            node.in[k] = image[node.in[k]];
+        w.origin = node.origin;
+        image[i] = chain ? write_chain(&w, chain, image[chain->first])
+                         : cz_graph_add(w.to, &node);
+    }
+    for (int i = 0; i < graph->n_out; i++)
+        cz_graph_add_out(w.to, image[graph->out[i]]);
+    return w.to;
+}

@@ -1,0 +1,34 @@
+/* Public micro-groups of a baseline's matrices: what one row of shards' ranks
+ * takes to gather, compute and scatter those that its split coordinate owns. */
+#ifndef CZ_PASSES_PLACE_COMPARE_GROUPS_H
+#define CZ_PASSES_PLACE_COMPARE_GROUPS_H
+
+#include "passes/cost/machine.h"
+#include "passes/place/problem.h"
+#include "passes/solve/evaluate.h"
+#include "passes/timeline/group.h"
+
+typedef struct cz_grouped_rows {
+    const char *name;
+    int n_groups;          /* of the row with most */
+    int64_t staging_bytes; /* of the fullest rank of any row */
+    int64_t *row_ps;       /* [n_ranks of the problem] */
+} cz_grouped_rows;
+
+/* Whether a matrix of the domain has shards to gather. */
+bool cz_compare_has_groups(const cz_plan_view *view,
+                           const cz_place_domain *domain);
+
+/* `plan` says which row has each matrix; the grouping which of its ranks.  Two
+ * buffers, without a cap. */
+cz_grouped_rows cz_compare_group(cz_arena *arena, const cz_plan_view *view,
+                                 const cz_machine *machine,
+                                 const cz_place_domain *domain,
+                                 const cz_solve_plan *plan,
+                                 cz_pipeline_public kind);
+
+/* Takes the kernels of those matrices out of load_ps[slots]. */
+void cz_compare_ungroup(const cz_plan_view *view, const cz_place_domain *domain,
+                        const cz_solve_plan *plan, int64_t *load_ps);
+
+#endif

@@ -1,0 +1,277 @@
+/* Owners and buckets of a domain. */
+#include "passes/place/fact.h"
+
+#include "dsl/base/checked.h"
+#include "passes/grid/bucket.h"
+
+typedef struct writer {
+    cz_arena *arena;
+    const cz_place_domain *domain;
+    const cz_solve_plan *plan;
+    const cz_plan_view *view;
+    const int *gradients; /* [n_params] */
+    int bucket;           /* of the plan */
+    /* [items of the bucket] by place: */
+    int *rank_of; /* in whose slice it lies whole; -1: it is cut */
+    int *kind_of;
+    bool has_matrix[CZ_N_DTYPES]; /* by kind */
+    int n_kinds;
+    int *first_of; /* [n_kinds] place */
+} writer;
+
+cz_place_owners cz_place_owners_make(cz_arena *arena, const cz_plan_view *view)
+{
+    const size_t n = (size_t)view->n_params + 1;
+    const cz_place_owners owners = {
+        CZ_NEW(arena, int64_t, n), CZ_NEW(arena, int64_t, n),
+        CZ_NEW(arena, int64_t, n), CZ_NEW(arena, int64_t, n)};
+    for (int p = 0; p < view->n_params; p++) {
+        owners.split[p] = owners.shard[p] = -1;
+        owners.group[p] = owners.stride[p] = 1;
+    }
+    return owners;
+}
+
+void cz_place_owners_put(const cz_place_owners *owners,
+                         const cz_place_domain *domain,
+                         const cz_solve_plan *plan, const cz_block *blocks,
+                         const cz_plan_view *view)
+{
+    for (int i = 0; i < domain->problem.n_items; i++) {
+        const int param = domain->params[i];
+        const int family = view->params[param].family;
+        if (plan->owner[i] < 0)
+            continue;
+        owners->split[param] = plan->owner[i];
+        if (cz_family_shards(view, family) == 1)
+            continue;
+        owners->shard[param] = plan->host[i];
+        owners->group[param] = blocks ? blocks[i].size : 1;
+        owners->stride[param] = blocks ? blocks[i].stride : 1;
+    }
+}
+
+/* ---- kinds ---- */
+
+static int item_at(const writer *w, int place)
+{
+    return w->plan->order[w->domain->problem.bucket_start[w->bucket] + place];
+}
+
+static int count_places(const writer *w)
+{
+    const int *start = w->domain->problem.bucket_start + w->bucket;
+    return start[1] - start[0];
+}
+
+static int64_t length_of(const writer *w, int item)
+{
+    const cz_solve_problem *problem = &w->domain->problem;
+    return problem->classes[problem->class_of[item]].elements;
+}
+
+static const cz_solve_class *class_at(const writer *w, int place)
+{
+    const cz_solve_problem *problem = &w->domain->problem;
+    return &problem->classes[problem->class_of[item_at(w, place)]];
+}
+
+/* Else what may be cut lies by itself, and is cut equally. */
+static bool is_uneven(const writer *w)
+{
+    return w->domain->problem.geometry == CZ_SLICES_UNEVEN;
+}
+
+/* The order of gradients is kept: what is cut lies between matrices. */
+static bool is_in_order(const writer *w)
+{
+    return is_uneven(w) && w->domain->problem.order == CZ_ORDER_TRAINER;
+}
+
+/* The rank that has all of [from, to) between its bounds; or -1. */
+static int rank_around(const int64_t *bounds, int n_ranks, int64_t from,
+                       int64_t to)
+{
+    int low = 0, high = n_ranks;
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        if (bounds[middle] <= from)
+            low = middle;
+        else
+            high = middle;
+    }
+    return bounds[low] <= from && to <= bounds[low + 1] ? low : -1;
+}
+
+/* The rank in whose slice, or fill, all of an item lies; or -1. */
+static int find_rank(const writer *w, int item)
+{
+    const int n = w->domain->problem.n_ranks;
+    const size_t row = (size_t)w->bucket * ((size_t)n + 1);
+    const int64_t from = w->plan->offset[item];
+    const int64_t to = from + length_of(w, item);
+    if (w->plan->owner[item] >= 0)
+        return w->plan->owner[item];
+    const int rank = rank_around(w->plan->slices + row, n, from, to);
+    return rank >= 0 ? rank : rank_around(w->plan->fills + row, n, from, to);
+}
+
+/* Ranks of the bucket's items, and the kinds of which it has matrices. */
+static void find_ranks(writer *w)
+{
+    const int n = count_places(w);
+    w->rank_of = CZ_NEW(w->arena, int, n + 1);
+    for (int kind = 0; kind < CZ_N_DTYPES; kind++)
+        w->has_matrix[kind] = false;
+    for (int place = 0; place < n; place++) {
+        const cz_solve_class *c = class_at(w, place);
+        w->rank_of[place] = find_rank(w, item_at(w, place));
+        w->has_matrix[c->kind] |= !c->divisible;
+    }
+}
+
+/* Whether an item is a matrix, or lies whole in one slice beside matrices. */
+static bool is_whole(const writer *w, int place)
+{
+    const cz_solve_class *c = class_at(w, place);
+    return !c->divisible ||
+           (is_uneven(w) && w->rank_of[place] >= 0 && w->has_matrix[c->kind]);
+}
+
+static bool same_kind(const writer *w, int a, int b)
+{
+    return class_at(w, a)->kind == class_at(w, b)->kind &&
+           (is_in_order(w) || is_whole(w, a) == is_whole(w, b));
+}
+
+static void find_kinds(writer *w)
+{
+    const int n = count_places(w);
+    find_ranks(w);
+    w->first_of = CZ_NEW(w->arena, int, n + 1);
+    w->kind_of = CZ_NEW(w->arena, int, n + 1);
+    w->n_kinds = 0;
+    for (int place = 0; place < n; place++) {
+        int k = 0;
+        while (k < w->n_kinds && !same_kind(w, w->first_of[k], place))
+            k++;
+        if (k == w->n_kinds)
+            w->first_of[w->n_kinds++] = place;
+        w->kind_of[place] = k;
+    }
+}
+
+/* ---- buckets ---- */
+
+/* Elements of [from, to) in each rank's part.  Asked in rising order, so that
+ * no rank before `*first` has any. */
+static void add_parts(const int64_t *bounds, int n_ranks, int64_t from,
+                      int64_t to, int *first, int64_t *amounts)
+{
+    while (*first < n_ranks - 1 && bounds[*first + 1] <= from)
+        ++*first;
+    for (int r = *first; r < n_ranks && bounds[r] < to; r++) {
+        const int64_t low = bounds[r] > from ? bounds[r] : from;
+        const int64_t high = bounds[r + 1] < to ? bounds[r + 1] : to;
+        amounts[r] += high > low ? high - low : 0;
+    }
+}
+
+/* What of a kind lies in each rank's slice and fill, with the padding behind
+ * each tensor. */
+static const int64_t *find_amounts(const writer *w, int kind)
+{
+    const cz_solve_problem *problem = &w->domain->problem;
+    const int n = problem->n_ranks;
+    const size_t row = (size_t)w->bucket * ((size_t)n + 1);
+    int64_t *amounts = CZ_NEW(w->arena, int64_t, n);
+    int slice = 0, fill = 0;
+    for (int place = 0; place < count_places(w); place++) {
+        const int item = item_at(w, place);
+        if (w->kind_of[place] != kind)
+            continue;
+        const int64_t from = w->plan->offset[item];
+        const int64_t to =
+            from + cz_round_up(length_of(w, item), CZ_BUCKET_ALIGN);
+        add_parts(w->plan->slices + row, n, from, to, &slice, amounts);
+        add_parts(w->plan->fills + row, n, from, to, &fill, amounts);
+    }
+    return amounts;
+}
+
+static cz_bucket lay_out(const writer *w, int kind, int *last)
+{
+    const cz_solve_geometry geometry = w->domain->problem.geometry;
+    cz_bucket_problem problem = {
+        .n_slices = w->domain->problem.n_ranks,
+        .is_padded = geometry == CZ_SLICES_PADDED,
+        .amounts = geometry == CZ_SLICES_UNEVEN ? find_amounts(w, kind) : NULL};
+    const bool is_sorted = !is_in_order(w) && is_whole(w, w->first_of[kind]);
+    cz_bucket_item *items = NULL;
+    *last = -1;
+    for (int place = 0; place < count_places(w); place++) {
+        const int item = item_at(w, place);
+        const int param = w->domain->params[item];
+        if (w->kind_of[place] != kind)
+            continue;
+        *CZ_PUSH(w->arena, items, problem.n_items) = (cz_bucket_item){
+            param,
+            w->view->families[w->view->params[param].family].local_elements,
+            is_sorted ? w->rank_of[place] : -1};
+        if (w->gradients[param] > *last)
+            *last = w->gradients[param];
+    }
+    problem.items = items;
+    return cz_bucket_lay_out(w->arena, &problem);
+}
+
+static cz_place_bucket make_bucket(const writer *w, int number, int kind)
+{
+    cz_place_bucket out = {.domain = number};
+    const cz_bucket bucket = lay_out(w, kind, &out.last);
+    const cz_plan_view *view = w->view;
+    const cz_view_family *first =
+        &view->families[view->params[bucket.params[0]].family];
+    out.fact = (cz_fact_bucket){
+        .reduction = view->reductions[first->reduction].sym_name,
+        .dtype = cz_dtype_name(first->dtype),
+        .length = bucket.length,
+        .params = {bucket.params, bucket.n},
+        .offsets = {bucket.offsets, bucket.n},
+        .slices = {bucket.slices, w->domain->problem.n_ranks + 1},
+        .geometry = cz_place_geometry_name(w->domain->problem.geometry)};
+    return out;
+}
+
+void cz_place_buckets(cz_arena *arena, const cz_place_domain *domain,
+                      const cz_solve_plan *plan, const cz_plan_view *view,
+                      const int *gradients, int number, cz_place_bucket **list,
+                      int *n)
+{
+    writer w = {.arena = arena,
+                .domain = domain,
+                .plan = plan,
+                .view = view,
+                .gradients = gradients};
+    for (w.bucket = 0; w.bucket < domain->problem.n_buckets; w.bucket++) {
+        find_kinds(&w);
+        for (int k = 0; k < w.n_kinds; k++)
+            *CZ_PUSH(arena, *list, *n) = make_bucket(&w, number, k);
+    }
+}
+
+void cz_place_geometry_add(cz_ir *ir, cz_arena *arena,
+                           const cz_place_geometry *geometry, cz_ints buckets)
+{
+    const char **names = CZ_NEW(arena, const char *, geometry->n + 1);
+    for (int i = 0; i < geometry->n; i++)
+        names[i] = cz_place_geometry_name(geometry->of[i]);
+    const cz_fact_geometry fact = {buckets,
+                                   geometry->e.low,
+                                   geometry->e.high,
+                                   {names, geometry->n},
+                                   {geometry->load_ps, geometry->n},
+                                   {geometry->wire_ps, geometry->n},
+                                   {geometry->is_kept, geometry->n}};
+    cz_ir_add_geometry(ir, &fact);
+}

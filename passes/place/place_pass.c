@@ -1,0 +1,432 @@
+/* Owners of all matrices and the layout of all buckets, together, by predicted
+ * time.
+ * requires: stages in kernel form, a machine.  provides: one `assign` per
+ * family, buckets.  breaks: the schedule, which is planned anew behind it. */
+#include "passes/passes.h"
+
+#include "dsl/base/checked.h"
+#include "dsl/ir/ir.h"
+#include "dsl/plan/build/build.h"
+#include "passes/grid/bucket.h"
+#include "passes/place/public.h"
+#include "passes/place/room.h"
+#include "passes/share/share.h"
+#include "passes/place/turns.h"
+#include "passes/place/write.h"
+#include "passes/solve/search/joint.h"
+
+#include <string.h>
+
+/* State of any rank, over the mean of all. */
+static const cz_solve_cap state_cap = {110, 100};
+
+/* Owners alone are good enough within this part of the mean. */
+enum { GOOD = 10 };
+
+typedef struct placer {
+    cz_arena *arena;
+    const cz_plan_view *view;
+    cz_machine machine;
+    const cz_stage_time *times; /* [stages] */
+    cz_owner_grid grid;
+    int n_cells;
+    int n_domains;
+    cz_place_domain *domains;
+    cz_solve_plan *plans;       /* [domains] */
+    cz_solve_problem *asked;    /* [domains] that the plans solve */
+    int *partner;               /* [domains] solved together with it; or -1 */
+    const cz_block **blocks_of; /* [domains] of ranks that share each item;
+                                 * NULL: owners have them alone */
+    const int **coarse_of;      /* [domains] of the finer ones of such pairs */
+    bool *is_placed;            /* [domains] */
+    int64_t *cell_ps;           /* [cells] of the domains that are placed */
+    int64_t *cell_bytes;        /* [cells] state */
+    int64_t mean_bytes;         /* of a cell, when all are placed */
+    cz_solve_cap state;         /* of any rank, over the mean */
+} placer;
+
+/* ---- problems ---- */
+
+/* The order inside buckets is that of gradients. */
+static bool is_trainers(const placer *p)
+{
+    return strcmp(p->view->policy->layout, "trainer") == 0;
+}
+
+/* What is cut travels apart from matrices: one message more each way. */
+static int64_t message_ps(const cz_machine *machine)
+{
+    return 2 * cz_machine_link(machine, CZ_LINK_NETWORK).latency;
+}
+
+static bool make_problems(placer *p, cz_diags *diags)
+{
+    const cz_domain *domains =
+        cz_domains_find(p->arena, p->view, &p->grid, &p->n_domains);
+    if (!cz_machine_of(p->arena, p->view, &p->machine)) {
+        cz_diag_error(diags, CZ_BAD_IR, (cz_span){0},
+                      "the module names no machine to predict times for");
+        return false;
+    }
+    p->times = cz_stage_times(p->arena, p->view, &p->machine);
+    p->domains = CZ_NEW(p->arena, cz_place_domain, p->n_domains + 1);
+    int64_t n_buckets = 0;
+    for (int d = 0; d < p->n_domains; d++) {
+        cz_place_domain *out = &p->domains[d];
+        if (!cz_place_problem_make(p->arena, p->view, p->times, diags,
+                                   &domains[d], out))
+            return false;
+        out->problem.cut_ps = message_ps(&p->machine);
+        if (is_trainers(p))
+            out->problem.order = CZ_ORDER_TRAINER;
+        out->geometry = cz_place_geometry_of(p->view, &p->machine, out->params,
+                                             &out->problem);
+        n_buckets += out->problem.n_buckets;
+    }
+    return cz_buckets_check(n_buckets, diags);
+}
+
+static int64_t total_bytes(const cz_solve_problem *problem)
+{
+    int64_t total = 0;
+    for (int i = 0; i < problem->n_items; i++)
+        total += problem->classes[problem->class_of[i]].state_bytes;
+    return total;
+}
+
+/* All domains' state over the cells that have any. */
+static void find_mean(placer *p)
+{
+    int64_t total = 0, n = 0;
+    for (int cell = 0; cell < p->n_cells; cell++) {
+        bool is_there = false;
+        for (int d = 0; d < p->n_domains; d++)
+            is_there |= p->domains[d].domain.slot_of_cell[cell] >= 0;
+        n += is_there;
+    }
+    for (int d = 0; d < p->n_domains; d++) {
+        const cz_place_domain *it = &p->domains[d];
+        int64_t cells = 0;
+        for (int cell = 0; cell < p->n_cells; cell++)
+            cells += it->domain.slot_of_cell[cell] >= 0;
+        total += total_bytes(&it->problem) / it->problem.n_ranks * cells;
+    }
+    p->mean_bytes = n > 0 ? total / n : 0;
+}
+
+/* ---- what is placed already ---- */
+
+/* What each slot has: that of its fullest cell. */
+static void give_initial(const placer *p, cz_place_domain *domain)
+{
+    cz_solve_problem *problem = &domain->problem;
+    const int n_slots = problem->n_ranks * problem->n_hosts;
+    int64_t *ps = CZ_NEW(p->arena, int64_t, n_slots);
+    int64_t *bytes = CZ_NEW(p->arena, int64_t, problem->n_ranks);
+    for (int cell = 0; cell < p->n_cells; cell++) {
+        const int slot = domain->domain.slot_of_cell[cell];
+        if (slot < 0)
+            continue;
+        int64_t *b = &bytes[slot / problem->n_hosts];
+        if (p->cell_ps[cell] > ps[slot])
+            ps[slot] = p->cell_ps[cell];
+        if (p->cell_bytes[cell] > *b)
+            *b = p->cell_bytes[cell];
+    }
+    problem->initial_ps = ps;
+    problem->initial_bytes = bytes;
+    problem->state = p->state;
+    problem->state_mean = p->mean_bytes;
+}
+
+static cz_place_all all_of(const placer *p)
+{
+    return (cz_place_all){p->n_domains, p->n_cells, p->domains,
+                          p->plans,     p->cell_ps, p->cell_bytes};
+}
+
+static void take(placer *p, int number, const cz_solve_plan *plan)
+{
+    cz_place_all all = all_of(p);
+    p->plans[number] = *plan;
+    p->is_placed[number] = true;
+    cz_place_add(p->arena, &all, number);
+}
+
+/* ---- order ---- */
+
+static bool has_whole(const cz_solve_problem *problem)
+{
+    for (int i = 0; i < problem->n_items; i++)
+        if (!problem->classes[problem->class_of[i]].divisible)
+            return true;
+    return false;
+}
+
+/* A domain with matrices of whose slots the other's have several; or -1. */
+static int find_finer(const placer *p, int coarse, const int **coarse_of)
+{
+    for (int d = 0; d < p->n_domains; d++) {
+        if (d == coarse || p->is_placed[d] ||
+            !has_whole(&p->domains[d].problem))
+            continue;
+        *coarse_of = cz_domain_refine(p->arena, &p->domains[d].domain,
+                                      &p->domains[coarse].domain, p->n_cells);
+        if (*coarse_of)
+            return d;
+    }
+    return -1;
+}
+
+/* A domain whose problem, and whose partner's, was the same, as those of equal
+ * stages are: its plan is the answer.  Or -1. */
+static int find_answer(const placer *p, const cz_solve_problem *problem,
+                       const cz_joint_problem *joint)
+{
+    const size_t n_fine =
+        joint ? (size_t)joint->fine.n_ranks * (size_t)joint->fine.n_hosts : 0;
+    for (int d = 0; d < p->n_domains; d++) {
+        const int other = p->partner[d];
+        if (p->is_placed[d] && (other >= 0) == (joint != NULL) &&
+            cz_solve_problem_equals(&p->asked[d], problem) &&
+            (!joint ||
+             (p->coarse_of[other] &&
+              cz_solve_problem_equals(&p->asked[other], &joint->fine) &&
+              memcmp(p->coarse_of[other], joint->coarse_of,
+                     n_fine * sizeof *joint->coarse_of) == 0)))
+            return d;
+    }
+    return -1;
+}
+
+static void take_geometry(const placer *p, int domain, int answer)
+{
+    p->domains[domain].geometry = p->domains[answer].geometry;
+    p->domains[domain].problem.geometry = p->domains[answer].problem.geometry;
+}
+
+static void place_pair(placer *p, int coarse, int fine, const int *coarse_of)
+{
+    give_initial(p, &p->domains[coarse]);
+    give_initial(p, &p->domains[fine]);
+    cz_joint_problem joint = {p->domains[fine].problem,
+                              p->domains[coarse].problem, coarse_of};
+    joint.fine.initial_ps = joint.coarse.initial_ps = NULL;
+    joint.fine.initial_bytes = joint.coarse.initial_bytes = NULL;
+    p->asked[fine] = joint.fine;
+    p->asked[coarse] = joint.coarse;
+    const int answer = find_answer(p, &joint.coarse, &joint);
+    cz_solve_plan plans[2];
+    if (answer >= 0) {
+        plans[0] = p->plans[answer];
+        plans[1] = p->plans[p->partner[answer]];
+        take_geometry(p, coarse, answer);
+        take_geometry(p, fine, p->partner[answer]);
+    } else {
+        const cz_joint_solved solved = cz_place_geometry_solve_joint(
+            p->arena, &joint, &p->domains[fine].geometry,
+            &p->domains[coarse].geometry);
+        plans[0] = solved.coarse.plan;
+        plans[1] = solved.fine.plan;
+        p->domains[coarse].problem.geometry = joint.coarse.geometry;
+        p->domains[fine].problem.geometry = joint.fine.geometry;
+    }
+    p->coarse_of[fine] = coarse_of;
+    p->partner[coarse] = fine;
+    p->partner[fine] = coarse;
+    take(p, coarse, &plans[0]);
+    take(p, fine, &plans[1]);
+}
+
+/* Bundles of matrices have no order: the trainer's is kept one by one. */
+static void place_pairs(placer *p)
+{
+    if (is_trainers(p))
+        return;
+    for (int d = 0; d < p->n_domains; d++) {
+        const int *coarse_of;
+        if (p->is_placed[d] || !has_whole(&p->domains[d].problem))
+            continue;
+        const int finer = find_finer(p, d, &coarse_of);
+        if (finer >= 0)
+            place_pair(p, d, finer, coarse_of);
+    }
+}
+
+/* One domain alone has matrices, and owners leave ranks idle. */
+static bool should_share(const placer *p, const cz_solve_score *score)
+{
+    const int64_t mean = score->total_load_ps / p->n_cells;
+    int n = 0;
+    for (int d = 0; d < p->n_domains; d++)
+        n += has_whole(&p->domains[d].problem);
+    return !is_trainers(p) &&
+           strcmp(p->view->policy->tp_strategy, "auto") == 0 && n == 1 &&
+           score->max_load_ps - mean > mean / GOOD;
+}
+
+static void place_one(placer *p, int number)
+{
+    cz_place_domain *domain = &p->domains[number];
+    give_initial(p, domain);
+    p->asked[number] = domain->problem;
+    const int answer = find_answer(p, &domain->problem, NULL);
+    if (answer >= 0) {
+        p->blocks_of[number] = p->blocks_of[answer];
+        take_geometry(p, number, answer);
+        take(p, number, &p->plans[answer]);
+        return;
+    }
+    const cz_solved solved =
+        cz_place_geometry_solve(p->arena, &domain->problem, &domain->geometry);
+    cz_place_shared shared;
+    if (should_share(p, &solved.score) &&
+        cz_place_share(p->arena, p->view, &p->machine, domain,
+                       solved.score.max_state_bytes, &shared)) {
+        p->blocks_of[number] = shared.blocks;
+        take(p, number, &shared.plan);
+    } else {
+        take(p, number, &solved.plan);
+    }
+}
+
+/* All others one by one, those with matrices first: what can be cut anywhere
+ * fills up. */
+static void place_rest(placer *p)
+{
+    for (int round = 0; round < 2; round++)
+        for (int d = 0; d < p->n_domains; d++)
+            if (!p->is_placed[d] &&
+                (round == 1 || has_whole(&p->domains[d].problem)))
+                place_one(p, d);
+}
+
+/* Where no ranks share matrices, and domains were placed one by one. */
+static void try_public(placer *p)
+{
+    cz_place_all all = all_of(p);
+    for (int d = 0; d < p->n_domains; d++)
+        if (p->blocks_of[d])
+            return;
+    if (p->n_domains < 2)
+        return;
+    const int64_t n = p->state.denominator, m = p->state.numerator;
+    cz_place_try_public(
+        p->arena, p->mean_bytes / n * m + p->mean_bytes % n * m / n, &all);
+    p->plans = all.plans;
+}
+
+/* Pipeline stages with equal plans have other turns. */
+static void stagger(placer *p)
+{
+    for (int d = 0; d < p->n_domains; d++)
+        p->plans[d] = cz_place_stagger(p->arena, p->view, p->times,
+                                       &p->domains[d], &p->plans[d]);
+}
+
+/* ---- the pass ---- */
+
+/* All lengths, leaves and padding included, must fit in memory sizes. */
+static bool check_size(const cz_plan_view *view, cz_diags *diags)
+{
+    int64_t total = 0, leaves = 1, with_leaves;
+    bool ok = true;
+    for (int k = 0; k < view->n_reductions; k++)
+        if (view->reductions[k].leaves > leaves)
+            leaves = view->reductions[k].leaves;
+    for (int p = 0; p < view->n_params; p++)
+        ok = ok && cz_checked_add(
+                       total, view->families[view->params[p].family].elements,
+                       &total);
+    ok = ok && cz_checked_mul(total, 64 * (leaves + 1), &with_leaves);
+    if (!ok)
+        cz_diag_error(diags, CZ_TOO_LARGE, (cz_span){0},
+                      "the parameters do not fit any machine's memory");
+    return ok;
+}
+
+/* Nothing is placed yet. */
+static placer start(const placer *from, cz_solve_cap state)
+{
+    placer p = *from;
+    const size_t n = (size_t)p.n_domains + 1;
+    p.state = state;
+    p.domains = CZ_NEW(p.arena, cz_place_domain, n);
+    p.plans = CZ_NEW(p.arena, cz_solve_plan, n);
+    p.asked = CZ_NEW(p.arena, cz_solve_problem, n);
+    p.partner = CZ_NEW(p.arena, int, n);
+    p.blocks_of = CZ_NEW(p.arena, const cz_block *, n);
+    p.coarse_of = CZ_NEW(p.arena, const int *, n);
+    p.is_placed = CZ_NEW(p.arena, bool, n);
+    for (int d = 0; d < p.n_domains; d++) {
+        p.domains[d] = from->domains[d];
+        p.partner[d] = -1;
+    }
+    p.cell_ps = CZ_NEW(p.arena, int64_t, p.n_cells);
+    p.cell_bytes = CZ_NEW(p.arena, int64_t, p.n_cells);
+    return p;
+}
+
+static placer place_all(const placer *from, cz_solve_cap state)
+{
+    placer p = start(from, state);
+    place_pairs(&p);
+    place_rest(&p);
+    try_public(&p);
+    stagger(&p);
+    return p;
+}
+
+static void write(const placer *p, cz_ir *ir)
+{
+    const cz_place_all all = all_of(p);
+    cz_place_write_owners(p->arena, p->view, &all, p->blocks_of, ir);
+    cz_place_write_buckets(p->arena, p->view, &all, ir);
+}
+
+/* Bytes of the fullest rank of the plan that it leads to. */
+static int64_t fullest_of(const placer *p, const cz_ir *ir)
+{
+    cz_ir *trial = cz_ir_copy(ir);
+    write(p, trial);
+    const int64_t bytes = cz_place_fullest(p->arena, trial);
+    cz_ir_close(trial);
+    return bytes;
+}
+
+/* Where `memory` has no room for it, state as even as can be, if that takes
+ * less, so that what a refusal names is the least. */
+static placer place_in_room(const placer *from, const cz_ir *ir)
+{
+    const placer usual = place_all(from, state_cap);
+    const int64_t cap = from->view->policy->memory_bytes;
+    const int64_t bytes = cap > 0 ? fullest_of(&usual, ir) : 0;
+    if (bytes <= cap)
+        return usual;
+    const placer even = place_all(from, (cz_solve_cap){1, 1});
+    return fullest_of(&even, ir) < bytes ? even : usual;
+}
+
+static bool place(cz_ir *ir, cz_arena *arena, cz_diags *diags)
+{
+    placer p = {.arena = arena};
+    p.view = cz_plan_view_build(arena, ir, diags);
+    if (!p.view || !check_size(p.view, diags) ||
+        !cz_owner_grid_find(arena, p.view, diags, &p.grid) ||
+        !make_problems(&p, diags))
+        return false;
+    p.n_cells = p.grid.n_rows * p.grid.n_shard;
+    find_mean(&p);
+    const placer done = place_in_room(&p, ir);
+    write(&done, ir);
+    return true;
+}
+
+bool cz_place_pass(cz_ir *ir, cz_diags *diags)
+{
+    cz_arena arena;
+    cz_arena_init(&arena);
+    const bool ok = place(ir, &arena, diags);
+    cz_arena_fini(&arena);
+    return ok;
+}

@@ -1,0 +1,226 @@
+/* From families to classes, items and buckets. */
+#include "passes/place/problem.h"
+
+#include "dsl/base/checked.h"
+#include "dsl/plan/state.h"
+#include "passes/grid/bucket.h"
+#include "passes/cost/time.h"
+#include "passes/cost/ways.h"
+
+typedef struct maker {
+    cz_arena *arena;
+    const cz_plan_view *view;
+    const cz_stage_time *times; /* [stages] */
+    cz_place_domain *out;
+    int *family_of; /* [classes] the first family that has it */
+    int *class_of;  /* [families] -1: none yet */
+    cz_solve_class *classes;
+    int n_classes;
+} maker;
+
+static cz_rule_stages stages_of(const maker *m, int family)
+{
+    return cz_rule_stages_find(m->view, m->view->families[family].rule);
+}
+
+/* ---- classes ---- */
+
+/* Whole states lie at one of the ranks that shard the matrix: so much on each
+ * in the mean, rounded up. */
+static int64_t whole_bytes(const maker *m, int family)
+{
+    const cz_fact_rule *rule =
+        m->view->rules[m->view->families[family].rule].fact;
+    return cz_ceil_div(cz_state_whole_bytes(rule),
+                       cz_family_shards(m->view, family));
+}
+
+static int64_t state_bytes(const maker *m, int family)
+{
+    const cz_view_family *f = &m->view->families[family];
+    const cz_fact_rule *rule = m->view->rules[f->rule].fact;
+    cz_dtype master = CZ_F32;
+    int64_t bytes = cz_state_shard_bytes(rule);
+    cz_dtype_find(m->view->policy->master_dtype, &master);
+    if (cz_dtype_bytes(master) > cz_dtype_bytes(f->dtype))
+        bytes += cz_dtype_bytes(master);
+    return bytes * f->local_elements + whole_bytes(m, family);
+}
+
+/* Which way shards cut matrices that have owners; else no matter. */
+static cz_cut_of cut_of(const maker *m, int family)
+{
+    return cz_family_is_owned(m->view, family) &&
+                   cz_family_shards(m->view, family) > 1
+               ? cz_ways_sharded_along(m->view, family)
+               : CZ_CUT_NONE;
+}
+
+/* Families that are alike in all that counts. */
+static bool is_alike(const maker *m, int a, int b)
+{
+    const cz_view_family *f = &m->view->families[a];
+    const cz_view_family *g = &m->view->families[b];
+    return f->rule == g->rule && f->dtype == g->dtype &&
+           f->local_elements == g->local_elements &&
+           cz_family_shards(m->view, a) == cz_family_shards(m->view, b) &&
+           cut_of(m, a) == cut_of(m, b);
+}
+
+static void number_class(maker *m, int family)
+{
+    for (int c = 0; c < m->n_classes; c++)
+        if (is_alike(m, m->family_of[c], family)) {
+            m->class_of[family] = c;
+            return;
+        }
+    m->class_of[family] = m->n_classes;
+    m->family_of[m->n_classes++] = family;
+}
+
+static cz_solve_class make_class(const maker *m, int number)
+{
+    const int family = m->family_of[number];
+    const cz_view_family *f = &m->view->families[family];
+    const cz_rule_stages stages = stages_of(m, family);
+    cz_solve_class c = {.elements = f->local_elements,
+                        .state_bytes = state_bytes(m, family),
+                        .divisible = !cz_family_is_owned(m->view, family),
+                        .kind = (int)f->dtype};
+    if (c.divisible) {
+        c.cost_ps =
+            cz_stage_time_part(&m->times[stages.local], f->local_elements);
+        return c;
+    }
+    const int64_t whole = m->times[stages.whole].time_ps;
+    c.shared_ps =
+        cz_stage_time_part(&m->times[stages.before], f->local_elements);
+    if (stages.after >= 0)
+        c.shared_ps =
+            cz_time_add(c.shared_ps, cz_stage_time_part(&m->times[stages.after],
+                                                        f->local_elements));
+    if (cz_family_shards(m->view, family) > 1)
+        c.cost_ps = whole;
+    else
+        c.shared_ps = cz_time_add(c.shared_ps, whole);
+    return c;
+}
+
+static void make_classes(maker *m)
+{
+    const cz_plan_view *view = m->view;
+    const cz_domain *d = &m->out->domain;
+    m->class_of = CZ_NEW(m->arena, int, view->n_families + 1);
+    m->family_of = CZ_NEW(m->arena, int, view->n_families + 1);
+    for (int f = 0; f < view->n_families; f++)
+        m->class_of[f] = -1;
+    for (int i = 0; i < d->n_params; i++) {
+        const int family = view->params[d->params[i]].family;
+        if (m->class_of[family] < 0)
+            number_class(m, family);
+    }
+    m->classes = CZ_NEW(m->arena, cz_solve_class, m->n_classes + 1);
+    for (int c = 0; c < m->n_classes; c++)
+        m->classes[c] = make_class(m, c);
+}
+
+/* ---- items ---- */
+
+/* Stable by reduction: a bucket has one. */
+static int *sort_params(const maker *m)
+{
+    const cz_domain *d = &m->out->domain;
+    int *sorted = CZ_NEW(m->arena, int, d->n_params + 1);
+    int n = 0;
+    for (int k = 0; k < m->view->n_reductions; k++)
+        for (int i = 0; i < d->n_params; i++) {
+            const int family = m->view->params[d->params[i]].family;
+            if (m->view->families[family].reduction == k)
+                sorted[n++] = d->params[i];
+        }
+    return sorted;
+}
+
+static int reduction_of(const maker *m, int item)
+{
+    const int family = m->view->params[m->out->params[item]].family;
+    return m->view->families[family].reduction;
+}
+
+/* As Megatron makes them: a bucket that holds enough is closed. */
+static void fill_buckets(const maker *m, cz_solve_problem *problem)
+{
+    const int64_t capacity = m->view->policy->bucket_elements;
+    int *start = CZ_NEW(m->arena, int, problem->n_items + 2);
+    int64_t filled = 0;
+    int n = 0;
+    for (int i = 0; i < problem->n_items; i++) {
+        const bool is_first = i == 0 || filled >= capacity ||
+                              reduction_of(m, i) != reduction_of(m, i - 1);
+        if (is_first) {
+            start[n++] = i;
+            filled = 0;
+        }
+        filled += m->classes[problem->class_of[i]].elements;
+    }
+    start[n] = problem->n_items;
+    problem->n_buckets = n;
+    problem->bucket_start = start;
+}
+
+static const int *class_items(const maker *m)
+{
+    const int n = m->out->domain.n_params;
+    int *class_of = CZ_NEW(m->arena, int, n + 1);
+    for (int i = 0; i < n; i++)
+        class_of[i] = m->class_of[m->view->params[m->out->params[i]].family];
+    return class_of;
+}
+
+/* ---- the whole ---- */
+
+/* What all slots together would have, if each had all of it, below 2^62. */
+static bool fits(const cz_solve_problem *problem)
+{
+    const int64_t slots = (int64_t)problem->n_ranks * problem->n_hosts;
+    int64_t sums[3] = {0, 0, 0};
+    for (int i = 0; i < problem->n_items; i++) {
+        const cz_solve_class *c = &problem->classes[problem->class_of[i]];
+        const int64_t parts[3] = {cz_time_add(c->cost_ps, c->shared_ps),
+                                  c->state_bytes, c->elements + problem->align};
+        for (int k = 0; k < 3; k++)
+            if (!cz_checked_add(sums[k], parts[k], &sums[k]))
+                return false;
+    }
+    for (int k = 0; k < 3; k++) {
+        const int64_t factors[] = {sums[k], slots, 4};
+        int64_t product;
+        if (!cz_checked_product(factors, 3, &product))
+            return false;
+    }
+    return true;
+}
+
+bool cz_place_problem_make(cz_arena *arena, const cz_plan_view *view,
+                           const cz_stage_time *times, cz_diags *diags,
+                           const cz_domain *domain, cz_place_domain *out)
+{
+    maker m = {.arena = arena, .view = view, .times = times, .out = out};
+    out->domain = *domain;
+    make_classes(&m);
+    out->params = sort_params(&m);
+    out->problem = (cz_solve_problem){.n_ranks = domain->n_splits,
+                                      .n_hosts = domain->n_shards,
+                                      .n_classes = m.n_classes,
+                                      .classes = m.classes,
+                                      .n_items = domain->n_params,
+                                      .align = CZ_BUCKET_ALIGN};
+    out->problem.class_of = class_items(&m);
+    fill_buckets(&m, &out->problem);
+    if (fits(&out->problem))
+        return true;
+    cz_diag_error(diags, CZ_TOO_LARGE, (cz_span){0},
+                  "the matrices take longer than 2^62 ps, or more memory than "
+                  "2^62 bytes, to update");
+    return false;
+}

@@ -1,0 +1,48 @@
+/* From rules to what their turns take. */
+#include "passes/place/turns.h"
+
+#include "passes/solve/stagger.h"
+
+/* The longest phase of the rule's whole stage over its shortest. */
+static int64_t extra_ps(const cz_plan_view *view, const cz_stage_time *times,
+                        int rule)
+{
+    const cz_rule_stages stages = cz_rule_stages_find(view, rule);
+    const int64_t *phases =
+        stages.whole >= 0 ? times[stages.whole].phase_ps : NULL;
+    int64_t least = phases ? phases[0] : 0, most = least;
+    for (int p = 1; phases && p < view->rules[rule].n_phases; p++) {
+        least = phases[p] < least ? phases[p] : least;
+        most = phases[p] > most ? phases[p] : most;
+    }
+    return most - least;
+}
+
+cz_solve_plan cz_place_stagger(cz_arena *arena, const cz_plan_view *view,
+                               const cz_stage_time *times,
+                               const cz_place_domain *domain,
+                               const cz_solve_plan *plan)
+{
+    const cz_solve_problem *problem = &domain->problem;
+    int64_t *turn = CZ_NEW(arena, int64_t, problem->n_items + 1);
+    int64_t *period = CZ_NEW(arena, int64_t, problem->n_classes + 1);
+    int64_t *extra = CZ_NEW(arena, int64_t, problem->n_classes + 1);
+    bool *known = CZ_NEW(arena, bool, problem->n_classes + 1);
+    bool is_staggered = false;
+    for (int i = 0; i < problem->n_items; i++) {
+        const cz_view_param *param = &view->params[domain->params[i]];
+        const int c = problem->class_of[i];
+        const int rule = view->families[param->family].rule;
+        turn[i] = param->turn;
+        if (known[c])
+            continue;
+        known[c] = true;
+        period[c] = cz_events_turns(view->rules[rule].events,
+                                    view->rules[rule].n_events);
+        extra[c] = extra_ps(view, times, rule);
+        is_staggered = is_staggered || period[c] > 1;
+    }
+    const cz_solve_turns turns = {turn, period, extra};
+    return is_staggered ? cz_solve_stagger(arena, problem, &turns, plan)
+                        : *plan;
+}

@@ -1,0 +1,81 @@
+/* What was placed as facts of the module. */
+#include "passes/place/write.h"
+
+#include "passes/grid/gradient_order.h"
+#include "passes/place/fact.h"
+
+#include <stdlib.h>
+
+static cz_ints of_family(const cz_view_family *family, const int64_t *values)
+{
+    return (cz_ints){values + family->first_param, family->n_params};
+}
+
+void cz_place_write_owners(cz_arena *arena, const cz_plan_view *view,
+                           const cz_place_all *all,
+                           const cz_block *const *blocks_of, cz_ir *ir)
+{
+    const cz_place_owners owners = cz_place_owners_make(arena, view);
+    for (int d = 0; d < all->n_domains; d++)
+        cz_place_owners_put(&owners, &all->domains[d], &all->plans[d],
+                            blocks_of[d], view);
+    cz_ir_remove(ir, CZ_FACT_assign);
+    for (int f = 0; f < view->n_families; f++) {
+        const cz_view_family *family = &view->families[f];
+        const cz_fact_assign fact = {
+            family->fact->sym_name, of_family(family, owners.split),
+            of_family(family, owners.shard), of_family(family, owners.group),
+            of_family(family, owners.stride)};
+        cz_ir_add_assign(ir, &fact);
+    }
+}
+
+static int by_last(const void *left, const void *right)
+{
+    const cz_place_bucket *a = left, *b = right;
+    return (a->last > b->last) - (a->last < b->last);
+}
+
+static void write_geometries(cz_arena *arena, const cz_place_all *all,
+                             const cz_place_bucket *list, int n, cz_ir *ir)
+{
+    cz_ir_remove(ir, CZ_FACT_geometry);
+    for (int d = 0; d < all->n_domains; d++) {
+        const cz_place_geometry *geometry = &all->domains[d].geometry;
+        int64_t *buckets = CZ_NEW(arena, int64_t, n + 1);
+        int n_buckets = 0;
+        for (int b = 0; b < n; b++)
+            if (list[b].domain == d)
+                buckets[n_buckets++] = b;
+        if (geometry->is_auto)
+            cz_place_geometry_add(ir, arena, geometry,
+                                  (cz_ints){buckets, n_buckets});
+    }
+}
+
+cz_place_bucket *cz_place_list(cz_arena *arena, const cz_plan_view *view,
+                               const cz_place_all *all, int *n)
+{
+    const int *gradients = cz_gradient_order(arena, view);
+    cz_place_bucket *list = NULL;
+    *n = 0;
+    for (int d = 0; d < all->n_domains; d++)
+        cz_place_buckets(arena, &all->domains[d], &all->plans[d], view,
+                         gradients, d, &list, n);
+    return list;
+}
+
+void cz_place_write_buckets(cz_arena *arena, const cz_plan_view *view,
+                            const cz_place_all *all, cz_ir *ir)
+{
+    int n;
+    cz_place_bucket *list = cz_place_list(arena, view, all, &n);
+    if (n > 0)
+        qsort(list, (size_t)n, sizeof *list, by_last);
+    cz_ir_remove(ir, CZ_FACT_bucket);
+    for (int b = 0; b < n; b++) {
+        list[b].fact.sym_name = cz_arena_printf(arena, "bucket%d", b);
+        cz_ir_add_bucket(ir, &list[b].fact);
+    }
+    write_geometries(arena, all, list, n, ir);
+}

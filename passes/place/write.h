@@ -1,0 +1,24 @@
+/* What was placed as facts of the module: owners of all families, buckets in
+ * the order in which they are complete. */
+#ifndef CZ_PASSES_PLACE_WRITE_H
+#define CZ_PASSES_PLACE_WRITE_H
+
+#include "dsl/ir/ir.h"
+#include "passes/place/fact.h"
+#include "passes/place/public.h"
+
+/* Buckets of all domains, domain by domain; lives in the arena. */
+cz_place_bucket *cz_place_list(cz_arena *arena, const cz_plan_view *view,
+                               const cz_place_all *all, int *n);
+
+/* One `assign` per family.  blocks_of: [n_domains] of ranks that share each
+ * item; NULL: owners have them alone. */
+void cz_place_write_owners(cz_arena *arena, const cz_plan_view *view,
+                           const cz_place_all *all,
+                           const cz_block *const *blocks_of, cz_ir *ir);
+
+/* Buckets, and the geometries that were compared for them. */
+void cz_place_write_buckets(cz_arena *arena, const cz_plan_view *view,
+                            const cz_place_all *all, cz_ir *ir);
+
+#endif

@@ -1,0 +1,263 @@
+/* Private to passes/schedule: what the parts of the scheduler share.
+ *
+ *   schedule_matrix  owned matrices of each row
+ *   schedule_lot     those that may travel together, cut to micro-groups
+ *   schedule_group   which micro-groups: those of the fastest list
+ *   schedule_list    the operations in order, without tables
+ *   schedule_time    how long each of them would take
+ *   schedule_order   the same operations in an order that is done sooner
+ *   schedule_scratch bytes for every buffer, by liveness over that list
+ *   schedule_table   the rows, with
+ *   schedule_travel  those of transfers and sums
+ *   schedule_shrink  rows that are alike along an axis, once
+ *   schedule_wait    waits, from who touches what, and bytes of scratch
+ *
+ * A *row* of ranks has one split coordinate, a *column* one shard coordinate.
+ */
+#ifndef CZ_PASSES_SCHEDULE_INTERNAL_H
+#define CZ_PASSES_SCHEDULE_INTERNAL_H
+
+#include "passes/schedule/micro_group.h"
+#include "passes/grid/owned.h"
+#include "passes/schedule/schedule.h"
+#include "passes/timeline/pipeline.h"
+
+/* Scratch bytes of a whole matrix, or of a part, on a rank that computes it. */
+typedef struct cz_whole {
+    int64_t gather, scatter, work;
+} cz_whole;
+
+/* One owned matrix, and the scratch bytes of its buffers. */
+typedef struct cz_matrix {
+    int param, bucket;
+    int turn;       /* of the bucket: cz_schedule_turn */
+    int64_t offset; /* element in the bucket */
+    const cz_view_family *family;
+    const cz_view_stage *before, *whole, *after; /* after: or NULL.  Of a shared
+                                                  * one `whole` is the first
+                                                  * segment's, and the others'
+                                                  * follow it */
+    int64_t elements; /* that each of those who compute it has of it */
+    int row, owner;   /* row and shard coordinate of its owner, or of one of
+                       * those of a spread one, or of the first of those who
+                       * share it; owner -1: the whole row computes alike */
+    int n_owners;     /* that share it */
+    int stride;       /* from one of these to the next */
+    const int *shard_of_column; /* as the grid has it */
+    int group; /* micro-group; where the row computes alike: bucket */
+    int64_t gather, scatter, temp; /* of the shard, equal along a row */
+    cz_whole *whole_at; /* [columns], where the column owns it; or NULL */
+} cz_matrix;
+
+/* Matrices sorted by row, group, turn and offset. */
+typedef struct cz_matrix_set {
+    cz_matrix *list;
+    int n, n_groups;
+    int *starts;   /* [rows * n_groups + 1] */
+    cz_ints *axes; /* [n_groups] that shard the matrices of a group, for those
+                    * that are sharded */
+    cz_block *blocks; /* [n_groups] of ranks that share each of those */
+    int *wave;        /* [n_groups] ascending inside; groups of one wave travel
+                       * together, as those that have it alone need not wait for
+                       * those that share */
+} cz_matrix_set;
+
+/* Sharded matrices that share micro-groups: of families that are grouped
+ * together, and equal blocks of ranks share each. */
+typedef struct cz_lot {
+    int family; /* the first of them */
+    int reduction;
+    cz_block block;
+    int n;
+    int *matrices;        /* [n] numbers in `sharded` as it is collected */
+    cz_group_item *items; /* [n] */
+    int most;             /* of an owner in a row */
+} cz_lot;
+
+/* How long kernels, transfers and collectives take: time.c. */
+typedef struct cz_schedule_prices cz_schedule_prices;
+
+/* What an operation of the list is for. */
+typedef enum cz_role {
+    CZ_ROLE_REDUCE,
+    CZ_ROLE_SQUARES,
+    CZ_ROLE_SUM,
+    CZ_ROLE_DECIDE,
+    CZ_ROLE_PROLOGUE,
+    CZ_ROLE_LOCAL, /* element-wise rules of a bucket */
+    CZ_ROLE_ALONE, /* matrices of a bucket that no axis shards */
+    CZ_ROLE_BEFORE,
+    CZ_ROLE_GATHER,
+    CZ_ROLE_WHOLE, /* or a segment of it */
+    CZ_ROLE_ADD,   /* the partial sums behind a segment */
+    CZ_ROLE_SCATTER,
+    CZ_ROLE_AFTER,
+    CZ_ROLE_PUBLISH, /* all_gather of a bucket */
+    CZ_N_ROLES
+} cz_role;
+
+typedef struct cz_planned_op {
+    cz_role role;
+    int bucket;  /* or -1 */
+    int group;   /* or -1 */
+    int segment; /* of WHOLE and ADD */
+    int table;   /* or -1 */
+    /* Scratch byte of what lives during this operation alone: the workspace of
+     * all but WHOLE, and all buffers of matrices of ALONE.  [rows], or NULL. */
+    int64_t *work;
+} cz_planned_op;
+
+typedef struct cz_scheduler {
+    cz_arena *arena;
+    const cz_plan_view *view;
+    cz_diags *diags;
+    cz_owner_grid grid;
+    cz_matrix_set sharded, alone;
+    const int64_t *fixed_bytes; /* [n_ranks] memory without scratch; NULL: it
+                                 * has no cap */
+    bool caps_groups;           /* micro-groups keep the cap, or come near */
+    bool keeps_order;           /* operations stay in the order of the list */
+    const cz_schedule_prices *prices; /* NULL: the plan has no machine */
+    int n_lots;
+    cz_lot *lots;              /* in the order in which they are carried out */
+    cz_fact_grouping grouping; /* what was tried */
+    int n_ops;
+    cz_planned_op *ops;
+    int *since; /* [n_ops] from which operation on some may still run when each
+                 * starts, by the simulation; NULL: none does */
+    int n_tables;
+    cz_fact_table *tables;
+    cz_ints *waits;       /* [n_ops] */
+    cz_ints class_axes;   /* ranks that agree on these have equal rows */
+    int64_t *class_bytes; /* end of the scratch that each class touches */
+} cz_scheduler;
+
+/* Who waits for whom while a list is simulated; of the scheduler's arena. */
+typedef struct cz_schedule_needs cz_schedule_needs;
+const cz_schedule_needs *cz_schedule_needs_find(const cz_scheduler *s);
+/* Whether operations of a role wait for others. */
+bool cz_schedule_needs_any(cz_role role);
+/* Those that operation `number` of s->ops waits for, ascending, as
+ * number_of[n_ops] calls them; who is -1 there is left out. */
+const int *cz_schedule_needs_of(const cz_schedule_needs *needs, int number,
+                                const int *number_of, int *n);
+
+/* Matrices of one row and group, `*n` of them. */
+cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
+                                int *n);
+/* Whether the ranks of a column own a sharded matrix of their row, or share
+ * it, and which of those who share it they are; -1: none. */
+bool cz_schedule_owns(const cz_matrix *matrix, int column);
+int cz_schedule_member(const cz_matrix *matrix, int column);
+/* The most segments of a matrix of a group. */
+int cz_schedule_segments(const cz_scheduler *s, int group);
+/* The first of `elements` elements of a parameter that lie in a row's slice of
+ * its bucket, and `*n` of them, perhaps 0, as where it is not at home. */
+int64_t cz_schedule_part(const cz_scheduler *s, int64_t param, int64_t elements,
+                         int row, int64_t *n);
+/* Parameters of a bucket, numbers [first, end) in its order, that may have
+ * elements in a row's slice; all others have none. */
+typedef struct cz_param_range {
+    int first, end;
+} cz_param_range;
+cz_param_range cz_schedule_params(const cz_scheduler *s, int bucket, int row);
+/* What updates a parameter wherever it is cut; NULL of a matrix. */
+const cz_view_stage *cz_schedule_local(const cz_plan_view *view, int64_t param);
+/* Whether some parameter of a bucket is owned, or not owned. */
+bool cz_schedule_holds(const cz_plan_view *view, int bucket, bool owned);
+bool cz_schedule_has_decision(const cz_plan_view *view);
+/* The bucket that is updated as the i-th, and which one a bucket is: behind a
+ * decision all gradients are there, and what the next forward pass needs first
+ * comes first, which is the last bucket; without one, as gradients come. */
+int cz_schedule_turn(const cz_plan_view *view, int i);
+
+/* Sorts matrices by row, group, turn and offset. */
+void cz_schedule_sort(cz_scheduler *s, cz_matrix_set *set, int n_groups);
+
+/* Whether ranks share matrices of some lot. */
+bool cz_schedule_has_shared(const cz_scheduler *s);
+/* Lots of the matrices as they are collected. */
+void cz_schedule_find_lots(cz_scheduler *s);
+/* Cuts each lot as wished, [n_lots]; returns how many groups there are.  The
+ * matrices are not sorted anew. */
+int cz_schedule_cut_lots(cz_scheduler *s, const cz_group_wish *wishes);
+
+/* NULL without a machine. */
+const cz_schedule_prices *cz_schedule_price(cz_arena *arena,
+                                            const cz_plan_view *view);
+/* Of one matrix, or of a segment of it on one of those who share it. */
+int64_t cz_schedule_whole_ps(const cz_scheduler *s, const cz_view_stage *whole);
+/* The operations as listed, a rank for each cell of the owner grid, and behind
+ * them a forward pass that takes as long as the all_gathers it waits for; `of`
+ * is the group. */
+typedef struct cz_timed_list {
+    cz_pipeline_list list;
+    const cz_pipeline_comm *comms; /* [list.n_ops] */
+    int n_timed;                   /* operations that take time, which come
+                                    * first */
+    const int *number_of;          /* [n_ops] in the list; -1: takes no time */
+} cz_timed_list;
+/* Needs prices. */
+cz_timed_list cz_schedule_timed_list(const cz_scheduler *s);
+/* Puts what is listed of the update in an order that is done sooner, with so
+ * much effort (passes/solve/order.h), unless it is to keep the order,
+ * for what is faster may take more memory.  Returns the mean of when the list
+ * would be done and when the last matrix would be updated; picoseconds.  Needs
+ * prices. */
+int64_t cz_schedule_order(cz_scheduler *s, int64_t effort);
+
+/* The steps of the scheduler, in this order; each fills what its name says.
+ * The first returns false after reporting. */
+bool cz_schedule_collect(cz_scheduler *s);
+void cz_schedule_group(cz_scheduler *s);
+void cz_schedule_list(cz_scheduler *s);
+void cz_schedule_scratch(cz_scheduler *s);
+void cz_schedule_tables(cz_scheduler *s);
+void cz_schedule_waits(cz_scheduler *s);
+/* Bytes that the fullest rank has above the cap on memory, 0 without one: of
+ * what is listed and has its scratch. */
+int64_t cz_schedule_excess(const cz_scheduler *s);
+/* The numbers of rows.def to a row of each kind. */
+enum {
+    CZ_KERNEL_NUMBERS = 8,
+    CZ_TRANSFER_NUMBERS = 8,
+    CZ_SUM_NUMBERS = 7,
+    CZ_SPAN_NUMBERS = 3
+};
+
+/* The rank whose rows are being written. */
+typedef struct cz_row_place {
+    int64_t rank;
+    int row, column;
+} cz_row_place;
+
+typedef struct cz_rows {
+    cz_arena *arena;
+    int64_t *values;
+    int n_values;
+} cz_rows;
+
+/* Bytes of the partial sums that one of those who share a matrix has behind a
+ * segment, twice, as they travel twice, and of what is dealt out; 0: nothing is
+ * to be added up or gathered. */
+int64_t cz_schedule_sum_bytes(const cz_matrix *matrix, int segment);
+void cz_rows_put(cz_rows *rows, const int64_t *columns, int n);
+/* Rows of GATHER and SCATTER, and of ADD. */
+void cz_schedule_fill_transfer(const cz_scheduler *s, const cz_planned_op *op,
+                               const cz_row_place *at, cz_rows *rows);
+void cz_schedule_fill_sums(const cz_scheduler *s, const cz_planned_op *op,
+                           const cz_row_place *at, cz_rows *rows);
+/* Leaves out of a table's selector what its rows, of n_columns numbers each,
+ * do not depend on. */
+void cz_schedule_shrink(const cz_scheduler *s, cz_fact_table *table,
+                        int n_columns);
+
+typedef struct cz_role_fact {
+    const char *kind, *section; /* as in the IR */
+    int stream;
+} cz_role_fact;
+const cz_role_fact *cz_schedule_role(cz_role role);
+/* The blocks in which an operation's ranks communicate; size 0: together. */
+cz_block cz_schedule_block(const cz_scheduler *s, const cz_planned_op *op);
+
+#endif

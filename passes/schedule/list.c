@@ -1,0 +1,240 @@
+/* The operations, in an order to begin with.  Reduction follows the backward
+ * pass bucket by bucket.  Micro-groups are a software pipeline: while those of
+ * one wave compute, the next ones gather and the ones before scatter.  A bucket
+ * is published right behind the last operation that writes it. */
+#include "passes/schedule/internal.h"
+
+const cz_role_fact *cz_schedule_role(cz_role role)
+{
+    static const cz_role_fact table[CZ_N_ROLES] = {
+        [CZ_ROLE_REDUCE] = {"reduce_scatter", "reduce", 1},
+        [CZ_ROLE_SQUARES] = {"square_sum", "decide", 0},
+        [CZ_ROLE_SUM] = {"all_reduce", "decide", 1},
+        [CZ_ROLE_DECIDE] = {"decide", "decide", 0},
+        [CZ_ROLE_PROLOGUE] = {"prologue", "update", 0},
+        [CZ_ROLE_LOCAL] = {"kernel", "update", 0},
+        [CZ_ROLE_ALONE] = {"kernel", "update", 0},
+        [CZ_ROLE_BEFORE] = {"kernel", "update", 0},
+        [CZ_ROLE_GATHER] = {"transfer", "update", 2},
+        [CZ_ROLE_WHOLE] = {"kernel", "update", 0},
+        [CZ_ROLE_ADD] = {"group_sum", "update", 2},
+        [CZ_ROLE_SCATTER] = {"transfer", "update", 2},
+        [CZ_ROLE_AFTER] = {"kernel", "update", 0},
+        [CZ_ROLE_PUBLISH] = {"all_gather", "update", 1},
+    };
+    return &table[role];
+}
+
+static void append(cz_scheduler *s, cz_role role, int bucket, int group)
+{
+    *CZ_PUSH(s->arena, s->ops, s->n_ops) =
+        (cz_planned_op){role, bucket, group, 0, -1, NULL};
+}
+
+static void append_segment(cz_scheduler *s, cz_role role, int group,
+                           int segment)
+{
+    append(s, role, -1, group);
+    s->ops[s->n_ops - 1].segment = segment;
+}
+
+static void publish(cz_scheduler *s, int bucket)
+{
+    const cz_ints *split =
+        &cz_view_bucket_reduction(s->view, bucket)->split_axes;
+    if (cz_view_extent(s->view, split) > 1)
+        append(s, CZ_ROLE_PUBLISH, bucket, -1);
+}
+
+bool cz_schedule_has_decision(const cz_plan_view *view)
+{
+    return view->policy->clip > 0 || view->policy->skip != 0;
+}
+
+int cz_schedule_turn(const cz_plan_view *view, int i)
+{
+    return cz_schedule_has_decision(view) ? view->n_buckets - 1 - i : i;
+}
+
+static void list_reduction(cz_scheduler *s)
+{
+    for (int b = 0; b < s->view->n_buckets; b++)
+        append(s, CZ_ROLE_REDUCE, b, -1);
+    if (!cz_schedule_has_decision(s->view))
+        return;
+    for (int b = 0; b < s->view->n_buckets; b++)
+        append(s, CZ_ROLE_SQUARES, b, -1);
+    append(s, CZ_ROLE_SUM, -1, -1);
+    append(s, CZ_ROLE_DECIDE, -1, -1);
+}
+
+static void list_local(cz_scheduler *s)
+{
+    for (int i = 0; i < s->view->n_buckets; i++) {
+        const int b = cz_schedule_turn(s->view, i);
+        if (cz_schedule_holds(s->view, b, true))
+            continue;
+        append(s, CZ_ROLE_LOCAL, b, -1);
+        publish(s, b);
+    }
+}
+
+/* Behind all matrices of a bucket: what else lies beside them. */
+static void finish(cz_scheduler *s, int bucket)
+{
+    if (cz_schedule_holds(s->view, bucket, false))
+        append(s, CZ_ROLE_LOCAL, bucket, -1);
+    publish(s, bucket);
+}
+
+/* Whether a group is carried out behind another. */
+static bool is_behind(const cz_matrix_set *set, int group, int other)
+{
+    return set->wave[group] != set->wave[other]
+               ? set->wave[group] > set->wave[other]
+               : group > other;
+}
+
+/* The last group that writes each bucket; -1: none does. */
+static int *last_groups(cz_scheduler *s)
+{
+    int *last = CZ_NEW(s->arena, int, s->view->n_buckets);
+    for (int b = 0; b < s->view->n_buckets; b++)
+        last[b] = -1;
+    for (int i = 0; i < s->sharded.n; i++) {
+        const cz_matrix *m = &s->sharded.list[i];
+        if (last[m->bucket] < 0 ||
+            is_behind(&s->sharded, m->group, last[m->bucket]))
+            last[m->bucket] = m->group;
+    }
+    return last;
+}
+
+static bool has_alone(const cz_scheduler *s, int bucket)
+{
+    for (int i = 0; i < s->alone.n; i++)
+        if (s->alone.list[i].bucket == bucket)
+            return true;
+    return false;
+}
+
+static void list_alone(cz_scheduler *s, const int *last_group)
+{
+    for (int i = 0; i < s->view->n_buckets; i++) {
+        const int b = cz_schedule_turn(s->view, i);
+        if (!has_alone(s, b))
+            continue;
+        append(s, CZ_ROLE_ALONE, b, -1);
+        if (last_group[b] < 0)
+            finish(s, b);
+    }
+}
+
+static void list_fetch(cz_scheduler *s, int group, const int *last_group)
+{
+    (void)last_group;
+    append(s, CZ_ROLE_BEFORE, -1, group);
+    append(s, CZ_ROLE_GATHER, -1, group);
+}
+
+/* Whether those who share a matrix of the group add up or gather something
+ * behind the segment. */
+static bool has_sums(const cz_scheduler *s, int group, int segment)
+{
+    for (int i = 0; i < s->sharded.n; i++) {
+        const cz_matrix *m = &s->sharded.list[i];
+        if (m->group == group && m->n_owners > 1 &&
+            cz_schedule_sum_bytes(m, segment) > 0)
+            return true;
+    }
+    return false;
+}
+
+static void list_scatter(cz_scheduler *s, int group, const int *last_group)
+{
+    (void)last_group;
+    append(s, CZ_ROLE_SCATTER, -1, group);
+}
+
+static void list_finish(cz_scheduler *s, int group, const int *last_group)
+{
+    append(s, CZ_ROLE_AFTER, -1, group);
+    for (int i = 0; i < s->view->n_buckets; i++)
+        if (last_group[cz_schedule_turn(s->view, i)] == group)
+            finish(s, cz_schedule_turn(s->view, i));
+}
+
+/* What is done to each group of a wave. */
+typedef void (*to_group)(cz_scheduler *s, int group, const int *last_group);
+
+static void for_wave(cz_scheduler *s, int wave, const int *last_group,
+                     to_group visit)
+{
+    for (int g = 0; g < s->sharded.n_groups; g++)
+        if (s->sharded.wave[g] == wave)
+            visit(s, g, last_group);
+}
+
+/* The next segment of each group of a wave in turn: the sums of one travel
+ * while another computes.  What is not shared has one, and comes last: those
+ * who share wait for each other. */
+static void list_whole(cz_scheduler *s, int wave)
+{
+    bool any = true;
+    for (int k = 0; any; k++) {
+        any = false;
+        for (int g = 0; g < s->sharded.n_groups; g++) {
+            const int n = cz_schedule_segments(s, g);
+            const bool is_shared = s->sharded.blocks[g].size > 1;
+            if (s->sharded.wave[g] != wave || !is_shared || k >= n)
+                continue;
+            append_segment(s, CZ_ROLE_WHOLE, g, k);
+            if (has_sums(s, g, k))
+                append_segment(s, CZ_ROLE_ADD, g, k);
+            any = true;
+        }
+    }
+    for (int g = 0; g < s->sharded.n_groups; g++)
+        if (s->sharded.wave[g] == wave && s->sharded.blocks[g].size == 1)
+            append_segment(s, CZ_ROLE_WHOLE, g, 0);
+}
+
+static int count_waves(const cz_matrix_set *set)
+{
+    int n = 0;
+    for (int g = 0; g < set->n_groups; g++)
+        n = set->wave[g] >= n ? set->wave[g] + 1 : n;
+    return n;
+}
+
+static void list_groups(cz_scheduler *s, const int *last_group)
+{
+    if (s->sharded.n == 0)
+        return;
+    const int n = count_waves(&s->sharded);
+    for_wave(s, 0, last_group, list_fetch);
+    for (int w = 0; w < n; w++) {
+        for_wave(s, w + 1, last_group, list_fetch);
+        list_whole(s, w);
+        for_wave(s, w, last_group, list_scatter);
+        for_wave(s, w - 1, last_group, list_finish);
+    }
+    for_wave(s, n - 1, last_group, list_finish);
+}
+
+/* Behind a decision everything is there at once, and buckets without matrices
+ * go first, so that their gathers overlap with the matrices.  Without one they
+ * hold the ends of the backward pass (embeddings, norms) and go last. */
+void cz_schedule_list(cz_scheduler *s)
+{
+    const bool local_first = cz_schedule_has_decision(s->view);
+    const int *last_group = last_groups(s);
+    list_reduction(s);
+    append(s, CZ_ROLE_PROLOGUE, -1, -1);
+    if (local_first)
+        list_local(s);
+    list_alone(s, last_group);
+    list_groups(s, last_group);
+    if (!local_first)
+        list_local(s);
+}

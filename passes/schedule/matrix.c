@@ -1,0 +1,157 @@
+/* Owned matrices of a plan, row by row and group by group. */
+#include "passes/schedule/internal.h"
+
+#include <stdlib.h>
+
+cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
+                                int *n)
+{
+    const int *start = &set->starts[row * set->n_groups + group];
+    *n = start[1] - start[0];
+    return *n > 0 ? set->list + start[0] : NULL;
+}
+
+bool cz_schedule_owns(const cz_matrix *matrix, int column)
+{
+    return cz_schedule_member(matrix, column) >= 0;
+}
+
+int cz_schedule_member(const cz_matrix *matrix, int column)
+{
+    return (int)cz_block_member((cz_block){matrix->n_owners, matrix->stride},
+                                matrix->owner, matrix->shard_of_column[column]);
+}
+
+int cz_schedule_segments(const cz_scheduler *s, int group)
+{
+    int most = 1;
+    for (int i = 0; i < s->sharded.n; i++) {
+        const cz_matrix *m = &s->sharded.list[i];
+        if (m->group == group && m->whole->n_segments > most)
+            most = m->whole->n_segments;
+    }
+    return most;
+}
+
+bool cz_schedule_holds(const cz_plan_view *view, int bucket, bool owned)
+{
+    const cz_ints params = view->buckets[bucket].fact->params;
+    for (int i = 0; i < params.n; i++)
+        if ((view->params[params.v[i]].split_owner >= 0) == owned)
+            return true;
+    return false;
+}
+
+static cz_matrix matrix_of(const cz_scheduler *s, int param, int row)
+{
+    const cz_plan_view *view = s->view;
+    const cz_view_param *p = &view->params[param];
+    const cz_view_family *family = &view->families[p->family];
+    const cz_rule_stages stages = cz_rule_stages_find(view, family->rule);
+    const bool is_sharded = cz_family_shards(view, p->family) > 1;
+    return (cz_matrix){
+        .param = param,
+        .bucket = p->bucket,
+        .turn = cz_schedule_turn(view, p->bucket),
+        .offset = p->offset,
+        .family = family,
+        .before = &view->stages[stages.before],
+        .whole = p->group > 1
+                     ? cz_view_shared_stage(view, family->rule, p->group)
+                     : &view->stages[stages.whole],
+        .elements = family->elements / p->group,
+        .n_owners = (int)p->group,
+        .stride = (int)p->stride,
+        .after = stages.after < 0 ? NULL : &view->stages[stages.after],
+        .row = row,
+        .owner = is_sharded ? (int)p->shard_owner : -1,
+        .shard_of_column = s->grid.shard_of_column[p->family],
+        .whole_at =
+            is_sharded ? CZ_NEW(s->arena, cz_whole, s->grid.n_shard) : NULL,
+        .group = is_sharded ? 0 : p->bucket,
+    };
+}
+
+static int compare(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_row_and_group(const void *left, const void *right)
+{
+    const cz_matrix *a = left, *b = right;
+    int order = compare(a->row, b->row);
+    if (order == 0)
+        order = compare(a->group, b->group);
+    if (order == 0)
+        order = compare(a->turn, b->turn);
+    return order != 0 ? order : compare(a->offset, b->offset);
+}
+
+/* A list in order, and where each row and group starts. */
+static void start_cells(cz_scheduler *s, cz_matrix_set *set, int n_groups)
+{
+    const int n_cells = s->grid.n_rows * n_groups;
+    set->n_groups = n_groups;
+    set->starts = CZ_NEW(s->arena, int, n_cells + 1);
+    for (int i = 0; i < set->n; i++)
+        set->starts[set->list[i].row * n_groups + set->list[i].group + 1]++;
+    for (int c = 0; c < n_cells; c++)
+        set->starts[c + 1] += set->starts[c];
+}
+
+void cz_schedule_sort(cz_scheduler *s, cz_matrix_set *set, int n_groups)
+{
+    if (set->n > 0)
+        qsort(set->list, (size_t)set->n, sizeof *set->list, by_row_and_group);
+    start_cells(s, set, n_groups);
+}
+
+/* An assignment may have been edited by hand: it must fit the rule. */
+static bool check_owner(const cz_scheduler *s, int param)
+{
+    const cz_view_param *p = &s->view->params[param];
+    const bool is_owned = cz_family_is_owned(s->view, p->family);
+    const bool is_sharded = cz_family_shards(s->view, p->family) > 1;
+    const char *why = NULL;
+    if (p->bucket < 0)
+        why = "is in no bucket";
+    else if (is_owned != (p->split_owner >= 0))
+        why = is_owned ? "has no owner" : "needs no owner, but has one";
+    else if (is_owned && is_sharded && p->shard_owner < 0)
+        why = "has no owner among its shards";
+    else if (p->group > 1 &&
+             !cz_view_shared_stage(s->view, s->view->families[p->family].rule,
+                                   p->group))
+        why = "has no stages for those who share it";
+    if (why)
+        cz_diag_error(s->diags, CZ_BAD_IR, (cz_span){0}, "'%s' %s", p->name,
+                      why);
+    return !why;
+}
+
+/* In every row of its owner's split coordinate. */
+static void collect_rows(cz_scheduler *s, int param)
+{
+    const cz_view_param *p = &s->view->params[param];
+    for (int row = 0; row < s->grid.n_rows; row++) {
+        if (cz_owner_grid_split(&s->grid, p->family, row) != p->split_owner)
+            continue;
+        const cz_matrix matrix = matrix_of(s, param, row);
+        cz_matrix_set *set = matrix.owner < 0 ? &s->alone : &s->sharded;
+        *CZ_PUSH(s->arena, set->list, set->n) = matrix;
+    }
+}
+
+bool cz_schedule_collect(cz_scheduler *s)
+{
+    for (int p = 0; p < s->view->n_params; p++) {
+        if (!check_owner(s, p))
+            return false;
+        if (s->view->params[p].split_owner >= 0)
+            collect_rows(s, p);
+    }
+    cz_schedule_sort(s, &s->alone, s->view->n_buckets);
+    cz_schedule_sort(s, &s->sharded, 1);
+    return true;
+}

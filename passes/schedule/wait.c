@@ -1,0 +1,398 @@
+/* Waits.  For every class of equal ranks, walk the list with a vector clock
+ * per stream; where two operations of different streams touch the same bytes,
+ * one of them writing, and the clock does not yet order them, the later one
+ * gets a wait.  Holds however late a stream runs, and with every skipped
+ * operation taken out (dsl/SCHEDULE.md). */
+#include "passes/schedule/internal.h"
+
+#include "dsl/base/checked.h"
+#include "dsl/plan/within.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+enum { N_STREAMS = 3 };
+
+/* Things that are touched as a whole, besides two per bucket. */
+enum resource { NORM, DECISION, SCALARS, N_SINGLE };
+
+typedef struct use {
+    int resource;
+    bool is_write;
+} use;
+
+/* Bytes of scratch. */
+typedef struct span {
+    bool is_write;
+    int64_t lo, hi;
+} span;
+
+/* What one operation touches; every span lies in [lo, hi). */
+typedef struct accesses {
+    use *uses;
+    int n_uses;
+    uint64_t read, written; /* bit r % 64 for every use of resource r */
+    span *spans;
+    int n_spans;
+    int64_t lo, hi;
+} accesses;
+
+/* Operation of each stream that is known to have completed; -1: none. */
+typedef struct clock {
+    int done[N_STREAMS];
+} clock;
+
+/* One class of ranks while its operations are walked. */
+typedef struct walk {
+    const cz_scheduler *s;
+    cz_arena *arena;
+    int64_t rank;
+    const int *streams;  /* [n_ops] */
+    bool *is_skipped;    /* [n_ops] */
+    accesses *touched;   /* [n_ops] */
+    clock *started;      /* [n_ops] what completed before each one starts */
+    int last[N_STREAMS]; /* operation last seen on each stream; -1: none */
+} walk;
+
+typedef struct wait_list {
+    int64_t *v;
+    int n;
+} wait_list;
+
+static int reduced(int bucket)
+{
+    return N_SINGLE + 2 * bucket;
+}
+
+static int values(int bucket)
+{
+    return N_SINGLE + 2 * bucket + 1;
+}
+
+static void touch_scratch(walk *w, accesses *a, int64_t lo, int64_t hi,
+                          bool is_write)
+{
+    const span *last = a->n_spans > 0 ? &a->spans[a->n_spans - 1] : NULL;
+    if (last && last->is_write == is_write && last->lo == lo && last->hi == hi)
+        return;
+    a->lo = last && a->lo < lo ? a->lo : lo;
+    a->hi = last && a->hi > hi ? a->hi : hi;
+    *CZ_PUSH(w->arena, a->spans, a->n_spans) = (span){is_write, lo, hi};
+}
+
+static void touch_whole(walk *w, accesses *a, int resource, bool is_write)
+{
+    for (int i = 0; i < a->n_uses; i++)
+        if (a->uses[i].resource == resource && a->uses[i].is_write == is_write)
+            return;
+    *CZ_PUSH(w->arena, a->uses, a->n_uses) = (use){resource, is_write};
+    *(is_write ? &a->written : &a->read) |= (uint64_t)1 << resource % 64;
+}
+
+/* ---- what an operation touches ---- */
+
+static void touch_slot(walk *w, accesses *a, const cz_view_stage *stage,
+                       const int64_t *row, const cz_view_slot *slot,
+                       bool is_write)
+{
+    const int bucket = w->s->view->params[row[1]].bucket;
+    const int64_t scratch[CZ_N_SLOTS] = {[CZ_SLOT_GATHER] = row[4],
+                                         [CZ_SLOT_SCATTER] = row[5],
+                                         [CZ_SLOT_TEMP] = row[6]};
+    switch (slot->kind) {
+    case CZ_SLOT_GRAD:
+        touch_whole(w, a, reduced(bucket), is_write);
+        break;
+    case CZ_SLOT_STATE:
+        if (!cz_view_is_shaped(stage)) /* nothing else touches a whole one */
+            touch_whole(w, a, values(bucket), is_write);
+        break;
+    case CZ_SLOT_PARAM:
+    case CZ_SLOT_STORED:
+        touch_whole(w, a, values(bucket), is_write);
+        break;
+    case CZ_SLOT_GATHER:
+    case CZ_SLOT_SCATTER:
+    case CZ_SLOT_TEMP: {
+        const int64_t lo = scratch[slot->kind];
+        const int64_t n = cz_view_slot_bytes(stage, slot->kind, row[3], NULL);
+        touch_scratch(w, a, lo, lo + n, is_write);
+        break;
+    }
+    case CZ_N_SLOTS:
+        break;
+    }
+}
+
+static void touch_kernel(walk *w, accesses *a, const int64_t *row)
+{
+    const cz_view_stage *stage = &w->s->view->stages[row[0]];
+    for (int i = 0; i < stage->n_in; i++)
+        touch_slot(w, a, stage, row, &stage->in[i], cz_view_reuses(stage, i));
+    for (int i = 0; i < stage->n_out; i++)
+        touch_slot(w, a, stage, row, &stage->out[i], true);
+    if (row[7] >= 0)
+        touch_scratch(w, a, row[7], row[7] + stage->fact->work_bytes, true);
+}
+
+static void touch_box(walk *w, accesses *a, const int64_t *row)
+{
+    const int64_t lo = row[3], hi = lo + (row[4] - 1) * row[6] + row[5];
+    touch_scratch(w, a, lo, hi, row[1] == 1);
+}
+
+/* The rows of this rank; `*n` of `*n_columns` values each. */
+static const int64_t *rows_of(const walk *w, const cz_fact_table *table, int *n,
+                              int *n_columns)
+{
+    const int64_t c = cz_view_coordinate(w->s->view, &table->selector, w->rank);
+    const int64_t lo = table->starts.v[c], hi = table->starts.v[c + 1];
+    const int64_t total = table->starts.v[table->starts.n - 1];
+    *n = (int)(hi - lo);
+    *n_columns = total > 0 ? (int)(table->rows.n / total) : 0;
+    return lo < hi ? table->rows.v + lo * *n_columns : NULL;
+}
+
+static void touch_sum(walk *w, accesses *a, const int64_t *row)
+{
+    touch_scratch(w, a, row[1], row[1] + row[2] * row[3], true);
+}
+
+static void touch_rows(walk *w, accesses *a, const cz_planned_op *op)
+{
+    int n, n_columns;
+    const cz_fact_table *table = &w->s->tables[op->table];
+    const int64_t *row = rows_of(w, table, &n, &n_columns);
+    const bool is_transfer =
+        op->role == CZ_ROLE_GATHER || op->role == CZ_ROLE_SCATTER;
+    for (int i = 0; i < n; i++, row += n_columns)
+        if (is_transfer)
+            touch_box(w, a, row);
+        else if (op->role == CZ_ROLE_ADD)
+            touch_sum(w, a, row);
+        else
+            touch_kernel(w, a, row);
+}
+
+static void touch_all(walk *w, int i)
+{
+    const cz_planned_op *op = &w->s->ops[i];
+    accesses *a = &w->touched[i];
+    switch (op->role) {
+    case CZ_ROLE_REDUCE:
+        touch_whole(w, a, reduced(op->bucket), true);
+        return;
+    case CZ_ROLE_SQUARES:
+        touch_whole(w, a, reduced(op->bucket), false);
+        touch_whole(w, a, NORM, true);
+        return;
+    case CZ_ROLE_SUM:
+        touch_whole(w, a, NORM, true);
+        return;
+    case CZ_ROLE_DECIDE:
+        touch_whole(w, a, NORM, false);
+        touch_whole(w, a, DECISION, true);
+        return;
+    case CZ_ROLE_PROLOGUE:
+        touch_whole(w, a, DECISION, false);
+        touch_whole(w, a, SCALARS, true);
+        return;
+    case CZ_ROLE_PUBLISH:
+        touch_whole(w, a, DECISION, false);
+        touch_whole(w, a, values(op->bucket), true);
+        return;
+    case CZ_ROLE_LOCAL:
+    case CZ_ROLE_ALONE:
+    case CZ_ROLE_BEFORE:
+    case CZ_ROLE_GATHER:
+    case CZ_ROLE_WHOLE:
+    case CZ_ROLE_ADD:
+    case CZ_ROLE_SCATTER:
+    case CZ_ROLE_AFTER:
+        touch_whole(w, a, DECISION, false);
+        touch_whole(w, a, SCALARS, false);
+        touch_rows(w, a, op);
+        return;
+    case CZ_N_ROLES:
+        return;
+    }
+}
+
+static bool skips(const walk *w, const cz_planned_op *op)
+{
+    int n, n_columns;
+    if (op->table < 0)
+        return op->bucket >= 0 &&
+               !cz_view_bucket_is_home(w->s->view, op->bucket, w->rank);
+    rows_of(w, &w->s->tables[op->table], &n, &n_columns);
+    return n == 0;
+}
+
+/* ---- order ---- */
+
+/* The masks tell most pairs apart at once. */
+static bool uses_may_conflict(const accesses *a, const accesses *b)
+{
+    return (a->written & (b->read | b->written)) || (a->read & b->written);
+}
+
+static bool uses_conflict(const accesses *a, const accesses *b)
+{
+    for (int i = 0; i < a->n_uses; i++)
+        for (int k = 0; k < b->n_uses; k++) {
+            const use *p = &a->uses[i], *q = &b->uses[k];
+            if (p->resource == q->resource && (p->is_write || q->is_write))
+                return true;
+        }
+    return false;
+}
+
+static bool spans_conflict(const accesses *a, const accesses *b)
+{
+    for (int i = 0; i < a->n_spans; i++) {
+        const span *p = &a->spans[i];
+        for (int k = 0; k < b->n_spans && p->lo < b->hi && b->lo < p->hi; k++) {
+            const span *q = &b->spans[k];
+            if ((p->is_write || q->is_write) && p->lo < q->hi && q->lo < p->hi)
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool conflict(const accesses *a, const accesses *b)
+{
+    return (uses_may_conflict(a, b) && uses_conflict(a, b)) ||
+           (a->lo < b->hi && b->lo < a->hi && spans_conflict(a, b));
+}
+
+/* What is done once `op` has completed joins what is done before `into`. */
+static void join(const walk *w, clock *into, int op)
+{
+    const clock *from = &w->started[op];
+    for (int s = 0; s < N_STREAMS; s++)
+        if (from->done[s] > into->done[s])
+            into->done[s] = from->done[s];
+    if (op > into->done[w->streams[op]])
+        into->done[w->streams[op]] = op;
+}
+
+static void start_clock(walk *w, int op, const wait_list *waits)
+{
+    clock *start = &w->started[op];
+    const int before = w->last[w->streams[op]];
+    for (int s = 0; s < N_STREAMS; s++)
+        start->done[s] = -1;
+    if (before >= 0)
+        join(w, start, before);
+    for (int i = 0; i < waits->n; i++)
+        if (!w->is_skipped[waits->v[i]])
+            join(w, start, (int)waits->v[i]);
+}
+
+/* Everything up to this operation is done, whatever its stream. */
+static int all_done(const walk *w, const clock *start)
+{
+    int done = INT_MAX;
+    for (int s = 0; s < N_STREAMS; s++)
+        if (start->done[s] < w->last[s] && start->done[s] < done)
+            done = start->done[s];
+    return done;
+}
+
+static void order_op(walk *w, int op, wait_list *waits)
+{
+    clock *start = &w->started[op];
+    start_clock(w, op, waits);
+    for (int i = op - 1; i > all_done(w, start); i--) {
+        if (w->is_skipped[i] || i <= start->done[w->streams[i]] ||
+            !conflict(&w->touched[i], &w->touched[op]))
+            continue;
+        *CZ_PUSH(w->s->arena, waits->v, waits->n) = i;
+        join(w, start, i);
+    }
+    w->last[w->streams[op]] = op;
+}
+
+/* Returns the end of the scratch that the rank touches. */
+static int64_t walk_rank(const cz_scheduler *s, cz_arena *arena, int64_t rank,
+                         const int *streams, wait_list *waits)
+{
+    int64_t end = 0;
+    walk w = {s,
+              arena,
+              rank,
+              streams,
+              CZ_NEW(arena, bool, s->n_ops),
+              CZ_NEW(arena, accesses, s->n_ops),
+              CZ_NEW(arena, clock, s->n_ops),
+              {-1, -1, -1}};
+    for (int i = 0; i < s->n_ops; i++) {
+        w.is_skipped[i] = skips(&w, &s->ops[i]);
+        if (w.is_skipped[i])
+            continue;
+        touch_all(&w, i);
+        order_op(&w, i, &waits[i]);
+        end = w.touched[i].hi > end ? w.touched[i].hi : end;
+    }
+    return cz_round_up(end, CZ_ALIGN_BYTES);
+}
+
+static int by_number(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Every axis that some table or home depends on: ranks that agree on them are
+ * equal. */
+static cz_ints class_axes(const cz_scheduler *s)
+{
+    const int n_axes = s->view->mesh->axes.n;
+    int64_t *axes = CZ_NEW(s->arena, int64_t, n_axes), of_homes = 0;
+    int n = 0;
+    for (int f = 0; f < s->view->n_families; f++)
+        of_homes |= s->view->families[f].fact->home_axes;
+    for (int axis = 0; axis < n_axes; axis++) {
+        bool used = of_homes >> axis & 1;
+        for (int t = 0; t < s->n_tables; t++)
+            for (int i = 0; i < s->tables[t].selector.n; i++)
+                used = used || s->tables[t].selector.v[i] == axis;
+        if (used)
+            axes[n++] = axis;
+    }
+    return (cz_ints){axes, n};
+}
+
+static const int *find_streams(const cz_scheduler *s)
+{
+    int *streams = CZ_NEW(s->arena, int, s->n_ops);
+    for (int i = 0; i < s->n_ops; i++)
+        streams[i] = cz_schedule_role(s->ops[i].role)->stream;
+    return streams;
+}
+
+void cz_schedule_waits(cz_scheduler *s)
+{
+    const int *streams = find_streams(s);
+    s->class_axes = class_axes(s);
+    const int64_t n_classes = cz_view_extent(s->view, &s->class_axes);
+    wait_list *waits = CZ_NEW(s->arena, wait_list, s->n_ops);
+    s->class_bytes = CZ_NEW(s->arena, int64_t, n_classes);
+    cz_arena scratch;
+    cz_arena_init(&scratch);
+    for (int64_t c = 0; c < n_classes; c++) {
+        s->class_bytes[c] = walk_rank(
+            s, &scratch, cz_view_rank_at(s->view, &s->class_axes, c, 0),
+            streams, waits);
+        cz_arena_clear(&scratch);
+    }
+    cz_arena_fini(&scratch);
+    s->waits = CZ_NEW(s->arena, cz_ints, s->n_ops);
+    for (int i = 0; i < s->n_ops; i++) {
+        if (waits[i].n > 0)
+            qsort(waits[i].v, (size_t)waits[i].n, sizeof *waits[i].v,
+                  by_number);
+        s->waits[i] = (cz_ints){waits[i].v, waits[i].n};
+    }
+}

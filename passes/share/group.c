@@ -1,0 +1,66 @@
+/* Groups that a rule, a shape and a mesh allow. */
+#include "passes/share/group.h"
+
+#include "passes/share/outline.h"
+#include "passes/grid/owned.h"
+
+#include <inttypes.h>
+
+bool cz_share_is_gathered(const cz_plan_view *view, int family)
+{
+    return cz_family_is_owned(view, family) &&
+           cz_family_shards(view, family) > 1;
+}
+
+bool cz_share_can(cz_arena *scratch, const cz_plan_view *view, int family,
+                  int64_t group)
+{
+    const int number = view->families[family].rule;
+    const cz_fact_rule *rule = view->rules[number].fact;
+    const bool t = rule->transposed != 0;
+    const int64_t shape[] = {rule->shape.v[t], rule->shape.v[!t]};
+    cz_outline outline;
+    return group == 1 ||
+           (cz_family_shards(view, family) % group == 0 &&
+            cz_outline_check(
+                scratch, view,
+                &view->stages[cz_rule_stages_find(view, number).whole], shape,
+                group, &outline) == CZ_OUTLINE_OK);
+}
+
+static bool all_can(cz_arena *scratch, const cz_plan_view *view, int64_t group)
+{
+    for (int f = 0; f < view->n_families; f++)
+        if (cz_share_is_gathered(view, f) &&
+            !cz_share_can(scratch, view, f, group))
+            return false;
+    return true;
+}
+
+/* Ranks that shard some matrix, at most. */
+static int64_t most_shards(const cz_plan_view *view)
+{
+    int64_t most = 1;
+    for (int f = 0; f < view->n_families; f++)
+        if (cz_share_is_gathered(view, f) && cz_family_shards(view, f) > most)
+            most = cz_family_shards(view, f);
+    return most;
+}
+
+void cz_share_note(cz_arena *scratch, const cz_plan_view *view, int64_t group,
+                   cz_diags *diags)
+{
+    const int64_t most = most_shards(view);
+    int64_t fewer = group <= most ? group - 1 : most;
+    while (fewer > 1 && !all_can(scratch, view, fewer))
+        fewer--;
+    if (fewer > 1)
+        cz_diag_note(diags, (cz_span){0},
+                     "%" PRId64 " ranks can share each matrix: `-D "
+                     "tp_strategy=gram -D tp_group=%" PRId64 "`",
+                     fewer, fewer);
+    else
+        cz_diag_note(diags, (cz_span){0},
+                     "no fewer ranks can share them all; owners can compute "
+                     "them: `-D tp_strategy=owner`");
+}

@@ -1,0 +1,162 @@
+/* Which ranks are a row, and whether sharing is worth it. */
+#include "passes/share/internal.h"
+
+#include <string.h>
+
+/* Exchanges are simulated as if they slowed no product down: sharing has to
+ * gain more than so many hundredths of the time, and more bytes on the wire
+ * than the first of wire_more so many. */
+enum { WORTH = 10, BYTES_WORTH = 12 };
+
+/* Bytes on the wire that sharing may add: so many hundredths of all that owners
+ * alone send, gradients and parameters included; the first that will do. */
+static const int wire_more[] = {5, 6, 7, 8, 10};
+enum { N_WIRE_MORE = sizeof wire_more / sizeof *wire_more };
+
+/* ---- plans ---- */
+
+/* Owners alone, by the same simulation. */
+static cz_subgroup_plan solve_owners(const cz_place_sharer *s)
+{
+    cz_subgroup_class *classes =
+        CZ_NEW(s->arena, cz_subgroup_class, s->n_classes);
+    memcpy(classes, s->classes, (size_t)s->n_classes * sizeof *classes);
+    for (int c = 0; c < s->n_classes; c++) {
+        int n = 0;
+        while (n < classes[c].n_ways && classes[c].ways[n].g == 1)
+            n++;
+        classes[c].n_ways = n;
+    }
+    return cz_place_solve_rows(s, classes, INT64_MAX, CZ_ROWS_AS_DEALT);
+}
+
+/* Whether a plan takes less time than another by so many hundredths of it. */
+static bool is_worth(const cz_subgroup_plan *plan,
+                     const cz_subgroup_plan *other, int hundredths)
+{
+    return plan->is_feasible &&
+           (!other->is_feasible ||
+            plan->time_ps <=
+                other->time_ps - other->time_ps / 100 * hundredths);
+}
+
+/* With few bytes on the wire, and with as many more as are worth it where sums
+ * travel within a node, whose links have time to spare. */
+static cz_subgroup_plan solve_light(const cz_place_sharer *s)
+{
+    const cz_subgroup_plan any =
+        cz_place_solve_rows(s, s->classes, INT64_MAX, CZ_ROWS_AS_DEALT);
+    if (any.wire_bytes <= cz_place_wire_cap(s, wire_more[0]))
+        return any;
+    for (int i = 0; i < N_WIRE_MORE; i++) {
+        const cz_subgroup_plan light = cz_place_solve_rows(
+            s, s->classes, cz_place_wire_cap(s, wire_more[i]),
+            CZ_ROWS_AS_DEALT);
+        if (s->width > s->n_near || !is_worth(&any, &light, BYTES_WORTH))
+            return light;
+    }
+    return any;
+}
+
+/* Beyond the most that matrices may send, rows may have others. */
+static cz_subgroup_plan solve_shared(const cz_place_sharer *s)
+{
+    const cz_subgroup_plan light = solve_light(s);
+    const int64_t most = cz_place_wire_most(s);
+    return light.wire_bytes <= most
+               ? light
+               : cz_place_solve_rows(s, s->classes, most, CZ_ROWS_REDEALT);
+}
+
+/* ---- rows ---- */
+
+/* Matrices that are gathered; 0 where there are others, which have no place in
+ * a row. */
+static int count_gathered(const cz_place_sharer *s, int *family)
+{
+    const cz_solve_problem *problem = &s->domain->problem;
+    int n = 0;
+    for (int i = 0; i < problem->n_items; i++) {
+        const int of = s->view->params[s->domain->params[i]].family;
+        if (!cz_family_is_owned(s->view, of))
+            continue;
+        if (!cz_place_is_gathered(s, of))
+            return 0;
+        *family = of;
+        n++;
+    }
+    return n;
+}
+
+/* Rows whose ranks can share by two, by four, ... */
+static bool is_width(int n)
+{
+    return n % 2 == 0 && n <= CZ_SUBGROUP_MAX_WIDTH;
+}
+
+/* The most coordinates that divide all of them to blocks that lie in one node
+ * each. */
+static int count_near(const cz_place_sharer *s, const cz_ints *axes)
+{
+    const int n = (int)cz_view_extent(s->view, axes);
+    int most = 1;
+    for (int size = 2; size <= n; size++)
+        if (n % size == 0 &&
+            cz_machine_link_over(s->machine, s->view, axes,
+                                 (cz_block){size, 1}) == CZ_LINK_NODE)
+            most = size;
+    return most;
+}
+
+/* The widest row that n ranks are made of and as large a power of two divides.
+ */
+static int widest_row(int n)
+{
+    const int twos = n & -n;
+    int width = twos < CZ_SUBGROUP_MAX_WIDTH ? twos : CZ_SUBGROUP_MAX_WIDTH;
+    for (int odd = 3; odd * twos <= CZ_SUBGROUP_MAX_WIDTH; odd += 2)
+        if (n / twos % odd == 0)
+            width = odd * twos;
+    return width;
+}
+
+/* Rows are the ranks of a node that shard a matrix, so that sums stay there,
+ * but where fewer matrices than nodes would leave some idle: then all ranks
+ * that shard it.  False: there are no such rows. */
+static bool choose_rows(cz_place_sharer *s)
+{
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_solve_problem *problem = &s->domain->problem;
+    int family;
+    const int n = count_gathered(s, &family);
+    if (n == 0)
+        return false;
+    const cz_ints axes = cz_view_shard_axes(s->view, family, storage);
+    s->n_near = count_near(s, &axes);
+    s->width = widest_row(s->n_near);
+    s->n_rows = problem->n_ranks * (problem->n_hosts / s->width);
+    if (is_width(problem->n_hosts) && (!is_width(s->width) || n < s->n_rows)) {
+        s->width = problem->n_hosts;
+        s->n_rows = problem->n_ranks;
+    }
+    return is_width(s->width);
+}
+
+/* ---- the whole ---- */
+
+bool cz_place_share(cz_arena *arena, const cz_plan_view *view,
+                    const cz_machine *machine, cz_place_domain *domain,
+                    int64_t alone, cz_place_shared *out)
+{
+    cz_place_sharer s = {.arena = arena,
+                         .view = view,
+                         .machine = machine,
+                         .domain = domain,
+                         .state_bytes = alone};
+    if (!choose_rows(&s) || !cz_place_list_classes(&s))
+        return false;
+    const cz_subgroup_plan owners = solve_owners(&s);
+    const cz_subgroup_plan shared = solve_shared(&s);
+    return is_worth(&shared, &owners, WORTH) &&
+           cz_place_put_back(&s, &shared, out);
+}

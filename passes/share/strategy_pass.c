@@ -1,0 +1,101 @@
+/* Pass: the strategy of every sharded matrix, as the schedule asks for it.
+ *
+ * requires: owners
+ * provides: with "gram" groups of ranks that share matrices, each the block of
+ *           its owner; else groups stay as placement chose them
+ * breaks:   nothing */
+#include "dsl/plan/build/build.h"
+#include "passes/cost/ways.h"
+#include "passes/grid/owned.h"
+#include "passes/passes.h"
+#include "passes/share/group.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Ranks that share each matrix of a family: what was asked for, or all that
+ * shard it.  0 after reporting. */
+static int64_t group_of(cz_arena *arena, const cz_plan_view *view, int family,
+                        cz_diags *diags)
+{
+    const int64_t n_shards = cz_family_shards(view, family);
+    const int64_t asked = view->policy->tp_group;
+
+    if (asked == 0 || !cz_family_is_owned(view, family) || n_shards == 1)
+        return cz_family_is_owned(view, family) ? n_shards : 1;
+    if (n_shards % asked == 0)
+        return asked;
+    cz_diag_error(diags, CZ_INFEASIBLE, (cz_span){0},
+                  "'%s' is sharded over %" PRId64
+                  " ranks, which make no groups of %" PRId64,
+                  view->families[family].fact->pattern, n_shards, asked);
+    cz_share_note(arena, view, asked, diags);
+    return 0;
+}
+
+/* A plan without a machine has no nodes. */
+static bool is_near(cz_arena *arena, const cz_plan_view *view, int family)
+{
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_ints axes = cz_view_shard_axes(view, family, storage);
+    cz_machine machine;
+    return !cz_machine_of(arena, view, &machine) ||
+           cz_machine_link_over(&machine, view, &axes, (cz_block){0, 0}) ==
+               CZ_LINK_NODE;
+}
+
+/* Owners become the first of their block. */
+static void write_family(cz_ir *ir, cz_arena *arena, const cz_plan_view *view,
+                         int number, int64_t group)
+{
+    const cz_view_family *family = &view->families[number];
+    const int n = family->n_params;
+    const cz_block block = {
+        group, cz_ways_stride(cz_family_shards(view, number),
+                              is_near(arena, view, number), group)};
+    int64_t *split = CZ_NEW(arena, int64_t, n);
+    int64_t *shard = CZ_NEW(arena, int64_t, n);
+    int64_t *groups = CZ_NEW(arena, int64_t, n);
+    int64_t *strides = CZ_NEW(arena, int64_t, n);
+
+    for (int i = 0; i < n; i++) {
+        const cz_view_param *param = &view->params[family->first_param + i];
+        const bool is_shared = param->shard_owner >= 0;
+        split[i] = param->split_owner;
+        shard[i] = is_shared ? cz_block_first(block, param->shard_owner)
+                             : param->shard_owner;
+        groups[i] = is_shared ? group : 1;
+        strides[i] = is_shared && group > 1 ? block.stride : 1;
+    }
+    cz_ir_add_assign(ir, &(cz_fact_assign){family->fact->sym_name,
+                                           {split, n},
+                                           {shard, n},
+                                           {groups, n},
+                                           {strides, n}});
+}
+
+static bool choose(cz_ir *ir, cz_arena *arena, cz_diags *diags)
+{
+    const cz_plan_view *view = cz_plan_view_build(arena, ir, diags);
+    bool ok = view != NULL;
+
+    if (!view || strcmp(view->policy->tp_strategy, "gram") != 0)
+        return ok;
+    cz_ir_remove(ir, CZ_FACT_assign);
+    for (int f = 0; ok && f < view->n_families; f++) {
+        const int64_t group = group_of(arena, view, f, diags);
+        ok = group > 0;
+        write_family(ir, arena, view, f, group > 0 ? group : 1);
+    }
+    return ok;
+}
+
+bool cz_strategy_pass(cz_ir *ir, cz_diags *diags)
+{
+    cz_arena arena;
+
+    cz_arena_init(&arena);
+    const bool ok = choose(ir, &arena, diags);
+    cz_arena_fini(&arena);
+    return ok;
+}

@@ -1,0 +1,343 @@
+/* Descent over orders of a list: an operation that is drawn goes to a place
+ * that is drawn, and takes what it waits for, or what waits for it, along; what
+ * is no worse is kept. */
+#include "passes/solve/order.h"
+
+#include "dsl/base/arithmetic.h"
+#include "passes/solve/deal.h"
+#include "passes/timeline/fold.h"
+
+#include <string.h>
+
+/* Half of all moves are by at most so many places. */
+enum { NEAR = 8 };
+
+enum { TRIES_OF_PAIR = 2 };
+
+typedef struct cost {
+    int64_t makespan, groups_end;
+} cost;
+
+/* Who waits for an operation, in `dependents`. */
+typedef struct dependents {
+    int first, n;
+} dependents;
+
+typedef struct search {
+    cz_arena *arena;
+    const cz_pipeline_order_problem *problem;
+    int n_ops, n_ranks;
+    cz_folded_list folded;
+    dependents *behind; /* [ops] */
+    int *dependents;
+    /* [ops] Numbers of the list, before the last move too. */
+    int *order, *before;
+    bool *is_marked;  /* [ops] while one is moved */
+    int64_t *end;     /* [op][rank], of the folded list */
+    int64_t *free_at; /* [stream][rank] */
+    int *size;        /* [groups] operations */
+    int *n_left;      /* [groups] of them, while groups are counted */
+    uint64_t random;
+} search;
+
+/* ---- operations ---- */
+
+static void find_dependents(search *s)
+{
+    const cz_pipeline_list *list = s->problem->list;
+    int n = 0;
+    for (int o = 0; o < s->n_ops; o++)
+        for (int w = 0; w < list->ops[o].n_waits; w++)
+            s->behind[list->ops[o].waits[w]].n++;
+    for (int o = 0; o < s->n_ops; o++) {
+        s->behind[o].first = n;
+        n += s->behind[o].n;
+        s->behind[o].n = 0;
+    }
+    s->dependents = CZ_NEW(s->arena, int, n + 1);
+    for (int o = 0; o < s->n_ops; o++)
+        for (int w = 0; w < list->ops[o].n_waits; w++) {
+            dependents *behind = &s->behind[list->ops[o].waits[w]];
+            s->dependents[behind->first + behind->n++] = o;
+        }
+}
+
+/* ---- time ---- */
+
+static int64_t ready_at(const search *s, const cz_pipeline_op *op,
+                        const cz_folded_op *w, int rank)
+{
+    int64_t start = s->free_at[(int)w->stream * s->n_ranks + rank];
+    for (int i = 0; i < op->n_waits; i++)
+        start = cz_solve_max(start,
+                             s->end[(int64_t)op->waits[i] * s->n_ranks + rank]);
+    return start;
+}
+
+static void finish_at(search *s, int number, const cz_folded_op *w, int i,
+                      int64_t start)
+{
+    const int rank = w->ranks[i];
+    const int64_t end = cz_solve_end(start, w->ps[i]);
+    s->end[(int64_t)number * s->n_ranks + rank] = end;
+    s->free_at[(int)w->stream * s->n_ranks + rank] = end;
+}
+
+static void run_joint(search *s, int number, const cz_pipeline_op *op,
+                      const cz_folded_op *w)
+{
+    for (int c = 0, i = 0; c < w->n_comms; c++) {
+        int64_t start = 0;
+        for (int k = i; k < w->ends[c]; k++)
+            start = cz_solve_max(start, ready_at(s, op, w, w->ranks[k]));
+        for (; i < w->ends[c]; i++)
+            finish_at(s, number, w, i, start);
+    }
+}
+
+static void run(search *s, int number)
+{
+    const cz_pipeline_op *op = &s->problem->list->ops[number];
+    const cz_folded_op *w = &s->folded.ops[number];
+    if (op->is_joint) {
+        run_joint(s, number, op, w);
+        return;
+    }
+    for (int i = 0; i < w->n; i++)
+        finish_at(s, number, w, i, ready_at(s, op, w, w->ranks[i]));
+}
+
+static int64_t last_end(const search *s, int number)
+{
+    const cz_folded_op *w = &s->folded.ops[number];
+    int64_t last = 0;
+    for (int i = 0; i < w->n; i++)
+        last = cz_solve_max(last,
+                            s->end[(int64_t)number * s->n_ranks + w->ranks[i]]);
+    return last;
+}
+
+static cost cost_of(search *s)
+{
+    const cz_pipeline_list *list = s->problem->list;
+    cost sum = {0, 0};
+    memset(s->free_at, 0,
+           (size_t)CZ_PIPELINE_N_STREAMS * (size_t)s->n_ranks *
+               sizeof *s->free_at);
+    for (int i = 0; i < s->n_ops; i++)
+        run(s, s->order[i]);
+    for (int o = 0; o < s->n_ops; o++) {
+        const int64_t end = last_end(s, o);
+        sum.makespan = cz_solve_max(sum.makespan, end);
+        if (list->ops[o].of >= 0)
+            sum.groups_end = cz_solve_max(sum.groups_end, end);
+    }
+    return sum;
+}
+
+static bool is_more(cost a, cost b)
+{
+    return a.makespan + a.groups_end > b.makespan + b.groups_end;
+}
+
+/* ---- moves ---- */
+
+static int draw(search *s, int n)
+{
+    return (int)(cz_deal_random(&s->random) % (uint64_t)n);
+}
+
+/* Where an operation is to go. */
+static int draw_place(search *s, int from)
+{
+    int low = s->problem->first_moved, high = s->problem->end_moved - 1;
+    if (draw(s, 2) == 0) {
+        low = low < from - NEAR ? from - NEAR : low;
+        high = high > from + NEAR ? from + NEAR : high;
+    }
+    return low + draw(s, high - low + 1);
+}
+
+static bool waits_for_marked(const search *s, int number)
+{
+    const cz_pipeline_op *op = &s->problem->list->ops[number];
+    bool any = false;
+    for (int i = 0; i < op->n_waits; i++)
+        any |= s->is_marked[op->waits[i]];
+    return any;
+}
+
+static bool is_waited_for(const search *s, int number)
+{
+    const dependents behind = s->behind[number];
+    bool any = false;
+    for (int i = 0; i < behind.n; i++)
+        any |= s->is_marked[s->dependents[behind.first + i]];
+    return any;
+}
+
+/* Of the places from the one to the other what is marked, or is not. */
+static int append(search *s, int low, int high, bool marked, int at)
+{
+    for (int i = low; i <= high; i++)
+        if (s->is_marked[s->before[i]] == marked)
+            s->order[at++] = s->before[i];
+    return at;
+}
+
+/* Moves the operation at `from` to `to`, and what it waits for, or what waits
+ * for it, along. */
+static void move(search *s, int from, int to)
+{
+    const bool is_back = to < from;
+    const int low = is_back ? to : from, high = is_back ? from : to;
+    memcpy(s->before, s->order, (size_t)s->n_ops * sizeof(int));
+    s->is_marked[s->order[from]] = true;
+    for (int i = 1; i <= high - low; i++) {
+        const int number = s->order[is_back ? from - i : from + i];
+        s->is_marked[number] =
+            is_back ? is_waited_for(s, number) : waits_for_marked(s, number);
+    }
+    append(s, low, high, !is_back, append(s, low, high, is_back, low));
+    for (int i = low; i <= high; i++)
+        s->is_marked[s->order[i]] = false;
+}
+
+static int most_open(search *s)
+{
+    const cz_pipeline_list *list = s->problem->list;
+    int n = 0, most = 0;
+    memcpy(s->n_left, s->size, (size_t)s->problem->n_groups * sizeof(int));
+    for (int i = 0; i < s->n_ops; i++) {
+        const int of = list->ops[s->order[i]].of;
+        if (of < 0)
+            continue;
+        n += s->n_left[of] == s->size[of];
+        most = n > most ? n : most;
+        n -= --s->n_left[of] == 0;
+    }
+    return most;
+}
+
+/* ---- all ---- */
+
+static search make(cz_arena *arena, const cz_pipeline_order_problem *problem)
+{
+    const cz_pipeline_list *list = problem->list;
+    search s = {.arena = arena,
+                .problem = problem,
+                .n_ops = list->n_ops,
+                .folded = cz_pipeline_fold(arena, list, problem->comms),
+                .behind = CZ_NEW(arena, dependents, list->n_ops + 1),
+                .order = CZ_NEW(arena, int, list->n_ops + 1),
+                .before = CZ_NEW(arena, int, list->n_ops + 1),
+                .is_marked = CZ_NEW(arena, bool, list->n_ops + 1),
+                .n_left = CZ_NEW(arena, int, problem->n_groups + 1),
+                .size = CZ_NEW(arena, int, problem->n_groups + 1)};
+    s.n_ranks = s.folded.n_ranks;
+    s.end = CZ_NEW(arena, int64_t, (int64_t)list->n_ops * s.n_ranks + 1);
+    s.free_at = CZ_NEW(arena, int64_t, CZ_PIPELINE_N_STREAMS * s.n_ranks);
+    for (int o = 0; o < list->n_ops; o++) {
+        s.order[o] = o;
+        if (list->ops[o].of >= 0)
+            s.size[list->ops[o].of]++;
+    }
+    find_dependents(&s);
+    return s;
+}
+
+/* How many orders may be tried: more than a few for each pair of operations
+ * gain little. */
+static int64_t count_tries(const search *s)
+{
+    const cz_pipeline_order_problem *problem = s->problem;
+    const int64_t n_moved = problem->end_moved - problem->first_moved;
+    int64_t each = s->n_ops;
+    for (int o = 0; o < s->n_ops; o++)
+        each +=
+            (int64_t)s->folded.ops[o].n * (1 + problem->list->ops[o].n_waits);
+    return n_moved > 1 ? cz_solve_min(problem->effort / each,
+                                      n_moved * n_moved * TRIES_OF_PAIR)
+                       : 0;
+}
+
+/* Whether a move is kept; false: it is taken back. */
+static bool try_move(search *s, int open, cost *least)
+{
+    const cz_pipeline_order_problem *problem = s->problem;
+    const int from = problem->first_moved +
+                     draw(s, problem->end_moved - problem->first_moved);
+    move(s, from, draw_place(s, from));
+    if (most_open(s) <= open) {
+        const cost found = cost_of(s);
+        if (!is_more(found, *least)) {
+            *least = found;
+            return true;
+        }
+    }
+    memcpy(s->order, s->before, (size_t)s->n_ops * sizeof(int));
+    return false;
+}
+
+/* ---- what still runs ---- */
+
+/* [places][ranks] the latest end of what stands there and before. */
+static int64_t *latest_ends(cz_arena *arena, const search *s)
+{
+    int64_t *latest =
+        CZ_NEW(arena, int64_t, (int64_t)s->n_ops * s->n_ranks + 1);
+    for (int place = 0; place < s->n_ops; place++)
+        for (int rank = 0; rank < s->n_ranks; rank++) {
+            const int64_t at = (int64_t)place * s->n_ranks + rank;
+            const int64_t end =
+                s->end[(int64_t)s->order[place] * s->n_ranks + rank];
+            latest[at] =
+                place > 0 ? cz_solve_max(latest[at - s->n_ranks], end) : end;
+        }
+    return latest;
+}
+
+/* The first place before `place` that still runs when that starts. */
+static int since_of(const search *s, const int64_t *latest, int place)
+{
+    const cz_folded_op *op = &s->folded.ops[s->order[place]];
+    int since = place;
+    for (int i = 0; i < op->n; i++) {
+        const int rank = op->ranks[i];
+        const int64_t start =
+            s->end[(int64_t)s->order[place] * s->n_ranks + rank] - op->ps[i];
+        int low = 0;
+        while (low < since) {
+            const int middle = low + (since - low) / 2;
+            if (latest[(int64_t)middle * s->n_ranks + rank] > start)
+                since = middle;
+            else
+                low = middle + 1;
+        }
+    }
+    return since;
+}
+
+cz_pipeline_order
+cz_pipeline_find_order(cz_arena *arena,
+                       const cz_pipeline_order_problem *problem)
+{
+    const int n_ops = problem->list->n_ops;
+    int *order = CZ_NEW(arena, int, n_ops + 1);
+    int *since = CZ_NEW(arena, int, n_ops + 1);
+    cz_arena scratch;
+    cz_arena_init(&scratch);
+    search s = make(&scratch, problem);
+    cost least = cost_of(&s);
+    const int open = most_open(&s);
+    for (int64_t left = count_tries(&s); left > 0; left--)
+        try_move(&s, open, &least);
+    least = cost_of(&s);
+    const int64_t *latest = latest_ends(&scratch, &s);
+    for (int i = 0; i < n_ops; i++) {
+        order[i] = s.order[i];
+        since[i] = since_of(&s, latest, i);
+    }
+    cz_arena_fini(&scratch);
+    return (cz_pipeline_order){least.makespan, least.groups_end, order, since};
+}

@@ -1,0 +1,333 @@
+/* Water-filling of what is divisible, bucket by bucket. */
+#include "passes/solve/search/place.h"
+
+#include "dsl/base/checked.h"
+#include "dsl/base/arithmetic.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* A bucket with less than this part of what a rank has on the mean, in time
+ * and in bytes, is not cut. */
+enum { LITTLE = 4096 };
+
+/* All ranks, and the bucket that is being filled. */
+typedef struct filler {
+    const cz_solve_problem *problem;
+    int64_t *load_ps, *state; /* [n_ranks] so far; load of the fullest host */
+    int64_t state_cap;
+    int64_t little_ps, little_bytes; /* not worth a cut */
+    int64_t *elements;               /* [n_ranks] whole ones of the bucket */
+    int64_t length, ps, bytes;       /* of all that is divisible in it */
+    int64_t *caps;                   /* [n_ranks] */
+    int64_t *spared;                 /* [n_ranks] amounts that cut less */
+    const int64_t *heights;          /* [n_ranks] what is evened out, and */
+    int64_t rise;                    /* what all of it adds to that */
+} filler;
+
+/* Whole items of a bucket by rank; length, time and bytes of the others. */
+static void look_at(filler *f, const int *slot_of, int bucket)
+{
+    const cz_solve_problem *problem = f->problem;
+    for (int r = 0; r < problem->n_ranks; r++)
+        f->elements[r] = 0;
+    f->length = f->ps = f->bytes = 0;
+    for (int i = problem->bucket_start[bucket];
+         i < problem->bucket_start[bucket + 1]; i++) {
+        const cz_solve_class *c = &problem->classes[problem->class_of[i]];
+        const int64_t n = cz_round_up(c->elements, problem->align);
+        if (slot_of[i] >= 0) {
+            f->elements[slot_of[i] / problem->n_hosts] += n;
+            continue;
+        }
+        f->length += n;
+        f->ps += c->cost_ps;
+        f->bytes += c->state_bytes;
+    }
+}
+
+/* What fits a rank below a level of heights, aligned, at most its cap. */
+static int64_t below(const filler *f, int rank, int64_t level)
+{
+    const int64_t room = level - f->heights[rank];
+    if (room <= 0)
+        return 0;
+    if (room >= f->rise)
+        return f->caps[rank];
+    const int64_t align = f->problem->align;
+    return cz_solve_min(f->caps[rank], cz_solve_part(f->length, room, f->rise) /
+                                           align * align);
+}
+
+static int64_t all_below(const filler *f, int64_t level)
+{
+    int64_t sum = 0;
+    for (int r = 0; r < f->problem->n_ranks; r++)
+        sum += below(f, r, level);
+    return sum;
+}
+
+/* The least level with room for all of it. */
+static int64_t find_level(const filler *f)
+{
+    int64_t low = INT64_MAX, high = 0;
+    for (int r = 0; r < f->problem->n_ranks; r++) {
+        low = cz_solve_min(low, f->heights[r]);
+        high = cz_solve_max(high, f->heights[r] + f->rise);
+    }
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (all_below(f, middle) >= f->length)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static void measure_by(filler *f, const int64_t *heights, int64_t rise)
+{
+    f->heights = rise > 0 ? heights : f->elements;
+    f->rise = rise > 0 ? rise : f->length;
+}
+
+/* Caps of a rank's part: what it should have of the bucket, at least the level
+ * that all together need; then its state. */
+static void find_caps(filler *f, int64_t most, bool has_most)
+{
+    const int n_ranks = f->problem->n_ranks;
+    for (int r = 0; r < n_ranks; r++)
+        f->caps[r] = f->length;
+    if (has_most) {
+        measure_by(f, f->elements, f->length);
+        const int64_t level =
+            cz_round_up(cz_solve_max(find_level(f), most), f->problem->align);
+        for (int r = 0; r < n_ranks; r++)
+            f->caps[r] = cz_solve_min(f->length,
+                                      cz_solve_max(0, level - f->elements[r]));
+    }
+    if (f->state_cap == INT64_MAX || f->bytes == 0)
+        return;
+    measure_by(f, f->state, f->bytes);
+    const int64_t level = cz_solve_max(f->state_cap, find_level(f));
+    for (int r = 0; r < n_ranks; r++)
+        f->caps[r] = below(f, r, level);
+}
+
+/* What is below the level, and of the last step as much as is left. */
+static void pour(const filler *f, int64_t *amounts)
+{
+    const int64_t level = find_level(f);
+    int64_t left = f->length;
+    for (int r = 0; r < f->problem->n_ranks; r++) {
+        amounts[r] = below(f, r, level - 1);
+        left -= amounts[r];
+    }
+    for (int r = 0; r < f->problem->n_ranks; r++) {
+        const int64_t n = cz_solve_min(left, below(f, r, level) - amounts[r]);
+        amounts[r] += n;
+        left -= n;
+    }
+    assert(left == 0);
+}
+
+/* So little that one rank may have it all: that with least of the bucket, and
+ * of these the least loaded. */
+static void give_whole(const filler *f, int64_t *amounts)
+{
+    int best = 0;
+    for (int r = 1; r < f->problem->n_ranks; r++)
+        if (f->elements[r] < f->elements[best] ||
+            (f->elements[r] == f->elements[best] &&
+             f->load_ps[r] < f->load_ps[best]))
+            best = r;
+    amounts[best] = f->length;
+}
+
+static int64_t measure_of(const cz_solve_class *c, bool by_state)
+{
+    return by_state ? c->state_bytes : c->cost_ps;
+}
+
+/* Amounts were poured as if all of the bucket were equally dense.  Moves each
+ * rank's end to where its part of the measure ends: parameters lie one behind
+ * the other, in gradient order. */
+static void stretch(const filler *f, const int *slot_of, int bucket,
+                    bool by_state, int64_t *amounts)
+{
+    const cz_solve_problem *problem = f->problem;
+    const int64_t all = by_state ? f->bytes : f->ps;
+    int item = problem->bucket_start[bucket];
+    int64_t poured = 0, cut = 0, begin = 0, before = 0;
+    for (int r = 0; r < problem->n_ranks; r++) {
+        poured += amounts[r];
+        const int64_t want = cz_solve_part(all, poured, f->length);
+        int64_t end = begin;
+        for (; item < problem->bucket_start[bucket + 1]; item++) {
+            const cz_solve_class *c =
+                &problem->classes[problem->class_of[item]];
+            const int64_t n = cz_round_up(c->elements, problem->align);
+            const int64_t weight = measure_of(c, by_state);
+            if (slot_of[item] >= 0)
+                continue;
+            if (before + weight > want) {
+                end = begin + cz_solve_part(n, want - before, weight) /
+                                  problem->align * problem->align;
+                break;
+            }
+            before += weight;
+            begin += n;
+            end = begin;
+        }
+        end = r == problem->n_ranks - 1 ? f->length : end;
+        amounts[r] = cz_solve_max(0, end - cut);
+        cut += amounts[r];
+    }
+}
+
+/* Whether all of a bucket is as dense, but for a thousandth. */
+static bool is_even(const filler *f, const int *slot_of, int bucket,
+                    bool by_state)
+{
+    const cz_solve_problem *problem = f->problem;
+    const int64_t all = by_state ? f->bytes : f->ps;
+    for (int i = problem->bucket_start[bucket];
+         i < problem->bucket_start[bucket + 1]; i++) {
+        const cz_solve_class *c = &problem->classes[problem->class_of[i]];
+        const int64_t weight = measure_of(c, by_state);
+        const int64_t mean = cz_solve_part(all, c->elements, f->length);
+        if (slot_of[i] < 0 && (weight > mean + mean / 1000 + 1 ||
+                               mean > weight + weight / 1000 + 1))
+            return false;
+    }
+    return true;
+}
+
+/* A cut that falls into an item that stays whole goes to its nearer end. */
+static int64_t find_cut(const filler *f, const cz_solve_class *c, int64_t begin,
+                        int64_t cut)
+{
+    const int64_t end = begin + cz_round_up(c->elements, f->problem->align);
+    if (c->cost_ps >= f->problem->cut_ps || c->state_bytes >= f->little_bytes)
+        return cut;
+    return cut - begin < end - cut ? begin : end;
+}
+
+/* Moves the ends of ranks' parts out of items that stay whole, unless a rank
+ * then has more than its cap. */
+static void spare(const filler *f, const int *slot_of, int bucket,
+                  int64_t *amounts)
+{
+    const cz_solve_problem *problem = f->problem;
+    int item = problem->bucket_start[bucket];
+    int64_t begin = 0, cut = 0, before = 0;
+    bool fits = true;
+    for (int r = 0; r < problem->n_ranks; r++) {
+        int64_t n = 0, at;
+        cut += amounts[r];
+        for (; item < problem->bucket_start[bucket + 1]; item++, begin += n) {
+            n = slot_of[item] >= 0
+                    ? 0
+                    : cz_round_up(
+                          problem->classes[problem->class_of[item]].elements,
+                          problem->align);
+            if (begin + n > cut)
+                break;
+        }
+        at = begin < cut
+                 ? find_cut(f, &problem->classes[problem->class_of[item]],
+                            begin, cut)
+                 : cut;
+        f->spared[r] = at - before;
+        fits &= f->spared[r] <= f->caps[r];
+        before = at;
+    }
+    for (int r = 0; fits && r < problem->n_ranks; r++)
+        amounts[r] = f->spared[r];
+}
+
+static void fill_bucket(filler *f, const cz_fill *fill, const int *slot_of,
+                        int bucket, int64_t *amounts)
+{
+    const int n_ranks = f->problem->n_ranks;
+    const bool is_whole = f->ps < f->little_ps && f->bytes < f->little_bytes;
+    if (is_whole) {
+        give_whole(f, amounts);
+    } else {
+        find_caps(f, fill->most ? fill->most[bucket] : 0, fill->most != NULL);
+        if (fill->by_state)
+            measure_by(f, f->state, f->bytes);
+        else
+            measure_by(f, f->load_ps, f->ps);
+        pour(f, amounts);
+    }
+    for (int r = 0; r < n_ranks; r++) {
+        f->load_ps[r] += cz_solve_part(f->ps, amounts[r], f->length);
+        f->state[r] += cz_solve_part(f->bytes, amounts[r], f->length);
+    }
+    if (!is_even(f, slot_of, bucket, fill->by_state))
+        stretch(f, slot_of, bucket, fill->by_state, amounts);
+    if (!is_whole && f->problem->cut_ps > 0)
+        spare(f, slot_of, bucket, amounts);
+}
+
+/* Loads and states of what is whole. */
+static void begin(filler *f, cz_arena *scratch, const int *slot_of)
+{
+    cz_counts counts = cz_counts_make(scratch, f->problem, false);
+    const int hosts = f->problem->n_hosts;
+    for (int i = 0; i < f->problem->n_items; i++)
+        if (slot_of[i] >= 0)
+            cz_counts_put(&counts, 0, slot_of[i],
+                          counts.kind_of[f->problem->class_of[i]], 1);
+    f->state = counts.state;
+    f->state_cap = counts.state_cap;
+    f->load_ps = CZ_NEW(scratch, int64_t, f->problem->n_ranks);
+    for (int s = 0; s < counts.n_slots; s++)
+        f->load_ps[s / hosts] =
+            cz_solve_max(f->load_ps[s / hosts], counts.load_ps[s]);
+    for (int r = 0; r < f->problem->n_ranks; r++)
+        f->little_bytes += f->state[r] / f->problem->n_ranks;
+    f->little_bytes /= LITTLE;
+    f->little_ps = counts.goal_ps / LITTLE;
+    f->elements = CZ_NEW(scratch, int64_t, f->problem->n_ranks);
+    f->caps = CZ_NEW(scratch, int64_t, f->problem->n_ranks);
+    f->spared = CZ_NEW(scratch, int64_t, f->problem->n_ranks);
+}
+
+typedef struct sized {
+    int64_t length;
+    int bucket;
+} sized;
+
+static int by_length(const void *left, const void *right)
+{
+    const sized *a = left, *b = right;
+    if (a->length != b->length)
+        return a->length < b->length ? -1 : 1;
+    return (a->bucket > b->bucket) - (a->bucket < b->bucket);
+}
+
+/* Buckets with little to fill first: what is most levels the others out. */
+void cz_place_fill(cz_arena *scratch, const cz_solve_problem *problem,
+                   const int *slot_of, const cz_fill *fill, int64_t *amounts)
+{
+    filler f = {.problem = problem};
+    sized *order = CZ_NEW(scratch, sized, problem->n_buckets + 1);
+    begin(&f, scratch, slot_of);
+    for (int b = 0; b < problem->n_buckets; b++) {
+        look_at(&f, slot_of, b);
+        order[b] = (sized){f.length, b};
+    }
+    qsort(order, (size_t)problem->n_buckets, sizeof *order, by_length);
+    for (int i = 0; i < problem->n_buckets; i++) {
+        const int b = order[i].bucket;
+        int64_t *row = amounts + (size_t)b * (size_t)problem->n_ranks;
+        for (int r = 0; r < problem->n_ranks; r++)
+            row[r] = 0;
+        if (order[i].length == 0)
+            continue;
+        look_at(&f, slot_of, b);
+        fill_bucket(&f, fill, slot_of, b, row);
+    }
+}

@@ -1,0 +1,149 @@
+/* Plans where we choose the order. */
+#include "passes/solve/choice.h"
+
+#include "dsl/base/arithmetic.h"
+#include "passes/solve/bound/bound.h"
+#include "passes/solve/search/place.h"
+
+enum {
+    SMALL = 1 << 14,      /* items times slots: above, less is tried */
+    SMALL_WORK = 1 << 19, /* deals that a local search looks at */
+    LARGE_WORK = 1 << 17,
+    SWAP_WORK = 1 << 21,     /* and swaps between buckets */
+    MAX_BY_BUCKET = 1 << 16, /* buckets times slots, for methods by bucket */
+    CLOSE = 1024 /* of large problems, a plan is good enough that is within
+                  * this part of the bound */
+};
+
+/* Elements of each bucket that a rank should have: what is least possible,
+ * and a part, a shift to the right, more. */
+static int64_t *shares(cz_arena *arena, const cz_solve_problem *problem,
+                       int shift)
+{
+    int64_t *most = CZ_NEW(arena, int64_t, problem->n_buckets + 1);
+    for (int b = 0; b < problem->n_buckets; b++) {
+        most[b] = cz_solve_least_share(problem, b);
+        most[b] += shift > 0 ? most[b] >> shift : 0;
+    }
+    return most;
+}
+
+static bool is_small(const cz_solve_problem *problem)
+{
+    return (int64_t)problem->n_items * problem->n_ranks * problem->n_hosts <=
+           SMALL;
+}
+
+static int64_t work_of(const cz_solve_problem *problem)
+{
+    return is_small(problem) ? SMALL_WORK : LARGE_WORK;
+}
+
+/* Something is divisible, and plans say where. */
+static bool is_poured(const cz_solve_problem *problem)
+{
+    if (problem->geometry != CZ_SLICES_UNEVEN)
+        return false;
+    for (int i = 0; i < problem->n_items; i++)
+        if (problem->classes[problem->class_of[i]].divisible)
+            return true;
+    return false;
+}
+
+/* These places, with what is divisible poured in each way. */
+static void offer_places(cz_arena *arena, const cz_solve_problem *problem,
+                         cz_solved *best, const int *slot_of,
+                         const int64_t *most, const char *method)
+{
+    const cz_fill fills[] = {
+        {false, NULL}, {false, most}, {true, most}, {true, NULL}};
+    int64_t *amounts =
+        CZ_NEW(arena, int64_t,
+               (size_t)problem->n_buckets * (size_t)problem->n_ranks + 1);
+    const int n = is_poured(problem) ? 4 : 1;
+    for (int f = 0; f < n; f++) {
+        cz_place_fill(arena, problem, slot_of, &fills[f], amounts);
+        const cz_solve_plan plan =
+            cz_place_plan(arena, problem, slot_of, amounts);
+        cz_choice_offer(arena, problem, best, &plan, method);
+        if (!is_small(problem) && cz_solve_excess(problem, &best->score) == 0)
+            return;
+    }
+}
+
+static void offer_counts(cz_arena *arena, const cz_solve_problem *problem,
+                         cz_solved *best, const cz_counts *counts,
+                         const int64_t *most, const char *method)
+{
+    int *slot_of = CZ_NEW(arena, int, problem->n_items + 1);
+    cz_place_items(arena, counts, slot_of);
+    if (counts->n_layers == 1 && is_small(problem))
+        cz_place_evenly(arena, problem, slot_of, SWAP_WORK);
+    offer_places(arena, problem, best, slot_of, most, method);
+}
+
+void cz_choice_offer_counts(cz_arena *arena, const cz_solve_problem *problem,
+                            cz_solved *best, const cz_counts *counts,
+                            const char *method)
+{
+    offer_counts(arena, problem, best, counts, shares(arena, problem, 0),
+                 method);
+}
+
+static bool is_good(const cz_solve_problem *problem, const cz_solved *best,
+                    int64_t goal_ps)
+{
+    return !is_small(problem) && cz_solve_excess(problem, &best->score) == 0 &&
+           best->score.max_load_ps - goal_ps <= goal_ps / CLOSE;
+}
+
+static bool is_fuller(const cz_counts *a, const cz_counts *b)
+{
+    const int64_t over = cz_counts_state_excess(a);
+    const int64_t other = cz_counts_state_excess(b);
+    return over != other ? over > other : cz_counts_max(a) > cz_counts_max(b);
+}
+
+static void try_by_bucket(cz_arena *arena, const cz_solve_problem *problem,
+                          cz_solved *best, int64_t whole_ps)
+{
+    static const int shifts[] = {0, 6, 4, 2};
+    const int64_t slots = (int64_t)problem->n_ranks * problem->n_hosts;
+    if (problem->n_buckets * slots > MAX_BY_BUCKET)
+        return;
+    for (size_t i = 0; i < sizeof shifts / sizeof *shifts; i++) {
+        cz_counts packed = cz_counts_make(arena, problem, true);
+        packed.most = shares(arena, problem, shifts[i]);
+        cz_counts_pack(arena, &packed);
+        packed.goal_ps = cz_solve_max(cz_counts_mean(&packed), whole_ps);
+        cz_counts_improve(&packed, work_of(problem));
+        offer_counts(arena, problem, best, &packed, packed.most, "by bucket");
+    }
+}
+
+void cz_solve_free(cz_arena *arena, const cz_solve_problem *problem,
+                   cz_solved *best)
+{
+    const cz_solve_bound bound = cz_solve_bound_find(arena, problem);
+    const int64_t whole_ps = cz_solve_max(bound.item_ps, bound.pigeonhole_ps);
+    const int64_t *tight = shares(arena, problem, 0);
+    cz_counts longest = cz_counts_make(arena, problem, false);
+    longest.goal_ps = cz_solve_max(longest.goal_ps, whole_ps);
+    cz_counts fitted = cz_counts_copy(arena, &longest);
+
+    cz_counts_lpt(arena, &longest);
+    cz_counts_improve(&longest, work_of(problem));
+    offer_counts(arena, problem, best, &longest, tight, "longest first");
+    if (is_good(problem, best, longest.goal_ps))
+        return;
+    cz_counts_multifit(arena, &fitted);
+    cz_counts_improve(&fitted, work_of(problem));
+    if (is_small(problem) || is_fuller(&longest, &fitted))
+        offer_counts(arena, problem, best, &fitted, tight, "multifit");
+    if (is_good(problem, best, longest.goal_ps))
+        return;
+    try_by_bucket(arena, problem, best, whole_ps);
+    if (is_poured(problem))
+        cz_choice_offer_undivided(arena, problem, best, work_of(problem));
+    cz_choice_offer_public(arena, problem, best);
+}

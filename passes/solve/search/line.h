@@ -1,0 +1,80 @@
+/* Buckets in a fixed order as rows of weights that may be cut between units,
+ * and inside some.  Private to the solvers. */
+#ifndef CZ_PASSES_SOLVE_SEARCH_LINE_H
+#define CZ_PASSES_SOLVE_SEARCH_LINE_H
+
+#include "passes/solve/problem.h"
+
+/* One parameter, with small divisible ones behind it. */
+typedef struct cz_unit {
+    int64_t weight;
+    int64_t begin, end; /* elements from the bucket's start */
+    bool divisible;
+} cz_unit;
+
+/* A place between units, or `within` elements inside a divisible one. */
+typedef struct cz_cut {
+    int unit;
+    int64_t within;
+} cz_cut;
+
+typedef struct cz_line {
+    int n_ranks, n_buckets;
+    int64_t align;
+    const int *start;            /* [n_buckets + 1] first unit of each bucket */
+    const cz_unit *units;        /* buckets one behind the other */
+    const int64_t *before;       /* [n_units + 1] sums of weights */
+    const int64_t *base;         /* [n_ranks] weight that each has besides */
+    int64_t total;               /* weight of all units and bases */
+    const int64_t *state_before; /* [n_units + 1] sums of bytes of state */
+    const int64_t *room; /* [n_ranks] bytes that each may take; NULL: any */
+} cz_line;
+
+/* What a weight is of: one of these, or several, each as so many parts of 2^40
+ * of all there is, added. */
+typedef struct cz_weigh {
+    int time, elements, state; /* from 0 to 8 */
+} cz_weigh;
+
+/* Time is of all hosts of a coordinate together. */
+cz_line cz_line_make(cz_arena *arena, const cz_solve_problem *problem,
+                     cz_weigh weigh);
+cz_cut cz_line_begin(const cz_line *line, int bucket);
+cz_cut cz_line_end(const cz_line *line, int bucket);
+/* Weight before a cut, from the first unit of all. */
+int64_t cz_line_weight(const cz_line *line, cz_cut cut);
+/* Bytes of state before a cut, from the first unit of all. */
+int64_t cz_line_state(const cz_line *line, cz_cut cut);
+/* Gives a line the room that the problem's cap on state leaves. */
+void cz_line_limit(cz_arena *arena, const cz_solve_problem *problem,
+                   cz_line *line);
+/* The last cut with at most `budget` behind `from`, and the first with at most
+ * `budget` before `to`; in the bucket. */
+cz_cut cz_line_extend(const cz_line *line, int bucket, cz_cut from,
+                      int64_t budget);
+cz_cut cz_line_retreat(const cz_line *line, int bucket, cz_cut to,
+                       int64_t budget);
+/* Elements from the bucket's start; n_ranks + 1 cuts of each bucket make a
+ * plan in the trainer's order. */
+int64_t cz_line_position(const cz_line *line, int bucket, cz_cut cut);
+cz_solve_plan cz_line_plan(cz_arena *arena, const cz_solve_problem *problem,
+                           const cz_line *line, const cz_cut *cuts);
+
+/* The largest weight of a rank. */
+int64_t cz_line_max(cz_arena *scratch, const cz_line *line, const cz_cut *cuts);
+
+/* Coordinate descent: of one bucket after the other the best cuts, the others'
+ * being given, until none helps.  One bucket alone is solved exactly, by
+ * parametric search (chains on chains: least T such that each rank in turn
+ * takes as much as fits below T).  cuts[n_buckets * (n_ranks + 1)]. */
+void cz_line_descend(cz_arena *scratch, const cz_line *line, cz_cut *cuts);
+
+/* Beam search for cuts with less than `high` on every rank, and no more state
+ * than it has room for: rank by rank all maximal shares below T, the furthest
+ * `width` of all together; T by bisection.  Exact where the beam is wide
+ * enough and there is no room to keep.  Work is bounded.  False when it finds
+ * none, and cuts are as they were. */
+bool cz_line_search(cz_arena *arena, const cz_line *line, cz_cut *cuts,
+                    int64_t high, int width, int64_t work);
+
+#endif

@@ -1,0 +1,201 @@
+/* Refinement of colours: ranks of one colour have had equal times and equal
+ * company so far; a colour that turns out to be two is parted, until none is.
+ * Colours are told apart by hashes of 64 bits. */
+#include "passes/timeline/fold.h"
+
+#include <stdlib.h>
+
+typedef struct folder {
+    cz_arena *arena;
+    const cz_pipeline_list *list;
+    const cz_pipeline_comm *comms;
+    int n_colours;
+    int *colour;     /* [n_ranks] numbered by their first ranks */
+    uint64_t *marks; /* [n_ranks] what is known of each */
+    int *starts;     /* [n_ranks + 1] of communicators in `members` */
+    int *members;    /* [n_ranks] active ranks, communicator by communicator */
+} folder;
+
+/* ---- marks ---- */
+
+static uint64_t mix(uint64_t mark, uint64_t value)
+{
+    mark = (mark ^ value) * 0x9e3779b97f4a7c15u;
+    return mark ^ mark >> 29;
+}
+
+typedef struct marked {
+    uint64_t mark;
+    int rank;
+} marked;
+
+static int by_mark(const void *left, const void *right)
+{
+    const marked *a = left, *b = right;
+    if (a->mark != b->mark)
+        return a->mark < b->mark ? -1 : 1;
+    return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* Colours from marks; false when there are no more than before. */
+static bool colour(folder *f)
+{
+    const int n = f->list->n_ranks, before = f->n_colours;
+    cz_arena scratch;
+    cz_arena_init(&scratch);
+    marked *list = CZ_NEW(&scratch, marked, n);
+    int *number = CZ_NEW(&scratch, int, n);
+    for (int r = 0; r < n; r++)
+        list[r] = (marked){f->marks[r], r};
+    qsort(list, (size_t)n, sizeof *list, by_mark);
+    for (int i = 0, first = 0; i < n; i++) {
+        first = i > 0 && list[i].mark == list[first].mark ? first : i;
+        f->colour[list[i].rank] = list[first].rank;
+    }
+    f->n_colours = 0;
+    for (int r = 0; r < n; r++) {
+        if (f->colour[r] == r)
+            number[r] = f->n_colours++;
+        f->colour[r] = number[f->colour[r]];
+        f->marks[r] = (uint64_t)f->colour[r];
+    }
+    cz_arena_fini(&scratch);
+    return f->n_colours > before;
+}
+
+/* ---- communicators ---- */
+
+static int64_t time_on(const cz_pipeline_op *op, int rank)
+{
+    return rank < op->first || rank >= op->first + op->n
+               ? -1
+               : op->ps[rank - op->first];
+}
+
+static int count_comms(const folder *f, int number)
+{
+    return f->list->ops[number].is_joint && f->comms[number].n > 0
+               ? f->comms[number].n
+               : 1;
+}
+
+static int comm_of(const folder *f, int number, int rank)
+{
+    return count_comms(f, number) > 1 ? f->comms[number].of[rank] : 0;
+}
+
+/* Active ranks of each communicator: members [starts[c - 1], starts[c]), from 0
+ * on. */
+static void list_members(folder *f, int number)
+{
+    const cz_pipeline_op *op = &f->list->ops[number];
+    const int n_comms = count_comms(f, number);
+    for (int c = 0; c <= n_comms; c++)
+        f->starts[c] = 0;
+    for (int r = op->first; r < op->first + op->n; r++)
+        if (time_on(op, r) >= 0 && comm_of(f, number, r) + 1 < n_comms)
+            f->starts[comm_of(f, number, r) + 1]++;
+    for (int c = 1; c <= n_comms; c++)
+        f->starts[c] += f->starts[c - 1];
+    for (int r = op->first; r < op->first + op->n; r++)
+        if (time_on(op, r) >= 0)
+            f->members[f->starts[comm_of(f, number, r)]++] = r;
+}
+
+static int first_member(const folder *f, int comm)
+{
+    return comm > 0 ? f->starts[comm - 1] : 0;
+}
+
+/* Each colour once; how many there are. */
+static int part_colours(const folder *f, int comm, marked *list)
+{
+    int n = 0, n_parted = 0;
+    for (int i = first_member(f, comm); i < f->starts[comm]; i++)
+        list[n++] = (marked){(uint64_t)f->colour[f->members[i]], f->members[i]};
+    qsort(list, (size_t)n, sizeof *list, by_mark);
+    for (int i = 0; i < n; i++)
+        if (i == 0 || list[i].mark != list[i - 1].mark)
+            list[n_parted++] = list[i];
+    return n_parted;
+}
+
+/* Who waits for other colours is another colour. */
+static void mark_company(folder *f, int number, marked *list)
+{
+    list_members(f, number);
+    for (int c = 0; c < count_comms(f, number); c++) {
+        const int n = part_colours(f, c, list);
+        uint64_t mark = 0;
+        for (int i = 0; i < n; i++)
+            mark = mix(mark, list[i].mark + 1);
+        for (int i = first_member(f, c); i < f->starts[c]; i++)
+            f->marks[f->members[i]] = mix(f->marks[f->members[i]], mark);
+    }
+}
+
+static void refine(folder *f)
+{
+    const int n = f->list->n_ranks;
+    marked *list = CZ_NEW(f->arena, marked, n + 1);
+    for (int o = 0; o < f->list->n_ops; o++)
+        for (int r = 0; r < n; r++)
+            f->marks[r] =
+                mix(f->marks[r], (uint64_t)time_on(&f->list->ops[o], r) + 1);
+    while (colour(f))
+        for (int o = 0; o < f->list->n_ops; o++)
+            if (f->list->ops[o].is_joint)
+                mark_company(f, o, list);
+}
+
+/* ---- the folded list ---- */
+
+/* Colours of a communicator, unless an earlier one of the operation has them:
+ * a rank of some colour is in one communicator, and all such ranks have equal
+ * company. */
+static cz_folded_op fold_op(folder *f, int number, int *seen, marked *list)
+{
+    const cz_pipeline_op *op = &f->list->ops[number];
+    const int n_comms = count_comms(f, number);
+    int *ranks = CZ_NEW(f->arena, int, f->n_colours + 1);
+    int *ends = CZ_NEW(f->arena, int, n_comms);
+    int64_t *ps = CZ_NEW(f->arena, int64_t, f->n_colours + 1);
+    cz_folded_op out = {.stream = op->stream, .is_joint = op->is_joint};
+    list_members(f, number);
+    for (int c = 0; c < n_comms; c++) {
+        const int n = part_colours(f, c, list);
+        if (n == 0 || seen[list[0].mark] == number + 1)
+            continue;
+        for (int i = 0; i < n; i++) {
+            seen[list[i].mark] = number + 1;
+            ranks[out.n] = (int)list[i].mark;
+            ps[out.n++] = time_on(op, list[i].rank);
+        }
+        ends[out.n_comms++] = out.n;
+    }
+    out.ranks = ranks;
+    out.ps = ps;
+    out.ends = ends;
+    return out;
+}
+
+cz_folded_list cz_pipeline_fold(cz_arena *arena, const cz_pipeline_list *list,
+                                const cz_pipeline_comm *comms)
+{
+    const int n = list->n_ranks;
+    folder f = {.arena = arena,
+                .list = list,
+                .comms = comms,
+                .colour = CZ_NEW(arena, int, n + 1),
+                .marks = CZ_NEW(arena, uint64_t, n + 1),
+                .starts = CZ_NEW(arena, int, n + 2),
+                .members = CZ_NEW(arena, int, n + 1)};
+    refine(&f);
+    int *seen = CZ_NEW(arena, int, f.n_colours + 1);
+    marked *scratch = CZ_NEW(arena, marked, n + 1);
+    cz_folded_list out = {f.n_colours, f.colour,
+                          CZ_NEW(arena, cz_folded_op, list->n_ops + 1)};
+    for (int o = 0; o < list->n_ops; o++)
+        out.ops[o] = fold_op(&f, o, seen, scratch);
+    return out;
+}
