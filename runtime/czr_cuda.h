@@ -6,9 +6,9 @@
 
 #include "czr.h"
 
-/* What is loaded on a device for one program; runtime/cuda/stage.h. */
+/* What is loaded on a device for one program; runtime/cuda/exec/stage.h. */
 typedef struct czr_cuda_stages czr_cuda_stages;
-/* What calls of several matrices ask for; runtime/cuda/notes.h. */
+/* What calls of several matrices ask for; runtime/cuda/exec/notes.h. */
 typedef struct czr_cuda_notes czr_cuda_notes;
 
 /* One call of a stage, as czr_call; it is gone when the call returns, but the

@@ -3,7 +3,7 @@
 #define BENCH_GPU_H
 
 #include "passes/gpu/tile_model.h"
-#include "runtime/cuda/product_kernel.h"
+#include "runtime/cuda/products/kernel.h"
 
 typedef struct gpu_cublas gpu_cublas;
 typedef struct gpu_library gpu_library;

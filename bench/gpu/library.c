@@ -1,7 +1,7 @@
 /* cuBLASLt by the runtime: stages of a program that has no more than a row
  * which says that a product is the library's. */
 #include "bench/gpu/gpu.h"
-#include "runtime/cuda/multiply.h"
+#include "runtime/cuda/products/multiply.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The engine in loop-back of one rank. */
 #include "bench/gpu/plan.h"
 
-#include "runtime/program.h"
+#include "runtime/program/program.h"
 
 static bool fails(const gpu_plan *plan, czr_status status)
 {

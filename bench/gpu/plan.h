@@ -4,7 +4,7 @@
 #define BENCH_GPU_PLAN_H
 
 #include "bench/gpu/gpu.h"
-#include "runtime/cuda/loopback.h"
+#include "runtime/cuda/world/loopback.h"
 
 #include <stdio.h>
 

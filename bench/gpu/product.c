@@ -1,6 +1,6 @@
 /* One product on the device: made, compared with cuBLAS's, timed beside it. */
 #include "bench/gpu/gpu.h"
-#include "runtime/cuda/tiles.h"
+#include "runtime/cuda/products/tiles.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* A table of plans, a process for each row. */
 #include "bench/gpu/plan.h"
 
-#include "runtime/program.h"
+#include "runtime/program/program.h"
 
 /* Seconds of a row's turns, of its steps for memory, of all of it, and of all
  * rows; a row starts where it has some left. */

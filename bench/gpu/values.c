@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "bench/gpu/gpu.h"
 
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 #include <stdlib.h>
 #include <time.h>

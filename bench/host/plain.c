@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "runtime/library.h"
+#include "runtime/math/library.h"
 
 #ifdef PLAIN_BF16
 typedef czr_bf16 real;

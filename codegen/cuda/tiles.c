@@ -2,7 +2,7 @@
  * Who asks for them chooses; here it is only known which products there are. */
 #include "codegen/cuda/tiles.h"
 
-/* What such kernels take, by runtime/cuda/multiply_tensor.c: bf16 alone, rows
+/* What such kernels take, by runtime/cuda/products/tensor.c: bf16 alone, rows
  * that begin at multiples of 16 bytes. */
 enum { ROW_ELEMENTS = 8 };
 

@@ -105,7 +105,8 @@ static bool write_files(cz_job *job, const char *folder, bool has_gpu,
     return n_written == n;
 }
 
-/* What the runtime makes of the text, by the rule of runtime/cuda/target.h. */
+/* What the runtime makes of the text, by the rule of
+ * runtime/cuda/driver/target.h. */
 static void say_targets(void)
 {
     fputs("canzona build: GPUs 8.x get machine code of sm_80, 9.0 of sm_90a, "

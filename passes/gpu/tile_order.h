@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* What an entry has room for: 20 bits of tile row, then 20 of tile column, then
- * 24 of matrix; runtime/cuda/product.cuh takes them apart. */
+ * 24 of matrix; runtime/cuda/kernels/product.cuh takes them apart. */
 enum { CZ_TILE_INDEX_BITS = 20, CZ_TILE_BATCH_BITS = 24 };
 enum { CZ_TILE_CLUSTER_MAX = 2 };
 /* A kernel counts tiles in 32 bits, and counts past the last by a grid. */

@@ -15,7 +15,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set_target_properties(cuda_${name} PROPERTIES CXX_STANDARD 17
       CXX_STANDARD_REQUIRED ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_include_directories(cuda_${name} PRIVATE ${CMAKE_SOURCE_DIR}
-      ${CMAKE_SOURCE_DIR}/runtime/cuda)
+      ${CMAKE_SOURCE_DIR}/runtime/cuda/kernels)
     target_compile_definitions(cuda_${name} PRIVATE ${ARGN})
     target_compile_options(cuda_${name} PRIVATE -O2 -Wall -Wextra -Wshadow
       -Werror -Wno-unknown-pragmas -Wno-psabi -Wno-pass-failed)

@@ -8,11 +8,11 @@
 # fake_share_addresses and NAME_kernels; tests/cuda/driver/stages_run.c does all
 # that.
 #
-# cz_double_kernels(NAME FILES...) is the same for bodies of runtime/cuda, without
+# cz_double_kernels(NAME FILES...) is the same for bodies of runtime/cuda/kernels, without
 # a program; double_collect has the engine's own, behind collect_kernels().
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(double_script ${CMAKE_CURRENT_SOURCE_DIR}/cuda/driver/double_kernels.py)
-  set(double_elementwise ${CMAKE_SOURCE_DIR}/runtime/cuda/elementwise.cuh)
+  set(double_elementwise ${CMAKE_SOURCE_DIR}/runtime/cuda/kernels/elementwise.cuh)
 
   function(cz_double_library name)
     add_library(double_${name} STATIC ${ARGN})
@@ -48,7 +48,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     cz_double_library(${name} ${made})
   endfunction()
 
-  set(bodies ${CMAKE_SOURCE_DIR}/runtime/cuda)
+  set(bodies ${CMAKE_SOURCE_DIR}/runtime/cuda/kernels)
   cz_double_kernels(collect ${bodies}/collect_sum.cu ${bodies}/collect_step.cu
     ${bodies}/collect_memory.cu ${bodies}/pack.cu)
 

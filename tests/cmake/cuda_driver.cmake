@@ -24,7 +24,7 @@ if(CMAKE_CXX_COMPILER)
   set_target_properties(plain_bodies PROPERTIES CXX_STANDARD 17
     CXX_STANDARD_REQUIRED ON POSITION_INDEPENDENT_CODE ON)
   target_include_directories(plain_bodies PRIVATE ${CMAKE_SOURCE_DIR}
-    ${CMAKE_SOURCE_DIR}/runtime ${CMAKE_SOURCE_DIR}/runtime/cuda)
+    ${CMAKE_SOURCE_DIR}/runtime ${CMAKE_SOURCE_DIR}/runtime/cuda/kernels)
   target_compile_options(plain_bodies PRIVATE -O2 -Wall -Wextra -Wshadow -Werror
     -Wno-unknown-pragmas -Wno-psabi -Wno-pass-failed)
 endif()

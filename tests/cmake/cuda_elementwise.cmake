@@ -22,11 +22,11 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     $<TARGET_FILE:canzona> ${CMAKE_CXX_COMPILER} 20 1)
   set_tests_properties(cuda_elementwise_parts PROPERTIES TIMEOUT 240 LABELS cuda)
 
-  add_executable(cuda_pack cuda/pack_test.cpp ${CMAKE_SOURCE_DIR}/runtime/cuda/pack.c)
+  add_executable(cuda_pack cuda/pack_test.cpp ${CMAKE_SOURCE_DIR}/runtime/cuda/collect/pack.c)
   set_target_properties(cuda_pack PROPERTIES CXX_STANDARD 17
     CXX_STANDARD_REQUIRED ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(cuda_pack PRIVATE ${CMAKE_SOURCE_DIR}
-    ${CMAKE_SOURCE_DIR}/runtime/cuda)
+    ${CMAKE_SOURCE_DIR}/runtime/cuda/kernels)
   target_compile_options(cuda_pack PRIVATE -O2 -Wall -Wextra -Wshadow -Werror
     -Wno-unknown-pragmas -Wno-psabi -Wno-pass-failed)
   add_test(NAME cuda_pack COMMAND cuda_pack 100 1)
@@ -53,7 +53,7 @@ add_test(NAME cuda_elementwise_compile COMMAND ${compile} ${golden}/forms.cu
   ${golden}/numbers.cu ${golden}/parts.strict.cu)
 foreach(levels 0 3)
   add_test(NAME cuda_plain_compile_${levels} COMMAND ${compile} -DKERNEL=kernel
-    -DLEVELS=${levels} ${CMAKE_SOURCE_DIR}/runtime/cuda/product_plain.cu)
+    -DLEVELS=${levels} ${CMAKE_SOURCE_DIR}/runtime/cuda/kernels/product_plain.cu)
   set_tests_properties(cuda_plain_compile_${levels} PROPERTIES TIMEOUT 60
     LABELS cuda SKIP_RETURN_CODE 77 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
 endforeach()

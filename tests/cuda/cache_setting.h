@@ -3,7 +3,7 @@
 #ifndef CZ_TESTS_CUDA_CACHE_SETTING_H
 #define CZ_TESTS_CUDA_CACHE_SETTING_H
 
-#include "runtime/cuda/cache_internal.h"
+#include "runtime/cuda/driver/cache_internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// runtime/cuda/collect_memory.cu beside runtime/memory.c.
+// runtime/cuda/kernels/collect_memory.cu beside runtime/base/memory.c.
 #include "collect_test.hpp"
 
 static_assert(sizeof(hypers) == sizeof(czr_collect_hypers_argument) &&

@@ -12,7 +12,7 @@ from pack_mutants import try_all
 
 LIBRARY = sys.argv[3]
 
-# name, file of runtime/cuda, what stands there, what the mutant has
+# name, file of runtime/cuda/kernels, what stands there, what the mutant has
 SUM, STEP, MEMORY = "collect_sum.cu", "collect_step.cu", "collect_memory.cu"
 MUTANTS = [
     ("the first leaf of each member begins anew", SUM,
@@ -210,7 +210,7 @@ def build_and_run(cxx, source, folder):
     part = next(f for f in os.listdir(folder) if f.endswith(".cu"))[8:-3]
     subprocess.run([cxx, "-std=c++17", "-O1", "-w", "-Wno-psabi",
                     "-ffp-contract=off", f"-I{folder}", f"-I{source}",
-                    f"-I{source}/runtime", f"-I{source}/runtime/cuda",
+                    f"-I{source}/runtime", f"-I{source}/runtime/cuda/kernels",
                     f"{source}/tests/cuda/collect_{part}_test.cpp", LIBRARY,
                     "-lpthread", "-ldl", "-lm", "-o", f"{folder}/test"], check=True)
     run = subprocess.run([f"{folder}/test", "150"], stdout=subprocess.DEVNULL,

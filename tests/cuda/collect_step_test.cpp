@@ -1,5 +1,5 @@
-// runtime/cuda/collect_step.cu beside runtime/norm.c, runtime/op_norm.c and what
-// runtime/guard.c says.
+// runtime/cuda/kernels/collect_step.cu beside runtime/math/norm.c, runtime/engine/op_norm.c and what
+// runtime/engine/guard.c says.
 #include "collect_test.hpp"
 
 static_assert(sizeof(verdict) == sizeof(czr_collect_verdict) &&

@@ -1,8 +1,8 @@
-// runtime/cuda/collect_sum.cu beside runtime/sum.c and runtime/band.c.
+// runtime/cuda/kernels/collect_sum.cu beside runtime/world/sum.c and runtime/base/band.c.
 #include "collect_test.hpp"
 
 extern "C" {
-#include "runtime/product.h"
+#include "runtime/math/product.h"
 }
 
 static_assert(sizeof(leaves) == sizeof(czr_collect_leaves_argument) &&

@@ -23,10 +23,10 @@ namespace device
 #define _Alignas alignas
 #define _Static_assert static_assert
 extern "C" {
-#include "runtime/cuda/collect_internal.h"
-#include "runtime/engine.h"
-#include "runtime/memory.h"
-#include "runtime/sum.h"
+#include "runtime/cuda/collect/internal.h"
+#include "runtime/engine/engine.h"
+#include "runtime/base/memory.h"
+#include "runtime/world/sum.h"
 }
 #undef _Alignas
 #undef _Static_assert

@@ -6,7 +6,7 @@
  * compile_test NVRTC...: by the first of these libraries that serves;
  * exit status 77 if none does: skipped.
  * compile_test --probe NVRTC: whether it does. */
-#include "runtime/cuda/cache.h"
+#include "runtime/cuda/driver/cache.h"
 #include "tests/cuda/compiling.h"
 #include "tests/cuda/cubin.h"
 

@@ -2,8 +2,8 @@
 #ifndef CZ_TESTS_CUDA_COMPILING_H
 #define CZ_TESTS_CUDA_COMPILING_H
 
-#include "runtime/cuda/nvrtc.h"
-#include "runtime/cuda/source.h"
+#include "runtime/cuda/driver/nvrtc.h"
+#include "runtime/cuda/driver/source.h"
 
 #include <stdbool.h>
 

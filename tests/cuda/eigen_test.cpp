@@ -1,4 +1,4 @@
-// The body of runtime/cuda/eigen.cu on the model of the device: matrices of
+// The body of runtime/cuda/kernels/eigen.cu on the model of the device: matrices of
 // known spectra, their vectors against the definition and their values against
 // LAPACK's in float64, where there is one.
 #include "simt/block.hpp"
@@ -13,7 +13,7 @@
 #include <algorithm>
 
 extern "C" {
-#include "runtime/library.h"
+#include "runtime/math/library.h"
 }
 
 using doubles = std::vector<double>;

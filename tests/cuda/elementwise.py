@@ -60,7 +60,7 @@ def compile_test(cxx, name, found, folder, first="", **more):
     (folder / "loops.c").write_text(c)
     (folder / "kernels.cpp").write_text(cpp)
     flags = ["-w", "-ffp-contract=off", *([f"-I{first}"] if first else []),
-             f"-I{folder}", f"-I{ROOT}/tests/cuda", f"-I{ROOT}/runtime/cuda",
+             f"-I{folder}", f"-I{ROOT}/tests/cuda", f"-I{ROOT}/runtime/cuda/kernels",
              f"-I{ROOT}/runtime"]
     cc = subprocess.Popen(["cc", "-std=c17", "-O1", *flags, "-c",
                            folder / "loops.c", "-o", folder / "loops.o"])

@@ -100,7 +100,7 @@ def try_mutant(cxx, stem, found, folder, mutant):
     header = folder / "first" / HEADER
     cuda = folder / f"{stem}.cu"
     sound = cuda.read_text()
-    text = (elementwise.ROOT / "runtime" / "cuda" / HEADER).read_text()
+    text = (elementwise.ROOT / "runtime/cuda/kernels" / HEADER).read_text()
     header.write_text(plant(text, name, old, new) if file else text)
     cuda.write_text(sound if file else plant(sound, name, old, new))
     noticed, words = is_noticed(cxx, stem, found, folder)

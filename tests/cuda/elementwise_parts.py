@@ -13,7 +13,7 @@ import tempfile
 
 import elementwise
 
-HEADER = elementwise.ROOT / "runtime" / "cuda" / "elementwise.cuh"
+HEADER = elementwise.ROOT / "runtime/cuda/kernels" / "elementwise.cuh"
 SOUND = "sums[i] = sums[2 * i] + sums[2 * i + 1]"
 PLANTED = "sums[i] = sums[i] + sums[n + i]"
 SOURCE = elementwise.ROOT / "tests" / "cuda" / "shared.cz"

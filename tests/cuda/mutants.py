@@ -261,9 +261,9 @@ MUTANTS = [
     ("parts themselves are not rounded", IN_PARTS, "product_plain.cu",
      "round_sums(c, p.narrow);", ""),
 ]
-C_FILES = ("passes/gpu/tile_order.c", "runtime/library_lapack.c",
-           "runtime/product.c", "runtime/product_strips.c",
-           "runtime/product_finish.c", "runtime/cuda/product_plain.c")
+C_FILES = ("passes/gpu/tile_order.c", "runtime/math/library_lapack.c",
+           "runtime/math/product.c", "runtime/math/product_strips.c",
+           "runtime/math/product_finish.c", "runtime/cuda/products/plain.c")
 FEW = ("below the diagonal nothing is mirrored",
        "shared memory reaches TMA unfenced",
        "rotations are applied before all are there",
@@ -277,7 +277,7 @@ def build(cxx, source, folder, out, objects, flags):
     test, *defines = flags
     subprocess.run(
         [cxx, "-std=c++17", "-O1", "-w", "-Wno-psabi", f"-I{folder}",
-         f"-I{source}", f"-I{source}/runtime/cuda", *defines, f"{source}/tests/cuda/{test}",
+         f"-I{source}", f"-I{source}/runtime/cuda/kernels", *defines, f"{source}/tests/cuda/{test}",
          *objects, "-ldl", "-pthread", "-o", out], check=True)
 
 
@@ -300,7 +300,7 @@ def status_of(program):
 def plant(source, folder, name, old, new):
     """The body with one place changed.  What a static assertion would say is
     left to the model."""
-    with open(f"{source}/runtime/cuda/{name}") as file:
+    with open(f"{source}/runtime/cuda/kernels/{name}") as file:
         text = file.read()
     if text.count(old) == 0:
         sys.exit(f"{name} no longer has: {old}")

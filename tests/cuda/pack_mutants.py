@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 
-# name, file of runtime/cuda, what stands there, what the mutant has
+# name, file of runtime/cuda/kernels, what stands there, what the mutant has
 MUTANTS = [
     ("a unit is of the move before it", "pack.cu", "moves[middle].first <= unit",
      "moves[middle].first < unit"),
@@ -53,13 +53,13 @@ FEW = ("a tile is read before all of it is there",
 
 
 def build(cxx, source, folder):
-    table = f"{source}/runtime/cuda/pack.c"
+    table = f"{source}/runtime/cuda/collect/pack.c"
     if pathlib.Path(f"{folder}/pack.c").exists():
         table = f"{folder}/pack.c"
     subprocess.run(["cc", "-O1", "-w", f"-I{source}", "-c", table, "-o",
                     f"{folder}/pack.o"], check=True)
     subprocess.run([cxx, "-std=c++17", "-O1", "-w", "-Wno-psabi", f"-I{folder}",
-                    f"-I{source}", f"-I{source}/runtime/cuda",
+                    f"-I{source}", f"-I{source}/runtime/cuda/kernels",
                     f"{source}/tests/cuda/pack_test.cpp", f"{folder}/pack.o",
                     "-o", f"{folder}/test"], check=True)
     run = subprocess.run([f"{folder}/test", "100"], stdout=subprocess.DEVNULL,
@@ -69,7 +69,7 @@ def build(cxx, source, folder):
 
 def try_mutant(cxx, source, mutant, build_and_run):
     name, file, old, new = mutant
-    with open(f"{source}/runtime/cuda/{file}", encoding="utf-8") as opened:
+    with open(f"{source}/runtime/cuda/kernels/{file}", encoding="utf-8") as opened:
         text = opened.read()
     if old not in text:
         sys.exit(f"'{name}' no longer finds: {old}")

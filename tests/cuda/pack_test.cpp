@@ -1,4 +1,4 @@
-// runtime/cuda/pack.cu on the model of the device: drawn tables of moves,
+// runtime/cuda/kernels/pack.cu on the model of the device: drawn tables of moves,
 // beside plain loops.
 #include "simt/block.hpp"
 // the models of global.cuh and atomics.cuh
@@ -10,7 +10,7 @@
 #include "pack.cu"
 
 extern "C" {
-#include "runtime/cuda/pack.h"
+#include "runtime/cuda/collect/pack.h"
 }
 
 #include <cstddef>

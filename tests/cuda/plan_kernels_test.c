@@ -5,8 +5,8 @@
  *
  * plan_kernels_test FILE NVRTC...; exit status 77 without NVRTC. */
 #include "passes/gpu/tile_model.h"
-#include "runtime/cuda/cache.h"
-#include "runtime/cuda/product_host.h"
+#include "runtime/cuda/driver/cache.h"
+#include "runtime/cuda/products/host.h"
 #include "tests/cuda/compiling.h"
 
 #include <stdio.h>

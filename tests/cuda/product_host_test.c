@@ -2,8 +2,8 @@
  * of random shapes. */
 #define _POSIX_C_SOURCE 200809L
 #include "passes/gpu/tile_model.h"
-#include "runtime/cuda/product_host.h"
-#include "runtime/cuda/source.h"
+#include "runtime/cuda/products/host.h"
+#include "runtime/cuda/driver/source.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// runtime/cuda/product_plain.cu on the model of the device beside the host's
+// runtime/cuda/kernels/product_plain.cu on the model of the device beside the host's
 // product in a fixed order: the same bits.
 #include "simt/block.hpp"
 // the model's global.cuh
@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 
 extern "C" {
-#include "runtime/cuda/product_plain.h"
-#include "runtime/product.h"
+#include "runtime/cuda/products/plain.h"
+#include "runtime/math/product.h"
 }
 
 // Numbers of the device are functions of the same names as the host's.

@@ -1,4 +1,4 @@
-// The body of runtime/cuda/product_sm90.cu on the model of the device.
+// The body of runtime/cuda/kernels/product_sm90.cu on the model of the device.
 #include "simt/wgmma.hpp"
 
 #define KERNEL kernel

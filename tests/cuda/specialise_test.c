@@ -6,7 +6,7 @@
  * machine code, where spills and registers show.  Exit status 77 without NVRTC.
  */
 #include "passes/gpu/tile_model.h"
-#include "runtime/cuda/product_kernel.h"
+#include "runtime/cuda/products/kernel.h"
 #include "tests/cuda/compiling.h"
 #include "tests/cuda/cubin.h"
 

@@ -1,7 +1,7 @@
 /* Opening the GPU of a run. */
 #include "frontend/cmd/run/gpu.h"
 
-#include "runtime/cuda/target.h"
+#include "runtime/cuda/driver/target.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
 
 #include "dsl/base/diag.h"
 
-#include "runtime/cuda/cache.h"
-#include "runtime/cuda/context.h"
-#include "runtime/cuda/nvrtc.h"
+#include "runtime/cuda/driver/cache.h"
+#include "runtime/cuda/driver/context.h"
+#include "runtime/cuda/driver/nvrtc.h"
 
 typedef struct cz_run_gpu {
     czr_driver *driver;

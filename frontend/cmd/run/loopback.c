@@ -2,7 +2,7 @@
  * where that can be. */
 #include "frontend/cmd/run/internal.h"
 
-#include "runtime/cuda/loopback.h"
+#include "runtime/cuda/world/loopback.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "frontend/cmd/run/internal.h"
 
 #include "dsl/plan/state.h"
-#include "runtime/testing.h"
+#include "runtime/base/testing.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "frontend/cmd/run/ranks.h"
 #include "frontend/cmd/target.h"
 
-#include "runtime/cuda/rank.h"
+#include "runtime/cuda/exec/rank.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,7 @@ from stages_mutants import Bench, plant
 
 TESTS = ("batch_run.c", "loopback_rank.c", "product_bodies.c")
 PRODUCT_TESTS = ("multiply_batch_test.c", "product_bodies.c")
-NOTES, ROWS, TENSOR = "notes.c", "op_batch.c", "multiply_tensor.c"
+NOTES, ROWS, TENSOR = "exec/notes.c", "exec/op_batch.c", "products/tensor.c"
 
 # name, file, what stands there, what the mutant has
 MUTANTS = [
@@ -42,13 +42,13 @@ MUTANTS = [
      "unit < batch->n_units - 1 &&"),
     ("a unit's first row alone", ROWS, "i < first + batch->n_rows &&",
      "i < first + 1 &&"),
-    ("rows of a batch run alone, too", "op_cuda.c", "    if (!batch)\n",
+    ("rows of a batch run alone, too", "exec/op.c", "    if (!batch)\n",
      "    if (!batch || of.list[batch - 1].first != row)\n"),
     ("a batch that is not full has tiles of a full one", TENSOR,
      "        some.tiles.n = tensor->tiles.n / batch * product->batch;\n", ""),
     ("operands are turned to one place", TENSOR,
      "call->room + turned_bytes(p) * (size_t)i,", "call->room,"),
-    ("nothing is prepared for batches", "stage.c",
+    ("nothing is prepared for batches", "exec/stage.c",
      "stages->batch = batch_of(program, stage);", "stages->batch = 1;"),
 ]
 PRODUCTS = [
@@ -66,14 +66,14 @@ PRODUCTS = [
      "turned_bytes(p)"),
     ("halves of elements are left out", TENSOR,
      "(by->a | by->b | by->addend | by->out) % BF16_BYTES == 0", "true"),
-    ("what is prepared for fewer is taken", "multiply.c",
+    ("what is prepared for fewer is taken", "products/multiply.c",
      "known->batch >= batch && (known", "(known"),
-    ("matrices in turn are said to overlap", "product_host.c",
+    ("matrices in turn are said to overlap", "products/host.c",
      "    if (batch < 2 ||", "    if (true ||"),
-    ("matrices in turn may overlap", "product_host.c",
+    ("matrices in turn may overlap", "products/host.c",
      "    return from >= matrix_bytes(first, batch) &&\n",
      "    return true ||\n"),
-    ("matrices in turn may overlap behind the first", "product_host.c",
+    ("matrices in turn may overlap behind the first", "products/host.c",
      "           by - from >= matrix_bytes(second, batch);", "           true;"),
 ]
 FEW = ("b is as far as a", "all units have the same workspace",

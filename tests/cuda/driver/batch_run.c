@@ -14,8 +14,8 @@
 #include "tests/cuda/driver/plain_bodies.h"
 #include "tests/cuda/driver/product_bodies.h"
 
-#include "runtime/cuda/loopback.h"
-#include "runtime/engine.h"
+#include "runtime/cuda/world/loopback.h"
+#include "runtime/engine/engine.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef TESTS_CUDA_BATCH_TRIAL_H
 #define TESTS_CUDA_BATCH_TRIAL_H
 
-#include "runtime/product.h"
+#include "runtime/math/product.h"
 #include "tests/cuda/driver/stages.h"
 
 #include <string.h>

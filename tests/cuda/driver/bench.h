@@ -3,8 +3,8 @@
 #ifndef TESTS_CUDA_BENCH_H
 #define TESTS_CUDA_BENCH_H
 
-#include "runtime/cuda/graph.h"
-#include "runtime/cuda/module.h"
+#include "runtime/cuda/driver/graph.h"
+#include "runtime/cuda/driver/module.h"
 #include "tests/cuda/driver/fake.h"
 
 #include <setjmp.h>

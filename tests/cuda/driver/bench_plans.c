@@ -2,7 +2,7 @@
  * says what goes wrong.  Times are none of a GPU. */
 #define _XOPEN_SOURCE 700
 #include "bench/gpu/plan.h"
-#include "runtime/program.h"
+#include "runtime/program/program.h"
 #include "tests/cuda/driver/bench.h"
 #include "tests/cuda/driver/plain_bodies.h"
 #include "tests/cuda/driver/product_bodies.h"

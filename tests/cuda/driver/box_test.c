@@ -2,8 +2,8 @@
  * which are moved by one kernel, and how many a launch takes.
  *
  * box_test [SEED [TRIALS]] */
-#include "runtime/box.h"
-#include "runtime/cuda/box_cuda.h"
+#include "runtime/base/box.h"
+#include "runtime/cuda/collect/box.h"
 #include "tests/cuda/driver/bench.h"
 #include "tests/cuda/driver/host_move.h"
 

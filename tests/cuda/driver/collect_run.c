@@ -5,8 +5,8 @@
  * collect_run [TRIALS [SEED]]
  * collect_run gpu NVRTC...: on the machine's GPU, with the first NVRTC that
  * serves.  Exit status 77 where one of them is not there: skipped. */
-#include "runtime/product.h"
-#include "runtime/sum.h"
+#include "runtime/math/product.h"
+#include "runtime/world/sum.h"
 #include "tests/cuda/driver/collect_setting.h"
 
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef TESTS_CUDA_COLLECT_SETTING_H
 #define TESTS_CUDA_COLLECT_SETTING_H
 
-#include "runtime/cuda/collect.h"
-#include "runtime/memory.h"
+#include "runtime/cuda/collect/collect.h"
+#include "runtime/base/memory.h"
 #include "tests/cuda/driver/gpu_bench.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef TESTS_CUDA_DEFERRED_H
 #define TESTS_CUDA_DEFERRED_H
 
-#include "runtime/cuda/module.h"
+#include "runtime/cuda/driver/module.h"
 
 typedef void (*deferred_work)(const void *given);
 

@@ -4,7 +4,7 @@
 #include "tests/cuda/driver/bench.h"
 #include "tests/cuda/driver/drawn.h"
 
-#include "runtime/cuda/device_cuda.h"
+#include "runtime/cuda/exec/device.h"
 
 #include <pthread.h>
 

@@ -2,8 +2,8 @@
  * driver: a product is a launch of "product_plain", so that its bits are known.
  * What is not as promised is refused.  Opened by its path; a test finds the two
  * variables below by name. */
-#include "runtime/cuda/driver.h"
-#include "runtime/cuda/product_plain.h"
+#include "runtime/cuda/driver/driver.h"
+#include "runtime/cuda/products/plain.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * stream gets there, so that its bits are the host's.  What is not as promised
  * is refused, and room is spoiled.  Opened by its path; a test finds the
  * variables below by name. */
-#include "runtime/cuda/driver.h"
-#include "runtime/library.h"
+#include "runtime/cuda/driver/driver.h"
+#include "runtime/math/library.h"
 #include "tests/cuda/driver/fake.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ int cuLaunchKernelEx(const czr_launch_config *config, void *kernel,
                      void **arguments, void **extra);
 
 #define CZR_CUSOLVER_CALL(symbol, name, arguments) int symbol arguments;
-#include "runtime/cuda/cusolver_calls.def"
+#include "runtime/cuda/factor/cusolver_calls.def"
 #undef CZR_CUSOLVER_CALL
 
 /* The call from now on that fails, 0: none; how many eigenproblems from now on

@@ -4,9 +4,9 @@
 #ifndef TESTS_CUDA_DRAWN_UNITS_H
 #define TESTS_CUDA_DRAWN_UNITS_H
 
-#include "runtime/memory.h"
-#include "runtime/program.h"
-#include "runtime/world.h"
+#include "runtime/base/memory.h"
+#include "runtime/program/program.h"
+#include "runtime/world/world.h"
 #include "tests/cuda/driver/drawn.h"
 
 enum {

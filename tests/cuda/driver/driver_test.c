@@ -6,7 +6,7 @@
 
 static const char *const symbols[] = {
 #define CZR_CALL(symbol, name, arguments) #symbol,
-#include "runtime/cuda/driver_calls.def"
+#include "runtime/cuda/driver/driver_calls.def"
 #undef CZR_CALL
 };
 

@@ -3,9 +3,9 @@
 #ifndef TESTS_CUDA_FACTOR_TRIAL_H
 #define TESTS_CUDA_FACTOR_TRIAL_H
 
-#include "runtime/factor.h"
-#include "runtime/memory.h"
-#include "runtime/product.h"
+#include "runtime/math/factor.h"
+#include "runtime/base/memory.h"
+#include "runtime/math/product.h"
 #include "tests/cuda/driver/stages.h"
 
 #include <math.h>

@@ -7,8 +7,8 @@
  * cuSOLVER, and the first NVRTC that serves.
  * factorise_library_test library PATH: whether that cuSOLVER has all that we
  * call; it need not start.  Exit status 77: skipped. */
-#include "runtime/cuda/cusolver.h"
-#include "runtime/library.h"
+#include "runtime/cuda/factor/cusolver.h"
+#include "runtime/math/library.h"
 #include "tests/cuda/driver/factor_trial.h"
 
 #include <dlfcn.h>

@@ -6,7 +6,7 @@
  * factorise_newton_test gpu NVRTC...: on the machine's GPU with its own
  * cuBLASLt, and the first NVRTC that serves; exit status 77 without: skipped.
  */
-#include "runtime/library.h"
+#include "runtime/math/library.h"
 #include "tests/cuda/driver/factor_trial.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
  * factorise_test [SEED]
  * factorise_test gpu NVRTC...: on the machine's GPU, with the first NVRTC that
  * serves; exit status 77 without either: skipped. */
-#include "runtime/library.h"
+#include "runtime/math/library.h"
 #include "tests/cuda/driver/factor_trial.h"
 
 #include <string.h>

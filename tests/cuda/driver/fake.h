@@ -1,9 +1,10 @@
 /* A test double of the CUDA driver: a shared library with the functions of
- * runtime/cuda/driver_calls.def that does what the driver API's documentation
- * says, where tests care, and as unkindly as that allows.  Streams run late and
- * in a drawn order among those permitted; memory of the device holds NaN until
- * it is written, and no pointer of the host reaches it; whatever ends too soon
- * or lies out of bounds is an error.  It says nothing about GPUs.
+ * runtime/cuda/driver/driver_calls.def that does what the driver API's
+ * documentation says, where tests care, and as unkindly as that allows. Streams
+ * run late and in a drawn order among those permitted; memory of the device
+ * holds NaN until it is written, and no pointer of the host reaches it;
+ * whatever ends too soon or lies out of bounds is an error.  It says nothing
+ * about GPUs.
  *
  * One thread at a time, but contexts are current to threads.  Below: what tests
  * tell it and ask it. */

@@ -1,10 +1,10 @@
 /* A test double of NCCL beside that of the driver: the functions of
- * runtime/cuda/nccl_calls.def, as its documentation says, where tests care, and
- * as unkindly as that allows.  All ranks are threads of one process, which take
- * turns (fake.h).  Nothing is buffered: what is put on a stream waits there
- * until its partners have come.  Calls may return before they are over, sums
- * are added in another order each time, and what NCCL leaves undefined is a
- * fault.  Graphs do not hold it.  It says nothing about NCCL. */
+ * runtime/cuda/world/nccl_calls.def, as its documentation says, where tests
+ * care, and as unkindly as that allows.  All ranks are threads of one process,
+ * which take turns (fake.h).  Nothing is buffered: what is put on a stream
+ * waits there until its partners have come.  Calls may return before they are
+ * over, sums are added in another order each time, and what NCCL leaves
+ * undefined is a fault.  Graphs do not hold it.  It says nothing about NCCL. */
 #ifndef TESTS_FAKE_NCCL_H
 #define TESTS_FAKE_NCCL_H
 

@@ -2,15 +2,15 @@
 #ifndef TESTS_FAKE_NCCL_STATE_H
 #define TESTS_FAKE_NCCL_STATE_H
 
-#include "runtime/cuda/context.h"
-#include "runtime/cuda/nccl.h"
+#include "runtime/cuda/driver/context.h"
+#include "runtime/cuda/world/nccl.h"
 #include "tests/cuda/driver/fake_nccl.h"
 #include "tests/cuda/driver/fake_state.h"
 
 #include <stdatomic.h>
 
 #define CZR_CALL(symbol, name, arguments) int symbol arguments;
-#include "runtime/cuda/nccl_calls.def"
+#include "runtime/cuda/world/nccl_calls.def"
 #undef CZR_CALL
 const char *ncclGetErrorString(int code);
 

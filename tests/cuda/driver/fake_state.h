@@ -2,13 +2,13 @@
 #ifndef TESTS_FAKE_STATE_H
 #define TESTS_FAKE_STATE_H
 
-#include "runtime/cuda/driver.h"
+#include "runtime/cuda/driver/driver.h"
 #include "tests/cuda/driver/fake.h"
 
 #include <stdbool.h>
 
 #define CZR_CALL(symbol, name, arguments) int symbol arguments;
-#include "runtime/cuda/driver_calls.def"
+#include "runtime/cuda/driver/driver_calls.def"
 #undef CZR_CALL
 
 typedef enum fake_kind {

@@ -7,8 +7,8 @@
 #ifndef TESTS_CUDA_FOOTPRINT_H
 #define TESTS_CUDA_FOOTPRINT_H
 
-#include "runtime/memory.h"
-#include "runtime/program.h"
+#include "runtime/base/memory.h"
+#include "runtime/program/program.h"
 
 typedef enum footprint_cell { REDUCED, MASTER, STORED, STATES } footprint_cell;
 

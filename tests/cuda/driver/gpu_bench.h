@@ -2,7 +2,7 @@
 #ifndef TESTS_CUDA_GPU_BENCH_H
 #define TESTS_CUDA_GPU_BENCH_H
 
-#include "runtime/cuda/nvrtc.h"
+#include "runtime/cuda/driver/nvrtc.h"
 #include "tests/cuda/driver/bench.h"
 
 /* Exit status of a test that says skipped. */

@@ -10,13 +10,13 @@
 
 extern "C" {
 #define _Alignas alignas
-#include "runtime/cuda/driver.h"
+#include "runtime/cuda/driver/driver.h"
 #undef _Alignas
 }
 
 #define CZR_CALL(symbol, name, arguments)                                      \
     static_assert(same<int(*) arguments, decltype(&symbol)>::value(), #symbol);
-#include "runtime/cuda/driver_calls.def"
+#include "runtime/cuda/driver/driver_calls.def"
 #undef CZR_CALL
 
 static_assert(sizeof(czr_uuid) == sizeof(CUuuid), "CUuuid");

@@ -1,9 +1,9 @@
 /* Sums over members, and memory. */
 #include "tests/cuda/driver/host_collect.h"
 
-#include "runtime/memory.h"
-#include "runtime/product.h"
-#include "runtime/sum.h"
+#include "runtime/base/memory.h"
+#include "runtime/math/product.h"
+#include "runtime/world/sum.h"
 #include "tests/cuda/driver/host_move.h"
 
 #include <stdlib.h>

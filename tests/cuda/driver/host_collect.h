@@ -1,10 +1,10 @@
-/* A double of runtime/cuda/collect.c: the host's functions as kernels of the
- * double of the driver.  For tests of what calls them; that the kernels of
- * collect.cu make the same bits is said by tests of their own. */
+/* A double of runtime/cuda/collect/collect.c: the host's functions as kernels
+ * of the double of the driver.  For tests of what calls them; that the kernels
+ * of collect.cu make the same bits is said by tests of their own. */
 #ifndef TESTS_CUDA_HOST_COLLECT_H
 #define TESTS_CUDA_HOST_COLLECT_H
 
-#include "runtime/cuda/collect.h"
+#include "runtime/cuda/collect/collect.h"
 #include "tests/cuda/driver/deferred.h"
 
 struct czr_collect {

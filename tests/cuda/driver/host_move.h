@@ -3,7 +3,7 @@
 #ifndef TESTS_CUDA_HOST_MOVE_H
 #define TESTS_CUDA_HOST_MOVE_H
 
-#include "runtime/cuda/pack.h"
+#include "runtime/cuda/collect/pack.h"
 #include "tests/cuda/driver/fake.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 #include "tests/cuda/driver/host_stage.h"
 
-#include "runtime/cuda/multiply.h"
-#include "runtime/product.h"
+#include "runtime/cuda/products/multiply.h"
+#include "runtime/math/product.h"
 #include "tests/cuda/driver/deferred.h"
 
 #include <stdlib.h>

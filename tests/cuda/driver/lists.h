@@ -6,8 +6,8 @@
 #include "tests/cuda/driver/bench.h"
 #include "tests/cuda/driver/drawn.h"
 
-#include "runtime/cuda/nvrtc.h"
-#include "runtime/cuda/queue.h"
+#include "runtime/cuda/driver/nvrtc.h"
+#include "runtime/cuda/exec/queue.h"
 
 /* mix(op, cells, read, read, write): see drawn_mix.  Negative ones do nothing.
  */

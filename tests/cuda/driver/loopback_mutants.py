@@ -26,196 +26,196 @@ PLANS = {"loopback": "tests/cuda/driver/loopback",
 
 # name, plan, file, what stands there, what the mutant has
 MUTANTS = [
-    ("members read before all have come", "loopback", "loopback_unit.c",
+    ("members read before all have come", "loopback", "world/loopback_unit.c",
      "        status = meet(lobby);\n"
      "    for (int i = 0; i < lobby->size && status == CZR_OK; i++)\n"
      "        status = is_sum",
      "        ;\n"
      "    for (int i = 0; i < lobby->size && status == CZR_OK; i++)\n"
      "        status = is_sum"),
-    ("boxes travel before they are filled", "loopback", "loopback_unit.c",
+    ("boxes travel before they are filled", "loopback", "world/loopback_unit.c",
      "    if (status == CZR_OK)\n"
      "        status = meet(lobby);\n"
      "    for (int i = 0; i < lobby->size && status == CZR_OK; i++)\n"
      "        if (lobby->posted[i])",
      "    for (int i = 0; i < lobby->size && status == CZR_OK; i++)\n"
      "        if (lobby->posted[i])"),
-    ("boxes are filled anew while they travel", "loopback", "loopback_unit.c",
+    ("boxes are filled anew while they travel", "loopback", "world/loopback_unit.c",
      "        status = czr_boxes_put(&boxes);\n"
      "    return status == CZR_OK ? meet(lobby) : status;",
      "        status = czr_boxes_put(&boxes);\n    return status;"),
-    ("boxes of many runs stay where they are", "loopback", "loopback_unit.c",
+    ("boxes of many runs stay where they are", "loopback", "world/loopback_unit.c",
      "        status = czr_boxes_put(&boxes);\n", "        ;\n"),
     ("boxes of many runs travel on a stream of their own", "loopback",
-     "loopback_unit.c", ".stream = stream_of(lobby, first_of(lobby))",
+     "world/loopback_unit.c", ".stream = stream_of(lobby, first_of(lobby))",
      ".stream = NULL"),
-    ("sums begin before all have come", "loopback", "loopback_unit.c",
+    ("sums begin before all have come", "loopback", "world/loopback_unit.c",
      "    czr_status status = gather_streams(lobby);\n\n"
      "    if (status == CZR_OK)\n        status = unit->kind",
      "    czr_status status = CZR_OK;\n\n"
      "    if (status == CZR_OK)\n        status = unit->kind"),
-    ("nobody waits for sums", "loopback", "loopback_unit.c",
+    ("nobody waits for sums", "loopback", "world/loopback_unit.c",
      "                                                    : put_sums(lobby, unit);\n"
      "    return status == CZR_OK ? release_streams(lobby) : status;",
      "                                                    : put_sums(lobby, unit);\n"
      "    return status;"),
-    ("a sender's first row is sent again", "loopback", "loopback_unit.c",
+    ("a sender's first row is sent again", "loopback", "world/loopback_unit.c",
      "&lobby->cursors[to->peer],", "&(int64_t){0},"),
-    ("a table of pointers is another unit's", "bands", "loopback_world.c",
+    ("a table of pointers is another unit's", "bands", "world/loopback_world.c",
      "           memcmp(lobby->lanes[lane].sent, pointers,\n"
      "                  (size_t)lobby->size * sizeof *pointers) == 0;",
      "           true;"),
-    ("skipped steps write", "loopback", "op_cuda.c",
+    ("skipped steps write", "loopback", "exec/op.c",
      "        .skip = &rank->verdict->skip,",
      "        .skip = &rank->verdict->beyond + 8,"),
-    ("names of parameters are those of the first", "loopback", "op_cuda.c",
+    ("names of parameters are those of the first", "loopback", "exec/op.c",
      "        .count = (size_t)row->count,", "        .count = 1,"),
-    ("phases are not looked at", "turns", "op_cuda.c",
+    ("phases are not looked at", "turns", "exec/op.c",
      "variants[rank->engine->phases[row->param]]", "variants[0]"),
-    ("the guard does not look", "turns", "op_cuda.c",
+    ("the guard does not look", "turns", "exec/op.c",
      "        status = czr_collect_guard(collect, &rank->guarded, rank->verdict,\n"
      "                                   rank->engine->stream);",
      "        ;"),
-    ("ranks do not agree on gradients", "turns", "op_cuda.c",
+    ("ranks do not agree on gradients", "turns", "exec/op.c",
      "        sum_beyond(rank, turn);", "        ;"),
-    ("nothing is decided without a norm", "turns", "op_cuda.c",
+    ("nothing is decided without a norm", "turns", "exec/op.c",
      "        if (!rank->has_decision)\n            status", "        if (false)\n"
      "            status"),
-    ("the guard does not wait for reductions", "turns", "team_list.c",
+    ("the guard does not wait for reductions", "turns", "exec/team_list.c",
      "        status = fork_or_join(member->rank, true);\n"
      "        member->rank->engine->stream", "        status = CZR_OK;\n"
      "        member->rank->engine->stream"),
-    ("what is undone is not put back", "loopback", "fault_cuda.c",
+    ("what is undone is not put back", "loopback", "exec/fault.c",
      "        status = put_all_back(rank);", "        ;"),
-    ("what is sound is put back", "loopback", "fault_cuda.c",
+    ("what is sound is put back", "loopback", "exec/fault.c",
      "&rank->verdict->sound, engine->stream);", "NULL, engine->stream);"),
-    ("ranks do not tell each other of rules", "failing", "fault_cuda.c",
+    ("ranks do not tell each other of rules", "failing", "exec/fault.c",
      "        gather(rank, turn);", "        ;"),
-    ("another row is named", "failing", "fault_cuda.c",
+    ("another row is named", "failing", "exec/fault.c",
      "rows[range.first + left]", "rows[range.first]"),
-    ("rows fail for the first of theirs", "failing", "op_cuda.c",
+    ("rows fail for the first of theirs", "failing", "exec/op.c",
      "rank->first_marks[op] + number", "rank->first_marks[op]"),
-    ("rows of another operation fail", "failing", "fault_cuda.c",
+    ("rows of another operation fail", "failing", "exec/fault.c",
      "        n += rows_of(program, op, engine->rank).n;", "        n += 0;"),
-    ("what is undone is said again", "loopback", "team_outcome.c",
+    ("what is undone is said again", "loopback", "exec/team_outcome.c",
      "    rank->undone = of->undone;\n", ""),
-    ("what is undone is not said", "loopback", "team_outcome.c",
+    ("what is undone is not said", "loopback", "exec/team_outcome.c",
      "    if (of->undone == rank->undone)", "    if (true)"),
     ("a refused gradient is not said where a later decision comes first",
-     "failing", "team_outcome.c", "    if (of->refused == rank->refused)\n",
+     "failing", "exec/team_outcome.c", "    if (of->refused == rank->refused)\n",
      "    if (of->refused == rank->refused || of->reason == 0)\n"),
     ("a refused gradient is not said behind what is undone", "nccl_failing",
-     "team_outcome.c", "|| rank->has_more;", ";"),
-    ("a refused gradient is said again", "failing", "team_outcome.c",
+     "exec/team_outcome.c", "|| rank->has_more;", ";"),
+    ("a refused gradient is said again", "failing", "exec/team_outcome.c",
      "    rank->refused = of->refused;\n", ""),
-    ("an update before is taken for this one", "loopback", "team.c",
+    ("an update before is taken for this one", "loopback", "exec/team.c",
      "program_of(team)->phases || results", "program_of(team)->phases"),
-    ("another rank's rule is said as this one's", "failing", "team_outcome.c",
+    ("another rank's rule is said as this one's", "failing", "exec/team_outcome.c",
      "(program, number, rank->result->mark)",
      "(program, rank->engine->rank, rank->result->mark)"),
-    ("ranks over NCCL do not sum faults", "nccl", "op_cuda.c",
+    ("ranks over NCCL do not sum faults", "nccl", "exec/op.c",
      "= {.data = rank->faults.words,", "= {.data = rank->verdict,"),
     ("what a fault leaves behind is said instead", "nccl",
-     "team_outcome.c",
+     "exec/team_outcome.c",
      "return czr_collect_has_fault(rank->result);",
      "return rank->harvested < 0;"),
-    ("run-time values stay", "loopback", "team.c",
+    ("run-time values stay", "loopback", "exec/team.c",
      "(size_t)engine->program->n_hypers, rank->main),", "0, rank->main),"),
-    ("a step's words stay", "loopback", "team_list.c",
+    ("a step's words stay", "loopback", "exec/team_list.c",
      "czr_collect_begin(rank->parts.collect, rank->verdict, &rank->faults,\n"
      "                              rank->main)",
      "CZR_OK"),
-    ("a step's words are cleared behind reductions", "turns", "team_list.c",
+    ("a step's words are cleared behind reductions", "turns", "exec/team_list.c",
      "team->is_open ? CZR_OK : begin_all(team)", "begin_all(team)"),
-    ("a trainer's stream is not waited for", "loopback", "team_list.c",
+    ("a trainer's stream is not waited for", "loopback", "exec/team_list.c",
      "        status = czr_context_wait(context, rank->main, rank->event);",
      "        status = CZR_OK;"),
-    ("reductions do not wait for the producer", "loopback", "team_list.c",
+    ("reductions do not wait for the producer", "loopback", "exec/team_list.c",
      "    if (status == CZR_OK && producer)", "    if (false)"),
-    ("what is left does not wait for main streams", "parts", "team_list.c",
+    ("what is left does not wait for main streams", "parts", "exec/team_list.c",
      "    czr_status status = fork_all(team);\n\n    if (status == CZR_OK)\n"
      "        status = run_list(team);",
      "    czr_status status = team->next_op ? CZR_OK : fork_all(team);\n\n"
      "    if (status == CZR_OK)\n        status = run_list(team);"),
-    ("threads of hooks do not have the device", "loopback", "team_list.c",
+    ("threads of hooks do not have the device", "loopback", "exec/team_list.c",
      "rank, czr_context_enter(rank->parts.context)", "rank, CZR_OK"),
-    ("one rank's gradients are enough", "loopback", "team_list.c",
+    ("one rank's gradients are enough", "loopback", "exec/team_list.c",
      "    for (int i = 0; i < team->n; i++)\n        if (!czr_step_is_ready",
      "    for (int i = 0; i < 1; i++)\n        if (!czr_step_is_ready"),
-    ("reductions wait for their step", "loopback", "team_list.c",
+    ("reductions wait for their step", "loopback", "exec/team_list.c",
      "is_ready(team, team->next_op)", "false"),
-    ("reductions are made again", "loopback", "team_list.c",
+    ("reductions are made again", "loopback", "exec/team_list.c",
      "int op = team->next_op;", "int op = 0;"),
-    ("the trainer's stream does not wait", "loopback", "team.c",
+    ("the trainer's stream does not wait", "loopback", "exec/team.c",
      "        status = czr_context_wait(context, stream, rank->ended);",
      "        status = CZR_OK;"),
-    ("what is given comes before a step has ended", "externs", "team.c",
+    ("what is given comes before a step has ended", "externs", "exec/team.c",
      "        status = czr_device_cuda_follow(rank->engine->device, "
      "rank->ended);", "        status = CZR_OK;"),
-    ("tensors are not copied out", "loopback", "team.c",
+    ("tensors are not copied out", "loopback", "exec/team.c",
      "        czr_loose_copy_out(engine, param);", "        ;"),
-    ("phases follow the step before the last", "turns", "team.c",
+    ("phases follow the step before the last", "turns", "exec/team.c",
      "program_of(team)->phases || results", "results"),
-    ("a graph of other phases is launched", "turns", "script.c",
+    ("a graph of other phases is launched", "turns", "exec/script.c",
      "memcmp(team->scripts[i].phases, phases, n) == 0", "true"),
-    ("captured decisions count", "loopback", "script.c",
+    ("captured decisions count", "loopback", "exec/script.c",
      "        team->members[i].rank->sequence -= script->decisions;",
      "        ;"),
-    ("launched operations do not count", "loopback", "script.c",
+    ("launched operations do not count", "loopback", "exec/script.c",
      "    add_counts(team, script->counts, 1);", ""),
-    ("a graph does not wait for the ranks' streams", "loopback", "script.c",
+    ("a graph does not wait for the ranks' streams", "loopback", "exec/script.c",
      "        status = meet(team, true);\n    if (status == CZR_OK)\n"
      "        status = czr_graph_launch",
      "        ;\n    if (status == CZR_OK)\n        status = czr_graph_launch"),
-    ("a bucket's graph is the first one's", "buckets", "script.c",
+    ("a bucket's graph is the first one's", "buckets", "exec/script.c",
      "&team->reductions[op], put)", "&team->reductions[0], put)"),
-    ("what was captured is waited for", "nccl_signs", "script.c",
+    ("what was captured is waited for", "nccl_signs", "exec/script.c",
      "    czr_status status = begin_units(team);\n\n    if (status == CZR_OK)\n"
      "        status = meet", "    czr_status status = CZR_OK;\n\n"
      "    if (status == CZR_OK)\n        status = meet"),
-    ("a rank captures what others do not", "nccl", "script.c",
+    ("a rank captures what others do not", "nccl", "exec/script.c",
      "    if (team->n < size)\n", "    n = n ? size : 0;\n    if (false)\n"),
-    ("nobody asks whether others capture", "nccl", "process.c",
+    ("nobody asks whether others capture", "nccl", "world/process.c",
      "n != (is_captured ? engine->world->size : 0)", "false"),
-    ("graphs are closed behind communicators", "nccl", "process.c",
+    ("graphs are closed behind communicators", "nccl", "world/process.c",
      "    czr_cuda_scripts_close(&process->team);\n"
      "    czr_cuda_rank_close(process->member.rank);\n"
      "    czr_world_nccl_close(process->world);\n",
      "    czr_cuda_rank_close(process->member.rank);\n"
      "    czr_world_nccl_close(process->world);\n"
      "    czr_cuda_scripts_close(&process->team);\n"),
-    ("the ranks' streams do not wait for a graph", "loopback", "script.c",
+    ("the ranks' streams do not wait for a graph", "loopback", "exec/script.c",
      "    if (status == CZR_OK)\n        status = meet(team, false);\n"
      "    add_counts", "    add_counts"),
     ("who reads parameters that may be undone does not wait", "loopback",
-     "device_cuda.c",
+     "exec/device.c",
      "? czr_context_wait(device->context, stream, device->ended)", "? CZR_OK"),
-    ("who reads a bucket does not wait", "several", "delivery.c",
+    ("who reads a bucket does not wait", "several", "exec/delivery.c",
      "            status = czr_context_wait(context, stream,\n"
      "                                      rank->delivery.events[lasts[i]]);",
      "            status = CZR_OK;"),
-    ("who reads a bucket waits for all of them", "several", "delivery.c",
+    ("who reads a bucket waits for all of them", "several", "exec/delivery.c",
      "|| !has_last", "|| true"),
     ("who reads a bucket waits for it alone where it may be undone",
      "nccl_several",
-     "delivery.c", "engine->undoes ||", ""),
-    ("who reads a bucket waits for another", "several", "delivery.c",
+     "exec/delivery.c", "engine->undoes ||", ""),
+    ("who reads a bucket waits for another", "several", "exec/delivery.c",
      "engine->program->places[param].bucket);", "0);"),
-    ("a bucket is there before it is gathered", "several", "delivery.c",
+    ("a bucket is there before it is gathered", "several", "exec/delivery.c",
      "program->ops[op].kind == CZR_ALL_GATHER", "false"),
-    ("graphs keep to themselves when a bucket is there", "several", "context.c",
+    ("graphs keep to themselves when a bucket is there", "several", "driver/context.c",
      "if (!context->is_capturing)", "if (true)"),
-    ("who reads a bucket over NCCL does not wait", "nccl_several", "delivery.c",
+    ("who reads a bucket over NCCL does not wait", "nccl_several", "exec/delivery.c",
      "            status = czr_context_wait(context, stream,\n"
      "                                      rank->delivery.events[lasts[i]]);",
      "            status = CZR_OK;"),
     ("who reads a bucket over NCCL waits for all of them", "nccl_several",
-     "delivery.c", "|| !has_last", "|| true"),
-    ("a band is not mirrored", "bands", "device_cuda.c",
+     "exec/delivery.c", "|| !has_last", "|| true"),
+    ("a band is not mirrored", "bands", "exec/device.c",
      "czr_collect_band_mirror(device->collect, matrix, element_bytes,\n"
      "                                         *band, NULL, "
      "stream_of(device));", "CZR_OK;"),
-    ("masters are zeros", "loopback", "device_cuda.c",
+    ("masters are zeros", "loopback", "exec/device.c",
      "        status = czr_collect_convert(",
      "        if (0) status = czr_collect_convert("),
 ]
@@ -239,7 +239,7 @@ class Bench:
         return self.compile(f"{self.source}/tests/cuda/driver/{name}", name)
 
     def compile(self, path, name):
-        out = f"{self.folder}/{name}.o"
+        out = f"{self.folder}/{name.replace('/', '_')}.o"
         self.run(self.cc, *FLAGS, f"-I{self.source}",
                  f"-I{self.source}/runtime",
                  f'-DFAKE_PATH="{self.libraries[0]}"', "-c", path, "-o", out)
@@ -287,10 +287,10 @@ class Bench:
             text = f.read()
         if text.count(old) != 1:
             return None
-        path = f"{self.folder}/mutant_{file}"
+        path = f"{self.folder}/mutant_{os.path.basename(file)}"
         with open(path, "w", encoding="utf-8") as f:
             f.write(text.replace(old, new))
-        return [self.compile(path, f"mutant_{file}")]
+        return [self.compile(path, f"mutant_{os.path.basename(file)}")]
 
 
 def main():

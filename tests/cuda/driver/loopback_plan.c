@@ -10,10 +10,10 @@
 #include "tests/cuda/driver/host_plan.h"
 #include "tests/cuda/driver/loopback_kernels.h"
 
-#include "runtime/cuda/collect.h"
-#include "runtime/cuda/loopback.h"
-#include "runtime/cuda/rank.h"
-#include "runtime/memory.h"
+#include "runtime/cuda/collect/collect.h"
+#include "runtime/cuda/world/loopback.h"
+#include "runtime/cuda/exec/rank.h"
+#include "runtime/base/memory.h"
 
 enum { STEPS = 6 };
 

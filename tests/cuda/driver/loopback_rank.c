@@ -1,8 +1,8 @@
 /* Tensors of a rank, drawn from counters. */
 #include "tests/cuda/driver/loopback_rank.h"
 
-#include "runtime/cuda/rank.h"
-#include "runtime/memory.h"
+#include "runtime/cuda/exec/rank.h"
+#include "runtime/base/memory.h"
 #include "tests/cuda/driver/fake.h"
 
 #include <pthread.h>

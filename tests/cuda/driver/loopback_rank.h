@@ -4,8 +4,8 @@
 #ifndef TESTS_CUDA_LOOPBACK_RANK_H
 #define TESTS_CUDA_LOOPBACK_RANK_H
 
-#include "runtime/cuda/context.h"
-#include "runtime/program.h"
+#include "runtime/cuda/driver/context.h"
+#include "runtime/program/program.h"
 
 enum { RANK_MAX = 64, RANK_BAD_STEP = 3, RANK_MAX_HYPERS = 256 };
 

@@ -3,7 +3,7 @@
  * of tensor cores do not take.  Also where it is missing or fails.
  *
  * multiply_library_test [TRIALS [SEED]] */
-#include "runtime/product.h"
+#include "runtime/math/product.h"
 #include "tests/cuda/driver/cublaslt.h"
 #include "tests/cuda/driver/stages.h"
 

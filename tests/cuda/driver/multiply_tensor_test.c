@@ -5,8 +5,8 @@
  * multiply_tensor_test [TRIALS [SEED]]
  * multiply_tensor_test gpu NVRTC...: on the machine's GPU, with the first NVRTC
  * that serves; exit status 77 without either: skipped. */
-#include "runtime/cuda/tiles.h"
-#include "runtime/product.h"
+#include "runtime/cuda/products/tiles.h"
+#include "runtime/math/product.h"
 #include "tests/cuda/driver/stages.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
  * multiply_test [TRIALS [SEED]]
  * multiply_test gpu NVRTC...: on the machine's GPU, with the first NVRTC that
  * serves; exit status 77 without either: skipped. */
-#include "runtime/product.h"
+#include "runtime/math/product.h"
 #include "tests/cuda/driver/stages.h"
 
 #include <string.h>

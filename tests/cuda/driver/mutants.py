@@ -8,125 +8,125 @@ import subprocess
 import sys
 import tempfile
 
-RUNTIME = ("status.c", "memory.c", "program.c", "home.c", "device_host.c",
-           "device_late.c", "box.c", "band.c", "norm.c", "sum.c",
-           "product_finish.c")
-DRIVEN = ("driver.c", "context.c", "module.c", "graph.c", "queue.c",
-          "box_cuda.c", "device_cuda.c", "dynamic.c", "nvrtc.c", "pack.c")
+RUNTIME = ("base/status.c", "base/memory.c", "program/program.c", "program/home.c", "device/host.c",
+           "device/late.c", "base/box.c", "base/band.c", "math/norm.c", "world/sum.c",
+           "math/product_finish.c")
+DRIVEN = ("driver/driver.c", "driver/context.c", "driver/module.c", "driver/graph.c", "exec/queue.c",
+          "collect/box.c", "exec/device.c", "driver/dynamic.c", "driver/nvrtc.c", "collect/pack.c")
 HELPERS = ("deferred.c", "host_collect.c", "host_judge.c")
 TESTS = ("driver", "context", "queue", "graph", "device", "box")
 FLAGS = ("-std=c17", "-O1", "-g", "-w", "-D_POSIX_C_SOURCE=200809L")
 
 # name, test, file, what stands there, what the mutant has
 MUTANTS = [
-    ("old drivers are taken", "driver", "driver.c",
+    ("old drivers are taken", "driver", "driver/driver.c",
      "driver->version >= CZR_DRIVER_VERSION", "driver->version"),
-    ("missing functions are taken", "driver", "dynamic.c",
+    ("missing functions are taken", "driver", "driver/dynamic.c",
      "        if (!found)\n            return symbols[i].name;",
      "        if (!found)\n            continue;"),
-    ("another driver's libraries are no missing device", "driver", "driver.c",
+    ("another driver's libraries are no missing device", "driver", "driver/driver.c",
      "{CZR_CUDA_SYSTEM_DRIVER_MISMATCH, CZR_ERR_NO_DEVICE},", ""),
-    ("any device is taken", "driver", "context.c",
+    ("any device is taken", "driver", "driver/context.c",
      "ordinal < 0 || ordinal >= n", "false"),
-    ("memory is not given back", "context", "context.c",
+    ("memory is not given back", "context", "driver/context.c",
      "context->driver->memory_free(address)", "0"),
-    ("pinned memory is not given back", "context", "context.c",
+    ("pinned memory is not given back", "context", "driver/context.c",
      "context->driver->pinned_free(memory)", "0"),
-    ("the context is not given back", "context", "context.c",
+    ("the context is not given back", "context", "driver/context.c",
      "context->driver->primary_release(context->device);", ""),
-    ("streams are not given back", "context", "context.c",
+    ("streams are not given back", "context", "driver/context.c",
      "context->driver->stream_destroy(stream)", "0"),
-    ("later failures hide the first", "context", "context.c",
+    ("later failures hide the first", "context", "driver/context.c",
      "    if (context->status != CZR_OK)\n        return status;", ""),
-    ("streams do not wait", "context", "context.c",
+    ("streams do not wait", "context", "driver/context.c",
      "context->driver->stream_wait(stream, event, 0)", "0"),
-    ("the caller does not wait", "context", "context.c",
+    ("the caller does not wait", "context", "driver/context.c",
      "code != CZR_CUDA_NOT_READY || passed >= deadline_ms", "true"),
-    ("clusters are not asked for", "context", "module.c",
+    ("clusters are not asked for", "context", "driver/module.c",
      "config.n_attributes = 1;", ""),
-    ("shared memory is not asked for", "context", "module.c",
+    ("shared memory is not asked for", "context", "driver/module.c",
      "bytes <= SHARED_UNASKED - fixed", "true"),
-    ("a kernel's own shared memory is forgotten", "context", "module.c",
+    ("a kernel's own shared memory is forgotten", "context", "driver/module.c",
      "bytes > context->shared_bytes - fixed", "bytes > context->shared_bytes"),
-    ("machine code is not given back", "context", "module.c",
+    ("machine code is not given back", "context", "driver/module.c",
      "module->context->driver->library_unload(module->library)", "0"),
-    ("captured graphs are not given back", "context", "graph.c",
+    ("captured graphs are not given back", "context", "driver/graph.c",
      "driver->graph_destroy(graph)", "0"),
-    ("graphs are not given back", "graph", "graph.c",
+    ("graphs are not given back", "graph", "driver/graph.c",
      "graph->context->driver->graph_exec_destroy(graph->exec)", "0"),
-    ("waits are dropped", "queue", "queue.c",
+    ("waits are dropped", "queue", "exec/queue.c",
      "            wait_for(queue, queue->streams[row->stream], "
      "queue->events[first]);", "CZR_OK;"),
-    ("operations that never came are waited for", "queue", "queue.c",
+    ("operations that never came are waited for", "queue", "exec/queue.c",
      "!queue->has_come[first] || ", ""),
-    ("one wait stands for all of a stream", "queue", "queue.c",
+    ("one wait stands for all of a stream", "queue", "exec/queue.c",
      "+ source] >= first)", "+ source] >= 0)"),
     ("a later wait covers though its operation never came", "queue",
-     "queue.c", " &&\n            queue->has_come[row->waits[i]])", ")"),
-    ("events are not recorded", "queue", "queue.c",
+     "exec/queue.c", " &&\n            queue->has_come[row->waits[i]])", ")"),
+    ("events are not recorded", "queue", "exec/queue.c",
      "        queue->events[op]\n            ? record(",
      "        false\n            ? record("),
-    ("an event behind each that is waited for", "queue", "queue.c",
+    ("an event behind each that is waited for", "queue", "exec/queue.c",
      "if (ops[ops[op].waits[i]].stream != ops[op].stream)", "if (true)"),
-    ("waits of the last list count", "queue", "queue.c",
+    ("waits of the last list count", "queue", "exec/queue.c",
      "        queue->waited[i] = NONE;", "        ;"),
-    ("operations of the last list count", "queue", "queue.c",
+    ("operations of the last list count", "queue", "exec/queue.c",
      "        memset(queue->has_come, 0,\n", "        memset(queue->has_come, 1,\n"),
-    ("a join leaves a stream out", "queue", "queue.c",
+    ("a join leaves a stream out", "queue", "exec/queue.c",
      "            status = wait_for(queue, stream, queue->arrivals[i]);",
      "            status = CZR_OK;"),
-    ("a fork leaves a stream out", "queue", "queue.c",
+    ("a fork leaves a stream out", "queue", "exec/queue.c",
      "status = wait_for(queue, queue->streams[i], queue->start);", ";"),
-    ("a finish leaves streams out", "queue", "queue.c",
+    ("a finish leaves streams out", "queue", "exec/queue.c",
      "        status = czr_context_synchronize(queue->context, "
      "queue->streams[i],\n                                         deadline_ms);",
      "        status = i ? CZR_OK : czr_context_synchronize(queue->context, "
      "queue->streams[i], deadline_ms);"),
-    ("nothing orders a list behind a join", "queue", "queue.c",
+    ("nothing orders a list behind a join", "queue", "exec/queue.c",
      "    queue->is_joined = true;", ""),
-    ("a join leaves a stream out of a graph", "graph", "queue.c",
+    ("a join leaves a stream out of a graph", "graph", "exec/queue.c",
      "            status = wait_for(queue, stream, queue->arrivals[i]);",
      "            status = CZR_OK;"),
-    ("copies of an operation run elsewhere", "device", "device_cuda.c",
+    ("copies of an operation run elsewhere", "device", "exec/device.c",
      "czr_address_of(from), bytes, stream_of(device)",
      "czr_address_of(from), bytes, device->outside"),
-    ("the 57th box is not put", "box", "box_cuda.c",
+    ("the 57th box is not put", "box", "collect/box.c",
      "    if (boxes->n == CZR_PACK_MOVES)\n        czr_boxes_put(boxes);",
      "    if (boxes->n == CZR_PACK_MOVES)\n        boxes->n = 0;"),
-    ("boxes are put twice", "box", "box_cuda.c", "    boxes->n = 0;", ""),
-    ("a launch that failed is forgotten", "box", "box_cuda.c",
+    ("boxes are put twice", "box", "collect/box.c", "    boxes->n = 0;", ""),
+    ("a launch that failed is forgotten", "box", "collect/box.c",
      "boxes->status == CZR_OK && boxes->n > 0", "boxes->n > 0"),
-    ("a box in one piece at one end is copied", "box", "box_cuda.c",
+    ("a box in one piece at one end is copied", "box", "collect/box.c",
      "(is_flat(to) && is_flat(from))", "(is_flat(to) || is_flat(from))"),
-    ("runs are read one behind the other", "box", "box_cuda.c",
+    ("runs are read one behind the other", "box", "collect/box.c",
      "(uint64_t)from->stride_bytes}", "(uint64_t)from->row_bytes}"),
-    ("few runs have a kernel", "box", "box_cuda.c",
+    ("few runs have a kernel", "box", "collect/box.c",
      "to->n_rows <= FEW_RUNS ||", ""),
-    ("elements are wider than addresses allow", "box", "pack.c",
+    ("elements are wider than addresses allow", "box", "collect/pack.c",
      "row_bytes | from.address | to.address | strides",
      "row_bytes | from.address | strides"),
-    ("memory is as it was", "device", "device_cuda.c",
+    ("memory is as it was", "device", "exec/device.c",
      "czr_context_fill(device->context, address, 0,",
      "czr_context_fill(device->context, address, 1,"),
-    ("what is outside is not waited for", "device", "device_cuda.c",
+    ("what is outside is not waited for", "device", "exec/device.c",
      "status == CZR_OK && !device->current", "false"),
-    ("memory goes before what uses it is done", "device", "device_cuda.c",
+    ("memory goes before what uses it is done", "device", "exec/device.c",
      "    czr_queue_drain(device->queue);\n", ""),
-    ("stages without a kernel are left out", "device", "device_cuda.c",
+    ("stages without a kernel are left out", "device", "exec/device.c",
      "CZR_CUDA_NOT_FOUND,\n"
      "                                          \"a stage without",
      "CZR_CUDA_SUCCESS,\n"
      "                                          \"a stage without"),
-    ("a failed operation does not end", "device", "device_cuda.c",
+    ("a failed operation does not end", "device", "exec/device.c",
      "    const czr_status ended = czr_device_cuda_end(base, op);\n"
      "    return status != CZR_OK ? status : ended;",
      "    return status != CZR_OK ? status : czr_device_cuda_end(base, op);"),
-    ("the first operation that is complete is named", "device", "queue.c",
+    ("the first operation that is complete is named", "device", "exec/queue.c",
      "                CZR_CUDA_NOT_READY)\n            return op;",
      "                CZR_CUDA_SUCCESS)\n            return op;"),
-    ("operations that nobody waits for are not watched", "device", "queue.c",
+    ("operations that nobody waits for are not watched", "device", "exec/queue.c",
      "if (queue->options.is_watched)\n", "if (false)\n"),
-    ("a stream that hangs is waited for", "device", "queue.c",
+    ("a stream that hangs is waited for", "device", "exec/queue.c",
      "if (is_sound && status == CZR_ERR_TIMEOUT)", "if (false)"),
 ]
 FEW = ("waits are dropped", "captured graphs are not given back",
@@ -166,7 +166,7 @@ class Bench:
                       if name.startswith("fake_") and name.endswith(".c"))
 
     def compile(self, path, name):
-        out = f"{self.folder}/{name}.o"
+        out = f"{self.folder}/{name.replace('/', '_')}.o"
         self.run(f'-DFAKE_PATH="{self.fake}"', "-c", path, "-o", out)
         return out
 
@@ -191,10 +191,10 @@ class Bench:
             text = f.read()
         if text.count(old) != 1:
             return None
-        path = f"{self.folder}/mutant_{file}"
+        path = f"{self.folder}/mutant_{os.path.basename(file)}"
         with open(path, "w", encoding="utf-8") as f:
             f.write(text.replace(old, new))
-        return {**self.objects, file: self.compile(path, f"mutant_{file}")}
+        return {**self.objects, file: self.compile(path, f"mutant_{os.path.basename(file)}")}
 
 
 def main():

@@ -2,8 +2,8 @@
 #ifndef TESTS_CUDA_NCCL_BENCH_H
 #define TESTS_CUDA_NCCL_BENCH_H
 
-#include "runtime/cuda/world_nccl.h"
-#include "runtime/sum.h"
+#include "runtime/cuda/world/world_nccl.h"
+#include "runtime/world/sum.h"
 #include "tests/cuda/driver/bench.h"
 #include "tests/cuda/driver/host_move.h"
 #include "tests/cuda/driver/ranks.h"

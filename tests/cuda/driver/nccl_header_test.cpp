@@ -8,12 +8,12 @@
 #include "tests/cuda/driver/same.hpp"
 
 extern "C" {
-#include "runtime/cuda/nccl.h"
+#include "runtime/cuda/world/nccl.h"
 }
 
 #define CZR_CALL(symbol, name, arguments)                                      \
     static_assert(same<int(*) arguments, decltype(&symbol)>::value(), #symbol);
-#include "runtime/cuda/nccl_calls.def"
+#include "runtime/cuda/world/nccl_calls.def"
 #undef CZR_CALL
 
 #define SAME(ours, theirs) static_assert(int(ours) == int(theirs), #theirs)

@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tests/cuda/driver/nccl_rank.h"
 
-#include "runtime/cuda/rank.h"
+#include "runtime/cuda/exec/rank.h"
 
 #include <time.h>
 

@@ -6,7 +6,7 @@
 #include "tests/cuda/driver/loopback_rank.h"
 #include "tests/cuda/driver/ranks.h"
 
-#include "runtime/cuda/process.h"
+#include "runtime/cuda/world/process.h"
 
 enum { NCCL_RANK_STEPS = 6, NCCL_RANK_LAST_STEP = 2 /* of one that leaves */ };
 

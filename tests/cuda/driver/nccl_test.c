@@ -16,7 +16,7 @@ static uint64_t seed = 20261123;
 static const char *const symbols[] = {
     "ncclGetErrorString",
 #define CZR_CALL(symbol, name, arguments) #symbol,
-#include "runtime/cuda/nccl_calls.def"
+#include "runtime/cuda/world/nccl_calls.def"
 #undef CZR_CALL
 };
 

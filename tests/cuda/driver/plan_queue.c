@@ -8,8 +8,8 @@
 #include "tests/cuda/driver/bench.h"
 #include "tests/cuda/driver/footprint.h"
 
-#include "runtime/cuda/queue.h"
-#include "runtime/engine.h"
+#include "runtime/cuda/exec/queue.h"
+#include "runtime/engine/engine.h"
 
 #include <dlfcn.h>
 #include <string.h>

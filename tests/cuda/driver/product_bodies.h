@@ -4,7 +4,7 @@
 #ifndef TESTS_CUDA_PRODUCT_BODIES_H
 #define TESTS_CUDA_PRODUCT_BODIES_H
 
-#include "runtime/cuda/product_kernel.h"
+#include "runtime/cuda/products/kernel.h"
 
 #include <stdint.h>
 
@@ -12,8 +12,8 @@
 uint16_t bf16_of(float x);
 float bf16_to_f32(uint16_t x);
 
-/* All that product_host.h can plan, under the plan's names; and "gemm", which
- * has a bodies_gemm as its argument. */
+/* All that runtime/cuda/products/host.h can plan, under the plan's names; and
+ * "gemm", which has a bodies_gemm as its argument. */
 void bodies_register(void);
 /* Launches of those since then, also by graphs. */
 int64_t bodies_launches(void);

@@ -2,8 +2,8 @@
 #ifndef TESTS_CUDA_RANKS_H
 #define TESTS_CUDA_RANKS_H
 
-#include "runtime/cuda/context.h"
-#include "runtime/cuda/nccl.h"
+#include "runtime/cuda/driver/context.h"
+#include "runtime/cuda/world/nccl.h"
 #include "tests/cuda/driver/fake.h"
 #include "tests/cuda/driver/fake_nccl.h"
 

@@ -4,9 +4,9 @@
 #ifndef TESTS_CUDA_STAGE_SETTING_H
 #define TESTS_CUDA_STAGE_SETTING_H
 
-#include "runtime/cuda/stage.h"
-#include "runtime/product.h"
-#include "runtime/program.h"
+#include "runtime/cuda/exec/stage.h"
+#include "runtime/math/product.h"
+#include "runtime/program/program.h"
 #include "tests/cuda/driver/bench.h"
 #include "tests/cuda/driver/plain_bodies.h"
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_CUDA_STAGES_H
 #define TESTS_CUDA_STAGES_H
 
-#include "runtime/cuda/multiply.h"
+#include "runtime/cuda/products/multiply.h"
 #include "tests/cuda/driver/gpu_bench.h"
 #include "tests/cuda/driver/plain_bodies.h"
 #include "tests/cuda/driver/product_bodies.h"

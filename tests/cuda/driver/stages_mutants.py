@@ -11,7 +11,7 @@ import tempfile
 
 FLAGS = ("-std=c17", "-O1", "-w", "-D_POSIX_C_SOURCE=200809L", "-DPROGRAM=elements")
 TESTS, ARGUMENTS = ("stages_run.c",), ("2",)
-LAUNCH, STAGE = "stage_launch.c", "stage.c"
+LAUNCH, STAGE = "exec/stage_launch.c", "exec/stage.c"
 
 # name, file, what stands there, what the mutant has
 MUTANTS = [
@@ -64,7 +64,7 @@ class Bench:
                       for test in tests]
 
     def compile(self, path, name):
-        out = f"{self.folder}/{name}.o"
+        out = f"{self.folder}/{name.replace('/', '_')}.o"
         subprocess.run([self.cc, *self.flags, "-c", path, "-o", out], check=True)
         return out
 

@@ -2,10 +2,10 @@
  * is too old and a driver that is too old are named, and a newer GPU runs PTX.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "runtime/cuda/cache.h"
-#include "runtime/cuda/collect.h"
-#include "runtime/cuda/product_kernel.h"
-#include "runtime/cuda/target.h"
+#include "runtime/cuda/driver/cache.h"
+#include "runtime/cuda/collect/collect.h"
+#include "runtime/cuda/products/kernel.h"
+#include "runtime/cuda/driver/target.h"
 #include "tests/cuda/driver/stages.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* Tiles that the runtime chooses: tables are the compiler's, shapes and parts
  * of the last wave by hand. */
 #include "passes/gpu/tile_order.h"
-#include "runtime/cuda/tiles.h"
+#include "runtime/cuda/products/tiles.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -13,7 +13,7 @@
 #include "tests/cuda/driver/loopback_kernels.h"
 #include "tests/cuda/driver/processes.h"
 
-#include "runtime/cuda/loopback.h"
+#include "runtime/cuda/world/loopback.h"
 
 #include <signal.h>
 #include <unistd.h>

@@ -3,9 +3,9 @@
 #define _GNU_SOURCE
 #include "tests/cuda/primitives/primitives.h"
 
-#include "runtime/cuda/module.h"
-#include "runtime/cuda/nvrtc.h"
-#include "runtime/cuda/source.h"
+#include "runtime/cuda/driver/module.h"
+#include "runtime/cuda/driver/nvrtc.h"
+#include "runtime/cuda/driver/source.h"
 #include "tests/cuda/compiling.h"
 #include "tests/cuda/driver/fake.h"
 

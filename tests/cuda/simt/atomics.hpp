@@ -1,4 +1,4 @@
-// The model's runtime/cuda/atomics.cuh: updates of memory, now and then late;
+// The model's runtime/cuda/kernels/atomics.cuh: updates of memory, now and then late;
 // memory by pointers that the host gave.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The model's runtime/cuda/global.cuh: 16 bytes at an address that is a
+// The model's runtime/cuda/kernels/global.cuh: 16 bytes at an address that is a
 // multiple of 16, bits of numbers, exchange of doubles in a warp; and barriers
 // behind which threads go on at different times.
 #pragma once

@@ -1,4 +1,4 @@
-// A model of runtime/cuda/sm80.cuh.  cp.async happens at once or as late as its
+// A model of runtime/cuda/kernels/sm80.cuh.  cp.async happens at once or as late as its
 // wait allows, by lot.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A model of what runtime/cuda/sm90.cuh has besides wgmma: TMA of 64x64 boxes
+// A model of what runtime/cuda/kernels/sm90.cuh has besides wgmma: TMA of 64x64 boxes
 // with 128-byte swizzle, stmatrix, the pool of registers.  It is our reading of
 // the manual: a device has the last word.
 #pragma once

@@ -1,7 +1,7 @@
 /* Bands of symmetric matrices: every element is in the band or its mirrored
  * place is, each row has as much of it, and what ranks add up and exchange of
  * it is all that there is. */
-#include "runtime/band.h"
+#include "runtime/base/band.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "runtime/sum.h"
+#include "runtime/world/sum.h"
 
 enum { MAX_SIDE = 48, MEMBERS = 4 };
 

@@ -1,6 +1,6 @@
 /* Eigenvectors by LAPACK's parts: what they give on both sides of every block,
  * of any scale, from no more workspace than they are given. */
-#include "runtime/eigh.h"
+#include "runtime/math/eigh.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/library.h"
+#include "runtime/math/library.h"
 
 enum { LARGEST = 193, GUARD = 16 };
 

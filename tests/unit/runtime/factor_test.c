@@ -1,6 +1,6 @@
 /* Factorisations by LAPACK: what they give, from no more workspace than the
  * compiler's table says; the second try in float64; every failure by name. */
-#include "runtime/factor.h"
+#include "runtime/math/factor.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,9 +10,9 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "runtime/library.h"
-#include "runtime/product.h"
-#include "runtime/testing.h"
+#include "runtime/math/library.h"
+#include "runtime/math/product.h"
+#include "runtime/base/testing.h"
 
 enum { LARGEST = 139, COLUMNS = 5, GUARD = 64 };
 

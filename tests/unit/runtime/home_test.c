@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
-#include "runtime/engine.h"
+#include "runtime/engine/engine.h"
 #include "tests/unit/runtime/toy.h"
 
 enum { DP = 2, STAGES = 2, STEPS = 3, STAGE_AXES = 1 << 1 };

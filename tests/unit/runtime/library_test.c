@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/product.h"
+#include "runtime/math/product.h"
 
 enum { RANKS = 3, SIDE = 512, MAX_TASKS = 4096 };
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 enum { N = 6 };
 

@@ -9,7 +9,7 @@
 #include <float.h>
 #include <stdlib.h>
 
-#include "runtime/norm.h"
+#include "runtime/math/norm.h"
 
 static uint32_t seed;
 

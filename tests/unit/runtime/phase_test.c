@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
-#include "runtime/engine.h"
+#include "runtime/engine/engine.h"
 #include "tests/unit/runtime/toy.h"
 
 enum { PHASES = 3, STEPS = 7, MAX_CALLS = 64 };

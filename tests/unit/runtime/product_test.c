@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "runtime/product.h"
+#include "runtime/math/product.h"
 
 enum { LARGEST = 300 };
 

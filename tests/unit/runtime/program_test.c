@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/program.h"
+#include "runtime/program/program.h"
 #include "tests/unit/runtime/toy.h"
 
 static const char *const dp_axes[] = {"dp"};

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 #include <stdio.h>
 
-#include "runtime/engine.h"
-#include "runtime/testing.h"
+#include "runtime/engine/engine.h"
+#include "runtime/base/testing.h"
 #include "tests/unit/runtime/toy.h"
 
 enum { MAX_RANKS = 4 };

@@ -1,6 +1,6 @@
 /* Tensors that hold blocks of a parameter and something else between them:
  * bound by their own name, copied block by block. */
-#include "runtime/engine.h"
+#include "runtime/engine/engine.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Sums in bf16 among ranks: the same bits however many members there are, if
  * each has added up what the members of a larger group have. */
-#include "runtime/sum.h"
+#include "runtime/world/sum.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

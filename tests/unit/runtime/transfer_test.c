@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "runtime/engine.h"
+#include "runtime/engine/engine.h"
 
 enum {
     MAX_RANKS = 6,

@@ -1,6 +1,6 @@
 /* Names that are no parameters of the engine's: those of ties mean one that
  * is, frozen ones are refused as such. */
-#include "runtime/engine.h"
+#include "runtime/engine/engine.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/world.h"
+#include "runtime/world/world.h"
 
 enum { MAX_RANKS = 8, COUNT = 37 };
 

@@ -1,0 +1,97 @@
+/* Memory of the runtime: counted, aligned, zeroed.  Conversions. */
+#include "runtime/base/memory.h"
+
+#include <stdlib.h>
+
+#include "runtime/base/testing.h"
+
+static _Thread_local int64_t allocations;
+static _Thread_local int64_t until_failure; /* 0: never */
+
+void czr_testing_fail_allocation(int64_t n)
+{
+    until_failure = n;
+}
+
+static int is_planted_failure(void)
+{
+    return until_failure && --until_failure == 0;
+}
+
+void *czr_alloc(size_t n, size_t size)
+{
+    allocations++;
+    if (is_planted_failure() || (size && n > (SIZE_MAX - CZR_ALIGN) / size))
+        return NULL;
+    const size_t wanted = n * size;
+    const size_t bytes = czr_round_up(wanted ? wanted : 1);
+    void *memory = aligned_alloc(CZR_ALIGN, bytes);
+    if (memory)
+        memset(memory, 0, bytes);
+    return memory;
+}
+
+void czr_free(void *memory)
+{
+    free(memory);
+}
+
+int64_t czr_allocations(void)
+{
+    return allocations;
+}
+
+size_t czr_round_up(size_t bytes)
+{
+    return (bytes + CZR_ALIGN - 1) / CZR_ALIGN * CZR_ALIGN;
+}
+
+static double load(const void *from, czr_dtype dtype, size_t i)
+{
+    switch (dtype) {
+    case CZR_F64:
+        return ((const double *)from)[i];
+    case CZR_F32:
+        return (double)((const float *)from)[i];
+    case CZR_BF16:
+        return (double)czr_bf16_to_f32(((const czr_bf16 *)from)[i]);
+    case CZR_N_DTYPES:
+        break;
+    }
+    return 0;
+}
+
+static void store(void *to, czr_dtype dtype, size_t i, double value)
+{
+    switch (dtype) {
+    case CZR_F64:
+        ((double *)to)[i] = value;
+        break;
+    case CZR_F32:
+        ((float *)to)[i] = (float)value;
+        break;
+    case CZR_BF16:
+        ((czr_bf16 *)to)[i] = czr_f32_to_bf16((float)value);
+        break;
+    case CZR_N_DTYPES:
+        break;
+    }
+}
+
+void czr_convert(void *to, czr_dtype to_dtype, const void *from,
+                 czr_dtype from_dtype, size_t n)
+{
+    if (to_dtype == from_dtype) {
+        if (n)
+            memcpy(to, from, n * czr_dtype_bytes(to_dtype));
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        store(to, to_dtype, i, load(from, from_dtype, i));
+}
+
+void czr_fill(void *to, czr_dtype dtype, double value, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        store(to, dtype, i, value);
+}

@@ -1,0 +1,17 @@
+/* Faults that tests plant.  No part of the public interface. */
+#ifndef CZR_BASE_TESTING_H
+#define CZR_BASE_TESTING_H
+
+#include "runtime/czr.h"
+
+/* Each rank sums its own leaves first and the ranks' sums are added then: the
+ * naive reduction, whose bits depend on the mesh.  All ranks must agree. */
+void czr_testing_rank_order_reduction(czr_world *world, int is_on);
+
+/* The n-th allocation of this thread from now on fails, once; 0: none. */
+void czr_testing_fail_allocation(int64_t n);
+
+/* The next n eigenvalue routines that this thread calls do not converge. */
+void czr_testing_fail_eigh(int n);
+
+#endif

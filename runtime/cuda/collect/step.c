@@ -1,0 +1,127 @@
+/* What a step decides by: launches, and what the host reads. */
+#include "runtime/cuda/collect/internal.h"
+
+#include <stdatomic.h>
+
+void czr_collect_number(czr_collect_span *spans, size_t n_spans,
+                        uint64_t *n_units)
+{
+    *n_units = 0;
+    for (size_t i = 0; i < n_spans; i++) {
+        spans[i].first = *n_units;
+        *n_units +=
+            spans[i].n / CZR_COLLECT_UNIT + (spans[i].n % CZR_COLLECT_UNIT > 0);
+    }
+}
+
+static czr_status put_one(czr_collect *collect, czr_collect_kernel kernel,
+                          void **arguments, void *stream)
+{
+    return czr_collect_put(collect, (czr_collect_work){kernel, 1, 1}, arguments,
+                           stream);
+}
+
+static czr_status put_spans(czr_collect *collect, czr_collect_kernel kernel,
+                            const czr_collect_spans *spans,
+                            czr_collect_verdict *verdict, void *stream)
+{
+    czr_collect_spans of = *spans;
+    void *arguments[] = {&of.rows, &of.n, &of.n_units, &verdict};
+
+    return czr_collect_put(
+        collect,
+        (czr_collect_work){kernel, spans->n_units, CZR_COLLECT_THREADS},
+        arguments, stream);
+}
+
+czr_status czr_collect_begin(czr_collect *collect, czr_collect_verdict *verdict,
+                             const czr_collect_faults *faults, void *stream)
+{
+    czr_collect_faults of = *faults;
+    void *arguments[] = {&verdict, &of.words, &of.rank, &of.n_ranks};
+
+    return czr_collect_put(
+        collect, (czr_collect_work){CZR_COLLECT_begin, 1, CZR_COLLECT_THREADS},
+        arguments, stream);
+}
+
+czr_status czr_collect_norm(czr_collect *collect,
+                            const czr_collect_spans *spans,
+                            czr_collect_verdict *verdict, void *stream)
+{
+    return put_spans(collect, CZR_COLLECT_norm, spans, verdict, stream);
+}
+
+czr_status czr_collect_ask(czr_collect *collect, czr_collect_verdict *verdict,
+                           int32_t limit, void *stream)
+{
+    void *arguments[] = {&verdict, &limit};
+
+    return put_one(collect, CZR_COLLECT_ask, arguments, stream);
+}
+
+czr_status czr_collect_guard(czr_collect *collect,
+                             const czr_collect_spans *spans,
+                             czr_collect_verdict *verdict, void *stream)
+{
+    return put_spans(collect, CZR_COLLECT_guard, spans, verdict, stream);
+}
+
+czr_status czr_collect_decide(czr_collect *collect,
+                              czr_collect_verdict *verdict, bool has_norm,
+                              double clip, const czr_collect_faults *faults,
+                              czr_collect_result *result, void *stream)
+{
+    int norm = has_norm;
+    czr_collect_faults of = *faults;
+    void *arguments[] = {&verdict,  &norm,       &clip,
+                         &of.words, &of.n_ranks, &result};
+
+    return put_one(collect, CZR_COLLECT_decide, arguments, stream);
+}
+
+czr_status czr_collect_note(czr_collect *collect,
+                            const czr_collect_marks *marks,
+                            czr_collect_verdict *verdict, int64_t *faults,
+                            int rank, int n_ranks, void *stream)
+{
+    czr_collect_marks of = *marks;
+    void *arguments[] = {&of.words, &of.n, &verdict, &faults, &rank, &n_ranks};
+
+    return czr_collect_put(
+        collect, (czr_collect_work){CZR_COLLECT_note, 1, CZR_COLLECT_THREADS},
+        arguments, stream);
+}
+
+czr_status czr_collect_settle(czr_collect *collect,
+                              czr_collect_verdict *verdict,
+                              const int64_t *faults, int n_ranks,
+                              const czr_collect_result *decided,
+                              czr_collect_result *told, void *stream)
+{
+    void *arguments[] = {&verdict, &faults, &n_ranks, &decided, &told};
+
+    return put_one(collect, CZR_COLLECT_settle, arguments, stream);
+}
+
+bool czr_collect_read(const czr_collect_result *result, int64_t sequence,
+                      czr_collect_result *out)
+{
+    const volatile czr_collect_result *written = result;
+
+    if (written->sequence != sequence)
+        return false;
+    atomic_thread_fence(memory_order_acquire);
+    *out = *result;
+    return true;
+}
+
+bool czr_collect_has_fault(const czr_collect_result *result)
+{
+    const volatile czr_collect_result *written = result;
+
+    if (!written->sequence)
+        return false;
+    atomic_thread_fence(memory_order_acquire);
+    return written->reason == CZR_COLLECT_FAULT;
+}

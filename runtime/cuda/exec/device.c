@@ -1,0 +1,379 @@
+/* The table of functions over a queue.  What returns nothing keeps its failure
+ * for the next function that returns a status. */
+#include "runtime/cuda/exec/device.h"
+
+#include <stdlib.h>
+
+#include "runtime/cuda/collect/box.h"
+#include "runtime/base/memory.h"
+
+typedef struct cuda_device {
+    czr_device base;
+    czr_context *context;
+    czr_collect *collect;
+    czr_queue *queue;
+    czr_cuda_body *bodies; /* [n_bodies] by address of what they stand for */
+    int n_bodies;
+    int64_t deadline_ms;
+    void *current; /* stream of the operation that runs; NULL: none does */
+    void *outside; /* stream of what is done at once */
+    void *ended;   /* event of the last step; NULL: none */
+    czr_status status;
+} cuda_device;
+
+static void keep(cuda_device *device, czr_status status)
+{
+    if (device->status == CZR_OK)
+        device->status = status;
+}
+
+/* ---- memory ------------------------------------------------------------- */
+
+static czr_status zero(cuda_device *device, czr_address address, size_t bytes)
+{
+    const czr_status status =
+        czr_context_fill(device->context, address, 0, bytes, device->outside);
+
+    return status == CZR_OK
+               ? czr_context_synchronize(device->context, device->outside,
+                                         device->deadline_ms)
+               : status;
+}
+
+static void *alloc_cuda(czr_device *base, size_t n, size_t size)
+{
+    cuda_device *device = (cuda_device *)base;
+    czr_address address;
+    size_t bytes;
+
+    if (__builtin_mul_overflow(n, size, &bytes) ||
+        bytes > SIZE_MAX - CZR_ALIGN ||
+        czr_context_enter(device->context) != CZR_OK)
+        return NULL;
+    bytes = czr_round_up(bytes ? bytes : 1);
+    if (czr_context_alloc(device->context, bytes, &address) != CZR_OK)
+        return NULL;
+    if (zero(device, address, bytes) != CZR_OK) {
+        czr_context_drain(device->context, device->outside);
+        czr_context_free(device->context, address);
+        return NULL;
+    }
+    return czr_pointer_of(address);
+}
+
+static void release_cuda(czr_device *base, void *memory)
+{
+    cuda_device *device = (cuda_device *)base;
+
+    if (!memory)
+        return;
+    czr_context_enter(device->context);
+    czr_queue_drain(device->queue);
+    czr_context_drain(device->context, device->outside);
+    czr_context_free(device->context, czr_address_of(memory));
+}
+
+/* ---- copies ------------------------------------------------------------- */
+
+/* Behind what was put on a stream outside of operations. */
+static void settle(cuda_device *device, czr_status status)
+{
+    if (status == CZR_OK && !device->current)
+        status = czr_context_synchronize(device->context, device->outside,
+                                         device->deadline_ms);
+    keep(device, status);
+}
+
+static void *stream_of(const cuda_device *device)
+{
+    return device->current ? device->current : device->outside;
+}
+
+static void copy_cuda(czr_device *base, void *to, const void *from,
+                      size_t bytes)
+{
+    cuda_device *device = (cuda_device *)base;
+    czr_status status = czr_context_enter(device->context);
+
+    if (status == CZR_OK)
+        status =
+            czr_context_copy(device->context, czr_address_of(to),
+                             czr_address_of(from), bytes, stream_of(device));
+    settle(device, status);
+}
+
+static void copy_box_cuda(czr_device *base, unsigned char *to_base,
+                          const czr_transfer_row *to,
+                          const unsigned char *from_base,
+                          const czr_transfer_row *from)
+{
+    cuda_device *device = (cuda_device *)base;
+    czr_boxes boxes = {.collect = device->collect,
+                       .pack = czr_collect_pack,
+                       .stream = stream_of(device)};
+    czr_status status = czr_context_enter(device->context);
+
+    if (status == CZR_OK)
+        status = czr_box_put(device->context, &boxes, to_base, to, from_base,
+                             from, boxes.stream);
+    settle(device, status == CZR_OK ? czr_boxes_put(&boxes) : status);
+}
+
+static void fill_bytes_cuda(czr_device *base, void *to, unsigned char value,
+                            size_t bytes)
+{
+    cuda_device *device = (cuda_device *)base;
+    czr_status status = czr_context_enter(device->context);
+
+    if (status == CZR_OK)
+        status = czr_context_fill(device->context, czr_address_of(to), value,
+                                  bytes, stream_of(device));
+    settle(device, status);
+}
+
+/* ---- arithmetic --------------------------------------------------------- */
+
+/* Whether there is what does it. */
+static czr_status enter_collect(cuda_device *device)
+{
+    return device->collect
+               ? czr_context_enter(device->context)
+               : czr_context_check(device->context, CZR_CUDA_NOT_FOUND,
+                                   "arithmetic of the engine on %s",
+                                   device->context->name);
+}
+
+static void convert_cuda(czr_device *base, void *to, czr_dtype to_dtype,
+                         const void *from, czr_dtype from_dtype, size_t n)
+{
+    cuda_device *device = (cuda_device *)base;
+    czr_status status = enter_collect(device);
+
+    if (status == CZR_OK)
+        status = czr_collect_convert(device->collect, to, to_dtype, from,
+                                     from_dtype, n, NULL, stream_of(device));
+    settle(device, status);
+}
+
+/* Neighbours, or the diagonal of a square matrix. */
+static void fill_cuda(czr_device *base, void *to, czr_dtype dtype, double value,
+                      size_t n, size_t step)
+{
+    cuda_device *device = (cuda_device *)base;
+    czr_status status = enter_collect(device);
+
+    if (status == CZR_OK)
+        status = (step == 1 ? czr_collect_fill : czr_collect_fill_diagonal)(
+            device->collect, to, dtype, value, n, stream_of(device));
+    settle(device, status);
+}
+
+static void mirror_cuda(czr_device *base, const czr_band *band, void *matrix,
+                        size_t element_bytes)
+{
+    cuda_device *device = (cuda_device *)base;
+    czr_status status = enter_collect(device);
+
+    if (status == CZR_OK)
+        status = czr_collect_band_mirror(device->collect, matrix, element_bytes,
+                                         *band, NULL, stream_of(device));
+    settle(device, status);
+}
+
+static void mirror_lower_cuda(czr_device *base, void *matrix, czr_dtype dtype,
+                              size_t n)
+{
+    cuda_device *device = (cuda_device *)base;
+    czr_status status = enter_collect(device);
+
+    if (status == CZR_OK)
+        status = czr_collect_mirror_lower(device->collect, matrix, dtype, n,
+                                          NULL, stream_of(device));
+    settle(device, status);
+}
+
+/* ---- operations --------------------------------------------------------- */
+
+static uintptr_t address_of(const czr_cuda_body *body)
+{
+    return (uintptr_t)body->of;
+}
+
+static int compare_bodies(const void *a, const void *b)
+{
+    const uintptr_t x = address_of(a), y = address_of(b);
+
+    return (x > y) - (x < y);
+}
+
+static void launch_cuda(czr_device *base, czr_kernel kernel,
+                        const czr_call *call)
+{
+    cuda_device *device = (cuda_device *)base;
+    const czr_cuda_body key = {.of = kernel};
+
+    const czr_cuda_body *body =
+        bsearch(&key, device->bodies, (size_t)device->n_bodies,
+                sizeof *device->bodies, compare_bodies);
+    czr_status status = czr_context_enter(device->context);
+    if (status == CZR_OK)
+        status = body ? body->put(body->user, device->context, call,
+                                  stream_of(device))
+                      : czr_context_check(device->context, CZR_CUDA_NOT_FOUND,
+                                          "a stage without a kernel for %s",
+                                          device->context->name);
+    settle(device, status);
+}
+
+czr_status czr_device_cuda_begin(czr_device *base, int op, void **stream)
+{
+    cuda_device *device = (cuda_device *)base;
+
+    czr_status status = czr_context_enter(device->context);
+    if (status == CZR_OK)
+        status = czr_queue_begin(device->queue, op, &device->current);
+    *stream = device->current;
+    return status;
+}
+
+czr_status czr_device_cuda_end(czr_device *base, int op)
+{
+    cuda_device *device = (cuda_device *)base;
+
+    device->current = NULL;
+    const czr_status status = czr_queue_end(device->queue, op);
+    return device->status != CZR_OK ? device->status : status;
+}
+
+czr_status czr_device_cuda_use(czr_device *base, void *stream)
+{
+    cuda_device *device = (cuda_device *)base;
+
+    device->current = stream;
+    return device->status;
+}
+
+czr_status czr_device_cuda_follow(czr_device *base, void *event)
+{
+    cuda_device *device = (cuda_device *)base;
+
+    device->ended = event;
+    return czr_context_wait(device->context, device->outside, event);
+}
+
+static czr_status follow_cuda(czr_device *base, czr_stream stream)
+{
+    cuda_device *device = (cuda_device *)base;
+    const czr_status status = czr_context_enter(device->context);
+
+    return status == CZR_OK && device->ended
+               ? czr_context_wait(device->context, stream, device->ended)
+               : status;
+}
+
+static czr_status submit_cuda(czr_device *base, int op)
+{
+    void *stream;
+    czr_status status = czr_device_cuda_begin(base, op, &stream);
+
+    if (status != CZR_OK)
+        return status;
+    status = base->task(base->user, op);
+    const czr_status ended = czr_device_cuda_end(base, op);
+    return status != CZR_OK ? status : ended;
+}
+
+static czr_status finish_cuda(czr_device *base)
+{
+    cuda_device *device = (cuda_device *)base;
+    czr_status status = czr_context_enter(device->context);
+
+    if (status == CZR_OK)
+        status = czr_queue_finish(device->queue, device->deadline_ms);
+    return device->status != CZR_OK ? device->status : status;
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+static void close_cuda(czr_device *base)
+{
+    cuda_device *device = (cuda_device *)base;
+
+    czr_context_enter(device->context);
+    czr_queue_close(device->queue);
+    czr_context_close_stream(device->context, device->outside);
+    czr_free(device->bodies);
+    czr_free(device);
+}
+
+static const czr_device_ops cuda_ops = {
+    .name = "cuda",
+    .alloc = alloc_cuda,
+    .release = release_cuda,
+    .copy = copy_cuda,
+    .copy_box = copy_box_cuda,
+    .convert = convert_cuda,
+    .fill = fill_cuda,
+    .fill_bytes = fill_bytes_cuda,
+    .mirror = mirror_cuda,
+    .mirror_lower = mirror_lower_cuda,
+    .launch = launch_cuda,
+    .submit = submit_cuda,
+    .follow = follow_cuda,
+    .finish = finish_cuda,
+    .close = close_cuda,
+};
+
+static czr_status take_bodies(cuda_device *device,
+                              const czr_device_cuda_options *options)
+{
+    const size_t n = (size_t)options->n_bodies;
+
+    device->bodies = czr_alloc(n, sizeof *device->bodies);
+    if (!device->bodies)
+        return czr_context_check(device->context, CZR_CUDA_OUT_OF_MEMORY,
+                                 "a table of %zu kernels", n);
+    if (n)
+        memcpy(device->bodies, options->bodies, n * sizeof *device->bodies);
+    qsort(device->bodies, n, sizeof *device->bodies, compare_bodies);
+    device->n_bodies = options->n_bodies;
+    return CZR_OK;
+}
+
+czr_status czr_device_cuda_open(const czr_device_cuda_options *options,
+                                const czr_program *program, czr_task task,
+                                void *user, czr_device **out)
+{
+    czr_context *context = options->context;
+    cuda_device *device = czr_alloc(1, sizeof *device);
+
+    *out = NULL;
+    if (!device)
+        return czr_context_check(context, CZR_CUDA_OUT_OF_MEMORY, "a device");
+    device->base = (czr_device){&cuda_ops, program, task, user};
+    device->context = context;
+    device->collect = options->collect;
+    device->deadline_ms = options->deadline_ms;
+    czr_status status = take_bodies(device, options);
+    if (status == CZR_OK)
+        status = czr_context_enter(context);
+    if (status == CZR_OK)
+        status = czr_context_open_stream(context, &device->outside);
+    if (status == CZR_OK)
+        status = czr_queue_open(
+            context, program,
+            &(czr_queue_options){.is_timed = options->is_timed,
+                                 .is_watched = options->deadline_ms > 0},
+            &device->queue);
+    if (status != CZR_OK) {
+        close_cuda(&device->base);
+        return status;
+    }
+    *out = &device->base;
+    return CZR_OK;
+}
+
+czr_queue *czr_device_cuda_queue(czr_device *device)
+{
+    return ((cuda_device *)device)->queue;
+}

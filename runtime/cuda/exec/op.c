@@ -1,0 +1,230 @@
+/* Operations that compute, on a device: each puts kernels on the engine's
+ * stream.  Those that communicate are the host's. */
+#include "runtime/cuda/exec/rank.h"
+
+/* ---- kernels ------------------------------------------------------------ */
+
+/* Scalars of a stage for a parameter: where they lie. */
+static void find_scalars(czr_cuda_rank *rank, const czr_kernel_row *row)
+{
+    const czr_program *program = rank->engine->program;
+    const czr_stage *stage = &program->stages[row->stage];
+    const float *names = rank->scalars + program->n_scalars +
+                         (size_t)row->param * CZR_NAME_SCALARS;
+
+    for (int i = 0; i < stage->n_scalars; i++) {
+        const unsigned number = stage->scalars[i];
+        rank->call_scalars[i] = number < CZR_NAME_SCALAR
+                                    ? rank->scalars + number
+                                    : names + (number - CZR_NAME_SCALAR);
+    }
+}
+
+static czr_cuda_stage body_of(const czr_cuda_rank *rank,
+                              const czr_kernel_row *row)
+{
+    const czr_cuda_program *program = rank->parts.stages->program;
+    const czr_cuda_stage *variants =
+        program->variants ? program->variants[row->stage] : NULL;
+
+    return variants ? variants[rank->engine->phases[row->param]]
+                    : program->stages[row->stage];
+}
+
+czr_status czr_cuda_run_row(czr_cuda_rank *rank, int op, int64_t number,
+                            const czr_kernel_row *row, czr_cuda_notes *notes)
+{
+    czr_engine *engine = rank->engine;
+    const size_t stream = engine->program->ops[op].stream;
+
+    czr_op_find_slots(engine, row);
+    czr_op_count_row(engine, row);
+    find_scalars(rank, row);
+    const czr_cuda_call call = {
+        .in = engine->call_in,
+        .out = engine->call_out,
+        .scalars = rank->call_scalars,
+        .count = (size_t)row->count,
+        .part = (size_t)row->offset,
+        .work = row->work < 0 ? NULL : engine->scratch + row->work,
+        .room = rank->rooms + stream * rank->room_bytes,
+        .scratch = engine->scratch,
+        .scratch_bytes = (size_t)(engine->scratch_bytes + engine->batch_bytes),
+        .status = rank->marks.words + rank->first_marks[op] + number,
+        .skip = &rank->verdict->skip,
+        .stream = engine->stream,
+        .stages = rank->parts.stages,
+        .notes = notes};
+    return body_of(rank, row)(&call);
+}
+
+/* Row `number` of this rank's, or the batch that begins with it; one that has
+ * come with another is left out. */
+static czr_status run_row(czr_cuda_rank *rank, int op, czr_range range,
+                          int64_t number)
+{
+    const czr_program *program = rank->engine->program;
+    const czr_kernel_row *rows = program->tables[program->ops[op].table].rows;
+    const czr_cuda_batches of =
+        czr_cuda_batches_of(rank->parts.stages->program, op);
+    const int64_t row = range.first + number;
+    const int32_t batch = of.list ? of.of_row[row] : 0;
+
+    if (!batch)
+        return czr_cuda_run_row(rank, op, number, &rows[row], NULL);
+    return of.list[batch - 1].first == row
+               ? czr_cuda_run_batch(rank, op, &of, batch)
+               : CZR_OK;
+}
+
+static czr_status kernel(czr_engine *engine, int op, czr_turn *turn)
+{
+    const czr_program *program = engine->program;
+    const int table = program->ops[op].table;
+    const czr_range range = czr_program_rows(program, table, engine->rank);
+    czr_status status = CZR_OK;
+
+    turn->is_last = true;
+    for (int64_t i = 0; i < range.n && status == CZR_OK; i++)
+        status = run_row(engine->cuda, op, range, i);
+    return czr_cuda_rank_check(engine->cuda, status, "kernels");
+}
+
+/* ---- the decision and what it is made from ------------------------------ */
+
+static czr_status square_sum(czr_engine *engine, int op, czr_turn *turn)
+{
+    czr_cuda_rank *rank = engine->cuda;
+
+    turn->is_last = true;
+    return czr_cuda_rank_check(rank,
+                               czr_collect_norm(rank->parts.collect,
+                                                &rank->summed[op],
+                                                rank->verdict, engine->stream),
+                               "the norm of gradients");
+}
+
+/* With the event that a harvest waits for, which comes again where an update
+ * may be undone. */
+static czr_status put_decision(czr_cuda_rank *rank)
+{
+    const czr_engine *engine = rank->engine;
+    czr_status status = czr_collect_decide(
+        rank->parts.collect, rank->verdict, rank->has_decision,
+        engine->program->clip, &rank->faults, rank->draft, engine->stream);
+
+    if (status == CZR_OK)
+        status = czr_context_record(rank->parts.context, rank->decided,
+                                    engine->stream);
+    rank->sequence += status == CZR_OK;
+    return czr_cuda_rank_check(rank, status, "the decision");
+}
+
+/* Faults of all ranks, and the first words of the verdict. */
+static void sum_words(const czr_cuda_rank *rank, size_t n, czr_turn *turn)
+{
+    turn->has_unit = true;
+    turn->unit =
+        (czr_unit){.kind = CZR_UNIT_ALL_REDUCE,
+                   .op = -1,
+                   .stream = rank->engine->stream,
+                   .of.all_reduce = {.data = rank->faults.words,
+                                     .count = (size_t)rank->faults.n_ranks + n,
+                                     .type = CZR_SUM_I64}};
+}
+
+static czr_status all_reduce(czr_engine *engine, int op, czr_turn *turn)
+{
+    (void)op;
+    turn->is_last = true;
+    sum_words(engine->cuda, CZR_NORM_WORDS, turn);
+    return CZR_OK;
+}
+
+static czr_status decide(czr_engine *engine, int op, czr_turn *turn)
+{
+    (void)op;
+    turn->is_last = true;
+    return put_decision(engine->cuda);
+}
+
+static czr_status prologue(czr_engine *engine, int op, czr_turn *turn)
+{
+    czr_cuda_rank *rank = engine->cuda;
+
+    (void)op;
+    turn->is_last = true;
+    return czr_cuda_rank_check(
+        rank,
+        czr_cuda_prologue(rank->parts.stages, &rank->verdict->t,
+                          &rank->verdict->clip, rank->hypers, rank->scalars,
+                          engine->stream),
+        "the step's scalars");
+}
+
+const czr_op_body czr_op_cuda_bodies[CZR_N_OP_KINDS] = {
+    [CZR_REDUCE_SCATTER] = czr_op_reduce_scatter,
+    [CZR_ALL_GATHER] = czr_op_all_gather,
+    [CZR_ALL_REDUCE] = all_reduce,
+    [CZR_TRANSFER] = czr_op_transfer,
+    [CZR_GROUP_SUM] = czr_op_group_sum,
+    [CZR_KERNEL] = kernel,
+    [CZR_SQUARE_SUM] = square_sum,
+    [CZR_DECIDE] = decide,
+    [CZR_PROLOGUE] = prologue,
+};
+
+/* ---- the guard ---------------------------------------------------------- */
+
+/* Whether a gradient is beyond its limit on any rank. */
+static void sum_beyond(const czr_cuda_rank *rank, czr_turn *turn)
+{
+    turn->has_unit = true;
+    turn->unit = (czr_unit){
+        .kind = CZR_UNIT_ALL_REDUCE,
+        .op = -1,
+        .stream = rank->engine->stream,
+        .of.all_reduce = {.data = rank->verdict->counts + CZR_COLLECT_BEYOND,
+                          .count = 1,
+                          .type = CZR_SUM_I64}};
+}
+
+static int32_t least_limit(const czr_program *program)
+{
+    int32_t least = INT32_MAX;
+
+    for (int rule = 0; rule < program->n_rules; rule++) {
+        const int32_t limit = czr_guard_limit(&program->states[rule]);
+        least = limit < least ? limit : least;
+    }
+    return least;
+}
+
+/* Could it be; is it; so be it. */
+czr_status czr_cuda_guard(czr_cuda_rank *rank, czr_turn *turn)
+{
+    enum { ASK, LOOK, DECIDE };
+    czr_collect *collect = rank->parts.collect;
+    czr_status status = CZR_OK;
+
+    turn->has_unit = false;
+    turn->is_last = turn->number == DECIDE;
+    switch (turn->number++) {
+    case ASK:
+        status = czr_collect_ask(collect, rank->verdict,
+                                 least_limit(rank->engine->program),
+                                 rank->engine->stream);
+        sum_words(rank, CZR_NORM_WORDS + CZR_COLLECT_BEYOND, turn);
+        break;
+    case LOOK:
+        status = czr_collect_guard(collect, &rank->guarded, rank->verdict,
+                                   rank->engine->stream);
+        sum_beyond(rank, turn);
+        break;
+    default:
+        if (!rank->has_decision)
+            status = put_decision(rank);
+        break;
+    }
+    return czr_cuda_rank_check(rank, status, "the guard of gradients");
+}

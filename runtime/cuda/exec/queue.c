@@ -1,0 +1,345 @@
+/* Which events there are is decided when the queue is opened; which waits are
+ * needless, when they come, for an operation may be skipped. */
+#define _POSIX_C_SOURCE 200809L
+#include "runtime/cuda/exec/queue.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "runtime/base/memory.h"
+#include "runtime/program/program.h"
+
+enum { NONE = -1 };
+
+struct czr_queue {
+    czr_context *context;
+    const czr_program *program;
+    int n_streams;
+    void **streams;  /* [n_streams] */
+    void **arrivals; /* [n_streams] events of joins */
+    void *start;     /* event of forks */
+    void **events;   /* [n_ops], NULL where no other stream waits */
+    bool *has_come;  /* [n_ops] in this list */
+    /* [n_streams * n_streams] the last operation of the second that the first
+     * has waited for in this list, or NONE. */
+    int *waited;
+    int current; /* operation that has begun, or NONE */
+    bool is_joined;
+    czr_queue_options options;
+    int64_t begun_ns;
+    czr_queue_counters counters;
+};
+
+/* ---- opening ------------------------------------------------------------ */
+
+static void start_list(czr_queue *queue)
+{
+    const int n = queue->n_streams;
+
+    if (queue->program->n_ops)
+        memset(queue->has_come, 0,
+               (size_t)queue->program->n_ops * sizeof *queue->has_come);
+    for (int i = 0; i < n * n; i++)
+        queue->waited[i] = NONE;
+    queue->current = NONE;
+}
+
+static czr_status open_event(czr_queue *queue, int op)
+{
+    return queue->events[op]
+               ? CZR_OK
+               : czr_context_open_event(queue->context, &queue->events[op]);
+}
+
+/* An event for each operation that one of another stream waits for, or for all.
+ */
+static czr_status open_events(czr_queue *queue)
+{
+    const czr_op *ops = queue->program->ops;
+    czr_status status = CZR_OK;
+
+    for (int op = 0; op < queue->program->n_ops && status == CZR_OK; op++) {
+        if (queue->options.is_watched)
+            status = open_event(queue, op);
+        for (int i = 0; i < ops[op].n_waits && status == CZR_OK; i++)
+            if (ops[ops[op].waits[i]].stream != ops[op].stream)
+                status = open_event(queue, ops[op].waits[i]);
+    }
+    return status;
+}
+
+static czr_status open_all(czr_queue *queue)
+{
+    czr_status status = czr_context_open_event(queue->context, &queue->start);
+
+    for (int i = 0; i < queue->n_streams && status == CZR_OK; i++) {
+        status = czr_context_open_stream(queue->context, &queue->streams[i]);
+        if (status == CZR_OK)
+            status =
+                czr_context_open_event(queue->context, &queue->arrivals[i]);
+    }
+    return status == CZR_OK ? open_events(queue) : status;
+}
+
+static czr_status no_memory(czr_context *context, const czr_program *program)
+{
+    return czr_context_check(context, CZR_CUDA_OUT_OF_MEMORY,
+                             "a queue of %d operations", program->n_ops);
+}
+
+/* Memory of the host. */
+static bool take(czr_queue *queue, czr_context *context,
+                 const czr_program *program)
+{
+    const size_t n_ops = (size_t)program->n_ops;
+    const size_t n = (size_t)czr_program_streams(program);
+
+    queue->context = context;
+    queue->program = program;
+    queue->streams = czr_alloc(n, sizeof *queue->streams);
+    queue->arrivals = czr_alloc(n, sizeof *queue->arrivals);
+    queue->events = czr_alloc(n_ops, sizeof *queue->events);
+    queue->has_come = czr_alloc(n_ops, sizeof *queue->has_come);
+    queue->waited = czr_alloc(n * n, sizeof *queue->waited);
+    if (!queue->streams || !queue->arrivals || !queue->events ||
+        !queue->has_come || !queue->waited)
+        return false;
+    queue->n_streams = (int)n;
+    start_list(queue);
+    return true;
+}
+
+czr_status czr_queue_open(czr_context *context, const czr_program *program,
+                          const czr_queue_options *options, czr_queue **out)
+{
+    czr_queue *queue = czr_alloc(1, sizeof *queue);
+
+    *out = NULL;
+    if (!queue)
+        return no_memory(context, program);
+    if (options)
+        queue->options = *options;
+    const czr_status status = take(queue, context, program)
+                                  ? open_all(queue)
+                                  : no_memory(context, program);
+    if (status != CZR_OK) {
+        czr_queue_close(queue);
+        return status;
+    }
+    *out = queue;
+    return CZR_OK;
+}
+
+void czr_queue_drain(czr_queue *queue)
+{
+    for (int i = 0; i < queue->n_streams; i++)
+        if (queue->streams[i])
+            czr_context_drain(queue->context, queue->streams[i]);
+}
+
+void czr_queue_close(czr_queue *queue)
+{
+    if (!queue)
+        return;
+    czr_context *context = queue->context;
+    czr_queue_drain(queue);
+    for (int op = 0; queue->n_streams && op < queue->program->n_ops; op++)
+        czr_context_close_event(context, queue->events[op]);
+    for (int i = 0; i < queue->n_streams; i++) {
+        czr_context_close_event(context, queue->arrivals[i]);
+        czr_context_close_stream(context, queue->streams[i]);
+    }
+    czr_context_close_event(context, queue->start);
+    czr_free(queue->streams);
+    czr_free(queue->arrivals);
+    czr_free(queue->events);
+    czr_free(queue->has_come);
+    czr_free(queue->waited);
+    czr_free(queue);
+}
+
+void *czr_queue_stream(const czr_queue *queue, int number)
+{
+    return queue->streams[number];
+}
+
+/* ---- one operation ------------------------------------------------------ */
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static czr_status record(czr_queue *queue, void *event, void *stream)
+{
+    queue->counters.records++;
+    return czr_context_record(queue->context, event, stream);
+}
+
+static czr_status wait_for(czr_queue *queue, void *stream, void *event)
+{
+    queue->counters.waits++;
+    return czr_context_wait(queue->context, stream, event);
+}
+
+/* Whether a wait of `row` for `first` says no more than another one does that
+ * has been, or that is of the same operation. */
+static bool is_covered(const czr_queue *queue, const czr_op *row, int first)
+{
+    const czr_op *ops = queue->program->ops;
+    const int source = ops[first].stream;
+
+    if (source == row->stream ||
+        queue->waited[row->stream * queue->n_streams + source] >= first)
+        return true;
+    for (int i = 0; i < row->n_waits; i++)
+        if (row->waits[i] > first && ops[row->waits[i]].stream == source &&
+            queue->has_come[row->waits[i]])
+            return true;
+    return false;
+}
+
+static czr_status put_waits(czr_queue *queue, const czr_op *row)
+{
+    czr_status status = CZR_OK;
+
+    for (int i = 0; i < row->n_waits && status == CZR_OK; i++) {
+        const int first = row->waits[i];
+        if (!queue->has_come[first] || is_covered(queue, row, first))
+            continue;
+        status =
+            wait_for(queue, queue->streams[row->stream], queue->events[first]);
+        queue->waited[row->stream * queue->n_streams +
+                      queue->program->ops[first].stream] = first;
+    }
+    return status;
+}
+
+static czr_status refuse(czr_queue *queue, int op, const char *why)
+{
+    czr_context *context = queue->context;
+
+    if (context->status == CZR_OK) {
+        snprintf(context->error, sizeof context->error, "operation %d: %s", op,
+                 why);
+        context->status = CZR_ERR_STATE;
+    }
+    return CZR_ERR_STATE;
+}
+
+czr_status czr_queue_begin(czr_queue *queue, int op, void **stream)
+{
+    const czr_op *row = &queue->program->ops[op];
+
+    *stream = NULL;
+    if (queue->current != NONE)
+        return refuse(queue, op, "the one before has not ended");
+    if (queue->is_joined)
+        return refuse(queue, op, "nothing orders it behind the last list");
+    if (queue->options.is_timed)
+        queue->begun_ns = now_ns();
+    const czr_status status = put_waits(queue, row);
+    if (status != CZR_OK)
+        return status;
+    queue->current = op;
+    *stream = queue->streams[row->stream];
+    return CZR_OK;
+}
+
+czr_status czr_queue_end(czr_queue *queue, int op)
+{
+    if (queue->current != op)
+        return refuse(queue, op, "it has not begun");
+    queue->current = NONE;
+    queue->has_come[op] = true;
+    queue->counters.operations++;
+    const czr_status status =
+        queue->events[op]
+            ? record(queue, queue->events[op],
+                     queue->streams[queue->program->ops[op].stream])
+            : CZR_OK;
+    if (queue->options.is_timed)
+        queue->counters.host_ns += now_ns() - queue->begun_ns;
+    return status;
+}
+
+/* ---- lists -------------------------------------------------------------- */
+
+czr_status czr_queue_fork(czr_queue *queue, void *stream)
+{
+    czr_status status = record(queue, queue->start, stream);
+
+    for (int i = 0; i < queue->n_streams && status == CZR_OK; i++)
+        if (queue->streams[i] != stream)
+            status = wait_for(queue, queue->streams[i], queue->start);
+    if (status == CZR_OK)
+        queue->is_joined = false;
+    return status;
+}
+
+czr_status czr_queue_join(czr_queue *queue, void *stream)
+{
+    czr_status status = CZR_OK;
+
+    for (int i = 0; i < queue->n_streams && status == CZR_OK; i++) {
+        if (queue->streams[i] == stream)
+            continue;
+        status = record(queue, queue->arrivals[i], queue->streams[i]);
+        if (status == CZR_OK)
+            status = wait_for(queue, stream, queue->arrivals[i]);
+    }
+    start_list(queue);
+    queue->is_joined = true;
+    return status;
+}
+
+/* The first operation of the list that is known not to be complete, or NONE. */
+static int find_late(const czr_queue *queue)
+{
+    for (int op = 0; op < queue->program->n_ops; op++)
+        if (queue->has_come[op] && queue->events[op] &&
+            queue->context->driver->event_query(queue->events[op]) ==
+                CZR_CUDA_NOT_READY)
+            return op;
+    return NONE;
+}
+
+/* Instead of the context's sentence about a stream. */
+static void name_late(czr_queue *queue, int64_t deadline_ms)
+{
+    czr_context *context = queue->context;
+    const int op = find_late(queue);
+
+    if (op == NONE)
+        return;
+    const czr_op *row = &queue->program->ops[op];
+    snprintf(context->error, sizeof context->error,
+             "operation %d, %s on stream %d%s, was not complete after %lld ms "
+             "on %s",
+             op, czr_op_kind_name(row->kind), row->stream,
+             queue->options.is_watched ? "" : ", or one before it",
+             (long long)deadline_ms, context->name);
+}
+
+czr_status czr_queue_finish(czr_queue *queue, int64_t deadline_ms)
+{
+    const bool is_sound = queue->context->status == CZR_OK;
+    czr_status status = CZR_OK;
+
+    for (int i = 0; i < queue->n_streams && status == CZR_OK; i++)
+        status = czr_context_synchronize(queue->context, queue->streams[i],
+                                         deadline_ms);
+    if (is_sound && status == CZR_ERR_TIMEOUT)
+        name_late(queue, deadline_ms);
+    start_list(queue);
+    queue->is_joined = false;
+    return status;
+}
+
+czr_queue_counters czr_queue_count(const czr_queue *queue)
+{
+    return queue->counters;
+}

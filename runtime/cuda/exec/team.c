@@ -1,0 +1,153 @@
+/* Steps of a team: what precedes and follows the list of each. */
+#include "runtime/cuda/exec/team.h"
+
+#include "runtime/cuda/exec/script.h"
+#include "runtime/cuda/exec/team_list.h"
+#include "runtime/cuda/exec/team_outcome.h"
+#include "runtime/base/memory.h"
+
+static czr_engine *engine_of(const czr_cuda_team *team, int i)
+{
+    return team->members[i].rank->engine;
+}
+
+static const czr_program *program_of(const czr_cuda_team *team)
+{
+    return engine_of(team, 0)->program;
+}
+
+/* ---- before and behind the list ----------------------------------------- */
+
+/* The trainer's stream, and what the engine is asked for between steps. */
+static czr_status let_follow(czr_cuda_rank *rank, void *stream)
+{
+    czr_context *context = rank->parts.context;
+    czr_status status = czr_context_record(context, rank->ended, rank->main);
+
+    if (status == CZR_OK)
+        status = czr_device_cuda_follow(rank->engine->device, rank->ended);
+    if (status == CZR_OK && stream)
+        status = czr_context_wait(context, stream, rank->ended);
+    return czr_cuda_rank_check(rank, status, "the end of a step");
+}
+
+static czr_status put_hypers(czr_cuda_rank *rank)
+{
+    const czr_engine *engine = rank->engine;
+
+    return czr_cuda_rank_check(
+        rank,
+        czr_collect_hypers(rank->parts.collect, rank->hypers, engine->hypers,
+                           (size_t)engine->program->n_hypers, rank->main),
+        "the step's run-time values");
+}
+
+static czr_status begin_step(czr_cuda_rank *rank, const czr_hyper *hyper,
+                             czr_stream stream)
+{
+    czr_engine *engine = rank->engine;
+    czr_status status = stream ? czr_cuda_list_follow(rank, stream) : CZR_OK;
+
+    if (status != CZR_OK)
+        return status;
+    czr_device_cuda_use(engine->device, rank->main);
+    status = czr_step_begin(engine, hyper);
+    const czr_status copied = czr_device_cuda_use(engine->device, NULL);
+    if (status != CZR_OK)
+        return status;
+    status = czr_cuda_rank_check(rank, copied, "copying tensors in");
+    return status == CZR_OK ? put_hypers(rank) : status;
+}
+
+/* Tensors of a step that is skipped get what they have. */
+static czr_status end_step(czr_cuda_rank *rank, czr_stream stream)
+{
+    czr_engine *engine = rank->engine;
+
+    czr_device_cuda_use(engine->device, rank->main);
+    for (int param = 0; param < engine->program->n_params; param++)
+        czr_loose_copy_out(engine, param);
+    const czr_status status = czr_cuda_rank_check(
+        rank, czr_device_cuda_use(engine->device, NULL), "copying tensors out");
+    czr_step_restart(engine);
+    engine->stream = NULL;
+    return status == CZR_OK ? let_follow(rank, stream) : status;
+}
+
+/* ---- a step ------------------------------------------------------------- */
+
+static czr_status check(czr_cuda_team *team)
+{
+    for (int i = 0; i < team->n; i++) {
+        czr_engine *engine = engine_of(team, i);
+        if (engine->status != CZR_OK)
+            return engine->status;
+        if (!engine->is_sealed)
+            return czr_engine_refuse(engine, CZR_ERR_STATE, "not sealed yet");
+    }
+    return CZR_OK;
+}
+
+static czr_status put_step(czr_cuda_team *team, const czr_hyper *hyper,
+                           czr_stream stream)
+{
+    czr_status status = CZR_OK;
+
+    for (int i = 0; i < team->n && status == CZR_OK; i++)
+        status = begin_step(team->members[i].rank, hyper, stream);
+    if (status == CZR_OK)
+        status = czr_cuda_list_end(team);
+    for (int i = 0; i < team->n && status == CZR_OK; i++)
+        status = end_step(team->members[i].rank, stream);
+    return status == CZR_OK ? czr_cuda_scripts_agree(team) : status;
+}
+
+/* Phases depend on the step before; and what went wrong there is not taken for
+ * what this one says. */
+static bool is_ordered(const czr_cuda_team *team, const czr_result *results)
+{
+    return program_of(team)->phases || results;
+}
+
+static czr_status step(czr_cuda_team *team, const czr_hyper *hyper,
+                       czr_stream stream, czr_result *results)
+{
+    czr_status status = check(team);
+
+    if (status == CZR_OK)
+        status = czr_context_enter(team->members[0].rank->parts.context);
+    if (status == CZR_OK)
+        status = czr_cuda_outcome_learn(team, is_ordered(team, results), false);
+    if (status == CZR_OK)
+        status = put_step(team, hyper, stream);
+    if (status != CZR_OK || !results)
+        return status;
+    status = czr_cuda_outcome_learn(team, true, true);
+    if (engine_of(team, 0)->status == CZR_OK)
+        czr_cuda_outcome_give(team, results);
+    return status;
+}
+
+czr_status czr_cuda_team_step(czr_cuda_team *team, const czr_hyper *hyper,
+                              czr_stream stream, czr_result *results)
+{
+    czr_engine *first = engine_of(team, 0);
+
+    czr_engine_lock(first);
+    const int64_t before = czr_allocations();
+    const czr_status status = step(team, hyper, stream, results);
+    first->step_allocations += czr_allocations() - before;
+    czr_engine_unlock(first);
+    return status;
+}
+
+void czr_cuda_team_join(czr_cuda_team *team)
+{
+    for (int i = 0; i < team->n; i++) {
+        czr_engine *engine = engine_of(team, i);
+        engine->cuda->team = team;
+        engine->arrive = czr_cuda_list_arrive;
+        engine->await = czr_cuda_delivery_await;
+        engine->lock_at = &engine_of(team, 0)->lock;
+    }
+}

@@ -1,0 +1,323 @@
+/* The list of a step on all ranks of a team: an operation's turns on each, and
+ * behind each turn the world's units; what is there early, and the rest. */
+#include "runtime/cuda/exec/team_list.h"
+
+#include "runtime/cuda/exec/queue.h"
+#include "runtime/cuda/exec/script.h"
+
+enum { GUARD = -1, SETTLE = -2 }; /* in place of an operation */
+
+static czr_engine *engine_of(const czr_cuda_team *team, int i)
+{
+    return team->members[i].rank->engine;
+}
+
+static const czr_program *program_of(const czr_cuda_team *team)
+{
+    return engine_of(team, 0)->program;
+}
+
+/* ---- turns -------------------------------------------------------------- */
+
+static czr_status take_turn(czr_cuda_member *member, int op)
+{
+    czr_engine *engine = member->rank->engine;
+    const czr_status status =
+        op == GUARD    ? czr_cuda_guard(member->rank, &member->turn)
+        : op == SETTLE ? czr_cuda_settle(member->rank, &member->turn)
+                       : czr_op_take_turn(engine, op, &member->turn);
+
+    member->is_active = !member->turn.is_last;
+    if (status != CZR_OK || !member->turn.has_unit)
+        return status;
+    member->comm =
+        op < 0 ? engine->world->everyone[CZR_CHANNEL_PLAN] : engine->comms[op];
+    member->comm->world->ops->post(member->comm, &member->turn.unit);
+    member->has_posted = true;
+    return CZR_OK;
+}
+
+static czr_status await_unit(czr_cuda_member *member, int op)
+{
+    char why[CZR_WHY_BYTES] = "";
+    const czr_world_ops *ops = member->comm->world->ops;
+    const czr_engine *engine = member->rank->engine;
+
+    member->has_posted = false;
+    const czr_status status = ops->wait(member->comm, &member->turn.unit, why);
+    if (status == CZR_OK)
+        return CZR_OK;
+    return czr_engine_poison(
+        member->rank->engine, status, "operation %d, %s: %s", op,
+        op == GUARD    ? "the guard"
+        : op == SETTLE ? "the end of a step"
+                       : czr_op_kind_name(engine->program->ops[op].kind),
+        why);
+}
+
+/* Of those that are active, until none is. */
+static czr_status take_all_turns(czr_cuda_team *team, int op)
+{
+    czr_status status = CZR_OK;
+    bool any = true;
+
+    for (int i = 0; i < team->n; i++)
+        team->members[i].turn.number = 0;
+    while (any && status == CZR_OK) {
+        any = false;
+        for (int i = 0; i < team->n && status == CZR_OK; i++)
+            if (team->members[i].is_active) {
+                status = take_turn(&team->members[i], op);
+                any |= team->members[i].is_active;
+            }
+        for (int i = 0; i < team->n && status == CZR_OK; i++)
+            if (team->members[i].has_posted)
+                status = await_unit(&team->members[i], op);
+    }
+    return status;
+}
+
+/* ---- the list ----------------------------------------------------------- */
+
+static czr_status begin(czr_cuda_member *member, int op)
+{
+    czr_engine *engine = member->rank->engine;
+
+    member->is_active = !czr_op_is_skipped(engine, op);
+    return member->is_active
+               ? czr_cuda_rank_check(
+                     member->rank,
+                     czr_device_cuda_begin(engine->device, op, &engine->stream),
+                     "beginning an operation")
+               : CZR_OK;
+}
+
+static czr_status end(czr_cuda_member *member, int op)
+{
+    czr_cuda_rank *rank = member->rank;
+    const czr_engine *engine = rank->engine;
+
+    if (czr_op_is_skipped(engine, op))
+        return CZR_OK;
+    czr_status status = czr_device_cuda_end(engine->device, op);
+    if (status == CZR_OK)
+        status = czr_cuda_delivery_note(rank->parts.context, &rank->delivery,
+                                        op, engine->stream);
+    return czr_cuda_rank_check(rank, status, "ending an operation");
+}
+
+static czr_status run_op(czr_cuda_team *team, int op)
+{
+    czr_status status = CZR_OK;
+
+    for (int i = 0; i < team->n && status == CZR_OK; i++)
+        status = begin(&team->members[i], op);
+    if (status == CZR_OK)
+        status = take_all_turns(team, op);
+    for (int i = 0; i < team->n && status == CZR_OK; i++)
+        status = end(&team->members[i], op);
+    return status;
+}
+
+static czr_status fork_or_join(czr_cuda_rank *rank, bool is_join)
+{
+    czr_queue *queue = czr_device_cuda_queue(rank->engine->device);
+
+    return czr_cuda_rank_check(rank,
+                               is_join ? czr_queue_join(queue, rank->main)
+                                       : czr_queue_fork(queue, rank->main),
+                               "ordering streams");
+}
+
+/* Turns of all on their main streams, which wait for all that was put. */
+static czr_status join_for(czr_cuda_team *team, int what)
+{
+    czr_status status = CZR_OK;
+
+    for (int i = 0; i < team->n && status == CZR_OK; i++) {
+        czr_cuda_member *member = &team->members[i];
+        status = fork_or_join(member->rank, true);
+        member->rank->engine->stream = member->rank->main;
+        member->is_active = true;
+    }
+    return status == CZR_OK ? take_all_turns(team, what) : status;
+}
+
+/* What follows on streams comes behind what main streams have. */
+static czr_status fork_all(czr_cuda_team *team)
+{
+    czr_status status = CZR_OK;
+
+    for (int i = 0; i < team->n && status == CZR_OK; i++)
+        status = fork_or_join(team->members[i].rank, false);
+    return status;
+}
+
+static czr_status run_list(czr_cuda_team *team)
+{
+    const czr_program *program = program_of(team);
+    bool is_guarded = program->clip > 0; /* the norm does it */
+    czr_status status = CZR_OK;
+
+    for (int op = team->next_op; op < program->n_ops && status == CZR_OK;
+         op++) {
+        if (!is_guarded && program->ops[op].section != CZR_SECTION_REDUCE) {
+            status = join_for(team, GUARD);
+            if (status == CZR_OK)
+                status = fork_all(team);
+            is_guarded = true;
+        }
+        if (status == CZR_OK)
+            status = run_op(team, op);
+    }
+    return status;
+}
+
+/* ---- from end to end ---------------------------------------------------- */
+
+static czr_status begin_all(czr_cuda_team *team)
+{
+    czr_cuda_rank *first = team->members[0].rank;
+    czr_status status =
+        team->begin
+            ? czr_cuda_rank_check(first, team->begin(team->user, first->main),
+                                  "beginning a step")
+            : CZR_OK;
+
+    for (int i = 0; i < team->n && status == CZR_OK; i++) {
+        czr_cuda_rank *rank = team->members[i].rank;
+        status = czr_cuda_rank_check(
+            rank,
+            czr_collect_begin(rank->parts.collect, rank->verdict, &rank->faults,
+                              rank->main),
+            "a new verdict");
+    }
+    return status;
+}
+
+static czr_status open_list(czr_cuda_team *team)
+{
+    const czr_status status = team->is_open ? CZR_OK : begin_all(team);
+
+    team->is_open = status == CZR_OK;
+    return status;
+}
+
+static czr_status join_all(czr_cuda_team *team)
+{
+    czr_status status = CZR_OK;
+
+    for (int i = 0; i < team->n && status == CZR_OK; i++)
+        status = fork_or_join(team->members[i].rank, true);
+    return status;
+}
+
+/* One reduction, from main streams to main streams. */
+static czr_status put_reduction(czr_cuda_team *team)
+{
+    czr_status status = fork_all(team);
+
+    if (status == CZR_OK)
+        status = run_op(team, team->next_op);
+    return status == CZR_OK ? join_all(team) : status;
+}
+
+/* The next operation, behind what main streams have. */
+static czr_status reduce_next(czr_cuda_team *team)
+{
+    czr_status status;
+
+    if (czr_cuda_scripts_are_used(team)) {
+        status = czr_cuda_script_reduce(team, team->next_op, put_reduction);
+    } else {
+        status = fork_all(team);
+        if (status == CZR_OK)
+            status = run_op(team, team->next_op);
+    }
+    team->next_op++;
+    return status;
+}
+
+/* What is left, from main streams to main streams. */
+static czr_status put_rest(czr_cuda_team *team)
+{
+    czr_status status = fork_all(team);
+
+    if (status == CZR_OK)
+        status = run_list(team);
+    return status == CZR_OK ? join_for(team, SETTLE) : status;
+}
+
+/* By graphs, of which the last begins with what no gradient is waited for. */
+static czr_status launch_rest(czr_cuda_team *team)
+{
+    czr_status status = CZR_OK;
+
+    while (status == CZR_OK && team->next_op < team->n_reductions)
+        status = reduce_next(team);
+    return status == CZR_OK ? czr_cuda_script_follow(team, put_rest) : status;
+}
+
+czr_status czr_cuda_list_end(czr_cuda_team *team)
+{
+    czr_status status = open_list(team);
+
+    if (status == CZR_OK)
+        status = czr_cuda_scripts_are_used(team) ? launch_rest(team)
+                                                 : put_rest(team);
+    team->is_open = false;
+    team->next_op = 0;
+    return status;
+}
+
+/* ---- while the backward pass runs --------------------------------------- */
+
+czr_status czr_cuda_list_follow(czr_cuda_rank *rank, void *stream)
+{
+    czr_context *context = rank->parts.context;
+    czr_status status = czr_context_record(context, rank->event, stream);
+
+    if (status == CZR_OK)
+        status = czr_context_wait(context, rank->main, rank->event);
+    return czr_cuda_rank_check(rank, status, "the trainer's stream");
+}
+
+static bool is_ready(const czr_cuda_team *team, int op)
+{
+    for (int i = 0; i < team->n; i++)
+        if (!czr_step_is_ready(team->members[i].rank->engine, op))
+            return false;
+    return true;
+}
+
+/* In list order. */
+static czr_status run_ready(czr_cuda_team *team)
+{
+    czr_status status = CZR_OK;
+
+    while (status == CZR_OK && is_ready(team, team->next_op)) {
+        status = open_list(team);
+        if (status == CZR_OK)
+            status = reduce_next(team);
+    }
+    return status;
+}
+
+czr_status czr_cuda_list_arrive(czr_engine *engine, int param,
+                                czr_stream producer)
+{
+    czr_cuda_rank *rank = engine->cuda;
+    czr_status status = czr_cuda_rank_check(
+        rank, czr_context_enter(rank->parts.context), "the device");
+
+    if (status == CZR_OK && producer)
+        status = czr_cuda_list_follow(rank, producer);
+    if (status != CZR_OK)
+        return status;
+    czr_device_cuda_use(engine->device, rank->main);
+    czr_loose_copy_grad(engine, param);
+    status = czr_cuda_rank_check(
+        rank, czr_device_cuda_use(engine->device, NULL), "copying a gradient");
+    engine->bindings[param].is_ready = true;
+    return status == CZR_OK ? run_ready(rank->team) : status;
+}

@@ -1,0 +1,168 @@
+/* What the device has told: decisions, and failures of rules. */
+#include "runtime/cuda/exec/team_outcome.h"
+
+/* No other rank goes on behind it: later decisions may never come. */
+static bool knows_fault(const czr_cuda_rank *rank)
+{
+    return czr_collect_has_fault(rank->result);
+}
+
+/* Until the last decision, or the last step, is there.  A world that watches is
+ * left the time to name what does not end. */
+static czr_status wait_for_device(czr_cuda_rank *rank, bool is_step)
+{
+    czr_context *context = rank->parts.context;
+    const int64_t deadline_ms =
+        rank->engine->world->deadline_ms * (rank->team->begin ? 2 : 1);
+    czr_status status =
+        is_step ? CZR_OK
+                : czr_context_wait(context, rank->harvest, rank->decided);
+
+    if (status == CZR_OK)
+        status = czr_context_synchronize(
+            context, is_step ? rank->main : rank->harvest, deadline_ms);
+    return status != CZR_OK && knows_fault(rank)
+               ? CZR_OK
+               : czr_cuda_rank_check(rank, status, "waiting for the device");
+}
+
+/* Of a step that was skipped for the gradient of one of this rank's parameters,
+ * or of another's, once; decisions behind it may have come since. */
+static czr_status tell_refused(czr_cuda_rank *rank,
+                               const czr_collect_result *of)
+{
+    czr_engine *engine = rank->engine;
+    const int param = of->refused_beyond;
+
+    if (of->refused == rank->refused)
+        return CZR_OK;
+    rank->refused = of->refused;
+    if (of->refusal == CZR_COLLECT_NORM)
+        czr_guard_skip(engine, "the norm of all gradients is not finite");
+    else
+        czr_guard_skip_for(engine,
+                           param < engine->program->n_params ? param : -1);
+    const czr_status refusal = engine->refusal;
+    engine->is_skipped = false;
+    engine->refusal = CZR_OK;
+    return refusal;
+}
+
+/* The name of the parameter whose rule failed. */
+static void name_fault(const czr_cuda_rank *rank, int number, char *name,
+                       size_t n)
+{
+    const czr_program *program = rank->engine->program;
+
+    czr_program_name(program,
+                     czr_cuda_fault_param(program, number, rank->result->mark),
+                     number, name, n);
+}
+
+/* Of an update that is undone, once. */
+static czr_status tell_undone(czr_cuda_rank *rank, const czr_collect_result *of)
+{
+    char name[128];
+    const czr_status why = (czr_status)of->status;
+
+    if (of->undone == rank->undone)
+        return CZR_OK;
+    rank->undone = of->undone;
+    name_fault(rank, of->rank, name, sizeof name);
+    return czr_engine_refuse(rank->engine, why,
+                             "%s, on rank %d: %s; the step is undone", name,
+                             (int)of->rank, czr_status_text(why));
+}
+
+/* What the last decision was, where it has come; of the steps before it, how
+ * many were applied. */
+static czr_status learn(czr_cuda_rank *rank, czr_collect_result *of)
+{
+    czr_engine *engine = rank->engine;
+    const bool is_next = rank->sequence == rank->harvested + 1;
+    const int64_t expected =
+        engine->steps + (of->reason == CZR_COLLECT_APPLIED);
+
+    if (is_next && of->step != expected)
+        return czr_engine_poison(engine, CZR_ERR_STATE,
+                                 "the device has made %lld updates, not %lld",
+                                 (long long)of->step, (long long)expected);
+    engine->steps = of->step;
+    engine->skips = rank->sequence - of->step;
+    engine->grad_norm = of->grad_norm;
+    rank->harvested = rank->sequence;
+    const czr_status undone = tell_undone(rank, of);
+    const czr_status said = undone == CZR_OK ? tell_refused(rank, of) : undone;
+    rank->has_more = of->refused != rank->refused;
+    return said;
+}
+
+static bool has_news(const czr_cuda_rank *rank)
+{
+    return rank->sequence != rank->harvested || rank->has_more;
+}
+
+/* All ranks say the same: the device has told each of the first that failed. */
+static czr_status stop_all(const czr_cuda_team *team)
+{
+    char name[128];
+    const czr_cuda_rank *rank = team->members[0].rank;
+    const czr_collect_result *of = rank->result;
+    const czr_status status = (czr_status)of->status;
+
+    name_fault(rank, of->rank, name, sizeof name);
+    for (int i = 0; i < team->n; i++)
+        czr_engine_stop(team->members[i].rank->engine, status,
+                        "%s, on rank %d, in update %lld: %s", name,
+                        (int)of->rank, (long long)of->update,
+                        czr_status_text(status));
+    return status;
+}
+
+czr_status czr_cuda_outcome_fault(const czr_cuda_team *team)
+{
+    for (int i = 0; i < team->n; i++)
+        if (!knows_fault(team->members[i].rank))
+            return CZR_OK;
+    return team->n ? stop_all(team) : CZR_OK;
+}
+
+czr_status czr_cuda_outcome_learn(czr_cuda_team *team, bool waits, bool is_step)
+{
+    czr_status status = CZR_OK, refusal = CZR_OK;
+    czr_collect_result of = {.reason = CZR_COLLECT_APPLIED};
+
+    if (!has_news(team->members[0].rank))
+        return CZR_OK;
+    for (int i = 0; i < team->n && waits && status == CZR_OK; i++)
+        status = wait_for_device(team->members[i].rank, is_step);
+    for (int i = 0; i < team->n && status == CZR_OK; i++) {
+        const czr_cuda_rank *rank = team->members[i].rank;
+        if (!czr_collect_read(rank->result, rank->sequence, &of))
+            return knows_fault(rank) ? czr_cuda_outcome_fault(team)
+                   : waits           ? CZR_ERR_STATE
+                                     : CZR_OK;
+    }
+    for (int i = 0; i < team->n && status == CZR_OK; i++) {
+        czr_cuda_rank *rank = team->members[i].rank;
+        if (!has_news(rank))
+            continue;
+        czr_collect_read(rank->result, rank->sequence, &of);
+        const czr_status said = learn(rank, &of);
+        refusal = refusal == CZR_OK ? said : refusal;
+        status = rank->engine->status;
+    }
+    if (status == CZR_OK && of.reason == CZR_COLLECT_FAULT)
+        return stop_all(team);
+    return status == CZR_OK ? refusal : status;
+}
+
+void czr_cuda_outcome_give(const czr_cuda_team *team, czr_result *results)
+{
+    for (int i = 0; i < team->n; i++) {
+        const czr_collect_result *of = team->members[i].rank->result;
+        results[i] = (czr_result){.grad_norm = of->grad_norm,
+                                  .skipped = of->reason != CZR_COLLECT_APPLIED,
+                                  .step = of->step};
+    }
+}

@@ -1,0 +1,390 @@
+/* Factorisations: eigenvalues of small matrices by a kernel, roots of Newton's
+ * by products, others by cuSOLVER where it is found and the plan is not strict,
+ * and all else by the host, which the stream waits for. */
+#include "runtime/cuda/products/internal.h"
+
+#include "runtime/cuda/exec/notes.h"
+#include "runtime/math/factor.h"
+#include "runtime/base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* As in eigen.cu. */
+enum { EIGEN_THREADS = 256, EIGEN_LARGEST = 128 };
+
+/* ---- sizes -------------------------------------------------------------- */
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t count_a(const czr_factor *f)
+{
+    return (f->kind == CZR_FACTOR_QR ? f->m : f->n) * f->n;
+}
+
+/* Elements of b or, where there is none, 0; of both results. */
+typedef struct counts {
+    size_t b, out[2];
+} counts;
+
+static counts count(const czr_factor *f)
+{
+    const size_t s = least(f->m, f->n), square = f->n * f->n;
+
+    switch (f->kind) {
+    case CZR_FACTOR_EIGH:
+        return (counts){0, {f->n, square}};
+    case CZR_FACTOR_QR:
+        return (counts){0, {f->m * s, s * f->n}};
+    case CZR_FACTOR_SOLVE_LOWER:
+    case CZR_FACTOR_SOLVE_LOWER_T:
+    case CZR_FACTOR_SOLVE_UPPER:
+    case CZR_FACTOR_SOLVE_UPPER_T:
+        return (counts){f->n * f->k, {f->n * f->k, 0}};
+    case CZR_FACTOR_CHOLESKY:
+    case CZR_FACTOR_ROOT:
+    case CZR_FACTOR_NEWTON_ROOT:
+    case CZR_N_FACTORS:
+        break;
+    }
+    return (counts){0, {square, 0}};
+}
+
+/* ---- by the device ------------------------------------------------------ */
+
+/* Shared memory of eigen.cu for a matrix of order n. */
+static int eigen_bytes(size_t n)
+{
+    const size_t even = n + n % 2;
+
+    return (int)(even / 2 * 16 + EIGEN_THREADS * sizeof(uint32_t) +
+                 2 * even * (even + 1) * sizeof(float));
+}
+
+/* Memory of a block for what does not converge in f32. */
+static size_t eigen_wide_bytes(size_t n)
+{
+    const size_t even = n + n % 2;
+
+    return even / 2 * 24 + 2 * even * (even + 1) * sizeof(double);
+}
+
+/* The largest order that the device has shared memory for. */
+static size_t eigen_largest(const czr_context *context)
+{
+    size_t n = EIGEN_LARGEST;
+
+    while (n > 0 && eigen_bytes(n) > context->shared_bytes)
+        n--;
+    return n;
+}
+
+static czr_status load_eigen(czr_cuda_stages *stages, czr_cuda_factored *known)
+{
+    const int bytes = eigen_bytes(eigen_largest(stages->context));
+    czr_module *module;
+
+    czr_cuda_stages_need(stages, eigen_wide_bytes(known->shape.n));
+    const czr_status status = czr_cuda_products_load(
+        stages, CZR_SOURCE_EIGEN, "eigen",
+        "#define KERNEL eigen\n#define MAX_SWEEPS 30\n#define WIDE_SWEEPS 30\n",
+        &module);
+    return status == CZR_OK
+               ? czr_module_find(module, "eigen", bytes, &known->eigen)
+               : status;
+}
+
+static czr_status put_eigen(const czr_cuda_call *call, void *kernel,
+                            const czr_factor *f)
+{
+    const czr_launch launch = {.grid = {1, 1, 1},
+                               .block = {EIGEN_THREADS, 1, 1},
+                               .shared_bytes = (unsigned)eigen_bytes(f->n)};
+    const float *x = f->a;
+    float *values = f->out[0], *vectors = f->out[1];
+    uint32_t *each = NULL;
+    int n = (int)f->n, batch = 1;
+    int32_t *first = call->status;
+    int not_finite = CZR_ERR_NOT_FINITE;
+    int no_convergence = CZR_ERR_NO_CONVERGENCE;
+    const int32_t *skip = call->skip;
+    unsigned char *wide = call->room;
+    void *arguments[] = {&x,     &values, &vectors,    &each,           &n,
+                         &batch, &first,  &not_finite, &no_convergence, &skip,
+                         &wide};
+
+    return czr_module_launch(call->stages->context, kernel, &launch, arguments,
+                             call->stream);
+}
+
+/* ---- by the host -------------------------------------------------------- */
+
+/* What the host has of a call, in pinned memory. */
+typedef struct copies {
+    int32_t *words; /* the skip flag, the status */
+    float *a, *b, *out[2];
+    size_t bytes; /* of all */
+} copies;
+
+static float *take(unsigned char *base, size_t *bytes, size_t n)
+{
+    float *const at = base ? (void *)(base + *bytes) : NULL;
+
+    *bytes += czr_round_up(n * sizeof(float));
+    return at;
+}
+
+/* base NULL: for the bytes alone. */
+static copies lay_out(unsigned char *base, const czr_factor *f)
+{
+    const counts n = count(f);
+    copies c = {.words = (void *)base, .bytes = CZR_ALIGN};
+
+    c.a = take(base, &c.bytes, count_a(f));
+    c.b = take(base, &c.bytes, n.b);
+    for (int i = 0; i < 2; i++)
+        c.out[i] = take(base, &c.bytes, n.out[i]);
+    return c;
+}
+
+static czr_status copy(const czr_cuda_call *call, void *to, const void *from,
+                       size_t bytes)
+{
+    return bytes ? czr_context_copy(call->stages->context, czr_address_of(to),
+                                    czr_address_of(from), bytes, call->stream)
+                 : CZR_OK;
+}
+
+static czr_status wait(const czr_cuda_call *call)
+{
+    return czr_context_synchronize(call->stages->context, call->stream, 0);
+}
+
+static czr_status fetch(const czr_cuda_call *call, const czr_factor *f,
+                        const copies *c)
+{
+    czr_status status = copy(call, c->a, f->a, count_a(f) * sizeof *c->a);
+
+    c->words[0] = 0;
+    if (status == CZR_OK && call->skip)
+        status = copy(call, &c->words[0], call->skip, sizeof *call->skip);
+    if (status == CZR_OK)
+        status = copy(call, c->b, f->b, count(f).b * sizeof *c->b);
+    return status == CZR_OK ? wait(call) : status;
+}
+
+static czr_status send(const czr_cuda_call *call, const czr_factor *f,
+                       const copies *c)
+{
+    const counts n = count(f);
+    czr_status status = CZR_OK;
+
+    for (int i = 0; i < 2 && status == CZR_OK; i++)
+        status = copy(call, f->out[i], c->out[i], n.out[i] * sizeof *c->a);
+    return status == CZR_OK ? wait(call) : status;
+}
+
+czr_status czr_cuda_factor_tell(const czr_cuda_call *call, int32_t *word,
+                                czr_status failure)
+{
+    czr_status status = CZR_OK;
+
+    if (!call->status)
+        return failure;
+    status = copy(call, word, call->status, sizeof *word);
+    if (status == CZR_OK)
+        status = wait(call);
+    if (status == CZR_OK && *word == CZR_OK) {
+        *word = (int32_t)failure;
+        status = copy(call, call->status, word, sizeof *word);
+        if (status == CZR_OK)
+            status = wait(call);
+    }
+    return status == CZR_OK ? failure : status;
+}
+
+czr_status czr_cuda_host_put(const czr_cuda_call *call, const czr_factor *f)
+{
+    const czr_cuda_host *host = &call->stages->products->host;
+    const copies c = lay_out(host->pinned, f);
+    czr_factor there = *f;
+
+    czr_status status = fetch(call, f, &c);
+    if (status != CZR_OK || c.words[0] != 0)
+        return status;
+    there.a = c.a;
+    there.b = c.b;
+    there.out[0] = c.out[0];
+    there.out[1] = c.out[1];
+    there.work = host->work;
+    status = czr_factor_host(&host->math.math, &there);
+    return status == CZR_OK ? send(call, f, &c)
+                            : czr_cuda_factor_tell(call, &c.words[1], status);
+}
+
+/* Room for the largest call so far. */
+static czr_status make_room(czr_cuda_stages *stages, const czr_factor *f)
+{
+    czr_cuda_host *host = &stages->products->host;
+    const size_t bytes = lay_out(NULL, f).bytes;
+
+    if (host->work_bytes < f->work_bytes || !host->work) {
+        czr_free(host->work);
+        host->work_bytes = f->work_bytes;
+        host->work = czr_alloc(f->work_bytes, 1);
+        if (!host->work)
+            return czr_context_check(stages->context, CZR_CUDA_OUT_OF_MEMORY,
+                                     "%zu bytes for the host's factorisations",
+                                     f->work_bytes);
+    }
+    if (host->pinned_bytes >= bytes)
+        return CZR_OK;
+    czr_context_free_pinned(stages->context, host->pinned);
+    host->pinned = NULL;
+    host->pinned_bytes = bytes;
+    return czr_context_alloc_pinned(stages->context, bytes, &host->pinned);
+}
+
+static czr_status open_host(czr_cuda_stages *stages, const czr_factor *f)
+{
+    czr_cuda_host *host = &stages->products->host;
+
+    if (!host->is_open) {
+        host->is_open = true;
+        if (czr_host_math_open(&host->math, stages->program->program->strict,
+                               czr_threads_per_rank(1)) != CZR_OK)
+            return czr_context_check(stages->context, CZR_CUDA_OUT_OF_MEMORY,
+                                     "the host's products");
+    }
+    return make_room(stages, f);
+}
+
+void czr_cuda_factored_close(czr_cuda_stages *stages)
+{
+    czr_cuda_host *host = &stages->products->host;
+
+    while (stages->products->factored) {
+        czr_cuda_factored *known = stages->products->factored;
+        stages->products->factored = known->next;
+        free(known);
+    }
+    if (host->is_open)
+        czr_host_math_close(&host->math);
+    czr_free(host->work);
+    czr_context_free_pinned(stages->context, host->pinned);
+}
+
+/* ---- what stages call --------------------------------------------------- */
+
+static czr_cuda_factored *find(const czr_cuda_products *products,
+                               const czr_factor *f)
+{
+    czr_cuda_factored *known = products ? products->factored : NULL;
+
+    while (known && (known->shape.kind != f->kind || known->shape.m != f->m ||
+                     known->shape.n != f->n || known->shape.k != f->k ||
+                     known->shape.work_bytes != f->work_bytes))
+        known = known->next;
+    return known;
+}
+
+static bool is_for_device(const czr_cuda_stages *stages, const czr_factor *f)
+{
+    return f->kind == CZR_FACTOR_EIGH && f->n <= eigen_largest(stages->context);
+}
+
+/* Whether the host may have to do it. */
+static bool is_for_host(const czr_cuda_stages *stages,
+                        const czr_cuda_factored *known)
+{
+    return known->is_iterated ? stages->program->program->strict
+                              : !known->is_solved;
+}
+
+static czr_status prepare(czr_cuda_stages *stages, const czr_factor *f)
+{
+    czr_status status = czr_cuda_products_make(stages);
+
+    if (status != CZR_OK || find(stages->products, f))
+        return status;
+    czr_cuda_factored *known = calloc(1, sizeof *known);
+    if (!known)
+        return czr_context_check(stages->context, CZR_CUDA_OUT_OF_MEMORY,
+                                 "a factorisation of %s",
+                                 stages->program->program->name);
+    known->shape = *f;
+    *stages->products->factored_end = known;
+    stages->products->factored_end = &known->next;
+    if (is_for_device(stages, f))
+        return load_eigen(stages, known);
+    status = f->kind == CZR_FACTOR_NEWTON_ROOT
+                 ? czr_cuda_newton_prepare(stages, known)
+                 : czr_cuda_solver_prepare(stages, known);
+    return status == CZR_OK && is_for_host(stages, known) ? open_host(stages, f)
+                                                          : status;
+}
+
+czr_status czr_cuda_factorise(const czr_cuda_call *call,
+                              const czr_factor *factor)
+{
+    czr_cuda_stages *stages = call->stages;
+    const counts n = count(factor);
+
+    if (n.out[0] + n.out[1] == 0)
+        return CZR_OK;
+    if (stages->is_opening || call->notes) {
+        const czr_status status = czr_cuda_note_factor(call, factor);
+        return status == CZR_OK && !call->notes ? prepare(stages, factor)
+                                                : status;
+    }
+    const czr_cuda_factored *known = find(stages->products, factor);
+    if (!known)
+        return czr_context_check(stages->context, CZR_CUDA_NOT_FOUND,
+                                 "a factorisation of [%zu, %zu] that no stage "
+                                 "had when they were opened",
+                                 factor->m, factor->n);
+    if (known->eigen)
+        return put_eigen(call, known->eigen, factor);
+    if (known->is_iterated)
+        return czr_cuda_newton_put(call, known, factor);
+    return known->is_solved ? czr_cuda_solver_put(call, known, factor)
+                            : czr_cuda_host_put(call, factor);
+}
+
+/* ---- the list ----------------------------------------------------------- */
+
+static const char *by_whom(const czr_cuda_factored *known)
+{
+    if (known->eigen)
+        return "eigen";
+    if (known->is_iterated)
+        return "products and kernels of newton.cu, for which the host waits";
+    if (!known->is_solved)
+        return "the host, for which its stream waits";
+    return count(&known->shape).b ? "cuBLAS, behind a look of the host's"
+                                  : "cuSOLVER, for which the host waits";
+}
+
+void czr_cuda_factored_describe(const czr_cuda_factored *known,
+                                char line[CZR_CUDA_LINE])
+{
+    static const char *const names[CZR_N_FACTORS] = {
+        [CZR_FACTOR_EIGH] = "eigh",
+        [CZR_FACTOR_QR] = "qr",
+        [CZR_FACTOR_CHOLESKY] = "cholesky",
+        [CZR_FACTOR_SOLVE_LOWER] = "solve_lower",
+        [CZR_FACTOR_SOLVE_LOWER_T] = "solve_lower_transposed",
+        [CZR_FACTOR_SOLVE_UPPER] = "solve_upper",
+        [CZR_FACTOR_SOLVE_UPPER_T] = "solve_upper_transposed",
+        [CZR_FACTOR_ROOT] = "root",
+        [CZR_FACTOR_NEWTON_ROOT] = "newton_root",
+    };
+    const czr_factor *f = &known->shape;
+    const bool is_square = f->kind != CZR_FACTOR_QR;
+
+    snprintf(line, CZR_CUDA_LINE, "%s of f32[%zu, %zu]: %s", names[f->kind],
+             is_square ? f->n : f->m, f->n, by_whom(known));
+}

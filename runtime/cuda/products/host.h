@@ -1,0 +1,123 @@
+/* The host's side of products: what a kernel of product_sm90.cu or
+ * product_sm80.cu is specialised by, and what its launch needs, as plain
+ * numbers. Touches no device: addresses are compared and never read. */
+#ifndef CZR_CUDA_PRODUCTS_HOST_H
+#define CZR_CUDA_PRODUCTS_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    CZR_CUDA_PRODUCT_MESSAGE = 160,
+    CZR_CUDA_PRODUCT_NAME = 64,
+    CZR_CUDA_PRODUCT_HEADER = 256
+};
+
+typedef enum czr_cuda_product_status {
+    CZR_CUDA_PRODUCT_OK,
+    /* c has no element: nothing is to be done. */
+    CZR_CUDA_PRODUCT_EMPTY,
+    /* k is 0: beta s + delta I, element by element. */
+    CZR_CUDA_PRODUCT_NO_K,
+    /* A stride or an address is none that copies can begin at: pack first. */
+    CZR_CUDA_PRODUCT_PACK,
+    /* c lies where an operand may lie. */
+    CZR_CUDA_PRODUCT_OVERLAP,
+    /* For 64 bits, for the kernel's counters or for a map of tensors. */
+    CZR_CUDA_PRODUCT_TOO_LARGE,
+    /* What is asked for contradicts itself. */
+    CZR_CUDA_PRODUCT_CONTRARY,
+    /* No kernel for the device or for these tiles. */
+    CZR_CUDA_PRODUCT_UNSUPPORTED,
+} czr_cuda_product_status;
+
+/* A batch of matrices of 16-bit elements; strides in elements, of rows and of
+ * matrices.  The latter does not count where there is one matrix. */
+typedef struct czr_cuda_product_matrix {
+    uint64_t address;
+    int64_t stride, batch_stride;
+} czr_cuda_product_matrix;
+
+/* c = alpha x y' + beta s + delta I, c [m, n], x [m, k], y [n, k] or, N-major,
+ * [k, n].  s is looked at where beta is not 0, and its rows are as long as its
+ * stride. */
+typedef struct czr_cuda_product {
+    int64_t m, n, k, batch;
+    bool is_symmetric, is_n_major, is_fp16; /* else bf16 */
+    czr_cuda_product_matrix x, y, s, c;
+    float alpha, beta, delta;
+} czr_cuda_product;
+
+typedef struct czr_cuda_product_device {
+    int architecture; /* 10 major + minor */
+    int sms;          /* that the product may have */
+} czr_cuda_product_device;
+
+/* Chosen by the compiler, with the table of `n` tiles.  The body for sm_80 has
+ * tiles of 128 x 128 in 3 stages and no others.  cluster 2: entries 2 i and
+ * 2 i + 1 of the table are of one column and one matrix, and computed by two
+ * blocks that read y once for both; else 1 or 0. */
+typedef struct czr_cuda_product_tiles {
+    int rows, cols, stages;
+    int64_t n;
+    int cluster;
+} czr_cuda_product_tiles;
+
+/* What cuTensorMapEncodeTiled is told, innermost dimension first. */
+typedef struct czr_cuda_product_map {
+    uint64_t address;
+    uint64_t dims[3], stride_bytes[2];
+    uint32_t box[3];
+    int element_bytes, swizzle_bytes;
+} czr_cuda_product_map;
+
+/* Registers a thread: as compiled, then of producers and of consumers. */
+typedef struct czr_cuda_product_split {
+    int entry, producer, consumer;
+} czr_cuda_product_split;
+
+typedef struct czr_cuda_product_plan {
+    bool is_sm90;
+    char kernel[CZR_CUDA_PRODUCT_NAME];
+    /* Goes in front of the body: definitions, a line each. */
+    char header[CZR_CUDA_PRODUCT_HEADER];
+    int n_blocks, n_threads, shared_bytes;
+    int cluster; /* blocks; n_blocks and n_tiles are multiples of it */
+    /* Arguments: rows and columns of c; steps of 64 along k for sm_90, k itself
+     * for sm_80; tiles. */
+    int rows, cols, depth, n_tiles;
+    /* Tiles that a block computes alone, then those of which it computes one of
+     * so many parts along k; a second launch adds the parts.  Of a plan that is
+     * not split all tiles and 1. */
+    int n_whole, parts;
+    size_t sums_bytes; /* of all parts' sums, 0: none */
+    /* Of sm_90 alone; s is c where beta is 0, and is not read. */
+    czr_cuda_product_split split;
+    czr_cuda_product_map x, y, s, c;
+} czr_cuda_product_plan;
+
+/* Dynamic shared memory that the body for sm_90a takes with these tiles at
+ * least; a plan takes more where that lets stores overlap. */
+int czr_cuda_product_shared_bytes(const czr_cuda_product_tiles *tiles);
+/* Whether the body for sm_90a can be had with these tiles: shapes of its
+ * instructions, shared memory, registers.  Sets the split if so. */
+bool czr_cuda_product_is_legal(const czr_cuda_product_tiles *tiles,
+                               czr_cuda_product_split *split);
+
+/* The plan of one product.  Unless OK, `message` says in one sentence what is
+ * wrong, and the plan is not to be used. */
+czr_cuda_product_status czr_cuda_product_plan_make(
+    const czr_cuda_product *product, const czr_cuda_product_device *device,
+    const czr_cuda_product_tiles *tiles, czr_cuda_product_plan *plan,
+    char message[CZR_CUDA_PRODUCT_MESSAGE]);
+
+/* Splits the tiles that do not fill a wave of the device in so many parts of k,
+ * where a plan is whole.  False, and it stays so: fewer than 2 parts, more than
+ * there are steps of 64, too many, or all waves are full. */
+bool czr_cuda_product_plan_split(const czr_cuda_product *product,
+                                 const czr_cuda_product_device *device,
+                                 const czr_cuda_product_tiles *tiles, int parts,
+                                 czr_cuda_product_plan *plan);
+
+#endif

@@ -1,0 +1,45 @@
+#include "runtime/cuda/products/plain.h"
+
+#include <limits.h>
+#include <stdbool.h>
+
+czr_plain_product czr_plain_product_of(const czr_product *p)
+{
+    const bool is_affine = p->out != NULL, is_in_parts = p->blocks > 1;
+
+    return (czr_plain_product){
+        .m = p->m,
+        .n = p->n,
+        .k = p->k,
+        .a = p->a,
+        .b = p->b,
+        .addend = is_affine ? p->addend : NULL,
+        .out = is_affine ? p->out : p->c,
+        .alpha = is_affine ? p->alpha : 1,
+        .beta = p->beta,
+        .a_is_bf16 = p->a_dtype == CZR_BF16,
+        .b_is_bf16 = p->b_dtype == CZR_BF16,
+        .addend_is_bf16 = p->addend_dtype == CZR_BF16,
+        .out_is_bf16 = is_affine && p->out_dtype == CZR_BF16,
+        .transpose_a = p->transpose_a != 0,
+        .transpose_b = p->transpose_b != 0,
+        .symmetric = p->symmetric != 0,
+        .blocks = is_in_parts ? (uint32_t)p->blocks : 1,
+        .narrow = is_in_parts && p->narrow,
+    };
+}
+
+static uint64_t tiles_of(size_t extent)
+{
+    return extent / CZR_PLAIN_TILE + (extent % CZR_PLAIN_TILE > 0);
+}
+
+unsigned czr_plain_blocks(const czr_product *p)
+{
+    const uint64_t rows = tiles_of(p->m), columns = tiles_of(p->n);
+
+    /* Either is below 2^58: a quotient says whether their product is. */
+    if (rows && columns > INT_MAX / rows)
+        return INT_MAX;
+    return (unsigned)(rows * columns);
+}

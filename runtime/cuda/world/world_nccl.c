@@ -1,0 +1,432 @@
+/* Opening a world over NCCL, what its units need, and closing it. */
+#include "runtime/cuda/world/world_nccl_internal.h"
+
+#include <stdio.h>
+
+#include "runtime/base/memory.h"
+
+enum { SLOT_BYTES = 4 << 20 };
+
+/* ---- failures ----------------------------------------------------------- */
+
+static void abort_world(czr_world *base, const char *why)
+{
+    czr_world_nccl *world = (czr_world_nccl *)base;
+
+    pthread_mutex_lock(&world->lock);
+    czr_nccl_fail(world, CZR_ERR_ABORTED, "%.*s", CZR_WHY_BYTES - 1, why);
+    pthread_mutex_unlock(&world->lock);
+}
+
+czr_status czr_world_nccl_check(czr_world *base, char *why)
+{
+    czr_world_nccl *world = (czr_world_nccl *)base;
+
+    pthread_mutex_lock(&world->lock);
+    czr_nccl_look(world); /* what the watch has not seen yet */
+    const czr_status status = world->failure;
+    memcpy(why, world->why, sizeof world->why);
+    pthread_mutex_unlock(&world->lock);
+    return status;
+}
+
+/* ---- steps -------------------------------------------------------------- */
+
+czr_status czr_nccl_beat(czr_world_nccl *world, void *stream)
+{
+    ++*world->beat_now;
+    return czr_context_copy(world->context, world->beat,
+                            czr_address_of(world->beat_now),
+                            sizeof *world->beat_now, stream);
+}
+
+czr_status czr_world_nccl_begin(czr_world *base, void *stream)
+{
+    czr_world_nccl *world = (czr_world_nccl *)base;
+    czr_status status = czr_nccl_failure(world);
+
+    for (czr_nccl_seat *seat = world->seats; seat; seat = seat->next)
+        seat->last_stream = NULL;
+    if (status == CZR_OK)
+        status = czr_context_enter(world->context);
+    return status == CZR_OK ? czr_nccl_beat(world, stream) : status;
+}
+
+/* ---- what a plan needs -------------------------------------------------- */
+
+typedef struct need {
+    size_t slot, least, boxes; /* least: of what cannot be cut */
+} need;
+
+static void raise(size_t *at, size_t bytes)
+{
+    if (bytes > *at)
+        *at = bytes;
+}
+
+/* Each member's part of the operation's bucket. */
+static czr_status find_ranges(czr_world_nccl *world, int op,
+                              const czr_comm *comm)
+{
+    czr_range *ranges = czr_alloc((size_t)comm->size, sizeof *ranges);
+
+    if (!ranges)
+        return CZR_ERR_NO_MEMORY;
+    for (int i = 0; i < comm->size; i++)
+        ranges[i] = czr_program_share(world->program, op, comm->ranks[i]);
+    world->ranges[op] = ranges;
+    return CZR_OK;
+}
+
+static void need_of_bucket(const czr_world_nccl *world, int op, int members,
+                           need *all)
+{
+    const czr_bucket *bucket =
+        &world->program->buckets[world->program->ops[op].bucket];
+    const size_t element =
+        (size_t)bucket->leaves * czr_dtype_bytes(bucket->grad_dtype);
+
+    if (world->program->ops[op].kind != CZR_REDUCE_SCATTER)
+        return;
+    raise(&all->least, element);
+    for (int i = 0; i < members; i++)
+        raise(&all->slot, (size_t)world->ranges[op][i].n * element);
+}
+
+static void need_of_sum(const czr_sum_row *row, int members, need *all)
+{
+    const size_t element = czr_dtype_bytes(row->dtype);
+    const size_t share =
+        ((size_t)row->count + (size_t)members - 1) / (size_t)members;
+
+    raise(&all->slot, share * element);
+    if (row->band > 0)
+        raise(&all->least, (size_t)row->side * element);
+}
+
+static void need_of_rows(const czr_world_nccl *world, int op,
+                         czr_nccl_seat *seat, need *all)
+{
+    const czr_program *program = world->program;
+    const int table = program->ops[op].table;
+    const czr_range range = czr_program_rows(program, table, world->base.rank);
+
+    if (program->ops[op].kind == CZR_TRANSFER)
+        raise(&all->boxes,
+              czr_nccl_lay_out(
+                  seat,
+                  (const czr_transfer_row *)program->tables[table].rows +
+                      range.first,
+                  range.n));
+    for (int64_t i = range.first;
+         program->ops[op].kind == CZR_GROUP_SUM && i < range.first + range.n;
+         i++)
+        need_of_sum((const czr_sum_row *)program->tables[table].rows + i,
+                    seat->comm.size, all);
+}
+
+static czr_status prepare_op(czr_world_nccl *world, int op, czr_nccl_seat *seat,
+                             need *all)
+{
+    const czr_op *row = &world->program->ops[op];
+    czr_status status = CZR_OK;
+
+    if (row->kind == CZR_REDUCE_SCATTER || row->kind == CZR_ALL_GATHER) {
+        status = find_ranges(world, op, &seat->comm);
+        if (status == CZR_OK)
+            need_of_bucket(world, op, seat->comm.size, all);
+    } else if (row->table >= 0) {
+        need_of_rows(world, op, seat, all);
+    }
+    return status;
+}
+
+static czr_status prepare_seat(czr_world_nccl *world, czr_nccl_seat *seat,
+                               czr_comm *const *comms)
+{
+    need all = {0};
+    czr_status status = CZR_OK;
+
+    for (int op = 0; op < world->program->n_ops && status == CZR_OK; op++)
+        if (comms[op] == &seat->comm)
+            status = prepare_op(world, op, seat, &all);
+    if (status != CZR_OK)
+        return status;
+    if (all.slot > world->options.slot_bytes)
+        all.slot = world->options.slot_bytes;
+    raise(&all.slot, all.least);
+    return czr_nccl_seat_grow(world, seat, all.slot, all.boxes);
+}
+
+static void drop_ranges(czr_world_nccl *world)
+{
+    for (int op = 0; world->ranges && op < world->program->n_ops; op++)
+        czr_free(world->ranges[op]);
+    czr_free(world->ranges);
+    world->ranges = NULL;
+}
+
+czr_status czr_world_nccl_prepare(czr_world *base, const czr_program *program,
+                                  czr_comm *const *comms)
+{
+    czr_world_nccl *world = (czr_world_nccl *)base;
+
+    drop_ranges(world);
+    world->program = program;
+    world->ranges = czr_alloc((size_t)program->n_ops, sizeof *world->ranges);
+    if (!world->ranges)
+        return CZR_ERR_NO_MEMORY;
+    czr_status status = czr_context_enter(world->context);
+    if (status == CZR_OK)
+        status = czr_nccl_make_marks(world, program->n_ops);
+    for (czr_nccl_seat *seat = world->seats; seat && status == CZR_OK;
+         seat = seat->next)
+        status = prepare_seat(world, seat, comms);
+    return status;
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+static const czr_world_ops nccl_ops = {
+    .name = "nccl",
+    .join = czr_nccl_join,
+    .post = czr_nccl_post,
+    .wait = czr_nccl_wait,
+    .abort = abort_world,
+};
+
+/* Before there is a communicator ranks cannot tell each other where they are:
+ * NCCL says that a GPU has two of them, and not whose it is. */
+static czr_status open_own(czr_world_nccl *world, char *message)
+{
+    const czr_world_nccl_options *options = &world->options;
+    char gpu[CZR_UUID_TEXT];
+
+    const czr_status status = czr_nccl_comm_open(
+        options->nccl, options->id, options->size, options->rank,
+        world->base.deadline_ms, &world->parent, message);
+    if (status == CZR_ERR_SAME_DEVICE) {
+        czr_uuid_text(&world->context->uuid, gpu);
+        snprintf(message, CZR_NCCL_MESSAGE,
+                 "two ranks are on one GPU, says NCCL; rank %d of %d is on %s",
+                 options->rank, options->size, gpu);
+    }
+    return status;
+}
+
+static czr_status open_parent(czr_world_nccl *world, char *message)
+{
+    const czr_world_nccl_options *options = &world->options;
+
+    return options->borrowed
+               ? czr_nccl_comm_borrow(options->nccl, options->borrowed,
+                                      options->size, options->rank,
+                                      &world->parent, message)
+               : open_own(world, message);
+}
+
+static czr_status open_memory(czr_world_nccl *world)
+{
+    void *pinned = NULL;
+    czr_status status = czr_context_enter(world->context);
+
+    if (status == CZR_OK)
+        status = czr_context_open_stream(world->context, &world->stream);
+    if (status == CZR_OK)
+        status = czr_context_alloc_pinned(world->context,
+                                          sizeof *world->beat_now, &pinned);
+    world->beat_now = pinned;
+    if (status != CZR_OK)
+        return status;
+    *world->beat_now = 0;
+    status = czr_context_alloc(world->context, sizeof *world->beat_now,
+                               &world->beat);
+    return status == CZR_OK ? czr_nccl_make_marks(world, 0) : status;
+}
+
+static czr_status join_everyone(czr_world_nccl *world)
+{
+    czr_status status = CZR_OK;
+    int *ranks = czr_alloc((size_t)world->base.size, sizeof *ranks);
+
+    if (!ranks)
+        return CZR_ERR_NO_MEMORY;
+    for (int i = 0; i < world->base.size; i++)
+        ranks[i] = i;
+    for (int c = 0; c <= CZR_CHANNEL_PLAN && status == CZR_OK; c++)
+        status = czr_nccl_join(&world->base, (czr_channel)c, ranks,
+                               world->base.size, &world->base.everyone[c]);
+    czr_free(ranks);
+    return status;
+}
+
+/* What a rank says of itself: what all have to have alike, and its GPU, which
+ * is nobody else's. */
+typedef struct card {
+    int64_t slot_bytes, version, is_strict, is_borrowed;
+    czr_uuid uuid;
+} card;
+
+static czr_status compare_options(const card *cards, size_t mine, size_t other,
+                                  char *message)
+{
+    if (memcmp(&cards[mine], &cards[other], offsetof(card, uuid)) == 0)
+        return CZR_OK;
+    snprintf(message, CZR_NCCL_MESSAGE,
+             "ranks %zu and %zu open the world with other options, or another "
+             "NCCL (%lld, %lld)",
+             mine, other, (long long)cards[mine].version,
+             (long long)cards[other].version);
+    return CZR_ERR_MISMATCH;
+}
+
+/* All ranks find the same two. */
+static czr_status compare_devices(const card *cards, size_t n, char *message)
+{
+    char gpu[CZR_UUID_TEXT];
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (!memcmp(&cards[i].uuid, &cards[j].uuid, sizeof cards[i].uuid)) {
+                czr_uuid_text(&cards[i].uuid, gpu);
+                snprintf(message, CZR_NCCL_MESSAGE,
+                         "ranks %zu and %zu are both on %s: each needs a GPU "
+                         "of its own",
+                         j, i, gpu);
+                return CZR_ERR_SAME_DEVICE;
+            }
+    return CZR_OK;
+}
+
+static czr_status compare(czr_world_nccl *world, char *message)
+{
+    const czr_world_nccl_options *options = &world->options;
+    const size_t n = (size_t)world->base.size;
+    const size_t rank = (size_t)world->base.rank;
+    const card mine = {(int64_t)options->slot_bytes, options->nccl->version,
+                       options->is_strict, options->borrowed != NULL,
+                       world->context->uuid};
+    card *cards = czr_alloc(n, sizeof *cards);
+    const czr_unit unit = {.kind = CZR_UNIT_ALL_GATHER,
+                           .op = -1,
+                           .of.all_gather = {&mine, sizeof mine,
+                                             rank * sizeof mine,
+                                             (unsigned char *)cards}};
+
+    if (!cards)
+        return CZR_ERR_NO_MEMORY;
+    czr_status status =
+        czr_comm_run(world->base.everyone[CZR_CHANNEL_PLAN], &unit, message);
+    for (size_t i = 0; i < n && status == CZR_OK; i++)
+        status = compare_options(cards, rank, i, message);
+    if (status == CZR_OK)
+        status = compare_devices(cards, n, message);
+    czr_free(cards);
+    return status;
+}
+
+/* Why it failed, where nobody has said so yet. */
+static void explain(czr_world_nccl *world, czr_status status, char *message)
+{
+    char why[CZR_WHY_BYTES] = "";
+
+    if (message[0])
+        return;
+    if (world->has_lock && czr_world_nccl_check(&world->base, why) != CZR_OK)
+        snprintf(message, CZR_NCCL_MESSAGE, "%s", why);
+    else
+        snprintf(message, CZR_NCCL_MESSAGE, "%.*s", CZR_NCCL_MESSAGE - 1,
+                 world->context->error[0] ? world->context->error
+                                          : czr_status_text(status));
+}
+
+czr_status czr_world_nccl_open(czr_context *context,
+                               const czr_world_nccl_options *options,
+                               czr_world **out, char message[CZR_NCCL_MESSAGE])
+{
+    czr_world_nccl *world = czr_alloc(1, sizeof *world);
+
+    *out = NULL;
+    message[0] = '\0';
+    if (!world) {
+        snprintf(message, CZR_NCCL_MESSAGE, "no memory");
+        return CZR_ERR_NO_MEMORY;
+    }
+    world->context = context;
+    world->options = *options;
+    if (options->slot_bytes == 0)
+        world->options.slot_bytes = SLOT_BYTES;
+    world->base = (czr_world){.ops = &nccl_ops,
+                              .rank = options->rank,
+                              .size = options->size,
+                              .deadline_ms = options->deadline_ms > 0
+                                                 ? options->deadline_ms
+                                                 : CZR_DEFAULT_DEADLINE_MS};
+    czr_status status = open_memory(world);
+    if (status == CZR_OK)
+        status = open_parent(world, message);
+    if (status == CZR_OK)
+        status = czr_nccl_watch_open(world);
+    if (status == CZR_OK)
+        status = join_everyone(world);
+    if (status == CZR_OK)
+        status = compare(world, message);
+    if (status != CZR_OK) {
+        explain(world, status, message);
+        world->parent.has_failed = true;
+        czr_world_nccl_close(&world->base);
+        return status;
+    }
+    *out = &world->base;
+    return CZR_OK;
+}
+
+/* Then no stream waits for other ranks any more. */
+static void close_comms(czr_world_nccl *world)
+{
+    for (czr_nccl_seat *seat = world->seats; seat; seat = seat->next) {
+        seat->nccl.has_failed |= world->parent.has_failed;
+        czr_nccl_comm_close(&seat->nccl, world->base.deadline_ms);
+    }
+    czr_nccl_comm_close(&world->parent, world->base.deadline_ms);
+}
+
+void czr_world_nccl_close(czr_world *base)
+{
+    czr_world_nccl *world = (czr_world_nccl *)base;
+
+    /* One whose watch hangs in NCCL stays, for that may come back to it. */
+    if (!world || !czr_nccl_watch_close(world)) {
+        if (world)
+            pthread_detach(world->watch);
+        return;
+    }
+    czr_world_clear_mesh(base);
+    czr_context_enter(world->context);
+    if (world->failure != CZR_OK)
+        world->parent.has_failed = true;
+    close_comms(world);
+    if (world->stream)
+        czr_context_drain(world->context, world->stream);
+    while (world->seats) {
+        czr_nccl_seat *seat = world->seats;
+        world->seats = seat->next;
+        czr_nccl_seat_close(world, seat);
+    }
+    drop_ranges(world);
+    czr_context_free(world->context, world->marks);
+    czr_context_free(world->context, world->beat);
+    czr_context_free_pinned(world->context, world->beat_now);
+    czr_context_close_stream(world->context, world->stream);
+    if (world->has_lock) {
+        pthread_cond_destroy(&world->wake);
+        pthread_mutex_destroy(&world->lock);
+    }
+    czr_free(world);
+}
+
+void czr_world_nccl_stop(czr_world *base, const char *why)
+{
+    abort_world(base, why);
+    czr_nccl_watch_close((czr_world_nccl *)base);
+}

@@ -1,0 +1,182 @@
+/* Transfers: the boxes of a pair of ranks are one message, packed by one kernel
+ * for all peers, but for large ones, each of which is a message of its own.
+ * What lies in one piece travels from its place and to it.
+ *
+ * Both ends know how large a box is, and in which order theirs are; whether one
+ * lies in one piece is each end's own affair. */
+#include "runtime/base/box.h"
+#include "runtime/cuda/world/world_nccl_trade.h"
+#include "runtime/base/memory.h"
+
+/* Bytes of a box that is large.  A copy of it is dearer than a message. */
+enum { LARGE = 1 << 18 };
+
+static bool is_large(const czr_transfer_row *row)
+{
+    return czr_box_bytes(row) >= LARGE;
+}
+
+static bool is_flat(const czr_transfer_row *row)
+{
+    return row->n_rows == 1 || row->stride_bytes == row->row_bytes;
+}
+
+/* Bytes of a packed message, so that each begins where copies of 16 bytes can.
+ */
+static size_t room_of(size_t bytes)
+{
+    return czr_round_up(bytes);
+}
+
+/* ---- messages ----------------------------------------------------------- */
+
+static czr_nccl_letter *letter_of(const czr_nccl_seat *seat, int peer,
+                                  bool is_recv)
+{
+    return &seat->letters[is_recv ? seat->comm.size + peer : peer];
+}
+
+static void add_row(czr_nccl_letter *letter, const czr_transfer_row *row)
+{
+    letter->only = letter->bytes == 0 && is_flat(row) ? row : NULL;
+    letter->bytes += (size_t)czr_box_bytes(row);
+}
+
+size_t czr_nccl_lay_out(czr_nccl_seat *seat, const czr_transfer_row *rows,
+                        int64_t n)
+{
+    const int n_letters = 2 * seat->comm.size;
+    size_t bytes = 0;
+
+    memset(seat->letters, 0, (size_t)n_letters * sizeof *seat->letters);
+    for (int64_t i = 0; i < n; i++) {
+        const czr_transfer_row *row = &rows[i];
+        if (row->peer == seat->comm.position || czr_box_bytes(row) == 0)
+            continue;
+        if (!is_large(row))
+            add_row(letter_of(seat, row->peer, row->is_recv), row);
+        else if (!is_flat(row))
+            bytes += room_of((size_t)czr_box_bytes(row));
+    }
+    for (int i = 0; i < n_letters; i++) {
+        seat->letters[i].at = bytes;
+        bytes += seat->letters[i].only ? 0 : room_of(seat->letters[i].bytes);
+    }
+    return bytes;
+}
+
+/* ---- boxes -------------------------------------------------------------- */
+
+/* Where a row travels from or to: its place, or in the seat's memory.  Rows are
+ * asked for in order; *at goes on with large ones, letters keep their own. */
+static unsigned char *travels_at(const czr_nccl_work *work,
+                                 const czr_transfer_row *row, size_t *at)
+{
+    unsigned char *place = work->unit->of.transfer.base + row->offset;
+    unsigned char *packed = czr_nccl_boxes(work) + *at;
+
+    if (!is_large(row)) {
+        czr_nccl_letter *letter =
+            letter_of(work->seat, row->peer, row->is_recv);
+        packed = czr_nccl_boxes(work) + letter->at + letter->done;
+        letter->done += (size_t)czr_box_bytes(row);
+        return letter->only ? place : packed;
+    }
+    if (is_flat(row))
+        return place;
+    *at += room_of((size_t)czr_box_bytes(row));
+    return packed;
+}
+
+static void move_row(czr_boxes *boxes, const czr_transfer_row *row,
+                     const unsigned char *place, const unsigned char *packed)
+{
+    const czr_strided strided = {czr_address_of(place),
+                                 (uint64_t)row->stride_bytes};
+    const czr_strided dense = {czr_address_of(packed),
+                               (uint64_t)row->row_bytes};
+
+    czr_boxes_add(boxes, row->n_rows, row->row_bytes,
+                  row->is_recv ? dense : strided,
+                  row->is_recv ? strided : dense);
+}
+
+/* Boxes of one direction to where they are packed, or from there. */
+static void pack(czr_nccl_work *work, bool is_recv)
+{
+    const czr_transfer *transfer = &work->unit->of.transfer;
+    czr_boxes boxes = czr_nccl_boxes_of(work);
+    size_t at = 0;
+
+    for (int i = 0; i < 2 * work->size; i++)
+        work->seat->letters[i].done = 0;
+    for (int64_t i = 0; i < transfer->n_rows; i++) {
+        const czr_transfer_row *row = &transfer->rows[i];
+        if (row->peer == work->self || czr_box_bytes(row) == 0)
+            continue;
+        const unsigned char *packed = travels_at(work, row, &at);
+        const unsigned char *place = transfer->base + row->offset;
+        if (packed != place && row->is_recv == is_recv)
+            move_row(&boxes, row, place, packed);
+    }
+    work->status = czr_boxes_put(&boxes);
+}
+
+/* ---- on their way ------------------------------------------------------- */
+
+static void trade_large(czr_nccl_work *work)
+{
+    const czr_transfer *transfer = &work->unit->of.transfer;
+    size_t at = 0;
+
+    for (int64_t i = 0; i < transfer->n_rows; i++) {
+        const czr_transfer_row *row = &transfer->rows[i];
+        if (row->peer == work->self || !is_large(row))
+            continue;
+        unsigned char *place = travels_at(work, row, &at);
+        const size_t bytes = (size_t)czr_box_bytes(row);
+        if (row->is_recv)
+            czr_nccl_receive(work, place, bytes, row->peer);
+        else
+            czr_nccl_send(work, place, bytes, row->peer);
+    }
+}
+
+static unsigned char *letter_at(const czr_nccl_work *work,
+                                const czr_nccl_letter *letter)
+{
+    return letter->only ? work->unit->of.transfer.base + letter->only->offset
+                        : czr_nccl_boxes(work) + letter->at;
+}
+
+/* Everybody begins with another one. */
+static void trade_letters(czr_nccl_work *work)
+{
+    for (int i = 1; i < work->size; i++) {
+        const int to = (work->self + i) % work->size;
+        const int from = (work->self + work->size - i) % work->size;
+        const czr_nccl_letter *sent = letter_of(work->seat, to, false);
+        const czr_nccl_letter *received = letter_of(work->seat, from, true);
+        czr_nccl_send(work, letter_at(work, sent), sent->bytes, to);
+        czr_nccl_receive(work, letter_at(work, received), received->bytes,
+                         from);
+    }
+}
+
+void czr_nccl_transfer(czr_nccl_work *work)
+{
+    const czr_transfer *transfer = &work->unit->of.transfer;
+
+    if (czr_nccl_lay_out(work->seat, transfer->rows, transfer->n_rows) >
+        work->seat->box_bytes) {
+        work->status = CZR_ERR_STATE;
+        return;
+    }
+    pack(work, false);
+    if (!czr_nccl_begin(work))
+        return;
+    trade_large(work);
+    trade_letters(work);
+    czr_nccl_end(work);
+    pack(work, true);
+}

@@ -1,0 +1,277 @@
+/* One unit from its post to the end of its wait; gathers, and what the host
+ * asks for. */
+#include "runtime/cuda/world/world_nccl_trade.h"
+
+#include <stdio.h>
+
+#include "runtime/base/memory.h"
+
+/* ---- gathers ------------------------------------------------------------ */
+
+/* Each member's part, into the seat's shares; bytes of an element of those. */
+static size_t find_parts(const czr_nccl_work *work)
+{
+    const czr_world_nccl *world = work->world;
+    const int op = work->unit->op;
+    const size_t bytes = work->unit->of.all_gather.bytes;
+    czr_range *shares = work->seat->shares;
+
+    if (op >= 0 && world->ranges && world->ranges[op]) {
+        const czr_program *program = world->program;
+        memcpy(shares, world->ranges[op], (size_t)work->size * sizeof *shares);
+        return czr_dtype_bytes(program->buckets[program->ops[op].bucket].dtype);
+    }
+    for (int i = 0; i < work->size; i++)
+        shares[i] = (czr_range){i * (int64_t)bytes, (int64_t)bytes};
+    return 1;
+}
+
+static void gather_by_nccl(czr_nccl_work *work, size_t element)
+{
+    const czr_all_gather *gather = &work->unit->of.all_gather;
+    const size_t first = (size_t)work->seat->shares[0].first * element;
+
+    if (gather->bytes == 0 || !czr_nccl_begin(work))
+        return;
+    czr_nccl_keep(work,
+                  work->world->options.nccl->all_gather(
+                      gather->send, gather->receive + first, gather->bytes,
+                      CZR_NCCL_INT8, work->seat->nccl.handle, work->stream));
+    czr_nccl_end(work);
+}
+
+static void all_gather(czr_nccl_work *work)
+{
+    const czr_all_gather *gather = &work->unit->of.all_gather;
+    const czr_nccl_pieces *pieces = &work->seat->pieces;
+    const size_t element = find_parts(work);
+    const czr_range own = work->seat->shares[work->self];
+
+    if (gather->at != (size_t)own.first * element ||
+        gather->bytes != (size_t)own.n * element) {
+        work->status = CZR_ERR_ARGUMENT;
+        return;
+    }
+    if (czr_nccl_are_equal(work)) {
+        gather_by_nccl(work, element);
+        return;
+    }
+    for (int i = 0; i < work->size; i++) {
+        const czr_range theirs = work->seat->shares[i];
+        pieces->from[i] = gather->send;
+        pieces->from_bytes[i] = gather->bytes;
+        pieces->to[i] = gather->receive + (size_t)theirs.first * element;
+        pieces->to_bytes[i] = (size_t)theirs.n * element;
+    }
+    czr_nccl_trade(work);
+    czr_nccl_copy(work, gather->receive + gather->at, gather->send,
+                  gather->bytes);
+}
+
+/* ---- for the host ------------------------------------------------------- */
+
+static void gather_for_host(czr_nccl_work *work)
+{
+    const czr_all_gather *gather = &work->unit->of.all_gather;
+    const unsigned char *send = gather->send;
+    const size_t slot = work->seat->slot_bytes;
+
+    if (gather->at != (size_t)work->self * gather->bytes)
+        work->status = CZR_ERR_ARGUMENT;
+    for (size_t done = 0; done < gather->bytes; done += slot) {
+        const size_t left = gather->bytes - done;
+        const size_t n = left < slot ? left : slot;
+        czr_nccl_copy(work, czr_nccl_slot(work, work->self), send + done, n);
+        czr_nccl_share(work, n);
+        for (int i = 0; i < work->size; i++)
+            czr_nccl_copy(work,
+                          gather->receive + (size_t)i * gather->bytes + done,
+                          czr_nccl_slot(work, i), n);
+    }
+}
+
+static void reduce_for_host(czr_nccl_work *work)
+{
+    const czr_all_reduce *sum = &work->unit->of.all_reduce;
+    const size_t element = czr_sum_bytes(sum->type);
+    const size_t chunk = work->seat->slot_bytes / element;
+
+    for (size_t done = 0; done < sum->count; done += chunk) {
+        const size_t left = sum->count - done;
+        const size_t n = left < chunk ? left : chunk;
+        unsigned char *data = (unsigned char *)sum->data + done * element;
+        czr_nccl_copy(work, czr_nccl_slot(work, work->self), data, n * element);
+        czr_nccl_share(work, n * element);
+        czr_nccl_sum(work, sum->type, n);
+        czr_nccl_copy(work, data, czr_nccl_slot(work, work->self), n * element);
+    }
+}
+
+static void run_for_host(czr_nccl_work *work)
+{
+    switch (work->unit->kind) {
+    case CZR_UNIT_BARRIER:
+        czr_nccl_share(work, sizeof(int64_t));
+        break;
+    case CZR_UNIT_ALL_GATHER:
+        gather_for_host(work);
+        break;
+    case CZR_UNIT_ALL_REDUCE:
+        reduce_for_host(work);
+        break;
+    case CZR_UNIT_REDUCE_SCATTER:
+    case CZR_UNIT_SUM_SCATTER:
+    case CZR_UNIT_BAND_GATHER:
+    case CZR_UNIT_TRANSFER:
+        work->status = CZR_ERR_UNSUPPORTED;
+        break;
+    }
+}
+
+/* ---- a unit ------------------------------------------------------------- */
+
+static void run_on_stream(czr_nccl_work *work)
+{
+    switch (work->unit->kind) {
+    case CZR_UNIT_BARRIER:
+        czr_nccl_share(work, sizeof(int64_t));
+        break;
+    case CZR_UNIT_REDUCE_SCATTER:
+        czr_nccl_reduce_scatter(work);
+        break;
+    case CZR_UNIT_ALL_GATHER:
+        all_gather(work);
+        break;
+    case CZR_UNIT_ALL_REDUCE:
+        czr_nccl_all_reduce(work);
+        break;
+    case CZR_UNIT_SUM_SCATTER:
+        czr_nccl_sum_scatter(work);
+        break;
+    case CZR_UNIT_BAND_GATHER:
+        czr_nccl_band_gather(work);
+        break;
+    case CZR_UNIT_TRANSFER:
+        czr_nccl_transfer(work);
+        break;
+    }
+}
+
+/* What the watch reads; also behind what failed. */
+static void put_mark(const czr_nccl_work *work, bool has_ended)
+{
+    const czr_world_nccl *world = work->world;
+    czr_context *context = world->context;
+    const int64_t *cells = work->seat->cells;
+    const int64_t mark = czr_nccl_mark_of(work->unit->op, has_ended);
+
+    if (work->size == 1)
+        return;
+    if (!has_ended)
+        czr_context_copy(context, czr_address_of(&cells[CZR_NCCL_BEAT]),
+                         world->beat, sizeof *cells, work->stream);
+    czr_context_copy(context, czr_address_of(&cells[CZR_NCCL_MARK]),
+                     world->marks + (size_t)mark * sizeof mark, sizeof mark,
+                     work->stream);
+}
+
+/* Behind the seat's last unit, where that is on another stream. */
+static void follow_last(czr_nccl_work *work)
+{
+    const czr_nccl_seat *seat = work->seat;
+
+    if (work->status == CZR_OK && seat->last_stream &&
+        seat->last_stream != work->stream)
+        work->status =
+            czr_context_wait(work->world->context, work->stream, seat->event);
+}
+
+static czr_status start(const czr_nccl_work *work)
+{
+    czr_world_nccl *world = work->world;
+    czr_status status = czr_nccl_failure(world);
+
+    if (status == CZR_OK &&
+        czr_nccl_mark_of(work->unit->op, true) >= world->n_marks)
+        status = CZR_ERR_STATE; /* of no plan that it was prepared for */
+    if (status == CZR_OK)
+        status = czr_context_enter(world->context);
+    if (status == CZR_OK && !work->unit->stream)
+        status = czr_nccl_beat(world, work->stream);
+    return status;
+}
+
+static const char *reason(const czr_world_nccl *world, czr_status status)
+{
+    return world->context->error[0] ? world->context->error
+                                    : czr_status_text(status);
+}
+
+/* What has failed is not taken up again: others wait for it. */
+static void give_up(const czr_nccl_work *work)
+{
+    czr_world_nccl *world = work->world;
+    const czr_status status = work->status;
+
+    if (status == CZR_OK || status == CZR_ERR_STATE ||
+        status == CZR_ERR_ARGUMENT || status == CZR_ERR_UNSUPPORTED)
+        return; /* nothing was put */
+    pthread_mutex_lock(&world->lock);
+    czr_nccl_fail(world, status, "operation %d: %.*s", work->unit->op,
+                  CZR_WHY_BYTES - 1, reason(world, status));
+    pthread_mutex_unlock(&world->lock);
+}
+
+void czr_nccl_post(czr_comm *comm, const czr_unit *unit)
+{
+    czr_nccl_seat *seat = (czr_nccl_seat *)comm;
+    czr_world_nccl *world = (czr_world_nccl *)comm->world;
+    czr_nccl_work work = {.world = world,
+                          .seat = seat,
+                          .unit = unit,
+                          .stream = unit->stream ? unit->stream : world->stream,
+                          .self = comm->position,
+                          .size = comm->size};
+
+    work.status = seat->status = start(&work);
+    if (work.status != CZR_OK) {
+        give_up(&work);
+        return;
+    }
+    follow_last(&work);
+    put_mark(&work, false);
+    if (unit->stream)
+        run_on_stream(&work);
+    else
+        run_for_host(&work);
+    put_mark(&work, true);
+    if (work.status == CZR_OK)
+        work.status =
+            czr_context_record(world->context, seat->event, work.stream);
+    seat->last_stream = work.stream;
+    seat->status = work.status;
+    give_up(&work);
+}
+
+czr_status czr_nccl_wait(czr_comm *comm, const czr_unit *unit, char *why)
+{
+    czr_nccl_seat *seat = (czr_nccl_seat *)comm;
+    czr_world_nccl *world = (czr_world_nccl *)comm->world;
+    czr_status status = seat->status;
+
+    /* The watch ends what does not end by itself; what was put of a unit that
+     * failed is of the caller's memory, too. */
+    if (!unit->stream && status == CZR_OK)
+        status = czr_context_synchronize(world->context, world->stream,
+                                         2 * world->base.deadline_ms);
+    if (!unit->stream && status != CZR_OK)
+        czr_context_drain(world->context, world->stream);
+    const czr_status failure = czr_nccl_failure(world);
+    if (failure != CZR_OK || (status == CZR_OK && !unit->stream))
+        return czr_world_nccl_check(&world->base, why);
+    if (status == CZR_OK)
+        return CZR_OK;
+    snprintf(why, CZR_WHY_BYTES, "%.*s", CZR_WHY_BYTES - 1,
+             reason(world, status));
+    return status;
+}

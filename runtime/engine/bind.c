@@ -1,0 +1,334 @@
+/* Where parameters lie, and what the caller binds to them. */
+#include "runtime/engine/engine.h"
+
+int czr_param_count(const czr_engine *engine)
+{
+    return engine->program->n_params;
+}
+
+czr_status czr_param_name(const czr_engine *engine, int param, char *name,
+                          size_t n)
+{
+    if (param < 0 || param >= engine->program->n_params || !name || !n)
+        return CZR_ERR_ARGUMENT;
+    return czr_program_name(engine->program, param, engine->rank, name, n) < n
+               ? CZR_OK
+               : CZR_ERR_ARGUMENT;
+}
+
+static void fill_layout(const czr_engine *engine, int param,
+                        czr_layout_info *out)
+{
+    const czr_program *program = engine->program;
+    const czr_place *place = &program->places[param];
+    const czr_bucket *bucket = &program->buckets[place->bucket];
+    const czr_spaces *spaces = &engine->spaces[place->bucket];
+    const czr_shard shard = czr_program_shard(program, param, engine->rank);
+    const size_t offset = (size_t)place->offset;
+
+    *out = (czr_layout_info){
+        .bucket = place->bucket,
+        .offset = place->offset,
+        .n = shard.n,
+        .param = spaces->param + offset * czr_dtype_bytes(bucket->dtype),
+        .grad = spaces->grad + offset * czr_dtype_bytes(bucket->grad_dtype),
+        .param_dtype = bucket->dtype,
+        .grad_dtype = bucket->grad_dtype,
+        .leaves = bucket->leaves,
+        .leaf_stride = bucket->length,
+        .n_dims = shard.n_dims};
+    memcpy(out->shape, shard.shape, sizeof out->shape);
+    memcpy(out->start, shard.start, sizeof out->start);
+    memcpy(out->global, czr_program_family(program, param)->shape,
+           sizeof out->global);
+}
+
+/* The bucket of one of its pieces; all of them have gradients alike. */
+static const czr_bucket *storage_bucket(const czr_program *program,
+                                        const czr_storage *storage)
+{
+    const int first = program->families[storage->pieces[0].family].first_param;
+
+    return &program->buckets[program->places[first].bucket];
+}
+
+/* A stored tensor's shard; it has no place in the engine. */
+static void fill_storage(const czr_engine *engine, const czr_storage *storage,
+                         czr_layout_info *out)
+{
+    const czr_program *program = engine->program;
+    const czr_bucket *bucket = storage_bucket(program, storage);
+    const czr_shard shard =
+        czr_family_shard(program, &storage->of, engine->rank);
+
+    *out = (czr_layout_info){.bucket = -1,
+                             .offset = -1,
+                             .n = shard.n,
+                             .param_dtype = (czr_dtype)storage->of.dtype,
+                             .grad_dtype = bucket->grad_dtype,
+                             .leaves = bucket->leaves,
+                             .n_dims = shard.n_dims};
+    memcpy(out->shape, shard.shape, sizeof out->shape);
+    memcpy(out->start, shard.start, sizeof out->start);
+    memcpy(out->global, storage->of.shape, sizeof out->global);
+}
+
+static const czr_storage *find_storage(const czr_engine *engine,
+                                       const char *name, int *member)
+{
+    return name ? czr_program_find_storage(engine->program, name, engine->rank,
+                                           member)
+                : NULL;
+}
+
+static int find(const czr_engine *engine, const char *name)
+{
+    return name ? czr_program_find(engine->program, name, engine->rank) : -1;
+}
+
+static czr_status why_absent(const czr_engine *engine, const char *name)
+{
+    if (!name)
+        return CZR_ERR_NOT_FOUND;
+    if (czr_program_is_frozen(engine->program, name))
+        return CZR_ERR_FROZEN;
+    int member;
+    return czr_program_find(engine->program, name, -1) >= 0 ||
+                   czr_program_find_storage(engine->program, name, -1, &member)
+               ? CZR_ERR_ELSEWHERE
+               : CZR_ERR_NOT_FOUND;
+}
+
+static czr_status refuse_absent(czr_engine *engine, const char *name)
+{
+    const czr_status status = why_absent(engine, name);
+
+    if (status == CZR_ERR_FROZEN)
+        return czr_engine_refuse(engine, status,
+                                 "%s is frozen: nothing trains it", name);
+    if (status == CZR_ERR_ELSEWHERE)
+        return czr_engine_refuse(engine, status,
+                                 "%s is a parameter of other ranks", name);
+    return czr_engine_refuse(engine, status, "no tensor %s",
+                             name ? name : "without a name");
+}
+
+czr_status czr_bind_find(czr_engine *engine, const char *name, int *param)
+{
+    int member;
+
+    if (find_storage(engine, name, &member))
+        return czr_engine_refuse(engine, CZR_ERR_NOT_FOUND,
+                                 "%s holds several matrices: name one", name);
+    *param = find(engine, name);
+    return *param < 0 ? refuse_absent(engine, name) : CZR_OK;
+}
+
+czr_status czr_layout(const czr_engine *engine, const char *name,
+                      czr_layout_info *out)
+{
+    const int param = find(engine, name);
+    int member;
+    const czr_storage *storage = find_storage(engine, name, &member);
+
+    if (!out || !engine->spaces)
+        return CZR_ERR_ARGUMENT;
+    if (storage) {
+        fill_storage(engine, storage, out);
+        return CZR_OK;
+    }
+    if (param < 0)
+        return why_absent(engine, name);
+    fill_layout(engine, param, out);
+    return CZR_OK;
+}
+
+/* What a bound tensor has to be. */
+typedef struct wanted {
+    const char *what;
+    czr_dtype dtype;
+    int n_dims;
+    int64_t shape[9];
+    int64_t outer_stride; /* of the place, for its leading dimension */
+    void *place;
+} wanted;
+
+static wanted wanted_param(const czr_layout_info *info)
+{
+    wanted result = {.what = "parameter",
+                     .dtype = info->param_dtype,
+                     .n_dims = info->n_dims,
+                     .place = info->param};
+
+    memcpy(result.shape, info->shape, sizeof info->shape);
+    return result;
+}
+
+static wanted wanted_grad(const czr_layout_info *info)
+{
+    const int lead = info->leaves > 1;
+    wanted result = {.what = "gradient",
+                     .dtype = info->grad_dtype,
+                     .n_dims = info->n_dims + lead,
+                     .outer_stride = lead ? info->leaf_stride : 0,
+                     .place = info->grad};
+
+    result.shape[0] = info->leaves;
+    memcpy(result.shape + lead, info->shape, sizeof info->shape);
+    return result;
+}
+
+/* Strides as they are with none given, of an array of the wanted shape. */
+static void contiguous_strides(const wanted *want, int64_t *strides)
+{
+    int64_t stride = 1;
+
+    for (int d = want->n_dims - 1; d >= 0; d--) {
+        strides[d] = stride;
+        stride *= want->shape[d];
+    }
+}
+
+static bool is_in_place(const wanted *want, const int64_t *strides)
+{
+    int64_t expected[9];
+
+    contiguous_strides(want, expected);
+    if (want->outer_stride)
+        expected[0] = want->outer_stride;
+    for (int d = 0; d < want->n_dims; d++)
+        if (want->shape[d] > 1 && strides[d] != expected[d])
+            return false;
+    return true;
+}
+
+/* Takes one tensor, or says why not. */
+static czr_status bind_one(czr_engine *engine, const char *name,
+                           const wanted *want, const czr_tensor *tensor,
+                           czr_loose *out)
+{
+    *out = (czr_loose){.data = NULL};
+    if (!tensor || !tensor->data)
+        return CZR_OK;
+    if (tensor->dtype != want->dtype)
+        return czr_engine_refuse(engine, CZR_ERR_SHAPE,
+                                 "%s: the %s has another type", name,
+                                 want->what);
+    if (tensor->n_dims != want->n_dims || (want->n_dims && !tensor->shape))
+        return czr_engine_refuse(engine, CZR_ERR_SHAPE,
+                                 "%s: the %s has %d dimensions, not %d", name,
+                                 want->what, tensor->n_dims, want->n_dims);
+    contiguous_strides(want, out->strides);
+    for (int d = 0; d < want->n_dims; d++) {
+        if (tensor->shape[d] != want->shape[d])
+            return czr_engine_refuse(
+                engine, CZR_ERR_SHAPE,
+                "%s: dimension %d of the %s is %lld, not %lld", name, d,
+                want->what, (long long)tensor->shape[d],
+                (long long)want->shape[d]);
+        out->shape[d] = want->shape[d];
+        if (tensor->strides)
+            out->strides[d] = tensor->strides[d];
+    }
+    if (tensor->data == want->place)
+        return is_in_place(want, out->strides)
+                   ? CZR_OK
+                   : czr_engine_refuse(
+                         engine, CZR_ERR_SHAPE,
+                         "%s: the %s lies in its place with other strides",
+                         name, want->what);
+    out->n_dims = want->n_dims;
+    out->data = tensor->data;
+    return CZR_OK;
+}
+
+/* The part of a bound tensor that holds a piece, or its `k`-th one of a batch.
+ * With leaves the tensor has one more dimension, which the piece has whole. */
+static void take_piece(const czr_engine *engine, const czr_storage *storage,
+                       const czr_piece *piece, int k, czr_loose *loose)
+{
+    const czr_program *program = engine->program;
+    const czr_family *family = &program->families[piece->family];
+    const czr_shard all = czr_family_shard(program, &storage->of, engine->rank);
+    const czr_shard own = czr_family_shard(program, family, engine->rank);
+    const int lead = loose->n_dims - own.n_dims - piece->batch;
+
+    if (piece->batch) {
+        loose->origin += k * loose->strides[lead];
+        loose->shape[lead] = 1;
+        loose->blocks[lead] =
+            (czr_blocks){.block = 1, .jump = loose->strides[lead]};
+    }
+    for (int own_d = 0; own_d < own.n_dims; own_d++) {
+        const int d = own_d + piece->batch;
+        const int64_t *map = piece->map[d];
+        const int64_t stride = loose->strides[d + lead];
+        loose->origin += (map[0] - all.start[d]) * stride;
+        loose->shape[d + lead] = own.shape[own_d];
+        loose->blocks[d + lead] = (czr_blocks){.phase = own.start[own_d],
+                                               .block = map[1],
+                                               .jump = map[2] * stride};
+    }
+}
+
+static czr_status bind_storage(czr_engine *engine, const char *name,
+                               const czr_storage *storage, int member,
+                               const czr_tensor *param, const czr_tensor *grad)
+{
+    const czr_program *program = engine->program;
+    czr_layout_info info;
+    czr_loose loose_param, loose_grad;
+
+    if (!param || !param->data || !grad || !grad->data)
+        return czr_engine_refuse(engine, CZR_ERR_SHAPE,
+                                 "%s holds several matrices or padding and has "
+                                 "no place here: bind both of its tensors",
+                                 name);
+    fill_storage(engine, storage, &info);
+    const wanted for_param = wanted_param(&info), for_grad = wanted_grad(&info);
+    czr_status status = bind_one(engine, name, &for_param, param, &loose_param);
+    if (status == CZR_OK)
+        status = bind_one(engine, name, &for_grad, grad, &loose_grad);
+    for (int i = 0; i < storage->n_pieces && status == CZR_OK; i++) {
+        const czr_piece *piece = &storage->pieces[i];
+        const int n = czr_piece_batch(program, piece);
+        const int first =
+            program->families[piece->family].first_param + member * n;
+        for (int k = 0; k < n; k++) {
+            czr_binding binding = {
+                .is_bound = true, .param = loose_param, .grad = loose_grad};
+            take_piece(engine, storage, piece, k, &binding.param);
+            take_piece(engine, storage, piece, k, &binding.grad);
+            engine->bindings[first + k] = binding;
+        }
+    }
+    return status;
+}
+
+czr_status czr_bind(czr_engine *engine, const char *name,
+                    const czr_tensor *param, const czr_tensor *grad)
+{
+    czr_layout_info info;
+    czr_binding binding = {.is_bound = true};
+
+    if (engine->status != CZR_OK)
+        return engine->status;
+    if (engine->is_sealed)
+        return czr_engine_refuse(engine, CZR_ERR_STATE, "sealed already");
+    int member;
+    const czr_storage *storage = find_storage(engine, name, &member);
+    if (storage)
+        return bind_storage(engine, name, storage, member, param, grad);
+    const int number = find(engine, name);
+    if (number < 0)
+        return refuse_absent(engine, name);
+    fill_layout(engine, number, &info);
+    const wanted for_param = wanted_param(&info), for_grad = wanted_grad(&info);
+    czr_status status =
+        bind_one(engine, name, &for_param, param, &binding.param);
+    if (status == CZR_OK)
+        status = bind_one(engine, name, &for_grad, grad, &binding.grad);
+    if (status == CZR_OK)
+        engine->bindings[number] = binding;
+    return status;
+}

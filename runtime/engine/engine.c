@@ -1,0 +1,325 @@
+/* Opening, sealing and closing an engine, and its failures. */
+#include "runtime/engine/engine.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "runtime/program/check.h"
+#include "runtime/base/memory.h"
+
+/* ---- failures ----------------------------------------------------------- */
+
+static void write_error(czr_engine *engine, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+static void write_error(czr_engine *engine, const char *format, va_list args)
+{
+    const int n = snprintf(engine->error, sizeof engine->error,
+                           "rank %d: ", engine->rank);
+
+    vsnprintf(engine->error + n, sizeof engine->error - (size_t)n, format,
+              args);
+}
+
+czr_status czr_engine_refuse(czr_engine *engine, czr_status status,
+                             const char *format, ...)
+{
+    va_list args;
+
+    if (engine->status != CZR_OK)
+        return engine->status;
+    va_start(args, format);
+    write_error(engine, format, args);
+    va_end(args);
+    return status;
+}
+
+/* Whether it is the first failure that stays. */
+static bool stop(czr_engine *engine, czr_status status, const char *format,
+                 va_list args) __attribute__((format(printf, 3, 0)));
+
+static bool stop(czr_engine *engine, czr_status status, const char *format,
+                 va_list args)
+{
+    if (engine->status != CZR_OK)
+        return false;
+    write_error(engine, format, args);
+    engine->status = status;
+    return true;
+}
+
+czr_status czr_engine_poison(czr_engine *engine, czr_status status,
+                             const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    if (stop(engine, status, format, args))
+        engine->world->ops->abort(engine->world, engine->error);
+    va_end(args);
+    return engine->status;
+}
+
+czr_status czr_engine_stop(czr_engine *engine, czr_status status,
+                           const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    stop(engine, status, format, args);
+    va_end(args);
+    return engine->status;
+}
+
+const char *czr_error(const czr_engine *engine)
+{
+    return engine->error;
+}
+
+void czr_engine_lock(czr_engine *engine)
+{
+    pthread_mutex_lock(engine->lock_at);
+}
+
+void czr_engine_unlock(czr_engine *engine)
+{
+    pthread_mutex_unlock(engine->lock_at);
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+static czr_status open_step_memory(czr_engine *engine)
+{
+    const czr_program *program = engine->program;
+    const size_t n_ops = (size_t)program->n_ops;
+    const size_t n_params = (size_t)program->n_params;
+    const size_t n_scalars = (size_t)program->n_scalars;
+
+    engine->comms = czr_alloc(n_ops, sizeof(czr_comm *));
+    engine->bindings = czr_alloc(n_params, sizeof *engine->bindings);
+    engine->hypers = czr_alloc((size_t)program->n_hypers, sizeof(double));
+    engine->scalars = czr_alloc(n_scalars, sizeof(float));
+    engine->call_scalars =
+        czr_alloc(n_scalars + CZR_NAME_SCALARS, sizeof(float));
+    engine->names = czr_alloc(n_params, sizeof *engine->names);
+    engine->call_in = czr_alloc(CZR_MAX_SLOTS, sizeof(void *));
+    engine->call_out = czr_alloc(CZR_MAX_SLOTS, sizeof(void *));
+    engine->updates = czr_alloc(n_params, sizeof(int64_t));
+    engine->whole = czr_alloc(n_params, sizeof(int64_t));
+    engine->sent = czr_alloc(n_ops, sizeof(int64_t));
+    engine->received = czr_alloc(n_ops, sizeof(int64_t));
+    engine->faults =
+        czr_alloc((size_t)engine->world->size, sizeof *engine->faults);
+    return engine->comms && engine->bindings && engine->hypers &&
+                   engine->scalars && engine->call_scalars && engine->names &&
+                   engine->call_in && engine->call_out && engine->updates &&
+                   engine->whole && engine->sent && engine->received &&
+                   engine->faults
+               ? CZR_OK
+               : CZR_ERR_NO_MEMORY;
+}
+
+static czr_status open_host(const void *user, czr_engine *engine,
+                            const czr_options *options)
+{
+    const czr_program *program = engine->program;
+    const bool is_strict = program->strict || options->fixed_order_product;
+    const czr_status status =
+        options->late_device
+            ? czr_device_late_open(program, czr_op_run, engine, &engine->device)
+            : czr_device_host_open(program, czr_op_run, engine,
+                                   &engine->device);
+
+    (void)user;
+    engine->bodies = czr_op_host_bodies;
+    engine->largest_at = &engine->largest;
+    engine->norm_at = &engine->norm;
+    const int n_threads = options->threads > 0
+                              ? options->threads
+                              : czr_threads_per_rank(engine->world->size);
+
+    return status != CZR_OK
+               ? status
+               : czr_host_math_open(&engine->math, is_strict, n_threads);
+}
+
+/* FNV-1a of the name that a parameter has here: its first 24 bits, and 24
+ * behind these, exact in f32. */
+static void name_params(czr_engine *engine)
+{
+    char name[512];
+
+    for (int param = 0; param < engine->program->n_params; param++) {
+        uint64_t hash = UINT64_C(0xcbf29ce484222325);
+        czr_program_name(engine->program, param, engine->rank, name,
+                         sizeof name);
+        for (const char *c = name; *c; c++)
+            hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+        engine->names[param][0] = (float)(hash >> 40);
+        engine->names[param][1] = (float)(hash >> 16 & 0xffffff);
+    }
+}
+
+/* All that this rank can find out and take alone. */
+static czr_status prepare(czr_engine *engine, const czr_options *options,
+                          const czr_device_source *source)
+{
+    char why[CZR_ERROR_BYTES] = "";
+    czr_status status = czr_check_program(engine->program, engine->world->size,
+                                          engine->rank, why, sizeof why);
+
+    if (status != CZR_OK)
+        return czr_engine_refuse(engine, status, "%s", why);
+    status = engine->has_lock ? open_step_memory(engine) : CZR_ERR_NO_MEMORY;
+    if (status == CZR_OK)
+        status = source->open(source->user, engine, options);
+    if (status == CZR_OK)
+        status = czr_spaces_open(engine);
+    engine->undoes = options->undo != 0;
+    if (status == CZR_OK && engine->undoes)
+        status = czr_undo_open(engine);
+    if (status != CZR_OK)
+        return czr_engine_refuse(engine, status, "%s",
+                                 status == CZR_ERR_NO_MEMORY
+                                     ? "no memory for the plan"
+                                     : czr_status_text(status));
+    name_params(engine);
+    return CZR_OK;
+}
+
+czr_status czr_engine_join(czr_engine *engine)
+{
+    const czr_program *program = engine->program;
+    czr_status status = czr_world_set_mesh(engine->world, program);
+
+    for (int op = 0; op < program->n_ops && status == CZR_OK; op++)
+        if (czr_op_is_communication(&program->ops[op]))
+            status = czr_world_join_axes(
+                engine->world, CZR_CHANNEL_PLAN, program, program->ops[op].comm,
+                program->ops[op].group, program->ops[op].stride,
+                &engine->comms[op]);
+    return status == CZR_OK
+               ? CZR_OK
+               : czr_engine_poison(engine, status, "no communicators: %s",
+                                   czr_status_text(status));
+}
+
+czr_status czr_engine_open(const czr_program *program, czr_world *world,
+                           const czr_options *options,
+                           const czr_device_source *source, czr_engine **out)
+{
+    world->deadline_ms = options->deadline_ms > 0 ? options->deadline_ms
+                                                  : CZR_DEFAULT_DEADLINE_MS;
+    czr_engine *engine = *out = czr_alloc(1, sizeof *engine);
+    if (!engine) {
+        world->ops->abort(world, czr_status_text(CZR_ERR_NO_MEMORY));
+        return CZR_ERR_NO_MEMORY;
+    }
+    engine->program = program;
+    engine->world = world;
+    engine->rank = world->rank;
+    engine->clip = 1;
+    engine->lock_at = &engine->lock;
+    engine->has_lock = pthread_mutex_init(&engine->lock, NULL) == 0;
+    return prepare(engine, options, source);
+}
+
+czr_status czr_open(const czr_program *program, czr_world *world,
+                    const czr_options *options, czr_engine **out)
+{
+    static const czr_options defaults = {.late_device = 0};
+    static const czr_device_source host = {.open = open_host};
+
+    if (!program || !world || !out)
+        return CZR_ERR_ARGUMENT;
+    options = options ? options : &defaults;
+    czr_status status = czr_engine_open(program, world, options, &host, out);
+    if (!*out)
+        return status;
+    status = czr_handshake(*out, status);
+    if (status != CZR_OK)
+        return (*out)->status = status;
+    return czr_engine_join(*out);
+}
+
+/* ---- sealing and closing ------------------------------------------------ */
+
+static czr_status check_all_bound(czr_engine *engine)
+{
+    char name[128];
+
+    for (int param = 0; param < engine->program->n_params; param++) {
+        if (engine->bindings[param].is_bound ||
+            !czr_program_has_param(engine->program, param, engine->rank))
+            continue;
+        czr_program_name(engine->program, param, engine->rank, name,
+                         sizeof name);
+        return czr_engine_refuse(engine, CZR_ERR_UNBOUND, "%s is not bound",
+                                 name);
+    }
+    return CZR_OK;
+}
+
+static czr_status check_overlap(czr_engine *engine)
+{
+    char name[128], other_name[128];
+    int param, other;
+    czr_status status = CZR_OK;
+
+    if (!czr_loose_find_overlap(engine, &param, &other, &status))
+        return status == CZR_OK
+                   ? CZR_OK
+                   : czr_engine_refuse(engine, status, "no memory to seal");
+    czr_program_name(engine->program, param, engine->rank, name, sizeof name);
+    if (other < 0)
+        return czr_engine_refuse(engine, CZR_ERR_OVERLAP,
+                                 "%s shares memory with the engine", name);
+    czr_program_name(engine->program, other, engine->rank, other_name,
+                     sizeof other_name);
+    return czr_engine_refuse(engine, CZR_ERR_OVERLAP, "%s and %s share memory",
+                             name, other_name);
+}
+
+czr_status czr_seal(czr_engine *engine)
+{
+    if (engine->status != CZR_OK)
+        return engine->status;
+    if (engine->is_sealed)
+        return czr_engine_refuse(engine, CZR_ERR_STATE, "sealed already");
+    czr_status status = check_all_bound(engine);
+    if (status == CZR_OK)
+        status = check_overlap(engine);
+    if (status != CZR_OK)
+        return status;
+    for (int param = 0; param < engine->program->n_params; param++)
+        czr_loose_copy_in(engine, param);
+    czr_spaces_take_masters(engine);
+    engine->is_sealed = true;
+    return CZR_OK;
+}
+
+void czr_close(czr_engine *engine)
+{
+    if (!engine)
+        return;
+    czr_spaces_close(engine);
+    czr_host_math_close(&engine->math);
+    if (engine->device)
+        engine->device->ops->close(engine->device);
+    czr_free(engine->comms);
+    czr_free(engine->bindings);
+    czr_free(engine->hypers);
+    czr_free(engine->scalars);
+    czr_free(engine->call_scalars);
+    czr_free(engine->names);
+    czr_free(engine->call_in);
+    czr_free(engine->call_out);
+    czr_free(engine->updates);
+    czr_free(engine->whole);
+    czr_free(engine->sent);
+    czr_free(engine->received);
+    czr_free(engine->faults);
+    if (engine->has_lock)
+        pthread_mutex_destroy(&engine->lock);
+    czr_free(engine);
+}

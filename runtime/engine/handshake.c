@@ -1,0 +1,78 @@
+/* Before the first step all ranks compare what they are about to run: equal
+ * sizes of unequal plans would otherwise give wrong numbers in silence. */
+#define _POSIX_C_SOURCE 200809L
+#include "runtime/engine/engine.h"
+
+#include "runtime/base/memory.h"
+
+enum { RUNTIME_VERSION = 1, HASH_BYTES = 64 };
+
+typedef struct card {
+    char hash[HASH_BYTES];
+    uint32_t abi, runtime;
+    int32_t world_size, status, undoes;
+} card;
+
+static bool is_same_plan(const card *a, const card *b)
+{
+    return memcmp(a->hash, b->hash, HASH_BYTES) == 0 && a->abi == b->abi &&
+           a->runtime == b->runtime && a->world_size == b->world_size;
+}
+
+static czr_status compare(czr_engine *engine, const card *cards, int n)
+{
+    const card *mine = &cards[engine->rank];
+
+    for (int rank = 1; rank < n; rank++)
+        if (!is_same_plan(&cards[0], &cards[rank]))
+            return czr_engine_refuse(
+                engine, CZR_ERR_MISMATCH,
+                "ranks 0 and %d run different plans (%.8s, %.8s)", rank,
+                cards[0].hash, cards[rank].hash);
+    if (mine->status != CZR_OK)
+        return (czr_status)mine->status;
+    for (int rank = 1; rank < n; rank++)
+        if (cards[rank].status == CZR_OK &&
+            cards[rank].undoes != cards[0].undoes)
+            return czr_engine_refuse(
+                engine, CZR_ERR_MISMATCH,
+                "of ranks 0 and %d one alone is asked to undo steps", rank);
+    for (int rank = 0; rank < n; rank++)
+        if (cards[rank].status != CZR_OK)
+            return czr_engine_refuse(
+                engine, CZR_ERR_ABORTED, "rank %d cannot open: %s", rank,
+                czr_status_text((czr_status)cards[rank].status));
+    return CZR_OK;
+}
+
+czr_status czr_handshake(czr_engine *engine, czr_status own)
+{
+    czr_world *world = engine->world;
+    const char *hash = engine->program->plan_hash;
+    char why[CZR_WHY_BYTES];
+    card mine = {.abi = engine->program->abi,
+                 .runtime = RUNTIME_VERSION,
+                 .world_size = world->size,
+                 .status = (int32_t)own,
+                 .undoes = engine->undoes};
+    card *cards = czr_alloc((size_t)world->size, sizeof *cards);
+
+    if (!cards)
+        return czr_engine_poison(engine, CZR_ERR_NO_MEMORY,
+                                 "no memory to compare plans");
+    if (hash)
+        memcpy(mine.hash, hash, strnlen(hash, HASH_BYTES));
+    const czr_unit unit = {.kind = CZR_UNIT_ALL_GATHER,
+                           .op = -1,
+                           .of.all_gather = {&mine, sizeof mine,
+                                             (size_t)world->rank * sizeof mine,
+                                             (unsigned char *)cards}};
+    czr_status status =
+        czr_comm_run(world->everyone[CZR_CHANNEL_PLAN], &unit, why);
+    if (status != CZR_OK)
+        czr_engine_refuse(engine, status, "comparing plans: %s", why);
+    else
+        status = compare(engine, cards, world->size);
+    czr_free(cards);
+    return status;
+}

@@ -1,0 +1,70 @@
+/* One operation of the plan on this rank: by kind, once its turn has come. */
+#include "runtime/engine/engine.h"
+
+const czr_op_body czr_op_host_bodies[CZR_N_OP_KINDS] = {
+    [CZR_REDUCE_SCATTER] = czr_op_reduce_scatter,
+    [CZR_ALL_GATHER] = czr_op_all_gather,
+    [CZR_ALL_REDUCE] = czr_op_all_reduce,
+    [CZR_TRANSFER] = czr_op_transfer,
+    [CZR_GROUP_SUM] = czr_op_group_sum,
+    [CZR_KERNEL] = czr_op_kernel,
+    [CZR_SQUARE_SUM] = czr_op_square_sum,
+    [CZR_DECIDE] = czr_op_decide,
+    [CZR_PROLOGUE] = czr_op_prologue,
+};
+
+bool czr_op_is_skipped(const czr_engine *engine, int op)
+{
+    const czr_op *row = &engine->program->ops[op];
+
+    if (row->kind == CZR_REDUCE_SCATTER || row->kind == CZR_ALL_GATHER)
+        return !czr_program_is_home(engine->program, row->bucket, engine->rank);
+    return row->table >= 0 &&
+           czr_program_rows(engine->program, row->table, engine->rank).n == 0;
+}
+
+czr_status czr_op_run(void *user, int op)
+{
+    czr_engine *engine = user;
+
+    if (engine->is_skipped &&
+        engine->program->ops[op].section == CZR_SECTION_UPDATE)
+        return CZR_OK;
+    return czr_op_carry_out(engine, op);
+}
+
+czr_status czr_op_take_turn(czr_engine *engine, int op, czr_turn *turn)
+{
+    turn->is_last = turn->has_unit = false;
+    const czr_status status =
+        engine->bodies[engine->program->ops[op].kind](engine, op, turn);
+    turn->unit.op = op;
+    turn->unit.stream = engine->stream;
+    turn->number++;
+    return status;
+}
+
+static czr_status communicate(czr_engine *engine, int op, const czr_unit *unit)
+{
+    char why[CZR_WHY_BYTES];
+    const czr_status status = czr_comm_run(engine->comms[op], unit, why);
+
+    return status == CZR_OK
+               ? CZR_OK
+               : czr_engine_poison(
+                     engine, status, "operation %d, %s: %s", op,
+                     czr_op_kind_name(engine->program->ops[op].kind), why);
+}
+
+czr_status czr_op_carry_out(czr_engine *engine, int op)
+{
+    czr_turn turn = {.is_last = false};
+    czr_status status = CZR_OK;
+
+    while (status == CZR_OK && !turn.is_last) {
+        status = czr_op_take_turn(engine, op, &turn);
+        if (status == CZR_OK && turn.has_unit)
+            status = communicate(engine, op, &turn.unit);
+    }
+    return status;
+}

@@ -1,0 +1,158 @@
+/* Stages over a table of parameters: finds each slot and launches. */
+#include "runtime/engine/engine.h"
+#include "runtime/base/memory.h"
+
+/* Where one row's slots of the kinds that lie in scratch start. */
+static int64_t scratch_start(const czr_kernel_row *row, unsigned kind)
+{
+    switch (kind) {
+    case CZR_SLOT_GATHER:
+        return row->gather;
+    case CZR_SLOT_SCATTER:
+        return row->scatter;
+    default:
+        return row->temp;
+    }
+}
+
+/* Slots of a kind lie one behind the other, each rounded up. */
+static unsigned char *scratch_slot(const czr_engine *engine,
+                                   const czr_kernel_row *row, czr_slot slot)
+{
+    const uint8_t *bytes =
+        engine->slot_sizes[row->stage].bytes[slot.kind - CZR_SLOT_GATHER];
+    size_t at = (size_t)scratch_start(row, slot.kind);
+
+    for (unsigned i = 0; i < slot.index; i++)
+        at += czr_round_up((size_t)row->count * bytes[i]);
+    return engine->scratch + at;
+}
+
+static unsigned char *element(void *space, int64_t index, czr_dtype dtype)
+{
+    return (unsigned char *)space + (size_t)index * czr_dtype_bytes(dtype);
+}
+
+static unsigned char *find_slot(const czr_engine *engine,
+                                const czr_kernel_row *row, czr_slot slot)
+{
+    const czr_program *program = engine->program;
+    const int bucket = program->places[row->param].bucket;
+    const czr_dtype dtype = program->buckets[bucket].dtype;
+    const czr_spaces *spaces = &engine->spaces[bucket];
+    const int64_t local = row->offset - spaces->slice.first;
+
+    switch ((czr_slot_kind)slot.kind) {
+    case CZR_SLOT_GRAD:
+        return element(spaces->reduced, local, CZR_F32);
+    case CZR_SLOT_PARAM:
+        if (spaces->master)
+            return element(spaces->master, local, program->master_dtype);
+        return element(spaces->param, row->offset, dtype);
+    case CZR_SLOT_STORED:
+        return element(spaces->param, row->offset, dtype);
+    case CZR_SLOT_STATE:
+        return czr_spaces_state(engine, row->param, slot.index, row->offset);
+    case CZR_SLOT_GATHER:
+    case CZR_SLOT_SCATTER:
+    case CZR_SLOT_TEMP:
+        break;
+    }
+    return scratch_slot(engine, row, slot);
+}
+
+static float scalar_of(const czr_engine *engine, int param, unsigned number)
+{
+    return number < CZR_NAME_SCALAR
+               ? engine->scalars[number]
+               : engine->names[param][number - CZR_NAME_SCALAR];
+}
+
+static bool writes_param(const czr_stage *stage)
+{
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out[i].kind == CZR_SLOT_PARAM)
+            return true;
+    return false;
+}
+
+void czr_op_find_slots(czr_engine *engine, const czr_kernel_row *row)
+{
+    const czr_stage *stage = &engine->program->stages[row->stage];
+
+    for (int i = 0; i < stage->n_in; i++)
+        engine->call_in[i] = find_slot(engine, row, stage->in[i]);
+    for (int i = 0; i < stage->n_out; i++)
+        engine->call_out[i] = find_slot(engine, row, stage->out[i]);
+}
+
+void czr_op_count_row(czr_engine *engine, const czr_kernel_row *row)
+{
+    const czr_stage *stage = &engine->program->stages[row->stage];
+
+    if (writes_param(stage))
+        engine->updates[row->param] += row->count;
+    engine->whole[row->param] += stage->is_whole;
+}
+
+static czr_status run_row(czr_engine *engine, const czr_kernel_row *row)
+{
+    czr_status status = CZR_OK;
+    const czr_stage *stage = &engine->program->stages[row->stage];
+
+    czr_op_find_slots(engine, row);
+    for (int i = 0; i < stage->n_scalars; i++)
+        engine->call_scalars[i] =
+            scalar_of(engine, row->param, stage->scalars[i]);
+    const czr_call call = {.in = engine->call_in,
+                           .out = engine->call_out,
+                           .scalars = engine->call_scalars,
+                           .count = (size_t)row->count,
+                           .part = (size_t)row->offset,
+                           .work = row->work < 0 ? NULL
+                                                 : engine->scratch + row->work,
+                           .math = &engine->math.math,
+                           .status = &status};
+    engine->device->ops->launch(
+        engine->device, czr_phase_body(engine, row->stage, row->param), &call);
+    czr_op_count_row(engine, row);
+    return status;
+}
+
+/* Says which parameter; the rest of the step is not run, where it is not
+ * undone. */
+static czr_status check_row(czr_engine *engine, const czr_kernel_row *row,
+                            czr_status status)
+{
+    char name[128];
+
+    if (status == CZR_OK || czr_fault_note(engine, status, (int)row->param))
+        return CZR_OK;
+    czr_program_name(engine->program, (int)row->param, engine->rank, name,
+                     sizeof name);
+    return czr_engine_poison(engine, status, "%s: %s", name,
+                             czr_status_text(status));
+}
+
+/* All that this step writes will be undone. */
+static bool is_in_vain(const czr_engine *engine)
+{
+    return engine->undoes && engine->fault.status != CZR_OK;
+}
+
+czr_status czr_op_kernel(czr_engine *engine, int op, czr_turn *turn)
+{
+    const czr_program *program = engine->program;
+    const int table = program->ops[op].table;
+    const czr_range range = czr_program_rows(program, table, engine->rank);
+    const czr_kernel_row *rows = program->tables[table].rows;
+
+    turn->is_last = true;
+    for (int64_t i = 0; i < range.n && !is_in_vain(engine); i++) {
+        const czr_kernel_row *row = &rows[range.first + i];
+        const czr_status status = check_row(engine, row, run_row(engine, row));
+        if (status != CZR_OK)
+            return status;
+    }
+    return CZR_OK;
+}

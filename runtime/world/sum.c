@@ -1,0 +1,181 @@
+/* Ordered sums, a chunk at a time so that the accumulator stays in cache. */
+#include "runtime/world/sum.h"
+
+enum { CHUNK = 2048, MAX_LEVELS = 32 };
+
+/* Elements [at, at + n) of one leaf: added to acc, or its first value. */
+static void add_leaf(float *acc, const czr_reduce_scatter *member, int leaf,
+                     int64_t at, size_t n, bool is_first)
+{
+    const size_t start = (size_t)((int64_t)leaf * member->leaf_stride + at);
+    float converted[CHUNK];
+    const float *values = converted;
+
+    if (member->dtype == CZR_F32) {
+        values = (const float *)member->grad + start;
+    } else {
+        const czr_bf16 *bf16 = (const czr_bf16 *)member->grad + start;
+        for (size_t i = 0; i < n; i++)
+            converted[i] = czr_bf16_to_f32(bf16[i]);
+    }
+    if (is_first)
+        memcpy(acc, values, n * sizeof *acc);
+    else
+        for (size_t i = 0; i < n; i++)
+            acc[i] += values[i];
+}
+
+static int leaves_of(const czr_unit *member)
+{
+    return member->of.reduce_scatter.leaves;
+}
+
+static void sum_in_leaf_order(float *acc, const czr_unit *const *members,
+                              int n_members, int64_t at, size_t n)
+{
+    for (int m = 0; m < n_members; m++)
+        for (int leaf = 0; leaf < leaves_of(members[m]); leaf++)
+            add_leaf(acc, &members[m]->of.reduce_scatter, leaf, at, n,
+                     m == 0 && leaf == 0);
+}
+
+static void sum_in_rank_order(float *acc, const czr_unit *const *members,
+                              int n_members, int64_t at, size_t n)
+{
+    float own[CHUNK] = {0};
+
+    for (int m = 0; m < n_members; m++) {
+        for (int leaf = 0; leaf < leaves_of(members[m]); leaf++)
+            add_leaf(own, &members[m]->of.reduce_scatter, leaf, at, n,
+                     leaf == 0);
+        for (size_t i = 0; i < n; i++)
+            acc[i] = m == 0 ? own[i] : acc[i] + own[i];
+    }
+}
+
+/* out = scale * sum; the bits of the largest magnitude, `largest` among them.
+ */
+static int32_t scale_chunk(float *restrict out, const float *restrict sum,
+                           size_t n, float scale, int32_t largest)
+{
+    for (size_t i = 0; i < n; i++) {
+        int32_t bits;
+        out[i] = sum[i] * scale;
+        memcpy(&bits, &out[i], sizeof bits);
+        bits &= INT32_MAX;
+        largest = bits > largest ? bits : largest;
+    }
+    return largest;
+}
+
+/* Elements from `at` on of a gradient that is the sum already; else NULL. */
+static const float *find_sum(const czr_reduce_scatter *mine, int n_members,
+                             int64_t at)
+{
+    return n_members == 1 && mine->leaves == 1 && mine->dtype == CZR_F32
+               ? (const float *)mine->grad + at
+               : NULL;
+}
+
+void czr_sum_leaves(const czr_reduce_scatter *mine,
+                    const czr_unit *const *members, int n_members,
+                    bool rank_order)
+{
+    float acc[CHUNK] = {0};
+
+    for (int64_t done = 0; done < mine->n; done += CHUNK) {
+        const int64_t left = mine->n - done, at = mine->first + done;
+        const size_t n = (size_t)(left < CHUNK ? left : CHUNK);
+        const float *sum = find_sum(mine, n_members, at);
+        if (!sum && rank_order)
+            sum_in_rank_order(acc, members, n_members, at, n);
+        else if (!sum)
+            sum_in_leaf_order(acc, members, n_members, at, n);
+        *mine->largest = scale_chunk(mine->out + done, sum ? sum : acc, n,
+                                     mine->scale, *mine->largest);
+    }
+}
+
+static float rounded(float sum)
+{
+    return czr_bf16_to_f32(czr_f32_to_bf16(sum));
+}
+
+/* One element over all members, in a type wide enough; `keep` is what is left
+ * of a sum of two.  Sums lie on a stack like the digits of a counter: two of
+ * one size become one of twice that. */
+#define SUM_ELEMENTS(type, wide, load, keep, round)                            \
+    for (size_t i = run.first; i < run.first + run.n; i++) {                   \
+        wide sums[MAX_LEVELS];                                                 \
+        int top = 0;                                                           \
+        sums[0] = 0; /* of no members */                                       \
+        for (int m = 0; m < n_members; m++) {                                  \
+            sums[top++] =                                                      \
+                load(((const type *)members[m]->of.all_reduce.data)[i]);       \
+            for (int done = m + 1; done % 2 == 0; done /= 2, top--)            \
+                sums[top - 2] = keep(sums[top - 2] + sums[top - 1]);           \
+        }                                                                      \
+        for (; top > 1; top--)                                                 \
+            sums[top - 2] = keep(sums[top - 2] + sums[top - 1]);               \
+        for (int m = to; m < to_end; m++)                                      \
+            ((type *)members[m]->of.all_reduce.data)[i] = round(sums[0]);      \
+    }
+
+/* Members from `to` to before `to_end` get the sums. */
+static void add_run(const czr_unit *const *members, int n_members, int to,
+                    int to_end, czr_run run)
+{
+    switch (members[0]->of.all_reduce.type) {
+    case CZR_SUM_F64:
+        SUM_ELEMENTS(double, double, , , )
+        break;
+    case CZR_SUM_F32:
+        SUM_ELEMENTS(float, float, , , )
+        break;
+    case CZR_SUM_BF16:
+        SUM_ELEMENTS(czr_bf16, float, czr_bf16_to_f32, , czr_f32_to_bf16)
+        break;
+    case CZR_SUM_BF16_EACH:
+        SUM_ELEMENTS(czr_bf16, float, czr_bf16_to_f32, rounded, czr_f32_to_bf16)
+        break;
+    case CZR_SUM_I64:
+        SUM_ELEMENTS(int64_t, int64_t, , , )
+        break;
+    case CZR_N_SUMS:
+        break;
+    }
+}
+
+void czr_sum_slice(const czr_unit *const *members, int n_members, size_t first,
+                   size_t n)
+{
+    add_run(members, n_members, 0, n_members, (czr_run){first, n});
+}
+
+void czr_sum_part(const czr_unit *const *members, int n_members, int member)
+{
+    const czr_all_reduce *sum = &members[member]->of.all_reduce;
+    const size_t seat = (size_t)member, n = (size_t)n_members;
+    const size_t rows = sum->band.side / n, part = sum->count / n;
+
+    if (sum->band.blocks == 0)
+        add_run(members, n_members, member, member + 1,
+                (czr_run){seat * part, part});
+    for (size_t row = 0; sum->band.blocks > 0 && row < rows; row++) {
+        czr_run runs[2];
+        const int n_runs = czr_band_runs(&sum->band, seat * rows + row, runs);
+        for (int i = 0; i < n_runs; i++)
+            add_run(members, n_members, member, member + 1, runs[i]);
+    }
+}
+
+size_t czr_sum_bytes(czr_sum type)
+{
+    static const size_t bytes[] = {[CZR_SUM_F64] = 8,
+                                   [CZR_SUM_F32] = 4,
+                                   [CZR_SUM_BF16] = 2,
+                                   [CZR_SUM_BF16_EACH] = 2,
+                                   [CZR_SUM_I64] = 8};
+
+    return bytes[type];
+}

@@ -1,0 +1,165 @@
+/* Sends and receives between threads.  Receivers pull: a row of a sender's
+ * posted unit is copied straight into the receiver's box.  A unit completes
+ * when all its receives are filled and all its sends have been read. */
+#include "runtime/world/threads.h"
+
+#include <stdio.h>
+
+#include "runtime/base/box.h"
+
+static void count_rows(czr_seat *seat, const czr_transfer *transfer, int self)
+{
+    seat->sends_left = seat->receives_left = 0;
+    for (int64_t i = 0; i < transfer->n_rows; i++) {
+        if (transfer->rows[i].peer == self)
+            continue;
+        if (transfer->rows[i].is_recv)
+            seat->receives_left++;
+        else
+            seat->sends_left++;
+    }
+}
+
+void czr_transfer_post(czr_comm *comm, const czr_unit *unit)
+{
+    czr_room *room = comm->room;
+    czr_seat *seat = &room->seats[comm->position];
+
+    pthread_mutex_lock(&room->hall->lock);
+    count_rows(seat, &unit->of.transfer, comm->position);
+    for (int peer = 0; peer < room->size; peer++) {
+        seat->send_cursor[peer] = seat->receive_cursor[peer] = 0;
+        if (peer != comm->position)
+            czr_hall_wake(room, peer);
+    }
+    seat->transfer = unit;
+    pthread_mutex_unlock(&room->hall->lock);
+}
+
+/* Moves the cursor to the next row of this direction and peer; NULL: none. */
+static const czr_transfer_row *row_at(const czr_transfer *transfer,
+                                      int64_t *cursor, int is_recv, int peer)
+{
+    for (; *cursor < transfer->n_rows; ++*cursor) {
+        const czr_transfer_row *row = &transfer->rows[*cursor];
+        if (row->is_recv == is_recv && row->peer == peer)
+            return row;
+    }
+    return NULL;
+}
+
+static czr_status check_sizes(const czr_comm *comm, int peer,
+                              const czr_transfer_row *to,
+                              const czr_transfer_row *from, int op, char *why)
+{
+    if (to->n_rows == from->n_rows && to->row_bytes == from->row_bytes)
+        return CZR_OK;
+    snprintf(why, CZR_WHY_BYTES,
+             "operation %d: rank %d sends %lld x %lld bytes, rank %d receives "
+             "%lld x %lld",
+             op, comm->ranks[peer], (long long)from->n_rows,
+             (long long)from->row_bytes, comm->world->rank,
+             (long long)to->n_rows, (long long)to->row_bytes);
+    return CZR_ERR_MISMATCH;
+}
+
+/* Pulls the next row of `peer`, if it is there.  Lock held, but released
+ * while bytes move; the sender stays as long as it is being read. */
+static czr_status pull(czr_comm *comm, const czr_unit *unit, int peer,
+                       bool *is_progress, char *why)
+{
+    czr_room *room = comm->room;
+    czr_seat *mine = &room->seats[comm->position], *theirs = &room->seats[peer];
+    const czr_unit *other = theirs->transfer;
+
+    if (!other || other->op != unit->op)
+        return CZR_OK;
+    const czr_transfer_row *to =
+        row_at(&unit->of.transfer, &mine->receive_cursor[peer], 1, peer);
+    const czr_transfer_row *from =
+        row_at(&other->of.transfer, &theirs->send_cursor[comm->position], 0,
+               comm->position);
+    if (!to || !from)
+        return CZR_OK;
+    const czr_status status = check_sizes(comm, peer, to, from, unit->op, why);
+    if (status != CZR_OK)
+        return status;
+    *is_progress = true;
+    mine->receive_cursor[peer]++;
+    theirs->send_cursor[comm->position]++;
+    theirs->being_read++;
+    pthread_mutex_unlock(&room->hall->lock);
+    czr_box_copy(unit->of.transfer.base, to, other->of.transfer.base, from);
+    pthread_mutex_lock(&room->hall->lock);
+    theirs->being_read--;
+    theirs->sends_left--;
+    mine->receives_left--;
+    czr_hall_wake(room, peer);
+    return CZR_OK;
+}
+
+static czr_status pull_from_all(czr_comm *comm, const czr_unit *unit,
+                                bool *is_progress, char *why)
+{
+    for (int peer = 0; peer < comm->size; peer++) {
+        const czr_status status =
+            peer == comm->position ? CZR_OK
+                                   : pull(comm, unit, peer, is_progress, why);
+        if (status != CZR_OK)
+            return status;
+    }
+    return CZR_OK;
+}
+
+/* A peer of a row that has not been matched. */
+static int find_absent(czr_comm *comm, const czr_unit *unit)
+{
+    czr_room *room = comm->room;
+    czr_seat *seat = &room->seats[comm->position];
+
+    for (int peer = 0; peer < comm->size; peer++)
+        if (peer != comm->position &&
+            (row_at(&unit->of.transfer, &seat->receive_cursor[peer], 1, peer) ||
+             row_at(&unit->of.transfer, &seat->send_cursor[peer], 0, peer)))
+            return peer;
+    return comm->position;
+}
+
+static czr_status progress(czr_comm *comm, const czr_unit *unit, char *why)
+{
+    czr_room *room = comm->room;
+    czr_seat *seat = &room->seats[comm->position];
+    const struct timespec deadline = czr_deadline(comm->world);
+    czr_status late = CZR_OK; /* judged only after one more look */
+
+    for (;;) {
+        bool is_progress = false;
+        const czr_status status = pull_from_all(comm, unit, &is_progress, why);
+        if (status != CZR_OK) {
+            czr_hall_abort(room->hall, why);
+            return status;
+        }
+        if (seat->sends_left == 0 && seat->receives_left == 0)
+            return CZR_OK;
+        if (is_progress)
+            continue;
+        if (late != CZR_OK)
+            return czr_hall_missing(comm, find_absent(comm, unit), late, why);
+        late = czr_hall_sleep(room->hall, comm->world->rank, &deadline, why);
+    }
+}
+
+czr_status czr_transfer_wait(czr_comm *comm, const czr_unit *unit, char *why)
+{
+    czr_room *room = comm->room;
+    czr_seat *seat = &room->seats[comm->position];
+
+    pthread_mutex_lock(&room->hall->lock);
+    const czr_status status = progress(comm, unit, why);
+    seat->transfer = NULL;
+    while (seat->being_read)
+        pthread_cond_wait(&room->hall->wake[comm->world->rank],
+                          &room->hall->lock);
+    pthread_mutex_unlock(&room->hall->lock);
+    return status;
+}

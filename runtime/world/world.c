@@ -1,0 +1,202 @@
+/* What trainers call of a world, on top of any implementation. */
+#include "runtime/world/world.h"
+
+#include "runtime/base/memory.h"
+#include "runtime/program/program.h"
+#include "runtime/base/testing.h"
+
+int czr_world_rank(const czr_world *world)
+{
+    return world->rank;
+}
+
+int czr_world_size(const czr_world *world)
+{
+    return world->size;
+}
+
+void czr_testing_rank_order_reduction(czr_world *world, int is_on)
+{
+    world->rank_order_reduction = is_on != 0;
+}
+
+czr_status czr_comm_run(czr_comm *comm, const czr_unit *unit, char *why)
+{
+    const czr_world_ops *ops = comm->world->ops;
+
+    ops->post(comm, unit);
+    return ops->wait(comm, unit, why);
+}
+
+/* What all members must agree on, beyond kind and operation. */
+static size_t signature(const czr_unit *unit)
+{
+    switch (unit->kind) {
+    case CZR_UNIT_ALL_REDUCE:
+    case CZR_UNIT_SUM_SCATTER:
+        return (unit->of.all_reduce.count + unit->of.all_reduce.band.blocks) *
+                   CZR_N_SUMS +
+               unit->of.all_reduce.type;
+    case CZR_UNIT_BAND_GATHER:
+        return (unit->of.band_gather.band.side +
+                unit->of.band_gather.band.blocks) *
+               unit->of.band_gather.element_bytes;
+    case CZR_UNIT_REDUCE_SCATTER:
+        return (size_t)unit->of.reduce_scatter.leaf_stride * CZR_N_DTYPES +
+               unit->of.reduce_scatter.dtype;
+    case CZR_UNIT_ALL_GATHER:
+    case CZR_UNIT_BARRIER:
+    case CZR_UNIT_TRANSFER:
+        break;
+    }
+    return 0;
+}
+
+bool czr_unit_agrees(const czr_unit *a, const czr_unit *b)
+{
+    return a->kind == b->kind && a->op == b->op && signature(a) == signature(b);
+}
+
+czr_status czr_world_join_axes(czr_world *world, czr_channel channel,
+                               const czr_program *program, uint32_t axes,
+                               int group, int stride, czr_comm **out)
+{
+    const int n = group > 0 ? group : czr_program_extent(program, axes);
+    const int step = group > 0 ? stride : 1;
+    const int own = czr_program_coordinate(program, axes, world->rank);
+    const int first = own - own / step % n * step;
+    int *ranks = czr_alloc((size_t)n, sizeof *ranks);
+
+    *out = NULL;
+    if (!ranks)
+        return CZR_ERR_NO_MEMORY;
+    for (int i = 0; i < n; i++)
+        ranks[i] =
+            czr_program_rank_at(program, axes, first + i * step, world->rank);
+    const czr_status status = world->ops->join(world, channel, ranks, n, out);
+    czr_free(ranks);
+    return status;
+}
+
+static czr_status set_axis(czr_world *world, const czr_program *program, int a)
+{
+    const uint32_t axes = program->sets[a];
+    const size_t n = strlen(program->names[a]) + 1;
+    czr_mesh_axis *axis = &world->axes[a];
+
+    axis->name = czr_alloc(n, 1);
+    if (!axis->name)
+        return CZR_ERR_NO_MEMORY;
+    memcpy(axis->name, program->names[a], n);
+    axis->size = czr_program_extent(program, axes);
+    axis->coordinate = czr_program_coordinate(program, axes, world->rank);
+    return czr_world_join_axes(world, CZR_CHANNEL_TRAINER, program, axes, 0, 0,
+                               &axis->comm);
+}
+
+czr_status czr_world_set_mesh(czr_world *world, const czr_program *program)
+{
+    czr_world_clear_mesh(world);
+    world->axes = czr_alloc((size_t)program->n_names, sizeof *world->axes);
+    if (!world->axes)
+        return CZR_ERR_NO_MEMORY;
+    for (; world->n_axes < program->n_names; world->n_axes++) {
+        const czr_status status = set_axis(world, program, world->n_axes);
+        if (status != CZR_OK) {
+            czr_free(world->axes[world->n_axes].name);
+            return status;
+        }
+    }
+    return CZR_OK;
+}
+
+void czr_world_clear_mesh(czr_world *world)
+{
+    for (int a = 0; a < world->n_axes; a++)
+        czr_free(world->axes[a].name);
+    czr_free(world->axes);
+    world->axes = NULL;
+    world->n_axes = 0;
+}
+
+static const czr_mesh_axis *find_axis(const czr_world *world, const char *name)
+{
+    for (int a = 0; a < world->n_axes; a++)
+        if (strcmp(world->axes[a].name, name) == 0)
+            return &world->axes[a];
+    return NULL;
+}
+
+int czr_world_coordinate(const czr_world *world, const char *axis)
+{
+    const czr_mesh_axis *found = axis ? find_axis(world, axis) : NULL;
+
+    if (!axis)
+        return world->rank;
+    return found ? found->coordinate : 0;
+}
+
+int czr_world_extent(const czr_world *world, const char *axis)
+{
+    const czr_mesh_axis *found = axis ? find_axis(world, axis) : NULL;
+
+    if (!axis)
+        return world->size;
+    return found ? found->size : 1;
+}
+
+/* The communicator of an axis, of everyone for NULL; NULL if unknown. */
+static czr_comm *comm_of(czr_world *world, const char *axis)
+{
+    const czr_mesh_axis *found = axis ? find_axis(world, axis) : NULL;
+
+    if (!axis)
+        return world->everyone[CZR_CHANNEL_TRAINER];
+    return found ? found->comm : NULL;
+}
+
+static czr_status run_for_trainer(czr_comm *comm, const czr_unit *unit)
+{
+    char why[CZR_WHY_BYTES];
+
+    return comm ? czr_comm_run(comm, unit, why) : CZR_ERR_NOT_FOUND;
+}
+
+czr_status czr_world_all_reduce(czr_world *world, const char *axis, void *data,
+                                size_t count, czr_dtype dtype)
+{
+    static const czr_sum sums[] = {[CZR_F64] = CZR_SUM_F64,
+                                   [CZR_F32] = CZR_SUM_F32,
+                                   [CZR_BF16] = CZR_SUM_BF16};
+
+    if ((unsigned)dtype >= CZR_N_DTYPES || (!data && count))
+        return CZR_ERR_ARGUMENT;
+    const czr_unit unit = {
+        .kind = CZR_UNIT_ALL_REDUCE,
+        .op = -1,
+        .of.all_reduce = {.data = data, .count = count, .type = sums[dtype]}};
+    return run_for_trainer(comm_of(world, axis), &unit);
+}
+
+czr_status czr_world_all_gather(czr_world *world, const char *axis,
+                                const void *send, void *receive, size_t count,
+                                czr_dtype dtype)
+{
+    czr_comm *comm = comm_of(world, axis);
+    const size_t bytes = count * czr_dtype_bytes(dtype);
+
+    if ((unsigned)dtype >= CZR_N_DTYPES || (count && (!send || !receive)))
+        return CZR_ERR_ARGUMENT;
+    const size_t at = comm ? (size_t)comm->position * bytes : 0;
+    const czr_unit unit = {.kind = CZR_UNIT_ALL_GATHER,
+                           .op = -1,
+                           .of.all_gather = {send, bytes, at, receive}};
+    return run_for_trainer(comm, &unit);
+}
+
+czr_status czr_world_barrier(czr_world *world)
+{
+    const czr_unit unit = {.kind = CZR_UNIT_BARRIER, .op = -1};
+
+    return run_for_trainer(comm_of(world, NULL), &unit);
+}
