@@ -19,7 +19,7 @@ help:
 	@echo 'make nightly  other compilers, sanitizers, full training, long fuzzing'
 	@echo 'make test-nvrtc  kernels by the pinned NVRTC, fetched with pip'
 	@echo 'make test-gpu  what a GPU has to say, compute-sanitizer too'
-	@echo 'make record-gpu  what single instructions do, to tests/cuda/golden'
+	@echo 'make record-gpu  what single instructions do, to tests/gpu/golden'
 	@echo 'make bundle-gpu  all of it in one folder, for a GPU machine that cannot build'
 	@echo 'make bench-X  the measurement bench/X.sh'
 	@echo 'make format   clang-format, in place;  make lint: the checkers'
@@ -89,10 +89,10 @@ test-bytes: build
 	cmake --build build/debug -j $(JOBS) --target canzona
 	cmake --preset clang
 	cmake --build build/clang -j $(JOBS) --target canzona
-	$(PYTHON) -B tests/plan_bytes.py build/dev/canzona build/clang/canzona \
+	$(PYTHON) -B tests/plan/plan_bytes.py build/dev/canzona build/clang/canzona \
 	  build/debug/canzona
 
-# Four million executions; tests/cmake/fuzz.cmake says of what.  What is found
+# Four million executions; tests/adversary/fuzz.cmake says of what.  What is found
 # lies in build/fuzz/fuzz, from where the next run goes on.
 test-fuzz: packages build/fuzz/build.ninja
 	cmake --build build/fuzz -j $(JOBS) --target fuzzers

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What a step costs on the host, in ratios within one run; writes the tables
 # beside this file.  Beside PyTorch too, where the witness's environment has it
-# (tests/witness.py), or PYTHON.  BUILD and PYTHON come from the Makefile,
+# (tests/witness/witness.py), or PYTHON.  BUILD and PYTHON come from the Makefile,
 # REPEATS from whoever wants other than 3.
 set -eu
 here=$(dirname "$0")

@@ -7,7 +7,7 @@ square: the factors of others have null spaces, whose eigenvectors are anybody's
     [WITNESS_CHECKOUTS=CLONES] host_torch.py CANZONA LIBCZR.A
 
 A line that says so where PyTorch cannot be imported.  Where CLONES has
-facebookresearch/optimizers (tests/witness.py), beside its Shampoo as well."""
+facebookresearch/optimizers (tests/witness/witness.py), beside its Shampoo as well."""
 import pathlib
 import statistics
 import sys

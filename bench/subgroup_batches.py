@@ -8,7 +8,7 @@ matrices, micro-groups of at most 1 GiB.
 `least work` is the bound `mean` of the plan's JSON.  `no plan below` is the bound by
 fit under these caps: prices of matrices, elements and bytes come from a linear program
 and prove nothing; that they refute a time is shown in exact integers, by
-tests/plan_fit.py.  `elements evenly`: of plans whose ranks all have as many of them.
+tests/plan/plan_fit.py.  `elements evenly`: of plans whose ranks all have as many of them.
 The last column is the plan with `tolerance 0.05`, over its own least work.
 """
 import math

@@ -8,7 +8,7 @@ mkdir -p "$out/bin" "$out/lib"
 : >"$out/runs"
 cp "$source/tests/tools/gpu_run.sh" "$out/run.sh"
 cp "$source/tests/tools/sanitize.sh" "$source/bench/gpu_torch.py" \
-    "$source"/tests/cuda/primitives/bodies_*.cu "$out"
+    "$source"/tests/gpu/primitives/bodies_*.cu "$out"
 
 # PART SECONDS NAME PROGRAM ARGUMENTS...
 add()

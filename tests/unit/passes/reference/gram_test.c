@@ -19,7 +19,7 @@
 #define RIGHT_TALL "param.13"
 #define RIGHT_TURNED "param.14"
 
-static const char source[] = "tests/plans/form.cz";
+static const char source[] = "tests/fixtures/plans/form.cz";
 
 /* Compiled and simplified, with the interpreter's values. */
 static void open_before(compiled_program *c, const program *from,

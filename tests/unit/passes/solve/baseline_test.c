@@ -2,7 +2,7 @@
  * of them is a plan. */
 #include "passes/solve/baseline.h"
 
-#include "inventory.h"
+#include "tests/unit/passes/solve/inventory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

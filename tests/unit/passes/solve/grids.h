@@ -6,7 +6,7 @@
 #define CZ_TESTS_UNIT_PASSES_SOLVE_GRIDS_H
 
 #include "passes/solve/subgroup/bound.h"
-#include "published_ways.h"
+#include "tests/unit/passes/solve/published_ways.h"
 
 static inline published_machine notes_machine(void)
 {

@@ -1,8 +1,8 @@
 /* Ways from constants: the study's modelled times come out, and bytes and
  * work are what the algebra says. */
-#include "published_ways.h"
+#include "tests/unit/passes/solve/published_ways.h"
 
-#include "grids.h"
+#include "tests/unit/passes/solve/grids.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

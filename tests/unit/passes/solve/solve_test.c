@@ -1,7 +1,7 @@
 /* What plans have to reach on the models, and properties of any plan. */
 #include "passes/solve/solve.h"
 
-#include "inventory.h"
+#include "tests/unit/passes/solve/inventory.h"
 #include "passes/solve/baseline.h"
 #include "passes/solve/bound/bound.h"
 #include "passes/solve/geometry.h"

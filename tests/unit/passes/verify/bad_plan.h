@@ -19,7 +19,7 @@
 /* A matrix with one owner and an element-wise vector, clipped, on 2 x 2. */
 #define TWO_GROUPS                                                             \
     CANZONA_SOURCE_DIR "/tests/unit/passes/verify/two_groups.mlir"
-#define SCHEDULES CANZONA_SOURCE_DIR "/tests/schedules/"
+#define SCHEDULES CANZONA_SOURCE_DIR "/tests/fixtures/schedules/"
 
 typedef struct bad_plan {
     const char *file;

@@ -1,0 +1,179 @@
+/* Copying a view, and making a view of the copy. */
+#include "tests/adversary/verify/mutable_plan.h"
+
+#include <string.h>
+
+static int64_t *copy_ints(cz_arena *arena, const int64_t *v, int64_t n)
+{
+    int64_t *copy = CZ_NEW(arena, int64_t, n + 1);
+
+    if (n > 0)
+        memcpy(copy, v, (size_t)n * sizeof *v);
+    return copy;
+}
+
+/* Rows of all kinds are structs of int64_t alone. */
+static const int64_t *rows_of(const cz_view_table *table)
+{
+    switch (table->kind) {
+    case CZ_ROW_KERNEL:
+        return &table->rows.kernel->stage;
+    case CZ_ROW_TRANSFER:
+        return &table->rows.transfer->param;
+    case CZ_ROW_SUM:
+        return &table->rows.sum->param;
+    case CZ_ROW_SPAN:
+        break;
+    }
+    return &table->rows.span->param;
+}
+
+static const size_t row_bytes[] = {[CZ_ROW_KERNEL] = sizeof(cz_view_kernel_row),
+                                   [CZ_ROW_TRANSFER] =
+                                       sizeof(cz_view_transfer_row),
+                                   [CZ_ROW_SUM] = sizeof(cz_view_sum_row),
+                                   [CZ_ROW_SPAN] = sizeof(cz_view_span_row)};
+
+static mutable_table copy_table(cz_arena *arena, const cz_view_table *table)
+{
+    mutable_table copy = {.kind = table->kind,
+                          .n_coordinates = table->n_coordinates,
+                          .n_columns =
+                              (int)(row_bytes[table->kind] / sizeof(int64_t)),
+                          .n_rows = table->starts[table->n_coordinates]};
+    const int64_t n = copy.n_rows * copy.n_columns;
+
+    copy.starts = copy_ints(arena, table->starts, copy.n_coordinates + 1);
+    copy.rows = CZ_NEW(arena, int64_t, 2 * n + copy.n_columns);
+    if (n > 0)
+        memcpy(copy.rows, rows_of(table), (size_t)n * sizeof *copy.rows);
+    return copy;
+}
+
+static mutable_op copy_op(cz_arena *arena, const cz_view_op *op)
+{
+    mutable_op copy = {*op, *op->fact};
+
+    copy.fact.waits.v =
+        copy_ints(arena, op->fact->waits.v, op->fact->waits.n + 1);
+    copy.fact.comm.v = copy_ints(arena, op->fact->comm.v, op->fact->comm.n);
+    return copy;
+}
+
+static mutable_bucket copy_bucket(cz_arena *arena, const cz_fact_bucket *fact)
+{
+    return (mutable_bucket){copy_ints(arena, fact->slices.v, fact->slices.n),
+                            copy_ints(arena, fact->offsets.v, fact->offsets.n),
+                            fact->slices.n, fact->params.n, fact->geometry};
+}
+
+void mutable_plan_copy(mutable_plan *plan, cz_arena *arena,
+                       const cz_plan_view *view)
+{
+    *plan = (mutable_plan){.arena = arena,
+                           .origin = view,
+                           .n_tables = view->n_tables,
+                           .n_ops = view->n_ops,
+                           .n_buckets = view->n_buckets};
+    plan->tables = CZ_NEW(arena, mutable_table, view->n_tables + 1);
+    plan->ops = CZ_NEW(arena, mutable_op, 2 * view->n_ops + 1);
+    plan->buckets = CZ_NEW(arena, mutable_bucket, view->n_buckets + 1);
+    plan->params = CZ_NEW(arena, cz_view_param, view->n_params + 1);
+    for (int i = 0; i < view->n_tables; i++)
+        plan->tables[i] = copy_table(arena, &view->tables[i]);
+    for (int i = 0; i < view->n_ops; i++)
+        plan->ops[i] = copy_op(arena, &view->ops[i]);
+    for (int i = 0; i < view->n_buckets; i++)
+        plan->buckets[i] = copy_bucket(arena, view->buckets[i].fact);
+    memcpy(plan->params, view->params,
+           (size_t)view->n_params * sizeof *plan->params);
+    plan->families = CZ_NEW(arena, cz_fact_family, view->n_families + 1);
+    for (int i = 0; i < view->n_families; i++)
+        plan->families[i] = *view->families[i].fact;
+    plan->arena_bytes =
+        copy_ints(arena, view->arena->bytes.v, view->arena->bytes.n);
+    mutable_stages_copy(plan);
+}
+
+int64_t *mutable_row(mutable_table *table, int64_t row)
+{
+    return table->rows + row * table->n_columns;
+}
+
+/* ---- back to a view ---- */
+
+static cz_view_table view_of_table(mutable_plan *plan, int number)
+{
+    const mutable_table *table = &plan->tables[number];
+    cz_view_table view = plan->origin->tables[number];
+    const void *rows = table->rows;
+
+    view.starts = table->starts;
+    switch (table->kind) {
+    case CZ_ROW_KERNEL:
+        view.rows.kernel = rows;
+        break;
+    case CZ_ROW_TRANSFER:
+        view.rows.transfer = rows;
+        break;
+    case CZ_ROW_SUM:
+        view.rows.sum = rows;
+        break;
+    case CZ_ROW_SPAN:
+        view.rows.span = rows;
+        break;
+    }
+    return view;
+}
+
+static cz_view_bucket view_of_bucket(mutable_plan *plan, int number)
+{
+    const mutable_bucket *bucket = &plan->buckets[number];
+    cz_view_bucket view = plan->origin->buckets[number];
+    cz_fact_bucket *fact = CZ_NEW(plan->arena, cz_fact_bucket, 1);
+
+    *fact = *view.fact;
+    fact->slices.v = bucket->slices;
+    fact->offsets.v = bucket->offsets;
+    fact->geometry = bucket->geometry;
+    view.fact = fact;
+    return view;
+}
+
+const cz_plan_view *mutable_plan_view(mutable_plan *plan)
+{
+    cz_plan_view *view = CZ_NEW(plan->arena, cz_plan_view, 1);
+    cz_view_table *tables = CZ_NEW(plan->arena, cz_view_table, plan->n_tables);
+    cz_view_op *ops = CZ_NEW(plan->arena, cz_view_op, plan->n_ops + 1);
+    cz_view_bucket *buckets =
+        CZ_NEW(plan->arena, cz_view_bucket, plan->n_buckets);
+    cz_view_family *families =
+        CZ_NEW(plan->arena, cz_view_family, plan->origin->n_families);
+    cz_fact_arena *arena = CZ_NEW(plan->arena, cz_fact_arena, 1);
+
+    for (int i = 0; i < plan->origin->n_families; i++) {
+        families[i] = plan->origin->families[i];
+        families[i].fact = &plan->families[i];
+    }
+    for (int i = 0; i < plan->n_tables; i++)
+        tables[i] = view_of_table(plan, i);
+    for (int i = 0; i < plan->n_buckets; i++)
+        buckets[i] = view_of_bucket(plan, i);
+    for (int i = 0; i < plan->n_ops; i++) {
+        ops[i] = plan->ops[i].view;
+        ops[i].fact = &plan->ops[i].fact;
+    }
+    *arena = *plan->origin->arena;
+    arena->bytes.v = plan->arena_bytes;
+    *view = *plan->origin;
+    view->tables = tables;
+    view->ops = ops;
+    view->n_ops = plan->n_ops;
+    view->buckets = buckets;
+    view->params = plan->params;
+    view->families = families;
+    view->stages = plan->stages;
+    view->bodies = plan->bodies;
+    view->arena = arena;
+    return view;
+}

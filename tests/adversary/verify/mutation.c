@@ -1,0 +1,152 @@
+/* The kinds of mutations, and those of buckets, owners and the arena. */
+#include "tests/adversary/verify/mutation.h"
+
+#include <string.h>
+
+const mutation mutations[] = {
+    {"drop a row", drop_row, false},
+    {"duplicate a row", duplicate_row, false},
+    {"swap two rows", swap_rows, false},
+    {"move a row to another rank", move_row, false},
+    {"split a row", split_row, false},
+    {"change a row's element", change_element, false},
+    {"change a row's count", change_count, false},
+    {"change a scratch offset", change_scratch, false},
+    {"change a workspace", change_workspace, false},
+    {"change a row's parameter", change_param, false},
+    {"change a row's stage", change_stage, false},
+    {"change a span", change_span, false},
+    {"change a sum", change_sum, false},
+    {"move a box", change_box_place, false},
+    {"change a box's shape", change_box_shape, false},
+    {"change a peer", change_peer, false},
+    {"flip send and receive", flip_direction, false},
+    {"change a box's phases", change_phases, false},
+    {"drop an operation", drop_op, false},
+    {"duplicate an operation", duplicate_op, false},
+    {"swap two operations", swap_ops, false},
+    {"swap neighbouring operations", swap_neighbours, false},
+    {"drop a wait", drop_wait, false},
+    {"change a wait", change_wait, false},
+    {"change a stream", change_stream, false},
+    {"change an operation's bucket", change_bucket, false},
+    {"change an operation's table", change_table, false},
+    {"change a communicator", change_comm, false},
+    {"change blocks", change_blocks, false},
+    {"change the stride of blocks", change_stride, false},
+    {"change a section", change_section, false},
+    {"move a slice's bound", move_slice, false},
+    {"change a geometry", change_geometry, false},
+    {"move a parameter", move_param, false},
+    {"change an owner", change_owner, false},
+    {"change who shares", change_sharers, false},
+    {"change a family's home", change_home, false},
+    {"shrink the arena", shrink_arena, false},
+    {"swap two slots", swap_slots, true},
+    {"shift a slot", shift_slot, true},
+    {"change a scalar", change_scalar, true},
+    {"change an operand", change_operand, true},
+    {"change an argument", change_argument, true},
+    {"change a constant or key", change_constant, true},
+    {"change what is generated", change_generated, true},
+    {"swap two outputs", change_output, true},
+    {"swap two phases' bodies", swap_phases, true},
+};
+const int n_mutations = sizeof mutations / sizeof *mutations;
+
+bool move_slice(mutable_plan *plan, randoms *r)
+{
+    mutable_bucket *bucket = &plan->buckets[draw(r, plan->n_buckets)];
+    const int64_t length = bucket->slices[bucket->n_slices - 1];
+    int64_t *bound;
+
+    if (bucket->n_slices < 3)
+        return false;
+    bound = &bucket->slices[draw_in(r, 1, bucket->n_slices - 2)];
+    const int64_t was = *bound;
+    *bound = chance(r, 2) ? draw_in(r, 0, length) : was + draw_in(r, -1, 1);
+    return *bound != was;
+}
+
+bool change_geometry(mutable_plan *plan, randoms *r)
+{
+    static const char *const names[] = {"uneven", "padded", "equal"};
+    mutable_bucket *bucket = &plan->buckets[draw(r, plan->n_buckets)];
+    const char *was = bucket->geometry;
+
+    bucket->geometry = names[draw(r, 3)];
+    return strcmp(bucket->geometry, was) != 0;
+}
+
+bool move_param(mutable_plan *plan, randoms *r)
+{
+    const int b = (int)draw(r, plan->n_buckets);
+    mutable_bucket *bucket = &plan->buckets[b];
+    const int i = (int)draw(r, bucket->n_params);
+    const int64_t *list = plan->origin->buckets[b].fact->params.v;
+    const int64_t was = bucket->offsets[i];
+
+    bucket->offsets[i] = draw_in(r, was > 3 ? was - 3 : 0, was + 3);
+    plan->params[list[i]].offset = bucket->offsets[i];
+    return bucket->offsets[i] != was;
+}
+
+bool change_owner(mutable_plan *plan, randoms *r)
+{
+    cz_view_param *param = &plan->params[draw(r, plan->origin->n_params)];
+    const int64_t was = param->split_owner;
+
+    if (was < 0)
+        return false;
+    const cz_ints *split =
+        &cz_view_family_reduction(plan->origin, param->family)->split_axes;
+    param->split_owner = draw_in(r, 0, cz_view_extent(plan->origin, split) - 1);
+    return param->split_owner != was;
+}
+
+/* Other ranks would share a matrix. */
+bool change_sharers(mutable_plan *plan, randoms *r)
+{
+    cz_view_param *param = &plan->params[draw(r, plan->origin->n_params)];
+    const int64_t n = cz_view_parts(
+        plan->origin, cz_view_shard_set(plan->origin, param->family));
+    const int64_t was = param->stride;
+
+    if (param->group == 1)
+        return false;
+    param->stride = draw_in(r, 1, n / param->group);
+    if (!cz_block_divides((cz_block){param->group, param->stride}, n))
+        param->stride = was;
+    return param->stride != was;
+}
+
+/* One coordinate more, one less, or another one. */
+bool change_home(mutable_plan *plan, randoms *r)
+{
+    const int f = (int)draw(r, plan->origin->n_families);
+    cz_fact_family *fact = &plan->families[f];
+    const cz_fact_family *was = plan->origin->families[f].fact;
+    const int64_t extent = cz_view_parts(plan->origin, fact->home_axes);
+    int64_t *home = CZ_NEW(plan->arena, int64_t, extent);
+    int n = 0;
+
+    if (fact->home_axes == 0)
+        return false;
+    for (int64_t c = 0; c < extent; c++)
+        if (chance(r, 2))
+            home[n++] = c;
+    if (n == 0)
+        return false;
+    fact->home = (cz_ints){home, n};
+    return !cz_view_same_home(fact, was);
+}
+
+bool shrink_arena(mutable_plan *plan, randoms *r)
+{
+    int64_t *bytes = &plan->arena_bytes[draw(r, plan->origin->arena->bytes.n)];
+
+    if (*bytes <= 0)
+        return false;
+    *bytes -= chance(r, 2) ? CZ_ALIGN_BYTES : draw_in(r, 1, *bytes);
+    return true;
+}

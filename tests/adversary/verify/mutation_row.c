@@ -1,0 +1,331 @@
+/* Mutations of rows of tables. */
+#include "tests/adversary/verify/mutation.h"
+
+#include <string.h>
+
+/* Columns, in the order of rows.def. */
+enum { STAGE, PARAM, OFFSET, COUNT, GATHER, SCATTER, TEMP, WORK };
+enum { BOX_PARAM, IS_RECV, PEER, PLACE, N_ROWS, ROW_BYTES, STRIDE, PHASES };
+enum { SPAN_PARAM, SPAN_OFFSET, SPAN_COUNT };
+enum { SUM_PARAM, SUM_OFFSET, SUM_COUNT, WIDTH, HOW, SIDE, BAND };
+enum { ANY_KIND = -1, N_TRIES = 64 };
+
+mutable_table *pick_table(mutable_plan *plan, randoms *r, int kind)
+{
+    for (int i = 0; i < N_TRIES && plan->n_tables; i++) {
+        mutable_table *table = &plan->tables[draw(r, plan->n_tables)];
+        if (table->n_rows && (kind < 0 || (int)table->kind == kind))
+            return table;
+    }
+    return NULL;
+}
+
+static int64_t *pick_row(mutable_plan *plan, randoms *r, int kind)
+{
+    mutable_table *table = pick_table(plan, r, kind);
+
+    return table ? mutable_row(table, draw(r, table->n_rows)) : NULL;
+}
+
+static bool set(int64_t *number, int64_t value)
+{
+    const bool changed = *number != value;
+
+    *number = value;
+    return changed;
+}
+
+/* ---- whole rows ---- */
+
+static int coordinate_of(const mutable_table *table, int64_t row)
+{
+    int c = 0;
+
+    while (table->starts[c + 1] <= row)
+        c++;
+    return c;
+}
+
+static void remove_row(mutable_table *table, int64_t row)
+{
+    const size_t bytes = (size_t)table->n_columns * sizeof *table->rows;
+
+    for (int c = coordinate_of(table, row) + 1; c <= table->n_coordinates; c++)
+        table->starts[c]--;
+    memmove(mutable_row(table, row), mutable_row(table, row + 1),
+            (size_t)(--table->n_rows - row) * bytes);
+}
+
+/* In front of row number `row`, for this coordinate. */
+static void insert_row(mutable_table *table, int64_t row, int coordinate,
+                       const int64_t *values)
+{
+    const size_t bytes = (size_t)table->n_columns * sizeof *table->rows;
+
+    memmove(mutable_row(table, row + 1), mutable_row(table, row),
+            (size_t)(table->n_rows++ - row) * bytes);
+    memcpy(mutable_row(table, row), values, bytes);
+    for (int c = coordinate + 1; c <= table->n_coordinates; c++)
+        table->starts[c]++;
+}
+
+bool drop_row(mutable_plan *plan, randoms *r)
+{
+    mutable_table *table = pick_table(plan, r, ANY_KIND);
+
+    if (table)
+        remove_row(table, draw(r, table->n_rows));
+    return table != NULL;
+}
+
+static int64_t pick_place(mutable_table *table, randoms *r, int coordinate)
+{
+    return draw_in(r, table->starts[coordinate], table->starts[coordinate + 1]);
+}
+
+bool duplicate_row(mutable_plan *plan, randoms *r)
+{
+    mutable_table *table = pick_table(plan, r, ANY_KIND);
+    int64_t copy[8], row;
+
+    if (!table)
+        return false;
+    row = draw(r, table->n_rows);
+    memcpy(copy, mutable_row(table, row),
+           (size_t)table->n_columns * sizeof *copy);
+    insert_row(table, pick_place(table, r, coordinate_of(table, row)),
+               coordinate_of(table, row), copy);
+    return true;
+}
+
+bool swap_rows(mutable_plan *plan, randoms *r)
+{
+    mutable_table *table = pick_table(plan, r, ANY_KIND);
+    bool changed = false;
+
+    if (!table)
+        return false;
+    int64_t *a = mutable_row(table, draw(r, table->n_rows));
+    int64_t *b = mutable_row(table, draw(r, table->n_rows));
+    for (int i = 0; i < table->n_columns; i++) {
+        const int64_t kept = a[i];
+        changed = set(&a[i], b[i]) || changed;
+        b[i] = kept;
+    }
+    return changed;
+}
+
+bool move_row(mutable_plan *plan, randoms *r)
+{
+    mutable_table *table = pick_table(plan, r, ANY_KIND);
+    int64_t copy[8], row;
+    int from, to;
+
+    if (!table || table->n_coordinates < 2)
+        return false;
+    row = draw(r, table->n_rows);
+    from = coordinate_of(table, row);
+    to = (int)draw(r, table->n_coordinates);
+    memcpy(copy, mutable_row(table, row),
+           (size_t)table->n_columns * sizeof *copy);
+    remove_row(table, row);
+    insert_row(table, pick_place(table, r, to), to, copy);
+    return from != to;
+}
+
+/* One run as two. */
+bool split_row(mutable_plan *plan, randoms *r)
+{
+    mutable_table *table = pick_table(plan, r, ANY_KIND);
+    int64_t copy[8], row;
+    const bool is_kernel = table && table->kind == CZ_ROW_KERNEL;
+    const int offset = is_kernel ? OFFSET : SPAN_OFFSET; /* a sum's too */
+    const int count = is_kernel ? COUNT : SPAN_COUNT;
+
+    if (!table || table->kind == CZ_ROW_TRANSFER)
+        return false;
+    row = draw(r, table->n_rows);
+    memcpy(copy, mutable_row(table, row),
+           (size_t)table->n_columns * sizeof *copy);
+    if (copy[count] < 2)
+        return false;
+    const int64_t first = draw_in(r, 1, copy[count] - 1);
+    mutable_row(table, row)[count] = first;
+    copy[offset] += first;
+    copy[count] -= first;
+    insert_row(table, row + 1, coordinate_of(table, row), copy);
+    return true;
+}
+
+/* ---- kernel rows ---- */
+
+static int64_t nudge(randoms *r, int64_t value, int64_t step)
+{
+    return value + (chance(r, 2) ? step : -step);
+}
+
+bool change_element(mutable_plan *plan, randoms *r)
+{
+    int64_t *row = pick_row(plan, r, CZ_ROW_KERNEL);
+
+    return row &&
+           set(&row[OFFSET], chance(r, 2) ? nudge(r, row[OFFSET], 1)
+                                          : nudge(r, row[OFFSET], row[COUNT]));
+}
+
+bool change_count(mutable_plan *plan, randoms *r)
+{
+    int64_t *row = pick_row(plan, r, CZ_ROW_KERNEL);
+
+    return row && set(&row[COUNT],
+                      chance(r, 2) ? nudge(r, row[COUNT], 1) : draw(r, 64));
+}
+
+/* A neighbour's place, the next line, or anywhere. */
+static int64_t other_scratch(mutable_plan *plan, randoms *r, int64_t was)
+{
+    const int64_t lines = plan->arena_bytes[0] / CZ_ALIGN_BYTES + 1;
+
+    switch (draw(r, 4)) {
+    case 0:
+        return nudge(r, was, CZ_ALIGN_BYTES);
+    case 1:
+        return nudge(r, was, 4);
+    case 2:
+        return -1;
+    default:
+        return draw(r, lines) * CZ_ALIGN_BYTES;
+    }
+}
+
+bool change_scratch(mutable_plan *plan, randoms *r)
+{
+    int64_t *row = pick_row(plan, r, CZ_ROW_KERNEL);
+    const int64_t column = draw_in(r, GATHER, TEMP);
+
+    if (!row || (row[column] < 0 && !chance(r, 4)))
+        return false;
+    return set(&row[column], other_scratch(plan, r, row[column]));
+}
+
+/* Often onto another slot of the same row. */
+bool change_workspace(mutable_plan *plan, randoms *r)
+{
+    int64_t *row = pick_row(plan, r, CZ_ROW_KERNEL);
+
+    if (!row || row[WORK] < 0)
+        return false;
+    return set(&row[WORK], chance(r, 2) ? row[draw_in(r, GATHER, TEMP)]
+                                        : other_scratch(plan, r, row[WORK]));
+}
+
+bool change_param(mutable_plan *plan, randoms *r)
+{
+    mutable_table *table = pick_table(plan, r, ANY_KIND);
+    int64_t *row;
+
+    if (!table)
+        return false;
+    row = mutable_row(table, draw(r, table->n_rows));
+    return set(&row[table->kind == CZ_ROW_KERNEL ? PARAM : 0],
+               draw(r, plan->origin->n_params));
+}
+
+bool change_stage(mutable_plan *plan, randoms *r)
+{
+    int64_t *row = pick_row(plan, r, CZ_ROW_KERNEL);
+
+    return row && set(&row[STAGE], draw(r, plan->origin->n_stages));
+}
+
+bool change_span(mutable_plan *plan, randoms *r)
+{
+    int64_t *row = pick_row(plan, r, CZ_ROW_SPAN);
+
+    if (!row)
+        return false;
+    int64_t *number = &row[draw_in(r, SPAN_OFFSET, SPAN_COUNT)];
+    return set(number, nudge(r, *number, draw_in(r, 1, 3)));
+}
+
+bool change_sum(mutable_plan *plan, randoms *r)
+{
+    int64_t *row = pick_row(plan, r, CZ_ROW_SUM);
+
+    if (!row)
+        return false;
+    switch (draw(r, 6)) {
+    case 0:
+        return set(&row[SUM_OFFSET], other_scratch(plan, r, row[SUM_OFFSET]));
+    case 1:
+        return set(&row[SUM_COUNT], nudge(r, row[SUM_COUNT], draw_in(r, 1, 3)));
+    case 2:
+        return set(&row[WIDTH], (int64_t)2 << draw(r, 3));
+    case 3:
+        return set(&row[SIDE], nudge(r, row[SIDE], draw_in(r, 1, 3)));
+    case 4: /* twice as many blocks, or none */
+        return set(&row[BAND], chance(r, 2) ? 2 * row[BAND] : 0);
+    default:
+        return set(&row[HOW], (row[HOW] + draw_in(r, 1, 2)) % CZ_N_EXCHANGES);
+    }
+}
+
+/* ---- transfer rows ---- */
+
+bool change_box_place(mutable_plan *plan, randoms *r)
+{
+    int64_t *row = pick_row(plan, r, CZ_ROW_TRANSFER);
+
+    if (!row)
+        return false;
+    return set(&row[PLACE], chance(r, 2) ? nudge(r, row[PLACE], row[ROW_BYTES])
+                                         : other_scratch(plan, r, row[PLACE]));
+}
+
+/* As many bytes in another shape, another stride, or more or fewer bytes. */
+bool change_box_shape(mutable_plan *plan, randoms *r)
+{
+    int64_t *row = pick_row(plan, r, CZ_ROW_TRANSFER);
+
+    if (!row)
+        return false;
+    switch (draw(r, 4)) {
+    case 0:
+        row[ROW_BYTES] *= row[N_ROWS];
+        row[STRIDE] = row[ROW_BYTES];
+        return set(&row[N_ROWS], 1);
+    case 1:
+        if (row[ROW_BYTES] % 8)
+            return false;
+        row[N_ROWS] *= 2;
+        row[STRIDE] = row[STRIDE] / 2;
+        return set(&row[ROW_BYTES], row[ROW_BYTES] / 2);
+    case 2:
+        return set(&row[STRIDE], nudge(r, row[STRIDE], 4));
+    default:
+        return set(&row[draw_in(r, N_ROWS, ROW_BYTES)], draw_in(r, 1, 64));
+    }
+}
+
+bool change_peer(mutable_plan *plan, randoms *r)
+{
+    int64_t *row = pick_row(plan, r, CZ_ROW_TRANSFER);
+
+    return row &&
+           set(&row[PEER], draw_in(r, 0, row[PEER] < 0 ? 0 : row[PEER] + 1));
+}
+
+bool flip_direction(mutable_plan *plan, randoms *r)
+{
+    int64_t *row = pick_row(plan, r, CZ_ROW_TRANSFER);
+
+    return row && set(&row[IS_RECV], !row[IS_RECV]);
+}
+
+/* Travels in one phase more, or less. */
+bool change_phases(mutable_plan *plan, randoms *r)
+{
+    int64_t *row = pick_row(plan, r, CZ_ROW_TRANSFER);
+
+    return row && set(&row[PHASES], row[PHASES] ^ (1 << draw_in(r, 0, 1)));
+}

@@ -1,0 +1,178 @@
+/* What codegen prints of a schedule, made in memory. */
+#include "tests/adversary/verify/mutable_plan.h"
+
+#include <string.h>
+
+static uint32_t mask(const cz_ints *axes)
+{
+    uint32_t m = 0;
+
+    for (int i = 0; i < axes->n; i++)
+        m |= (uint32_t)1 << axes->v[i];
+    return m;
+}
+
+static const int32_t *narrow(cz_arena *arena, const int64_t *v, int n)
+{
+    int32_t *out = CZ_NEW(arena, int32_t, n + 1);
+
+    for (int i = 0; i < n; i++)
+        out[i] = (int32_t)v[i];
+    return out;
+}
+
+static const void *kernel_rows(cz_arena *arena, const cz_view_table *table,
+                               int64_t n)
+{
+    czr_kernel_row *rows = CZ_NEW(arena, czr_kernel_row, n + 1);
+
+    for (int64_t i = 0; i < n; i++) {
+        const cz_view_kernel_row *row = &table->rows.kernel[i];
+        rows[i] = (czr_kernel_row){
+            (int32_t)row->stage, (int32_t)row->param, row->offset, row->count,
+            row->gather,         row->scatter,        row->temp,   row->work};
+    }
+    return rows;
+}
+
+static const void *transfer_rows(cz_arena *arena, const cz_view_table *table,
+                                 int64_t n)
+{
+    czr_transfer_row *rows = CZ_NEW(arena, czr_transfer_row, n + 1);
+
+    for (int64_t i = 0; i < n; i++) {
+        const cz_view_transfer_row *row = &table->rows.transfer[i];
+        rows[i] = (czr_transfer_row){
+            (int32_t)row->param, (int16_t)row->is_recv, (int16_t)row->peer,
+            row->offset,         row->n_rows,           row->row_bytes,
+            row->stride_bytes,   (uint32_t)row->phases};
+    }
+    return rows;
+}
+
+static const void *sum_rows(cz_arena *arena, const cz_view_table *table,
+                            int64_t n)
+{
+    czr_sum_row *rows = CZ_NEW(arena, czr_sum_row, n + 1);
+
+    for (int64_t i = 0; i < n; i++) {
+        const cz_view_sum_row *row = &table->rows.sum[i];
+        rows[i] = (czr_sum_row){(int32_t)row->param,
+                                row->width == 8   ? CZR_F64
+                                : row->width == 4 ? CZR_F32
+                                                  : CZR_BF16,
+                                (int32_t)row->how,
+                                (int32_t)row->band,
+                                row->offset,
+                                row->count,
+                                row->side};
+    }
+    return rows;
+}
+
+static const void *span_rows(cz_arena *arena, const cz_view_table *table,
+                             int64_t n)
+{
+    czr_span_row *rows = CZ_NEW(arena, czr_span_row, n + 1);
+
+    for (int64_t i = 0; i < n; i++) {
+        const cz_view_span_row *row = &table->rows.span[i];
+        rows[i] = (czr_span_row){(int32_t)row->param, row->offset, row->count};
+    }
+    return rows;
+}
+
+static const void *rows_of(cz_arena *arena, const cz_view_table *table)
+{
+    const int64_t n = table->starts[table->n_coordinates];
+
+    switch (table->kind) {
+    case CZ_ROW_KERNEL:
+        return kernel_rows(arena, table, n);
+    case CZ_ROW_TRANSFER:
+        return transfer_rows(arena, table, n);
+    case CZ_ROW_SUM:
+        return sum_rows(arena, table, n);
+    case CZ_ROW_SPAN:
+        break;
+    }
+    return span_rows(arena, table, n);
+}
+
+static void set_tables(cz_arena *arena, czr_program *program,
+                       const cz_plan_view *view)
+{
+    czr_table *tables = CZ_NEW(arena, czr_table, view->n_tables);
+
+    for (int i = 0; i < view->n_tables; i++) {
+        const cz_view_table *table = &view->tables[i];
+        tables[i] =
+            (czr_table){program->tables[i].kind, program->tables[i].selector,
+                        narrow(arena, table->starts, table->n_coordinates + 1),
+                        rows_of(arena, table)};
+    }
+    program->tables = tables;
+}
+
+static void set_ops(cz_arena *arena, czr_program *program,
+                    const cz_plan_view *view)
+{
+    czr_op *ops = CZ_NEW(arena, czr_op, view->n_ops + 1);
+
+    for (int i = 0; i < view->n_ops; i++) {
+        const cz_fact_op *fact = view->ops[i].fact;
+        ops[i] = (czr_op){(uint8_t)view->ops[i].kind,
+                          (uint8_t)fact->stream,
+                          (uint8_t)view->ops[i].section,
+                          mask(&fact->comm),
+                          (int32_t)fact->group,
+                          (int32_t)fact->stride,
+                          (int32_t)fact->bucket,
+                          view->ops[i].table,
+                          fact->waits.n,
+                          narrow(arena, fact->waits.v, fact->waits.n)};
+    }
+    program->ops = ops;
+    program->n_ops = view->n_ops;
+}
+
+static void set_buckets(cz_arena *arena, czr_program *program,
+                        const cz_plan_view *view)
+{
+    czr_bucket *buckets = CZ_NEW(arena, czr_bucket, view->n_buckets);
+    czr_place *places = CZ_NEW(arena, czr_place, view->n_params);
+
+    for (int i = 0; i < view->n_buckets; i++) {
+        buckets[i] = program->buckets[i];
+        buckets[i].length = view->buckets[i].fact->length;
+        buckets[i].slices = view->buckets[i].fact->slices.v;
+        buckets[i].is_equal =
+            strcmp(view->buckets[i].fact->geometry, "equal") == 0;
+        const cz_fact_family *home =
+            view->families[view->buckets[i].family].fact;
+        buckets[i].n_home = home->home.n;
+        buckets[i].home = narrow(arena, home->home.v, home->home.n);
+    }
+    for (int i = 0; i < view->n_params; i++)
+        places[i] = (czr_place){(int32_t)view->params[i].bucket,
+                                view->families[view->params[i].family].rule,
+                                view->params[i].offset,
+                                view->params[i].turn,
+                                (int32_t)view->params[i].split_owner,
+                                (int32_t)view->params[i].shard_owner};
+    program->buckets = buckets;
+    program->places = places;
+}
+
+const czr_program *program_of_view(cz_arena *arena, const czr_program *compiled,
+                                   const cz_plan_view *view)
+{
+    czr_program *program = CZ_NEW(arena, czr_program, 1);
+
+    *program = *compiled;
+    set_tables(arena, program, view);
+    set_ops(arena, program, view);
+    set_buckets(arena, program, view);
+    program->arena_bytes = view->arena->bytes.v;
+    return program;
+}

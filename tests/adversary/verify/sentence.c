@@ -1,0 +1,164 @@
+/* Reading a sentence of the verifier, and looking up what it names. */
+#include "tests/adversary/verify/sentence.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct named {
+    int op, rank, param;
+} named;
+
+static const char *const step_names[CZ_N_STEPS] = {
+#define CZ_STEP(tag, name, what) [CZ_STEP_##tag] = name,
+#include "dsl/vocab/step.def"
+#undef CZ_STEP
+};
+
+static int find_param(const cz_plan_view *view, const char *name)
+{
+    for (int p = 0; p < view->n_params; p++)
+        for (int64_t c = 0; c < view->families[view->params[p].family].n_spread;
+             c++)
+            if (strcmp(view->params[p].names[c], name) == 0)
+                return p;
+    return -1;
+}
+
+static int64_t param_of_row(const cz_view_table *table, int64_t row)
+{
+    switch (table->kind) {
+    case CZ_ROW_KERNEL:
+        return table->rows.kernel[row].param;
+    case CZ_ROW_TRANSFER:
+        return table->rows.transfer[row].param;
+    case CZ_ROW_SUM:
+        return table->rows.sum[row].param;
+    case CZ_ROW_SPAN:
+        break;
+    }
+    return table->rows.span[row].param;
+}
+
+static bool has_row(const cz_plan_view *view, const named *n, int rank)
+{
+    const int number = view->ops[n->op].table;
+    const cz_view_table *table;
+    int64_t coordinate;
+
+    if (number < 0)
+        return false;
+    table = &view->tables[number];
+    coordinate = cz_view_coordinate(view, &table->fact->selector, rank);
+    for (int64_t i = table->starts[coordinate];
+         i < table->starts[coordinate + 1]; i++)
+        if (param_of_row(table, i) == n->param)
+            return true;
+    return false;
+}
+
+static bool has_row_anywhere(const cz_plan_view *view, const named *n)
+{
+    for (int rank = 0; rank < view->n_ranks; rank++)
+        if (has_row(view, n, rank))
+            return true;
+    return false;
+}
+
+static bool has_bucket(const cz_plan_view *view, const cz_view_op *op)
+{
+    return op->fact->bucket >= 0 && op->fact->bucket < view->n_buckets;
+}
+
+/* By its rows, or by its bucket. */
+static bool handles(const cz_plan_view *view, const named *n)
+{
+    const cz_view_op *op = &view->ops[n->op];
+
+    return (has_bucket(view, op) &&
+            view->params[n->param].bucket == op->fact->bucket) ||
+           (op->table >= 0 && has_row_anywhere(view, n));
+}
+
+/* It has a table in which no rank finds a row, perhaps since one was taken out:
+ * then no tensor is its own, and any may be named. */
+static bool has_no_rows(const cz_plan_view *view, const cz_view_op *op)
+{
+    if (op->table < 0)
+        return false;
+    const cz_view_table *table = &view->tables[op->table];
+    return table->starts[table->n_coordinates] == 0;
+}
+
+/* Some serve all tensors. */
+static bool deals_with(const cz_plan_view *view, const named *n)
+{
+    const cz_view_op *op = &view->ops[n->op];
+    const bool needs_bucket =
+        op->kind == CZ_STEP_REDUCE_SCATTER || op->kind == CZ_STEP_ALL_GATHER;
+
+    return handles(view, n) || has_no_rows(view, op) ||
+           (op->table < 0 && (!needs_bucket || !has_bucket(view, op)));
+}
+
+/* Of a tensor that the whole list has left out, any operation may be named. */
+static bool is_left_out(const cz_plan_view *view, const named *n)
+{
+    for (int op = 0; op < view->n_ops; op++) {
+        const named other = {op, n->rank, n->param};
+        if (handles(view, &other))
+            return false;
+    }
+    return true;
+}
+
+/* A slice that descends is the mistake itself: any of the bucket may lie where
+ * it should. */
+static bool owns(const cz_plan_view *view, const named *n)
+{
+    const cz_view_param *param = &view->params[n->param];
+    const int64_t end =
+        param->offset + view->families[param->family].local_elements;
+    const int64_t *slices = view->buckets[param->bucket].fact->slices.v;
+    const int64_t c = cz_view_coordinate(
+        view, &cz_view_bucket_reduction(view, param->bucket)->split_axes,
+        n->rank);
+
+    return cz_view_is_home(view, param->family, n->rank) &&
+           (slices[c] > slices[c + 1] ||
+            (slices[c] < end && param->offset < slices[c + 1]));
+}
+
+/* Gathers and what serves all tensors reach every rank. */
+static bool takes_part(const cz_plan_view *view, const named *n)
+{
+    const cz_view_op *op = &view->ops[n->op];
+
+    return has_row(view, n, n->rank) || owns(view, n) ||
+           has_no_rows(view, op) ||
+           (op->table < 0 && op->kind != CZ_STEP_REDUCE_SCATTER);
+}
+
+const char *sentence_fault(const cz_plan_view *view, const char *sentence)
+{
+    char kind[32], tensor[128];
+    named n;
+    int end = 0;
+
+    if (sscanf(sentence, "operation %d (%31[a-z_]) on rank %d, %127[^:]:%n",
+               &n.op, kind, &n.rank, tensor, &end) != 4 ||
+        end == 0)
+        return "does not name operation, kind, rank and tensor";
+    if (n.op < 0 || n.op >= view->n_ops ||
+        strcmp(kind, step_names[view->ops[n.op].kind]) != 0)
+        return "names an operation that the plan has not";
+    if (n.rank < 0 || n.rank >= view->n_ranks)
+        return "names a rank that the mesh has not";
+    n.param = find_param(view, tensor);
+    if (n.param < 0)
+        return "names a tensor that the plan has not";
+    if (!deals_with(view, &n) && !is_left_out(view, &n))
+        return "names a tensor that the operation has nothing to do with";
+    if (!takes_part(view, &n))
+        return "names a rank that has neither rows nor elements of the tensor";
+    return NULL;
+}

@@ -1,4 +1,0 @@
-# The grammar for editors knows the language.
-add_test(NAME textmate
-  COMMAND ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/textmate.py)
-set_tests_properties(textmate PROPERTIES LABELS tree TIMEOUT 60)

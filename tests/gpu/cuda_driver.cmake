@@ -1,0 +1,203 @@
+# What drives CUDA, on a test double of the driver: a shared library that does
+# what the driver's documentation says.  No GPU is needed, and none is proven.
+file(GLOB fake CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/double/fake_*.c)
+add_library(fake_cuda SHARED ${fake})
+target_include_directories(fake_cuda PRIVATE ${CMAKE_SOURCE_DIR}
+  ${CMAKE_SOURCE_DIR}/runtime)
+target_link_libraries(fake_cuda PRIVATE cz_warnings)
+# A test spoils names of functions: the library finds its own without them.
+target_link_options(fake_cuda PRIVATE -Wl,-Bsymbolic)
+set_target_properties(fake_cuda PROPERTIES
+  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+
+# Kernels that it runs.
+add_library(fake_bodies OBJECT gpu/bodies/product_bodies.c)
+target_include_directories(fake_bodies PRIVATE ${CMAKE_SOURCE_DIR}
+  ${CMAKE_SOURCE_DIR}/runtime)
+target_link_libraries(fake_bodies PRIVATE cz_warnings)
+set_target_properties(fake_bodies PROPERTIES POSITION_INDEPENDENT_CODE ON)
+
+# Bodies themselves, on the model of the device.
+if(CMAKE_CXX_COMPILER)
+  add_library(plain_bodies STATIC gpu/bodies/plain_bodies.cpp
+    gpu/bodies/eigen_bodies.cpp)
+  set_target_properties(plain_bodies PROPERTIES CXX_STANDARD 17
+    CXX_STANDARD_REQUIRED ON POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(plain_bodies PRIVATE ${CMAKE_SOURCE_DIR}
+    ${CMAKE_SOURCE_DIR}/runtime ${CMAKE_SOURCE_DIR}/runtime/cuda/kernels)
+  target_compile_options(plain_bodies PRIVATE -O2 -Wall -Wextra -Wshadow -Werror
+    -Wno-unknown-pragmas -Wno-psabi -Wno-pass-failed)
+endif()
+
+set(folders driver products world plan)
+list(TRANSFORM folders PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/gpu/)
+list(TRANSFORM folders APPEND /*_test.c)
+file(GLOB tests CONFIGURE_DEPENDS ${folders})
+# Where cuda_double.cmake has kernels run.
+if(TARGET double_factor)
+  set(factorise factorise factorise_library factorise_newton)
+else()
+  set(factorise factorise)
+  list(FILTER tests EXCLUDE REGEX "factorise_(library|newton)_test")
+endif()
+foreach(file ${tests})
+  get_filename_component(stem ${file} NAME_WE)
+  set(name cuda_driver_${stem})
+  string(REPLACE "_driver_driver" "_driver" name ${name})
+  add_executable(${name} ${file} $<TARGET_OBJECTS:fake_bodies>)
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE fake_cuda czr_cuda cz_solve PkgConfig::CMOCKA
+    cz_warnings)
+  target_compile_definitions(${name} PRIVATE
+    FAKE_PATH="$<TARGET_FILE:fake_cuda>")
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name}
+    WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS "unit;cuda")
+endforeach()
+
+# The same bits on a GPU, with an NVRTC that tests/gpu/cuda.cmake knows of;
+# without either the tests say skipped.
+add_test(NAME cuda_gpu_queue COMMAND cuda_driver_queue_test gpu ${installed}
+  ${pinned})
+add_test(NAME cuda_gpu_graph COMMAND cuda_driver_graph_test gpu ${installed}
+  ${pinned})
+add_test(NAME cuda_gpu_text COMMAND cuda_driver_queue_test text ${installed}
+  ${pinned})
+set_tests_properties(cuda_gpu_queue cuda_gpu_graph cuda_gpu_text PROPERTIES
+  TIMEOUT 120 LABELS "cuda;gpu" SKIP_RETURN_CODE 77
+  ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+
+foreach(name multiply multiply_tensor multiply_batch multiply_chosen ${factorise})
+  add_test(NAME cuda_gpu_${name} COMMAND cuda_driver_${name}_test gpu
+    ${installed} ${pinned})
+  set_tests_properties(cuda_gpu_${name} PROPERTIES TIMEOUT 240
+    LABELS "cuda;gpu" SKIP_RETURN_CODE 77
+    ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+endforeach()
+
+set(command ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/gpu/driver/mutants.py
+  ${CMAKE_C_COMPILER} ${CMAKE_SOURCE_DIR})
+add_test(NAME cuda_driver_mutants COMMAND ${command} --few)
+set_tests_properties(cuda_driver_mutants PROPERTIES TIMEOUT 120 LABELS cuda)
+add_test(NAME cuda_driver_mutants_long COMMAND ${command})
+set_tests_properties(cuda_driver_mutants_long PROPERTIES TIMEOUT 600
+  LABELS "cuda;nightly")
+
+set(command ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/gpu/driver/nccl_mutants.py ${CMAKE_C_COMPILER}
+  ${CMAKE_SOURCE_DIR})
+add_test(NAME cuda_nccl_mutants COMMAND ${command} --few)
+set_tests_properties(cuda_nccl_mutants PROPERTIES TIMEOUT 240
+  LABELS "cuda;nightly")
+add_test(NAME cuda_nccl_mutants_long COMMAND ${command})
+set_tests_properties(cuda_nccl_mutants_long PROPERTIES TIMEOUT 1200
+  LABELS "cuda;nightly")
+
+# Our prototypes of a library against its header, and cuda.h, where these are:
+# cz_cuda_header(NAME SOURCE HEADER).
+function(cz_cuda_header name source header)
+  string(TOUPPER ${name}_HEADER found)
+  find_path(${found} ${header} HINTS ENV CUDA_PATH PATHS /usr/local/cuda
+    PATH_SUFFIXES include)
+  if(NOT CUDA_HEADER OR NOT ${found} OR NOT CMAKE_CXX_COMPILER)
+    return()
+  endif()
+  set(test cuda_${name}_header)
+  add_executable(${test} gpu/${source})
+  set_target_properties(${test} PROPERTIES CXX_STANDARD 17
+    CXX_STANDARD_REQUIRED ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(${test} PRIVATE ${CMAKE_SOURCE_DIR}
+    ${CMAKE_SOURCE_DIR}/runtime)
+  target_include_directories(${test} SYSTEM PRIVATE ${CUDA_HEADER} ${${found}})
+  add_test(NAME ${test} COMMAND ${test})
+  set_tests_properties(${test} PROPERTIES LABELS cuda)
+endfunction()
+
+find_path(CUDA_HEADER cuda.h HINTS ENV CUDA_PATH PATHS /usr/local/cuda
+  PATH_SUFFIXES include)
+cz_cuda_header(driver driver/header_test.cpp cuda.h)
+cz_cuda_header(cublas products/cublas_header_test.cpp cublasLt.h)
+cz_cuda_header(cusolver products/cusolver_header_test.cpp cusolverDn.h)
+cz_cuda_header(nccl world/nccl_header_test.cpp nccl.h)
+find_library(NCCL_LIBRARY libnccl.so.2 HINTS ENV CUDA_PATH PATHS /usr/local/cuda
+  PATH_SUFFIXES lib lib64)
+if(NOT NCCL_LIBRARY)
+  set(NCCL_LIBRARY libnccl.so.2)
+endif()
+add_test(NAME cuda_nccl_library COMMAND cuda_driver_nccl_test library
+  ${NCCL_LIBRARY})
+set_tests_properties(cuda_nccl_library PROPERTIES TIMEOUT 60 LABELS cuda
+  SKIP_RETURN_CODE 77 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+
+# Plans of the compiler's on the queue.  What generated C computes is not run, so
+# it is not optimised.
+add_executable(cuda_driver_plan gpu/plan/plan_queue.c)
+target_include_directories(cuda_driver_plan PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(cuda_driver_plan PRIVATE fake_cuda czr_cuda
+  PkgConfig::CMOCKA cz_warnings)
+target_compile_definitions(cuda_driver_plan PRIVATE
+  FAKE_PATH="$<TARGET_FILE:fake_cuda>")
+set_target_properties(cuda_driver_plan PROPERTIES ENABLE_EXPORTS ON
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+foreach(plan examples/gpt tests/fixtures/plans/form_shared tests/fixtures/plans/pipeline_moe
+    tests/fixtures/plans/groups tests/fixtures/plans/fused tests/fixtures/plans/factor)
+  get_filename_component(stem ${plan} NAME)
+  add_test(NAME cuda_driver_plan_${stem} COMMAND sh
+    ${CMAKE_CURRENT_SOURCE_DIR}/tools/plan_queue.sh $<TARGET_FILE:canzona>
+    ${CMAKE_C_COMPILER} $<TARGET_FILE:cuda_driver_plan> ${CMAKE_SOURCE_DIR}
+    ${plan})
+  set_tests_properties(cuda_driver_plan_${stem} PROPERTIES TIMEOUT 120
+    LABELS cuda)
+endforeach()
+
+# The benchmark of products, whole, on doubles of all that it opens.
+add_library(double_nvrtc MODULE gpu/double/double_nvrtc.c gpu/compile/fake_nvrtc.c
+  $<TARGET_OBJECTS:fake_bodies>)
+add_library(double_cublas MODULE gpu/double/double_cublas.c)
+add_library(double_cublaslt MODULE gpu/double/double_cublaslt.c)
+add_library(double_cusolver MODULE gpu/double/double_cusolver.c)
+foreach(name nvrtc cublas cublaslt cusolver)
+  target_include_directories(double_${name} PRIVATE ${CMAKE_SOURCE_DIR}
+    ${CMAKE_SOURCE_DIR}/runtime)
+  target_link_libraries(double_${name} PRIVATE fake_cuda czr_cuda cz_warnings)
+endforeach()
+target_link_libraries(cuda_driver_bench_gpu_test PRIVATE bench_gpu_parts)
+target_compile_definitions(cuda_driver_bench_gpu_test PRIVATE
+  NVRTC_PATH="$<TARGET_FILE:double_nvrtc>"
+  CUBLAS_PATH="$<TARGET_FILE:double_cublas>"
+  CUBLASLT_PATH="$<TARGET_FILE:double_cublaslt>")
+add_dependencies(cuda_driver_bench_gpu_test double_nvrtc double_cublas
+  double_cublaslt)
+target_link_libraries(cuda_driver_bench_gpu_test PRIVATE plain_bodies)
+target_link_libraries(double_nvrtc PRIVATE plain_bodies)
+
+# Products and factorisations of stages.
+foreach(name multiply multiply_tensor multiply_batch multiply_chosen
+    multiply_library ${factorise} target)
+  target_link_libraries(cuda_driver_${name}_test PRIVATE plain_bodies fake_cuda)
+  target_compile_definitions(cuda_driver_${name}_test PRIVATE
+    NVRTC_PATH="$<TARGET_FILE:double_nvrtc>"
+    CUBLAS_PATH="$<TARGET_FILE:double_cublaslt>"
+    CUBLASLT_PATH="$<TARGET_FILE:double_cublaslt>"
+    CUSOLVER_PATH="$<TARGET_FILE:double_cusolver>")
+  add_dependencies(cuda_driver_${name}_test double_nvrtc double_cublaslt
+    double_cusolver)
+endforeach()
+if(TARGET double_factor)
+  foreach(name library newton)
+    target_link_libraries(cuda_driver_factorise_${name}_test PRIVATE double_factor)
+    set_tests_properties(cuda_driver_factorise_${name}_test PROPERTIES
+      TIMEOUT 240 SKIP_RETURN_CODE 77)
+  endforeach()
+  find_library(CUSOLVER_LIBRARY NAMES libcusolver.so.12 libcusolver.so.11
+    HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES lib lib64)
+  if(NOT CUSOLVER_LIBRARY)
+    set(CUSOLVER_LIBRARY libcusolver.so.12)
+  endif()
+  add_test(NAME cuda_cusolver_library COMMAND
+    cuda_driver_factorise_library_test library ${CUSOLVER_LIBRARY})
+  set_tests_properties(cuda_cusolver_library PROPERTIES TIMEOUT 60 LABELS cuda
+    SKIP_RETURN_CODE 77 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+endif()

@@ -1,0 +1,34 @@
+# On a GPU, what compute-sanitizer says of single instructions, of bodies of
+# products, of the engine's kernels, and of steps in loop-back; without either the
+# tests say skipped.  `ctest -L sanitizer` has them alone.
+find_program(COMPUTE_SANITIZER compute-sanitizer HINTS ENV CUDA_PATH
+  PATHS /usr/local/cuda PATH_SUFFIXES bin)
+set(sanitize ${CMAKE_CURRENT_SOURCE_DIR}/tools/sanitize.sh)
+if(TARGET double_collect)
+  set(here ${CMAKE_CURRENT_SOURCE_DIR}/gpu/primitives)
+  set(primitives cuda_gpu_primitives_bf16 device --seeds 1 ${here}/bodies_sm80.cu
+    ${here}/bodies_sm90.cu)
+  set(tensor cuda_driver_multiply_tensor_test gpu)
+  set(collect cuda_collect_run gpu)
+  set(loopback cuda_gpu_world_pair loopback)
+  foreach(program primitives tensor collect loopback)
+    list(POP_FRONT ${program} target)
+    foreach(tool memcheck racecheck synccheck initcheck)
+      set(test cuda_gpu_${tool}_${program})
+      add_test(NAME ${test} COMMAND sh ${sanitize} ${COMPUTE_SANITIZER} ${tool}
+        $<TARGET_FILE:${target}> ${${program}} ${installed} ${pinned})
+      set_tests_properties(${test} PROPERTIES TIMEOUT 600
+        LABELS "cuda;gpu;sanitizer" SKIP_RETURN_CODE 77
+        ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+    endforeach()
+  endforeach()
+endif()
+add_test(NAME cuda_sanitize_sees COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/gpu/sanitize.py ${sanitize})
+set_tests_properties(cuda_sanitize_sees PROPERTIES TIMEOUT 60 LABELS cuda)
+# What a machine that cannot build runs: `make bundle-gpu`.
+add_test(NAME cuda_gpu_run_sees COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/gpu/gpu_run.py
+  ${CMAKE_CURRENT_SOURCE_DIR}/tools/gpu_run.sh)
+set_tests_properties(cuda_gpu_run_sees PROPERTIES TIMEOUT 240
+  LABELS "cuda;nightly")

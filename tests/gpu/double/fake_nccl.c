@@ -1,0 +1,489 @@
+/* Communicators and groups of the double of NCCL; what meets is in
+ * fake_nccl_meet.c. */
+#include "tests/gpu/double/fake_nccl_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_VERSION = 22809, MOST_POLLS = 3, LEAST_CONFIG = 48 };
+#define MAGIC 0xcafebeefu
+
+static struct {
+    int version;
+    bool is_shared;
+    uint64_t n_ids;
+    fake_clique *cliques;
+    fake_comm *comms;
+    char fault[160];
+    int64_t n_aborted;
+} state = {.version = DEFAULT_VERSION};
+
+static _Thread_local int depth; /* of groups */
+static _Thread_local fake_post *group;
+static _Thread_local void *group_stream;
+
+/* ---- what tests tell and ask -------------------------------------------- */
+
+void fake_nccl_set_version(int version)
+{
+    state.version = version;
+}
+
+void fake_nccl_share_devices(void)
+{
+    state.is_shared = true;
+}
+
+void fake_nccl_break(int device, int code)
+{
+    for (fake_comm *comm = state.comms; comm; comm = comm->next)
+        if (comm->device == device)
+            comm->broken = code;
+}
+
+const char *fake_nccl_fault(void)
+{
+    return state.fault[0] ? state.fault : NULL;
+}
+
+int fake_nccl_wrong(const char *what)
+{
+    if (!state.fault[0])
+        snprintf(state.fault, sizeof state.fault, "%s", what);
+    return CZR_NCCL_INVALID_USAGE;
+}
+
+int64_t fake_nccl_comms(void)
+{
+    int64_t n = 0;
+
+    for (fake_comm *comm = state.comms; comm; comm = comm->next) {
+        n += comm->is_alive;
+        if (!comm->is_alive && comm->pending) {
+            fake_post_drop(comm->pending);
+            comm->pending = NULL;
+        }
+    }
+    return n;
+}
+
+int64_t fake_nccl_aborted(void)
+{
+    return state.n_aborted;
+}
+
+void fake_nccl_reset(void)
+{
+    while (state.comms) {
+        fake_comm *comm = state.comms;
+        state.comms = comm->next;
+        free(comm);
+    }
+    while (state.cliques) {
+        fake_clique *clique = state.cliques;
+        state.cliques = clique->next;
+        free(clique);
+    }
+    memset(&state, 0, sizeof state);
+    state.version = DEFAULT_VERSION;
+}
+
+/* ---- communicators ------------------------------------------------------ */
+
+static fake_clique *new_clique(uint64_t id, int size)
+{
+    fake_clique *clique = calloc(1, sizeof *clique);
+
+    if (!clique)
+        abort();
+    clique->id = id;
+    clique->size = size;
+    clique->next = state.cliques;
+    state.cliques = clique;
+    return clique;
+}
+
+static fake_clique *find_clique(uint64_t id, int size)
+{
+    for (fake_clique *c = state.cliques; c; c = c->next)
+        if (c->id == id)
+            return c;
+    return new_clique(id, size);
+}
+
+static fake_comm *new_comm(int device)
+{
+    fake_comm *comm = calloc(1, sizeof *comm);
+
+    if (!comm)
+        abort();
+    comm->mark = FAKE_COMM_MARK;
+    comm->is_alive = true;
+    comm->device = device;
+    comm->polls = (int)fake_draw(MOST_POLLS);
+    comm->next = state.comms;
+    state.comms = comm;
+    return comm;
+}
+
+static bool is_comm(const fake_comm *comm)
+{
+    return comm && comm->mark == FAKE_COMM_MARK && comm->is_alive;
+}
+
+static bool shares_device(const fake_clique *clique)
+{
+    for (int a = 0; a < clique->size; a++)
+        for (int b = 0; b < a; b++)
+            if (clique->members[a]->device == clique->members[b]->device)
+                return true;
+    return false;
+}
+
+static void enter_clique(fake_comm *comm, fake_clique *clique, int rank)
+{
+    comm->clique = clique;
+    comm->rank = rank;
+    if (clique->members[rank])
+        fake_nccl_wrong("two ranks of one number");
+    clique->members[rank] = comm;
+    if (++clique->n_members == clique->size && !state.is_shared &&
+        shares_device(clique))
+        for (int i = 0; i < clique->size; i++)
+            clique->members[i]->broken = CZR_NCCL_INVALID_USAGE;
+}
+
+static int check_config(const czr_nccl_config *config)
+{
+    if (!config || config->size < LEAST_CONFIG || config->magic != MAGIC ||
+        config->version < CZR_NCCL_VERSION || config->blocking != 0)
+        return CZR_NCCL_INVALID_ARGUMENT;
+    return CZR_NCCL_SUCCESS;
+}
+
+int ncclGetVersion(int *version)
+{
+    const int code = fake_enter("ncclGetVersion");
+
+    if (code && code != CZR_CUDA_NOT_INITIALIZED)
+        return code;
+    *version = state.version;
+    return CZR_NCCL_SUCCESS;
+}
+
+const char *ncclGetErrorString(int code)
+{
+    static _Thread_local char sentence[48];
+
+    snprintf(sentence, sizeof sentence, "sentence of NCCL for %d", code);
+    return sentence;
+}
+
+int ncclGetUniqueId(czr_nccl_id *id)
+{
+    const int code = fake_enter("ncclGetUniqueId");
+
+    if (code)
+        return code;
+    memset(id, 0, sizeof *id);
+    state.n_ids++;
+    memcpy(id->bytes, &state.n_ids, sizeof state.n_ids);
+    return CZR_NCCL_SUCCESS;
+}
+
+int ncclCommInitRankConfig(void **out, int size, czr_nccl_id id, int rank,
+                           czr_nccl_config *config)
+{
+    uint64_t number;
+
+    int code = fake_enter_context("ncclCommInitRankConfig");
+    if (code == 0)
+        code = check_config(config);
+    memcpy(&number, id.bytes, sizeof number);
+    if (code)
+        return code;
+    if (size < 1 || size > FAKE_MAX_RANKS || rank < 0 || rank >= size ||
+        !number || number > state.n_ids)
+        return CZR_NCCL_INVALID_ARGUMENT;
+    fake_clique *clique = find_clique(number, size);
+    if (clique->size != size)
+        return CZR_NCCL_INVALID_ARGUMENT;
+    fake_comm *comm = new_comm(fake_device());
+    enter_clique(comm, clique, rank);
+    *out = comm;
+    return CZR_NCCL_IN_PROGRESS;
+}
+
+/* How many of a color have a smaller key, and how many there are. */
+static int count_color(const fake_clique *parent, const fake_comm *mine,
+                       int split, int *size)
+{
+    int rank = 0;
+
+    *size = 0;
+    for (int i = 0; i < parent->size; i++) {
+        const fake_comm *other = parent->members[i];
+        if (other->colors[split] != mine->colors[split])
+            continue;
+        ++*size;
+        rank += other->keys[split] < mine->keys[split];
+    }
+    return rank;
+}
+
+/* When all have called for it, each gets its child. */
+static void finish_split(fake_clique *parent, int split)
+{
+    for (int i = 0; i < parent->size; i++)
+        if (parent->members[i]->n_splits <= split ||
+            !parent->members[i]->is_alive)
+            return;
+    for (int i = 0; i < parent->size; i++) {
+        fake_comm *mine = parent->members[i];
+        int size;
+        const int rank = count_color(parent, mine, split, &size);
+        const uint64_t id = (parent->id + 1) * FAKE_MAX_SPLITS * 1000 +
+                            (uint64_t)split * 1000 +
+                            (uint64_t)mine->colors[split];
+        fake_comm *child = new_comm(mine->device);
+        enter_clique(child, find_clique(id, size), rank);
+        *mine->child = child;
+        mine->is_splitting = false;
+    }
+}
+
+static bool is_settled(const fake_comm *comm)
+{
+    return !comm->is_splitting && !comm->pending && comm->polls == 0 &&
+           comm->clique->n_members == comm->clique->size;
+}
+
+static int check_comm(const fake_comm *comm)
+{
+    if (!is_comm(comm))
+        return fake_nccl_wrong("a communicator that is none, or is closed");
+    if (comm->broken)
+        return comm->broken;
+    return is_settled(comm) ? CZR_NCCL_SUCCESS
+                            : fake_nccl_wrong("a call before the last is over");
+}
+
+int ncclCommSplit(void *given, int color, int key, void **out,
+                  czr_nccl_config *config)
+{
+    fake_comm *comm = given;
+
+    int code = fake_enter_context("ncclCommSplit");
+    if (code == 0)
+        code = check_comm(comm);
+    if (code == 0)
+        code = check_config(config);
+    if (code)
+        return code;
+    if (comm->n_splits == FAKE_MAX_SPLITS || color < 0)
+        return CZR_NCCL_INVALID_ARGUMENT;
+    comm->colors[comm->n_splits] = color;
+    comm->keys[comm->n_splits] = key;
+    comm->child = (fake_comm **)out;
+    comm->is_splitting = true;
+    finish_split(comm->clique, comm->n_splits++);
+    return CZR_NCCL_IN_PROGRESS;
+}
+
+int ncclCommCount(void *given, int *size)
+{
+    const fake_comm *comm = given;
+
+    const int code = fake_enter("ncclCommCount");
+    if (code)
+        return code;
+    if (!is_comm(comm))
+        return CZR_NCCL_INVALID_ARGUMENT;
+    *size = comm->clique->size;
+    return CZR_NCCL_SUCCESS;
+}
+
+int ncclCommUserRank(void *given, int *rank)
+{
+    const fake_comm *comm = given;
+
+    const int code = fake_enter("ncclCommUserRank");
+    if (code)
+        return code;
+    if (!is_comm(comm))
+        return CZR_NCCL_INVALID_ARGUMENT;
+    *rank = comm->rank;
+    return CZR_NCCL_SUCCESS;
+}
+
+/* Another thread may ask at any time, but nothing goes on then. */
+int ncclCommGetAsyncError(void *given, int *code)
+{
+    fake_comm *comm = given;
+
+    if (!is_comm(comm))
+        return fake_nccl_wrong("the state of a communicator that is closed");
+    *code = CZR_NCCL_SUCCESS;
+    if (comm->broken) {
+        *code = comm->broken;
+        return CZR_NCCL_SUCCESS;
+    }
+    if (!fake_has_turn() || is_settled(comm))
+        return CZR_NCCL_SUCCESS;
+    *code = CZR_NCCL_IN_PROGRESS;
+    if (comm->polls > 0)
+        comm->polls--;
+    else if (comm->pending)
+        fake_post_push(comm);
+    fake_yield();
+    return CZR_NCCL_SUCCESS;
+}
+
+int ncclCommFinalize(void *given)
+{
+    fake_comm *comm = given;
+
+    int code = fake_enter_context("ncclCommFinalize");
+    if (code == 0)
+        code = check_comm(comm);
+    if (code)
+        return code;
+    if (fake_is_posted(comm))
+        return fake_nccl_wrong("a communicator is closed in use");
+    comm->polls = (int)fake_draw(MOST_POLLS);
+    return comm->polls ? CZR_NCCL_IN_PROGRESS : CZR_NCCL_SUCCESS;
+}
+
+int ncclCommDestroy(void *given)
+{
+    fake_comm *comm = given;
+    const int code = fake_enter_context("ncclCommDestroy");
+
+    if (!is_comm(comm))
+        return fake_nccl_wrong("a communicator is closed twice");
+    comm->is_alive = false;
+    return code;
+}
+
+/* By any thread. */
+int ncclCommAbort(void *given)
+{
+    fake_comm *comm = given;
+
+    if (!is_comm(comm))
+        return fake_nccl_wrong("a communicator that is closed is aborted");
+    comm->broken = CZR_NCCL_INTERNAL_ERROR;
+    comm->is_alive = false;
+    state.n_aborted++;
+    return CZR_NCCL_SUCCESS;
+}
+
+/* ---- groups ------------------------------------------------------------- */
+
+/* What came of a call on a communicator: it may be over only later. */
+static int put_off(fake_comm *comm, fake_post *post, void *stream)
+{
+    comm->pending = post;
+    comm->pending_stream = stream;
+    comm->polls = (int)fake_draw(MOST_POLLS);
+    if (comm->polls)
+        return CZR_NCCL_IN_PROGRESS;
+    return fake_post_push(comm);
+}
+
+static int add(const char *symbol, void *given, void *stream, fake_op op)
+{
+    fake_comm *comm = given;
+    const bool is_new = !group || depth == 0;
+
+    int code = fake_enter_context(symbol);
+    if (code == 0 && is_new)
+        code = check_comm(comm);
+    if (code)
+        return code;
+    if (!fake_is(stream, STREAM) || op.peer >= comm->clique->size)
+        return CZR_NCCL_INVALID_ARGUMENT;
+    if (!is_new && (group->comm != comm || group_stream != stream))
+        return fake_nccl_wrong("a group of several communicators or streams");
+    if (is_new)
+        group = fake_post_make(comm);
+    group_stream = stream;
+    fake_post_add(group, op);
+    if (depth > 0)
+        return CZR_NCCL_SUCCESS;
+    fake_post *post = group;
+    group = NULL;
+    return put_off(comm, post, stream);
+}
+
+int ncclGroupStart(void)
+{
+    const int code = fake_enter_context("ncclGroupStart");
+
+    if (!code)
+        depth++;
+    return code;
+}
+
+/* Ends the group, also where it fails. */
+int ncclGroupEnd(void)
+{
+    const int code = fake_enter_context("ncclGroupEnd");
+    fake_post *post = group;
+
+    if (depth == 0)
+        return fake_nccl_wrong("the end of a group that has not begun");
+    if (--depth > 0)
+        return code;
+    group = NULL;
+    if (!post)
+        return code;
+    if (!code)
+        return put_off(post->comm, post, group_stream);
+    fake_post_drop(post);
+    return code;
+}
+
+int ncclSend(const void *from, size_t n, int type, int peer, void *comm,
+             void *stream)
+{
+    return add(
+        "ncclSend", comm, stream,
+        (fake_op){FAKE_SEND, czr_address_of(from), 0, n, type, peer, 0, false});
+}
+
+int ncclRecv(void *to, size_t n, int type, int peer, void *comm, void *stream)
+{
+    return add("ncclRecv", comm, stream,
+               (fake_op){FAKE_RECEIVE, 0, czr_address_of(to), n, type, peer, 0,
+                         false});
+}
+
+int ncclAllGather(const void *from, void *to, size_t n, int type, void *comm,
+                  void *stream)
+{
+    return add("ncclAllGather", comm, stream,
+               (fake_op){FAKE_ALL_GATHER, czr_address_of(from),
+                         czr_address_of(to), n, type, -1, 0, false});
+}
+
+int ncclReduceScatter(const void *from, void *to, size_t n, int type, int how,
+                      void *comm, void *stream)
+{
+    if (how != CZR_NCCL_SUM)
+        return CZR_NCCL_INVALID_ARGUMENT;
+    return add("ncclReduceScatter", comm, stream,
+               (fake_op){FAKE_REDUCE_SCATTER, czr_address_of(from),
+                         czr_address_of(to), n, type, -1, 0, false});
+}
+
+int ncclAllReduce(const void *from, void *to, size_t n, int type, int how,
+                  void *comm, void *stream)
+{
+    if (how != CZR_NCCL_SUM)
+        return CZR_NCCL_INVALID_ARGUMENT;
+    return add("ncclAllReduce", comm, stream,
+               (fake_op){FAKE_ALL_REDUCE, czr_address_of(from),
+                         czr_address_of(to), n, type, -1, 0, false});
+}

@@ -1,0 +1,229 @@
+#!/usr/bin/python3
+"""Plants bugs in what drives CUDA, one at a time, and runs its tests on the
+driver's double: each must be noticed, and the sources as they are must pass.
+
+mutants.py CC SOURCE_FOLDER [--few]"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+RUNTIME = ("base/status.c", "base/memory.c", "program/program.c", "program/home.c", "device/host.c",
+           "device/late.c", "base/box.c", "base/band.c", "math/norm.c", "world/sum.c",
+           "math/product_finish.c")
+DRIVEN = ("driver/driver.c", "driver/context.c", "driver/module.c", "driver/graph.c", "exec/queue.c",
+          "collect/box.c", "exec/device.c", "driver/dynamic.c", "driver/nvrtc.c", "collect/pack.c")
+HELPERS = ("deferred.c", "host_collect.c", "host_judge.c")
+TESTS = ("driver", "context", "queue", "graph", "device", "box")
+FLAGS = ("-std=c17", "-O1", "-g", "-w", "-D_POSIX_C_SOURCE=200809L")
+
+# name, test, file, what stands there, what the mutant has
+MUTANTS = [
+    ("old drivers are taken", "driver", "driver/driver.c",
+     "driver->version >= CZR_DRIVER_VERSION", "driver->version"),
+    ("missing functions are taken", "driver", "driver/dynamic.c",
+     "        if (!found)\n            return symbols[i].name;",
+     "        if (!found)\n            continue;"),
+    ("another driver's libraries are no missing device", "driver", "driver/driver.c",
+     "{CZR_CUDA_SYSTEM_DRIVER_MISMATCH, CZR_ERR_NO_DEVICE},", ""),
+    ("any device is taken", "driver", "driver/context.c",
+     "ordinal < 0 || ordinal >= n", "false"),
+    ("memory is not given back", "context", "driver/context.c",
+     "context->driver->memory_free(address)", "0"),
+    ("pinned memory is not given back", "context", "driver/context.c",
+     "context->driver->pinned_free(memory)", "0"),
+    ("the context is not given back", "context", "driver/context.c",
+     "context->driver->primary_release(context->device);", ""),
+    ("streams are not given back", "context", "driver/context.c",
+     "context->driver->stream_destroy(stream)", "0"),
+    ("later failures hide the first", "context", "driver/context.c",
+     "    if (context->status != CZR_OK)\n        return status;", ""),
+    ("streams do not wait", "context", "driver/context.c",
+     "context->driver->stream_wait(stream, event, 0)", "0"),
+    ("the caller does not wait", "context", "driver/context.c",
+     "code != CZR_CUDA_NOT_READY || passed >= deadline_ms", "true"),
+    ("clusters are not asked for", "context", "driver/module.c",
+     "config.n_attributes = 1;", ""),
+    ("shared memory is not asked for", "context", "driver/module.c",
+     "bytes <= SHARED_UNASKED - fixed", "true"),
+    ("a kernel's own shared memory is forgotten", "context", "driver/module.c",
+     "bytes > context->shared_bytes - fixed", "bytes > context->shared_bytes"),
+    ("machine code is not given back", "context", "driver/module.c",
+     "module->context->driver->library_unload(module->library)", "0"),
+    ("captured graphs are not given back", "context", "driver/graph.c",
+     "driver->graph_destroy(graph)", "0"),
+    ("graphs are not given back", "graph", "driver/graph.c",
+     "graph->context->driver->graph_exec_destroy(graph->exec)", "0"),
+    ("waits are dropped", "queue", "exec/queue.c",
+     "            wait_for(queue, queue->streams[row->stream], "
+     "queue->events[first]);", "CZR_OK;"),
+    ("operations that never came are waited for", "queue", "exec/queue.c",
+     "!queue->has_come[first] || ", ""),
+    ("one wait stands for all of a stream", "queue", "exec/queue.c",
+     "+ source] >= first)", "+ source] >= 0)"),
+    ("a later wait covers though its operation never came", "queue",
+     "exec/queue.c", " &&\n            queue->has_come[row->waits[i]])", ")"),
+    ("events are not recorded", "queue", "exec/queue.c",
+     "        queue->events[op]\n            ? record(",
+     "        false\n            ? record("),
+    ("an event behind each that is waited for", "queue", "exec/queue.c",
+     "if (ops[ops[op].waits[i]].stream != ops[op].stream)", "if (true)"),
+    ("waits of the last list count", "queue", "exec/queue.c",
+     "        queue->waited[i] = NONE;", "        ;"),
+    ("operations of the last list count", "queue", "exec/queue.c",
+     "        memset(queue->has_come, 0,\n", "        memset(queue->has_come, 1,\n"),
+    ("a join leaves a stream out", "queue", "exec/queue.c",
+     "            status = wait_for(queue, stream, queue->arrivals[i]);",
+     "            status = CZR_OK;"),
+    ("a fork leaves a stream out", "queue", "exec/queue.c",
+     "status = wait_for(queue, queue->streams[i], queue->start);", ";"),
+    ("a finish leaves streams out", "queue", "exec/queue.c",
+     "        status = czr_context_synchronize(queue->context, "
+     "queue->streams[i],\n                                         deadline_ms);",
+     "        status = i ? CZR_OK : czr_context_synchronize(queue->context, "
+     "queue->streams[i], deadline_ms);"),
+    ("nothing orders a list behind a join", "queue", "exec/queue.c",
+     "    queue->is_joined = true;", ""),
+    ("a join leaves a stream out of a graph", "graph", "exec/queue.c",
+     "            status = wait_for(queue, stream, queue->arrivals[i]);",
+     "            status = CZR_OK;"),
+    ("copies of an operation run elsewhere", "device", "exec/device.c",
+     "czr_address_of(from), bytes, stream_of(device)",
+     "czr_address_of(from), bytes, device->outside"),
+    ("the 57th box is not put", "box", "collect/box.c",
+     "    if (boxes->n == CZR_PACK_MOVES)\n        czr_boxes_put(boxes);",
+     "    if (boxes->n == CZR_PACK_MOVES)\n        boxes->n = 0;"),
+    ("boxes are put twice", "box", "collect/box.c", "    boxes->n = 0;", ""),
+    ("a launch that failed is forgotten", "box", "collect/box.c",
+     "boxes->status == CZR_OK && boxes->n > 0", "boxes->n > 0"),
+    ("a box in one piece at one end is copied", "box", "collect/box.c",
+     "(is_flat(to) && is_flat(from))", "(is_flat(to) || is_flat(from))"),
+    ("runs are read one behind the other", "box", "collect/box.c",
+     "(uint64_t)from->stride_bytes}", "(uint64_t)from->row_bytes}"),
+    ("few runs have a kernel", "box", "collect/box.c",
+     "to->n_rows <= FEW_RUNS ||", ""),
+    ("elements are wider than addresses allow", "box", "collect/pack.c",
+     "row_bytes | from.address | to.address | strides",
+     "row_bytes | from.address | strides"),
+    ("memory is as it was", "device", "exec/device.c",
+     "czr_context_fill(device->context, address, 0,",
+     "czr_context_fill(device->context, address, 1,"),
+    ("what is outside is not waited for", "device", "exec/device.c",
+     "status == CZR_OK && !device->current", "false"),
+    ("memory goes before what uses it is done", "device", "exec/device.c",
+     "    czr_queue_drain(device->queue);\n", ""),
+    ("stages without a kernel are left out", "device", "exec/device.c",
+     "CZR_CUDA_NOT_FOUND,\n"
+     "                                          \"a stage without",
+     "CZR_CUDA_SUCCESS,\n"
+     "                                          \"a stage without"),
+    ("a failed operation does not end", "device", "exec/device.c",
+     "    const czr_status ended = czr_device_cuda_end(base, op);\n"
+     "    return status != CZR_OK ? status : ended;",
+     "    return status != CZR_OK ? status : czr_device_cuda_end(base, op);"),
+    ("the first operation that is complete is named", "device", "exec/queue.c",
+     "                CZR_CUDA_NOT_READY)\n            return op;",
+     "                CZR_CUDA_SUCCESS)\n            return op;"),
+    ("operations that nobody waits for are not watched", "device", "exec/queue.c",
+     "if (queue->options.is_watched)\n", "if (false)\n"),
+    ("a stream that hangs is waited for", "device", "exec/queue.c",
+     "if (is_sound && status == CZR_ERR_TIMEOUT)", "if (false)"),
+]
+FEW = ("waits are dropped", "captured graphs are not given back",
+       "memory goes before what uses it is done")
+
+
+def file_of_tests(source, name):
+    """Where a file of tests/gpu stands."""
+    found, = pathlib.Path(source, "tests/gpu").rglob(name)
+    return found
+
+
+class Bench:
+    """Compiles in a folder of its own."""
+
+    def __init__(self, cc, source, folder):
+        self.cc, self.source, self.folder = cc, source, folder
+        self.fake = f"{folder}/libfake_cuda.so"
+        self.flags = [*FLAGS, f"-I{source}", f"-I{source}/runtime"]
+        self.run(*self.files("tests/gpu/double", self.fakes()), "-shared",
+                 "-fPIC", "-Wl,-Bsymbolic", "-o", self.fake)
+        self.objects = {name: self.compile(f"{source}/runtime/{name}", name)
+                        for name in RUNTIME}
+        self.objects.update(
+            (name, self.compile(f"{source}/runtime/cuda/{name}", name))
+            for name in DRIVEN)
+        self.objects.update(
+            (name, self.compile(file_of_tests(source, name), name))
+            for name in HELPERS)
+        self.tests = {
+            name: self.compile(file_of_tests(source, f"{name}_test.c"),
+                               f"{name}_test.c") for name in TESTS}
+
+    def run(self, *words):
+        subprocess.run([self.cc, *self.flags, *words], check=True)
+
+    def files(self, folder, names):
+        return [f"{self.source}/{folder}/{name}" for name in names]
+
+    def fakes(self):
+        names = os.listdir(f"{self.source}/tests/gpu/double")
+        return sorted(name for name in names
+                      if name.startswith("fake_") and name.endswith(".c"))
+
+    def compile(self, path, name):
+        out = f"{self.folder}/{name.replace('/', '_')}.o"
+        self.run(f'-DFAKE_PATH="{self.fake}"', "-c", path, "-o", out)
+        return out
+
+    def status_of(self, test, objects):
+        """Of one test linked with these, and its first complaint."""
+        program = f"{self.folder}/{test}"
+        self.run(self.tests[test], *objects.values(), self.fake,
+                 f"-Wl,-rpath,{self.folder}", "-lcmocka", "-ldl", "-lm",
+                 "-pthread", "-o", program)
+        try:
+            run = subprocess.run([program], cwd=self.folder, timeout=60,
+                                 capture_output=True, text=True, check=False)
+        except subprocess.TimeoutExpired:
+            return 1, "it does not end"
+        said = [line for line in (run.stdout + run.stderr).split("\n")
+                if "FAILED" in line or "ERROR" in line]
+        return run.returncode, said[0] if said else f"status {run.returncode}"
+
+    def mutant(self, file, old, new):
+        """The objects with one of them changed; None: it has no such place."""
+        with open(f"{self.source}/runtime/cuda/{file}", encoding="utf-8") as f:
+            text = f.read()
+        if text.count(old) != 1:
+            return None
+        path = f"{self.folder}/mutant_{os.path.basename(file)}"
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text.replace(old, new))
+        return {**self.objects, file: self.compile(path, f"mutant_{os.path.basename(file)}")}
+
+
+def main():
+    cc, source = sys.argv[1:3]
+    wanted = [m for m in MUTANTS if "--few" not in sys.argv or m[0] in FEW]
+    missed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(cc, source, folder)
+        for test in TESTS:
+            status, said = bench.status_of(test, bench.objects)
+            if status:
+                sys.exit(f"{test}: the sources as they are fail: {said}")
+        for name, test, file, old, new in wanted:
+            objects = bench.mutant(file, old, new)
+            if not objects:
+                sys.exit(f"{name}: {file} does not have once: {old}")
+            status, said = bench.status_of(test, objects)
+            missed += status == 0
+            print(f"{name}: {said.strip() if status else 'NOT NOTICED'}")
+    print(f"{len(wanted) - missed} of {len(wanted)} noticed")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

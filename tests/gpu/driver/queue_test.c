@@ -1,0 +1,366 @@
+/* The queue on drawn lists: what its calls order is exactly what streams and
+ * waits say, by a brute-force closure of both; and on the double, whatever
+ * order that runs things in, the bits are those of list order.
+ *
+ * queue_test [SEED [LISTS]]; queue_test gpu NVRTC...: the bits alone, on the
+ * machine's own driver; queue_test text NVRTC...: whether the kernel for that
+ * compiles.  Exit status 77 where one of them is not there: skipped. */
+#include "tests/gpu/driver/lists.h"
+
+enum { MAX_ENTRIES = 512, ORDERS = 8, TRIES = 400, SAMPLES = 200 };
+
+static uint64_t seed = 20261123;
+static int n_lists = 300;
+
+/* ---- happens-before ----------------------------------------------------- */
+
+typedef struct relation {
+    int64_t n;
+    bool before[MAX_ENTRIES][MAX_ENTRIES]; /* of entries of the log */
+} relation;
+
+/* The record that a wait means: the event's last; -1: none in the log. */
+static int64_t find_record(const fake_entry *log, int64_t wait)
+{
+    for (int64_t i = wait - 1; i >= 0; i--)
+        if (log[i].kind == FAKE_RECORD && log[i].event == log[wait].event)
+            return i;
+    return -1;
+}
+
+static void relate(relation *r)
+{
+    const fake_entry *log = fake_log(&r->n);
+
+    assert_true(r->n <= MAX_ENTRIES);
+    for (int64_t b = 0; b < r->n; b++) {
+        const int64_t record =
+            log[b].kind == FAKE_WAIT ? find_record(log, b) : -1;
+        assert_true(log[b].kind != FAKE_WAIT || record >= 0);
+        for (int64_t a = b - 1; a >= 0; a--) {
+            r->before[a][b] = log[a].stream == log[b].stream || a == record;
+            for (int64_t c = a + 1; c < b && !r->before[a][b]; c++)
+                r->before[a][b] = r->before[a][c] && r->before[c][b];
+        }
+    }
+}
+
+/* Launches of operations are ordered as the list says, all of them behind -1
+ * and before -2. */
+static void compare_orders(const drawn_list *list, const relation *r)
+{
+    int64_t n;
+    const fake_entry *log = fake_log(&n);
+
+    for (int64_t b = 0; b < n; b++)
+        for (int64_t a = 0; a < b; a++) {
+            if (log[a].kind != FAKE_LAUNCH || log[b].kind != FAKE_LAUNCH)
+                continue;
+            const int64_t x = log[a].tag, y = log[b].tag;
+            const bool wanted = x < 0 || y < 0 || list->before[x][y];
+            if (r->before[a][b] != wanted)
+                fail_msg("operation %d is %sordered before %d", (int)x,
+                         wanted ? "not " : "", (int)y);
+        }
+}
+
+/* Operations that come and that another stream has a wait for, of any that may
+ * come: a wait is known when the queue is opened, a skip is not. */
+static int64_t count_awaited(const drawn_list *list)
+{
+    int64_t n = 0;
+
+    for (int a = 0; a < list->program.n_ops; a++) {
+        bool is_awaited = false;
+        for (int b = a + 1; b < list->program.n_ops; b++)
+            is_awaited |= drawn_waits(list, b, a) &&
+                          list->ops[a].stream != list->ops[b].stream;
+        n += is_awaited && !list->is_skipped[a];
+    }
+    return n;
+}
+
+static void orders_what_the_list_says(void **state)
+{
+    static drawn_list list;
+    static relation orders;
+    uint64_t random = seed;
+    queue_bench q;
+
+    (void)state;
+    printf("seed %llu\n", (unsigned long long)seed);
+    for (int i = 0; i < n_lists; i++) {
+        drawn_make(&list, &random);
+        lists_open(&q, &list, random, 50);
+        for (int turn = 0; turn < 2; turn++) {
+            const czr_queue_counters before = czr_queue_count(q.queue);
+            fake_clear_log();
+            lists_put(&q);
+            const czr_queue_counters after = czr_queue_count(q.queue);
+            relate(&orders);
+            compare_orders(&list, &orders);
+            assert_int_equal(after.records - before.records,
+                             count_awaited(&list));
+            assert_int_equal(czr_queue_finish(q.queue, 0), CZR_OK);
+        }
+        assert_true(czr_queue_count(q.queue).host_ns > 0 ||
+                    czr_queue_count(q.queue).operations == 0);
+        lists_close(&q, CZR_OK);
+    }
+}
+
+static void orders_lists_behind_and_before_others(void **state)
+{
+    static drawn_list list;
+    static relation orders;
+    uint64_t random = seed + 1;
+    queue_bench q;
+
+    (void)state;
+    for (int i = 0; i < n_lists; i++) {
+        drawn_make(&list, &random);
+        lists_open(&q, &list, random, 50);
+        for (int turn = 0; turn < 3; turn++) {
+            /* On a stream of the caller's, then on one of the queue's. */
+            void *stream =
+                turn == 1 ? czr_queue_stream(q.queue, 0) : q.user_stream;
+            fake_clear_log();
+            lists_launch(&q, -1, stream);
+            assert_int_equal(czr_queue_fork(q.queue, stream), CZR_OK);
+            lists_put(&q);
+            assert_int_equal(czr_queue_join(q.queue, stream), CZR_OK);
+            lists_launch(&q, -2, stream);
+            relate(&orders);
+            compare_orders(&list, &orders);
+            assert_int_equal(
+                czr_context_synchronize(q.bench.context, stream, 0), CZR_OK);
+        }
+        lists_close(&q, CZR_OK);
+    }
+}
+
+/* ---- data --------------------------------------------------------------- */
+
+/* Two lists one after the other, in one order; what the cells are then. */
+static void run_lists(queue_bench *q, uint64_t *out)
+{
+    void *first = czr_queue_stream(q->queue, 0);
+
+    lists_first_cells(q->host);
+    lists_copy(q, false, first);
+    assert_int_equal(czr_queue_fork(q->queue, first), CZR_OK);
+    lists_put(q);
+    assert_int_equal(czr_queue_finish(q->queue, 0), CZR_OK);
+    lists_put(q);
+    assert_int_equal(czr_queue_join(q->queue, first), CZR_OK);
+    lists_copy(q, true, first);
+    assert_int_equal(czr_context_synchronize(q->bench.context, first, 0),
+                     CZR_OK);
+    memcpy(out, q->host, LISTS_BYTES);
+}
+
+static bool runs_alike(drawn_list *list, const drawn_list *meant,
+                       uint64_t order, int eagerness)
+{
+    uint64_t expected[DRAWN_CELLS], got[DRAWN_CELLS];
+    queue_bench q;
+
+    lists_first_cells(expected);
+    drawn_run(meant, expected);
+    drawn_run(meant, expected);
+    lists_open(&q, list, order, eagerness);
+    run_lists(&q, got);
+    lists_close(&q, CZR_OK);
+    return !memcmp(expected, got, sizeof got);
+}
+
+static void has_the_bits_of_list_order_in_every_order(void **state)
+{
+    static drawn_list list;
+    uint64_t random = seed + 2;
+
+    (void)state;
+    for (int i = 0; i < n_lists; i++) {
+        drawn_make(&list, &random);
+        for (uint64_t order = 1; order <= ORDERS; order++)
+            assert_true(runs_alike(&list, &list, order * 1000 + (uint64_t)i,
+                                   (int)(order % 3) * 45));
+    }
+}
+
+/* The list without wait `i` of `op`; whether two that meet are unordered then.
+ */
+static bool drop_wait(const drawn_list *list, int op, int i, drawn_list *out)
+{
+    *out = *list;
+    for (int k = 0; k < list->program.n_ops; k++)
+        out->ops[k].waits = out->waits[k];
+    out->program.ops = out->ops;
+    out->waits[op][i] = out->waits[op][--out->ops[op].n_waits];
+    drawn_close(out);
+    for (int a = 0; a < op; a++)
+        if (drawn_conflict(out, a, op) && !out->before[a][op])
+            return true;
+    return false;
+}
+
+static bool is_noticed(drawn_list *list, const drawn_list *meant)
+{
+    for (uint64_t order = 1; order <= TRIES; order++)
+        if (!runs_alike(list, meant, order, (int)(order % 3) * 30))
+            return true;
+    return false;
+}
+
+/* Whether all that comes before an operation, and itself, is to be done. */
+static bool is_ready(const drawn_list *list, const bool *is_done, int op)
+{
+    for (int a = 0; a < op; a++)
+        if (list->before[a][op] && !is_done[a])
+            return false;
+    return !list->is_skipped[op] && !is_done[op];
+}
+
+/* The list in a drawn order among all that its waits permit, without the double
+ * and without the queue. */
+static void run_in_drawn_order(const drawn_list *list, uint64_t *cells,
+                               uint64_t *random)
+{
+    bool is_done[DRAWN_OPS] = {false};
+
+    for (;;) {
+        int drawn = -1;
+        uint32_t n = 0;
+        for (int op = 0; op < list->program.n_ops; op++)
+            if (is_ready(list, is_done, op) && !drawn_number(random, ++n))
+                drawn = op;
+        if (drawn < 0)
+            return;
+        is_done[drawn] = true;
+        cells[list->writes[drawn]] =
+            drawn_mix(cells[list->reads[drawn][0]],
+                      cells[list->reads[drawn][1]], (uint64_t)drawn);
+    }
+}
+
+/* Whether some order has other bits: nobody may read what comes too late. */
+static bool matters(const drawn_list *list, const drawn_list *meant,
+                    uint64_t *random)
+{
+    uint64_t expected[DRAWN_CELLS], got[DRAWN_CELLS];
+
+    lists_first_cells(expected);
+    drawn_run(meant, expected);
+    drawn_run(meant, expected);
+    for (int i = 0; i < SAMPLES; i++) {
+        lists_first_cells(got);
+        run_in_drawn_order(list, got, random);
+        run_in_drawn_order(list, got, random);
+        if (memcmp(expected, got, sizeof got) != 0)
+            return true;
+    }
+    return false;
+}
+
+static void notices_a_wait_that_is_dropped(void **state)
+{
+    static drawn_list list, broken;
+    uint64_t random = seed + 3;
+    int dropped = 0, harmful = 0;
+
+    (void)state;
+    while (dropped < 100) {
+        drawn_make(&list, &random);
+        const int op = (int)drawn_number(&random, (uint32_t)list.program.n_ops);
+        if (!list.ops[op].n_waits)
+            continue;
+        const int i =
+            (int)drawn_number(&random, (uint32_t)list.ops[op].n_waits);
+        if (!drop_wait(&list, op, i, &broken))
+            continue;
+        dropped++;
+        assert_false(matters(&list, &list, &random));
+        if (!matters(&broken, &list, &random))
+            continue;
+        harmful++;
+        assert_true(is_noticed(&broken, &list));
+    }
+    printf(
+        "%d waits dropped, %d of them change bits in some order, all noticed\n",
+        dropped, harmful);
+    assert_true(harmful > dropped / 2);
+}
+
+/* ---- misuse ------------------------------------------------------------- */
+
+static void refuses_what_is_out_of_turn(void **state)
+{
+    static drawn_list list;
+    uint64_t random = seed;
+    void *stream;
+    queue_bench q;
+
+    (void)state;
+    do
+        drawn_make(&list, &random);
+    while (list.program.n_ops < 2);
+    for (int fault = 0; fault < 3; fault++) {
+        lists_open(&q, &list, 1, 0);
+        if (fault == 0) /* another one has begun */
+            assert_int_equal(czr_queue_begin(q.queue, 0, &stream), CZR_OK);
+        if (fault == 1) /* joined, and not forked */
+            assert_int_equal(czr_queue_join(q.queue, q.user_stream), CZR_OK);
+        assert_int_equal(fault == 2 ? czr_queue_end(q.queue, 1)
+                                    : czr_queue_begin(q.queue, 1, &stream),
+                         CZR_ERR_STATE);
+        assert_int_equal(q.bench.context->status, CZR_ERR_STATE);
+        assert_non_null(strstr(q.bench.context->error, "operation 1: "));
+        q.bench.context->status = CZR_OK;
+        lists_close(&q, CZR_OK);
+    }
+}
+
+static int compile_text(int argc, char **argv)
+{
+    static const int architectures[] = {80, 90, 100};
+    czr_nvrtc *nvrtc = lists_open_nvrtc(argc - 2, argv + 2);
+    int status = 0;
+
+    if (!nvrtc)
+        return LISTS_SKIPPED;
+    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
+        void *code = lists_compile(nvrtc, architectures[i]);
+        status |= !code;
+        free(code);
+    }
+    czr_nvrtc_close(nvrtc);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(orders_what_the_list_says),
+        cmocka_unit_test(orders_lists_behind_and_before_others),
+        cmocka_unit_test(has_the_bits_of_list_order_in_every_order),
+        cmocka_unit_test(notices_a_wait_that_is_dropped),
+        cmocka_unit_test(refuses_what_is_out_of_turn),
+    };
+
+    const struct CMUnitTest on_gpu[] = {
+        cmocka_unit_test(has_the_bits_of_list_order_in_every_order),
+        cmocka_unit_test(refuses_what_is_out_of_turn),
+    };
+
+    if (argc > 1 && !strcmp(argv[1], "text"))
+        return compile_text(argc, argv);
+    if (argc > 1 && !strcmp(argv[1], "gpu"))
+        return lists_use_gpu(argc, argv)
+                   ? cmocka_run_group_tests(on_gpu, NULL, NULL)
+                   : LISTS_SKIPPED;
+    if (argc > 1)
+        seed = strtoull(argv[1], NULL, 10);
+    if (argc > 2)
+        n_lists = atoi(argv[2]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

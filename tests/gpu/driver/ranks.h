@@ -1,0 +1,81 @@
+/* Ranks as threads of one process, each with a GPU of the double's. */
+#ifndef TESTS_CUDA_RANKS_H
+#define TESTS_CUDA_RANKS_H
+
+#include "runtime/cuda/driver/context.h"
+#include "runtime/cuda/world/nccl.h"
+#include "tests/gpu/double/fake.h"
+#include "tests/gpu/double/fake_nccl.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { RANKS_MOST = 16 }; /* as many GPUs as the double has */
+
+typedef struct test_rank {
+    int rank, size, device;
+    const czr_driver *driver;
+    const czr_nccl *nccl;
+    czr_context *context; /* entered; NULL: none could be opened */
+    void (*body)(struct test_rank *self, void *user);
+    void *user;
+    czr_status status; /* what the body leaves here */
+    char message[CZR_DRIVER_MESSAGE];
+} test_rank;
+
+/* cmocka's assertions cannot leave a thread. */
+#define RANK_CHECK(condition)                                                  \
+    do {                                                                       \
+        if (!(condition)) {                                                    \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__,         \
+                    #condition);                                               \
+            abort();                                                           \
+        }                                                                      \
+    } while (0)
+
+static inline void *ranks_start(void *argument)
+{
+    test_rank *self = argument;
+
+    fake_begin_turn();
+    self->status = czr_context_open(self->driver, self->device, &self->context,
+                                    self->message);
+    if (self->status == CZR_OK)
+        self->body(self, self->user);
+    czr_context_close(self->context);
+    self->context = NULL;
+    fake_end_turn();
+    return NULL;
+}
+
+/* All of `size` ranks to their ends; ranks[i].device and the libraries are set.
+ */
+static inline void ranks_run(test_rank *ranks, int size,
+                             void (*body)(test_rank *, void *), void *user)
+{
+    pthread_t threads[RANKS_MOST];
+
+    for (int i = 0; i < size; i++) {
+        ranks[i].rank = i;
+        ranks[i].size = size;
+        ranks[i].body = body;
+        ranks[i].user = user;
+        RANK_CHECK(pthread_create(&threads[i], NULL, ranks_start, &ranks[i]) ==
+                   0);
+    }
+    for (int i = 0; i < size; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* The double as new, with as many GPUs as ranks, one each. */
+static inline void ranks_init(test_rank *ranks, int size, uint64_t seed,
+                              const czr_driver *driver, const czr_nccl *nccl)
+{
+    fake_reset(seed, (int)(seed % 3) * 40);
+    fake_set_devices(size);
+    for (int i = 0; i < size; i++)
+        ranks[i] = (test_rank){.device = i, .driver = driver, .nccl = nccl};
+}
+
+#endif

@@ -1,0 +1,98 @@
+#!/usr/bin/python3
+"""Plants bugs in the kernel of pack.cu and in its tables, one at a time: each must
+be noticed by tests/gpu/kernels/pack_test.cpp.
+
+pack_mutants.py CXX SOURCE_FOLDER [--few]"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+
+# name, file of runtime/cuda/kernels, what stands there, what the mutant has
+MUTANTS = [
+    ("a unit is of the move before it", "pack.cu", "moves[middle].first <= unit",
+     "moves[middle].first < unit"),
+    ("units count from the first move", "pack.cu", "u - m.first", "u"),
+    ("the last unit has no end", "pack.cu",
+     "if (e < end)\n            copy_element(", "copy_element("),
+    ("rows of the target are as far apart as those of the source", "pack.cu",
+     "(T *)(to + r * m.to_stride) + c", "(T *)(to + r * m.from_stride) + c"),
+    ("all elements are counted in 32 bits", "pack.cu",
+     "m.rows * m.columns < (u64)1 << 31", "true"),
+    ("a cast forgets rows", "pack.cu", "write_float(to + r * m.to_stride",
+     "write_float(to"),
+    ("a tile is read before all of it is there", "pack.cu",
+     "column + x);\n    __syncthreads();", "column + x);"),
+    ("a tile is overwritten while it is read", "pack.cu",
+     "tile[x][y]);\n    __syncthreads();", "tile[x][y]);"),
+    ("columns past the last are written", "pack.cu",
+     "if (column + y < m.columns && row + x < m.rows)",
+     "if (row + x < m.rows)"),
+    ("rows past the last are written", "pack.cu",
+     "if (column + y < m.columns && row + x < m.rows)",
+     "if (column + y < m.columns)"),
+    ("a transposed f32 is cut to a bf16", "pack.cu",
+     "((u16 *)p)[column] = czr_f32_to_bf16(float_of(bits));",
+     "((u16 *)p)[column] = (u16)(bits >> 16);"),
+    ("the table rounds units down", "pack.c",
+     "n / CZR_PACK_UNIT + (n % CZR_PACK_UNIT > 0)", "n / CZR_PACK_UNIT"),
+    ("tiles at the edge are left out", "pack.c",
+     "(m->columns / side + (m->columns % side > 0))",
+     "(m->columns / side)"),
+    ("elements are wider than strides allow", "pack.c",
+     "n_rows > 1 ? from.stride | to.stride : 0", "0"),
+    ("elements are wider than addresses allow", "pack.c",
+     "row_bytes | from.address | to.address | strides",
+     "row_bytes | from.address | strides"),
+    ("a cast of any size is taken", "pack.c",
+     "m->is_transposed <= 1 && is_float(a) && is_float(b)", "1"),
+]
+FEW = ("a tile is read before all of it is there",
+       "the table rounds units down")
+
+
+def build(cxx, source, folder):
+    table = f"{source}/runtime/cuda/collect/pack.c"
+    if pathlib.Path(f"{folder}/pack.c").exists():
+        table = f"{folder}/pack.c"
+    subprocess.run(["cc", "-O1", "-w", f"-I{source}", "-c", table, "-o",
+                    f"{folder}/pack.o"], check=True)
+    subprocess.run([cxx, "-std=c++17", "-O1", "-w", "-Wno-psabi", f"-I{folder}",
+                    f"-I{source}", f"-I{source}/runtime/cuda/kernels",
+                    f"{source}/tests/gpu/kernels/pack_test.cpp", f"{folder}/pack.o",
+                    "-o", f"{folder}/test"], check=True)
+    run = subprocess.run([f"{folder}/test", "100"], stdout=subprocess.DEVNULL,
+                         stderr=subprocess.PIPE, timeout=120, text=True)
+    return run.returncode, run.stderr.strip().split("\n")[-1]
+
+
+def try_mutant(cxx, source, mutant, build_and_run):
+    name, file, old, new = mutant
+    where = "kernels" if file.endswith(("cu", "cuh")) else "collect"
+    with open(f"{source}/runtime/cuda/{where}/{file}", encoding="utf-8") as opened:
+        text = opened.read()
+    if old not in text:
+        sys.exit(f"'{name}' no longer finds: {old}")
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/{file}", "w", encoding="utf-8") as opened:
+            opened.write(text.replace(old, new))
+        status, words = build_and_run(cxx, source, folder)
+    noticed = status in (1, 2)
+    print(f"{'noticed' if noticed else 'MISSED'}: {name}: {words}", flush=True)
+    return noticed
+
+
+def try_all(mutants, few, build_and_run):
+    """Exit status of a program with the arguments above: 0 where all are noticed.
+    build_and_run(CXX, SOURCE_FOLDER, FOLDER) takes files of FOLDER before others;
+    it gives the test's exit status and last words."""
+    cxx, source = sys.argv[1:3]
+    wanted = [m for m in mutants if "--few" not in sys.argv or m[0] in few]
+    n_noticed = sum(try_mutant(cxx, source, m, build_and_run) for m in wanted)
+    print(f"{n_noticed} of {len(wanted)} planted bugs noticed")
+    return 0 if wanted and n_noticed == len(wanted) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(try_all(MUTANTS, FEW, build))

@@ -1,0 +1,242 @@
+// runtime/cuda/kernels/pack.cu on the model of the device: drawn tables of moves,
+// beside plain loops.
+#include "tests/gpu/simt/block.hpp"
+// the models of global.cuh and atomics.cuh
+#include "tests/gpu/simt/elementwise.hpp"
+
+#include "tests/gpu/simt/atomics.hpp"
+
+#include "elementwise.cuh"
+#include "pack.cu"
+
+extern "C" {
+#include "runtime/cuda/collect/pack.h"
+}
+
+#include <cstddef>
+
+static_assert(sizeof(move) == sizeof(czr_move) &&
+                  offsetof(move, first) == offsetof(czr_move, first) &&
+                  offsetof(move, columns) == offsetof(czr_move, columns) &&
+                  offsetof(move, to_bytes) == offsetof(czr_move, to_bytes),
+              "moves are other structs for C and for the device");
+static_assert(int(CZR_PACK_THREADS) == THREADS && int(CZR_PACK_UNIT) == UNIT &&
+                  int(CZR_PACK_SIDE) == TILE_SIDE &&
+                  int(CZR_PACK_MOVES) == MOVES,
+              "units are others for C and for the device");
+static_assert(sizeof(move_table) + sizeof(int) + sizeof(u64) <= 4096,
+              "a launch has no room for its arguments");
+
+typedef std::vector<unsigned char> bytes;
+
+static u64 pick(u64 n)
+{
+    return simt::draw() % n;
+}
+
+struct table {
+    std::vector<czr_move> moves;
+    u64 from_size = 0, to_size = 0;
+};
+
+// Rows of a box behind what is taken already, with a gap now and then.
+static czr_strided place(u64 &size, u64 rows, u64 row_bytes, u64 unit)
+{
+    const u64 gap = pick(4) ? 0 : pick(9) * unit;
+    const czr_strided box = {size + pick(3) * unit, row_bytes + gap};
+
+    size = box.address + rows * box.stride;
+    size = (size + 15) / 16 * 16;
+    return box;
+}
+
+static czr_move draw_bytes(table &t)
+{
+    static const u64 units[] = {1, 2, 4, 8, 16};
+    const u64 unit = units[pick(5)];
+    const bool is_long = pick(4) == 0;
+    const u64 rows = is_long ? 1 : pick(40), run = is_long ? 70001 : pick(90);
+
+    const czr_strided from = place(t.from_size, rows, run * unit, unit);
+    const czr_strided to = place(t.to_size, rows, run * unit, unit);
+    return czr_move_bytes(rows, run * unit, from, to);
+}
+
+static czr_move draw_numbers(table &t, bool is_transposed)
+{
+    const u32 a = pick(2) ? 4 : 2, b = is_transposed && pick(2) ? a : 6 - a;
+    const u64 rows = pick(80), columns = pick(150);
+
+    const czr_strided from = place(t.from_size, rows, columns * a, a);
+    const u64 to_rows = is_transposed ? columns : rows;
+    const u64 to_columns = is_transposed ? rows : columns;
+    const czr_strided to = place(t.to_size, to_rows, to_columns * b, b);
+    return {from.address, to.address, from.stride, to.stride,     0, rows,
+            columns,      a,          b,           is_transposed, 0};
+}
+
+static table draw_table()
+{
+    table t;
+
+    for (u64 n = 1 + pick(9); n; n--) {
+        const u64 kind = pick(3);
+        t.moves.push_back(kind == 0 ? draw_bytes(t)
+                                    : draw_numbers(t, kind == 1));
+    }
+    return t;
+}
+
+static void move_number(const unsigned char *from, unsigned char *to, u32 a,
+                        u32 b)
+{
+    u16 narrow;
+    float f;
+
+    if (a == b) {
+        std::memcpy(to, from, a);
+        return;
+    }
+    if (a == 2) {
+        std::memcpy(&narrow, from, sizeof narrow);
+        f = simt::from_bf16(narrow);
+        std::memcpy(to, &f, sizeof f);
+        return;
+    }
+    // NaN keeps its sign and what fits of its bits.
+    std::memcpy(&f, from, sizeof f);
+    u32 bits;
+    std::memcpy(&bits, from, sizeof bits);
+    narrow = f == f ? simt::to_bf16(f) : static_cast<u16>(bits >> 16 | 0x40);
+    std::memcpy(to, &narrow, sizeof narrow);
+}
+
+static void move_by_loops(const czr_move &m, const bytes &from, bytes &to)
+{
+    for (u64 r = 0; r < m.rows; r++)
+        for (u64 c = 0; c < m.columns; c++) {
+            const u64 y = m.is_transposed ? c : r, x = m.is_transposed ? r : c;
+            move_number(&from[m.from + r * m.from_stride + c * m.from_bytes],
+                        &to[m.to + y * m.to_stride + x * m.to_bytes],
+                        m.from_bytes, m.to_bytes);
+        }
+}
+
+static bytes draw_memory(u64 n)
+{
+    bytes memory(n + 32);
+    for (unsigned char &byte : memory)
+        byte = static_cast<unsigned char>(simt::draw());
+    return memory;
+}
+
+static u64 address_of(const bytes &memory)
+{
+    return reinterpret_cast<std::uintptr_t>(memory.data());
+}
+
+// The table of a launch, of memory that begins at multiples of 16.
+static move_table place_moves(const table &t, const bytes &from,
+                              const bytes &to)
+{
+    move_table moves = {};
+
+    std::memcpy(moves.of, t.moves.data(), t.moves.size() * sizeof(move));
+    for (u64 i = 0; i < t.moves.size(); i++) {
+        moves.of[i].from += address_of(from);
+        moves.of[i].to += address_of(to);
+    }
+    return moves;
+}
+
+static void test_table(std::uint64_t seed)
+{
+    uint64_t n_units;
+
+    simt::seed = seed;
+    table t = draw_table();
+    if (!czr_moves_number(t.moves.data(), t.moves.size(), &n_units))
+        simt::fail("a sound table is refused");
+    const bytes from = draw_memory(t.from_size);
+    bytes mine = draw_memory(t.to_size), wanted = mine;
+    for (const czr_move &m : t.moves)
+        move_by_loops(m, from, wanted);
+    const int n = static_cast<int>(t.moves.size());
+    const move_table moves = place_moves(t, from, mine);
+    simt::launch(1 + simt::draw() % 5, THREADS,
+                 [&] { collect_pack(moves, n, n_units); });
+    for (u64 i = 0; i < mine.size(); i++)
+        if (mine[i] != wanted[i]) {
+            std::fprintf(stderr, "seed %llu: byte %llu differs\n",
+                         static_cast<u64>(seed), i);
+            std::exit(1);
+        }
+}
+
+// One unit of a move whose elements 32 bits do not count: all rows lie on each
+// other, as do their targets.
+static void test_many()
+{
+    const u64 columns = 8 * UNIT, unit = (u64(1) << 32) / UNIT + 3;
+    const move m = {0, 0, 0, 0, 0, u64(1) << 30, columns, 2, 2, 0, 0};
+    const bytes from = draw_memory(2 * columns);
+    bytes mine = draw_memory(2 * columns), wanted = mine;
+
+    std::memcpy(&wanted[3 * 2 * UNIT], &from[3 * 2 * UNIT], 2 * UNIT);
+    simt::launch(1, THREADS,
+                 [&] { copy_unit<u16>(m, unit, from.data(), mine.data()); });
+    if (mine == wanted)
+        return;
+    std::fprintf(stderr, "elements that 32 bits do not count differ\n");
+    std::exit(1);
+}
+
+static void refuse(const czr_move &m, const char *what)
+{
+    czr_move moves[2] = {czr_move_bytes(1, 16, {0, 16}, {0, 16}), m};
+    uint64_t n = 7;
+
+    moves[0].first = 5;
+    if (!czr_moves_number(moves, 2, &n) && n == 7 && moves[0].first == 5)
+        return;
+    std::fprintf(stderr, "%s is not refused\n", what);
+    std::exit(1);
+}
+
+static void test_refusals()
+{
+    const czr_move sound = {0, 0, 64, 64, 0, 4, 8, 4, 2, 0, 0};
+    czr_move m = sound;
+
+    m.from_bytes = 8;
+    refuse(m, "a cast of eight bytes");
+    m = sound, m.from_bytes = m.to_bytes = 3;
+    refuse(m, "an element of three bytes");
+    m = sound, m.from_bytes = m.to_bytes = 0;
+    refuse(m, "an element without bytes");
+    m = sound, m.from_bytes = m.to_bytes = 8, m.is_transposed = 1;
+    refuse(m, "a transposed element of eight bytes");
+    m = sound, m.is_transposed = 2;
+    refuse(m, "what is neither transposed nor not");
+    m = sound, m.from = 2;
+    refuse(m, "a source that is not aligned");
+    m = sound, m.to_stride = 63;
+    refuse(m, "a stride that is not aligned");
+    m = sound, m.rows = m.columns = u64(1) << 32;
+    refuse(m, "more elements than there are numbers");
+}
+
+// Arguments: how many tables, the first seed.
+int main(int argc, char **argv)
+{
+    const int n = argc > 1 ? std::atoi(argv[1]) : 1;
+    const int first = argc > 2 ? std::atoi(argv[2]) : 1;
+
+    std::printf("%d tables from seed %d on\n", n, first);
+    std::fflush(stdout);
+    test_refusals();
+    test_many();
+    for (int i = 0; i < n; i++)
+        test_table(static_cast<std::uint64_t>(first + i) * 7919);
+    return 0;
+}

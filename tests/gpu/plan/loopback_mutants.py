@@ -1,0 +1,326 @@
+#!/usr/bin/python3
+"""Plants bugs in the engine's part on a device, one at a time, and runs plans in
+loop-back, or with a rank for each thread over the double of NCCL: each must be
+noticed, and the sources as they are must pass.
+
+loopback_mutants.py CANZONA CC SOURCE_FOLDER FAKE_CUDA CZR_CUDA CZR [--few]"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+TESTS = ("host_plan.c", "loopback_rank.c", "nccl_rank.c",
+         "loopback_host.c", "deferred.c", "host_collect.c", "host_judge.c",
+         "host_stage.c")
+FLAGS = ("-std=c17", "-O1", "-g", "-w", "-D_POSIX_C_SOURCE=200809L")
+PLANS = {"loopback": "tests/fixtures/gpu/loopback",
+         "turns": "tests/fixtures/gpu/turns", "parts": "tests/fixtures/plans/chunks",
+         "bands": "tests/fixtures/plans/tiles_shared", "externs": "tests/fixtures/plans/externs",
+         "failing": "tests/fixtures/gpu/failing",
+         "buckets": "tests/fixtures/plans/pipeline_moe",
+         "several": "tests/fixtures/gpu/buckets",
+         "nccl_several": "tests/fixtures/gpu/buckets",
+         "nccl": "tests/fixtures/gpu/loopback",
+         "nccl_failing": "tests/fixtures/gpu/failing",
+         "nccl_signs": "tests/fixtures/gpu/signs"}
+
+# name, plan, file, what stands there, what the mutant has
+MUTANTS = [
+    ("members read before all have come", "loopback", "world/loopback_unit.c",
+     "        status = meet(lobby);\n"
+     "    for (int i = 0; i < lobby->size && status == CZR_OK; i++)\n"
+     "        status = is_sum",
+     "        ;\n"
+     "    for (int i = 0; i < lobby->size && status == CZR_OK; i++)\n"
+     "        status = is_sum"),
+    ("boxes travel before they are filled", "loopback", "world/loopback_unit.c",
+     "    if (status == CZR_OK)\n"
+     "        status = meet(lobby);\n"
+     "    for (int i = 0; i < lobby->size && status == CZR_OK; i++)\n"
+     "        if (lobby->posted[i])",
+     "    for (int i = 0; i < lobby->size && status == CZR_OK; i++)\n"
+     "        if (lobby->posted[i])"),
+    ("boxes are filled anew while they travel", "loopback", "world/loopback_unit.c",
+     "        status = czr_boxes_put(&boxes);\n"
+     "    return status == CZR_OK ? meet(lobby) : status;",
+     "        status = czr_boxes_put(&boxes);\n    return status;"),
+    ("boxes of many runs stay where they are", "loopback", "world/loopback_unit.c",
+     "        status = czr_boxes_put(&boxes);\n", "        ;\n"),
+    ("boxes of many runs travel on a stream of their own", "loopback",
+     "world/loopback_unit.c", ".stream = stream_of(lobby, first_of(lobby))",
+     ".stream = NULL"),
+    ("sums begin before all have come", "loopback", "world/loopback_unit.c",
+     "    czr_status status = gather_streams(lobby);\n\n"
+     "    if (status == CZR_OK)\n        status = unit->kind",
+     "    czr_status status = CZR_OK;\n\n"
+     "    if (status == CZR_OK)\n        status = unit->kind"),
+    ("nobody waits for sums", "loopback", "world/loopback_unit.c",
+     "                                                    : put_sums(lobby, unit);\n"
+     "    return status == CZR_OK ? release_streams(lobby) : status;",
+     "                                                    : put_sums(lobby, unit);\n"
+     "    return status;"),
+    ("a sender's first row is sent again", "loopback", "world/loopback_unit.c",
+     "&lobby->cursors[to->peer],", "&(int64_t){0},"),
+    ("a table of pointers is another unit's", "bands", "world/loopback_world.c",
+     "           memcmp(lobby->lanes[lane].sent, pointers,\n"
+     "                  (size_t)lobby->size * sizeof *pointers) == 0;",
+     "           true;"),
+    ("skipped steps write", "loopback", "exec/op.c",
+     "        .skip = &rank->verdict->skip,",
+     "        .skip = &rank->verdict->beyond + 8,"),
+    ("names of parameters are those of the first", "loopback", "exec/op.c",
+     "        .count = (size_t)row->count,", "        .count = 1,"),
+    ("phases are not looked at", "turns", "exec/op.c",
+     "variants[rank->engine->phases[row->param]]", "variants[0]"),
+    ("the guard does not look", "turns", "exec/op.c",
+     "        status = czr_collect_guard(collect, &rank->guarded, rank->verdict,\n"
+     "                                   rank->engine->stream);",
+     "        ;"),
+    ("ranks do not agree on gradients", "turns", "exec/op.c",
+     "        sum_beyond(rank, turn);", "        ;"),
+    ("nothing is decided without a norm", "turns", "exec/op.c",
+     "        if (!rank->has_decision)\n            status", "        if (false)\n"
+     "            status"),
+    ("the guard does not wait for reductions", "turns", "exec/team_list.c",
+     "        status = fork_or_join(member->rank, true);\n"
+     "        member->rank->engine->stream", "        status = CZR_OK;\n"
+     "        member->rank->engine->stream"),
+    ("what is undone is not put back", "loopback", "exec/fault.c",
+     "        status = put_all_back(rank);", "        ;"),
+    ("what is sound is put back", "loopback", "exec/fault.c",
+     "&rank->verdict->sound, engine->stream);", "NULL, engine->stream);"),
+    ("ranks do not tell each other of rules", "failing", "exec/fault.c",
+     "        gather(rank, turn);", "        ;"),
+    ("another row is named", "failing", "exec/fault.c",
+     "rows[range.first + left]", "rows[range.first]"),
+    ("rows fail for the first of theirs", "failing", "exec/op.c",
+     "rank->first_marks[op] + number", "rank->first_marks[op]"),
+    ("rows of another operation fail", "failing", "exec/fault.c",
+     "        n += rows_of(program, op, engine->rank).n;", "        n += 0;"),
+    ("what is undone is said again", "loopback", "exec/team_outcome.c",
+     "    rank->undone = of->undone;\n", ""),
+    ("what is undone is not said", "loopback", "exec/team_outcome.c",
+     "    if (of->undone == rank->undone)", "    if (true)"),
+    ("a refused gradient is not said where a later decision comes first",
+     "failing", "exec/team_outcome.c", "    if (of->refused == rank->refused)\n",
+     "    if (of->refused == rank->refused || of->reason == 0)\n"),
+    ("a refused gradient is not said behind what is undone", "nccl_failing",
+     "exec/team_outcome.c", "|| rank->has_more;", ";"),
+    ("a refused gradient is said again", "failing", "exec/team_outcome.c",
+     "    rank->refused = of->refused;\n", ""),
+    ("an update before is taken for this one", "loopback", "exec/team.c",
+     "program_of(team)->phases || results", "program_of(team)->phases"),
+    ("another rank's rule is said as this one's", "failing", "exec/team_outcome.c",
+     "(program, number, rank->result->mark)",
+     "(program, rank->engine->rank, rank->result->mark)"),
+    ("ranks over NCCL do not sum faults", "nccl", "exec/op.c",
+     "= {.data = rank->faults.words,", "= {.data = rank->verdict,"),
+    ("what a fault leaves behind is said instead", "nccl",
+     "exec/team_outcome.c",
+     "return czr_collect_has_fault(rank->result);",
+     "return rank->harvested < 0;"),
+    ("run-time values stay", "loopback", "exec/team.c",
+     "(size_t)engine->program->n_hypers, rank->main),", "0, rank->main),"),
+    ("a step's words stay", "loopback", "exec/team_list.c",
+     "czr_collect_begin(rank->parts.collect, rank->verdict, &rank->faults,\n"
+     "                              rank->main)",
+     "CZR_OK"),
+    ("a step's words are cleared behind reductions", "turns", "exec/team_list.c",
+     "team->is_open ? CZR_OK : begin_all(team)", "begin_all(team)"),
+    ("a trainer's stream is not waited for", "loopback", "exec/team_list.c",
+     "        status = czr_context_wait(context, rank->main, rank->event);",
+     "        status = CZR_OK;"),
+    ("reductions do not wait for the producer", "loopback", "exec/team_list.c",
+     "    if (status == CZR_OK && producer)", "    if (false)"),
+    ("what is left does not wait for main streams", "parts", "exec/team_list.c",
+     "    czr_status status = fork_all(team);\n\n    if (status == CZR_OK)\n"
+     "        status = run_list(team);",
+     "    czr_status status = team->next_op ? CZR_OK : fork_all(team);\n\n"
+     "    if (status == CZR_OK)\n        status = run_list(team);"),
+    ("threads of hooks do not have the device", "loopback", "exec/team_list.c",
+     "rank, czr_context_enter(rank->parts.context)", "rank, CZR_OK"),
+    ("one rank's gradients are enough", "loopback", "exec/team_list.c",
+     "    for (int i = 0; i < team->n; i++)\n        if (!czr_step_is_ready",
+     "    for (int i = 0; i < 1; i++)\n        if (!czr_step_is_ready"),
+    ("reductions wait for their step", "loopback", "exec/team_list.c",
+     "is_ready(team, team->next_op)", "false"),
+    ("reductions are made again", "loopback", "exec/team_list.c",
+     "int op = team->next_op;", "int op = 0;"),
+    ("the trainer's stream does not wait", "loopback", "exec/team.c",
+     "        status = czr_context_wait(context, stream, rank->ended);",
+     "        status = CZR_OK;"),
+    ("what is given comes before a step has ended", "externs", "exec/team.c",
+     "        status = czr_device_cuda_follow(rank->engine->device, "
+     "rank->ended);", "        status = CZR_OK;"),
+    ("tensors are not copied out", "loopback", "exec/team.c",
+     "        czr_loose_copy_out(engine, param);", "        ;"),
+    ("phases follow the step before the last", "turns", "exec/team.c",
+     "program_of(team)->phases || results", "results"),
+    ("a graph of other phases is launched", "turns", "exec/script.c",
+     "memcmp(team->scripts[i].phases, phases, n) == 0", "true"),
+    ("captured decisions count", "loopback", "exec/script.c",
+     "        team->members[i].rank->sequence -= script->decisions;",
+     "        ;"),
+    ("launched operations do not count", "loopback", "exec/script.c",
+     "    add_counts(team, script->counts, 1);", ""),
+    ("a graph does not wait for the ranks' streams", "loopback", "exec/script.c",
+     "        status = meet(team, true);\n    if (status == CZR_OK)\n"
+     "        status = czr_graph_launch",
+     "        ;\n    if (status == CZR_OK)\n        status = czr_graph_launch"),
+    ("a bucket's graph is the first one's", "buckets", "exec/script.c",
+     "&team->reductions[op], put)", "&team->reductions[0], put)"),
+    ("what was captured is waited for", "nccl_signs", "exec/script.c",
+     "    czr_status status = begin_units(team);\n\n    if (status == CZR_OK)\n"
+     "        status = meet", "    czr_status status = CZR_OK;\n\n"
+     "    if (status == CZR_OK)\n        status = meet"),
+    ("a rank captures what others do not", "nccl", "exec/script.c",
+     "    if (team->n < size)\n", "    n = n ? size : 0;\n    if (false)\n"),
+    ("nobody asks whether others capture", "nccl", "world/process.c",
+     "n != (is_captured ? engine->world->size : 0)", "false"),
+    ("graphs are closed behind communicators", "nccl", "world/process.c",
+     "    czr_cuda_scripts_close(&process->team);\n"
+     "    czr_cuda_rank_close(process->member.rank);\n"
+     "    czr_world_nccl_close(process->world);\n",
+     "    czr_cuda_rank_close(process->member.rank);\n"
+     "    czr_world_nccl_close(process->world);\n"
+     "    czr_cuda_scripts_close(&process->team);\n"),
+    ("the ranks' streams do not wait for a graph", "loopback", "exec/script.c",
+     "    if (status == CZR_OK)\n        status = meet(team, false);\n"
+     "    add_counts", "    add_counts"),
+    ("who reads parameters that may be undone does not wait", "loopback",
+     "exec/device.c",
+     "? czr_context_wait(device->context, stream, device->ended)", "? CZR_OK"),
+    ("who reads a bucket does not wait", "several", "exec/delivery.c",
+     "            status = czr_context_wait(context, stream,\n"
+     "                                      rank->delivery.events[lasts[i]]);",
+     "            status = CZR_OK;"),
+    ("who reads a bucket waits for all of them", "several", "exec/delivery.c",
+     "|| !has_last", "|| true"),
+    ("who reads a bucket waits for it alone where it may be undone",
+     "nccl_several",
+     "exec/delivery.c", "engine->undoes ||", ""),
+    ("who reads a bucket waits for another", "several", "exec/delivery.c",
+     "engine->program->places[param].bucket);", "0);"),
+    ("a bucket is there before it is gathered", "several", "exec/delivery.c",
+     "program->ops[op].kind == CZR_ALL_GATHER", "false"),
+    ("graphs keep to themselves when a bucket is there", "several", "driver/context.c",
+     "if (!context->is_capturing)", "if (true)"),
+    ("who reads a bucket over NCCL does not wait", "nccl_several", "exec/delivery.c",
+     "            status = czr_context_wait(context, stream,\n"
+     "                                      rank->delivery.events[lasts[i]]);",
+     "            status = CZR_OK;"),
+    ("who reads a bucket over NCCL waits for all of them", "nccl_several",
+     "exec/delivery.c", "|| !has_last", "|| true"),
+    ("a band is not mirrored", "bands", "exec/device.c",
+     "czr_collect_band_mirror(device->collect, matrix, element_bytes,\n"
+     "                                         *band, NULL, "
+     "stream_of(device));", "CZR_OK;"),
+    ("masters are zeros", "loopback", "exec/device.c",
+     "        status = czr_collect_convert(",
+     "        if (0) status = czr_collect_convert("),
+]
+FEW = ("reductions do not wait for the producer",
+       "who reads a bucket does not wait",
+       "boxes are filled anew while they travel",
+       "ranks do not agree on gradients", "skipped steps write")
+
+
+def file_of_tests(source, name):
+    """Where a file of tests/gpu stands."""
+    found, = pathlib.Path(source, "tests/gpu").rglob(name)
+    return found
+
+
+class Bench:
+    """Compiles in a folder of its own."""
+
+    def __init__(self, canzona, cc, source, libraries, folder):
+        self.canzona, self.cc, self.source = canzona, cc, source
+        self.libraries, self.folder, self.plans = libraries, folder, {}
+        self.objects = [self.of_test(name) for name in TESTS]
+        self.worlds = {name: self.of_test(f"{name}_plan.c")
+                       for name in ("loopback", "nccl")}
+
+    def of_test(self, name):
+        return self.compile(file_of_tests(self.source, name), name)
+
+    def compile(self, path, name):
+        out = f"{self.folder}/{name.replace('/', '_')}.o"
+        self.run(self.cc, *FLAGS, f"-I{self.source}",
+                 f"-I{self.source}/runtime",
+                 f'-DFAKE_PATH="{self.libraries[0]}"', "-c", path, "-o", out)
+        return out
+
+    def run(self, *words):
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+
+    def plan(self, name):
+        """The plan compiled, and the name of its program."""
+        if name not in self.plans:
+            path = PLANS[name]
+            stem = os.path.basename(path)
+            self.run(self.canzona, "build", "-o", self.folder,
+                     f"{self.source}/{path}.cz",
+                     *(["--strict"] if "nccl" in name else []))
+            self.run(self.cc, "-std=c17", "-O1", "-w", "-shared", "-fPIC",
+                     f"-I{self.source}/runtime", f"{self.folder}/{stem}.c",
+                     "-o", f"{self.folder}/{name}.so", "-lm")
+            self.plans[name] = (f"{self.folder}/{name}.so", f"{stem}_program")
+        return self.plans[name]
+
+    def status_of(self, plan, mutant):
+        """Of the plan with one object put before the libraries, and its first
+        complaint."""
+        program = f"{self.folder}/mutant"
+        fake = self.libraries[0]
+        world = "nccl" if "nccl" in plan else "loopback"
+        orders = "3" if world == "nccl" else "12"
+        self.run(self.cc, self.worlds[world], *self.objects, *mutant, *self.libraries[1:], fake,
+                 f"-Wl,-rpath,{os.path.dirname(fake)}", "-rdynamic", "-lcmocka",
+                 "-ldl", "-lm", "-pthread", "-o", program)
+        try:
+            run = subprocess.run([program, *self.plan(plan), orders, "0", "0"],
+                                 timeout=100, capture_output=True, text=True,
+                                 check=False)
+        except subprocess.TimeoutExpired:
+            return 1, "it does not end"
+        said = run.stdout.strip().split("\n")[0]
+        return run.returncode, said or f"status {run.returncode}"
+
+    def mutant(self, file, old, new):
+        """The changed object; None: the file has no such place."""
+        with open(f"{self.source}/runtime/cuda/{file}", encoding="utf-8") as f:
+            text = f.read()
+        if text.count(old) != 1:
+            return None
+        path = f"{self.folder}/mutant_{os.path.basename(file)}"
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text.replace(old, new))
+        return [self.compile(path, f"mutant_{os.path.basename(file)}")]
+
+
+def main():
+    words = [word for word in sys.argv[1:] if word != "--few"]
+    wanted = [m for m in MUTANTS if "--few" not in sys.argv or m[0] in FEW]
+    missed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(*words[:3], words[3:], folder)
+        for plan in sorted({m[1] for m in wanted}):
+            status, said = bench.status_of(plan, [])
+            if status:
+                sys.exit(f"{plan}: the sources as they are fail: {said}")
+        for name, plan, file, old, new in wanted:
+            objects = bench.mutant(file, old, new)
+            if not objects:
+                sys.exit(f"{name}: {file} does not have once: {old}")
+            status, said = bench.status_of(plan, objects)
+            missed += status == 0
+            print(f"{name}: {said.strip() if status else 'NOT NOTICED'}",
+                  flush=True)
+    print(f"{len(wanted) - missed} of {len(wanted)} noticed")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

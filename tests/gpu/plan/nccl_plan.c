@@ -1,0 +1,310 @@
+/* A plan with a thread and a GPU for each rank, over the double of NCCL, on the
+ * double of the driver with the kernels that loopback_kernels.h says: results,
+ * and bits of parameters and states, are those of the host's engines on
+ * threads.  One step has a gradient that is not a number.  Then a rank leaves
+ * in the middle: all others say so within the deadline.
+ *
+ * nccl_plan [PLAN.so PROGRAM] [ORDERS] */
+#include "tests/gpu/driver/bench.h"
+#include "tests/gpu/plan/host_plan.h"
+#include "tests/gpu/plan/loopback_kernels.h"
+#include "tests/gpu/world/nccl_rank.h"
+
+enum { STEPS = NCCL_RANK_STEPS, DEADLINE_MS = 60000, SHORT_MS = 1000 };
+
+static int n_ranks, n_orders = 2, n_failures = 6;
+static int64_t n_calls; /* of a run */
+static int n_ahead;     /* of the orders */
+
+/* All ranks; nothing is left. */
+static void run_on_double(wish *w, test_rank *ranks, uint64_t order)
+{
+    char message[CZR_NCCL_MESSAGE];
+    czr_driver *driver;
+    czr_nccl *nccl;
+
+    rank_drop(&w->out);
+    w->n_graphs = w->n_refused = 0;
+    w->deadline_ms =
+        w->leaver < 0 && !w->fail_at && (w->undoes || !w->is_failing)
+            ? DEADLINE_MS
+            : SHORT_MS;
+    fake_reset(order, 0);
+    RANK_CHECK(czr_driver_open(FAKE_PATH, &driver, message) == CZR_OK);
+    RANK_CHECK(czr_nccl_open(FAKE_PATH, &nccl, message) == CZR_OK);
+    ranks_init(ranks, n_ranks, order, driver, nccl);
+    RANK_CHECK(driver->init(0) == 0);
+    fake_set_memory((size_t)1 << 32);
+    kernels_register(w->is_captured);
+    RANK_CHECK(!kernels_nvrtc_path() ||
+               czr_nvrtc_open(kernels_nvrtc_path(), &w->nvrtc, message) ==
+                   CZR_NVRTC_OK);
+    RANK_CHECK(czr_nccl_make_id(nccl, &w->id, message) == CZR_OK);
+    if (w->fail_at)
+        fake_fail(NULL, w->fail_at, CZR_CUDA_ILLEGAL_ADDRESS);
+    ranks_run(ranks, n_ranks, nccl_rank_run, w);
+    n_calls = fake_calls();
+    if (fake_nccl_comms() || fake_nccl_fault() || bench_leftovers()) {
+        printf("order %llu, failing %s: %lld communicators and %lld things "
+               "left, \"%s\"\n",
+               (unsigned long long)order,
+               w->fail_at ? fake_symbol(w->fail_at) : "nothing",
+               (long long)fake_nccl_comms(), (long long)bench_leftovers(),
+               fake_nccl_fault() ? fake_nccl_fault() : "");
+        exit(1);
+    }
+    czr_nvrtc_close(w->nvrtc);
+    w->nvrtc = NULL;
+    czr_nccl_close(nccl);
+    czr_driver_close(driver);
+}
+
+static int compare_orders(void)
+{
+    static outcome host;
+    static wish w;
+    int n_wrong = 0;
+
+    for (int i = 0; i < 3 * n_orders; i++) {
+        static const rank_variety kinds[] = {RANK_DRAWN, RANK_BAD, RANK_UNDONE};
+        test_rank ranks[RANKS_MOST];
+        const rank_variety kind = kinds[i % 3];
+        host_plan_run(n_ranks, STEPS, kind, &host);
+        w.has_bad_step = kind == RANK_BAD;
+        w.is_failing = w.undoes = kind == RANK_UNDONE;
+        w.is_late = i / 3 % 2;
+        w.is_reading = w.is_late && kind == RANK_DRAWN;
+        w.is_early = i % 4 != 1;
+        w.is_captured = (i + i / 6) % 2;
+        w.leaver = -1;
+        run_on_double(&w, ranks, rank_seed + (uint64_t)i);
+        for (int rank = 0; rank < n_ranks; rank++)
+            if (ranks[rank].status != CZR_OK) {
+                printf("rank %d: %s\n", rank, w.said[rank]);
+                exit(1);
+            }
+        const int rank = host_plan_difference(
+            &host, &w.out, n_ranks, w.is_late ? STEPS - !w.is_reading : 0);
+        const bool is_right =
+            rank < 0 &&
+            w.n_refused == n_ranks * (w.has_bad_step && !rank_program->skip) &&
+            (w.is_captured ? w.n_graphs >= 2 * n_ranks : w.n_graphs == 0);
+        if (!is_right)
+            printf("order %d%s%s%s%s: rank %d differs, %d graphs, %d gradients "
+                   "refused\n",
+                   i, w.has_bad_step ? ", bad step" : "",
+                   w.undoes ? ", undone" : "", w.is_late ? ", late" : "",
+                   w.is_captured ? ", captured" : "", rank, w.n_graphs,
+                   w.n_refused);
+        n_wrong += !is_right;
+    }
+    rank_drop(&host);
+    rank_drop(&w.out);
+    n_ahead = w.n_ahead;
+    return n_wrong + (n_orders > 1 && rank_program->n_buckets > 1 && !n_ahead);
+}
+
+/* Whether parameters of a step that is undone are read before it is. */
+static int read_undone(void)
+{
+    static outcome host;
+    static wish w;
+    test_rank ranks[RANKS_MOST];
+
+    w.leaver = -1;
+    w.is_late = w.is_reading = w.is_captured = true;
+    w.is_failing = w.undoes = true;
+    w.steps = RANK_WILD_STEP + 1;
+    host_plan_run(n_ranks, w.steps, RANK_UNDONE, &host);
+    run_on_double(&w, ranks, rank_seed);
+    const int rank = host_plan_difference(&host, &w.out, n_ranks, w.steps);
+    rank_drop(&host);
+    rank_drop(&w.out);
+    return rank >= 0;
+}
+
+/* Steps that are undone and one that is refused, of which nobody asks before
+ * the last: whether the refusal is lost on some rank. */
+static int refuse_among_undone(void)
+{
+    static wish w;
+    test_rank ranks[RANKS_MOST];
+    int n_wrong = 0;
+
+    w.leaver = -1;
+    w.is_late = w.is_captured = w.has_bad_step = true;
+    w.is_failing = w.undoes = true;
+    run_on_double(&w, ranks, rank_seed);
+    for (int rank = 0; rank < n_ranks; rank++)
+        n_wrong += ranks[rank].status != CZR_OK;
+    rank_drop(&w.out);
+    return n_wrong + (w.n_refused != (rank_program->skip ? 0 : n_ranks));
+}
+
+/* Those that wait for it say so; how many do not. */
+static int leave(bool is_captured)
+{
+    static wish w;
+    test_rank ranks[RANKS_MOST];
+    int n_quiet = 0;
+
+    w.leaver = n_ranks - 1;
+    w.is_captured = is_captured;
+    run_on_double(&w, ranks, rank_seed);
+    for (int rank = 0; rank < n_ranks - 1; rank++)
+        if (ranks[rank].status != CZR_ERR_TIMEOUT ||
+            !strstr(w.said[rank], "waited")) {
+            printf("rank %d: %s, \"%s\"\n", rank,
+                   czr_status_name(ranks[rank].status), w.said[rank]);
+            n_quiet++;
+        }
+    rank_drop(&w.out);
+    return n_quiet;
+}
+
+/* Runs of which a rank says that all is well, and it is not. */
+static int fail_calls(void)
+{
+    static outcome host;
+    static wish w;
+    test_rank ranks[RANKS_MOST];
+    int n_wrong = 0, n_said = 0, n_came = 0;
+
+    w.leaver = -1;
+    w.is_early = w.is_captured = true;
+    host_plan_run(n_ranks, STEPS, false, &host);
+    run_on_double(&w, ranks, rank_seed);
+    const int64_t n = n_calls;
+    for (int rank = 0; rank < n_ranks; rank++)
+        if (ranks[rank].status != CZR_OK) {
+            printf("rank %d: %s\n", rank, w.said[rank]);
+            n_wrong++;
+        }
+    for (int i = 0; i < n_failures; i++) {
+        bool is_said = false, is_wrong = false;
+        w.fail_at = 1 + n * i / n_failures;
+        run_on_double(&w, ranks, rank_seed + (uint64_t)i);
+        for (int rank = 0; rank < n_ranks; rank++) {
+            const trace *x = &host.of[rank], *y = &w.out.of[rank];
+            is_said |= ranks[rank].status != CZR_OK && *w.said[rank];
+            is_wrong |= ranks[rank].status == CZR_OK &&
+                        (x->n != y->n || memcmp(x->bytes, y->bytes, x->n));
+        }
+        if (is_wrong)
+            printf("call %lld of %lld: a rank takes wrong bits for right\n",
+                   (long long)w.fail_at, (long long)n);
+        n_wrong += is_wrong;
+        n_said += is_said;
+        n_came += fake_has_failed(); /* how often streams are asked varies */
+    }
+    printf("%d calls failed, %d are said: %d taken for right\n", n_came, n_said,
+           n_wrong);
+    rank_drop(&host);
+    rank_drop(&w.out);
+    return n_wrong + (n_said < n_came / 2) + (n_failures > 0 && n_came == 0);
+}
+
+/* All ranks capture or none; how many do not hold to it. */
+static int agree(void)
+{
+    static outcome host;
+    static wish w;
+    test_rank ranks[RANKS_MOST];
+    int n_wrong = 0;
+
+    w.leaver = -1;
+    w.is_captured = w.is_odd_loose = true;
+    host_plan_run(n_ranks, STEPS, RANK_DRAWN, &host);
+    run_on_double(&w, ranks, rank_seed);
+    n_wrong +=
+        w.n_graphs || host_plan_difference(&host, &w.out, n_ranks, 0) >= 0;
+    w.is_odd_loose = false;
+    w.is_odd_eager = true;
+    run_on_double(&w, ranks, rank_seed);
+    for (int rank = 0; rank < n_ranks && n_ranks > 1; rank++)
+        n_wrong += ranks[rank].status != CZR_ERR_MISMATCH ||
+                   !strstr(w.said[rank], "capture");
+    rank_drop(&host);
+    rank_drop(&w.out);
+    return n_wrong;
+}
+
+/* Behind "rank N: ". */
+static const char *without_rank(const char *said)
+{
+    const char *end = strstr(said, ": ");
+
+    return end ? end + 2 : said;
+}
+
+/* Ranks that do not say which rule failed, which is not undone, in the words of
+ * the first of them. */
+static int poison(bool is_late)
+{
+    static wish w;
+    test_rank ranks[RANKS_MOST];
+    int n_wrong = 0;
+
+    w.is_failing = true;
+    w.is_late = w.is_captured = w.is_constant = is_late;
+    w.leaver = -1;
+    run_on_double(&w, ranks, rank_seed);
+    for (int rank = 0; rank < n_ranks; rank++) {
+        const bool is_named =
+            ranks[rank].status == ranks[0].status &&
+            !strcmp(without_rank(w.said[rank]), without_rank(w.said[0])) &&
+            (ranks[rank].status == CZR_OK
+                 ? is_late /* constant gradients may do no harm */
+                 : strstr(w.said[rank], "in update") != NULL);
+        if (!is_named)
+            printf("rank %d: %s, \"%s\"\n", rank,
+                   czr_status_name(ranks[rank].status), w.said[rank]);
+        n_wrong += !is_named;
+    }
+    rank_drop(&w.out);
+    return n_wrong;
+}
+
+static int test_plan(void)
+{
+    const int n_wrong = compare_orders();
+    printf("%s, seed %llu: %d ranks, %d orders of %d steps, drawn, with a bad "
+           "one, undone: %d differ from the host\n",
+           rank_program->name, (unsigned long long)rank_seed, n_ranks, n_orders,
+           STEPS, n_wrong);
+    printf("%d buckets: read ahead of others %d times\n",
+           rank_program->n_buckets, n_ahead);
+    const int n_rash = read_undone();
+    printf("a step that is undone: %d times read before that\n", n_rash);
+    const int n_lost = refuse_among_undone();
+    printf("a gradient that is refused: %d ranks do not say so once\n", n_lost);
+    const int n_failed = fail_calls();
+    const int n_quiet = n_ranks > 1 ? leave(false) + leave(true) : 0;
+    printf("a rank that leaves: %d others do not say so\n", n_quiet);
+    const int n_poisoned = poison(false) + poison(true);
+    printf("rules that fail for good: %d ranks do not say so\n", n_poisoned);
+    const int n_apart = agree();
+    printf("graphs of all ranks or none: %d do not hold to it\n", n_apart);
+    return n_wrong || n_rash || n_lost || n_failed || n_quiet || n_poisoned ||
+           n_apart;
+}
+
+int main(int argc, char **argv)
+{
+    char **args;
+
+    nccl_rank_program = kernels_open(argc, argv, &args);
+    if (!nccl_rank_program)
+        return 2;
+    rank_program = nccl_rank_program->program;
+    n_ranks = czr_program_ranks(rank_program);
+    if (n_ranks > RANKS_MOST) {
+        printf("%d ranks are too many\n", n_ranks);
+        return 2;
+    }
+    if (args[0])
+        n_orders = atoi(args[0]);
+    if (args[0] && args[1])
+        n_failures = atoi(args[1]);
+    return test_plan();
+}

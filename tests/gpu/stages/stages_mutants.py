@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+"""Plants bugs in what launches a plan's stages, one at a time: each must be noticed
+by stages_run.c, and the sources as they are must pass.
+
+stages_mutants.py CC CXX SOURCE_FOLDER FAKE_CUDA NVRTC LIBRARY... [--few]
+
+The libraries are double_elements and all that it stands on."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+FLAGS = ("-std=c17", "-O1", "-w", "-D_POSIX_C_SOURCE=200809L", "-DPROGRAM=elements")
+TESTS, ARGUMENTS = ("stages_run.c",), ("2",)
+LAUNCH, STAGE = "exec/stage_launch.c", "exec/stage.c"
+
+# name, file, what stands there, what the mutant has
+MUTANTS = [
+    ("chunks are shorter", LAUNCH, "CHUNK = 16 * THREADS", "CHUNK = 8 * THREADS"),
+    ("strips are longer", LAUNCH, "STRIP_ROWS = 64", "STRIP_ROWS = 128"),
+    ("kernels write in a step that is skipped", LAUNCH,
+     "values[n_values] = s->call->skip;", "values[n_values] = NULL;"),
+    ("ends of sums write in a step that is skipped", LAUNCH,
+     "*skip = s->call->skip", "*skip = NULL"),
+    ("what is not finite is another failure", LAUNCH, "failure = CZR_ERR_PARAM",
+     "failure = CZR_ERR_GRADIENT"),
+    ("a partial sum is left out", LAUNCH,
+     "uint64_t length = sums_of_part(s->kernel, s->rows, s->columns);",
+     "uint64_t length = sums_of_part(s->kernel, s->rows, s->columns) - 1;"),
+    ("sums of one kernel share their room", LAUNCH,
+     "return room + (size_t)number *", "return room + 0 * (size_t)number *"),
+    ("the largest is a sum", LAUNCH, "return argument >= CZR_CUDA_LARGEST;",
+     "return false;"),
+    ("half of the room is asked for", LAUNCH,
+     "czr_cuda_stages_need(s->call->stages, n * sizeof(double));",
+     "czr_cuda_stages_need(s->call->stages, n * sizeof(double) / 2);"),
+    ("extents are swapped", LAUNCH, "rows = s->rows, columns = s->columns;",
+     "rows = s->columns, columns = s->rows;"),
+    ("a loop is its first kernel", LAUNCH, "i < loop.first + loop.n &&",
+     "i < loop.first + 1 &&"),
+    ("a launch's failure is lost", LAUNCH,
+     "        status = put_kernel(&s, stages->kernels[i]);\n"
+     "        if (status == CZR_OK)\n            status = put_ends(&s);",
+     "        put_kernel(&s, stages->kernels[i]);\n        put_ends(&s);"),
+    ("a kernel that is missing is no failure", STAGE,
+     "        status = czr_module_find(&stages->module, program->kernels[i].name",
+     "        czr_module_find(&stages->module, program->kernels[i].name"),
+    ("code is not unloaded", STAGE, "    czr_module_close(&stages->module);", ""),
+]
+FEW = ("kernels write in a step that is skipped", "a partial sum is left out",
+       "a kernel that is missing is no failure")
+
+
+def file_of_tests(source, name):
+    """Where a file of tests/gpu stands."""
+    found, = pathlib.Path(source, "tests/gpu").rglob(name)
+    return found
+
+
+class Bench:
+    """Compiles in a folder of its own."""
+
+    def __init__(self, cc, cxx, source, fake_cuda, nvrtc, libraries, folder,
+                 tests=TESTS, arguments=ARGUMENTS):
+        self.cc, self.cxx, self.source, self.folder = cc, cxx, source, folder
+        self.libraries = libraries
+        self.flags = (*FLAGS, f"-I{source}", f"-I{source}/runtime",
+                      f'-DFAKE_PATH="{fake_cuda}"', f'-DNVRTC_PATH="{nvrtc}"')
+        self.arguments = arguments
+        self.tests = [self.compile(file_of_tests(source, test), test)
+                      for test in tests]
+
+    def compile(self, path, name):
+        out = f"{self.folder}/{name.replace('/', '_')}.o"
+        subprocess.run([self.cc, *self.flags, "-c", path, "-o", out], check=True)
+        return out
+
+    def is_noticed(self, file, text):
+        """Whether the test fails, and its first complaint."""
+        path, program = f"{self.folder}/mutant.c", f"{self.folder}/program"
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+        subprocess.run([self.cxx, *self.tests, self.compile(path, "mutant"),
+                        *self.libraries, "-lcmocka", "-lnettle", "-ldl", "-lm",
+                        "-lpthread", "-o", program], check=True)
+        done = subprocess.run([program, *self.arguments], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=120, check=False)
+        said = [line for line in done.stdout.decode(errors="replace").split("\n")
+                if "ERROR" in line or line.startswith("order")]
+        return done.returncode != 0, said[0].strip() if said else ""
+
+    def sound(self, file):
+        with open(f"{self.source}/runtime/cuda/{file}", encoding="utf-8") as text:
+            return text.read()
+
+
+def plant(bench, mutant):
+    name, file, old, new = mutant
+    text = bench.sound(file)
+    if text.count(old) != 1:
+        sys.exit(f"'{name}': {file} no longer has this once: {old}")
+    noticed, words = bench.is_noticed(file, text.replace(old, new))
+    print(f"{'noticed' if noticed else 'MISSED'}: {name}: {words}", flush=True)
+    return noticed
+
+
+def main():
+    arguments = [a for a in sys.argv[1:] if a != "--few"]
+    wanted = [m for m in MUTANTS if "--few" not in sys.argv or m[0] in FEW]
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(*arguments[:5], arguments[5:], folder)
+        for file in LAUNCH, STAGE:
+            noticed, words = bench.is_noticed(file, bench.sound(file))
+            if noticed:
+                sys.exit(f"{file} as it is fails: {words}")
+        n_noticed = sum([plant(bench, m) for m in wanted])
+    print(f"{n_noticed} of {len(wanted)} planted bugs noticed")
+    return 0 if n_noticed == len(wanted) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,300 @@
+/* NCCL's library: not there, too old, without one of its functions; and
+ * communicators: opened, split, borrowed, closed, with ranks that do not come,
+ * share a GPU, or fail in any call.
+ *
+ * nccl_test [SEED]; nccl_test library PATH: what the machine's own says,
+ * without a GPU.  Exit status 77 where it is not there: skipped. */
+#define _POSIX_C_SOURCE 200809L
+#include "tests/gpu/driver/bench.h"
+#include "tests/gpu/driver/ranks.h"
+#include "tests/gpu/driver/spoil.h"
+
+enum { SKIPPED = 77, DEADLINE_MS = 20000, SHORT_MS = 100 };
+
+static uint64_t seed = 20261123;
+
+static const char *const symbols[] = {
+    "ncclGetErrorString",
+#define CZR_CALL(symbol, name, arguments) #symbol,
+#include "runtime/cuda/world/nccl_calls.def"
+#undef CZR_CALL
+};
+
+/* ---- the library -------------------------------------------------------- */
+
+static void expect_open(const char *path, const char *sentence)
+{
+    char message[CZR_NCCL_MESSAGE];
+    czr_nccl *nccl;
+
+    assert_int_equal(czr_nccl_open(path, &nccl, message), CZR_ERR_NO_NCCL);
+    if (!strstr(message, sentence))
+        fail_msg("\"%s\" does not say \"%s\"", message, sentence);
+    assert_null(nccl);
+}
+
+static void says_that_there_is_none(void **state)
+{
+    (void)state;
+    expect_open("libno_such_nccl.so.2",
+                "NCCL is not there: libno_such_nccl.so.2");
+}
+
+static void says_that_it_is_too_old(void **state)
+{
+    char message[CZR_NCCL_MESSAGE];
+    czr_nccl *nccl;
+
+    (void)state;
+    fake_reset(seed, 0);
+    fake_nccl_set_version(21703);
+    expect_open(FAKE_PATH, "code 21703: 2.18 (21800) or later is needed");
+    fake_nccl_set_version(2408); /* 2.4.8, as old ones count */
+    expect_open(FAKE_PATH, "code 2408: 2.18");
+    fake_reset(seed, 0);
+    fake_fail("ncclGetVersion", 1, 2);
+    expect_open(FAKE_PATH, "does not tell its version");
+    fake_reset(seed, 0);
+    fake_nccl_set_version(21801);
+    assert_int_equal(czr_nccl_open(FAKE_PATH, &nccl, message), CZR_OK);
+    assert_int_equal(nccl->version, 21801);
+    czr_nccl_close(nccl);
+}
+
+static void names_the_function_that_is_missing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        char place[SPOILED_BYTES], sentence[80];
+        spoil_library(FAKE_PATH, symbols[i], place);
+        snprintf(sentence, sizeof sentence, "NCCL lacks %s", symbols[i]);
+        expect_open(place, sentence);
+        unlink(place);
+    }
+}
+
+/* ---- communicators ------------------------------------------------------ */
+
+typedef struct parts {
+    czr_driver *driver;
+    czr_nccl *nccl;
+    czr_nccl_id id;
+    test_rank ranks[RANKS_MOST];
+    int size, absent; /* absent: rank that does not come, -1: none */
+    int64_t deadline_ms;
+    int calls; /* of the double by all ranks */
+} parts;
+
+static void open_parts(parts *p, int size, uint64_t order)
+{
+    char message[CZR_NCCL_MESSAGE];
+
+    *p = (parts){.size = size, .absent = -1, .deadline_ms = DEADLINE_MS};
+    fake_reset(order, 0);
+    assert_int_equal(czr_driver_open(FAKE_PATH, &p->driver, message), CZR_OK);
+    assert_int_equal(czr_nccl_open(FAKE_PATH, &p->nccl, message), CZR_OK);
+    ranks_init(p->ranks, size, order, p->driver, p->nccl);
+    assert_int_equal(p->driver->init(0), 0);
+    assert_int_equal(czr_nccl_make_id(p->nccl, &p->id, message), CZR_OK);
+}
+
+/* All was given back, and nothing was called that should not be. */
+static void close_parts(parts *p)
+{
+    assert_int_equal(fake_nccl_comms(), 0);
+    assert_null(fake_nccl_fault());
+    assert_int_equal(bench_leftovers(), 0);
+    czr_nccl_close(p->nccl);
+    czr_driver_close(p->driver);
+}
+
+/* One for all, from which one for odd and one for even ranks, ordered
+ * backwards, and from the same parent another. */
+static void open_and_split(test_rank *self, void *user)
+{
+    const parts *p = user;
+    czr_nccl_comm all = {0}, part = {0}, again = {0};
+    const int n = (self->size + 1 - self->rank % 2) / 2;
+    const int key = n - 1 - self->rank / 2;
+
+    if (self->rank == p->absent)
+        return;
+    self->status =
+        czr_nccl_comm_open(self->nccl, &p->id, self->size, self->rank,
+                           p->deadline_ms, &all, self->message);
+    if (self->status == CZR_OK)
+        self->status = czr_nccl_comm_split(
+            &all, self->rank % 2, n, key, p->deadline_ms, &part, self->message);
+    if (self->status == CZR_OK) {
+        int size = 0, rank = -1;
+        RANK_CHECK(self->nccl->count(part.handle, &size) || size == n);
+        RANK_CHECK(self->nccl->user_rank(part.handle, &rank) || rank == key);
+        self->status =
+            czr_nccl_comm_split(&all, 0, self->size, self->rank, p->deadline_ms,
+                                &again, self->message);
+    }
+    czr_nccl_comm_close(&again, p->deadline_ms);
+    czr_nccl_comm_close(&part, p->deadline_ms);
+    czr_nccl_comm_close(&all, p->deadline_ms);
+}
+
+static void opens_and_splits(void **state)
+{
+    (void)state;
+    for (int size = 1; size <= 8; size++) {
+        parts p;
+        open_parts(&p, size, seed + (uint64_t)size);
+        ranks_run(p.ranks, size, open_and_split, &p);
+        for (int i = 0; i < size; i++)
+            assert_int_equal(p.ranks[i].status, CZR_OK);
+        assert_int_equal(fake_nccl_aborted(), 0);
+        close_parts(&p);
+    }
+}
+
+static void names_ranks_on_one_gpu(void **state)
+{
+    parts p;
+
+    (void)state;
+    open_parts(&p, 3, seed);
+    p.ranks[2].device = 0;
+    ranks_run(p.ranks, 3, open_and_split, &p);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(p.ranks[i].status, CZR_ERR_SAME_DEVICE);
+        assert_non_null(
+            strstr(p.ranks[i].message, "two ranks are on one GPU, says NCCL"));
+    }
+    close_parts(&p);
+}
+
+static void waits_no_longer_than_the_deadline(void **state)
+{
+    parts p;
+
+    (void)state;
+    open_parts(&p, 3, seed);
+    p.deadline_ms = SHORT_MS;
+    p.absent = 1;
+    ranks_run(p.ranks, 3, open_and_split, &p);
+    for (int i = 0; i < 3; i++) {
+        if (i == p.absent)
+            continue;
+        assert_int_equal(p.ranks[i].status, CZR_ERR_TIMEOUT);
+        assert_non_null(strstr(p.ranks[i].message, "waited 100 ms for the"));
+    }
+    close_parts(&p);
+}
+
+/* Each call of the double in turn: no rank hangs, none says that all is well
+ * that is not, and nothing is left. */
+static void leaves_nothing_where_a_call_fails(void **state)
+{
+    const char *failing[] = {"ncclCommInitRankConfig", "ncclCommSplit",
+                             "ncclCommFinalize", "ncclCommDestroy"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof failing / sizeof *failing; i++)
+        for (int nth = 1; nth <= 2; nth++) {
+            parts p;
+            int failures = 0;
+            open_parts(&p, 2, seed + i);
+            p.deadline_ms = SHORT_MS;
+            fake_fail(failing[i], nth, CZR_NCCL_SYSTEM_ERROR);
+            ranks_run(p.ranks, 2, open_and_split, &p);
+            assert_true(fake_has_failed());
+            for (int k = 0; k < 2; k++) {
+                failures += p.ranks[k].status == CZR_ERR_NCCL;
+                assert_true(p.ranks[k].status == CZR_OK ||
+                            p.ranks[k].status == CZR_ERR_NCCL ||
+                            p.ranks[k].status == CZR_ERR_TIMEOUT);
+            }
+            assert_int_equal(failures, i < 2);
+            close_parts(&p);
+        }
+}
+
+/* Split from the caller's, which is still there. */
+static void borrow(test_rank *self, void *user)
+{
+    const parts *p = user;
+    czr_nccl_comm callers, borrowed, part;
+
+    self->status =
+        czr_nccl_comm_open(self->nccl, &p->id, self->size, self->rank,
+                           p->deadline_ms, &callers, self->message);
+    RANK_CHECK(self->status == CZR_OK);
+    RANK_CHECK(czr_nccl_comm_borrow(self->nccl, callers.handle, self->size + 1,
+                                    self->rank, &borrowed,
+                                    self->message) == CZR_ERR_MISMATCH);
+    RANK_CHECK(czr_nccl_comm_borrow(self->nccl, callers.handle, self->size,
+                                    self->rank, &borrowed,
+                                    self->message) == CZR_OK);
+    RANK_CHECK(czr_nccl_comm_split(&borrowed, 0, self->size, self->rank,
+                                   p->deadline_ms, &part,
+                                   self->message) == CZR_OK);
+    czr_nccl_comm_close(&part, p->deadline_ms);
+    czr_nccl_comm_abort(&borrowed);
+    RANK_CHECK(czr_nccl_comm_borrow(self->nccl, callers.handle, self->size,
+                                    self->rank, &borrowed,
+                                    self->message) == CZR_OK);
+    czr_nccl_comm_close(&borrowed, p->deadline_ms);
+    int size = 0;
+    RANK_CHECK(self->nccl->count(callers.handle, &size) == 0);
+    czr_nccl_comm_close(&callers, p->deadline_ms);
+}
+
+static void borrows_and_gives_back(void **state)
+{
+    parts p;
+
+    (void)state;
+    open_parts(&p, 3, seed);
+    ranks_run(p.ranks, 3, borrow, &p);
+    assert_int_equal(fake_nccl_aborted(), 0);
+    close_parts(&p);
+}
+
+/* ---- the machine's own -------------------------------------------------- */
+
+static int look_at_library(const char *path)
+{
+    char message[CZR_NCCL_MESSAGE];
+    czr_nccl_id id = {{0}}, none = {{0}};
+    czr_nccl *nccl;
+
+    if (czr_nccl_open(path, &nccl, message) != CZR_OK) {
+        printf("skipped: %s\n", message);
+        return SKIPPED;
+    }
+    printf("NCCL %d, \"%s\"\n", nccl->version,
+           nccl->error_string(CZR_NCCL_INVALID_USAGE));
+    const int failed =
+        czr_nccl_make_id(nccl, &id, message) != CZR_OK ||
+        memcmp(&id, &none, sizeof id) == 0 ||
+        !strstr(nccl->error_string(CZR_NCCL_INVALID_USAGE), "usage") ||
+        nccl->group_start() != 0 || nccl->group_end() != 0;
+    czr_nccl_close(nccl);
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(says_that_there_is_none),
+        cmocka_unit_test(says_that_it_is_too_old),
+        cmocka_unit_test(names_the_function_that_is_missing),
+        cmocka_unit_test(opens_and_splits),
+        cmocka_unit_test(names_ranks_on_one_gpu),
+        cmocka_unit_test(waits_no_longer_than_the_deadline),
+        cmocka_unit_test(leaves_nothing_where_a_call_fails),
+        cmocka_unit_test(borrows_and_gives_back),
+    };
+
+    if (argc > 2 && !strcmp(argv[1], "library"))
+        return look_at_library(argv[2]);
+    if (argc > 1)
+        seed = strtoull(argv[1], NULL, 10);
+    printf("seed %llu\n", (unsigned long long)seed);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

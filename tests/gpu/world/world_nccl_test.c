@@ -1,0 +1,379 @@
+/* The world of NCCL beside that of threads, bit by bit: drawn programs of
+ * communication, what trainers call, borrowed communicators, options that
+ * differ.
+ *
+ * world_nccl_test [SEED [PROGRAMS]] */
+#include "tests/gpu/world/nccl_bench.h"
+#include "tests/gpu/driver/drawn_units.h"
+
+enum { STEPS = 2, DEADLINE_MS = 30000, LONG = 40000 };
+
+static uint64_t seed = 20261123;
+static int n_programs = 60;
+
+/* ---- drawn programs ----------------------------------------------------- */
+
+typedef struct session {
+    nccl_bench bench;
+    units_run run; /* arenas: what ranks begin with, then what they end with */
+    size_t slot_bytes;
+} session;
+
+static czr_status put_units(const units_plan *plan, czr_world *world,
+                            czr_comm **comms, void **streams,
+                            unsigned char *arena)
+{
+    char why[CZR_WHY_BYTES];
+    czr_status status = CZR_OK;
+
+    for (int op = 0; op < UNITS_OPS && status == CZR_OK; op++) {
+        czr_unit unit = units_of(plan, op, comms[op], arena);
+        unit.stream = streams[op % 2];
+        status = czr_comm_run(comms[op], &unit, why);
+        if (status != CZR_OK)
+            fprintf(stderr, "rank %d, operation %d: %s\n", world->rank, op,
+                    why);
+    }
+    return status;
+}
+
+static void copy_arena(test_rank *self, const units_run *run, czr_address arena,
+                       bool is_back, void *stream)
+{
+    const czr_address host = czr_address_of(run->arenas[self->rank]);
+
+    RANK_CHECK(czr_context_copy(self->context, is_back ? host : arena,
+                                is_back ? arena : host, run->plan->bytes,
+                                stream) == CZR_OK);
+    RANK_CHECK(czr_context_synchronize(self->context, stream, DEADLINE_MS) ==
+               CZR_OK);
+}
+
+static void run_units(test_rank *self, const session *s, czr_world *world)
+{
+    const units_plan *plan = s->run.plan;
+    czr_context *context = self->context;
+    czr_comm *comms[UNITS_OPS];
+    czr_address arena;
+    void *streams[2];
+
+    RANK_CHECK(units_join(plan, world, comms) == CZR_OK);
+    RANK_CHECK(czr_world_nccl_prepare(world, &plan->program, comms) == CZR_OK);
+    RANK_CHECK(czr_context_alloc(context, plan->bytes, &arena) == CZR_OK);
+    for (int i = 0; i < 2; i++)
+        RANK_CHECK(czr_context_open_stream(context, &streams[i]) == CZR_OK);
+    copy_arena(self, &s->run, arena, false, streams[0]);
+    const int64_t blocks = fake_count().blocks;
+    for (int step = 0; step < STEPS; step++) {
+        char why[CZR_WHY_BYTES];
+        RANK_CHECK(czr_world_nccl_begin(world, streams[0]) == CZR_OK);
+        RANK_CHECK(put_units(plan, world, comms, streams,
+                             czr_pointer_of(arena)) == CZR_OK);
+        for (int i = 0; i < 2; i++)
+            RANK_CHECK(czr_context_synchronize(context, streams[i],
+                                               DEADLINE_MS) == CZR_OK);
+        RANK_CHECK(czr_world_nccl_check(world, why) == CZR_OK);
+    }
+    RANK_CHECK(self->size > 1 || fake_count().blocks == blocks);
+    copy_arena(self, &s->run, arena, true, streams[0]);
+    for (int i = 0; i < 2; i++)
+        czr_context_close_stream(context, streams[i]);
+    czr_context_free(context, arena);
+}
+
+static void run_rank(test_rank *self, void *user)
+{
+    const session *s = user;
+    sums_bench sums;
+    czr_world *world;
+
+    self->status = nccl_bench_world(
+        &s->bench, self, &sums,
+        (czr_world_nccl_options){.is_strict = !s->run.plan->is_exact,
+                                 .slot_bytes = s->slot_bytes,
+                                 .deadline_ms = DEADLINE_MS},
+        &world);
+    if (self->status != CZR_OK)
+        fprintf(stderr, "rank %d: %s\n", self->rank, self->message);
+    else
+        run_units(self, s, world);
+    czr_world_nccl_close(world);
+    czr_module_close(&sums.module);
+}
+
+/* Where two arenas differ first, as an operation; -1: nowhere. */
+static int find_difference(const units_plan *plan, const unsigned char *a,
+                           const unsigned char *b)
+{
+    int found = -1;
+
+    for (size_t i = 0; i < plan->bytes; i++)
+        for (int op = 0; a[i] != b[i] && found < 0 && op < UNITS_OPS; op++)
+            if (plan->at[op] <= i &&
+                (op + 1 == UNITS_OPS || i < plan->at[op + 1]))
+                found = op;
+    return found;
+}
+
+static void compare_with_threads(const units_plan *plan, uint64_t order)
+{
+    const int n = units_ranks(plan);
+    uint64_t random = order;
+    units_run expected = {.plan = plan};
+    session s = {.slot_bytes = order % 3 ? 0 : 1000 + order % 5000};
+
+    nccl_bench_open(&s.bench, n, order);
+    s.run.plan = plan;
+    for (int i = 0; i < n; i++) {
+        expected.arenas[i] = aligned_alloc(CZR_ALIGN, plan->bytes);
+        s.run.arenas[i] = aligned_alloc(CZR_ALIGN, plan->bytes);
+        units_fill(plan, expected.arenas[i], &random);
+        memcpy(s.run.arenas[i], expected.arenas[i], plan->bytes);
+    }
+    for (int step = 0; step < STEPS; step++)
+        assert_int_equal(units_by_threads(&expected), CZR_OK);
+    ranks_run(s.bench.ranks, n, run_rank, &s);
+    for (int i = 0; i < n; i++) {
+        assert_int_equal(s.bench.ranks[i].status, CZR_OK);
+        const int op =
+            find_difference(plan, expected.arenas[i], s.run.arenas[i]);
+        if (op >= 0)
+            fail_msg("rank %d of %d: operation %d (%s) has other bits, order "
+                     "%llu",
+                     i, n, op, czr_op_kind_name(plan->ops[op].kind),
+                     (unsigned long long)order);
+        free(expected.arenas[i]);
+        free(s.run.arenas[i]);
+    }
+    assert_int_equal(fake_nccl_aborted(), 0);
+    nccl_bench_close(&s.bench);
+}
+
+static void has_the_bits_of_threads(void **state)
+{
+    static units_plan plan;
+    uint64_t random = seed;
+
+    (void)state;
+    for (int i = 0; i < n_programs; i++) {
+        units_make(&plan, i % 2, &random);
+        compare_with_threads(&plan, random);
+    }
+}
+
+/* ---- trainers ----------------------------------------------------------- */
+
+typedef struct sharing {
+    nccl_bench bench;
+    float *sums[RANKS_MOST];
+    uint16_t *parts[RANKS_MOST]; /* [ranks][LONG] */
+} sharing;
+
+static czr_status share_numbers(czr_world *world, void *user)
+{
+    const sharing *s = user;
+    const int rank = czr_world_rank(world);
+    static uint16_t part[RANKS_MOST][LONG];
+
+    for (int i = 0; i < LONG; i++) {
+        s->sums[rank][i] = (float)((i * 7 + rank * 13) % 101) * 0.37f;
+        part[rank][i] = (uint16_t)(i * 31 + rank);
+    }
+    czr_status status = czr_world_barrier(world);
+    if (status == CZR_OK)
+        status =
+            czr_world_all_reduce(world, NULL, s->sums[rank], LONG, CZR_F32);
+    if (status == CZR_OK)
+        status = czr_world_all_gather(world, NULL, part[rank], s->parts[rank],
+                                      LONG, CZR_BF16);
+    return status;
+}
+
+static void share_by_nccl(test_rank *self, void *user)
+{
+    const sharing *s = user;
+    sums_bench sums;
+    czr_world *world;
+
+    self->status = nccl_bench_world(
+        &s->bench, self, &sums,
+        (czr_world_nccl_options){.deadline_ms = DEADLINE_MS}, &world);
+    if (self->status == CZR_OK)
+        self->status = share_numbers(world, user);
+    czr_world_nccl_close(world);
+    czr_module_close(&sums.module);
+}
+
+static void open_sharing(sharing *s, int n)
+{
+    for (int i = 0; i < n; i++) {
+        s->sums[i] = malloc(LONG * sizeof *s->sums[i]);
+        s->parts[i] = malloc((size_t)n * LONG * sizeof *s->parts[i]);
+        assert_true(s->sums[i] && s->parts[i]);
+    }
+}
+
+static void close_sharing(sharing *s, int n)
+{
+    for (int i = 0; i < n; i++) {
+        free(s->sums[i]);
+        free(s->parts[i]);
+    }
+}
+
+static void serves_trainers_as_threads_do(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 5; n += 2) {
+        static sharing ours, theirs;
+        nccl_bench_open(&ours.bench, n, seed + (uint64_t)n);
+        open_sharing(&ours, n);
+        open_sharing(&theirs, n);
+        assert_int_equal(czr_world_threads_run(n, share_numbers, &theirs),
+                         CZR_OK);
+        ranks_run(ours.bench.ranks, n, share_by_nccl, &ours);
+        for (int i = 0; i < n; i++) {
+            assert_int_equal(ours.bench.ranks[i].status, CZR_OK);
+            assert_memory_equal(ours.sums[i], theirs.sums[i],
+                                LONG * sizeof *ours.sums[i]);
+            assert_memory_equal(ours.parts[i], theirs.parts[i],
+                                (size_t)n * LONG * sizeof *ours.parts[i]);
+        }
+        close_sharing(&ours, n);
+        close_sharing(&theirs, n);
+        nccl_bench_close(&ours.bench);
+    }
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+/* The caller's communicator is there before and behind it. */
+static void borrow(test_rank *self, void *user)
+{
+    const nccl_bench *bench = user;
+    czr_nccl_comm callers;
+    sums_bench sums;
+    czr_world *world;
+    int size = 0;
+
+    RANK_CHECK(czr_nccl_comm_open(self->nccl, &bench->id, self->size,
+                                  self->rank, DEADLINE_MS, &callers,
+                                  self->message) == CZR_OK);
+    self->status =
+        nccl_bench_world(bench, self, &sums,
+                         (czr_world_nccl_options){.borrowed = callers.handle,
+                                                  .deadline_ms = DEADLINE_MS},
+                         &world);
+    if (self->status == CZR_OK)
+        self->status = czr_world_barrier(world);
+    czr_world_nccl_close(world);
+    czr_module_close(&sums.module);
+    RANK_CHECK(self->nccl->count(callers.handle, &size) == 0 &&
+               size == self->size);
+    czr_nccl_comm_close(&callers, DEADLINE_MS);
+}
+
+static void gives_back_what_it_borrowed(void **state)
+{
+    nccl_bench bench;
+
+    (void)state;
+    nccl_bench_open(&bench, 3, seed);
+    ranks_run(bench.ranks, 3, borrow, &bench);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(bench.ranks[i].status, CZR_OK);
+    assert_int_equal(fake_nccl_aborted(), 0);
+    nccl_bench_close(&bench);
+}
+
+static void open_differently(test_rank *self, void *user)
+{
+    const nccl_bench *bench = user;
+    sums_bench sums;
+    czr_world *world;
+
+    self->status =
+        nccl_bench_world(bench, self, &sums,
+                         (czr_world_nccl_options){.is_strict = self->rank == 1,
+                                                  .deadline_ms = DEADLINE_MS},
+                         &world);
+    RANK_CHECK(!world);
+    czr_module_close(&sums.module);
+}
+
+static void refuses_options_that_differ(void **state)
+{
+    nccl_bench bench;
+
+    (void)state;
+    nccl_bench_open(&bench, 3, seed);
+    ranks_run(bench.ranks, 3, open_differently, &bench);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(bench.ranks[i].status, CZR_ERR_MISMATCH);
+        assert_non_null(strstr(bench.ranks[i].message, "other options"));
+    }
+    nccl_bench_close(&bench);
+}
+
+static void open_plainly(test_rank *self, void *user)
+{
+    const nccl_bench *bench = user;
+    sums_bench sums;
+    czr_world *world;
+
+    self->status = nccl_bench_world(
+        bench, self, &sums,
+        (czr_world_nccl_options){.deadline_ms = DEADLINE_MS}, &world);
+    RANK_CHECK(!world);
+    czr_module_close(&sums.module);
+}
+
+/* NCCL says that there are two; where it does not mind, we do, and say which.
+ */
+static void names_ranks_on_one_gpu(void **state)
+{
+    static const char gpu[] = "GPU-d0d0d0d0-d0d0-d0d0-d0d0-d0d0d0d0d001";
+
+    (void)state;
+    for (int is_shared = 0; is_shared < 2; is_shared++) {
+        nccl_bench bench;
+        char sentence[CZR_DRIVER_MESSAGE];
+        nccl_bench_open(&bench, 4, seed);
+        bench.ranks[3].device = 1;
+        if (is_shared)
+            fake_nccl_share_devices();
+        ranks_run(bench.ranks, 4, open_plainly, &bench);
+        for (int i = 0; i < 4; i++) {
+            assert_int_equal(bench.ranks[i].status, CZR_ERR_SAME_DEVICE);
+            if (is_shared)
+                snprintf(sentence, sizeof sentence,
+                         "ranks 1 and 3 are both on %s: each", gpu);
+            else
+                snprintf(sentence, sizeof sentence,
+                         "says NCCL; rank %d of 4 is on %s", i,
+                         i % 2 ? gpu : "GPU-d0d0d0d0-");
+            if (!strstr(bench.ranks[i].message, sentence))
+                fail_msg("\"%s\" does not say \"%s\"", bench.ranks[i].message,
+                         sentence);
+        }
+        nccl_bench_close(&bench);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(has_the_bits_of_threads),
+        cmocka_unit_test(serves_trainers_as_threads_do),
+        cmocka_unit_test(gives_back_what_it_borrowed),
+        cmocka_unit_test(refuses_options_that_differ),
+        cmocka_unit_test(names_ranks_on_one_gpu),
+    };
+
+    if (argc > 1)
+        seed = strtoull(argv[1], NULL, 10);
+    if (argc > 2)
+        n_programs = atoi(argv[2]);
+    printf("seed %llu\n", (unsigned long long)seed);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,198 @@
+#!/usr/bin/python3
+"""The command line of canzona: help, exit statuses, and what is said about
+options and files that are wrong.
+
+    driver.py CANZONA
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CANZONA = pathlib.Path(sys.argv[1]).resolve()
+EXAMPLES = ROOT / "examples"
+GPT = EXAMPLES / "gpt.cz"
+CONFIG = EXAMPLES / "configs" / "qwen3-32b.json"
+
+OK, ERRORS, USAGE, UNSUPPORTED = 0, 1, 2, 3
+
+# A rule whose rate nobody gives: only a run can tell.
+NO_RATE = """mesh dp = 1
+model tiny(width = 8) { params f32 { a : [width, width] } }
+use adamw(lr) on **
+"""
+
+# A file of rules alone; nothing in it is of any use to a plan.
+RULES = """table half = [(1, 2)] * 3
+def twice(x) { return 2 * x }
+optimizer a(lr) for any { param <- param - lr * twice(grad) }
+optimizer b(lr) for [m, n] { param <- param - lr * grad @ grad' @ grad }
+"""
+
+# (words, exit status, what standard output or error must say)
+CASES = [
+    ([], USAGE, "Usage: canzona"),
+    (["help"], OK, "canzona plan examples/qwen3-32b.cz"),
+    (["-h"], OK, "Usage: canzona"),
+    (["--help"], OK, "Usage: canzona"),
+    (["--version"], OK, "canzona 0."),
+    (["paint"], USAGE, 'there is no command "paint"'),
+    (["plan"], USAGE, "which FILE?"),
+    (["plan", GPT, GPT], USAGE, "one FILE only"),
+    (["plan", "--ir=final", GPT], USAGE, '--ir is source, assigned or sched'),
+    (["plan", "--json", GPT], OK, '{"name":"replicated",'),
+    (["plan", "--json", "--no-baselines", GPT], OK, '"baselines":[],'),
+    (["plan", "--explain", GPT], OK, "what would help"),
+    (["plan", "--explain", "--json", GPT], USAGE, "--json or --explain, not"),
+    (["plan", "--html=x", "--ir", GPT], USAGE, "--ir goes without --html"),
+    (["plan", "--html=none/x.html", GPT], ERRORS, "none/x.html"),
+    (["plan", "--trace=lone", "-D", "mesh.tp=9", GPT], ERRORS, "error"),
+    (["plan", "--help"], OK, "canzona plan --explain examples/qwen3-32b.cz"),
+    (["check", "--diagnostics=xml", GPT], USAGE, "text, json or sarif"),
+    (["run", "--steps=many", GPT], USAGE, '--steps takes a number from 0 to'),
+    (["run", "--seed=-1", GPT], USAGE, "--seed takes a number"),
+    (["run", "--microbatches=99999999999999999999", GPT], USAGE, "takes a n"),
+    (["run", "--check=bytes", GPT], USAGE, "--check is bits or values"),
+    (["run", "--target=sm_80,sm_90a", GPT], UNSUPPORTED, "is not supported yet"),
+    (["run", "--target=sm_80", "--late", GPT], USAGE, "--late is for threads"),
+    (["run", "--world=mars", GPT], UNSUPPORTED, 'world "mars" is not supp'),
+    (["run", "--microbatches=7", "-D", "mesh.dp=2", GPT], ERRORS,
+     "7 microbatches do not divide over 2 ranks that sum gradients; "
+     "try --microbatches=8"),
+    (["run", "--microbatches=0", GPT], ERRORS, "0 microbatches do not divide"),
+    (["run", "--steps=0", "norate.cz"], OK, "norate: 0 steps on 1 ranks"),
+    (["run", "norate.cz"], ERRORS, "-D NAME=VALUE"),
+    (["run", "none.cz"], ERRORS, "none.cz"),
+    (["plan", "--target=sm_80", GPT], USAGE, "--target goes with --json"),
+    (["plan", "--json", "--target=sm_9", GPT], UNSUPPORTED, "is not supported yet"),
+    (["build", "--print-cflags"], OK, "-ffp-contract=off"),
+    (["build", "--target=abacus", GPT], UNSUPPORTED, 'target "abacus" is not'),
+    (["build", "--target=cpu,sm_90,x", GPT], UNSUPPORTED,
+     'target "sm_90" is not supported yet: cpu, sm_80 and sm_90a are'),
+    (["build", "--target=cpu,", GPT], UNSUPPORTED, 'target "" is not'),
+    (["build", "--target=sm_90a,cpu", "-o", "out", GPT], OK,
+     "later ones PTX of compute_80"),
+    (["build", "--target=sm_80", "-o", "lone_cu", GPT], ERRORS, "lone_cu/gpt"),
+    (["build", "-o", "plain", GPT], ERRORS, "plain/gpt.c"),
+    (["build", "-o", "lone", GPT], ERRORS, "lone/gpt.c"),
+    (["build", "-o", "a/b/c", GPT], ERRORS, "a/b/c/gpt.c cannot be made"),
+    (["build", "broken.cz"], ERRORS, "broken.cz:2:1: error"),
+    (["build", "--strict", "-o", "out", GPT], OK, ""),
+    (["diff", GPT], USAGE, "two FILEs are compared"),
+    (["diff", GPT, GPT, GPT], USAGE, "two FILEs are compared"),
+    (["diff", GPT, "none.json"], ERRORS, "none.json"),
+    (["diff", "broken.cz", GPT], ERRORS, "broken.cz:2:1: error"),
+    (["diff", GPT, GPT], OK, "no differences"),
+    (["diff", "--help"], OK, "canzona diff before.json examples/"),
+    (["simulate", "none.json"], ERRORS, "none.json"),
+    (["simulate", "broken.cz"], ERRORS, "broken.cz:2:1: error"),
+    (["simulate", "--mfu=0", GPT], USAGE, "--mfu takes a percentage from 1"),
+    (["simulate", "--e=100.5", GPT], USAGE, "--e takes a percentage from 1"),
+    (["simulate", "--tokens=1.5", GPT], USAGE, "--tokens takes a number"),
+    (["simulate", "--jitter=much", GPT], USAGE, "--jitter takes a percentage"),
+    (["simulate", "--stragglers=2", GPT], USAGE, "takes RANKS:FACTOR"),
+    (["simulate", "--active=1.0000001", GPT], USAGE, "--active takes a"),
+    (["verify", GPT], OK, "on 4 ranks, 36 parameters"),
+    (["verify", "broken.cz"], ERRORS, "broken.cz:2:1: error"),
+    (["fmt", "none.cz"], ERRORS, "none.cz"),
+    (["fmt", "-i", "-"], USAGE, "standard input has no place"),
+    (["import", "--mesh=dp", CONFIG], USAGE, "a mesh reads dp=32,tp=8"),
+    (["import", "--mesh=dp=2,dp=2", CONFIG], USAGE, "an axis is given twice"),
+    (["import", "--mesh=dp=x", CONFIG], USAGE, "a number of ranks"),
+    (["import", "--mesh=dp=0", CONFIG], USAGE, "a number of ranks"),
+    (["import", "--mesh=up=2", CONFIG], USAGE, "axes are pp, dp, cp and tp"),
+    (["import", "--optimizer=sgd", CONFIG], USAGE, "is muon or adamw"),
+    (["import", "-o", "lone/gpt.h", CONFIG], ERRORS, "lone/gpt.h"),
+    (["import", "-o", "none/gpt.cz", CONFIG], ERRORS,
+     "none/gpt.cz cannot be written: there is no folder 'none'"),
+    (["import", "-o", "plain/gpt.cz", CONFIG], ERRORS,
+     "there is no folder 'plain'"),
+    (["check", "rules.cz"], OK,
+     "checked for all shapes: 2 optimizers, 1 def, 1 table"),
+    (["check", "--diagnostics=json", "rules.cz"], OK, "{"),
+    (["check", "-D", "a.lr=2", "rules.cz"], ERRORS, "-D a.lr sets nothing"),
+    (["plan", "rules.cz"], ERRORS, "does not say which model it is about"),
+    (["plan", "--ir=source", "rules.cz"], ERRORS, "does not say which model"),
+    (["import", "--optimizer=muon", "-o", "-", CONFIG], OK, "use muon("),
+]
+
+
+def run(words, folder, **more):
+    return subprocess.run([CANZONA, *words], cwd=folder, text=True, timeout=120,
+                          stdin=subprocess.DEVNULL, check=False,
+                          **({"capture_output": True} | more))
+
+
+def complaints(folder):
+    """One sentence for each case that does not hold."""
+    for words, status, text in CASES:
+        done = run(words, folder)
+        said = done.stderr + (done.stdout if status == OK else "")
+        line = " ".join(map(str, words))
+        if done.returncode != status:
+            yield f"{line}: status {done.returncode}, expected {status}"
+        if text not in said:
+            yield f"{line}: does not say '{text}':\n{said}"
+
+
+def check_files(folder):
+    """All files or none; IR that was printed verifies; -o - is a pipe."""
+    if list(folder.glob("lone/gpt.c")) + list(folder.glob("lone_cu/gpt*.[ch]")):
+        yield "build leaves NAME.c where NAME.h cannot be written"
+    if sorted(p.name for p in folder.glob("out/*")) != [
+            "gpt.c", "gpt.cu", "gpt.h", "gpt_cuda.c"]:
+        yield "build does not write NAME.c, NAME.cu, NAME_cuda.c and NAME.h"
+    for stage in "source", "assigned", "scheduled":
+        ir = folder / f"{stage}.mlir"
+        ir.write_text(run(["plan", f"--ir={stage}", GPT], folder).stdout)
+        done = run(["verify", ir], folder)
+        if not done.stdout.startswith("verified: "):
+            yield f"verify, from IR {stage}: {done.stderr}"
+
+
+def check_time(folder):
+    """Times go to standard error: the plan is the same without them."""
+    done = run(["plan", "--json", "--time", GPT], folder)
+    if done.stdout != run(["plan", "--json", GPT], folder).stdout:
+        yield "--time changes the plan"
+    lines = [line.rsplit(maxsplit=2) for line in done.stderr.splitlines()]
+    parts = {name.strip(): float(seconds) for name, seconds, _ in lines}
+    total = parts.pop("all", 0)
+    if "verifier" not in parts or abs(sum(parts.values()) - total) > 0.01:
+        yield f"--time: parts that are not the whole: {done.stderr}"
+
+
+def check_world(folder):
+    """A full disk, and a compiler that fails, end as errors."""
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = run(["plan", GPT], folder, capture_output=False, stdout=full,
+                   stderr=subprocess.PIPE)
+    if done.returncode != ERRORS or "cannot be written" not in done.stderr:
+        yield f"a full disk goes unnoticed: {done.returncode} {done.stderr}"
+    for name, value, text in (("CC", "false", "the C compiler ($CC, else cc)"),
+                              ("CC", "no-such-cc", "the C compiler"),
+                              ("TMPDIR", "/none", "no temporary folder")):
+        done = run(["run", GPT], folder, env=os.environ | {name: value})
+        if done.returncode != ERRORS or text not in done.stderr:
+            yield f"{name}={value}: {done.returncode} {done.stderr}"
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "plain").write_text("no folder")
+        (folder / "lone" / "gpt.h").mkdir(parents=True)
+        (folder / "lone_cu" / "gpt.cu").mkdir(parents=True)
+        (folder / "broken.cz").write_text("mesh dp = \n")
+        (folder / "rules.cz").write_text(RULES)
+        (folder / "norate.cz").write_text(NO_RATE)
+        found = [*complaints(folder), *check_files(folder),
+                 *check_time(folder), *check_world(folder)]
+    print("\n".join(found) or f"driver: {len(CASES)} command lines as told")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

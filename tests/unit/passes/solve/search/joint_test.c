@@ -1,0 +1,86 @@
+/* Dense matrices and experts on the same ranks, whose owners are alike for all
+ * coordinates of ep: what they reach together, and that plans are plans. */
+#include "passes/solve/search/joint.h"
+
+#include "tests/unit/passes/solve/inventory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static const int n_gpus = 1024, tp = 4;
+
+/* GPU g has coordinate g / tp of dp and g / ep of edp. */
+static cz_joint_problem on_gpus(cz_arena *arena, const model *m, int ep)
+{
+    int *coarse_of = CZ_NEW(arena, int, n_gpus);
+    int64_t state = 0;
+    for (int gpu = 0; gpu < n_gpus; gpu++)
+        coarse_of[gpu] = gpu / ep;
+    cz_joint_problem joint = {dense_problem(arena, m, n_gpus / tp, tp),
+                              expert_problem(arena, m, ep, n_gpus / ep),
+                              coarse_of};
+    for (int i = 0; i < joint.fine.n_items; i++)
+        state += tp * joint.fine.classes[joint.fine.class_of[i]].state_bytes;
+    for (int i = 0; i < joint.coarse.n_items; i++)
+        state +=
+            ep * joint.coarse.classes[joint.coarse.class_of[i]].state_bytes;
+    joint.fine.state = joint.coarse.state = (cz_solve_cap){105, 100};
+    joint.fine.state_mean = joint.coarse.state_mean = state / n_gpus;
+    return joint;
+}
+
+/* Max and sum over GPUs, from the two plans alone. */
+typedef struct load {
+    int64_t max_ps, total_ps, max_bytes;
+} load;
+
+static load measure(cz_arena *arena, const cz_joint_problem *joint,
+                    const cz_joint_solved *solved)
+{
+    load all = {0};
+    const cz_solve_score fine =
+        cz_solve_evaluate(arena, &joint->fine, &solved->fine.plan);
+    const cz_solve_score coarse =
+        cz_solve_evaluate(arena, &joint->coarse, &solved->coarse.plan);
+    for (int gpu = 0; gpu < n_gpus; gpu++) {
+        const int edp = joint->coarse_of[gpu];
+        const int64_t ps = fine.load_ps[gpu] + coarse.load_ps[edp];
+        const int64_t bytes =
+            fine.state_bytes[gpu / tp] + coarse.state_bytes[edp];
+        all.total_ps += ps;
+        if (ps > all.max_ps)
+            all.max_ps = ps;
+        if (bytes > all.max_bytes)
+            all.max_bytes = bytes;
+    }
+    return all;
+}
+
+static void test_235b_on_1024(void **unused)
+{
+    (void)unused;
+    for (int ep = 8; ep <= 32; ep *= 4) {
+        cz_arena arena;
+        cz_arena_init(&arena);
+        const cz_joint_problem joint = on_gpus(&arena, &qwen3_235b, ep);
+        const cz_joint_solved got = cz_solve_joint(&arena, &joint);
+        assert_null(cz_solve_check(&arena, &joint.fine, &got.fine.plan));
+        assert_null(cz_solve_check(&arena, &joint.coarse, &got.coarse.plan));
+        const load all = measure(&arena, &joint, &got);
+        print_message("ep %d: load %.4f, state %.4f of the mean\n", ep,
+                      (double)all.max_ps * n_gpus / (double)all.total_ps,
+                      (double)all.max_bytes / (double)joint.fine.state_mean);
+        assert_true(all.max_ps / 1010 <= all.total_ps / n_gpus / 1000);
+        assert_true(all.max_bytes / 1050 <= joint.fine.state_mean / 1000);
+        cz_arena_fini(&arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_235b_on_1024)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,187 @@
+/* Tensors that hold blocks of a parameter and something else between them:
+ * bound by their own name, copied block by block. */
+#include "runtime/engine/engine.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/runtime/engine/toy.h"
+
+enum { ROWS = 9, COLUMNS = 8, PADDING = 4444 };
+
+static toy program;
+static czr_piece piece;
+static czr_storage storage;
+static czr_family tie = {.pattern = "again", .first_param = 1};
+static int n_wrong;
+
+/* box.{0}: rows 0, 1, 3, 4, 6 and 7 are layers.{0}.w. */
+static void prepare(void)
+{
+    const toy_options options = {1, 1, CZR_F32, CZR_F32, 1, 1};
+
+    toy_init(&program, &options);
+    program.families[0].dtype = CZR_F32;
+    piece = (czr_piece){0, 0, {{0, 2, 3}, {0, COLUMNS, COLUMNS}}};
+    storage = (czr_storage){program.families[0], 1, &piece};
+    storage.of.pattern = "box.{0}";
+    storage.of.shape[0] = ROWS;
+    program.program.n_storages = program.program.n_ties = 1;
+    program.program.storages = &storage;
+    program.program.ties = &tie;
+    n_wrong = 0;
+}
+
+static bool is_padding(int row)
+{
+    return row % 3 == 2;
+}
+
+typedef struct box {
+    float param[ROWS][COLUMNS];
+    float grad[TOY_LEAVES][ROWS][COLUMNS];
+} box;
+
+/* What nobody may read is not a number. */
+static void fill(box *b)
+{
+    for (int row = 0; row < ROWS; row++)
+        for (int i = 0; i < COLUMNS; i++) {
+            b->param[row][i] = is_padding(row) ? PADDING : 1;
+            for (int leaf = 0; leaf < TOY_LEAVES; leaf++)
+                b->grad[leaf][row][i] =
+                    is_padding(row) ? NAN : (float)(row + 1);
+        }
+}
+
+static czr_status bind(czr_engine *e, const char *name, box *b, int64_t rows)
+{
+    const int64_t shape[] = {TOY_LEAVES, rows, COLUMNS};
+    const czr_tensor param = {b->param, CZR_F32, 2, shape + 1, NULL};
+    const czr_tensor grad = {b->grad, CZR_F32, 3, shape, NULL};
+
+    fill(b);
+    return czr_bind(e, name, &param, &grad);
+}
+
+static int n_moved_wrongly(const box *b)
+{
+    int n = 0;
+
+    for (int row = 0; row < ROWS; row++)
+        for (int i = 0; i < COLUMNS; i++)
+            n += is_padding(row) ? b->param[row][i] != PADDING
+                                 : b->param[row][i] >= 1;
+    return n;
+}
+
+static czr_status bind_rest(czr_engine *e)
+{
+    n_wrong += czr_bind(e, "bias", NULL, NULL) != CZR_OK;
+    n_wrong += czr_bind(e, "scale", NULL, NULL) != CZR_OK;
+    return czr_seal(e);
+}
+
+static czr_status step_body(czr_world *world, void *user)
+{
+    static box first, second;
+    const double rate[] = {0.01, 0};
+    const czr_hyper hypers = {rate, 2};
+    czr_layout_info info;
+    czr_engine *e;
+    czr_result result = {.skipped = 1};
+    czr_status status = czr_open(&program.program, world, NULL, &e);
+
+    (void)user;
+    if (status == CZR_OK) {
+        n_wrong += czr_layout(e, "box.0", &info) != CZR_OK;
+        n_wrong += info.bucket != -1 || info.param || info.n != 72;
+        n_wrong += czr_layout(e, "again", &info) != CZR_OK || info.n != 72;
+        n_wrong += czr_bind(e, "box.0", NULL, NULL) != CZR_ERR_SHAPE;
+        n_wrong += bind(e, "box.0", &first, ROWS - 1) != CZR_ERR_SHAPE;
+        n_wrong += bind(e, "box.0", &first, ROWS) != CZR_OK;
+        n_wrong += bind(e, "again", &second, ROWS) != CZR_OK;
+        status = bind_rest(e);
+    }
+    if (status == CZR_OK)
+        status = czr_step(e, &hypers, NULL, &result);
+    n_wrong +=
+        result.skipped || n_moved_wrongly(&first) || n_moved_wrongly(&second);
+    czr_close(e);
+    return status;
+}
+
+static void blocks_move_and_padding_stays(void **state)
+{
+    (void)state;
+    prepare();
+    assert_int_equal(czr_world_threads_run(1, step_body, NULL), CZR_OK);
+    assert_int_equal(n_wrong, 0);
+}
+
+static czr_status overlap_body(czr_world *world, void *user)
+{
+    static box shared;
+    czr_engine *e;
+    czr_status status = czr_open(&program.program, world, NULL, &e);
+
+    (void)user;
+    if (status == CZR_OK) {
+        n_wrong += bind(e, "box.0", &shared, ROWS) != CZR_OK;
+        n_wrong += bind(e, "box.1", &shared, ROWS) != CZR_OK;
+        status = bind_rest(e);
+    }
+    czr_close(e);
+    return status;
+}
+
+static void one_tensor_cannot_be_two(void **state)
+{
+    (void)state;
+    prepare();
+    assert_int_equal(czr_world_threads_run(1, overlap_body, NULL),
+                     CZR_ERR_OVERLAP);
+    assert_int_equal(n_wrong, 0);
+}
+
+static czr_status open_body(czr_world *world, void *user)
+{
+    czr_engine *engine;
+    const czr_status status = czr_open(&program.program, world, NULL, &engine);
+
+    (void)user;
+    czr_close(engine);
+    return status;
+}
+
+static void pieces_outside_their_tensor_are_refused(void **state)
+{
+    static const int64_t bad[][3] = {
+        {-1, 2, 3}, {2, 2, 3}, {0, 0, 3}, {0, 2, 1}, {0, 2, 4}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        prepare();
+        memcpy(piece.map[0], bad[i], sizeof bad[i]);
+        assert_int_equal(czr_world_threads_run(1, open_body, NULL),
+                         CZR_ERR_VERSION);
+    }
+    prepare();
+    piece.family = 3;
+    assert_int_equal(czr_world_threads_run(1, open_body, NULL),
+                     CZR_ERR_VERSION);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_move_and_padding_stays),
+        cmocka_unit_test(one_tensor_cannot_be_two),
+        cmocka_unit_test(pieces_outside_their_tensor_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
