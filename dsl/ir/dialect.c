@@ -16,22 +16,30 @@
 #include <mlir-c/Dialect/Math.h>
 #include <mlir-c/Dialect/Tensor.h>
 
+/* The comment in front of each is its row of dsl/IR.md
+ * (tests/golden/ir_page.py). */
 static const char tensor_ops[] =
+    /* of a matrix */
     "irdl.operation @transpose {\n"
     "  %in = irdl.base \"!builtin.tensor\"\n"
     "  %out = irdl.base \"!builtin.tensor\"\n"
     "  irdl.operands(in: %in)\n"
     "  irdl.results(out: %out)\n"
     "}\n"
+    /* element by element, of f64: mixes the bits of both */
     "irdl.operation @hash {\n"
     "  %type = irdl.any\n"
     "  irdl.operands(a: %type, b: %type)\n"
     "  irdl.results(out: %type)\n"
     "}\n"
+    /* the vector 0, 1, 2, ... in f32, of at most 2^24 elements, so that all
+     * are exact */
     "irdl.operation @index {\n"
     "  %out = irdl.base \"!builtin.tensor\"\n"
     "  irdl.results(out: %out)\n"
     "}\n"
+    /* an f64 tensor without the dimensions dims, which ascend: the sum over
+     * them (kind "sum") or the largest ("max") */
     "irdl.operation @reduce {\n"
     "  %in = irdl.base \"!builtin.tensor\"\n"
     "  %out = irdl.base \"!builtin.tensor\"\n"
@@ -43,6 +51,8 @@ static const char tensor_ops[] =
     "  irdl.results(out: %out)\n"
     "  irdl.attributes {\"kind\" = %kind, \"dims\" = %dims}\n"
     "}\n"
+    /* a tensor repeated along dims, which ascend: the dimensions of the result
+     * that are new */
     "irdl.operation @broadcast {\n"
     "  %in = irdl.base \"!builtin.tensor\"\n"
     "  %out = irdl.base \"!builtin.tensor\"\n"
@@ -51,6 +61,8 @@ static const char tensor_ops[] =
     "  irdl.results(out: %out)\n"
     "  irdl.attributes {\"dims\" = %dims}\n"
     "}\n"
+    /* result number `result` of a factorisation of f32 matrices; those of one
+     * call differ in nothing else */
     "irdl.operation @factor {\n"
     "  %in = irdl.base \"!builtin.tensor\"\n"
     "  %second = irdl.base \"!builtin.tensor\"\n"

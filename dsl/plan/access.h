@@ -15,10 +15,10 @@ typedef enum cz_access {
     CZ_SUM_ALL,           /* result: f64 sum over the space, rank 0 */
     CZ_SUM_ROWS,          /* result: f64 [rows], each summed over columns */
     CZ_SUM_COLUMNS,       /* result: f64 [columns], each over rows */
-    CZ_MAX_ALL,           /* the same, but the largest instead of the sum, and
-                           * NaN where there is one */
-    CZ_MAX_ROWS,
-    CZ_MAX_COLUMNS,
+    CZ_MAX_ALL,           /* result: f64 largest of the space, rank 0; NaN where
+                           * there is one, as of the next two */
+    CZ_MAX_ROWS,          /* result: f64 [rows], the largest of each */
+    CZ_MAX_COLUMNS,       /* result: f64 [columns], the largest of each */
     CZ_N_ACCESSES
 } cz_access;
 

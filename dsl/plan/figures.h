@@ -1,6 +1,6 @@
 /* The figures of a plan: flat arrays of what plan JSON says
- * (tests/plan.schema.json), as far as a simulation needs it.  Whoever fills
- * them in has checked every number against the others.
+ * (tests/plan/plan.schema.json), as far as a simulation needs it.  Whoever
+ * fills them in has checked every number against the others.
  *
  * A set of axes has bit a for axis a of the mesh.  A coordinate over a set
  * counts row-major in mesh order; a rank is the coordinate over all axes.

@@ -1,6 +1,7 @@
 /* A plan as people look at it: what the page, the explanation and the
- * comparison of plans show, read back from plan JSON (tests/plan.schema.json).
- * What a simulation needs besides is in dsl/plan/figures.h.
+ * comparison of plans show, read back from plan JSON
+ * (tests/plan/plan.schema.json). What a simulation needs besides is in
+ * dsl/plan/figures.h.
  *
  * Times are picoseconds, sizes bytes unless a name says otherwise.  -1 where a
  * plan has none of something. */

@@ -1,5 +1,5 @@
-/* A simulation, as a screen or as JSON (tests/simulate.schema.json).  Knows
- * times alone, not how they came about. */
+/* A simulation, as a screen or as JSON (tests/simulate/simulate.schema.json).
+ * Knows times alone, not how they came about. */
 #ifndef CZ_FRONTEND_REPORT_SIMULATION_H
 #define CZ_FRONTEND_REPORT_SIMULATION_H
 

@@ -6,9 +6,9 @@
  * breaks:   bits, but not the mathematics: rounding differs.  That of bf16
  *           iterates is less than in the formula's form; that of f32 ones,
  *           made anew every CZ_GRAM_SEGMENT rows, up to three times as much
- *           where small singular values matter (tests/oracle_form.py).  So
- *           `auto` takes f32 ones where a tolerance admits it alone, and either
- *           where it is predicted to be quicker */
+ *           where small singular values matter (tests/numbers/oracle_form.py).
+ * So `auto` takes f32 ones where a tolerance admits it alone, and either where
+ * it is predicted to be quicker */
 #include "dsl/plan/error_bound.h"
 #include "dsl/ir/mlir.h"
 #include "passes/math/gram.h"

@@ -1,5 +1,5 @@
 /* A plan as JSON.  Every figure is an integer that follows from the numbers
- * beside it: tests/check_plan.py computes them all again. */
+ * beside it: tests/plan/check_plan.py computes them all again. */
 #include "frontend/document/plan/candidates.h"
 #include "frontend/document/plan/plan.h"
 
