@@ -1,8 +1,21 @@
-/* Canzona runtime: executes one static plan inside somebody's trainer.
+/* Canzona runtime: runs one static plan inside a trainer.
  *
- * First part: what a trainer calls.  Second part: what generated C is made of.
- * Nothing here prints or exits; every failure is a status, and the first one
- * of a rank is kept with its place (czr_error).  Needs libc and libm only. */
+ *     czr_open(&NAME_program, world, NULL, &engine);
+ *     czr_bind(engine, "weight", &param, &grad);    for every parameter
+ *     czr_seal(engine);
+ *     czr_step(engine, &hyper, NULL, &result);      after every backward pass
+ *     czr_close(engine);
+ *
+ * Part 1 is what a trainer calls, part 2 what generated C is made of.
+ * examples/embed/lesson.c is a whole trainer.
+ *
+ * - Nothing here prints or exits.  It needs libc and libm only.
+ * - Every failure is a status, and czr_error has a sentence about it.
+ *   CZR_ERR_ARGUMENT of any call: a number is out of range, or a pointer NULL
+ *   that may not be.
+ * - Any thread may call czr_step, czr_grad_ready, czr_param_wait and
+ *   czr_extern_set: they lock the engine.  Of all other calls an engine takes
+ *   one at a time. */
 #ifndef CZR_H
 #define CZR_H
 
@@ -11,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 23u /* of the tables in the second part */
+#define CZR_ABI 23u /* version of the tables of part 2 */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -57,326 +70,445 @@ typedef enum czr_status {
         CZR_N_STATUSES
 } czr_status;
 
-/* "CZR_ERR_TIMEOUT" and the sentence above, for messages. */
+/* "CZR_ERR_TIMEOUT", and its sentence above.  Static text, for any number. */
 const char *czr_status_name(czr_status status);
 const char *czr_status_text(czr_status status);
 
 typedef enum czr_dtype { CZR_F64, CZR_F32, CZR_BF16, CZR_N_DTYPES } czr_dtype;
+/* Bytes of an element; 0 of what is no type. */
 size_t czr_dtype_bytes(czr_dtype dtype);
 
-typedef struct czr_program czr_program;
-typedef struct czr_world czr_world;
-typedef struct czr_engine czr_engine;
-typedef void *czr_stream; /* of the device; NULL on the host */
+typedef struct czr_program czr_program; /* a plan, from generated C */
+typedef struct czr_world czr_world;     /* all ranks, as one of them has them */
+typedef struct czr_engine czr_engine;   /* a plan on one rank */
+typedef void *czr_stream;               /* of the device; NULL on the host */
 
-/* A tensor of the caller: `data` stays the caller's.  Strides in elements;
- * NULL means contiguous, row-major. */
+/* A tensor of the caller.  czr_bind copies shape and strides.  The data stays
+ * the caller's, and every step uses it. */
 typedef struct czr_tensor {
     void *data;
     czr_dtype dtype;
     int n_dims;
-    const int64_t *shape, *strides;
+    const int64_t *shape, *strides; /* elements; NULL strides: row-major */
 } czr_tensor;
 
+/* All zero is the default.  `late_device`, `fixed_order_product` and `threads`
+ * are for the host; a GPU ignores them. */
 typedef struct czr_options {
-    int late_device;         /* run each stream as late as its waits allow */
-    int fixed_order_product; /* our own product even where not strict */
+    int late_device;         /* 1: streams run as late as their waits allow */
+    int fixed_order_product; /* 1: our own products, as in a `strict` plan */
     int64_t deadline_ms;     /* of one wait for other ranks; 0: 600,000 */
-    int threads; /* of a matrix library in one call; 0: the processors that this
-                  * process may use, shared among the ranks, at least one */
-    int undo; /* a step whose rules fail is undone on all ranks, alike: takes a
-               * second copy of this rank's states and masters, and of its slice
-               * of the parameters, on a GPU of all that it has of them.  All
-               * ranks have to agree */
+    /* Threads of a matrix library in one call.  0: an equal share of the
+     * processors that this process may use, at least one. */
+    int threads;
+    /* 1: a step in which a rule fails is undone on all ranks (czr_step), which
+     * must all ask for it.  It takes a second copy of this rank's states,
+     * masters and slice of the parameters.  A GPU copies all of the rank's
+     * parameters. */
+    int undo;
 } czr_options;
 
-/* Run-time values in the order of NAME.h's enum; NaN or beyond n: default. */
+/* Run-time values of a step, in the order of the enum in NAME.h.  NaN, or no
+ * value at all, means the default.  The call reads them and keeps nothing. */
 typedef struct czr_hyper {
-    const double *values;
+    const double *values; /* [n] */
     size_t n;
 } czr_hyper;
 
 typedef struct czr_result {
-    double grad_norm; /* before clipping; 0 when the plan takes no norm */
-    int skipped;      /* 1: nothing was changed, see czr_step */
-    int64_t step;     /* applied updates so far */
+    /* Euclidean norm of all reduced gradients before clipping, each logical
+     * element once; 0: the plan takes no norm. */
+    double grad_norm;
+    int skipped;  /* 1: the step changed nothing, see czr_step */
+    int64_t step; /* updates applied so far */
 } czr_result;
 
-/* Where a parameter lies in the engine's buffers.  `param` and `grad` point
- * at this rank's shard; leaf k of the gradient lies k * leaf_stride elements
- * further.  They are valid from czr_open to czr_close.  A stored tensor that
- * holds several matrices, or padding, has no place there: NULL, and bucket and
- * offset -1.  n may be 0 where shards are of unequal length. */
+/* Where a parameter lies in the engine's buffers on this rank.
+ *
+ * `param` and `grad` point at this rank's shard.  They are the engine's, from
+ * czr_open to czr_close.  Microbatch gradient k lies k * leaf_stride elements
+ * behind `grad`.
+ *
+ * A stored tensor with several matrices, or with padding, has no place there.
+ * Its pointers are NULL, its bucket and offset are -1. */
 typedef struct czr_layout_info {
     int bucket;
-    int64_t offset; /* elements */
-    int64_t n;      /* elements of this rank's shard */
+    int64_t offset; /* of the shard in the bucket, elements */
+    int64_t n;      /* elements of the shard; may be 0 if shards are unequal */
     void *param, *grad;
     czr_dtype param_dtype, grad_dtype;
-    int64_t leaves, leaf_stride;
+    int64_t leaves, leaf_stride; /* microbatch gradients; elements apart */
     int n_dims;
     int64_t shape[8];  /* of the shard */
     int64_t global[8]; /* of the whole tensor */
     int64_t start[8];  /* of the shard in it */
 } czr_layout_info;
 
-/* One state tensor (externs are none), this rank's part: elements [first, first
- * + n) of the shard of parameter `param`, flat; or, with rows > 0, all of a
- * matrix of that shape, by rows, which the owner of the parameter's alone has:
- * of a parameter that is `stored transposed` the transpose of what its rule
- * has, a vector as it is.  A symmetric one stays equal to its transpose: of
- * what a caller writes to `data` the triangle below the diagonal counts and the
- * diagonal, and the first czr_step behind czr_state_get makes the rest its
- * mirror image. */
+/* This rank's part of one state tensor.  Externs are no states.
+ *
+ * - rows = 0: the state is sharded like its parameter.  `data` holds elements
+ *   [first, first + n) of this rank's shard, flat.
+ * - rows > 0: the state is a matrix [rows, columns], row-major.  The owner of
+ *   the parameter has all of it, other ranks nothing.  If the parameter is
+ *   `stored transposed`, it is the transpose of the state in the rule.  A
+ *   vector lies as in the rule.
+ *
+ * A symmetric state equals its transpose.  To change one, write the diagonal
+ * and the triangle below it.  The first czr_step after czr_state_get mirrors
+ * that triangle. */
 typedef struct czr_state {
     const char *name; /* "mom" */
     int param;
     czr_dtype dtype;
-    int64_t first, n, rows, columns;
+    int64_t first, n, rows, columns; /* elements */
     int symmetric;
-    void *data;
+    void *data; /* the engine's, until czr_close */
 } czr_state;
 
-/* An extern of a parameter that this rank has: `name` of its rule, rows times
- * columns elements, as stored. */
+/* An extern of a parameter on this rank: rows * columns elements, as stored. */
 typedef struct czr_extern_info {
-    const char *name; /* "max_logit" */
+    const char *name; /* in the rule: "max_logit" */
     int param;
     int64_t rows, columns;
 } czr_extern_info;
 
+/* What this rank did since czr_open (dsl/SCHEDULE.md, "Counters").  Arrays are
+ * the engine's, until czr_close. */
 typedef struct czr_counters {
-    int64_t steps, skips;
-    const int64_t *updates; /* [n_params] elements updated here in all steps */
-    const int64_t *whole;   /* [n_params] whole-matrix stages run here */
-    const int64_t *bytes_sent, *bytes_received; /* [n_ops] over all steps */
-    int64_t peak_scratch_bytes; /* written so far, rounded up to 64; without
-                                 * what a GPU has for equal matrices that it
-                                 * computes as one */
-    int64_t step_allocations;   /* by us, inside czr_step: 0 */
+    int64_t steps, skips;   /* updates applied; steps that changed nothing */
+    const int64_t *updates; /* [n_params] elements updated */
+    const int64_t *whole;   /* [n_params] full-matrix stages run */
+    const int64_t *bytes_sent, *bytes_received; /* [n_ops] */
+    /* Bytes of scratch that were ever written, rounded up to 64, without the
+     * scratch that a GPU takes for batches. */
+    int64_t peak_scratch_bytes;
+    int64_t step_allocations; /* by the runtime, inside steps: 0 */
 } czr_counters;
 
-/* Run `body` on `ranks` threads, rank 0 on the calling one.  Returns the
- * first failure of the lowest rank that did not merely follow another's. */
+/* Runs `body` on one thread for each rank, rank 0 on the calling thread.  Each
+ * gets `user` and a world of its own, which ends with the call.  Returns the
+ * failure of the lowest rank with one of its own: CZR_ERR_ABORTED follows
+ * another's.  CZR_ERR_NO_MEMORY: no memory, or no thread for a rank. */
 czr_status czr_world_threads_run(int ranks,
                                  czr_status (*body)(czr_world *, void *),
                                  void *user);
 int czr_world_rank(const czr_world *world);
 int czr_world_size(const czr_world *world);
-/* For trainers, over one axis of a mesh that the engine told the world of
- * (czr_open), or over all ranks with axis NULL.  all_reduce sums in rank
- * order.  all_gather: `send` of count elements from each, `receive` of
- * size * count. */
+
+/* Collectives for trainers, for instance of a loss:
+ *
+ *     czr_world_all_reduce(world, "dp", &loss, 1, CZR_F32);
+ *
+ * `axis` names an axis of the mesh, which czr_open makes known; NULL: all
+ * ranks.  Members are in order of their coordinate.
+ * - all_reduce: data[count] becomes the sum over the members, alike on all to
+ *   the bit.  Neighbours are added first, as a tree; bf16 in f32, rounded once.
+ * - all_gather: send[count] of member k goes to receive + k * count elements;
+ *   `receive` has size * count.
+ * - barrier: returns when all ranks have come.
+ *
+ * A rank makes one such call at a time.  Another thread may call czr_grad_ready
+ * meanwhile.  CZR_ERR_NOT_FOUND: no such axis.  CZR_ERR_MISMATCH: members make
+ * unequal calls.  CZR_ERR_TIMEOUT: a member does not come.  CZR_ERR_ABORTED: a
+ * rank has failed. */
 czr_status czr_world_all_reduce(czr_world *world, const char *axis, void *data,
                                 size_t count, czr_dtype dtype);
 czr_status czr_world_all_gather(czr_world *world, const char *axis,
                                 const void *send, void *receive, size_t count,
                                 czr_dtype dtype);
 czr_status czr_world_barrier(czr_world *world);
-/* This rank's coordinate on an axis, and the axis' size. */
+/* This rank's coordinate on an axis, and the size of the axis.  NULL: its rank
+ * and the number of ranks.  An unknown axis: 0 and 1. */
 int czr_world_coordinate(const czr_world *world, const char *axis);
 int czr_world_extent(const czr_world *world, const char *axis);
 
-/* Open one plan on this rank: all memory is taken here.  Collective: all
- * ranks compare plan hash and versions, and fail alike.  options may be NULL.
- * A failure leaves an engine that says why (czr_error) and wants to be closed,
- * or NULL. */
+/* Opens a plan on this rank, and takes the memory of all its steps.
+ * Collective: all ranks compare plan, versions and `undo`, and all open or all
+ * fail.  NULL options are the default.
+ *
+ * The caller closes the engine, and keeps program and world until then.  A
+ * failure leaves *out NULL, or an engine that must be closed.
+ *
+ * CZR_ERR_VERSION: the program has tables of another version or form.
+ * CZR_ERR_WORLD_SIZE: the mesh has another number of ranks.  CZR_ERR_MISMATCH:
+ * ranks differ in what they compare.  CZR_ERR_ABORTED: another rank cannot
+ * open.  CZR_ERR_TIMEOUT: a rank does not come.  CZR_ERR_NO_MEMORY. */
 czr_status czr_open(const czr_program *program, czr_world *world,
                     const czr_options *options, czr_engine **out);
+
+/* Parameters have numbers from 0, alike on all ranks: also those of others. */
 int czr_param_count(const czr_engine *engine);
-/* Name that parameter `param` has on this rank, into `name` of `n` bytes. */
+/* The parameter's name on this rank, with its final zero, into name[n].
+ * CZR_ERR_ARGUMENT: it needs more than n bytes. */
 czr_status czr_param_name(const czr_engine *engine, int param, char *name,
                           size_t n);
-/* A tied parameter is found by each of its names.  CZR_ERR_FROZEN: the model
- * has it, but nobody trains it; keep it where it is, and do not bind it.
- * CZR_ERR_ELSEWHERE: other ranks have it, and they bind it: those that hold
- * this expert, or the stages of a pipeline that hold this layer. */
+/* Where the tensor of that name lies.  Each name of a tied parameter finds it.
+ * - CZR_ERR_NOT_FOUND: the model has no such tensor.
+ * - CZR_ERR_FROZEN: nobody trains it.  Keep it where it is, and do not bind it.
+ * - CZR_ERR_ELSEWHERE: other ranks have it, and bind it.  They hold this
+ *   expert, or are the pipeline stages that hold this layer. */
 czr_status czr_layout(const czr_engine *engine, const char *name,
                       czr_layout_info *out);
-/* Bind this rank's shards.  A tensor whose data is exactly where czr_layout
- * says is used in place; any other is copied in and out by each step.  NULL
- * data or NULL tensor: in place.  With leaves > 1 a loose gradient has one
- * more leading dimension.
+
+/* Binds this rank's shard of a parameter, and its gradient:
  *
- * Fused or padded storage is bound by its own name, "linear_qkv.weight", which
- * binds every matrix in it, "linear_qkv.weight[q]" and the like; its padding is
- * never read nor written.  It has no place, so both tensors must be there.
- * Each matrix may be bound by its name instead, as any parameter. */
+ *     czr_bind(engine, "weight", &param, &grad);    the trainer's own memory
+ *     czr_bind(engine, "weight", NULL, NULL);       where czr_layout says
+ *
+ * - A tensor whose data is where czr_layout says is used in place.  So is NULL,
+ *   and a tensor with NULL data.
+ * - Every step copies any other tensor in, and the new parameter out.
+ * - With leaves > 1 a gradient has one leading dimension more: [leaves, ...].
+ *
+ * Fused or padded storage is bound by its own name, "linear_qkv.weight".  This
+ * binds every matrix in it, such as "linear_qkv.weight[q]".  It has no place in
+ * the engine, so both tensors must be given.  Its padding is neither read nor
+ * written.  Each matrix may be bound by its own name instead, like any
+ * parameter.
+ *
+ * CZR_ERR_SHAPE: type, shape or strides are not the plan's, or fused storage
+ * lacks a tensor.  CZR_ERR_STATE: the engine is sealed.  Names fail as in
+ * czr_layout.  A failure binds nothing. */
 czr_status czr_bind(czr_engine *engine, const char *name,
                     const czr_tensor *param, const czr_tensor *grad);
-/* All bound, nothing overlaps; masters are taken from the parameters. */
+/* Ends binding, and makes the masters from the parameters.  After a failure the
+ * caller may bind more and seal again.
+ *
+ * CZR_ERR_UNBOUND: a parameter of this rank is not bound.  CZR_ERR_OVERLAP: two
+ * tensors share memory, or one shares the engine's.  CZR_ERR_STATE: it is
+ * sealed.  CZR_ERR_NO_MEMORY. */
 czr_status czr_seal(czr_engine *engine);
-/* Give a rule's extern `name` of a matrix, `n` elements by rows, which are
- * copied; of a parameter that is `stored transposed` the transpose of what its
- * rule has, a vector as it is.  From czr_seal on, before each step, also one
- * that is skipped, and on every rank that has the parameter, alike: those that
- * do not compute the matrix look at n alone.  Of fused storage and of a batch
- * each matrix has its own, "linear_qkv.weight[q]", "experts.weight[3]".
- * CZR_ERR_SHAPE: not as many elements; CZR_ERR_NOT_FOUND, CZR_ERR_FROZEN and
- * CZR_ERR_ELSEWHERE as in czr_layout.  None of these changes anything. */
+
+/* Gives one extern of a matrix for the next step.  The call copies values[n]:
+ *
+ *     czr_extern_set(engine, "q.weight", "max_logit", values, n_heads);
+ *
+ * - It comes after czr_seal and before every step, also after a skipped one.
+ * - All ranks that have the parameter give the same values.  Those that do not
+ *   compute the matrix check only n.
+ * - Values are row-major.  If the parameter is `stored transposed`, they are
+ *   the transpose of what the rule reads.  A vector lies as in the rule.
+ * - Each matrix of fused storage and of a batch has its own:
+ *   "linear_qkv.weight[q]", "experts.weight[3]".
+ *
+ * CZR_ERR_SHAPE: n is not its number of elements.  CZR_ERR_NOT_FOUND: no such
+ * extern, or no single matrix.  CZR_ERR_STATE: the engine is not sealed.  Names
+ * fail as in czr_layout.  A failure changes nothing. */
 czr_status czr_extern_set(czr_engine *engine, const char *param,
                           const char *name, const float *values, size_t n);
-/* All that this rank has to be given, by parameter. */
+/* All externs that this rank has to give, in order of parameters. */
 int czr_extern_count(const czr_engine *engine);
 czr_status czr_extern_get(czr_engine *engine, int number, czr_extern_info *out);
-/* Collective.  Gradients that are not finite, or without `clip` too large for
- * their rule, are found before anything is written, by all ranks alike: the
- * step is skipped where the plan says `skip nonfinite`; else it is
- * CZR_ERR_GRADIENT, and the engine goes on at the same t with the next.
+
+/* One step: reduces gradients, updates every parameter once, and leaves the new
+ * values on all ranks that have it.  Collective.  NULL `hyper` means all
+ * defaults.  `result` may be NULL; a step that is skipped, refused or undone
+ * writes it, too.  The host ignores `stream`.  A GPU has other calls
+ * (runtime/cuda/world/).
  *
- * A rule may fail where gradients do not: a factorisation that cannot be
- * (CZR_ERR_NOT_FINITE to CZR_ERR_NO_CONVERGENCE), or a parameter that becomes
- * infinite or NaN, by 0 / 0 or a rate of 1e38 (CZR_ERR_PARAM).
- *   With czr_options.undo all ranks return that status from this very step,
- *   with the parameter and its rank in czr_error; parameters, states and t are
- *   bit for bit what they were, on all ranks, and the engine goes on.
- *   Without, the engine is poisoned, and of parameters and states that a rule
- *   writes nothing is known to be what it was: what is bound elsewhere than in
- *   place still is, of this step.  A factorisation is said at once: the ranks
- *   that it did not fail on return CZR_ERR_ABORTED.  CZR_ERR_PARAM is what all
- *   ranks return from the next step, which writes nothing; czr_error says since
- *   which update.
- * Any other failure poisons the engine: later calls return the same.
- * CZR_ERR_EXTERN: something that czr_extern_set gives was not given. */
+ * Gradients may be infinite or NaN, or, without `clip`, too large for their
+ * rule (dsl/LANGUAGE.md, "Rounding and types").  All ranks find that alike
+ * before they write a parameter or state.
+ * - With `skip nonfinite` they skip the step and return CZR_OK.
+ * - Otherwise they return CZR_ERR_GRADIENT.
+ * Either way nothing changes, and the next step goes on at the same t.
+ *
+ * A rule may fail although its gradients are fine:
+ * - a factorisation that cannot be: CZR_ERR_NO_LIBRARY to
+ *   CZR_ERR_NO_CONVERGENCE;
+ * - a parameter that becomes infinite or NaN, by 0 / 0 or a rate that is far
+ *   too large: CZR_ERR_PARAM.
+ * With czr_options.undo the step is undone, and the engine goes on:
+ * - All ranks return that status from this very step.  czr_error names the
+ *   parameter and its rank.
+ * - Parameters, states and t are bit for bit what they were, on all ranks.
+ * Without undo the engine is poisoned and must be closed:
+ * - A failed factorisation ends the step at once.  Ranks on which nothing
+ *   failed return CZR_ERR_ABORTED.
+ * - CZR_ERR_PARAM comes from the next step, on all ranks, and that step writes
+ *   nothing.  czr_error names the parameter, its rank and the update.
+ * - Parameters and states are undefined, except tensors that the trainer bound
+ *   to its own memory.  These keep the values from before the call that failed:
+ *   with CZR_ERR_PARAM, those of the failed update.
+ *
+ * Any other failure poisons the engine, too, and later calls return the same:
+ * - CZR_ERR_HYPER: a value without default was not given.
+ * - CZR_ERR_EXTERN: an extern was not given since the last step.
+ * - CZR_ERR_TIMEOUT, CZR_ERR_ABORTED: another rank did not come, or failed.
+ * CZR_ERR_STATE poisons nothing: the engine is not sealed, or is a GPU's. */
 czr_status czr_step(czr_engine *engine, const czr_hyper *hyper,
                     czr_stream stream, czr_result *result);
-/* Any thread: this parameter's gradient is complete (of fused storage: call it
- * for each of its matrices).  Buckets start in plan
- * order whatever the order of calls; optional. */
+/* Optional: this parameter's gradient is complete, behind what `producer` has,
+ * and stays as it is until the step is over.  Its bucket may be reduced while
+ * the backward pass still runs.  Call it in any order; buckets start in plan
+ * order.  A second call does nothing.  For fused storage, call it for each
+ * matrix.  The host ignores `producer`, and may wait for other ranks here.
+ *
+ * CZR_ERR_ELSEWHERE: other ranks have the parameter.  CZR_ERR_STATE: the engine
+ * is not sealed.  A reduction that fails poisons the engine. */
 czr_status czr_grad_ready(czr_engine *engine, int param, czr_stream producer);
-/* What is put on the consumer's stream later finds the parameter as the last
- * step leaves it; on the host all of that is done when czr_step returns. */
+/* Work put on `consumer` later finds the parameter as the last step leaves it.
+ * On the host czr_step returns when all is done. */
 czr_status czr_param_wait(czr_engine *engine, int param, czr_stream consumer);
+/* All states of this rank, in order of parameters.  A caller may read and write
+ * their data between steps. */
 int czr_state_count(const czr_engine *engine);
 czr_status czr_state_get(czr_engine *engine, int state, czr_state *out);
 czr_status czr_counters_get(const czr_engine *engine, czr_counters *out);
-/* The first failure, as a sentence with rank and operation; "" if none. */
+/* One sentence about a failure, with rank and operation or tensor; "" if none.
+ * The failure that poisons the engine stays; others replace each other.  Calls
+ * that take a const engine leave no sentence.  The text is the engine's. */
 const char *czr_error(const czr_engine *engine);
+/* Gives the engine's memory back, and waits for no other rank.  NULL is
+ * allowed. */
 void czr_close(czr_engine *engine);
 
 /* ---- 2. For generated C ------------------------------------------------- */
 
 #include "czr_math.h"
 
+/* dsl/IR.md and dsl/SCHEDULE.md say what these tables mean.  In a set of axes
+ * bit a is axis a of the mesh.  Coordinates over a set count row-major. */
+
+/* Where a slot of a stage lies.  Slots of one kind in scratch lie one behind
+ * the other, each start rounded up to 64 bytes. */
 typedef enum czr_slot_kind {
-    CZR_SLOT_GRAD,
-    CZR_SLOT_PARAM,
-    CZR_SLOT_STATE,
-    CZR_SLOT_STORED,
-    CZR_SLOT_GATHER,
-    CZR_SLOT_SCATTER,
-    CZR_SLOT_TEMP
+    CZR_SLOT_GRAD,    /* the reduced gradient, in f32 */
+    CZR_SLOT_PARAM,   /* the master; without one, the parameter */
+    CZR_SLOT_STATE,   /* state number `index` of the rule */
+    CZR_SLOT_STORED,  /* the parameter, rounded from its master */
+    CZR_SLOT_GATHER,  /* scratch: shards, gathered for the owner */
+    CZR_SLOT_SCATTER, /* scratch: the owner's results, for the shards */
+    CZR_SLOT_TEMP     /* scratch: from stage to stage on a shard */
 } czr_slot_kind;
 
 typedef struct czr_slot {
     uint8_t kind, index, dtype;
 } czr_slot;
 
+/* Scalars of a parameter's name: CZR_NAME_SCALAR is the first 24 bits of its
+ * 64-bit FNV-1a hash, and the next one the 24 bits behind them. */
 enum { CZR_NAME_SCALAR = 0xfffe, CZR_NAME_SCALARS = 2 };
 
+/* One stage of a rule, for every parameter of the rule. */
 typedef struct czr_stage {
     const char *name;
     czr_kernel run;
-    const czr_slot *in, *out;
-    const uint16_t *scalars; /* of the program, or CZR_NAME_SCALAR + part */
+    const czr_slot *in, *out; /* [n_in], [n_out] */
+    const uint16_t *scalars;  /* of the program, or CZR_NAME_SCALAR + part */
     uint8_t n_in, n_out;
     uint16_t n_scalars;
-    uint8_t is_whole;
+    uint8_t is_whole; /* 1: full-matrix */
 } czr_stage;
 
-/* Updates start, start + period, ... from 1; with period 0 `start` alone.
- * Staggered: `start`, and t > start where (t - start + turn) % period = 0. */
+/* An event fires at updates start, start + period, ...; updates count from 1.
+ * With period 0 it fires at `start` alone.  A staggered event fires at `start`,
+ * then at each later t with (t - start + stagger offset) % period = 0. */
 typedef struct czr_event {
     int64_t start, period;
     int32_t staggered;
 } czr_event;
 
-/* A rule that does different things at different updates: a phase is a set of
- * events that fire together. */
+/* Of a rule whose updates differ.  A phase: events that fire together. */
 typedef struct czr_phases {
     int n_events, n_phases;
     const czr_event *events;
-    const uint32_t *fires; /* [n_phases]: bit e, event e */
+    const uint32_t *fires; /* [n_phases], bit e: event e */
 } czr_phases;
 
-/* The bodies of a stage; phases NULL: czr_stage.run in all. */
+/* The bodies of a stage.  With NULL phases all are czr_stage.run. */
 typedef struct czr_variants {
     const czr_phases *phases;
     const czr_kernel *run; /* [n_phases] */
 } czr_variants;
 
+/* A parameter pattern: all parameters whose names differ in their indices
+ * alone.  They are numbered from first_param on, the last index fastest. */
 typedef struct czr_family {
     const char *pattern; /* "model.layers.{0}.mlp.up_proj.weight" */
     int32_t first_param;
     uint8_t n_indices, n_dims, dtype;
-    int32_t first[4], extents[4];
-    uint32_t spread;      /* each coordinate over these axes holds others: */
-    uint8_t spread_index; /* coordinate c the values c * extent + ... of it */
-    int64_t shape[8];     /* global */
-    uint32_t shard[8];    /* per dimension, bit a: axis a cuts it */
-    /* Per dimension the first element and the end of each coordinate's shard.
-     * NULL: equal parts, in order of the coordinate. */
+    int32_t first[4], extents[4]; /* of each index: lowest value, how many */
+    /* Axes that partition the parameters, as experts.  Coordinate c has
+     * `extent` values of index spread_index, from first + c * extent on. */
+    uint32_t spread;
+    uint8_t spread_index;
+    int64_t shape[8];  /* of the whole tensor */
+    uint32_t shard[8]; /* of each dimension the axes that shard it */
+    /* Of each dimension: first element and end of each coordinate's shard.
+     * NULL: equal shards, in order of the coordinate. */
     const int64_t *bounds[8];
 } czr_family;
 
-/* A family that lies in a stored tensor: its element r along dimension d is
- * the tensor's base + r / block * stride + r % block. */
+/* A parameter pattern inside a stored tensor.  Along dimension d of the tensor,
+ * element r lies at base + r / block * stride + r % block. */
 typedef struct czr_piece {
     int32_t family;
-    int32_t batch;     /* 1: dimension 0 counts its last index; else 0 */
+    int32_t batch;     /* 1: dimension 0 is the pattern's last index; else 0 */
     int64_t map[8][3]; /* base, block, stride */
 } czr_piece;
 
-/* A stored tensor: member i of `of` holds member i of each piece. */
+/* Stored tensors of several matrices.  Tensor i of the pattern `of` holds
+ * matrix i of each piece, and of a batch those of every last index. */
 typedef struct czr_storage {
-    czr_family of; /* first_param means nothing */
+    czr_family of; /* without first_param */
     int32_t n_pieces;
     const czr_piece *pieces;
 } czr_storage;
 
+/* Where a parameter lies, and who updates it. */
 typedef struct czr_place {
     int32_t bucket, rule;
-    int64_t offset, turn;       /* turn: of the rule's staggered events */
-    int32_t owner, shard_owner; /* over split axes, over shards; -1: none */
+    int64_t offset, turn; /* element of the bucket; stagger offset of events */
+    /* Coordinates of the owner: over split_axes of the bucket, and over the
+     * axes that shard the parameter.  -1: none. */
+    int32_t owner, shard_owner;
 } czr_place;
 
 typedef struct czr_state_desc {
     const char *name;
     czr_dtype dtype;
     float init;
-    int32_t diagonal;      /* 1: init stands on it alone, zeros elsewhere */
-    int64_t rows, columns; /* of one that the owner has whole; else 0, 0 */
+    int32_t diagonal;      /* 1: init is on the diagonal, 0 elsewhere */
+    int64_t rows, columns; /* a matrix that the owner has; 0, 0: as the shard */
     int32_t is_extern;     /* 1: czr_extern_set writes it, and no stage does */
     int32_t symmetric;     /* 1: equal to its transpose, bit by bit */
 } czr_state_desc;
 
-typedef struct czr_states { /* of a rule */
+/* The states of a rule. */
+typedef struct czr_states {
     int n;
     const czr_state_desc *of;
-    int32_t limit; /* elements of gradients stay below 2^limit in magnitude; 0:
-                    * whatever is finite */
+    /* Elements of gradients must stay below 2^limit in magnitude.  0: they must
+     * be finite. */
+    int32_t limit;
 } czr_states;
 
+/* Parameters in one buffer, which ranks reduce and gather together. */
 typedef struct czr_bucket {
     czr_dtype dtype, grad_dtype;
-    uint8_t has_master; /* 0: the parameter is its own master */
-    int64_t length;
-    uint32_t split_axes;   /* bit a: axis a */
-    int32_t leaves;        /* gradients that a rank hands over */
-    int64_t terms;         /* by which their sum is divided */
-    const int64_t *slices; /* [extent of split_axes + 1] */
-    uint32_t home_axes;    /* bit a: axis a.  0: every rank has the bucket */
-    int32_t n_home;        /* else those whose coordinate over these axes is */
-    const int32_t *home;   /* among these, which ascend; no other rank has it */
-    uint8_t is_equal;      /* 1: it is reduced to, and gathered from, parts */
+    uint8_t has_master;    /* 0: the parameter is its own master */
+    int64_t length;        /* elements */
+    uint32_t split_axes;   /* whose coordinates have a slice each */
+    int32_t leaves;        /* microbatch gradients of a rank */
+    int64_t terms;         /* divisor of the sum of all of them */
+    const int64_t *slices; /* [extent of split_axes + 1] elements, from 0 */
+    /* Resident ranks have one of home[n_home] as coordinate over home_axes.
+     * These ascend.  home_axes 0: all ranks. */
+    uint32_t home_axes;
+    int32_t n_home;
+    const int32_t *home;
+    uint8_t is_equal; /* 1: it travels in equal parts, not in slices */
 } czr_bucket;
 
+/* A run-time value of a param group. */
 typedef struct czr_hyper_desc {
     const char *group, *name;
     double value; /* default */
     int has_default;
 } czr_hyper_desc;
 
+/* What the entries of a table are: czr_kernel_row and so on. */
 typedef enum czr_row_kind {
     CZR_ROW_KERNEL,
     CZR_ROW_TRANSFER,
@@ -384,44 +516,56 @@ typedef enum czr_row_kind {
     CZR_ROW_SPAN
 } czr_row_kind;
 
+/* One stage on one parameter.  From `gather` on: bytes of scratch, or -1. */
 typedef struct czr_kernel_row {
     int32_t stage, param;
+    /* Elements [offset, offset + count) of the bucket.  Full-matrix: offset 0.
+     * Subgroup: offset is the number of this rank's part. */
     int64_t offset, count, gather, scatter, temp, work;
 } czr_kernel_row;
 
+/* A box to or from a member: n_rows runs of row_bytes, stride_bytes apart, from
+ * byte `offset` of scratch on. */
 typedef struct czr_transfer_row {
     int32_t param;
-    int16_t is_recv, peer;
+    int16_t is_recv, peer; /* peer: its position in the communicator */
     int64_t offset, n_rows, row_bytes, stride_bytes;
     uint32_t phases; /* bit p: it travels in phase p of its parameter's rule */
 } czr_transfer_row;
 
+/* What a subgroup exchanges. */
 typedef enum czr_exchange_kind {
-    CZR_EXCHANGE_SUM,     /* all ranks of the block get all sums */
+    CZR_EXCHANGE_SUM,     /* all members get all sums */
     CZR_EXCHANGE_GATHER,  /* each has an equal part, and all get all of them */
     CZR_EXCHANGE_SCATTER, /* each gets the sums of an equal part */
     CZR_N_EXCHANGES
 } czr_exchange_kind;
 
+/* `count` elements from byte `offset` of scratch on.  With a band they are a
+ * symmetric matrix of `side` rows, of which only the band travels. */
 typedef struct czr_sum_row {
     int32_t param;
     czr_dtype dtype;   /* sums in BF16 are rounded after each addition */
-    int32_t how, band; /* czr_exchange_kind; blocks of the band, 0: all moves */
-    int64_t offset, count, side; /* of the matrix with a band: its rows */
+    int32_t how, band; /* czr_exchange_kind; blocks of the band, 0: none */
+    int64_t offset, count, side;
 } czr_sum_row;
 
+/* Elements [offset, offset + count) of the bucket, which the norm counts. */
 typedef struct czr_span_row {
     int32_t param;
     int64_t offset, count;
 } czr_span_row;
 
+/* What an operation does on each rank: entries [starts[c], starts[c + 1]) on
+ * ranks with coordinate c over the axes `selector`. */
 typedef struct czr_table {
     czr_row_kind kind;
-    uint32_t selector;     /* bit a: axis a */
+    uint32_t selector;
     const int32_t *starts; /* [coordinates over selector + 1] */
     const void *rows;
 } czr_table;
 
+/* dsl/SCHEDULE.md, "The kinds". */
 typedef enum czr_op_kind {
     CZR_REDUCE_SCATTER,
     CZR_ALL_GATHER,
@@ -441,48 +585,52 @@ typedef enum czr_section {
     CZR_SECTION_UPDATE
 } czr_section;
 
+/* One operation of the list that all ranks walk. */
 typedef struct czr_op {
     uint8_t kind, stream, section;
-    uint32_t comm;         /* bit a: axis a */
-    int32_t group, stride; /* each block of so many positions, so far apart,
-                            * communicates by itself; 0, 0: all together */
+    uint32_t comm; /* axes: ranks that differ in these alone communicate */
+    /* Each block of `group` positions, `stride` apart, is a communicator of its
+     * own.  0, 0: all positions are one. */
+    int32_t group, stride;
     int32_t bucket, table; /* or -1 */
     int32_t n_waits;
-    const int32_t *waits; /* earlier operations */
+    const int32_t *waits; /* earlier operations, completed before it starts */
 } czr_op;
 
+/* One plan, as generated C exports it: NAME_program of NAME.h. */
 struct czr_program {
     uint32_t abi;
     const char *name, *compiler, *plan_hash; /* hash: 64 hex digits */
-    int strict;
+    int strict;                              /* 1: same bits on any mesh */
     int n_axes;
     const char *const *axes; /* major to minor */
     const int32_t *sizes;
-    int n_names; /* of axes and of sets of them, as users call them */
+    int n_names; /* axes as users call them: a name for a set of axes */
     const char *const *names;
     const uint32_t *sets;
     czr_dtype master_dtype;
-    double clip;
-    int skip;
+    double clip; /* largest norm of all gradients; 0: none */
+    int skip;    /* 1: `skip nonfinite` */
     int n_hypers;
     const czr_hyper_desc *hypers;
     int n_scalars;
-    /* scalars of one step; hypers in the order of the table above */
+    /* Scalars of update t, from 1.  `clip` is the coefficient min(1,
+     * program.clip / (norm + 1e-6)); hypers are in the order above. */
     void (*prologue)(double t, double clip, const double *hypers,
                      float *scalars);
     int n_families;
     const czr_family *families;
     int n_params;
-    const czr_place *places;
+    const czr_place *places; /* [n_params] */
     int n_rules;
     const czr_states *states; /* [n_rules] */
-    /* [n_rules], NULL of a rule whose updates are all alike; NULL: all are */
+    /* [n_rules], NULL of a rule whose updates are alike.  NULL: all are. */
     const czr_phases *const *phases;
     int n_storages;
     const czr_storage *storages;
-    int n_frozen; /* families; first_param means nothing */
+    int n_frozen; /* patterns that nobody trains, without first_param */
     const czr_family *frozen;
-    int n_ties; /* families of names; all mean parameter first_param */
+    int n_ties; /* patterns of more names for parameter first_param */
     const czr_family *ties;
     int n_buckets;
     const czr_bucket *buckets;
@@ -494,7 +642,7 @@ struct czr_program {
     int n_ops;
     const czr_op *ops;
     uint32_t arena_selector;
-    const int64_t *arena_bytes; /* per coordinate over arena_selector */
+    const int64_t *arena_bytes; /* scratch of each coordinate; NULL: none */
 };
 
 #endif

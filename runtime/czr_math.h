@@ -1,8 +1,9 @@
-/* The part of czr.h that stages of generated C compute with: bf16, products,
- * factorisations, and the call of a stage.  Included by czr.h alone. */
+/* What stages of generated C compute with: bf16, products, factorisations and
+ * the call of a stage.  czr.h alone includes it. */
 #ifndef CZR_MATH_H
 #define CZR_MATH_H
 
+/* The upper 16 bits of an f32. */
 typedef uint16_t czr_bf16;
 
 static inline float czr_bf16_to_f32(czr_bf16 x)
@@ -13,7 +14,7 @@ static inline float czr_bf16_to_f32(czr_bf16 x)
     return f;
 }
 
-/* To nearest even; NaN stays NaN. */
+/* Rounds to nearest even.  NaN stays NaN. */
 static inline czr_bf16 czr_f32_to_bf16(float f)
 {
     uint32_t bits;
@@ -23,8 +24,8 @@ static inline czr_bf16 czr_f32_to_bf16(float f)
     return (czr_bf16)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
-/* Not 0 where x is infinite or NaN: the bits of x - x, which is +0 else.  Two
- * instructions of a vector, to test the exponent takes three. */
+/* Not 0 if x is infinite or NaN: the bits of x - x, which is +0 for any other
+ * x.  A vector takes two instructions so, and three to test the exponent. */
 static inline uint32_t czr_wild_f32(float x)
 {
     const float nothing = x - x;
@@ -38,38 +39,42 @@ static inline uint32_t czr_wild_bf16(czr_bf16 x)
     return czr_wild_f32(czr_bf16_to_f32(x));
 }
 
-/* c[m, n] = op(a) @ op(b), accumulated in f32, row-major, contiguous.
- * a is [m, k], or [k, m] when transpose_a; b is [k, n], or [n, k]. */
+/* One product, c = op(a) @ op(b).  For instance c = x @ x' of x [m, n]:
+ *
+ *     {.m = m, .n = m, .k = n, .a = x, .b = x, .c = c, .a_dtype = CZR_F32,
+ *      .b_dtype = CZR_F32, .transpose_b = 1, .symmetric = 1}
+ *
+ * - Matrices are row-major and contiguous.  Sums are f32.
+ * - With `out` the result is out = alpha * op(a) @ op(b) + beta * addend.  It
+ *   is computed in f32 and rounded once to the type of `out`.
+ * - A czr_math computes one product at a time.  A product does not fail. */
 typedef struct czr_product {
     size_t m, n, k;
-    const void *a, *b;
-    float *c;
+    const void *a, *b; /* [m, k] and [k, n]; transposed [k, m] and [n, k] */
+    float *c;          /* [m, n]; with `out` it is workspace */
     czr_dtype a_dtype, b_dtype;
     int transpose_a, transpose_b;
-    int symmetric; /* c = x @ x' or x' @ x, or x @ x of an x = x', or another
-                    * c that equals its transpose where a is not b; so does the
-                    * addend */
-    int blocks;    /* the fixed order sums over k in so many equal parts, a
-                    * power of two, and adds these up as a tree, neighbours
-                    * first; 0 and 1: all in turn */
-    int narrow;    /* with blocks: the sum of each is rounded to bf16, and so is
-                    * every sum of two of these */
-    /* With `out` the result is not c but alpha * op(a) @ op(b) + beta * addend,
-     * in f32 and rounded once to the type of `out`, which lies apart from a and
-     * b; c is room for so many rows of n elements, 0: for all, that a product
-     * may use.  The addend, [m, n] like out, may be NULL, or out itself. */
-    size_t room_rows;
-    void *out;
-    const void *addend;
+    /* 1: c equals its transpose, and so does the addend.  c is x @ x', x' @ x,
+     * x @ x of a symmetric x, or another such product of unequal operands. */
+    int symmetric;
+    /* The fixed order sums over k in so many equal parts, a power of two.  It
+     * adds the parts as a tree, neighbours first.  0 and 1: k upwards. */
+    int blocks;
+    /* 1, with blocks: the sum of each part is rounded to bf16, and so is every
+     * sum of two of them (dsl/IR.md, "Sharing"). */
+    int narrow;
+    size_t room_rows;   /* rows of n elements that c holds with `out`; 0: m */
+    void *out;          /* [m, n], apart from a and b; NULL: c is the result */
+    const void *addend; /* [m, n]; NULL: none; may be `out` itself */
     czr_dtype out_dtype, addend_dtype;
     float alpha, beta;
 } czr_product;
 
 enum { CZR_MAX_BLOCKS = 8 };
 
-/* The sum of n_blocks * n_lanes numbers, which are used up: those of a block in
- * turn, then the blocks, a power of two of them, as a tree, neighbours first.
- */
+/* The sum of sums[n_blocks * n_lanes], which it overwrites.  It adds the lanes
+ * of each block in order, then the blocks as a tree, neighbours first.
+ * n_blocks is a power of two. */
 static inline double czr_sum_blocks(double *sums, int n_blocks, int n_lanes)
 {
     for (int b = 0; b < n_blocks; b++) {
@@ -84,65 +89,76 @@ static inline double czr_sum_blocks(double *sums, int n_blocks, int n_lanes)
     return sums[0];
 }
 
-/* Factorisations of whole matrices, in f32; dsl/vocab/factor.def of the
- * compiler says which.  a is [m, n], square but for QR; b is [n, k]; row-major,
- * contiguous, apart from the results. */
+/* Factorisations of one matrix in f32 (dsl/vocab/factor.def).  a is [n, n], of
+ * QR [m, n]; b is [n, k].  They are row-major, contiguous, and apart from
+ * results.
+ *
+ * - CZR_ERR_NOT_FINITE: a or b has an infinity or NaN.
+ * - CZR_ERR_NOT_POSITIVE: Cholesky or a root of a matrix that is not positive.
+ * - CZR_ERR_SINGULAR: a zero on the diagonal of a triangle to solve with.
+ * - CZR_ERR_NO_CONVERGENCE: eigenvalues or Newton's iteration, in f64 neither.
+ * - CZR_ERR_NO_LIBRARY: there is no LAPACK.
+ * - CZR_ERR_ARGUMENT: too little workspace. */
 typedef enum czr_factor_kind {
-    /* out[0] [n] eigenvalues, ascending; out[1] [n, n] eigenvectors, one in
-     * each column.  Where LAPACK's f32 routine does not converge, or gives what
-     * is not finite, once more in f64. */
+    /* a = q diag(w) q'.  out[0] [n]: w, ascending; out[1] [n, n]: q,
+     * eigenvectors in columns.  If f32 does not converge, or gives what is not
+     * finite, f64 computes it once more. */
     CZR_FACTOR_EIGH,
-    /* out[0] [m, s] with orthonormal columns, out[1] [s, n] upper triangular
-     * without negative diagonal; s = min(m, n). */
+    /* a = q r.  out[0] [m, s]: q, orthonormal columns; out[1] [s, n]: r, an
+     * upper triangle without negative diagonal.  s = min(m, n). */
     CZR_FACTOR_QR,
-    /* out[0] [n, n] lower triangular, zero above. */
+    /* a = l l'.  out[0] [n, n]: l, a lower triangle, zero above it. */
     CZR_FACTOR_CHOLESKY,
-    /* out[0] [n, k] = op(a)^-1 b, a lower or upper triangular. */
+    /* out[0] [n, k] = op(a)^-1 b.  a is a lower or upper triangle; _T: op
+     * transposes it. */
     CZR_FACTOR_SOLVE_LOWER,
     CZR_FACTOR_SOLVE_LOWER_T,
     CZR_FACTOR_SOLVE_UPPER,
     CZR_FACTOR_SOLVE_UPPER_T,
-    /* out[0] [n, n] = (a + d I)^parameters[0]; d = parameters[1], and where the
-     * least eigenvalue w is below 0, parameters[1] - w. */
+    /* out[0] [n, n] = (a + d I)^parameters[0], by eigenvalues.  With w the
+     * least of them, d = parameters[1] - min(w, 0). */
     CZR_FACTOR_ROOT,
-    /* out[0] [n, n] = (a + parameters[1] I)^parameters[0], iterated until no
-     * element is off by more than parameters[2], at most parameters[3] times;
-     * where f32 does not get there, once more in f64. */
+    /* out[0] [n, n] = (a + parameters[1] I)^parameters[0], by the coupled
+     * inverse Newton iteration (Guo and Higham 2006, SIAM J. Matrix Anal. Appl.
+     * 28(3), 788-804).  It ends when no element of its second matrix is further
+     * than parameters[2] from the identity, after at most parameters[3] steps.
+     * If f32 does not get there, f64 iterates once more. */
     CZR_FACTOR_NEWTON_ROOT,
     CZR_N_FACTORS
 } czr_factor_kind;
 
 typedef struct czr_factor {
     czr_factor_kind kind;
-    size_t m, n, k;
-    const float *a, *b;
+    size_t m, n, k;     /* m: of QR; k: of solving */
+    const float *a, *b; /* b: of solving */
     float *out[2];
     double parameters[4];
-    unsigned char *work; /* aligned to 64 */
+    unsigned char *work; /* aligned to 64, as many bytes as factor.def says */
     size_t work_bytes;
 } czr_factor;
 
+/* Who computes products and factorisations.  `math` is the struct itself. */
 typedef struct czr_math {
     void (*product)(const struct czr_math *math, const czr_product *product);
     czr_status (*factor)(const struct czr_math *math, const czr_factor *factor);
 } czr_math;
 
-/* One call of a stage: slots in the order of the stage's tables. */
+/* One call of a stage.  Slots come in the order of the stage's tables. */
 typedef struct czr_call {
     const void *const *in;
     void *const *out;
     const float *scalars; /* [n_scalars] of the stage */
-    size_t count;         /* elements; whole stages know their own shape */
-    size_t part; /* of a shared matrix: which of its parts; else not used */
-    unsigned char *work;
+    size_t count;         /* elements; full-matrix stages know their shape */
+    size_t part; /* of a subgroup: number of this rank's part; else unused */
+    unsigned char *work; /* workspace in scratch; NULL: none */
     const czr_math *math;
-    czr_status *status; /* set by what fails in the call; else left alone */
+    czr_status *status; /* a failure sets it; success leaves it alone */
 } czr_call;
 
 typedef void (*czr_kernel)(const czr_call *call);
 
-/* Bytes of a slot from one on, where the stage keeps results while the slot
- * holds nothing: of an input after its last reader. */
+/* Byte `offset` of a slot and what lies behind.  A stage keeps results there
+ * while the slot holds nothing: in an input after its last reader. */
 static inline void *czr_slot_bytes(const void *slot, size_t offset)
 {
     union {
@@ -165,13 +181,15 @@ static inline void *czr_out_bytes(const czr_call *call, size_t slot,
     return czr_slot_bytes(call->out[slot], offset);
 }
 
+/* Computes a product by the call's czr_math. */
 static inline void czr_multiply(const czr_call *call,
                                 const czr_product *product)
 {
     call->math->product(call->math, product);
 }
 
-/* False when it failed: the call then ends, and its outputs mean nothing. */
+/* Factorises by the call's czr_math.  False: it failed, and *call->status says
+ * how.  The call then ends, and its outputs mean nothing. */
 static inline int czr_factorise(const czr_call *call, const czr_factor *factor)
 {
     const czr_status status = call->math->factor(call->math, factor);

@@ -29,7 +29,8 @@ static const czr_source_file *find(const char *name)
 {
     const czr_source_file *file = czr_source_files;
 
-    while (file->path && strcmp(file->path + strlen("cuda/kernels/"), name) != 0)
+    while (file->path &&
+           strcmp(file->path + strlen("cuda/kernels/"), name) != 0)
         file++;
     assert(file->path);
     return file;

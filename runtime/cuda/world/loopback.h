@@ -1,25 +1,34 @@
-/* All ranks of a plan on one GPU, for one thread: N engines whose world copies
- * and adds up between their memories.  It shows that a plan runs and what comes
- * of it, with the bits of any other world in strict mode; it is no faster than
- * one rank.
+/* All ranks of a plan on one GPU, run by one thread.  Each rank has an engine.
+ * Their world copies and adds up between their memories.
  *
  *     czr_loopback_open(&options, &NAME_cuda, &loopback);
- *     engine = czr_loopback_engine(loopback, rank), and for each
- *         czr_bind(engine, ...), czr_seal(engine)
- *     czr_loopback_step(loopback, &hyper, stream, NULL), step by step
- *     czr_loopback_close(loopback)
+ *     engine = czr_loopback_engine(loopback, rank);    for each rank:
+ *     czr_bind(engine, ...), czr_seal(engine);
+ *     czr_loopback_step(loopback, &hyper, stream, NULL);    step by step
+ *     czr_loopback_close(loopback);
  *
- * Engines are used as on the host, but: tensors, places (czr_layout) and states
- * (czr_state_get) are the device's, a bound tensor may lie on either; czr_step
- * is not called; behind czr_grad_ready the reductions of buckets that are
- * complete on all ranks wait for what the producers' streams have, and for
- * nothing else; czr_param_wait makes a stream wait for the parameter's bucket
- * in the last step, and for the end of that step where it may be undone, where
- * the parameter is copied, and where other ranks have it; where steps are
- * undone, all of the parameters has a second copy; without, a rule that failed,
- * a factorisation too, is said by all ranks from the next step on; counters
- * count what was put on streams, that of a step that the device skips, too.
- * What trainers call of a world is not there. */
+ * It shows that a plan runs, and what comes of it.  A `strict` plan gives the
+ * bits of any other world.  It is no faster than one rank.
+ *
+ * Engines are used as czr.h says, with these differences:
+ *
+ * - Pointers of czr_layout and czr_state_get are the device's.  A bound tensor
+ *   may lie on the device or on the host.
+ * - czr_loopback_step takes the place of czr_step.
+ * - After czr_grad_ready a bucket that is complete on all ranks is reduced.
+ *   The reduction waits for what the producers' streams have, and for nothing
+ *   else.
+ * - After czr_param_wait a stream waits for the parameter's bucket in the last
+ *   step.  It waits for the end of that step if steps may be undone, if the
+ *   parameter is copied, or if other ranks have it.
+ * - With czr_options.undo each rank has a second copy of all its parameters,
+ *   not of its slice alone.
+ * - Without undo all ranks report a failed rule from the next step on, also a
+ *   failed factorisation.  Parameters, also bound tensors, then hold the failed
+ *   update.
+ * - Counters count what was put on streams, also in a step that the device
+ *   skips.
+ * - Trainers have no world: there is no czr_world_all_reduce and the like. */
 #ifndef CZR_CUDA_WORLD_LOOPBACK_H
 #define CZR_CUDA_WORLD_LOOPBACK_H
 
@@ -33,52 +42,61 @@
 typedef struct czr_loopback czr_loopback;
 
 typedef struct czr_loopback_options {
-    czr_context *context; /* the caller's, open as long as the ranks are */
+    czr_context *context; /* the caller's, open as long as the ranks */
     czr_nvrtc *nvrtc;     /* the caller's, while this is opened; NULL:
                            * CZR_ERR_DEVICE_CODE */
     czr_cache *cache;     /* the caller's, or NULL */
-    czr_options engine;
-    bool is_captured; /* steps behind the first are launched as graphs, one for
-                       * each reduction of a bucket, and one of what follows for
-                       * each choice of phases, as far as 32; not where tensors
-                       * are copied in and out, nor where a stage waits for the
-                       * device, as large factorisations do.  With phases each
-                       * step then waits for the end of the one before. */
+    czr_options engine;   /* of every rank */
+    /* true: all steps but the first are launched as graphs.
+     * - Each reduction of a bucket is a graph.
+     * - What follows is one graph for each choice of phases, up to 32 of them.
+     *   Other choices are put anew.
+     * - Nothing is captured if a tensor is copied in and out, or if a stage
+     *   waits for the device, as large factorisations do.
+     * - With phases each step waits for the end of the one before. */
+    bool is_captured;
 } czr_loopback_options;
 
-/* The engines of all ranks: all memory is taken and all code is loaded here. If
- * it fails, *out is NULL, or says why (czr_loopback_error) and wants to be
- * closed. */
+/* Opens the engines of all ranks, takes all memory and loads all code.  If it
+ * fails, *out is NULL, or must be closed and says why (czr_loopback_error).
+ * CZR_ERR_DEVICE_CODE: no code for this GPU.  CZR_ERR_VERSION: malformed
+ * tables.  CZR_ERR_NO_MEMORY, CZR_ERR_DEVICE. */
 czr_status czr_loopback_open(const czr_loopback_options *options,
                              const czr_cuda_program *program,
                              czr_loopback **out);
-/* Waits for what is there.  NULL is allowed. */
+/* Waits for all that was put on streams, then closes all engines.  NULL is
+ * allowed. */
 void czr_loopback_close(czr_loopback *loopback);
-/* The first failure, as a sentence; "" if none. */
+/* The first failure, as a sentence; "" if none.  The text is the loopback's. */
 const char *czr_loopback_error(const czr_loopback *loopback);
 
+/* How many ranks there are. */
 int czr_loopback_size(const czr_loopback *loopback);
-/* Closed with the rest; NULL: no such rank. */
+/* A rank's engine, which czr_loopback_close closes.  NULL: no such rank. */
 czr_engine *czr_loopback_engine(czr_loopback *loopback, int rank);
 
-/* For a log, when it has opened: which code the GPU runs, and what computes
- * each product and factorisation, as czr_cuda_products_describe says. */
+/* For a log, after it has opened: which code the GPU runs, and what computes
+ * each product and factorisation.  It calls `say` for each line.  A line is
+ * gone when `say` returns. */
 void czr_loopback_describe(const czr_loopback *loopback,
                            void (*say)(void *user, const char *line),
                            void *user);
 
-/* How many graphs there are so far. */
+/* How many graphs have been captured so far. */
 int czr_loopback_graphs(const czr_loopback *loopback);
 
-/* A step of all ranks.  Work that `stream` has comes first, and what is put
- * there later finds the updated parameters; NULL: gradients are there, and
- * parameters wanted when somebody has waited.
- *   With results, one for each rank, it waits until all is done, and returns
- * what czr_step says.  With NULL it does not wait; what went wrong is said by a
- * later call, which does nothing else then: CZR_ERR_GRADIENT and a step that is
- * undone once, all else for good.  But where rules have phases it waits for the
- * decision of the step before, on which the phases depend; with results, too.
- */
+/* One step of all ranks.  It begins when the work of `stream` is done.  Work
+ * that is put on `stream` later finds the updated parameters.  With NULL the
+ * gradients are complete before the call, and the caller waits before it reads
+ * parameters.
+ *
+ * - With results[ranks] it waits until all is done, and returns what czr_step
+ *   says.
+ * - With NULL it does not wait.  A later call reports what went wrong, and does
+ *   nothing else.  It reports CZR_ERR_GRADIENT and an undone step once, and
+ *   every other failure for good.
+ * - If rules have phases, it waits for the decision of the step before, because
+ *   phases depend on it.  So it does with results. */
 czr_status czr_loopback_step(czr_loopback *loopback, const czr_hyper *hyper,
                              czr_stream stream, czr_result *results);
 
