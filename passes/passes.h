@@ -29,6 +29,9 @@ typedef struct cz_pass {
 
 extern const cz_pass cz_passes[]; /* in order; a NULL name ends */
 
+/* The pass of that name, or NULL. */
+const cz_pass *cz_passes_find(const char *name);
+
 /* Run the pipeline up to and with the pass of that name (NULL: all of it).
  * False when a pass failed or left a module that does not verify. */
 bool cz_passes_run(cz_ir *ir, const char *last, cz_diags *diags);

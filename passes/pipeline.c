@@ -29,17 +29,22 @@ static bool run_one(const cz_pass *pass, cz_ir *ir, cz_diags *diags)
     return pass->run(ir, diags) && cz_ir_verify(ir);
 }
 
-static bool is_named(const cz_pass *pass, const char *name)
+const cz_pass *cz_passes_find(const char *name)
 {
-    return name && strcmp(pass->name, name) == 0;
+    for (const cz_pass *pass = cz_passes; pass->name; pass++)
+        if (strcmp(pass->name, name) == 0)
+            return pass;
+    return NULL;
 }
 
 bool cz_passes_run(cz_ir *ir, const char *last, cz_diags *diags)
 {
+    const cz_pass *end = last ? cz_passes_find(last) : NULL;
+
     for (const cz_pass *pass = cz_passes; pass->name; pass++) {
         if (!run_one(pass, ir, diags))
             return false;
-        if (is_named(pass, last))
+        if (pass == end)
             break;
     }
     return true;
@@ -52,11 +57,9 @@ bool cz_passes_assign(cz_ir *ir, cz_diags *diags)
 
 bool cz_passes_schedule(cz_ir *ir, cz_diags *diags)
 {
-    bool behind = false;
-    for (const cz_pass *pass = cz_passes; pass->name; pass++) {
-        if (behind && !run_one(pass, ir, diags))
+    for (const cz_pass *pass = cz_passes_find("strategy") + 1; pass->name;
+         pass++)
+        if (!run_one(pass, ir, diags))
             return false;
-        behind = behind || is_named(pass, "strategy");
-    }
     return true;
 }

@@ -116,9 +116,14 @@ extern const cz_command cz_command_check, cz_command_plan, cz_command_build,
             0                                                                  \
     }
 
+/* --ir=after:PASS, and how the module that it prints begins. */
+#define CZ_AFTER "after:"
+#define CZ_BEHIND_PASS "// behind the pass "
+
 /* How far a job goes. */
 typedef enum cz_job_goal {
     CZ_JOB_LOWERED,  /* front end only */
+    CZ_JOB_AFTER,    /* up to the pass that --ir=after:PASS names */
     CZ_JOB_ASSIGNED, /* owners and buckets */
     CZ_JOB_PLANNED   /* scheduled and verified */
 } cz_job_goal;

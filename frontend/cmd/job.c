@@ -31,6 +31,17 @@ static bool is_ir(const cz_text *text)
            strstr(start, "canzona.program") != NULL;
 }
 
+/* The name of the pass that printed the module, or NULL. */
+static const char *pass_in_front(cz_arena *arena, const cz_text *text)
+{
+    const char *start = cz_text_string(text);
+    const char *name = start + strlen(CZ_BEHIND_PASS);
+
+    if (strncmp(start, CZ_BEHIND_PASS, strlen(CZ_BEHIND_PASS)) != 0)
+        return NULL;
+    return cz_arena_printf(arena, "%.*s", (int)strcspn(name, "\n"), name);
+}
+
 /* What was edited by hand is believed in nothing: the view checks the form of
  * every fact before a pass reads it. */
 static cz_ir *read_ir(cz_job *job, const cz_text *text)
@@ -70,7 +81,15 @@ static cz_ir *read_input(cz_job *job, const cz_cmd_options *options)
         cz_diag_error(&job->diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s",
                       options->input, why);
     } else if (is_ir(&text)) {
-        ir = read_ir(job, &text);
+        const char *pass = pass_in_front(&job->arena, &text);
+        if (pass)
+            cz_diag_error(&job->diags, CZ_BAD_IR, (cz_span){0},
+                          "%s is a module from between two passes, to be read: "
+                          "the passes behind '%s' start from a source, or from "
+                          "--ir=source or --ir=assigned",
+                          options->input, pass);
+        else
+            ir = read_ir(job, &text);
     } else {
         cz_compile_options with_text = compile;
         with_text.text = &text;
@@ -93,6 +112,19 @@ static void hash_plan(cz_job *job)
     for (size_t i = 0; i < sizeof digest; i++)
         snprintf(job->plan_hash + 2 * i, 3, "%02x", digest[i]);
     cz_text_fini(&text);
+}
+
+/* The passes up to one, of what no pass has seen. */
+static bool plan_up_to(cz_job *job, const char *pass)
+{
+    if (cz_ir_count(job->ir, CZ_FACT_bucket) == 0)
+        return cz_passes_run(job->ir, pass, &job->diags);
+    cz_diag_error(
+        &job->diags, CZ_BAD_IR, (cz_span){0},
+        "the module is planned: --ir=after:%s starts from a source, or "
+        "from --ir=source",
+        pass);
+    return false;
 }
 
 /* Plan what is not planned yet; then verify, whoever planned it. */
@@ -138,7 +170,9 @@ int cz_job_open(cz_job *job, const cz_cmd_options *options, cz_job_goal goal)
     cz_parts_begin(&job->parts);
     job->ir = read_input(job, options);
     cz_parts_end(&job->parts, CZ_PART_FRONT);
-    if (job->ir && goal != CZ_JOB_LOWERED)
+    if (job->ir && goal == CZ_JOB_AFTER)
+        plan_up_to(job, options->ir + strlen(CZ_AFTER));
+    else if (job->ir && goal != CZ_JOB_LOWERED)
         plan(job, goal);
     return cz_job_status(job);
 }

@@ -1,6 +1,8 @@
 /* canzona: the driver.  Finds the command and reads its options. */
 #include "frontend/cmd/cmd.h"
 
+#include "passes/passes.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +65,29 @@ static bool parse_check(const char *text, struct argp_state *state)
     return of_values;
 }
 
+static bool is_ir_stage(const char *stage)
+{
+    if (strncmp(stage, CZ_AFTER, strlen(CZ_AFTER)) == 0)
+        return cz_passes_find(stage + strlen(CZ_AFTER)) != NULL;
+    return strcmp(stage, "scheduled") == 0 || strcmp(stage, "assigned") == 0 ||
+           strcmp(stage, "source") == 0;
+}
+
+static void refuse_ir_stage(struct argp_state *state, const char *stage)
+{
+    char passes[256] = "";
+
+    for (const cz_pass *pass = cz_passes; pass->name; pass++) {
+        const size_t n = strlen(passes);
+        snprintf(passes + n, sizeof passes - n, "%s%s", n ? ", " : "",
+                 pass->name);
+    }
+    argp_error(state,
+               "--ir is source, assigned, scheduled or after:PASS, not \"%s\"; "
+               "passes are %s",
+               stage, passes);
+}
+
 static error_t parse_switch(int key, char *arg, struct argp_state *state,
                             cz_cmd_options *options)
 {
@@ -100,11 +125,8 @@ static error_t parse_switch(int key, char *arg, struct argp_state *state,
         return 0;
     case CZ_KEY_IR:
         options->ir = arg ? arg : "scheduled";
-        if (strcmp(options->ir, "scheduled") &&
-            strcmp(options->ir, "assigned") && strcmp(options->ir, "source"))
-            argp_error(state,
-                       "--ir is source, assigned or scheduled, not \"%s\"",
-                       arg);
+        if (!is_ir_stage(options->ir))
+            refuse_ir_stage(state, options->ir);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

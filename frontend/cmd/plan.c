@@ -26,7 +26,9 @@ static const struct argp_option options[] = {
      "nothing)",
      0},
     {"ir", CZ_KEY_IR, "STAGE", OPTION_ARG_OPTIONAL,
-     "Print IR: source, assigned or scheduled (default)", 0},
+     "Print IR: source, assigned, scheduled (default), or after:PASS, the "
+     "module behind a pass",
+     0},
     {"html", CZ_KEY_HTML, "FILE", 0, "Write a page about the plan", 0},
     {"trace", CZ_KEY_TRACE, "FILE", 0,
      "Write the timeline of a step, for Perfetto", 0},
@@ -42,6 +44,8 @@ static cz_job_goal goal_of(const cz_cmd_options *given)
 {
     if (given->ir && strcmp(given->ir, "source") == 0)
         return CZ_JOB_LOWERED;
+    if (given->ir && strncmp(given->ir, CZ_AFTER, strlen(CZ_AFTER)) == 0)
+        return CZ_JOB_AFTER;
     if (given->ir && strcmp(given->ir, "assigned") == 0)
         return CZ_JOB_ASSIGNED;
     return CZ_JOB_PLANNED;
@@ -89,9 +93,12 @@ static void print(const cz_cmd_options *given, cz_job *job, const cz_look *look)
 {
     cz_text out = {0};
 
-    if (given->ir)
+    if (given->ir) {
+        if (goal_of(given) == CZ_JOB_AFTER)
+            cz_text_printf(&out, CZ_BEHIND_PASS "%s\n",
+                           given->ir + strlen(CZ_AFTER));
         cz_ir_print(job->ir, &out);
-    else if (given->json)
+    } else if (given->json)
         print_json(given, job, &out);
     else if (given->explain)
         cz_report_explain(look, &out);
@@ -197,6 +204,7 @@ const cz_command cz_command_plan = {
     "  canzona plan --json -D mesh.dp=8 examples/qwen3-32b.cz\n"
     "  canzona plan --html=plan.html --trace=plan.trace.json "
     "examples/gpt.cz\n"
-    "  canzona plan --explain examples/qwen3-32b.cz\n",
+    "  canzona plan --explain examples/qwen3-32b.cz\n"
+    "  canzona plan --ir=after:cut examples/gpt.cz\n",
     run,
     false};

@@ -41,7 +41,7 @@ CASES = [
     (["paint"], USAGE, 'there is no command "paint"'),
     (["plan"], USAGE, "which FILE?"),
     (["plan", GPT, GPT], USAGE, "one FILE only"),
-    (["plan", "--ir=final", GPT], USAGE, '--ir is source, assigned or sched'),
+    (["plan", "--ir=final", GPT], USAGE, '--ir is source, assigned, scheduled or after:PASS'),
     (["plan", "--json", GPT], OK, '{"name":"replicated",'),
     (["plan", "--json", "--no-baselines", GPT], OK, '"baselines":[],'),
     (["plan", "--explain", GPT], OK, "what would help"),
