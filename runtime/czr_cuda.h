@@ -8,9 +8,10 @@
 
 #include "czr.h"
 
-/* The code of one program, loaded on a device: runtime/cuda/exec/stage.h. */
+/* The code of one program, loaded on a device: runtime/cuda/products/stage.h.
+ */
 typedef struct czr_cuda_stages czr_cuda_stages;
-/* Deferred launches of a batch: runtime/cuda/exec/notes.h. */
+/* Deferred launches of a batch: runtime/cuda/products/deferred.h. */
 typedef struct czr_cuda_notes czr_cuda_notes;
 
 /* One call of a stage, as czr_call.  The struct is gone when the call returns.

@@ -1,7 +1,7 @@
 /* A stage beside a copy. */
 #include "bench/gpu/plan.h"
 
-#include "runtime/cuda/exec/stage.h"
+#include "runtime/cuda/products/stage.h"
 #include "runtime/program/program.h"
 
 enum { MAX_SLOTS = 32, MAX_SCALARS = 64, MAX_HYPERS = 16, MAX_MEMORY = 48 };

@@ -3,7 +3,7 @@
 
 #include "codegen/emit.h"
 #include "frontend/cmd/tiles.h"
-#include "frontend/cmd/run/program.h"
+#include "frontend/run/program.h"
 #include "frontend/cmd/target.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "passes/bound/forms.h"
 
 #include "passes/cost/time.h"
-#include "passes/share/outline.h"
+#include "passes/kernel/outline.h"
 #include "passes/grid/owned.h"
 
 #include <string.h>

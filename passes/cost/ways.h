@@ -30,7 +30,7 @@ typedef struct cz_ways_call {
     int max_g;         /* at most so many ranks share a matrix */
     int max_batch;     /* at least 1 */
     bool packs;        /* symmetric sums travel as a triangle; not as_run */
-    bool as_run; /* as passes/share/outline.h has it: partial sums of products
+    bool as_run; /* as passes/kernel/outline.h has it: partial sums of products
                   * travel in f32, of narrow ones in bf16, and a map
                   * behind each makes of them what the product did; dealt
                   * out, with cz_share_scatter(); else in the type of the

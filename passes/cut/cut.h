@@ -14,7 +14,7 @@
 #define CZ_PASSES_CUT_CUT_H
 
 #include "dsl/plan/plan.h"
-#include "passes/math/graph.h"
+#include "passes/graph/graph.h"
 
 typedef struct cz_cut_rule {
     const cz_graph *update; /* grad, param, states, scalars to param, states */

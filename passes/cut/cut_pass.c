@@ -8,7 +8,7 @@
 #include "dsl/plan/error_bound.h"
 #include "dsl/plan/state.h"
 #include "passes/cut/cut.h"
-#include "passes/math/math_form.h"
+#include "passes/graph/math_form.h"
 #include "passes/passes.h"
 #include "passes/cut/phases.h"
 

@@ -5,7 +5,7 @@
 #define CZ_PASSES_KERNEL_KERNEL_H
 
 #include "dsl/plan/plan.h"
-#include "passes/math/graph.h"
+#include "passes/graph/graph.h"
 
 typedef struct cz_kernel {
     int n_in, n_scalars, n_values;

@@ -6,7 +6,7 @@
  * breaks:   the stages' functions in math form are gone */
 #include "passes/kernel/kernel.h"
 #include "passes/kernel/write.h"
-#include "passes/math/math_form.h"
+#include "passes/graph/math_form.h"
 #include "passes/passes.h"
 
 #include "dsl/plan/state.h"

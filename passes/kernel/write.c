@@ -1,7 +1,7 @@
 /* Kernel form into the module. */
 #include "passes/kernel/write.h"
 
-#include "passes/math/graph.h"
+#include "passes/graph/graph.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #ifndef CZ_PASSES_MATH_GRAM_H
 #define CZ_PASSES_MATH_GRAM_H
 
-#include "passes/math/graph.h"
+#include "passes/graph/graph.h"
 
 typedef struct cz_gram_row {
     double a, b, c;

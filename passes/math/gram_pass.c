@@ -12,8 +12,8 @@
 #include "dsl/plan/error_bound.h"
 #include "dsl/ir/mlir.h"
 #include "passes/math/gram.h"
-#include "passes/kernel/graph_cost.h"
-#include "passes/math/math_form.h"
+#include "passes/math/graph_cost.h"
+#include "passes/graph/math_form.h"
 #include "passes/passes.h"
 
 #include <mlir-c/BuiltinAttributes.h>

@@ -2,7 +2,7 @@
 #include "passes/share/internal.h"
 
 #include "passes/cost/ways.h"
-#include "passes/share/outline.h"
+#include "passes/kernel/outline.h"
 
 /* A family of the class. */
 static int family_of(const cz_place_sharer *s, int solve_class)

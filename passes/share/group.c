@@ -1,7 +1,7 @@
 /* Groups that a rule, a shape and a mesh allow. */
 #include "passes/share/group.h"
 
-#include "passes/share/outline.h"
+#include "passes/kernel/outline.h"
 #include "passes/grid/owned.h"
 
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 #include "dsl/plan/build/build.h"
 #include "passes/kernel/flops.h"
 #include "passes/kernel/write.h"
-#include "passes/share/outline.h"
+#include "passes/kernel/outline.h"
 #include "passes/grid/owned.h"
 #include "passes/passes.h"
 #include "passes/share/group.h"

@@ -3,7 +3,7 @@
 
 #include "passes/cost/time.h"
 #include "passes/cost/trainer_wire.h"
-#include "passes/bound/wire_bound.h"
+#include "passes/cost/wire_bound.h"
 #include "passes/grid/owned.h"
 
 /* Of all ranks, what the domain's ranks have. */

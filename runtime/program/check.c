@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "runtime/program/internal.h"
-#include "runtime/engine/engine.h"
+#include "runtime/program/program.h"
 #include "runtime/base/memory.h"
 
 static bool fail(const czr_check *c, const char *what, int64_t number)

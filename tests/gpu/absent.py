@@ -14,7 +14,7 @@ NAMES = re.compile(r'libraries\[\] = \{([^}]*)\}')
 def main():
     folder = pathlib.Path(sys.argv[1], "runtime/cuda")
     names = []
-    for file in ("products/cublas.c", "factor/cusolver.c"):
+    for file in ("library/cublas.c", "library/cusolver.c"):
         rows = NAMES.search((folder / file).read_text(encoding="utf-8")).group(1)
         names += re.findall(r'"([^"]+)"', rows)
     n_wrong = 0

@@ -15,7 +15,7 @@
 #include "frontend/cmd/run/calls.h"
 
 #include "dsl/plan/state.h"
-#include "frontend/cmd/run/states.h"
+#include "frontend/run/states.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "dsl/reference/reference.h"
 #include "frontend/cmd/cmd.h"
-#include "frontend/cmd/run/ranks.h"
+#include "frontend/run/ranks.h"
 
 /* One parameter on its way through the steps. */
 typedef struct cz_repetition {

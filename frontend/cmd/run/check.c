@@ -2,7 +2,7 @@
 #include "frontend/cmd/run/check.h"
 
 #include "dsl/plan/metrics.h"
-#include "frontend/cmd/run/program.h"
+#include "frontend/run/program.h"
 #include "frontend/cmd/run/reference.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #define CZ_FRONTEND_CMD_RUN_CHECK_H
 
 #include "frontend/cmd/cmd.h"
-#include "frontend/cmd/run/ranks.h"
+#include "frontend/run/ranks.h"
 
 /* The same source on one rank must give the same bits, unless values alone are
  * asked for; ranks that have the same tensor must have the same; the float64

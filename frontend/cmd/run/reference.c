@@ -10,7 +10,7 @@
 #include "dsl/plan/error_bound.h"
 #include "dsl/plan/state.h"
 #include "frontend/cmd/run/calls.h"
-#include "frontend/cmd/run/gradient.h"
+#include "frontend/run/gradient.h"
 
 #include <math.h>
 #include <string.h>

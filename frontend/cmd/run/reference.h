@@ -3,7 +3,7 @@
 #define CZ_FRONTEND_CMD_RUN_REFERENCE_H
 
 #include "frontend/cmd/cmd.h"
-#include "frontend/cmd/run/ranks.h"
+#include "frontend/run/ranks.h"
 
 /* Repeat the run for one parameter of every rule, the first of its kind, by
  * the interpreter of math form, and compare what became of it.  Prints the

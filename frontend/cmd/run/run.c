@@ -5,9 +5,9 @@
 
 #include "frontend/cmd/tiles.h"
 #include "frontend/cmd/run/check.h"
-#include "frontend/cmd/run/gpu.h"
-#include "frontend/cmd/run/program.h"
-#include "frontend/cmd/run/ranks.h"
+#include "frontend/run/gpu.h"
+#include "frontend/run/program.h"
+#include "frontend/run/ranks.h"
 #include "frontend/cmd/target.h"
 
 #include "runtime/cuda/exec/rank.h"

@@ -2,7 +2,7 @@
  * before anything is called that an old one may lack. */
 #include "runtime/cuda/driver/driver.h"
 
-#include "runtime/cuda/driver/dynamic.h"
+#include "runtime/cuda/library/dynamic.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

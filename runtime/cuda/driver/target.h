@@ -9,7 +9,7 @@
 #define CZR_CUDA_DRIVER_TARGET_H
 
 #include "runtime/cuda/driver/context.h"
-#include "runtime/cuda/driver/nvrtc.h"
+#include "runtime/cuda/library/nvrtc.h"
 
 enum { CZR_TARGET_LINE = 256 };
 

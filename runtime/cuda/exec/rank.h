@@ -7,7 +7,7 @@
 #include "runtime/cuda/collect/collect.h"
 #include "runtime/cuda/exec/delivery.h"
 #include "runtime/cuda/exec/device.h"
-#include "runtime/cuda/exec/notes.h"
+#include "runtime/cuda/products/deferred.h"
 #include "runtime/engine/engine.h"
 
 /* What the ranks of a device share; the caller's, open as long as they are. */

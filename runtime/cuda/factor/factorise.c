@@ -3,7 +3,7 @@
  * and all else by the host, which the stream waits for. */
 #include "runtime/cuda/products/internal.h"
 
-#include "runtime/cuda/exec/notes.h"
+#include "runtime/cuda/products/deferred.h"
 #include "runtime/math/factor.h"
 #include "runtime/base/memory.h"
 

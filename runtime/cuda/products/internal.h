@@ -3,8 +3,8 @@
 #ifndef CZR_CUDA_PRODUCTS_INTERNAL_H
 #define CZR_CUDA_PRODUCTS_INTERNAL_H
 
-#include "runtime/cuda/products/cublas.h"
-#include "runtime/cuda/factor/cusolver.h"
+#include "runtime/cuda/library/cublas.h"
+#include "runtime/cuda/library/cusolver.h"
 #include "runtime/cuda/products/multiply.h"
 #include "runtime/cuda/products/kernel.h"
 #include "runtime/cuda/driver/source.h"

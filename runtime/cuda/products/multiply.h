@@ -5,7 +5,7 @@
 #ifndef CZR_CUDA_PRODUCTS_MULTIPLY_H
 #define CZR_CUDA_PRODUCTS_MULTIPLY_H
 
-#include "runtime/cuda/exec/notes.h"
+#include "runtime/cuda/products/deferred.h"
 
 /* Room for one line of what follows, with its final zero. */
 enum { CZR_CUDA_LINE = 400 };

@@ -34,7 +34,7 @@
 
 #include "runtime/cuda/driver/cache.h"
 #include "runtime/cuda/driver/context.h"
-#include "runtime/cuda/driver/nvrtc.h"
+#include "runtime/cuda/library/nvrtc.h"
 #include "runtime/czr_cuda.h"
 
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "runtime/cuda/driver/clock.h"
-#include "runtime/cuda/driver/dynamic.h"
+#include "runtime/cuda/library/dynamic.h"
 
 /* Of a configuration: its mark, what is left to NCCL, and off. */
 #define MAGIC 0xcafebeefu

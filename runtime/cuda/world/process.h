@@ -29,7 +29,7 @@
 #ifndef CZR_CUDA_WORLD_PROCESS_H
 #define CZR_CUDA_WORLD_PROCESS_H
 
-#include "runtime/cuda/driver/nvrtc.h"
+#include "runtime/cuda/library/nvrtc.h"
 #include "runtime/cuda/world/world_nccl.h"
 #include "runtime/czr_cuda.h"
 

@@ -3,7 +3,7 @@
 #define CZ_TESTS_VERIFY_PLANNED_H
 
 #include "dsl/plan/plan.h"
-#include "frontend/cmd/run/ranks.h"
+#include "frontend/run/ranks.h"
 
 typedef struct planned {
     cz_arena arena;

@@ -2,7 +2,7 @@
 #ifndef CZ_TESTS_CUDA_COMPILING_H
 #define CZ_TESTS_CUDA_COMPILING_H
 
-#include "runtime/cuda/driver/nvrtc.h"
+#include "runtime/cuda/library/nvrtc.h"
 #include "runtime/cuda/driver/source.h"
 
 #include <stdbool.h>

@@ -21,7 +21,7 @@ int cuLaunchKernelEx(const czr_launch_config *config, void *kernel,
                      void **arguments, void **extra);
 
 #define CZR_CUSOLVER_CALL(symbol, name, arguments) int symbol arguments;
-#include "runtime/cuda/factor/cusolver_calls.def"
+#include "runtime/cuda/library/cusolver_calls.def"
 #undef CZR_CUSOLVER_CALL
 
 /* The call from now on that fails, 0: none; how many eigenproblems from now on

@@ -6,7 +6,7 @@
 #include "tests/gpu/driver/bench.h"
 #include "tests/gpu/driver/drawn.h"
 
-#include "runtime/cuda/driver/nvrtc.h"
+#include "runtime/cuda/library/nvrtc.h"
 #include "runtime/cuda/exec/queue.h"
 
 /* mix(op, cells, read, read, write): see drawn_mix.  Negative ones do nothing.

@@ -13,7 +13,7 @@ RUNTIME = ("base/status.c", "base/memory.c", "program/program.c", "program/home.
            "device/late.c", "base/box.c", "base/band.c", "math/norm.c", "world/sum.c",
            "math/product_finish.c")
 DRIVEN = ("driver/driver.c", "driver/context.c", "driver/module.c", "driver/graph.c", "exec/queue.c",
-          "collect/box.c", "exec/device.c", "driver/dynamic.c", "driver/nvrtc.c", "collect/pack.c")
+          "collect/box.c", "exec/device.c", "library/dynamic.c", "library/nvrtc.c", "collect/pack.c")
 HELPERS = ("deferred.c", "host_collect.c", "host_judge.c")
 TESTS = ("driver", "context", "queue", "graph", "device", "box")
 FLAGS = ("-std=c17", "-O1", "-g", "-w", "-D_POSIX_C_SOURCE=200809L")
@@ -22,7 +22,7 @@ FLAGS = ("-std=c17", "-O1", "-g", "-w", "-D_POSIX_C_SOURCE=200809L")
 MUTANTS = [
     ("old drivers are taken", "driver", "driver/driver.c",
      "driver->version >= CZR_DRIVER_VERSION", "driver->version"),
-    ("missing functions are taken", "driver", "driver/dynamic.c",
+    ("missing functions are taken", "driver", "library/dynamic.c",
      "        if (!found)\n            return symbols[i].name;",
      "        if (!found)\n            continue;"),
     ("another driver's libraries are no missing device", "driver", "driver/driver.c",

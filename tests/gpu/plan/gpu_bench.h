@@ -2,7 +2,7 @@
 #ifndef TESTS_CUDA_GPU_BENCH_H
 #define TESTS_CUDA_GPU_BENCH_H
 
-#include "runtime/cuda/driver/nvrtc.h"
+#include "runtime/cuda/library/nvrtc.h"
 #include "tests/gpu/driver/bench.h"
 
 /* Exit status of a test that says skipped. */

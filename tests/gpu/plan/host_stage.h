@@ -1,9 +1,9 @@
-/* A double of runtime/cuda/exec/stage.c: the stages of a program for the host
- * as kernels of the double of the driver. */
+/* A double of runtime/cuda/products/stage.c: the stages of a program for the
+ * host as kernels of the double of the driver. */
 #ifndef TESTS_CUDA_HOST_STAGE_H
 #define TESTS_CUDA_HOST_STAGE_H
 
-#include "runtime/cuda/exec/stage.h"
+#include "runtime/cuda/products/stage.h"
 
 /* The program's stages, in all phases; one program at a time.  NULL: it has too
  * many. */

@@ -4,7 +4,7 @@
 #ifndef TESTS_CUDA_LOOPBACK_KERNELS_H
 #define TESTS_CUDA_LOOPBACK_KERNELS_H
 
-#include "runtime/cuda/driver/nvrtc.h"
+#include "runtime/cuda/library/nvrtc.h"
 #include "runtime/czr_cuda.h"
 
 #include <stdbool.h>

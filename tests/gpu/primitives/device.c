@@ -4,7 +4,7 @@
 #include "tests/gpu/primitives/primitives.h"
 
 #include "runtime/cuda/driver/module.h"
-#include "runtime/cuda/driver/nvrtc.h"
+#include "runtime/cuda/library/nvrtc.h"
 #include "runtime/cuda/driver/source.h"
 #include "tests/gpu/compile/compiling.h"
 #include "tests/gpu/double/fake.h"

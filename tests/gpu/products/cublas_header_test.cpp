@@ -5,13 +5,13 @@
 
 #include <cublasLt.h>
 
-#include "runtime/cuda/products/cublas_internal.h"
+#include "runtime/cuda/library/cublas_internal.h"
 #include "tests/gpu/bodies/same.hpp"
 
 #define CZR_CUBLAS_CALL(symbol, name, result, arguments)                       \
     static_assert(same<result(*) arguments, decltype(&symbol)>::value(),       \
                   #symbol);
-#include "runtime/cuda/products/cublas_calls.def"
+#include "runtime/cuda/library/cublas_calls.def"
 #undef CZR_CUBLAS_CALL
 
 #define SAME(ours, theirs) static_assert(int(ours) == int(theirs), #theirs)

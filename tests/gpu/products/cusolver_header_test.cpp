@@ -6,12 +6,12 @@
 #include <cublas_v2.h>
 #include <cusolverDn.h>
 
-#include "runtime/cuda/factor/cusolver_internal.h"
+#include "runtime/cuda/library/cusolver_internal.h"
 #include "tests/gpu/bodies/same.hpp"
 
 #define CZR_CUSOLVER_CALL(symbol, name, arguments)                             \
     static_assert(same<int(*) arguments, decltype(&symbol)>::value(), #symbol);
-#include "runtime/cuda/factor/cusolver_calls.def"
+#include "runtime/cuda/library/cusolver_calls.def"
 #undef CZR_CUSOLVER_CALL
 
 #define SAME(ours, theirs) static_assert(int(ours) == int(theirs), #theirs)

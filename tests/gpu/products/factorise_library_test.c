@@ -7,7 +7,7 @@
  * cuSOLVER, and the first NVRTC that serves.
  * factorise_library_test library PATH: whether that cuSOLVER has all that we
  * call; it need not start.  Exit status 77: skipped. */
-#include "runtime/cuda/factor/cusolver.h"
+#include "runtime/cuda/library/cusolver.h"
 #include "runtime/math/library.h"
 #include "tests/gpu/products/factor_trial.h"
 

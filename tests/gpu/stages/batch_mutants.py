@@ -13,7 +13,7 @@ from stages_mutants import Bench, plant
 
 TESTS = ("batch_run.c", "loopback_rank.c", "product_bodies.c")
 PRODUCT_TESTS = ("multiply_batch_test.c", "product_bodies.c")
-NOTES, ROWS, TENSOR = "exec/notes.c", "exec/op_batch.c", "products/tensor.c"
+NOTES, ROWS, TENSOR = "products/deferred.c", "exec/op_batch.c", "products/tensor.c"
 
 # name, file, what stands there, what the mutant has
 MUTANTS = [
@@ -48,7 +48,7 @@ MUTANTS = [
      "        some.tiles.n = tensor->tiles.n / batch * product->batch;\n", ""),
     ("operands are turned to one place", TENSOR,
      "call->room + turned_bytes(p) * (size_t)i,", "call->room,"),
-    ("nothing is prepared for batches", "exec/stage.c",
+    ("nothing is prepared for batches", "products/stage.c",
      "stages->batch = batch_of(program, stage);", "stages->batch = 1;"),
 ]
 PRODUCTS = [

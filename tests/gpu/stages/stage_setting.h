@@ -4,7 +4,7 @@
 #ifndef TESTS_CUDA_STAGE_SETTING_H
 #define TESTS_CUDA_STAGE_SETTING_H
 
-#include "runtime/cuda/exec/stage.h"
+#include "runtime/cuda/products/stage.h"
 #include "runtime/math/product.h"
 #include "runtime/program/program.h"
 #include "tests/gpu/driver/bench.h"

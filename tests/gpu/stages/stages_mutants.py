@@ -12,7 +12,7 @@ import tempfile
 
 FLAGS = ("-std=c17", "-O1", "-w", "-D_POSIX_C_SOURCE=200809L", "-DPROGRAM=elements")
 TESTS, ARGUMENTS = ("stages_run.c",), ("2",)
-LAUNCH, STAGE = "exec/stage_launch.c", "exec/stage.c"
+LAUNCH, STAGE = "products/stage_launch.c", "products/stage.c"
 
 # name, file, what stands there, what the mutant has
 MUTANTS = [

@@ -3,7 +3,7 @@
 #define CZ_TESTS_PASSES_RANDOM_MODULE_H
 
 #include "dsl/ir/ir.h"
-#include "passes/math/math_form.h"
+#include "passes/graph/math_form.h"
 #include "tests/unit/passes/random_rule.h"
 
 /* All constants are 1. */

@@ -1,5 +1,5 @@
 /* Graphs: equal nodes are one, and moved values have one form. */
-#include "passes/math/graph.h"
+#include "passes/graph/graph.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

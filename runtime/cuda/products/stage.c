@@ -1,0 +1,226 @@
+#include "runtime/cuda/products/stage.h"
+
+#include "runtime/cuda/products/multiply.h"
+#include "runtime/cuda/driver/source.h"
+#include "runtime/cuda/driver/target.h"
+#include "runtime/program/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- compiling ---------------------------------------------------------- */
+
+static size_t length_of(const char *const *pieces)
+{
+    size_t n = 0;
+
+    for (; *pieces; pieces++)
+        n += strlen(*pieces);
+    return n;
+}
+
+/* All that NVRTC is given; the caller's to free. */
+static char *make_source(const czr_cuda_program *program)
+{
+    char *text = malloc(length_of(program->text) + 1), *at = text, *source;
+
+    if (!text)
+        return NULL;
+    for (const char *const *piece = program->text; *piece; piece++) {
+        const size_t n = strlen(*piece);
+        memcpy(at, *piece, n);
+        at += n;
+    }
+    *at = '\0';
+    source = czr_source_make(CZR_SOURCE_ELEMENTWISE, "", text);
+    free(text);
+    return source;
+}
+
+/* What kept the text from being compiled; the log's first line says where. */
+static czr_status refuse(const czr_cuda_stages *stages, czr_nvrtc_status why,
+                         const char *log)
+{
+    const char *name = stages->program->program->name;
+
+    switch (why) {
+    case CZR_NVRTC_OK:
+        break;
+    case CZR_NVRTC_NO_MEMORY:
+        return czr_context_check(stages->context, CZR_CUDA_OUT_OF_MEMORY,
+                                 "compiling %s.cu", name);
+    case CZR_NVRTC_MISSING:
+    case CZR_NVRTC_REFUSED:
+        return czr_context_check(
+            stages->context, CZR_CUDA_INVALID_PTX, "compiling %s.cu: %.*s",
+            name, (int)strcspn(log ? log : "", "\n"), log ? log : "");
+    }
+    return CZR_OK;
+}
+
+static czr_status compile(const czr_cuda_stages *stages, czr_nvrtc_code *code)
+{
+    const char *const options[] = {czr_target_arch(stages->context),
+                                   "-fmad=false", "-default-device"};
+    char *text = make_source(stages->program);
+    const czr_cache_source source = {.name = stages->program->program->name,
+                                     .text = text,
+                                     .options = options,
+                                     .n_options =
+                                         sizeof options / sizeof *options};
+
+    *code = (czr_nvrtc_code){0};
+    if (!text)
+        return refuse(stages, CZR_NVRTC_NO_MEMORY, NULL);
+    const czr_nvrtc_status status =
+        czr_cache_compile(stages->cache, stages->nvrtc, &source, code, NULL);
+    free(text);
+    return refuse(stages, status, code->log);
+}
+
+/* ---- loading ------------------------------------------------------------ */
+
+static const char *const shared_names[CZR_CUDA_N_SHARED] = {
+    [CZR_CUDA_SUM_PARTS] = "sum_parts",
+    [CZR_CUDA_LARGEST_PARTS] = "largest_parts",
+    [CZR_CUDA_SUM_STRIPS] = "sum_strips",
+    [CZR_CUDA_LARGEST_STRIPS] = "largest_strips",
+    [CZR_CUDA_COPY] = "copy_bytes",
+    [CZR_CUDA_PROLOGUE] = "prologue",
+};
+
+static czr_status find_kernels(czr_cuda_stages *stages)
+{
+    const czr_cuda_program *program = stages->program;
+    czr_status status = CZR_OK;
+
+    stages->kernels =
+        calloc((size_t)program->n_kernels + 1, sizeof *stages->kernels);
+    if (!stages->kernels)
+        return refuse(stages, CZR_NVRTC_NO_MEMORY, NULL);
+    for (int i = 0; i < CZR_CUDA_N_SHARED && status == CZR_OK; i++)
+        status = czr_module_find(&stages->module, shared_names[i], 0,
+                                 &stages->shared[i]);
+    for (int i = 0; i < program->n_kernels && status == CZR_OK; i++)
+        status = czr_module_find(&stages->module, program->kernels[i].name, 0,
+                                 &stages->kernels[i]);
+    return status;
+}
+
+static czr_status load(czr_cuda_stages *stages)
+{
+    czr_nvrtc_code code;
+
+    czr_status status = compile(stages, &code);
+    if (status == CZR_OK)
+        status =
+            czr_module_open(stages->context, code.bytes,
+                            stages->program->program->name, &stages->module);
+    if (status == CZR_OK)
+        status = find_kernels(stages);
+    czr_nvrtc_code_fini(&code);
+    return status;
+}
+
+/* ---- every stage once, on paper ----------------------------------------- */
+
+enum { NOWHERE = 1 << 20, MAX_SLOTS = UINT8_MAX + 1 };
+
+static czr_status rehearse(czr_cuda_stages *stages, czr_cuda_stage stage,
+                           int n_scalars)
+{
+    void *const nowhere = czr_pointer_of(NOWHERE);
+    const void *in[MAX_SLOTS];
+    void *out[MAX_SLOTS];
+    const float **scalars = calloc((size_t)n_scalars + 1, sizeof *scalars);
+
+    if (!scalars)
+        return refuse(stages, CZR_NVRTC_NO_MEMORY, NULL);
+    for (int i = 0; i < MAX_SLOTS; i++)
+        in[i] = out[i] = nowhere;
+    for (int i = 0; i < n_scalars; i++)
+        scalars[i] = nowhere;
+    const czr_cuda_call call = {.in = in,
+                                .out = out,
+                                .scalars = scalars,
+                                .count = 1,
+                                .work = nowhere,
+                                .room = nowhere,
+                                .stages = stages};
+    stages->n_notes = stages->n_pointers = 0;
+    const czr_status status = stage(&call);
+    free(scalars);
+    if (stages->most_notes < stages->n_notes)
+        stages->most_notes = stages->n_notes;
+    if (stages->most_pointers < stages->n_pointers)
+        stages->most_pointers = stages->n_pointers;
+    return status;
+}
+
+/* The most units of a batch that the stage has part in; 1: of none. */
+static int64_t batch_of(const czr_cuda_program *program, int stage)
+{
+    int64_t most = 1;
+
+    for (int t = 0; program->batches && t < program->program->n_tables; t++) {
+        const czr_table *table = &program->program->tables[t];
+        const czr_cuda_batches *batches = &program->batches[t];
+        const int n = czr_program_extent(program->program, table->selector);
+        const czr_kernel_row *rows = table->rows;
+        for (int64_t i = 0; batches->list && i < table->starts[n]; i++) {
+            const int32_t b = batches->of_row[i];
+            if (b && rows[i].stage == stage &&
+                batches->list[b - 1].n_units > most)
+                most = batches->list[b - 1].n_units;
+        }
+    }
+    return most;
+}
+
+static czr_status rehearse_phases(czr_cuda_stages *stages, int stage)
+{
+    const czr_cuda_program *program = stages->program;
+    const int n_scalars = program->program->stages[stage].n_scalars;
+    const czr_cuda_stage *bodies =
+        program->variants ? program->variants[stage] : NULL;
+    const int n =
+        bodies ? program->program->variants[stage].phases->n_phases : 0;
+
+    stages->batch = batch_of(program, stage);
+    czr_status status = rehearse(stages, program->stages[stage], n_scalars);
+    for (int i = 0; i < n && status == CZR_OK; i++)
+        status = rehearse(stages, bodies[i], n_scalars);
+    return status;
+}
+
+/* ---- open and close ----------------------------------------------------- */
+
+czr_status czr_cuda_stages_open(czr_context *context, czr_cache *cache,
+                                czr_nvrtc *nvrtc,
+                                const czr_cuda_program *program,
+                                czr_cuda_stages *out)
+{
+    *out = (czr_cuda_stages){.program = program,
+                             .context = context,
+                             .cache = cache,
+                             .nvrtc = nvrtc,
+                             .is_opening = true};
+    czr_status status = czr_target_check(context, nvrtc);
+    if (status == CZR_OK)
+        status = load(out);
+    for (int i = 0; i < program->program->n_stages && status == CZR_OK; i++)
+        status = rehearse_phases(out, i);
+    out->is_opening = false;
+    out->nvrtc = NULL;
+    if (status != CZR_OK)
+        czr_cuda_stages_close(out);
+    return status;
+}
+
+void czr_cuda_stages_close(czr_cuda_stages *stages)
+{
+    czr_cuda_products_close(stages);
+    czr_module_close(&stages->module);
+    free(stages->kernels);
+    stages->kernels = NULL;
+}
