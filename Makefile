@@ -8,15 +8,18 @@ CTEST := ctest --output-on-failure --no-tests=error
 SOURCES = $(shell git ls-files '*.c' '*.h')
 UNITS = $(filter-out tests/%,$(filter %.c,$(SOURCES)))
 
-.PHONY: help packages build test demo format lint clean coverage
-.PHONY: nightly test-asan test-tsan test-clang test-bytes test-nightly test-fuzz test-nvrtc
+.PHONY: help packages build check test demo format lint clean coverage
+.PHONY: nightly test-asan test-tsan test-clang test-bytes test-nightly test-fuzz
+.PHONY: test-nvrtc test-cuda
 .PHONY: test-gpu record-gpu bundle-gpu
 
 help:
 	@echo 'make demo     the plan of Qwen3-32B, then a small GPT trained on 4 ranks'
+	@echo 'make check    what to run after each change: units, goldens, two runs'
 	@echo 'make test     all tests but the nightly ones'
 	@echo 'make build    the compiler, the runtime and the trainer, in $(BUILD)'
 	@echo 'make nightly  other compilers, sanitizers, full training, long fuzzing'
+	@echo 'make test-cuda  all tests of the GPU half that need no GPU'
 	@echo 'make test-nvrtc  kernels by the pinned NVRTC, fetched with pip'
 	@echo 'make test-gpu  what a GPU has to say, compute-sanitizer too'
 	@echo 'make record-gpu  what single instructions do, to tests/gpu/golden'
@@ -35,11 +38,20 @@ build/%/build.ninja: CMakePresets.json CMakeLists.txt | packages
 build: packages $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS)
 
+# tests/tiers.cmake says which tests these are.
+check: build
+	cd $(BUILD) && $(CTEST) -j $(JOBS) -L '^check$$'
+
 # What tests leave out, by label.
 WITHOUT := nightly
 test: build
 	cmake --build $(BUILD) --target nvrtc_if_none
 	cd $(BUILD) && $(CTEST) -j 2 -LE '$(WITHOUT)'
+
+# After changes of runtime/cuda and codegen/cuda.
+test-cuda: build
+	cmake --build $(BUILD) --target nvrtc_if_none
+	cd $(BUILD) && $(CTEST) -j $(JOBS) -L cuda -LE gpu
 
 # Kernels by NVRTC of the pinned version too, fetched with Python's pip.
 test-nvrtc: build

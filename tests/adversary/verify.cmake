@@ -28,6 +28,18 @@ set_tests_properties(verify_random_plans_long PROPERTIES
 cz_verify_test(mutants_test adversary/verify/mutable_plan.c adversary/verify/program_of_view.c
   adversary/verify/mutation.c adversary/verify/mutation_row.c adversary/verify/mutation_op.c
   adversary/verify/mutation_stage.c adversary/verify/mutable_stage.c adversary/verify/sentence.c)
+# A rotating tenth of them, by commit: what one commit does not try, the next do.
+execute_process(COMMAND git rev-parse --short=6 HEAD
+  WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE commit ERROR_QUIET
+  OUTPUT_STRIP_TRAILING_WHITESPACE)
+if(NOT commit MATCHES "^[0-9a-f]+$")
+  set(commit 1)
+endif()
+math(EXPR commit "0x${commit}")
+add_test(NAME verify_mutants_tenth COMMAND mutants_test 20 16 1 0 ${commit})
+add_test(NAME verify_smoke COMMAND random_plans_test 40 2 1)
+set_tests_properties(verify_mutants_tenth verify_smoke PROPERTIES
+  LABELS tree TIMEOUT 300)
 add_test(NAME verify_mutants COMMAND mutants_test 20 160 1)
 add_test(NAME verify_mutants_40 COMMAND mutants_test 40 160 1)
 set_tests_properties(verify_mutants PROPERTIES LABELS tree TIMEOUT 600)

@@ -36,7 +36,8 @@ typedef struct subject {
 typedef struct bench {
     tally kinds[MAX_KINDS];
     uint64_t seed;
-    int n_more; /* mutations behind the first of each mutant */
+    int n_more;        /* mutations behind the first of each mutant */
+    uint64_t rotation; /* which part of the mutants of a plan this is */
     bool verbose;
     int n_shared; /* plans with shared matrices */
     int n_apart;  /* of these, those whose sharers are no neighbours */
@@ -233,8 +234,11 @@ static bool test_plan(bench *b, int number, int n_mutants)
     ok = subject_open(&s, cz_text_string(&text), how, uneven);
     for (int k = 0; k < n_mutations; k++)
         failed += b->kinds[k].failed;
-    for (int i = 0; ok && i < n_mutants; i++)
-        mutate_some(b, &s, &r, i % n_mutations);
+    r.state += b->rotation;
+    for (int i = 0; ok && i < n_mutants; i++) {
+        const uint64_t kind = (uint64_t)(number * n_mutants + i) + b->rotation;
+        mutate_some(b, &s, &r, (int)(kind % (uint64_t)n_mutations));
+    }
     for (int k = 0; k < n_mutations; k++)
         failed_now += b->kinds[k].failed;
     if (!ok || failed_now > failed) {
@@ -271,7 +275,8 @@ int main(int argc, char **argv)
     const int n_mutants = argc > 2 ? atoi(argv[2]) : 93;
     bench b = {.seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1,
                .n_more = argc > 4 ? atoi(argv[4]) : 0,
-               .verbose = argc > 5};
+               .rotation = argc > 5 ? strtoull(argv[5], NULL, 10) : 0,
+               .verbose = argc > 6};
     tally sum = {0};
     int n_broken = 0;
 
