@@ -11,6 +11,7 @@ foreach(check layering words prose)
   set_tests_properties(tree_${check}_sees PROPERTIES LABELS tree TIMEOUT 60)
 endforeach()
 add_test(NAME which_names COMMAND
-  ${CMAKE_CURRENT_SOURCE_DIR}/tools/which passes/cut/min_cut.c ${CMAKE_BINARY_DIR})
+  ${CMAKE_CURRENT_SOURCE_DIR}/tools/which passes/cut/min_cut.c ${CMAKE_BINARY_DIR}
+  WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 set_tests_properties(which_names PROPERTIES LABELS tree TIMEOUT 60
   PASS_REGULAR_EXPRESSION "^unit_passes_cut_[^ ]*\nunit_passes_cut")
