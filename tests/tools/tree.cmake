@@ -15,3 +15,6 @@ add_test(NAME which_names COMMAND
   WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 set_tests_properties(which_names PROPERTIES LABELS tree TIMEOUT 60
   PASS_REGULAR_EXPRESSION "^unit_passes_cut_[^ ]*\nunit_passes_cut")
+add_test(NAME tree_promises COMMAND ${PYTHON} -B
+  ${CMAKE_CURRENT_SOURCE_DIR}/tools/promises.py ${CMAKE_BINARY_DIR})
+set_tests_properties(tree_promises PROPERTIES LABELS tree TIMEOUT 60)
