@@ -12,7 +12,7 @@ static const char *const constant_names[] = {
 enum { N_CONSTANTS = sizeof constant_names / sizeof *constant_names };
 
 bool cz_cmd_machine_said(cz_arena *arena, const char *input,
-                         const cz_figures *figures, cz_diags *diags,
+                         const cz_document *document, cz_diags *diags,
                          cz_machine_said *out)
 {
     const char **sources = CZ_NEW(arena, const char *, N_CONSTANTS);
@@ -20,13 +20,13 @@ bool cz_cmd_machine_said(cz_arena *arena, const char *input,
     int64_t *measured = CZ_NEW(arena, int64_t, N_CONSTANTS);
     cz_fact_uneven_reduce *unevens = NULL;
     int n_unevens = 0;
-    for (int i = 0; i < figures->n_uneven_reduces; i++)
-        *CZ_PUSH(arena, unevens, n_unevens) = figures->uneven_reduces[i];
+    for (int i = 0; i < document->n_uneven_reduces; i++)
+        *CZ_PUSH(arena, unevens, n_unevens) = document->uneven_reduces[i];
     for (int i = 0; i < N_CONSTANTS; i++) {
-        for (int k = 0; k < figures->n_constants && !sources[i]; k++)
-            if (strcmp(figures->constants[k].name, constant_names[i]) == 0) {
+        for (int k = 0; k < document->n_constants && !sources[i]; k++)
+            if (strcmp(document->constants[k].name, constant_names[i]) == 0) {
                 sources[i] = "plan";
-                values[i] = figures->constants[k].value;
+                values[i] = document->constants[k].value;
             }
         if (!sources[i]) {
             cz_diag_error(diags, CZ_BAD_PLAN, (cz_span){0},

@@ -3,14 +3,14 @@
 #define CZ_FRONTEND_CMD_MACHINE_H
 
 #include "dsl/base/diag.h"
-#include "dsl/plan/figures.h"
+#include "dsl/plan/document.h"
 #include "frontend/program/machine.h"
 #include "passes/cost/machine.h"
 
 /* The plan's constants, as a machine that was read.  False after reporting
  * which one they do not say; `input` is the plan's name in messages. */
 bool cz_cmd_machine_said(cz_arena *arena, const char *input,
-                         const cz_figures *figures, cz_diags *diags,
+                         const cz_document *document, cz_diags *diags,
                          cz_machine_said *out);
 /* A machine of those constants, without measured times.  False after reporting
  * one that is too small: rates divide. */

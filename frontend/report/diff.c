@@ -10,7 +10,7 @@
 
 typedef struct diff {
     cz_arena *arena;
-    const cz_sheet *a, *b;
+    const cz_document *a, *b;
     const char *section;
     int n;
     cz_difference *all;
@@ -48,35 +48,35 @@ static int by_name(const void *left, const void *right)
     return order != 0 ? order : a->at - b->at;
 }
 
-static const char *param_name(const cz_sheet *sheet, int i)
+static const char *param_name(const cz_document *document, int i)
 {
-    return sheet->params[i].name;
+    return document->params[i].name;
 }
 
-static const char *matrix_name(const cz_sheet *sheet, int i)
+static const char *matrix_name(const cz_document *document, int i)
 {
-    return sheet->params[sheet->matrices[i].param].name;
+    return document->params[document->matrices[i].param].name;
 }
 
-static const char *axis_name(const cz_sheet *sheet, int i)
+static const char *axis_name(const cz_document *document, int i)
 {
-    return sheet->names[i].name;
+    return document->names[i].name;
 }
 
-static const char *constant_name(const cz_sheet *sheet, int i)
+static const char *constant_name(const cz_document *document, int i)
 {
-    return sheet->constants[i].name;
+    return document->constants[i].name;
 }
 
-typedef const char *(*namer)(const cz_sheet *sheet, int i);
+typedef const char *(*namer)(const cz_document *document, int i);
 /* What two entries of one name differ in; -1: that plan has none. */
 typedef void (*comparer)(diff *d, const char *name, int a, int b);
 
-static named *index_of(diff *d, const cz_sheet *sheet, int n, namer name)
+static named *index_of(diff *d, const cz_document *document, int n, namer name)
 {
     named *all = CZ_NEW(d->arena, named, n);
     for (int i = 0; i < n; i++)
-        all[i] = (named){name(sheet, i), i};
+        all[i] = (named){name(document, i), i};
     if (n > 0)
         qsort(all, (size_t)n, sizeof *all, by_name);
     return all;
@@ -114,9 +114,9 @@ static void compare_constant(diff *d, const char *name, int a, int b)
 }
 
 /* "bf16 8192 x 5120, matrices: muon" */
-static const char *param_text(diff *d, const cz_sheet *sheet, int i)
+static const char *param_text(diff *d, const cz_document *document, int i)
 {
-    const cz_sheet_param *p = &sheet->params[i];
+    const cz_document_param *p = &document->params[i];
     return i < 0 ? NULL
                  : cz_arena_printf(d->arena, "%s %s, %s%s%s", p->dtype,
                                    p->shape, *p->group ? p->group : "frozen",
@@ -129,9 +129,9 @@ static void compare_param(diff *d, const char *name, int a, int b)
 }
 
 /* "owner, slice 15, shard 3"; "gram by 4 ranks, slice 15" */
-static const char *owner_text(diff *d, const cz_sheet *sheet, int i)
+static const char *owner_text(diff *d, const cz_document *document, int i)
 {
-    const cz_sheet_matrix *m = &sheet->matrices[i];
+    const cz_document_matrix *m = &document->matrices[i];
     cz_text out = {0};
     if (i < 0)
         return NULL;
@@ -151,10 +151,10 @@ static void compare_matrix(diff *d, const char *name, int a, int b)
     put_text(d, name, owner_text(d, d->a, a), owner_text(d, d->b, b));
 }
 
-static const char *bucket_text(diff *d, const cz_sheet *sheet, int i)
+static const char *bucket_text(diff *d, const cz_document *document, int i)
 {
-    const cz_sheet_bucket *b = &sheet->buckets[i];
-    return i >= sheet->n_buckets
+    const cz_document_bucket *b = &document->buckets[i];
+    return i >= document->n_buckets
                ? NULL
                : cz_arena_printf(d->arena,
                                  "%s, %s, %s, %" PRId64 " elements, slices of "
@@ -174,9 +174,9 @@ static void compare_buckets(diff *d)
 
 /* ---- costs ---- */
 
-static int64_t bound_of(const cz_sheet *sheet)
+static int64_t bound_of(const cz_document *document)
 {
-    const cz_sheet_bound *bound = cz_sheet_binding(sheet);
+    const cz_document_bound *bound = cz_document_binding(document);
     return bound ? bound->value : -1;
 }
 
@@ -197,22 +197,17 @@ static void compare_memory(diff *d)
                    cz_rank_sums_of(d->b->memory[k], d->b->n_ranks).max);
 }
 
-static int64_t sent_by(const cz_sheet *sheet, int kind)
+static int64_t sent_by(const cz_document *document, int kind)
 {
-    return sheet->sent[kind]
-               ? cz_rank_sums_of(sheet->sent[kind], sheet->n_ranks).sum
+    return document->sent[kind]
+               ? cz_rank_sums_of(document->sent[kind], document->n_ranks).sum
                : 0;
 }
 
 static void compare_wire(diff *d)
 {
-    static const char *const kinds[CZ_N_STEPS] = {
-#define CZ_STEP(tag, name, what) name,
-#include "dsl/vocab/step.def"
-#undef CZ_STEP
-    };
     for (int k = 0; k < CZ_N_STEPS; k++)
-        put_number(d, kinds[k], CZ_DIFF_BYTES, sent_by(d->a, k),
+        put_number(d, cz_step_names[k], CZ_DIFF_BYTES, sent_by(d->a, k),
                    sent_by(d->b, k));
     put_number(d, "trainer's gradients", CZ_DIFF_BYTES,
                d->a->trainer_gradient_bytes, d->b->trainer_gradient_bytes);
@@ -225,9 +220,10 @@ static void compare_parts(diff *d)
 {
     if (d->n > 0)
         return;
-    for (int i = 0; i < CZ_SHEET_N_PARTS; i++)
+    for (int i = 0; i < CZ_DOCUMENT_N_PARTS; i++)
         if (strcmp(d->a->digests[i], d->b->digests[i]) != 0)
-            put_text(d, cz_sheet_parts[i], d->a->digests[i], d->b->digests[i]);
+            put_text(d, cz_document_parts[i], d->a->digests[i],
+                     d->b->digests[i]);
 }
 
 static void compare_header(diff *d)
@@ -252,7 +248,8 @@ static void compare_constants(diff *d)
 
 static void compare_params(diff *d)
 {
-    compare_named(d, d->a->n_params, d->b->n_params, param_name, compare_param);
+    compare_named(d, d->a->n_params + d->a->n_ties,
+                  d->b->n_params + d->b->n_ties, param_name, compare_param);
 }
 
 static void compare_matrices(diff *d)
@@ -261,8 +258,8 @@ static void compare_matrices(diff *d)
                   compare_matrix);
 }
 
-cz_difference *cz_diff_build(cz_arena *arena, const cz_sheet *before,
-                             const cz_sheet *after, int *n)
+cz_difference *cz_diff_build(cz_arena *arena, const cz_document *before,
+                             const cz_document *after, int *n)
 {
     static const struct {
         const char *name;

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "frontend/document/write.h"
+#include "frontend/document/json.h"
 #include "frontend/report/look.h"
 #include "frontend/document/number.h"
 
@@ -74,15 +74,10 @@ void cz_diff_print(const cz_difference *all, int n, cz_text *out)
 static void put_value(cz_json *json, const char *key, const cz_difference *d,
                       int64_t number, const char *text)
 {
-    if (d->unit != CZ_DIFF_TEXT) {
-        cz_json_put_optional(json, key, number);
-        return;
-    }
-    cz_json_key(json, key);
-    if (text)
-        cz_json_string(json, text);
+    if (d->unit != CZ_DIFF_TEXT)
+        cz_json_optional(json, key, number);
     else
-        cz_json_null(json);
+        cz_json_string(json, key, text);
 }
 
 static void put_row(cz_json *json, const cz_difference *d)
@@ -91,28 +86,27 @@ static void put_row(cz_json *json, const cz_difference *d)
                                         [CZ_DIFF_COUNT] = "1",
                                         [CZ_DIFF_TIME] = "ps",
                                         [CZ_DIFF_BYTES] = "byte"};
-    cz_json_open(json, '{');
-    cz_json_put_string(json, "section", d->section);
-    cz_json_put_string(json, "name", d->name);
-    cz_json_put_string(json, "unit", units[d->unit]);
+    cz_json_open(json, NULL, '{');
+    cz_json_string(json, "section", d->section);
+    cz_json_string(json, "name", d->name);
+    cz_json_string(json, "unit", units[d->unit]);
     put_value(json, "before", d, d->before, d->before_text);
     put_value(json, "after", d, d->after, d->after_text);
-    cz_json_close(json, '}');
+    cz_json_close(json);
 }
 
-void cz_diff_json(const cz_sheet *before, const cz_sheet *after,
+void cz_diff_json(const cz_document *before, const cz_document *after,
                   const cz_difference *all, int n, cz_text *out)
 {
     cz_json json;
     cz_json_init(&json, out);
-    cz_json_open(&json, '{');
-    cz_json_put_string(&json, "schema", "canzona.diff/1");
-    cz_json_put_string(&json, "before", before->plan_hash);
-    cz_json_put_string(&json, "after", after->plan_hash);
-    cz_json_key(&json, "differences");
-    cz_json_open(&json, '[');
+    cz_json_open(&json, NULL, '{');
+    cz_json_string(&json, "schema", "canzona.diff/1");
+    cz_json_string(&json, "before", before->plan_hash);
+    cz_json_string(&json, "after", after->plan_hash);
+    cz_json_open(&json, "differences", '[');
     for (int i = 0; i < n; i++)
         put_row(&json, &all[i]);
-    cz_json_close(&json, ']');
-    cz_json_close(&json, '}');
+    cz_json_close(&json);
+    cz_json_close(&json);
 }

@@ -35,7 +35,7 @@ static const struct reason *reason_of(const char *name)
 
 /* "    4 products of which one triangle is computed, because they equal their
  * transposes; FLOPs 16.8 M -> 8.45 M." */
-static void put_rewrite(const cz_sheet_rewrite *it, cz_text *out)
+static void put_rewrite(const cz_document_rewrite *it, cz_text *out)
 {
     const struct reason *reason = reason_of(it->name);
     const bool is_flops = strcmp(it->unit, "flops") == 0;
@@ -55,21 +55,21 @@ static void put_rewrite(const cz_sheet_rewrite *it, cz_text *out)
     cz_text_puts(out, ".\n");
 }
 
-static bool has_rewrites(const cz_sheet *sheet)
+static bool has_rewrites(const cz_document *document)
 {
-    for (int s = 0; s < sheet->n_stages; s++)
-        if (sheet->stages[s].n_rewrites > 0)
+    for (int s = 0; s < document->n_stages; s++)
+        if (document->stages[s].n_rewrites > 0)
             return true;
     return false;
 }
 
-void cz_report_rewrites(const cz_sheet *sheet, cz_text *out)
+void cz_report_rewrites(const cz_document *document, cz_text *out)
 {
-    if (!has_rewrites(sheet))
+    if (!has_rewrites(document))
         return;
     cz_text_puts(out, "\nalgebra, of one matrix\n");
-    for (int s = 0; s < sheet->n_stages; s++) {
-        const cz_sheet_stage *stage = &sheet->stages[s];
+    for (int s = 0; s < document->n_stages; s++) {
+        const cz_document_stage *stage = &document->stages[s];
         if (stage->n_rewrites > 0)
             cz_text_printf(out, "  %s\n", stage->name);
         for (int i = 0; i < stage->n_rewrites; i++)

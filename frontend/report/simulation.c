@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "frontend/document/write.h"
+#include "frontend/document/json.h"
 #include "frontend/document/number.h"
 
 /* ---- screen ---- */
@@ -36,11 +36,11 @@ static void put_percent(cz_text *out, int64_t millionths)
 
 static void put_settings(const cz_simulation_report *report, cz_text *out)
 {
-    cz_text_printf(out, "%-11s ", report->figures->name);
+    cz_text_printf(out, "%-11s ", report->document->name);
     cz_number_full(out, report->tokens);
     cz_text_puts(out, " tokens an iteration, ");
     cz_number_full(out, report->tokens_per_rank);
-    cz_text_printf(out, " on each of %d ranks\n", report->figures->n_ranks);
+    cz_text_printf(out, " on each of %d ranks\n", report->document->n_ranks);
     cz_text_printf(out, "%-11s %s; forward and backward at ", "machine",
                    report->machine);
     put_percent(out, report->mfu);
@@ -90,7 +90,7 @@ static void put_part(cz_text *out, const char *what, int64_t ps)
 static void put_parts(const cz_simulation_report *report, cz_text *out)
 {
     const cz_simulation_row *plan = report->rows;
-    const int64_t n = report->figures->n_ranks;
+    const int64_t n = report->document->n_ranks;
     cz_text_puts(out, "of the plan, on the busiest rank\n");
     put_part(out, "forward", plan->forward);
     put_part(out, "backward", plan->backward);
@@ -127,35 +127,34 @@ static void put_times(cz_json *json, const cz_simulation_row *row)
         {"backward_ps", row->backward},       {"reduce_ps", row->reduce},
         {"gather_ps", row->gather},           {"update_ps", row->update},
         {"update_sum_ps", row->update_sum}};
-    cz_json_open(json, '{');
-    cz_json_put_string(json, "name", row->name);
+    cz_json_open(json, NULL, '{');
+    cz_json_string(json, "name", row->name);
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-        cz_json_put_int(json, times[i].key, times[i].ps);
-    cz_json_close(json, '}');
+        cz_json_int(json, times[i].key, times[i].ps);
+    cz_json_close(json);
 }
 
 void cz_simulation_json(const cz_simulation_report *report, cz_text *out)
 {
     cz_json json;
     cz_json_init(&json, out);
-    cz_json_open(&json, '{');
-    cz_json_put_string(&json, "schema", "canzona.simulation/1");
-    cz_json_put_string(&json, "plan", report->figures->name);
-    cz_json_put_string(&json, "plan_hash", report->figures->plan_hash);
-    cz_json_put_string(&json, "machine", report->machine);
-    cz_json_put_int(&json, "ranks", report->figures->n_ranks);
-    cz_json_put_int(&json, "tokens", report->tokens);
-    cz_json_put_int(&json, "mfu", report->mfu);
-    cz_json_put_int(&json, "active", report->active);
-    cz_json_put_optional(&json, "e", report->e > 0 ? report->e : -1);
-    cz_json_put_int(&json, "jitter", report->jitter);
-    cz_json_put_int(&json, "seed", report->seed);
-    cz_json_put_int(&json, "stragglers", report->n_stragglers);
-    cz_json_put_int(&json, "slowdown", report->slowdown);
-    cz_json_key(&json, "rows");
-    cz_json_open(&json, '[');
+    cz_json_open(&json, NULL, '{');
+    cz_json_string(&json, "schema", "canzona.simulation/1");
+    cz_json_string(&json, "plan", report->document->name);
+    cz_json_string(&json, "plan_hash", report->document->plan_hash);
+    cz_json_string(&json, "machine", report->machine);
+    cz_json_int(&json, "ranks", report->document->n_ranks);
+    cz_json_int(&json, "tokens", report->tokens);
+    cz_json_int(&json, "mfu", report->mfu);
+    cz_json_int(&json, "active", report->active);
+    cz_json_optional(&json, "e", report->e > 0 ? report->e : -1);
+    cz_json_int(&json, "jitter", report->jitter);
+    cz_json_int(&json, "seed", report->seed);
+    cz_json_int(&json, "stragglers", report->n_stragglers);
+    cz_json_int(&json, "slowdown", report->slowdown);
+    cz_json_open(&json, "rows", '[');
     for (int i = 0; i < report->n_rows; i++)
         put_times(&json, &report->rows[i]);
-    cz_json_close(&json, ']');
-    cz_json_close(&json, '}');
+    cz_json_close(&json);
+    cz_json_close(&json);
 }

@@ -4,7 +4,7 @@
 #define CZ_FRONTEND_REPORT_SIMULATION_H
 
 #include "dsl/base/text.h"
-#include "dsl/plan/figures.h"
+#include "dsl/plan/document.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@ typedef struct cz_simulation_row {
 } cz_simulation_row;
 
 typedef struct cz_simulation_report {
-    const cz_figures *figures;
+    const cz_document *document;
     const char *machine;
     bool has_experts;
     int64_t tokens, tokens_per_rank; /* of those that hold a whole model, or

@@ -6,49 +6,46 @@
 static void put_message(cz_report *r, const cz_compared_message *message)
 {
     cz_json *json = &r->json;
-    cz_json_open(json, '{');
-    cz_json_put_string(json, "reduction",
-                       r->view->reductions[message->reduction].sym_name);
-    cz_json_put_int(json, "elements", message->elements);
-    cz_json_put_ints(json, "slices", message->slices, message->n_slices);
-    cz_json_close(json, '}');
+    cz_json_open(json, NULL, '{');
+    cz_json_string(json, "reduction",
+                   r->view->reductions[message->reduction].sym_name);
+    cz_json_int(json, "elements", message->elements);
+    cz_json_ints(json, "slices", message->slices, message->n_slices);
+    cz_json_close(json);
 }
 
 static void put_groups(cz_report *r, const cz_compared_groups *groups)
 {
     cz_json *json = &r->json;
-    cz_json_open(json, '{');
-    cz_json_put_string(json, "name", groups->name);
-    cz_json_put_int(json, "groups", groups->n_groups);
-    cz_json_put_int(json, "staging_bytes", groups->staging_bytes);
-    cz_json_put_ints(json, "time_ps", groups->time_ps, r->view->n_ranks);
-    cz_json_close(json, '}');
+    cz_json_open(json, NULL, '{');
+    cz_json_string(json, "name", groups->name);
+    cz_json_int(json, "groups", groups->n_groups);
+    cz_json_int(json, "staging_bytes", groups->staging_bytes);
+    cz_json_ints(json, "time_ps", groups->time_ps, r->view->n_ranks);
+    cz_json_close(json);
 }
 
 static void put_baseline(cz_report *r, const cz_compared *it)
 {
     cz_json *json = &r->json;
-    cz_json_open(json, '{');
-    cz_json_put_string(json, "name", it->name);
-    cz_json_put_bool(json, "all_reduces", it->all_reduces);
-    cz_json_put_bool(json, "gathers", it->gathers);
-    cz_json_put_bool(json, "exposed", it->is_exposed);
-    cz_json_put_ints(json, "time_ps", it->time_ps, r->view->n_ranks);
-    cz_json_put_ints(json, "state_bytes", it->state_bytes, r->view->n_ranks);
-    cz_json_put_ints(json, "sent_bytes", it->sent_bytes, r->view->n_ranks);
-    cz_json_put_ints(json, "received_bytes", it->received_bytes,
-                     r->view->n_ranks);
-    cz_json_key(json, "groupings");
-    cz_json_open(json, '[');
+    cz_json_open(json, NULL, '{');
+    cz_json_string(json, "name", it->name);
+    cz_json_bool(json, "all_reduces", it->all_reduces);
+    cz_json_bool(json, "gathers", it->gathers);
+    cz_json_bool(json, "exposed", it->is_exposed);
+    cz_json_ints(json, "time_ps", it->time_ps, r->view->n_ranks);
+    cz_json_ints(json, "state_bytes", it->state_bytes, r->view->n_ranks);
+    cz_json_ints(json, "sent_bytes", it->sent_bytes, r->view->n_ranks);
+    cz_json_ints(json, "received_bytes", it->received_bytes, r->view->n_ranks);
+    cz_json_open(json, "groupings", '[');
     for (int g = 0; g < it->n_groupings; g++)
         put_groups(r, &it->groupings[g]);
-    cz_json_close(json, ']');
-    cz_json_key(json, "messages");
-    cz_json_open(json, '[');
+    cz_json_close(json);
+    cz_json_open(json, "messages", '[');
     for (int m = 0; m < it->n_messages; m++)
         put_message(r, &it->messages[m]);
-    cz_json_close(json, ']');
-    cz_json_close(json, '}');
+    cz_json_close(json);
+    cz_json_close(json);
 }
 
 void cz_report_put_baselines(cz_report *r)

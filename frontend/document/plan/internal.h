@@ -4,7 +4,7 @@
 
 #include "dsl/plan/frequency.h"
 #include "dsl/plan/metrics.h"
-#include "frontend/document/write.h"
+#include "frontend/document/read.h"
 #include "frontend/document/plan/facts.h"
 #include "passes/bound/forms.h"
 #include "passes/cost/step.h"
@@ -42,8 +42,7 @@ void cz_report_put_kernel(cz_report *report, const cz_step_kernel *kernel,
                           int64_t times, const cz_report_exchange *exchange);
 /* The keys `class` and `candidates` of a matrix. */
 void cz_report_put_candidates(cz_report *report, int param);
-/* The names of axes, as an array; and a key before it. */
-void cz_report_put_axis_names(cz_report *report, const cz_ints *axes);
+/* The names of axes, as an array. */
 void cz_report_put_axes(cz_report *report, const char *key,
                         const cz_ints *axes);
 /* A key, and a float of the source as a decimal string: JSON numbers stay
