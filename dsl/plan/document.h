@@ -1,6 +1,6 @@
-/* A plan as its JSON says it (tests/plan/plan.schema.json), in flat arrays: what
- * the simulator, the reports, the page, the trace and the comparison of plans
- * read.  Whoever fills it in has checked every number against the others.
+/* A plan as its JSON says it (tests/plan/plan.schema.json), in flat arrays:
+ * what the simulator, the reports, the page, the trace and the comparison of
+ * plans read.  Whoever fills it in has checked every number against the others.
  *
  * A set of axes has bit a for axis a of the mesh.  A coordinate over a set
  * counts row-major in mesh order; a rank is the coordinate over all axes.

@@ -9,16 +9,15 @@
 
 enum { MAX_RANKS = 1 << 16 };
 
-/* Members of T, the struct that a table is about. */
-#define WORD(member, key) CZ_JSON_FIELD(T, member, key, WORD, 0, 0)
-#define WORD_OR_NULL(member, key)                                              \
-    CZ_JSON_FIELD(T, member, key, WORD_OR_NULL, 0, 0)
-#define SHAPE(member, key) CZ_JSON_FIELD(T, member, key, SHAPE, 0, 0)
-#define TRUTH(member, key) CZ_JSON_FIELD(T, member, key, TRUTH, 0, 0)
-#define NUMBER(member, key, low, high)                                         \
-    CZ_JSON_FIELD(T, member, key, NUMBER, low, high)
-#define OPTIONAL(member, key, high)                                            \
-    CZ_JSON_FIELD(T, member, key, OPTIONAL, 0, high)
+#define WORD(type, member, key) CZ_JSON_FIELD(type, member, key, WORD, 0, 0)
+#define SHAPE(type, member, key) CZ_JSON_FIELD(type, member, key, SHAPE, 0, 0)
+#define TRUTH(type, member, key) CZ_JSON_FIELD(type, member, key, TRUTH, 0, 0)
+#define WORD_OR_NULL(type, member, key)                                        \
+    CZ_JSON_FIELD(type, member, key, WORD_OR_NULL, 0, 0)
+#define NUMBER(type, member, key, low, high)                                   \
+    CZ_JSON_FIELD(type, member, key, NUMBER, low, high)
+#define OPTIONAL(type, member, key, high)                                      \
+    CZ_JSON_FIELD(type, member, key, OPTIONAL, 0, high)
 
 typedef struct reader {
     cz_json_reading reading;
@@ -61,10 +60,10 @@ static int extent_of(const reader *r, int64_t set)
     return (int)n;
 }
 
-#define T cz_document_axis
 static const cz_json_field axis_fields[] = {
-    WORD(name, "name"), NUMBER(size, "size", 1, MAX_RANKS), {0}};
-#undef T
+    WORD(cz_document_axis, name, "name"),
+    NUMBER(cz_document_axis, size, "size", 1, MAX_RANKS),
+    {0}};
 
 static void read_axes(reader *r, const cz_json_at *mesh)
 {
@@ -110,25 +109,21 @@ static cz_dtype dtype_of(const cz_json_at *in, const char *key)
 
 /* ---- the machine ---- */
 
-#define T cz_document_constant
 const cz_json_field cz_document_constant_fields[] = {
-    WORD(name, "name"),
-    NUMBER(value, "value", 0, CZ_MAX_BYTES),
-    WORD(unit, "unit"),
-    WORD(source, "source"),
-    TRUTH(is_measured, "measured"),
+    WORD(cz_document_constant, name, "name"),
+    NUMBER(cz_document_constant, value, "value", 0, CZ_MAX_BYTES),
+    WORD(cz_document_constant, unit, "unit"),
+    WORD(cz_document_constant, source, "source"),
+    TRUTH(cz_document_constant, is_measured, "measured"),
     {0}};
-#undef T
 
-#define T cz_fact_uneven_reduce
 const cz_json_field cz_document_uneven_fields[] = {
-    WORD(link, "link"),
-    NUMBER(bytes, "bytes", 0, CZ_MAX_BYTES),
-    NUMBER(roots, "roots", 0, CZ_MAX_DIM),
-    NUMBER(thousandths, "thousandths", 1, 1000),
-    TRUTH(measured, "measured"),
+    WORD(cz_fact_uneven_reduce, link, "link"),
+    NUMBER(cz_fact_uneven_reduce, bytes, "bytes", 0, CZ_MAX_BYTES),
+    NUMBER(cz_fact_uneven_reduce, roots, "roots", 0, CZ_MAX_DIM),
+    NUMBER(cz_fact_uneven_reduce, thousandths, "thousandths", 1, 1000),
+    TRUTH(cz_fact_uneven_reduce, measured, "measured"),
     {0}};
-#undef T
 
 static void check_uneven(void *context, const cz_json_at *at, void *entry)
 {
@@ -165,16 +160,14 @@ static void read_home(reader *r, const cz_json_at *in, cz_document_home *out)
         cz_json_wrong(&home, "is nowhere");
 }
 
-#define T cz_document_param
 static const cz_json_field param_fields[] = {
-    WORD(name, "name"),
-    WORD(dtype, "dtype"),
-    WORD_OR_NULL(group, "group"),
-    SHAPE(shape, "shape"),
-    WORD_OR_NULL(optimizer, "optimizer"),
-    NUMBER(elements, "element_count", 0, CZ_MAX_BYTES),
+    WORD(cz_document_param, name, "name"),
+    WORD(cz_document_param, dtype, "dtype"),
+    WORD_OR_NULL(cz_document_param, group, "group"),
+    SHAPE(cz_document_param, shape, "shape"),
+    WORD_OR_NULL(cz_document_param, optimizer, "optimizer"),
+    NUMBER(cz_document_param, elements, "element_count", 0, CZ_MAX_BYTES),
     {0}};
-#undef T
 
 static void read_param(void *context, const cz_json_at *at, void *entry)
 {
@@ -211,35 +204,29 @@ static void read_params(reader *r, const cz_json_at *root)
 
 /* ---- matrices ---- */
 
-#define T cz_document_candidate
 const cz_json_field cz_document_candidate_fields[] = {
-    WORD(strategy, "strategy"),
-    NUMBER(group_size, "group_size", 1, CZ_MAX_DIM),
-    OPTIONAL(time_ps, "time_ps", CZ_MAX_BYTES),
-    TRUTH(is_measured, "measured"),
-    OPTIONAL(wire_bytes, "bytes", CZ_MAX_BYTES),
-    WORD(why, "why"),
+    WORD(cz_document_candidate, strategy, "strategy"),
+    NUMBER(cz_document_candidate, group_size, "group_size", 1, CZ_MAX_DIM),
+    OPTIONAL(cz_document_candidate, time_ps, "time_ps", CZ_MAX_BYTES),
+    TRUTH(cz_document_candidate, is_measured, "measured"),
+    OPTIONAL(cz_document_candidate, wire_bytes, "bytes", CZ_MAX_BYTES),
+    WORD(cz_document_candidate, why, "why"),
     {0}};
-#undef T
 
-#define T cz_document_matrix
 static const cz_json_field matrix_fields[] = {
-    NUMBER(rows, "rows", 1, CZ_MAX_DIM),
-    NUMBER(columns, "cols", 1, CZ_MAX_DIM),
-    NUMBER(batch, "batch", 1, CZ_MAX_DIM),
-    WORD(strategy, "strategy"),
-    NUMBER(group_size, "group_size", 1, CZ_MAX_DIM),
-    OPTIONAL(micro_group, "micro_group", INT32_MAX),
+    NUMBER(cz_document_matrix, rows, "rows", 1, CZ_MAX_DIM),
+    NUMBER(cz_document_matrix, columns, "cols", 1, CZ_MAX_DIM),
+    NUMBER(cz_document_matrix, batch, "batch", 1, CZ_MAX_DIM),
+    WORD(cz_document_matrix, strategy, "strategy"),
+    NUMBER(cz_document_matrix, group_size, "group_size", 1, CZ_MAX_DIM),
+    OPTIONAL(cz_document_matrix, micro_group, "micro_group", INT32_MAX),
     {0}};
-#undef T
 
-#define T cz_document_matrix
 static const cz_json_field cost_fields[] = {
-    NUMBER(flops, "flops", 0, INT64_MAX),
-    NUMBER(time_ps, "time_ps", 0, CZ_MAX_BYTES),
-    NUMBER(wire_bytes, "bytes", 0, CZ_MAX_BYTES),
+    NUMBER(cz_document_matrix, flops, "flops", 0, INT64_MAX),
+    NUMBER(cz_document_matrix, time_ps, "time_ps", 0, CZ_MAX_BYTES),
+    NUMBER(cz_document_matrix, wire_bytes, "bytes", 0, CZ_MAX_BYTES),
     {0}};
-#undef T
 
 static void read_matrix(void *context, const cz_json_at *at, void *entry)
 {
@@ -259,41 +246,34 @@ static void read_matrix(void *context, const cz_json_at *at, void *entry)
                                       &out->n_candidates);
 }
 
-#define T cz_document_state
-static const cz_json_field state_fields[] = {WORD(rule, "rule"),
-                                             WORD(name, "name"),
-                                             SHAPE(shape, "shape"),
-                                             TRUTH(is_extern, "extern"),
-                                             {0}};
-#undef T
+static const cz_json_field state_fields[] = {
+    WORD(cz_document_state, rule, "rule"),
+    WORD(cz_document_state, name, "name"),
+    SHAPE(cz_document_state, shape, "shape"),
+    TRUTH(cz_document_state, is_extern, "extern"),
+    {0}};
 
 /* ---- stages ---- */
 
-#define T cz_document_rewrite
 const cz_json_field cz_document_rewrite_fields[] = {
-    WORD(name, "name"),
-    NUMBER(count, "count", 1, CZ_MAX_DIM),
-    WORD(unit, "unit"),
-    NUMBER(before, "before", 0, CZ_MAX_BYTES),
-    NUMBER(after, "after", 0, CZ_MAX_BYTES),
+    WORD(cz_document_rewrite, name, "name"),
+    NUMBER(cz_document_rewrite, count, "count", 1, CZ_MAX_DIM),
+    WORD(cz_document_rewrite, unit, "unit"),
+    NUMBER(cz_document_rewrite, before, "before", 0, CZ_MAX_BYTES),
+    NUMBER(cz_document_rewrite, after, "after", 0, CZ_MAX_BYTES),
     {0}};
-#undef T
 
-#define T cz_document_step
 static const cz_json_field call_fields[] = {
-    NUMBER(effort, "effort", 1, CZ_MAX_BYTES),
-    NUMBER(launches, "launches", 1, CZ_MAX_DIM),
+    NUMBER(cz_document_step, effort, "effort", 1, CZ_MAX_BYTES),
+    NUMBER(cz_document_step, launches, "launches", 1, CZ_MAX_DIM),
     {0}};
-#undef T
 
-#define T cz_document_step
 static const cz_json_field product_fields[] = {
-    NUMBER(rows, "rows", 1, CZ_MAX_DIM),
-    NUMBER(columns, "columns", 1, CZ_MAX_DIM),
-    NUMBER(inner, "inner", 1, CZ_MAX_DIM),
-    TRUTH(symmetric, "symmetric"),
+    NUMBER(cz_document_step, rows, "rows", 1, CZ_MAX_DIM),
+    NUMBER(cz_document_step, columns, "columns", 1, CZ_MAX_DIM),
+    NUMBER(cz_document_step, inner, "inner", 1, CZ_MAX_DIM),
+    TRUTH(cz_document_step, symmetric, "symmetric"),
     {0}};
-#undef T
 
 static void read_step(void *context, const cz_json_at *at, void *entry)
 {
@@ -313,14 +293,12 @@ static void read_step(void *context, const cz_json_at *at, void *entry)
     out->dtype = dtype_of(at, "dtype");
 }
 
-#define T cz_document_stage
 static const cz_json_field stage_fields[] = {
-    WORD(name, "name"),
-    NUMBER(batch, "batch", 0, 1 << 20),
-    NUMBER(time_ps, "time_ps", 0, CZ_MAX_BYTES),
-    TRUTH(is_measured, "measured"),
+    WORD(cz_document_stage, name, "name"),
+    NUMBER(cz_document_stage, batch, "batch", 0, 1 << 20),
+    NUMBER(cz_document_stage, time_ps, "time_ps", 0, CZ_MAX_BYTES),
+    TRUTH(cz_document_stage, is_measured, "measured"),
     {0}};
-#undef T
 
 static void read_stage(void *context, const cz_json_at *at, void *entry)
 {
@@ -388,14 +366,12 @@ static void read_slices(reader *r, const cz_json_at *at,
     out->is_uneven = !out->is_padded && !out->is_equal && is_uneven(out);
 }
 
-#define T cz_document_bucket
 static const cz_json_field bucket_fields[] = {
-    WORD(dtype, "dtype"),
-    WORD(kind, "kind"),
-    WORD(geometry, "geometry"),
-    NUMBER(length, "length", 1, CZ_MAX_BYTES / 4096),
+    WORD(cz_document_bucket, dtype, "dtype"),
+    WORD(cz_document_bucket, kind, "kind"),
+    WORD(cz_document_bucket, geometry, "geometry"),
+    NUMBER(cz_document_bucket, length, "length", 1, CZ_MAX_BYTES / 4096),
     {0}};
-#undef T
 
 /* All its parameters have one home. */
 static void read_bucket(void *context, const cz_json_at *at, void *entry)
@@ -473,13 +449,11 @@ static cz_block read_block(const reader *r, const cz_json_at *at, int64_t comm)
     return block;
 }
 
-#define T cz_document_op
 static const cz_json_field op_fields[] = {
-    NUMBER(stream, "stream", 0, 2),
-    SHAPE(axes, "axes"),
-    NUMBER(sent_bytes, "sent_bytes", 0, INT64_MAX),
+    NUMBER(cz_document_op, stream, "stream", 0, 2),
+    SHAPE(cz_document_op, axes, "axes"),
+    NUMBER(cz_document_op, sent_bytes, "sent_bytes", 0, INT64_MAX),
     {0}};
-#undef T
 
 static void read_op(void *context, const cz_json_at *at, void *entry)
 {
@@ -516,17 +490,15 @@ static const int64_t *ranks_of(reader *r, const cz_json_at *in, const char *key)
     return cz_json_numbers_of(in, key, 0, CZ_MAX_BYTES, &r->out->n_ranks);
 }
 
-#define T cz_document_bound
 static const cz_json_field bound_fields[] = {
-    WORD(name, "name"),
-    WORD(of, "of"),
-    NUMBER(value, "value", 0, CZ_MAX_BYTES),
-    OPTIONAL(plan, "plan", CZ_MAX_BYTES),
-    NUMBER(n_ranks, "ranks", 0, CZ_MAX_DIM),
-    NUMBER(n_items, "items", 0, CZ_MAX_DIM),
-    NUMBER(bytes, "bytes", 0, CZ_MAX_BYTES),
+    WORD(cz_document_bound, name, "name"),
+    WORD(cz_document_bound, of, "of"),
+    NUMBER(cz_document_bound, value, "value", 0, CZ_MAX_BYTES),
+    OPTIONAL(cz_document_bound, plan, "plan", CZ_MAX_BYTES),
+    NUMBER(cz_document_bound, n_ranks, "ranks", 0, CZ_MAX_DIM),
+    NUMBER(cz_document_bound, n_items, "items", 0, CZ_MAX_DIM),
+    NUMBER(cz_document_bound, bytes, "bytes", 0, CZ_MAX_BYTES),
     {0}};
-#undef T
 
 static void read_bound(void *context, const cz_json_at *at, void *entry)
 {
@@ -539,19 +511,15 @@ static void read_bound(void *context, const cz_json_at *at, void *entry)
         cz_json_numbers_of(at, "admits", 1, CZ_MAX_DIM, &out->n_admits);
 }
 
-#define T cz_document
 static const cz_json_field longest_fields[] = {
-    NUMBER(longest_ps, "time_ps", 0, CZ_MAX_BYTES),
-    NUMBER(together_ps, "together_ps", 0, CZ_MAX_BYTES),
+    NUMBER(cz_document, longest_ps, "time_ps", 0, CZ_MAX_BYTES),
+    NUMBER(cz_document, together_ps, "together_ps", 0, CZ_MAX_BYTES),
     {0}};
-#undef T
 
-#define T cz_document
 static const cz_json_field trainer_fields[] = {
-    NUMBER(trainer_gradient_bytes, "gradients", 0, CZ_MAX_BYTES),
-    NUMBER(trainer_parameter_bytes, "parameters", 0, CZ_MAX_BYTES),
+    NUMBER(cz_document, trainer_gradient_bytes, "gradients", 0, CZ_MAX_BYTES),
+    NUMBER(cz_document, trainer_parameter_bytes, "parameters", 0, CZ_MAX_BYTES),
     {0}};
-#undef T
 
 static void read_metrics(reader *r, const cz_json_at *root)
 {
@@ -639,24 +607,21 @@ static void read_baselines(reader *r, const cz_json_at *root)
 
 /* ---- what was compared ---- */
 
-#define T cz_document_option
 const cz_json_field cz_document_option_fields[] = {
-    WORD(name, "geometry"),
-    NUMBER(load_ps, "load_ps", 0, CZ_MAX_BYTES),
-    NUMBER(wire_ps, "wire_ps", 0, CZ_MAX_BYTES),
-    TRUTH(is_kept, "keeps_state_cap"),
-    NUMBER(best_ps, "best_ps", 0, INT64_MAX),
-    NUMBER(worst_ps, "worst_ps", 0, INT64_MAX),
-    OPTIONAL(break_even, "break_even", 1000),
+    WORD(cz_document_option, name, "geometry"),
+    NUMBER(cz_document_option, load_ps, "load_ps", 0, CZ_MAX_BYTES),
+    NUMBER(cz_document_option, wire_ps, "wire_ps", 0, CZ_MAX_BYTES),
+    TRUTH(cz_document_option, is_kept, "keeps_state_cap"),
+    NUMBER(cz_document_option, best_ps, "best_ps", 0, INT64_MAX),
+    NUMBER(cz_document_option, worst_ps, "worst_ps", 0, INT64_MAX),
+    OPTIONAL(cz_document_option, break_even, "break_even", 1000),
     {0}};
-#undef T
 
-#define T cz_document_geometry
-static const cz_json_field geometry_fields[] = {WORD(chosen, "chosen"),
-                                                NUMBER(low, "low", 1, 1000),
-                                                NUMBER(high, "high", 1, 1000),
-                                                {0}};
-#undef T
+static const cz_json_field geometry_fields[] = {
+    WORD(cz_document_geometry, chosen, "chosen"),
+    NUMBER(cz_document_geometry, low, "low", 1, 1000),
+    NUMBER(cz_document_geometry, high, "high", 1, 1000),
+    {0}};
 
 static void read_geometry(void *context, const cz_json_at *at, void *entry)
 {
@@ -669,12 +634,10 @@ static void read_geometry(void *context, const cz_json_at *at, void *entry)
                         cz_document_option_fields, NULL, NULL, &out->n_options);
 }
 
-#define T cz_document_grouping
 const cz_json_field cz_document_grouping_fields[] = {
-    NUMBER(n_groups, "groups", 1, INT32_MAX),
-    NUMBER(time_ps, "time_ps", 0, CZ_MAX_BYTES),
+    NUMBER(cz_document_grouping, n_groups, "groups", 1, INT32_MAX),
+    NUMBER(cz_document_grouping, time_ps, "time_ps", 0, CZ_MAX_BYTES),
     {0}};
-#undef T
 
 /* ---- digests ---- */
 
@@ -710,15 +673,14 @@ static void find_digests(reader *r, const cz_json_at *root)
 
 /* ---- the document ---- */
 
-#define T cz_document
-static const cz_json_field header_fields[] = {WORD(name, "name"),
-                                              WORD(compiler, "compiler"),
-                                              WORD(source_hash, "source_hash"),
-                                              WORD(plan_hash, "plan_hash"),
-                                              WORD(objective, "objective"),
-                                              TRUTH(is_strict, "strict"),
-                                              {0}};
-#undef T
+static const cz_json_field header_fields[] = {
+    WORD(cz_document, name, "name"),
+    WORD(cz_document, compiler, "compiler"),
+    WORD(cz_document, source_hash, "source_hash"),
+    WORD(cz_document, plan_hash, "plan_hash"),
+    WORD(cz_document, objective, "objective"),
+    TRUTH(cz_document, is_strict, "strict"),
+    {0}};
 
 static void read_header(reader *r, const cz_json_at *root)
 {

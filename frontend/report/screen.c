@@ -6,7 +6,7 @@
 #include "frontend/document/plan/geometry.h"
 #include "frontend/document/number.h"
 #include "frontend/report/predict.h"
-#include "frontend/document/plan/stages.h"
+#include "frontend/document/plan/pipeline.h"
 #include "passes/cost/gradient_gather.h"
 #include "passes/cost/trainer_wire.h"
 

@@ -1,6 +1,6 @@
 /* Parameters, matrices, buckets and micro-groups as JSON. */
 #include "frontend/document/plan/internal.h"
-#include "frontend/document/plan/stages.h"
+#include "frontend/document/plan/pipeline.h"
 
 #include "dsl/plan/error_bound.h"
 #include "dsl/plan/state.h"

@@ -1,6 +1,5 @@
 /* A plan as JSON.  Every figure is an integer that follows from the numbers
  * beside it: tests/plan/check_plan.py computes them all again. */
-#include "frontend/document/plan/candidates.h"
 #include "frontend/document/plan/plan.h"
 
 #include <stdio.h>
@@ -144,7 +143,7 @@ void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
                    .metrics = cz_metrics_build(&arena, view),
                    .batch_bytes = batch_bytes,
                    .frequencies = cz_frequencies(&arena, view, CZ_MEAN_UPDATE)};
-    r.spare_bytes = cz_candidates_spare(view, r.metrics);
+    r.spare_bytes = cz_report_spare(view, r.metrics);
     find_groups(&arena, &r);
     find_times(&r);
     cz_json_init(&r.json, out);
