@@ -27,12 +27,9 @@ static bool read(cz_job *job, const cz_cmd_options *given, whole *w)
 
 static bool run(cz_job *job, const cz_cmd_options *given, whole *w)
 {
-    cz_machine_said said;
     cz_simulate_options options;
-    if (!cz_cmd_machine_said(&job->arena, given->input, &w->document,
-                             &job->diags, &said) ||
-        !cz_cmd_machine_fill(&job->arena, given->input, &said, &job->diags,
-                             &w->machine) ||
+    if (!cz_cmd_machine(&job->arena, given->input, &w->document, NULL, NULL, 0,
+                        &job->diags, &w->machine) ||
         !cz_cmd_simulate_options(given, &options))
         return false;
     options.machine = &w->machine;

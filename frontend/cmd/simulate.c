@@ -50,13 +50,8 @@ static bool read_machine(simulation *s, bool has_defines)
 {
     const char *name = s->given->settings[CZ_SETTING_MACHINE];
     const int n = has_defines ? s->given->n_defines : 0;
-    cz_machine_said said;
-    if ((!name && !cz_cmd_machine_said(&s->arena, s->given->input, &s->document,
-                                       &s->diags, &said)) ||
-        ((name || n > 0) && !cz_machine_load(&s->arena, name, s->given->defines,
-                                             n, &s->diags, &said)) ||
-        !cz_cmd_machine_fill(&s->arena, s->given->input, &said, &s->diags,
-                             &s->machine))
+    if (!cz_cmd_machine(&s->arena, s->given->input, &s->document, name,
+                        s->given->defines, n, &s->diags, &s->machine))
         return false;
     s->options.machine = &s->machine;
     s->options.is_plans_machine = !name && n == 0;
@@ -77,27 +72,17 @@ static void end_progress(void)
         fputs("\r\033[K", stderr);
 }
 
-static cz_simulation_row row_of(const char *name,
-                                const cz_simulate_times *times)
-{
-    return (cz_simulation_row){
-        name,           times->iteration, times->step,   times->step_gather,
-        times->forward, times->backward,  times->reduce, times->gather,
-        times->update,  times->update_sum};
-}
-
 static cz_simulation_row *simulate(simulation *s)
 {
     const cz_document *f = &s->document;
     cz_simulation_row *rows =
         CZ_NEW(&s->arena, cz_simulation_row, f->n_baselines + 1);
     show_progress("the plan");
-    cz_simulate_times times = cz_simulate_plan(f, &s->options);
-    rows[0] = row_of("plan", &times);
+    rows[0] = (cz_simulation_row){"plan", cz_simulate_plan(f, &s->options)};
     for (int i = 0; i < f->n_baselines; i++) {
         show_progress(f->baselines[i].name);
-        times = cz_simulate_baseline(f, &s->options, i);
-        rows[i + 1] = row_of(f->baselines[i].name, &times);
+        rows[i + 1] = (cz_simulation_row){
+            f->baselines[i].name, cz_simulate_baseline(f, &s->options, i)};
     }
     end_progress();
     return rows;

@@ -4,16 +4,15 @@
 #define CZ_FRONTEND_REPORT_SIMULATION_H
 
 #include "dsl/base/text.h"
-#include "dsl/plan/document.h"
+#include "passes/simulate/simulate.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One plan that was simulated.  Picoseconds, but for the name. */
+/* One plan that was simulated. */
 typedef struct cz_simulation_row {
     const char *name;
-    int64_t iteration, step, step_gather;
-    int64_t forward, backward, reduce, gather, update, update_sum;
+    cz_simulate_times times;
 } cz_simulation_row;
 
 typedef struct cz_simulation_report {

@@ -1,85 +1,46 @@
 /* What a plan costs, rank by rank, as JSON. */
 #include "frontend/document/plan/internal.h"
 
+#include <string.h>
+
 #include "dsl/base/checked.h"
 #include "passes/cost/gradient_gather.h"
 #include "passes/bound/time_bounds.h"
 #include "passes/cost/trainer_wire.h"
 #include "passes/cost/update_time.h"
 
-/* One number of every rank. */
-typedef int64_t (*figure)(const cz_report *, int rank, int kind);
-
-static int64_t flops_of(const cz_report *r, int rank, int kind)
-{
-    (void)kind;
-    return r->metrics->ranks[rank].flops;
-}
-
-static int64_t time_of(const cz_report *r, int rank, int kind)
-{
-    (void)kind;
-    return r->rank_ps[rank];
-}
-
-static int64_t matrices_of(const cz_report *r, int rank, int kind)
-{
-    (void)kind;
-    return r->metrics->ranks[rank].n_matrices;
-}
-
-static int64_t updates_of(const cz_report *r, int rank, int kind)
-{
-    (void)kind;
-    return r->metrics->ranks[rank].n_updates;
-}
-
-static int64_t sum_of_kind(const cz_report *r, const int64_t *bytes, int kind)
-{
-    int64_t sum = 0;
-    for (int i = 0; i < r->view->n_ops; i++)
-        if ((int)r->view->ops[i].kind == kind)
-            sum += bytes[i];
-    return sum;
-}
-
-static int64_t sent_of(const cz_report *r, int rank, int kind)
-{
-    return sum_of_kind(r, r->metrics->ranks[rank].sent, kind);
-}
-
-static int64_t received_of(const cz_report *r, int rank, int kind)
-{
-    return sum_of_kind(r, r->metrics->ranks[rank].received, kind);
-}
-
-static int64_t memory_of(const cz_report *r, int rank, int kind)
-{
-    return r->metrics->ranks[rank].memory[kind];
-}
-
-static int64_t peak_of(const cz_report *r, int rank, int kind)
-{
-    (void)kind;
-    return r->metrics->ranks[rank].peak_scratch;
-}
-
-static void put_figure(cz_report *r, const char *key, figure value, int kind)
+/* A member of every rank's metrics. */
+static void put_member(cz_report *r, const char *key, size_t at)
 {
     cz_json_open(&r->json, key, '[');
-    for (int rank = 0; rank < r->metrics->n_ranks; rank++)
-        cz_json_int(&r->json, NULL, value(r, rank, kind));
+    for (int rank = 0; rank < r->metrics->n_ranks; rank++) {
+        int64_t value;
+        memcpy(&value, (const char *)&r->metrics->ranks[rank] + at,
+               sizeof value);
+        cz_json_int(&r->json, NULL, value);
+    }
     cz_json_close(&r->json);
 }
 
-static void put_wire(cz_report *r, const char *key, figure value)
+/* What every rank sends or receives, by kind of operation. */
+static void put_wire(cz_report *r, const char *key, bool is_sent)
 {
     static const cz_step_kind kinds[] = {CZ_STEP_REDUCE_SCATTER,
                                          CZ_STEP_ALL_GATHER, CZ_STEP_TRANSFER,
                                          CZ_STEP_GROUP_SUM};
     cz_json_open(&r->json, key, '{');
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        put_figure(r, cz_step_names[kinds[i]], value, (int)kinds[i]);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        cz_json_open(&r->json, cz_step_names[kinds[k]], '[');
+        for (int rank = 0; rank < r->metrics->n_ranks; rank++) {
+            const cz_rank_metrics *of = &r->metrics->ranks[rank];
+            int64_t sum = 0;
+            for (int i = 0; i < r->view->n_ops; i++)
+                if (r->view->ops[i].kind == kinds[k])
+                    sum += is_sent ? of->sent[i] : of->received[i];
+            cz_json_int(&r->json, NULL, sum);
+        }
+        cz_json_close(&r->json);
+    }
     cz_json_close(&r->json);
 }
 
@@ -182,20 +143,23 @@ void cz_report_put_metrics(cz_report *r)
     cz_json *json = &r->json;
     const cz_rank_load load = cz_rank_load_of(r->rank_ps, r->view->n_ranks);
     cz_json_open(json, "metrics", '{');
-    put_figure(r, "flops", flops_of, 0);
-    put_figure(r, "time_ps", time_of, 0);
-    put_figure(r, "matrices", matrices_of, 0);
-    put_figure(r, "updates", updates_of, 0);
-    put_wire(r, "sent_bytes", sent_of);
-    put_wire(r, "received_bytes", received_of);
+    put_member(r, "flops", offsetof(cz_rank_metrics, flops));
+    cz_json_ints(json, "time_ps", r->rank_ps, r->view->n_ranks);
+    put_member(r, "matrices", offsetof(cz_rank_metrics, n_matrices));
+    put_member(r, "updates", offsetof(cz_rank_metrics, n_updates));
+    put_wire(r, "sent_bytes", true);
+    put_wire(r, "received_bytes", false);
     put_trainer_wire(r);
     cz_json_int(&r->json, "gathered_gradient_bytes",
                 cz_gradient_gather_bytes(r->view));
     cz_json_open(json, "memory_bytes", '{');
     for (int k = 0; k < CZ_N_MEMORIES; k++)
-        put_figure(r, cz_memory_name((cz_memory)k), memory_of, k);
+        put_member(r, cz_memory_name((cz_memory)k),
+                   offsetof(cz_rank_metrics, memory) +
+                       (size_t)k * sizeof(int64_t));
     cz_json_close(json);
-    put_figure(r, "peak_scratch_bytes", peak_of, 0);
+    put_member(r, "peak_scratch_bytes",
+               offsetof(cz_rank_metrics, peak_scratch));
     if (r->batch_bytes)
         cz_json_ints(json, "batch_bytes", r->batch_bytes, r->view->n_ranks);
     cz_json_ints(json, "max_over_mean",

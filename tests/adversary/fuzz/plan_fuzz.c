@@ -11,11 +11,10 @@ enum { MAX_BYTES = 1 << 16 };
 static void check_step(cz_arena *arena, const cz_document *document)
 {
     cz_diags diags;
-    cz_machine_said said;
     cz_machine machine;
     cz_diags_init(&diags, arena);
-    if (!cz_cmd_machine_said(arena, "plan", document, &diags, &said) ||
-        !cz_cmd_machine_fill(arena, "plan", &said, &diags, &machine)) {
+    if (!cz_cmd_machine(arena, "plan", document, NULL, NULL, 0, &diags,
+                        &machine)) {
         fuzz_demand(diags.n_errors == 1, "no one error", &diags);
         return;
     }
