@@ -161,7 +161,7 @@ typedef struct cz_document_message {
 
 typedef struct cz_document_baseline {
     const char *name;
-    bool is_grouping;       /* of the one before it, in so many micro-groups */
+    bool has_micro_groups;  /* of the one before it, in so many micro-groups */
     const int64_t *time_ps; /* [n_ranks] the optimizer's compute */
     const int64_t *state_bytes; /* [n_ranks]; NULL: not said */
     bool all_reduces;           /* gradients go to every rank whole */
@@ -198,9 +198,9 @@ typedef struct cz_document_geometry {
 } cz_document_geometry;
 
 /* A way to cut matrices to micro-groups that was simulated. */
-typedef struct cz_document_grouping {
-    int64_t n_groups, time_ps;
-} cz_document_grouping;
+typedef struct cz_document_micro_groups {
+    int64_t n, time_ps;
+} cz_document_micro_groups;
 
 /* Members of the document that plans can differ in: all but its header. */
 enum { CZ_DOCUMENT_N_PARTS = 18, CZ_DOCUMENT_DIGEST = 65 };
@@ -216,7 +216,7 @@ typedef struct cz_document {
     int n_params, n_ties; /* params: names of ties stand behind */
     int n_constants, n_uneven_reduces, n_reductions, n_matrices, n_states;
     int n_stages, n_buckets, n_ops, n_bounds, n_baselines, n_geometries;
-    int n_groupings;
+    int n_micro_groups;
     const cz_document_constant *constants;
     const cz_fact_uneven_reduce *uneven_reduces;
     const cz_document_reduction *reductions;
@@ -229,7 +229,7 @@ typedef struct cz_document {
     const cz_document_bound *bounds;
     const cz_document_baseline *baselines;
     const cz_document_geometry *geometries;
-    const cz_document_grouping *groupings;
+    const cz_document_micro_groups *micro_groups;
     /* [n_ranks] each */
     const int64_t *time_ps, *flops, *n_whole, *memory[CZ_N_MEMORIES];
     const int64_t *sent[CZ_N_STEPS]; /* NULL of kinds that send nothing */

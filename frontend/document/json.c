@@ -172,7 +172,8 @@ void cz_json_wrong(const cz_json_at *at, const char *format, ...)
 /* ---- texts ---- */
 
 /* Jansson's own limit is deeper than what our stack should be asked for. */
-bool cz_json_is_deeper(const char *bytes, size_t n, int limit, size_t *where)
+bool cz_json_is_over_depth(const char *bytes, size_t n, int limit,
+                           size_t *where)
 {
     int depth = 0;
     bool in_string = false;
@@ -209,7 +210,7 @@ json_t *cz_json_parse(cz_json_at *root, const cz_text *text)
 {
     size_t where;
     json_error_t error;
-    if (cz_json_is_deeper(text->bytes, text->n, MAX_DEPTH, &where)) {
+    if (cz_json_is_over_depth(text->bytes, text->n, MAX_DEPTH, &where)) {
         cz_json_wrong(root, "is nested deeper than %d", MAX_DEPTH);
         return NULL;
     }

@@ -63,7 +63,8 @@ typedef struct cz_json_at {
  * reporting.  The caller lets the tree go with json_decref(). */
 json_t *cz_json_parse(cz_json_at *root, const cz_text *text);
 /* Whether brackets nest deeper than `limit`; *where: the first that does. */
-bool cz_json_is_deeper(const char *bytes, size_t n, int limit, size_t *where);
+bool cz_json_is_over_depth(const char *bytes, size_t n, int limit,
+                           size_t *where);
 /* The place of a byte of a text. */
 cz_span cz_json_span(const cz_source *source, size_t offset);
 

@@ -264,7 +264,7 @@ const cz_json_field cz_document_rewrite_fields[] = {
     {0}};
 
 static const cz_json_field call_fields[] = {
-    NUMBER(cz_document_step, effort, "effort", 1, CZ_MAX_BYTES),
+    NUMBER(cz_document_step, effort, "effort", 0, CZ_MAX_BYTES),
     NUMBER(cz_document_step, launches, "launches", 1, CZ_MAX_DIM),
     {0}};
 
@@ -563,9 +563,9 @@ static bool flag_of(const cz_json_at *at, const char *key)
 }
 
 /* With its matrices in micro-groups: another baseline. */
-static void add_groupings(reader *r, const cz_json_at *baseline,
-                          const cz_document_baseline *of,
-                          cz_document_baseline **all)
+static void add_micro_groups(reader *r, const cz_json_at *baseline,
+                             const cz_document_baseline *of,
+                             cz_document_baseline **all)
 {
     const cz_json_at list = cz_json_member(baseline, "groupings");
     const int n = cz_json_length(&list);
@@ -574,7 +574,7 @@ static void add_groupings(reader *r, const cz_json_at *baseline,
         cz_document_baseline *out =
             CZ_PUSH(r->reading.arena, *all, r->out->n_baselines);
         *out = *of;
-        out->is_grouping = true;
+        out->has_micro_groups = true;
         out->name = cz_arena_printf(r->reading.arena, "%s, %s", of->name,
                                     cz_json_word_of(&at, "name"));
         out->time_ps = ranks_of(r, &at, "time_ps");
@@ -600,7 +600,7 @@ static void read_baselines(reader *r, const cz_json_at *root)
                             read_message, NULL, &one.n_messages);
         *CZ_PUSH(r->reading.arena, all, r->out->n_baselines) = one;
         if (cz_json_has(&at, "groupings"))
-            add_groupings(r, &at, &one, &all);
+            add_micro_groups(r, &at, &one, &all);
     }
     r->out->baselines = all;
 }
@@ -634,9 +634,9 @@ static void read_geometry(void *context, const cz_json_at *at, void *entry)
                         cz_document_option_fields, NULL, NULL, &out->n_options);
 }
 
-const cz_json_field cz_document_grouping_fields[] = {
-    NUMBER(cz_document_grouping, n_groups, "groups", 1, INT32_MAX),
-    NUMBER(cz_document_grouping, time_ps, "time_ps", 0, CZ_MAX_BYTES),
+const cz_json_field cz_document_micro_groups_fields[] = {
+    NUMBER(cz_document_micro_groups, n, "groups", 1, INT32_MAX),
+    NUMBER(cz_document_micro_groups, time_ps, "time_ps", 0, CZ_MAX_BYTES),
     {0}};
 
 /* ---- digests ---- */
@@ -722,7 +722,7 @@ static void read_lists(reader *r, const cz_json_at *root)
     LIST(buckets, "buckets", bucket_fields, read_bucket);
     LIST(ops, "schedule", op_fields, read_op);
     LIST(geometries, "geometries", geometry_fields, read_geometry);
-    LIST(groupings, "groupings", cz_document_grouping_fields, NULL);
+    LIST(micro_groups, "groupings", cz_document_micro_groups_fields, NULL);
 #undef LIST
 }
 

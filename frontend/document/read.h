@@ -28,7 +28,7 @@ extern const cz_json_field cz_document_uneven_fields[];
 extern const cz_json_field cz_document_candidate_fields[];
 extern const cz_json_field cz_document_rewrite_fields[];
 extern const cz_json_field cz_document_option_fields[];
-extern const cz_json_field cz_document_grouping_fields[];
+extern const cz_json_field cz_document_micro_groups_fields[];
 
 /* The busiest rank's time; the largest bound of it, and of a step by itself,
  * links included.  NULL without any. */

@@ -112,8 +112,8 @@ static bool parse(cz_arena *arena, const cz_source *source, cz_span place,
 {
     size_t where = 0;
     json_error_t error;
-    if (cz_json_is_deeper(source->bytes, source->n, CZ_MAX_CONFIG_DEPTH,
-                          &where)) {
+    if (cz_json_is_over_depth(source->bytes, source->n, CZ_MAX_CONFIG_DEPTH,
+                              &where)) {
         cz_diag_error(diags, CZ_TOO_LARGE, cz_json_span(source, where),
                       "nesting deeper than %d", CZ_MAX_CONFIG_DEPTH);
         return false;

@@ -6,10 +6,8 @@
 
 #include "frontend/report/bounds.h"
 #include "frontend/report/classes.h"
-#include "frontend/report/externs.h"
 #include "frontend/document/plan/geometry.h"
 #include "frontend/document/number.h"
-#include "frontend/report/rewrites.h"
 #include "frontend/report/wrap.h"
 
 enum { WIDTH = 80 };
@@ -242,6 +240,111 @@ static void put_matrices(const cz_document *s, cz_text *out)
     cz_arena_fini(&arena);
 }
 
+/* ---- externs ---- */
+
+/* Is state `i` the first extern of its rule? */
+static bool is_first(const cz_document *document, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (document->states[k].is_extern &&
+            strcmp(document->states[k].rule, document->states[i].rule) == 0)
+            return false;
+    return true;
+}
+
+static void put_externs(const cz_document *document, cz_text *out)
+{
+    bool any = false;
+    for (int i = 0; i < document->n_states; i++) {
+        const cz_document_state *state = &document->states[i];
+        if (!state->is_extern)
+            continue;
+        if (!any)
+            cz_text_puts(out, "\nexterns, given by the trainer before each "
+                              "step, to each matrix");
+        any = true;
+        if (is_first(document, i))
+            cz_text_printf(out, "\n  %s: ", state->rule);
+        else
+            cz_text_puts(out, ", ");
+        cz_text_printf(out, "%s [%s]", state->name, state->shape);
+    }
+    cz_text_puts(out, any ? "\n" : "");
+}
+
+/* ---- rewrites ---- */
+
+static const struct reason {
+    const char *name;
+    const char *what, *why; /* %s: an s where there are several */
+} reasons[] = {
+    {"gram", "iteration%s put in Gram form",
+     "products of square matrices are less than those with long ones"},
+    {"cut", "value%s that travel alone",
+     "element-wise work is done on shards, as early and as late as it can be"},
+    {"settled", "state%s that live at the owner and do not travel",
+     "work on the whole matrix alone reads and writes them"},
+    {"symmetric", "product%s of which one triangle is computed",
+     "they equal their transposes"},
+    {"epilogue",
+     "product%s with all that follows folded in, as scale and decay",
+     "nobody else reads them"},
+    {"transpose", "transpose%s that nobody makes",
+     "products and loops read a value either way"},
+};
+
+static const struct reason *reason_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (strcmp(reasons[i].name, name) == 0)
+            return &reasons[i];
+    return NULL;
+}
+
+/* "    4 products of which one triangle is computed, because they equal their
+ * transposes; FLOPs 16.8 M -> 8.45 M." */
+static void put_rewrite(const cz_document_rewrite *it, cz_text *out)
+{
+    const struct reason *reason = reason_of(it->name);
+    const bool is_flops = strcmp(it->unit, "flops") == 0;
+    cz_text_printf(out, "    rewritten: %" PRId64 " ", it->count);
+    if (reason) {
+        const char *gap = strstr(reason->what, "%s");
+        cz_text_put(out, reason->what, (size_t)(gap - reason->what));
+        cz_text_puts(out, it->count == 1 ? "" : "s");
+        cz_text_printf(out, "%s, because %s", gap + 2, reason->why);
+    } else {
+        cz_text_puts(out, it->name);
+    }
+    cz_text_printf(out, "; %s ", is_flops ? "FLOPs" : "bytes");
+    cz_number_short(out, it->before, is_flops ? "" : "B");
+    cz_text_puts(out, " -> ");
+    cz_number_short(out, it->after, is_flops ? "" : "B");
+    cz_text_puts(out, ".\n");
+}
+
+static bool has_rewrites(const cz_document *document)
+{
+    for (int s = 0; s < document->n_stages; s++)
+        if (document->stages[s].n_rewrites > 0)
+            return true;
+    return false;
+}
+
+static void put_rewrites(const cz_document *document, cz_text *out)
+{
+    if (!has_rewrites(document))
+        return;
+    cz_text_puts(out, "\nalgebra, of one matrix\n");
+    for (int s = 0; s < document->n_stages; s++) {
+        const cz_document_stage *stage = &document->stages[s];
+        if (stage->n_rewrites > 0)
+            cz_text_printf(out, "  %s\n", stage->name);
+        for (int i = 0; i < stage->n_rewrites; i++)
+            put_rewrite(&stage->rewrites[i], out);
+    }
+}
+
 /* ---- buckets ---- */
 
 static bool is_alike(const cz_document_bucket *a, const cz_document_bucket *b)
@@ -344,38 +447,38 @@ static void put_geometries(const cz_document *s, cz_text *out)
 /* ---- micro-groups ---- */
 
 /* The fastest way with so many groups; NULL: none was simulated. */
-static const cz_document_grouping *fastest_of(const cz_document *s,
-                                              int64_t n_groups)
+static const cz_document_micro_groups *fastest_of(const cz_document *s,
+                                                  int64_t n_groups)
 {
-    const cz_document_grouping *best = NULL;
-    for (int i = 0; i < s->n_groupings; i++)
-        if ((n_groups == 0 || s->groupings[i].n_groups == n_groups) &&
-            (!best || s->groupings[i].time_ps < best->time_ps))
-            best = &s->groupings[i];
+    const cz_document_micro_groups *best = NULL;
+    for (int i = 0; i < s->n_micro_groups; i++)
+        if ((n_groups == 0 || s->micro_groups[i].n == n_groups) &&
+            (!best || s->micro_groups[i].time_ps < best->time_ps))
+            best = &s->micro_groups[i];
     return best;
 }
 
-static bool is_first_of_its_number(const cz_document *s, int grouping)
+static bool is_first_of_its_number(const cz_document *s, int number)
 {
-    for (int i = 0; i < grouping; i++)
-        if (s->groupings[i].n_groups == s->groupings[grouping].n_groups)
+    for (int i = 0; i < number; i++)
+        if (s->micro_groups[i].n == s->micro_groups[number].n)
             return false;
     return true;
 }
 
-static void put_groupings(const cz_document *s, cz_text *out)
+static void put_micro_groups(const cz_document *s, cz_text *out)
 {
-    const cz_document_grouping *chosen = fastest_of(s, 0);
+    const cz_document_micro_groups *chosen = fastest_of(s, 0);
     if (!chosen)
         return;
     cz_text_printf(out, "\nmicro-groups\n  %" PRId64 ", which take ",
-                   chosen->n_groups);
+                   chosen->n);
     cz_number_time(out, chosen->time_ps);
     cz_text_puts(out, " to the last update and to the end of a "
                       "forward pass as long as all gathers, in the mean");
-    for (int i = 0; i < s->n_groupings; i++) {
-        const int64_t n = s->groupings[i].n_groups;
-        if (n == chosen->n_groups || !is_first_of_its_number(s, i))
+    for (int i = 0; i < s->n_micro_groups; i++) {
+        const int64_t n = s->micro_groups[i].n;
+        if (n == chosen->n || !is_first_of_its_number(s, i))
             continue;
         cz_text_printf(out, ";\n    %" PRId64 " would take ", n);
         cz_number_time(out, fastest_of(s, n)->time_ps);
@@ -389,11 +492,11 @@ void cz_report_explain(const cz_look *look, cz_text *out)
     put_time(look, &text);
     put_advice(look, &text);
     put_matrices(look->document, &text);
-    cz_report_externs(look->document, &text);
-    cz_report_rewrites(look->document, &text);
+    put_externs(look->document, &text);
+    put_rewrites(look->document, &text);
     put_buckets(look->document, &text);
     put_geometries(look->document, &text);
-    put_groupings(look->document, &text);
+    put_micro_groups(look->document, &text);
     cz_report_wrap(cz_text_string(&text), WIDTH, out);
     cz_text_fini(&text);
 }

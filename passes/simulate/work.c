@@ -99,7 +99,7 @@ static int64_t step_ps(const cz_simulation *s, const cz_document_step *step,
                                   .dtype = step->dtype,
                                   .bytes = step->bytes};
     const cz_call_size call = {step->effort, step->launches, step->bytes};
-    if (step->effort > 0)
+    if (step->launches > 0)
         return cz_time_call(s->options->machine, &call, batch);
     return step->is_product
                ? cz_time_product(s->options->machine, &size)

@@ -91,9 +91,9 @@ void cz_report_put_groupings(cz_report *r)
     const cz_fact_grouping *fact = r->view->grouping;
     cz_json_open(&r->json, "groupings", '[');
     for (int i = 0; fact && i < fact->n_groups.n; i++) {
-        const cz_document_grouping grouping = {fact->n_groups.v[i],
-                                               fact->time_ps.v[i]};
-        cz_json_put_fields(&r->json, NULL, cz_document_grouping_fields,
+        const cz_document_micro_groups grouping = {fact->n_groups.v[i],
+                                                   fact->time_ps.v[i]};
+        cz_json_put_fields(&r->json, NULL, cz_document_micro_groups_fields,
                            &grouping);
     }
     cz_json_close(&r->json);

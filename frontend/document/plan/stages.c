@@ -168,21 +168,11 @@ static void put_phases(cz_report *r, const cz_view_stage *stage)
 
 static void put_rewrites(cz_report *r, const cz_view_stage *stage)
 {
-    cz_rewrite list[CZ_N_REWRITES];
+    cz_document_rewrite list[CZ_N_REWRITES];
     const int n =
         cz_rewrites_find(r->arena, r->view, stage, costliest(r, stage), list);
-    cz_json *json = &r->json;
-    cz_json_open(json, "rewrites", '[');
-    for (int i = 0; i < n; i++) {
-        const cz_document_rewrite rewrite = {
-            .name = cz_rewrite_name(list[i].kind),
-            .unit = cz_rewrite_unit(list[i].kind),
-            .count = list[i].count,
-            .before = list[i].before,
-            .after = list[i].after};
-        cz_json_put_fields(json, NULL, cz_document_rewrite_fields, &rewrite);
-    }
-    cz_json_close(json);
+    cz_json_put_list(&r->json, "rewrites", cz_document_rewrite_fields,
+                     sizeof *list, list, n);
 }
 
 static void put_stage(cz_report *r, const cz_view_stage *stage)

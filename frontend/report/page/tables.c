@@ -184,7 +184,7 @@ static void put_bars(cz_page *page)
     int64_t most = ours;
     int n = 1;
     for (int i = 0; i < s->n_baselines; i++)
-        if (!s->baselines[i].is_grouping) {
+        if (!s->baselines[i].has_micro_groups) {
             const int64_t ps =
                 cz_rank_sums_of(s->baselines[i].time_ps, s->n_ranks).max;
             most = ps > most && ps / CUT <= ours ? ps : most;
@@ -193,7 +193,7 @@ static void put_bars(cz_page *page)
     cz_page_open_svg(page, (int64_t)n * ROW, "busiest rank of each plan");
     put_bar(page, 0, "this plan", ours, most);
     for (int i = 0, row = 1; i < s->n_baselines; i++)
-        if (!s->baselines[i].is_grouping)
+        if (!s->baselines[i].has_micro_groups)
             put_baseline_bar(page, row++, &s->baselines[i], most);
     cz_page_close_svg(page);
 }
@@ -212,7 +212,7 @@ void cz_page_baselines(cz_page *page)
     cz_page_open_table(page, columns, 6);
     put_baseline(page, "this plan", s->time_ps, s->memory[CZ_MEMORY_STATE]);
     for (int i = 0; i < s->n_baselines; i++)
-        if (!s->baselines[i].is_grouping)
+        if (!s->baselines[i].has_micro_groups)
             put_baseline(page, s->baselines[i].name, s->baselines[i].time_ps,
                          s->baselines[i].state_bytes);
     cz_page_close_table(page);
