@@ -451,7 +451,6 @@ static cz_block read_block(const reader *r, const cz_json_at *at, int64_t comm)
 
 static const cz_json_field op_fields[] = {
     NUMBER(cz_document_op, stream, "stream", 0, 2),
-    SHAPE(cz_document_op, axes, "axes"),
     NUMBER(cz_document_op, sent_bytes, "sent_bytes", 0, INT64_MAX),
     {0}};
 
@@ -471,6 +470,7 @@ static void read_op(void *context, const cz_json_at *at, void *entry)
          out->kind == CZ_STEP_ALL_GATHER || out->kind == CZ_STEP_SQUARE_SUM))
         cz_json_wrong(&bucket, "is missing");
     out->comm = set_of(r, at, "axes");
+    out->axes = cz_json_joined_of(at, "axes", " x ");
     out->block = read_block(r, at, out->comm);
     out->over = set_of(r, at, "over");
     out->n_waits = -1;
