@@ -10,15 +10,15 @@ static const struct argp_option options[] = {
     {"json", CZ_KEY_JSON, NULL, 0, "Print JSON (canzona.diff/1)", 0},
     {0}};
 
-static int read_sheet(const cz_cmd_options *given, const char *file,
-                      cz_arena *arena, cz_diags *diags, cz_sheet *out)
+static int read_document(const cz_cmd_options *given, const char *file,
+                         cz_arena *arena, cz_diags *diags, cz_document *out)
 {
     cz_text text = {0};
     bool is_json;
     int status = cz_cmd_plan_text(given, file, diags, &is_json, &text);
 
     if (status == CZ_EXIT_OK &&
-        !cz_plan_sheet_read(arena, file, &text, diags, out))
+        !cz_document_read(arena, file, &text, diags, true, out))
         status = CZ_EXIT_ERRORS;
     cz_text_fini(&text);
     return status;
@@ -26,14 +26,15 @@ static int read_sheet(const cz_cmd_options *given, const char *file,
 
 /* An exit status. */
 static int print(const cz_cmd_options *given, cz_arena *arena,
-                 const cz_sheet sheets[2])
+                 const cz_document documents[2])
 {
     cz_text out = {0};
     int n;
-    const cz_difference *all = cz_diff_build(arena, &sheets[0], &sheets[1], &n);
+    const cz_difference *all =
+        cz_diff_build(arena, &documents[0], &documents[1], &n);
 
     if (given->json)
-        cz_diff_json(&sheets[0], &sheets[1], all, n, &out);
+        cz_diff_json(&documents[0], &documents[1], all, n, &out);
     else
         cz_diff_print(all, n, &out);
     fwrite(cz_text_string(&out), 1, out.n, stdout);
@@ -45,7 +46,7 @@ static int run(const cz_cmd_options *given)
 {
     cz_arena arena;
     cz_diags diags;
-    cz_sheet sheets[2];
+    cz_document documents[2];
     int status = CZ_EXIT_OK;
 
     if (given->n_inputs != 2) {
@@ -55,10 +56,10 @@ static int run(const cz_cmd_options *given)
     cz_arena_init(&arena);
     cz_diags_init(&diags, &arena);
     for (int i = 0; i < 2 && status == CZ_EXIT_OK; i++)
-        status =
-            read_sheet(given, given->inputs[i], &arena, &diags, &sheets[i]);
+        status = read_document(given, given->inputs[i], &arena, &diags,
+                               &documents[i]);
     if (status == CZ_EXIT_OK)
-        status = print(given, &arena, sheets);
+        status = print(given, &arena, documents);
     cz_print_diagnostics(&diags);
     cz_arena_fini(&arena);
     return status;

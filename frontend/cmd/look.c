@@ -3,14 +3,13 @@
 
 #include "frontend/cmd/machine.h"
 #include "frontend/cmd/simulate_options.h"
-#include "frontend/document/figures.h"
+#include "frontend/document/read.h"
 #include "frontend/document/plan/plan.h"
 
 /* All that the look points to, in one place. */
 typedef struct whole {
     cz_look look;
-    cz_sheet sheet;
-    cz_figures figures;
+    cz_document document;
     cz_machine machine;
     cz_simulate_timeline timeline;
 } whole;
@@ -20,27 +19,22 @@ static bool read(cz_job *job, const cz_cmd_options *given, whole *w)
     cz_text text = {0};
     cz_report_json(job->view, job->plan_hash, !given->no_baselines, NULL,
                    &text);
-    const bool ok = cz_plan_sheet_read(&job->arena, given->input, &text,
-                                       &job->diags, &w->sheet) &&
-                    cz_plan_json_read(&job->arena, given->input, &text,
-                                      &job->diags, &w->figures);
+    const bool ok = cz_document_read(&job->arena, given->input, &text,
+                                     &job->diags, false, &w->document);
     cz_text_fini(&text);
     return ok;
 }
 
 static bool run(cz_job *job, const cz_cmd_options *given, whole *w)
 {
-    cz_machine_said said;
     cz_simulate_options options;
-    if (!cz_cmd_machine_said(&job->arena, given->input, &w->figures,
-                             &job->diags, &said) ||
-        !cz_cmd_machine_fill(&job->arena, given->input, &said, &job->diags,
-                             &w->machine) ||
+    if (!cz_cmd_machine(&job->arena, given->input, &w->document, NULL, NULL, 0,
+                        &job->diags, &w->machine) ||
         !cz_cmd_simulate_options(given, &options))
         return false;
     options.machine = &w->machine;
     options.is_plans_machine = true;
-    w->timeline = cz_simulate_step(&job->arena, &w->figures, &options);
+    w->timeline = cz_simulate_step(&job->arena, &w->document, &options);
     return true;
 }
 
@@ -49,6 +43,6 @@ const cz_look *cz_cmd_look(cz_job *job, const cz_cmd_options *given)
     whole *w = CZ_NEW(&job->arena, whole, 1);
     if (!read(job, given, w) || !run(job, given, w))
         return NULL;
-    w->look = (cz_look){&w->sheet, &w->figures, &w->timeline};
+    w->look = (cz_look){&w->document, &w->timeline};
     return &w->look;
 }

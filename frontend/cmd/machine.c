@@ -4,85 +4,87 @@
 
 #include <string.h>
 
-static const char *const constant_names[] = {
-#define CZ_CONSTANT(field, unit, scale, low, what) #field,
+static const struct {
+    const char *name;
+    int64_t low;
+} constants[] = {
+#define CZ_CONSTANT(field, unit, scale, low, what) {#field, low},
 #include "dsl/vocab/machine.def"
 #undef CZ_CONSTANT
 };
-enum { N_CONSTANTS = sizeof constant_names / sizeof *constant_names };
+enum { N_CONSTANTS = sizeof constants / sizeof *constants };
 
-bool cz_cmd_machine_said(cz_arena *arena, const char *input,
-                         const cz_figures *figures, cz_diags *diags,
-                         cz_machine_said *out)
+static const cz_document_constant *find(const cz_document *document,
+                                        const char *name)
+{
+    for (int i = 0; i < document->n_constants; i++)
+        if (strcmp(document->constants[i].name, name) == 0)
+            return &document->constants[i];
+    return NULL;
+}
+
+/* The document's constants, as a machine that was read. */
+static bool read(cz_arena *arena, const char *input,
+                 const cz_document *document, cz_diags *diags,
+                 cz_machine_said *out)
 {
     const char **sources = CZ_NEW(arena, const char *, N_CONSTANTS);
     int64_t *values = CZ_NEW(arena, int64_t, N_CONSTANTS);
     int64_t *measured = CZ_NEW(arena, int64_t, N_CONSTANTS);
-    cz_fact_uneven_reduce *unevens = NULL;
-    int n_unevens = 0;
-    for (int i = 0; i < figures->n_uneven_reduces; i++)
-        *CZ_PUSH(arena, unevens, n_unevens) = figures->uneven_reduces[i];
     for (int i = 0; i < N_CONSTANTS; i++) {
-        for (int k = 0; k < figures->n_constants && !sources[i]; k++)
-            if (strcmp(figures->constants[k].name, constant_names[i]) == 0) {
-                sources[i] = "plan";
-                values[i] = figures->constants[k].value;
-            }
-        if (!sources[i]) {
+        const cz_document_constant *it = find(document, constants[i].name);
+        if (!it) {
             cz_diag_error(diags, CZ_BAD_PLAN, (cz_span){0},
                           "%s: constants do not say %s", input,
-                          constant_names[i]);
+                          constants[i].name);
             return false;
         }
+        sources[i] = "plan";
+        values[i] = it->value;
     }
     *out = (cz_machine_said){.fact = {.name = "the plan's",
                                       .values = {values, N_CONSTANTS},
                                       .measured = {measured, N_CONSTANTS},
-                                      .sources = {sources, N_CONSTANTS}},
-                             .uneven_reduces = unevens,
-                             .n_uneven_reduces = n_unevens};
+                                      .sources = {sources, N_CONSTANTS}}};
+    for (int i = 0; i < document->n_uneven_reduces; i++)
+        *CZ_PUSH(arena, out->uneven_reduces, out->n_uneven_reduces) =
+            document->uneven_reduces[i];
     return true;
 }
 
 static bool check(const char *input, const cz_machine_said *said,
                   cz_diags *diags)
 {
-    static const int64_t lows[] = {
-#define CZ_CONSTANT(field, unit, scale, low, what) low,
-#include "dsl/vocab/machine.def"
-#undef CZ_CONSTANT
-    };
     for (int i = 0; i < N_CONSTANTS; i++)
-        if (said->fact.values.v[i] < lows[i]) {
+        if (said->fact.values.v[i] < constants[i].low) {
             cz_diag_error(diags, CZ_BAD_PLAN, (cz_span){0},
-                          "%s: %s cannot be 0", input, constant_names[i]);
+                          "%s: %s cannot be 0", input, constants[i].name);
             return false;
         }
     return true;
 }
 
-static const cz_machine_uneven *unevens_of(cz_arena *arena,
-                                           const cz_machine_said *said)
+bool cz_cmd_machine(cz_arena *arena, const char *input,
+                    const cz_document *document, const char *name,
+                    const char *const *defines, int n, cz_diags *diags,
+                    cz_machine *out)
 {
-    const int n = said->n_uneven_reduces;
-    cz_machine_uneven *unevens = CZ_NEW(arena, cz_machine_uneven, n);
-    for (int i = 0; i < n; i++)
-        unevens[i] = cz_machine_uneven_of(&said->uneven_reduces[i]);
-    return unevens;
-}
-
-bool cz_cmd_machine_fill(cz_arena *arena, const char *input,
-                         const cz_machine_said *said, cz_diags *diags,
-                         cz_machine *out)
-{
+    cz_machine_said said;
     int i = 0;
-    if (!check(input, said, diags))
+    if ((!name && !read(arena, input, document, diags, &said)) ||
+        ((name || n > 0) &&
+         !cz_machine_load(arena, name, defines, n, diags, &said)) ||
+        !check(input, &said, diags))
         return false;
-    *out = (cz_machine){.name = said->fact.name,
-                        .n_unevens = said->n_uneven_reduces,
-                        .unevens = unevens_of(arena, said)};
+    cz_machine_uneven *unevens =
+        CZ_NEW(arena, cz_machine_uneven, said.n_uneven_reduces);
+    for (int k = 0; k < said.n_uneven_reduces; k++)
+        unevens[k] = cz_machine_uneven_of(&said.uneven_reduces[k]);
+    *out = (cz_machine){.name = said.fact.name,
+                        .n_unevens = said.n_uneven_reduces,
+                        .unevens = unevens};
 #define CZ_CONSTANT(field, unit, scale, low, what)                             \
-    out->field = said->fact.values.v[i++];
+    out->field = said.fact.values.v[i++];
 #include "dsl/vocab/machine.def"
 #undef CZ_CONSTANT
     return true;

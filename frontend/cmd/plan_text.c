@@ -1,7 +1,7 @@
 /* Reading a plan, or planning what is none yet. */
 #include "frontend/cmd/plan_text.h"
 
-#include "frontend/document/figures.h"
+#include "frontend/document/read.h"
 #include "frontend/document/plan/plan.h"
 
 /* What `text` holds is planned, and replaced by its JSON. */
@@ -27,10 +27,10 @@ int cz_cmd_plan_text(const cz_cmd_options *given, const char *file,
                      cz_diags *diags, bool *is_json, cz_text *text)
 {
     const char *why = "";
-    if (!cz_text_read_file(text, file, CZ_PLAN_JSON_MAX_BYTES, &why)) {
+    if (!cz_text_read_file(text, file, CZ_DOCUMENT_MAX_BYTES, &why)) {
         cz_diag_error(diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s", file, why);
         return CZ_EXIT_ERRORS;
     }
-    *is_json = cz_plan_json_is(text);
+    *is_json = cz_document_is(text);
     return *is_json ? CZ_EXIT_OK : plan_first(given, file, text);
 }

@@ -8,7 +8,7 @@
 #include "frontend/cmd/machine.h"
 #include "frontend/cmd/plan_text.h"
 #include "frontend/cmd/simulate_options.h"
-#include "frontend/document/figures.h"
+#include "frontend/document/read.h"
 #include "frontend/report/simulation.h"
 
 static const struct argp_option options[] = {
@@ -39,7 +39,7 @@ typedef struct simulation {
     const cz_cmd_options *given;
     cz_arena arena;
     cz_diags diags;
-    cz_figures figures;
+    cz_document document;
     cz_machine machine;
     cz_simulate_options options;
 } simulation;
@@ -50,13 +50,8 @@ static bool read_machine(simulation *s, bool has_defines)
 {
     const char *name = s->given->settings[CZ_SETTING_MACHINE];
     const int n = has_defines ? s->given->n_defines : 0;
-    cz_machine_said said;
-    if ((!name && !cz_cmd_machine_said(&s->arena, s->given->input, &s->figures,
-                                       &s->diags, &said)) ||
-        ((name || n > 0) && !cz_machine_load(&s->arena, name, s->given->defines,
-                                             n, &s->diags, &said)) ||
-        !cz_cmd_machine_fill(&s->arena, s->given->input, &said, &s->diags,
-                             &s->machine))
+    if (!cz_cmd_machine(&s->arena, s->given->input, &s->document, name,
+                        s->given->defines, n, &s->diags, &s->machine))
         return false;
     s->options.machine = &s->machine;
     s->options.is_plans_machine = !name && n == 0;
@@ -77,41 +72,31 @@ static void end_progress(void)
         fputs("\r\033[K", stderr);
 }
 
-static cz_simulation_row row_of(const char *name,
-                                const cz_simulate_times *times)
-{
-    return (cz_simulation_row){
-        name,           times->iteration, times->step,   times->step_gather,
-        times->forward, times->backward,  times->reduce, times->gather,
-        times->update,  times->update_sum};
-}
-
 static cz_simulation_row *simulate(simulation *s)
 {
-    const cz_figures *f = &s->figures;
+    const cz_document *f = &s->document;
     cz_simulation_row *rows =
         CZ_NEW(&s->arena, cz_simulation_row, f->n_baselines + 1);
     show_progress("the plan");
-    cz_simulate_times times = cz_simulate_plan(f, &s->options);
-    rows[0] = row_of("plan", &times);
+    rows[0] = (cz_simulation_row){"plan", cz_simulate_plan(f, &s->options)};
     for (int i = 0; i < f->n_baselines; i++) {
         show_progress(f->baselines[i].name);
-        times = cz_simulate_baseline(f, &s->options, i);
-        rows[i + 1] = row_of(f->baselines[i].name, &times);
+        rows[i + 1] = (cz_simulation_row){
+            f->baselines[i].name, cz_simulate_baseline(f, &s->options, i)};
     }
     end_progress();
     return rows;
 }
 
-static int64_t replicas_of(const cz_figures *f)
+static int64_t replicas_of(const cz_document *f)
 {
     int64_t n = 1;
     for (int a = 0; a < f->n_axes; a++)
-        n *= f->data_set >> a & 1 ? f->sizes[a] : 1;
+        n *= f->data_set >> a & 1 ? f->axes[a].size : 1;
     return n;
 }
 
-static bool has_experts(const cz_figures *f)
+static bool has_experts(const cz_document *f)
 {
     for (int p = 0; p < f->n_params; p++)
         if (f->params[p].is_spread)
@@ -123,11 +108,11 @@ static void print(simulation *s, const cz_simulation_row *rows)
 {
     const cz_simulate_options *o = &s->options;
     const cz_simulation_report report = {
-        .figures = &s->figures,
+        .document = &s->document,
         .machine = s->machine.name,
-        .has_experts = has_experts(&s->figures),
+        .has_experts = has_experts(&s->document),
         .tokens = o->tokens,
-        .tokens_per_rank = o->tokens / replicas_of(&s->figures),
+        .tokens_per_rank = o->tokens / replicas_of(&s->document),
         .mfu = o->mfu,
         .active = o->active,
         .e = o->uneven,
@@ -135,7 +120,7 @@ static void print(simulation *s, const cz_simulation_row *rows)
         .slowdown = o->slowdown,
         .seed = o->seed,
         .n_stragglers = o->n_stragglers,
-        .n_rows = s->figures.n_baselines + 1,
+        .n_rows = s->document.n_baselines + 1,
         .rows = rows};
     cz_text out = {0};
     if (s->given->json)
@@ -153,8 +138,8 @@ static int run_text(simulation *s, cz_text *text)
         cz_cmd_plan_text(s->given, s->given->input, &s->diags, &is_json, text);
     if (status != CZ_EXIT_OK)
         return status;
-    if (!cz_plan_json_read(&s->arena, s->given->input, text, &s->diags,
-                           &s->figures) ||
+    if (!cz_document_read(&s->arena, s->given->input, text, &s->diags, false,
+                          &s->document) ||
         !read_machine(s, is_json))
         return CZ_EXIT_ERRORS;
     print(s, simulate(s));

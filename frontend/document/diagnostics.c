@@ -1,11 +1,10 @@
 /* Diagnostics as JSON and as SARIF. */
 #include "frontend/document/diagnostics.h"
 
-#include "dsl/base/utf8.h"
-
-#include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "dsl/base/utf8.h"
+#include "frontend/document/json.h"
 
 static const char *const meanings[] = {
 #define CZ_DIAG(code, name, meaning) meaning,
@@ -13,51 +12,13 @@ static const char *const meanings[] = {
 #undef CZ_DIAG
 };
 
-/* ---- what both documents need -----------------------------------------------
- */
+/* ---- what both documents need ---- */
 
-/* JSON is UTF-8; what users and their files say need not be. */
-static json_t *string_of(const char *bytes)
+static void open_document(cz_json *json, cz_text *out)
 {
-    const size_t n = strlen(bytes);
-    cz_text text = {0};
-    json_t *string;
-
-    for (size_t i = 0; i < n;) {
-        const size_t length = cz_utf8_length(bytes + i, n - i);
-        if (length > 0)
-            cz_text_put(&text, bytes + i, length);
-        else
-            cz_text_puts(&text, "\xef\xbf\xbd");
-        i += length > 0 ? length : 1;
-    }
-    string = json_string(cz_text_string(&text));
-    cz_text_fini(&text);
-    return string;
-}
-
-static void set(json_t *object, const char *key, json_t *value)
-{
-    json_object_set_new(object, key, value);
-}
-
-static void set_count(json_t *object, const char *key, size_t value)
-{
-    set(object, key, json_integer((json_int_t)value));
-}
-
-static void append_document(json_t *document, cz_text *out)
-{
-    char *text = json_dumps(document, JSON_INDENT(2));
-
-    json_decref(document);
-    if (!text) {
-        fputs("canzona: out of memory\n", stderr);
-        exit(EXIT_FAILURE);
-    }
-    cz_text_puts(out, text);
-    cz_text_puts(out, "\n");
-    free(text);
+    cz_json_init(json, out);
+    json->is_indented = true;
+    cz_json_open(json, NULL, '{');
 }
 
 /* How many notes follow message i. */
@@ -68,6 +29,21 @@ static int count_notes(const cz_diags *diags, int i)
     while (i + 1 + n < diags->n && diags->list[i + 1 + n].severity == CZ_NOTE)
         n++;
     return n;
+}
+
+typedef void (*message_writer)(cz_json *json, const cz_diags *diags, int i,
+                               int n_notes);
+
+static void put_messages(cz_json *json, const char *key, const cz_diags *diags,
+                         message_writer put)
+{
+    cz_json_open(json, key, '[');
+    for (int i = 0; i < diags->n; i++) {
+        const int n_notes = count_notes(diags, i);
+        put(json, diags, i, n_notes);
+        i += n_notes;
+    }
+    cz_json_close(json);
 }
 
 static const char *level_of(const cz_diag *diag)
@@ -101,96 +77,84 @@ static spot end_of(const cz_span *span)
     return end;
 }
 
-/* ---- JSON
- * --------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
-static json_t *place_of(const cz_span *span)
+static void put_place(cz_json *json, const cz_span *span)
 {
-    json_t *place;
-
-    if (!span->source)
-        return json_null();
-    place = json_object();
-    set(place, "file", string_of(span->source->name));
+    if (!span->source) {
+        cz_json_string(json, "place", NULL);
+        return;
+    }
+    cz_json_open(json, "place", '{');
+    cz_json_string(json, "file", span->source->name);
     if (span->line) {
         const spot end = end_of(span);
-        set_count(place, "line", span->line);
-        set_count(place, "column", span->column);
-        set_count(place, "end_line", end.line);
-        set_count(place, "end_column", (size_t)(end.at - end.start) + 1);
-        set_count(place, "offset", span->offset);
-        set_count(place, "length", span->length);
+        cz_json_int(json, "line", span->line);
+        cz_json_int(json, "column", span->column);
+        cz_json_int(json, "end_line", (int64_t)end.line);
+        cz_json_int(json, "end_column", end.at - end.start + 1);
+        cz_json_int(json, "offset", span->offset);
+        cz_json_int(json, "length", span->length);
     }
-    return place;
+    cz_json_close(json);
 }
 
-static json_t *notes_of(const cz_diag *first, int n)
+static void put_message(cz_json *json, const cz_diags *diags, int i,
+                        int n_notes)
 {
-    json_t *notes = json_array();
+    const cz_diag *diag = &diags->list[i];
 
-    for (int i = 0; i < n; i++) {
-        json_t *note = json_object();
-        set(note, "message", string_of(first[i].message));
-        set(note, "place", place_of(&first[i].span));
-        json_array_append_new(notes, note);
+    cz_json_open(json, NULL, '{');
+    cz_json_string(json, "severity", level_of(diag));
+    cz_json_string(json, "code", cz_code_name(diag->code));
+    cz_json_string(json, "message", diag->message);
+    put_place(json, &diag->span);
+    cz_json_open(json, "notes", '[');
+    for (int k = 1; k <= n_notes; k++) {
+        cz_json_open(json, NULL, '{');
+        cz_json_string(json, "message", diag[k].message);
+        put_place(json, &diag[k].span);
+        cz_json_close(json);
     }
-    return notes;
-}
-
-static json_t *message_of(const cz_diag *diag, int n_notes)
-{
-    json_t *message = json_object();
-
-    set(message, "severity", json_string(level_of(diag)));
-    set(message, "code", json_string(cz_code_name(diag->code)));
-    set(message, "message", string_of(diag->message));
-    set(message, "place", place_of(&diag->span));
-    set(message, "notes", notes_of(diag + 1, n_notes));
-    return message;
+    cz_json_close(json);
+    cz_json_close(json);
 }
 
 void cz_diagnostics_json(const cz_diags *diags, cz_text *out)
 {
-    json_t *document = json_object(), *list = json_array();
+    cz_json json;
 
-    for (int i = 0; i < diags->n; i++) {
-        const int n_notes = count_notes(diags, i);
-        json_array_append_new(list, message_of(&diags->list[i], n_notes));
-        i += n_notes;
-    }
-    set(document, "schema", json_string("canzona.diagnostics/1"));
-    set(document, "errors", json_integer(diags->n_errors));
-    set(document, "stopped", json_boolean(diags->n_errors >= CZ_MAX_ERRORS));
-    set(document, "diagnostics", list);
-    append_document(document, out);
+    open_document(&json, out);
+    cz_json_string(&json, "schema", "canzona.diagnostics/1");
+    cz_json_int(&json, "errors", diags->n_errors);
+    cz_json_bool(&json, "stopped", diags->n_errors >= CZ_MAX_ERRORS);
+    put_messages(&json, "diagnostics", diags, put_message);
+    cz_json_close(&json);
 }
 
-/* ---- SARIF
- * ---------------------------------------------------------------------- */
+/* ---- SARIF ---- */
 
 /* A relative reference (RFC 3986): other bytes than these are escaped. */
-static json_t *uri_of(const char *name)
+static void put_uri(cz_json *json, const char *name)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
     cz_text text = {0};
-    json_t *uri;
 
     for (const char *at = name; *at; at++)
         if (strchr(plain, *at))
             cz_text_put(&text, at, 1);
         else
             cz_text_printf(&text, "%%%02X", (unsigned char)*at);
-    uri = json_string(cz_text_string(&text));
+    cz_json_string(json, "uri", cz_text_string(&text));
     cz_text_fini(&text);
-    return uri;
 }
 
 /* Columns from 1, in characters; what is no UTF-8 counts one a byte. */
-static size_t column_of(const spot *place)
+static int64_t column_of(const spot *place)
 {
     const size_t n = (size_t)(place->at - place->start);
-    size_t column = 1;
+    int64_t column = 1;
 
     for (size_t i = 0; i < n; column++) {
         const size_t length = cz_utf8_length(place->start + i, n - i);
@@ -199,120 +163,127 @@ static size_t column_of(const spot *place)
     return column;
 }
 
-static json_t *region_of(const cz_span *span)
+static void put_region(cz_json *json, const cz_span *span)
 {
-    json_t *region = json_object();
     const spot begin = begin_of(span), end = end_of(span);
 
-    set_count(region, "startLine", begin.line);
-    set_count(region, "startColumn", column_of(&begin));
-    set_count(region, "endLine", end.line);
-    set_count(region, "endColumn", column_of(&end));
-    return region;
+    cz_json_open(json, "region", '{');
+    cz_json_int(json, "startLine", (int64_t)begin.line);
+    cz_json_int(json, "startColumn", column_of(&begin));
+    cz_json_int(json, "endLine", (int64_t)end.line);
+    cz_json_int(json, "endColumn", column_of(&end));
+    cz_json_close(json);
 }
 
-static void set_place(json_t *location, const cz_span *span)
+static void put_location(cz_json *json, const cz_span *span)
 {
-    json_t *physical = json_object(), *artifact = json_object();
-
-    set(artifact, "uri", uri_of(span->source->name));
-    set(physical, "artifactLocation", artifact);
+    cz_json_open(json, "physicalLocation", '{');
+    cz_json_open(json, "artifactLocation", '{');
+    put_uri(json, span->source->name);
+    cz_json_close(json);
     if (span->line)
-        set(physical, "region", region_of(span));
-    set(location, "physicalLocation", physical);
+        put_region(json, span);
+    cz_json_close(json);
 }
 
-static json_t *text_of(const char *text)
+static void put_text(cz_json *json, const char *key, const char *text)
 {
-    json_t *message = json_object();
-
-    set(message, "text", string_of(text));
-    return message;
+    cz_json_open(json, key, '{');
+    cz_json_string(json, "text", text);
+    cz_json_close(json);
 }
 
-static json_t *related_of(const cz_diag *first, int n)
+/* Whether message i is the first with its code, and the place of the code
+ * among the rules. */
+static bool is_first(const cz_diags *diags, int i, int64_t *rule)
 {
-    json_t *related = json_array();
+    bool seen[CZ_N_CODES] = {false};
 
+    *rule = 0;
+    for (int k = 0; k < i; k++) {
+        const cz_diag *diag = &diags->list[k];
+        if (diag->severity == CZ_NOTE || seen[diag->code])
+            continue;
+        seen[diag->code] = true;
+        if (diag->code == diags->list[i].code)
+            return false;
+        ++*rule;
+    }
+    return true;
+}
+
+static void put_related(cz_json *json, const cz_diag *first, int n)
+{
+    cz_json_open(json, "relatedLocations", '[');
     for (int i = 0; i < n; i++) {
-        json_t *location = json_object();
-        set(location, "message", text_of(first[i].message));
+        cz_json_open(json, NULL, '{');
+        put_text(json, "message", first[i].message);
         if (first[i].span.source)
-            set_place(location, &first[i].span);
-        json_array_append_new(related, location);
+            put_location(json, &first[i].span);
+        cz_json_close(json);
     }
-    return related;
+    cz_json_close(json);
 }
 
-/* The place of a code among the rules, where it is put the first time. */
-static size_t rule_index(json_t *rules, cz_code code)
+static void put_result(cz_json *json, const cz_diags *diags, int i, int n_notes)
 {
-    const size_t n = json_array_size(rules);
-    json_t *rule;
+    const cz_diag *diag = &diags->list[i];
+    int64_t rule;
 
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(json_string_value(
-                       json_object_get(json_array_get(rules, i), "id")),
-                   cz_code_name(code)) == 0)
-            return i;
-    rule = json_object();
-    set(rule, "id", json_string(cz_code_name(code)));
-    set(rule, "shortDescription", text_of(meanings[code]));
-    json_array_append_new(rules, rule);
-    return n;
-}
-
-static json_t *result_of(const cz_diag *diag, int n_notes, json_t *rules)
-{
-    json_t *result = json_object(), *locations = json_array();
-
-    set(result, "ruleId", json_string(cz_code_name(diag->code)));
-    set_count(result, "ruleIndex", rule_index(rules, diag->code));
-    set(result, "level", json_string(level_of(diag)));
-    set(result, "message", text_of(diag->message));
+    is_first(diags, i, &rule);
+    cz_json_open(json, NULL, '{');
+    cz_json_string(json, "ruleId", cz_code_name(diag->code));
+    cz_json_int(json, "ruleIndex", rule);
+    cz_json_string(json, "level", level_of(diag));
+    put_text(json, "message", diag->message);
+    cz_json_open(json, "locations", '[');
     if (diag->span.source) {
-        json_t *location = json_object();
-        set_place(location, &diag->span);
-        json_array_append_new(locations, location);
+        cz_json_open(json, NULL, '{');
+        put_location(json, &diag->span);
+        cz_json_close(json);
     }
-    set(result, "locations", locations);
+    cz_json_close(json);
     if (n_notes > 0)
-        set(result, "relatedLocations", related_of(diag + 1, n_notes));
-    return result;
+        put_related(json, diag + 1, n_notes);
+    cz_json_close(json);
 }
 
-static json_t *tool_of(const char *version, json_t *rules)
+static void put_rule(cz_json *json, const cz_diags *diags, int i, int n_notes)
 {
-    json_t *tool = json_object(), *driver = json_object();
+    const cz_code code = diags->list[i].code;
+    int64_t rule;
 
-    set(driver, "name", json_string("canzona"));
-    set(driver, "version", json_string(version));
-    set(driver, "rules", rules);
-    set(tool, "driver", driver);
-    return tool;
+    (void)n_notes;
+    if (!is_first(diags, i, &rule))
+        return;
+    cz_json_open(json, NULL, '{');
+    cz_json_string(json, "id", cz_code_name(code));
+    put_text(json, "shortDescription", meanings[code]);
+    cz_json_close(json);
 }
 
 void cz_diagnostics_sarif(const cz_diags *diags, const char *version,
                           cz_text *out)
 {
-    json_t *document = json_object(), *runs = json_array();
-    json_t *run = json_object(), *rules = json_array();
-    json_t *results = json_array();
+    cz_json json;
 
-    for (int i = 0; i < diags->n; i++) {
-        const int n_notes = count_notes(diags, i);
-        json_array_append_new(results,
-                              result_of(&diags->list[i], n_notes, rules));
-        i += n_notes;
-    }
-    set(run, "tool", tool_of(version, rules));
-    set(run, "columnKind", json_string("unicodeCodePoints"));
-    set(run, "results", results);
-    json_array_append_new(runs, run);
-    set(document, "version", json_string("2.1.0"));
-    set(document, "$schema",
-        json_string("https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/"
-                    "sarif-schema-2.1.0.json"));
-    set(document, "runs", runs);
-    append_document(document, out);
+    open_document(&json, out);
+    cz_json_string(&json, "version", "2.1.0");
+    cz_json_string(&json, "$schema",
+                   "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/"
+                   "sarif-schema-2.1.0.json");
+    cz_json_open(&json, "runs", '[');
+    cz_json_open(&json, NULL, '{');
+    cz_json_open(&json, "tool", '{');
+    cz_json_open(&json, "driver", '{');
+    cz_json_string(&json, "name", "canzona");
+    cz_json_string(&json, "version", version);
+    put_messages(&json, "rules", diags, put_rule);
+    cz_json_close(&json);
+    cz_json_close(&json);
+    cz_json_string(&json, "columnKind", "unicodeCodePoints");
+    put_messages(&json, "results", diags, put_result);
+    cz_json_close(&json);
+    cz_json_close(&json);
+    cz_json_close(&json);
 }

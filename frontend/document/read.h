@@ -1,53 +1,39 @@
-/* Reading JSON that need not be what it should be: every access is checked,
- * the first thing wrong is reported with its path, and all later ones give
- * harmless values, so that a reader asks once, at its end, how it went. */
+/* Plan JSON, read back. */
 #ifndef CZ_FRONTEND_DOCUMENT_READ_H
 #define CZ_FRONTEND_DOCUMENT_READ_H
 
-#include "dsl/base/diag.h"
+#include "dsl/plan/document.h"
+#include "frontend/document/json.h"
 
-#include <jansson.h>
+/* Texts up to this size are read. */
+enum { CZ_DOCUMENT_MAX_BYTES = 256 << 20 };
 
-typedef struct cz_json_reading {
-    cz_arena *arena;
-    cz_diags *diags;
-    const char *name; /* of the document, for messages */
-    bool failed;
-} cz_json_reading;
+/* Whether a text can be plan JSON: it begins with an object. */
+bool cz_document_is(const cz_text *text);
 
-/* A value and the way to it.  Lives as long as the value that it is in. */
-typedef struct cz_json_at {
-    cz_json_reading *reading;
-    const struct cz_json_at *in; /* NULL: the whole document */
-    const char *key;             /* NULL: an element of an array */
-    int index;
-    const json_t *value; /* NULL: there is none */
-} cz_json_at;
+/* False after reporting the first thing that is no plan: not JSON, another
+ * schema, a number that contradicts another.  `name` is that of the document
+ * in messages.  Everything belongs to the arena. */
+bool cz_document_read(cz_arena *arena, const char *name, const cz_text *text,
+                      cz_diags *diags, bool with_digests, cz_document *out);
 
-/* Report, unless something was reported before. */
-void cz_json_wrong(const cz_json_at *at, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* What digests are of. */
+extern const char *const cz_document_parts[CZ_DOCUMENT_N_PARTS];
+/* "reduce", "decide", "update" */
+extern const char *const cz_document_sections[3];
 
-bool cz_json_has(const cz_json_at *at, const char *key);
-cz_json_at cz_json_member(const cz_json_at *at, const char *key);
-/* Elements of an array, and the i-th. */
-int cz_json_length(const cz_json_at *at);
-cz_json_at cz_json_element(const cz_json_at *at, int i);
+/* Entries whose members are written as they are read. */
+extern const cz_json_field cz_document_constant_fields[];
+extern const cz_json_field cz_document_uneven_fields[];
+extern const cz_json_field cz_document_candidate_fields[];
+extern const cz_json_field cz_document_rewrite_fields[];
+extern const cz_json_field cz_document_option_fields[];
+extern const cz_json_field cz_document_micro_groups_fields[];
 
-/* A whole number from low to high; low where there is none. */
-int64_t cz_json_number(const cz_json_at *at, int64_t low, int64_t high);
-bool cz_json_truth(const cz_json_at *at);
-bool cz_json_is_null(const cz_json_at *at);
-/* A copy in the arena; "" where there is none. */
-const char *cz_json_word(const cz_json_at *at);
-/* Numbers from low to high, as many as *n says, or any number of them where
- * that is -1: then *n is set. */
-const int64_t *cz_json_numbers(const cz_json_at *at, int64_t low, int64_t high,
-                               int *n);
-
-/* Members of an object by key. */
-int64_t cz_json_number_of(const cz_json_at *at, const char *key, int64_t low,
-                          int64_t high);
-const char *cz_json_word_of(const cz_json_at *at, const char *key);
+/* The busiest rank's time; the largest bound of it, and of a step by itself,
+ * links included.  NULL without any. */
+int64_t cz_document_time(const cz_document *document);
+const cz_document_bound *cz_document_binding(const cz_document *document);
+const cz_document_bound *cz_document_binding_step(const cz_document *document);
 
 #endif

@@ -46,7 +46,7 @@ static input_kind kind_of_key(const char *key)
 static bool find_kind(const cz_json_text *text, input_kind *out)
 {
     cz_json_members members;
-    cz_json_member member;
+    cz_json_entry member;
 
     *out = UNKNOWN;
     if (!cz_json_open_members(&members, text, cz_json_whole(text), '{',

@@ -4,7 +4,7 @@
 #ifndef CZ_FRONTEND_IMPORT_IMPORT_H
 #define CZ_FRONTEND_IMPORT_IMPORT_H
 
-#include "frontend/import/json.h"
+#include "frontend/import/members.h"
 #include "frontend/import/mesh.h"
 
 enum {

@@ -32,7 +32,7 @@ typedef struct index_file {
 static bool read_root(index_file *index)
 {
     cz_json_members members;
-    cz_json_member member;
+    cz_json_entry member;
 
     if (!cz_json_open_members(&members, index->text, cz_json_whole(index->text),
                               '{', "an index"))
@@ -76,7 +76,7 @@ static bool add_shard(index_file *index, const index_entry *entry)
     return true;
 }
 
-static bool read_entry(index_file *index, const cz_json_member *member)
+static bool read_entry(index_file *index, const cz_json_entry *member)
 {
     cz_arena *arena = index->text->arena;
     json_t *json = cz_json_load(index->text, member->value);
@@ -99,7 +99,7 @@ static bool read_entry(index_file *index, const cz_json_member *member)
 static bool read_weight_map(index_file *index)
 {
     cz_json_members members;
-    cz_json_member member;
+    cz_json_entry member;
 
     if (!cz_json_open_members(&members, index->text, index->weight_map, '{',
                               "weight_map"))

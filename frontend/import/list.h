@@ -3,7 +3,7 @@
 #define CZ_FRONTEND_IMPORT_LIST_H
 
 #include "frontend/import/families.h"
-#include "frontend/import/json.h"
+#include "frontend/import/members.h"
 
 /* The array of sizes `json` as the shape of `param`, in the arena.  Reports
  * at `at` what is no shape of the language; `param` has its name. */

@@ -23,7 +23,7 @@ typedef struct params_dump {
     cz_convert_list list;
 } params_dump;
 
-static bool bad_key(const cz_json_text *text, const cz_json_member *member,
+static bool bad_key(const cz_json_text *text, const cz_json_entry *member,
                     const char *why)
 {
     cz_json_error(text, member->key_part, CZ_BAD_CONFIG, "\"%.64s\" %s",
@@ -31,7 +31,7 @@ static bool bad_key(const cz_json_text *text, const cz_json_member *member,
     return false;
 }
 
-static bool read_part(params_dump *dump, const cz_json_member *member)
+static bool read_part(params_dump *dump, const cz_json_entry *member)
 {
     for (int i = 0; i < N_PARTS; i++) {
         if (strcmp(part_names[i], member->key) != 0)
@@ -47,7 +47,7 @@ static bool read_part(params_dump *dump, const cz_json_member *member)
 static bool read_root(params_dump *dump)
 {
     cz_json_members members;
-    cz_json_member member;
+    cz_json_entry member;
 
     if (!cz_json_open_members(&members, dump->text, cz_json_whole(dump->text),
                               '{', "a dump of parameters"))
@@ -74,7 +74,7 @@ static bool check_schema(const params_dump *dump)
 
 /* ---- the mesh ---- */
 
-static bool read_axis(params_dump *dump, const cz_json_member *member,
+static bool read_axis(params_dump *dump, const cz_json_entry *member,
                       bool experts)
 {
     json_t *json = cz_json_load(dump->text, member->value);
@@ -96,7 +96,7 @@ static bool read_axis(params_dump *dump, const cz_json_member *member,
 static bool read_axes(params_dump *dump, enum part part)
 {
     cz_json_members members;
-    cz_json_member member;
+    cz_json_entry member;
 
     if (!cz_json_open_members(&members, dump->text, dump->parts[part], '{',
                               part == MESH ? "\"mesh\"" : "\"experts\""))
@@ -287,7 +287,7 @@ static bool read_param(params_dump *dump, cz_json_part at, json_t *json)
 static bool read_params(params_dump *dump)
 {
     cz_json_members members;
-    cz_json_member member;
+    cz_json_entry member;
 
     if (!cz_json_open_members(&members, dump->text, dump->parts[PARAMETERS],
                               '[', "\"parameters\""))

@@ -59,7 +59,7 @@ typedef struct header {
     int n_extents;
 } header;
 
-static bool bad_tensor(const header *h, const cz_json_member *member,
+static bool bad_tensor(const header *h, const cz_json_entry *member,
                        cz_code code, const char *why)
 {
     cz_json_error(&h->text, member->key_part, code, "tensor '%.260s' %s",
@@ -67,7 +67,7 @@ static bool bad_tensor(const header *h, const cz_json_member *member,
     return false;
 }
 
-static bool read_extent(header *h, const cz_json_member *member,
+static bool read_extent(header *h, const cz_json_entry *member,
                         const json_t *offsets, int64_t bits)
 {
     const json_t *begin = json_array_get(offsets, 0);
@@ -89,7 +89,7 @@ static bool read_extent(header *h, const cz_json_member *member,
 }
 
 /* Bits of the tensor; -1 after reporting. */
-static int64_t count_bits(const header *h, const cz_json_member *member,
+static int64_t count_bits(const header *h, const cz_json_entry *member,
                           const json_t *shape, int bits)
 {
     int64_t total = bits;
@@ -107,7 +107,7 @@ static int64_t count_bits(const header *h, const cz_json_member *member,
     return total;
 }
 
-static bool take(const header *h, const cz_json_member *member,
+static bool take(const header *h, const cz_json_entry *member,
                  const format_dtype *dtype, const json_t *shape)
 {
     cz_convert_param param = {.name = member->key, .dtype = dtype->dtype};
@@ -130,7 +130,7 @@ static bool take(const header *h, const cz_json_member *member,
                                param);
 }
 
-static bool read_tensor(header *h, const cz_json_member *member,
+static bool read_tensor(header *h, const cz_json_entry *member,
                         const json_t *json)
 {
     const char *type = json_string_value(json_object_get(json, "dtype"));
@@ -156,10 +156,10 @@ static bool read_tensor(header *h, const cz_json_member *member,
 /* ---- one header ---- */
 
 /* __metadata__ maps strings to strings; nothing in it matters here. */
-static bool read_metadata(header *h, const cz_json_member *member)
+static bool read_metadata(header *h, const cz_json_entry *member)
 {
     cz_json_members members;
-    cz_json_member entry;
+    cz_json_entry entry;
 
     if (!cz_json_open_members(&members, &h->text, member->value, '{',
                               "__metadata__"))
@@ -173,7 +173,7 @@ static bool read_metadata(header *h, const cz_json_member *member)
     return !members.failed;
 }
 
-static bool read_member(header *h, const cz_json_member *member)
+static bool read_member(header *h, const cz_json_entry *member)
 {
     if (strcmp(member->key, "__metadata__") == 0)
         return read_metadata(h, member);
@@ -223,7 +223,7 @@ static bool check_extents(header *h)
 static bool read_header(header *h)
 {
     cz_json_members members;
-    cz_json_member member;
+    cz_json_entry member;
 
     if (!cz_json_open_members(&members, &h->text, cz_json_whole(&h->text), '{',
                               "a safetensors header"))

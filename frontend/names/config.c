@@ -1,47 +1,11 @@
 /* Model configurations: JSON to values. */
 #include "frontend/names/config.h"
 
-#include <jansson.h>
 #include <string.h>
 
-/* ---- nesting ---- */
-
-/* Jansson's own limit is deeper than what our stack should be asked for. */
-static bool is_too_deep(const char *bytes, size_t n, size_t *where)
-{
-    int depth = 0;
-    bool in_string = false;
-    for (size_t i = 0; i < n; i++) {
-        const char c = bytes[i];
-        if (in_string) {
-            i += c == '\\';
-            in_string = c != '"';
-            continue;
-        }
-        in_string = c == '"';
-        depth += (c == '{' || c == '[') - (c == '}' || c == ']');
-        *where = i;
-        if (depth > CZ_MAX_CONFIG_DEPTH)
-            return true;
-    }
-    return false;
-}
+#include "frontend/document/json.h"
 
 /* ---- places ---- */
-
-static cz_span span_at(const cz_source *source, size_t offset)
-{
-    cz_span span = {.source = source, .length = 1, .line = 1, .column = 1};
-    span.offset = (uint32_t)(offset < source->n ? offset : source->n);
-    for (size_t i = 0; i < span.offset; i++) {
-        span.column++;
-        if (source->bytes[i] == '\n') {
-            span.line++;
-            span.column = 1;
-        }
-    }
-    return span;
-}
 
 /* The byte behind the string that starts at `at`. */
 static size_t string_end(const cz_source *source, size_t at)
@@ -75,13 +39,13 @@ cz_span cz_config_place(const cz_config *config, const char *key)
             continue;
         const size_t end = string_end(source, i);
         if (depth == 1 && is_key(source, i, end, key)) {
-            cz_span span = span_at(source, i);
+            cz_span span = cz_json_span(source, i);
             span.length = (uint32_t)(end - i);
             return span;
         }
         i = end - 1;
     }
-    return span_at(source, 0);
+    return cz_json_span(source, 0);
 }
 
 /* Of a key that ends at `end`: where it was first, if on the same level. */
@@ -148,8 +112,9 @@ static bool parse(cz_arena *arena, const cz_source *source, cz_span place,
 {
     size_t where = 0;
     json_error_t error;
-    if (is_too_deep(source->bytes, source->n, &where)) {
-        cz_diag_error(diags, CZ_TOO_LARGE, span_at(source, where),
+    if (cz_json_is_over_depth(source->bytes, source->n, CZ_MAX_CONFIG_DEPTH,
+                              &where)) {
+        cz_diag_error(diags, CZ_TOO_LARGE, cz_json_span(source, where),
                       "nesting deeper than %d", CZ_MAX_CONFIG_DEPTH);
         return false;
     }
@@ -157,7 +122,7 @@ static bool parse(cz_arena *arena, const cz_source *source, cz_span place,
         json_loadb(source->bytes, source->n, JSON_REJECT_DUPLICATES, &error);
     if (!root) {
         cz_diag_error(
-            diags, CZ_BAD_CONFIG, span_at(source, error_offset(&error)),
+            diags, CZ_BAD_CONFIG, cz_json_span(source, error_offset(&error)),
             "this is not the JSON of a configuration: %s", error.text);
         if (json_error_code(&error) == json_error_duplicate_key)
             note_first(source, error_offset(&error), diags);

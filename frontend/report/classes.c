@@ -25,7 +25,7 @@ static int64_t times(int64_t batch, int64_t of_one)
     return cz_checked_mul(batch, of_one, &product) ? product : INT64_MAX;
 }
 
-static bool is_like(const cz_matrix_class *of, const cz_sheet_matrix *m,
+static bool is_like(const cz_matrix_class *of, const cz_document_matrix *m,
                     const char *optimizer)
 {
     return of->like->rows == m->rows && of->like->columns == m->columns &&
@@ -35,19 +35,19 @@ static bool is_like(const cz_matrix_class *of, const cz_sheet_matrix *m,
 }
 
 /* Stages are named GROUP.ROWSxCOLUMNS.whole. */
-static const cz_sheet_stage *stage_of(const cz_sheet *sheet,
-                                      const cz_sheet_matrix *m)
+static const cz_document_stage *stage_of(const cz_document *document,
+                                         const cz_document_matrix *m)
 {
-    const char *group = sheet->params[m->param].group;
+    const char *group = document->params[m->param].group;
     cz_text start = {0};
-    const cz_sheet_stage *found = NULL;
+    const cz_document_stage *found = NULL;
     cz_text_printf(&start, "%s.%" PRId64 "x%" PRId64 ".", group, m->rows,
                    m->columns);
-    for (int i = 0; i < sheet->n_stages && !found; i++)
-        if (sheet->stages[i].is_whole &&
-            strncmp(sheet->stages[i].name, cz_text_string(&start), start.n) ==
-                0)
-            found = &sheet->stages[i];
+    for (int i = 0; i < document->n_stages && !found; i++)
+        if (document->stages[i].is_whole &&
+            strncmp(document->stages[i].name, cz_text_string(&start),
+                    start.n) == 0)
+            found = &document->stages[i];
     cz_text_fini(&start);
     return found;
 }
@@ -60,28 +60,28 @@ static int by_time(const void *left, const void *right)
     return a->like->param - b->like->param;
 }
 
-static cz_matrix_class *class_of(cz_arena *arena, const cz_sheet *sheet,
-                                 const cz_sheet_matrix *m,
+static cz_matrix_class *class_of(cz_arena *arena, const cz_document *document,
+                                 const cz_document_matrix *m,
                                  cz_matrix_class **all, int *n)
 {
-    const char *optimizer = sheet->params[m->param].optimizer;
+    const char *optimizer = document->params[m->param].optimizer;
     for (int i = 0; i < *n; i++)
         if (is_like(&(*all)[i], m, optimizer))
             return &(*all)[i];
     cz_matrix_class *made = CZ_PUSH(arena, *all, *n);
     *made = (cz_matrix_class){
-        .like = m, .optimizer = optimizer, .stage = stage_of(sheet, m)};
+        .like = m, .optimizer = optimizer, .stage = stage_of(document, m)};
     return made;
 }
 
-cz_matrix_class *cz_matrix_classes(cz_arena *arena, const cz_sheet *sheet,
+cz_matrix_class *cz_matrix_classes(cz_arena *arena, const cz_document *document,
                                    int *n)
 {
     cz_matrix_class *all = NULL;
     *n = 0;
-    for (int i = 0; i < sheet->n_matrices; i++) {
-        const cz_sheet_matrix *m = &sheet->matrices[i];
-        cz_matrix_class *of = class_of(arena, sheet, m, &all, n);
+    for (int i = 0; i < document->n_matrices; i++) {
+        const cz_document_matrix *m = &document->matrices[i];
+        cz_matrix_class *of = class_of(arena, document, m, &all, n);
         of->n += m->batch;
         of->time_ps = cz_sum(of->time_ps, times(m->batch, m->time_ps));
         of->wire_bytes = cz_sum(of->wire_bytes, times(m->batch, m->wire_bytes));
@@ -91,7 +91,7 @@ cz_matrix_class *cz_matrix_classes(cz_arena *arena, const cz_sheet *sheet,
     return all;
 }
 
-static void put_candidate(const cz_sheet_candidate *other, cz_text *out)
+static void put_candidate(const cz_document_candidate *other, cz_text *out)
 {
     cz_text_printf(out, "not %s", other->strategy);
     if (other->group_size > 1)
@@ -106,11 +106,12 @@ static void put_candidate(const cz_sheet_candidate *other, cz_text *out)
     cz_text_printf(out, ": %s", other->why);
 }
 
-void cz_class_why(const cz_sheet *sheet, const cz_matrix_class *of,
+void cz_class_why(const cz_document *document, const cz_matrix_class *of,
                   cz_text *out)
 {
-    const cz_sheet_matrix *m = of->like;
-    const int64_t mean = cz_rank_sums_of(sheet->time_ps, sheet->n_ranks).mean;
+    const cz_document_matrix *m = of->like;
+    const int64_t mean =
+        cz_rank_sums_of(document->time_ps, document->n_ranks).mean;
     if (m->group_size > 1) {
         cz_text_printf(out, "shared by %" PRId64 " ranks: ", m->group_size);
         cz_number_time(out, m->time_ps);
@@ -183,15 +184,15 @@ int *cz_ranks_sorted(cz_arena *arena, const int64_t *values, int n)
 
 /* ---- where times are from ---- */
 
-cz_basis cz_basis_of(const cz_sheet *sheet)
+cz_basis cz_basis_of(const cz_document *document)
 {
-    cz_basis out = {.n_constants = sheet->n_constants};
-    for (int i = 0; i < sheet->n_constants; i++)
-        out.n_measured_constants += sheet->constants[i].is_measured;
-    for (int i = 0; i < sheet->n_stages; i++)
-        if (sheet->stages[i].is_whole) {
+    cz_basis out = {.n_constants = document->n_constants};
+    for (int i = 0; i < document->n_constants; i++)
+        out.n_measured_constants += document->constants[i].is_measured;
+    for (int i = 0; i < document->n_stages; i++)
+        if (document->stages[i].is_whole) {
             out.n_stages++;
-            out.n_measured_stages += sheet->stages[i].is_measured;
+            out.n_measured_stages += document->stages[i].is_measured;
         }
     return out;
 }

@@ -2,23 +2,23 @@
 #ifndef CZ_FRONTEND_REPORT_CLASSES_H
 #define CZ_FRONTEND_REPORT_CLASSES_H
 
-#include "frontend/document/sheet.h"
+#include "frontend/document/read.h"
 
 /* Matrices of one shape, optimizer, strategy and number of ranks. */
 typedef struct cz_matrix_class {
-    const cz_sheet_matrix *like; /* the first of them */
+    const cz_document_matrix *like; /* the first of them */
     const char *optimizer;
-    const cz_sheet_stage *stage; /* that computes it; NULL: not found */
-    int64_t n;                   /* matrices, batches counted out */
-    int64_t time_ps, wire_bytes; /* of all together */
+    const cz_document_stage *stage; /* that computes it; NULL: not found */
+    int64_t n;                      /* matrices, batches counted out */
+    int64_t time_ps, wire_bytes;    /* of all together */
 } cz_matrix_class;
 
 /* Those with most time first; they belong to the arena. */
-cz_matrix_class *cz_matrix_classes(cz_arena *arena, const cz_sheet *sheet,
+cz_matrix_class *cz_matrix_classes(cz_arena *arena, const cz_document *document,
                                    int *n);
 
 /* One sentence: why matrices of a class have this strategy. */
-void cz_class_why(const cz_sheet *sheet, const cz_matrix_class *of,
+void cz_class_why(const cz_document *document, const cz_matrix_class *of,
                   cz_text *out);
 /* The other ways, each behind `before`: what it would take, and why not. */
 void cz_class_others(const cz_matrix_class *of, const char *before,
@@ -42,7 +42,7 @@ typedef struct cz_basis {
     int n_stages, n_measured_stages; /* of whole matrices */
 } cz_basis;
 
-cz_basis cz_basis_of(const cz_sheet *sheet);
+cz_basis cz_basis_of(const cz_document *document);
 /* "measured", "assumed" or "partly measured". */
 const char *cz_basis_word(const cz_basis *basis);
 

@@ -6,11 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontend/document/json.h"
+#include "frontend/report/look.h"
+#include "frontend/document/number.h"
 #include "frontend/report/classes.h"
+
+enum { MAX_SHOWN = 5 }; /* of a section, for people */
 
 typedef struct diff {
     cz_arena *arena;
-    const cz_sheet *a, *b;
+    const cz_document *a, *b;
     const char *section;
     int n;
     cz_difference *all;
@@ -18,7 +23,7 @@ typedef struct diff {
 
 /* ---- one difference ---- */
 
-static void put_text(diff *d, const char *name, const char *before,
+static void add_text(diff *d, const char *name, const char *before,
                      const char *after)
 {
     if (!before || !after || strcmp(before, after) != 0)
@@ -26,7 +31,7 @@ static void put_text(diff *d, const char *name, const char *before,
             d->section, name, CZ_DIFF_TEXT, -1, -1, before, after};
 }
 
-static void put_number(diff *d, const char *name, cz_diff_unit unit,
+static void add_number(diff *d, const char *name, cz_diff_unit unit,
                        int64_t before, int64_t after)
 {
     if (before != after)
@@ -48,35 +53,35 @@ static int by_name(const void *left, const void *right)
     return order != 0 ? order : a->at - b->at;
 }
 
-static const char *param_name(const cz_sheet *sheet, int i)
+static const char *param_name(const cz_document *document, int i)
 {
-    return sheet->params[i].name;
+    return document->params[i].name;
 }
 
-static const char *matrix_name(const cz_sheet *sheet, int i)
+static const char *matrix_name(const cz_document *document, int i)
 {
-    return sheet->params[sheet->matrices[i].param].name;
+    return document->params[document->matrices[i].param].name;
 }
 
-static const char *axis_name(const cz_sheet *sheet, int i)
+static const char *axis_name(const cz_document *document, int i)
 {
-    return sheet->names[i].name;
+    return document->names[i].name;
 }
 
-static const char *constant_name(const cz_sheet *sheet, int i)
+static const char *constant_name(const cz_document *document, int i)
 {
-    return sheet->constants[i].name;
+    return document->constants[i].name;
 }
 
-typedef const char *(*namer)(const cz_sheet *sheet, int i);
+typedef const char *(*namer)(const cz_document *document, int i);
 /* What two entries of one name differ in; -1: that plan has none. */
 typedef void (*comparer)(diff *d, const char *name, int a, int b);
 
-static named *index_of(diff *d, const cz_sheet *sheet, int n, namer name)
+static named *index_of(diff *d, const cz_document *document, int n, namer name)
 {
     named *all = CZ_NEW(d->arena, named, n);
     for (int i = 0; i < n; i++)
-        all[i] = (named){name(sheet, i), i};
+        all[i] = (named){name(document, i), i};
     if (n > 0)
         qsort(all, (size_t)n, sizeof *all, by_name);
     return all;
@@ -103,20 +108,20 @@ static void compare_named(diff *d, int n_a, int n_b, namer name,
 
 static void compare_axis(diff *d, const char *name, int a, int b)
 {
-    put_number(d, name, CZ_DIFF_COUNT, a < 0 ? -1 : d->a->names[a].size,
+    add_number(d, name, CZ_DIFF_COUNT, a < 0 ? -1 : d->a->names[a].size,
                b < 0 ? -1 : d->b->names[b].size);
 }
 
 static void compare_constant(diff *d, const char *name, int a, int b)
 {
-    put_number(d, name, CZ_DIFF_COUNT, a < 0 ? -1 : d->a->constants[a].value,
+    add_number(d, name, CZ_DIFF_COUNT, a < 0 ? -1 : d->a->constants[a].value,
                b < 0 ? -1 : d->b->constants[b].value);
 }
 
 /* "bf16 8192 x 5120, matrices: muon" */
-static const char *param_text(diff *d, const cz_sheet *sheet, int i)
+static const char *param_text(diff *d, const cz_document *document, int i)
 {
-    const cz_sheet_param *p = &sheet->params[i];
+    const cz_document_param *p = &document->params[i];
     return i < 0 ? NULL
                  : cz_arena_printf(d->arena, "%s %s, %s%s%s", p->dtype,
                                    p->shape, *p->group ? p->group : "frozen",
@@ -125,13 +130,13 @@ static const char *param_text(diff *d, const cz_sheet *sheet, int i)
 
 static void compare_param(diff *d, const char *name, int a, int b)
 {
-    put_text(d, name, param_text(d, d->a, a), param_text(d, d->b, b));
+    add_text(d, name, param_text(d, d->a, a), param_text(d, d->b, b));
 }
 
 /* "owner, slice 15, shard 3"; "gram by 4 ranks, slice 15" */
-static const char *owner_text(diff *d, const cz_sheet *sheet, int i)
+static const char *owner_text(diff *d, const cz_document *document, int i)
 {
-    const cz_sheet_matrix *m = &sheet->matrices[i];
+    const cz_document_matrix *m = &document->matrices[i];
     cz_text out = {0};
     if (i < 0)
         return NULL;
@@ -148,13 +153,13 @@ static const char *owner_text(diff *d, const cz_sheet *sheet, int i)
 
 static void compare_matrix(diff *d, const char *name, int a, int b)
 {
-    put_text(d, name, owner_text(d, d->a, a), owner_text(d, d->b, b));
+    add_text(d, name, owner_text(d, d->a, a), owner_text(d, d->b, b));
 }
 
-static const char *bucket_text(diff *d, const cz_sheet *sheet, int i)
+static const char *bucket_text(diff *d, const cz_document *document, int i)
 {
-    const cz_sheet_bucket *b = &sheet->buckets[i];
-    return i >= sheet->n_buckets
+    const cz_document_bucket *b = &document->buckets[i];
+    return i >= document->n_buckets
                ? NULL
                : cz_arena_printf(d->arena,
                                  "%s, %s, %s, %" PRId64 " elements, slices of "
@@ -168,15 +173,15 @@ static void compare_buckets(diff *d)
     const int n =
         d->a->n_buckets > d->b->n_buckets ? d->a->n_buckets : d->b->n_buckets;
     for (int i = 0; i < n; i++)
-        put_text(d, cz_arena_printf(d->arena, "%d", i), bucket_text(d, d->a, i),
+        add_text(d, cz_arena_printf(d->arena, "%d", i), bucket_text(d, d->a, i),
                  bucket_text(d, d->b, i));
 }
 
 /* ---- costs ---- */
 
-static int64_t bound_of(const cz_sheet *sheet)
+static int64_t bound_of(const cz_document *document)
 {
-    const cz_sheet_bound *bound = cz_sheet_binding(sheet);
+    const cz_document_bound *bound = cz_document_binding(document);
     return bound ? bound->value : -1;
 }
 
@@ -184,39 +189,34 @@ static void compare_time(diff *d)
 {
     const cz_rank_sums a = cz_rank_sums_of(d->a->time_ps, d->a->n_ranks);
     const cz_rank_sums b = cz_rank_sums_of(d->b->time_ps, d->b->n_ranks);
-    put_number(d, "busiest rank", CZ_DIFF_TIME, a.max, b.max);
-    put_number(d, "mean rank", CZ_DIFF_TIME, a.mean, b.mean);
-    put_number(d, "bound", CZ_DIFF_TIME, bound_of(d->a), bound_of(d->b));
+    add_number(d, "busiest rank", CZ_DIFF_TIME, a.max, b.max);
+    add_number(d, "mean rank", CZ_DIFF_TIME, a.mean, b.mean);
+    add_number(d, "bound", CZ_DIFF_TIME, bound_of(d->a), bound_of(d->b));
 }
 
 static void compare_memory(diff *d)
 {
     for (int k = 0; k < CZ_N_MEMORIES; k++)
-        put_number(d, cz_memory_name((cz_memory)k), CZ_DIFF_BYTES,
+        add_number(d, cz_memory_name((cz_memory)k), CZ_DIFF_BYTES,
                    cz_rank_sums_of(d->a->memory[k], d->a->n_ranks).max,
                    cz_rank_sums_of(d->b->memory[k], d->b->n_ranks).max);
 }
 
-static int64_t sent_by(const cz_sheet *sheet, int kind)
+static int64_t sent_by(const cz_document *document, int kind)
 {
-    return sheet->sent[kind]
-               ? cz_rank_sums_of(sheet->sent[kind], sheet->n_ranks).sum
+    return document->sent[kind]
+               ? cz_rank_sums_of(document->sent[kind], document->n_ranks).sum
                : 0;
 }
 
 static void compare_wire(diff *d)
 {
-    static const char *const kinds[CZ_N_STEPS] = {
-#define CZ_STEP(tag, name, what) name,
-#include "dsl/vocab/step.def"
-#undef CZ_STEP
-    };
     for (int k = 0; k < CZ_N_STEPS; k++)
-        put_number(d, kinds[k], CZ_DIFF_BYTES, sent_by(d->a, k),
+        add_number(d, cz_step_names[k], CZ_DIFF_BYTES, sent_by(d->a, k),
                    sent_by(d->b, k));
-    put_number(d, "trainer's gradients", CZ_DIFF_BYTES,
+    add_number(d, "trainer's gradients", CZ_DIFF_BYTES,
                d->a->trainer_gradient_bytes, d->b->trainer_gradient_bytes);
-    put_number(d, "trainer's parameters", CZ_DIFF_BYTES,
+    add_number(d, "trainer's parameters", CZ_DIFF_BYTES,
                d->a->trainer_parameter_bytes, d->b->trainer_parameter_bytes);
 }
 
@@ -225,23 +225,24 @@ static void compare_parts(diff *d)
 {
     if (d->n > 0)
         return;
-    for (int i = 0; i < CZ_SHEET_N_PARTS; i++)
+    for (int i = 0; i < CZ_DOCUMENT_N_PARTS; i++)
         if (strcmp(d->a->digests[i], d->b->digests[i]) != 0)
-            put_text(d, cz_sheet_parts[i], d->a->digests[i], d->b->digests[i]);
+            add_text(d, cz_document_parts[i], d->a->digests[i],
+                     d->b->digests[i]);
 }
 
 static void compare_header(diff *d)
 {
-    put_text(d, "name", d->a->name, d->b->name);
-    put_text(d, "compiler", d->a->compiler, d->b->compiler);
-    put_text(d, "objective", d->a->objective, d->b->objective);
-    put_number(d, "strict", CZ_DIFF_COUNT, d->a->is_strict, d->b->is_strict);
+    add_text(d, "name", d->a->name, d->b->name);
+    add_text(d, "compiler", d->a->compiler, d->b->compiler);
+    add_text(d, "objective", d->a->objective, d->b->objective);
+    add_number(d, "strict", CZ_DIFF_COUNT, d->a->is_strict, d->b->is_strict);
 }
 
 static void compare_mesh(diff *d)
 {
     compare_named(d, d->a->n_names, d->b->n_names, axis_name, compare_axis);
-    put_number(d, "ranks", CZ_DIFF_COUNT, d->a->n_ranks, d->b->n_ranks);
+    add_number(d, "ranks", CZ_DIFF_COUNT, d->a->n_ranks, d->b->n_ranks);
 }
 
 static void compare_constants(diff *d)
@@ -252,7 +253,8 @@ static void compare_constants(diff *d)
 
 static void compare_params(diff *d)
 {
-    compare_named(d, d->a->n_params, d->b->n_params, param_name, compare_param);
+    compare_named(d, d->a->n_params + d->a->n_ties,
+                  d->b->n_params + d->b->n_ties, param_name, compare_param);
 }
 
 static void compare_matrices(diff *d)
@@ -261,8 +263,8 @@ static void compare_matrices(diff *d)
                   compare_matrix);
 }
 
-cz_difference *cz_diff_build(cz_arena *arena, const cz_sheet *before,
-                             const cz_sheet *after, int *n)
+cz_difference *cz_diff_build(cz_arena *arena, const cz_document *before,
+                             const cz_document *after, int *n)
 {
     static const struct {
         const char *name;
@@ -280,4 +282,105 @@ cz_difference *cz_diff_build(cz_arena *arena, const cz_sheet *before,
     }
     *n = d.n;
     return d.all;
+}
+
+/* ---- for people ---- */
+
+static void put_number(cz_diff_unit unit, int64_t value, cz_text *out)
+{
+    if (value < 0)
+        cz_text_puts(out, "none");
+    else if (unit == CZ_DIFF_TIME)
+        cz_number_time(out, value);
+    else if (unit == CZ_DIFF_BYTES)
+        cz_number_short(out, value, "B");
+    else
+        cz_number_full(out, value);
+}
+
+/* What was and what is, a line each. */
+static void put_texts(const cz_difference *d, cz_text *out)
+{
+    cz_text_printf(out, "  %s\n", d->name);
+    if (d->before_text)
+        cz_text_printf(out, "    - %s\n", d->before_text);
+    if (d->after_text)
+        cz_text_printf(out, "    + %s\n", d->after_text);
+}
+
+static void put_numbers(const cz_difference *d, cz_text *out)
+{
+    cz_text_printf(out, "  %-20s ", d->name);
+    put_number(d->unit, d->before, out);
+    cz_text_puts(out, " -> ");
+    put_number(d->unit, d->after, out);
+    if (d->unit >= CZ_DIFF_TIME && d->before > 0 && d->after >= 0) {
+        cz_text_puts(out, ", times ");
+        cz_number_ratio(out, d->after, 1, d->before);
+    }
+    cz_text_puts(out, "\n");
+}
+
+static void put_section(const cz_difference *all, int n, cz_text *out)
+{
+    cz_text_printf(out, "%s: %d difference%s\n", all[0].section, n,
+                   n == 1 ? "" : "s");
+    for (int i = 0; i < n && i < MAX_SHOWN; i++)
+        (all[i].unit == CZ_DIFF_TEXT ? put_texts : put_numbers)(&all[i], out);
+    if (n > MAX_SHOWN)
+        cz_text_printf(out, "  and %d more\n", n - MAX_SHOWN);
+}
+
+void cz_diff_print(const cz_difference *all, int n, cz_text *out)
+{
+    if (n == 0)
+        cz_text_puts(out, "no differences\n");
+    for (int i = 0, end; i < n; i = end) {
+        end = i + 1;
+        while (end < n && strcmp(all[end].section, all[i].section) == 0)
+            end++;
+        put_section(&all[i], end - i, out);
+    }
+}
+
+/* ---- JSON ---- */
+
+static void put_value(cz_json *json, const char *key, const cz_difference *d,
+                      int64_t number, const char *text)
+{
+    if (d->unit != CZ_DIFF_TEXT)
+        cz_json_optional(json, key, number);
+    else
+        cz_json_string(json, key, text);
+}
+
+static void put_row(cz_json *json, const cz_difference *d)
+{
+    static const char *const units[] = {[CZ_DIFF_TEXT] = "text",
+                                        [CZ_DIFF_COUNT] = "1",
+                                        [CZ_DIFF_TIME] = "ps",
+                                        [CZ_DIFF_BYTES] = "byte"};
+    cz_json_open(json, NULL, '{');
+    cz_json_string(json, "section", d->section);
+    cz_json_string(json, "name", d->name);
+    cz_json_string(json, "unit", units[d->unit]);
+    put_value(json, "before", d, d->before, d->before_text);
+    put_value(json, "after", d, d->after, d->after_text);
+    cz_json_close(json);
+}
+
+void cz_diff_json(const cz_document *before, const cz_document *after,
+                  const cz_difference *all, int n, cz_text *out)
+{
+    cz_json json;
+    cz_json_init(&json, out);
+    cz_json_open(&json, NULL, '{');
+    cz_json_string(&json, "schema", "canzona.diff/1");
+    cz_json_string(&json, "before", before->plan_hash);
+    cz_json_string(&json, "after", after->plan_hash);
+    cz_json_open(&json, "differences", '[');
+    for (int i = 0; i < n; i++)
+        put_row(&json, &all[i]);
+    cz_json_close(&json);
+    cz_json_close(&json);
 }

@@ -2,7 +2,7 @@
 #ifndef CZ_FRONTEND_REPORT_DIFF_H
 #define CZ_FRONTEND_REPORT_DIFF_H
 
-#include "frontend/document/sheet.h"
+#include "frontend/document/read.h"
 
 typedef enum cz_diff_unit {
     CZ_DIFF_TEXT,
@@ -23,13 +23,13 @@ typedef struct cz_difference {
 
 /* All of them, in the order of the document; they belong to the arena.  Of
  * two hashes nothing is said: comments are in them. */
-cz_difference *cz_diff_build(cz_arena *arena, const cz_sheet *before,
-                             const cz_sheet *after, int *n);
+cz_difference *cz_diff_build(cz_arena *arena, const cz_document *before,
+                             const cz_document *after, int *n);
 
 /* Append them: for people, a few of each section; or all as JSON
  * (canzona.diff/1). */
 void cz_diff_print(const cz_difference *all, int n, cz_text *out);
-void cz_diff_json(const cz_sheet *before, const cz_sheet *after,
+void cz_diff_json(const cz_document *before, const cz_document *after,
                   const cz_difference *all, int n, cz_text *out);
 
 #endif

@@ -6,10 +6,8 @@
 
 #include "frontend/report/bounds.h"
 #include "frontend/report/classes.h"
-#include "frontend/report/externs.h"
 #include "frontend/document/plan/geometry.h"
 #include "frontend/document/number.h"
-#include "frontend/report/rewrites.h"
 #include "frontend/report/wrap.h"
 
 enum { WIDTH = 80 };
@@ -17,7 +15,7 @@ enum { WIDTH = 80 };
 /* ---- time ---- */
 
 /* "  Bound "node" of links, 14.88 ms in the mean of ranks: ..." */
-static void put_link(const cz_sheet *s, const cz_sheet_bound *bound,
+static void put_link(const cz_document *s, const cz_document_bound *bound,
                      cz_text *out)
 {
     cz_text_printf(out, "  Bound \"%s\" of links, ", bound->name);
@@ -33,7 +31,7 @@ static void put_link(const cz_sheet *s, const cz_sheet_bound *bound,
 }
 
 /* Beside the plan: FSDP's own, or gradients that arrive summed. */
-static void put_trainer(const cz_sheet *s, cz_text *out)
+static void put_trainer(const cz_document *s, cz_text *out)
 {
     const int64_t gradients = s->trainer_gradient_bytes;
     const int64_t parameters = s->trainer_parameter_bytes;
@@ -50,8 +48,8 @@ static void put_trainer(const cz_sheet *s, cz_text *out)
 /* What links and kernels together take, and at least. */
 static void put_step(const cz_look *look, cz_text *out)
 {
-    const cz_sheet *s = look->sheet;
-    const cz_sheet_bound *bound = cz_sheet_binding_step(s);
+    const cz_document *s = look->document;
+    const cz_document_bound *bound = cz_document_binding_step(s);
     for (int i = 0; i < s->n_bounds; i++)
         if (s->bounds[i].is_of_links && s->bounds[i].value > 0)
             put_link(s, &s->bounds[i], out);
@@ -65,7 +63,7 @@ static void put_step(const cz_look *look, cz_text *out)
 }
 
 /* Of updates that differ; all else is of the mean one. */
-static void put_longest(const cz_sheet *s, cz_text *out)
+static void put_longest(const cz_document *s, cz_text *out)
 {
     if (!s->has_longest)
         return;
@@ -82,9 +80,9 @@ static void put_longest(const cz_sheet *s, cz_text *out)
 
 static void put_time(const cz_look *look, cz_text *out)
 {
-    const cz_sheet *s = look->sheet;
+    const cz_document *s = look->document;
     const cz_basis basis = cz_basis_of(s);
-    const cz_sheet_bound *bound = cz_sheet_binding(s);
+    const cz_document_bound *bound = cz_document_binding(s);
     const cz_rank_sums time = cz_rank_sums_of(s->time_ps, s->n_ranks);
     cz_text_puts(out, "time\n  The optimizer's kernels take ");
     cz_number_time(out, time.max);
@@ -111,20 +109,20 @@ static void put_time(const cz_look *look, cz_text *out)
 /* ---- what would help ---- */
 
 /* When the last operation of a section ends. */
-static int64_t end_of(const cz_look *look, const char *section)
+static int64_t end_of(const cz_look *look, cz_section section)
 {
-    const cz_sheet *s = look->sheet;
+    const cz_document *s = look->document;
     int64_t end = 0;
     for (int64_t i = 0; i < (int64_t)s->n_ops * s->n_ranks; i++) {
-        const cz_sheet_op *op = &s->ops[i / s->n_ranks];
-        if (strcmp(op->section, section) == 0 && look->timeline->end[i] > end)
+        const cz_document_op *op = &s->ops[i / s->n_ranks];
+        if (op->section == section && look->timeline->end[i] > end)
             end = look->timeline->end[i];
     }
     return end;
 }
 
 /* A long matrix is in the way where ranks are uneven by more than 1 %. */
-static void advise_matrix(const cz_sheet *s, const cz_rank_sums *time,
+static void advise_matrix(const cz_document *s, const cz_rank_sums *time,
                           cz_text *out)
 {
     int n;
@@ -167,13 +165,13 @@ static void advise_load(const cz_rank_sums *time, cz_text *out)
 /* What a rank computes, or its links do, beside the reduction of gradients. */
 static int64_t busy_of(const cz_look *look, int rank, bool computes)
 {
-    const cz_sheet *s = look->sheet;
+    const cz_document *s = look->document;
     int64_t sum = 0;
     for (int op = 0; op < s->n_ops; op++) {
         const int64_t at = (int64_t)op * s->n_ranks + rank;
         if (look->timeline->start[at] >= 0 &&
-            strcmp(s->ops[op].section, "reduce") != 0 &&
-            (look->figures->ops[op].stream == 0) == computes)
+            s->ops[op].section != CZ_SECTION_REDUCE &&
+            (look->document->ops[op].stream == 0) == computes)
             sum = cz_sum(sum,
                          look->timeline->end[at] - look->timeline->start[at]);
     }
@@ -182,7 +180,7 @@ static int64_t busy_of(const cz_look *look, int rank, bool computes)
 
 static void advise_links(const cz_look *look, int rank, cz_text *out)
 {
-    const int64_t reduced = end_of(look, "reduce");
+    const int64_t reduced = end_of(look, CZ_SECTION_REDUCE);
     const int64_t makespan = look->timeline->makespan;
     const int64_t kernels = busy_of(look, rank, true);
     const int64_t links = busy_of(look, rank, false);
@@ -204,7 +202,7 @@ static void advise_links(const cz_look *look, int rank, cz_text *out)
 
 static void put_advice(const cz_look *look, cz_text *out)
 {
-    const cz_sheet *s = look->sheet;
+    const cz_document *s = look->document;
     const cz_rank_sums time = cz_rank_sums_of(s->time_ps, s->n_ranks);
     cz_text_puts(out, "\nwhat would help\n");
     advise_matrix(s, &time, out);
@@ -214,7 +212,7 @@ static void put_advice(const cz_look *look, cz_text *out)
 
 /* ---- matrices ---- */
 
-static void put_class(const cz_sheet *s, const cz_matrix_class *of,
+static void put_class(const cz_document *s, const cz_matrix_class *of,
                       cz_text *out)
 {
     cz_text_printf(out,
@@ -230,7 +228,7 @@ static void put_class(const cz_sheet *s, const cz_matrix_class *of,
     cz_text_puts(out, ".\n");
 }
 
-static void put_matrices(const cz_sheet *s, cz_text *out)
+static void put_matrices(const cz_document *s, cz_text *out)
 {
     int n;
     cz_arena arena;
@@ -242,16 +240,121 @@ static void put_matrices(const cz_sheet *s, cz_text *out)
     cz_arena_fini(&arena);
 }
 
+/* ---- externs ---- */
+
+/* Is state `i` the first extern of its rule? */
+static bool is_first(const cz_document *document, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (document->states[k].is_extern &&
+            strcmp(document->states[k].rule, document->states[i].rule) == 0)
+            return false;
+    return true;
+}
+
+static void put_externs(const cz_document *document, cz_text *out)
+{
+    bool any = false;
+    for (int i = 0; i < document->n_states; i++) {
+        const cz_document_state *state = &document->states[i];
+        if (!state->is_extern)
+            continue;
+        if (!any)
+            cz_text_puts(out, "\nexterns, given by the trainer before each "
+                              "step, to each matrix");
+        any = true;
+        if (is_first(document, i))
+            cz_text_printf(out, "\n  %s: ", state->rule);
+        else
+            cz_text_puts(out, ", ");
+        cz_text_printf(out, "%s [%s]", state->name, state->shape);
+    }
+    cz_text_puts(out, any ? "\n" : "");
+}
+
+/* ---- rewrites ---- */
+
+static const struct reason {
+    const char *name;
+    const char *what, *why; /* %s: an s where there are several */
+} reasons[] = {
+    {"gram", "iteration%s put in Gram form",
+     "products of square matrices are less than those with long ones"},
+    {"cut", "value%s that travel alone",
+     "element-wise work is done on shards, as early and as late as it can be"},
+    {"settled", "state%s that live at the owner and do not travel",
+     "work on the whole matrix alone reads and writes them"},
+    {"symmetric", "product%s of which one triangle is computed",
+     "they equal their transposes"},
+    {"epilogue",
+     "product%s with all that follows folded in, as scale and decay",
+     "nobody else reads them"},
+    {"transpose", "transpose%s that nobody makes",
+     "products and loops read a value either way"},
+};
+
+static const struct reason *reason_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (strcmp(reasons[i].name, name) == 0)
+            return &reasons[i];
+    return NULL;
+}
+
+/* "    4 products of which one triangle is computed, because they equal their
+ * transposes; FLOPs 16.8 M -> 8.45 M." */
+static void put_rewrite(const cz_document_rewrite *it, cz_text *out)
+{
+    const struct reason *reason = reason_of(it->name);
+    const bool is_flops = strcmp(it->unit, "flops") == 0;
+    cz_text_printf(out, "    rewritten: %" PRId64 " ", it->count);
+    if (reason) {
+        const char *gap = strstr(reason->what, "%s");
+        cz_text_put(out, reason->what, (size_t)(gap - reason->what));
+        cz_text_puts(out, it->count == 1 ? "" : "s");
+        cz_text_printf(out, "%s, because %s", gap + 2, reason->why);
+    } else {
+        cz_text_puts(out, it->name);
+    }
+    cz_text_printf(out, "; %s ", is_flops ? "FLOPs" : "bytes");
+    cz_number_short(out, it->before, is_flops ? "" : "B");
+    cz_text_puts(out, " -> ");
+    cz_number_short(out, it->after, is_flops ? "" : "B");
+    cz_text_puts(out, ".\n");
+}
+
+static bool has_rewrites(const cz_document *document)
+{
+    for (int s = 0; s < document->n_stages; s++)
+        if (document->stages[s].n_rewrites > 0)
+            return true;
+    return false;
+}
+
+static void put_rewrites(const cz_document *document, cz_text *out)
+{
+    if (!has_rewrites(document))
+        return;
+    cz_text_puts(out, "\nalgebra, of one matrix\n");
+    for (int s = 0; s < document->n_stages; s++) {
+        const cz_document_stage *stage = &document->stages[s];
+        if (stage->n_rewrites > 0)
+            cz_text_printf(out, "  %s\n", stage->name);
+        for (int i = 0; i < stage->n_rewrites; i++)
+            put_rewrite(&stage->rewrites[i], out);
+    }
+}
+
 /* ---- buckets ---- */
 
-static bool is_alike(const cz_sheet_bucket *a, const cz_sheet_bucket *b)
+static bool is_alike(const cz_document_bucket *a, const cz_document_bucket *b)
 {
     return strcmp(a->groups, b->groups) == 0 &&
            strcmp(a->dtype, b->dtype) == 0 && strcmp(a->kind, b->kind) == 0 &&
            strcmp(a->geometry, b->geometry) == 0 && a->n_slices == b->n_slices;
 }
 
-static const char *cut_of(const cz_sheet_bucket *bucket)
+static const char *cut_of(const cz_document_bucket *bucket)
 {
     static const char *const cuts[][2] = {
         {"uneven", "cut between matrices, so that owners have whole ones"},
@@ -277,15 +380,15 @@ static void put_range(cz_text *out, int64_t low, int64_t high)
 
 __extension__ typedef __int128 wide;
 
-static bool is_worse(const cz_sheet_bucket *a, const cz_sheet_bucket *b)
+static bool is_worse(const cz_document_bucket *a, const cz_document_bucket *b)
 {
     return (wide)a->longest * b->length > (wide)b->longest * a->length;
 }
 
 /* Of several buckets: their lengths, slices, and the worst of them. */
-static void put_cut(const cz_sheet *s, int first, int last, cz_text *out)
+static void put_cut(const cz_document *s, int first, int last, cz_text *out)
 {
-    const cz_sheet_bucket *b = &s->buckets[first], *worst = b;
+    const cz_document_bucket *b = &s->buckets[first], *worst = b;
     int64_t low = b->length, high = b->length, least = b->shortest;
     int64_t most = b->longest;
     for (int i = first + 1; i <= last; i++) {
@@ -307,7 +410,7 @@ static void put_cut(const cz_sheet *s, int first, int last, cz_text *out)
 }
 
 /* Neighbours that are cut alike are said together. */
-static void put_bucket(const cz_sheet *s, int first, int last, cz_text *out)
+static void put_bucket(const cz_document *s, int first, int last, cz_text *out)
 {
     cz_text_printf(out, "  %d", first);
     if (last > first)
@@ -316,7 +419,7 @@ static void put_bucket(const cz_sheet *s, int first, int last, cz_text *out)
     put_cut(s, first, last, out);
 }
 
-static void put_buckets(const cz_sheet *s, cz_text *out)
+static void put_buckets(const cz_document *s, cz_text *out)
 {
     cz_text_puts(out, "\nbuckets\n");
     for (int b = 0, last; b < s->n_buckets; b = last + 1) {
@@ -328,10 +431,10 @@ static void put_buckets(const cz_sheet *s, cz_text *out)
     }
 }
 
-static void put_geometries(const cz_sheet *s, cz_text *out)
+static void put_geometries(const cz_document *s, cz_text *out)
 {
     for (int i = 0; i < s->n_geometries; i++) {
-        const cz_sheet_geometry *geometry = &s->geometries[i];
+        const cz_document_geometry *geometry = &s->geometries[i];
         cz_text_printf(out, "  Slices of %d of them are ", geometry->n_buckets);
         cz_report_put_geometry(geometry, out);
         cz_text_puts(out, geometry->low == geometry->high
@@ -344,37 +447,38 @@ static void put_geometries(const cz_sheet *s, cz_text *out)
 /* ---- micro-groups ---- */
 
 /* The fastest way with so many groups; NULL: none was simulated. */
-static const cz_sheet_grouping *fastest_of(const cz_sheet *s, int64_t n_groups)
+static const cz_document_micro_groups *fastest_of(const cz_document *s,
+                                                  int64_t n_groups)
 {
-    const cz_sheet_grouping *best = NULL;
-    for (int i = 0; i < s->n_groupings; i++)
-        if ((n_groups == 0 || s->groupings[i].n_groups == n_groups) &&
-            (!best || s->groupings[i].time_ps < best->time_ps))
-            best = &s->groupings[i];
+    const cz_document_micro_groups *best = NULL;
+    for (int i = 0; i < s->n_micro_groups; i++)
+        if ((n_groups == 0 || s->micro_groups[i].n == n_groups) &&
+            (!best || s->micro_groups[i].time_ps < best->time_ps))
+            best = &s->micro_groups[i];
     return best;
 }
 
-static bool is_first_of_its_number(const cz_sheet *s, int grouping)
+static bool is_first_of_its_number(const cz_document *s, int number)
 {
-    for (int i = 0; i < grouping; i++)
-        if (s->groupings[i].n_groups == s->groupings[grouping].n_groups)
+    for (int i = 0; i < number; i++)
+        if (s->micro_groups[i].n == s->micro_groups[number].n)
             return false;
     return true;
 }
 
-static void put_groupings(const cz_sheet *s, cz_text *out)
+static void put_micro_groups(const cz_document *s, cz_text *out)
 {
-    const cz_sheet_grouping *chosen = fastest_of(s, 0);
+    const cz_document_micro_groups *chosen = fastest_of(s, 0);
     if (!chosen)
         return;
     cz_text_printf(out, "\nmicro-groups\n  %" PRId64 ", which take ",
-                   chosen->n_groups);
+                   chosen->n);
     cz_number_time(out, chosen->time_ps);
     cz_text_puts(out, " to the last update and to the end of a "
                       "forward pass as long as all gathers, in the mean");
-    for (int i = 0; i < s->n_groupings; i++) {
-        const int64_t n = s->groupings[i].n_groups;
-        if (n == chosen->n_groups || !is_first_of_its_number(s, i))
+    for (int i = 0; i < s->n_micro_groups; i++) {
+        const int64_t n = s->micro_groups[i].n;
+        if (n == chosen->n || !is_first_of_its_number(s, i))
             continue;
         cz_text_printf(out, ";\n    %" PRId64 " would take ", n);
         cz_number_time(out, fastest_of(s, n)->time_ps);
@@ -387,12 +491,12 @@ void cz_report_explain(const cz_look *look, cz_text *out)
     cz_text text = {0};
     put_time(look, &text);
     put_advice(look, &text);
-    put_matrices(look->sheet, &text);
-    cz_report_externs(look->sheet, &text);
-    cz_report_rewrites(look->sheet, &text);
-    put_buckets(look->sheet, &text);
-    put_geometries(look->sheet, &text);
-    put_groupings(look->sheet, &text);
+    put_matrices(look->document, &text);
+    put_externs(look->document, &text);
+    put_rewrites(look->document, &text);
+    put_buckets(look->document, &text);
+    put_geometries(look->document, &text);
+    put_micro_groups(look->document, &text);
     cz_report_wrap(cz_text_string(&text), WIDTH, out);
     cz_text_fini(&text);
 }

@@ -2,13 +2,12 @@
 #ifndef CZ_FRONTEND_REPORT_LOOK_H
 #define CZ_FRONTEND_REPORT_LOOK_H
 
-#include "frontend/document/sheet.h"
+#include "frontend/document/read.h"
 #include "passes/simulate/simulate.h"
 
 typedef struct cz_look {
-    const cz_sheet *sheet;
-    const cz_figures *figures;
-    const cz_simulate_timeline *timeline; /* of the sheet's operations */
+    const cz_document *document;
+    const cz_simulate_timeline *timeline; /* of its operations */
 } cz_look;
 
 /* "all_gather, bucket 3"; "kernel matrices.128x128.whole". */

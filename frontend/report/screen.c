@@ -6,7 +6,7 @@
 #include "frontend/document/plan/geometry.h"
 #include "frontend/document/number.h"
 #include "frontend/report/predict.h"
-#include "frontend/document/plan/stages.h"
+#include "frontend/document/plan/pipeline.h"
 #include "passes/cost/gradient_gather.h"
 #include "passes/cost/trainer_wire.h"
 
@@ -233,16 +233,6 @@ static void print_memory(screen *s)
     }
 }
 
-static const char *kind_name(cz_step_kind kind)
-{
-    static const char *const names[CZ_N_STEPS] = {
-#define CZ_STEP(tag, name, what) name,
-#include "dsl/vocab/step.def"
-#undef CZ_STEP
-    };
-    return names[kind];
-}
-
 static bool is_same(const cz_ints *a, const cz_ints *b)
 {
     bool same = a->n == b->n;
@@ -312,7 +302,7 @@ static void print_wire(screen *s)
         if (sent->sum == 0)
             continue;
         label(s, is_first ? "wire" : "");
-        cz_text_printf(s->out, "%-15s", kind_name((cz_step_kind)k));
+        cz_text_printf(s->out, "%-15s", cz_step_names[k]);
         put_spread(s, sent, "B");
         cz_text_puts(s->out, " sent per rank and step");
         put_comms(s, (cz_step_kind)k);
@@ -364,7 +354,7 @@ static void print_buckets(screen *s)
 static void print_geometries(screen *s)
 {
     for (int i = 0; i < s->view->n_geometries; i++) {
-        const cz_sheet_geometry geometry =
+        const cz_document_geometry geometry =
             cz_report_geometry(s->arena, s->view, &s->view->geometries[i]);
         label(s, i == 0 ? "slices" : "");
         cz_report_put_geometry(&geometry, s->out);

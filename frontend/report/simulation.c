@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "frontend/document/write.h"
+#include "frontend/document/json.h"
 #include "frontend/document/number.h"
 
 /* ---- screen ---- */
@@ -36,11 +36,11 @@ static void put_percent(cz_text *out, int64_t millionths)
 
 static void put_settings(const cz_simulation_report *report, cz_text *out)
 {
-    cz_text_printf(out, "%-11s ", report->figures->name);
+    cz_text_printf(out, "%-11s ", report->document->name);
     cz_number_full(out, report->tokens);
     cz_text_puts(out, " tokens an iteration, ");
     cz_number_full(out, report->tokens_per_rank);
-    cz_text_printf(out, " on each of %d ranks\n", report->figures->n_ranks);
+    cz_text_printf(out, " on each of %d ranks\n", report->document->n_ranks);
     cz_text_printf(out, "%-11s %s; forward and backward at ", "machine",
                    report->machine);
     put_percent(out, report->mfu);
@@ -72,8 +72,9 @@ static void put_disturbances(const cz_simulation_report *report, cz_text *out)
 
 static void put_row(const cz_simulation_report *report, int i, cz_text *out)
 {
-    const cz_simulation_row *row = &report->rows[i], *plan = report->rows;
-    cz_text_printf(out, "%-28.28s", row->name);
+    const cz_simulate_times *row = &report->rows[i].times;
+    const cz_simulate_times *plan = &report->rows[0].times;
+    cz_text_printf(out, "%-28.28s", report->rows[i].name);
     put_compared(out, row->iteration, plan->iteration);
     put_compared(out, row->step, plan->step);
     put_compared(out, row->step_gather, plan->step_gather);
@@ -89,8 +90,8 @@ static void put_part(cz_text *out, const char *what, int64_t ps)
 
 static void put_parts(const cz_simulation_report *report, cz_text *out)
 {
-    const cz_simulation_row *plan = report->rows;
-    const int64_t n = report->figures->n_ranks;
+    const cz_simulate_times *plan = &report->rows[0].times;
+    const int64_t n = report->document->n_ranks;
     cz_text_puts(out, "of the plan, on the busiest rank\n");
     put_part(out, "forward", plan->forward);
     put_part(out, "backward", plan->backward);
@@ -116,46 +117,40 @@ void cz_simulation_screen(const cz_simulation_report *report, cz_text *out)
 
 /* ---- JSON ---- */
 
-static void put_times(cz_json *json, const cz_simulation_row *row)
-{
-    const struct {
-        const char *key;
-        int64_t ps;
-    } times[] = {
-        {"iteration_ps", row->iteration},     {"step_ps", row->step},
-        {"step_gather_ps", row->step_gather}, {"forward_ps", row->forward},
-        {"backward_ps", row->backward},       {"reduce_ps", row->reduce},
-        {"gather_ps", row->gather},           {"update_ps", row->update},
-        {"update_sum_ps", row->update_sum}};
-    cz_json_open(json, '{');
-    cz_json_put_string(json, "name", row->name);
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-        cz_json_put_int(json, times[i].key, times[i].ps);
-    cz_json_close(json, '}');
-}
+#define TIME(name)                                                             \
+    CZ_JSON_FIELD(cz_simulation_row, times.name, #name "_ps", NUMBER, 0, 0)
+static const cz_json_field row_fields[] = {
+    CZ_JSON_FIELD(cz_simulation_row, name, "name", WORD, 0, 0),
+    TIME(iteration),
+    TIME(step),
+    TIME(step_gather),
+    TIME(forward),
+    TIME(backward),
+    TIME(reduce),
+    TIME(gather),
+    TIME(update),
+    TIME(update_sum),
+    {0}};
 
 void cz_simulation_json(const cz_simulation_report *report, cz_text *out)
 {
     cz_json json;
     cz_json_init(&json, out);
-    cz_json_open(&json, '{');
-    cz_json_put_string(&json, "schema", "canzona.simulation/1");
-    cz_json_put_string(&json, "plan", report->figures->name);
-    cz_json_put_string(&json, "plan_hash", report->figures->plan_hash);
-    cz_json_put_string(&json, "machine", report->machine);
-    cz_json_put_int(&json, "ranks", report->figures->n_ranks);
-    cz_json_put_int(&json, "tokens", report->tokens);
-    cz_json_put_int(&json, "mfu", report->mfu);
-    cz_json_put_int(&json, "active", report->active);
-    cz_json_put_optional(&json, "e", report->e > 0 ? report->e : -1);
-    cz_json_put_int(&json, "jitter", report->jitter);
-    cz_json_put_int(&json, "seed", report->seed);
-    cz_json_put_int(&json, "stragglers", report->n_stragglers);
-    cz_json_put_int(&json, "slowdown", report->slowdown);
-    cz_json_key(&json, "rows");
-    cz_json_open(&json, '[');
-    for (int i = 0; i < report->n_rows; i++)
-        put_times(&json, &report->rows[i]);
-    cz_json_close(&json, ']');
-    cz_json_close(&json, '}');
+    cz_json_open(&json, NULL, '{');
+    cz_json_string(&json, "schema", "canzona.simulation/1");
+    cz_json_string(&json, "plan", report->document->name);
+    cz_json_string(&json, "plan_hash", report->document->plan_hash);
+    cz_json_string(&json, "machine", report->machine);
+    cz_json_int(&json, "ranks", report->document->n_ranks);
+    cz_json_int(&json, "tokens", report->tokens);
+    cz_json_int(&json, "mfu", report->mfu);
+    cz_json_int(&json, "active", report->active);
+    cz_json_optional(&json, "e", report->e > 0 ? report->e : -1);
+    cz_json_int(&json, "jitter", report->jitter);
+    cz_json_int(&json, "seed", report->seed);
+    cz_json_int(&json, "stragglers", report->n_stragglers);
+    cz_json_int(&json, "slowdown", report->slowdown);
+    cz_json_put_list(&json, "rows", row_fields, sizeof *report->rows,
+                     report->rows, report->n_rows);
+    cz_json_close(&json);
 }

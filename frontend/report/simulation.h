@@ -4,20 +4,19 @@
 #define CZ_FRONTEND_REPORT_SIMULATION_H
 
 #include "dsl/base/text.h"
-#include "dsl/plan/figures.h"
+#include "passes/simulate/simulate.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One plan that was simulated.  Picoseconds, but for the name. */
+/* One plan that was simulated. */
 typedef struct cz_simulation_row {
     const char *name;
-    int64_t iteration, step, step_gather;
-    int64_t forward, backward, reduce, gather, update, update_sum;
+    cz_simulate_times times;
 } cz_simulation_row;
 
 typedef struct cz_simulation_report {
-    const cz_figures *figures;
+    const cz_document *document;
     const char *machine;
     bool has_experts;
     int64_t tokens, tokens_per_rank; /* of those that hold a whole model, or

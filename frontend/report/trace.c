@@ -1,7 +1,7 @@
 /* A timeline as trace events, rank by rank. */
 #include "frontend/report/trace.h"
 
-#include "frontend/document/write.h"
+#include "frontend/document/json.h"
 
 typedef struct trace {
     const cz_look *look;
@@ -10,23 +10,22 @@ typedef struct trace {
 
 static void put_name(trace *t, const cz_text *name)
 {
-    cz_json_put_string(&t->json, "name", cz_text_string(name));
+    cz_json_string(&t->json, "name", cz_text_string(name));
 }
 
 /* What a process or a thread is called. */
 static void put_label(trace *t, const char *of, int rank, int lane,
                       const cz_text *name)
 {
-    cz_json_open(&t->json, '{');
-    cz_json_put_string(&t->json, "name", of);
-    cz_json_put_string(&t->json, "ph", "M");
-    cz_json_put_int(&t->json, "pid", rank);
-    cz_json_put_int(&t->json, "tid", lane);
-    cz_json_key(&t->json, "args");
-    cz_json_open(&t->json, '{');
+    cz_json_open(&t->json, NULL, '{');
+    cz_json_string(&t->json, "name", of);
+    cz_json_string(&t->json, "ph", "M");
+    cz_json_int(&t->json, "pid", rank);
+    cz_json_int(&t->json, "tid", lane);
+    cz_json_open(&t->json, "args", '{');
     put_name(t, name);
-    cz_json_close(&t->json, '}');
-    cz_json_close(&t->json, '}');
+    cz_json_close(&t->json);
+    cz_json_close(&t->json);
 }
 
 static void put_labels(trace *t, int rank)
@@ -46,51 +45,50 @@ static void put_labels(trace *t, int rank)
 static void put_event(trace *t, int op, int rank)
 {
     const cz_simulate_timeline *line = t->look->timeline;
-    const int64_t at = (int64_t)op * t->look->sheet->n_ranks + rank;
+    const int64_t at = (int64_t)op * t->look->document->n_ranks + rank;
     cz_text name = {0};
     if (line->start[at] < 0)
         return;
     cz_look_op_name(t->look, op, &name);
-    cz_json_open(&t->json, '{');
+    cz_json_open(&t->json, NULL, '{');
     put_name(t, &name);
-    cz_json_put_string(&t->json, "cat", t->look->sheet->ops[op].section);
-    cz_json_put_string(&t->json, "ph", "X");
-    cz_json_put_millionths(&t->json, "ts", line->start[at]);
-    cz_json_put_millionths(&t->json, "dur", line->end[at] - line->start[at]);
-    cz_json_put_int(&t->json, "pid", rank);
-    cz_json_put_int(&t->json, "tid", t->look->figures->ops[op].stream);
-    cz_json_close(&t->json, '}');
+    cz_json_string(&t->json, "cat",
+                   cz_document_sections[t->look->document->ops[op].section]);
+    cz_json_string(&t->json, "ph", "X");
+    cz_json_millionths(&t->json, "ts", line->start[at]);
+    cz_json_millionths(&t->json, "dur", line->end[at] - line->start[at]);
+    cz_json_int(&t->json, "pid", rank);
+    cz_json_int(&t->json, "tid", t->look->document->ops[op].stream);
+    cz_json_close(&t->json);
     cz_text_fini(&name);
 }
 
 static void put_other(trace *t, int n_shown)
 {
-    const cz_sheet *s = t->look->sheet;
-    cz_json_key(&t->json, "otherData");
-    cz_json_open(&t->json, '{');
-    cz_json_put_string(&t->json, "plan", s->name);
-    cz_json_put_string(&t->json, "plan_hash", s->plan_hash);
-    cz_json_put_int(&t->json, "ranks", s->n_ranks);
-    cz_json_put_int(&t->json, "ranks_shown", n_shown);
-    cz_json_close(&t->json, '}');
+    const cz_document *s = t->look->document;
+    cz_json_open(&t->json, "otherData", '{');
+    cz_json_string(&t->json, "plan", s->name);
+    cz_json_string(&t->json, "plan_hash", s->plan_hash);
+    cz_json_int(&t->json, "ranks", s->n_ranks);
+    cz_json_int(&t->json, "ranks_shown", n_shown);
+    cz_json_close(&t->json);
 }
 
 void cz_report_trace(const cz_look *look, cz_text *out)
 {
-    const int n_ranks = look->sheet->n_ranks;
+    const int n_ranks = look->document->n_ranks;
     const int n = n_ranks < CZ_TRACE_MAX_RANKS ? n_ranks : CZ_TRACE_MAX_RANKS;
     trace t = {.look = look};
     cz_json_init(&t.json, out);
-    cz_json_open(&t.json, '{');
-    cz_json_put_string(&t.json, "displayTimeUnit", "ns");
+    cz_json_open(&t.json, NULL, '{');
+    cz_json_string(&t.json, "displayTimeUnit", "ns");
     put_other(&t, n);
-    cz_json_key(&t.json, "traceEvents");
-    cz_json_open(&t.json, '[');
+    cz_json_open(&t.json, "traceEvents", '[');
     for (int rank = 0; rank < n; rank++) {
         put_labels(&t, rank);
-        for (int op = 0; op < look->sheet->n_ops; op++)
+        for (int op = 0; op < look->document->n_ops; op++)
             put_event(&t, op, rank);
     }
-    cz_json_close(&t.json, ']');
-    cz_json_close(&t.json, '}');
+    cz_json_close(&t.json);
+    cz_json_close(&t.json);
 }

@@ -5,14 +5,14 @@
 enum { GRADIENT_BYTES = 4 }; /* of a reduced one */
 
 typedef struct lister {
-    const cz_figures_baseline *baseline;
-    const cz_figures_bucket *like; /* whose types and axes all messages have */
+    const cz_document_baseline *baseline;
+    const cz_document_bucket *like; /* whose types and axes all messages have */
     int *layer_of;  /* [n_messages] whose gradients complete it */
     int *gather_of; /* [n_messages] in the iteration before; -1: none */
     int *backward;  /* [n_layers] operations */
 } lister;
 
-static int64_t elements_of(const cz_figures_baseline *baseline)
+static int64_t elements_of(const cz_document_baseline *baseline)
 {
     int64_t sum = 0;
     for (int m = 0; m < baseline->n_messages; m++)
@@ -53,9 +53,9 @@ static void find_layers(cz_simulation *s, lister *l)
 void *cz_simulate_baseline_lister(cz_simulation *s, int baseline)
 {
     lister *l = CZ_NEW(s->arena, lister, 1);
-    l->baseline = &s->figures->baselines[baseline];
+    l->baseline = &s->document->baselines[baseline];
     const int n = l->baseline->n_messages;
-    l->like = &s->figures->buckets[0];
+    l->like = &s->document->buckets[0];
     l->layer_of = CZ_NEW(s->arena, int, n);
     l->gather_of = CZ_NEW(s->arena, int, n);
     l->backward = CZ_NEW(s->arena, int, s->layers.n);
@@ -63,7 +63,7 @@ void *cz_simulate_baseline_lister(cz_simulation *s, int baseline)
     return l;
 }
 
-static bool is_uneven(const cz_figures_message *message)
+static bool is_uneven(const cz_document_message *message)
 {
     const int64_t longest =
         cz_simulate_longest(message->own, message->n_slices);
@@ -73,12 +73,12 @@ static bool is_uneven(const cz_figures_message *message)
 }
 
 static int64_t reduce_ps(const cz_simulation *s, const lister *l,
-                         const cz_figures_message *message)
+                         const cz_document_message *message)
 {
-    const cz_figures_reduction *how =
-        &s->figures->reductions[l->like->reduction];
+    const cz_document_reduction *how =
+        &s->document->reductions[l->like->reduction];
     const cz_wide bytes = (cz_wide)message->elements * how->leaf_bytes;
-    const cz_figures_reduction whole = {how->reduce_set, 0, 0};
+    const cz_document_reduction whole = {.reduce_set = how->reduce_set};
     const int64_t longest =
         cz_simulate_longest(message->own, message->n_slices);
     const int64_t ps = cz_simulate_reduce_ps(
@@ -106,18 +106,19 @@ static void list_forward(cz_simulation *s, const lister *l)
 
 static void list_decision(cz_simulation *s, int last_reduce)
 {
-    const int64_t all = ((int64_t)1 << s->figures->n_axes) - 1;
+    const int64_t all = ((int64_t)1 << s->document->n_axes) - 1;
     const int64_t launch = s->options->machine->launch;
     const cz_link_speed link = cz_machine_link(
-        s->options->machine, cz_simulate_link(s->figures, s->options->machine,
+        s->options->machine, cz_simulate_link(s->document, s->options->machine,
                                               all, (cz_block){0, 0}));
     int *wait = CZ_NEW(s->arena, int, 2);
-    if (!s->figures->decides)
+    if (!s->document->decides)
         return;
     wait[0] = last_reduce;
     wait[1] = cz_simulate_append(
         s, CZ_PART_DECIDE, CZ_PIPELINE_LINK, all,
-        cz_simulate_alike(s, cz_time_all_reduce(&link, s->figures->n_ranks, 0)),
+        cz_simulate_alike(s,
+                          cz_time_all_reduce(&link, s->document->n_ranks, 0)),
         wait, last_reduce >= 0);
     cz_simulate_append(s, CZ_PART_DECIDE, CZ_PIPELINE_COMPUTE, 0,
                        cz_simulate_alike(s, launch), wait + 1, 1);
@@ -125,15 +126,15 @@ static void list_decision(cz_simulation *s, int last_reduce)
 
 static void list_gathers(cz_simulation *s, lister *l, int update)
 {
-    const int64_t set = s->figures->reductions[l->like->reduction].split_set;
+    const int64_t set = s->document->reductions[l->like->reduction].split_set;
     int *wait = CZ_NEW(s->arena, int, 1);
     wait[0] = update;
     for (int m = l->baseline->n_messages - 1; m >= 0; m--) {
-        const cz_figures_message *message = &l->baseline->messages[m];
+        const cz_document_message *message = &l->baseline->messages[m];
         const int64_t ps = cz_simulate_gather_ps(
             s, (cz_wide)message->elements * l->like->element_bytes, set,
             is_uneven(message));
-        if (l->baseline->gathers && cz_simulate_extent(s->figures, set) > 1)
+        if (l->baseline->gathers && cz_simulate_extent(s->document, set) > 1)
             l->gather_of[m] =
                 cz_simulate_append(s, CZ_PART_GATHER, CZ_PIPELINE_LINK, set,
                                    cz_simulate_alike(s, ps), wait, 1);
@@ -143,7 +144,7 @@ static void list_gathers(cz_simulation *s, lister *l, int update)
 void cz_simulate_list_baseline(cz_simulation *s, void *kept)
 {
     lister *l = kept;
-    const int64_t set = s->figures->reductions[l->like->reduction].reduce_set;
+    const int64_t set = s->document->reductions[l->like->reduction].reduce_set;
     int *wait = CZ_NEW(s->arena, int, 1);
     wait[0] = -1;
     list_forward(s, l);

@@ -41,7 +41,7 @@ typedef struct cz_simulate_mark {
 
 typedef struct cz_simulation {
     cz_arena *arena;
-    const cz_figures *figures;
+    const cz_document *document;
     const cz_simulate_options *options;
     int64_t cap_ps; /* of one operation, so that no sum overflows */
     cz_simulate_layers layers;
@@ -56,10 +56,10 @@ typedef struct cz_simulation {
 
 /* ---- ranks ---- */
 
-int cz_simulate_extent(const cz_figures *figures, int64_t set);
-int cz_simulate_coordinate(const cz_figures *figures, int64_t set, int rank);
-bool cz_simulate_is_home(const cz_figures *figures, const cz_figures_home *home,
-                         int rank);
+int cz_simulate_extent(const cz_document *document, int64_t set);
+int cz_simulate_coordinate(const cz_document *document, int64_t set, int rank);
+bool cz_simulate_is_home(const cz_document *document,
+                         const cz_document_home *home, int rank);
 /* The communicators over a set of axes, or their blocks, unless those are of 0
  * ranks. */
 cz_pipeline_comm cz_simulate_comm(cz_simulation *s, int64_t set,
@@ -72,7 +72,7 @@ int64_t cz_simulate_longest(const int64_t *own, int n);
  * split_set, the longest of longest_bytes. */
 int64_t cz_simulate_reduce_ps(const cz_simulation *s, cz_wide bytes,
                               cz_wide longest_bytes,
-                              const cz_figures_reduction *reduction,
+                              const cz_document_reduction *reduction,
                               bool is_uneven);
 int64_t cz_simulate_gather_ps(const cz_simulation *s, cz_wide bytes,
                               int64_t set, bool is_uneven);
@@ -93,13 +93,13 @@ int cz_simulate_append(cz_simulation *s, cz_simulate_part part,
                        const int64_t *ps, const int *waits, int n_waits);
 /* An operation of the plan, joint in its blocks. */
 int cz_simulate_append_op(cz_simulation *s, cz_simulate_part part,
-                          const cz_figures_op *op, const int64_t *ps,
+                          const cz_document_op *op, const int64_t *ps,
                           const int *waits, int n_waits);
 
 /* A list without operations, of which an iteration will have n_ops; `arena` is
  * initialised, and the caller's to let go. */
 void cz_simulate_begin(cz_simulation *s, cz_arena *arena,
-                       const cz_figures *figures,
+                       const cz_document *document,
                        const cz_simulate_options *options, int n_ops);
 /* Draws the ranks that are slower. */
 void cz_simulate_pick_stragglers(cz_simulation *s);

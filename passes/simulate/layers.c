@@ -57,7 +57,7 @@ static int place_of(const int *sorted, int n, int number)
 
 static void find_layers(cz_simulation *s)
 {
-    const cz_figures *f = s->figures;
+    const cz_document *f = s->document;
     int *of = CZ_NEW(s->arena, int, f->n_params);
     int *sorted = CZ_NEW(s->arena, int, f->n_params);
     int n = 0, n_distinct = 0;
@@ -87,20 +87,20 @@ static void find_layers(cz_simulation *s)
 
 /* Parameters of one layer that the same ranks have. */
 typedef struct share {
-    const cz_figures_home *home;
+    const cz_document_home *home;
     int n_ranks;
     int layer;
     cz_wide trained, frozen; /* elements that work on a token, in millionths */
 } share;
 
-static bool same_home(const cz_figures_home *a, const cz_figures_home *b)
+static bool same_home(const cz_document_home *a, const cz_document_home *b)
 {
     return a->set == b->set && a->n == b->n &&
            memcmp(a->coordinates, b->coordinates,
                   (size_t)a->n * sizeof *a->coordinates) == 0;
 }
 
-static int count_home(const cz_figures *f, const cz_figures_home *home)
+static int count_home(const cz_document *f, const cz_document_home *home)
 {
     int n = 0;
     for (int r = 0; r < f->n_ranks; r++)
@@ -109,23 +109,23 @@ static int count_home(const cz_figures *f, const cz_figures_home *home)
 }
 
 static share *find_share(cz_simulation *s, share **shares, int *n,
-                         const cz_figures_home *home, int layer)
+                         const cz_document_home *home, int layer)
 {
     for (int i = *n - 1; i >= 0; i--)
         if ((*shares)[i].layer == layer && same_home((*shares)[i].home, home))
             return &(*shares)[i];
     share *added = CZ_PUSH(s->arena, *shares, *n);
-    *added = (share){home, count_home(s->figures, home), layer, 0, 0};
+    *added = (share){home, count_home(s->document, home), layer, 0, 0};
     return added;
 }
 
 static share *find_shares(cz_simulation *s, int *n)
 {
-    const cz_figures *f = s->figures;
+    const cz_document *f = s->document;
     share *shares = NULL;
     *n = 0;
     for (int p = 0; p < f->n_params; p++) {
-        const cz_figures_param *param = &f->params[p];
+        const cz_document_param *param = &f->params[p];
         const int64_t part =
             param->is_spread ? s->options->active : CZ_SIMULATE_MILLION;
         share *of =
@@ -149,8 +149,8 @@ static cz_wide flops_of(const cz_simulation *s, const share *of, int trained,
 static void add_share(cz_simulation *s, const share *of, cz_wide *forward,
                       cz_wide *backward)
 {
-    for (int r = 0; r < s->figures->n_ranks; r++) {
-        if (!cz_simulate_is_home(s->figures, of->home, r))
+    for (int r = 0; r < s->document->n_ranks; r++) {
+        if (!cz_simulate_is_home(s->document, of->home, r))
             continue;
         if (forward[r] < 0)
             forward[r] = backward[r] = 0;
@@ -163,8 +163,8 @@ static int64_t *times_of(cz_simulation *s, const cz_wide *flops)
 {
     const cz_wide rate = (cz_wide)s->options->machine->bf16_rate *
                          s->options->mfu / CZ_SIMULATE_MILLION;
-    int64_t *ps = CZ_NEW(s->arena, int64_t, s->figures->n_ranks);
-    for (int r = 0; r < s->figures->n_ranks; r++)
+    int64_t *ps = CZ_NEW(s->arena, int64_t, s->document->n_ranks);
+    for (int r = 0; r < s->document->n_ranks; r++)
         ps[r] = flops[r] < 0
                     ? -1
                     : cz_time_of(flops[r], rate > 1 ? (int64_t)rate : 1);
@@ -173,7 +173,7 @@ static int64_t *times_of(cz_simulation *s, const cz_wide *flops)
 
 static void time_layer(cz_simulation *s, int layer, const share *shares, int n)
 {
-    const int n_ranks = s->figures->n_ranks;
+    const int n_ranks = s->document->n_ranks;
     cz_wide *forward = CZ_NEW(s->arena, cz_wide, n_ranks);
     cz_wide *backward = CZ_NEW(s->arena, cz_wide, n_ranks);
     for (int r = 0; r < n_ranks; r++)

@@ -18,7 +18,7 @@ static uint64_t draw(const cz_simulation *s, uint64_t op, uint64_t rank)
 /* Stragglers are the ranks with the least draws. */
 void cz_simulate_pick_stragglers(cz_simulation *s)
 {
-    const int n = s->figures->n_ranks;
+    const int n = s->document->n_ranks;
     s->is_slow = CZ_NEW(s->arena, bool, n);
     for (int i = 0; i < s->options->n_stragglers && i < n; i++) {
         int least = -1;
@@ -55,7 +55,7 @@ static const int64_t *times_of(cz_simulation *s, cz_pipeline_stream stream,
     const bool is_slowed =
         stream == CZ_PIPELINE_COMPUTE &&
         (s->options->jitter > 0 || s->options->n_stragglers > 0);
-    const int n = s->figures->n_ranks;
+    const int n = s->document->n_ranks;
     bool fits = true;
     for (int r = 0; r < n; r++)
         fits = fits && ps[r] <= s->cap_ps;
@@ -71,8 +71,8 @@ static const int64_t *times_of(cz_simulation *s, cz_pipeline_stream stream,
 
 int64_t *cz_simulate_alike(cz_simulation *s, int64_t ps)
 {
-    int64_t *all = CZ_NEW(s->arena, int64_t, s->figures->n_ranks);
-    for (int r = 0; r < s->figures->n_ranks; r++)
+    int64_t *all = CZ_NEW(s->arena, int64_t, s->document->n_ranks);
+    for (int r = 0; r < s->document->n_ranks; r++)
         all[r] = ps;
     return all;
 }
@@ -85,7 +85,7 @@ int cz_simulate_append(cz_simulation *s, cz_simulate_part part,
     const cz_pipeline_op op = {.stream = stream,
                                .of = -1,
                                .is_joint = set != 0,
-                               .n = s->figures->n_ranks,
+                               .n = s->document->n_ranks,
                                .ps = times_of(s, stream, ps),
                                .waits = waits,
                                .n_waits = n_waits};
@@ -99,7 +99,7 @@ int cz_simulate_append(cz_simulation *s, cz_simulate_part part,
 }
 
 int cz_simulate_append_op(cz_simulation *s, cz_simulate_part part,
-                          const cz_figures_op *op, const int64_t *ps,
+                          const cz_document_op *op, const int64_t *ps,
                           const int *waits, int n_waits)
 {
     const int number = cz_simulate_append(

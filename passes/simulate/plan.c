@@ -12,7 +12,7 @@ typedef struct lister {
 
 static void find_buckets(cz_simulation *s, lister *l)
 {
-    const cz_figures *f = s->figures;
+    const cz_document *f = s->document;
     for (int b = 0; b < f->n_buckets; b++) {
         l->first_layer[b] = s->layers.n - 1;
         l->gather_of[b] = -1;
@@ -28,7 +28,7 @@ static void find_buckets(cz_simulation *s, lister *l)
 }
 
 /* Buckets of one message wait for the last gradient of any. */
-static void join_messages(const cz_figures *f, int *first_layer)
+static void join_messages(const cz_document *f, int *first_layer)
 {
     for (int a = 0; a < f->n_buckets; a++)
         for (int b = 0; b < f->n_buckets; b++)
@@ -39,7 +39,7 @@ static void join_messages(const cz_figures *f, int *first_layer)
 
 void *cz_simulate_plan_lister(cz_simulation *s)
 {
-    const cz_figures *f = s->figures;
+    const cz_document *f = s->document;
     lister *l = CZ_NEW(s->arena, lister, 1);
     l->ps = CZ_NEW(s->arena, const int64_t *, f->n_ops);
     l->first_layer = CZ_NEW(s->arena, int, f->n_buckets);
@@ -57,7 +57,7 @@ void *cz_simulate_plan_lister(cz_simulation *s)
 /* A layer waits for the gathers of its buckets. */
 static void list_forward(cz_simulation *s, const lister *l)
 {
-    const int n_buckets = s->figures->n_buckets;
+    const int n_buckets = s->document->n_buckets;
     int **waits = CZ_NEW(s->arena, int *, s->layers.n);
     int *n_waits = CZ_NEW(s->arena, int, s->layers.n);
     for (int layer = 0; layer < s->layers.n; layer++)
@@ -68,7 +68,7 @@ static void list_forward(cz_simulation *s, const lister *l)
     cz_simulate_list_forward(s, waits, n_waits);
 }
 
-static cz_simulate_part part_of(const cz_figures_op *op)
+static cz_simulate_part part_of(const cz_document_op *op)
 {
     static const cz_simulate_part parts[] = {
         [CZ_SECTION_REDUCE] = CZ_PART_REDUCE,
@@ -79,7 +79,7 @@ static cz_simulate_part part_of(const cz_figures_op *op)
 
 static void list_op(cz_simulation *s, lister *l, int i)
 {
-    const cz_figures_op *op = &s->figures->ops[i];
+    const cz_document_op *op = &s->document->ops[i];
     int *waits = CZ_NEW(s->arena, int, op->n_waits + 1);
     int n = 0;
     for (; n < op->n_waits; n++)
@@ -97,6 +97,6 @@ void cz_simulate_list_plan(cz_simulation *s, void *kept)
     lister *l = kept;
     list_forward(s, l);
     cz_simulate_list_backward(s, l->backward);
-    for (int i = 0; i < s->figures->n_ops; i++)
+    for (int i = 0; i < s->document->n_ops; i++)
         list_op(s, l, i);
 }

@@ -6,19 +6,19 @@ static bool has(int64_t set, int axis)
     return set >> axis & 1;
 }
 
-int cz_simulate_extent(const cz_figures *figures, int64_t set)
+int cz_simulate_extent(const cz_document *document, int64_t set)
 {
     int n = 1;
-    for (int a = 0; a < figures->n_axes; a++)
-        n *= has(set, a) ? (int)figures->sizes[a] : 1;
+    for (int a = 0; a < document->n_axes; a++)
+        n *= has(set, a) ? (int)document->axes[a].size : 1;
     return n;
 }
 
-int cz_simulate_coordinate(const cz_figures *figures, int64_t set, int rank)
+int cz_simulate_coordinate(const cz_document *document, int64_t set, int rank)
 {
     int coordinate = 0, unit = 1;
-    for (int a = figures->n_axes - 1; a >= 0; a--) {
-        const int size = (int)figures->sizes[a];
+    for (int a = document->n_axes - 1; a >= 0; a--) {
+        const int size = (int)document->axes[a].size;
         if (has(set, a)) {
             coordinate += rank % size * unit;
             unit *= size;
@@ -28,12 +28,12 @@ int cz_simulate_coordinate(const cz_figures *figures, int64_t set, int rank)
     return coordinate;
 }
 
-bool cz_simulate_is_home(const cz_figures *figures, const cz_figures_home *home,
-                         int rank)
+bool cz_simulate_is_home(const cz_document *document,
+                         const cz_document_home *home, int rank)
 {
     if (home->set == 0)
         return true;
-    const int at = cz_simulate_coordinate(figures, home->set, rank);
+    const int at = cz_simulate_coordinate(document, home->set, rank);
     for (int i = 0; i < home->n; i++)
         if (home->coordinates[i] == at)
             return true;
@@ -43,7 +43,7 @@ bool cz_simulate_is_home(const cz_figures *figures, const cz_figures_home *home,
 /* Blocks of the positions of the communicators over a set. */
 static cz_pipeline_comm blocks_of(cz_simulation *s, int64_t set, cz_block block)
 {
-    const cz_figures *f = s->figures;
+    const cz_document *f = s->document;
     const cz_pipeline_comm comm = cz_simulate_comm(s, set, (cz_block){0, 0});
     const int n_blocks = cz_simulate_extent(f, set) / (int)block.size;
     int *of = CZ_NEW(s->arena, int, f->n_ranks);
@@ -55,7 +55,7 @@ static cz_pipeline_comm blocks_of(cz_simulation *s, int64_t set, cz_block block)
 
 cz_pipeline_comm cz_simulate_comm(cz_simulation *s, int64_t set, cz_block block)
 {
-    const cz_figures *f = s->figures;
+    const cz_document *f = s->document;
     const int64_t all = ((int64_t)1 << f->n_axes) - 1;
     cz_pipeline_comm *comm = &s->cached[set];
     if (block.size > 0)
@@ -70,12 +70,12 @@ cz_pipeline_comm cz_simulate_comm(cz_simulation *s, int64_t set, cz_block block)
 }
 
 /* The rank with that coordinate over a set, alike on all other axes. */
-static int rank_at(const cz_figures *figures, int64_t set, int coordinate,
+static int rank_at(const cz_document *document, int64_t set, int coordinate,
                    int rank)
 {
     int result = 0, weight = 1;
-    for (int a = figures->n_axes - 1; a >= 0; a--) {
-        const int size = (int)figures->sizes[a];
+    for (int a = document->n_axes - 1; a >= 0; a--) {
+        const int size = (int)document->axes[a].size;
         result += (has(set, a) ? coordinate : rank) % size * weight;
         coordinate /= has(set, a) ? size : 1;
         rank /= size;
@@ -84,17 +84,17 @@ static int rank_at(const cz_figures *figures, int64_t set, int coordinate,
     return result;
 }
 
-cz_link cz_simulate_link(const cz_figures *figures, const cz_machine *machine,
+cz_link cz_simulate_link(const cz_document *document, const cz_machine *machine,
                          int64_t set, cz_block block)
 {
     const int64_t node = machine->gpus_per_node;
     if (block.size == 0)
-        block = (cz_block){cz_simulate_extent(figures, set), 1};
-    for (int r = 0; r < figures->n_ranks; r++) {
-        const int first = cz_simulate_coordinate(figures, set, r);
+        block = (cz_block){cz_simulate_extent(document, set), 1};
+    for (int r = 0; r < document->n_ranks; r++) {
+        const int first = cz_simulate_coordinate(document, set, r);
         const int64_t last = first + (block.size - 1) * block.stride;
         if (cz_block_seat(block, first) == 0 &&
-            rank_at(figures, set, (int)last, r) / node != r / node)
+            rank_at(document, set, (int)last, r) / node != r / node)
             return CZ_LINK_NETWORK;
     }
     return CZ_LINK_NODE;

@@ -20,7 +20,7 @@ static bool is_of(const cz_simulation *s, int op, cz_simulate_part part,
 static int64_t end_of(const cz_simulation *s, const cz_pipeline_times *times,
                       cz_simulate_part part, int iteration)
 {
-    const int n = s->figures->n_ranks;
+    const int n = s->document->n_ranks;
     int64_t end = 0;
     for (int i = 0; i < s->list.n_ops; i++)
         for (int r = 0; r < n && is_of(s, i, part, iteration); r++)
@@ -35,7 +35,7 @@ static int64_t busy_of(const cz_simulation *s, cz_simulate_part part,
 {
     int64_t most = 0;
     *sum = 0;
-    for (int r = 0; r < s->figures->n_ranks; r++) {
+    for (int r = 0; r < s->document->n_ranks; r++) {
         int64_t busy = 0;
         for (int i = 0; i < s->list.n_ops; i++) {
             const cz_pipeline_op *op = &s->list.ops[i];
@@ -77,14 +77,14 @@ static cz_simulate_times read_times(const cz_simulation *s,
 typedef void (*list_iteration)(cz_simulation *s, void *lister);
 
 void cz_simulate_begin(cz_simulation *s, cz_arena *arena,
-                       const cz_figures *figures,
+                       const cz_document *document,
                        const cz_simulate_options *options, int n_ops)
 {
     cz_arena_init(arena);
-    *s =
-        (cz_simulation){.arena = arena, .figures = figures, .options = options};
-    s->list.n_ranks = figures->n_ranks;
-    s->cached = CZ_NEW(arena, cz_pipeline_comm, 1 << figures->n_axes);
+    *s = (cz_simulation){
+        .arena = arena, .document = document, .options = options};
+    s->list.n_ranks = document->n_ranks;
+    s->cached = CZ_NEW(arena, cz_pipeline_comm, 1 << document->n_axes);
     cz_simulate_make_layers(s);
     cz_simulate_pick_stragglers(s);
     s->cap_ps = CZ_MAX_PS / N_ITERATIONS / (n_ops + 2 * s->layers.n + 8);
@@ -102,23 +102,23 @@ static cz_simulate_times finish(cz_simulation *s, void *lister,
     return out;
 }
 
-cz_simulate_times cz_simulate_plan(const cz_figures *figures,
+cz_simulate_times cz_simulate_plan(const cz_document *document,
                                    const cz_simulate_options *options)
 {
     cz_arena arena;
     cz_simulation s;
-    cz_simulate_begin(&s, &arena, figures, options, figures->n_ops);
+    cz_simulate_begin(&s, &arena, document, options, document->n_ops);
     return finish(&s, cz_simulate_plan_lister(&s), cz_simulate_list_plan);
 }
 
-cz_simulate_times cz_simulate_baseline(const cz_figures *figures,
+cz_simulate_times cz_simulate_baseline(const cz_document *document,
                                        const cz_simulate_options *options,
                                        int baseline)
 {
     cz_arena arena;
     cz_simulation s;
-    cz_simulate_begin(&s, &arena, figures, options,
-                      2 * figures->baselines[baseline].n_messages);
+    cz_simulate_begin(&s, &arena, document, options,
+                      2 * document->baselines[baseline].n_messages);
     return finish(&s, cz_simulate_baseline_lister(&s, baseline),
                   cz_simulate_list_baseline);
 }

@@ -1,11 +1,11 @@
 /* Training iterations, simulated: dsl/SIMULATE.md says what happens when.
- * Plain C on the figures of a plan; whole numbers only, so that equal figures
+ * Plain C on a plan's document; whole numbers only, so that equal ones
  * give equal times on any machine. */
 #ifndef CZ_PASSES_SIMULATE_SIMULATE_H
 #define CZ_PASSES_SIMULATE_SIMULATE_H
 
 #include "dsl/base/arena.h"
-#include "dsl/plan/figures.h"
+#include "dsl/plan/document.h"
 #include "passes/cost/machine.h"
 
 /* Fractions are counted in these. */
@@ -43,9 +43,9 @@ typedef struct cz_simulate_times {
 } cz_simulate_times;
 
 /* The plan itself, and one of its baselines. */
-cz_simulate_times cz_simulate_plan(const cz_figures *figures,
+cz_simulate_times cz_simulate_plan(const cz_document *document,
                                    const cz_simulate_options *options);
-cz_simulate_times cz_simulate_baseline(const cz_figures *figures,
+cz_simulate_times cz_simulate_baseline(const cz_document *document,
                                        const cz_simulate_options *options,
                                        int baseline);
 
@@ -59,12 +59,12 @@ typedef struct cz_simulate_timeline {
 /* One step by itself: all gradients are there when it starts, and nothing of
  * the model runs beside it.  The result belongs to the arena. */
 cz_simulate_timeline cz_simulate_step(cz_arena *arena,
-                                      const cz_figures *figures,
+                                      const cz_document *document,
                                       const cz_simulate_options *options);
 
 /* The links between ranks that agree on all axes but those of `set`, in blocks;
  * size 0: all together.  Those of the node where every block lies in one. */
-cz_link cz_simulate_link(const cz_figures *figures, const cz_machine *machine,
+cz_link cz_simulate_link(const cz_document *document, const cz_machine *machine,
                          int64_t set, cz_block block);
 
 #endif

@@ -4,7 +4,7 @@
 
 static void list_op(cz_simulation *s, int number)
 {
-    const cz_figures_op *op = &s->figures->ops[number];
+    const cz_document_op *op = &s->document->ops[number];
     int *waits = CZ_NEW(s->arena, int, op->n_waits + 1);
     for (int i = 0; i < op->n_waits; i++)
         waits[i] = (int)op->waits[i];
@@ -15,7 +15,7 @@ static void list_op(cz_simulation *s, int number)
 static cz_simulate_timeline copy(cz_arena *arena, const cz_simulation *s,
                                  const cz_pipeline_times *times)
 {
-    const int64_t n = s->figures->n_ranks, n_all = n * s->list.n_ops;
+    const int64_t n = s->document->n_ranks, n_all = n * s->list.n_ops;
     int64_t *start = CZ_NEW(arena, int64_t, n_all);
     int64_t *end = CZ_NEW(arena, int64_t, n_all);
     for (int64_t i = 0; i < n_all; i++) {
@@ -27,13 +27,13 @@ static cz_simulate_timeline copy(cz_arena *arena, const cz_simulation *s,
 }
 
 cz_simulate_timeline cz_simulate_step(cz_arena *arena,
-                                      const cz_figures *figures,
+                                      const cz_document *document,
                                       const cz_simulate_options *options)
 {
     cz_arena scratch;
     cz_simulation s;
-    cz_simulate_begin(&s, &scratch, figures, options, figures->n_ops);
-    for (int i = 0; i < figures->n_ops; i++)
+    cz_simulate_begin(&s, &scratch, document, options, document->n_ops);
+    for (int i = 0; i < document->n_ops; i++)
         list_op(&s, i);
     const cz_pipeline_times times =
         cz_pipeline_simulate_comms(s.arena, &s.list, s.comms);

@@ -9,7 +9,7 @@
 
 static cz_link class_over(const cz_simulation *s, int64_t set)
 {
-    return cz_simulate_link(s->figures, s->options->machine, set,
+    return cz_simulate_link(s->document, s->options->machine, set,
                             (cz_block){0, 0});
 }
 
@@ -43,7 +43,7 @@ static int64_t ring_ps(const cz_simulation *s, cz_wide bytes, int64_t set,
                        bool is_uneven)
 {
     const cz_link_speed link = link_over(s, set);
-    const int n = cz_simulate_extent(s->figures, set);
+    const int n = cz_simulate_extent(s->document, set);
     if (n <= 1)
         return 0;
     const int64_t rate = is_uneven
@@ -63,11 +63,11 @@ int64_t cz_simulate_longest(const int64_t *own, int n)
 
 int64_t cz_simulate_reduce_ps(const cz_simulation *s, cz_wide bytes,
                               cz_wide longest_bytes,
-                              const cz_figures_reduction *reduction,
+                              const cz_document_reduction *reduction,
                               bool is_uneven)
 {
     const int64_t rest = reduction->reduce_set & ~reduction->split_set;
-    const int n = cz_simulate_extent(s->figures, rest);
+    const int n = cz_simulate_extent(s->document, rest);
     return cz_time_add(ring_ps(s, bytes, reduction->reduce_set, is_uneven),
                        reduction->reduce_set == rest
                            ? 0
@@ -88,7 +88,7 @@ int64_t cz_simulate_map_ps(const cz_simulation *s, cz_wide bytes)
                        s->options->machine->launch);
 }
 
-static int64_t step_ps(const cz_simulation *s, const cz_figures_step *step,
+static int64_t step_ps(const cz_simulation *s, const cz_document_step *step,
                        int64_t batch)
 {
     const cz_product_size size = {.rows = step->rows,
@@ -99,7 +99,7 @@ static int64_t step_ps(const cz_simulation *s, const cz_figures_step *step,
                                   .dtype = step->dtype,
                                   .bytes = step->bytes};
     const cz_call_size call = {step->effort, step->launches, step->bytes};
-    if (step->effort > 0)
+    if (step->launches > 0)
         return cz_time_call(s->options->machine, &call, batch);
     return step->is_product
                ? cz_time_product(s->options->machine, &size)
@@ -107,7 +107,7 @@ static int64_t step_ps(const cz_simulation *s, const cz_figures_step *step,
 }
 
 /* One of as many matrices as the plan computes together. */
-static int64_t matrix_ps(const cz_simulation *s, const cz_figures_stage *stage)
+static int64_t matrix_ps(const cz_simulation *s, const cz_document_stage *stage)
 {
     const int64_t batch = stage->batch > 1 ? stage->batch : 1;
     int64_t sum = 0;
@@ -120,62 +120,62 @@ static int64_t matrix_ps(const cz_simulation *s, const cz_figures_stage *stage)
 
 /* Every row starts every kernel of the stage. */
 static cz_wide elements_ps(const cz_simulation *s,
-                           const cz_figures_stage *stage, int64_t rows,
+                           const cz_document_stage *stage, int64_t rows,
                            int64_t elements)
 {
     cz_wide sum = 0;
     for (int i = 0; i < stage->n_steps; i++) {
         const cz_wide bytes = (cz_wide)elements * stage->steps[i].bytes;
         sum += (cz_wide)rows * s->options->machine->launch +
-               cz_time_of((bytes + CZ_FIGURES_UNIT - 1) / CZ_FIGURES_UNIT,
+               cz_time_of((bytes + CZ_DOCUMENT_UNIT - 1) / CZ_DOCUMENT_UNIT,
                           s->options->machine->memory_rate);
     }
     return sum;
 }
 
-static int64_t work_ps(const cz_simulation *s, const cz_figures_op *op, int at)
+static int64_t work_ps(const cz_simulation *s, const cz_document_op *op, int at)
 {
     cz_wide sum = 0;
     bool any = false;
     for (int i = 0; i < op->n_work; i++) {
-        const cz_figures_work *work = &op->work[i];
-        const cz_figures_stage *stage = &s->figures->stages[work->stage];
+        const cz_document_work *work = &op->work[i];
+        const cz_document_stage *stage = &s->document->stages[work->stage];
         any |= work->rows[at] > 0;
-        sum += stage->is_whole
+        sum += stage->is_shaped
                    ? (cz_wide)work->rows[at] * matrix_ps(s, stage)
                    : elements_ps(s, stage, work->rows[at], work->elements[at]);
     }
     return !any ? -1 : sum < s->cap_ps ? (int64_t)sum : s->cap_ps;
 }
 
-static void fill_kernel(cz_simulation *s, const cz_figures_op *op, int64_t *ps)
+static void fill_kernel(cz_simulation *s, const cz_document_op *op, int64_t *ps)
 {
-    const int n = cz_simulate_extent(s->figures, op->over);
+    const int n = cz_simulate_extent(s->document, op->over);
     int64_t *by_coordinate = CZ_NEW(s->arena, int64_t, n);
     for (int c = 0; c < n; c++)
         by_coordinate[c] = work_ps(s, op, c);
-    for (int r = 0; r < s->figures->n_ranks; r++)
-        ps[r] = by_coordinate[cz_simulate_coordinate(s->figures, op->over, r)];
+    for (int r = 0; r < s->document->n_ranks; r++)
+        ps[r] = by_coordinate[cz_simulate_coordinate(s->document, op->over, r)];
 }
 
 /* As long as on the member with most bytes. */
-static void fill_transfer(cz_simulation *s, const cz_figures_op *op,
+static void fill_transfer(cz_simulation *s, const cz_document_op *op,
                           int64_t *ps)
 {
     const cz_pipeline_comm comm = cz_simulate_comm(s, op->comm, op->block);
     const cz_link_speed link = cz_machine_link(
-        s->options->machine,
-        cz_simulate_link(s->figures, s->options->machine, op->comm, op->block));
+        s->options->machine, cz_simulate_link(s->document, s->options->machine,
+                                              op->comm, op->block));
     int64_t *most = CZ_NEW(s->arena, int64_t, comm.n);
     for (int side = 0; side < 2; side++)
-        for (int r = 0; r < s->figures->n_ranks; r++) {
-            const int at = cz_simulate_coordinate(s->figures, op->over, r);
+        for (int r = 0; r < s->document->n_ranks; r++) {
+            const int at = cz_simulate_coordinate(s->document, op->over, r);
             const int64_t bytes = side ? op->sent[at] : op->received[at];
             if (bytes > most[comm.of[r]])
                 most[comm.of[r]] = bytes;
         }
-    for (int r = 0; r < s->figures->n_ranks; r++) {
-        const int at = cz_simulate_coordinate(s->figures, op->over, r);
+    for (int r = 0; r < s->document->n_ranks; r++) {
+        const int at = cz_simulate_coordinate(s->document, op->over, r);
         ps[r] = op->sent[at] + op->received[at] > 0
                     ? cz_time_send(&link, most[comm.of[r]])
                     : -1;
@@ -184,7 +184,7 @@ static void fill_transfer(cz_simulation *s, const cz_figures_op *op,
 
 /* ---- collectives ---- */
 
-static cz_wide wire_elements(const cz_figures_bucket *bucket)
+static cz_wide wire_elements(const cz_document_bucket *bucket)
 {
     return bucket->is_padded
                ? (cz_wide)bucket->n_slices *
@@ -194,7 +194,7 @@ static cz_wide wire_elements(const cz_figures_bucket *bucket)
 
 /* Of equal parts and slices, over the ranks that share the split. */
 static int64_t exchange_ps(const cz_simulation *s,
-                           const cz_figures_bucket *bucket, int64_t set,
+                           const cz_document_bucket *bucket, int64_t set,
                            int64_t element_bytes)
 {
     const cz_link_speed link = link_over(s, set);
@@ -208,10 +208,10 @@ static int64_t exchange_ps(const cz_simulation *s,
 
 /* Without a first launch: buckets of one message share one. */
 static int64_t bucket_ps(const cz_simulation *s,
-                         const cz_figures_bucket *bucket)
+                         const cz_document_bucket *bucket)
 {
-    const cz_figures_reduction *how =
-        &s->figures->reductions[bucket->reduction];
+    const cz_document_reduction *how =
+        &s->document->reductions[bucket->reduction];
     const cz_link_speed link = link_over(s, how->reduce_set);
     const int64_t longest = cz_simulate_longest(bucket->own, bucket->n_slices);
     return cz_simulate_reduce_ps(s, wire_elements(bucket) * how->leaf_bytes,
@@ -223,8 +223,8 @@ static int64_t bucket_ps(const cz_simulation *s,
 /* The first operation of a message stands for all. */
 static int64_t message_ps(const cz_simulation *s, int number)
 {
-    const cz_figures *f = s->figures;
-    const cz_figures_bucket *bucket = &f->buckets[f->ops[number].bucket];
+    const cz_document *f = s->document;
+    const cz_document_bucket *bucket = &f->buckets[f->ops[number].bucket];
     const int64_t set = f->reductions[bucket->reduction].reduce_set;
     int64_t sum = link_over(s, set).latency;
     for (int i = 0; i < f->n_ops; i++) {
@@ -239,27 +239,27 @@ static int64_t message_ps(const cz_simulation *s, int number)
 }
 
 /* Per element of its own slice, on each rank that has the bucket. */
-static void fill_own(cz_simulation *s, const cz_figures_bucket *bucket,
+static void fill_own(cz_simulation *s, const cz_document_bucket *bucket,
                      int64_t bytes, int64_t *ps)
 {
-    const int64_t set = s->figures->reductions[bucket->reduction].split_set;
-    for (int r = 0; r < s->figures->n_ranks; r++) {
-        const int at = cz_simulate_coordinate(s->figures, set, r);
+    const int64_t set = s->document->reductions[bucket->reduction].split_set;
+    for (int r = 0; r < s->document->n_ranks; r++) {
+        const int at = cz_simulate_coordinate(s->document, set, r);
         ps[r] = cz_simulate_map_ps(s, (cz_wide)bucket->own[at] * bytes);
     }
 }
 
 static void fill(cz_simulation *s, int64_t *ps, int64_t value)
 {
-    for (int r = 0; r < s->figures->n_ranks; r++)
+    for (int r = 0; r < s->document->n_ranks; r++)
         ps[r] = value;
 }
 
 static void fill_reduce(cz_simulation *s, int number, int64_t *ps)
 {
-    const cz_figures *f = s->figures;
-    const cz_figures_bucket *bucket = &f->buckets[f->ops[number].bucket];
-    const cz_figures_reduction *how = &f->reductions[bucket->reduction];
+    const cz_document *f = s->document;
+    const cz_document_bucket *bucket = &f->buckets[f->ops[number].bucket];
+    const cz_document_reduction *how = &f->reductions[bucket->reduction];
     if (cz_simulate_extent(f, how->reduce_set) > 1)
         fill(s, ps, message_ps(s, number));
     else
@@ -268,9 +268,9 @@ static void fill_reduce(cz_simulation *s, int number, int64_t *ps)
 
 static void fill_op(cz_simulation *s, int number, int64_t *ps)
 {
-    const cz_figures_op *op = &s->figures->ops[number];
-    const cz_figures_bucket *bucket =
-        op->bucket < 0 ? NULL : &s->figures->buckets[op->bucket];
+    const cz_document_op *op = &s->document->ops[number];
+    const cz_document_bucket *bucket =
+        op->bucket < 0 ? NULL : &s->document->buckets[op->bucket];
     switch (op->kind) {
     case CZ_STEP_REDUCE_SCATTER:
         fill_reduce(s, number, ps);
@@ -308,7 +308,7 @@ static void fill_op(cz_simulation *s, int number, int64_t *ps)
 
 const int64_t *cz_simulate_op_ps(cz_simulation *s, int op)
 {
-    const cz_figures *f = s->figures;
+    const cz_document *f = s->document;
     const int bucket = f->ops[op].bucket;
     int64_t *ps = CZ_NEW(s->arena, int64_t, f->n_ranks);
     fill_op(s, op, ps);

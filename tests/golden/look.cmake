@@ -9,7 +9,7 @@ foreach(stem gpt gpt_adamw qwen3-32b)
   cz_look_test(${stem} ${look} $<TARGET_FILE:canzona>
     ${CMAKE_SOURCE_DIR}/examples/${stem}.cz)
 endforeach()
-foreach(stem moe pipeline fsdp fused)
+foreach(stem moe pipeline fsdp fused factor)
   cz_look_test(${stem} ${look} $<TARGET_FILE:canzona>
     ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/plans/${stem}.cz)
 endforeach()

@@ -26,13 +26,13 @@ static int64_t break_even(const cz_fact_geometry *fact, int64_t other_ps)
     return e > FULL_SPEED ? -1 : e;
 }
 
-static cz_sheet_option option_of(const cz_fact_geometry *fact, int i)
+static cz_document_option option_of(const cz_fact_geometry *fact, int i)
 {
-    cz_sheet_option out = {.name = fact->names.v[i],
-                           .load_ps = fact->load_ps.v[i],
-                           .wire_ps = fact->wire_ps.v[i],
-                           .is_kept = fact->is_kept.v[i] != 0,
-                           .break_even = -1};
+    cz_document_option out = {.name = fact->names.v[i],
+                              .load_ps = fact->load_ps.v[i],
+                              .wire_ps = fact->wire_ps.v[i],
+                              .is_kept = fact->is_kept.v[i] != 0,
+                              .break_even = -1};
     const bool varies = is_uneven(out.name);
     const cz_solve_geometry geometry =
         varies ? CZ_SLICES_UNEVEN : CZ_SLICES_PADDED;
@@ -45,14 +45,15 @@ static cz_sheet_option option_of(const cz_fact_geometry *fact, int i)
     return out;
 }
 
-cz_sheet_geometry cz_report_geometry(cz_arena *arena, const cz_plan_view *view,
-                                     const cz_fact_geometry *fact)
+cz_document_geometry cz_report_geometry(cz_arena *arena,
+                                        const cz_plan_view *view,
+                                        const cz_fact_geometry *fact)
 {
-    cz_sheet_option *options =
-        CZ_NEW(arena, cz_sheet_option, fact->names.n + 1);
+    cz_document_option *options =
+        CZ_NEW(arena, cz_document_option, fact->names.n + 1);
     for (int i = 0; i < fact->names.n; i++)
         options[i] = option_of(fact, i);
-    return (cz_sheet_geometry){
+    return (cz_document_geometry){
         .chosen = fact->buckets.n > 0
                       ? view->buckets[fact->buckets.v[0]].fact->geometry
                       : "",
@@ -70,7 +71,7 @@ static void put_percent(cz_text *out, int64_t thousandths)
                    thousandths % 10);
 }
 
-static void put_option(const cz_sheet_option *option, cz_text *out)
+static void put_option(const cz_document_option *option, cz_text *out)
 {
     cz_text_printf(out, "%s ", option->name);
     cz_number_time(out, option->best_ps);
@@ -85,7 +86,7 @@ static void put_option(const cz_sheet_option *option, cz_text *out)
 }
 
 /* Some geometry keeps the cap on state. */
-static bool can_be_kept(const cz_sheet_geometry *geometry)
+static bool can_be_kept(const cz_document_geometry *geometry)
 {
     for (int i = 0; i < geometry->n_options; i++)
         if (geometry->options[i].is_kept)
@@ -94,7 +95,7 @@ static bool can_be_kept(const cz_sheet_geometry *geometry)
 }
 
 /* What of the link uneven slices reach. */
-static void put_reach(const cz_sheet_geometry *geometry, cz_text *out)
+static void put_reach(const cz_document_geometry *geometry, cz_text *out)
 {
     cz_text_puts(out, " at ");
     put_percent(out, geometry->high);
@@ -107,7 +108,7 @@ static void put_reach(const cz_sheet_geometry *geometry, cz_text *out)
 
 /* "padded, of load and wire: uneven 1 ms to 2 ms where they reach 100.0 % to
  * 50.0 % of the link; padded 1.5 ms, as uneven ones that reach 70.0 %" */
-void cz_report_put_geometry(const cz_sheet_geometry *geometry, cz_text *out)
+void cz_report_put_geometry(const cz_document_geometry *geometry, cz_text *out)
 {
     cz_text_printf(out, "%s, by load and wire: ", geometry->chosen);
     for (int i = 0; i < geometry->n_options; i++) {

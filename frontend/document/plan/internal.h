@@ -4,7 +4,7 @@
 
 #include "dsl/plan/frequency.h"
 #include "dsl/plan/metrics.h"
-#include "frontend/document/write.h"
+#include "frontend/document/read.h"
 #include "frontend/document/plan/facts.h"
 #include "passes/bound/forms.h"
 #include "passes/cost/step.h"
@@ -13,7 +13,7 @@ typedef struct cz_report {
     cz_arena *arena;
     const cz_plan_view *view;
     const cz_metrics *metrics;
-    int64_t spare_bytes;             /* cz_candidates_spare */
+    int64_t spare_bytes;             /* cz_report_spare() */
     const int64_t *batch_bytes;      /* [n_ranks], or NULL */
     const cz_frequency *frequencies; /* of the mean update */
     int n_groups;
@@ -40,10 +40,12 @@ typedef struct cz_report_exchange {
  * also what it exchanges, else NULL. */
 void cz_report_put_kernel(cz_report *report, const cz_step_kernel *kernel,
                           int64_t times, const cz_report_exchange *exchange);
+/* What the schedule's `wire` lets matrices send besides what they do, bytes of
+ * all ranks; negative where owners send more.  INT64_MAX: it sets no limit. */
+int64_t cz_report_spare(const cz_plan_view *view, const cz_metrics *metrics);
 /* The keys `class` and `candidates` of a matrix. */
 void cz_report_put_candidates(cz_report *report, int param);
-/* The names of axes, as an array; and a key before it. */
-void cz_report_put_axis_names(cz_report *report, const cz_ints *axes);
+/* The names of axes, as an array. */
 void cz_report_put_axes(cz_report *report, const char *key,
                         const cz_ints *axes);
 /* A key, and a float of the source as a decimal string: JSON numbers stay

@@ -1,6 +1,6 @@
 /* Parameters, matrices, buckets and micro-groups as JSON. */
 #include "frontend/document/plan/internal.h"
-#include "frontend/document/plan/stages.h"
+#include "frontend/document/plan/pipeline.h"
 
 #include "dsl/plan/error_bound.h"
 #include "dsl/plan/state.h"
@@ -10,23 +10,14 @@
 static void put_shard(cz_report *r, const cz_view_family *family)
 {
     cz_json *json = &r->json;
-    cz_json_key(json, "shard");
-    cz_json_open(json, '[');
+    cz_json_open(json, "shard", '[');
     for (int d = 0; d < family->fact->shard.n; d++) {
         int64_t storage[CZ_VIEW_MAX_AXES];
         const cz_ints axes =
             cz_view_axes_of(r->view, family->fact->shard.v[d], storage);
-        cz_report_put_axis_names(r, &axes);
+        cz_report_put_axes(r, NULL, &axes);
     }
-    cz_json_close(json, ']');
-}
-
-static void put_ints(cz_json *json, const int64_t *values, int64_t n)
-{
-    cz_json_open(json, '[');
-    for (int64_t i = 0; i < n; i++)
-        cz_json_int(json, values[i]);
-    cz_json_close(json, ']');
+    cz_json_close(json);
 }
 
 /* Per dimension the first element and the end of each shard, or null; null
@@ -38,19 +29,18 @@ static void put_bounds(cz_report *r, const cz_view_cuts *bounds,
     bool any = false;
     for (int d = 0; d < shard->n; d++)
         any |= bounds->of[d] != NULL;
-    cz_json_key(json, "bounds");
     if (!any) {
-        cz_json_null(json);
+        cz_json_string(json, "bounds", NULL);
         return;
     }
-    cz_json_open(json, '[');
+    cz_json_open(json, "bounds", '[');
     for (int d = 0; d < shard->n; d++)
         if (bounds->of[d])
-            put_ints(json, bounds->of[d],
-                     2 * cz_view_parts(r->view, shard->v[d]));
+            cz_json_ints(json, NULL, bounds->of[d],
+                         2 * cz_view_parts(r->view, shard->v[d]));
         else
-            cz_json_null(json);
-    cz_json_close(json, ']');
+            cz_json_string(json, NULL, NULL);
+    cz_json_close(json);
 }
 
 /* The tensor that holds a piece, and where in it; null: stored as it is. */
@@ -58,9 +48,8 @@ static void put_stored(cz_report *r, const cz_view_param *p,
                        const cz_view_family *family)
 {
     cz_json *json = &r->json;
-    cz_json_key(json, "stored");
     if (!family->piece) {
-        cz_json_null(json);
+        cz_json_string(json, "stored", NULL);
         return;
     }
     const cz_view_storage *storage = &r->view->storages[family->storage];
@@ -69,15 +58,14 @@ static void put_stored(cz_report *r, const cz_view_param *p,
     const int64_t number = p - r->view->params - family->first_param;
     const cz_ints map = family->piece->map;
     const int skipped = 3 * (int)family->piece->batch;
-    cz_json_open(json, '{');
-    cz_json_put_string(json, "name",
-                       storage->names[number / batch * storage->n_spread]);
-    cz_json_put_ints(json, "shape", storage->fact->shape.v,
-                     storage->fact->shape.n);
+    cz_json_open(json, "stored", '{');
+    cz_json_string(json, "name",
+                   storage->names[number / batch * storage->n_spread]);
+    cz_json_ints(json, "shape", storage->fact->shape.v, storage->fact->shape.n);
     put_bounds(r, &storage->bounds, &storage->fact->shard);
-    cz_json_put_optional(json, "batch", skipped ? number % batch : -1);
-    cz_json_put_ints(json, "map", map.v + skipped, map.n - skipped);
-    cz_json_close(json, '}');
+    cz_json_optional(json, "batch", skipped ? number % batch : -1);
+    cz_json_ints(json, "map", map.v + skipped, map.n - skipped);
+    cz_json_close(json);
 }
 
 /* The axes along which other ranks hold other parameters in this one's place,
@@ -90,11 +78,10 @@ static void put_spread(cz_report *r, const cz_view_param *p,
     const cz_ints axes =
         cz_view_axes_of(r->view, family->fact->spread, storage);
     cz_report_put_axes(r, "spread", &axes);
-    cz_json_key(json, "names");
-    cz_json_open(json, '[');
+    cz_json_open(json, "names", '[');
     for (int64_t c = 0; axes.n > 0 && c < family->n_spread; c++)
-        cz_json_string(json, p->names[c]);
-    cz_json_close(json, ']');
+        cz_json_string(json, NULL, p->names[c]);
+    cz_json_close(json);
 }
 
 /* Who has it, and which stages these are. */
@@ -104,26 +91,15 @@ static void put_home(cz_report *r, const cz_fact_family *family)
     int64_t storage[CZ_VIEW_MAX_AXES];
     const cz_ints axes = cz_view_axes_of(r->view, family->home_axes, storage);
     const int64_t n = cz_report_n_stages(r->view);
-    cz_json_key(json, "home");
-    cz_json_open(json, '{');
+    cz_json_open(json, "home", '{');
     cz_report_put_axes(r, "axes", &axes);
-    cz_json_put_ints(json, "coordinates", family->home.v, family->home.n);
-    cz_json_close(json, '}');
-    cz_json_key(json, "stage");
-    cz_json_open(json, '[');
+    cz_json_ints(json, "coordinates", family->home.v, family->home.n);
+    cz_json_close(json);
+    cz_json_open(json, "stage", '[');
     for (int64_t s = 0; cz_report_is_staged(r->view, family) && s < n; s++)
         if (cz_report_has_stage(r->view, family, s))
-            cz_json_int(json, s);
-    cz_json_close(json, ']');
-}
-
-static void put_string_or_null(cz_report *r, const char *key, const char *text)
-{
-    cz_json_key(&r->json, key);
-    if (text)
-        cz_json_string(&r->json, text);
-    else
-        cz_json_null(&r->json);
+            cz_json_int(json, NULL, s);
+    cz_json_close(json);
 }
 
 /* How a parameter is trained; all NULL where it is not. */
@@ -151,30 +127,29 @@ static void put_parameter(cz_report *r, const char *name,
                           const training *how, const char *tied_to)
 {
     cz_json *json = &r->json;
-    cz_json_open(json, '{');
-    cz_json_put_string(json, "name", name);
-    cz_json_put_ints(json, "shape", family->fact->shape.v,
-                     family->fact->shape.n);
-    cz_json_put_string(json, "dtype", cz_dtype_name(family->dtype));
+    cz_json_open(json, NULL, '{');
+    cz_json_string(json, "name", name);
+    cz_json_ints(json, "shape", family->fact->shape.v, family->fact->shape.n);
+    cz_json_string(json, "dtype", cz_dtype_name(family->dtype));
     put_shard(r, family);
     put_bounds(r, &family->bounds, &family->fact->shard);
     put_stored(r, p, family);
-    put_string_or_null(r, "group", how->group);
-    put_string_or_null(r, "optimizer", how->optimizer);
-    put_string_or_null(r, "rule", how->rule);
-    put_string_or_null(r, "reduction", how->reduction);
-    cz_json_put_optional(json, "turn", family->turn ? p->turn : -1);
+    cz_json_string(json, "group", how->group);
+    cz_json_string(json, "optimizer", how->optimizer);
+    cz_json_string(json, "rule", how->rule);
+    cz_json_string(json, "reduction", how->reduction);
+    cz_json_optional(json, "turn", family->turn ? p->turn : -1);
     put_spread(r, p, family);
-    cz_json_put_int(json, "element_count", family->elements);
-    cz_json_put_int(json, "local_elements", family->local_elements);
-    cz_json_put_int(json, "matrices", p->split_owner >= 0);
+    cz_json_int(json, "element_count", family->elements);
+    cz_json_int(json, "local_elements", family->local_elements);
+    cz_json_int(json, "matrices", p->split_owner >= 0);
     put_home(r, family->fact);
-    put_string_or_null(r, "tied_to", tied_to);
-    put_string_or_null(r, "grad", how->grad);
-    put_string_or_null(r, "master", how->master);
-    cz_json_put_optional(json, "bucket", p->bucket);
-    cz_json_put_optional(json, "offset", p->bucket < 0 ? -1 : p->offset);
-    cz_json_close(json, '}');
+    cz_json_string(json, "tied_to", tied_to);
+    cz_json_string(json, "grad", how->grad);
+    cz_json_string(json, "master", how->master);
+    cz_json_optional(json, "bucket", p->bucket);
+    cz_json_optional(json, "offset", p->bucket < 0 ? -1 : p->offset);
+    cz_json_close(json);
 }
 
 static void put_trained(cz_report *r, int param, const char *name,
@@ -209,10 +184,10 @@ static void put_state_shape(cz_report *r, const cz_fact_rule *rule, int state)
 {
     const bool is_whole = cz_state_is_whole(rule, state);
     const cz_ints shape = {cz_state_shape(rule, state), is_whole ? 2 : 0};
-    cz_json_put_bool(&r->json, "diagonal", rule->state_diagonal.v[state]);
-    cz_json_put_bool(&r->json, "symmetric", rule->state_symmetric.v[state]);
-    cz_json_put_bool(&r->json, "whole", is_whole);
-    cz_json_put_ints(&r->json, "shape", shape.v, shape.n);
+    cz_json_bool(&r->json, "diagonal", rule->state_diagonal.v[state]);
+    cz_json_bool(&r->json, "symmetric", rule->state_symmetric.v[state]);
+    cz_json_bool(&r->json, "whole", is_whole);
+    cz_json_ints(&r->json, "shape", shape.v, shape.n);
 }
 
 static void put_states(cz_report *r)
@@ -222,14 +197,14 @@ static void put_states(cz_report *r)
     for (int i = 0; i < view->n_rules; i++) {
         const cz_fact_rule *rule = view->rules[i].fact;
         for (int k = 0; k < rule->states.n; k++) {
-            cz_json_open(json, '{');
-            cz_json_put_string(json, "rule", rule->sym_name);
-            cz_json_put_string(json, "name", rule->states.v[k]);
-            cz_json_put_string(json, "dtype", rule->state_dtypes.v[k]);
+            cz_json_open(json, NULL, '{');
+            cz_json_string(json, "rule", rule->sym_name);
+            cz_json_string(json, "name", rule->states.v[k]);
+            cz_json_string(json, "dtype", rule->state_dtypes.v[k]);
             cz_report_put_real(r, "init", rule->state_init.v[k]);
             put_state_shape(r, rule, k);
-            cz_json_put_bool(json, "extern", cz_state_is_extern(rule, k));
-            cz_json_close(json, '}');
+            cz_json_bool(json, "extern", cz_state_is_extern(rule, k));
+            cz_json_close(json);
         }
     }
 }
@@ -244,42 +219,38 @@ static void put_matrix(cz_report *r, int param)
     const cz_view_stage *whole =
         cz_report_stage(r->view, param, CZ_WHERE_WHOLE);
     cz_json *json = &r->json;
-    cz_json_open(json, '{');
-    cz_json_put_int(json, "parameter", param);
-    cz_json_put_string(json, "view", family->piece ? "piece" : "whole");
-    cz_json_put_int(json, "rows", shape.v[0]);
-    cz_json_put_int(json, "cols", shape.n > 1 ? shape.v[1] : 1);
-    cz_json_put_int(json, "batch", family->n_spread);
-    cz_json_put_string(json, "strategy", p->group > 1 ? "gram" : "owner");
-    cz_json_put_int(json, "group_size", p->group);
-    cz_json_put_int(json, "stride", p->stride);
-    cz_json_key(json, "owner");
-    cz_json_open(json, '{');
-    cz_json_put_int(json, "split", p->split_owner);
-    cz_json_put_optional(json, "shard", p->shard_owner);
-    cz_json_close(json, '}');
-    cz_json_put_optional(json, "micro_group", r->group_of[param]);
-    cz_json_key(json, "cost");
-    cz_json_open(json, '{');
-    cz_json_put_int(json, "flops", cz_metrics_item_flops(r->view, param));
-    cz_json_put_int(json, "time_ps", cz_matrix_time(r->view, r->times, param));
-    cz_json_put_int(
+    cz_json_open(json, NULL, '{');
+    cz_json_int(json, "parameter", param);
+    cz_json_string(json, "view", family->piece ? "piece" : "whole");
+    cz_json_int(json, "rows", shape.v[0]);
+    cz_json_int(json, "cols", shape.n > 1 ? shape.v[1] : 1);
+    cz_json_int(json, "batch", family->n_spread);
+    cz_json_string(json, "strategy", p->group > 1 ? "gram" : "owner");
+    cz_json_int(json, "group_size", p->group);
+    cz_json_int(json, "stride", p->stride);
+    cz_json_open(json, "owner", '{');
+    cz_json_int(json, "split", p->split_owner);
+    cz_json_optional(json, "shard", p->shard_owner);
+    cz_json_close(json);
+    cz_json_optional(json, "micro_group", r->group_of[param]);
+    cz_json_open(json, "cost", '{');
+    cz_json_int(json, "flops", cz_metrics_item_flops(r->view, param));
+    cz_json_int(json, "time_ps", cz_matrix_time(r->view, r->times, param));
+    cz_json_int(
         json, "bytes",
         cz_report_wire(r->view, r->frequencies, param, CZ_SLOT_GATHER) +
             cz_report_wire(r->view, r->frequencies, param, CZ_SLOT_SCATTER));
-    cz_json_close(json, '}');
-    cz_json_key(json, "wire");
-    cz_json_open(json, '{');
+    cz_json_close(json);
+    cz_json_open(json, "wire", '{');
     cz_report_put_slots(r, "gather", whole, CZ_SLOT_GATHER);
     cz_report_put_slots(r, "scatter", whole, CZ_SLOT_SCATTER);
-    cz_json_close(json, '}');
-    cz_json_key(json, "error_bound");
-    cz_json_open(json, '[');
-    cz_json_int(json, cz_error_bound(r->view, family->rule));
-    cz_json_int(json, CZ_ERROR_UNIT);
-    cz_json_close(json, ']');
+    cz_json_close(json);
+    cz_json_open(json, "error_bound", '[');
+    cz_json_int(json, NULL, cz_error_bound(r->view, family->rule));
+    cz_json_int(json, NULL, CZ_ERROR_UNIT);
+    cz_json_close(json);
     cz_report_put_candidates(r, param);
-    cz_json_close(json, '}');
+    cz_json_close(json);
 }
 
 /* Elements of a bucket that no parameter has. */
@@ -292,26 +263,20 @@ static int64_t padding_of(const cz_plan_view *view, const cz_fact_bucket *fact)
     return pad;
 }
 
-static void open_list(cz_report *r, const char *key)
-{
-    cz_json_key(&r->json, key);
-    cz_json_open(&r->json, '[');
-}
-
 /* Each once, in the order in which parameters first have them. */
 static void put_groups_of(cz_report *r, const cz_fact_bucket *fact)
 {
     const cz_plan_view *view = r->view;
     bool *seen = CZ_NEW(r->arena, bool, view->n_uses + 1);
-    open_list(r, "groups");
+    cz_json_open(&r->json, "groups", '[');
     for (int i = 0; i < fact->params.n; i++) {
         const int family = view->params[fact->params.v[i]].family;
         const int use = view->rules[view->families[family].rule].use;
         if (!seen[use])
-            cz_json_string(&r->json, view->uses[use]->sym_name);
+            cz_json_string(&r->json, NULL, view->uses[use]->sym_name);
         seen[use] = true;
     }
-    cz_json_close(&r->json, ']');
+    cz_json_close(&r->json);
 }
 
 static const char *kind_of(const cz_plan_view *view, const cz_fact_bucket *fact)
@@ -328,18 +293,18 @@ static void put_bucket(cz_report *r, const cz_view_bucket *bucket)
 {
     const cz_fact_bucket *fact = bucket->fact;
     cz_json *json = &r->json;
-    cz_json_open(json, '{');
+    cz_json_open(json, NULL, '{');
     put_groups_of(r, fact);
-    cz_json_put_string(json, "reduction", fact->reduction);
-    cz_json_put_string(json, "dtype", fact->dtype);
-    cz_json_put_string(json, "kind", kind_of(r->view, fact));
-    cz_json_put_string(json, "geometry", fact->geometry);
-    cz_json_put_int(json, "length", fact->length);
-    cz_json_put_int(json, "pad", padding_of(r->view, fact));
-    cz_json_put_ints(json, "order", fact->params.v, fact->params.n);
-    cz_json_put_ints(json, "offsets", fact->offsets.v, fact->offsets.n);
-    cz_json_put_ints(json, "slices", fact->slices.v, fact->slices.n);
-    cz_json_close(json, '}');
+    cz_json_string(json, "reduction", fact->reduction);
+    cz_json_string(json, "dtype", fact->dtype);
+    cz_json_string(json, "kind", kind_of(r->view, fact));
+    cz_json_string(json, "geometry", fact->geometry);
+    cz_json_int(json, "length", fact->length);
+    cz_json_int(json, "pad", padding_of(r->view, fact));
+    cz_json_ints(json, "order", fact->params.v, fact->params.n);
+    cz_json_ints(json, "offsets", fact->offsets.v, fact->offsets.n);
+    cz_json_ints(json, "slices", fact->slices.v, fact->slices.n);
+    cz_json_close(json);
 }
 
 static void put_group(cz_report *r, const cz_group_facts *group)
@@ -348,14 +313,14 @@ static void put_group(cz_report *r, const cz_group_facts *group)
     const int family = r->view->params[group->params[0]].family;
     const cz_ints axes = cz_view_shard_axes(r->view, family, storage);
     cz_json *json = &r->json;
-    cz_json_open(json, '{');
+    cz_json_open(json, NULL, '{');
     cz_report_put_axes(r, "axes", &axes);
-    cz_json_put_int(json, "op", group->op);
-    cz_json_put_ints(json, "members", group->params, group->n);
-    cz_json_put_int(json, "gather_bytes", group->gather_bytes);
-    cz_json_put_int(json, "scatter_bytes", group->scatter_bytes);
-    cz_json_put_int(json, "peak_bytes", group->peak_bytes);
-    cz_json_close(json, '}');
+    cz_json_int(json, "op", group->op);
+    cz_json_ints(json, "members", group->params, group->n);
+    cz_json_int(json, "gather_bytes", group->gather_bytes);
+    cz_json_int(json, "scatter_bytes", group->scatter_bytes);
+    cz_json_int(json, "peak_bytes", group->peak_bytes);
+    cz_json_close(json);
 }
 
 /* ---- in order ---- */
@@ -364,43 +329,43 @@ static void put_group(cz_report *r, const cz_group_facts *group)
 static void put_family(cz_report *r, const cz_view_family *family)
 {
     cz_json *json = &r->json;
-    cz_json_open(json, '{');
-    cz_json_put_string(json, "pattern", family->fact->pattern);
-    cz_json_put_int(json, "parameters", family->n_params);
-    cz_json_key(json, "turn_indices");
+    cz_json_open(json, NULL, '{');
+    cz_json_string(json, "pattern", family->fact->pattern);
+    cz_json_int(json, "parameters", family->n_params);
     if (family->turn)
-        put_ints(json, family->turn->indices.v, family->turn->indices.n);
+        cz_json_ints(json, "turn_indices", family->turn->indices.v,
+                     family->turn->indices.n);
     else
-        cz_json_null(json);
-    cz_json_close(json, '}');
+        cz_json_string(json, "turn_indices", NULL);
+    cz_json_close(json);
 }
 
 void cz_report_put_lists(cz_report *r)
 {
     const cz_plan_view *view = r->view;
-    open_list(r, "parameters");
+    cz_json_open(&r->json, "parameters", '[');
     put_parameters(r);
-    cz_json_close(&r->json, ']');
-    open_list(r, "families");
+    cz_json_close(&r->json);
+    cz_json_open(&r->json, "families", '[');
     for (int f = 0; f < view->n_families; f++)
         put_family(r, &view->families[f]);
-    cz_json_close(&r->json, ']');
+    cz_json_close(&r->json);
     cz_report_put_stages(r);
     cz_report_put_classes(r);
-    open_list(r, "matrices");
+    cz_json_open(&r->json, "matrices", '[');
     for (int p = 0; p < view->n_params; p++)
         if (view->params[p].split_owner >= 0)
             put_matrix(r, p);
-    cz_json_close(&r->json, ']');
-    open_list(r, "states");
+    cz_json_close(&r->json);
+    cz_json_open(&r->json, "states", '[');
     put_states(r);
-    cz_json_close(&r->json, ']');
-    open_list(r, "buckets");
+    cz_json_close(&r->json);
+    cz_json_open(&r->json, "buckets", '[');
     for (int b = 0; b < view->n_buckets; b++)
         put_bucket(r, &view->buckets[b]);
-    cz_json_close(&r->json, ']');
-    open_list(r, "groups");
+    cz_json_close(&r->json);
+    cz_json_open(&r->json, "groups", '[');
     for (int g = 0; g < r->n_groups; g++)
         put_group(r, &r->groups[g]);
-    cz_json_close(&r->json, ']');
+    cz_json_close(&r->json);
 }

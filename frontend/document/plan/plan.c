@@ -1,126 +1,112 @@
 /* A plan as JSON.  Every figure is an integer that follows from the numbers
  * beside it: tests/plan/check_plan.py computes them all again. */
-#include "frontend/document/plan/candidates.h"
 #include "frontend/document/plan/plan.h"
 
 #include <stdio.h>
 
 #include "frontend/document/plan/internal.h"
 
-void cz_report_put_axis_names(cz_report *r, const cz_ints *axes)
-{
-    cz_json_open(&r->json, '[');
-    for (int i = 0; i < axes->n; i++)
-        cz_json_string(&r->json, r->view->mesh->axes.v[axes->v[i]]);
-    cz_json_close(&r->json, ']');
-}
-
 void cz_report_put_axes(cz_report *r, const char *key, const cz_ints *axes)
 {
-    cz_json_key(&r->json, key);
-    cz_report_put_axis_names(r, axes);
+    cz_json_open(&r->json, key, '[');
+    for (int i = 0; i < axes->n; i++)
+        cz_json_string(&r->json, NULL, r->view->mesh->axes.v[axes->v[i]]);
+    cz_json_close(&r->json);
 }
 
 void cz_report_put_real(cz_report *r, const char *key, double value)
 {
     char text[32];
     snprintf(text, sizeof text, "%.17g", value);
-    cz_json_put_string(&r->json, key, text);
+    cz_json_string(&r->json, key, text);
 }
 
 static void put_header(cz_report *r, const char *hash)
 {
     const cz_fact_program *program = r->view->program;
     cz_json *json = &r->json;
-    cz_json_put_string(json, "schema", "canzona.plan/1");
-    cz_json_key(json, "header");
-    cz_json_open(json, '{');
-    cz_json_put_string(json, "name", program->name);
-    cz_json_put_string(json, "compiler", program->compiler);
-    cz_json_put_string(json, "source_hash", program->source_hash);
-    cz_json_put_string(json, "plan_hash", hash);
-    cz_json_put_string(json, "objective", "least time on the busiest rank");
-    cz_json_put_bool(json, "strict", program->strict != 0);
-    cz_json_key(json, "units");
-    cz_json_open(json, '{');
-    cz_json_put_string(json, "offsets", "elements");
-    cz_json_put_string(json, "flops", "floating-point operations");
-    cz_json_put_string(json, "time", "picoseconds");
-    cz_json_put_string(json, "memory", "bytes");
-    cz_json_put_string(json, "wire", "bytes");
-    cz_json_close(json, '}');
-    cz_json_close(json, '}');
+    cz_json_string(json, "schema", "canzona.plan/1");
+    cz_json_open(json, "header", '{');
+    cz_json_string(json, "name", program->name);
+    cz_json_string(json, "compiler", program->compiler);
+    cz_json_string(json, "source_hash", program->source_hash);
+    cz_json_string(json, "plan_hash", hash);
+    cz_json_string(json, "objective", "least time on the busiest rank");
+    cz_json_bool(json, "strict", program->strict != 0);
+    cz_json_open(json, "units", '{');
+    cz_json_string(json, "offsets", "elements");
+    cz_json_string(json, "flops", "floating-point operations");
+    cz_json_string(json, "time", "picoseconds");
+    cz_json_string(json, "memory", "bytes");
+    cz_json_string(json, "wire", "bytes");
+    cz_json_close(json);
+    cz_json_close(json);
 }
 
 static void put_mesh(cz_report *r)
 {
     const cz_fact_mesh *mesh = r->view->mesh;
     cz_json *json = &r->json;
-    cz_json_key(json, "mesh");
-    cz_json_open(json, '{');
-    cz_json_key(json, "axes");
-    cz_json_open(json, '[');
+    cz_json_open(json, "mesh", '{');
+    cz_json_open(json, "axes", '[');
     for (int i = 0; i < mesh->axes.n; i++) {
-        cz_json_open(json, '{');
-        cz_json_put_string(json, "name", mesh->axes.v[i]);
-        cz_json_put_int(json, "size", mesh->sizes.v[i]);
-        cz_json_close(json, '}');
+        cz_json_open(json, NULL, '{');
+        cz_json_string(json, "name", mesh->axes.v[i]);
+        cz_json_int(json, "size", mesh->sizes.v[i]);
+        cz_json_close(json);
     }
-    cz_json_close(json, ']');
-    cz_json_key(json, "names");
-    cz_json_open(json, '[');
+    cz_json_close(json);
+    cz_json_open(json, "names", '[');
     for (int i = 0; i < mesh->names.n; i++) {
         int64_t storage[CZ_VIEW_MAX_AXES];
         const cz_ints axes = cz_view_axes_of(r->view, mesh->sets.v[i], storage);
-        cz_json_open(json, '{');
-        cz_json_put_string(json, "name", mesh->names.v[i]);
+        cz_json_open(json, NULL, '{');
+        cz_json_string(json, "name", mesh->names.v[i]);
         cz_report_put_axes(r, "axes", &axes);
-        cz_json_close(json, '}');
+        cz_json_close(json);
     }
-    cz_json_close(json, ']');
-    cz_json_put_int(json, "ranks", r->view->n_ranks);
-    cz_json_close(json, '}');
+    cz_json_close(json);
+    cz_json_int(json, "ranks", r->view->n_ranks);
+    cz_json_close(json);
 }
 
 static void put_reductions(cz_report *r)
 {
     cz_json *json = &r->json;
-    cz_json_key(json, "reductions");
-    cz_json_open(json, '[');
+    cz_json_open(json, "reductions", '[');
     for (int i = 0; i < r->view->n_reductions; i++) {
         const cz_fact_reduction *reduction = &r->view->reductions[i];
-        cz_json_open(json, '{');
-        cz_json_put_string(json, "name", reduction->sym_name);
-        cz_json_put_string(json, "dtype", reduction->dtype);
+        cz_json_open(json, NULL, '{');
+        cz_json_string(json, "name", reduction->sym_name);
+        cz_json_string(json, "dtype", reduction->dtype);
         cz_report_put_axes(r, "reduce_axes", &reduction->reduce_axes);
         cz_report_put_axes(r, "split_axes", &reduction->split_axes);
-        cz_json_put_int(json, "leaves", reduction->leaves);
-        cz_json_put_int(json, "terms", reduction->terms);
-        cz_json_close(json, '}');
+        cz_json_int(json, "leaves", reduction->leaves);
+        cz_json_int(json, "terms", reduction->terms);
+        cz_json_close(json);
     }
-    cz_json_close(json, ']');
+    cz_json_close(json);
 }
 
 static void put_policy(cz_report *r)
 {
     const cz_fact_policy *policy = r->view->policy;
     cz_json *json = &r->json;
-    cz_json_key(json, "policy");
-    cz_json_open(json, '{');
-    cz_json_put_string(json, "master_dtype", policy->master_dtype);
+    cz_json_open(json, "policy", '{');
+    cz_json_string(json, "master_dtype", policy->master_dtype);
     cz_report_put_real(r, "clip", policy->clip);
-    cz_json_put_bool(json, "skip", policy->skip != 0);
-    cz_json_put_int(json, "bucket_elements", policy->bucket_elements);
-    cz_json_put_int(json, "group_bytes", policy->group_bytes);
-    cz_json_put_string(json, "tp_strategy", policy->tp_strategy);
-    cz_json_put_int(json, "tp_group", policy->tp_group);
-    cz_json_put_int(json, "memory_bytes", policy->memory_bytes);
-    cz_json_put_string(json, "form", policy->form);
-    cz_json_put_string(json, "geometry", policy->geometry);
-    cz_json_put_string(json, "layout", policy->layout);
+    cz_json_bool(json, "skip", policy->skip != 0);
+    cz_json_int(json, "bucket_elements", policy->bucket_elements);
+    cz_json_int(json, "group_bytes", policy->group_bytes);
+    cz_json_string(json, "tp_strategy", policy->tp_strategy);
+    cz_json_int(json, "tp_group", policy->tp_group);
+    cz_json_int(json, "memory_bytes", policy->memory_bytes);
+    cz_json_string(json, "form", policy->form);
+    cz_json_string(json, "geometry", policy->geometry);
+    cz_json_string(json, "layout", policy->layout);
     cz_report_put_real(r, "tolerance", policy->tolerance);
     cz_report_put_real(r, "wire", policy->wire);
-    cz_json_close(json, '}');
+    cz_json_close(json);
 }
 
 static void find_groups(cz_arena *arena, cz_report *r)
@@ -157,11 +143,11 @@ void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
                    .metrics = cz_metrics_build(&arena, view),
                    .batch_bytes = batch_bytes,
                    .frequencies = cz_frequencies(&arena, view, CZ_MEAN_UPDATE)};
-    r.spare_bytes = cz_candidates_spare(view, r.metrics);
+    r.spare_bytes = cz_report_spare(view, r.metrics);
     find_groups(&arena, &r);
     find_times(&r);
     cz_json_init(&r.json, out);
-    cz_json_open(&r.json, '{');
+    cz_json_open(&r.json, NULL, '{');
     put_header(&r, hash);
     put_mesh(&r);
     put_policy(&r);
@@ -169,14 +155,13 @@ void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
     cz_report_put_lists(&r);
     cz_report_put_schedule(&r);
     cz_report_put_metrics(&r);
-    cz_json_key(&r.json, "baselines");
-    cz_json_open(&r.json, '[');
+    cz_json_open(&r.json, "baselines", '[');
     if (baselines)
         cz_report_put_baselines(&r);
-    cz_json_close(&r.json, ']');
+    cz_json_close(&r.json);
     cz_report_put_constants(&r);
     cz_report_put_geometries(&r);
     cz_report_put_groupings(&r);
-    cz_json_close(&r.json, '}');
+    cz_json_close(&r.json);
     cz_arena_fini(&arena);
 }

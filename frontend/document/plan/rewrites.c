@@ -8,26 +8,10 @@
 #include "passes/cost/step.h"
 #include "passes/cost/time.h"
 
-static const struct kind {
-    const char *name, *unit;
-} kinds[CZ_N_REWRITES] = {
-    [CZ_REWRITE_GRAM] = {"gram", "flops"},
-    [CZ_REWRITE_CUT] = {"cut", "bytes"},
-    [CZ_REWRITE_SETTLED] = {"settled", "bytes"},
-    [CZ_REWRITE_SYMMETRIC] = {"symmetric", "flops"},
-    [CZ_REWRITE_EPILOGUE] = {"epilogue", "bytes"},
-    [CZ_REWRITE_TRANSPOSE] = {"transpose", "bytes"},
-};
-
-const char *cz_rewrite_name(cz_rewrite_kind kind)
-{
-    return kinds[kind].name;
-}
-
-const char *cz_rewrite_unit(cz_rewrite_kind kind)
-{
-    return kinds[kind].unit;
-}
+const char *const cz_rewrite_names[CZ_N_REWRITES] = {
+    [CZ_REWRITE_GRAM] = "gram",         [CZ_REWRITE_CUT] = "cut",
+    [CZ_REWRITE_SETTLED] = "settled",   [CZ_REWRITE_SYMMETRIC] = "symmetric",
+    [CZ_REWRITE_EPILOGUE] = "epilogue", [CZ_REWRITE_TRANSPOSE] = "transpose"};
 
 static int64_t limited(cz_wide value)
 {
@@ -39,7 +23,7 @@ static int64_t product_of(int64_t a, int64_t b, int64_t c)
     return limited((cz_wide)limited((cz_wide)a * b) * c);
 }
 
-static void add(cz_rewrite *it, int64_t before, int64_t after)
+static void add(cz_document_rewrite *it, int64_t before, int64_t after)
 {
     it->count++;
     it->before = limited((cz_wide)it->before + before);
@@ -49,14 +33,14 @@ static void add(cz_rewrite *it, int64_t before, int64_t after)
 /* ---- what passes have written ---- */
 
 static void find_noted(const cz_plan_view *view, const char *update,
-                       cz_rewrite *out)
+                       cz_document_rewrite *out)
 {
     for (int i = 0; i < view->n_rewrites; i++) {
         const cz_fact_rewrite *fact = &view->rewrites[i];
         if (strcmp(fact->update, update) == 0)
-            *out = (cz_rewrite){.count = fact->count,
-                                .before = fact->before,
-                                .after = fact->after};
+            *out = (cz_document_rewrite){.count = fact->count,
+                                         .before = fact->before,
+                                         .after = fact->after};
     }
 }
 
@@ -97,7 +81,7 @@ static int64_t all_bytes(const cz_plan_view *view, int rule)
 }
 
 static void find_cut(const cz_plan_view *view, const cz_view_stage *stage,
-                     cz_rewrite *out)
+                     cz_document_rewrite *out)
 {
     const cz_ints shape = view->rules[stage->rule].fact->shape;
     const int64_t *n = shape.v;
@@ -109,7 +93,7 @@ static void find_cut(const cz_plan_view *view, const cz_view_stage *stage,
     out->after = product_of(n[0], n[1], gathered + scattered);
 }
 
-static void find_settled(const cz_view_rule *rule, cz_rewrite *out)
+static void find_settled(const cz_view_rule *rule, cz_document_rewrite *out)
 {
     const int64_t *n = rule->fact->shape.v;
 
@@ -127,7 +111,7 @@ static bool has_epilogue(const cz_view_step *step)
     return step->body >= 0 || step->alpha != 1 || step->beta != 0;
 }
 
-static void find_products(const cz_view_stage *body, cz_rewrite *out)
+static void find_products(const cz_view_stage *body, cz_document_rewrite *out)
 {
     for (int s = 0; s < body->n_steps; s++) {
         const cz_view_step *it = &body->steps[s];
@@ -161,7 +145,7 @@ static int64_t operand_elements(const cz_view_step *step, int i)
 }
 
 static void find_transposes(cz_arena *scratch, const cz_view_stage *body,
-                            cz_rewrite *out)
+                            cz_document_rewrite *out)
 {
     const cz_dtype *dtypes = cz_cost_value_dtypes(scratch, body);
     bool *seen = CZ_NEW(scratch, bool, cz_share_n_values(body));
@@ -181,11 +165,11 @@ static void find_transposes(cz_arena *scratch, const cz_view_stage *body,
 
 int cz_rewrites_find(cz_arena *scratch, const cz_plan_view *view,
                      const cz_view_stage *stage, int phase,
-                     cz_rewrite out[CZ_N_REWRITES])
+                     cz_document_rewrite out[CZ_N_REWRITES])
 {
     const cz_view_rule *rule = &view->rules[stage->rule];
     const cz_view_stage *body = cz_view_variant(stage, phase);
-    cz_rewrite all[CZ_N_REWRITES] = {{0}};
+    cz_document_rewrite all[CZ_N_REWRITES] = {{.count = 0}};
     int n = 0;
     if (stage->where != CZ_WHERE_WHOLE)
         return 0;
@@ -198,7 +182,9 @@ int cz_rewrites_find(cz_arena *scratch, const cz_plan_view *view,
     find_products(body, all);
     find_transposes(scratch, body, &all[CZ_REWRITE_TRANSPOSE]);
     for (int k = 0; k < CZ_N_REWRITES; k++) {
-        all[k].kind = (cz_rewrite_kind)k;
+        const bool is_flops = k == CZ_REWRITE_GRAM || k == CZ_REWRITE_SYMMETRIC;
+        all[k].name = cz_rewrite_names[k];
+        all[k].unit = is_flops ? "flops" : "bytes";
         if (all[k].count > 0 && all[k].before != all[k].after)
             out[n++] = all[k];
     }

@@ -4,9 +4,7 @@
 #define CZ_FRONTEND_DOCUMENT_PLAN_REWRITES_H
 
 #include "dsl/base/arena.h"
-#include "dsl/plan/plan.h"
-
-#include <stdint.h>
+#include "dsl/plan/document.h"
 
 typedef enum cz_rewrite_kind {
     /* Flops of products and factorisations of an update, symmetric ones by one
@@ -31,20 +29,13 @@ typedef enum cz_rewrite_kind {
     CZ_N_REWRITES
 } cz_rewrite_kind;
 
-typedef struct cz_rewrite {
-    cz_rewrite_kind kind;
-    int64_t count;         /* places, at least 1 */
-    int64_t before, after; /* of one matrix; at most CZ_MAX_BYTES */
-} cz_rewrite;
-
-/* "symmetric"; "flops" or "bytes". */
-const char *cz_rewrite_name(cz_rewrite_kind kind);
-const char *cz_rewrite_unit(cz_rewrite_kind kind);
+/* "symmetric" */
+extern const char *const cz_rewrite_names[CZ_N_REWRITES];
 
 /* Those of a stage `whole`, in its first phase or its variant `phase`, in the
  * order of kinds; of other stages none.  Returns how many. */
 int cz_rewrites_find(cz_arena *scratch, const cz_plan_view *view,
                      const cz_view_stage *stage, int phase,
-                     cz_rewrite out[CZ_N_REWRITES]);
+                     cz_document_rewrite out[CZ_N_REWRITES]);
 
 #endif

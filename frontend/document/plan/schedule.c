@@ -65,8 +65,7 @@ static void put_sums(cz_report *r, const char *key, const printed *what,
 {
     const int64_t n = cz_view_extent(r->view, &what->over);
     const int64_t *starts = what->table->starts;
-    cz_json_key(&r->json, key);
-    cz_json_open(&r->json, '[');
+    cz_json_open(&r->json, key, '[');
     for (int64_t c = 0; c < n; c++) {
         const int64_t rank = cz_view_rank_at(r->view, &what->over, c, 0);
         const int64_t self =
@@ -74,10 +73,10 @@ static void put_sums(cz_report *r, const char *key, const printed *what,
         const int64_t at =
             cz_view_coordinate(r->view, &what->table->fact->selector, rank);
         cz_json_int(
-            &r->json,
+            &r->json, NULL,
             of(r, what, (row_run){starts[at], starts[at + 1], self}, which));
     }
-    cz_json_close(&r->json, ']');
+    cz_json_close(&r->json);
 }
 
 static bool runs(const cz_view_table *table, int64_t stage)
@@ -91,18 +90,17 @@ static bool runs(const cz_view_table *table, int64_t stage)
 static void put_work(cz_report *r, const printed *what)
 {
     const bool any = what->table && what->table->kind == CZ_ROW_KERNEL;
-    cz_json_key(&r->json, "work");
-    cz_json_open(&r->json, '[');
+    cz_json_open(&r->json, "work", '[');
     for (int s = 0; any && s < r->view->n_stages; s++) {
         if (!runs(what->table, s))
             continue;
-        cz_json_open(&r->json, '{');
-        cz_json_put_int(&r->json, "stage", s);
+        cz_json_open(&r->json, NULL, '{');
+        cz_json_int(&r->json, "stage", s);
         put_sums(r, "rows", what, count_rows, s);
         put_sums(r, "elements", what, count_elements, s);
-        cz_json_close(&r->json, '}');
+        cz_json_close(&r->json);
     }
-    cz_json_close(&r->json, ']');
+    cz_json_close(&r->json);
 }
 
 static void put_moves(cz_report *r, const printed *what)
@@ -114,7 +112,7 @@ static void put_moves(cz_report *r, const printed *what)
         else if (what->table && what->table->kind == CZ_ROW_SUM)
             put_sums(r, names[side], what, count_sums, side);
         else
-            cz_json_put_ints(&r->json, names[side], NULL, 0);
+            cz_json_ints(&r->json, names[side], NULL, 0);
 }
 
 /* Axes of `comm` and of the table's selector together; no axes for what has
@@ -142,28 +140,27 @@ static void put_op(cz_report *r, int number)
         sent += r->metrics->ranks[rank].sent[number];
         received += r->metrics->ranks[rank].received[number];
     }
-    cz_json_open(json, '{');
-    cz_json_put_string(json, "kind", op->fact->kind);
-    cz_json_put_int(json, "stream", op->fact->stream);
-    cz_json_put_string(json, "section", op->fact->section);
+    cz_json_open(json, NULL, '{');
+    cz_json_string(json, "kind", op->fact->kind);
+    cz_json_int(json, "stream", op->fact->stream);
+    cz_json_string(json, "section", op->fact->section);
     cz_report_put_axes(r, "axes", &op->fact->comm);
-    cz_json_put_int(json, "group", op->fact->group);
-    cz_json_put_int(json, "stride", op->fact->stride);
-    cz_json_put_optional(json, "bucket", op->fact->bucket);
-    cz_json_put_ints(json, "waits", op->fact->waits.v, op->fact->waits.n);
-    cz_json_put_int(json, "sent_bytes", sent);
-    cz_json_put_int(json, "received_bytes", received);
+    cz_json_int(json, "group", op->fact->group);
+    cz_json_int(json, "stride", op->fact->stride);
+    cz_json_optional(json, "bucket", op->fact->bucket);
+    cz_json_ints(json, "waits", op->fact->waits.v, op->fact->waits.n);
+    cz_json_int(json, "sent_bytes", sent);
+    cz_json_int(json, "received_bytes", received);
     cz_report_put_axes(r, "over", &what.over);
     put_work(r, &what);
     put_moves(r, &what);
-    cz_json_close(json, '}');
+    cz_json_close(json);
 }
 
 void cz_report_put_schedule(cz_report *r)
 {
-    cz_json_key(&r->json, "schedule");
-    cz_json_open(&r->json, '[');
+    cz_json_open(&r->json, "schedule", '[');
     for (int i = 0; i < r->view->n_ops; i++)
         put_op(r, i);
-    cz_json_close(&r->json, ']');
+    cz_json_close(&r->json);
 }

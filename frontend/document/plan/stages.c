@@ -1,168 +1,237 @@
-/* Stages of a pipeline in the report: layers, elements, load. */
-#include "frontend/document/plan/stages.h"
+/* Stages as JSON: what each computes, how long it takes, and the constants that
+ * say so. */
+#include "frontend/document/plan/internal.h"
 
-#include "frontend/document/number.h"
+#include "dsl/base/checked.h"
+#include "passes/kernel/flops.h"
+#include "frontend/document/plan/rewrites.h"
 
-#include <inttypes.h>
 #include <string.h>
 
-enum { LABEL_WIDTH = 11 };
-
-static int64_t pipeline_axes(const cz_plan_view *view)
+void cz_report_put_slots(cz_report *r, const char *key,
+                         const cz_view_stage *stage, cz_slot_kind kind)
 {
-    return cz_view_named_set(view, "pp");
+    cz_json *json = &r->json;
+    cz_json_open(json, key, '[');
+    for (int i = 0; i < stage->n_in; i++)
+        if (stage->in[i].kind == kind)
+            cz_json_string(json, NULL, cz_dtype_name(stage->in[i].dtype));
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out[i].kind == kind)
+            cz_json_string(json, NULL, cz_dtype_name(stage->out[i].dtype));
+    cz_json_close(json);
 }
 
-/* The stage of one coordinate of a family's home. */
-static int64_t stage_at(const cz_plan_view *view, const cz_fact_family *family,
-                        int64_t coordinate)
+void cz_report_put_kernel(cz_report *r, const cz_step_kernel *kernel,
+                          int64_t times, const cz_report_exchange *exchange)
 {
-    int64_t storage[CZ_VIEW_MAX_AXES], own[CZ_VIEW_MAX_AXES];
-    const cz_ints stages = cz_view_axes_of(view, pipeline_axes(view), storage);
-    const cz_ints axes = cz_view_axes_of(view, family->home_axes, own);
-    return cz_view_coordinate(view, &stages,
-                              cz_view_rank_at(view, &axes, coordinate, 0));
-}
-
-int64_t cz_report_n_stages(const cz_plan_view *view)
-{
-    return cz_view_parts(view, pipeline_axes(view));
-}
-
-bool cz_report_is_staged(const cz_plan_view *view, const cz_fact_family *family)
-{
-    return (family->home_axes & pipeline_axes(view)) != 0;
-}
-
-bool cz_report_has_stage(const cz_plan_view *view, const cz_fact_family *family,
-                         int64_t stage)
-{
-    for (int i = 0; i < family->home.n; i++)
-        if (stage_at(view, family, family->home.v[i]) == stage)
-            return true;
-    return !cz_report_is_staged(view, family);
-}
-
-/* What stands in front of the index, as in "model.layers.{0}.norm". */
-static size_t prefix_of(const cz_fact_family *family)
-{
-    const char *index = strstr(family->pattern, "{0}");
-    return index ? (size_t)(index - family->pattern) : 0;
-}
-
-/* The first family that is dealt out names what layers are called. */
-static const cz_fact_family *first_dealt(const cz_plan_view *view)
-{
-    for (int f = 0; f < view->n_families; f++) {
-        const cz_fact_family *fact = view->families[f].fact;
-        if (cz_report_is_staged(view, fact) && prefix_of(fact) > 0)
-            return fact;
+    cz_json *json = &r->json;
+    cz_json_open(json, NULL, '{');
+    cz_json_string(json, "kind",
+                   kernel->factor       ? "call"
+                   : kernel->is_product ? "product"
+                                        : "map");
+    if (kernel->factor) {
+        cz_json_string(json, "factor", cz_factor_name(kernel->factor));
+        cz_json_int(json, "effort", kernel->call.effort);
+        cz_json_int(json, "launches", kernel->call.launches);
     }
-    return NULL;
-}
-
-static bool is_layer(const cz_fact_family *family, const cz_fact_family *named)
-{
-    return named && prefix_of(family) == prefix_of(named) &&
-           memcmp(family->pattern, named->pattern, prefix_of(named)) == 0;
-}
-
-static int count_layers(cz_arena *arena, const cz_plan_view *view,
-                        int64_t stage)
-{
-    const cz_fact_family *named = first_dealt(view);
-    int64_t end = 0;
-    int n = 0;
-    for (int f = 0; f < view->n_families; f++) {
-        const cz_fact_family *fact = view->families[f].fact;
-        if (is_layer(fact, named) &&
-            fact->first.v[0] + fact->extents.v[0] > end)
-            end = fact->first.v[0] + fact->extents.v[0];
+    if (kernel->is_product) {
+        cz_json_int(json, "rows", kernel->product.rows);
+        cz_json_int(json, "columns", kernel->product.columns);
+        cz_json_int(json, "inner", kernel->product.inner);
+        cz_json_bool(json, "symmetric", kernel->product.symmetric);
+        cz_json_string(json, "dtype", cz_dtype_name(kernel->product.dtype));
     }
-    bool *seen = CZ_NEW(arena, bool, end);
-    for (int f = 0; f < view->n_families; f++) {
-        const cz_fact_family *fact = view->families[f].fact;
-        const bool counts =
-            is_layer(fact, named) && cz_report_has_stage(view, fact, stage);
-        for (int64_t i = 0; counts && i < fact->extents.v[0]; i++) {
-            n += !seen[fact->first.v[0] + i];
-            seen[fact->first.v[0] + i] = true;
+    cz_json_int(json, "bytes",
+                cz_time_limit((cz_wide)kernel->product.bytes * times));
+    if (exchange) {
+        const cz_step_share *share = exchange->share;
+        cz_json_int(json, "sum_bytes", share->sum_bytes);
+        cz_json_int(json, "gather_bytes", share->gather_bytes);
+        cz_json_bool(json, "scatter", share->scatter);
+        cz_json_int(json, "band", share->band);
+        cz_json_int(json, "behind_bytes", exchange->behind_bytes);
+    }
+    cz_json_close(json);
+}
+
+/* The phase with most flops. */
+static int costliest(const cz_report *r, const cz_view_stage *stage)
+{
+    for (int i = 0; i < stage->n_variants; i++)
+        if (cz_flops_stage(r->view, &stage->variants[i]) == stage->fact->flops)
+            return i;
+    return 0;
+}
+
+/* Of a stage, or of one of its variants. */
+static void put_kernels(cz_report *r, const cz_view_stage *body)
+{
+    cz_step_kernel *kernels =
+        CZ_NEW(r->arena, cz_step_kernel, body->n_steps + 1);
+    cz_cost_kernels(r->arena, body, NULL, 1, kernels);
+    cz_json_open(&r->json, "steps", '[');
+    for (int s = 0; s < body->n_steps; s++)
+        if (!body->shared || body->steps[s].segment == body->shared->segment)
+            cz_report_put_kernel(
+                r, &kernels[s], cz_view_is_shaped(body) ? 1 : CZ_TIMED_ELEMENTS,
+                NULL);
+    cz_json_close(&r->json);
+}
+
+/* What is added up, gathered or scattered behind a segment. */
+static void put_sums(cz_report *r, const cz_view_stage *stage)
+{
+    static const char *const names[CZ_N_EXCHANGES] = {
+        [CZ_EXCHANGE_SUM] = "sum",
+        [CZ_EXCHANGE_GATHER] = "gather",
+        [CZ_EXCHANGE_SCATTER] = "scatter"};
+    cz_json *json = &r->json;
+    cz_json_open(json, "sums", '[');
+    for (int s = 0; stage->shared && s < stage->n_steps; s++) {
+        const cz_view_step *step = &stage->steps[s];
+        for (int i = 0; i < step->n_out; i++) {
+            cz_exchange how;
+            if (step->segment != stage->shared->segment ||
+                !cz_view_is_exchanged(step, i, &how))
+                continue;
+            cz_json_open(json, NULL, '{');
+            cz_json_int(json, "count", cz_view_result_elements(step, i));
+            cz_json_string(json, "dtype", cz_dtype_name(step->out_dtype[i]));
+            cz_json_string(json, "how", names[how]);
+            cz_json_int(json, "band", step->band);
+            cz_json_close(json);
         }
     }
-    return n;
+    cz_json_close(json);
 }
 
-static int64_t count_elements(const cz_plan_view *view, int64_t stage)
+static void put_sharing(cz_report *r, const cz_view_stage *stage)
 {
-    int64_t elements = 0;
-    for (int f = 0; f < view->n_families; f++) {
-        const cz_view_family *family = &view->families[f];
-        if (cz_report_has_stage(view, family->fact, stage))
-            elements += family->elements * family->n_params * family->n_spread;
+    const cz_fact_shared *shared = stage->shared;
+    cz_json_int(&r->json, "group", shared ? shared->group : 1);
+    cz_json_int(&r->json, "dim", shared ? shared->dim : 0);
+    cz_json_int(&r->json, "segment", shared ? shared->segment : 0);
+    put_sums(r, stage);
+}
+
+/* For each slot of a kind whether it travels in phase p. */
+static void put_moving(cz_report *r, const char *key,
+                       const cz_view_stage *stage, cz_slot_kind kind, int p)
+{
+    uint32_t phases;
+    cz_json_open(&r->json, key, '[');
+    for (int i = 0;
+         (phases = cz_view_slot_phases(r->view, stage->rule, kind, i)); i++)
+        cz_json_bool(&r->json, NULL, phases >> p & 1);
+    cz_json_close(&r->json);
+}
+
+/* When blocks of the rule fire; phases are sets of these. */
+static void put_events(cz_report *r, const cz_view_rule *rule)
+{
+    cz_json *json = &r->json;
+    cz_json_open(json, "events", '[');
+    for (int e = 0; e < rule->n_events; e++) {
+        cz_json_open(json, NULL, '{');
+        cz_json_int(json, "start", rule->events[e].start);
+        cz_json_int(json, "period", rule->events[e].period);
+        cz_json_bool(json, "staggered", rule->events[e].staggered);
+        cz_json_close(json);
     }
-    return elements;
+    cz_json_close(json);
 }
 
-static void add(cz_spread *spread, int64_t value)
+static void put_phases(cz_report *r, const cz_view_stage *stage)
 {
-    spread->sum += value;
-    spread->min = spread->n == 0 || value < spread->min ? value : spread->min;
-    spread->max = value > spread->max ? value : spread->max;
-    spread->n++;
-}
-
-cz_stage_facts *cz_report_stages(cz_arena *arena, const cz_plan_view *view,
-                                 const cz_metrics *metrics, int *n)
-{
-    int64_t storage[CZ_VIEW_MAX_AXES];
-    const cz_ints axes = cz_view_axes_of(view, pipeline_axes(view), storage);
-    const int64_t extent = cz_view_extent(view, &axes);
-    *n = extent > 1 ? (int)extent : 0;
-    cz_stage_facts *stages = CZ_NEW(arena, cz_stage_facts, *n);
-    for (int s = 0; s < *n; s++) {
-        stages[s].n_layers = count_layers(arena, view, s);
-        stages[s].elements = count_elements(view, s);
+    const cz_view_rule *rule = &r->view->rules[stage->rule];
+    const int64_t *times = r->times[stage - r->view->stages].phase_ps;
+    cz_json *json = &r->json;
+    put_events(r, rule);
+    cz_json_open(json, "phases", '[');
+    for (int p = 0; p < stage->n_variants; p++) {
+        const cz_view_stage *variant = &stage->variants[p];
+        cz_json_open(json, NULL, '{');
+        const cz_ints fires = rule->phases[p].fact->fires;
+        cz_json_int(json, "updates", r->frequencies[stage->rule].counts[p]);
+        cz_json_ints(json, "fires", fires.v, fires.n);
+        cz_json_int(json, "time_ps", times ? times[p] : 0);
+        put_moving(r, "gather", stage, CZ_SLOT_GATHER, p);
+        put_moving(r, "scatter", stage, CZ_SLOT_SCATTER, p);
+        cz_json_int(json, "flops", variant->fact->flops);
+        put_kernels(r, variant);
+        cz_json_close(json);
     }
-    for (int rank = 0; *n > 0 && rank < metrics->n_ranks; rank++)
-        add(&stages[cz_view_coordinate(view, &axes, rank)].flops,
-            metrics->ranks[rank].flops);
-    return stages;
+    cz_json_close(json);
 }
 
-static bool is_alike(const cz_stage_facts *a, const cz_stage_facts *b)
+static void put_rewrites(cz_report *r, const cz_view_stage *stage)
 {
-    return a->n_layers == b->n_layers && a->elements == b->elements &&
-           a->flops.sum == b->flops.sum && a->flops.max == b->flops.max;
+    cz_document_rewrite list[CZ_N_REWRITES];
+    const int n =
+        cz_rewrites_find(r->arena, r->view, stage, costliest(r, stage), list);
+    cz_json_put_list(&r->json, "rewrites", cz_document_rewrite_fields,
+                     sizeof *list, list, n);
 }
 
-static void print_stages(const cz_stage_facts *facts, int first, int last,
-                         cz_text *out)
+static void put_stage(cz_report *r, const cz_view_stage *stage)
 {
-    cz_text_printf(out, "%-*s ", LABEL_WIDTH, first == 0 ? "stages" : "");
-    if (first == last)
-        cz_text_printf(out, "%d: ", first);
-    else
-        cz_text_printf(out, "%d to %d: ", first, last);
-    cz_text_printf(out, "%d layer%s, ", facts->n_layers,
-                   facts->n_layers == 1 ? "" : "s");
-    cz_number_short(out, facts->elements, "");
-    cz_text_puts(out, " elements");
-    cz_text_puts(out, first == last ? "; " : " each; ");
-    cz_number_short(out, facts->flops.max, "F");
-    cz_text_puts(out, " on the busiest rank, max/mean ");
-    cz_number_ratio(out, facts->flops.max, facts->flops.n, facts->flops.sum);
-    cz_text_puts(out, "\n");
+    const cz_stage_time *time = &r->times[stage - r->view->stages];
+    cz_json *json = &r->json;
+    cz_json_open(json, NULL, '{');
+    cz_json_string(json, "name", stage->fact->sym_name);
+    cz_json_string(json, "rule", stage->fact->rule);
+    cz_json_string(json, "where", stage->fact->where);
+    cz_json_int(json, "flops", stage->fact->flops);
+    cz_json_int(json, "work_bytes", stage->fact->work_bytes);
+    cz_report_put_slots(r, "gather", stage, CZ_SLOT_GATHER);
+    cz_report_put_slots(r, "scatter", stage, CZ_SLOT_SCATTER);
+    cz_report_put_slots(r, "temp", stage, CZ_SLOT_TEMP);
+    put_phases(r, stage);
+    put_sharing(r, stage);
+    put_kernels(r, cz_view_variant(stage, costliest(r, stage)));
+    put_rewrites(r, stage);
+    cz_json_int(json, "batch", time->batch);
+    cz_json_int(json, "time_ps", time->time_ps);
+    cz_json_bool(json, "measured", time->is_measured);
+    cz_json_close(json);
 }
 
-void cz_report_stage_lines(cz_arena *arena, const cz_plan_view *view,
-                           const cz_metrics *metrics, cz_text *out)
+void cz_report_put_stages(cz_report *r)
 {
-    int n;
-    const cz_stage_facts *stages = cz_report_stages(arena, view, metrics, &n);
-    for (int first = 0, last; first < n; first = last + 1) {
-        last = first;
-        while (last + 1 < n && is_alike(&stages[first], &stages[last + 1]))
-            last++;
-        print_stages(&stages[first], first, last, out);
+    cz_json_open(&r->json, "stages", '[');
+    for (int i = 0; i < r->view->n_stages; i++)
+        put_stage(r, &r->view->stages[i]);
+    cz_json_close(&r->json);
+}
+
+static const char *unit_of(const char *constant)
+{
+#define CZ_CONSTANT(field, unit, scale, low, what)                             \
+    if (strcmp(constant, #field) == 0)                                         \
+        return unit;
+#include "dsl/vocab/machine.def"
+#undef CZ_CONSTANT
+    return "1";
+}
+
+void cz_report_put_constants(cz_report *r)
+{
+    const cz_fact_machine *machine = r->view->machine;
+    cz_json *json = &r->json;
+    cz_json_open(json, "constants", '[');
+    for (int i = 0; machine && i < machine->constants.n; i++) {
+        const cz_document_constant constant = {
+            .name = machine->constants.v[i],
+            .value = machine->values.v[i],
+            .unit = unit_of(machine->constants.v[i]),
+            .source = machine->sources.v[i],
+            .is_measured = machine->measured.v[i] != 0};
+        cz_json_put_fields(json, NULL, cz_document_constant_fields, &constant);
     }
+    cz_json_close(json);
+    cz_json_put_list(json, "uneven_reduce", cz_document_uneven_fields,
+                     sizeof *r->view->uneven_reduces, r->view->uneven_reduces,
+                     r->view->n_uneven_reduces);
 }

@@ -126,7 +126,7 @@ static void put_axis(chart *c)
 static void put_chart(cz_page *page, const char *title, const int64_t *values,
                       int64_t bound, format put)
 {
-    const int n = page->look->sheet->n_ranks;
+    const int n = page->look->document->n_ranks;
     chart c = {page,
                values,
                cz_ranks_sorted(page->arena, values, n),
@@ -155,7 +155,7 @@ static void put_bytes(cz_text *out, int64_t bytes)
 static void put_memory(cz_page *page, const char *name, const int64_t *values)
 {
     const cz_rank_sums sums =
-        cz_rank_sums_of(values, page->look->sheet->n_ranks);
+        cz_rank_sums_of(values, page->look->document->n_ranks);
     const int64_t shown[] = {sums.mean, sums.max, sums.min};
     cz_page_row(page);
     cz_page_word(page, name);
@@ -177,14 +177,14 @@ static void put_memories(cz_page *page)
     cz_page_open_table(page, columns, 5);
     for (int k = 0; k < CZ_N_MEMORIES; k++)
         put_memory(page, cz_memory_name((cz_memory)k),
-                   page->look->sheet->memory[k]);
+                   page->look->document->memory[k]);
     cz_page_close_table(page);
 }
 
 void cz_page_bars(cz_page *page)
 {
-    const cz_sheet *s = page->look->sheet;
-    const cz_sheet_bound *bound = cz_sheet_binding(s);
+    const cz_document *s = page->look->document;
+    const cz_document_bound *bound = cz_document_binding(s);
     cz_page_open_section(
         page, "Ranks",
         "What each rank computes in a step, and the optimizer's state that it "

@@ -24,7 +24,7 @@ enum {
 
 typedef struct gantt {
     cz_page *page;
-    const cz_sheet *sheet;
+    const cz_document *document;
     const cz_simulate_timeline *line;
     int64_t from, to; /* the part of the step that is drawn */
     int64_t y;
@@ -34,17 +34,15 @@ typedef struct gantt {
 
 /* ---- what is drawn ---- */
 
-static const char *style_of(const cz_sheet_op *op)
+static const char *style_of(const cz_document_op *op)
 {
-    static const char *const styles[][2] = {{"kernel", "compute"},
-                                            {"reduce_scatter", "reduce"},
-                                            {"all_gather", "gather"},
-                                            {"transfer", "transfer"},
-                                            {"group_sum", "transfer"}};
-    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
-        if (strcmp(op->kind, styles[i][0]) == 0)
-            return styles[i][1];
-    return "small";
+    static const char *const styles[CZ_N_STEPS] = {
+        [CZ_STEP_KERNEL] = "compute",
+        [CZ_STEP_REDUCE_SCATTER] = "reduce",
+        [CZ_STEP_ALL_GATHER] = "gather",
+        [CZ_STEP_TRANSFER] = "transfer",
+        [CZ_STEP_GROUP_SUM] = "transfer"};
+    return styles[op->kind] ? styles[op->kind] : "small";
 }
 
 static int64_t x_of(const gantt *g, int64_t ps)
@@ -73,10 +71,11 @@ static void put_title(gantt *g, const run *drawn, cz_text *out)
 
 static void put_run(gantt *g, const run *drawn)
 {
-    const cz_sheet_op *op = &g->sheet->ops[drawn->first];
+    const cz_document_op *op = &g->document->ops[drawn->first];
     const int64_t from = x_of(g, drawn->start), to = x_of(g, drawn->end);
     const int64_t width = to - from > NEAR ? to - from : NEAR;
-    const int64_t letters = (int64_t)strlen(op->kind) + 1;
+    const char *name = cz_step_names[op->kind];
+    const int64_t letters = (int64_t)strlen(name) + 1;
     cz_text title = {0};
     if (drawn->n == 0)
         return;
@@ -86,30 +85,30 @@ static void put_run(gantt *g, const run *drawn)
     cz_text_fini(&title);
     if (width > letters * LETTER)
         cz_page_label(g->page, from + width / 2, g->y + 12 * CZ_PAGE_UNIT, "on",
-                      op->kind);
+                      name);
 }
 
 static bool joins(const gantt *g, const run *drawn, int op, int64_t start)
 {
     return drawn->n > 0 &&
-           strcmp(style_of(&g->sheet->ops[drawn->first]),
-                  style_of(&g->sheet->ops[op])) == 0 &&
+           strcmp(style_of(&g->document->ops[drawn->first]),
+                  style_of(&g->document->ops[op])) == 0 &&
            x_of(g, start) - x_of(g, drawn->end) < NEAR;
 }
 
 static void put_lane(gantt *g, int rank, int lane)
 {
-    const int n = g->sheet->n_ranks;
+    const int n = g->document->n_ranks;
     run drawn = {0};
     cz_page_rect(g->page, (const int64_t[]){LEFT, g->y, RIGHT - LEFT, BAR},
                  "lane", NULL);
     cz_page_label(g->page, LEFT - 8 * CZ_PAGE_UNIT, g->y + 12 * CZ_PAGE_UNIT,
                   "end", cz_look_lanes[lane]);
-    for (int op = 0; op < g->sheet->n_ops; op++) {
+    for (int op = 0; op < g->document->n_ops; op++) {
         const int64_t start = g->line->start[(int64_t)op * n + rank];
         const int64_t end = g->line->end[(int64_t)op * n + rank];
         if (end <= start || end <= g->from || start >= g->to ||
-            g->page->look->figures->ops[op].stream != lane)
+            g->page->look->document->ops[op].stream != lane)
             continue;
         if (!joins(g, &drawn, op, start)) {
             put_run(g, &drawn);
@@ -155,8 +154,8 @@ static void put_grid(gantt *g, int64_t height)
 
 static bool is_like(const gantt *g, int a, int b)
 {
-    const int64_t n = g->sheet->n_ranks;
-    for (int64_t at = 0; at < n * g->sheet->n_ops; at += n)
+    const int64_t n = g->document->n_ranks;
+    for (int64_t at = 0; at < n * g->document->n_ops; at += n)
         if (g->line->start[at + a] != g->line->start[at + b] ||
             g->line->end[at + a] != g->line->end[at + b])
             return false;
@@ -166,7 +165,7 @@ static bool is_like(const gantt *g, int a, int b)
 static int count_like(const gantt *g, int rank)
 {
     int n = 0;
-    for (int r = 0; r < g->sheet->n_ranks; r++)
+    for (int r = 0; r < g->document->n_ranks; r++)
         n += is_like(g, rank, r);
     return n;
 }
@@ -178,7 +177,7 @@ static void put_rank(gantt *g, int rank, const char *what)
     cz_text_puts(&name, what);
     cz_look_rank_name(g->page->look, rank, &name);
     cz_text_puts(&name, ", kernels ");
-    cz_number_time(&name, g->sheet->time_ps[rank]);
+    cz_number_time(&name, g->document->time_ps[rank]);
     if (n > 1)
         cz_text_printf(&name, "; %d ranks run alike", n);
     g->y += ROW_GAP;
@@ -190,19 +189,20 @@ static void put_rank(gantt *g, int rank, const char *what)
             put_lane(g, rank, lane);
 }
 
-static bool is_small(const cz_sheet *sheet)
+static bool is_small(const cz_document *document)
 {
-    return sheet->n_ranks <= MAX_ROWS &&
-           (int64_t)sheet->n_ranks * sheet->n_ops <= MAX_RECTS;
+    return document->n_ranks <= MAX_ROWS &&
+           (int64_t)document->n_ranks * document->n_ops <= MAX_RECTS;
 }
 
 static void put_ranks(gantt *g)
 {
     static const char *const what[] = {"busiest: ", "median: ", "idlest: "};
-    const int n = g->sheet->n_ranks;
-    const int *sorted = cz_ranks_sorted(g->page->arena, g->sheet->time_ps, n);
+    const int n = g->document->n_ranks;
+    const int *sorted =
+        cz_ranks_sorted(g->page->arena, g->document->time_ps, n);
     const int places[] = {0, n / 2, n - 1};
-    if (is_small(g->sheet))
+    if (is_small(g->document))
         for (int r = 0; r < n; r++)
             put_rank(g, r, "");
     else
@@ -229,7 +229,7 @@ static void put_key(cz_page *page)
 
 static void put_picture(gantt *g, int64_t from, int64_t to, const char *title)
 {
-    const int n_rows = is_small(g->sheet) ? g->sheet->n_ranks : 3;
+    const int n_rows = is_small(g->document) ? g->document->n_ranks : 3;
     const int64_t height =
         TOP + (int64_t)n_rows * (ROW_GAP + g->n_lanes * LANE) + AXIS;
     g->from = from;
@@ -247,10 +247,10 @@ static void put_picture(gantt *g, int64_t from, int64_t to, const char *title)
 /* From the end of what comes before the update to that of its last kernel. */
 static void put_update(gantt *g)
 {
-    const int n = g->sheet->n_ranks;
+    const int n = g->document->n_ranks;
     int64_t from = 0, to = 0;
-    for (int op = 0; op < g->sheet->n_ops; op++) {
-        const cz_figures_op *of = &g->page->look->figures->ops[op];
+    for (int op = 0; op < g->document->n_ops; op++) {
+        const cz_document_op *of = &g->page->look->document->ops[op];
         for (int r = 0; r < n; r++) {
             const int64_t end = g->line->end[(int64_t)op * n + r];
             if (of->section != CZ_SECTION_UPDATE && end > from)
@@ -267,11 +267,11 @@ void cz_page_gantt(cz_page *page)
 {
     const cz_look *look = page->look;
     gantt g = {.page = page,
-               .sheet = look->sheet,
+               .document = look->document,
                .line = look->timeline,
                .has_lane = {true, false, false}};
-    for (int op = 0; op < g.sheet->n_ops; op++)
-        g.has_lane[look->figures->ops[op].stream] = true;
+    for (int op = 0; op < g.document->n_ops; op++)
+        g.has_lane[look->document->ops[op].stream] = true;
     for (int lane = 0; lane < N_LANES; lane++)
         g.n_lanes += g.has_lane[lane];
     cz_page_open_section(

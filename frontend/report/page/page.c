@@ -9,7 +9,7 @@ static void put_head(cz_page *page)
                 "<meta name=\"viewport\" content=\"width=device-width\"/>\n"
                 "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
                 "<title>");
-    cz_page_escape(page, page->look->sheet->name);
+    cz_page_escape(page, page->look->document->name);
     cz_page_raw(page, ": plan</title>\n<style>\n");
     cz_text_put(page->out, cz_page_files[0].bytes, cz_page_files[0].n);
     cz_page_raw(page, "</style>\n</head>\n<body>\n<main>\n");

@@ -8,7 +8,7 @@
 
 static void put_mesh(cz_page *page)
 {
-    const cz_sheet *s = page->look->sheet;
+    const cz_document *s = page->look->document;
     for (int a = 0; a < s->n_names; a++)
         cz_page_print(page, "%s%s %" PRId64, a ? ", " : "mesh ",
                       s->names[a].name, s->names[a].size);
@@ -18,16 +18,15 @@ static void put_mesh(cz_page *page)
 
 static void put_size(cz_page *page)
 {
-    const cz_sheet *s = page->look->sheet;
+    const cz_document *s = page->look->document;
     int64_t elements = 0, n_matrices = 0;
     int n = 0;
     for (int i = 0; i < s->n_matrices; i++)
         n_matrices += s->matrices[i].batch;
-    for (int i = 0; i < s->n_params; i++)
-        if (!s->params[i].is_tied) {
-            elements += s->params[i].elements * s->params[i].n_names;
-            n += s->params[i].n_names;
-        }
+    for (int i = 0; i < s->n_params; i++) {
+        elements += s->params[i].elements * s->params[i].n_names;
+        n += s->params[i].n_names;
+    }
     cz_number_short(page->out, elements, "");
     cz_page_print(
         page, " elements in %d parameters, %" PRId64 " matrices with owners", n,
@@ -36,7 +35,7 @@ static void put_size(cz_page *page)
 
 static void put_head(cz_page *page)
 {
-    const cz_sheet *s = page->look->sheet;
+    const cz_document *s = page->look->document;
     cz_page_raw(page, "<h1>");
     cz_page_escape(page, s->name);
     cz_page_raw(page, "</h1>\n<p>");
@@ -69,7 +68,7 @@ static void end_card(cz_page *page, const char *what)
 
 static void put_time_card(cz_page *page, int64_t ps, const char *what)
 {
-    const cz_basis basis = cz_basis_of(page->look->sheet);
+    const cz_basis basis = cz_basis_of(page->look->document);
     open_card(page);
     cz_page_time(page, ps);
     cz_page_basis(page, cz_basis_word(&basis));
@@ -86,7 +85,7 @@ static void put_ratio_card(cz_page *page, int64_t value, int64_t factor,
 
 static void put_sent_card(cz_page *page)
 {
-    const cz_sheet *s = page->look->sheet;
+    const cz_document *s = page->look->document;
     int64_t most = 0;
     for (int r = 0; r < s->n_ranks; r++) {
         int64_t sum = 0;
@@ -101,9 +100,9 @@ static void put_sent_card(cz_page *page)
 
 static void put_cards(cz_page *page)
 {
-    const cz_sheet *s = page->look->sheet;
-    const cz_sheet_bound *bound = cz_sheet_binding(s);
-    const cz_sheet_bound *of_step = cz_sheet_binding_step(s);
+    const cz_document *s = page->look->document;
+    const cz_document_bound *bound = cz_document_binding(s);
+    const cz_document_bound *of_step = cz_document_binding_step(s);
     const cz_rank_sums time = cz_rank_sums_of(s->time_ps, s->n_ranks);
     const cz_rank_sums state =
         cz_rank_sums_of(s->memory[CZ_MEMORY_STATE], s->n_ranks);
@@ -128,7 +127,7 @@ static void put_cards(cz_page *page)
 /* ---- bounds ---- */
 
 /* A dash where it is not known. */
-static void put_gap(cz_page *page, const cz_sheet_bound *bound)
+static void put_gap(cz_page *page, const cz_document_bound *bound)
 {
     cz_page_cell(page, true);
     if (bound->plan >= 0 && bound->value > 0)
@@ -138,7 +137,7 @@ static void put_gap(cz_page *page, const cz_sheet_bound *bound)
     cz_page_end_cell(page);
 }
 
-static void put_admits(cz_page *page, const cz_sheet_bound *bound)
+static void put_admits(cz_page *page, const cz_document_bound *bound)
 {
     cz_text admits = {0};
     cz_bound_admits(bound, &admits);
@@ -146,16 +145,16 @@ static void put_admits(cz_page *page, const cz_sheet_bound *bound)
     cz_text_fini(&admits);
 }
 
-static void put_bound(cz_page *page, const cz_sheet_bound *bound)
+static void put_bound(cz_page *page, const cz_document_bound *bound)
 {
-    const cz_basis basis = cz_basis_of(page->look->sheet);
+    const cz_basis basis = cz_basis_of(page->look->document);
     cz_text witness = {0};
-    cz_bound_witness(page->look->sheet, bound, &witness);
+    cz_bound_witness(page->look->document, bound, &witness);
     cz_page_row(page);
     cz_page_cell(page, false);
     cz_page_print(page, "%s of %s", bound->name,
                   bound->is_of_links ? "links" : "kernels");
-    if (bound == cz_sheet_binding(page->look->sheet))
+    if (bound == cz_document_binding(page->look->document))
         cz_page_raw(page, " <b>(binding)</b>");
     cz_page_end_cell(page);
     cz_page_cell(page, true);
@@ -173,7 +172,7 @@ void cz_page_summary(cz_page *page)
 {
     static const char *const columns[] = {"bound", "#at least", "#plan's",
                                           "for", "witness"};
-    const cz_sheet *s = page->look->sheet;
+    const cz_document *s = page->look->document;
     const cz_basis basis = cz_basis_of(s);
     put_head(page);
     put_cards(page);

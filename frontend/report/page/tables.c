@@ -58,7 +58,7 @@ static void put_items(cz_page *page, const char *lines)
 static void put_why(cz_page *page, const cz_matrix_class *of)
 {
     cz_text why = {0}, others = {0};
-    cz_class_why(page->look->sheet, of, &why);
+    cz_class_why(page->look->document, of, &why);
     cz_class_others(of, "\n", &others);
     cz_page_cell(page, false);
     cz_page_escape(page, cz_text_string(&why));
@@ -98,7 +98,7 @@ void cz_page_matrices(cz_page *page)
         "#time of one", "#batch", "#bytes to owners", "why"};
     int n;
     const cz_matrix_class *all =
-        cz_matrix_classes(page->arena, page->look->sheet, &n);
+        cz_matrix_classes(page->arena, page->look->document, &n);
     cz_page_open_section(page, "Matrices",
                          "Classes of equal matrices, those with most work "
                          "first. The time of one is its share of a batch that "
@@ -115,7 +115,7 @@ void cz_page_matrices(cz_page *page)
 /* A dash where there is nothing to say. */
 static void put_spread(cz_page *page, const int64_t *values, bool is_time)
 {
-    const int n = page->look->sheet->n_ranks;
+    const int n = page->look->document->n_ranks;
     if (!values) {
         cz_page_raw(page, "<td class=\"n\">-</td><td class=\"n\">-</td>");
         return;
@@ -133,14 +133,14 @@ static void put_spread(cz_page *page, const int64_t *values, bool is_time)
 static void put_baseline(cz_page *page, const char *name, const int64_t *time,
                          const int64_t *state)
 {
-    const cz_sheet *s = page->look->sheet;
+    const cz_document *s = page->look->document;
     cz_page_row(page);
     cz_page_word(page, name);
     put_spread(page, time, true);
     cz_page_cell(page, true);
     if (time)
         cz_page_ratio(page, cz_rank_sums_of(time, s->n_ranks).max, 1,
-                      cz_sheet_time(s));
+                      cz_document_time(s));
     else
         cz_page_raw(page, "-");
     cz_page_end_cell(page);
@@ -169,22 +169,22 @@ static void put_bar(cz_page *page, int row, const char *name, int64_t ps,
 }
 
 static void put_baseline_bar(cz_page *page, int row,
-                             const cz_sheet_baseline *baseline, int64_t most)
+                             const cz_document_baseline *baseline, int64_t most)
 {
     const int64_t ps =
-        cz_rank_sums_of(baseline->time_ps, page->look->sheet->n_ranks).max;
+        cz_rank_sums_of(baseline->time_ps, page->look->document->n_ranks).max;
     put_bar(page, row, baseline->name, ps, most);
 }
 
 /* What takes many times as long is cut off, so that the others are legible. */
 static void put_bars(cz_page *page)
 {
-    const cz_sheet *s = page->look->sheet;
-    const int64_t ours = cz_sheet_time(s);
+    const cz_document *s = page->look->document;
+    const int64_t ours = cz_document_time(s);
     int64_t most = ours;
     int n = 1;
     for (int i = 0; i < s->n_baselines; i++)
-        if (s->baselines[i].time_ps) {
+        if (!s->baselines[i].has_micro_groups) {
             const int64_t ps =
                 cz_rank_sums_of(s->baselines[i].time_ps, s->n_ranks).max;
             most = ps > most && ps / CUT <= ours ? ps : most;
@@ -193,7 +193,7 @@ static void put_bars(cz_page *page)
     cz_page_open_svg(page, (int64_t)n * ROW, "busiest rank of each plan");
     put_bar(page, 0, "this plan", ours, most);
     for (int i = 0, row = 1; i < s->n_baselines; i++)
-        if (s->baselines[i].time_ps)
+        if (!s->baselines[i].has_micro_groups)
             put_baseline_bar(page, row++, &s->baselines[i], most);
     cz_page_close_svg(page);
 }
@@ -203,7 +203,7 @@ void cz_page_baselines(cz_page *page)
     static const char *const columns[] = {"plan",         "#busiest rank",
                                           "#max/mean",    "#of this plan's",
                                           "#state, most", "#max/mean"};
-    const cz_sheet *s = page->look->sheet;
+    const cz_document *s = page->look->document;
     const cz_basis basis = cz_basis_of(s);
     cz_page_open_section(page, "Baselines",
                          "Other plans of the same matrices, by the same "
@@ -212,8 +212,9 @@ void cz_page_baselines(cz_page *page)
     cz_page_open_table(page, columns, 6);
     put_baseline(page, "this plan", s->time_ps, s->memory[CZ_MEMORY_STATE]);
     for (int i = 0; i < s->n_baselines; i++)
-        put_baseline(page, s->baselines[i].name, s->baselines[i].time_ps,
-                     s->baselines[i].state_bytes);
+        if (!s->baselines[i].has_micro_groups)
+            put_baseline(page, s->baselines[i].name, s->baselines[i].time_ps,
+                         s->baselines[i].state_bytes);
     cz_page_close_table(page);
     cz_page_raw(page, "<p>");
     cz_page_print(page, "All times are %s%s.", cz_basis_word(&basis),
@@ -228,12 +229,12 @@ void cz_page_constants(cz_page *page)
 {
     static const char *const columns[] = {"constant", "#value", "unit",
                                           "measured", "source"};
-    const cz_sheet *s = page->look->sheet;
+    const cz_document *s = page->look->document;
     cz_page_open_section(page, "Constants",
                          "What times are computed from, and who says so.");
     cz_page_open_table(page, columns, 5);
     for (int i = 0; i < s->n_constants; i++) {
-        const cz_sheet_constant *constant = &s->constants[i];
+        const cz_document_constant *constant = &s->constants[i];
         cz_page_row(page);
         cz_page_word(page, constant->name);
         put_number(page, constant->value);

@@ -21,19 +21,19 @@ typedef struct wire {
 
 static wire *find_wires(cz_page *page)
 {
-    const cz_sheet *s = page->look->sheet;
+    const cz_document *s = page->look->document;
     wire *all = CZ_NEW(page->arena, wire, s->n_buckets);
     for (int b = 0; b < s->n_buckets; b++)
         all[b].reduce_axes = all[b].gather_axes = "";
     for (int i = 0; i < s->n_ops; i++) {
-        const cz_sheet_op *op = &s->ops[i];
+        const cz_document_op *op = &s->ops[i];
         if (op->bucket < 0)
             continue;
         wire *of = &all[op->bucket];
-        if (strcmp(op->kind, "reduce_scatter") == 0) {
+        if (op->kind == CZ_STEP_REDUCE_SCATTER) {
             of->reduce = op->sent_bytes / s->n_ranks;
             of->reduce_axes = op->axes;
-        } else if (strcmp(op->kind, "all_gather") == 0) {
+        } else if (op->kind == CZ_STEP_ALL_GATHER) {
             of->gather = op->sent_bytes / s->n_ranks;
             of->gather_axes = op->axes;
         }
@@ -58,7 +58,7 @@ static void put_part(cz_page *page, const char *kind, const char *style,
 /* "3 matrices, owned, padded, 409.6 M" */
 static void put_name(cz_page *page, int b, int64_t y)
 {
-    const cz_sheet_bucket *bucket = &page->look->sheet->buckets[b];
+    const cz_document_bucket *bucket = &page->look->document->buckets[b];
     cz_text name = {0};
     cz_text_printf(&name, "%d %.24s, %s, %s, ", b, bucket->groups, bucket->kind,
                    bucket->geometry);
@@ -87,7 +87,7 @@ static void put_bucket(cz_page *page, const wire *of, int b, int64_t most)
 
 static void put_buckets(cz_page *page)
 {
-    const cz_sheet *s = page->look->sheet;
+    const cz_document *s = page->look->document;
     const int n = s->n_buckets < MAX_BUCKETS ? s->n_buckets : MAX_BUCKETS;
     const wire *all = find_wires(page);
     int64_t most = 0;
@@ -108,10 +108,10 @@ static void put_buckets(cz_page *page)
 
 /* ---- kinds and axes ---- */
 
-static bool is_first(const cz_sheet *s, int op)
+static bool is_first(const cz_document *s, int op)
 {
     for (int i = 0; i < op; i++)
-        if (strcmp(s->ops[i].kind, s->ops[op].kind) == 0 &&
+        if (s->ops[i].kind == s->ops[op].kind &&
             strcmp(s->ops[i].axes, s->ops[op].axes) == 0)
             return false;
     return s->ops[op].sent_bytes > 0 || s->ops[op].axes[0];
@@ -119,17 +119,17 @@ static bool is_first(const cz_sheet *s, int op)
 
 static void put_kind(cz_page *page, int op)
 {
-    const cz_sheet *s = page->look->sheet;
+    const cz_document *s = page->look->document;
     int64_t bytes = 0;
     int n = 0;
     for (int i = op; i < s->n_ops; i++)
-        if (strcmp(s->ops[i].kind, s->ops[op].kind) == 0 &&
+        if (s->ops[i].kind == s->ops[op].kind &&
             strcmp(s->ops[i].axes, s->ops[op].axes) == 0) {
             bytes = cz_sum(bytes, s->ops[i].sent_bytes);
             n++;
         }
     cz_page_row(page);
-    cz_page_word(page, s->ops[op].kind);
+    cz_page_word(page, cz_step_names[s->ops[op].kind]);
     cz_page_word(page, s->ops[op].axes);
     cz_page_cell(page, true);
     cz_page_print(page, "%d", n);
@@ -153,7 +153,7 @@ static void put_trainer(cz_page *page, const char *what, int64_t bytes)
     cz_page_word(page, "by the trainer itself");
     cz_page_word(page, "");
     cz_page_cell(page, true);
-    cz_page_bytes(page, bytes / page->look->sheet->n_ranks);
+    cz_page_bytes(page, bytes / page->look->document->n_ranks);
     cz_page_end_cell(page);
     cz_page_cell(page, true);
     cz_page_bytes(page, bytes);
@@ -165,7 +165,7 @@ void cz_page_buckets(cz_page *page)
 {
     static const char *const columns[] = {"operation", "over", "#operations",
                                           "#a rank, mean", "#all ranks"};
-    const cz_sheet *s = page->look->sheet;
+    const cz_document *s = page->look->document;
     cz_page_open_section(page, "Wire",
                          "Bytes that a rank sends in a step, mean of the "
                          "ranks: of each bucket, gradients and then "

@@ -39,13 +39,14 @@ static cz_simulate_options options_of(const cz_machine *machine)
  * Forward 200 ps a layer on each rank, backward 400; reduction
  * 7 + 200 x 4 / 2 x 100 = 40007, gather 7 + 200 x 2 / 2 x 100 = 20007. */
 typedef struct fixture {
-    cz_figures figures;
-    cz_figures_param params[2];
-    cz_figures_reduction reduction;
-    cz_figures_bucket bucket;
-    cz_figures_stage stage;
-    cz_figures_work work;
-    cz_figures_op ops[3];
+    cz_document document;
+    cz_document_param params[2];
+    cz_document_reduction reduction;
+    cz_document_bucket bucket;
+    cz_document_stage stage;
+    cz_document_work work;
+    cz_document_op ops[3];
+    cz_document_axis axes[1];
     int64_t own[2], rows[2], elements[2], zero[1], one[1];
 } fixture;
 
@@ -56,46 +57,47 @@ static void make(fixture *f)
                    {.name = "a.1.w", .elements = 100, .n_names = 1}},
         .reduction = {.reduce_set = 1, .split_set = 1, .leaf_bytes = 4},
         .bucket = {.element_bytes = 2, .length = 200, .n_slices = 2},
-        .stage = {.is_whole = true, .time_ps = 1000},
+        .stage = {.is_shaped = true, .time_ps = 1000},
+        .axes = {{"dp", 2}},
         .own = {100, 100},
         .rows = {1, 2},
         .elements = {100, 200},
         .one = {1},
     };
     f->bucket.own = f->own;
-    f->work = (cz_figures_work){0, f->rows, f->elements};
-    f->ops[0] = (cz_figures_op){.kind = CZ_STEP_REDUCE_SCATTER,
-                                .section = CZ_SECTION_REDUCE,
-                                .stream = 1,
-                                .comm = 1};
-    f->ops[1] = (cz_figures_op){.kind = CZ_STEP_KERNEL,
-                                .section = CZ_SECTION_UPDATE,
-                                .bucket = -1,
-                                .n_waits = 1,
-                                .waits = f->zero,
-                                .over = 1,
-                                .n_work = 1,
-                                .work = &f->work};
-    f->ops[2] = (cz_figures_op){.kind = CZ_STEP_ALL_GATHER,
-                                .section = CZ_SECTION_UPDATE,
-                                .stream = 1,
-                                .comm = 1,
-                                .n_waits = 1,
-                                .waits = f->one};
-    f->figures = (cz_figures){.name = "two",
-                              .n_axes = 1,
-                              .sizes = {2},
-                              .n_ranks = 2,
-                              .n_stages = 1,
-                              .stages = &f->stage,
-                              .n_params = 2,
-                              .params = f->params,
-                              .n_reductions = 1,
-                              .reductions = &f->reduction,
-                              .n_buckets = 1,
-                              .buckets = &f->bucket,
-                              .n_ops = 3,
-                              .ops = f->ops};
+    f->work = (cz_document_work){0, f->rows, f->elements};
+    f->ops[0] = (cz_document_op){.kind = CZ_STEP_REDUCE_SCATTER,
+                                 .section = CZ_SECTION_REDUCE,
+                                 .stream = 1,
+                                 .comm = 1};
+    f->ops[1] = (cz_document_op){.kind = CZ_STEP_KERNEL,
+                                 .section = CZ_SECTION_UPDATE,
+                                 .bucket = -1,
+                                 .n_waits = 1,
+                                 .waits = f->zero,
+                                 .over = 1,
+                                 .n_work = 1,
+                                 .work = &f->work};
+    f->ops[2] = (cz_document_op){.kind = CZ_STEP_ALL_GATHER,
+                                 .section = CZ_SECTION_UPDATE,
+                                 .stream = 1,
+                                 .comm = 1,
+                                 .n_waits = 1,
+                                 .waits = f->one};
+    f->document = (cz_document){.name = "two",
+                                .n_axes = 1,
+                                .axes = f->axes,
+                                .n_ranks = 2,
+                                .n_stages = 1,
+                                .stages = &f->stage,
+                                .n_params = 2,
+                                .params = f->params,
+                                .n_reductions = 1,
+                                .reductions = &f->reduction,
+                                .n_buckets = 1,
+                                .buckets = &f->bucket,
+                                .n_ops = 3,
+                                .ops = f->ops};
 }
 
 enum {
@@ -113,7 +115,7 @@ static void test_an_iteration_is_the_sum_where_nothing_overlaps(void **unused)
     fixture f;
     (void)unused;
     make(&f);
-    const cz_simulate_times times = cz_simulate_plan(&f.figures, &options);
+    const cz_simulate_times times = cz_simulate_plan(&f.document, &options);
     assert_int_equal(times.forward, FORWARD);
     assert_int_equal(times.backward, BACKWARD);
     assert_int_equal(times.reduce, REDUCE);
@@ -134,8 +136,8 @@ static void test_reductions_run_under_the_backward_pass(void **unused)
     const cz_simulate_options options = options_of(&machine);
     const int64_t both[] = {0, 1}, each = 7 + 100 * 4 / 2 * 100;
     fixture f;
-    cz_figures_bucket buckets[2];
-    cz_figures_op ops[3];
+    cz_document_bucket buckets[2];
+    cz_document_op ops[3];
     (void)unused;
     make(&f);
     for (int b = 0; b < 2; b++) {
@@ -149,16 +151,16 @@ static void test_reductions_run_under_the_backward_pass(void **unused)
     ops[2] = f.ops[1];
     ops[2].waits = both;
     ops[2].n_waits = 2;
-    f.figures.buckets = buckets;
-    f.figures.n_buckets = 2;
-    f.figures.ops = ops;
-    const cz_simulate_times apart = cz_simulate_plan(&f.figures, &options);
+    f.document.buckets = buckets;
+    f.document.n_buckets = 2;
+    f.document.ops = ops;
+    const cz_simulate_times apart = cz_simulate_plan(&f.document, &options);
     assert_int_equal(apart.reduce, 2 * each);
     assert_int_equal(apart.iteration,
                      FORWARD + BACKWARD / 2 + 2 * each + UPDATE);
     assert_int_equal(apart.step, UPDATE);
     buckets[1].message = 0;
-    const cz_simulate_times together = cz_simulate_plan(&f.figures, &options);
+    const cz_simulate_times together = cz_simulate_plan(&f.document, &options);
     assert_int_equal(together.reduce, 2 * each - 7);
     assert_int_equal(together.iteration,
                      FORWARD + BACKWARD + 2 * each - 7 + UPDATE);
@@ -184,13 +186,13 @@ static void test_a_step_by_itself_starts_at_0(void **unused)
     make(&f);
     cz_arena_init(&arena);
     const cz_simulate_timeline line =
-        cz_simulate_step(&arena, &f.figures, &options);
+        cz_simulate_step(&arena, &f.document, &options);
     assert_memory_equal(line.start, start, sizeof start);
     assert_memory_equal(line.end, end, sizeof end);
     assert_int_equal(line.makespan, REDUCE + UPDATE + GATHER);
     f.rows[0] = 0;
     const cz_simulate_timeline skipped =
-        cz_simulate_step(&arena, &f.figures, &options);
+        cz_simulate_step(&arena, &f.document, &options);
     assert_int_equal(skipped.start[2], -1);
     assert_int_equal(skipped.end[2], -1);
     assert_int_equal(skipped.makespan, line.makespan);
@@ -203,12 +205,12 @@ static void test_ranks_of_one_node_have_its_links(void **unused)
     fixture f;
     (void)unused;
     make(&f);
-    assert_int_equal(cz_simulate_link(&f.figures, &apart, 1, (cz_block){0, 0}),
+    assert_int_equal(cz_simulate_link(&f.document, &apart, 1, (cz_block){0, 0}),
                      CZ_LINK_NETWORK);
-    assert_int_equal(cz_simulate_link(&f.figures, &near, 1, (cz_block){0, 0}),
+    assert_int_equal(cz_simulate_link(&f.document, &near, 1, (cz_block){0, 0}),
                      CZ_LINK_NODE);
     const cz_simulate_options options = options_of(&near);
-    const cz_simulate_times times = cz_simulate_plan(&f.figures, &options);
+    const cz_simulate_times times = cz_simulate_plan(&f.document, &options);
     assert_int_equal(times.reduce, 20000);
 }
 
@@ -220,13 +222,13 @@ static void test_uneven_slices_take_longer_by_e(void **unused)
     (void)unused;
     make(&f);
     options.uneven = CZ_SIMULATE_MILLION / 2;
-    assert_int_equal(cz_simulate_plan(&f.figures, &options).reduce, REDUCE);
+    assert_int_equal(cz_simulate_plan(&f.document, &options).reduce, REDUCE);
     f.bucket.is_uneven = true;
-    assert_int_equal(cz_simulate_plan(&f.figures, &options).reduce, 80007);
+    assert_int_equal(cz_simulate_plan(&f.document, &options).reduce, 80007);
     f.bucket.is_uneven = false;
     f.bucket.is_padded = true;
     f.own[0] = 150;
-    assert_int_equal(cz_simulate_plan(&f.figures, &options).reduce, 60007);
+    assert_int_equal(cz_simulate_plan(&f.document, &options).reduce, 60007);
 }
 
 /* Reduction of 800 bytes and gather of 400, each by the entry nearest to it. */
@@ -242,13 +244,13 @@ static void test_uneven_slices_take_longer_as_the_machine_says(void **unused)
     (void)unused;
     make(&f);
     options.uneven = 0;
-    assert_int_equal(cz_simulate_plan(&f.figures, &options).reduce, REDUCE);
+    assert_int_equal(cz_simulate_plan(&f.document, &options).reduce, REDUCE);
     f.bucket.is_uneven = true;
-    const cz_simulate_times times = cz_simulate_plan(&f.figures, &options);
+    const cz_simulate_times times = cz_simulate_plan(&f.document, &options);
     assert_int_equal(times.reduce, 80007);
     assert_int_equal(times.gather, 80007);
     machine.n_unevens = 0;
-    assert_int_equal(cz_simulate_plan(&f.figures, &options).reduce, REDUCE);
+    assert_int_equal(cz_simulate_plan(&f.document, &options).reduce, REDUCE);
 }
 
 static void test_a_straggler_holds_up_all(void **unused)
@@ -261,7 +263,7 @@ static void test_a_straggler_holds_up_all(void **unused)
     f.rows[0] = 2;
     options.n_stragglers = 1;
     options.slowdown = 3 * (int64_t)CZ_SIMULATE_MILLION;
-    const cz_simulate_times times = cz_simulate_plan(&f.figures, &options);
+    const cz_simulate_times times = cz_simulate_plan(&f.document, &options);
     assert_int_equal(times.update_sum, 8000);
     assert_int_equal(times.iteration,
                      3 * (FORWARD + BACKWARD + UPDATE) + REDUCE + GATHER);
@@ -276,10 +278,10 @@ static void test_jitter_only_adds_and_equal_seeds_agree(void **unused)
     make(&f);
     options.jitter = CZ_SIMULATE_MILLION / 10;
     options.seed = 1;
-    const cz_simulate_times one = cz_simulate_plan(&f.figures, &options);
-    const cz_simulate_times again = cz_simulate_plan(&f.figures, &options);
+    const cz_simulate_times one = cz_simulate_plan(&f.document, &options);
+    const cz_simulate_times again = cz_simulate_plan(&f.document, &options);
     options.seed = 2;
-    const cz_simulate_times other = cz_simulate_plan(&f.figures, &options);
+    const cz_simulate_times other = cz_simulate_plan(&f.document, &options);
     assert_int_equal(one.iteration, again.iteration);
     assert_int_not_equal(one.iteration, other.iteration);
     assert_in_range(one.backward, BACKWARD + 1, BACKWARD * 11 / 10);
@@ -294,18 +296,18 @@ static void test_a_baseline_reduces_all_then_waits_for_all(void **unused)
     fixture f;
     (void)unused;
     make(&f);
-    const cz_figures_message messages[] = {{100, 2, f.own}, {100, 2, f.own}};
-    cz_figures_baseline baseline = {.name = "all",
-                                    .time_ps = compute,
-                                    .all_reduces = true,
-                                    .gathers = true,
-                                    .is_exposed = true,
-                                    .n_messages = 2,
-                                    .messages = messages};
-    f.figures.n_baselines = 1;
-    f.figures.baselines = &baseline;
+    const cz_document_message messages[] = {{100, 2, f.own}, {100, 2, f.own}};
+    cz_document_baseline baseline = {.name = "all",
+                                     .time_ps = compute,
+                                     .all_reduces = true,
+                                     .gathers = true,
+                                     .is_exposed = true,
+                                     .n_messages = 2,
+                                     .messages = messages};
+    f.document.n_baselines = 1;
+    f.document.baselines = &baseline;
     const cz_simulate_times times =
-        cz_simulate_baseline(&f.figures, &options, 0);
+        cz_simulate_baseline(&f.document, &options, 0);
     const int64_t reduce = 2 * (7 + 20000), gather = 7 + 10000;
     assert_int_equal(times.update, 3000);
     assert_int_equal(times.reduce, 2 * reduce);
@@ -318,7 +320,8 @@ static void test_a_baseline_reduces_all_then_waits_for_all(void **unused)
 /* Twelve ranks, axes of 2, 3 and 2, nodes of four or six. */
 static void test_links_are_those_of_blocks(void **unused)
 {
-    const cz_figures figures = {.n_ranks = 12, .n_axes = 3, .sizes = {2, 3, 2}};
+    const cz_document_axis axes[] = {{"a", 2}, {"b", 3}, {"c", 2}};
+    const cz_document document = {.n_ranks = 12, .n_axes = 3, .axes = axes};
     static const struct {
         int node;
         int64_t set;
@@ -336,7 +339,7 @@ static void test_links_are_those_of_blocks(void **unused)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const cz_machine machine = machine_of(rows[i].node);
         assert_int_equal(
-            cz_simulate_link(&figures, &machine, rows[i].set, rows[i].block),
+            cz_simulate_link(&document, &machine, rows[i].set, rows[i].block),
             rows[i].link);
     }
 }

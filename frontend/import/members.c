@@ -1,6 +1,6 @@
 /* JSON, a member at a time.  Brackets, strings and commas are found here; what
  * stands between them is Jansson's to judge. */
-#include "frontend/import/json.h"
+#include "frontend/import/members.h"
 
 #include <string.h>
 
@@ -26,20 +26,10 @@ static const cz_source *keep(const cz_json_text *text, size_t end)
 
 static cz_span span_of(const cz_json_text *text, cz_json_part part)
 {
-    const size_t n = text->source->n;
-    const size_t offset = part.from < n ? part.from : n;
-    cz_span span = {.line = 1, .column = 1};
+    cz_span span = cz_json_span(text->source, part.from);
 
-    span.source = keep(text, offset);
-    span.offset = (uint32_t)offset;
+    span.source = keep(text, span.offset);
     span.length = (uint32_t)(part.n > 0 ? part.n : 1);
-    for (size_t i = 0; i < offset; i++) {
-        span.column++;
-        if (text->source->bytes[i] == '\n') {
-            span.line++;
-            span.column = 1;
-        }
-    }
     return span;
 }
 
@@ -174,7 +164,7 @@ bool cz_json_open_members(cz_json_members *members, const cz_json_text *text,
            malformed(text, end - 1, "this bracket closes another kind");
 }
 
-static bool read_key(cz_json_members *members, cz_json_member *out)
+static bool read_key(cz_json_members *members, cz_json_entry *out)
 {
     const cz_json_text *text = members->text;
     size_t at = members->at;
@@ -216,9 +206,9 @@ static bool advance(cz_json_members *members)
     return true;
 }
 
-bool cz_json_next(cz_json_members *members, cz_json_member *out)
+bool cz_json_next(cz_json_members *members, cz_json_entry *out)
 {
-    *out = (cz_json_member){.key = NULL};
+    *out = (cz_json_entry){.key = NULL};
     if (members->failed || !advance(members))
         return false;
     members->failed = true;

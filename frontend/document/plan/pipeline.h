@@ -1,6 +1,6 @@
 /* What the stages of a pipeline have and do, read off the plan view. */
-#ifndef CZ_FRONTEND_DOCUMENT_PLAN_STAGES_H
-#define CZ_FRONTEND_DOCUMENT_PLAN_STAGES_H
+#ifndef CZ_FRONTEND_DOCUMENT_PLAN_PIPELINE_H
+#define CZ_FRONTEND_DOCUMENT_PLAN_PIPELINE_H
 
 #include "dsl/base/arena.h"
 #include "dsl/base/text.h"

@@ -1,12 +1,11 @@
-/* JSON of any size, a member at a time: headers of models have hundreds of
- * thousands of entries, and only one of them is held as a tree at once.
- * Knows nothing of what the keys mean. */
-#ifndef CZ_FRONTEND_IMPORT_JSON_H
-#define CZ_FRONTEND_IMPORT_JSON_H
+/* JSON of any size, a member at a time, with the place of each: headers of
+ * models have hundreds of thousands of entries, whose trees would take several
+ * times the memory of their text.  Only one is held as a tree at once.  Knows
+ * nothing of what the keys mean. */
+#ifndef CZ_FRONTEND_IMPORT_MEMBERS_H
+#define CZ_FRONTEND_IMPORT_MEMBERS_H
 
-#include "dsl/base/diag.h"
-
-#include <jansson.h>
+#include "frontend/document/json.h"
 
 /* A text of JSON, and where to complain about it. */
 typedef struct cz_json_text {
@@ -20,10 +19,10 @@ typedef struct cz_json_part {
     size_t from, n;
 } cz_json_part;
 
-typedef struct cz_json_member {
+typedef struct cz_json_entry {
     const char *key; /* in the arena; NULL in an array */
     cz_json_part key_part, value;
-} cz_json_member;
+} cz_json_entry;
 
 typedef struct cz_json_members {
     const cz_json_text *text;
@@ -43,7 +42,7 @@ bool cz_json_open_members(cz_json_members *members, const cz_json_text *text,
                           cz_json_part part, char bracket, const char *what);
 /* The next one.  False at the end, and after reporting what is no JSON: then
  * members->failed. */
-bool cz_json_next(cz_json_members *members, cz_json_member *out);
+bool cz_json_next(cz_json_members *members, cz_json_entry *out);
 
 /* A small value as a tree, which the caller lets go with json_decref().  NULL
  * after reporting what is no strict JSON, has a key twice or is too large. */

@@ -1,0 +1,100 @@
+/* What was compared, as JSON: public optimizers with the same matrices,
+ * geometries of slices, micro-groups. */
+#include "frontend/document/plan/geometry.h"
+#include "frontend/document/plan/internal.h"
+
+#include "passes/place/compare.h"
+
+/* ---- baselines ---- */
+
+static void put_message(cz_report *r, const cz_compared_message *message)
+{
+    cz_json *json = &r->json;
+    cz_json_open(json, NULL, '{');
+    cz_json_string(json, "reduction",
+                   r->view->reductions[message->reduction].sym_name);
+    cz_json_int(json, "elements", message->elements);
+    cz_json_ints(json, "slices", message->slices, message->n_slices);
+    cz_json_close(json);
+}
+
+static void put_groups(cz_report *r, const cz_compared_groups *groups)
+{
+    cz_json *json = &r->json;
+    cz_json_open(json, NULL, '{');
+    cz_json_string(json, "name", groups->name);
+    cz_json_int(json, "groups", groups->n_groups);
+    cz_json_int(json, "staging_bytes", groups->staging_bytes);
+    cz_json_ints(json, "time_ps", groups->time_ps, r->view->n_ranks);
+    cz_json_close(json);
+}
+
+static void put_baseline(cz_report *r, const cz_compared *it)
+{
+    cz_json *json = &r->json;
+    cz_json_open(json, NULL, '{');
+    cz_json_string(json, "name", it->name);
+    cz_json_bool(json, "all_reduces", it->all_reduces);
+    cz_json_bool(json, "gathers", it->gathers);
+    cz_json_bool(json, "exposed", it->is_exposed);
+    cz_json_ints(json, "time_ps", it->time_ps, r->view->n_ranks);
+    cz_json_ints(json, "state_bytes", it->state_bytes, r->view->n_ranks);
+    cz_json_ints(json, "sent_bytes", it->sent_bytes, r->view->n_ranks);
+    cz_json_ints(json, "received_bytes", it->received_bytes, r->view->n_ranks);
+    cz_json_open(json, "groupings", '[');
+    for (int g = 0; g < it->n_groupings; g++)
+        put_groups(r, &it->groupings[g]);
+    cz_json_close(json);
+    cz_json_open(json, "messages", '[');
+    for (int m = 0; m < it->n_messages; m++)
+        put_message(r, &it->messages[m]);
+    cz_json_close(json);
+    cz_json_close(json);
+}
+
+void cz_report_put_baselines(cz_report *r)
+{
+    int n;
+    const cz_compared *list = cz_compare(r->arena, r->view, r->times, &n);
+    for (int i = 0; i < n; i++)
+        put_baseline(r, &list[i]);
+}
+
+/* ---- what the planner compared ---- */
+
+static void put_geometry(cz_report *r, const cz_fact_geometry *fact)
+{
+    cz_json *json = &r->json;
+    const cz_document_geometry geometry =
+        cz_report_geometry(r->arena, r->view, fact);
+    cz_json_open(json, NULL, '{');
+    cz_json_ints(json, "buckets", fact->buckets.v, fact->buckets.n);
+    cz_json_string(json, "chosen", geometry.chosen);
+    cz_json_int(json, "low", geometry.low);
+    cz_json_int(json, "high", geometry.high);
+    cz_json_put_list(json, "options", cz_document_option_fields,
+                     sizeof *geometry.options, geometry.options,
+                     geometry.n_options);
+    cz_json_close(json);
+}
+
+void cz_report_put_geometries(cz_report *r)
+{
+    cz_json_open(&r->json, "geometries", '[');
+    for (int i = 0; i < r->view->n_geometries; i++)
+        put_geometry(r, &r->view->geometries[i]);
+    cz_json_close(&r->json);
+}
+
+void cz_report_put_groupings(cz_report *r)
+{
+    const cz_fact_grouping *fact = r->view->grouping;
+    cz_json_open(&r->json, "groupings", '[');
+    for (int i = 0; fact && i < fact->n_groups.n; i++) {
+        const cz_document_micro_groups grouping = {fact->n_groups.v[i],
+                                                   fact->time_ps.v[i]};
+        cz_json_put_fields(&r->json, NULL, cz_document_micro_groups_fields,
+                           &grouping);
+    }
+    cz_json_close(&r->json);
+}
