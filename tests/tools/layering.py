@@ -47,7 +47,7 @@ TABLE = {
     "frontend": Layer(r"(dsl|frontend)/", {"jansson.h", "nettle/sha2.h"}),
     "passes": Layer(r"(dsl|passes)/(?!verify/)"),
     "pass": Layer(r"(dsl|passes)/(?!verify/)", mlir=True),
-    "solve": Layer(r"(dsl/base|passes/(solve|timeline|gpu))/"),
+    "solve": Layer(r"(dsl/base/|passes/(solve/|timeline/|gpu/tile_))"),
     "verify": Layer(r"(dsl/plan/(plan|within)\.h|dsl/vocab/(step|opcode)\.def|dsl/base/"
                     r"|passes/verify/)"),  # .def: the enums of plan.h
     "codegen": Layer(r"(dsl|codegen)/"),
@@ -63,7 +63,7 @@ def layer_of(path):
         return "report"
     if path.startswith("passes/verify/"):
         return "verify"
-    if re.match("passes/(solve|timeline|gpu)/", path):
+    if re.match("passes/(solve/|timeline/|gpu/tile_)", path):
         return "solve"
     if path.startswith("runtime/cuda/"):
         return "cuda"

@@ -74,6 +74,13 @@ static int64_t peak_of(const cz_report *r, int rank, int kind)
     return r->metrics->ranks[rank].peak_scratch;
 }
 
+static int64_t batches_of(const cz_report *r, int rank, int kind)
+{
+    const cz_fact_batch_arena *arena = r->view->batch_arena;
+    (void)kind;
+    return arena->bytes.v[cz_view_coordinate(r->view, &arena->selector, rank)];
+}
+
 static void put_figure(cz_report *r, const char *key, figure value, int kind)
 {
     cz_json_key(&r->json, key);
@@ -214,8 +221,8 @@ void cz_report_put_metrics(cz_report *r)
         put_figure(r, cz_memory_name((cz_memory)k), memory_of, k);
     cz_json_close(json, '}');
     put_figure(r, "peak_scratch_bytes", peak_of, 0);
-    if (r->batch_bytes)
-        cz_json_put_ints(json, "batch_bytes", r->batch_bytes, r->view->n_ranks);
+    if (r->view->batch_arena)
+        put_figure(r, "batch_bytes", batches_of, 0);
     cz_json_put_ints(
         json, "max_over_mean",
         (const int64_t[]){load.max_ps, load.sum_ps, r->view->n_ranks}, 3);
