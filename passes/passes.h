@@ -20,6 +20,9 @@ bool cz_place_pass(cz_ir *ir, cz_diags *diags);
 bool cz_strategy_pass(cz_ir *ir, cz_diags *diags);
 bool cz_share_pass(cz_ir *ir, cz_diags *diags);
 bool cz_schedule_pass(cz_ir *ir, cz_diags *diags);
+/* Of a plan for a GPU alone: passes/gpu/gpu.h makes it one. */
+bool cz_batch_pass(cz_ir *ir, cz_diags *diags);
+bool cz_tiling_pass(cz_ir *ir, cz_diags *diags);
 
 typedef struct cz_pass {
     const char *name;
@@ -39,5 +42,8 @@ bool cz_passes_run(cz_ir *ir, const char *last, cz_diags *diags);
  * buckets; from there, edited by hand perhaps, to a schedule. */
 bool cz_passes_assign(cz_ir *ir, cz_diags *diags);
 bool cz_passes_schedule(cz_ir *ir, cz_diags *diags);
+/* What a GPU adds to a plan that is scheduled, up to and with the pass of that
+ * name (NULL: all of it). */
+bool cz_passes_gpu(cz_ir *ir, const char *last, cz_diags *diags);
 
 #endif

@@ -21,6 +21,10 @@ const cz_pass cz_passes[] = {
      cz_share_pass},
     {"schedule", "stages, owners, buckets", "ops, tables, arena",
      cz_schedule_pass},
+    {"batch", "ops, tables, the fact gpu", "matrices computed as one",
+     cz_batch_pass},
+    {"tiling", "stages, batches, the fact gpu", "tiles of products",
+     cz_tiling_pass},
     {0},
 };
 
@@ -37,11 +41,13 @@ const cz_pass *cz_passes_find(const char *name)
     return NULL;
 }
 
-bool cz_passes_run(cz_ir *ir, const char *last, cz_diags *diags)
+/* The passes from one to another; NULL: to the last. */
+static bool run_from(const cz_pass *first, const char *last, cz_ir *ir,
+                     cz_diags *diags)
 {
     const cz_pass *end = last ? cz_passes_find(last) : NULL;
 
-    for (const cz_pass *pass = cz_passes; pass->name; pass++) {
+    for (const cz_pass *pass = first; pass->name; pass++) {
         if (!run_one(pass, ir, diags))
             return false;
         if (pass == end)
@@ -50,16 +56,22 @@ bool cz_passes_run(cz_ir *ir, const char *last, cz_diags *diags)
     return true;
 }
 
+bool cz_passes_run(cz_ir *ir, const char *last, cz_diags *diags)
+{
+    return run_from(cz_passes, last, ir, diags);
+}
+
 bool cz_passes_assign(cz_ir *ir, cz_diags *diags)
 {
-    return cz_passes_run(ir, "strategy", diags);
+    return run_from(cz_passes, "strategy", ir, diags);
 }
 
 bool cz_passes_schedule(cz_ir *ir, cz_diags *diags)
 {
-    for (const cz_pass *pass = cz_passes_find("strategy") + 1; pass->name;
-         pass++)
-        if (!run_one(pass, ir, diags))
-            return false;
-    return true;
+    return run_from(cz_passes_find("strategy") + 1, "schedule", ir, diags);
+}
+
+bool cz_passes_gpu(cz_ir *ir, const char *last, cz_diags *diags)
+{
+    return run_from(cz_passes_find("schedule") + 1, last, ir, diags);
 }

@@ -95,8 +95,6 @@ static void put_product(cz_stage_printer *p, const cz_loop *loop,
     if (is_affine(step))
         put_affine(p, loop, first_result);
     cz_text_puts(p->out, "});\n");
-    if (is_affine(step) && p->emitter->heard_product)
-        p->emitter->heard_product(p->emitter, loop);
 }
 
 /* ---- factorisations ---- */

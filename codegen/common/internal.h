@@ -23,9 +23,6 @@ typedef struct cz_emitter {
     /* Hears of each loop function that a stage calls, in order; may be NULL. */
     void (*heard)(struct cz_emitter *emitter, const struct cz_loop *loop,
                   int number, bool is_new, bool is_epilogue);
-    /* Of each product that no loop ends; may be NULL. */
-    void (*heard_product)(struct cz_emitter *emitter,
-                          const struct cz_loop *loop);
     void *user;
 } cz_emitter;
 

@@ -1,14 +1,13 @@
 /* NAME_cuda.c: stages that launch the kernels of NAME.cu, and its text. */
-#include "codegen/cuda/batch.h"
+#include "codegen/common/internal.h"
+#include "codegen/emit.h"
 
 #include <string.h>
 
-/* What loops turn into, in the order of their numbers, and products. */
+/* What loops turn into, in the order of their numbers. */
 typedef struct tables {
     cz_text arguments, kernels, loops;
     int n_kernels, n_loops;
-    cz_tile_rows tiles;
-    cz_text batches; /* and their rows */
 } tables;
 
 static void hear(cz_emitter *emitter, const cz_loop *loop, int number,
@@ -23,15 +22,6 @@ static void hear(cz_emitter *emitter, const cz_loop *loop, int number,
     cz_text_printf(&t->loops, "    {%d, %d},\n", t->n_kernels, n);
     t->n_kernels += n;
     t->n_loops++;
-}
-
-/* The fixed order has tiles of its own. */
-static void hear_product(cz_emitter *emitter, const cz_loop *loop)
-{
-    tables *t = emitter->user;
-
-    if (!emitter->view->program->strict)
-        cz_emit_tiles_of(&t->tiles, loop, emitter->arena);
 }
 
 /* ISO C promises literals of 4095 characters. */
@@ -62,7 +52,71 @@ static void put_text(cz_text *out, const char *text)
     cz_text_puts(out, "    NULL};\n\n");
 }
 
-static void put_tables(cz_text *out, const tables *t)
+static void put_tilings(cz_text *out, const cz_plan_view *view)
+{
+    if (view->n_tilings == 0)
+        return;
+    cz_text_puts(out, "/* m, n, k, batch, symmetric, N-major, addend; rows, "
+                      "columns, stages, cluster, parts, cuBLASLt */\n"
+                      "static const czr_cuda_tiling tilings[] = {\n");
+    for (int i = 0; i < view->n_tilings; i++) {
+        const cz_fact_tiling *t = &view->tilings[i];
+        cz_text_printf(out,
+                       "    {%lld, %lld, %lld, %lld, %d, %d, %d, %d, %d, %d, "
+                       "%d, %d, %d},\n",
+                       (long long)t->m, (long long)t->n, (long long)t->k,
+                       (long long)t->batch, (int)t->symmetric, (int)t->n_major,
+                       (int)t->addend, (int)t->rows, (int)t->columns,
+                       (int)t->stages, (int)t->cluster, (int)t->parts,
+                       (int)t->library);
+    }
+    cz_text_puts(out, "};\n\n");
+}
+
+static bool has_batches(const cz_plan_view *view)
+{
+    for (int t = 0; t < view->n_tables; t++)
+        if (view->tables[t].n_batches)
+            return true;
+    return false;
+}
+
+static void put_batches_of(cz_text *out, int number, const cz_view_table *table)
+{
+    cz_text_printf(out, "static const czr_cuda_batch batches_%d[] = {\n",
+                   number);
+    for (int i = 0; i < table->n_batches; i++) {
+        const cz_view_batch *batch = &table->batches[i];
+        cz_text_printf(out, "    {%lld, %d, %d, %lld, %lld},\n",
+                       (long long)batch->first, (int)batch->n_rows,
+                       (int)batch->n_matrices, (long long)batch->scratch,
+                       (long long)batch->bytes);
+    }
+    cz_text_puts(out, "};\n");
+    cz_emit_int_array(out, "int32_t", "batch_of_row", number,
+                      table->batch_of_row,
+                      (int)table->starts[table->n_coordinates]);
+}
+
+static void put_batches(cz_text *out, const cz_plan_view *view)
+{
+    if (!has_batches(view))
+        return;
+    cz_text_puts(out, "/* first row, rows of a unit, units; scratch that each "
+                      "has for itself, bytes */\n");
+    for (int t = 0; t < view->n_tables; t++)
+        if (view->tables[t].n_batches)
+            put_batches_of(out, t, &view->tables[t]);
+    cz_text_puts(out, "static const czr_cuda_batches batches[] = {\n");
+    for (int t = 0; t < view->n_tables; t++)
+        if (view->tables[t].n_batches)
+            cz_text_printf(out, "    {batches_%d, batch_of_row_%d},\n", t, t);
+        else
+            cz_text_puts(out, "    {NULL, NULL},\n");
+    cz_text_puts(out, "};\n\n");
+}
+
+static void put_tables(cz_text *out, const cz_plan_view *view, const tables *t)
 {
     static const char none[] = "    {0},\n";
 
@@ -72,14 +126,8 @@ static void put_tables(cz_text *out, const tables *t)
     cz_text_puts(out, "};\nstatic const czr_cuda_loop_kernels loops[] = {\n");
     cz_text_puts(out, t->n_loops ? cz_text_string(&t->loops) : none);
     cz_text_puts(out, "};\n\n");
-    if (t->tiles.n)
-        cz_text_printf(out,
-                       "/* m, n, k, batch, symmetric, N-major, addend; rows, "
-                       "columns, stages, cluster, parts, cuBLASLt */\n"
-                       "static const czr_cuda_tiling tilings[] = {\n%s};\n\n",
-                       cz_text_string(&t->tiles.text));
-    if (t->batches.n)
-        cz_text_puts(out, cz_text_string(&t->batches));
+    put_tilings(out, view);
+    put_batches(out, view);
 }
 
 static void put_variants(cz_emitter *emitter)
@@ -112,59 +160,41 @@ static void put_stages(cz_emitter *emitter)
 
 static void put_program(cz_emitter *emitter, const tables *t)
 {
-    const char *name = emitter->view->program->name;
+    const cz_plan_view *view = emitter->view;
+    const char *name = view->program->name;
 
     cz_text_printf(emitter->out,
                    "const czr_cuda_program %s_cuda = {\n"
                    "    .program = &%s_program,\n    .text = text,\n"
                    "    .stages = stages,\n",
                    name, name);
-    if (cz_has_variants(emitter->view))
+    if (cz_has_variants(view))
         cz_text_puts(emitter->out, "    .variants = variants,\n");
     cz_text_printf(emitter->out,
                    "    .n_kernels = %d,\n    .n_loops = %d,\n"
                    "    .kernels = kernels,\n    .loops = loops,\n",
                    t->n_kernels, t->n_loops);
-    if (t->tiles.n)
+    if (view->n_tilings)
         cz_text_printf(emitter->out,
                        "    .tiled_sms = %d,\n    .n_tilings = %d,\n"
                        "    .tilings = tilings,\n",
-                       t->tiles.tiler->sms, t->tiles.n);
-    if (t->batches.n)
+                       (int)view->gpu->sms, view->n_tilings);
+    if (has_batches(view))
         cz_text_puts(emitter->out, "    .batches = batches,\n");
     cz_text_puts(emitter->out, "};\n");
 }
 
-/* Stages to the emitter's launches; their products to the tables. */
-static void put_bodies(cz_emitter *emitter, tables *t)
-{
-    for (int i = 0; i < emitter->view->n_stages; i++) {
-        t->tiles.stage = i;
-        cz_emit_stage(emitter, i);
-    }
-}
-
-static void free_tables(tables *t)
-{
-    cz_text_fini(&t->arguments);
-    cz_text_fini(&t->kernels);
-    cz_text_fini(&t->loops);
-    cz_text_fini(&t->tiles.text);
-    cz_text_fini(&t->batches);
-}
-
-int64_t cz_emit_launches(const cz_plan_view *view, const cz_text *cuda,
-                         const cz_emit_tiler *tiler, cz_text *out)
+void cz_emit_launches(const cz_plan_view *view, const cz_text *cuda,
+                      cz_text *out)
 {
     cz_arena arena;
     cz_text c = {0};
-    tables t = {.tiles = {.tiler = tiler}};
+    tables t = {.n_kernels = 0};
     cz_emitter emitter = {.view = view,
                           .arena = &arena,
                           .out = &c,
                           .launches = out,
                           .heard = hear,
-                          .heard_product = hear_product,
                           .user = &t};
 
     cz_arena_init(&arena);
@@ -172,40 +202,18 @@ int64_t cz_emit_launches(const cz_plan_view *view, const cz_text *cuda,
                    "/* Generated by canzona %s.  Do not edit: change the .cz "
                    "file. */\n#include \"%s.h\"\n\n/* ---- stages ---- */\n\n",
                    view->program->compiler, view->program->name);
-    put_bodies(&emitter, &t);
+    for (int i = 0; i < view->n_stages; i++)
+        cz_emit_stage(&emitter, i);
     emitter.out = out;
-    const int64_t bytes = cz_emit_batches(view, &t.tiles, &arena, &t.batches);
     cz_text_puts(out, "/* ---- kernels ---- */\n\n");
-    put_tables(out, &t);
+    put_tables(out, view, &t);
     put_stages(&emitter);
     cz_text_puts(out, "/* ---- NAME.cu ---- */\n\n");
     put_text(out, cz_text_string(cuda));
     put_program(&emitter, &t);
-    free_tables(&t);
+    cz_text_fini(&t.arguments);
+    cz_text_fini(&t.kernels);
+    cz_text_fini(&t.loops);
     cz_text_fini(&c);
-    cz_arena_fini(&arena);
-    return bytes;
-}
-
-void cz_emit_batch_bytes(const cz_plan_view *view, const cz_emit_tiler *tiler,
-                         int64_t *bytes)
-{
-    cz_arena arena;
-    cz_text c = {0}, launches = {0};
-    tables t = {.tiles = {.tiler = tiler}};
-    cz_emitter emitter = {.view = view,
-                          .arena = &arena,
-                          .out = &c,
-                          .launches = &launches,
-                          .heard = hear,
-                          .heard_product = hear_product,
-                          .user = &t};
-
-    cz_arena_init(&arena);
-    put_bodies(&emitter, &t);
-    cz_batch_bytes_of_ranks(view, &t.tiles, &arena, bytes);
-    free_tables(&t);
-    cz_text_fini(&c);
-    cz_text_fini(&launches);
     cz_arena_fini(&arena);
 }

@@ -291,7 +291,14 @@ typedef struct cz_plan_view {
     const cz_fact_timing *timings;
     int n_uneven_reduces;
     const cz_fact_uneven_reduce *uneven_reduces;
-    const cz_fact_arena *arena; /* NULL before scheduling */
+    const cz_fact_gpu *gpu; /* NULL: no GPU is a target; nor has it what is
+                             * said of one below, or in tables */
+    int n_tile_times;
+    const cz_fact_tile_time *tile_times;
+    int n_tilings;
+    const cz_fact_tiling *tilings;
+    const cz_fact_batch_arena *batch_arena; /* NULL: there are no batches */
+    const cz_fact_arena *arena;             /* NULL before scheduling */
     int n_ranks;
     int n_reductions;
     const cz_fact_reduction *reductions;

@@ -39,11 +39,23 @@ typedef struct cz_view_span_row {
     int64_t param, offset, count;
 } cz_view_span_row;
 
+/* Equal matrices of kernel rows that a GPU computes as one: each is n_rows
+ * neighbours of one parameter.  Scratch bytes [scratch, scratch + bytes) each
+ * has for itself, behind the arena. */
+typedef struct cz_view_batch {
+    int64_t first; /* row that the first matrix begins with */
+    int64_t n_rows, n_matrices;
+    int64_t scratch, bytes;
+} cz_view_batch;
+
 typedef struct cz_view_table {
     const cz_fact_table *fact;
     cz_row_kind kind;
     int n_coordinates;     /* over the selector */
     const int64_t *starts; /* [n_coordinates + 1] */
+    int n_batches;
+    const cz_view_batch *batches;
+    const int64_t *batch_of_row; /* from 1, 0 of rows alone; NULL: all are */
     union {
         const cz_view_kernel_row *kernel;
         const cz_view_transfer_row *transfer;

@@ -2,7 +2,6 @@
 #include "frontend/cmd/cmd.h"
 
 #include "codegen/emit.h"
-#include "frontend/cmd/tiles.h"
 #include "frontend/run/program.h"
 #include "frontend/cmd/target.h"
 
@@ -51,18 +50,10 @@ typedef struct output {
     const char *path;
 } output;
 
-/* What is said of a GPU's files: bytes as cz_emit_launches, and products by
- * cuBLASLt, a line each. */
-typedef struct gpu_facts {
-    int64_t batch_bytes;
-    cz_text by_library;
-} gpu_facts;
-
 static int emit(cz_job *job, const char *folder, bool has_gpu,
-                output outputs[MAX_OUTPUTS], gpu_facts *facts)
+                output outputs[MAX_OUTPUTS])
 {
     const char *name = job->view->program->name;
-    cz_build_tiles tiles;
 
     cz_emit_c(job->view, job->plan_hash, &outputs[0].text);
     outputs[0].path = cz_arena_printf(&job->arena, "%s/%s.c", folder, name);
@@ -72,21 +63,17 @@ static int emit(cz_job *job, const char *folder, bool has_gpu,
         return 2;
     cz_emit_cuda(job->view, &outputs[2].text);
     outputs[2].path = cz_arena_printf(&job->arena, "%s/%s.cu", folder, name);
-    facts->batch_bytes = cz_emit_launches(
-        job->view, &outputs[2].text,
-        cz_build_tiles_open(&job->arena, job->view, &facts->by_library, &tiles),
-        &outputs[3].text);
+    cz_emit_launches(job->view, &outputs[2].text, &outputs[3].text);
     outputs[3].path =
         cz_arena_printf(&job->arena, "%s/%s_cuda.c", folder, name);
     return 4;
 }
 
 /* All files or none. */
-static bool write_files(cz_job *job, const char *folder, bool has_gpu,
-                        gpu_facts *facts)
+static bool write_files(cz_job *job, const char *folder, bool has_gpu)
 {
     output outputs[MAX_OUTPUTS] = {{{0}, NULL}};
-    const int n = emit(job, folder, has_gpu, outputs, facts);
+    const int n = emit(job, folder, has_gpu, outputs);
     const char *why = "cannot be made";
     int n_written = 0;
 
@@ -115,8 +102,13 @@ static void say_targets(void)
 }
 
 /* What is in no other figure of the plan. */
-static void say_batches(int64_t bytes)
+static void say_batches(const cz_plan_view *view)
 {
+    int64_t bytes = 0;
+
+    for (int i = 0; view->batch_arena && i < view->batch_arena->bytes.n; i++)
+        if (view->batch_arena->bytes.v[i] > bytes)
+            bytes = view->batch_arena->bytes.v[i];
     if (bytes > 0)
         fprintf(
             stderr,
@@ -125,13 +117,29 @@ static void say_batches(int64_t bytes)
             (long long)bytes);
 }
 
-/* By what was measured on a GPU like the plan's. */
-static void say_library(const cz_text *library)
+/* By what was measured on a GPU like the plan's; products as the runtime lists
+ * them. */
+static void say_library(const cz_plan_view *view)
 {
-    if (library->n)
+    bool is_said = false;
+
+    for (int i = 0; i < view->n_tilings; i++) {
+        const cz_fact_tiling *t = &view->tilings[i];
+        if (!t->library)
+            continue;
+        if (!is_said)
+            fputs("canzona build: by cuBLASLt, measured to be faster:\n",
+                  stderr);
+        is_said = true;
+        if (t->batch > 1)
+            fprintf(stderr, "%lld of ", (long long)t->batch);
         fprintf(stderr,
-                "canzona build: by cuBLASLt, measured to be faster:\n%s",
-                cz_text_string(library));
+                "bf16[%lld, %lld] x bf16%s[%lld, %lld], unless symmetric: "
+                "%lld ns, ours %lld ns\n",
+                (long long)t->m, (long long)t->k, t->n_major ? "" : "'",
+                (long long)t->k, (long long)t->n, (long long)t->library_time,
+                (long long)t->time);
+    }
 }
 
 static void print_cflags(void)
@@ -144,7 +152,6 @@ static void print_cflags(void)
 static int run(const cz_cmd_options *given)
 {
     bool has_gpu;
-    gpu_facts facts = {0, {0}};
     cz_job job;
     int status;
 
@@ -156,15 +163,13 @@ static int run(const cz_cmd_options *given)
         return CZ_EXIT_INFEASIBLE;
     status = cz_job_open(&job, given, CZ_JOB_PLANNED);
     if (status == CZ_EXIT_OK &&
-        !write_files(&job, given->output ? given->output : ".", has_gpu,
-                     &facts))
+        !write_files(&job, given->output ? given->output : ".", has_gpu))
         status = cz_job_status(&job);
     else if (status == CZ_EXIT_OK && has_gpu) {
         say_targets();
-        say_batches(facts.batch_bytes);
-        say_library(&facts.by_library);
+        say_batches(job.view);
+        say_library(job.view);
     }
-    cz_text_fini(&facts.by_library);
     cz_job_close(&job);
     return status;
 }

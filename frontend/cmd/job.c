@@ -2,11 +2,14 @@
 #define _POSIX_C_SOURCE 200809L
 #include "frontend/cmd/cmd.h"
 
+#include "dsl/base/embedded.h"
 #include "dsl/plan/build/build.h"
 #include "frontend/cmd/caps.h"
+#include "frontend/cmd/target.h"
 #include "frontend/program/compile.h"
 #include "frontend/document/diagnostics.h"
 #include "frontend/syntax/parse.h"
+#include "passes/gpu/gpu.h"
 #include "passes/passes.h"
 #include "passes/verify/verify.h"
 
@@ -114,11 +117,27 @@ static void hash_plan(cz_job *job)
     cz_text_fini(&text);
 }
 
-/* The passes up to one, of what no pass has seen. */
-static bool plan_up_to(cz_job *job, const char *pass)
+extern const cz_embedded cz_tile_files[]; /* bench/tiles.txt */
+
+/* A GPU's part of a plan, up to a pass; NULL: all of it.  It comes behind the
+ * schedule, whoever made that; one that is there is taken as it is. */
+static bool plan_gpu(cz_job *job, const char *pass)
 {
+    if (cz_ir_count(job->ir, CZ_FACT_gpu) > 0)
+        return true;
+    return cz_gpu_target(job->ir, cz_tile_files[0].bytes, &job->diags) &&
+           cz_passes_gpu(job->ir, pass, &job->diags);
+}
+
+/* The passes up to one, of what no pass has seen. */
+static bool plan_up_to(cz_job *job, const char *pass, bool has_gpu)
+{
+    const bool is_of_gpu = cz_passes_find(pass) > cz_passes_find("schedule");
+
     if (cz_ir_count(job->ir, CZ_FACT_bucket) == 0)
-        return cz_passes_run(job->ir, pass, &job->diags);
+        return cz_passes_run(job->ir, is_of_gpu ? "schedule" : pass,
+                             &job->diags) &&
+               (!is_of_gpu || !has_gpu || plan_gpu(job, pass));
     cz_diag_error(
         &job->diags, CZ_BAD_IR, (cz_span){0},
         "the module is planned: --ir=after:%s starts from a source, or "
@@ -127,18 +146,20 @@ static bool plan_up_to(cz_job *job, const char *pass)
     return false;
 }
 
-/* Plan what is not planned yet; then verify, whoever planned it. */
-static bool plan(cz_job *job, cz_job_goal goal)
+/* Plan what is not planned; then verify, whoever planned it. */
+static bool plan(cz_job *job, cz_job_goal goal, bool has_gpu)
 {
     const bool is_assigned = cz_ir_count(job->ir, CZ_FACT_bucket) > 0;
-    const bool is_scheduled = cz_ir_count(job->ir, CZ_FACT_op) > 0;
 
     if (!is_assigned && !cz_passes_assign(job->ir, &job->diags))
         return false;
     cz_parts_end(&job->parts, CZ_PART_OWNERS);
     if (goal == CZ_JOB_ASSIGNED)
         return true;
-    if (!is_scheduled && !cz_passes_schedule(job->ir, &job->diags))
+    if (cz_ir_count(job->ir, CZ_FACT_op) == 0 &&
+        !cz_passes_schedule(job->ir, &job->diags))
+        return false;
+    if (has_gpu && !plan_gpu(job, NULL))
         return false;
     cz_parts_end(&job->parts, CZ_PART_SCHEDULE);
     job->view = cz_plan_view_build(&job->arena, job->ir, &job->diags);
@@ -162,6 +183,8 @@ int cz_job_status(const cz_job *job)
 
 int cz_job_open(cz_job *job, const cz_cmd_options *options, cz_job_goal goal)
 {
+    const bool has_gpu = options->target && cz_target_has_gpu(options->target);
+
     memset(job, 0, sizeof *job);
     job->diagnostics = options->diagnostics;
     job->diagnostics_are_output = options->diagnostics_are_output;
@@ -171,9 +194,9 @@ int cz_job_open(cz_job *job, const cz_cmd_options *options, cz_job_goal goal)
     job->ir = read_input(job, options);
     cz_parts_end(&job->parts, CZ_PART_FRONT);
     if (job->ir && goal == CZ_JOB_AFTER)
-        plan_up_to(job, options->ir + strlen(CZ_AFTER));
+        plan_up_to(job, options->ir + strlen(CZ_AFTER), has_gpu);
     else if (job->ir && goal != CZ_JOB_LOWERED)
-        plan(job, goal);
+        plan(job, goal, has_gpu);
     return cz_job_status(job);
 }
 

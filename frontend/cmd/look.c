@@ -17,8 +17,7 @@ typedef struct whole {
 static bool read(cz_job *job, const cz_cmd_options *given, whole *w)
 {
     cz_text text = {0};
-    cz_report_json(job->view, job->plan_hash, !given->no_baselines, NULL,
-                   &text);
+    cz_report_json(job->view, job->plan_hash, !given->no_baselines, &text);
     const bool ok = cz_document_read(&job->arena, given->input, &text,
                                      &job->diags, false, &w->document);
     cz_text_fini(&text);

@@ -3,7 +3,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "frontend/cmd/cmd.h"
 
-#include "frontend/cmd/tiles.h"
 #include "frontend/cmd/look.h"
 #include "frontend/cmd/target.h"
 #include "frontend/report/explain.h"
@@ -22,8 +21,8 @@ static const struct argp_option options[] = {
     {"json", CZ_KEY_JSON, NULL, 0, "Print the plan as JSON (canzona.plan/1)",
      0},
     {"target", CZ_KEY_TARGET, "NAME", 0,
-     "With --json, sm_80 or sm_90a: what a GPU takes besides (default: cpu, "
-     "nothing)",
+     "With --json or --ir, sm_80 or sm_90a: tiles and batches of a GPU, too "
+     "(default: cpu, none)",
      0},
     {"ir", CZ_KEY_IR, "STAGE", OPTION_ARG_OPTIONAL,
      "Print IR: source, assigned, scheduled (default), or after:PASS, the "
@@ -65,29 +64,6 @@ static cz_bar_style style_of(int file)
                : CZ_BARS_ASCII;
 }
 
-/* Of each rank, by the tiles that `build` chooses. */
-static const int64_t *batch_bytes(cz_job *job)
-{
-    int64_t *bytes = CZ_NEW(&job->arena, int64_t, job->view->n_ranks);
-    cz_text said = {0};
-    cz_build_tiles tiles;
-
-    cz_emit_batch_bytes(
-        job->view, cz_build_tiles_open(&job->arena, job->view, &said, &tiles),
-        bytes);
-    cz_text_fini(&said);
-    return bytes;
-}
-
-static void print_json(const cz_cmd_options *given, cz_job *job, cz_text *out)
-{
-    bool has_gpu = false;
-
-    cz_target_take("plan", given->target, strlen(given->target), &has_gpu);
-    cz_report_json(job->view, job->plan_hash, !given->no_baselines,
-                   has_gpu ? batch_bytes(job) : NULL, out);
-}
-
 /* `look` is NULL where nothing was asked for that needs it. */
 static void print(const cz_cmd_options *given, cz_job *job, const cz_look *look)
 {
@@ -99,7 +75,7 @@ static void print(const cz_cmd_options *given, cz_job *job, const cz_look *look)
                            given->ir + strlen(CZ_AFTER));
         cz_ir_print(job->ir, &out);
     } else if (given->json)
-        print_json(given, job, &out);
+        cz_report_json(job->view, job->plan_hash, !given->no_baselines, &out);
     else if (given->explain)
         cz_report_explain(look, &out);
     else
@@ -181,8 +157,8 @@ static int run(const cz_cmd_options *given)
         return CZ_EXIT_USAGE;
     if (!cz_target_take("plan", given->target, strlen(given->target), &has_gpu))
         return CZ_EXIT_INFEASIBLE;
-    if (has_gpu && !given->json) {
-        fputs("canzona plan: --target goes with --json\n", stderr);
+    if (has_gpu && !given->json && !given->ir) {
+        fputs("canzona plan: --target goes with --json and --ir\n", stderr);
         return CZ_EXIT_USAGE;
     }
     status = cz_job_open(&job, given, goal_of(given));

@@ -16,8 +16,7 @@ static int plan_first(const cz_cmd_options *given, const char *file,
     if (status == CZ_EXIT_OK) {
         cz_text_fini(text);
         cz_text_init(text);
-        cz_report_json(job.view, job.plan_hash, !given->no_baselines, NULL,
-                       text);
+        cz_report_json(job.view, job.plan_hash, !given->no_baselines, text);
     }
     cz_job_close(&job);
     return status;

@@ -9,5 +9,7 @@
  * stays else.  False: there is no such target, which `command` says. */
 bool cz_target_take(const char *command, const char *name, size_t n,
                     bool *is_gpu);
+/* Whether a list of them, with commas in between, has a GPU's. */
+bool cz_target_has_gpu(const char *list);
 
 #endif

@@ -33,7 +33,6 @@ typedef struct content {
     const cz_plan_view *view;
     const char *plan_hash;
     bool has_gpu;
-    const cz_emit_tiler *tiler;
 } content;
 
 static const char *path_in(folder *f, cz_arena *arena, const char *name)
@@ -122,7 +121,7 @@ static bool write_cuda(folder *f, cz_arena *arena, const content *of)
     cz_text kernels = {0}, launches = {0};
 
     cz_emit_cuda(of->view, &kernels);
-    cz_emit_launches(of->view, &kernels, of->tiler, &launches);
+    cz_emit_launches(of->view, &kernels, &launches);
     cz_text_fini(&kernels);
     return write_made(f, arena, of, "_cuda.c", &launches);
 }
@@ -192,16 +191,15 @@ static bool open_content(const content *of, cz_diags *diags, cz_loaded *out)
 bool cz_loaded_open(const cz_plan_view *view, const char *plan_hash,
                     cz_diags *diags, cz_loaded *out)
 {
-    const content of = {view, plan_hash, false, NULL};
+    const content of = {view, plan_hash, false};
 
     return open_content(&of, diags, out);
 }
 
 bool cz_loaded_open_cuda(const cz_plan_view *view, const char *plan_hash,
-                         const cz_emit_tiler *tiler, cz_diags *diags,
-                         cz_loaded *out)
+                         cz_diags *diags, cz_loaded *out)
 {
-    const content of = {view, plan_hash, true, tiler};
+    const content of = {view, plan_hash, true};
 
     return open_content(&of, diags, out);
 }

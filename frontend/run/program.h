@@ -18,11 +18,9 @@ typedef struct cz_loaded {
  * without a shell, load it, and remove the folder.  Reports what fails. */
 bool cz_loaded_open(const cz_plan_view *view, const char *plan_hash,
                     cz_diags *diags, cz_loaded *out);
-/* The same for a GPU, with NAME_cuda.c; tiles of products as cz_emit_launches
- * has them. */
+/* The same for a GPU, with NAME_cuda.c. */
 bool cz_loaded_open_cuda(const cz_plan_view *view, const char *plan_hash,
-                         const cz_emit_tiler *tiler, cz_diags *diags,
-                         cz_loaded *out);
+                         cz_diags *diags, cz_loaded *out);
 void cz_loaded_close(cz_loaded *loaded);
 
 /* Flags that generated C wants, for --print-cflags. */

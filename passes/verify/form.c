@@ -86,7 +86,7 @@ static void check_places(verifier *v, int number)
             "bucket %d ends before its last parameter", number);
 }
 
-static int64_t arena_of(const verifier *v, int64_t rank)
+int64_t arena_of(const verifier *v, int64_t rank)
 {
     const cz_fact_arena *arena = v->view->arena;
 
@@ -107,37 +107,29 @@ static void check_scratch(verifier *v, int op, int64_t rank, int64_t param,
                CZ_ALIGN_BYTES);
 }
 
-/* Scratch that one row touches: its slots, each rounded up, and workspace. */
-typedef struct extent {
-    int64_t lo, hi;
-    bool writes;
-} extent;
-
-enum { MAX_EXTENTS = 64 };
-
-static int scratch_extents(const cz_view_kernel_row *row,
-                           const cz_view_stage *stage, extent *out)
+int scratch_extents(const cz_view_kernel_row *row, const cz_view_stage *stage,
+                    extent *out)
 {
     int n = 0;
 
-    for (int i = 0; i < stage->n_in + stage->n_out && n < MAX_EXTENTS; i++) {
+    for (int i = 0; i < stage->n_in + stage->n_out && n + 1 < MAX_EXTENTS;
+         i++) {
         const bool is_out = i >= stage->n_in;
         const bool writes = is_out || cz_view_reuses(stage, i);
         const cz_view_slot *slot =
             is_out ? &stage->out[i - stage->n_in] : &stage->in[i];
+        const int64_t base = scratch_of(row, slot->kind);
         int64_t offset, bytes;
         if (slot->kind < CZ_SLOT_GATHER)
             continue;
         slot_extent(stage, slot, row->count, &offset, &bytes);
         bytes = (bytes + CZ_ALIGN_BYTES - 1) / CZ_ALIGN_BYTES * CZ_ALIGN_BYTES;
-        offset = scratch_of(row, slot->kind) < 0
-                     ? -1
-                     : scratch_of(row, slot->kind) + offset;
-        out[n++] = (extent){offset, offset + bytes, writes};
+        offset = base < 0 ? -1 : base + offset;
+        out[n++] = (extent){base, offset, offset + bytes, writes};
     }
     if (stage->fact->work_bytes > 0)
-        out[n++] =
-            (extent){row->work, row->work + stage->fact->work_bytes, true};
+        out[n++] = (extent){row->work, row->work,
+                            row->work + stage->fact->work_bytes, true};
     return n;
 }
 
@@ -160,7 +152,7 @@ static void check_apart(verifier *v, int op, int64_t rank, int64_t param,
 static void check_kernel_scratch(verifier *v, int op, int64_t rank,
                                  const cz_view_kernel_row *row)
 {
-    extent extents[MAX_EXTENTS + 1];
+    extent extents[MAX_EXTENTS];
     const int n = scratch_extents(row, &v->view->stages[row->stage], extents);
 
     for (int i = 0; i < n; i++)

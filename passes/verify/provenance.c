@@ -203,12 +203,15 @@ static void run_kernel(run *r, int op)
 {
     for (int64_t rank = 0; rank < r->v->view->n_ranks; rank++) {
         const row_range rows = rows_of(r->v, &r->v->view->ops[op], rank);
+        const cz_view_table *table =
+            &r->v->view->tables[r->v->view->ops[op].table];
         for (int64_t i = rows.first; i < rows.end; i++) {
-            const cz_view_kernel_row *row =
-                &r->v->view->tables[r->v->view->ops[op].table].rows.kernel[i];
+            const cz_view_kernel_row *row = &table->rows.kernel[i];
+            forget_moved(r->v, table, rows, i, false, &r->scratch[rank]);
             read_slots(r, op, rank, row);
             write_slots(r, op, rank, row);
             check_owner(r, op, rank, row);
+            forget_moved(r->v, table, rows, i, true, &r->scratch[rank]);
             if (r->v->n_errors)
                 return;
         }

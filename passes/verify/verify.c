@@ -208,7 +208,8 @@ bool cz_verify(const cz_plan_view *view, cz_diags *diags)
     static void (*const checks[])(verifier *) = {
         check_form,    check_meaning, check_uniform,    check_once,
         check_owned,   check_norm,    check_group_sums, check_deadlock,
-        check_matched, check_races,   check_provenance, check_values};
+        check_matched, check_races,   check_batches,    check_provenance,
+        check_values,  check_tilings};
     cz_arena all;
     verifier v = {.view = view, .diags = diags};
 

@@ -16,7 +16,12 @@
  *                  updated before the clip-and-skip decision
  *   V10 meaning    stages do in each phase what the rule's update says, but for
  *                  rounding: slots, scalars, operands, constants, what is
- *                  generated */
+ *                  generated
+ *   V11 batches    matrices that a GPU computes as one are alike, none has rows
+ *                  elsewhere in the operation, no other touches what they keep,
+ *                  and what each has for itself fits and stays with it
+ *   V12 tiles      tiles of products are of products that there are, and of
+ *                  kernels that there are */
 #ifndef CZ_PASSES_VERIFY_VERIFY_H
 #define CZ_PASSES_VERIFY_VERIFY_H
 

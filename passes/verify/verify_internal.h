@@ -87,6 +87,28 @@ void slot_extent(const cz_view_stage *stage, const cz_view_slot *slot,
 /* The row's scratch offset for a kind of slot; -1 for kinds elsewhere. */
 int64_t scratch_of(const cz_view_kernel_row *row, cz_slot_kind kind);
 
+/* Bytes of scratch that a rank has. */
+int64_t arena_of(const verifier *v, int64_t rank);
+
+/* Scratch that one row touches: a slot, rounded up, or the workspace; `base` is
+ * the number that the row has for its kind. */
+typedef struct extent {
+    int64_t base, lo, hi;
+    bool writes;
+} extent;
+
+enum { MAX_EXTENTS = 65 };
+
+/* How many there are in `out` [MAX_EXTENTS]. */
+int scratch_extents(const cz_view_kernel_row *row, const cz_view_stage *stage,
+                    extent *out);
+
+/* A GPU gives a batch's matrices bytes of their own: what the rows of a matrix
+ * have there is nobody's in front of its first row and behind its last.  Does
+ * that for the one of them that `row` is; else nothing. */
+void forget_moved(const verifier *v, const cz_view_table *table, row_range rows,
+                  int64_t row, bool is_behind, region_list *scratch);
+
 /* What a row leaves behind in its workspace is nothing that was there before,
  * nor is it in a slot that results lay in after it was gathered. */
 void forget_reused(const cz_view_stage *stage, const cz_view_kernel_row *row,
@@ -157,7 +179,9 @@ void check_group_sums(verifier *v);
 void check_deadlock(verifier *v);
 void check_matched(verifier *v);
 void check_races(verifier *v);
+void check_batches(verifier *v);
 void check_provenance(verifier *v);
 void check_values(verifier *v);
+void check_tilings(verifier *v);
 
 #endif

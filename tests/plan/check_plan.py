@@ -326,13 +326,48 @@ def expected_buckets(plan):
     }
 
 
-def check_batches(plan):
-    """On a GPU; a strict plan has none, nor has one with a cap on memory."""
-    data = plan.data
-    bytes_of = data["metrics"].get("batch_bytes", [0] * len(plan.ranks))
-    yield from equal("ranks of metrics.batch_bytes", len(bytes_of), len(plan.ranks))
+def check_batch(plan, name, batch):
+    """Two or more parameters of one rule and one length, of a kernel that is on
+    stream 0."""
+    op = plan.data["schedule"][batch["operation"]]
+    params = [plan.params[n] for n in batch["params"]]
+    yield from equal(f"kind, stream of {name}", [op["kind"], op["stream"]],
+                     ["kernel", 0])
+    yield from equal(f"parts of {name}",
+                     batch["coordinate"] < plan.extent(op["over"]), True)
+    yield from equal(f"parameters of {name}", len(params) > 1, True)
+    yield from equal(f"rules and lengths of {name}",
+                     len({(p["rule"], p["element_count"]) for p in params}), 1)
+
+
+def check_gpu(plan):
+    """What a GPU has behind the arena: the largest batch of a rank.  A strict
+    plan has neither batches nor tiles, one with a cap on memory no batches."""
+    data, n_ranks = plan.data, len(plan.ranks)
+    yield from equal("gpu, metrics.batch_bytes", "gpu" in data,
+                     "batch_bytes" in data["metrics"])
+    gpu = data.get("gpu", {"tilings": [], "batches": []})
+    tiled = [tuple(t[key] for key in ("m", "n", "k", "batch", "symmetric",
+                                      "n_major", "addend"))
+             for t in gpu["tilings"]]
+    yield from equal("gpu.tilings of a product", len(set(tiled)), len(tiled))
+    most, seen = [0] * n_ranks, set()
+    for i, batch in enumerate(gpu["batches"]):
+        yield from check_batch(plan, f"gpu.batches[{i}]", batch)
+        own = [(batch["operation"], batch["coordinate"], n) for n in batch["params"]]
+        yield from equal(f"gpu.batches[{i}].params again", seen.intersection(own),
+                         set())
+        seen.update(own)
+        over = data["schedule"][batch["operation"]]["over"]
+        for rank in plan.ranks:
+            if plan.over(rank, over) == batch["coordinate"]:
+                most[rank] = max(most[rank], batch["bytes"] * len(own))
+    yield from equal("metrics.batch_bytes",
+                     data["metrics"].get("batch_bytes", [0] * n_ranks), most)
+    if data["header"]["strict"]:
+        yield from equal("gpu.tilings of a strict plan", gpu["tilings"], [])
     if data["header"]["strict"] or data["policy"]["memory_bytes"] > 0:
-        yield from equal("metrics.batch_bytes", bytes_of, [0] * len(plan.ranks))
+        yield from equal("gpu.batches", gpu["batches"], [])
 
 
 def check_memory(plan):
@@ -388,7 +423,7 @@ def check_load(plan):
 CHECKS = (check_mesh, check_reductions, check_parameters, check_states, check_families, check_sharing,
           check_matrices, check_buckets, check_layout, check_geometries,
           check_groups, check_groupings, check_wire, check_gathered, check_trainer,
-          check_memory, check_batches, check_load, check_times, check_limits,
+          check_memory, check_gpu, check_load, check_times, check_limits,
           check_rewrites, check_classes, check_bounds, check_baselines)
 
 

@@ -96,7 +96,7 @@ TABLE = {
     "passes/solve/search": (f"{BASE} passes/solve passes/solve/bound", set()),
     "passes/solve/subgroup": (f"{BASE} passes/timeline passes/solve/bound",
                               set()),
-    "passes/gpu": (BASE, set()),
+    "passes/gpu": (f"{BUILT} passes passes/cost passes/grid", set()),
     "passes/place": (f"{BUILT} passes passes/cost passes/grid passes/share "
                      "passes/solve passes/solve/search passes/timeline", set()),
     "passes/share": (f"{BUILT} passes passes/cost passes/grid passes/kernel "
@@ -142,10 +142,9 @@ TABLE = {
 }
 # What is still to be untied; a knot that is gone must go from here, too.
 KNOTS = {
-    "frontend/cmd: 27 sources, more than 25",
     "frontend/import: 26 sources, more than 25",
     "frontend/rule: 28 sources, more than 25",
-    "passes/verify: 27 sources, more than 25",
+    "passes/verify: 29 sources, more than 25",
     "a circle of folders: dsl/plan -> dsl/ir -> dsl/plan",
     "a circle of folders: dsl/plan -> dsl/plan/build -> dsl/plan",
     "a circle of folders: passes/solve/subgroup -> passes/solve/bound -> "

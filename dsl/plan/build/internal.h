@@ -113,6 +113,8 @@ bool cz_view_read_geometries(cz_view_builder *builder);
 bool cz_view_read_grouping(cz_view_builder *builder);
 bool cz_view_read_tables(cz_view_builder *builder);
 bool cz_view_read_ops(cz_view_builder *builder);
+/* What is said of a GPU; tables are there. */
+bool cz_view_read_gpu(cz_view_builder *builder);
 
 /* What the rules' updates say, of a plan that is scheduled. */
 bool cz_view_read_updates(cz_view_builder *builder);

@@ -89,6 +89,7 @@ static bool check_one_rank(cz_job *job, const cz_cmd_options *given,
     bool ok = false;
 
     one.one_rank = true;
+    one.target = "cpu";
     again.progress = NULL;
     again.planted = false;
     again.gpu = NULL;

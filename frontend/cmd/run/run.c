@@ -3,7 +3,6 @@
  * the plan. */
 #include "frontend/cmd/cmd.h"
 
-#include "frontend/cmd/tiles.h"
 #include "frontend/cmd/run/check.h"
 #include "frontend/run/gpu.h"
 #include "frontend/run/program.h"
@@ -145,21 +144,14 @@ typedef struct opened {
 
 static bool open_run(cz_job *job, const cz_cmd_options *given, opened *o)
 {
-    cz_build_tiles tiles;
-    cz_text said = {0}; /* of products that kernels' lines name, too */
-
     if (!o->has_gpu)
         return cz_loaded_open(job->view, job->plan_hash, &job->diags,
                               &o->loaded);
     if (!cz_run_gpu_open(given->target, &job->diags, &o->gpu))
         return false;
     print_gpu(&o->gpu);
-    const bool ok = cz_loaded_open_cuda(
-        job->view, job->plan_hash,
-        cz_build_tiles_open(&job->arena, job->view, &said, &tiles), &job->diags,
-        &o->loaded);
-    cz_text_fini(&said);
-    return ok;
+    return cz_loaded_open_cuda(job->view, job->plan_hash, &job->diags,
+                               &o->loaded);
 }
 
 static void close_run(opened *o)

@@ -14,7 +14,6 @@ typedef struct cz_report {
     const cz_plan_view *view;
     const cz_metrics *metrics;
     int64_t spare_bytes;             /* cz_report_spare() */
-    const int64_t *batch_bytes;      /* [n_ranks], or NULL */
     const cz_frequency *frequencies; /* of the mean update */
     int n_groups;
     const cz_group_facts *groups;
@@ -62,5 +61,6 @@ void cz_report_put_classes(cz_report *report);
 void cz_report_put_groupings(cz_report *report);
 void cz_report_put_constants(cz_report *report);
 void cz_report_put_baselines(cz_report *report);
+void cz_report_put_gpu(cz_report *report); /* nothing without one */
 
 #endif

@@ -22,6 +22,19 @@ static void put_member(cz_report *r, const char *key, size_t at)
     cz_json_close(&r->json);
 }
 
+/* Scratch of batches, of each rank. */
+static void put_batches(cz_report *r)
+{
+    const cz_fact_batch_arena *arena = r->view->batch_arena;
+
+    cz_json_open(&r->json, "batch_bytes", '[');
+    for (int rank = 0; rank < r->metrics->n_ranks; rank++)
+        cz_json_int(&r->json, NULL,
+                    arena->bytes.v[cz_view_coordinate(r->view, &arena->selector,
+                                                      rank)]);
+    cz_json_close(&r->json);
+}
+
 /* What every rank sends or receives, by kind of operation. */
 static void put_wire(cz_report *r, const char *key, bool is_sent)
 {
@@ -160,8 +173,8 @@ void cz_report_put_metrics(cz_report *r)
     cz_json_close(json);
     put_member(r, "peak_scratch_bytes",
                offsetof(cz_rank_metrics, peak_scratch));
-    if (r->batch_bytes)
-        cz_json_ints(json, "batch_bytes", r->batch_bytes, r->view->n_ranks);
+    if (r->view->batch_arena)
+        put_batches(r);
     cz_json_ints(json, "max_over_mean",
                  (const int64_t[]){load.max_ps, load.sum_ps, r->view->n_ranks},
                  3);

@@ -134,14 +134,13 @@ static void find_times(cz_report *r)
 }
 
 void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
-                    const int64_t *batch_bytes, cz_text *out)
+                    cz_text *out)
 {
     cz_arena arena;
     cz_arena_init(&arena);
     cz_report r = {.arena = &arena,
                    .view = view,
                    .metrics = cz_metrics_build(&arena, view),
-                   .batch_bytes = batch_bytes,
                    .frequencies = cz_frequencies(&arena, view, CZ_MEAN_UPDATE)};
     r.spare_bytes = cz_report_spare(view, r.metrics);
     find_groups(&arena, &r);
@@ -162,6 +161,7 @@ void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
     cz_report_put_constants(&r);
     cz_report_put_geometries(&r);
     cz_report_put_groupings(&r);
+    cz_report_put_gpu(&r);
     cz_json_close(&r.json);
     cz_arena_fini(&arena);
 }

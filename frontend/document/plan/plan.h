@@ -6,9 +6,9 @@
 #include "dsl/plan/plan.h"
 
 /* Appends to `out`.  The view is of a scheduled plan; `hash` is its hash in
- * hex.  Without baselines their list is empty.  batch_bytes: of each rank what
- * its batches take on a GPU; NULL: nobody asked. */
+ * hex.  Without baselines their list is empty.  A plan for a GPU says what it
+ * does there, too. */
 void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
-                    const int64_t *batch_bytes, cz_text *out);
+                    cz_text *out);
 
 #endif

@@ -1,6 +1,6 @@
-/* Which equal matrices of one rank's rows may run as one: they are told from
- * the rows alone. */
-#include "codegen/cuda/batch.h"
+/* Which equal matrices of one rank's rows may run as one: the rows alone tell.
+ */
+#include "passes/gpu/batch.h"
 
 #include <stdlib.h>
 
@@ -12,19 +12,19 @@ typedef struct range {
     int64_t start, end;
 } range;
 
-typedef struct unit {
+typedef struct matrix {
     int64_t first; /* row */
     int n_rows;
-    int kind;  /* units that are alike have one number */
+    int class; /* matrices that are alike have one number */
     int batch; /* from 1; 0: none */
-} unit;
+} matrix;
 
-/* Where the rows of a kind have scratch. */
+/* Where the matrices of a class have one kind of scratch. */
 typedef enum place {
     NOWHERE,
-    IN_TURN, /* all at the same bytes */
-    APART,   /* the first one where no other is; if others are where one of them
-              * is, that is a conflict */
+    REUSED, /* all at the same bytes, one after the other */
+    APART,  /* the first one where no other is; if others are where one of them
+             * is, that is a conflict */
     MIXED
 } place;
 
@@ -32,13 +32,14 @@ typedef struct finder {
     const cz_plan_view *view;
     const cz_view_kernel_row *rows; /* of the table */
     cz_arena *arena;                /* for what is gone behind it */
-    unit *units;
-    int n_units, n_kinds;
+    matrix *matrices;
+    int n_matrices, n_classes;
 } finder;
 
-/* ---- units -------------------------------------------------------------- */
+/* ---- matrices --------------------------------------------------------------
+ */
 
-static bool is_alike(const finder *f, const unit *a, const unit *b)
+static bool is_alike(const finder *f, const matrix *a, const matrix *b)
 {
     if (a->n_rows != b->n_rows)
         return false;
@@ -51,39 +52,40 @@ static bool is_alike(const finder *f, const unit *a, const unit *b)
     return true;
 }
 
-/* The first of each kind tells of the others. */
-static void name_kinds(finder *f)
+/* The first of each class tells of the others. */
+static void name_classes(finder *f)
 {
-    unit **firsts = CZ_NEW(f->arena, unit *, f->n_units);
+    matrix **firsts = CZ_NEW(f->arena, matrix *, f->n_matrices);
 
-    for (int u = 0; u < f->n_units; u++) {
-        int kind = 0;
-        while (kind < f->n_kinds && !is_alike(f, firsts[kind], &f->units[u]))
-            kind++;
-        if (kind == f->n_kinds)
-            firsts[f->n_kinds++] = &f->units[u];
-        f->units[u].kind = kind;
+    for (int u = 0; u < f->n_matrices; u++) {
+        int class = 0;
+        while (class < f->n_classes &&
+               !is_alike(f, firsts[class], &f->matrices[u]))
+            class ++;
+        if (class == f->n_classes)
+            firsts[f->n_classes++] = &f->matrices[u];
+        f->matrices[u].class = class;
     }
 }
 
-/* False: a parameter has two. */
-static bool find_units(finder *f, int64_t first, int64_t end)
+/* Neighbouring rows of one parameter.  False: a parameter has two such runs. */
+static bool find_matrices(finder *f, int64_t first, int64_t end)
 {
-    bool *has_unit = CZ_NEW(f->arena, bool, f->view->n_params);
+    bool *has_matrix = CZ_NEW(f->arena, bool, f->view->n_params);
 
     for (int64_t i = first; i < end; i++) {
         const int64_t param = f->rows[i].param;
         if (i > first && f->rows[i - 1].param == param) {
-            f->units[f->n_units - 1].n_rows++;
+            f->matrices[f->n_matrices - 1].n_rows++;
             continue;
         }
-        if (has_unit[param])
+        if (has_matrix[param])
             return false;
-        has_unit[param] = true;
-        *CZ_PUSH(f->arena, f->units, f->n_units) =
-            (unit){.first = i, .n_rows = 1};
+        has_matrix[param] = true;
+        *CZ_PUSH(f->arena, f->matrices, f->n_matrices) =
+            (matrix){.first = i, .n_rows = 1};
     }
-    name_kinds(f);
+    name_classes(f);
     return true;
 }
 
@@ -106,21 +108,21 @@ static range range_of(const finder *f, int64_t number, int kind)
     return (range){starts[kind], starts[kind] + bytes};
 }
 
-/* Of row `row` of all units of a kind. */
-static place place_of(const finder *f, const unit *of, int row, int kind)
+/* Of row `row` of all matrices of a class. */
+static place place_of(const finder *f, const matrix *of, int row, int kind)
 {
     const range own = range_of(f, of->first + row, kind);
     int n = 0, n_equal = 0;
 
     if (own.start < 0)
         return NOWHERE;
-    for (int u = 0; u < f->n_units; u++)
-        if (f->units[u].kind == of->kind) {
+    for (int u = 0; u < f->n_matrices; u++)
+        if (f->matrices[u].class == of->class) {
             n++;
-            n_equal +=
-                range_of(f, f->units[u].first + row, kind).start == own.start;
+            n_equal += range_of(f, f->matrices[u].first + row, kind).start ==
+                       own.start;
         }
-    return n_equal == n ? IN_TURN : n_equal == 1 ? APART : MIXED;
+    return n_equal == n ? REUSED : n_equal == 1 ? APART : MIXED;
 }
 
 static range join(range a, range b)
@@ -136,22 +138,25 @@ static bool overlap(range a, range b)
     return a.start < b.end && b.start < a.end;
 }
 
-/* Whether what units of a kind have apart is apart from `in_turn`, too. */
-static bool is_clear(const finder *f, const unit *of, range in_turn)
+/* Whether what matrices of a class have apart is apart from `reused`, too. */
+static bool is_clear(const finder *f, const matrix *of, range reused)
 {
     for (int i = 0; i < of->n_rows; i++)
-        for (int kind = 0; kind < N_KINDS; kind++)
-            for (int u = 0; place_of(f, of, i, kind) == APART && u < f->n_units;
-                 u++)
-                if (f->units[u].kind == of->kind &&
-                    overlap(range_of(f, f->units[u].first + i, kind), in_turn))
+        for (int kind = 0; kind < N_KINDS; kind++) {
+            if (place_of(f, of, i, kind) != APART)
+                continue;
+            for (int u = 0; u < f->n_matrices; u++)
+                if (f->matrices[u].class == of->class &&
+                    overlap(range_of(f, f->matrices[u].first + i, kind),
+                            reused))
                     return false;
+        }
     return true;
 }
 
-/* What units of a kind use in turn, empty where nothing; false: it cannot be
- * told from what they have apart. */
-static bool find_in_turn(const finder *f, const unit *of, range *out)
+/* What matrices of a class use one after the other, empty where nothing; false:
+ * it cannot be told from what they have apart. */
+static bool find_reused(const finder *f, const matrix *of, range *out)
 {
     *out = (range){0, 0};
     for (int i = 0; i < of->n_rows; i++)
@@ -159,7 +164,7 @@ static bool find_in_turn(const finder *f, const unit *of, range *out)
             const place at = place_of(f, of, i, kind);
             if (at == MIXED)
                 return false;
-            if (at == IN_TURN)
+            if (at == REUSED)
                 *out = join(*out, range_of(f, of->first + i, kind));
         }
     return is_clear(f, of, *out);
@@ -170,7 +175,7 @@ static bool find_in_turn(const finder *f, const unit *of, range *out)
 /* Scratch that a row has where the plan says. */
 typedef struct use {
     range at;
-    int unit;
+    int matrix;
     bool is_batched;
 } use;
 
@@ -180,7 +185,7 @@ static int by_start(const void *a, const void *b)
 
     if (x->at.start != y->at.start)
         return x->at.start < y->at.start ? -1 : 1;
-    return x->unit - y->unit;
+    return x->matrix - y->matrix;
 }
 
 static bool is_within(range a, range b)
@@ -193,15 +198,15 @@ typedef struct uses {
     int n;
 } uses;
 
-/* What of a unit does not move: all, unless it is batched. */
-static void add_uses(const finder *f, int number, const cz_batches *batches,
+/* What of a matrix does not move: all, unless it is batched. */
+static void add_uses(const finder *f, int number, const cz_batch_list *batches,
                      uses *out)
 {
-    const unit *u = &f->units[number];
+    const matrix *u = &f->matrices[number];
     range moved = {0, 0};
 
     if (u->batch) {
-        const cz_batch *batch = &batches->list[u->batch - 1];
+        const cz_view_batch *batch = &batches->list[u->batch - 1];
         moved = (range){batch->scratch, batch->scratch + batch->bytes};
     }
     for (int i = 0; i < u->n_rows; i++)
@@ -216,28 +221,28 @@ static void add_uses(const finder *f, int number, const cz_batches *batches,
 /* The furthest end so far. */
 typedef struct reach {
     int64_t end;
-    int unit;
+    int matrix;
 } reach;
 
 static void extend(reach *r, const use *u)
 {
     if (u->at.end > r->end)
-        *r = (reach){u->at.end, u->unit};
+        *r = (reach){u->at.end, u->matrix};
 }
 
 static bool reaches(const reach *r, const use *u)
 {
-    return r->unit != u->unit && r->end > u->at.start;
+    return r->matrix != u->matrix && r->end > u->at.start;
 }
 
-/* Whether a batched unit has bytes that another unit has, too, which come to
- * it in another order then. */
-static bool has_conflict(const finder *f, const cz_batches *batches)
+/* Whether a batched matrix has bytes that another matrix has, too, which come
+ * to it in another order then. */
+static bool has_conflict(const finder *f, const cz_batch_list *batches)
 {
     reach batched = {0, -1}, single = {0, -1};
     uses all = {NULL, 0};
 
-    for (int u = 0; u < f->n_units; u++)
+    for (int u = 0; u < f->n_matrices; u++)
         add_uses(f, u, batches, &all);
     if (all.n)
         qsort(all.list, (size_t)all.n, sizeof *all.list, by_start);
@@ -252,75 +257,75 @@ static bool has_conflict(const finder *f, const cz_batches *batches)
 
 /* ---- batches ------------------------------------------------------------ */
 
-static int64_t count_alike(const finder *f, int kind)
+static int64_t count_alike(const finder *f, int class)
 {
     int64_t n = 0;
 
-    for (int u = 0; u < f->n_units; u++)
-        n += f->units[u].kind == kind;
+    for (int u = 0; u < f->n_matrices; u++)
+        n += f->matrices[u].class == class;
     return n;
 }
 
-/* The next n units of a kind that are in no batch, from unit `from` on. */
-static void add_batch(const finder *f, int from, int64_t n, range in_turn,
-                      cz_arena *arena, cz_batches *out)
+/* The next n matrices of a class that are in no batch, from matrix `from` on.
+ */
+static void add_batch(const finder *f, int from, int64_t n, range reused,
+                      cz_arena *arena, cz_batch_list *out)
 {
-    const unit *of = &f->units[from];
+    const matrix *of = &f->matrices[from];
 
-    *CZ_PUSH(arena, out->list, out->n) =
-        (cz_batch){of->first, of->n_rows, (int)n, in_turn.start,
-                   in_turn.end - in_turn.start};
+    *CZ_PUSH(arena, out->list, out->n) = (cz_view_batch){
+        of->first, of->n_rows, n, reused.start, reused.end - reused.start};
     for (int u = from; n > 0; u++)
-        if (f->units[u].kind == of->kind) {
-            f->units[u].batch = out->n;
+        if (f->matrices[u].class == of->class) {
+            f->matrices[u].batch = out->n;
             n--;
         }
 }
 
-static void add_kind(const finder *f, const cz_batch_rule *rule, int first,
-                     cz_arena *arena, cz_batches *out)
+static void add_class(const finder *f, const cz_batch_rule *rule, int first,
+                      cz_arena *arena, cz_batch_list *out)
 {
-    const unit *of = &f->units[first];
-    int64_t left = count_alike(f, of->kind);
-    range in_turn;
+    const matrix *of = &f->matrices[first];
+    int64_t left = count_alike(f, of->class);
+    range reused;
 
-    if (left < 2 || !find_in_turn(f, of, &in_turn))
+    if (left < 2 || !find_reused(f, of, &reused))
         return;
-    const int64_t bytes = in_turn.end - in_turn.start;
+    const int64_t bytes = reused.end - reused.start;
     int64_t each =
         rule->count(rule->user, &f->rows[of->first], of->n_rows, left);
     if (bytes > 0 && each > rule->cap / bytes)
         each = rule->cap / bytes;
     for (int u = first; each > 1 && left > 1; u++)
-        if (f->units[u].kind == of->kind && !f->units[u].batch) {
+        if (f->matrices[u].class == of->class && !f->matrices[u].batch) {
             const int64_t n = left < each ? left : each;
-            add_batch(f, u, n, in_turn, arena, out);
+            add_batch(f, u, n, reused, arena, out);
             left -= n;
         }
 }
 
 static void write_rows(const finder *f, int table, cz_arena *arena,
-                       cz_batches *out)
+                       cz_batch_list *out)
 {
     const cz_view_table *of = &f->view->tables[table];
 
     if (!out->of_row)
         out->of_row = CZ_NEW(arena, int64_t, of->starts[of->n_coordinates]);
-    for (int u = 0; u < f->n_units; u++)
-        for (int i = 0; i < f->units[u].n_rows; i++)
-            out->of_row[f->units[u].first + i] = f->units[u].batch;
+    for (int u = 0; u < f->n_matrices; u++)
+        for (int i = 0; i < f->matrices[u].n_rows; i++)
+            out->of_row[f->matrices[u].first + i] = f->matrices[u].batch;
 }
 
 static void add_all(const finder *f, const cz_batch_rule *rule, int table,
-                    cz_arena *arena, cz_batches *out)
+                    cz_arena *arena, cz_batch_list *out)
 {
     const int n_before = out->n;
-    int kind = 0;
+    int class = 0;
 
-    for (int u = 0; u < f->n_units; u++)
-        if (f->units[u].kind == kind) {
-            add_kind(f, rule, u, arena, out);
-            kind++;
+    for (int u = 0; u < f->n_matrices; u++)
+        if (f->matrices[u].class == class) {
+            add_class(f, rule, u, arena, out);
+            class ++;
         }
     if (out->n > n_before && has_conflict(f, out))
         out->n = n_before;
@@ -330,7 +335,7 @@ static void add_all(const finder *f, const cz_batch_rule *rule, int table,
 
 void cz_batch_find(const cz_plan_view *view, const cz_batch_rule *rule,
                    int table, int64_t first, int64_t end, cz_arena *arena,
-                   cz_batches *out)
+                   cz_batch_list *out)
 {
     cz_arena scratch;
     finder f = {.view = view,
@@ -338,7 +343,7 @@ void cz_batch_find(const cz_plan_view *view, const cz_batch_rule *rule,
                 .arena = &scratch};
 
     cz_arena_init(&scratch);
-    if (find_units(&f, first, end))
+    if (find_matrices(&f, first, end))
         add_all(&f, rule, table, arena, out);
     cz_arena_fini(&scratch);
 }

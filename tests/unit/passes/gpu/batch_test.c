@@ -1,8 +1,8 @@
 /* Which equal matrices are batches: by hand, and drawn rows beside a look at
  * every pair.
  *
- * cuda_batch_test [TRIALS [SEED]] */
-#include "codegen/cuda/batch.h"
+ * batch_test [TRIALS [SEED]] */
+#include "passes/gpu/batch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,9 +29,9 @@ typedef struct plan {
     int64_t starts[2];
     cz_view_table table;
     cz_plan_view view;
-    int64_t each; /* units that a batch shall have */
+    int64_t each; /* matrices that a batch shall have */
     cz_arena arena;
-    cz_batches out;
+    cz_batch_list out;
 } plan;
 
 static int64_t count(void *user, const cz_view_kernel_row *rows, int n_rows,
@@ -86,14 +86,14 @@ static void find(plan *p, int64_t cap)
 }
 
 static void expect(const plan *p, int number, int64_t first, int n_rows,
-                   int n_units, int64_t scratch, int64_t bytes)
+                   int n_matrices, int64_t scratch, int64_t bytes)
 {
-    const cz_batch *b = &p->out.list[number];
+    const cz_view_batch *b = &p->out.list[number];
 
     assert_true(number < p->out.n);
     assert_int_equal(b->first, first);
     assert_int_equal(b->n_rows, n_rows);
-    assert_int_equal(b->n_units, n_units);
+    assert_int_equal(b->n_matrices, n_matrices);
     assert_int_equal(b->scratch, scratch);
     assert_int_equal(b->bytes, bytes);
 }
@@ -151,7 +151,7 @@ static void the_cap_makes_batches_smaller(void **state)
     add_owned(&p, 6, INT64_C(100) * SLOT);
     find(&p, 3 * WORK - 1);
     assert_int_equal(p.out.n, 2);
-    assert_int_equal(p.out.list[0].n_units, 2);
+    assert_int_equal(p.out.list[0].n_matrices, 2);
     cz_arena_fini(&p.arena);
     open_plan(&p, 8);
     add_owned(&p, 6, INT64_C(100) * SLOT);
@@ -269,7 +269,7 @@ static int64_t moved(const plan *p, int row, int kind)
 {
     const int64_t at = start_of(&p->rows[row], kind);
     const int64_t number = p->out.of_row[row];
-    const cz_batch *b = number ? &p->out.list[number - 1] : NULL;
+    const cz_view_batch *b = number ? &p->out.list[number - 1] : NULL;
 
     return b && at >= b->scratch && at < b->scratch + b->bytes
                ? INT64_C(1000000) * (1 + row) + at

@@ -1,0 +1,100 @@
+/* The products of a plan that tensor cores may compute. */
+#include "passes/gpu/gpu.h"
+
+/* What such kernels take, by runtime/cuda/products/tensor.c: bf16 alone, rows
+ * that begin at multiples of 16 bytes. */
+enum { ROW_ELEMENTS = 8 };
+
+/* Types of all values of a stage. */
+static const cz_dtype *types_of(cz_arena *arena, const cz_view_stage *stage)
+{
+    const int n_scalars = stage->fact->scalars.n;
+    cz_dtype *types = NULL;
+    int n = 0;
+
+    for (int i = 0; i < stage->n_in; i++)
+        *CZ_PUSH(arena, types, n) = stage->in[i].dtype;
+    for (int i = 0; i < n_scalars; i++)
+        *CZ_PUSH(arena, types, n) = CZ_F32;
+    for (int s = 0; s < stage->n_steps; s++)
+        for (int i = 0; i < stage->steps[s].n_out; i++)
+            *CZ_PUSH(arena, types, n) = stage->steps[s].out_dtype[i];
+    return types;
+}
+
+/* No body ends it, and its result is that of the step. */
+static bool is_affine(const cz_view_step *step)
+{
+    return step->is_product && step->body < 0 && step->offsets[1] >= 0;
+}
+
+static bool is_for_tensor_cores(const cz_view_step *step, const cz_dtype *types)
+{
+    return is_affine(step) && types[step->in[0]] == CZ_BF16 &&
+           types[step->in[1]] == CZ_BF16 &&
+           (step->beta == 0 || types[step->in[2]] == CZ_BF16) &&
+           step->out_dtype[0] == CZ_BF16 && step->blocks.inner <= 1 &&
+           step->inner > 0 && step->inner % ROW_ELEMENTS == 0 &&
+           step->columns % ROW_ELEMENTS == 0;
+}
+
+typedef struct list {
+    cz_gpu_product *v;
+    int n;
+} list;
+
+/* What the product may become. */
+static void add_forms(cz_arena *arena, list *out, int stage,
+                      const cz_view_step *step)
+{
+    const bool is_symmetric = step->symmetric && step->deal <= 1;
+    cz_tile_product shape = {.m = step->rows,
+                             .n = step->columns,
+                             .k = step->inner,
+                             .batch = 1,
+                             .is_symmetric = is_symmetric,
+                             .is_gram = step->in[0] == step->in[1],
+                             .has_addend = step->beta != 0};
+    const bool is_own = is_symmetric && shape.is_gram;
+
+    if (!step->transpose_b) {
+        /* Of one matrix its rows are read twice; else columns of the other. */
+        if (is_symmetric)
+            *CZ_PUSH(arena, out->v, out->n) =
+                (cz_gpu_product){stage, is_own, shape};
+        shape.is_symmetric = false;
+        shape.is_n_major = true;
+    }
+    *CZ_PUSH(arena, out->v, out->n) =
+        (cz_gpu_product){stage, step->transpose_b || !is_own, shape};
+}
+
+/* Of a shared stage, the steps of its own segment; of others, all. */
+static bool is_own_step(const cz_view_stage *stage, int s)
+{
+    return !stage->shared || stage->steps[s].segment == stage->shared->segment;
+}
+
+static void add_body(cz_arena *arena, list *out, int number,
+                     const cz_view_stage *stage)
+{
+    const cz_dtype *types = types_of(arena, stage);
+
+    for (int s = 0; s < stage->n_steps; s++)
+        if (is_own_step(stage, s) &&
+            is_for_tensor_cores(&stage->steps[s], types))
+            add_forms(arena, out, number, &stage->steps[s]);
+}
+
+cz_gpu_products cz_gpu_products_of(cz_arena *arena, const cz_plan_view *view)
+{
+    list all = {NULL, 0};
+
+    for (int i = 0; i < view->n_stages; i++) {
+        const cz_view_stage *stage = &view->stages[i];
+        for (int k = 0; k < cz_view_n_bodies(stage); k++)
+            if (cz_view_first_alike(stage, k) == k)
+                add_body(arena, &all, i, cz_view_variant(stage, k));
+    }
+    return (cz_gpu_products){all.v, all.n};
+}
