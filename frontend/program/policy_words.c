@@ -72,8 +72,8 @@ static bool read_axis(cz_clauses *c, const cz_node *name, bool of_data,
 int64_t cz_clause_axes(cz_clauses *c, const cz_node *node, bool of_data)
 {
     int64_t axes = 0;
-    for (int i = 0; i < node->n_kids; i++)
-        if (!read_axis(c, node->kids[i], of_data, &axes))
+    for (int i = 0; i < cz_n_items(node); i++)
+        if (!read_axis(c, cz_item(node, i), of_data, &axes))
             c->failed = true;
     return axes;
 }
