@@ -25,26 +25,26 @@ const char *cz_kind_name(cz_kind kind)
 
 static const struct span_of_kinds {
     cz_kind first, last;
-} fitting[CZ_N_FITS] = {
-#define CZ_NODE(kind, name) [CZ_FITS_##kind] = {CZ_AST_##kind, CZ_AST_##kind},
-#define CZ_GROUP(group, first, last)                                           \
-    [CZ_FITS_##group] = {CZ_AST_##first, CZ_AST_##last},
+} kind_spans[CZ_N_KINDS] = {
+#define CZ_NODE(kind, name) [CZ_KINDS_##kind] = {CZ_AST_##kind, CZ_AST_##kind},
+#define CZ_KINDS(set, first, last)                                             \
+    [CZ_KINDS_##set] = {CZ_AST_##first, CZ_AST_##last},
 #include "dsl/syntax/ast_kinds.def"
 };
 
-bool cz_node_fits(const cz_node *node, cz_fits fits)
+bool cz_node_is(const cz_node *node, cz_kinds kinds)
 {
-    return node->kind >= fitting[fits].first &&
-           node->kind <= fitting[fits].last;
+    return node->kind >= kind_spans[kinds].first &&
+           node->kind <= kind_spans[kinds].last;
 }
 
 const cz_node *cz_node_option(const cz_node *node, cz_kind first, cz_kind last,
-                              int from, cz_fits fits)
+                              int from, cz_kinds kinds)
 {
     assert(node->kind >= first && node->kind <= last);
     (void)first, (void)last;
     for (int i = from; i < node->n_children; i++)
-        if (cz_node_fits(node->children[i], fits))
+        if (cz_node_is(node->children[i], kinds))
             return node->children[i];
     return NULL;
 }
@@ -54,14 +54,14 @@ static const struct column {
     enum { CHILD, OPTION, ITEMS } role;
     cz_kind first, last;
     int at;
-    cz_fits fits;
+    cz_kinds kinds;
 } columns[] = {
-#define CZ_CHILD(of, first, last, at, child, fits)                             \
-    {CHILD, CZ_AST_##first, CZ_AST_##last, at, CZ_FITS_##fits},
-#define CZ_OPTION(of, first, last, from, child, fits)                          \
-    {OPTION, CZ_AST_##first, CZ_AST_##last, from, CZ_FITS_##fits},
-#define CZ_ITEMS(first, last, from, fits)                                      \
-    {ITEMS, CZ_AST_##first, CZ_AST_##last, from, CZ_FITS_##fits},
+#define CZ_CHILD(of, first, last, at, child, kinds)                            \
+    {CHILD, CZ_AST_##first, CZ_AST_##last, at, CZ_KINDS_##kinds},
+#define CZ_OPTION(of, first, last, from, child, kinds)                         \
+    {OPTION, CZ_AST_##first, CZ_AST_##last, from, CZ_KINDS_##kinds},
+#define CZ_ITEMS(first, last, from, kinds)                                     \
+    {ITEMS, CZ_AST_##first, CZ_AST_##last, from, CZ_KINDS_##kinds},
 #include "dsl/syntax/ast_kinds.def"
 };
 
@@ -83,7 +83,7 @@ static const struct column *items_of(const cz_node *list)
 
 static bool is_item(const cz_node *child, const struct column *items)
 {
-    return child->kind == CZ_AST_ERROR || cz_node_fits(child, items->fits);
+    return child->kind == CZ_AST_ERROR || cz_node_is(child, items->kinds);
 }
 
 /* An option that stands behind the items is none of them. */
@@ -132,7 +132,7 @@ static bool child_is_sound(const cz_node *node, int at)
     if (child->kind == CZ_AST_ERROR)
         return true;
     for (int c = 0; c < N_COLUMNS; c++)
-        if (has_column(node, c) && cz_node_fits(child, columns[c].fits) &&
+        if (has_column(node, c) && cz_node_is(child, columns[c].kinds) &&
             (columns[c].role == CHILD ? at == columns[c].at
                                       : at >= columns[c].at))
             return true;

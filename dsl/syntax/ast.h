@@ -77,15 +77,15 @@ static inline bool cz_node_has(const cz_node *node, unsigned flag)
     return (node->flags & flag) != 0;
 }
 
-/* A kind, or a group of kinds, that a child may have. */
-typedef enum cz_fits {
-#define CZ_NODE(kind, name) CZ_FITS_##kind,
-#define CZ_GROUP(group, first, last) CZ_FITS_##group,
+/* A kind or a set of kinds that a child may have. */
+typedef enum cz_kinds {
+#define CZ_NODE(kind, name) CZ_KINDS_##kind,
+#define CZ_KINDS(set, first, last) CZ_KINDS_##set,
 #include "dsl/syntax/ast_kinds.def"
-    CZ_N_FITS
-} cz_fits;
+    CZ_N_KINDS
+} cz_kinds;
 
-bool cz_node_fits(const cz_node *node, cz_fits fits);
+bool cz_node_is(const cz_node *node, cz_kinds kinds);
 
 /* ---- children by name ----------------------------------------------------
  * cz_use_paths(use), cz_if_else(statement): a function for each CZ_CHILD and
@@ -99,20 +99,20 @@ cz_node_child_at(const cz_node *node, cz_kind first, cz_kind last, int at)
     return node->children[at];
 }
 
-/* The first at or behind `from` that fits, or NULL. */
+/* The first at or behind `from` of these kinds, or NULL. */
 const cz_node *cz_node_option(const cz_node *node, cz_kind first, cz_kind last,
-                              int from, cz_fits fits);
+                              int from, cz_kinds kinds);
 
-#define CZ_CHILD(of, first, last, at, child, fits)                             \
+#define CZ_CHILD(of, first, last, at, child, kinds)                            \
     static inline const cz_node *cz_##of##_##child(const cz_node *node)        \
     {                                                                          \
         return cz_node_child_at(node, CZ_AST_##first, CZ_AST_##last, at);      \
     }
-#define CZ_OPTION(of, first, last, from, child, fits)                          \
+#define CZ_OPTION(of, first, last, from, child, kinds)                         \
     static inline const cz_node *cz_##of##_##child(const cz_node *node)        \
     {                                                                          \
         return cz_node_option(node, CZ_AST_##first, CZ_AST_##last, from,       \
-                              CZ_FITS_##fits);                                 \
+                              CZ_KINDS_##kinds);                               \
     }
 #include "dsl/syntax/ast_kinds.def"
 
