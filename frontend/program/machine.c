@@ -136,10 +136,11 @@ static bool read_time(const reader *r, const cz_node *row)
 
 static bool read_uneven(const reader *r, const cz_node *row, bool is_measured)
 {
-    const char *link = cz_item(row, 0)->text;
-    cz_fact_uneven_reduce fact = {.link = link, .measured = is_measured};
-    if (strcmp(link, "node") != 0 && strcmp(link, "network") != 0)
+    cz_fact_uneven_reduce fact = {.measured = is_measured};
+    int link;
+    if (!cz_word_find(CZ_VOCABULARY_link, cz_item(row, 0)->text, &link))
         return bad_row(r, &uneven_table, row);
+    fact.link = cz_link_word((cz_link)link);
     if (!read_scaled(r, cz_item(row, 1), "number of bytes", 1, 1,
                      &fact.bytes) ||
         !read_scaled(r, cz_item(row, 2), "number of roots", 1, 1,

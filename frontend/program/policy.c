@@ -101,8 +101,8 @@ static void read_memory(cz_clauses *c, const cz_node *node)
 
 static void read_overlap(cz_clauses *c, const cz_node *node)
 {
-    const char *words[] = {"backward", "none"};
-    cz_clause_check_word(c, node, node->text, words, 2);
+    int overlap;
+    cz_clause_choice(c, node, node->text, CZ_VOCABULARY_overlap, &overlap);
 }
 
 /* A number above 0 and below `end`. */
@@ -149,13 +149,11 @@ static void read_strict(cz_clauses *c, const cz_node *node)
 
 static void set_layout(cz_clauses *c, const cz_node *node, const char *layout)
 {
-    const char *words[] = {"engine", "trainer", "scattered"};
-    if (!cz_clause_check_word(c, node, layout, words, 3))
-        return;
-    if (strcmp(layout, "scattered") == 0)
+    int choice;
+    if (cz_word_is_reserved(CZ_VOCABULARY_layout, layout))
         cz_clause_unsupported(c, node->span, "this layout is");
-    else
-        c->policy->fact.layout = layout;
+    else if (cz_clause_choice(c, node, layout, CZ_VOCABULARY_layout, &choice))
+        c->policy->fact.layout = (cz_layout)choice;
 }
 
 static void read_layout(cz_clauses *c, const cz_node *node)
@@ -166,9 +164,9 @@ static void read_layout(cz_clauses *c, const cz_node *node)
 static void set_geometry(cz_clauses *c, const cz_node *node,
                          const char *geometry)
 {
-    const char *words[] = {"auto", "uneven", "padded", "equal"};
-    if (cz_clause_check_word(c, node, geometry, words, 4))
-        c->policy->fact.geometry = geometry;
+    int choice;
+    if (cz_clause_choice(c, node, geometry, CZ_VOCABULARY_geometry, &choice))
+        c->policy->fact.geometry = (cz_geometry)choice;
 }
 
 static void read_geometry(cz_clauses *c, const cz_node *node)
@@ -178,9 +176,9 @@ static void read_geometry(cz_clauses *c, const cz_node *node)
 
 static void set_form(cz_clauses *c, const cz_node *node, const char *form)
 {
-    const char *words[] = {"auto", "standard", "gram"};
-    if (cz_clause_check_word(c, node, form, words, 3))
-        c->policy->fact.form = form;
+    int choice;
+    if (cz_clause_choice(c, node, form, CZ_VOCABULARY_iteration, &choice))
+        c->policy->fact.form = (cz_iteration)choice;
 }
 
 static void read_form(cz_clauses *c, const cz_node *node)
@@ -231,13 +229,12 @@ static void read_pipeline(cz_clauses *c, const cz_node *node)
 static void set_strategy(cz_clauses *c, const cz_node *node,
                          const char *strategy)
 {
-    const char *words[] = {"auto", "owner", "gram", "replicated"};
-    if (!cz_clause_check_word(c, node, strategy, words, 4))
-        return;
-    if (strcmp(strategy, "replicated") == 0)
+    int choice;
+    if (cz_word_is_reserved(CZ_VOCABULARY_strategy, strategy))
         cz_clause_unsupported(c, node->span, "this strategy is");
-    else
-        c->policy->fact.tp_strategy = strategy;
+    else if (cz_clause_choice(c, node, strategy, CZ_VOCABULARY_strategy,
+                              &choice))
+        c->policy->fact.tp_strategy = (cz_strategy)choice;
 }
 
 static void read_strategy(cz_clauses *c, const cz_node *node)
@@ -331,7 +328,7 @@ static void read_group_size(cz_clauses *c, const cz_node *group)
     if (!cz_eval_size(group, c->env, c->diags, "size of a group", 1, CZ_MAX_DIM,
                       &fact->tp_group)) {
         c->failed = true;
-    } else if (strcmp(fact->tp_strategy, "gram") != 0) {
+    } else if (fact->tp_strategy != CZ_STRATEGY_GRAM) {
         cz_diag_error(c->diags, CZ_BAD_OPTION, group->span,
                       "only with tp gram do several ranks share a matrix");
         c->failed = true;
@@ -363,12 +360,12 @@ static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
     *policy = (cz_policy){0};
     cz_pipeline_read(NULL, mesh, globals, diags, &policy->pipeline);
     policy->fact = (cz_fact_policy){
-        .master_dtype = "f32",
+        .master_dtype = CZ_F32,
         .bucket_elements = DEFAULT_BUCKET_ELEMENTS,
-        .tp_strategy = "auto",
-        .geometry = "uneven",
-        .layout = "engine",
-        .form = "auto",
+        .tp_strategy = CZ_STRATEGY_AUTO,
+        .geometry = CZ_GEOMETRY_UNEVEN,
+        .layout = CZ_LAYOUT_ENGINE,
+        .form = CZ_ITERATION_AUTO,
         .wire = 0.5,
     };
     cz_mesh_find(mesh, "dp", &policy->split);

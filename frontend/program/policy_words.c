@@ -33,6 +33,15 @@ bool cz_clause_check_word(cz_clauses *c, const cz_node *node, const char *word,
     return false;
 }
 
+bool cz_clause_choice(cz_clauses *c, const cz_node *node, const char *word,
+                      cz_vocabulary vocabulary, int *choice)
+{
+    int n;
+    const char *const *words = cz_words(vocabulary, &n);
+    return cz_word_find(vocabulary, word, choice) ||
+           cz_clause_check_word(c, node, word, words, n);
+}
+
 static bool read_axis(cz_clauses *c, const cz_node *name, bool of_data,
                       int64_t *axes)
 {
