@@ -77,7 +77,7 @@ static const struct column *items_of(const cz_node *list)
     for (int c = 0; c < N_COLUMNS; c++)
         if (columns[c].role == ITEMS && has_column(list, c))
             return &columns[c];
-    assert(!"a kind without items");
+    assert(false); /* a kind without items */
     return &columns[0];
 }
 
