@@ -217,7 +217,7 @@ static void put_policy(cz_emitter *emitter)
         out, "    .n_names = %d,\n    .names = names,\n    .sets = sets,\n",
         emitter->view->mesh->names.n);
     cz_text_printf(out, "    .master_dtype = %s,\n",
-                   cz_c_dtype_tag(policy->master_dtype));
+                   cz_dtype_czr_tag(policy->master_dtype));
     cz_text_puts(out, "    .clip = ");
     cz_emit_f64(out, policy->clip);
     cz_text_printf(out, ",\n    .skip = %lld,\n", (ll)policy->skip);

@@ -174,7 +174,7 @@ static void put_ops(cz_emitter *emitter)
     cz_text_puts(out, view->n_ops ? "};\n\n" : "    {0}};\n\n");
 }
 
-const char *cz_c_dtype_tag(const char *name)
+static const char *tag_of(const char *name)
 {
     cz_dtype dtype = CZ_F32;
 
@@ -194,8 +194,7 @@ static void put_states_of(cz_emitter *emitter, int number)
         const int64_t *shape = cz_state_shape(rule, i);
         cz_text_puts(emitter->out, "    {");
         cz_emit_string(emitter->out, rule->states.v[i]);
-        cz_text_printf(emitter->out, ", %s, ",
-                       cz_c_dtype_tag(rule->state_dtypes.v[i]));
+        cz_text_printf(emitter->out, ", %s, ", tag_of(rule->state_dtypes.v[i]));
         cz_emit_f32(emitter->out, (float)rule->state_init.v[i]);
         cz_text_printf(emitter->out, ", %lld, %lld, %lld, %lld, %lld},\n",
                        (ll)rule->state_diagonal.v[i], (ll)shape[0],
@@ -266,13 +265,13 @@ static void put_buckets(cz_emitter *emitter)
         const cz_fact_reduction *reduction = cz_view_bucket_reduction(view, i);
         cz_text_printf(
             out, "    {%s, %s, %d, %lld, %u, %lld, %lld, slices_%d, ",
-            cz_dtype_czr_tag(bucket->dtype), cz_c_dtype_tag(reduction->dtype),
+            cz_dtype_czr_tag(bucket->dtype), cz_dtype_czr_tag(reduction->dtype),
             bucket->has_master, (ll)bucket->fact->length,
             cz_axis_mask(&reduction->split_axes), (ll)reduction->leaves,
             (ll)reduction->terms, i);
         put_home_name(out, home_of(view, i), i);
         cz_text_printf(out, "%d},\n",
-                       strcmp(bucket->fact->geometry, "equal") == 0);
+                       bucket->fact->geometry == CZ_GEOMETRY_EQUAL);
     }
     cz_text_puts(out, view->n_buckets ? "};\n\n" : "    {0}};\n\n");
 }

@@ -100,8 +100,6 @@ void cz_emit_stage_bodies(cz_emitter *emitter, int number, const char *type);
 bool cz_has_variants(const cz_plan_view *view);
 /* Bit a for axis number a. */
 uint32_t cz_axis_mask(const cz_ints *axes);
-/* The runtime's tag of an element type that a fact names. */
-const char *cz_c_dtype_tag(const char *name);
 /* An array NAME_NUMBER of n integers; of a zero where n is 0. */
 void cz_emit_int_array(cz_text *out, const char *type, const char *name,
                        int number, const int64_t *values, int n);

@@ -8,14 +8,24 @@
 #include <mlir-c/BuiltinAttributes.h>
 #include <string.h>
 
-enum { MAX_FIELDS = 16 };
+enum { MAX_FIELDS = 16, MAX_CHOICES = 16 };
 
 /* ---- writing ---- */
 
-static MlirAttribute write_field(MlirContext context, cz_field_type type,
+static MlirAttribute choices_attr(MlirContext context, const cz_field *field,
+                                  const cz_ints *choices)
+{
+    const char *words[MAX_CHOICES];
+    assert(choices->n <= MAX_CHOICES);
+    for (int i = 0; i < choices->n; i++)
+        words[i] = cz_word_of(field->vocabulary, (int)choices->v[i]);
+    return cz_ir_strings_attr(context, (cz_strings){words, choices->n});
+}
+
+static MlirAttribute write_field(MlirContext context, const cz_field *field,
                                  const void *at)
 {
-    switch (type) {
+    switch (field->type) {
     case CZ_FIELD_SYM:
     case CZ_FIELD_STRING:
         return cz_ir_string_attr(context, *(const char *const *)at);
@@ -23,6 +33,11 @@ static MlirAttribute write_field(MlirContext context, cz_field_type type,
         return cz_ir_ref_attr(context, *(const char *const *)at);
     case CZ_FIELD_STRINGS:
         return cz_ir_strings_attr(context, *(const cz_strings *)at);
+    case CZ_FIELD_CHOICE:
+        return cz_ir_string_attr(
+            context, cz_word_of(field->vocabulary, *(const int *)at));
+    case CZ_FIELD_CHOICES:
+        return choices_attr(context, field, at);
     case CZ_FIELD_INT:
         return cz_ir_int_attr(context, *(const int64_t *)at);
     case CZ_FIELD_INTS:
@@ -49,7 +64,7 @@ static MlirOperation make_fact(const cz_ir *ir, cz_fact_kind kind,
         const cz_field *field = &fact->fields[i];
         const void *at = (const char *)value + field->offset;
         attributes[i] = cz_ir_named(ir->context, field->name,
-                                    write_field(ir->context, field->type, at));
+                                    write_field(ir->context, field, at));
     }
     MlirOperationState state = mlirOperationStateGet(
         cz_ir_str(fact->op), mlirLocationUnknownGet(ir->context));
@@ -122,11 +137,29 @@ static const char *copy_string(cz_arena *arena, const char *string)
     return cz_arena_copy(arena, string, strlen(string));
 }
 
-static void read_field(MlirAttribute attribute, cz_field_type type,
+static int choice_of(const cz_field *field, const char *word)
+{
+    int choice = 0;
+    const bool is_word = cz_word_find(field->vocabulary, word, &choice);
+    assert(is_word); /* schema.c has checked it */
+    (void)is_word;
+    return choice;
+}
+
+static cz_ints choices_of(const cz_field *field, cz_strings words,
+                          cz_arena *arena)
+{
+    int64_t *choices = CZ_NEW(arena, int64_t, words.n);
+    for (int i = 0; i < words.n; i++)
+        choices[i] = choice_of(field, words.v[i]);
+    return (cz_ints){choices, words.n};
+}
+
+static void read_field(MlirAttribute attribute, const cz_field *field,
                        cz_arena *arena, void *at)
 {
     assert(!mlirAttributeIsNull(attribute));
-    switch (type) {
+    switch (field->type) {
     case CZ_FIELD_SYM:
     case CZ_FIELD_STRING:
     case CZ_FIELD_REF:
@@ -134,6 +167,13 @@ static void read_field(MlirAttribute attribute, cz_field_type type,
         break;
     case CZ_FIELD_STRINGS:
         *(cz_strings *)at = cz_ir_attr_strings(attribute, arena);
+        break;
+    case CZ_FIELD_CHOICE:
+        *(int *)at = choice_of(field, cz_ir_attr_string(attribute));
+        break;
+    case CZ_FIELD_CHOICES:
+        *(cz_ints *)at =
+            choices_of(field, cz_ir_attr_strings(attribute, arena), arena);
         break;
     case CZ_FIELD_INT:
         *(int64_t *)at = mlirIntegerAttrGetValueInt(attribute);
@@ -163,7 +203,7 @@ static void *read_facts(const cz_ir *ir, cz_fact_kind kind, cz_arena *arena,
          op = next_fact(op, kind), value += fact->size)
         for (int i = 0; i < fact->n_fields; i++) {
             const cz_field *field = &fact->fields[i];
-            read_field(cz_ir_get_attr(op, field->name), field->type, arena,
+            read_field(cz_ir_get_attr(op, field->name), field, arena,
                        value + field->offset);
         }
     return list;

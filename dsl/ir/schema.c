@@ -93,6 +93,8 @@ static const struct {
     [CZ_FIELD_STRING] = {is_short_string, "a string of at most 256 bytes"},
     [CZ_FIELD_STRINGS] = {are_short_strings,
                           "an array of strings of at most 256 bytes"},
+    [CZ_FIELD_CHOICE] = {is_short_string, "a word"},
+    [CZ_FIELD_CHOICES] = {are_short_strings, "an array of words"},
     [CZ_FIELD_INT] = {cz_ir_is_int, "an i64"},
     [CZ_FIELD_INTS] = {mlirAttributeIsADenseI64Array, "an array<i64>"},
     [CZ_FIELD_REAL] = {cz_ir_is_real, "an f64"},
@@ -109,6 +111,28 @@ static const char *target_of(const char *field)
     return "func.func";
 }
 
+static void check_word(cz_ir_check *check, MlirOperation op,
+                       const cz_field *field, MlirAttribute attribute)
+{
+    int choice;
+    if (!cz_word_find(field->vocabulary, cz_ir_attr_string(attribute), &choice))
+        cz_ir_complain(check, op, "attribute '%s': '%s' is not a word we know",
+                       field->name, cz_ir_attr_string(attribute));
+}
+
+static void check_words(cz_ir_check *check, MlirOperation op,
+                        const cz_field *field, MlirAttribute attribute)
+{
+    const intptr_t n = mlirArrayAttrGetNumElements(attribute);
+    int n_words;
+    cz_words(field->vocabulary, &n_words);
+    if (n > n_words)
+        cz_ir_complain(check, op, "attribute '%s' has a word twice",
+                       field->name);
+    for (intptr_t i = 0; i < n; i++)
+        check_word(check, op, field, mlirArrayAttrGetElement(attribute, i));
+}
+
 static void check_field(cz_ir_check *check, MlirOperation op,
                         const cz_field *field)
 {
@@ -117,6 +141,10 @@ static void check_field(cz_ir_check *check, MlirOperation op,
         !field_rules[field->type].is(attribute))
         cz_ir_complain(check, op, "attribute '%s' must be %s", field->name,
                        field_rules[field->type].what);
+    else if (field->type == CZ_FIELD_CHOICE)
+        check_word(check, op, field, attribute);
+    else if (field->type == CZ_FIELD_CHOICES)
+        check_words(check, op, field, attribute);
     else if (field->type == CZ_FIELD_REF &&
              !cz_ir_resolves(check, attribute, target_of(field->name)))
         cz_ir_complain(check, op, "attribute '%s' names no %s: '%s'",

@@ -41,7 +41,7 @@ int64_t cz_metrics_slice(const cz_view_bucket *bucket, int64_t coordinate)
 
 static bool is_equal(const cz_view_bucket *bucket)
 {
-    return strcmp(bucket->fact->geometry, "equal") == 0;
+    return bucket->fact->geometry == CZ_GEOMETRY_EQUAL;
 }
 
 /* Equal parts but for the last, aligned. */
@@ -80,13 +80,6 @@ int64_t cz_metrics_sum_bytes(const cz_view_op *op, const cz_view_sum_row *row,
     const int64_t others = row->how == CZ_EXCHANGE_SUM ? row->count - own : 0;
     return (others + cz_view_band_elements(own, row->band) * (group - 1)) *
            row->width;
-}
-
-static int64_t dtype_bytes(const char *name)
-{
-    cz_dtype dtype = CZ_F32;
-    cz_dtype_find(name, &dtype);
-    return cz_dtype_bytes(dtype);
 }
 
 /* ---- collectives ---- */
@@ -152,7 +145,8 @@ static void count_collective(counter *c, int number)
         exchanges ? cz_metrics_part(bucket, at) : cz_metrics_slice(bucket, at);
     const int64_t others = all_slices(c, op) - own;
     if (op->kind == CZ_STEP_REDUCE_SCATTER) {
-        const int64_t bytes = reduction->leaves * dtype_bytes(reduction->dtype);
+        const int64_t bytes =
+            reduction->leaves * cz_dtype_bytes(reduction->dtype);
         c->out->sent[number] = others * bytes;
         c->out->received[number] = own * bytes * (n - 1);
     } else {
@@ -328,12 +322,12 @@ static void count_bucket(counter *c, const cz_view_bucket *bucket)
     memory[CZ_MEMORY_PARAM] +=
         bucket->fact->length * cz_dtype_bytes(bucket->dtype);
     memory[CZ_MEMORY_GRAD] += bucket->fact->length * reduction->leaves *
-                              dtype_bytes(reduction->dtype);
+                              cz_dtype_bytes(reduction->dtype);
     const int64_t part = is_equal(bucket) ? cz_metrics_part(bucket, at) : 0;
     memory[CZ_MEMORY_REDUCED] += (own + part) * cz_dtype_bytes(CZ_F32);
     if (bucket->has_master)
         memory[CZ_MEMORY_MASTER] +=
-            own * dtype_bytes(view->policy->master_dtype);
+            own * cz_dtype_bytes(view->policy->master_dtype);
     count_states(c, bucket, at);
 }
 

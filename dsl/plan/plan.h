@@ -139,15 +139,6 @@ typedef struct cz_view_slot {
     cz_dtype dtype;
 } cz_view_slot;
 
-typedef enum cz_where {
-    CZ_WHERE_LOCAL,  /* the whole rule, on any run of elements */
-    CZ_WHERE_BEFORE, /* element-wise, on the shard, before the gather */
-    CZ_WHERE_WHOLE,  /* on the whole matrix */
-    CZ_WHERE_AFTER,  /* element-wise, on the shard, after the scatter */
-    CZ_WHERE_SHARED, /* a segment of the whole, on one of several equal parts */
-    CZ_N_WHERES
-} cz_where;
-
 typedef struct cz_view_stage {
     const cz_fact_stage *fact;
     int rule;

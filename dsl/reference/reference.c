@@ -165,8 +165,7 @@ static void run_cut(const frame *f, const cz_fact_stage *fact, int64_t count,
 static void run_stage(const frame *f, slots *s, const cz_fact_stage *fact,
                       const cz_view_stage *variant)
 {
-    const int64_t count =
-        strcmp(fact->where, "whole") == 0 ? 0 : f->call->count;
+    const int64_t count = fact->where == CZ_WHERE_WHOLE ? 0 : f->call->count;
     const double **in = CZ_NEW(f->arena, const double *, fact->ins.n);
     double **out = CZ_NEW(f->arena, double *, fact->outs.n);
 
@@ -203,7 +202,7 @@ static void run_stages(const frame *f, slots *s)
     const cz_fact_stage *facts = cz_ir_read_stage(f->ir, f->arena, &n);
     for (int i = 0; i < n; i++)
         if (strcmp(facts[i].rule, f->rule->sym_name) == 0 &&
-            strcmp(facts[i].where, "shared") != 0)
+            facts[i].where != CZ_WHERE_SHARED)
             run_stage(f, s, &facts[i], NULL);
 }
 

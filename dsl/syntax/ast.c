@@ -1,4 +1,4 @@
-/* Printing the syntax tree as nested lists. */
+/* Children of syntax nodes, and the tree printed as nested lists. */
 #include "dsl/syntax/ast.h"
 
 #include <inttypes.h>
@@ -8,7 +8,6 @@
 static const char *const kind_names[] = {
 #define CZ_NODE(kind, name) name,
 #include "dsl/syntax/ast_kinds.def"
-#undef CZ_NODE
 };
 
 static const char *const flag_names[] = {
@@ -21,6 +20,140 @@ const char *cz_kind_name(cz_kind kind)
 {
     return kind_names[kind];
 }
+
+/* ---- children ---- */
+
+static const struct span_of_kinds {
+    cz_kind first, last;
+} kind_spans[CZ_N_KINDS] = {
+#define CZ_NODE(kind, name) [CZ_KINDS_##kind] = {CZ_AST_##kind, CZ_AST_##kind},
+#define CZ_KINDS(set, first, last)                                             \
+    [CZ_KINDS_##set] = {CZ_AST_##first, CZ_AST_##last},
+#include "dsl/syntax/ast_kinds.def"
+};
+
+bool cz_node_is(const cz_node *node, cz_kinds kinds)
+{
+    return node->kind >= kind_spans[kinds].first &&
+           node->kind <= kind_spans[kinds].last;
+}
+
+const cz_node *cz_node_option(const cz_node *node, cz_kind first, cz_kind last,
+                              int from, cz_kinds kinds)
+{
+    assert(node->kind >= first && node->kind <= last);
+    (void)first, (void)last;
+    for (int i = from; i < node->n_children; i++)
+        if (cz_node_is(node->children[i], kinds))
+            return node->children[i];
+    return NULL;
+}
+
+/* One row of ast_kinds.def. */
+static const struct column {
+    enum { CHILD, OPTION, ITEMS } role;
+    cz_kind first, last;
+    int at;
+    cz_kinds kinds;
+} columns[] = {
+#define CZ_CHILD(of, first, last, at, child, kinds)                            \
+    {CHILD, CZ_AST_##first, CZ_AST_##last, at, CZ_KINDS_##kinds},
+#define CZ_OPTION(of, first, last, from, child, kinds)                         \
+    {OPTION, CZ_AST_##first, CZ_AST_##last, from, CZ_KINDS_##kinds},
+#define CZ_ITEMS(first, last, from, kinds)                                     \
+    {ITEMS, CZ_AST_##first, CZ_AST_##last, from, CZ_KINDS_##kinds},
+#include "dsl/syntax/ast_kinds.def"
+};
+
+enum { N_COLUMNS = sizeof columns / sizeof *columns };
+
+static bool has_column(const cz_node *node, int c)
+{
+    return node->kind >= columns[c].first && node->kind <= columns[c].last;
+}
+
+static const struct column *items_of(const cz_node *list)
+{
+    for (int c = 0; c < N_COLUMNS; c++)
+        if (columns[c].role == ITEMS && has_column(list, c))
+            return &columns[c];
+    assert(false); /* a kind without items */
+    return &columns[0];
+}
+
+static bool is_item(const cz_node *child, const struct column *items)
+{
+    return child->kind == CZ_AST_ERROR || cz_node_is(child, items->kinds);
+}
+
+/* An option that stands behind the items is none of them. */
+int cz_n_items(const cz_node *list)
+{
+    const struct column *items = items_of(list);
+    int n = list->n_children;
+    while (n > items->at && !is_item(list->children[n - 1], items))
+        n--;
+    return n - items->at;
+}
+
+const cz_node *const *cz_items(const cz_node *list)
+{
+    return (const cz_node *const *)list->children + items_of(list)->at;
+}
+
+const cz_node *cz_item(const cz_node *list, int i)
+{
+    assert(i >= 0);
+    return i < cz_n_items(list) ? cz_items(list)[i] : NULL;
+}
+
+const cz_node *cz_arg_with(cz_arena *arena, const cz_node *like,
+                           const char *name, const cz_node *value)
+{
+    cz_node *arg = CZ_NEW(arena, cz_node, 1);
+    cz_node *copy = CZ_NEW(arena, cz_node, 1);
+    if (like)
+        *arg = *like;
+    else
+        *arg = (cz_node){.kind = CZ_AST_ARG, .text = name};
+    *copy = *value;
+    arg->children = CZ_NEW(arena, cz_node *, 1);
+    arg->children[0] = copy;
+    arg->n_children = 1;
+    arg->depth = copy->depth + 1;
+    arg->span = value->span;
+    return arg;
+}
+
+/* May child number `at` stand there? */
+static bool child_is_sound(const cz_node *node, int at)
+{
+    const cz_node *child = node->children[at];
+    if (child->kind == CZ_AST_ERROR)
+        return true;
+    for (int c = 0; c < N_COLUMNS; c++)
+        if (has_column(node, c) && cz_node_is(child, columns[c].kinds) &&
+            (columns[c].role == CHILD ? at == columns[c].at
+                                      : at >= columns[c].at))
+            return true;
+    return false;
+}
+
+bool cz_ast_is_sound(const cz_node *node)
+{
+    if (node->kind == CZ_AST_ERROR)
+        return true;
+    for (int c = 0; c < N_COLUMNS; c++)
+        if (columns[c].role == CHILD && has_column(node, c) &&
+            columns[c].at >= node->n_children)
+            return false;
+    for (int i = 0; i < node->n_children; i++)
+        if (!child_is_sound(node, i) || !cz_ast_is_sound(node->children[i]))
+            return false;
+    return true;
+}
+
+/* ---- printing ---- */
 
 static void put_quoted(const char *text, cz_text *out)
 {
@@ -45,7 +178,7 @@ static void put_number(const cz_node *node, cz_text *out)
     cz_text_printf(out, " %s%s", digits, strpbrk(digits, ".en") ? "" : ".0");
 }
 
-/* Everything of a node but its kids and the closing parenthesis. */
+/* Everything of a node but its children and the closing parenthesis. */
 static void put_head(const cz_node *node, cz_text *out)
 {
     cz_text_printf(out, "(%s", cz_kind_name(node->kind));
@@ -65,9 +198,9 @@ static void put_head(const cz_node *node, cz_text *out)
 static void put_flat(const cz_node *node, cz_text *out)
 {
     put_head(node, out);
-    for (int i = 0; i < node->n_kids; i++) {
+    for (int i = 0; i < node->n_children; i++) {
         cz_text_put(out, " ", 1);
-        put_flat(node->kids[i], out);
+        put_flat(node->children[i], out);
     }
     cz_text_put(out, ")", 1);
 }
@@ -82,8 +215,8 @@ static size_t flat_width(const cz_node *node, size_t room)
     put_head(node, &head);
     size_t width = head.n + 1;
     cz_text_fini(&head);
-    for (int i = 0; i < node->n_kids && width <= room; i++)
-        width += 1 + flat_width(node->kids[i], room - width);
+    for (int i = 0; i < node->n_children && width <= room; i++)
+        width += 1 + flat_width(node->children[i], room - width);
     return width;
 }
 
@@ -96,9 +229,9 @@ static void put_node(const cz_node *node, size_t indent, cz_text *out)
         return;
     }
     put_head(node, out);
-    for (int i = 0; i < node->n_kids; i++) {
+    for (int i = 0; i < node->n_children; i++) {
         cz_text_printf(out, "\n%*s", (int)indent + 2, "");
-        put_node(node->kids[i], indent + 2, out);
+        put_node(node->children[i], indent + 2, out);
     }
     cz_text_put(out, ")", 1);
 }
@@ -107,25 +240,4 @@ void cz_ast_print(const cz_node *node, cz_text *out)
 {
     put_node(node, 0, out);
     cz_text_put(out, "\n", 1);
-}
-
-/* Behind the call and the paths. */
-enum { FIRST_CLAUSE = 2 };
-
-static const cz_node *find_clause(const cz_node *use, bool tiles)
-{
-    for (int i = FIRST_CLAUSE; i < use->n_kids; i++)
-        if ((use->kids[i]->kind == CZ_AST_TILES) == tiles)
-            return use->kids[i];
-    return NULL;
-}
-
-const cz_node *cz_use_condition(const cz_node *use)
-{
-    return find_clause(use, false);
-}
-
-const cz_node *cz_use_tiles(const cz_node *use)
-{
-    return find_clause(use, true);
 }

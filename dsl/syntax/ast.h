@@ -1,7 +1,8 @@
 /* The syntax tree: what the text says, before anything is looked up.
- * One kind of node for everything; ast_kinds.def says what each kind's text,
- * flags and kids mean.  Nodes live in the compile arena and are not changed
- * once the parser has returned them. */
+ * One kind of node for everything; ast_kinds.def says what each kind's text
+ * and flags mean and which children it has.  Code outside the parser reads
+ * them by the accessors made of it.  Nodes live in the compile arena and are
+ * not changed once the parser has returned them. */
 #ifndef CZ_DSL_SYNTAX_AST_H
 #define CZ_DSL_SYNTAX_AST_H
 
@@ -9,6 +10,7 @@
 #include "dsl/base/diag.h"
 #include "dsl/base/text.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,7 +18,6 @@
 typedef enum cz_kind {
 #define CZ_NODE(kind, name) CZ_AST_##kind,
 #include "dsl/syntax/ast_kinds.def"
-#undef CZ_NODE
     CZ_AST_N_KINDS
 } cz_kind;
 
@@ -63,28 +64,87 @@ typedef struct cz_node {
     cz_kind kind;
     unsigned flags;
     int depth; /* 1 for a leaf; at most CZ_MAX_DEPTH */
-    int n_kids;
-    struct cz_node **kids;
+    int n_children;
+    struct cz_node **children;
     const char *text; /* NUL-terminated, or NULL */
     double number;    /* NUMBER: the value, of an integer too */
     int64_t integer;  /* NUMBER with flag INTEGER, BOOL */
     cz_span span;
 } cz_node;
 
-/* The i-th kid, or NULL when there are fewer. */
-static inline cz_node *cz_node_kid(const cz_node *node, int i)
-{
-    return i < node->n_kids ? node->kids[i] : NULL;
-}
-
 static inline bool cz_node_has(const cz_node *node, unsigned flag)
 {
     return (node->flags & flag) != 0;
 }
 
-/* A USE's condition and its TILES, or NULL: they stand in any order. */
-const cz_node *cz_use_condition(const cz_node *use);
-const cz_node *cz_use_tiles(const cz_node *use);
+/* A kind or a set of kinds that a child may have. */
+typedef enum cz_kinds {
+#define CZ_NODE(kind, name) CZ_KINDS_##kind,
+#define CZ_KINDS(set, first, last) CZ_KINDS_##set,
+#include "dsl/syntax/ast_kinds.def"
+    CZ_N_KINDS
+} cz_kinds;
+
+bool cz_node_is(const cz_node *node, cz_kinds kinds);
+
+/* ---- children by name ----------------------------------------------------
+ * cz_use_paths(use), cz_if_else(statement): a function for each CZ_CHILD and
+ * CZ_OPTION of ast_kinds.def.  The node must be of a kind that has it. */
+
+static inline const cz_node *
+cz_node_child_at(const cz_node *node, cz_kind first, cz_kind last, int at)
+{
+    assert(node->kind >= first && node->kind <= last && at < node->n_children);
+    (void)first, (void)last;
+    return node->children[at];
+}
+
+/* The first at or behind `from` of these kinds, or NULL. */
+const cz_node *cz_node_option(const cz_node *node, cz_kind first, cz_kind last,
+                              int from, cz_kinds kinds);
+
+#define CZ_CHILD(of, first, last, at, child, kinds)                            \
+    static inline const cz_node *cz_##of##_##child(const cz_node *node)        \
+    {                                                                          \
+        return cz_node_child_at(node, CZ_AST_##first, CZ_AST_##last, at);      \
+    }
+#define CZ_OPTION(of, first, last, from, child, kinds)                         \
+    static inline const cz_node *cz_##of##_##child(const cz_node *node)        \
+    {                                                                          \
+        return cz_node_option(node, CZ_AST_##first, CZ_AST_##last, from,       \
+                              CZ_KINDS_##kinds);                               \
+    }
+#include "dsl/syntax/ast_kinds.def"
+
+/* ---- children in a row ---------------------------------------------------
+ * for (int i = 0; i < cz_n_items(paths); i++) ... cz_item(paths, i) ...: the
+ * CZ_ITEMS of a kind that has such. */
+
+int cz_n_items(const cz_node *list);
+/* NULL when there are fewer. */
+const cz_node *cz_item(const cz_node *list, int i);
+/* All of them. */
+const cz_node *const *cz_items(const cz_node *list);
+
+/* ---- children of any kind, for walks over whole trees -------------------- */
+
+static inline int cz_n_children(const cz_node *node)
+{
+    return node->n_children;
+}
+
+static inline const cz_node *cz_child(const cz_node *node, int i)
+{
+    assert(i >= 0 && i < node->n_children);
+    return node->children[i];
+}
+
+/* An ARG with another value: of `like`, or of `name` where that is NULL. */
+const cz_node *cz_arg_with(cz_arena *arena, const cz_node *like,
+                           const char *name, const cz_node *value);
+
+/* Does every node have the children that ast_kinds.def says? */
+bool cz_ast_is_sound(const cz_node *node);
 
 /* "matmul" for CZ_AST_MATMUL: the name that cz_ast_print uses. */
 const char *cz_kind_name(cz_kind kind);

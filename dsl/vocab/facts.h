@@ -3,6 +3,8 @@
 #ifndef CZ_DSL_VOCAB_FACTS_H
 #define CZ_DSL_VOCAB_FACTS_H
 
+#include "dsl/vocab/words.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +28,8 @@ typedef struct cz_strings {
 #define CZ_REF(fact, field) const char *field;
 #define CZ_STRING(fact, field) const char *field;
 #define CZ_STRINGS(fact, field) cz_strings field;
+#define CZ_CHOICE(fact, field, vocabulary) cz_##vocabulary field;
+#define CZ_CHOICES(fact, field, vocabulary) cz_ints field;
 #define CZ_INT(fact, field) int64_t field;
 #define CZ_INTS(fact, field) cz_ints field;
 #define CZ_REAL(fact, field) double field;

@@ -13,6 +13,8 @@ typedef enum cz_field_type {
     CZ_FIELD_REF,
     CZ_FIELD_STRING,
     CZ_FIELD_STRINGS,
+    CZ_FIELD_CHOICE,
+    CZ_FIELD_CHOICES, /* enums as cz_ints */
     CZ_FIELD_INT,
     CZ_FIELD_INTS,
     CZ_FIELD_REAL,
@@ -23,7 +25,8 @@ typedef enum cz_field_type {
 typedef struct cz_field {
     const char *name;
     cz_field_type type;
-    size_t offset; /* in the struct of the fact */
+    size_t offset;            /* in the struct of the fact */
+    cz_vocabulary vocabulary; /* of choices */
 } cz_field;
 
 typedef struct cz_fact_schema {

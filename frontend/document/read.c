@@ -303,10 +303,11 @@ static const cz_json_field stage_fields[] = {
 static void read_stage(void *context, const cz_json_at *at, void *entry)
 {
     cz_document_stage *out = entry;
-    const char *where = cz_json_word_of(at, "where");
+    int where = CZ_N_WHERES;
+    cz_word_find(CZ_VOCABULARY_where, cz_json_word_of(at, "where"), &where);
     (void)context;
-    out->is_whole = strcmp(where, "whole") == 0;
-    out->is_shaped = out->is_whole || strcmp(where, "shared") == 0;
+    out->is_whole = where == CZ_WHERE_WHOLE;
+    out->is_shaped = out->is_whole || where == CZ_WHERE_SHARED;
     out->steps = cz_json_list_of(at, "steps", sizeof *out->steps, NULL,
                                  read_step, NULL, &out->n_steps);
     out->rewrites = cz_json_list_of(at, "rewrites", sizeof *out->rewrites,
@@ -399,8 +400,10 @@ static void read_bucket(void *context, const cz_json_at *at, void *entry)
     out->message = cz_json_has(at, "message")
                        ? (int)cz_json_number_of(at, "message", 0, INT32_MAX)
                        : at->index;
-    out->is_padded = strcmp(out->geometry, "padded") == 0;
-    out->is_equal = strcmp(out->geometry, "equal") == 0;
+    int geometry = CZ_N_GEOMETRIES;
+    cz_word_find(CZ_VOCABULARY_geometry, out->geometry, &geometry);
+    out->is_padded = geometry == CZ_GEOMETRY_PADDED;
+    out->is_equal = geometry == CZ_GEOMETRY_EQUAL;
     read_slices(r, at, out);
 }
 

@@ -87,11 +87,11 @@ static bool is_same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Are the nodes alike, their kids left out? */
+/* Are the nodes alike, their children left out? */
 static bool is_same_node(const cz_node *a, const cz_node *b)
 {
     return a->kind == b->kind && a->flags == b->flags &&
-           a->n_kids == b->n_kids && a->integer == b->integer &&
+           cz_n_children(a) == cz_n_children(b) && a->integer == b->integer &&
            is_same_text(a->text, b->text);
 }
 
@@ -99,11 +99,11 @@ static bool is_same_tree(const cz_node *a, const cz_node *b)
 {
     if (!is_same_node(a, b))
         return false;
-    for (int i = 0; i < a->n_kids; i++) {
+    for (int i = 0; i < cz_n_children(a); i++) {
         const bool is_known =
-            cz_fmt_shares_kids(a, i) && cz_fmt_shares_kids(b, i);
-        if (is_known ? !is_same_node(a->kids[i], b->kids[i])
-                     : !is_same_tree(a->kids[i], b->kids[i]))
+            cz_fmt_shares_children(a, i) && cz_fmt_shares_children(b, i);
+        if (is_known ? !is_same_node(cz_child(a, i), cz_child(b, i))
+                     : !is_same_tree(cz_child(a, i), cz_child(b, i)))
             return false;
     }
     return true;

@@ -101,9 +101,9 @@ bool cz_fmt_has_comments(const cz_fmt *fmt, const cz_fmt_item *item);
 /* The first word of a statement, or NULL for a comment. */
 const cz_fmt_word *cz_fmt_first(const cz_fmt *fmt, const cz_fmt_item *item);
 
-/* Has kid i the very kids of kid i - 1?  `state a, b : T = E` is two nodes with
- * one T and one E: to walk them once is enough, and no slower than the text is
- * long. */
-bool cz_fmt_shares_kids(const cz_node *node, int i);
+/* Has child i the very children of child i - 1?  `state a, b : T = E` is two
+ * nodes with one T and one E: to walk them once is enough, and no slower than
+ * the text is long. */
+bool cz_fmt_shares_children(const cz_node *node, int i);
 
 #endif

@@ -58,10 +58,10 @@ static bool is_row(const cz_node *node)
 
 static void mark_rows(cz_fmt *fmt, const cz_node *list)
 {
-    for (int i = 0; i < list->n_kids; i++)
-        if (!is_row(list->kids[i]))
+    for (int i = 0; i < cz_n_items(list); i++)
+        if (!is_row(cz_item(list, i)))
             return;
-    fmt->words[first_word(fmt, list)].rows = list->n_kids > 1;
+    fmt->words[first_word(fmt, list)].rows = cz_n_items(list) > 1;
 }
 
 static void mark(cz_fmt *fmt, const cz_node *node)
@@ -69,7 +69,7 @@ static void mark(cz_fmt *fmt, const cz_node *node)
     const int first = first_word(fmt, node);
 
     if (node->kind == CZ_AST_CALL ||
-        (node->kind == CZ_AST_TYPE && node->n_kids > 0))
+        (node->kind == CZ_AST_TYPE && cz_n_children(node) > 0))
         mark_bracket(fmt, first + 1);
     if (node->kind == CZ_AST_TYPE || node->kind == CZ_AST_PARAMS)
         mark_sizes(fmt, node);
@@ -83,9 +83,9 @@ static void mark(cz_fmt *fmt, const cz_node *node)
         fmt->words[first].tight = true;
     if (node->kind == CZ_AST_LIST)
         mark_rows(fmt, node);
-    for (int i = 0; i < node->n_kids; i++)
-        if (!cz_fmt_shares_kids(node, i))
-            mark(fmt, node->kids[i]);
+    for (int i = 0; i < cz_n_children(node); i++)
+        if (!cz_fmt_shares_children(node, i))
+            mark(fmt, cz_child(node, i));
 }
 
 /* ---- the blanks

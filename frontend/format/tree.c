@@ -256,14 +256,16 @@ const cz_fmt_word *cz_fmt_first(const cz_fmt *fmt, const cz_fmt_item *item)
     return item->n_parts > 0 ? &fmt->words[item->parts[0].first] : NULL;
 }
 
-bool cz_fmt_shares_kids(const cz_node *node, int i)
+bool cz_fmt_shares_children(const cz_node *node, int i)
 {
-    const cz_node *kid = node->kids[i], *before = i ? node->kids[i - 1] : NULL;
+    const cz_node *child = cz_child(node, i),
+                  *before = i ? cz_child(node, i - 1) : NULL;
 
-    if (!before || kid->n_kids == 0 || kid->n_kids != before->n_kids)
+    if (!before || cz_n_children(child) == 0 ||
+        cz_n_children(child) != cz_n_children(before))
         return false;
-    for (int k = 0; k < kid->n_kids; k++)
-        if (kid->kids[k] != before->kids[k])
+    for (int k = 0; k < cz_n_children(child); k++)
+        if (cz_child(child, k) != cz_child(before, k))
             return false;
     return true;
 }

@@ -12,16 +12,17 @@ bool cz_pad_read(const cz_node *call, cz_env *env, const cz_mesh *mesh,
 {
     cz_env inner;
     int64_t multiple;
-    if (call->n_kids != 2 || call->kids[0]->text || call->kids[1]->text) {
+    if (cz_n_items(call) != 2 || cz_item(call, 0)->text ||
+        cz_item(call, 1)->text) {
         cz_diag_error(diags, CZ_WRONG_ARGUMENT, call->span,
                       "pad() takes a size and what to make it a multiple of");
         return false;
     }
     cz_mesh_bind(mesh, env, &inner);
-    if (!cz_eval_size(call->kids[0]->kids[0], &inner, diags, "dimension", 1,
-                      CZ_MAX_DIM, size) ||
-        !cz_eval_size(call->kids[1]->kids[0], &inner, diags, "multiple", 1,
-                      CZ_MAX_DIM, &multiple))
+    if (!cz_eval_size(cz_arg_value(cz_item(call, 0)), &inner, diags,
+                      "dimension", 1, CZ_MAX_DIM, size) ||
+        !cz_eval_size(cz_arg_value(cz_item(call, 1)), &inner, diags, "multiple",
+                      1, CZ_MAX_DIM, &multiple))
         return false;
     *stored = cz_round_up(*size, multiple);
     if (*stored <= CZ_MAX_DIM)
@@ -79,16 +80,16 @@ bool cz_blocks_build(const cz_node *node, cz_env *env, const cz_mesh *mesh,
 {
     cz_env inner;
     cz_blocks *blocks = CZ_NEW(env->arena, cz_blocks, 1);
-    cz_piece *pieces = CZ_NEW(env->arena, cz_piece, node->n_kids);
+    cz_piece *pieces = CZ_NEW(env->arena, cz_piece, cz_n_items(node));
     cz_mesh_bind(mesh, env, &inner);
-    if (!cz_eval_size(node->kids[0], &inner, diags, "number of repetitions", 1,
-                      CZ_MAX_DIM, &blocks->n))
+    if (!cz_eval_size(cz_blocks_count(node), &inner, diags,
+                      "number of repetitions", 1, CZ_MAX_DIM, &blocks->n))
         return false;
-    for (int i = 1; i < node->n_kids; i++) {
+    for (int i = 0; i < cz_n_items(node); i++) {
         int64_t size;
-        if (!cz_eval_size(node->kids[i]->kids[0], &inner, diags,
+        if (!cz_eval_size(cz_piece_rows(cz_item(node, i)), &inner, diags,
                           "size of a piece", 1, CZ_MAX_DIM, &size) ||
-            !add_piece(blocks, pieces, node->kids[i], size, diags))
+            !add_piece(blocks, pieces, cz_item(node, i), size, diags))
             return false;
     }
     blocks->pieces = pieces;

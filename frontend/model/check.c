@@ -54,7 +54,7 @@ static int find_target(const cz_model *model, const cz_tie *tie, int64_t *index)
 
 static void check_tie(checker *c, const cz_tie *tie)
 {
-    const cz_node *path = tie->names.node->kids[1];
+    const cz_node *path = cz_tie_target_path(tie->names.node);
     const int target = find_target(c->model, tie, NULL);
     if (target >= 0 && !c->model->families[target].frozen)
         return;

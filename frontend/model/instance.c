@@ -17,21 +17,21 @@ static const cz_node *find_statement(const cz_node *file, cz_diags *diags)
 {
     const cz_node *found = NULL, *defined = NULL;
     int n_defined = 0;
-    for (int i = 0; i < file->n_kids; i++) {
-        const cz_node *kid = file->kids[i];
-        if (kid->kind == CZ_AST_MODEL) {
-            defined = kid;
+    for (int i = 0; i < cz_n_items(file); i++) {
+        const cz_node *statement = cz_item(file, i);
+        if (statement->kind == CZ_AST_MODEL) {
+            defined = statement;
             n_defined++;
         }
-        if (!is_instance(kid->kind))
+        if (!is_instance(statement->kind))
             continue;
         if (found) {
-            cz_diag_error(diags, CZ_DUPLICATE_NAME, kid->span,
+            cz_diag_error(diags, CZ_DUPLICATE_NAME, statement->span,
                           "a program is about one model");
             cz_diag_note(diags, found->span, "the first is here");
             continue;
         }
-        found = kid;
+        found = statement;
     }
     return found ? found : n_defined == 1 ? defined : NULL;
 }
@@ -60,10 +60,10 @@ bool cz_instance_find(cz_scope *scope, const cz_node *file, cz_diags *diags,
 
 void cz_instance_allow(const cz_instance *instance, cz_options *options)
 {
-    const cz_node *formals = instance->model->kids[0];
-    for (int i = 0; i < formals->n_kids; i++)
+    const cz_node *formals = cz_model_formals(instance->model);
+    for (int i = 0; i < cz_n_items(formals); i++)
         cz_options_allow(options, instance->model->text,
-                         formals->kids[i]->text);
+                         cz_item(formals, i)->text);
 }
 
 /* ---- the configuration ---- */
@@ -88,8 +88,8 @@ static bool check_model_type(const cz_instance *instance, cz_diags *diags)
 static bool read_config(cz_instance *instance, cz_scope *scope, cz_arena *arena,
                         cz_diags *diags)
 {
-    const cz_node *string = cz_node_kid(instance->from, 0);
-    if (!string || string->kind != CZ_AST_STRING)
+    const cz_node *string = cz_model_from_config(instance->from);
+    if (string->kind != CZ_AST_STRING)
         return false;
     const char *name = string->text;
     const char *path =
@@ -118,20 +118,20 @@ static const cz_node *find_argument(const binder *b, int position,
     int n_positional = 0;
     if (from->kind != CZ_AST_MODEL_CALL)
         return NULL;
-    for (int i = 0; i < from->n_kids; i++) {
-        const cz_node *arg = from->kids[i];
+    for (int i = 0; i < cz_n_items(from); i++) {
+        const cz_node *arg = cz_item(from, i);
         if (arg->text ? strcmp(arg->text, name) == 0
                       : n_positional++ == position)
-            return arg->kids[0];
+            return cz_arg_value(arg);
     }
     return NULL;
 }
 
 static const cz_node *find_formal(const cz_node *formals, const char *name)
 {
-    for (int i = 0; i < formals->n_kids; i++)
-        if (strcmp(formals->kids[i]->text, name) == 0)
-            return formals->kids[i];
+    for (int i = 0; i < cz_n_items(formals); i++)
+        if (strcmp(cz_item(formals, i)->text, name) == 0)
+            return cz_item(formals, i);
     return NULL;
 }
 
@@ -140,8 +140,8 @@ static void unknown_argument(const binder *b, const cz_node *arg,
 {
     const char **names = NULL;
     int n = 0;
-    for (int i = 0; i < formals->n_kids; i++)
-        *CZ_PUSH(b->arena, names, n) = formals->kids[i]->text;
+    for (int i = 0; i < cz_n_items(formals); i++)
+        *CZ_PUSH(b->arena, names, n) = cz_item(formals, i)->text;
     const char *near = cz_diag_nearest(arg->text, names, n);
     cz_diag_error(b->diags, CZ_WRONG_ARGUMENT, arg->span,
                   "model %s has no '%s'", b->instance->model->text, arg->text);
@@ -155,11 +155,11 @@ static const cz_node *find_earlier(const cz_node *from, const cz_node *formals,
 {
     int n_positional = 0;
     for (int k = 0; k < i; k++) {
-        const cz_node *earlier = from->kids[k];
+        const cz_node *earlier = cz_item(from, k);
         const char *name = earlier->text;
-        if (!name && n_positional < formals->n_kids)
-            name = formals->kids[n_positional++]->text;
-        if (name && strcmp(name, from->kids[i]->text) == 0)
+        if (!name && n_positional < cz_n_items(formals))
+            name = cz_item(formals, n_positional++)->text;
+        if (name && strcmp(name, cz_item(from, i)->text) == 0)
             return earlier;
     }
     return NULL;
@@ -169,13 +169,13 @@ static void check_argument(const binder *b, int i, int *n_positional)
 {
     const cz_node *from = b->instance->from;
     const cz_node *model = b->instance->model;
-    const cz_node *arg = from->kids[i], *formals = model->kids[0];
+    const cz_node *arg = cz_item(from, i), *formals = cz_model_formals(model);
     const cz_node *earlier;
     if (!arg->text) {
-        if ((*n_positional)++ >= formals->n_kids)
+        if ((*n_positional)++ >= cz_n_items(formals))
             cz_diag_error(b->diags, CZ_WRONG_ARGUMENT, arg->span,
                           "model %s takes %d arguments", model->text,
-                          formals->n_kids);
+                          cz_n_items(formals));
     } else if (!find_formal(formals, arg->text)) {
         unknown_argument(b, arg, formals);
     } else if ((earlier = find_earlier(from, formals, i)) != NULL) {
@@ -189,7 +189,8 @@ static void check_arguments(const binder *b)
 {
     const cz_node *from = b->instance->from;
     int n_positional = 0;
-    for (int i = 0; i < from->n_kids && from->kind == CZ_AST_MODEL_CALL; i++)
+    for (int i = 0; from->kind == CZ_AST_MODEL_CALL && i < cz_n_items(from);
+         i++)
         check_argument(b, i, &n_positional);
 }
 
@@ -253,8 +254,8 @@ static bool check_kind(const binder *b, const cz_node *formal,
     cz_diags unheard;
     cz_value standard;
     cz_diags_init(&unheard, b->arena);
-    if (formal->n_kids == 0 ||
-        !cz_eval(formal->kids[0], &b->instance->env, &unheard, &standard) ||
+    const cz_node *e = cz_formal_default(formal);
+    if (!e || !cz_eval(e, &b->instance->env, &unheard, &standard) ||
         kind_of(value) == kind_of(standard))
         return true;
     cz_diag_error(b->diags, CZ_BAD_TYPE, given->span,
@@ -266,7 +267,7 @@ static bool check_kind(const binder *b, const cz_node *formal,
 static bool formal_value(const binder *b, int i, cz_value *out)
 {
     cz_instance *instance = b->instance;
-    const cz_node *formal = instance->model->kids[0]->kids[i];
+    const cz_node *formal = cz_item(cz_model_formals(instance->model), i);
     const cz_node *value =
         cz_options_find(b->options, instance->model->text, formal->text);
     if (!value)
@@ -281,16 +282,17 @@ static bool formal_value(const binder *b, int i, cz_value *out)
         cz_config_find(&instance->config, formal->text);
     if (entry)
         return config_value(b, entry, out);
-    if (formal->n_kids > 0)
-        return cz_eval(formal->kids[0], &instance->env, b->diags, out);
+    if (cz_formal_default(formal))
+        return cz_eval(cz_formal_default(formal), &instance->env, b->diags,
+                       out);
     return missing(b, formal);
 }
 
 static void check_formals(const binder *b)
 {
-    const cz_node *formals = b->instance->model->kids[0];
-    for (int i = 0; i < formals->n_kids; i++) {
-        const cz_node *formal = formals->kids[i];
+    const cz_node *formals = cz_model_formals(b->instance->model);
+    for (int i = 0; i < cz_n_items(formals); i++) {
+        const cz_node *formal = cz_item(formals, i);
         const cz_node *first = find_formal(formals, formal->text);
         if (first == formal)
             continue;
@@ -306,16 +308,16 @@ void cz_instance_bind(cz_instance *instance, cz_scope *scope,
                       cz_diags *diags)
 {
     const binder b = {instance, options, globals, globals->arena, diags};
-    const cz_node *formals = instance->model->kids[0];
+    const cz_node *formals = cz_model_formals(instance->model);
     const bool has_values = instance->from->kind != CZ_AST_MODEL_FROM ||
                             read_config(instance, scope, globals->arena, diags);
     check_formals(&b);
     check_arguments(&b);
     cz_env_init(&instance->env, globals->arena, globals);
-    for (int i = 0; i < formals->n_kids; i++) {
+    for (int i = 0; i < cz_n_items(formals); i++) {
         cz_value value;
         if (!has_values || !formal_value(&b, i, &value))
             value = (cz_value){.kind = CZ_VALUE_POISON};
-        cz_env_bind(&instance->env, formals->kids[i]->text, value);
+        cz_env_bind(&instance->env, cz_item(formals, i)->text, value);
     }
 }

@@ -110,11 +110,11 @@ void cz_mesh_allow(const cz_node *file, cz_options *options)
 {
     for (int i = 0; i < N_AXES; i++)
         cz_options_allow(options, "mesh", axis_names[i]);
-    for (int i = 0; i < file->n_kids; i++) {
-        const cz_node *node = file->kids[i];
-        for (int k = 0; node->kind == CZ_AST_MESH && k < node->n_kids; k++)
-            if (cz_mesh_is_expert_axis(node->kids[k]->text))
-                cz_options_allow(options, "mesh", node->kids[k]->text);
+    for (int i = 0; i < cz_n_items(file); i++) {
+        const cz_node *node = cz_item(file, i);
+        for (int k = 0; node->kind == CZ_AST_MESH && k < cz_n_items(node); k++)
+            if (cz_mesh_is_expert_axis(cz_item(node, k)->text))
+                cz_options_allow(options, "mesh", cz_item(node, k)->text);
     }
 }
 
@@ -124,9 +124,9 @@ void cz_mesh_allow(const cz_node *file, cz_options *options)
 static const cz_node *first_axis(const cz_node *statement, const char *name)
 {
     int i = 0;
-    while (strcmp(statement->kids[i]->text, name) != 0)
+    while (strcmp(cz_item(statement, i)->text, name) != 0)
         i++;
-    return statement->kids[i];
+    return cz_item(statement, i);
 }
 
 typedef struct reader {
@@ -217,12 +217,12 @@ static void add_axis(reader *r, cz_factoring *into, const cz_node *size,
 static void read_axes(reader *r, const cz_node *node)
 {
     cz_factoring *into = is_of_experts(node) ? &r->experts : &r->dense;
-    for (int i = 0; i < node->n_kids; i++) {
-        const cz_node *axis = node->kids[i];
-        if (axis->n_kids > 1)
+    for (int i = 0; i < cz_n_items(node); i++) {
+        const cz_node *axis = cz_item(node, i);
+        if (cz_axis_of(axis))
             r->of_dp = axis;
         else if (check_axis(r, into, node, axis))
-            add_axis(r, into, axis->kids[0], axis->text, false);
+            add_axis(r, into, cz_axis_size(axis), axis->text, false);
     }
 }
 
@@ -252,9 +252,9 @@ static void read_statement(reader *r, const cz_node *node)
 
 static void read_statements(reader *r, const cz_node *file)
 {
-    for (int i = 0; i < file->n_kids; i++)
-        if (file->kids[i]->kind == CZ_AST_MESH)
-            read_statement(r, file->kids[i]);
+    for (int i = 0; i < cz_n_items(file); i++)
+        if (cz_item(file, i)->kind == CZ_AST_MESH)
+            read_statement(r, cz_item(file, i));
 }
 
 /* ---- what the text leaves open ---- */
@@ -287,7 +287,7 @@ static int64_t dense_size(const reader *r, const char *axis)
 /* `ep = 8 of dp`: the minor factor of dp; etp is tp. */
 static void take_of_dp(reader *r)
 {
-    const cz_node *axis = r->of_dp, *of = axis->kids[1];
+    const cz_node *axis = r->of_dp, *of = cz_axis_of(axis);
     const int64_t dp = dense_size(r, "dp");
     if (strcmp(axis->text, "ep") != 0 || strcmp(of->text, "dp") != 0) {
         cz_diag_error(r->diags, CZ_BAD_MESH, axis->span,
@@ -309,7 +309,7 @@ static void take_of_dp(reader *r)
         r->failed = true;
         return;
     }
-    const int64_t ep = read_size(r, axis->kids[0], "ep");
+    const int64_t ep = read_size(r, cz_axis_size(axis), "ep");
     if (dp % ep != 0) {
         cz_diag_error(r->diags, CZ_NOT_DIVISIBLE, axis->span,
                       "ep = %lld is no factor of dp = %lld", (long long)ep,

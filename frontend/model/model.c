@@ -121,17 +121,17 @@ static void add_param(walk *w, const cz_node *param, cz_env *env)
     family.transposed = cz_node_has(param, CZ_FLAG_TRANSPOSED);
     family.dtype = w->dtype;
     if ((param->text && !find_dtype(w, param, &family.dtype)) ||
-        !cz_shape_build(param->kids[1], env, w->mesh, w->diags, &family) ||
+        !cz_shape_build(cz_param_dims(param), env, w->mesh, w->diags,
+                        &family) ||
         !cz_stage_read(param, w->mesh, env, w->diags, &family.home)) {
         fail(w);
         return;
     }
-    for (int i = 2; i < param->n_kids; i++)
-        if (param->kids[i]->kind == CZ_AST_BLOCKS &&
-            !cz_blocks_build(param->kids[i], env, w->mesh, w->diags, &family)) {
-            fail(w);
-            return;
-        }
+    const cz_node *blocks = cz_param_blocks(param);
+    if (blocks && !cz_blocks_build(blocks, env, w->mesh, w->diags, &family)) {
+        fail(w);
+        return;
+    }
     check_flags(w, param, &family);
     if (w->model->n == CZ_MAX_FAMILIES) {
         too_large(w, param->span, "families of parameters", CZ_MAX_FAMILIES);
@@ -157,11 +157,17 @@ static void add_tie(walk *w, const cz_node *node, cz_env *env)
 static void walk_path(walk *w, const cz_node *node, int at, cz_env *env);
 static void walk_block(walk *w, const cz_node *block, cz_env *parent);
 
+/* Number `at` of what the name of a parameter, a group or a tie is made of. */
+static const cz_node *step_at(const cz_node *node, int at)
+{
+    return cz_item(cz_param_path(node), at);
+}
+
 static void push_word(walk *w, const cz_node *node, int at, cz_word word,
                       cz_env *env)
 {
     const size_t n = word.text ? strlen(word.text) + 1 : 8;
-    const cz_span span = node->kids[0]->kids[at]->span;
+    const cz_span span = step_at(node, at)->span;
     if (w->n_words == CZ_MAX_WORDS) {
         too_large(w, span, "segments in a name", CZ_MAX_WORDS);
         return;
@@ -184,8 +190,8 @@ static void walk_parts(walk *w, const cz_node *node, int at, int part,
 static void walk_range(walk *w, const cz_node *node, int at, int part,
                        const cz_node *range, const char *text, cz_env *env)
 {
-    const int64_t low = range->kids[0]->integer;
-    const int64_t high = range->kids[1]->integer;
+    const int64_t low = cz_range_low(range)->integer;
+    const int64_t high = cz_range_high(range)->integer;
     if (high - low >= MAX_RANGE) {
         too_large(w, range->span, "values in a range", MAX_RANGE);
         return;
@@ -199,9 +205,9 @@ static void walk_range(walk *w, const cz_node *node, int at, int part,
 static void walk_choice(walk *w, const cz_node *node, int at, int part,
                         const char *text, cz_env *env)
 {
-    const cz_node *choice = node->kids[0]->kids[at]->kids[part];
-    for (int i = 0; i < choice->n_kids; i++) {
-        const cz_node *option = choice->kids[i];
+    const cz_node *choice = cz_item(step_at(node, at), part);
+    for (int i = 0; i < cz_n_items(choice); i++) {
+        const cz_node *option = cz_item(choice, i);
         if (option->kind == CZ_AST_RANGE)
             walk_range(w, node, at, part, option, text, env);
         else
@@ -214,8 +220,8 @@ static void walk_choice(walk *w, const cz_node *node, int at, int part,
 static void walk_parts(walk *w, const cz_node *node, int at, int part,
                        const char *text, cz_env *env)
 {
-    const cz_node *segment = node->kids[0]->kids[at];
-    const cz_node *here = cz_node_kid(segment, part);
+    const cz_node *segment = step_at(node, at);
+    const cz_node *here = cz_item(segment, part);
     if (!step(w, segment))
         return;
     if (strlen(text) > MAX_WORD_LENGTH) {
@@ -236,10 +242,10 @@ static void walk_parts(walk *w, const cz_node *node, int at, int part,
 
 static void walk_segment(walk *w, const cz_node *node, int at, cz_env *env)
 {
-    const cz_node *segment = node->kids[0]->kids[at];
-    if (segment->n_kids == 0)
+    const cz_node *segment = step_at(node, at);
+    if (cz_n_items(segment) == 0)
         push_word(w, node, at, (cz_word){segment->text, 0}, env);
-    else if (segment->n_kids > MAX_PARTS)
+    else if (cz_n_items(segment) > MAX_PARTS)
         too_large(w, segment->span, "parts in a segment", MAX_PARTS);
     else
         walk_parts(w, node, at, 0, "", env);
@@ -273,7 +279,7 @@ static void join(cz_model *model, int start, int from, int k)
 static void walk_values(walk *w, const cz_node *node, int at, int64_t first,
                         int64_t extent, cz_env *env)
 {
-    const cz_node *index = node->kids[0]->kids[at];
+    const cz_node *index = step_at(node, at);
     const int k = w->n_indices - 1;
     const int start = w->model->n;
     for (int64_t i = first; i < first + extent && !w->failed; i++) {
@@ -311,7 +317,7 @@ static bool spread_over(walk *w, const cz_node *node, const cz_node *index,
 static bool find_runs(walk *w, const cz_node *node, const cz_node *index,
                       cz_env *env, cz_runs *runs)
 {
-    const cz_node *bound = index->kids[0];
+    const cz_node *bound = cz_index_bound(index);
     int64_t extent, spread;
     if (cz_stage_is_dealt(bound))
         return cz_stage_deal(bound, w->pipeline, w->mesh, env, w->diags,
@@ -333,7 +339,7 @@ static void walk_run(walk *w, const cz_node *node, int at, const cz_run *run,
     w->first[k] = run->first;
     w->extents[k] = run->extent;
     w->home = run->home;
-    if (cz_node_reads(node, node->kids[0]->kids[at]->text))
+    if (cz_node_reads(node, step_at(node, at)->text))
         walk_values(w, node, at, run->first, run->extent, env);
     else
         push_word(w, node, at, (cz_word){NULL, k}, env);
@@ -341,7 +347,7 @@ static void walk_run(walk *w, const cz_node *node, int at, const cz_run *run,
 
 static void walk_index(walk *w, const cz_node *node, int at, cz_env *env)
 {
-    const cz_node *index = node->kids[0]->kids[at];
+    const cz_node *index = step_at(node, at);
     const walk outer = *w;
     cz_runs runs;
     if (w->n_indices == CZ_MAX_INDICES) {
@@ -367,7 +373,7 @@ static void walk_group(walk *w, const cz_node *node, cz_env *env)
 {
     const uint64_t outer = w->home;
     if (cz_stage_read(node, w->mesh, env, w->diags, &w->home))
-        walk_block(w, node->kids[1], env);
+        walk_block(w, cz_group_block(node), env);
     else
         fail(w);
     w->home = outer;
@@ -375,8 +381,8 @@ static void walk_group(walk *w, const cz_node *node, cz_env *env)
 
 static void walk_path(walk *w, const cz_node *node, int at, cz_env *env)
 {
-    const cz_node *path = node->kids[0];
-    const cz_node *here = cz_node_kid(path, at);
+    const cz_node *path = cz_param_path(node);
+    const cz_node *here = cz_item(path, at);
     if (!here && node->kind == CZ_AST_GROUP) {
         walk_group(w, node, env);
     } else if (!here && node->kind == CZ_AST_TIE) {
@@ -399,11 +405,11 @@ static void walk_path(walk *w, const cz_node *node, int at, cz_env *env)
 static void walk_if(walk *w, const cz_node *node, cz_env *env)
 {
     bool truth;
-    if (!cz_eval_bool(node->kids[0], env, w->diags, &truth)) {
+    if (!cz_eval_bool(cz_if_condition(node), env, w->diags, &truth)) {
         fail(w);
         return;
     }
-    const cz_node *branch = cz_node_kid(node, truth ? 1 : 2);
+    const cz_node *branch = truth ? cz_if_then(node) : cz_if_else(node);
     if (branch)
         walk_block(w, branch, env);
 }
@@ -425,14 +431,14 @@ static void walk_block(walk *w, const cz_node *block, cz_env *parent)
 {
     cz_env env;
     cz_env_init(&env, w->arena, parent);
-    for (int i = 0; i < block->n_kids; i++)
-        walk_statement(w, block->kids[i], &env);
+    for (int i = 0; i < cz_n_items(block); i++)
+        walk_statement(w, cz_item(block, i), &env);
 }
 
 static void walk_model(walk *w, const cz_node *block, cz_env *env)
 {
-    for (int i = 0; i < block->n_kids; i++) {
-        const cz_node *node = block->kids[i];
+    for (int i = 0; i < cz_n_items(block); i++) {
+        const cz_node *node = cz_item(block, i);
         if (node->kind == CZ_AST_LET)
             cz_env_bind_now(env, node, w->diags);
         else if (node->kind == CZ_AST_PARAMS && find_dtype(w, node, &w->dtype))
@@ -452,7 +458,7 @@ bool cz_model_build(cz_instance *instance, const cz_mesh *mesh,
               .diags = diags};
     *out = (cz_model){0};
     w.model = out;
-    walk_model(&w, instance->model->kids[1], &instance->env);
+    walk_model(&w, cz_model_block(instance->model), &instance->env);
     if (w.failed || diags->n_errors > n_errors)
         return false;
     if (out->n > 0)

@@ -58,16 +58,16 @@ static bool is_axis(const cz_node *node)
 
 bool cz_shape_is_shared(const cz_node *count)
 {
-    return count->kind == CZ_AST_DIV && is_axis(count->kids[1]);
+    return count->kind == CZ_AST_DIV && is_axis(cz_binary_right(count));
 }
 
 /* Split `V/dp/tp` into V and its axes. */
 static const cz_node *peel(const shaper *s, const cz_node *dim, int64_t *shard)
 {
     while (cz_shape_is_shared(dim)) {
-        if (!take_axis(s, dim->kids[1], shard))
+        if (!take_axis(s, cz_binary_right(dim), shard))
             return NULL;
-        dim = dim->kids[0];
+        dim = cz_binary_left(dim);
     }
     return dim;
 }
@@ -76,10 +76,11 @@ static const cz_node *peel(const shaper *s, const cz_node *dim, int64_t *shard)
 static const char *axes_of(const shaper *s, const cz_node *dim)
 {
     const char *out = "";
-    for (; dim->kind == CZ_AST_DIV && is_axis(dim->kids[1]); dim = dim->kids[0])
-        out = *out ? cz_arena_printf(s->env->arena, "%s/%s", dim->kids[1]->text,
-                                     out)
-                   : dim->kids[1]->text;
+    for (; dim->kind == CZ_AST_DIV && is_axis(cz_binary_right(dim));
+         dim = cz_binary_left(dim))
+        out = *out ? cz_arena_printf(s->env->arena, "%s/%s",
+                                     cz_binary_right(dim)->text, out)
+                   : cz_binary_right(dim)->text;
     return out;
 }
 
@@ -145,7 +146,8 @@ static bool check_shards(const shaper *s, const cz_node *dims,
     for (int d = 0; d < family->n_dims; d++) {
         if (seen & family->shard[d]) {
             cz_diag_error(s->diags, CZ_BAD_DIMENSION, dims->span,
-                          "%s cuts two dimensions", axes_of(s, dims->kids[d]));
+                          "%s cuts two dimensions",
+                          axes_of(s, cz_item(dims, d)));
             return false;
         }
         seen |= family->shard[d];
@@ -159,13 +161,13 @@ bool cz_shape_build(const cz_node *dims, cz_env *env, const cz_mesh *mesh,
     const shaper s = {env, mesh, diags, &out->expert};
     bool good = true;
     int64_t numel;
-    if (dims->n_kids < 1 || dims->n_kids > CZ_MAX_NDIM)
+    if (cz_n_items(dims) < 1 || cz_n_items(dims) > CZ_MAX_NDIM)
         return unsupported(&s, dims->span,
                            "a parameter without dimensions, or with more than "
                            "three, is");
-    out->n_dims = dims->n_kids;
-    for (int i = 0; i < dims->n_kids; i++)
-        good &= build_dim(&s, dims->kids[i], out, i);
+    out->n_dims = cz_n_items(dims);
+    for (int i = 0; i < cz_n_items(dims); i++)
+        good &= build_dim(&s, cz_item(dims, i), out, i);
     if (good && !cz_checked_product(out->stored, out->n_dims, &numel)) {
         cz_diag_error(diags, CZ_TOO_LARGE, dims->span,
                       "a parameter has at most 2^62 elements");

@@ -12,17 +12,17 @@ enum { MAX_SHOWN = 16 }; /* numbers of a list that a message writes out */
 static bool check_length(const cz_node *list, int64_t stages, int64_t chunks,
                          cz_diags *diags)
 {
-    if (list->n_kids == 0 || list->n_kids == stages * chunks)
+    if (cz_n_items(list) == 0 || cz_n_items(list) == stages * chunks)
         return true;
     if (chunks == 1)
         cz_diag_error(diags, CZ_BAD_SCHEDULE, list->span,
                       "%d numbers of layers, and pp = %lld needs %lld",
-                      list->n_kids, (long long)stages, (long long)stages);
+                      cz_n_items(list), (long long)stages, (long long)stages);
     else
         cz_diag_error(diags, CZ_BAD_SCHEDULE, list->span,
                       "%d numbers of layers, and pp = %lld with %lld chunks "
                       "each needs %lld",
-                      list->n_kids, (long long)stages, (long long)chunks,
+                      cz_n_items(list), (long long)stages, (long long)chunks,
                       (long long)(stages * chunks));
     return false;
 }
@@ -35,18 +35,18 @@ bool cz_pipeline_read(const cz_node *node, const cz_mesh *mesh, cz_env *env,
     *out = (cz_pipeline){.node = node, .n_chunks = (int)stages};
     if (!node)
         return true;
-    const cz_node *list = node->kids[0];
-    int64_t *layers = CZ_NEW(env->arena, int64_t, list->n_kids);
-    bool good = node->n_kids == 1 ||
-                cz_eval_size(node->kids[1], env, diags, "number of chunks", 1,
-                             CZ_MAX_CHUNKS, &chunks);
-    for (int i = 0; i < list->n_kids; i++)
-        good &= cz_eval_size(list->kids[i], env, diags, "number of layers", 0,
-                             CZ_MAX_RANKS, &layers[i]);
+    const cz_node *list = cz_pipeline_layers(node);
+    const cz_node *e = cz_pipeline_chunks(node);
+    int64_t *layers = CZ_NEW(env->arena, int64_t, cz_n_items(list));
+    bool good = !e || cz_eval_size(e, env, diags, "number of chunks", 1,
+                                   CZ_MAX_CHUNKS, &chunks);
+    for (int i = 0; i < cz_n_items(list); i++)
+        good &= cz_eval_size(cz_item(list, i), env, diags, "number of layers",
+                             0, CZ_MAX_RANKS, &layers[i]);
     if (good && stages > 1) {
         good = check_length(list, stages, chunks, diags);
         out->n_chunks = (int)(stages * chunks);
-        out->layers = list->n_kids > 0 ? layers : NULL;
+        out->layers = cz_n_items(list) > 0 ? layers : NULL;
     }
     out->broken = !good;
     return good;
@@ -56,14 +56,15 @@ bool cz_pipeline_read(const cz_node *node, const cz_mesh *mesh, cz_env *env,
 
 static bool is_dealt(const cz_node *bound)
 {
-    return bound->kind == CZ_AST_DIV && bound->kids[1]->kind == CZ_AST_NAME &&
-           strcmp(bound->kids[1]->text, "pp") == 0;
+    return bound->kind == CZ_AST_DIV &&
+           cz_binary_right(bound)->kind == CZ_AST_NAME &&
+           strcmp(cz_binary_right(bound)->text, "pp") == 0;
 }
 
 bool cz_stage_is_dealt(const cz_node *bound)
 {
     while (bound->kind == CZ_AST_ADD)
-        bound = bound->kids[0];
+        bound = cz_binary_left(bound);
     return is_dealt(bound);
 }
 
@@ -161,7 +162,7 @@ static bool check_sum(const dealer *d, const cz_node *bound, int64_t n)
         sum += p->layers[k];
     if (sum == n)
         return true;
-    cz_diag_error(d->diags, CZ_BAD_SCHEDULE, p->node->kids[0]->span,
+    cz_diag_error(d->diags, CZ_BAD_SCHEDULE, cz_pipeline_layers(p->node)->span,
                   "these layers are %lld, and %lld are to be dealt out",
                   (long long)sum, (long long)n);
     cz_diag_note(d->diags, bound->span, "here; as even as it goes: %s",
@@ -173,10 +174,10 @@ static bool check_sum(const dealer *d, const cz_node *bound, int64_t n)
 static bool deal(const dealer *d, const cz_node *bound, int64_t *end)
 {
     const cz_pipeline *p = d->pipeline;
-    const cz_node *e = bound->kids[0];
+    const cz_node *e = cz_binary_left(bound);
     int64_t n;
-    if (e->kind == CZ_AST_DIV && e->kids[1]->kind == CZ_AST_NAME &&
-        cz_mesh_is_axis(e->kids[1]->text)) {
+    if (e->kind == CZ_AST_DIV && cz_binary_right(e)->kind == CZ_AST_NAME &&
+        cz_mesh_is_axis(cz_binary_right(e)->text)) {
         cz_diag_error(d->diags, CZ_UNSUPPORTED, bound->span,
                       "an index that two axes share out is not supported yet");
         return false;
@@ -206,9 +207,9 @@ static bool deal_sum(const dealer *d, const cz_node *bound, int64_t *end)
     int64_t more;
     if (bound->kind != CZ_AST_ADD)
         return deal(d, bound, end);
-    if (!deal_sum(d, bound->kids[0], end) ||
-        !cz_eval_size(bound->kids[1], d->env, d->diags, "number of indices", 0,
-                      d->high - *end, &more))
+    if (!deal_sum(d, cz_binary_left(bound), end) ||
+        !cz_eval_size(cz_binary_right(bound), d->env, d->diags,
+                      "number of indices", 0, d->high - *end, &more))
         return false;
     add_run(d, *end, more, stage_bit(d, d->stages - 1));
     *end += more;
@@ -232,20 +233,17 @@ bool cz_stage_read(const cz_node *node, const cz_mesh *mesh, cz_env *env,
 {
     const int64_t stages = cz_mesh_stages(mesh);
     cz_env inner;
-    const cz_node *stage = NULL;
-    for (int i = 0; i < node->n_kids && !stage; i++)
-        if (node->kids[i]->kind == CZ_AST_STAGE)
-            stage = node->kids[i];
+    const cz_node *stage = cz_param_stage(node);
     if (!stage || stages == 1)
         return true;
     cz_mesh_bind(mesh, env, &inner);
     cz_env_bind(&inner, "first", cz_value_int(0));
     cz_env_bind(&inner, "last", cz_value_int(stages - 1));
     *home = 0;
-    for (int i = 0; i < stage->n_kids; i++) {
+    for (int i = 0; i < cz_n_items(stage); i++) {
         int64_t at;
-        if (!cz_eval_size(stage->kids[i], &inner, diags, "stage", 0, stages - 1,
-                          &at))
+        if (!cz_eval_size(cz_item(stage, i), &inner, diags, "stage", 0,
+                          stages - 1, &at))
             return false;
         *home |= (uint64_t)1 << at;
     }

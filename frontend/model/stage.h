@@ -42,8 +42,8 @@ bool cz_stage_deal(const cz_node *bound, const cz_pipeline *pipeline,
                    const cz_mesh *mesh, cz_env *env, cz_diags *diags,
                    int64_t high, cz_runs *out);
 
-/* The stages that a STAGE node names, which is a kid of `node`; *home stays as
- * it is where there is none, or pp is 1.  False after reporting. */
+/* The stages that a STAGE node names, which is a child of `node`; *home stays
+ * as it is where there is none, or pp is 1.  False after reporting. */
 bool cz_stage_read(const cz_node *node, const cz_mesh *mesh, cz_env *env,
                    cz_diags *diags, uint64_t *home);
 

@@ -60,8 +60,8 @@ static int path_distance(const cz_node *path, const char *const *words, int n)
     int row[CZ_MAX_WORDS + 1] = {0};
     for (int j = 1; j <= n; j++)
         row[j] = row[j - 1] + 1 + length_of(words[j - 1]);
-    for (int i = 0; i < path->n_kids && i < MAX_SEGMENTS; i++) {
-        const cz_node *segment = path->kids[i];
+    for (int i = 0; i < cz_n_items(path) && i < MAX_SEGMENTS; i++) {
+        const cz_node *segment = cz_item(path, i);
         const bool is_any = segment->kind == CZ_AST_SEGMENTS;
         int diagonal = row[0];
         row[0] += skip_cost(segment);

@@ -6,15 +6,15 @@
 bool cz_tie_target(cz_arena *arena, const cz_node *node, cz_diags *diags,
                    cz_family *target)
 {
-    const cz_node *path = node->kids[1];
-    cz_word *words = CZ_NEW(arena, cz_word, path->n_kids);
-    bool is_name = path->n_kids <= CZ_MAX_WORDS;
-    for (int i = 0; i < path->n_kids && is_name; i++) {
-        const cz_node *segment = path->kids[i];
-        is_name = segment->kind == CZ_AST_SEGMENT && segment->n_kids == 0;
+    const cz_node *path = cz_tie_target_path(node);
+    cz_word *words = CZ_NEW(arena, cz_word, cz_n_items(path));
+    bool is_name = cz_n_items(path) <= CZ_MAX_WORDS;
+    for (int i = 0; i < cz_n_items(path) && is_name; i++) {
+        const cz_node *segment = cz_item(path, i);
+        is_name = segment->kind == CZ_AST_SEGMENT && cz_n_items(segment) == 0;
         words[i].text = segment->text;
     }
-    *target = (cz_family){.words = words, .n_words = path->n_kids};
+    *target = (cz_family){.words = words, .n_words = cz_n_items(path)};
     target->node = node;
     if (!is_name)
         cz_diag_error(diags, CZ_BAD_PATH, path->span,

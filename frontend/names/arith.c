@@ -23,13 +23,13 @@ static bool are_integers(const cz_value *values, int n)
 static bool check_numbers(const cz_node *e, const cz_value *values,
                           cz_arena *arena, cz_diags *diags)
 {
-    for (int i = 0; i < e->n_kids; i++)
+    for (int i = 0; i < cz_n_items(e); i++)
         if (!is_number(values[i])) {
             cz_diag_error(diags, CZ_BAD_TYPE,
-                          cz_value_place(e->kids[i], values[i]),
+                          cz_value_place(cz_item(e, i), values[i]),
                           "a number is needed here, not %s",
                           cz_value_text(arena, values[i]));
-            cz_value_note_use(diags, e->kids[i], values[i]);
+            cz_value_note_use(diags, cz_item(e, i), values[i]);
             return false;
         }
     return true;
@@ -112,12 +112,12 @@ static bool check_domain(const cz_node *e, const cz_value *values,
 {
     const double b = values[1].real;
     if (e->kind == CZ_AST_DIV && b == 0) {
-        cz_diag_error(diags, CZ_BAD_NUMBER, e->kids[1]->span,
+        cz_diag_error(diags, CZ_BAD_NUMBER, cz_binary_right(e)->span,
                       "division by zero");
         return false;
     }
     if (e->kind == CZ_AST_POW && (floor(b) != b || fabs(b) > 1024)) {
-        cz_diag_error(diags, CZ_BAD_TYPE, e->kids[1]->span,
+        cz_diag_error(diags, CZ_BAD_TYPE, cz_binary_right(e)->span,
                       "the exponent must be an integer of at most 1024");
         return false;
     }
@@ -305,7 +305,7 @@ bool cz_arith_call(const cz_node *e, const cz_value *values, cz_arena *arena,
     const struct function *function = find_function(e, diags);
     if (!function || !check_numbers(e, values, arena, diags))
         return false;
-    if (e->n_kids != function->n_args) {
+    if (cz_n_items(e) != function->n_args) {
         cz_diag_error(diags, CZ_WRONG_ARGUMENT, e->span,
                       "'%s' takes %d argument%s", e->text, function->n_args,
                       function->n_args == 1 ? "" : "s");

@@ -5,7 +5,7 @@
 
 #include "frontend/names/eval.h"
 
-/* Apply the operator of `e` (arithmetic or comparison) to its kids' values.
+/* Apply the operator of `e` (arithmetic or comparison) to its operands' values.
  * False after reporting: wrong kinds, overflow, division by zero. */
 bool cz_arith_operator(const cz_node *e, const cz_value *values,
                        cz_arena *arena, cz_diags *diags, cz_value *out);

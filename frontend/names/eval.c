@@ -91,7 +91,7 @@ void cz_env_bind_let(cz_env *env, const cz_node *let)
 void cz_env_bind_now(cz_env *env, const cz_node *let, cz_diags *diags)
 {
     cz_value value;
-    if (!cz_eval(let->kids[0], env, diags, &value))
+    if (!cz_eval(cz_let_value(let), env, diags, &value))
         value = (cz_value){.kind = CZ_VALUE_POISON};
     cz_env_bind(env, let->text, value);
 }
@@ -169,7 +169,7 @@ static bool force(eval_state *state, const cz_node *e, cz_binding *binding,
     }
     binding->running = true;
     state->waiting++;
-    if (!eval(state, binding->let->kids[0], home, &binding->value))
+    if (!eval(state, cz_let_value(binding->let), home, &binding->value))
         binding->value = (cz_value){.kind = CZ_VALUE_POISON};
     if (state->cycle)
         trace_cycle(state, e, binding);
@@ -197,16 +197,16 @@ static bool eval_name(eval_state *state, const cz_node *e, cz_env *env,
 static bool eval_logic(eval_state *state, const cz_node *e, cz_env *env,
                        cz_value *out)
 {
-    for (int i = 0; i < e->n_kids; i++) {
+    for (int i = 0; i < cz_n_items(e); i++) {
         *out = (cz_value){0};
-        if (!eval(state, e->kids[i], env, out))
+        if (!eval(state, cz_item(e, i), env, out))
             return false;
         if (out->kind != CZ_VALUE_BOOL) {
             cz_diag_error(state->diags, CZ_BAD_TYPE,
-                          cz_value_place(e->kids[i], *out),
+                          cz_value_place(cz_item(e, i), *out),
                           "a condition is needed here, not %s",
                           cz_value_text(env->arena, *out));
-            cz_value_note_use(state->diags, e->kids[i], *out);
+            cz_value_note_use(state->diags, cz_item(e, i), *out);
             return false;
         }
         if (e->kind == CZ_AST_NOT)
@@ -217,15 +217,15 @@ static bool eval_logic(eval_state *state, const cz_node *e, cz_env *env,
     return true;
 }
 
-static bool eval_kids(eval_state *state, const cz_node *e, cz_env *env,
-                      cz_value *values)
+static bool eval_operands(eval_state *state, const cz_node *e, cz_env *env,
+                          cz_value *values)
 {
     bool good = true;
-    for (int i = 0; i < e->n_kids; i++) {
-        const cz_node *kid = e->kids[i];
-        if (kid->kind == CZ_AST_ARG)
-            kid = kid->kids[0];
-        good &= eval(state, kid, env, &values[i]);
+    for (int i = 0; i < cz_n_items(e); i++) {
+        const cz_node *operand = cz_item(e, i);
+        if (operand->kind == CZ_AST_ARG)
+            operand = cz_arg_value(operand);
+        good &= eval(state, operand, env, &values[i]);
     }
     return good;
 }
@@ -233,8 +233,8 @@ static bool eval_kids(eval_state *state, const cz_node *e, cz_env *env,
 static bool eval_operator(eval_state *state, const cz_node *e, cz_env *env,
                           cz_value *out)
 {
-    cz_value *values = CZ_NEW(env->arena, cz_value, e->n_kids);
-    if (!eval_kids(state, e, env, values))
+    cz_value *values = CZ_NEW(env->arena, cz_value, cz_n_items(e));
+    if (!eval_operands(state, e, env, values))
         return false;
     if (e->kind == CZ_AST_CALL)
         return cz_arith_call(e, values, env->arena, state->diags, out);
@@ -262,7 +262,7 @@ static bool eval(eval_state *state, const cz_node *e, cz_env *env,
              e->kind == CZ_AST_NOT)
         return eval_logic(state, e, env, out);
     else if (e->kind == CZ_AST_PIPE)
-        return eval(state, e->kids[0], env, out);
+        return eval(state, cz_pipe_call(e), env, out);
     else if (e->kind == CZ_AST_ERROR)
         return false;
     else
@@ -352,8 +352,8 @@ bool cz_node_reads(const cz_node *node, const char *name)
 {
     if (node->kind == CZ_AST_NAME && strcmp(node->text, name) == 0)
         return true;
-    for (int i = 0; i < node->n_kids; i++)
-        if (cz_node_reads(node->kids[i], name))
+    for (int i = 0; i < cz_n_children(node); i++)
+        if (cz_node_reads(cz_child(node, i), name))
             return true;
     return false;
 }

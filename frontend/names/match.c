@@ -32,8 +32,8 @@ static bool option_matches(const cz_node *option, const char *word, int from,
 {
     if (option->kind == CZ_AST_RANGE) {
         const int64_t value = decimal(word, from, to);
-        return value >= option->kids[0]->integer &&
-               value <= option->kids[1]->integer && value >= 0;
+        return value >= cz_range_low(option)->integer &&
+               value <= cz_range_high(option)->integer && value >= 0;
     }
     const size_t n = (size_t)(to - from);
     return strlen(option->text) == n &&
@@ -47,8 +47,8 @@ static bool part_matches(const cz_node *part, const char *word, int from,
         return true;
     if (part->kind != CZ_AST_CHOICE)
         return option_matches(part, word, from, to);
-    for (int i = 0; i < part->n_kids; i++)
-        if (option_matches(part->kids[i], word, from, to))
+    for (int i = 0; i < cz_n_items(part); i++)
+        if (option_matches(cz_item(part, i), word, from, to))
             return true;
     return false;
 }
@@ -67,13 +67,13 @@ static ends advance(const cz_node *part, const char *word, int n, ends before)
 bool cz_match_segment(const cz_node *segment, const char *word)
 {
     const size_t length = strlen(word);
-    if (segment->n_kids == 0)
+    if (cz_n_items(segment) == 0)
         return strcmp(segment->text, word) == 0;
     if (length > MAX_WORD)
         return false;
     ends reached = {{true}};
-    for (int i = 0; i < segment->n_kids; i++)
-        reached = advance(segment->kids[i], word, (int)length, reached);
+    for (int i = 0; i < cz_n_items(segment); i++)
+        reached = advance(cz_item(segment, i), word, (int)length, reached);
     return reached.at[length];
 }
 
@@ -83,41 +83,41 @@ bool cz_match_segment(const cz_node *segment, const char *word)
  * one segment more. */
 bool cz_match_path(const cz_node *path, const char *const *words, int n)
 {
-    int kid = 0, word = 0, star = -1, star_word = 0;
+    int step = 0, word = 0, star = -1, star_word = 0;
     while (word < n) {
-        const cz_node *at = cz_node_kid(path, kid);
+        const cz_node *at = cz_item(path, step);
         if (at && at->kind == CZ_AST_SEGMENTS) {
-            star = kid++;
+            star = step++;
             star_word = word;
         } else if (at && at->kind == CZ_AST_SEGMENT &&
                    cz_match_segment(at, words[word])) {
-            kid++;
+            step++;
             word++;
         } else if (star >= 0) {
-            kid = star + 1;
+            step = star + 1;
             word = ++star_word;
         } else {
             return false;
         }
     }
-    for (const cz_node *rest = cz_node_kid(path, kid);
-         rest && rest->kind == CZ_AST_SEGMENTS; rest = cz_node_kid(path, kid))
-        kid++;
-    return kid == path->n_kids;
+    for (const cz_node *rest = cz_item(path, step);
+         rest && rest->kind == CZ_AST_SEGMENTS; rest = cz_item(path, step))
+        step++;
+    return step == cz_n_items(path);
 }
 
 bool cz_match_paths(const cz_node *paths, const char *const *words, int n)
 {
-    for (int i = 0; i < paths->n_kids; i++)
-        if (cz_match_path(paths->kids[i], words, n))
+    for (int i = 0; i < cz_n_items(paths); i++)
+        if (cz_match_path(cz_item(paths, i), words, n))
             return true;
     return false;
 }
 
 static bool path_tells_apart(const cz_node *path, const char *a, const char *b)
 {
-    for (int i = 0; i < path->n_kids; i++) {
-        const cz_node *segment = path->kids[i];
+    for (int i = 0; i < cz_n_items(path); i++) {
+        const cz_node *segment = cz_item(path, i);
         if (segment->kind == CZ_AST_SEGMENT &&
             cz_match_segment(segment, a) != cz_match_segment(segment, b))
             return true;
@@ -127,8 +127,8 @@ static bool path_tells_apart(const cz_node *path, const char *a, const char *b)
 
 bool cz_match_tells_apart(const cz_node *paths, const char *a, const char *b)
 {
-    for (int k = 0; k < paths->n_kids; k++)
-        if (path_tells_apart(paths->kids[k], a, b))
+    for (int k = 0; k < cz_n_items(paths); k++)
+        if (path_tells_apart(cz_item(paths, k), a, b))
             return true;
     return false;
 }

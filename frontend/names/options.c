@@ -48,10 +48,10 @@ static const cz_node *parse_value(cz_arena *arena, const char *name,
     source->n = strlen(source->bytes);
     const int n_errors = diags->n_errors;
     const cz_node *file = cz_parse(arena, source, diags);
-    if (diags->n_errors > n_errors || file->n_kids != 1 ||
-        file->kids[0]->kind != CZ_AST_LET)
+    if (diags->n_errors > n_errors || cz_n_items(file) != 1 ||
+        cz_item(file, 0)->kind != CZ_AST_LET)
         return NULL;
-    return file->kids[0]->kids[0];
+    return cz_let_value(cz_item(file, 0));
 }
 
 static bool split_name(cz_arena *arena, const char *text, size_t n,

@@ -179,9 +179,9 @@ static void read_import(cz_scope *scope, const cz_source *from,
 static void read_imports(cz_scope *scope, const cz_scope_file *file)
 {
     scope->open[scope->n_open++] = file->source->name;
-    for (int i = 0; i < file->tree->n_kids; i++)
-        if (file->tree->kids[i]->kind == CZ_AST_IMPORT)
-            read_import(scope, file->source, file->tree->kids[i]);
+    for (int i = 0; i < cz_n_items(file->tree); i++)
+        if (cz_item(file->tree, i)->kind == CZ_AST_IMPORT)
+            read_import(scope, file->source, cz_item(file->tree, i));
     scope->n_open--;
 }
 
@@ -196,11 +196,11 @@ static bool is_definition(cz_kind kind)
  * say. */
 static void check_imported(cz_scope *scope, const cz_node *tree)
 {
-    for (int i = 0; i < tree->n_kids; i++) {
-        const cz_node *kid = tree->kids[i];
-        if (!is_definition(kid->kind) && kid->kind != CZ_AST_IMPORT &&
-            kid->kind != CZ_AST_ERROR)
-            cz_diag_error(scope->diags, CZ_MISPLACED, kid->span,
+    for (int i = 0; i < cz_n_items(tree); i++) {
+        const cz_node *node = cz_item(tree, i);
+        if (!is_definition(node->kind) && node->kind != CZ_AST_IMPORT &&
+            node->kind != CZ_AST_ERROR)
+            cz_diag_error(scope->diags, CZ_MISPLACED, node->span,
                           "an imported file holds definitions only: this "
                           "belongs in the main file");
     }
@@ -211,10 +211,10 @@ static void check_imported(cz_scope *scope, const cz_node *tree)
 static const cz_node *find_in(const cz_node *tree, cz_kind kind,
                               const char *name)
 {
-    for (int i = 0; i < tree->n_kids; i++) {
-        const cz_node *kid = tree->kids[i];
-        if (kid->kind == kind && kid->text && strcmp(kid->text, name) == 0)
-            return kid;
+    for (int i = 0; i < cz_n_items(tree); i++) {
+        const cz_node *node = cz_item(tree, i);
+        if (node->kind == kind && node->text && strcmp(node->text, name) == 0)
+            return node;
     }
     return NULL;
 }
@@ -224,12 +224,12 @@ static const cz_node *find_in(const cz_node *tree, cz_kind kind,
 static void collect_definitions(cz_scope *scope, const cz_node *tree,
                                 definitions *out)
 {
-    for (int i = 0; i < tree->n_kids; i++) {
-        const cz_node *kid = tree->kids[i];
+    for (int i = 0; i < cz_n_items(tree); i++) {
+        const cz_node *node = cz_item(tree, i);
         const int order = out->n;
-        if (is_definition(kid->kind) && kid->text)
+        if (is_definition(node->kind) && node->text)
             *CZ_PUSH(scope->arena, out->list, out->n) =
-                (definition){kid, order};
+                (definition){node, order};
     }
 }
 
@@ -375,9 +375,9 @@ const char *cz_scope_nearest(cz_scope *scope, cz_kind kind, const char *name)
     read_library(scope);
     for (int i = 0; i < scope->n_files; i++) {
         const cz_node *tree = scope->files[i].tree;
-        for (int k = 0; k < tree->n_kids; k++)
-            if (tree->kids[k]->kind == kind && tree->kids[k]->text)
-                *CZ_PUSH(scope->arena, names, n) = tree->kids[k]->text;
+        for (int k = 0; k < cz_n_items(tree); k++)
+            if (cz_item(tree, k)->kind == kind && cz_item(tree, k)->text)
+                *CZ_PUSH(scope->arena, names, n) = cz_item(tree, k)->text;
     }
     return cz_diag_nearest(name, names, n);
 }

@@ -48,7 +48,7 @@ static cz_arena *arena_of(const chooser *c)
 static bool are_alike(const chooser *c, const char *a, const char *b)
 {
     for (int i = 0; i < c->uses->n; i++)
-        if (cz_match_tells_apart(c->uses->list[i].node->kids[1], a, b))
+        if (cz_match_tells_apart(cz_use_paths(c->uses->list[i].node), a, b))
             return false;
     for (int i = 1; i < c->policy->n_grads; i++)
         if (cz_match_tells_apart(c->policy->grads[i].paths, a, b))
@@ -174,7 +174,7 @@ static void offer_all(chooser *c, const cz_family *family, pieces *p)
     cz_family_words(arena_of(c), family, family->first, words);
     for (int i = 0; i < c->uses->n; i++) {
         cz_use *use = &c->uses->list[i];
-        if (!cz_match_paths(use->node->kids[1], words, family->n_words))
+        if (!cz_match_paths(cz_use_paths(use->node), words, family->n_words))
             continue;
         use->matches_path = true;
         const bool by_piece = p->n > 0 && !sees_whole(use);
@@ -369,7 +369,7 @@ static void report_path(chooser *c, const cz_node *path)
 
 static void report_nothing(chooser *c, const cz_use *use)
 {
-    const cz_node *path = use->node->kids[1]->kids[0];
+    const cz_node *path = cz_item(cz_use_paths(use->node), 0);
     if (use->matches_path)
         cz_diag_error(
             c->diags, CZ_MATCHES_NOTHING, cz_use_condition(use->node)->span,
@@ -382,7 +382,7 @@ static void check_grads(chooser *c)
 {
     for (int i = 1; i < c->policy->n_grads; i++)
         if (!c->grads_match[i])
-            report_path(c, c->policy->grads[i].paths->kids[0]);
+            report_path(c, cz_item(c->policy->grads[i].paths, 0));
 }
 
 static void check_uses(chooser *c)
@@ -397,7 +397,7 @@ static void check_uses(chooser *c)
             cz_diag_warning(c->diags, CZ_NEVER_CHOSEN, use->node->span,
                             "every parameter that '%s' matches follows an "
                             "earlier use",
-                            use->node->kids[1]->kids[0]->text);
+                            cz_item(cz_use_paths(use->node), 0)->text);
     }
 }
 
@@ -430,11 +430,11 @@ static bool check_dims(chooser *c, const cz_use *use, const cz_family *family)
     if (n_dims < 0 || n_dims == family->n_dims)
         return true;
     cz_diag_error(c->diags, CZ_SHAPE_MISMATCH,
-                  use->node->kids[1]->kids[0]->span,
+                  cz_item(cz_use_paths(use->node), 0)->span,
                   "%s is for %d dimension%s, and %s has %d",
                   use->rule.optimizer->text, n_dims, n_dims == 1 ? "" : "s",
                   cz_family_first_name(arena_of(c), family), family->n_dims);
-    cz_diag_note(c->diags, use->node->kids[1]->kids[0]->span,
+    cz_diag_note(c->diags, cz_item(cz_use_paths(use->node), 0)->span,
                  "`where ndim == %d` leaves it to a later use", n_dims);
     return false;
 }

@@ -138,7 +138,7 @@ bool cz_chunk_model(const cz_policy *policy, const cz_mesh *mesh,
     }
     for (int i = 1; i < policy->n_shards; i++)
         if (!c.matches[i]) {
-            cz_suggest_report(arena, diags, policy->shards[i].paths->kids[0],
+            cz_suggest_report(arena, diags, cz_item(policy->shards[i].paths, 0),
                               model);
             ok = false;
         }

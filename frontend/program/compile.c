@@ -22,9 +22,9 @@ static void bind_globals(front *f)
     cz_env_init(&f->globals, f->arena, NULL);
     for (int i = 0; i < cz_scope_n_files(f->unit.scope); i++) {
         const cz_scope_file *file = cz_scope_file_at(f->unit.scope, i);
-        for (int k = 0; k < file->tree->n_kids && !file->library; k++)
-            if (file->tree->kids[k]->kind == CZ_AST_LET)
-                cz_env_bind_let(&f->globals, file->tree->kids[k]);
+        for (int k = 0; k < cz_n_items(file->tree) && !file->library; k++)
+            if (cz_item(file->tree, k)->kind == CZ_AST_LET)
+                cz_env_bind_let(&f->globals, cz_item(file->tree, k));
     }
 }
 
@@ -51,13 +51,13 @@ static bool resolve_defines(front *f, const cz_compile_options *options)
 static bool has_rules_alone(const front *f)
 {
     int n_rules = 0, n_beside = 0;
-    for (int i = 0; i < f->file->n_kids; i++) {
-        const cz_kind kind = f->file->kids[i]->kind;
+    for (int i = 0; i < cz_n_items(f->file); i++) {
+        const cz_kind kind = cz_item(f->file, i)->kind;
         n_rules += kind == CZ_AST_OPTIMIZER || kind == CZ_AST_DEF ||
                    kind == CZ_AST_TABLE;
         n_beside += kind == CZ_AST_IMPORT || kind == CZ_AST_LET;
     }
-    return n_rules > 0 && n_rules + n_beside == f->file->n_kids;
+    return n_rules > 0 && n_rules + n_beside == cz_n_items(f->file);
 }
 
 /* Whether there is more to do.  Rules are checked before anything is asked of

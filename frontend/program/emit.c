@@ -180,7 +180,7 @@ static void emit_reductions(const emitter *e)
     for (int i = 0; i < e->n_reductions; i++) {
         const cz_reduction *r = &e->reductions[i];
         const cz_fact_reduction fact = {.sym_name = reduction_name(e, i),
-                                        .dtype = cz_dtype_name(r->dtype),
+                                        .dtype = r->dtype,
                                         .reduce_axes = axes_of(e, r->reduce),
                                         .split_axes = axes_of(e, r->split),
                                         .leaves = r->leaves,
@@ -310,7 +310,7 @@ static void emit_family(const emitter *e, int number, const cz_choice *choice)
         .extents = extents_of(e, &family),
         .shape = {family.shape, family.n_dims},
         .shard = shard_of(e, &family),
-        .dtype = cz_dtype_name(stored->dtype),
+        .dtype = stored->dtype,
         .rule = find_lowered(e, choice->use, &shape)->symbol,
         .reduction = reduction_name(e, e->reduction_of[number]),
         .spread = family.spread,
@@ -339,7 +339,7 @@ static void emit_storage(const emitter *e, const cz_choice *choice,
         .extents = extents_of(e, family),
         .shape = {family->stored, family->n_dims},
         .shard = shard_of(e, family),
-        .dtype = cz_dtype_name(family->dtype),
+        .dtype = family->dtype,
         .spread = family->spread,
         .spread_index = family->spread_index,
     };
@@ -426,7 +426,7 @@ static void emit_frozen(const emitter *e, int number, const cz_family *family)
         .extents = {family->extents, family->n_indices},
         .shape = {family->shape, family->n_dims},
         .shard = shard_of(e, family),
-        .dtype = cz_dtype_name(family->dtype),
+        .dtype = family->dtype,
     };
     cz_ir_add_frozen(e->ir, &fact);
     emit_uneven(e, family, cz_part_whole(),

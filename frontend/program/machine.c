@@ -108,8 +108,8 @@ static bool bad_row(const reader *r, const table *t, const cz_node *node)
 
 static bool is_row(const table *t, const cz_node *row)
 {
-    return row->kind == CZ_AST_TUPLE && row->n_kids == t->n_parts &&
-           row->kids[0]->kind == CZ_AST_STRING;
+    return row->kind == CZ_AST_TUPLE && cz_n_items(row) == t->n_parts &&
+           cz_item(row, 0)->kind == CZ_AST_STRING;
 }
 
 static bool read_time(const reader *r, const cz_node *row)
@@ -119,14 +119,14 @@ static bool read_time(const reader *r, const cz_node *row)
         "batch",     "group",          "time"};
     int64_t parts[TIME_PARTS] = {0};
     for (int i = 1; i < TIME_PARTS; i++)
-        if (!read_scaled(r, row->kids[i], names[i],
+        if (!read_scaled(r, cz_item(row, i), names[i],
                          i == TIME_PARTS - 1 ? 1e12 : 1, 1, &parts[i]))
             return false;
     int64_t *shape = CZ_NEW(r->globals->arena, int64_t, 2);
     shape[0] = parts[1];
     shape[1] = parts[2];
     *CZ_PUSH(r->globals->arena, r->out->timings, r->out->n_timings) =
-        (cz_fact_timing){.optimizer = row->kids[0]->text,
+        (cz_fact_timing){.optimizer = cz_item(row, 0)->text,
                          .shape = {shape, 2},
                          .batch = parts[3],
                          .group = parts[4],
@@ -136,17 +136,20 @@ static bool read_time(const reader *r, const cz_node *row)
 
 static bool read_uneven(const reader *r, const cz_node *row, bool is_measured)
 {
-    const char *link = row->kids[0]->text;
-    cz_fact_uneven_reduce fact = {.link = link, .measured = is_measured};
-    if (strcmp(link, "node") != 0 && strcmp(link, "network") != 0)
+    cz_fact_uneven_reduce fact = {.measured = is_measured};
+    int link;
+    if (!cz_word_find(CZ_VOCABULARY_link, cz_item(row, 0)->text, &link))
         return bad_row(r, &uneven_table, row);
-    if (!read_scaled(r, row->kids[1], "number of bytes", 1, 1, &fact.bytes) ||
-        !read_scaled(r, row->kids[2], "number of roots", 1, 1, &fact.roots) ||
-        !read_scaled(r, row->kids[3], "part of a rate", 1000, 1,
+    fact.link = cz_link_word((cz_link)link);
+    if (!read_scaled(r, cz_item(row, 1), "number of bytes", 1, 1,
+                     &fact.bytes) ||
+        !read_scaled(r, cz_item(row, 2), "number of roots", 1, 1,
+                     &fact.roots) ||
+        !read_scaled(r, cz_item(row, 3), "part of a rate", 1000, 1,
                      &fact.thousandths))
         return false;
     if (fact.thousandths > 1000) {
-        cz_diag_error(r->diags, CZ_BAD_MACHINE, row->kids[3]->span,
+        cz_diag_error(r->diags, CZ_BAD_MACHINE, cz_item(row, 3)->span,
                       "nothing is faster than its link: a part is at most 1");
         return false;
     }
@@ -157,18 +160,18 @@ static bool read_uneven(const reader *r, const cz_node *row, bool is_measured)
 
 static bool read_table(const reader *r, const table *t, const cz_node *node)
 {
-    const cz_node *list = node->kids[0];
+    const cz_node *list = cz_constant_value(node);
     const bool is_measured = cz_node_has(node, CZ_FLAG_MEASURED);
     bool good = true;
     if (list->kind != CZ_AST_LIST)
         return bad_row(r, t, list);
-    for (int i = 0; i < list->n_kids && good; i++)
-        if (!is_row(t, list->kids[i]))
-            good = bad_row(r, t, list->kids[i]);
+    for (int i = 0; i < cz_n_items(list) && good; i++)
+        if (!is_row(t, cz_item(list, i)))
+            good = bad_row(r, t, cz_item(list, i));
         else if (t == &times_table)
-            good = read_time(r, list->kids[i]);
+            good = read_time(r, cz_item(list, i));
         else
-            good = read_uneven(r, list->kids[i], is_measured);
+            good = read_uneven(r, cz_item(list, i), is_measured);
     return good;
 }
 
@@ -200,31 +203,26 @@ static bool read_constant(reader *r, const cz_node *node)
         return unknown_constant(r, node);
     if (r->sources[i]) /* said by -D, or by a machine built on this one */
         return true;
-    return read_value(r, i, node->kids[0], cz_node_has(node, CZ_FLAG_MEASURED),
+    return read_value(r, i, cz_constant_value(node),
+                      cz_node_has(node, CZ_FLAG_MEASURED),
                       node->span.source->name);
 }
 
 static bool check_twice(const reader *r, const cz_node *block)
 {
     bool good = true;
-    for (int i = 0; i < block->n_kids; i++)
+    for (int i = 0; i < cz_n_items(block); i++)
         for (int k = 0; k < i; k++) {
-            if (strcmp(block->kids[i]->text, block->kids[k]->text) != 0)
+            if (strcmp(cz_item(block, i)->text, cz_item(block, k)->text) != 0)
                 continue;
-            cz_diag_error(r->diags, CZ_DUPLICATE_NAME, block->kids[i]->span,
+            cz_diag_error(r->diags, CZ_DUPLICATE_NAME, cz_item(block, i)->span,
                           "machine %s has '%s' twice", block->text,
-                          block->kids[k]->text);
-            cz_diag_note(r->diags, block->kids[k]->span, "first here");
+                          cz_item(block, k)->text);
+            cz_diag_note(r->diags, cz_item(block, k)->span, "first here");
             good = false;
             break;
         }
     return good;
-}
-
-static const cz_node *base_of(const cz_node *block)
-{
-    const cz_node *last = cz_node_kid(block, block->n_kids - 1);
-    return last && last->kind == CZ_AST_NAME ? last : NULL;
 }
 
 static const cz_node *find_machine(const reader *r, const char *name,
@@ -246,15 +244,15 @@ static bool read_blocks(reader *r, const cz_node *block)
 {
     bool good = true;
     for (int n = 0; block && good; n++) {
-        const cz_node *base = base_of(block);
+        const cz_node *base = cz_machine_base(block);
         if (n == MAX_BASES) {
             cz_diag_error(r->diags, CZ_CYCLE, block->span,
                           "machine %s builds on itself", block->text);
             return false;
         }
         good = check_twice(r, block);
-        for (int i = 0; i < block->n_kids - (base != NULL); i++)
-            good = read_constant(r, block->kids[i]) && good;
+        for (int i = 0; i < cz_n_items(block); i++)
+            good = read_constant(r, cz_item(block, i)) && good;
         block = base ? find_machine(r, base->text, base->span) : NULL;
         good = good && !base == !block;
     }
@@ -286,8 +284,8 @@ static bool choose(const reader *r, const cz_node *file,
     const cz_node *said = cz_options_find(options, "program", scope_name);
     const cz_node *first = NULL;
     *out = (choice){default_name, {0}};
-    for (int i = 0; i < file->n_kids; i++) {
-        const cz_node *node = file->kids[i];
+    for (int i = 0; i < cz_n_items(file); i++) {
+        const cz_node *node = cz_item(file, i);
         if (node->kind != CZ_AST_MACHINE_CHOICE)
             continue;
         if (first) {
@@ -371,11 +369,11 @@ static bool find_alone(const reader *r, const cz_node *file, choice *out)
 {
     const cz_node *block = NULL;
     int n = 0;
-    for (int i = 0; i < file->n_kids; i++) {
-        const cz_kind kind = file->kids[i]->kind;
+    for (int i = 0; i < cz_n_items(file); i++) {
+        const cz_kind kind = cz_item(file, i)->kind;
         if (kind == CZ_AST_MACHINE || kind == CZ_AST_MACHINE_CHOICE) {
             if (!block || kind == CZ_AST_MACHINE_CHOICE)
-                block = file->kids[i];
+                block = cz_item(file, i);
             n += kind == CZ_AST_MACHINE;
         }
     }

@@ -14,13 +14,13 @@ enum { DEFAULT_BUCKET_ELEMENTS = 400000000, WIRE_END = 1000 };
 static void read_grads(cz_clauses *c, const cz_node *node)
 {
     cz_policy *policy = c->policy;
-    const cz_node *paths = cz_node_kid(node, 1);
+    const cz_node *paths = cz_grads_paths(node);
     cz_grads grads = {.node = node,
                       .paths = paths,
                       .sum = cz_node_has(node, CZ_FLAG_SUM),
                       .reduced = cz_node_has(node, CZ_FLAG_REDUCED)};
     grads.dtype = cz_clause_dtype(c, node, "gradients", true);
-    grads.axes = cz_clause_axes(c, node->kids[0], !paths);
+    grads.axes = cz_clause_axes(c, cz_grads_axes(node), !paths);
     if (paths) {
         *CZ_PUSH(c->env->arena, policy->grads, policy->n_grads) = grads;
     } else if (policy->grads[0].node) {
@@ -40,20 +40,19 @@ static void read_master(cz_clauses *c, const cz_node *node)
 
 static void read_state(cz_clauses *c, const cz_node *node)
 {
-    const cz_node *axes = cz_node_kid(node, 0);
     cz_clause_dtype(c, node, "states", false);
-    c->policy->split = axes ? cz_clause_axes(c, axes, true) : 0;
+    c->policy->split = cz_clause_axes(c, cz_keep_axes(node), true);
 }
 
 static void read_clip(cz_clauses *c, const cz_node *node)
 {
     double clip;
-    if (!cz_eval_real(node->kids[0], c->env, c->diags, &clip)) {
+    if (!cz_eval_real(cz_clause_amount(node), c->env, c->diags, &clip)) {
         c->failed = true;
         return;
     }
     if (!(clip > 0)) {
-        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, node->kids[0]->span,
+        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, cz_clause_amount(node)->span,
                       "a norm to clip at is larger than zero");
         c->failed = true;
     }
@@ -77,7 +76,7 @@ static int64_t read_amount(cz_clauses *c, const cz_node *e, const char *what)
 
 static void read_bucket(cz_clauses *c, const cz_node *node)
 {
-    const cz_node *e = node->kids[0];
+    const cz_node *e = cz_clause_amount(node);
     const int64_t amount = read_amount(c, e, "size of a bucket");
     const bool bytes = cz_node_has(e, CZ_FLAG_BYTES);
     c->policy->fact.bucket_elements =
@@ -86,7 +85,7 @@ static void read_bucket(cz_clauses *c, const cz_node *node)
 
 static void read_group(cz_clauses *c, const cz_node *node)
 {
-    const cz_node *e = node->kids[0];
+    const cz_node *e = cz_clause_amount(node);
     const int64_t amount = read_amount(c, e, "size of a group");
     const bool bytes = cz_node_has(e, CZ_FLAG_BYTES);
     c->policy->fact.group_bytes =
@@ -97,13 +96,13 @@ static void read_group(cz_clauses *c, const cz_node *node)
 static void read_memory(cz_clauses *c, const cz_node *node)
 {
     c->policy->fact.memory_bytes =
-        read_amount(c, node->kids[0], "memory of a rank");
+        read_amount(c, cz_clause_amount(node), "memory of a rank");
 }
 
 static void read_overlap(cz_clauses *c, const cz_node *node)
 {
-    const char *words[] = {"backward", "none"};
-    cz_clause_check_word(c, node, node->text, words, 2);
+    int overlap;
+    cz_clause_choice(c, node, node->text, CZ_VOCABULARY_overlap, &overlap);
 }
 
 /* A number above 0 and below `end`. */
@@ -127,7 +126,7 @@ static void set_tolerance(cz_clauses *c, const cz_node *e)
 
 static void read_tolerance(cz_clauses *c, const cz_node *node)
 {
-    set_tolerance(c, node->kids[0]);
+    set_tolerance(c, cz_clause_amount(node));
 }
 
 static void set_wire(cz_clauses *c, const cz_node *e)
@@ -139,7 +138,7 @@ static void set_wire(cz_clauses *c, const cz_node *e)
 
 static void read_wire(cz_clauses *c, const cz_node *node)
 {
-    set_wire(c, node->kids[0]);
+    set_wire(c, cz_clause_amount(node));
 }
 
 static void read_strict(cz_clauses *c, const cz_node *node)
@@ -150,13 +149,11 @@ static void read_strict(cz_clauses *c, const cz_node *node)
 
 static void set_layout(cz_clauses *c, const cz_node *node, const char *layout)
 {
-    const char *words[] = {"engine", "trainer", "scattered"};
-    if (!cz_clause_check_word(c, node, layout, words, 3))
-        return;
-    if (strcmp(layout, "scattered") == 0)
+    int choice;
+    if (cz_word_is_reserved(CZ_VOCABULARY_layout, layout))
         cz_clause_unsupported(c, node->span, "this layout is");
-    else
-        c->policy->fact.layout = layout;
+    else if (cz_clause_choice(c, node, layout, CZ_VOCABULARY_layout, &choice))
+        c->policy->fact.layout = (cz_layout)choice;
 }
 
 static void read_layout(cz_clauses *c, const cz_node *node)
@@ -167,9 +164,9 @@ static void read_layout(cz_clauses *c, const cz_node *node)
 static void set_geometry(cz_clauses *c, const cz_node *node,
                          const char *geometry)
 {
-    const char *words[] = {"auto", "uneven", "padded", "equal"};
-    if (cz_clause_check_word(c, node, geometry, words, 4))
-        c->policy->fact.geometry = geometry;
+    int choice;
+    if (cz_clause_choice(c, node, geometry, CZ_VOCABULARY_geometry, &choice))
+        c->policy->fact.geometry = (cz_geometry)choice;
 }
 
 static void read_geometry(cz_clauses *c, const cz_node *node)
@@ -179,9 +176,9 @@ static void read_geometry(cz_clauses *c, const cz_node *node)
 
 static void set_form(cz_clauses *c, const cz_node *node, const char *form)
 {
-    const char *words[] = {"auto", "standard", "gram"};
-    if (cz_clause_check_word(c, node, form, words, 3))
-        c->policy->fact.form = form;
+    int choice;
+    if (cz_clause_choice(c, node, form, CZ_VOCABULARY_iteration, &choice))
+        c->policy->fact.form = (cz_iteration)choice;
 }
 
 static void read_form(cz_clauses *c, const cz_node *node)
@@ -192,22 +189,22 @@ static void read_form(cz_clauses *c, const cz_node *node)
 static void read_shard(cz_clauses *c, const cz_node *node)
 {
     cz_policy *policy = c->policy;
-    const cz_node *axes = node->kids[1];
+    const cz_node *axes = cz_shard_axes(node);
     cz_shards shards = {.node = node,
-                        .paths = cz_node_kid(node, 2),
+                        .paths = cz_shard_paths(node),
                         .chunk = cz_node_has(node, CZ_FLAG_CHUNK)};
     int64_t dim;
-    if (axes->n_kids != 1) {
+    if (cz_n_items(axes) != 1) {
         cz_clause_unsupported(c, node->span, "sharding over several axes is");
         return;
     }
-    if (strcmp(axes->kids[0]->text, "fsdp") != 0) {
-        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, axes->kids[0]->span,
+    if (strcmp(cz_item(axes, 0)->text, "fsdp") != 0) {
+        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, cz_item(axes, 0)->span,
                       "what the schedule shards over is the axis fsdp");
         c->failed = true;
         return;
     }
-    if (!cz_eval_size(node->kids[0], c->env, c->diags, "dimension", 0,
+    if (!cz_eval_size(cz_shard_dim(node), c->env, c->diags, "dimension", 0,
                       CZ_MAX_NDIM - 1, &dim)) {
         c->failed = true;
         return;
@@ -232,13 +229,12 @@ static void read_pipeline(cz_clauses *c, const cz_node *node)
 static void set_strategy(cz_clauses *c, const cz_node *node,
                          const char *strategy)
 {
-    const char *words[] = {"auto", "owner", "gram", "replicated"};
-    if (!cz_clause_check_word(c, node, strategy, words, 4))
-        return;
-    if (strcmp(strategy, "replicated") == 0)
+    int choice;
+    if (cz_word_is_reserved(CZ_VOCABULARY_strategy, strategy))
         cz_clause_unsupported(c, node->span, "this strategy is");
-    else
-        c->policy->fact.tp_strategy = strategy;
+    else if (cz_clause_choice(c, node, strategy, CZ_VOCABULARY_strategy,
+                              &choice))
+        c->policy->fact.tp_strategy = (cz_strategy)choice;
 }
 
 static void read_strategy(cz_clauses *c, const cz_node *node)
@@ -251,7 +247,7 @@ static void read_strategy(cz_clauses *c, const cz_node *node)
         cz_clause_check_word(c, node, node->text, words,
                              sizeof words / sizeof *words);
     else
-        set_strategy(c, node->kids[0], node->kids[0]->text);
+        set_strategy(c, cz_axis_strategy(node), cz_axis_strategy(node)->text);
 }
 
 static const struct clause {
@@ -332,7 +328,7 @@ static void read_group_size(cz_clauses *c, const cz_node *group)
     if (!cz_eval_size(group, c->env, c->diags, "size of a group", 1, CZ_MAX_DIM,
                       &fact->tp_group)) {
         c->failed = true;
-    } else if (strcmp(fact->tp_strategy, "gram") != 0) {
+    } else if (fact->tp_strategy != CZ_STRATEGY_GRAM) {
         cz_diag_error(c->diags, CZ_BAD_OPTION, group->span,
                       "only with tp gram do several ranks share a matrix");
         c->failed = true;
@@ -364,12 +360,12 @@ static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
     *policy = (cz_policy){0};
     cz_pipeline_read(NULL, mesh, globals, diags, &policy->pipeline);
     policy->fact = (cz_fact_policy){
-        .master_dtype = "f32",
+        .master_dtype = CZ_F32,
         .bucket_elements = DEFAULT_BUCKET_ELEMENTS,
-        .tp_strategy = "auto",
-        .geometry = "uneven",
-        .layout = "engine",
-        .form = "auto",
+        .tp_strategy = CZ_STRATEGY_AUTO,
+        .geometry = CZ_GEOMETRY_UNEVEN,
+        .layout = CZ_LAYOUT_ENGINE,
+        .form = CZ_ITERATION_AUTO,
         .wire = 0.5,
     };
     cz_mesh_find(mesh, "dp", &policy->split);
@@ -395,8 +391,8 @@ static void check_strict(cz_clauses *c)
 
 static void read_block(cz_clauses *c, const cz_node *block)
 {
-    for (int i = 0; i < block->n_kids; i++)
-        read_clause(c, block->kids[i]);
+    for (int i = 0; i < cz_n_items(block); i++)
+        read_clause(c, cz_item(block, i));
     check_strict(c);
 }
 
@@ -408,8 +404,8 @@ bool cz_policy_build(const cz_node *file, const cz_mesh *mesh,
         .policy = out, .mesh = mesh, .env = globals, .diags = diags};
     const cz_node *seen = NULL;
     set_defaults(out, mesh, globals, diags);
-    for (int i = 0; i < file->n_kids; i++) {
-        const cz_node *node = file->kids[i];
+    for (int i = 0; i < cz_n_items(file); i++) {
+        const cz_node *node = cz_item(file, i);
         if (node->kind != CZ_AST_SCHEDULE)
             continue;
         if (seen) {

@@ -21,6 +21,9 @@ void cz_clause_said_before(cz_clauses *c, const cz_node *node,
 /* Whether it is one of `words`; what is not is reported. */
 bool cz_clause_check_word(cz_clauses *c, const cz_node *node, const char *word,
                           const char *const *words, int n);
+/* The enum of a word of the vocabulary; one that it lacks is reported. */
+bool cz_clause_choice(cz_clauses *c, const cz_node *node, const char *word,
+                      cz_vocabulary vocabulary, int *choice);
 /* Pieces of the mesh.  `of_data`: axes that hold replicas of every dense
  * parameter. */
 int64_t cz_clause_axes(cz_clauses *c, const cz_node *node, bool of_data);

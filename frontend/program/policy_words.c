@@ -33,6 +33,15 @@ bool cz_clause_check_word(cz_clauses *c, const cz_node *node, const char *word,
     return false;
 }
 
+bool cz_clause_choice(cz_clauses *c, const cz_node *node, const char *word,
+                      cz_vocabulary vocabulary, int *choice)
+{
+    int n;
+    const char *const *words = cz_words(vocabulary, &n);
+    return cz_word_find(vocabulary, word, choice) ||
+           cz_clause_check_word(c, node, word, words, n);
+}
+
 static bool read_axis(cz_clauses *c, const cz_node *name, bool of_data,
                       int64_t *axes)
 {
@@ -72,8 +81,8 @@ static bool read_axis(cz_clauses *c, const cz_node *name, bool of_data,
 int64_t cz_clause_axes(cz_clauses *c, const cz_node *node, bool of_data)
 {
     int64_t axes = 0;
-    for (int i = 0; i < node->n_kids; i++)
-        if (!read_axis(c, node->kids[i], of_data, &axes))
+    for (int i = 0; i < cz_n_items(node); i++)
+        if (!read_axis(c, cz_item(node, i), of_data, &axes))
             c->failed = true;
     return axes;
 }

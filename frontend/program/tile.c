@@ -8,8 +8,8 @@
 static void read_use(cz_use *use, const cz_node *tiles, cz_env *globals,
                      cz_diags *diags)
 {
-    use->broken = !cz_eval_size(tiles->kids[0], globals, diags, "size of tiles",
-                                1, CZ_MAX_DIM, &use->tile);
+    use->broken = !cz_eval_size(cz_tiles_size(tiles), globals, diags,
+                                "size of tiles", 1, CZ_MAX_DIM, &use->tile);
     if (use->broken || use->signature.n_dims == 2)
         return;
     cz_diag_error(diags, CZ_SHAPE_MISMATCH, tiles->span,

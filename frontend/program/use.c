@@ -9,7 +9,7 @@
 static const cz_node *find_optimizer(cz_scope *scope, const cz_node *use,
                                      cz_diags *diags)
 {
-    const cz_node *call = use->kids[0];
+    const cz_node *call = cz_use_call(use);
     const cz_node *optimizer =
         cz_scope_find(scope, CZ_AST_OPTIMIZER, call->text);
     if (optimizer)
@@ -72,8 +72,8 @@ void cz_uses_find(cz_scope *scope, const cz_node *file, cz_arena *arena,
                   cz_diags *diags, cz_uses *out)
 {
     *out = (cz_uses){0};
-    for (int i = 0; i < file->n_kids; i++) {
-        const cz_node *node = file->kids[i];
+    for (int i = 0; i < cz_n_items(file); i++) {
+        const cz_node *node = cz_item(file, i);
         if (node->kind != CZ_AST_USE)
             continue;
         cz_use use = {.node = node};
@@ -92,36 +92,19 @@ void cz_uses_allow(const cz_uses *uses, cz_options *options)
     for (int i = 0; i < uses->n; i++) {
         const cz_use *use = &uses->list[i];
         const cz_node *formals =
-            use->broken ? NULL : use->rule.optimizer->kids[0];
-        for (int k = 0; formals && k < formals->n_kids; k++)
-            cz_options_allow(options, use->rule.name, formals->kids[k]->text);
+            use->broken ? NULL : cz_rule_formals(use->rule.optimizer);
+        for (int k = 0; formals && k < cz_n_items(formals); k++)
+            cz_options_allow(options, use->rule.name,
+                             cz_item(formals, k)->text);
     }
 }
 
 /* ---- arguments ---- */
 
-static cz_node *with_value(cz_arena *arena, const cz_node *like,
-                           const char *name, const cz_node *value)
-{
-    cz_node *arg = CZ_NEW(arena, cz_node, 1);
-    cz_node *copy = CZ_NEW(arena, cz_node, 1);
-    if (like)
-        *arg = *like;
-    else
-        *arg = (cz_node){.kind = CZ_AST_ARG, .text = name};
-    *copy = *value;
-    arg->kids = CZ_NEW(arena, cz_node *, 1);
-    arg->kids[0] = copy;
-    arg->n_kids = 1;
-    arg->depth = copy->depth + 1;
-    arg->span = value->span;
-    return arg;
-}
-
 /* Which argument sets formal number `formal`, or -1. */
 static int find_arg(const cz_rule_use *rule, int formal)
 {
-    const char *name = rule->optimizer->kids[0]->kids[formal]->text;
+    const char *name = cz_item(cz_rule_formals(rule->optimizer), formal)->text;
     int n_positional = 0;
     for (int i = 0; i < rule->n_args; i++) {
         const char *text = rule->args[i]->text;
@@ -135,22 +118,22 @@ static void bind_arguments(cz_use *use, const cz_options *options)
 {
     cz_rule_use *rule = &use->rule;
     cz_arena *arena = rule->arena;
-    const cz_node *call = use->node->kids[0];
-    const cz_node *formals = rule->optimizer->kids[0];
+    const cz_node *call = cz_use_call(use->node);
+    const cz_node *formals = cz_rule_formals(rule->optimizer);
     const cz_node **args =
-        CZ_NEW(arena, const cz_node *, call->n_kids + formals->n_kids);
-    for (int i = 0; i < call->n_kids; i++)
-        args[i] = call->kids[i];
+        CZ_NEW(arena, const cz_node *, cz_n_items(call) + cz_n_items(formals));
+    for (int i = 0; i < cz_n_items(call); i++)
+        args[i] = cz_item(call, i);
     rule->args = args;
-    rule->n_args = call->n_kids;
-    for (int i = 0; i < formals->n_kids; i++) {
-        const char *name = formals->kids[i]->text;
+    rule->n_args = cz_n_items(call);
+    for (int i = 0; i < cz_n_items(formals); i++) {
+        const char *name = cz_item(formals, i)->text;
         const cz_node *value = cz_options_find(options, rule->name, name);
         if (!value)
             continue;
         const int at = find_arg(rule, i);
         args[at >= 0 ? at : rule->n_args++] =
-            with_value(arena, at >= 0 ? args[at] : NULL, name, value);
+            cz_arg_with(arena, at >= 0 ? args[at] : NULL, name, value);
     }
 }
 

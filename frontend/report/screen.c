@@ -114,7 +114,7 @@ static void print_reduction(screen *s, int number)
     if (s->view->n_reductions > 1)
         cz_text_printf(s->out,
                        "%" PRId64 " tensors: ", tensors_of(s->view, number));
-    cz_text_puts(s->out, reduction->dtype);
+    cz_text_puts(s->out, cz_dtype_name(reduction->dtype));
     if (reduction->reduce_axes.n == 0) {
         cz_text_puts(s->out, ", reduced already");
     } else {

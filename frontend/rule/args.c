@@ -157,8 +157,8 @@ static argument gather(cz_rule *rule, const cz_node *formal, const cz_node *arg)
     hyper.is_bare = arg && cz_rule_is_bare(arg, formal);
     hyper.arg = hyper.is_bare ? NULL : arg;
     hyper.place = arg ? arg : formal;
-    hyper.standard = evaluate(rule, cz_node_kid(formal, 0));
-    hyper.given = hyper.arg ? evaluate(rule, hyper.arg->kids[0]) : NULL;
+    hyper.standard = evaluate(rule, cz_formal_default(formal));
+    hyper.given = hyper.arg ? evaluate(rule, cz_arg_value(hyper.arg)) : NULL;
     hyper.is_const = cz_node_has(formal, CZ_FLAG_CONST) ||
                      (arg && cz_node_has(arg, CZ_FLAG_CONST));
     return hyper;
@@ -224,23 +224,23 @@ static void note_first(cz_rule *rule, const cz_node *formals,
                        const cz_node *formal)
 {
     int i = 0;
-    while (strcmp(formals->kids[i]->text, formal->text) != 0)
+    while (strcmp(cz_item(formals, i)->text, formal->text) != 0)
         i++;
-    if (formals->kids[i] != formal)
-        cz_diag_note(rule->diags, formals->kids[i]->span, "first here");
+    if (cz_item(formals, i) != formal)
+        cz_diag_note(rule->diags, cz_item(formals, i)->span, "first here");
 }
 
 void cz_rule_bind_formals(cz_rule *rule)
 {
     const cz_rule_use *use = rule->use;
-    const cz_node *formals = use->optimizer->kids[0];
+    const cz_node *formals = cz_rule_formals(use->optimizer);
     const cz_node **chosen =
-        CZ_NEW(rule->arena, const cz_node *, formals->n_kids);
+        CZ_NEW(rule->arena, const cz_node *, cz_n_items(formals));
     cz_rule_frame empty = {0};
     rule->frame = &empty;
     cz_rule_match(rule, use->optimizer, use->args, use->n_args, true, chosen);
-    for (int i = 0; i < formals->n_kids; i++) {
-        const cz_node *formal = formals->kids[i];
+    for (int i = 0; i < cz_n_items(formals); i++) {
+        const cz_node *formal = cz_item(formals, i);
         const argument hyper = gather(rule, formal, chosen[i]);
         if (is_taken(rule, formal->text)) {
             cz_rule_error(rule, CZ_DUPLICATE_NAME, formal,

@@ -14,8 +14,8 @@ static void run_statement(cz_rule *rule, const cz_node *statement);
 
 void cz_rule_run(cz_rule *rule, const cz_node *block)
 {
-    for (int i = 0; i < block->n_kids && !rule->frame->result; i++)
-        run_statement(rule, block->kids[i]);
+    for (int i = 0; i < cz_n_items(block) && !rule->frame->result; i++)
+        run_statement(rule, cz_item(block, i));
 }
 
 /* ---- a = e, (a, b) = e ---- */
@@ -30,14 +30,14 @@ static void assign(cz_rule *rule, const cz_node *statement,
         return;
     }
     const bool fits =
-        value->kind == CZ_RULE_TUPLE && value->n_items == target->n_kids;
+        value->kind == CZ_RULE_TUPLE && value->n_items == cz_n_items(target);
     const bool open = cz_rule_is_open(value);
     if (!fits && !open && value->kind != CZ_RULE_ERROR)
         cz_rule_error(rule, CZ_BAD_TYPE, target,
-                      "%d names cannot take apart %s", target->n_kids,
+                      "%d names cannot take apart %s", cz_n_items(target),
                       cz_rule_text(rule, value));
-    for (int i = 0; i < target->n_kids; i++)
-        to(rule, statement, target->kids[i],
+    for (int i = 0; i < cz_n_items(target); i++)
+        to(rule, statement, cz_item(target, i),
            fits   ? value->items[i]
            : open ? value
                   : cz_rule_absorb());
@@ -75,8 +75,8 @@ static void bind_name(cz_rule *rule, const cz_node *statement,
 /* A call whose value gets a name gives that name to its states. */
 static void name_call(cz_rule *rule, const cz_node *statement)
 {
-    const cz_node *target = statement->kids[0];
-    const cz_node *call = cz_sole_call(statement->kids[1]);
+    const cz_node *target = cz_assign_target(statement);
+    const cz_node *call = cz_sole_call(cz_assign_value(statement));
     if (!call || target->kind != CZ_AST_NAME)
         return;
     rule->bound_call = call;
@@ -86,8 +86,8 @@ static void name_call(cz_rule *rule, const cz_node *statement)
 static void run_bind(cz_rule *rule, const cz_node *statement)
 {
     name_call(rule, statement);
-    cz_rule_value *value = cz_rule_eval(rule, statement->kids[1]);
-    assign(rule, statement, statement->kids[0], value, bind_name);
+    cz_rule_value *value = cz_rule_eval(rule, cz_assign_value(statement));
+    assign(rule, statement, cz_assign_target(statement), value, bind_name);
 }
 
 /* ---- a <- e ---- */
@@ -137,8 +137,8 @@ static void write_slot(cz_rule *rule, const cz_node *statement,
 
 static void run_write(cz_rule *rule, const cz_node *statement)
 {
-    cz_rule_value *value = cz_rule_eval(rule, statement->kids[1]);
-    assign(rule, statement, statement->kids[0], value, write_slot);
+    cz_rule_value *value = cz_rule_eval(rule, cz_assign_value(statement));
+    assign(rule, statement, cz_assign_target(statement), value, write_slot);
 }
 
 /* ---- for, if, return ---- */
@@ -158,21 +158,21 @@ static void absorb_statement(cz_rule *rule, const cz_node *statement)
 {
     const cz_kind kind = statement->kind;
     if (kind == CZ_AST_BIND || kind == CZ_AST_WRITE || kind == CZ_AST_FOR)
-        assign(rule, statement, statement->kids[0], cz_rule_absorb(),
+        assign(rule, statement, cz_assign_target(statement), cz_rule_absorb(),
                absorb_name);
     if (kind == CZ_AST_STATE || kind == CZ_AST_EXTERN)
         cz_rule_bind(rule, statement->text, cz_rule_absorb(), statement);
     if (kind == CZ_AST_RETURN && rule->frame->call)
         rule->frame->result = cz_rule_absorb();
-    for (int i = 0; i < statement->n_kids; i++)
-        if (statement->kids[i]->kind == CZ_AST_BLOCK)
-            cz_rule_absorb_block(rule, statement->kids[i]);
+    for (int i = 0; i < cz_n_children(statement); i++)
+        if (cz_child(statement, i)->kind == CZ_AST_BLOCK)
+            cz_rule_absorb_block(rule, cz_child(statement, i));
 }
 
 void cz_rule_absorb_block(cz_rule *rule, const cz_node *block)
 {
-    for (int i = 0; i < block->n_kids; i++)
-        absorb_statement(rule, block->kids[i]);
+    for (int i = 0; i < cz_n_items(block); i++)
+        absorb_statement(rule, cz_item(block, i));
 }
 
 static bool is_row_source(const cz_rule_value *value)
@@ -185,8 +185,9 @@ static void run_rows(cz_rule *rule, const cz_node *statement,
 {
     rule->frame->n_loops++;
     for (int i = 0; i < n && !rule->frame->result; i++) {
-        assign(rule, statement, statement->kids[0], rows[i], bind_name);
-        cz_rule_run(rule, statement->kids[2]);
+        assign(rule, statement, cz_assign_target(statement), rows[i],
+               bind_name);
+        cz_rule_run(rule, cz_for_block(statement));
         if (rule->failed)
             break; /* the next row would say the same */
     }
@@ -196,13 +197,13 @@ static void run_rows(cz_rule *rule, const cz_node *statement,
 /* Of rows that nobody knows, there is one that absorbs. */
 static void run_for(cz_rule *rule, const cz_node *statement)
 {
-    cz_rule_value *table = cz_rule_eval(rule, statement->kids[1]);
+    cz_rule_value *table = cz_rule_eval(rule, cz_for_rows(statement));
     if (is_row_source(table))
         run_rows(rule, statement, table->items, table->n_items);
     else if (table->kind == CZ_RULE_ERROR || cz_rule_is_open(table))
         run_rows(rule, statement, &table, 1);
     else {
-        cz_rule_error(rule, CZ_BAD_TYPE, statement->kids[1],
+        cz_rule_error(rule, CZ_BAD_TYPE, cz_for_rows(statement),
                       "`for` runs over the rows of a table, not over %s",
                       cz_rule_text(rule, table));
         absorb_statement(rule, statement);
@@ -212,11 +213,12 @@ static void run_for(cz_rule *rule, const cz_node *statement)
 static void run_if(cz_rule *rule, const cz_node *statement)
 {
     double truth;
-    const cz_rule_value *value = cz_rule_eval(rule, statement->kids[0]);
-    bool good = cz_rule_constant(rule, statement->kids[0], value,
+    const cz_node *condition = cz_if_condition(statement);
+    const cz_rule_value *value = cz_rule_eval(rule, condition);
+    bool good = cz_rule_constant(rule, condition, value,
                                  "the condition of `if`", &truth);
     if (good && !cz_rule_is_bool(value)) {
-        cz_rule_error(rule, CZ_BAD_TYPE, statement->kids[0],
+        cz_rule_error(rule, CZ_BAD_TYPE, condition,
                       "the condition of `if` must be a truth, not a number");
         good = false;
     }
@@ -225,7 +227,8 @@ static void run_if(cz_rule *rule, const cz_node *statement)
         return;
     }
     const bool holds = cz_rule_decide(rule, value->number);
-    const cz_node *branch = cz_node_kid(statement, holds ? 1 : 2);
+    const cz_node *branch =
+        holds ? cz_if_then(statement) : cz_if_else(statement);
     if (branch)
         cz_rule_run(rule, branch);
 }
@@ -237,7 +240,7 @@ static void run_return(cz_rule *rule, const cz_node *statement)
                       "an optimizer returns nothing; `<-` writes its results");
         return;
     }
-    rule->frame->result = cz_rule_eval(rule, statement->kids[0]);
+    rule->frame->result = cz_rule_eval(rule, cz_return_value(statement));
 }
 
 /* ---- all of them ---- */

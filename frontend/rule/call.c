@@ -83,11 +83,11 @@ static cz_rule_value *build_reduction(cz_rule *rule, const cz_node *call,
                                       cz_rule_value **args, int n)
 {
     double dim = -1;
-    if (n == 2 &&
-        !cz_rule_constant(rule, call->kids[1], args[1], "the dimension", &dim))
+    if (n == 2 && !cz_rule_constant(rule, cz_item(call, 1), args[1],
+                                    "the dimension", &dim))
         return cz_rule_absorb();
     if (n == 2 && dim != 0 && dim != 1)
-        return cz_rule_error(rule, CZ_BAD_TYPE, call->kids[1],
+        return cz_rule_error(rule, CZ_BAD_TYPE, cz_item(call, 1),
                              "a matrix has the dimensions 0 and 1");
     return cz_rule_reduce(rule, call, (cz_rule_reduction)row->detail, args[0],
                           (int)dim);
@@ -258,20 +258,20 @@ static bool eval_arguments(cz_rule *rule, const cz_node *call,
                            const primitive *row, cz_rule_value **args)
 {
     bool ok = true;
-    if (call->n_kids < row->least || call->n_kids > row->most) {
+    if (cz_n_items(call) < row->least || cz_n_items(call) > row->most) {
         cz_rule_error(rule, CZ_WRONG_ARGUMENT, call,
                       "'%s' takes %d argument%s, not %d", row->name,
-                      call->n_kids < row->least ? row->least : row->most,
-                      row->most == 1 ? "" : "s", call->n_kids);
+                      cz_n_items(call) < row->least ? row->least : row->most,
+                      row->most == 1 ? "" : "s", cz_n_items(call));
         return false;
     }
-    for (int i = 0; i < call->n_kids; i++) {
-        if (call->kids[i]->text) {
-            cz_rule_error(rule, CZ_WRONG_ARGUMENT, call->kids[i],
+    for (int i = 0; i < cz_n_items(call); i++) {
+        if (cz_item(call, i)->text) {
+            cz_rule_error(rule, CZ_WRONG_ARGUMENT, cz_item(call, i),
                           "the arguments of '%s' have no names", row->name);
             ok = false;
         }
-        args[i] = cz_rule_eval(rule, call->kids[i]->kids[0]);
+        args[i] = cz_rule_eval(rule, cz_arg_value(cz_item(call, i)));
         ok = ok && args[i]->kind != CZ_RULE_ERROR;
     }
     return ok;
@@ -285,7 +285,7 @@ static cz_rule_value *call_primitive(cz_rule *rule, const cz_node *call,
         return refuse(rule, call, row, NULL, 0);
     if (!eval_arguments(rule, call, row, args))
         return cz_rule_absorb();
-    return row->build(rule, call, row, args, call->n_kids);
+    return row->build(rule, call, row, args, cz_n_items(call));
 }
 
 /* precision(x) where `precision` holds an element type or a def. */

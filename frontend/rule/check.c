@@ -101,19 +101,19 @@ static void report_findings(checker *c, const cz_node *header, int n_paths)
 static void name_extents(cz_rule *rule, const cz_node *header)
 {
     static const double example[2] = {2, 3};
-    for (int i = 0; i < 2 && header->n_kids == 2; i++)
+    for (int i = 0; i < 2 && cz_n_items(header) == 2; i++)
         rule->extent[i] =
             cz_rule_path_symbol(rule->path, &rule->scalars,
-                                header->kids[i]->text, false, example[i]);
+                                cz_item(header, i)->text, false, example[i]);
 }
 
 static void check_header_names(cz_rule *rule, const cz_node *header)
 {
-    for (int i = 0; i < header->n_kids; i++) {
-        const cz_node *name = header->kids[i], *first = NULL;
+    for (int i = 0; i < cz_n_items(header); i++) {
+        const cz_node *name = cz_item(header, i), *first = NULL;
         for (int k = 0; k < i; k++)
-            if (strcmp(header->kids[k]->text, name->text) == 0)
-                first = header->kids[k];
+            if (strcmp(cz_item(header, k)->text, name->text) == 0)
+                first = cz_item(header, k);
         for (int k = 0; k < rule->n_formals && !first; k++)
             if (strcmp(rule->formals[k].name, name->text) == 0)
                 first = rule->formals[k].place;
@@ -128,7 +128,7 @@ static void check_header_names(cz_rule *rule, const cz_node *header)
 
 static void follow(cz_rule *rule)
 {
-    const cz_node *header = rule->use->optimizer->kids[1];
+    const cz_node *header = cz_optimizer_header(rule->use->optimizer);
     const bool any = cz_rule_is_any(rule);
     const cz_rule_shape shape = {.n_dims = any ? 0 : 2, .master_dtype = CZ_F32};
     cz_rule_phases phases;
@@ -169,7 +169,7 @@ static void check_optimizer(checker *c, const cz_node *optimizer)
     do
         check_path(c, optimizer, &path);
     while (cz_rule_path_next(&path));
-    report_findings(c, optimizer->kids[1], path.n_paths);
+    report_findings(c, cz_optimizer_header(optimizer), path.n_paths);
 }
 
 /* ---- defs and tables by themselves ---- */
@@ -177,15 +177,15 @@ static void check_optimizer(checker *c, const cz_node *optimizer)
 /* A def whose arguments nobody knows. */
 static void run_def(cz_rule *rule, const cz_node *def)
 {
-    const cz_node *formals = def->kids[0];
+    const cz_node *formals = cz_rule_formals(def);
     cz_rule_frame frame = {
         .call = def, .def = def, .id = ++rule->n_frames, .n_calls = 1};
     rule->frame = &frame;
-    for (int i = 0; i < formals->n_kids; i++)
-        cz_rule_bind(rule, formals->kids[i]->text, cz_rule_absorb(),
-                     formals->kids[i]);
+    for (int i = 0; i < cz_n_items(formals); i++)
+        cz_rule_bind(rule, cz_item(formals, i)->text, cz_rule_absorb(),
+                     cz_item(formals, i));
     if (cz_rule_check_def(rule, def))
-        cz_rule_run(rule, def->kids[1]);
+        cz_rule_run(rule, cz_def_block(def));
     if (!frame.result && !rule->failed)
         cz_rule_error(rule, CZ_BAD_TYPE, def, "'%s' returns no value",
                       def->text);
@@ -196,9 +196,9 @@ static void run_table(cz_rule *rule, const cz_node *table)
 {
     cz_rule_frame frame = {0};
     rule->frame = &frame;
-    const cz_rule_value *value = cz_rule_eval(rule, table->kids[0]);
+    const cz_rule_value *value = cz_rule_eval(rule, cz_table_value(table));
     if (value->kind != CZ_RULE_TABLE && value->kind != CZ_RULE_ERROR)
-        cz_rule_error(rule, CZ_BAD_TYPE, table->kids[0],
+        cz_rule_error(rule, CZ_BAD_TYPE, cz_table_value(table),
                       "a table is a list of rows, not %s",
                       cz_rule_text(rule, value));
     rule->frame = NULL;
@@ -261,7 +261,7 @@ void cz_rules_check(cz_scope *scope, bool alone, cz_arena *arena,
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < cz_scope_n_files(scope); i++) {
             const cz_scope_file *file = cz_scope_file_at(scope, i);
-            for (int n = 0; n < file->tree->n_kids && !file->library; n++)
-                check_definition(&c, file->tree->kids[n], kinds[k], out);
+            for (int n = 0; n < cz_n_items(file->tree) && !file->library; n++)
+                check_definition(&c, cz_item(file->tree, n), kinds[k], out);
         }
 }

@@ -29,7 +29,7 @@ bool cz_rule_check_def(cz_rule *rule, const cz_node *def)
                       "'%s' declares states: it returns at its end alone",
                       def->text);
     else if (cz_node_has(def, CZ_FLAG_WIDE))
-        cz_rule_error(rule, CZ_BAD_TYPE, def->kids[0],
+        cz_rule_error(rule, CZ_BAD_TYPE, cz_rule_formals(def),
                       "'%s' declares states: it cannot be `wide`, and see "
                       "matrices transposed",
                       def->text);
@@ -85,7 +85,7 @@ static cz_rule_value *turn(cz_rule *rule, cz_rule_value *value)
 static cz_rule_value *argument(cz_rule *rule, const cz_node *formal,
                                const cz_node *arg, cz_rule_frame *inner)
 {
-    const cz_node *value = arg ? arg->kids[0] : cz_node_kid(formal, 0);
+    const cz_node *value = arg ? cz_arg_value(arg) : cz_formal_default(formal);
     if (!value)
         return cz_rule_error(rule, CZ_WRONG_ARGUMENT, inner->call,
                              "'%s' needs its argument '%s'", inner->call->text,
@@ -101,19 +101,19 @@ static cz_rule_value *argument(cz_rule *rule, const cz_node *formal,
 static bool bind_arguments(cz_rule *rule, const cz_node *call,
                            const cz_node *def, cz_rule_frame *inner)
 {
-    const cz_node *formals = def->kids[0];
+    const cz_node *formals = cz_rule_formals(def);
     const cz_node **chosen =
-        CZ_NEW(rule->arena, const cz_node *, formals->n_kids);
-    const cz_node *const *args = (const cz_node *const *)call->kids;
-    if (!cz_rule_match(rule, def, args, call->n_kids, false, chosen))
+        CZ_NEW(rule->arena, const cz_node *, cz_n_items(formals));
+    const cz_node *const *args = cz_items(call);
+    if (!cz_rule_match(rule, def, args, cz_n_items(call), false, chosen))
         return false;
     bool ok = true;
-    for (int i = 0; i < formals->n_kids; i++) {
+    for (int i = 0; i < cz_n_items(formals); i++) {
         cz_rule_value *value =
-            argument(rule, formals->kids[i], chosen[i], inner);
+            argument(rule, cz_item(formals, i), chosen[i], inner);
         *CZ_PUSH(rule->arena, inner->bindings, inner->n_bindings) =
-            (cz_rule_binding){formals->kids[i]->text, value,
-                              chosen[i] ? chosen[i] : formals->kids[i]};
+            (cz_rule_binding){cz_item(formals, i)->text, value,
+                              chosen[i] ? chosen[i] : cz_item(formals, i)};
         ok = ok && value->kind != CZ_RULE_ERROR;
     }
     return ok;
@@ -129,7 +129,7 @@ static cz_rule_value *run_body(cz_rule *rule, const cz_node *call,
                 cz_rule_transpose(rule, inner->bindings[i].value);
     rule->frame = inner;
     if (cz_rule_check_def(rule, def))
-        cz_rule_run(rule, def->kids[1]);
+        cz_rule_run(rule, cz_def_block(def));
     rule->frame = inner->caller;
     if (!inner->result)
         return rule->failed

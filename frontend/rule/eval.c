@@ -42,13 +42,14 @@ static cz_rule_value *eval_error(cz_rule *rule, const cz_node *node)
 
 static cz_rule_value *eval_tuple(cz_rule *rule, const cz_node *node)
 {
-    cz_rule_value **items = CZ_NEW(rule->arena, cz_rule_value *, node->n_kids);
-    for (int i = 0; i < node->n_kids; i++) {
-        items[i] = cz_rule_eval(rule, node->kids[i]);
+    cz_rule_value **items =
+        CZ_NEW(rule->arena, cz_rule_value *, cz_n_items(node));
+    for (int i = 0; i < cz_n_items(node); i++) {
+        items[i] = cz_rule_eval(rule, cz_item(node, i));
         if (items[i]->kind == CZ_RULE_ERROR)
             return items[i];
     }
-    return cz_rule_items(rule, CZ_RULE_TUPLE, items, node->n_kids);
+    return cz_rule_items(rule, CZ_RULE_TUPLE, items, cz_n_items(node));
 }
 
 /* ---- arithmetic ---- */
@@ -70,25 +71,26 @@ static cz_rule_value *arithmetic(cz_rule *rule, const cz_node *node,
 
 static cz_rule_value *eval_sum(cz_rule *rule, const cz_node *node)
 {
-    cz_rule_value *a = cz_rule_eval(rule, node->kids[0]);
-    return arithmetic(rule, node, a, cz_rule_eval(rule, node->kids[1]));
+    cz_rule_value *a = cz_rule_eval(rule, cz_binary_left(node));
+    return arithmetic(rule, node, a, cz_rule_eval(rule, cz_binary_right(node)));
 }
 
 static cz_rule_value *eval_power(cz_rule *rule, const cz_node *node)
 {
-    cz_rule_value *base = cz_rule_eval(rule, node->kids[0]);
-    return cz_rule_power(rule, node, base, cz_rule_eval(rule, node->kids[1]));
+    cz_rule_value *base = cz_rule_eval(rule, cz_binary_left(node));
+    return cz_rule_power(rule, node, base,
+                         cz_rule_eval(rule, cz_binary_right(node)));
 }
 
 static cz_rule_value *eval_negation(cz_rule *rule, const cz_node *node)
 {
-    cz_rule_value *value = cz_rule_eval(rule, node->kids[0]);
+    cz_rule_value *value = cz_rule_eval(rule, cz_unary_operand(node));
     return cz_rule_element(rule, node, CZ_OP_NEG, &value, 1);
 }
 
 static cz_rule_value *eval_transpose(cz_rule *rule, const cz_node *node)
 {
-    cz_rule_value *value = cz_rule_eval(rule, node->kids[0]);
+    cz_rule_value *value = cz_rule_eval(rule, cz_unary_operand(node));
     if (value->kind == CZ_RULE_ERROR)
         return value;
     if (value->kind != CZ_RULE_TENSOR || cz_rule_is_any(rule))
@@ -124,7 +126,7 @@ static bool is_chained(const cz_node *node)
 
 static bool chain_has_product(const cz_node *node)
 {
-    for (; is_chained(node); node = node->kids[0])
+    for (; is_chained(node); node = cz_binary_left(node))
         if (node->kind == CZ_AST_MATMUL)
             return true;
     return false;
@@ -152,14 +154,14 @@ static cz_rule_value *eval_chain(cz_rule *rule, const cz_node *node,
 static cz_rule_value *eval_link(cz_rule *rule, const cz_node *node,
                                 scalings *scales)
 {
-    cz_rule_value *right = cz_rule_eval(rule, node->kids[1]);
+    cz_rule_value *right = cz_rule_eval(rule, cz_binary_right(node));
     if (right->kind == CZ_RULE_ERROR)
         return right;
     if (cz_rule_is_scalar(right)) {
         scale(rule, scales, node, right, false);
-        return eval_chain(rule, node->kids[0], scales);
+        return eval_chain(rule, cz_binary_left(node), scales);
     }
-    cz_rule_value *left = cz_rule_eval(rule, node->kids[0]);
+    cz_rule_value *left = cz_rule_eval(rule, cz_binary_left(node));
     if (left->kind == CZ_RULE_ERROR)
         return left;
     if (!cz_rule_is_scalar(left) || node->kind == CZ_AST_DIV)
@@ -175,16 +177,17 @@ static cz_rule_value *eval_chain(cz_rule *rule, const cz_node *node,
         return cz_rule_eval(rule, node);
     if (node->kind != CZ_AST_MATMUL)
         return eval_link(rule, node, scales);
-    cz_rule_value *left = eval_chain(rule, node->kids[0], scales);
-    return cz_rule_product(rule, node, left, cz_rule_eval(rule, node->kids[1]));
+    cz_rule_value *left = eval_chain(rule, cz_binary_left(node), scales);
+    return cz_rule_product(rule, node, left,
+                           cz_rule_eval(rule, cz_binary_right(node)));
 }
 
 static cz_rule_value *eval_product(cz_rule *rule, const cz_node *node)
 {
     scalings scales = {0};
-    cz_rule_value *left = eval_chain(rule, node->kids[0], &scales);
-    cz_rule_value *value =
-        cz_rule_product(rule, node, left, cz_rule_eval(rule, node->kids[1]));
+    cz_rule_value *left = eval_chain(rule, cz_binary_left(node), &scales);
+    cz_rule_value *value = cz_rule_product(
+        rule, node, left, cz_rule_eval(rule, cz_binary_right(node)));
     for (int i = 0; i < scales.n; i++) {
         const scaling *s = &scales.list[i];
         value = s->from_left ? arithmetic(rule, s->node, s->by, value)
@@ -195,10 +198,10 @@ static cz_rule_value *eval_product(cz_rule *rule, const cz_node *node)
 
 static cz_rule_value *eval_multiple(cz_rule *rule, const cz_node *node)
 {
-    cz_rule_value *a = cz_rule_eval(rule, node->kids[0]);
-    cz_rule_value *b = cz_rule_eval(rule, node->kids[1]);
+    cz_rule_value *a = cz_rule_eval(rule, cz_binary_left(node));
+    cz_rule_value *b = cz_rule_eval(rule, cz_binary_right(node));
     if (b->kind == CZ_RULE_TENSOR && !cz_rule_is_scalar(b) &&
-        chain_has_product(node->kids[0]))
+        chain_has_product(cz_binary_left(node)))
         return needs_parentheses(rule, node);
     return arithmetic(rule, node, a, b);
 }
@@ -230,8 +233,8 @@ static bool is_fixed_truth(const cz_rule_value *value)
 
 static cz_rule_value *eval_comparison(cz_rule *rule, const cz_node *node)
 {
-    cz_rule_value *a = cz_rule_eval(rule, node->kids[0]);
-    cz_rule_value *b = cz_rule_eval(rule, node->kids[1]);
+    cz_rule_value *a = cz_rule_eval(rule, cz_binary_left(node));
+    cz_rule_value *b = cz_rule_eval(rule, cz_binary_right(node));
     if (a->kind == CZ_RULE_DTYPE && b->kind == CZ_RULE_DTYPE)
         return compare_words(rule, node, a->dtype == b->dtype);
     if (a->kind == CZ_RULE_DEF && b->kind == CZ_RULE_DEF)
@@ -263,9 +266,9 @@ static bool eval_truth(cz_rule *rule, const cz_node *node, bool *out)
 static cz_rule_value *eval_logic(cz_rule *rule, const cz_node *node)
 {
     bool a, b = false;
-    if (!eval_truth(rule, node->kids[0], &a))
+    if (!eval_truth(rule, cz_item(node, 0), &a))
         return cz_rule_absorb();
-    if (node->kind != CZ_AST_NOT && !eval_truth(rule, node->kids[1], &b))
+    if (node->kind != CZ_AST_NOT && !eval_truth(rule, cz_item(node, 1), &b))
         return cz_rule_absorb();
     const bool truth = node->kind == CZ_AST_NOT   ? !a
                        : node->kind == CZ_AST_AND ? a && b
@@ -275,7 +278,7 @@ static cz_rule_value *eval_logic(cz_rule *rule, const cz_node *node)
 
 static cz_rule_value *eval_pipe(cz_rule *rule, const cz_node *node)
 {
-    return cz_rule_eval(rule, node->kids[0]);
+    return cz_rule_eval(rule, cz_pipe_call(node));
 }
 
 /* ---- all of them ---- */

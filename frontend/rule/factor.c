@@ -225,8 +225,8 @@ cz_rule_value *cz_rule_root(cz_rule *rule, const cz_node *node,
     c.parameters[3] = NEWTON_ITERATIONS;
     if (!takes_symmetric(&c, args[0]))
         return cz_rule_absorb();
-    for (int i = 0; i < node->n_kids - 1; i++)
-        if (!cz_rule_constant(rule, node->kids[1 + i], args[1 + i], what[i],
+    for (int i = 0; i < cz_n_items(node) - 1; i++)
+        if (!cz_rule_constant(rule, cz_item(node, 1 + i), args[1 + i], what[i],
                               &c.parameters[i]))
             return cz_rule_absorb();
     if (!cz_factor_takes(factor, c.parameters))

@@ -50,7 +50,7 @@ cz_rule_value *cz_rule_iota(cz_rule *rule, const cz_node *node,
         return cz_rule_error(rule, CZ_BAD_TYPE, node,
                              "a rule `for any` sees single elements; 'iota' "
                              "needs `for [m, n]`");
-    const cz_scalar *extent = cz_rule_dimension(rule, node->kids[0], length);
+    const cz_scalar *extent = cz_rule_dimension(rule, cz_item(node, 0), length);
     return extent ? indices(rule, node, extent, 0) : cz_rule_absorb();
 }
 

@@ -73,7 +73,10 @@ static cz_rule_value *evaluate_definition(cz_rule *rule, const cz_node *name,
                              name->text);
     rule->n_lookups++;
     rule->frame = &empty;
-    cz_rule_value *value = cz_rule_eval(rule, definition->kids[0]);
+    const cz_node *e = definition->kind == CZ_AST_TABLE
+                           ? cz_table_value(definition)
+                           : cz_let_value(definition);
+    cz_rule_value *value = cz_rule_eval(rule, e);
     rule->frame = outer;
     rule->n_lookups--;
     return definition->kind == CZ_AST_TABLE

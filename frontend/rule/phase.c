@@ -68,8 +68,8 @@ static void run_event(cz_rule *rule, const cz_node *statement, cz_event event,
 
 void cz_rule_run_first(cz_rule *rule, const cz_node *statement)
 {
-    run_event(rule, statement, (cz_event){.start = 1}, statement->kids[0],
-              cz_node_kid(statement, 1));
+    run_event(rule, statement, (cz_event){.start = 1}, cz_first_then(statement),
+              cz_first_else(statement));
 }
 
 /* A number of updates. */
@@ -98,9 +98,10 @@ static bool read_count(cz_rule *rule, const cz_node *node, const char *what,
 void cz_rule_run_every(cz_rule *rule, const cz_node *statement)
 {
     cz_event event;
-    const cz_node *from = cz_node_kid(statement, 2);
-    bool good = read_count(rule, statement->kids[0], "the period of `every`",
-                           from ? 0 : 1, &event.period);
+    const cz_node *from = cz_every_start(statement);
+    bool good =
+        read_count(rule, cz_every_period(statement), "the period of `every`",
+                   from ? 0 : 1, &event.period);
     event.start = good ? event.period : 1;
     event.staggered =
         good && event.period > 1 && cz_node_has(statement, CZ_FLAG_STAGGERED);
@@ -109,9 +110,9 @@ void cz_rule_run_every(cz_rule *rule, const cz_node *statement)
                           &event.start) &&
                good;
     if (good)
-        run_event(rule, statement, event, statement->kids[1], NULL);
+        run_event(rule, statement, event, cz_every_block(statement), NULL);
     else
-        cz_rule_absorb_block(rule, statement->kids[1]);
+        cz_rule_absorb_block(rule, cz_every_block(statement));
 }
 
 /* ---- phases ---- */
@@ -195,8 +196,8 @@ static bool binds(const cz_node *target, const char *name)
 {
     if (target->kind != CZ_AST_TUPLE)
         return strcmp(target->text, name) == 0;
-    for (int i = 0; i < target->n_kids; i++)
-        if (binds(target->kids[i], name))
+    for (int i = 0; i < cz_n_items(target); i++)
+        if (binds(cz_item(target, i), name))
             return true;
     return false;
 }
@@ -205,10 +206,10 @@ void cz_rule_note_skipped(cz_rule *rule, const char *name)
 {
     for (int i = 0; i < rule->n_blocks; i++) {
         const cz_node *block = rule->blocks[i].node;
-        for (int k = 0; !rule->blocks[i].runs && k < block->n_kids; k++)
-            if (block->kids[k]->kind == CZ_AST_BIND &&
-                binds(block->kids[k]->kids[0], name)) {
-                cz_diag_note(rule->diags, block->kids[k]->span,
+        for (int k = 0; !rule->blocks[i].runs && k < cz_n_items(block); k++)
+            if (cz_item(block, k)->kind == CZ_AST_BIND &&
+                binds(cz_assign_target(cz_item(block, k)), name)) {
+                cz_diag_note(rule->diags, cz_item(block, k)->span,
                              "bound here, which some updates do not run");
                 return;
             }

@@ -27,12 +27,13 @@ static cz_rule_value *report_unchained(cz_rule *rule, const cz_node *node,
                   cz_rule_text(rule, a), cz_rule_text(rule, b),
                   cz_rule_extent_text(rule, left, 1),
                   cz_rule_extent_text(rule, right, 0));
-    cz_rule_note_origins(rule, node->kids[0], a, node->kids[1], b);
+    cz_rule_note_origins(rule, cz_binary_left(node), a, cz_binary_right(node),
+                         b);
     if (cz_rule_extent(left, 1) == cz_rule_extent(right, 1))
-        cz_diag_note(rule->diags, node->kids[1]->span,
+        cz_diag_note(rule->diags, cz_binary_right(node)->span,
                      "with its transpose (') it would fit");
     else if (cz_rule_extent(left, 0) == cz_rule_extent(right, 0))
-        cz_diag_note(rule->diags, node->kids[0]->span,
+        cz_diag_note(rule->diags, cz_binary_left(node)->span,
                      "with its transpose (') it would fit");
     return cz_rule_failed(rule, CZ_BAD_PRODUCT);
 }

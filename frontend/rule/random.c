@@ -108,7 +108,7 @@ static bool check(cz_rule *rule, const cz_node *node, cz_rule_value **args,
 {
     for (int i = 1; i < n; i++)
         if (args[i]->kind != CZ_RULE_NUMBER || args[i]->number->is_bool) {
-            cz_rule_error(rule, CZ_BAD_TYPE, node->kids[i],
+            cz_rule_error(rule, CZ_BAD_TYPE, cz_item(node, i),
                           "a key is a number, not %s",
                           cz_rule_text(rule, args[i]));
             return false;

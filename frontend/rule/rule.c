@@ -21,7 +21,7 @@ static cz_rule start(const cz_rule_use *use, cz_diags *diags)
 /* FOR_SHAPE of the optimizer. */
 static const cz_node *header(const cz_rule *rule)
 {
-    return rule->use->optimizer->kids[1];
+    return cz_optimizer_header(rule->use->optimizer);
 }
 
 bool cz_rule_signature_build(const cz_rule_use *use, cz_diags *diags,
@@ -34,7 +34,7 @@ bool cz_rule_signature_build(const cz_rule_use *use, cz_diags *diags,
         .defaults = rule.defaults,
         .has_default = rule.has_default,
         .n_hypers = rule.n_hypers,
-        .n_dims = cz_rule_is_any(&rule) ? -1 : header(&rule)->n_kids,
+        .n_dims = cz_rule_is_any(&rule) ? -1 : cz_n_items(header(&rule)),
     };
     return !rule.failed;
 }
@@ -56,10 +56,10 @@ static cz_rule_value *gradient(cz_rule *rule)
 static void bind_dimensions(cz_rule *rule)
 {
     const cz_tensor *param = &rule->slots[0].value->tensor;
-    for (int i = 0; i < header(rule)->n_kids; i++)
-        cz_rule_bind(rule, header(rule)->kids[i]->text,
+    for (int i = 0; i < cz_n_items(header(rule)); i++)
+        cz_rule_bind(rule, cz_item(header(rule), i)->text,
                      cz_rule_number(rule, cz_rule_extent(param, i)),
-                     header(rule)->kids[i]);
+                     cz_item(header(rule), i));
 }
 
 /* Run the whole body in a fresh frame. */
@@ -82,7 +82,7 @@ static void run(cz_rule *rule)
                      rule->formals[i].place);
     bind_dimensions(rule);
     cz_rule_bind(rule, "grad", gradient(rule), header(rule));
-    cz_rule_run(rule, rule->use->optimizer->kids[2]);
+    cz_rule_run(rule, cz_optimizer_block(rule->use->optimizer));
     rule->frame = NULL;
     if (rule->path)
         *rule->path->left -= rule->n_steps;
@@ -236,7 +236,7 @@ static void build(cz_rule *rule, cz_ir *ir, const char *symbol,
 /* The header must fit what the parameter is. */
 static bool check_header(cz_rule *rule)
 {
-    const int n_dims = cz_rule_is_any(rule) ? 0 : header(rule)->n_kids;
+    const int n_dims = cz_rule_is_any(rule) ? 0 : cz_n_items(header(rule));
     if (n_dims != 0 && n_dims != 2)
         cz_rule_error(rule, CZ_UNSUPPORTED, header(rule),
                       "rules for %d dimension%s are not supported yet", n_dims,

@@ -50,7 +50,7 @@ static bool is_given_header_name(cz_rule *rule, const cz_node *node, int dim)
         cz_def_binds(inner->def, node->text))
         return false;
     rule->frame = inner->caller;
-    const bool is = is_header_name(rule, place->kids[0], dim);
+    const bool is = is_header_name(rule, cz_arg_value(place), dim);
     rule->frame = inner;
     return is;
 }
@@ -60,10 +60,10 @@ static bool is_header_name(cz_rule *rule, const cz_node *node, int dim)
 {
     if (rule->frame->def)
         return is_given_header_name(rule, node, dim);
-    const cz_node *header = rule->use->optimizer->kids[1];
+    const cz_node *header = cz_optimizer_header(rule->use->optimizer);
     const cz_tensor *param = &rule->slots[0].as;
-    if (node->kind != CZ_AST_NAME || dim >= header->n_kids ||
-        strcmp(node->text, header->kids[dim]->text) != 0)
+    if (node->kind != CZ_AST_NAME || dim >= cz_n_items(header) ||
+        strcmp(node->text, cz_item(header, dim)->text) != 0)
         return false;
     const cz_rule_value *value = cz_rule_find_local(rule, node->text);
     return value && value->kind == CZ_RULE_NUMBER &&
@@ -102,7 +102,8 @@ static bool find_dimensions(cz_rule *rule, const cz_node *type,
     const cz_scalar *seen[2] = {rule->one, rule->one};
     cz_tensor *as = &slot->as;
     for (int dim = 0; dim < 2; dim++) {
-        const cz_node *node = cz_node_kid(type, dim);
+        const cz_node *node =
+            dim < cz_n_items(type) ? cz_item(type, dim) : NULL;
         if (node)
             seen[dim] = cz_rule_dimension(rule, node, cz_rule_eval(rule, node));
         if (!node || is_literal_one(node))
@@ -122,9 +123,9 @@ static bool find_dimensions(cz_rule *rule, const cz_node *type,
 static bool find_shape(cz_rule *rule, const cz_node *type, cz_rule_slot *slot)
 {
     const bool any = cz_rule_is_any(rule);
-    if (type->n_kids == 0)
+    if (cz_n_items(type) == 0)
         return true;
-    if (any || type->n_kids != 2) {
+    if (any || cz_n_items(type) != 2) {
         cz_rule_error(rule, CZ_UNSUPPORTED, type,
                       any ? "a state of a rule `for any` has the parameter's "
                             "shape: write no dimensions"
@@ -132,8 +133,8 @@ static bool find_shape(cz_rule *rule, const cz_node *type, cz_rule_slot *slot)
                             "supported yet");
         return false;
     }
-    slot->is_whole = !is_header_name(rule, type->kids[0], 0) ||
-                     !is_header_name(rule, type->kids[1], 1);
+    slot->is_whole = !is_header_name(rule, cz_item(type, 0), 0) ||
+                     !is_header_name(rule, cz_item(type, 1), 1);
     return find_dimensions(rule, type, slot);
 }
 
@@ -142,7 +143,7 @@ static bool find_extern_shape(cz_rule *rule, const cz_node *type,
                               cz_rule_slot *slot)
 {
     slot->is_whole = true;
-    if (!cz_rule_is_any(rule) && type->n_kids <= 2)
+    if (!cz_rule_is_any(rule) && cz_n_items(type) <= 2)
         return find_dimensions(rule, type, slot);
     cz_rule_error(rule, CZ_UNSUPPORTED, type,
                   cz_rule_is_any(rule)
@@ -184,8 +185,8 @@ static bool find_identity(cz_rule *rule, const cz_node *node,
     if (node->kind != CZ_AST_MUL)
         return is_identity(rule, node);
     for (int i = 0; i < 2; i++)
-        if (is_identity(rule, node->kids[i])) {
-            *factor = node->kids[!i];
+        if (is_identity(rule, cz_item(node, i))) {
+            *factor = cz_item(node, !i);
             return true;
         }
     return false;
@@ -285,7 +286,8 @@ static void absorb_state(cz_rule *rule, const cz_node *statement)
 
 void cz_rule_run_state(cz_rule *rule, const cz_node *statement)
 {
-    const cz_node *type = statement->kids[0], *initial = statement->kids[1];
+    const cz_node *type = cz_declared_type(statement);
+    const cz_node *initial = cz_declared_initial(statement);
     if (!is_declared_here(rule, statement) || !rule->n_slots) {
         absorb_state(rule, statement);
         return;
@@ -302,7 +304,7 @@ void cz_rule_run_state(cz_rule *rule, const cz_node *statement)
 
 void cz_rule_run_extern(cz_rule *rule, const cz_node *statement)
 {
-    const cz_node *type = statement->kids[0];
+    const cz_node *type = cz_declared_type(statement);
     if (!is_declared_here(rule, statement)) {
         absorb_state(rule, statement);
         return;

@@ -6,24 +6,25 @@ enum { MAX_ROWS = 4096 };
 
 cz_rule_value *cz_rule_list(cz_rule *rule, const cz_node *list)
 {
-    cz_rule_value **rows = CZ_NEW(rule->arena, cz_rule_value *, list->n_kids);
-    for (int i = 0; i < list->n_kids; i++) {
-        rows[i] = cz_rule_eval(rule, list->kids[i]);
+    cz_rule_value **rows =
+        CZ_NEW(rule->arena, cz_rule_value *, cz_n_items(list));
+    for (int i = 0; i < cz_n_items(list); i++) {
+        rows[i] = cz_rule_eval(rule, cz_item(list, i));
         if (rows[i]->kind == CZ_RULE_ERROR)
             return rows[i];
         if (rows[i]->kind != CZ_RULE_TUPLE && rows[i]->kind != CZ_RULE_NUMBER)
-            return cz_rule_error(rule, CZ_BAD_TYPE, list->kids[i],
+            return cz_rule_error(rule, CZ_BAD_TYPE, cz_item(list, i),
                                  "a row of a table is a number or a tuple, "
                                  "not %s",
                                  cz_rule_text(rule, rows[i]));
         if (rows[i]->n_items != rows[0]->n_items)
-            return cz_rule_error(rule, CZ_SHAPE_MISMATCH, list->kids[i],
+            return cz_rule_error(rule, CZ_SHAPE_MISMATCH, cz_item(list, i),
                                  "rows of one table are alike; the first is "
                                  "%s, this is %s",
                                  cz_rule_text(rule, rows[0]),
                                  cz_rule_text(rule, rows[i]));
     }
-    return cz_rule_items(rule, CZ_RULE_TABLE, rows, list->n_kids);
+    return cz_rule_items(rule, CZ_RULE_TABLE, rows, cz_n_items(list));
 }
 
 static cz_rule_value *concatenate(cz_rule *rule, const cz_node *node,
@@ -117,15 +118,15 @@ cz_rule_value *cz_rule_take(cz_rule *rule, const cz_node *call,
             rule, CZ_BAD_TYPE, call, "'take' gives rows of a table, not of %s",
             table->kind == CZ_RULE_TABLE ? "an empty one"
                                          : cz_rule_text(rule, table));
-    if (!cz_rule_constant(rule, call->kids[1], args[1], "how many rows", &n))
+    if (!cz_rule_constant(rule, cz_item(call, 1), args[1], "how many rows", &n))
         return cz_rule_absorb();
     if (!cz_scalar_is_constant(args[1]->number))
         return args[0]; /* how many, shapes decide */
     if (!args[1]->number->is_integer || n < 1)
-        return cz_rule_error(rule, CZ_BAD_TYPE, call->kids[1],
+        return cz_rule_error(rule, CZ_BAD_TYPE, cz_item(call, 1),
                              "'take' gives a whole number of rows, at least 1");
     if (n > MAX_ROWS)
-        return cz_rule_error(rule, CZ_TOO_LARGE, call->kids[1],
+        return cz_rule_error(rule, CZ_TOO_LARGE, cz_item(call, 1),
                              "a table of more than %d rows", MAX_ROWS);
     if (n > table->n_items && table->beyond == CZ_BEYOND_NOTHING)
         return cz_rule_error(rule, CZ_WRONG_ARGUMENT, call,

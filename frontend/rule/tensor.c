@@ -121,12 +121,14 @@ static bool is_symmetric(cz_rule_value *const *operands, int n)
     return found;
 }
 
-/* The expression that operand i stands for; NULL where the node's kids are
+/* The expression that operand i stands for; NULL where the node's children are
  * not the operands. */
 static const cz_node *operand_node(const cz_node *node, int i, int n)
 {
-    const cz_node *kid = node->n_kids == n ? node->kids[i] : NULL;
-    return kid && kid->kind == CZ_AST_ARG ? kid->kids[0] : kid;
+    const cz_node *operand =
+        cz_n_children(node) == n ? cz_child(node, i) : NULL;
+    return operand && operand->kind == CZ_AST_ARG ? cz_arg_value(operand)
+                                                  : operand;
 }
 
 static void report_misfit(cz_rule *rule, const cz_node *node,
@@ -283,8 +285,9 @@ static cz_rule_value *report_unfit(cz_rule *rule, const cz_node *node,
     cz_diag_error(rule->diags, CZ_SHAPE_MISMATCH, node->span,
                   "%s is written to %s", cz_rule_text(rule, value),
                   cz_rule_text(rule, slot));
-    if (node->kids[0]->kind != CZ_AST_TUPLE)
-        cz_rule_note_origins(rule, node->kids[1], value, node->kids[0], slot);
+    if (cz_assign_target(node)->kind != CZ_AST_TUPLE)
+        cz_rule_note_origins(rule, cz_assign_value(node), value,
+                             cz_assign_target(node), slot);
     return cz_rule_failed(rule, CZ_SHAPE_MISMATCH);
 }
 

@@ -108,7 +108,7 @@ cz_rule_value *cz_rule_argument(cz_rule *rule, int i, const cz_tensor *as)
 
 bool cz_rule_is_any(const cz_rule *rule)
 {
-    return cz_node_has(rule->use->optimizer->kids[1], CZ_FLAG_ANY);
+    return cz_node_has(cz_optimizer_header(rule->use->optimizer), CZ_FLAG_ANY);
 }
 
 bool cz_rule_is_bool(const cz_rule_value *value)

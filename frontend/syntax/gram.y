@@ -21,7 +21,7 @@
 #define SPANNING(list) cz_span_join((list).items[0]->span, LAST(list)->span)
 #define LEAF(kind, token) cz_tree_leaf(p, CZ_AST_##kind, token)
 #define NODE(kind, span, text, ...)                                            \
-    cz_tree_node(p, CZ_AST_##kind, span, text, CZ_KIDS(__VA_ARGS__))
+    cz_tree_node(p, CZ_AST_##kind, span, text, CZ_NODES(__VA_ARGS__))
 #define LIST(kind, span, text, list)                                           \
     cz_tree_node(p, CZ_AST_##kind, span, text, list)
 #define UNARY(kind, span, a) cz_tree_unary(p, CZ_AST_##kind, span, a)
@@ -72,20 +72,20 @@ file ::= statements(L).
 
 /* ---- statements of a file ------------------------------------------------ */
 
-statements(L) ::= .                                 { L = CZ_NO_KIDS; }
+statements(L) ::= .                                 { L = CZ_NO_NODES; }
 statements(L) ::= statements(A) statement(S) NEWLINE.    { L = ADD(A, S); }
 statements(L) ::= statements(A) lets(B) NEWLINE.
     { L = cz_list_join(p, A, B); }
 statements(L) ::= statements(A) error NEWLINE.      { L = A; }
 
 statement(S) ::= IMPORT(T) STRING(N).
-    { S = LIST(IMPORT, JOIN(T, N), N.text, CZ_NO_KIDS); }
+    { S = LIST(IMPORT, JOIN(T, N), N.text, CZ_NO_NODES); }
 
 statement(S) ::= MESH(T) axes(L).
     { S = LIST(MESH, UPTO(T, LAST(L)), NULL, L); }
 statement(S) ::= MESH(T) ID(N) axes(L).
     { S = LIST(MESH, UPTO(T, LAST(L)), N.text, L); }
-axes(L) ::= axis(A).                                { L = ADD(CZ_NO_KIDS, A); }
+axes(L) ::= axis(A).                                { L = ADD(CZ_NO_NODES, A); }
 axes(L) ::= axes(A) COMMA axis(B).                  { L = ADD(A, B); }
 axis(A) ::= ID(N) ASSIGN expr(E).
     { A = NODE(AXIS, UPTO(N, E), N.text, E); }
@@ -101,7 +101,7 @@ statement(S) ::= MODEL(T) ID(N) LPAREN(L) args(A) RPAREN(R) model_block(B).
                cz_tree_formals(p, JOIN(L, R), A), B); }
 statement(S) ::= MODEL(T) ID(N) model_block(B).
     { S = NODE(MODEL, UPTO(T, B), N.text,
-               cz_tree_formals(p, N.span, CZ_NO_KIDS), B); }
+               cz_tree_formals(p, N.span, CZ_NO_NODES), B); }
 
 statement(S) ::= use(U).                            { S = U; }
 use(U) ::= USE(T) callee(C) ON selection(P).
@@ -119,7 +119,7 @@ use(U) ::= use(A) VIEW ID(N) TILES(T) expr(E).
 use(U) ::= use(A) WHERE(T) expr(E).
     { U = cz_tree_where(p, A, E, T); }
 callee(C) ::= ID(N).
-    { C = LIST(CALL, N.span, N.text, CZ_NO_KIDS); }
+    { C = LIST(CALL, N.span, N.text, CZ_NO_NODES); }
 callee(C) ::= ID(N) LPAREN args(A) RPAREN(R).
     { C = LIST(CALL, JOIN(N, R), N.text, A); }
 
@@ -129,7 +129,7 @@ statement(S) ::= SCHEDULE(T) LBRACE clauses(L) RBRACE(R).
 statement(S) ::= OPTIMIZER(T) ID(N) formals(F) FOR shape(H) block(B).
     { S = NODE(OPTIMIZER, UPTO(T, B), N.text, F, H, B); }
 shape(H) ::= ANY(T).
-    { H = cz_tree_mark(LIST(FOR_SHAPE, T.span, NULL, CZ_NO_KIDS), CZ_FLAG_ANY,
+    { H = cz_tree_mark(LIST(FOR_SHAPE, T.span, NULL, CZ_NO_NODES), CZ_FLAG_ANY,
                        T.span); }
 shape(H) ::= LBRACK(T) names(L) RBRACK(R).
     { H = LIST(FOR_SHAPE, JOIN(T, R), NULL, L); }
@@ -149,12 +149,12 @@ table(A) ::= TABLE(T) ID(N) ASSIGN expr(E).
     { A = NODE(TABLE, UPTO(T, E), N.text, E); }
 
 statement(S) ::= MACHINE(T) ID(N).
-    { S = LIST(MACHINE_CHOICE, JOIN(T, N), N.text, CZ_NO_KIDS); }
+    { S = LIST(MACHINE_CHOICE, JOIN(T, N), N.text, CZ_NO_NODES); }
 statement(S) ::= MACHINE(T) ID(N) LBRACE constants(L) RBRACE(R).
     { S = LIST(MACHINE, JOIN(T, R), N.text, L); }
 statement(S) ::= MACHINE(T) ID(N) FROM ID(O) LBRACE constants(L) RBRACE(R).
     { S = LIST(MACHINE, JOIN(T, R), N.text, ADD(L, LEAF(NAME, O))); }
-constants(L) ::= .                                  { L = CZ_NO_KIDS; }
+constants(L) ::= .                                  { L = CZ_NO_NODES; }
 constants(L) ::= constants(A) constant(B) separator.     { L = ADD(A, B); }
 constants(L) ::= constants(A) error NEWLINE.        { L = A; }
 constant(C) ::= ID(N) ASSIGN expr(E).
@@ -166,16 +166,16 @@ constant(C) ::= MEASURED(T) ID(N) ASSIGN expr(E).
 /* ---- parts that several statements share --------------------------------- */
 
 lets(L) ::= LET(T) ID(N) ASSIGN expr(E).
-    { L = ADD(CZ_NO_KIDS, NODE(LET, UPTO(T, E), N.text, E)); }
+    { L = ADD(CZ_NO_NODES, NODE(LET, UPTO(T, E), N.text, E)); }
 lets(L) ::= lets(A) COMMA ID(N) ASSIGN expr(E).
     { L = ADD(A, NODE(LET, UPTO(N, E), N.text, E)); }
 
 formals(F) ::= LPAREN(L) args(A) RPAREN(R).
     { F = cz_tree_formals(p, JOIN(L, R), A); }
 
-args(L) ::= .                                       { L = CZ_NO_KIDS; }
+args(L) ::= .                                       { L = CZ_NO_NODES; }
 args(L) ::= arg_list(A).                            { L = A; }
-arg_list(L) ::= arg(A).                             { L = ADD(CZ_NO_KIDS, A); }
+arg_list(L) ::= arg(A).                             { L = ADD(CZ_NO_NODES, A); }
 arg_list(L) ::= arg_list(A) COMMA arg(B).           { L = ADD(A, B); }
 arg(A) ::= pipe(E).                 { A = NODE(ARG, E->span, NULL, E); }
 arg(A) ::= ID(N) ASSIGN pipe(E).    { A = NODE(ARG, UPTO(N, E), N.text, E); }
@@ -183,25 +183,25 @@ arg(A) ::= CONST(T) ID(N) ASSIGN pipe(E).
     { A = cz_tree_mark(NODE(ARG, UPTO(T, E), N.text, E), CZ_FLAG_CONST,
                        E->span); }
 
-names(L) ::= ID(N).                 { L = ADD(CZ_NO_KIDS, LEAF(NAME, N)); }
+names(L) ::= ID(N).                 { L = ADD(CZ_NO_NODES, LEAF(NAME, N)); }
 names(L) ::= names(A) COMMA ID(N).  { L = ADD(A, LEAF(NAME, N)); }
 
 type(Y) ::= ID(N).
-    { Y = LIST(TYPE, N.span, N.text, CZ_NO_KIDS); }
+    { Y = LIST(TYPE, N.span, N.text, CZ_NO_NODES); }
 type(Y) ::= ID(N) LBRACK exprs(L) RBRACK(R).
     { Y = LIST(TYPE, JOIN(N, R), N.text, L); }
 
 selection(P) ::= paths(L).
     { P = LIST(PATHS, SPANNING(L), NULL, L); }
 paths(L) ::= PATH(T).
-    { L = ADD(CZ_NO_KIDS, cz_path_of_token(p, T)); }
+    { L = ADD(CZ_NO_NODES, cz_path_of_token(p, T)); }
 paths(L) ::= paths(A) COMMA PATH(T). { L = ADD(A, cz_path_of_token(p, T)); }
 
 /* ---- statements of a model ----------------------------------------------- */
 
 model_block(B) ::= LBRACE(T) model_items(L) RBRACE(R).
     { B = LIST(BLOCK, JOIN(T, R), NULL, L); }
-model_items(L) ::= .                                { L = CZ_NO_KIDS; }
+model_items(L) ::= .                                { L = CZ_NO_NODES; }
 model_items(L) ::= model_items(A) params(S) NEWLINE.     { L = ADD(A, S); }
 model_items(L) ::= model_items(A) lets(B) NEWLINE.
     { L = cz_list_join(p, A, B); }
@@ -211,7 +211,7 @@ params(S) ::= PARAMS(T) ID(N) LBRACE param_items(L) RBRACE(R).
     { S = LIST(PARAMS, JOIN(T, R), N.text, L); }
 param_block(B) ::= LBRACE(T) param_items(L) RBRACE(R).
     { B = LIST(BLOCK, JOIN(T, R), NULL, L); }
-param_items(L) ::= .                                { L = CZ_NO_KIDS; }
+param_items(L) ::= .                                { L = CZ_NO_NODES; }
 param_items(L) ::= param_items(A) param_item(S) NEWLINE. { L = ADD(A, S); }
 param_items(L) ::= param_items(A) lets(B) NEWLINE.
     { L = cz_list_join(p, A, B); }
@@ -247,12 +247,12 @@ param(S) ::= param(A) FROZEN(T).
     { S = cz_tree_mark(A, CZ_FLAG_FROZEN, T.span); }
 param(S) ::= param(A) BLOCKS(T) expr(E) LBRACE pieces(L) NEWLINE RBRACE(R).
     { S = cz_tree_attribute(p, A, LIST(BLOCKS, JOIN(T, R), NULL,
-          cz_list_join(p, ADD(CZ_NO_KIDS, E), L)), T); }
+          cz_list_join(p, ADD(CZ_NO_NODES, E), L)), T); }
 param(S) ::= param(A) STAGE(T) exprs(L).
     { S = cz_tree_attribute(p, A, LIST(STAGE, UPTO(T, LAST(L)), NULL, L), T); }
 dims(D) ::= LBRACK(T) exprs(L) RBRACK(R).
     { D = LIST(DIMS, JOIN(T, R), NULL, L); }
-pieces(L) ::= piece(A).                             { L = ADD(CZ_NO_KIDS, A); }
+pieces(L) ::= piece(A).                             { L = ADD(CZ_NO_NODES, A); }
 pieces(L) ::= pieces(A) separator piece(B).         { L = ADD(A, B); }
 piece(A) ::= ID(N) ASSIGN expr(E).  { A = NODE(PIECE, UPTO(N, E), N.text, E); }
 
@@ -268,7 +268,7 @@ path(A) ::= path(B) LBRACK ID(N) LT expr(E) RBRACK(R).
 
 /* ---- clauses of a schedule ----------------------------------------------- */
 
-clauses(L) ::= .                                    { L = CZ_NO_KIDS; }
+clauses(L) ::= .                                    { L = CZ_NO_NODES; }
 clauses(L) ::= clauses(A) clause(B) separator.      { L = ADD(A, B); }
 clauses(L) ::= clauses(A) error NEWLINE.            { L = A; }
 
@@ -281,22 +281,22 @@ grads(C) ::= GRADS(T) ID(N) PARTIAL OVER over(A) SUM(R).
                        R.span); }
 grads(C) ::= GRADS(T) ID(N) REDUCED(R).
     { C = cz_tree_mark(NODE(GRADS, JOIN(T, R), N.text,
-          LIST(AXES, R.span, NULL, CZ_NO_KIDS)), CZ_FLAG_REDUCED, R.span); }
+          LIST(AXES, R.span, NULL, CZ_NO_NODES)), CZ_FLAG_REDUCED, R.span); }
 over(A) ::= ID(N).
     { A = NODE(AXES, N.span, NULL, LEAF(NAME, N)); }
 over(A) ::= LPAREN(T) names(L) RPAREN(R).
     { A = LIST(AXES, JOIN(T, R), NULL, L); }
 
 clause(C) ::= MASTER(T) ID(N).
-    { C = LIST(MASTER, JOIN(T, N), N.text, CZ_NO_KIDS); }
+    { C = LIST(MASTER, JOIN(T, N), N.text, CZ_NO_NODES); }
 clause(C) ::= STATE(T) ID(N).
     { C = NODE(KEEP, JOIN(T, N), N.text,
-               LIST(AXES, N.span, NULL, CZ_NO_KIDS)); }
+               LIST(AXES, N.span, NULL, CZ_NO_NODES)); }
 clause(C) ::= STATE(T) ID(N) SPLIT OVER over(A).
     { C = NODE(KEEP, UPTO(T, A), N.text, A); }
 clause(C) ::= CLIP(T) NORM expr(E).     { C = NODE(CLIP, UPTO(T, E), NULL, E); }
 clause(C) ::= SKIP(T) NONFINITE(R).
-    { C = LIST(SKIP, JOIN(T, R), NULL, CZ_NO_KIDS); }
+    { C = LIST(SKIP, JOIN(T, R), NULL, CZ_NO_NODES); }
 clause(C) ::= BUCKET(T) expr(E).
     { C = NODE(BUCKET, UPTO(T, E), NULL, E); }
 clause(C) ::= GROUP(T) expr(E).
@@ -304,18 +304,18 @@ clause(C) ::= GROUP(T) expr(E).
 clause(C) ::= MEMORY(T) expr(E).
     { C = NODE(MEMORY_CAP, UPTO(T, E), NULL, E); }
 clause(C) ::= OVERLAP(T) ID(N).
-    { C = LIST(OVERLAP, JOIN(T, N), N.text, CZ_NO_KIDS); }
+    { C = LIST(OVERLAP, JOIN(T, N), N.text, CZ_NO_NODES); }
 clause(C) ::= TOLERANCE(T) expr(E).
     { C = NODE(TOLERANCE, UPTO(T, E), NULL, E); }
 clause(C) ::= WIRE(T) expr(E).          { C = NODE(WIRE_CAP, UPTO(T, E), NULL, E); }
 clause(C) ::= STRICT(T).
-    { C = LIST(STRICT, T.span, NULL, CZ_NO_KIDS); }
+    { C = LIST(STRICT, T.span, NULL, CZ_NO_NODES); }
 clause(C) ::= LAYOUT(T) ID(N).
-    { C = LIST(LAYOUT, JOIN(T, N), N.text, CZ_NO_KIDS); }
+    { C = LIST(LAYOUT, JOIN(T, N), N.text, CZ_NO_NODES); }
 clause(C) ::= GEOMETRY(T) ID(N).
-    { C = LIST(GEOMETRY, JOIN(T, N), N.text, CZ_NO_KIDS); }
+    { C = LIST(GEOMETRY, JOIN(T, N), N.text, CZ_NO_NODES); }
 clause(C) ::= FORM(T) ID(N).
-    { C = LIST(FORM, JOIN(T, N), N.text, CZ_NO_KIDS); }
+    { C = LIST(FORM, JOIN(T, N), N.text, CZ_NO_NODES); }
 clause(C) ::= shard(A).                             { C = A; }
 clause(C) ::= shard(A) ON PATH(T).                  { C = cz_tree_on(p, A, T); }
 shard(C) ::= SHARD(T) DIM expr(E) OVER over(A).
@@ -326,7 +326,7 @@ shard(C) ::= SHARD(T) DIM expr(E) OVER over(A) CHUNK(R).
 clause(C) ::= pipeline(A).                          { C = A; }
 pipeline(C) ::= PIPELINE(T) EVEN(R).
     { C = NODE(PIPELINE, JOIN(T, R), NULL,
-               LIST(TUPLE, R.span, NULL, CZ_NO_KIDS)); }
+               LIST(TUPLE, R.span, NULL, CZ_NO_NODES)); }
 pipeline(C) ::= PIPELINE(T) LPAREN(A) exprs(L) RPAREN(R).
     { C = NODE(PIPELINE, JOIN(T, R), NULL, LIST(TUPLE, JOIN(A, R), NULL, L)); }
 pipeline(C) ::= pipeline(A) CHUNKS(T) expr(E).
@@ -338,7 +338,7 @@ clause(C) ::= ID(T) ID(N).
 
 block(B) ::= LBRACE(T) rules(L) RBRACE(R).
     { B = LIST(BLOCK, JOIN(T, R), NULL, L); }
-rules(L) ::= .                                      { L = CZ_NO_KIDS; }
+rules(L) ::= .                                      { L = CZ_NO_NODES; }
 rules(L) ::= rules(A) rule(S) NEWLINE.              { L = ADD(A, S); }
 rules(L) ::= rules(A) states(B) NEWLINE.
     { L = cz_list_join(p, A, B); }
@@ -383,7 +383,7 @@ target(A) ::= LPAREN(T) names(L) RPAREN(R).
 
 /* ---- expressions --------------------------------------------------------- */
 
-exprs(L) ::= expr(E).                               { L = ADD(CZ_NO_KIDS, E); }
+exprs(L) ::= expr(E).                               { L = ADD(CZ_NO_NODES, E); }
 exprs(L) ::= exprs(A) COMMA expr(E).                { L = ADD(A, E); }
 
 expr(E) ::= NUMBER(T).                              { E = LEAF(NUMBER, T); }
@@ -397,7 +397,7 @@ expr(E) ::= LPAREN(L) pipe(A) RPAREN(R).
     { E = cz_tree_parens(A, JOIN(L, R)); }
 expr(E) ::= LPAREN(L) expr(A) COMMA exprs(B) RPAREN(R).
     { E = LIST(TUPLE, JOIN(L, R), NULL,
-               cz_list_join(p, ADD(CZ_NO_KIDS, A), B)); }
+               cz_list_join(p, ADD(CZ_NO_NODES, A), B)); }
 expr(E) ::= LBRACK(L) exprs(A) RBRACK(R).
     { E = LIST(LIST, JOIN(L, R), NULL, A); }
 expr(E) ::= expr(A) TICK(T).        { E = UNARY(TRANSPOSE, REACH(A, T), A); }

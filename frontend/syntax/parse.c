@@ -169,8 +169,8 @@ cz_node *cz_parse_tokens(cz_arena *arena, const cz_source *source,
         cz_grammar_close(grammar);
     }
     if (!parser.file || parser.file->kind != CZ_AST_FILE)
-        parser.file =
-            cz_tree_node(&parser, CZ_AST_FILE, whole, source->name, CZ_NO_KIDS);
+        parser.file = cz_tree_node(&parser, CZ_AST_FILE, whole, source->name,
+                                   CZ_NO_NODES);
     parser.file->span = whole;
     return parser.file;
 }

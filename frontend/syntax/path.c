@@ -82,14 +82,14 @@ static cz_node *read_alternative(const reader *r, size_t from, size_t to)
     if (first->integer > last->integer)
         bad_path(r, from, to, "this range is empty");
     return cz_tree_node(r->parser, CZ_AST_RANGE, part_token(r, from, to).span,
-                        NULL, CZ_KIDS(first, last));
+                        NULL, CZ_NODES(first, last));
 }
 
 /* {a, b, 0..3}: from the brace at `from` to behind the one that closes. */
 static cz_node *read_choice(const reader *r, size_t from, size_t to)
 {
     const char *text = r->token.text;
-    cz_list alternatives = CZ_NO_KIDS;
+    cz_list alternatives = CZ_NO_NODES;
 
     for (size_t at = from + 1; at < to; at++) {
         size_t end = at + strcspn(text + at, ",}");
@@ -132,7 +132,7 @@ static cz_node *read_part(const reader *r, size_t from, size_t to)
 static cz_node *read_segment(const reader *r, size_t from, size_t to)
 {
     const char *text = r->token.text;
-    cz_list parts = CZ_NO_KIDS;
+    cz_list parts = CZ_NO_NODES;
 
     if (to - from == 2 && strncmp(text + from, "**", 2) == 0)
         return leaf(r, CZ_AST_SEGMENTS, from, to);
@@ -191,7 +191,7 @@ static const char *text_of(cz_arena *arena, cz_list segments)
 
 cz_path cz_path_begin(cz_parser *parser, cz_token token)
 {
-    return (cz_path){read_segments(parser, CZ_NO_KIDS, token), token.span};
+    return (cz_path){read_segments(parser, CZ_NO_NODES, token), token.span};
 }
 
 cz_path cz_path_more(cz_parser *parser, cz_path path, cz_token token)
@@ -205,7 +205,7 @@ cz_path cz_path_index(cz_parser *parser, cz_path path, cz_token name,
 {
     const cz_span span = cz_span_join(name.span, bound->span);
     cz_node *index =
-        cz_tree_node(parser, CZ_AST_INDEX, span, name.text, CZ_KIDS(bound));
+        cz_tree_node(parser, CZ_AST_INDEX, span, name.text, CZ_NODES(bound));
     return (cz_path){cz_list_add(parser, path.segments, index),
                      cz_span_join(path.span, end.span)};
 }
@@ -226,8 +226,8 @@ static bool is_wild(const cz_node *segment)
 {
     if (segment->kind == CZ_AST_SEGMENTS)
         return true;
-    for (int i = 0; i < segment->n_kids; i++)
-        if (segment->kids[i]->kind == CZ_AST_STAR)
+    for (int i = 0; i < segment->n_children; i++)
+        if (segment->children[i]->kind == CZ_AST_STAR)
             return true;
     return false;
 }

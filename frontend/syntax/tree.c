@@ -24,19 +24,20 @@ cz_span cz_span_join(cz_span a, cz_span b)
     return a;
 }
 
-static int depth_of(const cz_node *const *kids, int n)
+static int depth_of(const cz_node *const *children, int n)
 {
     int deepest = 0;
     for (int i = 0; i < n; i++)
-        if (kids[i]->depth > deepest)
-            deepest = kids[i]->depth;
+        if (children[i]->depth > deepest)
+            deepest = children[i]->depth;
     return deepest + 1;
 }
 
 /* Kids were set: derive the depth, and cut the tree where it is too deep. */
 static cz_node *seal(cz_parser *parser, cz_node *node)
 {
-    node->depth = depth_of((const cz_node *const *)node->kids, node->n_kids);
+    node->depth =
+        depth_of((const cz_node *const *)node->children, node->n_children);
     if (node->depth <= CZ_MAX_DEPTH)
         return node;
     cz_diag_error(parser->diags, CZ_TOO_LARGE, node->span,
@@ -46,15 +47,15 @@ static cz_node *seal(cz_parser *parser, cz_node *node)
 }
 
 cz_node *cz_tree_node(cz_parser *parser, cz_kind kind, cz_span span,
-                      const char *text, cz_list kids)
+                      const char *text, cz_list children)
 {
     cz_node *node = CZ_NEW(parser->arena, cz_node, 1);
     *node = (cz_node){.kind = kind, .span = span, .text = text};
-    node->n_kids = kids.n;
-    if (kids.n > 0) {
-        node->kids = CZ_NEW(parser->arena, cz_node *, kids.n);
-        for (int i = 0; i < kids.n; i++)
-            node->kids[i] = kids.items[i];
+    node->n_children = children.n;
+    if (children.n > 0) {
+        node->children = CZ_NEW(parser->arena, cz_node *, children.n);
+        for (int i = 0; i < children.n; i++)
+            node->children[i] = children.items[i];
     }
     return seal(parser, node);
 }
@@ -62,7 +63,7 @@ cz_node *cz_tree_node(cz_parser *parser, cz_kind kind, cz_span span,
 cz_node *cz_tree_leaf(cz_parser *parser, cz_kind kind, cz_token token)
 {
     cz_node *node =
-        cz_tree_node(parser, kind, token.span, token.text, CZ_NO_KIDS);
+        cz_tree_node(parser, kind, token.span, token.text, CZ_NO_NODES);
     node->flags = token.flags;
     node->number = token.number;
     node->integer = token.integer;
@@ -72,7 +73,7 @@ cz_node *cz_tree_leaf(cz_parser *parser, cz_kind kind, cz_token token)
 cz_node *cz_tree_bool(cz_parser *parser, cz_token token, bool value)
 {
     cz_node *node =
-        cz_tree_node(parser, CZ_AST_BOOL, token.span, NULL, CZ_NO_KIDS);
+        cz_tree_node(parser, CZ_AST_BOOL, token.span, NULL, CZ_NO_NODES);
     node->integer = value;
     return node;
 }
@@ -80,28 +81,28 @@ cz_node *cz_tree_bool(cz_parser *parser, cz_token token, bool value)
 cz_node *cz_tree_unary(cz_parser *parser, cz_kind kind, cz_span span,
                        cz_node *operand)
 {
-    return cz_tree_node(parser, kind, span, NULL, CZ_KIDS(operand));
+    return cz_tree_node(parser, kind, span, NULL, CZ_NODES(operand));
 }
 
 cz_node *cz_tree_binary(cz_parser *parser, cz_kind kind, cz_node *left,
                         cz_node *right)
 {
     return cz_tree_node(parser, kind, cz_span_join(left->span, right->span),
-                        NULL, CZ_KIDS(left, right));
+                        NULL, CZ_NODES(left, right));
 }
 
 cz_node *cz_tree_pipe(cz_parser *parser, cz_node *left, cz_node *call)
 {
     cz_node *first =
-        cz_tree_node(parser, CZ_AST_ARG, left->span, NULL, CZ_KIDS(left));
+        cz_tree_node(parser, CZ_AST_ARG, left->span, NULL, CZ_NODES(left));
     const cz_list args =
-        cz_list_join(parser, cz_list_add(parser, CZ_NO_KIDS, first),
-                     (cz_list){call->kids, call->n_kids});
+        cz_list_join(parser, cz_list_add(parser, CZ_NO_NODES, first),
+                     (cz_list){call->children, call->n_children});
     cz_node *all =
         cz_tree_node(parser, CZ_AST_CALL, call->span, call->text, args);
     return cz_tree_node(parser, CZ_AST_PIPE,
                         cz_span_join(left->span, call->span), NULL,
-                        CZ_KIDS(all));
+                        CZ_NODES(all));
 }
 
 cz_node *cz_tree_mark(cz_node *node, unsigned flag, cz_span last)
@@ -118,15 +119,16 @@ cz_node *cz_tree_parens(cz_node *node, cz_span span)
     return node;
 }
 
-cz_node *cz_tree_extend(cz_parser *parser, cz_node *node, cz_node *kid,
+cz_node *cz_tree_extend(cz_parser *parser, cz_node *node, cz_node *child,
                         cz_span last)
 {
-    const cz_list kids = cz_list_add(
-        parser,
-        cz_list_join(parser, CZ_NO_KIDS, (cz_list){node->kids, node->n_kids}),
-        kid);
-    node->kids = kids.items;
-    node->n_kids = kids.n;
+    const cz_list children =
+        cz_list_add(parser,
+                    cz_list_join(parser, CZ_NO_NODES,
+                                 (cz_list){node->children, node->n_children}),
+                    child);
+    node->children = children.items;
+    node->n_children = children.n;
     node->span = cz_span_join(node->span, last);
     return seal(parser, node);
 }
@@ -137,7 +139,7 @@ cz_node *cz_tree_extend(cz_parser *parser, cz_node *node, cz_node *kid,
 /* NAME, NAME = E or const NAME = E; NULL where it is none of them. */
 static cz_node *formal_of(cz_parser *parser, const cz_node *arg)
 {
-    const cz_node *value = cz_node_kid(arg, 0);
+    const cz_node *value = arg->n_children ? arg->children[0] : NULL;
     const bool is_bare = !arg->text && value && value->kind == CZ_AST_NAME &&
                          !cz_node_has(value, CZ_FLAG_PARENS);
     const bool is_named = arg->text != NULL;
@@ -146,14 +148,14 @@ static cz_node *formal_of(cz_parser *parser, const cz_node *arg)
         return NULL;
     cz_node *formal = cz_tree_node(parser, CZ_AST_FORMAL, arg->span,
                                    is_bare ? value->text : arg->text,
-                                   (cz_list){arg->kids, is_named});
+                                   (cz_list){arg->children, is_named});
     formal->flags = arg->flags;
     return formal;
 }
 
 cz_node *cz_tree_formals(cz_parser *parser, cz_span span, cz_list args)
 {
-    cz_list formals = CZ_NO_KIDS;
+    cz_list formals = CZ_NO_NODES;
 
     for (int i = 0; i < args.n; i++) {
         cz_node *formal = formal_of(parser, args.items[i]);
@@ -170,7 +172,7 @@ cz_node *cz_tree_formals(cz_parser *parser, cz_span span, cz_list args)
 cz_list cz_tree_states(cz_parser *parser, cz_list names, cz_node *type,
                        cz_node *initial)
 {
-    cz_list states = CZ_NO_KIDS;
+    cz_list states = CZ_NO_NODES;
 
     if (!initial) {
         const cz_token zero = {type->span, "0", 0, 0, CZ_FLAG_INTEGER};
@@ -180,7 +182,7 @@ cz_list cz_tree_states(cz_parser *parser, cz_list names, cz_node *type,
         const cz_node *name = names.items[i];
         states = cz_list_add(parser, states,
                              cz_tree_node(parser, CZ_AST_STATE, name->span,
-                                          name->text, CZ_KIDS(type, initial)));
+                                          name->text, CZ_NODES(type, initial)));
     }
     return states;
 }
@@ -208,34 +210,34 @@ static cz_node *second_time(cz_parser *parser, cz_node *node, cz_token word)
     return node;
 }
 
-cz_node *cz_tree_once(cz_parser *parser, cz_node *node, cz_node *kid, int n,
+cz_node *cz_tree_once(cz_parser *parser, cz_node *node, cz_node *child, int n,
                       cz_token word)
 {
-    if (node->n_kids <= n)
-        return cz_tree_extend(parser, node, kid, kid->span);
+    if (node->n_children <= n)
+        return cz_tree_extend(parser, node, child, child->span);
     return second_time(parser, node, word);
 }
 
 cz_node *cz_tree_where(cz_parser *parser, cz_node *use, cz_node *condition,
                        cz_token word)
 {
-    if (cz_use_condition(use))
+    if (use->kind == CZ_AST_USE && cz_use_condition(use))
         return second_time(parser, use, word);
     return cz_tree_extend(parser, use, condition, condition->span);
 }
 
-cz_node *cz_tree_attribute(cz_parser *parser, cz_node *node, cz_node *kid,
+cz_node *cz_tree_attribute(cz_parser *parser, cz_node *node, cz_node *child,
                            cz_token word)
 {
-    for (int i = 0; i < node->n_kids; i++)
-        if (node->kids[i]->kind == kid->kind)
+    for (int i = 0; i < node->n_children; i++)
+        if (node->children[i]->kind == child->kind)
             return second_time(parser, node, word);
-    return cz_tree_extend(parser, node, kid, kid->span);
+    return cz_tree_extend(parser, node, child, child->span);
 }
 
 cz_node *cz_tree_on(cz_parser *parser, cz_node *clause, cz_token path)
 {
     cz_node *paths = cz_tree_node(parser, CZ_AST_PATHS, path.span, NULL,
-                                  CZ_KIDS(cz_path_of_token(parser, path)));
+                                  CZ_NODES(cz_path_of_token(parser, path)));
     return cz_tree_extend(parser, clause, paths, path.span);
 }

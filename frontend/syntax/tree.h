@@ -27,16 +27,16 @@ cz_list cz_list_join(cz_parser *parser, cz_list a, cz_list b);
 /* From the start of a to the end of b, which stands behind it. */
 cz_span cz_span_join(cz_span a, cz_span b);
 
-/* A node with these kids.  Deeper than CZ_MAX_DEPTH it is reported, and an
+/* A node with these children.  Deeper than CZ_MAX_DEPTH it is reported, and an
  * ERROR node comes back. */
 cz_node *cz_tree_node(cz_parser *parser, cz_kind kind, cz_span span,
-                      const char *text, cz_list kids);
-#define CZ_KIDS(...)                                                           \
+                      const char *text, cz_list children);
+#define CZ_NODES(...)                                                          \
     ((cz_list){(cz_node *[]){__VA_ARGS__},                                     \
                (int)(sizeof((cz_node *[]){__VA_ARGS__}) / sizeof(cz_node *))})
-#define CZ_NO_KIDS ((cz_list){NULL, 0})
+#define CZ_NO_NODES ((cz_list){NULL, 0})
 
-/* A node without kids for one token, with its text and number. */
+/* A node without children for one token, with its text and number. */
 cz_node *cz_tree_leaf(cz_parser *parser, cz_kind kind, cz_token token);
 cz_node *cz_tree_bool(cz_parser *parser, cz_token token, bool value);
 cz_node *cz_tree_unary(cz_parser *parser, cz_kind kind, cz_span span,
@@ -47,8 +47,8 @@ cz_node *cz_tree_binary(cz_parser *parser, cz_kind kind, cz_node *left,
 cz_node *cz_tree_pipe(cz_parser *parser, cz_node *left, cz_node *call);
 /* The same node, with this flag, and reaching to the end of `last`. */
 cz_node *cz_tree_mark(cz_node *node, unsigned flag, cz_span last);
-/* The same node with one more kid. */
-cz_node *cz_tree_extend(cz_parser *parser, cz_node *node, cz_node *kid,
+/* The same node with one more child. */
+cz_node *cz_tree_extend(cz_parser *parser, cz_node *node, cz_node *child,
                         cz_span last);
 
 /* FORMALS from what was parsed as arguments: names, with or without value. */
@@ -58,15 +58,15 @@ cz_list cz_tree_states(cz_parser *parser, cz_list names, cz_node *type,
                        cz_node *initial);
 /* `use` with its view by word. */
 cz_node *cz_tree_view(cz_parser *parser, cz_node *use, cz_token word);
-/* One more kid for a node that has `n` of them by now; when it has more, the
+/* One more child for a node that has `n` of them by now; when it has more, the
  * clause that `word` begins stands there twice. */
-cz_node *cz_tree_once(cz_parser *parser, cz_node *node, cz_node *kid, int n,
+cz_node *cz_tree_once(cz_parser *parser, cz_node *node, cz_node *child, int n,
                       cz_token word);
 /* `use` with its condition, which `word` begins. */
 cz_node *cz_tree_where(cz_parser *parser, cz_node *use, cz_node *condition,
                        cz_token word);
-/* One more kid, which `word` begins: of each kind only one. */
-cz_node *cz_tree_attribute(cz_parser *parser, cz_node *node, cz_node *kid,
+/* One more child, which `word` begins: of each kind only one. */
+cz_node *cz_tree_attribute(cz_parser *parser, cz_node *node, cz_node *child,
                            cz_token word);
 /* `on PATH` behind a clause. */
 cz_node *cz_tree_on(cz_parser *parser, cz_node *clause, cz_token path);

@@ -94,9 +94,9 @@ static bool is_admitted(const cz_plan_view *view, const cz_form_class *of,
     const cz_fact_policy *policy = view->policy;
     const int64_t asked =
         policy->tp_group > 0 ? policy->tp_group : of->n_shards;
-    if (of->n_shards == 1 || strcmp(policy->tp_strategy, "owner") == 0)
+    if (of->n_shards == 1 || policy->tp_strategy == CZ_STRATEGY_OWNER)
         return group == 1;
-    return strcmp(policy->tp_strategy, "gram") != 0 || group == asked;
+    return policy->tp_strategy != CZ_STRATEGY_GRAM || group == asked;
 }
 
 static int64_t kernels_ps(const cz_subgroup_way *way)

@@ -49,11 +49,16 @@ static cz_machine_time time_of(const cz_fact_timing *fact)
                              .time_ps = fact->time};
 }
 
+static cz_link link_of(const cz_fact_uneven_reduce *fact)
+{
+    int link = CZ_LINK_NODE;
+    cz_word_find(CZ_VOCABULARY_link, fact->link, &link);
+    return (cz_link)link;
+}
+
 cz_machine_uneven cz_machine_uneven_of(const cz_fact_uneven_reduce *fact)
 {
-    return (cz_machine_uneven){.link = strcmp(fact->link, "node") == 0
-                                           ? CZ_LINK_NODE
-                                           : CZ_LINK_NETWORK,
+    return (cz_machine_uneven){.link = link_of(fact),
                                .bytes = fact->bytes,
                                .roots = fact->roots,
                                .thousandths = fact->thousandths,

@@ -10,7 +10,6 @@
 #include "dsl/plan/plan.h"
 
 /* The classes of links: between GPUs of one node, and between nodes. */
-typedef enum cz_link { CZ_LINK_NODE, CZ_LINK_NETWORK, CZ_N_LINKS } cz_link;
 
 /* Every GPU sends and receives at `rate` at the same time. */
 typedef struct cz_link_speed {

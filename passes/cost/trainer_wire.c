@@ -47,10 +47,8 @@ static void add_trained(const cz_plan_view *view, int number,
     const int64_t n_alike = cz_view_parts(view, data & ~apart) * n_homes;
     const cz_wide held = held_elements(view, family, n_homes);
     const cz_wide sharded = held * (n_shards - 1);
-    cz_dtype grad = CZ_F32;
-    cz_dtype_find(reduction->dtype, &grad);
     add(&out->gradient_bytes, sharded + held / n_alike * 2 * (n_alike - 1),
-        cz_dtype_bytes(grad));
+        cz_dtype_bytes(reduction->dtype));
     add(&out->parameter_bytes, sharded, cz_dtype_bytes(family->dtype));
 }
 

@@ -49,7 +49,7 @@ static void add_bytes(const cz_plan_view *view, const cz_machine *machine,
 
 static int64_t gradient_bytes(const cz_fact_reduction *reduction)
 {
-    return strcmp(reduction->dtype, "bf16") == 0 ? 2 : 4;
+    return cz_dtype_bytes(reduction->dtype);
 }
 
 void cz_wire_bounds_find(const cz_plan_view *view, const cz_machine *machine,

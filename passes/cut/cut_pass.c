@@ -14,13 +14,6 @@
 
 #include <string.h>
 
-static const char *const where_names[CZ_N_WHERES] = {
-    [CZ_WHERE_LOCAL] = "local",
-    [CZ_WHERE_BEFORE] = "before",
-    [CZ_WHERE_WHOLE] = "whole",
-    [CZ_WHERE_AFTER] = "after",
-};
-
 /* ---- one element type per rule ---- */
 
 /* The first rule before `n` that `rule` and `dtype` already have, or -1. */
@@ -32,14 +25,14 @@ static int find_clone(const cz_fact_rule *rules, int n, const char *name)
     return -1;
 }
 
-/* The element type a rule keeps: that of its first family. */
-static const char *dtype_of(const cz_fact_family *families, int n,
-                            const char *rule)
+/* The element type a rule keeps: that of its first family, else f32. */
+static cz_dtype dtype_of(const cz_fact_family *families, int n,
+                         const char *rule)
 {
     for (int i = 0; i < n; i++)
         if (strcmp(families[i].rule, rule) == 0)
             return families[i].dtype;
-    return NULL;
+    return CZ_F32;
 }
 
 static void clone_phases(cz_ir *ir, cz_arena *arena, const char *rule,
@@ -73,8 +66,8 @@ static void move_to_clone(cz_ir *ir, cz_arena *arena, int number,
     cz_fact_rule rule = rules[find_clone(rules, n_rules, family->rule)];
     cz_fact_family moved = *family;
 
-    rule.sym_name =
-        cz_arena_printf(arena, "%s.%s", family->rule, family->dtype);
+    rule.sym_name = cz_arena_printf(arena, "%s.%s", family->rule,
+                                    cz_dtype_name(family->dtype));
     if (find_clone(rules, n_rules, rule.sym_name) < 0) {
         cz_ir_add_rule(ir, &rule);
         clone_phases(ir, arena, family->rule, rule.sym_name);
@@ -92,8 +85,7 @@ static void split_rules(cz_ir *ir, cz_arena *arena)
     const cz_fact_family *families = cz_ir_read_family(ir, arena, &n);
 
     for (int i = 0; i < n; i++)
-        if (strcmp(dtype_of(families, n, families[i].rule),
-                   families[i].dtype) != 0)
+        if (dtype_of(families, n, families[i].rule) != families[i].dtype)
             move_to_clone(ir, arena, i, &families[i]);
 }
 
@@ -181,10 +173,10 @@ static void write_stage(cut_pass *pass, const char *rule,
     cz_arena *arena = pass->arena;
     const char **bodies = CZ_NEW(arena, const char *, phases->n + 1);
     const char *name =
-        cz_arena_printf(arena, "%s.%s", rule, where_names[stage->where]);
+        cz_arena_printf(arena, "%s.%s", rule, cz_where_word(stage->where));
     cz_fact_stage fact = {.sym_name = name,
                           .rule = rule,
-                          .where = where_names[stage->where],
+                          .where = stage->where,
                           .scalars = stage->scalars};
 
     fact.body = cz_arena_printf(arena, "%s.math", name);
@@ -233,17 +225,14 @@ static bool dtypes_of(cut_pass *pass, const cz_strings *names, cz_dtype *out)
 }
 
 /* What the parameter slots of a rule hold. */
-static bool find_storage(cut_pass *pass, const char *rule, cz_cut_rule *out)
+static void find_storage(const cut_pass *pass, const char *rule,
+                         cz_cut_rule *out)
 {
-    const char *name = dtype_of(pass->families, pass->n_families, rule);
-    cz_dtype stored = CZ_F32;
+    const cz_dtype stored = dtype_of(pass->families, pass->n_families, rule);
 
-    if (name && !dtypes_of(pass, &(cz_strings){&name, 1}, &stored))
-        return false;
     out->has_stored = cz_dtype_bytes(pass->master) > cz_dtype_bytes(stored);
     out->stored = stored;
     out->param = out->has_stored ? pass->master : stored;
-    return true;
 }
 
 /* grad, param and states, of the shapes that the rule says, to param and
@@ -384,9 +373,9 @@ static bool cut_rule(cut_pass *pass, int number, cz_fact_rule *rule)
     cut.update = read_updates(pass, rule, &phases);
     if (!cut.update)
         return false;
-    if (!dtypes_of(pass, &rule->state_dtypes, states) ||
-        !find_storage(pass, rule->sym_name, &cut))
+    if (!dtypes_of(pass, &rule->state_dtypes, states))
         return false;
+    find_storage(pass, rule->sym_name, &cut);
     settle(pass, number, rule, &cut, whole);
     n = cz_cut_solve(pass->arena, &cut, stages);
     write_stages(pass, rule->sym_name, stages, n, &phases);
@@ -400,11 +389,7 @@ static bool cut_rules(cut_pass *pass)
         cz_ir_read_policy(pass->ir, pass->arena, &n_policies);
     const cz_fact_rule *rules;
 
-    pass->master = CZ_F32;
-    if (n_policies > 0 &&
-        !dtypes_of(pass, &(cz_strings){&policy->master_dtype, 1},
-                   &pass->master))
-        return false;
+    pass->master = n_policies > 0 ? policy->master_dtype : CZ_F32;
     pass->narrows = n_policies > 0 && cz_error_admits_bf16(policy);
     split_rules(pass->ir, pass->arena);
     pass->families =

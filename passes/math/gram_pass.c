@@ -32,7 +32,7 @@ typedef struct gram_pass {
 static bool is_better(const gram_pass *pass, const cz_graph_cost *before,
                       const cz_graph_cost *after)
 {
-    if (strcmp(pass->policy->form, "auto") == 0 && pass->has_machine)
+    if (pass->policy->form == CZ_ITERATION_AUTO && pass->has_machine)
         return after->time_ps < before->time_ps;
     return after->flops < before->flops;
 }
@@ -40,7 +40,7 @@ static bool is_better(const gram_pass *pass, const cz_graph_cost *before,
 static bool is_precise(const gram_pass *pass, const cz_graph *graph,
                        const cz_gram_chain *chain)
 {
-    return strcmp(pass->policy->form, "gram") == 0 ||
+    return pass->policy->form == CZ_ITERATION_GRAM ||
            graph->nodes[chain->first].type.dtype == CZ_BF16 ||
            cz_error_admits_gram(pass->policy);
 }
@@ -156,7 +156,7 @@ bool cz_gram_pass(cz_ir *ir, cz_diags *diags)
     if (n_machines == 0)
         view.machine = NULL;
     pass.has_machine = cz_machine_of(&arena, &view, &pass.machine);
-    if (n_policies > 0 && strcmp(pass.policy->form, "standard") != 0)
+    if (n_policies > 0 && pass.policy->form != CZ_ITERATION_STANDARD)
         rewrite_all(&pass);
     cz_arena_fini(&arena);
     return true;

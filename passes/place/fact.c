@@ -234,12 +234,12 @@ static cz_place_bucket make_bucket(const writer *w, int number, int kind)
         &view->families[view->params[bucket.params[0]].family];
     out.fact = (cz_fact_bucket){
         .reduction = view->reductions[first->reduction].sym_name,
-        .dtype = cz_dtype_name(first->dtype),
+        .dtype = first->dtype,
         .length = bucket.length,
         .params = {bucket.params, bucket.n},
         .offsets = {bucket.offsets, bucket.n},
         .slices = {bucket.slices, w->domain->problem.n_ranks + 1},
-        .geometry = cz_place_geometry_name(w->domain->problem.geometry)};
+        .geometry = cz_place_geometry_choice(w->domain->problem.geometry)};
     return out;
 }
 
@@ -263,9 +263,9 @@ void cz_place_buckets(cz_arena *arena, const cz_place_domain *domain,
 void cz_place_geometry_add(cz_ir *ir, cz_arena *arena,
                            const cz_place_geometry *geometry, cz_ints buckets)
 {
-    const char **names = CZ_NEW(arena, const char *, geometry->n + 1);
+    int64_t *names = CZ_NEW(arena, int64_t, geometry->n + 1);
     for (int i = 0; i < geometry->n; i++)
-        names[i] = cz_place_geometry_name(geometry->of[i]);
+        names[i] = (int64_t)cz_place_geometry_choice(geometry->of[i]);
     const cz_fact_geometry fact = {buckets,
                                    geometry->e.low,
                                    geometry->e.high,

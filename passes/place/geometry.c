@@ -6,17 +6,20 @@
 #include <assert.h>
 #include <string.h>
 
-static const char *const names[CZ_SOLVE_N_GEOMETRIES] = {"uneven", "padded",
-                                                         "equal"};
+static const cz_geometry geometries[CZ_SOLVE_N_GEOMETRIES] = {
+    [CZ_SLICES_UNEVEN] = CZ_GEOMETRY_UNEVEN,
+    [CZ_SLICES_PADDED] = CZ_GEOMETRY_PADDED,
+    [CZ_SLICES_EQUAL] = CZ_GEOMETRY_EQUAL,
+};
 /* What is compared. */
 static const bool all_geometries[CZ_SOLVE_N_GEOMETRIES] = {true, true, true};
 
 /* The wire is priced per so many elements. */
 enum { WIRE_UNIT = 1024 };
 
-const char *cz_place_geometry_name(cz_solve_geometry geometry)
+cz_geometry cz_place_geometry_choice(cz_solve_geometry geometry)
 {
-    return names[geometry];
+    return geometries[geometry];
 }
 
 /* ---- the wire ---- */
@@ -31,11 +34,9 @@ static void count_bytes(const cz_plan_view *view, const int *params,
         const int family = view->params[params[i]].family;
         const cz_view_family *f = &view->families[family];
         const cz_fact_reduction *how = cz_view_family_reduction(view, family);
-        cz_dtype dtype = CZ_F32;
-        cz_dtype_find(how->dtype, &dtype);
         *elements += f->local_elements;
-        *reduced +=
-            (cz_wide)f->local_elements * how->leaves * cz_dtype_bytes(dtype);
+        *reduced += (cz_wide)f->local_elements * how->leaves *
+                    cz_dtype_bytes(how->dtype);
         *gathered += (cz_wide)f->local_elements * cz_dtype_bytes(f->dtype);
     }
 }
@@ -74,7 +75,7 @@ cz_place_geometry cz_place_geometry_of(const cz_plan_view *view,
 {
     cz_place_geometry out = {.is_auto = true};
     for (int g = 0; g < CZ_SOLVE_N_GEOMETRIES; g++)
-        if (strcmp(view->policy->geometry, names[g]) == 0) {
+        if (view->policy->geometry == geometries[g]) {
             out.is_auto = false;
             out.said = (cz_solve_geometry)g;
         }

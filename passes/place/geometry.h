@@ -22,7 +22,7 @@ typedef struct cz_place_geometry {
 } cz_place_geometry;
 
 /* As facts name it. */
-const char *cz_place_geometry_name(cz_solve_geometry geometry);
+cz_geometry cz_place_geometry_choice(cz_solve_geometry geometry);
 
 /* What the policy says.  Where it matters, that is, but for uneven slices,
  * prices the wire of a problem whose item i is params[i] and has all buckets:

@@ -50,7 +50,7 @@ typedef struct placer {
 /* The order inside buckets is that of gradients. */
 static bool is_trainers(const placer *p)
 {
-    return strcmp(p->view->policy->layout, "trainer") == 0;
+    return p->view->policy->layout == CZ_LAYOUT_TRAINER;
 }
 
 /* What is cut travels apart from matrices: one message more each way. */
@@ -261,7 +261,7 @@ static bool should_share(const placer *p, const cz_solve_score *score)
     for (int d = 0; d < p->n_domains; d++)
         n += has_whole(&p->domains[d].problem);
     return !is_trainers(p) &&
-           strcmp(p->view->policy->tp_strategy, "auto") == 0 && n == 1 &&
+           p->view->policy->tp_strategy == CZ_STRATEGY_AUTO && n == 1 &&
            score->max_load_ps - mean > mean / GOOD;
 }
 

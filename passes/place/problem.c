@@ -39,9 +39,8 @@ static int64_t state_bytes(const maker *m, int family)
 {
     const cz_view_family *f = &m->view->families[family];
     const cz_fact_rule *rule = m->view->rules[f->rule].fact;
-    cz_dtype master = CZ_F32;
+    const cz_dtype master = m->view->policy->master_dtype;
     int64_t bytes = cz_state_shard_bytes(rule);
-    cz_dtype_find(m->view->policy->master_dtype, &master);
     if (cz_dtype_bytes(master) > cz_dtype_bytes(f->dtype))
         bytes += cz_dtype_bytes(master);
     return bytes * f->local_elements + whole_bytes(m, family);

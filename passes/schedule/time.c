@@ -259,9 +259,7 @@ static const int64_t *travel_times(const timer *t, const cz_planned_op *op,
 
 static int64_t grad_bytes(const cz_fact_reduction *how)
 {
-    cz_dtype dtype = CZ_F32;
-    cz_dtype_find(how->dtype, &dtype);
-    return how->leaves * cz_dtype_bytes(dtype);
+    return how->leaves * cz_dtype_bytes(how->dtype);
 }
 
 /* A bucket's reduction or all_gather. */

@@ -190,7 +190,7 @@ static bool add_shared(share_pass *p, const cz_view_stage *whole, int64_t group)
     const cz_view_stage stage = stage_of(whole, outline.kernel);
     cz_fact_stage fact = *whole->fact;
     fact.sym_name = stem;
-    fact.where = "shared";
+    fact.where = CZ_WHERE_SHARED;
     fact.body = cz_arena_printf(p->arena, "%s.kernel", stem);
     fact.work_bytes = lay_out(p, &stage, outline.kernel);
     cz_kernel_write(&p->writer, outline.kernel, stem, fact.body);

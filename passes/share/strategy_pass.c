@@ -79,7 +79,7 @@ static bool choose(cz_ir *ir, cz_arena *arena, cz_diags *diags)
     const cz_plan_view *view = cz_plan_view_build(arena, ir, diags);
     bool ok = view != NULL;
 
-    if (!view || strcmp(view->policy->tp_strategy, "gram") != 0)
+    if (!view || view->policy->tp_strategy != CZ_STRATEGY_GRAM)
         return ok;
     cz_ir_remove(ir, CZ_FACT_assign);
     for (int f = 0; ok && f < view->n_families; f++) {

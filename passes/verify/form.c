@@ -26,7 +26,7 @@ static void check_padded(verifier *v, int number)
     const cz_fact_bucket *bucket = v->view->buckets[number].fact;
     const cz_ints *s = &bucket->slices;
 
-    if (strcmp(bucket->geometry, "padded") != 0)
+    if (bucket->geometry != CZ_GEOMETRY_PADDED)
         return;
     for (int i = 1; i + 1 < s->n && v->n_errors == 0; i++)
         if (s->v[i + 1] - s->v[i] != s->v[1])

@@ -31,7 +31,8 @@ COMMA = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)')
 # How an attribute of each type is written.  A reference says to what.
 TYPES = {"CZ_SYM": "symbol", "CZ_REF": "@", "CZ_STRING": "string",
          "CZ_STRINGS": "[string]", "CZ_INT": "i64", "CZ_INTS": "array<i64>",
-         "CZ_REAL": "f64", "CZ_REALS": "array<f64>"}
+         "CZ_REAL": "f64", "CZ_REALS": "array<f64>",
+         "CZ_CHOICE": "string", "CZ_CHOICES": "[string]"}
 
 
 def words(comment):
@@ -200,6 +201,23 @@ def kinds(text, enum, head, prefix):
         for name, what in members(text, enum)]
 
 
+def choices(text, of, head):
+    """The words of a vocabulary, of all but that of stages where it is None."""
+    own = {e.args[1] for e in entries(text)
+           if not isinstance(e, str) and e.macro == "CZ_WORDS"}
+    wanted = {of} if of else own - {"WHERE"}
+    rows, seen = [], None
+    for entry in entries(text):
+        if isinstance(entry, str) or entry.macro != "CZ_WORD":
+            continue
+        if entry.args[0] in wanted:
+            name, _, word, what = entry.args
+            is_first, seen = name != seen, name
+            lead = [] if of else [code(name.lower()) if is_first else ""]
+            rows.append((*lead, code(word), what))
+    return head, rows
+
+
 def passes(text):
     """The pipeline."""
     rows = re.findall(r'\{"(.*?)",\s*"(.*?)",\s*"(.*?)",\s*cz_\w+_pass\}', text)
@@ -222,7 +240,10 @@ TABLES = {
     "tensor operations": (DIALECT, tensor_operations),
     "accesses": (ACCESS, accesses),
     "slots": (PLAN, lambda t: kinds(t, "slot_kind", "slot", "SLOT_")),
-    "stages": (PLAN, lambda t: kinds(t, "where", "where", "WHERE_")),
+    "stages": (VOCAB / "words.def",
+               lambda t: choices(t, "WHERE", ("where", "what"))),
+    "choices": (VOCAB / "words.def",
+                lambda t: choices(t, None, ("of", "word", "what"))),
     "passes": (PIPELINE, passes),
 }
 

@@ -58,19 +58,19 @@ static void lower_file(cz_ir *ir, cz_scope *scope, cz_arena *arena,
                        const layout_set *layouts, cz_diags *diags)
 {
     const cz_node *file = cz_scope_file_at(scope, 0)->tree;
-    for (int i = 0; i < file->n_kids; i++) {
-        const cz_node *node = file->kids[i];
+    for (int i = 0; i < cz_n_items(file); i++) {
+        const cz_node *node = cz_item(file, i);
         if (node->kind != CZ_AST_USE)
             continue;
-        const cz_node *call = node->kids[0];
+        const cz_node *call = cz_use_call(node);
         const cz_rule_use use = {
             .arena = arena,
             .scope = scope,
             .name = node->text,
             .use = node,
             .optimizer = cz_scope_find(scope, CZ_AST_OPTIMIZER, call->text),
-            .args = (const cz_node *const *)call->kids,
-            .n_args = call->n_kids,
+            .args = cz_items(call),
+            .n_args = cz_n_items(call),
             .clip = true,
         };
         if (use.optimizer)

@@ -79,30 +79,17 @@ static bool read_program(cz_view_builder *b)
 
 static bool read_policy(cz_view_builder *b)
 {
-    static const char *const strategies[] = {"auto", "owner", "gram"};
-    static const char *const geometries[] = {"uneven", "padded", "equal",
-                                             "auto"};
-    static const char *const layouts[] = {"engine", "trainer"};
-    static const char *const forms[] = {"standard", "gram", "auto"};
     const cz_fact_policy *p = b->view->policy;
-    cz_dtype dtype;
-    int strategy, geometry, layout, form;
-    bool ok = cz_view_dtype(b, "policy: master_dtype", p->master_dtype, &dtype);
+    bool ok = true;
 
     ok &= cz_view_in(b, "policy: skip", p->skip, 0, 1);
     ok &= cz_view_in(b, "policy: bucket_elements", p->bucket_elements, 1,
                      CZ_MAX_DIM);
     ok &= cz_view_in(b, "policy: group_bytes", p->group_bytes, 0,
                      CZ_VIEW_MAX_NUMBER);
-    ok &= cz_view_name(b, "policy: tp_strategy", p->tp_strategy, strategies, 3,
-                       &strategy);
     ok &= cz_view_in(b, "policy: tp_group", p->tp_group, 0, CZ_VIEW_MAX_NUMBER);
     ok &= cz_view_in(b, "policy: memory_bytes", p->memory_bytes, 0,
                      CZ_VIEW_MAX_NUMBER);
-    ok &= cz_view_name(b, "policy: geometry", p->geometry, geometries, 4,
-                       &geometry);
-    ok &= cz_view_name(b, "policy: layout", p->layout, layouts, 2, &layout);
-    ok &= cz_view_name(b, "policy: form", p->form, forms, 3, &form);
     if (!isfinite(p->clip) || p->clip < 0.0)
         ok = cz_view_fail(b, "policy: clip is negative or not finite");
     if (!isfinite(p->tolerance) || p->tolerance < 0.0)
@@ -112,13 +99,11 @@ static bool read_policy(cz_view_builder *b)
     return ok;
 }
 
-static bool read_grad_dtype(cz_view_builder *b, const char *name)
+static bool check_grad_dtype(cz_view_builder *b, cz_dtype dtype)
 {
-    cz_dtype dtype;
-    if (!cz_view_dtype(b, "reduction: dtype", name, &dtype))
-        return false;
     return dtype == CZ_F32 || dtype == CZ_BF16 ||
-           cz_view_fail(b, "reduction: gradients cannot be %s", name);
+           cz_view_fail(b, "reduction: gradients cannot be %s",
+                        cz_dtype_name(dtype));
 }
 
 static bool read_reductions(cz_view_builder *b)
@@ -128,7 +113,7 @@ static bool read_reductions(cz_view_builder *b)
         cz_ir_read_reduction(b->ir, b->arena, &b->view->n_reductions);
 
     for (int i = 0; i < b->view->n_reductions; i++) {
-        ok &= read_grad_dtype(b, list[i].dtype);
+        ok &= check_grad_dtype(b, list[i].dtype);
         ok &= cz_view_axes(b, "reduction: reduce_axes", &list[i].reduce_axes);
         ok &= cz_view_axes(b, "reduction: split_axes", &list[i].split_axes);
         ok &= cz_view_in(b, "reduction: leaves", list[i].leaves, 1,

@@ -51,7 +51,8 @@ static bool check_timing(cz_view_builder *b, const cz_fact_timing *timing)
 static bool check_uneven_reduce(cz_view_builder *b,
                                 const cz_fact_uneven_reduce *fact)
 {
-    if (strcmp(fact->link, "node") != 0 && strcmp(fact->link, "network") != 0)
+    int link;
+    if (!cz_word_find(CZ_VOCABULARY_link, fact->link, &link))
         return cz_view_fail(b, "uneven_reduce: link is '%s'", fact->link);
     return cz_view_in(b, "uneven_reduce: bytes", fact->bytes, 1,
                       CZ_MAX_BYTES) &&

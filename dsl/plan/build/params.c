@@ -135,8 +135,7 @@ bool cz_view_read_box(cz_view_builder *b, cz_view_family *family, int *n)
     int64_t n_params = 0;
     bool ok = check_indices(b, family->fact, *n, &n_params);
 
-    ok &=
-        cz_view_dtype(b, "family: dtype", family->fact->dtype, &family->dtype);
+    family->dtype = family->fact->dtype;
     if (!ok || !cz_view_read_shape(b, family))
         return false;
     family->first_param = *n;

@@ -112,18 +112,14 @@ static bool place(cz_view_builder *b, const cz_view_bucket *bucket, int number,
     return true;
 }
 
-static const char *const geometries[] = {"uneven", "padded", "equal"};
-enum { N_GEOMETRIES = sizeof geometries / sizeof *geometries };
-
 /* Slices of one length, where they are padded. */
 static bool check_geometry(cz_view_builder *b, const cz_fact_bucket *fact)
 {
     const cz_ints slices = fact->slices;
-    int geometry;
-    if (!cz_view_name(b, "bucket: geometry", fact->geometry, geometries,
-                      N_GEOMETRIES, &geometry))
-        return false;
-    for (int r = 1; geometry == 1 && r < slices.n; r++)
+    if (fact->geometry == CZ_GEOMETRY_AUTO)
+        return cz_view_fail(b, "bucket '%s': its geometry is not chosen",
+                            fact->sym_name);
+    for (int r = 1; fact->geometry == CZ_GEOMETRY_PADDED && r < slices.n; r++)
         if (slices.v[r] - slices.v[r - 1] != slices.v[1])
             return cz_view_fail(b,
                                 "bucket '%s' is padded, but its slices are "
@@ -135,7 +131,6 @@ static bool check_geometry(cz_view_builder *b, const cz_fact_bucket *fact)
 static bool read_bucket(cz_view_builder *b, cz_view_bucket *bucket, int number)
 {
     const cz_fact_bucket *fact = bucket->fact;
-    cz_dtype master;
     bool ok = true;
 
     if (!cz_view_find(b, CZ_FACT_reduction, fact->reduction,
@@ -144,7 +139,7 @@ static bool read_bucket(cz_view_builder *b, cz_view_bucket *bucket, int number)
     const int64_t n_slices = cz_view_extent(
         b->view, &b->view->reductions[bucket->reduction].split_axes);
 
-    ok &= cz_view_dtype(b, "bucket: dtype", fact->dtype, &bucket->dtype);
+    bucket->dtype = fact->dtype;
     ok &= cz_view_in(b, "bucket: length", fact->length, 0, CZ_VIEW_MAX_NUMBER);
     ok &= cz_view_all_in(b, "bucket: params", &fact->params, fact->params.n, 0,
                          b->view->n_params - 1);
@@ -158,9 +153,8 @@ static bool read_bucket(cz_view_builder *b, cz_view_bucket *bucket, int number)
         bucket->family = b->view->params[fact->params.v[0]].family;
     for (int i = 0; ok && i < fact->params.n; i++)
         ok = place(b, bucket, number, i);
-    cz_dtype_find(b->view->policy->master_dtype, &master);
-    bucket->has_master =
-        ok && cz_dtype_bytes(master) > cz_dtype_bytes(bucket->dtype);
+    bucket->has_master = ok && cz_dtype_bytes(b->view->policy->master_dtype) >
+                                   cz_dtype_bytes(bucket->dtype);
     return ok;
 }
 
@@ -182,10 +176,17 @@ bool cz_view_read_buckets(cz_view_builder *b)
 
 /* ---- what geometries were compared ---- */
 
+static bool has_geometry(const cz_fact_geometry *fact, cz_geometry geometry)
+{
+    for (int i = 0; i < fact->names.n; i++)
+        if (fact->names.v[i] == (int64_t)geometry)
+            return true;
+    return false;
+}
+
 static bool read_geometry(cz_view_builder *b, const cz_fact_geometry *fact)
 {
     const int n = fact->names.n;
-    int number;
     bool ok = cz_view_in(b, "geometry: low", fact->low, 1, 1000) &&
               cz_view_in(b, "geometry: high", fact->high, fact->low, 1000) &&
               cz_view_all_in(b, "geometry: buckets", &fact->buckets,
@@ -196,12 +197,12 @@ static bool read_geometry(cz_view_builder *b, const cz_fact_geometry *fact)
                              CZ_MAX_BYTES) &&
               cz_view_all_in(b, "geometry: is_kept", &fact->is_kept, n, 0, 1);
     for (int i = 0; ok && i < n; i++)
-        ok = cz_view_name(b, "geometry: names", fact->names.v[i], geometries,
-                          N_GEOMETRIES, &number);
+        ok = fact->names.v[i] != CZ_GEOMETRY_AUTO ||
+             cz_view_fail(b, "geometry: what is chosen is not compared");
     for (int i = 0; ok && i < fact->buckets.n; i++)
-        ok = cz_view_name(b, "geometry: that of a bucket",
-                          b->view->buckets[fact->buckets.v[i]].fact->geometry,
-                          fact->names.v, n, &number);
+        ok = has_geometry(
+                 fact, b->view->buckets[fact->buckets.v[i]].fact->geometry) ||
+             cz_view_fail(b, "geometry: that of a bucket was not compared");
     return ok;
 }
 

@@ -5,12 +5,6 @@
 
 #include <string.h>
 
-static const char *const where_names[CZ_N_WHERES] = {
-    [CZ_WHERE_LOCAL] = "local",   [CZ_WHERE_BEFORE] = "before",
-    [CZ_WHERE_WHOLE] = "whole",   [CZ_WHERE_AFTER] = "after",
-    [CZ_WHERE_SHARED] = "shared",
-};
-
 static const struct {
     const char *name;
     bool has_index; /* "state:0" */
@@ -223,11 +217,9 @@ static bool read_numbers(cz_view_builder *b, cz_view_stage *stage)
 {
     const cz_fact_stage *fact = stage->fact;
     const cz_view_rule *rule = &b->view->rules[stage->rule];
-    int where;
-    bool ok = cz_view_name(b, "stage: where", fact->where, where_names,
-                           CZ_N_WHERES, &where);
+    bool ok = true;
 
-    stage->where = (cz_where)where;
+    stage->where = fact->where;
     stage->n_in = fact->ins.n;
     stage->n_out = fact->outs.n;
     stage->n_segments = 1;

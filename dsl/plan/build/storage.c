@@ -148,7 +148,7 @@ static bool is_alike(const cz_view_builder *b, const cz_view_family *family,
 
     if (first.n < 0 || shard.n < 1 || !same_ints(&first, &s->first) ||
         !same_ints(&extents, &s->extents) || !same_ints(&f->shard, &shard) ||
-        strcmp(f->dtype, s->dtype) != 0)
+        f->dtype != s->dtype)
         return false;
     return batch ? is_batch_of(b, f, s)
                  : f->spread == s->spread && f->spread_index == s->spread_index;
@@ -164,8 +164,7 @@ static bool check_gradients(cz_view_builder *b, const cz_view_family *family,
     const cz_view_family *first = &b->families[storage->pieces[0]];
     const cz_fact_reduction *own = &b->view->reductions[family->reduction];
     const cz_fact_reduction *other = &b->view->reductions[first->reduction];
-    return (strcmp(own->dtype, other->dtype) == 0 &&
-            own->leaves == other->leaves) ||
+    return (own->dtype == other->dtype && own->leaves == other->leaves) ||
            cz_view_fail(b, "pieces '%s' and '%s' differ in their gradients",
                         first->fact->sym_name, family->fact->sym_name);
 }

@@ -23,14 +23,6 @@ static double round_to(cz_dtype dtype, float value)
     return cz_interp_round(dtype, (double)value);
 }
 
-static cz_dtype dtype_of(const char *name)
-{
-    cz_dtype dtype = CZ_F32;
-
-    cz_dtype_find(name, &dtype);
-    return dtype;
-}
-
 static uint64_t tensor_of(const cz_repetition *r)
 {
     return cz_sample_tensor(r->job->view->params[r->param].name);
@@ -73,7 +65,7 @@ static void fill_grad(cz_repetition *r, int step)
     const cz_plan_view *view = r->job->view;
     const cz_fact_reduction *reduction =
         cz_view_family_reduction(view, view->params[r->param].family);
-    const cz_dtype dtype = dtype_of(reduction->dtype);
+    const cz_dtype dtype = reduction->dtype;
     const int64_t merged =
         n / (cz_view_extent(view, &reduction->reduce_axes) * reduction->leaves);
     const float scale = (float)cz_run_leaf_scale(view, reduction, n);

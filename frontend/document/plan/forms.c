@@ -114,7 +114,7 @@ typedef struct way {
 int64_t cz_report_spare(const cz_plan_view *view, const cz_metrics *metrics)
 {
     const double gathered = (double)cz_gradient_gather_bytes(view);
-    if (strcmp(view->policy->tp_strategy, "auto") != 0)
+    if (view->policy->tp_strategy != CZ_STRATEGY_AUTO)
         return INT64_MAX;
     return (int64_t)(gathered * view->policy->wire) -
            metrics->sent[CZ_STEP_TRANSFER].sum -

@@ -17,7 +17,7 @@ static bool is_uneven(const char *name)
 static int64_t break_even(const cz_fact_geometry *fact, int64_t other_ps)
 {
     int i = 0;
-    while (i < fact->names.n && !is_uneven(fact->names.v[i]))
+    while (i < fact->names.n && fact->names.v[i] != CZ_GEOMETRY_UNEVEN)
         i++;
     if (i == fact->names.n)
         return -1;
@@ -28,12 +28,13 @@ static int64_t break_even(const cz_fact_geometry *fact, int64_t other_ps)
 
 static cz_document_option option_of(const cz_fact_geometry *fact, int i)
 {
-    cz_document_option out = {.name = fact->names.v[i],
-                              .load_ps = fact->load_ps.v[i],
-                              .wire_ps = fact->wire_ps.v[i],
-                              .is_kept = fact->is_kept.v[i] != 0,
-                              .break_even = -1};
-    const bool varies = is_uneven(out.name);
+    cz_document_option out = {
+        .name = cz_geometry_word((cz_geometry)fact->names.v[i]),
+        .load_ps = fact->load_ps.v[i],
+        .wire_ps = fact->wire_ps.v[i],
+        .is_kept = fact->is_kept.v[i] != 0,
+        .break_even = -1};
+    const bool varies = fact->names.v[i] == CZ_GEOMETRY_UNEVEN;
     const cz_solve_geometry geometry =
         varies ? CZ_SLICES_UNEVEN : CZ_SLICES_PADDED;
     out.best_ps =
@@ -55,7 +56,8 @@ cz_document_geometry cz_report_geometry(cz_arena *arena,
         options[i] = option_of(fact, i);
     return (cz_document_geometry){
         .chosen = fact->buckets.n > 0
-                      ? view->buckets[fact->buckets.v[0]].fact->geometry
+                      ? cz_geometry_word(
+                            view->buckets[fact->buckets.v[0]].fact->geometry)
                       : "",
         .n_buckets = fact->buckets.n,
         .low = fact->low,

@@ -113,13 +113,13 @@ static training training_of(const cz_plan_view *view, const cz_view_param *p)
     const cz_view_rule *rule = &view->rules[family->rule];
     const cz_fact_use *use = view->uses[rule->use];
     const bool has_master = view->buckets[p->bucket].has_master;
-    return (training){use->sym_name,
-                      use->optimizer,
-                      rule->fact->sym_name,
-                      view->reductions[family->reduction].sym_name,
-                      view->reductions[family->reduction].dtype,
-                      has_master ? view->policy->master_dtype
-                                 : cz_dtype_name(family->dtype)};
+    return (training){
+        use->sym_name,
+        use->optimizer,
+        rule->fact->sym_name,
+        view->reductions[family->reduction].sym_name,
+        cz_dtype_name(view->reductions[family->reduction].dtype),
+        cz_dtype_name(has_master ? view->policy->master_dtype : family->dtype)};
 }
 
 static void put_parameter(cz_report *r, const char *name,
@@ -296,9 +296,9 @@ static void put_bucket(cz_report *r, const cz_view_bucket *bucket)
     cz_json_open(json, NULL, '{');
     put_groups_of(r, fact);
     cz_json_string(json, "reduction", fact->reduction);
-    cz_json_string(json, "dtype", fact->dtype);
+    cz_json_string(json, "dtype", cz_dtype_name(fact->dtype));
     cz_json_string(json, "kind", kind_of(r->view, fact));
-    cz_json_string(json, "geometry", fact->geometry);
+    cz_json_string(json, "geometry", cz_geometry_word(fact->geometry));
     cz_json_int(json, "length", fact->length);
     cz_json_int(json, "pad", padding_of(r->view, fact));
     cz_json_ints(json, "order", fact->params.v, fact->params.n);

@@ -61,10 +61,7 @@ static int64_t slot_bytes(const cz_view_slot *slots, int n, cz_slot_kind kind,
 /* Of the master, or of a parameter that is its own. */
 static int64_t param_bytes(const cz_plan_view *view, int rule)
 {
-    cz_dtype master = CZ_F32;
-    int64_t bytes = 0;
-    if (cz_dtype_find(view->policy->master_dtype, &master))
-        bytes = cz_dtype_bytes(master);
+    int64_t bytes = cz_dtype_bytes(view->policy->master_dtype);
     for (int f = 0; f < view->n_families; f++)
         if (view->families[f].rule == rule &&
             cz_dtype_bytes(view->families[f].dtype) > bytes)

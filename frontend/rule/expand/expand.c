@@ -47,10 +47,12 @@ static void edit_block(editor *x, cz_expand_frame *root, const cz_node *block);
 static void edit_value(editor *x, cz_expand_frame *root,
                        const cz_node *statement)
 {
-    const cz_node *value = statement->kids[statement->n_kids - 1];
-    const cz_node *target = statement->kids[0];
-    const bool names =
-        statement->kind == CZ_AST_BIND && target->kind == CZ_AST_NAME;
+    const cz_node *value = statement->kind == CZ_AST_RETURN
+                               ? cz_return_value(statement)
+                               : cz_assign_value(statement);
+    const cz_node *target =
+        statement->kind == CZ_AST_BIND ? cz_assign_target(statement) : NULL;
+    const bool names = target && target->kind == CZ_AST_NAME;
     const cz_span span = statement->span;
     const uint32_t at = value->span.offset - span.offset;
     const char *text =
@@ -65,17 +67,17 @@ static void edit_value(editor *x, cz_expand_frame *root,
 static void edit_parts(editor *x, cz_expand_frame *root,
                        const cz_node *statement)
 {
-    for (int i = 0; i < statement->n_kids; i++) {
-        const cz_node *kid = statement->kids[i];
-        const uint32_t from = kid->span.offset;
-        if (!cz_expand_has_sugar(&x->e, kid))
+    for (int i = 0; i < cz_n_children(statement); i++) {
+        const cz_node *child = cz_child(statement, i);
+        const uint32_t from = child->span.offset;
+        if (!cz_expand_has_sugar(&x->e, child))
             continue;
-        if (kid->kind == CZ_AST_BLOCK) {
-            edit_block(x, root, kid);
+        if (child->kind == CZ_AST_BLOCK) {
+            edit_block(x, root, child);
             continue;
         }
-        add_edit(x, from, from + kid->span.length,
-                 cz_expand_text(&x->e, root, kid));
+        add_edit(x, from, from + child->span.length,
+                 cz_expand_text(&x->e, root, child));
         if (x->e.lines.n > 0)
             add_edit(x, statement->span.offset, statement->span.offset,
                      with_lines(x, ""));
@@ -84,8 +86,8 @@ static void edit_parts(editor *x, cz_expand_frame *root,
 
 static void edit_block(editor *x, cz_expand_frame *root, const cz_node *block)
 {
-    for (int i = 0; i < block->n_kids; i++) {
-        const cz_node *statement = block->kids[i];
+    for (int i = 0; i < cz_n_items(block); i++) {
+        const cz_node *statement = cz_item(block, i);
         const bool assigns = statement->kind == CZ_AST_BIND ||
                              statement->kind == CZ_AST_WRITE ||
                              statement->kind == CZ_AST_RETURN;
@@ -100,11 +102,14 @@ static void edit_block(editor *x, cz_expand_frame *root, const cz_node *block)
 static void edit_rule(editor *x, const cz_node *rule)
 {
     cz_expand_frame root = {.states = ""};
+    const cz_node *formals = cz_rule_formals(rule);
+    const cz_node *block = rule->kind == CZ_AST_DEF ? cz_def_block(rule)
+                                                    : cz_optimizer_block(rule);
     x->e.root = rule;
     cz_expand_collect(&x->e);
-    for (int i = 0; i < rule->kids[0]->n_kids; i++)
-        edit_parts(x, &root, rule->kids[0]->kids[i]);
-    edit_block(x, &root, rule->kids[rule->n_kids - 1]);
+    for (int i = 0; i < cz_n_items(formals); i++)
+        edit_parts(x, &root, cz_item(formals, i));
+    edit_block(x, &root, block);
 }
 
 static void put_edited(const editor *x, const cz_source *source, cz_text *out)
@@ -124,11 +129,12 @@ bool cz_expand(cz_scope *scope, cz_arena *arena, cz_diags *diags, cz_text *out)
     const cz_scope_file *file = cz_scope_file_at(scope, 0);
     const cz_source *source = file->source;
     const cz_node *tree = file->tree;
-    for (int i = 0; i < tree->n_kids; i++) {
-        const cz_node *kid = tree->kids[i];
-        if (kid->kind == CZ_AST_OPTIMIZER ||
-            (kid->kind == CZ_AST_DEF && !cz_def_has_states(scope, arena, kid)))
-            edit_rule(&x, kid);
+    for (int i = 0; i < cz_n_items(tree); i++) {
+        const cz_node *child = cz_item(tree, i);
+        if (child->kind == CZ_AST_OPTIMIZER ||
+            (child->kind == CZ_AST_DEF &&
+             !cz_def_has_states(scope, arena, child)))
+            edit_rule(&x, child);
     }
     if (diags->n_errors == 0)
         put_edited(&x, source, out);

@@ -17,8 +17,8 @@ bool cz_expand_has_sugar(cz_expansion *e, const cz_node *node)
     if (node->kind == CZ_AST_PIPE ||
         (node->kind == CZ_AST_CALL && cz_expand_callee(e, &root, node)))
         return true;
-    for (int i = 0; i < node->n_kids; i++)
-        if (cz_expand_has_sugar(e, node->kids[i]))
+    for (int i = 0; i < cz_n_children(node); i++)
+        if (cz_expand_has_sugar(e, cz_child(node, i)))
             return true;
     return false;
 }
@@ -59,12 +59,12 @@ static void put_call(cz_expansion *e, cz_expand_frame *frame,
     }
     put_name(e, frame, call, text);
     cz_text_puts(text, "(");
-    for (int i = 0; i < call->n_kids; i++) {
-        const cz_node *arg = call->kids[i];
+    for (int i = 0; i < cz_n_items(call); i++) {
+        const cz_node *arg = cz_item(call, i);
         cz_text_puts(text, i ? ", " : "");
         if (arg->text)
             cz_text_printf(text, "%s = ", arg->text);
-        cz_expand_put(e, frame, arg->kids[0], text);
+        cz_expand_put(e, frame, cz_arg_value(arg), text);
     }
     cz_text_puts(text, ")");
 }
@@ -81,11 +81,11 @@ static void put_around(cz_expansion *e, cz_expand_frame *frame,
                        const cz_node *node, cz_text *text)
 {
     uint32_t at = node->span.offset;
-    for (int i = 0; i < node->n_kids; i++) {
-        const cz_span kid = node->kids[i]->span;
-        put_source(node, at, kid.offset, text);
-        cz_expand_put(e, frame, node->kids[i], text);
-        at = kid.offset + kid.length;
+    for (int i = 0; i < cz_n_children(node); i++) {
+        const cz_span span = cz_child(node, i)->span;
+        put_source(node, at, span.offset, text);
+        cz_expand_put(e, frame, cz_child(node, i), text);
+        at = span.offset + span.length;
     }
     put_source(node, at, node->span.offset + node->span.length, text);
 }
@@ -100,7 +100,7 @@ void cz_expand_put(cz_expansion *e, cz_expand_frame *frame, const cz_node *node,
     else if (node->kind == CZ_AST_CALL)
         put_call(e, frame, node, text);
     else if (node->kind == CZ_AST_PIPE)
-        put_call(e, frame, node->kids[0], text);
+        put_call(e, frame, cz_pipe_call(node), text);
     else
         put_around(e, frame, node, text);
 }

@@ -15,20 +15,21 @@ static void take_target(cz_expansion *e, const cz_node *target)
 {
     if (target->kind == CZ_AST_NAME)
         take(e, target->text);
-    for (int i = 0; i < target->n_kids; i++)
-        take_target(e, target->kids[i]);
+    for (int i = 0; i < cz_n_children(target); i++)
+        take_target(e, cz_child(target, i));
 }
 
 static void collect(cz_expansion *e, const cz_node *node)
 {
     if (node->kind == CZ_AST_BIND || node->kind == CZ_AST_FOR ||
         node->kind == CZ_AST_FOR_SHAPE)
-        take_target(e, node->kind == CZ_AST_FOR_SHAPE ? node : node->kids[0]);
+        take_target(e, node->kind == CZ_AST_FOR_SHAPE ? node
+                                                      : cz_assign_target(node));
     if (node->kind == CZ_AST_STATE || node->kind == CZ_AST_EXTERN ||
         node->kind == CZ_AST_FORMAL)
         take(e, node->text);
-    for (int i = 0; i < node->n_kids; i++)
-        collect(e, node->kids[i]);
+    for (int i = 0; i < cz_n_children(node); i++)
+        collect(e, cz_child(node, i));
 }
 
 void cz_expand_collect(cz_expansion *e)

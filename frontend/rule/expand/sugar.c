@@ -33,8 +33,8 @@ static bool declares(seen_defs *seen, const cz_node *node)
             : NULL;
     if (def)
         add_seen(seen, def);
-    for (int i = 0; i < node->n_kids; i++)
-        if (declares(seen, node->kids[i]))
+    for (int i = 0; i < cz_n_children(node); i++)
+        if (declares(seen, cz_child(node, i)))
             return true;
     return false;
 }
@@ -55,8 +55,8 @@ static const cz_node *find_return(const cz_node *node, const cz_node *last)
 {
     if (node->kind == CZ_AST_RETURN && node != last)
         return node;
-    for (int i = 0; i < node->n_kids; i++) {
-        const cz_node *found = find_return(node->kids[i], last);
+    for (int i = 0; i < cz_n_children(node); i++) {
+        const cz_node *found = find_return(cz_child(node, i), last);
         if (found)
             return found;
     }
@@ -65,17 +65,17 @@ static const cz_node *find_return(const cz_node *node, const cz_node *last)
 
 const cz_node *cz_def_early_return(const cz_node *def)
 {
-    const cz_node *body = def->kids[1];
-    return find_return(body,
-                       body->n_kids ? body->kids[body->n_kids - 1] : NULL);
+    const cz_node *body = cz_def_block(def);
+    return find_return(
+        body, cz_n_items(body) ? cz_item(body, cz_n_items(body) - 1) : NULL);
 }
 
 static bool is_bound_by(const cz_node *target, const char *name)
 {
     if (target->kind == CZ_AST_NAME)
         return strcmp(target->text, name) == 0;
-    for (int i = 0; i < target->n_kids; i++)
-        if (is_bound_by(target->kids[i], name))
+    for (int i = 0; i < cz_n_children(target); i++)
+        if (is_bound_by(cz_child(target, i), name))
             return true;
     return false;
 }
@@ -83,22 +83,22 @@ static bool is_bound_by(const cz_node *target, const char *name)
 static bool binds(const cz_node *node, const char *name)
 {
     if ((node->kind == CZ_AST_BIND || node->kind == CZ_AST_FOR) &&
-        is_bound_by(node->kids[0], name))
+        is_bound_by(cz_assign_target(node), name))
         return true;
-    for (int i = 0; i < node->n_kids; i++)
-        if (binds(node->kids[i], name))
+    for (int i = 0; i < cz_n_children(node); i++)
+        if (binds(cz_child(node, i), name))
             return true;
     return false;
 }
 
 bool cz_def_binds(const cz_node *def, const char *name)
 {
-    return binds(def->kids[1], name);
+    return binds(cz_def_block(def), name);
 }
 
 const cz_node *cz_sole_call(const cz_node *value)
 {
     if (value->kind == CZ_AST_PIPE)
-        value = value->kids[0];
+        value = cz_pipe_call(value);
     return value->kind == CZ_AST_CALL ? value : NULL;
 }

@@ -250,16 +250,29 @@ static list_change new_list(script *s, int n)
         (list)->n = c.n;                                                       \
     } while (0)
 
-static void change_field(script *s, cz_field_type type, void *at)
+static int new_choice(script *s, const cz_field *field)
+{
+    int n;
+    cz_words(field->vocabulary, &n);
+    return (int)(next(s) % (unsigned)n);
+}
+
+static void change_field(script *s, const cz_field *field, void *at)
 {
     cz_ints *ints = at;
     cz_reals *reals = at;
     cz_strings *strings = at;
-    switch (type) {
+    switch (field->type) {
     case CZ_FIELD_SYM:
     case CZ_FIELD_REF:
     case CZ_FIELD_STRING:
         *(const char **)at = new_string(s);
+        break;
+    case CZ_FIELD_CHOICE:
+        *(int *)at = new_choice(s, field);
+        break;
+    case CZ_FIELD_CHOICES:
+        CHANGE_LIST(ints, int64_t, new_choice(s, field));
         break;
     case CZ_FIELD_INT:
         *(int64_t *)at = new_int(s, *(int64_t *)at);
@@ -303,7 +316,7 @@ static void change(script *s, cz_ir *ir)
     char *value = cz_arena_alloc(s->arena, 1, fact->size);
     memcpy(value, s->base->facts[kind] + (size_t)i * fact->size, fact->size);
     const cz_field *field = &fact->fields[next(s) % (unsigned)fact->n_fields];
-    change_field(s, field->type, value + field->offset);
+    change_field(s, field, value + field->offset);
     replace(ir, kind, i, value);
 }
 

@@ -17,10 +17,10 @@ static void check_node(const cz_node *node, const cz_source *source)
     demand(node->span.source == source, "a place in another text");
     demand((size_t)node->span.offset + node->span.length <= source->n,
            "a place behind the end");
-    for (int i = 0; i < node->n_kids; i++) {
-        demand(node->kids[i] != NULL, "a missing kid");
-        demand(node->kids[i]->depth < node->depth, "a wrong depth");
-        check_node(node->kids[i], source);
+    for (int i = 0; i < cz_n_children(node); i++) {
+        demand(cz_child(node, i) != NULL, "a missing child");
+        demand(cz_child(node, i)->depth < node->depth, "a wrong depth");
+        check_node(cz_child(node, i), source);
     }
 }
 
@@ -37,6 +37,7 @@ static bool parse(const char *bytes, size_t n, cz_text *out)
     const cz_node *file = cz_parse(&arena, &source, &diags);
     demand(diags.n_errors <= CZ_MAX_ERRORS, "too many errors");
     check_node(file, &source);
+    demand(cz_ast_is_sound(file), "children that ast_kinds.def lacks");
     const bool is_valid = diags.n_errors == 0;
     if (is_valid)
         cz_ast_print(file, out);

@@ -23,7 +23,7 @@ typedef struct mutable_op {
 typedef struct mutable_bucket {
     int64_t *slices, *offsets;
     int n_slices, n_params;
-    const char *geometry;
+    cz_geometry geometry;
 } mutable_bucket;
 
 /* Changed freely; rows and operations may be added up to twice as many and

@@ -70,12 +70,13 @@ bool move_slice(mutable_plan *plan, randoms *r)
 
 bool change_geometry(mutable_plan *plan, randoms *r)
 {
-    static const char *const names[] = {"uneven", "padded", "equal"};
+    static const cz_geometry all[] = {CZ_GEOMETRY_UNEVEN, CZ_GEOMETRY_PADDED,
+                                      CZ_GEOMETRY_EQUAL};
     mutable_bucket *bucket = &plan->buckets[draw(r, plan->n_buckets)];
-    const char *was = bucket->geometry;
+    const cz_geometry was = bucket->geometry;
 
-    bucket->geometry = names[draw(r, 3)];
-    return strcmp(bucket->geometry, was) != 0;
+    bucket->geometry = all[draw(r, 3)];
+    return bucket->geometry != was;
 }
 
 bool move_param(mutable_plan *plan, randoms *r)

@@ -147,7 +147,7 @@ static void set_buckets(cz_arena *arena, czr_program *program,
         buckets[i].length = view->buckets[i].fact->length;
         buckets[i].slices = view->buckets[i].fact->slices.v;
         buckets[i].is_equal =
-            strcmp(view->buckets[i].fact->geometry, "equal") == 0;
+            view->buckets[i].fact->geometry == CZ_GEOMETRY_EQUAL;
         const cz_fact_family *home =
             view->families[view->buckets[i].family].fact;
         buckets[i].n_home = home->home.n;

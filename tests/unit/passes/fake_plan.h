@@ -105,15 +105,15 @@ static inline void fake_mesh(fake_plan *f, int64_t dp, int64_t tp, int64_t cp)
     f->mesh = (cz_fact_mesh){.axes = {names, FAKE_AXES},
                              .sizes = {f->sizes, FAKE_AXES}};
     f->reduction = (cz_fact_reduction){.sym_name = "r",
-                                       .dtype = "f32",
+                                       .dtype = CZ_F32,
                                        .reduce_axes = {f->split, 1},
                                        .split_axes = {f->split, 1},
                                        .leaves = 1,
                                        .terms = 1};
-    f->policy = (cz_fact_policy){.master_dtype = "f32",
-                                 .geometry = "uneven",
-                                 .layout = "engine",
-                                 .form = "auto",
+    f->policy = (cz_fact_policy){.master_dtype = CZ_F32,
+                                 .geometry = CZ_GEOMETRY_UNEVEN,
+                                 .layout = CZ_LAYOUT_ENGINE,
+                                 .form = CZ_ITERATION_AUTO,
                                  .clip = (double)fake_random(f, 2),
                                  .bucket_elements = 1 + fake_random(f, 4000),
                                  .group_bytes = fake_random(f, 3) * 4000};
@@ -165,7 +165,7 @@ static inline cz_view_family fake_family(fake_plan *f, bool is_matrix)
     *fact = (cz_fact_family){.pattern = "p",
                              .shape = {shape, n_dims},
                              .shard = {shard, n_dims},
-                             .dtype = "bf16"};
+                             .dtype = CZ_BF16};
     return family;
 }
 
@@ -205,7 +205,7 @@ static inline void fake_bucket(fake_plan *f, const cz_bucket_item *items, int n,
         .n_items = n, .items = items, .n_slices = (int)f->sizes[0]};
     const cz_bucket laid_out = cz_bucket_lay_out(&f->arena, &problem);
     cz_fact_bucket *fact = CZ_NEW(&f->arena, cz_fact_bucket, 1);
-    *fact = (cz_fact_bucket){.geometry = "uneven",
+    *fact = (cz_fact_bucket){.geometry = CZ_GEOMETRY_UNEVEN,
                              .length = laid_out.length,
                              .params = {laid_out.params, n},
                              .offsets = {laid_out.offsets, n},

@@ -29,7 +29,7 @@ static inline void add_machine(cz_ir *ir)
                                              .sources = {sources, N}});
 }
 
-static inline void add_head(cz_ir *ir, const char *master)
+static inline void add_head(cz_ir *ir, cz_dtype master)
 {
     static const char *const axes[] = {"dp"};
     static const int64_t sizes[] = {2}, dp[] = {0};
@@ -38,13 +38,13 @@ static inline void add_head(cz_ir *ir, const char *master)
     cz_ir_add_mesh(ir, &(cz_fact_mesh){.axes = {axes, 1}, .sizes = {sizes, 1}});
     cz_ir_add_policy(ir, &(cz_fact_policy){.master_dtype = master,
                                            .bucket_elements = 1000,
-                                           .tp_strategy = "auto",
+                                           .tp_strategy = CZ_STRATEGY_AUTO,
                                            .wire = 0.5,
-                                           .geometry = "uneven",
-                                           .layout = "engine",
-                                           .form = "auto"});
+                                           .geometry = CZ_GEOMETRY_UNEVEN,
+                                           .layout = CZ_LAYOUT_ENGINE,
+                                           .form = CZ_ITERATION_AUTO});
     cz_ir_add_reduction(ir, &(cz_fact_reduction){.sym_name = "r",
-                                                 .dtype = "f32",
+                                                 .dtype = CZ_F32,
                                                  .reduce_axes = {dp, 1},
                                                  .split_axes = {dp, 1},
                                                  .leaves = 1,
@@ -100,14 +100,13 @@ static inline void add_rule(cz_ir *ir, const trial *t)
                                        .state_extern = {none, N_STATES},
                                        .update = "R.update",
                                        .prologue = "R.prologue"});
-    cz_ir_add_family(ir,
-                     &(cz_fact_family){.sym_name = "w",
-                                       .pattern = "w",
-                                       .shape = {t->shape.shape, 2},
-                                       .shard = {shard, 2},
-                                       .dtype = cz_dtype_name(t->rule.stored),
-                                       .rule = "R",
-                                       .reduction = "r"});
+    cz_ir_add_family(ir, &(cz_fact_family){.sym_name = "w",
+                                           .pattern = "w",
+                                           .shape = {t->shape.shape, 2},
+                                           .shard = {shard, 2},
+                                           .dtype = t->rule.stored,
+                                           .rule = "R",
+                                           .reduction = "r"});
 }
 
 /* NULL after reporting; the caller closes it. */
@@ -117,7 +116,7 @@ static inline cz_ir *random_module(const trial *t, cz_diags *diags)
 
     if (!ir)
         return NULL;
-    add_head(ir, t->rule.has_stored ? "f32" : cz_dtype_name(t->rule.param));
+    add_head(ir, t->rule.has_stored ? CZ_F32 : t->rule.param);
     add_rule(ir, t);
     return ir;
 }

@@ -72,6 +72,7 @@ static const double odd_reals[] = {
     0.1,    -0.0,   DBL_MIN / 8,   DBL_MAX,          1.0 / 3.0,
     3.4445, 1e-300, 0x1.fffffep-3, (double)INFINITY, -(double)INFINITY};
 static const int64_t odd_ints[] = {0, -1, INT64_MAX, INT64_MIN, 42};
+static const int64_t choices[] = {1, 0};
 static const char *const odd_strings[] = {"",      "a b",      "\"quoted\\\"",
                                           "tab\t", "\xc3\xa4", "%0 // {"};
 
@@ -89,6 +90,12 @@ static void fill(const cz_field *field, void *at, int salt)
         break;
     case CZ_FIELD_STRINGS:
         *(cz_strings *)at = (cz_strings){odd_strings, salt % 7};
+        break;
+    case CZ_FIELD_CHOICE:
+        *(int *)at = salt % 2;
+        break;
+    case CZ_FIELD_CHOICES:
+        *(cz_ints *)at = (cz_ints){choices, salt % 3};
         break;
     case CZ_FIELD_INT:
         *(int64_t *)at = odd_ints[salt % 5];
@@ -125,10 +132,14 @@ static void same(const cz_field *field, const void *a, const void *b)
     case CZ_FIELD_STRINGS:
         same_strings(a, b);
         break;
+    case CZ_FIELD_CHOICE:
+        assert_int_equal(*(const int *)a, *(const int *)b);
+        break;
     case CZ_FIELD_INT:
     case CZ_FIELD_REAL:
         assert_memory_equal(a, b, 8);
         break;
+    case CZ_FIELD_CHOICES:
     case CZ_FIELD_INTS: {
         const cz_ints *x = a, *y = b;
         assert_int_equal(x->n, y->n);

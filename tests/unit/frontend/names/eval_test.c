@@ -36,7 +36,7 @@ static const cz_node *parse(world *w, const char *expression)
     source->n = strlen(source->bytes);
     const cz_node *file = cz_parse(&w->arena, source, &w->diags);
     assert_int_equal(w->diags.n_errors, 0);
-    return file->kids[0]->kids[0];
+    return cz_let_value(cz_item(file, 0));
 }
 
 static const struct {
@@ -161,12 +161,12 @@ static void poison_is_silent(void **state)
     cz_value value;
     open_world(&w);
     cz_node let = {.kind = CZ_AST_LET, .text = "bad"};
-    cz_node *kids[] = {NULL};
+    cz_node *children[] = {NULL};
     const cz_node *e = parse(&w, "nothing + 1");
     cz_node copy = *e;
-    kids[0] = &copy;
-    let.kids = kids;
-    let.n_kids = 1;
+    children[0] = &copy;
+    let.children = children;
+    let.n_children = 1;
     cz_env_bind_let(&w.env, &let);
     const cz_node *once = parse(&w, "bad"), *again = parse(&w, "bad * 2");
     assert_false(cz_eval(once, &w.env, &w.diags, &value));
@@ -190,8 +190,8 @@ static void long_chains_of_lets_are_an_error(void **state)
     const cz_source source = {"test", cz_text_string(&text), text.n};
     const cz_node *file = cz_parse(&w.arena, &source, &w.diags);
     assert_int_equal(w.diags.n_errors, 0);
-    for (int i = 0; i < file->n_kids; i++)
-        cz_env_bind_let(&w.env, file->kids[i]);
+    for (int i = 0; i < cz_n_items(file); i++)
+        cz_env_bind_let(&w.env, cz_item(file, i));
     assert_false(cz_eval(parse(&w, "a0"), &w.env, &w.diags, &value));
     assert_int_equal(w.diags.n_errors, 1);
     assert_int_equal(w.diags.list[0].code, CZ_TOO_LARGE);

@@ -26,7 +26,7 @@ static const cz_node *parse(cz_arena *arena, const char *path)
     if (diags.n_errors > 0)
         print_message("cannot parse: %s\n", path);
     assert_int_equal(diags.n_errors, 0);
-    return file->kids[0]->kids[1]->kids[0];
+    return cz_item(cz_use_paths(cz_item(file, 0)), 0);
 }
 
 static bool matches(cz_arena *arena, const cz_node *path, const char *name)

@@ -152,7 +152,8 @@ static void random_path(unsigned *seed, char *out)
              leaf[next(seed) % 8]);
 }
 
-static int first_match(cz_node *const *paths, int n, const char *leaf, int i)
+static int first_match(const cz_node *const *paths, int n, const char *leaf,
+                       int i)
 {
     char layer[8], copy[16];
     const char *words[4] = {"h", layer, copy, NULL};
@@ -192,7 +193,7 @@ static void read_choices(compiled *c, int chosen[N_LEAVES][LAYERS])
     }
 }
 
-static void check_program(compiled *c, cz_node *const *paths)
+static void check_program(compiled *c, const cz_node *const *paths)
 {
     int chosen[N_LEAVES][LAYERS];
     read_choices(c, chosen);
@@ -219,15 +220,16 @@ static const char *random_program(cz_arena *arena, unsigned *seed)
                            N_USES);
 }
 
-static void find_paths(cz_arena *arena, const char *program, cz_node **paths)
+static void find_paths(cz_arena *arena, const char *program,
+                       const cz_node **paths)
 {
     cz_diags diags;
     const cz_source source = {"test", program, strlen(program)};
     cz_diags_init(&diags, arena);
     const cz_node *file = cz_parse(arena, &source, &diags);
-    for (int i = 0; i < file->n_kids; i++)
-        if (file->kids[i]->kind == CZ_AST_USE)
-            *paths++ = file->kids[i]->kids[1]->kids[0];
+    for (int i = 0; i < cz_n_items(file); i++)
+        if (cz_item(file, i)->kind == CZ_AST_USE)
+            *paths++ = cz_item(cz_use_paths(cz_item(file, i)), 0);
 }
 
 /* A random path may match nothing: then that, and nothing else, is wrong. */
@@ -240,7 +242,7 @@ static void random_programs_follow_the_first_match(void **state)
     for (int i = 0; i < N_PROGRAMS; i++) {
         cz_arena arena;
         compiled c;
-        cz_node *paths[N_USES + 1];
+        const cz_node *paths[N_USES + 1];
         cz_arena_init(&arena);
         const char *program = random_program(&arena, &seed);
         find_paths(&arena, program, paths);

@@ -93,12 +93,12 @@ static void no_schedule_means_the_defaults(void **state)
     compile_text(&c, "mesh dp = 2, tp = 2\n" MODEL USES);
     assert_compiles(&c);
     const cz_fact_policy *p = cz_ir_read_policy(c.ir, &c.arena, &n);
-    assert_string_equal(p->master_dtype, "f32");
+    assert_int_equal(p->master_dtype, CZ_F32);
     const cz_fact_reduction *r = cz_ir_read_reduction(c.ir, &c.arena, &n);
     assert_int_equal(n, 1);
     assert_ints(r->reduce_axes, 1, (int64_t[]){0});
     assert_ints(r->split_axes, 1, (int64_t[]){0});
-    assert_string_equal(r->dtype, "f32");
+    assert_int_equal(r->dtype, CZ_F32);
     assert_int_equal(r->leaves, 1);
     assert_int_equal(r->terms, 2);
     assert_true(p->clip == 0);
@@ -123,7 +123,7 @@ static void clauses_arrive_in_the_policy(void **state)
     const cz_fact_policy *p = cz_ir_read_policy(c.ir, &c.arena, &n);
     const cz_fact_reduction *r = cz_ir_read_reduction(c.ir, &c.arena, &n);
     assert_ints(r->reduce_axes, 1, (int64_t[]){1});
-    assert_string_equal(r->dtype, "bf16");
+    assert_int_equal(r->dtype, CZ_BF16);
     assert_int_equal(r->terms, 1);
     assert_true(p->clip == 0.5);
     assert_int_equal(p->skip, 1);

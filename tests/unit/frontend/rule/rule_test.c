@@ -73,16 +73,16 @@ static cz_rule_use use_of(fixture *f, const char *source)
     cz_text_fini(&text);
     if (f->diags.n_errors)
         fail_msg("%s", messages(f));
-    const cz_node *use = cz_scope_file_at(f->scope, 0)->tree->kids[0];
-    const cz_node *call = use->kids[0];
+    const cz_node *use = cz_item(cz_scope_file_at(f->scope, 0)->tree, 0);
+    const cz_node *call = cz_use_call(use);
     return (cz_rule_use){
         .arena = &f->arena,
         .scope = f->scope,
         .name = use->text,
         .use = use,
         .optimizer = cz_scope_find(f->scope, CZ_AST_OPTIMIZER, call->text),
-        .args = (const cz_node *const *)call->kids,
-        .n_args = call->n_kids,
+        .args = cz_items(call),
+        .n_args = cz_n_items(call),
     };
 }
 

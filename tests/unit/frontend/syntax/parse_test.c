@@ -52,20 +52,20 @@ static void nodes_know_their_place(void **state)
                                 "let a = (b + c)' * d\n"
                                 "use m(lr) as g on a.*_x.b, **\n");
     assert_int_equal(diags.n, 0);
-    const cz_node *product = file->kids[0]->kids[0];
-    assert_place(file->kids[0], 2, 1, "let a = (b + c)' * d");
+    const cz_node *product = cz_let_value(cz_item(file, 0));
+    assert_place(cz_item(file, 0), 2, 1, "let a = (b + c)' * d");
     assert_place(product, 2, 9, "(b + c)' * d");
-    assert_place(product->kids[0], 2, 9, "(b + c)'");
-    assert_place(product->kids[0]->kids[0], 2, 9, "(b + c)");
-    const cz_node *use = file->kids[1];
-    assert_place(use->kids[0], 3, 5, "m(lr)");
-    assert_place(use->kids[1]->kids[0]->kids[1], 3, 21, "*_x");
-    assert_place(use->kids[1]->kids[1], 3, 28, "**");
+    assert_place(cz_binary_left(product), 2, 9, "(b + c)'");
+    assert_place(cz_unary_operand(cz_binary_left(product)), 2, 9, "(b + c)");
+    const cz_node *use = cz_item(file, 1);
+    assert_place(cz_use_call(use), 3, 5, "m(lr)");
+    assert_place(cz_item(cz_item(cz_use_paths(use), 0), 1), 3, 21, "*_x");
+    assert_place(cz_item(cz_use_paths(use), 1), 3, 28, "**");
 }
 
 static const cz_node *value_of(const char *text)
 {
-    return parse(text)->kids[0]->kids[0];
+    return cz_let_value(cz_item(parse(text), 0));
 }
 
 static void numbers_have_their_value(void **state)
@@ -110,10 +110,10 @@ static void what_is_right_is_read_in_spite_of_errors(void **state)
                                 " y = 2 }\n"
                                 "let b = 3\n");
     assert_int_equal(diags.n_errors, 2);
-    assert_int_equal(file->n_kids, 2);
-    assert_int_equal(file->kids[0]->kind, CZ_AST_OPTIMIZER);
-    assert_int_equal(file->kids[0]->kids[2]->n_kids, 1);
-    assert_string_equal(file->kids[1]->text, "b");
+    assert_int_equal(cz_n_items(file), 2);
+    assert_int_equal(cz_item(file, 0)->kind, CZ_AST_OPTIMIZER);
+    assert_int_equal(cz_n_items(cz_optimizer_block(cz_item(file, 0))), 1);
+    assert_string_equal(cz_item(file, 1)->text, "b");
 }
 
 static void too_long_a_text_is_refused(void **state)
@@ -136,7 +136,7 @@ static void empty_texts_are_files(void **state)
     (void)state;
     static const char *const texts[] = {"", "\n", "# only", " \t\r\n\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        assert_int_equal(parse(texts[i])->n_kids, 0);
+        assert_int_equal(cz_n_items(parse(texts[i])), 0);
     assert_int_equal(diags.n, 0);
 }
 

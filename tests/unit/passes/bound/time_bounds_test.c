@@ -20,7 +20,7 @@ typedef struct planned {
     cz_forms forms;
 } planned;
 
-static void plan(fixture *f, const char *strategy, planned *p)
+static void plan(fixture *f, cz_strategy strategy, planned *p)
 {
     p->view = *f->view;
     p->policy = *f->view->policy;
@@ -44,7 +44,7 @@ static void forms_are_those_that_shards_allow(void **state)
 {
     fixture *f = *state;
     planned p;
-    plan(f, "auto", &p);
+    plan(f, CZ_STRATEGY_AUTO, &p);
     const cz_form_class *of = &p.forms.classes[0];
     assert_int_equal(of->n_matrices, 1);
     assert_int_equal(of->n_batches, 1);
@@ -62,12 +62,12 @@ static void an_owner_alone_is_admitted_when_asked_for(void **state)
     fixture *f = *state;
     planned p;
     int n;
-    plan(f, "owner", &p);
+    plan(f, CZ_STRATEGY_OWNER, &p);
     assert_false(cz_form_may_share(&p.forms.classes[0]));
     const int64_t *groups = cz_forms_admitted(&f->arena, &p.forms, &n);
     assert_int_equal(n, 1);
     assert_int_equal(groups[0], 1);
-    plan(f, "gram", &p);
+    plan(f, CZ_STRATEGY_GRAM, &p);
     groups = cz_forms_admitted(&f->arena, &p.forms, &n);
     assert_int_equal(n, 1);
     assert_int_equal(groups[0], 2);
@@ -79,7 +79,7 @@ static void the_mean_is_the_least_work_of_all(void **state)
 {
     fixture *f = *state;
     planned p;
-    plan(f, "owner", &p);
+    plan(f, CZ_STRATEGY_OWNER, &p);
     const cz_time_bounds bounds = find(f, &p);
     int64_t sum = p.forms.classes[0].forms[0].time_ps[0];
     for (int s = 0; s < p.view.n_stages; s++) {
@@ -101,7 +101,7 @@ static void groups_lower_the_item(void **state)
     fixture *f = *state;
     planned p;
     int64_t least = INT64_MAX;
-    plan(f, "auto", &p);
+    plan(f, CZ_STRATEGY_AUTO, &p);
     const cz_form_class *of = &p.forms.classes[0];
     for (int i = 0; i < of->n_forms; i++)
         if (of->forms[i].time_ps[0] < least)
@@ -127,14 +127,14 @@ static void more_matrices_than_ranks_meet(void **state)
 {
     fixture *f = *state;
     planned p;
-    plan(f, "owner", &p);
+    plan(f, CZ_STRATEGY_OWNER, &p);
     const cz_view_family *families = nine_of(f, &p);
     p.view.families = families;
     cz_time_bound found = find(f, &p).of[CZ_TIME_PIGEONHOLE];
     assert_int_equal(found.n_items, 2);
     assert_int_equal(found.value_ps,
                      2 * p.forms.classes[0].forms[0].time_ps[0]);
-    plan(f, "auto", &p);
+    plan(f, CZ_STRATEGY_AUTO, &p);
     p.view.families = families;
     found = find(f, &p).of[CZ_TIME_PIGEONHOLE];
     assert_int_equal(found.n_items, 0);
@@ -148,7 +148,7 @@ static void whole_pieces_take_longer_than_the_mean(void **state)
 {
     fixture *f = *state;
     planned p;
-    plan(f, "auto", &p);
+    plan(f, CZ_STRATEGY_AUTO, &p);
     p.view.families = nine_of(f, &p);
     const cz_time_bounds bounds = find(f, &p);
     const cz_time_bound *fit = &bounds.of[CZ_TIME_FIT];
@@ -168,7 +168,7 @@ static void what_the_planner_chose_is_not_looked_at(void **state)
 {
     fixture *f = *state;
     planned p;
-    plan(f, "auto", &p);
+    plan(f, CZ_STRATEGY_AUTO, &p);
     const cz_time_bounds before = find(f, &p);
     cz_view_param *params = CZ_NEW(&f->arena, cz_view_param, p.view.n_params);
     memcpy(params, p.view.params, (size_t)p.view.n_params * sizeof *params);

@@ -67,7 +67,7 @@ static const cz_view_step steps[] = {
      .columns = COLUMNS},
 };
 
-static const cz_fact_stage fact = {.where = "whole"};
+static const cz_fact_stage fact = {.where = CZ_WHERE_WHOLE};
 static const int out_value[] = {Z};
 static const cz_view_stage stage = {.fact = &fact,
                                     .where = CZ_WHERE_WHOLE,

@@ -156,11 +156,11 @@ static inline void ref_begin(ref_family *f)
 {
     int n;
     const cz_fact_policy *policy = cz_ir_read_policy(f->ir, f->arena, &n);
-    const cz_dtype master = ref_dtype(policy->master_dtype);
+    const cz_dtype master = policy->master_dtype;
 
     ref_find_rule(f);
     ref_find_hypers(f);
-    f->stored = ref_dtype(f->fact->dtype);
+    f->stored = f->fact->dtype;
     f->kept =
         cz_dtype_bytes(master) > cz_dtype_bytes(f->stored) ? master : f->stored;
     f->count = 1;

@@ -96,7 +96,7 @@ static void build(iteration *it)
     it->slots[1] = (cz_view_slot){CZ_SLOT_SCATTER, 0, CZ_F32};
     it->room[0] = it->room[1] = SLOT;
     it->out_value[0] = N_STEPS;
-    it->fact = (cz_fact_stage){.where = "whole", .work_bytes = ROOM};
+    it->fact = (cz_fact_stage){.where = CZ_WHERE_WHOLE, .work_bytes = ROOM};
     it->stage = (cz_view_stage){.fact = &it->fact,
                                 .where = CZ_WHERE_WHOLE,
                                 .n_in = 1,
