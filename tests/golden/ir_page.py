@@ -26,7 +26,8 @@ TOKEN = re.compile(r"""
   | (?P<comment>/\*.*?\*/)
   | (?P<macro>CZ_[A-Z_]+)\((?P<args>(?:"[^"\n]*"|[^"()]|\([^()]*\))*)\)
 """, re.S | re.X)
-WRITERS = ("written by the front end", "written by the passes")
+WRITERS = ("written by the front end",
+           "written by a command whose target is a GPU", "written by the passes")
 COMMA = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)')
 # How an attribute of each type is written.  A reference says to what.
 TYPES = {"CZ_SYM": "symbol", "CZ_REF": "@", "CZ_STRING": "string",
@@ -229,8 +230,9 @@ def passes(text):
 TABLES = {
     "facts of the front end": (VOCAB / "facts.def",
                                lambda t: facts(t, WRITERS[0])),
+    "facts of a GPU": (VOCAB / "facts.def", lambda t: facts(t, WRITERS[1])),
     "facts of the passes": (VOCAB / "facts.def",
-                            lambda t: facts(t, WRITERS[1])),
+                            lambda t: facts(t, WRITERS[2])),
     "opcodes": (VOCAB / "opcode.def", opcodes),
     "steps": (VOCAB / "step.def", steps),
     "rows": (VOCAB / "rows.def", table_rows),
