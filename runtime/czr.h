@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 23u /* version of the tables of part 2 */
+#define CZR_ABI 24u /* version of the tables of part 2 */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -576,13 +576,18 @@ typedef enum czr_op_kind {
     CZR_SQUARE_SUM,
     CZR_DECIDE,
     CZR_PROLOGUE,
+    CZR_GUARD,
+    CZR_KEEP,
+    CZR_UNDO,
     CZR_N_OP_KINDS
 } czr_op_kind;
 
 typedef enum czr_section {
     CZR_SECTION_REDUCE,
     CZR_SECTION_DECIDE,
-    CZR_SECTION_UPDATE
+    CZR_SECTION_UPDATE,
+    CZR_SECTION_RECOVER, /* of the guard and of undo, around the others */
+    CZR_N_SECTIONS
 } czr_section;
 
 /* One operation of the list that all ranks walk. */

@@ -145,7 +145,11 @@ static const char *const op_names[CZ_N_STEPS] = {
 #undef CZ_STEP
 };
 
-static const char *const sections[] = {"REDUCE", "DECIDE", "UPDATE"};
+static const char *const sections[CZ_N_SECTIONS] = {
+    [CZ_SECTION_REDUCE] = "REDUCE",
+    [CZ_SECTION_DECIDE] = "DECIDE",
+    [CZ_SECTION_UPDATE] = "UPDATE",
+    [CZ_SECTION_RECOVER] = "RECOVER"};
 
 static void put_ops(cz_emitter *emitter)
 {

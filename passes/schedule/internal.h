@@ -80,6 +80,8 @@ typedef struct cz_schedule_prices cz_schedule_prices;
 /* What an operation of the list is for. */
 typedef enum cz_role {
     CZ_ROLE_REDUCE,
+    CZ_ROLE_GUARD,
+    CZ_ROLE_KEEP,
     CZ_ROLE_SQUARES,
     CZ_ROLE_SUM,
     CZ_ROLE_DECIDE,
@@ -93,6 +95,7 @@ typedef enum cz_role {
     CZ_ROLE_SCATTER,
     CZ_ROLE_AFTER,
     CZ_ROLE_PUBLISH, /* all_gather of a bucket */
+    CZ_ROLE_UNDO,
     CZ_N_ROLES
 } cz_role;
 

@@ -19,11 +19,14 @@ static cz_ints comm_of(const cz_scheduler *s, const cz_planned_op *op)
     case CZ_ROLE_ADD:
     case CZ_ROLE_SCATTER:
         return s->sharded.axes[op->group];
+    case CZ_ROLE_GUARD:
     case CZ_ROLE_SUM:
+    case CZ_ROLE_UNDO:
         all = CZ_NEW(s->arena, int64_t, s->view->mesh->axes.n);
         for (int axis = 0; axis < s->view->mesh->axes.n; axis++)
             all[axis] = axis;
         return (cz_ints){all, s->view->mesh->axes.n};
+    case CZ_ROLE_KEEP:
     case CZ_ROLE_SQUARES:
     case CZ_ROLE_DECIDE:
     case CZ_ROLE_PROLOGUE:

@@ -327,11 +327,14 @@ static cz_ints selector_of(const cz_scheduler *s, const cz_planned_op *op)
     case CZ_ROLE_SCATTER:
         return s->grid.axes;
     case CZ_ROLE_REDUCE:
+    case CZ_ROLE_GUARD:
+    case CZ_ROLE_KEEP:
     case CZ_ROLE_SUM:
     case CZ_ROLE_DECIDE:
     case CZ_ROLE_PROLOGUE:
     case CZ_ROLE_ALONE:
     case CZ_ROLE_PUBLISH:
+    case CZ_ROLE_UNDO:
     case CZ_N_ROLES:
         break;
     }

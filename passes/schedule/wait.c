@@ -14,7 +14,7 @@
 enum { N_STREAMS = 3 };
 
 /* Things that are touched as a whole, besides two per bucket. */
-enum resource { NORM, DECISION, SCALARS, N_SINGLE };
+enum resource { NORM, DECISION, SCALARS, FAULTS, KEPT, N_SINGLE };
 
 typedef struct use {
     int resource;
@@ -104,7 +104,9 @@ static void touch_slot(walk *w, accesses *a, const cz_view_stage *stage,
         touch_whole(w, a, reduced(bucket), is_write);
         break;
     case CZ_SLOT_STATE:
-        if (!cz_view_is_shaped(stage)) /* nothing else touches a whole one */
+        /* A whole one is this stage's alone, but for KEEP, which comes before
+         * all kernels, and UNDO, which waits for all of them. */
+        if (!cz_view_is_shaped(stage))
             touch_whole(w, a, values(bucket), is_write);
         break;
     case CZ_SLOT_PARAM:
@@ -172,6 +174,17 @@ static void touch_rows(walk *w, accesses *a, const cz_planned_op *op)
             touch_sum(w, a, row);
         else
             touch_kernel(w, a, row);
+    if (!is_transfer && op->role != CZ_ROLE_ADD)
+        touch_whole(w, a, FAULTS, true);
+}
+
+/* What is reduced, and what updates write, of all buckets that the rank has. */
+static void touch_buckets(walk *w, accesses *a, int (*which)(int bucket),
+                          bool is_write)
+{
+    for (int b = 0; b < w->s->view->n_buckets; b++)
+        if (cz_view_bucket_is_home(w->s->view, b, w->rank))
+            touch_whole(w, a, which(b), is_write);
 }
 
 static void touch_all(walk *w, int i)
@@ -181,6 +194,19 @@ static void touch_all(walk *w, int i)
     switch (op->role) {
     case CZ_ROLE_REDUCE:
         touch_whole(w, a, reduced(op->bucket), true);
+        return;
+    case CZ_ROLE_GUARD:
+        touch_buckets(w, a, reduced, false);
+        touch_whole(w, a, DECISION, true);
+        return;
+    case CZ_ROLE_KEEP:
+        touch_buckets(w, a, values, false);
+        touch_whole(w, a, KEPT, true);
+        return;
+    case CZ_ROLE_UNDO:
+        touch_buckets(w, a, values, true);
+        touch_whole(w, a, KEPT, false);
+        touch_whole(w, a, FAULTS, true);
         return;
     case CZ_ROLE_SQUARES:
         touch_whole(w, a, reduced(op->bucket), false);

@@ -379,6 +379,9 @@ static int row_kind_of(cz_step_kind kind)
     case CZ_STEP_ALL_REDUCE:
     case CZ_STEP_DECIDE:
     case CZ_STEP_PROLOGUE:
+    case CZ_STEP_GUARD:
+    case CZ_STEP_KEEP:
+    case CZ_STEP_UNDO:
     case CZ_N_STEPS:
         break;
     }

@@ -382,7 +382,7 @@ static bool check_op(const czr_check *c, int number)
     const bool has_bucket =
         op->kind == CZR_REDUCE_SCATTER || op->kind == CZR_ALL_GATHER;
 
-    if (op->kind >= CZR_N_OP_KINDS || op->section > CZR_SECTION_UPDATE)
+    if (op->kind >= CZR_N_OP_KINDS || op->section >= CZR_N_SECTIONS)
         return fail(c, "kind or section of operation", number);
     if (op->comm & ~czr_program_all_axes(p))
         return fail(c, "communicator of operation", number);

@@ -229,9 +229,11 @@ static const char *const step_names[CZ_N_STEPS] = {
 #undef CZ_STEP
 };
 
-static const char *const section_names[] = {[CZ_SECTION_REDUCE] = "reduce",
-                                            [CZ_SECTION_DECIDE] = "decide",
-                                            [CZ_SECTION_UPDATE] = "update"};
+static const char *const section_names[CZ_N_SECTIONS] = {
+    [CZ_SECTION_REDUCE] = "reduce",
+    [CZ_SECTION_DECIDE] = "decide",
+    [CZ_SECTION_UPDATE] = "update",
+    [CZ_SECTION_RECOVER] = "recover"};
 
 enum { NO_TABLE = -1 };
 
@@ -249,6 +251,9 @@ static const struct {
     [CZ_STEP_SQUARE_SUM] = {CZ_ROW_SPAN, false},
     [CZ_STEP_DECIDE] = {NO_TABLE, false},
     [CZ_STEP_PROLOGUE] = {NO_TABLE, false},
+    [CZ_STEP_GUARD] = {NO_TABLE, false},
+    [CZ_STEP_KEEP] = {NO_TABLE, false},
+    [CZ_STEP_UNDO] = {NO_TABLE, false},
 };
 
 static bool check_peers(cz_view_builder *b, int number, const cz_view_op *op)
@@ -305,8 +310,8 @@ static bool read_op(cz_view_builder *b, int number, cz_view_op *op)
 
     if (!cz_view_name(b, "operation: kind", fact->kind, step_names, CZ_N_STEPS,
                       &kind) ||
-        !cz_view_name(b, "operation: section", fact->section, section_names, 3,
-                      &section))
+        !cz_view_name(b, "operation: section", fact->section, section_names,
+                      CZ_N_SECTIONS, &section))
         return false;
     op->kind = (cz_step_kind)kind;
     op->section = (cz_section)section;

@@ -51,6 +51,10 @@ bool change_comm(mutable_plan *plan, randoms *r);
 bool change_blocks(mutable_plan *plan, randoms *r);
 bool change_stride(mutable_plan *plan, randoms *r);
 bool change_section(mutable_plan *plan, randoms *r);
+bool drop_recover(mutable_plan *plan, randoms *r);
+bool move_recover(mutable_plan *plan, randoms *r);
+bool part_recover(mutable_plan *plan, randoms *r);
+bool loosen_recover(mutable_plan *plan, randoms *r);
 
 bool move_slice(mutable_plan *plan, randoms *r);
 bool change_geometry(mutable_plan *plan, randoms *r);
