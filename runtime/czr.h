@@ -513,7 +513,8 @@ typedef enum czr_row_kind {
     CZR_ROW_KERNEL,
     CZR_ROW_TRANSFER,
     CZR_ROW_SUM,
-    CZR_ROW_SPAN
+    CZR_ROW_SPAN,
+    CZR_ROW_EXCHANGE
 } czr_row_kind;
 
 /* One stage on one parameter.  From `gather` on: bytes of scratch, or -1. */
@@ -555,6 +556,12 @@ typedef struct czr_span_row {
     int32_t param;
     int64_t offset, count;
 } czr_span_row;
+
+/* Elements of an equal bucket that go between its parts and its slices. */
+typedef struct czr_exchange_row {
+    int16_t is_recv, peer;
+    int64_t offset, count; /* in the bucket */
+} czr_exchange_row;
 
 /* What an operation does on each rank: entries [starts[c], starts[c + 1]) on
  * ranks with coordinate c over the axes `selector`. */

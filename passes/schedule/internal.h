@@ -225,7 +225,8 @@ enum {
     CZ_KERNEL_NUMBERS = 8,
     CZ_TRANSFER_NUMBERS = 8,
     CZ_SUM_NUMBERS = 7,
-    CZ_SPAN_NUMBERS = 3
+    CZ_SPAN_NUMBERS = 3,
+    CZ_EXCHANGE_NUMBERS = 4
 };
 
 /* The rank whose rows are being written. */
@@ -250,6 +251,13 @@ void cz_schedule_fill_transfer(const cz_scheduler *s, const cz_planned_op *op,
                                const cz_row_place *at, cz_rows *rows);
 void cz_schedule_fill_sums(const cz_scheduler *s, const cz_planned_op *op,
                            const cz_row_place *at, cz_rows *rows);
+/* Of an equal bucket's REDUCE or PUBLISH. */
+void cz_schedule_fill_exchange(const cz_scheduler *s, const cz_planned_op *op,
+                               const cz_row_place *at, cz_rows *rows);
+/* Whether it has such rows: its ranks have all of the split. */
+bool cz_schedule_exchanges(const cz_scheduler *s, const cz_planned_op *op);
+/* The axes of its communicator. */
+cz_ints cz_schedule_comm(const cz_scheduler *s, const cz_planned_op *op);
 /* Leaves out of a table's selector what its rows, of n_columns numbers each,
  * do not depend on. */
 void cz_schedule_shrink(const cz_scheduler *s, cz_fact_table *table,

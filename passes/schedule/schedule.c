@@ -7,7 +7,7 @@
 /* A tenth of a second; of lists with sums, which are longer, three. */
 enum { ORDER_EFFORT = 100000000, SHARED_EFFORT = 3 * ORDER_EFFORT };
 
-static cz_ints comm_of(const cz_scheduler *s, const cz_planned_op *op)
+cz_ints cz_schedule_comm(const cz_scheduler *s, const cz_planned_op *op)
 {
     int64_t *all;
     switch (op->role) {
@@ -56,7 +56,7 @@ static cz_fact_op op_fact(const cz_scheduler *s, int i)
         .kind = role->kind,
         .stream = role->stream,
         .section = role->section,
-        .comm = comm_of(s, op),
+        .comm = cz_schedule_comm(s, op),
         .group = block.size,
         .stride = block.stride,
         .bucket = op->bucket,

@@ -10,6 +10,7 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { N_STREAMS = 3 };
 
@@ -247,7 +248,8 @@ static void touch_all(walk *w, int i)
 static bool skips(const walk *w, const cz_planned_op *op)
 {
     int n, n_columns;
-    if (op->table < 0)
+    if (op->table < 0 || op->role == CZ_ROLE_REDUCE ||
+        op->role == CZ_ROLE_PUBLISH)
         return op->bucket >= 0 &&
                !cz_view_bucket_is_home(w->s->view, op->bucket, w->rank);
     rows_of(w, &w->s->tables[op->table], &n, &n_columns);
@@ -371,7 +373,7 @@ static int by_number(const void *left, const void *right)
 }
 
 /* Every axis that some table or home depends on: ranks that agree on them are
- * equal. */
+ * equal.  Exchanges touch no scratch. */
 static cz_ints class_axes(const cz_scheduler *s)
 {
     const int n_axes = s->view->mesh->axes.n;
@@ -383,7 +385,8 @@ static cz_ints class_axes(const cz_scheduler *s)
         bool used = of_homes >> axis & 1;
         for (int t = 0; t < s->n_tables; t++)
             for (int i = 0; i < s->tables[t].selector.n; i++)
-                used = used || s->tables[t].selector.v[i] == axis;
+                used = used || (s->tables[t].selector.v[i] == axis &&
+                                strcmp(s->tables[t].row, "exchange") != 0);
         if (used)
             axes[n++] = axis;
     }

@@ -150,7 +150,7 @@ static void add_rows(access_list *list, const cz_view_op *op)
         else if (table->kind == CZ_ROW_SUM)
             add(list, SPACE_SCRATCH, table->rows.sum[i].offset,
                 sum_end(&table->rows.sum[i]), true, table->rows.sum[i].param);
-        else
+        else if (table->kind == CZ_ROW_SPAN)
             add(list,
                 bucket_space(list, list->v->view->params[span->param].bucket,
                              SPACE_REDUCED),

@@ -22,7 +22,7 @@ typedef struct czr_spaces {
     czr_range part; /* of an equal bucket; else the slice */
     unsigned char *param, *grad;
     float *reduced; /* the slice; of an equal bucket, behind it the part */
-    czr_transfer_row *rows; /* of an exchange; NULL: the bucket is not equal */
+    czr_transfer_row *rows; /* of an exchange; NULL: the rank has none */
     unsigned char *master;  /* NULL: the parameter is its own */
     unsigned char *states;  /* of its parameters, as they lie in the slice */
     size_t state_bytes;

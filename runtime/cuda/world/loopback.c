@@ -102,11 +102,10 @@ static int64_t count_tables(const czr_engine *engine, int op)
     switch ((czr_op_kind)row->kind) {
     case CZR_REDUCE_SCATTER:
     case CZR_ALL_REDUCE:
+    case CZR_UNDO:
         return 1;
     case CZR_GUARD:
         return 2;
-    case CZR_UNDO:
-        return engine->undoes;
     case CZR_GROUP_SUM:
         return czr_program_rows(engine->program, row->table, engine->rank).n;
     case CZR_ALL_GATHER:

@@ -37,6 +37,9 @@ bool change_box_shape(mutable_plan *plan, randoms *r);
 bool change_peer(mutable_plan *plan, randoms *r);
 bool flip_direction(mutable_plan *plan, randoms *r);
 bool change_phases(mutable_plan *plan, randoms *r);
+bool change_exchange(mutable_plan *plan, randoms *r);
+bool miss_exchange(mutable_plan *plan, randoms *r);
+bool double_exchange(mutable_plan *plan, randoms *r);
 
 bool drop_op(mutable_plan *plan, randoms *r);
 bool duplicate_op(mutable_plan *plan, randoms *r);

@@ -199,6 +199,8 @@ static inline void footprint_rows(footprint *f, const czr_op *op, bool writes)
         case CZR_ROW_SUM:
             footprint_sum_row(f, (const czr_sum_row *)table->rows + i, writes);
             break;
+        case CZR_ROW_EXCHANGE: /* of buckets, as a whole */
+            break;
         case CZR_ROW_SPAN:
             if (!writes)
                 footprint_read(f,
