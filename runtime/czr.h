@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 23u /* version of the tables of part 2 */
+#define CZR_ABI 24u /* version of the tables of part 2 */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -513,7 +513,8 @@ typedef enum czr_row_kind {
     CZR_ROW_KERNEL,
     CZR_ROW_TRANSFER,
     CZR_ROW_SUM,
-    CZR_ROW_SPAN
+    CZR_ROW_SPAN,
+    CZR_ROW_EXCHANGE
 } czr_row_kind;
 
 /* One stage on one parameter.  From `gather` on: bytes of scratch, or -1. */
@@ -556,6 +557,12 @@ typedef struct czr_span_row {
     int64_t offset, count;
 } czr_span_row;
 
+/* Elements of an equal bucket that go between its parts and its slices. */
+typedef struct czr_exchange_row {
+    int16_t is_recv, peer;
+    int64_t offset, count; /* in the bucket */
+} czr_exchange_row;
+
 /* What an operation does on each rank: entries [starts[c], starts[c + 1]) on
  * ranks with coordinate c over the axes `selector`. */
 typedef struct czr_table {
@@ -576,13 +583,18 @@ typedef enum czr_op_kind {
     CZR_SQUARE_SUM,
     CZR_DECIDE,
     CZR_PROLOGUE,
+    CZR_GUARD,
+    CZR_KEEP,
+    CZR_UNDO,
     CZR_N_OP_KINDS
 } czr_op_kind;
 
 typedef enum czr_section {
     CZR_SECTION_REDUCE,
     CZR_SECTION_DECIDE,
-    CZR_SECTION_UPDATE
+    CZR_SECTION_UPDATE,
+    CZR_SECTION_RECOVER, /* of the guard and of undo, around the others */
+    CZR_N_SECTIONS
 } czr_section;
 
 /* One operation of the list that all ranks walk. */

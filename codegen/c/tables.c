@@ -57,20 +57,18 @@ static void put_span_row(cz_text *out, const cz_view_span_row *row)
                    (ll)row->offset, (ll)row->count);
 }
 
-static const char *row_type(cz_row_kind kind)
+static void put_exchange_row(cz_text *out, const cz_view_exchange_row *row)
 {
-    switch (kind) {
-    case CZ_ROW_KERNEL:
-        return "kernel";
-    case CZ_ROW_TRANSFER:
-        return "transfer";
-    case CZ_ROW_SUM:
-        return "sum";
-    case CZ_ROW_SPAN:
-        break;
-    }
-    return "span";
+    cz_text_printf(out, "    {%lld, %lld, %lld, %lld},\n", (ll)row->is_recv,
+                   (ll)row->peer, (ll)row->offset, (ll)row->count);
 }
+
+static const char *const row_types[CZ_N_ENTRY_KINDS] = {
+    [CZ_ROW_KERNEL] = "kernel",
+    [CZ_ROW_TRANSFER] = "transfer",
+    [CZ_ROW_SUM] = "sum",
+    [CZ_ROW_SPAN] = "span",
+    [CZ_ROW_EXCHANGE] = "exchange"};
 
 static void put_row(cz_text *out, const cz_view_table *table, int64_t i)
 {
@@ -87,6 +85,11 @@ static void put_row(cz_text *out, const cz_view_table *table, int64_t i)
     case CZ_ROW_SPAN:
         put_span_row(out, &table->rows.span[i]);
         break;
+    case CZ_ROW_EXCHANGE:
+        put_exchange_row(out, &table->rows.exchange[i]);
+        break;
+    case CZ_N_ENTRY_KINDS:
+        break;
     }
 }
 
@@ -101,7 +104,7 @@ static void put_table(cz_emitter *emitter, int number)
     if (n_rows == 0)
         return;
     cz_text_printf(out, "static const czr_%s_row rows_%d[] = {\n",
-                   row_type(table->kind), number);
+                   row_types[table->kind], number);
     for (int64_t i = 0; i < n_rows; i++)
         put_row(out, table, i);
     cz_text_puts(out, "};\n");
@@ -117,10 +120,9 @@ uint32_t cz_axis_mask(const cz_ints *axes)
 }
 
 static const char *const row_tags[] = {
-    [CZ_ROW_KERNEL] = "KERNEL",
-    [CZ_ROW_TRANSFER] = "TRANSFER",
-    [CZ_ROW_SUM] = "SUM",
-    [CZ_ROW_SPAN] = "SPAN",
+    [CZ_ROW_KERNEL] = "KERNEL",     [CZ_ROW_TRANSFER] = "TRANSFER",
+    [CZ_ROW_SUM] = "SUM",           [CZ_ROW_SPAN] = "SPAN",
+    [CZ_ROW_EXCHANGE] = "EXCHANGE",
 };
 
 static void put_table_list(cz_emitter *emitter)
@@ -145,7 +147,11 @@ static const char *const op_names[CZ_N_STEPS] = {
 #undef CZ_STEP
 };
 
-static const char *const sections[] = {"REDUCE", "DECIDE", "UPDATE"};
+static const char *const sections[CZ_N_SECTIONS] = {
+    [CZ_SECTION_REDUCE] = "REDUCE",
+    [CZ_SECTION_DECIDE] = "DECIDE",
+    [CZ_SECTION_UPDATE] = "UPDATE",
+    [CZ_SECTION_RECOVER] = "RECOVER"};
 
 static void put_ops(cz_emitter *emitter)
 {

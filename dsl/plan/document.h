@@ -213,6 +213,7 @@ typedef struct cz_document {
     const cz_document_axis *names; /* as the source says them; experts' too */
     int64_t data_set; /* axes over which tokens are dealt out: dp, fsdp, cp */
     bool decides;     /* clips or skips */
+    bool guards;      /* does not clip */
     int n_params, n_ties; /* params: names of ties stand behind */
     int n_constants, n_uneven_reduces, n_reductions, n_matrices, n_states;
     int n_stages, n_buckets, n_ops, n_bounds, n_baselines, n_geometries;

@@ -45,7 +45,7 @@ static bool is_equal(const cz_view_bucket *bucket)
 }
 
 /* Equal parts but for the last, aligned. */
-static int64_t part_start(const cz_view_bucket *bucket, int64_t coordinate)
+int64_t cz_metrics_equal_start(const cz_view_bucket *bucket, int64_t coordinate)
 {
     const int64_t length = bucket->fact->length;
     const int64_t step = cz_round_up(
@@ -55,20 +55,9 @@ static int64_t part_start(const cz_view_bucket *bucket, int64_t coordinate)
 
 int64_t cz_metrics_part(const cz_view_bucket *bucket, int64_t coordinate)
 {
-    return is_equal(bucket) ? part_start(bucket, coordinate + 1) -
-                                  part_start(bucket, coordinate)
+    return is_equal(bucket) ? cz_metrics_equal_start(bucket, coordinate + 1) -
+                                  cz_metrics_equal_start(bucket, coordinate)
                             : cz_metrics_slice(bucket, coordinate);
-}
-
-/* Elements that lie in the coordinate's part and its slice. */
-static int64_t kept_elements(const cz_view_bucket *bucket, int64_t coordinate)
-{
-    const int64_t *slices = bucket->fact->slices.v + coordinate;
-    const int64_t start = part_start(bucket, coordinate);
-    const int64_t end = part_start(bucket, coordinate + 1);
-    const int64_t low = start > slices[0] ? start : slices[0];
-    const int64_t high = end < slices[1] ? end : slices[1];
-    return high > low ? high - low : 0;
 }
 
 int64_t cz_metrics_sum_bytes(const cz_view_op *op, const cz_view_sum_row *row,
@@ -116,18 +105,26 @@ static int64_t all_slices(const counter *c, const cz_view_op *op)
     return all;
 }
 
+bool cz_metrics_exchanges(const cz_plan_view *view, int bucket,
+                          const cz_ints *comm)
+{
+    return is_equal(&view->buckets[bucket]) &&
+           covers(comm, &cz_view_bucket_reduction(view, bucket)->split_axes);
+}
+
 /* Between equal parts and slices: of an element so many bytes. */
-static void count_exchange(counter *c, int number, int64_t coordinate,
-                           int64_t bytes)
+static void count_exchange(counter *c, int number, int64_t bytes)
 {
     const cz_view_op *op = &c->view->ops[number];
-    const cz_view_bucket *bucket = &c->view->buckets[op->fact->bucket];
-    const int64_t kept = kept_elements(bucket, coordinate);
-    const int64_t part = (cz_metrics_part(bucket, coordinate) - kept) * bytes;
-    const int64_t slice = (cz_metrics_slice(bucket, coordinate) - kept) * bytes;
-    const bool to_owners = op->kind == CZ_STEP_REDUCE_SCATTER;
-    c->out->sent[number] += to_owners ? part : slice;
-    c->out->received[number] += to_owners ? slice : part;
+    const int64_t self = cz_view_coordinate(c->view, &op->fact->comm, c->rank);
+    const cz_view_table *table = &c->view->tables[op->table];
+    const int64_t at =
+        cz_view_coordinate(c->view, &table->fact->selector, c->rank);
+    for (int64_t i = table->starts[at]; i < table->starts[at + 1]; i++) {
+        const cz_view_exchange_row *row = &table->rows.exchange[i];
+        int64_t *moved = row->is_recv ? c->out->received : c->out->sent;
+        moved[number] += row->peer == self ? 0 : row->count * bytes;
+    }
 }
 
 static void count_collective(counter *c, int number)
@@ -140,7 +137,7 @@ static void count_collective(counter *c, int number)
     const int64_t at =
         cz_view_coordinate(c->view, &reduction->split_axes, c->rank);
     const bool exchanges =
-        is_equal(bucket) && covers(&op->fact->comm, &reduction->split_axes);
+        cz_metrics_exchanges(c->view, (int)op->fact->bucket, &op->fact->comm);
     const int64_t own =
         exchanges ? cz_metrics_part(bucket, at) : cz_metrics_slice(bucket, at);
     const int64_t others = all_slices(c, op) - own;
@@ -154,8 +151,8 @@ static void count_collective(counter *c, int number)
         c->out->sent[number] = own * bytes * (n - 1);
         c->out->received[number] = others * bytes;
     }
-    if (exchanges)
-        count_exchange(c, number, at,
+    if (op->table >= 0)
+        count_exchange(c, number,
                        op->kind == CZ_STEP_REDUCE_SCATTER
                            ? cz_dtype_bytes(CZ_F32)
                            : cz_dtype_bytes(bucket->dtype));

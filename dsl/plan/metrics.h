@@ -75,6 +75,14 @@ int64_t cz_metrics_sum_bytes(const cz_view_op *op, const cz_view_sum_row *row,
 /* A bucket's elements in the slice of one split coordinate. */
 /* Elements that a split coordinate reduces, and gathers from: its slice, or of
  * an equal bucket its equal part. */
+/* The first element of an equal bucket's part; of the coordinate behind the
+ * last, the bucket's length. */
+int64_t cz_metrics_equal_start(const cz_view_bucket *bucket,
+                               int64_t coordinate);
+/* Whether an operation of a bucket moves equal parts: its communicator has all
+ * of the split. */
+bool cz_metrics_exchanges(const cz_plan_view *view, int bucket,
+                          const cz_ints *comm);
 int64_t cz_metrics_part(const cz_view_bucket *bucket, int64_t coordinate);
 int64_t cz_metrics_slice(const cz_view_bucket *bucket, int64_t coordinate);
 /* Flops that a matrix costs its owner, or the first of those that share it: the

@@ -263,7 +263,9 @@ typedef struct cz_view_bucket {
 typedef enum cz_section {
     CZ_SECTION_REDUCE,
     CZ_SECTION_DECIDE,
-    CZ_SECTION_UPDATE
+    CZ_SECTION_UPDATE,
+    CZ_SECTION_RECOVER, /* of the guard and of undo, around the others */
+    CZ_N_SECTIONS
 } cz_section;
 
 typedef struct cz_view_op {

@@ -11,7 +11,9 @@ typedef enum cz_row_kind {
     CZ_ROW_KERNEL,
     CZ_ROW_TRANSFER,
     CZ_ROW_SUM,
-    CZ_ROW_SPAN
+    CZ_ROW_SPAN,
+    CZ_ROW_EXCHANGE,
+    CZ_N_ENTRY_KINDS
 } cz_row_kind;
 
 typedef struct cz_view_kernel_row {
@@ -39,6 +41,10 @@ typedef struct cz_view_span_row {
     int64_t param, offset, count;
 } cz_view_span_row;
 
+typedef struct cz_view_exchange_row {
+    int64_t is_recv, peer, offset, count;
+} cz_view_exchange_row;
+
 /* Equal matrices of kernel rows that a GPU computes as one: each is n_rows
  * neighbours of one parameter.  Scratch bytes [scratch, scratch + bytes) each
  * has for itself, behind the arena. */
@@ -61,6 +67,7 @@ typedef struct cz_view_table {
         const cz_view_transfer_row *transfer;
         const cz_view_sum_row *sum;
         const cz_view_span_row *span;
+        const cz_view_exchange_row *exchange;
     } rows;
 } cz_view_table;
 

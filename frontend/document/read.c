@@ -409,9 +409,11 @@ static void read_bucket(void *context, const cz_json_at *at, void *entry)
 
 /* ---- operations ---- */
 
-const char *const cz_document_sections[3] = {[CZ_SECTION_REDUCE] = "reduce",
-                                             [CZ_SECTION_DECIDE] = "decide",
-                                             [CZ_SECTION_UPDATE] = "update"};
+const char *const cz_document_sections[CZ_N_SECTIONS] = {
+    [CZ_SECTION_REDUCE] = "reduce",
+    [CZ_SECTION_DECIDE] = "decide",
+    [CZ_SECTION_UPDATE] = "update",
+    [CZ_SECTION_RECOVER] = "recover"};
 
 /* An operation, as far as it is read, and who reads it. */
 typedef struct op_reader {
@@ -465,8 +467,8 @@ static void read_op(void *context, const cz_json_at *at, void *entry)
     const cz_json_at bucket = cz_json_member(at, "bucket");
     out->kind =
         (cz_step_kind)cz_json_choice_of(at, "kind", cz_step_names, CZ_N_STEPS);
-    out->section =
-        (cz_section)cz_json_choice_of(at, "section", cz_document_sections, 3);
+    out->section = (cz_section)cz_json_choice_of(
+        at, "section", cz_document_sections, CZ_N_SECTIONS);
     out->bucket = (int)cz_json_optional_of(at, "bucket", r->n_buckets - 1);
     if (out->bucket < 0 &&
         (out->kind == CZ_STEP_REDUCE_SCATTER ||
@@ -702,6 +704,7 @@ static void read_header(reader *r, const cz_json_at *root)
                                  read_name, r, &out->n_names);
     out->decides = cz_json_truth_of(&policy, "skip") ||
                    strcmp(cz_json_word_of(&policy, "clip"), "0") != 0;
+    out->guards = strcmp(cz_json_word_of(&policy, "clip"), "0") == 0;
 }
 
 /* Whoever is named by number is read before who names it. */

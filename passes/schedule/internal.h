@@ -80,6 +80,8 @@ typedef struct cz_schedule_prices cz_schedule_prices;
 /* What an operation of the list is for. */
 typedef enum cz_role {
     CZ_ROLE_REDUCE,
+    CZ_ROLE_GUARD,
+    CZ_ROLE_KEEP,
     CZ_ROLE_SQUARES,
     CZ_ROLE_SUM,
     CZ_ROLE_DECIDE,
@@ -93,6 +95,7 @@ typedef enum cz_role {
     CZ_ROLE_SCATTER,
     CZ_ROLE_AFTER,
     CZ_ROLE_PUBLISH, /* all_gather of a bucket */
+    CZ_ROLE_UNDO,
     CZ_N_ROLES
 } cz_role;
 
@@ -222,7 +225,8 @@ enum {
     CZ_KERNEL_NUMBERS = 8,
     CZ_TRANSFER_NUMBERS = 8,
     CZ_SUM_NUMBERS = 7,
-    CZ_SPAN_NUMBERS = 3
+    CZ_SPAN_NUMBERS = 3,
+    CZ_EXCHANGE_NUMBERS = 4
 };
 
 /* The rank whose rows are being written. */
@@ -247,6 +251,13 @@ void cz_schedule_fill_transfer(const cz_scheduler *s, const cz_planned_op *op,
                                const cz_row_place *at, cz_rows *rows);
 void cz_schedule_fill_sums(const cz_scheduler *s, const cz_planned_op *op,
                            const cz_row_place *at, cz_rows *rows);
+/* Of an equal bucket's REDUCE or PUBLISH. */
+void cz_schedule_fill_exchange(const cz_scheduler *s, const cz_planned_op *op,
+                               const cz_row_place *at, cz_rows *rows);
+/* Whether it has such rows: its ranks have all of the split. */
+bool cz_schedule_exchanges(const cz_scheduler *s, const cz_planned_op *op);
+/* The axes of its communicator. */
+cz_ints cz_schedule_comm(const cz_scheduler *s, const cz_planned_op *op);
 /* Leaves out of a table's selector what its rows, of n_columns numbers each,
  * do not depend on. */
 void cz_schedule_shrink(const cz_scheduler *s, cz_fact_table *table,

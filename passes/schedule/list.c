@@ -8,6 +8,8 @@ const cz_role_fact *cz_schedule_role(cz_role role)
 {
     static const cz_role_fact table[CZ_N_ROLES] = {
         [CZ_ROLE_REDUCE] = {"reduce_scatter", "reduce", 1},
+        [CZ_ROLE_GUARD] = {"guard", "recover", 1},
+        [CZ_ROLE_KEEP] = {"keep", "recover", 0},
         [CZ_ROLE_SQUARES] = {"square_sum", "decide", 0},
         [CZ_ROLE_SUM] = {"all_reduce", "decide", 1},
         [CZ_ROLE_DECIDE] = {"decide", "decide", 0},
@@ -21,6 +23,7 @@ const cz_role_fact *cz_schedule_role(cz_role role)
         [CZ_ROLE_SCATTER] = {"transfer", "update", 2},
         [CZ_ROLE_AFTER] = {"kernel", "update", 0},
         [CZ_ROLE_PUBLISH] = {"all_gather", "update", 1},
+        [CZ_ROLE_UNDO] = {"undo", "recover", 1},
     };
     return &table[role];
 }
@@ -56,10 +59,16 @@ int cz_schedule_turn(const cz_plan_view *view, int i)
     return cz_schedule_has_decision(view) ? view->n_buckets - 1 - i : i;
 }
 
+/* Keeping is the first of its stream: nothing is ordered through it, for steps
+ * may not be undone.  Where something clips, the norm says what a guard would.
+ */
 static void list_reduction(cz_scheduler *s)
 {
     for (int b = 0; b < s->view->n_buckets; b++)
         append(s, CZ_ROLE_REDUCE, b, -1);
+    if (s->view->policy->clip == 0)
+        append(s, CZ_ROLE_GUARD, -1, -1);
+    append(s, CZ_ROLE_KEEP, -1, -1);
     if (!cz_schedule_has_decision(s->view))
         return;
     for (int b = 0; b < s->view->n_buckets; b++)
@@ -237,4 +246,5 @@ void cz_schedule_list(cz_scheduler *s)
     list_groups(s, last_group);
     if (!local_first)
         list_local(s);
+    append(s, CZ_ROLE_UNDO, -1, -1);
 }

@@ -4,6 +4,7 @@
 #include "passes/schedule/internal.h"
 #include "passes/solve/order.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* The first operation that may be moved, of those that take time: buckets are
@@ -17,14 +18,15 @@ static int first_moved(const cz_scheduler *s, const cz_timed_list *timed)
     return first;
 }
 
-/* Behind the prologue everything takes time. */
+/* Between the prologue and undo, which stay, everything takes time. */
 static void reorder(cz_scheduler *s, const cz_timed_list *timed, int first,
                     const cz_pipeline_order *found)
 {
-    const int n = timed->n_timed - first, n_head = s->n_ops - n;
+    const int n = timed->n_timed - first, n_head = s->n_ops - n - 1;
     cz_planned_op *moved = CZ_NEW(s->arena, cz_planned_op, n + 1);
     int *op_of = CZ_NEW(s->arena, int, timed->n_timed + 1);
     s->since = CZ_NEW(s->arena, int, s->n_ops + 1);
+    assert(s->ops[s->n_ops - 1].role == CZ_ROLE_UNDO);
     for (int i = 0; i < s->n_ops; i++) {
         s->since[i] = i;
         if (timed->number_of[i] >= 0)

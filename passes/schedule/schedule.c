@@ -7,7 +7,7 @@
 /* A tenth of a second; of lists with sums, which are longer, three. */
 enum { ORDER_EFFORT = 100000000, SHARED_EFFORT = 3 * ORDER_EFFORT };
 
-static cz_ints comm_of(const cz_scheduler *s, const cz_planned_op *op)
+cz_ints cz_schedule_comm(const cz_scheduler *s, const cz_planned_op *op)
 {
     int64_t *all;
     switch (op->role) {
@@ -19,11 +19,14 @@ static cz_ints comm_of(const cz_scheduler *s, const cz_planned_op *op)
     case CZ_ROLE_ADD:
     case CZ_ROLE_SCATTER:
         return s->sharded.axes[op->group];
+    case CZ_ROLE_GUARD:
     case CZ_ROLE_SUM:
+    case CZ_ROLE_UNDO:
         all = CZ_NEW(s->arena, int64_t, s->view->mesh->axes.n);
         for (int axis = 0; axis < s->view->mesh->axes.n; axis++)
             all[axis] = axis;
         return (cz_ints){all, s->view->mesh->axes.n};
+    case CZ_ROLE_KEEP:
     case CZ_ROLE_SQUARES:
     case CZ_ROLE_DECIDE:
     case CZ_ROLE_PROLOGUE:
@@ -53,7 +56,7 @@ static cz_fact_op op_fact(const cz_scheduler *s, int i)
         .kind = role->kind,
         .stream = role->stream,
         .section = role->section,
-        .comm = comm_of(s, op),
+        .comm = cz_schedule_comm(s, op),
         .group = block.size,
         .stride = block.stride,
         .bucket = op->bucket,

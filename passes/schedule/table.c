@@ -311,6 +311,9 @@ static const table_kind *kind_of(cz_role role)
     return table[role].row ? &table[role] : NULL;
 }
 
+static const table_kind exchanges = {"exchange", CZ_EXCHANGE_NUMBERS,
+                                     cz_schedule_fill_exchange};
+
 /* The axes that the rows of an operation depend on. */
 static cz_ints selector_of(const cz_scheduler *s, const cz_planned_op *op)
 {
@@ -327,11 +330,15 @@ static cz_ints selector_of(const cz_scheduler *s, const cz_planned_op *op)
     case CZ_ROLE_SCATTER:
         return s->grid.axes;
     case CZ_ROLE_REDUCE:
+    case CZ_ROLE_PUBLISH:
+        return cz_schedule_comm(s, op);
+    case CZ_ROLE_GUARD:
+    case CZ_ROLE_KEEP:
     case CZ_ROLE_SUM:
     case CZ_ROLE_DECIDE:
     case CZ_ROLE_PROLOGUE:
     case CZ_ROLE_ALONE:
-    case CZ_ROLE_PUBLISH:
+    case CZ_ROLE_UNDO:
     case CZ_N_ROLES:
         break;
     }
@@ -361,15 +368,21 @@ static cz_fact_table build_table(const cz_scheduler *s, const cz_planned_op *op,
                            {r.values, r.n_values}};
 }
 
+static void put_table(cz_scheduler *s, cz_planned_op *op,
+                      const table_kind *kind)
+{
+    op->table = s->n_tables;
+    cz_fact_table table = build_table(s, op, kind, s->n_tables);
+    cz_schedule_shrink(s, &table, kind->n_columns);
+    *CZ_PUSH(s->arena, s->tables, s->n_tables) = table;
+}
+
 void cz_schedule_tables(cz_scheduler *s)
 {
-    for (int i = 0; i < s->n_ops; i++) {
-        const table_kind *kind = kind_of(s->ops[i].role);
-        if (!kind)
-            continue;
-        s->ops[i].table = s->n_tables;
-        cz_fact_table table = build_table(s, &s->ops[i], kind, s->n_tables);
-        cz_schedule_shrink(s, &table, kind->n_columns);
-        *CZ_PUSH(s->arena, s->tables, s->n_tables) = table;
-    }
+    for (int i = 0; i < s->n_ops; i++)
+        if (kind_of(s->ops[i].role))
+            put_table(s, &s->ops[i], kind_of(s->ops[i].role));
+    for (int i = 0; i < s->n_ops; i++)
+        if (cz_schedule_exchanges(s, &s->ops[i]))
+            put_table(s, &s->ops[i], &exchanges);
 }

@@ -303,10 +303,13 @@ static const cz_ints *axes_of(const timer *t, const cz_planned_op *op)
     case CZ_ROLE_BEFORE:
     case CZ_ROLE_WHOLE:
     case CZ_ROLE_AFTER:
+    case CZ_ROLE_GUARD:
+    case CZ_ROLE_KEEP:
     case CZ_ROLE_SQUARES:
     case CZ_ROLE_SUM:
     case CZ_ROLE_DECIDE:
     case CZ_ROLE_PROLOGUE:
+    case CZ_ROLE_UNDO:
     case CZ_N_ROLES:
         break;
     }

@@ -10,11 +10,12 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { N_STREAMS = 3 };
 
 /* Things that are touched as a whole, besides two per bucket. */
-enum resource { NORM, DECISION, SCALARS, N_SINGLE };
+enum resource { NORM, DECISION, SCALARS, FAULTS, KEPT, N_SINGLE };
 
 typedef struct use {
     int resource;
@@ -104,7 +105,9 @@ static void touch_slot(walk *w, accesses *a, const cz_view_stage *stage,
         touch_whole(w, a, reduced(bucket), is_write);
         break;
     case CZ_SLOT_STATE:
-        if (!cz_view_is_shaped(stage)) /* nothing else touches a whole one */
+        /* A whole one is this stage's alone, but for KEEP, which comes before
+         * all kernels, and UNDO, which waits for all of them. */
+        if (!cz_view_is_shaped(stage))
             touch_whole(w, a, values(bucket), is_write);
         break;
     case CZ_SLOT_PARAM:
@@ -172,6 +175,17 @@ static void touch_rows(walk *w, accesses *a, const cz_planned_op *op)
             touch_sum(w, a, row);
         else
             touch_kernel(w, a, row);
+    if (!is_transfer && op->role != CZ_ROLE_ADD)
+        touch_whole(w, a, FAULTS, true);
+}
+
+/* What is reduced, and what updates write, of all buckets that the rank has. */
+static void touch_buckets(walk *w, accesses *a, int (*which)(int bucket),
+                          bool is_write)
+{
+    for (int b = 0; b < w->s->view->n_buckets; b++)
+        if (cz_view_bucket_is_home(w->s->view, b, w->rank))
+            touch_whole(w, a, which(b), is_write);
 }
 
 static void touch_all(walk *w, int i)
@@ -181,6 +195,19 @@ static void touch_all(walk *w, int i)
     switch (op->role) {
     case CZ_ROLE_REDUCE:
         touch_whole(w, a, reduced(op->bucket), true);
+        return;
+    case CZ_ROLE_GUARD:
+        touch_buckets(w, a, reduced, false);
+        touch_whole(w, a, DECISION, true);
+        return;
+    case CZ_ROLE_KEEP:
+        touch_buckets(w, a, values, false);
+        touch_whole(w, a, KEPT, true);
+        return;
+    case CZ_ROLE_UNDO:
+        touch_buckets(w, a, values, true);
+        touch_whole(w, a, KEPT, false);
+        touch_whole(w, a, FAULTS, true);
         return;
     case CZ_ROLE_SQUARES:
         touch_whole(w, a, reduced(op->bucket), false);
@@ -221,7 +248,8 @@ static void touch_all(walk *w, int i)
 static bool skips(const walk *w, const cz_planned_op *op)
 {
     int n, n_columns;
-    if (op->table < 0)
+    if (op->table < 0 || op->role == CZ_ROLE_REDUCE ||
+        op->role == CZ_ROLE_PUBLISH)
         return op->bucket >= 0 &&
                !cz_view_bucket_is_home(w->s->view, op->bucket, w->rank);
     rows_of(w, &w->s->tables[op->table], &n, &n_columns);
@@ -345,7 +373,7 @@ static int by_number(const void *left, const void *right)
 }
 
 /* Every axis that some table or home depends on: ranks that agree on them are
- * equal. */
+ * equal.  Exchanges touch no scratch. */
 static cz_ints class_axes(const cz_scheduler *s)
 {
     const int n_axes = s->view->mesh->axes.n;
@@ -357,7 +385,8 @@ static cz_ints class_axes(const cz_scheduler *s)
         bool used = of_homes >> axis & 1;
         for (int t = 0; t < s->n_tables; t++)
             for (int i = 0; i < s->tables[t].selector.n; i++)
-                used = used || s->tables[t].selector.v[i] == axis;
+                used = used || (s->tables[t].selector.v[i] == axis &&
+                                strcmp(s->tables[t].row, "exchange") != 0);
         if (used)
             axes[n++] = axis;
     }

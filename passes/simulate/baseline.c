@@ -104,24 +104,35 @@ static void list_forward(cz_simulation *s, const lister *l)
     cz_simulate_list_forward(s, waits, n_waits);
 }
 
-static void list_decision(cz_simulation *s, int last_reduce)
+/* All ranks agree on something behind an operation, if there is one. */
+static int list_agreement(cz_simulation *s, int behind)
 {
     const int64_t all = ((int64_t)1 << s->document->n_axes) - 1;
-    const int64_t launch = s->options->machine->launch;
     const cz_link_speed link = cz_machine_link(
         s->options->machine, cz_simulate_link(s->document, s->options->machine,
                                               all, (cz_block){0, 0}));
-    int *wait = CZ_NEW(s->arena, int, 2);
-    if (!s->document->decides)
-        return;
-    wait[0] = last_reduce;
-    wait[1] = cz_simulate_append(
+    int *wait = CZ_NEW(s->arena, int, 1);
+    wait[0] = behind;
+    return cz_simulate_append(
         s, CZ_PART_DECIDE, CZ_PIPELINE_LINK, all,
         cz_simulate_alike(s,
                           cz_time_all_reduce(&link, s->document->n_ranks, 0)),
-        wait, last_reduce >= 0);
+        wait, behind >= 0);
+}
+
+/* The guard and the decision, as plans have them; what the update waits for. */
+static int list_decision(cz_simulation *s, int last_reduce)
+{
+    const int64_t launch = s->options->machine->launch;
+    const int behind =
+        s->document->guards ? list_agreement(s, last_reduce) : last_reduce;
+    if (!s->document->decides)
+        return behind;
+    int *wait = CZ_NEW(s->arena, int, 1);
+    wait[0] = list_agreement(s, behind);
     cz_simulate_append(s, CZ_PART_DECIDE, CZ_PIPELINE_COMPUTE, 0,
-                       cz_simulate_alike(s, launch), wait + 1, 1);
+                       cz_simulate_alike(s, launch), wait, 1);
+    return behind;
 }
 
 static void list_gathers(cz_simulation *s, lister *l, int update)
@@ -157,7 +168,7 @@ void cz_simulate_list_baseline(cz_simulation *s, void *kept)
             cz_simulate_alike(s, reduce_ps(s, l, &l->baseline->messages[m])),
             ready, 1);
     }
-    list_decision(s, wait[0]);
+    wait[0] = list_decision(s, wait[0]);
     list_gathers(s, l,
                  cz_simulate_append(s, CZ_PART_UPDATE, CZ_PIPELINE_COMPUTE, 0,
                                     l->baseline->time_ps, wait, wait[0] >= 0));

@@ -73,7 +73,8 @@ static cz_simulate_part part_of(const cz_document_op *op)
     static const cz_simulate_part parts[] = {
         [CZ_SECTION_REDUCE] = CZ_PART_REDUCE,
         [CZ_SECTION_DECIDE] = CZ_PART_DECIDE,
-        [CZ_SECTION_UPDATE] = CZ_PART_UPDATE};
+        [CZ_SECTION_UPDATE] = CZ_PART_UPDATE,
+        [CZ_SECTION_RECOVER] = CZ_PART_DECIDE};
     return op->kind == CZ_STEP_ALL_GATHER ? CZ_PART_GATHER : parts[op->section];
 }
 

@@ -289,6 +289,7 @@ static void fill_op(cz_simulation *s, int number, int64_t *ps)
         fill_own(s, bucket, NORM_BYTES, ps);
         break;
     case CZ_STEP_ALL_REDUCE:
+    case CZ_STEP_GUARD:
         fill(s, ps, ring_ps(s, 0, op->comm, false));
         break;
     case CZ_STEP_TRANSFER:
@@ -297,6 +298,10 @@ static void fill_op(cz_simulation *s, int number, int64_t *ps)
         break;
     case CZ_STEP_KERNEL:
         fill_kernel(s, op, ps);
+        break;
+    case CZ_STEP_KEEP: /* steps are not undone */
+    case CZ_STEP_UNDO:
+        fill(s, ps, -1);
         break;
     case CZ_STEP_DECIDE:
     case CZ_STEP_PROLOGUE:

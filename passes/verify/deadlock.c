@@ -45,7 +45,8 @@ typedef struct run {
 static bool is_collective(cz_step_kind kind)
 {
     return kind == CZ_STEP_REDUCE_SCATTER || kind == CZ_STEP_ALL_GATHER ||
-           kind == CZ_STEP_ALL_REDUCE || kind == CZ_STEP_GROUP_SUM;
+           kind == CZ_STEP_ALL_REDUCE || kind == CZ_STEP_GROUP_SUM ||
+           kind == CZ_STEP_GUARD || kind == CZ_STEP_UNDO;
 }
 
 /* ---- who meets whom ---- */

@@ -351,6 +351,9 @@ static void check_row(verifier *v, int op, int64_t rank, int64_t i)
             check_run(v, op, rank, table->rows.span[i].param,
                       table->rows.span[i].offset, table->rows.span[i].count);
         break;
+    case CZ_ROW_EXCHANGE: /* check_exchanges() */
+    case CZ_N_ENTRY_KINDS:
+        break;
     }
 }
 
@@ -368,9 +371,13 @@ static int row_kind_of(cz_step_kind kind)
         return CZ_ROW_SPAN;
     case CZ_STEP_REDUCE_SCATTER:
     case CZ_STEP_ALL_GATHER:
+        return CZ_ROW_EXCHANGE;
     case CZ_STEP_ALL_REDUCE:
     case CZ_STEP_DECIDE:
     case CZ_STEP_PROLOGUE:
+    case CZ_STEP_GUARD:
+    case CZ_STEP_KEEP:
+    case CZ_STEP_UNDO:
     case CZ_N_STEPS:
         break;
     }
@@ -382,7 +389,7 @@ static bool has_its_table(const verifier *v, const cz_view_op *op)
     const int kind = row_kind_of(op->kind);
 
     if (op->table < 0 || op->table >= v->view->n_tables)
-        return op->table == -1 && kind < 0;
+        return op->table == -1 && (kind < 0 || kind == CZ_ROW_EXCHANGE);
     return (int)v->view->tables[op->table].kind == kind;
 }
 

@@ -1,6 +1,9 @@
 /* V2: in every transfer, the k-th send from a to b meets the k-th receive at b
- * from a, and both have the same form. */
+ * from a, and both have the same form.  So it is where equal buckets travel
+ * between their parts and their slices, each element once. */
 #include "passes/verify/verify_internal.h"
+
+#include <string.h>
 
 /* A row on a rank, as the pair (source, target) sees it.  The source comes
  * first, see sort_groups(). */
@@ -174,5 +177,296 @@ void check_matched(verifier *v)
         int n;
         if (v->view->ops[op].kind == CZ_STEP_TRANSFER)
             pair_transfers(v, op, &n);
+    }
+}
+
+/* ---- equal buckets ------------------------------------------------------ */
+
+/* What lies in the part of one rank and in the slice of another travels between
+ * the two (dsl/SCHEDULE.md).  A reduction sends from parts to slices, and a
+ * rank's own, too; an all_gather from slices to parts, and what lies in both
+ * stays. */
+
+/* As SCHEDULE.md has equal parts. */
+enum { PART_ALIGN = 16 };
+
+typedef struct run {
+    int64_t lo, hi;
+} run;
+
+/* The exchange of one operation, as one rank sees it. */
+typedef struct seen {
+    verifier *v;
+    int op, bucket;
+    bool to_owners;
+    int64_t rank;
+    const cz_view_exchange_row *rows; /* [n] */
+    int64_t n;
+} seen;
+
+static run slice_at(const seen *s, int64_t rank)
+{
+    run r;
+
+    slice_of(s->v, s->bucket, rank, &r.lo, &r.hi);
+    return r;
+}
+
+static run part_at(const seen *s, int64_t rank)
+{
+    const cz_view_bucket *bucket = &s->v->view->buckets[s->bucket];
+    const int64_t length = bucket->fact->length;
+    const int64_t n = bucket->fact->slices.n - 1;
+    const int64_t least = (length + n - 1) / n;
+    const int64_t step = (least + PART_ALIGN - 1) / PART_ALIGN * PART_ALIGN;
+    const int64_t c = s->v->maps.of_split[bucket->reduction][rank];
+    const run r = {c * step, (c + 1) * step};
+
+    return (run){r.lo < length ? r.lo : length, r.hi < length ? r.hi : length};
+}
+
+static run common(run a, run b)
+{
+    const run r = {a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi};
+
+    return r.lo < r.hi ? r : (run){r.lo, r.lo};
+}
+
+/* What a rank has to give, and what it is to have. */
+static run given(const seen *s, int64_t rank)
+{
+    return s->to_owners ? part_at(s, rank) : slice_at(s, rank);
+}
+
+static run wanted(const seen *s, int64_t rank)
+{
+    return s->to_owners ? slice_at(s, rank) : part_at(s, rank);
+}
+
+/* The parameter that an element lies in, or the last before it. */
+static place place_at(const seen *s, int64_t element)
+{
+    const cz_fact_bucket *fact = s->v->view->buckets[s->bucket].fact;
+    place at = {s->op, s->rank, -1};
+
+    for (int i = 0; i < fact->params.n; i++)
+        if (i == 0 || fact->offsets.v[i] <= element)
+            at.param = fact->params.v[i];
+    return at;
+}
+
+static seen seen_by(const seen *s, int64_t rank)
+{
+    const cz_view_op *op = &s->v->view->ops[s->op];
+    const row_range rows = rows_of(s->v, op, rank);
+    seen other = *s;
+
+    other.rank = rank;
+    other.rows = s->v->view->tables[op->table].rows.exchange + rows.first;
+    other.n = rows.end - rows.first;
+    return other;
+}
+
+static int64_t rank_of_peer(const seen *s, int64_t peer)
+{
+    return cz_view_rank_at(s->v->view, &s->v->view->ops[s->op].fact->comm, peer,
+                           s->rank);
+}
+
+/* ---- rows by themselves ------------------------------------------------- */
+
+/* The two differ in nothing but what the bucket is split over. */
+static bool shares_bucket(const seen *s, int64_t other)
+{
+    const cz_plan_view *view = s->v->view;
+    const cz_ints *split =
+        &cz_view_bucket_reduction(view, s->bucket)->split_axes;
+
+    return cz_view_rank_at(view, split, cz_view_coordinate(view, split, other),
+                           s->rank) == other;
+}
+
+static void check_row(const seen *s, const cz_view_exchange_row *row)
+{
+    const cz_plan_view *view = s->v->view;
+    const cz_ints *comm = &view->ops[s->op].fact->comm;
+    const bool has_peer =
+        row->peer >= 0 && row->peer < cz_view_extent(view, comm);
+    const int64_t other = has_peer ? rank_of_peer(s, row->peer) : s->rank;
+    const int64_t from = row->is_recv ? other : s->rank;
+    const int64_t to = row->is_recv ? s->rank : other;
+    const run moved = {row->offset, row->offset + row->count};
+    const run has = given(s, from), wants = wanted(s, to);
+
+    if (!has_peer || (row->is_recv != 0 && row->is_recv != 1) ||
+        row->count < 1 || row->offset < 0 ||
+        row->offset > view->buckets[s->bucket].fact->length - row->count)
+        reject(s->v, place_at(s, row->offset),
+               "a row of its exchange is no run of bucket %d to or from a rank "
+               "of its own",
+               s->bucket);
+    else if (!shares_bucket(s, other))
+        reject(s->v, place_at(s, row->offset),
+               "exchanges elements with rank %lld, which shares no slices of "
+               "bucket %d with it",
+               (long long)other, s->bucket);
+    else if (moved.lo < has.lo || moved.hi > has.hi)
+        reject(s->v, place_at(s, row->offset),
+               "moves elements [%lld, %lld) of bucket %d from rank %lld, which "
+               "does not have them all",
+               (long long)moved.lo, (long long)moved.hi, s->bucket,
+               (long long)from);
+    else if (moved.lo < wants.lo || moved.hi > wants.hi)
+        reject(s->v, place_at(s, row->offset),
+               "moves elements [%lld, %lld) of bucket %d to rank %lld, which "
+               "is not to have them all",
+               (long long)moved.lo, (long long)moved.hi, s->bucket,
+               (long long)to);
+}
+
+/* ---- partners ----------------------------------------------------------- */
+
+/* The number of a row among those one way between it and its peer. */
+static int64_t sequence_of(const seen *s, int64_t number)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < number; i++)
+        n += s->rows[i].peer == s->rows[number].peer &&
+             s->rows[i].is_recv == s->rows[number].is_recv;
+    return n;
+}
+
+/* The row of the other rank that a row meets; NULL: it meets none. */
+static const cz_view_exchange_row *partner_of(const seen *s, int64_t number)
+{
+    const cz_view_exchange_row *row = &s->rows[number];
+    const cz_ints *comm = &s->v->view->ops[s->op].fact->comm;
+    const int64_t self = cz_view_coordinate(s->v->view, comm, s->rank);
+    const seen other = seen_by(s, rank_of_peer(s, row->peer));
+    int64_t left = sequence_of(s, number);
+
+    for (int64_t i = 0; i < other.n; i++)
+        if (other.rows[i].peer == self &&
+            other.rows[i].is_recv != row->is_recv && left-- == 0)
+            return &other.rows[i];
+    return NULL;
+}
+
+static void check_partner(const seen *s, int64_t number)
+{
+    const cz_view_exchange_row *row = &s->rows[number];
+    const cz_view_exchange_row *other = partner_of(s, number);
+
+    if (!other)
+        reject(s->v, place_at(s, row->offset),
+               row->is_recv ? "receives elements [%lld, %lld) that rank %lld "
+                              "never sends"
+                            : "sends elements [%lld, %lld) that rank %lld "
+                              "never receives",
+               (long long)row->offset, (long long)(row->offset + row->count),
+               (long long)rank_of_peer(s, row->peer));
+    else if (other->offset != row->offset || other->count != row->count)
+        reject(s->v, place_at(s, row->offset),
+               "moves elements [%lld, %lld) of bucket %d, where rank %lld "
+               "moves [%lld, %lld)",
+               (long long)row->offset, (long long)(row->offset + row->count),
+               s->bucket, (long long)rank_of_peer(s, row->peer),
+               (long long)other->offset,
+               (long long)(other->offset + other->count));
+}
+
+/* ---- what arrives ------------------------------------------------------- */
+
+/* The first element from `element` on that does not arrive as often as it
+ * should; the end of what is wanted: all do. */
+static bool arrives_once(const seen *s, int64_t element, int64_t *next)
+{
+    const run wants = wanted(s, s->rank);
+    const run stays = common(given(s, s->rank), wants);
+    const bool is_there =
+        !s->to_owners && element >= stays.lo && element < stays.hi;
+    int n = is_there;
+
+    *next = is_there ? stays.hi : wants.hi;
+    if (!is_there && !s->to_owners && stays.lo > element && stays.lo < stays.hi)
+        *next = stays.lo;
+    for (int64_t i = 0; i < s->n; i++) {
+        const cz_view_exchange_row *row = &s->rows[i];
+        const int64_t hi = row->offset + row->count;
+        if (!row->is_recv || hi <= element)
+            continue;
+        n += row->offset <= element;
+        if (row->offset > element && row->offset < *next)
+            *next = row->offset;
+        else if (row->offset <= element && hi < *next)
+            *next = hi;
+    }
+    return n == 1;
+}
+
+static void check_arrivals(const seen *s)
+{
+    const run wants = wanted(s, s->rank);
+
+    for (int64_t element = wants.lo, next; element < wants.hi; element = next)
+        if (!arrives_once(s, element, &next)) {
+            reject(s->v, place_at(s, element),
+                   "element %lld of bucket %d, and on up to %lld, does not "
+                   "arrive there once",
+                   (long long)element, s->bucket, (long long)next);
+            return;
+        }
+}
+
+static void check_rank(verifier *v, int number, int64_t rank)
+{
+    const cz_view_op *op = &v->view->ops[number];
+    const seen any = {.v = v,
+                      .op = number,
+                      .bucket = (int)op->fact->bucket,
+                      .to_owners = op->kind == CZ_STEP_REDUCE_SCATTER};
+    const seen s = seen_by(&any, rank);
+
+    if (!has_bucket(v, s.bucket, rank))
+        return;
+    for (int64_t i = 0; i < s.n && v->n_errors == 0; i++)
+        check_row(&s, &s.rows[i]);
+    for (int64_t i = 0; i < s.n && v->n_errors == 0; i++)
+        check_partner(&s, i);
+    if (v->n_errors == 0)
+        check_arrivals(&s);
+}
+
+/* ---- operations --------------------------------------------------------- */
+
+/* An equal bucket, and a communicator that has all of its split. */
+static bool is_exchanged(const verifier *v, const cz_view_op *op)
+{
+    const int bucket = (int)op->fact->bucket;
+    const int64_t split =
+        cz_view_set_of(&cz_view_bucket_reduction(v->view, bucket)->split_axes);
+
+    return strcmp(v->view->buckets[bucket].fact->geometry, "equal") == 0 &&
+           (split & ~cz_view_set_of(&op->fact->comm)) == 0;
+}
+
+void check_exchanges(verifier *v)
+{
+    for (int i = 0; i < v->view->n_ops && v->n_errors == 0; i++) {
+        const cz_view_op *op = &v->view->ops[i];
+        if (op->kind != CZ_STEP_REDUCE_SCATTER &&
+            op->kind != CZ_STEP_ALL_GATHER)
+            continue;
+        const bool has_rows = op->table >= 0;
+        if (is_exchanged(v, op) && !has_rows)
+            reject(v, place_of(v, i),
+                   "has no table of what travels between equal parts and "
+                   "slices");
+        else if (!is_exchanged(v, op) && has_rows)
+            reject(v, place_of(v, i),
+                   "has a table of equal parts, which its bucket has not");
+        else if (has_rows)
+            for_each_rank(v, i, check_rank);
     }
 }

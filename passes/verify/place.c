@@ -21,9 +21,12 @@ static int64_t param_of_row(const cz_view_table *table, int64_t row)
     case CZ_ROW_SUM:
         return table->rows.sum[row].param;
     case CZ_ROW_SPAN:
+        return table->rows.span[row].param;
+    case CZ_ROW_EXCHANGE: /* of all that its bucket has there */
+    case CZ_N_ENTRY_KINDS:
         break;
     }
-    return table->rows.span[row].param;
+    return -1;
 }
 
 static bool is_wanted(const verifier *v, const row_filter *wanted,

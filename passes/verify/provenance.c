@@ -481,6 +481,9 @@ static void run_op(run *r, int number)
     case CZ_STEP_ALL_REDUCE:
     case CZ_STEP_DECIDE:
     case CZ_STEP_PROLOGUE:
+    case CZ_STEP_GUARD:
+    case CZ_STEP_KEEP:
+    case CZ_STEP_UNDO:
     case CZ_N_STEPS:
         break;
     }

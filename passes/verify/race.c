@@ -14,6 +14,8 @@ typedef enum space {
     SPACE_NORM,
     SPACE_DECISION,
     SPACE_SCALARS,
+    SPACE_FAULTS, /* of operations: what failed in each */
+    SPACE_KEPT,
     SPACE_GRAD,
     SPACE_REDUCED,
     SPACE_PARAM,
@@ -134,6 +136,9 @@ static void add_rows(access_list *list, const cz_view_op *op)
     if (op->table < 0)
         return;
     table = &list->v->view->tables[op->table];
+    if (table->kind == CZ_ROW_KERNEL)
+        add(list, SPACE_FAULTS, list->op, list->op + 1, true,
+            table->rows.kernel[rows.first].param);
     for (int64_t i = rows.first; i < rows.end; i++) {
         const cz_view_transfer_row *transfer = &table->rows.transfer[i];
         const cz_view_span_row *span = &table->rows.span[i];
@@ -145,7 +150,7 @@ static void add_rows(access_list *list, const cz_view_op *op)
         else if (table->kind == CZ_ROW_SUM)
             add(list, SPACE_SCRATCH, table->rows.sum[i].offset,
                 sum_end(&table->rows.sum[i]), true, table->rows.sum[i].param);
-        else
+        else if (table->kind == CZ_ROW_SPAN)
             add(list,
                 bucket_space(list, list->v->view->params[span->param].bucket,
                              SPACE_REDUCED),
@@ -170,6 +175,40 @@ static void add_bucket_op(access_list *list, const cz_view_op *op)
     }
 }
 
+/* A parameter to name of a bucket: its first. */
+static int64_t first_param(const cz_view_bucket *bucket)
+{
+    return bucket->fact->params.n > 0 ? bucket->fact->params.v[0] : -1;
+}
+
+/* The guard looks at all gradients. */
+static void add_gradients(access_list *list)
+{
+    const verifier *v = list->v;
+    int64_t lo, hi;
+
+    for (int b = 0; b < v->view->n_buckets; b++) {
+        if (!has_bucket(v, b, list->rank))
+            continue;
+        slice_of(v, b, list->rank, &lo, &hi);
+        add(list, bucket_space(list, b, SPACE_REDUCED), lo, hi, false,
+            first_param(&v->view->buckets[b]));
+    }
+}
+
+/* What updates write: parameters, masters and states. */
+static void add_values(access_list *list, bool writes)
+{
+    const verifier *v = list->v;
+
+    for (int b = 0; b < v->view->n_buckets; b++)
+        for (int kind = SPACE_PARAM;
+             kind < list->n_kinds && has_bucket(v, b, list->rank); kind++)
+            add(list, bucket_space(list, b, kind), 0,
+                v->view->buckets[b].fact->length, writes,
+                first_param(&v->view->buckets[b]));
+}
+
 static void add_op(access_list *list, const cz_view_op *op)
 {
     switch (op->kind) {
@@ -191,6 +230,19 @@ static void add_op(access_list *list, const cz_view_op *op)
     case CZ_STEP_PROLOGUE:
         add(list, SPACE_DECISION, 0, 1, false, -1);
         add(list, SPACE_SCALARS, 0, 1, true, -1);
+        break;
+    case CZ_STEP_GUARD:
+        add_gradients(list);
+        add(list, SPACE_DECISION, 0, 1, true, -1);
+        break;
+    case CZ_STEP_KEEP:
+        add_values(list, false);
+        add(list, SPACE_KEPT, 0, 1, true, -1);
+        break;
+    case CZ_STEP_UNDO:
+        add(list, SPACE_FAULTS, 0, list->v->view->n_ops, false, -1);
+        add(list, SPACE_KEPT, 0, 1, false, -1);
+        add_values(list, true);
         break;
     case CZ_STEP_KERNEL:
     case CZ_STEP_TRANSFER:
@@ -224,21 +276,19 @@ static bool check_pair(void *context, const access *first, const access *second)
     return false;
 }
 
-/* V9: whatever updates has the decision behind it, by streams and waits. */
-static void check_decided(verifier *v, int64_t rank, const order *o)
+/* V9: whatever updates has a decision behind it, by streams and waits. */
+static void check_decided(verifier *v, int64_t rank, const order *o,
+                          cz_step_kind kind, const char *what)
 {
-    int decide = -1;
+    int decision = -1;
 
-    for (int i = 0; i < v->view->n_ops; i++) {
+    for (int i = 0; i < v->view->n_ops && v->n_errors == 0; i++) {
         const cz_view_op *op = &v->view->ops[i];
-        if (op->kind == CZ_STEP_DECIDE)
-            decide = i;
-        if (op->section == CZ_SECTION_UPDATE && decide >= 0 &&
-            !is_skipped(v, op, rank) && !is_before(o, decide, i)) {
-            reject(v, place_on(v, i, rank),
-                   "may start before the clip-and-skip decision");
-            return;
-        }
+        if (op->kind == kind)
+            decision = i;
+        if (op->section == CZ_SECTION_UPDATE && decision >= 0 &&
+            !is_skipped(v, op, rank) && !is_before(o, decision, i))
+            reject(v, place_on(v, i, rank), "may start before the %s", what);
     }
 }
 
@@ -263,7 +313,8 @@ static void check_rank(verifier *v, int from, int64_t rank)
     for (; list.op < v->view->n_ops; list.op++)
         if (!is_skipped(v, &v->view->ops[list.op], rank))
             add_op(&list, &v->view->ops[list.op]);
-    check_decided(v, rank, &o);
+    check_decided(v, rank, &o, CZ_STEP_GUARD, "guard of gradients has decided");
+    check_decided(v, rank, &o, CZ_STEP_DECIDE, "clip-and-skip decision");
     if (v->n_errors == 0)
         visit_conflicts(v->arena, list.v_access, list.n,
                         (int64_t)(v->view->n_buckets + 1) * list.n_kinds,

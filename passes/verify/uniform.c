@@ -1,5 +1,5 @@
 /* V3 and the ordering half of V9: each collective is there once, over the
- * right ranks, and the decision comes first. */
+ * right ranks; guard and decision come before the update, undo behind it. */
 #include "passes/verify/verify_internal.h"
 
 bool same_axes(const cz_ints *a, const cz_ints *b)
@@ -76,7 +76,7 @@ static void check_all_there(verifier *v, const int *reduced,
 }
 
 /* Rank 0's sum stands for all of them. */
-static void check_all_axes(verifier *v, int number)
+static void check_all_axes(verifier *v, int number, const char *what)
 {
     const cz_ints *comm = &v->view->ops[number].fact->comm;
     int64_t rank = 0;
@@ -87,35 +87,62 @@ static void check_all_axes(verifier *v, int number)
                                           cz_view_rank_at(v->view, comm, 0, 0))
         rank++;
     reject(v, place_on(v, number, rank),
-           "sums a norm that leaves out rank 0, as rank 0's leaves out this "
-           "rank");
+           "%s that leaves out rank 0, as rank 0's leaves out this rank", what);
 }
 
-static bool is_update(cz_step_kind kind)
+/* Where a kind of operation stands in the list. */
+typedef enum stand { REDUCES, PRECEDES, DECIDES, UPDATES, ENDS } stand;
+
+static stand stand_of(cz_step_kind kind)
 {
-    return kind == CZ_STEP_KERNEL || kind == CZ_STEP_TRANSFER ||
-           kind == CZ_STEP_GROUP_SUM || kind == CZ_STEP_ALL_GATHER ||
-           kind == CZ_STEP_PROLOGUE;
+    switch (kind) {
+    case CZ_STEP_REDUCE_SCATTER:
+        return REDUCES;
+    case CZ_STEP_GUARD:
+    case CZ_STEP_KEEP:
+        return PRECEDES;
+    case CZ_STEP_SQUARE_SUM:
+    case CZ_STEP_ALL_REDUCE:
+    case CZ_STEP_DECIDE:
+        return DECIDES;
+    case CZ_STEP_PROLOGUE:
+    case CZ_STEP_KERNEL:
+    case CZ_STEP_TRANSFER:
+    case CZ_STEP_GROUP_SUM:
+    case CZ_STEP_ALL_GATHER:
+        return UPDATES;
+    case CZ_STEP_UNDO:
+    case CZ_N_STEPS:
+        break;
+    }
+    return ENDS;
 }
+
+static const cz_section section_of[] = {[REDUCES] = CZ_SECTION_REDUCE,
+                                        [PRECEDES] = CZ_SECTION_RECOVER,
+                                        [DECIDES] = CZ_SECTION_DECIDE,
+                                        [UPDATES] = CZ_SECTION_UPDATE,
+                                        [ENDS] = CZ_SECTION_RECOVER};
 
 /* What was seen of the kinds that prepare an update: one more than the
  * operation's number; 0: nothing yet. */
 typedef struct prepared {
-    int norm, decision, prologue;
-    cz_section section;
+    int guard, keep, norm, decision, prologue, undo;
+    stand stand;
 } prepared;
 
 static void check_section(verifier *v, int number, prepared *seen)
 {
     const cz_view_op *op = &v->view->ops[number];
+    const stand own = stand_of(op->kind);
 
-    if (op->section < seen->section)
+    if (own < seen->stand)
         reject(v, place_of(v, number),
                "stands behind operation %d, which is of a later section",
                number - 1);
-    if (is_update(op->kind) != (op->section == CZ_SECTION_UPDATE))
+    if (op->section != section_of[own])
         reject(v, place_of(v, number), "stands in the wrong section");
-    seen->section = op->section;
+    seen->stand = own;
 }
 
 static void check_first(verifier *v, int number, int *seen, const char *what)
@@ -126,6 +153,22 @@ static void check_first(verifier *v, int number, int *seen, const char *what)
     *seen = number + 1;
 }
 
+static void check_recover(verifier *v, int number, prepared *seen)
+{
+    const cz_step_kind kind = v->view->ops[number].kind;
+
+    if (kind == CZ_STEP_GUARD) {
+        check_all_axes(v, number, "guards gradients with an agreement");
+        check_first(v, number, &seen->guard, "guards the gradients");
+    }
+    if (kind == CZ_STEP_KEEP)
+        check_first(v, number, &seen->keep, "keeps what the update writes");
+    if (kind == CZ_STEP_UNDO) {
+        check_all_axes(v, number, "undoes steps by an agreement");
+        check_first(v, number, &seen->undo, "undoes the step");
+    }
+}
+
 /* The kinds that prepare an update appear once and in order; everything that
  * updates stands behind them. */
 static void check_prepared(verifier *v, int number, prepared *seen)
@@ -133,7 +176,7 @@ static void check_prepared(verifier *v, int number, prepared *seen)
     const cz_step_kind kind = v->view->ops[number].kind;
 
     if (kind == CZ_STEP_ALL_REDUCE) {
-        check_all_axes(v, number);
+        check_all_axes(v, number, "sums a norm");
         check_first(v, number, &seen->norm, "sums the norm");
     }
     if (kind == CZ_STEP_SQUARE_SUM && seen->norm)
@@ -161,14 +204,36 @@ static int first_update(const verifier *v)
     return op;
 }
 
+/* Where something clips, the norm tells of gradients that are not finite. */
+static void check_recovers(verifier *v, const prepared *seen)
+{
+    const bool guards = v->view->policy->clip == 0;
+
+    if (guards && !seen->guard)
+        reject(v, place_of(v, first_update(v)),
+               "begins the update, and nothing before it guards the gradients");
+    else if (!guards && seen->guard)
+        reject(v, place_of(v, seen->guard - 1),
+               "guards gradients that the norm decides about");
+    else if (!seen->keep)
+        reject(v, place_of(v, first_update(v)),
+               "begins the update, and nothing before it keeps what that "
+               "writes");
+    else if (!seen->undo)
+        reject(v, place_of(v, v->view->n_ops - 1),
+               "is the last, and nothing behind it undoes a step whose rules "
+               "fail");
+}
+
 static void check_sections(verifier *v)
 {
     const bool decides = v->view->policy->clip > 0 || v->view->policy->skip;
-    prepared seen = {0, 0, 0, CZ_SECTION_REDUCE};
+    prepared seen = {.stand = REDUCES};
 
     for (int i = 0; i < v->view->n_ops && v->n_errors == 0; i++) {
         check_section(v, i, &seen);
         check_prepared(v, i, &seen);
+        check_recover(v, i, &seen);
     }
     if (v->n_errors)
         return;
@@ -182,6 +247,8 @@ static void check_sections(verifier *v)
     else if (!decides && seen.decision)
         reject(v, place_of(v, seen.decision - 1),
                "takes a decision that nobody asked for");
+    else
+        check_recovers(v, &seen);
 }
 
 void check_uniform(verifier *v)

@@ -206,10 +206,10 @@ void for_each_rank(verifier *v, int op, void (*check)(verifier *, int, int64_t))
 bool cz_verify(const cz_plan_view *view, cz_diags *diags)
 {
     static void (*const checks[])(verifier *) = {
-        check_form,    check_meaning, check_uniform,    check_once,
-        check_owned,   check_norm,    check_group_sums, check_deadlock,
-        check_matched, check_races,   check_batches,    check_provenance,
-        check_values,  check_tilings};
+        check_form,       check_meaning,   check_uniform,    check_once,
+        check_owned,      check_norm,      check_group_sums, check_deadlock,
+        check_matched,    check_exchanges, check_races,      check_batches,
+        check_provenance, check_values,    check_tilings};
     cz_arena all;
     verifier v = {.view = view, .diags = diags};
 

@@ -178,6 +178,7 @@ void check_uniform(verifier *v);
 void check_group_sums(verifier *v);
 void check_deadlock(verifier *v);
 void check_matched(verifier *v);
+void check_exchanges(verifier *v);
 void check_races(verifier *v);
 void check_batches(verifier *v);
 void check_provenance(verifier *v);

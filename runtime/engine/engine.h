@@ -12,7 +12,7 @@
 
 #include <pthread.h>
 
-enum { CZR_ERROR_BYTES = 320, CZR_MAX_SLOTS = 255 };
+enum { CZR_ERROR_BYTES = 320, CZR_MAX_SLOTS = 255, CZR_ENGINE_COUNTS = 2 };
 
 /* The spaces of a bucket (dsl/IR.md, "Memory of a rank").  REDUCED and MASTER
  * hold the slice alone: element `offset` of the bucket lies at offset -
@@ -22,7 +22,7 @@ typedef struct czr_spaces {
     czr_range part; /* of an equal bucket; else the slice */
     unsigned char *param, *grad;
     float *reduced; /* the slice; of an equal bucket, behind it the part */
-    czr_transfer_row *rows; /* of an exchange; NULL: the bucket is not equal */
+    czr_transfer_row *rows; /* of an exchange; NULL: the rank has none */
     unsigned char *master;  /* NULL: the parameter is its own */
     unsigned char *states;  /* of its parameters, as they lie in the slice */
     size_t state_bytes;
@@ -136,9 +136,11 @@ struct czr_engine {
     int next_op;     /* all before it have been submitted */
     int32_t largest; /* bits of the largest magnitude of any reduced gradient */
     int32_t *largest_at; /* that one, or the device's */
-    bool is_guarded;     /* czr_guard came */
-    czr_status refusal;  /* why nothing is written, where no policy says so */
-    bool is_faulty;      /* a rule failed in an earlier step, on some rank */
+    /* While ranks add them up, and the parameter that the guard has found. */
+    int64_t counts[CZR_ENGINE_COUNTS];
+    int beyond;
+    czr_status refusal; /* why nothing is written, where no policy says so */
+    bool is_faulty;     /* a rule failed in an earlier step, on some rank */
     czr_norm norm;
     czr_norm *norm_at;      /* that one, or the device's */
     double grad_norm, clip; /* the coefficient */
@@ -224,6 +226,9 @@ czr_status czr_phase_choose(czr_engine *engine, int64_t t);
 /* handshake.c: all ranks learn whether all can go on; `own` is what this rank
  * found alone. */
 czr_status czr_handshake(czr_engine *engine, czr_status own);
+/* *count becomes its sum over all ranks: of what executors agree on, apart from
+ * the plan. */
+czr_status czr_handshake_sum(czr_engine *engine, int64_t *count);
 
 /* loose.c: tensors of the caller that lie elsewhere. */
 bool czr_loose_find_overlap(const czr_engine *engine, int *param, int *other,
@@ -238,24 +243,19 @@ bool czr_step_is_ready(const czr_engine *engine, int op);
 czr_status czr_step_begin(czr_engine *engine, const czr_hyper *hyper);
 void czr_step_restart(czr_engine *engine);
 
-/* guard.c: whether rules can compute with the gradients, the same on all ranks;
- * comes when all of them are reduced, before anything is written.  If not, all
- * updates of the step are skipped.  Fails when ranks cannot agree. */
-czr_status czr_guard(czr_engine *engine);
-/* Bits of the least magnitude that is too large for a rule. */
+/* guard.c: bits of the least magnitude that is too large for a rule. */
 int32_t czr_guard_limit(const czr_states *rule);
 /* Skips the step, and says why unless the plan's policy is to skip. */
 void czr_guard_skip(czr_engine *engine, const char *why);
 /* For the gradient of a parameter; -1: of another rank. */
 void czr_guard_skip_for(czr_engine *engine, int param);
-
-/* Sums of n counts over all ranks, in place. */
-czr_status czr_guard_sum(czr_engine *engine, int64_t *counts, size_t n);
+/* The turn's unit: sums of n of the engine's counts over the operation's
+ * ranks. */
+void czr_guard_sum(czr_engine *engine, int n, czr_turn *turn);
 
 /* fault.c: a rule failed for a parameter; false: the step cannot go on, as it
- * is not undone.  When all of the step has run, ranks agree on who failed. */
+ * is not undone. */
 bool czr_fault_note(czr_engine *engine, czr_status status, int param);
-czr_status czr_fault_settle(czr_engine *engine);
 
 /* undo.c: what a step writes, kept before it and put back.  Memory is taken
  * where options ask for it; to put it back is collective. */
@@ -271,7 +271,6 @@ typedef struct czr_undo_regions {
     czr_undo_region of[CZR_UNDO_REGIONS];
 } czr_undo_regions;
 void czr_undo_find(const czr_engine *engine, int b, czr_undo_regions *out);
-void czr_undo_keep(czr_engine *engine);
 czr_status czr_undo_restore(czr_engine *engine);
 
 /* op.c: one operation on this rank; op_*.c: the kinds. */
@@ -303,6 +302,9 @@ czr_status czr_op_kernel(czr_engine *engine, int op, czr_turn *turn);
 czr_status czr_op_square_sum(czr_engine *engine, int op, czr_turn *turn);
 czr_status czr_op_decide(czr_engine *engine, int op, czr_turn *turn);
 czr_status czr_op_prologue(czr_engine *engine, int op, czr_turn *turn);
+czr_status czr_op_guard(czr_engine *engine, int op, czr_turn *turn);
+czr_status czr_op_keep(czr_engine *engine, int op, czr_turn *turn);
+czr_status czr_op_undo(czr_engine *engine, int op, czr_turn *turn);
 /* Where the slots of a row lie, into engine->call_in and call_out; and the
  * row's counters. */
 void czr_op_find_slots(czr_engine *engine, const czr_kernel_row *row);

@@ -1,5 +1,5 @@
-/* Between gradients and updates: one decision of all ranks whether rules can
- * compute with what came.  Reductions note the largest magnitude as they go;
+/* The guard: one decision of all ranks whether rules can compute with the
+ * gradients that came.  Reductions note the largest magnitude as they go;
  * only where it is too large for some rule are gradients read again, each with
  * the limit of its own. */
 #include "runtime/engine/engine.h"
@@ -52,22 +52,6 @@ static int find_beyond(const czr_engine *engine)
     return -1;
 }
 
-czr_status czr_guard_sum(czr_engine *engine, int64_t *counts, size_t n)
-{
-    char why[CZR_WHY_BYTES];
-    const czr_unit unit = {
-        .kind = CZR_UNIT_ALL_REDUCE,
-        .op = -1,
-        .of.all_reduce = {.data = counts, .count = n, .type = CZR_SUM_I64}};
-
-    const czr_status status =
-        czr_comm_run(engine->world->everyone[CZR_CHANNEL_PLAN], &unit, why);
-    return status == CZR_OK
-               ? CZR_OK
-               : czr_engine_poison(engine, status,
-                                   "agreeing with other ranks: %s", why);
-}
-
 void czr_guard_skip_for(czr_engine *engine, int param)
 {
     char name[128], why[CZR_ERROR_BYTES];
@@ -86,18 +70,6 @@ void czr_guard_skip_for(czr_engine *engine, int param)
     czr_guard_skip(engine, why);
 }
 
-/* The limit of some rule was reached: is it by a gradient of that rule? */
-static czr_status find_and_skip(czr_engine *engine)
-{
-    const int param = find_beyond(engine);
-    int64_t n = param >= 0;
-    const czr_status status = czr_guard_sum(engine, &n, 1);
-
-    if (status == CZR_OK && n > 0)
-        czr_guard_skip_for(engine, param);
-    return status;
-}
-
 void czr_guard_skip(czr_engine *engine, const char *why)
 {
     engine->is_skipped = true;
@@ -106,23 +78,56 @@ void czr_guard_skip(czr_engine *engine, const char *why)
             czr_engine_refuse(engine, CZR_ERR_GRADIENT, "%s", why);
 }
 
-czr_status czr_guard(czr_engine *engine)
+void czr_guard_sum(czr_engine *engine, int n, czr_turn *turn)
 {
-    enum { BEYOND, FAULTY, N_COUNTS };
+    turn->has_unit = true;
+    turn->unit = (czr_unit){.kind = CZR_UNIT_ALL_REDUCE,
+                            .of.all_reduce = {.data = engine->counts,
+                                              .count = (size_t)n,
+                                              .type = CZR_SUM_I64}};
+}
 
-    engine->is_guarded = true;
-    if (engine->program->clip > 0)
-        return CZR_OK; /* the norm says whether all are finite */
-    czr_status status = engine->device->ops->finish(engine->device);
-    int64_t counts[N_COUNTS] = {[BEYOND] = may_be_beyond(engine),
-                                [FAULTY] = engine->fault.status != CZR_OK};
-    if (status == CZR_OK)
-        status = czr_guard_sum(engine, counts, N_COUNTS);
-    if (status != CZR_OK)
-        return status;
-    if (counts[FAULTY] > 0) {
-        engine->is_faulty = engine->is_skipped = true;
-        return CZR_OK;
+enum { BEYOND, FAULTY, N_COUNTS };
+_Static_assert((int)N_COUNTS <= (int)CZR_ENGINE_COUNTS, "room for counts");
+
+/* Could an element be too large for some rule, and has a rule failed? */
+static void ask(czr_engine *engine, czr_turn *turn)
+{
+    engine->counts[BEYOND] = may_be_beyond(engine);
+    engine->counts[FAULTY] = engine->fault.status != CZR_OK;
+    czr_guard_sum(engine, N_COUNTS, turn);
+}
+
+/* The limit of some rule was reached: is it by a gradient of that rule? */
+static void look(czr_engine *engine, czr_turn *turn)
+{
+    engine->is_faulty = engine->counts[FAULTY] > 0;
+    engine->is_skipped |= engine->is_faulty;
+    turn->is_last = engine->is_faulty || engine->counts[BEYOND] == 0;
+    if (turn->is_last)
+        return;
+    engine->beyond = find_beyond(engine);
+    engine->counts[BEYOND] = engine->beyond >= 0;
+    czr_guard_sum(engine, 1, turn);
+}
+
+czr_status czr_op_guard(czr_engine *engine, int op, czr_turn *turn)
+{
+    enum { ASK, LOOK, SKIP };
+
+    (void)op;
+    switch (turn->number) {
+    case ASK:
+        ask(engine, turn);
+        break;
+    case LOOK:
+        look(engine, turn);
+        break;
+    default:
+        turn->is_last = true;
+        if (engine->counts[BEYOND] > 0)
+            czr_guard_skip_for(engine, engine->beyond);
+        break;
     }
-    return counts[BEYOND] > 0 ? find_and_skip(engine) : CZR_OK;
+    return CZR_OK;
 }

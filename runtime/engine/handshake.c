@@ -45,6 +45,22 @@ static czr_status compare(czr_engine *engine, const card *cards, int n)
     return CZR_OK;
 }
 
+czr_status czr_handshake_sum(czr_engine *engine, int64_t *count)
+{
+    char why[CZR_WHY_BYTES];
+    const czr_unit unit = {
+        .kind = CZR_UNIT_ALL_REDUCE,
+        .op = -1,
+        .of.all_reduce = {.data = count, .count = 1, .type = CZR_SUM_I64}};
+
+    const czr_status status =
+        czr_comm_run(engine->world->everyone[CZR_CHANNEL_PLAN], &unit, why);
+    return status == CZR_OK
+               ? CZR_OK
+               : czr_engine_poison(engine, status,
+                                   "agreeing with other ranks: %s", why);
+}
+
 czr_status czr_handshake(czr_engine *engine, czr_status own)
 {
     czr_world *world = engine->world;

@@ -11,6 +11,9 @@ const czr_op_body czr_op_host_bodies[CZR_N_OP_KINDS] = {
     [CZR_SQUARE_SUM] = czr_op_square_sum,
     [CZR_DECIDE] = czr_op_decide,
     [CZR_PROLOGUE] = czr_op_prologue,
+    [CZR_GUARD] = czr_op_guard,
+    [CZR_KEEP] = czr_op_keep,
+    [CZR_UNDO] = czr_op_undo,
 };
 
 bool czr_op_is_skipped(const czr_engine *engine, int op)
@@ -19,6 +22,8 @@ bool czr_op_is_skipped(const czr_engine *engine, int op)
 
     if (row->kind == CZR_REDUCE_SCATTER || row->kind == CZR_ALL_GATHER)
         return !czr_program_is_home(engine->program, row->bucket, engine->rank);
+    if (row->kind == CZR_KEEP)
+        return !engine->undoes;
     return row->table >= 0 &&
            czr_program_rows(engine->program, row->table, engine->rank).n == 0;
 }

@@ -20,15 +20,24 @@ static unsigned char *take(czr_engine *engine, int64_t n, int64_t leaves,
 
 /* ---- buckets ------------------------------------------------------------ */
 
-/* To each peer one, and one from it. */
-static bool open_rows(const czr_engine *engine, const czr_bucket *bucket,
-                      czr_spaces *spaces)
+/* Room for the rows of a bucket's operations, one after the other. */
+static bool open_rows(const czr_engine *engine, int b, czr_spaces *spaces)
 {
-    const int n = czr_program_extent(engine->program, bucket->split_axes);
+    const czr_program *program = engine->program;
+    int64_t most = 0;
 
-    if (!bucket->is_equal)
+    for (int op = 0; op < program->n_ops; op++) {
+        const czr_op *row = &program->ops[op];
+        const bool exchanges =
+            row->kind == CZR_REDUCE_SCATTER || row->kind == CZR_ALL_GATHER;
+        if (!exchanges || row->bucket != b || row->table < 0)
+            continue;
+        const int64_t n = czr_program_rows(program, row->table, engine->rank).n;
+        most = n > most ? n : most;
+    }
+    if (most == 0)
         return true;
-    spaces->rows = czr_alloc(2 * (size_t)n, sizeof *spaces->rows);
+    spaces->rows = czr_alloc((size_t)most, sizeof *spaces->rows);
     return spaces->rows != NULL;
 }
 
@@ -54,7 +63,7 @@ static czr_status open_bucket(czr_engine *engine, int b)
     if (!spaces->param || !spaces->grad || !spaces->reduced ||
         (bucket->has_master && !spaces->master))
         return CZR_ERR_NO_MEMORY;
-    return open_rows(engine, bucket, spaces) ? CZR_OK : CZR_ERR_NO_MEMORY;
+    return open_rows(engine, b, spaces) ? CZR_OK : CZR_ERR_NO_MEMORY;
 }
 
 static czr_status open_scratch(czr_engine *engine)

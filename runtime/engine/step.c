@@ -125,7 +125,6 @@ void czr_step_restart(czr_engine *engine)
 {
     engine->next_op = 0;
     engine->largest = 0;
-    engine->is_guarded = false;
     engine->is_faulty = false;
     engine->refusal = CZR_OK;
     engine->norm = (czr_norm){{0}};
@@ -153,20 +152,13 @@ static void commit(czr_engine *engine, czr_result *result)
                                .step = engine->steps};
 }
 
-/* The operations that czr_grad_ready has not submitted, and what stands between
- * gradients and updates. */
+/* The operations that czr_grad_ready has not submitted. */
 static czr_status run_list(czr_engine *engine)
 {
-    const czr_program *program = engine->program;
     czr_status status = CZR_OK;
 
-    while (status == CZR_OK && engine->next_op < program->n_ops) {
-        if (!engine->is_guarded &&
-            program->ops[engine->next_op].section != CZR_SECTION_REDUCE)
-            status = czr_guard(engine);
-        if (status == CZR_OK)
-            status = submit(engine, engine->next_op++);
-    }
+    while (status == CZR_OK && engine->next_op < engine->program->n_ops)
+        status = submit(engine, engine->next_op++);
     return status == CZR_OK ? engine->device->ops->finish(engine->device)
                             : status;
 }
@@ -185,7 +177,6 @@ czr_status czr_step_begin(czr_engine *engine, const czr_hyper *hyper)
         return status;
     copy_in(engine);
     czr_states_mirror(engine);
-    czr_undo_keep(engine);
     return CZR_OK;
 }
 
@@ -197,8 +188,6 @@ static czr_status run_step(czr_engine *engine, const czr_hyper *hyper,
     if (status != CZR_OK)
         return status;
     status = run_list(engine);
-    if (status == CZR_OK)
-        status = czr_fault_settle(engine);
     if (status != CZR_OK)
         return czr_engine_poison(engine, status, "the step failed");
     status = engine->refusal;

@@ -73,9 +73,12 @@ static void copy_all(czr_engine *engine, bool is_back)
             copy_bucket(engine, b, is_back);
 }
 
-void czr_undo_keep(czr_engine *engine)
+czr_status czr_op_keep(czr_engine *engine, int op, czr_turn *turn)
 {
+    (void)op;
+    turn->is_last = true;
     copy_all(engine, false);
+    return CZR_OK;
 }
 
 czr_status czr_undo_restore(czr_engine *engine)

@@ -332,6 +332,9 @@ static int row_kind_of(unsigned kind)
         return CZR_ROW_KERNEL;
     case CZR_SQUARE_SUM:
         return CZR_ROW_SPAN;
+    case CZR_REDUCE_SCATTER:
+    case CZR_ALL_GATHER:
+        return CZR_ROW_EXCHANGE;
     default:
         return -1;
     }
@@ -346,6 +349,33 @@ static bool check_peers(const czr_check *c, const czr_op *op)
     for (int64_t i = rows.first; i < rows.first + rows.n; i++)
         if (!czr_is_below(row[i].peer, czr_program_extent(p, op->comm)))
             return false;
+    return true;
+}
+
+/* A rank's rows lie in its part or its slice, as their way says.  Operations
+ * without parts have none. */
+static bool check_exchange(const czr_check *c, int number)
+{
+    const czr_program *p = c->program;
+    const czr_op *op = &p->ops[number];
+    const bool to_owners = op->kind == CZR_REDUCE_SCATTER;
+
+    if (!czr_program_has_parts(p, number))
+        return op->table < 0;
+    if (op->table < 0)
+        return false;
+    const czr_range rows = czr_program_rows(p, op->table, c->rank);
+    const czr_exchange_row *row =
+        (const czr_exchange_row *)p->tables[op->table].rows + rows.first;
+    for (int64_t i = 0; i < rows.n; i++) {
+        const bool of_slice = (row[i].is_recv != 0) == to_owners;
+        const czr_range own = of_slice
+                                  ? czr_program_slice(p, op->bucket, c->rank)
+                                  : czr_program_part(p, op->bucket, c->rank);
+        if (!czr_is_below(row[i].peer, czr_program_extent(p, op->comm)) ||
+            !czr_is_inside(row[i].offset - own.first, row[i].count, own.n))
+            return false;
+    }
     return true;
 }
 
@@ -382,7 +412,7 @@ static bool check_op(const czr_check *c, int number)
     const bool has_bucket =
         op->kind == CZR_REDUCE_SCATTER || op->kind == CZR_ALL_GATHER;
 
-    if (op->kind >= CZR_N_OP_KINDS || op->section > CZR_SECTION_UPDATE)
+    if (op->kind >= CZR_N_OP_KINDS || op->section >= CZR_N_SECTIONS)
         return fail(c, "kind or section of operation", number);
     if (op->comm & ~czr_program_all_axes(p))
         return fail(c, "communicator of operation", number);
@@ -393,10 +423,13 @@ static bool check_op(const czr_check *c, int number)
         return fail(c, "bucket of operation", number);
     if (has_bucket && (op->comm & p->buckets[op->bucket].home_axes))
         return fail(c, "communicator of operation", number);
-    if (rows < 0 ? op->table >= 0
+    const bool has_none = rows < 0 || (has_bucket && op->table < 0);
+    if (has_none ? op->table >= 0
                  : !czr_is_below(op->table, p->n_tables) ||
                        (int)p->tables[op->table].kind != rows)
         return fail(c, "table of operation", number);
+    if (has_bucket && !check_exchange(c, number))
+        return fail(c, "exchange of operation", number);
     if (op->kind == CZR_TRANSFER && !check_peers(c, op))
         return fail(c, "peers of operation", number);
     if (op->kind == CZR_GROUP_SUM && !check_parts(c, op))

@@ -350,7 +350,8 @@ bool czr_op_is_communication(const czr_op *op)
 {
     return op->kind == CZR_REDUCE_SCATTER || op->kind == CZR_ALL_GATHER ||
            op->kind == CZR_ALL_REDUCE || op->kind == CZR_TRANSFER ||
-           op->kind == CZR_GROUP_SUM;
+           op->kind == CZR_GROUP_SUM || op->kind == CZR_GUARD ||
+           op->kind == CZR_UNDO;
 }
 
 const char *czr_op_kind_name(unsigned kind)
@@ -365,6 +366,9 @@ const char *czr_op_kind_name(unsigned kind)
         [CZR_SQUARE_SUM] = "square_sum",
         [CZR_DECIDE] = "decide",
         [CZR_PROLOGUE] = "prologue",
+        [CZR_GUARD] = "guard",
+        [CZR_KEEP] = "keep",
+        [CZR_UNDO] = "undo",
     };
 
     return kind < CZR_N_OP_KINDS ? names[kind] : "unknown";

@@ -144,6 +144,8 @@ bool czr_check_row(const czr_check *c, const czr_table *table, int64_t i)
         return check_sum_row(c, (const czr_sum_row *)table->rows + i);
     case CZR_ROW_SPAN:
         return check_span_row(c, (const czr_span_row *)table->rows + i);
+    case CZR_ROW_EXCHANGE: /* by their operation */
+        return true;
     }
     return false;
 }

@@ -296,7 +296,7 @@ def self_test(old):
             f"/* ---- {WRITERS[0]} ---- */\n"
             "CZ_FACT(f) /* two\n             * lines | here */\n"
             "CZ_REF(f, f)\n/* not of g */\nCZ_REF(f, g)\nCZ_END(f)\n"
-            f"/* ---- {WRITERS[1]} ---- */\nCZ_FACT(h)\nCZ_END(h)\n")
+            f"/* ---- {WRITERS[2]} ---- */\nCZ_FACT(h)\nCZ_END(h)\n")
     rows = [("**`f`**", "", "two lines | here"), ("`f`", "`@f`", ""),
             ("`g`", "`@func.func`", "")]
     if facts(text, WRITERS[0])[1] != rows:

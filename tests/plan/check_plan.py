@@ -232,6 +232,7 @@ def check_wire(plan):
                              [sum(one[r][side] for one in lists)
                               for r in plan.ranks])
     yield from check_ops(plan, reduce, publish)
+    yield from check_recover(plan)
     yield from check_transfers(plan)
     yield from check_work(plan, {"transfer": transfer_bytes,
                                  "group_sum": sum_bytes})
@@ -306,7 +307,21 @@ def expected_axes(plan, op):
     if op["kind"] in axes:
         bucket = plan.data["buckets"][op["bucket"]]
         return plan.reduction(bucket)[axes[op["kind"]]]
-    return plan.axes if op["kind"] == "all_reduce" else []
+    return plan.axes if op["kind"] in ("all_reduce", "guard", "undo") else []
+
+
+def check_recover(plan):
+    """The guard, where nothing clips, and keep stand right before all that does
+    not reduce; undo is the last.  No other is of their section."""
+    ops = plan.data["schedule"]
+    first = next((i for i, op in enumerate(ops) if op["section"] != "reduce"), 0)
+    expected = ["guard"] * (float(plan.data["policy"]["clip"]) == 0) + ["keep"]
+    found = [op["kind"] for op in ops[first:first + len(expected)]]
+    yield from equal("before the update", found, expected)
+    expected.append("undo")
+    yield from equal("section recover", expected,
+                     [op["kind"] for op in ops if op["section"] == "recover"])
+    yield from equal("kind of the last operation", ops[-1]["kind"], "undo")
 
 
 def expected_buckets(plan):

@@ -269,7 +269,9 @@ class Simulation:
             unit = BYTES[bucket["dtype"]]
             return dict.fromkeys(ranks, c.ring(op["axes"], n * unit, uneven) +
                                  self.exchange_ps(bucket, op["axes"], unit))
-        if kind == "all_reduce":
+        if kind in ("keep", "undo"):
+            return {}
+        if kind in ("all_reduce", "guard"):
             return dict.fromkeys(ranks, c.ring(op["axes"], 0))
         if kind in ("decide", "prologue"):
             return dict.fromkeys(ranks, c.c["launch"])
@@ -324,6 +326,7 @@ class Simulation:
             for op, ps in zip(self.plan["schedule"], costs):
                 after = [number[w] for w in op["waits"]]
                 part = "gather" if op["kind"] == "all_gather" else op["section"]
+                part = "decide" if part == "recover" else part
                 if op["kind"] == "reduce_scatter":
                     together = self.message(self.plan["buckets"][op["bucket"]])
                     after.append(backward[min(
@@ -362,8 +365,11 @@ class Simulation:
                 reduced = (self.add("reduce", i, 1, dict.fromkeys(every, ps),
                                     [backward[complete[m]]], axes),)
             after = reduced
+            everywhere = list(self.mesh.sizes)
+            if policy["clip"] == "0":
+                after = (self.add("decide", i, 1, dict.fromkeys(
+                    every, c.ring(everywhere, 0)), after, everywhere),)
             if policy["skip"] or policy["clip"] != "0":
-                everywhere = list(self.mesh.sizes)
                 summed = self.add("decide", i, 1, dict.fromkeys(
                     every, c.ring(everywhere, 0)), after, everywhere)
                 self.add("decide", i, 0, dict.fromkeys(every, c.c["launch"]),

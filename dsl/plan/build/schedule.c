@@ -47,12 +47,14 @@ static const struct limit {
 static const char *const row_names[] = {[CZ_ROW_KERNEL] = "kernel",
                                         [CZ_ROW_TRANSFER] = "transfer",
                                         [CZ_ROW_SUM] = "sum",
-                                        [CZ_ROW_SPAN] = "span"};
-static const size_t row_bytes[] = {[CZ_ROW_KERNEL] = sizeof(cz_view_kernel_row),
-                                   [CZ_ROW_TRANSFER] =
-                                       sizeof(cz_view_transfer_row),
-                                   [CZ_ROW_SUM] = sizeof(cz_view_sum_row),
-                                   [CZ_ROW_SPAN] = sizeof(cz_view_span_row)};
+                                        [CZ_ROW_SPAN] = "span",
+                                        [CZ_ROW_EXCHANGE] = "exchange"};
+static const size_t row_bytes[] = {
+    [CZ_ROW_KERNEL] = sizeof(cz_view_kernel_row),
+    [CZ_ROW_TRANSFER] = sizeof(cz_view_transfer_row),
+    [CZ_ROW_SUM] = sizeof(cz_view_sum_row),
+    [CZ_ROW_SPAN] = sizeof(cz_view_span_row),
+    [CZ_ROW_EXCHANGE] = sizeof(cz_view_exchange_row)};
 
 enum { N_ROW_KINDS = sizeof row_names / sizeof *row_names };
 
@@ -175,6 +177,11 @@ static bool read_rows(cz_view_builder *b, cz_view_table *table)
     case CZ_ROW_SPAN:
         table->rows.span = (const cz_view_span_row *)(void *)rows;
         return true;
+    case CZ_ROW_EXCHANGE:
+        table->rows.exchange = (const cz_view_exchange_row *)(void *)rows;
+        return true;
+    case CZ_N_ENTRY_KINDS:
+        break;
     }
     return false;
 }
@@ -229,19 +236,22 @@ static const char *const step_names[CZ_N_STEPS] = {
 #undef CZ_STEP
 };
 
-static const char *const section_names[] = {[CZ_SECTION_REDUCE] = "reduce",
-                                            [CZ_SECTION_DECIDE] = "decide",
-                                            [CZ_SECTION_UPDATE] = "update"};
+static const char *const section_names[CZ_N_SECTIONS] = {
+    [CZ_SECTION_REDUCE] = "reduce",
+    [CZ_SECTION_DECIDE] = "decide",
+    [CZ_SECTION_UPDATE] = "update",
+    [CZ_SECTION_RECOVER] = "recover"};
 
 enum { NO_TABLE = -1 };
 
-/* What each kind of operation needs: a table of which rows, a bucket. */
+/* What each kind of operation needs: a table of which rows, a bucket.  Tables
+ * of exchanges are those of equal buckets alone. */
 static const struct {
     int row;
     bool bucket;
 } needs[CZ_N_STEPS] = {
-    [CZ_STEP_REDUCE_SCATTER] = {NO_TABLE, true},
-    [CZ_STEP_ALL_GATHER] = {NO_TABLE, true},
+    [CZ_STEP_REDUCE_SCATTER] = {CZ_ROW_EXCHANGE, true},
+    [CZ_STEP_ALL_GATHER] = {CZ_ROW_EXCHANGE, true},
     [CZ_STEP_ALL_REDUCE] = {NO_TABLE, false},
     [CZ_STEP_TRANSFER] = {CZ_ROW_TRANSFER, false},
     [CZ_STEP_GROUP_SUM] = {CZ_ROW_SUM, false},
@@ -249,6 +259,9 @@ static const struct {
     [CZ_STEP_SQUARE_SUM] = {CZ_ROW_SPAN, false},
     [CZ_STEP_DECIDE] = {NO_TABLE, false},
     [CZ_STEP_PROLOGUE] = {NO_TABLE, false},
+    [CZ_STEP_GUARD] = {NO_TABLE, false},
+    [CZ_STEP_KEEP] = {NO_TABLE, false},
+    [CZ_STEP_UNDO] = {NO_TABLE, false},
 };
 
 static bool check_peers(cz_view_builder *b, int number, const cz_view_op *op)
@@ -256,12 +269,16 @@ static bool check_peers(cz_view_builder *b, int number, const cz_view_op *op)
     const cz_view_table *table = &b->view->tables[op->table];
     const int64_t n_peers = cz_view_extent(b->view, &op->fact->comm);
     const int64_t n_rows = table->starts[table->n_coordinates];
-    for (int64_t i = 0; i < n_rows; i++)
-        if (table->rows.transfer[i].peer >= n_peers)
-            return cz_view_fail(
-                b,
-                "operation %d: table '%s' names peer %" PRId64 " of %" PRId64,
-                number, op->fact->table, table->rows.transfer[i].peer, n_peers);
+    for (int64_t i = 0; i < n_rows; i++) {
+        const int64_t peer = table->kind == CZ_ROW_TRANSFER
+                                 ? table->rows.transfer[i].peer
+                                 : table->rows.exchange[i].peer;
+        if (peer >= n_peers)
+            return cz_view_fail(b,
+                                "operation %d: table '%s' names peer %" PRId64
+                                " of %" PRId64,
+                                number, op->fact->table, peer, n_peers);
+    }
     return true;
 }
 
@@ -269,6 +286,8 @@ static bool read_op_table(cz_view_builder *b, int number, cz_view_op *op)
 {
     const int want = needs[op->kind].row;
     op->table = -1;
+    if (want == CZ_ROW_EXCHANGE && !*op->fact->table)
+        return true;
     if (want == NO_TABLE)
         return !*op->fact->table ||
                cz_view_fail(b, "operation %d: %s has no table", number,
@@ -278,7 +297,8 @@ static bool read_op_table(cz_view_builder *b, int number, cz_view_op *op)
     if ((int)b->view->tables[op->table].kind != want)
         return cz_view_fail(b, "operation %d: %s needs a table of %s rows",
                             number, op->fact->kind, row_names[want]);
-    return want != CZ_ROW_TRANSFER || check_peers(b, number, op);
+    return (want != CZ_ROW_TRANSFER && want != CZ_ROW_EXCHANGE) ||
+           check_peers(b, number, op);
 }
 
 /* A communicator is made of equal blocks; only sums are made in them. */
@@ -305,8 +325,8 @@ static bool read_op(cz_view_builder *b, int number, cz_view_op *op)
 
     if (!cz_view_name(b, "operation: kind", fact->kind, step_names, CZ_N_STEPS,
                       &kind) ||
-        !cz_view_name(b, "operation: section", fact->section, section_names, 3,
-                      &section))
+        !cz_view_name(b, "operation: section", fact->section, section_names,
+                      CZ_N_SECTIONS, &section))
         return false;
     op->kind = (cz_step_kind)kind;
     op->section = (cz_section)section;

@@ -122,7 +122,7 @@ static printed printed_of(const cz_report *r, const cz_view_op *op,
 {
     const cz_view_table *table =
         op->table < 0 ? NULL : &r->view->tables[op->table];
-    if (!table || table->kind == CZ_ROW_SPAN)
+    if (!table || table->kind == CZ_ROW_SPAN || table->kind == CZ_ROW_EXCHANGE)
         return (printed){op, NULL, {NULL, 0}};
     const int64_t set = cz_view_set_of(&table->fact->selector) |
                         cz_view_set_of(&op->fact->comm);

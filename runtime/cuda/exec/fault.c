@@ -1,6 +1,6 @@
 /* Rules that fail on a device.  Each kernel row has a word of its own, so that
- * the first that failed has a name; where steps are undone all ranks agree
- * behind each list, and what was kept is put back without the host. */
+ * the first that failed has a name; where steps are undone all ranks agree at
+ * the end of each, and what was kept is put back without the host. */
 #include "runtime/cuda/exec/rank.h"
 
 #include "runtime/base/memory.h"
@@ -55,7 +55,7 @@ czr_status czr_cuda_faults_open(czr_cuda_rank *rank)
     return rank->marks.words ? CZR_OK : CZR_ERR_NO_MEMORY;
 }
 
-/* ---- behind a list ------------------------------------------------------ */
+/* ---- the end of a step -------------------------------------------------- */
 
 static czr_status put_back(const czr_cuda_rank *rank, int b)
 {
@@ -112,27 +112,23 @@ static czr_status settle(const czr_cuda_rank *rank)
 /* All ranks learn each other's. */
 static void gather(const czr_cuda_rank *rank, czr_turn *turn)
 {
-    const czr_engine *engine = rank->engine;
-
     turn->has_unit = true;
     turn->unit =
         (czr_unit){.kind = CZR_UNIT_ALL_REDUCE,
-                   .op = -1,
-                   .stream = engine->stream,
                    .of.all_reduce = {.data = rank->faults.words,
-                                     .count = (size_t)engine->world->size,
+                                     .count = (size_t)rank->faults.n_ranks,
                                      .type = CZR_SUM_I64}};
 }
 
-czr_status czr_cuda_settle(czr_cuda_rank *rank, czr_turn *turn)
+czr_status czr_cuda_undo(czr_engine *engine, int op, czr_turn *turn)
 {
-    const bool undoes = rank->engine->undoes;
-    const bool is_first = turn->number++ == 0;
+    czr_cuda_rank *rank = engine->cuda;
+    const bool is_first = turn->number == 0;
     const czr_status status = is_first ? note(rank) : settle(rank);
 
-    turn->has_unit = false;
-    turn->is_last = !is_first || !undoes;
-    if (is_first && undoes)
+    (void)op;
+    turn->is_last = !is_first || !engine->undoes;
+    if (!turn->is_last)
         gather(rank, turn);
     return czr_cuda_rank_check(rank, status, "failures of rules");
 }

@@ -126,8 +126,6 @@ static void sum_words(const czr_cuda_rank *rank, size_t n, czr_turn *turn)
     turn->has_unit = true;
     turn->unit =
         (czr_unit){.kind = CZR_UNIT_ALL_REDUCE,
-                   .op = -1,
-                   .stream = rank->engine->stream,
                    .of.all_reduce = {.data = rank->faults.words,
                                      .count = (size_t)rank->faults.n_ranks + n,
                                      .type = CZR_SUM_I64}};
@@ -162,18 +160,6 @@ static czr_status prologue(czr_engine *engine, int op, czr_turn *turn)
         "the step's scalars");
 }
 
-const czr_op_body czr_op_cuda_bodies[CZR_N_OP_KINDS] = {
-    [CZR_REDUCE_SCATTER] = czr_op_reduce_scatter,
-    [CZR_ALL_GATHER] = czr_op_all_gather,
-    [CZR_ALL_REDUCE] = all_reduce,
-    [CZR_TRANSFER] = czr_op_transfer,
-    [CZR_GROUP_SUM] = czr_op_group_sum,
-    [CZR_KERNEL] = kernel,
-    [CZR_SQUARE_SUM] = square_sum,
-    [CZR_DECIDE] = decide,
-    [CZR_PROLOGUE] = prologue,
-};
-
 /* ---- the guard ---------------------------------------------------------- */
 
 /* Whether a gradient is beyond its limit on any rank. */
@@ -182,8 +168,6 @@ static void sum_beyond(const czr_cuda_rank *rank, czr_turn *turn)
     turn->has_unit = true;
     turn->unit = (czr_unit){
         .kind = CZR_UNIT_ALL_REDUCE,
-        .op = -1,
-        .stream = rank->engine->stream,
         .of.all_reduce = {.data = rank->verdict->counts + CZR_COLLECT_BEYOND,
                           .count = 1,
                           .type = CZR_SUM_I64}};
@@ -201,24 +185,24 @@ static int32_t least_limit(const czr_program *program)
 }
 
 /* Could it be; is it; so be it. */
-czr_status czr_cuda_guard(czr_cuda_rank *rank, czr_turn *turn)
+static czr_status guard(czr_engine *engine, int op, czr_turn *turn)
 {
     enum { ASK, LOOK, DECIDE };
+    czr_cuda_rank *rank = engine->cuda;
     czr_collect *collect = rank->parts.collect;
     czr_status status = CZR_OK;
 
-    turn->has_unit = false;
+    (void)op;
     turn->is_last = turn->number == DECIDE;
-    switch (turn->number++) {
+    switch (turn->number) {
     case ASK:
         status = czr_collect_ask(collect, rank->verdict,
-                                 least_limit(rank->engine->program),
-                                 rank->engine->stream);
+                                 least_limit(engine->program), engine->stream);
         sum_words(rank, CZR_NORM_WORDS + CZR_COLLECT_BEYOND, turn);
         break;
     case LOOK:
         status = czr_collect_guard(collect, &rank->guarded, rank->verdict,
-                                   rank->engine->stream);
+                                   engine->stream);
         sum_beyond(rank, turn);
         break;
     default:
@@ -228,3 +212,20 @@ czr_status czr_cuda_guard(czr_cuda_rank *rank, czr_turn *turn)
     }
     return czr_cuda_rank_check(rank, status, "the guard of gradients");
 }
+
+/* ---- all kinds ---------------------------------------------------------- */
+
+const czr_op_body czr_op_cuda_bodies[CZR_N_OP_KINDS] = {
+    [CZR_REDUCE_SCATTER] = czr_op_reduce_scatter,
+    [CZR_ALL_GATHER] = czr_op_all_gather,
+    [CZR_ALL_REDUCE] = all_reduce,
+    [CZR_TRANSFER] = czr_op_transfer,
+    [CZR_GROUP_SUM] = czr_op_group_sum,
+    [CZR_KERNEL] = kernel,
+    [CZR_SQUARE_SUM] = square_sum,
+    [CZR_DECIDE] = decide,
+    [CZR_PROLOGUE] = prologue,
+    [CZR_GUARD] = guard,
+    [CZR_KEEP] = czr_op_keep,
+    [CZR_UNDO] = czr_cuda_undo,
+};

@@ -82,15 +82,11 @@ czr_status czr_cuda_batches_open(czr_cuda_rank *rank);
 czr_status czr_cuda_run_batch(czr_cuda_rank *rank, int op,
                               const czr_cuda_batches *of, int32_t number);
 
-/* The guard's turns (guard.c), on the stream of the engine: its units go to all
- * ranks. */
-czr_status czr_cuda_guard(czr_cuda_rank *rank, czr_turn *turn);
-
 /* fault.c: memory for what rules do wrong. */
 czr_status czr_cuda_faults_open(czr_cuda_rank *rank);
-/* The turns behind a list (fault.c), on the stream of the engine: who failed,
- * and where steps are undone what was kept is put back. */
-czr_status czr_cuda_settle(czr_cuda_rank *rank, czr_turn *turn);
+/* The end of a step: who failed, and where steps are undone what was kept is
+ * put back. */
+czr_status czr_cuda_undo(czr_engine *engine, int op, czr_turn *turn);
 /* The parameter of a row that failed on rank `number`, any of the plan's. */
 int czr_cuda_fault_param(const czr_program *program, int number, int mark);
 

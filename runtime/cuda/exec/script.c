@@ -158,7 +158,7 @@ czr_status czr_cuda_scripts_agree(czr_cuda_team *team)
     if (!team->scripts || team->has_agreed)
         return CZR_OK;
     if (team->n < size)
-        status = czr_guard_sum(engine, &n, 1);
+        status = czr_handshake_sum(engine, &n);
     team->has_agreed = status == CZR_OK;
     team->is_captured = status == CZR_OK && n == size;
     return status;

@@ -5,8 +5,6 @@
 #include "runtime/cuda/exec/queue.h"
 #include "runtime/cuda/exec/script.h"
 
-enum { GUARD = -1, SETTLE = -2 }; /* in place of an operation */
-
 static czr_engine *engine_of(const czr_cuda_team *team, int i)
 {
     return team->members[i].rank->engine;
@@ -22,16 +20,12 @@ static const czr_program *program_of(const czr_cuda_team *team)
 static czr_status take_turn(czr_cuda_member *member, int op)
 {
     czr_engine *engine = member->rank->engine;
-    const czr_status status =
-        op == GUARD    ? czr_cuda_guard(member->rank, &member->turn)
-        : op == SETTLE ? czr_cuda_settle(member->rank, &member->turn)
-                       : czr_op_take_turn(engine, op, &member->turn);
+    const czr_status status = czr_op_take_turn(engine, op, &member->turn);
 
     member->is_active = !member->turn.is_last;
     if (status != CZR_OK || !member->turn.has_unit)
         return status;
-    member->comm =
-        op < 0 ? engine->world->everyone[CZR_CHANNEL_PLAN] : engine->comms[op];
+    member->comm = engine->comms[op];
     member->comm->world->ops->post(member->comm, &member->turn.unit);
     member->has_posted = true;
     return CZR_OK;
@@ -49,10 +43,7 @@ static czr_status await_unit(czr_cuda_member *member, int op)
         return CZR_OK;
     return czr_engine_poison(
         member->rank->engine, status, "operation %d, %s: %s", op,
-        op == GUARD    ? "the guard"
-        : op == SETTLE ? "the end of a step"
-                       : czr_op_kind_name(engine->program->ops[op].kind),
-        why);
+        czr_op_kind_name(engine->program->ops[op].kind), why);
 }
 
 /* Of those that are active, until none is. */
@@ -129,20 +120,6 @@ static czr_status fork_or_join(czr_cuda_rank *rank, bool is_join)
                                "ordering streams");
 }
 
-/* Turns of all on their main streams, which wait for all that was put. */
-static czr_status join_for(czr_cuda_team *team, int what)
-{
-    czr_status status = CZR_OK;
-
-    for (int i = 0; i < team->n && status == CZR_OK; i++) {
-        czr_cuda_member *member = &team->members[i];
-        status = fork_or_join(member->rank, true);
-        member->rank->engine->stream = member->rank->main;
-        member->is_active = true;
-    }
-    return status == CZR_OK ? take_all_turns(team, what) : status;
-}
-
 /* What follows on streams comes behind what main streams have. */
 static czr_status fork_all(czr_cuda_team *team)
 {
@@ -155,21 +132,11 @@ static czr_status fork_all(czr_cuda_team *team)
 
 static czr_status run_list(czr_cuda_team *team)
 {
-    const czr_program *program = program_of(team);
-    bool is_guarded = program->clip > 0; /* the norm does it */
     czr_status status = CZR_OK;
 
-    for (int op = team->next_op; op < program->n_ops && status == CZR_OK;
-         op++) {
-        if (!is_guarded && program->ops[op].section != CZR_SECTION_REDUCE) {
-            status = join_for(team, GUARD);
-            if (status == CZR_OK)
-                status = fork_all(team);
-            is_guarded = true;
-        }
-        if (status == CZR_OK)
-            status = run_op(team, op);
-    }
+    for (int op = team->next_op;
+         op < program_of(team)->n_ops && status == CZR_OK; op++)
+        status = run_op(team, op);
     return status;
 }
 
@@ -245,7 +212,7 @@ static czr_status put_rest(czr_cuda_team *team)
 
     if (status == CZR_OK)
         status = run_list(team);
-    return status == CZR_OK ? join_for(team, SETTLE) : status;
+    return status == CZR_OK ? join_all(team) : status;
 }
 
 /* By graphs, of which the last begins with what no gradient is waited for. */

@@ -102,7 +102,10 @@ static int64_t count_tables(const czr_engine *engine, int op)
     switch ((czr_op_kind)row->kind) {
     case CZR_REDUCE_SCATTER:
     case CZR_ALL_REDUCE:
+    case CZR_UNDO:
         return 1;
+    case CZR_GUARD:
+        return 2;
     case CZR_GROUP_SUM:
         return czr_program_rows(engine->program, row->table, engine->rank).n;
     case CZR_ALL_GATHER:
@@ -111,23 +114,19 @@ static int64_t count_tables(const czr_engine *engine, int op)
     case CZR_SQUARE_SUM:
     case CZR_DECIDE:
     case CZR_PROLOGUE:
+    case CZR_KEEP:
     case CZR_N_OP_KINDS:
         break;
     }
     return 0;
 }
 
-/* The first member of each communicator counts for all; the guard has two, and
- * the end of a step that may be undone one. */
+/* The first member of each communicator counts for all. */
 static void reserve_tables(const czr_engine *engine)
 {
-    enum { UNITS = 3 };
-
     for (int op = 0; op < engine->program->n_ops; op++)
         if (engine->comms[op] && engine->comms[op]->position == 0)
             czr_lobby_reserve(engine->comms[op], count_tables(engine, op));
-    if (engine->rank == 0)
-        czr_lobby_reserve(engine->world->everyone[CZR_CHANNEL_PLAN], UNITS);
 }
 
 static czr_status open_ranks(czr_loopback *loopback, int n,

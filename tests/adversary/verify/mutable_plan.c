@@ -23,16 +23,20 @@ static const int64_t *rows_of(const cz_view_table *table)
     case CZ_ROW_SUM:
         return &table->rows.sum->param;
     case CZ_ROW_SPAN:
+        return &table->rows.span->param;
+    case CZ_ROW_EXCHANGE:
+    case CZ_N_ENTRY_KINDS:
         break;
     }
-    return &table->rows.span->param;
+    return &table->rows.exchange->is_recv;
 }
 
-static const size_t row_bytes[] = {[CZ_ROW_KERNEL] = sizeof(cz_view_kernel_row),
-                                   [CZ_ROW_TRANSFER] =
-                                       sizeof(cz_view_transfer_row),
-                                   [CZ_ROW_SUM] = sizeof(cz_view_sum_row),
-                                   [CZ_ROW_SPAN] = sizeof(cz_view_span_row)};
+static const size_t row_bytes[] = {
+    [CZ_ROW_KERNEL] = sizeof(cz_view_kernel_row),
+    [CZ_ROW_TRANSFER] = sizeof(cz_view_transfer_row),
+    [CZ_ROW_SUM] = sizeof(cz_view_sum_row),
+    [CZ_ROW_SPAN] = sizeof(cz_view_span_row),
+    [CZ_ROW_EXCHANGE] = sizeof(cz_view_exchange_row)};
 
 static mutable_table copy_table(cz_arena *arena, const cz_view_table *table)
 {
@@ -121,6 +125,10 @@ static cz_view_table view_of_table(mutable_plan *plan, int number)
         break;
     case CZ_ROW_SPAN:
         view.rows.span = rows;
+        break;
+    case CZ_ROW_EXCHANGE:
+    case CZ_N_ENTRY_KINDS:
+        view.rows.exchange = rows;
         break;
     }
     return view;

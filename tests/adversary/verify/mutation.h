@@ -37,6 +37,9 @@ bool change_box_shape(mutable_plan *plan, randoms *r);
 bool change_peer(mutable_plan *plan, randoms *r);
 bool flip_direction(mutable_plan *plan, randoms *r);
 bool change_phases(mutable_plan *plan, randoms *r);
+bool change_exchange(mutable_plan *plan, randoms *r);
+bool miss_exchange(mutable_plan *plan, randoms *r);
+bool double_exchange(mutable_plan *plan, randoms *r);
 
 bool drop_op(mutable_plan *plan, randoms *r);
 bool duplicate_op(mutable_plan *plan, randoms *r);
@@ -51,6 +54,10 @@ bool change_comm(mutable_plan *plan, randoms *r);
 bool change_blocks(mutable_plan *plan, randoms *r);
 bool change_stride(mutable_plan *plan, randoms *r);
 bool change_section(mutable_plan *plan, randoms *r);
+bool drop_recover(mutable_plan *plan, randoms *r);
+bool move_recover(mutable_plan *plan, randoms *r);
+bool part_recover(mutable_plan *plan, randoms *r);
+bool loosen_recover(mutable_plan *plan, randoms *r);
 
 bool move_slice(mutable_plan *plan, randoms *r);
 bool change_geometry(mutable_plan *plan, randoms *r);

@@ -26,9 +26,8 @@ static void renumber(mutable_plan *plan, const int *new_number)
     }
 }
 
-bool drop_op(mutable_plan *plan, randoms *r)
+static bool drop_number(mutable_plan *plan, int dropped)
 {
-    const int dropped = (int)draw(r, plan->n_ops);
     int *numbers = CZ_NEW(plan->arena, int, plan->n_ops);
 
     for (int i = 0; i < plan->n_ops; i++)
@@ -39,6 +38,11 @@ bool drop_op(mutable_plan *plan, randoms *r)
     plan->n_ops--;
     renumber(plan, numbers);
     return true;
+}
+
+bool drop_op(mutable_plan *plan, randoms *r)
+{
+    return drop_number(plan, (int)draw(r, plan->n_ops));
 }
 
 /* The copy comes anywhere behind, with the same waits. */
@@ -205,6 +209,77 @@ bool change_section(mutable_plan *plan, randoms *r)
     mutable_op *op = pick_op(plan, r);
     const cz_section was = op->view.section;
 
-    op->view.section = (cz_section)draw(r, 3);
+    op->view.section = (cz_section)draw(r, CZ_N_SECTIONS);
     return op->view.section != was;
+}
+
+/* ---- the guard, keep and undo ------------------------------------------- */
+
+/* -1: the plan has none any more. */
+static int pick_recover(const mutable_plan *plan, randoms *r)
+{
+    const int first = (int)draw(r, plan->n_ops);
+
+    for (int i = 0; i < plan->n_ops; i++) {
+        const int number = (first + i) % plan->n_ops;
+        if (plan->ops[number].view.section == CZ_SECTION_RECOVER)
+            return number;
+    }
+    return -1;
+}
+
+bool drop_recover(mutable_plan *plan, randoms *r)
+{
+    const int number = pick_recover(plan, r);
+
+    return number >= 0 && drop_number(plan, number);
+}
+
+/* Behind what it should precede, or before what it should follow. */
+bool move_recover(mutable_plan *plan, randoms *r)
+{
+    const int number = pick_recover(plan, r);
+
+    return number >= 0 && exchange(plan, number, (int)draw(r, plan->n_ops));
+}
+
+/* One axis less: a part of the ranks agrees without the others. */
+bool part_recover(mutable_plan *plan, randoms *r)
+{
+    const int number = pick_recover(plan, r);
+    cz_ints *comm = number < 0 ? NULL : &plan->ops[number].fact.comm;
+
+    if (!comm || comm->n == 0)
+        return false;
+    int64_t *axes = CZ_NEW(plan->arena, int64_t, comm->n);
+    const int dropped = (int)draw(r, comm->n);
+    for (int i = 0; i + 1 < comm->n; i++)
+        axes[i] = comm->v[i + (i >= dropped)];
+    *comm = (cz_ints){axes, comm->n - 1};
+    return true;
+}
+
+/* It waits for less, or one that waited for it does no more. */
+bool loosen_recover(mutable_plan *plan, randoms *r)
+{
+    const int number = pick_recover(plan, r);
+    if (number < 0)
+        return false;
+    mutable_op *op = &plan->ops[number];
+    const int n = op->fact.waits.n;
+    bool any = n > 0;
+
+    if (n > 0)
+        waits_of(op)[draw(r, n)] = waits_of(op)[n - 1];
+    op->fact.waits.n -= n > 0;
+    for (int i = number + 1; i < plan->n_ops && !any; i++) {
+        int64_t *waits = waits_of(&plan->ops[i]);
+        cz_ints *list = &plan->ops[i].fact.waits;
+        for (int w = 0; w < list->n && !any; w++)
+            if (waits[w] == number) {
+                waits[w] = waits[--list->n];
+                any = true;
+            }
+    }
+    return any;
 }

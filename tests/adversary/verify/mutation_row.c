@@ -8,6 +8,7 @@ enum { STAGE, PARAM, OFFSET, COUNT, GATHER, SCATTER, TEMP, WORK };
 enum { BOX_PARAM, IS_RECV, PEER, PLACE, N_ROWS, ROW_BYTES, STRIDE, PHASES };
 enum { SPAN_PARAM, SPAN_OFFSET, SPAN_COUNT };
 enum { SUM_PARAM, SUM_OFFSET, SUM_COUNT, WIDTH, HOW, SIDE, BAND };
+enum { MOVED_IS_RECV, MOVED_PEER, MOVED_FIRST, MOVED_COUNT, MOVED_COLUMNS };
 enum { ANY_KIND = -1, N_TRIES = 64 };
 
 mutable_table *pick_table(mutable_plan *plan, randoms *r, int kind)
@@ -139,8 +140,13 @@ bool split_row(mutable_plan *plan, randoms *r)
     mutable_table *table = pick_table(plan, r, ANY_KIND);
     int64_t copy[8], row;
     const bool is_kernel = table && table->kind == CZ_ROW_KERNEL;
-    const int offset = is_kernel ? OFFSET : SPAN_OFFSET; /* a sum's too */
-    const int count = is_kernel ? COUNT : SPAN_COUNT;
+    const bool is_exchange = table && table->kind == CZ_ROW_EXCHANGE;
+    const int offset = is_kernel     ? OFFSET
+                       : is_exchange ? MOVED_FIRST
+                                     : SPAN_OFFSET; /* a sum's too */
+    const int count = is_kernel     ? COUNT
+                      : is_exchange ? MOVED_COUNT
+                                    : SPAN_COUNT;
 
     if (!table || table->kind == CZ_ROW_TRANSFER)
         return false;
@@ -328,4 +334,46 @@ bool change_phases(mutable_plan *plan, randoms *r)
     int64_t *row = pick_row(plan, r, CZ_ROW_TRANSFER);
 
     return row && set(&row[PHASES], row[PHASES] ^ (1 << draw_in(r, 0, 1)));
+}
+
+/* ---- exchanges ---------------------------------------------------------- */
+
+/* Another way, peer, place or length. */
+bool change_exchange(mutable_plan *plan, randoms *r)
+{
+    int64_t *row = pick_row(plan, r, CZ_ROW_EXCHANGE);
+    const int64_t column = draw(r, MOVED_COLUMNS);
+
+    if (!row)
+        return false;
+    return set(&row[column],
+               column == MOVED_IS_RECV ? !row[column]
+               : column == MOVED_PEER
+                   ? draw_in(r, 0, row[column] < 0 ? 0 : row[column] + 1)
+                   : nudge(r, row[column], 4));
+}
+
+/* Left out, or there twice, on one side alone. */
+bool miss_exchange(mutable_plan *plan, randoms *r)
+{
+    mutable_table *table = pick_table(plan, r, CZ_ROW_EXCHANGE);
+
+    if (!table)
+        return false;
+    remove_row(table, draw(r, table->n_rows));
+    return true;
+}
+
+bool double_exchange(mutable_plan *plan, randoms *r)
+{
+    mutable_table *table = pick_table(plan, r, CZ_ROW_EXCHANGE);
+    int64_t copy[8];
+
+    if (!table)
+        return false;
+    const int64_t row = draw(r, table->n_rows);
+    memcpy(copy, mutable_row(table, row),
+           (size_t)table->n_columns * sizeof *copy);
+    insert_row(table, row, coordinate_of(table, row), copy);
+    return true;
 }

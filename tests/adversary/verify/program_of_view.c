@@ -82,6 +82,19 @@ static const void *span_rows(cz_arena *arena, const cz_view_table *table,
     return rows;
 }
 
+static const void *exchange_rows(cz_arena *arena, const cz_view_table *table,
+                                 int64_t n)
+{
+    czr_exchange_row *rows = CZ_NEW(arena, czr_exchange_row, n + 1);
+
+    for (int64_t i = 0; i < n; i++) {
+        const cz_view_exchange_row *row = &table->rows.exchange[i];
+        rows[i] = (czr_exchange_row){(int16_t)row->is_recv, (int16_t)row->peer,
+                                     row->offset, row->count};
+    }
+    return rows;
+}
+
 static const void *rows_of(cz_arena *arena, const cz_view_table *table)
 {
     const int64_t n = table->starts[table->n_coordinates];
@@ -94,9 +107,12 @@ static const void *rows_of(cz_arena *arena, const cz_view_table *table)
     case CZ_ROW_SUM:
         return sum_rows(arena, table, n);
     case CZ_ROW_SPAN:
+        return span_rows(arena, table, n);
+    case CZ_ROW_EXCHANGE:
+    case CZ_N_ENTRY_KINDS:
         break;
     }
-    return span_rows(arena, table, n);
+    return exchange_rows(arena, table, n);
 }
 
 static void set_tables(cz_arena *arena, czr_program *program,

@@ -34,9 +34,12 @@ static int64_t param_of_row(const cz_view_table *table, int64_t row)
     case CZ_ROW_SUM:
         return table->rows.sum[row].param;
     case CZ_ROW_SPAN:
+        return table->rows.span[row].param;
+    case CZ_ROW_EXCHANGE:
+    case CZ_N_ENTRY_KINDS:
         break;
     }
-    return table->rows.span[row].param;
+    return -1;
 }
 
 static bool has_row(const cz_plan_view *view, const named *n, int rank)
@@ -97,7 +100,7 @@ static bool deals_with(const cz_plan_view *view, const named *n)
         op->kind == CZ_STEP_REDUCE_SCATTER || op->kind == CZ_STEP_ALL_GATHER;
 
     return handles(view, n) || has_no_rows(view, op) ||
-           (op->table < 0 && (!needs_bucket || !has_bucket(view, op)));
+           (needs_bucket ? !has_bucket(view, op) : op->table < 0);
 }
 
 /* Of a tensor that the whole list has left out, any operation may be named. */
@@ -128,12 +131,21 @@ static bool owns(const cz_plan_view *view, const named *n)
             (slices[c] < end && param->offset < slices[c + 1]));
 }
 
+/* Equal parts reach every rank that has the bucket. */
+static bool exchanges(const cz_plan_view *view, const named *n)
+{
+    const cz_view_op *op = &view->ops[n->op];
+
+    return op->table >= 0 && view->tables[op->table].kind == CZ_ROW_EXCHANGE &&
+           cz_view_is_home(view, view->params[n->param].family, n->rank);
+}
+
 /* Gathers and what serves all tensors reach every rank. */
 static bool takes_part(const cz_plan_view *view, const named *n)
 {
     const cz_view_op *op = &view->ops[n->op];
 
-    return has_row(view, n, n->rank) || owns(view, n) ||
+    return exchanges(view, n) || has_row(view, n, n->rank) || owns(view, n) ||
            has_no_rows(view, op) ||
            (op->table < 0 && op->kind != CZ_STEP_REDUCE_SCATTER);
 }

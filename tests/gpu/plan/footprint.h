@@ -199,6 +199,8 @@ static inline void footprint_rows(footprint *f, const czr_op *op, bool writes)
         case CZR_ROW_SUM:
             footprint_sum_row(f, (const czr_sum_row *)table->rows + i, writes);
             break;
+        case CZR_ROW_EXCHANGE: /* of buckets, as a whole */
+            break;
         case CZR_ROW_SPAN:
             if (!writes)
                 footprint_read(f,
@@ -216,6 +218,27 @@ static inline void footprint_norms(footprint *f, bool writes)
 {
     for (int op = 0; op < f->program->n_ops; op++)
         footprint_touch(f, (size_t)op, writes);
+}
+
+static inline void footprint_buckets(footprint *f, footprint_cell cell,
+                                     bool writes)
+{
+    for (int b = 0; b < f->program->n_buckets; b++)
+        footprint_bucket(f, b, cell, writes);
+}
+
+/* The guard looks at all gradients; undo puts all parameters back, with what
+ * was kept of them. */
+static inline void footprint_recover(footprint *f, const czr_op *op)
+{
+    if (op->kind == CZR_GUARD) {
+        footprint_buckets(f, REDUCED, false);
+        footprint_write(f, footprint_decision(f->program));
+    }
+    if (op->kind == CZR_KEEP || op->kind == CZR_UNDO)
+        footprint_buckets(f, STORED, false);
+    if (op->kind == CZR_UNDO)
+        footprint_buckets(f, STORED, true);
 }
 
 /* All that operation `number` does on this rank. */
@@ -240,6 +263,7 @@ static inline void footprint_run(footprint *f, int number)
         footprint_write(f, footprint_decision(f->program));
     if (op->kind == CZR_PROLOGUE)
         footprint_write(f, footprint_scalars(f->program));
+    footprint_recover(f, op);
     if (op->table >= 0) {
         footprint_rows(f, op, false);
         footprint_rows(f, op, true);

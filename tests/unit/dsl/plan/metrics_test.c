@@ -10,7 +10,7 @@
 
 #include "dsl/plan/build/build.h"
 
-enum { GATHER = 3, SCATTER = 5, SHARD_BYTES = 8 * 4 };
+enum { GATHER = 5, SCATTER = 7, SHARD_BYTES = 8 * 4 };
 
 typedef struct fixture {
     cz_arena arena;

@@ -16,7 +16,7 @@ static void nothing_is_done_where_a_parameter_is_not_at_home(void **state)
     static const bad_plan bad[] = {
         {STAGES, /* a is on the second stage */
          {{"home = array<i64: 0>,", "home = array<i64: 1>,"}},
-         "operation 5 (square_sum) on rank 0, a: the parameter is not at home "
+         "operation 6 (square_sum) on rank 0, a: the parameter is not at home "
          "on this rank"},
         {STAGES, /* the first stage updates b as well */
          {{"rows = array<i64: 1, 1, 0, 4, -1, -1, -1, -1>, selector = "
@@ -24,7 +24,7 @@ static void nothing_is_done_where_a_parameter_is_not_at_home(void **state)
            "rows = array<i64: 1, 1, 0, 4, -1, -1, -1, -1, 1, 1, 0, 4, -1, -1, "
            "-1, -1>, selector = array<i64: 0, 1>, starts = array<i64: 0, 1, 1, "
            "1, 1, 2, 2>"}},
-         "operation 11 (kernel) on rank 0, b: the parameter is not at home on "
+         "operation 12 (kernel) on rank 0, b: the parameter is not at home on "
          "this rank"},
     };
     (void)state;
@@ -39,11 +39,11 @@ static void every_home_updates_its_copy(void **state)
            "= array<i64: 0, 1>, starts = array<i64: 0, 1, 1, 1, 1, 2, 2>",
            "2, 2, 0, 8, -1, -1, -1, -1>, selector = array<i64: 0, 1>, starts = "
            "array<i64: 0, 1, 1, 1, 1, 1, 1>"}},
-         "operation 10 (all_gather) on rank 4, c: is the last that touches it, "
+         "operation 11 (all_gather) on rank 4, c: is the last that touches it, "
          "and 1 of 1 (itself, its stored copy, its states) were never updated"},
         {STAGES, /* c is on all stages, and the second knows nothing of it */
          {{"home = array<i64: 0, 2>,", "home = array<i64: 0, 1, 2>,"}},
-         "operation 10 (all_gather) on rank 2, c: is the last that touches it, "
+         "operation 11 (all_gather) on rank 2, c: is the last that touches it, "
          "and 1 of 1 (itself, its stored copy, its states) were never updated"},
     };
     (void)state;
@@ -58,14 +58,14 @@ static void the_norm_counts_one_copy(void **state)
            "array<i64: 0, 1, 1, 1, 1, 1, 1>",
            "rows = array<i64: 2, 0, 8, 2, 0, 8>, selector = array<i64: 0, 1>, "
            "starts = array<i64: 0, 1, 1, 1, 1, 2, 2>"}},
-         "operation 3 (square_sum) on rank 4, c: elements [0, 8) are counted "
+         "operation 4 (square_sum) on rank 4, c: elements [0, 8) are counted "
          "in the norm twice"},
         {STAGES,
          {{"rows = array<i64: 1, 0, 4>, selector = array<i64: 0, 1>, starts = "
            "array<i64: 0, 0, 0, 0, 0, 1, 1>",
            "rows = array<i64>, selector = array<i64: 0, 1>, starts = "
            "array<i64: 0, 0, 0, 0, 0, 0, 0>"}},
-         "operation 4 (square_sum) on rank 4, b: the norm never counts this "
+         "operation 5 (square_sum) on rank 4, b: the norm never counts this "
          "shard"},
     };
     (void)state;

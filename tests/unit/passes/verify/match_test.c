@@ -8,21 +8,21 @@ static void sends_and_receives_pair_up(void **state)
     static const bad_plan bad[] = {
         {TWO_GROUPS,
          {{SEND_OF_1, "0, 0, 1, 0, 1, 32, 32, 1>, selector"}},
-         "operation 10 (transfer) on rank 0, a: a receive from rank 1 that "
+         "operation 11 (transfer) on rank 0, a: a receive from rank 1 that "
          "nobody sends"},
         {TWO_GROUPS,
          {{SEND_OF_1, "0, 0, 0, 0, 1, 16, 32, 1>, selector"}},
-         "operation 10 (transfer) on rank 1, a: sends 1 x 16 bytes to rank 0, "
+         "operation 11 (transfer) on rank 1, a: sends 1 x 16 bytes to rank 0, "
          "which expects 1 x 32"},
         /* sent never, waited for always */
         {TWO_GROUPS,
          {{SEND_OF_1, "0, 0, 0, 0, 1, 32, 32, 0>, selector"}},
-         "operation 10 (transfer) on rank 1, a: is sent in other phases of its "
+         "operation 11 (transfer) on rank 1, a: is sent in other phases of its "
          "rule than rank 0 expects it in"},
         /* as many bytes, but in another shape */
         {TWO_GROUPS,
          {{SEND_OF_1, "0, 0, 0, 0, 2, 16, 16, 1>, selector"}},
-         "operation 10 (transfer) on rank 1, a: sends 2 x 16 bytes to rank 0, "
+         "operation 11 (transfer) on rank 1, a: sends 2 x 16 bytes to rank 0, "
          "which expects 1 x 32"},
     };
     (void)state;
@@ -34,7 +34,7 @@ static void nobody_waits_for_what_comes_later(void **state)
     static const bad_plan bad = {
         SCHEDULES "sends_before_receives.mlir",
         {{NULL}},
-        "operation 3 (transfer) on rank 0, b: never completes unless sends are "
+        "operation 5 (transfer) on rank 0, b: never completes unless sends are "
         "buffered: it waits, through other ranks, for an operation behind it"};
     (void)state;
     check_bad_plan(&bad);

@@ -5,19 +5,57 @@ static void conflicts_need_a_path_of_waits(void **state)
 {
     static const bad_plan bad[] = {
         {TWO_GROUPS,
-         {{"waits = array<i64: 10>", "waits = array<i64>"}},
-         "operation 11 (kernel) on rank 0, a: reads what operation 10 writes, "
+         {{"waits = array<i64: 11>", "waits = array<i64>"}},
+         "operation 12 (kernel) on rank 0, a: reads what operation 11 writes, "
          "and no stream or wait orders the two"},
         {TWO_GROUPS,
-         {{"waits = array<i64: 5, 7>", "waits = array<i64: 5>"}},
-         "operation 8 (all_gather) on rank 0, b: reads what operation 7 "
+         {{"waits = array<i64: 6, 8>", "waits = array<i64: 6>"}},
+         "operation 9 (all_gather) on rank 0, b: reads what operation 8 "
          "writes, and no stream or wait orders the two"},
         /* streams 0 and 16 are two streams */
         {TWO_GROUPS,
          {{"stream = 0 : i64, table = @table2",
            "stream = 16 : i64, table = @table2"}},
-         "operation 7 (kernel) on rank 0, b: may start before the "
+         "operation 8 (kernel) on rank 0, b: may start before the "
          "clip-and-skip decision"},
+    };
+    (void)state;
+    CHECK_BAD_PLANS(bad);
+}
+
+/* Every step may be undone, and need not. */
+static void recovery_is_ordered(void **state)
+{
+    static const bad_plan bad[] = {
+        {SCHEDULES "valid.mlir",
+         {{"waits = array<i64: 1>", "waits = array<i64>"}},
+         "operation 3 (prologue) on rank 0, b: may start before the guard of "
+         "gradients has decided"},
+        {SCHEDULES "valid.mlir",
+         {{"waits = array<i64: 7, 8>", "waits = array<i64: 7>"}},
+         "operation 9 (undo) on rank 0, b: reads what operation 8 writes, and "
+         "no stream or wait orders the two"},
+        {SCHEDULES "valid.mlir",
+         {{"kind = \"keep\", section = \"recover\", stream = 0",
+           "kind = \"keep\", section = \"recover\", stream = 3"}},
+         "operation 9 (undo) on rank 0, b: reads what operation 2 writes, and "
+         "no stream or wait orders the two"},
+        {SCHEDULES "valid.mlir",
+         {{"kind = \"keep\", section = \"recover\", stream = 0",
+           "kind = \"keep\", section = \"recover\", stream = 3"},
+          {"waits = array<i64: 7, 8>", "waits = array<i64: 2, 7, 8>"}},
+         "operation 8 (kernel) on rank 0, b: writes what operation 2 still "
+         "reads, and no stream or wait orders the two"},
+        /* ordered behind the guard through keep alone */
+        {SCHEDULES "valid.mlir",
+         {{"stream = 0 : i64, table = \"\", waits = array<i64>",
+           "stream = 0 : i64, table = \"\", waits = array<i64: 1>"},
+          {"waits = array<i64: 1>, group = 0 : i64, stride = 0 : i64} : () -> "
+           "()\n  \"canzona.op\"() {kind = \"kernel\"",
+           "waits = array<i64>, group = 0 : i64, stride = 0 : i64} : () -> "
+           "()\n  \"canzona.op\"() {kind = \"kernel\""}},
+         "operation 3 (prologue) on rank 0, b: may start before the guard of "
+         "gradients has decided"},
     };
     (void)state;
     CHECK_BAD_PLANS(bad);
@@ -28,7 +66,7 @@ static void boxes_of_a_group_do_not_meet(void **state)
     static const bad_plan bad = {
         TWO_GROUPS,
         {{"0, 1, 1, 224, 1, 32, 32", "0, 1, 1, 208, 1, 32, 32"}},
-        "operation 10 (transfer) on rank 0, a: receives into bytes that "
+        "operation 11 (transfer) on rank 0, a: receives into bytes that "
         "another row of the group moves at the same time"};
     (void)state;
     check_bad_plan(&bad);
@@ -38,6 +76,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conflicts_need_a_path_of_waits),
+        cmocka_unit_test(recovery_is_ordered),
         cmocka_unit_test(boxes_of_a_group_do_not_meet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,7 +108,7 @@ static void malformed_tables_are_refused(void **state)
         {offsetof(toy, kernel_rows[0][0].param), 4},
         {offsetof(toy, span_rows[0][0].param), -1},
         {offsetof(toy, places[1].bucket), 2},
-        {offsetof(toy, ops[7].table), 2},
+        {offsetof(toy, ops[9].table), 2},
         {offsetof(toy, ops[0].bucket), -1},
         {offsetof(toy, families[1].first_param), 3},
         {offsetof(toy, buckets[0].leaves), 0},
@@ -125,8 +125,8 @@ static void malformed_tables_are_refused(void **state)
         {offsetof(toy, buckets[0].dtype), 9},
         {offsetof(toy, tables[0].selector), 8},
         {offsetof(toy, tables[0].kind), 9},
-        {offsetof(toy, ops[3].comm), 8},
-        {offsetof(toy, ops[3].bucket), 2},
+        {offsetof(toy, ops[5].comm), 8},
+        {offsetof(toy, ops[5].bucket), 2},
         {offsetof(toy, ops[0].table), 0},
     };
 
@@ -142,12 +142,12 @@ static void malformed_tables_are_refused(void **state)
 
 static void malformed_references_are_refused(void **state)
 {
-    static const int32_t later[] = {9};
+    static const int32_t later[] = {11};
 
     (void)state;
     make_programs(1);
-    programs[0].ops[9].waits = later;
-    programs[0].ops[9].n_waits = 1;
+    programs[0].ops[11].waits = later;
+    programs[0].ops[11].n_waits = 1;
     run(1, open_body, NULL, CZR_ERR_VERSION);
     make_programs(1);
     programs[0].slices[0][1]++;
@@ -159,7 +159,7 @@ static void malformed_references_are_refused(void **state)
     programs[0].program.prologue = NULL;
     run(1, open_body, NULL, CZR_ERR_VERSION);
     make_programs(1);
-    programs[0].ops[4].kind = CZR_N_OP_KINDS;
+    programs[0].ops[6].kind = CZR_N_OP_KINDS;
     run(1, open_body, NULL, CZR_ERR_VERSION);
     make_programs(1);
     programs[0].program.plan_hash = "short";

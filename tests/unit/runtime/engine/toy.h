@@ -10,7 +10,7 @@ enum {
     TOY_PARAMS = 4, /* layers.0.w, layers.1.w [6, 8], bias [5], scale [7] */
     TOY_ELEMENTS = 48,
     TOY_MAX_ROWS = 64,
-    TOY_OPS = 11,
+    TOY_OPS = 14,
     TOY_SCALARS = 4,
     TOY_LEAVES = 12 /* over all ranks */
 };
@@ -200,6 +200,8 @@ static inline void toy_fill_ops(toy *self)
     static const czr_op ops[TOY_OPS] = {
         {CZR_REDUCE_SCATTER, 1, CZR_SECTION_REDUCE, 1, 0, 0, 0, -1, 0, 0},
         {CZR_REDUCE_SCATTER, 1, CZR_SECTION_REDUCE, 1, 0, 0, 1, -1, 0, 0},
+        {CZR_GUARD, 1, CZR_SECTION_RECOVER, 3, 0, 0, -1, -1, 0, 0},
+        {CZR_KEEP, 0, CZR_SECTION_RECOVER, 0, 0, 0, -1, -1, 0, 0},
         {CZR_SQUARE_SUM, 0, CZR_SECTION_DECIDE, 0, 0, 0, 0, 2, 2, 0},
         {CZR_SQUARE_SUM, 0, CZR_SECTION_DECIDE, 0, 0, 0, 1, 3, 0, 0},
         {CZR_ALL_REDUCE, 1, CZR_SECTION_DECIDE, 3, 0, 0, -1, -1, 2, 0},
@@ -209,17 +211,20 @@ static inline void toy_fill_ops(toy *self)
         {CZR_KERNEL, 0, CZR_SECTION_UPDATE, 0, 0, 0, -1, 1, 0, 0},
         {CZR_ALL_GATHER, 1, CZR_SECTION_UPDATE, 1, 0, 0, 0, -1, 2, 0},
         {CZR_ALL_GATHER, 1, CZR_SECTION_UPDATE, 1, 0, 0, 1, -1, 2, 0},
+        {CZR_UNDO, 1, CZR_SECTION_RECOVER, 3, 0, 0, -1, -1, 2, 0},
     };
-    static const int32_t norm_waits[] = {2, 3}, decide_waits[] = {4},
+    static const int32_t norm_waits[] = {4, 5}, decide_waits[] = {6},
                          sum_waits[] = {0, 1},
-                         gather_waits[2][2] = {{7, 5}, {8, 5}};
+                         gather_waits[2][2] = {{9, 7}, {10, 7}},
+                         undo_waits[] = {9, 10};
 
     memcpy(self->ops, ops, sizeof ops);
-    self->ops[2].waits = sum_waits;
-    self->ops[4].waits = norm_waits;
-    self->ops[5].waits = decide_waits;
-    self->ops[9].waits = gather_waits[0];
-    self->ops[10].waits = gather_waits[1];
+    self->ops[4].waits = sum_waits;
+    self->ops[6].waits = norm_waits;
+    self->ops[7].waits = decide_waits;
+    self->ops[11].waits = gather_waits[0];
+    self->ops[12].waits = gather_waits[1];
+    self->ops[13].waits = undo_waits;
 }
 
 static inline void toy_fill_families(toy *self)

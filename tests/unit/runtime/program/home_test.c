@@ -49,8 +49,8 @@ static void make_program(toy *self)
     toy_init(self, &options);
     self->sizes[1] = STAGES;
     self->families[0].shard[0] = 0;
-    self->ops[3].n_waits = self->ops[2].n_waits; /* which a stage skips */
-    self->ops[3].waits = self->ops[2].waits;
+    self->ops[5].n_waits = self->ops[4].n_waits; /* which a stage skips */
+    self->ops[5].waits = self->ops[4].waits;
     for (int b = 0; b < 2; b++) {
         self->buckets[b].home_axes = STAGE_AXES;
         self->buckets[b].n_home = 1;
