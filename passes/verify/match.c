@@ -447,7 +447,7 @@ static bool is_exchanged(const verifier *v, const cz_view_op *op)
     const int64_t split =
         cz_view_set_of(&cz_view_bucket_reduction(v->view, bucket)->split_axes);
 
-    return strcmp(v->view->buckets[bucket].fact->geometry, "equal") == 0 &&
+    return v->view->buckets[bucket].fact->geometry == CZ_GEOMETRY_EQUAL &&
            (split & ~cz_view_set_of(&op->fact->comm)) == 0;
 }
 
