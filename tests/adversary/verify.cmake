@@ -55,6 +55,18 @@ add_test(NAME verify_mutants_several COMMAND mutants_test 40 96 3 2)
 set_tests_properties(verify_mutants_several PROPERTIES
   LABELS "tree;nightly" TIMEOUT 600)
 
+# Batches and tiles of plans for a GPU.
+cz_verify_test(gpu_mutants_test adversary/verify/batch_run.c
+  adversary/verify/mutable_plan.c adversary/verify/mutation.c
+  adversary/verify/mutation_row.c adversary/verify/mutation_op.c
+  adversary/verify/mutation_gpu.c adversary/verify/mutation_stage.c
+  adversary/verify/mutable_stage.c adversary/verify/sentence.c)
+add_test(NAME verify_gpu_mutants COMMAND gpu_mutants_test 12 150 1)
+set_tests_properties(verify_gpu_mutants PROPERTIES LABELS tree TIMEOUT 300)
+add_test(NAME verify_gpu_mutants_long COMMAND gpu_mutants_test 120 600 2)
+set_tests_properties(verify_gpu_mutants_long PROPERTIES
+  LABELS "tree;nightly" TIMEOUT 1800)
+
 add_test(NAME verify_choices COMMAND ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/adversary/verify_choices.py $<TARGET_FILE:canzona>)
 set_tests_properties(verify_choices PROPERTIES LABELS tree TIMEOUT 60)

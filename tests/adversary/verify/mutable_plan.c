@@ -51,6 +51,15 @@ static mutable_table copy_table(cz_arena *arena, const cz_view_table *table)
     copy.rows = CZ_NEW(arena, int64_t, 2 * n + copy.n_columns);
     if (n > 0)
         memcpy(copy.rows, rows_of(table), (size_t)n * sizeof *copy.rows);
+    if (!table->batch_of_row)
+        return copy;
+    copy.batch_of_row = CZ_NEW(arena, int64_t, 2 * copy.n_rows + 1);
+    copy.n_batches = table->n_batches;
+    copy.batches = CZ_NEW(arena, cz_view_batch, copy.n_batches);
+    memcpy(copy.batch_of_row, table->batch_of_row,
+           (size_t)copy.n_rows * sizeof *copy.batch_of_row);
+    memcpy(copy.batches, table->batches,
+           (size_t)copy.n_batches * sizeof *copy.batches);
     return copy;
 }
 
@@ -96,6 +105,14 @@ void mutable_plan_copy(mutable_plan *plan, cz_arena *arena,
         plan->families[i] = *view->families[i].fact;
     plan->arena_bytes =
         copy_ints(arena, view->arena->bytes.v, view->arena->bytes.n);
+    if (view->batch_arena)
+        plan->batch_bytes = copy_ints(arena, view->batch_arena->bytes.v,
+                                      view->batch_arena->bytes.n);
+    plan->n_tilings = view->n_tilings;
+    plan->tilings = CZ_NEW(arena, cz_fact_tiling, view->n_tilings + 1);
+    if (view->n_tilings > 0)
+        memcpy(plan->tilings, view->tilings,
+               (size_t)view->n_tilings * sizeof *plan->tilings);
     mutable_stages_copy(plan);
 }
 
@@ -113,6 +130,8 @@ static cz_view_table view_of_table(mutable_plan *plan, int number)
     const void *rows = table->rows;
 
     view.starts = table->starts;
+    view.batch_of_row = table->batch_of_row;
+    view.batches = table->batches;
     switch (table->kind) {
     case CZ_ROW_KERNEL:
         view.rows.kernel = rows;
@@ -183,5 +202,14 @@ const cz_plan_view *mutable_plan_view(mutable_plan *plan)
     view->stages = plan->stages;
     view->bodies = plan->bodies;
     view->arena = arena;
+    view->tilings = plan->tilings;
+    view->n_tilings = plan->n_tilings;
+    if (plan->batch_bytes) {
+        cz_fact_batch_arena *behind =
+            CZ_NEW(plan->arena, cz_fact_batch_arena, 1);
+        *behind = *plan->origin->batch_arena;
+        behind->bytes.v = plan->batch_bytes;
+        view->batch_arena = behind;
+    }
     return view;
 }

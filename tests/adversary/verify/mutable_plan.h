@@ -13,6 +13,9 @@ typedef struct mutable_table {
     int64_t *rows; /* flat; n_columns to a row, in the order of rows.def */
     int n_columns;
     int64_t n_rows;
+    int64_t *batch_of_row; /* goes with its row; NULL: the table has none */
+    int n_batches;
+    cz_view_batch *batches;
 } mutable_table;
 
 typedef struct mutable_op {
@@ -37,9 +40,11 @@ typedef struct mutable_plan {
     mutable_bucket *buckets;
     cz_view_param *params;
     cz_fact_family *families; /* only homes are ever changed */
-    int64_t *arena_bytes;
-    cz_view_stage *stages; /* with lists and facts of their own */
-    cz_view_body *bodies;  /* with expressions of their own */
+    int64_t *arena_bytes, *batch_bytes;
+    int n_tilings;
+    cz_fact_tiling *tilings; /* one may be added */
+    cz_view_stage *stages;   /* with lists and facts of their own */
+    cz_view_body *bodies;    /* with expressions of their own */
 } mutable_plan;
 
 void mutable_plan_copy(mutable_plan *plan, cz_arena *arena,

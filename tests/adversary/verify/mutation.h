@@ -16,6 +16,10 @@ typedef struct mutation {
 extern const mutation mutations[];
 extern const int n_mutations;
 
+/* Of what a plan says of a GPU. */
+extern const mutation gpu_mutations[];
+extern const int n_gpu_mutations;
+
 /* A table that has rows, of a kind (or -1: any); NULL: none is found. */
 mutable_table *pick_table(mutable_plan *plan, randoms *r, int kind);
 

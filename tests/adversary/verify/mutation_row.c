@@ -47,6 +47,14 @@ static int coordinate_of(const mutable_table *table, int64_t row)
     return c;
 }
 
+/* Batches that begin at a row or behind it begin so much further on. */
+static void shift_batches(mutable_table *table, int64_t row, int by)
+{
+    for (int b = 0; b < table->n_batches; b++)
+        if (table->batches[b].first >= row)
+            table->batches[b].first += by;
+}
+
 static void remove_row(mutable_table *table, int64_t row)
 {
     const size_t bytes = (size_t)table->n_columns * sizeof *table->rows;
@@ -55,6 +63,10 @@ static void remove_row(mutable_table *table, int64_t row)
         table->starts[c]--;
     memmove(mutable_row(table, row), mutable_row(table, row + 1),
             (size_t)(--table->n_rows - row) * bytes);
+    if (table->batch_of_row)
+        memmove(&table->batch_of_row[row], &table->batch_of_row[row + 1],
+                (size_t)(table->n_rows - row) * sizeof *table->batch_of_row);
+    shift_batches(table, row + 1, -1);
 }
 
 /* In front of row number `row`, for this coordinate. */
@@ -68,6 +80,12 @@ static void insert_row(mutable_table *table, int64_t row, int coordinate,
     memcpy(mutable_row(table, row), values, bytes);
     for (int c = coordinate + 1; c <= table->n_coordinates; c++)
         table->starts[c]++;
+    if (!table->batch_of_row)
+        return;
+    memmove(&table->batch_of_row[row + 1], &table->batch_of_row[row],
+            (size_t)(table->n_rows - 1 - row) * sizeof *table->batch_of_row);
+    table->batch_of_row[row] = row > 0 ? table->batch_of_row[row - 1] : 0;
+    shift_batches(table, row, 1);
 }
 
 bool drop_row(mutable_plan *plan, randoms *r)

@@ -4,6 +4,7 @@
 #include "dsl/plan/build/build.h"
 #include "dsl/plan/state.h"
 #include "frontend/program/compile.h"
+#include "passes/gpu/gpu.h"
 #include "passes/passes.h"
 #include "tests/adversary/verify/random.h"
 
@@ -158,6 +159,24 @@ void planned_open(planned *p, const char *text, const char *const *defines,
     if (ir)
         make_homes(ir, &p->arena, "cp", uneven + 1);
     if (ir && cz_passes_run(ir, NULL, &p->diags))
+        p->view = cz_plan_view_build(&p->arena, ir, &p->diags);
+    cz_ir_close(ir);
+    cz_text_fini(&source);
+}
+
+void planned_open_gpu(planned *p, const char *text)
+{
+    cz_text source = {0};
+    const cz_compile_options options = {
+        .path = "random.cz", .text = &source, .compiler = "test"};
+
+    cz_arena_init(&p->arena);
+    cz_diags_init(&p->diags, &p->arena);
+    p->view = NULL;
+    cz_text_puts(&source, text);
+    cz_ir *ir = cz_compile(&p->arena, &options, &p->diags);
+    if (ir && cz_passes_run(ir, "schedule", &p->diags) &&
+        cz_gpu_target(ir, "", &p->diags) && cz_passes_gpu(ir, NULL, &p->diags))
         p->view = cz_plan_view_build(&p->arena, ir, &p->diags);
     cz_ir_close(ir);
     cz_text_fini(&source);

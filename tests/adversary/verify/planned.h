@@ -22,6 +22,8 @@ void planned_open(planned *p, const char *text, const char *const *defines,
  * With `in_pairs` two of four or more do, far apart, if that can be. */
 void planned_open_shared(planned *p, const char *text, int64_t microbatches,
                          uint64_t uneven, bool in_pairs);
+/* For a GPU, not strict, with shards as the source has them. */
+void planned_open_gpu(planned *p, const char *text);
 /* Whether those who share some matrix are not neighbours. */
 bool planned_has_strides(const cz_plan_view *view);
 bool planned_is_shared(const cz_plan_view *view);
