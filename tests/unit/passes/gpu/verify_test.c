@@ -115,7 +115,7 @@ static void check_bad_plan(const bad_plan *bad)
 
 #define OF_ROW "of_row = array<i64: 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1>"
 #define ONE(name, value) name " = array<i64: " value ">"
-#define AT "operation 2 (kernel) on rank 0, "
+#define AT "operation 4 (kernel) on rank 0, "
 
 static void a_good_plan_holds(void **state)
 {
@@ -254,7 +254,7 @@ static void tiles_are_of_products_and_kernels(void **state)
 {
     static const bad_plan list[] = {
         {{{WHOLE, TILE("128", "40", "1 : i64, rows = 128 : i64, stages = 5")}},
-         "operation 2 (kernel) on rank 0, last: tiles of 128 x 128 of bf16 "
+         "operation 4 (kernel) on rank 0, last: tiles of 128 x 128 of bf16 "
          "[16, "
          "16, 40], 3 at once, are of a product that no stage computes"},
         {{{WHOLE, TILE("96", "32", "1 : i64, rows = 128 : i64, stages = 5")}},
@@ -266,7 +266,7 @@ static void tiles_are_of_products_and_kernels(void **state)
         {{{WHOLE, TILE("128", "32", "2 : i64, rows = 128 : i64, stages = 5")}},
          SAID("128 x 128", "32") "are cut to other parts of k than it has"},
         {{{"sms = 132 : i64", "sms = 0 : i64"}},
-         "operation 2 (kernel) on rank 0, h.2: tiles of 128 x 128 of bf16 [16, "
+         "operation 4 (kernel) on rank 0, h.2: tiles of 128 x 128 of bf16 [16, "
          "16, 32], 1 at once, want more processors than there are"},
     };
 
