@@ -11,9 +11,11 @@
 #include "dsl/base/arena.h"
 #include "dsl/base/diag.h"
 #include "dsl/base/text.h"
+#include "dsl/vocab/access.h"
 #include "dsl/vocab/dtype.h"
+#include "dsl/vocab/factor.h"
 #include "dsl/vocab/facts.h"
-#include "dsl/plan/plan.h"
+#include "dsl/vocab/opcode.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,6 +99,11 @@ cz_ir_type cz_ir_tensor_type(cz_dtype dtype, int rank, const int64_t *shape);
 /* The same shape with another element type. */
 cz_ir_type cz_ir_type_with(cz_ir_type type, cz_dtype dtype);
 bool cz_ir_type_equal(cz_ir_type a, cz_ir_type b);
+
+/* Whether a tensor of a function is state `state` of a rule, or, below 0, has
+ * the rule's shape: dimensions of length 1 may be missing from those of a whole
+ * state. */
+bool cz_ir_type_is_state(cz_ir_type type, const cz_fact_rule *rule, int state);
 
 cz_ir_type cz_ir_value_type(cz_ir_value value);
 /* The operation behind a value, or none for a function's argument. */

@@ -105,3 +105,24 @@ bool cz_ir_type_of(MlirType type, cz_ir_type *out)
     return shape_of(type, out) &&
            element_of(mlirShapedTypeGetElementType(type), out);
 }
+
+bool cz_ir_type_is_state(cz_ir_type type, const cz_fact_rule *rule, int state)
+{
+    static const int64_t one[] = {1};
+    const int64_t *shape =
+        state < 0 ? NULL : rule->state_shapes.v + (size_t)state * 2;
+
+    if (type.is_bool || type.rank < 0)
+        return false;
+    if (!shape || shape[0] == 0) { /* of the parameter's shape */
+        const cz_ints as = rule->shape.n ? rule->shape : (cz_ints){one, 1};
+        return cz_ir_type_equal(type,
+                                cz_ir_tensor_type(type.dtype, as.n, as.v));
+    }
+    if (type.rank == 2)
+        return type.shape[0] == shape[0] && type.shape[1] == shape[1];
+    if (type.rank == 1)
+        return (shape[0] == 1 || shape[1] == 1) &&
+               type.shape[0] == shape[0] * shape[1];
+    return shape[0] * shape[1] == 1;
+}

@@ -12,27 +12,21 @@
 #ifndef CZ_DSL_PLAN_PLAN_H
 #define CZ_DSL_PLAN_PLAN_H
 
-#include "dsl/plan/access.h"
 #include "dsl/base/arena.h"
 #include "dsl/base/block.h"
 #include "dsl/base/diag.h"
-#include "dsl/vocab/dtype.h"
-#include "dsl/vocab/factor.h"
-#include "dsl/vocab/facts.h"
 #include "dsl/plan/phase.h"
 #include "dsl/plan/rows.h"
 #include "dsl/plan/update.h"
+#include "dsl/vocab/access.h"
+#include "dsl/vocab/dtype.h"
+#include "dsl/vocab/factor.h"
+#include "dsl/vocab/facts.h"
+#include "dsl/vocab/opcode.h"
 
 #include <stdbool.h>
 
 enum { CZ_VIEW_MAX_AXES = 8, CZ_VIEW_MAX_DIMS = 8, CZ_VIEW_MAX_BLOCKS = 8 };
-
-typedef enum cz_opcode {
-#define CZ_OPCODE(tag, mlir_name, arity) CZ_OP_##tag,
-#include "dsl/vocab/opcode.def"
-#undef CZ_OPCODE
-    CZ_N_OPCODES
-} cz_opcode;
 
 typedef enum cz_step_kind {
 #define CZ_STEP(tag, name, what) CZ_STEP_##tag,

@@ -89,23 +89,3 @@ double cz_state_initial(const cz_fact_rule *rule, int state, int64_t i)
 
     return is_zero ? 0 : rule->state_init.v[state];
 }
-
-bool cz_state_is_tensor(const cz_fact_rule *rule, int state, cz_ir_type type)
-{
-    static const int64_t one[] = {1};
-
-    if (type.is_bool || type.rank < 0)
-        return false;
-    if (state < 0 || !cz_state_is_whole(rule, state)) {
-        const cz_ints as = rule->shape.n ? rule->shape : (cz_ints){one, 1};
-        return cz_ir_type_equal(type,
-                                cz_ir_tensor_type(type.dtype, as.n, as.v));
-    }
-    const int64_t *shape = cz_state_shape(rule, state);
-    if (type.rank == 2)
-        return type.shape[0] == shape[0] && type.shape[1] == shape[1];
-    if (type.rank == 1)
-        return (shape[0] == 1 || shape[1] == 1) &&
-               type.shape[0] == shape[0] * shape[1];
-    return shape[0] * shape[1] == 1;
-}

@@ -4,7 +4,6 @@
 #define CZ_DSL_PLAN_STATE_H
 
 #include "dsl/vocab/facts.h"
-#include "dsl/ir/ir.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,8 +28,5 @@ int64_t cz_state_logical_bytes(const cz_fact_rule *rule);
 int64_t cz_state_shard_bytes(const cz_fact_rule *rule);
 /* The first value of element i, by rows, of a whole or sharded state. */
 double cz_state_initial(const cz_fact_rule *rule, int state, int64_t i);
-/* Whether a tensor of a function is the state, or, below 0, has the rule's
- * shape: dimensions of length 1 may be missing from those of a whole state. */
-bool cz_state_is_tensor(const cz_fact_rule *rule, int state, cz_ir_type type);
 
 #endif

@@ -1,9 +1,6 @@
 /* Rooms of a stage, and what its steps keep in them. */
 #include "dsl/plan/within.h"
 
-#include "dsl/base/checked.h"
-#include "dsl/plan/build/stage.h"
-
 int cz_view_n_places(const cz_view_step *step)
 {
     return step->n_out + (step->is_product || step->factor ? 1 : 0);
@@ -63,67 +60,23 @@ bool cz_view_reuses(const cz_view_stage *stage, int in)
     return false;
 }
 
-/* ---- reading ---- */
-
-static int64_t bytes_of(cz_ir_value value)
+/* A map that reads and writes the same place, element by element, may do so in
+ * place; so may what follows a product. */
+static bool may_overwrite(const cz_view_step *step, int operand, int result)
 {
-    const cz_ir_type type = cz_ir_value_type(value);
-    int64_t bytes = cz_dtype_bytes(type.dtype);
-
-    for (int d = 0; d < type.rank; d++)
-        if (!cz_checked_mul(bytes, type.shape[d], &bytes))
-            return 0;
-    return bytes;
+    return step->access[operand] == CZ_ACCESS_ELEMENT &&
+           step->out_access[result] == CZ_ACCESS_ELEMENT &&
+           step->factor == CZ_FACTOR_NONE &&
+           (!step->is_product || operand >= 2);
 }
 
-void cz_view_read_rooms(cz_view_builder *b, cz_view_stage *stage,
-                        cz_ir_op function)
+bool cz_view_is_in_the_way(const cz_view_step *steps, int n_steps, int in,
+                           int at, int result)
 {
-    int64_t *room = CZ_NEW(b->arena, int64_t, stage->n_in + stage->n_out + 1);
-
-    for (int i = 0; i < stage->n_in; i++)
-        if (stage->in[i].kind == CZ_SLOT_GATHER)
-            room[i] = bytes_of(cz_ir_function_in(function, i));
-    for (int i = 0; i < stage->n_out; i++)
-        if (stage->out[i].kind == CZ_SLOT_SCATTER)
-            room[stage->n_in + i] = bytes_of(cz_ir_function_out(function, i));
-    stage->room = stage->where == CZ_WHERE_WHOLE ? room : NULL;
-}
-
-/* Whether the entry's bytes are of the room that it names. */
-static bool is_inside(const cz_view_stage *stage, const cz_view_step *step,
-                      int i)
-{
-    const int64_t offset = step->offsets[i];
-    const int64_t within = cz_view_within(step, i);
-
-    if (offset == -1)
-        return within == CZ_WITHIN_WORK;
-    if (within < 0 || within > stage->n_in + stage->n_out)
-        return false;
-    const int64_t room = cz_view_room(stage, within);
-    return offset >= 0 && offset <= room && offset % CZ_ALIGN_BYTES == 0 &&
-           cz_view_place_bytes(step, i) <= room - offset;
-}
-
-const char *cz_view_read_places(cz_view_builder *b, const cz_view_stage *stage,
-                                cz_ir_op op, cz_view_step *step)
-{
-    const int n = cz_view_n_places(step);
-
-    if (cz_ir_op_has(op, "within")) {
-        const cz_ints within = cz_ir_op_ints(op, "within", b->arena);
-        if (within.n != n)
-            return "an array of the wrong length";
-        step->within = within.v;
-    }
-    for (int i = 0; i < n; i++)
-        if (!is_inside(stage, step, i))
-            return step->within && step->within[i] != CZ_WITHIN_WORK
-                       ? "a result that does not lie in the slot it names"
-                       : "a result that does not lie in the workspace";
-    if (step->factor && cz_ir_count(b->ir, CZ_FACT_bucket) > 0 &&
-        step->offsets[n - 1] == -1 && cz_view_place_bytes(step, n - 1) > 0)
-        return "a factorisation without its workspace";
-    return NULL;
+    for (int s = at; s < n_steps; s++)
+        for (int i = 0; i < steps[s].n_in; i++)
+            if (steps[s].in[i] == in &&
+                (s > at || !may_overwrite(&steps[s], i, result)))
+                return true;
+    return false;
 }

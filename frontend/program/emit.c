@@ -1,6 +1,7 @@
 /* Facts from what the front end found out. */
 #include "frontend/program/emit.h"
 
+#include "dsl/plan/plan.h"
 #include "frontend/program/chunk.h"
 #include "frontend/program/home.h"
 #include "frontend/program/reduction.h"

@@ -248,12 +248,12 @@ static bool is_update(const cz_graph *graph, const cz_fact_rule *rule)
         if (node->kind != CZ_GRAPH_IN)
             continue;
         if (node->index >= rule->states.n + 2 ||
-            !cz_state_is_tensor(rule, node->index - 2, node->type))
+            !cz_ir_type_is_state(node->type, rule, node->index - 2))
             return false;
         n_in++;
     }
     for (int i = 0; i < graph->n_out; i++)
-        if (!cz_state_is_tensor(rule, i - 1, graph->nodes[graph->out[i]].type))
+        if (!cz_ir_type_is_state(graph->nodes[graph->out[i]].type, rule, i - 1))
             return false;
     return n_in == rule->states.n + 2;
 }

@@ -18,9 +18,9 @@ PAGE = ROOT / "dsl" / "IR.md"
 VOCAB = ROOT / "dsl" / "vocab"
 PIPELINE = ROOT / "passes" / "pipeline.c"
 PLAN = ROOT / "dsl" / "plan" / "plan.h"
-ACCESS = ROOT / "dsl" / "plan" / "access.h"
+ACCESS = VOCAB / "access.h"
 DIALECT = ROOT / "dsl" / "ir" / "dialect.c"
-SCHEMA = ROOT / "dsl" / "ir" / "schema_function.c"
+SCHEMA = ROOT / "dsl" / "ir" / "schema.c"
 TOKEN = re.compile(r"""
     (?P<blank>[ \t]+) | (?P<line>\n) | (?P<directive>\#(?:\\\n|[^\n])*)
   | (?P<comment>/\*.*?\*/)

@@ -145,8 +145,6 @@ KNOTS = {
     "frontend/import: 26 sources, more than 25",
     "frontend/rule: 28 sources, more than 25",
     "passes/verify: 29 sources, more than 25",
-    "a circle of folders: dsl/plan -> dsl/ir -> dsl/plan",
-    "a circle of folders: dsl/plan -> dsl/plan/build -> dsl/plan",
     "a circle of folders: passes/solve/subgroup -> passes/solve/bound -> "
     "passes/solve/subgroup",
     "a circle of folders: passes/place -> passes/share -> passes/place",

@@ -1,10 +1,9 @@
-/* Building the plan view: header, uses and rules; the order of the steps.
+/* Building the plan view: the header, and the order of the steps.
  * Facts come from text that anybody may have edited: nothing is believed. */
 #include "dsl/plan/build/build.h"
 
 #include "dsl/base/checked.h"
 #include "dsl/plan/build/internal.h"
-#include "dsl/plan/state.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,6 +11,87 @@
 
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 #define NAME_DIGITS "0123456789"
+
+/* ---- the machine ---- */
+
+static const struct constant {
+    const char *name;
+    int64_t low;
+} constants[] = {
+#define CZ_CONSTANT(field, unit, scale, low, what) {#field, low},
+#include "dsl/vocab/machine.def"
+#undef CZ_CONSTANT
+};
+
+enum { N_CONSTANTS = sizeof constants / sizeof *constants };
+
+static bool check_constant(cz_view_builder *b, const cz_fact_machine *machine,
+                           int i)
+{
+    if (strcmp(machine->constants.v[i], constants[i].name) != 0)
+        return cz_view_fail(b, "machine: constant %d is %s, not '%s'", i,
+                            constants[i].name, machine->constants.v[i]);
+    return cz_view_in(b, constants[i].name, machine->values.v[i],
+                      constants[i].low, CZ_MAX_BYTES);
+}
+
+static bool check_machine(cz_view_builder *b, const cz_fact_machine *machine)
+{
+    bool ok = true;
+    if (machine->constants.n != N_CONSTANTS ||
+        machine->values.n != N_CONSTANTS || machine->sources.n != N_CONSTANTS)
+        return cz_view_fail(b, "machine: a constant, its value or its source "
+                               "is missing");
+    for (int i = 0; i < N_CONSTANTS && ok; i++)
+        ok = check_constant(b, machine, i);
+    return ok && cz_view_all_in(b, "machine: measured", &machine->measured,
+                                N_CONSTANTS, 0, 1);
+}
+
+static bool check_timing(cz_view_builder *b, const cz_fact_timing *timing)
+{
+    return cz_view_all_in(b, "timing: shape", &timing->shape, 2, 1,
+                          CZ_MAX_DIM) &&
+           cz_view_in(b, "timing: batch", timing->batch, 1, CZ_MAX_DIM) &&
+           cz_view_in(b, "timing: group", timing->group, 1,
+                      CZ_VIEW_MAX_RANKS) &&
+           cz_view_in(b, "timing: time", timing->time, 1, CZ_MAX_BYTES);
+}
+
+static bool check_uneven_reduce(cz_view_builder *b,
+                                const cz_fact_uneven_reduce *fact)
+{
+    int link;
+    if (!cz_word_find(CZ_VOCABULARY_link, fact->link, &link))
+        return cz_view_fail(b, "uneven_reduce: link is '%s'", fact->link);
+    return cz_view_in(b, "uneven_reduce: bytes", fact->bytes, 1,
+                      CZ_MAX_BYTES) &&
+           cz_view_in(b, "uneven_reduce: roots", fact->roots, 1,
+                      CZ_VIEW_MAX_RANKS) &&
+           cz_view_in(b, "uneven_reduce: thousandths", fact->thousandths, 1,
+                      1000) &&
+           cz_view_in(b, "uneven_reduce: measured", fact->measured, 0, 1);
+}
+
+static bool read_machine(cz_view_builder *b)
+{
+    int n;
+    bool ok = true;
+    const cz_fact_machine *machine = cz_ir_read_machine(b->ir, b->arena, &n);
+    b->view->machine = n > 0 ? machine : NULL;
+    b->view->timings = cz_ir_read_timing(b->ir, b->arena, &b->view->n_timings);
+    b->view->uneven_reduces =
+        cz_ir_read_uneven_reduce(b->ir, b->arena, &b->view->n_uneven_reduces);
+    if (n > 0)
+        ok = check_machine(b, machine);
+    else if (b->view->n_timings > 0 || b->view->n_uneven_reduces > 0)
+        ok = cz_view_fail(b, "timings, but no machine");
+    for (int i = 0; i < b->view->n_timings && ok; i++)
+        ok = check_timing(b, &b->view->timings[i]);
+    for (int i = 0; i < b->view->n_uneven_reduces && ok; i++)
+        ok = check_uneven_reduce(b, &b->view->uneven_reduces[i]);
+    return ok;
+}
 
 /* ---- header ---- */
 
@@ -153,7 +233,7 @@ static bool count_is(cz_view_builder *b, cz_fact_kind kind, const char *name,
                         name);
 }
 
-bool cz_view_read_header(cz_view_builder *b)
+static bool read_header(cz_view_builder *b)
 {
     int n;
     bool ok = count_is(b, CZ_FACT_program, "program", 1, 1);
@@ -168,209 +248,7 @@ bool cz_view_read_header(cz_view_builder *b)
     b->view->mesh = cz_ir_read_mesh(b->ir, b->arena, &n);
     b->view->policy = cz_ir_read_policy(b->ir, b->arena, &n);
     return read_program(b) && read_mesh(b) && read_policy(b) &&
-           cz_view_read_machine(b) && read_reductions(b) && read_rewrites(b);
-}
-
-/* ---- uses and rules ---- */
-
-static bool read_uses(cz_view_builder *b)
-{
-    int n;
-    const cz_fact_use *facts = cz_ir_read_use(b->ir, b->arena, &n);
-    const cz_fact_use **uses = CZ_NEW(b->arena, const cz_fact_use *, n);
-    bool ok = true;
-
-    for (int i = 0; i < n; i++) {
-        uses[i] = &facts[i];
-        if (facts[i].defaults.n != facts[i].hypers.n)
-            ok = cz_view_fail(b, "use '%s': %d values, %d defaults",
-                              facts[i].sym_name, facts[i].hypers.n,
-                              facts[i].defaults.n);
-        ok &= cz_view_all_in(b, "use: has_default", &facts[i].has_default,
-                             facts[i].hypers.n, 0, 1);
-    }
-    b->view->n_uses = n;
-    b->view->uses = uses;
-    return ok;
-}
-
-/* A whole one is a matrix of its own; a diagonal is that of a square one, and
- * so is symmetry; an extern is whole, in f32, without a first value. */
-static bool check_state(cz_view_builder *b, const cz_fact_rule *rule, int state)
-{
-    const cz_ints shape = {cz_state_shape(rule, state), 2};
-    const int64_t is_whole = shape.v[0] > 0;
-    const int64_t is_square = is_whole && shape.v[0] == shape.v[1];
-    const int64_t is_extern = rule->state_extern.v[state];
-    bool ok =
-        cz_view_all_in(b, "rule: state_shapes", &shape, 2, is_whole,
-                       is_whole ? CZ_MAX_DIM : 0) &&
-        cz_view_in(b, "rule: state_diagonal", rule->state_diagonal.v[state], 0,
-                   is_square) &&
-        cz_view_in(b, "rule: state_symmetric", rule->state_symmetric.v[state],
-                   0, is_square && !is_extern) &&
-        cz_view_in(b, "rule: state_extern", is_extern, 0,
-                   is_whole &&
-                       strcmp(rule->state_dtypes.v[state], "f32") == 0 &&
-                       rule->state_init.v[state] == 0);
-    int64_t elements;
-
-    if (ok && is_whole &&
-        (rule->shape.n != 2 || !cz_checked_product(shape.v, 2, &elements) ||
-         elements > CZ_VIEW_MAX_NUMBER))
-        ok = cz_view_fail(b,
-                          "rule '%s': state %d is too large, or of a rule "
-                          "that is not for matrices",
-                          rule->sym_name, state);
-    return ok;
-}
-
-static bool read_states(cz_view_builder *b, cz_view_rule *rule)
-{
-    const cz_fact_rule *fact = rule->fact;
-    cz_dtype *states = CZ_NEW(b->arena, cz_dtype, fact->states.n + 1);
-    bool ok = true;
-
-    if (!cz_states_are_listed(fact))
-        return cz_view_fail(b,
-                            "rule '%s': states, their types, their first "
-                            "values and their shapes differ in number",
-                            fact->sym_name);
-    for (int i = 0; i < fact->states.n; i++)
-        ok &= cz_view_dtype(b, "rule: state_dtypes", fact->state_dtypes.v[i],
-                            &states[i]) &&
-              check_state(b, fact, i);
-    rule->states = states;
-    return ok;
-}
-
-static bool check_rule(cz_view_builder *b, const cz_fact_rule *rule)
-{
-    int64_t elements;
-    bool ok = cz_view_in(b, "rule: rank", rule->shape.n, 0, CZ_IR_MAX_RANK);
-
-    ok = ok && cz_view_all_in(b, "rule: shape", &rule->shape, rule->shape.n, 1,
-                              CZ_MAX_DIM);
-    if (ok && (!cz_checked_product(rule->shape.v, rule->shape.n, &elements) ||
-               elements > CZ_VIEW_MAX_NUMBER))
-        ok = cz_view_fail(b, "rule '%s' is too large", rule->sym_name);
-    return cz_view_in(b, "rule: transposed", rule->transposed, 0, 1) && ok;
-}
-
-static bool check_prologue(cz_view_builder *b, const cz_view_rule *rule)
-{
-    const cz_view_body *body = &b->bodies[rule->prologue];
-    const int n_hypers = b->view->uses[rule->use]->hypers.n;
-    bool ok = body->n_in == 2 + n_hypers;
-
-    for (int i = 0; i < body->n_in; i++)
-        ok &= body->in[i] == CZ_F64;
-    for (int i = 0; i < body->n_out; i++)
-        ok &= body->out_dtype[i] == CZ_F32;
-    return ok || cz_view_fail(b,
-                              "rule '%s': the prologue must map t, clip "
-                              "and %d values in f64 to results in f32",
-                              rule->fact->sym_name, n_hypers);
-}
-
-bool cz_view_check_update(cz_view_builder *b, const cz_view_rule *rule,
-                          const char *update)
-{
-    const cz_fact_rule *fact = rule->fact;
-    const int n_tensors = 2 + fact->states.n;
-    const int n_scalars = rule->n_scalars;
-    cz_ir_op f;
-
-    if (!cz_view_find_function(b, update, &f))
-        return false;
-    bool ok = cz_ir_function_n_in(f) == n_tensors + n_scalars &&
-              cz_ir_function_n_out(f) == n_tensors - 1;
-    for (int i = 0; ok && i < n_tensors; i++)
-        ok = cz_state_is_tensor(fact, i - 2,
-                                cz_ir_value_type(cz_ir_function_in(f, i)));
-    for (int i = 0; ok && i < n_scalars; i++)
-        ok = cz_ir_type_equal(
-            cz_ir_value_type(cz_ir_function_in(f, n_tensors + i)),
-            cz_ir_scalar_type(CZ_F32));
-    for (int i = 0; ok && i < n_tensors - 1; i++)
-        ok = cz_state_is_tensor(fact, i - 1, cz_ir_function_out_type(f, i));
-    return ok || cz_view_fail(b,
-                              "rule '%s': '%s' does not have the "
-                              "arguments and results of an update",
-                              fact->sym_name, update);
-}
-
-/* The prologue's results, and the name if there are as many arguments. */
-static int count_scalars(cz_view_builder *b, const cz_view_rule *rule)
-{
-    const int n = b->bodies[rule->prologue].n_out;
-    const int n_named = 2 + rule->fact->states.n + n + CZ_NAME_SCALARS;
-    const cz_ir_op f = cz_ir_find_function(b->ir, rule->fact->update);
-
-    return f.p && cz_ir_function_n_in(f) == n_named ? n + CZ_NAME_SCALARS : n;
-}
-
-static bool read_rule(cz_view_builder *b, cz_view_rule *rule)
-{
-    bool ok = check_rule(b, rule->fact);
-    ok &= read_states(b, rule);
-    ok &= cz_view_find(b, CZ_FACT_use, rule->fact->use, &rule->use);
-    ok &= cz_view_read_body(b, rule->fact->prologue, &rule->prologue);
-    if (!ok || !check_prologue(b, rule))
-        return false;
-    rule->n_scalars = count_scalars(b, rule);
-    rule->first_scalar = b->view->n_scalars;
-    b->view->n_scalars += b->bodies[rule->prologue].n_out;
-    return cz_view_check_update(b, rule, rule->fact->update);
-}
-
-/* Of the matrix's shape, as stored, and whole. */
-static bool is_settled(const cz_fact_rule *rule, cz_ints states, int i)
-{
-    const int64_t state = states.v[i];
-
-    return state < rule->states.n && (i == 0 || states.v[i - 1] < state) &&
-           rule->shape.n == 2 && cz_state_is_whole(rule, (int)state) &&
-           memcmp(cz_state_shape(rule, (int)state), rule->shape.v,
-                  2 * sizeof *rule->shape.v) == 0;
-}
-
-static bool read_settled(cz_view_builder *b, cz_view_rule *rules)
-{
-    int n, rule;
-    const cz_fact_settled *facts = cz_ir_read_settled(b->ir, b->arena, &n);
-
-    for (int f = 0; f < n; f++) {
-        bool ok = cz_view_find(b, CZ_FACT_rule, facts[f].rule, &rule) &&
-                  rules[rule].settled.n == 0;
-        for (int i = 0; ok && i < facts[f].states.n; i++)
-            ok = facts[f].states.v[i] >= 0 &&
-                 is_settled(rules[rule].fact, facts[f].states, i);
-        if (!ok)
-            return cz_view_fail(b,
-                                "settled: not the states of rule '%s' that "
-                                "are whole and of its shape, once, ascending",
-                                facts[f].rule);
-        rules[rule].settled = facts[f].states;
-    }
-    return true;
-}
-
-bool cz_view_read_rules(cz_view_builder *b)
-{
-    int n;
-    bool ok = read_uses(b);
-    const cz_fact_rule *facts = cz_ir_read_rule(b->ir, b->arena, &n);
-    cz_view_rule *rules = CZ_NEW(b->arena, cz_view_rule, n);
-
-    for (int i = 0; ok && i < n; i++) {
-        rules[i].fact = &facts[i];
-        ok = read_rule(b, &rules[i]);
-    }
-    ok = ok && read_settled(b, rules);
-    b->view->n_rules = n;
-    b->view->rules = rules;
-    return ok;
+           read_machine(b) && read_reductions(b) && read_rewrites(b);
 }
 
 /* ---- all of it ---- */
@@ -379,7 +257,7 @@ cz_plan_view *cz_plan_view_build(cz_arena *arena, const cz_ir *ir,
                                  cz_diags *diags)
 {
     static bool (*const steps[])(cz_view_builder *) = {
-        cz_view_read_header,   cz_view_read_rules,      cz_view_read_phases,
+        read_header,           cz_view_read_rules,      cz_view_read_phases,
         cz_view_read_families, cz_view_read_stages,     cz_view_read_assigns,
         cz_view_read_buckets,  cz_view_read_geometries, cz_view_read_tables,
         cz_view_read_ops,      cz_view_read_gpu,        cz_view_read_grouping,

@@ -71,7 +71,7 @@ bool cz_view_name(cz_view_builder *builder, const char *what, const char *name,
 bool cz_view_bounds(cz_view_builder *builder, const char *what,
                     const cz_ints *bounds, int64_t n_parts, int64_t n);
 
-/* ---- boxes of names (params.c) ---- */
+/* ---- boxes of names (family.c) ---- */
 
 /* All of a family but its rule; `n` counts the parameters of its kind. */
 bool cz_view_read_box(cz_view_builder *builder, cz_view_family *family, int *n);
@@ -81,28 +81,22 @@ bool cz_view_read_spread(cz_view_builder *builder, cz_view_family *family);
 const char **cz_view_names_of(cz_view_builder *builder,
                               const cz_view_family *family, int k);
 
-/* ---- turns (phase.c) ---- */
-
-/* Those of families, which are there; parameters are not yet. */
-bool cz_view_read_turns(cz_view_builder *builder);
-
 /* ---- storage (storage.c) ---- */
 
 /* Storages and pieces; families are there. */
 bool cz_view_read_storages(cz_view_builder *builder);
 
-/* ---- shapes (shape.c) ---- */
+/* ---- stages (stage.c, step.c, shared.c) ---- */
 
-/* Who has which uneven shards. */
-bool cz_view_read_uneven(cz_view_builder *builder);
-/* Shape and shards of a family, whose fact and bounds are there. */
-bool cz_view_read_shape(cz_view_builder *builder, cz_view_family *family);
+/* The steps of a stage whose slots and scalars are known. */
+bool cz_view_read_steps(cz_view_builder *builder, cz_view_stage *stage,
+                        cz_ir_op function);
+/* Who shares the shared ones, and in which segments. */
+bool cz_view_read_shared(cz_view_builder *builder, cz_view_stage *stages,
+                         int n);
 
 /* ---- steps, in this order ---- */
 
-bool cz_view_read_header(cz_view_builder *builder);
-/* Part of the header: the machine and its timings. */
-bool cz_view_read_machine(cz_view_builder *builder);
 bool cz_view_read_rules(cz_view_builder *builder);
 bool cz_view_read_phases(cz_view_builder *builder);
 bool cz_view_read_families(cz_view_builder *builder);

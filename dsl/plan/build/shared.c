@@ -1,22 +1,7 @@
 /* Shared stages: each segment of a body is a stage of its own. */
-#include "dsl/plan/build/stage.h"
+#include "dsl/plan/build/internal.h"
 
 #include <string.h>
-
-bool cz_view_is_exchanged(const cz_view_step *step, int i, cz_exchange *how)
-{
-    const bool is_partial = step->partial >> i & 1;
-
-    *how = step->deal > 1  ? CZ_EXCHANGE_GATHER
-           : step->scatter ? CZ_EXCHANGE_SCATTER
-                           : CZ_EXCHANGE_SUM;
-    return is_partial || step->deal > 1;
-}
-
-int64_t cz_view_band_elements(int64_t elements, int64_t blocks)
-{
-    return blocks > 0 ? elements / blocks * (blocks / 2 + 1) : elements;
-}
 
 static int count_segments(const cz_view_stage *stage)
 {

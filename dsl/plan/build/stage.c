@@ -1,5 +1,5 @@
 /* Stages: slots, then the steps of the kernel-form function behind each. */
-#include "dsl/plan/build/stage.h"
+#include "dsl/plan/build/internal.h"
 
 #include "dsl/plan/state.h"
 
@@ -187,7 +187,7 @@ static bool is_slot_type(const cz_fact_rule *rule, cz_ir_type type,
     return type.rank >= 0 && !type.is_bool && type.dtype == slot->dtype &&
            (slot->kind != CZ_SLOT_STATE ||
             !cz_state_is_whole(rule, slot->index) ||
-            cz_state_is_tensor(rule, slot->index, type));
+            cz_ir_type_is_state(type, rule, slot->index));
 }
 
 static bool check_signature(cz_view_builder *b, const cz_view_stage *stage,
@@ -213,6 +213,35 @@ static bool check_signature(cz_view_builder *b, const cz_view_stage *stage,
                               stage->fact->sym_name, stage->fact->body);
 }
 
+/* ---- outputs that take the place of an input ---- */
+
+/* Whether output `out`, which takes the place of input `in`, may. */
+static bool may_renew(const cz_view_stage *stage, int out, int in)
+{
+    int first = stage->n_in + stage->fact->scalars.n, s = 0;
+
+    while (stage->out_value[out] >= first + stage->steps[s].n_out)
+        first += stage->steps[s++].n_out;
+    return !cz_view_is_in_the_way(stage->steps, stage->n_steps, in, s,
+                                  stage->out_value[out] - first);
+}
+
+static bool check_renewed(cz_view_builder *b, const cz_view_stage *stage)
+{
+    for (int i = 0; i < stage->n_out; i++)
+        for (int k = 0; k < stage->n_in; k++)
+            if (stage->out[i].kind == stage->in[k].kind &&
+                stage->out[i].index == stage->in[k].index &&
+                !may_renew(stage, i, k))
+                return cz_view_fail(b,
+                                    "stage '%s': output %d takes the place of "
+                                    "an input that is still read",
+                                    stage->fact->sym_name, i);
+    return true;
+}
+
+/* ---- reading ---- */
+
 static bool read_numbers(cz_view_builder *b, cz_view_stage *stage)
 {
     const cz_fact_stage *fact = stage->fact;
@@ -231,14 +260,13 @@ static bool read_numbers(cz_view_builder *b, cz_view_stage *stage)
     return ok;
 }
 
-bool cz_view_read_body_of_stage(cz_view_builder *b, cz_view_stage *stage)
+static bool read_body(cz_view_builder *b, cz_view_stage *stage)
 {
     cz_ir_op function;
 
     return cz_view_find_function(b, stage->fact->body, &function) &&
            check_signature(b, stage, function) &&
-           cz_view_read_steps(b, stage, function) &&
-           cz_view_check_renewed(b, stage);
+           cz_view_read_steps(b, stage, function) && check_renewed(b, stage);
 }
 
 static bool read_stage(cz_view_builder *b, cz_view_stage *stage)
@@ -250,7 +278,7 @@ static bool read_stage(cz_view_builder *b, cz_view_stage *stage)
         return false;
     stage->in = read_slots(b, stage, &fact->ins, &fact->in_dtypes);
     stage->out = read_slots(b, stage, &fact->outs, &fact->out_dtypes);
-    return stage->in && stage->out && cz_view_read_body_of_stage(b, stage);
+    return stage->in && stage->out && read_body(b, stage);
 }
 
 /* Stages of a rule stand together. */
@@ -270,6 +298,77 @@ static bool join_rule(cz_view_builder *b, int number, int rule)
                         view->fact->sym_name);
 }
 
+/* ---- variants ---- */
+
+/* Variant number `p` of a stage, which has its slots and scalars. */
+static bool read_variant(cz_view_builder *b, const cz_view_stage *stage, int p,
+                         const cz_fact_variant *fact, cz_view_stage *out)
+{
+    const cz_view_rule *rule = &b->view->rules[stage->rule];
+    cz_fact_stage *own = CZ_NEW(b->arena, cz_fact_stage, 1);
+
+    if (strcmp(fact->stage, stage->fact->sym_name) != 0 ||
+        strcmp(fact->phase, rule->phases[p].fact->sym_name) != 0)
+        return cz_view_fail(b, "stage '%s' lacks its variant in phase '%s'",
+                            stage->fact->sym_name,
+                            rule->phases[p].fact->sym_name);
+    *own = *stage->fact;
+    own->body = fact->body;
+    own->flops = fact->flops;
+    *out = *stage;
+    out->fact = own;
+    out->n_steps = 0;
+    return cz_view_in(b, "variant: flops", fact->flops, 0,
+                      stage->fact->flops) &&
+           read_body(b, out);
+}
+
+static bool read_variants_of(cz_view_builder *b, cz_view_stage *stage,
+                             const cz_fact_variant *facts)
+{
+    const int n = b->view->rules[stage->rule].n_phases;
+    cz_view_stage *variants = CZ_NEW(b->arena, cz_view_stage, n);
+    int64_t flops = 0;
+
+    for (int p = 0; p < n; p++) {
+        if (!read_variant(b, stage, p, &facts[p], &variants[p]))
+            return false;
+        if (facts[p].flops > flops)
+            flops = facts[p].flops;
+    }
+    stage->n_variants = n;
+    stage->variants = variants;
+    if (strcmp(facts[0].body, stage->fact->body) != 0 ||
+        flops != stage->fact->flops)
+        return cz_view_fail(b,
+                            "stage '%s' has not the body of its first phase "
+                            "and the flops of its costliest",
+                            stage->fact->sym_name);
+    return true;
+}
+
+static bool read_variants(cz_view_builder *b, cz_view_stage *stages, int n)
+{
+    int n_facts, next = 0;
+    const cz_fact_variant *facts =
+        cz_ir_read_variant(b->ir, b->arena, &n_facts);
+
+    for (int i = 0; i < n; i++) {
+        const int n_phases = b->view->rules[stages[i].rule].n_phases;
+        if (next + n_phases > n_facts)
+            return cz_view_fail(b, "stage '%s' lacks variants",
+                                stages[i].fact->sym_name);
+        if (n_phases > 0 && !read_variants_of(b, &stages[i], &facts[next]))
+            return false;
+        next += n_phases;
+    }
+    return next == n_facts ||
+           cz_view_fail(b, "there are %d variants of stages too many",
+                        n_facts - next);
+}
+
+/* ---- all of them ---- */
+
 bool cz_view_read_stages(cz_view_builder *b)
 {
     int n;
@@ -284,6 +383,5 @@ bool cz_view_read_stages(cz_view_builder *b)
     }
     b->view->n_stages = n;
     b->view->stages = stages;
-    return cz_view_read_shared(b, stages, n) &&
-           cz_view_read_variants(b, stages, n);
+    return cz_view_read_shared(b, stages, n) && read_variants(b, stages, n);
 }

@@ -1,8 +1,9 @@
-/* The steps of a stage: maps and products of kernel form as flat arrays, with
- * every number, shape and type checked. */
+/* The steps of a stage: maps, products and calls of kernel form as flat arrays,
+ * with every number, shape and type checked. */
 #include "dsl/base/checked.h"
 #include "dsl/plan/error_bound.h"
-#include "dsl/plan/build/stage.h"
+#include "dsl/plan/build/internal.h"
+#include "dsl/plan/within.h"
 
 #include <assert.h>
 #include <math.h>
@@ -155,6 +156,30 @@ static bool check_operands(reader *r, cz_ir_op op, const cz_view_step *step,
     return true;
 }
 
+/* ---- what is generated ---- */
+
+/* A run of elements has no rows and columns, and a rank's part of a matrix
+ * not those of the matrix. */
+static bool read_generated(reader *r, cz_ir_op op, cz_view_step *step)
+{
+    if (!cz_ir_op_has(op, "generated"))
+        return true;
+    const cz_ints list = cz_ir_op_ints(op, "generated", r->b->arena);
+    cz_generator *generated = CZ_NEW(r->b->arena, cz_generator, list.n);
+    for (int i = 0; i < list.n; i++) {
+        if (list.v[i] < 0 || list.v[i] >= CZ_N_GENERATORS)
+            return fail(r, "an input that nothing generates");
+        generated[i] = (cz_generator)list.v[i];
+    }
+    if (list.n == 0 || r->stage->where != CZ_WHERE_WHOLE)
+        return fail(r, "generated inputs of what is no whole matrix");
+    if (step->rows > CZ_IR_MAX_INDEX || step->columns > CZ_IR_MAX_INDEX)
+        return fail(r, "numbers of rows that f32 cannot tell apart");
+    step->n_generated = list.n;
+    step->generated = generated;
+    return true;
+}
+
 /* ---- results ---- */
 
 static bool read_results(reader *r, cz_ir_op op, cz_view_step *step)
@@ -252,7 +277,7 @@ static bool read_map(reader *r, cz_ir_op op, cz_view_step *step)
     step->n_out = n_out;
     if (!read_space(r, op, step) || !read_deal(r, op, step) ||
         !read_operands(r, op, step) || !check_operands(r, op, step, 0) ||
-        !cz_view_read_generated(r->b, r->stage, op, step) ||
+        !read_generated(r, op, step) ||
         !read_ints(r, op, "offsets", n_out, &step->offsets))
         return false;
     step->out_access = read_access(r, op, "out_access", n_out);
@@ -332,10 +357,100 @@ static bool read_product(reader *r, cz_ir_op op, cz_view_step *step)
            take_flag(r, optional_int(op, "scatter"), &step->scatter) &&
            take_flag(r, optional_int(op, "narrow"), &step->narrow) &&
            read_operands(r, op, step) && read_shapes(r, op, step) &&
-           check_operands(r, op, step, 2) &&
-           cz_view_read_generated(r->b, r->stage, op, step) &&
+           check_operands(r, op, step, 2) && read_generated(r, op, step) &&
            read_ints(r, op, "offsets", 2, &step->offsets) &&
            read_results(r, op, step) && read_epilogue(r, op, step);
+}
+
+/* ---- calls of factorisations ---- */
+
+/* The schema has seen to name, parameters and types. */
+static bool read_call(reader *r, cz_ir_op op, cz_view_step *step)
+{
+    static const cz_access access[] = {CZ_ACCESS_ELEMENT, CZ_ACCESS_ELEMENT};
+    static const cz_dtype dtypes[] = {CZ_F32, CZ_F32};
+    cz_ir_type types[CZ_FACTOR_OPERANDS];
+
+    if (r->stage->where != CZ_WHERE_WHOLE)
+        return fail(r, "a factorisation of what is no whole matrix");
+    step->body = -1;
+    step->factor = cz_factor_find(cz_ir_op_string(op, "factor"));
+    step->parameters = cz_ir_op_reals(op, "parameters", r->b->arena).v;
+    step->n_in = cz_ir_op_n_operands(op);
+    step->n_out = cz_ir_op_n_results(op);
+    for (int i = 0; i < step->n_in; i++)
+        types[i] = cz_ir_value_type(cz_ir_op_operand(op, i));
+    step->size = cz_ir_factor_size(types, step->n_in);
+    step->rows = step->size.m;
+    step->columns = step->size.n;
+    step->in = read_numbers(r, op);
+    step->access = step->out_access = access;
+    step->out_dtype = dtypes;
+    return read_ints(r, op, "offsets", step->n_out + 1, &step->offsets);
+}
+
+/* ---- places ---- */
+
+static int64_t bytes_of(cz_ir_value value)
+{
+    const cz_ir_type type = cz_ir_value_type(value);
+    int64_t bytes = cz_dtype_bytes(type.dtype);
+
+    for (int d = 0; d < type.rank; d++)
+        if (!cz_checked_mul(bytes, type.shape[d], &bytes))
+            return 0;
+    return bytes;
+}
+
+/* The bytes of slots that results may lie in. */
+static void read_rooms(cz_view_builder *b, cz_view_stage *stage,
+                       cz_ir_op function)
+{
+    int64_t *room = CZ_NEW(b->arena, int64_t, stage->n_in + stage->n_out + 1);
+
+    for (int i = 0; i < stage->n_in; i++)
+        if (stage->in[i].kind == CZ_SLOT_GATHER)
+            room[i] = bytes_of(cz_ir_function_in(function, i));
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out[i].kind == CZ_SLOT_SCATTER)
+            room[stage->n_in + i] = bytes_of(cz_ir_function_out(function, i));
+    stage->room = stage->where == CZ_WHERE_WHOLE ? room : NULL;
+}
+
+/* Whether the entry's bytes are of the room that it names. */
+static bool is_inside(const cz_view_stage *stage, const cz_view_step *step,
+                      int i)
+{
+    const int64_t offset = step->offsets[i];
+    const int64_t within = cz_view_within(step, i);
+
+    if (offset == -1)
+        return within == CZ_WITHIN_WORK;
+    if (within < 0 || within > stage->n_in + stage->n_out)
+        return false;
+    const int64_t room = cz_view_room(stage, within);
+    return offset >= 0 && offset <= room && offset % CZ_ALIGN_BYTES == 0 &&
+           cz_view_place_bytes(step, i) <= room - offset;
+}
+
+/* Where results and accumulator, or workspace, lie. */
+static bool read_places(reader *r, cz_ir_op op, cz_view_step *step)
+{
+    const int n = cz_view_n_places(step);
+
+    if (cz_ir_op_has(op, "within") &&
+        !read_ints(r, op, "within", n, &step->within))
+        return false;
+    for (int i = 0; i < n; i++)
+        if (!is_inside(r->stage, step, i))
+            return fail(r, step->within && step->within[i] != CZ_WITHIN_WORK
+                               ? "a result that does not lie in the slot it "
+                                 "names"
+                               : "a result that does not lie in the workspace");
+    if (step->factor && cz_ir_count(r->b->ir, CZ_FACT_bucket) > 0 &&
+        step->offsets[n - 1] == -1 && cz_view_place_bytes(step, n - 1) > 0)
+        return fail(r, "a factorisation without its workspace");
+    return true;
 }
 
 /* ---- all steps ---- */
@@ -399,14 +514,6 @@ static bool check_narrow(reader *r, const cz_view_step *step)
            fail(r, "sums in bf16 that no tolerance admits");
 }
 
-static bool read_call(reader *r, cz_ir_op op, cz_view_step *step)
-{
-    const char *wrong = cz_view_read_call(r->b, r->stage, op, step);
-
-    step->in = read_numbers(r, op);
-    return !wrong || fail(r, wrong);
-}
-
 static bool read_step(reader *r, cz_ir_op op, cz_view_step *step)
 {
     const cz_ir_kind kind = cz_ir_op_kind(op);
@@ -456,7 +563,7 @@ bool cz_view_read_steps(cz_view_builder *b, cz_view_stage *stage,
     reader r = {.b = b, .stage = stage, .name = stage->fact->sym_name};
     cz_view_step *steps = NULL;
 
-    cz_view_read_rooms(b, stage, function);
+    read_rooms(b, stage, function);
     for (int i = 0; i < cz_ir_function_n_in(function); i++)
         add_value(&r, cz_ir_function_in(function, i), -1, -1);
     r.n_first = r.n_values;
@@ -467,12 +574,9 @@ bool cz_view_read_steps(cz_view_builder *b, cz_view_stage *stage,
         if (stage->n_steps == MAX_STEPS)
             return fail(&r, "too many steps");
         if (!read_step(&r, op, &step) || !read_blocks(&r, op, &step) ||
-            !read_segment(&r, op, &step) || !check_narrow(&r, &step))
+            !read_segment(&r, op, &step) || !check_narrow(&r, &step) ||
+            !read_places(&r, op, &step))
             return false;
-        assert(step.offsets);
-        const char *misplaced = cz_view_read_places(b, stage, op, &step);
-        if (misplaced)
-            return fail(&r, misplaced);
         for (int i = 0; i < step.n_out; i++)
             add_value(&r, cz_ir_op_result(op, i), step.offsets[i],
                       cz_view_is_exchanged(&step, i, &how) ? step.segment : -1);

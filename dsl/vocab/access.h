@@ -1,7 +1,7 @@
 /* How a step reaches its operands and results at (row, column) of its space,
  * and what its body takes besides. */
-#ifndef CZ_DSL_PLAN_ACCESS_H
-#define CZ_DSL_PLAN_ACCESS_H
+#ifndef CZ_DSL_VOCAB_ACCESS_H
+#define CZ_DSL_VOCAB_ACCESS_H
 
 #include <stdbool.h>
 

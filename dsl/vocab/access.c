@@ -1,5 +1,5 @@
 /* Accesses: what they have in common. */
-#include "dsl/plan/access.h"
+#include "dsl/vocab/access.h"
 
 static const struct {
     bool is_reduction, is_largest;
