@@ -5,6 +5,7 @@
 #define CZ_PASSES_GPU_GPU_H
 
 #include "dsl/ir/ir.h"
+#include "dsl/plan/plan.h"
 #include "passes/gpu/tile_model.h"
 
 /* Makes a plan one for a GPU, too: adds the fact gpu, for the machine that the

@@ -39,8 +39,8 @@ TABLE = {
     "dsl/base": ("", set()),
     "dsl/vocab": (BASE, set()),
     "dsl/syntax": (BASE, set()),
-    "dsl/ir": (PLAN, {"mlir-c"}),
-    "dsl/plan": (f"{IR} dsl/plan/build", set()),
+    "dsl/ir": (f"{BASE} dsl/vocab", {"mlir-c"}),
+    "dsl/plan": (f"{BASE} dsl/vocab", set()),
     "dsl/plan/build": (IR, set()),
     "dsl/reference": (IR, set()),
 
