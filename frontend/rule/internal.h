@@ -182,7 +182,7 @@ void cz_rule_suggest(cz_rule *rule, const cz_node *node, const char *nearest);
 /* The error value, without a report. */
 cz_rule_value *cz_rule_absorb(void);
 
-/* ---- rule_value.c ---- */
+/* ---- value.c ---- */
 
 cz_rule_value *cz_rule_number(cz_rule *rule, const cz_scalar *number);
 cz_rule_value *cz_rule_items(cz_rule *rule, cz_rule_kind kind,
@@ -227,7 +227,7 @@ bool cz_rule_decide(cz_rule *rule, const cz_scalar *truth);
 /* Whether two extents are equal at all shapes that take this path. */
 bool cz_rule_same_extent(cz_rule *rule, const cz_scalar *a, const cz_scalar *b);
 
-/* ---- rule_tensor.c: layout and rounding ---- */
+/* ---- tensor.c: layout and rounding ---- */
 
 /* The same matrix with rows and columns exchanged.  Moves nothing. */
 cz_rule_value *cz_rule_transpose(cz_rule *rule, cz_rule_value *value);
@@ -253,7 +253,7 @@ cz_rule_value *cz_rule_fit(cz_rule *rule, const cz_node *node,
 /* In the layout of the function's arguments, in the value's type. */
 cz_ir_value cz_rule_store(cz_rule *rule, cz_rule_value *value);
 
-/* ---- rule_element.c ---- */
+/* ---- element.c ---- */
 
 /* An element-wise operation on numbers and tensors. */
 cz_rule_value *cz_rule_element(cz_rule *rule, const cz_node *node, cz_opcode op,
@@ -269,7 +269,7 @@ cz_rule_value *cz_rule_select(cz_rule *rule, const cz_node *node,
                               cz_rule_value *condition, cz_rule_value *a,
                               cz_rule_value *b);
 
-/* ---- rule_product.c ---- */
+/* ---- product.c ---- */
 
 cz_rule_value *cz_rule_product(cz_rule *rule, const cz_node *node,
                                cz_rule_value *a, cz_rule_value *b);
@@ -285,7 +285,7 @@ cz_rule_value *cz_rule_reduce(cz_rule *rule, const cz_node *node,
                               cz_rule_reduction kind, cz_rule_value *value,
                               int dim);
 
-/* ---- rule_index.c ---- */
+/* ---- index.c ---- */
 
 /* The numbers, from 0, of the rows (dim 0) or columns (1) of a tensor: [m, 1]
  * or [1, n], in f32, which is exact up to CZ_IR_MAX_INDEX of them. */
@@ -324,7 +324,7 @@ cz_rule_value *cz_rule_root(cz_rule *rule, const cz_node *node,
 cz_rule_value *cz_rule_symmetric(cz_rule *rule, const cz_node *node,
                                  cz_rule_value *a);
 
-/* ---- rule_eval.c, rule_call.c, rule_def.c, rule_table.c ---- */
+/* ---- eval.c, call.c, def.c, table.c ---- */
 
 /* Never NULL. */
 cz_rule_value *cz_rule_eval(cz_rule *rule, const cz_node *node);
@@ -346,7 +346,7 @@ cz_rule_value *cz_rule_table_binary(cz_rule *rule, const cz_node *node,
                                     cz_rule_value *a, cz_rule_value *b);
 cz_rule_value *cz_rule_list(cz_rule *rule, const cz_node *list);
 
-/* ---- rule_name.c ---- */
+/* ---- name.c ---- */
 
 /* Reports an unknown name. */
 cz_rule_value *cz_rule_lookup(cz_rule *rule, const cz_node *name);
@@ -358,7 +358,7 @@ void cz_rule_bind(cz_rule *rule, const char *name, cz_rule_value *value,
 /* Where the name got its value in the present frame, or NULL. */
 const cz_node *cz_rule_find_place(cz_rule *rule, const char *name);
 
-/* ---- rule_match.c, rule_args.c ---- */
+/* ---- args.c ---- */
 
 /* Which argument each formal of an OPTIMIZER or DEF gets: chosen[i], or NULL.
  * In a `use`, a bare name of a formal leaves it to run time and gives way to a
@@ -370,7 +370,7 @@ bool cz_rule_is_bare(const cz_node *arg, const cz_node *formal);
 /* Fills formals and hypers of the rule. */
 void cz_rule_bind_formals(cz_rule *rule);
 
-/* ---- rule_block.c ---- */
+/* ---- block.c ---- */
 
 void cz_rule_run(cz_rule *rule, const cz_node *block);
 /* Nobody knows whether the block runs: all that it binds, writes or returns
@@ -386,7 +386,7 @@ const cz_scalar *cz_rule_dimension(cz_rule *rule, const cz_node *node,
 void cz_rule_run_state(cz_rule *rule, const cz_node *statement);
 void cz_rule_run_extern(cz_rule *rule, const cz_node *statement);
 
-/* ---- def_state.c ---- */
+/* ---- def.c: states of a def ---- */
 
 /* Whether the call that runs may declare states where it stands; else reports
  * the call around it that may not. */
@@ -396,7 +396,7 @@ const char *cz_rule_state_name(cz_rule *rule, const char *local);
 /* Whether the optimizer has nothing else of that name; else reports. */
 bool cz_rule_check_state_name(cz_rule *rule, const cz_rule_slot *slot);
 
-/* ---- symmetric.c ---- */
+/* ---- state.c: symmetry ---- */
 
 /* Takes a square state that is whole, and so starts symmetric, to be equal to
  * its transpose unless a run has found that it does not stay so. */
@@ -405,7 +405,7 @@ void cz_rule_assume_symmetric(cz_rule *rule, cz_rule_slot *slot);
  * so; the next run knows. */
 bool cz_rule_refute_symmetric(cz_rule *rule);
 
-/* ---- rule_phase.c ---- */
+/* ---- phase.c ---- */
 
 void cz_rule_run_first(cz_rule *rule, const cz_node *statement);
 void cz_rule_run_every(cz_rule *rule, const cz_node *statement);
@@ -435,7 +435,7 @@ void cz_rule_note_skipped(cz_rule *rule, const char *name);
 bool cz_rule_check_body(cz_rule *rule, const cz_rule_shape *shape,
                         cz_rule_phases *phases);
 
-/* ---- rule_prologue.c ---- */
+/* ---- prologue.c ---- */
 
 /* The number of the prologue's result that holds this. */
 int cz_rule_result(cz_rule *rule, const cz_scalar *number);

@@ -4,7 +4,7 @@
  * operation has a part of what they keep where it is, and, as V6 looks at,
  * what they have for themselves comes from nobody and goes to nobody. */
 #include "passes/verify/conflict.h"
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/internal.h"
 
 enum { MIN_MATRICES = 2, STREAM = 0 };
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/internal.h"
 
 typedef struct reader {
     const access *what;

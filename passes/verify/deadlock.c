@@ -4,7 +4,7 @@
  * ask for. What has started stays started, so it does not matter which rank
  * goes first: one run stands for all.  Operations that meet no other rank
  * complete at once and are left out. */
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/internal.h"
 
 #include <stdlib.h>
 

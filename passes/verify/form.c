@@ -1,6 +1,6 @@
 /* V0: every number in range, every row inside the memory it names. */
 #include "dsl/plan/within.h"
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* V3, of sums in groups: all ranks of a block add up as many numbers of the
  * same matrices in the same order, and they are the ranks that share them. */
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/internal.h"
 
 static const cz_view_sum_row *sums_of(const verifier *v, const cz_view_op *op)
 {

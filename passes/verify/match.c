@@ -1,7 +1,7 @@
 /* V2: in every transfer, the k-th send from a to b meets the k-th receive at b
  * from a, and both have the same form.  So it is where equal buckets travel
  * between their parts and their slices, each element once. */
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/internal.h"
 
 #include <string.h>
 

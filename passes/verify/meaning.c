@@ -9,8 +9,8 @@
  *
  * Of two updates the second begins with what stages have left of the first, in
  * scratch too: only what outlives an update may count. */
-#include "passes/verify/small.h"
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/small/small.h"
+#include "passes/verify/internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* V1 and the counting half of V9: runs of elements sorted and laid end to
  * end.  Each must begin where the one before it ended. */
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/internal.h"
 
 /* What a run is of: `key` orders the memory targets of a parameter, `replica`
  * the ranks that must each see all elements.  The parameter comes first, see

@@ -1,5 +1,5 @@
 /* Happens-before on one rank, from streams and waits alone. */
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/internal.h"
 
 enum { WORD_BITS = 64 };
 

@@ -1,6 +1,6 @@
 /* V2 of states that are whole: their owner, and nobody else, runs the stage
  * that writes them, once in a step. */
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/internal.h"
 
 /* The stage of a rule that writes whole states, or -1. */
 static int writer_of(const verifier *v, int rule)

@@ -1,6 +1,6 @@
 /* Where a mistake shows: the operation, the rank and the parameter to name.
  * Numbers that no check has seen yet are looked at with care. */
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/internal.h"
 
 /* NULL for an operation without a table that exists. */
 static const cz_view_table *table_of(const verifier *v, int op)

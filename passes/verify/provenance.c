@@ -1,7 +1,7 @@
 /* V6: an abstract run.  Scratch holds pieces of matrices; every write says
  * what it put where, and every stage finds what it means to read.  List order
  * stands for all orders, since check_races() has passed. */
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/internal.h"
 
 #include "passes/verify/region.h"
 

@@ -3,7 +3,7 @@
  * all rows move at once, no row may touch what another writes. */
 #include "dsl/plan/within.h"
 #include "passes/verify/conflict.h"
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/internal.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Sorting what is counted by the million: first into groups, by counting, then
  * each small group by comparing, if at all. */
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* V12: tiles that a GPU computes products in.  Each is of a product that the
  * plan has, and of a kernel that there is. */
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/internal.h"
 
 /* What the kernels of sm_90a can be: blocks of 64 rows and columns, of 16-bit
  * elements; two to four warpgroups that multiply, one that copies; two stages

@@ -1,6 +1,6 @@
 /* V3 and the ordering half of V9: each collective is there once, over the
  * right ranks; guard and decision come before the update, undo behind it. */
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/internal.h"
 
 bool same_axes(const cz_ints *a, const cz_ints *b)
 {

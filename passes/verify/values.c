@@ -2,7 +2,7 @@
  * nothing else was put since; its results share their step's bytes with nothing
  * but an operand that they replace, element by element. */
 #include "dsl/plan/within.h"
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/internal.h"
 
 /* Bytes [lo, hi) of the workspace, or of a slot. */
 typedef struct bytes {

@@ -1,7 +1,7 @@
 /* The verifier: the checks in order, and what they share. */
 #include "passes/verify/verify.h"
 
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>

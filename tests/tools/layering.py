@@ -104,7 +104,8 @@ TABLE = {
     "passes/schedule": (f"{BUILT} passes passes/cost passes/grid "
                         "passes/kernel passes/solve passes/timeline", set()),
     "passes/simulate": (f"{PLAN} passes/cost passes/timeline", set()),
-    "passes/verify": ("dsl/base dsl/plan dsl/vocab", set()),
+    "passes/verify": ("dsl/base dsl/plan dsl/vocab passes/verify/small", set()),
+    "passes/verify/small": ("dsl/base dsl/plan dsl/vocab", set()),
 
     "codegen": (f"{PLAN} codegen/common", set()),
     "codegen/common": (PLAN, set()),
@@ -142,9 +143,6 @@ TABLE = {
 }
 # What is still to be untied; a knot that is gone must go from here, too.
 KNOTS = {
-    "frontend/import: 26 sources, more than 25",
-    "frontend/rule: 28 sources, more than 25",
-    "passes/verify: 29 sources, more than 25",
     "a circle of folders: passes/solve/subgroup -> passes/solve/bound -> "
     "passes/solve/subgroup",
     "a circle of folders: passes/place -> passes/share -> passes/place",
@@ -193,7 +191,7 @@ def check_include(root, path, folder, name, is_system):
     if target is None:
         return f'no header "{name}" in the tree'
     other = os.path.dirname(target)
-    if folder == "passes/verify" and not VERIFIER.match(target):
+    if folder.startswith("passes/verify") and not VERIFIER.match(target):
         return f"{folder} may not include {target}"
     if other != folder and other not in TABLE[folder][0].split():
         return f"{folder} may not include {target}"
@@ -232,7 +230,7 @@ def check_file(root, path):
             call = re.search(r"\bmlir[A-Z]\w*", line)
             if call:
                 yield f"{path}:{number}: {folder} may not call {call.group()}"
-    if folder == "passes/verify":
+    if folder.startswith("passes/verify"):
         chain = reaches_mlir(root, path, set())
         if chain and len(chain) > 2:
             yield f"{path}: reaches MLIR through {' -> '.join(chain)}"

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/internal.h"
 
 enum {
     N_ROUNDS = 20000,

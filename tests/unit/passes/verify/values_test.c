@@ -2,7 +2,7 @@
  * its norm: places that the solver finds, and random ones, as the check sees
  * them and as bytes do that remember who wrote them. */
 #include "dsl/plan/within.h"
-#include "passes/verify/verify_internal.h"
+#include "passes/verify/internal.h"
 #include "passes/kernel/workspace.h"
 
 #include <setjmp.h>

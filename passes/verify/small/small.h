@@ -2,8 +2,8 @@
  * factorisations something as continuous that depends on all they take.  What
  * is equal for matrices of any size is equal for these.
  * Private to passes/verify/. */
-#ifndef CZ_PASSES_VERIFY_SMALL_H
-#define CZ_PASSES_VERIFY_SMALL_H
+#ifndef CZ_PASSES_VERIFY_SMALL_SMALL_H
+#define CZ_PASSES_VERIFY_SMALL_SMALL_H
 
 #include "dsl/base/arena.h"
 #include "dsl/plan/plan.h"

@@ -1,5 +1,5 @@
 /* Stages of kernel form on small matrices. */
-#include "passes/verify/small.h"
+#include "passes/verify/small/small.h"
 
 #include <math.h>
 

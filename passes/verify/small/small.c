@@ -1,5 +1,5 @@
 /* Arithmetic of small matrices, from IR.md and opcode.def alone. */
-#include "passes/verify/small.h"
+#include "passes/verify/small/small.h"
 
 #include <assert.h>
 #include <math.h>
