@@ -12,7 +12,7 @@
  */
 typedef struct czr_cuda_stages czr_cuda_stages;
 /* Deferred launches of a batch: runtime/cuda/products/deferred.h. */
-typedef struct czr_cuda_notes czr_cuda_notes;
+typedef struct czr_cuda_deferred czr_cuda_deferred;
 
 /* One call of a stage, as czr_call.  The struct is gone when the call returns.
  * The memory that it names stays until the stream has done the work. */
@@ -34,7 +34,8 @@ typedef struct czr_cuda_call {
     const int32_t *skip; /* not 0: kernels write nothing; NULL: they do */
     void *stream;
     czr_cuda_stages *stages;
-    czr_cuda_notes *notes; /* launches are deferred to it; NULL: put at once */
+    czr_cuda_deferred
+        *notes; /* launches are deferred to it; NULL: put at once */
 } czr_cuda_call;
 
 /* Puts all work of a stage on call->stream.

@@ -7,7 +7,7 @@
 /* Which threads have what of a space. */
 typedef enum cz_cuda_form {
     CZ_CUDA_RUN,     /* neighbours, reached by one index, blocks apart */
-    CZ_CUDA_ROWS,    /* a team for each row */
+    CZ_CUDA_ROWS,    /* a rank_group for each row */
     CZ_CUDA_SQUARES, /* a block of threads for each square, by way of shared
                       * memory: what is transposed is read along its rows */
     CZ_CUDA_COLUMNS  /* a thread for each column of a strip of rows */

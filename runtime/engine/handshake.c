@@ -7,41 +7,42 @@
 
 enum { RUNTIME_VERSION = 1, HASH_BYTES = 64 };
 
-typedef struct card {
+typedef struct descriptor {
     char hash[HASH_BYTES];
     uint32_t abi, runtime;
     int32_t world_size, status, undoes;
-} card;
+} descriptor;
 
-static bool is_same_plan(const card *a, const card *b)
+static bool is_same_plan(const descriptor *a, const descriptor *b)
 {
     return memcmp(a->hash, b->hash, HASH_BYTES) == 0 && a->abi == b->abi &&
            a->runtime == b->runtime && a->world_size == b->world_size;
 }
 
-static czr_status compare(czr_engine *engine, const card *cards, int n)
+static czr_status compare(czr_engine *engine, const descriptor *descriptors,
+                          int n)
 {
-    const card *mine = &cards[engine->rank];
+    const descriptor *mine = &descriptors[engine->rank];
 
     for (int rank = 1; rank < n; rank++)
-        if (!is_same_plan(&cards[0], &cards[rank]))
+        if (!is_same_plan(&descriptors[0], &descriptors[rank]))
             return czr_engine_refuse(
                 engine, CZR_ERR_MISMATCH,
                 "ranks 0 and %d run different plans (%.8s, %.8s)", rank,
-                cards[0].hash, cards[rank].hash);
+                descriptors[0].hash, descriptors[rank].hash);
     if (mine->status != CZR_OK)
         return (czr_status)mine->status;
     for (int rank = 1; rank < n; rank++)
-        if (cards[rank].status == CZR_OK &&
-            cards[rank].undoes != cards[0].undoes)
+        if (descriptors[rank].status == CZR_OK &&
+            descriptors[rank].undoes != descriptors[0].undoes)
             return czr_engine_refuse(
                 engine, CZR_ERR_MISMATCH,
                 "of ranks 0 and %d one alone is asked to undo steps", rank);
     for (int rank = 0; rank < n; rank++)
-        if (cards[rank].status != CZR_OK)
+        if (descriptors[rank].status != CZR_OK)
             return czr_engine_refuse(
                 engine, CZR_ERR_ABORTED, "rank %d cannot open: %s", rank,
-                czr_status_text((czr_status)cards[rank].status));
+                czr_status_text((czr_status)descriptors[rank].status));
     return CZR_OK;
 }
 
@@ -66,14 +67,15 @@ czr_status czr_handshake(czr_engine *engine, czr_status own)
     czr_world *world = engine->world;
     const char *hash = engine->program->plan_hash;
     char why[CZR_WHY_BYTES];
-    card mine = {.abi = engine->program->abi,
-                 .runtime = RUNTIME_VERSION,
-                 .world_size = world->size,
-                 .status = (int32_t)own,
-                 .undoes = engine->undoes};
-    card *cards = czr_alloc((size_t)world->size, sizeof *cards);
+    descriptor mine = {.abi = engine->program->abi,
+                       .runtime = RUNTIME_VERSION,
+                       .world_size = world->size,
+                       .status = (int32_t)own,
+                       .undoes = engine->undoes};
+    descriptor *descriptors =
+        czr_alloc((size_t)world->size, sizeof *descriptors);
 
-    if (!cards)
+    if (!descriptors)
         return czr_engine_poison(engine, CZR_ERR_NO_MEMORY,
                                  "no memory to compare plans");
     if (hash)
@@ -82,13 +84,13 @@ czr_status czr_handshake(czr_engine *engine, czr_status own)
                            .op = -1,
                            .of.all_gather = {&mine, sizeof mine,
                                              (size_t)world->rank * sizeof mine,
-                                             (unsigned char *)cards}};
+                                             (unsigned char *)descriptors}};
     czr_status status =
         czr_comm_run(world->everyone[CZR_CHANNEL_PLAN], &unit, why);
     if (status != CZR_OK)
         czr_engine_refuse(engine, status, "comparing plans: %s", why);
     else
-        status = compare(engine, cards, world->size);
-    czr_free(cards);
+        status = compare(engine, descriptors, world->size);
+    czr_free(descriptors);
     return status;
 }

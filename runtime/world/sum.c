@@ -155,15 +155,16 @@ void czr_sum_slice(const czr_unit *const *members, int n_members, size_t first,
 void czr_sum_part(const czr_unit *const *members, int n_members, int member)
 {
     const czr_all_reduce *sum = &members[member]->of.all_reduce;
-    const size_t seat = (size_t)member, n = (size_t)n_members;
+    const size_t position = (size_t)member, n = (size_t)n_members;
     const size_t rows = sum->band.side / n, part = sum->count / n;
 
     if (sum->band.blocks == 0)
         add_run(members, n_members, member, member + 1,
-                (czr_run){seat * part, part});
+                (czr_run){position * part, part});
     for (size_t row = 0; sum->band.blocks > 0 && row < rows; row++) {
         czr_run runs[2];
-        const int n_runs = czr_band_runs(&sum->band, seat * rows + row, runs);
+        const int n_runs =
+            czr_band_runs(&sum->band, position * rows + row, runs);
         for (int i = 0; i < n_runs; i++)
             add_run(members, n_members, member, member + 1, runs[i]);
     }

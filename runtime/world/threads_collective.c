@@ -10,48 +10,48 @@
 
 void czr_collective_post(czr_comm *comm, const czr_unit *unit)
 {
-    czr_room *room = comm->room;
+    czr_communicator *communicator = comm->communicator;
 
-    pthread_mutex_lock(&room->hall->lock);
-    room->posted[comm->position] = unit;
-    if (++room->arrived == room->size)
-        for (int i = 0; i < room->size; i++)
-            czr_hall_wake(room, i);
-    pthread_mutex_unlock(&room->hall->lock);
+    pthread_mutex_lock(&communicator->threads->lock);
+    communicator->posted[comm->position] = unit;
+    if (++communicator->arrived == communicator->size)
+        for (int i = 0; i < communicator->size; i++)
+            czr_threads_world_wake(communicator, i);
+    pthread_mutex_unlock(&communicator->threads->lock);
 }
 
 /* Sleeps until all have posted.  Lock held. */
 static czr_status await_arrivals(czr_comm *comm, char *why)
 {
-    czr_room *room = comm->room;
+    czr_communicator *communicator = comm->communicator;
     const struct timespec deadline = czr_deadline(comm->world);
 
-    while (room->arrived < room->size) {
-        const czr_status status =
-            czr_hall_sleep(room->hall, comm->world->rank, &deadline, why);
-        if (status == CZR_OK || room->arrived == room->size)
+    while (communicator->arrived < communicator->size) {
+        const czr_status status = czr_threads_world_sleep(
+            communicator->threads, comm->world->rank, &deadline, why);
+        if (status == CZR_OK || communicator->arrived == communicator->size)
             continue;
         int absent = 0;
-        while (room->posted[absent])
+        while (communicator->posted[absent])
             absent++;
-        room->posted[comm->position] = NULL;
-        room->arrived--;
-        return czr_hall_missing(comm, absent, status, why);
+        communicator->posted[comm->position] = NULL;
+        communicator->arrived--;
+        return czr_threads_world_missing(comm, absent, status, why);
     }
     return CZR_OK;
 }
 
-static czr_status check_agreement(const czr_room *room, const czr_unit *mine,
-                                  char *why)
+static czr_status check_agreement(const czr_communicator *communicator,
+                                  const czr_unit *mine, char *why)
 {
-    for (int i = 0; i < room->size; i++) {
-        const czr_unit *other = room->posted[i];
+    for (int i = 0; i < communicator->size; i++) {
+        const czr_unit *other = communicator->posted[i];
         if (czr_unit_agrees(other, mine))
             continue;
         snprintf(why, CZR_WHY_BYTES,
                  "rank %d is in another collective, or of another size: "
                  "operation %d against %d",
-                 room->ranks[i], other->op, mine->op);
+                 communicator->ranks[i], other->op, mine->op);
         return CZR_ERR_MISMATCH;
     }
     return CZR_OK;
@@ -59,30 +59,32 @@ static czr_status check_agreement(const czr_room *room, const czr_unit *mine,
 
 static void reduce_scatter(const czr_comm *comm, const czr_unit *mine)
 {
-    const czr_room *room = comm->room;
+    const czr_communicator *communicator = comm->communicator;
 
-    czr_sum_leaves(&mine->of.reduce_scatter, room->posted, room->size,
-                   comm->world->rank_order_reduction);
+    czr_sum_leaves(&mine->of.reduce_scatter, communicator->posted,
+                   communicator->size, comm->world->rank_order_reduction);
 }
 
 /* Every member sums its share of the elements, on all members. */
 static void all_reduce(const czr_comm *comm, const czr_unit *mine)
 {
-    const czr_room *room = comm->room;
-    const size_t size = (size_t)room->size, seat = (size_t)comm->position;
+    const czr_communicator *communicator = comm->communicator;
+    const size_t size = (size_t)communicator->size,
+                 member = (size_t)comm->position;
     const size_t count = mine->of.all_reduce.count;
     const size_t share = count / size, rest = count % size;
-    const size_t first = share * seat + (seat < rest ? seat : rest);
+    const size_t first = share * member + (member < rest ? member : rest);
 
-    czr_sum_slice(room->posted, room->size, first, share + (seat < rest));
+    czr_sum_slice(communicator->posted, communicator->size, first,
+                  share + (member < rest));
 }
 
 static void all_gather(const czr_comm *comm, const czr_unit *mine)
 {
-    const czr_room *room = comm->room;
+    const czr_communicator *communicator = comm->communicator;
 
-    for (int i = 0; i < room->size; i++) {
-        const czr_all_gather *from = &room->posted[i]->of.all_gather;
+    for (int i = 0; i < communicator->size; i++) {
+        const czr_all_gather *from = &communicator->posted[i]->of.all_gather;
         unsigned char *to = mine->of.all_gather.receive + from->at;
         if (from->bytes && to != from->send)
             memcpy(to, from->send, from->bytes);
@@ -92,13 +94,14 @@ static void all_gather(const czr_comm *comm, const czr_unit *mine)
 /* All other members' rows of the band. */
 static void band_gather(const czr_comm *comm, const czr_unit *mine)
 {
-    const czr_room *room = comm->room;
+    const czr_communicator *communicator = comm->communicator;
     const czr_band_gather *to = &mine->of.band_gather;
-    const size_t rows = to->band.side / (size_t)room->size;
+    const size_t rows = to->band.side / (size_t)communicator->size;
 
     for (size_t row = 0; row < to->band.side; row++) {
         const size_t owner = row / rows;
-        const czr_band_gather *from = &room->posted[owner]->of.band_gather;
+        const czr_band_gather *from =
+            &communicator->posted[owner]->of.band_gather;
         czr_run runs[2];
         const int n = owner == (size_t)comm->position
                           ? 0
@@ -123,8 +126,8 @@ static void do_share(const czr_comm *comm, const czr_unit *unit)
         all_reduce(comm, unit);
         break;
     case CZR_UNIT_SUM_SCATTER:
-        czr_sum_part(((const czr_room *)comm->room)->posted, comm->size,
-                     comm->position);
+        czr_sum_part(((const czr_communicator *)comm->communicator)->posted,
+                     comm->size, comm->position);
         break;
     case CZR_UNIT_BAND_GATHER:
         band_gather(comm, unit);
@@ -138,36 +141,36 @@ static void do_share(const czr_comm *comm, const czr_unit *unit)
 /* Waits, without deadline, for the others' work.  Lock held. */
 static void finish(czr_comm *comm)
 {
-    czr_room *room = comm->room;
-    const unsigned generation = room->generation;
+    czr_communicator *communicator = comm->communicator;
+    const unsigned generation = communicator->generation;
 
-    if (++room->finished == room->size) {
-        room->arrived = room->finished = 0;
-        room->generation++;
-        for (int i = 0; i < room->size; i++) {
-            room->posted[i] = NULL;
-            czr_hall_wake(room, i);
+    if (++communicator->finished == communicator->size) {
+        communicator->arrived = communicator->finished = 0;
+        communicator->generation++;
+        for (int i = 0; i < communicator->size; i++) {
+            communicator->posted[i] = NULL;
+            czr_threads_world_wake(communicator, i);
         }
     }
-    while (room->generation == generation)
-        pthread_cond_wait(&room->hall->wake[comm->world->rank],
-                          &room->hall->lock);
+    while (communicator->generation == generation)
+        pthread_cond_wait(&communicator->threads->wake[comm->world->rank],
+                          &communicator->threads->lock);
 }
 
 czr_status czr_collective_wait(czr_comm *comm, const czr_unit *unit, char *why)
 {
-    czr_room *room = comm->room;
+    czr_communicator *communicator = comm->communicator;
 
-    pthread_mutex_lock(&room->hall->lock);
+    pthread_mutex_lock(&communicator->threads->lock);
     czr_status status = await_arrivals(comm, why);
     if (status == CZR_OK) {
-        pthread_mutex_unlock(&room->hall->lock);
-        status = check_agreement(room, unit, why);
+        pthread_mutex_unlock(&communicator->threads->lock);
+        status = check_agreement(communicator, unit, why);
         if (status == CZR_OK)
             do_share(comm, unit);
-        pthread_mutex_lock(&room->hall->lock);
+        pthread_mutex_lock(&communicator->threads->lock);
         finish(comm);
     }
-    pthread_mutex_unlock(&room->hall->lock);
+    pthread_mutex_unlock(&communicator->threads->lock);
     return status;
 }

@@ -7,33 +7,34 @@
 
 #include "runtime/base/box.h"
 
-static void count_rows(czr_seat *seat, const czr_transfer *transfer, int self)
+static void count_rows(czr_member *member, const czr_transfer *transfer,
+                       int self)
 {
-    seat->sends_left = seat->receives_left = 0;
+    member->sends_left = member->receives_left = 0;
     for (int64_t i = 0; i < transfer->n_rows; i++) {
         if (transfer->rows[i].peer == self)
             continue;
         if (transfer->rows[i].is_recv)
-            seat->receives_left++;
+            member->receives_left++;
         else
-            seat->sends_left++;
+            member->sends_left++;
     }
 }
 
 void czr_transfer_post(czr_comm *comm, const czr_unit *unit)
 {
-    czr_room *room = comm->room;
-    czr_seat *seat = &room->seats[comm->position];
+    czr_communicator *communicator = comm->communicator;
+    czr_member *member = &communicator->members[comm->position];
 
-    pthread_mutex_lock(&room->hall->lock);
-    count_rows(seat, &unit->of.transfer, comm->position);
-    for (int peer = 0; peer < room->size; peer++) {
-        seat->send_cursor[peer] = seat->receive_cursor[peer] = 0;
+    pthread_mutex_lock(&communicator->threads->lock);
+    count_rows(member, &unit->of.transfer, comm->position);
+    for (int peer = 0; peer < communicator->size; peer++) {
+        member->send_cursor[peer] = member->receive_cursor[peer] = 0;
         if (peer != comm->position)
-            czr_hall_wake(room, peer);
+            czr_threads_world_wake(communicator, peer);
     }
-    seat->transfer = unit;
-    pthread_mutex_unlock(&room->hall->lock);
+    member->transfer = unit;
+    pthread_mutex_unlock(&communicator->threads->lock);
 }
 
 /* Moves the cursor to the next row of this direction and peer; NULL: none. */
@@ -68,8 +69,9 @@ static czr_status check_sizes(const czr_comm *comm, int peer,
 static czr_status pull(czr_comm *comm, const czr_unit *unit, int peer,
                        bool *is_progress, char *why)
 {
-    czr_room *room = comm->room;
-    czr_seat *mine = &room->seats[comm->position], *theirs = &room->seats[peer];
+    czr_communicator *communicator = comm->communicator;
+    czr_member *mine = &communicator->members[comm->position],
+               *theirs = &communicator->members[peer];
     const czr_unit *other = theirs->transfer;
 
     if (!other || other->op != unit->op)
@@ -88,13 +90,13 @@ static czr_status pull(czr_comm *comm, const czr_unit *unit, int peer,
     mine->receive_cursor[peer]++;
     theirs->send_cursor[comm->position]++;
     theirs->being_read++;
-    pthread_mutex_unlock(&room->hall->lock);
+    pthread_mutex_unlock(&communicator->threads->lock);
     czr_box_copy(unit->of.transfer.base, to, other->of.transfer.base, from);
-    pthread_mutex_lock(&room->hall->lock);
+    pthread_mutex_lock(&communicator->threads->lock);
     theirs->being_read--;
     theirs->sends_left--;
     mine->receives_left--;
-    czr_hall_wake(room, peer);
+    czr_threads_world_wake(communicator, peer);
     return CZR_OK;
 }
 
@@ -114,21 +116,22 @@ static czr_status pull_from_all(czr_comm *comm, const czr_unit *unit,
 /* A peer of a row that has not been matched. */
 static int find_absent(czr_comm *comm, const czr_unit *unit)
 {
-    czr_room *room = comm->room;
-    czr_seat *seat = &room->seats[comm->position];
+    czr_communicator *communicator = comm->communicator;
+    czr_member *member = &communicator->members[comm->position];
 
     for (int peer = 0; peer < comm->size; peer++)
         if (peer != comm->position &&
-            (row_at(&unit->of.transfer, &seat->receive_cursor[peer], 1, peer) ||
-             row_at(&unit->of.transfer, &seat->send_cursor[peer], 0, peer)))
+            (row_at(&unit->of.transfer, &member->receive_cursor[peer], 1,
+                    peer) ||
+             row_at(&unit->of.transfer, &member->send_cursor[peer], 0, peer)))
             return peer;
     return comm->position;
 }
 
 static czr_status progress(czr_comm *comm, const czr_unit *unit, char *why)
 {
-    czr_room *room = comm->room;
-    czr_seat *seat = &room->seats[comm->position];
+    czr_communicator *communicator = comm->communicator;
+    czr_member *member = &communicator->members[comm->position];
     const struct timespec deadline = czr_deadline(comm->world);
     czr_status late = CZR_OK; /* judged only after one more look */
 
@@ -136,30 +139,32 @@ static czr_status progress(czr_comm *comm, const czr_unit *unit, char *why)
         bool is_progress = false;
         const czr_status status = pull_from_all(comm, unit, &is_progress, why);
         if (status != CZR_OK) {
-            czr_hall_abort(room->hall, why);
+            czr_threads_world_abort(communicator->threads, why);
             return status;
         }
-        if (seat->sends_left == 0 && seat->receives_left == 0)
+        if (member->sends_left == 0 && member->receives_left == 0)
             return CZR_OK;
         if (is_progress)
             continue;
         if (late != CZR_OK)
-            return czr_hall_missing(comm, find_absent(comm, unit), late, why);
-        late = czr_hall_sleep(room->hall, comm->world->rank, &deadline, why);
+            return czr_threads_world_missing(comm, find_absent(comm, unit),
+                                             late, why);
+        late = czr_threads_world_sleep(communicator->threads, comm->world->rank,
+                                       &deadline, why);
     }
 }
 
 czr_status czr_transfer_wait(czr_comm *comm, const czr_unit *unit, char *why)
 {
-    czr_room *room = comm->room;
-    czr_seat *seat = &room->seats[comm->position];
+    czr_communicator *communicator = comm->communicator;
+    czr_member *member = &communicator->members[comm->position];
 
-    pthread_mutex_lock(&room->hall->lock);
+    pthread_mutex_lock(&communicator->threads->lock);
     const czr_status status = progress(comm, unit, why);
-    seat->transfer = NULL;
-    while (seat->being_read)
-        pthread_cond_wait(&room->hall->wake[comm->world->rank],
-                          &room->hall->lock);
-    pthread_mutex_unlock(&room->hall->lock);
+    member->transfer = NULL;
+    while (member->being_read)
+        pthread_cond_wait(&communicator->threads->wake[comm->world->rank],
+                          &communicator->threads->lock);
+    pthread_mutex_unlock(&communicator->threads->lock);
     return status;
 }

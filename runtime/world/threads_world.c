@@ -1,4 +1,4 @@
-/* The threads world: who the ranks are, rooms, sleeping, aborting. */
+/* The threads world: who the ranks are, communicators, sleeping, aborting. */
 #define _POSIX_C_SOURCE 200809L
 #include "runtime/world/threads.h"
 
@@ -8,23 +8,24 @@
 
 #include "runtime/base/memory.h"
 
-void czr_hall_wake(czr_room *room, int position)
+void czr_threads_world_wake(czr_communicator *communicator, int position)
 {
-    pthread_cond_broadcast(&room->hall->wake[room->ranks[position]]);
+    pthread_cond_broadcast(
+        &communicator->threads->wake[communicator->ranks[position]]);
 }
 
-void czr_hall_wake_all(czr_hall *hall)
+void czr_threads_world_wake_all(czr_threads_world *threads)
 {
-    for (int rank = 0; rank < hall->size; rank++)
-        pthread_cond_broadcast(&hall->wake[rank]);
+    for (int rank = 0; rank < threads->size; rank++)
+        pthread_cond_broadcast(&threads->wake[rank]);
 }
 
-void czr_hall_abort(czr_hall *hall, const char *why)
+void czr_threads_world_abort(czr_threads_world *threads, const char *why)
 {
-    if (!hall->is_aborted)
-        snprintf(hall->why, sizeof hall->why, "%s", why);
-    hall->is_aborted = true;
-    czr_hall_wake_all(hall);
+    if (!threads->is_aborted)
+        snprintf(threads->why, sizeof threads->why, "%s", why);
+    threads->is_aborted = true;
+    czr_threads_world_wake_all(threads);
 }
 
 struct timespec czr_deadline(const czr_world *world)
@@ -42,147 +43,154 @@ struct timespec czr_deadline(const czr_world *world)
     return time;
 }
 
-czr_status czr_hall_sleep(czr_hall *hall, int rank,
-                          const struct timespec *deadline, char *why)
+czr_status czr_threads_world_sleep(czr_threads_world *threads, int rank,
+                                   const struct timespec *deadline, char *why)
 {
-    if (!hall->is_aborted &&
-        pthread_cond_timedwait(&hall->wake[rank], &hall->lock, deadline) !=
-            ETIMEDOUT)
+    if (!threads->is_aborted &&
+        pthread_cond_timedwait(&threads->wake[rank], &threads->lock,
+                               deadline) != ETIMEDOUT)
         return CZR_OK;
-    if (!hall->is_aborted)
+    if (!threads->is_aborted)
         return CZR_ERR_TIMEOUT;
-    snprintf(why, CZR_WHY_BYTES, "%s", hall->why);
+    snprintf(why, CZR_WHY_BYTES, "%s", threads->why);
     return CZR_ERR_ABORTED;
 }
 
-czr_status czr_hall_missing(czr_comm *comm, int absent, czr_status status,
-                            char *why)
+czr_status czr_threads_world_missing(czr_comm *comm, int absent,
+                                     czr_status status, char *why)
 {
-    czr_room *room = comm->room;
+    czr_communicator *communicator = comm->communicator;
 
     if (status == CZR_ERR_TIMEOUT)
         snprintf(why, CZR_WHY_BYTES,
                  "rank %d waited %lld ms for rank %d, which did not come",
                  comm->world->rank, (long long)comm->world->deadline_ms,
-                 room->ranks[absent]);
-    czr_hall_abort(room->hall, why);
+                 communicator->ranks[absent]);
+    czr_threads_world_abort(communicator->threads, why);
     return status;
 }
 
-/* ---- rooms -------------------------------------------------------------- */
+/* ---- communicators
+ * -------------------------------------------------------------- */
 
-static void room_close(czr_room *room)
+static void communicator_close(czr_communicator *communicator)
 {
-    for (int i = 0; room->seats && i < room->size; i++) {
-        czr_free(room->seats[i].send_cursor);
-        czr_free(room->seats[i].receive_cursor);
+    for (int i = 0; communicator->members && i < communicator->size; i++) {
+        czr_free(communicator->members[i].send_cursor);
+        czr_free(communicator->members[i].receive_cursor);
     }
-    czr_free(room->seats);
-    czr_free(room->posted);
-    czr_free(room->ranks);
-    czr_free(room);
+    czr_free(communicator->members);
+    czr_free(communicator->posted);
+    czr_free(communicator->ranks);
+    czr_free(communicator);
 }
 
-static bool open_seats(czr_room *room)
+static bool open_members(czr_communicator *communicator)
 {
-    const size_t n = (size_t)room->size;
+    const size_t n = (size_t)communicator->size;
 
     for (size_t i = 0; i < n; i++) {
-        czr_seat *seat = &room->seats[i];
-        seat->send_cursor = czr_alloc(n, sizeof *seat->send_cursor);
-        seat->receive_cursor = czr_alloc(n, sizeof *seat->receive_cursor);
-        if (!seat->send_cursor || !seat->receive_cursor)
+        czr_member *member = &communicator->members[i];
+        member->send_cursor = czr_alloc(n, sizeof *member->send_cursor);
+        member->receive_cursor = czr_alloc(n, sizeof *member->receive_cursor);
+        if (!member->send_cursor || !member->receive_cursor)
             return false;
     }
     return true;
 }
 
-static czr_room *room_open(czr_hall *hall, czr_channel channel,
-                           const int *ranks, int n)
+static czr_communicator *communicator_open(czr_threads_world *threads,
+                                           czr_channel channel,
+                                           const int *ranks, int n)
 {
-    czr_room *room = czr_alloc(1, sizeof *room);
+    czr_communicator *communicator = czr_alloc(1, sizeof *communicator);
 
-    if (!room)
+    if (!communicator)
         return NULL;
-    *room = (czr_room){.hall = hall, .channel = channel, .size = n};
-    room->ranks = czr_alloc((size_t)n, sizeof *room->ranks);
-    room->seats = czr_alloc((size_t)n, sizeof *room->seats);
-    room->posted = czr_alloc((size_t)n, sizeof(void *));
-    if (!room->ranks || !room->seats || !room->posted || !open_seats(room)) {
-        room_close(room);
+    *communicator =
+        (czr_communicator){.threads = threads, .channel = channel, .size = n};
+    communicator->ranks = czr_alloc((size_t)n, sizeof *communicator->ranks);
+    communicator->members = czr_alloc((size_t)n, sizeof *communicator->members);
+    communicator->posted = czr_alloc((size_t)n, sizeof(void *));
+    if (!communicator->ranks || !communicator->members ||
+        !communicator->posted || !open_members(communicator)) {
+        communicator_close(communicator);
         return NULL;
     }
-    memcpy(room->ranks, ranks, (size_t)n * sizeof *ranks);
-    return room;
+    memcpy(communicator->ranks, ranks, (size_t)n * sizeof *ranks);
+    return communicator;
 }
 
-static bool is_room_of(const czr_room *room, czr_channel channel,
-                       const int *ranks, int n)
+static bool is_communicator_of(const czr_communicator *communicator,
+                               czr_channel channel, const int *ranks, int n)
 {
-    return room->channel == channel && room->size == n &&
-           memcmp(room->ranks, ranks, (size_t)n * sizeof *ranks) == 0;
+    return communicator->channel == channel && communicator->size == n &&
+           memcmp(communicator->ranks, ranks, (size_t)n * sizeof *ranks) == 0;
 }
 
-/* The members' common room: made by whoever comes first. */
-static czr_room *find_room(czr_hall *hall, czr_channel channel,
-                           const int *ranks, int n)
+/* The members' common communicator: made by whoever comes first. */
+static czr_communicator *find_communicator(czr_threads_world *threads,
+                                           czr_channel channel,
+                                           const int *ranks, int n)
 {
-    pthread_mutex_lock(&hall->lock);
-    czr_room *room = hall->rooms;
-    while (room && !is_room_of(room, channel, ranks, n))
-        room = room->next;
-    if (!room) {
-        room = room_open(hall, channel, ranks, n);
-        if (room) {
-            room->next = hall->rooms;
-            hall->rooms = room;
+    pthread_mutex_lock(&threads->lock);
+    czr_communicator *communicator = threads->communicators;
+    while (communicator && !is_communicator_of(communicator, channel, ranks, n))
+        communicator = communicator->next;
+    if (!communicator) {
+        communicator = communicator_open(threads, channel, ranks, n);
+        if (communicator) {
+            communicator->next = threads->communicators;
+            threads->communicators = communicator;
         }
     }
-    pthread_mutex_unlock(&hall->lock);
-    return room;
+    pthread_mutex_unlock(&threads->lock);
+    return communicator;
 }
 
 /* ---- the table of functions --------------------------------------------- */
 
-/* One rank: its world and the seats it has taken. */
-typedef struct member {
+/* One rank: its world and the members it has taken. */
+typedef struct rank_world {
     czr_world world;
-    struct member_seat {
+    struct membership {
         czr_comm comm;
-        struct member_seat *next;
-    } * seats;
-} member;
+        struct membership *next;
+    } * members;
+} rank_world;
 
-static struct member_seat *take_seat(member *me, czr_room *room)
+static struct membership *take_member(rank_world *me,
+                                      czr_communicator *communicator)
 {
-    struct member_seat *seat = czr_alloc(1, sizeof *seat);
+    struct membership *member = czr_alloc(1, sizeof *member);
 
-    if (!seat)
+    if (!member)
         return NULL;
-    seat->comm = (czr_comm){.world = &me->world,
-                            .size = room->size,
-                            .ranks = room->ranks,
-                            .room = room};
-    while (room->ranks[seat->comm.position] != me->world.rank)
-        seat->comm.position++;
-    seat->next = me->seats;
-    me->seats = seat;
-    return seat;
+    member->comm = (czr_comm){.world = &me->world,
+                              .size = communicator->size,
+                              .ranks = communicator->ranks,
+                              .communicator = communicator};
+    while (communicator->ranks[member->comm.position] != me->world.rank)
+        member->comm.position++;
+    member->next = me->members;
+    me->members = member;
+    return member;
 }
 
 static czr_status join(czr_world *world, czr_channel channel, const int *ranks,
                        int n, czr_comm **out)
 {
-    member *me = (member *)world;
-    czr_room *room = find_room(world->shared, channel, ranks, n);
-    struct member_seat *seat = me->seats;
+    rank_world *me = (rank_world *)world;
+    czr_communicator *communicator =
+        find_communicator(world->shared, channel, ranks, n);
+    struct membership *member = me->members;
 
-    while (seat && seat->comm.room != room)
-        seat = seat->next;
-    if (!seat && room)
-        seat = take_seat(me, room);
-    *out = seat ? &seat->comm : NULL;
-    return seat ? CZR_OK : CZR_ERR_NO_MEMORY;
+    while (member && member->comm.communicator != communicator)
+        member = member->next;
+    if (!member && communicator)
+        member = take_member(me, communicator);
+    *out = member ? &member->comm : NULL;
+    return member ? CZR_OK : CZR_ERR_NO_MEMORY;
 }
 
 static void post(czr_comm *comm, const czr_unit *unit)
@@ -202,11 +210,11 @@ static czr_status wait(czr_comm *comm, const czr_unit *unit, char *why)
 
 static void abort_world(czr_world *world, const char *why)
 {
-    czr_hall *hall = world->shared;
+    czr_threads_world *threads = world->shared;
 
-    pthread_mutex_lock(&hall->lock);
-    czr_hall_abort(hall, why);
-    pthread_mutex_unlock(&hall->lock);
+    pthread_mutex_lock(&threads->lock);
+    czr_threads_world_abort(threads, why);
+    pthread_mutex_unlock(&threads->lock);
 }
 
 static const czr_world_ops threads_ops = {
@@ -220,25 +228,25 @@ static const czr_world_ops threads_ops = {
 /* ---- running ------------------------------------------------------------ */
 
 typedef struct runner {
-    member member;
+    rank_world own;
     pthread_t thread;
     czr_status (*body)(czr_world *, void *);
     void *user;
     czr_status status;
 } runner;
 
-static czr_status join_everyone(czr_world *world, czr_hall *hall)
+static czr_status join_everyone(czr_world *world, czr_threads_world *threads)
 {
     czr_status status = CZR_OK;
-    int *ranks = czr_alloc((size_t)hall->size, sizeof *ranks);
+    int *ranks = czr_alloc((size_t)threads->size, sizeof *ranks);
 
     if (!ranks)
         return CZR_ERR_NO_MEMORY;
-    for (int i = 0; i < hall->size; i++)
+    for (int i = 0; i < threads->size; i++)
         ranks[i] = i;
     for (int c = 0; c <= CZR_CHANNEL_PLAN && status == CZR_OK; c++)
-        status =
-            join(world, (czr_channel)c, ranks, hall->size, &world->everyone[c]);
+        status = join(world, (czr_channel)c, ranks, threads->size,
+                      &world->everyone[c]);
     czr_free(ranks);
     return status;
 }
@@ -246,7 +254,7 @@ static czr_status join_everyone(czr_world *world, czr_hall *hall)
 static void *run(void *argument)
 {
     runner *self = argument;
-    czr_world *world = &self->member.world;
+    czr_world *world = &self->own.world;
     char why[CZR_WHY_BYTES];
 
     self->status = join_everyone(world, world->shared);
@@ -262,44 +270,44 @@ static void *run(void *argument)
 
 static void leave(runner *self)
 {
-    czr_world_clear_mesh(&self->member.world);
-    while (self->member.seats) {
-        struct member_seat *seat = self->member.seats;
-        self->member.seats = seat->next;
-        czr_free(seat);
+    czr_world_clear_mesh(&self->own.world);
+    while (self->own.members) {
+        struct membership *member = self->own.members;
+        self->own.members = member->next;
+        czr_free(member);
     }
 }
 
-static czr_status hall_open(czr_hall *hall, int size)
+static czr_status threads_open(czr_threads_world *threads, int size)
 {
     pthread_condattr_t monotonic;
 
-    hall->wake = czr_alloc((size_t)size, sizeof(pthread_cond_t));
-    if (!hall->wake)
+    threads->wake = czr_alloc((size_t)size, sizeof(pthread_cond_t));
+    if (!threads->wake)
         return CZR_ERR_NO_MEMORY;
-    if (pthread_mutex_init(&hall->lock, NULL) != 0)
+    if (pthread_mutex_init(&threads->lock, NULL) != 0)
         return CZR_ERR_NO_MEMORY;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    for (; hall->size < size; hall->size++)
-        if (pthread_cond_init(&hall->wake[hall->size], &monotonic) != 0)
+    for (; threads->size < size; threads->size++)
+        if (pthread_cond_init(&threads->wake[threads->size], &monotonic) != 0)
             break;
     pthread_condattr_destroy(&monotonic);
-    return hall->size == size ? CZR_OK : CZR_ERR_NO_MEMORY;
+    return threads->size == size ? CZR_OK : CZR_ERR_NO_MEMORY;
 }
 
-static void hall_close(czr_hall *hall)
+static void threads_close(czr_threads_world *threads)
 {
-    while (hall->rooms) {
-        czr_room *room = hall->rooms;
-        hall->rooms = room->next;
-        room_close(room);
+    while (threads->communicators) {
+        czr_communicator *communicator = threads->communicators;
+        threads->communicators = communicator->next;
+        communicator_close(communicator);
     }
-    for (int rank = 0; rank < hall->size; rank++)
-        pthread_cond_destroy(&hall->wake[rank]);
-    if (hall->wake)
-        pthread_mutex_destroy(&hall->lock);
-    czr_free(hall->wake);
+    for (int rank = 0; rank < threads->size; rank++)
+        pthread_cond_destroy(&threads->wake[rank]);
+    if (threads->wake)
+        pthread_mutex_destroy(&threads->lock);
+    czr_free(threads->wake);
 }
 
 /* A failure of one's own says more than one that followed another's. */
@@ -326,7 +334,7 @@ static void start_and_join(runner *runners, int ranks)
                            &runners[started]) != 0)
             break;
     if (started < ranks) {
-        abort_world(&runners[0].member.world, "no thread for a rank");
+        abort_world(&runners[0].own.world, "no thread for a rank");
         runners[started].status = CZR_ERR_NO_MEMORY;
     }
     run(&runners[0]);
@@ -338,28 +346,29 @@ czr_status czr_world_threads_run(int ranks,
                                  czr_status (*body)(czr_world *, void *),
                                  void *user)
 {
-    czr_hall hall = {.size = 0};
+    czr_threads_world threads = {.size = 0};
 
     if (ranks < 1 || !body)
         return CZR_ERR_ARGUMENT;
     runner *runners = czr_alloc((size_t)ranks, sizeof *runners);
-    czr_status status = runners ? hall_open(&hall, ranks) : CZR_ERR_NO_MEMORY;
+    czr_status status =
+        runners ? threads_open(&threads, ranks) : CZR_ERR_NO_MEMORY;
     for (int rank = 0; status == CZR_OK && rank < ranks; rank++)
         runners[rank] =
             (runner){.body = body,
                      .user = user,
-                     .member.world = {.ops = &threads_ops,
-                                      .shared = &hall,
-                                      .rank = rank,
-                                      .size = ranks,
-                                      .deadline_ms = CZR_DEFAULT_DEADLINE_MS}};
+                     .own.world = {.ops = &threads_ops,
+                                   .shared = &threads,
+                                   .rank = rank,
+                                   .size = ranks,
+                                   .deadline_ms = CZR_DEFAULT_DEADLINE_MS}};
     if (status == CZR_OK) {
         start_and_join(runners, ranks);
         status = first_failure(runners, ranks);
         for (int rank = 0; rank < ranks; rank++)
             leave(&runners[rank]);
     }
-    hall_close(&hall);
+    threads_close(&threads);
     czr_free(runners);
     return status;
 }

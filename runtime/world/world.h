@@ -16,12 +16,12 @@ enum { CZR_WHY_BYTES = 160, CZR_DEFAULT_DEADLINE_MS = 600000 };
  * may reduce its loss while a plan communicates. */
 typedef enum czr_channel { CZR_CHANNEL_TRAINER, CZR_CHANNEL_PLAN } czr_channel;
 
-/* One rank's seat in a communicator; owned by the world. */
+/* One rank's member in a communicator; owned by the world. */
 typedef struct czr_comm {
     czr_world *world;
     int size, position;
-    const int *ranks; /* of each position */
-    void *room;       /* the implementation's, shared by the members */
+    const int *ranks;   /* of each position */
+    void *communicator; /* the implementation's, shared by the members */
 } czr_comm;
 
 typedef enum czr_unit_kind {
@@ -106,12 +106,12 @@ typedef struct czr_unit {
 
 typedef struct czr_world_ops {
     const char *name;
-    /* This rank's seat among `ranks` (ascending, this rank among them). */
+    /* This rank's member among `ranks` (ascending, this rank among them). */
     czr_status (*join)(czr_world *world, czr_channel channel, const int *ranks,
                        int n, czr_comm **out);
     /* Starts a unit and returns at once: of one with a stream, before or behind
      * putting anything there.  The unit, and all it points at, is
-     * the world's until `wait` has returned; one unit at a time per seat. */
+     * the world's until `wait` has returned; one unit at a time per member. */
     void (*post)(czr_comm *comm, const czr_unit *unit);
     /* Blocks until the posted unit is complete.  On failure no partner
      * touches it any more, and why[CZR_WHY_BYTES] has a sentence. */
@@ -146,7 +146,7 @@ void czr_world_clear_mesh(czr_world *world);
 czr_status czr_world_join_axes(czr_world *world, czr_channel channel,
                                const czr_program *program, uint32_t axes,
                                int group, int stride, czr_comm **out);
-/* post and wait; a single seat needs no partners but does its own work. */
+/* post and wait; a single member needs no partners but does its own work. */
 czr_status czr_comm_run(czr_comm *comm, const czr_unit *unit, char *why);
 size_t czr_sum_bytes(czr_sum type);
 /* Whether two members of a communicator are in the same collective. */

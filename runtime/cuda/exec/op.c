@@ -32,7 +32,7 @@ static czr_cuda_stage body_of(const czr_cuda_rank *rank,
 }
 
 czr_status czr_cuda_run_row(czr_cuda_rank *rank, int op, int64_t number,
-                            const czr_kernel_row *row, czr_cuda_notes *notes)
+                            const czr_kernel_row *row, czr_cuda_deferred *notes)
 {
     czr_engine *engine = rank->engine;
     const size_t stream = engine->program->ops[op].stream;
@@ -104,7 +104,7 @@ static czr_status square_sum(czr_engine *engine, int op, czr_turn *turn)
                                "the norm of gradients");
 }
 
-/* With the event that a harvest waits for, which comes again where an update
+/* With the event that a poll waits for, which comes again where an update
  * may be undone. */
 static czr_status put_decision(czr_cuda_rank *rank)
 {

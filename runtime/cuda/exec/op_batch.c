@@ -68,10 +68,10 @@ czr_status czr_cuda_batches_open(czr_cuda_rank *rank)
     each_batch(stages->program, rank->engine->rank, hear_extents, &most);
     return most.n_units == 0
                ? CZR_OK
-               : czr_cuda_notes_open(rank->parts.context, most.n_units,
-                                     most.n_rows * stages->most_notes,
-                                     most.n_rows * stages->most_pointers,
-                                     &rank->notes);
+               : czr_cuda_deferred_open(rank->parts.context, most.n_units,
+                                        most.n_rows * stages->most_deferred,
+                                        most.n_rows * stages->most_pointers,
+                                        &rank->notes);
 }
 
 /* Where a unit has what lies at a byte of scratch; -1 stays. */
@@ -111,7 +111,7 @@ static czr_status note_unit(czr_cuda_rank *rank, int op,
         czr_program_rows(program, table, rank->engine->rank).first;
     czr_status status = CZR_OK;
 
-    czr_cuda_notes_begin(rank->notes);
+    czr_cuda_deferred_begin(rank->notes);
     for (int64_t i = first; i < first + batch->n_rows && status == CZR_OK;
          i++) {
         const czr_kernel_row row = moved(rank->engine, batch, unit, &rows[i]);
@@ -133,5 +133,5 @@ czr_status czr_cuda_run_batch(czr_cuda_rank *rank, int op,
         status = note_unit(rank, op, batch, unit, row);
         row += batch->n_rows;
     }
-    return status == CZR_OK ? czr_cuda_notes_put(rank->notes) : status;
+    return status == CZR_OK ? czr_cuda_deferred_put(rank->notes) : status;
 }

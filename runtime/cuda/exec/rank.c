@@ -29,7 +29,7 @@ static czr_status open_streams(czr_cuda_rank *rank)
     czr_status status = czr_context_open_stream(context, &rank->main);
 
     if (status == CZR_OK)
-        status = czr_context_open_stream(context, &rank->harvest);
+        status = czr_context_open_stream(context, &rank->poll);
     if (status == CZR_OK)
         status = czr_context_open_event(context, &rank->event);
     if (status == CZR_OK)
@@ -230,8 +230,8 @@ static czr_status open_rest(czr_cuda_rank *rank)
     if (status == CZR_OK)
         status = czr_cuda_faults_open(rank);
     if (status == CZR_OK)
-        status = czr_cuda_delivery_open(rank->parts.context, engine,
-                                        &rank->delivery);
+        status = czr_cuda_param_ready_open(rank->parts.context, engine,
+                                           &rank->param_ready);
     /* Nothing that was asked for in between has failed. */
     if (status == CZR_OK)
         status = czr_device_cuda_use(engine->device, NULL);
@@ -275,8 +275,8 @@ void czr_cuda_rank_drain(czr_cuda_rank *rank)
         return;
     if (rank->main)
         czr_context_drain(rank->parts.context, rank->main);
-    if (rank->harvest)
-        czr_context_drain(rank->parts.context, rank->harvest);
+    if (rank->poll)
+        czr_context_drain(rank->parts.context, rank->poll);
     if (rank->engine && rank->engine->device)
         czr_queue_drain(czr_device_cuda_queue(rank->engine->device));
 }
@@ -288,11 +288,11 @@ void czr_cuda_rank_close(czr_cuda_rank *rank)
     czr_context *context = rank->parts.context;
     czr_cuda_rank_drain(rank);
     czr_context_close_stream(context, rank->main);
-    czr_context_close_stream(context, rank->harvest);
+    czr_context_close_stream(context, rank->poll);
     czr_context_close_event(context, rank->event);
     czr_context_close_event(context, rank->decided);
     czr_context_close_event(context, rank->ended);
-    czr_cuda_delivery_close(context, &rank->delivery);
+    czr_cuda_param_ready_close(context, &rank->param_ready);
     if (rank->engine && rank->engine->device)
         release_all(rank, rank->engine->device);
     czr_context_free_pinned(context, rank->result);
@@ -300,6 +300,6 @@ void czr_cuda_rank_close(czr_cuda_rank *rank)
     czr_free(rank->summed);
     czr_free(rank->call_scalars);
     czr_free(rank->first_marks);
-    czr_cuda_notes_close(rank->notes);
+    czr_cuda_deferred_close(rank->notes);
     czr_free(rank);
 }

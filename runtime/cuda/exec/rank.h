@@ -5,7 +5,7 @@
 #define CZR_CUDA_EXEC_RANK_H
 
 #include "runtime/cuda/collect/collect.h"
-#include "runtime/cuda/exec/delivery.h"
+#include "runtime/cuda/exec/param_ready.h"
 #include "runtime/cuda/exec/device.h"
 #include "runtime/cuda/products/deferred.h"
 #include "runtime/engine/engine.h"
@@ -20,7 +20,8 @@ typedef struct czr_cuda_parts {
 typedef struct czr_cuda_rank {
     czr_cuda_parts parts;
     czr_engine *engine;
-    struct czr_cuda_team *team;   /* that it is stepped with; NULL: not yet */
+    struct czr_cuda_rank_group
+        *rank_group;              /* that it is stepped with; NULL: not yet */
     czr_collect_verdict *verdict; /* the device's, as are those below it */
     double *hypers;               /* [n_hypers] */
     float *scalars;               /* [n_scalars], then CZR_NAME_SCALARS for
@@ -35,17 +36,17 @@ typedef struct czr_cuda_rank {
     czr_collect_faults faults;  /* right before the verdict, so that one sum
                                  * over ranks has them and the norm */
     const float **call_scalars; /* [n_scalars + CZR_NAME_SCALARS] */
-    czr_cuda_notes *notes;      /* of batches; NULL: there is none */
+    czr_cuda_deferred *notes;   /* of batches; NULL: there is none */
     czr_collect_result *result; /* pinned */
     czr_collect_result *draft;  /* pinned, of a decision on an update that may
                                  * be undone; else the same */
-    void *main;    /* stream: what precedes and follows a list, and guards */
-    void *harvest; /* stream that waits for decisions */
+    void *main; /* stream: what precedes and follows a list, and guards */
+    void *poll; /* stream that waits for decisions */
     void *event, *decided, *ended; /* at hand; behind a decision; a step */
-    czr_cuda_delivery delivery;
+    czr_cuda_param_ready param_ready;
     bool has_decision; /* an operation of the list decides; else the guard */
     int64_t sequence;  /* decisions that were asked for */
-    int64_t harvested; /* those that the engine has learned */
+    int64_t polled;    /* those that the engine has learned */
     int64_t undone;    /* updates that it has learned of, */
     int64_t refused;   /* and steps */
     bool has_more;     /* to say of what it has learned */
@@ -71,7 +72,8 @@ extern const czr_op_body czr_op_cuda_bodies[CZR_N_OP_KINDS];
 /* Row `number` of this rank's in a kernel operation, which lies where `row`
  * says; notes NULL: at once. */
 czr_status czr_cuda_run_row(czr_cuda_rank *rank, int op, int64_t number,
-                            const czr_kernel_row *row, czr_cuda_notes *notes);
+                            const czr_kernel_row *row,
+                            czr_cuda_deferred *notes);
 
 /* op_batch.c: rows of an operation that run as one; list NULL: none. */
 czr_cuda_batches czr_cuda_batches_of(const czr_cuda_program *program, int op);

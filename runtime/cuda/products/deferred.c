@@ -31,29 +31,29 @@ typedef struct note {
 } note;
 
 typedef struct filled {
-    size_t n_notes, n_pointers;
+    size_t n_deferred, n_pointers;
 } filled;
 
-struct czr_cuda_notes {
-    size_t n_units, most_notes, most_pointers;
+struct czr_cuda_deferred {
+    size_t n_units, most_deferred, most_pointers;
     filled *units;         /* as many as there is room for */
-    note *notes;           /* [most_notes] of each */
+    note *notes;           /* [most_deferred] of each */
     const void **pointers; /* [most_pointers] of each */
 };
 
 /* ---- open and close ----------------------------------------------------- */
 
-czr_status czr_cuda_notes_open(czr_context *context, size_t n_units,
-                               size_t n_notes, size_t n_pointers,
-                               czr_cuda_notes **out)
+czr_status czr_cuda_deferred_open(czr_context *context, size_t n_units,
+                                  size_t n_deferred, size_t n_pointers,
+                                  czr_cuda_deferred **out)
 {
-    czr_cuda_notes *notes = *out = calloc(1, sizeof *notes);
+    czr_cuda_deferred *notes = *out = calloc(1, sizeof *notes);
 
     if (notes) {
-        *notes = (czr_cuda_notes){.most_notes = n_notes,
-                                  .most_pointers = n_pointers};
+        *notes = (czr_cuda_deferred){.most_deferred = n_deferred,
+                                     .most_pointers = n_pointers};
         notes->units = calloc(n_units + 1, sizeof *notes->units);
-        notes->notes = calloc(n_units * n_notes + 1, sizeof *notes->notes);
+        notes->notes = calloc(n_units * n_deferred + 1, sizeof *notes->notes);
         notes->pointers =
             calloc(n_units * n_pointers + 1, sizeof *notes->pointers);
         if (notes->units && notes->notes && notes->pointers)
@@ -63,7 +63,7 @@ czr_status czr_cuda_notes_open(czr_context *context, size_t n_units,
                              "steps of %zu matrices", n_units);
 }
 
-void czr_cuda_notes_close(czr_cuda_notes *notes)
+void czr_cuda_deferred_close(czr_cuda_deferred *notes)
 {
     if (!notes)
         return;
@@ -75,12 +75,12 @@ void czr_cuda_notes_close(czr_cuda_notes *notes)
 
 /* ---- noting ------------------------------------------------------------- */
 
-void czr_cuda_notes_begin(czr_cuda_notes *notes)
+void czr_cuda_deferred_begin(czr_cuda_deferred *notes)
 {
     notes->units[notes->n_units++] = (filled){0, 0};
 }
 
-static filled *last_of(czr_cuda_notes *notes)
+static filled *last_of(czr_cuda_deferred *notes)
 {
     return &notes->units[notes->n_units - 1];
 }
@@ -88,14 +88,14 @@ static filled *last_of(czr_cuda_notes *notes)
 /* The next step of the unit; NULL: it has more than were counted. */
 static note *add(const czr_cuda_call *call, what kind, size_t n_pointers)
 {
-    czr_cuda_notes *notes = call->notes;
+    czr_cuda_deferred *notes = call->notes;
     filled *last = last_of(notes);
 
-    if (last->n_notes == notes->most_notes ||
+    if (last->n_deferred == notes->most_deferred ||
         n_pointers > notes->most_pointers - last->n_pointers)
         return NULL;
-    note *added = notes->notes + (notes->n_units - 1) * notes->most_notes +
-                  last->n_notes++;
+    note *added = notes->notes + (notes->n_units - 1) * notes->most_deferred +
+                  last->n_deferred++;
     *added = (note){.kind = kind, .call = *call};
     added->call.in = NULL;
     added->call.out = NULL;
@@ -104,7 +104,7 @@ static note *add(const czr_cuda_call *call, what kind, size_t n_pointers)
     return added;
 }
 
-static const void *const *keep(czr_cuda_notes *notes,
+static const void *const *keep(czr_cuda_deferred *notes,
                                const void *const *pointers, size_t n)
 {
     filled *last = last_of(notes);
@@ -120,7 +120,7 @@ static const void *const *keep(czr_cuda_notes *notes,
 
 static czr_status count(czr_cuda_stages *stages, size_t n_pointers)
 {
-    stages->n_notes++;
+    stages->n_deferred++;
     stages->n_pointers += n_pointers;
     return CZR_OK;
 }
@@ -185,10 +185,11 @@ czr_status czr_cuda_note_factor(const czr_cuda_call *call,
 /* ---- putting ------------------------------------------------------------ */
 
 /* Step `step` of a unit; NULL: it has fewer. */
-static const note *find(const czr_cuda_notes *notes, size_t unit, size_t step)
+static const note *find(const czr_cuda_deferred *notes, size_t unit,
+                        size_t step)
 {
-    return unit < notes->n_units && step < notes->units[unit].n_notes
-               ? &notes->notes[unit * notes->most_notes + step]
+    return unit < notes->n_units && step < notes->units[unit].n_deferred
+               ? &notes->notes[unit * notes->most_deferred + step]
                : NULL;
 }
 
@@ -221,7 +222,7 @@ static bool is_next(const note *a, const note *b)
 }
 
 /* Units from `first` on whose products are alike and as far apart. */
-static size_t count_alike(const czr_cuda_notes *notes, size_t first,
+static size_t count_alike(const czr_cuda_deferred *notes, size_t first,
                           size_t step, czr_cuda_apart *by)
 {
     const note *a = find(notes, first, step);
@@ -261,8 +262,8 @@ static czr_status put_one(const note *n)
 
 /* Step `step` of unit `first`, and of those behind it that go with it; returns
  * how many units these are. */
-static size_t put_some(const czr_cuda_notes *notes, size_t first, size_t step,
-                       czr_status *status)
+static size_t put_some(const czr_cuda_deferred *notes, size_t first,
+                       size_t step, czr_status *status)
 {
     const note *n = find(notes, first, step);
     czr_cuda_apart by;
@@ -277,7 +278,8 @@ static size_t put_some(const czr_cuda_notes *notes, size_t first, size_t step,
     return 1;
 }
 
-static czr_status put_step(const czr_cuda_notes *notes, size_t step, bool *any)
+static czr_status put_step(const czr_cuda_deferred *notes, size_t step,
+                           bool *any)
 {
     czr_status status = CZR_OK;
 
@@ -289,7 +291,7 @@ static czr_status put_step(const czr_cuda_notes *notes, size_t step, bool *any)
     return status;
 }
 
-czr_status czr_cuda_notes_put(czr_cuda_notes *notes)
+czr_status czr_cuda_deferred_put(czr_cuda_deferred *notes)
 {
     czr_status status = CZR_OK;
     bool any = true;

@@ -12,17 +12,17 @@ typedef struct czr_cuda_apart {
 } czr_cuda_apart;
 
 /* Room for so many units, each of which asks for so much. */
-czr_status czr_cuda_notes_open(czr_context *context, size_t n_units,
-                               size_t n_notes, size_t n_pointers,
-                               czr_cuda_notes **out);
+czr_status czr_cuda_deferred_open(czr_context *context, size_t n_units,
+                                  size_t n_deferred, size_t n_pointers,
+                                  czr_cuda_deferred **out);
 /* NULL is allowed. */
-void czr_cuda_notes_close(czr_cuda_notes *notes);
+void czr_cuda_deferred_close(czr_cuda_deferred *notes);
 
 /* Calls that have `notes` are of a new unit from now on. */
-void czr_cuda_notes_begin(czr_cuda_notes *notes);
+void czr_cuda_deferred_begin(czr_cuda_deferred *notes);
 /* Puts the first step of all units, then the second, and so on; nothing is
  * noted any more. */
-czr_status czr_cuda_notes_put(czr_cuda_notes *notes);
+czr_status czr_cuda_deferred_put(czr_cuda_deferred *notes);
 
 /* What a call asks for, into call->notes: `pointers` are [n_pointers].  While
  * stages are opened it is counted instead. */

@@ -126,8 +126,8 @@ static czr_status load(czr_cuda_stages *stages)
 
 enum { NOWHERE = 1 << 20, MAX_SLOTS = UINT8_MAX + 1 };
 
-static czr_status rehearse(czr_cuda_stages *stages, czr_cuda_stage stage,
-                           int n_scalars)
+static czr_status dry_run(czr_cuda_stages *stages, czr_cuda_stage stage,
+                          int n_scalars)
 {
     void *const nowhere = czr_pointer_of(NOWHERE);
     const void *in[MAX_SLOTS];
@@ -147,11 +147,11 @@ static czr_status rehearse(czr_cuda_stages *stages, czr_cuda_stage stage,
                                 .work = nowhere,
                                 .room = nowhere,
                                 .stages = stages};
-    stages->n_notes = stages->n_pointers = 0;
+    stages->n_deferred = stages->n_pointers = 0;
     const czr_status status = stage(&call);
     free(scalars);
-    if (stages->most_notes < stages->n_notes)
-        stages->most_notes = stages->n_notes;
+    if (stages->most_deferred < stages->n_deferred)
+        stages->most_deferred = stages->n_deferred;
     if (stages->most_pointers < stages->n_pointers)
         stages->most_pointers = stages->n_pointers;
     return status;
@@ -177,7 +177,7 @@ static int64_t batch_of(const czr_cuda_program *program, int stage)
     return most;
 }
 
-static czr_status rehearse_phases(czr_cuda_stages *stages, int stage)
+static czr_status dry_run_phases(czr_cuda_stages *stages, int stage)
 {
     const czr_cuda_program *program = stages->program;
     const int n_scalars = program->program->stages[stage].n_scalars;
@@ -187,9 +187,9 @@ static czr_status rehearse_phases(czr_cuda_stages *stages, int stage)
         bodies ? program->program->variants[stage].phases->n_phases : 0;
 
     stages->batch = batch_of(program, stage);
-    czr_status status = rehearse(stages, program->stages[stage], n_scalars);
+    czr_status status = dry_run(stages, program->stages[stage], n_scalars);
     for (int i = 0; i < n && status == CZR_OK; i++)
-        status = rehearse(stages, bodies[i], n_scalars);
+        status = dry_run(stages, bodies[i], n_scalars);
     return status;
 }
 
@@ -209,7 +209,7 @@ czr_status czr_cuda_stages_open(czr_context *context, czr_cache *cache,
     if (status == CZR_OK)
         status = load(out);
     for (int i = 0; i < program->program->n_stages && status == CZR_OK; i++)
-        status = rehearse_phases(out, i);
+        status = dry_run_phases(out, i);
     out->is_opening = false;
     out->nvrtc = NULL;
     if (status != CZR_OK)

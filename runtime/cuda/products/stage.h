@@ -34,7 +34,7 @@ struct czr_cuda_stages {
     /* While it is: matrices that the stage's products may have at once; steps
      * and pointers of the call, and the most of any. */
     int64_t batch;
-    size_t n_notes, n_pointers, most_notes, most_pointers;
+    size_t n_deferred, n_pointers, most_deferred, most_pointers;
     /* Where libraries are; NULL: where the loader finds them. */
     const char *cublas, *cusolver;
     struct czr_cuda_products *products; /* of multiply.c and factorise.c; NULL:

@@ -28,7 +28,7 @@ static size_t parts_of(const czr_cuda_kernel *kernel)
     return (size_t)kernel->row_parts * kernel->column_parts;
 }
 
-/* Elements that a team of threads has at once. */
+/* Elements that a rank_group of threads has at once. */
 static size_t row_length(const czr_cuda_kernel *kernel, size_t columns)
 {
     return columns / kernel->column_parts;

@@ -5,8 +5,8 @@
 
 #include "runtime/cuda/world/loopback_world.h"
 #include "runtime/cuda/products/multiply.h"
-#include "runtime/cuda/exec/script.h"
-#include "runtime/cuda/exec/team.h"
+#include "runtime/cuda/exec/captured.h"
+#include "runtime/cuda/exec/rank_group.h"
 #include "runtime/base/memory.h"
 
 struct czr_loopback {
@@ -14,8 +14,8 @@ struct czr_loopback {
     czr_collect *collect;
     czr_cuda_stages stages;
     bool has_stages;
-    czr_lobby_hall *hall;
-    czr_cuda_team team;
+    czr_loopback_world *shared;
+    czr_cuda_rank_group rank_group;
     char error[CZR_ERROR_BYTES];
 };
 
@@ -40,8 +40,8 @@ static void stop(void *user, int from, const char *why)
 
     if (!*loopback->error)
         snprintf(loopback->error, sizeof loopback->error, "%s", why);
-    for (int i = 0; i < loopback->team.n; i++) {
-        const czr_cuda_rank *rank = loopback->team.members[i].rank;
+    for (int i = 0; i < loopback->rank_group.n; i++) {
+        const czr_cuda_rank *rank = loopback->rank_group.members[i].rank;
         if (i != from && rank && rank->engine)
             czr_engine_stop(rank->engine, CZR_ERR_ABORTED, "after %s", why);
     }
@@ -80,9 +80,9 @@ static czr_status open_rank(czr_loopback *loopback, int number,
     const czr_cuda_parts parts = {.context = loopback->context,
                                   .collect = loopback->collect,
                                   .stages = &loopback->stages};
-    czr_cuda_member *member = &loopback->team.members[number];
+    czr_cuda_member *member = &loopback->rank_group.members[number];
     czr_status status = czr_cuda_rank_open(
-        &parts, &loopback->hall->worlds[number], options, &member->rank);
+        &parts, &loopback->shared->worlds[number], options, &member->rank);
 
     if (status == CZR_OK)
         status = czr_engine_join(member->rank->engine);
@@ -126,7 +126,8 @@ static void reserve_tables(const czr_engine *engine)
 {
     for (int op = 0; op < engine->program->n_ops; op++)
         if (engine->comms[op] && engine->comms[op]->position == 0)
-            czr_lobby_reserve(engine->comms[op], count_tables(engine, op));
+            czr_loopback_world_reserve(engine->comms[op],
+                                       count_tables(engine, op));
 }
 
 static czr_status open_ranks(czr_loopback *loopback, int n,
@@ -134,21 +135,21 @@ static czr_status open_ranks(czr_loopback *loopback, int n,
 {
     czr_status status = CZR_OK;
 
-    loopback->team.members =
-        czr_alloc((size_t)n, sizeof *loopback->team.members);
-    if (!loopback->team.members)
+    loopback->rank_group.members =
+        czr_alloc((size_t)n, sizeof *loopback->rank_group.members);
+    if (!loopback->rank_group.members)
         return refuse(loopback, CZR_ERR_NO_MEMORY, "ranks");
-    loopback->team.n = n;
+    loopback->rank_group.n = n;
     for (int i = 0; i < n && status == CZR_OK; i++)
         status = open_rank(loopback, i, options);
     for (int i = 0; i < n && status == CZR_OK; i++)
-        reserve_tables(loopback->team.members[i].rank->engine);
+        reserve_tables(loopback->rank_group.members[i].rank->engine);
     if (status != CZR_OK)
         return status;
-    status = czr_lobby_take_memory(loopback->hall);
+    status = czr_loopback_world_take_memory(loopback->shared);
     if (status != CZR_OK)
         return refuse(loopback, status, "tables");
-    czr_cuda_team_join(&loopback->team);
+    czr_cuda_rank_group_join(&loopback->rank_group);
     return CZR_OK;
 }
 
@@ -169,16 +170,16 @@ czr_status czr_loopback_open(const czr_loopback_options *options,
     status = open_code(loopback, options, program);
     if (status != CZR_OK)
         return status;
-    status = czr_lobby_open(loopback->context, loopback->collect, n,
-                            &loopback->hall);
+    status = czr_loopback_world_open(loopback->context, loopback->collect, n,
+                                     &loopback->shared);
     if (status != CZR_OK)
         return refuse(loopback, status, "ranks");
-    loopback->hall->stop = stop;
-    loopback->hall->user = loopback;
+    loopback->shared->stop = stop;
+    loopback->shared->user = loopback;
     status = open_ranks(loopback, n, &options->engine);
     if (status != CZR_OK || !options->is_captured)
         return status;
-    status = czr_cuda_scripts_open(&loopback->team);
+    status = czr_cuda_captured_open(&loopback->rank_group);
     return status == CZR_OK ? CZR_OK : refuse(loopback, status, "graphs");
 }
 
@@ -187,29 +188,29 @@ void czr_loopback_close(czr_loopback *loopback)
     if (!loopback)
         return;
     czr_context_enter(loopback->context);
-    for (int i = 0; i < loopback->team.n; i++)
-        czr_cuda_rank_drain(loopback->team.members[i].rank);
-    czr_cuda_scripts_close(&loopback->team);
-    for (int i = 0; i < loopback->team.n; i++)
-        czr_cuda_rank_close(loopback->team.members[i].rank);
-    czr_lobby_close(loopback->hall);
+    for (int i = 0; i < loopback->rank_group.n; i++)
+        czr_cuda_rank_drain(loopback->rank_group.members[i].rank);
+    czr_cuda_captured_close(&loopback->rank_group);
+    for (int i = 0; i < loopback->rank_group.n; i++)
+        czr_cuda_rank_close(loopback->rank_group.members[i].rank);
+    czr_loopback_world_close(loopback->shared);
     if (loopback->has_stages)
         czr_cuda_stages_close(&loopback->stages);
     czr_collect_close(loopback->collect);
-    czr_free(loopback->team.members);
+    czr_free(loopback->rank_group.members);
     czr_free(loopback);
 }
 
 int czr_loopback_size(const czr_loopback *loopback)
 {
-    return loopback->team.n;
+    return loopback->rank_group.n;
 }
 
 czr_engine *czr_loopback_engine(czr_loopback *loopback, int rank)
 {
-    return rank < 0 || rank >= loopback->team.n
+    return rank < 0 || rank >= loopback->rank_group.n
                ? NULL
-               : loopback->team.members[rank].rank->engine;
+               : loopback->rank_group.members[rank].rank->engine;
 }
 
 void czr_loopback_describe(const czr_loopback *loopback,
@@ -221,7 +222,7 @@ void czr_loopback_describe(const czr_loopback *loopback,
 
 int czr_loopback_graphs(const czr_loopback *loopback)
 {
-    return czr_cuda_scripts_count(&loopback->team);
+    return czr_cuda_captured_count(&loopback->rank_group);
 }
 
 /* ---- steps -------------------------------------------------------------- */
@@ -230,12 +231,12 @@ czr_status czr_loopback_step(czr_loopback *loopback, const czr_hyper *hyper,
                              czr_stream stream, czr_result *results)
 {
     const czr_status status =
-        czr_cuda_team_step(&loopback->team, hyper, stream, results);
+        czr_cuda_rank_group_step(&loopback->rank_group, hyper, stream, results);
 
-    for (int i = 0; i < loopback->team.n && status != CZR_OK; i++)
-        if (*czr_error(loopback->team.members[i].rank->engine) &&
+    for (int i = 0; i < loopback->rank_group.n && status != CZR_OK; i++)
+        if (*czr_error(loopback->rank_group.members[i].rank->engine) &&
             !*loopback->error)
             snprintf(loopback->error, sizeof loopback->error, "%s",
-                     czr_error(loopback->team.members[i].rank->engine));
+                     czr_error(loopback->rank_group.members[i].rank->engine));
     return status;
 }

@@ -9,115 +9,118 @@
 
 static void post(czr_comm *comm, const czr_unit *unit)
 {
-    czr_lobby *lobby = comm->room;
+    czr_loopback_communicator *communicator = comm->communicator;
 
-    lobby->posted[comm->position] = unit;
-    lobby->n_posted++;
+    communicator->posted[comm->position] = unit;
+    communicator->n_posted++;
 }
 
 /* The first that waits has all of the unit put on the members' streams. */
 static czr_status wait_for(czr_comm *comm, const czr_unit *unit, char *why)
 {
-    czr_lobby *lobby = comm->room;
+    czr_loopback_communicator *communicator = comm->communicator;
 
-    if (lobby->posted[comm->position]) {
-        lobby->status = CZR_ERR_UNSUPPORTED;
+    if (communicator->posted[comm->position]) {
+        communicator->status = CZR_ERR_UNSUPPORTED;
         snprintf(
-            lobby->why, sizeof lobby->why,
+            communicator->why, sizeof communicator->why,
             "one thread is all ranks: it adds up the host's memory itself");
         if (unit->stream)
-            lobby->status = czr_lobby_carry_out(lobby);
-        memset(lobby->posted, 0,
-               (size_t)lobby->size * sizeof(const czr_unit *));
-        lobby->n_posted = 0;
+            communicator->status =
+                czr_loopback_communicator_carry_out(communicator);
+        memset(communicator->posted, 0,
+               (size_t)communicator->size * sizeof(const czr_unit *));
+        communicator->n_posted = 0;
     }
-    if (lobby->status != CZR_OK)
-        snprintf(why, CZR_WHY_BYTES, "%s", lobby->why);
-    return lobby->status;
+    if (communicator->status != CZR_OK)
+        snprintf(why, CZR_WHY_BYTES, "%s", communicator->why);
+    return communicator->status;
 }
 
 static void abort_all(czr_world *world, const char *why)
 {
-    const czr_lobby_hall *hall = world->shared;
+    const czr_loopback_world *shared = world->shared;
 
-    if (hall->stop)
-        hall->stop(hall->user, world->rank, why);
+    if (shared->stop)
+        shared->stop(shared->user, world->rank, why);
 }
 
 /* ---- who meets where ---------------------------------------------------- */
 
-static bool is_of(const czr_lobby *lobby, czr_channel channel, const int *ranks,
-                  int n)
+static bool is_of(const czr_loopback_communicator *communicator,
+                  czr_channel channel, const int *ranks, int n)
 {
-    return lobby->channel == channel && lobby->size == n &&
-           memcmp(lobby->ranks, ranks, (size_t)n * sizeof *ranks) == 0;
+    return communicator->channel == channel && communicator->size == n &&
+           memcmp(communicator->ranks, ranks, (size_t)n * sizeof *ranks) == 0;
 }
 
-static void close_lobby(czr_lobby *lobby)
+static void close_communicator(czr_loopback_communicator *communicator)
 {
-    czr_context_free(lobby->hall->context, lobby->tables);
-    czr_free(lobby->ranks);
-    czr_free(lobby->comms);
-    czr_free(lobby->posted);
-    czr_free(lobby->lanes);
-    czr_free(lobby->sent);
-    czr_free(lobby->cursors);
-    czr_free(lobby->pointers);
-    czr_free(lobby);
+    czr_context_free(communicator->shared->context, communicator->tables);
+    czr_free(communicator->ranks);
+    czr_free(communicator->comms);
+    czr_free(communicator->posted);
+    czr_free(communicator->lanes);
+    czr_free(communicator->sent);
+    czr_free(communicator->cursors);
+    czr_free(communicator->pointers);
+    czr_free(communicator);
 }
 
-static czr_lobby *open_lobby(czr_lobby_hall *hall, czr_channel channel,
-                             const int *ranks, int n)
+static czr_loopback_communicator *open_communicator(czr_loopback_world *shared,
+                                                    czr_channel channel,
+                                                    const int *ranks, int n)
 {
-    czr_lobby *lobby = czr_alloc(1, sizeof *lobby);
+    czr_loopback_communicator *communicator =
+        czr_alloc(1, sizeof *communicator);
     const size_t size = (size_t)n;
 
-    if (!lobby)
+    if (!communicator)
         return NULL;
-    lobby->hall = hall;
-    lobby->channel = channel;
-    lobby->size = n;
-    lobby->ranks = czr_alloc(size, sizeof *lobby->ranks);
-    lobby->comms = czr_alloc(size, sizeof *lobby->comms);
-    lobby->posted = czr_alloc(size, sizeof *lobby->posted);
-    lobby->cursors = czr_alloc(size, sizeof *lobby->cursors);
-    lobby->pointers = czr_alloc(size, sizeof *lobby->pointers);
-    if (!lobby->ranks || !lobby->comms || !lobby->posted || !lobby->cursors ||
-        !lobby->pointers) {
-        close_lobby(lobby);
+    communicator->shared = shared;
+    communicator->channel = channel;
+    communicator->size = n;
+    communicator->ranks = czr_alloc(size, sizeof *communicator->ranks);
+    communicator->comms = czr_alloc(size, sizeof *communicator->comms);
+    communicator->posted = czr_alloc(size, sizeof *communicator->posted);
+    communicator->cursors = czr_alloc(size, sizeof *communicator->cursors);
+    communicator->pointers = czr_alloc(size, sizeof *communicator->pointers);
+    if (!communicator->ranks || !communicator->comms || !communicator->posted ||
+        !communicator->cursors || !communicator->pointers) {
+        close_communicator(communicator);
         return NULL;
     }
-    memcpy(lobby->ranks, ranks, size * sizeof *ranks);
+    memcpy(communicator->ranks, ranks, size * sizeof *ranks);
     for (int i = 0; i < n; i++)
-        lobby->comms[i] = (czr_comm){.world = &hall->worlds[ranks[i]],
-                                     .size = n,
-                                     .position = i,
-                                     .ranks = lobby->ranks,
-                                     .room = lobby};
-    lobby->next = hall->lobbies;
-    return hall->lobbies = lobby;
+        communicator->comms[i] = (czr_comm){.world = &shared->worlds[ranks[i]],
+                                            .size = n,
+                                            .position = i,
+                                            .ranks = communicator->ranks,
+                                            .communicator = communicator};
+    communicator->next = shared->communicators;
+    return shared->communicators = communicator;
 }
 
 static czr_status join(czr_world *world, czr_channel channel, const int *ranks,
                        int n, czr_comm **out)
 {
-    czr_lobby_hall *hall = world->shared;
-    czr_lobby *lobby = hall->lobbies;
+    czr_loopback_world *shared = world->shared;
+    czr_loopback_communicator *communicator = shared->communicators;
 
     *out = NULL;
-    while (lobby && !is_of(lobby, channel, ranks, n))
-        lobby = lobby->next;
-    if (!lobby)
-        lobby = open_lobby(hall, channel, ranks, n);
-    if (!lobby)
+    while (communicator && !is_of(communicator, channel, ranks, n))
+        communicator = communicator->next;
+    if (!communicator)
+        communicator = open_communicator(shared, channel, ranks, n);
+    if (!communicator)
         return CZR_ERR_NO_MEMORY;
     for (int i = 0; i < n; i++)
         if (ranks[i] == world->rank)
-            *out = &lobby->comms[i];
+            *out = &communicator->comms[i];
     return CZR_OK;
 }
 
-static const czr_world_ops lobby_ops = {
+static const czr_world_ops loopback_ops = {
     .name = "loopback",
     .join = join,
     .post = post,
@@ -127,155 +130,162 @@ static const czr_world_ops lobby_ops = {
 
 /* ---- tables ------------------------------------------------------------- */
 
-void czr_lobby_reserve(czr_comm *comm, int64_t n_units)
+void czr_loopback_world_reserve(czr_comm *comm, int64_t n_units)
 {
-    czr_lobby *lobby = comm->room;
+    czr_loopback_communicator *communicator = comm->communicator;
 
-    lobby->max_lanes += n_units;
+    communicator->max_lanes += n_units;
 }
 
-static czr_status take_memory(czr_lobby *lobby)
+static czr_status take_memory(czr_loopback_communicator *communicator)
 {
-    const size_t n = (size_t)lobby->max_lanes, size = (size_t)lobby->size;
+    const size_t n = (size_t)communicator->max_lanes,
+                 size = (size_t)communicator->size;
 
     if (n == 0)
         return CZR_OK;
-    lobby->lanes = czr_alloc(n, sizeof *lobby->lanes);
-    lobby->sent = czr_alloc(n * size, sizeof *lobby->sent);
-    if (!lobby->lanes || !lobby->sent)
+    communicator->lanes = czr_alloc(n, sizeof *communicator->lanes);
+    communicator->sent = czr_alloc(n * size, sizeof *communicator->sent);
+    if (!communicator->lanes || !communicator->sent)
         return CZR_ERR_NO_MEMORY;
-    return czr_context_alloc(lobby->hall->context, n * size * sizeof(void *),
-                             &lobby->tables);
+    return czr_context_alloc(communicator->shared->context,
+                             n * size * sizeof(void *), &communicator->tables);
 }
 
-czr_status czr_lobby_take_memory(czr_lobby_hall *hall)
+czr_status czr_loopback_world_take_memory(czr_loopback_world *shared)
 {
     czr_status status = CZR_OK;
 
-    for (czr_lobby *lobby = hall->lobbies; lobby && status == CZR_OK;
-         lobby = lobby->next)
-        status = take_memory(lobby);
+    for (czr_loopback_communicator *communicator = shared->communicators;
+         communicator && status == CZR_OK; communicator = communicator->next)
+        status = take_memory(communicator);
     return status;
 }
 
-static bool is_lane(const czr_lobby *lobby, int64_t lane,
+static bool is_lane(const czr_loopback_communicator *communicator, int64_t lane,
                     const void *const *pointers)
 {
-    return lane < lobby->n_lanes &&
-           memcmp(lobby->lanes[lane].sent, pointers,
-                  (size_t)lobby->size * sizeof *pointers) == 0;
+    return lane < communicator->n_lanes &&
+           memcmp(communicator->lanes[lane].sent, pointers,
+                  (size_t)communicator->size * sizeof *pointers) == 0;
 }
 
 /* They come in the same order in every step; -1: not yet. */
-static int64_t find_lane(const czr_lobby *lobby, const void *const *pointers)
+static int64_t find_lane(const czr_loopback_communicator *communicator,
+                         const void *const *pointers)
 {
-    if (is_lane(lobby, lobby->next_lane, pointers))
-        return lobby->next_lane;
-    for (int64_t lane = 0; lane < lobby->n_lanes; lane++)
-        if (is_lane(lobby, lane, pointers))
+    if (is_lane(communicator, communicator->next_lane, pointers))
+        return communicator->next_lane;
+    for (int64_t lane = 0; lane < communicator->n_lanes; lane++)
+        if (is_lane(communicator, lane, pointers))
             return lane;
     return -1;
 }
 
-static czr_status add_lane(czr_lobby *lobby, const void *const *pointers,
-                           void *stream)
+static czr_status add_lane(czr_loopback_communicator *communicator,
+                           const void *const *pointers, void *stream)
 {
-    const size_t size = (size_t)lobby->size;
+    const size_t size = (size_t)communicator->size;
     const size_t bytes = size * sizeof *pointers;
-    const size_t n = (size_t)lobby->n_lanes;
-    const czr_address at = lobby->tables + n * bytes;
+    const size_t n = (size_t)communicator->n_lanes;
+    const czr_address at = communicator->tables + n * bytes;
 
-    if (lobby->n_lanes == lobby->max_lanes) {
-        snprintf(lobby->why, sizeof lobby->why,
+    if (communicator->n_lanes == communicator->max_lanes) {
+        snprintf(communicator->why, sizeof communicator->why,
                  "more tables of pointers than the plan has");
         return CZR_ERR_STATE;
     }
-    czr_lane *lane = &lobby->lanes[lobby->n_lanes++];
-    lane->sent = lobby->sent + n * size;
+    czr_lane *lane = &communicator->lanes[communicator->n_lanes++];
+    lane->sent = communicator->sent + n * size;
     lane->table = czr_pointer_of(at);
     memcpy(lane->sent, pointers, bytes);
-    return czr_context_copy(lobby->hall->context, at,
+    return czr_context_copy(communicator->shared->context, at,
                             czr_address_of(lane->sent), bytes, stream);
 }
 
-czr_status czr_lobby_table(czr_lobby *lobby, const void *const *pointers,
-                           const void *const **table, void *stream)
+czr_status
+czr_loopback_communicator_table(czr_loopback_communicator *communicator,
+                                const void *const *pointers,
+                                const void *const **table, void *stream)
 {
-    int64_t lane = find_lane(lobby, pointers);
+    int64_t lane = find_lane(communicator, pointers);
     czr_status status = CZR_OK;
 
     if (lane < 0) {
-        lane = lobby->n_lanes;
-        status = add_lane(lobby, pointers, stream);
+        lane = communicator->n_lanes;
+        status = add_lane(communicator, pointers, stream);
     }
     if (status != CZR_OK)
         return status;
-    lobby->next_lane = lane + 1;
-    *table = lobby->lanes[lane].table;
+    communicator->next_lane = lane + 1;
+    *table = communicator->lanes[lane].table;
     return CZR_OK;
 }
 
 /* ---- opening ------------------------------------------------------------ */
 
-static czr_status open_events(czr_lobby_hall *hall)
+static czr_status open_events(czr_loopback_world *shared)
 {
-    czr_status status = czr_context_open_event(hall->context, &hall->meeting);
+    czr_status status =
+        czr_context_open_event(shared->context, &shared->rendezvous);
 
-    for (int rank = 0; rank < hall->size && status == CZR_OK; rank++)
-        status = czr_context_open_event(hall->context, &hall->arrivals[rank]);
+    for (int rank = 0; rank < shared->size && status == CZR_OK; rank++)
+        status =
+            czr_context_open_event(shared->context, &shared->arrivals[rank]);
     return status;
 }
 
-static czr_status join_everyone(czr_lobby_hall *hall)
+static czr_status join_everyone(czr_loopback_world *shared)
 {
-    int *ranks = czr_alloc((size_t)hall->size, sizeof *ranks);
+    int *ranks = czr_alloc((size_t)shared->size, sizeof *ranks);
     czr_status status = ranks ? CZR_OK : CZR_ERR_NO_MEMORY;
 
-    for (int rank = 0; ranks && rank < hall->size; rank++)
+    for (int rank = 0; ranks && rank < shared->size; rank++)
         ranks[rank] = rank;
-    for (int rank = 0; rank < hall->size && status == CZR_OK; rank++)
-        status = join(&hall->worlds[rank], CZR_CHANNEL_PLAN, ranks, hall->size,
-                      &hall->worlds[rank].everyone[CZR_CHANNEL_PLAN]);
+    for (int rank = 0; rank < shared->size && status == CZR_OK; rank++)
+        status =
+            join(&shared->worlds[rank], CZR_CHANNEL_PLAN, ranks, shared->size,
+                 &shared->worlds[rank].everyone[CZR_CHANNEL_PLAN]);
     czr_free(ranks);
     return status;
 }
 
-czr_status czr_lobby_open(czr_context *context, czr_collect *collect, int size,
-                          czr_lobby_hall **out)
+czr_status czr_loopback_world_open(czr_context *context, czr_collect *collect,
+                                   int size, czr_loopback_world **out)
 {
-    czr_lobby_hall *hall = *out = czr_alloc(1, sizeof *hall);
+    czr_loopback_world *shared = *out = czr_alloc(1, sizeof *shared);
 
-    if (!hall)
+    if (!shared)
         return CZR_ERR_NO_MEMORY;
-    hall->context = context;
-    hall->collect = collect;
-    hall->worlds = czr_alloc((size_t)size, sizeof *hall->worlds);
-    hall->arrivals = czr_alloc((size_t)size, sizeof *hall->arrivals);
-    if (!hall->worlds || !hall->arrivals)
+    shared->context = context;
+    shared->collect = collect;
+    shared->worlds = czr_alloc((size_t)size, sizeof *shared->worlds);
+    shared->arrivals = czr_alloc((size_t)size, sizeof *shared->arrivals);
+    if (!shared->worlds || !shared->arrivals)
         return CZR_ERR_NO_MEMORY;
-    hall->size = size;
+    shared->size = size;
     for (int rank = 0; rank < size; rank++)
-        hall->worlds[rank] = (czr_world){
-            .ops = &lobby_ops, .shared = hall, .rank = rank, .size = size};
-    const czr_status status = open_events(hall);
-    return status == CZR_OK ? join_everyone(hall) : status;
+        shared->worlds[rank] = (czr_world){
+            .ops = &loopback_ops, .shared = shared, .rank = rank, .size = size};
+    const czr_status status = open_events(shared);
+    return status == CZR_OK ? join_everyone(shared) : status;
 }
 
-void czr_lobby_close(czr_lobby_hall *hall)
+void czr_loopback_world_close(czr_loopback_world *shared)
 {
-    if (!hall)
+    if (!shared)
         return;
-    while (hall->lobbies) {
-        czr_lobby *lobby = hall->lobbies;
-        hall->lobbies = lobby->next;
-        close_lobby(lobby);
+    while (shared->communicators) {
+        czr_loopback_communicator *communicator = shared->communicators;
+        shared->communicators = communicator->next;
+        close_communicator(communicator);
     }
-    for (int rank = 0; rank < hall->size; rank++) {
-        czr_world_clear_mesh(&hall->worlds[rank]);
-        czr_context_close_event(hall->context, hall->arrivals[rank]);
+    for (int rank = 0; rank < shared->size; rank++) {
+        czr_world_clear_mesh(&shared->worlds[rank]);
+        czr_context_close_event(shared->context, shared->arrivals[rank]);
     }
-    czr_context_close_event(hall->context, hall->meeting);
-    czr_free(hall->worlds);
-    czr_free(hall->arrivals);
-    czr_free(hall);
+    czr_context_close_event(shared->context, shared->rendezvous);
+    czr_free(shared->worlds);
+    czr_free(shared->arrivals);
+    czr_free(shared);
 }

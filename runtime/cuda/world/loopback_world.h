@@ -15,13 +15,13 @@ typedef struct czr_lane {
 } czr_lane;
 
 /* What the members of one communicator share. */
-typedef struct czr_lobby {
-    struct czr_lobby *next;
-    struct czr_lobby_hall *hall;
+typedef struct czr_loopback_communicator {
+    struct czr_loopback_communicator *next;
+    struct czr_loopback_world *shared;
     czr_channel channel;
     int size;
     int *ranks;
-    czr_comm *comms;         /* [size] seats */
+    czr_comm *comms;         /* [size] members */
     const czr_unit **posted; /* [size], NULL before they come */
     int n_posted;
     czr_status status; /* of the last unit */
@@ -32,38 +32,41 @@ typedef struct czr_lobby {
     czr_address tables;    /* as many */
     const void **pointers; /* [size] */
     int64_t *cursors;      /* [size] */
-} czr_lobby;
+} czr_loopback_communicator;
 
 /* What all ranks share. */
-typedef struct czr_lobby_hall {
+typedef struct czr_loopback_world {
     czr_context *context;
     czr_collect *collect;
     int size;
     czr_world *worlds; /* [size] */
     void **arrivals;   /* [size] events */
-    void *meeting;     /* event */
-    czr_lobby *lobbies;
+    void *rendezvous;  /* event */
+    czr_loopback_communicator *communicators;
     czr_status status; /* of the first rank that failed */
     char why[CZR_WHY_BYTES];
     /* Told of a failure of `rank`; set by who opens. */
     void (*stop)(void *user, int rank, const char *why);
     void *user;
-} czr_lobby_hall;
+} czr_loopback_world;
 
-czr_status czr_lobby_open(czr_context *context, czr_collect *collect, int size,
-                          czr_lobby_hall **out);
+czr_status czr_loopback_world_open(czr_context *context, czr_collect *collect,
+                                   int size, czr_loopback_world **out);
 /* Behind all that was put on streams.  NULL is allowed. */
-void czr_lobby_close(czr_lobby_hall *hall);
-/* So many more units of this seat's communicator will have tables of pointers,
- * always the same ones; then, once, memory for those of all. */
-void czr_lobby_reserve(czr_comm *comm, int64_t n_units);
-czr_status czr_lobby_take_memory(czr_lobby_hall *hall);
+void czr_loopback_world_close(czr_loopback_world *shared);
+/* So many more units of this member's communicator will have tables of
+ * pointers, always the same ones; then, once, memory for those of all. */
+void czr_loopback_world_reserve(czr_comm *comm, int64_t n_units);
+czr_status czr_loopback_world_take_memory(czr_loopback_world *shared);
 
 /* loopback_unit.c: puts the unit that members have posted on their streams. */
-czr_status czr_lobby_carry_out(czr_lobby *lobby);
+czr_status
+czr_loopback_communicator_carry_out(czr_loopback_communicator *communicator);
 /* loopback_world.c: the pointers of a unit's members, on the device when the
  * stream comes there. */
-czr_status czr_lobby_table(czr_lobby *lobby, const void *const *pointers,
-                           const void *const **table, void *stream);
+czr_status
+czr_loopback_communicator_table(czr_loopback_communicator *communicator,
+                                const void *const *pointers,
+                                const void *const **table, void *stream);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "runtime/cuda/products/multiply.h"
-#include "runtime/cuda/exec/script.h"
-#include "runtime/cuda/exec/team_outcome.h"
+#include "runtime/cuda/exec/captured.h"
+#include "runtime/cuda/exec/outcome.h"
 #include "runtime/base/memory.h"
 
 struct czr_process {
@@ -16,7 +16,7 @@ struct czr_process {
     czr_cuda_stages stages;
     bool has_stages;
     czr_cuda_member member;
-    czr_cuda_team team; /* of that one */
+    czr_cuda_rank_group rank_group; /* of that one */
     char error[CZR_ERROR_BYTES];
 };
 
@@ -46,7 +46,7 @@ static czr_status explain(czr_process *process, czr_status status)
     czr_engine *engine = engine_of(process);
     const czr_status failure = czr_world_nccl_check(process->world, why);
 
-    const czr_status fault = czr_cuda_outcome_fault(&process->team);
+    const czr_status fault = czr_cuda_outcome_fault(&process->rank_group);
     if (fault != CZR_OK)
         status = fault;
     if (*process->error || (status == CZR_OK && failure == CZR_OK))
@@ -113,13 +113,13 @@ static czr_status begin_units(void *user, void *stream)
     return czr_world_nccl_begin(process->world, stream);
 }
 
-static void join_team(czr_process *process)
+static void join_rank_group(czr_process *process)
 {
-    process->team = (czr_cuda_team){.members = &process->member,
-                                    .n = 1,
-                                    .begin = begin_units,
-                                    .user = process};
-    czr_cuda_team_join(&process->team);
+    process->rank_group = (czr_cuda_rank_group){.members = &process->member,
+                                                .n = 1,
+                                                .begin = begin_units,
+                                                .user = process};
+    czr_cuda_rank_group_join(&process->rank_group);
 }
 
 /* The rank alone; where that fails, the others are told. */
@@ -141,7 +141,7 @@ static czr_status open_rank(czr_process *process, const czr_options *options)
         status = czr_world_nccl_prepare(process->world, engine->program,
                                         engine->comms);
     if (status == CZR_OK) {
-        join_team(process);
+        join_rank_group(process);
         return CZR_OK;
     }
     const char *why = czr_error(engine);
@@ -149,7 +149,7 @@ static czr_status open_rank(czr_process *process, const czr_options *options)
 }
 
 /* All ranks, or none. */
-static czr_status open_scripts(czr_process *process, bool is_captured)
+static czr_status open_captured(czr_process *process, bool is_captured)
 {
     czr_engine *engine = engine_of(process);
     int64_t n = is_captured;
@@ -161,7 +161,8 @@ static czr_status open_scripts(czr_process *process, bool is_captured)
                                  engine->world->size);
     if (status != CZR_OK)
         return refuse(process, status, czr_error(engine));
-    status = is_captured ? czr_cuda_scripts_open(&process->team) : CZR_OK;
+    status =
+        is_captured ? czr_cuda_captured_open(&process->rank_group) : CZR_OK;
     return status == CZR_OK ? CZR_OK : refuse(process, status, "graphs");
 }
 
@@ -187,7 +188,7 @@ static czr_status open_parts(czr_process *process,
     if (status == CZR_OK)
         status = open_rank(process, &options->engine);
     if (status == CZR_OK)
-        status = open_scripts(process, options->is_captured);
+        status = open_captured(process, options->is_captured);
     if (status != CZR_OK)
         process->world->ops->abort(process->world, process->error);
     return status;
@@ -229,7 +230,7 @@ void czr_process_close(czr_process *process)
     czr_context_enter(process->context);
     if (process->world)
         drain(process);
-    czr_cuda_scripts_close(&process->team);
+    czr_cuda_captured_close(&process->rank_group);
     czr_cuda_rank_close(process->member.rank);
     czr_world_nccl_close(process->world);
     if (process->has_stages)
@@ -256,7 +257,7 @@ czr_world *czr_process_world(czr_process *process)
 
 int czr_process_graphs(const czr_process *process)
 {
-    return czr_cuda_scripts_count(&process->team);
+    return czr_cuda_captured_count(&process->rank_group);
 }
 
 /* ---- steps -------------------------------------------------------------- */
@@ -268,6 +269,7 @@ czr_status czr_process_step(czr_process *process, const czr_hyper *hyper,
 
     if (status != CZR_OK)
         return status;
-    status = czr_cuda_team_step(&process->team, hyper, stream, result);
+    status =
+        czr_cuda_rank_group_step(&process->rank_group, hyper, stream, result);
     return explain(process, status);
 }

@@ -30,7 +30,7 @@
 #define CZR_CUDA_WORLD_PROCESS_H
 
 #include "runtime/cuda/library/nvrtc.h"
-#include "runtime/cuda/world/world_nccl.h"
+#include "runtime/cuda/world/nccl_world.h"
 #include "runtime/czr_cuda.h"
 
 typedef struct czr_process czr_process;

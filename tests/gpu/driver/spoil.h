@@ -25,7 +25,7 @@ static inline char *spoil_read(const char *path, size_t *n)
     return bytes;
 }
 
-/* Names of a library's symbols stand between zeros; a changed last letter
+/* Names of a library's symbols stand between zeros; a changed last message
  * leaves a function that nobody finds.  Returns how many there were. */
 static inline int spoil_name(char *bytes, size_t n, const char *symbol)
 {

@@ -260,29 +260,29 @@ bool czr_cuda_products_is_capturable(const czr_cuda_stages *stages)
 }
 
 /* Stages of a batch run whole, one behind the other. */
-czr_status czr_cuda_notes_open(czr_context *context, size_t n_units,
-                               size_t n_notes, size_t n_pointers,
-                               czr_cuda_notes **out)
+czr_status czr_cuda_deferred_open(czr_context *context, size_t n_units,
+                                  size_t n_deferred, size_t n_pointers,
+                                  czr_cuda_deferred **out)
 {
     (void)context;
     (void)n_units;
-    (void)n_notes;
+    (void)n_deferred;
     (void)n_pointers;
     *out = NULL;
     return CZR_OK;
 }
 
-void czr_cuda_notes_close(czr_cuda_notes *notes)
+void czr_cuda_deferred_close(czr_cuda_deferred *notes)
 {
     (void)notes;
 }
 
-void czr_cuda_notes_begin(czr_cuda_notes *notes)
+void czr_cuda_deferred_begin(czr_cuda_deferred *notes)
 {
     (void)notes;
 }
 
-czr_status czr_cuda_notes_put(czr_cuda_notes *notes)
+czr_status czr_cuda_deferred_put(czr_cuda_deferred *notes)
 {
     (void)notes;
     return CZR_OK;

@@ -388,12 +388,12 @@ static void note_counters(const run *r, czr_engine *engine, trace *t)
 /* Buckets that are not there yet, or parts of them. */
 static int count_pending(const run *r, const czr_engine *engine)
 {
-    const czr_cuda_delivery *delivery = &engine->cuda->delivery;
+    const czr_cuda_param_ready *param_ready = &engine->cuda->param_ready;
     int n = 0;
 
-    for (int op = 0; op < delivery->n_ops; op++)
-        n += delivery->events[op] &&
-             r->context->driver->event_query(delivery->events[op]) ==
+    for (int op = 0; op < param_ready->n_ops; op++)
+        n += param_ready->events[op] &&
+             r->context->driver->event_query(param_ready->events[op]) ==
                  CZR_CUDA_NOT_READY;
     return n;
 }
@@ -421,13 +421,13 @@ static czr_status read_param(run *r, czr_engine *engine, int rank, int param,
 /* The last operation that its bucket waits for, or -1. */
 static int last_of(const czr_engine *engine, int param)
 {
-    const czr_cuda_delivery *delivery = &engine->cuda->delivery;
-    const int n = delivery->n_streams;
+    const czr_cuda_param_ready *param_ready = &engine->cuda->param_ready;
+    const int n = param_ready->n_streams;
     int last = -1;
 
     for (int i = 0; i < n; i++) {
         const int op =
-            delivery->lasts[rank_program->places[param].bucket * n + i];
+            param_ready->lasts[rank_program->places[param].bucket * n + i];
         last = op > last ? op : last;
     }
     return last;

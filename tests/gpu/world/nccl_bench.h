@@ -2,7 +2,7 @@
 #ifndef TESTS_CUDA_NCCL_BENCH_H
 #define TESTS_CUDA_NCCL_BENCH_H
 
-#include "runtime/cuda/world/world_nccl.h"
+#include "runtime/cuda/world/nccl_world.h"
 #include "runtime/world/sum.h"
 #include "tests/gpu/driver/bench.h"
 #include "tests/gpu/plan/host_move.h"

@@ -1,19 +1,19 @@
-/* Steps of a team: what precedes and follows the list of each. */
-#include "runtime/cuda/exec/team.h"
+/* Steps of a rank_group: what precedes and follows the list of each. */
+#include "runtime/cuda/exec/rank_group.h"
 
-#include "runtime/cuda/exec/script.h"
-#include "runtime/cuda/exec/team_list.h"
-#include "runtime/cuda/exec/team_outcome.h"
+#include "runtime/cuda/exec/captured.h"
+#include "runtime/cuda/exec/rank_group_list.h"
+#include "runtime/cuda/exec/outcome.h"
 #include "runtime/base/memory.h"
 
-static czr_engine *engine_of(const czr_cuda_team *team, int i)
+static czr_engine *engine_of(const czr_cuda_rank_group *rank_group, int i)
 {
-    return team->members[i].rank->engine;
+    return rank_group->members[i].rank->engine;
 }
 
-static const czr_program *program_of(const czr_cuda_team *team)
+static const czr_program *program_of(const czr_cuda_rank_group *rank_group)
 {
-    return engine_of(team, 0)->program;
+    return engine_of(rank_group, 0)->program;
 }
 
 /* ---- before and behind the list ----------------------------------------- */
@@ -76,10 +76,10 @@ static czr_status end_step(czr_cuda_rank *rank, czr_stream stream)
 
 /* ---- a step ------------------------------------------------------------- */
 
-static czr_status check(czr_cuda_team *team)
+static czr_status check(czr_cuda_rank_group *rank_group)
 {
-    for (int i = 0; i < team->n; i++) {
-        czr_engine *engine = engine_of(team, i);
+    for (int i = 0; i < rank_group->n; i++) {
+        czr_engine *engine = engine_of(rank_group, i);
         if (engine->status != CZR_OK)
             return engine->status;
         if (!engine->is_sealed)
@@ -88,66 +88,69 @@ static czr_status check(czr_cuda_team *team)
     return CZR_OK;
 }
 
-static czr_status put_step(czr_cuda_team *team, const czr_hyper *hyper,
-                           czr_stream stream)
+static czr_status put_step(czr_cuda_rank_group *rank_group,
+                           const czr_hyper *hyper, czr_stream stream)
 {
     czr_status status = CZR_OK;
 
-    for (int i = 0; i < team->n && status == CZR_OK; i++)
-        status = begin_step(team->members[i].rank, hyper, stream);
+    for (int i = 0; i < rank_group->n && status == CZR_OK; i++)
+        status = begin_step(rank_group->members[i].rank, hyper, stream);
     if (status == CZR_OK)
-        status = czr_cuda_list_end(team);
-    for (int i = 0; i < team->n && status == CZR_OK; i++)
-        status = end_step(team->members[i].rank, stream);
-    return status == CZR_OK ? czr_cuda_scripts_agree(team) : status;
+        status = czr_cuda_list_end(rank_group);
+    for (int i = 0; i < rank_group->n && status == CZR_OK; i++)
+        status = end_step(rank_group->members[i].rank, stream);
+    return status == CZR_OK ? czr_cuda_captured_agree(rank_group) : status;
 }
 
 /* Phases depend on the step before; and what went wrong there is not taken for
  * what this one says. */
-static bool is_ordered(const czr_cuda_team *team, const czr_result *results)
+static bool is_ordered(const czr_cuda_rank_group *rank_group,
+                       const czr_result *results)
 {
-    return program_of(team)->phases || results;
+    return program_of(rank_group)->phases || results;
 }
 
-static czr_status step(czr_cuda_team *team, const czr_hyper *hyper,
+static czr_status step(czr_cuda_rank_group *rank_group, const czr_hyper *hyper,
                        czr_stream stream, czr_result *results)
 {
-    czr_status status = check(team);
+    czr_status status = check(rank_group);
 
     if (status == CZR_OK)
-        status = czr_context_enter(team->members[0].rank->parts.context);
+        status = czr_context_enter(rank_group->members[0].rank->parts.context);
     if (status == CZR_OK)
-        status = czr_cuda_outcome_learn(team, is_ordered(team, results), false);
+        status = czr_cuda_outcome_learn(rank_group,
+                                        is_ordered(rank_group, results), false);
     if (status == CZR_OK)
-        status = put_step(team, hyper, stream);
+        status = put_step(rank_group, hyper, stream);
     if (status != CZR_OK || !results)
         return status;
-    status = czr_cuda_outcome_learn(team, true, true);
-    if (engine_of(team, 0)->status == CZR_OK)
-        czr_cuda_outcome_give(team, results);
+    status = czr_cuda_outcome_learn(rank_group, true, true);
+    if (engine_of(rank_group, 0)->status == CZR_OK)
+        czr_cuda_outcome_give(rank_group, results);
     return status;
 }
 
-czr_status czr_cuda_team_step(czr_cuda_team *team, const czr_hyper *hyper,
-                              czr_stream stream, czr_result *results)
+czr_status czr_cuda_rank_group_step(czr_cuda_rank_group *rank_group,
+                                    const czr_hyper *hyper, czr_stream stream,
+                                    czr_result *results)
 {
-    czr_engine *first = engine_of(team, 0);
+    czr_engine *first = engine_of(rank_group, 0);
 
     czr_engine_lock(first);
     const int64_t before = czr_allocations();
-    const czr_status status = step(team, hyper, stream, results);
+    const czr_status status = step(rank_group, hyper, stream, results);
     first->step_allocations += czr_allocations() - before;
     czr_engine_unlock(first);
     return status;
 }
 
-void czr_cuda_team_join(czr_cuda_team *team)
+void czr_cuda_rank_group_join(czr_cuda_rank_group *rank_group)
 {
-    for (int i = 0; i < team->n; i++) {
-        czr_engine *engine = engine_of(team, i);
-        engine->cuda->team = team;
+    for (int i = 0; i < rank_group->n; i++) {
+        czr_engine *engine = engine_of(rank_group, i);
+        engine->cuda->rank_group = rank_group;
         engine->arrive = czr_cuda_list_arrive;
-        engine->await = czr_cuda_delivery_await;
-        engine->lock_at = &engine_of(team, 0)->lock;
+        engine->await = czr_cuda_param_ready_await;
+        engine->lock_at = &engine_of(rank_group, 0)->lock;
     }
 }

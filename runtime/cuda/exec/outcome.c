@@ -1,5 +1,5 @@
 /* What the device has told: decisions, and failures of rules. */
-#include "runtime/cuda/exec/team_outcome.h"
+#include "runtime/cuda/exec/outcome.h"
 
 /* No other rank goes on behind it: later decisions may never come. */
 static bool knows_fault(const czr_cuda_rank *rank)
@@ -13,14 +13,13 @@ static czr_status wait_for_device(czr_cuda_rank *rank, bool is_step)
 {
     czr_context *context = rank->parts.context;
     const int64_t deadline_ms =
-        rank->engine->world->deadline_ms * (rank->team->begin ? 2 : 1);
+        rank->engine->world->deadline_ms * (rank->rank_group->begin ? 2 : 1);
     czr_status status =
-        is_step ? CZR_OK
-                : czr_context_wait(context, rank->harvest, rank->decided);
+        is_step ? CZR_OK : czr_context_wait(context, rank->poll, rank->decided);
 
     if (status == CZR_OK)
         status = czr_context_synchronize(
-            context, is_step ? rank->main : rank->harvest, deadline_ms);
+            context, is_step ? rank->main : rank->poll, deadline_ms);
     return status != CZR_OK && knows_fault(rank)
                ? CZR_OK
                : czr_cuda_rank_check(rank, status, "waiting for the device");
@@ -79,7 +78,7 @@ static czr_status tell_undone(czr_cuda_rank *rank, const czr_collect_result *of)
 static czr_status learn(czr_cuda_rank *rank, czr_collect_result *of)
 {
     czr_engine *engine = rank->engine;
-    const bool is_next = rank->sequence == rank->harvested + 1;
+    const bool is_next = rank->sequence == rank->polled + 1;
     const int64_t expected =
         engine->steps + (of->reason == CZR_COLLECT_APPLIED);
 
@@ -90,7 +89,7 @@ static czr_status learn(czr_cuda_rank *rank, czr_collect_result *of)
     engine->steps = of->step;
     engine->skips = rank->sequence - of->step;
     engine->grad_norm = of->grad_norm;
-    rank->harvested = rank->sequence;
+    rank->polled = rank->sequence;
     const czr_status undone = tell_undone(rank, of);
     const czr_status said = undone == CZR_OK ? tell_refused(rank, of) : undone;
     rank->has_more = of->refused != rank->refused;
@@ -99,52 +98,53 @@ static czr_status learn(czr_cuda_rank *rank, czr_collect_result *of)
 
 static bool has_news(const czr_cuda_rank *rank)
 {
-    return rank->sequence != rank->harvested || rank->has_more;
+    return rank->sequence != rank->polled || rank->has_more;
 }
 
 /* All ranks say the same: the device has told each of the first that failed. */
-static czr_status stop_all(const czr_cuda_team *team)
+static czr_status stop_all(const czr_cuda_rank_group *rank_group)
 {
     char name[128];
-    const czr_cuda_rank *rank = team->members[0].rank;
+    const czr_cuda_rank *rank = rank_group->members[0].rank;
     const czr_collect_result *of = rank->result;
     const czr_status status = (czr_status)of->status;
 
     name_fault(rank, of->rank, name, sizeof name);
-    for (int i = 0; i < team->n; i++)
-        czr_engine_stop(team->members[i].rank->engine, status,
+    for (int i = 0; i < rank_group->n; i++)
+        czr_engine_stop(rank_group->members[i].rank->engine, status,
                         "%s, on rank %d, in update %lld: %s", name,
                         (int)of->rank, (long long)of->update,
                         czr_status_text(status));
     return status;
 }
 
-czr_status czr_cuda_outcome_fault(const czr_cuda_team *team)
+czr_status czr_cuda_outcome_fault(const czr_cuda_rank_group *rank_group)
 {
-    for (int i = 0; i < team->n; i++)
-        if (!knows_fault(team->members[i].rank))
+    for (int i = 0; i < rank_group->n; i++)
+        if (!knows_fault(rank_group->members[i].rank))
             return CZR_OK;
-    return team->n ? stop_all(team) : CZR_OK;
+    return rank_group->n ? stop_all(rank_group) : CZR_OK;
 }
 
-czr_status czr_cuda_outcome_learn(czr_cuda_team *team, bool waits, bool is_step)
+czr_status czr_cuda_outcome_learn(czr_cuda_rank_group *rank_group, bool waits,
+                                  bool is_step)
 {
     czr_status status = CZR_OK, refusal = CZR_OK;
     czr_collect_result of = {.reason = CZR_COLLECT_APPLIED};
 
-    if (!has_news(team->members[0].rank))
+    if (!has_news(rank_group->members[0].rank))
         return CZR_OK;
-    for (int i = 0; i < team->n && waits && status == CZR_OK; i++)
-        status = wait_for_device(team->members[i].rank, is_step);
-    for (int i = 0; i < team->n && status == CZR_OK; i++) {
-        const czr_cuda_rank *rank = team->members[i].rank;
+    for (int i = 0; i < rank_group->n && waits && status == CZR_OK; i++)
+        status = wait_for_device(rank_group->members[i].rank, is_step);
+    for (int i = 0; i < rank_group->n && status == CZR_OK; i++) {
+        const czr_cuda_rank *rank = rank_group->members[i].rank;
         if (!czr_collect_read(rank->result, rank->sequence, &of))
-            return knows_fault(rank) ? czr_cuda_outcome_fault(team)
+            return knows_fault(rank) ? czr_cuda_outcome_fault(rank_group)
                    : waits           ? CZR_ERR_STATE
                                      : CZR_OK;
     }
-    for (int i = 0; i < team->n && status == CZR_OK; i++) {
-        czr_cuda_rank *rank = team->members[i].rank;
+    for (int i = 0; i < rank_group->n && status == CZR_OK; i++) {
+        czr_cuda_rank *rank = rank_group->members[i].rank;
         if (!has_news(rank))
             continue;
         czr_collect_read(rank->result, rank->sequence, &of);
@@ -153,14 +153,15 @@ czr_status czr_cuda_outcome_learn(czr_cuda_team *team, bool waits, bool is_step)
         status = rank->engine->status;
     }
     if (status == CZR_OK && of.reason == CZR_COLLECT_FAULT)
-        return stop_all(team);
+        return stop_all(rank_group);
     return status == CZR_OK ? refusal : status;
 }
 
-void czr_cuda_outcome_give(const czr_cuda_team *team, czr_result *results)
+void czr_cuda_outcome_give(const czr_cuda_rank_group *rank_group,
+                           czr_result *results)
 {
-    for (int i = 0; i < team->n; i++) {
-        const czr_collect_result *of = team->members[i].rank->result;
+    for (int i = 0; i < rank_group->n; i++) {
+        const czr_collect_result *of = rank_group->members[i].rank->result;
         results[i] = (czr_result){.grad_norm = of->grad_norm,
                                   .skipped = of->reason != CZR_COLLECT_APPLIED,
                                   .step = of->step};

@@ -1,6 +1,6 @@
 /* Which operations are the last of a bucket does not depend on phases: none is
  * skipped for them. */
-#include "runtime/cuda/exec/delivery.h"
+#include "runtime/cuda/exec/param_ready.h"
 
 #include "runtime/cuda/exec/rank.h"
 #include "runtime/base/memory.h"
@@ -18,23 +18,23 @@ static bool stores(const czr_stage *stage)
     return false;
 }
 
-static int *lasts_of(const czr_cuda_delivery *delivery, int bucket)
+static int *lasts_of(const czr_cuda_param_ready *param_ready, int bucket)
 {
-    return delivery->lasts + (size_t)bucket * (size_t)delivery->n_streams;
+    return param_ready->lasts + (size_t)bucket * (size_t)param_ready->n_streams;
 }
 
 /* What gathers a bucket waits for all that writes it. */
-static void note_gather(const czr_cuda_delivery *delivery, const czr_op *row,
-                        int op)
+static void note_gather(const czr_cuda_param_ready *param_ready,
+                        const czr_op *row, int op)
 {
-    int *lasts = lasts_of(delivery, row->bucket);
+    int *lasts = lasts_of(param_ready, row->bucket);
 
-    for (int i = 0; i < delivery->n_streams; i++)
+    for (int i = 0; i < param_ready->n_streams; i++)
         lasts[i] = NONE;
     lasts[row->stream] = op;
 }
 
-static void note_rows(const czr_cuda_delivery *delivery,
+static void note_rows(const czr_cuda_param_ready *param_ready,
                       const czr_engine *engine, int op)
 {
     const czr_program *program = engine->program;
@@ -44,31 +44,31 @@ static void note_rows(const czr_cuda_delivery *delivery,
 
     for (int64_t i = range.first; i < range.first + range.n; i++)
         if (stores(&program->stages[rows[i].stage]))
-            lasts_of(delivery,
+            lasts_of(param_ready,
                      program->places[rows[i].param].bucket)[row->stream] = op;
 }
 
-static void find_lasts(const czr_cuda_delivery *delivery,
+static void find_lasts(const czr_cuda_param_ready *param_ready,
                        const czr_engine *engine)
 {
     const czr_program *program = engine->program;
 
-    for (int i = 0; i < program->n_buckets * delivery->n_streams; i++)
-        delivery->lasts[i] = NONE;
+    for (int i = 0; i < program->n_buckets * param_ready->n_streams; i++)
+        param_ready->lasts[i] = NONE;
     for (int op = 0; op < program->n_ops; op++)
         if (czr_op_is_skipped(engine, op))
             continue;
         else if (program->ops[op].kind == CZR_ALL_GATHER)
-            note_gather(delivery, &program->ops[op], op);
+            note_gather(param_ready, &program->ops[op], op);
         else if (program->ops[op].kind == CZR_KERNEL)
-            note_rows(delivery, engine, op);
+            note_rows(param_ready, engine, op);
 }
 
 /* ---- opening ------------------------------------------------------------ */
 
-czr_status czr_cuda_delivery_open(czr_context *context,
-                                  const czr_engine *engine,
-                                  czr_cuda_delivery *out)
+czr_status czr_cuda_param_ready_open(czr_context *context,
+                                     const czr_engine *engine,
+                                     czr_cuda_param_ready *out)
 {
     const czr_program *program = engine->program;
     czr_status status = CZR_OK;
@@ -88,23 +88,24 @@ czr_status czr_cuda_delivery_open(czr_context *context,
     return status;
 }
 
-void czr_cuda_delivery_close(czr_context *context, czr_cuda_delivery *delivery)
+void czr_cuda_param_ready_close(czr_context *context,
+                                czr_cuda_param_ready *param_ready)
 {
-    for (int op = 0; delivery->events && op < delivery->n_ops; op++)
-        czr_context_close_event(context, delivery->events[op]);
-    czr_free(delivery->events);
-    czr_free(delivery->lasts);
-    *delivery = (czr_cuda_delivery){0};
+    for (int op = 0; param_ready->events && op < param_ready->n_ops; op++)
+        czr_context_close_event(context, param_ready->events[op]);
+    czr_free(param_ready->events);
+    czr_free(param_ready->lasts);
+    *param_ready = (czr_cuda_param_ready){0};
 }
 
 /* ---- steps -------------------------------------------------------------- */
 
-czr_status czr_cuda_delivery_note(czr_context *context,
-                                  const czr_cuda_delivery *delivery, int op,
-                                  void *stream)
+czr_status czr_cuda_param_ready_note(czr_context *context,
+                                     const czr_cuda_param_ready *param_ready,
+                                     int op, void *stream)
 {
-    return delivery->events[op]
-               ? czr_context_announce(context, delivery->events[op], stream)
+    return param_ready->events[op]
+               ? czr_context_announce(context, param_ready->events[op], stream)
                : CZR_OK;
 }
 
@@ -114,22 +115,22 @@ static czr_status wait_for_bucket(const czr_cuda_rank *rank, const int *lasts,
     czr_context *context = rank->parts.context;
     czr_status status = czr_context_enter(context);
 
-    for (int i = 0; i < rank->delivery.n_streams && status == CZR_OK; i++)
+    for (int i = 0; i < rank->param_ready.n_streams && status == CZR_OK; i++)
         if (lasts[i] != NONE)
             status = czr_context_wait(context, stream,
-                                      rank->delivery.events[lasts[i]]);
+                                      rank->param_ready.events[lasts[i]]);
     return status;
 }
 
-czr_status czr_cuda_delivery_await(czr_engine *engine, int param,
-                                   czr_stream consumer)
+czr_status czr_cuda_param_ready_await(czr_engine *engine, int param,
+                                      czr_stream consumer)
 {
     const czr_cuda_rank *rank = engine->cuda;
     const int *lasts =
-        lasts_of(&rank->delivery, engine->program->places[param].bucket);
+        lasts_of(&rank->param_ready, engine->program->places[param].bucket);
     bool has_last = false;
 
-    for (int i = 0; i < rank->delivery.n_streams; i++)
+    for (int i = 0; i < rank->param_ready.n_streams; i++)
         has_last |= lasts[i] != NONE;
     return engine->undoes || engine->bindings[param].param.data || !has_last
                ? engine->device->ops->follow(engine->device, consumer)

@@ -1,18 +1,19 @@
-/* What came of the steps of a team, as far as the device has told. */
-#ifndef CZR_CUDA_EXEC_TEAM_OUTCOME_H
-#define CZR_CUDA_EXEC_TEAM_OUTCOME_H
+/* What came of the steps of a rank_group, as far as the device has told. */
+#ifndef CZR_CUDA_EXEC_OUTCOME_H
+#define CZR_CUDA_EXEC_OUTCOME_H
 
-#include "runtime/cuda/exec/team.h"
+#include "runtime/cuda/exec/rank_group.h"
 
 /* All members learn what the last decision was, where it has come to all.
  * `waits`: until it has come; `is_step`: until the step is over.  Returns what
  * that step says, once, and a failure for good. */
-czr_status czr_cuda_outcome_learn(czr_cuda_team *team, bool waits,
+czr_status czr_cuda_outcome_learn(czr_cuda_rank_group *rank_group, bool waits,
                                   bool is_step);
 /* The failure of a rule that the device has told all members of, which they say
  * from now on, whatever else has failed since; else CZR_OK. */
-czr_status czr_cuda_outcome_fault(const czr_cuda_team *team);
+czr_status czr_cuda_outcome_fault(const czr_cuda_rank_group *rank_group);
 /* Of the last step that was learned, results[n]. */
-void czr_cuda_outcome_give(const czr_cuda_team *team, czr_result *results);
+void czr_cuda_outcome_give(const czr_cuda_rank_group *rank_group,
+                           czr_result *results);
 
 #endif

@@ -1,18 +1,19 @@
-/* The list of a step on all ranks of a team: an operation's turns on each, and
- * behind each turn the world's units; what is there early, and the rest. */
-#include "runtime/cuda/exec/team_list.h"
+/* The list of a step on all ranks of a rank_group: an operation's turns on
+ * each, and behind each turn the world's units; what is there early, and the
+ * rest. */
+#include "runtime/cuda/exec/rank_group_list.h"
 
 #include "runtime/cuda/exec/queue.h"
-#include "runtime/cuda/exec/script.h"
+#include "runtime/cuda/exec/captured.h"
 
-static czr_engine *engine_of(const czr_cuda_team *team, int i)
+static czr_engine *engine_of(const czr_cuda_rank_group *rank_group, int i)
 {
-    return team->members[i].rank->engine;
+    return rank_group->members[i].rank->engine;
 }
 
-static const czr_program *program_of(const czr_cuda_team *team)
+static const czr_program *program_of(const czr_cuda_rank_group *rank_group)
 {
-    return engine_of(team, 0)->program;
+    return engine_of(rank_group, 0)->program;
 }
 
 /* ---- turns -------------------------------------------------------------- */
@@ -47,23 +48,23 @@ static czr_status await_unit(czr_cuda_member *member, int op)
 }
 
 /* Of those that are active, until none is. */
-static czr_status take_all_turns(czr_cuda_team *team, int op)
+static czr_status take_all_turns(czr_cuda_rank_group *rank_group, int op)
 {
     czr_status status = CZR_OK;
     bool any = true;
 
-    for (int i = 0; i < team->n; i++)
-        team->members[i].turn.number = 0;
+    for (int i = 0; i < rank_group->n; i++)
+        rank_group->members[i].turn.number = 0;
     while (any && status == CZR_OK) {
         any = false;
-        for (int i = 0; i < team->n && status == CZR_OK; i++)
-            if (team->members[i].is_active) {
-                status = take_turn(&team->members[i], op);
-                any |= team->members[i].is_active;
+        for (int i = 0; i < rank_group->n && status == CZR_OK; i++)
+            if (rank_group->members[i].is_active) {
+                status = take_turn(&rank_group->members[i], op);
+                any |= rank_group->members[i].is_active;
             }
-        for (int i = 0; i < team->n && status == CZR_OK; i++)
-            if (team->members[i].has_posted)
-                status = await_unit(&team->members[i], op);
+        for (int i = 0; i < rank_group->n && status == CZR_OK; i++)
+            if (rank_group->members[i].has_posted)
+                status = await_unit(&rank_group->members[i], op);
     }
     return status;
 }
@@ -92,21 +93,21 @@ static czr_status end(czr_cuda_member *member, int op)
         return CZR_OK;
     czr_status status = czr_device_cuda_end(engine->device, op);
     if (status == CZR_OK)
-        status = czr_cuda_delivery_note(rank->parts.context, &rank->delivery,
-                                        op, engine->stream);
+        status = czr_cuda_param_ready_note(
+            rank->parts.context, &rank->param_ready, op, engine->stream);
     return czr_cuda_rank_check(rank, status, "ending an operation");
 }
 
-static czr_status run_op(czr_cuda_team *team, int op)
+static czr_status run_op(czr_cuda_rank_group *rank_group, int op)
 {
     czr_status status = CZR_OK;
 
-    for (int i = 0; i < team->n && status == CZR_OK; i++)
-        status = begin(&team->members[i], op);
+    for (int i = 0; i < rank_group->n && status == CZR_OK; i++)
+        status = begin(&rank_group->members[i], op);
     if (status == CZR_OK)
-        status = take_all_turns(team, op);
-    for (int i = 0; i < team->n && status == CZR_OK; i++)
-        status = end(&team->members[i], op);
+        status = take_all_turns(rank_group, op);
+    for (int i = 0; i < rank_group->n && status == CZR_OK; i++)
+        status = end(&rank_group->members[i], op);
     return status;
 }
 
@@ -121,38 +122,39 @@ static czr_status fork_or_join(czr_cuda_rank *rank, bool is_join)
 }
 
 /* What follows on streams comes behind what main streams have. */
-static czr_status fork_all(czr_cuda_team *team)
+static czr_status fork_all(czr_cuda_rank_group *rank_group)
 {
     czr_status status = CZR_OK;
 
-    for (int i = 0; i < team->n && status == CZR_OK; i++)
-        status = fork_or_join(team->members[i].rank, false);
+    for (int i = 0; i < rank_group->n && status == CZR_OK; i++)
+        status = fork_or_join(rank_group->members[i].rank, false);
     return status;
 }
 
-static czr_status run_list(czr_cuda_team *team)
+static czr_status run_list(czr_cuda_rank_group *rank_group)
 {
     czr_status status = CZR_OK;
 
-    for (int op = team->next_op;
-         op < program_of(team)->n_ops && status == CZR_OK; op++)
-        status = run_op(team, op);
+    for (int op = rank_group->next_op;
+         op < program_of(rank_group)->n_ops && status == CZR_OK; op++)
+        status = run_op(rank_group, op);
     return status;
 }
 
 /* ---- from end to end ---------------------------------------------------- */
 
-static czr_status begin_all(czr_cuda_team *team)
+static czr_status begin_all(czr_cuda_rank_group *rank_group)
 {
-    czr_cuda_rank *first = team->members[0].rank;
+    czr_cuda_rank *first = rank_group->members[0].rank;
     czr_status status =
-        team->begin
-            ? czr_cuda_rank_check(first, team->begin(team->user, first->main),
-                                  "beginning a step")
+        rank_group->begin
+            ? czr_cuda_rank_check(
+                  first, rank_group->begin(rank_group->user, first->main),
+                  "beginning a step")
             : CZR_OK;
 
-    for (int i = 0; i < team->n && status == CZR_OK; i++) {
-        czr_cuda_rank *rank = team->members[i].rank;
+    for (int i = 0; i < rank_group->n && status == CZR_OK; i++) {
+        czr_cuda_rank *rank = rank_group->members[i].rank;
         status = czr_cuda_rank_check(
             rank,
             czr_collect_begin(rank->parts.collect, rank->verdict, &rank->faults,
@@ -162,78 +164,82 @@ static czr_status begin_all(czr_cuda_team *team)
     return status;
 }
 
-static czr_status open_list(czr_cuda_team *team)
+static czr_status open_list(czr_cuda_rank_group *rank_group)
 {
-    const czr_status status = team->is_open ? CZR_OK : begin_all(team);
+    const czr_status status =
+        rank_group->is_open ? CZR_OK : begin_all(rank_group);
 
-    team->is_open = status == CZR_OK;
+    rank_group->is_open = status == CZR_OK;
     return status;
 }
 
-static czr_status join_all(czr_cuda_team *team)
+static czr_status join_all(czr_cuda_rank_group *rank_group)
 {
     czr_status status = CZR_OK;
 
-    for (int i = 0; i < team->n && status == CZR_OK; i++)
-        status = fork_or_join(team->members[i].rank, true);
+    for (int i = 0; i < rank_group->n && status == CZR_OK; i++)
+        status = fork_or_join(rank_group->members[i].rank, true);
     return status;
 }
 
 /* One reduction, from main streams to main streams. */
-static czr_status put_reduction(czr_cuda_team *team)
+static czr_status put_reduction(czr_cuda_rank_group *rank_group)
 {
-    czr_status status = fork_all(team);
+    czr_status status = fork_all(rank_group);
 
     if (status == CZR_OK)
-        status = run_op(team, team->next_op);
-    return status == CZR_OK ? join_all(team) : status;
+        status = run_op(rank_group, rank_group->next_op);
+    return status == CZR_OK ? join_all(rank_group) : status;
 }
 
 /* The next operation, behind what main streams have. */
-static czr_status reduce_next(czr_cuda_team *team)
+static czr_status reduce_next(czr_cuda_rank_group *rank_group)
 {
     czr_status status;
 
-    if (czr_cuda_scripts_are_used(team)) {
-        status = czr_cuda_script_reduce(team, team->next_op, put_reduction);
+    if (czr_cuda_captured_are_used(rank_group)) {
+        status = czr_cuda_captured_reduce(rank_group, rank_group->next_op,
+                                          put_reduction);
     } else {
-        status = fork_all(team);
+        status = fork_all(rank_group);
         if (status == CZR_OK)
-            status = run_op(team, team->next_op);
+            status = run_op(rank_group, rank_group->next_op);
     }
-    team->next_op++;
+    rank_group->next_op++;
     return status;
 }
 
 /* What is left, from main streams to main streams. */
-static czr_status put_rest(czr_cuda_team *team)
+static czr_status put_rest(czr_cuda_rank_group *rank_group)
 {
-    czr_status status = fork_all(team);
+    czr_status status = fork_all(rank_group);
 
     if (status == CZR_OK)
-        status = run_list(team);
-    return status == CZR_OK ? join_all(team) : status;
+        status = run_list(rank_group);
+    return status == CZR_OK ? join_all(rank_group) : status;
 }
 
 /* By graphs, of which the last begins with what no gradient is waited for. */
-static czr_status launch_rest(czr_cuda_team *team)
+static czr_status launch_rest(czr_cuda_rank_group *rank_group)
 {
     czr_status status = CZR_OK;
 
-    while (status == CZR_OK && team->next_op < team->n_reductions)
-        status = reduce_next(team);
-    return status == CZR_OK ? czr_cuda_script_follow(team, put_rest) : status;
+    while (status == CZR_OK && rank_group->next_op < rank_group->n_reductions)
+        status = reduce_next(rank_group);
+    return status == CZR_OK ? czr_cuda_captured_follow(rank_group, put_rest)
+                            : status;
 }
 
-czr_status czr_cuda_list_end(czr_cuda_team *team)
+czr_status czr_cuda_list_end(czr_cuda_rank_group *rank_group)
 {
-    czr_status status = open_list(team);
+    czr_status status = open_list(rank_group);
 
     if (status == CZR_OK)
-        status = czr_cuda_scripts_are_used(team) ? launch_rest(team)
-                                                 : put_rest(team);
-    team->is_open = false;
-    team->next_op = 0;
+        status = czr_cuda_captured_are_used(rank_group)
+                     ? launch_rest(rank_group)
+                     : put_rest(rank_group);
+    rank_group->is_open = false;
+    rank_group->next_op = 0;
     return status;
 }
 
@@ -249,23 +255,23 @@ czr_status czr_cuda_list_follow(czr_cuda_rank *rank, void *stream)
     return czr_cuda_rank_check(rank, status, "the trainer's stream");
 }
 
-static bool is_ready(const czr_cuda_team *team, int op)
+static bool is_ready(const czr_cuda_rank_group *rank_group, int op)
 {
-    for (int i = 0; i < team->n; i++)
-        if (!czr_step_is_ready(team->members[i].rank->engine, op))
+    for (int i = 0; i < rank_group->n; i++)
+        if (!czr_step_is_ready(rank_group->members[i].rank->engine, op))
             return false;
     return true;
 }
 
 /* In list order. */
-static czr_status run_ready(czr_cuda_team *team)
+static czr_status run_ready(czr_cuda_rank_group *rank_group)
 {
     czr_status status = CZR_OK;
 
-    while (status == CZR_OK && is_ready(team, team->next_op)) {
-        status = open_list(team);
+    while (status == CZR_OK && is_ready(rank_group, rank_group->next_op)) {
+        status = open_list(rank_group);
         if (status == CZR_OK)
-            status = reduce_next(team);
+            status = reduce_next(rank_group);
     }
     return status;
 }
@@ -286,5 +292,5 @@ czr_status czr_cuda_list_arrive(czr_engine *engine, int param,
     status = czr_cuda_rank_check(
         rank, czr_device_cuda_use(engine->device, NULL), "copying a gradient");
     engine->bindings[param].is_ready = true;
-    return status == CZR_OK ? run_ready(rank->team) : status;
+    return status == CZR_OK ? run_ready(rank->rank_group) : status;
 }

@@ -1,7 +1,7 @@
 /* Sums over NCCL.  What has to be added up in an order comes to slots, a chunk
  * at a time, and is added up there; a chunk is what a slot holds.  And bands.
  */
-#include "runtime/cuda/world/world_nccl_trade.h"
+#include "runtime/cuda/world/nccl_exchange.h"
 
 /* ---- shares ------------------------------------------------------------- */
 
@@ -19,8 +19,8 @@ static int64_t count_chunks(const czr_nccl_work *work, size_t chunk)
     int64_t most = 0;
 
     for (int i = 0; i < work->size; i++)
-        if (work->seat->shares[i].n > most)
-            most = work->seat->shares[i].n;
+        if (work->member->shares[i].n > most)
+            most = work->member->shares[i].n;
     return (most + (int64_t)chunk - 1) / (int64_t)chunk;
 }
 
@@ -32,14 +32,14 @@ static void deal(const czr_nccl_work *work, size_t count)
     int64_t first = 0;
 
     for (int i = 0; i < work->size; i++) {
-        work->seat->shares[i] = (czr_range){first, share + (i < rest)};
+        work->member->shares[i] = (czr_range){first, share + (i < rest)};
         first += share + (i < rest);
     }
 }
 
 bool czr_nccl_are_equal(const czr_nccl_work *work)
 {
-    const czr_range *shares = work->seat->shares;
+    const czr_range *shares = work->member->shares;
 
     for (int i = 1; i < work->size; i++)
         if (shares[i].n != shares[0].n ||
@@ -63,7 +63,7 @@ static void add_leaves(czr_nccl_work *work, int first, int members, int leaves,
     const czr_reduce_scatter *unit = &work->unit->of.reduce_scatter;
     const czr_nccl_sums *sums = &work->world->options.sums;
     const czr_address table =
-        work->seat->table + (size_t)first * sizeof(void *);
+        work->member->table + (size_t)first * sizeof(void *);
     const czr_collect_leaves sum = {.grads = czr_pointer_of(table),
                                     .n_members = members,
                                     .leaves = leaves,
@@ -79,43 +79,44 @@ static void add_leaves(czr_nccl_work *work, int first, int members, int leaves,
 }
 
 /* A leaf's chunks to whoever adds them up, and the own from all. */
-static void trade_leaf(czr_nccl_work *work, size_t chunk, int64_t k, int leaf)
+static void exchange_leaf(czr_nccl_work *work, size_t chunk, int64_t k,
+                          int leaf)
 {
     const czr_reduce_scatter *unit = &work->unit->of.reduce_scatter;
     const size_t element = element_of(work);
-    const czr_range own = chunk_of(work->seat->shares[work->self], chunk, k);
+    const czr_range own = chunk_of(work->member->shares[work->self], chunk, k);
     const size_t at = (size_t)leaf * (size_t)own.n * element;
 
     for (int i = 0; i < work->size; i++) {
-        const czr_range theirs = chunk_of(work->seat->shares[i], chunk, k);
+        const czr_range theirs = chunk_of(work->member->shares[i], chunk, k);
         const unsigned char *from =
             (const unsigned char *)unit->grad +
             (size_t)(leaf * unit->leaf_stride + theirs.first) * element;
-        work->seat->pieces.from[i] = from;
-        work->seat->pieces.from_bytes[i] = (size_t)theirs.n * element;
-        work->seat->pieces.to[i] = czr_nccl_slot(work, i) + at;
-        work->seat->pieces.to_bytes[i] = (size_t)own.n * element;
+        work->member->pieces.from[i] = from;
+        work->member->pieces.from_bytes[i] = (size_t)theirs.n * element;
+        work->member->pieces.to[i] = czr_nccl_slot(work, i) + at;
+        work->member->pieces.to_bytes[i] = (size_t)own.n * element;
         if (i == work->self)
-            czr_nccl_copy(work, work->seat->pieces.to[i], from,
+            czr_nccl_copy(work, work->member->pieces.to[i], from,
                           (size_t)own.n * element);
     }
-    czr_nccl_trade(work);
+    czr_nccl_exchange(work);
 }
 
 static void reduce_in_order(czr_nccl_work *work)
 {
     const czr_reduce_scatter *unit = &work->unit->of.reduce_scatter;
     const size_t chunk =
-        work->seat->slot_bytes / ((size_t)unit->leaves * element_of(work));
+        work->member->slot_bytes / ((size_t)unit->leaves * element_of(work));
     const int64_t n_chunks = chunk ? count_chunks(work, chunk) : 0;
 
     if (!chunk)
         work->status = CZR_ERR_STATE; /* nobody made room for it */
     for (int64_t k = 0; k < n_chunks; k++) {
         const czr_range own =
-            chunk_of(work->seat->shares[work->self], chunk, k);
+            chunk_of(work->member->shares[work->self], chunk, k);
         for (int leaf = 0; leaf < unit->leaves; leaf++)
-            trade_leaf(work, chunk, k, leaf);
+            exchange_leaf(work, chunk, k, leaf);
         add_leaves(work, 0, work->size, unit->leaves, unit->dtype,
                    k * (int64_t)chunk, own.n);
     }
@@ -126,14 +127,15 @@ static void reduce_by_nccl(czr_nccl_work *work)
 {
     const czr_reduce_scatter *unit = &work->unit->of.reduce_scatter;
     const size_t n = (size_t)unit->n;
-    const size_t chunk = work->seat->slot_bytes / sizeof(float);
-    const float *from = (const float *)unit->grad + work->seat->shares[0].first;
+    const size_t chunk = work->member->slot_bytes / sizeof(float);
+    const float *from =
+        (const float *)unit->grad + work->member->shares[0].first;
 
     if (n == 0 || !czr_nccl_begin(work))
         return;
     czr_nccl_keep(work, work->world->options.nccl->reduce_scatter(
                             from, unit->out, n, CZR_NCCL_FLOAT32, CZR_NCCL_SUM,
-                            work->seat->nccl.handle, work->stream));
+                            work->member->nccl.handle, work->stream));
     czr_nccl_end(work);
     for (size_t done = 0; done < n; done += chunk) {
         const size_t left = n - done < chunk ? n - done : chunk;
@@ -154,7 +156,7 @@ void czr_nccl_reduce_scatter(czr_nccl_work *work)
         work->status = CZR_ERR_STATE;
         return;
     }
-    memcpy(work->seat->shares, world->ranges[work->unit->op],
+    memcpy(work->member->shares, world->ranges[work->unit->op],
            (size_t)work->size * sizeof(czr_range));
     if (!world->options.is_strict && unit->dtype == CZR_F32 &&
         unit->leaves == 1 && czr_nccl_are_equal(work))
@@ -196,7 +198,7 @@ static void reduce_all_by_nccl(czr_nccl_work *work, int type)
     czr_nccl_keep(work,
                   work->world->options.nccl->all_reduce(
                       sum->data, sum->data, sum->count, type, CZR_NCCL_SUM,
-                      work->seat->nccl.handle, work->stream));
+                      work->member->nccl.handle, work->stream));
     czr_nccl_end(work);
 }
 
@@ -204,12 +206,12 @@ static void reduce_all_by_nccl(czr_nccl_work *work, int type)
 static void sum_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
 {
     const czr_all_reduce *sum = &work->unit->of.all_reduce;
-    const czr_nccl_pieces *pieces = &work->seat->pieces;
+    const czr_nccl_pieces *pieces = &work->member->pieces;
     const size_t element = czr_sum_bytes(sum->type);
-    const czr_range own = chunk_of(work->seat->shares[work->self], chunk, k);
+    const czr_range own = chunk_of(work->member->shares[work->self], chunk, k);
 
     for (int i = 0; i < work->size; i++) {
-        const czr_range theirs = chunk_of(work->seat->shares[i], chunk, k);
+        const czr_range theirs = chunk_of(work->member->shares[i], chunk, k);
         pieces->from[i] =
             (unsigned char *)sum->data + (size_t)theirs.first * element;
         pieces->from_bytes[i] = (size_t)theirs.n * element;
@@ -218,7 +220,7 @@ static void sum_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
     }
     czr_nccl_copy(work, pieces->to[work->self], pieces->from[work->self],
                   pieces->to_bytes[work->self]);
-    czr_nccl_trade(work);
+    czr_nccl_exchange(work);
     czr_nccl_sum(work, sum->type, (size_t)own.n);
     czr_nccl_copy(work,
                   (unsigned char *)sum->data + (size_t)own.first * element,
@@ -229,25 +231,25 @@ static void sum_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
 static void return_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
 {
     const czr_all_reduce *sum = &work->unit->of.all_reduce;
-    const czr_nccl_pieces *pieces = &work->seat->pieces;
+    const czr_nccl_pieces *pieces = &work->member->pieces;
     const size_t element = czr_sum_bytes(sum->type);
-    const czr_range own = chunk_of(work->seat->shares[work->self], chunk, k);
+    const czr_range own = chunk_of(work->member->shares[work->self], chunk, k);
 
     for (int i = 0; i < work->size; i++) {
-        const czr_range theirs = chunk_of(work->seat->shares[i], chunk, k);
+        const czr_range theirs = chunk_of(work->member->shares[i], chunk, k);
         pieces->from[i] = czr_nccl_slot(work, work->self);
         pieces->from_bytes[i] = (size_t)own.n * element;
         pieces->to[i] =
             (unsigned char *)sum->data + (size_t)theirs.first * element;
         pieces->to_bytes[i] = (size_t)theirs.n * element;
     }
-    czr_nccl_trade(work);
+    czr_nccl_exchange(work);
 }
 
 void czr_nccl_all_reduce(czr_nccl_work *work)
 {
     const czr_all_reduce *sum = &work->unit->of.all_reduce;
-    const size_t chunk = work->seat->slot_bytes / czr_sum_bytes(sum->type);
+    const size_t chunk = work->member->slot_bytes / czr_sum_bytes(sum->type);
     const int native = native_type(work, sum->type);
 
     if (native >= 0) {
@@ -301,7 +303,7 @@ static size_t deal_band(const czr_nccl_work *work, const czr_band *band,
         (band->blocks / 2 + 1) * (band->side / band->blocks) * element;
 
     deal(work, band->side);
-    return work->seat->slot_bytes / width;
+    return work->member->slot_bytes / width;
 }
 
 static size_t band_bytes(const czr_band *band, size_t element, czr_range rows)
@@ -313,16 +315,16 @@ static size_t band_bytes(const czr_band *band, size_t element, czr_range rows)
 static void sum_band_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
 {
     const czr_all_reduce *sum = &work->unit->of.all_reduce;
-    const czr_nccl_pieces *pieces = &work->seat->pieces;
+    const czr_nccl_pieces *pieces = &work->member->pieces;
     const size_t element = czr_sum_bytes(sum->type);
-    const czr_range own = chunk_of(work->seat->shares[work->self], chunk, k);
+    const czr_range own = chunk_of(work->member->shares[work->self], chunk, k);
     const size_t own_bytes = band_bytes(&sum->band, element, own);
     czr_boxes out = czr_nccl_boxes_of(work);
 
     for (int i = 0; i < work->size; i++) {
-        const czr_range theirs = chunk_of(work->seat->shares[i], chunk, k);
-        unsigned char *packed =
-            i == work->self ? czr_nccl_slot(work, i) : czr_nccl_outbox(work, i);
+        const czr_range theirs = chunk_of(work->member->shares[i], chunk, k);
+        unsigned char *packed = i == work->self ? czr_nccl_slot(work, i)
+                                                : czr_nccl_send_buffer(work, i);
         move_band(&out, &sum->band, sum->data, packed, element, theirs, false);
         pieces->from[i] = packed;
         pieces->from_bytes[i] = band_bytes(&sum->band, element, theirs);
@@ -330,7 +332,7 @@ static void sum_band_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
         pieces->to_bytes[i] = own_bytes;
     }
     work->status = czr_boxes_put(&out);
-    czr_nccl_trade(work);
+    czr_nccl_exchange(work);
     czr_nccl_sum(work, sum->type, own_bytes / element);
     czr_boxes back = czr_nccl_boxes_of(work);
     move_band(&back, &sum->band, sum->data, czr_nccl_slot(work, work->self),
@@ -343,7 +345,7 @@ void czr_nccl_sum_scatter(czr_nccl_work *work)
     const czr_all_reduce *sum = &work->unit->of.all_reduce;
     const size_t element = czr_sum_bytes(sum->type);
     const bool has_band = sum->band.blocks > 0;
-    size_t chunk = work->seat->slot_bytes / element;
+    size_t chunk = work->member->slot_bytes / element;
 
     if (has_band)
         chunk = deal_band(work, &sum->band, element);
@@ -370,7 +372,7 @@ void czr_nccl_band_gather(czr_nccl_work *work)
         work->status = CZR_ERR_STATE;
     for (int64_t k = 0; k < n_chunks; k++) {
         const czr_range own =
-            chunk_of(work->seat->shares[work->self], chunk, k);
+            chunk_of(work->member->shares[work->self], chunk, k);
         czr_boxes out = czr_nccl_boxes_of(work);
         move_band(&out, &unit->band, unit->data,
                   czr_nccl_slot(work, work->self), unit->element_bytes, own,
@@ -382,7 +384,7 @@ void czr_nccl_band_gather(czr_nccl_work *work)
             if (i != work->self)
                 move_band(&back, &unit->band, unit->data,
                           czr_nccl_slot(work, i), unit->element_bytes,
-                          chunk_of(work->seat->shares[i], chunk, k), true);
+                          chunk_of(work->member->shares[i], chunk, k), true);
         work->status = czr_boxes_put(&back);
     }
 }

@@ -1,6 +1,6 @@
 /* Groups of sends and receives, and copies, of one unit. */
 #define _POSIX_C_SOURCE 200809L
-#include "runtime/cuda/world/world_nccl_trade.h"
+#include "runtime/cuda/world/nccl_exchange.h"
 
 #include "runtime/cuda/driver/clock.h"
 
@@ -8,8 +8,8 @@
 
 static unsigned char *staged(const czr_nccl_work *work, int slot)
 {
-    return (unsigned char *)czr_pointer_of(work->seat->staging) +
-           (size_t)slot * work->seat->slot_bytes;
+    return (unsigned char *)czr_pointer_of(work->member->staging) +
+           (size_t)slot * work->member->slot_bytes;
 }
 
 unsigned char *czr_nccl_slot(const czr_nccl_work *work, int member)
@@ -17,7 +17,7 @@ unsigned char *czr_nccl_slot(const czr_nccl_work *work, int member)
     return staged(work, member);
 }
 
-unsigned char *czr_nccl_outbox(const czr_nccl_work *work, int member)
+unsigned char *czr_nccl_send_buffer(const czr_nccl_work *work, int member)
 {
     return staged(work, work->size + member);
 }
@@ -52,7 +52,7 @@ static czr_status refuse(czr_nccl_work *work, int code)
 {
     char message[CZR_NCCL_MESSAGE];
     const czr_status status =
-        czr_nccl_settle(&work->seat->nccl, code, 0, "communicating", message);
+        czr_nccl_settle(&work->member->nccl, code, 0, "communicating", message);
 
     return czr_nccl_fail(work->world, status, "operation %d: %s",
                          work->unit->op, message);
@@ -91,7 +91,7 @@ static bool is_in_progress(czr_nccl_work *work)
         work->status = world->failure;
     if (work->status == CZR_OK)
         czr_nccl_keep(work, world->options.nccl->async_error(
-                                work->seat->nccl.handle, &state));
+                                work->member->nccl.handle, &state));
     if (work->status == CZR_OK)
         czr_nccl_keep(work, state);
     pthread_mutex_unlock(&world->lock);
@@ -135,7 +135,7 @@ void czr_nccl_send(czr_nccl_work *work, const void *from, size_t bytes,
     if (bytes && work->status == CZR_OK)
         czr_nccl_keep(work, work->world->options.nccl->send(
                                 from, bytes, CZR_NCCL_INT8, peer,
-                                work->seat->nccl.handle, work->stream));
+                                work->member->nccl.handle, work->stream));
 }
 
 void czr_nccl_receive(czr_nccl_work *work, void *to, size_t bytes, int peer)
@@ -143,14 +143,14 @@ void czr_nccl_receive(czr_nccl_work *work, void *to, size_t bytes, int peer)
     if (bytes && work->status == CZR_OK)
         czr_nccl_keep(work, work->world->options.nccl->receive(
                                 to, bytes, CZR_NCCL_INT8, peer,
-                                work->seat->nccl.handle, work->stream));
+                                work->member->nccl.handle, work->stream));
 }
 
 /* ---- all members -------------------------------------------------------- */
 
-void czr_nccl_trade(czr_nccl_work *work)
+void czr_nccl_exchange(czr_nccl_work *work)
 {
-    const czr_nccl_pieces *pieces = &work->seat->pieces;
+    const czr_nccl_pieces *pieces = &work->member->pieces;
 
     if (work->size == 1 || !czr_nccl_begin(work))
         return;
@@ -166,24 +166,24 @@ void czr_nccl_trade(czr_nccl_work *work)
 
 void czr_nccl_share(czr_nccl_work *work, size_t bytes)
 {
-    const czr_nccl_pieces *pieces = &work->seat->pieces;
+    const czr_nccl_pieces *pieces = &work->member->pieces;
 
     for (int i = 0; i < work->size; i++) {
         pieces->from[i] = czr_nccl_slot(work, work->self);
         pieces->to[i] = czr_nccl_slot(work, i);
         pieces->from_bytes[i] = pieces->to_bytes[i] = bytes;
     }
-    czr_nccl_trade(work);
+    czr_nccl_exchange(work);
 }
 
 void czr_nccl_sum(czr_nccl_work *work, czr_sum type, size_t n)
 {
     const czr_nccl_sums *sums = &work->world->options.sums;
-    const czr_collect_members members = {.data =
-                                             czr_pointer_of(work->seat->table),
-                                         .n_members = work->size,
-                                         .to = work->self,
-                                         .to_end = work->self + 1};
+    const czr_collect_members members = {
+        .data = czr_pointer_of(work->member->table),
+        .n_members = work->size,
+        .to = work->self,
+        .to_end = work->self + 1};
 
     if (work->status == CZR_OK && n > 0)
         work->status = sums->slice(sums->collect, &members, type, 0, n, NULL,

@@ -1,8 +1,8 @@
 /* The ranks of a device that are stepped together: all walk the list, an
  * operation's turns on each, and behind each turn the world's units.  No step
  * waits for the device unless somebody asks what came of it. */
-#ifndef CZR_CUDA_EXEC_TEAM_H
-#define CZR_CUDA_EXEC_TEAM_H
+#ifndef CZR_CUDA_EXEC_RANK_GROUP_H
+#define CZR_CUDA_EXEC_RANK_GROUP_H
 
 #include "runtime/cuda/exec/rank.h"
 
@@ -15,14 +15,14 @@ typedef struct czr_cuda_member {
     bool has_posted; /* and not waited */
 } czr_cuda_member;
 
-typedef struct czr_cuda_team {
+typedef struct czr_cuda_rank_group {
     czr_cuda_member *members; /* [n] */
     int n;
-    struct czr_cuda_script
-        *scripts; /* script.h; NULL: every step is put anew */
-    int n_scripts;
-    struct czr_cuda_script *reductions; /* [n_reductions], operations of the
-                                         * list before all others */
+    struct czr_cuda_captured
+        *captured; /* captured.h; NULL: every step is put anew */
+    int n_captured;
+    struct czr_cuda_captured *reductions; /* [n_reductions], operations of the
+                                           * list before all others */
     int n_reductions;
     bool has_agreed, is_captured; /* whether steps are; whether that is known */
     int next_op;  /* of the next step: all before it have been put */
@@ -31,11 +31,11 @@ typedef struct czr_cuda_team {
      * step. */
     czr_status (*begin)(void *user, void *stream);
     void *user;
-} czr_cuda_team;
+} czr_cuda_rank_group;
 
 /* When all members have been opened: they are stepped together from now on, and
  * share one lock. */
-void czr_cuda_team_join(czr_cuda_team *team);
+void czr_cuda_rank_group_join(czr_cuda_rank_group *rank_group);
 
 /* A step of all, whose engines are sealed.  Work that `stream` has comes first,
  * and what is put there later finds the updated parameters; NULL: gradients are
@@ -47,7 +47,8 @@ void czr_cuda_team_join(czr_cuda_team *team);
  * of the step before: which of them are next depends on it; and so it does with
  * results.
  *   A failure of one is a failure of all. */
-czr_status czr_cuda_team_step(czr_cuda_team *team, const czr_hyper *hyper,
-                              czr_stream stream, czr_result *results);
+czr_status czr_cuda_rank_group_step(czr_cuda_rank_group *rank_group,
+                                    const czr_hyper *hyper, czr_stream stream,
+                                    czr_result *results);
 
 #endif

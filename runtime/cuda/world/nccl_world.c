@@ -1,5 +1,5 @@
 /* Opening a world over NCCL, what its units need, and closing it. */
-#include "runtime/cuda/world/world_nccl_internal.h"
+#include "runtime/cuda/world/nccl_internal.h"
 
 #include <stdio.h>
 
@@ -23,7 +23,7 @@ czr_status czr_world_nccl_check(czr_world *base, char *why)
     czr_world_nccl *world = (czr_world_nccl *)base;
 
     pthread_mutex_lock(&world->lock);
-    czr_nccl_look(world); /* what the watch has not seen yet */
+    czr_nccl_look(world); /* what the watchdog has not seen yet */
     const czr_status status = world->failure;
     memcpy(why, world->why, sizeof world->why);
     pthread_mutex_unlock(&world->lock);
@@ -32,12 +32,12 @@ czr_status czr_world_nccl_check(czr_world *base, char *why)
 
 /* ---- steps -------------------------------------------------------------- */
 
-czr_status czr_nccl_beat(czr_world_nccl *world, void *stream)
+czr_status czr_nccl_heartbeat(czr_world_nccl *world, void *stream)
 {
-    ++*world->beat_now;
-    return czr_context_copy(world->context, world->beat,
-                            czr_address_of(world->beat_now),
-                            sizeof *world->beat_now, stream);
+    ++*world->heartbeat_now;
+    return czr_context_copy(world->context, world->heartbeat,
+                            czr_address_of(world->heartbeat_now),
+                            sizeof *world->heartbeat_now, stream);
 }
 
 czr_status czr_world_nccl_begin(czr_world *base, void *stream)
@@ -45,11 +45,12 @@ czr_status czr_world_nccl_begin(czr_world *base, void *stream)
     czr_world_nccl *world = (czr_world_nccl *)base;
     czr_status status = czr_nccl_failure(world);
 
-    for (czr_nccl_seat *seat = world->seats; seat; seat = seat->next)
-        seat->last_stream = NULL;
+    for (czr_nccl_member *member = world->members; member;
+         member = member->next)
+        member->last_stream = NULL;
     if (status == CZR_OK)
         status = czr_context_enter(world->context);
-    return status == CZR_OK ? czr_nccl_beat(world, stream) : status;
+    return status == CZR_OK ? czr_nccl_heartbeat(world, stream) : status;
 }
 
 /* ---- what a plan needs -------------------------------------------------- */
@@ -105,7 +106,7 @@ static void need_of_sum(const czr_sum_row *row, int members, need *all)
 }
 
 static void need_of_rows(const czr_world_nccl *world, int op,
-                         czr_nccl_seat *seat, need *all)
+                         czr_nccl_member *member, need *all)
 {
     const czr_program *program = world->program;
     const int table = program->ops[op].table;
@@ -114,7 +115,7 @@ static void need_of_rows(const czr_world_nccl *world, int op,
     if (program->ops[op].kind == CZR_TRANSFER)
         raise(&all->boxes,
               czr_nccl_lay_out(
-                  seat,
+                  member,
                   (const czr_transfer_row *)program->tables[table].rows +
                       range.first,
                   range.n));
@@ -122,40 +123,40 @@ static void need_of_rows(const czr_world_nccl *world, int op,
          program->ops[op].kind == CZR_GROUP_SUM && i < range.first + range.n;
          i++)
         need_of_sum((const czr_sum_row *)program->tables[table].rows + i,
-                    seat->comm.size, all);
+                    member->comm.size, all);
 }
 
-static czr_status prepare_op(czr_world_nccl *world, int op, czr_nccl_seat *seat,
-                             need *all)
+static czr_status prepare_op(czr_world_nccl *world, int op,
+                             czr_nccl_member *member, need *all)
 {
     const czr_op *row = &world->program->ops[op];
     czr_status status = CZR_OK;
 
     if (row->kind == CZR_REDUCE_SCATTER || row->kind == CZR_ALL_GATHER) {
-        status = find_ranges(world, op, &seat->comm);
+        status = find_ranges(world, op, &member->comm);
         if (status == CZR_OK)
-            need_of_bucket(world, op, seat->comm.size, all);
+            need_of_bucket(world, op, member->comm.size, all);
     } else if (row->table >= 0) {
-        need_of_rows(world, op, seat, all);
+        need_of_rows(world, op, member, all);
     }
     return status;
 }
 
-static czr_status prepare_seat(czr_world_nccl *world, czr_nccl_seat *seat,
-                               czr_comm *const *comms)
+static czr_status prepare_member(czr_world_nccl *world, czr_nccl_member *member,
+                                 czr_comm *const *comms)
 {
     need all = {0};
     czr_status status = CZR_OK;
 
     for (int op = 0; op < world->program->n_ops && status == CZR_OK; op++)
-        if (comms[op] == &seat->comm)
-            status = prepare_op(world, op, seat, &all);
+        if (comms[op] == &member->comm)
+            status = prepare_op(world, op, member, &all);
     if (status != CZR_OK)
         return status;
     if (all.slot > world->options.slot_bytes)
         all.slot = world->options.slot_bytes;
     raise(&all.slot, all.least);
-    return czr_nccl_seat_grow(world, seat, all.slot, all.boxes);
+    return czr_nccl_member_grow(world, member, all.slot, all.boxes);
 }
 
 static void drop_ranges(czr_world_nccl *world)
@@ -179,9 +180,9 @@ czr_status czr_world_nccl_prepare(czr_world *base, const czr_program *program,
     czr_status status = czr_context_enter(world->context);
     if (status == CZR_OK)
         status = czr_nccl_make_marks(world, program->n_ops);
-    for (czr_nccl_seat *seat = world->seats; seat && status == CZR_OK;
-         seat = seat->next)
-        status = prepare_seat(world, seat, comms);
+    for (czr_nccl_member *member = world->members; member && status == CZR_OK;
+         member = member->next)
+        status = prepare_member(world, member, comms);
     return status;
 }
 
@@ -233,14 +234,14 @@ static czr_status open_memory(czr_world_nccl *world)
     if (status == CZR_OK)
         status = czr_context_open_stream(world->context, &world->stream);
     if (status == CZR_OK)
-        status = czr_context_alloc_pinned(world->context,
-                                          sizeof *world->beat_now, &pinned);
-    world->beat_now = pinned;
+        status = czr_context_alloc_pinned(
+            world->context, sizeof *world->heartbeat_now, &pinned);
+    world->heartbeat_now = pinned;
     if (status != CZR_OK)
         return status;
-    *world->beat_now = 0;
-    status = czr_context_alloc(world->context, sizeof *world->beat_now,
-                               &world->beat);
+    *world->heartbeat_now = 0;
+    status = czr_context_alloc(world->context, sizeof *world->heartbeat_now,
+                               &world->heartbeat);
     return status == CZR_OK ? czr_nccl_make_marks(world, 0) : status;
 }
 
@@ -262,33 +263,36 @@ static czr_status join_everyone(czr_world_nccl *world)
 
 /* What a rank says of itself: what all have to have alike, and its GPU, which
  * is nobody else's. */
-typedef struct card {
+typedef struct descriptor {
     int64_t slot_bytes, version, is_strict, is_borrowed;
     czr_uuid uuid;
-} card;
+} descriptor;
 
-static czr_status compare_options(const card *cards, size_t mine, size_t other,
-                                  char *message)
+static czr_status compare_options(const descriptor *descriptors, size_t mine,
+                                  size_t other, char *message)
 {
-    if (memcmp(&cards[mine], &cards[other], offsetof(card, uuid)) == 0)
+    if (memcmp(&descriptors[mine], &descriptors[other],
+               offsetof(descriptor, uuid)) == 0)
         return CZR_OK;
     snprintf(message, CZR_NCCL_MESSAGE,
              "ranks %zu and %zu open the world with other options, or another "
              "NCCL (%lld, %lld)",
-             mine, other, (long long)cards[mine].version,
-             (long long)cards[other].version);
+             mine, other, (long long)descriptors[mine].version,
+             (long long)descriptors[other].version);
     return CZR_ERR_MISMATCH;
 }
 
 /* All ranks find the same two. */
-static czr_status compare_devices(const card *cards, size_t n, char *message)
+static czr_status compare_devices(const descriptor *descriptors, size_t n,
+                                  char *message)
 {
     char gpu[CZR_UUID_TEXT];
 
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++)
-            if (!memcmp(&cards[i].uuid, &cards[j].uuid, sizeof cards[i].uuid)) {
-                czr_uuid_text(&cards[i].uuid, gpu);
+            if (!memcmp(&descriptors[i].uuid, &descriptors[j].uuid,
+                        sizeof descriptors[i].uuid)) {
+                czr_uuid_text(&descriptors[i].uuid, gpu);
                 snprintf(message, CZR_NCCL_MESSAGE,
                          "ranks %zu and %zu are both on %s: each needs a GPU "
                          "of its own",
@@ -303,25 +307,25 @@ static czr_status compare(czr_world_nccl *world, char *message)
     const czr_world_nccl_options *options = &world->options;
     const size_t n = (size_t)world->base.size;
     const size_t rank = (size_t)world->base.rank;
-    const card mine = {(int64_t)options->slot_bytes, options->nccl->version,
-                       options->is_strict, options->borrowed != NULL,
-                       world->context->uuid};
-    card *cards = czr_alloc(n, sizeof *cards);
+    const descriptor mine = {(int64_t)options->slot_bytes,
+                             options->nccl->version, options->is_strict,
+                             options->borrowed != NULL, world->context->uuid};
+    descriptor *descriptors = czr_alloc(n, sizeof *descriptors);
     const czr_unit unit = {.kind = CZR_UNIT_ALL_GATHER,
                            .op = -1,
                            .of.all_gather = {&mine, sizeof mine,
                                              rank * sizeof mine,
-                                             (unsigned char *)cards}};
+                                             (unsigned char *)descriptors}};
 
-    if (!cards)
+    if (!descriptors)
         return CZR_ERR_NO_MEMORY;
     czr_status status =
         czr_comm_run(world->base.everyone[CZR_CHANNEL_PLAN], &unit, message);
     for (size_t i = 0; i < n && status == CZR_OK; i++)
-        status = compare_options(cards, rank, i, message);
+        status = compare_options(descriptors, rank, i, message);
     if (status == CZR_OK)
-        status = compare_devices(cards, n, message);
-    czr_free(cards);
+        status = compare_devices(descriptors, n, message);
+    czr_free(descriptors);
     return status;
 }
 
@@ -366,7 +370,7 @@ czr_status czr_world_nccl_open(czr_context *context,
     if (status == CZR_OK)
         status = open_parent(world, message);
     if (status == CZR_OK)
-        status = czr_nccl_watch_open(world);
+        status = czr_nccl_watchdog_open(world);
     if (status == CZR_OK)
         status = join_everyone(world);
     if (status == CZR_OK)
@@ -384,9 +388,10 @@ czr_status czr_world_nccl_open(czr_context *context,
 /* Then no stream waits for other ranks any more. */
 static void close_comms(czr_world_nccl *world)
 {
-    for (czr_nccl_seat *seat = world->seats; seat; seat = seat->next) {
-        seat->nccl.has_failed |= world->parent.has_failed;
-        czr_nccl_comm_close(&seat->nccl, world->base.deadline_ms);
+    for (czr_nccl_member *member = world->members; member;
+         member = member->next) {
+        member->nccl.has_failed |= world->parent.has_failed;
+        czr_nccl_comm_close(&member->nccl, world->base.deadline_ms);
     }
     czr_nccl_comm_close(&world->parent, world->base.deadline_ms);
 }
@@ -395,10 +400,10 @@ void czr_world_nccl_close(czr_world *base)
 {
     czr_world_nccl *world = (czr_world_nccl *)base;
 
-    /* One whose watch hangs in NCCL stays, for that may come back to it. */
-    if (!world || !czr_nccl_watch_close(world)) {
+    /* One whose watchdog hangs in NCCL stays, for that may come back to it. */
+    if (!world || !czr_nccl_watchdog_close(world)) {
         if (world)
-            pthread_detach(world->watch);
+            pthread_detach(world->watchdog);
         return;
     }
     czr_world_clear_mesh(base);
@@ -408,15 +413,15 @@ void czr_world_nccl_close(czr_world *base)
     close_comms(world);
     if (world->stream)
         czr_context_drain(world->context, world->stream);
-    while (world->seats) {
-        czr_nccl_seat *seat = world->seats;
-        world->seats = seat->next;
-        czr_nccl_seat_close(world, seat);
+    while (world->members) {
+        czr_nccl_member *member = world->members;
+        world->members = member->next;
+        czr_nccl_member_close(world, member);
     }
     drop_ranges(world);
     czr_context_free(world->context, world->marks);
-    czr_context_free(world->context, world->beat);
-    czr_context_free_pinned(world->context, world->beat_now);
+    czr_context_free(world->context, world->heartbeat);
+    czr_context_free_pinned(world->context, world->heartbeat_now);
     czr_context_close_stream(world->context, world->stream);
     if (world->has_lock) {
         pthread_cond_destroy(&world->wake);
@@ -428,5 +433,5 @@ void czr_world_nccl_close(czr_world *base)
 void czr_world_nccl_stop(czr_world *base, const char *why)
 {
     abort_world(base, why);
-    czr_nccl_watch_close((czr_world_nccl *)base);
+    czr_nccl_watchdog_close((czr_world_nccl *)base);
 }

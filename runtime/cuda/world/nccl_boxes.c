@@ -5,7 +5,7 @@
  * Both ends know how large a box is, and in which order theirs are; whether one
  * lies in one piece is each end's own affair. */
 #include "runtime/base/box.h"
-#include "runtime/cuda/world/world_nccl_trade.h"
+#include "runtime/cuda/world/nccl_exchange.h"
 #include "runtime/base/memory.h"
 
 /* Bytes of a box that is large.  A copy of it is dearer than a message. */
@@ -30,45 +30,47 @@ static size_t room_of(size_t bytes)
 
 /* ---- messages ----------------------------------------------------------- */
 
-static czr_nccl_letter *letter_of(const czr_nccl_seat *seat, int peer,
-                                  bool is_recv)
+static czr_nccl_message *message_of(const czr_nccl_member *member, int peer,
+                                    bool is_recv)
 {
-    return &seat->letters[is_recv ? seat->comm.size + peer : peer];
+    return &member->messages[is_recv ? member->comm.size + peer : peer];
 }
 
-static void add_row(czr_nccl_letter *letter, const czr_transfer_row *row)
+static void add_row(czr_nccl_message *message, const czr_transfer_row *row)
 {
-    letter->only = letter->bytes == 0 && is_flat(row) ? row : NULL;
-    letter->bytes += (size_t)czr_box_bytes(row);
+    message->only = message->bytes == 0 && is_flat(row) ? row : NULL;
+    message->bytes += (size_t)czr_box_bytes(row);
 }
 
-size_t czr_nccl_lay_out(czr_nccl_seat *seat, const czr_transfer_row *rows,
+size_t czr_nccl_lay_out(czr_nccl_member *member, const czr_transfer_row *rows,
                         int64_t n)
 {
-    const int n_letters = 2 * seat->comm.size;
+    const int n_messages = 2 * member->comm.size;
     size_t bytes = 0;
 
-    memset(seat->letters, 0, (size_t)n_letters * sizeof *seat->letters);
+    memset(member->messages, 0, (size_t)n_messages * sizeof *member->messages);
     for (int64_t i = 0; i < n; i++) {
         const czr_transfer_row *row = &rows[i];
-        if (row->peer == seat->comm.position || czr_box_bytes(row) == 0)
+        if (row->peer == member->comm.position || czr_box_bytes(row) == 0)
             continue;
         if (!is_large(row))
-            add_row(letter_of(seat, row->peer, row->is_recv), row);
+            add_row(message_of(member, row->peer, row->is_recv), row);
         else if (!is_flat(row))
             bytes += room_of((size_t)czr_box_bytes(row));
     }
-    for (int i = 0; i < n_letters; i++) {
-        seat->letters[i].at = bytes;
-        bytes += seat->letters[i].only ? 0 : room_of(seat->letters[i].bytes);
+    for (int i = 0; i < n_messages; i++) {
+        member->messages[i].at = bytes;
+        bytes +=
+            member->messages[i].only ? 0 : room_of(member->messages[i].bytes);
     }
     return bytes;
 }
 
 /* ---- boxes -------------------------------------------------------------- */
 
-/* Where a row travels from or to: its place, or in the seat's memory.  Rows are
- * asked for in order; *at goes on with large ones, letters keep their own. */
+/* Where a row travels from or to: its place, or in the member's memory.  Rows
+ * are asked for in order; *at goes on with large ones, messages keep their own.
+ */
 static unsigned char *travels_at(const czr_nccl_work *work,
                                  const czr_transfer_row *row, size_t *at)
 {
@@ -76,11 +78,11 @@ static unsigned char *travels_at(const czr_nccl_work *work,
     unsigned char *packed = czr_nccl_boxes(work) + *at;
 
     if (!is_large(row)) {
-        czr_nccl_letter *letter =
-            letter_of(work->seat, row->peer, row->is_recv);
-        packed = czr_nccl_boxes(work) + letter->at + letter->done;
-        letter->done += (size_t)czr_box_bytes(row);
-        return letter->only ? place : packed;
+        czr_nccl_message *message =
+            message_of(work->member, row->peer, row->is_recv);
+        packed = czr_nccl_boxes(work) + message->at + message->done;
+        message->done += (size_t)czr_box_bytes(row);
+        return message->only ? place : packed;
     }
     if (is_flat(row))
         return place;
@@ -109,7 +111,7 @@ static void pack(czr_nccl_work *work, bool is_recv)
     size_t at = 0;
 
     for (int i = 0; i < 2 * work->size; i++)
-        work->seat->letters[i].done = 0;
+        work->member->messages[i].done = 0;
     for (int64_t i = 0; i < transfer->n_rows; i++) {
         const czr_transfer_row *row = &transfer->rows[i];
         if (row->peer == work->self || czr_box_bytes(row) == 0)
@@ -124,7 +126,7 @@ static void pack(czr_nccl_work *work, bool is_recv)
 
 /* ---- on their way ------------------------------------------------------- */
 
-static void trade_large(czr_nccl_work *work)
+static void exchange_large(czr_nccl_work *work)
 {
     const czr_transfer *transfer = &work->unit->of.transfer;
     size_t at = 0;
@@ -142,23 +144,23 @@ static void trade_large(czr_nccl_work *work)
     }
 }
 
-static unsigned char *letter_at(const czr_nccl_work *work,
-                                const czr_nccl_letter *letter)
+static unsigned char *message_at(const czr_nccl_work *work,
+                                 const czr_nccl_message *message)
 {
-    return letter->only ? work->unit->of.transfer.base + letter->only->offset
-                        : czr_nccl_boxes(work) + letter->at;
+    return message->only ? work->unit->of.transfer.base + message->only->offset
+                         : czr_nccl_boxes(work) + message->at;
 }
 
 /* Everybody begins with another one. */
-static void trade_letters(czr_nccl_work *work)
+static void exchange_messages(czr_nccl_work *work)
 {
     for (int i = 1; i < work->size; i++) {
         const int to = (work->self + i) % work->size;
         const int from = (work->self + work->size - i) % work->size;
-        const czr_nccl_letter *sent = letter_of(work->seat, to, false);
-        const czr_nccl_letter *received = letter_of(work->seat, from, true);
-        czr_nccl_send(work, letter_at(work, sent), sent->bytes, to);
-        czr_nccl_receive(work, letter_at(work, received), received->bytes,
+        const czr_nccl_message *sent = message_of(work->member, to, false);
+        const czr_nccl_message *received = message_of(work->member, from, true);
+        czr_nccl_send(work, message_at(work, sent), sent->bytes, to);
+        czr_nccl_receive(work, message_at(work, received), received->bytes,
                          from);
     }
 }
@@ -167,16 +169,16 @@ void czr_nccl_transfer(czr_nccl_work *work)
 {
     const czr_transfer *transfer = &work->unit->of.transfer;
 
-    if (czr_nccl_lay_out(work->seat, transfer->rows, transfer->n_rows) >
-        work->seat->box_bytes) {
+    if (czr_nccl_lay_out(work->member, transfer->rows, transfer->n_rows) >
+        work->member->box_bytes) {
         work->status = CZR_ERR_STATE;
         return;
     }
     pack(work, false);
     if (!czr_nccl_begin(work))
         return;
-    trade_large(work);
-    trade_letters(work);
+    exchange_large(work);
+    exchange_messages(work);
     czr_nccl_end(work);
     pack(work, true);
 }

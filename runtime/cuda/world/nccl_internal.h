@@ -1,15 +1,17 @@
-/* The world of NCCL inside: seats, what units need of memory, and the watch. */
-#ifndef CZR_CUDA_WORLD_WORLD_NCCL_INTERNAL_H
-#define CZR_CUDA_WORLD_WORLD_NCCL_INTERNAL_H
+/* The world of NCCL inside: members, what units need of memory, and the
+ * watchdog. */
+#ifndef CZR_CUDA_WORLD_NCCL_INTERNAL_H
+#define CZR_CUDA_WORLD_NCCL_INTERNAL_H
 
-#include "runtime/cuda/world/world_nccl.h"
+#include "runtime/cuda/world/nccl_world.h"
 #include "runtime/program/program.h"
 
 #include <pthread.h>
 
 /* What the device writes into pinned memory as it goes: the mark of the last
- * operation that began (even) or ended (odd), and the last beat seen then. */
-enum { CZR_NCCL_MARK, CZR_NCCL_BEAT, CZR_NCCL_CELLS };
+ * operation that began (even) or ended (odd), and the last heartbeat seen then.
+ */
+enum { CZR_NCCL_MARK, CZR_NCCL_HEARTBEAT, CZR_NCCL_CELLS };
 
 /* A plan's operation as a mark: -1 is no operation's; 0: nothing began yet. */
 static inline int64_t czr_nccl_mark_of(int op, bool has_ended)
@@ -26,15 +28,15 @@ typedef struct czr_nccl_pieces {
 
 /* What one other member is sent, or sends, of a transfer, but for large boxes.
  */
-typedef struct czr_nccl_letter {
+typedef struct czr_nccl_message {
     size_t bytes, at;             /* at: behind the start of packed boxes */
     size_t done;                  /* bytes of the boxes that were looked at */
     const czr_transfer_row *only; /* travels from its place, or to it */
-} czr_nccl_letter;
+} czr_nccl_message;
 
-typedef struct czr_nccl_seat {
+typedef struct czr_nccl_member {
     czr_comm comm;
-    struct czr_nccl_seat *next;
+    struct czr_nccl_member *next;
     czr_channel channel;
     int *ranks;
     czr_nccl_comm nccl; /* closed where the rank is alone */
@@ -44,32 +46,32 @@ typedef struct czr_nccl_seat {
     size_t slot_bytes, box_bytes;
     czr_address table; /* [size] the slots, device */
     czr_nccl_pieces pieces;
-    czr_nccl_letter *letters;               /* [size] sent, [size] received */
+    czr_nccl_message *messages;             /* [size] sent, [size] received */
     czr_range *shares;                      /* [size] of the unit under way */
     void *event, *last_stream;              /* behind the last unit */
     int64_t *cells;                         /* pinned, CZR_NCCL_CELLS */
-    int64_t seen[CZR_NCCL_CELLS], since_ms; /* the watch's */
+    int64_t seen[CZR_NCCL_CELLS], since_ms; /* the watchdog's */
     czr_status status;                      /* of the last unit */
-} czr_nccl_seat;
+} czr_nccl_member;
 
 typedef struct czr_world_nccl {
     czr_world base;
     czr_context *context;
     czr_world_nccl_options options;
     czr_nccl_comm parent;
-    czr_nccl_seat *seats;
+    czr_nccl_member *members;
     void *stream; /* of host units */
     const czr_program *program;
     czr_range **ranges; /* [n_ops] of all members, NULL where none */
     czr_address marks;  /* int64 [n_marks], device: each its own number */
     int n_marks;
-    czr_address beat;  /* int64, device */
-    int64_t *beat_now; /* pinned: steps and host units so far */
+    czr_address heartbeat;  /* int64, device */
+    int64_t *heartbeat_now; /* pinned: steps and host units so far */
 
-    pthread_t watch;
+    pthread_t watchdog;
     bool has_thread;
     pthread_mutex_t lock; /* guards calls of NCCL, and all below */
-    pthread_cond_t wake;  /* of the watch */
+    pthread_cond_t wake;  /* of the watchdog */
     bool has_lock;
     bool is_watched;    /* the thread has not come to its end */
     bool is_over;       /* it shall */
@@ -85,34 +87,34 @@ czr_status czr_nccl_fail(czr_world_nccl *world, czr_status status,
 /* The failure, or OK. */
 czr_status czr_nccl_failure(czr_world_nccl *world);
 
-/* world_nccl_seat.c */
+/* world_nccl_member.c */
 czr_status czr_nccl_join(czr_world *world, czr_channel channel,
                          const int *ranks, int n, czr_comm **out);
 /* Memory for slots and boxes of so many bytes. */
-czr_status czr_nccl_seat_grow(czr_world_nccl *world, czr_nccl_seat *seat,
-                              size_t slot_bytes, size_t box_bytes);
+czr_status czr_nccl_member_grow(czr_world_nccl *world, czr_nccl_member *member,
+                                size_t slot_bytes, size_t box_bytes);
 /* Device memory for marks of operations -1 to n_ops - 1. */
 czr_status czr_nccl_make_marks(czr_world_nccl *world, int n_ops);
-void czr_nccl_seat_close(czr_world_nccl *world, czr_nccl_seat *seat);
+void czr_nccl_member_close(czr_world_nccl *world, czr_nccl_member *member);
 
-/* What the watch takes as going on. */
-czr_status czr_nccl_beat(czr_world_nccl *world, void *stream);
+/* What the watchdog takes as going on. */
+czr_status czr_nccl_heartbeat(czr_world_nccl *world, void *stream);
 
-/* world_nccl_boxes.c */
-/* The seat's letters of a transfer; returns what is packed, large boxes first,
- * in bytes.  No more for some of the rows than for all. */
-size_t czr_nccl_lay_out(czr_nccl_seat *seat, const czr_transfer_row *rows,
+/* nccl_boxes.c */
+/* The member's messages of a transfer; returns what is packed, large boxes
+ * first, in bytes.  No more for some of the rows than for all. */
+size_t czr_nccl_lay_out(czr_nccl_member *member, const czr_transfer_row *rows,
                         int64_t n);
 
-/* world_nccl_unit.c */
+/* nccl_unit.c */
 void czr_nccl_post(czr_comm *comm, const czr_unit *unit);
 czr_status czr_nccl_wait(czr_comm *comm, const czr_unit *unit, char *why);
 
-/* world_nccl_watch.c */
+/* world_nccl_watchdog.c */
 /* Lock held: what NCCL says of each communicator, while nothing has failed. */
 void czr_nccl_look(czr_world_nccl *world);
-czr_status czr_nccl_watch_open(czr_world_nccl *world);
+czr_status czr_nccl_watchdog_open(czr_world_nccl *world);
 /* Returns when the thread is over, or after the deadline: false. */
-bool czr_nccl_watch_close(czr_world_nccl *world);
+bool czr_nccl_watchdog_close(czr_world_nccl *world);
 
 #endif

@@ -1,6 +1,6 @@
 /* One unit from its post to the end of its wait; gathers, and what the host
  * asks for. */
-#include "runtime/cuda/world/world_nccl_trade.h"
+#include "runtime/cuda/world/nccl_exchange.h"
 
 #include <stdio.h>
 
@@ -8,13 +8,14 @@
 
 /* ---- gathers ------------------------------------------------------------ */
 
-/* Each member's part, into the seat's shares; bytes of an element of those. */
+/* Each member's part, into the member's shares; bytes of an element of those.
+ */
 static size_t find_parts(const czr_nccl_work *work)
 {
     const czr_world_nccl *world = work->world;
     const int op = work->unit->op;
     const size_t bytes = work->unit->of.all_gather.bytes;
-    czr_range *shares = work->seat->shares;
+    czr_range *shares = work->member->shares;
 
     if (op >= 0 && world->ranges && world->ranges[op]) {
         const czr_program *program = world->program;
@@ -29,23 +30,23 @@ static size_t find_parts(const czr_nccl_work *work)
 static void gather_by_nccl(czr_nccl_work *work, size_t element)
 {
     const czr_all_gather *gather = &work->unit->of.all_gather;
-    const size_t first = (size_t)work->seat->shares[0].first * element;
+    const size_t first = (size_t)work->member->shares[0].first * element;
 
     if (gather->bytes == 0 || !czr_nccl_begin(work))
         return;
     czr_nccl_keep(work,
                   work->world->options.nccl->all_gather(
                       gather->send, gather->receive + first, gather->bytes,
-                      CZR_NCCL_INT8, work->seat->nccl.handle, work->stream));
+                      CZR_NCCL_INT8, work->member->nccl.handle, work->stream));
     czr_nccl_end(work);
 }
 
 static void all_gather(czr_nccl_work *work)
 {
     const czr_all_gather *gather = &work->unit->of.all_gather;
-    const czr_nccl_pieces *pieces = &work->seat->pieces;
+    const czr_nccl_pieces *pieces = &work->member->pieces;
     const size_t element = find_parts(work);
-    const czr_range own = work->seat->shares[work->self];
+    const czr_range own = work->member->shares[work->self];
 
     if (gather->at != (size_t)own.first * element ||
         gather->bytes != (size_t)own.n * element) {
@@ -57,13 +58,13 @@ static void all_gather(czr_nccl_work *work)
         return;
     }
     for (int i = 0; i < work->size; i++) {
-        const czr_range theirs = work->seat->shares[i];
+        const czr_range theirs = work->member->shares[i];
         pieces->from[i] = gather->send;
         pieces->from_bytes[i] = gather->bytes;
         pieces->to[i] = gather->receive + (size_t)theirs.first * element;
         pieces->to_bytes[i] = (size_t)theirs.n * element;
     }
-    czr_nccl_trade(work);
+    czr_nccl_exchange(work);
     czr_nccl_copy(work, gather->receive + gather->at, gather->send,
                   gather->bytes);
 }
@@ -74,7 +75,7 @@ static void gather_for_host(czr_nccl_work *work)
 {
     const czr_all_gather *gather = &work->unit->of.all_gather;
     const unsigned char *send = gather->send;
-    const size_t slot = work->seat->slot_bytes;
+    const size_t slot = work->member->slot_bytes;
 
     if (gather->at != (size_t)work->self * gather->bytes)
         work->status = CZR_ERR_ARGUMENT;
@@ -94,7 +95,7 @@ static void reduce_for_host(czr_nccl_work *work)
 {
     const czr_all_reduce *sum = &work->unit->of.all_reduce;
     const size_t element = czr_sum_bytes(sum->type);
-    const size_t chunk = work->seat->slot_bytes / element;
+    const size_t chunk = work->member->slot_bytes / element;
 
     for (size_t done = 0; done < sum->count; done += chunk) {
         const size_t left = sum->count - done;
@@ -157,33 +158,33 @@ static void run_on_stream(czr_nccl_work *work)
     }
 }
 
-/* What the watch reads; also behind what failed. */
+/* What the watchdog reads; also behind what failed. */
 static void put_mark(const czr_nccl_work *work, bool has_ended)
 {
     const czr_world_nccl *world = work->world;
     czr_context *context = world->context;
-    const int64_t *cells = work->seat->cells;
+    const int64_t *cells = work->member->cells;
     const int64_t mark = czr_nccl_mark_of(work->unit->op, has_ended);
 
     if (work->size == 1)
         return;
     if (!has_ended)
-        czr_context_copy(context, czr_address_of(&cells[CZR_NCCL_BEAT]),
-                         world->beat, sizeof *cells, work->stream);
+        czr_context_copy(context, czr_address_of(&cells[CZR_NCCL_HEARTBEAT]),
+                         world->heartbeat, sizeof *cells, work->stream);
     czr_context_copy(context, czr_address_of(&cells[CZR_NCCL_MARK]),
                      world->marks + (size_t)mark * sizeof mark, sizeof mark,
                      work->stream);
 }
 
-/* Behind the seat's last unit, where that is on another stream. */
+/* Behind the member's last unit, where that is on another stream. */
 static void follow_last(czr_nccl_work *work)
 {
-    const czr_nccl_seat *seat = work->seat;
+    const czr_nccl_member *member = work->member;
 
-    if (work->status == CZR_OK && seat->last_stream &&
-        seat->last_stream != work->stream)
+    if (work->status == CZR_OK && member->last_stream &&
+        member->last_stream != work->stream)
         work->status =
-            czr_context_wait(work->world->context, work->stream, seat->event);
+            czr_context_wait(work->world->context, work->stream, member->event);
 }
 
 static czr_status start(const czr_nccl_work *work)
@@ -197,7 +198,7 @@ static czr_status start(const czr_nccl_work *work)
     if (status == CZR_OK)
         status = czr_context_enter(world->context);
     if (status == CZR_OK && !work->unit->stream)
-        status = czr_nccl_beat(world, work->stream);
+        status = czr_nccl_heartbeat(world, work->stream);
     return status;
 }
 
@@ -224,16 +225,16 @@ static void give_up(const czr_nccl_work *work)
 
 void czr_nccl_post(czr_comm *comm, const czr_unit *unit)
 {
-    czr_nccl_seat *seat = (czr_nccl_seat *)comm;
+    czr_nccl_member *member = (czr_nccl_member *)comm;
     czr_world_nccl *world = (czr_world_nccl *)comm->world;
     czr_nccl_work work = {.world = world,
-                          .seat = seat,
+                          .member = member,
                           .unit = unit,
                           .stream = unit->stream ? unit->stream : world->stream,
                           .self = comm->position,
                           .size = comm->size};
 
-    work.status = seat->status = start(&work);
+    work.status = member->status = start(&work);
     if (work.status != CZR_OK) {
         give_up(&work);
         return;
@@ -247,20 +248,20 @@ void czr_nccl_post(czr_comm *comm, const czr_unit *unit)
     put_mark(&work, true);
     if (work.status == CZR_OK)
         work.status =
-            czr_context_record(world->context, seat->event, work.stream);
-    seat->last_stream = work.stream;
-    seat->status = work.status;
+            czr_context_record(world->context, member->event, work.stream);
+    member->last_stream = work.stream;
+    member->status = work.status;
     give_up(&work);
 }
 
 czr_status czr_nccl_wait(czr_comm *comm, const czr_unit *unit, char *why)
 {
-    czr_nccl_seat *seat = (czr_nccl_seat *)comm;
+    czr_nccl_member *member = (czr_nccl_member *)comm;
     czr_world_nccl *world = (czr_world_nccl *)comm->world;
-    czr_status status = seat->status;
+    czr_status status = member->status;
 
-    /* The watch ends what does not end by itself; what was put of a unit that
-     * failed is of the caller's memory, too. */
+    /* The watchdog ends what does not end by itself; what was put of a unit
+     * that failed is of the caller's memory, too. */
     if (!unit->stream && status == CZR_OK)
         status = czr_context_synchronize(world->context, world->stream,
                                          2 * world->base.deadline_ms);

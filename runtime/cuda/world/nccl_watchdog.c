@@ -1,6 +1,6 @@
 /* The thread that watches: nothing of the driver's is called here. */
 #define _POSIX_C_SOURCE 200809L
-#include "runtime/cuda/world/world_nccl_internal.h"
+#include "runtime/cuda/world/nccl_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,62 +41,63 @@ static const char *name_of(const czr_world_nccl *world, int op)
                : "agreeing with other ranks";
 }
 
-/* The operation that has begun at a seat; -2: none has. */
-static int find_begun(const czr_nccl_seat *seat, int64_t *mark)
+/* The operation that has begun at a member; -2: none has. */
+static int find_begun(const czr_nccl_member *member, int64_t *mark)
 {
-    *mark = __atomic_load_n(&seat->cells[CZR_NCCL_MARK], __ATOMIC_RELAXED);
+    *mark = __atomic_load_n(&member->cells[CZR_NCCL_MARK], __ATOMIC_RELAXED);
     return *mark < czr_nccl_mark_of(-1, false) || *mark % 2
                ? -2
                : (int)(*mark / 2) - 2;
 }
 
 /* Whether what has begun there takes too long. */
-static void look_at_time(czr_world_nccl *world, czr_nccl_seat *seat,
+static void look_at_time(czr_world_nccl *world, czr_nccl_member *member,
                          int64_t now)
 {
     int64_t mark;
-    const int op = find_begun(seat, &mark);
-    const int64_t beat =
-        __atomic_load_n(&seat->cells[CZR_NCCL_BEAT], __ATOMIC_RELAXED);
+    const int op = find_begun(member, &mark);
+    const int64_t heartbeat =
+        __atomic_load_n(&member->cells[CZR_NCCL_HEARTBEAT], __ATOMIC_RELAXED);
     const int64_t deadline_ms = world->base.deadline_ms;
 
-    if (op < -1 || mark != seat->seen[CZR_NCCL_MARK] ||
-        beat != seat->seen[CZR_NCCL_BEAT]) {
-        seat->seen[CZR_NCCL_MARK] = mark;
-        seat->seen[CZR_NCCL_BEAT] = beat;
-        seat->since_ms = now;
-    } else if (now - seat->since_ms >= deadline_ms) {
+    if (op < -1 || mark != member->seen[CZR_NCCL_MARK] ||
+        heartbeat != member->seen[CZR_NCCL_HEARTBEAT]) {
+        member->seen[CZR_NCCL_MARK] = mark;
+        member->seen[CZR_NCCL_HEARTBEAT] = heartbeat;
+        member->since_ms = now;
+    } else if (now - member->since_ms >= deadline_ms) {
         czr_nccl_fail(world, CZR_ERR_TIMEOUT,
                       "operation %d, %s: rank %d waited %lld ms for the %d "
                       "others of its communicator",
                       op, name_of(world, op), world->base.rank,
-                      (long long)deadline_ms, seat->comm.size - 1);
+                      (long long)deadline_ms, member->comm.size - 1);
     }
 }
 
-static void look_at_state(czr_world_nccl *world, const czr_nccl_seat *seat)
+static void look_at_state(czr_world_nccl *world, const czr_nccl_member *member)
 {
     char message[CZR_NCCL_MESSAGE];
     int64_t mark;
     int state = CZR_NCCL_SUCCESS;
     const int code =
-        world->options.nccl->async_error(seat->nccl.handle, &state);
-    const int op = find_begun(seat, &mark);
+        world->options.nccl->async_error(member->nccl.handle, &state);
+    const int op = find_begun(member, &mark);
 
     state = code ? code : state;
     if (state == CZR_NCCL_SUCCESS || state == CZR_NCCL_IN_PROGRESS)
         return;
     const czr_status status =
-        czr_nccl_settle(&seat->nccl, state, 0, "watching", message);
+        czr_nccl_settle(&member->nccl, state, 0, "watching", message);
     czr_nccl_fail(world, status, "operation %d, %s: %s", op,
                   op < -1 ? "none under way" : name_of(world, op), message);
 }
 
 void czr_nccl_look(czr_world_nccl *world)
 {
-    for (const czr_nccl_seat *seat = world->seats; seat; seat = seat->next)
-        if (seat->nccl.handle && world->failure == CZR_OK)
-            look_at_state(world, seat);
+    for (const czr_nccl_member *member = world->members; member;
+         member = member->next)
+        if (member->nccl.handle && world->failure == CZR_OK)
+            look_at_state(world, member);
 }
 
 static void look(czr_world_nccl *world)
@@ -104,16 +105,18 @@ static void look(czr_world_nccl *world)
     const int64_t now = czr_now_ms();
 
     czr_nccl_look(world);
-    for (czr_nccl_seat *seat = world->seats; seat; seat = seat->next)
-        if (seat->nccl.handle)
-            look_at_time(world, seat, now);
+    for (czr_nccl_member *member = world->members; member;
+         member = member->next)
+        if (member->nccl.handle)
+            look_at_time(world, member, now);
 }
 
 /* The parent carries nothing, and may be in use. */
 static void abort_all(czr_world_nccl *world)
 {
-    for (czr_nccl_seat *seat = world->seats; seat; seat = seat->next)
-        czr_nccl_comm_abort(&seat->nccl);
+    for (czr_nccl_member *member = world->members; member;
+         member = member->next)
+        czr_nccl_comm_abort(&member->nccl);
 }
 
 /* ---- the thread --------------------------------------------------------- */
@@ -132,7 +135,7 @@ static struct timespec after_ms(int64_t ms)
     return time;
 }
 
-static void *watch(void *argument)
+static void *watchdog(void *argument)
 {
     czr_world_nccl *world = argument;
 
@@ -153,7 +156,7 @@ static void *watch(void *argument)
     return NULL;
 }
 
-czr_status czr_nccl_watch_open(czr_world_nccl *world)
+czr_status czr_nccl_watchdog_open(czr_world_nccl *world)
 {
     pthread_condattr_t monotonic;
 
@@ -168,13 +171,14 @@ czr_status czr_nccl_watch_open(czr_world_nccl *world)
         return CZR_ERR_NO_MEMORY;
     }
     world->is_watched = true;
-    world->has_thread = pthread_create(&world->watch, NULL, watch, world) == 0;
+    world->has_thread =
+        pthread_create(&world->watchdog, NULL, watchdog, world) == 0;
     if (!world->has_thread)
         world->is_watched = false;
     return world->has_thread ? CZR_OK : CZR_ERR_NO_MEMORY;
 }
 
-bool czr_nccl_watch_close(czr_world_nccl *world)
+bool czr_nccl_watchdog_close(czr_world_nccl *world)
 {
     const struct timespec deadline = after_ms(world->base.deadline_ms);
     int code = 0;
@@ -190,7 +194,7 @@ bool czr_nccl_watch_close(czr_world_nccl *world)
     pthread_mutex_unlock(&world->lock);
     if (!is_gone)
         return false;
-    pthread_join(world->watch, NULL);
+    pthread_join(world->watchdog, NULL);
     world->has_thread = false;
     return true;
 }

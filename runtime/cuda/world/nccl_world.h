@@ -10,8 +10,8 @@
  * world's deadline, or NCCL says that it has failed, all communicators are
  * aborted, and everything after ends in a status that names the operation.  The
  * thread makes no call of the driver's, so that it may run beside captures. */
-#ifndef CZR_CUDA_WORLD_WORLD_NCCL_H
-#define CZR_CUDA_WORLD_WORLD_NCCL_H
+#ifndef CZR_CUDA_WORLD_NCCL_WORLD_H
+#define CZR_CUDA_WORLD_NCCL_WORLD_H
 
 #include "runtime/cuda/collect/collect.h"
 #include "runtime/cuda/world/nccl.h"
