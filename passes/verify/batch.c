@@ -135,6 +135,8 @@ static void check_batch(const operation *o, int64_t number)
         why = "is not of two matrices or more";
     else if (o->v->view->program->strict)
         why = "is one of a strict plan, whose matrices run one by one";
+    else if (o->table->batch_of_row[batch->first] != number)
+        why = "begins with a row that is not in it";
     else
         why = find_bytes_fault(o, batch);
     if (why)

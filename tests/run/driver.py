@@ -152,6 +152,25 @@ def check_files(folder):
             yield f"verify, from IR {stage}: {done.stderr}"
 
 
+def check_gpu(folder):
+    """Who plans for a GPU and when does not matter to what is built."""
+    names = "gpt.c", "gpt.cu", "gpt.h", "gpt_cuda.c"
+    target = "--target=sm_90a"
+    run(["build", target, "-o", "whole", GPT], folder)
+    for what, options in (("ir", []), ("gpu_ir", [target])):
+        ir = folder / f"{what}.mlir"
+        ir.write_text(run(["plan", "--ir", *options, GPT], folder).stdout)
+        done = run(["build", target, "-o", what, ir], folder)
+        if [(folder / what / n).read_bytes() for n in names] != [
+                (folder / "whole" / n).read_bytes() for n in names]:
+            yield f"build of {what} is another: {done.stderr}"
+    text = (folder / "gpu_ir.mlir").read_text()
+    if "canzona.tiling" not in text:
+        yield "plan --ir --target=sm_90a shows no tiles"
+    if not run(["verify", "gpu_ir.mlir"], folder).stdout.startswith("verified: "):
+        yield "verify, from IR for a GPU"
+
+
 def check_time(folder):
     """Times go to standard error: the plan is the same without them."""
     done = run(["plan", "--json", "--time", GPT], folder)
@@ -189,7 +208,7 @@ def main():
         (folder / "rules.cz").write_text(RULES)
         (folder / "norate.cz").write_text(NO_RATE)
         found = [*complaints(folder), *check_files(folder),
-                 *check_time(folder), *check_world(folder)]
+                 *check_gpu(folder), *check_time(folder), *check_world(folder)]
     print("\n".join(found) or f"driver: {len(CASES)} command lines as told")
     return 1 if found else 0
 

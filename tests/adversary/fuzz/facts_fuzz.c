@@ -7,6 +7,7 @@
 #include "dsl/ir/internal.h"
 #include "dsl/plan/build/build.h"
 #include "frontend/program/compile.h"
+#include "passes/gpu/gpu.h"
 #include "passes/passes.h"
 #include "passes/verify/verify.h"
 #include "tests/adversary/fuzz/fuzz.h"
@@ -15,7 +16,7 @@
 
 enum {
     N_PROGRAMS = 3,
-    N_LEVELS = 3, /* as lowered, assigned, scheduled */
+    N_LEVELS = 4, /* as lowered, assigned, scheduled, scheduled for a GPU */
     MAX_BYTES = 256,
     MAX_LIST = 64,
     /* MLIR keeps every attribute until its context goes. */
@@ -82,7 +83,9 @@ static void base_open(base *b, const char *program, int level)
     b->ir = cz_compile(&b->arena, &options, &b->diags);
     fuzz_demand(b->ir != NULL, "a program that does not compile", &b->diags);
     fuzz_demand((level < 1 || cz_passes_assign(b->ir, &b->diags)) &&
-                    (level < 2 || cz_passes_schedule(b->ir, &b->diags)),
+                    (level < 2 || cz_passes_schedule(b->ir, &b->diags)) &&
+                    (level < 3 || (cz_gpu_target(b->ir, "", &b->diags) &&
+                                   cz_passes_gpu(b->ir, NULL, &b->diags))),
                 "a program that is not planned", &b->diags);
     base_read(b);
     cz_text_fini(&text);
