@@ -17,11 +17,11 @@ static void list_pieces(lister *l, int of, int64_t owner_ps)
         const int64_t ps = form->group == 1 ? owner_ps : form->time_ps[0];
         if (cz_form_is_open(form))
             *CZ_PUSH(l->arena, l->out.pieces, l->out.n_pieces) =
-                (cz_subgroup_piece){.of = of,
-                                    .g = (int)form->group,
-                                    .batch = 1,
-                                    .compute_ps = ps,
-                                    .alone_ps = ps};
+                (cz_bin_piece){.of = of,
+                               .g = (int)form->group,
+                               .batch = 1,
+                               .compute_ps = ps,
+                               .alone_ps = ps};
     }
 }
 

@@ -186,8 +186,6 @@ static int shards_of(const cz_ways_call *call)
     return call->n_shards > 0 ? call->n_shards : call->width;
 }
 
-/* Ranks of a row that are not of the block send for all rows: as much as if
- * the row had the matrix for itself. */
 static void set_transfers(const lister *l, cz_subgroup_way *way)
 {
     const cz_view_stage *stage = l->call->stage;
@@ -205,16 +203,13 @@ static void set_transfers(const lister *l, cz_subgroup_way *way)
         cz_ways_stride(n_shards, is_near, way->g) * way->g != n_shards;
     const int64_t own = across ? shard / way->g : is_apart ? 0 : shard;
     const int64_t travels = part - own;
-    const int64_t lost = travels > 0 && way->g < width ? all / width : 0;
     const cz_link_speed link = cz_machine_link(
         l->machine,
         n_shards <= l->call->n_near ? CZ_LINK_NODE : CZ_LINK_NETWORK);
     if (l->call->lie == CZ_LIES_ON_BLOCK || travels == 0)
         return;
     way->gather_ps = cz_time_of((cz_wide)travels * in, link.rate);
-    way->gather_other_ps = cz_time_of((cz_wide)lost * in, link.rate);
     way->scatter_ps = cz_time_of((cz_wide)travels * out, link.rate);
-    way->scatter_other_ps = cz_time_of((cz_wide)lost * out, link.rate);
     way->wire_bytes =
         cz_time_limit(way->wire_bytes + (cz_wide)travels * way->g * (in + out));
     way->staging_bytes = cz_time_limit(way->staging_bytes + (cz_wide)part * in);

@@ -49,7 +49,8 @@ static int64_t deal_rows(dealer *d)
     int64_t *bytes = CZ_NEW(d->s->arena, int64_t, n_splits), most = 0;
     int *n = CZ_NEW(d->s->arena, int, n_splits);
     for (int row = 0; row < n_rows; row++)
-        rows[row] = (full_row){row, d->plan->rows[row].cost.state_bytes};
+        rows[row] =
+            (full_row){row, d->plan->rows[row].state_bytes / d->s->width};
     if (room > 1)
         qsort(rows, (size_t)n_rows, sizeof *rows, by_falling_state);
     for (int i = 0; i < n_rows; i++) {
@@ -166,6 +167,5 @@ bool cz_place_put_back(const cz_place_sharer *s, const cz_subgroup_plan *plan,
                                           &s->domain->geometry, plan->time_ps,
                                           lay_out, &d);
     out->blocks = find_blocks(&d, &out->plan);
-    out->time_ps = plan->time_ps;
     return true;
 }

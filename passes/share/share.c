@@ -15,57 +15,66 @@ enum { N_WIRE_MORE = sizeof wire_more / sizeof *wire_more };
 
 /* ---- plans ---- */
 
+enum { BUFFER_BITS = 30 };
+
+/* Of gathers and scatters, among all that shard a matrix. */
+static cz_link inputs_link(const cz_place_sharer *s)
+{
+    return s->domain->problem.n_hosts <= s->n_near ? CZ_LINK_NODE
+                                                   : CZ_LINK_NETWORK;
+}
+
+static cz_subgroup_problem problem_of(const cz_place_sharer *s,
+                                      const cz_subgroup_class *classes)
+{
+    const int64_t asked = s->view->policy->group_bytes;
+    return (cz_subgroup_problem){
+        .n_rows = s->n_rows,
+        .width = s->width,
+        .n_classes = s->n_classes,
+        .classes = classes,
+        .latency_ps = cz_machine_link(s->machine, inputs_link(s)).latency,
+        .staging_cap_bytes = asked > 0 ? asked : (int64_t)1 << BUFFER_BITS};
+}
+
 /* Owners alone, by the same simulation. */
 static cz_subgroup_plan solve_owners(const cz_place_sharer *s)
 {
     cz_subgroup_class *classes =
         CZ_NEW(s->arena, cz_subgroup_class, s->n_classes);
     memcpy(classes, s->classes, (size_t)s->n_classes * sizeof *classes);
-    for (int c = 0; c < s->n_classes; c++) {
-        int n = 0;
-        while (n < classes[c].n_ways && classes[c].ways[n].g == 1)
-            n++;
-        classes[c].n_ways = n;
-    }
-    return cz_place_solve_rows(s, classes, INT64_MAX, CZ_ROWS_AS_DEALT);
+    for (int c = 0; c < s->n_classes; c++)
+        classes[c].n_ways = 1;
+    const cz_subgroup_problem problem = problem_of(s, classes);
+    return cz_subgroup_within(cz_subgroup_solve(s->arena, &problem), INT64_MAX);
 }
 
-/* Whether a plan takes less time than another by so many hundredths of it. */
+/* Whether a plan is better than another by so many hundredths of its time. */
 static bool is_worth(const cz_subgroup_plan *plan,
                      const cz_subgroup_plan *other, int hundredths)
 {
     return plan->is_feasible &&
            (!other->is_feasible ||
-            plan->time_ps <=
-                other->time_ps - other->time_ps / 100 * hundredths);
+            plan->score_ps <=
+                other->score_ps - other->score_ps / 100 * hundredths);
 }
 
 /* With few bytes on the wire, and with as many more as are worth it where sums
  * travel within a node, whose links have time to spare. */
-static cz_subgroup_plan solve_light(const cz_place_sharer *s)
+static cz_subgroup_plan solve_shared(const cz_place_sharer *s)
 {
-    const cz_subgroup_plan any =
-        cz_place_solve_rows(s, s->classes, INT64_MAX, CZ_ROWS_AS_DEALT);
-    if (any.wire_bytes <= cz_place_wire_cap(s, wire_more[0]))
-        return any;
+    const cz_subgroup_problem problem = problem_of(s, s->classes);
+    const cz_subgroup_plans *plans = cz_subgroup_solve(s->arena, &problem);
+    const int64_t most = cz_place_wire_most(s);
+    const cz_subgroup_plan any = cz_subgroup_within(plans, most);
     for (int i = 0; i < N_WIRE_MORE; i++) {
-        const cz_subgroup_plan light = cz_place_solve_rows(
-            s, s->classes, cz_place_wire_cap(s, wire_more[i]),
-            CZ_ROWS_AS_DEALT);
+        const int64_t cap = cz_place_wire_cap(s, wire_more[i]);
+        const cz_subgroup_plan light =
+            cz_subgroup_within(plans, cap < most ? cap : most);
         if (s->width > s->n_near || !is_worth(&any, &light, BYTES_WORTH))
             return light;
     }
     return any;
-}
-
-/* Beyond the most that matrices may send, rows may have others. */
-static cz_subgroup_plan solve_shared(const cz_place_sharer *s)
-{
-    const cz_subgroup_plan light = solve_light(s);
-    const int64_t most = cz_place_wire_most(s);
-    return light.wire_bytes <= most
-               ? light
-               : cz_place_solve_rows(s, s->classes, most, CZ_ROWS_REDEALT);
 }
 
 /* ---- rows ---- */

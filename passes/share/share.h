@@ -10,7 +10,6 @@
 typedef struct cz_place_shared {
     cz_solve_plan plan; /* hosts: the first rank of each matrix's block */
     cz_block *blocks;   /* [n_items] of ranks that share it; of 1: its owner */
-    int64_t time_ps;    /* simulated: gathers, kernels, sums, scatters */
 } cz_place_shared;
 
 /* Plans the domain with sub-groups (passes/solve/subgroup/subgroup.h).  False

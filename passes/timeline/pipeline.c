@@ -4,19 +4,19 @@
 
 #include <assert.h>
 
-#include "dsl/base/arithmetic.h"
+#include "passes/timeline/streams.h"
 
 typedef struct state {
     const cz_pipeline_list *list;
     cz_pipeline_times times;
-    int64_t *stream_free; /* [stream][rank] */
-    int64_t *last_start;  /* [communicator] of the operation that runs */
+    cz_streams streams;
+    int64_t *last_start; /* [communicator] of the operation that runs */
 } state;
 
 static int64_t start_on(const state *s, const cz_pipeline_op *op, int rank)
 {
     const int n_ranks = s->list->n_ranks;
-    int64_t start = s->stream_free[(int)op->stream * n_ranks + rank];
+    int64_t start = *cz_streams_free(&s->streams, op->stream, rank);
     for (int w = 0; w < op->n_waits; w++)
         start =
             cz_solve_max(start, s->times.end[op->waits[w] * n_ranks + rank]);
@@ -28,12 +28,10 @@ static void run_on(state *s, int index, int rank, int64_t start)
     const cz_pipeline_op *op = &s->list->ops[index];
     const int n_ranks = s->list->n_ranks;
     const int64_t ps = op->ps[rank - op->first];
-    const int64_t end = cz_solve_end(start, ps);
     int64_t *busy = &s->times.busy[(int)op->stream * n_ranks + rank];
-    s->times.end[index * n_ranks + rank] = end;
+    s->times.end[index * n_ranks + rank] =
+        cz_streams_put(&s->streams, op->stream, rank, start, ps);
     *busy = cz_solve_end(*busy, ps);
-    s->stream_free[(int)op->stream * n_ranks + rank] = end;
-    s->times.makespan = cz_solve_max(s->times.makespan, end);
 }
 
 /* When the last rank of each communicator can start. */
@@ -75,10 +73,11 @@ cz_pipeline_times cz_pipeline_simulate_comms(cz_arena *arena,
     state s = {list,
                {0, CZ_NEW(arena, int64_t, list->n_ops * n),
                 CZ_NEW(arena, int64_t, CZ_PIPELINE_N_STREAMS * n)},
-               CZ_NEW(arena, int64_t, CZ_PIPELINE_N_STREAMS * n),
+               {n, CZ_NEW(arena, int64_t, CZ_PIPELINE_N_STREAMS * n), 0},
                CZ_NEW(arena, int64_t, n)};
     for (int i = 0; i < list->n_ops; i++)
         run(&s, i, comms ? &comms[i] : &all);
+    s.times.makespan = s.streams.makespan;
     return s.times;
 }
 

@@ -3,7 +3,7 @@
 #include "passes/solve/bound/fit.h"
 
 #include "dsl/base/arithmetic.h"
-#include "passes/solve/subgroup/cover.h"
+#include "passes/solve/bound/cover.h"
 
 #include <string.h>
 
@@ -19,7 +19,7 @@ typedef struct fit {
     cz_arena *arena;
     const cz_fit_problem *problem;
     int64_t time_ps;
-    cz_subgroup_loader *loader;
+    cz_bin_loader *loader;
     int n_rows;          /* of the program: classes, what is divisible, bytes */
     int *row_of;         /* [class] its row; -1: it has none */
     cz_fit_prices tried; /* at the time looked at */
@@ -39,17 +39,17 @@ static int row_of_divisible(const fit *f)
     return f->n_rows - 2;
 }
 
-static bool ends_in_time(const fit *f, const cz_subgroup_piece *piece)
+static bool ends_in_time(const fit *f, const cz_bin_piece *piece)
 {
     return piece->alone_ps <= f->time_ps;
 }
 
 /* Lightest on the wire of those that end in time; NULL: none. */
-static const cz_subgroup_piece *lightest_of(const fit *f, int of)
+static const cz_bin_piece *lightest_of(const fit *f, int of)
 {
-    const cz_subgroup_piece *best = NULL;
+    const cz_bin_piece *best = NULL;
     for (int i = 0; i < f->problem->n_pieces; i++) {
-        const cz_subgroup_piece *piece = &f->problem->pieces[i];
+        const cz_bin_piece *piece = &f->problem->pieces[i];
         if (piece->of == of && ends_in_time(f, piece) &&
             (!best || cz_solve_ratio_less(piece->wire_bytes, piece->batch,
                                           best->wire_bytes, best->batch)))
@@ -73,7 +73,7 @@ static bool keep_the_cap(const fit *f)
     for (int c = 0; c < f->problem->n_classes; c++) {
         if (f->row_of[c] < 0)
             continue;
-        const cz_subgroup_piece *piece = lightest_of(f, c);
+        const cz_bin_piece *piece = lightest_of(f, c);
         bytes +=
             (cz_wide)piece->wire_bytes * f->problem->counts[c] / piece->batch;
     }
@@ -86,7 +86,7 @@ static bool keep_the_cap(const fit *f)
 static bool set_worth(const fit *f)
 {
     for (int i = 0; i < f->problem->n_pieces; i++) {
-        cz_subgroup_piece *piece = &f->problem->pieces[i];
+        cz_bin_piece *piece = &f->problem->pieces[i];
         cz_wide worth = (cz_wide)f->tried.matrix[piece->of] * piece->batch;
         worth -=
             (cz_wide)f->tried.byte * piece->wire_bytes >> f->tried.byte_bits;
@@ -117,15 +117,15 @@ static cz_wide worth_of_all(const fit *f)
 
 /* `best` gets the load that is worth most; nothing when that is beyond what
  * can be computed with. */
-static bool do_prices_refute(const fit *f, cz_subgroup_load *best)
+static bool do_prices_refute(const fit *f, cz_bin_load *best)
 {
-    const cz_subgroup_divisible divisible = {f->problem->divisible_ps,
-                                             f->tried.divisible};
-    *best = (cz_subgroup_load){.n = 0};
+    const cz_bin_divisible divisible = {f->problem->divisible_ps,
+                                        f->tried.divisible};
+    *best = (cz_bin_load){.n = 0};
     return set_worth(f) &&
-           worth_of_all(f) > (cz_wide)f->problem->n_ranks *
-                                 cz_subgroup_most_worth(f->loader, &divisible,
-                                                        f->time_ps, best);
+           worth_of_all(f) >
+               (cz_wide)f->problem->n_ranks *
+                   cz_bin_most_worth(f->loader, &divisible, f->time_ps, best);
 }
 
 /* ---- the program ---- */
@@ -135,7 +135,7 @@ static int64_t limit(cz_wide value, int64_t most)
     return value > most ? most : (int64_t)value;
 }
 
-static void add_to_column(const fit *f, const cz_subgroup_piece *piece,
+static void add_to_column(const fit *f, const cz_bin_piece *piece,
                           int64_t times, int64_t *column)
 {
     const int64_t count = f->problem->counts[piece->of];
@@ -197,8 +197,7 @@ static void try_prices(fit *f, const int64_t *of_rows)
               INT64_MAX / 2);
 }
 
-static bool add_load(const fit *f, cz_cover *cover,
-                     const cz_subgroup_load *load)
+static bool add_load(const fit *f, cz_cover *cover, const cz_bin_load *load)
 {
     int64_t *column = CZ_NEW(f->arena, int64_t, f->n_rows);
     for (int i = 0; i < load->n; i++)
@@ -207,7 +206,7 @@ static bool add_load(const fit *f, cz_cover *cover,
     return cz_cover_add(cover, column);
 }
 
-static bool is_empty(const cz_subgroup_load *load)
+static bool is_empty(const cz_bin_load *load)
 {
     return load->n == 0 && load->divisible_ps == 0;
 }
@@ -215,7 +214,7 @@ static bool is_empty(const cz_subgroup_load *load)
 /* Leaves them in f->tried. */
 static bool find_refuting_prices(fit *f)
 {
-    cz_subgroup_load load;
+    cz_bin_load load;
     if (do_prices_refute(f, &load)) /* those of another time */
         return true;
     cz_cover *cover = start(f);
@@ -304,8 +303,7 @@ cz_fit cz_fit_find(cz_arena *arena, const cz_fit_problem *problem)
     fit f = {.arena = arena, .problem = problem, .time_ps = INT64_MAX};
     cz_fit out = {.most = -1, .prices = make_prices(&f)};
     f.tried = make_prices(&f);
-    f.loader =
-        cz_subgroup_loader_make(arena, problem->pieces, problem->n_pieces);
+    f.loader = cz_bin_loader_make(arena, problem->pieces, problem->n_pieces);
     list_rows(&f);
     if (problem->n_pieces == 0 || !has_ways(&f) || !keep_the_cap(&f))
         return out;

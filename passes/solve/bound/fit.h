@@ -13,13 +13,13 @@
  *     sum of count_c y_c + d - p cap <= n_ranks V(T),
  *
  * for every plan: prices for which this is false refute T.  They come from the
- * program (passes/solve/subgroup/cover.h), V(T) from above
- * (passes/solve/subgroup/load.h), so that the proof is of integers alone.
+ * program (passes/solve/bound/cover.h), V(T) from above
+ * (passes/solve/bound/load.h), so that the proof is of integers alone.
  * Pieces do not come in halves: that is what it sees and a mean does not. */
 #ifndef CZ_PASSES_SOLVE_BOUND_FIT_H
 #define CZ_PASSES_SOLVE_BOUND_FIT_H
 
-#include "passes/solve/subgroup/load.h"
+#include "passes/solve/bound/load.h"
 
 /* Prices are in 2^-40 of what a rank's time is worth, or somewhat less. */
 enum { CZ_FIT_RANK_BITS = 40 };
@@ -29,10 +29,10 @@ typedef struct cz_fit_problem {
     int n_classes;
     const int64_t *counts; /* [class] matrices; 0: it needs none */
     int n_pieces;
-    cz_subgroup_piece *pieces; /* `worth` is written here */
-    int64_t divisible_ps;      /* of all ranks together; 0: none */
-    int64_t wire_cap_bytes;    /* INT64_MAX: none */
-    int64_t low_ps;            /* shorter times are not looked at */
+    cz_bin_piece *pieces;   /* `worth` is written here */
+    int64_t divisible_ps;   /* of all ranks together; 0: none */
+    int64_t wire_cap_bytes; /* INT64_MAX: none */
+    int64_t low_ps;         /* shorter times are not looked at */
 } cz_fit_problem;
 
 typedef struct cz_fit_prices {

@@ -27,6 +27,39 @@ typedef struct published_machine {
     int gather_scale, cube_scale, reduce_scale;
 } published_machine;
 
+/* The study's constants: Newton-Schulz at 600 Tflop/s, 25 bytes an element at
+ * 2.6 TB/s besides, links of 400 GB/s within a node of eight and 40 GB/s
+ * beyond, 20 us; f32 gathers, bf16 the rest. */
+static inline published_machine notes_machine(void)
+{
+    return (published_machine){.flops_per_s = 600000000000000,
+                               .memory_bytes_per_s = 2600000000000,
+                               .bytes_per_element = 25,
+                               .latency_ps = 20000000,
+                               .node_bytes_per_s = 400000000000,
+                               .net_bytes_per_s = 40000000000,
+                               .node = 8,
+                               .gather_bytes = 4,
+                               .scatter_bytes = 2,
+                               .exchange_bytes = 2,
+                               .n_rounds = 5,
+                               .gather_scale = 1,
+                               .cube_scale = 1,
+                               .reduce_scale = 1};
+}
+
+/* Tiles of 128 by 256 on 132 processors, 4 us a product. */
+static inline published_machine tiled_machine(void)
+{
+    published_machine machine = notes_machine();
+    machine.flops_per_s = 650000000000000;
+    machine.tile_rows = 128;
+    machine.tile_columns = 256;
+    machine.n_units = 132;
+    machine.launch_ps = 4000000;
+    return machine;
+}
+
 typedef struct published_shape {
     int64_t short_side, long_side; /* in elements */
     bool is_sharded_short; /* the row's shards cut the short side: partial
@@ -149,13 +182,11 @@ static inline void set_parts(cz_arena *arena, const published_machine *machine,
         round[0].compute_ps = gram + cube + product + rest;
         break;
     case CZ_SUBGROUP_GRAM:
-    case CZ_SUBGROUP_REGROUPED:
         n_passes = 2;
         n_parts = 2;
         round[0].compute_ps = gram;
         round[0].exchange_ps = exchange_ps(machine, shape, way, 2);
-        round[1].compute_ps =
-            (way->form == CZ_SUBGROUP_GRAM ? cube : product) + product + rest;
+        round[1].compute_ps = cube + product + rest;
         break;
     case CZ_SUBGROUP_SHARED:
         n_passes = 3;
@@ -189,7 +220,6 @@ static inline void set_transfers(const published_machine *machine,
     const cz_wide part = elements / way->g, shard = elements / width;
     const cz_wide own = shape->is_sharded_short ? shard / way->g : shard;
     const cz_wide in = part - own;
-    const cz_wide out = in > 0 && way->g < width ? shard : 0;
     const int64_t link = link_of(machine, width);
     const int both = machine->gather_bytes + machine->scatter_bytes;
 
@@ -197,12 +227,8 @@ static inline void set_transfers(const published_machine *machine,
         return;
     way->gather_ps =
         machine->gather_scale * ps_of(in * machine->gather_bytes, link);
-    way->gather_other_ps =
-        machine->gather_scale * ps_of(out * machine->gather_bytes, link);
     way->scatter_ps =
         machine->gather_scale * ps_of(in * machine->scatter_bytes, link);
-    way->scatter_other_ps =
-        machine->gather_scale * ps_of(out * machine->scatter_bytes, link);
     way->wire_bytes += (int64_t)(in * way->g * both);
     way->staging_bytes += (int64_t)(part * machine->gather_bytes);
 }

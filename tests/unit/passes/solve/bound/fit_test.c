@@ -10,9 +10,9 @@
 
 enum { MAX_CLASSES = 2, MAX_PIECES = 6, MAX_RANKS = 4, MAX_MATRICES = 5 };
 
-static cz_subgroup_piece piece(int of, int g, int batch, int64_t ps)
+static cz_bin_piece piece(int of, int g, int batch, int64_t ps)
 {
-    return (cz_subgroup_piece){
+    return (cz_bin_piece){
         .of = of, .g = g, .batch = batch, .compute_ps = ps, .alone_ps = ps};
 }
 
@@ -30,7 +30,7 @@ static int64_t time_of(const cz_fit_problem *problem)
 static void test_what_is_divisible_fills_gaps(void **unused)
 {
     const int64_t three = 3;
-    cz_subgroup_piece six = piece(0, 1, 1, 6);
+    cz_bin_piece six = piece(0, 1, 1, 6);
     cz_fit_problem problem = {.n_ranks = 2,
                               .n_classes = 1,
                               .counts = &three,
@@ -51,7 +51,7 @@ static void test_what_is_divisible_fills_gaps(void **unused)
 static void test_prices_refute_the_time_before(void **unused)
 {
     const int64_t counts[] = {0, 3};
-    cz_subgroup_piece six = piece(1, 1, 1, 600);
+    cz_bin_piece six = piece(1, 1, 1, 600);
     cz_arena arena;
     cz_arena_init(&arena);
     (void)unused;
@@ -82,7 +82,7 @@ static void test_prices_refute_the_time_before(void **unused)
 static void test_more_matrices_than_ranks_can_count(void **unused)
 {
     const int64_t count = (int64_t)1 << 50;
-    cz_subgroup_piece six = piece(0, 1, 1, 6);
+    cz_bin_piece six = piece(0, 1, 1, 6);
     const cz_fit_problem problem = {.n_ranks = 1,
                                     .n_classes = 1,
                                     .counts = &count,
@@ -96,7 +96,7 @@ static void test_more_matrices_than_ranks_can_count(void **unused)
 /* ---- all ways ---- */
 
 typedef struct small {
-    cz_subgroup_piece pieces[MAX_PIECES];
+    cz_bin_piece pieces[MAX_PIECES];
     int64_t counts[MAX_CLASSES];
     cz_fit_problem problem;
     int64_t left[MAX_CLASSES], ranks[MAX_RANKS], best;
@@ -121,7 +121,7 @@ static void draw_small(uint64_t seed, small *s)
                  .best = INT64_MAX};
     for (int c = 0; c < MAX_CLASSES; c++) {
         const int64_t work = 60 + 30 * c + draw(&random, 20);
-        cz_subgroup_piece *own = &s->pieces[3 * c];
+        cz_bin_piece *own = &s->pieces[3 * c];
         s->left[c] = s->counts[c] =
             1 + draw(&random, (uint64_t)(MAX_MATRICES - 2 * c) - 1);
         own[0] = piece(c, 1, 1, work);
@@ -154,7 +154,7 @@ static void deal_all(small *s)
         return;
     }
     for (int i = 3 * c; i < 3 * c + 3; i++) {
-        const cz_subgroup_piece *p = &s->pieces[i];
+        const cz_bin_piece *p = &s->pieces[i];
         if (p->batch > s->left[c])
             continue;
         s->left[c] -= p->batch;

@@ -1,9 +1,10 @@
-/* The sub-group planner: lists are as fast as they claim, caps hold, every
- * matrix is planned once, tiny problems are solved to the optimum, and no
- * plan at all beats a bound. */
+/* The sub-group solver: every matrix is planned once on an aligned block, caps
+ * hold, times lie between those of the busiest rank and of one matrix after the
+ * other, no plan of one size for all is better, and neither the order of
+ * classes nor another run changes anything. */
 #include "passes/solve/subgroup/subgroup.h"
 
-#include "tests/unit/passes/solve/grids.h"
+#include "tests/unit/passes/solve/published_ways.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { MAX_CLASSES = 4, MAX_JOBS = 16, MAX_BATCH = 3 };
+enum { MAX_CLASSES = 4, MAX_WIDTH = 16 };
 
 typedef struct sample {
     cz_arena *arena;
@@ -24,6 +25,20 @@ static uint64_t next_random(uint64_t *state, uint64_t n)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return (*state >> 33) % n;
+}
+
+/* The owner, and one way for each size of group: n x n products dealt out. */
+static void list_ways(sample *s, const published_machine *machine,
+                      const published_shape *shape, cz_subgroup_class *of)
+{
+    const cz_subgroup_way *all;
+    const int n = published_list_ways(s->arena, machine, shape,
+                                      s->problem.width, 1, &all);
+    cz_subgroup_way *ways = CZ_NEW(s->arena, cz_subgroup_way, n);
+    for (int w = 0; w < n; w++)
+        if (all[w].form != CZ_SUBGROUP_GRAM)
+            ways[of->n_ways++] = all[w];
+    of->ways = ways;
 }
 
 /* Matrices of random shape; some cut along their short side, in some problems
@@ -42,11 +57,7 @@ static void make(sample *s, uint64_t seed, int n_rows, int width,
         .n_classes = 1 + (int)next_random(&random, MAX_CLASSES - 1),
         .classes = s->classes,
         .latency_ps = machine.latency_ps,
-        .states_on_block = in_place,
-        .staging_cap_bytes = INT64_MAX,
-        .state_cap_bytes = INT64_MAX,
-        .wire_cap_bytes = INT64_MAX,
-        .effort = 4000};
+        .staging_cap_bytes = INT64_MAX};
     for (int c = 0; c < s->problem.n_classes; c++) {
         const int64_t n = 512 * (1 + (int64_t)next_random(&random, 8));
         const published_shape shape = {
@@ -55,395 +66,247 @@ static void make(sample *s, uint64_t seed, int n_rows, int width,
         s->classes[c] = (cz_subgroup_class){
             .count = (int)next_random(&random, (uint64_t)max_matrices + 1),
             .state_bytes = shape.short_side * shape.long_side * 8};
-        s->classes[c].n_ways = published_list_ways(
-            s->arena, &machine, &shape, width, MAX_BATCH, &s->classes[c].ways);
+        list_ways(s, &machine, &shape, &s->classes[c]);
     }
 }
 
-static cz_subgroup_job random_job(const sample *s, uint64_t *random, int of)
+static cz_subgroup_plan best(const sample *s)
 {
-    const int n_ways = s->classes[of].n_ways;
-    const int way = (int)next_random(random, (uint64_t)n_ways);
-    const int g = s->classes[of].ways[way].g;
-    return (cz_subgroup_job){
-        of, way,
-        g * (int)next_random(random, (uint64_t)(s->problem.width / g))};
+    return cz_subgroup_within(cz_subgroup_solve(s->arena, &s->problem),
+                              INT64_MAX);
 }
 
-static int random_jobs(const sample *s, uint64_t *random, cz_subgroup_job *jobs)
+/* A row's figures, as far as its jobs alone say them. */
+static void check_row(const cz_subgroup_problem *problem,
+                      const cz_subgroup_row *row, int *counts)
 {
-    const int n = 1 + (int)next_random(random, MAX_JOBS);
-    for (int i = 0; i < n; i++)
-        jobs[i] = random_job(
-            s, random,
-            (int)next_random(random, (uint64_t)s->problem.n_classes));
-    return n;
-}
-
-/* Buffers waited for on one rank may hold up another one a little more in the
- * builder's own clock, never less. */
-static void test_a_list_takes_what_its_builder_says(void **unused)
-{
-    int n_equal = 0;
-    (void)unused;
-    for (uint64_t seed = 1; seed <= 300; seed++) {
-        uint64_t random = seed * 77;
-        cz_subgroup_job jobs[MAX_JOBS];
-        cz_subgroup_cost cost;
-        cz_pipeline_list list;
-        cz_arena arena;
-        sample s = {.arena = &arena};
-        cz_arena_init(&arena);
-        make(&s, seed, 1, 8, 4);
-        if (seed % 2)
-            s.problem.staging_cap_bytes = 512 << 20;
-        const int n = random_jobs(&s, &random, jobs);
-        if (cz_subgroup_run(&arena, &s.problem, jobs, n, &cost, &list)) {
-            const cz_pipeline_times times = cz_pipeline_simulate(&arena, &list);
-            assert_true(times.makespan <= cost.time_ps);
-            assert_true(times.makespan >= cost.time_ps / 100 * 97);
-            n_equal += times.makespan == cost.time_ps;
-            assert_true(cost.staging_bytes <= s.problem.staging_cap_bytes);
-        }
-        cz_arena_fini(&arena);
+    int64_t compute[MAX_WIDTH] = {0}, alone = 0, wire = 0, state = 0;
+    for (int i = 0; i < row->n_jobs; i++) {
+        const cz_subgroup_job *job = &row->jobs[i];
+        const cz_subgroup_class *of = &problem->classes[job->of];
+        const cz_subgroup_way *way = &of->ways[job->way];
+        const int64_t ps = cz_subgroup_alone_ps(way, problem->latency_ps);
+        assert_true(job->first >= 0 && job->first % way->g == 0 &&
+                    job->first + way->g <= problem->width);
+        assert_true(row->cost.time_ps >= ps);
+        assert_true(way->staging_bytes <= row->cost.staging_bytes);
+        for (int k = job->first; k < job->first + way->g; k++)
+            compute[k] += cz_subgroup_work_ps(way) / way->g;
+        alone += ps;
+        wire += way->wire_bytes;
+        state += of->state_bytes;
+        counts[job->of]++;
     }
-    assert_true(n_equal > 250);
+    for (int k = 0; k < problem->width; k++)
+        assert_true(row->cost.time_ps >= compute[k]);
+    assert_true(row->cost.time_ps <= alone);
+    assert_true(row->cost.wire_bytes == wire);
+    assert_true(row->cost.staging_bytes <= problem->staging_cap_bytes);
+    assert_true(row->state_bytes == state);
 }
 
-/* Compute and link time of every rank is the sum over its matrices. */
-static void test_a_list_has_all_the_work(void **unused)
-{
-    (void)unused;
-    for (uint64_t seed = 1; seed <= 200; seed++) {
-        uint64_t random = seed * 31;
-        cz_subgroup_job jobs[MAX_JOBS];
-        cz_subgroup_cost cost;
-        cz_pipeline_list list;
-        cz_arena arena;
-        sample s = {.arena = &arena};
-        cz_arena_init(&arena);
-        make(&s, seed, 1, 8, 4);
-        const int n = random_jobs(&s, &random, jobs);
-        assert_true(cz_subgroup_run(&arena, &s.problem, jobs, n, &cost, &list));
-        const cz_pipeline_times times = cz_pipeline_simulate(&arena, &list);
-        int64_t wire = 0;
-        for (int rank = 0; rank < 8; rank++) {
-            int64_t compute = 0;
-            for (int i = 0; i < n; i++) {
-                const cz_subgroup_way *way =
-                    &s.classes[jobs[i].of].ways[jobs[i].way];
-                if (rank >= jobs[i].first && rank < jobs[i].first + way->g)
-                    compute += cz_subgroup_work_ps(way) / way->g;
-                wire += rank == 0 ? way->wire_bytes : 0;
-            }
-            assert_true(times.busy[rank] == compute);
-        }
-        assert_true(cost.wire_bytes == wire);
-        cz_arena_fini(&arena);
-    }
-}
-
-/* ---- buffers, from the list alone ---- */
-
-typedef struct span {
-    int64_t from, to;
-} span;
-
-/* Whether the operation, which is of several jobs, scatters this one: it waits
- * for one that is of the job alone, and of its block. */
-static bool scatters(const cz_pipeline_list *list, const cz_pipeline_op *op,
-                     int job)
-{
-    for (int w = 0; w < op->n_waits; w++) {
-        const cz_pipeline_op *last = &list->ops[op->waits[w]];
-        if (op->of == -1 && last->of == job && last->n < list->n_ranks)
-            return true;
-    }
-    return false;
-}
-
-/* On a rank: from the start of the job's gather, or else of its first product,
- * to the end of its last operation. */
-static span span_of(const cz_pipeline_list *list,
-                    const cz_pipeline_times *times, int job, bool gathers,
-                    int rank)
-{
-    span held = {-1, 0};
-    for (int i = 0; i < list->n_ops; i++) {
-        const cz_pipeline_op *op = &list->ops[i];
-        const int64_t end = times->end[i * list->n_ranks + rank];
-        if (op->of != job && !scatters(list, op, job))
-            continue;
-        if (held.from < 0)
-            held.from = end - op->ps[rank - op->first];
-        for (int w = 0; gathers && w < op->n_waits && held.to == 0; w++) {
-            const cz_pipeline_op *gather = &list->ops[op->waits[w]];
-            if (op->stream == CZ_PIPELINE_COMPUTE && gather->of == -1)
-                held.from = times->end[op->waits[w] * list->n_ranks + rank] -
-                            gather->ps[rank];
-        }
-        held.to = end;
-    }
-    return held;
-}
-
-static void check_buffers(const sample *s, const cz_subgroup_job *jobs, int n,
-                          const cz_pipeline_list *list,
-                          const cz_pipeline_times *times, int64_t peak)
-{
-    for (int rank = 0; rank < list->n_ranks; rank++) {
-        span spans[MAX_JOBS];
-        int64_t bytes[MAX_JOBS];
-        for (int i = 0; i < n; i++) {
-            const cz_subgroup_way *way =
-                &s->classes[jobs[i].of].ways[jobs[i].way];
-            const bool is_on =
-                rank >= jobs[i].first && rank < jobs[i].first + way->g;
-            spans[i] = (span){0, 0};
-            if (is_on)
-                spans[i] = span_of(list, times, i, way->gather_ps > 0, rank);
-            bytes[i] = is_on ? way->staging_bytes : 0;
-        }
-        for (int at = 0; at < n; at++) {
-            int64_t held = 0;
-            for (int i = 0; i < n; i++)
-                if (spans[i].from <= spans[at].from &&
-                    spans[at].from < spans[i].to)
-                    held += bytes[i];
-            assert_true(held <= peak);
-        }
-    }
-}
-
-static void test_buffers_are_waited_for(void **unused)
-{
-    int n_short = 0;
-    (void)unused;
-    for (uint64_t seed = 1; seed <= 300; seed++) {
-        uint64_t random = seed * 99;
-        cz_subgroup_job jobs[MAX_JOBS];
-        cz_subgroup_cost cost, free;
-        cz_pipeline_list list;
-        cz_arena arena;
-        sample s = {.arena = &arena};
-        cz_arena_init(&arena);
-        make(&s, seed, 1, 8, 4);
-        const int n = random_jobs(&s, &random, jobs);
-        assert_true(cz_subgroup_run(&arena, &s.problem, jobs, n, &free, NULL));
-        s.problem.staging_cap_bytes = free.staging_bytes / 2;
-        if (cz_subgroup_run(&arena, &s.problem, jobs, n, &cost, &list)) {
-            const cz_pipeline_times times = cz_pipeline_simulate(&arena, &list);
-            assert_true(cost.staging_bytes <= s.problem.staging_cap_bytes);
-            check_buffers(&s, jobs, n, &list, &times, cost.staging_bytes);
-            n_short++;
-        }
-        cz_arena_fini(&arena);
-    }
-    assert_true(n_short > 150);
-}
-
-/* Four pairs of ranks gather and scatter all at once: a row takes what one of
- * them takes alone, but that a rank also sends to three others. */
-static void test_matrices_on_other_ranks_scatter_together(void **unused)
-{
-    const cz_subgroup_part part = {100, 0};
-    const cz_subgroup_way way = {.g = 2,
-                                 .n_parts = 1,
-                                 .parts = &part,
-                                 .gather_ps = 30,
-                                 .gather_other_ps = 5,
-                                 .scatter_ps = 20,
-                                 .scatter_other_ps = 5};
-    cz_subgroup_class class = {.count = 4, .n_ways = 1, .ways = &way};
-    const cz_subgroup_problem problem = {.n_rows = 1,
-                                         .width = 8,
-                                         .n_classes = 1,
-                                         .classes = &class,
-                                         .latency_ps = 7,
-                                         .staging_cap_bytes = INT64_MAX};
-    const cz_subgroup_job jobs[] = {
-        {.first = 0}, {.first = 2}, {.first = 4}, {.first = 6}, {.first = 0}};
-    cz_subgroup_cost cost;
-    cz_pipeline_list list;
-    cz_arena arena;
-    (void)unused;
-    cz_arena_init(&arena);
-    assert_true(cz_subgroup_run(&arena, &problem, jobs, 4, &cost, &list));
-    assert_int_equal(cost.time_ps, cz_subgroup_alone_ps(&way, 7));
-    assert_int_equal(list.n_ops, 1 + 4 + 1);
-    assert_int_equal(list.ops[5].of, -1);
-    assert_int_equal(list.ops[5].n_waits, 4);
-    /* a second one on the first pair goes back alone */
-    assert_true(cz_subgroup_run(&arena, &problem, jobs, 5, &cost, &list));
-    assert_int_equal(cost.time_ps, 37 + 100 + 100 + 27);
-    cz_arena_fini(&arena);
-}
-
-static void count_jobs(const cz_subgroup_problem *problem,
-                       const cz_subgroup_plan *plan, int *counts)
-{
-    for (int row = 0; row < problem->n_rows; row++)
-        for (int i = 0; i < plan->rows[row].n_jobs; i++) {
-            const cz_subgroup_job *job = &plan->rows[row].jobs[i];
-            const cz_subgroup_way *way =
-                &problem->classes[job->of].ways[job->way];
-            assert_true(job->first >= 0 && job->first % way->g == 0 &&
-                        job->first + way->g <= problem->width);
-            counts[job->of] += cz_subgroup_batch(way);
-        }
-}
-
-/* The plan's figures, row by row, from its jobs alone. */
-static void check(cz_arena *arena, const cz_subgroup_problem *problem,
+static void check(const cz_subgroup_problem *problem,
                   const cz_subgroup_plan *plan)
 {
     int counts[MAX_CLASSES] = {0};
-    int64_t time = 0, wire = 0;
-    count_jobs(problem, plan, counts);
+    int64_t time = 0, score = 0, wire = 0;
+    for (int row = 0; row < problem->n_rows; row++) {
+        const cz_subgroup_cost *cost = &plan->rows[row].cost;
+        check_row(problem, &plan->rows[row], counts);
+        time = cz_solve_max(time, cost->time_ps);
+        score = cz_solve_max(score, cost->score_ps);
+        wire += cost->wire_bytes;
+    }
     for (int c = 0; c < problem->n_classes; c++)
         assert_int_equal(counts[c], problem->classes[c].count);
-    for (int row = 0; row < problem->n_rows; row++) {
-        cz_subgroup_cost cost;
-        assert_true(cz_subgroup_run(arena, problem, plan->rows[row].jobs,
-                                    plan->rows[row].n_jobs, &cost, NULL));
-        time = cost.time_ps > time ? cost.time_ps : time;
-        wire += cost.wire_bytes;
-        assert_true(cost.staging_bytes <= plan->staging_bytes);
-        assert_true(cost.state_bytes <= plan->state_bytes);
+    assert_true(plan->time_ps == time);
+    assert_true(plan->score_ps == score);
+    assert_true(plan->wire_bytes == wire);
+}
+
+static const int widths[] = {1, 2, 4, 8, 3, 6, 12, 16};
+
+static void test_plans_keep_caps(void **unused)
+{
+    int n_tight = 0;
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 80; seed++) {
+        cz_arena arena;
+        sample s = {.arena = &arena};
+        cz_arena_init(&arena);
+        make(&s, seed, 1 + (int)(seed % 5), widths[seed % 8], 8);
+        const cz_subgroup_plans *plans = cz_subgroup_solve(&arena, &s.problem);
+        const cz_subgroup_plan any = cz_subgroup_within(plans, INT64_MAX);
+        assert_true(any.is_feasible);
+        check(&s.problem, &any);
+        int64_t last = any.score_ps;
+        for (int64_t cap = any.wire_bytes; cap > 0; cap -= cap / 8 + 1) {
+            const cz_subgroup_plan light = cz_subgroup_within(plans, cap);
+            if (!light.is_feasible)
+                break;
+            check(&s.problem, &light);
+            assert_true(light.wire_bytes <= cap);
+            assert_true(light.score_ps >= last);
+            n_tight += light.score_ps > last;
+            last = light.score_ps;
+        }
+        cz_arena_fini(&arena);
     }
-    assert_true(time == plan->time_ps);
-    assert_true(wire == plan->wire_bytes);
+    assert_true(n_tight > 80);
 }
 
-/* Rows that may exchange matrices are done as soon, but for a part in 32, and
- * none has more states.  Whether they are done sooner. */
-static bool check_redealt(sample *s, const cz_subgroup_plan *dealt)
+static int64_t largest_staging(const cz_subgroup_problem *problem)
 {
-    s->problem.n_redeals = 200;
-    const cz_subgroup_plan plan = cz_subgroup_solve(s->arena, &s->problem);
-    s->problem.n_redeals = 0;
-    check(s->arena, &s->problem, &plan);
-    assert_true(plan.is_feasible == dealt->is_feasible);
-    assert_true(plan.time_ps <= dealt->time_ps + dealt->time_ps / 32);
-    if (!s->problem.states_on_block)
-        assert_true(plan.state_bytes <= dealt->state_bytes);
-    if (plan.is_feasible)
-        assert_true(plan.wire_bytes <= s->problem.wire_cap_bytes);
-    return plan.time_ps < dealt->time_ps;
+    int64_t most = 0;
+    for (int c = 0; c < problem->n_classes; c++)
+        for (int w = 0; w < problem->classes[c].n_ways; w++)
+            most =
+                cz_solve_max(most, problem->classes[c].ways[w].staging_bytes);
+    return most;
 }
 
-static void test_plans_keep_caps_and_bounds(void **unused)
+/* Room for any matrix by itself, and for no two. */
+static void test_buffers_keep_their_cap(void **unused)
 {
-    static const int widths[] = {1, 2, 4, 8, 3, 6, 12};
-    int n_sooner = 0;
+    int n_slower = 0;
     (void)unused;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         cz_arena arena;
         sample s = {.arena = &arena};
         cz_arena_init(&arena);
-        make(&s, seed, 1 + (int)(seed % 5), widths[seed % 7], 8);
-        const cz_subgroup_plan free = cz_subgroup_solve(&arena, &s.problem);
-        const cz_subgroup_bounds bounds =
-            cz_subgroup_find_bounds(&arena, &s.problem);
-        assert_true(free.is_feasible);
-        check(&arena, &s.problem, &free);
-        assert_true(free.time_ps >= bounds.of_kind[bounds.binding].time_ps);
-        s.problem.wire_cap_bytes = free.wire_bytes - free.wire_bytes / 20;
-        s.problem.staging_cap_bytes = free.staging_bytes;
-        s.problem.state_cap_bytes = free.state_bytes;
-        const cz_subgroup_plan tight = cz_subgroup_solve(&arena, &s.problem);
-        check(&arena, &s.problem, &tight);
-        assert_true(tight.staging_bytes <= free.staging_bytes);
-        assert_true(tight.state_bytes <= free.state_bytes);
-        assert_true(tight.is_feasible ==
-                    (tight.wire_bytes <= s.problem.wire_cap_bytes));
-        n_sooner += check_redealt(&s, &tight);
+        make(&s, seed, 1, widths[seed % 8], 8);
+        const cz_subgroup_plan free = best(&s);
+        s.problem.staging_cap_bytes = largest_staging(&s.problem);
+        const cz_subgroup_plan tight = best(&s);
+        assert_true(tight.is_feasible);
+        check(&s.problem, &tight);
+        n_slower += tight.score_ps > free.score_ps;
         cz_arena_fini(&arena);
     }
-    print_message("%d of 60 done sooner with other rows\n", n_sooner);
-    assert_true(n_sooner > 0);
+    assert_true(n_slower > 20);
+}
+
+/* Each class in one way alone: the owner, or groups of all such sizes. */
+static void test_no_plan_of_one_size_is_better(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        cz_arena arena;
+        sample s = {.arena = &arena};
+        cz_subgroup_class whole[MAX_CLASSES];
+        cz_arena_init(&arena);
+        make(&s, seed, 1 + (int)(seed % 3), widths[seed % 8], 8);
+        const cz_subgroup_plan free = best(&s);
+        memcpy(whole, s.classes, sizeof whole);
+        for (int w = 0; w < whole[0].n_ways; w++) {
+            cz_subgroup_way of[MAX_CLASSES];
+            for (int c = 0; c < s.problem.n_classes; c++) {
+                of[c] = whole[c].ways[w];
+                s.classes[c].ways = &of[c];
+                s.classes[c].n_ways = 1;
+            }
+            const cz_subgroup_plan alike = best(&s);
+            check(&s.problem, &alike);
+            if (s.problem.n_rows == 1)
+                assert_true(free.score_ps <= alike.score_ps);
+            assert_true(free.score_ps <= alike.score_ps + alike.score_ps / 10);
+        }
+        cz_arena_fini(&arena);
+    }
 }
 
 /* ---- every plan of a tiny row ---- */
 
 typedef struct everything {
-    const cz_subgroup_problem *problem;
-    int n;
-    cz_subgroup_job jobs[MAX_JOBS];
+    const sample *s;
+    cz_subgroup_class *classes; /* one matrix each, with one way each */
+    const cz_subgroup_way *const *ways;
     int64_t best;
 } everything;
 
-static void try_all(everything *all, int job)
+static void try_all(everything *all, int of)
 {
-    if (job == all->n) {
+    const cz_subgroup_problem *problem = &all->s->problem;
+    if (of == problem->n_classes) {
         cz_arena arena;
-        cz_subgroup_cost cost;
+        sample s = {.arena = &arena, .problem = *problem};
         cz_arena_init(&arena);
-        if (cz_subgroup_run(&arena, all->problem, all->jobs, all->n, &cost,
-                            NULL) &&
-            cost.time_ps < all->best)
-            all->best = cost.time_ps;
+        s.problem.classes = all->classes;
+        all->best = cz_solve_min(all->best, best(&s).score_ps);
         cz_arena_fini(&arena);
         return;
     }
-    const cz_subgroup_class *of = &all->problem->classes[all->jobs[job].of];
-    for (int way = 0; way < of->n_ways; way++)
-        for (int first = 0; first < all->problem->width;
-             first += of->ways[way].g) {
-            all->jobs[job].way = way;
-            all->jobs[job].first = first;
-            try_all(all, job + 1);
-        }
+    for (int w = 0; w < all->s->classes[of].n_ways; w++) {
+        all->classes[of].ways = &all->ways[of][w];
+        all->classes[of].n_ways = 1;
+        try_all(all, of + 1);
+    }
 }
 
-static void test_tiny_rows_are_planned_as_well_as_by_trying_all(void **unused)
+static void test_tiny_rows_are_nearly_as_good_as_by_trying_all(void **unused)
+{
+    int n_equal = 0;
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        cz_arena arena;
+        sample s = {.arena = &arena};
+        cz_subgroup_class classes[MAX_CLASSES];
+        const cz_subgroup_way *ways[MAX_CLASSES];
+        cz_arena_init(&arena);
+        make(&s, seed, 1, 8, 1);
+        memcpy(classes, s.classes, sizeof classes);
+        for (int c = 0; c < s.problem.n_classes; c++)
+            ways[c] = s.classes[c].ways;
+        everything all = {&s, classes, ways, INT64_MAX};
+        try_all(&all, 0);
+        const int64_t score = best(&s).score_ps;
+        assert_true(score >= all.best);
+        assert_true(score <= all.best + all.best / 10);
+        n_equal += score == all.best;
+        cz_arena_fini(&arena);
+    }
+    print_message("%d of 100 as good as any\n", n_equal);
+    assert_true(n_equal >= 95);
+}
+
+/* ---- what decides nothing ---- */
+
+static void assert_equal_rows(const cz_subgroup_row *a,
+                              const cz_subgroup_row *b, const int *class_of)
+{
+    assert_int_equal(a->n_jobs, b->n_jobs);
+    for (int i = 0; i < a->n_jobs; i++) {
+        assert_int_equal(class_of[a->jobs[i].of], b->jobs[i].of);
+        assert_int_equal(a->jobs[i].way, b->jobs[i].way);
+        assert_int_equal(a->jobs[i].first, b->jobs[i].first);
+    }
+}
+
+static void test_the_order_of_classes_decides_nothing(void **unused)
 {
     (void)unused;
     for (uint64_t seed = 1; seed <= 40; seed++) {
+        int class_of[MAX_CLASSES];
         cz_arena arena;
-        sample s = {.arena = &arena};
-        everything all = {.problem = &s.problem, .best = INT64_MAX};
+        sample s = {.arena = &arena}, turned;
         cz_arena_init(&arena);
-        make(&s, seed, 1, 4, 1);
-        for (int c = 0; c < s.problem.n_classes; c++)
-            for (int i = 0; i < s.classes[c].count; i++)
-                all.jobs[all.n++].of = c;
-        try_all(&all, 0);
-        const cz_subgroup_plan plan = cz_subgroup_solve(&arena, &s.problem);
-        const cz_subgroup_bounds bounds =
-            cz_subgroup_find_bounds(&arena, &s.problem);
-        assert_true(plan.time_ps <= all.best);
-        assert_true(all.best >= bounds.of_kind[bounds.binding].time_ps);
+        make(&s, seed, 3, 8, 8);
+        turned = s;
+        turned.problem.classes = turned.classes;
+        for (int c = 0, n = s.problem.n_classes; c < n; c++) {
+            class_of[c] = (c + 1 + (int)seed % 2) % n;
+            turned.classes[class_of[c]] = s.classes[c];
+        }
+        const cz_subgroup_plan a = best(&s), b = best(&turned);
+        for (int row = 0; row < 3; row++)
+            assert_equal_rows(&a.rows[row], &b.rows[row], class_of);
         cz_arena_fini(&arena);
     }
-}
-
-/* 64 matrices of 768 x 2048 fill no GPU one by one. */
-static void test_small_matrices_are_updated_in_batches(void **unused)
-{
-    published_machine machine = tiled_machine();
-    const published_shape shape = {768, 2048, false, false};
-    int64_t time[2];
-    (void)unused;
-    for (int batches = 0; batches < 2; batches++) {
-        cz_arena arena;
-        sample s = {.arena = &arena};
-        cz_arena_init(&arena);
-        make(&s, 1, 1, 8, 0);
-        s.problem.n_classes = 1;
-        s.classes[0] = (cz_subgroup_class){.count = 64};
-        s.classes[0].n_ways = published_list_ways(
-            &arena, &machine, &shape, 8, batches ? 8 : 1, &s.classes[0].ways);
-        const cz_subgroup_plan plan = cz_subgroup_solve(&arena, &s.problem);
-        check(&arena, &s.problem, &plan);
-        time[batches] = plan.time_ps;
-        cz_arena_fini(&arena);
-    }
-    assert_true(time[1] < time[0] / 2);
 }
 
 static void test_equal_problems_have_equal_plans(void **unused)
 {
+    static const int same[] = {0, 1, 2, 3};
     cz_subgroup_plan plans[2];
     cz_arena arenas[2];
     (void)unused;
@@ -451,17 +314,71 @@ static void test_equal_problems_have_equal_plans(void **unused)
         sample s = {.arena = &arenas[i]};
         cz_arena_init(&arenas[i]);
         make(&s, 5, 3, 8, 8);
-        plans[i] = cz_subgroup_solve(&arenas[i], &s.problem);
+        plans[i] = best(&s);
     }
-    for (int row = 0; row < 3; row++) {
-        const cz_subgroup_row *a = &plans[0].rows[row],
-                              *b = &plans[1].rows[row];
-        assert_int_equal(a->n_jobs, b->n_jobs);
-        assert_memory_equal(a->jobs, b->jobs,
-                            sizeof *a->jobs * (size_t)a->n_jobs);
-    }
+    for (int row = 0; row < 3; row++)
+        assert_equal_rows(&plans[0].rows[row], &plans[1].rows[row], same);
     for (int i = 0; i < 2; i++)
         cz_arena_fini(&arenas[i]);
+}
+
+/* ---- by hand ---- */
+
+/* Four pairs of ranks gather and scatter at once; a fifth matrix gathers while
+ * the first on its pair is computed, and is computed while that one scatters.
+ */
+static void test_transfers_overlap_with_products(void **unused)
+{
+    const cz_subgroup_part part = {100, 0};
+    const cz_subgroup_way way = {.g = 2,
+                                 .n_parts = 1,
+                                 .parts = &part,
+                                 .gather_ps = 30,
+                                 .scatter_ps = 20,
+                                 .staging_bytes = 8};
+    cz_subgroup_class class = {.count = 4, .n_ways = 1, .ways = &way};
+    cz_arena arena;
+    sample s = {.arena = &arena,
+                .problem = {.n_rows = 1,
+                            .width = 8,
+                            .n_classes = 1,
+                            .classes = &class,
+                            .latency_ps = 7,
+                            .staging_cap_bytes = 16}};
+    (void)unused;
+    cz_arena_init(&arena);
+    assert_int_equal(best(&s).time_ps, cz_subgroup_alone_ps(&way, 7));
+    class.count = 5;
+    assert_int_equal(best(&s).time_ps, 37 + 100 + 100 + 27);
+    s.problem.staging_cap_bytes = 8; /* then it waits for the bytes */
+    assert_int_equal(best(&s).time_ps, 2 * (37 + 100 + 27));
+    cz_arena_fini(&arena);
+}
+
+/* Of one long matrix and seven ranks' worth of short ones, ranks share the
+ * long one alone. */
+static void test_ranks_share_what_others_would_wait_for(void **unused)
+{
+    const cz_subgroup_part whole = {400, 0}, half = {200, 0}, little = {200, 0};
+    const cz_subgroup_way of_long[] = {
+        {.g = 1, .n_parts = 1, .parts = &whole},
+        {.g = 2, .n_parts = 1, .parts = &half, .wire_bytes = 50}};
+    const cz_subgroup_way of_short = {.g = 1, .n_parts = 1, .parts = &little};
+    const cz_subgroup_class classes[] = {
+        {.count = 6, .n_ways = 1, .ways = &of_short},
+        {.count = 1, .n_ways = 2, .ways = of_long}};
+    const cz_subgroup_problem problem = {.n_rows = 1,
+                                         .width = 8,
+                                         .n_classes = 2,
+                                         .classes = classes,
+                                         .staging_cap_bytes = INT64_MAX};
+    cz_arena arena;
+    (void)unused;
+    cz_arena_init(&arena);
+    const cz_subgroup_plans *plans = cz_subgroup_solve(&arena, &problem);
+    assert_int_equal(cz_subgroup_within(plans, 50).time_ps, 200);
+    assert_int_equal(cz_subgroup_within(plans, 49).time_ps, 400);
+    cz_arena_fini(&arena);
 }
 
 static void test_a_matrix_beyond_the_cap_has_no_plan(void **unused)
@@ -473,23 +390,38 @@ static void test_a_matrix_beyond_the_cap_has_no_plan(void **unused)
     make(&s, 3, 2, 4, 4);
     s.classes[0].count = 1;
     s.problem.staging_cap_bytes = 0;
-    s.problem.wire_cap_bytes = 0;
-    assert_false(cz_subgroup_solve(&arena, &s.problem).is_feasible);
+    assert_false(best(&s).is_feasible);
+    cz_arena_fini(&arena);
+}
+
+/* The search is cut short, and what it has found is a plan. */
+static void test_rows_of_many_matrices_have_a_plan(void **unused)
+{
+    cz_arena arena;
+    sample s = {.arena = &arena};
+    (void)unused;
+    cz_arena_init(&arena);
+    make(&s, 4, 1, 16, 4);
+    for (int c = 0; c < s.problem.n_classes; c++)
+        s.classes[c].count = 700;
+    const cz_subgroup_plan plan = best(&s);
+    check(&s.problem, &plan);
     cz_arena_fini(&arena);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_list_takes_what_its_builder_says),
-        cmocka_unit_test(test_a_list_has_all_the_work),
-        cmocka_unit_test(test_buffers_are_waited_for),
-        cmocka_unit_test(test_matrices_on_other_ranks_scatter_together),
-        cmocka_unit_test(test_plans_keep_caps_and_bounds),
-        cmocka_unit_test(test_tiny_rows_are_planned_as_well_as_by_trying_all),
-        cmocka_unit_test(test_small_matrices_are_updated_in_batches),
+        cmocka_unit_test(test_plans_keep_caps),
+        cmocka_unit_test(test_buffers_keep_their_cap),
+        cmocka_unit_test(test_no_plan_of_one_size_is_better),
+        cmocka_unit_test(test_tiny_rows_are_nearly_as_good_as_by_trying_all),
+        cmocka_unit_test(test_the_order_of_classes_decides_nothing),
         cmocka_unit_test(test_equal_problems_have_equal_plans),
+        cmocka_unit_test(test_transfers_overlap_with_products),
+        cmocka_unit_test(test_ranks_share_what_others_would_wait_for),
         cmocka_unit_test(test_a_matrix_beyond_the_cap_has_no_plan),
+        cmocka_unit_test(test_rows_of_many_matrices_have_a_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

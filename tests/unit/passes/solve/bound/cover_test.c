@@ -1,5 +1,5 @@
 /* The linear program of loads, by hand. */
-#include "passes/solve/subgroup/cover.h"
+#include "passes/solve/bound/cover.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* What a rank can hold, against dynamic programming over the seconds. */
-#include "passes/solve/subgroup/load.h"
+#include "passes/solve/bound/load.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,28 +16,27 @@ static int64_t draw(uint64_t *random, uint64_t n)
     return (int64_t)((*random >> 33) % n);
 }
 
-static int64_t find_beside(const cz_subgroup_piece *pieces, int n,
-                           const cz_subgroup_divisible *divisible,
-                           int64_t time_ps, cz_subgroup_load *load)
+static int64_t find_beside(const cz_bin_piece *pieces, int n,
+                           const cz_bin_divisible *divisible, int64_t time_ps,
+                           cz_bin_load *load)
 {
     cz_arena arena;
     cz_arena_init(&arena);
-    cz_subgroup_loader *loader = cz_subgroup_loader_make(&arena, pieces, n);
-    const int64_t worth =
-        cz_subgroup_most_worth(loader, divisible, time_ps, load);
+    cz_bin_loader *loader = cz_bin_loader_make(&arena, pieces, n);
+    const int64_t worth = cz_bin_most_worth(loader, divisible, time_ps, load);
     cz_arena_fini(&arena);
     return worth;
 }
 
-static int64_t find(const cz_subgroup_piece *pieces, int n, int64_t time_ps,
-                    cz_subgroup_load *load)
+static int64_t find(const cz_bin_piece *pieces, int n, int64_t time_ps,
+                    cz_bin_load *load)
 {
-    const cz_subgroup_divisible none = {0};
+    const cz_bin_divisible none = {0};
     return find_beside(pieces, n, &none, time_ps, load);
 }
 
 /* Of loads whose gathers and scatters are no shorter than these. */
-static int64_t best_of(const cz_subgroup_piece *pieces, int n, int64_t gather,
+static int64_t best_of(const cz_bin_piece *pieces, int n, int64_t gather,
                        int64_t scatter, int64_t room)
 {
     static int64_t most[MAX_TIME + 1];
@@ -46,7 +45,7 @@ static int64_t best_of(const cz_subgroup_piece *pieces, int n, int64_t gather,
     memset(most, 0, sizeof most);
     for (int64_t t = 1; t <= room; t++)
         for (int i = 0; i < n; i++) {
-            const cz_subgroup_piece *p = &pieces[i];
+            const cz_bin_piece *p = &pieces[i];
             if (p->gather_ps >= gather && p->scatter_ps >= scatter &&
                 p->compute_ps <= t &&
                 most[t - p->compute_ps] + p->worth > most[t])
@@ -56,7 +55,7 @@ static int64_t best_of(const cz_subgroup_piece *pieces, int n, int64_t gather,
 }
 
 /* a has the least gather and b the least scatter. */
-static int64_t best_load(const cz_subgroup_piece *pieces, int n, int64_t time)
+static int64_t best_load(const cz_bin_piece *pieces, int n, int64_t time)
 {
     int64_t most = 0;
     for (int a = 0; a < n; a++)
@@ -78,25 +77,25 @@ static int64_t best_load(const cz_subgroup_piece *pieces, int n, int64_t time)
     return most;
 }
 
-static void draw_pieces(uint64_t *random, cz_subgroup_piece *pieces, int n,
+static void draw_pieces(uint64_t *random, cz_bin_piece *pieces, int n,
                         bool have_ramps)
 {
     for (int i = 0; i < n; i++) {
         const int64_t compute = 20 + draw(random, 200);
         const int64_t gather = have_ramps ? draw(random, 40) : 0;
         pieces[i] =
-            (cz_subgroup_piece){.compute_ps = compute,
-                                .gather_ps = gather,
-                                .scatter_ps = have_ramps ? draw(random, 20) : 0,
-                                .worth = compute * (900 + draw(random, 200))};
+            (cz_bin_piece){.compute_ps = compute,
+                           .gather_ps = gather,
+                           .scatter_ps = have_ramps ? draw(random, 20) : 0,
+                           .worth = compute * (900 + draw(random, 200))};
     }
 }
 
-static int64_t time_of(const cz_subgroup_load *load)
+static int64_t time_of(const cz_bin_load *load)
 {
     int64_t compute = 0, gather = INT64_MAX, scatter = INT64_MAX;
     for (int i = 0; i < load->n; i++) {
-        const cz_subgroup_piece *p = load->of[i].piece;
+        const cz_bin_piece *p = load->of[i].piece;
         compute += load->of[i].times * p->compute_ps;
         gather = p->gather_ps < gather ? p->gather_ps : gather;
         scatter = p->scatter_ps < scatter ? p->scatter_ps : scatter;
@@ -104,7 +103,7 @@ static int64_t time_of(const cz_subgroup_load *load)
     return load->n == 0 ? 0 : compute + gather + scatter;
 }
 
-static int64_t worth_of(const cz_subgroup_load *load)
+static int64_t worth_of(const cz_bin_load *load)
 {
     int64_t worth = 0;
     for (int i = 0; i < load->n; i++)
@@ -120,8 +119,8 @@ static void test_no_load_is_worth_more(void **unused)
     (void)unused;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         uint64_t random = seed;
-        cz_subgroup_piece pieces[MAX_PIECES];
-        cz_subgroup_load load;
+        cz_bin_piece pieces[MAX_PIECES];
+        cz_bin_load load;
         const bool have_ramps = seed % 2;
         const int n = 1 + (int)draw(&random, have_ramps ? 6 : MAX_PIECES);
         const int64_t time = 100 + draw(&random, 900);
@@ -143,13 +142,13 @@ static void test_what_is_divisible_fills_the_rest(void **unused)
     (void)unused;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         uint64_t random = seed;
-        cz_subgroup_piece pieces[MAX_PIECES];
-        cz_subgroup_load load;
+        cz_bin_piece pieces[MAX_PIECES];
+        cz_bin_load load;
         const bool have_ramps = seed % 2;
         const int n = 1 + (int)draw(&random, have_ramps ? 6 : MAX_PIECES);
         const int64_t time = 100 + draw(&random, 900);
         const int64_t rate = 850 + draw(&random, 300);
-        const cz_subgroup_divisible divisible = {100, 100 * rate};
+        const cz_bin_divisible divisible = {100, 100 * rate};
         draw_pieces(&random, pieces, n, have_ramps);
         const int64_t found = find_beside(pieces, n, &divisible, time, &load);
         n_beside += load.n > 0 && load.divisible_ps > 0;
@@ -169,12 +168,12 @@ static void test_what_is_divisible_fills_the_rest(void **unused)
 static void test_a_search_cut_short_is_still_no_less(void **unused)
 {
     uint64_t random = 1;
-    cz_subgroup_piece pieces[MAX_PIECES];
-    cz_subgroup_load load;
+    cz_bin_piece pieces[MAX_PIECES];
+    cz_bin_load load;
     (void)unused;
     for (int i = 0; i < MAX_PIECES; i++)
-        pieces[i] = (cz_subgroup_piece){.compute_ps = 6 + 2 * i,
-                                        .worth = 6000 + 2000 * i};
+        pieces[i] =
+            (cz_bin_piece){.compute_ps = 6 + 2 * i, .worth = 6000 + 2000 * i};
     const int64_t found = find(pieces, MAX_PIECES, 3999, &load);
     assert_true(found >= best_load(pieces, MAX_PIECES, 3999));
     assert_true(found <= 3999 * 1000 + 1000);
@@ -186,20 +185,18 @@ static void test_a_search_cut_short_is_still_no_less(void **unused)
 /* A loader has so many steps, then estimates all. */
 static void test_many_searches_are_still_no_less(void **unused)
 {
-    const cz_subgroup_divisible none = {0};
-    cz_subgroup_piece pieces[MAX_PIECES];
-    cz_subgroup_load load;
+    const cz_bin_divisible none = {0};
+    cz_bin_piece pieces[MAX_PIECES];
+    cz_bin_load load;
     cz_arena arena;
     (void)unused;
     cz_arena_init(&arena);
     for (int i = 0; i < MAX_PIECES; i++)
-        pieces[i] = (cz_subgroup_piece){.compute_ps = 6 + 2 * i,
-                                        .worth = 6000 + 2000 * i};
-    cz_subgroup_loader *loader =
-        cz_subgroup_loader_make(&arena, pieces, MAX_PIECES);
+        pieces[i] =
+            (cz_bin_piece){.compute_ps = 6 + 2 * i, .worth = 6000 + 2000 * i};
+    cz_bin_loader *loader = cz_bin_loader_make(&arena, pieces, MAX_PIECES);
     for (int64_t time = MAX_TIME - 1; time > MAX_TIME - 200; time -= 2) {
-        const int64_t found =
-            cz_subgroup_most_worth(loader, &none, time, &load);
+        const int64_t found = cz_bin_most_worth(loader, &none, time, &load);
         assert_true(found >= best_of(pieces, MAX_PIECES, 0, 0, time));
         assert_true(found <= time * 1000 + 1000);
     }
@@ -208,9 +205,9 @@ static void test_many_searches_are_still_no_less(void **unused)
 
 static void test_what_does_not_fit_is_worth_nothing(void **unused)
 {
-    const cz_subgroup_piece piece = {
+    const cz_bin_piece piece = {
         .compute_ps = 10, .gather_ps = 2, .scatter_ps = 1, .worth = 5};
-    cz_subgroup_load load;
+    cz_bin_load load;
     (void)unused;
     assert_int_equal(find(&piece, 1, 12, &load), 0);
     assert_int_equal(load.n, 0);

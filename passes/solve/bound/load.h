@@ -1,42 +1,44 @@
 /* What one rank can do in a given time: a knapsack of pieces of matrices. */
-#ifndef CZ_PASSES_SOLVE_SUBGROUP_LOAD_H
-#define CZ_PASSES_SOLVE_SUBGROUP_LOAD_H
+#ifndef CZ_PASSES_SOLVE_BOUND_LOAD_H
+#define CZ_PASSES_SOLVE_BOUND_LOAD_H
 
-#include "passes/solve/subgroup/subgroup.h"
+#include "dsl/base/arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* What each rank of a block does for a matrix, or a batch, in one way. */
-typedef struct cz_subgroup_piece {
+typedef struct cz_bin_piece {
     int of, g, batch;
     int64_t compute_ps;            /* above 0 */
     int64_t gather_ps, scatter_ps; /* with latency; 0: none */
     int64_t alone_ps, wire_bytes;  /* of the whole block's job */
     int64_t worth; /* set by who asks; a rank full of it has less
                     * than 2^60 */
-} cz_subgroup_piece;
+} cz_bin_piece;
 
-enum { CZ_SUBGROUP_MAX_LOAD = 12 };
+enum { CZ_BIN_MAX_LOAD = 12 };
 
 /* A rank's load: so many of each of these pieces, and divisible work. */
-typedef struct cz_subgroup_load {
+typedef struct cz_bin_load {
     int64_t divisible_ps;
     int n;
     struct {
-        const cz_subgroup_piece *piece;
+        const cz_bin_piece *piece;
         int64_t times;
-    } of[CZ_SUBGROUP_MAX_LOAD];
-} cz_subgroup_load;
+    } of[CZ_BIN_MAX_LOAD];
+} cz_bin_load;
 
 /* Work that may be cut anywhere, and needs no gather and no scatter. */
-typedef struct cz_subgroup_divisible {
+typedef struct cz_bin_divisible {
     int64_t time_ps; /* all of it on one rank; 0: none */
     int64_t worth;   /* all of it; a rank full of it has less than 2^60 */
-} cz_subgroup_divisible;
+} cz_bin_divisible;
 
 /* Room for searches among n pieces, which the caller owns. */
-typedef struct cz_subgroup_loader cz_subgroup_loader;
-cz_subgroup_loader *cz_subgroup_loader_make(cz_arena *arena,
-                                            const cz_subgroup_piece *pieces,
-                                            int n);
+typedef struct cz_bin_loader cz_bin_loader;
+cz_bin_loader *cz_bin_loader_make(cz_arena *arena, const cz_bin_piece *pieces,
+                                  int n);
 
 /* No load that one rank ends by time_ps is worth more than what is returned,
  * were there as many of each piece, and as much of what is divisible, as one
@@ -45,8 +47,8 @@ cz_subgroup_loader *cz_subgroup_loader_make(cz_arena *arena,
  * computed first, and the scatter of the last one; what is divisible may be
  * computed meanwhile.  `best` gets a load worth that but for a part in 2^14,
  * unless the search was cut short. */
-int64_t cz_subgroup_most_worth(cz_subgroup_loader *loader,
-                               const cz_subgroup_divisible *divisible,
-                               int64_t time_ps, cz_subgroup_load *best);
+int64_t cz_bin_most_worth(cz_bin_loader *loader,
+                          const cz_bin_divisible *divisible, int64_t time_ps,
+                          cz_bin_load *best);
 
 #endif

@@ -2,8 +2,8 @@
  * together hold each class as often as it is there and send no more than the
  * cap.  Columns are added one by one, priced at the last basis.  Fixed point:
  * what comes out are good prices, which prove nothing by themselves. */
-#ifndef CZ_PASSES_SOLVE_SUBGROUP_COVER_H
-#define CZ_PASSES_SOLVE_SUBGROUP_COVER_H
+#ifndef CZ_PASSES_SOLVE_BOUND_COVER_H
+#define CZ_PASSES_SOLVE_BOUND_COVER_H
 
 #include "dsl/base/arena.h"
 

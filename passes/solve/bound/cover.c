@@ -1,5 +1,5 @@
 /* The revised simplex method with an explicit inverse of the basis. */
-#include "passes/solve/subgroup/cover.h"
+#include "passes/solve/bound/cover.h"
 
 #include "dsl/base/arithmetic.h"
 

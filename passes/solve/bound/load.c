@@ -1,6 +1,6 @@
 /* Branch and bound over loads: first the piece with the least gather, then
  * pieces by what a second of them is worth. */
-#include "passes/solve/subgroup/load.h"
+#include "passes/solve/bound/load.h"
 
 #include "dsl/base/arithmetic.h"
 
@@ -14,18 +14,18 @@ enum {
     N_STEPS_IN_ALL = 5 * 1000 * 1000 /* of all searches of a loader */
 };
 
-struct cz_subgroup_loader {
+struct cz_bin_loader {
     int n;
-    const cz_subgroup_piece **pieces; /* by rising compute */
-    cz_subgroup_divisible divisible;
+    const cz_bin_piece **pieces; /* by rising compute */
+    cz_bin_divisible divisible;
     int n_useful;
-    const cz_subgroup_piece **useful; /* by falling worth of a second */
-    int n_steps, n_steps_left;        /* of this search; for all others too */
-    int64_t best_worth, cut_off;      /* of a load; of those not looked at */
-    cz_subgroup_load now, *best;
+    const cz_bin_piece **useful; /* by falling worth of a second */
+    int n_steps, n_steps_left;   /* of this search; for all others too */
+    int64_t best_worth, cut_off; /* of a load; of those not looked at */
+    cz_bin_load now, *best;
 };
 
-typedef cz_subgroup_loader loader;
+typedef cz_bin_loader loader;
 
 /* Loads whose least gather is in the band. */
 typedef struct band {
@@ -36,8 +36,8 @@ typedef struct band {
 
 static int by_rising_compute(const void *left, const void *right)
 {
-    const cz_subgroup_piece *a = *(const cz_subgroup_piece *const *)left;
-    const cz_subgroup_piece *b = *(const cz_subgroup_piece *const *)right;
+    const cz_bin_piece *a = *(const cz_bin_piece *const *)left;
+    const cz_bin_piece *b = *(const cz_bin_piece *const *)right;
     if (a->compute_ps != b->compute_ps)
         return a->compute_ps < b->compute_ps ? -1 : 1;
     return (a > b) - (a < b);
@@ -45,8 +45,8 @@ static int by_rising_compute(const void *left, const void *right)
 
 static int by_falling_density(const void *left, const void *right)
 {
-    const cz_subgroup_piece *a = *(const cz_subgroup_piece *const *)left;
-    const cz_subgroup_piece *b = *(const cz_subgroup_piece *const *)right;
+    const cz_bin_piece *a = *(const cz_bin_piece *const *)left;
+    const cz_bin_piece *b = *(const cz_bin_piece *const *)right;
     const cz_wide of_a = (cz_wide)a->worth * b->compute_ps;
     const cz_wide of_b = (cz_wide)b->worth * a->compute_ps;
     if (of_a != of_b)
@@ -54,14 +54,14 @@ static int by_falling_density(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-cz_subgroup_loader *
-cz_subgroup_loader_make(cz_arena *arena, const cz_subgroup_piece *pieces, int n)
+cz_bin_loader *cz_bin_loader_make(cz_arena *arena, const cz_bin_piece *pieces,
+                                  int n)
 {
     loader *l = CZ_NEW(arena, loader, 1);
     *l = (loader){.n = n,
                   .n_steps_left = N_STEPS_IN_ALL,
-                  .pieces = CZ_NEW(arena, const cz_subgroup_piece *, n),
-                  .useful = CZ_NEW(arena, const cz_subgroup_piece *, n)};
+                  .pieces = CZ_NEW(arena, const cz_bin_piece *, n),
+                  .useful = CZ_NEW(arena, const cz_bin_piece *, n)};
     for (int i = 0; i < n; i++)
         l->pieces[i] = &pieces[i];
     if (n > 0)
@@ -79,13 +79,13 @@ static bool helps(const loader *l, int64_t worth)
 /* What the room is worth at most, filled with pieces from the q-th on. */
 static int64_t worth_of_room(const loader *l, int q, int64_t room)
 {
-    const cz_subgroup_piece *piece = l->useful[q];
+    const cz_bin_piece *piece = l->useful[q];
     return (int64_t)((cz_wide)room * piece->worth / piece->compute_ps) + 1;
 }
 
 static int64_t worth_of_divisible(const loader *l, int64_t ps)
 {
-    const cz_subgroup_divisible *all = &l->divisible;
+    const cz_bin_divisible *all = &l->divisible;
     return all->time_ps == 0
                ? 0
                : (int64_t)(((cz_wide)ps * all->worth + all->time_ps - 1) /
@@ -107,7 +107,7 @@ static void keep(loader *l, int64_t room, int64_t worth)
 static bool may_go_on(loader *l, int64_t bound)
 {
     if (l->n_steps < N_STEPS && l->n_steps_left > 0 &&
-        l->now.n < CZ_SUBGROUP_MAX_LOAD) {
+        l->now.n < CZ_BIN_MAX_LOAD) {
         l->n_steps++;
         l->n_steps_left--;
         return true;
@@ -122,7 +122,7 @@ static void fill(loader *l, int q, int64_t room, int64_t worth)
 {
     keep(l, room, worth);
     for (; q < l->n_useful; q++) {
-        const cz_subgroup_piece *piece = l->useful[q];
+        const cz_bin_piece *piece = l->useful[q];
         const int64_t bound = worth + worth_of_room(l, q, room);
         if (!helps(l, bound))
             return;
@@ -148,7 +148,7 @@ static void open_band(loader *l, band *b)
     b->next_ps = b->scatter_ps = INT64_MAX;
     l->n_useful = 0;
     for (int i = 0; i < l->n; i++) {
-        const cz_subgroup_piece *piece = l->pieces[i];
+        const cz_bin_piece *piece = l->pieces[i];
         if (piece->gather_ps < b->from_ps || piece->worth <= 0)
             continue;
         b->scatter_ps = cz_solve_min(b->scatter_ps, piece->scatter_ps);
@@ -169,7 +169,7 @@ static void fill_band(loader *l, const band *b, int64_t time_ps)
     const int64_t ramp = b->from_ps + b->scatter_ps;
     const int64_t room = time_ps - ramp;
     for (int i = 0; i < l->n; i++) {
-        const cz_subgroup_piece *piece = l->pieces[i];
+        const cz_bin_piece *piece = l->pieces[i];
         if (piece->gather_ps < b->from_ps || piece->gather_ps > b->to_ps ||
             piece->worth <= 0 || piece->compute_ps > room)
             continue;
@@ -191,12 +191,11 @@ static int64_t least_gather(const loader *l)
     return least;
 }
 
-int64_t cz_subgroup_most_worth(cz_subgroup_loader *l,
-                               const cz_subgroup_divisible *divisible,
-                               int64_t time_ps, cz_subgroup_load *best)
+int64_t cz_bin_most_worth(cz_bin_loader *l, const cz_bin_divisible *divisible,
+                          int64_t time_ps, cz_bin_load *best)
 {
     band b = {.next_ps = least_gather(l)};
-    *best = l->now = (cz_subgroup_load){.n = 0};
+    *best = l->now = (cz_bin_load){.n = 0};
     l->best = best;
     l->divisible = *divisible;
     l->best_worth = l->cut_off = 0;
