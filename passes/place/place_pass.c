@@ -10,8 +10,8 @@
 #include "passes/grid/bucket.h"
 #include "passes/place/public.h"
 #include "passes/place/room.h"
-#include "passes/share/share.h"
-#include "passes/place/turns.h"
+#include "passes/place/share.h"
+#include "passes/place/stagger.h"
 #include "passes/place/write.h"
 #include "passes/solve/search/joint.h"
 

@@ -1,5 +1,5 @@
 /* Which ranks are a row, and whether sharing is worth it. */
-#include "passes/share/internal.h"
+#include "passes/place/share_internal.h"
 
 #include <string.h>
 

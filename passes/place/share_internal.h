@@ -6,10 +6,10 @@
  *   wire   how much more may travel
  *   rows   from blocks of rows back to owners and blocks of ranks
  */
-#ifndef CZ_PASSES_SHARE_INTERNAL_H
-#define CZ_PASSES_SHARE_INTERNAL_H
+#ifndef CZ_PASSES_PLACE_SHARE_INTERNAL_H
+#define CZ_PASSES_PLACE_SHARE_INTERNAL_H
 
-#include "passes/share/share.h"
+#include "passes/place/share.h"
 #include "passes/solve/subgroup/subgroup.h"
 
 typedef struct cz_place_sharer {

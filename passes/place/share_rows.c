@@ -1,5 +1,5 @@
 /* From blocks of rows back to owners and blocks of ranks. */
-#include "passes/share/internal.h"
+#include "passes/place/share_internal.h"
 
 #include "passes/cost/ways.h"
 #include "passes/solve/choice.h"

@@ -1,6 +1,6 @@
 /* Turns of a domain's matrices dealt out to their owners. */
-#ifndef CZ_PASSES_PLACE_TURNS_H
-#define CZ_PASSES_PLACE_TURNS_H
+#ifndef CZ_PASSES_PLACE_STAGGER_H
+#define CZ_PASSES_PLACE_STAGGER_H
 
 #include "passes/cost/plan_time.h"
 #include "passes/place/problem.h"

@@ -1,8 +1,8 @@
 /* Whether ranks that shard a domain's matrices had better share some of them:
  * where there are few matrices on each row of ranks, one that a single rank
  * computes is what all others wait for. */
-#ifndef CZ_PASSES_SHARE_SHARE_H
-#define CZ_PASSES_SHARE_SHARE_H
+#ifndef CZ_PASSES_PLACE_SHARE_H
+#define CZ_PASSES_PLACE_SHARE_H
 
 #include "passes/place/problem.h"
 #include "passes/solve/solve.h"

@@ -1,5 +1,5 @@
 /* From rules to what their turns take. */
-#include "passes/place/turns.h"
+#include "passes/place/stagger.h"
 
 #include "passes/solve/stagger.h"
 

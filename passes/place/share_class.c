@@ -1,5 +1,5 @@
 /* Classes of a domain's matrices, and the ways to share them. */
-#include "passes/share/internal.h"
+#include "passes/place/share_internal.h"
 
 #include "passes/cost/ways.h"
 #include "passes/kernel/outline.h"

@@ -1,5 +1,5 @@
 /* Bytes on the wire that sharing may add. */
-#include "passes/share/internal.h"
+#include "passes/place/share_internal.h"
 
 #include "passes/cost/time.h"
 #include "passes/cost/trainer_wire.h"
